@@ -199,7 +199,7 @@ func TestAZoneThatTwoLeasesRememberIsGuardedByItsGroup(t *testing.T) {
 }
 
 // A zone is not whole when it loses its label, and a rollout has a pod of another zone down.
-func TestAZoneWithoutItsLabelShrinksOnceItIsWhole(t *testing.T) {
+func TestFormerZoneShrinksOnlyWhileItIsAvailable(t *testing.T) {
 	t.Parallel()
 	e := evictorOf(guarded(t))
 	e.createOpen(zone("zone-a", 3, gated()), zone("zone-b", 2))

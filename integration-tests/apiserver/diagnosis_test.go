@@ -151,7 +151,7 @@ func TestAPersonWhoMayNotReadNodesIsToldSo(t *testing.T) {
 	stuckBy(plays(localcluster.PlayCrashLoop))(s)
 	s.awaitWaiting("PodFailing", "zone-a")
 	node := localcluster.NodeName(0)
-	who.isToldOf("zone-a-0", fact{"node", node, "whether node " + node + " is Ready is not known, since you may not read nodes"})
+	who.isToldOf("zone-a-0", fact{"node", node, "whether node " + node + " is Ready is not known, because you may not read nodes"})
 	who.isToldOf("zone-a-0", fact{"container", "main", "exit code 1 (Error)"})
 }
 

@@ -124,7 +124,7 @@ func TestHistoryByKubectlTellsTheRolloutsThatTheLeaseRemembers(t *testing.T) {
 	s := managed(t)
 	p := s.person()
 	s.create(zone("zone-a", 2), zone("zone-b", 1))
-	if out := p.ends(0, "history", defaultGroup); !strings.Contains(out, "has no rollout that its Lease remembers") {
+	if out := p.ends(0, "history", defaultGroup); !strings.Contains(out, "has no rollout in its Lease") {
 		t.Errorf("before the first rollout history says:\n%s", out)
 	}
 	first := s.revisions()

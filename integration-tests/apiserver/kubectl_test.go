@@ -169,7 +169,7 @@ func TestKubectlNamesTheReasonThatMetricAndEventName(t *testing.T) {
 	}
 	s.changeAll(version(3), plays(""))
 	s.settledSoon()
-	if out := p.ends(0, "why", defaultGroup); !strings.Contains(out, "Nothing is waited for") {
+	if out := p.ends(0, "why", defaultGroup); !strings.Contains(out, "Nothing waits") {
 		t.Errorf("why says:\n%s", out)
 	}
 }

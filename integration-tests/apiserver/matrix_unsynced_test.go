@@ -76,7 +76,7 @@ func TestNothingIsRolledBeforeTheCachesAreFilled(t *testing.T) {
 func TestADownscaleIsRefusedBeforeTheCachesAreFilled(t *testing.T) {
 	t.Parallel()
 	c, b, release := unsynced(t)
-	c.refusesAll("zone-a", apierrors.IsTooManyRequests, "this replica has not seen the cluster yet")
+	c.refusesAll("zone-a", apierrors.IsTooManyRequests, "the caches of this replica have not synced yet")
 	c.keepsBarred(patched, scaled)
 	release()
 	b.ready()

@@ -186,7 +186,7 @@ func TestACAThatTwoOperatorsWriteIsNotWrittenForEver(t *testing.T) {
 		if err := p.publishes(); err != nil && !apierrors.IsInvalid(err) {
 			t.Fatal(err)
 		}
-		if time.Since(began) < 5*time.Second || !strings.Contains(op.Logs(), "is another operator at work") {
+		if time.Since(began) < 5*time.Second || !strings.Contains(op.Logs(), "another writer keeps replacing the CA") {
 			return errors.New("not yet")
 		}
 		return nil

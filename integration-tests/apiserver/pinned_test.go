@@ -133,7 +133,7 @@ func TestABudgetCountsForPodsOfAZoneThatLeft(t *testing.T) {
 }
 
 // Clients that bind evictions to UIDs themselves take a conflict for the end of it.
-func TestAnEvictionThatIsBoundToAFormerPodIsAConflict(t *testing.T) {
+func TestEvictionBoundToAFormerPodIsAConflict(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.createOpen(zone("zone-a", 1), zone("zone-b", 1))

@@ -159,7 +159,7 @@ var notPlights = map[string][]string{
 		"PartitionUnknown", "EvictionUnreadable", "OrdinalsChanged", "GroupChanged",
 	},
 	"a condition of the budget says so": {"BudgetInvalid", "NoPodsCovered", "SeveralGroups"},
-	"it takes an operator, an API server or a controller of its own, which TestWhatKeepsARequestFromItsEndIsTold, TestAMissingPermissionIsNamed and others have": {
+	"it takes an operator, an API server or a controller of its own, which TestLastingFailuresAreReported, TestAMissingPermissionIsNamed and others have": {
 		"CacheStale", "RequestFailing", "RequestForbidden", "StatusBehind", "ReferenceForbidden", "ReferenceUnreadable",
 	},
 	"TestARestoreOfEtcdIsNoticedToldAndGotOver has it":                                       {"ClusterRestored"},

@@ -17,16 +17,16 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// budgetList is the budgets for evictions as they were read last.
+// budgetList contains the budgets for evictions of the last read.
 type budgetList struct {
-	namespace string // the only one; empty: all
+	namespace string // the only namespace; empty: all
 
 	mu sync.Mutex
 	of map[string][]plan.DisruptionBudget // by namespace
 }
 
-// budgets reads those of one namespace or, where it is empty, of all. Without the
-// kind there are none.
+// budgets reads the budgets of one namespace or, if namespace is empty, of all. If the kind does
+// not exist, there are none.
 func (c *cluster) budgets(ctx context.Context, namespace string) *budgetList {
 	known, err := c.readBudgets(ctx, namespace)
 	if err != nil {
@@ -55,13 +55,13 @@ func (c *cluster) readBudgets(ctx context.Context, namespace string) (map[string
 	return known, nil
 }
 
-// budgetsAgain is how often budgets are read while groups are watched: that needs no
-// right but to list them.
-const budgetsAgain = 10 * time.Second
+// budgetsInterval is the interval at which budgets are read while groups are watched. Listing needs
+// fewer permissions than watching.
+const budgetsInterval = 10 * time.Second
 
-// rereadBudgets keeps budgets up to date until ctx ends. What cannot be read stands.
+// rereadBudgets refreshes the budgets until ctx ends. A failed read keeps the last ones.
 func (c *cluster) rereadBudgets(ctx context.Context, l *budgetList, news func()) {
-	tick := time.NewTicker(budgetsAgain)
+	tick := time.NewTicker(budgetsInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -75,7 +75,7 @@ func (c *cluster) rereadBudgets(ctx context.Context, l *budgetList, news func())
 	}
 }
 
-// replace reports whether budgets are others than before.
+// replace stores the budgets and reports whether they have changed.
 func (l *budgetList) replace(known map[string][]plan.DisruptionBudget) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,5 +99,5 @@ func (*budgetList) Known() bool { return true }
 // Answered implements observe.Budgets.
 func (*budgetList) Answered() bool { return true }
 
-// Listen implements observe.Budgets: who reads them tells of news.
+// Listen implements observe.Budgets. It does nothing, because rereadBudgets reports changes.
 func (*budgetList) Listen(func(namespace string)) {}

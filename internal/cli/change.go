@@ -13,38 +13,38 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 )
 
-// object is a part of a document in JSON.
+// object is a JSON object.
 type object = map[string]any
 
-// change is what becomes of a zone, and what is said of it.
+// change is the planned change of a zone, and its description.
 type change struct {
-	patch object // nil: nothing
-	said  string
-	stays bool // although something was to become of it
+	patch     object // nil: no change
+	message   string
+	unchanged bool // the zone keeps its pause although the user wanted to change it
 }
 
-// changeZones changes one zone after the other by what decide makes of it, and says of
-// each what was done. It ends with errWaits where a zone stays as it is.
+// changeZones changes zones one after the other, as decide returns, and prints each result. It
+// returns errWaits if a zone was not changed.
 func (a *app) changeZones(ctx context.Context, c *cluster, zones []appsv1.StatefulSet, decide func(*appsv1.StatefulSet) (change, error)) error {
-	var stays error
+	var unchanged error
 	for i := range zones {
-		done, err := c.amend(ctx, &zones[i], decide)
+		done, err := c.patchZone(ctx, &zones[i], decide)
 		if err != nil {
 			return fmt.Errorf("change StatefulSet %s/%s: %w", c.namespace, zones[i].Name, err)
 		}
-		if done.stays {
-			stays = errWaits
+		if done.unchanged {
+			unchanged = errWaits
 		}
-		if err := a.say("statefulset.apps/" + zones[i].Name + " " + done.said); err != nil {
+		if err := a.say("statefulset.apps/" + zones[i].Name + " " + done.message); err != nil {
 			return err
 		}
 	}
-	return stays
+	return unchanged
 }
 
-// amend changes the very version of a zone that decide has judged. Where somebody else
-// has written it meanwhile, decide judges it anew.
-func (c *cluster) amend(ctx context.Context, zone *appsv1.StatefulSet, decide func(*appsv1.StatefulSet) (change, error)) (change, error) {
+// patchZone patches the version of a zone that decide has seen. After a conflict it calls decide
+// again.
+func (c *cluster) patchZone(ctx context.Context, zone *appsv1.StatefulSet, decide func(*appsv1.StatefulSet) (change, error)) (change, error) {
 	sets := c.client.AppsV1().StatefulSets(c.namespace)
 	for left := attempts; ; left-- {
 		next, err := decide(zone)
@@ -65,7 +65,7 @@ func (c *cluster) amend(ctx context.Context, zone *appsv1.StatefulSet, decide fu
 	}
 }
 
-// patchOf returns a patch that fails where the zone is not as it was seen.
+// patchOf returns a patch with the resourceVersion of the zone as a precondition.
 func patchOf(zone *appsv1.StatefulSet, patch object) ([]byte, error) {
 	metadata, _ := patch["metadata"].(object)
 	if metadata == nil {
@@ -76,7 +76,7 @@ func patchOf(zone *appsv1.StatefulSet, patch object) ([]byte, error) {
 	return json.Marshal(patch)
 }
 
-// say writes one line.
+// say prints one line.
 func (a *app) say(text string) error {
 	p := a.page()
 	p.Line(screen.Text(text))

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// clock is that of the API server, as its answers tell it: people's own clocks differ,
-// and whoever's is fast would see others' time over too soon.
+// clock returns the time of the API server, from the Date header of its responses. A user's own clock
+// may be fast, and would then end the pauses and holds of others too early.
 type clock struct {
 	next http.RoundTripper
 
-	mu    sync.Mutex
-	told  time.Time // by the last answer, in whole seconds, rounded down; zero: by none
-	heard time.Time // when that came
+	mu       sync.Mutex
+	date     time.Time // the last Date, in whole seconds, rounded down; zero: none
+	received time.Time // the local time of that response
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -23,20 +23,20 @@ func (c *clock) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return answer, err
 	}
-	if told, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
+	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.told, c.heard = told, time.Now()
+		c.date, c.received = date, time.Now()
 	}
 	return answer, nil
 }
 
-// now returns what the API server's clock shows at least.
+// now returns the least possible time of the API server.
 func (c *clock) now() (time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.told.IsZero() {
-		return time.Time{}, errors.New("no answer of the API server says what time it is, so nobody knows when anything is over; accepted are answers with Date")
+	if c.date.IsZero() {
+		return time.Time{}, errors.New("read the time of the API server: its responses have no Date header; accepted: responses with one")
 	}
-	return c.told.Add(time.Since(c.heard)), nil
+	return c.date.Add(time.Since(c.received)), nil
 }

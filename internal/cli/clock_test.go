@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-func TestAFastClockDoesNotEndAHold(t *testing.T) {
+func TestFastLocalClockDoesNotEndAHold(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		s.succeeds("hold", "calm", "--reason", "upgrade", "--for", "1h")
 		time.Sleep(2 * time.Hour)
@@ -25,7 +25,7 @@ func TestAFastClockDoesNotEndAHold(t *testing.T) {
 	})
 }
 
-func TestWhatIsShownGoesByTheClockOfTheServer(t *testing.T) {
+func TestOutputUsesTheTimeOfTheAPIServer(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		s.succeeds("hold", "calm", "--reason", "upgrade", "--for", "1h")
 		time.Sleep(2 * time.Hour)
@@ -38,7 +38,7 @@ func TestWhatIsShownGoesByTheClockOfTheServer(t *testing.T) {
 	})
 }
 
-func TestAPauseEndsByTheClockOfTheServer(t *testing.T) {
+func TestPauseEndsByTheTimeOfTheAPIServer(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		s.server.slow = time.Hour
 		s.succeeds("pause", "zone/zone-x", "--for", "2h")
@@ -48,7 +48,7 @@ func TestAPauseEndsByTheClockOfTheServer(t *testing.T) {
 	})
 }
 
-func TestWithoutAClockNothingIsTaken(t *testing.T) {
+func TestHoldIsRefusedIfTheServerTimeIsUnknown(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		s.server.refuse = func(r *http.Request) *http.Response {
 			answer, err := s.server.answerTo(r)
@@ -59,7 +59,7 @@ func TestWithoutAClockNothingIsTaken(t *testing.T) {
 			return answer
 		}
 		for _, line := range []string{"hold calm --reason x", "pause calm", "resume calm"} {
-			if out := s.ends(exitFailed, strings.Fields(line)...); !strings.Contains(out, "what time it is") {
+			if out := s.ends(exitFailed, strings.Fields(line)...); !strings.Contains(out, "no Date header") {
 				s.Errorf("%s says %q", line, out)
 			}
 		}

@@ -19,20 +19,20 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// cluster is what the flags of kubectl lead to.
+// cluster is the cluster that kubectl's flags select.
 type cluster struct {
-	namespace string // of which is spoken
+	namespace string // the namespace of the command
 	client    kubernetes.Interface
 	dynamic   dynamic.Interface
 	config    *rest.Config
 	http      *http.Client
-	atLeast   *clock           // for pauses and holds, which must not be over too soon: answers of the API server alone tell it
-	date      func() time.Time // for all else: as the operator has it, by this machine until there is an answer
-	hearing   *hearing
+	atLeast   *clock           // for pauses and holds, which must not end too early: from responses of the API server only
+	date      func() time.Time // for everything else, as in the operator: the local time until there is a response
+	staleness *staleness
 	warn      func(string)
 }
 
-// actor is written on a Lease, for people.
+// actor is the writer's name in Leases.
 const actor = "kubectl-lockstep"
 
 func connect(config *rest.Config, namespace, version string, warn func(string)) (*cluster, error) {
@@ -45,10 +45,10 @@ func connect(config *rest.Config, namespace, version string, warn func(string)) 
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}
 	date := dates.New()
-	told := &clock{next: date.Watch(found)}
-	heard := &hearing{next: told, of: map[string]heard{}}
+	serverClock := &clock{next: date.Watch(found)}
+	transport := &staleness{next: serverClock, of: map[string]heartbeat{}}
 	c := &cluster{
-		namespace: namespace, config: config, http: &http.Client{Transport: heard, Timeout: config.Timeout}, atLeast: told, date: date.Now, hearing: heard, warn: warn,
+		namespace: namespace, config: config, http: &http.Client{Transport: transport, Timeout: config.Timeout}, atLeast: serverClock, date: date.Now, staleness: transport, warn: warn,
 	}
 	if c.client, err = kubernetes.NewForConfigAndClient(config, c.http); err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
@@ -59,28 +59,28 @@ func connect(config *rest.Config, namespace, version string, warn func(string)) 
 	return c, nil
 }
 
-// eyes are the operator's own, for one namespace or, where it is empty, for all.
-type eyes struct {
+// observer are the operator's observer for one namespace or, if it is empty, for all.
+type observer struct {
 	*observe.Observer
 	holds *lease.Store
 }
 
-func (c *cluster) open(namespace string, scales observe.Scales, known *budgetList) (eyes, error) {
+func (c *cluster) open(namespace string, scales observe.Scales, known *budgetList) (observer, error) {
 	holds := lease.NewStore(c.client, namespace, actor)
 	seen, err := observe.New(c.client, holds, observe.Options{
 		Namespace: namespace, Selector: labels.Everything(), Scales: scales, Budgets: known, Now: c.date, Uncached: true,
 	})
-	return eyes{seen, holds}, err
+	return observer{seen, holds}, err
 }
 
-// group returns the key of a group of the namespace of which is spoken.
+// group returns the key of a group in the namespace of the command.
 func (c *cluster) group(name string) plan.Key {
 	return plan.Key{Namespace: c.namespace, Name: name}
 }
 
-// look reads a group once, as the operator does before it acts. Nothing goes on after
-// it. What pods answered is known as far as the hold notes it.
-func (c *cluster) look(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
+// readLive reads a group live, once, as the operator does before it acts. Of the answers of pods, only
+// those in the hold are known.
+func (c *cluster) readLive(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
 	known := c.budgets(ctx, key.Namespace)
 	seen, err := c.open(key.Namespace, nil, known)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *cluster) look(ctx context.Context, key plan.Key) (plan.Snapshot, error)
 	}
 	s, err := seen.Live(ctx, key)
 	if err != nil {
-		return plan.Snapshot{}, allowed(err)
+		return plan.Snapshot{}, withPermissionHint(err)
 	}
 	if wanted := references(s); len(wanted) > 0 {
 		scales, end, err := c.scales(ctx, key.Namespace, wanted)
@@ -96,19 +96,19 @@ func (c *cluster) look(ctx context.Context, key plan.Key) (plan.Snapshot, error)
 			return s, err
 		}
 		defer end()
-		if seen, err = c.open(key.Namespace, ownSight{scales}, known); err != nil {
+		if seen, err = c.open(key.Namespace, userScales{scales}, known); err != nil {
 			return plan.Snapshot{}, err
 		}
 		if s, err = seen.Live(ctx, key); err != nil {
-			return plan.Snapshot{}, allowed(err)
+			return plan.Snapshot{}, withPermissionHint(err)
 		}
 	}
 	return s.AsNoted(), nil
 }
 
-// existing reads a group that has to exist.
+// existing reads a group and returns an error if it does not exist.
 func (c *cluster) existing(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
-	s, err := c.look(ctx, key)
+	s, err := c.readLive(ctx, key)
 	if err == nil && !exists(s) {
 		return s, c.unknownGroup(ctx, key)
 	}
@@ -117,16 +117,16 @@ func (c *cluster) existing(ctx context.Context, key plan.Key) (plan.Snapshot, er
 
 func exists(s plan.Snapshot) bool { return len(s.Zones) > 0 || s.Hold.Exists }
 
-// allowed adds to a refusal what would have to be allowed.
-func allowed(err error) error {
+// withPermissionHint adds the required permissions to an error about a forbidden request.
+func withPermissionHint(err error) error {
 	if apierrors.IsForbidden(err) {
 		return fmt.Errorf("%w\n(kubectl lockstep reads pods, StatefulSets and Leases of the namespace; docs/kubectl.md has a role)", err)
 	}
 	return err
 }
 
-// optedIn reports whether lockstep works in a namespace as far as a person may know:
-// the second result is false where he may not read it.
+// optedIn reports whether a namespace has opted in. The second result is false if the user cannot
+// read the namespace.
 func (c *cluster) optedIn(ctx context.Context, namespace string, selector labels.Selector) (in, known bool) {
 	found, err := c.client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
 	if err != nil {

@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// completeGroups offers the groups of the namespace for the first argument.
+// completeGroups completes the first argument with the groups of the namespace.
 func (a *app) completeGroups(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNamesAreCompleted(t *testing.T) {
+func TestGroupNamesAreCompleted(t *testing.T) {
 	for line, want := range map[string]string{
 		"status ":           "calm\nstore\n:4\n",
 		"why st":            "calm\nstore\n:4\n", // the shell chooses
@@ -13,8 +13,8 @@ func TestNamesAreCompleted(t *testing.T) {
 		"explain PodF":      "PodFailing\n",
 		"status -o ":        "json\nyaml\n:4\n",
 		"pause ":            "calm\nstore\n:4\n",
-		"sta":               "status\tShow how groups stand, zone by zone\n",
-		"hold calm --reas":  "--reason\twhy",
+		"sta":               "status\tShow the state of groups, zone by zone\n",
+		"hold calm --reas":  "--reason\tthe reason",
 		"release ":          "calm\n",
 		"snapshot ":         "calm\n",
 		"restart store --z": "--zone\tonly this zone\n",

@@ -5,7 +5,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// connection is the flags by which kubectl finds a cluster, a namespace and a user.
+// connection contains kubectl's flags for cluster, namespace and user.
 type connection struct {
 	file      string
 	overrides clientcmd.ConfigOverrides
@@ -16,7 +16,7 @@ func (c *connection) add(flags *pflag.FlagSet) {
 	clientcmd.BindOverrideFlags(&c.overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
 }
 
-// config returns what the flags lead to, by the rules of kubectl.
+// config returns the client configuration, with the loading rules of kubectl.
 func (c *connection) config() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.file

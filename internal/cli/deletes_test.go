@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// taking are the methods of clients, and of the store of holds, that take something
-// away or down.
+// taking are the methods of clients, and of the store of holds, that delete something or end
+// a pod.
 var taking = []string{"Delete", "DeleteCollection", "Evict", "EvictV1", "EvictV1beta1", "Remove"}
 
-func TestNoCommandCanDeleteAnything(t *testing.T) {
+func TestNoCommandCanDeleteObjects(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("find sources: %v, %d files", err, len(files))

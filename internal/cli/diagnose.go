@@ -18,23 +18,23 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// diagnosisView is what Kubernetes knows of a pod that a reason names.
+// diagnosisView is the diagnosis of a pod that a reason names.
 type diagnosisView struct {
 	Pod   string           `json:"pod"`
 	Facts []diagnosis.Fact `json:"facts"`
 }
 
-// diagnoses are those of several pods.
+// diagnoses are the diagnoses of several pods.
 type diagnoses []diagnosisView
 
 const (
-	podsAtATime = 10 // are read
-	mostClaims  = 10 // of a pod are read
-	mostNodes   = 10 // that can use a volume are read
+	podsAtATime = 10 // maximum number of concurrent reads of pods
+	mostClaims  = 10 // maximum number of claims of a pod that are read
+	mostNodes   = 10 // maximum number of nodes for a volume that are read
 )
 
-// diagnose reads what Kubernetes knows of pods of a group, with the rights of the person
-// who asks. It leaves out pods that are Ready.
+// diagnose reads what Kubernetes knows of pods of a group, with the permissions of the user. Pods
+// that are Ready are left out.
 func (c *cluster) diagnose(ctx context.Context, s plan.Snapshot, pods []string) diagnoses {
 	views := make(diagnoses, len(pods))
 	parallel.Each(len(pods), podsAtATime, func(i int) {
@@ -43,7 +43,7 @@ func (c *cluster) diagnose(ctx context.Context, s plan.Snapshot, pods []string) 
 	return slices.DeleteFunc(views, func(v diagnosisView) bool { return len(v.Facts) == 0 })
 }
 
-// podsOf returns the pods that waits name, each once.
+// podsOf returns the pods that waits name, without duplicates.
 func podsOf(waits ...waitView) []string {
 	var pods []string
 	for _, w := range waits {
@@ -60,7 +60,7 @@ func (c *cluster) facts(ctx context.Context, s plan.Snapshot, name string) []dia
 		return c.failedCreate(ctx, s, name)
 	}
 	if err != nil {
-		return []diagnosis.Fact{unread(diagnosis.Pod, name, "how pod "+name+" stands", "pods", err)}
+		return []diagnosis.Fact{unread(diagnosis.Pod, name, "the state of pod "+name, "pods", err)}
 	}
 	facts := diagnosis.OfPod(pod, c.date())
 	if len(facts) == 0 && pod.DeletionTimestamp == nil {
@@ -97,14 +97,14 @@ func (c *cluster) factsOfClaims(ctx context.Context, pod *corev1.Pod) []diagnosi
 	return facts
 }
 
-// factOfClaim says nothing of a claim whose volume any node can use.
+// factOfClaim returns an empty fact if any node can use the volume of the claim.
 func (c *cluster) factOfClaim(ctx context.Context, namespace, name string) diagnosis.Fact {
 	claim, err := c.client.CoreV1().PersistentVolumeClaims(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		claim = nil
 	case err != nil:
-		return unread(diagnosis.Claim, name, "how claim "+name+" stands", "persistentvolumeclaims", err)
+		return unread(diagnosis.Claim, name, "the state of claim "+name, "persistentvolumeclaims", err)
 	}
 	if f, tells := diagnosis.OfClaim(name, claim); tells {
 		return f
@@ -120,12 +120,12 @@ func (c *cluster) factOfClaim(ctx context.Context, namespace, name string) diagn
 	}
 	nodes, err := c.nodesAt(ctx, places)
 	if err != nil {
-		return unread(diagnosis.Claim, name, diagnosis.Bound(name, volume, places)+"; how these stand", "nodes", err)
+		return unread(diagnosis.Claim, name, diagnosis.Bound(name, volume, places)+"; the state of these nodes", "nodes", err)
 	}
 	return diagnosis.OfVolume(name, volume, places, nodes)
 }
 
-// nodesAt lists nodes that can use a volume.
+// nodesAt returns some of the nodes that can use a volume.
 func (c *cluster) nodesAt(ctx context.Context, places diagnosis.Places) ([]corev1.Node, error) {
 	var nodes []corev1.Node
 	for _, selector := range places {
@@ -139,7 +139,7 @@ func (c *cluster) nodesAt(ctx context.Context, places diagnosis.Places) ([]corev
 	return slices.CompactFunc(nodes, func(a, b corev1.Node) bool { return a.Name == b.Name }), nil
 }
 
-// failedCreate returns why the StatefulSet controller did not create a pod, by its latest
+// failedCreate returns why the StatefulSet controller did not create a pod, from its latest
 // Event.
 func (c *cluster) failedCreate(ctx context.Context, s plan.Snapshot, pod string) []diagnosis.Fact {
 	i := slices.IndexFunc(s.Zones, func(z plan.Zone) bool {
@@ -167,20 +167,20 @@ func (c *cluster) failedCreate(ctx context.Context, s plan.Snapshot, pod string)
 	return []diagnosis.Fact{diagnosis.OfFailedCreate(latest.Note, latest.Time)}
 }
 
-// unread says what is not known, and why.
+// unread returns a fact that says what could not be read, and why.
 func unread(about diagnosis.Subject, name, what, resource string, err error) diagnosis.Fact {
 	f := diagnosis.Fact{About: about, Name: name}
 	if apierrors.IsForbidden(err) {
-		f.Says = what + " is not known, since you may not read " + resource
-		f.ToDo = "Nothing, unless you want to see it: then somebody has to give you the right (docs/kubectl.md)."
+		f.Says = what + " is not known, because you may not read " + resource
+		f.ToDo = "No action needed. To see it, you need another permission (docs/kubectl.md)."
 		return f
 	}
 	const longest = 240
-	f.Says = what + " is not known, since " + resource + " could not be read: " + plan.Plain(err.Error(), longest)
+	f.Says = what + " is not known, because " + resource + " could not be read: " + plan.Plain(err.Error(), longest)
 	return f
 }
 
-// addTo adds what Kubernetes says of a pod, and returns the diagnoses that are left.
+// addTo prints the diagnosis of a pod, and returns the other diagnoses.
 func (d diagnoses) addTo(p *screen.Page, pod string) diagnoses {
 	i := slices.IndexFunc(d, func(v diagnosisView) bool { return v.Pod == pod })
 	if i < 0 {

@@ -25,9 +25,9 @@ const (
 	notPlaced = "zone-a rev=1\n zone-a-0 starting@1 zone-a-1 ready@1\n"
 )
 
-// edits writes the pod zone-a-0 of a situation otherwise than it is shown.
-func (s *scene) edits(situation string, change func(*corev1.Pod)) {
-	z := fixture.At(fixture.MustParse(situation), time.Now()).Zones[0]
+// edits changes the pod zone-a-0 of a scenario.
+func (s *scene) edits(snapshotFor string, change func(*corev1.Pod)) {
+	z := fixture.At(fixture.MustParse(snapshotFor), time.Now()).Zones[0]
 	pod := podIn("team", z, z.Pods[0])
 	change(pod)
 	s.server.put(podPath+"zone-a-0", pod)
@@ -55,12 +55,12 @@ func (s *scene) bindsVolume() {
 	})
 }
 
-func TestWhatKubernetesKnowsOfAPodIsSaid(t *testing.T) {
+func TestWhyShowsTheDiagnosisOfPods(t *testing.T) {
 	const bound = `Claim data-zone-a-0 is bound to volume pv-1, which only nodes with "kubernetes.io/hostname in (node-1)" can use: `
 	for sentence, tc := range map[string]struct {
-		situation string
-		bring     func(*scene)
-		want      []string
+		snapshotFor string
+		bring       func(*scene)
+		want        []string
 	}{
 		"the finalizer that keeps a pod": {leaving, func(s *scene) {
 			s.edits(leaving, func(pod *corev1.Pod) { pod.Finalizers = []string{"example.com/backup"} })
@@ -83,7 +83,7 @@ func TestWhatKubernetesKnowsOfAPodIsSaid(t *testing.T) {
 			s.server.put(nodePath, nodeThat(corev1.ConditionUnknown, time.Now()))
 		}, []string{
 			`The pod cannot be scheduled: Unschedulable "0/1 nodes are available: 1 node(s) had volume node affinity conflict.".`,
-			bound + "node-1 is not Ready since 2000-01-01T00:00:00Z", "what is on the volume is lost",
+			bound + "node-1 is not Ready since 2000-01-01T00:00:00Z", "the data of the volume is lost",
 		}},
 		"the claim that does not exist": {notPlaced, func(s *scene) { s.edits(notPlaced, unschedulable) }, []string{"Claim data-zone-a-0 does not exist."}},
 		"how a container ended": {rolling, func(*scene) {}, []string{
@@ -95,7 +95,7 @@ func TestWhatKubernetesKnowsOfAPodIsSaid(t *testing.T) {
 		}, []string{`The StatefulSet controller could not create the pod at 1999-12-31T23:59:59Z: "create Pod zone-a-0 in StatefulSet zone-a failed error: pods \"zone-a-0\" is forbidden: exceeded quota: few".`}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			inScene(t, []string{tc.situation}, func(s *scene) {
+			inScene(t, []string{tc.snapshotFor}, func(s *scene) {
 				tc.bring(s)
 				_, out, errs := s.types("why", "store")
 				if errs != "" || strings.Count(out, "What Kubernetes knows of pod ") != 1 {
@@ -121,7 +121,7 @@ func TestWhatKubernetesKnowsOfAPodIsSaid(t *testing.T) {
 	}
 }
 
-func TestWhyAPodTellsWhatKubernetesKnowsOfIt(t *testing.T) {
+func TestWhyPodShowsItsDiagnosis(t *testing.T) {
 	inScene(t, []string{leaving}, func(s *scene) {
 		s.edits(leaving, func(pod *corev1.Pod) { pod.Finalizers = []string{"example.com/backup"} })
 		for _, pod := range []string{"zone-a-0", "zone-b-0"} { // itself, and the one for which its eviction is refused
@@ -133,13 +133,13 @@ func TestWhyAPodTellsWhatKubernetesKnowsOfIt(t *testing.T) {
 	})
 }
 
-func TestWhatMayNotBeReadIsSaidPlainly(t *testing.T) {
+func TestDiagnosisNamesForbiddenResources(t *testing.T) {
 	for resource, want := range map[string]string{
-		"/nodes/":                  "Whether node node-1 is Ready is not known, since you may not read nodes.",
-		"/persistentvolumeclaims/": "How claim data-zone-a-0 stands is not known, since you may not read persistentvolumeclaims.",
-		"/persistentvolumes/":      "Which nodes can use volume pv-1 of claim data-zone-a-0 is not known, since you may not read persistentvolumes.",
-		"/nodes":                   "can use; how these stand is not known, since you may not read nodes.",
-		"/pods/":                   "How pod zone-a-0 stands is not known, since you may not read pods.",
+		"/nodes/":                  "Whether node node-1 is Ready is not known, because you may not read nodes.",
+		"/persistentvolumeclaims/": "The state of claim data-zone-a-0 is not known, because you may not read persistentvolumeclaims.",
+		"/persistentvolumes/":      "Which nodes can use volume pv-1 of claim data-zone-a-0 is not known, because you may not read persistentvolumes.",
+		"/nodes":                   "can use; the state of these nodes is not known, because you may not read nodes.",
+		"/pods/":                   "The state of pod zone-a-0 is not known, because you may not read pods.",
 	} {
 		inScene(t, []string{notPlaced}, func(s *scene) {
 			s.edits(notPlaced, func(pod *corev1.Pod) {
@@ -168,13 +168,13 @@ func TestWhatMayNotBeReadIsSaidPlainly(t *testing.T) {
 			}
 			return apitest.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError)
 		}
-		if code, out, errs := s.types("why", "store"); code != exitWaits || errs != "" || !strings.Contains(out, "since nodes could not be read: ") {
+		if code, out, errs := s.types("why", "store"); code != exitWaits || errs != "" || !strings.Contains(out, "because nodes could not be read: ") {
 			s.Errorf("exit code %d:\n%s%s", code, out, errs)
 		}
 	})
 }
 
-func TestNothingIsReadOfPodsThatNoReasonNames(t *testing.T) {
+func TestOnlyPodsInReasonsAreDiagnosed(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		s.server.refuse = func(r *http.Request) *http.Response {
 			if strings.Contains(r.URL.Path, "/pods/") || strings.Contains(r.URL.Path, "/nodes") {

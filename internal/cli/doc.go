@@ -1,6 +1,5 @@
-// Package cli is what people type: kubectl lockstep status, why, plan and so on.
+// Package cli implements the kubectl plugin: kubectl lockstep status, why, plan and so on.
 //
-// It shows what the operator's own planner says of what the operator's own eyes see,
-// and writes only what users write: annotations, the template of pods, and the Lease
-// of a group as manual/<reason>. It never deletes a pod.
+// It uses the operator's own planner and observer. It writes only what users write: annotations,
+// pod templates, and the Lease of a group as manual/<reason>. It never deletes a pod.
 package cli

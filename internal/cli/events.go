@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// eventView is a recent Event about a zone, or about a pod that is waited for.
+// eventView is a recent Event about a zone, or about a pod that a wait names.
 type eventView struct {
 	Time   time.Time `json:"time"`
 	Type   string    `json:"type"`
@@ -25,11 +25,11 @@ type eventView struct {
 	Note   string    `json:"note"`
 }
 
-// mostEvents is how many of them are shown.
+// mostEvents is the maximum number of Events that are shown.
 const mostEvents = 8
 
-// events returns recent Events about the zones of a group, and about pods that are
-// waited for: what others than lockstep say of those where they are warnings.
+// events returns recent Events about the zones of a group and about pods that waits name. Of other
+// reporters than lockstep, it returns only warnings.
 func (c *cluster) events(ctx context.Context, s plan.Snapshot) []eventView {
 	about := map[string]string{} // UIDs
 	for _, z := range s.Zones {
@@ -66,7 +66,7 @@ func (c *cluster) events(ctx context.Context, s plan.Snapshot) []eventView {
 	return found[:min(len(found), mostEvents)]
 }
 
-// reporter is the name under which the operator writes Events.
+// reporter is the reporting controller of the operator's Events.
 const reporter = "lockstep"
 
 func viewOfEvent(e *corev1.Event) eventView {

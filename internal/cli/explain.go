@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// entryView is an entry of the catalogue as -o json and -o yaml show it.
+// entryView is a catalogue entry for -o json and -o yaml.
 type entryView struct {
 	Code     string `json:"code"`
 	ID       string `json:"id"`
@@ -23,7 +23,7 @@ type entryView struct {
 func (a *app) explain() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "explain [CODE]",
-		Short: "Say what a reason means and what to do",
+		Short: "Explain a reason and what to do",
 		Example: `  kubectl lockstep explain               # all of them
   kubectl lockstep explain PodFailing
   kubectl lockstep explain LS-103`,
@@ -37,7 +37,7 @@ func (a *app) explain() *cobra.Command {
 			}
 			entry, ok := entryOf(args[0])
 			if !ok {
-				return fmt.Errorf("no reason is called %q; accepted: %s", args[0], similar(args[0]))
+				return fmt.Errorf("there is no reason %q; accepted: %s", args[0], similar(args[0]))
 			}
 			if a.form != formTable {
 				return a.answer(entryViewOf(entry))
@@ -70,7 +70,7 @@ func entryViewOf(e reason.Entry) entryView {
 	return entryView{string(e.Code), e.ID(), e.Kind.String(), e.Sentence, e.ToDo}
 }
 
-// similar names the codes that have a part of what was typed, or says where all are.
+// similar returns the codes that contain the typed text, or where to find all codes.
 func similar(typed string) string {
 	var some []string
 	for _, code := range codes() {
@@ -84,7 +84,7 @@ func similar(typed string) string {
 	return few(some)
 }
 
-// addMeaning adds what the catalogue says of a reason.
+// addMeaning prints the meaning of a reason.
 func addMeaning(p *screen.Page, sentence, toDo string) {
 	const below = 2
 	p.Indented(below, screen.Text(capital(sentence)+"."))
@@ -98,7 +98,7 @@ func capital(sentence string) string {
 	return strings.ToUpper(sentence[:1]) + sentence[1:]
 }
 
-// entryOf finds an entry by its code or number, however they are written.
+// entryOf returns the entry with this code or number. Case does not matter.
 func entryOf(name string) (reason.Entry, bool) {
 	all := reason.All()
 	i := slices.IndexFunc(all, func(e reason.Entry) bool {

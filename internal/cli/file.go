@@ -12,10 +12,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// longestFile is how much of a file is read.
-const longestFile = 32 << 20
+// maxFileSize is the maximum size of a file, in bytes.
+const maxFileSize = 32 << 20
 
-// readSnapshot reads a snapshot from a file, - for the standard input.
+// readSnapshot reads a snapshot from a file, or from the standard input if name is -.
 func (a *app) readSnapshot(name string) (plan.Snapshot, error) {
 	in := a.streams.In
 	if name != "-" {
@@ -23,15 +23,15 @@ func (a *app) readSnapshot(name string) (plan.Snapshot, error) {
 		if err != nil {
 			return plan.Snapshot{}, err
 		}
-		defer func() { _ = file.Close() }() // only read
+		defer func() { _ = file.Close() }() // nothing was written
 		in = file
 	}
-	text, err := io.ReadAll(io.LimitReader(in, longestFile+1))
+	text, err := io.ReadAll(io.LimitReader(in, maxFileSize+1))
 	switch {
 	case err != nil:
 		return plan.Snapshot{}, fmt.Errorf("read %s: %w", name, err)
-	case len(text) > longestFile:
-		return plan.Snapshot{}, fmt.Errorf("read %s: it has more than %d bytes, so it is not a snapshot", name, longestFile)
+	case len(text) > maxFileSize:
+		return plan.Snapshot{}, fmt.Errorf("read %s: it has more than %d bytes, so it is not a snapshot", name, maxFileSize)
 	}
 	s, err := parseSnapshot(text)
 	if err != nil {
@@ -48,7 +48,7 @@ func parseSnapshot(text []byte) (plan.Snapshot, error) {
 		scenario, err := fixture.Parse(string(text))
 		return scenario.Snapshot, err
 	}
-	var record struct { // what /debug/groups shows
+	var record struct { // the format of /debug/groups
 		Snapshot json.RawMessage `json:"snapshot"`
 	}
 	if err := json.Unmarshal(text, &record); err != nil {

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// together is for how long changes are collected before they are shown.
-	together = 100 * time.Millisecond
-	// oftenEnough is how often is looked for what time alone changes.
-	oftenEnough = time.Second
+	// collectFor is how long changes are collected before they are shown.
+	collectFor = 100 * time.Millisecond
+	// pollInterval is the interval for changes that only time causes.
+	pollInterval = time.Second
 )
 
-// follow shows groups and what becomes of them, until ctx ends.
+// follow shows groups and their changes until ctx ends.
 func (a *app) follow(ctx context.Context, c *cluster, w wanted) error {
 	changed := make(chan struct{}, 1)
 	seen, end, err := c.watch(ctx, w, changed)
@@ -29,18 +29,18 @@ func (a *app) follow(ctx context.Context, c *cluster, w wanted) error {
 	if len(w.names) == 1 && len(seen.snapshots(w)) == 0 {
 		return c.unknownGroup(ctx, c.group(w.names[0]))
 	}
-	show := a.tell()
+	show := a.printChanges()
 	if a.style.Bars {
 		show = a.draw()
 	}
-	tick := time.NewTicker(oftenEnough)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		var views []groupView
 		for _, s := range seen.snapshots(w) {
 			views = append(views, viewOf(s))
 		}
-		if err := show(views, c.hearing.silence()); err != nil {
+		if err := show(views, c.staleness.report()); err != nil {
 			return err
 		}
 		select {
@@ -53,16 +53,16 @@ func (a *app) follow(ctx context.Context, c *cluster, w wanted) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(together):
+		case <-time.After(collectFor):
 		}
 	}
 }
 
-// draw returns what shows groups in place of what the screen shows, where that differs.
+// draw returns a function that replaces the content of the screen if it has changed.
 func (a *app) draw() func(views []groupView, silence string) error {
 	const (
 		home, rest   = "\x1b[H", "\x1b[J"
-		noWrap, wrap = "\x1b[?7l", "\x1b[?7h" // so that a line of the page is a line of the screen
+		noWrap, wrap = "\x1b[?7l", "\x1b[?7h" // each line of the page is one line of the screen
 		endOfLine    = "\x1b[K\n"
 	)
 	var drawn string
@@ -87,40 +87,40 @@ func (a *app) draw() func(views []groupView, silence string) error {
 	}
 }
 
-// tell returns what writes, of groups, the lines that differ from those before.
-func (a *app) tell() func(views []groupView, silence string) error {
-	told := map[string]string{}
+// printChanges returns a function that prints the lines that have changed.
+func (a *app) printChanges() func(views []groupView, silence string) error {
+	printed := map[string]string{}
 	quiet := ""
 	return func(views []groupView, silence string) error {
 		p := a.page()
 		if silence != quiet {
 			text := silence
 			if silence == "" {
-				text = "Everything is known again."
+				text = "Data arrives again."
 			}
 			p.Line(screen.Text(screen.Clock(a.now())), screen.Text(text))
 			quiet = silence
 		}
 		now := stateOf(views)
-		for about := range told {
+		for about := range printed {
 			if _, still := now[about]; !still {
 				now[about] = isGone
 			}
 		}
 		for _, about := range slices.Sorted(maps.Keys(now)) {
-			if text := now[about]; told[about] != text {
+			if text := now[about]; printed[about] != text {
 				p.Line(screen.Text(screen.Clock(a.now())), screen.Text(about), screen.Text(text))
 			}
 		}
-		told = now
-		maps.DeleteFunc(told, func(_, text string) bool { return text == isGone })
+		printed = now
+		maps.DeleteFunc(printed, func(_, text string) bool { return text == isGone })
 		return a.print(p)
 	}
 }
 
 const isGone = "is gone"
 
-// stateOf says how groups and their zones stand, each in one line.
+// stateOf returns the state of groups and their zones, each in one line.
 func stateOf(views []groupView) map[string]string {
 	state := map[string]string{}
 	for _, v := range views {

@@ -14,11 +14,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-func TestATerminalShowsTheTimeAsItPasses(t *testing.T) {
+func TestWatchUpdatesTimesOnATerminal(t *testing.T) {
 	inScene(t, []string{strings.Replace(rolling, "until=2h", "until=1m", 1)}, func(s *scene) {
 		s.style = onTerminal
 		out := s.watches("status", "-w")
-		time.Sleep(oftenEnough / 2)
+		time.Sleep(pollInterval / 2)
 		for _, want := range []string{"for 6s", "for 16s"} {
 			if !strings.Contains(screenOf(out), want) {
 				s.Errorf("it does not say %q:\n%q", want, screenOf(out))
@@ -35,7 +35,7 @@ func TestATerminalShowsTheTimeAsItPasses(t *testing.T) {
 	})
 }
 
-func TestATerminalIsNotDrawnAnewWhereNothingDiffers(t *testing.T) {
+func TestUnchangedPageIsNotDrawnAgain(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		s.style = onTerminal
 		out := s.watches("status", "-w")
@@ -51,7 +51,7 @@ func TestATerminalIsNotDrawnAnewWhereNothingDiffers(t *testing.T) {
 	})
 }
 
-func TestAHoldThatEndsByTimeIsToldWithoutATerminal(t *testing.T) {
+func TestExpiredHoldIsPrintedWithoutATerminal(t *testing.T) {
 	inScene(t, []string{"hold manual/upgrade renewed 5s ago\nzone-a rev=2 current=1\n zone-a-0 ready@1\n"}, func(s *scene) {
 		out := s.watches("status", "-w")
 		if got := out.String(); !strings.Contains(got, "GroupHeld") {
@@ -65,7 +65,7 @@ func TestAHoldThatEndsByTimeIsToldWithoutATerminal(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotHeardOfAnyMoreIsSaidSo(t *testing.T) {
+func TestWatchReportsResourcesWithoutData(t *testing.T) {
 	unauthorized := func(*http.Request) *http.Response {
 		return apitest.Refusal(http.StatusUnauthorized, metav1.StatusReasonUnauthorized)
 	}
@@ -91,12 +91,12 @@ func TestWhatIsNotHeardOfAnyMoreIsSaidSo(t *testing.T) {
 					s.server.mu.Unlock()
 					time.Sleep(5 * time.Minute)
 					got := screenOf(out)
-					for _, part := range []string{"Nothing is known since 2000-01-01T00:01:0", " of leases, pods, statefulsets, zoneawarepoddisruptionbudgets: " + tc.says, "zone-c"} {
+					for _, part := range []string{"No data since 2000-01-01T00:01:0", " about leases, pods, statefulsets, zoneawarepoddisruptionbudgets: " + tc.says, "zone-c"} {
 						if !strings.Contains(got, part) {
 							s.Errorf("it does not say %q:\n%q", part, got)
 						}
 					}
-					if told := strings.Count(got, "Nothing is known"); told > 4 { // one more whenever one more is not heard
+					if told := strings.Count(got, "No data since"); told > 4 { // one more for each resource without data
 						s.Errorf("told %d times:\n%s", told, got)
 					}
 					s.server.hangUp(nil)
@@ -104,7 +104,7 @@ func TestWhatIsNotHeardOfAnyMoreIsSaidSo(t *testing.T) {
 					s.server.broken = nil
 					s.server.mu.Unlock()
 					time.Sleep(5 * time.Minute)
-					if got := screenOf(out); style && strings.Contains(got, "Nothing is known") || !style && strings.Count(got, "Everything is known again.") != 1 {
+					if got := screenOf(out); style && strings.Contains(got, "No data since") || !style && strings.Count(got, "Data arrives again.") != 1 {
 						s.Errorf("it still says so:\n%q", got)
 					}
 				})
@@ -113,7 +113,7 @@ func TestWhatIsNotHeardOfAnyMoreIsSaidSo(t *testing.T) {
 	}
 }
 
-func TestAScreenShowsTheTopAndHowMuchThereIsBelow(t *testing.T) {
+func TestPageIsCroppedToTheScreen(t *testing.T) {
 	inScene(t, []string{rolling, settled}, func(s *scene) {
 		s.style, s.rows = onTerminal, 6
 		out := s.watches("status", "-w")
@@ -128,7 +128,7 @@ func TestAScreenShowsTheTopAndHowMuchThereIsBelow(t *testing.T) {
 	})
 }
 
-func TestABudgetThatComesWhileGroupsAreWatchedCounts(t *testing.T) {
+func TestWatchIncludesNewBudgets(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		c, err := connect(s.server.config(), "team", "test", func(text string) { s.Error(text) })
 		if err != nil {

@@ -14,9 +14,9 @@ import (
 
 // groupNames returns the groups of a namespace, in natural order.
 func (c *cluster) groupNames(ctx context.Context, namespace string) ([]string, error) {
-	sets, err := c.client.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{}) // no selector finds annotations
+	sets, err := c.client.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{}) // a selector cannot select annotations
 	if err != nil {
-		return nil, allowed(fmt.Errorf("list StatefulSets of %s: %w", namespace, err))
+		return nil, withPermissionHint(fmt.Errorf("list StatefulSets of %s: %w", namespace, err))
 	}
 	var names []string
 	for i := range sets.Items {
@@ -28,7 +28,7 @@ func (c *cluster) groupNames(ctx context.Context, namespace string) ([]string, e
 	return slices.Compact(names), nil
 }
 
-// unknownGroup says that a group does not exist, and which do.
+// unknownGroup returns an error that says that a group does not exist, and which ones do.
 func (c *cluster) unknownGroup(ctx context.Context, key plan.Key) error {
 	names, err := c.groupNames(ctx, key.Namespace)
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *cluster) unknownGroup(ctx context.Context, key plan.Key) error {
 	return fmt.Errorf("there is no group %q in namespace %q; accepted: %s", key.Name, key.Namespace, few(names))
 }
 
-// few lists names as far as anybody reads them.
+// few joins the first names and the number of the others.
 func few(names []string) string {
 	const most = 10
 	if len(names) > most {

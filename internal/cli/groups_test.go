@@ -22,7 +22,7 @@ func (s *scene) annotate(zone, key, value string) {
 	s.server.put(zonePath+zone, set)
 }
 
-func TestGroupsAreThoseThatAnnotationsName(t *testing.T) {
+func TestGroupAnnotationOverridesTheLabel(t *testing.T) {
 	inScene(t, []string{products}, func(s *scene) {
 		s.annotate("zone-b", contract.RolloutGroupAnnotation, "loki")
 		s.annotate("zone-c", contract.IgnoreAnnotation, "true")
@@ -45,7 +45,7 @@ func TestGroupsAreThoseThatAnnotationsName(t *testing.T) {
 	})
 }
 
-func TestWhatIsIgnoredIsSaidToBe(t *testing.T) {
+func TestIgnoredStatefulSetIsReported(t *testing.T) {
 	inScene(t, []string{products}, func(s *scene) {
 		s.annotate("zone-c", contract.IgnoreAnnotation, "true")
 		for _, words := range []string{"pause zone/zone-c", "why pod/zone-c-0"} {
@@ -56,7 +56,7 @@ func TestWhatIsIgnoredIsSaidToBe(t *testing.T) {
 	})
 }
 
-func TestAnAnnotationThatNamesNoGroupIsShown(t *testing.T) {
+func TestInvalidGroupAnnotationIsShown(t *testing.T) {
 	inScene(t, []string{products}, func(s *scene) {
 		s.annotate("zone-b", contract.RolloutGroupAnnotation, "a b")
 		if _, out, _ := s.types("status", "ingester"); !strings.Contains(out, "zone-b") || !strings.Contains(out, `InvalidGroup ("a b")`) {

@@ -11,10 +11,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// rolloutView is a rollout as -o json and -o yaml show it.
+// rolloutView is a rollout for -o json and -o yaml.
 type rolloutView struct {
 	Since   time.Time    `json:"since"`
-	Until   *time.Time   `json:"until,omitempty"` // not there: it is under way
+	Until   *time.Time   `json:"until,omitempty"` // omitted while the rollout is in progress
 	TraceID string       `json:"traceID,omitempty"`
 	Zones   []rolledView `json:"zones"`
 }
@@ -46,12 +46,12 @@ func (a *app) history() *cobra.Command {
 		if a.form != formTable {
 			return a.answer(views)
 		}
-		return a.tellHistory(s.Key, views)
+		return a.printHistory(s.Key, views)
 	}
 	return a.answers(command)
 }
 
-// rolloutsOf returns rollouts, the newest first.
+// rolloutsOf returns the rollouts, newest first.
 func rolloutsOf(r plan.Rollouts) []rolloutView {
 	all := r.Finished
 	if !r.Current.Since.IsZero() {
@@ -68,10 +68,10 @@ func rolloutsOf(r plan.Rollouts) []rolloutView {
 	return views
 }
 
-func (a *app) tellHistory(key plan.Key, rollouts []rolloutView) error {
+func (a *app) printHistory(key plan.Key, rollouts []rolloutView) error {
 	p, now := a.page(), a.now()
 	if len(rollouts) == 0 {
-		p.Line(screen.In(screen.Strong, key.Namespace+"/"+key.Name), screen.Text("has no rollout that its Lease remembers"))
+		p.Line(screen.In(screen.Strong, key.Namespace+"/"+key.Name), screen.Text("has no rollout in its Lease"))
 	}
 	for i, r := range rollouts {
 		if i > 0 {
@@ -91,7 +91,7 @@ func (a *app) tellHistory(key plan.Key, rollouts []rolloutView) error {
 	return a.print(p)
 }
 
-// addRolled adds a line for each zone, with a bar from its begin to its end within the
+// addRolled prints a line for each zone, with a bar from its beginning to its end within the
 // rollout.
 func addRolled(p *screen.Page, r rolloutView, end time.Time) {
 	headings := []string{"ZONE", "PODS", "TOOK", "FROM", "TO"}

@@ -30,19 +30,19 @@ var rolled = plan.Rollouts{
 	},
 }
 
-func TestRolloutsAreShownTheNewestFirst(t *testing.T) {
+func TestHistoryShowsTheNewestRolloutFirst(t *testing.T) {
 	for where, style := range map[string]screen.Style{"plain": {}, "terminal": onTerminal} {
 		var out bytes.Buffer
 		a := &app{streams: Streams{Out: &out, Err: &out}, style: style, now: func() time.Time { return noon.Add(20 * time.Minute) }}
-		if err := a.tellHistory(plan.Key{Namespace: "team", Name: "store"}, rolloutsOf(rolled)); err != nil {
+		if err := a.printHistory(plan.Key{Namespace: "team", Name: "store"}, rolloutsOf(rolled)); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, "history-of-two."+where+".golden", out.String())
 	}
 }
 
-// A time zone carries the last year into one that JSON does not have.
-func TestATimeThatJSONDoesNotHaveIsNone(t *testing.T) {
+// A time zone moves the last year into one that JSON cannot express.
+func TestTimeWithoutJSONFormIsOmitted(t *testing.T) {
 	if at := moment(time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600))); at != nil {
 		t.Errorf("it is shown as %s", at)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// attempts is how often a Lease is read anew that somebody else has written meanwhile.
+// attempts is how often a write is retried after a conflict.
 const attempts = 5
 
 func (a *app) hold() *cobra.Command {
@@ -23,14 +23,14 @@ func (a *app) hold() *cobra.Command {
 	var renew bool
 	command := &cobra.Command{
 		Use:   "hold GROUP --reason TEXT",
-		Short: "Hold a group for maintenance, so that nothing else begins in it",
-		Long: `Hold a group for maintenance: no rollout, downscale or eviction begins in it until it is
-released, or until the time is over. What is under way is not interrupted: while another
-operation holds the group, the exit code is 2 and nothing is changed. Pods that are down
-and outdated are replaced all the same.
+		Short: "Hold a group for maintenance, so that no other operation starts",
+		Long: `Hold a group for maintenance: no rollout, downscale or eviction starts in it until the hold
+is released or expires. An operation in progress is not interrupted: while another
+operation holds the group, the exit code is 2 and nothing is changed. Outdated pods that
+are not ready are still replaced.
 
-A reason has one holder at a time: for the same reason, too, somebody else holds the group.
-Whoever holds it prolongs it with --renew, which never ends it sooner.`,
+A second hold with the same reason is refused too. --renew prolongs a hold and never
+shortens it.`,
 		Example: `  kubectl lockstep hold ingester --reason "node upgrade"
   kubectl lockstep hold ingester --reason "node upgrade" --for 4h --renew
   until kubectl lockstep hold ingester --reason backup; do sleep 10; done`,
@@ -41,7 +41,7 @@ Whoever holds it prolongs it with --renew, which never ends it sooner.`,
 		holder, ok := hold.ManualFor(why)
 		switch {
 		case !ok:
-			return unfitReason(why)
+			return invalidReason(why)
 		case lasts < time.Second || lasts > longestHold:
 			return fmt.Errorf("--for %s is out of range; accepted: 1s to %s", lasts, longestHold)
 		}
@@ -51,18 +51,18 @@ Whoever holds it prolongs it with --renew, which never ends it sooner.`,
 		}
 		return a.take(c.Context(), cluster, key, holder, lasts, renew)
 	}
-	command.Flags().StringVar(&why, "reason", "", "why: it becomes part of the holder that everybody sees")
-	command.Flags().DurationVar(&lasts, "for", time.Hour, "how long at most")
-	command.Flags().BoolVar(&renew, "renew", false, "prolong the hold that has this reason")
+	command.Flags().StringVar(&why, "reason", "", "the reason; it becomes part of the holder")
+	command.Flags().DurationVar(&lasts, "for", time.Hour, "the maximum duration")
+	command.Flags().BoolVar(&renew, "renew", false, "prolong the hold with this reason")
 	_ = command.MarkFlagRequired("reason")
 	return command
 }
 
-func unfitReason(why string) error {
+func invalidReason(why string) error {
 	return fmt.Errorf("--reason %q has no letter a-z and no digit; accepted: a few plain words, of which only those are kept", why)
 }
 
-// longestHold is how long people may hold: what is forgotten should end.
+// longestHold is the maximum duration of a manual hold, so that a forgotten one ends.
 const longestHold = 7 * 24 * time.Hour
 
 func (a *app) take(ctx context.Context, c *cluster, key plan.Key, holder plan.Holder, lasts time.Duration, renew bool) error {
@@ -87,12 +87,12 @@ func (a *app) take(ctx context.Context, c *cluster, key plan.Key, holder plan.Ho
 	case err != nil:
 		return err
 	case !refusal.None():
-		return a.cannotHold(key, refusal, taken.Holder == holder)
+		return a.printRefusal(key, refusal, taken.Holder == holder)
 	}
 	return a.say(fmt.Sprintf("%s/%s held by %s until %s", key.Namespace, key.Name, holder, untilOf(taken)))
 }
 
-// untilOf says when a hold is over.
+// untilOf returns the end of a hold as text.
 func untilOf(h plan.Hold) string {
 	if h.ExpiresAt().IsZero() {
 		return "it is released"
@@ -100,17 +100,17 @@ func untilOf(h plan.Hold) string {
 	return screen.Clock(h.ExpiresAt())
 }
 
-// cannotHold says who holds the group and what to do about it.
-func (a *app) cannotHold(key plan.Key, refusal plan.Refusal, same bool) error {
+// printRefusal prints which holder has the group and what to do.
+func (a *app) printRefusal(key plan.Key, refusal plan.Refusal, same bool) error {
 	p := a.page()
 	w := waitViewOf("", refusal)
 	p.Line(screen.In(screen.Strong, key.Namespace+"/"+key.Name), screen.Text("cannot be held now:"), screen.In(screen.Slow, w.short()), screen.In(screen.Faint, w.ID))
 	addMeaning(p, w.Sentence, w.ToDo)
 	switch {
 	case same:
-		p.Indented(2, screen.Text("That is the same reason: if it is your hold, --renew prolongs it; if not, give another reason, or try again when it has ended."))
+		p.Indented(2, screen.Text("The reason is the same. If this is your hold, prolong it with --renew. Otherwise use another reason, or retry after the hold has ended."))
 	case refusal.Code == reason.GroupHeld:
-		p.Indented(2, screen.Text("Try again when it has ended (kubectl lockstep status -w), or let the rollout stand still first (kubectl lockstep pause)."))
+		p.Indented(2, screen.Text("Retry when it has ended (kubectl lockstep status -w), or pause the rollout first (kubectl lockstep pause)."))
 	}
 	if err := a.print(p); err != nil {
 		return err
@@ -118,15 +118,15 @@ func (a *app) cannotHold(key plan.Key, refusal plan.Refusal, same bool) error {
 	return errWaits
 }
 
-// change writes the hold of a group as it should be, by compare-and-swap. The second
-// result of decide is false where it should stay as it is.
+// change writes the hold of a group by compare-and-swap. If the second result of decide is false,
+// change writes nothing.
 func (c *cluster) change(ctx context.Context, key plan.Key, decide func(plan.Hold) (plan.Hold, bool)) error {
 	holds := lease.NewStore(c.client, key.Namespace, actor)
 	var err error
 	for range attempts {
 		record, failed := holds.Read(ctx, key)
 		if failed != nil {
-			return allowed(failed)
+			return withPermissionHint(failed)
 		}
 		next, wanted := decide(record)
 		if !wanted {

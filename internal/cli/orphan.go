@@ -11,9 +11,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// aboutUnowned returns an error that says which group, if any, waits for a pod that no StatefulSet
-// controls, and what to do.
-func (c *cluster) aboutUnowned(ctx context.Context, seen eyes, pod *corev1.Pod) error {
+// unownedError returns an error about a pod that no StatefulSet controls. It says which group, if any,
+// waits for the pod, and what to do.
+func (c *cluster) unownedError(ctx context.Context, seen observer, pod *corev1.Pod) error {
 	if _, orphan := observe.OrphanOf(pod); !orphan {
 		return fmt.Errorf("pod %s/%s belongs to no StatefulSet, so lockstep has nothing to do with it", c.namespace, pod.Name)
 	}
@@ -24,11 +24,11 @@ func (c *cluster) aboutUnowned(ctx context.Context, seen eyes, pod *corev1.Pod) 
 		return fmt.Errorf("pod %s/%s is an orphan: StatefulSet %s of group %s has not adopted it; change the selector of the StatefulSet so that it matches the pod, or evict the pod, which counts as one of that zone",
 			c.namespace, pod.Name, name, set.Key.Name)
 	case err != nil && !apierrors.IsNotFound(err):
-		return allowed(err)
+		return withPermissionHint(err)
 	}
 	claims, err := seen.holds.LiveRemembering(ctx, c.namespace, name)
 	if err != nil {
-		return allowed(err)
+		return withPermissionHint(err)
 	}
 	if len(claims) == 0 {
 		return fmt.Errorf("pod %s/%s is an orphan of a StatefulSet %s that no group remembers, so lockstep has nothing to do with it", c.namespace, pod.Name, name)

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// orphans adds a pod that a StatefulSet has made and that nothing controls.
+// orphans adds a pod that a StatefulSet created and that has no controller.
 func (s *scene) orphans(name string) {
 	s.server.put(podPath+name, corev1.Pod{
 		TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"},
@@ -22,7 +22,7 @@ func (s *scene) orphans(name string) {
 	})
 }
 
-// remembers lets the Lease of a group remember a zone that the group has no more.
+// remembers records a former zone in the Lease of a group.
 func (s *scene) remembers(group, zone string) {
 	name := "lockstep-group-" + group
 	s.server.put(leasePath+name, object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
@@ -31,7 +31,7 @@ func (s *scene) remembers(group, zone string) {
 	}})
 }
 
-func TestWhyAnOrphanWaitsIsSaid(t *testing.T) {
+func TestWhyExplainsOrphans(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		pod  string
 		want string

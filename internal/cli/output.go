@@ -14,14 +14,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 )
 
-// Forms in which an answer can be asked for.
+// Output formats.
 const (
 	formTable = ""
 	formJSON  = "json"
 	formYAML  = "yaml"
 )
 
-// checkForm objects to a form that does not exist.
+// checkForm returns an error if the format does not exist.
 func checkForm(form string) error {
 	switch form {
 	case formTable, formJSON, formYAML:
@@ -30,8 +30,8 @@ func checkForm(form string) error {
 	return fmt.Errorf("-o %s is unknown; accepted: json, yaml, or nothing for a table", form)
 }
 
-// encoded returns an answer as JSON or YAML that a terminal only prints: what it
-// would obey is escaped.
+// encoded returns an answer as JSON or YAML. Characters that a terminal could interpret as a command
+// are escaped.
 func encoded(form string, answer any) (string, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -56,7 +56,7 @@ func encoded(form string, answer any) (string, error) {
 	return string(text), nil
 }
 
-// escaped writes what is not printed as JSON escapes it.
+// escaped replaces characters that are not printable by JSON escapes.
 func escaped(document string) string {
 	var b strings.Builder
 	for _, r := range document {
@@ -73,8 +73,8 @@ func escaped(document string) string {
 	return b.String()
 }
 
-// cleaned returns a document whose texts are fit for a screen. YAML has no escapes
-// where a text is not quoted.
+// cleaned returns a document whose texts are safe for a terminal. YAML has no escapes in unquoted
+// texts.
 func cleaned(document any) any {
 	switch d := document.(type) {
 	case string:

@@ -15,8 +15,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// The group of docs/kubectl.md: at its goal, and in a rollout of which the first two
-// pods do not come up.
+// The group of docs/kubectl.md: at its goal, and in a rollout whose first two pods do not become
+// ready.
 const (
 	ofThePage = `
 group mimir ingester
@@ -49,14 +49,14 @@ var (
 	words    = regexp.MustCompile(`"[^"]*"|\S+`)
 )
 
-func TestThePageShowsWhatThePluginSays(t *testing.T) {
+func TestKubectlPageShowsTheOutputOfThePlugin(t *testing.T) {
 	const file = "../../docs/kubectl.md"
 	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	played := 0
-	said := samples.ReplaceAllStringFunc(string(page), func(sample string) string {
+	message := samples.ReplaceAllStringFunc(string(page), func(sample string) string {
 		played++
 		return "```text\n" + playSample(t, sample) + "```"
 	})
@@ -64,19 +64,19 @@ func TestThePageShowsWhatThePluginSays(t *testing.T) {
 		t.Fatalf("%s has no samples", file)
 	}
 	if *update {
-		if err := os.WriteFile(file, []byte(said), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(message), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if diff := cmp.Diff(said, string(page)); diff != "" {
+	if diff := cmp.Diff(message, string(page)); diff != "" {
 		t.Errorf("%s (-said +page):\n%s", file, diff)
 	}
 }
 
-// playSample types the commands of a sample, one after the other, and returns what
-// stands on the screen then. Where a sample resumes or releases, nothing goes on before
-// it; anywhere else the rollout is broken.
+// playSample runs the commands of a sample one after the other and returns the screen. Before a
+// sample with resume or release, no rollout is in progress. Before others, the rollout is
+// broken.
 func playSample(t *testing.T, sample string) string {
 	t.Helper()
 	var screens []string
@@ -103,8 +103,8 @@ func playSample(t *testing.T, sample string) string {
 	return strings.Join(screens, "\n")
 }
 
-// breaks brings the rollout of the page, with a zone that somebody has paused and
-// what the operator told of it.
+// breaks sets up the rollout of the page, with a paused zone and the operator's
+// Events.
 func (s *scene) breaks() {
 	s.server.show(s.T, fixture.At(fixture.MustParse(brokenOnThePage), time.Now()))
 	s.server.put(nodePath, nodeThat(corev1.ConditionTrue, time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)))

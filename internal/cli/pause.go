@@ -16,13 +16,13 @@ func (a *app) pause() *cobra.Command {
 	var overwrite bool
 	command := &cobra.Command{
 		Use:   "pause GROUP|ZONE",
-		Short: "Let the rollout of a group or a zone stand still",
-		Long: `Let the rollout of a group, or of one of its zones, stand still: the StatefulSets get
-the annotation grafana.com/rollout-paused=true. Scaling and evictions go on. With --for
-the pause ends by itself.
+		Short: "Pause the rollout of a group or a zone",
+		Long: `Pause the rollout of a group or of one of its zones. The StatefulSets get the annotation
+grafana.com/rollout-paused=true. Scaling and evictions continue. With --for, the pause
+ends by itself.
 
-A zone that is paused already stays as it is, unless it is for the same reason or
---overwrite is given. The exit code is 2 where a zone stays.`,
+A zone that is paused already is not changed, unless the reason is the same or --overwrite
+is given. If a zone is not changed, the exit code is 2.`,
 		Example: `  kubectl lockstep pause ingester --for 2h --reason "INC-123"
   kubectl lockstep pause zone/ingester-zone-b`,
 		Args:              one("pause GROUP, or pause ZONE"),
@@ -30,7 +30,7 @@ A zone that is paused already stays as it is, unless it is for the same reason o
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("for") && lasts <= 0 {
-			return fmt.Errorf("--for %s has passed already; accepted: 30m, 2h and the like", lasts)
+			return fmt.Errorf("--for %s is not positive; accepted: a duration like 30m or 2h", lasts)
 		}
 		cluster, err := a.connect()
 		if err != nil {
@@ -46,32 +46,32 @@ A zone that is paused already stays as it is, unless it is for the same reason o
 		}
 		wanted := pausing{reason: why}
 		if why == "" && group != "" {
-			wanted.reason = ofWholeGroup(group)
+			wanted.reason = defaultReason(group)
 		}
 		if lasts > 0 {
 			wanted.until = now.Add(lasts)
 		}
 		return a.changeZones(c.Context(), cluster, zones, func(z *appsv1.StatefulSet) (change, error) {
-			return wanted.instead(z, now, why != "", overwrite), nil
+			return wanted.pauseChange(z, now, why != "", overwrite), nil
 		})
 	}
-	command.Flags().StringVar(&why, "reason", "", "why, for others to read: it becomes an annotation")
-	command.Flags().DurationVar(&lasts, "for", 0, "how long, like 2h; without it until resume")
-	command.Flags().BoolVar(&overwrite, "overwrite", false, "also zones that are paused already, for whatever reason")
+	command.Flags().StringVar(&why, "reason", "", "the reason; it becomes an annotation")
+	command.Flags().DurationVar(&lasts, "for", 0, "the duration, like 2h; without it, until resume")
+	command.Flags().BoolVar(&overwrite, "overwrite", false, "also change zones that are paused already")
 	return command
 }
 
-// instead returns what becomes of a zone that is to be paused. The pause that it has
-// already is somebody else's unless both were given the same reason.
-func (p pausing) instead(z *appsv1.StatefulSet, now time.Time, reasoned, overwrite bool) change {
+// pauseChange returns the change for a zone that is to be paused. An existing pause is kept unless both
+// have the same reason, or overwrite is set.
+func (p pausing) pauseChange(z *appsv1.StatefulSet, now time.Time, reasoned, overwrite bool) change {
 	before, paused := pausingOf(z, now)
 	same := before == p || (reasoned && before.reason == p.reason)
 	if paused && !same && !overwrite {
-		return change{stays: true, said: fmt.Sprintf("stays %s; accepted with --overwrite", before)}
+		return change{unchanged: true, message: fmt.Sprintf("stays %s; accepted with --overwrite", before)}
 	}
-	said := "paused"
+	message := "paused"
 	if !p.until.IsZero() {
-		said += " until " + screen.Clock(p.until)
+		message += " until " + screen.Clock(p.until)
 	}
-	return change{patch: p.patch(), said: said}
+	return change{patch: p.patch(), message: message}
 }

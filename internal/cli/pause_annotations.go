@@ -9,21 +9,21 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// pausing is what the annotations of a zone say of its pause.
+// pausing is the content of a zone's pause annotations.
 type pausing struct {
 	reason string
-	until  time.Time // zero: until somebody ends it
+	until  time.Time // zero: without end
 }
 
-// pausingOf returns the pause of a zone. The second result is false where there is none,
-// or none any more.
+// pausingOf returns the pause of a zone. The second result is false if the zone is not paused, or
+// the pause is over.
 func pausingOf(zone *appsv1.StatefulSet, now time.Time) (pausing, bool) {
 	p := pausing{zone.Annotations[contract.PausedReasonAnnotation], contract.PausedUntil(zone.Annotations).Time}
 	return p, contract.Paused(zone.Annotations) && (p.until.IsZero() || now.Before(p.until))
 }
 
-// speaksOfPause reports whether a zone has an annotation about a pause, over or not.
-func speaksOfPause(zone *appsv1.StatefulSet) bool {
+// hasPauseAnnotation reports whether a zone has any pause annotation, even of a pause that is over.
+func hasPauseAnnotation(zone *appsv1.StatefulSet) bool {
 	for _, key := range []string{contract.PausedAnnotation, contract.PausedReasonAnnotation, contract.PausedUntilAnnotation} {
 		if _, has := zone.Annotations[key]; has {
 			return true
@@ -32,11 +32,11 @@ func speaksOfPause(zone *appsv1.StatefulSet) bool {
 	return false
 }
 
-// ofWholeGroup is the reason of a pause of a whole group for which nobody gave one: it
-// tells those zones from others that somebody has paused by themselves.
-func ofWholeGroup(group string) string { return "kubectl lockstep pause " + group }
+// defaultReason returns the default reason for pausing a group. It distinguishes these zones from zones
+// that were paused separately.
+func defaultReason(group string) string { return "kubectl lockstep pause " + group }
 
-// patch writes a pause in place of what the zone has.
+// patch returns a patch that replaces the pause of a zone.
 func (p pausing) patch() object {
 	notes := object{contract.PausedAnnotation: "true", contract.PausedReasonAnnotation: nil, contract.PausedUntilAnnotation: nil}
 	if p.reason != "" {
@@ -48,14 +48,14 @@ func (p pausing) patch() object {
 	return object{"metadata": object{"annotations": notes}}
 }
 
-// unpaused takes a pause away, and what is said of it.
+// unpaused returns a patch that removes the pause of a zone.
 func unpaused() object {
 	return object{"metadata": object{"annotations": object{
 		contract.PausedAnnotation: nil, contract.PausedReasonAnnotation: nil, contract.PausedUntilAnnotation: nil,
 	}}}
 }
 
-// String returns a pause as one says it: paused until 2026-01-05T12:00:00Z: INC-123.
+// String returns a pause as text: paused until 2026-01-05T12:00:00Z: INC-123.
 func (p pausing) String() string {
 	text := "paused"
 	if !p.until.IsZero() {

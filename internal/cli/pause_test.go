@@ -9,10 +9,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// three zones of which nobody has paused any.
+// three zones without a pause.
 const calmZones = "group team web\nweb-a rev=1\n web-a-0 ready@1\nweb-b rev=1\n web-b-0 ready@1\nweb-c rev=1\n web-c-0 ready@1\n"
 
-// pauseOf returns what the annotations of a zone say: true|reason|until.
+// pauseOf returns the pause annotations of a zone: true|reason|until.
 func (s *scene) pauseOf(zone string) string {
 	var parts []string
 	for _, key := range []string{contract.PausedAnnotation, contract.PausedReasonAnnotation, contract.PausedUntilAnnotation} {
@@ -31,8 +31,8 @@ func (s *scene) wantPauses(want ...string) {
 	}
 }
 
-// ends carries out a command line that has to end with an exit code, and returns what it
-// says.
+// ends runs a command line, checks its exit code, and returns its
+// output.
 func (s *scene) ends(want int, args ...string) string {
 	s.Helper()
 	code, out, errs := s.types(args...)
@@ -46,7 +46,7 @@ const byGroup = "true|kubectl lockstep pause web|"
 
 func inTwoHours() string { return contract.FormatPausedUntil(time.Now().Add(2 * time.Hour)) }
 
-func TestAPauseLeavesThatOfSomebodyElseAlone(t *testing.T) {
+func TestPauseKeepsAnotherPause(t *testing.T) {
 	for line, has := range map[string]string{
 		"pause zone/web-c":                  "true||",
 		"pause zone/web-c --reason disk":    "true|disk|",
@@ -67,12 +67,12 @@ func TestAPauseLeavesThatOfSomebodyElseAlone(t *testing.T) {
 	}
 }
 
-func TestAPauseForTheSameReasonIsTheSame(t *testing.T) {
+func TestPauseWithTheSameReasonIsReplaced(t *testing.T) {
 	inScene(t, []string{calmZones}, func(s *scene) {
 		s.succeeds("pause", "web", "--reason", "INC-1", "--for", "1h")
 		s.succeeds("pause", "web", "--reason", "INC-1", "--for", "2h")
 		s.wantPauses("true|INC-1|"+inTwoHours(), "true|INC-1|"+inTwoHours(), "true|INC-1|"+inTwoHours())
-		time.Sleep(3 * time.Hour) // it is over, and nobody's
+		time.Sleep(3 * time.Hour) // the pause is over
 		s.succeeds("pause", "web")
 		s.succeeds("pause", "web") // nothing is new
 		s.wantPauses(byGroup, byGroup, byGroup)
@@ -81,7 +81,7 @@ func TestAPauseForTheSameReasonIsTheSame(t *testing.T) {
 	})
 }
 
-func TestAResumeOfAGroupEndsOnePause(t *testing.T) {
+func TestResumeEndsOnePauseOfAGroup(t *testing.T) {
 	inScene(t, []string{calmZones}, func(s *scene) {
 		s.succeeds("pause", "zone/web-c") // one person pauses a zone
 		s.ends(exitWaits, "pause", "web") // another pauses the group
@@ -114,7 +114,7 @@ func TestAResumeOfAGroupEndsOnePause(t *testing.T) {
 	})
 }
 
-func TestAPauseThatIsWrittenMeanwhileIsLeftAlone(t *testing.T) {
+func TestConcurrentPauseIsKept(t *testing.T) {
 	for line, want := range map[string]string{"pause web --reason mine": "true|hers|", "resume web": "true|hers|"} {
 		t.Run(line, func(t *testing.T) {
 			inScene(t, []string{calmZones}, func(s *scene) {

@@ -11,16 +11,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// pauseView is a zone that somebody has paused.
+// pauseView is a paused zone.
 type pauseView struct {
 	Zone   string     `json:"zone"`
 	Reason string     `json:"reason,omitempty"`
 	Until  *time.Time `json:"until,omitempty"`
-	Over   bool       `json:"over"` // its end has come, and it keeps nobody any more
+	Over   bool       `json:"over"` // the pause has ended
 }
 
-// pauses returns the zones of a group that are paused, and what their annotations say
-// of it.
+// pauses returns the paused zones of a group, with the content of their annotations.
 func (c *cluster) pauses(ctx context.Context, s plan.Snapshot) []pauseView {
 	var all []pauseView
 	for _, z := range s.Zones {

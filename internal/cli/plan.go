@@ -13,12 +13,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// planView is what the operator would do next.
+// planView is the plan of the operator.
 type planView struct {
 	Namespace string     `json:"namespace"`
 	Group     string     `json:"group"`
 	Steps     []stepView `json:"steps"`
-	Hold      string     `json:"hold"` // what would become of it
+	Hold      string     `json:"hold"` // the planned write of the hold
 	Remarks   []waitView `json:"remarks,omitempty"`
 }
 
@@ -33,15 +33,15 @@ func (a *app) plan() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plan GROUP",
 		Short: "Show what the operator would do next",
-		Long: `Show what the operator would do next, by the operator's own planner: from one look at
+		Long: `Show what the operator would do next, with the operator's own planner: from one read of
 the cluster, or from a file. Nothing is changed.
 
-A file is a snapshot as JSON, as the operator's /debug/groups/NAMESPACE/GROUP and
-kubectl lockstep snapshot -o json give it, or in the notation of kubectl lockstep
-snapshot. - reads it from the standard input.
+A file contains a snapshot: JSON from the operator's /debug/groups/NAMESPACE/GROUP or from
+kubectl lockstep snapshot -o json, or the notation of kubectl lockstep snapshot. - is the
+standard input.
 
-What only the operator knows is not in a look: what it has asked pods, and what they
-answered. A step that asks or tells pods something may have been taken already.`,
+A read does not show the operator's calls to pods and their answers. A step that calls
+pods may have been taken already.`,
 		Example: `  kubectl lockstep plan ingester
   kubectl lockstep plan -f snapshot.txt
   kubectl lockstep snapshot ingester | kubectl lockstep plan -f -`,
@@ -52,7 +52,7 @@ answered. A step that asks or tells pods something may have been taken already.`
 		if (len(args) == 1) == (file != "") {
 			return fmt.Errorf("accepted: either plan GROUP, or plan -f FILE")
 		}
-		s, err := a.situation(c, args, file)
+		s, err := a.snapshotFor(c, args, file)
 		if err != nil {
 			return err
 		}
@@ -60,14 +60,14 @@ answered. A step that asks or tells pods something may have been taken already.`
 		if a.form != formTable {
 			return a.answer(v)
 		}
-		return a.tellPlan(v)
+		return a.printPlan(v)
 	}
 	command.Flags().StringVarP(&file, "filename", "f", "", "plan from a snapshot in this file, - for the standard input")
 	return a.answers(command)
 }
 
-// situation returns the snapshot to plan from.
-func (a *app) situation(c *cobra.Command, args []string, file string) (plan.Snapshot, error) {
+// snapshotFor returns the snapshot to plan from.
+func (a *app) snapshotFor(c *cobra.Command, args []string, file string) (plan.Snapshot, error) {
 	if file != "" {
 		return a.readSnapshot(file)
 	}
@@ -77,7 +77,7 @@ func (a *app) situation(c *cobra.Command, args []string, file string) (plan.Snap
 func planOf(s plan.Snapshot) planView {
 	steps := stepsFor(s)
 	decision := hold.Decide(s, steps)
-	if decision.Need == hold.Look { // by caches: a look that shows the same comes first
+	if decision.Need == hold.Look { // the operator reads live first; assume that it sees the same
 		s.Live = true
 		steps = stepsFor(s)
 		decision = hold.Decide(s, steps)
@@ -90,12 +90,12 @@ func planOf(s plan.Snapshot) planView {
 	return v
 }
 
-func (a *app) tellPlan(v planView) error {
+func (a *app) printPlan(v planView) error {
 	p := a.page()
 	p.Line(screen.In(screen.Strong, v.Namespace+"/"+v.Group))
 	switch {
 	case len(v.Steps) == 0 && len(v.Remarks) > 0:
-		p.Line(screen.Text("  nothing, as far as you may see"))
+		p.Line(screen.Text("  nothing, as far as your permissions show"))
 	case len(v.Steps) == 0:
 		p.Line(screen.In(screen.Good, "  nothing: the goal is reached"))
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The README shows what its first command prints.
-func TestTheReadmeShowsThePlanOfItsExample(t *testing.T) {
+// The README shows the output of its first command.
+func TestReadmeShowsThePlanOfItsExample(t *testing.T) {
 	const root = "../../"
 	readme, err := os.ReadFile(root + "README.md")
 	if err != nil {

@@ -17,13 +17,13 @@ func (a *app) release() *cobra.Command {
 	var force bool
 	command := &cobra.Command{
 		Use:   "release GROUP",
-		Short: "Give back a group that was held for maintenance",
-		Long: `Give back a group that was held for maintenance: by whoever holds it now or, with --reason,
-for that reason alone. Who takes it meanwhile keeps it. What lockstep holds for an
-operation of its own is never given back by this: it ends when the operation does.`,
+		Short: "Release a group that is held for maintenance",
+		Long: `Release a group that is held for maintenance: from its current holder or, with --reason,
+only from the holder with that reason. If the holder changes meanwhile, the group is not
+released. An operation of lockstep is never released: its hold ends with the operation.`,
 		Example: `  kubectl lockstep release ingester --reason "node upgrade"
-  kubectl lockstep release ingester           # whoever holds it as manual/...
-  kubectl lockstep release ingester --force   # whoever from outside lockstep holds it`,
+  kubectl lockstep release ingester           # any holder manual/...
+  kubectl lockstep release ingester --force   # any holder but lockstep`,
 		Args:              one("release GROUP"),
 		ValidArgsFunction: a.completeGroups,
 	}
@@ -32,26 +32,26 @@ operation of its own is never given back by this: it ends when the operation doe
 		if c.Flags().Changed("reason") {
 			var ok bool
 			if holder, ok = hold.ManualFor(why); !ok {
-				return unfitReason(why)
+				return invalidReason(why)
 			}
 			if force {
-				return errors.New("--reason does not go with --force; accepted: one of them")
+				return errors.New("--reason cannot be combined with --force; accepted: one of them")
 			}
 		}
 		cluster, key, err := a.groupAt(args[0])
 		if err != nil {
 			return err
 		}
-		return a.giveBack(c.Context(), cluster, key, holder, force)
+		return a.releaseHold(c.Context(), cluster, key, holder, force)
 	}
-	command.Flags().StringVar(&why, "reason", "", "only where the group is held for this reason")
-	command.Flags().BoolVar(&force, "force", false, "also where the holder is neither manual/... nor an operation of lockstep's")
+	command.Flags().StringVar(&why, "reason", "", "only if the group is held for this reason")
+	command.Flags().BoolVar(&force, "force", false, "also if the holder is neither manual/... nor an operation of lockstep")
 	return command
 }
 
-// giveBack releases a group from whoever holds it when it is read first. If a holder is
-// named, it has to be him.
-func (a *app) giveBack(ctx context.Context, c *cluster, key plan.Key, named plan.Holder, force bool) error {
+// releaseHold releases a group from the holder of the first read. If named is set, the holder must be
+// named.
+func (a *app) releaseHold(ctx context.Context, c *cluster, key plan.Key, named plan.Holder, force bool) error {
 	var first, last plan.Hold
 	var refused error
 	reads := 0
@@ -60,7 +60,7 @@ func (a *app) giveBack(ctx context.Context, c *cluster, key plan.Key, named plan
 			first = h
 		}
 		last = h
-		if refused = keeps(first, h, named, force); refused != nil || h.Holder.Free() {
+		if refused = checkRelease(first, h, named, force); refused != nil || h.Holder.Free() {
 			return h, false
 		}
 		return hold.GiveBack(h, force)
@@ -75,31 +75,31 @@ func (a *app) giveBack(ctx context.Context, c *cluster, key plan.Key, named plan
 	case last.Holder.Free():
 		return a.say(fmt.Sprintf("%s/%s is not held", key.Namespace, key.Name))
 	}
-	return a.say(fmt.Sprintf("%s/%s released, which %s held", key.Namespace, key.Name, last.Holder))
+	return a.say(fmt.Sprintf("%s/%s released from %s", key.Namespace, key.Name, last.Holder))
 }
 
-// keeps objects to taking a hold from whoever has it now: it was somebody else's when
-// it was read first, or is not of the holder that was named, or not of people.
-func keeps(first, h plan.Hold, named plan.Holder, force bool) error {
+// checkRelease returns an error if the hold must not be released: its holder has changed since the first
+// read, differs from named, or is an operation of lockstep.
+func checkRelease(first, h plan.Hold, named plan.Holder, force bool) error {
 	switch {
 	case h.Holder.Free():
 		return nil
 	case h.Holder != first.Holder || h.Transitions != first.Transitions:
-		return fmt.Errorf("%s has taken the group meanwhile; accepted: release once more, if that is to be released", h.Holder)
+		return fmt.Errorf("%s has taken the group meanwhile; accepted: release again, to release it from that holder", h.Holder)
 	case named != "" && h.Holder != named:
 		return fmt.Errorf("%s holds the group, not %s; accepted: the reason for which it is held", h.Holder, named)
 	case h.Unreadable != "":
-		return fmt.Errorf("%s holds the group, with notes that cannot be read and would be lost: %s; accepted once they are repaired: kubectl lockstep explain %s",
+		return fmt.Errorf("%s holds the group, with records that cannot be read and would be lost: %s; accepted once they are repaired: kubectl lockstep explain %s",
 			h.Holder, h.Unreadable, reason.HoldUnreadable)
 	case !h.Holder.Foreign():
-		return fmt.Errorf("%s holds the group, which is an operation of lockstep's own: it ends by itself; kubectl lockstep why says what it waits for", h.Holder)
+		return fmt.Errorf("%s holds the group, which is lockstep's own operation and ends by itself; kubectl lockstep why shows what it waits for", h.Holder)
 	case h.Holder.Operation() != hold.Manual && !force:
 		return fmt.Errorf("%s holds the group, which is not manual/...; accepted with --force", h.Holder)
 	}
 	return nil
 }
 
-// missing says that a group does not exist, or returns nil where it does.
+// missing returns an error if a group does not exist.
 func (c *cluster) missing(ctx context.Context, key plan.Key) error {
 	zones, err := c.zonesOf(ctx, key.Name)
 	if err != nil || len(zones) > 0 {

@@ -13,7 +13,7 @@ import (
 
 const heldForUpgrade = "hold manual/upgrade renewed 5s ago\nzone-a rev=1\n zone-a-0 ready@1\n"
 
-func TestNotesThatCannotBeReadAreNotLostByARelease(t *testing.T) {
+func TestReleaseKeepsUnreadableRecords(t *testing.T) {
 	for key, text := range map[string]string{contract.IntentsAnnotation: `{"version":2}`, contract.DownscalesAnnotation: "zone-a=yesterday"} {
 		t.Run(key, func(t *testing.T) {
 			inScene(t, []string{heldForUpgrade}, func(s *scene) {
@@ -35,7 +35,7 @@ func TestNotesThatCannotBeReadAreNotLostByARelease(t *testing.T) {
 	}
 }
 
-func TestOfTwoWhoHoldForTheSameReasonTheSecondIsRefused(t *testing.T) {
+func TestSecondHoldWithTheSameReasonIsRefused(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		until := time.Now().Add(4 * time.Hour).UTC().Format(time.RFC3339)
 		s.succeeds("hold", "calm", "--reason", "backup", "--for", "4h")
@@ -53,7 +53,7 @@ func TestOfTwoWhoHoldForTheSameReasonTheSecondIsRefused(t *testing.T) {
 	})
 }
 
-func TestAReleaseIsOfTheHolderThatWasReadFirst(t *testing.T) {
+func TestReleaseIsRefusedIfTheHolderChanges(t *testing.T) {
 	for sentence, next := range map[string]object{
 		"another one took it":        {"holderIdentity": "manual/other", "leaseTransitions": 1.0},
 		"the same one took it again": {"holderIdentity": "manual/upgrade", "leaseTransitions": 2.0},
@@ -81,7 +81,7 @@ func TestAReleaseIsOfTheHolderThatWasReadFirst(t *testing.T) {
 	}
 }
 
-func TestARenewedHoldIsReleasedByWhoReadItBefore(t *testing.T) {
+func TestReleaseEndsAHoldThatWasRenewedMeanwhile(t *testing.T) {
 	inScene(t, []string{heldForUpgrade}, func(s *scene) {
 		s.server.refuse = func(r *http.Request) *http.Response {
 			if r.Method == http.MethodPut {
@@ -94,7 +94,7 @@ func TestARenewedHoldIsReleasedByWhoReadItBefore(t *testing.T) {
 	})
 }
 
-func TestAReleaseForAReasonIsOfThatReasonAlone(t *testing.T) {
+func TestReleaseWithAReasonKeepsOtherHolds(t *testing.T) {
 	inScene(t, []string{heldForUpgrade}, func(s *scene) {
 		if out := s.ends(exitFailed, "release", "store", "--reason", "Backup"); !strings.Contains(out, "manual/upgrade holds the group, not manual/backup") {
 			s.Errorf("it says %q", out)
@@ -104,7 +104,7 @@ func TestAReleaseForAReasonIsOfThatReasonAlone(t *testing.T) {
 		if asked := s.server.written(); len(asked) > 0 {
 			s.Errorf("written: %q", asked)
 		}
-		if out := s.succeeds("release", "store", "--reason", "Upgrade!"); out != "team/store released, which manual/upgrade held\n" {
+		if out := s.succeeds("release", "store", "--reason", "Upgrade!"); out != "team/store released from manual/upgrade\n" {
 			s.Errorf("it says %q", out)
 		}
 		if out := s.succeeds("release", "store", "--reason", "upgrade"); out != "team/store is not held\n" {

@@ -12,19 +12,19 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// restartedAt is what kubectl rollout restart writes on the template of pods.
+// restartedAt is the annotation of pod templates that kubectl rollout restart sets.
 const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
 func (a *app) restart() *cobra.Command {
 	var only string
 	command := &cobra.Command{
 		Use:   "restart GROUP",
-		Short: "Roll every pod of a group once, zone by zone",
-		Long: `Roll every pod of a group once, as kubectl rollout restart does it: the template of the
-pods gets the time as an annotation, and lockstep rolls zone by zone.
+		Short: "Restart every pod of a group, zone by zone",
+		Long: `Restart every pod of a group, as kubectl rollout restart does: the pod templates get the
+time as an annotation, and lockstep rolls out zone by zone.
 
-A zone whose update strategy is not OnDelete is refused, and the others with it: the
-StatefulSet controller would roll it at once.`,
+If the update strategy of a zone is not OnDelete, no zone is restarted: the StatefulSet
+controller would roll out that zone at once.`,
 		Example: `  kubectl lockstep restart ingester
   kubectl lockstep restart ingester --zone ingester-zone-a`,
 		Args:              one("restart GROUP"),
@@ -53,31 +53,31 @@ StatefulSet controller would roll it at once.`,
 				return fmt.Errorf("group %q has no zone %q; accepted: %s", group, only, strings.Join(all, ", "))
 			}
 		}
-		if err := rolledByOthers(zones...); err != nil {
+		if err := checkUpdateStrategy(zones...); err != nil {
 			return err
 		}
 		return a.changeZones(c.Context(), cluster, zones, func(z *appsv1.StatefulSet) (change, error) {
-			return change{patch: restartPatch(a.now()), said: "restarted"}, rolledByOthers(*z)
+			return change{patch: restartPatch(a.now()), message: "restarted"}, checkUpdateStrategy(*z)
 		})
 	}
 	command.Flags().StringVar(&only, "zone", "", "only this zone")
 	return command
 }
 
-// rolledByOthers objects to zones whose pods the StatefulSet controller replaces, all
-// zones at the same time.
-func rolledByOthers(zones ...appsv1.StatefulSet) error {
+// checkUpdateStrategy returns an error if the StatefulSet controller would replace the pods of zones, in
+// all zones at the same time.
+func checkUpdateStrategy(zones ...appsv1.StatefulSet) error {
 	zones = slices.DeleteFunc(slices.Clone(zones), func(z appsv1.StatefulSet) bool {
 		return z.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType
 	})
 	if len(zones) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the StatefulSet controller would roll %s at once, since the update strategy is not OnDelete (%s); accepted once it is", few(namesOf(zones)), reason.WrongUpdateStrategy)
+	return fmt.Errorf("the StatefulSet controller would roll out %s at once: the update strategy must be OnDelete (%s)", few(namesOf(zones)), reason.WrongUpdateStrategy)
 }
 
-// restartPatch has the time to more than a second: a restart soon after another one has
-// to be another one.
+// restartPatch sets the time with fractions of a second, so that a second restart soon afterwards
+// changes the template again.
 func restartPatch(at time.Time) object {
 	return object{"spec": object{"template": object{"metadata": object{"annotations": object{
 		restartedAt: at.Format(time.RFC3339Nano),

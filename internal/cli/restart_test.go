@@ -9,7 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// rollsByItself lets the StatefulSet controller replace the pods of a zone.
+// rollsByItself sets the update strategy RollingUpdate.
 func (s *scene) rollsByItself(zone string) {
 	set := s.server.get(zonePath + zone)
 	spec, _ := set["spec"].(object)
@@ -17,11 +17,11 @@ func (s *scene) rollsByItself(zone string) {
 	s.server.put(zonePath+zone, set)
 }
 
-func TestARestartThatWouldRollAllZonesAtOnceIsRefused(t *testing.T) {
+func TestRestartIsRefusedUnlessTheUpdateStrategyIsOnDelete(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		s.rollsByItself("zone-b")
 		s.rollsByItself("zone-c")
-		for line, named := range map[string]string{"restart store": "zone-b, zone-c", "restart store --zone zone-c": "roll zone-c at once"} {
+		for line, named := range map[string]string{"restart store": "zone-b, zone-c", "restart store --zone zone-c": "roll out zone-c at once"} {
 			if code, _, errs := s.types(strings.Fields(line)...); code != exitFailed || !strings.Contains(errs, named) || !strings.Contains(errs, "OnDelete") {
 				s.Errorf("%s: exit code %d: %s", line, code, errs)
 			}
@@ -33,7 +33,7 @@ func TestARestartThatWouldRollAllZonesAtOnceIsRefused(t *testing.T) {
 	})
 }
 
-func TestAZoneThatChangesMeanwhileIsJudgedAnew(t *testing.T) {
+func TestRestartRechecksAZoneAfterAConflict(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		s.server.refuse = func(r *http.Request) *http.Response {
 			if r.Method == http.MethodPatch {
@@ -42,13 +42,13 @@ func TestAZoneThatChangesMeanwhileIsJudgedAnew(t *testing.T) {
 			}
 			return nil
 		}
-		if code, _, errs := s.types("restart", "store"); code != exitFailed || !strings.Contains(errs, "roll zone-a at once") {
+		if code, _, errs := s.types("restart", "store"); code != exitFailed || !strings.Contains(errs, "roll out zone-a at once") {
 			s.Errorf("exit code %d: %s", code, errs)
 		}
 	})
 }
 
-func TestARestartSoonAfterAnotherOneIsAnotherOne(t *testing.T) {
+func TestSecondRestartChangesTheTemplateAgain(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		s.succeeds("restart", "store", "--zone", "zone-b")
 		time.Sleep(100 * time.Millisecond)

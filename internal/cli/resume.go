@@ -18,12 +18,12 @@ func (a *app) resume() *cobra.Command {
 	var all bool
 	command := &cobra.Command{
 		Use:   "resume GROUP|ZONE",
-		Short: "Let the rollout of a group or a zone go on",
-		Long: `Let the rollout of a group or a zone go on.
+		Short: "Resume the rollout of a group or a zone",
+		Long: `Resume the rollout of a group or a zone.
 
-Where zones of a group are paused for several reasons, nothing is changed before --reason
-says which pause is to end, or --all that each of them is. The exit code is 2 where a zone
-stays paused.`,
+If zones of a group are paused for several reasons, nothing is changed unless --reason
+selects the pause to end, or --all selects all of them. If a zone stays paused, the exit
+code is 2.`,
 		Example: `  kubectl lockstep resume ingester
   kubectl lockstep resume ingester --reason INC-123
   kubectl lockstep resume zone/ingester-zone-b`,
@@ -32,7 +32,7 @@ stays paused.`,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("reason") && all {
-			return errors.New("--reason does not go with --all; accepted: one of them")
+			return errors.New("--reason cannot be combined with --all; accepted: one of them")
 		}
 		cluster, err := a.connect()
 		if err != nil {
@@ -57,12 +57,12 @@ stays paused.`,
 			return resumed(z, now, ending), nil
 		})
 	}
-	command.Flags().StringVar(&why, "reason", "", "only zones that are paused for this reason, as status and why show it")
-	command.Flags().BoolVar(&all, "all", false, "zones of a group that are paused for whatever reason")
+	command.Flags().StringVar(&why, "reason", "", "only zones that are paused for this reason, as why shows it")
+	command.Flags().BoolVar(&all, "all", false, "all paused zones of a group")
 	return command
 }
 
-// reasonsOf returns for which reasons zones are paused.
+// reasonsOf returns the reasons of the zones' pauses.
 func reasonsOf(zones []appsv1.StatefulSet, now time.Time) []string {
 	var reasons []string
 	for i := range zones {
@@ -74,17 +74,17 @@ func reasonsOf(zones []appsv1.StatefulSet, now time.Time) []string {
 	return slices.Compact(reasons)
 }
 
-// resumed returns what becomes of a zone when the pauses for some reasons end.
+// resumed returns the change for a zone when the pauses with these reasons end.
 func resumed(z *appsv1.StatefulSet, now time.Time, ending []string) change {
 	p, paused := pausingOf(z, now)
 	switch {
 	case paused && !slices.Contains(ending, p.reason):
-		return change{stays: true, said: fmt.Sprintf("stays %s; accepted with --reason %s", p, quoted(p.reason))}
-	case !speaksOfPause(z):
-		return change{said: "was not paused"}
+		return change{unchanged: true, message: fmt.Sprintf("stays %s; accepted with --reason %s", p, quoted(p.reason))}
+	case !hasPauseAnnotation(z):
+		return change{message: "was not paused"}
 	}
-	return change{patch: unpaused(), said: "resumed"}
+	return change{patch: unpaused(), message: "resumed"}
 }
 
-// quoted returns a text as a shell takes it for one word.
+// quoted returns a text as one word for a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2" //nolint:depguard // to silence it: nothing is logged with it
+	"k8s.io/klog/v2" //nolint:depguard // only to silence it
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 )
@@ -21,23 +21,23 @@ import (
 const (
 	exitOK     = 0
 	exitFailed = 1
-	exitWaits  = 2 // the answer is that something is waited for, or held by somebody else
+	exitWaits  = 2 // something waits, or another holder has the group
 )
 
-// errWaits is the end of a command whose answer is that something is waited for.
-var errWaits = errors.New("something is waited for")
+// errWaits is the result of a command that found a wait. It causes exit code 2.
+var errWaits = errors.New("something waits")
 
-// Streams are where a command reads and writes.
+// Streams are the input and outputs of a command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// app is one call of the command line.
+// app is one invocation of the command line.
 type app struct {
 	streams Streams
 	style   screen.Style
-	measure func() screen.Style // returns the style anew, for a screen of another size; nil: it stays
+	measure func() screen.Style // returns the current style after the screen was resized; nil: the style is fixed
 	version string
 	now     func() time.Time
 	flags   connection
@@ -45,9 +45,9 @@ type app struct {
 	form    string
 }
 
-// Run carries out a command line and returns the exit code.
+// Run executes a command line and returns the exit code.
 func Run(ctx context.Context, args []string, streams Streams, version string) int {
-	klog.LogToStderr(false) // libraries write what servers say as it is
+	klog.LogToStderr(false) // libraries would print server messages without escaping
 	klog.SetOutput(io.Discard)
 	measure := func() screen.Style { return screen.StyleOf(streams.Out, os.Getenv) }
 	a := &app{streams: streams, style: measure(), measure: measure, version: version, now: time.Now, dial: clientcmd.ClientConfig.ClientConfig}
@@ -73,16 +73,16 @@ func (a *app) run(ctx context.Context, args []string) int {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-lockstep",
-		Short: "See and steer rollouts of groups of StatefulSets",
-		Long: `See and steer rollouts of groups of StatefulSets, which lockstep rolls zone by zone.
+		Short: "Show and control rollouts of groups of StatefulSets",
+		Long: `Show and control rollouts of groups of StatefulSets. lockstep rolls out zone by zone.
 
-A group is all StatefulSets of a namespace with one value of the label rollout-group or,
-where it is set, of the annotation lockstep.dev/rollout-group; each of them is a zone. What is shown is what lockstep's own planner says of what the
-cluster shows now.
+A group is all StatefulSets of a namespace with the same value of the label rollout-group
+or, if it is set, of the annotation lockstep.dev/rollout-group. Each of them is a zone. The
+commands use the operator's own planner on the current state of the cluster.
 
-Exit codes: 0 fine; 1 an error; 2 from why: something is waited for, or an eviction
-would be refused; 2 from hold: somebody holds the group already; 2 from pause and resume: a
-zone keeps somebody else's pause.`,
+Exit codes: 0 success; 1 an error; 2 from why: something waits, or an eviction would be
+refused; 2 from hold: another holder has the group; 2 from pause and resume: a zone keeps
+another pause.`,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lockstep"},
 		Version:           a.version,
 		SilenceErrors:     true,
@@ -97,9 +97,9 @@ zone keeps somebody else's pause.`,
 	return root
 }
 
-// answers adds -o to a command.
+// answers adds the flag -o to a command.
 func (a *app) answers(command *cobra.Command) *cobra.Command {
-	command.Flags().StringVarP(&a.form, "output", "o", "", "json or yaml; a table without it")
+	command.Flags().StringVarP(&a.form, "output", "o", "", "json or yaml; the default is a table")
 	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formJSON, formYAML}, cobra.ShellCompDirectiveNoFileComp))
 	run := command.RunE
 	command.RunE = func(c *cobra.Command, args []string) error {
@@ -134,7 +134,7 @@ func (a *app) page() *screen.Page { return &screen.Page{Style: a.style} }
 
 func (a *app) print(p *screen.Page) error { return a.write(p.String()) }
 
-// answer writes an answer in the form that was asked for.
+// answer prints an answer in the format of the flag -o.
 func (a *app) answer(answer any) error {
 	text, err := encoded(a.form, answer)
 	if err != nil {
@@ -150,7 +150,7 @@ func (a *app) write(text string) error {
 	return nil
 }
 
-// one asks for one argument, by what is accepted.
+// one requires exactly one argument. what describes the accepted arguments.
 func one(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -160,7 +160,7 @@ func one(what string) cobra.PositionalArgs {
 	}
 }
 
-// oneOrNone is one where none is accepted too.
+// oneOrNone requires at most one argument.
 func oneOrNone(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {

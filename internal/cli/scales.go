@@ -13,11 +13,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// patience is how long is waited for resources whose replicas zones take over. What
-// is not read by then is said to be unseen.
-const patience = 5 * time.Second
+// scalesTimeout is how long the command waits for resources whose replicas zones take over. Later ones
+// count as not read.
+const scalesTimeout = 5 * time.Second
 
-// cache knows resources whose replicas zones take over.
+// cache returns a cache of resources whose replicas zones take over.
 func (c *cluster) cache(namespace string) (*reference.Cache, error) {
 	objects, err := metadata.NewForConfigAndClient(c.config, c.http)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *cluster) cache(namespace string) (*reference.Cache, error) {
 	return reference.New(reference.Options{Client: c.client, Metadata: objects, Namespace: namespace, Log: quiet}), nil
 }
 
-// scales reads resources, and returns what ends that.
+// scales reads resources and returns a function that stops reading.
 func (c *cluster) scales(ctx context.Context, namespace string, wanted []plan.Reference) (*reference.Cache, func(), error) {
 	cache, err := c.cache(namespace)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *cluster) scales(ctx context.Context, namespace string, wanted []plan.Re
 	for _, r := range wanted {
 		cache.Want(namespace, r, true)
 	}
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(scalesTimeout)
 	defer limit.Stop()
 	for !read(cache, namespace, wanted) {
 		select {
@@ -68,7 +68,7 @@ func read(cache *reference.Cache, namespace string, wanted []plan.Reference) boo
 	return true
 }
 
-// references returns the resources that zones of a group take over replicas from.
+// references returns the resources whose replicas zones of a group take over.
 func references(s plan.Snapshot) []plan.Reference {
 	var all []plan.Reference
 	for _, z := range s.Zones {
@@ -79,7 +79,7 @@ func references(s plan.Snapshot) []plan.Reference {
 	return all
 }
 
-// notify says that there is something new, to who has not looked since the last time.
+// notify sends a value unless one is pending.
 func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is shown now into testdata")
 
-// scene is a cluster and somebody who types. Time stands still unless somebody waits.
+// scene is a cluster and a user. The time advances only while the test waits.
 type scene struct {
 	*testing.T
 	server *apiServer
@@ -31,7 +31,7 @@ type scene struct {
 	in     string
 }
 
-// in lets a test play in a cluster that shows situations, in the notation of fixture.
+// inScene runs a test in a cluster with scenarios in the notation of package fixture.
 func inScene(t *testing.T, situations []string, play func(*scene)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,33 +43,33 @@ func inScene(t *testing.T, situations []string, play func(*scene)) {
 	})
 }
 
-// said collects what is written while it is written.
-type said struct {
+// message is a buffer that can be read while it is written.
+type message struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (s *said) Write(text []byte) (int, error) {
+func (s *message) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.Write(text)
 }
 
-func (s *said) String() string {
+func (s *message) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()
 }
 
-// types carries out a command line.
+// types runs a command line.
 func (s *scene) types(args ...string) (code int, out, errs string) {
 	s.Helper()
-	var stdout, stderr said
+	var stdout, stderr message
 	code = s.begins(s.Context(), &stdout, &stderr, args...)
 	return code, stdout.String(), stderr.String()
 }
 
-func (s *scene) begins(ctx context.Context, stdout, stderr *said, args ...string) int {
+func (s *scene) begins(ctx context.Context, stdout, stderr *message, args ...string) int {
 	a := &app{
 		streams: Streams{In: strings.NewReader(s.in), Out: stdout, Err: stderr}, style: s.style, measure: s.measure, version: "v0.0.0-test", now: time.Now,
 		dial: func(clientcmd.ClientConfig) (*rest.Config, error) { return s.server.config(), nil },
@@ -78,17 +78,17 @@ func (s *scene) begins(ctx context.Context, stdout, stderr *said, args ...string
 	return a.run(ctx, append([]string{"--namespace=team", "--kubeconfig=/dev/null"}, args...))
 }
 
-// measure looks how large the screen is now.
+// measure returns the current size of the screen.
 func (s *scene) measure() screen.Style {
 	style := s.style
 	style.Rows = s.rows
 	return style
 }
 
-// watches lets somebody type what goes on, until the test ends, and returns what has
-// been written by then.
-func (s *scene) watches(args ...string) *said {
-	var out, errs said
+// watches runs a command that does not end by itself, and returns a function for its output so
+// far.
+func (s *scene) watches(args ...string) *message {
+	var out, errs message
 	ctx, stop := contextOf(s)
 	ended := make(chan int, 1)
 	go func() { ended <- s.begins(ctx, &out, &errs, args...) }()
@@ -102,13 +102,13 @@ func (s *scene) watches(args ...string) *said {
 	return &out
 }
 
-// screenOf returns what a terminal shows that was drawn anew again and again.
-func screenOf(out *said) string {
+// screenOf returns the last page that was drawn on a terminal.
+func screenOf(out *message) string {
 	text := out.String()
 	return text[max(0, strings.LastIndex(text, "\x1b[H")):]
 }
 
-// succeeds carries out a command line that has to succeed.
+// succeeds runs a command line that must succeed.
 func (s *scene) succeeds(args ...string) string {
 	s.Helper()
 	code, out, errs := s.types(args...)

@@ -27,13 +27,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// apiServer is an API server that keeps objects by their path, selects by labels and
-// by the fields that are asked for here, and takes merge patches. It answers in the
-// goroutine that asks.
+// apiServer is an API server that stores objects by path. It supports label selectors, some field
+// selectors and merge patches. It answers in the goroutine of the
+// client.
 type apiServer struct {
 	refuse func(*http.Request) *http.Response // answers in its place, unless it returns nil
 	broken error                              // no request arrives
-	slow   time.Duration                      // by how much its clock is behind that of whoever types
+	slow   time.Duration                      // by how much its clock is behind the user's
 
 	mu      sync.Mutex
 	version int
@@ -48,7 +48,7 @@ type watcher struct {
 	end    context.CancelFunc
 }
 
-// hangUp ends every watch, and does with further requests what is given.
+// hangUp ends every watch and sets the handler of further requests.
 func (s *apiServer) hangUp(refuse func(*http.Request) *http.Response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *apiServer) config() *rest.Config {
 	return &rest.Config{Host: "http://api", Transport: s, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 }
 
-// put keeps an object at a path, and tells who watches.
+// put stores an object at a path and sends events to watches.
 func (s *apiServer) put(path string, o any) {
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *apiServer) keep(path string, o object) {
 	}
 }
 
-// get returns an object, for tests to look at.
+// get returns an object.
 func (s *apiServer) get(path string) object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,13 +200,13 @@ func (s *apiServer) answerTo(r *http.Request) (*http.Response, error) {
 	return apitest.Refusal(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed), nil
 }
 
-// lists are the resources that the server has, and what a list of them is.
+// lists maps the resources of the server to the kinds of their lists.
 var lists = map[string]metav1.TypeMeta{
 	"pods": {Kind: "PodList", APIVersion: "v1"}, "events": {Kind: "EventList", APIVersion: "v1"},
 	"nodes": {Kind: "NodeList", APIVersion: "v1"}, "namespaces": {Kind: "NamespaceList", APIVersion: "v1"}, "configmaps": {Kind: "ConfigMapList", APIVersion: "v1"},
 	"zoneawarepoddisruptionbudgets": {Kind: "ZoneAwarePodDisruptionBudgetList", APIVersion: "rollout-operator.grafana.com/v1"},
 	"statefulsets":                  {Kind: "StatefulSetList", APIVersion: "apps/v1"}, "leases": {Kind: "LeaseList", APIVersion: "coordination.k8s.io/v1"},
-	"deployments": {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, // nobody asks for more of them
+	"deployments": {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, // clients request only their metadata
 }
 
 func folderOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
@@ -328,7 +328,7 @@ func sortedPaths(objects map[string]object) []string {
 	return all
 }
 
-// show lets the server have what a snapshot shows.
+// show stores the objects of a snapshot.
 func (s *apiServer) show(tb testing.TB, w plan.Snapshot) {
 	tb.Helper()
 	namespace := w.Key.Namespace
@@ -361,7 +361,7 @@ const (
 	nodePath  = "/api/v1/nodes/" + nodeOfAll
 )
 
-// nodeThat returns the node as Ready, or as not, since a time.
+// nodeThat returns the node as Ready, or not Ready, since a time.
 func nodeThat(ready corev1.ConditionStatus, since time.Time) *corev1.Node {
 	c := corev1.NodeCondition{Type: corev1.NodeReady, Status: ready, LastTransitionTime: metav1.NewTime(since)}
 	if ready != corev1.ConditionTrue {
@@ -432,7 +432,7 @@ func podIn(namespace string, z plan.Zone, p plan.Pod) *corev1.Pod {
 	return pod
 }
 
-// event keeps an Event about something.
+// event stores an Event about an object.
 func (s *apiServer) event(kind, name, from, reason, note string, at time.Time) {
 	s.put(fmt.Sprintf("/api/v1/namespaces/team/events/%s-%d", name, at.UnixNano()), corev1.Event{
 		TypeMeta:   metav1.TypeMeta{Kind: "Event", APIVersion: "v1"},

@@ -32,7 +32,7 @@ const settled = "group team calm\nzone-x rev=1 budget=nonsense\n  zone-x-0 ready
 
 var onTerminal = screen.Style{Bars: true, Colours: true, Columns: 100}
 
-func TestWhatIsShown(t *testing.T) {
+func TestOutput(t *testing.T) {
 	for name, args := range map[string][]string{
 		"status-of-one":  {"status", "store"},
 		"status-of-all":  {"status"},
@@ -72,7 +72,7 @@ func TestWhatIsShown(t *testing.T) {
 	}
 }
 
-func TestExitCodesTellWhetherSomethingIsWaitedFor(t *testing.T) {
+func TestExitCodes(t *testing.T) {
 	for line, want := range map[string]int{
 		"why store":                         exitWaits,
 		"why calm":                          exitOK,
@@ -124,7 +124,7 @@ func TestExitCodesTellWhetherSomethingIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestANamespaceThatDidNotOptInIsNamed(t *testing.T) {
+func TestWhyReportsANamespaceThatDidNotOptIn(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		s.server.put("/api/v1/namespaces/team", object{"kind": "Namespace", "apiVersion": "v1", "metadata": object{"name": "team"}})
 		if _, out, _ := s.types("why", "calm"); !strings.Contains(out, "Namespace team does not match lockstep.dev/enabled=true") {
@@ -139,7 +139,7 @@ func TestANamespaceThatDidNotOptInIsNamed(t *testing.T) {
 	})
 }
 
-func TestANamespaceThatNobodyMayReadIsNotTakenForOneThatOptedIn(t *testing.T) {
+func TestWhyReportsANamespaceThatCannotBeRead(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		s.server.refuse = func(r *http.Request) *http.Response {
 			if r.URL.Path != "/api/v1/namespaces/team" {
@@ -155,7 +155,7 @@ func TestANamespaceThatNobodyMayReadIsNotTakenForOneThatOptedIn(t *testing.T) {
 	})
 }
 
-func TestEveryAnswerInJSONIsJSON(t *testing.T) {
+func TestJSONOutputIsValid(t *testing.T) {
 	for _, line := range []string{"status", "status store", "status -A", "why store", "why zone-a-1", "plan store", "explain", "explain Paused", "history store", "snapshot store", "snapshot store --hash-names"} {
 		inScene(t, []string{rolling, settled}, func(s *scene) {
 			_, out, errs := s.types(append(strings.Fields(line), "-o", "json")...)
@@ -167,10 +167,10 @@ func TestEveryAnswerInJSONIsJSON(t *testing.T) {
 	}
 }
 
-func TestWhatIsWatchedIsTold(t *testing.T) {
+func TestWatchPrintsChanges(t *testing.T) {
 	inScene(t, []string{rolling, settled}, func(s *scene) {
 		ctx, stop := contextOf(s)
-		var out, errs said
+		var out, errs message
 		ended := make(chan int, 1)
 		go func() { ended <- s.begins(ctx, &out, &errs, "status", "store", "-w") }()
 		settleDown()
@@ -196,13 +196,13 @@ func TestWhatIsWatchedIsTold(t *testing.T) {
 	})
 }
 
-// settleDown lets a second pass, and everything come to rest.
+// settleDown waits for a second and until all goroutines block.
 func settleDown() {
 	time.Sleep(time.Second)
 	synctest.Wait()
 }
 
-func TestAPlanIsMadeFromEveryFormOfASnapshot(t *testing.T) {
+func TestPlanReadsEveryFormatOfASnapshot(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		want := s.succeeds("plan", "store", "-o", "json")
 		for _, form := range [][]string{{"snapshot", "store"}, {"snapshot", "store", "-o", "json"}} {
@@ -222,7 +222,7 @@ func TestAPlanIsMadeFromEveryFormOfASnapshot(t *testing.T) {
 	})
 }
 
-func TestNamesAreHashedAndThePlanStays(t *testing.T) {
+func TestHashNamesKeepsThePlan(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		one, two := s.succeeds("snapshot", "store", "--hash-names"), s.succeeds("snapshot", "store", "--hash-names")
 		if one != two {
@@ -247,7 +247,7 @@ func TestNamesAreHashedAndThePlanStays(t *testing.T) {
 	})
 }
 
-func TestForbiddenSaysWhatWouldHaveToBeAllowed(t *testing.T) {
+func TestForbiddenErrorNamesTheRequiredPermissions(t *testing.T) {
 	for _, line := range []string{"status", "status -w", "status store", "why store", "why x", "plan store", "pause store", "hold store --reason x"} {
 		inScene(t, []string{rolling}, func(s *scene) {
 			s.server.refuse = forbid
@@ -258,7 +258,7 @@ func TestForbiddenSaysWhatWouldHaveToBeAllowed(t *testing.T) {
 	}
 }
 
-func TestManyGroupsAreReadWithFewRequests(t *testing.T) {
+func TestStatusOfManyGroupsNeedsFewRequests(t *testing.T) {
 	var many []string
 	for i := range 30 {
 		many = append(many, fmt.Sprintf("group team group-%d\nzone-%d-a rev=1\n zone-%d-a-0 ready@1\nzone-%d-b rev=1\n zone-%d-b-0 ready@1\n", i, i, i, i, i))

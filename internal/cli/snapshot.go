@@ -12,8 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// recordView is a snapshot with what the planner makes of it, in the form of the
-// operator's /debug/groups.
+// recordView is a snapshot with its plan, in the format of the operator's /debug/groups.
 type recordView struct {
 	At       time.Time     `json:"at"`
 	Snapshot plan.Snapshot `json:"snapshot"`
@@ -21,16 +20,16 @@ type recordView struct {
 }
 
 func (a *app) snapshot() *cobra.Command {
-	var masked bool
+	var anonymized bool
 	command := &cobra.Command{
 		Use:   "snapshot GROUP",
-		Short: "Print what the planner sees and makes of it, to report a bug",
-		Long: `Print what the planner sees of a group and what it makes of it, to report a bug. The text
-is in the notation of lockstep's own tests; kubectl lockstep plan -f reads it back.
+		Short: "Print the planner's input and plan, for a bug report",
+		Long: `Print the planner's input and plan for a group, for a bug report. The text is in the
+notation of lockstep's own tests; kubectl lockstep plan -f reads it.
 
-With --hash-names every name, label and revision is replaced by a hash of it, and texts,
-addresses and traces are left out. The order of zones, and ordinals, stay. The same name
-has the same hash as long as the group's first StatefulSet exists.`,
+With --hash-names, every name, label and revision is replaced by its hash, and texts,
+addresses and traces are left out. The order of zones and the ordinals stay. A name keeps
+its hash as long as the group's first StatefulSet exists.`,
 		Example: `  kubectl lockstep snapshot ingester --hash-names > report.txt
   kubectl lockstep snapshot ingester -o json`,
 		Args:              one("snapshot GROUP"),
@@ -42,20 +41,20 @@ has the same hash as long as the group's first StatefulSet exists.`,
 			return err
 		}
 		shown := s
-		if masked {
-			shown = mask(s)
+		if anonymized {
+			shown = anonymize(s)
 		}
 		if a.form != formTable {
 			return a.answer(recordView{shown.Now.UTC(), shown, fixture.Outcome(shown)})
 		}
-		return a.write(a.reported(s, shown))
+		return a.write(a.asScenario(s, shown))
 	}
-	command.Flags().BoolVar(&masked, "hash-names", false, "replace names by hashes, and leave out texts")
+	command.Flags().BoolVar(&anonymized, "hash-names", false, "replace names by hashes, and omit texts")
 	return a.answers(command)
 }
 
-// reported returns a snapshot, as it is to be shown, in the notation of tests.
-func (a *app) reported(seen, shown plan.Snapshot) string {
+// asScenario returns a snapshot as text in the notation of the tests.
+func (a *app) asScenario(seen, shown plan.Snapshot) string {
 	s := fixture.At(shown, fixture.Now())
 	report := fixture.Scenario{
 		Promise:  "What is wrong with this plan?",
@@ -67,15 +66,15 @@ func (a *app) reported(seen, shown plan.Snapshot) string {
 		report.Remarks = append(report.Remarks, "names are hashed")
 	}
 	if !slices.Equal(causes(seen), causes(shown)) {
-		report.Remarks = append(report.Remarks, "what is left out leads to another plan: with all names it is "+strings.Join(causes(seen), ", "))
+		report.Remarks = append(report.Remarks, "the plan without hashes is another one: "+strings.Join(causes(seen), ", "))
 	}
-	if !readsBack(report) {
-		report.Remarks = append(report.Remarks, "this notation does not say everything that matters here: please add the output of -o json")
+	if !isComplete(report) {
+		report.Remarks = append(report.Remarks, "this notation omits details that affect the plan: please add the output of -o json")
 	}
 	return fixture.Print(report)
 }
 
-// causes returns why the planner does what it does.
+// causes returns the reasons of the planner's steps.
 func causes(s plan.Snapshot) []string {
 	var all []string
 	for _, step := range plan.Group(s) {
@@ -84,8 +83,8 @@ func causes(s plan.Snapshot) []string {
 	return all
 }
 
-// readsBack reports whether the notation says everything on which the plan depends.
-func readsBack(report fixture.Scenario) bool {
+// isComplete reports whether the notation contains everything that the plan depends on.
+func isComplete(report fixture.Scenario) bool {
 	again, err := fixture.Parse(fixture.Print(report))
 	return err == nil && slices.Equal(fixture.Outcome(again.Snapshot), report.Then)
 }

@@ -16,9 +16,9 @@ func (a *app) status() *cobra.Command {
 	var watch, all bool
 	command := &cobra.Command{
 		Use:   "status [GROUP]",
-		Short: "Show how groups stand, zone by zone",
+		Short: "Show the state of groups, zone by zone",
 		Example: `  kubectl lockstep status                # every group of the namespace
-  kubectl lockstep status ingester -w    # one of them, drawn anew whenever it changes
+  kubectl lockstep status ingester -w    # one group, updated whenever it changes
   kubectl lockstep status -A -o json     # all namespaces, for a program`,
 		Args:              oneOrNone("status [GROUP]"),
 		ValidArgsFunction: a.completeGroups,
@@ -28,7 +28,7 @@ func (a *app) status() *cobra.Command {
 			return fmt.Errorf("-A shows all groups; accepted: either -A, or GROUP with -n NAMESPACE")
 		}
 		if watch && a.form != formTable {
-			return fmt.Errorf("-w does not go with -o %s; accepted: one of them", a.form)
+			return fmt.Errorf("-w cannot be combined with -o %s; accepted: one of them", a.form)
 		}
 		w := wanted{all: all}
 		for _, argument := range args {
@@ -44,15 +44,15 @@ func (a *app) status() *cobra.Command {
 		}
 		return a.showStatus(c.Context(), cluster, w, watch)
 	}
-	command.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show what changes")
+	command.Flags().BoolVarP(&watch, "watch", "w", false, "keep running and show changes")
 	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "groups of all namespaces")
 	return a.answers(command)
 }
 
-// wanted says which groups to show.
+// wanted selects the groups to show.
 type wanted struct {
 	names []string // none: every group
-	all   bool     // of every namespace
+	all   bool     // groups of every namespace
 }
 
 func (w wanted) includes(key plan.Key) bool {
@@ -88,7 +88,7 @@ func (a *app) showStatus(ctx context.Context, c *cluster, w wanted, watch bool) 
 	return a.print(p)
 }
 
-// groups reads the groups that are wanted.
+// groups reads the selected groups.
 func (c *cluster) groups(ctx context.Context, w wanted) ([]plan.Snapshot, error) {
 	if len(w.names) == 1 {
 		s, err := c.existing(ctx, c.group(w.names[0]))
@@ -108,7 +108,7 @@ var colourOf = map[string]screen.Colour{
 	string(plan.Blocked): screen.Slow,
 }
 
-// addGroup adds a group: a line about it, then one for each zone.
+// addGroup prints a group: a line about it, and one for each zone.
 func addGroup(p *screen.Page, v groupView, now time.Time) {
 	if len(p.Lines()) > 0 {
 		p.Line()
@@ -137,7 +137,7 @@ func addRemarks(p *screen.Page, remarks []waitView) {
 	}
 }
 
-// headline says what goes on in a group, who holds it and since when.
+// headline returns the activity of a group, its holder, and since when it holds the group.
 func headline(v groupView, now time.Time) []screen.Piece {
 	line := []screen.Piece{screen.In(screen.Strong, v.Namespace+"/"+v.Group), screen.In(colourOf[v.Activity], v.Activity)}
 	if v.Holder != "" {

@@ -25,7 +25,7 @@ func countInto(n *int) func(*http.Request) *http.Response {
 	return func(*http.Request) *http.Response { *n++; return nil }
 }
 
-// at returns what stands in an object below a path of keys.
+// at returns the value of an object at a path of keys.
 func at(o object, keys ...string) any {
 	var value any = o
 	for _, key := range keys {
@@ -37,7 +37,7 @@ func at(o object, keys ...string) any {
 
 const zonePath = "/apis/apps/v1/namespaces/team/statefulsets/"
 
-func TestAPauseIsWrittenAndTakenBack(t *testing.T) {
+func TestPauseAndResume(t *testing.T) {
 	inScene(t, []string{rolling, settled}, func(s *scene) {
 		out := s.succeeds("pause", "store", "--for", "2h", "--reason", "INC-1 \x1b[2J", "--overwrite")
 		if strings.Count(out, "paused until") != 3 || strings.Contains(out, "\x1b") {
@@ -74,7 +74,7 @@ func TestAPauseIsWrittenAndTakenBack(t *testing.T) {
 
 const leasePath = "/apis/coordination.k8s.io/v1/namespaces/team/leases/"
 
-func TestAGroupIsHeldAndReleased(t *testing.T) {
+func TestHoldAndRelease(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		out := s.succeeds("hold", "calm", "--reason", "Node upgrade!", "--for", "90m")
 		if want := "team/calm held by manual/node-upgrade until " + time.Now().Add(90*time.Minute).UTC().Format(time.RFC3339) + "\n"; out != want {
@@ -99,7 +99,7 @@ func TestAGroupIsHeldAndReleased(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		s.succeeds("hold", "calm", "--reason", "other") // its time is over
-		if out := s.succeeds("release", "calm"); out != "team/calm released, which manual/other held\n" {
+		if out := s.succeeds("release", "calm"); out != "team/calm released from manual/other\n" {
 			s.Errorf("it says %q", out)
 		}
 		if out := s.succeeds("release", "calm"); out != "team/calm is not held\n" {
@@ -108,7 +108,7 @@ func TestAGroupIsHeldAndReleased(t *testing.T) {
 	})
 }
 
-func TestWhoHoldsIsNotDrivenOut(t *testing.T) {
+func TestHoldDoesNotReplaceAnotherHolder(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		before := s.server.get(leasePath + "lockstep-group-store")
 		if code, out, _ := s.types("hold", "store", "--reason", "x"); code != exitWaits || !strings.Contains(out, "rollout/zone-a") {
@@ -131,7 +131,7 @@ func TestWhoHoldsIsNotDrivenOut(t *testing.T) {
 	})
 }
 
-func TestAHoldThatSomebodyTakesMeanwhileIsRespected(t *testing.T) {
+func TestConcurrentHoldIsKept(t *testing.T) {
 	inScene(t, []string{settled, "hold free\nzone-a rev=1\n zone-a-0 ready@1\n"}, func(s *scene) {
 		meddled := false
 		s.server.refuse = func(r *http.Request) *http.Response {

@@ -8,14 +8,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// groupView is a group as -o json and -o yaml show it.
+// groupView is a group for -o json and -o yaml.
 type groupView struct {
 	Namespace string     `json:"namespace"`
 	Group     string     `json:"group"`
 	Activity  string     `json:"activity"`
 	Holder    string     `json:"holder,omitempty"`
 	Since     *time.Time `json:"since,omitempty"` // when the holder took the group
-	Until     *time.Time `json:"until,omitempty"` // when a holder from outside lockstep holds no more
+	Until     *time.Time `json:"until,omitempty"` // when the hold of an external holder expires
 	TraceID   string     `json:"traceID,omitempty"`
 	Zones     []zoneView `json:"zones"`
 	Waits     []waitView `json:"waits,omitempty"`
@@ -36,12 +36,12 @@ type zoneView struct {
 	Waits    *waitView `json:"waits,omitempty"`
 }
 
-// waitView is something that is waited for, with what the catalogue says of it.
+// waitView is a wait, with the meaning of its reason.
 type waitView struct {
-	Zone     string     `json:"zone,omitempty"` // that waits
+	Zone     string     `json:"zone,omitempty"` // the waiting zone
 	Code     string     `json:"code"`
 	ID       string     `json:"id"`
-	For      string     `json:"forZone,omitempty"` // that is waited for
+	For      string     `json:"forZone,omitempty"` // the zone that it waits for
 	Pod      string     `json:"pod,omitempty"`
 	Detail   string     `json:"detail,omitempty"`
 	Until    *time.Time `json:"until,omitempty"`
@@ -90,7 +90,7 @@ func waitViewOf(zone string, r plan.Refusal) waitView {
 	}
 }
 
-// short returns the wait as one says it: PodStarting zone-a-1 (1 of at most 1 down).
+// short returns the wait in short form: PodStarting zone-a-1 (1 of at most 1 down).
 func (w waitView) short() string {
 	r := plan.Refusal{Code: reason.Code(w.Code), Zone: w.For, Pod: w.Pod, Detail: w.Detail}
 	if w.Until != nil {
@@ -99,8 +99,8 @@ func (w waitView) short() string {
 	return r.String()
 }
 
-// moment returns a time in whole seconds; nil for none, and for one of a year that JSON
-// does not have.
+// moment returns a time in whole seconds, or nil for the zero time and for a year that JSON cannot
+// express.
 func moment(t time.Time) *time.Time {
 	t = t.UTC().Truncate(time.Second)
 	if t.IsZero() || t.Year() < 0 || t.Year() > 9999 {

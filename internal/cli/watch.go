@@ -17,19 +17,18 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// watching are the operator's eyes, open.
+// watching is the operator's observer with running caches.
 type watching struct {
-	eyes
-	namespace string // the only one; empty: all
+	observer
+	namespace string // the only namespace; empty: all
 	cache     *reference.Cache
 }
 
-// fillsIn is how long caches may take to be filled.
-const fillsIn = time.Minute
+// syncTimeout is how long the command waits for the caches to sync.
+const syncTimeout = time.Minute
 
-// watch opens the operator's eyes and waits until they have seen everything. Changed
-// is told of every change after that, if it is not nil. The function that it returns
-// closes them.
+// watch starts the observer and waits until its caches have synced. It notifies changed, if it is not
+// nil, of every later change. The function that it returns stops the observer.
 func (c *cluster) watch(ctx context.Context, w wanted, changed chan<- struct{}) (*watching, func(), error) {
 	seen := &watching{namespace: c.namespace}
 	if w.all {
@@ -43,7 +42,7 @@ func (c *cluster) watch(ctx context.Context, w wanted, changed chan<- struct{}) 
 		return nil, nil, err
 	}
 	known := c.budgets(ctx, seen.namespace)
-	if seen.eyes, err = c.open(seen.namespace, ownSight{seen.cache}, known); err != nil {
+	if seen.observer, err = c.open(seen.namespace, userScales{seen.cache}, known); err != nil {
 		return nil, nil, err
 	}
 	news := func() {
@@ -68,15 +67,15 @@ func (c *cluster) watch(ctx context.Context, w wanted, changed chan<- struct{}) 
 	return seen, end, nil
 }
 
-// filled waits until the caches are filled, and then a little for what zones mirror.
+// filled waits until the caches have synced, and then briefly for mirrored resources.
 func (seen *watching) filled(ctx context.Context, w wanted) error {
 	const step = 20 * time.Millisecond
-	err := wait.PollUntilContextTimeout(ctx, step, fillsIn, true, func(context.Context) (bool, error) { return seen.Synced(), nil })
+	err := wait.PollUntilContextTimeout(ctx, step, syncTimeout, true, func(context.Context) (bool, error) { return seen.Synced(), nil })
 	if err != nil {
-		return fmt.Errorf("the cluster did not show everything within %s: %w", fillsIn, err)
+		return fmt.Errorf("the caches did not sync within %s: %w", syncTimeout, err)
 	}
-	err = wait.PollUntilContextTimeout(ctx, step, patience, true, func(context.Context) (bool, error) {
-		return !slices.ContainsFunc(seen.snapshots(w), unseen), nil
+	err = wait.PollUntilContextTimeout(ctx, step, scalesTimeout, true, func(context.Context) (bool, error) {
+		return !slices.ContainsFunc(seen.snapshots(w), waitsForScales), nil
 	})
 	if err != nil && !wait.Interrupted(err) {
 		return err
@@ -84,15 +83,15 @@ func (seen *watching) filled(ctx context.Context, w wanted) error {
 	return ctx.Err()
 }
 
-func unseen(s plan.Snapshot) bool {
+func waitsForScales(s plan.Snapshot) bool {
 	return slices.ContainsFunc(s.Zones, func(z plan.Zone) bool {
 		because := z.Mirror.Scale.Trouble
 		return because.Code == reason.ReferenceNotRead && !hidden(because)
 	})
 }
 
-// mayWatch asks once for everything that is about to be watched: a watch itself would
-// try again for ever.
+// mayWatch lists one object of each watched resource. A forbidden watch would be retried for
+// ever.
 func (c *cluster) mayWatch(ctx context.Context, namespace string) error {
 	one := metav1.ListOptions{Limit: 1}
 	_, sets := c.client.AppsV1().StatefulSets(namespace).List(ctx, one)
@@ -104,13 +103,13 @@ func (c *cluster) mayWatch(ctx context.Context, namespace string) error {
 	}
 	for _, err := range []error{sets, pods, leases, namespaces} {
 		if err != nil {
-			return allowed(err)
+			return withPermissionHint(err)
 		}
 	}
 	return nil
 }
 
-// snapshots returns the groups that are wanted, as the caches show them.
+// snapshots returns the selected groups from the caches.
 func (seen *watching) snapshots(w wanted) []plan.Snapshot {
 	var all []plan.Snapshot
 	for _, key := range seen.Groups(seen.namespace) {

@@ -14,19 +14,19 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// whyView is the answer to why a group stands where it does.
+// whyView is the answer of why about a group.
 type whyView struct {
 	groupView
 	Noted      []notedView `json:"noted,omitempty"`
 	Queue      []queueView `json:"queue,omitempty"`
 	Paused     []pauseView `json:"paused,omitempty"`
-	OptedIn    *bool       `json:"optedIn,omitempty"`    // whether the namespace has the label; not there: nobody may know
-	Unreadable string      `json:"unreadable,omitempty"` // why the hold is
-	Pods       diagnoses   `json:"pods,omitempty"`       // that a reason names
+	OptedIn    *bool       `json:"optedIn,omitempty"`    // whether the namespace has opted in; omitted if the user cannot read it
+	Unreadable string      `json:"unreadable,omitempty"` // why the hold is unreadable
+	Pods       diagnoses   `json:"pods,omitempty"`       // pods that a reason names
 	Events     []eventView `json:"events,omitempty"`
 }
 
-// notedView is a pod that the hold notes.
+// notedView is a pod that the hold records.
 type notedView struct {
 	Pod   string    `json:"pod"`
 	Zone  string    `json:"zone"`
@@ -34,7 +34,7 @@ type notedView struct {
 	Since time.Time `json:"since"`
 }
 
-// queueView is an operation that was refused and waits for its turn.
+// queueView is a refused operation that waits for its turn.
 type queueView struct {
 	Operation string    `json:"operation"`
 	Zone      string    `json:"zone"`
@@ -45,16 +45,16 @@ func (a *app) why() *cobra.Command {
 	var selector string
 	command := &cobra.Command{
 		Use:   "why GROUP|POD",
-		Short: "Say what a group or a pod waits for, who holds it and what to do",
-		Long: `Say what a group or a pod waits for, who holds it and what to do.
+		Short: "Show what a group or a pod waits for, which holder has the group, and what to do",
+		Long: `Show what a group or a pod waits for, which holder has the group, and what to do.
 
-Of a group: every wait, with what the catalogue of reasons says of it, what the hold
-notes, who is next, and recent Events. Of a pod: its zone, what is noted about it,
-and what an eviction of it would be answered now. Of each pod that a reason names and
-that is not Ready: what Kubernetes knows of it, such as its finalizers, its node, the
-scheduler's message, its claims and how its containers ended, as far as you may read it.
+For a group: every wait with the meaning of its reason, the records of the hold, the queue,
+and recent Events. For a pod: its zone, its record in the hold, and the answer that an
+eviction would get now. For each pod that a reason names and that is not Ready: what
+Kubernetes knows of it, such as its finalizers, its node, the scheduler's message, its
+claims and how its containers ended, as far as your permissions allow.
 
-The exit code is 2 where something is waited for, or the eviction would be refused.`,
+The exit code is 2 if something waits, or if the eviction would be refused.`,
 		Example: `  kubectl lockstep why ingester
   kubectl lockstep why pod/ingester-zone-a-3
   kubectl lockstep why ingester -o json`,
@@ -75,7 +75,7 @@ The exit code is 2 where something is waited for, or the eviction would be refus
 			return err
 		}
 		if kind != podKind {
-			s, err := cluster.look(c.Context(), cluster.group(name))
+			s, err := cluster.readLive(c.Context(), cluster.group(name))
 			if err != nil {
 				return err
 			}
@@ -88,17 +88,17 @@ The exit code is 2 where something is waited for, or the eviction would be refus
 		}
 		return a.whyPod(c.Context(), cluster, name, opted)
 	}
-	command.Flags().StringVar(&selector, "namespaces-selector", contract.OptInSelector, "which namespaces the operator works in, as its flag -namespaces.selector says")
+	command.Flags().StringVar(&selector, "namespaces-selector", contract.OptInSelector, "the namespaces of the operator: the value of its flag -namespaces.selector")
 	return a.answers(command)
 }
 
-// reasons returns what is waited for, and then what a person should know.
+// reasons returns the waits and the remarks.
 func (v whyView) reasons() []waitView { return slices.Concat(v.Waits, v.Remarks) }
 
 func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted labels.Selector) error {
 	v := whyView{OptedIn: c.optIn(ctx, s.Key.Namespace, opted), Unreadable: s.Hold.Unreadable}
 	if v.OptedIn != nil && !*v.OptedIn {
-		v.groupView = viewOf(s) // what a RolloutGroup says there may be of long ago
+		v.groupView = viewOf(s) // a RolloutGroup may be outdated here
 	} else {
 		v.groupView = viewOfSteps(s, c.steps(ctx, s))
 	}
@@ -113,7 +113,7 @@ func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted l
 	v.Paused = c.pauses(ctx, s)
 	v.Pods = c.diagnose(ctx, s, podsOf(v.reasons()...))
 	v.Events = c.events(ctx, s)
-	if err := a.tellWhy(v, opted); err != nil {
+	if err := a.printWhy(v, opted); err != nil {
 		return err
 	}
 	if len(v.Waits) > 0 {
@@ -122,7 +122,7 @@ func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted l
 	return nil
 }
 
-// optIn reports whether a namespace has opted in; nil where nobody may know.
+// optIn reports whether a namespace has opted in, or nil if the user cannot read it.
 func (c *cluster) optIn(ctx context.Context, namespace string, opted labels.Selector) *bool {
 	in, known := c.optedIn(ctx, namespace, opted)
 	if !known {
@@ -131,13 +131,13 @@ func (c *cluster) optIn(ctx context.Context, namespace string, opted labels.Sele
 	return &in
 }
 
-// addOptIn says where a namespace has not opted in, or where nobody may know.
+// addOptIn prints a warning unless the namespace has opted in.
 func addOptIn(p *screen.Page, in *bool, namespace string, opted labels.Selector) {
 	switch {
 	case in == nil:
 		p.Line()
 		p.Indented(0, screen.In(screen.Faint, fmt.Sprintf(
-			"Whether namespace %s matches %s is not known, since you cannot read it: if it does not, nothing happens here.", namespace, opted)))
+			"Whether namespace %s matches %s is not known, because you cannot read it: if it does not, lockstep does nothing here.", namespace, opted)))
 	case !*in:
 		p.Line()
 		p.Indented(0, screen.In(screen.Bad, fmt.Sprintf(
@@ -145,7 +145,7 @@ func addOptIn(p *screen.Page, in *bool, namespace string, opted labels.Selector)
 	}
 }
 
-func (a *app) tellWhy(v whyView, opted labels.Selector) error {
+func (a *app) printWhy(v whyView, opted labels.Selector) error {
 	if a.form != formTable {
 		return a.answer(v)
 	}
@@ -170,9 +170,9 @@ func (a *app) tellWhy(v whyView, opted labels.Selector) error {
 
 func nothingAwaited(v groupView) string {
 	if v.Activity == string(plan.Settled) {
-		return "Nothing is waited for: every zone is whole and runs the revision that it should."
+		return "Nothing waits: every zone is available and runs its newest revision."
 	}
-	return "Nothing is waited for: the next step can be taken."
+	return "Nothing waits: the next step can be taken."
 }
 
 func addWait(p *screen.Page, w waitView) {
@@ -189,9 +189,9 @@ func addNoted(p *screen.Page, v whyView, now time.Time) {
 		p.Line()
 	}
 	for _, n := range v.Noted {
-		p.Line(screen.Text(fmt.Sprintf("Noted in the hold: %s of %s, %s, %s ago", n.Pod, n.Zone, n.Cause, screen.Span(now.Sub(n.Since)))))
+		p.Line(screen.Text(fmt.Sprintf("Recorded in the hold: %s of %s, %s, %s ago", n.Pod, n.Zone, n.Cause, screen.Span(now.Sub(n.Since)))))
 	}
 	for _, q := range v.Queue {
-		p.Line(screen.Text(fmt.Sprintf("Waits for its turn: %s in %s, for %s", q.Operation, q.Zone, screen.Span(now.Sub(q.Since)))))
+		p.Line(screen.Text(fmt.Sprintf("In the queue: %s in %s, for %s", q.Operation, q.Zone, screen.Span(now.Sub(q.Since)))))
 	}
 }

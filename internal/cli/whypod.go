@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// podView is the answer to why a pod stands where it does.
+// podView is the answer of why about a pod.
 type podView struct {
 	Namespace string     `json:"namespace"`
 	Pod       string     `json:"pod"`
@@ -27,17 +27,17 @@ type podView struct {
 	Noted     *notedView `json:"noted,omitempty"`
 	Eviction  answerView `json:"eviction"`
 	ZoneWaits *waitView  `json:"zoneWaits,omitempty"`
-	Pods      diagnoses  `json:"pods,omitempty"`    // this one, and those that a reason names
-	OptedIn   *bool      `json:"optedIn,omitempty"` // whether the namespace has the label; not there: nobody may know
+	Pods      diagnoses  `json:"pods,omitempty"`    // this pod, and pods that a reason names
+	OptedIn   *bool      `json:"optedIn,omitempty"` // whether the namespace has opted in; omitted if the user cannot read it
 }
 
-// answerView is what an eviction would be answered.
+// answerView is the answer that an eviction would get.
 type answerView struct {
 	Allowed bool      `json:"allowed"`
-	Budget  string    `json:"budget,omitempty"` // that covers the pod
+	Budget  string    `json:"budget,omitempty"` // the budget that covers the pod
 	Because *waitView `json:"because,omitempty"`
 	Tally   string    `json:"tally,omitempty"`
-	Freely  bool      `json:"freely"` // the pod is down, so nothing is lost
+	Freely  bool      `json:"freely"` // the pod is unavailable already
 }
 
 func (a *app) whyPod(ctx context.Context, c *cluster, name string, opted labels.Selector) error {
@@ -54,7 +54,7 @@ func (a *app) whyPod(ctx context.Context, c *cluster, name string, opted labels.
 	if a.form != formTable {
 		err = a.answer(v)
 	} else {
-		err = a.tellPod(v, opted)
+		err = a.printPod(v, opted)
 	}
 	if err == nil && !v.Eviction.Allowed {
 		return errWaits
@@ -73,15 +73,14 @@ func (v podView) reasons() []waitView {
 	return reasons
 }
 
-// groupOfPod reads the group that a pod belongs to, or those which the budget covers
-// that covers it.
+// groupOfPod reads the group of a pod, or else all pods of the budget that covers it.
 func (c *cluster) groupOfPod(ctx context.Context, name string) (plan.Snapshot, error) {
 	pod, err := c.client.CoreV1().Pods(c.namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return plan.Snapshot{}, fmt.Errorf("there is no pod %q either: %w", name, c.unknownGroup(ctx, c.group(name)))
 	}
 	if err != nil {
-		return plan.Snapshot{}, allowed(fmt.Errorf("read pod %s/%s: %w", c.namespace, name, err))
+		return plan.Snapshot{}, withPermissionHint(fmt.Errorf("read pod %s/%s: %w", c.namespace, name, err))
 	}
 	seen, err := c.open(c.namespace, nil, nil)
 	if err != nil {
@@ -89,26 +88,25 @@ func (c *cluster) groupOfPod(ctx context.Context, name string) (plan.Snapshot, e
 	}
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil || owner.Kind != "StatefulSet" {
-		return plan.Snapshot{}, c.aboutUnowned(ctx, seen, pod)
+		return plan.Snapshot{}, c.unownedError(ctx, seen, pod)
 	}
 	set, err := seen.LiveSet(ctx, c.namespace, owner.Name)
 	if err != nil {
-		return plan.Snapshot{}, allowed(err)
+		return plan.Snapshot{}, withPermissionHint(err)
 	}
 	switch {
 	case set.Held:
-		return c.look(ctx, set.Key)
+		return c.readLive(ctx, set.Key)
 	case set.Ignored:
 		return plan.Snapshot{}, fmt.Errorf("StatefulSet %s/%s has the annotation %s, so lockstep has nothing to do with the pod", c.namespace, owner.Name, contract.IgnoreAnnotation)
 	}
 	return c.covering(ctx, name, owner.Name)
 }
 
-// covering reads what the budget covers that covers a pod of a StatefulSet without a
-// group.
+// covering reads the pods of the budget that covers a pod of a StatefulSet without a group.
 func (c *cluster) covering(ctx context.Context, pod, set string) (plan.Snapshot, error) {
 	for _, b := range c.budgets(ctx, c.namespace).Budgets(c.namespace) {
-		s, err := c.look(ctx, plan.Key{Namespace: c.namespace, Name: b.Name, Kind: plan.KindBudget})
+		s, err := c.readLive(ctx, plan.Key{Namespace: c.namespace, Name: b.Name, Kind: plan.KindBudget})
 		if err != nil {
 			return s, err
 		}
@@ -153,12 +151,12 @@ func answerOf(s plan.Snapshot, pod plan.Pod) answerView {
 	return answer
 }
 
-// saysAsMuch reports whether an eviction is refused for what the zone waits for.
-func (a answerView) saysAsMuch(w waitView) bool {
+// sameReason reports whether an eviction is refused for the reason that the zone waits for.
+func (a answerView) sameReason(w waitView) bool {
 	return a.Because != nil && a.Because.short() == w.short()
 }
 
-func (a *app) tellPod(v podView, opted labels.Selector) error {
+func (a *app) printPod(v podView, opted labels.Selector) error {
 	p := a.page()
 	p.Line(screen.In(screen.Strong, v.Namespace+"/"+v.Pod), screen.Text("of zone "+v.Zone+" of "+v.Group))
 	addOptIn(p, v.OptedIn, v.Namespace, opted)
@@ -166,31 +164,31 @@ func (a *app) tellPod(v podView, opted labels.Selector) error {
 	if v.Why != "" {
 		state += " (" + v.Why + ")"
 	}
-	revision := "of the revision that it should have, " + v.Revision
+	revision := "of the wanted revision " + v.Revision
 	if v.Outdated {
-		revision = "of revision " + v.Revision + ", and should have " + v.Wanted
+		revision = "of revision " + v.Revision + "; the wanted revision is " + v.Wanted
 	}
 	p.Line(screen.Text("It is " + state + ", " + revision + "."))
 	if v.Noted != nil {
-		p.Line(screen.Text(fmt.Sprintf("The hold notes it: %s, %s ago.", v.Noted.Cause, screen.Span(a.now().Sub(v.Noted.Since)))))
+		p.Line(screen.Text(fmt.Sprintf("The hold records it: %s, %s ago.", v.Noted.Cause, screen.Span(a.now().Sub(v.Noted.Since)))))
 	}
 	left := v.Pods.addTo(p, v.Pod)
 	p.Line()
 	switch {
 	case v.Eviction.Freely:
-		p.Line(screen.In(screen.Good, "An eviction would be granted at once: the pod is down, so nothing is lost."))
+		p.Line(screen.In(screen.Good, "An eviction would be granted at once: the pod is not available anyway."))
 	case v.Eviction.Allowed:
 		p.Line(screen.In(screen.Good, "An eviction would be granted."))
 	default:
 		p.Line(screen.In(screen.Slow, "An eviction would be refused:"), screen.In(urgency(*v.Eviction.Because), v.Eviction.Because.short()),
 			screen.In(screen.Faint, v.Eviction.Because.ID))
 		if v.Eviction.Tally != "" {
-			p.Line(screen.Text("  Down is " + v.Eviction.Tally + "."))
+			p.Line(screen.Text("  Unavailable: " + v.Eviction.Tally + "."))
 		}
 		addMeaning(p, v.Eviction.Because.Sentence, v.Eviction.Because.ToDo)
 		left = left.addTo(p, v.Eviction.Because.Pod)
 	}
-	if v.ZoneWaits != nil && !v.Eviction.saysAsMuch(*v.ZoneWaits) {
+	if v.ZoneWaits != nil && !v.Eviction.sameReason(*v.ZoneWaits) {
 		p.Line()
 		addWait(p, *v.ZoneWaits)
 		left.addTo(p, v.ZoneWaits.Pod)

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// differences returns where two documents differ, as paths of keys.
+// differences returns the paths of keys at which two documents differ.
 func differences(before, after any, path string) []string {
 	was, wasObject := before.(object)
 	is, isObject := after.(object)
@@ -34,8 +34,8 @@ func differences(before, after any, path string) []string {
 	return all
 }
 
-// changes carries out a command line, and returns what became other of which object: a
-// path, and the path of keys in it.
+// changes runs a command line and returns the changed fields of objects: the path of the object, and
+// the path of keys in it.
 func (s *scene) changes(line string) []string {
 	s.Helper()
 	before := s.server.everything()
@@ -66,12 +66,12 @@ var (
 	}
 )
 
-// Whatever is typed: annotations of pauses, the template of pods and who holds a Lease
-// are written. What else there is stays as it is, and nothing is ever deleted.
-func TestNothingElseIsEverWritten(t *testing.T) {
+// Commands write only pause annotations, pod templates and holders of Leases. They change nothing
+// else and delete nothing.
+func TestCommandsWriteOnlyDocumentedFields(t *testing.T) {
 	const store, calm = leasePath + "lockstep-group-store", leasePath + "lockstep-group-calm"
 	for sentence, tc := range map[string]struct {
-		first  string // what somebody has typed before
+		first  string // the command before
 		line   string
 		writes bool
 		at     string   // below which path
@@ -131,7 +131,7 @@ func TestNothingElseIsEverWritten(t *testing.T) {
 	}
 }
 
-// remembered lets a Lease say things that the plugin is to leave alone.
+// remembered adds records to a Lease that the plugin must not change.
 func (s *scene) remembered(lease string) {
 	held := s.server.get(lease)
 	merge(held, object{"metadata": object{
@@ -141,7 +141,7 @@ func (s *scene) remembered(lease string) {
 	s.server.put(lease, held)
 }
 
-func TestARestartChangesTheTemplateAlone(t *testing.T) {
+func TestRestartChangesOnlyTheTemplate(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		for _, zone := range []string{"zone-a", "zone-b", "zone-c"} {
 			set := s.server.get(zonePath + zone)

@@ -42,7 +42,7 @@ func (o *Operator) showRestore(ctx context.Context) {
 	}
 	if o.led.Load() {
 		for _, key := range o.observer.Groups("") {
-			o.controller.TellRestored(key)
+			o.controller.ReportRestored(key)
 		}
 	}
 	select {

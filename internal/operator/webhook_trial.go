@@ -65,7 +65,7 @@ func (t trial) try(ctx context.Context, kind cabundle.Kind, path, patch string) 
 	for _, hook := range hooks {
 		if err != nil && strings.Contains(err.Error(), fmt.Sprintf("failed calling webhook %q", hook.Name)) {
 			about := fmt.Sprintf("cannot be called, as a dry run of shrinking %s in %s showed: %s", set.name, set.namespace, err)
-			return []cabundle.Fault{{Kind: cabundle.FaultUnheard, Key: hook.Key, Webhook: hook.Name, What: about}}
+			return []cabundle.Fault{{Kind: cabundle.FaultUnreachable, Key: hook.Key, Webhook: hook.Name, What: about}}
 		}
 	}
 	return nil // it was asked, or need not be here: nothing says which

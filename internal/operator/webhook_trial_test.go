@@ -100,7 +100,7 @@ func TestATrialTellsByTheAnswerWhetherAWebhookCanBeCalled(t *testing.T) {
 			found := tried(t, &respondent{answer: tc.answer}).run(t.Context())
 			switch {
 			case tc.want == "" && len(found) == 0:
-			case len(found) != 1 || found[0].Kind != cabundle.FaultUnheard || found[0].Webhook != tc.want || !strings.Contains(found[0].What, "no endpoints"):
+			case len(found) != 1 || found[0].Kind != cabundle.FaultUnreachable || found[0].Webhook != tc.want || !strings.Contains(found[0].What, "no endpoints"):
 				t.Errorf("got %+v, want that %q cannot be called", found, tc.want)
 			}
 		})

@@ -29,12 +29,12 @@ const (
 type certificates interface {
 	Watch(context.Context)
 	Run(context.Context)
-	Look()
+	Recheck()
 	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	Bundle() []byte
 	Confirm(context.Context) ([]byte, error)
 	Ready() error
-	Trouble() error
+	RenewalError() error
 }
 
 // webhooks is everything between an API server and the admission decisions.
@@ -164,7 +164,7 @@ func (w *webhooks) enqueue(key cabundle.Key) {
 func (w *webhooks) configurationChanged(key cabundle.Key) {
 	w.faults.look()
 	w.enqueue(key)
-	w.certificates.Look()
+	w.certificates.Recheck()
 }
 
 func (w *webhooks) bundleChanged() { w.injectAll() }
@@ -173,7 +173,7 @@ func (w *webhooks) bundleChanged() { w.injectAll() }
 // configurations that name it.
 func (w *webhooks) namespaceChanged() {
 	w.injectAll()
-	w.certificates.Look()
+	w.certificates.Recheck()
 }
 
 // served says why API servers cannot call, or what will keep them from it.
@@ -181,7 +181,7 @@ func (w *webhooks) served() error {
 	if err := w.certificates.Ready(); err != nil {
 		return err
 	}
-	return server.Tolerable(w.certificates.Trouble())
+	return server.Tolerable(w.certificates.RenewalError())
 }
 
 // listenTLS opens the port for webhooks.

@@ -58,11 +58,11 @@ type cabinet struct{ ready, trouble error }
 
 func (cabinet) Watch(context.Context)                   {}
 func (cabinet) Run(context.Context)                     {}
-func (cabinet) Look()                                   {}
+func (cabinet) Recheck()                                {}
 func (cabinet) Bundle() []byte                          { return nil }
 func (cabinet) Confirm(context.Context) ([]byte, error) { return nil, nil }
 func (c cabinet) Ready() error                          { return c.ready }
-func (c cabinet) Trouble() error                        { return c.trouble }
+func (c cabinet) RenewalError() error                   { return c.trouble }
 func (cabinet) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return nil, nil
 }

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/term"
 )
 
-// Style says what a page may show.
+// Style is the style of a page.
 type Style struct {
-	Bars    bool // progress as a bar, and what else only eyes want
+	Bars    bool // progress as bars, and other decoration
 	Colours bool
-	Columns int // how wide the screen is; 0: as wide as it takes
-	Rows    int // how high; 0: as high as it takes
+	Columns int // width of the screen; 0: unlimited
+	Rows    int // height of the screen; 0: unlimited
 }
 
-// StyleOf returns what suits a place to write to: bars and colours on a terminal that
-// is not dumb, unless NO_COLOR asks for none of these.
+// StyleOf returns the style for a writer: bars and colours on a terminal that is not dumb. NO_COLOR
+// disables the colours.
 func StyleOf(out io.Writer, environment func(string) string) Style {
 	file, is := out.(*os.File)
 	if !is || !term.IsTerminal(int(file.Fd())) || environment("TERM") == "dumb" {
@@ -31,10 +31,10 @@ func StyleOf(out io.Writer, environment func(string) string) Style {
 	return style
 }
 
-// Colour is what a piece of text means.
+// Colour is the meaning of a piece of text.
 type Colour int
 
-// The meanings that have a colour.
+// Meanings.
 const (
 	Plain Colour = iota
 	Good
@@ -53,13 +53,13 @@ type Piece struct {
 	colour Colour
 }
 
-// In returns text, cleaned, in a colour.
+// In returns cleaned text in a colour.
 func In(colour Colour, text string) Piece { return Piece{Clean(text), colour} }
 
-// Text returns text, cleaned, in none.
+// Text returns cleaned text without a colour.
 func Text(text string) Piece { return In(Plain, text) }
 
-// Bar returns progress as a bar and in numbers.
+// Bar returns progress as numbers and, if the style has bars, as a bar.
 func (s Style) Bar(done, of int) Piece {
 	numbers := count(done) + "/" + count(of)
 	if !s.Bars {
@@ -83,7 +83,7 @@ type Page struct {
 	lines []string
 }
 
-// Line adds one line of several pieces, one behind the other with a space between.
+// Line adds a line of pieces, separated by spaces.
 func (p *Page) Line(pieces ...Piece) {
 	words := make([]string, 0, len(pieces))
 	for _, piece := range pieces {
@@ -94,7 +94,7 @@ func (p *Page) Line(pieces ...Piece) {
 	p.lines = append(p.lines, strings.Join(words, " "))
 }
 
-// Indented adds text below what it belongs to, broken where the screen ends.
+// Indented adds indented text, wrapped at the width of the screen.
 func (p *Page) Indented(columns int, text Piece) {
 	room := 0
 	if p.Style.Columns > 0 {
@@ -105,13 +105,13 @@ func (p *Page) Indented(columns int, text Piece) {
 	}
 }
 
-// Head puts one line above all others.
+// Head adds a line before all others.
 func (p *Page) Head(piece Piece) {
 	p.lines = append([]string{p.paint(piece, piece.text)}, p.lines...)
 }
 
-// Crop leaves the first lines, and says how many there are beyond; below 1 it leaves
-// all.
+// Crop keeps the first lines and adds the number of the others. If rows is less than 1, it keeps
+// all lines.
 func (p *Page) Crop(rows int) {
 	if rows < 1 || len(p.lines) <= rows {
 		return
@@ -121,10 +121,10 @@ func (p *Page) Crop(rows int) {
 	p.Line(In(Faint, "… "+count(beyond)+" more lines"))
 }
 
-// Lines returns what was added, and where each line ends.
+// Lines returns the lines of the page.
 func (p *Page) Lines() []string { return p.lines }
 
-// String returns the whole page.
+// String returns the text of the page.
 func (p *Page) String() string {
 	if len(p.lines) == 0 {
 		return ""
@@ -140,7 +140,7 @@ func (p *Page) paint(piece Piece, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// broken returns text in lines of so many columns, 0 for one line.
+// broken returns text in lines of at most room columns; 0 means unlimited.
 func broken(text string, room int) []string {
 	if room == 0 || Width(text) <= room {
 		return []string{text}
@@ -159,7 +159,7 @@ func broken(text string, room int) []string {
 	return append(lines, line)
 }
 
-// Stretch returns a bar of something that lasted from one time to another within a
+// Stretch returns a bar that shows the time from one moment to another within the duration
 // whole.
 func Stretch(from, to, whole time.Duration) Piece {
 	const length = 20

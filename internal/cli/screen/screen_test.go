@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 )
 
-func TestTextIsShownAndNeverObeyed(t *testing.T) {
+func TestCleanEscapesControlCharacters(t *testing.T) {
 	for text, want := range map[string]string{
 		"zone-a":                           "zone-a",
 		"":                                 "",
@@ -47,7 +47,7 @@ func FuzzTextIsPrintable(f *testing.F) {
 	})
 }
 
-func TestColumnsAreAsWideAsWhatStandsInThem(t *testing.T) {
+func TestColumnsFitTheirWidestCell(t *testing.T) {
 	rows := [][]screen.Piece{
 		{screen.Text("zone-日本"), screen.Count(1), screen.Text("short")},
 		{screen.Text("a"), screen.In(screen.Bad, "12345"), screen.Text("this one goes beyond the end of the screen")},
@@ -88,7 +88,7 @@ func TestBars(t *testing.T) {
 	}
 }
 
-func TestColoursStandOnTerminalsOnly(t *testing.T) {
+func TestColoursAreUsedOnlyOnTerminals(t *testing.T) {
 	coloured := screen.Page{Style: screen.Style{Colours: true}}
 	coloured.Line(screen.In(screen.Bad, "bad"), screen.Text("plain"))
 	if got := coloured.String(); got != "\x1b[31mbad\x1b[0m plain\n" {
@@ -99,7 +99,7 @@ func TestColoursStandOnTerminalsOnly(t *testing.T) {
 	}
 }
 
-func TestLongTextIsBrokenWhereTheScreenEnds(t *testing.T) {
+func TestLongTextIsWrappedAtTheScreenWidth(t *testing.T) {
 	p := screen.Page{Style: screen.Style{Columns: 30}}
 	p.Indented(2, screen.Text("a container of the pod cannot run at all"))
 	if got, want := p.String(), "  a container of the pod\n  cannot run at all\n"; got != want {

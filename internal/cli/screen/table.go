@@ -10,8 +10,8 @@ func count(n int) string { return strconv.Itoa(n) }
 // Count returns a number as a piece of a table.
 func Count(n int) Piece { return Text(count(n)) }
 
-// Table adds rows below headings. Columns are as wide as what stands in them; the
-// last one is cut where the screen ends.
+// Table adds rows below headings. A column is as wide as its widest cell. The last column is
+// truncated at the width of the screen.
 func (p *Page) Table(indent int, headings []string, rows [][]Piece) {
 	head := make([]Piece, len(headings))
 	for i, text := range headings {

@@ -1,6 +1,6 @@
-// Package screen writes to people: tables, bars and colours, on a terminal or
-// elsewhere. Every text that it is given may be a stranger's, so nothing reaches a
-// terminal that could be taken for a command to it.
+// Package screen formats output for people: tables, bars and colours, on a terminal or elsewhere. Any
+// text can come from an untrusted user, so the package escapes everything that a terminal could
+// interpret as a command.
 package screen
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// longest bounds one text, in runes: who reads a line of a screen reads no more.
+// longest is the maximum length of one text, in runes.
 const longest = 1000
 
-// Clean returns text that shows what it says: on one line, and with everything that
-// is not printed, or that turns the direction of what is, as an escape of Go.
+// Clean returns text on one line. It escapes characters that are not printable, or that change the
+// direction of text, as Go does.
 func Clean(text string) string {
 	if clean(text) {
 		return text
@@ -49,11 +49,11 @@ func Clean(text string) string {
 	return b.String()
 }
 
-// mostMarks is how many marks may stand on one letter: more of them would cover the
-// lines above it.
+// mostMarks is the maximum number of combining marks on one letter. More of them would cover the
+// lines above.
 const mostMarks = 3
 
-// clean reports whether text is plain ASCII of a usual length, as nearly all is.
+// clean reports whether text is short and plain ASCII, as nearly all text is.
 func clean(text string) bool {
 	if len(text) > longest {
 		return false
@@ -66,13 +66,13 @@ func clean(text string) bool {
 	return true
 }
 
-// widths are those of a terminal whose letters of ambiguous width are narrow.
+// widths are the widths of a terminal on which letters of ambiguous width are narrow.
 var widths = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// Width returns how many columns a text takes.
+// Width returns the number of columns that a text needs.
 func Width(text string) int { return widths.StringWidth(text) }
 
-// short cuts a text to a number of columns.
+// short truncates a text to a number of columns.
 func short(text string, columns int) string { return widths.Truncate(text, columns, "…") }
 
 func padded(text string, columns int) string {

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Span returns how long something takes, as short as people say it: 45s, 12m, 3h20m,
-// 5d.
+// Span returns a duration in a short form: 45s, 12m, 3h20m, 5d.
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch d = max(0, d).Round(time.Second); {
@@ -24,7 +23,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d/day))
 }
 
-// Clock returns a time as people read it.
+// Clock returns a time in RFC 3339, or "" for the zero time.
 func Clock(t time.Time) string {
 	if t.IsZero() {
 		return ""

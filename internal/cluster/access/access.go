@@ -1,10 +1,9 @@
-// Package access asks the API server whether it grants what the operator
-// declares to need (package permission), so that a missing permission is named
-// in the log, on /ready and in a metric, and not only felt.
+// Package access asks the API server whether it grants the permissions that the operator
+// declares (package permission). So the log, /ready and a metric name a missing permission.
 //
-// It asks at the start, again when a request was refused, and ever more seldom
-// for as long as something is missing. An operator with all permissions stays
-// silent. Nothing depends on the answers but what people are told.
+// It asks at start, again after a refused request, and at growing intervals while a permission
+// is missing. If all permissions are granted, it logs nothing. No behaviour depends on the
+// answers, only reports do.
 package access
 
 import (
@@ -25,27 +24,27 @@ import (
 )
 
 const (
-	// The next review comes this long after the one before, or twice as long as
-	// that one did while something stays missing.
+	// againFirst is the pause after the first review. It doubles up to againMost while a
+	// permission is missing.
 	againFirst, againMost = 10 * time.Second, 5 * time.Minute
-	// answerWithin bounds one question.
+	// answerWithin limits one request.
 	answerWithin = 5 * time.Second
 )
 
-// Options say what is asked. All but Asks and Changed are required.
+// Options configure a Review. All but Asks and Changed are required.
 type Options struct {
 	Client  kubernetes.Interface
 	Needs   []permission.Need
-	Asks    func(permission.Need) bool // whether a need is one at present; nil: all are
-	Managed string                     // the one managed namespace; empty: the whole cluster
+	Asks    func(permission.Need) bool // whether a need applies at present; nil: all apply
+	Managed string                     // the only managed namespace; empty: the whole cluster
 	Home    string                     // the operator's own namespace
 	Alarm   *Alarm
 	Log     logrus.FieldLogger
-	Changed func(missing int) // how many permissions are missing now
+	Changed func(missing int) // called with the number of missing permissions
 }
 
-// Review knows which permissions are missing. Make one with New and run it; its
-// other methods may be called from any goroutine.
+// Review knows which permissions are missing. Callers create it with New and call Run. Its other
+// methods are safe for concurrent use.
 type Review struct {
 	options Options
 
@@ -53,7 +52,7 @@ type Review struct {
 	missing []string
 }
 
-// New returns a Review that has not asked yet.
+// New returns a Review that has asked nothing yet.
 func New(o Options) *Review {
 	if o.Changed == nil {
 		o.Changed = func(int) {}
@@ -64,8 +63,8 @@ func New(o Options) *Review {
 	return &Review{options: o}
 }
 
-// Run asks at once, after every alarm, and for as long as something is missing
-// or no answer came, until ctx ends.
+// Run asks at once, after every alarm, and repeatedly while a permission is missing or a request
+// fails, until ctx ends.
 func (r *Review) Run(ctx context.Context) {
 	pause := againFirst
 	for {
@@ -88,12 +87,11 @@ func (r *Review) Run(ctx context.Context) {
 	}
 }
 
-// remedy is the same whatever was installed: for the whole cluster or one namespace, with
-// webhooks or without.
+// remedy applies to every installation: of the whole cluster or of one namespace, with webhooks or
+// without.
 const remedy = "apply what you installed, of the image's version"
 
-// Missing says which permissions are missing, as of the last review, or
-// returns nil.
+// Missing returns an error that names the missing permissions of the last review, or nil.
 func (r *Review) Missing() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,8 +101,8 @@ func (r *Review) Missing() error {
 	return fmt.Errorf("missing: %s; "+remedy, strings.Join(r.missing, ", "))
 }
 
-// ask reviews every need and tells what has changed. It returns whether all
-// questions were answered and nothing is missing.
+// ask reviews every need and reports changes. It returns whether all requests succeeded and no
+// permission is missing.
 func (r *Review) ask(ctx context.Context) bool {
 	var missing []string
 	var errs []error
@@ -119,11 +117,11 @@ func (r *Review) ask(ctx context.Context) bool {
 		r.options.Log.WithError(err).Debug("the review of permissions is incomplete")
 		return false
 	}
-	r.learn(missing)
+	r.update(missing)
 	return len(missing) == 0
 }
 
-func (r *Review) learn(missing []string) {
+func (r *Review) update(missing []string) {
 	r.mu.Lock()
 	before := r.missing
 	r.missing = missing
@@ -139,12 +137,12 @@ func (r *Review) learn(missing []string) {
 	}
 }
 
-// questions has one question for each verb of each need.
+// questions returns one access review for each verb of each need.
 func (r *Review) questions() []authorizationv1.ResourceAttributes {
 	var all []authorizationv1.ResourceAttributes
 	for _, need := range r.options.Needs {
 		if need.Scope == permission.Cluster && r.options.Managed != "" {
-			continue // of no use to an operator of one namespace
+			continue // an operator of one namespace does not need it
 		}
 		if !r.options.Asks(need) {
 			continue
@@ -177,12 +175,12 @@ func (r *Review) granted(ctx context.Context, about authorizationv1.ResourceAttr
 	question := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &about}}
 	answer, err := r.options.Client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, question, metav1.CreateOptions{})
 	if err != nil {
-		return false, fmt.Errorf("ask for permission to %s: %w", describe(about), err)
+		return false, fmt.Errorf("review permission to %s: %w", describe(about), err)
 	}
 	return answer.Status.Allowed, nil
 }
 
-// describe spells a permission: "patch statefulsets/status.apps in team".
+// describe returns a permission as text: "patch statefulsets/status.apps in team".
 func describe(a authorizationv1.ResourceAttributes) string {
 	text := a.Verb + " " + a.Resource
 	if a.Subresource != "" {

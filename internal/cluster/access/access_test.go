@@ -30,9 +30,9 @@ var needs = []permission.Need{
 	{Scope: permission.Home, APIGroup: "coordination.k8s.io", Resource: "leases", Name: "lockstep-leader", Verbs: []string{"get"}},
 }
 
-// authority is an API server that grants everything but what is withheld. It
-// answers in the goroutine that asks, so that it can live in a bubble.
-type authority struct {
+// apiServer is an API server that grants everything except withheld permissions. It
+// answers in the goroutine of the client, so that it can run in a synctest bubble.
+type apiServer struct {
 	mu       sync.Mutex
 	away     bool
 	withheld []string // "delete pods"
@@ -40,7 +40,7 @@ type authority struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (a *authority) RoundTrip(q *http.Request) (*http.Response, error) {
+func (a *apiServer) RoundTrip(q *http.Request) (*http.Response, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.away {
@@ -59,42 +59,42 @@ func (a *authority) RoundTrip(q *http.Request) (*http.Response, error) {
 	return apitest.Answer(http.StatusCreated, &review), nil
 }
 
-func (a *authority) withhold(what ...string) {
+func (a *apiServer) withhold(what ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.withheld = what
 }
 
-func (a *authority) leave(away bool) {
+func (a *apiServer) leave(away bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.away = away
 }
 
-func (a *authority) questions() []authorizationv1.ResourceAttributes {
+func (a *apiServer) questions() []authorizationv1.ResourceAttributes {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer func() { a.asked = nil }()
 	return a.asked
 }
 
-// office is a review at work, with the log and the count it keeps.
-type office struct {
+// running is a running Review with its log and its count.
+type running struct {
 	t *testing.T
 	*access.Review
-	authority
+	apiServer
 	client  *http.Client // whose refusals raise the alarm
 	log     *logtest.Hook
 	missing int
 }
 
-// inOffice runs a test beside a running review.
-func inOffice(t *testing.T, managed string, withheld []string, test func(*office)) {
+// inReview runs a test with a running Review.
+func inReview(t *testing.T, managed string, withheld []string, test func(*running)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		o := &office{t: t, authority: authority{withheld: withheld}}
+		o := &running{t: t, apiServer: apiServer{withheld: withheld}}
 		alarm := access.NewAlarm()
-		watched := alarm.Watch(&o.authority)
+		watched := alarm.Watch(&o.apiServer)
 		o.client = &http.Client{Transport: watched}
 		log, lines := logtest.NewNullLogger()
 		o.log = lines
@@ -112,8 +112,8 @@ func inOffice(t *testing.T, managed string, withheld []string, test func(*office
 	})
 }
 
-// refused makes a request that is answered with 403.
-func (o *office) refused() {
+// refused sends a request that is answered with 403.
+func (o *running) refused() {
 	o.t.Helper()
 	q, err := http.NewRequestWithContext(o.t.Context(), http.MethodDelete, "http://api/pods/x", nil)
 	if err != nil {
@@ -126,8 +126,8 @@ func (o *office) refused() {
 	answer.Body.Close()
 }
 
-func TestEveryNeedIsAskedForWhereItIsUsed(t *testing.T) {
-	inOffice(t, "", nil, func(o *office) {
+func TestReviewAsksForEveryNeedInItsNamespace(t *testing.T) {
+	inReview(t, "", nil, func(o *running) {
 		want := []authorizationv1.ResourceAttributes{
 			{Verb: "list", Resource: "namespaces"},
 			{Verb: "delete", Resource: "pods"},
@@ -141,8 +141,8 @@ func TestEveryNeedIsAskedForWhereItIsUsed(t *testing.T) {
 	})
 }
 
-func TestAnOperatorOfOneNamespaceNeedsNothingOfTheCluster(t *testing.T) {
-	inOffice(t, "team", nil, func(o *office) {
+func TestOperatorOfOneNamespaceNeedsNoClusterPermissions(t *testing.T) {
+	inReview(t, "team", nil, func(o *running) {
 		for _, q := range o.questions() {
 			if q.Namespace != "team" && q.Namespace != "home" {
 				o.t.Errorf("asked beyond the namespace: %+v", q)
@@ -151,8 +151,8 @@ func TestAnOperatorOfOneNamespaceNeedsNothingOfTheCluster(t *testing.T) {
 	})
 }
 
-func TestWhatIsMissingIsNamedUntilItIsGranted(t *testing.T) {
-	inOffice(t, "team", []string{"patch pods", "patch statefulsets"}, func(o *office) {
+func TestMissingPermissionIsNamedUntilItIsGranted(t *testing.T) {
+	inReview(t, "team", []string{"patch pods", "patch statefulsets"}, func(o *running) {
 		const want = "missing: patch pods in team, patch statefulsets/status.apps in team; apply what you installed, of the image's version"
 		if err := o.Missing(); err == nil || err.Error() != want || o.missing != 2 {
 			o.t.Errorf("got %v and %d, want %s", err, o.missing, want)
@@ -172,10 +172,10 @@ func TestWhatIsMissingIsNamedUntilItIsGranted(t *testing.T) {
 	})
 }
 
-// What only serves a kind that is not installed is not asked for.
-func TestAPermissionThatNobodyNeedsNowIsNotMissing(t *testing.T) {
+// Permissions for a kind that is not installed are not reviewed.
+func TestInapplicableNeedIsNotMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		theAuthority := &authority{withheld: []string{"delete pods"}}
+		theAuthority := &apiServer{withheld: []string{"delete pods"}}
 		wanted := func(need permission.Need) bool { return need.Resource != "pods" }
 		log, lines := logtest.NewNullLogger()
 		review := access.New(access.Options{
@@ -196,8 +196,8 @@ func TestAPermissionThatNobodyNeedsNowIsNotMissing(t *testing.T) {
 	})
 }
 
-func TestAnOperatorWithAllPermissionsIsSilent(t *testing.T) {
-	inOffice(t, "", nil, func(o *office) {
+func TestCompletePermissionsAreNotLogged(t *testing.T) {
+	inReview(t, "", nil, func(o *running) {
 		o.questions()
 		time.Sleep(time.Hour)
 		if q := o.questions(); len(q) > 0 || len(o.log.AllEntries()) > 0 {
@@ -206,8 +206,8 @@ func TestAnOperatorWithAllPermissionsIsSilent(t *testing.T) {
 	})
 }
 
-func TestARefusedRequestIsLookedInto(t *testing.T) {
-	inOffice(t, "", nil, func(o *office) {
+func TestRefusedRequestStartsAReview(t *testing.T) {
+	inReview(t, "", nil, func(o *running) {
 		o.withhold("delete pods")
 		for range 1000 {
 			o.refused()
@@ -222,8 +222,8 @@ func TestARefusedRequestIsLookedInto(t *testing.T) {
 	})
 }
 
-func TestAnAPIServerThatIsAwayIsAskedAgain(t *testing.T) {
-	inOffice(t, "", nil, func(o *office) {
+func TestFailedReviewIsRetried(t *testing.T) {
+	inReview(t, "", nil, func(o *running) {
 		o.withhold("delete pods")
 		o.refused()
 		o.leave(true)

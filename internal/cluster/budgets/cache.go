@@ -18,103 +18,103 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Resource is what serves the budgets.
+// Resource is the resource of budgets.
 var Resource = schema.GroupVersionResource{Group: rolloutoperatorv1.GroupName, Version: "v1", Resource: "zoneawarepoddisruptionbudgets"}
 
 const (
-	// againMost is the longest pause before what fails is tried again.
+	// againMost is the longest pause before a failed watch is retried.
 	againMost = 30 * time.Second
-	// keptFor is for how long what is known stands that cannot be read again, and what is
-	// not known yet is waited for.
-	keptFor = time.Minute
-	// goneAfter is for how long the kind has to be missing before budgets that were
-	// there count as gone: one API server may know of a CRD later than another.
-	goneAfter = 10 * time.Second
+	// validFor is how long the cache stays valid while it cannot be refreshed, and how long
+	// callers wait for its first content.
+	validFor = time.Minute
+	// missingFor is how long the kind must be missing before known budgets count as deleted.
+	// One API server may see a CRD later than another.
+	missingFor = 10 * time.Second
 )
 
-// Options say what is watched. All are required but Namespace.
+// Options configure a Cache. All are required but Namespace.
 type Options struct {
 	Client    dynamic.Interface
-	Metadata  metadata.Interface // for the CRD
-	Namespace string             // the only one that counts; empty: all, and the CRD is watched
+	Metadata  metadata.Interface // reads the CRD
+	Namespace string             // the only managed namespace; if empty, all namespaces and the CRD are watched
 	Log       logrus.FieldLogger
 }
 
-// Cache knows the budgets. Make one with New, give it its listener, run it; its other
-// methods may be called from any goroutine.
+// Cache contains the budgets of all namespaces. Callers create it with New, set its listeners and
+// call Run. Its other methods are safe for concurrent use.
 type Cache struct {
-	options  Options
-	listener func(namespace string)
-	watcher  func(namespace string)
-	news     *news
+	options       Options
+	listener      func(namespace string)
+	watcher       func(namespace string)
+	notifications *notifications
 
 	mu         sync.Mutex
 	namespaces map[string]*namespaceBudgets // by namespace; none is empty
-	filled     bool                         // all that exists has been read
-	absent     bool                         // there is no such kind
-	asked      time.Time                    // since when the API server is asked; zero: it is not
-	reads      *cache.Reflector             // what keeps the namespaces
-	streams    bool                         // what exists is read by the watch itself
+	filled     bool                         // all existing budgets have been read
+	absent     bool                         // the kind does not exist
+	asked      time.Time                    // when Run began; zero: it has not
+	reads      *cache.Reflector             // fills namespaces
+	streams    bool                         // the watch begins with the existing budgets
 	failing    time.Time                    // since when requests fail; zero: they do not
-	missing    time.Time                    // since when they fail since there is no such kind
-	trouble    error                        // why they do
+	missing    time.Time                    // since when they fail because the kind does not exist
+	lastErr    error                        // why they fail
 
-	answered bool      // it was said once what there is, or that it is not shown
-	followed time.Time // when the API server last told what there is, or that a watch goes on
-	said     string    // what the log says last
+	answered    bool      // the API server has once returned the budgets, or has forbidden it
+	lastContact time.Time // the last list or heartbeat from the API server
+	loggedState string    // the last state that was logged
 }
 
-// New returns a Cache that knows nothing yet.
+// New returns an empty Cache.
 func New(o Options) *Cache {
 	return &Cache{
-		options: o, listener: func(string) {}, watcher: func(string) {}, news: noNews(), namespaces: map[string]*namespaceBudgets{},
+		options: o, listener: func(string) {}, watcher: func(string) {}, notifications: newNotifications(), namespaces: map[string]*namespaceBudgets{},
 	}
 }
 
-// Listen registers who is told when the budgets of a namespace have changed, once for
-// changes that come together. However long that takes, budgets are known meanwhile. Call
-// it before Run.
+// Listen registers a function that is called when the budgets of a namespace have changed. Changes
+// that happen together cause one call. A slow function does not delay the cache. Call Listen before
+// Run.
 func (b *Cache) Listen(changed func(namespace string)) { b.listener = changed }
 
-// ListenToAll registers who is told when anything about the budgets of a namespace has
-// changed, their status included. Call it before Run.
+// ListenToAll registers a function that is called when any field of a namespace's budgets has
+// changed, including the status. Call ListenToAll before Run.
 func (b *Cache) ListenToAll(changed func(namespace string)) { b.watcher = changed }
 
-// Known reports whether the budgets are known now, or there is no such kind.
+// Known reports whether the budgets are known, or their kind does not exist.
 func (b *Cache) Known() bool { return b.Trouble() == nil }
 
-// Answered reports whether the API server has said once what budgets there are, or that
-// it does not show them, or has been asked for a minute in vain: nobody has to wait any
-// longer for what may never come. From then on it stays so, whether they are Known or not.
+// Answered reports whether the API server has once returned the budgets or forbidden to read them,
+// or has not answered for a minute. Callers need not wait any longer then. Once it is true, it stays
+// true, whether or not the budgets are Known.
 func (b *Cache) Answered() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.answered || !b.asked.IsZero() && time.Since(b.asked) >= keptFor
+	return b.answered || !b.asked.IsZero() && time.Since(b.asked) >= validFor
 }
 
-// Trouble says why the budgets are not known, or returns nil.
+// Trouble returns why the budgets are not known, or nil.
 func (b *Cache) Trouble() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch read := b.filled || b.absent; {
-	case read && b.stands():
+	case read && b.isFresh():
 		return nil
-	case b.trouble != nil:
-		return fmt.Errorf("the budgets for evictions are not known: %w", b.trouble)
+	case b.lastErr != nil:
+		return fmt.Errorf("the budgets for evictions are not known: %w", b.lastErr)
 	case read:
 		return errSilent
 	}
 	return errNotRead
 }
 
-// stands reports whether what was read is as it was, as far as can be known. Call it locked.
-func (b *Cache) stands() bool {
-	silent := time.Since(b.followed) >= dynamicwatch.SilentFor
-	return !silent && (b.failing.IsZero() || time.Since(b.failing) < keptFor)
+// isFresh reports whether the cache is up to date, as far as can be known. Callers hold the lock.
+func (b *Cache) isFresh() bool {
+	silent := time.Since(b.lastContact) >= dynamicwatch.SilentFor
+	return !silent && (b.failing.IsZero() || time.Since(b.failing) < validFor)
 }
 
-// Budgets returns those of a namespace, in order of names, those that cannot be used
-// among them. It makes no request. Nobody changes what it returns.
+// Budgets returns the budgets of a namespace, ordered by name, including invalid ones. It makes no
+// request. Callers must not change the result.
 func (b *Cache) Budgets(namespace string) []plan.DisruptionBudget {
 	b.mu.Lock()
 	s := b.namespaces[namespace]
@@ -125,7 +125,7 @@ func (b *Cache) Budgets(namespace string) []plan.DisruptionBudget {
 	objects, changes := s.ordered(), s.changes
 	b.mu.Unlock()
 	var read []plan.DisruptionBudget
-	for _, o := range objects { // a costly text keeps nobody else waiting
+	for _, o := range objects { // without the lock, because parsing may be slow
 		read = append(read, o.budget())
 	}
 	b.mu.Lock()
@@ -136,7 +136,7 @@ func (b *Cache) Budgets(namespace string) []plan.DisruptionBudget {
 	return read
 }
 
-// Objects returns the budgets of a namespace in order of names. It makes no request.
+// Objects returns the budgets of a namespace, ordered by name. It makes no request.
 func (b *Cache) Objects(namespace string) []Object {
 	b.mu.Lock()
 	var all []*object
@@ -151,8 +151,8 @@ func (b *Cache) Objects(namespace string) []Object {
 	return objects
 }
 
-// Version returns up to which version of the cluster the budgets are known; empty where
-// they are not, or there is no such kind.
+// Version returns the resourceVersion up to which the budgets are known. It is empty if they are
+// unknown or their kind does not exist.
 func (b *Cache) Version() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,14 +162,14 @@ func (b *Cache) Version() string {
 	return b.reads.LastSyncResourceVersion()
 }
 
-// Any reports whether there are budgets in a namespace.
+// Any reports whether a namespace has budgets.
 func (b *Cache) Any(namespace string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.namespaces[namespace] != nil
 }
 
-// Namespaces returns those in which there are budgets.
+// Namespaces returns the namespaces that have budgets.
 func (b *Cache) Namespaces() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

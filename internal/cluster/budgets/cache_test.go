@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// covering is the spec of a budget for pods with a label, and whatever else is said.
+// covering returns the spec of a budget for pods with a label, with other fields.
 func covering(value string, more ...map[string]any) map[string]any {
 	spec := map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"name": value}}}
 	for _, fields := range more {
@@ -25,7 +25,7 @@ func covering(value string, more ...map[string]any) map[string]any {
 
 func limit(pods int64) map[string]any { return map[string]any{"maxUnavailable": pods} }
 
-func TestBudgetsAreReadAndFollowedInOrderOfNames(t *testing.T) {
+func TestBudgetsAreCachedInOrderOfNames(t *testing.T) {
 	for sentence, streams := range map[string]bool{"listed": false, "streamed": true} {
 		t.Run(sentence, func(t *testing.T) {
 			s := withKind()
@@ -33,12 +33,12 @@ func TestBudgetsAreReadAndFollowedInOrderOfNames(t *testing.T) {
 			s.put("team", "b", covering("b", limit(2)))
 			s.put("team", "a", covering("a"))
 			s.put("other", "c", covering("c"))
-			atDesk(t, "", s, func(d *desk) {
+			inRunning(t, "", s, func(d *running) {
 				d.want("a b", true)
 				if got := d.names("other"); got != "c" {
 					d.t.Errorf("got %q", got)
 				}
-				if diff := cmp.Diff([]string{"other", "team"}, d.news()); diff != "" {
+				if diff := cmp.Diff([]string{"other", "team"}, d.notifications()); diff != "" {
 					d.t.Errorf("news (-want +got):\n%s", diff)
 				}
 				if got := d.Budgets("team")[1].Limit; got != 2 {
@@ -62,7 +62,7 @@ func TestBudgetsAreReadAndFollowedInOrderOfNames(t *testing.T) {
 				if took := time.Since(began); took > 0 {
 					d.t.Errorf("took %s", took)
 				}
-				if diff := cmp.Diff([]string{"team", "team", "team", "team", "team"}, d.news()); diff != "" {
+				if diff := cmp.Diff([]string{"team", "team", "team", "team", "team"}, d.notifications()); diff != "" {
 					d.t.Errorf("news (-want +got):\n%s", diff)
 				}
 				d.questions()
@@ -77,16 +77,16 @@ func TestBudgetsAreReadAndFollowedInOrderOfNames(t *testing.T) {
 	}
 }
 
-func TestNobodyIsToldOfAStatusNorIsTheSpecReadAgain(t *testing.T) {
+func TestStatusChangeCausesNoNotificationAndNoParsing(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a", map[string]any{"podNamePartitionRegex": "a-([0-9]+)"}))
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.want("a", true)
-		d.news()
+		d.notifications()
 		before := d.Budgets("team")
 		d.touch("team")
-		if news := d.news(); len(news) > 0 {
-			d.t.Errorf("told of %s", news)
+		if notifications := d.notifications(); len(notifications) > 0 {
+			d.t.Errorf("told of %s", notifications)
 		}
 		if after := d.Budgets("team"); after[0].Partition != before[0].Partition {
 			d.t.Error("it was read again")
@@ -105,10 +105,10 @@ func TestNobodyIsToldOfAStatusNorIsTheSpecReadAgain(t *testing.T) {
 	})
 }
 
-func TestABudgetThatIsMadeAnewIsReadAnew(t *testing.T) {
+func TestRecreatedBudgetIsParsedAgain(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a", limit(2)))
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.want("a", true)
 		d.refuse(http.StatusServiceUnavailable, "watch", "list")
 		d.interrupt()
@@ -124,11 +124,11 @@ func TestABudgetThatIsMadeAnewIsReadAnew(t *testing.T) {
 	})
 }
 
-func TestAnInvalidBudgetIsKeptWithWhatItSelects(t *testing.T) {
+func TestInvalidBudgetKeepsItsSelector(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a", limit(-1)))
 	s.put("team", "b", nil)
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.want("a? b?", true)
 		want := []plan.DisruptionBudget{
 			{Name: "a", Invalid: "invalid value: maxUnavailable is -1: must be at least 0", Selector: plan.Selector{{Key: "name", Demand: plan.LabelIn, Values: []string{"a"}}}},
@@ -142,15 +142,15 @@ func TestAnInvalidBudgetIsKeptWithWhatItSelects(t *testing.T) {
 	})
 }
 
-// What goes while no watch is open is seen when it opens again.
-func TestWhatHappensBetweenTwoWatchesIsSeen(t *testing.T) {
+// Deletions while no watch is open are noticed when it opens again.
+func TestChangesBetweenTwoWatchesAreNoticed(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))
 	s.put("team", "b", covering("b"))
 	s.put("other", "c", covering("c"))
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.want("a b", true)
-		d.news()
+		d.notifications()
 		d.refuse(http.StatusServiceUnavailable, "watch", "list")
 		d.interrupt()
 		seconds(1)
@@ -165,17 +165,17 @@ func TestWhatHappensBetweenTwoWatchesIsSeen(t *testing.T) {
 		if got := d.Budgets("team")[0].Limit; got != 4 {
 			d.t.Errorf("limit %d", got)
 		}
-		if diff := cmp.Diff([]string{"other", "team", "third"}, slices.Compact(d.news())); diff != "" {
+		if diff := cmp.Diff([]string{"other", "team", "third"}, slices.Compact(d.notifications())); diff != "" {
 			d.t.Errorf("news (-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestInOneNamespaceNothingElseIsAskedFor(t *testing.T) {
+func TestOneNamespaceCausesNoRequestsForOthers(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))
 	s.put("other", "b", covering("b"))
-	atDesk(t, "team", s, func(d *desk) {
+	inRunning(t, "team", s, func(d *running) {
 		d.want("a", true)
 		d.put("other", "c", covering("c"))
 		if got := d.names("other"); got != "" {
@@ -189,8 +189,8 @@ func TestInOneNamespaceNothingElseIsAskedFor(t *testing.T) {
 	})
 }
 
-func TestOfCRDsNothingButTheOneOfBudgetsIsAskedFor(t *testing.T) {
-	atDesk(t, "", withKind(), func(d *desk) {
+func TestOnlyTheCRDOfBudgetsIsWatched(t *testing.T) {
+	inRunning(t, "", withKind(), func(d *running) {
 		synctest.Wait()
 		asked := 0
 		for _, q := range d.questions() {
@@ -207,11 +207,11 @@ func TestOfCRDsNothingButTheOneOfBudgetsIsAskedFor(t *testing.T) {
 	})
 }
 
-// Whoever writes the status of a budget sees what it says now, and at which version.
-func TestTheStatusOfABudgetIsShownToWhoeverWritesIt(t *testing.T) {
+// A writer of statuses needs the current status and its resourceVersion.
+func TestObjectsContainTheCurrentStatus(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.want("a", true)
 		if got := d.Objects("team"); len(got) != 1 || got[0].Version != "102" || got[0].Generation != 1 || got[0].UID != "uid-102" || got[0].Status.DisruptionsAllowed != nil {
 			d.t.Errorf("got %+v", got)
@@ -235,17 +235,17 @@ func TestTheStatusOfABudgetIsShownToWhoeverWritesIt(t *testing.T) {
 	})
 }
 
-// Whoever listens may take long about a namespace with many StatefulSets and budgets.
-func TestBudgetsAreKnownHoweverLongWhoListensTakes(t *testing.T) {
+// A listener may be slow for a namespace with many StatefulSets and budgets.
+func TestSlowListenerDoesNotDelayTheCache(t *testing.T) {
 	s := withKind()
 	s.put("theirs", "a", covering("a"))
 	s.put("ours", "b", covering("b"))
-	atDesk(t, "", s, func(d *desk) {
-		d.news()
+	inRunning(t, "", s, func(d *running) {
+		d.notifications()
 		goOn := d.keep("theirs")
 		defer goOn()
 		d.put("theirs", "a", covering("a", limit(2)))
-		if diff := cmp.Diff([]string{"theirs"}, d.news()); diff != "" {
+		if diff := cmp.Diff([]string{"theirs"}, d.notifications()); diff != "" {
 			d.t.Fatalf("news (-want +got):\n%s", diff)
 		}
 		d.put("ours", "b", covering("b", limit(0)))
@@ -261,26 +261,26 @@ func TestBudgetsAreKnownHoweverLongWhoListensTakes(t *testing.T) {
 	})
 }
 
-func TestWhatChangesWhileItIsToldOfIsToldOfOnceMore(t *testing.T) {
+func TestChangeDuringANotificationCausesAnother(t *testing.T) {
 	s := withKind()
 	s.put("theirs", "a", covering("a"))
 	s.put("ours", "b", covering("b"))
-	atDesk(t, "", s, func(d *desk) {
-		d.news()
+	inRunning(t, "", s, func(d *running) {
+		d.notifications()
 		goOn := d.keep("theirs")
 		defer goOn()
 		d.put("theirs", "a", covering("a", limit(2)))
-		d.news()
+		d.notifications()
 		for pods := range int64(10) {
 			d.put("theirs", "a", covering("a", limit(3+pods)))
 			d.put("ours", "b", covering("b", limit(3+pods)))
 		}
 		d.touch("theirs")
-		if news := d.news(); len(news) > 0 {
-			d.t.Errorf("told of %s, though the last time is not over", news)
+		if notifications := d.notifications(); len(notifications) > 0 {
+			d.t.Errorf("told of %s, though the last time is not over", notifications)
 		}
 		goOn()
-		if diff := cmp.Diff([]string{"ours", "theirs"}, d.news()); diff != "" {
+		if diff := cmp.Diff([]string{"ours", "theirs"}, d.notifications()); diff != "" {
 			d.t.Errorf("news (-want +got):\n%s", diff)
 		}
 	})

@@ -1,12 +1,12 @@
-// Package budgets knows the ZoneAwarePodDisruptionBudgets of every namespace, by
-// watching them.
+// Package budgets watches the ZoneAwarePodDisruptionBudgets of all namespaces and caches
+// them.
 //
-//	watch ──► object, raw ──first asked──► contract.Budget ──► Budgets(namespace)
-//	  ▲  │         └─ another one ──► news, by namespace ──► listeners
-//	  │  └ 404: no such kind   403: said, and tried again
+//	watch ──► object, raw ──first call──► contract.Budget ──► Budgets(namespace)
+//	  ▲  │         └─ changed ──► notifications, by namespace ──► listeners
+//	  │  └ 404: the kind does not exist   403: logged and retried
 //	CRD changed, back-off
 //
-// The kind may come, go and come back while the process runs. What is known stands
-// while it cannot be read again, but not for long: who asks whether the budgets are
-// Known hears then that they are not. It reads and never writes.
+// The kind can be created, deleted and created again while the process runs. The cache stays valid
+// for a short time while it cannot be refreshed. After that, Known returns false. The package
+// reads and never writes.
 package budgets

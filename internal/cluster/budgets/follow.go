@@ -20,16 +20,16 @@ import (
 )
 
 var (
-	errNotRead = errors.New("the budgets for evictions are not read yet")
-	errSilent  = fmt.Errorf("the budgets for evictions are not known: the API server has told nothing of them for %s", dynamicwatch.SilentFor)
+	errNotRead = errors.New("the budgets for evictions have not been read yet")
+	errSilent  = fmt.Errorf("the budgets for evictions are not known: the API server has sent nothing about them for %s", dynamicwatch.SilentFor)
 )
 
-// Run watches until ctx ends, whatever becomes of the kind, and returns when everything
-// that it began has stopped.
+// Run watches until ctx ends, even while the kind does not exist. It returns after all goroutines
+// that it started have ended.
 func (b *Cache) Run(ctx context.Context) {
 	follower := dynamicwatch.Follower{
 		Resource: Resource.GroupResource(), Most: againMost, Log: b.options.Log, Reads: b.reflector,
-		Ended: func(err error) bool { return apierrors.IsNotFound(err) && b.gone() },
+		Ended: func(err error) bool { return apierrors.IsNotFound(err) && b.kindMissing() },
 	}
 	if b.options.Namespace == "" {
 		follower.Metadata = b.options.Metadata
@@ -38,7 +38,7 @@ func (b *Cache) Run(ctx context.Context) {
 	b.asked = time.Now()
 	b.mu.Unlock()
 	var telling sync.WaitGroup
-	telling.Go(func() { b.tell(ctx) })
+	telling.Go(func() { b.notifyListeners(ctx) })
 	follower.Run(ctx)
 	telling.Wait()
 }
@@ -57,7 +57,7 @@ func (b *Cache) reflector() *cache.Reflector {
 			if err != nil {
 				return nil, err
 			}
-			return dynamicwatch.WithHeartbeats(events, o, func() {}, b.heard), nil // the store hears of all
+			return dynamicwatch.WithHeartbeats(events, o, func() {}, b.heartbeat), nil // store.Replace handles the initial list
 		},
 	}, b.options.Client)
 	reads := cache.NewReflectorWithOptions(source, &unstructured.Unstructured{}, store{b}, cache.ReflectorOptions{Name: "budgets"})
@@ -67,19 +67,19 @@ func (b *Cache) reflector() *cache.Reflector {
 	return reads
 }
 
-// listed hears what became of a list. One that is answered proves little: a right to
-// list is none to watch.
+// listed handles the result of a list. A successful list proves little, because the permission to
+// list does not include the permission to watch.
 func (b *Cache) listed(ctx context.Context, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.streams = false
 	if err != nil && ctx.Err() == nil {
-		b.fails(err)
+		b.recordFailure(err)
 	}
 }
 
-// watched hears what became of the beginning of a watch. One that begins with all
-// that exists is no failure where it fails: a list is asked for instead.
+// watched handles the result of a watch request. If a watch with initial events fails, that is no
+// failure, because client-go lists instead.
 func (b *Cache) watched(ctx context.Context, err error, fromTheBeginning bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,83 +88,83 @@ func (b *Cache) watched(ctx context.Context, err error, fromTheBeginning bool) {
 	case fromTheBeginning:
 		b.streams = err == nil
 	case err != nil:
-		b.fails(err)
-	case b.followed.IsZero():
-		b.works() // later on, not before something is heard from it
+		b.recordFailure(err)
+	case b.lastContact.IsZero():
+		b.recordSuccess() // only at first; later, a heartbeat is required
 	}
 }
 
-// heard hears a sign of life from a watch.
-func (b *Cache) heard() {
+// heartbeat handles a heartbeat of a watch.
+func (b *Cache) heartbeat() {
 	b.mu.Lock()
-	again := b.knownAgain()
-	b.works()
+	again := b.refreshed()
+	b.recordSuccess()
 	b.mu.Unlock()
 	for _, namespace := range again {
-		b.news.add(namespace, true)
+		b.notifications.add(namespace, true)
 	}
 }
 
-// knownAgain returns the namespaces whose budgets are known from now on and were not a
-// moment ago, though they were read. Call it locked, before works.
-func (b *Cache) knownAgain() []string {
-	if !b.filled || b.stands() {
+// refreshed returns the namespaces whose budgets become known again with the next works. Callers
+// hold the lock.
+func (b *Cache) refreshed() []string {
+	if !b.filled || b.isFresh() {
 		return nil
 	}
 	return slices.Collect(maps.Keys(b.namespaces))
 }
 
-// works hears that what is known follows the API server. Call it locked.
-func (b *Cache) works() {
-	b.failing, b.missing, b.trouble, b.followed = time.Time{}, time.Time{}, nil, time.Now()
-	b.say("watched", func() { b.options.Log.Info("the budgets for evictions are watched") })
+// recordSuccess records that the cache follows the API server. Callers hold the lock.
+func (b *Cache) recordSuccess() {
+	b.failing, b.missing, b.lastErr, b.lastContact = time.Time{}, time.Time{}, nil, time.Now()
+	b.logState("watched", func() { b.options.Log.Info("the budgets for evictions are watched") })
 }
 
-// fails hears why it does not. Call it locked.
-func (b *Cache) fails(err error) {
+// recordFailure records why a request failed. Callers hold the lock.
+func (b *Cache) recordFailure(err error) {
 	if b.failing.IsZero() {
 		b.failing = time.Now()
 	}
-	b.trouble = err
+	b.lastErr = err
 	b.answered = b.answered || apierrors.IsForbidden(err)
 	if apierrors.IsNotFound(err) {
 		if b.missing.IsZero() {
 			b.missing = time.Now()
 		}
-		return // see gone
+		return // kindMissing decides
 	}
 	b.missing = time.Time{}
-	b.say("failing: "+string(apierrors.ReasonForError(err)), func() {
-		b.options.Log.WithError(err).Warn("the budgets for evictions cannot be read, which is tried again")
+	b.logState("failing: "+string(apierrors.ReasonForError(err)), func() {
+		b.options.Log.WithError(err).Warn("the budgets for evictions cannot be read; retrying")
 	})
 }
 
-// say logs what is another state than the one before. Call it locked.
-func (b *Cache) say(what string, log func()) {
-	if b.said != what {
-		b.said = what
+// logState logs a new state of the watch. Callers hold the lock.
+func (b *Cache) logState(what string, log func()) {
+	if b.loggedState != what {
+		b.loggedState = what
 		log()
 	}
 }
 
-// gone hears that there is no such kind, and returns whether that is to be believed:
-// then nothing is left of its objects.
-func (b *Cache) gone() bool {
+// kindMissing handles a missing kind. If it has been missing for long enough, gone drops all budgets and
+// returns true.
+func (b *Cache) kindMissing() bool {
 	b.mu.Lock()
-	if len(b.namespaces) > 0 && time.Since(b.missing) < goneAfter {
+	if len(b.namespaces) > 0 && time.Since(b.missing) < missingFor {
 		b.mu.Unlock()
 		return false
 	}
-	b.say("absent", func() {
-		b.options.Log.Info("there is no kind ZoneAwarePodDisruptionBudget, so there are no budgets for evictions")
+	b.logState("absent", func() {
+		b.options.Log.Info("the kind ZoneAwarePodDisruptionBudget does not exist, so there are no budgets for evictions")
 	})
 	left := b.namespaces
 	b.namespaces = map[string]*namespaceBudgets{}
 	b.filled, b.absent, b.answered = false, true, true
-	b.failing, b.trouble, b.followed = time.Time{}, nil, time.Now()
+	b.failing, b.lastErr, b.lastContact = time.Time{}, nil, time.Now()
 	b.mu.Unlock()
 	for namespace := range left {
-		b.news.add(namespace, true)
+		b.notifications.add(namespace, true)
 	}
 	return true
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWithoutTheKindThereAreNoBudgetsAndThatIsKnown(t *testing.T) {
+func TestBudgetsAreKnownIfTheKindDoesNotExist(t *testing.T) {
 	for sentence, namespace := range map[string]string{"everywhere": "", "in one namespace": "team"} {
 		t.Run(sentence, func(t *testing.T) {
-			atDesk(t, namespace, newServer(), func(d *desk) {
+			inRunning(t, namespace, newServer(), func(d *running) {
 				d.want("", true)
 				time.Sleep(time.Hour)
 				d.want("", true)
-				if n := d.said("there is no kind"); n != 1 {
+				if n := d.loggedState("does not exist, so"); n != 1 {
 					d.t.Errorf("said %d times", n)
 				}
 				d.questions()
@@ -31,8 +31,8 @@ func TestWithoutTheKindThereAreNoBudgetsAndThatIsKnown(t *testing.T) {
 	}
 }
 
-// Discovery follows the event of a CRD; there may be no event at all.
-func TestAKindThatIsInstalledLaterIsWatched(t *testing.T) {
+// Discovery follows the event of a CRD with a delay. There may be no event at all.
+func TestKindThatIsInstalledLaterIsWatched(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		namespace string
 		late      time.Duration // how long after the CRD its objects are served
@@ -43,7 +43,7 @@ func TestAKindThatIsInstalledLaterIsWatched(t *testing.T) {
 		"now and then where CRDs are not shown": {"team", 0, 40 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			atDesk(t, tc.namespace, newServer(), func(d *desk) {
+			inRunning(t, tc.namespace, newServer(), func(d *running) {
 				d.want("", true)
 				time.Sleep(time.Hour)
 				d.define()
@@ -52,7 +52,7 @@ func TestAKindThatIsInstalledLaterIsWatched(t *testing.T) {
 				d.put("team", "a", covering("a"))
 				time.Sleep(tc.within - tc.late)
 				d.want("a", true)
-				if diff := cmp.Diff([]string{"team"}, d.news()); diff != "" {
+				if diff := cmp.Diff([]string{"team"}, d.notifications()); diff != "" {
 					d.t.Errorf("news (-want +got):\n%s", diff)
 				}
 			})
@@ -60,18 +60,18 @@ func TestAKindThatIsInstalledLaterIsWatched(t *testing.T) {
 	}
 }
 
-func TestAKindThatGoesTakesItsBudgetsAlongAndMayComeBack(t *testing.T) {
+func TestDeletedKindDropsItsBudgetsAndCanReturn(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.want("a", true)
 		for range 3 {
 			time.Sleep(time.Hour)
-			d.news()
+			d.notifications()
 			d.remove()
 			seconds(60)
 			d.want("", true)
-			if diff := cmp.Diff([]string{"team"}, d.news()); diff != "" {
+			if diff := cmp.Diff([]string{"team"}, d.notifications()); diff != "" {
 				d.t.Errorf("news (-want +got):\n%s", diff)
 			}
 			time.Sleep(time.Hour)
@@ -83,14 +83,14 @@ func TestAKindThatGoesTakesItsBudgetsAlongAndMayComeBack(t *testing.T) {
 	})
 }
 
-// One API server may not know of a CRD yet that another one serves.
-func TestBudgetsStandWhileTheirKindIsMissingForAMoment(t *testing.T) {
+// One API server may not know a CRD yet that another one serves.
+func TestBudgetsStayKnownWhileTheKindIsBrieflyMissing(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.want("a", true)
 		time.Sleep(time.Hour)
-		d.news()
+		d.notifications()
 		d.hide()
 		for range 8 {
 			seconds(1)
@@ -99,19 +99,19 @@ func TestBudgetsStandWhileTheirKindIsMissingForAMoment(t *testing.T) {
 		d.serve()
 		seconds(20)
 		d.want("a", true)
-		if news := d.news(); len(news) > 0 {
-			d.t.Errorf("told of %s", news)
+		if notifications := d.notifications(); len(notifications) > 0 {
+			d.t.Errorf("told of %s", notifications)
 		}
 		d.put("team", "b", covering("b"))
 		d.want("a b", true)
 	})
 }
 
-func TestForbiddenBudgetsAreNotKnownAndThatIsSaid(t *testing.T) {
+func TestForbiddenBudgetsAreUnknown(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))
 	s.refuse(http.StatusForbidden, "list", "watch")
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		for range 5 {
 			d.want("", false)
 			if err := d.Trouble(); err == nil || !strings.Contains(err.Error(), "Forbidden") {
@@ -119,21 +119,21 @@ func TestForbiddenBudgetsAreNotKnownAndThatIsSaid(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 		}
-		if n := d.said("cannot be read"); n != 1 {
+		if n := d.loggedState("cannot be read"); n != 1 {
 			d.t.Errorf("said %d times", n)
 		}
 		d.refuse(0, "list", "watch")
 		seconds(40)
 		d.want("a", true)
-		if n := d.said("are watched"); n != 1 {
+		if n := d.loggedState("are watched"); n != 1 {
 			d.t.Errorf("said %d times that they are watched", n)
 		}
 	})
 }
 
-// A right that is taken away, or an API server that does not answer: what is known
-// grows old.
-func TestWhatCannotBeReadAgainStandsForAMinute(t *testing.T) {
+// After a revoked permission, or without an API server, the cache becomes
+// stale.
+func TestBudgetsStayKnownForAMinuteAfterAFailure(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		code  int32
 		verbs []string
@@ -146,7 +146,7 @@ func TestWhatCannotBeReadAgainStandsForAMinute(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			s := withKind()
 			s.put("team", "a", covering("a"))
-			atDesk(t, "", s, func(d *desk) {
+			inRunning(t, "", s, func(d *running) {
 				d.want("a", true)
 				time.Sleep(time.Hour)
 				d.refuse(tc.code, tc.verbs...)
@@ -165,17 +165,17 @@ func TestWhatCannotBeReadAgainStandsForAMinute(t *testing.T) {
 	}
 }
 
-// Who goes by budgets is told when they are known again, whatever they say.
-func TestEverybodyIsToldWhenBudgetsAreKnownAgain(t *testing.T) {
+// Listeners are called when budgets are known again, even if they have not changed.
+func TestListenersAreCalledWhenBudgetsAreKnownAgain(t *testing.T) {
 	for how, streams := range map[string]bool{"listed": false, "streamed": true} {
 		t.Run(how, func(t *testing.T) {
 			s := withKind()
 			s.streams = streams
 			s.put("team", "a", covering("a"))
 			s.put("other", "b", covering("b"))
-			atDesk(t, "", s, func(d *desk) {
+			inRunning(t, "", s, func(d *running) {
 				d.want("a", true)
-				d.news()
+				d.notifications()
 				d.touched()
 				d.refuse(http.StatusServiceUnavailable, "list", "watch")
 				d.interrupt()
@@ -183,8 +183,8 @@ func TestEverybodyIsToldWhenBudgetsAreKnownAgain(t *testing.T) {
 				d.refuse(0, "list", "watch")
 				seconds(60)
 				d.want("a", true)
-				if news := d.news(); len(news) > 0 {
-					d.t.Errorf("told of %s, where they were known all the time", news)
+				if notifications := d.notifications(); len(notifications) > 0 {
+					d.t.Errorf("told of %s, where they were known all the time", notifications)
 				}
 				d.refuse(http.StatusServiceUnavailable, "list", "watch")
 				d.interrupt()
@@ -193,10 +193,10 @@ func TestEverybodyIsToldWhenBudgetsAreKnownAgain(t *testing.T) {
 				d.refuse(0, "list", "watch")
 				seconds(120)
 				d.want("a", true)
-				if news := d.news(); !slices.Equal(news, []string{"other", "team"}) {
-					d.t.Errorf("told of %s", news)
+				if notifications := d.notifications(); !slices.Equal(notifications, []string{"other", "team"}) {
+					d.t.Errorf("told of %s", notifications)
 				}
-				if news := d.touched(); len(news) == 0 {
+				if notifications := d.touched(); len(notifications) == 0 {
 					d.t.Error("who writes what becomes of them was not told")
 				}
 			})
@@ -204,20 +204,20 @@ func TestEverybodyIsToldWhenBudgetsAreKnownAgain(t *testing.T) {
 	}
 }
 
-// client-go tries again by itself, and says so to nobody, where it is told to come back
-// later and where a connection breaks.
-func TestSilenceIsNoSignThatBudgetsAreAsTheyWere(t *testing.T) {
-	for sentence, begins := range map[string]func(*desk){
-		"too many requests":             func(d *desk) { d.refuse(http.StatusTooManyRequests, "list", "watch"); d.interrupt() },
-		"connections break":             func(d *desk) { d.refuse(unanswered, "list", "watch"); d.interrupt() },
-		"watches tell nothing any more": func(d *desk) { d.silence(true); d.refuse(unanswered, "list", "watch") },
+// client-go retries after 429 and after a broken connection without calling the error
+// handler.
+func TestBudgetsWithoutHeartbeatsAreUnknown(t *testing.T) {
+	for sentence, begins := range map[string]func(*running){
+		"too many requests":             func(d *running) { d.refuse(http.StatusTooManyRequests, "list", "watch"); d.interrupt() },
+		"connections break":             func(d *running) { d.refuse(unanswered, "list", "watch"); d.interrupt() },
+		"watches tell nothing any more": func(d *running) { d.silence(true); d.refuse(unanswered, "list", "watch") },
 	} {
 		for how, streams := range map[string]bool{"listed": false, "streamed": true} {
 			t.Run(sentence+", "+how, func(t *testing.T) {
 				s := withKind()
 				s.streams = streams
 				s.put("team", "a", covering("a"))
-				atDesk(t, "", s, func(d *desk) {
+				inRunning(t, "", s, func(d *running) {
 					d.want("a", true)
 					time.Sleep(time.Hour)
 					begins(d)
@@ -237,12 +237,12 @@ func TestSilenceIsNoSignThatBudgetsAreAsTheyWere(t *testing.T) {
 	}
 }
 
-// What a watch tells before it has told all is no knowledge yet.
-func TestAStreamThatIsCutBeforeItsEndIsNoSign(t *testing.T) {
+// Events before the end of the initial list are not sufficient.
+func TestIncompleteInitialListIsNoHeartbeat(t *testing.T) {
 	s := withKind()
 	s.streams = true
 	s.put("team", "a", covering("a", limit(3)))
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.want("a", true)
 		d.refuse(http.StatusServiceUnavailable, "list", "watch")
 		d.interrupt()
@@ -265,11 +265,11 @@ func TestAStreamThatIsCutBeforeItsEndIsNoSign(t *testing.T) {
 	})
 }
 
-// What was missing for a moment after long trouble of another kind is not gone.
-func TestBudgetsStandWhenTheirKindIsMissingForAMomentAfterOtherTrouble(t *testing.T) {
+// A kind that is briefly missing after another long failure is not deleted.
+func TestBudgetsStayKnownIfTheKindIsBrieflyMissingAfterAnotherFailure(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.want("a", true)
 		d.refuse(http.StatusServiceUnavailable, "list", "watch")
 		d.interrupt()
@@ -285,32 +285,32 @@ func TestBudgetsStandWhenTheirKindIsMissingForAMomentAfterOtherTrouble(t *testin
 	})
 }
 
-func TestWatchesThatEndNowAndThenAreNoTrouble(t *testing.T) {
+func TestRegularEndOfWatchesIsNoFailure(t *testing.T) {
 	s := withKind()
 	s.put("team", "a", covering("a"))
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.want("a", true)
-		d.news()
+		d.notifications()
 		for range 20 {
 			time.Sleep(10 * time.Minute)
 			d.interrupt()
 			seconds(5)
 			d.want("a", true)
 		}
-		if news := d.news(); len(news) > 0 {
-			d.t.Errorf("told of %s", news)
+		if notifications := d.notifications(); len(notifications) > 0 {
+			d.t.Errorf("told of %s", notifications)
 		}
-		if n := d.said("budgets"); n != 1 {
+		if n := d.loggedState("budgets"); n != 1 {
 			d.t.Errorf("said %d times something", n)
 		}
 	})
 }
 
-// At the start, nobody knows whether there are any.
-func TestBudgetsThatWereNotReadAreNotKnown(t *testing.T) {
+// At the start it is unknown whether budgets exist.
+func TestBudgetsAreUnknownBeforeTheFirstRead(t *testing.T) {
 	s := withKind()
 	s.refuse(http.StatusServiceUnavailable, "list", "watch")
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		if d.Known() || d.Trouble() == nil {
 			d.t.Error("known before anything was read")
 		}
@@ -322,9 +322,9 @@ func TestBudgetsThatWereNotReadAreNotKnown(t *testing.T) {
 	})
 }
 
-// Nobody waits for ever for budgets before anything is done: what needs them is refused
-// while they are not known.
-func TestBudgetsThatCannotBeReadAreWaitedForForAMinute(t *testing.T) {
+// The start of a replica does not wait for budgets for ever. Requests that need budgets are refused
+// while they are unknown.
+func TestAnsweredIsTrueAfterAMinuteWithoutResponse(t *testing.T) {
 	for sentence, code := range map[string]int32{
 		"they are read":     0,
 		"it fails":          http.StatusInternalServerError,
@@ -337,7 +337,7 @@ func TestBudgetsThatCannotBeReadAreWaitedForForAMinute(t *testing.T) {
 				s := withKind()
 				s.streams = streams
 				s.refuse(code, "list", "watch")
-				atDesk(t, "", s, func(d *desk) {
+				inRunning(t, "", s, func(d *running) {
 					synctest.Wait()
 					d.wantAnswered(code == 0)
 					seconds(50)
@@ -354,8 +354,8 @@ func TestBudgetsThatCannotBeReadAreWaitedForForAMinute(t *testing.T) {
 	}
 }
 
-// A replica that works goes on, whatever the API server answers next.
-func TestWhatWasAnsweredOnceStaysAnswered(t *testing.T) {
+// A working replica stays ready, whatever the API server answers later.
+func TestAnsweredStaysTrue(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		server func() *server
 		first  int32
@@ -368,7 +368,7 @@ func TestWhatWasAnsweredOnceStaysAnswered(t *testing.T) {
 			t.Run(sentence+", then "+then, func(t *testing.T) {
 				s := tc.server()
 				s.refuse(tc.first, "list", "watch")
-				atDesk(t, "", s, func(d *desk) {
+				inRunning(t, "", s, func(d *running) {
 					synctest.Wait()
 					d.wantAnswered(true)
 					d.refuse(code, "list", "watch")

@@ -14,29 +14,29 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// object is what is kept of a budget.
+// object is the cached part of a budget.
 type object struct {
 	name, uid  string
 	version    string
 	generation int64
-	budget     func() plan.DisruptionBudget // reads it, once
+	budget     func() plan.DisruptionBudget // parses the spec, once
 	status     rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus
 }
 
-// Object is a budget as it stands at a version, for who writes its status.
+// Object is a budget at a resourceVersion, for writers of its status.
 type Object struct {
 	Budget     plan.DisruptionBudget
 	UID        string
 	Version    string
 	Generation int64
-	Status     rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus // not to be changed
+	Status     rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus // read-only
 }
 
-// namespaceBudgets has the budgets of one namespace.
+// namespaceBudgets contains the budgets of one namespace.
 type namespaceBudgets struct {
 	objects map[string]*object
-	read    []plan.DisruptionBudget // all of them; nil: nobody has asked since they changed
-	changes int                     // how many there were
+	read    []plan.DisruptionBudget // all of them, parsed; nil: not parsed since the last change
+	changes int                     // number of changes
 }
 
 func (s *namespaceBudgets) list() []plan.DisruptionBudget {
@@ -50,13 +50,13 @@ func (s *namespaceBudgets) ordered() []*object {
 	return slices.SortedFunc(maps.Values(s.objects), func(a, b *object) int { return cmp.Compare(a.name, b.name) })
 }
 
-// sameSpec reports whether two states of an object ask for the same.
+// sameSpec reports whether two states of an object have the same spec.
 func (o *object) sameSpec(other *object) bool {
 	return o != nil && other != nil && o.uid == other.uid && o.generation == other.generation
 }
 
-// put takes a state of an object over, and returns whether it asks for something
-// else than the state before. One that does not is not read again.
+// put stores a state of an object and returns whether its spec has changed. An unchanged spec is
+// not parsed again.
 func (s *namespaceBudgets) put(o *object) (changed bool) {
 	before := s.objects[o.name]
 	s.objects[o.name] = o
@@ -78,8 +78,8 @@ func (s *namespaceBudgets) change() {
 	s.changes++
 }
 
-// objectOf keeps of a budget what is needed. Its spec is read when it is needed for
-// the first time: most namespaces of a cluster are none of lockstep's business.
+// objectOf returns the cached part of a budget. Its spec is parsed when it is needed for the first
+// time, because lockstep does not manage most namespaces of a cluster.
 func objectOf(u *unstructured.Unstructured) *object {
 	needed := map[string]any{
 		"kind": u.GetKind(), "metadata": map[string]any{"name": u.GetName()}, "spec": u.Object["spec"],
@@ -93,7 +93,7 @@ func objectOf(u *unstructured.Unstructured) *object {
 	}
 	if status, is := u.Object["status"].(map[string]any); is {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &o.status); err != nil {
-			o.status = rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus{} // it is written anew
+			o.status = rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus{} // it will be overwritten
 		}
 	}
 	return o

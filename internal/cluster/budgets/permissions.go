@@ -2,10 +2,10 @@ package budgets
 
 import "github.com/lockstep-dev/lockstep/internal/contract/permission"
 
-// Permissions are what the reads of this package need, beside the CRDs that package
-// reference watches, too.
+// Permissions returns the permissions for the reads of this package, except for CRDs, which package
+// reference watches as well.
 func Permissions() []permission.Need {
 	return []permission.Need{
-		{APIGroup: Resource.Group, Resource: Resource.Resource, Verbs: []string{"list", "watch"}, Why: "know how many pods may be evicted"},
+		{APIGroup: Resource.Group, Resource: Resource.Resource, Verbs: []string{"list", "watch"}, Why: "read how many pods may be evicted at a time"},
 	}
 }

@@ -37,8 +37,8 @@ const (
 	first = 100 // version
 )
 
-// server is an API server with budgets whose kind comes and goes. It writes down
-// what it is asked, and refuses what a test says.
+// server is an API server with budgets. Their kind can be created and deleted. It records
+// requests, and refuses those that a test selects.
 type server struct {
 	mu      sync.Mutex
 	asked   []string
@@ -53,24 +53,24 @@ type server struct {
 	cut     bool             // what begins with all that exists never gets to its end
 }
 
-// unanswered is a code for no answer at all: the connection breaks.
+// unanswered is a code for a broken connection.
 const unanswered = -1
 
-// place is where an object is.
+// place is the namespace and the name of an object.
 type place struct{ resource, namespace string }
 
 func newServer() *server {
 	return &server{version: first, objects: map[string]map[string]any{}, refuses: map[string]int32{}}
 }
 
-// withKind is a server that knows the kind.
+// withKind returns a server with the kind.
 func withKind() *server {
 	s := newServer()
 	s.install()
 	return s
 }
 
-// define tells that the CRD is another one now, or is there.
+// define sends an event that the CRD was created or changed.
 func (s *server) define() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *server) define() {
 		TypeMeta:   metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"},
 		ObjectMeta: metav1.ObjectMeta{Name: crd, UID: types.UID(strconv.Itoa(s.version)), ResourceVersion: strconv.Itoa(s.version)},
 	}
-	s.tell(what, crds, "", s.defined)
+	s.notifyListeners(what, crds, "", s.defined)
 }
 
 func (s *server) serve() {
@@ -98,7 +98,7 @@ func (s *server) install() {
 	s.define()
 }
 
-// remove takes the kind away, and all of its objects.
+// remove deletes the kind and all of its objects.
 func (s *server) remove() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,11 +106,11 @@ func (s *server) remove() {
 	s.end(kind)
 	s.version++
 	s.defined.ResourceVersion = strconv.Itoa(s.version)
-	s.tell(watch.Deleted, crds, "", s.defined)
+	s.notifyListeners(watch.Deleted, crds, "", s.defined)
 	s.defined = nil
 }
 
-// hide serves the kind no more, as an API server that does not know of it yet.
+// hide stops serving the kind, like an API server that does not know it yet.
 func (s *server) hide() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *server) end(resource string) {
 	s.readers.End(func(name string) bool { return name == resource })
 }
 
-// put makes a budget, or changes it, by its spec.
+// put creates or changes a budget.
 func (s *server) put(namespace, name string, spec map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *server) put(namespace, name string, spec map[string]any) {
 	})
 }
 
-// touch changes the budget "a" of a namespace in what is none of its spec.
+// touch changes the budget "a" of a namespace, but not its spec.
 func (s *server) touch(namespace string) {
 	const name = "a"
 	s.mu.Lock()
@@ -162,7 +162,7 @@ func (s *server) touch(namespace string) {
 
 func (s *server) store(what watch.EventType, namespace, name string, o map[string]any) {
 	s.objects[namespace+"/"+name] = o
-	s.tell(what, kind, namespace, &unstructured.Unstructured{Object: o})
+	s.notifyListeners(what, kind, namespace, &unstructured.Unstructured{Object: o})
 }
 
 func (s *server) take(namespace, name string) {
@@ -172,42 +172,42 @@ func (s *server) take(namespace, name string) {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(s.objects[namespace+"/"+name])}
 	u.SetResourceVersion(strconv.Itoa(s.version))
 	delete(s.objects, namespace+"/"+name)
-	s.tell(watch.Deleted, kind, namespace, u)
+	s.notifyListeners(watch.Deleted, kind, namespace, u)
 }
 
-func (s *server) tell(what watch.EventType, resource, namespace string, object runtime.Object) {
+func (s *server) notifyListeners(what watch.EventType, resource, namespace string, object runtime.Object) {
 	s.readers.Tell(place{resource, namespace}, apitest.Event(what, object))
 }
 
-// bookmark tells watches of budgets, of one namespace or of all, up to which version
-// they are.
+// bookmark sends a bookmark to the watches of budgets, of one namespace or of
+// all.
 func (s *server) bookmark(namespace string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mute {
 		return
 	}
-	s.tell(watch.Bookmark, kind, namespace, &unstructured.Unstructured{Object: map[string]any{
+	s.notifyListeners(watch.Bookmark, kind, namespace, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "rollout-operator.grafana.com/v1", "kind": "ZoneAwarePodDisruptionBudget",
 		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version)},
 	}})
 }
 
-// silence lets watches that are open go on without a word, or ends that.
+// silence keeps open watches from sending anything, or ends that.
 func (s *server) silence(mute bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mute = mute
 }
 
-// cutShort keeps streams from getting to the end of what exists, or ends that.
+// cutShort ends streams before the end of the initial list, or ends that.
 func (s *server) cutShort(cut bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cut, s.mute = cut, cut
 }
 
-// refuse answers a verb on the budgets with a code; 0: no more.
+// refuse answers a verb on the budgets with a code; 0 ends that.
 func (s *server) refuse(code int32, verbs ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +216,7 @@ func (s *server) refuse(code int32, verbs ...string) {
 	}
 }
 
-// questions returns what it was asked since the last call.
+// questions returns the requests since the last call.
 func (s *server) questions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -294,7 +294,7 @@ func (s *server) of(namespace string) []map[string]any {
 	return some
 }
 
-// parse returns what /apis/GROUP/VERSION[/namespaces/NAMESPACE]/RESOURCE asks for.
+// parse parses the path /apis/GROUP/VERSION[/namespaces/NAMESPACE]/RESOURCE.
 func parse(path string) (resource, namespace string) {
 	parts := strings.Split(path, "/")
 	if len(parts) > 6 && parts[4] == "namespaces" {
@@ -322,22 +322,22 @@ func (s *server) watch(q *http.Request, resource, namespace string, stream bool)
 	return s.readers.Watch(q, resource, within, first...)
 }
 
-// desk is a cache at work.
-type desk struct {
+// running is a running Cache.
+type running struct {
 	t *testing.T
 	*server
 	*budgets.Cache
 	log *logtest.Hook
 
 	mu  sync.Mutex
-	hit []string // which namespaces were told of, since the last call of news
+	hit []string // notified namespaces since the last call of notifications
 	all []string // the same for touched
 
-	slow map[string]chan struct{} // by namespace: when whoever is told of it goes on
+	slow map[string]chan struct{} // by namespace: blocks the listener
 }
 
-// atDesk runs a test beside a running cache, of one namespace or of all.
-func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
+// inRunning runs a test with a running Cache, of one namespace or of all.
+func inRunning(t *testing.T, namespace string, s *server, test func(*running)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		config := &rest.Config{Host: "http://api", Transport: s, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
@@ -351,7 +351,7 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 		}
 		log, lines := logtest.NewNullLogger()
 		log.Level = logrus.DebugLevel
-		d := &desk{t: t, server: s, log: lines}
+		d := &running{t: t, server: s, log: lines}
 		d.Cache = budgets.New(budgets.Options{Client: client, Metadata: meta, Namespace: namespace, Log: log})
 		d.Listen(func(namespace string) {
 			d.mu.Lock()
@@ -387,8 +387,8 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 	})
 }
 
-// keep lets whoever is told of a namespace take until the returned function is called.
-func (d *desk) keep(namespace string) (goOn func()) {
+// keep blocks the listener for a namespace until the returned function is called.
+func (d *running) keep(namespace string) (goOn func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	slow := make(chan struct{})
@@ -396,9 +396,9 @@ func (d *desk) keep(namespace string) (goOn func()) {
 	return sync.OnceFunc(func() { close(slow) })
 }
 
-// news returns which namespaces were told of since the last call, in order of the
-// alphabet.
-func (d *desk) news() []string {
+// notifications returns the namespaces of which listeners were notified since the last call,
+// sorted.
+func (d *running) notifications() []string {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -407,9 +407,9 @@ func (d *desk) news() []string {
 	return d.hit
 }
 
-// touched returns in which namespaces anything about a budget was another one since
-// the last call.
-func (d *desk) touched() []string {
+// touched returns the namespaces with any change of a budget since the last
+// call.
+func (d *running) touched() []string {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -419,7 +419,7 @@ func (d *desk) touched() []string {
 
 // names returns the budgets of a namespace: valid ones by their names, others with
 // a question mark.
-func (d *desk) names(namespace string) string {
+func (d *running) names(namespace string) string {
 	synctest.Wait()
 	var names []string
 	for _, b := range d.Budgets(namespace) {
@@ -431,9 +431,9 @@ func (d *desk) names(namespace string) string {
 	return strings.Join(names, " ")
 }
 
-// want checks which budgets are known of the namespace team, and whether they are
-// known to be all.
-func (d *desk) want(names string, known bool) {
+// want checks the budgets of the namespace team, and whether budgets are
+// known.
+func (d *running) want(names string, known bool) {
 	d.t.Helper()
 	if got := d.names("team"); got != names {
 		d.t.Errorf("budgets %q, want %q", got, names)
@@ -443,15 +443,15 @@ func (d *desk) want(names string, known bool) {
 	}
 }
 
-func (d *desk) wantAnswered(want bool) {
+func (d *running) wantAnswered(want bool) {
 	d.t.Helper()
 	if got := d.Answered(); got != want {
 		d.t.Errorf("answered: %t, want %t (%v)", got, want, d.Trouble())
 	}
 }
 
-// said counts the log lines that contain a text.
-func (d *desk) said(text string) (n int) {
+// loggedState counts the log lines that contain a text.
+func (d *running) loggedState(text string) (n int) {
 	for _, line := range d.log.AllEntries() {
 		if strings.Contains(line.Message, text) {
 			n++

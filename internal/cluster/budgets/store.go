@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// store takes over what the API server tells. It keeps nobody waiting who tells it: those
-// who listen hear later.
+// store writes the objects of the watch into the Cache. It does not wait for listeners, which are
+// called later.
 type store struct{ cache *Cache }
 
 // Add implements cache.ReflectorStore.
@@ -29,7 +29,7 @@ func (s store) put(it any) error {
 	b.mu.Lock()
 	changed := b.of(namespace).put(objectOf(u))
 	b.mu.Unlock()
-	b.news.add(namespace, changed)
+	b.notifications.add(namespace, changed)
 	return nil
 }
 
@@ -44,11 +44,11 @@ func (s store) Delete(it any) error {
 	b.mu.Lock()
 	b.take(namespace, u.GetName())
 	b.mu.Unlock()
-	b.news.add(namespace, true)
+	b.notifications.add(namespace, true)
 	return nil
 }
 
-// Replace implements cache.ReflectorStore: these are all that exist.
+// Replace implements cache.ReflectorStore with the list of all budgets.
 func (s store) Replace(objects []any, _ string) error {
 	all := map[string]map[string]*object{}
 	for _, it := range objects {
@@ -68,12 +68,12 @@ func (s store) Replace(objects []any, _ string) error {
 func budgetIn(it any) (*unstructured.Unstructured, error) {
 	u, ok := it.(*unstructured.Unstructured)
 	if !ok {
-		return nil, fmt.Errorf("keep budget: unexpected %T", it)
+		return nil, fmt.Errorf("cache budget: unexpected %T", it)
 	}
 	return u, nil
 }
 
-// of returns the budgets of a namespace in which there is about to be one. Call it locked.
+// of returns the budgets of a namespace, for adding one. Callers hold the lock.
 func (b *Cache) of(namespace string) *namespaceBudgets {
 	s := b.namespaces[namespace]
 	if s == nil {
@@ -83,7 +83,7 @@ func (b *Cache) of(namespace string) *namespaceBudgets {
 	return s
 }
 
-// take removes a budget. Call it locked.
+// take removes a budget. Callers hold the lock.
 func (b *Cache) take(namespace, name string) {
 	s := b.namespaces[namespace]
 	if s == nil {
@@ -95,9 +95,9 @@ func (b *Cache) take(namespace, name string) {
 	}
 }
 
-// replace takes over all budgets that exist, and notes which namespaces that concerns.
+// replace stores the list of all budgets and notifies the listeners of changed namespaces.
 func (b *Cache) replace(all map[string]map[string]*object) {
-	changed := map[string]bool{} // by namespace; false: in what is none of a spec
+	changed := map[string]bool{} // by namespace; true if a spec has changed
 	b.mu.Lock()
 	for namespace, s := range b.namespaces {
 		for name := range s.objects {
@@ -113,14 +113,14 @@ func (b *Cache) replace(all map[string]map[string]*object) {
 		}
 	}
 	if b.streams {
-		for _, namespace := range b.knownAgain() {
+		for _, namespace := range b.refreshed() {
 			changed[namespace] = true
 		}
-		b.works()
+		b.recordSuccess()
 	}
 	b.filled, b.absent, b.answered = true, false, true
 	b.mu.Unlock()
 	for namespace, spec := range changed {
-		b.news.add(namespace, spec)
+		b.notifications.add(namespace, spec)
 	}
 }

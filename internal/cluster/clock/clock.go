@@ -1,6 +1,6 @@
-// Package clock tells the time of the API server. Objects are dated by it and by the
-// controllers beside it, so whatever is compared with such a date, or written down as
-// one, goes by its clock and not by that of the machine that lockstep runs on.
+// Package clock returns the time of the API server. The API server and the controllers next to
+// it set the times in objects. So every time that lockstep compares with them, or writes into
+// objects, comes from this clock and not from the clock of the machine that lockstep runs on.
 package clock
 
 import (
@@ -9,38 +9,37 @@ import (
 	"time"
 )
 
-// Clock goes by the Date of the API server's answers, and by the clock of this machine
-// as long as that agrees with them or nothing else is known. From one answer to the
-// next it goes on steadily, whatever becomes of this machine's date. A nil Clock goes by
-// this machine.
-type Clock struct{ last atomic.Pointer[reading] }
+// Clock uses the Date header of the API server's responses. While the machine's clock agrees
+// with them, or if there was no response, it uses the machine's clock. Between two responses it
+// advances steadily, even if the machine's clock is changed. A nil Clock uses the machine's
+// clock.
+type Clock struct{ last atomic.Pointer[response] }
 
 const (
-	// ordinary is by how much this machine's clock may be off and agrees all the same:
-	// the clocks of two machines that are kept right differ by some milliseconds.
-	ordinary = 100 * time.Millisecond
-	// believedAfter is for how long this machine's clock has to agree with all answers
-	// once it did not: one of another pace agrees in passing.
-	believedAfter = time.Minute
-	// hurries is for how long without an answer a steady clock may go at twice its pace
-	// that is not to be believed. One that does so for longer gets ahead.
-	hurries = 4 * time.Second
+	// tolerance is the difference up to which the machine's clock agrees. The clocks of two
+	// synchronized machines differ by some milliseconds.
+	tolerance = 100 * time.Millisecond
+	// trustAfter is how long the machine's clock must agree with all responses after it
+	// disagreed. A clock that runs too fast or too slow agrees for a moment, too.
+	trustAfter = time.Minute
+	// maxDrift is how long, without a response, a monotonic clock may run at twice its speed
+	// if it is not trusted. If it does so for longer, Clock is ahead.
+	maxDrift = 4 * time.Second
 )
 
-// reading is what an answer told at a time of this machine, which has a steady clock's
-// reading.
-type reading struct {
-	at     time.Time
-	least  time.Time     // which time it was at the least: a date has no fractions
-	slowBy time.Duration // by how much this machine's clock was slow, at the least
-	wrong  time.Time     // when this machine's clock disagreed last; zero: it never did
+// response is the result of a response. at includes a reading of the monotonic clock.
+type response struct {
+	at        time.Time
+	least     time.Time     // the least possible time of the API server: a Date has no fractions
+	delay     time.Duration // the least possible delay of the machine's clock
+	disagreed time.Time     // when the machine's clock last disagreed; zero: never
 }
 
-// New returns a Clock that goes by this machine.
+// New returns a Clock that has seen no response.
 func New() *Clock { return new(Clock) }
 
-// Now returns the time. Where this machine's clock is not to be believed it is rather
-// early than late, so that nobody's time is over too soon that others have noted.
+// Now returns the time. If the machine's clock is not trusted, Now is rather too early than too
+// late, so that no deadline that others have written passes too soon.
 func (c *Clock) Now() time.Time {
 	local := time.Now()
 	if c == nil {
@@ -50,64 +49,63 @@ func (c *Clock) Now() time.Time {
 	if r == nil {
 		return local.Round(0)
 	}
-	return r.now(local).Round(0) // a date, of which no steady clock knows
+	return r.now(local).Round(0) // without a reading of the monotonic clock
 }
 
-// now returns the time at a later time of this machine.
-func (r *reading) now(local time.Time) time.Time {
-	if r.wrong.IsZero() || r.at.Sub(r.wrong) >= believedAfter {
+// now returns the time at a later time of the machine's clock.
+func (r *response) now(local time.Time) time.Time {
+	if r.disagreed.IsZero() || r.at.Sub(r.disagreed) >= trustAfter {
 		return r.at.Add(local.Sub(r.at))
 	}
 	return r.atLeast(local)
 }
 
-// atLeast returns which time it is at the least, by a steady clock that may hurry.
-func (r *reading) atLeast(local time.Time) time.Time {
+// atLeast returns the least possible time if the monotonic clock may be too fast.
+func (r *response) atLeast(local time.Time) time.Time {
 	passed := local.Sub(r.at)
-	return r.least.Add(passed - min(passed, hurries)/2)
+	return r.least.Add(passed - min(passed, maxDrift)/2)
 }
 
-// Offset is by how much this machine's clock was slow at the last answer; less than a
-// second is never noticed.
+// Offset returns by how much the machine's clock was slow at the last response. A difference of
+// less than a second is not detected.
 func (c *Clock) Offset() time.Duration {
 	if r := c.last.Load(); r != nil {
-		return r.slowBy
+		return r.delay
 	}
 	return 0
 }
 
-// Watch returns a transport that sets the clock. It changes neither request nor
-// answer.
+// Watch returns a transport that sets the clock. It changes neither requests nor responses.
 func (c *Clock) Watch(next http.RoundTripper) http.RoundTripper { return timed{next, c} }
 
-// learn is told that an answer was dated between two readings of this machine's
-// clock. A date has no fractions, so it stands for a whole second.
-func (c *Clock) learn(sent, received, date time.Time) {
-	next := &reading{at: received, least: date}
+// observe handles a response whose Date lies between two readings of the machine's clock. A Date
+// has no fractions, so it stands for a whole second.
+func (c *Clock) observe(sent, received, date time.Time) {
+	next := &response{at: received, least: date}
 	possible := span{least: date.Sub(received), most: date.Add(time.Second).Sub(sent)}
-	if !possible.has(0, ordinary) {
-		next.slowBy = possible.least
+	if !possible.has(0, tolerance) {
+		next.delay = possible.least
 	}
 	if last := c.last.Load(); last != nil {
-		if received.Sub(sent) > time.Second && possible.has(last.slowBy, 0) {
-			next.slowBy = last.slowBy // it says less than is known
+		if received.Sub(sent) > time.Second && possible.has(last.delay, 0) {
+			next.delay = last.delay // a slow response gives a worse bound
 		}
 		if known := last.atLeast(received); known.After(date) && possible.has(known.Sub(received), 0) {
 			next.least = known
 		}
-		next.wrong = last.wrong
+		next.disagreed = last.disagreed
 	}
-	if next.slowBy != 0 {
-		next.wrong = received
+	if next.delay != 0 {
+		next.disagreed = received
 	}
 	c.last.Store(next)
 }
 
-// span is by how much this machine's clock may be slow, by an answer.
+// span contains the bounds of the machine clock's delay, from a response.
 type span struct{ least, most time.Duration }
 
-func (s span) has(slowBy, give time.Duration) bool {
-	return s.least-give <= slowBy && slowBy <= s.most+give
+func (s span) has(delay, give time.Duration) bool {
+	return s.least-give <= delay && delay <= s.most+give
 }
 
 type timed struct {
@@ -123,13 +121,13 @@ func (t timed) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer, err
 	}
 	if answer.StatusCode >= http.StatusInternalServerError {
-		return answer, nil // who stands before the API server may say so
+		return answer, nil // it may come from a proxy in front of the API server
 	}
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
-		t.clock.learn(sent, sent.Add(time.Since(sent)), date) // this machine's date may have been set meanwhile
+		t.clock.observe(sent, sent.Add(time.Since(sent)), date) // the machine's clock may have been changed meanwhile
 	}
 	return answer, nil
 }
 
-// WrappedRoundTripper lets client-go find the transport behind.
+// WrappedRoundTripper returns the inner transport, for client-go.
 func (t timed) WrappedRoundTripper() http.RoundTripper { return t.next }

@@ -8,7 +8,7 @@ import (
 
 var noon = time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
 
-func TestAClockThatAgreesWithTheAPIServersIsLeftAlone(t *testing.T) {
+func TestAgreeingClockIsUsedUnchanged(t *testing.T) {
 	second := time.Second
 	for sentence, tc := range map[string]struct {
 		sent, received, date time.Duration // from noon
@@ -22,7 +22,7 @@ func TestAClockThatAgreesWithTheAPIServersIsLeftAlone(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := New()
-			c.learn(noon.Add(tc.sent), noon.Add(tc.received), noon.Add(tc.date))
+			c.observe(noon.Add(tc.sent), noon.Add(tc.received), noon.Add(tc.date))
 			if got := c.Offset(); got != tc.want {
 				t.Errorf("off by %v, want %v", got, tc.want)
 			}
@@ -30,16 +30,16 @@ func TestAClockThatAgreesWithTheAPIServersIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAClockForgetsADifferenceThatIsOver(t *testing.T) {
+func TestClockDropsAPastDifference(t *testing.T) {
 	c := New()
-	c.learn(noon, noon, noon.Add(time.Hour))
-	c.learn(noon, noon, noon)
+	c.observe(noon, noon, noon.Add(time.Hour))
+	c.observe(noon, noon, noon)
 	if got := c.Offset(); got != 0 {
 		t.Errorf("off by %v", got)
 	}
 }
 
-func TestAClockGoesOnSteadilyFromTheLastAnswer(t *testing.T) {
+func TestClockAdvancesSteadilyAfterAResponse(t *testing.T) {
 	for name, tc := range map[string]struct{ fast, want time.Duration }{
 		"one that agrees, at its pace":        {0, 3 * time.Minute},
 		"one that does not, as if it hurried": {time.Hour, time.Hour + 3*time.Minute - 2*time.Second},
@@ -47,7 +47,7 @@ func TestAClockGoesOnSteadilyFromTheLastAnswer(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := New()
 			began := time.Now()
-			c.learn(began, began, began.Add(tc.fast))
+			c.observe(began, began, began.Add(tc.fast))
 			time.Sleep(3 * time.Minute)
 			if got, want := c.Now(), began.Add(tc.want); !got.Equal(want) {
 				t.Errorf("%s: it is %v, want %v", name, got, want)
@@ -56,7 +56,7 @@ func TestAClockGoesOnSteadilyFromTheLastAnswer(t *testing.T) {
 	}
 }
 
-func TestNoClockIsThatOfThisMachine(t *testing.T) {
+func TestNilClockUsesTheMachineClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, c := range map[string]*Clock{"nil": nil, "without an answer": New()} {
 			if got := c.Now(); !got.Equal(time.Now()) {
@@ -66,7 +66,7 @@ func TestNoClockIsThatOfThisMachine(t *testing.T) {
 	})
 }
 
-func TestAClockIsNeverAhead(t *testing.T) {
+func TestClockIsNeverAhead(t *testing.T) {
 	for _, pace := range []float64{0.5, 1, 1.65, 2} {
 		for _, off := range []time.Duration{-17 * time.Minute, -20 * time.Second, 20 * time.Second} { // some agree in passing
 			c := New()
@@ -74,7 +74,7 @@ func TestAClockIsNeverAhead(t *testing.T) {
 				truth := noon.Add(passed)
 				local := noon.Add(off + time.Duration(pace*float64(passed)))
 				if passed%(5*37*time.Millisecond) == 0 {
-					c.learn(local, local, truth.Truncate(time.Second))
+					c.observe(local, local, truth.Truncate(time.Second))
 				}
 				if slow := truth.Sub(c.last.Load().now(local)); slow < 0 || slow >= time.Second {
 					t.Fatalf("off by %v, at a pace of %v it is %v slow after %v", off, pace, slow, passed)
@@ -84,14 +84,14 @@ func TestAClockIsNeverAhead(t *testing.T) {
 	}
 }
 
-// Two machines whose clocks are kept right differ by some milliseconds, which now and
-// then are in different seconds.
-func TestAnOrdinaryMachineIsBelieved(t *testing.T) {
-	for _, off := range []time.Duration{-ordinary, -10 * time.Millisecond, 0, 5 * time.Millisecond, ordinary} {
+// The clocks of two synchronized machines differ by some milliseconds, so they are sometimes in
+// different seconds.
+func TestSmallDifferenceIsTolerated(t *testing.T) {
+	for _, off := range []time.Duration{-tolerance, -10 * time.Millisecond, 0, 5 * time.Millisecond, tolerance} {
 		c := New()
 		for passed := time.Duration(0); passed < 5*time.Minute; passed += 97 * time.Millisecond {
 			local := noon.Add(passed + off)
-			c.learn(local, local, noon.Add(passed).Truncate(time.Second))
+			c.observe(local, local, noon.Add(passed).Truncate(time.Second))
 			if got := c.last.Load().now(local); !got.Equal(local) || c.Offset() != 0 {
 				t.Fatalf("off by %v it is corrected by %v after %v", off, got.Sub(local), passed)
 			}
@@ -99,26 +99,26 @@ func TestAnOrdinaryMachineIsBelieved(t *testing.T) {
 	}
 }
 
-func TestAClockThatWasWrongIsBelievedOnceItHasAgreedForAMinute(t *testing.T) {
+func TestWrongClockIsTrustedAfterAgreeingForAMinute(t *testing.T) {
 	c := New()
-	c.learn(noon, noon, noon.Add(time.Hour))
-	for passed := time.Duration(0); passed <= believedAfter; passed += time.Second {
+	c.observe(noon, noon, noon.Add(time.Hour))
+	for passed := time.Duration(0); passed <= trustAfter; passed += time.Second {
 		local := noon.Add(passed + time.Second/2)
-		c.learn(local, local, noon.Add(passed))
+		c.observe(local, local, noon.Add(passed))
 		believed := c.last.Load().now(local).Equal(local)
-		if want := passed+time.Second/2 >= believedAfter; believed != want {
+		if want := passed+time.Second/2 >= trustAfter; believed != want {
 			t.Errorf("after %v: believed %t, want %t", passed, believed, want)
 		}
 	}
 }
 
-func TestASlowAnswerDoesNotUndoWhatAQuickOneTold(t *testing.T) {
+func TestSlowResponseKeepsTheBoundsOfAFastOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, fast := New(), 8*time.Second
 		answer := func(took time.Duration) {
 			sent := time.Now()
 			time.Sleep(took)
-			c.learn(sent, time.Now(), time.Now().Add(-fast).Truncate(time.Second))
+			c.observe(sent, time.Now(), time.Now().Add(-fast).Truncate(time.Second))
 		}
 		answer(0)
 		answer(10 * time.Second)

@@ -9,36 +9,36 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// OfClaim returns how a claim stands that no volume is bound to; nil is a claim that does
-// not exist. Of one that is bound, OfVolume tells.
+// OfClaim returns the state of a claim that is not bound to a volume. A nil claim does not
+// exist. For a bound claim it returns false; use OfVolume.
 func OfClaim(claimName string, claim *corev1.PersistentVolumeClaim) (Fact, bool) {
 	f := Fact{About: Claim, Name: name(claimName)}
 	f.Says = "claim " + f.Name
 	switch {
 	case claim == nil:
 		f.Says += " does not exist"
-		f.ToDo = "If it lasts: look at the Events of the StatefulSet. A claim whose pod exists already is made when that pod is replaced."
+		f.ToDo = "If it lasts: look at the Events of the StatefulSet. If the pod exists already, its claim is created when the pod is replaced."
 	case claim.DeletionTimestamp != nil:
 		f.Says += " is being deleted, so no new pod can use it"
-		f.ToDo = "It goes when no pod uses it any more."
+		f.ToDo = "It is deleted when no pod uses it any more."
 	case claim.Status.Phase == corev1.ClaimBound:
 		return f, false
 	case claim.Status.Phase == corev1.ClaimLost:
 		f.Says += " is Lost: volume " + name(claim.Spec.VolumeName) + " does not exist"
-		f.ToDo = "Restore the volume, or delete claim and pod so that both are made anew; what the volume had is lost then."
+		f.ToDo = "Restore the volume, or delete claim and pod so that both are created again; the data of the volume is lost then."
 	default:
 		f.Says += " is Pending: no volume is bound to it"
-		f.ToDo = "Look at the Events of the claim, and at its StorageClass. One that waits for its first consumer is bound when its pod can be scheduled."
+		f.ToDo = "Look at the Events of the claim, and at its StorageClass. A claim that waits for its first consumer is bound when its pod can be scheduled."
 	}
 	return f, true
 }
 
-// Places are selectors of nodes, of which one has to match where a volume is to be used.
+// Places are node selectors. A volume can be used on nodes that match one of them.
 type Places []labels.Selector
 
-// PlacesOf reads the node affinity of a volume. The second result is false for a volume
-// that any node can use, or whose nodes no selector of labels can tell. A term that
-// Kubernetes would not accept matches nothing.
+// PlacesOf returns the node affinity of a volume. It returns false if any node can use the
+// volume, or if label selectors cannot express the affinity. A term that Kubernetes would reject
+// matches nothing.
 func PlacesOf(volume *corev1.PersistentVolume) (Places, bool) {
 	if volume.Spec.NodeAffinity == nil || volume.Spec.NodeAffinity.Required == nil {
 		return nil, false
@@ -70,7 +70,7 @@ var operators = map[corev1.NodeSelectorOperator]selection.Operator{
 	corev1.NodeSelectorOpDoesNotExist: selection.DoesNotExist, corev1.NodeSelectorOpGt: selection.GreaterThan, corev1.NodeSelectorOpLt: selection.LessThan,
 }
 
-// String returns the selectors as people write them.
+// String returns the selectors in the usual notation.
 func (p Places) String() string {
 	var terms []string
 	for _, s := range p {
@@ -79,11 +79,11 @@ func (p Places) String() string {
 	return strings.Join(terms, " or ")
 }
 
-// mostNodes is of how many nodes that can use a volume is told.
+// mostNodes is the maximum number of nodes that the text contains.
 const mostNodes = 3
 
-// OfVolume returns where the volume of a claim can be used, and how the nodes stand that
-// these places select.
+// OfVolume returns where the volume of a claim can be used, and the state of the nodes that
+// match places.
 func OfVolume(claimName string, volume *corev1.PersistentVolume, places Places, nodes []corev1.Node) Fact {
 	f := Fact{About: Claim, Name: name(claimName), Says: Bound(claimName, volume, places) + ": ", ToDo: lostVolume}
 	if len(nodes) == 0 {
@@ -106,9 +106,9 @@ func OfVolume(claimName string, volume *corev1.PersistentVolume, places Places, 
 	return f
 }
 
-const lostVolume = "Bring the node back. If it is gone for good, delete claim and pod so that both are made anew on another node. The price: what is on the volume is lost."
+const lostVolume = "Bring the node back. If it never returns, delete claim and pod so that both are created again on another node. The price: the data of the volume is lost."
 
-// Bound says which volume a claim is bound to, and where that can be used.
+// Bound returns the volume that a claim is bound to, and where it can be used.
 func Bound(claimName string, volume *corev1.PersistentVolume, places Places) string {
 	return fmt.Sprintf("claim %s is bound to volume %s, which only nodes with %s can use", name(claimName), name(volume.Name), quoted(places.String()))
 }

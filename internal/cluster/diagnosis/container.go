@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// containers tells of the containers that keep a pod from being Ready.
+// containers returns the containers that keep a pod from being Ready.
 func containers(pod *corev1.Pod) []Fact {
 	var facts []Fact
 	for i, s := range statuses(pod) {
@@ -20,16 +20,16 @@ func containers(pod *corev1.Pod) []Fact {
 	return facts
 }
 
-// statuses returns those of init containers, then those of the others.
+// statuses returns the statuses of init containers, then those of the others.
 func statuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 }
 
-// passing are the waiting reasons of a container that nothing has tried to run yet.
+// passing are the waiting reasons of a container that has not been started yet.
 var passing = []string{"", "ContainerCreating", "PodInitializing"}
 
-// container tells how a container stands, unless it does what it should or has not had its
-// turn yet.
+// container returns the state of a container. It returns false if the container works or its
+// turn has not come.
 func container(s corev1.ContainerStatus, init bool) (Fact, bool) {
 	f := Fact{About: Container, Name: name(s.Name), Says: "container " + name(s.Name)}
 	if init {
@@ -57,7 +57,7 @@ func container(s corev1.ContainerStatus, init bool) (Fact, bool) {
 	return f, true
 }
 
-// before says how a container ended before, if it did.
+// before returns how the last run of a container ended, or "".
 func before(intro string, last *corev1.ContainerStateTerminated, restarts int32) string {
 	if last == nil {
 		return ""
@@ -65,7 +65,7 @@ func before(intro string, last *corev1.ContainerStateTerminated, restarts int32)
 	return "; " + intro + exit(last, restarts)
 }
 
-// stage says what a container that runs has not reached yet.
+// stage returns what a running container has not reached yet.
 func stage(s corev1.ContainerStatus, init bool) string {
 	switch {
 	case init:
@@ -76,7 +76,7 @@ func stage(s corev1.ContainerStatus, init bool) string {
 	return " and is not ready"
 }
 
-// exit says how a container ended, and the last line of what it said about that.
+// exit returns how a container ended, with the last line of its termination message.
 func exit(t *corev1.ContainerStateTerminated, restarts int32) string {
 	says := fmt.Sprintf("ended with exit code %d", t.ExitCode)
 	if t.Reason != "" {

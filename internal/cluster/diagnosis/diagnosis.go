@@ -1,9 +1,9 @@
-// Package diagnosis says what Kubernetes knows of a pod that does not go, does not start
-// or does not become Ready: finalizers, its node, the scheduler's message, its claims and
+// Package diagnosis returns what Kubernetes knows of a pod that does not terminate, does not
+// start or does not become Ready: finalizers, its node, the scheduler's message, its claims and
 // how its containers ended.
 //
-// A caller reads the objects; this package puts them into words. No decision depends on
-// it. Texts that somebody else wrote are quoted, escaped and cut.
+// A caller reads the objects; this package describes them. No decision depends on it. Texts of
+// other programs are quoted, escaped and shortened.
 package diagnosis
 
 import (
@@ -18,7 +18,7 @@ import (
 // Subject is the kind of thing that a Fact is about.
 type Subject string
 
-// The subjects that exist.
+// The subjects.
 const (
 	Pod           Subject = "pod"
 	Finalizer     Subject = "finalizer"
@@ -34,12 +34,12 @@ const (
 // Fact is one thing that Kubernetes knows of a pod.
 type Fact struct {
 	About Subject `json:"about"`
-	Name  string  `json:"name,omitempty"` // of what it is about, where that is not the pod
-	Says  string  `json:"says"`           // a clause with a subject of its own
+	Name  string  `json:"name,omitempty"` // of the subject, if it is not the pod
+	Says  string  `json:"says"`           // a clause with its own subject
 	ToDo  string  `json:"toDo,omitempty"`
 }
 
-// Clauses returns all that the facts say, in one line.
+// Clauses returns the texts of all facts in one line.
 func Clauses(facts []Fact) string {
 	var says []string
 	for _, f := range facts {
@@ -48,7 +48,7 @@ func Clauses(facts []Fact) string {
 	return strings.Join(says, "; ")
 }
 
-// How long at most a name, a reason and a quotation are, in bytes.
+// Maximum lengths of a name, a reason and a quotation, in bytes.
 const (
 	longestName   = 253
 	longestReason = 64
@@ -57,7 +57,7 @@ const (
 
 func name(text string) string { return plan.Plain(text, longestName) }
 
-// most is of how many containers, gates and finalizers of a pod is told.
+// most is the maximum number of containers, of gates and of finalizers that are returned.
 const most = 5
 
 func names(texts []string) string {
@@ -71,7 +71,7 @@ func names(texts []string) string {
 	return strings.Join(plain, ", ")
 }
 
-// because returns a reason and a message behind what they are the reason of.
+// because returns a reason and a message, to be appended to a state.
 func because(reason, message string) string {
 	var parts []string
 	if reason != "" {
@@ -86,7 +86,7 @@ func because(reason, message string) string {
 	return ": " + strings.Join(parts, " ")
 }
 
-// quoted returns a text as a Go string literal, cut where it is long.
+// quoted returns a text as a Go string literal, shortened if it is long.
 func quoted(text string) string {
 	var b strings.Builder
 	for text != "" {

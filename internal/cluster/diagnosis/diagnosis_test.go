@@ -38,7 +38,7 @@ func deleted(p *corev1.Pod, when metav1.Time, grace int64) {
 	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &when, &grace
 }
 
-func TestWhatAPodShows(t *testing.T) {
+func TestOfPod(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		pod  func(*corev1.Pod)
 		want []string
@@ -73,7 +73,7 @@ func TestWhatAPodShows(t *testing.T) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "SchedulingGated"}}
 		}, []string{"the pod cannot be scheduled while it has scheduling gate example.com/quota"}},
 		"a pod that no scheduler has seen is told": {func(p *corev1.Pod) { p.Spec.NodeName = "" }, []string{
-			"no scheduler has looked at the pod yet",
+			"no scheduler has handled the pod yet",
 		}},
 		"a crash is told with the last line of the termination message": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{
@@ -142,7 +142,7 @@ func node(name string, ready corev1.ConditionStatus, taints ...corev1.Taint) *co
 	return n
 }
 
-func TestHowTheNodeOfAPodStands(t *testing.T) {
+func TestOfNode(t *testing.T) {
 	const lost = `node node-1 is not Ready since 2026-01-05T11:00:00Z: NodeStatusUnknown "Kubelet stopped posting node status."`
 	for sentence, tc := range map[string]struct {
 		node *corev1.Node
@@ -165,7 +165,7 @@ func TestHowTheNodeOfAPodStands(t *testing.T) {
 	}
 }
 
-func TestAClaimWithoutAVolumeIsTold(t *testing.T) {
+func TestOfClaim(t *testing.T) {
 	claim := func(phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv-1"}, Status: corev1.PersistentVolumeClaimStatus{Phase: phase}}
 	}
@@ -196,7 +196,7 @@ func term(key string, operator corev1.NodeSelectorOperator, values ...string) co
 	return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: operator, Values: values}}}
 }
 
-func TestWhereAVolumeCanBeUsed(t *testing.T) {
+func TestOfVolume(t *testing.T) {
 	local := volume(term("kubernetes.io/hostname", corev1.NodeSelectorOpIn, "node-1"))
 	places, _ := diagnosis.PlacesOf(local)
 	const bound = `claim data-0 is bound to volume pv-1, which only nodes with "kubernetes.io/hostname in (node-1)" can use: `
@@ -213,7 +213,7 @@ func TestWhereAVolumeCanBeUsed(t *testing.T) {
 	}
 }
 
-func TestTheNodeAffinityOfAVolumeIsRead(t *testing.T) {
+func TestPlacesOf(t *testing.T) {
 	for want, v := range map[string]*corev1.PersistentVolume{
 		"":                        volume(),
 		"zone in (a,b) or zone=c": volume(term("zone", corev1.NodeSelectorOpIn, "a", "b"), term("zone", "In", "c")),
@@ -233,9 +233,9 @@ func TestTheNodeAffinityOfAVolumeIsRead(t *testing.T) {
 	}
 }
 
-// What a tenant's container writes, and what anybody writes into a status, is shown
-// and cannot do anything.
-func TestTextsOfOthersAreEscapedAndCut(t *testing.T) {
+// Texts of containers and of statuses are shown, but a terminal must not interpret
+// them.
+func TestForeignTextsAreEscapedAndShortened(t *testing.T) {
 	for _, text := range fuzzcorpus.Texts() {
 		p := pod(func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{

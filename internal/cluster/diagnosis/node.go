@@ -6,14 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// OfNode returns how the node of a pod stands; nil is a node that does not exist.
+// OfNode returns the state of a pod's node. A nil node does not exist.
 func OfNode(nodeName string, node *corev1.Node) Fact {
 	f := Fact{About: Node, Name: name(nodeName)}
 	f.Says = "node " + f.Name
 	switch {
 	case node == nil:
 		f.Says += ", which the pod was placed on, does not exist"
-		f.ToDo = "If it lasts: see whether the kube-controller-manager works, which deletes pods of nodes that do not exist."
+		f.ToDo = "If it lasts: check whether the kube-controller-manager works; it deletes pods of nodes that do not exist."
 	case isReady(node):
 		f.Says += " is " + stateOf(node)
 	case isOutOfService(node):
@@ -28,7 +28,7 @@ func OfNode(nodeName string, node *corev1.Node) Fact {
 	return f
 }
 
-// stateOf says whether a node is Ready, since when and, where it is not, why.
+// stateOf returns whether a node is Ready, since when and, if it is not, why.
 func stateOf(node *corev1.Node) string {
 	c := readiness(node)
 	says := "Ready"
@@ -49,7 +49,7 @@ func stateOf(node *corev1.Node) string {
 
 func isReady(node *corev1.Node) bool { return readiness(node).Status == corev1.ConditionTrue }
 
-// readiness returns the condition Ready, which is Unknown where nobody has written it.
+// readiness returns the condition Ready. If the node has none, it is Unknown.
 func readiness(node *corev1.Node) corev1.NodeCondition {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {

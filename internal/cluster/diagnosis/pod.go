@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// OfPod returns what a pod itself shows: nothing for one that is Ready and not terminating.
+// OfPod returns what a pod itself shows. It returns nothing if the pod is Ready and not terminating.
 func OfPod(pod *corev1.Pod, now time.Time) []Fact {
 	switch facts := disruption(pod); {
 	case pod.DeletionTimestamp != nil:
@@ -24,7 +24,7 @@ func OfPod(pod *corev1.Pod, now time.Time) []Fact {
 	}
 }
 
-// notReady tells what keeps a pod with a node from being Ready.
+// notReady returns what keeps a scheduled pod from being Ready.
 func notReady(pod *corev1.Pod) []Fact {
 	if facts := append(containers(pod), gates(pod)...); len(facts) > 0 {
 		return facts
@@ -39,8 +39,8 @@ func notReady(pod *corev1.Pod) []Fact {
 	return []Fact{{About: Pod, Says: "the pod is not Ready" + because(c.Reason, c.Message)}}
 }
 
-// NotStarted reports whether no container of a pod has begun to run, so that its claims may
-// be what keeps it.
+// NotStarted reports whether no container of a pod has started, so that its claims may be the
+// cause.
 func NotStarted(pod *corev1.Pod) bool {
 	began := func(s corev1.ContainerStatus) bool {
 		return s.State.Running != nil || s.State.Terminated != nil || s.LastTerminationState.Terminated != nil
@@ -62,7 +62,7 @@ func Claims(pod *corev1.Pod) []string {
 	return claims
 }
 
-// disruption returns who deletes a pod, as far as Kubernetes notes it.
+// disruption returns why a pod is being deleted, if the pod has that condition.
 func disruption(pod *corev1.Pod) []Fact {
 	c, exists := condition(pod, corev1.DisruptionTarget)
 	if !exists || c.Status != corev1.ConditionTrue {
@@ -89,14 +89,14 @@ func deletion(pod *corev1.Pod, now time.Time) []Fact {
 	return append(facts, Fact{
 		About: Deletion,
 		Says:  fmt.Sprintf("its containers had until %s to end, and node %s has not confirmed that they have ended", at(pod.DeletionTimestamp.Time), name(pod.Spec.NodeName)),
-		ToDo:  "See whether the node is Ready, and the log of its kubelet.",
+		ToDo:  "Check whether the node is Ready, and read the log of its kubelet.",
 	})
 }
 
 func ended(pod *corev1.Pod) Fact {
 	return Fact{
 		About: Pod, Says: "the pod has ended as " + name(string(pod.Status.Phase)) + because(pod.Status.Reason, pod.Status.Message),
-		ToDo: "Usually nothing: the StatefulSet controller replaces it.",
+		ToDo: "Usually no action is needed: the StatefulSet controller replaces it.",
 	}
 }
 
@@ -105,8 +105,8 @@ func unscheduled(pod *corev1.Pod) Fact {
 	c, exists := condition(pod, corev1.PodScheduled)
 	switch {
 	case !exists || c.Status == corev1.ConditionTrue:
-		f.Says = "no scheduler has looked at the pod yet"
-		f.ToDo = "If it lasts: see whether the scheduler that spec.schedulerName names works."
+		f.Says = "no scheduler has handled the pod yet"
+		f.ToDo = "If it lasts: check whether the scheduler works that spec.schedulerName names."
 	case len(pod.Spec.SchedulingGates) > 0:
 		var gates []string
 		for _, g := range pod.Spec.SchedulingGates {
@@ -116,7 +116,7 @@ func unscheduled(pod *corev1.Pod) Fact {
 		f.ToDo = "Find out why the controller that set the gate does not remove it."
 	default:
 		f.Says = "the pod cannot be scheduled" + because(c.Reason, c.Message)
-		f.ToDo = "Make room for it, or correct what it asks for: resources, node selector, affinity, tolerations, volumes."
+		f.ToDo = "Free resources for it, or correct its requirements: resources, node selector, affinity, tolerations, volumes."
 	}
 	return f
 }
@@ -128,7 +128,7 @@ func gates(pod *corev1.Pod) []Fact {
 			gate := name(string(g.ConditionType))
 			facts = append(facts, Fact{
 				About: ReadinessGate, Name: gate, Says: "readiness gate " + gate + " is not True" + because(c.Reason, c.Message),
-				ToDo: "See whether the controller that sets this condition works.",
+				ToDo: "Check whether the controller that sets this condition works.",
 			})
 		}
 	}

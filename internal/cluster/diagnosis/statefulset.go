@@ -2,11 +2,11 @@ package diagnosis
 
 import "time"
 
-// OfFailedCreate returns what the StatefulSet controller said when it could not create a
-// pod that does not exist.
+// OfFailedCreate returns the message of the StatefulSet controller about a pod that it could not
+// create.
 func OfFailedCreate(message string, when time.Time) Fact {
 	return Fact{
 		About: StatefulSet, Says: "the StatefulSet controller could not create the pod at " + at(when) + ": " + quoted(message),
-		ToDo: "Correct what refused it: a quota, an admission webhook, a claim.",
+		ToDo: "Correct what refused the pod: a quota, an admission webhook, a claim.",
 	}
 }

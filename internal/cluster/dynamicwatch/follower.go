@@ -36,7 +36,7 @@ type Follower struct {
 	Most     time.Duration      // the longest pause between two attempts
 	Log      logrus.FieldLogger
 
-	// Reads returns a new reflector, whose first list asks for no version of what was before.
+	// Reads returns a new reflector, whose first list does not depend on versions of earlier lists.
 	Reads func() *cache.Reflector
 
 	// Ended is called with the error that ended the watch. It returns whether the next attempt
@@ -106,7 +106,7 @@ func (f Follower) watchDefinition(ctx context.Context, changed chan<- struct{}) 
 		AddFunc: func(any) { notify() }, UpdateFunc: func(_, _ any) { notify() }, DeleteFunc: func(any) { notify() },
 	})
 	if err != nil {
-		f.Log.WithError(err).WithField("definition", f.Resource.String()).Error("a CRD cannot be watched") // only an informer says so that runs already
+		f.Log.WithError(err).WithField("definition", f.Resource.String()).Error("the CustomResourceDefinition cannot be watched") // only a running informer returns this error
 		return
 	}
 	informer.RunWithContext(ctx)

@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// SilentFor is for how long an API server may send nothing about a kind that is watched
-	// by ShortWatch and WithHeartbeats.
+	// SilentFor is how long an API server may send nothing about a kind that is watched with
+	// ShortWatch and WithHeartbeats.
 	SilentFor = 3 * time.Minute
 
-	// lasts is for how long one watch is asked for. Not every API server sends bookmarks,
-	// and one that takes the next watch is there.
-	lasts = 2 * time.Minute
-	// grace is what an API server is given to end a watch by itself.
+	// watchDuration is the duration of one watch. Not every API server sends bookmarks. One that
+	// accepts the next watch is alive.
+	watchDuration = 2 * time.Minute
+	// grace is the additional time that an API server has to end a watch.
 	grace = 10 * time.Second
-	// steady is for how long a watch has to be open before that counts for something: one
-	// that came to nothing is shown by client-go as one that has just ended.
-	steady = time.Second
+	// minOpen is how long a watch must stay open before that counts as a heartbeat. client-go
+	// shows a failed watch as one that has just ended.
+	minOpen = time.Second
 )
 
 // ShortWatch returns the options of a watch for WithHeartbeats.
 func ShortWatch(o metav1.ListOptions) metav1.ListOptions {
-	seconds := int64(lasts / time.Second)
+	seconds := int64(watchDuration / time.Second)
 	o.TimeoutSeconds = &seconds
 	return o
 }
@@ -37,14 +37,14 @@ func ShortWatch(o metav1.ListOptions) metav1.ListOptions {
 // once all of them have been sent; WithHeartbeats calls listed then.
 func WithHeartbeats(events watch.Interface, o metav1.ListOptions, listed, heartbeat func()) watch.Interface {
 	h := &heartbeats{Interface: events, forwarded: make(chan watch.Event), stopped: make(chan struct{}), listed: listed, heartbeat: heartbeat}
-	h.begins = o.SendInitialEvents != nil && *o.SendInitialEvents
+	h.initialEvents = o.SendInitialEvents != nil && *o.SendInitialEvents
 	go h.forward()
 	return h
 }
 
 type heartbeats struct {
 	watch.Interface
-	begins            bool // not all objects that exist have been sent yet
+	initialEvents     bool // not all objects that exist have been sent yet
 	listed, heartbeat func()
 	forwarded         chan watch.Event
 	stopped           chan struct{}
@@ -62,7 +62,7 @@ func (h *heartbeats) Stop() {
 
 func (h *heartbeats) forward() {
 	defer close(h.forwarded)
-	open, end := time.NewTimer(steady), time.NewTimer(lasts+grace)
+	open, end := time.NewTimer(minOpen), time.NewTimer(watchDuration+grace)
 	defer open.Stop()
 	defer end.Stop()
 	for {
@@ -78,7 +78,7 @@ func (h *heartbeats) forward() {
 				return
 			}
 		case <-open.C:
-			if !h.begins {
+			if !h.initialEvents {
 				h.heartbeat()
 			}
 		case <-end.C:
@@ -93,10 +93,10 @@ func (h *heartbeats) forward() {
 func (h *heartbeats) received(event watch.Event) {
 	switch {
 	case event.Type == watch.Error:
-	case !h.begins:
+	case !h.initialEvents:
 		h.heartbeat()
 	case endsInitialEvents(event):
-		h.begins = false
+		h.initialEvents = false
 		h.listed()
 	}
 }

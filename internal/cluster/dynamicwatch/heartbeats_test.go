@@ -38,7 +38,7 @@ func listen(t *testing.T, o metav1.ListOptions, test func(*listener)) {
 	})
 }
 
-// want checks how often it heard that all was told, a sign, and an event, so far.
+// want checks the numbers of complete lists, heartbeats and events so far.
 func (l *listener) want(all, sign, passed int) {
 	l.t.Helper()
 	synctest.Wait()
@@ -53,7 +53,7 @@ func bookmark(annotations map[string]string) *metav1.PartialObjectMetadata {
 
 var endOfTheBeginning = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
 
-func TestWhatAWatchTellsIsASignAndThatItStaysOpenOnce(t *testing.T) {
+func TestEventsAndAnOpenWatchAreHeartbeats(t *testing.T) {
 	listen(t, metav1.ListOptions{}, func(l *listener) {
 		l.want(0, 0, 0)
 		l.Add(bookmark(nil))
@@ -69,9 +69,9 @@ func TestWhatAWatchTellsIsASignAndThatItStaysOpenOnce(t *testing.T) {
 	})
 }
 
-func TestNothingIsASignBeforeAllIsTold(t *testing.T) {
-	begins := true
-	listen(t, metav1.ListOptions{SendInitialEvents: &begins}, func(l *listener) {
+func TestNoHeartbeatBeforeTheInitialEventsEnd(t *testing.T) {
+	initialEvents := true
+	listen(t, metav1.ListOptions{SendInitialEvents: &initialEvents}, func(l *listener) {
 		l.Add(bookmark(nil))
 		l.Action(watch.Bookmark, bookmark(nil))
 		l.Add(bookmark(endOfTheBeginning)) // a tenant's annotation
@@ -84,7 +84,7 @@ func TestNothingIsASignBeforeAllIsTold(t *testing.T) {
 	})
 }
 
-func TestAWatchThatTheAPIServerDoesNotEndIsEnded(t *testing.T) {
+func TestWatchEndsEvenIfTheAPIServerKeepsItOpen(t *testing.T) {
 	asked := dynamicwatch.ShortWatch(metav1.ListOptions{})
 	listen(t, asked, func(l *listener) {
 		limit := time.Duration(*asked.TimeoutSeconds) * time.Second

@@ -1,10 +1,7 @@
-// Package parallel does several things at the same time for a caller who waits for all
-// of them.
+// Package parallel runs functions at the same time for a caller that waits for all of them.
 //
-// A panic of one of them is the caller's, who may be on the guard against it: in a
-// goroutine that nobody guards it would end the process, and every other group with it.
-//
-// It knows nothing of the work.
+// If one of them panics, the panic is passed to the caller, which may recover. In a goroutine
+// without recover it would end the process, and with it the work on every other group.
 package parallel
 
 import (
@@ -14,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// Each does something for 0 to n-1, for so many at a time at most, in order of their
-// beginning, and returns when all is done. After a panic nothing else begins.
+// Each calls do for 0 to n-1, at most atATime calls at the same time, in this order. It returns
+// after all calls have returned. After a panic it starts no other call.
 func Each(n, atATime int, do func(i int)) {
 	var next atomic.Int64
 	var first atomic.Pointer[Panic]
@@ -42,12 +39,12 @@ func Each(n, atATime int, do func(i int)) {
 	}
 }
 
-// All does all of these at the same time.
+// All runs the functions at the same time.
 func All(things ...func()) {
 	Each(len(things), len(things), func(i int) { things[i]() })
 }
 
-// Panic is what somebody panicked with in another goroutine, and where.
+// Panic is the value and the stack of a panic in another goroutine.
 type Panic struct {
 	Value any
 	Stack string

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/parallel"
 )
 
-func TestEachIsDoneOnceSoManyAtATime(t *testing.T) {
+func TestEachCallsOnceWithLimitedConcurrency(t *testing.T) {
 	for _, atATime := range []int{1, 3, 100} {
 		synctest.Test(t, func(t *testing.T) {
 			done := make([]atomic.Int32, 10)
@@ -39,12 +39,12 @@ func TestEachIsDoneOnceSoManyAtATime(t *testing.T) {
 	}
 }
 
-func TestNothingIsDoneForNobody(t *testing.T) {
+func TestEachWithZeroCallsDoesNothing(t *testing.T) {
 	parallel.Each(0, 10, func(int) { t.Error("something is done") })
 	parallel.All()
 }
 
-func TestAllAreDoneAtTheSameTime(t *testing.T) {
+func TestAllRunsFunctionsConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var both sync.WaitGroup
 		both.Add(2)
@@ -56,12 +56,12 @@ func TestAllAreDoneAtTheSameTime(t *testing.T) {
 	})
 }
 
-func TestAPanicIsTheCallersOnceAllHaveEnded(t *testing.T) {
+func TestPanicIsPassedToTheCallerAfterAllCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun, ended atomic.Int32
 		defer func() {
 			p, is := recover().(*parallel.Panic)
-			if !is || p.Value != "oh" || !strings.Contains(p.Error(), "oh") || !strings.Contains(p.Stack, "TestAPanicIsTheCallers") {
+			if !is || p.Value != "oh" || !strings.Contains(p.Error(), "oh") || !strings.Contains(p.Stack, "TestPanicIsPassedToTheCaller") {
 				t.Errorf("the caller sees %v", p)
 			}
 			if begun.Load() != 2 || ended.Load() != 1 {

@@ -18,45 +18,45 @@ import (
 )
 
 const (
-	// mostWatches bounds how many kinds are watched at a time, and mostKinds how many
-	// of those that are looked for belong to one namespace.
-	mostWatches, mostKinds = 50, 20
-	// lingers is for how long a kind is known after the last wish for it.
-	lingers = time.Minute
-	// readers bounds how many objects of a kind are read at a time.
+	// maxWatches is the maximum number of watched kinds, and mostKinds the maximum number of
+	// kinds of one namespace.
+	maxWatches, maxKinds = 50, 20
+	// idleTimeout is how long a kind is kept after its last object is no longer wanted.
+	idleTimeout = time.Minute
+	// readers is the maximum number of concurrent reads of a kind's objects.
 	readers = 4
-	// requestTimeout bounds every single question.
+	// requestTimeout limits every request.
 	requestTimeout = 10 * time.Second
-	// What fails is tried again after againFirst, then ever more seldom.
+	// againFirst is the first pause after a failure. Further failures double it up to againMost.
 	againFirst, againMost = 100 * time.Millisecond, 30 * time.Second
-	// keptFor is for how long a number stands that cannot be read again although it
-	// may be another one.
-	keptFor = time.Minute
-	// forbiddenFor is for how long a watch has to last that was forbidden before.
+	// validFor is how long a number of replicas stays valid that may have changed and cannot be
+	// read again.
+	validFor = time.Minute
+	// forbiddenFor is how long a watch that was forbidden before must last to count.
 	forbiddenFor = time.Second
-	// findsPerSecond bounds how often API groups are asked for their kinds, and
-	// readsPerSecond how often a single object is read.
+	// findsPerSecond limits discovery requests for API groups, and readsPerSecond limits the
+	// reads of a single object.
 	findsPerSecond, findsAtOnce = 10, 100
 	readsPerSecond, readsAtOnce = 3, 5
 )
 
-// Options say what can be asked for. All are required but Namespace.
+// Options configure a Cache. All are required but Namespace.
 type Options struct {
 	Client    kubernetes.Interface
 	Metadata  metadata.Interface
-	Namespace string // the only one in which anything is wanted; empty: anywhere, and CRDs are watched
+	Namespace string // the only namespace; if empty, all namespaces, and CRDs are watched
 	Log       logrus.FieldLogger
 }
 
-// Cache knows what is wanted. Make one with New, give it its listener, run it; its
-// other methods may be called from any goroutine.
+// Cache contains the scales of wanted objects. Callers create it with New, set its listener and
+// call Run. Its other methods are safe for concurrent use.
 type Cache struct {
 	options  Options
 	listener func(namespace string, r plan.Reference)
-	turns    workqueue.TypedDelayingInterface[turn] // to look for kinds that are due
+	turns    workqueue.TypedDelayingInterface[turn] // when kinds are due for discovery
 	finds    *rate.Limiter
 	backOff  workqueue.TypedRateLimiter[schema.GroupKind]
-	asked    chan struct{} // closed once anything is wanted
+	asked    chan struct{} // closed when the first object is wanted
 	begin    sync.Once
 	running  sync.WaitGroup
 
@@ -66,32 +66,32 @@ type Cache struct {
 	watches int
 }
 
-// kind is what is known of a kind of which objects are wanted, or were until a
-// moment ago.
+// kind is the state of a kind. It exists while an object of the kind is wanted, and shortly
+// afterwards.
 type kind struct {
-	trouble   plan.Refusal // why it is not watched; none: it is, or will be
-	watch     *watch
-	wanted    map[types.NamespacedName]*entry
-	paces     map[types.NamespacedName]*rate.Limiter // of objects that were read
-	namespace string                                 // in whose share it is
-	surplus   bool                                   // it is more than its share allows
-	barred    bool                                   // its scales were forbidden
-	due       time.Time                              // when to look for it; zero: never
-	idle      time.Time                              // since when nobody wants it; zero: somebody does
-	looks     int                                    // how many of the looks after a change are over
-	redefined bool                                   // its CRD has changed
+	trouble         plan.Refusal // why it is not watched; none if it is or will be
+	watch           *watch
+	wanted          map[types.NamespacedName]*entry
+	paces           map[types.NamespacedName]*rate.Limiter // for the reads of objects
+	namespace       string                                 // the namespace whose share contains it
+	surplus         bool                                   // it exceeds the limit of its share
+	scalesForbidden bool                                   // reading its scales was forbidden
+	due             time.Time                              // the time of the next discovery; zero: none
+	idle            time.Time                              // since when no object is wanted; zero: some are
+	rediscoveries   int                                    // number of discoveries since the last change of a CRD
+	redefined       bool                                   // its CRD has changed
 }
 
-// entry is what is known of an object.
+// entry is the state of an object.
 type entry struct {
 	scale plan.Scale
-	read  string    // the resourceVersion at which it was; empty: it has to be
-	newer time.Time // since when it may be another one; zero: it is not
+	read  string    // the resourceVersion of the last read; empty: it must be read
+	newer time.Time // since when it may have changed; zero: it has not
 }
 
-var unseen = plan.Refusal{Code: reason.ReferenceNotRead}
+var notRead = plan.Refusal{Code: reason.ReferenceNotRead}
 
-// New returns a Cache of which nothing is wanted.
+// New returns a Cache without wanted objects.
 func New(o Options) *Cache {
 	return &Cache{
 		options:  o,
@@ -116,11 +116,11 @@ func backOff[T comparable]() workqueue.TypedRateLimiter[T] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](againFirst, againMost)
 }
 
-// Listen registers who is told when a scale has changed. Call it before Run.
+// Listen registers a function that is called when a scale has changed. Call it before Run.
 func (b *Cache) Listen(changed func(namespace string, r plan.Reference)) { b.listener = changed }
 
-// Versions returns up to which version of the cluster the resources are known whose
-// objects are wanted, by their names; empty for one that is not.
+// Versions returns the resourceVersions up to which the watched resources are known, by resource.
+// An unknown version is empty.
 func (b *Cache) Versions() map[string]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -133,11 +133,11 @@ func (b *Cache) Versions() map[string]string {
 	return versions
 }
 
-// Run finds and watches what is wanted until ctx ends, and returns when
-// everything that it began has stopped.
+// Run discovers and watches wanted kinds until ctx ends. It returns after all goroutines that it
+// started have ended.
 func (b *Cache) Run(ctx context.Context) {
 	b.running.Go(func() {
-		for b.lookNext(ctx) {
+		for b.discoverNext(ctx) {
 		}
 	})
 	if b.options.Namespace == "" {
@@ -148,7 +148,7 @@ func (b *Cache) Run(ctx context.Context) {
 	b.running.Wait()
 }
 
-// Want says whether the replicas of an object are of interest from now on.
+// Want sets whether the replicas of an object are wanted from now on.
 func (b *Cache) Want(namespace string, r plan.Reference, wanted bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,7 +166,7 @@ func (b *Cache) want(name schema.GroupKind, object types.NamespacedName) {
 	if k == nil {
 		k = &kind{
 			wanted: map[types.NamespacedName]*entry{}, paces: map[types.NamespacedName]*rate.Limiter{},
-			due: time.Now(), looks: len(looks),
+			due: time.Now(), rediscoveries: len(rediscoveries),
 		}
 		b.known[name] = k
 		b.share(name, k, object.Namespace)
@@ -175,7 +175,7 @@ func (b *Cache) want(name schema.GroupKind, object types.NamespacedName) {
 		return
 	}
 	k.idle = time.Time{}
-	k.wanted[object] = &entry{scale: plan.Scale{Trouble: unseen}}
+	k.wanted[object] = &entry{scale: plan.Scale{Trouble: notRead}}
 	b.adopt(name, k, object.Namespace)
 	if k.watch != nil {
 		k.watch.queue.Add(object)
@@ -191,20 +191,20 @@ func (b *Cache) drop(name schema.GroupKind, object types.NamespacedName) {
 	delete(k.wanted, object)
 	if len(k.wanted) == 0 {
 		k.idle = time.Now()
-		b.turns.AddAfter(turn{k.namespace, name.Group}, lingers)
+		b.turns.AddAfter(turn{k.namespace, name.Group}, idleTimeout)
 		return
 	}
 	b.leave(name, k, object.Namespace)
 }
 
-// remind lets a kind be looked for when it is due.
+// remind queues the next discovery of a kind.
 func (b *Cache) remind(name schema.GroupKind, k *kind) {
 	if !k.due.IsZero() {
 		b.turns.AddAfter(turn{k.namespace, name.Group}, time.Until(k.due))
 	}
 }
 
-// end stops the watch of a kind, if there is one.
+// end stops the watch of a kind, if it has one.
 func (b *Cache) end(k *kind) {
 	if k.watch != nil {
 		k.watch.stop()
@@ -213,14 +213,14 @@ func (b *Cache) end(k *kind) {
 	}
 }
 
-// Scale returns what is known of an object, and whether its status can be told how
-// many replicas there are. It makes no request.
+// Scale returns the known scale of an object, and whether the status of the object can be
+// written. It makes no request.
 func (b *Cache) Scale(namespace string, r plan.Reference) (scale plan.Scale, reports bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k, e := b.entry(namespace, r)
 	if e == nil {
-		return plan.Scale{Trouble: unseen}, false
+		return plan.Scale{Trouble: notRead}, false
 	}
 	scale = e.scale
 	if !k.trouble.None() {
@@ -229,7 +229,7 @@ func (b *Cache) Scale(namespace string, r plan.Reference) (scale plan.Scale, rep
 	return scale, k.watch != nil && k.watch.resource.reports
 }
 
-// Resource returns what serves the kind of a reference.
+// Resource returns the resource of a reference's kind.
 func (b *Cache) Resource(r plan.Reference) (schema.GroupVersionResource, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -240,8 +240,8 @@ func (b *Cache) Resource(r plan.Reference) (schema.GroupVersionResource, bool) {
 	return k.watch.resource.GroupVersionResource, true
 }
 
-// Reported remembers what this process wrote into the status of an object, or could
-// not write. What was written counts at once, unless something later was read already.
+// Reported records a write of this process to the status of an object, or its failure. A write
+// counts at once, unless a later version has been read.
 func (b *Cache) Reported(namespace string, report plan.ReportReplicas, written plan.Report) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -263,9 +263,9 @@ func (b *Cache) entry(namespace string, r plan.Reference) (*kind, *entry) {
 	return k, k.wanted[types.NamespacedName{Namespace: namespace, Name: r.Name}]
 }
 
-// tell tells the listener of objects whose scale has changed. Nothing is locked
-// meanwhile.
-func (b *Cache) tell(name schema.GroupKind, objects ...types.NamespacedName) {
+// notifyListener calls the listener for objects whose scale has changed. Callers do not hold the
+// lock.
+func (b *Cache) notifyListener(name schema.GroupKind, objects ...types.NamespacedName) {
 	for _, object := range objects {
 		b.listener(object.Namespace, referenceTo(name, object))
 	}

@@ -22,7 +22,7 @@ const (
 
 var theWeb = plan.Reference{APIGroup: group, Kind: "Template", Name: "web"}
 
-// withTemplates is a server with the kind Template and one object of it.
+// withTemplates returns a server with the kind Template and one object of it.
 func withTemplates() *server {
 	s := newServer()
 	s.install([]string{"v1"}, scaled("Template", "templates")...)
@@ -30,11 +30,11 @@ func withTemplates() *server {
 	return s
 }
 
-func TestWhatIsWantedIsReadOnceAndFollowed(t *testing.T) {
+func TestWantedObjectIsReadOnceAndWatched(t *testing.T) {
 	s := withTemplates()
 	s.put(templates+"/team/other", object{uid: "other", replicas: 9})
 	s.put(templates+"/elsewhere/web", object{uid: "elsewhere", replicas: 9})
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.Want("team", theWeb, true)
 		if got, reports := d.Scale("team", theWeb); got.Trouble.Code != reason.ReferenceNotRead || reports {
 			d.t.Errorf("before anything was read: %+v, %t", got, reports)
@@ -87,9 +87,9 @@ func TestWhatIsWantedIsReadOnceAndFollowed(t *testing.T) {
 	})
 }
 
-func TestNobodyIsToldOfAChangeThatMattersToNobody(t *testing.T) {
+func TestIrrelevantChangeCausesNoNotification(t *testing.T) {
 	s := withTemplates()
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.Want("team", theWeb, true)
 		d.news()
 		d.put(web, object{uid: "first", replicas: 3, status: 2})
@@ -102,8 +102,8 @@ func TestNobodyIsToldOfAChangeThatMattersToNobody(t *testing.T) {
 	})
 }
 
-func TestAnObjectThatIsDeletedAndMadeAgainIsFollowed(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+func TestRecreatedObjectIsWatched(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		d.Reported("team", plan.ReportReplicas{Reference: theWeb, UID: "first", To: 3}, plan.Report{Replicas: 3, At: time.Now()})
@@ -117,10 +117,10 @@ func TestAnObjectThatIsDeletedAndMadeAgainIsFollowed(t *testing.T) {
 	})
 }
 
-// A report is made of what was judged. Nobody is to think that somebody else has
-// replaced it until the watch shows it, and nobody is to think it stands where
-// something later was seen.
-func TestWhatWasWrittenBackIsRememberedForTheVeryObject(t *testing.T) {
+// A report counts for the object that it was written to. Until the watch shows it, it must not look
+// overwritten. After a later version was read, it must not count any
+// more.
+func TestReportedWriteIsStoredForTheSameObject(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		report   plan.ReportReplicas
 		written  int
@@ -132,7 +132,7 @@ func TestWhatWasWrittenBackIsRememberedForTheVeryObject(t *testing.T) {
 		"to one that nobody wants":   {plan.ReportReplicas{Reference: plan.Reference{Kind: "Other"}, UID: "first", Version: "102", To: 7}, 0, 2},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			atDesk(t, "", withTemplates(), func(d *desk) {
+			inRunning(t, "", withTemplates(), func(d *running) {
 				d.Want("team", theWeb, true)
 				d.wantReplicas(theWeb, 3)
 				d.Reported("team", tc.report, plan.Report{Replicas: tc.report.To, At: time.Now()})
@@ -149,8 +149,8 @@ func TestWhatWasWrittenBackIsRememberedForTheVeryObject(t *testing.T) {
 	}
 }
 
-func TestWhatCouldNotBeWrittenBackIsRememberedAsSuch(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+func TestFailedReportIsStored(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		failed := plan.Report{Replicas: 7, At: time.Now(), Failed: true}
@@ -166,7 +166,7 @@ func TestWhatCouldNotBeWrittenBackIsRememberedAsSuch(t *testing.T) {
 	})
 }
 
-func TestWhyNothingIsKnown(t *testing.T) {
+func TestReasonsForAnUnknownScale(t *testing.T) {
 	const forbidden, broken, away = http.StatusForbidden, http.StatusInternalServerError, http.StatusServiceUnavailable
 	const getScale = "get /apis/example.com/v1/namespaces/team/templates/web/scale"
 	without := func(what string) func(*server) {
@@ -196,7 +196,7 @@ func TestWhyNothingIsKnown(t *testing.T) {
 		"no right to read":               {refusing(getScale, forbidden, ""), reason.ReferenceForbidden, "get templates/scale.example.com"},
 		"no replicas in its spec":        {refusing(getScale, broken, `the spec replicas field ".spec.replicas" does not exist`), reason.ReferenceUnreadable, "Template.example.com web: its spec has no number of replicas"},
 		"replicas that are no number":    {refusing(getScale, broken, `.spec.replicas accessor error: x is of the type string, expected int64`), reason.ReferenceUnreadable, "Template.example.com web: its spec has no number of replicas"},
-		"replicas below nothing":         {func(s *server) { s.put(web, object{uid: "first", replicas: -1}) }, reason.ReferenceUnreadable, "Template.example.com web: it asks for -1 replicas"},
+		"replicas below nothing":         {func(s *server) { s.put(web, object{uid: "first", replicas: -1}) }, reason.ReferenceUnreadable, "Template.example.com web: it requests -1 replicas"},
 		"a server that cannot discover":  {refusing("get /apis/example.com", away, ""), reason.RequestFailing, "discovery"},
 		"a server that cannot list":      {refusing("get "+templates, away, ""), reason.RequestFailing, "list and watch templates.example.com"},
 		"a server that cannot read":      {refusing(getScale, broken, "etcdserver: request timed out"), reason.RequestFailing, "get templates/scale.example.com"},
@@ -206,7 +206,7 @@ func TestWhyNothingIsKnown(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			s := withTemplates()
 			tc.world(s)
-			atDesk(t, "", s, func(d *desk) {
+			inRunning(t, "", s, func(d *running) {
 				d.Want("team", theWeb, true)
 				time.Sleep(time.Second)
 				d.wantTrouble(theWeb, tc.code, tc.detail)
@@ -214,8 +214,8 @@ func TestWhyNothingIsKnown(t *testing.T) {
 				d.news()
 				d.questions()
 				time.Sleep(10 * time.Minute)
-				// Every half minute: two of discovery, a list, a watch, and an object
-				// that is read before the watch turns out to be refused.
+				// Every half minute: two discovery requests, a list, a watch, and a read
+				// of an object before the watch is refused.
 				if asked := d.questions(); len(asked) > 20*5 {
 					d.t.Errorf("asked %d times in ten minutes: %q", len(asked), asked)
 				}
@@ -223,7 +223,7 @@ func TestWhyNothingIsKnown(t *testing.T) {
 					d.t.Errorf("told %d times of what is as it was", len(news))
 				}
 
-				// Whatever it was ends, and is seen to have ended, without a CRD that says so.
+				// The failure ends, and the cache notices it without an event of a CRD.
 				d.serve([]string{"v1"}, scaled("Template", "templates")...)
 				for what := range d.refuses {
 					d.refuse(what, 0, "")
@@ -236,8 +236,8 @@ func TestWhyNothingIsKnown(t *testing.T) {
 	}
 }
 
-func TestAKindIsFoundAtOnceWhenItsCRDComes(t *testing.T) {
-	atDesk(t, "", newServer(), func(d *desk) {
+func TestKindIsDiscoveredWhenItsCRDIsCreated(t *testing.T) {
+	inRunning(t, "", newServer(), func(d *running) {
 		d.Want("team", theWeb, true)
 		time.Sleep(time.Hour) // so that it is looked for most seldom
 		d.wantTrouble(theWeb, reason.ReferenceKindUnknown, "Template.example.com: no such API group")
@@ -254,10 +254,10 @@ func TestAKindIsFoundAtOnceWhenItsCRDComes(t *testing.T) {
 	})
 }
 
-func TestAKindThatVanishesIsFoundAgain(t *testing.T) {
+func TestDeletedKindIsDiscoveredAgain(t *testing.T) {
 	for namespace, within := range map[string]time.Duration{"": 250 * time.Millisecond, "team": 31 * time.Second} {
 		t.Run("in namespace "+namespace, func(t *testing.T) {
-			atDesk(t, namespace, withTemplates(), func(d *desk) {
+			inRunning(t, namespace, withTemplates(), func(d *running) {
 				d.Want("team", theWeb, true)
 				d.wantReplicas(theWeb, 3)
 				d.news()
@@ -284,8 +284,8 @@ func TestAKindThatVanishesIsFoundAgain(t *testing.T) {
 	}
 }
 
-func TestAChangeOfAKindIsSeenAtOnce(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+func TestChangeOfAKindIsNoticedAtOnce(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		d.news()
@@ -307,8 +307,8 @@ func TestAChangeOfAKindIsSeenAtOnce(t *testing.T) {
 	})
 }
 
-func TestWhatNobodyWantsIsNotWatched(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+func TestUnwantedKindIsNotWatched(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		time.Sleep(time.Minute)
 		if asked := d.questions(); len(asked) > 0 {
 			d.t.Errorf("asked %s before anybody wanted anything", asked)
@@ -343,8 +343,8 @@ func TestWhatNobodyWantsIsNotWatched(t *testing.T) {
 	})
 }
 
-func TestWhatWasReadAheadOfItsEventIsNotReadAgain(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+func TestScaleReadBeforeItsEventIsNotReadAgain(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		d.behind[web] = object{uid: "first", version: "150", replicas: 5}
@@ -360,9 +360,9 @@ func TestWhatWasReadAheadOfItsEventIsNotReadAgain(t *testing.T) {
 	})
 }
 
-func TestNothingIsMissingBeforeAllHasBeenSeen(t *testing.T) {
+func TestObjectIsNotMissingBeforeTheInitialListEnds(t *testing.T) {
 	s := withTemplates()
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		all := make(chan struct{})
 		s.slow = map[string]chan struct{}{"get " + templates: all}
 		d.Want("team", theWeb, true)
@@ -376,8 +376,8 @@ func TestNothingIsMissingBeforeAllHasBeenSeen(t *testing.T) {
 	})
 }
 
-func TestAnAnswerOlderThanWhatWasSeenDoesNotCount(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+func TestResponseOlderThanTheWatchIsIgnored(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		d.news()
@@ -391,8 +391,8 @@ func TestAnAnswerOlderThanWhatWasSeenDoesNotCount(t *testing.T) {
 	})
 }
 
-func TestOnlyOneNamespaceIsWatchedWhereThereIsOne(t *testing.T) {
-	atDesk(t, "team", withTemplates(), func(d *desk) {
+func TestOnlyTheConfiguredNamespaceIsWatched(t *testing.T) {
+	inRunning(t, "team", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		if watched := d.watched(); !slices.Equal(watched, []string{templates + "/team"}) {
@@ -406,11 +406,11 @@ func TestOnlyOneNamespaceIsWatchedWhereThereIsOne(t *testing.T) {
 	})
 }
 
-func TestKindsOfTheCoreAreFoundAsWell(t *testing.T) {
+func TestCoreKindsAreDiscovered(t *testing.T) {
 	s := newServer()
 	s.kinds["/api//v1"] = scaled("ReplicationController", "replicationcontrollers")
 	s.put("/api//v1/replicationcontrollers/team/web", object{uid: "first", replicas: 2})
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		rc := plan.Reference{Kind: "ReplicationController", Name: "web"}
 		d.Want("team", rc, true)
 		d.wantReplicas(rc, 2)

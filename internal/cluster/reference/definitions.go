@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/dynamicwatch"
 )
 
-// watchDefinitions looks for kinds at once whose CRD comes, changes or goes. It
-// begins when anything is wanted.
+// watchDefinitions starts the discovery of kinds whose CRD is created, changed or deleted. It
+// starts when the first object is wanted.
 func (b *Cache) watchDefinitions(ctx context.Context) {
 	select {
 	case <-b.asked:
@@ -31,7 +31,7 @@ func (b *Cache) watchDefinitions(ctx context.Context) {
 	informer.RunWithContext(ctx)
 }
 
-// definition hears of a CRD that is another one than before.
+// definition handles a CRD that has changed.
 func (b *Cache) definition(before, after any) {
 	is, ok := after.(*record)
 	if was, known := before.(*record); !ok || (known && *was == *is) {

@@ -16,13 +16,13 @@ func without(what string) []metav1.APIResource {
 	return slices.DeleteFunc(scaled("Template", "templates"), func(r metav1.APIResource) bool { return r.Name == what })
 }
 
-// The event of a CRD may come before discovery shows what has changed.
-func TestAChangeOfAKindIsSeenHoweverLateDiscoveryShowsIt(t *testing.T) {
+// The event of a CRD may arrive before discovery shows the change.
+func TestChangeOfAKindIsNoticedIfDiscoveryIsLate(t *testing.T) {
 	for _, late := range []time.Duration{0, 900 * time.Millisecond, 9 * time.Second, 29 * time.Second} {
 		t.Run(late.String(), func(t *testing.T) {
 			s := withTemplates()
 			s.serve([]string{"v1"}, without("templates/status")...)
-			atDesk(t, "", s, func(d *desk) {
+			inRunning(t, "", s, func(d *running) {
 				d.Want("team", theWeb, true)
 				d.wantReplicas(theWeb, 3)
 				time.Sleep(time.Hour)
@@ -46,9 +46,9 @@ func TestAChangeOfAKindIsSeenHoweverLateDiscoveryShowsIt(t *testing.T) {
 	}
 }
 
-// A CRD may say that replicas are elsewhere in its objects, none of which changes.
-func TestObjectsAreReadAgainWhenTheirCRDHasChanged(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+// A CRD may change the path of replicas without a change of its objects.
+func TestObjectsAreReadAgainAfterAChangeOfTheirCRD(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		time.Sleep(time.Hour)
@@ -75,10 +75,10 @@ func TestObjectsAreReadAgainWhenTheirCRDHasChanged(t *testing.T) {
 	})
 }
 
-func TestWhereCRDsMayNotBeWatchedKindsAreLookedForNowAndThen(t *testing.T) {
+func TestKindsAreDiscoveredAtIntervalsIfCRDsCannotBeWatched(t *testing.T) {
 	s := withTemplates()
 	s.serve([]string{"v1"}, without("templates/status")...)
-	atDesk(t, "team", s, func(d *desk) {
+	inRunning(t, "team", s, func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		d.questions()

@@ -1,13 +1,13 @@
-// Package reference knows resources of any kind that have replicas, as far as
-// somebody wants to know, by watching them: nothing is asked twice while nothing
-// changes.
+// Package reference watches resources of any kind that have replicas, while callers want them. It
+// makes no request while nothing changes.
 //
 //	wanted ──kind──► discovery ──resource──► watch of metadata ──changed──► GET its scale ──► known
-//	                     ▲                         │ gone, or forbidden
+//	                     ▲                         │ missing, or forbidden
 //	      CRD changed ───┴──── back-off ◄──────────┘
 //
-// There is one watch for each kind in use, of metadata alone: whatever the kind,
-// its spec is its own affair, and what its scale says is read when its metadata has
-// changed. What is known is thus as new as the metadata that was seen. A kind that
+// Each kind in use has one watch, of metadata only. The scale of an object is read when its
+// metadata has changed, so the package does not depend on the spec of any kind. A known scale is
+// as new as the observed metadata. A kind that is slow or forbidden delays no other. The package
+// reads and never writes.
 // hangs or is forbidden delays no other. It reads and never writes.
 package reference

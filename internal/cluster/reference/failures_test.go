@@ -15,9 +15,9 @@ const scaleOfWeb = "get /apis/example.com/v1/namespaces/team/templates/web/scale
 
 var theOther = plan.Reference{APIGroup: group, Kind: "Template", Name: "other"}
 
-// That a number is known to be another one by now is not hidden for long.
-func TestAFailureKeepsWhatIsKnownForAMinute(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+// An outdated number of replicas does not stay valid for long.
+func TestScaleStaysValidForAMinuteAfterAFailure(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		time.Sleep(time.Hour)
@@ -41,8 +41,8 @@ func TestAFailureKeepsWhatIsKnownForAMinute(t *testing.T) {
 	})
 }
 
-func TestAKindThatCannotBeLookedForGoesOnBeingWatched(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+func TestFailedDiscoveryKeepsTheWatch(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		d.refuse("get /apis/example.com", http.StatusServiceUnavailable, "")
@@ -55,7 +55,7 @@ func TestAKindThatCannotBeLookedForGoesOnBeingWatched(t *testing.T) {
 	})
 }
 
-func TestARightThatIsTakenAwayIsNamedAtOnce(t *testing.T) {
+func TestRevokedPermissionIsReportedAtOnce(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		what, detail string
 	}{
@@ -63,7 +63,7 @@ func TestARightThatIsTakenAwayIsNamedAtOnce(t *testing.T) {
 		"to watch": {"watch " + templates, "list and watch templates.example.com"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			atDesk(t, "", withTemplates(), func(d *desk) {
+			inRunning(t, "", withTemplates(), func(d *running) {
 				d.Want("team", theWeb, true)
 				d.wantReplicas(theWeb, 3)
 				time.Sleep(time.Hour)
@@ -88,8 +88,8 @@ func TestARightThatIsTakenAwayIsNamedAtOnce(t *testing.T) {
 	}
 }
 
-func TestAWatchThatFailsForLongIsNoKnowledge(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+func TestScaleIsUnknownAfterALongFailureOfTheWatch(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		time.Sleep(time.Hour)
@@ -108,9 +108,9 @@ func TestAWatchThatFailsForLongIsNoKnowledge(t *testing.T) {
 	})
 }
 
-// client-go tries again without a word where there are too many requests.
-func TestWhatIsNotHeardIsFoundOutWithinMinutes(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+// client-go retries after 429 without calling the error handler.
+func TestWatchWithoutHeartbeatsEndsWithinMinutes(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		time.Sleep(time.Hour)
@@ -126,8 +126,8 @@ func TestWhatIsNotHeardIsFoundOutWithinMinutes(t *testing.T) {
 }
 
 // Not every API server sends bookmarks.
-func TestAWatchThatHasNothingToTellIsKept(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+func TestQuietWatchIsKept(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		d.news()
@@ -139,8 +139,8 @@ func TestAWatchThatHasNothingToTellIsKept(t *testing.T) {
 	})
 }
 
-func TestWatchesThatEndNowAndThenAreNoFailure(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+func TestRegularEndOfWatchesKeepsTheScales(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		d.news()
@@ -158,9 +158,9 @@ func TestWatchesThatEndNowAndThenAreNoFailure(t *testing.T) {
 	})
 }
 
-// What may not be read need not be watched, which shows all objects of the kind.
-func TestAKindThatMayNotBeReadIsNotWatched(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+// A kind whose scales cannot be read is not watched, because a watch shows all of its objects.
+func TestForbiddenKindIsNotWatched(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.refuse(scaleOfWeb, http.StatusForbidden, "")
 		d.Want("team", theWeb, true)
 		d.Want("team", theOther, true)
@@ -189,10 +189,10 @@ func TestAKindThatMayNotBeReadIsNotWatched(t *testing.T) {
 	})
 }
 
-func TestAKindOfWhichSomethingMayBeReadIsWatched(t *testing.T) {
+func TestPartlyForbiddenKindIsWatched(t *testing.T) {
 	s := withTemplates()
 	s.put(templates+"/team/other", object{uid: "other", replicas: 9})
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.refuse(scaleOfWeb, http.StatusForbidden, "")
 		d.Want("team", theWeb, true)
 		d.Want("team", theOther, true)
@@ -205,11 +205,11 @@ func TestAKindOfWhichSomethingMayBeReadIsWatched(t *testing.T) {
 	})
 }
 
-// An aggregated API may count scales otherwise than objects.
-func TestScalesMayHaveVersionsOfTheirOwn(t *testing.T) {
+// An aggregated API may have different versions for scales and objects.
+func TestScalesWithTheirOwnVersionsAreAccepted(t *testing.T) {
 	s := withTemplates()
 	s.counts = "1"
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		d.Want("team", theWeb, true)
 		time.Sleep(5 * time.Second)
 		d.wantReplicas(theWeb, 3)
@@ -226,9 +226,9 @@ func TestScalesMayHaveVersionsOfTheirOwn(t *testing.T) {
 	})
 }
 
-// So it is after a cluster was restored from an earlier state.
-func TestAListCountsAlsoWhereItIsOlderThanWhatWasRead(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+// This happens after a restore of the cluster from an earlier state.
+func TestOlderListReplacesReadVersions(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		for i := range int32(50) {
 			d.put(web, object{uid: "first", replicas: i})
@@ -245,8 +245,8 @@ func TestAListCountsAlsoWhereItIsOlderThanWhatWasRead(t *testing.T) {
 	})
 }
 
-func TestOneObjectIsReadAFewTimesASecond(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+func TestReadsOfOneObjectHaveALimitedRate(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		d.questions()

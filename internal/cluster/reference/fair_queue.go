@@ -1,11 +1,11 @@
 package reference
 
-// fairQueue is a workqueue.Queue in which namespaces take turns, and what one of them
-// waits for comes in its order. The queue around it locks it.
+// fairQueue is a workqueue.Queue in which namespaces take turns. The items of one namespace keep
+// their order. The workqueue locks it.
 type fairQueue[T comparable] struct {
 	namespace func(T) string
 	waiting   map[string][]T // by namespace; none is empty
-	order     []string       // of the namespaces that wait, the next one first
+	order     []string       // the waiting namespaces, the next one first
 	count     int
 }
 
@@ -13,7 +13,7 @@ func newFairQueue[T comparable](namespace func(T) string) *fairQueue[T] {
 	return &fairQueue[T]{namespace: namespace, waiting: map[string][]T{}}
 }
 
-// Touch implements workqueue.Queue: asking twice changes no turn.
+// Touch implements workqueue.Queue. Adding an item twice changes no turn.
 func (*fairQueue[T]) Touch(T) {}
 
 // Len implements workqueue.Queue.
@@ -29,7 +29,7 @@ func (q *fairQueue[T]) Push(item T) {
 	q.count++
 }
 
-// Pop implements workqueue.Queue, which calls it only when something waits.
+// Pop implements workqueue.Queue. The workqueue calls it only if an item waits.
 func (q *fairQueue[T]) Pop() T {
 	namespace := q.order[0]
 	q.order = q.order[1:]

@@ -16,9 +16,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// fewRefusals is after how many answers that are older than what was seen another
-// one counts: the versions of its scale are not those of the object.
-const fewRefusals = 5
+// maxStaleReads is the number of responses older than the watch after which the next one counts: the
+// versions of such a scale are not those of its object.
+const maxStaleReads = 5
 
 func (w *watch) readNext(ctx context.Context) bool {
 	object, quit := w.queue.Get()
@@ -34,15 +34,15 @@ func (w *watch) readNext(ctx context.Context) bool {
 	return true
 }
 
-// read brings what is known of an object up to its metadata, or says when to be
-// called again.
+// read reads the scale of an object if its metadata has changed. It returns whether and when to call
+// it again.
 func (w *watch) read(ctx context.Context, object types.NamespacedName) (again bool, after time.Duration) {
 	seen, exists, err := w.seen(object)
 	switch {
 	case err != nil:
 		return true, w.backOff.When(object)
 	case !exists && !w.filled.Load():
-		return false, 0 // it is looked at when all that exists has been seen
+		return false, 0 // complete queues it after the initial list
 	case !exists:
 		w.cache.learn(w, object, "", w.missing(object))
 		return false, 0
@@ -55,7 +55,7 @@ func (w *watch) read(ctx context.Context, object types.NamespacedName) (again bo
 	switch {
 	case ctx.Err() != nil:
 		return false, 0
-	case apierrors.IsNotFound(err): // its end has not been seen yet
+	case apierrors.IsNotFound(err): // the watch has not shown the deletion yet
 		w.cache.learn(w, object, "", w.missing(object))
 		return true, w.backOff.When(object)
 	case err != nil && unreadable(err):
@@ -69,7 +69,7 @@ func (w *watch) read(ctx context.Context, object types.NamespacedName) (again bo
 		}
 		return true, after
 	case older(scale.ResourceVersion, seen.version) && !w.ownVersions.Load():
-		if w.backOff.NumRequeues(object) < fewRefusals {
+		if w.backOff.NumRequeues(object) < maxStaleReads {
 			return true, w.backOff.When(object)
 		}
 		w.ownVersions.Store(true)
@@ -79,7 +79,7 @@ func (w *watch) read(ctx context.Context, object types.NamespacedName) (again bo
 	return false, 0
 }
 
-// scaleOf returns what a scale says, and the version of its object.
+// scaleOf returns the content of a scale, and the version of its object.
 func (w *watch) scaleOf(object types.NamespacedName, seen *record, scale *autoscalingv1.Scale) (string, plan.Scale) {
 	version := cmp.Or(scale.ResourceVersion, seen.version)
 	if w.ownVersions.Load() {
@@ -90,12 +90,12 @@ func (w *watch) scaleOf(object types.NamespacedName, seen *record, scale *autosc
 		Replicas: int(scale.Spec.Replicas), Reported: int(scale.Status.Replicas),
 	}
 	if known.Replicas < 0 {
-		known = w.unreadable(object, seen, fmt.Sprintf("it asks for %d replicas", known.Replicas))
+		known = w.unreadable(object, seen, fmt.Sprintf("it requests %d replicas", known.Replicas))
 	}
 	return version, known
 }
 
-// seen returns what the watch shows of an object.
+// seen returns the state of an object in the watch.
 func (w *watch) seen(object types.NamespacedName) (*record, bool, error) {
 	item, exists, err := w.informer.GetStore().GetByKey(object.String())
 	if err != nil || !exists {
@@ -122,14 +122,14 @@ func (b *Cache) get(ctx context.Context, r resource, object types.NamespacedName
 	return &scale, nil
 }
 
-// unreadable reports whether an API server says that an object of a custom resource
-// has no number where its definition says that replicas are.
+// unreadable reports whether the API server found no number of replicas in a custom resource, at the
+// path that its CRD specifies.
 func unreadable(err error) bool {
 	return apierrors.IsInternalError(err) &&
 		(strings.Contains(err.Error(), "the spec replicas field") || strings.Contains(err.Error(), "accessor error"))
 }
 
-// older reports whether a version is known to be before another.
+// older reports whether version a is known to be before b.
 func older(a, b string) bool {
 	before, known := plan.ParseVersion(a)
 	after, alsoKnown := plan.ParseVersion(b)

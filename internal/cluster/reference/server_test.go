@@ -30,8 +30,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server is an API server with kinds that come and go and objects that have
-// replicas. It writes down what it is asked, and refuses what a test says.
+// server is an API server with objects that have replicas. Their kinds can be created and
+// deleted. It records requests, and refuses those that a test selects.
 type server struct {
 	mu      sync.Mutex
 	asked   []string
@@ -69,7 +69,7 @@ func scaled(kind, resource string) []metav1.APIResource {
 	}
 }
 
-// install serves kinds in some versions of their API group, and tells of a CRD.
+// install serves kinds in some versions of their API group, and sends an event of a CRD.
 func (s *server) install(versions []string, kinds ...metav1.APIResource) {
 	s.serve(versions, kinds...)
 	s.define(kinds[0].Name + "." + group)
@@ -84,10 +84,10 @@ func (s *server) serve(versions []string, kinds ...metav1.APIResource) {
 	}
 }
 
-// define tells that a CRD is another one now.
+// define sends an event that a CRD has changed.
 func (s *server) define(name string) { s.put(crds+"//"+name, object{uid: name}) }
 
-// remove serves the API group no more: watches end, and so does the CRD.
+// remove stops serving the API group: watches end, and the CRD is deleted.
 func (s *server) remove() {
 	s.mu.Lock()
 	for _, v := range s.groups[group] {
@@ -111,7 +111,7 @@ func (s *server) interrupt(version int) {
 	s.readers.End(func(string) bool { return true })
 }
 
-// reread lets an object say another number of replicas without any change of theirs.
+// reread changes the number of replicas of an object without a change of its version.
 func (s *server) reread(path string, replicas int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *server) reread(path string, replicas int32) {
 	s.objects[path] = o
 }
 
-// put makes or changes an object at a path like /apis/GROUP/VERSION/RESOURCE/NAMESPACE/NAME.
+// put creates or changes an object at a path like /apis/GROUP/VERSION/RESOURCE/NAMESPACE/NAME.
 func (s *server) put(path string, o object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *server) put(path string, o object) {
 	if exists {
 		what = watch.Modified
 	}
-	s.tell(what, path, o)
+	s.notifyListener(what, path, o)
 }
 
 // take deletes an object.
@@ -143,10 +143,10 @@ func (s *server) take(path string) {
 	o := s.objects[path]
 	o.version = strconv.Itoa(s.version)
 	delete(s.objects, path)
-	s.tell(watch.Deleted, path, o)
+	s.notifyListener(watch.Deleted, path, o)
 }
 
-func (s *server) tell(what watch.EventType, path string, o object) {
+func (s *server) notifyListener(what watch.EventType, path string, o object) {
 	s.readers.Tell(path, apitest.Event(what, metadataOf(path, o)))
 }
 
@@ -161,14 +161,14 @@ func metadataOf(path string, o object) *metav1.PartialObjectMetadata {
 	}
 }
 
-// refuse answers what begins so with a code; 0: no more.
+// refuse answers requests with this prefix with a code; 0 ends that.
 func (s *server) refuse(what string, code int32, says string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuses[what], s.says = code, says
 }
 
-// questions returns what it was asked since the last call, sorted.
+// questions returns the requests since the last call, sorted.
 func (s *server) questions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +177,7 @@ func (s *server) questions() []string {
 	return s.asked
 }
 
-// reads returns what of this was no watch: those that end begin again.
+// reads returns these requests without watches, which restart after their end.
 func (s *server) reads() []string {
 	return slices.DeleteFunc(s.questions(), func(q string) bool { return strings.HasPrefix(q, "watch ") })
 }
@@ -276,24 +276,24 @@ func (s *server) scale(path string) *http.Response {
 	})
 }
 
-// watched returns the paths that are watched, but for that of CRDs.
+// watched returns the watched paths, except for that of CRDs.
 func (s *server) watched() []string {
 	return slices.DeleteFunc(s.readers.Names(), func(path string) bool { return path == crds })
 }
 
-// desk is a cache at work.
-type desk struct {
+// running is a running Cache.
+type running struct {
 	t *testing.T
 	*server
 	*reference.Cache
 	log *logtest.Hook
 
 	mu  sync.Mutex
-	hit []string // who was told of, since the last call of news
+	hit []string // notified objects since the last call of news
 }
 
-// atDesk runs a test beside a running cache, of one namespace or of all.
-func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
+// inRunning runs a test with a running Cache, of one namespace or of all.
+func inRunning(t *testing.T, namespace string, s *server, test func(*running)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		config := &rest.Config{Host: "http://api", Transport: s, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
@@ -303,7 +303,7 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 		}
 		log, lines := logtest.NewNullLogger()
 		log.Level = logrus.DebugLevel
-		d := &desk{t: t, server: s, log: lines}
+		d := &running{t: t, server: s, log: lines}
 		d.Cache = reference.New(reference.Options{Client: apitest.Client(t, s), Metadata: client, Namespace: namespace, Log: log})
 		d.Listen(func(namespace string, r plan.Reference) {
 			d.mu.Lock()
@@ -319,8 +319,8 @@ func atDesk(t *testing.T, namespace string, s *server, test func(*desk)) {
 	})
 }
 
-// news returns of whom was told since the last call.
-func (d *desk) news() []string {
+// news returns the objects of which the listener was notified since the last call.
+func (d *running) news() []string {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -329,9 +329,9 @@ func (d *desk) news() []string {
 	return d.hit
 }
 
-// counted returns how often it was asked something that begins so, since the last
-// call of questions.
-func (d *desk) counted(beginning string) (n int) {
+// counted returns the number of requests with this prefix since the last call of
+// questions.
+func (d *running) counted(beginning string) (n int) {
 	for _, q := range d.questions() {
 		if strings.HasPrefix(q, beginning) {
 			n++
@@ -340,8 +340,8 @@ func (d *desk) counted(beginning string) (n int) {
 	return n
 }
 
-// wantReplicas checks what is known of an object.
-func (d *desk) wantReplicas(r plan.Reference, want int) {
+// wantReplicas checks the known scale of an object.
+func (d *running) wantReplicas(r plan.Reference, want int) {
 	d.t.Helper()
 	synctest.Wait()
 	if got, _ := d.Scale("team", r); !got.Trouble.None() || got.Replicas != want {
@@ -349,8 +349,8 @@ func (d *desk) wantReplicas(r plan.Reference, want int) {
 	}
 }
 
-// wantTrouble checks why nothing is known of an object.
-func (d *desk) wantTrouble(r plan.Reference, code reason.Code, detail string) {
+// wantTrouble checks why the scale of an object is unknown.
+func (d *running) wantTrouble(r plan.Reference, code reason.Code, detail string) {
 	d.t.Helper()
 	synctest.Wait()
 	if got, _ := d.Scale("team", r); got.Trouble.Code != code || got.Trouble.Detail != detail {

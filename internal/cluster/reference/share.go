@@ -9,20 +9,20 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// The methods of this file say whose kinds are whose: one that several namespaces
-// name is in the share of one of them. So nobody delays others by naming many. They
-// are called locked.
+// The methods of this file assign kinds to namespaces. A kind that several namespaces name is in the
+// share of one of them. So a namespace that names many kinds does not delay others. Callers hold the
+// lock.
 
-// share is what one namespace lets be looked for.
+// share contains the kinds of one namespace.
 type share struct {
 	kinds map[schema.GroupKind]*kind
-	used  int // without the surplus
+	used  int // number of kinds that are not surplus
 }
 
-// turn is one namespace's turn to ask an API group for kinds.
+// turn is the turn of one namespace to discover kinds of an API group.
 type turn struct{ namespace, group string }
 
-// share puts a kind into the share of a namespace.
+// share adds a kind to the share of a namespace.
 func (b *Cache) share(name schema.GroupKind, k *kind, namespace string) {
 	s := b.shares[namespace]
 	if s == nil {
@@ -30,12 +30,12 @@ func (b *Cache) share(name schema.GroupKind, k *kind, namespace string) {
 		b.shares[namespace] = s
 	}
 	s.kinds[name], k.namespace = k, namespace
-	if k.surplus = s.used >= mostKinds; !k.surplus {
+	if k.surplus = s.used >= maxKinds; !k.surplus {
 		s.used++
 	}
 }
 
-// unshare takes a kind out of its share, which may leave room for another one.
+// unshare removes a kind from its share. Another kind may take its place.
 func (b *Cache) unshare(name schema.GroupKind, k *kind) {
 	s := b.shares[k.namespace]
 	delete(s.kinds, name)
@@ -48,7 +48,7 @@ func (b *Cache) unshare(name schema.GroupKind, k *kind) {
 	}
 }
 
-// advance lets one kind be looked for that was surplus.
+// advance makes one surplus kind due for discovery.
 func (b *Cache) advance(s *share) {
 	for name, k := range s.kinds {
 		if k.surplus {
@@ -60,9 +60,9 @@ func (b *Cache) advance(s *share) {
 	}
 }
 
-// adopt takes a kind over that was surplus in the share of another namespace.
+// adopt moves a kind into the share of namespace if it is surplus in its current share.
 func (b *Cache) adopt(name schema.GroupKind, k *kind, namespace string) {
-	if s := b.shares[namespace]; !k.surplus || (s != nil && s.used >= mostKinds) {
+	if s := b.shares[namespace]; !k.surplus || (s != nil && s.used >= maxKinds) {
 		return
 	}
 	b.unshare(name, k)
@@ -70,31 +70,31 @@ func (b *Cache) adopt(name schema.GroupKind, k *kind, namespace string) {
 	b.dueNow(name, k)
 }
 
-// leave hears that a namespace wants an object less of a kind that is wanted still.
+// leave moves a kind to another share if a namespace no longer wants any object of it.
 func (b *Cache) leave(name schema.GroupKind, k *kind, namespace string) {
 	if namespace != k.namespace {
 		return
 	}
-	heir := ""
+	successor := ""
 	for object := range k.wanted {
-		if heir = object.Namespace; heir == namespace {
+		if successor = object.Namespace; successor == namespace {
 			return
 		}
 	}
 	was := k.surplus
 	b.unshare(name, k)
-	b.share(name, k, heir)
+	b.share(name, k, successor)
 	switch {
 	case was && !k.surplus:
 		k.due = time.Now()
-	case !was && k.surplus: // it costs no more than before
+	case !was && k.surplus: // the kind is watched already, so it stays
 		k.surplus = false
-		b.shares[heir].used++
+		b.shares[successor].used++
 	}
 	b.remind(name, k)
 }
 
-// forget ends everything about a kind.
+// forget drops a kind.
 func (b *Cache) forget(name schema.GroupKind, k *kind) {
 	b.end(k)
 	b.backOff.Forget(name)
@@ -103,5 +103,5 @@ func (b *Cache) forget(name schema.GroupKind, k *kind) {
 }
 
 func surplus(name schema.GroupKind) plan.Refusal {
-	return unknown(name, fmt.Sprintf("%d other kinds are named in its namespace already, and no more can be", mostKinds))
+	return unknown(name, fmt.Sprintf("its namespace names %d other kinds, which is the maximum", maxKinds))
 }

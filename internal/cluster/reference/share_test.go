@@ -17,7 +17,7 @@ func numbered(group string, i int) plan.Reference {
 	return plan.Reference{APIGroup: group, Kind: fmt.Sprint("Kind", i), Name: "web"}
 }
 
-// withKinds is a server with so many kinds, and an object of each in every namespace.
+// withKinds returns a server with n kinds, and an object of each in every namespace.
 func withKinds(n int, namespaces ...string) *server {
 	s := newServer()
 	var kinds []metav1.APIResource
@@ -31,15 +31,15 @@ func withKinds(n int, namespaces ...string) *server {
 	return s
 }
 
-func TestNoMoreKindsAreWatchedThanABoundedNumber(t *testing.T) {
+func TestNumberOfWatchedKindsIsLimited(t *testing.T) {
 	home := func(i int) string { return fmt.Sprint("team", i/20) }
-	atDesk(t, "", withKinds(51, "team0", "team1", "team2"), func(d *desk) {
+	inRunning(t, "", withKinds(51, "team0", "team1", "team2"), func(d *running) {
 		for i := range 51 {
 			d.Want(home(i), numbered(group, i), true)
 			synctest.Wait()
 		}
 		got, _ := d.Scale(home(50), numbered(group, 50))
-		if want := (plan.Refusal{Code: reason.ReferenceKindUnknown, Detail: "Kind50.example.com: 50 other kinds are watched already, and no more can be"}); got.Trouble != want || len(d.watched()) != 50 {
+		if want := (plan.Refusal{Code: reason.ReferenceKindUnknown, Detail: "Kind50.example.com: 50 other kinds are watched, which is the maximum"}); got.Trouble != want || len(d.watched()) != 50 {
 			d.t.Fatalf("%d kinds are watched, the last one: %v", len(d.watched()), got.Trouble)
 		}
 		d.Want(home(0), numbered(group, 0), false)
@@ -53,18 +53,18 @@ func TestNoMoreKindsAreWatchedThanABoundedNumber(t *testing.T) {
 	})
 }
 
-func TestANamespaceHasABoundedNumberOfKinds(t *testing.T) {
-	const why = "Kind20.example.com: 20 other kinds are named in its namespace already, and no more can be"
+func TestNumberOfKindsOfANamespaceIsLimited(t *testing.T) {
+	const why = "Kind20.example.com: its namespace names 20 other kinds, which is the maximum"
 	last := numbered(group, 20)
 	for sentence, tc := range map[string]struct {
-		then   func(*desk)
+		then   func(*running)
 		within time.Duration
 	}{
-		"until one of them is dropped": {func(d *desk) { d.Want("team", numbered(group, 7), false) }, 61 * time.Second},
-		"but may share another's":      {func(d *desk) { d.Want("elsewhere", last, true) }, time.Second},
+		"until one of them is dropped": {func(d *running) { d.Want("team", numbered(group, 7), false) }, 61 * time.Second},
+		"but may share another's":      {func(d *running) { d.Want("elsewhere", last, true) }, time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			atDesk(t, "", withKinds(21, "team", "elsewhere"), func(d *desk) {
+			inRunning(t, "", withKinds(21, "team", "elsewhere"), func(d *running) {
 				for i := range 21 {
 					d.Want("team", numbered(group, i), true)
 					synctest.Wait()
@@ -85,8 +85,8 @@ func TestANamespaceHasABoundedNumberOfKinds(t *testing.T) {
 	}
 }
 
-func TestAKindGoesOnWhenItsFirstNamespaceDropsIt(t *testing.T) {
-	atDesk(t, "", withKinds(22, "team", "elsewhere"), func(d *desk) {
+func TestKindIsKeptWhenItsFirstNamespaceDropsIt(t *testing.T) {
+	inRunning(t, "", withKinds(22, "team", "elsewhere"), func(d *running) {
 		for i := range 20 {
 			d.Want("team", numbered(group, i), true)
 		}
@@ -111,8 +111,8 @@ func TestAKindGoesOnWhenItsFirstNamespaceDropsIt(t *testing.T) {
 	})
 }
 
-func TestAnAPIGroupIsAskedOnceForAllItsKinds(t *testing.T) {
-	atDesk(t, "", withKinds(20, "team"), func(d *desk) {
+func TestKindsOfOneAPIGroupShareADiscovery(t *testing.T) {
+	inRunning(t, "", withKinds(20, "team"), func(d *running) {
 		for i := range 20 {
 			d.Want("team", numbered(group, i), true)
 		}
@@ -132,9 +132,9 @@ func TestAnAPIGroupIsAskedOnceForAllItsKinds(t *testing.T) {
 	})
 }
 
-// Somebody names kinds that do not exist, ever other ones.
-func TestNobodyDelaysOthersByNamingManyKinds(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+// A user keeps naming new kinds that do not exist.
+func TestNamespaceWithManyKindsDelaysNoOther(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		for second := range 60 {
 			for i := range 100 {
 				if second > 0 {
@@ -159,8 +159,8 @@ func TestNobodyDelaysOthersByNamingManyKinds(t *testing.T) {
 	})
 }
 
-func TestAnAPIGroupThatHangsDelaysNoOther(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+func TestSlowAPIGroupDelaysNoOther(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.slow = map[string]chan struct{}{}
 		for i := range 19 {
 			d.slow[fmt.Sprint("get /apis/hung", i, ".com")] = make(chan struct{})
@@ -176,14 +176,14 @@ func TestAnAPIGroupThatHangsDelaysNoOther(t *testing.T) {
 	})
 }
 
-func TestNamespacesTakeTurnsAtBeingRead(t *testing.T) {
+func TestNamespacesTakeTurnsInReads(t *testing.T) {
 	s := withTemplates()
 	s.takes = 10 * time.Millisecond
 	many := func(i int) string { return fmt.Sprint(templates, "/evil/web", i) }
 	for i := range 1000 {
 		s.put(many(i), object{uid: "x", replicas: 1})
 	}
-	atDesk(t, "", s, func(d *desk) {
+	inRunning(t, "", s, func(d *running) {
 		for i := range 1000 {
 			d.Want("evil", plan.Reference{APIGroup: group, Kind: "Template", Name: fmt.Sprint("web", i)}, true)
 		}
@@ -199,9 +199,9 @@ func TestNamespacesTakeTurnsAtBeingRead(t *testing.T) {
 	})
 }
 
-// An annotation that comes and goes costs next to nothing.
-func TestAWishThatComesAndGoesIsOneWish(t *testing.T) {
-	atDesk(t, "", withTemplates(), func(d *desk) {
+// An annotation that is set and removed repeatedly costs little.
+func TestRepeatedWantIsReadAtALimitedRate(t *testing.T) {
+	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		d.questions()
@@ -219,8 +219,8 @@ func TestAWishThatComesAndGoesIsOneWish(t *testing.T) {
 	})
 }
 
-func TestAKindThatFailsBeginsNoEarlierWhenItIsNamedAnew(t *testing.T) {
-	atDesk(t, "", newServer(), func(d *desk) {
+func TestFailedKindKeepsItsBackOffWhenWantedAgain(t *testing.T) {
+	inRunning(t, "", newServer(), func(d *running) {
 		for range 1000 {
 			d.Want("team", theWeb, true)
 			time.Sleep(10 * time.Millisecond)

@@ -21,34 +21,33 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// watch follows the metadata of one resource and reads the scales of those of its
-// objects that are wanted.
+// watch watches the metadata of one resource and reads the scales of wanted objects.
 type watch struct {
-	cache    *Cache
-	kind     schema.GroupKind
-	resource resource
-	informer cache.SharedIndexInformer
-	handler  cache.ResourceEventHandlerRegistration
-	queue    workqueue.TypedDelayingInterface[types.NamespacedName] // to be read
-	backOff  workqueue.TypedRateLimiter[types.NamespacedName]
-	stop     context.CancelFunc
-	began    time.Time
-	silence  *time.Timer // ends the watch unless something is heard
-	filled   atomic.Bool // what the informer does not show does not exist
+	cache          *Cache
+	kind           schema.GroupKind
+	resource       resource
+	informer       cache.SharedIndexInformer
+	handler        cache.ResourceEventHandlerRegistration
+	queue          workqueue.TypedDelayingInterface[types.NamespacedName] // to be read
+	backOff        workqueue.TypedRateLimiter[types.NamespacedName]
+	stop           context.CancelFunc
+	began          time.Time
+	heartbeatTimer *time.Timer // ends the watch after a time without heartbeats
+	filled         atomic.Bool // the initial list is complete
 
-	failing     atomic.Int64 // since when it can be neither listed nor watched, in Unix nanoseconds; 0: it can
-	ownVersions atomic.Bool  // scales are counted otherwise than what is watched
+	failing     atomic.Int64 // since when list and watch fail, in Unix nanoseconds; 0: they do not
+	ownVersions atomic.Bool  // the versions of scales are not those of objects
 }
 
-// start begins to watch a resource, until it is stopped or ctx ends.
+// start watches a resource until it is stopped or ctx ends.
 func (b *Cache) start(ctx context.Context, name schema.GroupKind, r resource) *watch {
 	ctx, stop := context.WithCancel(ctx)
 	w := &watch{
 		cache: b, kind: name, resource: r, stop: stop, began: time.Now(),
 		queue: fair(func(object types.NamespacedName) string { return object.Namespace }), backOff: backOff[types.NamespacedName](),
 	}
-	w.silence = time.AfterFunc(dynamicwatch.SilentFor, w.silent)
-	w.informer = b.informer(r.GroupVersionResource, b.options.Namespace, w.listed, w.works)
+	w.heartbeatTimer = time.AfterFunc(dynamicwatch.SilentFor, w.endSilent)
+	w.informer = b.informer(r.GroupVersionResource, b.options.Namespace, w.listed, w.recordSuccess)
 	w.handler = listen(w.informer, w.changed)
 	must(w.informer.SetWatchErrorHandlerWithContext(w.failed))
 	b.running.Go(func() { w.run(ctx) })
@@ -59,7 +58,7 @@ func (w *watch) run(ctx context.Context) {
 	var parts sync.WaitGroup
 	parts.Go(func() { w.informer.RunWithContext(ctx) })
 	parts.Go(func() {
-		if cache.WaitFor(ctx, "", w.handler.HasSyncedChecker()) && w.cache.lasts(ctx, w) {
+		if cache.WaitFor(ctx, "", w.handler.HasSyncedChecker()) && w.cache.waitUntilStable(ctx, w) {
 			w.complete()
 		}
 	})
@@ -70,12 +69,12 @@ func (w *watch) run(ctx context.Context) {
 		})
 	}
 	<-ctx.Done()
-	w.silence.Stop()
+	w.heartbeatTimer.Stop()
 	w.queue.ShutDown()
 	parts.Wait()
 }
 
-// complete looks at everything that is wanted, once all that exists has been seen.
+// complete queues all wanted objects after the initial list.
 func (w *watch) complete() {
 	w.filled.Store(true)
 	for _, object := range w.cache.complete(w) {
@@ -83,21 +82,21 @@ func (w *watch) complete() {
 	}
 }
 
-// works hears that what is known follows the API server.
-func (w *watch) works() {
+// recordSuccess records that the watch follows the API server.
+func (w *watch) recordSuccess() {
 	w.failing.Store(0)
-	w.silence.Reset(dynamicwatch.SilentFor)
+	w.heartbeatTimer.Reset(dynamicwatch.SilentFor)
 }
 
-// silent hears that nothing was heard, and no failure either: client-go tries some of
-// them again without a word.
-func (w *watch) silent() {
-	because := fmt.Sprintf("the API server has told nothing of %s for %s", w.resource.GroupResource(), dynamicwatch.SilentFor)
+// endSilent ends a watch without heartbeats. client-go retries some failures without calling the error
+// handler.
+func (w *watch) endSilent() {
+	because := fmt.Sprintf("the API server has sent nothing about %s for %s", w.resource.GroupResource(), dynamicwatch.SilentFor)
 	w.cache.lost(w, plan.Refusal{Code: reason.RequestFailing, Detail: because})
 }
 
 func (w *watch) listed() {
-	w.works()
+	w.recordSuccess()
 	w.ownVersions.Store(false)
 	w.cache.listed(w)
 }
@@ -108,24 +107,23 @@ func (w *watch) changed(r *record) {
 	}
 }
 
-// failed hears why the API server ended or refused the watch.
+// failed handles the error that ended or refused the watch.
 func (w *watch) failed(ctx context.Context, _ *cache.Reflector, err error) {
 	w.failing.CompareAndSwap(0, time.Now().UnixNano())
 	switch {
 	case ctx.Err() != nil:
 	case apierrors.IsNotFound(err):
-		w.cache.lost(w, unknown(w.kind, "it is served no more"))
-	case apierrors.IsForbidden(err), !w.filled.Load(), time.Since(time.Unix(0, w.failing.Load())) >= keptFor:
+		w.cache.lost(w, unknown(w.kind, "it is no longer served"))
+	case apierrors.IsForbidden(err), !w.filled.Load(), time.Since(time.Unix(0, w.failing.Load())) >= validFor:
 		w.cache.lost(w, failing(err, "list and watch "+w.resource.GroupResource().String()))
-	default: // what is known goes on
+	default: // the known scales stay valid
 		w.cache.options.Log.WithError(err).Debug("a watch goes on after an error")
 	}
 }
 
-// informer returns one that keeps of each object of a resource that it exists, and
-// at which version. It says when all of them were listed, and whenever a watch tells
-// something.
-func (b *Cache) informer(r schema.GroupVersionResource, namespace string, listed, heard func()) cache.SharedIndexInformer {
+// informer returns an informer that caches only the version of each object. It calls listed after
+// each complete list, and heartbeat for each heartbeat of a watch.
+func (b *Cache) informer(r schema.GroupVersionResource, namespace string, listed, heartbeat func()) cache.SharedIndexInformer {
 	objects := b.options.Metadata.Resource(r).Namespace(namespace)
 	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -140,14 +138,14 @@ func (b *Cache) informer(r schema.GroupVersionResource, namespace string, listed
 			if err != nil {
 				return nil, err
 			}
-			return dynamicwatch.WithHeartbeats(events, o, listed, heard), nil
+			return dynamicwatch.WithHeartbeats(events, o, listed, heartbeat), nil
 		},
 	}, b.options.Metadata), &metav1.PartialObjectMetadata{}, 0, cache.Indexers{})
 	must(informer.SetTransform(trim))
 	return informer
 }
 
-// listen calls a function with each object that comes, changes or goes.
+// listen calls a function for each object that is added, changed or deleted.
 func listen(informer cache.SharedIndexInformer, changed func(*record)) cache.ResourceEventHandlerRegistration {
 	concern := func(object any) {
 		if r, ok := final(object).(*record); ok {
@@ -169,22 +167,22 @@ func final(object any) any {
 	return object
 }
 
-// must is for what only an informer refuses that runs already.
+// must panics on errors that only running informers return.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// record is what is kept of an object.
+// record is the cached part of an object.
 type record struct{ namespace, name, uid, version string }
 
 func (r *record) object() types.NamespacedName {
 	return types.NamespacedName{Namespace: r.namespace, Name: r.name}
 }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor, which is what a cache asks of
-// its objects.
+// GetObjectMeta implements metav1.ObjectMetaAccessor, which the cache requires of its
+// objects.
 func (r *record) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: r.namespace, Name: r.name, UID: types.UID(r.uid), ResourceVersion: r.version}
 }

@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	// Pace is the least time between two looks at a namespace: what changes all the
-	// time is not told all the time.
+	// Pace is the least time between two reconciles of a namespace. It limits the writes of
+	// numbers that change all the time.
 	Pace = 2 * time.Second
-	// requestTimeout bounds every write.
+	// requestTimeout limits every write.
 	requestTimeout = 10 * time.Second
-	// quietFor is for how long nothing is written to a budget that takes no status: its
-	// CRD has none, or a permission is missing.
-	quietFor = 10 * time.Minute
-	// lagging is when a budget is looked at again that has changed unseen, if no event
-	// comes first: what is known of budgets may be behind for a while.
+	// pauseFor is how long nothing is written to a budget after a write failed because its CRD
+	// has no status, or because a permission is missing.
+	pauseFor = 10 * time.Minute
+	// lagging is when a budget is reconciled again after a conflict, if no event comes first.
+	// The cache of budgets may be behind for a while.
 	lagging = 30 * time.Second
 )
 
@@ -47,7 +47,7 @@ type observer interface {
 	Cached(plan.Key) plan.Snapshot
 }
 
-// Controller writes the status of all budgets of one namespace per call; calls for
+// Controller writes the status of all budgets of one namespace for each call. Calls for
 // different namespaces may run concurrently. All fields are required.
 type Controller struct {
 	Cache    cache
@@ -56,18 +56,18 @@ type Controller struct {
 	Clock    *clock.Clock
 	Log      logrus.FieldLogger
 
-	mu    sync.Mutex
-	quiet map[string]silence // by UID of a budget that takes no status
+	mu     sync.Mutex
+	pauses map[string]pause // by UID of the budget
 }
 
-// silence is for how long nothing is written to a budget, and whether a line says why.
-type silence struct {
-	until time.Time
-	said  bool
+// pause is a pause in the writes to a budget.
+type pause struct {
+	until  time.Time
+	logged bool // the reason was logged
 }
 
-// Reconcile brings the status of the budgets of a namespace up to date, and says when
-// it may be another one without an event.
+// Reconcile writes the status of a namespace's budgets where it has changed. It returns when
+// the status may change without an event.
 func (c *Controller) Reconcile(ctx context.Context, namespace string) (loop.Outcome, error) {
 	objects := c.Cache.Objects(namespace)
 	if len(objects) == 0 || !c.Observer.Managed(namespace) {
@@ -84,7 +84,7 @@ func (c *Controller) Reconcile(ctx context.Context, namespace string) (loop.Outc
 		if equality.Semantic.DeepEqual(o.Status, status) {
 			continue
 		}
-		if !c.Observer.Managed(namespace) { // any more
+		if !c.Observer.Managed(namespace) { // the namespace has opted out meanwhile
 			return loop.Gone(), errors.Join(errs...)
 		}
 		if c.rest(o.UID, now) <= 0 {
@@ -114,90 +114,90 @@ func (c *Controller) reports(namespace string, objects []budgets.Object) []plan.
 	return plan.ReportBudgets(all, groups)
 }
 
-// write says everything anew but for what is not this package's: the last decision.
+// write writes all of the status except lastDecision, which Decisions writes.
 func (c *Controller) write(ctx context.Context, namespace string, o budgets.Object, status rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": o.UID, "resourceVersion": o.Version},
-		"status": map[string]any{ // a field that is null is taken away
+		"status": map[string]any{ // null removes a field
 			"observedGeneration": status.ObservedGeneration, "disruptionsAllowed": status.DisruptionsAllowed,
 			"zones": status.Zones, "partitions": status.Partitions, "partitionsOmitted": status.PartitionsOmitted,
 			"conditions": status.Conditions,
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("write down status of budget %s/%s: %w", namespace, o.Budget.Name, err)
+		return fmt.Errorf("encode status of budget %s/%s: %w", namespace, o.Budget.Name, err)
 	}
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 	answer, err := c.Client.Resource(budgets.Resource).Namespace(namespace).Patch(ctx, o.Budget.Name, types.MergePatchType, patch, ignoringUnknown, "status")
 	switch {
-	case err == nil && stands(answer, status):
-		c.speak(o)
+	case err == nil && stored(answer, status):
+		c.resume(o)
 		return nil
-	case err == nil, withoutPath(err):
-		c.hush(ctx, o, namespace, errDropped)
+	case err == nil, lacksStatus(err):
+		c.startPause(ctx, o, namespace, errDropped)
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		c.hush(ctx, o, namespace, err)
+		c.startPause(ctx, o, namespace, err)
 		return nil
 	}
 	return fmt.Errorf("write status of budget %s/%s: %w", namespace, o.Budget.Name, err)
 }
 
-var errDropped = errors.New("the CustomResourceDefinition has no status")
+var errDropped = errors.New("the CustomResourceDefinition has no status subresource")
 
-// ignoringUnknown keeps the API server from a warning about each field that the
-// predecessor's CRD does not have. The answer shows whether the status was kept.
+// ignoringUnknown prevents warnings about fields that the predecessor's CRD does not have. The
+// answer shows whether the status was stored.
 var ignoringUnknown = metav1.PatchOptions{FieldValidation: metav1.FieldValidationIgnore}
 
-// withoutPath reports whether the API server has no status of these objects at all; that
-// an object is gone it says in its own words.
-func withoutPath(err error) bool {
+// lacksStatus reports whether the error means that the CRD has no status subresource. The error
+// for a budget that does not exist is another one.
+func lacksStatus(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// stands reports whether a status was kept: the predecessor's CRD has none.
-func stands(answer *unstructured.Unstructured, status rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus) bool {
+// stored reports whether the status was stored. The predecessor's CRD has none.
+func stored(answer *unstructured.Unstructured, status rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus) bool {
 	generation, _, err := unstructured.NestedInt64(answer.Object, "status", "observedGeneration")
 	return err == nil && generation == status.ObservedGeneration
 }
 
-// rest returns for how long nothing is to be written to a budget.
+// rest returns the remaining pause in the writes to a budget.
 func (c *Controller) rest(uid string, now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.quiet[uid].until.Sub(now)
+	return c.pauses[uid].until.Sub(now)
 }
 
-// speak notes that a budget takes a status: its CRD has one now.
-func (c *Controller) speak(o budgets.Object) {
+// resume records that a write to a budget succeeded, so its CRD has a status.
+func (c *Controller) resume(o budgets.Object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.quiet, o.UID)
+	delete(c.pauses, o.UID)
 }
 
-// hush lets a budget be for a while that takes no status, or is gone. If its CRD has no
-// status, one line says what to do, until a CRD has had one.
-func (c *Controller) hush(ctx context.Context, o budgets.Object, namespace string, because error) {
+// startPause starts a pause in the writes to a budget. If its CRD has no status, hush logs once what to
+// do.
+func (c *Controller) startPause(ctx context.Context, o budgets.Object, namespace string, because error) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.quiet == nil {
-		c.quiet = map[string]silence{}
+	if c.pauses == nil {
+		c.pauses = map[string]pause{}
 	}
-	for uid, s := range c.quiet {
-		if now.Sub(s.until) > quietFor { // the budget is gone, or is not managed any more
-			delete(c.quiet, uid)
+	for uid, s := range c.pauses {
+		if now.Sub(s.until) > pauseFor { // the budget was deleted, or is no longer managed
+			delete(c.pauses, uid)
 		}
 	}
 	line := c.Log.WithError(because).WithFields(logrus.Fields{"namespace": namespace, "budget": o.Budget.Name}).WithContext(ctx)
-	said := c.quiet[o.UID].said
+	logged := c.pauses[o.UID].logged
 	switch dropped := errors.Is(because, errDropped); {
-	case dropped && !said:
-		said = true
-		line.Info("the budget has no status to write to: apply lockstep's CustomResourceDefinition (manifests/crds) to see in it what evictions are told")
+	case dropped && !logged:
+		logged = true
+		line.Info("the status of the budget cannot be written: apply lockstep's CustomResourceDefinition (manifests/crds) to see in the status what evictions are answered")
 	default:
-		line.Debug("a budget takes no status")
+		line.Debug("the status of a budget cannot be written")
 	}
-	c.quiet[o.UID] = silence{now.Add(quietFor), said}
+	c.pauses[o.UID] = pause{now.Add(pauseFor), logged}
 }

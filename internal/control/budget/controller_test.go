@@ -26,8 +26,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// world is a namespace as books and caches show it, and an API server that takes
-// statuses over, or refuses them.
+// world is a namespace in the caches, and an API server that stores or refuses
+// statuses.
 type world struct {
 	objects   []budgets.Object
 	groups    map[plan.Key]plan.Snapshot
@@ -104,7 +104,7 @@ var whys = map[int32]metav1.StatusReason{
 	http.StatusConflict: metav1.StatusReasonConflict, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
 }
 
-// newWorld is a namespace with a budget called store and some groups.
+// newWorld returns a namespace with the budget store and some groups.
 func newWorld(budget plan.DisruptionBudget, groups map[string]string) *world {
 	budget.Name = "store"
 	w := &world{
@@ -130,7 +130,7 @@ func (w *world) controller(tb testing.TB) *Controller {
 	return &Controller{Cache: w, Observer: w, Client: client, Log: log}
 }
 
-// reconcile wants no error, and returns when to look again.
+// reconcile fails the test on an error, and returns when to reconcile again.
 func reconcile(t *testing.T, c *Controller) loop.Outcome {
 	t.Helper()
 	outcome, err := c.Reconcile(t.Context(), "team")
@@ -142,7 +142,7 @@ func reconcile(t *testing.T, c *Controller) loop.Outcome {
 
 const twoZones = "zone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1\n"
 
-func TestAStatusIsWrittenWheneverItIsAnotherOne(t *testing.T) {
+func TestStatusIsWrittenWhenItChanges(t *testing.T) {
 	w := newWorld(plan.DisruptionBudget{Limit: 2}, map[string]string{"ingester": twoZones})
 	decision := &rolloutoperatorv1.ZoneAwarePodDisruptionBudgetDecision{Pod: "zone-a-0", Reason: "GroupHeld"}
 	w.objects[0].Status.LastDecision = decision
@@ -204,7 +204,7 @@ func TestConditionsOfABudget(t *testing.T) {
 		},
 		"it covers nothing": {
 			plan.DisruptionBudget{Limit: 1, Selector: plan.Selector{{Key: "a", Demand: plan.LabelExists}}}, map[string]string{"ingester": one}, 0,
-			[]string{"Valid True BudgetValid: 1 per zone", "Covering False NoPodsCovered: no pod of a StatefulSet has the labels that it selects", "Alone True NoOtherBudget: "},
+			[]string{"Valid True BudgetValid: 1 per zone", "Covering False NoPodsCovered: its selector matches no pod of a StatefulSet", "Alone True NoOtherBudget: "},
 		},
 		"it covers several groups": {
 			plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": one, "store": one}, 0,
@@ -214,7 +214,7 @@ func TestConditionsOfABudget(t *testing.T) {
 			plan.DisruptionBudget{Percentage: 30}, map[string]string{"ingester": one}, 12,
 			[]string{
 				"Valid True BudgetValid: 30% per zone", `Covering True PodsCovered: it covers pods of the group "ingester"`,
-				"Alone False SeveralBudgets: no eviction is granted of pods that are covered, too, by x-0, x-1, x-2, x-3, x-4, x-5, x-6, x-7, x-8, x-9 and 2 others",
+				"Alone False SeveralBudgets: evictions of pods are refused that these budgets cover too: x-0, x-1, x-2, x-3, x-4, x-5, x-6, x-7, x-8, x-9 and 2 others",
 			},
 		},
 	} {
@@ -238,7 +238,7 @@ func TestConditionsOfABudget(t *testing.T) {
 	}
 }
 
-func TestAConditionKeepsTheTimeOfItsLastChange(t *testing.T) {
+func TestConditionKeepsItsTransitionTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 		c := w.controller(t)
@@ -255,7 +255,7 @@ func TestAConditionKeepsTheTimeOfItsLastChange(t *testing.T) {
 	})
 }
 
-func TestWhatDoesNotFitInIsWhole(t *testing.T) {
+func TestTooManyPartsOmitAvailableOnes(t *testing.T) {
 	var all []plan.BudgetPart
 	for i := range 10 {
 		all = append(all, plan.BudgetPart{Name: fmt.Sprint(i), Pods: 2, Unavailable: i % 3})
@@ -278,7 +278,7 @@ func TestWhatDoesNotFitInIsWhole(t *testing.T) {
 	}
 }
 
-func TestNothingIsWrittenWhereNobodyOptedIn(t *testing.T) {
+func TestUnmanagedNamespaceIsNotWritten(t *testing.T) {
 	w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 	w.foreign = true
 	if got := reconcile(t, w.controller(t)); got != loop.Gone() || len(w.written) > 0 {
@@ -286,7 +286,7 @@ func TestNothingIsWrittenWhereNobodyOptedIn(t *testing.T) {
 	}
 }
 
-func TestABudgetThatTakesNoStatusIsLeftAloneForAWhile(t *testing.T) {
+func TestFailedStatusWriteStartsAPause(t *testing.T) {
 	for sentence, takes := range map[string]func(w *world, none bool){
 		"there is no such path":   refusing(http.StatusNotFound),
 		"a permission is missing": refusing(http.StatusForbidden),
@@ -297,15 +297,15 @@ func TestABudgetThatTakesNoStatusIsLeftAloneForAWhile(t *testing.T) {
 				w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 				takes(w, true)
 				c := w.controller(t)
-				if got := reconcile(t, c); got != loop.After(quietFor) {
+				if got := reconcile(t, c); got != loop.After(pauseFor) {
 					t.Errorf("%s", got)
 				}
 				time.Sleep(time.Minute)
-				if got := reconcile(t, c); got != loop.After(quietFor-time.Minute) || len(w.written) != 1 {
+				if got := reconcile(t, c); got != loop.After(pauseFor-time.Minute) || len(w.written) != 1 {
 					t.Errorf("%s, written %d times", got, len(w.written))
 				}
 				takes(w, false)
-				time.Sleep(quietFor - time.Minute)
+				time.Sleep(pauseFor - time.Minute)
 				reconcile(t, c)
 				if w.objects[0].Status.DisruptionsAllowed == nil || len(w.written) != 2 {
 					t.Errorf("written %d times", len(w.written))
@@ -315,7 +315,7 @@ func TestABudgetThatTakesNoStatusIsLeftAloneForAWhile(t *testing.T) {
 	}
 }
 
-func TestABudgetWhoseCRDHasNoStatusIsSaidOnce(t *testing.T) {
+func TestMissingStatusSubresourceIsLoggedOnce(t *testing.T) {
 	for sentence, lacks := range map[string]func(w *world, none bool){
 		"the CRD drops it":    func(w *world, none bool) { w.drops = none },
 		"the CRD has no path": func(w *world, none bool) { w.bare = none },
@@ -327,7 +327,7 @@ func TestABudgetWhoseCRDHasNoStatusIsSaidOnce(t *testing.T) {
 				c := w.controller(t)
 				log, lines := logtest.NewNullLogger()
 				c.Log = log
-				said := func() (budgets []string) {
+				logged := func() (budgets []string) {
 					for _, line := range lines.AllEntries() {
 						if !strings.Contains(line.Message, "apply lockstep's CustomResourceDefinition") || line.Data["namespace"] != "team" {
 							t.Errorf("said %q with %v", line.Message, line.Data)
@@ -343,17 +343,17 @@ func TestABudgetWhoseCRDHasNoStatusIsSaidOnce(t *testing.T) {
 						w.objects[i].Status = rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus{}
 					}
 					reconcile(t, c)
-					if diff := cmp.Diff(want, said()); diff != "" {
+					if diff := cmp.Diff(want, logged()); diff != "" {
 						t.Errorf("round %d (-want +got):\n%s", round, diff)
 					}
 					if w.validates != "Ignore" {
 						t.Errorf("unknown fields are validated: %q", w.validates)
 					}
-					time.Sleep(quietFor)
+					time.Sleep(pauseFor)
 					if round == 2 { // another CRD, and then that one again
 						lacks(w, false)
 						reconcile(t, c)
-						time.Sleep(quietFor)
+						time.Sleep(pauseFor)
 					}
 				}
 			})
@@ -361,7 +361,7 @@ func TestABudgetWhoseCRDHasNoStatusIsSaidOnce(t *testing.T) {
 	}
 }
 
-// refusing lets statuses be refused with a code, or no more.
+// refusing makes the API server refuse statuses with a code; 0 ends that.
 func refusing(code int32) func(*world, bool) {
 	return func(w *world, none bool) {
 		w.refuses = 0
@@ -371,7 +371,7 @@ func refusing(code int32) func(*world, bool) {
 	}
 }
 
-func TestAFailureIsTriedAgainAndKeepsNoOtherFromBeingWritten(t *testing.T) {
+func TestFailedWriteIsRetriedAndDelaysNoOtherBudget(t *testing.T) {
 	w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 	w.objects = append(w.objects, budgets.Object{Budget: plan.DisruptionBudget{Name: "other", Limit: 1}, UID: "other"})
 	w.refuses = http.StatusServiceUnavailable
@@ -384,8 +384,8 @@ func TestAFailureIsTriedAgainAndKeepsNoOtherFromBeingWritten(t *testing.T) {
 	}
 }
 
-// Where budgets cannot be watched, each write of another status would fail.
-func TestABudgetThatHasChangedUnseenWaitsForItsEvent(t *testing.T) {
+// If budgets cannot be watched, each write of a changed status would fail.
+func TestConflictWaitsForTheEventOfTheBudget(t *testing.T) {
 	w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 	w.refuses = http.StatusConflict
 	if got := reconcile(t, w.controller(t)); got != loop.After(lagging) || len(w.written) != 1 {
@@ -393,8 +393,8 @@ func TestABudgetThatHasChangedUnseenWaitsForItsEvent(t *testing.T) {
 	}
 }
 
-// A pod only has to be available for longer: no event says that it is.
-func TestWhatChangesByTimeIsLookedAtAgain(t *testing.T) {
+// A pod becomes available after minReadySeconds, without an event.
+func TestStatusThatChangesByTimeIsReconciledAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 		key := plan.Key{Namespace: "team", Name: "ingester"}

@@ -17,60 +17,60 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 )
 
-// decisionPace is how often at most a process writes into a budget what it has
-// answered: a storm of evictions is told by its last one.
+// decisionPace is the least time between two writes of a process to a budget's lastDecision. Of
+// many evictions, only the last one is written.
 const decisionPace = 10 * time.Second
 
-// Decision is what somebody was answered who wanted to evict a pod.
+// Decision is the answer to an eviction.
 type Decision = rolloutoperatorv1.ZoneAwarePodDisruptionBudgetDecision
 
-// Name is that of a budget in its namespace.
+// Name is the name of a budget with its namespace.
 type Name struct{ Namespace, Budget string }
 
 // String returns namespace/name.
 func (n Name) String() string { return n.Namespace + "/" + n.Budget }
 
-// Decisions write what this process answered last about each budget into its status.
-// Every process that answers has some, whoever leads. All fields are required.
+// Decisions write the last answer of this process about each budget into its status. Every
+// replica answers evictions, so every replica has Decisions. All fields are required.
 type Decisions struct {
 	Cache   cache
 	Managed func(namespace string) bool
 	Client  dynamic.Interface
 	Log     logrus.FieldLogger
-	Now     func() time.Time // the API server's
-	// Soon asks for a Reconcile after a while.
+	Now     func() time.Time // the time of the API server
+	// Soon requests a Reconcile after a duration.
 	Soon func(Name, time.Duration)
 
 	mu      sync.Mutex
-	last    map[Name]about     // not written yet
-	written map[Name]time.Time // when, of late
+	last    map[Name]pending   // not written yet
+	written map[Name]time.Time // the times of recent writes
 }
 
-// about is a decision, and the UID of the budget that had the name when the first one
-// came that waits.
-type about struct {
+// pending is a decision that is not written yet, and the UID that the budget had when the first
+// such decision was made.
+type pending struct {
 	Decision
 	uid string
 }
 
-// Take keeps a decision until it is written, or until the next one comes. What waits for a
-// budget that is made anew meanwhile is not told of the new one.
+// Take stores a decision until it is written or the next one comes. If the budget is recreated
+// before the write, the decision is dropped.
 func (d *Decisions) Take(n Name, decision Decision) {
 	now := time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.last == nil {
-		d.last, d.written = map[Name]about{}, map[Name]time.Time{}
+		d.last, d.written = map[Name]pending{}, map[Name]time.Time{}
 	}
 	if former, waits := d.last[n]; waits {
-		d.last[n] = about{decision, former.uid}
+		d.last[n] = pending{decision, former.uid}
 		return
 	}
 	o, exists := d.object(n)
 	if !exists {
 		return
 	}
-	d.last[n] = about{decision, o.UID}
+	d.last[n] = pending{decision, o.UID}
 	maps.DeleteFunc(d.written, func(_ Name, at time.Time) bool { return now.Sub(at) >= decisionPace })
 	rest := time.Duration(0)
 	if at, lately := d.written[n]; lately {
@@ -79,9 +79,9 @@ func (d *Decisions) Take(n Name, decision Decision) {
 	d.Soon(n, rest)
 }
 
-// Reconcile writes what was kept, unless another process has answered after that. It
-// writes once: who wants to know why nothing happens sees the next decision soon. What
-// is dated far ahead is from a clock that was wrong.
+// Reconcile writes the stored decision, unless another process has written a later one. It tries
+// once, because the next decision may come soon. A time far in the future comes from a wrong
+// clock and is overwritten.
 func (d *Decisions) Reconcile(ctx context.Context, n Name) (loop.Outcome, error) {
 	decision, waits := d.due(n)
 	o, exists := d.object(n)
@@ -92,12 +92,12 @@ func (d *Decisions) Reconcile(ctx context.Context, n Name) (loop.Outcome, error)
 		return loop.Gone(), nil
 	}
 	if err := d.write(ctx, n, o, decision.Decision); err != nil {
-		d.Log.WithError(err).WithField("budget", n.String()).WithContext(ctx).Debug("the last decision about a budget is not told")
+		d.Log.WithError(err).WithField("budget", n.String()).WithContext(ctx).Debug("the last decision about a budget was not written")
 	}
 	return loop.Done(), nil
 }
 
-func (d *Decisions) due(n Name) (about, bool) {
+func (d *Decisions) due(n Name) (pending, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	decision, waits := d.last[n]
@@ -123,7 +123,7 @@ func (d *Decisions) write(ctx context.Context, n Name, o budgets.Object, decisio
 		"status":   map[string]any{"lastDecision": decision},
 	})
 	if err != nil {
-		return fmt.Errorf("write it down: %w", err)
+		return fmt.Errorf("encode decision about budget %s: %w", n, err)
 	}
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// answering is a process that answers evictions in a world.
+// answering is a process that answers evictions.
 type answering struct {
 	*Decisions
 	t    *testing.T
@@ -39,7 +39,7 @@ func (a *answering) refuse(pod string) {
 	a.Take(theStore, Decision{Pod: pod, Reason: "GroupHeld", Message: "not now", Time: metav1.Now(), TraceID: "0af7651916cd43dd8448eb211c80319c"})
 }
 
-// write does what was asked for, at its time.
+// write runs the requested reconciles at their times.
 func (a *answering) write() {
 	a.t.Helper()
 	asked := a.asks
@@ -56,7 +56,7 @@ func limited() *world {
 	return newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 }
 
-func TestTheLastDecisionIsTold(t *testing.T) {
+func TestLastDecisionIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := limited()
 		a := answers(t, w)
@@ -72,7 +72,7 @@ func TestTheLastDecisionIsTold(t *testing.T) {
 	})
 }
 
-func TestWhatWasDecidedOfABudgetIsNotToldOfTheNextOneOfItsName(t *testing.T) {
+func TestDecisionIsNotWrittenToARecreatedBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := limited()
 		a := answers(t, w)
@@ -89,7 +89,7 @@ func TestWhatWasDecidedOfABudgetIsNotToldOfTheNextOneOfItsName(t *testing.T) {
 	})
 }
 
-func TestAStormIsToldByItsLastDecision(t *testing.T) {
+func TestOnlyTheLastOfManyDecisionsIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := limited()
 		a := answers(t, w)
@@ -118,7 +118,7 @@ func TestAStormIsToldByItsLastDecision(t *testing.T) {
 	})
 }
 
-func TestWhatAnotherProcessAnsweredLaterStays(t *testing.T) {
+func TestLaterDecisionOfAnotherProcessIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := limited()
 		a := answers(t, w)
@@ -138,7 +138,7 @@ func TestWhatAnotherProcessAnsweredLaterStays(t *testing.T) {
 	})
 }
 
-func TestWhatWasDatedByAClockThatWasWrongIsReplaced(t *testing.T) {
+func TestDecisionFromTheFutureIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := limited()
 		a := answers(t, w)
@@ -151,7 +151,7 @@ func TestWhatWasDatedByAClockThatWasWrongIsReplaced(t *testing.T) {
 	})
 }
 
-func TestNoDecisionIsToldWhereItCannotBe(t *testing.T) {
+func TestDecisionIsDroppedIfItsBudgetCannotBeWritten(t *testing.T) {
 	for sentence, change := range map[string]func(*world){
 		"nobody opted in":    func(w *world) { w.foreign = true },
 		"the budget is gone": func(w *world) { w.objects = nil },
@@ -171,7 +171,7 @@ func TestNoDecisionIsToldWhereItCannotBe(t *testing.T) {
 	}
 }
 
-func TestADecisionThatCannotBeToldIsLeftToTheNext(t *testing.T) {
+func TestFailedDecisionWriteIsNotRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := limited()
 		w.refuses = http.StatusNotFound

@@ -1,10 +1,10 @@
-// Package budget tells what becomes of budgets for evictions: it writes the status of
-// each into the object itself, whenever something else is to be said.
+// Package budget writes the status of each budget for evictions into the object itself, whenever
+// it changes.
 //
-//	event of a group or a budget ──► namespace ──► plan.ReportBudgets ──► status, if another
+//	event of a group or a budget ──► namespace ──► plan.ReportBudgets ──► status, if it differs
 //
-//	eviction answered, on any replica ──► Decisions ──► status.lastDecision, now and then
+//	eviction answered, on any replica ──► Decisions ──► status.lastDecision, at intervals
 //
-// What it says is what evictions would be told, from caches. It promises nothing: the
-// next eviction is judged anew.
+// The status shows, from caches, how evictions would be answered. It is no promise: the next
+// eviction is judged again.
 package budget

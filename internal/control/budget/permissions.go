@@ -5,9 +5,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 )
 
-// Permissions are what the writes of this package need.
+// Permissions returns the permissions for the writes of this package.
 func Permissions() []permission.Need {
 	return []permission.Need{
-		{APIGroup: budgets.Resource.Group, Resource: budgets.Resource.Resource + "/status", Verbs: []string{"patch"}, Why: "report how many evictions a budget allows"},
+		{APIGroup: budgets.Resource.Group, Resource: budgets.Resource.Resource + "/status", Verbs: []string{"patch"}, Why: "write how many evictions a budget allows"},
 	}
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// How much a status has room for, by the CRD.
+// Limits of a status, from the CRD.
 const (
 	mostZones, mostPartitions = 32, 100
 	mostNames                 = 10
 	longestMessage            = 1024
 )
 
-// statusOf returns the status that a budget should have.
+// statusOf returns the new status of a budget.
 func statusOf(o budgets.Object, r plan.BudgetReport, now time.Time) rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus {
 	s := o.Status
 	s.ObservedGeneration = o.Generation
@@ -33,14 +33,14 @@ func statusOf(o budgets.Object, r plan.BudgetReport, now time.Time) rolloutopera
 	s.Conditions = slices.Clone(s.Conditions)
 	for _, c := range []metav1.Condition{valid(o.Budget), covering(r), alone(r)} {
 		c.ObservedGeneration = o.Generation
-		c.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second)) // as the API server shows it
+		c.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second)) // the API server stores whole seconds
 		meta.SetStatusCondition(&s.Conditions, c)
 	}
 	return s
 }
 
-// parts writes parts down, as many as there is room for: then those come first in
-// which something is unavailable.
+// parts converts parts, up to the maximum number. If there are more, parts with unavailable pods
+// come first.
 func parts(all []plan.BudgetPart, most int) []rolloutoperatorv1.ZoneAwarePodDisruptionBudgetPart {
 	if len(all) > most {
 		whole := func(part plan.BudgetPart) bool { return part.Unavailable == 0 }
@@ -56,7 +56,7 @@ func parts(all []plan.BudgetPart, most int) []rolloutoperatorv1.ZoneAwarePodDisr
 	return written
 }
 
-// valid says whether the spec can be used.
+// valid returns the condition Valid: the spec can be used.
 func valid(b plan.DisruptionBudget) metav1.Condition {
 	if b.Invalid != "" {
 		return condition("Valid", metav1.ConditionFalse, reason.BudgetInvalid, b.Invalid)
@@ -64,11 +64,11 @@ func valid(b plan.DisruptionBudget) metav1.Condition {
 	return condition("Valid", metav1.ConditionTrue, reason.BudgetValid, b.String())
 }
 
-// covering says whether the budget covers pods of one group.
+// covering returns the condition Covering: the budget covers pods.
 func covering(r plan.BudgetReport) metav1.Condition {
 	switch len(r.Groups) {
 	case 0:
-		return condition("Covering", metav1.ConditionFalse, reason.NoPodsCovered, "no pod of a StatefulSet has the labels that it selects")
+		return condition("Covering", metav1.ConditionFalse, reason.NoPodsCovered, "its selector matches no pod of a StatefulSet")
 	case 1:
 		if r.Groups[0] == plan.Ungrouped {
 			return condition("Covering", metav1.ConditionTrue, reason.PodsCovered, "it covers pods of StatefulSets without a group, which have a Lease of its own name")
@@ -79,20 +79,20 @@ func covering(r plan.BudgetReport) metav1.Condition {
 		fmt.Sprintf("it covers pods of %d groups: %s; each is judged by itself", len(r.Groups), few(r.Groups)))
 }
 
-// alone says whether no other budget covers the same pods.
+// alone returns the condition Alone: no other budget covers the same pods.
 func alone(r plan.BudgetReport) metav1.Condition {
 	if len(r.Rivals) == 0 {
 		return condition("Alone", metav1.ConditionTrue, reason.NoOtherBudget, "")
 	}
 	return condition("Alone", metav1.ConditionFalse, reason.SeveralBudgets,
-		"no eviction is granted of pods that are covered, too, by "+few(r.Rivals))
+		"evictions of pods are refused that these budgets cover too: "+few(r.Rivals))
 }
 
 func condition(kind string, status metav1.ConditionStatus, because reason.Code, message string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: status, Reason: string(because), Message: plan.Plain(message, longestMessage)}
 }
 
-// few names the first of some.
+// few returns the first names, and the number of the others.
 func few(names []string) string {
 	if len(names) <= mostNames {
 		return strings.Join(names, ", ")

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// Kind is one of the two kinds of webhook configurations.
+// Kind is the kind of a webhook configuration.
 type Kind string
 
 // The kinds.
@@ -33,33 +33,33 @@ type Key struct {
 // String returns kind and name.
 func (k Key) String() string { return string(k.Kind) + " " + k.Name }
 
-// configuration is what the cache keeps of one.
+// configuration is the cached part of a webhook configuration.
 type configuration struct {
 	key     Key
 	version string
-	labels  map[string]string // those that matter here
-	hooks   []webhook         // in order
+	labels  map[string]string // only the labels that lockstep reads
+	hooks   []webhook         // in the order of the object
 }
 
-// webhook is one of a configuration.
+// webhook is one webhook of a configuration.
 type webhook struct {
 	name    string
 	client  admissionregistrationv1.WebhookClientConfig
-	ignored bool // API servers go on without its answer
+	ignored bool // its failurePolicy is Ignore
 }
 
 func newWebhook(name string, client admissionregistrationv1.WebhookClientConfig, policy *admissionregistrationv1.FailurePolicyType) webhook {
 	return webhook{name, client, policy != nil && *policy == admissionregistrationv1.Ignore}
 }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor, which is what a cache
-// asks of its objects.
+// GetObjectMeta implements metav1.ObjectMetaAccessor, which the cache requires of its
+// objects.
 func (c *configuration) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Name: c.key.Name, ResourceVersion: c.version}
 }
 
-// trim converts objects on their way into a cache: of one that neither asks for a CA nor names a
-// namespace it leaves nearly nothing.
+// trim returns a transform that converts objects before they are cached. If a configuration neither
+// requests a CA nor names a namespace, trim drops its webhooks.
 func trim(keepAll bool) cache.TransformFunc {
 	return func(object any) (any, error) {
 		var small *configuration
@@ -79,7 +79,7 @@ func trim(keepAll bool) cache.TransformFunc {
 		default:
 			return nil, fmt.Errorf("trim webhook configuration: unexpected %T", object)
 		}
-		if _, named := small.labels[contract.InjectNamespaceLabel]; !keepAll && !named && !asks(small.labels) {
+		if _, named := small.labels[contract.InjectNamespaceLabel]; !keepAll && !named && !requestsCA(small.labels) {
 			small.hooks = nil
 		}
 		return small, nil
@@ -99,13 +99,13 @@ func newConfiguration(kind Kind, o metav1.ObjectMeta) *configuration {
 	return c
 }
 
-// asks reports whether the labels ask some operator for a CA.
-func asks(labels map[string]string) bool {
+// requestsCA reports whether the labels request a CA from any operator.
+func requestsCA(labels map[string]string) bool {
 	return labels[contract.InjectLabel] == "true" || labels[contract.InjectLabelPredecessor] == "true"
 }
 
-// patch returns the JSON patch that gives every webhook the bundle; nil if all
-// have it. It applies to this very version of the configuration.
+// patch returns the JSON patch that gives every webhook the bundle, or nil if all have it. The
+// patch applies only to this version of the configuration.
 func (c *configuration) patch(bundle []byte) ([]byte, error) {
 	type operation struct {
 		Op    string `json:"op"`
@@ -133,14 +133,14 @@ func (c *configuration) has(bundle []byte) bool {
 	return !slices.ContainsFunc(c.hooks, func(hook webhook) bool { return !bytes.Equal(hook.client.CABundle, bundle) })
 }
 
-// services returns the names under which API servers call the Services that the
-// webhooks name.
+// services returns the host names under which API servers call the Services of the
+// webhooks.
 func (c *configuration) services() []string {
 	names := map[string]bool{}
 	for _, hook := range c.hooks {
 		s := hook.client.Service
 		if s == nil || len(validation.IsDNS1035Label(s.Name)) > 0 || len(validation.IsDNS1123Label(s.Namespace)) > 0 {
-			continue // nobody can call that
+			continue // API servers cannot call such a name
 		}
 		names[s.Name+"."+s.Namespace+".svc"] = true
 	}

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// quickly is how often one CA is written into one configuration without a rest:
-	// whoever applies it anew takes the CA away.
-	quickly = 5
-	// restBetween is how long it rests after that. Another operator that writes its own
-	// CA answers at once, and both would write for ever.
-	restBetween = 30 * time.Second
+	// quickWrites is how often one CA may be written into one configuration without a pause. A
+	// client that applies the configuration again removes the CA.
+	quickWrites = 5
+	// writePause is the pause between later writes. Another operator that writes its own CA
+	// responds at once, and both would write for ever.
+	writePause = 30 * time.Second
 )
 
-// contests keep two operators that inject into the same configuration from
-// answering each other.
+// contests prevent two operators that inject into the same configuration from overwriting each
+// other without a pause.
 type contests struct {
 	mu  sync.Mutex
 	all map[Key]contest
@@ -32,25 +32,25 @@ type contest struct {
 
 func newContests() *contests { return &contests{all: map[Key]contest{}} }
 
-// rest returns how long to wait before the bundle is written once more; 0: it may be
-// written now, and is counted. Another bundle than the last one never waits.
+// rest returns how long to wait before the bundle is written once more. If it returns 0, the
+// write is counted. A new bundle never waits.
 func (c *contests) rest(key Key, bundle []byte) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, found := c.all[key]
 	if !found || !bytes.Equal(known.bundle, bundle) {
-		known = contest{bytes.Clone(bundle), rate.NewLimiter(rate.Every(restBetween), quickly)}
+		known = contest{bytes.Clone(bundle), rate.NewLimiter(rate.Every(writePause), quickWrites)}
 		c.all[key] = known
 	}
 	turn := known.writes.Reserve()
 	wait := turn.Delay()
 	if wait > 0 {
-		turn.Cancel() // it is asked again then
+		turn.Cancel() // the next attempt reserves again
 	}
 	return wait
 }
 
-// forget drops what is known of a configuration that is gone.
+// forget drops the contest of a deleted configuration.
 func (c *contests) forget(key Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

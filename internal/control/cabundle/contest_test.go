@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// rival writes its own CA wherever ours is, at once, as long as that goes on.
-func (p *post) rival(name string, goesOn time.Duration) {
+// contender replaces our CA by its own at once, each time, until it is stopped.
+func (p *injector) contender(name string, goesOn time.Duration) {
 	p.Helper()
 	for end := time.Now().Add(goesOn); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if p.bundles(mutating, name)[0] == "theirs" {
@@ -19,10 +19,10 @@ func (p *post) rival(name string, goesOn time.Duration) {
 	}
 }
 
-func TestTwoInjectorsDoNotAnswerEachOtherForEver(t *testing.T) {
-	atPost(t, nil, func(p *post) {
+func TestTwoInjectorsPauseBetweenOverwrites(t *testing.T) {
+	withInjector(t, nil, func(p *injector) {
 		p.apply(mutating, "x", asksFormer, "theirs")
-		p.rival("x", 10*time.Minute)
+		p.contender("x", 10*time.Minute)
 		if n := len(p.patches()); n < 20 || n > 26 { // five at once, and then every half minute
 			p.Errorf("it was written %d times in ten minutes", n)
 		}
@@ -34,12 +34,12 @@ func TestTwoInjectorsDoNotAnswerEachOtherForEver(t *testing.T) {
 	})
 }
 
-func TestARivalKeepsNeitherAnotherConfigurationNorANewCAWaiting(t *testing.T) {
-	atPost(t, nil, func(p *post) {
+func TestContestDelaysNoOtherConfigurationAndNoNewCA(t *testing.T) {
+	withInjector(t, nil, func(p *injector) {
 		p.apply(mutating, "x", asksFormer, "theirs")
-		p.rival("x", 45*time.Second)
+		p.contender("x", 45*time.Second)
 		p.wants(mutating, "x", "theirs")
-		p.apply(mutating, "y", asks, "")
+		p.apply(mutating, "y", requestsCA, "")
 		p.wants(mutating, "y", "A")
 		p.certify("AB")
 		p.wants(mutating, "x", "AB")

@@ -25,16 +25,16 @@ import (
 )
 
 const (
-	// requestTimeout bounds reading the bundle and the patch together, so that a
-	// patch never arrives long after what it was made from.
+	// requestTimeout limits reading the bundle and the patch together, so that a patch is
+	// never sent long after its basis was read.
 	requestTimeout = 10 * time.Second
-	// mostServices bounds what a certificate must be valid for.
-	mostServices = 50
+	// maxServices is the maximum number of Services in a certificate.
+	maxServices = 50
 )
 
 type certificates interface {
-	Bundle() []byte                          // what is known; nil: nothing yet
-	Confirm(context.Context) ([]byte, error) // what the API server has
+	Bundle() []byte                          // the last known bundle, or nil
+	Confirm(context.Context) ([]byte, error) // the bundle in the API server
 }
 
 type namespaces interface {
@@ -42,25 +42,25 @@ type namespaces interface {
 	Synced() bool
 }
 
-// Options say who gets the CA. All but Names and Single are required.
+// Options select the configurations that get the CA. All but Names and Single are required.
 type Options struct {
 	Client       kubernetes.Interface
 	Certificates certificates
 	Namespaces   namespaces
-	Names        []string // these and no others, whatever their labels; empty: those that are labelled
-	Single       bool     // one namespace is managed, so there may be other operators
-	DryRun       bool     // change nothing
+	Names        []string // only these, whatever their labels; if empty, the labelled ones
+	Single       bool     // one namespace is managed, so other operators may exist
+	DryRun       bool     // if true, nothing is written
 	Log          logrus.FieldLogger
 }
 
-// Controller injects the CA. Make one with New, give it its listener, run it.
+// Controller injects the CA. Callers create it with New, call Listen, then Watch.
 type Controller struct {
 	options   Options
 	informers map[Kind][]cache.SharedIndexInformer
 	contests  *contests
 }
 
-// New returns a Controller that has not started to watch.
+// New returns a Controller that does not watch yet.
 func New(o Options) (*Controller, error) {
 	c := &Controller{options: o, informers: map[Kind][]cache.SharedIndexInformer{}, contests: newContests()}
 	for _, name := range selections(o.Names) {
@@ -78,8 +78,8 @@ func New(o Options) (*Controller, error) {
 	return c, nil
 }
 
-// selections are the field selectors to watch with: RBAC grants a watch of named
-// objects only one by one.
+// selections returns the field selectors to watch with. RBAC grants a watch of named objects
+// only for each name separately.
 func selections(names []string) []string {
 	if len(names) == 0 {
 		return []string{""}
@@ -95,9 +95,9 @@ func (c *Controller) all() []cache.SharedIndexInformer {
 	return slices.Concat(c.informers[Validating], c.informers[Mutating])
 }
 
-// Listener is told what changed.
+// Listener receives changes.
 type Listener struct {
-	Changed func(Key) // a configuration that is or was to have the CA
+	Changed func(Key) // a configuration that must have the CA, or had to
 }
 
 // Listen registers a listener. Call it before Watch.
@@ -106,7 +106,7 @@ func (c *Controller) Listen(l Listener) error {
 		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 			object = gone.Obj
 		}
-		if found, ok := object.(*configuration); ok && c.concerns(found) {
+		if found, ok := object.(*configuration); ok && c.wantsCA(found) {
 			l.Changed(found.key)
 		}
 	}
@@ -123,7 +123,7 @@ func (c *Controller) Listen(l Listener) error {
 	return nil
 }
 
-// Watch follows webhook configurations until ctx ends.
+// Watch watches webhook configurations until ctx ends.
 func (c *Controller) Watch(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, informer := range c.all() {
@@ -132,8 +132,8 @@ func (c *Controller) Watch(ctx context.Context) {
 	running.Wait()
 }
 
-// Versions returns up to which version of the cluster webhook configurations are known,
-// by their resource and, where some were named, their name; empty where they are not.
+// Versions returns the resourceVersions up to which webhook configurations are known, by resource
+// and, if Names is set, by name. An unknown version is empty.
 func (c *Controller) Versions() map[string]string {
 	versions := map[string]string{}
 	for kind, informers := range c.informers {
@@ -148,7 +148,7 @@ func (c *Controller) Versions() map[string]string {
 	return versions
 }
 
-// Keys returns the configurations that ask for a CA, of this operator or another.
+// Keys returns the configurations that request a CA, from this operator or another.
 func (c *Controller) Keys() []Key {
 	var keys []Key
 	for _, found := range c.known() {
@@ -157,8 +157,8 @@ func (c *Controller) Keys() []Key {
 	return keys
 }
 
-// Services returns the names under which the Services are called that our
-// configurations point to.
+// Services returns the host names of the Services that the configurations of this operator
+// name.
 func (c *Controller) Services() []string {
 	names := map[string]bool{}
 	for _, found := range c.known() {
@@ -169,13 +169,13 @@ func (c *Controller) Services() []string {
 		}
 	}
 	all := slices.Sorted(maps.Keys(names))
-	return all[:min(len(all), mostServices)]
+	return all[:min(len(all), maxServices)]
 }
 
-// Known says why it is not known yet which configurations are ours; nil: it is.
+// Known returns an error while it is unknown which configurations belong to this operator.
 func (c *Controller) Known() error {
 	if !c.options.Namespaces.Synced() {
-		return errors.New("it is not known yet which namespaces are managed")
+		return errors.New("the managed namespaces are not known yet")
 	}
 	for _, informer := range c.all() {
 		if !informer.HasSynced() {
@@ -185,8 +185,8 @@ func (c *Controller) Known() error {
 	return nil
 }
 
-// Published says which of our configurations do not have that bundle; nil: all
-// have it.
+// Published returns an error that names the configurations of this operator without the
+// bundle, or nil if all have it.
 func (c *Controller) Published(bundle []byte) error {
 	if err := c.Known(); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (c *Controller) Published(bundle []byte) error {
 	return errors.Join(without...)
 }
 
-// Reconcile gives one configuration the bundle.
+// Reconcile writes the bundle into one configuration.
 func (c *Controller) Reconcile(ctx context.Context, key Key) (loop.Outcome, error) {
 	found, ok := c.cached(key)
 	switch {
@@ -210,7 +210,7 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) (loop.Outcome, erro
 	case !c.ours(found), found.has(c.options.Certificates.Bundle()), len(c.options.Certificates.Bundle()) == 0:
 		return loop.Done(), nil
 	case c.options.DryRun:
-		c.options.Log.WithField("configuration", key.String()).Info("a dry run does not inject the CA")
+		c.options.Log.WithField("configuration", key.String()).Info("CA is not injected in a dry run")
 		return loop.Done(), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -225,7 +225,7 @@ func (c *Controller) Reconcile(ctx context.Context, key Key) (loop.Outcome, erro
 	}
 	if rest := c.contests.rest(key, bundle); rest > 0 {
 		c.options.Log.WithField("configuration", key.String()).WithField("rest", rest.Round(time.Second).String()).
-			Warn("somebody else writes another CA again and again: is another operator at work for this configuration?")
+			Warn("another writer keeps replacing the CA; check whether another operator injects into this configuration")
 		return loop.After(rest), nil
 	}
 	if err := c.send(ctx, key, patch); err != nil {
@@ -246,8 +246,8 @@ func (c *Controller) send(ctx context.Context, key Key, patch []byte) error {
 	return err
 }
 
-// classify tells a patch that came too late from one that is refused for what it
-// says: both are "invalid" to the API server.
+// classify distinguishes a patch of an outdated version from a patch that is refused for its
+// content. The API server calls both "invalid".
 func (c *Controller) classify(err error, patched *configuration) error {
 	now, ok := c.cached(patched.key)
 	moved := !ok || now.version != patched.version
@@ -257,21 +257,21 @@ func (c *Controller) classify(err error, patched *configuration) error {
 	return err
 }
 
-// concerns reports whether a configuration is to have some operator's CA.
-func (c *Controller) concerns(found *configuration) bool {
-	return len(c.options.Names) > 0 || asks(found.labels)
+// wantsCA reports whether a configuration must have the CA of some operator.
+func (c *Controller) wantsCA(found *configuration) bool {
+	return len(c.options.Names) > 0 || requestsCA(found.labels)
 }
 
-// ours reports whether a configuration is to have the CA from us. One that names a
-// namespace belongs to who manages that; one that names none, to who manages the
-// cluster.
+// ours reports whether this operator injects the CA into a configuration. If the configuration
+// names a namespace, the operator of that namespace does. Otherwise the operator of the
+// cluster does.
 func (c *Controller) ours(found *configuration) bool {
 	if len(c.options.Names) > 0 {
 		return slices.Contains(c.options.Names, found.key.Name)
 	}
 	namespace, named := found.labels[contract.InjectNamespaceLabel]
 	switch {
-	case !asks(found.labels):
+	case !requestsCA(found.labels):
 		return false
 	case named:
 		return c.options.Namespaces.Managed(namespace)
@@ -279,9 +279,9 @@ func (c *Controller) ours(found *configuration) bool {
 	return found.labels[contract.InjectLabel] == "true" && !c.options.Single
 }
 
-// known are the configurations that are to have some operator's CA.
+// known returns the configurations that must have the CA of some operator.
 func (c *Controller) known() []*configuration {
-	return slices.DeleteFunc(c.cachedAll(), func(found *configuration) bool { return !c.concerns(found) })
+	return slices.DeleteFunc(c.cachedAll(), func(found *configuration) bool { return !c.wantsCA(found) })
 }
 
 func (c *Controller) cachedAll() []*configuration {

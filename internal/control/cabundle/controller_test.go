@@ -22,10 +22,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// post is an injector at work, with the certificates and namespaces it asks.
-type post struct {
+// injector is a running Controller with its certificates and namespaces.
+type injector struct {
 	*testing.T
-	*registry
+	*apiServer
 	*cabundle.Controller
 	lines *logtest.Hook
 	loop  *loop.Loop[cabundle.Key]
@@ -37,13 +37,13 @@ type post struct {
 	unsynced bool
 }
 
-func (p *post) Bundle() []byte {
+func (p *injector) Bundle() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return []byte(p.known)
 }
 
-func (p *post) Confirm(context.Context) ([]byte, error) {
+func (p *injector) Confirm(context.Context) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.real == "" {
@@ -52,31 +52,31 @@ func (p *post) Confirm(context.Context) ([]byte, error) {
 	return []byte(p.real), nil
 }
 
-func (p *post) Managed(namespace string) bool {
+func (p *injector) Managed(namespace string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Contains(p.managed, namespace)
 }
 
-func (p *post) Synced() bool { return !p.unsynced }
+func (p *injector) Synced() bool { return !p.unsynced }
 
-// certify sets the bundle, and lets the injector hear of it.
-func (p *post) certify(bundle string) {
+// certify sets the bundle and notifies the injector.
+func (p *injector) certify(bundle string) {
 	p.mu.Lock()
 	p.known, p.real = bundle, bundle
 	p.mu.Unlock()
 	p.all()
 }
 
-// manage says which namespaces opted in, and lets the injector hear of it.
-func (p *post) manage(namespaces ...string) {
+// manage sets the managed namespaces and notifies the injector.
+func (p *injector) manage(namespaces ...string) {
 	p.mu.Lock()
 	p.managed = namespaces
 	p.mu.Unlock()
 	p.all()
 }
 
-func (p *post) all() {
+func (p *injector) all() {
 	for _, key := range p.Keys() {
 		p.loop.Add(key)
 	}
@@ -85,14 +85,14 @@ func (p *post) all() {
 
 const ours = "team"
 
-// atPost runs a test beside an injector with the bundle "A" that manages one
+// withInjector runs a test with an injector that has the bundle "A" and manages one
 // namespace.
-func atPost(t *testing.T, change func(*cabundle.Options), test func(*post)) {
+func withInjector(t *testing.T, change func(*cabundle.Options), test func(*injector)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		log, lines := logtest.NewNullLogger()
-		p := &post{T: t, registry: newRegistry(), lines: lines, known: "A", real: "A", managed: []string{ours}}
-		options := cabundle.Options{Client: apitest.Client(t, p.registry), Certificates: p, Namespaces: p, Log: log}
+		p := &injector{T: t, apiServer: newRegistry(), lines: lines, known: "A", real: "A", managed: []string{ours}}
+		options := cabundle.Options{Client: apitest.Client(t, p.apiServer), Certificates: p, Namespaces: p, Log: log}
 		if change != nil {
 			change(&options)
 		}
@@ -115,8 +115,8 @@ func atPost(t *testing.T, change func(*cabundle.Options), test func(*post)) {
 }
 
 // apply writes a configuration with labels and one webhook for each bundle, and
-// gives the injector a moment.
-func (p *post) apply(resource, name string, labels map[string]string, bundles ...string) {
+// waits for the injector.
+func (p *injector) apply(resource, name string, labels map[string]string, bundles ...string) {
 	p.change(resource, name, func(c *configuration) bool {
 		c.Labels, c.Webhooks = labels, nil
 		for i, bundle := range bundles {
@@ -133,7 +133,7 @@ func (p *post) apply(resource, name string, labels map[string]string, bundles ..
 	time.Sleep(time.Second)
 }
 
-func (p *post) wants(resource, name string, want ...string) {
+func (p *injector) wants(resource, name string, want ...string) {
 	p.Helper()
 	if diff := cmp.Diff(want, p.bundles(resource, name)); diff != "" {
 		p.Errorf("bundles of %s (-want +got):\n%s", name, diff)
@@ -141,12 +141,12 @@ func (p *post) wants(resource, name string, want ...string) {
 }
 
 var (
-	asks        = map[string]string{contract.InjectLabel: "true"}
+	requestsCA  = map[string]string{contract.InjectLabel: "true"}
 	asksFormer  = map[string]string{contract.InjectLabelPredecessor: "true", contract.InjectNamespaceLabel: ours}
 	asksAnother = map[string]string{contract.InjectLabelPredecessor: "true", contract.InjectNamespaceLabel: "theirs"}
 )
 
-func TestTheCAGoesToWhoAsksForItAndToNobodyElse(t *testing.T) {
+func TestCAIsInjectedOnlyWhereRequested(t *testing.T) {
 	with := func(labels map[string]string, name, value string) map[string]string {
 		all := map[string]string{name: value}
 		for n, v := range labels {
@@ -161,20 +161,20 @@ func TestTheCAGoesToWhoAsksForItAndToNobodyElse(t *testing.T) {
 		single bool
 		want   bool
 	}{
-		"with our label": {asks, false, true},
-		"with our label and a namespace that is managed":        {with(asks, contract.InjectNamespaceLabel, ours), false, true},
-		"not with our label and a namespace that is not":        {with(asks, contract.InjectNamespaceLabel, "theirs"), false, false},
-		"not with our label and another value":                  {with(asks, contract.InjectLabel, "yes"), false, false},
+		"with our label": {requestsCA, false, true},
+		"with our label and a namespace that is managed":        {with(requestsCA, contract.InjectNamespaceLabel, ours), false, true},
+		"not with our label and a namespace that is not":        {with(requestsCA, contract.InjectNamespaceLabel, "theirs"), false, false},
+		"not with our label and another value":                  {with(requestsCA, contract.InjectLabel, "yes"), false, false},
 		"with the predecessor's labels":                         {asksFormer, false, true},
 		"not with the predecessor's and another namespace":      {asksAnother, false, false},
 		"not with the predecessor's and no namespace":           {map[string]string{contract.InjectLabelPredecessor: "true"}, false, false},
 		"not with a namespace alone":                            {map[string]string{contract.InjectNamespaceLabel: ours}, false, false},
 		"not without labels":                                    {nil, false, false},
-		"from the operator of one namespace if it names that":   {with(asks, contract.InjectNamespaceLabel, ours), true, true},
-		"not from the operator of one namespace without a name": {asks, true, false},
+		"from the operator of one namespace if it names that":   {with(requestsCA, contract.InjectNamespaceLabel, ours), true, true},
+		"not from the operator of one namespace without a name": {requestsCA, true, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			atPost(t, func(o *cabundle.Options) { o.Single = tc.single }, func(p *post) {
+			withInjector(t, func(o *cabundle.Options) { o.Single = tc.single }, func(p *injector) {
 				for _, resource := range []string{validating, mutating} {
 					p.apply(resource, "x", tc.labels, "", "old")
 					if tc.want {
@@ -188,24 +188,24 @@ func TestTheCAGoesToWhoAsksForItAndToNobodyElse(t *testing.T) {
 	}
 }
 
-func TestNamedConfigurationsGetTheCAAndNoOthers(t *testing.T) {
-	atPost(t, func(o *cabundle.Options) { o.Names = []string{"x", "y"} }, func(p *post) {
+func TestOnlyNamedConfigurationsGetTheCA(t *testing.T) {
+	withInjector(t, func(o *cabundle.Options) { o.Names = []string{"x", "y"} }, func(p *injector) {
 		p.apply(validating, "x", nil, "")
 		p.apply(mutating, "y", asksAnother, "")
-		p.apply(mutating, "z", asks, "")
+		p.apply(mutating, "z", requestsCA, "")
 		p.wants(validating, "x", "A")
 		p.wants(mutating, "y", "A")
 		p.wants(mutating, "z", "")
 	})
 }
 
-func TestAConfigurationIsFollowed(t *testing.T) {
-	atPost(t, nil, func(p *post) {
+func TestChangedConfigurationGetsTheCA(t *testing.T) {
+	withInjector(t, nil, func(p *injector) {
 		p.apply(mutating, "x", nil, "")
 		p.wants(mutating, "x", "")
-		p.apply(mutating, "x", asks, "")
+		p.apply(mutating, "x", requestsCA, "")
 		p.wants(mutating, "x", "A")
-		p.apply(mutating, "x", asks, "A", "somebody's", "")
+		p.apply(mutating, "x", requestsCA, "A", "somebody's", "")
 		p.wants(mutating, "x", "A", "A", "A")
 		p.certify("AB")
 		p.wants(mutating, "x", "AB", "AB", "AB")
@@ -214,13 +214,13 @@ func TestAConfigurationIsFollowed(t *testing.T) {
 		p.wants(mutating, "x", "theirs")
 		p.change(mutating, "x", func(*configuration) bool { return false })
 		p.certify("C")
-		p.apply(mutating, "x", asks, "")
+		p.apply(mutating, "x", requestsCA, "")
 		p.wants(mutating, "x", "C")
 	})
 }
 
-func TestOptingInAndOutIsFollowed(t *testing.T) {
-	atPost(t, nil, func(p *post) {
+func TestInjectionFollowsOptIn(t *testing.T) {
+	withInjector(t, nil, func(p *injector) {
 		p.apply(mutating, "x", asksAnother, "old")
 		p.wants(mutating, "x", "old")
 		p.manage(ours, "theirs")
@@ -231,10 +231,10 @@ func TestOptingInAndOutIsFollowed(t *testing.T) {
 	})
 }
 
-func TestNothingIsWrittenThatIsThereAlready(t *testing.T) {
-	atPost(t, nil, func(p *post) {
-		p.apply(mutating, "x", asks, "A", "A")
-		p.apply(mutating, "without", asks)
+func TestCurrentCAIsNotWrittenAgain(t *testing.T) {
+	withInjector(t, nil, func(p *injector) {
+		p.apply(mutating, "x", requestsCA, "A", "A")
+		p.apply(mutating, "without", requestsCA)
 		p.all()
 		if got := p.patches(); len(got) > 0 {
 			p.Errorf("patched %q", got)
@@ -242,29 +242,29 @@ func TestNothingIsWrittenThatIsThereAlready(t *testing.T) {
 	})
 }
 
-func TestNoBundleIsInjectedThatTheAPIServerDoesNotConfirm(t *testing.T) {
-	atPost(t, nil, func(p *post) {
+func TestOnlyConfirmedBundlesAreInjected(t *testing.T) {
+	withInjector(t, nil, func(p *injector) {
 		p.mu.Lock()
 		p.real = "B" // this replica is behind
 		p.mu.Unlock()
-		p.apply(mutating, "x", asks, "B")
-		p.apply(mutating, "y", asks, "old")
+		p.apply(mutating, "x", requestsCA, "B")
+		p.apply(mutating, "y", requestsCA, "old")
 		p.wants(mutating, "x", "B")
 		p.wants(mutating, "y", "B")
 		if got := p.patches(); !slices.Equal(got, []string{"y"}) {
 			p.Errorf("patched %q", got)
 		}
 	})
-	atPost(t, nil, func(p *post) {
+	withInjector(t, nil, func(p *injector) {
 		p.mu.Lock()
 		p.known = "" // nothing was read yet
 		p.mu.Unlock()
-		p.apply(mutating, "x", asks, "old")
+		p.apply(mutating, "x", requestsCA, "old")
 		p.wants(mutating, "x", "old")
 	})
 }
 
-func TestAPatchThatFailsIsTriedAgain(t *testing.T) {
+func TestFailedPatchIsRetried(t *testing.T) {
 	for sentence, answer := range map[string]func() *http.Response{
 		"refused": func() *http.Response {
 			return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
@@ -277,15 +277,15 @@ func TestAPatchThatFailsIsTriedAgain(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			atPost(t, nil, func(p *post) {
+			withInjector(t, nil, func(p *injector) {
 				tries := 0
-				p.meddle(func(*http.Request) *http.Response { tries++; return answer() })
-				p.apply(mutating, "x", asks, "")
+				p.intercept(func(*http.Request) *http.Response { tries++; return answer() })
+				p.apply(mutating, "x", requestsCA, "")
 				time.Sleep(10 * time.Minute)
 				if tries < 5 || tries > 100 {
 					p.Errorf("%d tries in ten minutes", tries)
 				}
-				p.meddle(nil)
+				p.intercept(nil)
 				time.Sleep(2 * time.Minute)
 				p.wants(mutating, "x", "A")
 			})
@@ -293,10 +293,10 @@ func TestAPatchThatFailsIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAnEditInBetweenIsNotOverwritten(t *testing.T) {
-	atPost(t, nil, func(p *post) {
-		p.meddle(func(*http.Request) *http.Response {
-			p.meddle(nil)
+func TestConcurrentEditIsNotOverwritten(t *testing.T) {
+	withInjector(t, nil, func(p *injector) {
+		p.intercept(func(*http.Request) *http.Response {
+			p.intercept(nil)
 			p.change(mutating, "x", func(c *configuration) bool {
 				c.Webhooks = c.Webhooks[1:] // another webhook is the first one now
 				c.Labels = nil
@@ -304,14 +304,14 @@ func TestAnEditInBetweenIsNotOverwritten(t *testing.T) {
 			})
 			return nil
 		})
-		p.apply(mutating, "x", asks, "old", "theirs")
+		p.apply(mutating, "x", requestsCA, "old", "theirs")
 		p.wants(mutating, "x", "theirs")
 	})
 }
 
-func TestADryRunInjectsNothing(t *testing.T) {
-	atPost(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *post) {
-		p.apply(mutating, "x", asks, "")
+func TestDryRunInjectsNothing(t *testing.T) {
+	withInjector(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *injector) {
+		p.apply(mutating, "x", requestsCA, "")
 		p.wants(mutating, "x", "")
 		if !strings.Contains(p.lines.LastEntry().Message, "dry run") {
 			p.Errorf("the log says %q", p.lines.LastEntry().Message)
@@ -319,9 +319,9 @@ func TestADryRunInjectsNothing(t *testing.T) {
 	})
 }
 
-func TestWhoDoesNotHaveABundleIsNamed(t *testing.T) {
-	atPost(t, nil, func(p *post) {
-		p.apply(mutating, "x", asks, "", "")
+func TestPublishedNamesConfigurationsWithoutTheBundle(t *testing.T) {
+	withInjector(t, nil, func(p *injector) {
+		p.apply(mutating, "x", requestsCA, "", "")
 		p.apply(validating, "theirs", asksAnother, "old")
 		if err := p.Published([]byte("A")); err != nil {
 			p.Errorf("everybody has it: %v", err)
@@ -336,12 +336,12 @@ func TestWhoDoesNotHaveABundleIsNamed(t *testing.T) {
 	})
 }
 
-func TestTheServicesOfOurConfigurationsAreNamed(t *testing.T) {
-	atPost(t, nil, func(p *post) {
-		p.apply(mutating, "one", asks, "", "", "")
+func TestServicesReturnsTheServicesOfOurConfigurations(t *testing.T) {
+	withInjector(t, nil, func(p *injector) {
+		p.apply(mutating, "one", requestsCA, "", "", "")
 		p.apply(validating, "two", asksFormer, "")
 		p.apply(validating, "theirs", asksAnother, "")
-		p.apply(validating, "Not_A-Name", asks, "")
+		p.apply(validating, "Not_A-Name", requestsCA, "")
 		want := []string{"one.lockstep-system.svc", "two.lockstep-system.svc"}
 		if diff := cmp.Diff(want, p.Services()); diff != "" {
 			p.Errorf("-want +got:\n%s", diff)

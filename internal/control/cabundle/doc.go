@@ -1,9 +1,8 @@
-// Package cabundle gives webhook configurations the CA that their API servers
-// need to call lockstep: those that ask for it with a label, or a fixed list.
+// Package cabundle writes the CA into webhook configurations, so that API servers can call
+// lockstep. It writes into the configurations with a label, or into those of a fixed list.
 //
-// Every replica watches them, so that every replica can tell whether a new CA
-// has arrived everywhere; only one patches. A patch names the version of the
-// configuration that it was made from, touches caBundle alone, and is sent after
-// the API server has confirmed the bundle. Configurations of others are never
-// touched.
+// Every replica watches the configurations, so that every replica knows whether they all have
+// a new CA. Only one replica patches. A patch names the version of the configuration that it is
+// based on, changes only caBundle, and is sent after the API server has confirmed the bundle.
+// Configurations of other operators are never changed.
 package cabundle

@@ -10,13 +10,13 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// Endpoint is where API servers reach the webhooks of this operator.
+// Endpoint is the address of this operator's webhooks for API servers.
 type Endpoint struct {
 	Namespace, Name string // of the Service
 	Port            int32  // of the Service
 	Paths           []string
-	Guards          []string // those of the paths without whose answer nothing may pass
-	Wanted          []string // those of the paths that some configuration has to call
+	Guards          []string // paths whose failurePolicy must be Fail
+	Wanted          []string // paths that some configuration must call
 }
 
 // FaultKind is a kind of Fault.
@@ -24,30 +24,30 @@ type FaultKind string
 
 // The kinds.
 const (
-	FaultBundle  FaultKind = "bundle"  // another CA, or none
-	FaultService FaultKind = "service" // a Service of another namespace than the operator's
-	FaultPort    FaultKind = "port"    // a port that the Service does not have
-	FaultPath    FaultKind = "path"    // a path that is not served
-	FaultIgnored FaultKind = "ignored" // whatever it guards passes while nobody answers
-	FaultMissing FaultKind = "missing" // no configuration calls it
-	FaultUnheard FaultKind = "unheard" // API servers cannot call it; no configuration shows this
+	FaultBundle      FaultKind = "bundle"  // another CA, or none
+	FaultService     FaultKind = "service" // a Service in another namespace than the operator's
+	FaultPort        FaultKind = "port"    // a port that the Service does not have
+	FaultPath        FaultKind = "path"    // a path that is not served
+	FaultIgnored     FaultKind = "ignored" // requests pass while the webhook cannot be called
+	FaultMissing     FaultKind = "missing" // no configuration calls the webhook
+	FaultUnreachable FaultKind = "unheard" // API servers cannot call the webhook; no configuration shows this
 )
 
-// FaultKinds are all kinds.
+// FaultKinds returns all kinds.
 func FaultKinds() []FaultKind {
-	return []FaultKind{FaultBundle, FaultService, FaultPort, FaultPath, FaultIgnored, FaultMissing, FaultUnheard}
+	return []FaultKind{FaultBundle, FaultService, FaultPort, FaultPath, FaultIgnored, FaultMissing, FaultUnreachable}
 }
 
-// Fault is why API servers, by what a configuration says, will not get an answer to
-// one of its webhooks, or go on without it.
+// Fault is why API servers cannot call a webhook, or do not depend on its answer, as its
+// configuration shows.
 type Fault struct {
 	Kind    FaultKind
 	Key     Key
 	Webhook string // its name
-	What    string // with what to do
+	What    string // the fault, and what to do
 }
 
-// Faults returns what is wrong with our configurations as the caches show them.
+// Faults returns the faults of this operator's configurations in the caches.
 func (c *Controller) Faults(at Endpoint) []Fault {
 	var all []Fault
 	called := map[string]bool{}
@@ -74,7 +74,7 @@ type Hook struct {
 	Name string
 }
 
-// Hooks returns our webhooks of one kind that call a path.
+// Hooks returns the webhooks of this operator that have one kind and call one path.
 func (c *Controller) Hooks(kind Kind, path string) []Hook {
 	var all []Hook
 	for _, found := range c.known() {
@@ -113,7 +113,7 @@ func (c *configuration) faults(at Endpoint, bundle []byte) []Fault {
 	return all
 }
 
-// portOf is the port that API servers call.
+// portOf returns the port that API servers call.
 func portOf(s *admissionregistrationv1.ServiceReference) int32 {
 	if s.Port == nil {
 		return 443
@@ -121,7 +121,7 @@ func portOf(s *admissionregistrationv1.ServiceReference) int32 {
 	return *s.Port
 }
 
-// pathOf is the path that API servers call.
+// pathOf returns the path that API servers call.
 func pathOf(client admissionregistrationv1.WebhookClientConfig) string {
 	switch {
 	case client.Service != nil && client.Service.Path != nil:

@@ -12,7 +12,7 @@ import (
 
 var endpoint = cabundle.Endpoint{Namespace: "lockstep-system", Name: "lockstep", Port: 443, Paths: []string{"/yes", "/no"}, Guards: []string{"/yes"}}
 
-// calling is how a configuration says to call the Service.
+// calling returns a client configuration that names the Service.
 func calling(namespace, name, path string, port *int32) admissionregistrationv1.WebhookClientConfig {
 	return admissionregistrationv1.WebhookClientConfig{
 		CABundle: []byte("A"),
@@ -24,7 +24,7 @@ func at(url, bundle string) admissionregistrationv1.WebhookClientConfig {
 	return admissionregistrationv1.WebhookClientConfig{CABundle: []byte(bundle), URL: &url}
 }
 
-func TestWhatKeepsAPIServersFromAnAnswerIsNamed(t *testing.T) {
+func TestFaultsAreFound(t *testing.T) {
 	const home, service = "lockstep-system", "lockstep"
 	for sentence, tc := range map[string]struct {
 		client admissionregistrationv1.WebhookClientConfig
@@ -43,8 +43,8 @@ func TestWhatKeepsAPIServersFromAnAnswerIsNamed(t *testing.T) {
 		"no CA, and another path": {at("https://192.0.2.1:8443/", ""), []cabundle.FaultKind{cabundle.FaultBundle, cabundle.FaultPath}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			// a dry run, so that nobody writes the CA
-			atPost(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *post) {
+			// a dry run, so that the CA is not written
+			withInjector(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *injector) {
 				p.change(validating, "x", func(c *configuration) bool {
 					c.Labels = map[string]string{contract.InjectLabel: "true"}
 					c.Webhooks = []admissionregistrationv1.MutatingWebhook{{Name: "x.lockstep.dev", ClientConfig: tc.client}}
@@ -65,8 +65,8 @@ func TestWhatKeepsAPIServersFromAnAnswerIsNamed(t *testing.T) {
 	}
 }
 
-func TestAFaultSaysWhereItIsAndWhatToDo(t *testing.T) {
-	atPost(t, nil, func(p *post) {
+func TestFaultNamesItsPlaceAndWhatToDo(t *testing.T) {
+	withInjector(t, nil, func(p *injector) {
 		p.change(mutating, "x", func(c *configuration) bool {
 			c.Labels = map[string]string{contract.InjectLabel: "true"}
 			c.Webhooks = []admissionregistrationv1.MutatingWebhook{{Name: "x.lockstep.dev", ClientConfig: calling("team", "x", "/none", nil)}}
@@ -87,7 +87,7 @@ func TestAFaultSaysWhereItIsAndWhatToDo(t *testing.T) {
 	})
 }
 
-func TestAWebhookThatGuardsAndIsIgnoredIsNamed(t *testing.T) {
+func TestGuardWithFailurePolicyIgnoreIsAFault(t *testing.T) {
 	ignore, fail := admissionregistrationv1.Ignore, admissionregistrationv1.Fail
 	for sentence, tc := range map[string]struct {
 		path   string
@@ -100,7 +100,7 @@ func TestAWebhookThatGuardsAndIsIgnoredIsNamed(t *testing.T) {
 		"it guards nothing":              {"/no", &ignore, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			atPost(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *post) {
+			withInjector(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *injector) {
 				p.change(validating, "x", func(c *configuration) bool {
 					c.Labels = map[string]string{contract.InjectLabel: "true"}
 					client := calling("lockstep-system", "lockstep", tc.path, nil)
@@ -117,8 +117,8 @@ func TestAWebhookThatGuardsAndIsIgnoredIsNamed(t *testing.T) {
 	}
 }
 
-func TestAGuardThatNoConfigurationCallsIsMissing(t *testing.T) {
-	atPost(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *post) {
+func TestUncalledGuardIsAFault(t *testing.T) {
+	withInjector(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *injector) {
 		wanted := endpoint
 		wanted.Wanted = []string{"/yes", "/no"}
 		p.change(validating, "x", func(c *configuration) bool {
@@ -140,8 +140,8 @@ func TestAGuardThatNoConfigurationCallsIsMissing(t *testing.T) {
 	})
 }
 
-func TestConfigurationsOfOthersHaveNoFaults(t *testing.T) {
-	atPost(t, nil, func(p *post) {
+func TestForeignConfigurationsHaveNoFaults(t *testing.T) {
+	withInjector(t, nil, func(p *injector) {
 		p.apply(validating, "other", map[string]string{"app": "other"}, "B")
 		p.apply(mutating, "elsewhere", map[string]string{contract.InjectLabelPredecessor: "true", contract.InjectNamespaceLabel: "nobody"}, "B")
 		if got := p.Faults(endpoint); got != nil {

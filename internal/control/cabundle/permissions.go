@@ -2,9 +2,9 @@ package cabundle
 
 import "github.com/lockstep-dev/lockstep/internal/contract/permission"
 
-// Permissions are what injection needs: into the named configurations, or into
-// any that is labelled. Nothing but RBAC can limit this power, since admission
-// policies do not apply to webhook configurations.
+// Permissions returns the permissions for injection into the named configurations, or into all
+// if there are no names. Only RBAC can limit this permission, because admission policies do
+// not apply to webhook configurations.
 func Permissions(names []string) []permission.Need {
 	if len(names) == 0 {
 		names = []string{""}
@@ -14,7 +14,7 @@ func Permissions(names []string) []permission.Need {
 		for _, name := range names {
 			needs = append(needs, permission.Need{
 				Scope: permission.Everywhere, APIGroup: "admissionregistration.k8s.io", Resource: resource, Name: name,
-				Verbs: []string{"list", "watch", "patch"}, Why: "give API servers the CA to call the webhooks with",
+				Verbs: []string{"list", "watch", "patch"}, Why: "give API servers the CA of the webhooks",
 			})
 		}
 	}

@@ -9,14 +9,14 @@ import (
 
 // Policy is the failurePolicy of a webhook.
 type Policy struct {
-	Namespace string // from the configuration's label; empty if it has none
+	Namespace string // from the label of the configuration; empty if it has none
 	Kind      Kind
 	Webhook   string // its name
 	Ignored   bool   // the policy is Ignore
 }
 
-// Policies returns the policies of lockstep's configurations and of all configurations that are
-// labelled for a managed namespace, whether or not they ask for a CA.
+// Policies returns the policies of this operator's configurations and of all configurations that
+// are labelled for a managed namespace, whether or not they request a CA.
 func (c *Controller) Policies() []Policy {
 	var all []Policy
 	for _, found := range c.cachedAll() {

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
 )
 
-func TestPoliciesAreThoseOfOurConfigurationsAndOfManagedNamespaces(t *testing.T) {
-	atPost(t, nil, func(p *post) {
+func TestPoliciesIncludeOurConfigurationsAndManagedNamespaces(t *testing.T) {
+	withInjector(t, nil, func(p *injector) {
 		configure := func(resource, name string, labels map[string]string, policies ...admissionregistrationv1.FailurePolicyType) {
 			p.change(resource, name, func(c *configuration) bool {
 				c.Labels, c.Webhooks = labels, nil
@@ -21,8 +21,8 @@ func TestPoliciesAreThoseOfOurConfigurationsAndOfManagedNamespaces(t *testing.T)
 				return true
 			})
 		}
-		configure(validating, "a-own", asks, admissionregistrationv1.Ignore)
-		configure(mutating, "b-own", asks, admissionregistrationv1.Fail)
+		configure(validating, "a-own", requestsCA, admissionregistrationv1.Ignore)
+		configure(mutating, "b-own", requestsCA, admissionregistrationv1.Fail)
 		configure(validating, "c-former", asksFormer, admissionregistrationv1.Ignore)
 		configure(validating, "d-labelled-only", map[string]string{contract.InjectNamespaceLabel: ours}, admissionregistrationv1.Ignore)
 		configure(validating, "e-another", asksAnother, admissionregistrationv1.Ignore)

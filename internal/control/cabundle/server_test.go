@@ -18,10 +18,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// registry is an API server that has webhook configurations and nothing else: it
-// lists, watches and takes the JSON patches that are to be expected. It answers in
-// the goroutine that asks, so that it can live in a bubble of testing/synctest.
-type registry struct {
+// apiServer is an API server with webhook configurations and nothing else. It supports list, watch and
+// the expected JSON patches. It answers in the goroutine of the client, so that it can run in a bubble
+// of testing/synctest.
+type apiServer struct {
 	mu       sync.Mutex
 	version  int
 	objects  map[string]*configuration // by resource and name
@@ -30,10 +30,10 @@ type registry struct {
 	watchers apitest.Watchers[named]
 }
 
-// configuration is one of either kind: the fields that matter here are the same.
+// configuration is a configuration of either kind. The fields that these tests use are the same.
 type configuration = admissionregistrationv1.MutatingWebhookConfiguration
 
-// named is what a configuration is found by.
+// named identifies a configuration.
 type named struct{ resource, name string }
 
 const (
@@ -41,12 +41,12 @@ const (
 	mutating   = "mutatingwebhookconfigurations"
 )
 
-func newRegistry() *registry {
-	return &registry{version: 100, objects: map[string]*configuration{}}
+func newRegistry() *apiServer {
+	return &apiServer{version: 100, objects: map[string]*configuration{}}
 }
 
-// change lets somebody write a configuration, or delete it by returning false.
-func (g *registry) change(resource, name string, how func(*configuration) bool) {
+// change writes a configuration as another client, or deletes it if the function returns false.
+func (g *apiServer) change(resource, name string, how func(*configuration) bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	object := g.objects[resource+"/"+name].DeepCopy()
@@ -57,7 +57,7 @@ func (g *registry) change(resource, name string, how func(*configuration) bool) 
 	g.store(resource, object, keep)
 }
 
-func (g *registry) store(resource string, object *configuration, keep bool) {
+func (g *apiServer) store(resource string, object *configuration, keep bool) {
 	g.version++
 	object.ResourceVersion = strconv.Itoa(g.version)
 	kind := watch.Modified
@@ -70,7 +70,7 @@ func (g *registry) store(resource string, object *configuration, keep bool) {
 }
 
 // bundles returns the bundles of a configuration, webhook by webhook.
-func (g *registry) bundles(resource, name string) []string {
+func (g *apiServer) bundles(resource, name string) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var all []string
@@ -81,21 +81,21 @@ func (g *registry) bundles(resource, name string) []string {
 }
 
 // patches returns the names of the configurations that were patched, in order.
-func (g *registry) patches() []string {
+func (g *apiServer) patches() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.patched)
 }
 
-// meddle lets refuses meet every patch from now on; nil ends that.
-func (g *registry) meddle(refuses func(*http.Request) *http.Response) {
+// intercept calls refuses for every patch from now on; nil ends that.
+func (g *apiServer) intercept(refuses func(*http.Request) *http.Response) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.refuses = refuses
 }
 
 // RoundTrip implements http.RoundTripper.
-func (g *registry) RoundTrip(r *http.Request) (*http.Response, error) {
+func (g *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	var sent []byte
 	if r.Body != nil {
 		var err error
@@ -137,8 +137,8 @@ func (g *registry) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func selects(selector, name string) bool { return selector == "" || selector == "metadata.name="+name }
 
-// patch takes a test of the version, then bundles, and nothing else.
-func (g *registry) patch(resource, name string, sent []byte) *http.Response {
+// patch accepts a test of the version, then bundles, and nothing else.
+func (g *apiServer) patch(resource, name string, sent []byte) *http.Response {
 	var operations []struct {
 		Op, Path string
 		Value    json.RawMessage
@@ -174,7 +174,7 @@ func (g *registry) patch(resource, name string, sent []byte) *http.Response {
 	return apitest.Answer(http.StatusOK, typed(resource, object))
 }
 
-func (g *registry) watch(r *http.Request, resource, selector string) *http.Response {
+func (g *apiServer) watch(r *http.Request, resource, selector string) *http.Response {
 	var first []metav1.WatchEvent
 	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	for key, object := range g.objects { // what changed since the list

@@ -1,10 +1,9 @@
-// Package contest remembers which zones of a group another writer keeps from having the
-// replicas that lockstep sets. The rule, when a number is overwritten and how long lockstep
-// waits before it writes again, is in internal/plan; this package keeps what one plan
-// learns for the next one.
+// Package contest stores which zones' replicas another writer keeps overwriting. The rules are
+// in internal/plan: when a number counts as overwritten, and how long lockstep waits before it
+// writes again. This package keeps the results of one plan for the next one.
 //
-// It remembers while its process leads, and no longer: that spares the pods and tells
-// people, and nothing about safety depends on it.
+// The state lasts as long as the process leads. It protects pods from needless changes and
+// serves reports. No guarantee depends on it.
 package contest
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Log is what is remembered of each group. Its methods may be called concurrently.
+// Log stores the contests of each group. It is safe for concurrent use.
 type Log struct {
 	mu     sync.Mutex
 	groups map[plan.Key]map[string]plan.Contest // by UID of the zone
@@ -24,7 +23,7 @@ type Log struct {
 // NewLog returns an empty Log.
 func NewLog() *Log { return &Log{groups: map[plan.Key]map[string]plan.Contest{}} }
 
-// Fill completes the zones of a snapshot by what is remembered of them.
+// Fill adds the stored contests to the zones of a snapshot.
 func (l *Log) Fill(s *plan.Snapshot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,9 +36,9 @@ func (l *Log) Fill(s *plan.Snapshot) {
 	}
 }
 
-// Planned remembers what a plan that was made from s shows, and of which these receipts
-// say what was done. It returns the zones in which another writer has overwritten the
-// replicas since the plan before, in order of their names.
+// Planned stores the contests after a plan that was made from s and carried out with these
+// receipts. It returns the zones whose replicas another writer has overwritten since the last
+// plan, ordered by name.
 func (l *Log) Planned(s plan.Snapshot, done []plan.Receipt) []Overwritten {
 	next := plan.Contests(s, done)
 	var news []Overwritten
@@ -63,11 +62,11 @@ func (l *Log) Planned(s plan.Snapshot, done []plan.Receipt) []Overwritten {
 type Overwritten struct {
 	Zone    string
 	UID     string
-	Unnamed bool // people are told of it, and the writer is not known
+	Unnamed bool // the contest is reported, and the writer is unknown
 }
 
-// Name remembers the field manager that overwrites the replicas of a zone. Of a zone of
-// which nothing is remembered it remembers no field manager.
+// Name stores the field manager that overwrites the replicas of a zone. It does nothing if the
+// zone has no contest.
 func (l *Log) Name(key plan.Key, uid, writer string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +76,7 @@ func (l *Log) Name(key plan.Key, uid, writer string) {
 	}
 }
 
-// Forget drops what is remembered of a group.
+// Forget drops the contests of a group.
 func (l *Log) Forget(key plan.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 
 const group = "zone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1 leader=zone-a\n zone-b-0 ready@1\n"
 
-// answer lets a plan be carried out in which zone-b gets the replicas of its leader.
+// answer carries out a plan in which zone-b gets the replicas of its leader.
 func answer(l *contest.Log, s plan.Snapshot) []contest.Overwritten {
 	l.Fill(&s)
 	return l.Planned(s, []plan.Receipt{{Step: plan.SetReplicas{Zone: "zone-b", UID: "zone-b", From: 1, To: 2}}})
@@ -23,7 +23,7 @@ func filled(l *contest.Log, s plan.Snapshot) plan.Contest {
 	return s.Zones[1].Contest
 }
 
-func TestALogCountsOverwrites(t *testing.T) {
+func TestLogCountsOverwrites(t *testing.T) {
 	l, s := contest.NewLog(), fixture.MustParse(group)
 	if news := answer(l, s); len(news) > 0 {
 		t.Errorf("the first write is news: %v", news)
@@ -43,7 +43,7 @@ func TestALogCountsOverwrites(t *testing.T) {
 	}
 }
 
-func TestALogKnowsTheVeryZone(t *testing.T) {
+func TestLogDistinguishesRecreatedZones(t *testing.T) {
 	l, s := contest.NewLog(), fixture.MustParse(group)
 	answer(l, s)
 	anew := fixture.MustParse("zone-a rev=1\nzone-b rev=1 uid=anew leader=zone-a\n")
@@ -56,7 +56,7 @@ func TestALogKnowsTheVeryZone(t *testing.T) {
 	}
 }
 
-func TestALogForgetsGroupsAndZones(t *testing.T) {
+func TestLogDropsGroupsAndZones(t *testing.T) {
 	l, s := contest.NewLog(), fixture.MustParse(group)
 	answer(l, s)
 	l.Forget(s.Key)
@@ -76,8 +76,8 @@ func TestALogForgetsGroupsAndZones(t *testing.T) {
 	}
 }
 
-// The race detector watches this one.
-func TestALogMayBeUsedByMany(t *testing.T) {
+// The race detector checks this test.
+func TestLogIsSafeForConcurrentUse(t *testing.T) {
 	l := contest.NewLog()
 	var all sync.WaitGroup
 	for range 8 {

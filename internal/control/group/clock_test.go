@@ -15,14 +15,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 )
 
-// jumps are how far a clock may be off: against the times that others wrote, or
-// between two looks.
+// jumps are clock errors: against times that other processes wrote, or between two
+// reconciles.
 var jumps = []time.Duration{
 	-30 * 365 * 24 * time.Hour, -time.Hour, -hold.Duration, -time.Second,
 	0, time.Second, hold.Duration, time.Hour, 30 * 365 * 24 * time.Hour,
 }
 
-func TestNoClockMakesAPlanBreakARuleOrSpin(t *testing.T) {
+func TestWrongClocksBreakNoRuleAndCauseNoBusyLoop(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := world{cached: draw.Odd().Draw(rt, "cached")}
 		w.cached.Key = store
@@ -46,9 +46,9 @@ func TestNoClockMakesAPlanBreakARuleOrSpin(t *testing.T) {
 	})
 }
 
-// A clock that jumps while a hold is in use: the rollout goes on, and nothing
-// is taken down that the budget would not allow at any other time.
-func TestAJumpOfTheClockMidRolloutIsOutlived(t *testing.T) {
+// After a clock jump during a rollout, the rollout continues, and no pod is deleted that the
+// budget would not allow otherwise.
+func TestRolloutContinuesSafelyAfterAClockJump(t *testing.T) {
 	for _, jump := range jumps {
 		t.Run(jump.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestAJumpOfTheClockMidRolloutIsOutlived(t *testing.T) {
 	}
 }
 
-// jumped is a situation as an operator sees it whose clock alone has jumped.
+// jumped returns a snapshot of an operator whose clock has jumped.
 func jumped(situation string, by time.Duration) plan.Snapshot {
 	s := today(situation)
 	s.Now = s.Now.Add(by)

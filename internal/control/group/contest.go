@@ -7,12 +7,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// writerTimeout is how long reading the field managers of the zones of a group may take.
+// writerTimeout limits reading the field managers of a group's zones.
 const writerTimeout = 2 * time.Second
 
-// remember keeps for the next plan which zones another writer has overwritten, counts
-// that, and finds out the name of that writer: once people are told, and then with each
-// overwrite until the name is known. Where that fails, less is told.
+// remember records, for the next plan, which zones another writer has overwritten, and counts
+// the overwrites. Once a contest is reported, it reads the writer's name at each overwrite until
+// the name is known. If that fails, the report contains no name.
 func (c *Controller) remember(ctx context.Context, s plan.Snapshot, done []plan.Receipt) {
 	ctx, stop := context.WithTimeout(ctx, writerTimeout)
 	defer stop()
@@ -23,7 +23,7 @@ func (c *Controller) remember(ctx context.Context, s plan.Snapshot, done []plan.
 		}
 		writer, err := c.Observer.WriterOfReplicas(ctx, s.Key.Namespace, z.Zone, z.UID)
 		if err != nil {
-			c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithError(err).Debug("the other writer of spec.replicas could not be found out")
+			c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithError(err).Debug("the other writer of spec.replicas could not be read")
 			continue
 		}
 		c.Contests.Name(s.Key, z.UID, writer)

@@ -13,8 +13,8 @@ const (
 	sizedTwo = "zone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1 leader=zone-a replicas=1\n zone-b-0 ready@1\n"
 )
 
-// overwrite lets another writer overwrite the replicas of zone-b so often, and lockstep
-// answer as often as it would.
+// overwrite lets another writer overwrite the replicas of zone-b a number of times; lockstep
+// responds each time.
 func (w *world) overwrite(t *testing.T, times int) {
 	t.Helper()
 	c, _ := newController(w)
@@ -40,7 +40,7 @@ func (w *world) remarks() []string {
 	return all
 }
 
-func TestAnotherWriterIsReadOnceItIsTold(t *testing.T) {
+func TestFieldManagerIsReadOnceAContestIsReported(t *testing.T) {
 	w := &world{writer: "gitops"}
 	w.overwrite(t, 2)
 	if w.writerReads > 0 || len(w.overwritten) != 2 {
@@ -56,7 +56,7 @@ func TestAnotherWriterIsReadOnceItIsTold(t *testing.T) {
 	}
 }
 
-func TestAWriterThatCannotBeReadIsToldWithoutItsName(t *testing.T) {
+func TestContestIsReportedWithoutANameIfTheWriterCannotBeRead(t *testing.T) {
 	w := &world{writerFails: errors.New("no route to host")}
 	w.overwrite(t, 5)
 	if want := []string{"wait zone-b because ReplicasContested"}; !slices.Equal(w.remarks(), want) {
@@ -64,7 +64,7 @@ func TestAWriterThatCannotBeReadIsToldWithoutItsName(t *testing.T) {
 	}
 }
 
-func TestAContestIsForgottenWithTheLeadership(t *testing.T) {
+func TestContestsAreDroppedWithLeadership(t *testing.T) {
 	w := &world{writer: "gitops"}
 	w.overwrite(t, 5)
 	c, _ := newController(w)

@@ -1,8 +1,7 @@
-// Package group brings rollout groups of StatefulSets to their goal, one group
-// at a time: observe, plan, decide what the hold must say, check, act, report.
+// Package group reconciles rollout groups of StatefulSets, one group at a time: observe,
+// plan, decide what the hold must record, check, act, report.
 //
-// It contains no rule about pods; those are in internal/plan and
-// internal/lock/hold.
+// It contains no rule about pods. Those are in internal/plan and internal/lock/hold.
 package group
 
 import (
@@ -24,8 +23,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// tellAfter is for how long caches may be behind before people are told.
-const tellAfter = 5 * time.Second
+// reportAfter is how long caches must be behind before it is reported.
+const reportAfter = 5 * time.Second
 
 type observer interface {
 	Managed(namespace string) bool
@@ -41,7 +40,7 @@ type executor interface {
 }
 
 type reporter interface {
-	Group(plan.Snapshot, []plan.Action, []plan.Receipt) (news bool, due time.Duration)
+	Group(plan.Snapshot, []plan.Action, []plan.Receipt) (changed bool, due time.Duration)
 	ReplicasOverwritten(key plan.Key, zone string)
 	Forget(plan.Key)
 }
@@ -50,7 +49,7 @@ type holds interface {
 	Forget(plan.Key)
 }
 
-type told interface {
+type podCalls interface {
 	Forget(plan.Key)
 }
 
@@ -59,57 +58,57 @@ type traces interface {
 	Forget(plan.Key)
 }
 
-// Controller reconciles one group at a time per call; calls for different
-// groups may run concurrently.
+// Controller reconciles one group for each call. Calls for different groups may run
+// concurrently.
 type Controller struct {
 	Observer     observer
 	Executor     executor
 	Reporter     reporter
 	Holds        holds
-	Messages     told
-	Preparations told
+	Messages     podCalls
+	Preparations podCalls
 	Traces       traces
 	Fresh        *freshness.Log
-	Contests     *contest.Log // which the Observer shows in its snapshots
+	Contests     *contest.Log // the Observer includes its content in snapshots
 	Log          *logrus.Logger
-	DryRun       bool // the Executor writes nothing
+	DryRun       bool // whether the Executor writes nothing
 
-	trouble   trouble
+	failures  failures
 	diagnoses diagnoses
 }
 
-// Reconcile brings the group one step closer to its goal and says when to look
+// Reconcile takes the next step towards the goal of the group. It returns when to reconcile
 // again if no event comes first.
 func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome, error) {
 	if !c.Observer.Managed(key.Namespace) {
 		return c.forget(key), nil
 	}
 	cached := c.Observer.Cached(key)
-	rests := len(cached.Zones) == 0 || key.Kind == plan.KindBudget // without a hold nothing is done to pods that a budget covers
-	if rests && !cached.Hold.Exists {
+	idle := len(cached.Zones) == 0 || key.Kind == plan.KindBudget // for the pods of a budget there is nothing to do without a hold
+	if idle && !cached.Hold.Exists {
 		return c.forget(key), nil
 	}
 	c.Traces.Show(ctx, key, cached.Hold.Rollouts)
 	if missing, lasting := c.Fresh.Behind(cached); missing != "" {
-		c.behind(ctx, cached, missing, lasting >= tellAfter)
+		c.reportStaleCaches(ctx, cached, missing, lasting >= reportAfter)
 		return loop.After(hold.LookAgain), nil
 	}
 	return c.step(ctx, cached)
 }
 
-// step plans on the caches and, where they do not suffice, again on a live read. Then the
-// plan is checked and carried out, and people are told.
+// step plans on the caches and, if they are not sufficient, again on a live read. It checks
+// the plan, carries it out and reports it.
 func (c *Controller) step(ctx context.Context, cached plan.Snapshot) (loop.Outcome, error) {
-	t, outcome := think(cached), loop.Done()
+	t, outcome := evaluate(cached), loop.Done()
 	if t.decision.Need == hold.Look {
-		looked, err := c.thinkLive(ctx, t)
+		live, err := c.evaluateLive(ctx, t)
 		switch {
 		case errors.Is(err, errUnconfirmed):
 			return loop.After(hold.LookAgain), nil
 		case err != nil:
-			return c.unseen(ctx, t, err), err
+			return c.reportFailedRead(ctx, t, err), err
 		}
-		t = looked
+		t = live
 		if !plan.Disrupts(t.steps) {
 			outcome = c.caughtUp()
 		}
@@ -123,8 +122,8 @@ func (c *Controller) step(ctx context.Context, cached plan.Snapshot) (loop.Outco
 	return outcome.Earlier(t.next()).Earlier(c.report(ctx, t, done, err)), err
 }
 
-// caughtUp says when to look again so that the caches show what a live read has shown, and
-// what was written since. In a dry run nothing was: they may show the same for ever.
+// caughtUp returns when to reconcile again after a live read, so that the caches show the read
+// and later writes. A dry run writes nothing, so its caches may never change.
 func (c *Controller) caughtUp() loop.Outcome {
 	if c.DryRun {
 		return loop.After(hold.WaitsAgain)
@@ -132,81 +131,81 @@ func (c *Controller) caughtUp() loop.Outcome {
 	return loop.After(hold.LookAgain)
 }
 
-// thought is a plan, with what it was made from and what the hold must say before it.
-type thought struct {
+// evaluation is a plan, the snapshot that it was made from, and the record that the hold needs.
+type evaluation struct {
 	seen     plan.Snapshot
 	steps    []plan.Action
 	decision hold.Decision
 }
 
-func think(s plan.Snapshot) thought {
+func evaluate(s plan.Snapshot) evaluation {
 	steps := plan.Group(s)
-	return thought{s, steps, hold.Decide(s, steps)}
+	return evaluation{s, steps, hold.Decide(s, steps)}
 }
 
-var errUnconfirmed = errors.New("the caches do not propose what a look does")
+var errUnconfirmed = errors.New("the caches do not propose the plan of the live read yet")
 
-// thinkLive plans again on a live read. errUnconfirmed says that the caches do not show
-// yet what has to be known before such a plan is carried out.
-func (c *Controller) thinkLive(ctx context.Context, cached thought) (thought, error) {
-	live, err := c.look(ctx, cached.seen)
+// evaluateLive plans again on a live read. It returns errUnconfirmed if the caches do not show
+// yet what such a plan depends on.
+func (c *Controller) evaluateLive(ctx context.Context, cached evaluation) (evaluation, error) {
+	live, err := c.readLive(ctx, cached.seen)
 	if err != nil {
-		return thought{}, fmt.Errorf("look at %s: %w", cached.seen.Key, err)
+		return evaluation{}, fmt.Errorf("read %s live: %w", cached.seen.Key, err)
 	}
 	c.Fresh.Looked(live)
-	t := think(live)
+	t := evaluate(live)
 	if !plan.Confirms(c.Observer.Cached(live.Key), live, t.steps) {
-		_, lasts := c.trouble.tell(live.Key, live.Now, errUnconfirmed)
-		c.behind(ctx, live, "what was looked at", lasts)
-		return thought{}, errUnconfirmed
+		_, lasts := c.failures.observe(live.Key, live.Now, errUnconfirmed)
+		c.reportStaleCaches(ctx, live, "the last live read", lasts)
+		return evaluation{}, errUnconfirmed
 	}
 	return t, nil
 }
 
-// unseen tells people of live reads that have failed for a while. It returns when to look
-// again so that this becomes an Event.
-func (c *Controller) unseen(ctx context.Context, cached thought, err error) loop.Outcome {
+// reportFailedRead reports live reads that have failed for a while. It returns when to reconcile again
+// so that the report becomes an Event.
+func (c *Controller) reportFailedRead(ctx context.Context, cached evaluation, err error) loop.Outcome {
 	s := cached.seen
-	because, lasts := c.trouble.tell(s.Key, s.Now, err)
+	because, lasts := c.failures.observe(s.Key, s.Now, err)
 	if !lasts {
 		return loop.Done()
 	}
-	told := overruled(cached.steps, nil, because)
-	news, due := c.Reporter.Group(s, told, nil)
-	c.log(ctx, s, told, cached.decision, round{err: err, news: news})
+	reported := withFailures(cached.steps, nil, because)
+	changed, due := c.Reporter.Group(s, reported, nil)
+	c.log(ctx, s, reported, cached.decision, round{err: err, changed: changed})
 	return dueAfter(due)
 }
 
-// look reads the group live, with its Lease where that is needed.
-func (c *Controller) look(ctx context.Context, s plan.Snapshot) (plan.Snapshot, error) {
+// readLive reads the group live, with its Lease if the hold must be read too.
+func (c *Controller) readLive(ctx context.Context, s plan.Snapshot) (plan.Snapshot, error) {
 	if hold.LookNeedsLease(s.Hold) {
 		return c.Observer.Live(ctx, s.Key)
 	}
 	return c.Observer.LiveUnder(ctx, s.Key, s.Hold)
 }
 
-// next says when to look again without an event.
-func (t thought) next() loop.Outcome {
+// next returns when to reconcile again without an event.
+func (t evaluation) next() loop.Outcome {
 	if after, due := hold.NextLook(t.seen, t.steps, t.decision); due {
 		return loop.After(after)
 	}
 	return loop.Done()
 }
 
-// report tells people what became of a plan, and of requests that have failed for a while.
-// It says when to look again so that a wait that lasts becomes an Event.
-func (c *Controller) report(ctx context.Context, t thought, done []plan.Receipt, err error) loop.Outcome {
-	told := t.steps
-	if because, lasts := c.trouble.tell(t.seen.Key, t.seen.Now, err); lasts {
-		told = overruled(t.steps, done, because)
+// report reports the result of a plan, and requests that have failed for a while. It returns
+// when to reconcile again so that a lasting wait becomes an Event.
+func (c *Controller) report(ctx context.Context, t evaluation, done []plan.Receipt, err error) loop.Outcome {
+	reported := t.steps
+	if because, lasts := c.failures.observe(t.seen.Key, t.seen.Now, err); lasts {
+		reported = withFailures(t.steps, done, because)
 	}
-	told = c.diagnosed(ctx, t.seen, told)
-	news, due := c.Reporter.Group(t.seen, told, done)
-	c.log(ctx, t.seen, told, t.decision, round{done, err, news})
+	reported = c.diagnosed(ctx, t.seen, reported)
+	changed, due := c.Reporter.Group(t.seen, reported, done)
+	c.log(ctx, t.seen, reported, t.decision, round{done, err, changed})
 	return dueAfter(due)
 }
 
-// dueAfter says when to look at a group again so that an Event that is held back is told.
+// dueAfter returns when to reconcile again so that a delayed Event is sent.
 func dueAfter(due time.Duration) loop.Outcome {
 	if due > 0 {
 		return loop.After(due)
@@ -214,20 +213,20 @@ func dueAfter(due time.Duration) loop.Outcome {
 	return loop.Done()
 }
 
-// behind tells people when the caches do not catch up.
-func (c *Controller) behind(ctx context.Context, s plan.Snapshot, missing string, lasts bool) {
+// reportStaleCaches reports caches that do not catch up.
+func (c *Controller) reportStaleCaches(ctx context.Context, s plan.Snapshot, missing string, lasts bool) {
 	entry := c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithField("missing", missing)
 	waits := everyZone(s, plan.Refusal{Code: reason.CacheStale})
 	if lasts {
-		if news, _ := c.Reporter.Group(s, waits, nil); news {
-			entry.WithField("plan", inOneLine(waits, longestPlan)).Warn("the cache does not catch up")
+		if changed, _ := c.Reporter.Group(s, waits, nil); changed {
+			entry.WithField("plan", inOneLine(waits, longestPlan)).Warn("the caches do not catch up")
 			return
 		}
 	}
-	entry.Debug("the cache does not show yet what is known")
+	entry.Debug("the caches do not show the last known state yet")
 }
 
-// everyZone says that all zones wait for the same thing.
+// everyZone returns a wait with the same reason for every zone.
 func everyZone(s plan.Snapshot, because plan.Refusal) []plan.Action {
 	var waits []plan.Action
 	for _, z := range s.Zones {
@@ -236,8 +235,8 @@ func everyZone(s plan.Snapshot, because plan.Refusal) []plan.Action {
 	return waits
 }
 
-// refuse reports a plan that broke a rule of internal/lock/invariant. Nothing of it
-// is done, and it is not tried again until something changes.
+// refuse reports a plan that violates a rule of internal/lock/invariant. Nothing of it is
+// carried out, and it is not retried until something changes.
 func (c *Controller) refuse(s plan.Snapshot, steps []plan.Action, broken *invariant.Violation) error {
 	c.Reporter.Group(s, everyZone(s, plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}), nil)
 	return reason.WithClass(reason.Human, fmt.Errorf("plan %q: %w", plan.Notation(steps), broken))
@@ -248,36 +247,36 @@ func (c *Controller) forget(key plan.Key) loop.Outcome {
 	return loop.Gone()
 }
 
-// Forget drops what is remembered of a group: it exists no more, or its namespace
-// opted out.
+// Forget drops the state of a group that does not exist any more, or whose namespace opted
+// out.
 func (c *Controller) Forget(key plan.Key) {
 	c.Resign(key)
 	c.Holds.Forget(key)
 	c.Fresh.Forget(key)
 }
 
-// Resign drops what only a process that leads needs to know of a group. What was seen and
-// written stays known, and since when: webhooks go on, and a granted eviction lapses by
-// how long a process has known of it, however often it leads meanwhile.
+// Resign drops the state of a group that only the leader needs. It keeps what this process
+// has observed and written, because its webhooks still serve. A granted eviction lapses by
+// how long this process has known of it, regardless of changes of leadership.
 func (c *Controller) Resign(key plan.Key) {
 	c.Reporter.Forget(key)
 	c.Messages.Forget(key)
 	c.Preparations.Forget(key)
 	c.Traces.Forget(key)
 	c.Contests.Forget(key)
-	c.trouble.forget(key)
+	c.failures.forget(key)
 	c.diagnoses.forget(key)
 }
 
-// round is what became of a plan.
+// round is the result of a plan.
 type round struct {
-	done []plan.Receipt
-	err  error
-	news bool
+	done    []plan.Receipt
+	err     error
+	changed bool
 }
 
-// log writes one line for a plan that did something, would do it in a dry run, or has
-// news, at debug level for all others. Errors themselves are the loop's to log.
+// log writes one line for a plan. The level is info if the plan acted, would act in a dry run,
+// or was reported for the first time, and debug otherwise. The loop logs errors.
 func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Action, decision hold.Decision, r round) {
 	holder := s.Hold.Holder
 	if decision.Need == hold.Write {
@@ -297,22 +296,22 @@ func (c *Controller) log(ctx context.Context, s plan.Snapshot, steps []plan.Acti
 		entry.WithFields(logrus.Fields{"done": succeeded, "failed": len(r.done) - succeeded}).Info("stepped")
 	case plan.Acts(steps) && r.err == nil: // a dry run
 		entry.Info("would step")
-	case r.news:
+	case r.changed:
 		entry.Info("waits")
 	default:
-		entry.Debug("looked")
+		entry.Debug("reconciled")
 	}
 }
 
-// longestPlan bounds what a line says of a plan, in bytes.
+// longestPlan is the maximum length of a plan in a log line, in bytes.
 const longestPlan = 10_000
 
-// inOneLine returns a plan in one line of so many bytes at most.
+// inOneLine returns a plan in one line of at most so many bytes.
 func inOneLine(steps []plan.Action, most int) string {
 	return plan.Plain(strings.ReplaceAll(plan.Notation(steps), "\n", "; "), most)
 }
 
-// inWords spells remarks: zone-a ReplicasForced (1 replicas).
+// inWords returns remarks as text: zone-a ReplicasForced (1 replicas).
 func inWords(remarks []plan.Wait) string {
 	var words []string
 	for _, r := range remarks {

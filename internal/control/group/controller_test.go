@@ -33,7 +33,7 @@ import (
 
 var store = plan.Key{Namespace: "team", Name: "store"}
 
-// world is what the controller sees and whom it tells.
+// world is the observer, the executor and the reporter of a controller.
 type world struct {
 	unmanaged    bool
 	cached, live plan.Snapshot
@@ -103,16 +103,16 @@ func (w *world) ReplicasOverwritten(_ plan.Key, zone string) {
 }
 
 func (w *world) Run(_ context.Context, _ plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
-	w.ran = append(w.ran, told(steps)+" ("+fixture.Decision(d)+")")
+	w.ran = append(w.ran, reported(steps)+" ("+fixture.Decision(d)+")")
 	return w.done, w.runFails
 }
 
 func (w *world) Group(_ plan.Snapshot, steps []plan.Action, _ []plan.Receipt) (bool, time.Duration) {
-	w.reported = append(w.reported, told(steps))
+	w.reported = append(w.reported, reported(steps))
 	return false, w.due
 }
 
-// memory is somebody who forgets.
+// memory records calls of Forget.
 type memory struct {
 	*world
 	name string
@@ -122,9 +122,11 @@ func (m memory) Forget(key plan.Key) { m.forgotten = append(m.forgotten, m.name+
 
 func (memory) Show(context.Context, plan.Key, plan.Rollouts) {}
 
-func told(steps []plan.Action) string { return strings.ReplaceAll(plan.Notation(steps), "\n", "; ") }
+func reported(steps []plan.Action) string {
+	return strings.ReplaceAll(plan.Notation(steps), "\n", "; ")
+}
 
-// newController returns a controller in a world, and its log.
+// newController returns a controller with its world, and its log.
 func newController(w *world) (*group.Controller, *logtest.Hook) {
 	log, lines := logtest.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
@@ -145,21 +147,21 @@ const (
 func TestReconcile(t *testing.T) {
 	const rollsOn = "delete zone-a-0 of zone-a because OutdatedRevision (write rollout/zone-a with zone-a-0)"
 	for sentence, tc := range map[string]struct {
-		world     world
-		cached    string
-		live      string
-		meanwhile string
-		behind    bool
-		want      loop.Outcome
-		looks     int
-		ran       []string
-		reported  []string
-		forgets   bool
+		world             world
+		cached            string
+		live              string
+		meanwhile         string
+		reportStaleCaches bool
+		want              loop.Outcome
+		looks             int
+		ran               []string
+		reported          []string
+		forgets           bool
 	}{
 		"a namespace that is not managed is forgotten": {world: world{unmanaged: true}, cached: outdated, want: loop.Gone(), forgets: true},
 		"a group that exists no more is forgotten":     {cached: "", want: loop.Gone(), forgets: true},
 		"a group that left its Lease behind is not":    {cached: "hold free", want: loop.Done(), ran: []string{" (remove)"}, reported: []string{""}},
-		"a cache that is behind is looked at later":    {cached: outdated, behind: true, want: loop.After(time.Second)},
+		"a cache that is behind is looked at later":    {cached: outdated, reportStaleCaches: true, want: loop.After(time.Second)},
 		"at the goal there is nothing to wait for":     {cached: settled, want: loop.Done(), ran: []string{" (as it is)"}, reported: []string{""}},
 		"a hold is taken after a look, by the plan made from that": {
 			cached: outdated, live: "live\nzone-a rev=3 current=1\n zone-a-0 ready@1 version=20\n", want: loop.After(hold.RenewEvery), looks: 1,
@@ -233,7 +235,7 @@ func TestReconcile(t *testing.T) {
 					w.meanwhile = new(today(tc.meanwhile))
 				}
 				c, _ := newController(&w)
-				if tc.behind {
+				if tc.reportStaleCaches {
 					c.Fresh.PodMoved(store, "zone-a-0", 10)
 				}
 				got, err := c.Reconcile(t.Context(), store)
@@ -261,7 +263,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// today returns a situation of this moment.
+// today returns a snapshot whose time is now.
 func today(situation string) plan.Snapshot {
 	s := fixture.MustParse(situation)
 	later := time.Since(s.Now)
@@ -288,20 +290,20 @@ func today(situation string) plan.Snapshot {
 	return s
 }
 
-func TestWhatWasWrittenIsForgottenWithTheGroup(t *testing.T) {
+func TestForgetDropsTheStateOfAGroup(t *testing.T) {
 	w := world{unmanaged: true, cached: fixture.MustParse(outdated)}
 	c, _ := newController(&w)
 	c.Fresh.PodMoved(store, "zone-a-0", 10)
 	if _, err := c.Reconcile(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
-	if behind, _ := c.Fresh.Behind(w.cached); behind != "" {
-		t.Errorf("still waits for %s", behind)
+	if reportStaleCaches, _ := c.Fresh.Behind(w.cached); reportStaleCaches != "" {
+		t.Errorf("still waits for %s", reportStaleCaches)
 	}
 }
 
-// Its webhooks go on, and a granted eviction lapses by how long it has been known.
-func TestWhoeverLeadsNoMoreKnowsWhatWasSeenAndWritten(t *testing.T) {
+// Its webhooks still serve, and a granted eviction lapses by how long it has been known.
+func TestResignKeepsWhatWasObservedAndWritten(t *testing.T) {
 	w := world{cached: fixture.MustParse(outdated)}
 	c, _ := newController(&w)
 	c.Fresh.PodMoved(store, "zone-a-0", 10)
@@ -309,13 +311,13 @@ func TestWhoeverLeadsNoMoreKnowsWhatWasSeenAndWritten(t *testing.T) {
 	if slices.Contains(w.forgotten, "holds "+store.String()) || !slices.Contains(w.forgotten, "told "+store.String()) {
 		t.Errorf("forgotten: %q", w.forgotten)
 	}
-	if behind, _ := c.Fresh.Behind(w.cached); behind == "" {
+	if reportStaleCaches, _ := c.Fresh.Behind(w.cached); reportStaleCaches == "" {
 		t.Error("what was deleted is not awaited any more")
 	}
 }
 
-// What a look has shown, the caches must show before they are planned on.
-func TestAfterALookTheCachesHaveToCatchUp(t *testing.T) {
+// The caches must show the last live read before a plan uses them.
+func TestCachesMustCatchUpWithTheLastLiveRead(t *testing.T) {
 	w := world{cached: fixture.MustParse(outdated), live: fixture.MustParse("live\nzone-a rev=2 version=20\n zone-a-0 ready@2 version=20\n")}
 	w.live.PodsAt, w.live.ZonesAt, w.cached.PodsAt, w.cached.ZonesAt = 20, 20, 10, 10
 	c, _ := newController(&w)
@@ -334,8 +336,8 @@ func TestAfterALookTheCachesHaveToCatchUp(t *testing.T) {
 	}
 }
 
-// Somebody has taken the label off the Lease, and the caches show none.
-func TestARolloutGoesOnWhoseLeaseOnlyALookShows(t *testing.T) {
+// A user has removed the label of the Lease, so the caches show no Lease.
+func TestRolloutContinuesIfOnlyALiveReadShowsItsLease(t *testing.T) {
 	const zones = "zone-a rev=3 current=2\n zone-a-0 ready@2\nzone-b rev=3 current=2\n zone-b-0 ready@3\n zone-b-1 ready@2\n"
 	w := world{cached: fixture.MustParse(zones), live: fixture.MustParse("live\nhold rollout/zone-b inherited\n" + zones)}
 	c, _ := newController(&w)
@@ -344,7 +346,7 @@ func TestARolloutGoesOnWhoseLeaseOnlyALookShows(t *testing.T) {
 	}
 }
 
-func TestCachesThatNeverProposeWhatALookDoesAreTold(t *testing.T) {
+func TestCachesThatNeverConfirmALiveReadAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world{}
 		c, _ := newController(&w)
@@ -362,9 +364,9 @@ func TestCachesThatNeverProposeWhatALookDoesAreTold(t *testing.T) {
 	})
 }
 
-// A Lease that is known is compared by the write that follows a look; one that
-// notes a decrease is read, since pods are told things that nothing compares.
-func TestALookReadsTheLeaseWhereNoWriteComparesIt(t *testing.T) {
+// The write after a live read compares a cached Lease. A Lease that records a downscale is read
+// live, because calls to pods compare nothing.
+func TestLiveReadIncludesTheLeaseIfNoWriteComparesIt(t *testing.T) {
 	for held, under := range map[string]int{
 		"":                          0,
 		"hold free transitions=7\n": 1,
@@ -387,9 +389,9 @@ func TestALookReadsTheLeaseWhereNoWriteComparesIt(t *testing.T) {
 	}
 }
 
-func TestAPlanThatBreaksARuleIsNotCarriedOut(t *testing.T) {
-	// A planner with such a mistake is not at hand. A snapshot that says one thing
-	// to the planner and another to the judge is: two pods of one name.
+func TestPlanThatViolatesAnInvariantIsNotCarriedOut(t *testing.T) {
+	// The planner makes no such mistake. Two pods of one name look different to the planner
+	// and to the invariants.
 	w := world{cached: twins()}
 	c, _ := newController(&w)
 	got, err := c.Reconcile(t.Context(), store)
@@ -416,13 +418,13 @@ func twins() plan.Snapshot {
 	return s
 }
 
-func TestErrorsAreHandedOn(t *testing.T) {
+func TestReconcileReturnsErrors(t *testing.T) {
 	refused := errors.New("no route to host")
 	t.Run("a look that fails is followed by nothing", func(t *testing.T) {
 		w := world{cached: fixture.MustParse(outdated), lookFails: refused}
 		c, _ := newController(&w)
 		_, err := c.Reconcile(t.Context(), store)
-		if err == nil || err.Error() != "look at team/store: no route to host" || len(w.ran)+len(w.reported) != 0 {
+		if err == nil || err.Error() != "read team/store live: no route to host" || len(w.ran)+len(w.reported) != 0 {
 			t.Errorf("got %v, carried out %v, reported %v", err, w.ran, w.reported)
 		}
 	})
@@ -438,7 +440,7 @@ func TestErrorsAreHandedOn(t *testing.T) {
 	})
 }
 
-func TestOneLineForEachPlan(t *testing.T) {
+func TestEachPlanIsLoggedOnce(t *testing.T) {
 	w := world{cached: fixture.MustParse(rolling + outdated)}
 	c, lines := newController(&w)
 	if _, err := c.Reconcile(t.Context(), store); err != nil {
@@ -456,9 +458,9 @@ func TestOneLineForEachPlan(t *testing.T) {
 	}
 }
 
-// Whatever the caches show, what is carried out was judged before, and a plan
-// that disrupts was made from a live read unless this process has the hold.
-func TestNothingUnjudgedIsCarriedOut(t *testing.T) {
+// Every plan is checked before it is carried out, whatever the caches show. A plan that disrupts
+// pods comes from a live read unless this process has the hold.
+func TestOnlyCheckedPlansAreCarriedOut(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := world{cached: draw.Odd().Draw(rt, "cached")}
 		w.live = fixture.Clone(w.cached)
@@ -477,7 +479,7 @@ func TestNothingUnjudgedIsCarriedOut(t *testing.T) {
 	})
 }
 
-// judge is an executor that looks again at what it is given.
+// judge is an executor that checks its plans again.
 type judge struct {
 	*world
 	wrong string
@@ -491,12 +493,12 @@ func (j *judge) Run(_ context.Context, s plan.Snapshot, steps []plan.Action, d h
 		j.wrong = "a plan that needs a look is carried out"
 	}
 	if plan.Disrupts(steps) && !s.Live && !s.Hold.Own {
-		j.wrong = "pods are taken down on the caches under a hold of somebody else: " + told(steps)
+		j.wrong = "pods are taken down on the caches under a hold of somebody else: " + reported(steps)
 	}
 	return nil, nil
 }
 
-func TestAReconcileSaysWhatItDecidedAndIsLinkedToTheRollout(t *testing.T) {
+func TestReconcileSpanContainsTheDecisionAndALinkToTheRollout(t *testing.T) {
 	w := &world{cached: fixture.MustParse(rolling + "zone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\n")}
 	w.cached.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: "00-11111111111111111111111111111111-2222222222222222-01"}
 	c, _ := newController(w)

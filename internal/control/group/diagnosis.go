@@ -11,34 +11,34 @@ import (
 )
 
 const (
-	// diagnoseAfter is for how long a pod keeps a group waiting before it is read. One that
-	// fails is read at once, since people are told of it at once.
+	// diagnoseAfter is how long a pod must keep a group waiting before it is read. A failing
+	// pod is read at once, because it is reported at once.
 	diagnoseAfter = time.Minute
-	// diagnoseAgain is how often it is read while it lasts.
+	// diagnoseAgain is the interval at which a pod is read again.
 	diagnoseAgain = 5 * time.Minute
-	// diagnoseAtOnce is how many pods of a group are read in one round, and
-	// diagnoseTimeout is how long that may take.
+	// diagnoseAtOnce is the maximum number of pods of a group that one round reads, and
+	// diagnoseTimeout limits the time for that.
 	diagnoseAtOnce  = 3
 	diagnoseTimeout = 2 * time.Second
 )
 
-// diagnoses remembers what Kubernetes knows of pods that keep groups waiting. It is read
-// when people are told of a wait that lasts; nothing is watched for it, and nothing is
-// decided by it. The zero value is ready to use, from several goroutines.
+// diagnoses stores what Kubernetes knows of pods that keep groups waiting. Pods are read when
+// a lasting wait is reported. Nothing is watched for it, and no decision depends on it. The
+// zero value is ready to use, and safe for concurrent use.
 type diagnoses struct {
 	mu sync.Mutex
 	of map[plan.Key]map[string]diagnosed // by UID of the pod
 }
 
-// diagnosed is what is remembered of a pod.
+// diagnosed is the stored state of a pod.
 type diagnosed struct {
-	since time.Time  // when it was first waited for
-	read  time.Time  // when it was read last; zero: it was not
-	phase plan.Phase // at that time
+	since time.Time  // the start of the wait
+	read  time.Time  // the last read; zero: none
+	phase plan.Phase // at the last read
 	says  string
 }
 
-// due reports whether a pod is to be read.
+// due reports whether a pod must be read.
 func (d diagnosed) due(pod plan.Pod, now time.Time) bool {
 	if d.read.IsZero() || d.phase != pod.Phase {
 		return pod.Phase == plan.Failing || now.Sub(d.since) >= diagnoseAfter
@@ -46,10 +46,10 @@ func (d diagnosed) due(pod plan.Pod, now time.Time) bool {
 	return now.Sub(d.read) >= diagnoseAgain
 }
 
-// diagnosed returns steps as people are told them: waits say what Kubernetes knows of the
-// pod that they name.
+// diagnosed returns the steps for the report. Waits that name a pod contain what Kubernetes
+// knows of it.
 func (c *Controller) diagnosed(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Action {
-	pods := awaited(s, steps)
+	pods := waitedFor(s, steps)
 	known := c.diagnoses.known(s.Key)
 	now := map[string]diagnosed{}
 	ctx, stop := context.WithTimeout(ctx, diagnoseTimeout)
@@ -70,17 +70,17 @@ func (c *Controller) diagnosed(ctx context.Context, s plan.Snapshot, steps []pla
 	return withDiagnoses(s, steps, now)
 }
 
-// diagnose reads a pod. Where that fails, less is told.
+// diagnose reads a pod. If that fails, the report contains less.
 func (c *Controller) diagnose(ctx context.Context, key plan.Key, pod plan.Pod) string {
 	facts, err := c.Observer.Diagnose(ctx, key.Namespace, pod)
 	if err != nil {
-		c.Log.WithContext(ctx).WithFields(fields(key)).WithError(err).Debug("a pod that is waited for could not be read")
+		c.Log.WithContext(ctx).WithFields(fields(key)).WithError(err).Debug("a pod that keeps a group waiting could not be read")
 	}
 	return diagnosis.Clauses(facts)
 }
 
-// awaited returns the pods that waits name and that are not Ready, each once.
-func awaited(s plan.Snapshot, steps []plan.Action) []plan.Pod {
+// waitedFor returns the pods that waits name and that are not Ready, without duplicates.
+func waitedFor(s plan.Snapshot, steps []plan.Action) []plan.Pod {
 	var pods []plan.Pod
 	for _, step := range steps {
 		w, waits := step.(plan.Wait)
@@ -96,10 +96,10 @@ func awaited(s plan.Snapshot, steps []plan.Action) []plan.Pod {
 	return pods
 }
 
-// withDiagnoses adds to waits what is known of their pods.
+// withDiagnoses adds the stored state of pods to waits.
 func withDiagnoses(s plan.Snapshot, steps []plan.Action, known map[string]diagnosed) []plan.Action {
-	told := slices.Clone(steps)
-	for i, step := range told {
+	reported := slices.Clone(steps)
+	for i, step := range reported {
 		w, waits := step.(plan.Wait)
 		if !waits || w.Because.Pod == "" {
 			continue
@@ -110,10 +110,10 @@ func withDiagnoses(s plan.Snapshot, steps []plan.Action, known map[string]diagno
 				says = w.Because.Detail + "; " + says
 			}
 			w.Because.Detail = says
-			told[i] = w
+			reported[i] = w
 		}
 	}
-	return told
+	return reported
 }
 
 func (d *diagnoses) known(key plan.Key) map[string]diagnosed {
@@ -122,7 +122,7 @@ func (d *diagnoses) known(key plan.Key) map[string]diagnosed {
 	return d.of[key]
 }
 
-// keep remembers what is known of the pods of a group, and forgets others of it.
+// keep stores the state of a group's pods and drops its other pods.
 func (d *diagnoses) keep(key plan.Key, pods map[string]diagnosed) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

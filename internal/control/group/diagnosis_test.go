@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// keepsWaiting lets a controller look at a group once a minute for a while, and returns what
-// was reported each time.
+// keepsWaiting reconciles a group once a minute for a while, and returns the report of each
+// minute.
 func keepsWaiting(t *testing.T, w *world, minutes int) []string {
 	t.Helper()
 	c, _ := newController(w)
@@ -28,7 +28,7 @@ func keepsWaiting(t *testing.T, w *world, minutes int) []string {
 	return w.reported
 }
 
-func TestAWaitThatLastsSaysWhatKubernetesKnowsOfItsPod(t *testing.T) {
+func TestLastingWaitContainsTheDiagnosisOfItsPod(t *testing.T) {
 	facts := []diagnosis.Fact{{Says: "the pod cannot be removed while it has finalizer x/y"}, {Says: "node-1 is slow"}}
 	const (
 		leaving = "zone-a rev=2\n zone-a-0 leaving@2\n"
@@ -70,9 +70,9 @@ func TestAWaitThatLastsSaysWhatKubernetesKnowsOfItsPod(t *testing.T) {
 	}
 }
 
-// An hour of waiting for the same pod costs a read every five minutes, and a pod that is
-// another one is read anew.
-func TestPodsThatKeepAGroupWaitingAreSeldomRead(t *testing.T) {
+// A wait of an hour for the same pod reads it every five minutes. A recreated pod is read
+// again.
+func TestWaitingPodsAreReadAtIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world{cached: today("zone-a rev=2\n zone-a-0 leaving@2\n"), facts: []diagnosis.Fact{{Says: "x"}}}
 		c, _ := newController(&w)
@@ -109,7 +109,7 @@ func TestPodsThatKeepAGroupWaitingAreSeldomRead(t *testing.T) {
 	})
 }
 
-func TestOfManyPodsAFewAreReadInOneRound(t *testing.T) {
+func TestDiagnosisReadsFewPodsInOneRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world{facts: []diagnosis.Fact{{Says: "x"}}}
 		var zones []string

@@ -1,7 +1,7 @@
 package group
 
-// Stalled is stalled.
+// Stalled exports stalled.
 var Stalled = stalled
 
-// Overruled is overruled.
-var Overruled = overruled
+// WithFailures exports withFailures.
+var WithFailures = withFailures

@@ -17,8 +17,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 )
 
-// lineOf returns the last line that a controller logs of a group that it looks at again
-// and again for a while.
+// lineOf reconciles a group for a while and returns the last log line about it.
 func lineOf(t *testing.T, w *world, rounds int) *logrus.Entry {
 	t.Helper()
 	c, lines := newController(w)
@@ -33,8 +32,8 @@ func lineOf(t *testing.T, w *world, rounds int) *logrus.Entry {
 	return lines.LastEntry()
 }
 
-// Whatever an Event tells of, a line of the log tells as well.
-func TestALineOfLogNamesWhateverIsTold(t *testing.T) {
+// Every reason in an Event is also in a log line.
+func TestEveryReportedReasonIsLogged(t *testing.T) {
 	forbidden := apierrors.NewForbidden(pods, "zone-a-0", errors.New("a policy's own text"))
 	for sentence, tc := range map[string]struct {
 		world  world
@@ -61,15 +60,15 @@ func TestALineOfLogNamesWhateverIsTold(t *testing.T) {
 	}
 }
 
-// Here nobody carries out what is planned, as in a dry run.
-func TestADryRunSaysWhateverItWouldWrite(t *testing.T) {
+// The executor carries out nothing, as in a dry run.
+func TestDryRunLogsWhatItWouldWrite(t *testing.T) {
 	two, one := " zone-a-0 ready@1 zone-a-1 ready@1\n", " zone-a-0 ready@1\n"
 	for sentence, tc := range map[string]struct{ zones, plan, said string }{
 		"a pod that goes":       {outdated, "delete zone-a-0", "would step"},
 		"a follower that grows": {"zone-a rev=1\n" + two + "zone-b rev=1 leader=zone-a\n zone-b-0 ready@1\n", "set zone-b from 1 to 2", "would step"},
 		"a follower that shrinks": {"zone-a rev=1\n" + one + "zone-b rev=1 leader=zone-a\n zone-b-0 ready@1 zone-b-1 ready@1\n",
 			"note zone-b from 2 to 1", "would step"},
-		"nothing for one that waits": {starting, "wait zone-a", "looked"},
+		"nothing for one that waits": {starting, "wait zone-a", "reconciled"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -83,7 +82,7 @@ func TestADryRunSaysWhateverItWouldWrite(t *testing.T) {
 	}
 }
 
-func TestHostileNamesBreakNoLineOfLog(t *testing.T) {
+func TestMaliciousNamesAreEscapedInTheLog(t *testing.T) {
 	for _, text := range fuzzcorpus.Texts() {
 		synctest.Test(t, func(t *testing.T) {
 			w := world{cached: today("zone-a rev=2 current=1\n zone-a-0 ready@1\n")}

@@ -8,9 +8,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 )
 
-// Where a plan changes nothing (a dry run, an unreadable hold), a time of
-// renewal that is over must not make the loop look a hundred times a second.
-func TestATimeThatIsOverDoesNotMakeTheLoopSpin(t *testing.T) {
+// If a plan changes nothing (a dry run, an unreadable hold), a renewal time in the past must not
+// cause a hundred reconciles a second.
+func TestTimeInThePastCausesNoBusyLoop(t *testing.T) {
 	for sentence, situation := range map[string]string{
 		"a rollout's hold that cannot be read is never renewed": "hold rollout/zone-a renewed 30s ago unreadable=damaged\n" + settled,
 		"a repair beside a hold that nobody renews any more":    "hold rollout/zone-a renewed 5m ago\nzone-a rev=2\n zone-a-0 starting@2\nzone-b rev=2 current=1\n zone-b-0 failing@1\n",
@@ -28,8 +28,8 @@ func TestATimeThatIsOverDoesNotMakeTheLoopSpin(t *testing.T) {
 	}
 }
 
-// No Lease is ever made in a dry run, so a live read shows each time what caches cannot know.
-func TestADryRunReadsAGroupWithoutALeaseOnceAMinute(t *testing.T) {
+// A dry run creates no Lease, so each live read shows something that the caches never show.
+func TestDryRunReadsAGroupWithoutALeaseOnceAMinute(t *testing.T) {
 	const unknown = "members none\n" + settled
 	for sentence, tc := range map[string]struct {
 		dryRun bool

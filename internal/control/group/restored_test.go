@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-func TestZonesAreSaidToWaitForTheProcessThatStartsAnewAfterARestore(t *testing.T) {
+func TestRestoreIsReportedForAllZones(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		world
 		want []string
@@ -19,7 +19,7 @@ func TestZonesAreSaidToWaitForTheProcessThatStartsAnewAfterARestore(t *testing.T
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c, _ := newController(&tc.world)
-			c.TellRestored(store)
+			c.ReportRestored(store)
 			if !slices.Equal(tc.reported, tc.want) {
 				t.Errorf("reported %q, want %q", tc.reported, tc.want)
 			}
@@ -27,8 +27,8 @@ func TestZonesAreSaidToWaitForTheProcessThatStartsAnewAfterARestore(t *testing.T
 	}
 }
 
-// What only a live read may end does not wait for the caches to agree.
-func TestANoteOfBeforeARestoreIsDroppedByALiveRead(t *testing.T) {
+// A record that only a live read may end does not wait for the caches.
+func TestLiveReadDropsARecordFromBeforeARestore(t *testing.T) {
 	const group = "hold rollout/zone-a\n noted zone-a-0 uid=former version=999 known=10s\nzone-a rev=2 current=1\n zone-a-0 ready@2 version=20\n zone-a-1 ready@1\n"
 	w := &world{cached: fixture.MustParse(group), live: fixture.MustParse("live\n" + group)}
 	c, _ := newController(w)

@@ -10,11 +10,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// longestDecision bounds what a span says of a plan.
+// longestDecision is the maximum length of a plan in a span.
 const longestDecision = 1000
 
-// describe says in the span of a reconcile what was decided and why, and links it to
-// the rollout that is under way, if one is.
+// describe adds the decision and its reason to the span of a reconcile, and a link to the trace
+// of the current rollout.
 func describe(ctx context.Context, s plan.Snapshot, steps []plan.Action) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {

@@ -1,18 +1,18 @@
-// Package loop is the engine of a controller: keys come in, workers reconcile
-// them, and what came of it decides when a key is looked at again.
+// Package loop is the work loop of a controller. Callers add keys, workers reconcile them, and
+// the outcome decides when a key is reconciled again.
 //
-// What it promises:
-//   - one key is never reconciled by two workers at the same time, and a key
-//     that is added meanwhile is reconciled once more;
-//   - namespaces take turns: before a namespace is served twice, every other one
-//     that waits and has no worker is served once, however many keys it has;
-//   - the last free worker is kept for a namespace that has none, so that busy
-//     namespaces, fewer than workers, never keep another one waiting;
-//   - errors back off, waits have a duration, and a key has one timer at most;
-//   - a panic of a reconcile costs its own key a back-off, and nobody else anything, also
-//     in what it does at the same time (internal/cluster/parallel); one of a goroutine that goes
-//     on after it ends the process, as everywhere in Go.
+// It guarantees:
+//   - two workers never reconcile one key at the same time; a key that is added
+//     during its reconcile is reconciled once more;
+//   - namespaces take turns: before a namespace is served twice, every other
+//     waiting namespace without a worker is served once, whatever its number of keys;
+//   - the last free worker is reserved for a namespace without one, so busy
+//     namespaces, if they are fewer than workers, never delay another one;
+//   - errors have a back-off, waits have a duration, and a key has at most one timer;
+//   - a panic of a reconcile delays its own key by a back-off and affects no other key,
+//     also if it happens in parallel work (internal/cluster/parallel). A panic of a goroutine
+//     that outlasts the reconcile ends the process, as everywhere in Go.
 //
-// It knows the class of an error and nothing else about the work; it
-// neither reads nor writes the cluster, and a controller never touches the queue.
+// It knows the class of an error and nothing else about the work. It neither reads nor
+// writes the cluster. Controllers never access the queue.
 package loop

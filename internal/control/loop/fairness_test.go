@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 )
 
-// quietOne is the one group of a namespace that others must not slow down.
+// quietOne is the only group of a namespace that others must not delay.
 var quietOne = key{"quiet", "only"}
 
 // waits measures how long a key waits for a worker.
@@ -26,7 +26,7 @@ type waits struct {
 
 func newWaits() *waits { return &waits{done: make(chan struct{}, 1)} }
 
-// ask adds the key and returns when it has been served.
+// ask adds the key and returns after its reconcile.
 func (w *waits) ask(l *loop.Loop[key], k key) {
 	w.mu.Lock()
 	w.asked = time.Now()
@@ -35,7 +35,7 @@ func (w *waits) ask(l *loop.Loop[key], k key) {
 	<-w.done
 }
 
-// served is called where the key's reconcile begins, and again where it ends.
+// served is called at the beginning and at the end of the key's reconcile.
 func (w *waits) served() (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,7 +49,7 @@ func (w *waits) quantile(q float64) time.Duration {
 	return w.all[min(int(q*float64(len(w.all))), len(w.all)-1)]
 }
 
-func TestABusyNamespaceNeverKeepsAQuietOneWaiting(t *testing.T) {
+func TestBusyNamespaceDoesNotDelayAQuietOne(t *testing.T) {
 	for sentence, busy := range map[string][]string{
 		"one namespace with a thousand keys": {"busy"},
 		"three of them":                      {"busy-a", "busy-b", "busy-c"},
@@ -103,7 +103,7 @@ func TestABusyNamespaceNeverKeepsAQuietOneWaiting(t *testing.T) {
 	}
 }
 
-func TestWithoutNamespacesAllWorkersWork(t *testing.T) {
+func TestAllWorkersWorkWithoutNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run(t, func(context.Context, key) (loop.Outcome, error) {
 			time.Sleep(time.Second)

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 )
 
-// gauges remember what the queue says of work in progress.
+// gauges store the queue's metrics of work in progress.
 type gauges struct {
 	workqueue.MetricsProvider
 	unfinished, longest gauge
@@ -29,8 +29,8 @@ func (g *gauges) NewLongestRunningProcessorSecondsMetric(string) workqueue.Setta
 	return &g.longest
 }
 
-// Whoever leads no more has nobody at work, also in its metrics.
-func TestALoopThatHasEndedShowsNoWorkInProgress(t *testing.T) {
+// A former leader has no work in progress, and its metrics show that.
+func TestGaugesAreZeroAfterTheLoopEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shown := &gauges{MetricsProvider: nothing{}}
 		b := run(t, func(ctx context.Context, _ key) (loop.Outcome, error) {

@@ -21,35 +21,35 @@ import (
 
 const movedFirst, movedMost = 2 * time.Millisecond, time.Second
 
-// Options say what a loop does. Name, Reconcile and Log are required.
+// Options configure a loop. Name, Reconcile and Log are required.
 type Options[K comparable] struct {
-	// Name appears in logs, spans and metrics; it should be one word.
+	// Name appears in logs, spans and metrics. It should be one word.
 	Name string
-	// Workers is how many keys are reconciled at the same time; 1 if not set. The
-	// last free one is kept for a namespace that has none.
+	// Workers is the number of keys that are reconciled at the same time; the default is 1.
+	// The last free worker is reserved for a namespace without one.
 	Workers int
-	// Reconcile brings what the key names closer to its goal. It may be called
-	// for any key at any time, must not keep a worker waiting, and must return
-	// soon after ctx ends. The class of its error (see package reason) decides
-	// what happens next; a wait beside an error still holds, Now does not.
+	// Reconcile brings the object of the key closer to its goal. It may be called for any
+	// key at any time. It must not block a worker, and must return soon after ctx ends. The
+	// class of its error (see package reason) decides what happens next. A wait that is
+	// returned with an error still counts; Now does not.
 	Reconcile func(ctx context.Context, key K) (Outcome, error)
-	// Namespace says who a key belongs to, so that everybody gets a turn. It must
-	// be quick. Not set: all keys belong together.
+	// Namespace returns the namespace of a key, so that namespaces take turns. It must be
+	// fast. If it is nil, all keys belong to one namespace.
 	Namespace func(key K) string
-	// Log gets one line per error that is dropped here, and no others.
+	// Log receives one line for each error that is dropped here, and no others.
 	Log logrus.FieldLogger
-	// Tracer makes a span of every reconcile. Not set: no spans.
+	// Tracer creates a span for each reconcile. If it is nil, there are no spans.
 	Tracer trace.Tracer
-	// Queues measures the queue. Not set: nothing is measured.
+	// Queues measures the queue. It can be nil.
 	Queues workqueue.MetricsProvider
-	// Waited is told for how long a key waited for a worker. Not set: nobody wants to know.
+	// Waited is called with the time that a key waited for a worker. It can be nil.
 	Waited func(namespace string, took time.Duration)
-	// Observe is told about every reconcile, with the context of its span, before
-	// the key can be reconciled again.
+	// Observe is called for every reconcile, with the context of its span, before the key
+	// can be reconciled again.
 	Observe func(ctx context.Context, key K, result Result, took time.Duration)
 }
 
-// Loop reconciles keys. All methods may be called from any goroutine.
+// Loop reconciles keys. All methods are safe for concurrent use.
 type Loop[K comparable] struct {
 	options Options[K]
 	queue   *workqueue.Typed[K]
@@ -61,13 +61,13 @@ type Loop[K comparable] struct {
 	started atomic.Bool
 }
 
-// New returns a loop that takes keys at once and works when it is run.
+// New returns a loop. It accepts keys at once; Run starts the workers.
 func New[K comparable](o Options[K]) *Loop[K] {
 	o.Workers = max(o.Workers, 1)
 	workers := o.Workers
 	if o.Namespace == nil {
 		o.Namespace = func(K) string { return "" }
-		workers++ // the one that nobody else could use
+		workers++ // no other namespace can use the reserved worker
 	}
 	if o.Tracer == nil {
 		o.Tracer = noop.Tracer{}
@@ -92,14 +92,12 @@ func New[K comparable](o Options[K]) *Loop[K] {
 	return l
 }
 
-// Add asks for a look at the key as soon as its namespace's turn comes. A key
-// that waits already is not added twice; one that is being reconciled is
-// reconciled again afterwards. After the end of Run it does nothing.
+// Add queues the key for a reconcile. A key that waits already is not added twice. A key that
+// is being reconciled is reconciled again afterwards. After the end of Run, Add does nothing.
 func (l *Loop[K]) Add(key K) { l.queue.Add(key) }
 
-// AddAfter asks for a look at the key after a while. The earliest of several
-// wishes counts, and the next reconcile of the key, whatever causes it, settles
-// all of them.
+// AddAfter queues the key after a duration. The earliest of several calls counts. The next
+// reconcile of the key, whatever its cause, cancels all of them.
 func (l *Loop[K]) AddAfter(key K, d time.Duration) {
 	if d <= 0 {
 		l.Add(key)
@@ -111,8 +109,8 @@ func (l *Loop[K]) AddAfter(key K, d time.Duration) {
 // Len returns how many keys wait for a worker.
 func (l *Loop[K]) Len() int { return l.turns.count() }
 
-// Run works until ctx ends, and returns when every worker has finished what it
-// was doing; keys that still wait are left. A loop runs once.
+// Run starts the workers and returns after ctx has ended and every worker has finished its
+// reconcile. Keys that still wait are dropped. A loop can run only once.
 func (l *Loop[K]) Run(ctx context.Context) {
 	if l.started.Swap(true) {
 		panic("loop " + l.options.Name + ": Run was called twice")
@@ -128,8 +126,8 @@ func (l *Loop[K]) Run(ctx context.Context) {
 	l.settleGauges()
 }
 
-// settleGauges says that nobody works any more: client-go ends to say it with the queue,
-// before the last workers have ended.
+// settleGauges sets the gauges of work in progress to 0. client-go stops updating them when the
+// queue shuts down, before the last workers have ended.
 func (l *Loop[K]) settleGauges() {
 	if q := l.options.Queues; q != nil {
 		q.NewUnfinishedWorkSecondsMetric(l.options.Name).Set(0)
@@ -147,11 +145,11 @@ func (l *Loop[K]) work(ctx context.Context) {
 	}
 }
 
-// handle looks at one key and says when to look again.
+// handle reconciles one key and schedules the next reconcile.
 func (l *Loop[K]) handle(ctx context.Context, key K) {
 	defer l.finished(key)
 	if ctx.Err() != nil {
-		return // the queue hands out what is left before it ends
+		return // the queue returns its remaining keys before it ends
 	}
 	l.timers.clear(key)
 	ctx, span := l.options.Tracer.Start(ctx, "reconcile "+l.options.Name)
@@ -165,13 +163,13 @@ func (l *Loop[K]) handle(ctx context.Context, key K) {
 	l.schedule(ctx, key, result, outcome, err)
 }
 
-// finished lets the key be handed out again, and the worker take another one.
+// finished releases the key and the worker.
 func (l *Loop[K]) finished(key K) {
 	l.turns.finished(key)
 	l.queue.Done(key)
 }
 
-// reconcile turns a panic into an error.
+// reconcile calls Reconcile and turns a panic into an error.
 func (l *Loop[K]) reconcile(ctx context.Context, key K) (outcome Outcome, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -213,7 +211,7 @@ func resultOf(o Outcome, err error) Result {
 	return ResultAgain
 }
 
-// schedule is the only place that decides when a key comes again.
+// schedule decides when a key is reconciled again. Nothing else does.
 func (l *Loop[K]) schedule(ctx context.Context, key K, result Result, o Outcome, err error) {
 	if o.kind == later {
 		l.timers.set(key, o.after)
@@ -235,21 +233,21 @@ func (l *Loop[K]) failed(ctx context.Context, key K, result Result, err error) {
 	case result == ResultMoved:
 		in := l.moved.When(key)
 		l.timers.set(key, in)
-		log.WithField("retry_in", in.String()).Debug("object changed meanwhile; trying again")
+		log.WithField("retry_in", in.String()).Debug("object has changed meanwhile; retrying")
 	case result == ResultHuman:
 		l.forget(key)
-		log.Error("reconcile needs a person, not tried again until something changes")
+		log.Error("reconcile needs a person; it is not retried until something changes")
 	case result == ResultPanic:
 		log.WithField("retry_in", l.retry(key).String()).WithField("stack", stackOf(err)).
 			Error("reconcile panicked, which is a bug in lockstep")
 	case ctx.Err() != nil:
-		log.Debug("reconcile was cut short, since the loop ends")
+		log.Debug("reconcile was aborted because the loop ends")
 	default:
 		log.WithField("retry_in", l.retry(key).String()).Warn("reconcile failed")
 	}
 }
 
-// retry sets the timer for a key that failed, and returns its duration.
+// retry sets the timer of a failed key and returns its duration.
 func (l *Loop[K]) retry(key K) time.Duration {
 	in := l.again.when(key)
 	l.timers.set(key, in)

@@ -32,7 +32,7 @@ func (k key) String() string { return k.namespace + "/" + k.group }
 
 var one = key{"mimir", "ingester"}
 
-// bench is a loop under test, its log, and what it did when.
+// bench is a loop under test, with its log and the times of its reconciles.
 type bench struct {
 	*loop.Loop[key]
 	log     bytes.Buffer
@@ -43,7 +43,7 @@ type bench struct {
 	end     func() // stops the loop and waits for its workers
 }
 
-// run starts a loop inside of a bubble of time, and stops it at the end.
+// run starts a loop in a synctest bubble and stops it at the end.
 func run(t *testing.T, reconcile func(ctx context.Context, k key) (loop.Outcome, error), change ...func(*loop.Options[key])) *bench {
 	t.Helper()
 	b := &bench{began: time.Now()}
@@ -78,7 +78,7 @@ func run(t *testing.T, reconcile func(ctx context.Context, k key) (loop.Outcome,
 	return b
 }
 
-// seen waits until nothing moves any more and returns what was done.
+// seen waits until all goroutines block and returns the reconciles.
 func (b *bench) seen() []string {
 	synctest.Wait()
 	b.mu.Lock()
@@ -86,7 +86,7 @@ func (b *bench) seen() []string {
 	return b.looks
 }
 
-// answers replays one answer per look, the last one for ever.
+// answers returns one outcome for each reconcile, and then the last one for ever.
 func answers(all ...any) func(context.Context, key) (loop.Outcome, error) {
 	var n atomic.Int64
 	return func(context.Context, key) (loop.Outcome, error) {
@@ -107,7 +107,7 @@ var (
 	errHuman = fmt.Errorf("read: %w", reason.WithClass(reason.Human, errors.New("forbidden")))
 )
 
-func TestWhatComesOfAReconcile(t *testing.T) {
+func TestReconcileOutcomes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answers []any
 		watch   time.Duration
@@ -180,7 +180,7 @@ func TestWhatComesOfAReconcile(t *testing.T) {
 	}
 }
 
-func TestBackOffEndsAtItsMost(t *testing.T) {
+func TestBackOffHasAMaximum(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err  error
 		most time.Duration
@@ -203,7 +203,7 @@ func TestBackOffEndsAtItsMost(t *testing.T) {
 	}
 }
 
-func TestAWaitBesideAnErrorHolds(t *testing.T) {
+func TestWaitReturnedWithAnErrorCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n int
 		b := run(t, func(context.Context, key) (loop.Outcome, error) {
@@ -220,7 +220,7 @@ func TestAWaitBesideAnErrorHolds(t *testing.T) {
 	})
 }
 
-func TestAnEventSettlesTheWaitItCutsShort(t *testing.T) {
+func TestEventCancelsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run(t, answers(loop.After(time.Hour), loop.Done()))
 		b.Add(one)
@@ -233,7 +233,7 @@ func TestAnEventSettlesTheWaitItCutsShort(t *testing.T) {
 	})
 }
 
-func TestTheEarliestOfSeveralWishesCounts(t *testing.T) {
+func TestEarliestTimerCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run(t, answers(loop.Done()))
 		for _, d := range []time.Duration{time.Hour, time.Minute, 2 * time.Minute} {
@@ -250,7 +250,7 @@ func TestTheEarliestOfSeveralWishesCounts(t *testing.T) {
 	})
 }
 
-func TestAWishDuringAReconcileIsKept(t *testing.T) {
+func TestAddAfterDuringAReconcileIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n int
 		var b *bench
@@ -287,7 +287,7 @@ func TestOutcomesCombine(t *testing.T) {
 	}
 }
 
-func TestABusyNamespaceDelaysAQuietOneByOneTurn(t *testing.T) {
+func TestBusyNamespaceDelaysAQuietOneByOneTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run(t, func(context.Context, key) (loop.Outcome, error) {
 			time.Sleep(time.Millisecond)
@@ -319,7 +319,7 @@ func TestABusyNamespaceDelaysAQuietOneByOneTurn(t *testing.T) {
 	})
 }
 
-func TestNobodyStarves(t *testing.T) {
+func TestNoNamespaceStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		served := map[key]int{}
 		var mu sync.Mutex
@@ -349,8 +349,8 @@ func TestNobodyStarves(t *testing.T) {
 				low, high = min(low, n), max(high, n)
 			}
 		}
-		// Ten namespaces share 8,000 looks. One with a single key does not wait
-		// while it is served, so it gets a little less than the big one.
+		// Ten namespaces share 8,000 reconciles. A namespace with a single key does not
+		// wait while it is served, so it gets a little less than the big one.
 		for namespace, n := range share {
 			if n < 700 || n > 1200 {
 				t.Errorf("%s got %d looks, want about 800", namespace, n)
@@ -362,7 +362,7 @@ func TestNobodyStarves(t *testing.T) {
 	})
 }
 
-func TestAKeyIsNeverWithTwoWorkers(t *testing.T) {
+func TestTwoWorkersNeverReconcileOneKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var busy, looks atomic.Int64
 		b := run(t, func(context.Context, key) (loop.Outcome, error) {
@@ -385,7 +385,7 @@ func TestAKeyIsNeverWithTwoWorkers(t *testing.T) {
 	})
 }
 
-func TestAPanicHurtsNobodyElse(t *testing.T) {
+func TestPanicAffectsOnlyItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run(t, func(_ context.Context, k key) (loop.Outcome, error) {
 			if k.group == "bad" {
@@ -416,7 +416,7 @@ func TestAPanicHurtsNobodyElse(t *testing.T) {
 	})
 }
 
-func TestErrorsAreLoggedOnceAndWithTheirKey(t *testing.T) {
+func TestErrorsAreLoggedOnceWithTheirKey(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err  error
 		want []string
@@ -445,7 +445,7 @@ func TestErrorsAreLoggedOnceAndWithTheirKey(t *testing.T) {
 	}
 }
 
-func TestTheEndWaitsForWorkInProgressAndLeavesTheRest(t *testing.T) {
+func TestRunFinishesReconcilesInProgressAndDropsWaitingKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var finished atomic.Int64
 		l := loop.New(loop.Options[key]{
@@ -480,7 +480,7 @@ func TestTheEndWaitsForWorkInProgressAndLeavesTheRest(t *testing.T) {
 	})
 }
 
-func TestKeysThatCameBeforeRunAreServed(t *testing.T) {
+func TestKeysAddedBeforeRunAreReconciled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		served := make(chan key, 1)
 		l := loop.New(loop.Options[key]{
@@ -503,7 +503,7 @@ func TestKeysThatCameBeforeRunAreServed(t *testing.T) {
 	})
 }
 
-func TestAReconcileIsASpan(t *testing.T) {
+func TestReconcileHasASpan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spans := tracetest.NewSpanRecorder()
 		tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t")
@@ -542,7 +542,7 @@ func TestOnlyErrorsCountAsRetries(t *testing.T) {
 	})
 }
 
-func TestRunningTwiceIsAMistake(t *testing.T) {
+func TestRunPanicsIfCalledTwice(t *testing.T) {
 	l := loop.New(loop.Options[key]{Name: "group", Log: quiet()})
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
@@ -561,7 +561,7 @@ func quiet() *logrus.Logger {
 	return log
 }
 
-// retries counts what a queue reports as such.
+// retries counts the retries that a queue reports.
 type retries struct {
 	workqueue.MetricsProvider
 	n atomic.Int64
@@ -570,7 +570,7 @@ type retries struct {
 func (r *retries) NewRetriesMetric(string) workqueue.CounterMetric { return r }
 func (r *retries) Inc()                                            { r.n.Add(1) }
 
-// nothing measures nothing.
+// nothing is a metric that does nothing.
 type nothing struct{}
 
 func (nothing) Inc()            {}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Outcome says when a key wants to be looked at again, events apart. The zero
-// Outcome is Done.
+// Outcome says when a key must be reconciled again, apart from events. The zero Outcome is
+// Done.
 type Outcome struct {
 	kind  kind
 	after time.Duration
@@ -21,18 +21,18 @@ const (
 	now
 )
 
-// Done means: nothing to wait for but events.
+// Done means that only an event causes the next reconcile.
 func Done() Outcome { return Outcome{kind: done} }
 
-// Gone means that the key names nothing any more. It differs from Done only in
-// its result, at which metrics can be forgotten.
+// Gone means that the object of the key does not exist any more. It differs from Done only in
+// its result, so that metrics can be dropped.
 func Gone() Outcome { return Outcome{kind: gone} }
 
-// Now means: again at once, when the namespace's turn comes.
+// Now means that the key is reconciled again as soon as its namespace's turn comes.
 func Now() Outcome { return Outcome{kind: now} }
 
-// After means: look again after a while, or when an event comes first. A
-// duration that is not positive means Now.
+// After means that the key is reconciled again after d, or when an event comes first. If d is
+// not positive, it means Now.
 func After(d time.Duration) Outcome {
 	if d <= 0 {
 		return Now()
@@ -40,7 +40,7 @@ func After(d time.Duration) Outcome {
 	return Outcome{kind: later, after: d}
 }
 
-// Earlier returns the outcome that asks for the earlier look.
+// Earlier returns the outcome that asks for the earlier reconcile.
 func (o Outcome) Earlier(other Outcome) Outcome {
 	if o.kind == later && other.kind == later {
 		return After(min(o.after, other.after))
@@ -66,22 +66,22 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("Outcome(%d)", int(o.kind))
 }
 
-// Result is what came of one reconcile, for metrics, spans and logs.
+// Result is the result of one reconcile, for metrics, spans and logs.
 type Result string
 
-// The results. The last three are failures; a world that moved is none.
+// The results. The last three are failures. A changed object is no failure.
 const (
-	ResultDone  Result = "done"  // nothing to wait for but events
-	ResultGone  Result = "gone"  // the key names nothing any more
+	ResultDone  Result = "done"  // only an event causes the next reconcile
+	ResultGone  Result = "gone"  // the object of the key does not exist any more
 	ResultWait  Result = "wait"  // a timer is set
-	ResultNow   Result = "now"   // looked at again at once
-	ResultMoved Result = "moved" // the world changed meanwhile; tried again soon
-	ResultAgain Result = "again" // failed; tried again with back-off
-	ResultHuman Result = "human" // failed; tried again when something changes
-	ResultPanic Result = "panic" // panicked; tried again with back-off
+	ResultNow   Result = "now"   // reconciled again at once
+	ResultMoved Result = "moved" // an object has changed meanwhile; retried soon
+	ResultAgain Result = "again" // failed; retried with back-off
+	ResultHuman Result = "human" // failed; retried when something changes
+	ResultPanic Result = "panic" // panicked; retried with back-off
 )
 
-// Success reports whether the reconcile did what it was meant to do.
+// Success reports whether the reconcile succeeded.
 func (r Result) Success() bool {
 	switch r {
 	case ResultDone, ResultGone, ResultWait, ResultNow:
@@ -92,7 +92,7 @@ func (r Result) Success() bool {
 	return false
 }
 
-// result of an outcome without an error.
+// result returns the result of an outcome without an error.
 func (o Outcome) result() Result {
 	switch o.kind {
 	case done:

@@ -5,40 +5,39 @@ import (
 	"time"
 )
 
-// fair is a workqueue.Queue in which namespaces take turns, and the keys of one
-// namespace come in their order. A namespace that no worker works for goes first,
-// and the last free worker is kept for such a one: so a namespace is served the
-// moment its first key comes, whatever the others do, unless there are more busy
-// ones than workers.
+// fair is a workqueue.Queue in which namespaces take turns. The keys of one namespace keep
+// their order. A namespace without a worker goes first, and the last free worker is reserved
+// for such a namespace. So a namespace is served as soon as its first key arrives, whatever the
+// others do, unless busy namespaces outnumber the workers.
 //
-// Push and Pop cost the same however many keys and namespaces wait; a namespace
-// without waiting keys and without work costs nothing.
+// The cost of Push and Pop does not depend on the number of waiting keys and namespaces. A
+// namespace without waiting keys and workers costs nothing.
 //
 //	last ─┐
 //	      ▼
-//	┌▶ lane c ─▶ lane a ─▶ lane b ─┐    the lane behind last is next;
-//	└──────────────────────────────┘    served, it becomes last itself
+//	┌▶ lane c ─▶ lane a ─▶ lane b ─┐    the lane after last is next;
+//	└──────────────────────────────┘    once served, it becomes last
 type fair[K comparable] struct {
 	namespace func(K) string
 	workers   int
 	waited    func(namespace string, took time.Duration) // may be nil
 
 	mu      sync.Mutex          // the queue's own lock does not cover finished and count
-	lanes   map[string]*lane[K] // those with waiting keys, so none is empty
+	lanes   map[string]*lane[K] // lanes with waiting keys; none is empty
 	last    *lane[K]            // nil when nothing waits
 	waiting int
-	working map[string]int // workers by namespace, where there are any
-	busy    int            // all of them
+	working map[string]int // number of workers by namespace; none is 0
+	busy    int            // number of all busy workers
 }
 
-// lane is what waits of one namespace; lanes form a ring.
+// lane contains the waiting keys of one namespace. Lanes form a ring.
 type lane[K comparable] struct {
 	name string
 	keys []waiting[K]
 	next *lane[K]
 }
 
-// waiting is a key, and since when it waits.
+// waiting is a key and the time since when it waits.
 type waiting[K comparable] struct {
 	key   K
 	since time.Time
@@ -48,11 +47,11 @@ func newFair[K comparable](namespace func(K) string, workers int, waited func(st
 	return &fair[K]{namespace: namespace, workers: workers, waited: waited, lanes: map[string]*lane[K]{}, working: map[string]int{}}
 }
 
-// Touch implements workqueue.Queue: asking twice changes no turn.
+// Touch implements workqueue.Queue. Adding a key twice changes no turn.
 func (f *fair[K]) Touch(K) {}
 
-// Len implements workqueue.Queue, which takes 0 as: nothing to do for one more
-// worker. So it counts only if a key may be served now.
+// Len implements workqueue.Queue. The workqueue treats 0 as: no key for another worker. So Len
+// returns 0 if no key may be served now.
 func (f *fair[K]) Len() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,7 +61,7 @@ func (f *fair[K]) Len() int {
 	return f.waiting
 }
 
-// count returns how many keys wait.
+// count returns the number of waiting keys.
 func (f *fair[K]) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,15 +83,15 @@ func (f *fair[K]) Push(key K) {
 	f.waiting++
 }
 
-// Pop implements workqueue.Queue, which calls it only when a key may be served.
-// The caller works on the key until finished.
+// Pop implements workqueue.Queue. The workqueue calls it only if a key may be served. The
+// caller works on the key until it calls finished.
 func (f *fair[K]) Pop() K {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := f.beforeNext()
 	l := before.next
 	first := l.keys[0]
-	l.keys[0] = waiting[K]{} // the array lives on; what the key refers to need not
+	l.keys[0] = waiting[K]{} // the array outlives the key, and must not keep its memory
 	l.keys = l.keys[1:]
 	f.waiting--
 	f.leave(l, before)
@@ -109,8 +108,8 @@ func (f *fair[K]) Pop() K {
 	return first.key
 }
 
-// finished says that a worker is free again. It comes before the queue's Done,
-// which may push the key anew.
+// finished releases a worker. It is called before the queue's Done, because Done may push the
+// key again.
 func (f *fair[K]) finished(key K) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,8 +120,8 @@ func (f *fair[K]) finished(key K) {
 	}
 }
 
-// beforeNext returns the lane before the one to serve next, nil if there is
-// none. It passes over as many lanes as there are busy workers at most.
+// beforeNext returns the lane before the next one to serve, or nil if there is none. It skips at
+// most as many lanes as there are busy workers.
 func (f *fair[K]) beforeNext() *lane[K] {
 	if f.last == nil {
 		return nil
@@ -141,7 +140,7 @@ func (f *fair[K]) beforeNext() *lane[K] {
 	return nil
 }
 
-// join puts a lane at the end of the ring.
+// join adds a lane at the end of the ring.
 func (f *fair[K]) join(l *lane[K]) {
 	if f.last == nil {
 		l.next = l
@@ -151,7 +150,7 @@ func (f *fair[K]) join(l *lane[K]) {
 	f.last = l
 }
 
-// leave takes a lane out of the ring.
+// leave removes a lane from the ring.
 func (f *fair[K]) leave(l, before *lane[K]) {
 	switch {
 	case l == before:

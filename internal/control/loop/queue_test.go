@@ -18,14 +18,14 @@ type name struct {
 
 func (n name) String() string { return fmt.Sprintf("%s/%d", n.namespace, n.n) }
 
-// newQueue has more workers than any test takes keys.
+// newQueue returns a queue with more workers than any test has keys.
 func newQueue() *fair[name] { return newQueueFor(1 << 30) }
 
 func newQueueFor(workers int) *fair[name] {
 	return newFair(func(n name) string { return n.namespace }, workers, nil)
 }
 
-// serve takes a key and is finished with it at once.
+// serve takes a key and finishes it at once.
 func serve(q *fair[name]) name {
 	k := q.Pop()
 	q.finished(k)
@@ -50,7 +50,7 @@ func TestNamespacesTakeTurns(t *testing.T) {
 	}
 }
 
-func TestAThousandKeysDelayASingleOneByOneTurn(t *testing.T) {
+func TestManyKeysDelayASingleOneByOneTurn(t *testing.T) {
 	q := newQueue()
 	for n := range 1000 {
 		q.Push(name{"busy", n})
@@ -67,9 +67,9 @@ func TestAThousandKeysDelayASingleOneByOneTurn(t *testing.T) {
 	}
 }
 
-// Whatever comes and goes: nothing is lost or invented, a namespace's keys stay
-// in order, and nobody is served twice while somebody else waits for his turn.
-func TestTheQueueIsFairToEverybody(t *testing.T) {
+// For any sequence of calls: no key is lost or added, the keys of a namespace keep their order, and
+// no namespace is served twice while another one waits for its turn.
+func TestQueueIsFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := newQueue()
 		next, waiting := map[string]int{}, map[string][]name{}
@@ -114,7 +114,7 @@ func TestTheQueueIsFairToEverybody(t *testing.T) {
 	})
 }
 
-func TestAServedNamespaceLeavesNothingBehind(t *testing.T) {
+func TestServedNamespaceUsesNoMemory(t *testing.T) {
 	q := newQueue()
 	for n := range 100 {
 		q.Push(name{fmt.Sprint(n), 0})
@@ -127,7 +127,7 @@ func TestAServedNamespaceLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestAServedKeyIsLetGo(t *testing.T) {
+func TestServedKeyUsesNoMemory(t *testing.T) {
 	q := newQueue()
 	q.Push(name{"a", 1})
 	q.Push(name{"a", 2})
@@ -138,7 +138,7 @@ func TestAServedKeyIsLetGo(t *testing.T) {
 	}
 }
 
-func TestALaneThatNeverEmptiesDoesNotGrow(t *testing.T) {
+func TestLaneThatNeverEmptiesDoesNotGrow(t *testing.T) {
 	q := newQueue()
 	q.Push(name{"a", 0})
 	for n := range 100_000 {
@@ -167,7 +167,7 @@ func BenchmarkPushAndPop(b *testing.B) {
 	}
 }
 
-func TestTheLastFreeWorkerIsKeptForANamespaceThatNoneWorksFor(t *testing.T) {
+func TestLastFreeWorkerIsReservedForANamespaceWithoutOne(t *testing.T) {
 	q := newQueueFor(3)
 	for n := range 10 {
 		q.Push(name{"busy", n})
@@ -194,7 +194,7 @@ func TestTheLastFreeWorkerIsKeptForANamespaceThatNoneWorksFor(t *testing.T) {
 	}
 }
 
-func TestANamespaceThatHasAWorkerIsPassedOverAndKeepsItsTurn(t *testing.T) {
+func TestSkippedNamespaceKeepsItsTurn(t *testing.T) {
 	q := newQueueFor(10)
 	q.Push(name{"busy", 0})
 	busy := q.Pop()
@@ -215,10 +215,10 @@ func TestANamespaceThatHasAWorkerIsPassedOverAndKeepsItsTurn(t *testing.T) {
 	}
 }
 
-// Whatever comes, goes and takes its time: as long as a worker is free, no key
-// waits whose namespace has none; nobody gets the last worker, or one before
-// such a namespace, who has one already; and nothing else keeps a worker idle.
-func TestNoNamespaceTakesAllWorkers(t *testing.T) {
+// For any sequence of calls: while a worker is free, no key waits whose namespace has no worker. A
+// namespace with a worker gets neither the last worker nor one before such a namespace. Nothing else
+// keeps a worker idle.
+func TestNoNamespaceUsesAllWorkers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		workers := rapid.IntRange(1, 5).Draw(t, "workers")
 		q := newQueueFor(workers)
@@ -275,7 +275,7 @@ func TestNoNamespaceTakesAllWorkers(t *testing.T) {
 	})
 }
 
-func TestHowLongAKeyWaitedIsTold(t *testing.T) {
+func TestWaitedIsCalledWithTheWaitOfAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := map[string]time.Duration{}
 		q := newFair(func(n name) string { return n.namespace }, 9, func(namespace string, took time.Duration) { told[namespace] = took })

@@ -11,15 +11,15 @@ import (
 const (
 	againFirst, againMost = 50 * time.Millisecond, time.Minute
 
-	// Retries after errors, of all keys together, as long as nobody has to wait for a
-	// minute for that. A thousand keys that fail for good need 17 a second.
+	// Retries after errors, of all keys together, have this limit. A thousand keys that always
+	// fail need 17 retries a second.
 	retriesPerSecond, retriesAtOnce = 50, 200
 )
 
-// retries say when keys that failed come again: each after its own back-off, and all
-// together not too often. A key that an event wakes before its back-off is over, and that
-// fails again, keeps it: however often events come, it takes one retry from the others for
-// each. And nobody waits longer for the others than for himself at most.
+// retries decide when failed keys are retried: each key after its own back-off, and all keys
+// together at a limited rate. If an event wakes a key before the end of its back-off and it
+// fails again, the back-off stays as it is. So each back-off uses one retry of the limit,
+// however often events arrive. The limit never delays a key by more than its maximum back-off.
 type retries[K comparable] struct {
 	own workqueue.TypedRateLimiter[K]
 	all *rate.Limiter
@@ -36,7 +36,7 @@ func newRetries[K comparable]() *retries[K] {
 	}
 }
 
-// when returns for how long a key rests that has just failed.
+// when returns the delay of a key that has just failed.
 func (r *retries[K]) when(key K) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +48,7 @@ func (r *retries[K]) when(key K) time.Duration {
 	return after
 }
 
-// turn returns how long it takes until all keys together may try once more, againMost at most.
+// turn returns the time until the limit allows another retry, at most againMost.
 func (r *retries[K]) turn() time.Duration {
 	reserved := r.all.Reserve()
 	wait := reserved.Delay()
@@ -59,7 +59,7 @@ func (r *retries[K]) turn() time.Duration {
 	return wait
 }
 
-// forget begins anew with a key, since it has succeeded.
+// forget resets the back-off of a key after a success.
 func (r *retries[K]) forget(key K) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

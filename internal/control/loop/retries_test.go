@@ -13,9 +13,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 )
 
-// An event is a reason to look at once, and none to begin the back-off anew or to go on
-// with the next longer one.
-func TestWhoFailsAtAnEventAsWellKeepsItsBackOff(t *testing.T) {
+// An event causes a reconcile at once. It neither resets the back-off nor makes it
+// longer.
+func TestFailureAfterAnEventKeepsTheBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run(t, answers(errAgain, errAgain, errAgain, errAgain, loop.Done()))
 		b.Add(one)
@@ -29,9 +29,9 @@ func TestWhoFailsAtAnEventAsWellKeepsItsBackOff(t *testing.T) {
 	})
 }
 
-// Retries of all keys together have a limit. Whoever fails at one event after the other
-// must not use it up.
-func TestWhoFailsAtEveryEventDelaysNobodyElse(t *testing.T) {
+// Retries of all keys together have a limit. A key that fails at every event must not use it
+// up.
+func TestKeyThatFailsAtEveryEventDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quiet, events := key{"quiet", "store"}, 5000
 		var b *bench
@@ -51,8 +51,8 @@ func TestWhoFailsAtEveryEventDelaysNobodyElse(t *testing.T) {
 	})
 }
 
-// Where thousands fail at once, nobody rests for longer than a minute.
-func TestNobodyRestsForLongerThanAMinuteHoweverManyFail(t *testing.T) {
+// If thousands of keys fail at once, none waits for more than a minute.
+func TestRetryLimitDelaysNoKeyForMoreThanAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run(t, func(context.Context, key) (loop.Outcome, error) { return loop.Done(), errAgain })
 		for i := range 10_000 {

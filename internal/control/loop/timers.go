@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// timers wakes keys later, and keeps one timer for each at most. client-go's
-// delaying queue cannot take a time back, so every wait that an event cut short
-// would stay in it until it is over.
+// timers wakes keys later, with at most one timer for each key. The delaying queue of client-go
+// cannot remove an entry, so every wait that an event cuts short would stay in it until its
+// end.
 type timers[K comparable] struct {
 	wake func(K)
 
@@ -25,7 +25,7 @@ func newTimers[K comparable](wake func(K)) *timers[K] {
 	return &timers[K]{wake: wake, pending: map[K]*timer{}}
 }
 
-// set wakes the key after a while, or earlier if that was asked for before.
+// set wakes the key after a duration, or earlier if an earlier timer is set.
 func (t *timers[K]) set(key K, after time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -38,14 +38,14 @@ func (t *timers[K]) set(key K, after time.Duration) {
 		before.Stop()
 	}
 	next := &timer{at: at}
-	next.Timer = time.AfterFunc(after, func() { t.ring(key, next) })
+	next.Timer = time.AfterFunc(after, func() { t.fire(key, next) })
 	t.pending[key] = next
 }
 
-// ring wakes the key unless the timer was taken back in the same moment.
-func (t *timers[K]) ring(key K, rung *timer) {
+// fire wakes the key unless the timer was cleared at the same moment.
+func (t *timers[K]) fire(key K, fired *timer) {
 	t.mu.Lock()
-	valid := t.pending[key] == rung
+	valid := t.pending[key] == fired
 	if valid {
 		delete(t.pending, key)
 	}
@@ -55,7 +55,7 @@ func (t *timers[K]) ring(key K, rung *timer) {
 	}
 }
 
-// clear takes back what was set for the key.
+// clear removes the timer of the key.
 func (t *timers[K]) clear(key K) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *timers[K]) clear(key K) {
 	}
 }
 
-// stop takes back everything, for good.
+// stop removes all timers and accepts no others.
 func (t *timers[K]) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-func TestAKeyHasOneTimerAtMost(t *testing.T) {
+func TestKeyHasAtMostOneTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rung := 0
-		timers := newTimers(func(string) { rung++ })
+		fired := 0
+		timers := newTimers(func(string) { fired++ })
 		for n := range 10_000 {
 			timers.set("a", time.Hour-time.Duration(n)*time.Millisecond)
 			timers.set("b", time.Hour)
@@ -27,13 +27,13 @@ func TestAKeyHasOneTimerAtMost(t *testing.T) {
 		timers.clear("never set")
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		if rung != 1 || len(timers.pending) != 0 {
-			t.Errorf("%d keys rang and %d timers are left, want 1 and none", rung, len(timers.pending))
+		if fired != 1 || len(timers.pending) != 0 {
+			t.Errorf("%d keys rang and %d timers are left, want 1 and none", fired, len(timers.pending))
 		}
 	})
 }
 
-func TestStoppedTimersStaySilent(t *testing.T) {
+func TestStoppedTimersDoNotFire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := newTimers(func(k string) { t.Errorf("%s rang", k) })
 		timers.set("a", time.Second)
@@ -47,7 +47,7 @@ func TestStoppedTimersStaySilent(t *testing.T) {
 	})
 }
 
-func TestALoopThatEndsTakesItsTimersBackAndIsNotAlarmed(t *testing.T) {
+func TestLoopStopsItsTimersWhenItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		log := logrus.New()

@@ -17,16 +17,16 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Resource is what serves the objects.
+// Resource is the resource of RolloutGroups.
 var Resource = schema.GroupVersionResource{Group: v1alpha1.GroupName, Version: "v1alpha1", Resource: "rolloutgroups"}
 
-// Name is that of an object in its namespace.
+// Name is the name of a RolloutGroup with its namespace.
 type Name struct{ Namespace, Object string }
 
 // String returns namespace/name.
 func (n Name) String() string { return n.Namespace + "/" + n.Object }
 
-// object is what is kept of a RolloutGroup.
+// object is the cached part of a RolloutGroup.
 type object struct {
 	uid        types.UID
 	version    plan.Version
@@ -36,28 +36,28 @@ type object struct {
 	status     v1alpha1.RolloutGroupStatus
 }
 
-// CacheOptions say what is watched. All are required but Namespace.
+// CacheOptions configure a Cache. All are required but Namespace.
 type CacheOptions struct {
-	Client    dynamic.Interface  // nobody is alarmed by what it is refused
-	Metadata  metadata.Interface // the same, for the CRD
-	Namespace string             // the only one that counts; empty: all, and the CRD is watched
+	Client    dynamic.Interface  // its refusals raise no alarm
+	Metadata  metadata.Interface // likewise; reads the CRD
+	Namespace string             // the only managed namespace; if empty, all namespaces and the CRD are watched
 	Log       logrus.FieldLogger
 }
 
-// Cache knows the RolloutGroups that lockstep made. Make one with NewCache and run it;
-// its other methods may be called from any goroutine.
+// Cache contains the RolloutGroups that lockstep created. Callers create it with NewCache and call
+// Run. Its other methods are safe for concurrent use.
 type Cache struct {
 	options CacheOptions
-	changed func(Name) // an object is another one, or gone
-	filled  func()     // all that exist are known
+	changed func(Name) // called after an object has changed or was deleted
+	filled  func()     // called after all objects have been listed
 
-	mu      sync.Mutex
-	objects map[Name]object
-	present bool // the kind exists, and what exists of it has been read
-	said    string
+	mu          sync.Mutex
+	objects     map[Name]object
+	present     bool // the kind exists, and its objects have been listed
+	loggedState string
 }
 
-// NewCache returns a Cache that knows nothing yet.
+// NewCache returns an empty Cache.
 func NewCache(o CacheOptions) *Cache {
 	return &Cache{
 		options: o, changed: func(Name) {}, filled: func() {}, objects: map[Name]object{},
@@ -84,7 +84,7 @@ func (b *Cache) names() []Name {
 	return slices.Collect(maps.Keys(b.objects))
 }
 
-// In returns the objects that are known of a namespace, to be looked at once it opts in.
+// In returns the known objects of a namespace. They are reconciled when the namespace opts in.
 func (b *Cache) In(namespace string) []Name {
 	return slices.DeleteFunc(b.names(), func(n Name) bool { return n.Namespace != namespace })
 }
@@ -96,11 +96,11 @@ func objectOf(u *unstructured.Unstructured) object {
 	group, _, _ := unstructured.NestedString(u.Object, "spec", "group")
 	return object{
 		uid: u.GetUID(), version: version, generation: u.GetGeneration(), group: group, leaving: u.GetDeletionTimestamp() != nil,
-		status: statusIn(u.Object["status"]), // at once, since what it was decoded to takes much more memory
+		status: statusIn(u.Object["status"]), // decoded at once, because the unstructured form takes much more memory
 	}
 }
 
-// statusIn reads a status. One that cannot be read is none: it is written anew.
+// statusIn decodes a status. An invalid status counts as an empty one, so that it is overwritten.
 func statusIn(it any) v1alpha1.RolloutGroupStatus {
 	var status v1alpha1.RolloutGroupStatus
 	fields, is := it.(map[string]any)

@@ -26,58 +26,58 @@ type observer interface {
 	Cached(plan.Key) plan.Snapshot
 }
 
-// Options are all required.
+// Options configure a Controller. All are required.
 type Options struct {
 	Cache    *Cache
 	Observer observer
 	Client   dynamic.Interface
 	Log      logrus.FieldLogger
-	// Soon asks for a Reconcile after a while.
+	// Soon requests a Reconcile after a duration.
 	Soon func(Name, time.Duration)
 }
 
-// Controller keeps an object for each group. Make one with New; calls for different
-// names may run concurrently.
+// Controller maintains a RolloutGroup for each group. Callers create it with New. Calls for
+// different names may run concurrently.
 type Controller struct {
 	Options
-	turns turns // of all groups together
+	turns turns // shared by all groups
 
-	mu       sync.Mutex
-	accounts map[Name]*account
+	mu      sync.Mutex
+	entries map[Name]*groupEntry
 }
 
-// account is what is remembered of one group.
-type account struct {
-	planned bool      // there was a plan of it since it was forgotten
-	group   string    // whose, then
-	latest  *thought  // the last plan; nil where there was nothing to do nor to wait for
-	at      time.Time // of the last request
-	last    written   // until the Cache shows the same
-	quiet   quiet
+// groupEntry is the state of one group.
+type groupEntry struct {
+	planned bool        // the group was planned since it was last forgotten
+	group   string      // the group of that plan
+	latest  *evaluation // the last plan; nil if there was nothing to do and nothing to wait for
+	at      time.Time   // of the last request
+	last    written     // until the Cache shows it
+	pause   pause
 }
 
-// written is what was written last.
+// written is the last write to an object.
 type written struct {
 	uid     types.UID
 	version plan.Version
 	status  v1alpha1.RolloutGroupStatus
 }
 
-// New returns a Controller, which hears of every change in its Cache.
+// New returns a Controller and registers it for changes of its Cache.
 func New(o Options) *Controller {
-	c := &Controller{Options: o, turns: newTurns(), accounts: map[Name]*account{}}
+	c := &Controller{Options: o, turns: newTurns(), entries: map[Name]*groupEntry{}}
 	o.Cache.changed = func(n Name) { o.Soon(n, 0) }
-	o.Cache.filled = c.lookAtAll
+	o.Cache.filled = c.reconcileAll
 	return c
 }
 
-// lookAtAll looks at every object and at every group, also where a request was in
-// vain: that may be since the kind was about to go.
-func (c *Controller) lookAtAll() {
+// reconcileAll reconciles every object and every group. It also ends pauses after failed requests,
+// because these can have failed while the kind was being deleted.
+func (c *Controller) reconcileAll() {
 	c.mu.Lock()
-	names := slices.AppendSeq(c.Cache.names(), maps.Keys(c.accounts))
-	for _, a := range c.accounts {
-		a.quiet = quiet{}
+	names := slices.AppendSeq(c.Cache.names(), maps.Keys(c.entries))
+	for _, a := range c.entries {
+		a.pause = pause{}
 	}
 	c.mu.Unlock()
 	for _, n := range names {
@@ -85,78 +85,77 @@ func (c *Controller) lookAtAll() {
 	}
 }
 
-// nameFor returns the name of a group's object.
+// nameFor returns the name of the object for a group.
 func nameFor(key plan.Key) Name { return Name{key.Namespace, hold.StatusName(key.Name)} }
 
-// Take keeps the last plan of a group, for its object to say so. Of a group that rests, as
-// most of a cluster do, it keeps none: caches show the same. What is not rolled, but shrinks
-// or is evicted under a hold, is shown in no object.
+// Take stores the last plan of a group for its object. For a group without a plan, as most are, it
+// stores none, because the caches give the same plan. Only rollout groups have objects; a zone
+// or a budget with a hold of its own has none.
 func (c *Controller) Take(s plan.Snapshot, steps []plan.Action) {
 	if !s.Key.Rolled() {
 		return
 	}
 	n := nameFor(s.Key)
 	c.mu.Lock()
-	a := c.account(n)
+	a := c.groupEntry(n)
 	a.planned, a.group, a.latest = true, s.Key.Name, nil
 	if len(steps) > 0 {
-		a.latest = &thought{s, steps}
+		a.latest = &evaluation{s, steps}
 	}
 	rest := time.Until(a.at.Add(Pace))
 	c.mu.Unlock()
-	c.tellSoon(n, rest)
+	c.enqueue(n, rest)
 }
 
-// Forget hears that a group exists no more, or is another's to look after.
+// Forget drops the state of a group that does not exist any more, or that another operator manages.
 func (c *Controller) Forget(key plan.Key) {
 	if !key.Rolled() {
 		return
 	}
 	n := nameFor(key)
 	c.mu.Lock()
-	delete(c.accounts, n)
+	delete(c.entries, n)
 	c.mu.Unlock()
-	c.tellSoon(n, 0)
+	c.enqueue(n, 0)
 }
 
-func (c *Controller) tellSoon(n Name, rest time.Duration) {
+func (c *Controller) enqueue(n Name, rest time.Duration) {
 	if c.Cache.Present() {
 		c.Soon(n, max(rest, 0))
 	}
 }
 
-// account returns what is remembered under a name. Call it locked.
-func (c *Controller) account(n Name) *account {
-	a := c.accounts[n]
+// groupEntry returns the state for a name. Callers hold the lock.
+func (c *Controller) groupEntry(n Name) *groupEntry {
+	a := c.entries[n]
 	if a == nil {
-		a = &account{}
-		c.accounts[n] = a
+		a = &groupEntry{}
+		c.entries[n] = a
 	}
 	return a
 }
 
-// remembered returns a copy of what is remembered under a name.
-func (c *Controller) remembered(n Name) account {
+// entry returns a copy of the state for a name.
+func (c *Controller) entry(n Name) groupEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.accounts[n]; a != nil {
+	if a := c.entries[n]; a != nil {
 		return *a
 	}
-	return account{}
+	return groupEntry{}
 }
 
-// Reconcile lets the object of that name say how its group stands, or not exist. What
-// fails is logged for who looks for it, and tried again after a while: no group waits
-// for what is told of it.
+// Reconcile writes the status of the object with this name, or creates or deletes the object. A
+// failure is logged at debug level and retried after a pause. No group waits for its object.
 func (c *Controller) Reconcile(ctx context.Context, n Name) (loop.Outcome, error) {
 	if !c.Cache.Present() || !c.Observer.Managed(n.Namespace) {
 		return loop.Gone(), nil
 	}
 	o, exists := c.Cache.object(n)
 	c.shown(n, o)
-	a := c.remembered(n)
+	a := c.entry(n)
 	now := time.Now()
-	switch rest := max(a.at.Add(Pace).Sub(now), a.quiet.rest(o.uid, now)); {
+	switch rest := max(a.at.Add(Pace).Sub(now), a.pause.rest(o.uid, now)); {
 	case o.leaving:
 		return loop.Done(), nil
 	case rest > 0:
@@ -168,19 +167,19 @@ func (c *Controller) Reconcile(ctx context.Context, n Name) (loop.Outcome, error
 	case !exists:
 		c.drop(n)
 	}
-	return loop.Done(), nil // a plan comes, or there is nothing
+	return loop.Done(), nil // a plan will follow, or there is nothing to do
 }
 
-// drop forgets that requests for an object were in vain which is gone, and its group too.
+// drop deletes the state of a name if neither its group nor its object exists.
 func (c *Controller) drop(n Name) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.accounts[n]; a != nil && !a.planned {
-		delete(c.accounts, n)
+	if a := c.entries[n]; a != nil && !a.planned {
+		delete(c.entries, n)
 	}
 }
 
-// wanted reports whether an object is that of a group, by what caches show.
+// wanted reports whether the caches show the group of an object.
 func (c *Controller) wanted(n Name, o object) bool {
 	key := plan.Key{Namespace: n.Namespace, Name: o.group}
 	if nameFor(key) != n {
@@ -190,9 +189,9 @@ func (c *Controller) wanted(n Name, o object) bool {
 	return len(s.Zones) > 0 || s.Hold.Exists
 }
 
-// show makes the object say how its group stands now, if it says something else.
+// show writes the current status into the object if it differs.
 func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) loop.Outcome {
-	if _, changed := c.news(n, o); exists && !changed && !c.anothers(n, o) {
+	if _, changed := c.wantedStatus(n, o); exists && !changed && !c.ofAnotherGroup(n, o) {
 		return loop.Done()
 	}
 	done, taken := c.turns.take(ctx)
@@ -200,45 +199,45 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 		return loop.Done()
 	}
 	defer done()
-	a := c.remembered(n)
+	a := c.entry(n)
 	if !a.planned || !c.Observer.Managed(n.Namespace) {
-		return loop.Now() // it has changed meanwhile
+		return loop.Now() // the state has changed meanwhile
 	}
-	if exists && c.anothers(n, o) {
-		return c.delete(ctx, n, o) // the right one comes next
+	if exists && c.ofAnotherGroup(n, o) {
+		return c.delete(ctx, n, o) // the next reconcile creates the right one
 	}
 	if !exists {
 		made, err := c.create(ctx, n, a.group)
 		if err != nil {
-			return c.hush(n, "", err)
+			return c.startPause(n, "", err)
 		}
 		o = made
 	}
-	status, changed := c.news(n, o) // which is later than before the turn
+	status, changed := c.wantedStatus(n, o) // again, because waiting for the turn takes time
 	if !changed || !c.Observer.Managed(n.Namespace) {
 		return loop.Done()
 	}
 	version, err := c.write(ctx, n, o.uid, status)
 	if err != nil {
-		return c.hush(n, o.uid, err)
+		return c.startPause(n, o.uid, err)
 	}
 	c.wrote(n, written{o.uid, version, status})
 	if o, exists := c.Cache.object(n); exists {
-		c.shown(n, o) // the watch may have been faster than the answer
+		c.shown(n, o) // the watch can be faster than the response
 	}
 	return loop.Done()
 }
 
-// anothers reports whether somebody made the object, for another group than its name is of:
-// it can never say the right one.
-func (c *Controller) anothers(n Name, o object) bool {
-	a := c.remembered(n)
+// ofAnotherGroup reports whether the object has the group of another name in its spec. A user must have
+// created it, and it can never show the right status.
+func (c *Controller) ofAnotherGroup(n Name, o object) bool {
+	a := c.entry(n)
 	return a.planned && o.group != a.group
 }
 
-// news returns what the object should say, and whether it says something else.
-func (c *Controller) news(n Name, o object) (v1alpha1.RolloutGroupStatus, bool) {
-	a := c.remembered(n)
+// wantedStatus returns the wanted status of the object, and whether it differs from the current one.
+func (c *Controller) wantedStatus(n Name, o object) (v1alpha1.RolloutGroupStatus, bool) {
+	a := c.entry(n)
 	if !a.planned {
 		return v1alpha1.RolloutGroupStatus{}, false
 	}
@@ -246,33 +245,33 @@ func (c *Controller) news(n Name, o object) (v1alpha1.RolloutGroupStatus, bool) 
 	if a.last.uid == o.uid && a.last.version >= o.version {
 		before = a.last.status
 	}
-	status := statusOf(c.thoughtOf(n, a), o.generation, before)
+	status := statusOf(c.evaluationOf(n, a), o.generation, before)
 	return status, !equality.Semantic.DeepEqual(before, status)
 }
 
-// thoughtOf returns the last plan of a group. That of one that rests is made anew from what
-// caches show.
-func (c *Controller) thoughtOf(n Name, a account) thought {
+// evaluationOf returns the last plan of a group. If none is stored, it plans again on the
+// caches.
+func (c *Controller) evaluationOf(n Name, a groupEntry) evaluation {
 	if a.latest != nil {
 		return *a.latest
 	}
 	s := c.Observer.Cached(plan.Key{Namespace: n.Namespace, Name: a.group})
-	return thought{s, plan.Group(s)}
+	return evaluation{s, plan.Group(s)}
 }
 
 func (c *Controller) wrote(n Name, what written) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.accounts[n]; a != nil {
+	if a := c.entries[n]; a != nil {
 		a.last, a.at = what, time.Now()
 	}
 }
 
-// shown forgets what was written last once the Cache shows the same.
+// shown drops the last write once the Cache shows it.
 func (c *Controller) shown(n Name, o object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := c.accounts[n]
+	a := c.entries[n]
 	if a != nil && a.last.uid == o.uid && a.last.version == o.version && equality.Semantic.DeepEqual(a.last.status, o.status) {
 		a.last = written{}
 	}

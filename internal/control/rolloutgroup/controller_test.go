@@ -24,7 +24,7 @@ const (
 	removed = "DELETE team/ingester"
 )
 
-func (g *gallery) wants(what string, writes ...string) {
+func (g *running) wants(what string, writes ...string) {
 	g.t.Helper()
 	time.Sleep(100 * time.Millisecond) // for some turns
 	if diff := cmp.Diff(writes, g.wrote()); diff != "" {
@@ -32,8 +32,8 @@ func (g *gallery) wants(what string, writes ...string) {
 	}
 }
 
-func TestAGroupIsShownFromItsBeginningToItsEnd(t *testing.T) {
-	inGallery(t, newServer(true), func(g *gallery) {
+func TestObjectIsCreatedUpdatedAndDeletedWithItsGroup(t *testing.T) {
+	inRunning(t, newServer(true), func(g *running) {
 		g.plans("ingester", whole)
 		g.wants("a group appears", updated, created)
 		if got := g.says(called("ingester"), "activity"); got != "Settled" {
@@ -53,8 +53,8 @@ func TestAGroupIsShownFromItsBeginningToItsEnd(t *testing.T) {
 	})
 }
 
-func TestAnObjectIsWrittenOnChangeAndAtMostOnceASecond(t *testing.T) {
-	inGallery(t, newServer(true), func(g *gallery) {
+func TestObjectIsWrittenOnChangeAtMostOnceASecond(t *testing.T) {
+	inRunning(t, newServer(true), func(g *running) {
 		situations := []string{whole, pending, "zone-a rev=1\n zone-a-0 starting@1\n"}
 		for i := range 200 { // twenty seconds
 			g.plans("ingester", situations[i%3])
@@ -76,8 +76,8 @@ func TestAnObjectIsWrittenOnChangeAndAtMostOnceASecond(t *testing.T) {
 	})
 }
 
-func TestAllGroupsTogetherAreWrittenAtABoundedRate(t *testing.T) {
-	inGallery(t, newServer(true), func(g *gallery) {
+func TestWritesOfAllGroupsHaveALimitedRate(t *testing.T) {
+	inRunning(t, newServer(true), func(g *running) {
 		for range 40 { // ten seconds
 			for i := range 500 {
 				g.plans(fmt.Sprint("g", i), fmt.Sprintf("zone-a rev=1\n zone-a-0 %s\n", []string{"ready@1", "starting@1"}[time.Now().UnixMilli()/500%2]))
@@ -90,10 +90,10 @@ func TestAllGroupsTogetherAreWrittenAtABoundedRate(t *testing.T) {
 	})
 }
 
-func TestASlowAPIServerIsToldLess(t *testing.T) {
+func TestSlowAPIServerGetsFewerWrites(t *testing.T) {
 	s := newServer(true)
 	s.slow = 50 * time.Millisecond
-	inGallery(t, s, func(g *gallery) {
+	inRunning(t, s, func(g *running) {
 		for range 100 { // a hundred seconds
 			for i := range 50 {
 				g.plans(fmt.Sprint("g", i), fmt.Sprintf("zone-a rev=1\n zone-a-0 %s\n", []string{"ready@1", "starting@1"}[time.Now().Unix()%2]))
@@ -106,8 +106,8 @@ func TestASlowAPIServerIsToldLess(t *testing.T) {
 	})
 }
 
-func TestALeaderThatFollowsFindsWhatItWouldWrite(t *testing.T) {
-	inGallery(t, newServer(true), func(g *gallery) {
+func TestNewLeaderWritesNothingIfTheStatusIsCurrent(t *testing.T) {
+	inRunning(t, newServer(true), func(g *running) {
 		g.plans("ingester", pending)
 		g.wants("a group appears", updated, created)
 		before := g.objects[called("ingester")].DeepCopy()
@@ -127,18 +127,18 @@ func TestALeaderThatFollowsFindsWhatItWouldWrite(t *testing.T) {
 	})
 }
 
-func TestWhatWasLeftByATimeWithoutAnOperatorIsRemoved(t *testing.T) {
+func TestObjectsWithoutAGroupAreDeletedAfterAnOutage(t *testing.T) {
 	s := newServer(true)
 	s.put(called("ingester"), "ingester", ours)                                          // whose group is gone
 	s.put(Name{"team", "other"}, "store", ours)                                          // no group's name
 	s.put(called("Store_A"), "Store_A", ours)                                            // whose group is there
-	s.put(Name{"team", "stranger"}, "stranger", nil)                                     // somebody else's
+	s.put(Name{"team", "stranger"}, "stranger", nil)                                     // of another client
 	s.put(Name{"team", "strange"}, "x", map[string]any{contract.ManagedByLabel: "Helm"}) // another one's
-	inGallery(t, s, func(g *gallery) { g.wants("an operator starts", removed, "DELETE team/other") }, "Store_A")
+	inRunning(t, s, func(g *running) { g.wants("an operator starts", removed, "DELETE team/other") }, "Store_A")
 }
 
-func TestWhatSomebodyDidToAnObjectIsPutRight(t *testing.T) {
-	inGallery(t, newServer(true), func(g *gallery) {
+func TestUserChangesOfAnObjectAreReverted(t *testing.T) {
+	inRunning(t, newServer(true), func(g *running) {
 		g.plans("ingester", whole)
 		g.wrote()
 		time.Sleep(time.Minute)
@@ -157,10 +157,10 @@ func TestWhatSomebodyDidToAnObjectIsPutRight(t *testing.T) {
 	})
 }
 
-func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
+func TestForeignObjectIsNotChanged(t *testing.T) {
 	s := newServer(true)
 	s.put(called("ingester"), "ingester", nil)
-	inGallery(t, s, func(g *gallery) {
+	inRunning(t, s, func(g *running) {
 		g.plans("ingester", whole)
 		g.wants("it cannot be made", created)
 		time.Sleep(5 * time.Minute)
@@ -173,9 +173,9 @@ func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
 	})
 }
 
-func TestNothingIsWrittenWhereNobodyOptedIn(t *testing.T) {
+func TestUnmanagedNamespaceIsNotWritten(t *testing.T) {
 	s := newServer(true)
-	inGallery(t, s, func(g *gallery) {
+	inRunning(t, s, func(g *running) {
 		g.mutex.Lock()
 		g.foreign = true
 		g.mutex.Unlock()
@@ -200,8 +200,8 @@ func TestNothingIsWrittenWhereNobodyOptedIn(t *testing.T) {
 	})
 }
 
-func TestOnlyRolloutGroupsAreShown(t *testing.T) {
-	inGallery(t, newServer(true), func(g *gallery) {
+func TestOnlyRolloutGroupsHaveObjects(t *testing.T) {
+	inRunning(t, newServer(true), func(g *running) {
 		for _, key := range []plan.Key{{Namespace: "team", Name: "a", Kind: plan.KindStatefulSet}, {Namespace: "team", Name: "a", Kind: plan.KindBudget}} {
 			s := fixture.MustParse(whole)
 			s.Key = key
@@ -213,8 +213,8 @@ func TestOnlyRolloutGroupsAreShown(t *testing.T) {
 	})
 }
 
-func TestWithoutTheKindNothingIsAskedOrSaid(t *testing.T) {
-	inGallery(t, newServer(false), func(g *gallery) {
+func TestMissingKindCausesNoRequestsAndNoLogLines(t *testing.T) {
+	inRunning(t, newServer(false), func(g *running) {
 		for range 3600 {
 			g.plans("ingester", pending)
 			time.Sleep(time.Second)
@@ -229,8 +229,8 @@ func TestWithoutTheKindNothingIsAskedOrSaid(t *testing.T) {
 	})
 }
 
-func TestTheKindMayComeLateGoAndComeBack(t *testing.T) {
-	inGallery(t, newServer(false), func(g *gallery) {
+func TestKindCanBeCreatedAndDeletedAtAnyTime(t *testing.T) {
+	inRunning(t, newServer(false), func(g *running) {
 		g.plans("ingester", whole)
 		for range 3 {
 			time.Sleep(time.Hour)
@@ -254,9 +254,9 @@ func TestTheKindMayComeLateGoAndComeBack(t *testing.T) {
 	})
 }
 
-// While its CRD ends, objects of a kind go and are forbidden to come.
-func TestWhatWasForbiddenWhileTheKindWentIsTriedWhenItComesBack(t *testing.T) {
-	inGallery(t, newServer(true), func(g *gallery) {
+// While a CRD is being deleted, its objects are deleted and creating objects is forbidden.
+func TestRequestsForbiddenDuringDeletionOfTheKindAreRetriedWhenItReturns(t *testing.T) {
+	inRunning(t, newServer(true), func(g *running) {
 		g.plans("ingester", whole)
 		g.wants("a group appears", updated, created)
 		time.Sleep(time.Minute)
@@ -272,7 +272,7 @@ func TestWhatWasForbiddenWhileTheKindWentIsTriedWhenItComesBack(t *testing.T) {
 	})
 }
 
-func TestWhatIsRefusedIsTriedSeldomAndCostsNoLine(t *testing.T) {
+func TestRefusedRequestsAreRetriedAtIntervalsWithoutLogLines(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		code int32
 		most int // requests in an hour
@@ -282,7 +282,7 @@ func TestWhatIsRefusedIsTriedSeldomAndCostsNoLine(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := newServer(true)
-			inGallery(t, s, func(g *gallery) {
+			inRunning(t, s, func(g *running) {
 				g.wrote()
 				lines := len(g.log.AllEntries())
 				g.refuse(tc.code, http.MethodPost, http.MethodPatch)
@@ -297,7 +297,7 @@ func TestWhatIsRefusedIsTriedSeldomAndCostsNoLine(t *testing.T) {
 					t.Errorf("%d lines", n)
 				}
 				g.refuse(0, http.MethodPost, http.MethodPatch)
-				time.Sleep(quietForbidden)
+				time.Sleep(pauseForbidden)
 				if got := g.says(called("ingester"), "activity"); got != "Blocked" && got != "Recovering" && got != "Settled" {
 					t.Errorf("in the end: %s", got)
 				}
@@ -306,9 +306,9 @@ func TestWhatIsRefusedIsTriedSeldomAndCostsNoLine(t *testing.T) {
 	}
 }
 
-func TestAnObjectOfAnotherGroupGivesWay(t *testing.T) {
+func TestObjectOfAnotherGroupIsReplaced(t *testing.T) {
 	s := newServer(true)
-	inGallery(t, s, func(g *gallery) {
+	inRunning(t, s, func(g *running) {
 		g.plans("ingester", whole)
 		time.Sleep(time.Minute)
 		s.take(called("ingester"))
@@ -327,25 +327,25 @@ func TestAnObjectOfAnotherGroupGivesWay(t *testing.T) {
 	})
 }
 
-// What it says is stale, and may be that all is well.
-func TestAnObjectWhoseLabelSomebodyTookOffIsToldOfAndSeldomTried(t *testing.T) {
+// Its status is stale and may look healthy.
+func TestObjectWithoutLabelIsLoggedAndRetriedAtIntervals(t *testing.T) {
 	s := newServer(true)
 	s.put(called("ingester"), "ingester", nil)
-	inGallery(t, s, func(g *gallery) {
+	inRunning(t, s, func(g *running) {
 		g.plans("ingester", whole)
 		time.Sleep(time.Hour)
 		if n := len(g.wrote()); n < 1 || n > 7 {
 			t.Errorf("%d requests in an hour", n)
 		}
-		if last := g.log.LastEntry(); last == nil || last.Level != logrus.InfoLevel || !strings.Contains(last.Message, "has no label") {
+		if last := g.log.LastEntry(); last == nil || last.Level != logrus.InfoLevel || !strings.Contains(last.Message, "without lockstep's label") {
 			t.Errorf("nobody is told: %v", last)
 		}
 	})
 }
 
-func TestNothingIsKeptOfAGroupThatIsGone(t *testing.T) {
+func TestDeletedGroupUsesNoMemory(t *testing.T) {
 	s := newServer(true)
-	inGallery(t, s, func(g *gallery) {
+	inRunning(t, s, func(g *running) {
 		g.plans("ingester", whole)
 		time.Sleep(time.Minute)
 		s.mu.Lock()
@@ -355,26 +355,26 @@ func TestNothingIsKeptOfAGroupThatIsGone(t *testing.T) {
 		time.Sleep(time.Second)
 		s.take(called("ingester"))
 		time.Sleep(time.Minute)
-		if n := len(g.controller.accounts); n > 0 {
+		if n := len(g.controller.entries); n > 0 {
 			t.Errorf("something is kept of %d groups", n)
 		}
 	})
 }
 
-// Nearly all groups of a cluster rest, and their snapshots would be most of what a process
-// remembers.
-func TestLittleIsKeptOfAGroupThatRests(t *testing.T) {
+// Nearly all groups of a cluster are idle. Their snapshots would use most of the process'
+// memory.
+func TestIdleGroupUsesLittleMemory(t *testing.T) {
 	for sentence, served := range map[string]bool{"shown": true, "where the kind comes late": false} {
 		t.Run(sentence, func(t *testing.T) {
-			inGallery(t, newServer(served), func(g *gallery) {
-				for _, situation := range []string{whole, pending, whole} {
-					g.plans("ingester", situation)
+			inRunning(t, newServer(served), func(g *running) {
+				for _, groupState := range []string{whole, pending, whole} {
+					g.plans("ingester", groupState)
 					time.Sleep(time.Minute)
 					g.serve(true)
 					time.Sleep(time.Minute)
-					a := g.controller.remembered(called("ingester"))
-					if rests := situation == whole; rests != (a.latest == nil) || !cmp.Equal(a.last, written{}, cmp.AllowUnexported(written{})) {
-						t.Errorf("kept of %q: %+v", situation, a)
+					a := g.controller.entry(called("ingester"))
+					if rests := groupState == whole; rests != (a.latest == nil) || !cmp.Equal(a.last, written{}, cmp.AllowUnexported(written{})) {
+						t.Errorf("kept of %q: %+v", groupState, a)
 					}
 				}
 			})
@@ -382,9 +382,9 @@ func TestLittleIsKeptOfAGroupThatRests(t *testing.T) {
 	}
 }
 
-// A plan that was refused is not what caches give.
-func TestWhatWasToldOfAGroupIsSaidAgainWhereSomebodyEditsIt(t *testing.T) {
-	inGallery(t, newServer(true), func(g *gallery) {
+// A refused plan cannot be derived from the caches.
+func TestEditedStatusIsRestoredFromTheLastPlan(t *testing.T) {
+	inRunning(t, newServer(true), func(g *running) {
 		g.plans("ingester", pending)
 		s := g.Cached(keyOf("ingester"))
 		g.controller.Take(s, []plan.Action{plan.Wait{Zone: s.Zones[0].Name, Because: plan.Refusal{Code: reason.InvariantViolated, Detail: "budget"}}})
@@ -402,11 +402,11 @@ func TestWhatWasToldOfAGroupIsSaidAgainWhereSomebodyEditsIt(t *testing.T) {
 	})
 }
 
-// An older CRD, or somebody's policy, may not keep all that is written.
-func TestWhatIsStoredOtherwiseIsNotWrittenAgainAndAgain(t *testing.T) {
+// An older CRD or a mutating policy may change a status.
+func TestStatusThatIsStoredDifferentlyIsNotRewritten(t *testing.T) {
 	s := newServer(true)
 	s.prunes = true
-	inGallery(t, s, func(g *gallery) {
+	inRunning(t, s, func(g *running) {
 		for range 60 {
 			g.plans("ingester", pending)
 			time.Sleep(2 * time.Second)
@@ -415,8 +415,8 @@ func TestWhatIsStoredOtherwiseIsNotWrittenAgainAndAgain(t *testing.T) {
 	})
 }
 
-func TestWhatChangesWhileObjectsAreHiddenIsSaidAfterwards(t *testing.T) {
-	inGallery(t, newServer(true), func(g *gallery) {
+func TestChangesDuringMissingPermissionAreWrittenAfterwards(t *testing.T) {
+	inRunning(t, newServer(true), func(g *running) {
 		g.plans("ingester", whole)
 		time.Sleep(time.Minute)
 		g.refuse(http.StatusForbidden, http.MethodGet)

@@ -1,10 +1,11 @@
-// Package rolloutgroup shows how every group stands in an object of its own: it makes
-// a RolloutGroup for each, writes its status, and removes it with the group.
+// Package rolloutgroup shows the state of every group in an object: it creates a RolloutGroup
+// for each group, writes its status, and deletes it with the group.
 //
-//	plan of a group ──► Take ──► the latest ──at most once a second──► plan.Describe ──► status, if another
+//	plan of a group ──► Take ──► the latest ──at most once a second──► plan.Describe ──► status, if it differs
 //	                                                                                        ▲
-//	watch ──► Cache: what exists  ──another hand, or none──► Reconcile ──────────────────────┘
+//	watch ──► Cache: objects  ──changed by a user, or missing──► Reconcile ──────────────────┘
 //
-// Only whoever leads does so, in namespaces that opted in. Without the kind nothing is
-// done; it may come, go and come back. What is shown decides nothing.
+// Only the leader does so, in namespaces that opted in. If the kind does not exist, nothing is
+// done. The kind can be created, deleted and created again at any time. No decision depends on
+// these objects.
 package rolloutgroup

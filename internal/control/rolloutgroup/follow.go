@@ -16,11 +16,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// againMost is the longest pause before what fails is tried again.
+// againMost is the longest pause before a failed watch is retried.
 const againMost = time.Minute
 
-// Run watches until ctx ends, whatever becomes of the kind, and returns when everything
-// that it began has stopped.
+// Run watches until ctx ends, even while the kind does not exist. It returns after all goroutines
+// that it started have ended.
 func (b *Cache) Run(ctx context.Context) {
 	follower := dynamicwatch.Follower{Resource: Resource.GroupResource(), Most: againMost, Log: b.options.Log, Reads: b.reflector, Ended: b.lost}
 	if b.options.Namespace == "" {
@@ -45,12 +45,12 @@ func (b *Cache) reflector() *cache.Reflector {
 	return cache.NewReflectorWithOptions(source, &unstructured.Unstructured{}, store{b}, cache.ReflectorOptions{Name: "rolloutgroups"})
 }
 
-// lost hears why the objects are not watched any more, and returns whether that is
-// since there is no such kind, or it is not shown: then nothing is known of any.
+// lost handles the error that ended the watch. If the kind does not exist or cannot be read, it
+// drops all objects and returns true.
 func (b *Cache) lost(err error) bool {
 	absent, hidden := apierrors.IsNotFound(err), apierrors.IsForbidden(err)
 	if !absent && !hidden {
-		return false // it is watched again at once
+		return false // the watch is restarted at once
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,17 +58,17 @@ func (b *Cache) lost(err error) bool {
 	clear(b.objects)
 	switch {
 	case absent:
-		b.say("absent", func() { b.options.Log.Info("there is no kind RolloutGroup, so no group is shown in one") })
+		b.logState("absent", func() { b.options.Log.Info("the kind RolloutGroup does not exist, so no group is shown in one") })
 	case hidden:
-		b.say("hidden", func() { b.options.Log.WithError(err).Warn("RolloutGroups cannot be read, so no group is shown in one") })
+		b.logState("hidden", func() { b.options.Log.WithError(err).Warn("RolloutGroups cannot be read, so no group is shown in one") })
 	}
 	return true
 }
 
-// say logs what is another state than the one before. Call it locked.
-func (b *Cache) say(what string, log func()) {
-	if b.said != what {
-		b.said = what
+// logState logs a new state of the watch. Callers hold the lock.
+func (b *Cache) logState(what string, log func()) {
+	if b.loggedState != what {
+		b.loggedState = what
 		log()
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// rolloutOf returns the rollout that is under way, if one is, in zones that stand like
-// this, where something else was said before.
+// rolloutOf returns the status of the current rollout, or nil if there is none. before is the last
+// written status.
 func rolloutOf(s plan.Snapshot, zones []plan.ZoneStatus, before v1alpha1.RolloutGroupStatus) *v1alpha1.RolloutGroupRollout {
 	current := s.Hold.Rollouts.Current
 	since := moment(current.Since)
@@ -20,14 +20,14 @@ func rolloutOf(s plan.Snapshot, zones []plan.ZoneStatus, before v1alpha1.Rollout
 		return nil
 	}
 	rollout := &v1alpha1.RolloutGroupRollout{Since: *since, TraceID: hold.TraceID(current.Trace)}
-	if goesOn(s, zones) {
+	if hasWork(s, zones) {
 		rollout.EstimatedEnd = estimate(s, zones, expected(before, *since, zones, s.Now))
 	}
 	return rollout
 }
 
-// goesOn reports whether pods are left to be replaced, and no zone that has some is paused.
-func goesOn(s plan.Snapshot, zones []plan.ZoneStatus) bool {
+// hasWork reports whether pods must still be replaced, and none of their zones is paused.
+func hasWork(s plan.Snapshot, zones []plan.ZoneStatus) bool {
 	left := false
 	for _, status := range zones {
 		if status.Done < status.Replicas {
@@ -41,28 +41,28 @@ func goesOn(s plan.Snapshot, zones []plan.ZoneStatus) bool {
 	return left
 }
 
-// expected returns the end that was told of the same rollout with as many pods done, if
-// it is still to come. So it is not another one at every look.
+// expected returns the estimated end in the last status, if it is about the same rollout with the
+// same progress and is not over. So the estimate does not change at every reconcile.
 func expected(before v1alpha1.RolloutGroupStatus, since metav1.Time, zones []plan.ZoneStatus, now time.Time) *metav1.Time {
-	told := before.Rollout
-	if told == nil || !told.Since.Equal(&since) || told.EstimatedEnd == nil || told.EstimatedEnd.Time.Before(now) || before.Progress != progress(zones) {
+	last := before.Rollout
+	if last == nil || !last.Since.Equal(&since) || last.EstimatedEnd == nil || last.EstimatedEnd.Time.Before(now) || before.Progress != progress(zones) {
 		return nil
 	}
-	return told.EstimatedEnd
+	return last.EstimatedEnd
 }
 
-// estimate returns when a rollout ends that goes on as it did or, before its first
-// pod was replaced, as the last one, to the minute; what was expected stays.
+// estimate returns the end of a rollout, rounded up to a minute. It assumes the pace so far or,
+// before the first pod was replaced, that of the last rollout. An expected end is kept.
 func estimate(s plan.Snapshot, zones []plan.ZoneStatus, expected *metav1.Time) *metav1.Time {
 	if expected != nil {
 		return expected
 	}
-	each := forEach(s.Hold.Rollouts.Current, backUp(s), s.Now)
+	each := timePerPod(s.Hold.Rollouts.Current, replacedPods(s), s.Now)
 	for _, former := range s.Hold.Rollouts.Finished {
 		if each > 0 {
 			break
 		}
-		each = forEach(former, 0, former.Until)
+		each = timePerPod(former, 0, former.Until)
 	}
 	done, replicas := count(zones)
 	end := s.Now.Add(time.Duration(replicas-done) * each)
@@ -72,9 +72,9 @@ func estimate(s plan.Snapshot, zones []plan.ZoneStatus, expected *metav1.Time) *
 	return moment(end.Add(time.Minute - 1).Truncate(time.Minute))
 }
 
-// backUp returns of how many pods that are noted the successors are Ready: the next
-// write counts them as replaced.
-func backUp(s plan.Snapshot) int {
+// replacedPods returns the number of recorded pods whose successors are Ready. The next write of the
+// hold counts them as replaced.
+func replacedPods(s plan.Snapshot) int {
 	up := 0
 	for _, i := range s.Hold.Intents {
 		if pod, present := s.Pod(i.Pod); present && i.Cause == reason.OutdatedRevision && i.Succeeded(pod.UID, pod.Version) && pod.Up() {
@@ -84,9 +84,9 @@ func backUp(s plan.Snapshot) int {
 	return up
 }
 
-// forEach returns how long a rollout took for each pod until a time, with so many more than
-// it counts; 0: it cannot be told.
-func forEach(r plan.RolledGroup, replaced int, until time.Time) time.Duration {
+// timePerPod returns the time for each pod of a rollout until a time. It adds replaced to the pods
+// that the rollout counts. 0 means unknown.
+func timePerPod(r plan.RolledGroup, replaced int, until time.Time) time.Duration {
 	for _, z := range r.Zones {
 		replaced += z.Replaced
 	}

@@ -36,15 +36,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server is an API server with RolloutGroups whose kind comes and goes. It writes
-// down what it is asked to change, and refuses what a test says.
+// server is an API server with RolloutGroups. Their kind can be created and deleted. It
+// records writes, and refuses the requests that a test selects.
 type server struct {
 	mu      sync.Mutex
 	version int
 	served  bool
 	objects map[Name]*unstructured.Unstructured
 	readers map[*reader]bool
-	told    []told           // all changes of objects, for watches that begin later
+	last    []last           // all changes of objects, for watches that begin later
 	refuses map[string]int32 // codes by HTTP method
 	writes  []string
 	reads   int
@@ -53,24 +53,24 @@ type server struct {
 	prunes  bool // it keeps no percentage
 }
 
-// told is a change of an object as watches tell it.
-type told struct {
+// last is a change of an object as watches tell it.
+type last struct {
 	version int
 	event   metav1.WatchEvent
 }
 
-// reader is a watch of RolloutGroups, or of the CRD.
+// reader is a watch of RolloutGroups or of the CRD.
 type reader struct {
-	definition bool
-	tell       chan metav1.WatchEvent
-	end        context.CancelFunc
+	definition   bool
+	describeWait chan metav1.WatchEvent
+	end          context.CancelFunc
 }
 
 func newServer(served bool) *server {
 	return &server{version: 100, served: served, objects: map[Name]*unstructured.Unstructured{}, readers: map[*reader]bool{}, refuses: map[string]int32{}}
 }
 
-// serve lets the kind come, or go with all of its objects.
+// serve creates the kind, or deletes it with all objects.
 func (s *server) serve(served bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *server) serve(served bool) {
 	}
 	for r := range s.readers {
 		if r.definition {
-			r.tell <- apitest.Event(what, &metav1.PartialObjectMetadata{
+			r.describeWait <- apitest.Event(what, &metav1.PartialObjectMetadata{
 				TypeMeta:   metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"},
 				ObjectMeta: metav1.ObjectMeta{Name: Resource.GroupResource().String(), ResourceVersion: strconv.Itoa(s.version)},
 			})
@@ -103,7 +103,7 @@ func (s *server) cut() {
 	}
 }
 
-// put makes an object as somebody else does, or an operator that has ended.
+// put creates an object as another client, or as an operator that has ended.
 func (s *server) put(n Name, group string, labels map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,37 +121,37 @@ func (s *server) take(n Name) {
 	s.remove(n)
 }
 
-// remove takes an object away. Call it locked.
+// remove deletes an object. Callers hold the lock.
 func (s *server) remove(n Name) {
 	o := s.objects[n]
 	delete(s.objects, n)
 	s.version++
 	o.SetResourceVersion(strconv.Itoa(s.version))
-	s.tell(watch.Deleted, o)
+	s.describeWait(watch.Deleted, o)
 }
 
-// store keeps a state of an object. Call it locked.
+// store stores a state of an object. Callers hold the lock.
 func (s *server) store(what watch.EventType, n Name, o *unstructured.Unstructured) {
 	s.version++
 	o.SetResourceVersion(strconv.Itoa(s.version))
 	s.objects[n] = o
-	s.tell(what, o)
+	s.describeWait(what, o)
 }
 
-func (s *server) tell(what watch.EventType, o *unstructured.Unstructured) {
+func (s *server) describeWait(what watch.EventType, o *unstructured.Unstructured) {
 	if o.GetLabels()[contract.ManagedByLabel] != contract.ManagedBy {
 		return
 	}
 	event := apitest.Event(what, o.DeepCopy())
-	s.told = append(s.told, told{s.version, event})
+	s.last = append(s.last, last{s.version, event})
 	for r := range s.readers {
 		if !r.definition {
-			r.tell <- event
+			r.describeWait <- event
 		}
 	}
 }
 
-// refuse answers a method with a code; 0: no more.
+// refuse answers a method with a code; 0 ends that.
 func (s *server) refuse(code int32, methods ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,8 +160,7 @@ func (s *server) refuse(code int32, methods ...string) {
 	}
 }
 
-// wrote returns what it was asked to change since the last call, in the order of the
-// alphabet.
+// wrote returns the writes since the last call, sorted.
 func (s *server) wrote() []string {
 	synctest.Wait()
 	s.mu.Lock()
@@ -171,7 +170,7 @@ func (s *server) wrote() []string {
 	return s.writes
 }
 
-// asked returns how often it was asked what there is since the last call.
+// asked returns the number of lists and watches since the last call.
 func (s *server) asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,13 +251,13 @@ func (s *server) watch(q *http.Request, definition bool) *http.Response {
 	r := &reader{definition, make(chan metav1.WatchEvent, 1000), end}
 	s.readers[r] = true
 	if from, err := strconv.Atoi(q.URL.Query().Get("resourceVersion")); err == nil && !definition {
-		for _, change := range s.told {
+		for _, change := range s.last {
 			if change.version > from {
-				r.tell <- change.event
+				r.describeWait <- change.event
 			}
 		}
 	}
-	return apitest.Watch(ctx, r.tell, func() {
+	return apitest.Watch(ctx, r.describeWait, func() {
 		end()
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -343,8 +342,8 @@ var whys = map[int32]metav1.StatusReason{
 	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
 }
 
-// gallery is a Controller at work, with what caches show.
-type gallery struct {
+// running is a running Controller with its caches.
+type running struct {
 	t *testing.T
 	*server
 	controller *Controller
@@ -358,24 +357,24 @@ type gallery struct {
 }
 
 // Managed implements observer.
-func (g *gallery) Managed(string) bool {
+func (g *running) Managed(string) bool {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	return !g.foreign
 }
 
 // Cached implements observer.
-func (g *gallery) Cached(key plan.Key) plan.Snapshot {
+func (g *running) Cached(key plan.Key) plan.Snapshot {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	return g.groups[key]
 }
 
-// inGallery runs a test beside a Controller at work, where caches show some groups.
-func inGallery(t *testing.T, s *server, test func(*gallery), groups ...string) {
+// inRunning runs a test with a running Controller whose caches contain some groups.
+func inRunning(t *testing.T, s *server, test func(*running), groups ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		g := &gallery{t: t, server: s, groups: map[plan.Key]plan.Snapshot{}}
+		g := &running{t: t, server: s, groups: map[plan.Key]plan.Snapshot{}}
 		log, lines := logtest.NewNullLogger()
 		log.Level = logrus.InfoLevel
 		g.log = lines
@@ -388,8 +387,8 @@ func inGallery(t *testing.T, s *server, test func(*gallery), groups ...string) {
 	})
 }
 
-// start begins to lead.
-func (g *gallery) start(log *logrus.Logger) {
+// start makes the Controller lead.
+func (g *running) start(log *logrus.Logger) {
 	config := &rest.Config{Host: "http://api", Transport: g.server, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -410,8 +409,8 @@ func (g *gallery) start(log *logrus.Logger) {
 	synctest.Wait()
 }
 
-// stop ends leadership: what is remembered of groups goes with it.
-func (g *gallery) stop() {
+// stop ends leadership and drops the state of groups.
+func (g *running) stop() {
 	for key := range g.groups {
 		g.controller.Forget(key)
 	}
@@ -421,9 +420,9 @@ func (g *gallery) stop() {
 
 func keyOf(group string) plan.Key { return plan.Key{Namespace: "team", Name: group} }
 
-// plans lets a group be planned for, and says so.
-func (g *gallery) plans(group, situation string) {
-	s := fixture.MustParse(situation)
+// plans plans for a group and calls Take.
+func (g *running) plans(group, groupState string) {
+	s := fixture.MustParse(groupState)
 	s.Key, s.Now = keyOf(group), time.Now()
 	g.mutex.Lock()
 	g.groups[s.Key] = s
@@ -431,8 +430,8 @@ func (g *gallery) plans(group, situation string) {
 	g.controller.Take(s, plan.Group(s))
 }
 
-// ends lets a group be gone.
-func (g *gallery) ends(group string) {
+// ends deletes a group.
+func (g *running) ends(group string) {
 	g.mutex.Lock()
 	delete(g.groups, keyOf(group))
 	g.mutex.Unlock()

@@ -11,19 +11,19 @@ import (
 )
 
 // thousandPods is a group of three zones in the middle of a rollout.
-func thousandPods() thought {
-	var situation strings.Builder
+func thousandPods() evaluation {
+	var groupState strings.Builder
 	for _, zone := range []string{"zone-a", "zone-b", "zone-c"} {
-		fmt.Fprintf(&situation, "%s rev=2 current=1\n", zone)
+		fmt.Fprintf(&groupState, "%s rev=2 current=1\n", zone)
 		for i := range 333 {
-			fmt.Fprintf(&situation, " %s-%d ready@%d\n", zone, i, 1+i%2)
+			fmt.Fprintf(&groupState, " %s-%d ready@%d\n", zone, i, 1+i%2)
 		}
 	}
-	s := fixture.MustParse(situation.String())
-	return thought{s, plan.Group(s)}
+	s := fixture.MustParse(groupState.String())
+	return evaluation{s, plan.Group(s)}
 }
 
-// BenchmarkPlanOfAThousandPods is what a reconcile thinks anyway.
+// BenchmarkPlanOfAThousandPods measures the plan of a reconcile, for comparison.
 func BenchmarkPlanOfAThousandPods(b *testing.B) {
 	th := thousandPods()
 	for b.Loop() {
@@ -31,7 +31,7 @@ func BenchmarkPlanOfAThousandPods(b *testing.B) {
 	}
 }
 
-// BenchmarkTakeOfAThousandPods is what a reconcile pays for being shown.
+// BenchmarkTakeOfAThousandPods measures the cost of Take for a reconcile.
 func BenchmarkTakeOfAThousandPods(b *testing.B) {
 	th := thousandPods()
 	c := New(Options{Cache: NewCache(CacheOptions{})})
@@ -40,7 +40,7 @@ func BenchmarkTakeOfAThousandPods(b *testing.B) {
 	}
 }
 
-// BenchmarkStatusOfAThousandPods is what a write begins with, at most once a second.
+// BenchmarkStatusOfAThousandPods measures the status of a write, which happens at most once a second.
 func BenchmarkStatusOfAThousandPods(b *testing.B) {
 	th := thousandPods()
 	for b.Loop() {

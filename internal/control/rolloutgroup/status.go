@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// How much a status has room for, by the CRD.
+// Limits of a status, from the CRD.
 const (
 	mostZones      = 32
 	longestName    = 253
@@ -20,15 +20,15 @@ const (
 	longestMessage = 1024
 )
 
-// thought is a plan and what it was made from.
-type thought struct {
+// evaluation is a plan and the snapshot that it was made from.
+type evaluation struct {
 	snapshot plan.Snapshot
 	steps    []plan.Action
 }
 
-// statusOf returns what an object of that generation should say, where it said
-// something else before.
-func statusOf(t thought, generation int64, before v1alpha1.RolloutGroupStatus) v1alpha1.RolloutGroupStatus {
+// statusOf returns the status of an object with this generation. before is the last written
+// status.
+func statusOf(t evaluation, generation int64, before v1alpha1.RolloutGroupStatus) v1alpha1.RolloutGroupStatus {
 	described := plan.Describe(t.snapshot, t.steps)
 	zones := zonesOf(described.Zones, t.snapshot)
 	done, replicas := count(described.Zones)
@@ -46,7 +46,7 @@ func statusOf(t thought, generation int64, before v1alpha1.RolloutGroupStatus) v
 	if len(described.Waits) > 0 {
 		status.Waiting = waiting(described.Waits[0])
 	}
-	for _, c := range situationOf(t, described).conditions() {
+	for _, c := range groupStateOf(t, described).conditions() {
 		c.ObservedGeneration = generation
 		c.LastTransitionTime = *moment(t.snapshot.Now)
 		if former := meta.FindStatusCondition(before.Conditions, c.Type); former != nil && former.Status == c.Status {
@@ -57,7 +57,7 @@ func statusOf(t thought, generation int64, before v1alpha1.RolloutGroupStatus) v
 	return status
 }
 
-// count returns how many pods are Ready at the wanted revision, of how many.
+// count returns the number of pods that are Ready at the wanted revision, and of all pods.
 func count(zones []plan.ZoneStatus) (done, replicas int) {
 	for _, z := range zones {
 		done += z.Done
@@ -78,8 +78,8 @@ func percent(done, replicas int) int32 {
 	return int32(100 * done / replicas)
 }
 
-// moment returns a time as the API server shows it; nil for none, and for one that it
-// cannot show.
+// moment returns a time as the API server stores it, or nil for a zero time and for a time that
+// it cannot store.
 func moment(t time.Time) *metav1.Time {
 	t = t.Truncate(time.Second)
 	if year := t.UTC().Year(); t.IsZero() || year < 0 || year > 9999 {
@@ -103,8 +103,8 @@ func waiting(w plan.Wait) *v1alpha1.RolloutGroupWait {
 	}
 }
 
-// zonesOf writes zones down, as many as there is room for: then those come first
-// that are not settled.
+// zonesOf converts zones, up to the maximum number. If there are more, zones that are not
+// settled come first.
 func zonesOf(all []plan.ZoneStatus, s plan.Snapshot) []v1alpha1.RolloutGroupZone {
 	if len(all) > mostZones {
 		settled := func(z plan.ZoneStatus) bool { return z.Activity == plan.Settled }

@@ -26,18 +26,18 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 )
 
-// thinkOf plans for a situation.
-func thinkOf(situation string) thought {
-	s := fixture.MustParse(situation)
-	return thought{s, plan.Group(s)}
+// evaluationIn plans for a scenario.
+func evaluationIn(groupState string) evaluation {
+	s := fixture.MustParse(groupState)
+	return evaluation{s, plan.Group(s)}
 }
 
-func shown(situation string) v1alpha1.RolloutGroupStatus {
-	return statusOf(thinkOf(situation), 1, v1alpha1.RolloutGroupStatus{})
+func shown(groupState string) v1alpha1.RolloutGroupStatus {
+	return statusOf(evaluationIn(groupState), 1, v1alpha1.RolloutGroupStatus{})
 }
 
-// conditionsIn spells conditions: the types of those that are true, each with its
-// reason, and the reason of Ready.
+// conditionsIn returns conditions as text: the types of the true ones with their
+// reasons, and the reason of Ready.
 func conditionsIn(status v1alpha1.RolloutGroupStatus) string {
 	var says []string
 	for _, c := range status.Conditions {
@@ -55,8 +55,8 @@ const (
 	pending = "zone-a rev=2 current=1\n zone-a-0 ready@1\n"
 )
 
-func TestConditionsOfEverySituation(t *testing.T) {
-	for sentence, tc := range map[string]struct{ situation, want string }{
+func TestConditions(t *testing.T) {
+	for sentence, tc := range map[string]struct{ groupState, want string }{
 		"all is as it should be":                 {whole, "Ready=GroupComplete"},
 		"a rollout begins":                       {pending, "not Ready=OutdatedRevision Reconciling=OutdatedRevision"},
 		"a rollout waits for its pod":            {"hold rollout/zone-b\nzone-b rev=2 current=1\n zone-b-0 starting@2 zone-b-1 ready@1\n", "not Ready=PodStarting Reconciling=PodStarting GroupHeld=GroupHeld"},
@@ -80,7 +80,7 @@ func TestConditionsOfEverySituation(t *testing.T) {
 		"its zones are gone and its hold is not":      {"hold manual/maintenance renewed 5s ago\n", "not Ready=GroupHeld Reconciling=GroupHeld GroupHeld=GroupHeld"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			status := shown(tc.situation)
+			status := shown(tc.groupState)
 			if got := conditionsIn(status); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
@@ -94,8 +94,8 @@ func TestConditionsOfEverySituation(t *testing.T) {
 }
 
 // midRollout is the group of docs/status.md.
-func midRollout() thought {
-	th := thinkOf(`
+func midRollout() evaluation {
+	th := evaluationIn(`
 hold rollout/zone-a renewed 5s ago
   noted zone-a-1 uid=former version=5
 zone-a rev=2 current=1 edits=7
@@ -112,7 +112,7 @@ zone-b rev=2 current=1
 	return th
 }
 
-func TestThePageAboutStatusShowsWhatIsWritten(t *testing.T) {
+func TestStatusPageShowsARealStatus(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/status.md")
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestThePageAboutStatusShowsWhatIsWritten(t *testing.T) {
 	}
 }
 
-func TestAStatusTellsARolloutWithNumbers(t *testing.T) {
+func TestStatusContainsTheNumbersOfARollout(t *testing.T) {
 	th := midRollout()
 	now := th.snapshot.Now
 	got := statusOf(th, 3, v1alpha1.RolloutGroupStatus{})
@@ -160,15 +160,15 @@ func TestAStatusTellsARolloutWithNumbers(t *testing.T) {
 	}
 }
 
-func TestAConditionKeepsItsTimeUntilItTurns(t *testing.T) {
-	early, late := thinkOf(pending), thinkOf(strings.Replace(pending, "zone-a-0 ready@1", "zone-a-0 starting@2", 1))
+func TestConditionKeepsItsTimeUntilItChanges(t *testing.T) {
+	early, late := evaluationIn(pending), evaluationIn(strings.Replace(pending, "zone-a-0 ready@1", "zone-a-0 starting@2", 1))
 	late.snapshot.Now = early.snapshot.Now.Add(time.Hour)
 	first := statusOf(early, 1, v1alpha1.RolloutGroupStatus{})
 	second := statusOf(late, 1, first)
 	if first.Conditions[1].Reason == second.Conditions[1].Reason || first.Conditions[1].LastTransitionTime != second.Conditions[1].LastTransitionTime {
 		t.Errorf("from %+v to %+v", first.Conditions[1], second.Conditions[1])
 	}
-	done := thinkOf(whole)
+	done := evaluationIn(whole)
 	done.snapshot.Now = early.snapshot.Now.Add(2 * time.Hour)
 	third := statusOf(done, 1, second)
 	if got := third.Conditions[1].LastTransitionTime.Time; third.Conditions[1].Status != metav1.ConditionFalse || !got.Equal(done.snapshot.Now.Truncate(time.Second)) {
@@ -176,19 +176,19 @@ func TestAConditionKeepsItsTimeUntilItTurns(t *testing.T) {
 	}
 }
 
-// The CRD has room for eight.
-func TestConditionsOfSomebodyElseAreDropped(t *testing.T) {
+// The CRD allows eight conditions.
+func TestForeignConditionsAreRemoved(t *testing.T) {
 	want := shown(pending)
 	before := v1alpha1.RolloutGroupStatus{Conditions: []metav1.Condition{want.Conditions[3], {Type: "Healthy", Status: metav1.ConditionTrue}, want.Conditions[0]}}
-	if got := statusOf(thinkOf(pending), 1, before); !equality.Semantic.DeepEqual(want, got) {
+	if got := statusOf(evaluationIn(pending), 1, before); !equality.Semantic.DeepEqual(want, got) {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
 	}
 }
 
-// rollsSince returns a rollout that began at a time: of three pods in each of two zones
-// so many are replaced, one after the other, and the next one starts.
-func rollsSince(began, now time.Time, replaced int) thought {
-	situation := "hold rollout/zone-a renewed 5s ago\n noted zone-a-X uid=former version=5\nzone-a rev=2 current=1\n"
+// rollsSince returns a rollout that began at the given time. Of three pods in each of two zones, some
+// are replaced, and the next one is starting.
+func rollsSince(began, now time.Time, replaced int) evaluation {
+	groupState := "hold rollout/zone-a renewed 5s ago\n noted zone-a-X uid=former version=5\nzone-a rev=2 current=1\n"
 	for pod := range 3 {
 		state := "ready@1"
 		switch {
@@ -196,19 +196,19 @@ func rollsSince(began, now time.Time, replaced int) thought {
 			state = "ready@2"
 		case pod == replaced:
 			state = "starting@2"
-			situation = strings.Replace(situation, "X", fmt.Sprint(pod), 1)
+			groupState = strings.Replace(groupState, "X", fmt.Sprint(pod), 1)
 		}
-		situation += fmt.Sprintf(" zone-a-%d %s\n", pod, state)
+		groupState += fmt.Sprintf(" zone-a-%d %s\n", pod, state)
 	}
-	situation += "zone-b rev=2 current=1\n zone-b-0 ready@1\n zone-b-1 ready@1\n zone-b-2 ready@1\n"
-	th := thinkOf(situation)
+	groupState += "zone-b rev=2 current=1\n zone-b-0 ready@1\n zone-b-1 ready@1\n zone-b-2 ready@1\n"
+	th := evaluationIn(groupState)
 	th.snapshot.Now = now
 	th.snapshot.Hold.Rollouts.Current = plan.RolledGroup{Since: began, Zones: []plan.RolledZone{{Name: "zone-a", Replaced: replaced}}}
 	return th
 }
 
-// An estimate that moved with every look would be written at every look.
-func TestAnEstimateStaysUntilAPodIsReplacedOrItHasPassed(t *testing.T) {
+// An estimate that changes at every reconcile would be written at every reconcile.
+func TestEstimateIsStableUntilAPodIsReplacedOrItHasPassed(t *testing.T) {
 	began := fixture.Now().Truncate(time.Hour)
 	var status v1alpha1.RolloutGroupStatus
 	var ends []string
@@ -235,7 +235,7 @@ func TestAnEstimateStaysUntilAPodIsReplacedOrItHasPassed(t *testing.T) {
 	}
 }
 
-func TestBeforeTheFirstPodIsReplacedARolloutIsExpectedToGoAsTheLastOne(t *testing.T) {
+func TestFirstEstimateUsesThePaceOfTheLastRollout(t *testing.T) {
 	now := fixture.Now().Truncate(time.Hour)
 	th := rollsSince(now, now, 0)
 	th.snapshot.Hold.Rollouts.Finished = []plan.RolledGroup{
@@ -248,8 +248,8 @@ func TestBeforeTheFirstPodIsReplacedARolloutIsExpectedToGoAsTheLastOne(t *testin
 	}
 }
 
-// A pod that is Ready is counted in the Lease with the next write.
-func TestAnEstimateCountsAPodAsSoonAsItIsReady(t *testing.T) {
+// The next write of the Lease counts a pod that is Ready.
+func TestEstimateCountsPodsThatAreReady(t *testing.T) {
 	began := fixture.Now().Truncate(time.Hour)
 	th := rollsSince(began, began.Add(time.Minute), 1)
 	th.snapshot.Hold.Rollouts.Current.Zones[0].Replaced = 0
@@ -260,7 +260,7 @@ func TestAnEstimateCountsAPodAsSoonAsItIsReady(t *testing.T) {
 	}
 }
 
-func TestNoEndIsEstimatedOfARolloutThatIsPausedOrHasNothingLeft(t *testing.T) {
+func TestPausedOrFinishedRolloutHasNoEstimate(t *testing.T) {
 	began := fixture.Now()
 	th := rollsSince(began.Add(-time.Minute), began, 1)
 	before := statusOf(th, 1, v1alpha1.RolloutGroupStatus{})
@@ -271,14 +271,14 @@ func TestNoEndIsEstimatedOfARolloutThatIsPausedOrHasNothingLeft(t *testing.T) {
 	if end := statusOf(th, 1, before).Rollout.EstimatedEnd; end != nil {
 		t.Errorf("paused, and it ends at %s", end)
 	}
-	done := thinkOf(whole)
+	done := evaluationIn(whole)
 	done.snapshot.Hold.Rollouts = th.snapshot.Hold.Rollouts
 	if end := statusOf(done, 1, before).Rollout.EstimatedEnd; end != nil {
 		t.Errorf("nothing is left, and it ends at %s", end)
 	}
 }
 
-func TestNothingThatSomebodyWroteIntoALeaseBreaksAStatus(t *testing.T) {
+func TestInvalidLeaseBreaksNoStatus(t *testing.T) {
 	long := strings.Repeat("ä", 2000)
 	for sentence, change := range map[string]func(*plan.Hold){
 		"control characters in a holder":  func(h *plan.Hold) { h.Holder = "manual/\x1b[2J\n\u202eall is well" },
@@ -294,7 +294,7 @@ func TestNothingThatSomebodyWroteIntoALeaseBreaksAStatus(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse("hold rollout/zone-b\n noted zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
 			change(&s.Hold)
-			status := statusOf(thought{s, plan.Group(s)}, 1, v1alpha1.RolloutGroupStatus{})
+			status := statusOf(evaluation{s, plan.Group(s)}, 1, v1alpha1.RolloutGroupStatus{})
 			texts := map[string]int{status.Holder: longestHolder}
 			if w := status.Waiting; w != nil {
 				texts[w.Pod], texts[w.On], texts[w.Zone], texts[w.Message] = longestName, longestName, longestName, longestMessage
@@ -317,8 +317,8 @@ func TestNothingThatSomebodyWroteIntoALeaseBreaksAStatus(t *testing.T) {
 	}
 }
 
-// A time zone carries the last year into one that nobody can write down.
-func TestATimeThatCannotBeWrittenDownIsNone(t *testing.T) {
+// A time zone moves the last year into one that has no RFC 3339 form.
+func TestUnrepresentableTimeIsOmitted(t *testing.T) {
 	for text, shown := range map[string]bool{
 		"9999-12-31T23:59:59-01:00": false, "9999-12-31T23:59:59Z": true, "0000-01-01T00:00:00+01:00": false, "0001-01-01T00:00:00.5Z": false, "2026-01-05T12:00:00Z": true,
 	} {
@@ -337,7 +337,7 @@ func TestATimeThatCannotBeWrittenDownIsNone(t *testing.T) {
 	}
 }
 
-func TestHostileTextsBreakNoStatus(t *testing.T) {
+func TestMaliciousTextsBreakNoStatus(t *testing.T) {
 	for _, text := range fuzzcorpus.Texts() {
 		s := fixture.MustParse("hold rollout/zone-b\n noted zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
 		s.Hold.Holder, s.Hold.Unreadable = plan.Holder("manual/"+text), text
@@ -345,7 +345,7 @@ func TestHostileTextsBreakNoStatus(t *testing.T) {
 		s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now, Trace: text}
 		s.Zones[0].UpdateRevision, s.Zones[0].MaxUnavailable.Invalid = text, text
 		steps := append(plan.Group(s), plan.Wait{Zone: text, Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}})
-		status := statusOf(thought{s, steps}, 1, v1alpha1.RolloutGroupStatus{})
+		status := statusOf(evaluation{s, steps}, 1, v1alpha1.RolloutGroupStatus{})
 		if !strings.Contains(status.Conditions[0].Message, "InvalidMaxUnavailable") {
 			t.Errorf("%.20q: what is to be corrected is not told: %s", text, status.Conditions[0].Message)
 		}
@@ -366,7 +366,7 @@ func TestHostileTextsBreakNoStatus(t *testing.T) {
 	}
 }
 
-// eachText hands over every text of a document in JSON.
+// eachText calls a function for every string of a JSON document.
 func eachText(t *testing.T, document []byte, to func(string)) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(document))
@@ -384,16 +384,16 @@ func eachText(t *testing.T, document []byte, to func(string)) {
 	}
 }
 
-func TestOfMoreZonesThanFitInTheSettledOnesAreLeftOut(t *testing.T) {
-	var situation strings.Builder
+func TestTooManyZonesOmitSettledOnes(t *testing.T) {
+	var groupState strings.Builder
 	for i := range 40 {
 		pod := "ready@1"
 		if i >= 38 {
 			pod = "starting@1"
 		}
-		fmt.Fprintf(&situation, "zone-%d rev=1\n zone-%d-0 %s\n", i, i, pod)
+		fmt.Fprintf(&groupState, "zone-%d rev=1\n zone-%d-0 %s\n", i, i, pod)
 	}
-	status := shown(situation.String())
+	status := shown(groupState.String())
 	var names []string
 	for _, z := range status.Zones {
 		names = append(names, z.Name)
@@ -403,13 +403,13 @@ func TestOfMoreZonesThanFitInTheSettledOnesAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestTheSameSituationIsTheSameStatus(t *testing.T) {
-	for _, situation := range []string{whole, pending, "zone-a rev=1\n zone-a-0 starting@1\n"} {
-		th := thinkOf(situation)
+func TestStatusIsDeterministic(t *testing.T) {
+	for _, groupState := range []string{whole, pending, "zone-a rev=1\n zone-a-0 starting@1\n"} {
+		th := evaluationIn(groupState)
 		first := statusOf(th, 1, v1alpha1.RolloutGroupStatus{})
 		th.snapshot.Now = th.snapshot.Now.Add(10 * time.Second)
 		if second := statusOf(th, 1, first); !equality.Semantic.DeepEqual(first, second) {
-			t.Errorf("%s(-first +second):\n%s", situation, cmp.Diff(first, second))
+			t.Errorf("%s(-first +second):\n%s", groupState, cmp.Diff(first, second))
 		}
 	}
 }

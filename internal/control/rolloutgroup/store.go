@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// store takes over what the API server tells.
+// store writes the objects of the watch into the Cache.
 type store struct{ cache *Cache }
 
 // Add implements cache.ReflectorStore.
@@ -45,7 +45,7 @@ func (s store) Delete(it any) error {
 	return nil
 }
 
-// Replace implements cache.ReflectorStore: these are all that exist.
+// Replace implements cache.ReflectorStore with the list of all objects.
 func (s store) Replace(all []any, _ string) error {
 	objects := map[Name]object{}
 	for _, it := range all {
@@ -58,7 +58,7 @@ func (s store) Replace(all []any, _ string) error {
 	b := s.cache
 	b.mu.Lock()
 	b.objects, b.present = objects, true
-	b.say("watched", func() { b.options.Log.Info("groups are shown in RolloutGroups") })
+	b.logState("watched", func() { b.options.Log.Info("groups are shown in RolloutGroups") })
 	b.mu.Unlock()
 	b.filled()
 	return nil
@@ -67,7 +67,7 @@ func (s store) Replace(all []any, _ string) error {
 func objectIn(it any) (*unstructured.Unstructured, error) {
 	u, ok := it.(*unstructured.Unstructured)
 	if !ok {
-		return nil, fmt.Errorf("keep RolloutGroup: unexpected %T", it)
+		return nil, fmt.Errorf("cache RolloutGroup: unexpected %T", it)
 	}
 	return u, nil
 }

@@ -6,14 +6,13 @@ import (
 )
 
 const (
-	// After a write nothing is written for as long as it took, whichever group it is
-	// for: the more the API server has to do, the less it is told. leastRest bounds
-	// how often something is written where writes take no time, mostRest how seldom
-	// where they take long.
+	// After a write, no group is written for as long as the write took, so the rate falls
+	// when the API server is slow. leastRest limits the rate if writes are fast, and
+	// mostRest limits the pause if they are slow.
 	leastRest, mostRest = 10 * time.Millisecond, 250 * time.Millisecond
 )
 
-// turns lets one write after the other be made. Make one with newTurns.
+// turns serializes writes. Callers create it with newTurns.
 type turns struct{ next chan time.Time }
 
 func newTurns() turns {
@@ -22,8 +21,8 @@ func newTurns() turns {
 	return t
 }
 
-// take waits for the next turn, which lasts until done is called. It is false when
-// ctx ends first; then there is nothing to be done.
+// take waits for the next turn, which lasts until done is called. It returns false if ctx ends
+// first.
 func (t turns) take(ctx context.Context) (done func(), taken bool) {
 	var next time.Time
 	select {

@@ -18,37 +18,37 @@ import (
 )
 
 const (
-	// requestTimeout bounds every write.
+	// requestTimeout limits every write.
 	requestTimeout = 10 * time.Second
-	// quietFor is for how long nothing is asked of the API server for an object that
-	// it did not agree to, quietForbidden where it forbade it, or has one of somebody else.
-	quietFor, quietForbidden = 10 * time.Second, 10 * time.Minute
+	// pauseFor is the pause after a failed request for an object. quietForbidden is the pause if
+	// the request was forbidden, or if another client owns the object.
+	pauseFor, pauseForbidden = 10 * time.Second, 10 * time.Minute
 )
 
-// quiet says until when an object is let be.
-type quiet struct {
-	uid   types.UID // empty: of one that does not exist yet
+// pause is a pause in the requests for an object.
+type pause struct {
+	uid   types.UID // empty: the object does not exist yet
 	until time.Time
 }
 
-// rest returns for how long an object is let be; another one of that name is not.
-func (q quiet) rest(uid types.UID, now time.Time) time.Duration {
+// rest returns the remaining pause. It does not apply to a recreated object.
+func (q pause) rest(uid types.UID, now time.Time) time.Duration {
 	if q.uid != uid {
 		return 0
 	}
 	return q.until.Sub(now)
 }
 
-// hush lets an object be for a while after a request in vain.
-func (c *Controller) hush(n Name, uid types.UID, err error) loop.Outcome {
+// startPause starts a pause after a failed request.
+func (c *Controller) startPause(n Name, uid types.UID, err error) loop.Outcome {
 	entry := c.Log.WithError(err).WithFields(map[string]any{"namespace": n.Namespace, "rolloutgroup": n.Object})
-	rest := quietFor
+	rest := pauseFor
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		rest = quietForbidden
-		entry.Info("a group is not shown, since an object of its name has no label of lockstep's: what that one says is nothing of lockstep's")
+		rest = pauseForbidden
+		entry.Info("a group is not shown: an object of its name exists without lockstep's label; its content does not come from lockstep")
 	case apierrors.IsForbidden(err):
-		rest = quietForbidden
+		rest = pauseForbidden
 		entry.Debug("a group is not shown")
 	default:
 		entry.Debug("a group is not shown")
@@ -56,12 +56,12 @@ func (c *Controller) hush(n Name, uid types.UID, err error) loop.Outcome {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := c.account(n)
-	a.at, a.quiet = now, quiet{uid, now.Add(rest)}
+	a := c.groupEntry(n)
+	a.at, a.pause = now, pause{uid, now.Add(rest)}
 	return loop.After(rest)
 }
 
-// create makes the object of a group. It says nothing yet.
+// create creates the object of a group, with an empty status.
 func (c *Controller) create(ctx context.Context, n Name, group string) (object, error) {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
@@ -76,14 +76,14 @@ func (c *Controller) create(ctx context.Context, n Name, group string) (object, 
 	return objectOf(made), nil
 }
 
-// write replaces the status of the very object that was judged.
+// write replaces the status of the object with this UID.
 func (c *Controller) write(ctx context.Context, n Name, uid types.UID, status v1alpha1.RolloutGroupStatus) (plan.Version, error) {
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "test", "path": "/metadata/uid", "value": uid},
 		{"op": "add", "path": "/status", "value": status},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("write down status of RolloutGroup %s: %w", n, err)
+		return 0, fmt.Errorf("encode status of RolloutGroup %s: %w", n, err)
 	}
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
@@ -95,7 +95,7 @@ func (c *Controller) write(ctx context.Context, n Name, uid types.UID, status v1
 	return version, nil
 }
 
-// remove deletes an object whose group is gone.
+// remove deletes the object of a group that does not exist any more.
 func (c *Controller) remove(ctx context.Context, n Name, o object) loop.Outcome {
 	done, taken := c.turns.take(ctx)
 	if !taken {
@@ -103,18 +103,18 @@ func (c *Controller) remove(ctx context.Context, n Name, o object) loop.Outcome 
 	}
 	defer done()
 	if !c.Observer.Managed(n.Namespace) {
-		return loop.Now() // it has changed meanwhile
+		return loop.Now() // the state has changed meanwhile
 	}
 	return c.delete(ctx, n, o)
 }
 
-// delete deletes the very object that was judged.
+// delete deletes the object with this UID.
 func (c *Controller) delete(ctx context.Context, n Name, o object) loop.Outcome {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 	err := c.Client.Resource(Resource).Namespace(n.Namespace).Delete(ctx, n.Object, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &o.uid}})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return c.hush(n, o.uid, fmt.Errorf("delete RolloutGroup %s: %w", n, err))
+		return c.startPause(n, o.uid, fmt.Errorf("delete RolloutGroup %s: %w", n, err))
 	}
 	return loop.Done()
 }

@@ -9,11 +9,11 @@ const (
 	claims         = "internal/lock/lease/claims.go"
 	lookup         = "internal/cluster/observe/lookup.go"
 	podEviction    = "internal/serve/admission/pod_eviction.go"
-	awaited        = "internal/serve/admission/awaited.go"
+	awaited        = "internal/serve/admission/former_group.go"
 
 	remembersLive  = "internal/lock/lease TestWhichHoldsRememberAZone/"
-	budgetAlone    = "internal/serve/admission TestAPodThatABudgetAloneCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
-	unclaimed      = "internal/serve/admission TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows/"
+	budgetAlone    = "internal/serve/admission TestPodWithOnlyACachedBudgetIsJudgedByTheAPIServer/"
+	unclaimed      = "internal/serve/admission TestPodWithoutACachedHoldIsJudgedByTheAPIServer/"
 	deletedPods    = "internal/plan TestWhichNotedPodsAreDeletedAndUnwanted/"
 	coveredOrphans = "internal/cluster/observe TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem/"
 	livePods       = "internal/cluster/observe TestWhichPodsALiveReadCountsForAZoneThatLeft/"
@@ -269,17 +269,17 @@ var away = []Mutant{
 	{
 		Name:  "Lease that lost its label and does not get it back when an orphan is refused",
 		Edits: []Edit{{podEviction, "\t\t\trelabel(ctx, p.Holds, p.Log, c.Key)\n", ""}},
-		Test:  "internal/serve/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/it lost its label", Rule: "put back on the Leases of []",
+		Test:  "internal/serve/admission TestRefusedOrphanRestoresTheLabelOfItsLease/it lost its label", Rule: "put back on the Leases of []",
 	},
 	{
 		Name:  "Lease that gets its label back in a dry run",
 		Edits: []Edit{{podEviction, "c.Owned() && !e.DryRun {", "c.Owned() {"}},
-		Test:  "internal/serve/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/the request is a dry run", Rule: "want []",
+		Test:  "internal/serve/admission TestRefusedOrphanRestoresTheLabelOfItsLease/the request is a dry run", Rule: "want []",
 	},
 	{
 		Name:  "Lease that gets its label back in a namespace that has opted out",
 		Edits: []Edit{{"internal/serve/admission/holds.go", "\tif !h.Managed(key.Namespace) {\n\t\treturn errOptedOut\n\t}\n\treturn h.Store.Relabel(ctx, key)", "\treturn h.Store.Relabel(ctx, key)"}},
-		Test:  "internal/serve/admission TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused/its namespace has opted out", Rule: "want []",
+		Test:  "internal/serve/admission TestRefusedOrphanRestoresTheLabelOfItsLease/its namespace has opted out", Rule: "want []",
 	},
 	{
 		Name:  "refusal because of a Lease that cannot be read, which blames the caches",
@@ -288,12 +288,12 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pod without a hold that is evicted by caches alone",
-		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.unclaimed(ctx, e)\n\tcase !pod.Held:\n", "\tcase !pod.Held:\n"}},
+		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.judgeUnclaimed(ctx, e)\n\tcase !pod.Held:\n", "\tcase !pod.Held:\n"}},
 		Test:  unclaimed + "the caches show the pod/a hold remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{
 		Name:  "pod that no cache shows and that is evicted without asking for holds",
-		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.unclaimed(ctx, e)\n\tcase !pod.Held && ", "\tcase !pod.Held && "}},
+		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.judgeUnclaimed(ctx, e)\n\tcase !pod.Held && ", "\tcase !pod.Held && "}},
 		Test:  unclaimed + "only the API server shows it/a hold remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{
@@ -313,7 +313,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pod under a budget alone that is down and is evicted by caches alone",
-		Edits: []Edit{{podEviction, "p.remembered(ctx, key, e); refusal != nil", "p.remembered(ctx, key, e); refusal != nil && permit.NeedsNote()"}},
+		Edits: []Edit{{podEviction, "p.refusalOfRememberingGroup(ctx, key, e); refusal != nil", "p.refusalOfRememberingGroup(ctx, key, e); refusal != nil && permit.NeedsNote()"}},
 		Test:  budgetAlone + "zone-a-1/a group remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{
@@ -364,42 +364,42 @@ var away = []Mutant{
 	{
 		Name:  "zone that is away and shrinks at any time",
 		Edits: []Edit{{downscale, "inGroup := set.Held && set.Key.Rolled(); !inGroup {", "inGroup := set.Held && set.Key.Rolled(); false && !inGroup {"}},
-		Test:  "internal/serve/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/one of its pods is down", Rule: "want ZoneLeftGroup",
+		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/one of its pods is down", Rule: "want ZoneLeftGroup",
 	},
 	{
 		Name:  "zone that is away and shrinks while a pod of it is down",
 		Edits: []Edit{{awaited, "because := plan.Away(live, c.Name); !because.None() {", "because := plan.Away(live, c.Name); false {"}},
-		Test:  "internal/serve/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/one of its pods is down", Rule: "want ZoneLeftGroup",
+		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/one of its pods is down", Rule: "want ZoneLeftGroup",
 	},
 	{
 		Name:  "zone that is away and never shrinks",
 		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, claim.Key)", "live, err := p.Observer.Cached(claim.Key), error(nil)"}},
-		Test:  "internal/serve/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/all of its pods are available", Rule: "want NotManaged",
+		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/all of its pods are available", Rule: "want NotManaged",
 	},
 	{
 		Name:  "zone that is away and shrinks while its group cannot be read",
 		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, claim.Key)\n\t\tif err != nil {", "live, err := p.Observer.Live(ctx, claim.Key)\n\t\tif false {"}},
-		Test:  "internal/serve/admission TestAZoneWithoutItsLabelKeepsItsReplicasWhileItsGroupIsUnknown", Rule: "want 429 ParentUnknown",
+		Test:  "internal/serve/admission TestFormerZoneKeepsItsReplicasWhileItsGroupCannotBeRead", Rule: "want 429 ParentUnknown",
 	},
 	{
 		Name:  "zone that shrinks although the holds of groups cannot be read",
 		Edits: []Edit{{awaited, "c.Namespace, c.Name)\n\tif err != nil {", "c.Namespace, c.Name)\n\tif false {"}},
-		Test:  "internal/serve/admission TestAStatefulSetKeepsItsReplicasWhileTheHoldsOfGroupsCannotBeRead", Rule: "want 429 ParentUnknown",
+		Test:  "internal/serve/admission TestStatefulSetKeepsItsReplicasWhileHoldsCannotBeRead", Rule: "want 429 ParentUnknown",
 	},
 	{
 		Name:  "zone that left its group and shrinks although a Lease does not say whose it is",
 		Edits: []Edit{{awaited, "if !claim.Owned() {", "if false {"}},
-		Test:  "internal/serve/admission TestAStatefulSetKeepsItsReplicasWhileALeaseDoesNotSayWhoseItIs", Rule: "want a refusal that names the Lease",
+		Test:  "internal/serve/admission TestStatefulSetKeepsItsReplicasWhileALeaseNamesNoGroup", Rule: "want a refusal that names the Lease",
 	},
 	{
 		Name:  "zone that left its group and shrinks although what the Lease remembers cannot be read",
 		Edits: []Edit{{left, "\tif s.Hold.Unreadable != \"\" {\n\t\treturn Refusal{Code: reason.HoldUnreadable}\n\t}\n\tb := newBoard(s)", "\tb := newBoard(s)"}},
-		Test:  "internal/serve/admission TestAZoneWithoutItsLabelShrinksOnceItIsWhole/what the Lease remembers cannot be read", Rule: "want HoldUnreadable",
+		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/what the Lease remembers cannot be read", Rule: "want HoldUnreadable",
 	},
 	{
 		Name:  "zone that left its group and shrinks without preparing its pods",
-		Edits: []Edit{{downscale, "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n", "\t\tif refusal := p.awaited(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n\t\treturn Allow(reason.NotManaged)\n"}},
-		Test:  "internal/serve/admission TestAZoneThatLeftItsGroupIsPreparedBeforeItShrinks", Rule: "want a refusal",
+		Edits: []Edit{{downscale, "\t\tif refusal := p.refusalOfFormerGroup(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n", "\t\tif refusal := p.refusalOfFormerGroup(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n\t\treturn Allow(reason.NotManaged)\n"}},
+		Test:  "internal/serve/admission TestFormerZoneIsPreparedBeforeItShrinks", Rule: "want a refusal",
 	},
 	{
 		Name:  "zone that is away and counts as available although a pod beyond its replicas exists",

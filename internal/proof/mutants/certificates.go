@@ -8,6 +8,6 @@ var certificates = []Mutant{
 			"internal/control/cabundle/controller.go", "\tif err := c.send(ctx, key, patch); err != nil {\n",
 			"\tfor i := range found.hooks {\n\t\tfound.hooks[i].client.CABundle = bundle\n\t}\n\tif err := c.send(ctx, key, patch); err != nil {\n",
 		}},
-		Test: "internal/control/cabundle TestAPatchThatFailsIsTriedAgain", Rule: "tries in ten minutes",
+		Test: "internal/control/cabundle TestFailedPatchIsRetried", Rule: "tries in ten minutes",
 	},
 }

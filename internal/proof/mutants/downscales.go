@@ -31,16 +31,16 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale admitted whatever has broken while pods were prepared",
 		Edits: []Edit{{downscale, "if answer = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {", "if answer = (plan.DownscaleAnswer{}); !answer.Allowed() {"}},
-		Test:  "internal/serve/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes", Rule: "a_pod_of_another_zone_breaks",
+		Test:  "internal/serve/admission TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation", Rule: "a_pod_of_another_zone_breaks",
 	},
 	{
 		Name:  "downscale admitted on caches that are behind its note",
 		Edits: []Edit{{admit, "if b.Course(noted) == Unseen {", "if false {"}},
-		Test:  "internal/serve/admission TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes/the caches are behind the note", Rule: "want CacheStale",
+		Test:  "internal/serve/admission TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation/the caches are behind the note", Rule: "want CacheStale",
 	},
 	{
 		Name:  "note of a downscale that vouches for the group",
-		Edits: []Edit{{downscale, "record.Own = false // whoever rolls", "record.Own = true // whoever rolls"}},
+		Edits: []Edit{{downscale, "record.Own = false // so the leader reads", "record.Own = true // so the leader reads"}},
 		Test:  unreadHold + "this process noted a downscale of pods that are down", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
@@ -56,7 +56,7 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale that a later request has noted, admitted by an earlier one",
 		Edits: []Edit{{downscale, " || !hold.Written(note.Since).Equal(hold.Written(record.Decrease.Since)) {", " {"}},
-		Test:  "internal/serve/admission TestAnEarlierRequestDoesNotAdmitWhatALaterOneHasNoted", Rule: "want 429 PreparationCancelled",
+		Test:  "internal/serve/admission TestEarlierRequestDoesNotAdmitTheRecordOfALaterRequest", Rule: "want 429 PreparationCancelled",
 	},
 	{
 		Name:  "undone preparation that vouches for the group",
@@ -130,18 +130,18 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "downscale that its former group alone judges",
-		Edits: []Edit{{downscale, "case shrinks && c.Regroups():", "case false:"}},
-		Test:  "internal/serve/admission TestNoUpdateShrinksAZoneAndChangesItsGroup", Rule: "it_joins_one",
+		Edits: []Edit{{downscale, "case shrinks && c.ChangesGroup():", "case false:"}},
+		Test:  "internal/serve/admission TestUpdateThatShrinksAZoneAndChangesItsGroupIsRefused", Rule: "it_joins_one",
 	},
 	{
 		Name:  "granted eviction that is known anew with each term of a leader",
 		Edits: []Edit{{"internal/control/group/controller.go", "\tc.Reporter.Forget(key)\n\tc.Messages", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Messages"}},
-		Test:  "internal/control/group TestWhoeverLeadsNoMoreKnowsWhatWasSeenAndWritten", Rule: "forgotten",
+		Test:  "internal/control/group TestResignKeepsWhatWasObservedAndWritten", Rule: "forgotten",
 	},
 	{
 		Name:  "zone that moves its first ordinal on",
-		Edits: []Edit{{downscale, "case c.Moves():", "case false:"}},
-		Test:  "internal/serve/admission TestAZoneThatHasPodsKeepsItsFirstOrdinal", Rule: "TestAZoneThatHasPodsKeepsItsFirstOrdinal",
+		Edits: []Edit{{downscale, "case c.MovesOrdinals():", "case false:"}},
+		Test:  "internal/serve/admission TestZoneWithPodsKeepsItsFirstOrdinal", Rule: "TestZoneWithPodsKeepsItsFirstOrdinal",
 	},
 	{
 		Name:  "group of one zone in which partitions are evicted one after the other",
@@ -157,12 +157,12 @@ var downscales = []Mutant{
 	{
 		Name:  "time of the API server that is fast where this machine's clock is wrong",
 		Edits: []Edit{{"internal/cluster/clock/clock.go", "least: date}", "least: date.Add(time.Second)}"}},
-		Test:  "internal/cluster/clock TestAClockIsNeverAhead", Rule: "slow after",
+		Test:  "internal/cluster/clock TestClockIsNeverAhead", Rule: "slow after",
 	},
 	{
 		Name:  "machine's clock of another pace that is believed while it agrees in passing",
-		Edits: []Edit{{"internal/cluster/clock/clock.go", "believedAfter = time.Minute", "believedAfter = 0 * time.Minute"}},
-		Test:  "internal/cluster/clock TestAClockIsNeverAhead", Rule: "slow after",
+		Edits: []Edit{{"internal/cluster/clock/clock.go", "trustAfter = time.Minute", "trustAfter = 0 * time.Minute"}},
+		Test:  "internal/cluster/clock TestClockIsNeverAhead", Rule: "slow after",
 	},
 	{
 		Name:  "minimum time between downscales one instant longer",
@@ -239,18 +239,18 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "preparation undone under the deadline that is over",
-		Edits: []Edit{{downscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)\n\tdefer stop()\n\terr := p.stage", "ctx, stop := context.WithTimeout(ctx, detached)\n\tdefer stop()\n\terr := p.stage"}},
-		Test:  "internal/serve/admission TestWhoWasAskedForTooLongIsToldToStay", Rule: "the hold notes",
+		Edits: []Edit{{downscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)\n\tdefer stop()\n\terr := p.stage", "ctx, stop := context.WithTimeout(ctx, detachedTimeout)\n\tdefer stop()\n\terr := p.stage"}},
+		Test:  "internal/serve/admission TestPodsAreNotifiedToStayIfPreparationTimesOut", Rule: "the hold notes",
 	},
 	{
 		Name:  "webhook that writes to a namespace which opted out while it judged",
 		Edits: []Edit{{"internal/serve/admission/holds.go", "record plan.Hold) error {\n\tif !h.Managed(key.Namespace) {", "record plan.Hold) error {\n\tif false {"}},
-		Test:  "internal/serve/admission TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut", Rule: "written after the namespace opted out",
+		Test:  "internal/serve/admission TestDownscaleWritesNothingAfterItsNamespaceOptedOut", Rule: "written after the namespace opted out",
 	},
 	{
 		Name:  "turn of a group that every request makes anew",
-		Edits: []Edit{{"internal/serve/admission/group_locks.go", "\tmine, known := t.groups[key]\n", "\tmine, known := (map[plan.Key]*turn{})[key]\n"}},
-		Test:  "internal/serve/admission TestWhoseTurnDoesNotComeInTimeIsRefusedForNow", Rule: "GroupHeld",
+		Edits: []Edit{{"internal/serve/admission/group_locks.go", "\tlock, known := t.groups[key]\n", "\tlock, known := (map[plan.Key]*groupLock{})[key]\n"}},
+		Test:  "internal/serve/admission TestEvictionIsRefusedForNowIfTheGroupLockIsNotFreeInTime", Rule: "GroupHeld",
 		Remark: "across replicas the Lease decides: see the next one, and the mutants that write it",
 	},
 	{
@@ -259,7 +259,7 @@ var downscales = []Mutant{
 			downscale, "\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\tcontinue\n",
 			"\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\trecord.Version = p.Holds.Cached(key).Version\n\t\t\t_ = p.Holds.Write(ctx, key, record)\n",
 		}},
-		Test: "internal/serve/admission TestOfTwoZonesThatShrinkAtOnceOnlyOneIsAdmitted", Rule: "2 of two zones may shrink",
+		Test: "internal/serve/admission TestConcurrentDownscalesAreAdmittedInOneZone", Rule: "2 of two zones may shrink",
 	},
 	{
 		Name:  "downscale allowed whether or not the hold could be written",

@@ -45,7 +45,7 @@ var evictions = []Mutant{
 	{
 		Name:  "unbound eviction that is noted as bound",
 		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "permit.Note.Unbound = e.UID == \"\"", "permit.Note.Unbound = false"}},
-		Test:  "internal/serve/admission TestAnUnboundEvictionIsNotedAsSuch", Rule: "an eviction that is bound false is noted as bound true",
+		Test:  "internal/serve/admission TestUnboundEvictionIsRecordedAsUnbound", Rule: "an eviction that is bound false is noted as bound true",
 	},
 	{
 		Name:  "eviction of whoever lockstep itself takes down",
@@ -109,7 +109,7 @@ var evictions = []Mutant{
 	{
 		Name:  "dry run of an eviction that takes the hold",
 		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "case !permit.NeedsNote() || e.DryRun:", "case !permit.NeedsNote():"}},
-		Test:  "internal/serve/admission TestADryRunOfAnEvictionIsJudgedAndChangesNothing", Rule: "1 writes; want 1, 0, 0",
+		Test:  "internal/serve/admission TestDryRunEvictionIsJudgedAndChangesNothing", Rule: "1 writes; want 1, 0, 0",
 	},
 	{
 		Name:  "granted eviction that has lapsed keeps every takedown from its look",
@@ -154,17 +154,17 @@ var evictions = []Mutant{
 	{
 		Name:  "pin that binds no pod of a StatefulSet which it knows no hold of",
 		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "!pod.Unplaced && !pod.Unclaimed:", "!pod.Unplaced:"}},
-		Test:  "internal/serve/admission TestAnEvictionIsBoundToThePodThatIsJudged/a pod of a StatefulSet that no hold covers as far as the caches show", Rule: "-want +got",
+		Test:  "internal/serve/admission TestEvictionIsBoundToTheJudgedPod/a pod of a StatefulSet that no hold covers as far as the caches show", Rule: "-want +got",
 	},
 	{
 		Name:  "eviction that is bound to a former pod and asks for ever",
-		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "case e.UID != \"\" && e.UID != pod.UID && pod.UID != nobody:", "case false:"}},
-		Test:  "internal/serve/admission TestAnEvictionThatIsBoundToAFormerPodIsAConflict", Rule: "want 409",
+		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "case e.UID != \"\" && e.UID != pod.UID && pod.UID != noPodUID:", "case false:"}},
+		Test:  "internal/serve/admission TestEvictionBoundToAFormerPodIsAConflict", Rule: "want 409",
 	},
 	{
 		Name:  "eviction that is a conflict by what the caches show",
 		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "known = known && (e.UID == \"\" || e.UID == pod.UID)\n", ""}},
-		Test:  "internal/serve/admission TestAnEvictionIsBoundToThePodThatIsJudged/bound to a pod that the caches do not show yet", Rule: "answered",
+		Test:  "internal/serve/admission TestEvictionIsBoundToTheJudgedPod/bound to a pod that the caches do not show yet", Rule: "answered",
 	},
 	{
 		Name:  "note of who waits that vouches for the group",
@@ -189,28 +189,28 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction granted on caches that are older than the last look",
 		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if decision.Need == hold.Look || p.behind(cached, decision) {", "if decision.Need == hold.Look {"}},
-		Test:  "internal/serve/admission TestCachesThatAreOlderThanTheLastLookGrantNothing", Rule: "a third pod may go",
+		Test:  "internal/serve/admission TestCachesOlderThanTheLastLiveReadGrantNoEviction", Rule: "a third pod may go",
 		Remark: "what comes of it in histories is a bent rule of the explorer: webhooks that forget",
 	},
 	{
 		Name:  "pod that is down by a count of a moment ago",
 		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if permit.Allowed() && !permit.NeedsNote() {", "if false {"}},
-		Test:  "internal/serve/admission TestNoYesRestsOnWhatWasCountedForSomebodyElse", Rule: "PodUnavailable",
+		Test:  "internal/serve/admission TestEvictionIsNotGrantedFromACountOfAnEarlierRequest", Rule: "PodUnavailable",
 	},
 	{
 		Name:  "yes by a count that began before it was asked for",
-		Edits: []Edit{{"internal/serve/admission/outlooks.go", "return c.number > asked", "return c.number >= asked"}},
-		Test:  "internal/serve/admission TestWhoAsksWhileItIsCountedHearsWhatIsNotTooOld", Rule: "a yes waits for the next count",
+		Edits: []Edit{{"internal/serve/admission/outlooks.go", "return c.number > before", "return c.number >= before"}},
+		Test:  "internal/serve/admission TestRequestsDuringACountGetAResultThatIsNotTooOld", Rule: "a yes waits for the next count",
 	},
 	{
 		Name:  "refusal by a count of long ago",
-		Edits: []Edit{{"internal/serve/admission/outlooks.go", "return now.Before(c.until.Add(heardLonger))", "return now.Before(c.until.Add(time.Hour))"}},
-		Test:  "internal/serve/admission TestWhoAsksWhileItIsCountedHearsWhatIsNotTooOld", Rule: "the last count is too old",
+		Edits: []Edit{{"internal/serve/admission/outlooks.go", "return now.Before(c.until.Add(staleGrace))", "return now.Before(c.until.Add(time.Hour))"}},
+		Test:  "internal/serve/admission TestRequestsDuringACountGetAResultThatIsNotTooOld", Rule: "the last count is too old",
 	},
 	{
 		Name:  "eviction by budgets of which nothing is heard any more",
-		Edits: []Edit{{"internal/cluster/budgets/cache.go", "time.Since(b.followed) >= dynamicwatch.SilentFor", "time.Since(b.followed) >= 1_000_000*dynamicwatch.SilentFor"}},
-		Test:  "internal/cluster/budgets TestSilenceIsNoSignThatBudgetsAreAsTheyWere", Rule: "known: true, want false",
+		Edits: []Edit{{"internal/cluster/budgets/cache.go", "time.Since(b.lastContact) >= dynamicwatch.SilentFor", "time.Since(b.lastContact) >= 1_000_000*dynamicwatch.SilentFor"}},
+		Test:  "internal/cluster/budgets TestBudgetsWithoutHeartbeatsAreUnknown", Rule: "known: true, want false",
 	},
 	{
 		Name:  "turn of a zone that an eviction keeps from being whole",
@@ -239,8 +239,8 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "watch that counts as heard of before it has told all",
-		Edits: []Edit{{"internal/cluster/dynamicwatch/heartbeats.go", "case !h.begins:", "case true:"}},
-		Test:  "internal/cluster/budgets TestAStreamThatIsCutBeforeItsEndIsNoSign", Rule: "known: true, want false",
+		Edits: []Edit{{"internal/cluster/dynamicwatch/heartbeats.go", "case !h.initialEvents:", "case true:"}},
+		Test:  "internal/cluster/budgets TestIncompleteInitialListIsNoHeartbeat", Rule: "known: true, want false",
 	},
 	{
 		Name:  "eviction that is noted in place of others",

@@ -26,8 +26,8 @@ var freshness = []Mutant{
 	},
 	{
 		Name:  "live read that is forgotten while the eviction which rests on it is written",
-		Edits: []Edit{{podEviction, "if looked.Live {", "if false {"}},
-		Test:  "internal/serve/admission TestCachesGrantNothingThoughTheLastLookIsForgottenWhileItsGrantIsWritten", Rule: "want 429 PodDisruptionPending",
+		Edits: []Edit{{podEviction, "if fromAPIServer.Live {", "if false {"}},
+		Test:  "internal/serve/admission TestStaleCachesGrantNoEvictionAfterLosingLeadershipDuringAGrant", Rule: "want 429 PodDisruptionPending",
 	},
 	{
 		Name:   "freshness takes absence for an end",

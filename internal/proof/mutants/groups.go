@@ -57,6 +57,6 @@ var groups = []Mutant{
 		Edits: []Edit{
 			{"internal/serve/admission/regroup.go", "contract.Group(c.New.Labels, c.New.Annotations)", "contract.Group(c.New.Labels, c.Old.Annotations)"},
 		},
-		Test: "internal/serve/admission TestNoUpdateShrinksAZoneAndChangesItsGroup/it is ignored", Rule: "want 403 GroupChanged",
+		Test: "internal/serve/admission TestUpdateThatShrinksAZoneAndChangesItsGroupIsRefused/it is ignored", Rule: "want 403 GroupChanged",
 	},
 }

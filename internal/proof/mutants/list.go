@@ -64,7 +64,7 @@ const (
 	scenarios = "internal/plan TestScenariosGolden/"
 	walk      = "internal/proof/sim/walk TestWalk"
 
-	unreadHold = "internal/serve/admission TestAnEvictionIsJudgedLiveUnderAHoldThatThisProcessHasNotReadTheGroupUnder/"
+	unreadHold = "internal/serve/admission TestEvictionNeedsALiveReadUnderAnInheritedHold/"
 )
 
 // blind switches the check of single plans off, so that the mistake must be

@@ -105,7 +105,7 @@ var scaling = []Mutant{
 	{
 		Name:  "Lease that lost its label stays hidden from whoever leads",
 		Edits: []Edit{{downscale, "\t\t\t\trelabel(ctx, p.Holds, p.Log, key)\n", ""}},
-		Test:  "internal/serve/admission TestARefusalGivesALeaseThatLostItsLabelTheLabelBack/an operation is under way", Rule: "labelled: false",
+		Test:  "internal/serve/admission TestRefusalRestoresTheLabelOfALease/an operation is under way", Rule: "labelled: false",
 	},
 	{
 		Name:  "downscale that was only seen counts as judged",
@@ -165,7 +165,7 @@ var scaling = []Mutant{
 	{
 		Name:  "who was prepared under a note that is replaced stays prepared",
 		Edits: []Edit{{downscale, "\t\treturn v.Former\n", "\t\treturn plan.Decrease{}\n"}},
-		Test:  "internal/serve/admission TestWhoWasPreparedForADownscaleThatIsReplacedIsToldToStay", Rule: "nobody_hears_of_the_next_one",
+		Test:  "internal/serve/admission TestPodsPreparedForAReplacedDownscaleAreNotifiedToStay", Rule: "nobody_hears_of_the_next_one",
 	},
 	{
 		Name:  "who was prepared under the note of another leader that is replaced stays prepared",

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-func TestAReviewInProgressIsToldWithItsNamespace(t *testing.T) {
+func TestBeginIsCalledWithTheNamespaceOfTheReview(t *testing.T) {
 	var steps []string
 	h := admission.New(admission.Options{
 		PrepareDownscale: &judge{breaks: true}, Log: silent(),
@@ -23,7 +23,7 @@ func TestAReviewInProgressIsToldWithItsNamespace(t *testing.T) {
 		t.Errorf("what is no review: %q", steps)
 	}
 	steps = nil
-	post(t, h, preparePath, update(t, scale(3), scale(2))) // its judge panics
+	post(t, h, preparePath, update(t, scale(3), scale(2))) // the judge panics
 	want := []string{"begin team prepare-downscale", "end", "observe team"}
 	if diff := cmp.Diff(want, steps); diff != "" {
 		t.Errorf("a review (-want +got):\n%s", diff)

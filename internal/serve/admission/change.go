@@ -6,52 +6,50 @@ import (
 	"fmt"
 )
 
-// Change is an update under review of something that has replicas.
+// Change is an update under review of an object that has replicas.
 type Change struct {
 	Group       string // API group of the resource: apps
-	Resource    string // statefulsets, deployments, replicasets, or what else has a scale
+	Resource    string // statefulsets, deployments, replicasets, or another resource with a scale
 	Subresource string // empty, scale or status
 	Namespace   string
 	Name        string
 
-	// From and To are numbers of replicas; nil where an object does not say.
+	// From and To are numbers of replicas, or nil if the object contains none.
 	//
-	// The API server leaves spec.replicas out of a Scale when it is 0 and fills in
-	// the default of 1 before it asks about a full object. So in a Scale absent
-	// means 0; in a full object absent is nothing an API server sends, and nobody
-	// knows what is meant.
+	// The API server omits spec.replicas from a Scale if it is 0. In a full object it sets
+	// the default of 1 before it calls webhooks. So an absent number means 0 in a Scale. In
+	// a full object it is unknown, because no API server sends such an object.
 	From, To *int32
 
-	// FromStart and ToStart are the ordinals that the pods of a StatefulSet begin with;
-	// 0 for what has none, and for a Scale, which leaves them as they are.
+	// FromStart and ToStart are the first ordinals of a StatefulSet's pods. Both are 0 for
+	// other objects, and for a Scale, which does not change ordinals.
 	FromStart, ToStart int32
 
 	Old, New Object
 	DryRun   bool
 }
 
-// Object is what is read of an object under review. A Scale has the UID and the
-// version of what it scales, and neither labels nor annotations.
+// Object is the part of an object under review that webhooks read. A Scale has the UID
+// and the resourceVersion of the scaled object, but no labels or annotations.
 type Object struct {
 	UID string
-	// Version is the resourceVersion. The new object's is empty in an update that
-	// does not care, and differs from the old one's in an update that will fail.
+	// Version is the resourceVersion. The new object's is empty in an update without this
+	// precondition. It differs from the old object's in an update that will fail.
 	Version     string
 	Labels      map[string]string
 	Annotations map[string]string
 }
 
-// Full reports whether the whole object is under review, so that an answer may
-// carry a JSON patch of its metadata. A patch of a Scale reaches nothing but the
-// number of replicas.
+// Full reports whether the full object is under review, so that the answer can contain
+// a JSON patch of its metadata. A patch of a Scale can change only the number of replicas.
 func (c Change) Full() bool { return c.Subresource == "" }
 
-// Scale reports whether a Scale is under review, which does not carry the labels of
-// what it scales.
+// Scale reports whether a Scale is under review. A Scale does not contain the labels of
+// the scaled object.
 func (c Change) Scale() bool { return c.Subresource == "scale" }
 
-// Shrinks reports whether replicas go away. It is not known where one of the
-// objects does not say how many it has, or neither does and their ordinals differ.
+// Shrinks reports whether the change removes replicas. It is unknown if one of the objects
+// has no number of replicas, or if neither has one and their first ordinals differ.
 func (c Change) Shrinks() (shrinks, known bool) {
 	switch {
 	case c.From == nil && c.To == nil:
@@ -62,7 +60,7 @@ func (c Change) Shrinks() (shrinks, known bool) {
 	return *c.To < *c.From, true
 }
 
-// scalable is the part of an object under review that is read.
+// scalable is the part of an object under review that change reads.
 type scalable struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -80,7 +78,7 @@ type scalable struct {
 	} `json:"spec"`
 }
 
-// kinds says what the API server shows of a resource, subresource scale apart.
+// kinds maps resources to the kind in their reviews. The subresource scale has scaleKind.
 var kinds = map[resource]string{
 	{"apps", "statefulsets"}: "apps/v1 StatefulSet",
 	{"apps", "deployments"}:  "apps/v1 Deployment",
@@ -89,7 +87,7 @@ var kinds = map[resource]string{
 
 const scaleKind = "autoscaling/v1 Scale"
 
-// change says what the request changes, or why that cannot be read.
+// change returns the change under review, or an error if the review does not contain one.
 func (q *request) change() (Change, error) {
 	if q.Operation != "UPDATE" {
 		return Change{}, fmt.Errorf("operation %.40q changes no number of replicas: the webhook is for UPDATE", q.Operation)
@@ -99,7 +97,7 @@ func (q *request) change() (Change, error) {
 		return Change{}, err
 	}
 	before, after := q.OldObject, q.Object
-	if err := cmp.Or(q.unreadable, before.is("old", kind), after.is("new", kind)); err != nil {
+	if err := cmp.Or(q.unreadable, before.validate("old", kind), after.validate("new", kind)); err != nil {
 		return Change{}, err
 	}
 	c := Change{
@@ -111,12 +109,12 @@ func (q *request) change() (Change, error) {
 		DryRun: q.DryRun,
 	}
 	if c.Subresource == "status" {
-		c.To, c.ToStart = c.From, c.FromStart // whatever such an update brings along, the API server keeps the spec
+		c.To, c.ToStart = c.From, c.FromStart // the API server ignores the spec in an update of the status
 	}
 	return c, nil
 }
 
-// kind is that of the objects in the request.
+// kind returns the expected kind of the objects in the request.
 func (q *request) kind() (string, error) {
 	if q.Name == "" || q.Namespace == "" || q.Resource.Resource == "" {
 		return "", errors.New("the request names no object in a namespace")
@@ -139,8 +137,8 @@ func (q *request) what() string {
 	return q.Resource.Resource + "/" + q.SubResource
 }
 
-// is says what is wrong with an object that should be of that kind.
-func (s *scalable) is(which, kind string) error {
+// validate returns an error if the object does not have the expected kind.
+func (s *scalable) validate(which, kind string) error {
 	if s == nil {
 		return fmt.Errorf("there is no %s object", which)
 	}

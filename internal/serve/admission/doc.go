@@ -1,12 +1,11 @@
-// Package admission answers the API server's questions whether a change may
-// pass: AdmissionReview in, verdict out.
+// Package admission answers AdmissionReviews of the API server.
 //
 //	                  ┌► Change ───► no-downscale, prepare-downscale ───┐
 //	HTTP ──► review ──┼► Eviction ─► pod-eviction-pin, pod-eviction ────┼► Verdict ──► review ──► HTTP
 //	                  └► object ───► zpdb-validation ───────────────────┘
 //
-// Decoding knows no rule and judging knows no HTTP. Every replica serves. What
-// is no review at all gets an HTTP error, which the API server treats by the
-// webhook's failure policy; what is a review and cannot be judged is the judge's
-// to allow or to refuse.
+// Decoding contains no rule, and judges know nothing of HTTP. Every replica serves the
+// webhooks. A request that is no valid review gets an HTTP error; the API server then
+// applies the webhook's failurePolicy. If a valid review cannot be judged, the judge's
+// Doubt allows or refuses it.
 package admission

@@ -12,42 +12,42 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// predecessorReasons are those that need no numbers.
+// predecessorReasons are the predecessor's texts that contain no numbers.
 var predecessorReasons = map[reason.Code]string{
 	reason.DownscaleNotAllowed:  "it has the label '" + contract.NoDownscaleLabel + "=true'",
 	reason.InvalidDownscaleTime: "parsing downscale annotations failed",
 	reason.PreparationFailed:    "one or more pods failed to prepare for shutdown",
 }
 
-// othersUnread is the predecessor's reason where the rest of the group could not be read.
-const othersUnread = "finding other statefulsets failed"
+// predecessorGroupUnread is the predecessor's text for a group that could not be read.
+const predecessorGroupUnread = "finding other statefulsets failed"
 
-// objecting returns an answer that only refuses.
-func objecting(objection plan.Refusal) plan.DownscaleAnswer {
-	return plan.DownscaleAnswer{Because: objection}
+// refusing returns an answer with this refusal and nothing else.
+func refusing(refusalFor plan.Refusal) plan.DownscaleAnswer {
+	return plan.DownscaleAnswer{Because: refusalFor}
 }
 
-// refused returns a refusal in the predecessor's words, then in lockstep's, and for how
-// long it counts if that is known.
+// refused returns a refusal. Its message contains the predecessor's text, then lockstep's,
+// and how long the refusal lasts if that is known.
 func (c Change) refused(answer plan.DownscaleAnswer, now time.Time) Verdict {
-	objection := answer.Because
-	code := statusOf(objection.Code)
-	if objection.Code == reason.ObjectChanged {
-		code = http.StatusConflict // it cannot succeed as it is
+	refusalFor := answer.Because
+	code := statusOf(refusalFor.Code)
+	if refusalFor.Code == reason.ObjectChanged {
+		code = http.StatusConflict // the update can never succeed
 	}
 	refused := "It is refused"
 	if code == http.StatusTooManyRequests {
 		refused += " for now"
 	}
-	predecessor := cmp.Or(answer.PredecessorReason, predecessorReasons[objection.Code])
+	predecessor := cmp.Or(answer.PredecessorReason, predecessorReasons[refusalFor.Code])
 	if predecessor == "" {
-		entry, _ := reason.Explain(objection.Code)
-		return Deny(code, objection.Code, c.notAllowed(entry.Sentence, fmt.Sprintf("%s (%s)%s", refused, objection, lasting(objection, now))))
+		entry, _ := reason.Explain(refusalFor.Code)
+		return Deny(code, refusalFor.Code, c.notAllowed(entry.Sentence, fmt.Sprintf("%s (%s)%s", refused, refusalFor, duration(refusalFor, now))))
 	}
-	return Deny(code, objection.Code, c.notAllowed(predecessor, refused+" "+inWords(objection, now)))
+	return Deny(code, refusalFor.Code, c.notAllowed(predecessor, refused+" "+describe(refusalFor, now)))
 }
 
-// doubted words a refusal of what cannot be judged, as far as the change is known.
+// doubted adds the predecessor's text to a refusal if the numbers of replicas are known.
 func (c Change) doubted(v Verdict, predecessorReason string) Verdict {
 	if !v.Allowed && c.From != nil && c.To != nil {
 		v.Message = c.notAllowed(predecessorReason, v.Message)
@@ -55,7 +55,7 @@ func (c Change) doubted(v Verdict, predecessorReason string) Verdict {
 	return v
 }
 
-// notAllowed begins with the predecessor's sentence, which people and programs look for.
+// notAllowed returns a message that begins with the predecessor's text, because programs match it.
 func (c Change) notAllowed(texts ...string) string {
 	what := "downscale"
 	if shrinks, _ := c.Shrinks(); !shrinks {
@@ -65,7 +65,7 @@ func (c Change) notAllowed(texts ...string) string {
 		what, c.Resource, c.Name, c.Namespace, *c.From, *c.To, sentences(texts...)), mostMessage)
 }
 
-// sentences puts texts one after the other, each a sentence of its own.
+// sentences joins the texts that are not empty as separate sentences.
 func sentences(texts ...string) string {
 	var given []string
 	for _, text := range texts {

@@ -15,16 +15,16 @@ import (
 type Eviction struct {
 	Namespace string
 	Pod       string
-	UID       string       // that the pod must have to be deleted; empty: whoever has the name
-	Version   plan.Version // the same for its resourceVersion; 0: any
+	UID       string       // precondition; empty: none
+	Version   plan.Version // resourceVersion precondition; 0: none
 	DryRun    bool
 
-	hasOptions       bool // it says how to delete
-	hasPreconditions bool // and under which conditions
+	hasOptions       bool // deleteOptions is set
+	hasPreconditions bool // deleteOptions.preconditions is set
 }
 
-// evicting is the part of an Eviction under review that is read.
-type evicting struct {
+// evictionObject is the part of an Eviction under review that eviction reads.
+type evictionObject struct {
 	APIVersion    string `json:"apiVersion"`
 	Kind          string `json:"kind"`
 	DeleteOptions *struct {
@@ -33,16 +33,16 @@ type evicting struct {
 	} `json:"deleteOptions"`
 }
 
-// evictionJudge decides about evictions.
+// evictionJudge decides on evictions.
 type evictionJudge interface {
 	Judge(ctx context.Context, e Eviction) Verdict
-	// Doubt decides about a review that shows none.
+	// Doubt decides on a review that contains no valid eviction.
 	Doubt(about string) Verdict
 }
 
-func evictions(judge evictionJudge) func(*review) understood {
-	return func(asked *review) understood {
-		e, err := asked.eviction()
+func evictions(judge evictionJudge) func(*review) verdictFunc {
+	return func(ar *review) verdictFunc {
+		e, err := ar.eviction()
 		return func(ctx context.Context) Verdict {
 			if err != nil {
 				return judge.Doubt(err.Error())
@@ -52,7 +52,7 @@ func evictions(judge evictionJudge) func(*review) understood {
 	}
 }
 
-// eviction says which pod the request evicts, or why that cannot be read.
+// eviction returns the eviction under review, or an error if the review does not contain one.
 func (q *review) eviction() (Eviction, error) {
 	r := q.Request
 	switch {
@@ -65,7 +65,7 @@ func (q *review) eviction() (Eviction, error) {
 	}
 	var whole struct {
 		Request struct {
-			Object *evicting `json:"object"`
+			Object *evictionObject `json:"object"`
 		} `json:"request"`
 	}
 	if err := json.Unmarshal(q.body, &whole); err != nil {
@@ -74,8 +74,8 @@ func (q *review) eviction() (Eviction, error) {
 	return whole.Request.Object.of(r)
 }
 
-// of returns the eviction that an object asks for.
-func (o *evicting) of(r *request) (Eviction, error) {
+// of returns the eviction that the object requests.
+func (o *evictionObject) of(r *request) (Eviction, error) {
 	switch {
 	case o == nil:
 		return Eviction{}, errors.New("there is no object")
@@ -94,7 +94,7 @@ func (o *evicting) of(r *request) (Eviction, error) {
 	return e.under(*o.DeleteOptions.Preconditions)
 }
 
-// under returns the eviction under preconditions; empty ones are none.
+// under returns the eviction with preconditions. Empty preconditions are ignored.
 func (e Eviction) under(p metav1.Preconditions) (Eviction, error) {
 	if p.UID != nil {
 		e.UID = string(*p.UID)

@@ -24,16 +24,16 @@ const (
 	pinPath      = "/admission/pod-eviction-pin"
 )
 
-// evicting serves both webhooks about evictions, and tells what it did.
-func evicting(c *evictable) (http.Handler, *[]admission.Observation) {
-	var told []admission.Observation
+// evictionHandler serves both eviction webhooks and returns their observations.
+func evictionHandler(c *evictable) (http.Handler, *[]admission.Observation) {
+	var observed []admission.Observation
 	return admission.New(admission.Options{
-		Log: silent(), Observe: func(o admission.Observation) { told = append(told, o) },
+		Log: silent(), Observe: func(o admission.Observation) { observed = append(observed, o) },
 		PodEviction: c.webhook(), PodEvictionPin: &admission.PodEvictionPin{Observer: c},
-	}), &told
+	}), &observed
 }
 
-// eviction is a review of the eviction of a pod as the API server sends it.
+// eviction returns the review of an eviction as the API server sends it.
 func eviction(tb testing.TB, pod string, options *metav1.DeleteOptions, more ...func(*admissionv1.AdmissionRequest)) []byte {
 	tb.Helper()
 	object := &policyv1.Eviction{
@@ -55,12 +55,12 @@ func eviction(tb testing.TB, pod string, options *metav1.DeleteOptions, more ...
 	return encode(tb, review)
 }
 
-// seenAs is a pod of the group.
+// seenAs returns a pod of the group.
 func seenAs(uid string, version plan.Version, up bool) observe.Pod {
 	return observe.Pod{UID: uid, Version: version, Up: up, Held: true}
 }
 
-// bound are delete options with preconditions; empty ones are left out.
+// bound returns delete options with the preconditions that are not empty.
 func bound(uid, version string) *metav1.DeleteOptions {
 	p := &metav1.Preconditions{}
 	if uid != "" {
@@ -76,7 +76,7 @@ func earlier(q *admissionv1.AdmissionRequest) {
 	q.Object.Raw = []byte(strings.Replace(string(q.Object.Raw), "policy/v1", "policy/v1beta1", 1))
 }
 
-func TestAReviewShowsWhichPodIsEvictedAndHow(t *testing.T) {
+func TestEvictionReviewIsParsed(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		body   []byte
 		writes int
@@ -94,29 +94,29 @@ func TestAReviewShowsWhichPodIsEvictedAndHow(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree()
-			h, told := evicting(c)
+			h, observed := evictionHandler(c)
 			response := answerTo(t, post(t, h, evictionPath, tc.body)).Response
 			if !response.Allowed || len(c.written) != tc.writes || (len(response.Warnings) > 0) != tc.warned {
 				t.Errorf("%d writes, answered %+v", len(c.written), response)
 			}
-			if (*told)[0].Webhook != "pod-eviction" || (*told)[0].Reason != reason.EvictionGranted || (*told)[0].Group != c.group.Key {
-				t.Errorf("told %+v", (*told)[0])
+			if (*observed)[0].Webhook != "pod-eviction" || (*observed)[0].Reason != reason.EvictionGranted || (*observed)[0].Group != c.group.Key {
+				t.Errorf("observed %+v", (*observed)[0])
 			}
 		})
 	}
 }
 
-func TestADrainLearnsThatAPodIsGone(t *testing.T) {
+func TestEvictionOfADeletedPodIsNotFound(t *testing.T) {
 	c := threeOfThree()
 	c.hidden["zone-b-0"], c.gone["zone-b-0"] = true, true
-	h, _ := evicting(c)
-	result := answerTo(t, post(t, h, evictionPath, eviction(t, "zone-b-0", nil))).Response.Result
-	if result.Code != http.StatusNotFound || result.Reason != metav1.StatusReasonNotFound {
-		t.Errorf("answered %+v", result)
+	h, _ := evictionHandler(c)
+	observed := answerTo(t, post(t, h, evictionPath, eviction(t, "zone-b-0", nil))).Response.Result
+	if observed.Code != http.StatusNotFound || observed.Reason != metav1.StatusReasonNotFound {
+		t.Errorf("answered %+v", observed)
 	}
 }
 
-// malformedEvictions are reviews that evict nothing that anybody could tell.
+// malformedEvictions are reviews that contain no valid eviction.
 func malformedEvictions(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	with := func(change func(*admissionv1.AdmissionRequest)) []byte {
@@ -144,11 +144,11 @@ func malformedEvictions(tb testing.TB) map[string][]byte {
 	}
 }
 
-func TestAReviewThatShowsNoEvictionIsRefusedForGoodAndNotPinned(t *testing.T) {
+func TestInvalidEvictionReviewIsDeniedAndNotPinned(t *testing.T) {
 	for sentence, body := range malformedEvictions(t) {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree()
-			h, _ := evicting(c)
+			h, _ := evictionHandler(c)
 			response := answerTo(t, post(t, h, evictionPath, body)).Response
 			if response.Allowed || response.Result.Code != http.StatusBadRequest || response.AuditAnnotations["reason"] != "EvictionUnreadable" {
 				t.Errorf("answered %+v", response)
@@ -161,13 +161,13 @@ func TestAReviewThatShowsNoEvictionIsRefusedForGoodAndNotPinned(t *testing.T) {
 	}
 }
 
-// barredWorld is a cluster in which no pod may be evicted, whatever it is.
+// barredWorld is a cluster in which every eviction must be refused.
 func barredWorld() *evictable {
 	return threeOfThree(budgeted(plan.DisruptionBudget{Name: "none"}))
 }
 
-// FuzzEvictionReview: no body breaks it, no yes is given where every eviction is
-// barred, and a pin changes nothing but preconditions and refuses nothing but what is bound to another pod.
+// FuzzEvictionReview checks that no body causes a panic, that no eviction is allowed if all must be
+// refused, that a pin changes only preconditions, and that it refuses only evictions bound to another pod.
 func FuzzEvictionReview(f *testing.F) {
 	for _, seed := range reviews(f) {
 		f.Add(seed)
@@ -180,7 +180,7 @@ func FuzzEvictionReview(f *testing.F) {
 		f.Add(eviction(f, "zone-x-0", options, dry))
 	}
 	c := barredWorld()
-	h, _ := evicting(c)
+	h, _ := evictionHandler(c)
 	f.Fuzz(func(t *testing.T, body []byte) { lawfulEviction(t, h, body) })
 }
 
@@ -213,15 +213,15 @@ func lawfulPin(t *testing.T, patch []byte) {
 	}
 }
 
-// Every member of a review in turn is taken out or replaced by something odd.
-func TestAnOddReviewOfAnEvictionIsNeverAllowed(t *testing.T) {
-	h, _ := evicting(barredWorld())
+// Each member of a review is removed, or replaced by unexpected values.
+func TestMalformedEvictionReviewIsNeverAllowed(t *testing.T) {
+	h, _ := evictionHandler(barredWorld())
 	options := bound("zone-b-0", "10")
 	options.DryRun = []string{metav1.DryRunAll}
 	oddly(t, eviction(t, "zone-b-0", options), func(body []byte) { lawfulEviction(t, h, body) })
 }
 
-func TestAnEvictionIsBoundToThePodThatIsJudged(t *testing.T) {
+func TestEvictionIsBoundToTheJudgedPod(t *testing.T) {
 	const whole = `[{"op":"add","path":"/deleteOptions","value":{"preconditions":{"uid":"zone-b-0"}}}]`
 	const both = `[{"op":"add","path":"/deleteOptions","value":{"preconditions":{"resourceVersion":"10","uid":"zone-a-1"}}}]`
 	const toNobody = `[{"op":"add","path":"/deleteOptions","value":{"preconditions":{"uid":"nobody"}}}]`
@@ -249,7 +249,7 @@ func TestAnEvictionIsBoundToThePodThatIsJudged(t *testing.T) {
 		"a pod that was down, and is another one by now": {"zone-a-1", nil, func(c *evictable) {
 			c.there["zone-a-1"] = seenAs("another", 12, true)
 		}, strings.Replace(whole, "zone-b-0", "another", 1), 1},
-		"a pod that is down, and nobody can look": {"zone-a-1", nil, func(c *evictable) { c.deaf = http.ErrServerClosed }, both, 1},
+		"a pod that is down, and nobody can look": {"zone-a-1", nil, func(c *evictable) { c.unreachable = http.ErrServerClosed }, both, 1},
 		"a pod that is down, and gone":            {"zone-a-1", nil, func(c *evictable) { c.gone["zone-a-1"] = true }, toNobody, 1},
 		"a pod that is too new":                   {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"] = true }, whole, 1},
 		"a pod that does not exist":               {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"], c.gone["zone-b-0"] = true, true }, toNobody, 1},
@@ -279,7 +279,7 @@ func TestAnEvictionIsBoundToThePodThatIsJudged(t *testing.T) {
 			if tc.change != nil {
 				tc.change(c)
 			}
-			h, _ := evicting(c)
+			h, _ := evictionHandler(c)
 			response := answerTo(t, post(t, h, pinPath, eviction(t, tc.pod, tc.options))).Response
 			if diff := cmp.Diff(tc.want, string(response.Patch)); diff != "" || !response.Allowed || (response.PatchType != nil) != (tc.want != "") {
 				t.Errorf("answered %+v (-want +got):\n%s", response, diff)
@@ -289,9 +289,9 @@ func TestAnEvictionIsBoundToThePodThatIsJudged(t *testing.T) {
 	}
 }
 
-// Clients take 409 for an answer; 429 would have them ask for ever.
-func TestAnEvictionThatIsBoundToAFormerPodIsAConflict(t *testing.T) {
-	for _, pod := range []string{"zone-b-0", "zone-a-1"} { // one serves, one is down
+// Clients do not retry after 409. After 429 they would retry for ever.
+func TestEvictionBoundToAFormerPodIsAConflict(t *testing.T) {
+	for _, pod := range []string{"zone-b-0", "zone-a-1"} { // one is up, one is down
 		c := aDown()
 		pin := &admission.PodEvictionPin{Observer: c}
 		says(t, pin.Judge(t.Context(), admission.Eviction{Namespace: "team", Pod: pod, UID: "former"}), http.StatusConflict, reason.PodNotFound)
@@ -299,17 +299,17 @@ func TestAnEvictionThatIsBoundToAFormerPodIsAConflict(t *testing.T) {
 	}
 }
 
-func TestAnEvictionThatCannotBeBoundIsRefusedForNow(t *testing.T) {
+func TestEvictionThatCannotBeBoundIsRefusedForNow(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		change func(*evictable)
 		why    reason.Code
 	}{
 		"before anything is known": {func(c *evictable) { c.unsynced = true }, reason.CacheNotSynced},
 		"a pod that is not known, and nobody can look": {func(c *evictable) {
-			c.hidden["zone-b-0"], c.deaf = true, http.ErrServerClosed
+			c.hidden["zone-b-0"], c.unreachable = true, http.ErrServerClosed
 		}, reason.ParentUnknown},
 		"a pod that may have been replaced, and nobody can look": {func(c *evictable) {
-			c.cached["zone-b-0"], c.deaf = seenAs("former", 9, true), http.ErrServerClosed
+			c.cached["zone-b-0"], c.unreachable = seenAs("former", 9, true), http.ErrServerClosed
 		}, reason.ParentUnknown},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -321,9 +321,9 @@ func TestAnEvictionThatCannotBeBoundIsRefusedForNow(t *testing.T) {
 	}
 }
 
-// Two replicas answer one eviction: who binds it and who judges it may know the pod
-// in different states.
-func TestAPodThatServesToWhoBindsItAndIsDownToWhoJudgesItStays(t *testing.T) {
+// Two replicas can answer one eviction: one binds it and the other judges it. Their caches can show
+// the pod in different states.
+func TestEvictionIsRefusedIfBinderAndJudgeSeeThePodInDifferentStates(t *testing.T) {
 	ahead, behind := aDown(), aDown()
 	ahead.cached["zone-a-1"] = seenAs("zone-a-1", 12, true)
 	e := admission.Eviction{Namespace: "team", Pod: "zone-a-1", UID: "zone-a-1"}
@@ -334,7 +334,7 @@ func TestAPodThatServesToWhoBindsItAndIsDownToWhoJudgesItStays(t *testing.T) {
 	says(t, behind.webhook().Judge(t.Context(), e), http.StatusTooManyRequests, reason.CacheStale)
 }
 
-func TestLockstepsOwnDryRunBindsNothing(t *testing.T) {
+func TestOperatorDryRunBindsNoEviction(t *testing.T) {
 	c := aDown()
 	pin := &admission.PodEvictionPin{Observer: c, DryRun: true}
 	if v := pin.Judge(t.Context(), admission.Eviction{Namespace: "team", Pod: "zone-b-0"}); !v.Allowed || v.Patch != nil {

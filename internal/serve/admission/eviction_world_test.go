@@ -16,41 +16,41 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// evictable is a cluster with one group, as caches show it and as it is.
+// evictable is a cluster with one group: the state in the caches and the state in the API server.
 type evictable struct {
-	*ledger
+	*holdStore
 
-	group  plan.Snapshot // its hold apart: that is the ledger's
+	group  plan.Snapshot // without its hold, which the holdStore has
 	live   func(*plan.Snapshot)
-	cached map[string]observe.Pod // pods that the caches show otherwise than the group does
+	cached map[string]observe.Pod // pods whose cached state differs from the group's
 	hidden map[string]bool        // pods that the caches do not show
-	there  map[string]observe.Pod // pods that exist otherwise than the caches show them
+	there  map[string]observe.Pod // pods whose live state differs from the cached one
 	gone   map[string]bool        // pods that do not exist
 
 	unsynced, unmanaged, unbudgeted bool
-	deaf                            error // why the API server does not answer
+	unreachable                     error // why the API server does not answer
 	looks, podLooks                 int
 	claims                          map[string][]lease.Claim // holds that remember the StatefulSet of a pod
 	claimsOfGroups                  map[string][]lease.Claim // holds of groups that remember a StatefulSet
-	unshown                         error                    // why the API server does not show holds
+	unreadableGroup                 error                    // why the API server does not show holds
 }
 
-// cluster is one whose caches show the group as it is.
+// cluster returns a cluster whose caches are up to date.
 func cluster(parts ...fixture.Part) *evictable {
 	group := fixture.Group(parts...)
 	return &evictable{
-		ledger: &ledger{record: group.Hold}, group: group,
+		holdStore: &holdStore{record: group.Hold}, group: group,
 		cached: map[string]observe.Pod{}, hidden: map[string]bool{}, there: map[string]observe.Pod{}, gone: map[string]bool{},
 	}
 }
 
-// threeOfThree are three zones with three pods each that serve.
+// threeOfThree are three zones with three ready pods each.
 func threeOfThree(parts ...fixture.Part) *evictable {
 	pods := fixture.Pods("1", "1", "1")
 	return cluster(append([]fixture.Part{fixture.Zone("zone-a", "1", pods), fixture.Zone("zone-b", "1", pods), fixture.Zone("zone-c", "1", pods)}, parts...)...)
 }
 
-// aDown are two zones, one of which has a pod that is down: zone-a-1.
+// aDown are two zones; pod zone-a-1 is down.
 func aDown(parts ...fixture.Part) *evictable {
 	return cluster(append([]fixture.Part{
 		fixture.Zone("zone-a", "1", fixture.Pods("1"), fixture.Pod(1, plan.Starting, "1")),
@@ -80,18 +80,18 @@ func (c *evictable) Pod(_, name string) (observe.Pod, bool) {
 
 // Claims implements PodObserver.
 func (c *evictable) Claims(_ context.Context, _, pod string) ([]lease.Claim, error) {
-	return c.claims[pod], c.unshown
+	return c.claims[pod], c.unreadableGroup
 }
 
 // ClaimsOfGroups implements PodObserver.
 func (c *evictable) ClaimsOfGroups(_ context.Context, _, set string) ([]lease.Claim, error) {
-	return c.claimsOfGroups[set], c.unshown
+	return c.claimsOfGroups[set], c.unreadableGroup
 }
 
 func (c *evictable) LivePod(_ context.Context, _, name string) (observe.Pod, bool, error) {
 	c.podLooks++
-	if c.deaf != nil || c.gone[name] {
-		return observe.Pod{}, false, c.deaf
+	if c.unreachable != nil || c.gone[name] {
+		return observe.Pod{}, false, c.unreachable
 	}
 	if pod, otherwise := c.there[name]; otherwise {
 		return pod, true, nil
@@ -102,7 +102,7 @@ func (c *evictable) LivePod(_ context.Context, _, name string) (observe.Pod, boo
 
 func (c *evictable) Cached(plan.Key) plan.Snapshot {
 	s := fixture.Clone(c.group)
-	s.Hold = c.ledger.Cached(plan.Key{})
+	s.Hold = c.holdStore.Cached(plan.Key{})
 	return s
 }
 
@@ -113,31 +113,31 @@ func (c *evictable) Live(context.Context, plan.Key) (plan.Snapshot, error) {
 	if c.live != nil {
 		c.live(&s)
 	}
-	return s, c.deaf
+	return s, c.unreachable
 }
 
-// ledger stores one hold by compare-and-swap.
-type ledger struct {
-	mu       sync.Mutex
-	record   plan.Hold
-	written  []plan.Hold
-	overtake int   // by how many writes somebody else comes first
-	broken   error // what becomes of a write otherwise
-	slow     func()
+// holdStore stores one hold by compare-and-swap.
+type holdStore struct {
+	mu        sync.Mutex
+	record    plan.Hold
+	written   []plan.Hold
+	conflicts int   // number of writes before which another writer is first
+	broken    error // the error of other writes
+	slow      func()
 
 	unwatched  plan.Hold // the record of a Lease that lost its label
 	relabelled []plan.Key
 }
 
 // Cached implements admission.Store.
-func (l *ledger) Cached(plan.Key) plan.Hold {
+func (l *holdStore) Cached(plan.Key) plan.Hold {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.record
 }
 
 // Relabel implements admission.Store.
-func (l *ledger) Relabel(_ context.Context, key plan.Key) error {
+func (l *holdStore) Relabel(_ context.Context, key plan.Key) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.relabelled = append(l.relabelled, key)
@@ -148,7 +148,7 @@ func (l *ledger) Relabel(_ context.Context, key plan.Key) error {
 }
 
 // Write implements admission.Store.
-func (l *ledger) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
+func (l *holdStore) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
 	if l.slow != nil {
 		l.slow()
 	}
@@ -158,8 +158,8 @@ func (l *ledger) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
 	switch {
 	case l.broken != nil:
 		return l.broken
-	case l.overtake > 0:
-		l.overtake--
+	case l.conflicts > 0:
+		l.conflicts--
 		l.record.Version++
 		l.record.Own = false
 		fallthrough
@@ -172,12 +172,12 @@ func (l *ledger) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
 	return nil
 }
 
-// webhook judges evictions there.
+// webhook returns the judge of evictions in the cluster.
 func (c *evictable) webhook() *admission.PodEviction {
-	return &admission.PodEviction{Observer: c, Holds: admission.Holds{Store: c.ledger, Managed: c.Managed}, Fresh: freshness.NewLog(), Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+	return &admission.PodEviction{Observer: c, Holds: admission.Holds{Store: c.holdStore, Managed: c.Managed}, Fresh: freshness.NewLog(), Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 }
 
-// pinned is the eviction of a pod, bound to it as it is shown.
+// pinned returns the eviction of a pod, bound to its UID.
 func (c *evictable) pinned(tb testing.TB, name string) admission.Eviction {
 	tb.Helper()
 	pod, exists := c.group.Pod(name)
@@ -191,7 +191,7 @@ func (c *evictable) pinned(tb testing.TB, name string) admission.Eviction {
 	return e
 }
 
-// judge judges the eviction of a pod that is pinned.
+// judge judges the pinned eviction of a pod.
 func (c *evictable) judge(t *testing.T, name string, more ...func(*admission.Eviction)) admission.Verdict {
 	t.Helper()
 	e := c.pinned(t, name)

@@ -7,73 +7,72 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// GroupLocks let one request a group be decided at a time: the others are answered
-// from what came of it. Whoever takes holds shares them. The zero Turns are ready
-// for use.
+// GroupLocks allow one request for each group at a time to be decided. Later requests are
+// decided on the result of the earlier ones. All judges that write holds share the
+// GroupLocks. The zero value is ready to use.
 type GroupLocks struct {
 	mu     sync.Mutex
-	groups map[plan.Key]*turn
+	groups map[plan.Key]*groupLock
 }
 
-type turn struct {
+type groupLock struct {
 	free  chan struct{}
 	users int
 }
 
-// take waits for the group's turn. What it returns ends the turn; only the
-// first call does.
+// take locks the group. Only the first call of leave unlocks it.
 func (t *GroupLocks) take(ctx context.Context, key plan.Key) (leave func(), err error) {
-	mine := t.join(key)
+	lock := t.acquire(key)
 	select {
-	case mine.free <- struct{}{}:
+	case lock.free <- struct{}{}:
 	case <-ctx.Done():
-		t.part(key, mine)
+		t.release(key, lock)
 		return nil, context.Cause(ctx)
 	}
-	return t.end(key, mine), nil
+	return t.end(key, lock), nil
 }
 
-// try takes the group's turn if nobody has it.
+// try locks the group if it is not locked.
 func (t *GroupLocks) try(key plan.Key) (leave func(), taken bool) {
-	mine := t.join(key)
+	lock := t.acquire(key)
 	select {
-	case mine.free <- struct{}{}:
-		return t.end(key, mine), true
+	case lock.free <- struct{}{}:
+		return t.end(key, lock), true
 	default:
-		t.part(key, mine)
+		t.release(key, lock)
 		return nil, false
 	}
 }
 
-func (t *GroupLocks) end(key plan.Key, mine *turn) func() {
+func (t *GroupLocks) end(key plan.Key, lock *groupLock) func() {
 	var once sync.Once
 	return func() {
 		once.Do(func() {
-			<-mine.free
-			t.part(key, mine)
+			<-lock.free
+			t.release(key, lock)
 		})
 	}
 }
 
-func (t *GroupLocks) join(key plan.Key) *turn {
+func (t *GroupLocks) acquire(key plan.Key) *groupLock {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	mine, known := t.groups[key]
+	lock, known := t.groups[key]
 	if !known {
 		if t.groups == nil {
-			t.groups = map[plan.Key]*turn{}
+			t.groups = map[plan.Key]*groupLock{}
 		}
-		mine = &turn{free: make(chan struct{}, 1)}
-		t.groups[key] = mine
+		lock = &groupLock{free: make(chan struct{}, 1)}
+		t.groups[key] = lock
 	}
-	mine.users++
-	return mine
+	lock.users++
+	return lock
 }
 
-func (t *GroupLocks) part(key plan.Key, mine *turn) {
+func (t *GroupLocks) release(key plan.Key, lock *groupLock) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if mine.users--; mine.users == 0 {
+	if lock.users--; lock.users == 0 {
 		delete(t.groups, key)
 	}
 }

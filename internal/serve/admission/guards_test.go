@@ -12,44 +12,44 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// guard is a webhook in a world that is wholly known, so that it can be said of
-// any review whether a yes is wrong.
+// guard is a webhook whose cluster is completely known, so that the test knows for any
+// review whether it must not be allowed.
 type guard struct {
 	name, path string
 	handler    http.Handler
-	objection  func(r reading, warned bool) string // why a yes is wrong
+	objection  func(r parsedReview, warned bool) string // why the review must not be allowed
 }
 
 func guards() []guard {
 	return []guard{
 		{"no-downscale that refuses what it cannot know", noDownscalePath, barring(true),
-			func(r reading, _ bool) string { return r.mayNotShrink(r.barred()) }},
+			func(r parsedReview, _ bool) string { return r.mayNotShrink(r.labelled()) }},
 		{"no-downscale as usual", noDownscalePath, barring(false),
-			func(r reading, warned bool) string {
+			func(r parsedReview, warned bool) string {
 				if warned {
-					return "" // it passes what it cannot know, and says so
+					return "" // it allows unknown changes with a warning
 				}
-				return r.mayNotShrink(r.barred())
+				return r.mayNotShrink(r.labelled())
 			}},
 		{"prepare-downscale while another zone is rolled", preparePath, preparing(rolling()),
-			func(r reading, _ bool) string { return r.mayNotShrink(r.isZone()) }},
+			func(r parsedReview, _ bool) string { return r.mayNotShrink(r.isZone()) }},
 		{"prepare-downscale while nothing else goes on", preparePath, preparing(atRest()),
-			func(r reading, _ bool) string { return r.mayNotShrink(r.isZone() && !r.isJudged()) }},
+			func(r parsedReview, _ bool) string { return r.mayNotShrink(r.isZone() && !r.isJudged()) }},
 	}
 }
 
-// barring is no-downscale where everything has the label.
+// barring is no-downscale; all objects have the label.
 func barring(strict bool) http.Handler {
-	return noDownscale(admission.NoDownscale{Strict: strict, Parents: parents{barred: true}})
+	return noDownscale(admission.NoDownscale{Strict: strict, Parents: parents{labelled: true}})
 }
 
 func preparing(group plan.Snapshot) http.Handler {
 	return admission.New(admission.Options{Log: silent(), PrepareDownscale: &admission.PrepareDownscale{
-		Observer: onlyGroup{group}, Holds: kept(forgetful{group.Hold}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: onlyGroup{group}, Holds: kept(staleHolds{group.Hold}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}})
 }
 
-// atRest is a group whose zone-a, as these tests' reviews show it, may shrink.
+// atRest is a group whose zone-a, in the state of these tests' reviews, may shrink.
 func atRest() plan.Snapshot {
 	return fixture.Group(
 		fixture.Zone("zone-a", "1", fixture.Pods("1", "1", "1"), func(z *plan.Zone) { z.UID, z.Version = "uid-a", 7 }),
@@ -57,7 +57,7 @@ func atRest() plan.Snapshot {
 	)
 }
 
-// askingAtRest is the same group where who leaves is asked first.
+// askingAtRest is the same group; its pods are prepared before they leave.
 func askingAtRest() plan.Snapshot {
 	group := atRest()
 	for i := range group.Zones {
@@ -76,14 +76,14 @@ func rolling() plan.Snapshot {
 	return group
 }
 
-// onlyGroup observes a cluster in which every StatefulSet is of one group.
-type onlyGroup struct{ shows plan.Snapshot }
+// onlyGroup observes a cluster in which every StatefulSet belongs to one group.
+type onlyGroup struct{ snapshot plan.Snapshot }
 
 func (o onlyGroup) Synced() bool        { return true }
 func (o onlyGroup) Managed(string) bool { return true }
 
 func (o onlyGroup) Set(string, string) (observe.Set, bool) {
-	return observe.Set{UID: "uid-a", Version: 7, Held: true, Key: o.shows.Key}, true
+	return observe.Set{UID: "uid-a", Version: 7, Held: true, Key: o.snapshot.Key}, true
 }
 
 func (o onlyGroup) LiveSet(_ context.Context, namespace, name string) (observe.Set, error) {
@@ -91,12 +91,12 @@ func (o onlyGroup) LiveSet(_ context.Context, namespace, name string) (observe.S
 	return set, nil
 }
 
-// ClaimsOfGroups: there is no StatefulSet but those of the group.
+// ClaimsOfGroups returns nothing, because all StatefulSets belong to the group.
 func (onlyGroup) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, error) {
 	return nil, nil
 }
 
-func (o onlyGroup) Cached(plan.Key) plan.Snapshot { return fixture.Clone(o.shows) }
+func (o onlyGroup) Cached(plan.Key) plan.Snapshot { return fixture.Clone(o.snapshot) }
 
 func (o onlyGroup) Live(_ context.Context, key plan.Key) (plan.Snapshot, error) {
 	live := o.Cached(key)
@@ -104,22 +104,22 @@ func (o onlyGroup) Live(_ context.Context, key plan.Key) (plan.Snapshot, error) 
 	return live, nil
 }
 
-// kept are holds of namespaces that all opted in.
+// kept returns holds whose namespaces have all opted in.
 func kept(store admission.Store) admission.Holds {
 	return admission.Holds{Store: store, Managed: func(string) bool { return true }}
 }
 
-// forgetful takes every write of a hold and shows what it showed before.
-type forgetful struct{ shows plan.Hold }
+// staleHolds accepts every write of a hold and keeps returning the same record.
+type staleHolds struct{ snapshot plan.Hold }
 
-func (f forgetful) Cached(plan.Key) plan.Hold             { return f.shows }
-func (forgetful) Relabel(context.Context, plan.Key) error { return nil }
+func (f staleHolds) Cached(plan.Key) plan.Hold             { return f.snapshot }
+func (staleHolds) Relabel(context.Context, plan.Key) error { return nil }
 
-func (f forgetful) Write(context.Context, plan.Key, plan.Hold) error { return nil }
+func (f staleHolds) Write(context.Context, plan.Key, plan.Hold) error { return nil }
 
-// obedient are pods that do as they are told.
-type obedient struct{}
+// agreeingPods are pods that prepare.
+type agreeingPods struct{}
 
-func (obedient) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+func (agreeingPods) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
 	return true, nil
 }

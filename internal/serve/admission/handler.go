@@ -20,7 +20,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Paths of the webhooks: a root, and the name of each.
+// Paths of the webhooks.
 const (
 	NoDownscalePath      = root + "no-downscale"
 	PrepareDownscalePath = root + "prepare-downscale"
@@ -36,64 +36,63 @@ func Paths() []string {
 	return []string{NoDownscalePath, PrepareDownscalePath, podEvictionPath, podEvictionPinPath, zpdbValidationPath}
 }
 
-// Guards returns the paths of webhooks without whose answer nothing may pass.
+// Guards returns the paths of webhooks whose failurePolicy must be Fail.
 func Guards() []string {
 	return []string{PrepareDownscalePath, podEvictionPath, podEvictionPinPath, zpdbValidationPath}
 }
 
-// Wanted returns the paths of webhooks that have to be called, or downscales and evictions
-// are not serialized with rollouts.
+// Wanted returns the paths of webhooks that API servers must call. Otherwise downscales and
+// evictions are not serialized with rollouts.
 func Wanted() []string { return []string{PrepareDownscalePath, podEvictionPath} }
 
-// Options say which webhooks there are. Log is required; a webhook without a
-// judge is not served. The one called zpdb-validation needs none and always is.
+// Options configure the webhooks. Log is required. A webhook without a judge is not
+// served. The webhook zpdb-validation needs no judge and is always served.
 type Options struct {
 	NoDownscale      Judge
 	PrepareDownscale Judge
 	PodEviction      *PodEviction
 	PodEvictionPin   *PodEvictionPin
 
-	// Limit is how long an answer may take at most; 9 s when zero. What the API
-	// server waits, less a margin, limits it further.
+	// Limit is the maximum duration of an answer; 9 s if it is zero. The timeout of the
+	// API server, less a margin, is another limit.
 	Limit time.Duration
 	Log   logrus.FieldLogger
-	// Tracer makes a span of every decision. Not set: no spans.
+	// Tracer creates a span for each decision. If it is nil, there are no spans.
 	Tracer trace.Tracer
-	// Observe is told once about every request, for metrics.
+	// Observe is called once for each request, for metrics.
 	Observe func(Observation)
-	// Begin is called when a review has been read. The function that it returns is called when the
-	// review is answered.
+	// Begin is called after a review has been read. The function that it returns is called after the
+	// review has been answered.
 	Begin func(namespace, webhook string) (end func())
 }
 
-// Observation is what became of one request.
+// Observation is the result of one request.
 type Observation struct {
 	Webhook   string      // its name, as in its path
-	Verdict   Outcome     // what the API server was told
-	Reason    reason.Code // why; empty when there was no verdict
-	Group     plan.Key    // that was judged, where one was
-	Namespace string      // of the request; empty when it could not be read
+	Verdict   Outcome     // the answer to the API server
+	Reason    reason.Code // why; empty if there was no verdict
+	Group     plan.Key    // the group of the object, if it has one
+	Namespace string      // of the request; empty if the request could not be read
 	DryRun    bool
 	Took      time.Duration
-	Span      trace.SpanContext // of the decision; not valid when there was none
+	Span      trace.SpanContext // of the decision; invalid if there was none
 }
 
-// Outcome is what became of a request, as a metric's label.
+// Outcome is the result of a request as a metric label.
 type Outcome string
 
 // Outcomes.
 const (
 	Allowed   Outcome = "allowed"
 	Denied    Outcome = "denied"
-	Malformed Outcome = "malformed" // no review that can be answered: HTTP 4xx
-	Busy      Outcome = "busy"      // large, and its turn to be read did not come: HTTP 503
-	Broken    Outcome = "broken"    // a defect of lockstep: HTTP 500
+	Malformed Outcome = "malformed" // the request is no valid review: HTTP 4xx
+	Busy      Outcome = "busy"      // a large review could not be read in time: HTTP 503
+	Broken    Outcome = "broken"    // a bug in lockstep: HTTP 500
 )
 
 const usualLimit = 9 * time.Second
 
-// New returns the handler of all webhooks. Whoever serves it bounds what a request may
-// bring along.
+// New returns the handler of all webhooks. The caller limits the size of request bodies.
 func New(o Options) http.Handler {
 	if o.Limit <= 0 {
 		o.Limit = usualLimit
@@ -107,9 +106,9 @@ func New(o Options) http.Handler {
 	if o.Begin == nil {
 		o.Begin = func(string, string) func() { return func() {} }
 	}
-	mux, reading := http.NewServeMux(), new(readingRoom)
-	serve := func(path string, understand func(*review) understood) {
-		mux.Handle("POST "+path, &webhook{name: strings.TrimPrefix(path, root), understand: understand, reading: reading, options: o})
+	mux, limiter := http.NewServeMux(), new(readLimiter)
+	serve := func(path string, parse func(*review) verdictFunc) {
+		mux.Handle("POST "+path, &webhook{name: strings.TrimPrefix(path, root), parse: parse, limiter: limiter, options: o})
 	}
 	for path, judge := range map[string]Judge{NoDownscalePath: o.NoDownscale, PrepareDownscalePath: o.PrepareDownscale} {
 		if judge != nil {
@@ -128,49 +127,49 @@ func New(o Options) http.Handler {
 
 // webhook serves one path.
 type webhook struct {
-	name       string
-	understand func(*review) understood
-	reading    *readingRoom
-	options    Options
+	name    string
+	parse   func(*review) verdictFunc
+	limiter *readLimiter
+	options Options
 }
 
 // ServeHTTP implements http.Handler.
 func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	told := Observation{Webhook: h.name, Verdict: Broken}
+	result := Observation{Webhook: h.name, Verdict: Broken}
 	began := time.Now()
 	defer func() {
 		if defect := recover(); defect != nil {
 			h.options.Log.WithFields(logrus.Fields{"webhook": h.name, "stack": string(debug.Stack())}).Errorf("panic while answering a review: %v", defect)
 			refuse(w, http.StatusInternalServerError, "lockstep failed on this review; see its log")
 		}
-		told.Took = time.Since(began)
-		h.options.Observe(told)
+		result.Took = time.Since(began)
+		h.options.Observe(result)
 	}()
 	ctx, stop := context.WithTimeout(r.Context(), limit(r, h.options.Limit))
 	defer stop()
 	r = r.WithContext(ctx)
-	asked, judge, err := h.read(w, r)
+	ar, judge, err := h.read(w, r)
 	if err != nil {
-		told.Verdict = h.unread(w, err)
+		result.Verdict = h.unread(w, err)
 		return
 	}
-	told.Namespace = asked.Request.Namespace
-	defer h.options.Begin(told.Namespace, h.name)()
-	verdict, span := h.decide(r, asked.Request, judge)
-	text, err := asked.answer(verdict)
+	result.Namespace = ar.Request.Namespace
+	defer h.options.Begin(result.Namespace, h.name)()
+	verdict, span := h.decide(r, ar.Request, judge)
+	text, err := ar.answer(verdict)
 	if err != nil {
-		panic(fmt.Errorf("encode a verdict: %w", err)) // strings and numbers: it always can be
+		panic(fmt.Errorf("encode verdict: %w", err)) // strings and numbers always encode
 	}
-	told.Verdict, told.Reason, told.Group = verdict.outcome(), verdict.Reason, verdict.Group
-	told.DryRun, told.Span = asked.Request.DryRun, span
-	if verdict.unseeing() {
-		w.Header().Set("Connection", "close") // the next one may lead to another replica
+	result.Verdict, result.Reason, result.Group = verdict.outcome(), verdict.Reason, verdict.Group
+	result.DryRun, result.Span = ar.Request.DryRun, span
+	if verdict.lacksData() {
+		w.Header().Set("Connection", "close") // the client's next connection can reach another replica
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // whoever asked has gone, if this fails
+	_, _ = w.Write(text) // fails only if the client has closed the connection
 }
 
-// unread answers a request whose review is not known.
+// unread answers a request whose review could not be read.
 func (h *webhook) unread(w http.ResponseWriter, err error) Outcome {
 	status := http.StatusBadRequest
 	if r, ok := errors.AsType[refusal](err); ok {
@@ -191,8 +190,8 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	http.Error(w, text, status)
 }
 
-// decide asks the judge under a span.
-func (h *webhook) decide(r *http.Request, q *request, judge understood) (Verdict, trace.SpanContext) {
+// decide calls the judge within a span.
+func (h *webhook) decide(r *http.Request, q *request, judge verdictFunc) (Verdict, trace.SpanContext) {
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	ctx, span := h.options.Tracer.Start(ctx, "admission "+h.name, trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End()
@@ -210,10 +209,10 @@ func (h *webhook) decide(r *http.Request, q *request, judge understood) (Verdict
 	return verdict, span.SpanContext()
 }
 
-// changes has a judge decide about what changes a number of replicas.
-func changes(judge Judge) func(*review) understood {
-	return func(asked *review) understood {
-		change, err := asked.Request.change()
+// changes returns a function that parses a Change and calls the judge.
+func changes(judge Judge) func(*review) verdictFunc {
+	return func(ar *review) verdictFunc {
+		change, err := ar.Request.change()
 		return func(ctx context.Context) Verdict {
 			if err != nil {
 				return judge.Doubt(reason.ObjectUnreadable, err.Error())
@@ -223,7 +222,7 @@ func changes(judge Judge) func(*review) understood {
 	}
 }
 
-// log writes a line for whatever is not a plain yes.
+// log writes a line unless the verdict is allowed without warnings.
 func (h *webhook) log(ctx context.Context, q *request, v Verdict) {
 	if v.Allowed && len(v.Warnings) == 0 {
 		return
@@ -242,8 +241,8 @@ func (v Verdict) outcome() Outcome {
 	return Denied
 }
 
-// limit is how long an answer may take: what was configured, and less than the
-// API server waits, which it says in its query.
+// limit returns the maximum duration of an answer. It is the configured one, but less than
+// the timeout of the API server, which the query of the request contains.
 func limit(r *http.Request, configured time.Duration) time.Duration {
 	patience, err := time.ParseDuration(r.URL.Query().Get("timeout"))
 	if err != nil || patience <= 0 {

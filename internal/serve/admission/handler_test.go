@@ -34,13 +34,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// judge is one that does as a test says, and remembers what it was asked.
+// judge returns the verdict of a test and records its requests.
 type judge struct {
-	verdict admission.Verdict
-	breaks  bool
-	asked   []admission.Change
-	doubted []string
-	until   time.Duration // how much time there was
+	verdict  admission.Verdict
+	breaks   bool
+	requests []admission.Change
+	doubted  []string
+	until    time.Duration // the time until the deadline
 }
 
 func (j *judge) Judge(ctx context.Context, c admission.Change) admission.Verdict {
@@ -50,7 +50,7 @@ func (j *judge) Judge(ctx context.Context, c admission.Change) admission.Verdict
 	if deadline, limited := ctx.Deadline(); limited {
 		j.until = time.Until(deadline)
 	}
-	j.asked = append(j.asked, c)
+	j.requests = append(j.requests, c)
 	return j.verdict
 }
 
@@ -65,19 +65,19 @@ func silent() *logrus.Logger {
 	return log
 }
 
-// serve returns the handler with one judge behind prepare-downscale, and where it
-// tells what it did.
+// serve returns the handler with one judge for prepare-downscale, and its
+// observations.
 func serve(j admission.Judge) (http.Handler, *[]admission.Observation) {
-	var told []admission.Observation
+	var observed []admission.Observation
 	return admission.New(admission.Options{
 		PrepareDownscale: j, Log: silent(),
-		Observe: func(o admission.Observation) { told = append(told, o) },
-	}), &told
+		Observe: func(o admission.Observation) { observed = append(observed, o) },
+	}), &observed
 }
 
 const preparePath = "/admission/prepare-downscale"
 
-// asking returns a request as the API server sends it.
+// asking returns an HTTP request as the API server sends it.
 func asking(tb testing.TB, path string, body []byte) *http.Request {
 	tb.Helper()
 	q := httptest.NewRequestWithContext(tb.Context(), http.MethodPost, path, bytes.NewReader(body))
@@ -118,7 +118,7 @@ func encode(tb testing.TB, object any) []byte {
 	return text
 }
 
-// set is a StatefulSet as the API server shows it; negative replicas are absent.
+// set returns a StatefulSet as the API server shows it. Negative replicas are absent.
 func set(replicas int32, more ...func(*appsv1.StatefulSet)) *appsv1.StatefulSet {
 	s := &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
@@ -142,7 +142,7 @@ func scale(replicas int32) *autoscalingv1.Scale {
 	}
 }
 
-// update is a review as the API server sends it, of what it finds in the objects.
+// update returns the review of an update as the API server sends it.
 func update(tb testing.TB, before, after any, more ...func(*admissionv1.AdmissionReview)) []byte {
 	tb.Helper()
 	resource, subresource := "statefulsets", ""
@@ -171,9 +171,9 @@ func update(tb testing.TB, before, after any, more ...func(*admissionv1.Admissio
 	return encode(tb, review)
 }
 
-func TestAnAnswerIsGivenInTheVersionAsked(t *testing.T) {
+func TestResponseHasTheVersionOfTheRequest(t *testing.T) {
 	for _, version := range []string{"admission.k8s.io/v1", "admission.k8s.io/v1beta1"} {
-		h, told := serve(&judge{verdict: admission.Verdict{Allowed: true, Reason: "Fine", Warnings: []string{"mind"}, Message: "done"}})
+		h, observed := serve(&judge{verdict: admission.Verdict{Allowed: true, Reason: "Fine", Warnings: []string{"mind"}, Message: "done"}})
 		answer := answerTo(t, post(t, h, preparePath, update(t, set(3), set(2), func(r *admissionv1.AdmissionReview) { r.APIVersion = version })))
 		want := &admissionv1.AdmissionReview{
 			TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "AdmissionReview"},
@@ -186,32 +186,32 @@ func TestAnAnswerIsGivenInTheVersionAsked(t *testing.T) {
 			t.Errorf("%s: -want +got:\n%s", version, diff)
 		}
 		wantTold := []admission.Observation{{Webhook: "prepare-downscale", Verdict: admission.Allowed, Reason: "Fine", Namespace: "team"}}
-		if diff := cmp.Diff(wantTold, *told, cmpopts.IgnoreFields(admission.Observation{}, "Took")); diff != "" || (*told)[0].Took <= 0 {
-			t.Errorf("told after %v (-want +got):\n%s", (*told)[0].Took, diff)
+		if diff := cmp.Diff(wantTold, *observed, cmpopts.IgnoreFields(admission.Observation{}, "Took")); diff != "" || (*observed)[0].Took <= 0 {
+			t.Errorf("observed after %v (-want +got):\n%s", (*observed)[0].Took, diff)
 		}
 	}
 }
 
-func TestARefusalCarriesItsCodeAndNoTimeToRetry(t *testing.T) {
+func TestRefusalHasItsCodeAndNoRetryAfter(t *testing.T) {
 	for code, want := range map[int]metav1.StatusReason{
 		400: metav1.StatusReasonBadRequest, 403: metav1.StatusReasonForbidden,
 		409: metav1.StatusReasonConflict, 429: metav1.StatusReasonTooManyRequests, 500: "",
 	} {
-		h, told := serve(&judge{verdict: admission.Deny(code, "Why", "because")})
+		h, observed := serve(&judge{verdict: admission.Deny(code, "Why", "because")})
 		response := answerTo(t, post(t, h, preparePath, update(t, set(3), set(2)))).Response
 		status := &metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: want, Message: "because"}
 		if diff := cmp.Diff(status, response.Result); diff != "" || response.Allowed {
 			t.Errorf("%d: allowed %t (-want +got):\n%s", code, response.Allowed, diff)
 		}
-		if (*told)[0].Verdict != admission.Denied {
-			t.Errorf("%d: told %+v", code, (*told)[0])
+		if (*observed)[0].Verdict != admission.Denied {
+			t.Errorf("%d: told %+v", code, (*observed)[0])
 		}
 	}
 }
 
-// API servers keep connections: one that leads to a replica whose reads fail would
-// be asked in vain for as long as it stands.
-func TestARefusalForWhatWasNotSeenEndsItsConnection(t *testing.T) {
+// API servers reuse connections. A connection to a replica whose reads fail would fail
+// for as long as it is open.
+func TestRefusalForLackOfDataClosesItsConnection(t *testing.T) {
 	for want, verdicts := range map[string][]admission.Verdict{
 		"close": {
 			admission.Deny(http.StatusTooManyRequests, reason.CacheNotSynced, ""),
@@ -233,7 +233,7 @@ func TestARefusalForWhatWasNotSeenEndsItsConnection(t *testing.T) {
 	}
 }
 
-func TestOnlyAYesCarriesAPatch(t *testing.T) {
+func TestOnlyAllowedReviewsContainAPatch(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		h, _ := serve(&judge{verdict: admission.Verdict{Allowed: allowed, Code: 403, Patch: []byte(`[{"op":"test"}]`)}})
 		response := answerTo(t, post(t, h, preparePath, update(t, set(3), set(2)))).Response
@@ -243,7 +243,7 @@ func TestOnlyAYesCarriesAPatch(t *testing.T) {
 	}
 }
 
-func TestAChangeIsWhatTheAPIServerShows(t *testing.T) {
+func TestChangeIsParsed(t *testing.T) {
 	labelled := func(s *appsv1.StatefulSet) {
 		s.Labels, s.Annotations = map[string]string{"a": "b"}, map[string]string{"c": "d"}
 	}
@@ -286,18 +286,18 @@ func TestAChangeIsWhatTheAPIServerShows(t *testing.T) {
 			j := &judge{}
 			h, _ := serve(j)
 			answerTo(t, post(t, h, preparePath, tc.review))
-			if diff := cmp.Diff([]admission.Change{tc.want}, j.asked); diff != "" {
+			if diff := cmp.Diff([]admission.Change{tc.want}, j.requests); diff != "" {
 				t.Fatalf("asked (-want +got), doubts %q:\n%s", j.doubted, diff)
 			}
-			shrinks, known := j.asked[0].Shrinks()
-			if j.asked[0].Full() != tc.full || shrinks != tc.shrinks || known == tc.unknown {
-				t.Errorf("full %t, shrinks %t, known %t", j.asked[0].Full(), shrinks, known)
+			shrinks, known := j.requests[0].Shrinks()
+			if j.requests[0].Full() != tc.full || shrinks != tc.shrinks || known == tc.unknown {
+				t.Errorf("full %t, shrinks %t, known %t", j.requests[0].Full(), shrinks, known)
 			}
 		})
 	}
 }
 
-func TestWhatCannotBeJudgedIsDoubted(t *testing.T) {
+func TestUnparsableChangeIsDoubted(t *testing.T) {
 	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "zone-a"}}
 	for name, tc := range map[string]struct {
 		change func(*admissionv1.AdmissionRequest)
@@ -329,23 +329,23 @@ func TestWhatCannotBeJudgedIsDoubted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &judge{}
-			h, told := serve(j)
+			h, observed := serve(j)
 			response := answerTo(t, post(t, h, preparePath, update(t, set(3), set(2), func(r *admissionv1.AdmissionReview) { tc.change(r.Request) }))).Response
-			if diff := cmp.Diff([]string{tc.want}, j.doubted); diff != "" || len(j.asked) > 0 {
-				t.Errorf("asked %v, doubts (-want +got):\n%s", j.asked, diff)
+			if diff := cmp.Diff([]string{tc.want}, j.doubted); diff != "" || len(j.requests) > 0 {
+				t.Errorf("asked %v, doubts (-want +got):\n%s", j.requests, diff)
 			}
-			if response.Allowed || response.UID != "uid-of-request" || (*told)[0].Reason != reason.ObjectUnreadable {
-				t.Errorf("answered %+v, told %+v", response, (*told)[0])
+			if response.Allowed || response.UID != "uid-of-request" || (*observed)[0].Reason != reason.ObjectUnreadable {
+				t.Errorf("answered %+v, observed %+v", response, (*observed)[0])
 			}
 		})
 	}
 }
 
-func TestWhatIsNoReviewGetsAnHTTPError(t *testing.T) {
+func TestInvalidReviewIsAnHTTPError(t *testing.T) {
 	review := func(change func(*admissionv1.AdmissionReview)) string {
 		return string(update(t, set(3), set(2), change))
 	}
-	const most = 2 << 20 // that whoever listens lets through
+	const most = 2 << 20 // the limit of the server
 	for name, tc := range map[string]struct {
 		contentType, body string
 		status            int
@@ -369,7 +369,7 @@ func TestWhatIsNoReviewGetsAnHTTPError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &judge{verdict: admission.Allow("Never")}
-			h, told := serve(j)
+			h, observed := serve(j)
 			q := asking(t, preparePath, []byte(tc.body))
 			q.Header.Set("Content-Type", tc.contentType)
 			w := httptest.NewRecorder()
@@ -377,14 +377,14 @@ func TestWhatIsNoReviewGetsAnHTTPError(t *testing.T) {
 			if w.Code != tc.status || strings.TrimSpace(w.Body.String()) != tc.text {
 				t.Errorf("got %d %q, want %d %q", w.Code, w.Body, tc.status, tc.text)
 			}
-			if len(j.asked)+len(j.doubted) > 0 || len(*told) != 1 || (*told)[0].Verdict != admission.Malformed {
-				t.Errorf("judged %v %q, told %+v", j.asked, j.doubted, *told)
+			if len(j.requests)+len(j.doubted) > 0 || len(*observed) != 1 || (*observed)[0].Verdict != admission.Malformed {
+				t.Errorf("judged %v %q, observed %+v", j.requests, j.doubted, *observed)
 			}
 		})
 	}
 }
 
-func TestParametersOfTheContentTypeAreAccepted(t *testing.T) {
+func TestContentTypeParametersAreAccepted(t *testing.T) {
 	h, _ := serve(&judge{verdict: admission.Allow("Fine")})
 	q := asking(t, preparePath, update(t, set(3), set(2)))
 	q.Header.Set("Content-Type", "application/json; charset=utf-8")
@@ -393,10 +393,10 @@ func TestParametersOfTheContentTypeAreAccepted(t *testing.T) {
 	answerTo(t, w)
 }
 
-func TestOnlyWhatIsThereIsServed(t *testing.T) {
+func TestOnlyConfiguredWebhooksAreServed(t *testing.T) {
 	h, _ := serve(&judge{})
 	for path, want := range map[string]int{
-		"/admission/no-downscale":       404, // nobody judges there
+		"/admission/no-downscale":       404, // no judge is configured
 		"/admission/unknown":            404,
 		"/":                             404,
 		preparePath + "/x":              404,
@@ -413,12 +413,12 @@ func TestOnlyWhatIsThereIsServed(t *testing.T) {
 	}
 }
 
-func TestADefectIsAnErrorOfOneRequest(t *testing.T) {
+func TestPanicFailsOnlyItsRequest(t *testing.T) {
 	j := &judge{breaks: true, verdict: admission.Allow("Fine")}
-	h, told := serve(j)
+	h, observed := serve(j)
 	w := post(t, h, preparePath, update(t, set(3), set(2)))
-	if w.Code != http.StatusInternalServerError || (*told)[0].Verdict != admission.Broken {
-		t.Errorf("got %d %q, told %+v", w.Code, w.Body, (*told)[0])
+	if w.Code != http.StatusInternalServerError || (*observed)[0].Verdict != admission.Broken {
+		t.Errorf("got %d %q, observed %+v", w.Code, w.Body, (*observed)[0])
 	}
 	j.breaks = false
 	if !answerTo(t, post(t, h, preparePath, update(t, set(3), set(2)))).Response.Allowed {
@@ -426,7 +426,7 @@ func TestADefectIsAnErrorOfOneRequest(t *testing.T) {
 	}
 }
 
-func TestADecisionEndsBeforeTheAPIServerStopsWaiting(t *testing.T) {
+func TestDecisionEndsBeforeTheTimeoutOfTheAPIServer(t *testing.T) {
 	for query, want := range map[string]time.Duration{
 		"":                9 * time.Second,
 		"?timeout=10s":    9 * time.Second,
@@ -450,13 +450,13 @@ func TestADecisionEndsBeforeTheAPIServerStopsWaiting(t *testing.T) {
 	}
 }
 
-func TestADecisionIsPartOfTheTraceOfItsRequest(t *testing.T) {
+func TestDecisionSpanBelongsToTheTraceOfTheRequest(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
-	var told admission.Observation
+	var observed admission.Observation
 	h := admission.New(admission.Options{
 		PrepareDownscale: &judge{verdict: admission.Deny(429, "Busy", "wait")}, Log: silent(),
 		Tracer:  sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
-		Observe: func(o admission.Observation) { told = o },
+		Observe: func(o admission.Observation) { observed = o },
 	})
 	q := asking(t, preparePath, update(t, scale(3), scale(2)))
 	q.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
@@ -468,8 +468,8 @@ func TestADecisionIsPartOfTheTraceOfItsRequest(t *testing.T) {
 	if span.Parent().TraceID().String() != "0af7651916cd43dd8448eb211c80319c" || span.Name() != "admission prepare-downscale" {
 		t.Errorf("span %s with parent %s", span.Name(), span.Parent().TraceID())
 	}
-	if !told.Span.Equal(span.SpanContext()) {
-		t.Errorf("metrics are told of span %s, want %s", told.Span.SpanID(), span.SpanContext().SpanID())
+	if !observed.Span.Equal(span.SpanContext()) {
+		t.Errorf("observed span %s, want %s", observed.Span.SpanID(), span.SpanContext().SpanID())
 	}
 	want := []attribute.KeyValue{
 		attribute.String("k8s.namespace.name", "team"), attribute.String("lockstep.object", "statefulsets/scale/zone-a"), attribute.Bool("lockstep.dry_run", false),
@@ -480,7 +480,7 @@ func TestADecisionIsPartOfTheTraceOfItsRequest(t *testing.T) {
 	}
 }
 
-func TestARefusedDownscaleIsLinkedToTheRolloutThatHeldTheGroup(t *testing.T) {
+func TestRefusedDownscaleIsLinkedToTheRolloutThatHoldsTheGroup(t *testing.T) {
 	const rollout = "00-11111111111111111111111111111111-2222222222222222-01"
 	for sentence, tc := range map[string]struct {
 		trace string
@@ -497,7 +497,7 @@ func TestARefusedDownscaleIsLinkedToTheRolloutThatHeldTheGroup(t *testing.T) {
 			h := admission.New(admission.Options{
 				Log: silent(), Tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
 				PrepareDownscale: &admission.PrepareDownscale{
-					Observer: onlyGroup{group}, Holds: kept(forgetful{group.Hold}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+					Observer: onlyGroup{group}, Holds: kept(staleHolds{group.Hold}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 				},
 			})
 			h.ServeHTTP(httptest.NewRecorder(), asking(t, preparePath, update(t, set(3), set(2))))
@@ -512,7 +512,7 @@ func TestARefusedDownscaleIsLinkedToTheRolloutThatHeldTheGroup(t *testing.T) {
 	}
 }
 
-func TestARefusalIsLoggedAndAPlainYesIsNot(t *testing.T) {
+func TestRefusalsAreLogged(t *testing.T) {
 	for verdict, want := range map[string]admission.Verdict{
 		"":       admission.Allow("Fine"),
 		"denied": admission.Deny(403, "Why", "because"),

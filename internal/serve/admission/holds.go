@@ -7,12 +7,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Holds are the holds of groups, for judges, who write nothing else. A request takes
-// its time, so whether its namespace may be written to is asked again before every
-// single write.
+// Holds reads and writes the holds of groups for judges. Requests take time, so Holds
+// checks before every write whether the namespace is still managed.
 type Holds struct {
 	Store   Store
-	Managed func(namespace string) bool // whether a namespace opted in
+	Managed func(namespace string) bool // whether the namespace opted in
 }
 
 // Store stores the holds of groups.
@@ -22,13 +21,13 @@ type Store interface {
 	Relabel(context.Context, plan.Key) error
 }
 
-// errOptedOut is why a write was not sent.
+// errOptedOut is the error of a write to a namespace that is no longer managed.
 var errOptedOut = errors.New("the namespace is no longer managed")
 
-// Cached returns the newest record that this process knows of.
+// Cached returns the newest record that this process knows.
 func (h Holds) Cached(key plan.Key) plan.Hold { return h.Store.Cached(key) }
 
-// Write stores a record, in a namespace that is still managed.
+// Write stores a record if the namespace is still managed.
 func (h Holds) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
 	if !h.Managed(key.Namespace) {
 		return errOptedOut
@@ -36,8 +35,8 @@ func (h Holds) Write(ctx context.Context, key plan.Key, record plan.Hold) error 
 	return h.Store.Write(ctx, key, record)
 }
 
-// Relabel gives a Lease that lost it the label by which it is watched, in a namespace that is
-// still managed.
+// Relabel restores the label by which lockstep watches a Lease, if the namespace is still
+// managed.
 func (h Holds) Relabel(ctx context.Context, key plan.Key) error {
 	if !h.Managed(key.Namespace) {
 		return errOptedOut

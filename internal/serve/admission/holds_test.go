@@ -15,79 +15,79 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// moment is one at which a namespace can opt out while a request is judged.
+// moment is a point of a request at which a namespace can opt out.
 type moment int
 
 const (
-	waiting moment = iota // for the group's turn
+	waiting moment = iota // for the lock of the group
 	looking               // at the group
 	noting                // in its hold
 	calling               // its pods
 )
 
-// leaver is a cluster whose namespace opts out at one moment of a request.
-type leaver struct {
+// optingOut is a cluster whose namespace opts out at one moment of a request.
+type optingOut struct {
 	onlyGroup
 
 	leaves    moment
-	lost      error // what comes of the first write, which is carried out
-	heard     bool  // pods may have heard that they leave
-	declined  error // what comes of asking them
-	takenBack bool  // the note is gone by then
+	lost      error // the error of the first write, which succeeds all the same
+	delivered bool  // pods may have received the call
+	declined  error // the error of the call
+	takenBack bool  // the record was removed meanwhile
 
 	mu     sync.Mutex
 	out    bool
 	record plan.Hold
 	before []plan.Hold // written while the namespace was managed
-	after  []plan.Hold // and after that
+	after  []plan.Hold // written after that
 }
 
-func (l *leaver) reach(m moment) {
+func (l *optingOut) reach(m moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.out = l.out || m == l.leaves
 }
 
-func (l *leaver) Managed(string) bool {
+func (l *optingOut) Managed(string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.out
 }
 
-// Cached implements admission.Observer: it is asked once it is the request's turn.
-func (l *leaver) Cached(key plan.Key) plan.Snapshot {
+// Cached implements admission.Observer. It is called after the request has the lock.
+func (l *optingOut) Cached(key plan.Key) plan.Snapshot {
 	l.reach(waiting)
 	return l.onlyGroup.Cached(key)
 }
 
-func (l *leaver) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
+func (l *optingOut) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
 	l.reach(looking)
 	return l.onlyGroup.Live(ctx, key)
 }
 
 // Prepare implements admission.Pods.
-func (l *leaver) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+func (l *optingOut) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
 	l.reach(calling)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.takenBack {
 		l.record.Decrease = plan.Decrease{}
 	}
-	return l.heard, l.declined
+	return l.delivered, l.declined
 }
 
-// leaverHolds stores the hold of its group.
-type leaverHolds struct{ *leaver }
+// optingOutHolds stores the hold of the group.
+type optingOutHolds struct{ *optingOut }
 
-func (l leaverHolds) Cached(plan.Key) plan.Hold {
+func (l optingOutHolds) Cached(plan.Key) plan.Hold {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.record
 }
 
-func (leaverHolds) Relabel(context.Context, plan.Key) error { return nil }
+func (optingOutHolds) Relabel(context.Context, plan.Key) error { return nil }
 
-func (l leaverHolds) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
+func (l optingOutHolds) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
 	defer l.reach(noting)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,38 +104,38 @@ func (l leaverHolds) Write(_ context.Context, _ plan.Key, record plan.Hold) erro
 }
 
 // Every write of a downscale has its row.
-func TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
+func TestDownscaleWritesNothingAfterItsNamespaceOptedOut(t *testing.T) {
 	declined := errors.New("zone-a-2 declined")
 	for sentence, tc := range map[string]struct {
-		cluster *leaver
+		cluster *optingOut
 		writes  int // before that
 		code    int
 		why     reason.Code
 	}{
-		"its place in the queue": {&leaver{onlyGroup: onlyGroup{rolling()}, leaves: waiting}, 0, http.StatusTooManyRequests, reason.GroupHeld},
-		"its note":               {&leaver{onlyGroup: onlyGroup{atRest()}, leaves: looking}, 0, http.StatusOK, reason.NotManaged},
+		"its place in the queue": {&optingOut{onlyGroup: onlyGroup{rolling()}, leaves: waiting}, 0, http.StatusTooManyRequests, reason.GroupHeld},
+		"its note":               {&optingOut{onlyGroup: onlyGroup{atRest()}, leaves: looking}, 0, http.StatusOK, reason.NotManaged},
 		"that its unanswered note is taken back": {
-			&leaver{onlyGroup: onlyGroup{atRest()}, leaves: noting, lost: context.DeadlineExceeded}, 1, http.StatusTooManyRequests, reason.ParentUnknown,
+			&optingOut{onlyGroup: onlyGroup{atRest()}, leaves: noting, lost: context.DeadlineExceeded}, 1, http.StatusTooManyRequests, reason.ParentUnknown,
 		},
 		"that it is admitted": {
-			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true}, 1, http.StatusTooManyRequests, reason.ParentUnknown,
+			&optingOut{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, delivered: true}, 1, http.StatusTooManyRequests, reason.ParentUnknown,
 		},
 		"that it is undone": {
-			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
+			&optingOut{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, delivered: true, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
 		},
 		"that it is undone after all": {
-			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true, takenBack: true}, 1, http.StatusTooManyRequests, reason.PreparationCancelled,
+			&optingOut{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, delivered: true, takenBack: true}, 1, http.StatusTooManyRequests, reason.PreparationCancelled,
 		},
 		"that it is not prepared any more": {
-			&leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
+			&optingOut{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := tc.cluster
-				c.record = c.shows.Hold
+				c.record = c.snapshot.Hold
 				webhook := &admission.PrepareDownscale{
-					Observer: c, Holds: admission.Holds{Store: leaverHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+					Observer: c, Holds: admission.Holds{Store: optingOutHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 				}
 				ctx, stop := context.WithTimeout(t.Context(), time.Second)
 				defer stop()
@@ -152,12 +152,12 @@ func TestADownscaleWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
 	}
 }
 
-// Nobody has said yes to what is noted as being prepared: whoever leads tells its pods
-// that they stay, once he may.
-func TestADownscaleWhoseNamespaceOptsOutWhilePodsAreAskedStaysNotedAsPrepared(t *testing.T) {
-	c := &leaver{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, heard: true}
+// The downscale was not admitted. The leader notifies its pods that they stay, once the namespace
+// opts in again.
+func TestDownscaleStaysPreparingIfItsNamespaceOptsOutDuringPreparation(t *testing.T) {
+	c := &optingOut{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, delivered: true}
 	webhook := &admission.PrepareDownscale{
-		Observer: c, Holds: admission.Holds{Store: leaverHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: c, Holds: admission.Holds{Store: optingOutHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	if v := webhook.Judge(t.Context(), shrinking()); v.Allowed {
 		t.Errorf("got %+v, want a refusal", v)
@@ -168,9 +168,9 @@ func TestADownscaleWhoseNamespaceOptsOutWhilePodsAreAskedStaysNotedAsPrepared(t 
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusOK, reason.NotManaged)
 }
 
-func TestAnEvictionWritesNothingMoreOnceItsNamespaceHasOptedOut(t *testing.T) {
+func TestEvictionWritesNothingAfterItsNamespaceOptedOut(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		taken plan.Hold // what others have written by the time of the look
+		taken plan.Hold // written by others before the live read
 		code  int
 		why   reason.Code
 	}{

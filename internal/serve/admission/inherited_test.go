@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// scalable is an evictable cluster whose StatefulSets are scaled as well.
+// scalable is an evictable cluster that also admits downscales.
 type scalable struct{ *evictable }
 
 func (s scalable) Set(_, name string) (observe.Set, bool) {
@@ -32,22 +32,22 @@ func (scalable) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, 
 	return nil, nil
 }
 
-// downscale judges the decrease of zone-a from 3 to 2 replicas.
+// downscale judges the downscale of zone-a from 3 to 2 replicas.
 func (s scalable) downscale(t *testing.T) admission.Verdict {
 	t.Helper()
-	return s.downscaleOf(t, obedient{})
+	return s.downscaleOf(t, agreeingPods{})
 }
 
-// downscaleOf judges it where these are the pods.
+// downscaleOf judges the same downscale with other pods.
 func (s scalable) downscaleOf(t *testing.T, pods admission.Pods) admission.Verdict {
 	t.Helper()
-	webhook := &admission.PrepareDownscale{Observer: s, Holds: kept(s.ledger), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+	webhook := &admission.PrepareDownscale{Observer: s, Holds: kept(s.holdStore), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 	return webhook.Judge(t.Context(), shrinking())
 }
 
 // givenUp are pods that decline. Meanwhile the leader, which runs in the same process, has given
 // the downscale up by a live read, and the hold is free.
-type givenUp struct{ holds *ledger }
+type givenUp struct{ holds *holdStore }
 
 func (g givenUp) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
 	g.holds.mu.Lock()
@@ -97,7 +97,7 @@ func unlabelledRollout() *evictable {
 // A hold vouches for the other zones only to a process that has read them live under it.
 // A write that follows no live read, or one that the caches need not have reached, does not
 // make the hold one under which this process evicts from its caches.
-func TestAnEvictionIsJudgedLiveUnderAHoldThatThisProcessHasNotReadTheGroupUnder(t *testing.T) {
+func TestEvictionNeedsALiveReadUnderAnInheritedHold(t *testing.T) {
 	inherited := func(s *plan.Snapshot) { s.Hold.Own = false }
 	for sentence, tc := range map[string]struct {
 		cluster *evictable
@@ -120,7 +120,7 @@ func TestAnEvictionIsJudgedLiveUnderAHoldThatThisProcessHasNotReadTheGroupUnder(
 		"this process noted that pods of a downscale which was given up are told to stay": {staleAboutZoneB(), "zone-a-0", func(t *testing.T, c *evictable) {
 			t.Helper()
 			preparesPodThatIsDown(c)
-			says(t, scalable{c}.downscaleOf(t, givenUp{c.ledger}), http.StatusTooManyRequests, reason.PreparationFailed)
+			says(t, scalable{c}.downscaleOf(t, givenUp{c.holdStore}), http.StatusTooManyRequests, reason.PreparationFailed)
 			if d := c.record.Decrease; d.Stage != plan.Undoing {
 				t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Undoing)
 			}

@@ -11,20 +11,20 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// NoDownscale is the Judge of /admission/no-downscale: what carries the label
-// grafana.com/no-downscale=true keeps its replicas. A dry run is judged like any
-// other request. The old object's label counts, so taking it off and shrinking
+// NoDownscale is the Judge of /admission/no-downscale. An object with the label
+// grafana.com/no-downscale=true keeps its replicas. Dry runs are judged like other
+// requests. The label of the old object counts, so removing the label and shrinking
 // takes two updates.
 type NoDownscale struct {
-	// Parents knows the labels of what a Scale is about.
+	// Parents looks up the labels of scaled objects.
 	Parents Parents
-	// Strict refuses what cannot be known. Otherwise that passes with a warning.
+	// Strict refuses downscales that cannot be judged. Otherwise they pass with a warning.
 	Strict bool
 }
 
-// Parents knows labels of objects that are not part of a review.
+// Parents looks up labels of objects that a review does not contain.
 type Parents interface {
-	// NoDownscale reports whether the object that a Scale belongs to carries the label.
+	// NoDownscale reports whether the scaled object has the label.
 	NoDownscale(ctx context.Context, c Change) (bool, error)
 }
 
@@ -32,21 +32,21 @@ type Parents interface {
 func (n NoDownscale) Judge(ctx context.Context, c Change) Verdict {
 	switch shrinks, known := c.Shrinks(); {
 	case !known:
-		return n.Doubt(reason.ReplicasUnknown, "one of old and new object has no spec.replicas")
+		return n.Doubt(reason.ReplicasUnknown, "the old or the new object has no spec.replicas")
 	case !shrinks:
 		return Allow(reason.NotADownscale)
 	}
-	barred, err := n.barred(ctx, c)
+	labelled, err := n.labelled(ctx, c)
 	switch {
 	case err != nil:
 		return c.doubted(n.Doubt(reason.ParentUnknown, err.Error()), "")
-	case !barred:
+	case !labelled:
 		return Allow(reason.NotManaged)
 	}
-	return c.refused(objecting(plan.Refusal{Code: reason.DownscaleNotAllowed}), time.Time{})
+	return c.refused(refusing(plan.Refusal{Code: reason.DownscaleNotAllowed}), time.Time{})
 }
 
-func (n NoDownscale) barred(ctx context.Context, c Change) (bool, error) {
+func (n NoDownscale) labelled(ctx context.Context, c Change) (bool, error) {
 	if c.Scale() {
 		return n.Parents.NoDownscale(ctx, c)
 	}
@@ -62,15 +62,15 @@ func (n NoDownscale) Doubt(why reason.Code, about string) Verdict {
 	}
 	code := http.StatusBadRequest
 	if why == reason.ParentUnknown {
-		code = http.StatusTooManyRequests // the next attempt may find it
+		code = http.StatusTooManyRequests // a retry can succeed
 	}
 	return Deny(code, why, "lockstep cannot tell whether this downscale is allowed: "+about)
 }
 
-// warning shortens a text to what the API server passes on whole.
+// warning shortens a text to the length that the API server does not truncate.
 func warning(text string) string { return shortened(text, 256) }
 
-// shortened keeps so many bytes of a text at most.
+// shortened returns at most the first bytes of a text.
 func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -25,17 +25,16 @@ import (
 
 const noDownscalePath = "/admission/no-downscale"
 
-// shelf is an API server from which metadata can be read. It writes down what it
-// is asked.
-type shelf struct {
-	labels map[string]map[string]string // by path
-	fails  bool
-	asked  []string
+// metadataServer is an API server that returns metadata and records its requests.
+type metadataServer struct {
+	labels   map[string]map[string]string // by path
+	fails    bool
+	requests []string
 }
 
 // RoundTrip implements http.RoundTripper.
-func (s *shelf) RoundTrip(q *http.Request) (*http.Response, error) {
-	s.asked = append(s.asked, q.Method+" "+q.URL.Path+" "+q.Header.Get("Accept"))
+func (s *metadataServer) RoundTrip(q *http.Request) (*http.Response, error) {
+	s.requests = append(s.requests, q.Method+" "+q.URL.Path+" "+q.Header.Get("Accept"))
 	if err := q.Context().Err(); err != nil {
 		return nil, err
 	}
@@ -57,7 +56,7 @@ func (s *shelf) RoundTrip(q *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func (s *shelf) client(tb testing.TB) kubernetes.Interface {
+func (s *metadataServer) client(tb testing.TB) kubernetes.Interface {
 	tb.Helper()
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://api", Transport: s, QPS: -1})
 	if err != nil {
@@ -70,7 +69,7 @@ func noDownscale(n admission.NoDownscale) http.Handler {
 	return admission.New(admission.Options{NoDownscale: n, Log: silent()})
 }
 
-func barred(s *appsv1.StatefulSet) {
+func labelled(s *appsv1.StatefulSet) {
 	s.Labels = map[string]string{"grafana.com/no-downscale": "true"}
 }
 
@@ -88,21 +87,21 @@ func TestNoDownscale(t *testing.T) {
 		doubted bool
 		reason  reason.Code
 	}{
-		"with the label it keeps its replicas":     {update(t, set(3, barred), set(2, barred)), denied, false, reason.DownscaleNotAllowed},
-		"in a dry run too":                         {update(t, set(3, barred), set(2, barred), dryRun), denied, false, reason.DownscaleNotAllowed},
-		"also when the label goes at once":         {update(t, set(3, barred), set(2)), denied, false, reason.DownscaleNotAllowed},
-		"a label that comes at once is too late":   {update(t, set(3), set(2, barred)), "", false, reason.NotManaged},
+		"with the label it keeps its replicas":     {update(t, set(3, labelled), set(2, labelled)), denied, false, reason.DownscaleNotAllowed},
+		"in a dry run too":                         {update(t, set(3, labelled), set(2, labelled), dryRun), denied, false, reason.DownscaleNotAllowed},
+		"also when the label goes at once":         {update(t, set(3, labelled), set(2)), denied, false, reason.DownscaleNotAllowed},
+		"a label that comes at once is too late":   {update(t, set(3), set(2, labelled)), "", false, reason.NotManaged},
 		"without the label it may shrink":          {update(t, set(3), set(2)), "", false, reason.NotManaged},
 		"another value is like no label":           {update(t, set(3, label("True")), set(2)), "", false, reason.NotManaged},
 		"an empty value is like no label":          {update(t, set(3, label("")), set(2)), "", false, reason.NotManaged},
-		"one that is ignored may shrink":           {update(t, set(3, barred, ignored), set(2, barred, ignored)), "", false, reason.NotManaged},
-		"not if it is ignored by that update":      {update(t, set(3, barred), set(2, barred, ignored)), denied, false, reason.DownscaleNotAllowed},
-		"it may grow":                              {update(t, set(3, barred), set(4, barred)), "", false, reason.NotADownscale},
-		"it may stay":                              {update(t, set(3, barred), set(3, barred)), "", false, reason.NotADownscale},
-		"nobody says how many: nothing shrinks":    {update(t, set(-1, barred), set(-1, barred)), "", false, reason.NotADownscale},
-		"the new one does not say how many":        {update(t, set(3, barred), set(-1, barred)), "", true, reason.ReplicasUnknown},
-		"the old one did not say how many":         {update(t, set(-1, barred), set(3, barred)), "", true, reason.ReplicasUnknown},
-		"an object that cannot be read":            {update(t, set(3, barred), "x"), "", true, reason.ObjectUnreadable},
+		"one that is ignored may shrink":           {update(t, set(3, labelled, ignored), set(2, labelled, ignored)), "", false, reason.NotManaged},
+		"not if it is ignored by that update":      {update(t, set(3, labelled), set(2, labelled, ignored)), denied, false, reason.DownscaleNotAllowed},
+		"it may grow":                              {update(t, set(3, labelled), set(4, labelled)), "", false, reason.NotADownscale},
+		"it may stay":                              {update(t, set(3, labelled), set(3, labelled)), "", false, reason.NotADownscale},
+		"nobody says how many: nothing shrinks":    {update(t, set(-1, labelled), set(-1, labelled)), "", false, reason.NotADownscale},
+		"the new one does not say how many":        {update(t, set(3, labelled), set(-1, labelled)), "", true, reason.ReplicasUnknown},
+		"the old one did not say how many":         {update(t, set(-1, labelled), set(3, labelled)), "", true, reason.ReplicasUnknown},
+		"an object that cannot be read":            {update(t, set(3, labelled), "x"), "", true, reason.ObjectUnreadable},
 		"a Deployment is judged by its own labels": {update(t, deployment(3), deployment(2)), strings.Replace(denied, "statefulsets", "deployments", 1), false, reason.DownscaleNotAllowed},
 		"a ReplicaSet as well":                     {update(t, replicaSet(3), replicaSet(2)), strings.Replace(denied, "statefulsets", "replicasets", 1), false, reason.DownscaleNotAllowed},
 	} {
@@ -142,7 +141,7 @@ func replicaSet(replicas int32) *appsv1.ReplicaSet {
 	}
 }
 
-func TestAScaleIsJudgedByTheLabelsOfWhatItScales(t *testing.T) {
+func TestScaleIsJudgedByTheLabelsOfTheScaledObject(t *testing.T) {
 	fresh := observe.Scaled{UID: "uid-a", Version: 7, NoDownscale: true}
 	with := func(change func(*observe.Scaled)) *observe.Scaled {
 		changed := fresh
@@ -156,12 +155,12 @@ func TestAScaleIsJudgedByTheLabelsOfWhatItScales(t *testing.T) {
 	up := func(q *admissionv1.AdmissionRequest) { q.Object, q.OldObject = q.OldObject, q.Object }
 	label, none := map[string]string{"grafana.com/no-downscale": "true"}, map[string]string{"x": "y"}
 	for name, tc := range map[string]struct {
-		request func(*admissionv1.AdmissionRequest)
-		cached  *observe.Scaled
-		live    map[string]string // its labels; nil: it does not exist
-		fails   bool
-		asked   bool // it is read
-		reason  reason.Code
+		request  func(*admissionv1.AdmissionRequest)
+		cached   *observe.Scaled
+		live     map[string]string // its labels; nil: it does not exist
+		fails    bool
+		requests bool // it is read
+		reason   reason.Code
 	}{
 		"the cache is as new as the Scale":           {down, &fresh, none, true, false, reason.DownscaleNotAllowed},
 		"the cache is newer":                         {down, with(func(s *observe.Scaled) { s.Version = 8 }), none, true, false, reason.DownscaleNotAllowed},
@@ -195,7 +194,7 @@ func TestAScaleIsJudgedByTheLabelsOfWhatItScales(t *testing.T) {
 					return *tc.cached, true
 				}
 				for _, strict := range []bool{false, true} {
-					s := &shelf{fails: tc.fails, labels: map[string]map[string]string{}}
+					s := &metadataServer{fails: tc.fails, labels: map[string]map[string]string{}}
 					if tc.live != nil {
 						s.labels[path] = tc.live
 					}
@@ -213,10 +212,10 @@ func TestAScaleIsJudgedByTheLabelsOfWhatItScales(t *testing.T) {
 						t.Errorf("strict %t: warnings %q", strict, response.Warnings)
 					}
 					var want []string
-					if tc.asked {
+					if tc.requests {
 						want = []string{"GET " + path + " application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}
 					}
-					if diff := cmp.Diff(want, s.asked); diff != "" {
+					if diff := cmp.Diff(want, s.requests); diff != "" {
 						t.Errorf("strict %t: requests (-want +got):\n%s", strict, diff)
 					}
 				}
@@ -225,15 +224,17 @@ func TestAScaleIsJudgedByTheLabelsOfWhatItScales(t *testing.T) {
 	}
 }
 
-// parents answers for all.
+// parents returns the same answer for all objects.
 type parents struct {
-	barred bool
-	err    error
+	labelled bool
+	err      error
 }
 
-func (p parents) NoDownscale(context.Context, admission.Change) (bool, error) { return p.barred, p.err }
+func (p parents) NoDownscale(context.Context, admission.Change) (bool, error) {
+	return p.labelled, p.err
+}
 
-func TestAWarningFitsItsHeader(t *testing.T) {
+func TestWarningIsAtMost256Bytes(t *testing.T) {
 	h := noDownscale(admission.NoDownscale{Parents: parents{err: errors.New(strings.Repeat("é", 500))}})
 	warnings := answerTo(t, post(t, h, noDownscalePath, update(t, scale(3), scale(2)))).Response.Warnings
 	if len(warnings) != 1 || len(warnings[0]) > 256 || strings.ContainsRune(warnings[0], '�') {
@@ -241,7 +242,7 @@ func TestAWarningFitsItsHeader(t *testing.T) {
 	}
 }
 
-func TestPermissionsAreThoseOfTheReads(t *testing.T) {
+func TestPermissionsCoverTheReads(t *testing.T) {
 	var got []string
 	for _, need := range admission.Permissions() {
 		got = append(got, need.APIGroup+"/"+need.Resource+" "+strings.Join(need.Verbs, ","))

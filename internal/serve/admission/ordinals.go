@@ -7,18 +7,18 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Moves reports whether another first ordinal takes pods away, which a downscale never
-// does: it takes the last ones. Where others only come before the first one and nobody
-// leaves, nothing is moved. Numbers of replicas that Shrinks does not know count as none.
-func (c Change) Moves() bool {
+// MovesOrdinals reports whether a new first ordinal removes pods. A downscale removes the last pods
+// only, so it moves no ordinals. A lower first ordinal that only adds pods moves none
+// either. If the numbers of replicas are unknown, Moves returns false.
+func (c Change) MovesOrdinals() bool {
 	if c.FromStart == c.ToStart || c.From == nil || c.To == nil || *c.From == 0 {
 		return false
 	}
 	return c.ToStart > c.FromStart || int64(c.ToStart)+int64(*c.To) < int64(c.FromStart)+int64(*c.From)
 }
 
-// moved refuses a change that moves ordinals.
-func (p *PrepareDownscale) moved(c Change) Verdict {
+// refuseMove refuses a change of the first ordinal.
+func (p *PrepareDownscale) refuseMove(c Change) Verdict {
 	because := plan.Refusal{Code: reason.OrdinalsChanged, Zone: c.Name, Detail: fmt.Sprintf("from %d to %d", c.FromStart, c.ToStart)}
 	return p.refused(c, plan.DownscaleAnswer{Because: because})
 }

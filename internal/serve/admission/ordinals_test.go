@@ -16,9 +16,9 @@ func from(first int32) func(*appsv1.StatefulSet) {
 	return func(s *appsv1.StatefulSet) { s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: first} }
 }
 
-// The StatefulSet controller deletes zone-a-0, which serves, where a decrease would take
+// The StatefulSet controller would delete zone-a-0, which is ready. A downscale would delete
 // zone-a-2, which is down.
-func TestOtherPodsThanTheLastOnesDoNotLeaveBesideARollout(t *testing.T) {
+func TestChangeOfOrdinalsIsRefusedDuringARollout(t *testing.T) {
 	group := rolling()
 	group.Zones[0].Pods[2].Phase = plan.Failing
 	response := answerTo(t, post(t, preparing(group), preparePath, update(t, set(3), set(2, from(1))))).Response
@@ -29,7 +29,7 @@ func TestOtherPodsThanTheLastOnesDoNotLeaveBesideARollout(t *testing.T) {
 	}
 }
 
-func TestAZoneThatHasPodsKeepsItsFirstOrdinal(t *testing.T) {
+func TestZoneWithPodsKeepsItsFirstOrdinal(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		before, after *appsv1.StatefulSet
 		code          int
@@ -61,12 +61,12 @@ func isAnswered(t *testing.T, change []byte, code int, why reason.Code) {
 	if !response.Allowed {
 		got = int(response.Result.Code)
 	}
-	if said := response.AuditAnnotations["reason"]; got != code || said != string(why) {
-		t.Errorf("got %d %s, want %d %s", got, said, code, why)
+	if out := response.AuditAnnotations["reason"]; got != code || out != string(why) {
+		t.Errorf("got %d %s, want %d %s", got, out, code, why)
 	}
 }
 
-func TestAStatusMovesNoOrdinals(t *testing.T) {
+func TestStatusUpdateMovesNoOrdinals(t *testing.T) {
 	body := update(t, set(3), set(3, from(1)), func(r *admissionv1.AdmissionReview) { r.Request.SubResource = "status" })
 	if response := answerTo(t, post(t, preparing(rolling()), preparePath, body)).Response; !response.Allowed {
 		t.Errorf("got %+v", response.Result)

@@ -7,55 +7,55 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// A count of a group stands for a multiple of what it took, so that counting takes a
-// small part of a core whatever is asked. Who is refused by one may hear of what
-// happened since at the next attempt; what is granted is counted anew.
+// A count of a group is valid for a multiple of the time it took, so counting takes a
+// small part of a core whatever the number of requests. A refusal may rest on a count
+// that is a little too old. A grant needs a fresh count.
 const (
-	standsTimes = 40
-	standsLeast = 25 * time.Millisecond
-	standsMost  = 250 * time.Millisecond
-	// heardLonger is for how long one that stands no more is heard while the next one is
-	// made.
-	heardLonger = standsMost
+	validFactor = 40
+	validLeast  = 25 * time.Millisecond
+	validMost   = 250 * time.Millisecond
+	// staleGrace is how much longer an expired count answers requests while the next one
+	// is made.
+	staleGrace = validMost
 )
 
-// outlooks let many requests at a time be answered from one count of their group. The
-// zero outlooks are ready for use.
+// outlooks answer many concurrent requests for a group from one count. The zero value is
+// ready to use.
 type outlooks struct {
-	mu     sync.Mutex
-	groups map[plan.Key]*outlook
-	begun  uint64 // counts, of whatever group
-	swept  time.Time
+	mu      sync.Mutex
+	groups  map[plan.Key]*outlook
+	started uint64 // number of counts, of all groups
+	swept   time.Time
 }
 
-// outlook is the last count of a group and, while it is counted anew, the next one.
-type outlook struct{ last, next *counted }
+// outlook is the last count of a group and, during a new count, the next one.
+type outlook struct{ last, next *groupCount }
 
-type counted struct {
+type groupCount struct {
 	number uint64
 	is     plan.Outlook
-	until  time.Time     // it stands
-	over   chan struct{} // closed once the count is
+	until  time.Time     // it is valid until then
+	over   chan struct{} // closed after the count
 }
 
-// of returns an outlook for a refusal. Of those who ask when the last count stands no
-// more, the first one counts; the others hear the last one or, where that is too old,
-// wait for the next.
+// of returns an outlook that is good enough for a refusal. If the last count is no longer
+// valid, the first caller counts. Other callers get the last count or, if that is too old,
+// wait for the next one.
 func (o *outlooks) of(key plan.Key, count func() plan.Outlook) plan.Outlook {
 	now := time.Now()
-	return o.suiting(func(c *counted) bool { return now.Before(c.until.Add(heardLonger)) }, key, count)
+	return o.find(func(c *groupCount) bool { return now.Before(c.until.Add(staleGrace)) }, key, count)
 }
 
-// anew returns an outlook whose count began after it was asked for: one for all who ask
-// while another count is made.
-func (o *outlooks) anew(key plan.Key, count func() plan.Outlook) plan.Outlook {
+// fresh returns an outlook whose count began after the call. All calls during another count
+// share one.
+func (o *outlooks) fresh(key plan.Key, count func() plan.Outlook) plan.Outlook {
 	o.mu.Lock()
-	asked := o.begun
+	before := o.started
 	o.mu.Unlock()
-	return o.suiting(func(c *counted) bool { return c.number > asked }, key, count)
+	return o.find(func(c *groupCount) bool { return c.number > before }, key, count)
 }
 
-func (o *outlooks) suiting(suits func(*counted) bool, key plan.Key, count func() plan.Outlook) plan.Outlook {
+func (o *outlooks) find(suits func(*groupCount) bool, key plan.Key, count func() plan.Outlook) plan.Outlook {
 	for {
 		o.mu.Lock()
 		now, known := time.Now(), o.groups[key]
@@ -63,14 +63,14 @@ func (o *outlooks) suiting(suits func(*counted) bool, key plan.Key, count func()
 			known = &outlook{}
 		}
 		last, next := known.last, known.next
-		heard := last != nil && suits(last)
-		if next == nil && (!heard || !now.Before(last.until)) {
+		usable := last != nil && suits(last)
+		if next == nil && (!usable || !now.Before(last.until)) {
 			next = o.begin(key, known, now)
 			o.mu.Unlock()
 			return o.count(key, known, next, count)
 		}
 		o.mu.Unlock()
-		if heard {
+		if usable {
 			return last.is
 		}
 		<-next.over
@@ -80,26 +80,26 @@ func (o *outlooks) suiting(suits func(*counted) bool, key plan.Key, count func()
 	}
 }
 
-// begin has everybody know that the group is counted.
-func (o *outlooks) begin(key plan.Key, known *outlook, now time.Time) *counted {
+// begin registers a count of the group, so that other requests wait for it.
+func (o *outlooks) begin(key plan.Key, known *outlook, now time.Time) *groupCount {
 	o.sweep(now)
-	o.begun++
-	known.next = &counted{number: o.begun, over: make(chan struct{})}
+	o.started++
+	known.next = &groupCount{number: o.started, over: make(chan struct{})}
 	o.groups[key] = known
 	return known.next
 }
 
-func (o *outlooks) count(key plan.Key, known *outlook, next *counted, count func() plan.Outlook) plan.Outlook {
+func (o *outlooks) count(key plan.Key, known *outlook, next *groupCount, count func() plan.Outlook) plan.Outlook {
 	began := time.Now()
 	defer o.end(key, known, next)
 	next.is = count()
 	now := time.Now()
-	next.until = now.Add(min(max(standsTimes*now.Sub(began), standsLeast), standsMost))
+	next.until = now.Add(min(max(validFactor*now.Sub(began), validLeast), validMost))
 	return next.is
 }
 
-// end has what was counted stand from now on, if counting came to its end.
-func (o *outlooks) end(key plan.Key, known *outlook, next *counted) {
+// end makes a finished count the last one. A count that panicked has no result.
+func (o *outlooks) end(key plan.Key, known *outlook, next *groupCount) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer close(next.over)
@@ -112,7 +112,7 @@ func (o *outlooks) end(key plan.Key, known *outlook, next *counted) {
 	}
 }
 
-// sweep forgets, once a second, what nobody hears any more.
+// sweep deletes counts that are too old, once a second.
 func (o *outlooks) sweep(now time.Time) {
 	switch {
 	case o.groups == nil:
@@ -122,13 +122,13 @@ func (o *outlooks) sweep(now time.Time) {
 	}
 	o.swept = now
 	for key, known := range o.groups {
-		if known.next == nil && !now.Before(known.last.until.Add(heardLonger)) {
+		if known.next == nil && !now.Before(known.last.until.Add(staleGrace)) {
 			delete(o.groups, key)
 		}
 	}
 }
 
-// forget lets the next one who asks count anew.
+// forget deletes the counts of a group, so that the next request counts again.
 func (o *outlooks) forget(key plan.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// counter counts groups: what it finds in one is how often it has counted by then.
+// counter counts groups. Its result contains the number of counts so far.
 type counter struct {
 	takes time.Duration
 	times int
@@ -23,8 +23,8 @@ func (c *counter) count() plan.Outlook {
 	return plan.OutlookOf(found)
 }
 
-// heard tells which count an outlook is from.
-func heard(o plan.Outlook) (n int) {
+// delivered returns the number of the count that an outlook comes from.
+func delivered(o plan.Outlook) (n int) {
 	if _, err := fmt.Sscanf(o.Evict(plan.EvictionRequest{Pod: "pod", UID: "uid"}).Zone, "zone-%d", &n); err != nil {
 		panic(err)
 	}
@@ -33,75 +33,75 @@ func heard(o plan.Outlook) (n int) {
 
 var store = plan.Key{Namespace: "team", Name: "store"}
 
-func TestAGroupIsCountedOnceForAllWhoAskAtATime(t *testing.T) {
+func TestConcurrentRequestsShareOneCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outlooks
 		var c counter
 		other := plan.Key{Namespace: "team", Name: "other"}
 		for _, step := range []struct {
-			promise string
-			after   time.Duration
-			key     plan.Key
-			heard   int
+			promise   string
+			after     time.Duration
+			key       plan.Key
+			delivered int
 		}{
 			{"who asks first has it counted", 0, store, 1},
-			{"who asks meanwhile does not", standsLeast - 1, store, 1},
+			{"who asks meanwhile does not", validLeast - 1, store, 1},
 			{"another group is counted itself", 0, other, 2},
 			{"who asks later has it counted anew", 1, store, 3},
 			{"however much later", time.Hour, store, 4},
 		} {
 			time.Sleep(step.after)
-			if got := heard(o.of(step.key, c.count)); got != step.heard || c.times != step.heard {
-				t.Fatalf("%s: heard count %d of %d, want %d", step.promise, got, c.times, step.heard)
+			if got := delivered(o.of(step.key, c.count)); got != step.delivered || c.times != step.delivered {
+				t.Fatalf("%s: got count %d of %d, want %d", step.promise, got, c.times, step.delivered)
 			}
 		}
 		if len(o.groups) != 1 {
 			t.Errorf("%d groups are kept, also those that nobody asks for", len(o.groups))
 		}
 		o.forget(store)
-		if got := heard(o.of(store, c.count)); got != 5 {
+		if got := delivered(o.of(store, c.count)); got != 5 {
 			t.Errorf("who asks after a grant hears count %d", got)
 		}
 	})
 }
 
-func TestWhatTakesLongToCountStandsForLonger(t *testing.T) {
+func TestSlowCountsAreValidForLonger(t *testing.T) {
 	for takes, stands := range map[time.Duration]time.Duration{
-		0: standsLeast, 5 * time.Millisecond: 200 * time.Millisecond, time.Second: standsMost,
+		0: validLeast, 5 * time.Millisecond: 200 * time.Millisecond, time.Second: validMost,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var o outlooks
 			c := counter{takes: takes}
 			o.of(store, c.count)
 			time.Sleep(stands - 1)
-			if got := heard(o.of(store, c.count)); got != 1 {
+			if got := delivered(o.of(store, c.count)); got != 1 {
 				t.Errorf("what took %s stands for less than %s", takes, stands)
 			}
 			time.Sleep(time.Nanosecond)
-			if got := heard(o.of(store, c.count)); got != 2 {
+			if got := delivered(o.of(store, c.count)); got != 2 {
 				t.Errorf("what took %s stands for more than %s", takes, stands)
 			}
 		})
 	}
 }
 
-// asked is what somebody heard who asked while a group was counted.
-type asked struct {
-	heard  int
-	waited time.Duration
+// reply is the result of a request during a count.
+type reply struct {
+	delivered int
+	waited    time.Duration
 }
 
-func TestWhoAsksWhileItIsCountedHearsWhatIsNotTooOld(t *testing.T) {
+func TestRequestsDuringACountGetAResultThatIsNotTooOld(t *testing.T) {
 	const takes = 100 * time.Millisecond
 	for promise, tc := range map[string]struct {
-		before time.Duration // that the last count was over; negative: there is none
-		yes    bool          // asked for a yes
-		want   asked
+		before time.Duration // time since the end of the last count; negative: there is none
+		yes    bool          // the request is for a grant
+		want   reply
 	}{
-		"nobody has counted before: they wait":   {-1, false, asked{1, takes}},
-		"the last count has just ended to stand": {standsMost, false, asked{1, 0}},
-		"the last count is too old: they wait":   {standsMost + heardLonger, false, asked{2, takes}},
-		"a yes waits for the next count":         {standsMost, true, asked{3, 2 * takes}},
+		"nobody has counted before: they wait":   {-1, false, reply{1, takes}},
+		"the last count has just ended to stand": {validMost, false, reply{1, 0}},
+		"the last count is too old: they wait":   {validMost + staleGrace, false, reply{2, takes}},
+		"a yes waits for the next count":         {validMost, true, reply{3, 2 * takes}},
 	} {
 		t.Run(promise, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -113,20 +113,20 @@ func TestWhoAsksWhileItIsCountedHearsWhatIsNotTooOld(t *testing.T) {
 				}
 				go o.of(store, c.count)
 				synctest.Wait()
-				ask, answers := o.of, make(chan asked)
+				ask, answers := o.of, make(chan reply)
 				if tc.yes {
-					ask = o.anew
+					ask = o.fresh
 				}
 				for range 3 {
 					go func() {
 						began := time.Now()
-						n := heard(ask(store, c.count))
-						answers <- asked{n, time.Since(began)}
+						n := delivered(ask(store, c.count))
+						answers <- reply{n, time.Since(began)}
 					}()
 				}
-				got := []asked{<-answers, <-answers, <-answers}
-				if !slices.Equal(got, []asked{tc.want, tc.want, tc.want}) {
-					t.Errorf("%s: heard %v, want %v", promise, got, tc.want)
+				got := []reply{<-answers, <-answers, <-answers}
+				if !slices.Equal(got, []reply{tc.want, tc.want, tc.want}) {
+					t.Errorf("%s: got %v, want %v", promise, got, tc.want)
 				}
 				synctest.Wait()
 				time.Sleep(takes)
@@ -135,7 +135,7 @@ func TestWhoAsksWhileItIsCountedHearsWhatIsNotTooOld(t *testing.T) {
 	}
 }
 
-func TestWhatWasForgottenWhileItWasCountedDoesNotStand(t *testing.T) {
+func TestCountForgottenWhileItRunsIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outlooks
 		c := counter{takes: 100 * time.Millisecond}
@@ -143,20 +143,20 @@ func TestWhatWasForgottenWhileItWasCountedDoesNotStand(t *testing.T) {
 		synctest.Wait()
 		o.forget(store)
 		time.Sleep(c.takes)
-		if got := heard(o.of(store, c.count)); got != 2 {
-			t.Errorf("heard count %d", got)
+		if got := delivered(o.of(store, c.count)); got != 2 {
+			t.Errorf("got count %d", got)
 		}
 	})
 }
 
-func TestACountThatFailsIsMadeAnew(t *testing.T) {
+func TestPanickedCountIsRepeated(t *testing.T) {
 	var o outlooks
 	var c counter
 	func() {
 		defer func() { _ = recover() }()
 		o.of(store, func() plan.Outlook { panic("a mistake") })
 	}()
-	if got := heard(o.of(store, c.count)); got != 1 {
-		t.Errorf("heard count %d", got)
+	if got := delivered(o.of(store, c.count)); got != 1 {
+		t.Errorf("got count %d", got)
 	}
 }

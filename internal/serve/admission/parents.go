@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,25 +15,25 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// ScaleParents are the objects behind Scales: from the cache where that has them
-// and is as new as the Scale, otherwise by one read of their metadata. What has no
-// label is cached only if it is a StatefulSet.
+// ScaleParents looks up the objects of Scales. It uses the cache if the cache is as new as
+// the Scale, and reads the metadata from the API server otherwise. Of objects without the
+// label, only StatefulSets are cached.
 type ScaleParents struct {
-	// Cached returns what is scaled from the cache: observe.Observer.Scaled.
+	// Cached returns the scaled object from the cache: observe.Observer.Scaled.
 	Cached func(resource, namespace, name string) (observe.Scaled, bool)
 	Client kubernetes.Interface
 }
 
-// scaledResources are those that may carry the label.
+// scaledResources are the resources that can have the label.
 var scaledResources = []string{"statefulsets", "deployments", "replicasets"}
 
-// Permissions are what the reads of this package need.
+// Permissions returns the permissions for the reads of this package.
 func Permissions() []permission.Need {
 	needs := make([]permission.Need, 0, len(scaledResources))
 	for _, resource := range scaledResources {
 		needs = append(needs, permission.Need{
 			APIGroup: "apps", Resource: resource, Verbs: []string{"get"},
-			Why: "read the labels of an object that is scaled through /scale",
+			Why: "read the labels of objects that are scaled through /scale",
 		})
 	}
 	return needs
@@ -43,24 +42,23 @@ func Permissions() []permission.Need {
 // NoDownscale implements Parents.
 func (p ScaleParents) NoDownscale(ctx context.Context, c Change) (bool, error) {
 	if c.Group != "apps" || !slices.Contains(scaledResources, c.Resource) {
-		return false, fmt.Errorf("nothing is known of %.80q of group %.80q", c.Resource, c.Group)
+		return false, fmt.Errorf("look up the labels of %.80q of group %.80q: the resource must be one of %v of group apps", c.Resource, c.Group, scaledResources)
 	}
-	if cached, known := p.Cached(c.Resource, c.Namespace, c.Name); known && shows(cached, c.Old) {
+	if cached, known := p.Cached(c.Resource, c.Namespace, c.Name); known && upToDate(cached, c.Old) {
 		return cached.NoDownscale, nil
 	}
 	parent, err := p.read(ctx, c)
 	return contract.NoDownscale(parent.Labels, parent.Annotations), err
 }
 
-// shows reports whether the cache has the object in the state that its Scale shows,
-// or in a later one. Where it lags behind, a read decides: the label may have come,
-// or have been taken off, and then the object may shrink at once.
-func shows(cached observe.Scaled, scale Object) bool {
+// upToDate reports whether the cached object is at least as new as the Scale. If it is older,
+// the label may have been added or removed since.
+func upToDate(cached observe.Scaled, scale Object) bool {
 	shown, ordered := plan.ParseVersion(scale.Version)
 	return ordered && cached.UID == scale.UID && cached.Version >= shown
 }
 
-// metadataOnly asks the API server for nothing but an object's metadata.
+// metadataOnly requests only an object's metadata from the API server.
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 func (p ScaleParents) read(ctx context.Context, c Change) (metav1.PartialObjectMetadata, error) {
@@ -73,7 +71,7 @@ func (p ScaleParents) read(ctx context.Context, c Change) (metav1.PartialObjectM
 		return parent, fmt.Errorf("read metadata of %s/%s: %w", c.Resource, c.Name, err)
 	}
 	if err := json.Unmarshal(text, &parent); err != nil || parent.Name != c.Name {
-		return metav1.PartialObjectMetadata{}, errors.New("the API server answered with something that is not metadata")
+		return metav1.PartialObjectMetadata{}, fmt.Errorf("read metadata of %s/%s: the API server's answer is not metadata", c.Resource, c.Name)
 	}
 	return parent, nil
 }

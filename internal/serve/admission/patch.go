@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// operation is one of a JSON patch.
+// operation is one operation of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value"`
 }
 
-// patch is the JSON patch of these operations.
+// patch returns the JSON patch with these operations.
 func patch(operations ...operation) []byte {
 	encoded, err := json.Marshal(operations)
 	if err != nil {

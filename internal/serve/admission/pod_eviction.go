@@ -19,36 +19,36 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// PodEviction judges for /admission/pod-eviction: a pod of a group is evicted under
-// the hold of its group, within its budget. It refuses what it cannot know. A dry
-// run is judged like any other request and changes nothing.
+// PodEviction judges for /admission/pod-eviction. It grants the eviction of a group's pod
+// under the hold of the group and within its budget. It refuses evictions that it cannot
+// judge. Dry runs are judged like other requests and change nothing.
 type PodEviction struct {
 	Observer PodObserver
 	Holds    Holds
 	Fresh    Freshness
 	Turns    *GroupLocks
 	Log      *logrus.Logger
-	Clock    Clock // tells for how long a refusal counts
-	DryRun   bool  // every request is judged as if it were a dry run
-	// Unpinned is told about every eviction that is not bound to the very pod that
-	// is judged. Not set: nobody is.
+	Clock    Clock // for how long a refusal lasts
+	DryRun   bool  // treat every request as a dry run
+	// Unpinned is called for every eviction that is not bound to the UID of the judged
+	// pod. It can be nil.
 	Unpinned func()
-	// Decided is told about every answer to an eviction that a budget covers, dry runs
-	// apart. Not set: nobody is.
+	// Decided is called for every answer to an eviction of a pod that a budget covers, except
+	// for dry runs. It can be nil.
 	Decided func(ctx context.Context, e Eviction, budget string, v Verdict)
 
 	outlooks outlooks
 }
 
-// Freshness remembers what this process knows of groups that its caches may not show
-// yet: what a live look of a webhook has shown counts for the leader's plans, and the
-// other way round.
+// Freshness records what this process knows of groups and its caches may not show yet. The
+// live reads of webhooks count for the leader's plans, and the leader's live reads count for
+// webhooks.
 type Freshness interface {
 	Looked(live plan.Snapshot)
-	Behind(view plan.Snapshot) (missing string, lasting time.Duration)
+	Behind(view plan.Snapshot) (missing string, duration time.Duration)
 }
 
-// PodObserver knows pods and their groups.
+// PodObserver looks up pods and their groups.
 type PodObserver interface {
 	Synced() bool
 	Managed(namespace string) bool
@@ -66,72 +66,72 @@ func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
 	e.DryRun = e.DryRun || p.DryRun
 	switch {
 	case !p.Observer.Synced():
-		return p.refused(e, objection(reason.CacheNotSynced))
+		return p.refused(e, refusalFor(reason.CacheNotSynced))
 	case !p.Observer.Managed(e.Namespace):
 		return Allow(reason.NotManaged)
 	case !p.Observer.BudgetsKnown():
-		return p.refused(e, objection(reason.CacheNotSynced))
+		return p.refused(e, refusalFor(reason.CacheNotSynced))
 	}
 	pod, known := p.Observer.Pod(e.Namespace, e.Pod)
 	switch {
 	case !known || e.UID != "" && e.UID != pod.UID:
-		return p.unseen(ctx, e)
+		return p.judgeUncached(ctx, e)
 	case pod.Unplaced:
-		return p.refused(e, objection(reason.CacheStale))
+		return p.refused(e, refusalFor(reason.CacheStale))
 	case pod.Unclaimed:
-		return p.unclaimed(ctx, e)
+		return p.judgeUnclaimed(ctx, e)
 	case !pod.Held:
 		return Allow(reason.NotManaged)
 	}
 	return p.judge(ctx, pod.Key, e, plan.EvictionRequest{Pod: e.Pod, UID: pod.UID}).of(pod.Key)
 }
 
-// Doubt refuses a review that shows no eviction.
+// Doubt refuses a review that contains no valid eviction.
 func (p *PodEviction) Doubt(about string) Verdict {
 	return Deny(http.StatusBadRequest, reason.EvictionUnreadable, "lockstep cannot tell which pod this evicts: "+about)
 }
 
-// unseen decides about a pod that the caches do not show: it is gone, or they will
-// show it soon.
-func (p *PodEviction) unseen(ctx context.Context, e Eviction) Verdict {
+// judgeUncached decides on the eviction of a pod that the caches do not show. Either the pod is
+// deleted, or the caches will show it soon.
+func (p *PodEviction) judgeUncached(ctx context.Context, e Eviction) Verdict {
 	pod, exists, err := p.Observer.LivePod(ctx, e.Namespace, e.Pod)
 	switch {
 	case err != nil:
 		return p.unknown(e, "the API server did not show the pod", err)
 	case !exists:
-		return p.refused(e, objection(reason.PodNotFound))
+		return p.refused(e, refusalFor(reason.PodNotFound))
 	case pod.Unclaimed:
-		return p.unclaimed(ctx, e)
+		return p.judgeUnclaimed(ctx, e)
 	case !pod.Held && !pod.Unplaced:
 		return Allow(reason.NotManaged)
 	}
-	return p.refused(e, objection(reason.CacheStale)) // so is one bound to an earlier pod of this name: the next attempt is bound to this one
+	return p.refused(e, refusalFor(reason.CacheStale)) // also if the eviction is bound to an earlier pod: a retry is bound to this pod
 }
 
-// unclaimed decides about a pod of a StatefulSet that no hold covers as far as the caches show.
-func (p *PodEviction) unclaimed(ctx context.Context, e Eviction) Verdict {
+// judgeUnclaimed decides on the eviction of a StatefulSet's pod that no hold in the caches covers.
+func (p *PodEviction) judgeUnclaimed(ctx context.Context, e Eviction) Verdict {
 	claims, err := p.Observer.Claims(ctx, e.Namespace, e.Pod)
-	if refusal := p.claimed(ctx, e, claims, err); refusal != nil {
+	if refusal := p.refusalOfClaims(ctx, e, claims, err); refusal != nil {
 		return *refusal
 	}
 	return Allow(reason.NotManaged)
 }
 
-// remembered returns a refusal if a group remembers the StatefulSet of a pod that a budget alone
-// covers as far as the caches show, and else nil.
-func (p *PodEviction) remembered(ctx context.Context, key plan.Key, e Eviction) *Verdict {
+// refusalOfRememberingGroup returns a refusal if a group remembers the StatefulSet of the pod, and nil otherwise. It
+// asks the API server only if the caches show a budget but no group for the pod.
+func (p *PodEviction) refusalOfRememberingGroup(ctx context.Context, key plan.Key, e Eviction) *Verdict {
 	if key.Kind != plan.KindBudget {
 		return nil
 	}
 	set, _, _ := plan.ParentOf(e.Pod)
 	claims, err := p.Observer.ClaimsOfGroups(ctx, e.Namespace, set)
-	return p.claimed(ctx, e, claims, err)
+	return p.refusalOfClaims(ctx, e, claims, err)
 }
 
-// claimed returns a refusal if holds that the caches do not show cover a pod by what the API server
-// shows, and else nil. The caches may be late, or a hold may be one that they do not show. Such a
-// hold gets its label back, so that they show it.
-func (p *PodEviction) claimed(ctx context.Context, e Eviction, claims []lease.Claim, err error) *Verdict {
+// refusalOfClaims returns a refusal if holds cover the pod that the caches do not show, and nil otherwise. The
+// caches may be late, or the Lease may have lost its label. claimed restores the label, so that the
+// caches show the Lease.
+func (p *PodEviction) refusalOfClaims(ctx context.Context, e Eviction, claims []lease.Claim, err error) *Verdict {
 	switch {
 	case err != nil:
 		return new(p.unknown(e, "the API server did not show the holds of groups", err))
@@ -144,52 +144,52 @@ func (p *PodEviction) claimed(ctx context.Context, e Eviction, claims []lease.Cl
 		}
 	}
 	if slices.ContainsFunc(claims, func(c lease.Claim) bool { return !c.Unreadable }) {
-		return new(p.refused(e, objection(reason.CacheStale)))
+		return new(p.refused(e, refusalFor(reason.CacheStale)))
 	}
-	unreadable := objection(reason.HoldUnreadable)
+	unreadable := refusalFor(reason.HoldUnreadable)
 	unreadable.Because.Detail = "Lease " + claims[0].Lease
 	return new(p.refused(e, unreadable))
 }
 
-// judge decides on caches alone. What they allow under a budget alone has to be under no hold of a
-// group, which the API server is asked. Only what they allow and the hold has to say waits for the
-// group's turn.
+// judge decides on the caches. If the caches allow an eviction under a budget without a group, judge
+// asks the API server whether a group's hold covers the pod. Only an eviction that the caches allow
+// and that must be recorded in the hold waits for the lock of the group.
 func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictionRequest) Verdict {
 	defer linkRollout(ctx, p.Holds, key)
 	count := func() plan.Outlook { return plan.OutlookOf(p.Observer.Cached(key)) }
 	permit := permitted(p.outlooks.of(key, count), e, ask)
 	if permit.Allowed() && !permit.NeedsNote() {
-		permit = permitted(p.outlooks.anew(key, count), e, ask) // no yes rests on what was counted before
+		permit = permitted(p.outlooks.fresh(key, count), e, ask) // a grant needs a count that began after the request
 	}
 	if !permit.Allowed() {
 		if leave, free := p.Turns.try(key); free {
 			defer leave()
 			p.queue(ctx, key, e, permit)
 		}
-		return p.told(ctx, e, permit)
+		return p.result(ctx, e, permit)
 	}
-	if refusal := p.remembered(ctx, key, e); refusal != nil {
+	if refusal := p.refusalOfRememberingGroup(ctx, key, e); refusal != nil {
 		return *refusal
 	}
 	if !permit.NeedsNote() {
-		return p.told(ctx, e, permit)
+		return p.result(ctx, e, permit)
 	}
 	leave, err := p.Turns.take(ctx, key)
 	if err != nil {
-		permit.Because = noTurn
-		return p.told(ctx, e, permit)
+		permit.Because = tooManyRequests
+		return p.result(ctx, e, permit)
 	}
 	defer leave()
 	return p.grant(ctx, key, e, ask)
 }
 
-// grant decides again, since others may have been granted meanwhile, and has the
-// hold say so before the yes.
+// grant decides again under the lock, because other evictions may have been granted. It
+// records the eviction in the hold before it allows it.
 func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictionRequest) Verdict {
 	permit := plan.EvictionAnswer{}
 	for range attempts {
 		var decision hold.Decision
-		var looked plan.Snapshot
+		var fromAPIServer plan.Snapshot
 		cached := p.Observer.Cached(key)
 		permit, decision = decideGrant(ctx, cached, e, ask)
 		if decision.Need == hold.Look || p.behind(cached, decision) {
@@ -198,38 +198,38 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 				return p.unknown(e, "the API server did not show the group", err)
 			}
 			p.Fresh.Looked(live)
-			looked = live
+			fromAPIServer = live
 			permit, decision = decideGrant(ctx, live, e, ask)
 		}
 		switch {
 		case !permit.Allowed():
-			if looked.Hold.Unlabelled && !e.DryRun {
+			if fromAPIServer.Hold.Unlabelled && !e.DryRun {
 				relabel(ctx, p.Holds, p.Log, key)
 			}
 			p.queue(ctx, key, e, permit)
-			return p.told(ctx, e, permit)
+			return p.result(ctx, e, permit)
 		case !permit.NeedsNote() || e.DryRun:
-			return p.told(ctx, e, permit)
+			return p.result(ctx, e, permit)
 		}
 		switch err := p.Holds.Write(ctx, key, decision.Record); {
 		case errors.Is(err, errOptedOut):
 			return Allow(reason.NotManaged)
 		case err == nil:
-			if looked.Live {
-				p.Fresh.Looked(looked) // which may have been forgotten meanwhile, as the end of this process does
+			if fromAPIServer.Live {
+				p.Fresh.Looked(fromAPIServer) // another request may have forgotten it during the write
 			}
 			p.outlooks.forget(key)
-			return p.told(ctx, e, permit)
+			return p.result(ctx, e, permit)
 		case reason.ClassOf(err) != reason.Moved:
 			return p.unknown(e, "the hold could not be written", err)
 		}
 	}
-	permit.Because = overtaken
-	return p.told(ctx, e, permit)
+	permit.Because = holdContended
+	return p.result(ctx, e, permit)
 }
 
-// behind reports whether a yes would rest on caches that do not show what the last look
-// has shown.
+// behind reports whether a grant would rest on caches that are older than the last live
+// read.
 func (p *PodEviction) behind(cached plan.Snapshot, decision hold.Decision) bool {
 	if decision.Need != hold.Write {
 		return false
@@ -238,8 +238,8 @@ func (p *PodEviction) behind(cached plan.Snapshot, decision hold.Decision) bool 
 	return missing != ""
 }
 
-// decideGrant decides about an eviction, and what the hold must say. What would break a rule
-// is refused, whatever the planner says.
+// decideGrant returns the planner's answer to an eviction, and the record of the hold. If
+// the grant would violate an invariant, decideGrant refuses it.
 func decideGrant(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictionRequest) (plan.EvictionAnswer, hold.Decision) {
 	permit := permitted(plan.OutlookOf(s), e, ask)
 	if !permit.Allowed() || !permit.NeedsNote() {
@@ -254,10 +254,11 @@ func decideGrant(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.Evic
 	return permit, decision
 }
 
-// permitted is what the planner says to an eviction. One that is bound to an earlier
-// version of the pod would not succeed. One that is bound to a later version would, or
-// to any version, and must not where the pod is judged to be down: it may serve by
-// then. So it is where another replica bound it, which knew the pod as one that serves.
+// permitted returns the planner's answer to an eviction. If the eviction is bound to an
+// earlier version of the pod, it is refused because it cannot succeed. If the judged pod is
+// down, and the eviction is bound to a later version or only to the UID, it is refused as
+// well: the pod may be up by then. Another replica whose caches showed the pod as up
+// binds evictions in this way.
 func permitted(o plan.Outlook, e Eviction, ask plan.EvictionRequest) plan.EvictionAnswer {
 	permit := o.Evict(ask)
 	judged := max(permit.Version, permit.Note.Version)
@@ -274,16 +275,16 @@ func permitted(o plan.Outlook, e Eviction, ask plan.EvictionRequest) plan.Evicti
 	return permit
 }
 
-// queue keeps the place of who has to wait.
+// queue records the place of a refused eviction in the queue for the group.
 func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permit plan.EvictionAnswer) {
-	waits := queueing[permit.Because.Code] && permit.Place.Zone != ""
+	waits := queuedReasons[permit.Because.Code] && permit.Place.Zone != ""
 	if waits && !e.DryRun {
 		queue(ctx, p.Holds, p.Log, key, permit.Place)
 	}
 }
 
-// told is the answer to what was judged.
-func (p *PodEviction) told(ctx context.Context, e Eviction, permit plan.EvictionAnswer) Verdict {
+// result returns the verdict on an eviction that was judged.
+func (p *PodEviction) result(ctx context.Context, e Eviction, permit plan.EvictionAnswer) Verdict {
 	v := Allow(reason.EvictionGranted)
 	switch {
 	case !permit.Allowed():
@@ -300,41 +301,41 @@ func (p *PodEviction) told(ctx context.Context, e Eviction, permit plan.Eviction
 	if p.Unpinned != nil {
 		p.Unpinned()
 	}
-	v.Warnings = []string{warning("lockstep judged the pod it knows by this name, but nothing binds this eviction to that pod; install the webhook pod-eviction-pin to bind it")}
+	v.Warnings = []string{warning("lockstep judged the pod that its cache shows under this name, but this eviction is not bound to that pod; install the webhook pod-eviction-pin to bind it")}
 	return v
 }
 
-// objection is one that the planner does not have.
-func objection(code reason.Code) plan.EvictionAnswer {
+// refusalFor returns a refusal that does not come from the planner.
+func refusalFor(code reason.Code) plan.EvictionAnswer {
 	return plan.EvictionAnswer{Because: plan.Refusal{Code: code}}
 }
 
-// unknown refuses for now since the API server did not answer.
+// unknown refuses an eviction for now because a request to the API server failed.
 func (p *PodEviction) unknown(e Eviction, what string, err error) Verdict {
-	v := p.refused(e, objection(reason.ParentUnknown))
+	v := p.refused(e, refusalFor(reason.ParentUnknown))
 	v.Message = shortened(v.Message+"; "+what+": "+err.Error(), mostMessage)
 	return v
 }
 
-// mostMessage bounds what a refusal says.
+// mostMessage is the maximum length of a refusal's message.
 const mostMessage = 1024
 
-// refused says what is down in the words of the predecessor, what stands in the way
-// and, if that is known, for how long.
+// refused returns a refusal. Its message contains the predecessor's text about unavailable
+// pods, the reason and, if it is known, how long the refusal lasts.
 func (p *PodEviction) refused(e Eviction, permit plan.EvictionAnswer) Verdict {
 	because, where := permit.Because, permit.Zone
 	if where == "" {
 		where = e.Namespace
 	}
-	text := fmt.Sprintf("eviction of %s in %s is refused %s", e.Pod, where, inWords(because, p.Clock.Now()))
-	if down := formerWords(permit); down != "" {
+	text := fmt.Sprintf("eviction of %s in %s is refused %s", e.Pod, where, describe(because, p.Clock.Now()))
+	if down := predecessorText(permit); down != "" {
 		text = down + "; " + text
 	}
 	return Deny(statusOf(because.Code), because.Code, shortened(text, mostMessage))
 }
 
-// formerWords are those of the predecessor, which people and programs look for.
-func formerWords(permit plan.EvictionAnswer) string {
+// predecessorText returns the predecessor's text, because programs match it.
+func predecessorText(permit plan.EvictionAnswer) string {
 	if permit.Because.Code == reason.EvictionsNotAllowed {
 		return "max unavailable = 0"
 	}

@@ -11,20 +11,20 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// PodEvictionPin judges for /admission/pod-eviction-pin: an eviction acts by name,
-// so it is bound to the UID of the pod that is judged after this and, where that pod
-// is down, to the version in which it is. It refuses only what it cannot bind: what
-// reaches the judge unbound would act on whatever has the name by then. It binds the eviction of
-// each pod that a StatefulSet made, also if its caches show no hold that covers the pod: the
-// replica that judges may know of a hold or a budget that this one does not know yet.
+// PodEvictionPin judges for /admission/pod-eviction-pin. An eviction names a pod, so
+// PodEvictionPin binds it to the UID of the pod that PodEviction judges afterwards. If the
+// pod is down, PodEvictionPin also binds it to the pod's resourceVersion. It refuses only
+// evictions that it cannot bind: an unbound eviction would delete any later pod of that name.
+// It binds evictions of all pods of StatefulSets, even if its caches show no hold that covers
+// the pod. The replica that judges may know of a hold or a budget that this one does not know yet.
 type PodEvictionPin struct {
 	Observer PodObserver
-	DryRun   bool // every request is left as it is
+	DryRun   bool // change no eviction
 }
 
-// nobody is a UID that no pod has. An eviction that came while there was no such pod
-// is bound to it, so that it does not meet the next one of that name.
-const nobody = "nobody"
+// noPodUID is a UID that no pod has. If no pod exists, the eviction is bound to it, so that
+// the eviction does not delete a later pod of that name.
+const noPodUID = "nobody"
 
 // Judge decides before ctx ends.
 func (p *PodEvictionPin) Judge(ctx context.Context, e Eviction) Verdict {
@@ -42,7 +42,7 @@ func (p *PodEvictionPin) Judge(ctx context.Context, e Eviction) Verdict {
 		return unbound(e, reason.ParentUnknown, err)
 	case !pod.Held && !pod.Unplaced && !pod.Unclaimed:
 		return Allow(reason.NotManaged)
-	case e.UID != "" && e.UID != pod.UID && pod.UID != nobody:
+	case e.UID != "" && e.UID != pod.UID && pod.UID != noPodUID:
 		return replaced(e)
 	}
 	v := Allow(reason.EvictionBound)
@@ -50,10 +50,10 @@ func (p *PodEvictionPin) Judge(ctx context.Context, e Eviction) Verdict {
 	return v
 }
 
-// Doubt lets a review pass that shows no eviction: /admission/pod-eviction answers it.
+// Doubt allows a review that contains no valid eviction, because /admission/pod-eviction answers it.
 func (p *PodEvictionPin) Doubt(string) Verdict { return Allow(reason.EvictionUnreadable) }
 
-// unbound refuses for now what cannot be bound.
+// unbound refuses an eviction for now that cannot be bound.
 func unbound(e Eviction, why reason.Code, err error) Verdict {
 	entry, _ := reason.Explain(why)
 	text := fmt.Sprintf("eviction of %s is refused (%s): %s", e.Pod, why, entry.Sentence)
@@ -63,15 +63,15 @@ func unbound(e Eviction, why reason.Code, err error) Verdict {
 	return Deny(http.StatusTooManyRequests, why, shortened(text, mostMessage))
 }
 
-// replaced refuses an eviction that its client has bound to the UID of a former pod. The API server
-// would answer the same.
+// replaced refuses an eviction that its client has bound to the UID of an earlier pod. The API server
+// would also refuse it.
 func replaced(e Eviction) Verdict {
 	text := fmt.Sprintf("eviction of %s is refused (%s): deleteOptions.preconditions.uid is not the UID of the pod that has this name", e.Pod, reason.PodNotFound)
 	return Deny(http.StatusConflict, reason.PodNotFound, shortened(text, mostMessage))
 }
 
 // pod returns the pod from the cache. If the pod is down or unknown, or the eviction is bound to
-// another one, the pod is read from the API server. An error says that it could not be read.
+// another pod, it reads the pod from the API server. The error says why that read failed.
 func (p *PodEvictionPin) pod(ctx context.Context, e Eviction) (observe.Pod, error) {
 	pod, known := p.Observer.Pod(e.Namespace, e.Pod)
 	known = known && (e.UID == "" || e.UID == pod.UID)
@@ -81,17 +81,17 @@ func (p *PodEvictionPin) pod(ctx context.Context, e Eviction) (observe.Pod, erro
 	live, exists, err := p.Observer.LivePod(ctx, e.Namespace, e.Pod)
 	switch {
 	case err != nil && known:
-		return pod, nil // if it is another one by now, the version says so
+		return pod, nil // if the pod was replaced, its resourceVersion differs and the eviction fails
 	case err != nil:
 		return observe.Pod{}, err
 	case !exists:
-		return observe.Pod{UID: nobody, Up: true, Held: true}, nil
+		return observe.Pod{UID: noPodUID, Up: true, Held: true}, nil
 	}
 	return live, nil
 }
 
-// pin is a JSON patch that binds the eviction to a pod as far as it is not bound to
-// one; none where it is.
+// pin returns a JSON patch that adds the missing preconditions for the pod, or nil if none
+// is missing.
 func (e Eviction) pin(pod observe.Pod) []byte {
 	wanted := map[string]string{}
 	if e.UID == "" {

@@ -22,7 +22,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// says asks for an answer.
+// says checks a verdict.
 func says(t *testing.T, v admission.Verdict, code int, why reason.Code) {
 	t.Helper()
 	if v.Allowed != (code == http.StatusOK) || !v.Allowed && v.Code != code || v.Reason != why {
@@ -30,7 +30,7 @@ func says(t *testing.T, v admission.Verdict, code int, why reason.Code) {
 	}
 }
 
-// costs asks what an answer has cost.
+// costs checks the number of requests to the API server.
 func (c *evictable) costs(t *testing.T, looks, podLooks, writes int) {
 	t.Helper()
 	if c.looks != looks || c.podLooks != podLooks || len(c.written) != writes {
@@ -38,7 +38,7 @@ func (c *evictable) costs(t *testing.T, looks, podLooks, writes int) {
 	}
 }
 
-func TestAPodThatServesIsEvictedOnceTheHoldSaysSo(t *testing.T) {
+func TestReadyPodIsEvictedAfterTheHoldRecordsIt(t *testing.T) {
 	c := threeOfThree()
 	says(t, c.judge(t, "zone-a-0"), http.StatusOK, reason.EvictionGranted)
 	c.costs(t, 1, 0, 1)
@@ -52,7 +52,7 @@ func TestAPodThatServesIsEvictedOnceTheHoldSaysSo(t *testing.T) {
 	}
 }
 
-func TestAnEvictionJoinsItsZonesHoldByOneWriteAlone(t *testing.T) {
+func TestEvictionJoinsTheHoldOfItsZoneWithOneWrite(t *testing.T) {
 	c := threeOfThree(fixture.Held(plan.Eviction.For("zone-a")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
 	for _, pod := range []string{"zone-a-0", "zone-a-1"} {
 		says(t, c.judge(t, pod), http.StatusOK, reason.EvictionGranted)
@@ -65,7 +65,7 @@ func TestAnEvictionJoinsItsZonesHoldByOneWriteAlone(t *testing.T) {
 	c.costs(t, 0, 0, 2)
 }
 
-func TestARefusalTellsThePredecessorsWordsFirst(t *testing.T) {
+func TestEvictionRefusalBeginsWithThePredecessorsText(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		cluster *evictable
 		code    int
@@ -117,9 +117,9 @@ func TestARefusalTellsThePredecessorsWordsFirst(t *testing.T) {
 	}
 }
 
-// An operation in the queue may ask again and somebody from outside may renew a hold, so
-// neither refusal is over by any time that is known.
-func TestARefusalSaysAtMostOnlyWhereThatHolds(t *testing.T) {
+// An operation in the queue can renew its place, and another holder can renew its hold. So the end of
+// neither refusal is known.
+func TestRefusalStatesItsDurationOnlyIfItIsKnown(t *testing.T) {
 	now := time.Now()
 	waits := func(s *plan.Snapshot) {
 		s.Hold.Exists = true
@@ -146,7 +146,7 @@ func TestARefusalSaysAtMostOnlyWhereThatHolds(t *testing.T) {
 	}
 }
 
-func TestWhoIsRefusedKeepsItsPlaceByOneWriteEveryTenSeconds(t *testing.T) {
+func TestRefusedEvictionKeepsItsPlaceWithOneWriteInTenSeconds(t *testing.T) {
 	rolled := fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0"))
 	c := threeOfThree(rolled)
 	for range 3 {
@@ -182,7 +182,7 @@ func dryEviction(e *admission.Eviction) { e.DryRun = true }
 
 func asItIs(*admission.Eviction) {}
 
-func TestAPodThatIsDownMayGoWhoeverHasTheHold(t *testing.T) {
+func TestUnavailablePodIsEvictedWhicheverZoneHoldsTheGroup(t *testing.T) {
 	c := aDown(fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")))
 	v := c.judge(t, "zone-a-1")
 	says(t, v, http.StatusOK, reason.PodUnavailable)
@@ -192,9 +192,9 @@ func TestAPodThatIsDownMayGoWhoeverHasTheHold(t *testing.T) {
 	}
 }
 
-// Whoever asks first has the group counted, while the pod is down. The second one must
-// not be told so any more, since the pod serves.
-func TestNoYesRestsOnWhatWasCountedForSomebodyElse(t *testing.T) {
+// The first request counts the group while the pod is down. The second request must not get this
+// count, because the pod is up by then.
+func TestEvictionIsNotGrantedFromACountOfAnEarlierRequest(t *testing.T) {
 	c := aDown(fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")))
 	webhook, e := c.webhook(), c.pinned(t, "zone-a-1")
 	e.Version = 0
@@ -204,7 +204,7 @@ func TestNoYesRestsOnWhatWasCountedForSomebodyElse(t *testing.T) {
 	says(t, webhook.Judge(t.Context(), e), http.StatusTooManyRequests, reason.GroupHeld)
 }
 
-func TestAnEvictionThatIsBoundToAnotherVersionOfThePodIsRefusedForNow(t *testing.T) {
+func TestEvictionBoundToAnotherVersionIsRefusedForNow(t *testing.T) {
 	bound := func(version plan.Version) func(*admission.Eviction) {
 		return func(e *admission.Eviction) { e.Version = version }
 	}
@@ -232,7 +232,7 @@ func TestAnEvictionThatIsBoundToAnotherVersionOfThePodIsRefusedForNow(t *testing
 	}
 }
 
-func TestAnEvictionThatIsBoundToNothingIsWarnedOfAndCounted(t *testing.T) {
+func TestUnboundEvictionHasAWarningAndIsCounted(t *testing.T) {
 	loose := func(e *admission.Eviction) { e.UID, e.Version = "", 0 }
 	anyVersion := func(e *admission.Eviction) { e.Version = 0 }
 	for sentence, tc := range map[string]struct {
@@ -248,14 +248,14 @@ func TestAnEvictionThatIsBoundToNothingIsWarnedOfAndCounted(t *testing.T) {
 		"where lockstep binds nothing": {"zone-b-0", loose, true, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			c, told := aDown(), 0
+			c, observed := aDown(), 0
 			webhook := c.webhook()
-			webhook.DryRun, webhook.Unpinned = tc.dryRun, func() { told++ }
+			webhook.DryRun, webhook.Unpinned = tc.dryRun, func() { observed++ }
 			e := c.pinned(t, tc.pod)
 			tc.change(&e)
 			v := webhook.Judge(t.Context(), e)
-			if warned := len(v.Warnings) == 1 && told == 1; warned != tc.warned || !warned && len(v.Warnings)+told > 0 {
-				t.Errorf("warned %q, counted %d", v.Warnings, told)
+			if warned := len(v.Warnings) == 1 && observed == 1; warned != tc.warned || !warned && len(v.Warnings)+observed > 0 {
+				t.Errorf("warned %q, counted %d", v.Warnings, observed)
 			}
 			for _, text := range v.Warnings {
 				if len(text) > 256 || !strings.Contains(text, "pod-eviction-pin") {
@@ -266,7 +266,7 @@ func TestAnEvictionThatIsBoundToNothingIsWarnedOfAndCounted(t *testing.T) {
 	}
 }
 
-func TestAnUnboundEvictionIsNotedAsSuch(t *testing.T) {
+func TestUnboundEvictionIsRecordedAsUnbound(t *testing.T) {
 	for _, bound := range []bool{true, false} {
 		c := threeOfThree()
 		e := c.pinned(t, "zone-a-0")
@@ -280,7 +280,7 @@ func TestAnUnboundEvictionIsNotedAsSuch(t *testing.T) {
 	}
 }
 
-func TestAPodThatTheCachesDoNotShowIsLookedAt(t *testing.T) {
+func TestUncachedPodIsReadFromTheAPIServer(t *testing.T) {
 	another := observe.Pod{UID: "another", Version: 20, Up: true, Held: true}
 	for sentence, tc := range map[string]struct {
 		change func(*evictable)
@@ -295,7 +295,7 @@ func TestAPodThatTheCachesDoNotShowIsLookedAt(t *testing.T) {
 			c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x", Unplaced: true}
 		}, "", http.StatusTooManyRequests, reason.CacheStale},
 		"another one has its name":                 {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, another }, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
-		"the API server does not say":              {func(c *evictable) { c.hidden["zone-a-0"], c.deaf = true, errors.New("planted") }, "", http.StatusTooManyRequests, reason.ParentUnknown},
+		"the API server does not say":              {func(c *evictable) { c.hidden["zone-a-0"], c.unreachable = true, errors.New("planted") }, "", http.StatusTooManyRequests, reason.ParentUnknown},
 		"the caches show the one before":           {func(c *evictable) { c.there["zone-a-0"] = another }, "another", http.StatusTooManyRequests, reason.CacheStale},
 		"the caches show the one after":            {func(*evictable) {}, "earlier", http.StatusTooManyRequests, reason.CacheStale},
 		"the caches show one that is gone as well": {func(c *evictable) { c.gone["zone-a-0"] = true }, "earlier", http.StatusNotFound, reason.PodNotFound},
@@ -309,7 +309,7 @@ func TestAPodThatTheCachesDoNotShowIsLookedAt(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotGuardedMayGoAndWhatIsNotKnownMayNot(t *testing.T) {
+func TestUnmanagedPodsAreEvictedAndUnknownPodsAreNot(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		change func(*evictable)
 		code   int
@@ -330,7 +330,7 @@ func TestWhatIsNotGuardedMayGoAndWhatIsNotKnownMayNot(t *testing.T) {
 	}
 }
 
-func TestWhatALookShowsCountsMoreThanTheCaches(t *testing.T) {
+func TestLiveReadOverridesTheCaches(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		live func(*plan.Snapshot)
 		code int
@@ -352,9 +352,9 @@ func TestWhatALookShowsCountsMoreThanTheCaches(t *testing.T) {
 	}
 }
 
-// The hold is this process' own by the look of its webhook; caches that are older than
-// that look say nothing.
-func TestCachesThatAreOlderThanTheLastLookGrantNothing(t *testing.T) {
+// The webhook's live read makes the hold this process' own. Caches that are older than that read must
+// not grant an eviction.
+func TestCachesOlderThanTheLastLiveReadGrantNoEviction(t *testing.T) {
 	c := cluster(fixture.Zone("zone-a", "1", fixture.Budget(2), fixture.Pods("1", "1", "1")))
 	c.live = func(s *plan.Snapshot) {
 		fallen := &s.Zones[0].Pods[2]
@@ -372,8 +372,8 @@ func TestCachesThatAreOlderThanTheLastLookGrantNothing(t *testing.T) {
 	}
 }
 
-// A process that leads no more forgets what it knows of groups, and its webhooks answer on.
-func TestCachesGrantNothingThoughTheLastLookIsForgottenWhileItsGrantIsWritten(t *testing.T) {
+// A process that loses leadership forgets what it knows of groups, but still serves webhooks.
+func TestStaleCachesGrantNoEvictionAfterLosingLeadershipDuringAGrant(t *testing.T) {
 	c := cluster(fixture.Zone("zone-a", "1", fixture.Budget(2), fixture.Pods("1", "1", "1")))
 	c.live = func(s *plan.Snapshot) {
 		fallen := &s.Zones[0].Pods[2]
@@ -385,24 +385,24 @@ func TestCachesGrantNothingThoughTheLastLookIsForgottenWhileItsGrantIsWritten(t 
 	says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-1")), http.StatusTooManyRequests, reason.PodDisruptionPending)
 }
 
-func TestAWriteThatWasOvertakenIsDecidedAnewButNotForEver(t *testing.T) {
-	for overtaken, want := range map[int]int{1: http.StatusOK, 2: http.StatusOK, 3: http.StatusTooManyRequests, 9: http.StatusTooManyRequests} {
+func TestConflictingWriteIsRetriedAtMostThreeTimes(t *testing.T) {
+	for conflicts, want := range map[int]int{1: http.StatusOK, 2: http.StatusOK, 3: http.StatusTooManyRequests, 9: http.StatusTooManyRequests} {
 		c := threeOfThree()
-		c.overtake = overtaken
+		c.conflicts = conflicts
 		why := reason.EvictionGranted
 		if want != http.StatusOK {
 			why = reason.GroupHeld
 		}
 		says(t, c.judge(t, "zone-a-0"), want, why)
-		if writes := min(overtaken+1, 3); len(c.written) != writes {
-			t.Errorf("overtaken %d times: %d writes, want %d", overtaken, len(c.written), writes)
+		if writes := min(conflicts+1, 3); len(c.written) != writes {
+			t.Errorf("overtaken %d times: %d writes, want %d", conflicts, len(c.written), writes)
 		}
 	}
 }
 
-func TestWhatTheAPIServerDoesNotAnswerIsRefusedForNow(t *testing.T) {
+func TestEvictionIsRefusedForNowIfTheAPIServerFails(t *testing.T) {
 	for sentence, change := range map[string]func(*evictable){
-		"a look":  func(c *evictable) { c.deaf = errors.New("planted " + strings.Repeat("x", 5000)) },
+		"a look":  func(c *evictable) { c.unreachable = errors.New("planted " + strings.Repeat("x", 5000)) },
 		"a write": func(c *evictable) { c.broken = errors.New("planted " + strings.Repeat("x", 5000)) },
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -417,7 +417,7 @@ func TestWhatTheAPIServerDoesNotAnswerIsRefusedForNow(t *testing.T) {
 	}
 }
 
-func TestADryRunOfAnEvictionIsJudgedAndChangesNothing(t *testing.T) {
+func TestDryRunEvictionIsJudgedAndChangesNothing(t *testing.T) {
 	c := threeOfThree()
 	says(t, c.judge(t, "zone-a-0", dryEviction), http.StatusOK, reason.EvictionGranted)
 	c.costs(t, 1, 0, 0)
@@ -427,7 +427,7 @@ func TestADryRunOfAnEvictionIsJudgedAndChangesNothing(t *testing.T) {
 	c.costs(t, 2, 0, 0)
 }
 
-func TestWhatABudgetCoversIsTold(t *testing.T) {
+func TestDecidedIsCalledForEvictionsUnderABudget(t *testing.T) {
 	store := budgeted(plan.DisruptionBudget{Name: "store", Limit: 1})
 	for sentence, tc := range map[string]struct {
 		cluster *evictable
@@ -442,21 +442,21 @@ func TestWhatABudgetCoversIsTold(t *testing.T) {
 		"what no budget covers is not": {threeOfThree(), "zone-a-0", asItIs, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			webhook, told := tc.cluster.webhook(), []string(nil)
+			webhook, observed := tc.cluster.webhook(), []string(nil)
 			webhook.Decided = func(_ context.Context, e admission.Eviction, budget string, v admission.Verdict) {
-				told = append(told, e.Pod+" of "+budget+": "+string(v.Reason))
+				observed = append(observed, e.Pod+" of "+budget+": "+string(v.Reason))
 			}
 			e := tc.cluster.pinned(t, tc.pod)
 			tc.change(&e)
 			webhook.Judge(t.Context(), e)
-			if diff := cmp.Diff(tc.want, told); diff != "" {
-				t.Errorf("told (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tc.want, observed); diff != "" {
+				t.Errorf("observed (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestOfTwoZonesOnlyOneIsGrantedAtATime(t *testing.T) {
+func TestConcurrentEvictionsAreGrantedInOneZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := threeOfThree()
 		c.slow = func() { time.Sleep(time.Second) }
@@ -474,7 +474,7 @@ func TestOfTwoZonesOnlyOneIsGrantedAtATime(t *testing.T) {
 	})
 }
 
-func TestARefusalDoesNotWaitForTheGroupsTurn(t *testing.T) {
+func TestRefusedEvictionDoesNotWaitForTheGroupLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := threeOfThree(fixture.Held(plan.Eviction.For("zone-a"), fixture.Noted("zone-a-1")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
 		c.slow = func() { time.Sleep(5 * time.Second) }
@@ -491,7 +491,7 @@ func TestARefusalDoesNotWaitForTheGroupsTurn(t *testing.T) {
 	})
 }
 
-func TestWhoseTurnDoesNotComeInTimeIsRefusedForNow(t *testing.T) {
+func TestEvictionIsRefusedForNowIfTheGroupLockIsNotFreeInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := threeOfThree(fixture.Held(plan.Eviction.For("zone-a")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
 		c.slow = func() { time.Sleep(time.Minute) }
@@ -510,9 +510,9 @@ func TestWhoseTurnDoesNotComeInTimeIsRefusedForNow(t *testing.T) {
 	})
 }
 
-// A storm is answered by the rules of a single eviction: what is granted in all is
-// within the limit of one zone.
-func TestAStormOfEvictionsIsGrantedInOneZoneWithinTheLimit(t *testing.T) {
+// Many evictions follow the same rules as one: all grants together stay within the
+// budget of one zone.
+func TestManyConcurrentEvictionsStayWithinTheBudgetOfOneZone(t *testing.T) {
 	c := threeOfThree(fixture.Held(""), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
 	webhook := c.webhook()
 	granted := make(chan string)

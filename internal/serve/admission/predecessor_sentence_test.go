@@ -19,21 +19,21 @@ import (
 // notAllowed begins every refusal of a downscale by the predecessor.
 const notAllowed = "downscale of statefulsets/zone-a in team from 3 to 2 replicas is not allowed because "
 
-// preparedBy serves prepare-downscale for a group whose pods answer as given.
+// preparedBy serves prepare-downscale for a group with the given pods.
 func preparedBy(observer admission.Observer, pods admission.Pods) http.Handler {
 	return admission.New(admission.Options{Log: silent(), PrepareDownscale: &admission.PrepareDownscale{
-		Observer: observer, Holds: kept(forgetful{}), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: observer, Holds: kept(staleHolds{}), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}})
 }
 
-// unreadGroup is a group that the API server does not show.
+// unreadGroup is a group that the API server cannot read.
 type unreadGroup struct{ onlyGroup }
 
 func (unreadGroup) Live(context.Context, plan.Key) (plan.Snapshot, error) {
 	return plan.Snapshot{}, errors.New("the API server is busy")
 }
 
-// unreadSet is a StatefulSet that the API server does not show.
+// unreadSet is a StatefulSet that the API server cannot read.
 type unreadSet struct{ onlyGroup }
 
 func (unreadSet) Set(string, string) (observe.Set, bool) { return observe.Set{}, false }
@@ -42,8 +42,8 @@ func (unreadSet) LiveSet(context.Context, string, string) (observe.Set, error) {
 	return observe.Set{}, errors.New("the API server is busy")
 }
 
-func TestEveryRefusalOfADownscaleBeginsWithThePredecessorsSentence(t *testing.T) {
-	asked := func(changes ...func(*plan.Snapshot)) http.Handler {
+func TestDownscaleRefusalsBeginWithThePredecessorsText(t *testing.T) {
+	requests := func(changes ...func(*plan.Snapshot)) http.Handler {
 		group := askingAtRest()
 		for _, change := range changes {
 			change(&group)
@@ -51,7 +51,7 @@ func TestEveryRefusalOfADownscaleBeginsWithThePredecessorsSentence(t *testing.T)
 		return preparing(group)
 	}
 	without := func(missing string) http.Handler {
-		return asked(func(s *plan.Snapshot) { s.Zones[0].Call = plan.Call{Invalid: "it is invalid", Missing: missing} })
+		return requests(func(s *plan.Snapshot) { s.Zones[0].Call = plan.Call{Invalid: "it is invalid", Missing: missing} })
 	}
 	strict := noDownscale(admission.NoDownscale{Strict: true, Parents: parents{err: errors.New("the API server is busy")}})
 	shrinks := update(t, set(3), set(2))
@@ -60,9 +60,9 @@ func TestEveryRefusalOfADownscaleBeginsWithThePredecessorsSentence(t *testing.T)
 		review  []byte
 		want    string // the predecessor's reason or, where it has none, lockstep's
 	}{
-		"a label bars it": {noDownscale(admission.NoDownscale{}), update(t, set(3, barred), set(2, barred)),
+		"a label bars it": {noDownscale(admission.NoDownscale{}), update(t, set(3, labelled), set(2, labelled)),
 			"it has the label 'grafana.com/no-downscale=true'. It is refused (DownscaleNotAllowed): the object carries the label"},
-		"a label bars it, says prepare-downscale": {asked(func(s *plan.Snapshot) { s.Zones[0].Barred = true }), shrinks,
+		"a label bars it, says prepare-downscale": {requests(func(s *plan.Snapshot) { s.Zones[0].Barred = true }), shrinks,
 			"it has the label 'grafana.com/no-downscale=true'. It is refused (DownscaleNotAllowed): "},
 		"the port is missing": {without("grafana.com/prepare-downscale-http-port annotation"), shrinks,
 			"the grafana.com/prepare-downscale-http-port annotation is not set or empty. It is refused (InvalidPrepareCall (it is invalid)): "},
@@ -72,27 +72,27 @@ func TestEveryRefusalOfADownscaleBeginsWithThePredecessorsSentence(t *testing.T)
 			"the serviceName is not set or empty. It is refused (InvalidPrepareCall"},
 		"the call is invalid otherwise": {without(""), shrinks,
 			"the annotations that configure the prepare call to pods are missing or invalid. It is refused (InvalidPrepareCall (it is invalid))"},
-		"another zone shrank too recently": {asked(func(s *plan.Snapshot) { shrankJustNow(&s.Zones[1]) }), shrinks,
+		"another zone shrank too recently": {requests(func(s *plan.Snapshot) { shrankJustNow(&s.Zones[1]) }), shrinks,
 			"statefulset zone-b was downscaled at " + fixture.Now().String() + " and is labelled to wait 1h0m0s between zone downscales. It is refused for now (DownscaleTooSoon zone-b): "},
-		"its time is unreadable": {asked(func(s *plan.Snapshot) { s.Zones[1].Downscaled.Invalid = "x" }), shrinks,
+		"its time is unreadable": {requests(func(s *plan.Snapshot) { s.Zones[1].Downscaled.Invalid = "x" }), shrinks,
 			"parsing downscale annotations failed. It is refused (InvalidDownscaleTime"},
-		"another zone has a pod that is not ready": {asked(func(s *plan.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }), shrinks,
+		"another zone has a pod that is not ready": {requests(func(s *plan.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }), shrinks,
 			"statefulset zone-b has 0 non-updated replicas and 1 non-ready replicas. It is refused for now (OtherZoneUnavailable"},
-		"another zone is being rolled out": {asked(func(s *plan.Snapshot) {
+		"another zone is being rolled out": {requests(func(s *plan.Snapshot) {
 			s.Zones[1].UpdateRevision = "2"
 			fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0"))(s)
 		}), shrinks,
 			"statefulset zone-b has 3 non-updated replicas and 1 non-ready replicas. It is refused for now (GroupHeld"},
-		"another zone is being downscaled": {asked(func(s *plan.Snapshot) {
+		"another zone is being downscaled": {requests(func(s *plan.Snapshot) {
 			fixture.Held(plan.Downscale.For("zone-b"))(s)
 			s.Hold.Decrease = plan.Decrease{Zone: "zone-b", UID: s.Zones[1].UID, Version: s.Zones[1].Version, From: 3, To: 2, Stage: plan.Admitted, Since: s.Now}
 		}), shrinks,
 			"statefulset zone-b is already in process of updating replicas. It is refused for now (GroupHeld zone-b"},
 		"a pod did not prepare": {preparedBy(onlyGroup{askingAtRest()}, unreachable{}), shrinks,
 			"one or more pods failed to prepare for shutdown. It is refused for now (PreparationFailed (pod zone-a-2 cannot be reached)): "},
-		"the group could not be read": {preparedBy(unreadGroup{onlyGroup{atRest()}}, obedient{}), shrinks,
+		"the group could not be read": {preparedBy(unreadGroup{onlyGroup{atRest()}}, agreeingPods{}), shrinks,
 			"finding other statefulsets failed. lockstep cannot tell whether this downscale is safe: "},
-		"another holder has the group": {asked(fixture.Held("manual/maintenance")), shrinks,
+		"another holder has the group": {requests(fixture.Held("manual/maintenance")), shrinks,
 			"another operation holds the group. It is refused for now (GroupHeld (held from outside lockstep))"},
 		"the label of its group changes as well": {preparing(atRest()), update(t, set(3), set(2, in("store"))),
 			"the change removes pods and moves the StatefulSet to another group at the same time, so neither group can judge it. It is refused (GroupChanged zone-a)"},
@@ -100,7 +100,7 @@ func TestEveryRefusalOfADownscaleBeginsWithThePredecessorsSentence(t *testing.T)
 			"the change moves spec.ordinals.start, so it deletes other pods than those with the highest ordinals, which were not judged or prepared. It is refused (OrdinalsChanged zone-a (from 0 to 1))"},
 		"the StatefulSet has changed since": {preparing(atRest()), update(t, set(3), set(2, func(s *appsv1.StatefulSet) { s.ResourceVersion = "6" })),
 			"the object has changed since the request read it. It is refused (ObjectChanged zone-a)"},
-		"the StatefulSet could not be read": {preparedBy(unreadSet{onlyGroup{atRest()}}, obedient{}), shrinks,
+		"the StatefulSet could not be read": {preparedBy(unreadSet{onlyGroup{atRest()}}, agreeingPods{}), shrinks,
 			"lockstep cannot tell whether this downscale is safe: the API server is busy"},
 		"the label could not be read": {strict, update(t, scale(3), scale(2)),
 			"lockstep cannot tell whether this downscale is allowed: the API server is busy"},
@@ -110,9 +110,9 @@ func TestEveryRefusalOfADownscaleBeginsWithThePredecessorsSentence(t *testing.T)
 			if strings.Contains(tc.want, "is allowed:") || sentence == "a label bars it" {
 				path = noDownscalePath
 			}
-			result := answerTo(t, post(t, tc.webhook, path, tc.review)).Response.Result
-			if result == nil || !strings.HasPrefix(result.Message, notAllowed+tc.want) {
-				t.Errorf("got  %+v\nwant %s", result, notAllowed+tc.want)
+			observed := answerTo(t, post(t, tc.webhook, path, tc.review)).Response.Result
+			if observed == nil || !strings.HasPrefix(observed.Message, notAllowed+tc.want) {
+				t.Errorf("got  %+v\nwant %s", observed, notAllowed+tc.want)
 			}
 		})
 	}

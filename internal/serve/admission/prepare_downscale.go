@@ -18,26 +18,26 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// PrepareDownscale is the Judge of /admission/prepare-downscale: a zone shrinks
-// under the hold of its group, and who leaves was prepared. It refuses what it
-// cannot know. A dry run is judged like any other request and changes nothing.
+// PrepareDownscale is the Judge of /admission/prepare-downscale. A zone shrinks under the
+// hold of its group, after its last pods were prepared. PrepareDownscale refuses downscales
+// that it cannot judge. Dry runs are judged like other requests and change nothing.
 type PrepareDownscale struct {
 	Observer Observer
 	Holds    Holds
 	Pods     Pods
 	Turns    *GroupLocks
 	Log      *logrus.Logger
-	Clock    Clock // dates what is noted
-	DryRun   bool  // every request is judged as if it were a dry run
+	Clock    Clock // for the times in holds
+	DryRun   bool  // treat every request as a dry run
 
-	unawaited sync.WaitGroup // what is written although nobody waits for the answer any more
+	background sync.WaitGroup // writes that go on after the answer
 }
 
-// Wait returns when everything is written that answers have left to be written. It is
-// called when nobody asks any more, and takes seconds at most.
-func (p *PrepareDownscale) Wait() { p.unawaited.Wait() }
+// Wait returns after all writes that outlast their requests. Callers use it after the last
+// request; it takes seconds at most.
+func (p *PrepareDownscale) Wait() { p.background.Wait() }
 
-// Observer knows groups.
+// Observer looks up StatefulSets and groups.
 type Observer interface {
 	Synced() bool
 	Managed(namespace string) bool
@@ -48,20 +48,20 @@ type Observer interface {
 	Live(context.Context, plan.Key) (plan.Snapshot, error)
 }
 
-// Clock tells the time by which API objects are dated.
+// Clock returns the time for API objects.
 type Clock interface{ Now() time.Time }
 
-// Pods answer calls. An error says which of them did not.
+// Pods calls the pods that a downscale removes.
 type Pods interface {
-	// Prepare tells also whether any of them may have heard the call.
-	Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error)
+	// Prepare also returns whether any pod may have received the call.
+	Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (delivered bool, err error)
 }
 
 const (
-	// attempts are how often a decision is made anew because the Lease has changed.
+	// attempts is how often a decision is repeated because the Lease has changed.
 	attempts = 3
-	// detached bounds what is written when nobody waits for the answer any more.
-	detached = 5 * time.Second
+	// detachedTimeout limits writes that outlast their request.
+	detachedTimeout = 5 * time.Second
 )
 
 // Judge implements Judge.
@@ -70,48 +70,48 @@ func (p *PrepareDownscale) Judge(ctx context.Context, c Change) Verdict {
 	shrinks, known := c.Shrinks()
 	switch {
 	case !known:
-		return p.Doubt(reason.ReplicasUnknown, "one of old and new object has no spec.replicas")
-	case !shrinks && !c.Moves():
+		return p.Doubt(reason.ReplicasUnknown, "the old or the new object has no spec.replicas")
+	case !shrinks && !c.MovesOrdinals():
 		return Allow(reason.NotADownscale)
 	case *c.To < 0:
-		return p.doubt(c, reason.ObjectUnreadable, "nothing has fewer than 0 replicas")
+		return p.doubt(c, reason.ObjectUnreadable, "spec.replicas is negative")
 	case c.Group != "apps" || c.Resource != "statefulsets":
 		return Allow(reason.NotManaged)
 	case !p.Observer.Synced():
-		return p.doubt(c, reason.CacheNotSynced, "this replica has not seen the cluster yet")
+		return p.doubt(c, reason.CacheNotSynced, "the caches of this replica have not synced yet")
 	case !p.Observer.Managed(c.Namespace):
 		return Allow(reason.NotManaged)
 	}
 	v := p.judgeSet(ctx, c, shrinks)
-	v.Warnings = append(v.Warnings, misread(c)...)
+	v.Warnings = append(v.Warnings, groupWarnings(c)...)
 	return v
 }
 
-// judgeSet decides about a StatefulSet of a managed namespace.
+// judgeSet decides on a StatefulSet of a managed namespace.
 func (p *PrepareDownscale) judgeSet(ctx context.Context, c Change, shrinks bool) Verdict {
 	set, err := p.set(ctx, c)
 	switch {
 	case err != nil:
 		return p.doubt(c, reason.ParentUnknown, err.Error())
-	case shrinks && c.Regroups():
-		return p.regrouped(c).of(set.Key)
+	case shrinks && c.ChangesGroup():
+		return p.refuseRegroup(c).of(set.Key)
 	}
 	if inGroup := set.Held && set.Key.Rolled(); !inGroup {
-		if refusal := p.awaited(ctx, c); refusal != nil {
+		if refusal := p.refusalOfFormerGroup(ctx, c); refusal != nil {
 			return *refusal
 		}
 	}
 	switch {
 	case !set.Held:
 		return Allow(reason.NotManaged)
-	case c.Moves():
-		return p.moved(c).of(set.Key)
+	case c.MovesOrdinals():
+		return p.refuseMove(c).of(set.Key)
 	}
 	return p.judge(ctx, set.Key, c).of(set.Key)
 }
 
-// set returns the StatefulSet at least as new as the request shows it: its labels
-// may just have changed.
+// set returns the StatefulSet at least as new as in the request, because its labels may
+// have just changed.
 func (p *PrepareDownscale) set(ctx context.Context, c Change) (observe.Set, error) {
 	shown, ok := plan.ParseVersion(c.Old.Version)
 	if set, known := p.Observer.Set(c.Namespace, c.Name); known && ok && set.Version >= shown {
@@ -124,18 +124,18 @@ func (p *PrepareDownscale) set(ctx context.Context, c Change) (observe.Set, erro
 func (p *PrepareDownscale) Doubt(why reason.Code, about string) Verdict {
 	code := http.StatusBadRequest
 	if why == reason.ParentUnknown || why == reason.CacheNotSynced {
-		code = http.StatusTooManyRequests // the next attempt may find it
+		code = http.StatusTooManyRequests // a retry can succeed
 	}
 	return Deny(code, why, "lockstep cannot tell whether this downscale is safe: "+about)
 }
 
-// doubt is Doubt about a change that is known.
+// doubt is Doubt for a change that could be parsed.
 func (p *PrepareDownscale) doubt(c Change, why reason.Code, about string) Verdict {
 	return c.doubted(p.Doubt(why, about), "")
 }
 
-// judge decides on caches and, if they allow it, again on a live read, under
-// which the hold is taken.
+// judge decides on the caches. If they allow the downscale, judge decides again on a live
+// read, and takes the hold.
 func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Verdict {
 	defer linkRollout(ctx, p.Holds, key)
 	version, ok := plan.ParseVersion(c.Old.Version)
@@ -143,12 +143,12 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		return p.doubt(c, reason.ObjectUnreadable, "the old object has no resourceVersion")
 	}
 	if c.New.Version != "" && c.New.Version != c.Old.Version {
-		return p.refused(c, objecting(plan.Refusal{Code: reason.ObjectChanged, Zone: c.Name}))
+		return p.refused(c, refusing(plan.Refusal{Code: reason.ObjectChanged, Zone: c.Name}))
 	}
 	ask := plan.DownscaleRequest{Zone: c.Name, UID: c.Old.UID, Version: version, From: int(*c.From), To: int(*c.To)}
 	leave, err := p.Turns.take(ctx, key)
 	if err != nil {
-		return p.refused(c, objecting(noTurn))
+		return p.refused(c, refusing(tooManyRequests))
 	}
 	defer leave()
 	if cached := p.refusal(key, ask); !cached.Allowed() {
@@ -170,7 +170,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 			return Allow(reason.DownscaleAdmitted)
 		}
 		record := hold.Admit(live, v, ask.Zone)
-		record.Own = false // whoever rolls the group looks before going on
+		record.Own = false // so the leader reads the group live before it goes on
 		switch err := p.Holds.Write(ctx, key, record); {
 		case errors.Is(err, errOptedOut):
 			return Allow(reason.NotManaged)
@@ -178,7 +178,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 			continue
 		case err != nil:
 			if !v.Dated {
-				p.forgo(ctx, key, v)
+				p.withdraw(ctx, key, v)
 			}
 			return p.doubt(c, reason.ParentUnknown, "the hold could not be written: "+err.Error())
 		}
@@ -188,24 +188,24 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		}
 		return p.prepare(ctx, key, c, live, v)
 	}
-	return p.refused(c, objecting(overtaken))
+	return p.refused(c, refusing(holdContended))
 }
 
-// forgo takes back a note that nobody rests on: its write was not answered, and may
-// have been carried out all the same. Where it is not seen yet, whoever leads
-// finds it.
-func (p *PrepareDownscale) forgo(ctx context.Context, key plan.Key, v plan.DownscaleAnswer) {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
-	p.unawaited.Go(func() {
+// withdraw removes the record of a downscale whose write returned an error but may have
+// succeeded. No answer depends on the record. If the record is not visible yet, the leader
+// removes it.
+func (p *PrepareDownscale) withdraw(ctx context.Context, key plan.Key, v plan.DownscaleAnswer) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
+	p.background.Go(func() {
 		defer stop()
-		if err := p.stage(ctx, key, v.Note, p.inVain(v, false)); err != nil {
-			p.Log.WithContext(ctx).WithError(err).Debug("a note that came too late is taken back by whoever leads")
+		if err := p.stage(ctx, key, v.Note, p.cancelled(v, false)); err != nil {
+			p.Log.WithContext(ctx).WithError(err).Debug("the record of a refused downscale was not removed; the leader removes it")
 		}
 	})
 }
 
-// refusal is what the caches object. What they cannot know is not refused yet: a
-// StatefulSet that they do not show, the newest note of lockstep's own downscale.
+// refusal returns the objection of the caches. It ignores objections that a live read can
+// clear: the caches do not show the StatefulSet, or show lockstep's own downscale.
 func (p *PrepareDownscale) refusal(key plan.Key, ask plan.DownscaleRequest) plan.DownscaleAnswer {
 	cached := p.Observer.Cached(key)
 	v := plan.Admit(cached, ask)
@@ -216,45 +216,46 @@ func (p *PrepareDownscale) refusal(key plan.Key, ask plan.DownscaleRequest) plan
 	return v
 }
 
-// prepare asks who leaves, and says yes when all have answered, nothing speaks against
-// it by then and the hold says so. What goes wrong is written down, and undone by whoever leads.
+// prepare calls the pods that the downscale removes. It admits the downscale if all pods have
+// agreed, nothing objects meanwhile, and the hold records the agreement. If something fails,
+// the hold records it, and the leader undoes the preparation.
 //
-// In a namespace that opted out meanwhile nothing is written down and nobody is
-// called any more. It gets no yes, since the hold cannot say so: a note at the stage
-// Preparing stays, which is undone if the namespace opts in again.
+// If the namespace opts out meanwhile, lockstep writes no record and calls no pod. The downscale
+// is refused, because the hold cannot record the agreement. The record stays at the stage
+// Preparing; the preparation is undone if the namespace opts in again.
 func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, live plan.Snapshot, v plan.DownscaleAnswer) Verdict {
 	if len(v.Ask) == 0 {
 		return p.admitted(c, v.Note)
 	}
-	heard, answer := p.ask(ctx, key, live, v)
+	delivered, answer := p.ask(ctx, key, live, v)
 	if answer.Allowed() {
 		return p.admitted(c, v.Note)
 	}
 	written := make(chan struct{})
-	p.unawaited.Go(func() {
+	p.background.Go(func() {
 		defer close(written)
-		p.undo(ctx, key, v, heard)
+		p.undo(ctx, key, v, delivered)
 	})
 	select {
 	case <-written:
-	case <-ctx.Done(): // the answer cannot wait any longer
+	case <-ctx.Done(): // the write goes on after the answer
 	}
 	return p.wait(ctx, key, c, answer)
 }
 
-// ask asks who leaves, and writes down that all agreed if nothing speaks against it by
-// then. It reports whether somebody may have heard that it leaves.
-func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snapshot, v plan.DownscaleAnswer) (heard bool, answer plan.DownscaleAnswer) {
+// ask calls the pods that the downscale removes, and records that all agreed unless
+// something objects by then. It reports whether any pod may have received the call.
+func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snapshot, v plan.DownscaleAnswer) (delivered bool, answer plan.DownscaleAnswer) {
 	zone, _ := live.Zone(v.Note.Zone)
-	heard, err := p.Pods.Prepare(ctx, key, zone, v.Ask)
+	delivered, err := p.Pods.Prepare(ctx, key, zone, v.Ask)
 	if err != nil {
-		return heard, objecting(plan.Refusal{Code: reason.PreparationFailed, Detail: err.Error()})
+		return delivered, refusing(plan.Refusal{Code: reason.PreparationFailed, Detail: err.Error()})
 	}
-	return heard, p.admit(ctx, key, v)
+	return delivered, p.admit(ctx, key, v)
 }
 
-// admit writes down that all agreed, if nothing speaks against it by then: neither what
-// became of the group meanwhile nor what the very Lease says that is written over.
+// admit records that all pods agreed. It refuses if the group has changed meanwhile, or if
+// the Lease that it overwrites objects.
 func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.DownscaleAnswer) (answer plan.DownscaleAnswer) {
 	err := p.rewrite(ctx, key, func(record *plan.Hold) error {
 		if answer = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {
@@ -266,85 +267,85 @@ func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.Downs
 		})
 	})
 	if err != nil && answer.Allowed() {
-		answer = objecting(unwritten(err))
+		answer = refusing(refusalOfFailedWrite(err))
 	}
 	return answer
 }
 
-// unwritten says why it could not be written down that all agreed.
-func unwritten(err error) plan.Refusal {
+// refusalOfFailedWrite returns the refusal if the agreement could not be recorded.
+func refusalOfFailedWrite(err error) plan.Refusal {
 	switch {
-	case errors.Is(err, errTakenBack):
+	case errors.Is(err, errCancelled):
 		return plan.Refusal{Code: reason.PreparationCancelled, Detail: err.Error()}
 	case errors.Is(err, errOptedOut):
 		return plan.Refusal{Code: reason.ParentUnknown, Detail: err.Error()}
 	case reason.ClassOf(err) == reason.Moved:
-		return overtaken
+		return holdContended
 	}
 	return plan.Refusal{Code: reason.RequestFailing, Detail: "the hold could not be written: " + err.Error()}
 }
 
-// undo writes down that a decrease will not happen, and that those are to be told who
-// may have heard of it.
-func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, v plan.DownscaleAnswer, heard bool) {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detached)
+// undo records that a downscale will not happen, and that pods which may have received the
+// call must be notified.
+func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, v plan.DownscaleAnswer, delivered bool) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 	defer stop()
-	err := p.stage(ctx, key, v.Note, p.inVain(v, heard))
-	if errors.Is(err, errTakenBack) && heard {
-		err = p.undoAnew(ctx, key, v.Note)
+	err := p.stage(ctx, key, v.Note, p.cancelled(v, delivered))
+	if errors.Is(err, errCancelled) && delivered {
+		err = p.undoAgain(ctx, key, v.Note)
 	}
 	if err != nil {
 		p.Log.WithContext(ctx).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Name, "zone": v.Note.Zone}).
-			WithError(err).Warn("a downscale that failed is undone later")
+			WithError(err).Warn("a failed downscale could not be recorded; the leader undoes it later")
 	}
 }
 
 var (
-	errTakenBack = errors.New("it was taken back meanwhile")
-	errRefused   = errors.New("it is refused by now")
+	errCancelled = errors.New("the downscale was cancelled meanwhile")
+	errRefused   = errors.New("the downscale is refused meanwhile")
 )
 
-// inVain returns what a decrease that will not happen is noted as: what nobody has heard of
-// makes way for what is left of the one before it.
-func (p *PrepareDownscale) inVain(v plan.DownscaleAnswer, heard bool) func(plan.Decrease) plan.Decrease {
+// cancelled returns the record of a downscale that will not happen. If no pod received the
+// call, the previous record is restored.
+func (p *PrepareDownscale) cancelled(v plan.DownscaleAnswer, delivered bool) func(plan.Decrease) plan.Decrease {
 	return func(d plan.Decrease) plan.Decrease {
-		if heard {
+		if delivered {
 			return d.TakenBack(p.Clock.Now())
 		}
 		return v.Former
 	}
 }
 
-// stage changes what is noted of a decrease that is being prepared, if it still is.
+// stage changes the record of a downscale in preparation, if it is still recorded.
 func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.Decrease, next func(plan.Decrease) plan.Decrease) error {
 	return p.rewrite(ctx, key, func(record *plan.Hold) error { return advance(record, note, next) })
 }
 
-// advance brings a decrease that is noted to its next stage.
+// advance moves a recorded downscale to its next stage.
 func advance(record *plan.Hold, note plan.Decrease, next func(plan.Decrease) plan.Decrease) error {
 	d := record.Decrease
 	d.Since, d.Trace = note.Since, note.Trace
 	if d != note || !hold.Written(note.Since).Equal(hold.Written(record.Decrease.Since)) {
-		return errTakenBack
+		return errCancelled
 	}
 	record.Decrease = next(record.Decrease)
 	return nil
 }
 
-// undoAnew notes a decrease to be undone that somebody else has given up: pods
-// may have been asked after that one told them to stay.
-func (p *PrepareDownscale) undoAnew(ctx context.Context, key plan.Key, note plan.Decrease) error {
+// undoAgain records that a downscale must be undone which another process has cancelled:
+// pods may have received the call after that process told them to stay.
+func (p *PrepareDownscale) undoAgain(ctx context.Context, key plan.Key, note plan.Decrease) error {
 	return p.rewrite(ctx, key, func(record *plan.Hold) error {
 		next, possible := hold.UndoAnew(*record, note, p.Clock.Now())
 		if !possible {
-			return errTakenBack
+			return errCancelled
 		}
 		*record = next
 		return nil
 	})
 }
 
-// rewrite changes the newest record by compare-and-swap.
+// rewrite changes the newest known record by compare-and-swap.
 func (p *PrepareDownscale) rewrite(ctx context.Context, key plan.Key, change func(*plan.Hold) error) error {
 	var err error
 	for range attempts {
@@ -360,7 +361,7 @@ func (p *PrepareDownscale) rewrite(ctx context.Context, key plan.Key, change fun
 	return err
 }
 
-// admitted says yes. The time of the downscale goes along where it can.
+// admitted allows a downscale. If the full object is under review, a patch sets its downscale time.
 func (p *PrepareDownscale) admitted(c Change, note plan.Decrease) Verdict {
 	v := Allow(reason.DownscaleAdmitted)
 	if c.Full() {
@@ -369,7 +370,7 @@ func (p *PrepareDownscale) admitted(c Change, note plan.Decrease) Verdict {
 	return v
 }
 
-// stamp is a JSON patch that notes the time of a downscale.
+// stamp returns a JSON patch that sets the downscale time.
 func stamp(annotations map[string]string, at time.Time) []byte {
 	text := contract.FormatDownscaled(at)
 	if annotations == nil {
@@ -378,16 +379,16 @@ func stamp(annotations map[string]string, at time.Time) []byte {
 	return patch(operation{"add", "/metadata/annotations/" + strings.ReplaceAll(contract.DownscaledAnnotation, "/", "~1"), text})
 }
 
-// wait refuses for now, and keeps the place in the queue.
+// wait refuses a downscale for now, and keeps its place in the queue.
 func (p *PrepareDownscale) wait(ctx context.Context, key plan.Key, c Change, answer plan.DownscaleAnswer) Verdict {
-	if queueing[answer.Because.Code] && !c.DryRun {
+	if queuedReasons[answer.Because.Code] && !c.DryRun {
 		now := p.Clock.Now()
 		queue(ctx, p.Holds, p.Log, key, plan.Waiting{Operation: plan.Downscale, Zone: c.Name, Since: now, LastSeen: now})
 	}
 	return p.refused(c, answer)
 }
 
-// refused refuses in the words of the predecessor and of lockstep.
+// refused returns a refusal with the predecessor's text and lockstep's.
 func (p *PrepareDownscale) refused(c Change, answer plan.DownscaleAnswer) Verdict {
 	return c.refused(answer, p.Clock.Now())
 }

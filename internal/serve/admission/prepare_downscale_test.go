@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// slow stores holds, and answers when the deadline of who writes is over.
+// slow stores holds, and returns at the deadline of the write.
 type slow struct {
 	mu     sync.Mutex
 	record plan.Hold
@@ -42,7 +42,7 @@ func (s *slow) Write(ctx context.Context, _ plan.Key, record plan.Hold) error {
 	return nil
 }
 
-// shrinking is a decrease of zone-a as the API server shows it.
+// shrinking is a downscale of zone-a as the API server sends it.
 func shrinking() admission.Change {
 	zone := admission.Object{UID: "uid-a", Version: "7"}
 	return admission.Change{
@@ -50,10 +50,10 @@ func shrinking() admission.Change {
 	}
 }
 
-func TestANoteThatCameTooLateIsTakenBack(t *testing.T) {
+func TestRecordOfAnUnansweredWriteIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		holds := &slow{}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{atRest()}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{atRest()}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		if v := webhook.Judge(ctx, shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
@@ -66,12 +66,12 @@ func TestANoteThatCameTooLateIsTakenBack(t *testing.T) {
 	})
 }
 
-func TestARefusalDoesNotWaitForTheNoteOfWhoWaits(t *testing.T) {
+func TestRefusalDoesNotWaitForTheWriteOfItsQueuePlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		group := rolling()
 		group.Hold.Exists = true
 		holds := &slow{record: group.Hold}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		began := time.Now()
 		if v := webhook.Judge(t.Context(), shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
 			t.Errorf("got %+v, want a refusal for now", v)
@@ -85,7 +85,7 @@ func TestARefusalDoesNotWaitForTheNoteOfWhoWaits(t *testing.T) {
 	})
 }
 
-// silent pods hear that they are to leave, and do not answer.
+// silent pods receive the call and do not answer.
 type silentPods struct{}
 
 func (silentPods) Prepare(ctx context.Context, _ plan.Key, _ plan.Zone, _ []plan.Pod) (bool, error) {
@@ -93,7 +93,7 @@ func (silentPods) Prepare(ctx context.Context, _ plan.Key, _ plan.Zone, _ []plan
 	return true, ctx.Err()
 }
 
-// strict stores holds as long as somebody waits for that.
+// strict stores holds unless the context has ended.
 type strict struct{ slow }
 
 func (*strict) Relabel(context.Context, plan.Key) error { return nil }
@@ -108,8 +108,8 @@ func (s *strict) Write(ctx context.Context, _ plan.Key, record plan.Hold) error 
 	return nil
 }
 
-// What was begun is undone although nobody waits for the answer any more.
-func TestWhoWasAskedForTooLongIsToldToStay(t *testing.T) {
+// A preparation is undone even if its request has ended.
+func TestPodsAreNotifiedToStayIfPreparationTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		group := askingAtRest()
 		holds := &strict{}
@@ -126,28 +126,28 @@ func TestWhoWasAskedForTooLongIsToldToStay(t *testing.T) {
 	})
 }
 
-// changing pods agree to leave, and meanwhile their group changes.
+// changing pods agree to leave. Their group changes meanwhile.
 type changing struct {
 	onlyGroup
 
-	asked bool
-	later plan.Snapshot
+	requests bool
+	later    plan.Snapshot
 }
 
 func (c *changing) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
-	c.asked = true
+	c.requests = true
 	return true, nil
 }
 
 // Cached implements admission.Observer.
 func (c *changing) Cached(key plan.Key) plan.Snapshot {
-	if c.asked {
+	if c.requests {
 		return fixture.Clone(c.later)
 	}
 	return c.onlyGroup.Cached(key)
 }
 
-func TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes(t *testing.T) {
+func TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		change func(*plan.Snapshot)
 		want   reason.Code
@@ -163,7 +163,7 @@ func TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			later := askingAtRest()
 			tc.change(&later)
-			pods, holds := &changing{onlyGroup: onlyGroup{askingAtRest()}, later: later}, &ledger{}
+			pods, holds := &changing{onlyGroup: onlyGroup{askingAtRest()}, later: later}, &holdStore{}
 			webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 			v := webhook.Judge(t.Context(), shrinking())
 			if v.Allowed != (tc.want == reason.DownscaleAdmitted) || string(v.Reason) != string(tc.want) {
@@ -176,24 +176,24 @@ func TestWhatChangesWhilePodsArePreparedIsAskedAboutBeforeTheYes(t *testing.T) {
 	}
 }
 
-// overtaken pods agree to leave, and the write that says so comes after one of somebody
-// else, of which this replica hears by that alone.
-type overtaken struct {
+// conflicts are pods that agree to leave. Another writer changes the Lease before the agreement is
+// recorded, and this replica notices that only by the conflict.
+type conflicts struct {
 	onlyGroup
 
-	holds *ledger
+	holds *holdStore
 	later plan.Snapshot
 }
 
-func (o *overtaken) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+func (o *conflicts) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
 	o.holds.mu.Lock()
 	defer o.holds.mu.Unlock()
-	o.holds.overtake = 1
+	o.holds.conflicts = 1
 	return true, nil
 }
 
 // Cached implements admission.Observer.
-func (o *overtaken) Cached(key plan.Key) plan.Snapshot {
+func (o *conflicts) Cached(key plan.Key) plan.Snapshot {
 	o.holds.mu.Lock()
 	defer o.holds.mu.Unlock()
 	if attempts := len(o.holds.written); attempts > 1 {
@@ -202,12 +202,12 @@ func (o *overtaken) Cached(key plan.Key) plan.Snapshot {
 	return o.onlyGroup.Cached(key)
 }
 
-// Another replica has dated a downscale in the Lease that this one is about to write over.
-func TestWhatComesBeforeTheNoteOfTheYesIsAskedAboutAsWell(t *testing.T) {
+// Another replica has dated a downscale in the Lease that this replica is about to overwrite.
+func TestDownscaleIsRefusedIfTheLeaseChangesBeforeItIsAdmitted(t *testing.T) {
 	later := askingAtRest()
 	shrankJustNow(&later.Zones[1])
-	holds := &ledger{}
-	pods := &overtaken{onlyGroup: onlyGroup{askingAtRest()}, holds: holds, later: later}
+	holds := &holdStore{}
+	pods := &conflicts{onlyGroup: onlyGroup{askingAtRest()}, holds: holds, later: later}
 	webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.DownscaleTooSoon)
 	if stage := holds.Cached(plan.Key{}).Decrease.Stage; stage != plan.Undoing {
@@ -217,7 +217,7 @@ func TestWhatComesBeforeTheNoteOfTheYesIsAskedAboutAsWell(t *testing.T) {
 
 // notedAnew are pods that agree to leave. Meanwhile the note of the downscale ends, and a second
 // request notes the same downscale a second later.
-type notedAnew struct{ holds *ledger }
+type notedAnew struct{ holds *holdStore }
 
 func (n notedAnew) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
 	n.holds.mu.Lock()
@@ -226,8 +226,8 @@ func (n notedAnew) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bo
 	return true, nil
 }
 
-func TestAnEarlierRequestDoesNotAdmitWhatALaterOneHasNoted(t *testing.T) {
-	holds := &ledger{}
+func TestEarlierRequestDoesNotAdmitTheRecordOfALaterRequest(t *testing.T) {
+	holds := &holdStore{}
 	webhook := shrinker(askingAtRest(), holds)
 	webhook.Pods = notedAnew{holds}
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.PreparationCancelled)
@@ -236,25 +236,25 @@ func TestAnEarlierRequestDoesNotAdmitWhatALaterOneHasNoted(t *testing.T) {
 	}
 }
 
-// hindered pods agree to leave, and from then on others write the Lease first.
-type hindered struct{ holds *ledger }
+// hindered pods agree to leave. After that, others write the Lease first.
+type hindered struct{ holds *holdStore }
 
 func (h hindered) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
 	h.holds.mu.Lock()
 	defer h.holds.mu.Unlock()
-	h.holds.overtake = 100
+	h.holds.conflicts = 100
 	return true, nil
 }
 
-func TestWhereAllPodsHaveAgreedNoneIsSaidNotToHaveAnswered(t *testing.T) {
-	holds := &ledger{}
+func TestFailedAdmissionWriteIsNotReportedAsFailedPreparation(t *testing.T) {
+	holds := &holdStore{}
 	for sentence, tc := range map[string]struct {
 		store admission.Store
 		pods  admission.Pods
 		want  reason.Code
 	}{
 		"others write the Lease":     {holds, hindered{holds}, reason.GroupHeld},
-		"the Lease takes no writing": {&stuck{}, obedient{}, reason.RequestFailing},
+		"the Lease takes no writing": {&stuck{}, agreeingPods{}, reason.RequestFailing},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -270,12 +270,12 @@ func TestWhereAllPodsHaveAgreedNoneIsSaidNotToHaveAnswered(t *testing.T) {
 	}
 }
 
-// The API server refuses such an update as well, since it stores no other object than the
-// one that was judged.
-func TestADownscaleOfAStatefulSetThatWasMadeAnewIsAConflict(t *testing.T) {
+// The API server would also refuse such an update, because the stored object is not the judged
+// one.
+func TestDownscaleOfARecreatedStatefulSetIsAConflict(t *testing.T) {
 	asks := shrinking()
 	asks.Old.UID, asks.Old.Version, asks.New.Version = "former", "6", "6"
-	holds := &ledger{}
+	holds := &holdStore{}
 	says(t, shrinker(atRest(), holds).Judge(t.Context(), asks), http.StatusConflict, reason.ObjectChanged)
 	if len(holds.written) > 0 {
 		t.Errorf("the hold notes %+v", holds.written)
@@ -291,11 +291,11 @@ func heldByRollout(s plan.Snapshot) plan.Snapshot {
 	return s
 }
 
-func TestADecreaseOfAPodThatIsDownIsDatedWhoeverHasTheHold(t *testing.T) {
+func TestDownscaleOfAnUnavailablePodIsDatedWhicheverZoneHoldsTheGroup(t *testing.T) {
 	group := rolling()
 	group.Hold.Exists = true
 	group.Zones[0].Pods[2].Phase, group.Zones[0].MinBetween.Duration = plan.Failing, time.Hour
-	holds := &ledger{}
+	holds := &holdStore{}
 	says(t, shrinker(group, holds).Judge(t.Context(), shrinking()), http.StatusOK, reason.DownscaleAdmitted)
 	held := holds.Cached(plan.Key{})
 	if at := held.Downscaled["zone-a"]; !at.Equal(group.Now.Add(plan.RequestLimit)) || held.Holder != group.Hold.Holder || len(held.Intents) != 1 {
@@ -303,7 +303,7 @@ func TestADecreaseOfAPodThatIsDownIsDatedWhoeverHasTheHold(t *testing.T) {
 	}
 }
 
-// stuck stores the first hold at once, and answers what comes after it never in time.
+// stuck stores the first hold at once. Later writes do not return in time.
 type stuck struct{ strict }
 
 func (s *stuck) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
@@ -314,8 +314,8 @@ func (s *stuck) Write(ctx context.Context, key plan.Key, record plan.Hold) error
 	return s.strict.Write(ctx, key, record)
 }
 
-// The API server gives up on a webhook, and its answer would be lost.
-func TestARefusalDoesNotWaitLongerThanTheRequestUntilItIsNoted(t *testing.T) {
+// The API server stops waiting for a webhook after its timeout.
+func TestRefusalDoesNotOutlastItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		webhook := &admission.PrepareDownscale{
 			Observer: onlyGroup{askingAtRest()}, Holds: kept(&stuck{}), Pods: silentPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
@@ -331,41 +331,41 @@ func TestARefusalDoesNotWaitLongerThanTheRequestUntilItIsNoted(t *testing.T) {
 	})
 }
 
-// shrinker judges decreases in a group whose hold is the ledger's.
-func shrinker(group plan.Snapshot, holds *ledger) *admission.PrepareDownscale {
+// shrinker judges downscales in a group whose hold is in the holdStore.
+func shrinker(group plan.Snapshot, holds *holdStore) *admission.PrepareDownscale {
 	holds.record = group.Hold
-	return &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+	return &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 }
 
-func TestOnlyWhatPassesByItselfIsRefusedForNow(t *testing.T) {
-	barred := atRest()
-	barred.Zones[0].Barred = true
+func TestOnlyTemporaryRefusalsSayForNow(t *testing.T) {
+	labelled := atRest()
+	labelled.Zones[0].Barred = true
 	for sentence, tc := range map[string]struct {
 		group plan.Snapshot
 		want  string
 	}{
 		"somebody rolls":  {rolling(), "It is refused for now ("},
-		"a label bars it": {barred, "It is refused (DownscaleNotAllowed"},
+		"a label bars it": {labelled, "It is refused (DownscaleNotAllowed"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			result := answerTo(t, post(t, preparing(tc.group), preparePath, update(t, set(3), set(2)))).Response.Result
-			if result == nil || !strings.Contains(result.Message, tc.want) {
-				t.Errorf("got %+v, want %q", result, tc.want)
+			observed := answerTo(t, post(t, preparing(tc.group), preparePath, update(t, set(3), set(2)))).Response.Result
+			if observed == nil || !strings.Contains(observed.Message, tc.want) {
+				t.Errorf("got %+v, want %q", observed, tc.want)
 			}
 		})
 	}
 }
 
-func TestAHoldThatIsOverdueRefusesForNow(t *testing.T) {
+func TestStaleHoldRefusesForNow(t *testing.T) {
 	group := atRest()
 	fixture.Held(plan.Eviction.For("zone-b"), fixture.Noted("zone-b-0"))(&group)
 	fixture.Later(time.Hour)(&group)
-	says(t, shrinker(group, &ledger{}).Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.StaleHold)
+	says(t, shrinker(group, &holdStore{}).Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.StaleHold)
 }
 
-func TestADownscaleWhoseTurnDoesNotComeInTimeIsRefusedForNow(t *testing.T) {
+func TestDownscaleIsRefusedForNowIfTheGroupLockIsNotFreeInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		webhook := shrinker(atRest(), &ledger{slow: func() { time.Sleep(time.Minute) }})
+		webhook := shrinker(atRest(), &holdStore{slow: func() { time.Sleep(time.Minute) }})
 		admitted := make(chan admission.Verdict, 1)
 		go func() { admitted <- webhook.Judge(t.Context(), shrinking()) }()
 		synctest.Wait()
@@ -380,10 +380,10 @@ func TestADownscaleWhoseTurnDoesNotComeInTimeIsRefusedForNow(t *testing.T) {
 	})
 }
 
-func TestADownscaleThatOthersKeepOvertakingIsRefusedForNow(t *testing.T) {
-	v := shrinker(atRest(), &ledger{overtake: 100}).Judge(t.Context(), shrinking())
+func TestDownscaleIsRefusedForNowIfItsWritesKeepConflicting(t *testing.T) {
+	v := shrinker(atRest(), &holdStore{conflicts: 100}).Judge(t.Context(), shrinking())
 	says(t, v, http.StatusTooManyRequests, reason.GroupHeld)
-	if !strings.Contains(v.Message, "others keep writing") {
+	if !strings.Contains(v.Message, "other writers keep changing") {
 		t.Errorf("it says %q", v.Message)
 	}
 }

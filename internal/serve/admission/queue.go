@@ -11,22 +11,22 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// noteLimit bounds how long a refusal waits for the note of who was refused.
-const noteLimit = time.Second
+// holdWriteTimeout limits the write of a refused request's place in the queue.
+const holdWriteTimeout = time.Second
 
-// queueing are the refusals after which the next turn is kept.
-var queueing = map[reason.Code]bool{reason.GroupHeld: true, reason.QueuedBehindOtherZone: true}
+// queuedReasons are the refusals after which an operation keeps its place in the queue.
+var queuedReasons = map[reason.Code]bool{reason.GroupHeld: true, reason.QueuedBehindOtherZone: true}
 
-// queue notes who waits for a group. That it fails is no harm: whoever waits asks
-// again.
+// queue records that an operation waits for a group. A failed write is harmless, because the
+// client retries.
 func queue(ctx context.Context, holds Holds, log *logrus.Logger, key plan.Key, asks plan.Waiting) {
 	record, changes := hold.Enqueued(holds.Cached(key), asks)
 	if !changes {
 		return
 	}
-	ctx, stop := context.WithTimeout(ctx, noteLimit)
+	ctx, stop := context.WithTimeout(ctx, holdWriteTimeout)
 	defer stop()
 	if err := holds.Write(ctx, key, record); err != nil {
-		log.WithContext(ctx).WithError(err).Debug("who waits is not noted")
+		log.WithContext(ctx).WithError(err).Debug("place in the queue was not recorded")
 	}
 }

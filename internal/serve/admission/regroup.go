@@ -8,23 +8,23 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Regroups reports whether a StatefulSet gets another rollout group, or its first, or
-// leaves its last one.
-func (c Change) Regroups() bool {
+// ChangesGroup reports whether the change assigns a StatefulSet to a rollout group, to another
+// one, or to none.
+func (c Change) ChangesGroup() bool {
 	former, was := contract.Group(c.Old.Labels, c.Old.Annotations)
 	next, is := contract.Group(c.New.Labels, c.New.Annotations)
 	return c.Full() && (was != is || former != next)
 }
 
-// misread returns a warning for each annotation about the group that does not say what it seems
-// to say. An object under review is the only place in which its author sees that at once.
-func misread(c Change) []string {
+// groupWarnings returns a warning for each annotation about the group that has no effect. Only the
+// answer to a review reaches the author of the annotation at once.
+func groupWarnings(c Change) []string {
 	if !c.Full() {
 		return nil
 	}
 	var warnings []string
 	if name := contract.InvalidGroup(c.New.Annotations); name != "" {
-		warnings = append(warnings, warning(fmt.Sprintf("lockstep: annotation %s is %s, which is no name of a group; the label %s counts",
+		warnings = append(warnings, warning(fmt.Sprintf("lockstep: invalid annotation %s %s: must be the name of a group; the label %s counts instead",
 			contract.RolloutGroupAnnotation, name, contract.GroupLabel)))
 	}
 	ignore := map[string]string{contract.IgnoreAnnotation: c.New.Annotations[contract.IgnoreAnnotation]}
@@ -34,8 +34,8 @@ func misread(c Change) []string {
 	return warnings
 }
 
-// regrouped refuses a downscale that changes the group as well: what either of them has
-// to say about it would be judged without the other.
-func (p *PrepareDownscale) regrouped(c Change) Verdict {
-	return p.refused(c, objecting(plan.Refusal{Code: reason.GroupChanged, Zone: c.Name}))
+// refuseRegroup refuses a downscale that also changes the group. Neither group could be judged
+// correctly.
+func (p *PrepareDownscale) refuseRegroup(c Change) Verdict {
+	return p.refused(c, refusing(plan.Refusal{Code: reason.GroupChanged, Zone: c.Name}))
 }

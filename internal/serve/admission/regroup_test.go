@@ -29,13 +29,13 @@ func annotated(key, value string) func(*appsv1.StatefulSet) {
 	}
 }
 
-func TestAnAnnotationThatDoesNotCountIsWarnedAbout(t *testing.T) {
+func TestIneffectiveAnnotationHasAWarning(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		after any
 		want  []string
 	}{
 		"it names a group":             {set(2, in("store"), annotatedInto("store")), nil},
-		"it names what is no group":    {set(2, in("store"), annotatedInto("a b")), []string{`lockstep: annotation lockstep.dev/rollout-group is "a b", which is no name of a group; the label rollout-group counts`}},
+		"it names what is no group":    {set(2, in("store"), annotatedInto("a b")), []string{`lockstep: invalid annotation lockstep.dev/rollout-group "a b": must be the name of a group; the label rollout-group counts instead`}},
 		"it is neither true nor false": {set(2, in("store"), annotated("lockstep.dev/ignore", "yes")), []string{`lockstep: annotation lockstep.dev/ignore is "yes": only true has an effect`}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -51,9 +51,9 @@ func TestAnAnnotationThatDoesNotCountIsWarnedAbout(t *testing.T) {
 	}
 }
 
-// The group that a StatefulSet joins could not object, and the one that it leaves could
-// not keep others from going down with it.
-func TestNoUpdateShrinksAZoneAndChangesItsGroup(t *testing.T) {
+// The group that a StatefulSet joins could not object. The group that it leaves could not keep its
+// other pods up.
+func TestUpdateThatShrinksAZoneAndChangesItsGroupIsRefused(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		before, after *appsv1.StatefulSet
 		code          int

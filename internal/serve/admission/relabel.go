@@ -8,12 +8,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// relabel gives the Lease of a group that lost it the label back, so that the leader learns what
-// the Lease says. If that fails, the next request that is refused because of it tries again.
+// relabel restores the label of a group's Lease, so that the leader sees the record. If it fails,
+// the next request that is refused for this reason tries again.
 func relabel(ctx context.Context, holds Holds, log *logrus.Logger, key plan.Key) {
-	ctx, stop := context.WithTimeout(ctx, noteLimit)
+	ctx, stop := context.WithTimeout(ctx, holdWriteTimeout)
 	defer stop()
 	if err := holds.Relabel(ctx, key); err != nil {
-		log.WithContext(ctx).WithError(err).Debug("a Lease without its label does not get it back")
+		log.WithContext(ctx).WithError(err).Debug("label of a Lease was not restored")
 	}
 }

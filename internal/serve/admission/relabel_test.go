@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// unlabelled is a group whose Lease no watch shows.
+// unlabelled is a group whose Lease lost its label, so that no watch shows it.
 type unlabelled struct{ onlyGroup }
 
 func (u unlabelled) Cached(key plan.Key) plan.Snapshot {
@@ -19,9 +19,9 @@ func (u unlabelled) Cached(key plan.Key) plan.Snapshot {
 	return s
 }
 
-// In a group in which nothing is to be done, the leader reads nothing live: it learns of the Lease
-// from the watch, or not at all.
-func TestARefusalGivesALeaseThatLostItsLabelTheLabelBack(t *testing.T) {
+// In a group that has nothing to do, the leader makes no live read. So it sees the Lease only through
+// the watch.
+func TestRefusalRestoresTheLabelOfALease(t *testing.T) {
 	now := atRest().Now
 	noted := fixture.Noted("zone-b-0")
 	rolls := plan.Hold{Holder: plan.Rollout.For("zone-b"), Intents: []plan.Intent{noted}, Unlabelled: true}
@@ -42,13 +42,13 @@ func TestARefusalGivesALeaseThatLostItsLabelTheLabelBack(t *testing.T) {
 		"its namespace is opted out": {rolls, false, false, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			group, store := atRest(), &ledger{}
+			group, store := atRest(), &holdStore{}
 			group.Hold = tc.record
 			group.Hold.Exists, group.Hold.UID, group.Hold.Version = true, "lease", 3
 			asks := shrinking()
 			asks.DryRun = tc.dryRun
 			holds := admission.Holds{Store: store, Managed: func(string) bool { return tc.managed }}
-			webhook := &admission.PrepareDownscale{Observer: unlabelled{onlyGroup{group}}, Holds: holds, Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+			webhook := &admission.PrepareDownscale{Observer: unlabelled{onlyGroup{group}}, Holds: holds, Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 			if v := webhook.Judge(t.Context(), asks); v.Allowed {
 				t.Errorf("got %+v", v)
 			}

@@ -15,19 +15,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// reviewVersions are the versions of AdmissionReview that are understood. Each
-// is answered in the version asked; what is read of them is the same in both.
+// reviewVersions are the supported versions of AdmissionReview. The answer has the version
+// of the request. The fields that webhooks read are the same in both.
 var reviewVersions = []string{"admission.k8s.io/v1", "admission.k8s.io/v1beta1"}
 
-// review is the part of an AdmissionReview that is read.
+// review is the part of an AdmissionReview that webhooks read.
 type review struct {
 	metav1.TypeMeta `json:",inline"`
 	Request         *request `json:"request"`
 
-	body []byte // all of it, for those who read more of an object
+	body []byte // the whole body, for webhooks that parse more of the object
 }
 
-// request is the part of an AdmissionRequest that is read.
+// request is the part of an AdmissionRequest that webhooks read.
 type request struct {
 	UID         string    `json:"uid"`
 	Resource    resource  `json:"resource"`
@@ -39,7 +39,7 @@ type request struct {
 	Object      *scalable `json:"object"`
 	OldObject   *scalable `json:"oldObject"`
 
-	unreadable error // one of the objects has something of another type than expected
+	unreadable error // a field of the old or the new object has an unexpected type
 }
 
 type resource struct {
@@ -47,7 +47,7 @@ type resource struct {
 	Resource string `json:"resource"`
 }
 
-// refusal is an HTTP error: the request was no review that can be answered.
+// refusal is an HTTP error: the request contains no review that can be answered.
 type refusal struct {
 	status int
 	why    string
@@ -59,8 +59,7 @@ func malformed(why string, args ...any) error {
 	return refusal{http.StatusBadRequest, fmt.Sprintf(why, args...)}
 }
 
-// readReview reads the review that a POST brings along. How large one may be is up to
-// whoever listens.
+// readReview reads the review in the body of a POST. The server limits the size of the body.
 func readReview(r *http.Request) (*review, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
@@ -87,35 +86,35 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// longestName is that of any object that webhooks are asked about.
+// longestName is the maximum length of names of objects under review.
 const longestName = 253
 
-// parseReview decodes as the API server does: keys are told apart by case. An odd
-// object does not make the review unreadable.
+// parseReview decodes as the API server does: keys are case-sensitive. An object with
+// unexpected types does not make the review invalid.
 func parseReview(body []byte) (*review, error) {
-	asked := new(review)
-	err := json.Unmarshal(body, asked)
-	odd := oddObject(err)
+	ar := new(review)
+	err := json.Unmarshal(body, ar)
+	objectErr := objectError(err)
 	switch {
-	case err != nil && odd == nil:
+	case err != nil && objectErr == nil:
 		return nil, malformed("the body is no AdmissionReview in JSON: %.200v", err)
-	case asked.Kind != "AdmissionReview":
-		return nil, malformed("kind is %.80q, want AdmissionReview", asked.Kind)
-	case !slices.Contains(reviewVersions, asked.APIVersion):
-		return nil, malformed("apiVersion is %.80q, want one of %v", asked.APIVersion, reviewVersions)
-	case asked.Request == nil:
+	case ar.Kind != "AdmissionReview":
+		return nil, malformed("kind is %.80q, want AdmissionReview", ar.Kind)
+	case !slices.Contains(reviewVersions, ar.APIVersion):
+		return nil, malformed("apiVersion is %.80q, want one of %v", ar.APIVersion, reviewVersions)
+	case ar.Request == nil:
 		return nil, malformed("the review has no request")
-	case asked.Request.UID == "":
+	case ar.Request.UID == "":
 		return nil, malformed("the request has no uid")
-	case len(asked.Request.Name) > longestName || len(asked.Request.Namespace) > longestName:
+	case len(ar.Request.Name) > longestName || len(ar.Request.Namespace) > longestName:
 		return nil, malformed("a name is longer than %d bytes", longestName)
 	}
-	asked.Request.unreadable, asked.body = odd, body
-	return asked, nil
+	ar.Request.unreadable, ar.body = objectErr, body
+	return ar, nil
 }
 
-// oddObject returns the error if it is about one of the objects and nothing else.
-func oddObject(err error) error {
+// objectError returns an error if err is about one of the objects, and nil otherwise.
+func objectError(err error) error {
 	wrong, isType := errors.AsType[*stdjson.UnmarshalTypeError](err)
 	if !isType {
 		return nil
@@ -128,8 +127,8 @@ func oddObject(err error) error {
 	return fmt.Errorf("%.80s is a %.40s", path, wrong.Value)
 }
 
-// answeredReview is an AdmissionReview with a response.
-type answeredReview struct {
+// reviewResponse is an AdmissionReview with a response.
+type reviewResponse struct {
 	metav1.TypeMeta `json:",inline"`
 	Response        response `json:"response"`
 }
@@ -144,17 +143,17 @@ type response struct {
 	Warnings         []string          `json:"warnings,omitempty"`
 }
 
-// answer makes the review that says so.
+// answer returns the encoded review with the verdict.
 func (q *review) answer(v Verdict) ([]byte, error) {
-	said := answeredReview{
+	out := reviewResponse{
 		TypeMeta: q.TypeMeta,
 		Response: response{UID: q.Request.UID, Allowed: v.Allowed, Status: v.status(), Warnings: v.Warnings},
 	}
 	if v.Reason != "" {
-		said.Response.AuditAnnotations = map[string]string{"reason": string(v.Reason)}
+		out.Response.AuditAnnotations = map[string]string{"reason": string(v.Reason)}
 	}
 	if v.Allowed && len(v.Patch) > 0 {
-		said.Response.Patch, said.Response.PatchType = v.Patch, "JSONPatch"
+		out.Response.Patch, out.Response.PatchType = v.Patch, "JSONPatch"
 	}
-	return json.Marshal(said)
+	return json.Marshal(out)
 }

@@ -27,18 +27,18 @@ func FuzzReview(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { lawful(t, all, body) })
 }
 
-// reviews are those of API servers and others that come near.
+// reviews are reviews of API servers and slightly invalid ones.
 func reviews(tb testing.TB) [][]byte {
 	tb.Helper()
 	with := func(change func(*admissionv1.AdmissionRequest)) []byte {
-		return update(tb, set(3, barred), set(2, barred), func(r *admissionv1.AdmissionReview) { change(r.Request) })
+		return update(tb, set(3, labelled), set(2, labelled), func(r *admissionv1.AdmissionReview) { change(r.Request) })
 	}
 	versioned := func(version string) []byte {
-		return update(tb, set(3, barred), set(2, barred), func(r *admissionv1.AdmissionReview) { r.APIVersion = version })
+		return update(tb, set(3, labelled), set(2, labelled), func(r *admissionv1.AdmissionReview) { r.APIVersion = version })
 	}
 	large := func(s *appsv1.StatefulSet) { s.Annotations = map[string]string{"large": strings.Repeat("x", 1<<16)} }
 	return [][]byte{
-		update(tb, set(3, barred), set(2, barred)), update(tb, set(3, barred), set(4)), update(tb, set(3), set(2)),
+		update(tb, set(3, labelled), set(2, labelled)), update(tb, set(3, labelled), set(4)), update(tb, set(3), set(2)),
 		update(tb, set(-1), set(-1)), update(tb, set(-1), set(2)), update(tb, set(2), set(-1)), update(tb, scale(3), scale(0)), update(tb, scale(0), scale(3)),
 		update(tb, deployment(3), deployment(2)), update(tb, replicaSet(2), replicaSet(3)),
 		with(func(q *admissionv1.AdmissionRequest) { q.SubResource = "status" }),
@@ -61,13 +61,13 @@ func reviews(tb testing.TB) [][]byte {
 	}
 }
 
-// lawful states what holds of any body: it gets an answer or an HTTP error that
-// says what is wrong, and the answer is a yes only if nothing objects to one, as
-// another reading of the body says.
+// lawful checks any body: the webhook returns an answer, or an HTTP error that says
+// what is wrong. It allows the review only if an independent parser of the body finds no
+// objection.
 func lawful(t *testing.T, all []guard, body []byte) {
 	t.Helper()
-	var asked map[string]any
-	unreadable := kjson.Unmarshal(body, &asked)
+	var requests map[string]any
+	unreadable := kjson.Unmarshal(body, &requests)
 	twice := unreadable == nil && ambiguous(body)
 	for _, g := range all {
 		w := post(t, g.handler, g.path, body)
@@ -79,47 +79,47 @@ func lawful(t *testing.T, all []guard, body []byte) {
 		case unreadable != nil:
 			t.Fatalf("%s: %s answers what cannot be read: %v", g.name, w.Body, unreadable)
 		case twice:
-			continue // which of two values counts is nobody's promise
-		case at(asked, "request", "uid") != string(answer.Response.UID) || asked["apiVersion"] != answer.APIVersion || answer.Kind != "AdmissionReview":
+			continue // which of two values counts is undefined
+		case at(requests, "request", "uid") != string(answer.Response.UID) || requests["apiVersion"] != answer.APIVersion || answer.Kind != "AdmissionReview":
 			t.Fatalf("%s: %s is the answer to another request", g.name, w.Body)
 		case !answer.Response.Allowed:
 			continue
 		}
-		if why := g.objection(read(asked), len(answer.Response.Warnings) > 0); why != "" {
+		if why := g.objection(read(requests), len(answer.Response.Warnings) > 0); why != "" {
 			t.Fatalf("%s: allowed, though %s: %s", g.name, why, w.Body)
 		}
 	}
 }
 
-// reading is what a review says, read without the types of the webhooks.
-type reading struct {
-	review   map[string]any
-	odd      string // why nobody can know what it asks for
-	kind     string // of its objects
-	from, to *int64
+// parsedReview is a review that was parsed without the types of the webhooks.
+type parsedReview struct {
+	review     map[string]any
+	unparsable string // why the request is invalid
+	kind       string // of its objects
+	from, to   *int64
 }
 
-func read(review map[string]any) reading {
-	r := reading{review: review}
-	r.kind, r.odd = kindOf(review)
-	if r.odd != "" || at(review, "request", "subResource") == "status" {
+func read(review map[string]any) parsedReview {
+	r := parsedReview{review: review}
+	r.kind, r.unparsable = kindOf(review)
+	if r.unparsable != "" || at(review, "request", "subResource") == "status" {
 		return r
 	}
 	for _, object := range []string{"oldObject", "object"} {
 		if r.kind == "" || at(review, "request", object, "kind") != r.kind {
-			r.odd = object + " is of another kind"
+			r.unparsable = object + " is of another kind"
 			return r
 		}
 	}
 	r.from, r.to = replicas(review, "oldObject", r.kind), replicas(review, "object", r.kind)
 	if (r.from == nil) != (r.to == nil) {
-		r.odd = "one of the objects does not say how many replicas it has"
+		r.unparsable = "one of the objects does not say how many replicas it has"
 	}
 	return r
 }
 
-// kindOf returns of which kind the objects of a review must be.
-func kindOf(review map[string]any) (kind, odd string) {
+// kindOf returns the expected kind of a review's objects.
+func kindOf(review map[string]any) (kind, unparsable string) {
 	resource := at(review, "request", "resource", "resource")
 	if at(review, "request", "operation") != "UPDATE" || resource == nil || resource == "" {
 		return "", "it is no update of anything"
@@ -133,29 +133,29 @@ func kindOf(review map[string]any) (kind, odd string) {
 	return "", "it is about something without replicas"
 }
 
-// mayNotShrink objects to what is odd, and to what shrinks where that is bad.
-func (r reading) mayNotShrink(bad bool) string {
+// mayNotShrink returns an objection to invalid reviews, and to downscales if why is not empty.
+func (r parsedReview) mayNotShrink(bad bool) string {
 	switch {
-	case r.odd != "":
-		return r.odd
+	case r.unparsable != "":
+		return r.unparsable
 	case bad && r.from != nil && *r.to < *r.from:
 		return "it shrinks"
 	}
 	return ""
 }
 
-// barred reports whether the label forbids it to shrink.
-func (r reading) barred() bool {
+// labelled reports whether the label forbids it to shrink.
+func (r parsedReview) labelled() bool {
 	return r.kind == "Scale" || at(r.review, "request", "oldObject", "metadata", "labels", "grafana.com/no-downscale") == "true"
 }
 
-func (r reading) isZone() bool {
+func (r parsedReview) isZone() bool {
 	return at(r.review, "request", "resource", "group") == "apps" && at(r.review, "request", "resource", "resource") == "statefulsets"
 }
 
-// isJudged reports whether it is about zone-a in the state that is known, to be
-// changed in that state and to a size that there is.
-func (r reading) isJudged() bool {
+// isJudged reports whether the review changes the known state of zone-a to a valid
+// size.
+func (r parsedReview) isJudged() bool {
 	was, _ := at(r.review, "request", "oldObject", "metadata", "resourceVersion").(string)
 	found := at(r.review, "request", "object", "metadata", "resourceVersion")
 	version, err := strconv.Atoi(was)
@@ -192,7 +192,7 @@ func at(tree any, keys ...string) any {
 func ambiguous(text []byte) bool {
 	tokens := json.NewDecoder(bytes.NewReader(text))
 	tokens.UseNumber()
-	var seen []map[string]bool // of the objects around; nil for a list
+	var seen []map[string]bool // of the enclosing objects; nil for a list
 	key := false               // whether the next token in an object is a key
 	for {
 		token, err := tokens.Token()
@@ -227,18 +227,18 @@ func ambiguous(text []byte) bool {
 	}
 }
 
-// Every member of a review in turn is taken out or replaced by something odd.
-func TestAnOddReviewIsNeverAllowed(t *testing.T) {
+// Each member of a review is removed, or replaced by unexpected values.
+func TestMalformedReviewIsNeverAllowed(t *testing.T) {
 	all := guards()
-	for _, review := range [][]byte{update(t, set(3, barred), set(2, barred)), update(t, scale(3), scale(0)), update(t, deployment(1), deployment(0))} {
-		oddly(t, review, func(odd []byte) { lawful(t, all, odd) })
+	for _, review := range [][]byte{update(t, set(3, labelled), set(2, labelled)), update(t, scale(3), scale(0)), update(t, deployment(1), deployment(0))} {
+		oddly(t, review, func(unparsable []byte) { lawful(t, all, unparsable) })
 	}
 }
 
-// oddly tries a review with every member in turn taken out or replaced.
+// oddly tries variants of a review; each lacks one member or has an unexpected value.
 func oddly(t *testing.T, review []byte, try func([]byte)) {
 	t.Helper()
-	odd := []any{nil, "", "x", -1, 0, 1.5, math.MaxInt64, true, []any{}, map[string]any{}, []any{map[string]any{}}}
+	unparsable := []any{nil, "", "x", -1, 0, 1.5, math.MaxInt64, true, []any{}, map[string]any{}, []any{map[string]any{}}}
 	var whole map[string]any
 	if err := json.Unmarshal(review, &whole); err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func oddly(t *testing.T, review []byte, try func([]byte)) {
 	tried := 0
 	everywhere(whole, func(parent map[string]any, key string) {
 		was := parent[key]
-		for _, value := range odd {
+		for _, value := range unparsable {
 			parent[key] = value
 			try(encode(t, whole))
 			tried++
@@ -269,7 +269,7 @@ func everywhere(tree map[string]any, visit func(parent map[string]any, key strin
 	}
 }
 
-func TestALyingLengthDoesNotTakeMemory(t *testing.T) {
+func TestWrongContentLengthAllocatesNoMemory(t *testing.T) {
 	q := asking(t, noDownscalePath, update(t, set(3), set(2)))
 	q.Header.Set("Content-Length", strconv.Itoa(math.MaxInt64))
 	q.ContentLength = math.MaxInt64

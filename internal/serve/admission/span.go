@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// linkRollout says in the span of a decision who has the group, and links it to the
-// rollout that is under way, if one is.
+// linkRollout adds the holder of the group to the span of a decision, and a link to the trace
+// of the current rollout.
 func linkRollout(ctx context.Context, holds Holds, key plan.Key) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {

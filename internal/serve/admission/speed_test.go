@@ -19,9 +19,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// grown makes a StatefulSet as large as those of a database are.
+// grown makes a StatefulSet as large as that of a database.
 func grown(s *appsv1.StatefulSet) {
-	barred(s)
+	labelled(s)
 	container := corev1.Container{Name: "ingester", Image: "registry.example/ingester:1.2.3"}
 	for i := range 100 {
 		container.Args = append(container.Args, fmt.Sprintf("-ingester.some-option-%d=some-value", i))
@@ -94,12 +94,12 @@ func BenchmarkPodEviction(b *testing.B) {
 		review := eviction(b, "zone-a-0", bound("zone-a-0", ""))
 		b.Run(fmt.Sprintf("%d pods, the first who asks", pods), func(b *testing.B) {
 			refuse(b, evictionPath, review, func() http.Handler {
-				h, _ := evicting(c)
+				h, _ := evictionHandler(c)
 				return h
 			})
 		})
 		b.Run(fmt.Sprintf("%d pods, who asks meanwhile", pods), func(b *testing.B) {
-			h, _ := evicting(c)
+			h, _ := evictionHandler(c)
 			refuse(b, evictionPath, review, func() http.Handler { return h })
 		})
 	}
@@ -137,9 +137,9 @@ func unwhole(pods int) *evictable {
 	return cluster(zones...)
 }
 
-// What a decision takes of memory is in proportion to the review: a large object
-// is skipped, not kept.
-func TestADecisionTakesLittleMemory(t *testing.T) {
+// The memory of a decision is proportional to the review: a large object is skipped,
+// not stored.
+func TestDecisionUsesLittleMemory(t *testing.T) {
 	review := update(t, set(3, grown), set(2, grown))
 	h := noDownscale(admission.NoDownscale{})
 	var before, after runtime.MemStats

@@ -17,15 +17,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// sharing observes a group of two zones whose Lease is the ledger's.
+// sharing observes a group of two zones whose hold is in the holdStore.
 type sharing struct {
 	onlyGroup
-	lease *ledger
+	lease *holdStore
 }
 
 func (s sharing) Set(_, name string) (observe.Set, bool) {
-	zone, exists := s.shows.Zone(name)
-	return observe.Set{UID: zone.UID, Version: zone.Version, Held: exists, Key: s.shows.Key}, exists
+	zone, exists := s.snapshot.Zone(name)
+	return observe.Set{UID: zone.UID, Version: zone.Version, Held: exists, Key: s.snapshot.Key}, exists
 }
 
 func (s sharing) LiveSet(_ context.Context, namespace, name string) (observe.Set, error) {
@@ -45,26 +45,26 @@ func (s sharing) Live(_ context.Context, key plan.Key) (plan.Snapshot, error) {
 	return live, nil
 }
 
-// replica is the webhook as one process serves it: its turns are its own.
+// replica is the webhook of one process with its own group locks.
 func (s sharing) replica() http.Handler {
 	return admission.New(admission.Options{Log: silent(), PrepareDownscale: &admission.PrepareDownscale{
-		Observer: s, Holds: kept(s.lease), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: s, Holds: kept(s.lease), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}})
 }
 
-// of makes a review one about another zone.
+// of changes a review to another zone.
 func of(zone plan.Zone) (object func(*appsv1.StatefulSet), review func(*admissionv1.AdmissionReview)) {
 	return func(s *appsv1.StatefulSet) { s.Name, s.UID = zone.Name, types.UID(zone.UID) }, func(r *admissionv1.AdmissionReview) { r.Request.Name = zone.Name }
 }
 
-func TestOfTwoZonesThatShrinkAtOnceOnlyOneIsAdmitted(t *testing.T) {
+func TestConcurrentDownscalesAreAdmittedInOneZone(t *testing.T) {
 	for sentence, replicas := range map[string]int{"asked of one replica": 1, "asked of two replicas": 2} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				group := atRest()
 				group.Zones[1].UID, group.Zones[1].Version = "uid-b", 7
 				group.Hold.Exists, group.Hold.Version = true, 1
-				lease := &ledger{record: group.Hold, slow: func() { time.Sleep(time.Second) }}
+				lease := &holdStore{record: group.Hold, slow: func() { time.Sleep(time.Second) }}
 				world := sharing{onlyGroup{group}, lease}
 				webhooks := []http.Handler{world.replica(), world.replica()}
 				answers := make(chan *admissionv1.AdmissionResponse, 2)

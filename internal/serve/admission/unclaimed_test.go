@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// Caches that show no hold for a pod may be late, so the API server is asked for the holds.
-func TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows(t *testing.T) {
+// Caches that show no hold for a pod may be late, so the webhook reads the holds from the API server.
+func TestPodWithoutACachedHoldIsJudgedByTheAPIServer(t *testing.T) {
 	const pod = "zone-x-0"
 	unclaimed := observe.Pod{UID: "u", Version: 9, Up: true, Unclaimed: true}
 	for shown, place := range map[string]func(*evictable){
@@ -30,10 +30,10 @@ func TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows(t *test
 				says  string
 			}{
 				"no hold remembers its StatefulSet":     {func(*evictable) {}, http.StatusOK, reason.NotManaged, ""},
-				"a hold remembers its StatefulSet":      {claimed(pod, lease.Claim{}), http.StatusTooManyRequests, reason.CacheStale, ""},
-				"no hold that remembers it can be read": {claimed(pod, lease.Claim{Lease: "lockstep-group-x", Unreadable: true}), http.StatusForbidden, reason.HoldUnreadable, "lockstep-group-x"},
-				"one of two holds can be read":          {claimed(pod, lease.Claim{Unreadable: true}, lease.Claim{}), http.StatusTooManyRequests, reason.CacheStale, ""},
-				"the API server does not show any hold": {func(c *evictable) { c.unshown = errors.New("forbidden") }, http.StatusTooManyRequests, reason.ParentUnknown, "did not show the holds of groups: forbidden"},
+				"a hold remembers its StatefulSet":      {claimedBy(pod, lease.Claim{}), http.StatusTooManyRequests, reason.CacheStale, ""},
+				"no hold that remembers it can be read": {claimedBy(pod, lease.Claim{Lease: "lockstep-group-x", Unreadable: true}), http.StatusForbidden, reason.HoldUnreadable, "lockstep-group-x"},
+				"one of two holds can be read":          {claimedBy(pod, lease.Claim{Unreadable: true}, lease.Claim{}), http.StatusTooManyRequests, reason.CacheStale, ""},
+				"the API server does not show any hold": {func(c *evictable) { c.unreadableGroup = errors.New("forbidden") }, http.StatusTooManyRequests, reason.ParentUnknown, "did not show the holds of groups: forbidden"},
 			} {
 				t.Run(sentence, func(t *testing.T) {
 					c := threeOfThree()
@@ -50,14 +50,14 @@ func TestAPodThatNoHoldCoversInTheCachesIsEvictedByWhatTheAPIServerShows(t *test
 	}
 }
 
-// claimed lets holds remember the StatefulSet of a pod.
-func claimed(pod string, claims ...lease.Claim) func(*evictable) {
+// claimedBy adds holds that remember the StatefulSet of a pod.
+func claimedBy(pod string, claims ...lease.Claim) func(*evictable) {
 	return func(c *evictable) { c.claims = map[string][]lease.Claim{pod: claims} }
 }
 
-// Caches that show a budget alone may be late for the hold of a group that remembers the
-// StatefulSet. What they allow is asked of the API server.
-func TestAPodThatABudgetAloneCoversInTheCachesIsEvictedByWhatTheAPIServerShows(t *testing.T) {
+// Caches that show only a budget may be late for the hold of a group that remembers the
+// StatefulSet. So the webhook reads the holds from the API server before it allows an eviction.
+func TestPodWithOnlyACachedBudgetIsJudgedByTheAPIServer(t *testing.T) {
 	group := lease.Claim{Key: plan.Key{Namespace: "team", Name: "other"}, Lease: "lockstep-group-other"}
 	for pod, granted := range map[string]reason.Code{"zone-a-0": reason.EvictionGranted, "zone-a-1": reason.PodUnavailable} {
 		t.Run(pod, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAPodThatABudgetAloneCoversInTheCachesIsEvictedByWhatTheAPIServerShows(t
 				"no group remembers its StatefulSet":    {func(*evictable) {}, http.StatusOK, granted},
 				"a group remembers its StatefulSet":     {remembers("zone-a", group), http.StatusTooManyRequests, reason.CacheStale},
 				"a group remembers another StatefulSet": {remembers("zone-b", group), http.StatusOK, granted},
-				"the API server does not show any hold": {func(c *evictable) { c.unshown = errors.New("forbidden") }, http.StatusTooManyRequests, reason.ParentUnknown},
+				"the API server does not show any hold": {func(c *evictable) { c.unreadableGroup = errors.New("forbidden") }, http.StatusTooManyRequests, reason.ParentUnknown},
 			} {
 				t.Run(sentence, func(t *testing.T) {
 					c := aDown(func(s *plan.Snapshot) { s.Key.Kind = plan.KindBudget })
@@ -87,12 +87,12 @@ func TestAPodThatABudgetAloneCoversInTheCachesIsEvictedByWhatTheAPIServerShows(t
 	}
 }
 
-// remembers lets holds of groups remember a StatefulSet.
+// remembers adds holds of groups that remember a StatefulSet.
 func remembers(set string, claims ...lease.Claim) func(*evictable) {
 	return func(c *evictable) { c.claimsOfGroups = map[string][]lease.Claim{set: claims} }
 }
 
-func TestALeaseThatLostItsLabelGetsItBackWhenAnOrphanIsRefused(t *testing.T) {
+func TestRefusedOrphanRestoresTheLabelOfItsLease(t *testing.T) {
 	const pod = "zone-x-0"
 	key, name := plan.Key{Namespace: "team", Name: "cache", Kind: plan.KindBudget}, "lockstep-budget-cache"
 	for sentence, tc := range map[string]struct {

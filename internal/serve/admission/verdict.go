@@ -12,63 +12,62 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// A Judge decides about changes. It has no error to return: what it cannot know
-// leads to a verdict as well.
+// A Judge decides on changes. It returns no error: a change that it cannot judge gets a
+// verdict too.
 type Judge interface {
 	// Judge decides before ctx ends.
 	Judge(ctx context.Context, c Change) Verdict
-	// Doubt decides about a request that cannot be judged, and says why.
+	// Doubt decides on a request that cannot be judged; about says why.
 	Doubt(why reason.Code, about string) Verdict
 }
 
-// Verdict is what the API server is told.
+// Verdict is the answer to the API server.
 type Verdict struct {
 	Allowed bool
-	// Reason is the metric label, never free text.
+	// Reason is the metric label. It is never free text.
 	Reason reason.Code
-	// Group is the group that was judged, where one was.
+	// Group is the group of the object, if it has one.
 	Group plan.Key
-	// Code is the HTTP status that the caller gets with a refusal.
+	// Code is the HTTP status of a refusal for the client.
 	Code int
-	// Message says in a refusal what stands in the way.
+	// Message says why the change is refused.
 	Message string
-	// Warnings are shown to the caller whatever the verdict is, each in at most 256
+	// Warnings are shown to the client with any verdict. Each has at most 256
 	// characters.
 	Warnings []string
-	// Patch is a JSON patch of the object under review. Only who judges for a
-	// mutating webhook gives one, and of a Change only with an Allowed full-object one.
+	// Patch is a JSON patch of the object under review. Only judges of mutating webhooks
+	// return one; for a Change, only if it is allowed and the full object is under review.
 	Patch []byte
 }
 
-// Allow is the verdict that lets a change pass.
+// Allow returns a verdict that allows a change.
 func Allow(why reason.Code) Verdict { return Verdict{Allowed: true, Reason: why} }
 
-// Deny refuses with an HTTP status: 403 for what stays refused, 429 for what may
-// pass later, 409 for what cannot succeed as it is, 404 for what is about nothing
-// any more.
+// Deny returns a refusal with an HTTP status: 403 if a retry cannot succeed, 429 if a
+// later retry can, 409 if the request is outdated, 404 if the object does not exist.
 func Deny(code int, why reason.Code, message string) Verdict {
 	return Verdict{Code: code, Reason: why, Message: message}
 }
 
-// of says which group was judged.
+// of returns the verdict with the group.
 func (v Verdict) of(group plan.Key) Verdict {
 	v.Group = group
 	return v
 }
 
-// unseeing reports whether it refuses for what this replica could not see.
-func (v Verdict) unseeing() bool {
+// lacksData reports whether the change is refused because this replica lacks data.
+func (v Verdict) lacksData() bool {
 	return !v.Allowed && (v.Reason == reason.CacheNotSynced || v.Reason == reason.CacheStale || v.Reason == reason.ParentUnknown)
 }
 
-// inWords says what stands in the way and, if that is known, for how long.
-func inWords(because plan.Refusal, now time.Time) string {
+// describe returns the reason of a refusal and, if it is known, how long it lasts.
+func describe(because plan.Refusal, now time.Time) string {
 	entry, _ := reason.Explain(because.Code)
-	return fmt.Sprintf("(%s): %s%s", because, entry.Sentence, lasting(because, now))
+	return fmt.Sprintf("(%s): %s%s", because, entry.Sentence, duration(because, now))
 }
 
-// lasting says for how long a refusal counts, if that is known. Others may prolong some.
-func lasting(because plan.Refusal, now time.Time) string {
+// duration returns how long a refusal lasts, if it is known. Other clients can prolong some refusals.
+func duration(because plan.Refusal, now time.Time) string {
 	left := because.Until.Sub(now).Round(time.Second)
 	switch {
 	case because.Until.IsZero() || left <= 0:
@@ -82,20 +81,20 @@ func lasting(because plan.Refusal, now time.Time) string {
 	return ""
 }
 
-// Refusals of who did not get as far as the hold.
+// Refusals of requests that did not reach the hold.
 var (
-	noTurn    = plan.Refusal{Code: reason.GroupHeld, Detail: "too many requests at a time"}
-	overtaken = plan.Refusal{Code: reason.GroupHeld, Detail: "others keep writing its hold"}
+	tooManyRequests = plan.Refusal{Code: reason.GroupHeld, Detail: "too many requests at a time"}
+	holdContended   = plan.Refusal{Code: reason.GroupHeld, Detail: "other writers keep changing its hold"}
 )
 
-// statusOf is the HTTP status of a refusal. Who drains asks again after 429 and nothing
-// else; a pod that does not exist he takes for evicted.
+// statusOf returns the HTTP status of a refusal. Drains retry only after 429, and treat 404 as
+// a successful eviction.
 func statusOf(why reason.Code) int {
 	entry, _ := reason.Explain(why)
 	switch {
 	case why == reason.PodNotFound:
 		return http.StatusNotFound
-	case why == reason.StaleHold, why == reason.ZoneLeftGroup: // the Lease may be renewed, and the zone be back, any moment
+	case why == reason.StaleHold, why == reason.ZoneLeftGroup: // the Lease may be renewed, or the zone return, at any moment
 		return http.StatusTooManyRequests
 	case entry.Kind == reason.Attention:
 		return http.StatusForbidden
@@ -103,8 +102,8 @@ func statusOf(why reason.Code) int {
 	return http.StatusTooManyRequests
 }
 
-// status is the verdict as the caller of the API server gets to see it.
-// Details stay unset: retryAfterSeconds would make clients repeat the call.
+// status returns the verdict as the client of the API server sees it. Details stay unset,
+// because retryAfterSeconds would make clients repeat the request.
 func (v Verdict) status() *metav1.Status {
 	if v.Allowed {
 		if v.Message == "" {

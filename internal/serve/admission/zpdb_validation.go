@@ -14,16 +14,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-func budgets(asked *review) understood {
-	v := judgeBudget(asked)
+func budgets(ar *review) verdictFunc {
+	v := judgeBudget(ar)
 	return func(context.Context) Verdict { return v }
 }
 
-// judgeBudget decides about a ZoneAwarePodDisruptionBudget as it is to be stored.
-// It needs the object and nothing else, so a dry run is judged like any other
-// request, and every operation like any other.
-func judgeBudget(asked *review) Verdict {
-	object, err := asked.object()
+// judgeBudget decides on the new ZoneAwarePodDisruptionBudget of a review. It needs the
+// object alone, so it judges dry runs and all operations alike.
+func judgeBudget(ar *review) Verdict {
+	object, err := ar.object()
 	if err != nil {
 		return Deny(http.StatusBadRequest, reason.BudgetInvalid, "invalid value: "+err.Error())
 	}
@@ -40,10 +39,10 @@ func budgetWarnings(b plan.DisruptionBudget) []string {
 	if len(b.Selector) > 0 {
 		return nil
 	}
-	return []string{warning("spec.selector is empty, so this budget covers every pod and every StatefulSet of its namespace; a second budget there would bar every eviction that both cover")}
+	return []string{warning("spec.selector is empty, so this budget covers every pod and every StatefulSet of its namespace; if a second budget covers the same pods, their evictions are refused")}
 }
 
-// object is the new object of a review with all of its fields; nil if there is none.
+// object returns the new object of a review with all of its fields, or nil if there is none.
 func (q *review) object() (map[string]any, error) {
 	var whole struct {
 		Request struct {

@@ -17,15 +17,15 @@ import (
 
 const budgetPath = "/admission/zpdb-validation"
 
-// validation is a handler without any Judge, and where it tells what it did.
+// validation returns a handler without a Judge, and its observations.
 func validation() (http.Handler, *[]admission.Observation) {
-	var told []admission.Observation
+	var observed []admission.Observation
 	return admission.New(admission.Options{
-		Log: silent(), Observe: func(o admission.Observation) { told = append(told, o) },
-	}), &told
+		Log: silent(), Observe: func(o admission.Observation) { observed = append(observed, o) },
+	}), &observed
 }
 
-// creation is a review of a budget with that spec as the API server sends it.
+// creation returns the review of a budget with the given spec as the API server sends it.
 func creation(tb testing.TB, spec string, more ...func(*admissionv1.AdmissionRequest)) []byte {
 	tb.Helper()
 	object := `{"apiVersion":"rollout-operator.grafana.com/v1","kind":"ZoneAwarePodDisruptionBudget","metadata":{"name":"ingester","namespace":"team"},"spec":` + spec + `}`
@@ -51,7 +51,7 @@ func updating(q *admissionv1.AdmissionRequest) {
 	q.Operation, q.OldObject = admissionv1.Update, q.Object
 }
 
-func TestABudgetThatCanBeUsedMayBeStored(t *testing.T) {
+func TestValidBudgetIsAllowed(t *testing.T) {
 	for sentence, body := range map[string][]byte{
 		"of zones":                      creation(t, `{`+ingesters+`,"maxUnavailable":2}`),
 		"of partitions":                 creation(t, `{`+ingesters+`,"podNamePartitionRegex":"ingester-zone-[a-c]-([0-9]+)","crossZoneEvictionDelay":"10m"}`),
@@ -62,19 +62,19 @@ func TestABudgetThatCanBeUsedMayBeStored(t *testing.T) {
 		"as an earlier API server asks": []byte(strings.Replace(string(creation(t, `{`+ingesters+`}`)), "admission.k8s.io/v1", "admission.k8s.io/v1beta1", 1)),
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			h, told := validation()
+			h, observed := validation()
 			response := answerTo(t, post(t, h, budgetPath, body)).Response
 			if !response.Allowed || len(response.Warnings) > 0 || response.UID != "uid-of-request" {
 				t.Errorf("answered %+v", response)
 			}
-			if len(*told) != 1 || (*told)[0].Webhook != "zpdb-validation" || (*told)[0].Reason != reason.BudgetValid {
-				t.Errorf("told %+v", *told)
+			if len(*observed) != 1 || (*observed)[0].Webhook != "zpdb-validation" || (*observed)[0].Reason != reason.BudgetValid {
+				t.Errorf("observed %+v", *observed)
 			}
 		})
 	}
 }
 
-func TestABudgetThatCannotBeUsedIsRefusedWithAllThatIsWrong(t *testing.T) {
+func TestInvalidBudgetIsRefusedWithAllErrors(t *testing.T) {
 	spec := `{"maxUnavailable":1,"maxUnavailablePercentage":10,"podNamePartitionRegex":"x-[0-9]+"}`
 	want := &metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusBadRequest, Reason: metav1.StatusReasonBadRequest,
@@ -87,19 +87,19 @@ func TestABudgetThatCannotBeUsedIsRefusedWithAllThatIsWrong(t *testing.T) {
 		"created": func(*admissionv1.AdmissionRequest) {}, "updated": updating, "in a dry run": dry,
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			h, told := validation()
+			h, observed := validation()
 			response := answerTo(t, post(t, h, budgetPath, creation(t, spec, change))).Response
 			if diff := cmp.Diff(want, response.Result); diff != "" || response.Allowed {
 				t.Errorf("allowed %t (-want +got):\n%s", response.Allowed, diff)
 			}
-			if (*told)[0].Verdict != admission.Denied || (*told)[0].Reason != reason.BudgetInvalid {
-				t.Errorf("told %+v", (*told)[0])
+			if (*observed)[0].Verdict != admission.Denied || (*observed)[0].Reason != reason.BudgetInvalid {
+				t.Errorf("observed %+v", (*observed)[0])
 			}
 		})
 	}
 }
 
-func TestAnEmptySelectorIsAllowedWithAWarning(t *testing.T) {
+func TestEmptySelectorHasAWarning(t *testing.T) {
 	for _, spec := range []string{`{"selector":{"matchLabels":{}}}`, `{"selector":{"matchExpressions":[]}}`} {
 		h, _ := validation()
 		response := answerTo(t, post(t, h, budgetPath, creation(t, spec))).Response
@@ -109,7 +109,7 @@ func TestAnEmptySelectorIsAllowedWithAWarning(t *testing.T) {
 	}
 }
 
-func TestNoObjectIsNoBudget(t *testing.T) {
+func TestReviewWithoutABudgetIsRefused(t *testing.T) {
 	for sentence, object := range map[string][]byte{
 		"absent": nil, "null": []byte("null"), "a text": []byte(`"x"`), "a list": []byte("[]"), "empty": []byte("{}"),
 		"another kind":      []byte(`{"kind":"PodDisruptionBudget","spec":{` + ingesters + `}}`),
@@ -126,8 +126,8 @@ func TestNoObjectIsNoBudget(t *testing.T) {
 	}
 }
 
-// FuzzBudgetReview: no body breaks it, and a yes is about an object of the kind
-// with a selector and at most one limit.
+// FuzzBudgetReview checks that no body causes a panic, and that an allowed object has the right kind,
+// a selector and at most one limit.
 func FuzzBudgetReview(f *testing.F) {
 	for _, seed := range reviews(f) {
 		f.Add(seed)
@@ -147,18 +147,18 @@ func lawfulBudget(t *testing.T, h http.Handler, body []byte) {
 		return
 	}
 	answer := answerTo(t, w)
-	var asked map[string]any
-	if err := json.Unmarshal(body, &asked); err != nil {
+	var requests map[string]any
+	if err := json.Unmarshal(body, &requests); err != nil {
 		t.Fatalf("%s answers what cannot be read: %v", w.Body, err)
 	}
 	if !answer.Response.Allowed || ambiguous(body) {
 		return
 	}
-	spec, _ := at(asked, "request", "object", "spec").(map[string]any)
+	spec, _ := at(requests, "request", "object", "spec").(map[string]any)
 	_, absolute := spec["maxUnavailable"]
 	_, relative := spec["maxUnavailablePercentage"]
 	switch {
-	case at(asked, "request", "object", "kind") != "ZoneAwarePodDisruptionBudget" || spec == nil:
+	case at(requests, "request", "object", "kind") != "ZoneAwarePodDisruptionBudget" || spec == nil:
 		t.Fatalf("allowed, though it is no budget: %s", body)
 	case at(spec, "selector", "matchLabels") == nil && at(spec, "selector", "matchExpressions") == nil:
 		t.Fatalf("allowed, though it selects nothing: %s", body)
@@ -167,8 +167,8 @@ func lawfulBudget(t *testing.T, h http.Handler, body []byte) {
 	}
 }
 
-// Every member of a review in turn is taken out or replaced by something odd.
-func TestAnOddReviewOfABudgetIsAnswered(t *testing.T) {
+// Each member of a review is removed, or replaced by unexpected values.
+func TestMalformedBudgetReviewIsAnswered(t *testing.T) {
 	h, _ := validation()
 	spec := `{"selector":{"matchLabels":{"a":"b"},"matchExpressions":[{"key":"a","operator":"In","values":["b"]}]},"maxUnavailable":1,` +
 		`"podNamePartitionRegex":"x-([0-9]+)","podNameRegexGroup":1,"crossZoneEvictionDelay":"1h","unhealthyPodEvictionPolicy":"AlwaysAllow"}`

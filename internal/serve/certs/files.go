@@ -14,31 +14,31 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// readEvery is how often files are read: a mounted Secret changes within a minute.
+// readEvery is the interval at which files are read. A mounted Secret changes within a minute.
 const readEvery = 5 * time.Second
 
-// FileOptions say which files are served. The functions may be nil, Now is time.Now then.
+// FileOptions name the files to serve. The functions can be nil; the default of Now is time.Now.
 type FileOptions struct {
 	Cert, Key string // paths
-	CA        string // path of what clients should trust; empty: somebody else sees to that
+	CA        string // path of the CA bundle for clients; if empty, the user publishes the bundle
 	Log       logrus.FieldLogger
-	Now       func() time.Time // the API server's, whose clients judge the certificate
-	Changed   func()           // the bundle is another one
-	Expires   func(time.Time)  // another certificate is served, and until when
+	Now       func() time.Time // the time of the API server, which verifies the certificate
+	Changed   func()           // called after the bundle has changed
+	Expires   func(time.Time)  // called with the expiry of each certificate that is served
 }
 
-// Files serves a certificate from files and follows their content. All methods
-// may be called from any goroutine.
+// Files serves a certificate from files and reloads the files when their content changes.
+// All methods are safe for concurrent use.
 type Files struct {
 	options FileOptions
 
 	mu      sync.Mutex
 	content Record
 	served  *tls.Certificate
-	trouble error
+	lastErr error
 }
 
-// NewFiles reads the files.
+// NewFiles returns Files that serve the current content of the files.
 func NewFiles(o FileOptions) (*Files, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -56,11 +56,11 @@ func NewFiles(o FileOptions) (*Files, error) {
 	return f, nil
 }
 
-// Watch does nothing: files are read by Run.
+// Watch does nothing, because Run reads the files.
 func (f *Files) Watch(context.Context) {}
 
-// Run follows the files until ctx ends. What cannot be served keeps what is
-// served in place.
+// Run reloads the files until ctx ends. If the new content cannot be served, Files keeps
+// the previous certificate.
 func (f *Files) Run(ctx context.Context) {
 	again := time.NewTicker(readEvery)
 	defer again.Stop()
@@ -72,8 +72,8 @@ func (f *Files) Run(ctx context.Context) {
 		}
 		err := f.load()
 		f.mu.Lock()
-		before := f.trouble
-		f.trouble = err
+		before := f.lastErr
+		f.lastErr = err
 		f.mu.Unlock()
 		if err != nil && (before == nil || before.Error() != err.Error()) {
 			f.options.Log.WithError(err).Error("webhook certificate files are unusable; the previous certificate is still served")
@@ -81,14 +81,14 @@ func (f *Files) Run(ctx context.Context) {
 	}
 }
 
-// GetCertificate is for tls.Config.
+// GetCertificate implements tls.Config.GetCertificate.
 func (f *Files) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.served, nil
 }
 
-// Bundle returns what clients should trust; nil: somebody else sees to that.
+// Bundle returns the CA bundle for clients, or nil if the user publishes it.
 func (f *Files) Bundle() []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,27 +98,27 @@ func (f *Files) Bundle() []byte {
 // Confirm returns the bundle.
 func (f *Files) Confirm(context.Context) ([]byte, error) { return f.Bundle(), nil }
 
-// Look does nothing: what the files are valid for is for their owner to say.
-func (f *Files) Look() {}
+// Recheck does nothing, because the user decides for which names the certificate is valid.
+func (f *Files) Recheck() {}
 
-// Ready says why no client would accept what is served, or nil.
+// Ready returns an error if clients reject the served certificate.
 func (f *Files) Ready() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if end := f.served.Leaf.NotAfter; !f.options.Now().Before(end) {
-		return errors.Join(fmt.Errorf("the certificate in %s expired at %s", f.options.Cert, end.Format(time.RFC3339)), f.trouble)
+		return errors.Join(fmt.Errorf("the certificate in %s expired at %s", f.options.Cert, end.Format(time.RFC3339)), f.lastErr)
 	}
 	return nil
 }
 
-// Trouble says why the files are not served as they are now, or nil.
-func (f *Files) Trouble() error {
+// RenewalError returns the error of the last reload, or nil.
+func (f *Files) RenewalError() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.trouble
+	return f.lastErr
 }
 
-// load serves the files as they are now, or leaves all as it was.
+// load serves the current content of the files. If it returns an error, nothing has changed.
 func (f *Files) load() error {
 	content, err := f.read()
 	if err != nil {
@@ -141,8 +141,8 @@ func (f *Files) load() error {
 	return nil
 }
 
-// signedBy says why no client that trusts the authorities accepts the pair at any
-// time. That it has expired is another matter, which Ready tells.
+// signedBy returns an error if a client that trusts the authorities rejects the pair at
+// every time. Expiry is no such error: Ready reports it.
 func signedBy(p Pair, leaf *x509.Certificate, authorities []*x509.Certificate, now time.Time) error {
 	var err error
 	for _, at := range []time.Time{leaf.NotBefore, leaf.NotAfter, now} {

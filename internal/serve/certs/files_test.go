@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/certs"
 )
 
-// folder has a certificate as files.
+// folder contains the files of a certificate.
 type folder struct {
 	*testing.T
 	dir   string
@@ -27,7 +27,7 @@ type folder struct {
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-// fill writes what a Secret holds into files.
+// fill writes the data of a Secret into files.
 func (f *folder) fill(data map[string][]byte) {
 	f.Helper()
 	for name, text := range data {
@@ -46,14 +46,14 @@ func (f *folder) serial() string {
 	return served.Leaf.SerialNumber.String()
 }
 
-// inFolder runs a test beside files that are followed.
+// inFolder runs a test while Files reload a folder.
 func inFolder(t *testing.T, test func(*folder, func() map[string][]byte)) {
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		log, lines := logtest.NewNullLogger()
-		o := &office{T: t, ctx: ctx, log: log}
+		o := &cluster{T: t, ctx: ctx, log: log}
 		f := &folder{T: t, dir: dir, lines: lines}
 		f.fill(made(o))
 		var err error
@@ -70,7 +70,7 @@ func inFolder(t *testing.T, test func(*folder, func() map[string][]byte)) {
 	})
 }
 
-func TestFilesAreFollowedByTheirContent(t *testing.T) {
+func TestFilesAreReloadedWhenTheirContentChanges(t *testing.T) {
 	inFolder(t, func(f *folder, made func() map[string][]byte) {
 		first := f.serial()
 		next := made()
@@ -82,7 +82,7 @@ func TestFilesAreFollowedByTheirContent(t *testing.T) {
 	})
 }
 
-func TestFilesThatCannotBeServedLeaveTheFormerOnesServed(t *testing.T) {
+func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 	for sentence, spoil := range map[string]func(data map[string][]byte) map[string][]byte{
 		"garbage":        func(map[string][]byte) map[string][]byte { return map[string][]byte{"cert": []byte("garbage")} },
 		"an empty file":  func(map[string][]byte) map[string][]byte { return map[string][]byte{"key": nil} },
@@ -95,39 +95,39 @@ func TestFilesThatCannotBeServedLeaveTheFormerOnesServed(t *testing.T) {
 				first, good := f.serial(), made()
 				f.fill(spoil(good))
 				time.Sleep(time.Minute)
-				if f.serial() != first || f.files.Ready() != nil || f.files.Trouble() == nil {
-					f.Errorf("ready %v, trouble %v", f.files.Ready(), f.files.Trouble())
+				if f.serial() != first || f.files.Ready() != nil || f.files.RenewalError() == nil {
+					f.Errorf("ready %v, trouble %v", f.files.Ready(), f.files.RenewalError())
 				}
 				if n := len(f.lines.AllEntries()); !strings.Contains(f.lines.LastEntry().Message, "still served") {
 					f.Errorf("the last of %d lines says %q", n, f.lines.LastEntry().Message)
 				}
 				f.fill(good)
 				time.Sleep(soon)
-				if f.serial() == first || f.files.Trouble() != nil {
-					f.Errorf("what is good again is not served: %v", f.files.Trouble())
+				if f.serial() == first || f.files.RenewalError() != nil {
+					f.Errorf("what is good again is not served: %v", f.files.RenewalError())
 				}
 			})
 		})
 	}
 }
 
-func TestFilesThatCannotBeServedAtFirstAreAnError(t *testing.T) {
+func TestNewFilesFailsIfFilesAreInvalid(t *testing.T) {
 	_, err := certs.NewFiles(certs.FileOptions{Cert: filepath.Join(t.TempDir(), "missing"), Key: "also"})
 	if err == nil || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("got %v, want the file named", err)
 	}
 }
 
-func TestFilesThatExpiredAreNotReady(t *testing.T) {
+func TestExpiredFilesAreNotReady(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		log, _ := logtest.NewNullLogger()
 		f := &folder{T: t, dir: dir}
-		f.fill(made(&office{T: t, ctx: ctx, log: log}))
+		f.fill(made(&cluster{T: t, ctx: ctx, log: log}))
 		stop()
 		synctest.Wait()
-		slow := time.Hour // is the API server's clock, behind that of this machine
+		slow := time.Hour // by which the API server's clock is behind this machine's
 		files, err := certs.NewFiles(certs.FileOptions{
 			Cert: f.path("cert"), Key: f.path("key"), CA: f.path("ca"), Log: log, Now: func() time.Time { return time.Now().Add(-slow) },
 		})

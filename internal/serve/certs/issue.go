@@ -14,26 +14,26 @@ import (
 	"time"
 )
 
-// Order is what a certificate is made by.
+// Order contains the properties of a certificate to be issued.
 type Order struct {
 	Names        []string // DNS names and IP addresses, at least one
 	Organisation string
 	Life         time.Duration
 }
 
-// issued is a certificate that was made, and the CA that verifies it.
+// issued is a new certificate and the CA that verifies it.
 type issued struct {
 	Pair
 	ca []byte
 }
 
-// mostBackdated is how far before its making a certificate is valid, at most:
-// API servers' clocks differ.
-const mostBackdated = time.Hour
+// maxBackdated is the maximum time by which NotBefore precedes the time of issue. It
+// allows for API servers whose clocks are slow.
+const maxBackdated = time.Hour
 
-// issue makes a CA and a certificate. The key of the CA is gone when it returns.
+// issue returns a new certificate and its new CA. The key of the CA is not kept.
 func issue(o Order, now time.Time) (issued, error) {
-	from, to := now.Add(-min(mostBackdated, o.Life/10)), now.Add(o.Life)
+	from, to := now.Add(-min(maxBackdated, o.Life/10)), now.Add(o.Life)
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return issued{}, fmt.Errorf("make key of CA: %w", err)
@@ -71,7 +71,7 @@ func issue(o Order, now time.Time) (issued, error) {
 	}, nil
 }
 
-// sign makes a certificate; without a parent it signs itself.
+// sign returns a signed certificate. If parent is nil, the certificate is self-signed.
 func sign(template, parent *x509.Certificate, public crypto.PublicKey, by crypto.Signer) (*x509.Certificate, error) {
 	if parent == nil {
 		parent = template
@@ -100,8 +100,8 @@ func addNames(c *x509.Certificate, names []string) {
 	}
 }
 
-// lacks returns the names that a certificate is not valid for.
-func lacks(c *x509.Certificate, names []string) []string {
+// missingNames returns the names that c is not valid for.
+func missingNames(c *x509.Certificate, names []string) []string {
 	var missing []string
 	for _, name := range names {
 		if !slices.Contains(c.DNSNames, name) && c.VerifyHostname(name) != nil {

@@ -20,26 +20,26 @@ import (
 )
 
 const (
-	// requestTimeout bounds one request to the API server.
+	// requestTimeout limits one request to the API server.
 	requestTimeout = 10 * time.Second
-	// retryAfter is the pause after a request that failed; where another replica
-	// was first, its write is seen before that.
+	// retryAfter is the pause after a failed request. If another replica was first, the
+	// watch shows its write before the pause is over.
 	retryAfter = 2 * time.Second
-	// mostRest bounds how long nothing is looked at: names and clocks change without
-	// an event.
-	mostRest = 5 * time.Minute
-	// clockOff is from when on a difference of clocks is told.
-	clockOff = time.Minute
+	// maxWait is the maximum time between two reconciles, because names and clocks change
+	// without an event.
+	maxWait = 5 * time.Minute
+	// maxClockOffset is the clock difference from which Keeper logs a warning.
+	maxClockOffset = time.Minute
 )
 
-// Clock is that of the API server.
+// Clock is the clock of the API server.
 type Clock interface {
 	Now() time.Time
-	// Offset is by how much this machine's clock is slow.
+	// Offset returns by how much the clock of this machine is slow.
 	Offset() time.Duration
 }
 
-// Options say what a Keeper keeps. Published, Changed and Expires may be nil.
+// Options configure a Keeper. Published, Changed and Expires can be nil.
 type Options struct {
 	Client       kubernetes.Interface
 	Namespace    string // of the Secret
@@ -49,32 +49,32 @@ type Options struct {
 	Propagation  time.Duration
 	Clock        Clock
 	Log          logrus.FieldLogger
-	DryRun       bool // change nothing
+	DryRun       bool // if true, Keeper writes nothing
 
-	Names     func() ([]string, error)  // what the certificate must be valid for; an error: not all is known yet
-	Published func(bundle []byte) error // who does not have that bundle; not set: nobody knows
-	Changed   func()                    // the bundle is another one
-	Expires   func(time.Time)           // another certificate is served, and until when
+	Names     func() ([]string, error)  // the names of the certificate; an error if not all are known yet
+	Published func(bundle []byte) error // an error that names a webhook configuration without the bundle; nil if the user publishes the bundle
+	Changed   func()                    // called after the bundle has changed
+	Expires   func(time.Time)           // called with the expiry of each certificate that is served
 }
 
-// Keeper serves the certificate of a Secret and takes part in its rotation. All
-// methods may be called from any goroutine.
+// Keeper serves the certificate of a Secret and takes the due steps of its rotation. All
+// methods are safe for concurrent use.
 type Keeper struct {
 	options  Options
 	informer cache.SharedIndexInformer
 	wake     chan struct{}
 
-	mu      sync.Mutex
-	kept    Record // the last one that could be served
-	served  *tls.Certificate
-	trouble error
-	off     bool // the clocks differ
+	mu           sync.Mutex
+	kept         Record // the last record whose certificate could be served
+	served       *tls.Certificate
+	lastErr      error
+	clockDiffers bool // the clock of this machine differs from the API server's
 }
 
-// errNothing is the answer while there is no certificate.
-var errNothing = errors.New("there is no webhook certificate to serve yet")
+// errNoCertificate is the error while there is no certificate.
+var errNoCertificate = errors.New("no webhook certificate is available yet")
 
-// New returns a Keeper that has not looked yet.
+// New returns a Keeper that has not read the Secret yet.
 func New(o Options) (*Keeper, error) {
 	if o.Changed == nil {
 		o.Changed = func() {}
@@ -88,15 +88,15 @@ func New(o Options) (*Keeper, error) {
 		wake:    make(chan struct{}, 1),
 		informer: coreinformers.NewFilteredSecretInformer(o.Client, o.Namespace, 0, cache.Indexers{},
 			func(l *metav1.ListOptions) { l.FieldSelector = thisOne }),
-		trouble: fmt.Errorf("the Secret %s/%s has not been read yet", o.Namespace, o.Name),
+		lastErr: fmt.Errorf("the Secret %s/%s has not been read yet", o.Namespace, o.Name),
 	}
 	_, err := k.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { k.Look() },
-		UpdateFunc: func(any, any) { k.Look() },
-		DeleteFunc: func(any) { k.Look() },
+		AddFunc:    func(any) { k.Recheck() },
+		UpdateFunc: func(any, any) { k.Recheck() },
+		DeleteFunc: func(any) { k.Recheck() },
 	})
 	if err != nil {
-		return nil, fmt.Errorf("listen for the certificate's Secret: %w", err)
+		return nil, fmt.Errorf("watch Secret %s/%s with the webhook certificate: %w", o.Namespace, o.Name, err)
 	}
 	return k, nil
 }
@@ -104,12 +104,12 @@ func New(o Options) (*Keeper, error) {
 // Watch follows the Secret until ctx ends.
 func (k *Keeper) Watch(ctx context.Context) { k.informer.RunWithContext(ctx) }
 
-// Version returns up to which version of the cluster the Secret is known; empty where it
-// is not.
+// Version returns the resourceVersion up to which the Secret is known, or an empty string if the
+// Secret is unknown.
 func (k *Keeper) Version() string { return k.informer.GetStore().LastStoreSyncResourceVersion() }
 
-// Run serves what the Secret has, and takes what steps are due, until ctx ends.
-// It needs Watch beside it.
+// Run serves the certificate of the Secret and takes due steps of the rotation until ctx
+// ends. Watch must run at the same time.
 func (k *Keeper) Run(ctx context.Context) {
 	select {
 	case <-k.informer.HasSyncedChecker().Done():
@@ -117,7 +117,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		return
 	}
 	for ctx.Err() == nil {
-		rest := time.NewTimer(k.look(ctx))
+		rest := time.NewTimer(k.reconcile(ctx))
 		select {
 		case <-rest.C:
 		case <-k.wake:
@@ -127,108 +127,108 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// Look asks for a look at the Secret, since something around it has changed.
-func (k *Keeper) Look() {
+// Recheck makes Run reconcile the Secret soon. Callers use it after names or bundles have changed.
+func (k *Keeper) Recheck() {
 	select {
 	case k.wake <- struct{}{}:
-	default: // asked for already
+	default: // a reconcile is pending
 	}
 }
 
-// GetCertificate is for tls.Config.
+// GetCertificate implements tls.Config.GetCertificate.
 func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.served == nil {
-		return nil, errNothing
+		return nil, errNoCertificate
 	}
 	return k.served, nil
 }
 
-// Bundle returns what clients should trust, as far as is known; nil: nothing yet.
+// Bundle returns the last known CA bundle for clients, or nil if none is known yet.
 func (k *Keeper) Bundle() []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.kept.CA
 }
 
-// Confirm reads from the API server what clients should trust, for who is about
-// to publish it. Without that, a replica whose watch is behind could take away
-// a CA that others rely on.
+// Confirm reads the CA bundle for clients from the API server. Callers use it before they
+// publish the bundle: a replica whose watch is behind could otherwise remove a CA that
+// other replicas need.
 func (k *Keeper) Confirm(ctx context.Context) ([]byte, error) {
 	secret, err := k.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r := decode(secret)
-	if found := judge(r, k.options.Clock.Now()); found.serving == nil {
-		return nil, fmt.Errorf("read bundle: %w", found.wrong)
+	if found := inspect(r, k.options.Clock.Now()); found.serving == nil {
+		return nil, fmt.Errorf("read bundle: %w", found.servingErr)
 	}
 	return r.CA, nil
 }
 
-// Ready says why no client would accept what is served; nil: all is well.
+// Ready returns an error if clients reject the served certificate.
 func (k *Keeper) Ready() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.served == nil {
-		return errors.Join(errNothing, k.trouble)
+		return errors.Join(errNoCertificate, k.lastErr)
 	}
 	if end := k.served.Leaf.NotAfter; !k.options.Clock.Now().Before(end) {
-		return errors.Join(fmt.Errorf("the certificate expired at %s", end.Format(time.RFC3339)), k.trouble)
+		return errors.Join(fmt.Errorf("the certificate expired at %s", end.Format(time.RFC3339)), k.lastErr)
 	}
 	return nil
 }
 
-// Trouble says what keeps the certificate from being renewed, or nil.
-func (k *Keeper) Trouble() error {
+// RenewalError returns the error that prevents a renewal, or nil.
+func (k *Keeper) RenewalError() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.trouble
+	return k.lastErr
 }
 
-// look serves what the cache shows, takes the step that is due, and returns for
-// how long to rest.
-func (k *Keeper) look(ctx context.Context) time.Duration {
+// reconcile serves the cached certificate, takes the due step, and returns the time until the
+// next reconcile.
+func (k *Keeper) reconcile(ctx context.Context) time.Duration {
 	secret := k.cached()
-	s := k.situation(secret)
+	s := k.state(secret)
 	k.adopt(s)
 	due := k.times().next(s)
-	err := unfit(secret)
-	if err == nil && due.deed != nothing {
-		err = k.take(ctx)
+	err := unusable(secret)
+	if err == nil && due.transition != noTransition {
+		err = k.takeStep(ctx)
 	}
-	if err == nil && due.held {
-		k.tell(errors.New(due.because), logrus.InfoLevel, "webhook certificate is not renewed yet")
+	if err == nil && due.blocked {
+		k.report(errors.New(due.because), logrus.InfoLevel, "webhook certificate is not renewed yet")
 	} else {
-		k.tell(err, logrus.ErrorLevel, "webhook certificate was not renewed")
+		k.report(err, logrus.ErrorLevel, "webhook certificate was not renewed")
 	}
-	if err != nil || due.deed != nothing {
-		return retryAfter // where it worked, its event comes first
+	if err != nil || due.transition != noTransition {
+		return retryAfter // after a successful write, the watch event comes first
 	}
-	return min(max(due.wait.Sub(s.now), 0), mostRest)
+	return min(max(due.wait.Sub(s.now), 0), maxWait)
 }
 
 func (k *Keeper) times() Times {
-	return Times{Propagation: k.options.Propagation, Unseen: k.options.Published == nil}
+	return Times{Propagation: k.options.Propagation, PublicationUnknown: k.options.Published == nil}
 }
 
-func (k *Keeper) situation(secret *corev1.Secret) situation {
+func (k *Keeper) state(secret *corev1.Secret) state {
 	k.mu.Lock()
 	kept := k.kept
 	k.mu.Unlock()
-	s := situation{record: decode(secret), now: k.options.Clock.Now()}
-	s.names, s.unnamed = k.options.Names()
-	s.found = judge(s.record, s.now)
+	s := state{record: decode(secret), now: k.options.Clock.Now()}
+	s.names, s.namesErr = k.options.Names()
+	s.found = inspect(s.record, s.now)
 	if k.options.Published != nil {
-		s.unpublished = k.options.Published(s.record.CA)
+		s.publishErr = k.options.Published(s.record.CA)
 	}
-	return s.rescued(kept)
+	return s.withServed(kept)
 }
 
-// adopt serves what a situation has to serve.
-func (k *Keeper) adopt(s situation) {
-	if s.found.serving == nil || s.lost != nil {
+// adopt serves the certificate of s, if s has a new one.
+func (k *Keeper) adopt(s state) {
+	if s.found.serving == nil || s.lostErr != nil {
 		return
 	}
 	k.mu.Lock()
@@ -247,41 +247,41 @@ func (k *Keeper) adopt(s situation) {
 	}
 }
 
-// take takes the step that is due by what the API server has, and by
-// compare-and-swap. Whoever is first decides; the others see what came of it.
-func (k *Keeper) take(ctx context.Context) error {
+// takeStep takes the due step by compare-and-swap. It reads the Secret from the API server
+// first. If another replica writes first, take does nothing.
+func (k *Keeper) takeStep(ctx context.Context) error {
 	if k.options.DryRun {
-		return errors.New("a dry run does not write the webhook certificate")
+		return errors.New("the webhook certificate cannot be written in a dry run")
 	}
 	secret, err := k.read(ctx)
 	if err != nil {
 		return err
 	}
-	if err := unfit(secret); err != nil {
+	if err := unusable(secret); err != nil {
 		return err
 	}
-	s := k.situation(secret)
+	s := k.state(secret)
 	due := k.times().next(s)
-	if due.deed == nothing {
+	if due.transition == noTransition {
 		return nil
 	}
-	record, err := carryOut(due.deed, s, Order{Names: s.names, Organisation: k.options.Organisation, Life: k.options.Life})
+	record, err := apply(due.transition, s, Order{Names: s.names, Organisation: k.options.Organisation, Life: k.options.Life})
 	if err != nil {
-		return fmt.Errorf("renew webhook certificate: %w", err)
+		return fmt.Errorf("issue webhook certificate: %w", err)
 	}
 	err = k.write(ctx, secret, record)
 	deleted := secret != nil && apierrors.IsNotFound(err)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || deleted {
-		return nil // somebody else was first
+		return nil // another replica was first
 	}
 	if err != nil {
 		return err
 	}
-	k.options.Log.WithFields(logrus.Fields{"deed": due.deed.String(), "because": due.because}).Info("Secret with the webhook certificate was written")
+	k.options.Log.WithFields(logrus.Fields{"transition": due.transition.String(), "because": due.because}).Info("Secret with the webhook certificate was written")
 	return nil
 }
 
-// cached returns what the watch has shown; nil: there is no such Secret.
+// cached returns the Secret from the cache, or nil if it does not exist.
 func (k *Keeper) cached() *corev1.Secret {
 	item, exists, err := k.informer.GetStore().GetByKey(k.options.Namespace + "/" + k.options.Name)
 	if err != nil || !exists {
@@ -291,7 +291,7 @@ func (k *Keeper) cached() *corev1.Secret {
 	return secret
 }
 
-// read returns what the API server has; nil: there is no such Secret.
+// read returns the Secret from the API server, or nil if it does not exist.
 func (k *Keeper) read(ctx context.Context) (*corev1.Secret, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -300,12 +300,12 @@ func (k *Keeper) read(ctx context.Context) (*corev1.Secret, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read webhook certificate: %w", err)
+		return nil, fmt.Errorf("read Secret %s/%s with the webhook certificate: %w", k.options.Namespace, k.options.Name, err)
 	}
 	return secret, nil
 }
 
-// write creates the Secret, or updates the very one that was read.
+// write creates the Secret, or updates it if read is still its latest version.
 func (k *Keeper) write(ctx context.Context, read *corev1.Secret, r Record) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -321,23 +321,23 @@ func (k *Keeper) write(ctx context.Context, read *corev1.Secret, r Record) error
 		_, err = secrets.Update(ctx, encode(read, r), metav1.UpdateOptions{})
 	}
 	if err != nil {
-		return fmt.Errorf("write webhook certificate: %w", err)
+		return fmt.Errorf("write Secret %s/%s with the webhook certificate: %w", k.options.Namespace, k.options.Name, err)
 	}
 	return nil
 }
 
-// tell remembers what is wrong, and logs with a message what is news.
-func (k *Keeper) tell(trouble error, level logrus.Level, message string) {
-	off := k.options.Clock.Offset().Abs() >= clockOff
+// report stores the error for RenewalError and logs it if it is a new one.
+func (k *Keeper) report(lastErr error, level logrus.Level, message string) {
+	clockDiffers := k.options.Clock.Offset().Abs() >= maxClockOffset
 	k.mu.Lock()
-	before, wasOff := k.trouble, k.off
-	k.trouble, k.off = trouble, off
+	before, wasOff := k.lastErr, k.clockDiffers
+	k.lastErr, k.clockDiffers = lastErr, clockDiffers
 	k.mu.Unlock()
-	if trouble != nil && (before == nil || before.Error() != trouble.Error()) {
-		k.options.Log.WithError(trouble).Log(level, message)
+	if lastErr != nil && (before == nil || before.Error() != lastErr.Error()) {
+		k.options.Log.WithError(lastErr).Log(level, message)
 	}
-	if off && !wasOff {
+	if clockDiffers && !wasOff {
 		k.options.Log.WithField("slow_by", k.options.Clock.Offset().Round(time.Second).String()).
-			Warn("the clock of this machine differs from the API server's; certificates go by the latter")
+			Warn("the clock of this machine differs from the API server's; lockstep uses the API server's time for certificates")
 	}
 }

@@ -30,22 +30,22 @@ const (
 	host        = "lockstep.lockstep-system.svc"
 	life        = 10 * 24 * time.Hour
 	propagation = time.Minute
-	// soon is when everything has been done that waits for nothing.
+	// soon is the time after which every step without a wait has been taken.
 	soon = 10 * time.Second
 )
 
-// office is an API server with replicas that keep its certificate.
-type office struct {
+// cluster is an API server with replicas that serve the certificate of its Secret.
+type cluster struct {
 	*testing.T
 	*apiServer
 	lines *logtest.Hook
 	log   *logrus.Logger
 	ctx   context.Context //nolint:containedctx // the life of the replicas, which the test ends
 
-	life, propagation time.Duration // 0: as usual
+	life, propagation time.Duration // 0: the defaults
 
 	names     []string
-	unnamed   error
+	namesErr  error
 	published func([]byte) error
 	dryRun    bool
 
@@ -53,13 +53,13 @@ type office struct {
 	expires time.Time
 }
 
-// inOffice runs a test in a bubble of time.
-func inOffice(t *testing.T, test func(*office)) {
+// inCluster runs a test in a synctest bubble.
+func inCluster(t *testing.T, test func(*cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		log, lines := logtest.NewNullLogger()
-		o := &office{T: t, apiServer: newServer(), lines: lines, log: log, ctx: ctx, propagation: propagation, names: []string{host}}
+		o := &cluster{T: t, apiServer: newServer(), lines: lines, log: log, ctx: ctx, propagation: propagation, names: []string{host}}
 		o.published = func([]byte) error { return nil }
 		test(o)
 		stop()
@@ -67,13 +67,13 @@ func inOffice(t *testing.T, test func(*office)) {
 	})
 }
 
-// replica starts one.
-func (o *office) replica() *certs.Keeper {
+// replica starts a replica.
+func (o *cluster) replica() *certs.Keeper {
 	o.Helper()
 	clock := clock.New()
 	k, err := certs.New(certs.Options{
 		Client: apitest.Client(o.T, clock.Watch(o.apiServer)), Namespace: home, Name: name, Organisation: "test", Life: cmp.Or(o.life, life), Propagation: cmp.Or(o.propagation, propagation),
-		Clock: clock, Log: o.log, DryRun: o.dryRun, Names: func() ([]string, error) { return o.names, o.unnamed }, Published: o.published,
+		Clock: clock, Log: o.log, DryRun: o.dryRun, Names: func() ([]string, error) { return o.names, o.namesErr }, Published: o.published,
 		Expires: func(at time.Time) { o.mu.Lock(); defer o.mu.Unlock(); o.expires = at },
 	})
 	if err != nil {
@@ -84,8 +84,8 @@ func (o *office) replica() *certs.Keeper {
 	return k
 }
 
-// leaf is what a replica serves.
-func (o *office) leaf(k *certs.Keeper) *x509.Certificate {
+// leaf returns the certificate that a replica serves.
+func (o *cluster) leaf(k *certs.Keeper) *x509.Certificate {
 	o.Helper()
 	served, err := k.GetCertificate(&tls.ClientHelloInfo{})
 	if err != nil {
@@ -94,7 +94,7 @@ func (o *office) leaf(k *certs.Keeper) *x509.Certificate {
 	return served.Leaf
 }
 
-// trusts says why a client with that bundle would not accept a leaf.
+// trusts returns an error if a client with the bundle rejects the leaf.
 func trusts(bundle []byte, leaf *x509.Certificate, at time.Time) error {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(bundle) {
@@ -104,9 +104,9 @@ func trusts(bundle []byte, leaf *x509.Certificate, at time.Time) error {
 	return err
 }
 
-// works wants a replica to serve what the Secret's bundle verifies by the server's
-// clock, and to be ready.
-func (o *office) works(k *certs.Keeper) {
+// works fails the test unless the replica is ready and the Secret's bundle verifies its certificate
+// by the API server's clock.
+func (o *cluster) works(k *certs.Keeper) {
 	o.Helper()
 	secret, _ := o.stored()
 	if secret == nil {
@@ -120,7 +120,7 @@ func (o *office) works(k *certs.Keeper) {
 	}
 }
 
-func (o *office) said() string {
+func (o *cluster) said() string {
 	var all strings.Builder
 	for _, e := range o.lines.AllEntries() {
 		line, err := e.String()
@@ -134,8 +134,8 @@ func (o *office) said() string {
 
 func authorities(bundle []byte) int { return bytes.Count(bundle, []byte("BEGIN CERTIFICATE")) }
 
-func TestReplicasThatStartAtOnceEndWithOneCA(t *testing.T) {
-	inOffice(t, func(o *office) {
+func TestReplicasThatStartTogetherAgreeOnOneCA(t *testing.T) {
+	inCluster(t, func(o *cluster) {
 		var all []*certs.Keeper
 		for range 5 {
 			all = append(all, o.replica())
@@ -157,8 +157,8 @@ func TestReplicasThatStartAtOnceEndWithOneCA(t *testing.T) {
 	})
 }
 
-func TestWhatIsServedIsMadeAsItShouldBe(t *testing.T) {
-	inOffice(t, func(o *office) {
+func TestIssuedCertificateHasTheExpectedFields(t *testing.T) {
+	inCluster(t, func(o *cluster) {
 		o.names = []string{host, "other.team.svc", "10.1.2.3", "fd00::1"}
 		k := o.replica()
 		time.Sleep(soon)
@@ -185,21 +185,21 @@ func TestWhatIsServedIsMadeAsItShouldBe(t *testing.T) {
 	})
 }
 
-func TestACertificateIsNotMadeBeforeItIsKnownForWhom(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.unnamed = errors.New("webhook configurations have not been read yet")
+func TestCertificateIsNotIssuedBeforeAllNamesAreKnown(t *testing.T) {
+	inCluster(t, func(o *cluster) {
+		o.namesErr = errors.New("webhook configurations have not been read yet")
 		k := o.replica()
 		time.Sleep(soon)
 		if err := k.Ready(); err == nil || !strings.Contains(err.Error(), "have not been read yet") {
 			o.Errorf("ready: %v", err)
 		}
-		o.names, o.unnamed = append(o.names, "former.team.svc"), nil
+		o.names, o.namesErr = append(o.names, "former.team.svc"), nil
 		time.Sleep(soon)
 		o.works(k)
 		if err := o.leaf(k).VerifyHostname("former.team.svc"); err != nil {
 			o.Error(err)
 		}
-		o.unnamed = errors.New("they are read again")
+		o.namesErr = errors.New("they are read again")
 		time.Sleep(life*2/3 + time.Hour)
 		secret, _ := o.stored()
 		if _, writes := o.stored(); writes != 1 || !bytes.Equal(k.Bundle(), secret.Data["ca"]) {
@@ -208,23 +208,23 @@ func TestACertificateIsNotMadeBeforeItIsKnownForWhom(t *testing.T) {
 	})
 }
 
-// gazette is who publishes the bundle, and API servers that read it late.
-type gazette struct {
-	o       *office
+// publisher publishes the bundle to API servers that read it late.
+type publisher struct {
+	o       *cluster
 	current []byte
 	former  []byte
 	until   time.Time
 }
 
-// publish is called every second, or more often.
-func (g *gazette) publish(bundle []byte) {
+// publish sets the bundle. The tests call it at least once a second.
+func (g *publisher) publish(bundle []byte) {
 	if !bytes.Equal(g.current, bundle) {
 		g.former, g.until, g.current = g.current, time.Now().Add(g.o.propagation), bundle
 	}
 }
 
-// check wants a leaf to be accepted by all API servers.
-func (g *gazette) check(leaf *x509.Certificate) {
+// check fails the test if an API server rejects the leaf.
+func (g *publisher) check(leaf *x509.Certificate) {
 	g.o.Helper()
 	for _, bundle := range [][]byte{g.current, g.former} {
 		if len(bundle) == 0 || &bundle[0] != &g.current[0] && !time.Now().Before(g.until) {
@@ -236,8 +236,8 @@ func (g *gazette) check(leaf *x509.Certificate) {
 	}
 }
 
-// watchOver publishes and checks every second for a while.
-func (g *gazette) watchOver(d time.Duration, replicas ...*certs.Keeper) {
+// publishFor publishes and checks at least once a second for the duration d.
+func (g *publisher) publishFor(d time.Duration, replicas ...*certs.Keeper) {
 	g.o.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(min(time.Second, g.o.propagation/10)) {
 		g.publish(replicas[0].Bundle())
@@ -247,27 +247,27 @@ func (g *gazette) watchOver(d time.Duration, replicas ...*certs.Keeper) {
 	}
 }
 
-func (g *gazette) published(bundle []byte) error {
+func (g *publisher) published(bundle []byte) error {
 	if !bytes.Equal(g.current, bundle) {
 		return errors.New("not printed yet")
 	}
 	return nil
 }
 
-func TestARotationAtTwoThirdsOfItsLifeIsNotNoticed(t *testing.T) {
-	inOffice(t, func(o *office) {
-		g := &gazette{o: o}
+func TestRotationAtTwoThirdsOfTheLifetimeFailsNoRequest(t *testing.T) {
+	inCluster(t, func(o *cluster) {
+		g := &publisher{o: o}
 		o.published = g.published
 		replicas := []*certs.Keeper{o.replica(), o.replica(), o.replica()}
 		time.Sleep(soon)
 		first := o.leaf(replicas[0])
-		g.watchOver(soon, replicas...)
+		g.publishFor(soon, replicas...)
 		renew := first.NotAfter.Add(-first.NotAfter.Sub(first.NotBefore) / 3)
 		time.Sleep(time.Until(renew) - soon)
 		if !o.leaf(replicas[0]).Equal(first) {
 			o.Error("it was rotated before its time")
 		}
-		g.watchOver(10*propagation, replicas...)
+		g.publishFor(10*propagation, replicas...)
 		for _, k := range replicas {
 			o.works(k)
 			if o.leaf(k).Equal(first) {
@@ -281,20 +281,20 @@ func TestARotationAtTwoThirdsOfItsLifeIsNotNoticed(t *testing.T) {
 }
 
 // The predecessor's own tests give certificates 45 seconds.
-func TestCertificatesOfAFewSecondsAreRenewedInTime(t *testing.T) {
+func TestShortLivedCertificatesAreRenewedInTime(t *testing.T) {
 	for sentence, short := range map[string]struct {
 		life   time.Duration
-		unseen bool // nobody knows when API servers have the CA
+		unseen bool // no configuration shows whether API servers have the CA
 	}{
 		"45 seconds": {life: 45 * time.Second},
-		"45 seconds, and nobody knows when API servers have the CA": {life: 45 * time.Second, unseen: true},
+		"45 seconds, and no configuration shows whether API servers have the CA": {life: 45 * time.Second, unseen: true},
 		"10 seconds": {life: 10 * time.Second},
-		"10 seconds, and nobody knows when API servers have the CA": {life: 10 * time.Second, unseen: true},
+		"10 seconds, and no configuration shows whether API servers have the CA": {life: 10 * time.Second, unseen: true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			inOffice(t, func(o *office) {
-				o.life, o.propagation = short.life, short.life/15 // as config shortens it
-				g := &gazette{o: o}
+			inCluster(t, func(o *cluster) {
+				o.life, o.propagation = short.life, short.life/15 // as package config shortens it
+				g := &publisher{o: o}
 				if o.published = g.published; short.unseen {
 					o.published = nil
 				}
@@ -302,7 +302,7 @@ func TestCertificatesOfAFewSecondsAreRenewedInTime(t *testing.T) {
 				synctest.Wait()
 				served := map[string]bool{}
 				for range 20 {
-					g.watchOver(o.life/2, replicas...)
+					g.publishFor(o.life/2, replicas...)
 					served[o.leaf(replicas[0]).SerialNumber.String()] = true
 					o.works(replicas[1])
 				}
@@ -314,9 +314,9 @@ func TestCertificatesOfAFewSecondsAreRenewedInTime(t *testing.T) {
 	}
 }
 
-func TestWhoeverAsksForARotationGetsOne(t *testing.T) {
-	inOffice(t, func(o *office) {
-		g := &gazette{o: o}
+func TestRotateAnnotationStartsOneRotation(t *testing.T) {
+	inCluster(t, func(o *cluster) {
+		g := &publisher{o: o}
 		o.published = g.published
 		k := o.replica()
 		time.Sleep(soon)
@@ -326,7 +326,7 @@ func TestWhoeverAsksForARotationGetsOne(t *testing.T) {
 				metav1.SetMetaDataAnnotation(&s.ObjectMeta, contract.RotateAnnotation, value)
 				return s
 			})
-			g.watchOver(5*propagation, k)
+			g.publishFor(5*propagation, k)
 			if secret, _ := o.stored(); secret.Annotations[contract.RotatedAnnotation] != value {
 				o.Errorf("asked for %q, answered %q", value, secret.Annotations[contract.RotatedAnnotation])
 			}
@@ -336,15 +336,15 @@ func TestWhoeverAsksForARotationGetsOne(t *testing.T) {
 			}
 			seen[serial] = true
 		}
-		g.watchOver(time.Hour, k)
+		g.publishFor(time.Hour, k)
 		if !seen[o.leaf(k).SerialNumber.String()] {
 			o.Error("it was rotated once more")
 		}
 	})
 }
 
-func TestARotationWaitsForWhoDoesNotHaveTheNewCA(t *testing.T) {
-	inOffice(t, func(o *office) {
+func TestRotationWaitsForConfigurationsWithoutTheNewCA(t *testing.T) {
+	inCluster(t, func(o *cluster) {
 		var missing error
 		o.published = func([]byte) error { return missing }
 		k := o.replica()
@@ -352,33 +352,33 @@ func TestARotationWaitsForWhoDoesNotHaveTheNewCA(t *testing.T) {
 		first := o.leaf(k)
 		missing = errors.New("the configuration x does not have the CA yet")
 		o.names = append(o.names, "new.team.svc")
-		k.Look()
+		k.Recheck()
 		time.Sleep(time.Hour)
 		if !o.leaf(k).Equal(first) || authorities(k.Bundle()) != 2 {
 			o.Errorf("served is another one, or the bundle has %d CAs", authorities(k.Bundle()))
 		}
-		if err := k.Trouble(); err == nil || !strings.Contains(err.Error(), "configuration x") || k.Ready() != nil {
+		if err := k.RenewalError(); err == nil || !strings.Contains(err.Error(), "configuration x") || k.Ready() != nil {
 			o.Errorf("trouble %v, ready %v", err, k.Ready())
 		}
 		missing = nil
 		time.Sleep(10 * propagation)
-		if err := errors.Join(k.Trouble(), o.leaf(k).VerifyHostname("new.team.svc")); err != nil {
+		if err := errors.Join(k.RenewalError(), o.leaf(k).VerifyHostname("new.team.svc")); err != nil {
 			o.Error(err)
 		}
 	})
 }
 
-// a Secret of somebody else's making, in the place of ours
+// another Secret in place of lockstep's
 func secretOf(data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: name}, Type: corev1.SecretTypeOpaque, Data: data,
 	}
 }
 
-// made lets a replica of a cluster elsewhere make a Secret.
-func made(o *office) map[string][]byte {
+// made returns a Secret that a replica of another cluster created.
+func made(o *cluster) map[string][]byte {
 	o.Helper()
-	other := &office{T: o.T, apiServer: newServer(), log: o.log, names: []string{host}, published: func([]byte) error { return nil }}
+	other := &cluster{T: o.T, apiServer: newServer(), log: o.log, names: []string{host}, published: func([]byte) error { return nil }}
 	ctx, stop := context.WithCancel(o.ctx)
 	other.ctx = ctx
 	other.replica()
@@ -388,7 +388,7 @@ func made(o *office) map[string][]byte {
 	return secret.Data
 }
 
-func TestWhatCannotBeServedIsMadeAnew(t *testing.T) {
+func TestUnusableCertificateIsReplaced(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		spoil func(data map[string][]byte)
 		later time.Duration
@@ -399,11 +399,11 @@ func TestWhatCannotBeServedIsMadeAnew(t *testing.T) {
 		"garbage instead of a CA":          {spoil: func(d map[string][]byte) { d["ca"] = []byte("garbage") }, says: "read ca"},
 		"garbage behind a CA":              {spoil: func(d map[string][]byte) { d["ca"] = append(d["ca"], "garbage"...) }, says: "read ca"},
 		"no key":                           {spoil: func(d map[string][]byte) { delete(d, "key") }, says: "is missing"},
-		"nothing at all":                   {spoil: func(d map[string][]byte) { clear(d) }, says: "there is no certificate"},
+		"nothing at all":                   {spoil: func(d map[string][]byte) { clear(d) }, says: "the bundle contains no certificate"},
 		"a certificate that has expired":   {spoil: func(map[string][]byte) {}, later: life + time.Hour, says: "expired"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			inOffice(t, func(o *office) {
+			inCluster(t, func(o *cluster) {
 				data := made(o)
 				tc.spoil(data)
 				time.Sleep(tc.later)
@@ -420,8 +420,8 @@ func TestWhatCannotBeServedIsMadeAnew(t *testing.T) {
 	}
 }
 
-func TestTheKeyOfAnotherIsNoKey(t *testing.T) {
-	inOffice(t, func(o *office) {
+func TestKeyOfAnotherCertificateIsUnusable(t *testing.T) {
+	inCluster(t, func(o *cluster) {
 		data := made(o)
 		data["key"] = made(o)["key"]
 		o.change(func(*corev1.Secret) *corev1.Secret { return secretOf(data) })
@@ -431,7 +431,7 @@ func TestTheKeyOfAnotherIsNoKey(t *testing.T) {
 	})
 }
 
-func TestWhoeverSpoilsTheSecretIsNotNoticed(t *testing.T) {
+func TestInvalidSecretIsRepairedWithoutAFailedRequest(t *testing.T) {
 	for sentence, spoil := range map[string]func(*corev1.Secret) *corev1.Secret{
 		"by garbage": func(s *corev1.Secret) *corev1.Secret {
 			s.Data["cert"], s.Data["ca"] = []byte("garbage"), nil
@@ -441,15 +441,15 @@ func TestWhoeverSpoilsTheSecretIsNotNoticed(t *testing.T) {
 		"by emptying it": func(s *corev1.Secret) *corev1.Secret { s.Data = nil; return s },
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			inOffice(t, func(o *office) {
-				g := &gazette{o: o}
+			inCluster(t, func(o *cluster) {
+				g := &publisher{o: o}
 				o.published = g.published
 				replicas := []*certs.Keeper{o.replica(), o.replica()}
 				time.Sleep(soon)
 				first := o.leaf(replicas[0])
-				g.watchOver(2*propagation, replicas...)
+				g.publishFor(2*propagation, replicas...)
 				o.change(spoil)
-				g.watchOver(10*propagation, replicas...)
+				g.publishFor(10*propagation, replicas...)
 				for _, k := range replicas {
 					o.works(k)
 					if o.leaf(k).Equal(first) {
@@ -461,23 +461,23 @@ func TestWhoeverSpoilsTheSecretIsNotNoticed(t *testing.T) {
 	}
 }
 
-func TestASecretThatCannotBeUsedSaysWhatToDo(t *testing.T) {
+func TestUnwritableSecretErrorSaysWhatToDo(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		change func(*corev1.Secret)
 		serves bool
 		says   string
 	}{
-		"of another type": {func(s *corev1.Secret) { s.Type, s.Data = corev1.SecretTypeTLS, nil }, false, "is of type kubernetes.io/tls"},
+		"of another type": {func(s *corev1.Secret) { s.Type, s.Data = corev1.SecretTypeTLS, nil }, false, "its type is kubernetes.io/tls"},
 		"immutable":       {func(s *corev1.Secret) { s.Immutable = new(true) }, true, "is immutable"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			inOffice(t, func(o *office) {
+			inCluster(t, func(o *cluster) {
 				secret := secretOf(made(o))
 				tc.change(secret)
 				o.change(func(*corev1.Secret) *corev1.Secret { return secret })
 				k := o.replica()
 				time.Sleep(soon)
-				told := errors.Join(k.Ready(), k.Trouble())
+				told := errors.Join(k.Ready(), k.RenewalError())
 				if told == nil || !strings.Contains(told.Error(), tc.says) || !strings.Contains(told.Error(), "delete it") {
 					o.Errorf("told %v", told)
 				}
@@ -495,9 +495,9 @@ func TestASecretThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestAMissingPermissionIsToldAndOutlived(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.meddle(func(r *http.Request) *http.Response {
+func TestMissingPermissionIsReportedUntilItIsGranted(t *testing.T) {
+	inCluster(t, func(o *cluster) {
+		o.intercept(func(r *http.Request) *http.Response {
 			if r.Method != http.MethodPost {
 				return nil
 			}
@@ -511,15 +511,15 @@ func TestAMissingPermissionIsToldAndOutlived(t *testing.T) {
 		if n := strings.Count(o.said(), "level=error"); n != 1 {
 			o.Errorf("%d lines about one finding:\n%s", n, o.said())
 		}
-		o.meddle(nil)
+		o.intercept(nil)
 		time.Sleep(soon)
 		o.works(k)
 	})
 }
 
-func TestANamespaceThatDoesNotExistIsTold(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.meddle(func(r *http.Request) *http.Response {
+func TestMissingNamespaceIsReported(t *testing.T) {
+	inCluster(t, func(o *cluster) {
+		o.intercept(func(r *http.Request) *http.Response {
 			if r.Method != http.MethodPost {
 				return nil
 			}
@@ -533,13 +533,13 @@ func TestANamespaceThatDoesNotExistIsTold(t *testing.T) {
 	})
 }
 
-func TestTheClockOfTheAPIServerCounts(t *testing.T) {
+func TestCertificatesUseTheTimeOfTheAPIServer(t *testing.T) {
 	for sentence, ahead := range map[string]time.Duration{
 		"years ahead":  20 * 365 * 24 * time.Hour,
 		"years behind": -20 * 365 * 24 * time.Hour,
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			inOffice(t, func(o *office) {
+			inCluster(t, func(o *cluster) {
 				o.ahead = ahead
 				k := o.replica()
 				time.Sleep(soon)
@@ -556,7 +556,7 @@ func TestTheClockOfTheAPIServerCounts(t *testing.T) {
 }
 
 func TestADryRunWritesNothing(t *testing.T) {
-	inOffice(t, func(o *office) {
+	inCluster(t, func(o *cluster) {
 		o.dryRun = true
 		k := o.replica()
 		time.Sleep(time.Hour)
@@ -570,25 +570,25 @@ func TestADryRunWritesNothing(t *testing.T) {
 	})
 }
 
-func TestABundleIsConfirmedByTheAPIServer(t *testing.T) {
-	inOffice(t, func(o *office) {
+func TestConfirmReadsTheBundleFromTheAPIServer(t *testing.T) {
+	inCluster(t, func(o *cluster) {
 		k := o.replica()
 		time.Sleep(soon)
 		other := made(o)
-		o.meddle(func(*http.Request) *http.Response {
-			o.meddle(nil)
-			o.change(func(*corev1.Secret) *corev1.Secret { return secretOf(other) }) // before the watch can tell
+		o.intercept(func(*http.Request) *http.Response {
+			o.intercept(nil)
+			o.change(func(*corev1.Secret) *corev1.Secret { return secretOf(other) }) // before the watch shows it
 			return nil
 		})
 		got, err := k.Confirm(o.ctx)
 		if err != nil || !slices.Equal(got, other["ca"]) {
 			o.Errorf("got %q, %v", got, err)
 		}
-		o.meddle(func(r *http.Request) *http.Response {
+		o.intercept(func(r *http.Request) *http.Response {
 			if r.Method != http.MethodPost {
 				return nil
 			}
-			return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden) // so that it is not made anew
+			return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden) // so that it is not replaced
 		})
 		o.change(func(*corev1.Secret) *corev1.Secret { return nil })
 		if got, err := k.Confirm(o.ctx); err == nil {

@@ -9,22 +9,22 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// Record is what the Secret says.
+// Record is the content of the Secret.
 type Record struct {
-	CA      []byte // what clients should trust, the newest first; PEM, like the others
+	CA      []byte // the CA bundle for clients, newest first, in PEM like the other fields
 	Serving Pair
-	Next    Pair // made, and not served yet
+	Next    Pair // issued, and not served yet
 
-	// Since is when the wait of the present phase began; zero: not yet.
+	// Since is the time at which the wait of this phase began; zero if it has not begun.
 	Since time.Time
-	// Asked is the last rotation somebody asked for, Answered the last one made.
+	// Asked is the last rotation that a user requested, Answered the last one that began.
 	Asked, Answered string
 }
 
 // Pair is a certificate with its key.
 type Pair struct{ Cert, Key []byte }
 
-// Keys of the Secret. The first three are those of the predecessor.
+// Keys of the Secret. The predecessor uses the first three.
 const (
 	keyCA       = "ca"
 	keyCert     = "cert"
@@ -33,8 +33,8 @@ const (
 	keyNextKey  = "next-key"
 )
 
-// decode reads a Secret; nil is an empty record. A time that cannot be read
-// counts as none, so that the wait begins anew.
+// decode returns the record of a Secret. A nil Secret has an empty record. An invalid time
+// counts as none, so that the wait begins again.
 func decode(secret *corev1.Secret) Record {
 	if secret == nil {
 		return Record{}
@@ -53,8 +53,7 @@ func decode(secret *corev1.Secret) Record {
 	}
 }
 
-// encode returns the Secret with that record in place of the one it has, and
-// all else as it was.
+// encode returns a copy of the Secret with the record r. Other fields stay as they are.
 func encode(secret *corev1.Secret, r Record) *corev1.Secret {
 	since := ""
 	if !r.Since.IsZero() {
@@ -70,7 +69,7 @@ func encode(secret *corev1.Secret, r Record) *corev1.Secret {
 	return next
 }
 
-// withEach sets the entries that have a value and removes the others.
+// withEach sets the entries that have a value and removes the entries that have none.
 func withEach[V ~string | ~[]byte](all, entries map[string]V) map[string]V {
 	if all == nil {
 		all = map[string]V{}
@@ -84,17 +83,17 @@ func withEach[V ~string | ~[]byte](all, entries map[string]V) map[string]V {
 	return all
 }
 
-// unfit says why a Secret cannot be written by lockstep; nil if it can.
-func unfit(secret *corev1.Secret) error {
+// unusable returns an error if lockstep cannot write the Secret.
+func unusable(secret *corev1.Secret) error {
 	const remedy = "delete it, or name another one with -server-tls.self-signed-cert.secret-name"
 	switch {
 	case secret == nil:
 		return nil
 	case secret.Type != corev1.SecretTypeOpaque && secret.Type != "":
-		return fmt.Errorf("the Secret %s/%s is of type %s, and lockstep keeps its certificate in one of type %s: %s",
+		return fmt.Errorf("write Secret %s/%s: its type is %s, must be %s: %s",
 			secret.Namespace, secret.Name, secret.Type, corev1.SecretTypeOpaque, remedy)
 	case secret.Immutable != nil && *secret.Immutable:
-		return fmt.Errorf("the Secret %s/%s is immutable, so its certificate cannot be renewed: %s", secret.Namespace, secret.Name, remedy)
+		return fmt.Errorf("write Secret %s/%s: the Secret is immutable, so lockstep cannot renew the certificate: %s", secret.Namespace, secret.Name, remedy)
 	}
 	return nil
 }

@@ -6,156 +6,156 @@ import (
 	"time"
 )
 
-// deed is what is to be done with a record, as a whole and by one write.
-type deed int
+// transition is a change of the record that one write makes.
+type transition int
 
 const (
-	nothing deed = iota
-	replace      // nothing can be served: a new CA and certificate, served at once
-	prepare      // a new pair beside the one that is served, its CA in the bundle
-	mark         // a wait begins
-	turn         // the new pair is served from now on
-	drop         // the CA that nobody needs any more leaves the bundle
+	noTransition transition = iota
+	replace                 // no certificate can be served: issue a CA and a certificate, and serve it at once
+	prepare                 // issue a new pair next to the served one, and add its CA to the bundle
+	startWait               // record the start of a wait
+	switchOver              // serve the new pair
+	dropCA                  // remove the CA that is no longer needed from the bundle
 )
 
-// String returns the deed for logs.
-func (d deed) String() string {
+// String returns the transition for logs.
+func (d transition) String() string {
 	switch d {
-	case nothing:
-		return "nothing to do"
+	case noTransition:
+		return "none"
 	case replace:
-		return "made anew"
+		return "certificate replaced"
 	case prepare:
-		return "rotation begun"
-	case mark:
-		return "rotation waits"
-	case turn:
+		return "rotation started"
+	case startWait:
+		return "wait started"
+	case switchOver:
 		return "new certificate served"
-	case drop:
-		return "rotation ended"
+	case dropCA:
+		return "rotation finished"
 	}
-	return fmt.Sprintf("deed %d", int(d))
+	return fmt.Sprintf("transition %d", int(d))
 }
 
-// Times are how long certificates and rotations last.
+// Times are the waits of a rotation.
 type Times struct {
-	// Propagation is how long it takes until everybody acts on what was published:
-	// API servers on a new bundle, replicas on a new certificate.
+	// Propagation is the time that a published change needs: a new bundle to reach all API
+	// servers, a new certificate to reach all replicas.
 	Propagation time.Duration
-	// Unseen tells that nobody knows when the bundle has been published, so that it
-	// is waited for as long as for the slowest replica.
-	Unseen bool
+	// PublicationUnknown means that lockstep cannot see when the bundle has been published. The
+	// rotation then waits for the bundle as long as for the slowest replica.
+	PublicationUnknown bool
 }
 
-// slowest is by how much the slowest replica is slower than what is usual.
-const slowest = 3
+// slowestFactor is the factor by which the slowest replica exceeds the usual propagation time.
+const slowestFactor = 3
 
-// step is what is to be done now, or else when to look again.
+// step is the due transition, or the time of the next reconcile.
 type step struct {
-	deed    deed
-	because string
-	wait    time.Time // with nothing to do: look again then
+	transition transition
+	because    string
+	wait       time.Time // if no transition is due: the time of the next reconcile
 
-	held bool // something else has to come first
+	blocked bool // the transition waits for something that because names
 }
 
-// namesAgain is how long names that are not known yet are waited for.
-const namesAgain = time.Second
+// namesRetry is the retry interval while not all names are known.
+const namesRetry = time.Second
 
-// situation is everything that decides on the next step.
-type situation struct {
-	record      Record
-	found       findings // judge(record, now)
-	now         time.Time
-	names       []string
-	unnamed     error // why names are not all; nil: they are
-	unpublished error // who does not have the bundle of the record; nil: everybody has
-	lost        error // set by rescued: why the Secret's own content is of no use
+// state contains everything that the next step depends on.
+type state struct {
+	record     Record
+	found      findings // the result of inspect(record, now)
+	now        time.Time
+	names      []string
+	namesErr   error // why not all names are known, or nil
+	publishErr error // names a webhook configuration without the bundle, or nil
+	lostErr    error // set by withServed: why the Secret's own certificate cannot be served
 }
 
-// rescued is the situation with what this replica still serves in place of a
-// record that has nothing to serve. The CA of the former is what clients trust, so
-// a rotation may begin there instead of everything being made anew.
-func (s situation) rescued(kept Record) situation {
+// withServed returns s with the record that this replica still serves, if the Secret has no
+// certificate that can be served. Clients trust the CA of that record, so a rotation can
+// start from it and no certificate is replaced at once.
+func (s state) withServed(kept Record) state {
 	if s.found.serving != nil || s.found.next != nil {
 		return s
 	}
-	found := judge(kept, s.now)
+	found := inspect(kept, s.now)
 	if found.serving == nil {
 		return s
 	}
-	s.lost, s.found = s.found.wrong, found
+	s.lostErr, s.found = s.found.servingErr, found
 	s.record.CA, s.record.Serving, s.record.Next = kept.CA, kept.Serving, Pair{}
 	return s
 }
 
-// next is what is to be done. A certificate is made when it is known what it must
-// be valid for: another one for a forgotten name would take its time.
-func (t Times) next(s situation) step {
+// next returns the next step. It delays a new certificate until all names are known,
+// because a second certificate for a missing name would take another rotation.
+func (t Times) next(s state) step {
 	due := t.rotation(s)
-	if makes := due.deed == replace || due.deed == prepare; makes && s.unnamed != nil {
-		return step{because: "a certificate waits: " + s.unnamed.Error(), wait: s.now.Add(namesAgain), held: true}
+	if makes := due.transition == replace || due.transition == prepare; makes && s.namesErr != nil {
+		return step{because: "the new certificate is delayed: " + s.namesErr.Error(), wait: s.now.Add(namesRetry), blocked: true}
 	}
 	return due
 }
 
-// rotation is the whole of it.
-func (t Times) rotation(s situation) step {
+// rotation returns the next step, without regard to names that are not known yet.
+func (t Times) rotation(s state) step {
 	switch {
-	case s.lost != nil:
-		return step{deed: prepare, because: s.lost.Error() + "; what was served until now is served for a while"}
+	case s.lostErr != nil:
+		return step{transition: prepare, because: s.lostErr.Error() + "; the previous certificate is still served"}
 	case s.found.serving == nil && s.found.next != nil:
-		return step{deed: turn, because: s.found.wrong.Error()}
+		return step{transition: switchOver, because: s.found.servingErr.Error()}
 	case s.found.serving == nil:
-		return step{deed: replace, because: s.found.wrong.Error()}
+		return step{transition: replace, because: s.found.servingErr.Error()}
 	case len(s.record.Next.Cert) == 0 && len(s.found.authorities) == 1:
 		return steady(s)
 	case len(s.record.Next.Cert) == 0:
-		return t.wait(s, slowest*t.Propagation, drop, "no replica serves what it verified")
+		return t.wait(s, slowestFactor*t.Propagation, dropCA, "no replica serves a certificate that the old CA signed")
 	case s.found.next == nil:
-		return step{deed: prepare, because: "what was prepared is unusable: " + s.found.nextWrong.Error()}
-	case s.unpublished != nil:
-		return step{because: "the rotation waits: " + s.unpublished.Error(), wait: s.now.Add(t.Propagation), held: true}
-	case t.Unseen:
-		return t.wait(s, slowest*t.Propagation, turn, "its CA has had time to arrive")
+		return step{transition: prepare, because: "the prepared certificate is unusable: " + s.found.nextErr.Error()}
+	case s.publishErr != nil:
+		return step{because: "the rotation is delayed: " + s.publishErr.Error(), wait: s.now.Add(t.Propagation), blocked: true}
+	case t.PublicationUnknown:
+		return t.wait(s, slowestFactor*t.Propagation, switchOver, "the new CA has had time to reach all API servers")
 	}
-	return t.wait(s, t.Propagation, turn, "its CA is known everywhere")
+	return t.wait(s, t.Propagation, switchOver, "all API servers know the new CA")
 }
 
-// steady says whether a rotation should begin.
-func steady(s situation) step {
+// steady returns the step while no rotation is in progress.
+func steady(s state) step {
 	leaf := s.found.serving.Leaf
 	renew := leaf.NotAfter.Add(-leaf.NotAfter.Sub(leaf.NotBefore) / 3)
-	missing := lacks(leaf, s.names)
+	missing := missingNames(leaf, s.names)
 	switch {
 	case s.record.Asked != "" && s.record.Asked != s.record.Answered:
-		return step{deed: prepare, because: "somebody asked for it"}
+		return step{transition: prepare, because: "a user requested it"}
 	case len(missing) > 0:
-		return step{deed: prepare, because: "the certificate is not valid for " + strings.Join(missing, ", ")}
+		return step{transition: prepare, because: "the certificate is not valid for " + strings.Join(missing, ", ")}
 	case !s.now.Before(renew):
-		return step{deed: prepare, because: "two thirds of its life are over"}
+		return step{transition: prepare, because: "two thirds of its lifetime are over"}
 	}
 	return step{wait: renew}
 }
 
-// wait leads to a deed after a time that is counted from the record's mark, or
-// sets that mark.
-func (t Times) wait(s situation, long time.Duration, then deed, because string) step {
+// wait returns the transition then once the time long has passed since the record's start
+// of the wait. If the record has none, wait returns the transition that records it.
+func (t Times) wait(s state, long time.Duration, then transition, because string) step {
 	since := s.record.Since
-	if since.IsZero() || since.After(s.now.Add(t.Propagation)) { // from a clock that was wrong
-		return step{deed: mark, because: fmt.Sprintf("in %v: %s", long, then)}
+	if since.IsZero() || since.After(s.now.Add(t.Propagation)) { // a time in the future comes from a wrong clock
+		return step{transition: startWait, because: fmt.Sprintf("in %v: %s", long, then)}
 	}
 	if due := since.Add(long); s.now.Before(due) {
 		return step{wait: due}
 	}
-	return step{deed: then, because: because}
+	return step{transition: then, because: because}
 }
 
-// carryOut returns the record after a deed.
-func carryOut(d deed, s situation, o Order) (Record, error) {
+// apply returns the record after a transition.
+func apply(d transition, s state, o Order) (Record, error) {
 	r := s.record
 	switch d {
-	case nothing:
+	case noTransition:
 	case replace:
 		made, err := issue(o, s.now)
 		if err != nil {
@@ -169,11 +169,11 @@ func carryOut(d deed, s situation, o Order) (Record, error) {
 		}
 		r.CA = append(made.ca, signerOf(r.Serving, s.found.authorities, s.now)...)
 		r.Next, r.Since, r.Answered = made.Pair, time.Time{}, r.Asked
-	case mark:
+	case startWait:
 		r.Since = s.now
-	case turn:
+	case switchOver:
 		r.Serving, r.Next, r.Since = r.Next, Pair{}, s.now
-	case drop:
+	case dropCA:
 		r.CA, r.Since = signerOf(r.Serving, s.found.authorities, s.now), time.Time{}
 	}
 	return r, nil

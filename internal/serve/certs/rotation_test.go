@@ -17,8 +17,8 @@ var (
 	order = Order{Names: []string{"lockstep.lockstep-system.svc", "127.0.0.1"}, Organisation: "lockstep", Life: year}
 )
 
-// model is a cluster with replicas that share a Secret, and webhook configurations
-// that API servers read late.
+// model is a cluster with replicas that share a Secret. Its API servers read webhook
+// configurations late.
 type model struct {
 	t   *rapid.T
 	now time.Time
@@ -29,20 +29,20 @@ type model struct {
 
 	replicas       [2]modelReplica
 	configurations [2]modelConfiguration
-	judged         map[string]findings // what was looked at already that day
+	judged         map[string]findings // results of inspect on the current day
 }
 
-// modelReplica follows the Secret, late at times.
+// modelReplica is a replica whose watch of the Secret can be late.
 type modelReplica struct {
-	kept    Record // what it serves; zero: nothing yet
+	kept    Record // the record that it serves; zero before the first one
 	behind  time.Time
-	version int // of what it has seen
+	version int // of the Secret that its watch has shown
 
-	read        situation // what its next write is made from
+	read        state // the basis of its next write
 	readVersion int
 }
 
-// modelConfiguration has a bundle, and API servers that still go by former ones.
+// modelConfiguration is a configuration whose bundle some API servers read late.
 type modelConfiguration struct {
 	bundle []byte
 	former []formerBundle
@@ -64,41 +64,41 @@ func (m *model) put(r Record) {
 	}
 }
 
-// see lets a replica's watch catch up.
+// see brings the watch of a replica up to date.
 func (m *model) see(i int) {
 	r := &m.replicas[i]
 	r.version, r.behind = m.version, time.Time{}
-	if m.judge(m.secret).serving != nil {
+	if m.inspect(m.secret).serving != nil {
 		r.kept = m.secret
 	}
 }
 
-// look lets a replica read the Secret for what it may write.
-func (m *model) look(i int) {
-	m.replicas[i].read = situation{
-		record: m.secret, found: m.judge(m.secret), now: m.now, names: order.Names, unpublished: m.unpublished(),
-	}.rescued(m.replicas[i].kept)
+// reconcile makes a replica read the Secret before a write.
+func (m *model) reconcile(i int) {
+	m.replicas[i].read = state{
+		record: m.secret, found: m.inspect(m.secret), now: m.now, names: order.Names, publishErr: m.publishErr(),
+	}.withServed(m.replicas[i].kept)
 	m.replicas[i].readVersion = m.version
 }
 
-// write lets a replica take its step, unless another one was first.
+// write makes a replica take its step, unless another replica was first.
 func (m *model) write(i int) {
 	r := &m.replicas[i]
 	if r.readVersion != m.version {
 		return
 	}
 	due := times.next(r.read)
-	if due.deed == nothing {
+	if due.transition == noTransition {
 		return
 	}
-	next, err := carryOut(due.deed, r.read, order)
+	next, err := apply(due.transition, r.read, order)
 	if err != nil {
-		m.t.Fatalf("%s: %v", due.deed, err)
+		m.t.Fatalf("%s: %v", due.transition, err)
 	}
 	m.put(next)
 }
 
-func (m *model) unpublished() error {
+func (m *model) publishErr() error {
 	for i, c := range m.configurations {
 		if !bytes.Equal(c.bundle, m.secret.CA) {
 			return fmt.Errorf("configuration %d", i)
@@ -107,7 +107,7 @@ func (m *model) unpublished() error {
 	return nil
 }
 
-// publish sets the bundle of a configuration; API servers notice later.
+// publish sets the bundle of a configuration. API servers read it later.
 func (m *model) publish(i int, bundle []byte) {
 	c := &m.configurations[i]
 	if bytes.Equal(c.bundle, bundle) {
@@ -119,19 +119,19 @@ func (m *model) publish(i int, bundle []byte) {
 	c.bundle = bundle
 }
 
-// pass lets time pass, during which no request is under way and no replica is
-// behind for longer than is assumed.
+// pass advances the time. No request is in progress meanwhile, and no replica stays behind for longer
+// than assumed.
 func (m *model) pass(d time.Duration) {
 	for i := range m.replicas {
 		m.replicas[i].readVersion = -1
-		if r := &m.replicas[i]; !r.behind.IsZero() && !m.now.Add(d).Before(r.behind.Add(slowest*times.Propagation)) {
+		if r := &m.replicas[i]; !r.behind.IsZero() && !m.now.Add(d).Before(r.behind.Add(slowestFactor*times.Propagation)) {
 			m.see(i)
 		}
 	}
 	m.now = m.now.Add(d)
 }
 
-// check wants every replica to be accepted by every API server.
+// check fails the test unless every API server accepts every replica.
 func (m *model) check() {
 	for i, r := range m.replicas {
 		if len(r.kept.CA) == 0 {
@@ -154,33 +154,33 @@ func (m *model) check() {
 }
 
 func (m *model) accepts(bundle []byte, p Pair) bool {
-	return m.judge(Record{CA: bundle, Serving: p}).serving != nil
+	return m.inspect(Record{CA: bundle, Serving: p}).serving != nil
 }
 
-// judge remembers what judge found that day.
-func (m *model) judge(r Record) findings {
+// inspect caches the result of inspect for the day.
+func (m *model) inspect(r Record) findings {
 	key := fmt.Sprintf("%s %s %s %s", r.CA, r.Serving.Cert, r.Next.Cert, m.now.Truncate(24*time.Hour))
 	found, known := m.judged[key]
 	if !known {
-		found = judge(r, m.now)
+		found = inspect(r, m.now)
 		m.judged[key] = found
 	}
 	return found
 }
 
-// settled reports whether nothing is to be done.
+// settled reports whether no step is due.
 func (m *model) settled() bool {
-	found := m.judge(m.secret)
+	found := m.inspect(m.secret)
 	return len(found.authorities) == 1 && found.serving != nil && len(m.secret.Next.Cert) == 0 &&
-		m.secret.Asked == m.secret.Answered && m.unpublished() == nil
+		m.secret.Asked == m.secret.Answered && m.publishErr() == nil
 }
 
-// settle lets everybody do what is to be done until nothing is.
+// settle takes steps until none is due.
 func (m *model) settle() {
 	for range 12 {
 		for i := range m.replicas {
 			m.see(i)
-			m.look(i)
+			m.reconcile(i)
 			m.write(i)
 			m.see(i)
 			m.check()
@@ -197,7 +197,7 @@ func (m *model) settle() {
 	}
 	if !m.settled() {
 		m.t.Fatalf("it ends with %d CAs, next %q, asked %q, answered %q",
-			len(m.judge(m.secret).authorities), m.secret.Next.Cert, m.secret.Asked, m.secret.Answered)
+			len(m.inspect(m.secret).authorities), m.secret.Next.Cert, m.secret.Asked, m.secret.Answered)
 	}
 	for i, r := range m.replicas {
 		if !bytes.Equal(r.kept.Serving.Cert, m.secret.Serving.Cert) {
@@ -206,7 +206,7 @@ func (m *model) settle() {
 	}
 }
 
-func TestNoInterleavingOfReplicasServesWhatAnAPIServerRefuses(t *testing.T) {
+func TestNoInterleavingOfReplicasServesARejectedCertificate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &model{t: t, now: noon, judged: map[string]findings{}}
 		m.replicas[0].readVersion, m.replicas[1].readVersion = -1, -1
@@ -214,15 +214,15 @@ func TestNoInterleavingOfReplicasServesWhatAnAPIServerRefuses(t *testing.T) {
 		moves := map[string]func(*rapid.T){
 			"":      func(*rapid.T) { m.check() },
 			"see":   func(t *rapid.T) { m.see(replica.Draw(t, "replica")) },
-			"look":  func(t *rapid.T) { m.look(replica.Draw(t, "replica")) },
+			"look":  func(t *rapid.T) { m.reconcile(replica.Draw(t, "replica")) },
 			"write": func(t *rapid.T) { m.write(replica.Draw(t, "replica")) },
 			"step": func(t *rapid.T) {
 				i := replica.Draw(t, "replica")
-				m.look(i)
+				m.reconcile(i)
 				m.write(i)
 			},
 			"inject": func(t *rapid.T) {
-				if m.judge(m.secret).serving != nil {
+				if m.inspect(m.secret).serving != nil {
 					m.publish(configuration.Draw(t, "configuration"), m.secret.CA)
 				}
 			},
@@ -238,10 +238,10 @@ func TestNoInterleavingOfReplicasServesWhatAnAPIServerRefuses(t *testing.T) {
 			},
 			"pass": func(t *rapid.T) {
 				m.pass(rapid.SampledFrom([]time.Duration{
-					time.Second, times.Propagation / 2, times.Propagation, slowest * times.Propagation,
+					time.Second, times.Propagation / 2, times.Propagation, slowestFactor * times.Propagation,
 				}).Draw(t, "for"))
 			},
-			"go on": func(t *rapid.T) { // at a brisk pace, so that a rotation comes to its end
+			"go on": func(t *rapid.T) { // in large steps, so that a rotation finishes
 				for i := range m.configurations {
 					m.publish(i, m.secret.CA)
 				}
@@ -251,122 +251,122 @@ func TestNoInterleavingOfReplicasServesWhatAnAPIServerRefuses(t *testing.T) {
 					}
 				}
 				i := replica.Draw(t, "replica")
-				m.look(i)
+				m.reconcile(i)
 				m.write(i)
 				if rapid.Bool().Draw(t, "takes its time") {
 					m.pass(times.Propagation)
 				}
 			},
-			"a season": func(*rapid.T) { // in which somebody is at work
+			"a season": func(*rapid.T) { // in which replicas take steps
 				m.settle()
 				m.pass(year / 4)
 			},
 		}
-		for range 2 { // longer than rapid would
+		for range 2 { // longer than one rapid run
 			t.Repeat(moves)
 		}
 		m.settle()
 	})
 }
 
-// situationOf is one that is settled, with some change.
-func situationOf(t *testing.T, change func(*situation)) situation {
+// stateOf returns a settled state with a change.
+func stateOf(t *testing.T, change func(*state)) state {
 	t.Helper()
 	made, err := issue(order, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := situation{record: Record{CA: made.ca, Serving: made.Pair}, now: noon, names: order.Names}
+	s := state{record: Record{CA: made.ca, Serving: made.Pair}, now: noon, names: order.Names}
 	if change != nil {
 		change(&s)
 	}
-	s.found = judge(s.record, s.now)
+	s.found = inspect(s.record, s.now)
 	return s
 }
 
-func TestWhatIsDueWhen(t *testing.T) {
+func TestNextStep(t *testing.T) {
 	other, err := issue(order, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	prepared := func(s *situation) {
+	prepared := func(s *state) {
 		s.record.CA, s.record.Next = append(bytes.Clone(other.ca), s.record.CA...), other.Pair
 	}
-	both := func(s *situation) { s.record.CA = append(s.record.CA, other.ca...) }
+	both := func(s *state) { s.record.CA = append(s.record.CA, other.ca...) }
 	for sentence, tc := range map[string]struct {
-		change func(*situation)
-		want   deed
+		change func(*state)
+		want   transition
 		wait   time.Duration
 	}{
-		"nothing is done with a certificate that is young": {nil, nothing, year - (year+time.Hour)/3},
-		"it is rotated at two thirds of its life":          {func(s *situation) { s.now = noon.Add(year - (year+time.Hour)/3) }, prepare, 0},
-		"and not a second before":                          {func(s *situation) { s.now = noon.Add(year - (year+time.Hour)/3 - time.Second) }, nothing, time.Second},
-		"it is rotated when somebody asks":                 {func(s *situation) { s.record.Asked = "now" }, prepare, 0},
-		"and once for each time that somebody asks":        {func(s *situation) { s.record.Asked, s.record.Answered = "now", "now" }, nothing, year - (year+time.Hour)/3},
-		"it is rotated when it lacks a name":               {func(s *situation) { s.names = append([]string{"new.team.svc"}, s.names...) }, prepare, 0},
-		"it is replaced when it has expired":               {func(s *situation) { s.now = noon.Add(year + time.Second) }, replace, 0},
-		"it is replaced when it is not valid yet":          {func(s *situation) { s.now = noon.Add(-2 * time.Hour) }, replace, 0},
-		"it is replaced when there is none":                {func(s *situation) { s.record = Record{} }, replace, 0},
-		"it is replaced when its key is another's":         {func(s *situation) { s.record.Serving.Key = other.Key }, replace, 0},
-		"it is replaced when its CA is another's":          {func(s *situation) { s.record.CA = other.ca }, replace, 0},
-		"a new one waits until its CA is everywhere": {func(s *situation) {
+		"a new certificate needs no transition":    {nil, noTransition, year - (year+time.Hour)/3},
+		"it is rotated at two thirds of its life":  {func(s *state) { s.now = noon.Add(year - (year+time.Hour)/3) }, prepare, 0},
+		"it is not rotated a second earlier":       {func(s *state) { s.now = noon.Add(year - (year+time.Hour)/3 - time.Second) }, noTransition, time.Second},
+		"it is rotated when a user requests it":    {func(s *state) { s.record.Asked = "now" }, prepare, 0},
+		"it is rotated once for each request":      {func(s *state) { s.record.Asked, s.record.Answered = "now", "now" }, noTransition, year - (year+time.Hour)/3},
+		"it is rotated when it lacks a name":       {func(s *state) { s.names = append([]string{"new.team.svc"}, s.names...) }, prepare, 0},
+		"it is replaced when it has expired":       {func(s *state) { s.now = noon.Add(year + time.Second) }, replace, 0},
+		"it is replaced when it is not valid yet":  {func(s *state) { s.now = noon.Add(-2 * time.Hour) }, replace, 0},
+		"it is replaced when there is none":        {func(s *state) { s.record = Record{} }, replace, 0},
+		"it is replaced when its key is another's": {func(s *state) { s.record.Serving.Key = other.Key }, replace, 0},
+		"it is replaced when its CA is another's":  {func(s *state) { s.record.CA = other.ca }, replace, 0},
+		"a new one waits until all configurations have its CA": {func(s *state) {
 			prepared(s)
-			s.unpublished = errors.New("not there")
+			s.publishErr = errors.New("not there")
 			s.record.Since = noon.Add(-time.Hour)
-		}, nothing, times.Propagation},
-		"then the wait is marked":                                {prepared, mark, 0},
-		"then it lasts":                                          {func(s *situation) { prepared(s); s.record.Since = noon.Add(-59 * time.Second) }, nothing, time.Second},
-		"then the new one is served":                             {func(s *situation) { prepared(s); s.record.Since = noon.Add(-time.Minute) }, turn, 0},
-		"a mark from the future is no mark":                      {func(s *situation) { prepared(s); s.record.Since = noon.Add(time.Hour) }, mark, 0},
-		"a new one that is broken is made again":                 {func(s *situation) { prepared(s); s.record.Next.Key = s.record.Serving.Key }, prepare, 0},
-		"a new one is served at once when the old one is broken": {func(s *situation) { prepared(s); s.record.Serving.Key = nil }, turn, 0},
-		"a CA too many is marked":                                {both, mark, 0},
-		"and stays for the slowest replica":                      {func(s *situation) { both(s); s.record.Since = noon.Add(-2 * time.Minute) }, nothing, time.Minute},
-		"then it goes":                                           {func(s *situation) { both(s); s.record.Since = noon.Add(-3 * time.Minute) }, drop, 0},
+		}, noTransition, times.Propagation},
+		"then the start of the wait is recorded":                 {prepared, startWait, 0},
+		"then the wait lasts":                                    {func(s *state) { prepared(s); s.record.Since = noon.Add(-59 * time.Second) }, noTransition, time.Second},
+		"then the new one is served":                             {func(s *state) { prepared(s); s.record.Since = noon.Add(-time.Minute) }, switchOver, 0},
+		"a start in the future does not count":                   {func(s *state) { prepared(s); s.record.Since = noon.Add(time.Hour) }, startWait, 0},
+		"an unusable new one is replaced":                        {func(s *state) { prepared(s); s.record.Next.Key = s.record.Serving.Key }, prepare, 0},
+		"a new one is served at once if the old one is unusable": {func(s *state) { prepared(s); s.record.Serving.Key = nil }, switchOver, 0},
+		"the wait for the removal of a CA is recorded":           {both, startWait, 0},
+		"the CA stays for the slowest replica":                   {func(s *state) { both(s); s.record.Since = noon.Add(-2 * time.Minute) }, noTransition, time.Minute},
+		"then the CA is removed":                                 {func(s *state) { both(s); s.record.Since = noon.Add(-3 * time.Minute) }, dropCA, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := situationOf(t, tc.change)
+			s := stateOf(t, tc.change)
 			got := times.next(s)
-			if got.deed != tc.want || tc.want == nothing && got.wait.Sub(s.now) != tc.wait {
-				t.Errorf("got %s (%s), in %v; want %s in %v", got.deed, got.because, got.wait.Sub(s.now), tc.want, tc.wait)
+			if got.transition != tc.want || tc.want == noTransition && got.wait.Sub(s.now) != tc.wait {
+				t.Errorf("got %s (%s), in %v; want %s in %v", got.transition, got.because, got.wait.Sub(s.now), tc.want, tc.wait)
 			}
 		})
 	}
 }
 
-func TestWhereNobodyKnowsTheNewCAWaitsForTheSlowest(t *testing.T) {
-	s := situationOf(t, nil)
-	s.record, _ = carryOut(prepare, s, order)
-	s.found = judge(s.record, s.now)
+func TestUnknownPublicationWaitsForTheSlowestReplica(t *testing.T) {
+	s := stateOf(t, nil)
+	s.record, _ = apply(prepare, s, order)
+	s.found = inspect(s.record, s.now)
 	s.record.Since = noon.Add(-2 * time.Minute)
-	unseen := Times{Propagation: time.Minute, Unseen: true}
-	if got := unseen.next(s); got.deed != nothing || !got.wait.Equal(noon.Add(time.Minute)) {
-		t.Errorf("got %s at %v", got.deed, got.wait)
+	unseen := Times{Propagation: time.Minute, PublicationUnknown: true}
+	if got := unseen.next(s); got.transition != noTransition || !got.wait.Equal(noon.Add(time.Minute)) {
+		t.Errorf("got %s at %v", got.transition, got.wait)
 	}
 }
 
-func TestADeedLeadsToThePhaseBehindIt(t *testing.T) {
-	s := situationOf(t, func(s *situation) { s.record.Asked = "now" })
+func TestTransitionsLeadToTheNextPhase(t *testing.T) {
+	s := stateOf(t, func(s *state) { s.record.Asked = "now" })
 	first := s.record
 	for _, one := range []struct {
-		deed        deed
+		transition  transition
 		authorities int
 		serving     Pair
-	}{{prepare, 2, first.Serving}, {mark, 2, first.Serving}, {turn, 2, Pair{}}, {drop, 1, Pair{}}} {
+	}{{prepare, 2, first.Serving}, {startWait, 2, first.Serving}, {switchOver, 2, Pair{}}, {dropCA, 1, Pair{}}} {
 		var err error
 		s.now = s.now.Add(times.Propagation)
-		if s.record, err = carryOut(one.deed, s, order); err != nil {
+		if s.record, err = apply(one.transition, s, order); err != nil {
 			t.Fatal(err)
 		}
-		if waits := one.deed == mark || one.deed == turn; waits != s.record.Since.Equal(s.now) || !waits && !s.record.Since.IsZero() {
-			t.Errorf("after %s the wait began at %v", one.deed, s.record.Since)
+		if waits := one.transition == startWait || one.transition == switchOver; waits != s.record.Since.Equal(s.now) || !waits && !s.record.Since.IsZero() {
+			t.Errorf("after %s the wait began at %v", one.transition, s.record.Since)
 		}
-		s.found = judge(s.record, s.now)
+		s.found = inspect(s.record, s.now)
 		if len(s.found.authorities) != one.authorities || s.found.serving == nil {
-			t.Errorf("after %s: %d CAs, %v", one.deed, len(s.found.authorities), s.found.wrong)
+			t.Errorf("after %s: %d CAs, %v", one.transition, len(s.found.authorities), s.found.servingErr)
 		}
 		if kept := bytes.Equal(s.record.Serving.Cert, first.Serving.Cert); kept != (one.serving.Cert != nil) {
-			t.Errorf("after %s the first certificate is served: %t", one.deed, kept)
+			t.Errorf("after %s the first certificate is served: %t", one.transition, kept)
 		}
 	}
 	if s.record.Answered != "now" || !s.record.Since.IsZero() || len(s.record.Next.Cert) > 0 {

@@ -17,14 +17,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// apiServer is an API server that has one Secret and nothing else, with real
-// compare-and-swap, watches and a clock of its own. It answers in the goroutine
-// that asks, so that it can live in a bubble of testing/synctest.
+// apiServer is an API server with one Secret and nothing else. It has real
+// compare-and-swap, watches and its own clock. It answers in the goroutine of the
+// client, so that it can run in a bubble of testing/synctest.
 type apiServer struct {
-	// ahead is by how much its clock is ahead of this machine's.
+	// ahead is the duration by which its clock is ahead of this machine's.
 	ahead time.Duration
-	// interfere may answer a request in the server's place, or change what is there,
-	// before the server sees the request.
+	// interfere can answer a request in place of the server. It can also change the
+	// Secret before the server handles the request.
 	interfere func(*http.Request) *http.Response
 
 	mu      sync.Mutex
@@ -46,14 +46,14 @@ const (
 // now is the server's time.
 func (a *apiServer) now() time.Time { return time.Now().Add(a.ahead) }
 
-// change lets somebody else write the Secret, or delete it by returning nil.
+// change writes the Secret as another client, or deletes it if how returns nil.
 func (a *apiServer) change(how func(*corev1.Secret) *corev1.Secret) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.store(how(a.secret.DeepCopy()))
 }
 
-// stored returns the Secret as it is, or nil, and how often it was written.
+// stored returns the Secret, or nil, and the number of writes.
 func (a *apiServer) stored() (*corev1.Secret, int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -74,12 +74,12 @@ func (a *apiServer) store(next *corev1.Secret) {
 	a.watches.Tell(next, event(before, next))
 }
 
-// event is what a watch tells of a change.
+// event returns the watch event of a change.
 func event(before, after *corev1.Secret) metav1.WatchEvent {
 	if after == nil {
 		return apitest.Event(watch.Deleted, before)
 	}
-	return apitest.Event(watch.Modified, after) // to a cache the same as ADDED
+	return apitest.Event(watch.Modified, after) // a cache handles it like ADDED
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -108,8 +108,8 @@ func (a *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// meddle lets interfere meet every request from now on; nil ends that.
-func (a *apiServer) meddle(interfere func(*http.Request) *http.Response) {
+// intercept lets interfere meet every request from now on; nil ends that.
+func (a *apiServer) intercept(interfere func(*http.Request) *http.Response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.interfere = interfere
@@ -122,8 +122,8 @@ func (a *apiServer) answer(r *http.Request, sent *corev1.Secret) *http.Response 
 	case !strings.HasPrefix(r.URL.Path, "/api/v1/namespaces/"+home+"/secrets"):
 		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
 	case r.Method == http.MethodGet && !named && query.Get("fieldSelector") != "metadata.name="+name:
-		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden) // RBAC would not allow more
-	case query.Has("sendInitialEvents"): // so that it is asked for a list first
+		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden) // RBAC would not allow another request
+	case query.Has("sendInitialEvents"): // so that clients list first
 		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
 	case query.Has("watch"):
 		return a.watch(r)
@@ -146,7 +146,7 @@ func (a *apiServer) answer(r *http.Request, sent *corev1.Secret) *http.Response 
 	return apitest.Answer(http.StatusOK, a.secret)
 }
 
-// watch tells what becomes of the Secret until the request ends.
+// watch sends the changes of the Secret until the request ends.
 func (a *apiServer) watch(r *http.Request) *http.Response {
 	var first []metav1.WatchEvent
 	if a.secret != nil && r.URL.Query().Get("resourceVersion") != strconv.Itoa(a.version) {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Check is one thing that must be so. Probe returns what is wrong, or nil; it is
-// called on every request, from several goroutines, and must answer at once from
-// what is known.
+// Check is one condition of readiness or health. Probe returns an error that says what
+// is wrong, or nil. The server calls Probe on every request and from several goroutines,
+// so Probe must answer from memory, without delay.
 type Check struct {
 	Name  string
 	Probe func() error
 }
 
-// Tolerable marks what should be read with the answer and is no reason for a
-// 500, since others would do no better. It returns nil for a nil error.
+// Tolerable returns an error that the answer shows but that does not cause a 500,
+// because no other replica would do better. It returns nil for a nil error.
 func Tolerable(err error) error {
 	if err == nil {
 		return nil
@@ -28,8 +28,9 @@ type tolerable struct{ error }
 
 func (t tolerable) Unwrap() error { return t.error }
 
-// checks answers 200 when all is well and 500 otherwise, with one line a check. So do
-// the programs of Kubernetes; of a 503 kubectl does not show the lines.
+// checks returns a handler that answers 200 if every check passes and 500 otherwise, with one
+// line for each check. The programs of Kubernetes answer 500 too: kubectl does not show
+// the body of a 503.
 func checks(all []Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		status, text := http.StatusOK, new(strings.Builder)
@@ -57,5 +58,5 @@ func plain(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // whoever asked has gone, if this fails
+	_, _ = w.Write([]byte(text)) // fails only if the client has closed the connection
 }

@@ -1,8 +1,7 @@
-// Package server has the two listeners: the one for operations, with metrics,
-// health, and what helps to debug, over plain HTTP; and the one for webhooks, over
-// TLS.
+// Package server provides two listeners. One serves operators over plain HTTP: metrics,
+// health and debugging. The other serves webhooks over TLS.
 //
-// It serves what it is given and knows nothing about it. The operations
-// listener changes nothing in the cluster and answers nothing that a tenant could
-// steer; who may reach either is for a NetworkPolicy to say.
+// The package serves the handlers that it is given and contains no rule of lockstep. The
+// listener for operators changes nothing in the cluster, and no tenant can influence its
+// answers. A NetworkPolicy decides which clients can reach the two listeners.
 package server

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// drain ends a listener whose clients keep connections open and do not repeat requests. Once
-// started, each response asks its client to close the connection, so that no request is in flight on
-// a connection that the server closes.
+// drain closes a listener whose clients keep connections open and do not repeat requests.
+// After start, each response asks its client to close the connection. So no request is in
+// flight on a connection that the server closes.
 type drain struct {
 	started atomic.Bool
-	open    atomic.Int64  // connections
-	closed  chan struct{} // receives when a connection was closed, perhaps several at once
+	open    atomic.Int64  // number of open connections
+	closed  chan struct{} // receives after connections were closed, one value for several of them perhaps
 }
 
-// attach lets an http.Server be drained.
+// attach makes an http.Server count its connections and drain.
 func (d *drain) attach(h *http.Server) {
 	d.closed = make(chan struct{}, 1)
 	h.ConnState = d.count
@@ -45,7 +45,7 @@ func (d *drain) count(_ net.Conn, state http.ConnState) {
 
 func (d *drain) start() { d.started.Store(true) }
 
-// wait returns once no connection is open, or after the limit.
+// wait returns when no connection is open, or after limit.
 func (d *drain) wait(limit time.Duration) {
 	over := time.After(limit)
 	for d.open.Load() > 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mostBody bounds what a request may bring along, in bytes. Only pprof reads any.
+// mostBody is the maximum size of a request body, in bytes. Only pprof reads a body.
 const mostBody = 64 << 10
 
 // route is one line of the index page.
@@ -15,7 +15,7 @@ type route struct {
 	path, about string
 }
 
-// routes returns the handler of everything there is.
+// routes returns the handler for all paths.
 func (o Options) routes() http.Handler {
 	mux := http.NewServeMux()
 	var index []route
@@ -26,8 +26,8 @@ func (o Options) routes() http.Handler {
 	if o.Metrics != nil {
 		add("/metrics", "metrics for Prometheus", o.Metrics)
 	}
-	add("/ready", "whether this process can do its work: 200 or 500, one line a check", checks(o.Ready))
-	add("/healthz", "whether it should go on living: 200 or 500, one line a check", checks(o.Healthy))
+	add("/ready", "readiness: 200 or 500, with one line for each check", checks(o.Ready))
+	add("/healthz", "liveness: 200 or 500, with one line for each check", checks(o.Healthy))
 	if o.Config != nil {
 		add("/debug/config", "the effective configuration", o.Config)
 	}
@@ -35,7 +35,7 @@ func (o Options) routes() http.Handler {
 		add("/debug/groups", "all groups", o.Groups)
 		mux.Handle("GET /debug/groups/{$}", o.Groups)
 		mux.Handle("GET /debug/groups/{namespace}/{group...}", o.Groups)
-		mux.Handle("GET /debug/groups/{namespace}/{$}", o.Groups) // the group without a name
+		mux.Handle("GET /debug/groups/{namespace}/{$}", o.Groups) // the group whose name is empty
 		index = append(index, route{"/debug/groups/{namespace}/{group}", "one group"})
 	}
 	add("/debug/pprof/", "profiles of the process", http.HandlerFunc(pprof.Index))
@@ -48,7 +48,7 @@ func (o Options) routes() http.Handler {
 	return http.MaxBytesHandler(mux, mostBody)
 }
 
-// listing is the index page, as text that reads well in a terminal too.
+// listing returns the handler of the index page, which is plain text for terminals.
 func listing(index []route) http.Handler {
 	var text strings.Builder
 	text.WriteString("lockstep\n\n")

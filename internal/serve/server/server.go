@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	stdlog "log" //nolint:depguard // net/http knows no other log, see errorLog
+	stdlog "log" //nolint:depguard // net/http supports no other logger, see errorLog
 	"net"
 	"net/http"
 	"strconv"
@@ -16,18 +16,18 @@ import (
 
 const (
 	readLimit   = 10 * time.Second
-	writeLimit  = 30 * time.Second // pprof adds the seconds it was asked for
+	writeLimit  = 30 * time.Second // pprof adds the requested seconds
 	idleLimit   = 3 * time.Minute
 	mostHeaders = 32 << 10
 	drainLimit  = 5 * time.Second
 )
 
-// Options say what is served. Log is required; a handler that is not set is not
-// served, and not listed.
+// Options configure the listener for operators. Log is required. If a handler is nil,
+// the server neither serves nor lists its path.
 type Options struct {
-	// Host is the address to listen on; all interfaces when empty.
+	// Host is the address to listen on. If it is empty, the server listens on all interfaces.
 	Host string
-	// Port is 0 to 65535; 0 picks a free one.
+	// Port is 0 to 65535. If it is 0, the system chooses a free port.
 	Port int
 	Log  logrus.FieldLogger
 
@@ -35,25 +35,26 @@ type Options struct {
 	Ready   []Check      // /ready
 	Healthy []Check      // /healthz
 	Config  http.Handler // /debug/config
-	// Groups serves /debug/groups and /debug/groups/{namespace}/{group}. In the
-	// second form the request's PathValue knows namespace and group; the group may
-	// be empty, as its name may be, and have slashes, which no name has.
+	// Groups serves /debug/groups and /debug/groups/{namespace}/{group}. In the second
+	// form, PathValue of the request returns namespace and group. The group can be empty,
+	// because a group's name can be empty. It can contain slashes, although no group's
+	// name does.
 	Groups http.Handler
 }
 
-// Server is a listener that is open already.
+// Server is an open listener and its HTTP server.
 type Server struct {
 	log      logrus.FieldLogger
 	listener net.Listener
 	http     *http.Server
 	clients  drain
 
-	drainClients  time.Duration // at the end, for how long clients are asked to close their connections
-	drainRequests time.Duration // after that, how long requests in progress may take
+	drainClients  time.Duration // at shutdown: how long responses ask clients to close their connections
+	drainRequests time.Duration // after that: how long requests in progress can take
 }
 
-// Listen opens the port, so that a port in use is known before anything else
-// begins, and logs the address. Requests wait until Serve.
+// Listen opens the port and logs the address. So a port in use is an error before
+// anything else starts. Requests wait until Serve is called.
 func Listen(ctx context.Context, o Options) (*Server, error) {
 	s, err := open(ctx, o.Host, o.Port, o.Log, &http.Server{Handler: o.routes(), ReadTimeout: readLimit, WriteTimeout: writeLimit})
 	if err != nil {
@@ -64,7 +65,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// open opens the port for an http.Server, which gets what all of ours have.
+// open opens the port and sets the fields of h that both listeners share.
 func open(ctx context.Context, host string, port int, log logrus.FieldLogger, h *http.Server) (*Server, error) {
 	where := net.JoinHostPort(host, strconv.Itoa(port))
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", where)
@@ -80,7 +81,7 @@ func open(ctx context.Context, host string, port int, log logrus.FieldLogger, h 
 	return s, nil
 }
 
-// Address returns host:port, such that a client on this machine can dial it.
+// Address returns host:port. A client on this machine can connect to it.
 func (s *Server) Address() string {
 	address, ok := s.listener.Addr().(*net.TCPAddr)
 	if !ok || !address.IP.IsUnspecified() {
@@ -97,10 +98,10 @@ func (s *Server) announce(what string) {
 	log.Info(what)
 }
 
-// Serve answers requests until ctx ends. It then asks the clients of webhooks to close their
-// connections, until all are closed or TLSOptions.DrainClients is over. Requests in progress may
-// finish, for five seconds at most, or as long as a request to a webhook may take. Serve returns nil
-// after such an end.
+// Serve answers requests until ctx ends. Then it asks the clients of webhooks to close their
+// connections, until all are closed or TLSOptions.DrainClients is over. Requests in progress
+// have five seconds to finish; on the listener for webhooks they have TLSOptions.Limit. Serve
+// returns nil after such a shutdown.
 func (s *Server) Serve(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.serve() }()
@@ -114,7 +115,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer cancel()
 	err := s.http.Shutdown(limit)
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.log.WithField("address", s.Address()).Warn("requests were cut short at the end")
+		s.log.WithField("address", s.Address()).Warn("requests in progress were aborted at shutdown")
 		err = s.http.Close()
 	}
 	if gone := <-failed; !errors.Is(gone, http.ErrServerClosed) {
@@ -136,12 +137,12 @@ func (s *Server) closeConnections() {
 
 func (s *Server) serve() error {
 	if s.http.TLSConfig != nil {
-		return s.http.ServeTLS(s.listener, "", "") // GetCertificate has it
+		return s.http.ServeTLS(s.listener, "", "") // TLSConfig.GetCertificate returns the certificate
 	}
 	return s.http.Serve(s.listener)
 }
 
-// errorLog is where net/http complains about clients.
+// errorLog receives the errors about clients that net/http logs.
 type errorLog struct{ log logrus.FieldLogger }
 
 func (e errorLog) Write(text []byte) (int, error) {

@@ -85,7 +85,7 @@ func try(ctx context.Context, method, url string, body io.Reader) (int, string, 
 	return answer.StatusCode, string(got), err
 }
 
-// dial reports whether anybody answers there.
+// dial reports whether a server answers at the address.
 func dial(t *testing.T, address string) error {
 	t.Helper()
 	connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -102,25 +102,25 @@ func TestRoutes(t *testing.T) {
 		status       int
 		body         string // the beginning
 	}{
-		"metrics":                    {"GET", "/metrics", 200, `metrics namespace="" group=""`},
-		"the configuration":          {"GET", "/debug/config", 200, `config`},
-		"all groups":                 {"GET", "/debug/groups", 200, `groups namespace="" group=""`},
-		"all groups, with a slash":   {"GET", "/debug/groups/", 200, `groups namespace="" group=""`},
-		"one group":                  {"GET", "/debug/groups/mimir/ingester", 200, `groups namespace="mimir" group="ingester"`},
-		"a group without a name":     {"GET", "/debug/groups/mimir/", 200, `groups namespace="mimir" group=""`},
-		"a group with an odd name":   {"GET", "/debug/groups/mimir/a%2Fb_C.d", 200, `groups namespace="mimir" group="a/b_C.d"`},
-		"what has no group":          {"GET", "/debug/groups/mimir/statefulset/x", 200, `groups namespace="mimir" group="statefulset/x"`},
-		"readiness without checks":   {"GET", "/ready", 200, "ok\n"},
-		"health without checks":      {"GET", "/healthz", 200, "ok\n"},
-		"the list of profiles":       {"GET", "/debug/pprof/", 200, "<html>"},
-		"a named profile":            {"GET", "/debug/pprof/goroutine?debug=1", 200, "goroutine profile:"},
-		"the command line":           {"GET", "/debug/pprof/cmdline", 200, ""},
-		"symbols":                    {"POST", "/debug/pprof/symbol", 200, "num_symbols"},
-		"the index":                  {"GET", "/", 200, "lockstep\n"},
-		"only the head":              {"HEAD", "/ready", 200, ""},
-		"nothing":                    {"GET", "/favicon.ico", 404, ""},
-		"nothing is changed by POST": {"POST", "/debug/groups/mimir/ingester", 405, ""},
-		"nothing is removed either":  {"DELETE", "/metrics", 405, ""},
+		"metrics":                      {"GET", "/metrics", 200, `metrics namespace="" group=""`},
+		"the configuration":            {"GET", "/debug/config", 200, `config`},
+		"all groups":                   {"GET", "/debug/groups", 200, `groups namespace="" group=""`},
+		"all groups, with a slash":     {"GET", "/debug/groups/", 200, `groups namespace="" group=""`},
+		"one group":                    {"GET", "/debug/groups/mimir/ingester", 200, `groups namespace="mimir" group="ingester"`},
+		"the group with an empty name": {"GET", "/debug/groups/mimir/", 200, `groups namespace="mimir" group=""`},
+		"a group with an odd name":     {"GET", "/debug/groups/mimir/a%2Fb_C.d", 200, `groups namespace="mimir" group="a/b_C.d"`},
+		"an object without a group":    {"GET", "/debug/groups/mimir/statefulset/x", 200, `groups namespace="mimir" group="statefulset/x"`},
+		"readiness without checks":     {"GET", "/ready", 200, "ok\n"},
+		"health without checks":        {"GET", "/healthz", 200, "ok\n"},
+		"the list of profiles":         {"GET", "/debug/pprof/", 200, "<html>"},
+		"a named profile":              {"GET", "/debug/pprof/goroutine?debug=1", 200, "goroutine profile:"},
+		"the command line":             {"GET", "/debug/pprof/cmdline", 200, ""},
+		"symbols":                      {"POST", "/debug/pprof/symbol", 200, "num_symbols"},
+		"the index":                    {"GET", "/", 200, "lockstep\n"},
+		"only the head":                {"HEAD", "/ready", 200, ""},
+		"nothing":                      {"GET", "/favicon.ico", 404, ""},
+		"POST is not allowed":          {"POST", "/debug/groups/mimir/ingester", 405, ""},
+		"DELETE is not allowed":        {"DELETE", "/metrics", 405, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, body := ask(t, tc.method, url+tc.path, nil)
@@ -131,7 +131,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-func TestTheIndexListsWhatIsThereAndNothingElse(t *testing.T) {
+func TestIndexListsExactlyTheServedPaths(t *testing.T) {
 	_, all := get(t, serve(t, server.Options{Metrics: text(""), Config: text(""), Groups: text("")})+"/")
 	_, few := get(t, serve(t, server.Options{})+"/")
 	for _, path := range []string{"/metrics", "/debug/config", "/debug/groups", "/debug/groups/{namespace}/{group}"} {
@@ -149,7 +149,7 @@ func TestTheIndexListsWhatIsThereAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestChecksAreAskedEveryTime(t *testing.T) {
+func TestEveryRequestRunsAllChecks(t *testing.T) {
 	var synced, leads atomic.Bool
 	leads.Store(true)
 	url := serve(t, server.Options{
@@ -190,7 +190,7 @@ func TestChecksAreAskedEveryTime(t *testing.T) {
 	}
 }
 
-func TestTheAddressIsLoggedSoThatItCanBeDialled(t *testing.T) {
+func TestListenLogsAnAddressThatClientsCanDial(t *testing.T) {
 	for name, tc := range map[string]struct {
 		host       string
 		everywhere bool
@@ -230,7 +230,7 @@ func TestTheAddressIsLoggedSoThatItCanBeDialled(t *testing.T) {
 	}
 }
 
-func TestAPortInUseIsAnError(t *testing.T) {
+func TestListenFailsIfThePortIsInUse(t *testing.T) {
 	address := strings.TrimPrefix(serve(t, server.Options{}), "http://")
 	_, text, _ := net.SplitHostPort(address)
 	port, err := strconv.Atoi(text)
@@ -243,7 +243,7 @@ func TestAPortInUseIsAnError(t *testing.T) {
 	}
 }
 
-func TestTheEndWaitsForRequestsInProgress(t *testing.T) {
+func TestShutdownWaitsForRequestsInProgress(t *testing.T) {
 	inside, release := make(chan struct{}), make(chan struct{})
 	s, err := server.Listen(t.Context(), server.Options{
 		Host: "127.0.0.1", Log: silent(),
@@ -282,7 +282,7 @@ func TestTheEndWaitsForRequestsInProgress(t *testing.T) {
 	}
 }
 
-func TestABodyThatIsTooLargeIsNotRead(t *testing.T) {
+func TestTooLargeBodyIsRejected(t *testing.T) {
 	read := make(chan string, 1)
 	url := serve(t, server.Options{Groups: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
@@ -294,7 +294,7 @@ func TestABodyThatIsTooLargeIsNotRead(t *testing.T) {
 	}
 }
 
-func TestAProfileMayTakeLongerThanOtherAnswers(t *testing.T) {
+func TestProfilesCanExceedTheWriteTimeout(t *testing.T) {
 	url := serve(t, server.Options{})
 	status, body := get(t, url+"/debug/pprof/profile?seconds=1")
 	if status != http.StatusOK || len(body) == 0 {

@@ -26,7 +26,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/server"
 )
 
-// certificate makes one for this machine that verifies itself.
+// certificate returns a self-signed certificate for this machine.
 func certificate(t *testing.T) *tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -48,13 +48,13 @@ func certificate(t *testing.T) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 
-// webhook is a TLS server with what it serves.
+// webhook is a TLS server and the certificate that it serves.
 type webhook struct {
 	url     string
 	address string
 	served  atomic.Pointer[tls.Certificate] // nil: none yet
 	stop    context.CancelFunc
-	leaving chan struct{} // closed when clients are asked to leave
+	leaving chan struct{} // closed when the server asks clients to close their connections
 	ended   chan error
 }
 
@@ -67,7 +67,7 @@ func (w *webhook) Fire(e *logrus.Entry) error {
 	return nil
 }
 
-// enough is a limit for a request that a slow machine keeps as well.
+// enough is a request limit that a slow machine can keep.
 const enough = time.Minute
 
 func serveTLS(t *testing.T, limit time.Duration, h http.HandlerFunc) *webhook {
@@ -105,14 +105,14 @@ func serveTLSFor(t *testing.T, drainClients, limit time.Duration, h http.Handler
 	return w
 }
 
-// trusting is what a client needs that trusts one certificate.
+// trusting returns the TLS configuration of a client that trusts one certificate.
 func trusting(c *tls.Certificate) *tls.Config {
 	roots := x509.NewCertPool()
 	roots.AddCert(c.Leaf)
 	return &tls.Config{RootCAs: roots}
 }
 
-// call posts on a connection of its own.
+// call sends a POST on a new connection.
 func (w *webhook) call(ctx context.Context, trusted *tls.Certificate, most uint16, body io.Reader) (string, error) {
 	config := trusting(trusted)
 	config.MaxVersion = most
@@ -134,7 +134,7 @@ func (w *webhook) post(ctx context.Context, transport *http.Transport, body io.R
 	return string(text), err
 }
 
-func TestACertificateIsServedFromTheNextConnectionOn(t *testing.T) {
+func TestNewCertificateIsServedToTheNextConnection(t *testing.T) {
 	w := serveTLS(t, enough, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "yes") })
 	first, second := certificate(t), certificate(t)
 	if _, err := w.call(t.Context(), first, tls.VersionTLS13, nil); err == nil {
@@ -153,7 +153,7 @@ func TestACertificateIsServedFromTheNextConnectionOn(t *testing.T) {
 	}
 }
 
-func TestTLSIsAtLeastOfVersion12(t *testing.T) {
+func TestTLSVersionIsAtLeast12(t *testing.T) {
 	w := serveTLS(t, enough, func(http.ResponseWriter, *http.Request) {})
 	w.served.Store(certificate(t))
 	for version, want := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
@@ -163,7 +163,7 @@ func TestTLSIsAtLeastOfVersion12(t *testing.T) {
 	}
 }
 
-func TestAHandlerHasAlmostAllOfTheTime(t *testing.T) {
+func TestHandlerContextEndsShortlyBeforeTheRequestLimit(t *testing.T) {
 	left := make(chan time.Duration, 1)
 	w := serveTLS(t, 10*time.Minute, func(_ http.ResponseWriter, r *http.Request) {
 		until, _ := r.Context().Deadline()
@@ -178,7 +178,7 @@ func TestAHandlerHasAlmostAllOfTheTime(t *testing.T) {
 	}
 }
 
-func TestAReviewMayBeLargeAndNotEndless(t *testing.T) {
+func TestReviewSizeIsLimited(t *testing.T) {
 	w := serveTLS(t, enough, func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
 		fmt.Fprint(w, n, " ", err)
@@ -192,7 +192,7 @@ func TestAReviewMayBeLargeAndNotEndless(t *testing.T) {
 	}
 }
 
-func TestAReviewInProgressIsAnsweredAtTheEnd(t *testing.T) {
+func TestShutdownAnswersReviewsInProgress(t *testing.T) {
 	inside, release := make(chan struct{}), make(chan struct{})
 	w := serveTLS(t, enough, func(w http.ResponseWriter, _ *http.Request) {
 		close(inside)
@@ -213,7 +213,7 @@ func TestAReviewInProgressIsAnsweredAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestClientsAreAskedToLeaveBeforeTheEnd(t *testing.T) {
+func TestShutdownAsksClientsToCloseConnections(t *testing.T) {
 	for version, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(version, func(t *testing.T) {
 			w := serveTLS(t, time.Minute, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) })
@@ -238,7 +238,7 @@ func TestClientsAreAskedToLeaveBeforeTheEnd(t *testing.T) {
 			if dialled != 1 {
 				t.Errorf("%d connections, want the same for both", dialled)
 			}
-			if err := <-w.ended; err != nil { // a minute before its time: nobody is left
+			if err := <-w.ended; err != nil { // a minute before the limit: no connection is open
 				t.Errorf("serve: %v", err)
 			}
 			w.ended <- nil
@@ -249,7 +249,7 @@ func TestClientsAreAskedToLeaveBeforeTheEnd(t *testing.T) {
 	}
 }
 
-func TestAClientThatStaysDoesNotHoldUpTheEnd(t *testing.T) {
+func TestShutdownDoesNotWaitForClientsThatKeepConnections(t *testing.T) {
 	w := serveTLSFor(t, 50*time.Millisecond, time.Minute, func(http.ResponseWriter, *http.Request) {})
 	w.served.Store(certificate(t))
 	client := &http.Transport{TLSClientConfig: trusting(w.served.Load()), IdleConnTimeout: time.Minute}
@@ -264,7 +264,7 @@ func TestAClientThatStaysDoesNotHoldUpTheEnd(t *testing.T) {
 	w.ended <- nil
 }
 
-func TestAPortForWebhooksInUseIsAnError(t *testing.T) {
+func TestListenTLSFailsIfThePortIsInUse(t *testing.T) {
 	w := serveTLS(t, time.Second, nil)
 	_, text, _ := net.SplitHostPort(w.address)
 	var port int

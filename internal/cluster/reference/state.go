@@ -15,10 +15,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// The methods of this file answer and hear a watch for as long as it is the one
-// of its kind; what another one says that has not ended yet does not count.
+// The methods of this file have an effect only for the current watch of a kind. Calls of a former
+// watch that has not ended yet are ignored.
 
-// of returns what is known of an object that is wanted. Call it locked.
+// of returns the entry of an object, or nil if it is not wanted. Callers hold the lock.
 func (b *Cache) of(w *watch, object types.NamespacedName) *entry {
 	if k := b.known[w.kind]; k != nil && k.watch == w {
 		return k.wanted[object]
@@ -32,7 +32,7 @@ func (b *Cache) isWanted(w *watch, object types.NamespacedName) bool {
 	return b.of(w, object) != nil
 }
 
-// outdated reports whether an object that is wanted may have changed since it was read.
+// outdated reports whether a wanted object may have changed since it was read.
 func (b *Cache) outdated(w *watch, object types.NamespacedName, seen *record) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,8 +46,8 @@ func (b *Cache) outdated(w *watch, object types.NamespacedName, seen *record) bo
 	return true
 }
 
-// pace returns what bounds how often an object is read, even where it is wanted
-// again and again.
+// pace returns the rate limiter for the reads of an object. It is kept for a while if the object is
+// no longer wanted.
 func (b *Cache) pace(w *watch, object types.NamespacedName) *rate.Limiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,8 +66,8 @@ func (b *Cache) pace(w *watch, object types.NamespacedName) *rate.Limiter {
 	return pace
 }
 
-// learn takes over what was found out about an object at a version, and tells
-// whom it concerns. That nothing but the version differs concerns nobody.
+// learn stores the scale of an object at a version, and calls the listener unless only the version
+// has changed.
 func (b *Cache) learn(w *watch, object types.NamespacedName, version string, scale plan.Scale) {
 	b.mu.Lock()
 	e := b.of(w, object)
@@ -81,21 +81,20 @@ func (b *Cache) learn(w *watch, object types.NamespacedName, version string, sca
 	}
 	*e = entry{scale: scale, read: version}
 	before.Version = scale.Version
-	shown := b.known[w.kind].trouble.None() // else what is learned is told when that is over
+	shown := b.known[w.kind].trouble.None() // otherwise complete calls the listener
 	b.mu.Unlock()
 	if shown && before != scale {
-		b.tell(w.kind, object)
+		b.notifyListener(w.kind, object)
 	}
 }
 
-// lose forgets the number of an object because of some trouble.
-func (e *entry) lose(because plan.Refusal) {
+// clear drops the number of replicas of an object because of a failure.
+func (e *entry) clear(because plan.Refusal) {
 	*e = entry{scale: plan.Scale{Trouble: because, UID: e.scale.UID, Written: e.scale.Written}}
 }
 
-// failed hears that an object could not be read. The number that is known of it
-// stands for a while, unless it may not be read at all, and failed returns for how
-// long.
+// failed handles a failed read of an object. The last number of replicas stays valid for a while,
+// unless reading it is forbidden. failed returns the rest of that time.
 func (b *Cache) failed(w *watch, object types.NamespacedName, seen *record, because plan.Refusal) time.Duration {
 	b.mu.Lock()
 	e := b.of(w, object)
@@ -104,41 +103,42 @@ func (b *Cache) failed(w *watch, object types.NamespacedName, seen *record, beca
 		return 0
 	}
 	forbidden := because.Code == reason.ReferenceForbidden
-	if stands := keptFor - time.Since(e.newer); !forbidden && e.scale.Trouble.None() && e.scale.UID == seen.uid && stands > 0 {
+	if stands := validFor - time.Since(e.newer); !forbidden && e.scale.Trouble.None() && e.scale.UID == seen.uid && stands > 0 {
 		b.mu.Unlock()
 		return stands
 	}
-	var told []types.NamespacedName
+	var affected []types.NamespacedName
 	if e.scale.Trouble != because {
-		e.lose(because)
-		told = append(told, object)
+		e.clear(because)
+		affected = append(affected, object)
 	}
 	if forbidden {
-		told = append(told, b.bar(w, because)...)
+		affected = append(affected, b.endForbidden(w, because)...)
 	}
 	b.mu.Unlock()
-	b.tell(w.kind, told...)
+	b.notifyListener(w.kind, affected...)
 	return 0
 }
 
-// bar ends the watch of a kind no object of which may be read: nobody is to see
-// more than he needs. It returns whom to tell. Call it locked.
-func (b *Cache) bar(w *watch, because plan.Refusal) []types.NamespacedName {
+// endForbidden ends the watch of a kind if reading is forbidden for all wanted objects, so that lockstep
+// reads no more than it needs. It returns the objects whose listeners must be called. Callers hold
+// the lock.
+func (b *Cache) endForbidden(w *watch, because plan.Refusal) []types.NamespacedName {
 	k := b.known[w.kind]
 	for _, e := range k.wanted {
 		if code := e.scale.Trouble.Code; code != reason.ReferenceForbidden && code != reason.ReferenceMissing {
 			return nil
 		}
 	}
-	told := b.abandon(w.kind, k, because)
-	k.barred, k.due = true, time.Now().Add(b.backOff.When(w.kind))
+	affected := b.abandon(w.kind, k, because)
+	k.scalesForbidden, k.due = true, time.Now().Add(b.backOff.When(w.kind))
 	b.remind(w.kind, k)
-	return told
+	return affected
 }
 
-// barred reports whether the scales of a kind still may not be read that were
-// forbidden, by asking for a few.
-func (b *Cache) barred(ctx context.Context, name schema.GroupKind, r resource) bool {
+// scalesForbidden reads the scales of some objects of a forbidden kind, and reports whether that is still
+// forbidden.
+func (b *Cache) scalesForbidden(ctx context.Context, name schema.GroupKind, r resource) bool {
 	sample, forbidden := b.sample(name), false
 	for _, object := range sample {
 		_, err := b.get(ctx, r, object)
@@ -151,18 +151,18 @@ func (b *Cache) barred(ctx context.Context, name schema.GroupKind, r resource) b
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if k := b.known[name]; k != nil && len(sample) > 0 {
-		k.barred = forbidden
+		k.scalesForbidden = forbidden
 	}
 	return forbidden
 }
 
-// sample returns some objects of a kind the scales of which were forbidden.
+// sample returns some wanted objects of a forbidden kind.
 func (b *Cache) sample(name schema.GroupKind) []types.NamespacedName {
 	const most = 10
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k := b.known[name]
-	if k == nil || !k.barred {
+	if k == nil || !k.scalesForbidden {
 		return nil
 	}
 	var some []types.NamespacedName
@@ -174,9 +174,9 @@ func (b *Cache) sample(name schema.GroupKind) []types.NamespacedName {
 	return some
 }
 
-// lasts waits where a kind was forbidden, until it is sure that it is no more: a
-// right to list is none to watch. It returns false when ctx ends first.
-func (b *Cache) lasts(ctx context.Context, w *watch) bool {
+// waitUntilStable waits until a watch of a forbidden kind has lasted for a while, because the permission to
+// list does not include the permission to watch. It returns false if ctx ends first.
+func (b *Cache) waitUntilStable(ctx context.Context, w *watch) bool {
 	b.mu.Lock()
 	k := b.known[w.kind]
 	forbidden := k != nil && k.trouble.Code == reason.ReferenceForbidden
@@ -194,7 +194,7 @@ func (b *Cache) lasts(ctx context.Context, w *watch) bool {
 	}
 }
 
-// complete hears that a watch has seen all that exists, and returns what of it is wanted.
+// complete handles the end of a watch's initial list. It returns the wanted objects.
 func (b *Cache) complete(w *watch) []types.NamespacedName {
 	b.mu.Lock()
 	k := b.known[w.kind]
@@ -203,13 +203,13 @@ func (b *Cache) complete(w *watch) []types.NamespacedName {
 		return nil
 	}
 	wanted := slices.Collect(maps.Keys(k.wanted))
-	told := b.trouble(w.kind, k, plan.Refusal{})
+	affected := b.trouble(w.kind, k, plan.Refusal{})
 	b.mu.Unlock()
-	b.tell(w.kind, told...)
+	b.notifyListener(w.kind, affected...)
 	return wanted
 }
 
-// lost ends a watch that the API server refuses, and lets its kind be looked for again.
+// lost ends a watch that the API server refused, and queues another discovery of its kind.
 func (b *Cache) lost(w *watch, because plan.Refusal) {
 	b.mu.Lock()
 	k := b.known[w.kind]
@@ -217,18 +217,18 @@ func (b *Cache) lost(w *watch, because plan.Refusal) {
 		b.mu.Unlock()
 		return
 	}
-	told := b.abandon(w.kind, k, because)
+	affected := b.abandon(w.kind, k, because)
 	if time.Since(w.began) > 2*againMost {
-		b.backOff.Forget(w.kind) // it had gone well
+		b.backOff.Forget(w.kind) // the watch had worked
 	}
 	k.due = time.Now().Add(b.backOff.When(w.kind))
 	b.remind(w.kind, k)
 	b.mu.Unlock()
-	b.tell(w.kind, told...)
+	b.notifyListener(w.kind, affected...)
 }
 
-// listed hears that all objects were listed: from now on their versions count as
-// they are, also where they are older than what was read.
+// listed handles a new list of all objects. From now on the listed versions count, even if they
+// are older than those that were read.
 func (b *Cache) listed(w *watch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

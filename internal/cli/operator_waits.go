@@ -16,57 +16,57 @@ import (
 
 var rolloutGroups = schema.GroupVersionResource{Group: "lockstep.dev", Version: "v1alpha1", Resource: "rolloutgroups"}
 
-// itsOwn is what only the operator knows: what becomes of its requests and of what it
-// writes, what it may read, and what its caches show.
-var itsOwn = []reason.Code{
+// knownToOperatorOnly are the reasons that only the operator knows: from its requests and writes, its permissions
+// and its caches.
+var knownToOperatorOnly = []reason.Code{
 	reason.RequestFailing, reason.RequestForbidden, reason.CacheStale, reason.InvariantViolated, reason.ReferenceForbidden,
 	reason.PodNotNotified, reason.ReportFailed, reason.ReportContested, reason.ReplicasContested,
 }
 
-// notOurs are what keeps whoever looks from seeing a resource, and perhaps nobody else.
-var notOurs = []reason.Code{reason.ReferenceForbidden, reason.ReferenceNotRead}
+// unreadableForUser are failures to read a resource that may affect only the user of this command.
+var unreadableForUser = []reason.Code{reason.ReferenceForbidden, reason.ReferenceNotRead}
 
-// steps returns what the planner makes of a snapshot, with what the group's
-// RolloutGroup says the operator waits for where nobody else can know that.
+// steps returns the plan for a snapshot. If the group's RolloutGroup contains waits that only the
+// operator can know, they replace the planner's waits.
 func (c *cluster) steps(ctx context.Context, s plan.Snapshot) []plan.Action {
-	heard := c.heard(ctx, s)
+	operatorWaits := c.operatorWaits(ctx, s)
 	steps := slices.DeleteFunc(stepsFor(s), func(step plan.Action) bool {
 		w, waits := step.(plan.Wait)
-		_, known := heard[w.Zone]
+		_, known := operatorWaits[w.Zone]
 		return waits && known
 	})
 	for _, z := range s.Zones {
-		if because, known := heard[z.Name]; known && !because.None() {
+		if because, known := operatorWaits[z.Name]; known && !because.None() {
 			steps = append(steps, plan.Wait{Zone: z.Name, Because: because})
 		}
 	}
 	return steps
 }
 
-// heard returns by zone what the operator waits for, where it knows better: none where
-// it waits for nothing.
-func (c *cluster) heard(ctx context.Context, s plan.Snapshot) map[string]plan.Refusal {
+// operatorWaits returns, by zone, the waits that only the operator can know. A wait without reason means
+// that the zone does not wait.
+func (c *cluster) operatorWaits(ctx context.Context, s plan.Snapshot) map[string]plan.Refusal {
 	object, err := c.dynamic.Resource(rolloutGroups).Namespace(s.Key.Namespace).Get(ctx, hold.StatusName(s.Key.Name), metav1.GetOptions{})
 	if err != nil {
-		return nil // the kind is optional, and so is the right to read it
+		return nil // the kind and the permission to read it are optional
 	}
 	var shown v1alpha1.RolloutGroup
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &shown) != nil || shown.Spec.Group != s.Key.Name {
 		return nil
 	}
-	heard := map[string]plan.Refusal{}
+	operatorWaits := map[string]plan.Refusal{}
 	for _, z := range shown.Status.Zones {
 		seen, exists := s.Zone(z.Name)
 		code := reason.Code(z.Reason)
-		hidden := slices.Contains(notOurs, seen.Mirror.Scale.Trouble.Code)
-		if exists && seen.Generation == z.ObservedGeneration && (hidden || slices.Contains(itsOwn, code)) {
-			heard[z.Name] = waitIn(shown.Status, z)
+		hidden := slices.Contains(unreadableForUser, seen.Mirror.Scale.Trouble.Code)
+		if exists && seen.Generation == z.ObservedGeneration && (hidden || slices.Contains(knownToOperatorOnly, code)) {
+			operatorWaits[z.Name] = waitIn(shown.Status, z)
 		}
 	}
-	return heard
+	return operatorWaits
 }
 
-// waitIn returns what a zone waits for, as the object says it.
+// waitIn returns the wait of a zone from a RolloutGroup.
 func waitIn(status v1alpha1.RolloutGroupStatus, z v1alpha1.RolloutGroupZone) plan.Refusal {
 	if _, known := reason.Explain(reason.Code(z.Reason)); !known {
 		return plan.Refusal{}

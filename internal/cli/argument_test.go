@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// A group that has the name of one of its zones, and of a pod.
+// A group with the name of one of its zones, and of a pod.
 const namesakes = "group team twin\ntwin rev=1\n twin-0 ready@1\nother rev=1\n other-0 ready@1\n"
 
-func TestACommandIsAboutWhatItIsToldToBeAbout(t *testing.T) {
+func TestArgumentKindSelectsTheObject(t *testing.T) {
 	for line, accepted := range map[string]string{
 		"status":          "group",
 		"plan":            "group",
@@ -39,7 +39,7 @@ func TestACommandIsAboutWhatItIsToldToBeAbout(t *testing.T) {
 	}
 }
 
-func TestOfNamesakesTheOneIsMeantWhoseKindIsTold(t *testing.T) {
+func TestKindDistinguishesObjectsWithTheSameName(t *testing.T) {
 	inScene(t, []string{namesakes}, func(s *scene) {
 		s.succeeds("pause", "zone/twin")
 		if asked := s.server.written(); len(asked) != 1 || asked[0] != "PATCH "+zonePath+"twin" {

@@ -9,25 +9,24 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Kinds that a name can be told to be of.
+// Kinds that an argument can name.
 const (
 	groupKind = "group"
 	podKind   = "pod"
 	zoneKind  = "zone"
 )
 
-// kinds are the words for them; what kubectl prints of a StatefulSet is among them.
+// kinds maps words to kinds. It includes the words that kubectl prints for a StatefulSet.
 var kinds = map[string]string{
 	"group": groupKind, "pod": podKind, "pods": podKind, "po": podKind,
 	"zone": zoneKind, "statefulset": zoneKind, "statefulsets": zoneKind, "sts": zoneKind, "statefulset.apps": zoneKind, "statefulsets.apps": zoneKind,
 }
 
-// subject takes apart KIND/NAME, and objects to a kind that a command does not accept.
-// The kind is empty where only the name was given. No group, pod or StatefulSet has a
-// slash in its name.
+// subject splits KIND/NAME, and returns an error if the command does not accept the kind. Without a
+// kind, the first result is empty. No name of a group, pod or StatefulSet contains a slash.
 func subject(argument string, accepted ...string) (kind, name string, err error) {
-	word, rest, told := strings.Cut(argument, "/")
-	if !told {
+	word, rest, hasKind := strings.Cut(argument, "/")
+	if !hasKind {
 		return "", argument, nil
 	}
 	kind = kinds[word]
@@ -37,15 +36,14 @@ func subject(argument string, accepted ...string) (kind, name string, err error)
 	return kind, rest, nil
 }
 
-// groupOf returns the group that an argument names, where nothing but a group is
-// accepted.
+// groupOf returns the group that an argument names. Other kinds are errors.
 func groupOf(argument string) (string, error) {
 	_, name, err := subject(argument, groupKind)
 	return name, err
 }
 
-// groupAt connects to the cluster, and returns the key of the group that an argument
-// names, where nothing but a group is accepted.
+// groupAt connects to the cluster and returns the key of the group that an argument names. Other kinds
+// are errors.
 func (a *app) groupAt(argument string) (*cluster, plan.Key, error) {
 	name, err := groupOf(argument)
 	if err != nil {
@@ -58,7 +56,7 @@ func (a *app) groupAt(argument string) (*cluster, plan.Key, error) {
 	return c, c.group(name), nil
 }
 
-// read reads the group that an argument names, and that has to exist.
+// read reads the group that an argument names. It returns an error if the group does not exist.
 func (a *app) read(ctx context.Context, argument string) (plan.Snapshot, error) {
 	c, key, err := a.groupAt(argument)
 	if err != nil {

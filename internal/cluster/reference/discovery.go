@@ -15,32 +15,32 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// resource is what serves a kind.
+// resource is the resource of a kind.
 type resource struct {
 	schema.GroupVersionResource
-	reports bool // its objects have a status that can be written by itself
+	reports bool // its objects have a status subresource that can be patched
 }
 
-// scale names the subresource by which replicas are read.
+// scale returns the name of the scale subresource.
 func (r resource) scale() string {
 	g := r.GroupResource()
 	g.Resource += "/scale"
 	return g.String()
 }
 
-// discovery is what an API group says about its kinds. It is asked only what is
-// needed, and once.
+// discovery contains the responses of an API group about its kinds. It requests only what is
+// needed, once.
 type discovery struct {
 	cache    *Cache
 	group    string
 	versions []string // the preferred one first
 	kinds    map[string][]metav1.APIResource
-	err      error // the group could not be asked
+	err      error // why discovery of the group failed
 }
 
-// find looks for the resource that serves a kind: in the version that its group
-// prefers, or in any other. A few small questions about one group are enough;
-// whatever else the API server has is not asked for.
+// find returns the resource of a kind, in the preferred version of its group or in any other. It
+// needs a few small requests about one group, and does not discover the rest of the API
+// server.
 func (d *discovery) find(ctx context.Context, kind string) (resource, plan.Refusal, error) {
 	name := schema.GroupKind{Group: d.group, Kind: kind}
 	if d.kinds == nil {
@@ -51,7 +51,7 @@ func (d *discovery) find(ctx context.Context, kind string) (resource, plan.Refus
 		return resource{}, unknown(name, "no such API group"), nil
 	}
 	if d.err != nil {
-		return resource{}, plan.Refusal{}, fmt.Errorf("look for kinds of API group %q: %w", d.group, d.err)
+		return resource{}, plan.Refusal{}, fmt.Errorf("discover kinds of API group %q: %w", d.group, d.err)
 	}
 	because := noSuchKind
 	for _, version := range d.versions {
@@ -72,21 +72,21 @@ func (d *discovery) find(ctx context.Context, kind string) (resource, plan.Refus
 	return resource{}, unknown(name, because), nil
 }
 
-// kindsOf returns the kinds of one version, none where it is served no more.
+// kindsOf returns the kinds of one version, or none if the version is no longer served.
 func (d *discovery) kindsOf(ctx context.Context, at schema.GroupVersion) ([]metav1.APIResource, error) {
 	if kinds, asked := d.kinds[at.Version]; asked {
 		return kinds, nil
 	}
 	var list metav1.APIResourceList
 	if err := d.cache.ask(ctx, &list, pathOf(at)...); err != nil && !apierrors.IsNotFound(err) {
-		d.err = fmt.Errorf("look for kinds of %s: %w", at, err)
+		d.err = fmt.Errorf("discover kinds of %s: %w", at, err)
 		return nil, d.err
 	}
 	d.kinds[at.Version] = list.APIResources
 	return list.APIResources, nil
 }
 
-// versions returns those of an API group, the preferred one first.
+// versions returns the versions of an API group, the preferred one first.
 func (b *Cache) versions(ctx context.Context, name string) ([]string, error) {
 	if name == "" {
 		return []string{"v1"}, nil
@@ -118,18 +118,18 @@ func pathOf(at schema.GroupVersion) []string {
 	return []string{"apis", at.Group, at.Version}
 }
 
-// plain is what versions and resources are called; what an API server calls
-// otherwise does not become part of a request.
+// plain matches the names of versions and resources. A name that does not match does not become
+// part of a request.
 var plain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
 const noSuchKind = "no such kind"
 
-// serving finds the resource that serves a kind, or says why none can be used.
+// serving returns the resource of a kind, or why none can be used.
 func serving(served []metav1.APIResource, kind string) (found resource, why string) {
 	why = noSuchKind
 	for _, r := range served {
 		if r.Kind != kind || !plain.MatchString(r.Name) {
-			continue // another one, or a subresource
+			continue // another kind, or a subresource
 		}
 		switch {
 		case !r.Namespaced:

@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// findings are what a record turns out to hold.
+// findings are the certificates of a record that clients accept.
 type findings struct {
 	authorities []*x509.Certificate
-	serving     *tls.Certificate // nil: nothing that a client would accept
-	next        *tls.Certificate // the same
-	wrong       error            // why serving is nil
-	nextWrong   error            // why next is nil
+	serving     *tls.Certificate // nil if clients would reject it
+	next        *tls.Certificate // nil if clients would reject it
+	servingErr  error            // why serving is nil
+	nextErr     error            // why next is nil
 }
 
-// judge looks at a record as a client will at that time.
-func judge(r Record, now time.Time) findings {
+// inspect verifies the certificates of a record as a client does at the time now.
+func inspect(r Record, now time.Time) findings {
 	authorities, err := parseBundle(r.CA)
 	if err != nil {
 		err = fmt.Errorf("read %s: %w", keyCA, err)
-		return findings{wrong: err, nextWrong: err}
+		return findings{servingErr: err, nextErr: err}
 	}
 	f := findings{authorities: authorities}
-	f.serving, f.wrong = r.Serving.accepted(authorities, now)
-	f.next, f.nextWrong = r.Next.accepted(authorities, now)
+	f.serving, f.servingErr = r.Serving.accepted(authorities, now)
+	f.next, f.nextErr = r.Next.accepted(authorities, now)
 	return f
 }
 
-// accepted returns the pair ready to be served, if a client that trusts the
-// authorities accepts it at that time.
+// accepted returns the pair as a tls.Certificate if a client that trusts the authorities
+// accepts it at the time now.
 func (p Pair) accepted(authorities []*x509.Certificate, now time.Time) (*tls.Certificate, error) {
 	served, err := p.parse()
 	if err != nil {
@@ -49,7 +49,7 @@ func (p Pair) accepted(authorities []*x509.Certificate, now time.Time) (*tls.Cer
 	return served, nil
 }
 
-// parse returns the pair ready to be served, whether or not anybody accepts it.
+// parse returns the pair as a tls.Certificate. It does not verify the certificate.
 func (p Pair) parse() (*tls.Certificate, error) {
 	if len(p.Cert) == 0 || len(p.Key) == 0 {
 		return nil, errors.New("certificate or key is missing")
@@ -61,17 +61,17 @@ func (p Pair) parse() (*tls.Certificate, error) {
 	return &served, nil
 }
 
-// parseBundle reads certificates as PEM, one after the other and nothing else:
-// the API server takes no bundle with anything else in it.
+// parseBundle returns the certificates of a PEM bundle. Anything else in the bundle is
+// an error, because the API server rejects such a bundle.
 func parseBundle(text []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for len(bytes.TrimSpace(text)) > 0 {
 		block, rest := pem.Decode(text)
 		if block == nil {
-			return nil, errors.New("this is not PEM")
+			return nil, errors.New("the bundle is not PEM")
 		}
 		if block.Type != "CERTIFICATE" {
-			return nil, fmt.Errorf("this is a %s, not a certificate", block.Type)
+			return nil, fmt.Errorf("the bundle contains a %s; only CERTIFICATE is accepted", block.Type)
 		}
 		one, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
@@ -80,13 +80,12 @@ func parseBundle(text []byte) ([]*x509.Certificate, error) {
 		all, text = append(all, one), rest
 	}
 	if len(all) == 0 {
-		return nil, errors.New("there is no certificate")
+		return nil, errors.New("the bundle contains no certificate")
 	}
 	return all, nil
 }
 
-// signerOf returns, as PEM, the first of the authorities by which alone the pair
-// is accepted.
+// signerOf returns, as PEM, the first authority that verifies the pair without the others.
 func signerOf(p Pair, authorities []*x509.Certificate, now time.Time) []byte {
 	for _, ca := range authorities {
 		if _, err := p.accepted([]*x509.Certificate{ca}, now); err == nil {
@@ -104,7 +103,7 @@ func pool(certificates []*x509.Certificate) *x509.CertPool {
 	return p
 }
 
-// intermediates are what is served behind the leaf.
+// intermediates returns the certificates that are served after the leaf.
 func intermediates(served *tls.Certificate) *x509.CertPool {
 	p := x509.NewCertPool()
 	for _, der := range served.Certificate[1:] {

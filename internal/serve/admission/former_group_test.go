@@ -17,10 +17,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// withoutLabel shows a group whose zone-a has lost its label, and what it is by itself.
+// withoutLabel is a group whose zone-a has lost its label, and zone-a alone.
 type withoutLabel struct {
 	onlyGroup
-	alone plan.Snapshot // what shrinks under a hold of its own
+	alone plan.Snapshot // a zone with a hold of its own
 }
 
 func (o withoutLabel) Set(string, string) (observe.Set, bool) {
@@ -28,7 +28,7 @@ func (o withoutLabel) Set(string, string) (observe.Set, bool) {
 }
 
 func (o withoutLabel) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, error) {
-	return []lease.Claim{{Key: o.shows.Key, Lease: hold.LeaseName(o.shows.Key)}}, nil
+	return []lease.Claim{{Key: o.snapshot.Key, Lease: hold.LeaseName(o.snapshot.Key)}}, nil
 }
 
 func (o withoutLabel) Cached(key plan.Key) plan.Snapshot {
@@ -44,7 +44,7 @@ func (o withoutLabel) Live(_ context.Context, key plan.Key) (plan.Snapshot, erro
 	return live, nil
 }
 
-// withoutZoneA is a group that zone-a left while its last pod was in a phase.
+// withoutZoneA is a group that zone-a left while its last pod was in the given phase.
 func withoutZoneA(phase plan.Phase) plan.Snapshot {
 	group := atRest()
 	away := group.Zones[0]
@@ -53,10 +53,10 @@ func withoutZoneA(phase plan.Phase) plan.Snapshot {
 	return group
 }
 
-func TestAZoneWithoutItsLabelShrinksOnceItIsWhole(t *testing.T) {
+func TestFormerZoneShrinksOnlyWhileItIsAvailable(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		phase      plan.Phase // of its last pod
-		unreadable string     // what the Lease of the group says
+		unreadable string     // why the Lease of the group is unreadable
 		want       reason.Code
 	}{
 		"all of its pods are available":           {plan.Ready, "", reason.NotManaged},
@@ -67,7 +67,7 @@ func TestAZoneWithoutItsLabelShrinksOnceItIsWhole(t *testing.T) {
 			group := withoutZoneA(tc.phase)
 			group.Hold.Unreadable = tc.unreadable
 			webhook := &admission.PrepareDownscale{
-				Observer: withoutLabel{onlyGroup: onlyGroup{group}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+				Observer: withoutLabel{onlyGroup: onlyGroup{group}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 			}
 			v := webhook.Judge(t.Context(), shrinking())
 			if v.Reason != tc.want || v.Allowed != (tc.want == reason.NotManaged) {
@@ -77,16 +77,16 @@ func TestAZoneWithoutItsLabelShrinksOnceItIsWhole(t *testing.T) {
 	}
 }
 
-// unshown is such a group that the API server does not show.
-type unshown struct{ withoutLabel }
+// unreadableGroup is such a group; the API server cannot read it.
+type unreadableGroup struct{ withoutLabel }
 
-func (unshown) Live(context.Context, plan.Key) (plan.Snapshot, error) {
+func (unreadableGroup) Live(context.Context, plan.Key) (plan.Snapshot, error) {
 	return plan.Snapshot{}, errors.New("forbidden")
 }
 
-func TestAZoneWithoutItsLabelKeepsItsReplicasWhileItsGroupIsUnknown(t *testing.T) {
+func TestFormerZoneKeepsItsReplicasWhileItsGroupCannotBeRead(t *testing.T) {
 	webhook := &admission.PrepareDownscale{
-		Observer: unshown{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: unreadableGroup{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	v := webhook.Judge(t.Context(), shrinking())
 	says(t, v, http.StatusTooManyRequests, reason.ParentUnknown)
@@ -95,30 +95,30 @@ func TestAZoneWithoutItsLabelKeepsItsReplicasWhileItsGroupIsUnknown(t *testing.T
 	}
 }
 
-// deafHolds is such a group, and the API server does not show which groups remember the zone.
-type deafHolds struct{ withoutLabel }
+// unreadableHolds is such a group; the API server cannot read the holds of groups.
+type unreadableHolds struct{ withoutLabel }
 
-func (deafHolds) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, error) {
+func (unreadableHolds) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, error) {
 	return nil, errors.New("forbidden")
 }
 
-func TestAStatefulSetKeepsItsReplicasWhileTheHoldsOfGroupsCannotBeRead(t *testing.T) {
+func TestStatefulSetKeepsItsReplicasWhileHoldsCannotBeRead(t *testing.T) {
 	webhook := &admission.PrepareDownscale{
-		Observer: deafHolds{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: unreadableHolds{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
 }
 
-// ownerless is such a group, and the Lease that may remember the zone does not say whose it is.
-type ownerless struct{ withoutLabel }
+// ownerlessLease is such a group; the Lease that may remember the zone names no group.
+type ownerlessLease struct{ withoutLabel }
 
-func (o ownerless) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, error) {
-	return []lease.Claim{{Key: plan.Key{Namespace: o.shows.Key.Namespace}, Lease: hold.LeaseName(o.shows.Key), Unreadable: true}}, nil
+func (o ownerlessLease) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim, error) {
+	return []lease.Claim{{Key: plan.Key{Namespace: o.snapshot.Key.Namespace}, Lease: hold.LeaseName(o.snapshot.Key), Unreadable: true}}, nil
 }
 
-func TestAStatefulSetKeepsItsReplicasWhileALeaseDoesNotSayWhoseItIs(t *testing.T) {
+func TestStatefulSetKeepsItsReplicasWhileALeaseNamesNoGroup(t *testing.T) {
 	webhook := &admission.PrepareDownscale{
-		Observer: ownerless{withoutLabel{onlyGroup: onlyGroup{withoutZoneA(plan.Ready)}}}, Holds: kept(&slow{}), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: ownerlessLease{withoutLabel{onlyGroup: onlyGroup{withoutZoneA(plan.Ready)}}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	v := webhook.Judge(t.Context(), shrinking())
 	if v.Allowed || v.Reason != reason.HoldUnreadable || !strings.Contains(v.Message, "Lease lockstep-group-") {
@@ -126,21 +126,21 @@ func TestAStatefulSetKeepsItsReplicasWhileALeaseDoesNotSayWhoseItIs(t *testing.T
 	}
 }
 
-// declining are pods that do not prepare.
+// declining are pods that refuse to prepare.
 type declining struct{}
 
 func (declining) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
 	return true, errors.New("503")
 }
 
-// A zone that left its group while all of its pods are available stands alone, and its pods are
-// prepared as before.
-func TestAZoneThatLeftItsGroupIsPreparedBeforeItShrinks(t *testing.T) {
+// A zone that left its group while all of its pods were available is no longer part of the group. Its
+// pods are still prepared before it shrinks.
+func TestFormerZoneIsPreparedBeforeItShrinks(t *testing.T) {
 	alone := askingAtRest()
 	alone.Key = plan.Key{Namespace: alone.Key.Namespace, Name: "zone-a", Kind: plan.KindStatefulSet}
 	alone.Zones = alone.Zones[:1]
 	webhook := &admission.PrepareDownscale{
-		Observer: withoutLabel{onlyGroup{withoutZoneA(plan.Ready)}, alone}, Holds: kept(forgetful{alone.Hold}), Pods: declining{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: withoutLabel{onlyGroup{withoutZoneA(plan.Ready)}, alone}, Holds: kept(staleHolds{alone.Hold}), Pods: declining{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	if v := webhook.Judge(t.Context(), shrinking()); v.Allowed || v.Reason != reason.PreparationFailed {
 		t.Errorf("got %+v, want a refusal since its pods do not answer", v)

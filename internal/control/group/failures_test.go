@@ -24,11 +24,11 @@ var (
 
 const deletes = "delete zone-a-0 of zone-a because OutdatedRevision"
 
-func TestWhatKeepsARequestFromItsEndIsTold(t *testing.T) {
+func TestLastingFailuresAreReported(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		fails error
-		told  string        // as the reason of zone-a's wait
-		after time.Duration // of failing
+		fails    error
+		reported string        // as the reason of zone-a's wait
+		after    time.Duration // of failing
 	}{
 		"a request that is forbidden, soon": {
 			apierrors.NewForbidden(pods, "zone-a-0", errors.New("a policy's own text")), "RequestForbidden (Forbidden)", time.Second,
@@ -66,8 +66,8 @@ func TestWhatKeepsARequestFromItsEndIsTold(t *testing.T) {
 					if _, err := c.Reconcile(t.Context(), store); err == nil {
 						t.Fatal("no error")
 					}
-					told := slices.Equal(w.reported, []string{deletes + "; wait zone-a because " + tc.told})
-					if due := tc.told != "" && time.Since(began) >= tc.after; told != due {
+					reported := slices.Equal(w.reported, []string{deletes + "; wait zone-a because " + tc.reported})
+					if due := tc.reported != "" && time.Since(began) >= tc.after; reported != due {
 						t.Fatalf("after %s: reported %q", time.Since(began), w.reported)
 					}
 					time.Sleep(time.Second)
@@ -77,7 +77,7 @@ func TestWhatKeepsARequestFromItsEndIsTold(t *testing.T) {
 	}
 }
 
-func TestALookThatGoesOnFailingIsTold(t *testing.T) {
+func TestLastingFailureOfLiveReadsIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world{lookFails: apierrors.NewInternalError(errors.New("etcd"))}
 		c, _ := newController(&w)
@@ -94,7 +94,7 @@ func TestALookThatGoesOnFailingIsTold(t *testing.T) {
 	})
 }
 
-func TestAnAttemptThatSucceedsEndsTheTrouble(t *testing.T) {
+func TestSuccessEndsAReportedFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w world
 		c, _ := newController(&w)
@@ -112,8 +112,8 @@ func TestAnAttemptThatSucceedsEndsTheTrouble(t *testing.T) {
 	})
 }
 
-// Zones that want nothing, or wait for something else, say so as before.
-func TestOnlyZonesWhoseStepsFailAreStalled(t *testing.T) {
+// The waits of other zones do not change.
+func TestOnlyZonesWithFailedStepsAreStalled(t *testing.T) {
 	because := plan.Refusal{Code: reason.RequestForbidden}
 	a, b := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0"}, plan.AdoptRevision{Zone: "zone-b"}
 	report := plan.ReportReplicas{Zone: "zone-b", Reference: plan.Reference{APIGroup: "example.com", Kind: "Template", Name: "web"}}
@@ -132,26 +132,26 @@ func TestOnlyZonesWhoseStepsFailAreStalled(t *testing.T) {
 		"the hold could not be written": {nil, "wait zone-a because RequestForbidden; wait zone-b because RequestForbidden"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := told(group.Stalled(steps, tc.done, because)); got != tc.want {
+			if got := reported(group.Stalled(steps, tc.done, because)); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}
 }
 
-// Whoever asks is told the same, by whatever he looks at.
-func TestWhatAZoneWaitsForIsWhatItsRequestsFailFor(t *testing.T) {
+// All reports contain the same reason.
+func TestFailingRequestsReplaceOtherWaitsOfTheirZone(t *testing.T) {
 	withdraw := plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-0"}}
 	paused := func(zone string) plan.Action {
 		return plan.Wait{Zone: zone, Because: plan.Refusal{Code: reason.Paused}}
 	}
 	steps := []plan.Action{withdraw, paused("zone-a"), paused("zone-b")}
 	because := plan.Refusal{Code: reason.RequestForbidden}
-	got := told(group.Overruled(steps, []plan.Receipt{{Step: withdraw, Err: errors.New("no")}}, because)[1:])
+	got := reported(group.WithFailures(steps, []plan.Receipt{{Step: withdraw, Err: errors.New("no")}}, because)[1:])
 	if want := "wait zone-b because Paused; wait zone-a because RequestForbidden"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if after := told(steps[1:]); after != "wait zone-a because Paused; wait zone-b because Paused" {
+	if after := reported(steps[1:]); after != "wait zone-a because Paused; wait zone-b because Paused" {
 		t.Errorf("the plan itself has become %q", after)
 	}
 }

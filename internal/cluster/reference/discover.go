@@ -16,16 +16,16 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// A change of a CRD is seen before discovery and scales follow it. So a kind is
-// looked for again: so long after the change, and after the look before.
-var looks = []time.Duration{time.Second, 9 * time.Second, 20 * time.Second}
+// rediscoveries are the pauses before repeated discoveries after a change of a CRD, because discovery and
+// scales follow the CRD with a delay.
+var rediscoveries = []time.Duration{time.Second, 9 * time.Second, 20 * time.Second}
 
-// lookAgain is how often kinds are looked for that are watched, where CRDs may not be.
-const lookAgain = 5 * time.Minute
+// discoveryInterval is the interval of discoveries of watched kinds if CRDs cannot be watched.
+const discoveryInterval = 5 * time.Minute
 
-// lookNext takes the next turn. An API group that does not answer keeps nobody
-// waiting but those who look for its kinds.
-func (b *Cache) lookNext(ctx context.Context) bool {
+// discoverNext handles the next turn. An API group that does not respond delays only discoveries of its
+// own kinds.
+func (b *Cache) discoverNext(ctx context.Context) bool {
 	t, quit := b.turns.Get()
 	if quit {
 		return false
@@ -37,7 +37,7 @@ func (b *Cache) lookNext(ctx context.Context) bool {
 	}
 	b.running.Go(func() {
 		defer b.turns.Done(t)
-		b.look(ctx, t.group, due)
+		b.discover(ctx, t.group, due)
 		if len(b.due(t)) > 0 {
 			b.turns.Add(t)
 		}
@@ -45,24 +45,24 @@ func (b *Cache) lookNext(ctx context.Context) bool {
 	return true
 }
 
-// due returns which kinds are to be looked for now, forgets those that nobody has
-// wanted for a while, and sees to the next time.
+// due returns the kinds that are due for discovery. It drops kinds that have not been wanted for a
+// while, and queues the next turn.
 func (b *Cache) due(t turn) []schema.GroupKind {
 	b.mu.Lock()
 	var due, refused []schema.GroupKind
-	told := map[schema.GroupKind][]types.NamespacedName{}
+	affected := map[schema.GroupKind][]types.NamespacedName{}
 	if s := b.shares[t.namespace]; s != nil {
 		for name, k := range maps.Clone(s.kinds) {
 			switch rest := time.Until(k.due); {
 			case name.Group != t.group:
-			case !k.idle.IsZero() && time.Since(k.idle) >= lingers:
+			case !k.idle.IsZero() && time.Since(k.idle) >= idleTimeout:
 				b.forget(name, k)
 			case !k.idle.IsZero():
-				b.turns.AddAfter(t, lingers-time.Since(k.idle))
+				b.turns.AddAfter(t, idleTimeout-time.Since(k.idle))
 			case k.due.IsZero():
 			case k.surplus:
 				k.due = time.Time{}
-				refused, told[name] = append(refused, name), b.trouble(name, k, surplus(name))
+				refused, affected[name] = append(refused, name), b.trouble(name, k, surplus(name))
 			case rest > 0:
 				b.turns.AddAfter(t, rest)
 			default:
@@ -72,13 +72,13 @@ func (b *Cache) due(t turn) []schema.GroupKind {
 	}
 	b.mu.Unlock()
 	for _, name := range refused {
-		b.tell(name, told[name]...)
+		b.notifyListener(name, affected[name]...)
 	}
 	return due
 }
 
-// look asks an API group for kinds.
-func (b *Cache) look(ctx context.Context, group string, names []schema.GroupKind) {
+// discover discovers kinds of an API group.
+func (b *Cache) discover(ctx context.Context, group string, names []schema.GroupKind) {
 	d := &discovery{cache: b, group: group}
 	for _, name := range names {
 		found, because, err := d.find(ctx, name.Kind)
@@ -86,17 +86,17 @@ func (b *Cache) look(ctx context.Context, group string, names []schema.GroupKind
 			return
 		}
 		if err != nil {
-			b.options.Log.WithError(err).Debug("a kind could not be looked for")
+			b.options.Log.WithError(err).Debug("a kind could not be discovered")
 			because = failing(err, "discovery")
-		} else if because.None() && b.barred(ctx, name, found) {
+		} else if because.None() && b.scalesForbidden(ctx, name, found) {
 			because = plan.Refusal{Code: reason.ReferenceForbidden, Detail: "get " + found.scale()}
 		}
-		b.tell(name, b.settle(ctx, name, found, because, err)...)
+		b.notifyListener(name, b.settle(ctx, name, found, because, err)...)
 	}
 }
 
-// settle lets a kind be watched that was found, or says why it cannot be, and
-// returns whom to tell.
+// settle starts the watch of a discovered kind, or records why it cannot be watched. It returns the
+// objects whose listeners must be called.
 func (b *Cache) settle(ctx context.Context, name schema.GroupKind, found resource, because plan.Refusal, err error) []types.NamespacedName {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,8 +104,8 @@ func (b *Cache) settle(ctx context.Context, name schema.GroupKind, found resourc
 	if k == nil {
 		return nil
 	}
-	if because.None() && k.watch == nil && b.watches >= mostWatches && !b.makeRoom() {
-		because = unknown(name, fmt.Sprintf("%d other kinds are watched already, and no more can be", mostWatches))
+	if because.None() && k.watch == nil && b.watches >= maxWatches && !b.evictIdleKind() {
+		because = unknown(name, fmt.Sprintf("%d other kinds are watched, which is the maximum", maxWatches))
 	}
 	switch {
 	case because.None():
@@ -114,7 +114,7 @@ func (b *Cache) settle(ctx context.Context, name schema.GroupKind, found resourc
 		}
 		b.follow(k)
 		return nil
-	case k.watch != nil && err != nil: // what is known goes on
+	case k.watch != nil && err != nil: // the current watch goes on
 		k.due = time.Now().Add(b.backOff.When(name))
 		return nil
 	}
@@ -122,10 +122,10 @@ func (b *Cache) settle(ctx context.Context, name schema.GroupKind, found resourc
 	return b.abandon(name, k, because)
 }
 
-// follow sets when a kind is looked for again that is watched, and has its objects
-// read again after its CRD has changed: scales may be elsewhere in them.
+// follow sets the time of the next discovery of a watched kind. After a change of its CRD it has the
+// objects read again, because the path of their replicas may have changed.
 func (b *Cache) follow(k *kind) {
-	if first, last := k.looks == 1, k.looks == len(looks); k.redefined && (first || last) {
+	if first, last := k.rediscoveries == 1, k.rediscoveries == len(rediscoveries); k.redefined && (first || last) {
 		k.redefined = !last
 		for object, e := range k.wanted {
 			e.read = ""
@@ -133,18 +133,18 @@ func (b *Cache) follow(k *kind) {
 		}
 	}
 	switch {
-	case k.looks < len(looks):
-		k.due = time.Now().Add(looks[k.looks])
-		k.looks++
+	case k.rediscoveries < len(rediscoveries):
+		k.due = time.Now().Add(rediscoveries[k.rediscoveries])
+		k.rediscoveries++
 	case b.options.Namespace != "":
-		k.due = time.Now().Add(lookAgain)
+		k.due = time.Now().Add(discoveryInterval)
 	default:
 		k.due = time.Time{}
 	}
 }
 
-// makeRoom ends the watch of some kind that nobody wants any more. Call it locked.
-func (b *Cache) makeRoom() bool {
+// evictIdleKind ends the watch of a kind without wanted objects. Callers hold the lock.
+func (b *Cache) evictIdleKind() bool {
 	for name, k := range b.known {
 		if k.watch != nil && !k.idle.IsZero() {
 			b.forget(name, k)
@@ -154,8 +154,8 @@ func (b *Cache) makeRoom() bool {
 	return false
 }
 
-// replace lets a resource be watched instead of what served the kind so far. What
-// was read has to be read again, and stands until then. Call it locked.
+// replace watches a resource instead of the former resource of the kind. The known scales must be
+// read again, and stay valid until then. Callers hold the lock.
 func (b *Cache) replace(ctx context.Context, name schema.GroupKind, k *kind, found resource) {
 	b.end(k)
 	for _, e := range k.wanted {
@@ -165,18 +165,18 @@ func (b *Cache) replace(ctx context.Context, name schema.GroupKind, k *kind, fou
 	b.watches++
 }
 
-// abandon ends the watch of a kind, because of some trouble, and returns whom to
-// tell. What was known is known no more. Call it locked.
+// abandon ends the watch of a kind because of a failure, and drops the known scales. It returns the
+// objects whose listeners must be called. Callers hold the lock.
 func (b *Cache) abandon(name schema.GroupKind, k *kind, because plan.Refusal) []types.NamespacedName {
 	b.end(k)
 	for _, e := range k.wanted {
-		e.lose(unseen)
+		e.clear(notRead)
 	}
 	return b.trouble(name, k, because)
 }
 
-// trouble says why a kind is not watched, or that it is, and returns whom to tell.
-// Call it locked.
+// trouble records why a kind is not watched, or that it is. It returns the objects whose listeners
+// must be called. Callers hold the lock.
 func (b *Cache) trouble(name schema.GroupKind, k *kind, because plan.Refusal) []types.NamespacedName {
 	if because == k.trouble {
 		return nil
@@ -191,27 +191,27 @@ func (b *Cache) trouble(name schema.GroupKind, k *kind, because plan.Refusal) []
 	return slices.Collect(maps.Keys(k.wanted))
 }
 
-// redefined hears that a CRD of an API group has changed.
+// redefined handles a change of a CRD.
 func (b *Cache) redefined(changed schema.GroupResource) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for name, k := range b.known {
 		if name.Group == changed.Group {
-			k.looks = 0
+			k.rediscoveries = 0
 			k.redefined = k.redefined || (k.watch != nil && k.watch.resource.Resource == changed.Resource)
 			b.dueNow(name, k)
 		}
 	}
 }
 
-// dueNow lets a kind be looked for at once. Call it locked.
+// dueNow queues a discovery of a kind at once. Callers hold the lock.
 func (b *Cache) dueNow(name schema.GroupKind, k *kind) {
 	b.backOff.Forget(name)
 	k.due = time.Now()
 	b.remind(name, k)
 }
 
-// failing returns what to tell of a request that failed.
+// failing returns the refusal to report for a failed request.
 func failing(err error, what string) plan.Refusal {
 	if apierrors.IsForbidden(err) {
 		return plan.Refusal{Code: reason.ReferenceForbidden, Detail: what}

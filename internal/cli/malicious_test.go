@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 )
 
-func TestNothingUncheckedReachesATerminal(t *testing.T) {
+func TestMaliciousTextsAreEscapedOnATerminal(t *testing.T) {
 	lines := []string{
 		"status", "status -o yaml", "status -o json", "why store", "why store -o yaml", "why store -o json", "why zone-a-1", "plan store",
 		"snapshot store", "snapshot store -o json", "release store", "hold store --reason x", "history store",
@@ -43,7 +43,7 @@ func TestNothingUncheckedReachesATerminal(t *testing.T) {
 	}
 }
 
-// poison writes text wherever somebody can who may write to a namespace.
+// poison writes text into all fields that a user of the namespace can write.
 func poison(s *scene, text string) {
 	set := s.server.get(zonePath + "zone-b")
 	notes, _ := at(set, "metadata", "annotations").(object)
@@ -73,7 +73,8 @@ func poison(s *scene, text string) {
 	s.server.put(nodePath, lost)
 }
 
-// harmless objects to what a terminal would obey, or would show in another order.
+// harmless fails the test if text contains characters that a terminal interprets or that change its
+// direction.
 func harmless(s *scene, where, text string) {
 	s.Helper()
 	for _, r := range text {
@@ -101,12 +102,12 @@ ZONE1 rev=ZONE1-56f7d9c8b4 current=1
   ZONE1-0 ready@1
 `
 
-func TestTheLongestNamesAreShownWhole(t *testing.T) {
-	situation := strings.NewReplacer("GROUP", longGroup, "ZONE", longZone).Replace(longNames)
+func TestLongestNamesAreShownCompletely(t *testing.T) {
+	snapshotFor := strings.NewReplacer("GROUP", longGroup, "ZONE", longZone).Replace(longNames)
 	for line, names := range map[string][]string{
 		"status":                                  {longGroup, longZone + "0", longZone + "1", "PodFailing " + longZone + "0-0"},
 		"why " + longGroup:                        {longGroup, longZone + "0 PodFailing " + longZone + "0-0", longZone + "1 NotItsTurn " + longZone + "0"},
-		"why " + longZone + "1-0":                 {longGroup, longZone + "1-0", "have " + longZone + "1-56f7d9c8b4"},
+		"why " + longZone + "1-0":                 {longGroup, longZone + "1-0", "the wanted revision is " + longZone + "1-56f7d9c8b4"},
 		"plan " + longGroup:                       {"wait " + longZone + "0 because PodFailing " + longZone + "0-0"},
 		"snapshot " + longGroup:                   {longGroup, longZone + "0-0 failing@" + longZone + "0-56f7d9c8b4"},
 		"history " + longGroup:                    {longGroup},
@@ -115,7 +116,7 @@ func TestTheLongestNamesAreShownWhole(t *testing.T) {
 		"hold group/" + longGroup + " --reason x": {longGroup, "rollout/" + longZone + "0"},
 	} {
 		for where, style := range map[string]screen.Style{"plain": {}, "terminal": {Bars: true, Columns: 200}} {
-			inScene(t, []string{situation}, func(s *scene) {
+			inScene(t, []string{snapshotFor}, func(s *scene) {
 				s.style = style
 				_, out, errs := s.types(strings.Fields(line)...)
 				for _, name := range names {
@@ -126,7 +127,7 @@ func TestTheLongestNamesAreShownWhole(t *testing.T) {
 			})
 		}
 	}
-	inScene(t, []string{situation}, func(s *scene) {
+	inScene(t, []string{snapshotFor}, func(s *scene) {
 		want := s.succeeds("plan", longGroup, "-o", "json")
 		s.in = s.succeeds("snapshot", longGroup)
 		if got := s.succeeds("plan", "-f", "-", "-o", "json"); got != want {

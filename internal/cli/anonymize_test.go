@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 )
 
-func TestASnapshotInJSONLeadsToTheSamePlan(t *testing.T) {
+func TestSnapshotInJSONGivesTheSamePlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
 		text, err := encoded(formJSON, recordView{Snapshot: s})
@@ -31,11 +31,11 @@ func TestASnapshotInJSONLeadsToTheSamePlan(t *testing.T) {
 	})
 }
 
-// secrets are names that stand in what is drawn, as somebody would know them.
+// secrets are names in drawn snapshots that an anonymized snapshot must not contain.
 var secrets = strings.NewReplacer("zone-[a-z]", "ingester-zone-[a-z]", "zone-a", "ingester-zone-a", "zone-b", "ingester-zone-b", "zone-c", "ingester-zone-c",
 	"team", "mimir-prod", "store", "ingester", "10.0.0.1", "10.1.2.3", "web", "ReplicaOf")
 
-func TestHashedNamesLeadToTheSamePlanAndTellNothing(t *testing.T) {
+func TestAnonymizedSnapshotGivesTheSamePlanWithoutNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
 		text, err := json.Marshal(s)
@@ -46,16 +46,16 @@ func TestHashedNamesLeadToTheSamePlanAndTellNothing(t *testing.T) {
 		if err := json.Unmarshal([]byte(secrets.Replace(string(text))), &named); err != nil {
 			t.Fatal(err)
 		}
-		for i := range named.Zones { // what pods were told is not told on
+		for i := range named.Zones { // calls to pods are left out
 			named.Zones[i].Told = nil
 		}
 		named.Asked = plan.Asked{}
-		masked := mask(named)
+		anonymized := anonymize(named)
 		leftOut := named.Hold.Agreed != nil || !named.Hold.Decrease.None() || unknownPartitions(named)
-		if want, got := causes(named), causes(masked); !slices.Equal(want, got) && !leftOut {
+		if want, got := causes(named), causes(anonymized); !slices.Equal(want, got) && !leftOut {
 			t.Fatalf("got  %q\nwant %q\n%s", got, want, fixture.PrintSnapshot(named))
 		}
-		told := fmt.Sprintf("%+v\n%s\n%s", masked, fixture.PrintSnapshot(masked), strings.Join(fixture.Outcome(masked), "\n"))
+		told := fmt.Sprintf("%+v\n%s\n%s", anonymized, fixture.PrintSnapshot(anonymized), strings.Join(fixture.Outcome(anonymized), "\n"))
 		for _, secret := range []string{"ingester", "mimir", "10.1.2.3", "ReplicaOf", "CrashLoop"} {
 			if strings.Contains(told, secret) {
 				t.Fatalf("%q is told:\n%s", secret, told)
@@ -64,8 +64,8 @@ func TestHashedNamesLeadToTheSamePlanAndTellNothing(t *testing.T) {
 	})
 }
 
-// unknownPartitions reports whether a budget finds no partition in a pod's name, which
-// hashed names do not show.
+// unknownPartitions reports whether a budget finds no partition in a pod's name. Hashed names do not
+// show that.
 func unknownPartitions(s plan.Snapshot) bool {
 	for _, b := range s.Budgets {
 		for _, z := range s.Zones {

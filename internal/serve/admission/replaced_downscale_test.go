@@ -14,15 +14,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// unreachable pods hear nothing.
+// unreachable pods receive no call.
 type unreachable struct{}
 
 func (unreachable) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
 	return false, errors.New("pod zone-a-2 cannot be reached")
 }
 
-// afterAYes is a group in which zone-a-2 has agreed to leave: the StatefulSet is at the
-// version 7, and the yes was about version 6.
+// afterAYes is a group in which zone-a-2 has agreed to leave. The StatefulSet is at
+// version 7; version 6 was admitted.
 func afterAYes() plan.Snapshot {
 	group := askingAtRest()
 	group.Hold = plan.Hold{Exists: true, UID: "lease", Holder: plan.Downscale.For("zone-a"), Decrease: plan.Decrease{
@@ -32,12 +32,12 @@ func afterAYes() plan.Snapshot {
 	return group
 }
 
-// The API server asks again within the same request, and overtakes the update that was
-// admitted before: then the new note is the only trace of who was prepared.
-func TestWhoWasPreparedForADownscaleThatIsReplacedIsToldToStay(t *testing.T) {
+// The API server calls the webhook again within the same request, after a conflict of the admitted
+// update. Then only the new record shows which pods were prepared.
+func TestPodsPreparedForAReplacedDownscaleAreNotifiedToStay(t *testing.T) {
 	inEffect := afterAYes()
 	inEffect.Zones[0].Replicas = 2
-	anew, further := shrinking(), shrinking()
+	fresh, further := shrinking(), shrinking()
 	further.From, further.To = new(int32(2)), new(int32(1))
 	for sentence, tc := range map[string]struct {
 		group plan.Snapshot
@@ -46,13 +46,13 @@ func TestWhoWasPreparedForADownscaleThatIsReplacedIsToldToStay(t *testing.T) {
 		want  plan.Stage
 		of    plan.Version
 	}{
-		"nobody hears of the next one":                              {afterAYes(), anew, unreachable{}, plan.Undoing, 6},
+		"nobody hears of the next one":                              {afterAYes(), fresh, unreachable{}, plan.Undoing, 6},
 		"nobody hears of the next one while the former one happens": {inEffect, further, unreachable{}, plan.Admitted, 6},
-		"somebody hears of the next one":                            {afterAYes(), anew, obedient{}, plan.Admitted, 7},
-		"but nothing is left of what never was":                     {askingAtRest(), anew, unreachable{}, "", 0},
+		"somebody hears of the next one":                            {afterAYes(), fresh, agreeingPods{}, plan.Admitted, 7},
+		"but nothing is left of what never was":                     {askingAtRest(), fresh, unreachable{}, "", 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			holds := &ledger{record: tc.group.Hold}
+			holds := &holdStore{record: tc.group.Hold}
 			webhook := &admission.PrepareDownscale{Observer: onlyGroup{tc.group}, Holds: kept(holds), Pods: tc.pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 			if v := webhook.Judge(t.Context(), tc.asks); v.Allowed != (tc.of == 7) {
 				t.Errorf("got %+v", v)
@@ -65,11 +65,11 @@ func TestWhoWasPreparedForADownscaleThatIsReplacedIsToldToStay(t *testing.T) {
 	}
 }
 
-func TestANoteThatCameTooLateKeepsWhoWasPreparedBefore(t *testing.T) {
+func TestLateRecordKeepsThePreparedPodsOfTheFormerDownscale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		group := afterAYes()
 		holds := &slow{record: group.Hold}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: obedient{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)

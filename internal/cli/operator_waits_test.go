@@ -16,11 +16,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// delayed is a group whose last pod has agreed to leave after an hour.
+// delayed is a group whose last pod has agreed to leave after a delay of an hour.
 const delayed = "zone-a rev=1\n zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2\nzone-b rev=1\n zone-b-0 ready@1\n"
 
-// mirrors lets zone-a take over the replicas of a Deployment, which asks for one, with
-// a delay of an hour.
+// mirrors makes zone-a take over the replicas of a Deployment, which has one, with a delay of an
+// hour.
 func mirrors(s *scene) {
 	s.server.put("/apis/apps", object{"kind": "APIGroup", "apiVersion": "v1", "name": "apps", "preferredVersion": object{"groupVersion": "apps/v1", "version": "v1"}})
 	s.server.put("/apis/apps/v1", object{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "apps/v1", "resources": []object{
@@ -40,7 +40,7 @@ func mirrors(s *scene) {
 	s.server.put(zonePath+"zone-a", set)
 }
 
-// agrees lets the hold note that zone-a-1 agreed to leave.
+// agrees records in the hold that zone-a-1 agreed to leave.
 func agrees(s *scene) {
 	call := plan.Call{Port: 8080, Path: "/leave", Service: "zone-a"}
 	noted := map[string]plan.Agreement{"zone-a": {Call: call, Stretches: []plan.Stretch{plan.StretchOf("zone-a-1", 1, time.Now().Add(-time.Minute))}}}
@@ -50,7 +50,7 @@ func agrees(s *scene) {
 	}})
 }
 
-// told lets the RolloutGroup say what a zone waits for, and of which generation.
+// told writes the wait of a zone, and its generation, into the RolloutGroup.
 func told(s *scene, zone, code string, generation int) {
 	s.server.put("/apis/lockstep.dev/v1alpha1/namespaces/team/rolloutgroups/store", object{
 		"kind": "RolloutGroup", "apiVersion": "lockstep.dev/v1alpha1", "metadata": object{"namespace": "team", "name": "store"}, "spec": object{"group": "store"},
@@ -61,7 +61,7 @@ func told(s *scene, zone, code string, generation int) {
 	})
 }
 
-// waitsOf returns what why says is waited for: zone, code and pod.
+// waitsOf returns the waits in the output of why: zone, code and pod.
 func waitsOf(s *scene) string {
 	s.Helper()
 	_, out, errs := s.types("why", "store", "-o", "json")
@@ -85,7 +85,7 @@ func noDeployments(r *http.Request) *http.Response {
 	return nil
 }
 
-func TestWhyKnowsWhatTheHoldNotesOfPodsThatLeave(t *testing.T) {
+func TestWhyShowsRecordedDelaysOfPods(t *testing.T) {
 	inScene(t, []string{delayed}, func(s *scene) {
 		mirrors(s)
 		if got, want := waitsOf(s), "zone-a PodNotAcknowledged zone-a-1"; got != want {
@@ -98,7 +98,7 @@ func TestWhyKnowsWhatTheHoldNotesOfPodsThatLeave(t *testing.T) {
 	})
 }
 
-func TestWhyHearsFromTheRolloutGroupWhatOnlyTheOperatorKnows(t *testing.T) {
+func TestWhyShowsOperatorWaitsFromTheRolloutGroup(t *testing.T) {
 	const forbidden = "zone-a ReferenceForbidden"
 	for sentence, tc := range map[string]struct {
 		code       string // that the object says of zone-a
@@ -131,8 +131,8 @@ func TestWhyHearsFromTheRolloutGroupWhatOnlyTheOperatorKnows(t *testing.T) {
 	}
 }
 
-// What stands there may be of long ago, when the namespace was managed.
-func TestWhatARolloutGroupSaysDoesNotCountWhereNobodyOptedIn(t *testing.T) {
+// The object may be outdated, from a time when the namespace was managed.
+func TestRolloutGroupIsIgnoredInUnmanagedNamespaces(t *testing.T) {
 	inScene(t, []string{delayed}, func(s *scene) {
 		s.server.put("/api/v1/namespaces/team", object{"kind": "Namespace", "apiVersion": "v1", "metadata": object{"name": "team"}})
 		mirrors(s)
@@ -143,7 +143,7 @@ func TestWhatARolloutGroupSaysDoesNotCountWhereNobodyOptedIn(t *testing.T) {
 	})
 }
 
-func TestWithoutARolloutGroupWhySaysWhatCanBeSeen(t *testing.T) {
+func TestWhyWorksWithoutARolloutGroup(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		seen := waitsOf(s)
 		w := plan.Describe(fixture.MustParse(rolling), plan.Group(fixture.MustParse(rolling))).Waits[0]

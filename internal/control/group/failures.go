@@ -15,25 +15,24 @@ import (
 )
 
 const (
-	// forbiddenAfter is for how long a request must be forbidden before people are
-	// told: right after an opt-in, admission may hear of it later than lockstep.
+	// forbiddenAfter is how long a request must be forbidden before it is reported: right after
+	// an opt-in, admission may see the label later than lockstep.
 	forbiddenAfter = time.Second
-	// movedAfter is for how long the world must move on under every plan.
+	// movedAfter is how long plans must be outdated by changes before it is reported.
 	movedAfter = 30 * time.Second
 )
 
-// trouble remembers since when requests for a group fail, so that people are
-// told of what lasts, and not of what the next attempt mends. The zero value is
-// ready to use, from several goroutines.
-type trouble struct {
+// failures stores since when requests for a group fail, so that lasting failures are reported
+// and short ones are not. The zero value is ready to use, and safe for concurrent use.
+type failures struct {
 	mu    sync.Mutex
 	since map[plan.Key]time.Time
 }
 
-// tell returns what to tell people about a round that ended at a time with an
-// error: nothing when it went well, soon when something is forbidden, and after a
-// while when requests go on failing, or find that the world has moved on.
-func (t *trouble) tell(key plan.Key, now time.Time, err error) (because plan.Refusal, lasts bool) {
+// observe returns what to report about a round that ended with err at the time now: nothing after
+// a success, soon if a request is forbidden, and after a while if requests keep failing or keep
+// meeting changed objects.
+func (t *failures) observe(key plan.Key, now time.Time, err error) (because plan.Refusal, lasts bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	failure := worst(err)
@@ -49,7 +48,7 @@ func (t *trouble) tell(key plan.Key, now time.Time, err error) (because plan.Ref
 		since = now
 		t.since[key] = now
 	}
-	because = plan.Refusal{Code: reason.RequestFailing, Detail: answered(failure)}
+	because = plan.Refusal{Code: reason.RequestFailing, Detail: answerOf(failure)}
 	switch {
 	case apierrors.IsForbidden(failure):
 		because.Code = reason.RequestForbidden
@@ -57,18 +56,18 @@ func (t *trouble) tell(key plan.Key, now time.Time, err error) (because plan.Ref
 	case reason.ClassOf(failure) == reason.Moved:
 		return because, now.Sub(since) >= movedAfter
 	}
-	return because, now.Sub(since) >= tellAfter
+	return because, now.Sub(since) >= reportAfter
 }
 
-func (t *trouble) forget(key plan.Key) {
+func (t *failures) forget(key plan.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.since, key)
 }
 
-// worst returns the error to tell of, of several that were joined: what is
-// forbidden before what failed before what only means a changed world, and nothing
-// that means an end of this process.
+// worst returns the error to report of several joined ones: a forbidden request before a failed
+// one before one that met a changed object. It ignores errors that mean the end of this
+// process.
 func worst(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok { // as errors.Join makes them
 		var found error
@@ -97,28 +96,28 @@ func weight(err error) int {
 	return 2
 }
 
-// overruled returns a plan as people are told it: where requests fail, that is what the
-// zone waits for, whatever else it would wait for.
-func overruled(steps []plan.Action, done []plan.Receipt, because plan.Refusal) []plan.Action {
+// withFailures returns a plan for the report. If requests for a zone fail, the zone waits for
+// them, whatever else it would wait for.
+func withFailures(steps []plan.Action, done []plan.Receipt, because plan.Refusal) []plan.Action {
 	waits := stalled(steps, done, because)
 	stalls := map[string]bool{}
 	for _, step := range waits {
-		stalls[waitsIn(step)] = true
+		stalls[waitingZone(step)] = true
 	}
-	superseded := func(step plan.Action) bool { return stalls[waitsIn(step)] }
+	superseded := func(step plan.Action) bool { return stalls[waitingZone(step)] }
 	return slices.Concat(slices.DeleteFunc(slices.Clone(steps), superseded), waits)
 }
 
-// waitsIn returns the zone in which a step waits, or else "".
-func waitsIn(step plan.Action) string {
+// waitingZone returns the zone in which a step waits, or "".
+func waitingZone(step plan.Action) string {
 	if wait, is := step.(plan.Wait); is {
 		return wait.Zone
 	}
 	return ""
 }
 
-// stalled returns a wait for each zone in which the plan wanted something that
-// failed; where that was the hold, in which it wanted anything.
+// stalled returns a wait for each zone with a failed step. If the hold could not be written, it
+// returns one for each zone with any step.
 func stalled(steps []plan.Action, done []plan.Receipt, because plan.Refusal) []plan.Action {
 	failed := map[string]plan.Refusal{}
 	for _, receipt := range done {
@@ -142,8 +141,8 @@ func stalled(steps []plan.Action, done []plan.Receipt, because plan.Refusal) []p
 	return waits
 }
 
-// refused returns what to tell of a step that failed: a right that people give for
-// a kind that they chose is another one than those that come with lockstep.
+// refused returns the reason to report for a failed step. The permission to write a reference
+// of a kind that users chose is one that users grant, so it has a reason of its own.
 func refused(receipt plan.Receipt, because plan.Refusal) plan.Refusal {
 	report, is := receipt.Step.(plan.ReportReplicas)
 	if !is || !apierrors.IsForbidden(receipt.Err) {
@@ -152,9 +151,9 @@ func refused(receipt plan.Receipt, because plan.Refusal) plan.Refusal {
 	return plan.Refusal{Code: reason.ReferenceForbidden, Detail: "patch the status of " + report.Reference.String()}
 }
 
-// answered says in a word what the API server answered. Its message may quote
-// anybody's text, so that is for the log alone.
-func answered(err error) string {
+// answerOf returns the API server's answer in a word. Its message may quote text of other
+// users, so only the log contains it.
+func answerOf(err error) string {
 	why := apierrors.ReasonForError(err)
 	switch {
 	case why != metav1.StatusReasonUnknown:

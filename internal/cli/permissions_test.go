@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// mirrored lets a zone take over the replicas of a template, whose kind discovery shows.
+// mirrored makes a zone take over the replicas of a template, whose kind discovery shows.
 func (s *scene) mirrored(zone string) {
 	const group, version = "rollout-operator.grafana.com", "rollout-operator.grafana.com/v1"
 	set := s.server.get(zonePath + zone)
@@ -32,7 +32,7 @@ func (s *scene) mirrored(zone string) {
 	})
 }
 
-// forbidding refuses whatever is below a path that ends so, or contains it.
+// forbidding refuses requests whose path has this suffix or contains it.
 func forbidding(part string) func(*http.Request) *http.Response {
 	return func(r *http.Request) *http.Response {
 		if strings.Contains(r.URL.Path, part) {
@@ -42,7 +42,7 @@ func forbidding(part string) func(*http.Request) *http.Response {
 	}
 }
 
-func TestWhatOnlyWhoTypesMayNotReadIsNoFaultOfTheOperator(t *testing.T) {
+func TestResourceThatTheUserCannotReadIsNoWait(t *testing.T) {
 	for part, named := range map[string]string{
 		"/apis/rollout-operator.grafana.com": "you may not read ReplicaTemplate.rollout-operator.grafana.com web: discovery",
 		"replicatemplates":                   "you may not read ReplicaTemplate.rollout-operator.grafana.com web: list and watch replicatemplates",
@@ -50,8 +50,8 @@ func TestWhatOnlyWhoTypesMayNotReadIsNoFaultOfTheOperator(t *testing.T) {
 		for line, want := range map[string]string{
 			"status":            "team/calm Settled",
 			"status calm":       "team/calm Settled",
-			"why calm":          "Nothing is waited for",
-			"plan calm":         "nothing, as far as you may see",
+			"why calm":          "Nothing waits",
+			"plan calm":         "nothing, as far as your permissions show",
 			"why zone-x-0":      "",
 			"plan calm -o json": "",
 		} {
@@ -72,7 +72,7 @@ func TestWhatOnlyWhoTypesMayNotReadIsNoFaultOfTheOperator(t *testing.T) {
 	}
 }
 
-func TestWhatIsHiddenIsNoWaitInJSON(t *testing.T) {
+func TestResourceThatTheUserCannotReadIsNoWaitInJSON(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		s.mirrored("zone-x")
 		s.server.refuse = forbidding("replicatemplates")

@@ -19,30 +19,30 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// heavy makes a StatefulSet so large that there is no room for two of its reviews.
+// heavy makes a StatefulSet so large that the limit admits only one review of it.
 func heavy(s *appsv1.StatefulSet) {
 	s.Annotations = map[string]string{"example.com/dashboard": strings.Repeat("x", 600<<10)}
 }
 
-// ponderous takes a minute to decide.
-type ponderous struct{}
+// slowJudge takes a minute to decide.
+type slowJudge struct{}
 
-func (ponderous) Judge(context.Context, admission.Change) admission.Verdict {
+func (slowJudge) Judge(context.Context, admission.Change) admission.Verdict {
 	time.Sleep(time.Minute)
 	return admission.Allow("Fine")
 }
 
-func (ponderous) Doubt(why reason.Code, about string) admission.Verdict {
+func (slowJudge) Doubt(why reason.Code, about string) admission.Verdict {
 	return admission.Deny(http.StatusBadRequest, why, about)
 }
 
-// answered is what became of a review, and when.
+// answered is the result of a review, and its time.
 type answered struct {
 	status int
 	after  time.Duration
 }
 
-// ask sends a review whose body comes from there, and of so many bytes.
+// ask sends a review with a body of the given length.
 func ask(tb testing.TB, h http.Handler, body io.Reader, length int) <-chan answered {
 	tb.Helper()
 	return askAt(tb, h, preparePath, body, length)
@@ -61,12 +61,12 @@ func askAt(tb testing.TB, h http.Handler, path string, body io.Reader, length in
 	return answer
 }
 
-func TestALargeReviewIsWaitedForWhileItIsReadAndNotWhileItIsJudged(t *testing.T) {
+func TestLargeReviewsWaitForReadingButNotForJudging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, _ := serve(ponderous{})
+		h, _ := serve(slowJudge{})
 		review := string(update(t, set(3, heavy), set(2, heavy)))
 		first := ask(t, h, strings.NewReader(review), len(review))
-		second := ask(t, h, strings.NewReader(review), -1) // it does not say how long it is
+		second := ask(t, h, strings.NewReader(review), -1) // without Content-Length
 		for _, answer := range []<-chan answered{first, second} {
 			if got := <-answer; got != (answered{http.StatusOK, time.Minute}) {
 				t.Errorf("answered %d after %s, want 200 after a minute", got.status, got.after)
@@ -75,9 +75,9 @@ func TestALargeReviewIsWaitedForWhileItIsReadAndNotWhileItIsJudged(t *testing.T)
 	})
 }
 
-func TestALargeReviewWhoseTurnDoesNotComeIsAnsweredInTime(t *testing.T) {
+func TestLargeReviewThatIsNotAdmittedInTimeIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, told := serve(&judge{verdict: admission.Allow("Fine")})
+		h, observed := serve(&judge{verdict: admission.Allow("Fine")})
 		review := string(update(t, set(3, heavy), set(2, heavy)))
 		arrives, sends := io.Pipe()
 		first := ask(t, h, arrives, len(review))
@@ -99,13 +99,13 @@ func TestALargeReviewWhoseTurnDoesNotComeIsAnsweredInTime(t *testing.T) {
 		if got := <-first; got.status != http.StatusOK {
 			t.Errorf("the one that came is answered %d", got.status)
 		}
-		if len(*told) != 3 || (*told)[1].Verdict != admission.Busy {
-			t.Errorf("told %+v, want the second one to be busy", *told)
+		if len(*observed) != 3 || (*observed)[1].Verdict != admission.Busy {
+			t.Errorf("observed %+v, want the second one to be busy", *observed)
 		}
 	})
 }
 
-// long makes a review of a budget of so many bytes.
+// long returns a review of a budget with the given length.
 func long(tb testing.TB, length int) string {
 	tb.Helper()
 	of := func(padding int) []byte {
@@ -121,11 +121,11 @@ func long(tb testing.TB, length int) string {
 // late are reviews that have not arrived yet.
 type late struct {
 	handler http.Handler
-	begun   atomic.Int32  // how many are read from
-	arrives chan struct{} // gets one for each that arrives
+	begun   atomic.Int32  // number of reviews that are being read
+	arrives chan struct{} // one entry for each review that arrives
 }
 
-// ask sends a review of so many bytes.
+// ask sends a review with the given length.
 func (l *late) ask(tb testing.TB, length int) <-chan answered {
 	tb.Helper()
 	return askAt(tb, l.handler, budgetPath, l.body(long(tb, length)), length)
@@ -135,7 +135,7 @@ func (l *late) body(review string) io.Reader {
 	return io.MultiReader(arriving{l}, strings.NewReader(review))
 }
 
-// wantBegun waits until nothing goes on, and tells how many reviews should be read from.
+// wantBegun waits until all goroutines block, and checks the number of reviews being read.
 func (l *late) wantBegun(tb testing.TB, want int32, when string) {
 	tb.Helper()
 	synctest.Wait()
@@ -144,7 +144,7 @@ func (l *late) wantBegun(tb testing.TB, want int32, when string) {
 	}
 }
 
-// arriving is empty, and ends when its review arrives.
+// arriving is an empty body that ends when its review arrives.
 type arriving struct{ *late }
 
 func (a arriving) Read([]byte) (int, error) {
@@ -153,14 +153,14 @@ func (a arriving) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-func (a answered) want(tb testing.TB, who string, want answered) {
+func (a answered) want(tb testing.TB, waiter string, want answered) {
 	tb.Helper()
 	if a != want {
-		tb.Errorf("%s is answered %d after %s, want %d after %s", who, a.status, a.after, want.status, want.after)
+		tb.Errorf("%s is answered %d after %s, want %d after %s", waiter, a.status, a.after, want.status, want.after)
 	}
 }
 
-func TestReviewsAreReadBesideEachOtherAsFarAsThereIsRoom(t *testing.T) {
+func TestReviewsAreReadConcurrentlyUpToTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &late{handler: admission.New(admission.Options{Log: silent()}), arrives: make(chan struct{})}
 		var answers []<-chan answered
@@ -179,7 +179,7 @@ func TestReviewsAreReadBesideEachOtherAsFarAsThereIsRoom(t *testing.T) {
 	})
 }
 
-func TestReviewsAreReadInTheOrderInWhichTheyCome(t *testing.T) {
+func TestReviewsAreReadInTheOrderOfTheirArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &late{handler: admission.New(admission.Options{Log: silent()}), arrives: make(chan struct{})}
 		answers := []<-chan answered{l.ask(t, 16<<10+1)}
@@ -199,7 +199,7 @@ func TestReviewsAreReadInTheOrderInWhichTheyCome(t *testing.T) {
 	})
 }
 
-func TestWhoGivesUpWaitingLetsOthersGoOn(t *testing.T) {
+func TestCancelledReviewAdmitsTheNextOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &late{handler: admission.New(admission.Options{Log: silent()}), arrives: make(chan struct{})}
 		first := l.ask(t, 1536<<10)
@@ -220,7 +220,7 @@ func TestWhoGivesUpWaitingLetsOthersGoOn(t *testing.T) {
 	})
 }
 
-// piped gets connections that are made within the process.
+// piped is a listener for connections within the process.
 type piped chan net.Conn
 
 func (p piped) Accept() (net.Conn, error) {
@@ -237,14 +237,14 @@ func (p piped) Close() error {
 
 func (p piped) Addr() net.Addr { return new(net.UnixAddr) }
 
-// dial is a client of whoever serves these connections.
+// dial returns a client of the server with these connections.
 func (p piped) dial(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	p <- theirs
 	return ours, nil
 }
 
-// served returns a handler that passes requests on, over connections, to a server of that one.
+// served returns a handler that forwards requests over connections to a server with the given handler.
 func served(t *testing.T, h http.Handler) http.Handler {
 	t.Helper()
 	connections, server, ended := make(piped), &http.Server{Handler: h}, make(chan error, 1)
@@ -270,7 +270,7 @@ func served(t *testing.T, h http.Handler) http.Handler {
 	})
 }
 
-func TestAReviewThatDoesNotArriveTakesRoomUntilItsDeadlineAtMost(t *testing.T) {
+func TestSlowReviewCountsUntilItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := served(t, admission.New(admission.Options{Log: silent()}))
 		l := &late{handler: h, arrives: make(chan struct{})}
