@@ -58,10 +58,12 @@ func (s *scene) keepsFromAdoption() (lift func()) {
 	return lift
 }
 
-// adoptsProbe tries to give a pod without an owner one.
+// adoptsProbe tries to give a pod without an owner one. No node runs that pod, since a drain would stop at it.
 func (s *scene) adoptsProbe() error {
 	pods := s.world.admin.CoreV1().Pods(s.name)
-	probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "probe", Image: "probe"}}}}
+	probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.PodSpec{
+		SchedulingGates: []corev1.PodSchedulingGate{{Name: "lockstep.dev/never"}}, Containers: []corev1.Container{{Name: "probe", Image: "probe"}},
+	}}
 	if _, err := pods.Create(s.t.Context(), probe, createOptions); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}

@@ -94,7 +94,7 @@ func (p *predecessor) followedLockstep(pods []string) {
 	itself := judge.Operator{User: "system:serviceaccount:" + p.name + ":" + former, Namespaces: []string{p.name}}
 	verdict := judge.Verify(history, requests, judge.Rules{Operators: append(p.operators(), itself)})
 	for _, v := range verdict.Violations {
-		if !strings.Contains(v.Text, "without a Lease of its group") && !strings.Contains(v.Text, "without requiring UID") {
+		if !strings.Contains(v.Text, "without a Lease of its group") && !strings.Contains(v.Text, "without preconditions on UID") {
 			p.t.Error(v)
 		}
 	}

@@ -163,6 +163,7 @@ var notPlights = map[string][]string{
 		"CacheStale", "RequestFailing", "RequestForbidden", "StatusBehind", "ReferenceForbidden", "ReferenceUnreadable",
 	},
 	"TestARestoreOfEtcdIsNoticedToldAndGotOver has it":                                       {"ClusterRestored"},
+	"TestPodsAreNotReplacedBeforeTheirStatefulSetHasAdoptedThem has it":                      {"PodNotAdopted"},
 	"TestAZoneOrphanedMidRolloutKeepsTheOthersBackUntilItIsWhole and its neighbours have it": {"ZoneLeftGroup"},
 	"TestTheSmallestZoneIsWrittenBackOfAllGroups and its neighbours have it":                 {"ReportContested", "ReportFailed", "PodNotNotified"},
 	"TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly has it":                     {"ReplicasContested"},
