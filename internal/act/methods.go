@@ -36,14 +36,14 @@ type method struct {
 // sends returns the method that sends the request of an action of type A.
 func sends[A plan.Action](span string, send func(*Executor, context.Context, plan.Key, A) error) method {
 	return method{reflect.TypeFor[A](), span, func(e *Executor, ctx context.Context, s plan.Snapshot, step plan.Action) error {
-		return send(e, ctx, s.Key, step.(A))
+		return send(e, ctx, s.Key, step.(A)) //nolint:errcheck // it is found by this type
 	}}
 }
 
 // passes returns the method that passes an action of type A on. Nothing that it does can fail.
 func passes[A plan.Action](pass func(*Executor, plan.Snapshot, A)) method {
 	return method{of: reflect.TypeFor[A](), do: func(e *Executor, _ context.Context, s plan.Snapshot, step plan.Action) error {
-		pass(e, s, step.(A))
+		pass(e, s, step.(A)) //nolint:errcheck // it is found by this type
 		return nil
 	}}
 }
