@@ -72,12 +72,12 @@ func (v *verifier) verifyPartition(d podDisruption, b Budget) {
 	}
 }
 
-// verifyNoRollout verifies that no pod of the group is down because of a rollout. It applies to
-// evictions by partitions.
+// verifyNoRollout verifies that no pod of the group is down because of a rollout of this group: a zone may
+// have been rolled in another group before it came back. It applies to evictions by partitions.
 func (v *verifier) verifyNoRollout(d podDisruption) {
 	v.forEachMember(d.group, d.knowledge, func(name string, _ []zoneState) {
 		for at, out := range v.outages {
-			if at.zone == name && out.kind == deleted && v.mustKnowOutage(at, out, d.knowledge) {
+			if at.zone == name && out.kind == deleted && out.group == d.group && v.mustKnowOutage(at, out, d.knowledge) {
 				v.report(1, d.zone(), "%s was evicted while %s was down by a rollout", d.pod.Name, podName(name, at.ordinal))
 			}
 		}

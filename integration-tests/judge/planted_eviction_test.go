@@ -429,6 +429,11 @@ var plantedEvictions = map[string]plantedCase{
 		rules: partitionBudget(1),
 		want:  []string{"1 zone-2-1 was evicted while zone-1-0 was down by a rollout"},
 	},
+	"a pod is evicted by its partition while a pod is down by a rollout of the group that its zone came from": {
+		history: newHistory().setGroup("elsewhere").after(3*time.Second).holdForRolloutIn("elsewhere", "zone-1", "zone-1-0").delete("zone-1-0").
+			setGroup("g").after(3*time.Second).holdForEviction("partitions", "zone-2-1").evict("zone-2-1"),
+		rules: partitionBudgets("g", "elsewhere"),
+	},
 	"1: a pod is rolled while evicted ones are being replaced": {
 		history: newHistory().holdForEviction("partitions", "zone-1-0").evict("zone-1-0").holdForRollout("zone-2", "zone-2-1").delete("zone-2-1"),
 		rules:   partitionBudget(1),
