@@ -266,5 +266,5 @@ func cannotPrepare(_ *board, d departure) Refusal {
 // othersBeforeDownscale objects while an operation of another zone waits that was
 // refused before this one.
 func othersBeforeDownscale(b *board, d departure) Refusal {
-	return b.waitingBefore(b.since(Downscale, d.Zone), d.Zone)
+	return b.waitingBefore(b.since(DownscaleOperation, d.Zone), d.Zone)
 }

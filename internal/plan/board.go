@@ -281,7 +281,7 @@ func (b *board) chooseTurn() string {
 			continue
 		}
 		unfinished := len(z.candidates) > 0 || !z.whole()
-		if unfinished && b.Hold.Holder == Rollout.For(z.Name) {
+		if unfinished && b.Hold.Holder == RolloutOperation.For(z.Name) {
 			return z.Name
 		}
 		if len(z.candidates) > 0 && first == "" {
@@ -289,7 +289,7 @@ func (b *board) chooseTurn() string {
 		}
 	}
 	for _, z := range b.standings {
-		evicted := b.Hold.Holder == Eviction.For(z.Name) || b.Hold.Holder == Eviction.For(Partitions)
+		evicted := b.Hold.Holder == EvictionOperation.For(z.Name) || b.Hold.Holder == EvictionOperation.For(Partitions)
 		if len(z.candidates) > 0 && b.canRoll(z.Zone) && !z.whole() && !evicted {
 			return z.Name
 		}

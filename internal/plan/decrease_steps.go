@@ -108,7 +108,7 @@ func (b *board) carryOut(d Decrease) []Action {
 // what was true when it was noted is asked again.
 func (b *board) stillDue(d Decrease) (departure, Refusal) {
 	z, _ := b.standing(d.Zone)
-	if b.Hold.Holder != Downscale.For(d.Zone) {
+	if b.Hold.Holder != DownscaleOperation.For(d.Zone) {
 		return departure{}, Refusal{Code: reason.GroupHeld} // somebody has changed the Lease by hand
 	}
 	switch unseen := z.wish.objection; {

@@ -273,7 +273,7 @@ func othersBeforeEviction(b *board, e eviction) Refusal {
 	if b.mayOvertake[place.Zone] && b.couldHaveItsTurn(e) {
 		return Refusal{}
 	}
-	return b.waitingBefore(earlier(place.Since, b.longAway[Eviction.For(place.Zone)]), place.Zone)
+	return b.waitingBefore(earlier(place.Since, b.longAway[EvictionOperation.For(place.Zone)]), place.Zone)
 }
 
 // beforeEviction returns which operation of another zone waits that came before the
@@ -329,5 +329,5 @@ func (b *board) placeOf(e eviction) Waiting {
 	if e.budget.ByPartition() {
 		zone = Partitions
 	}
-	return Waiting{Operation: Eviction, Zone: zone, Since: b.since(Eviction, zone), LastSeen: b.Now}
+	return Waiting{Operation: EvictionOperation, Zone: zone, Since: b.since(EvictionOperation, zone), LastSeen: b.Now}
 }

@@ -167,7 +167,7 @@ func (b *board) release(deeds []Action) []Action {
 		return nil
 	}
 	for _, z := range b.standings {
-		if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == Rollout && b.goesOn(z) && !b.yields(z))) {
+		if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == RolloutOperation && b.goesOn(z) && !b.yields(z))) {
 			return nil
 		}
 	}
@@ -176,7 +176,7 @@ func (b *board) release(deeds []Action) []Action {
 
 // yields reports whether a rollout lets evictions in another zone have their turn.
 func (b *board) yields(z *standing) bool {
-	return !b.waitingBefore(b.since(Rollout, z.Name), z.Name, Eviction).None()
+	return !b.waitingBefore(b.since(RolloutOperation, z.Name), z.Name, EvictionOperation).None()
 }
 
 // goesOn reports whether outdated pods are left and nothing but other zones and

@@ -144,7 +144,7 @@ func (b *board) decreaseElsewhere(zone string) Refusal {
 func (b *board) held(zone, pod string) Refusal {
 	holder := b.Hold.Holder
 	code := reason.GroupHeld
-	if b.Hold.Expired(b.Now) && holder.Operation() != Rollout {
+	if b.Hold.Expired(b.Now) && holder.Operation() != RolloutOperation {
 		code = reason.StaleHold
 	}
 	if _, exists := b.Zone(zone); !exists {
@@ -217,14 +217,14 @@ func othersBeforeRollout(b *board, d disruption) Refusal {
 // take turns with its pods.
 func (b *board) beforeRollout(z *standing) Refusal {
 	if b.heldBy(z.Name) {
-		return b.waitingBefore(b.since(Rollout, z.Name), z.Name, Eviction)
+		return b.waitingBefore(b.since(RolloutOperation, z.Name), z.Name, EvictionOperation)
 	}
-	return b.waitingBefore(b.since(Rollout, z.Name), z.Name)
+	return b.waitingBefore(b.since(RolloutOperation, z.Name), z.Name)
 }
 
 // heldBy reports whether a rollout or a downscale of that zone has the hold.
 func (b *board) heldBy(zone string) bool {
-	return b.Hold.Holder == Rollout.For(zone) || b.Hold.Holder == Downscale.For(zone)
+	return b.Hold.Holder == RolloutOperation.For(zone) || b.Hold.Holder == DownscaleOperation.For(zone)
 }
 
 // budgetSpent objects when the deletion would leave more pods down than the budget

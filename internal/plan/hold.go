@@ -77,9 +77,9 @@ type Operation string
 
 // The operations that exist.
 const (
-	Rollout   Operation = "rollout"
-	Downscale Operation = "downscale"
-	Eviction  Operation = "eviction"
+	RolloutOperation   Operation = "rollout"
+	DownscaleOperation Operation = "downscale"
+	EvictionOperation  Operation = "eviction"
 )
 
 // For returns the holder of an operation in a zone.
@@ -104,7 +104,7 @@ func (h Holder) Zone() string {
 // manual/maintenance. A foreign holder is respected until it expires.
 func (h Holder) Foreign() bool {
 	switch h.Operation() {
-	case Rollout, Downscale, Eviction:
+	case RolloutOperation, DownscaleOperation, EvictionOperation:
 		return false
 	}
 	return !h.Free()
@@ -173,9 +173,9 @@ const Partitions = "partitions"
 // else has its zone.
 func (i Intent) Evicts() Holder {
 	if i.Partition != "" {
-		return Eviction.For(Partitions)
+		return EvictionOperation.For(Partitions)
 	}
-	return Eviction.For(i.Zone)
+	return EvictionOperation.For(i.Zone)
 }
 
 // Fate is what the snapshot shows of an intent.

@@ -27,7 +27,7 @@ func partitionHeldElsewhere(b *board, e eviction) Refusal {
 		}
 	}
 	switch {
-	case h.Holder.Free(), h.Holder == Eviction.For(Partitions):
+	case h.Holder.Free(), h.Holder == EvictionOperation.For(Partitions):
 		return Refusal{}
 	case h.Holder.Foreign():
 		return b.foreignHold()

@@ -160,7 +160,7 @@ func drawPod(t *rapid.T, s plan.Snapshot) (string, *plan.Pod) {
 func TestWakesInTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
-		if s.Hold.Holder.Operation() == plan.Rollout {
+		if s.Hold.Holder.Operation() == plan.RolloutOperation {
 			s.Hold.Renewed = s.Now // renewed anyway
 		}
 		show(t, s)

@@ -58,7 +58,7 @@ func (b *board) waitingBefore(since time.Time, zone string, operations ...Operat
 	for _, w := range b.Hold.Waiting {
 		_, exists := b.Zone(w.Zone)
 		counts := len(operations) == 0 || slices.Contains(operations, w.Operation)
-		counts = counts && (w.Operation != Rollout || w.Zone == b.turn)
+		counts = counts && (w.Operation != RolloutOperation || w.Zone == b.turn)
 		if counts && (exists || w.Zone == Partitions) && w.Zone != zone && w.Since.Before(since) && w.Counts(b.Now) {
 			return Refusal{Code: reason.QueuedBehindOtherZone, Zone: w.Zone, Detail: string(w.Operation), Until: w.Until()}
 		}
@@ -99,10 +99,10 @@ func (b *board) takePlaces(rollout Refusal) []Action {
 	var steps []Action
 	for _, z := range b.standings {
 		if z.Name == b.turn && b.byEvictions(rollout) && !b.heldBy(z.Name) {
-			steps = append(steps, b.takePlace(Rollout, z.Name)...)
+			steps = append(steps, b.takePlace(RolloutOperation, z.Name)...)
 		}
 		if b.byEvictions(z.scaleObjection) {
-			steps = append(steps, b.takePlace(Downscale, z.Name)...)
+			steps = append(steps, b.takePlace(DownscaleOperation, z.Name)...)
 		}
 	}
 	return steps
@@ -110,8 +110,8 @@ func (b *board) takePlaces(rollout Refusal) []Action {
 
 // byEvictions reports whether it is for evictions that somebody waits.
 func (b *board) byEvictions(r Refusal) bool {
-	held := r.Code == reason.GroupHeld && b.Hold.Holder.Operation() == Eviction
-	return held || (r.Code == reason.QueuedBehindOtherZone && r.Detail == string(Eviction))
+	held := r.Code == reason.GroupHeld && b.Hold.Holder.Operation() == EvictionOperation
+	return held || (r.Code == reason.QueuedBehindOtherZone && r.Detail == string(EvictionOperation))
 }
 
 func (b *board) takePlace(operation Operation, zone string) []Action {
@@ -126,7 +126,7 @@ func (b *board) takePlace(operation Operation, zone string) []Action {
 // time for who has none.
 func (b *board) keepsPlace(zone string) time.Time {
 	var again time.Time
-	for _, operation := range []Operation{Rollout, Downscale} {
+	for _, operation := range []Operation{RolloutOperation, DownscaleOperation} {
 		if w, waits := b.queuePlace(operation, zone); waits {
 			again = earlier(again, b.ahead(w.LastSeen.Add(AskAgain)))
 		}

@@ -54,7 +54,7 @@ func (b *board) scale() {
 // downscale of another zone waits for it. One that is stuck makes way.
 func (b *board) rolling() string {
 	for _, z := range b.standings {
-		if b.Hold.Holder != Rollout.For(z.Name) {
+		if b.Hold.Holder != RolloutOperation.For(z.Name) {
 			continue
 		}
 		for i := range z.candidates {
@@ -301,5 +301,5 @@ func downscaleFirst(b *board, d disruption) Refusal {
 	case due.Zone == d.zone.Name:
 		return Refusal{Code: reason.ZoneShrinking, Detail: due.String()}
 	}
-	return Refusal{Code: reason.QueuedBehindOtherZone, Zone: b.lowering.Zone, Detail: string(Downscale)}
+	return Refusal{Code: reason.QueuedBehindOtherZone, Zone: b.lowering.Zone, Detail: string(DownscaleOperation)}
 }

@@ -215,9 +215,9 @@ func TestHolders(t *testing.T) {
 		free, foreign bool
 	}{
 		"":                   {"", "", true, false},
-		"rollout/zone-a":     {plan.Rollout, "zone-a", false, false},
-		"downscale/zone-a":   {plan.Downscale, "zone-a", false, false},
-		"eviction/zone-a":    {plan.Eviction, "zone-a", false, false},
+		"rollout/zone-a":     {plan.RolloutOperation, "zone-a", false, false},
+		"downscale/zone-a":   {plan.DownscaleOperation, "zone-a", false, false},
+		"eviction/zone-a":    {plan.EvictionOperation, "zone-a", false, false},
 		"manual/maintenance": {"manual", "maintenance", false, true},
 		"somebody":           {"somebody", "", false, true},
 		"Rollout/zone-a":     {"Rollout", "zone-a", false, true},
@@ -226,7 +226,7 @@ func TestHolders(t *testing.T) {
 			t.Errorf("%q: operation %q, zone %q, free %t, foreign %t", holder, holder.Operation(), holder.Zone(), holder.Free(), holder.Foreign())
 		}
 	}
-	if got := plan.Rollout.For("zone-a"); got != "rollout/zone-a" {
+	if got := plan.RolloutOperation.For("zone-a"); got != "rollout/zone-a" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -82,7 +82,7 @@ func drawFlaw(t *rapid.T, s *plan.Snapshot) {
 		"agreed formerly":  func() { noteLast(s, z, fixture.DelayCall("/former")) },
 		"agreement over":   func() { noteLast(s, z, fixture.UsualCall(*z)); endAgreement(s, z) },
 		"owed an answer":   func() { noteLast(s, z, fixture.UsualCall(*z)); endAgreement(s, z); tellAll(z); unanswered(z) },
-		"held":             func() { s.Hold.Holder = plan.Rollout.For(z.Name) },
+		"held":             func() { s.Hold.Holder = plan.RolloutOperation.For(z.Name) },
 		"held by somebody": func() { s.Hold.Holder = "manual/maintenance" },
 		"surplus":          func() { z.Replicas = max(0, z.Replicas-1) },
 		"missing":          func() { z.Replicas++ },

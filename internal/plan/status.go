@@ -146,11 +146,11 @@ func (b *board) activity(status Status) Activity {
 
 func activityOf(h Holder) Activity {
 	switch h.Operation() {
-	case Rollout:
+	case RolloutOperation:
 		return Rolling
-	case Downscale:
+	case DownscaleOperation:
 		return Shrinking
-	case Eviction:
+	case EvictionOperation:
 		return Evicting
 	}
 	return Held

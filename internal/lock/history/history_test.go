@@ -122,14 +122,14 @@ func TestNothingEndsBeforeItBeganWhateverTheClocksOfLeaders(t *testing.T) {
 			s := fixture.MustParse(twoZones)
 			s.Now = s.Now.Add(time.Duration(second)*time.Second - behind)
 			s.Hold.Rollouts = now
-			record := plan.Hold{Holder: plan.Rollout.For("zone-a")}
+			record := plan.Hold{Holder: plan.RolloutOperation.For("zone-a")}
 			switch second {
 			case 2: // its pod was replaced, and it is asked for another revision
 				deleted := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former", Cause: reason.OutdatedRevision, Since: s.Now}
 				s.Hold.Intents = []plan.Intent{deleted}
 				s.Zones[0].UpdateRevision = "3"
 			case 3:
-				record.Holder = plan.Rollout.For("zone-b")
+				record.Holder = plan.RolloutOperation.For("zone-b")
 			case 4:
 				for i := range s.Zones {
 					s.Zones[i].UpdateRevision = "1"
@@ -234,7 +234,7 @@ finished 0..20
 func TestTheBudgetOfAZoneIsTheOneThatItsRolloutGoesBy(t *testing.T) {
 	for zpdb, want := range map[string]int{"": 3, "zpdb store limit=2\n": 2, "zpdb store limit=5\n": 3} {
 		s := fixture.MustParse(zpdb + "zone-a rev=2 current=1 budget=3\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 ready@1")
-		got := history.Next(s, plan.Hold{Holder: plan.Rollout.For("zone-a")}).Current.Zones[0].Budget
+		got := history.Next(s, plan.Hold{Holder: plan.RolloutOperation.For("zone-a")}).Current.Zones[0].Budget
 		if got != want {
 			t.Errorf("%q: %d pods, want %d", zpdb, got, want)
 		}
@@ -351,7 +351,7 @@ func TestWhatIsRememberedIsNotChangedInPlace(t *testing.T) {
 		s := w.Snapshot()
 		before := told(s.Hold.Rollouts)
 		record := s.Hold
-		record.Holder, record.Intents = plan.Rollout.For("zone-b"), nil
+		record.Holder, record.Intents = plan.RolloutOperation.For("zone-b"), nil
 		s.Now = s.Now.Add(time.Hour)
 		history.Next(s, record)
 		if diff := cmp.Diff(before, told(s.Hold.Rollouts)); diff != "" {

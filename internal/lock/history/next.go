@@ -13,7 +13,7 @@ import (
 func Next(s plan.Snapshot, record plan.Hold) plan.Rollouts {
 	was := s.Hold.Rollouts
 	rolling := ""
-	if record.Holder.Operation() == plan.Rollout {
+	if record.Holder.Operation() == plan.RolloutOperation {
 		rolling = record.Holder.Zone()
 	}
 	if rolling == "" && !was.Current.Begun() {

@@ -200,7 +200,7 @@ func TestTimesAndPlacesComeBackAsTheyWere(t *testing.T) {
 			t.Errorf("%s is read as %v", text, times)
 		}
 	}
-	queue := []plan.Waiting{{Operation: plan.Downscale, Zone: "zone-b", Since: at, LastSeen: at.Add(time.Second)}}
+	queue := []plan.Waiting{{Operation: plan.DownscaleOperation, Zone: "zone-b", Since: at, LastSeen: at.Add(time.Second)}}
 	if diff := cmp.Diff(queue, hold.ParseWaiting(hold.FormatWaiting(queue))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

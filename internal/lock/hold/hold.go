@@ -129,7 +129,7 @@ func holderAfter(s *plan.Snapshot, noted plan.Decrease) plan.Holder {
 	if noted.None() || byHand {
 		return s.Hold.Holder
 	}
-	return plan.Downscale.For(noted.Zone)
+	return plan.DownscaleOperation.For(noted.Zone)
 }
 
 func decideDeletes(s *plan.Snapshot, deeds []plan.DeletePod, decrease plan.Decrease) Decision {
@@ -154,11 +154,11 @@ func decideDeletes(s *plan.Snapshot, deeds []plan.DeletePod, decrease plan.Decre
 func holderFor(h plan.Hold, deeds []plan.DeletePod) plan.Holder {
 	for _, d := range deeds {
 		if d.Up {
-			return plan.Rollout.For(d.Zone)
+			return plan.RolloutOperation.For(d.Zone)
 		}
 	}
 	if h.Holder.Free() && h.Unreadable == "" {
-		return plan.Rollout.For(deeds[0].Zone)
+		return plan.RolloutOperation.For(deeds[0].Zone)
 	}
 	return h.Holder
 }

@@ -430,7 +430,7 @@ func TestUnderWhichHoldAPodIsEvicted(t *testing.T) {
 func TestWhoAsksAgainKeepsItsPlaceInTheQueue(t *testing.T) {
 	now := fixture.Now()
 	place := func(zone string, since, seen time.Duration) plan.Waiting {
-		return plan.Waiting{Operation: plan.Eviction, Zone: zone, Since: now.Add(-since), LastSeen: now.Add(-seen)}
+		return plan.Waiting{Operation: plan.EvictionOperation, Zone: zone, Since: now.Add(-since), LastSeen: now.Add(-seen)}
 	}
 	for sentence, tc := range map[string]struct{ queue, want []plan.Waiting }{
 		"who asked first is first":                         {[]plan.Waiting{place("zone-a", time.Minute, 15*time.Second), place("zone-b", 20*time.Second, 0)}, []plan.Waiting{place("zone-a", time.Minute, 0), place("zone-b", 20*time.Second, 0)}},

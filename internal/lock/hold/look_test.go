@@ -15,7 +15,7 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 	wait := func(until time.Time) plan.Action {
 		return plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodNotYetAvailable, Until: until}}
 	}
-	mine := plan.Hold{Exists: true, Own: true, Holder: plan.Rollout.For("zone-a"), Renewed: now, Duration: hold.Duration}
+	mine := plan.Hold{Exists: true, Own: true, Holder: plan.RolloutOperation.For("zone-a"), Renewed: now, Duration: hold.Duration}
 	theirs := plan.Hold{Exists: true, Holder: "manual/x", Renewed: now.Add(-time.Minute), Duration: 90 * time.Second}
 	overdue := mine
 	overdue.Renewed = now.Add(-hold.Duration)
@@ -55,7 +55,7 @@ func TestALookReadsTheLeaseWhereNoneIsKnownOrADecreaseIsNoted(t *testing.T) {
 	}{
 		"none is known":        {plan.Hold{}, true},
 		"a decrease is noted":  {plan.Hold{Exists: true, Decrease: plan.Decrease{Zone: "zone-a"}}, true},
-		"nothing of that kind": {plan.Hold{Exists: true, Holder: plan.Rollout.For("zone-a")}, false},
+		"nothing of that kind": {plan.Hold{Exists: true, Holder: plan.RolloutOperation.For("zone-a")}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := hold.LookNeedsLease(tc.hold); got != tc.want {

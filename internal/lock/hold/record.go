@@ -43,7 +43,7 @@ func nextRecordOfHolder(s *plan.Snapshot, decrease plan.Decrease) plan.Hold {
 // dated by when it can come at the latest.
 func Admit(s plan.Snapshot, v plan.DownscaleAnswer, zone string) plan.Hold {
 	if !v.Dated {
-		return nextRecord(&s, plan.Downscale.For(zone), intents(&s, nil), v.Note)
+		return nextRecord(&s, plan.DownscaleOperation.For(zone), intents(&s, nil), v.Note)
 	}
 	next := s.Hold
 	next.Downscaled = lasting(&s)
@@ -57,7 +57,7 @@ func Admit(s plan.Snapshot, v plan.DownscaleAnswer, zone string) plan.Hold {
 // begins in that zone asks the same pods. The decrease before it, of which pods still
 // leave, is dated, and noted again after it.
 func UndoAnew(record plan.Hold, d plan.Decrease, now time.Time) (plan.Hold, bool) {
-	holder := plan.Downscale.For(d.Zone)
+	holder := plan.DownscaleOperation.For(d.Zone)
 	free := record.Holder.Free() || record.Lapsed(now) || record.Holder == holder
 	before := record.Decrease
 	follows := before.None() || (before.Generation == plan.SeenInEffect && before.Zone == d.Zone)

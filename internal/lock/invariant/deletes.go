@@ -45,7 +45,7 @@ func breaksNotedFirst(_ *view, deletes []plan.DeletePod, decision *hold.Decision
 }
 
 func notes(record *plan.Hold, d plan.DeletePod) bool {
-	return record.Holder == holderOf(plan.Rollout, d.Zone) && slices.ContainsFunc(record.Intents, func(i plan.Intent) bool {
+	return record.Holder == holderOf(plan.RolloutOperation, d.Zone) && slices.ContainsFunc(record.Intents, func(i plan.Intent) bool {
 		return i.Pod == d.Pod && i.UID == d.UID && i.Version == d.Version
 	})
 }

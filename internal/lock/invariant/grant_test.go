@@ -264,7 +264,7 @@ func evicting(holder plan.Holder, pods ...string) hold.Decision {
 }
 
 func apart(pods ...string) hold.Decision {
-	return withPartition(evicting(plan.Eviction.For(plan.Partitions), pods...), "0")
+	return withPartition(evicting(plan.EvictionOperation.For(plan.Partitions), pods...), "0")
 }
 
 func withPartition(d hold.Decision, partition string) hold.Decision {

@@ -14,13 +14,13 @@ func holderOf(operation plan.Operation, zone string) plan.Holder {
 }
 
 // byPartitions is the holder of evictions that go by partitions.
-var byPartitions = holderOf(plan.Eviction, plan.Partitions)
+var byPartitions = holderOf(plan.EvictionOperation, plan.Partitions)
 
 // operationIn reports whether an operation of lockstep has the hold, and in which zone.
 func operationIn(h plan.Holder) (zone string, is bool) {
 	operation, zone, _ := strings.Cut(string(h), "/")
 	switch plan.Operation(operation) {
-	case plan.Rollout, plan.Downscale, plan.Eviction:
+	case plan.RolloutOperation, plan.DownscaleOperation, plan.EvictionOperation:
 		return zone, true
 	}
 	return "", false

@@ -389,7 +389,7 @@ func noted(pods ...string) hold.Decision {
 	for _, pod := range pods {
 		intents = append(intents, fixture.Noted(pod))
 	}
-	return writing(plan.Rollout.For("zone-a"), intents...)
+	return writing(plan.RolloutOperation.For("zone-a"), intents...)
 }
 
 func writing(holder plan.Holder, intents ...plan.Intent) hold.Decision {

@@ -41,7 +41,7 @@ func breaksDecreaseAlone(v *view, _ []plan.DeletePod, decision *hold.Decision) s
 	if decision.Need != hold.Write || d.Zone == "" || d.Zone == v.Hold.Decrease.Zone {
 		return ""
 	}
-	if h := decision.Record.Holder; h != holderOf(plan.Downscale, d.Zone) {
+	if h := decision.Record.Holder; h != holderOf(plan.DownscaleOperation, d.Zone) {
 		return fmt.Sprintf("%s is noted under the hold of %q", d, h)
 	}
 	h := v.Hold.Holder

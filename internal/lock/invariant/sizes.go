@@ -21,7 +21,7 @@ func breaksDecreaseNoted(v *view, sizes []plan.SetReplicas) string {
 	d := v.Hold.Decrease
 	for _, a := range sizes {
 		exact := d.Zone == a.Zone && d.UID == a.UID && d.Version == a.Version && d.From == a.From && d.To == a.To
-		mine := d.Ours && d.Stage == plan.Admitted && v.Hold.Holder == holderOf(plan.Downscale, a.Zone)
+		mine := d.Ours && d.Stage == plan.Admitted && v.Hold.Holder == holderOf(plan.DownscaleOperation, a.Zone)
 		if a.To < a.From && !(exact && mine) {
 			return fmt.Sprintf("%s would shrink from %d to %d, of which the hold says %q", a.Zone, a.From, a.To, d)
 		}

@@ -15,7 +15,7 @@ func BenchmarkCheck(b *testing.B) {
 	for _, size := range []struct{ pods, deletes int }{{300, 0}, {300, 1}, {5000, 0}, {5000, 1}, {5000, 50}} {
 		b.Run(fmt.Sprintf("%d pods, %d deletes", size.pods, size.deletes), func(b *testing.B) {
 			s, steps, intents := rolling(size.pods, size.deletes)
-			decision := writing(plan.Rollout.For("zone-a"), intents...)
+			decision := writing(plan.RolloutOperation.For("zone-a"), intents...)
 			b.ReportAllocs()
 			for b.Loop() {
 				if v := invariant.Check(s, steps, decision); v != nil {
@@ -71,6 +71,6 @@ func rolling(pods, deletes int) (plan.Snapshot, []plan.Action, []plan.Intent) {
 		}
 		intents = append(intents, fixture.NotedAs(p.Name, p.UID, p.Version))
 	}
-	s.Hold.Holder = plan.Rollout.For("zone-a")
+	s.Hold.Holder = plan.RolloutOperation.For("zone-a")
 	return s, steps, intents
 }

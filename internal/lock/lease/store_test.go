@@ -669,7 +669,7 @@ func TestGroupsDoNotShareAHold(t *testing.T) {
 	for i, key := range groups {
 		writers.Go(func() {
 			for range 5 {
-				if err := r.Write(t.Context(), key, replacing(r.Cached(key), held(plan.Rollout.For(fmt.Sprint("zone-", i))))); err != nil {
+				if err := r.Write(t.Context(), key, replacing(r.Cached(key), held(plan.RolloutOperation.For(fmt.Sprint("zone-", i))))); err != nil {
 					t.Error(err)
 				}
 				r.Cached(key)
@@ -679,7 +679,7 @@ func TestGroupsDoNotShareAHold(t *testing.T) {
 	}
 	writers.Wait()
 	for i, key := range groups {
-		if got, want := r.Cached(key).Holder, plan.Rollout.For(fmt.Sprint("zone-", i)); got != want {
+		if got, want := r.Cached(key).Holder, plan.RolloutOperation.For(fmt.Sprint("zone-", i)); got != want {
 			t.Errorf("%v: got %s, want %s", key, got, want)
 		}
 	}

@@ -183,7 +183,7 @@ func queueOf(all []plan.Waiting) (q queue) {
 	return q
 }
 
-var operations = []plan.Operation{rollout: plan.Rollout, downscale: plan.Downscale, eviction: plan.Eviction}
+var operations = []plan.Operation{rollout: plan.RolloutOperation, downscale: plan.DownscaleOperation, eviction: plan.EvictionOperation}
 
 // holderZone returns the zone in the name of a holder.
 func holderZone(holder uint8) string {

@@ -72,7 +72,7 @@ func askingAtRest() plan.Snapshot {
 
 func rolling() plan.Snapshot {
 	group := atRest()
-	fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0"))(&group)
+	fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))(&group)
 	return group
 }
 

@@ -83,7 +83,7 @@ func unlabelledRollout() *evictable {
 		fixture.Zone("zone-b", "1", fixture.Budget(2), fixture.Pods("1", "1")),
 	)
 	held := fixture.Clone(c.group)
-	fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-1"))(&held)
+	fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-1"))(&held)
 	c.unwatched, c.unwatched.Own, c.unwatched.Unlabelled = held.Hold, false, true
 	c.live = func(s *plan.Snapshot) {
 		s.Zones[0].Pods[0].Phase = plan.Starting
@@ -104,7 +104,7 @@ func TestEvictionNeedsALiveReadUnderAnInheritedHold(t *testing.T) {
 		pod     string
 		before  func(*testing.T, *evictable)
 	}{
-		"another process wrote it": {staleAboutZoneB(fixture.Held(plan.Eviction.For("zone-a")), inherited), "zone-a-0", nil},
+		"another process wrote it": {staleAboutZoneB(fixture.Held(plan.EvictionOperation.For("zone-a")), inherited), "zone-a-0", nil},
 		"this process noted a downscale of pods that are down": {staleAboutZoneB(), "zone-a-0", func(t *testing.T, c *evictable) {
 			t.Helper()
 			says(t, scalable{c}.downscale(t), http.StatusOK, reason.DownscaleAdmitted)
@@ -125,7 +125,7 @@ func TestEvictionNeedsALiveReadUnderAnInheritedHold(t *testing.T) {
 				t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Undoing)
 			}
 		}},
-		"this process noted who waits": {staleAboutZoneB(fixture.Held(plan.Rollout.For("zone-a")), inherited), "zone-a-0", func(t *testing.T, c *evictable) {
+		"this process noted who waits": {staleAboutZoneB(fixture.Held(plan.RolloutOperation.For("zone-a")), inherited), "zone-a-0", func(t *testing.T, c *evictable) {
 			t.Helper()
 			says(t, c.judge(t, "zone-b-0"), http.StatusTooManyRequests, reason.GroupHeld)
 			if len(c.record.Waiting) != 1 {
@@ -135,7 +135,7 @@ func TestEvictionNeedsALiveReadUnderAnInheritedHold(t *testing.T) {
 		"this process gave a Lease its label back": {unlabelledRollout(), "zone-b-0", func(t *testing.T, c *evictable) {
 			t.Helper()
 			says(t, scalable{c}.downscale(t), http.StatusTooManyRequests, reason.GroupHeld)
-			if c.record.Holder != plan.Rollout.For("zone-b") {
+			if c.record.Holder != plan.RolloutOperation.For("zone-b") {
 				t.Errorf("the hold is %+v", c.record)
 			}
 		}},

@@ -43,7 +43,7 @@ func TestReadyPodIsEvictedAfterTheHoldRecordsIt(t *testing.T) {
 	says(t, c.judge(t, "zone-a-0"), http.StatusOK, reason.EvictionGranted)
 	c.costs(t, 1, 0, 1)
 	held := c.record
-	if held.Holder != plan.Eviction.For("zone-a") || len(held.Intents) != 1 {
+	if held.Holder != plan.EvictionOperation.For("zone-a") || len(held.Intents) != 1 {
 		t.Fatalf("the hold is %+v", held)
 	}
 	want := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Cause: reason.EvictionGranted, Since: c.group.Now}
@@ -53,7 +53,7 @@ func TestReadyPodIsEvictedAfterTheHoldRecordsIt(t *testing.T) {
 }
 
 func TestEvictionJoinsTheHoldOfItsZoneWithOneWrite(t *testing.T) {
-	c := threeOfThree(fixture.Held(plan.Eviction.For("zone-a")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+	c := threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
 	for _, pod := range []string{"zone-a-0", "zone-a-1"} {
 		says(t, c.judge(t, pod), http.StatusOK, reason.EvictionGranted)
 	}
@@ -83,12 +83,12 @@ func TestEvictionRefusalBeginsWithThePredecessorsText(t *testing.T) {
 			"1 pod not ready, 2 pods unknown in zone-b; eviction of zone-a-0",
 		},
 		"another zone is rolled": {
-			threeOfThree(fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0"))),
+			threeOfThree(fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))),
 			http.StatusTooManyRequests, reason.GroupHeld,
 			"1 pod not ready in zone-b; eviction of zone-a-0 in zone-a is refused (GroupHeld zone-b-0 of zone-b (rollout/zone-b)): another operation holds the group",
 		},
 		"the limit is reached": {
-			threeOfThree(fixture.Held(plan.Eviction.For("zone-a"), fixture.Noted("zone-a-1"))),
+			threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a"), fixture.Noted("zone-a-1"))),
 			http.StatusTooManyRequests, reason.PodDisruptionPending, "1 pod not ready in zone-a; eviction of zone-a-0 in zone-a is refused (",
 		},
 		"the limit is 0": {
@@ -123,7 +123,7 @@ func TestRefusalStatesItsDurationOnlyIfItIsKnown(t *testing.T) {
 	now := time.Now()
 	waits := func(s *plan.Snapshot) {
 		s.Hold.Exists = true
-		s.Hold.Waiting = []plan.Waiting{{Operation: plan.Eviction, Zone: "zone-b", Since: now.Add(-time.Minute), LastSeen: now}}
+		s.Hold.Waiting = []plan.Waiting{{Operation: plan.EvictionOperation, Zone: "zone-b", Since: now.Add(-time.Minute), LastSeen: now}}
 	}
 	foreign := func(s *plan.Snapshot) {
 		s.Hold = plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now, Duration: time.Minute}
@@ -135,7 +135,7 @@ func TestRefusalStatesItsDurationOnlyIfItIsKnown(t *testing.T) {
 	}{
 		"a place in the queue":   {waits, "; its place in the queue lapses in 3[45]s unless it asks again$"},
 		"a hold from outside":    {foreign, "; the hold expires in (59s|1m0s) unless it is renewed$"},
-		"a grant that may lapse": {fixture.Held(plan.Eviction.For("zone-a"), granted), "; for at most 1m(9|10)s$"},
+		"a grant that may lapse": {fixture.Held(plan.EvictionOperation.For("zone-a"), granted), "; for at most 1m(9|10)s$"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree(tc.hold, func(s *plan.Snapshot) { s.Now = now })
@@ -147,13 +147,13 @@ func TestRefusalStatesItsDurationOnlyIfItIsKnown(t *testing.T) {
 }
 
 func TestRefusedEvictionKeepsItsPlaceWithOneWriteInTenSeconds(t *testing.T) {
-	rolled := fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0"))
+	rolled := fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))
 	c := threeOfThree(rolled)
 	for range 3 {
 		says(t, c.judge(t, "zone-a-0"), http.StatusTooManyRequests, reason.GroupHeld)
 	}
 	c.costs(t, 0, 0, 1)
-	want := []plan.Waiting{{Operation: plan.Eviction, Zone: "zone-a", Since: c.group.Now, LastSeen: c.group.Now}}
+	want := []plan.Waiting{{Operation: plan.EvictionOperation, Zone: "zone-a", Since: c.group.Now, LastSeen: c.group.Now}}
 	if diff := cmp.Diff(want, c.record.Waiting); diff != "" {
 		t.Errorf("who waits (-want +got):\n%s", diff)
 	}
@@ -183,7 +183,7 @@ func dryEviction(e *admission.Eviction) { e.DryRun = true }
 func asItIs(*admission.Eviction) {}
 
 func TestUnavailablePodIsEvictedWhicheverZoneHoldsTheGroup(t *testing.T) {
-	c := aDown(fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")))
+	c := aDown(fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0")))
 	v := c.judge(t, "zone-a-1")
 	says(t, v, http.StatusOK, reason.PodUnavailable)
 	c.costs(t, 0, 0, 0)
@@ -195,7 +195,7 @@ func TestUnavailablePodIsEvictedWhicheverZoneHoldsTheGroup(t *testing.T) {
 // The first request counts the group while the pod is down. The second request must not get this
 // count, because the pod is up by then.
 func TestEvictionIsNotGrantedFromACountOfAnEarlierRequest(t *testing.T) {
-	c := aDown(fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")))
+	c := aDown(fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0")))
 	webhook, e := c.webhook(), c.pinned(t, "zone-a-1")
 	e.Version = 0
 	e.UID = ""
@@ -336,7 +336,7 @@ func TestLiveReadOverridesTheCaches(t *testing.T) {
 		code int
 		why  reason.Code
 	}{
-		"another zone has the hold": {fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0")), http.StatusTooManyRequests, reason.GroupHeld},
+		"another zone has the hold": {fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0")), http.StatusTooManyRequests, reason.GroupHeld},
 		"another zone is not whole": {func(s *plan.Snapshot) { s.Zones[1].Pods[2].Phase = plan.Starting }, http.StatusTooManyRequests, reason.OtherZoneUnavailable},
 		"the pod is gone":           {func(s *plan.Snapshot) { s.Zones[0].Pods[0].UID = "another" }, http.StatusTooManyRequests, reason.CacheStale},
 		"the pod is down by now":    {func(s *plan.Snapshot) { s.Zones[0].Pods[0].Phase = plan.Starting }, http.StatusTooManyRequests, reason.CacheStale},
@@ -476,7 +476,7 @@ func TestConcurrentEvictionsAreGrantedInOneZone(t *testing.T) {
 
 func TestRefusedEvictionDoesNotWaitForTheGroupLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := threeOfThree(fixture.Held(plan.Eviction.For("zone-a"), fixture.Noted("zone-a-1")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+		c := threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a"), fixture.Noted("zone-a-1")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
 		c.slow = func() { time.Sleep(5 * time.Second) }
 		webhook, granted := c.webhook(), make(chan admission.Verdict, 1)
 		up, refused := c.pinned(t, "zone-a-0"), c.pinned(t, "zone-b-0")
@@ -493,7 +493,7 @@ func TestRefusedEvictionDoesNotWaitForTheGroupLock(t *testing.T) {
 
 func TestEvictionIsRefusedForNowIfTheGroupLockIsNotFreeInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := threeOfThree(fixture.Held(plan.Eviction.For("zone-a")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+		c := threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
 		c.slow = func() { time.Sleep(time.Minute) }
 		webhook, granted := c.webhook(), make(chan admission.Verdict, 1)
 		one, other := c.pinned(t, "zone-a-0"), c.pinned(t, "zone-a-1")

@@ -80,11 +80,11 @@ func TestDownscaleRefusalsBeginWithThePredecessorsText(t *testing.T) {
 			"statefulset zone-b has 0 non-updated replicas and 1 non-ready replicas. It is refused for now (OtherZoneUnavailable"},
 		"another zone is being rolled out": {requests(func(s *plan.Snapshot) {
 			s.Zones[1].UpdateRevision = "2"
-			fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0"))(s)
+			fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))(s)
 		}), shrinks,
 			"statefulset zone-b has 3 non-updated replicas and 1 non-ready replicas. It is refused for now (GroupHeld"},
 		"another zone is being downscaled": {requests(func(s *plan.Snapshot) {
-			fixture.Held(plan.Downscale.For("zone-b"))(s)
+			fixture.Held(plan.DownscaleOperation.For("zone-b"))(s)
 			s.Hold.Decrease = plan.Decrease{Zone: "zone-b", UID: s.Zones[1].UID, Version: s.Zones[1].Version, From: 3, To: 2, Stage: plan.Admitted, Since: s.Now}
 		}), shrinks,
 			"statefulset zone-b is already in process of updating replicas. It is refused for now (GroupHeld zone-b"},

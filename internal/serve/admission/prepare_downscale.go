@@ -383,7 +383,7 @@ func stamp(annotations map[string]string, at time.Time) []byte {
 func (p *PrepareDownscale) wait(ctx context.Context, key plan.Key, c Change, answer plan.DownscaleAnswer) Verdict {
 	if queuedReasons[answer.Because.Code] && !c.DryRun {
 		now := p.Clock.Now()
-		queue(ctx, p.Holds, p.Log, key, plan.Waiting{Operation: plan.Downscale, Zone: c.Name, Since: now, LastSeen: now})
+		queue(ctx, p.Holds, p.Log, key, plan.Waiting{Operation: plan.DownscaleOperation, Zone: c.Name, Since: now, LastSeen: now})
 	}
 	return p.refused(c, answer)
 }

@@ -287,7 +287,7 @@ func shrankJustNow(z *plan.Zone) {
 }
 
 func heldByRollout(s plan.Snapshot) plan.Snapshot {
-	fixture.Held(plan.Rollout.For("zone-b"), fixture.Noted("zone-b-0"))(&s)
+	fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))(&s)
 	return s
 }
 
@@ -358,7 +358,7 @@ func TestOnlyTemporaryRefusalsSayForNow(t *testing.T) {
 
 func TestStaleHoldRefusesForNow(t *testing.T) {
 	group := atRest()
-	fixture.Held(plan.Eviction.For("zone-b"), fixture.Noted("zone-b-0"))(&group)
+	fixture.Held(plan.EvictionOperation.For("zone-b"), fixture.Noted("zone-b-0"))(&group)
 	fixture.Later(time.Hour)(&group)
 	says(t, shrinker(group, &holdStore{}).Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.StaleHold)
 }

@@ -24,7 +24,7 @@ func (u unlabelled) Cached(key plan.Key) plan.Snapshot {
 func TestRefusalRestoresTheLabelOfALease(t *testing.T) {
 	now := atRest().Now
 	noted := fixture.Noted("zone-b-0")
-	rolls := plan.Hold{Holder: plan.Rollout.For("zone-b"), Intents: []plan.Intent{noted}, Unlabelled: true}
+	rolls := plan.Hold{Holder: plan.RolloutOperation.For("zone-b"), Intents: []plan.Intent{noted}, Unlabelled: true}
 	damaged, labelled := rolls, rolls
 	damaged.Unreadable, labelled.Unlabelled = "?", false
 	for sentence, tc := range map[string]struct {
@@ -34,7 +34,7 @@ func TestRefusalRestoresTheLabelOfALease(t *testing.T) {
 		want    bool
 	}{
 		"an operation is under way":  {rolls, false, true, true},
-		"a downscale is noted":       {plan.Hold{Holder: plan.Downscale.For("zone-b"), Decrease: fixture.Shrinking("zone-b", 3, 2, plan.Admitted), Unlabelled: true}, false, true, true},
+		"a downscale is noted":       {plan.Hold{Holder: plan.DownscaleOperation.For("zone-b"), Decrease: fixture.Shrinking("zone-b", 3, 2, plan.Admitted), Unlabelled: true}, false, true, true},
 		"a person holds the group":   {plan.Hold{Holder: "manual/maintenance", Renewed: now, Duration: time.Hour, Unlabelled: true}, false, true, true},
 		"the Lease cannot be read":   {damaged, false, true, true},
 		"the Lease has its label":    {labelled, false, true, false},

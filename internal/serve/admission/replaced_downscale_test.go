@@ -25,7 +25,7 @@ func (unreachable) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bo
 // version 7; version 6 was admitted.
 func afterAYes() plan.Snapshot {
 	group := askingAtRest()
-	group.Hold = plan.Hold{Exists: true, UID: "lease", Holder: plan.Downscale.For("zone-a"), Decrease: plan.Decrease{
+	group.Hold = plan.Hold{Exists: true, UID: "lease", Holder: plan.DownscaleOperation.For("zone-a"), Decrease: plan.Decrease{
 		Zone: "zone-a", UID: "uid-a", Version: 6, Generation: 1, From: 3, To: 2, Call: group.Zones[0].Call,
 		Stage: plan.Admitted, Since: group.Now.Add(-time.Second),
 	}}

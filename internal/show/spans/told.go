@@ -54,7 +54,7 @@ func of(key plan.Key) telemetry.Owner {
 func zoneSpans(whose telemetry.Owner, root trace.SpanContext, zone plan.RolledZone) []telemetry.Span {
 	about := []attribute.KeyValue{
 		semconv.K8SStatefulSetName(name(zone.Name)),
-		attribute.String("lockstep.holder", plan.Rollout.For(zone.Name).Plain()),
+		attribute.String("lockstep.holder", plan.RolloutOperation.For(zone.Name).Plain()),
 		attribute.String("lockstep.revision.from", name(zone.From)), attribute.String("lockstep.revision.to", name(zone.To)),
 	}
 	id := ofZone(root, zone)
