@@ -122,7 +122,7 @@ func TestNothingIsRolledWhileTheOperatorIsAway(t *testing.T) {
 	c.wantDeletions(append(before, c.allPods()...)...)
 }
 
-func TestOnlyDecreasesAreRefusedWhileTheOperatorIsAway(t *testing.T) {
+func TestOnlyDownscalesAreRefusedWhileTheOperatorIsAway(t *testing.T) {
 	t.Parallel()
 	c := onTrial(t, impatient...)
 	op := c.start()

@@ -315,7 +315,7 @@ func TestADryRunOfADownscaleAsksNobodyAndIsJudged(t *testing.T) {
 }
 
 // The API server asks webhooks before it looks at the number.
-func TestADecreaseBelowNothingIsRefusedAndLeavesNothingBehind(t *testing.T) {
+func TestADownscaleBelowNothingIsRefusedAndLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
 	s.create(zone("zone-a", 2, prepares), zone("zone-b", 1))

@@ -37,7 +37,7 @@ type Executor struct {
 	Fresh        *freshness.Log
 	Tracer       trace.Tracer
 	Rollouts     Rollouts                    // whoever makes traces of rollouts
-	Preparations Preparations                // whoever asks pods about a decrease
+	Preparations Preparations                // whoever asks pods about a downscale
 	Messages     Messages                    // whoever tells pods that they leave or stay
 	Managed      func(namespace string) bool // asked before every single write
 	Clock        *clock.Clock                // dates what is noted

@@ -105,7 +105,7 @@ func deletePod(pod string) plan.DeletePod {
 
 var (
 	adopt    = plan.AdoptRevision{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, Revision: "web-2"}
-	withdraw = plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1", UID: "uid-of-zone-a-1", Version: 10}, Because: plan.Refusal{Code: reason.Paused}}
+	withdraw = plan.CancelDeletion{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1", UID: "uid-of-zone-a-1", Version: 10}, Because: plan.Refusal{Code: reason.Paused}}
 	wait     = plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodStarting}}
 	release  = plan.Release{Holder: "rollout/zone-a"}
 )
@@ -279,10 +279,10 @@ func TestWhatWasWrittenIsWaitedFor(t *testing.T) {
 		want string
 	}{
 		"a delete":            {plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10}, 0, "pod zone-a-0 after version 10"},
-		"a touch":             {plan.Withdraw{Intent: fixture.Noted("zone-a-0")}, 0, "pod zone-a-0 after version 10"},
+		"a touch":             {plan.CancelDeletion{Intent: fixture.Noted("zone-a-0")}, 0, "pod zone-a-0 after version 10"},
 		"an adoption":         {adopt, 0, "StatefulSet zone-a at version 500"},
 		"a delete in vain":    {plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10}, http.StatusConflict, ""},
-		"a touch in vain":     {plan.Withdraw{Intent: fixture.Noted("zone-a-0")}, http.StatusConflict, ""},
+		"a touch in vain":     {plan.CancelDeletion{Intent: fixture.Noted("zone-a-0")}, http.StatusConflict, ""},
 		"an adoption in vain": {adopt, http.StatusConflict, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -389,8 +389,8 @@ func TestADownscaleIsNotSentLaterThanTheHoldDatesIt(t *testing.T) {
 			r := newRoom(t)
 			s := group()
 			s.Hold = write(s, "downscale/zone-a").Record
-			s.Hold.Decrease = fixture.Shrinking("zone-a", 2, 1, plan.Admitted)
-			s.Hold.Decrease.Ours, s.Hold.Decrease.Since = true, s.Now
+			s.Hold.Downscale = fixture.Shrinking("zone-a", 2, 1, plan.Admitted)
+			s.Hold.Downscale.Ours, s.Hold.Downscale.Since = true, s.Now
 			time.Sleep(stoodStill)
 			lower := plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 1}
 			_, err := r.Run(t.Context(), s, []plan.Action{lower}, hold.Decision{})
@@ -439,8 +439,8 @@ func TestNothingIsSentOnceTheProcessIsToEnd(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	calls := []plan.Action{
-		plan.PreparePods{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Preparing), Pods: s.Zones[0].Pods, Within: time.Second},
-		plan.TellPods{Zone: "zone-a", Message: plan.Stay, Pods: s.Zones[0].Pods},
+		plan.PreparePods{Downscale: fixture.Shrinking("zone-a", 2, 1, plan.Preparing), Pods: s.Zones[0].Pods, Within: time.Second},
+		plan.NotifyPods{Zone: "zone-a", Message: plan.Stay, Pods: s.Zones[0].Pods},
 	}
 	if receipts, err := r.Run(ctx, s, calls, hold.Decision{}); err != nil || len(receipts) > 0 {
 		t.Errorf("got %v, %v", receipts, err)
@@ -576,10 +576,10 @@ func TestTheTraceOfARollout(t *testing.T) {
 	}
 }
 
-// asked writes down who is asked about a decrease, among the requests.
+// asked writes down who is asked about a downscale, among the requests.
 type asked struct{ *recorder }
 
-func (a asked) Noted(_ plan.Key, d, replaced plan.Decrease) {
+func (a asked) Noted(_ plan.Key, d, replaced plan.Downscale) {
 	text := "noted " + d.String()
 	if !replaced.None() {
 		text += ", before " + replaced.String()
@@ -588,7 +588,7 @@ func (a asked) Noted(_ plan.Key, d, replaced plan.Decrease) {
 	a.end()
 }
 
-func (a asked) Ask(_ plan.Key, zone plan.Zone, d plan.Decrease, pods []plan.Pod, _ time.Duration) {
+func (a asked) Ask(_ plan.Key, zone plan.Zone, d plan.Downscale, pods []plan.Pod, _ time.Duration) {
 	for _, pod := range pods {
 		a.begin("ask "+string(d.Stage)+" "+zone.Name+"/"+pod.Name, nil)
 		a.end()
@@ -599,7 +599,7 @@ func TestWhatIsWrittenOnAShrinkingZoneNamesTheVeryObject(t *testing.T) {
 	r := newRoom(t)
 	s := group()
 	steps := []plan.Action{
-		plan.VoidDecrease{Decrease: fixture.Shrinking("zone-a", 3, 1, plan.Admitted)},
+		plan.CancelDownscale{Downscale: fixture.Shrinking("zone-a", 3, 1, plan.Admitted)},
 		plan.StampDownscale{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, Time: fixture.Now()},
 	}
 	if _, err := r.Run(t.Context(), s, steps, hold.Decision{}); err != nil {
@@ -723,19 +723,19 @@ func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 		prepare func(*room)
 		want    []string
 	}{
-		"to prepare":             {[]plan.Action{plan.PreparePods{Decrease: leave, Pods: who, Within: time.Second}}, nil, []string{newLease, "ask preparing zone-a/zone-a-1"}},
-		"to undo that":           {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, nil, []string{newLease, "ask undoing zone-a/zone-a-1"}},
-		"not before it is noted": {[]plan.Action{plan.NoteDecrease{Decrease: leave}}, nil, []string{newLease, "noted zone-a from 2 to 1 preparing"}},
+		"to prepare":             {[]plan.Action{plan.PreparePods{Downscale: leave, Pods: who, Within: time.Second}}, nil, []string{newLease, "ask preparing zone-a/zone-a-1"}},
+		"to undo that":           {[]plan.Action{plan.CancelPreparation{Downscale: stay, Pods: who}}, nil, []string{newLease, "ask undoing zone-a/zone-a-1"}},
+		"not before it is noted": {[]plan.Action{plan.RecordDownscale{Downscale: leave}}, nil, []string{newLease, "noted zone-a from 2 to 1 preparing"}},
 		"and what was noted before": {
-			[]plan.Action{plan.NoteDecrease{Decrease: leave, Former: former}}, nil,
+			[]plan.Action{plan.RecordDownscale{Downscale: leave, Former: former}}, nil,
 			[]string{newLease, "noted zone-a from 2 to 1 preparing, before zone-a from 3 to 1 admitted"},
 		},
-		"not where that failed":    {[]plan.Action{plan.NoteDecrease{Decrease: leave}, plan.UndoPreparation{Decrease: stay, Pods: who}}, func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
-		"not in foreign places":    {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, func(r *room) { r.optedOut = true }, nil},
-		"not in a dry run":         {[]plan.Action{plan.UndoPreparation{Decrease: stay, Pods: who}}, func(r *room) { r.DryRun = true }, nil},
-		"and nobody else is noted": {[]plan.Action{plan.NoteDecrease{Decrease: stay}}, nil, []string{newLease}},
-		"nor what a webhook began": {[]plan.Action{plan.NoteDecrease{Decrease: theirs}}, nil, []string{newLease}},
-		"nor what needs no answer": {[]plan.Action{plan.NoteDecrease{Decrease: agreed}}, nil, []string{newLease}},
+		"not where that failed":    {[]plan.Action{plan.RecordDownscale{Downscale: leave}, plan.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
+		"not in foreign places":    {[]plan.Action{plan.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.optedOut = true }, nil},
+		"not in a dry run":         {[]plan.Action{plan.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.DryRun = true }, nil},
+		"and nobody else is noted": {[]plan.Action{plan.RecordDownscale{Downscale: stay}}, nil, []string{newLease}},
+		"nor what a webhook began": {[]plan.Action{plan.RecordDownscale{Downscale: theirs}}, nil, []string{newLease}},
+		"nor what needs no answer": {[]plan.Action{plan.RecordDownscale{Downscale: agreed}}, nil, []string{newLease}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -773,7 +773,7 @@ func TestPodsAreToldThatTheyStayUnderAHoldThatSomebodyTookLongAgo(t *testing.T) 
 	s := group()
 	r := newRoom(t)
 	r.Preparations = asked{r.recorder}
-	undo := plan.UndoPreparation{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Undoing), Pods: s.Zones[0].Pods[1:]}
+	undo := plan.CancelPreparation{Downscale: fixture.Shrinking("zone-a", 2, 1, plan.Undoing), Pods: s.Zones[0].Pods[1:]}
 	if _, err := r.Run(t.Context(), s, []plan.Action{undo}, outside(s)); err != nil {
 		t.Fatal(err)
 	}
@@ -805,14 +805,14 @@ func TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone(t *testing.T) 
 func TestNobodyIsToldToStayWhereAWriteToTheZoneFailed(t *testing.T) {
 	s := group()
 	for sentence, failing := range map[string]plan.Action{
-		"a void":  plan.VoidDecrease{Decrease: fixture.Shrinking("zone-a", 2, 1, plan.Admitted)},
+		"a void":  plan.CancelDownscale{Downscale: fixture.Shrinking("zone-a", 2, 1, plan.Admitted)},
 		"a raise": plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 1, To: 2},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
 			r.Messages = r.recorder
 			r.refuses = refusing("PATCH statefulsets/zone-a")
-			tell := plan.TellPods{Zone: "zone-a", Message: plan.Stay, Pods: s.Zones[0].Pods}
+			tell := plan.NotifyPods{Zone: "zone-a", Message: plan.Stay, Pods: s.Zones[0].Pods}
 			if _, err := r.Run(t.Context(), s, []plan.Action{failing, tell}, hold.Decision{}); err == nil {
 				t.Error("a write that fails is no error")
 			}
@@ -830,7 +830,7 @@ func TestReplicasAreAddedThoughWritesToPodsTakeTooLong(t *testing.T) {
 		r.takes = 9 * time.Second
 		var steps []plan.Action
 		for i := range plan.MaxIntents {
-			steps = append(steps, plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: fmt.Sprint("zone-a-", i), UID: "u", Version: 10}})
+			steps = append(steps, plan.CancelDeletion{Intent: plan.Intent{Zone: "zone-a", Pod: fmt.Sprint("zone-a-", i), UID: "u", Version: 10}})
 		}
 		steps = append(steps, plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2})
 		receipts, _ := r.Run(t.Context(), group(), steps, hold.Decision{})

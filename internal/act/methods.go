@@ -16,11 +16,11 @@ var methods = byType(
 
 	// Of rollout groups.
 	sends("adopt revision", (*Executor).adoptRevision),
-	sends("void downscale", (*Executor).voidDecrease),
+	sends("void downscale", (*Executor).voidDownscale),
 	sends("stamp downscale", (*Executor).stampDownscale),
 	sends("set replicas", (*Executor).setReplicas),
 	sends("report replicas", (*Executor).reportReplicas),
-	passes((*Executor).rememberDecrease),
+	passes((*Executor).rememberDownscale),
 	passes((*Executor).preparePods),
 	passes((*Executor).undoPreparation),
 	passes((*Executor).tellPods),

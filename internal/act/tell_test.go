@@ -22,8 +22,8 @@ func (r *recorder) Tell(_ plan.Key, zone plan.Zone, message plan.Message, pods [
 // agreed to leave: his next way out would be too short.
 func TestPodsAreToldAfterTheHoldWasWritten(t *testing.T) {
 	s := group()
-	tell := plan.TellPods{Zone: "zone-a", Message: plan.Stay, Call: plan.Call{Port: 1, Path: "/former"}, Pods: s.Zones[0].Pods}
-	forget := plan.NoteAgreed{Zone: "zone-a"}
+	tell := plan.NotifyPods{Zone: "zone-a", Message: plan.Stay, Call: plan.Call{Port: 1, Path: "/former"}, Pods: s.Zones[0].Pods}
+	forget := plan.RecordAcknowledged{Zone: "zone-a"}
 	told := []string{"tell stay to zone-a/zone-a-0/former", "tell stay to zone-a/zone-a-1/former"}
 	raise := plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 3}
 	for sentence, tc := range map[string]struct {

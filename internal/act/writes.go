@@ -31,7 +31,7 @@ func (e *Executor) deletePod(ctx context.Context, key plan.Key, d plan.DeletePod
 // touchPod changes an annotation of the pod as it was noted, so that a delete
 // that requires the noted version can never succeed any more. A conflict means
 // that it already cannot.
-func (e *Executor) touchPod(ctx context.Context, key plan.Key, w plan.Withdraw) error {
+func (e *Executor) touchPod(ctx context.Context, key plan.Key, w plan.CancelDeletion) error {
 	i := w.Intent
 	touch := requiring(i.UID, i.Version)
 	touch.Metadata.Annotations = map[string]string{contract.WithdrawnAnnotation: touchMark()}
@@ -50,11 +50,11 @@ func (e *Executor) adoptRevision(ctx context.Context, key plan.Key, a plan.Adopt
 	return e.patchZone(ctx, "adopt revision", key, a.Zone, adoption, "status")
 }
 
-// voidDecrease changes an annotation of the StatefulSet as it was judged, so that
+// voidDownscale changes an annotation of the StatefulSet as it was judged, so that
 // an update in flight is refused or judged again. A conflict means that it
 // already is.
-func (e *Executor) voidDecrease(ctx context.Context, key plan.Key, a plan.VoidDecrease) error {
-	d := a.Decrease
+func (e *Executor) voidDownscale(ctx context.Context, key plan.Key, a plan.CancelDownscale) error {
+	d := a.Downscale
 	touch := requiring(d.UID, d.Version)
 	touch.Metadata.Annotations = map[string]string{contract.VoidedAnnotation: touchMark()}
 	return e.patchZone(ctx, "void downscale", key, d.Zone, touch)

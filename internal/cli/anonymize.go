@@ -108,7 +108,7 @@ func (m anonymizer) holder(h plan.Holder) plan.Holder {
 func (m anonymizer) hold(h plan.Hold) plan.Hold {
 	anonymized := plan.Hold{
 		Exists: h.Exists, UID: m.some(h.UID), Version: h.Version, Own: h.Own, Holder: m.holder(h.Holder), Since: h.Since,
-		Renewed: h.Renewed, Duration: h.Duration, Transitions: h.Transitions, Decrease: m.decrease(h.Decrease),
+		Renewed: h.Renewed, Duration: h.Duration, Transitions: h.Transitions, Downscale: m.downscale(h.Downscale),
 		Downscaled: m.times(h.Downscaled), GivenUp: m.times(h.GivenUp), Unrenewed: h.Unrenewed, Unreadable: wrong(h.Unreadable),
 		Unlabelled: h.Unlabelled,
 	}
@@ -128,28 +128,28 @@ func (m anonymizer) hold(h plan.Hold) plan.Hold {
 		}
 		anonymized.Waiting = append(anonymized.Waiting, place)
 	}
-	for zone, a := range h.Agreed {
-		if anonymized.Agreed == nil {
-			anonymized.Agreed = map[string]plan.Agreement{}
+	for zone, a := range h.Acknowledged {
+		if anonymized.Acknowledged == nil {
+			anonymized.Acknowledged = map[string]plan.DelayRecord{}
 		}
-		anonymized.Agreed[m.zone(zone)] = m.agreement(a)
+		anonymized.Acknowledged[m.zone(zone)] = m.agreement(a)
 	}
 	return anonymized
 }
 
-func (m anonymizer) agreement(a plan.Agreement) plan.Agreement {
-	anonymized := plan.Agreement{Call: m.call(a.Call), Over: a.Over}
-	for _, s := range a.Stretches {
-		anonymized.Stretches = append(anonymized.Stretches, plan.Stretch{From: s.From, To: s.To, Since: s.Since})
+func (m anonymizer) agreement(a plan.DelayRecord) plan.DelayRecord {
+	anonymized := plan.DelayRecord{Call: m.call(a.Call), Over: a.Over}
+	for _, s := range a.OrdinalRanges {
+		anonymized.OrdinalRanges = append(anonymized.OrdinalRanges, plan.OrdinalRange{From: s.From, To: s.To, Since: s.Since})
 	}
 	return anonymized
 }
 
-func (m anonymizer) decrease(d plan.Decrease) plan.Decrease {
+func (m anonymizer) downscale(d plan.Downscale) plan.Downscale {
 	if d.None() {
-		return plan.Decrease{}
+		return plan.Downscale{}
 	}
-	return plan.Decrease{
+	return plan.Downscale{
 		Zone: m.zone(d.Zone), UID: m.some(d.UID), Version: d.Version, Generation: d.Generation, From: d.From, To: d.To,
 		Call: m.call(d.Call), Stage: d.Stage, Ours: d.Ours, Since: d.Since,
 	}

@@ -51,7 +51,7 @@ func TestAnonymizedSnapshotGivesTheSamePlanWithoutNames(t *testing.T) {
 		}
 		named.Asked = plan.Asked{}
 		anonymized := anonymize(named)
-		leftOut := named.Hold.Agreed != nil || !named.Hold.Decrease.None() || unknownPartitions(named)
+		leftOut := named.Hold.Acknowledged != nil || !named.Hold.Downscale.None() || unknownPartitions(named)
 		if want, got := causes(named), causes(anonymized); !slices.Equal(want, got) && !leftOut {
 			t.Fatalf("got  %q\nwant %q\n%s", got, want, fixture.PrintSnapshot(named))
 		}

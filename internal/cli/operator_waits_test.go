@@ -43,10 +43,10 @@ func mirrors(s *scene) {
 // agrees records in the hold that zone-a-1 agreed to leave.
 func agrees(s *scene) {
 	call := plan.Call{Port: 8080, Path: "/leave", Service: "zone-a"}
-	noted := map[string]plan.Agreement{"zone-a": {Call: call, Stretches: []plan.Stretch{plan.StretchOf("zone-a-1", 1, time.Now().Add(-time.Minute))}}}
+	noted := map[string]plan.DelayRecord{"zone-a": {Call: call, OrdinalRanges: []plan.OrdinalRange{plan.StretchOf("zone-a-1", 1, time.Now().Add(-time.Minute))}}}
 	s.server.put(leasePath+"lockstep-group-store", object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
 		"namespace": "team", "name": "lockstep-group-store", "labels": object{contract.HoldLabel: contract.HoldLabelGroup},
-		"annotations": object{contract.NameAnnotation(plan.KindGroup): "store", contract.AgreedAnnotation: hold.FormatAgreed(noted)},
+		"annotations": object{contract.NameAnnotation(plan.KindGroup): "store", contract.AgreedAnnotation: hold.FormatAcknowledged(noted)},
 	}})
 }
 

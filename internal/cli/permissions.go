@@ -33,7 +33,7 @@ func hidden(r plan.Refusal) bool {
 func stepsFor(s plan.Snapshot) []plan.Action {
 	return slices.DeleteFunc(plan.Group(s), func(step plan.Action) bool {
 		w, waits := step.(plan.Wait)
-		zones, notes := step.(plan.NoteZones) // without zones that left, it only creates a Lease
+		zones, notes := step.(plan.RecordMembers) // without zones that left, it only creates a Lease
 		return waits && hidden(w.Because) || notes && len(zones.Gone) == 0
 	})
 }

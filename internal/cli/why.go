@@ -103,7 +103,7 @@ func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted l
 		v.groupView = viewOfSteps(s, c.steps(ctx, s))
 	}
 	for _, i := range s.Hold.Intents {
-		if s.Fate(i).Counts() {
+		if s.IntentStatus(i).Counts() {
 			v.Noted = append(v.Noted, notedView{i.Pod, i.Zone, string(i.Cause), i.Since})
 		}
 	}

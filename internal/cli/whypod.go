@@ -129,7 +129,7 @@ func podViewOf(s plan.Snapshot, name string) podView {
 		}
 	}
 	for _, i := range s.Hold.Intents {
-		if i.Pod == name && s.Fate(i).Counts() {
+		if i.Pod == name && s.IntentStatus(i).Counts() {
 			v.Noted = &notedView{i.Pod, i.Zone, string(i.Cause), i.Since}
 		}
 	}

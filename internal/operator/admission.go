@@ -49,9 +49,9 @@ func (o *Operator) tellPods() *hook.Messages {
 	return hook.NewMessages(o.pods.Caller, hook.MessageOptions{StayEvery: o.config.Pods.StayEvery, Answered: o.enqueue, Now: o.clients.clock.Now})
 }
 
-// askPods returns the table of what pods are asked about decreases.
+// askPods returns the table of what pods are asked about downscales.
 func (o *Operator) askPods() *hook.Preparations {
-	return hook.NewPreparations(o.pods, hook.PreparationOptions{Answered: o.enqueue, Now: o.clients.clock.Now, Abandoned: func(ctx context.Context, key plan.Key, d plan.Decrease) {
+	return hook.NewPreparations(o.pods, hook.PreparationOptions{Answered: o.enqueue, Now: o.clients.clock.Now, Abandoned: func(ctx context.Context, key plan.Key, d plan.Downscale) {
 		if err := o.executor.Abandoned(ctx, key, d); err != nil {
 			o.log.WithContext(ctx).WithError(err).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Name, "zone": d.Zone}).
 				Warn("pods were asked to leave by who leads no more, and may not hear that they stay")

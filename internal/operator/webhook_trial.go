@@ -20,7 +20,7 @@ import (
 // webhook.
 const trialLimit = 15 * time.Second
 
-// trial asks the API server for decreases in a dry run, to see that it can ask us:
+// trial asks the API server for downscales in a dry run, to see that it can ask us:
 // what no configuration shows, such as a Service without endpoints, or a network
 // policy. A webhook whose failures are ignored shows nothing that way. Both requests
 // are ones that we refuse, whatever the state of the cluster. They need no right
@@ -43,7 +43,7 @@ type triedSet struct {
 func (t trial) run(ctx context.Context) []cabundle.Fault {
 	return slices.Concat(
 		t.try(ctx, cabundle.Validating, admission.NoDownscalePath, `{"spec":{"replicas":%d}}`),
-		// The version is an old one: such a decrease never succeeds, and those who
+		// The version is an old one: such a downscale never succeeds, and those who
 		// change objects are asked before the API server compares.
 		t.try(ctx, cabundle.Mutating, admission.PrepareDownscalePath, `{"metadata":{"resourceVersion":"1"},"spec":{"replicas":%d}}`),
 	)

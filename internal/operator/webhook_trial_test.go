@@ -54,7 +54,7 @@ func tried(t *testing.T, server http.RoundTripper) trial {
 	}
 }
 
-func TestATrialIsADryRunOfADecreaseThatWouldBeRefused(t *testing.T) {
+func TestATrialIsADryRunOfADownscaleThatWouldBeRefused(t *testing.T) {
 	server := &respondent{answer: refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")}
 	tried(t, server).run(t.Context())
 	const set = "PATCH /apis/apps/v1/namespaces/team/statefulsets/zone-a?dryRun=All "

@@ -8,12 +8,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// admission is a group with the answer to somebody who asks for a decrease of zone-a from 3
+// admission is a group with the answer to somebody who asks for a downscale of zone-a from 3
 // to 2 there.
 type admission struct{ group, want string }
 
 func TestAdmit(t *testing.T) {
-	for _, cases := range []map[string]admission{whoServes, decreasesBefore, minimumTimes, firstCome, lockstepsOwn} {
+	for _, cases := range []map[string]admission{whoServes, downscalesBefore, minimumTimes, firstCome, lockstepsOwn} {
 		for promise, tc := range cases {
 			t.Run(promise, func(t *testing.T) {
 				s := fixture.MustParse(outdented(tc.group))
@@ -137,14 +137,14 @@ var whoServes = map[string]admission{
 }
 
 // A pod that was prepared and cannot be asked again, since it is leaving, may
-// come back: the next decrease goes on knowing how it was asked.
-func TestADecreaseThatReplacesAnotherRemembersWhoWasAsked(t *testing.T) {
+// come back: the next downscale goes on knowing how it was asked.
+func TestADownscaleThatReplacesAnotherRemembersWhoWasAsked(t *testing.T) {
 	const former = "hold downscale/zone-a\n decrease zone-a from 3 to 2 admitted version=9 asked\n"
 	for _, zone := range []string{"zone-a rev=1 prepares\n", "zone-a rev=1\n"} {
 		s := fixture.MustParse(former + zone + " zone-a-0 ready@1 ip=10.0.0.1\n zone-a-1 ready@1 ip=10.0.0.2\n zone-a-2 leaving@1 ip=10.0.0.3\n")
 		v := plan.Admit(s, plan.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 3, To: 2})
-		if !v.Allowed() || v.Note.Stage != plan.Admitted || v.Note.Call != s.Hold.Decrease.Call {
-			t.Errorf("%sgot %s, asked by %+v, want by %+v", zone, answer(v), v.Note.Call, s.Hold.Decrease.Call)
+		if !v.Allowed() || v.Note.Stage != plan.Admitted || v.Note.Call != s.Hold.Downscale.Call {
+			t.Errorf("%sgot %s, asked by %+v, want by %+v", zone, answer(v), v.Note.Call, s.Hold.Downscale.Call)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func ReportBudgets(budgets []DisruptionBudget, groups []Snapshot) []BudgetReport
 	reports := make([]BudgetReport, len(budgets))
 	for _, s := range groups {
 		s.Budgets = budgets
-		b := newBoard(s)
+		b := newGroupState(s)
 		for i, r := range b.reaches() {
 			reports[i].add(b.budgetReport(r))
 		}
@@ -54,9 +54,9 @@ type reach struct {
 }
 
 // reaches returns which budgets cover the group.
-func (b *board) reaches() map[int32]*reach {
+func (b *groupState) reaches() map[int32]*reach {
 	all := map[int32]*reach{}
-	for zone, z := range b.standings {
+	for zone, z := range b.zoneStates {
 		if z.Elsewhere {
 			continue
 		}
@@ -68,7 +68,7 @@ func (b *board) reaches() map[int32]*reach {
 				}
 				r := all[i]
 				if r == nil {
-					r = &reach{budget: b.Budgets[i], rivals: map[string]bool{}, pods: make([][]Pod, len(b.standings))}
+					r = &reach{budget: b.Budgets[i], rivals: map[string]bool{}, pods: make([][]Pod, len(b.zoneStates))}
 					all[i] = r
 				}
 				r.pods[zone] = append(r.pods[zone], pod)
@@ -85,11 +85,11 @@ func (b *board) reaches() map[int32]*reach {
 
 // covers reports whether a zone is one of the budget's. One without any pod is assumed
 // to be.
-func (r *reach) covers(zone int, z *standing) bool {
+func (r *reach) covers(zone int, z *zoneState) bool {
 	return len(r.pods[zone]) > 0 || (len(z.Pods) == 0 && !z.Elsewhere)
 }
 
-func (b *board) budgetReport(r *reach) BudgetReport {
+func (b *groupState) budgetReport(r *reach) BudgetReport {
 	report := BudgetReport{Groups: []string{b.Key.Name}, Rivals: slices.Collect(maps.Keys(r.rivals))}
 	if b.Key.Kind == KindBudget {
 		report.Groups = []string{Ungrouped}
@@ -98,7 +98,7 @@ func (b *board) budgetReport(r *reach) BudgetReport {
 	if r.budget.ByPartition() {
 		index = b.indexCovered(r)
 	}
-	for zone, z := range b.standings {
+	for zone, z := range b.zoneStates {
 		if !r.covers(zone, z) {
 			continue
 		}
@@ -112,7 +112,7 @@ func (b *board) budgetReport(r *reach) BudgetReport {
 	if index != nil {
 		report.Partitions = b.partitionParts(index)
 	}
-	if index != nil && len(b.standings) > 1 {
+	if index != nil && len(b.zoneStates) > 1 {
 		report.Allowed = min(sumAllowed(report.Partitions), max(0, MaxIntents-b.intentCount)) // in all zones
 	}
 	return report
@@ -126,7 +126,7 @@ func sumAllowed(parts []BudgetPart) (sum int) {
 }
 
 // zonePart counts what a budget covers of a zone. What is missing it covers, too.
-func (b *board) zonePart(z *standing, pods []Pod) BudgetPart {
+func (b *groupState) zonePart(z *zoneState, pods []Pod) BudgetPart {
 	part := BudgetPart{Name: z.Name, Pods: z.missing, Unavailable: z.missing}
 	for _, pod := range pods {
 		if !z.Owns(pod.Ordinal) {
@@ -140,15 +140,15 @@ func (b *board) zonePart(z *standing, pods []Pod) BudgetPart {
 	return part
 }
 
-func (b *board) isDown(z *standing, pod Pod) bool {
+func (b *groupState) isDown(z *zoneState, pod Pod) bool {
 	intent, noted := b.activeIntents[pod.Name]
 	return !b.unavailable(z.Zone, pod, intent, noted).None()
 }
 
 // grants counts which of some pods of a zone could be evicted one after the other, and
 // says when more could be.
-func (b *board) grants(zone int, pods []Pod, index partitionIndex) (n int, until time.Time) {
-	z, noted := *b.standings[zone], b.intentCount
+func (b *groupState) grants(zone int, pods []Pod, index partitionIndex) (n int, until time.Time) {
+	z, noted := *b.zoneStates[zone], b.intentCount
 	defer func() { b.intentCount = noted }()
 	for _, pod := range pods {
 		e := b.eviction(&z, pod)
@@ -166,7 +166,7 @@ func (b *board) grants(zone int, pods []Pod, index partitionIndex) (n int, until
 }
 
 // takeDown counts a pod as down that is about to be.
-func (z *standing) takeDown(e eviction) {
+func (z *zoneState) takeDown(e eviction) {
 	if !e.alreadyDown {
 		z.down++
 		z.blame(Refusal{Code: reason.PodDisruptionPending, Pod: e.pod.Name})
@@ -175,7 +175,7 @@ func (z *standing) takeDown(e eviction) {
 
 // grant reports whether a pod could be evicted that serves, and counts it as noted then,
 // or else says when it could be.
-func (b *board) grant(e eviction) (granted bool, later time.Time) {
+func (b *groupState) grant(e eviction) (granted bool, later time.Time) {
 	if !e.pod.Up() {
 		return false, time.Time{}
 	}

@@ -4,7 +4,7 @@ import "slices"
 
 // Confirms reports whether a view proposes the takedowns of a plan as well that was made
 // from a live read: reading takes a while, and what broke meanwhile is seen in the
-// caches. An intent or a decrease that the plan ends because of what only a live read shows
+// caches. An intent or a downscale that the plan ends because of what only a live read shows
 // keeps nobody back: a granted eviction, a note of before a restore, a zone that has gone with
 // its pods. Nor does a Lease that
 // the caches do not show, whose label somebody took off: the look has read it.
@@ -31,9 +31,9 @@ func withoutEnded(h Hold, steps []Action) Hold {
 			return a.Intent.UID == i.UID && a.Intent.Since.Equal(i.Since)
 		})
 	})
-	for _, a := range Only[EndDecrease](steps) {
-		if a.Restored && h.Decrease.Same(a.Decrease) {
-			h.Decrease = Decrease{}
+	for _, a := range Only[EndDownscale](steps) {
+		if a.Restored && h.Downscale.Same(a.Downscale) {
+			h.Downscale = Downscale{}
 		}
 	}
 	return h
@@ -42,10 +42,10 @@ func withoutEnded(h Hold, steps []Action) Hold {
 // withoutGone returns the zones that left the group without those that a plan forgets, whose
 // pods are strays from then on.
 func withoutGone(left []LeftZone, strays []Pod, steps []Action) (kept []LeftZone, with []Pod) {
-	forgotten := Only[NoteZones](steps)
+	forgotten := Only[RecordMembers](steps)
 	with = slices.Clone(strays)
 	for _, z := range left {
-		if slices.ContainsFunc(forgotten, func(a NoteZones) bool { return slices.Contains(a.Gone, z.Name) }) {
+		if slices.ContainsFunc(forgotten, func(a RecordMembers) bool { return slices.Contains(a.Gone, z.Name) }) {
 			with = append(with, z.Pods...)
 		} else {
 			kept = append(kept, z)

@@ -10,7 +10,7 @@ import (
 // Between a look and its deed the caches are asked once more.
 func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
 	const outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n"
-	const whole = outdated + " zone-b-0 ready@2\n"
+	const available = outdated + " zone-b-0 ready@2\n"
 	const both = "zone-a rev=3 current=2\n zone-a-0 ready@2\nzone-b rev=3 current=2\n zone-b-0 ready@3\n zone-b-1 ready@2\n"
 	const lapsed = "hold eviction/zone-b\n noted zone-b-0 granted known=70s\n"
 	const moved = "hold rollout/zone-c\n noted zone-c-0 uid=former version=5\nrelabelled zone-c rev=2\n zone-c-0 ready@2\n"
@@ -20,18 +20,18 @@ func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
 		live, cached string
 		want         bool
 	}{
-		"what they propose as well":                                         {whole, whole, true},
-		"not what would break what broke meanwhile":                         {whole, outdated + " zone-b-0 starting@2\n", false},
+		"what they propose as well":                                         {available, available, true},
+		"not what would break what broke meanwhile":                         {available, outdated + " zone-b-0 starting@2\n", false},
 		"what they propose without the Lease that a look read":              {"hold rollout/zone-b\n" + both, both, true},
 		"a plan that takes nobody down":                                     {outdated + " zone-b-0 starting@2\n", outdated, true},
-		"a takedown that a grant was in the way of":                         {lapsed + whole, lapsed + whole, true},
-		"a takedown that a note of before a restore was in the way of":      {restored + whole, restored + whole, true},
-		"a takedown that a downscale of before a restore was in the way of": {shrinking + whole, shrinking + whole, true},
-		"a takedown that a zone which has gone was in the way of":           {"deleted zone-c\n" + whole, "deleted zone-c\n" + whole, true},
-		"a takedown that a pod of a zone which moved was in the way of":     {moved + whole, moved + whole, true},
-		"not one that a zone which left since is in the way of":             {whole, "orphaned zone-c\n zone-c-0 ready@1\n" + whole, false},
-		"not one that a grant is in the way of since":                       {whole, "hold eviction/zone-b\n noted zone-b-0 granted known=1s\n" + whole, false},
-		"not beside one grant that is over and one that not":                {lapsed + whole, lapsed + " noted zone-b-1 granted known=1s\n" + whole + " zone-b-1 ready@2\n", false},
+		"a takedown that a grant was in the way of":                         {lapsed + available, lapsed + available, true},
+		"a takedown that a note of before a restore was in the way of":      {restored + available, restored + available, true},
+		"a takedown that a downscale of before a restore was in the way of": {shrinking + available, shrinking + available, true},
+		"a takedown that a zone which has gone was in the way of":           {"deleted zone-c\n" + available, "deleted zone-c\n" + available, true},
+		"a takedown that a pod of a zone which moved was in the way of":     {moved + available, moved + available, true},
+		"not one that a zone which left since is in the way of":             {available, "orphaned zone-c\n zone-c-0 ready@1\n" + available, false},
+		"not one that a grant is in the way of since":                       {available, "hold eviction/zone-b\n noted zone-b-0 granted known=1s\n" + available, false},
+		"not beside one grant that is over and one that not":                {lapsed + available, lapsed + " noted zone-b-1 granted known=1s\n" + available + " zone-b-1 ready@2\n", false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			looked := fixture.MustParse("live\n" + tc.live)

@@ -123,7 +123,7 @@ func Contests(s Snapshot, done []Receipt) map[string]Contest {
 		return nil
 	}
 	contests := map[string]Contest{}
-	for _, z := range newBoard(s).standings {
+	for _, z := range newGroupState(s).zoneStates {
 		c := z.contest
 		if replicas, is := written[z.UID]; is {
 			c = c.wrote(replicas, s.Now)

@@ -82,7 +82,7 @@ func Covering(budgets []DisruptionBudget, pod Pod) []DisruptionBudget {
 
 // disruptionBudget returns the budget that counts for a pod, if one covers it, or
 // why none can be asked.
-func (b *board) disruptionBudget(pod Pod) (budget DisruptionBudget, covered bool, because Refusal) {
+func (b *groupState) disruptionBudget(pod Pod) (budget DisruptionBudget, covered bool, because Refusal) {
 	covering := b.covers.of(pod)
 	if len(covering) == 0 {
 		return DisruptionBudget{}, false, Refusal{}

@@ -25,7 +25,7 @@ func (z *Zone) delays() bool { return z.Mirror.Configured() && z.Delay.Configure
 // delayed returns what is left of a wish: a zone with a delay shrinks only as far
 // as its last pods have been ready to leave for long enough, one after the other
 // from the last one down. It grows at once.
-func (b *board) delayed(z *Zone, w wish) wish {
+func (b *groupState) delayed(z *Zone, w wish) wish {
 	w.asked = w.replicas
 	switch {
 	case w.none() || !z.delays():
@@ -55,12 +55,12 @@ func (b *board) delayed(z *Zone, w wish) wish {
 
 // parting objects while somebody was prepared by another call and has not said yet
 // that it stays.
-func (b *board) parting(z *Zone) Refusal {
+func (b *groupState) parting(z *Zone) Refusal {
 	owed := b.owed(z)
 	if owed.None() {
 		return Refusal{}
 	}
-	last := owed.Stretches[len(owed.Stretches)-1].To - 1
+	last := owed.OrdinalRanges[len(owed.OrdinalRanges)-1].To - 1
 	pod := z.byPlace()[last]
 	return Refusal{
 		Code: reason.PodNotAcknowledged, Pod: pod.Name, Detail: "has not answered yet that it stays",
@@ -78,7 +78,7 @@ func (z *Zone) byPlace() map[int]Pod {
 
 // mayLeave says why the pod of a place must not leave yet. What it said itself
 // and what the hold notes both count: the later one begins the delay.
-func (b *board) mayLeave(z *Zone, pods map[int]Pod, place int) Refusal {
+func (b *groupState) mayLeave(z *Zone, pods map[int]Pod, place int) Refusal {
 	pod, exists := pods[place]
 	told := z.Told[pod.UID]
 	silent := Refusal{Code: reason.PodNotAcknowledged, Pod: PodName(z.Name, z.Start+place)}
@@ -105,7 +105,7 @@ func (b *board) mayLeave(z *Zone, pods map[int]Pod, place int) Refusal {
 	return silent
 }
 
-func (b *board) waitsSince(z *Zone, pod Pod, told Told) Refusal {
+func (b *groupState) waitsSince(z *Zone, pod Pod, told Told) Refusal {
 	since, noted := b.AgreedSince(z, pod)
 	if !noted {
 		since = told.At
@@ -125,7 +125,7 @@ func (b *board) waitsSince(z *Zone, pod Pod, told Told) Refusal {
 
 // unreleased objects while a pod that another call prepared to leave has not confirmed
 // that it stays, in whichever zone: it may serve less than it could.
-func (b *board) unreleased(z *Zone) Refusal {
+func (b *groupState) unreleased(z *Zone) Refusal {
 	if !b.maySendMessages() {
 		return Refusal{}
 	}
@@ -134,8 +134,8 @@ func (b *board) unreleased(z *Zone) Refusal {
 
 // agreed returns what the hold should note of those who leave: who stays or is
 // gone is left out, who has agreed since is added.
-func (b *board) agreed(z *standing) Agreement {
-	noted := b.Hold.Agreed[z.Name]
+func (b *groupState) acknowledged(z *zoneState) DelayRecord {
+	noted := b.Hold.Acknowledged[z.Name]
 	if owed := b.owed(z.Zone); !owed.None() {
 		return owed
 	}
@@ -143,19 +143,19 @@ func (b *board) agreed(z *standing) Agreement {
 	case !noted.ends(z.Zone) && !z.sendsMessages():
 		return noted // it is not known who leaves
 	case !z.sendsMessages():
-		return Agreement{}
+		return DelayRecord{}
 	}
 	next := append(b.stillAgreed(z), b.freshlyAgreed(z)...)
-	slices.SortFunc(next, func(a, b Stretch) int { return cmp.Compare(a.From, b.From) })
-	return agreement(z.Delay.Call, roomOf(len(b.standings)).with(noted.Stretches).fit(next))
+	slices.SortFunc(next, func(a, b OrdinalRange) int { return cmp.Compare(a.From, b.From) })
+	return agreement(z.Delay.Call, roomOf(len(b.zoneStates)).with(noted.OrdinalRanges).fit(next))
 }
 
 // owed returns who was prepared by a call that does not count any more and has not
 // said yet that it stays.
-func (b *board) owed(z *Zone) Agreement {
-	noted := b.Hold.Agreed[z.Name]
+func (b *groupState) owed(z *Zone) DelayRecord {
+	noted := b.Hold.Acknowledged[z.Name]
 	if !noted.ends(z) {
-		return Agreement{}
+		return DelayRecord{}
 	}
 	owed := agreement(noted.Call, noted.of(z, 0, z.Replicas, func(pod Pod) bool {
 		told := z.Told[pod.UID]
@@ -166,16 +166,16 @@ func (b *board) owed(z *Zone) Agreement {
 }
 
 // stillAgreed returns what is noted of those who leave and are whom it was noted of.
-func (b *board) stillAgreed(z *standing) []Stretch {
-	return b.Hold.Agreed[z.Name].of(z.Zone, z.wish.asked, z.Replicas, func(pod Pod) bool {
+func (b *groupState) stillAgreed(z *zoneState) []OrdinalRange {
+	return b.Hold.Acknowledged[z.Name].of(z.Zone, z.wish.asked, z.Replicas, func(pod Pod) bool {
 		_, counts := b.AgreedSince(z.Zone, pod)
 		return counts
 	})
 }
 
 // freshlyAgreed returns who has agreed and is not noted. Neighbours are one stretch.
-func (b *board) freshlyAgreed(z *standing) []Stretch {
-	var fresh []Stretch
+func (b *groupState) freshlyAgreed(z *zoneState) []OrdinalRange {
+	var fresh []OrdinalRange
 	for _, pod := range z.Pods {
 		place, told := pod.Ordinal-z.Start, z.Told[pod.UID]
 		_, noted := b.AgreedSince(z.Zone, pod)
@@ -193,9 +193,9 @@ func (b *board) freshlyAgreed(z *standing) []Stretch {
 }
 
 // AsNoted returns a snapshot as any process can know it: pods agreed to leave
-// where the hold notes it. Who noted a decrease has heard them.
+// where the hold notes it. Who noted a downscale has heard them.
 func (s Snapshot) AsNoted() Snapshot {
-	if len(s.Hold.Agreed) == 0 {
+	if len(s.Hold.Acknowledged) == 0 {
 		return s // a pod that is not noted does not leave, whatever it said
 	}
 	s.Zones = slices.Clone(s.Zones)

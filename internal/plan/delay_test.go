@@ -34,7 +34,7 @@ func (w *waiter) saw(s plan.Snapshot, steps []plan.Action, silent map[string]boo
 		}
 	}
 	for _, step := range steps {
-		if a, tells := step.(plan.TellPods); tells && a.Message == plan.Leave {
+		if a, tells := step.(plan.NotifyPods); tells && a.Message == plan.Leave {
 			w.told(s.Now, a.Pods, silent)
 		}
 	}
@@ -61,10 +61,10 @@ func (w *waiter) told(now time.Time, pods []plan.Pod, silent map[string]bool) {
 func (w *waiter) leave(now time.Time, z plan.Zone, a plan.SetReplicas) string {
 	for place := a.To; place < a.From; place++ {
 		pod := z.Pods[slices.IndexFunc(z.Pods, func(p plan.Pod) bool { return p.Ordinal == place })]
-		since, agreed := w.since[pod.UID]
+		since, acknowledged := w.since[pod.UID]
 		said := now.Sub(z.Told[pod.UID].Since)
-		if waited := now.Sub(since); !agreed || waited < delay || said < delay {
-			return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, agreed, said)
+		if waited := now.Sub(since); !acknowledged || waited < delay || said < delay {
+			return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, acknowledged, said)
 		}
 		if w.ready[pod.UID] != pod.ReadySince {
 			return fmt.Sprintf("%s leaves by what it said before it was restarted", pod.Name)
@@ -114,7 +114,7 @@ func legalRound(t *rapid.T, w *fixture.World) ([]plan.Action, plan.Snapshot) {
 // happened leaves out of a plan what a crash or a failed write kept from happening.
 func happened(steps []plan.Action, before, after plan.Snapshot) []plan.Action {
 	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
-		if a, tells := step.(plan.TellPods); tells {
+		if a, tells := step.(plan.NotifyPods); tells {
 			return after.Zones[0].Told[a.Pods[0].UID].At != before.Now
 		}
 		_, sizes := step.(plan.SetReplicas)
@@ -170,7 +170,7 @@ type prepared map[string]plan.Call
 
 func (p prepared) saw(steps []plan.Action, after plan.Snapshot, silent map[string]bool) string {
 	for _, step := range steps {
-		a, tells := step.(plan.TellPods)
+		a, tells := step.(plan.NotifyPods)
 		for _, pod := range a.Pods {
 			if tells && a.Message == plan.Stay && !silent[pod.Name] && p[pod.UID] == a.Call {
 				delete(p, pod.UID)
@@ -178,10 +178,10 @@ func (p prepared) saw(steps []plan.Action, after plan.Snapshot, silent map[strin
 		}
 	}
 	z := after.Zones[0]
-	noted := after.Hold.Agreed[z.Name]
+	noted := after.Hold.Acknowledged[z.Name]
 	for _, pod := range z.Pods {
 		place := pod.Ordinal - z.Start
-		kept := slices.ContainsFunc(noted.Stretches, func(s plan.Stretch) bool {
+		kept := slices.ContainsFunc(noted.OrdinalRanges, func(s plan.OrdinalRange) bool {
 			return s.From <= place && place < s.To && strings.HasPrefix(s.Pods[(place-s.From)*plan.MarkLength:], plan.MarkOf(pod.UID))
 		})
 		call, was := p[pod.UID]
@@ -217,7 +217,7 @@ func TestNobodyStaysPreparedWhenTheDelayChanges(t *testing.T) {
 			w.Wait(10 * time.Minute)
 			w.Round()
 		}
-		if left := w.Snapshot().Hold.Agreed["zone-a"]; !left.None() {
+		if left := w.Snapshot().Hold.Acknowledged["zone-a"]; !left.None() {
 			t.Fatalf("at last %v are noted", left)
 		}
 	})
@@ -270,36 +270,36 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 			if round == 499 {
 				t.Fatal("there is always something new to note")
 			}
-			s.Hold.Agreed = map[string]plan.Agreement{"zone-a": notes[0].Agreed}
-			if n := len(notes[0].Agreed.Stretches); n > plan.MaxStretches {
+			s.Hold.Acknowledged = map[string]plan.DelayRecord{"zone-a": notes[0].Acknowledged}
+			if n := len(notes[0].Acknowledged.OrdinalRanges); n > plan.MaxOrdinalRanges {
 				t.Fatalf("%d stretches", n)
 			}
-			end, agreed := 0, 0
-			for _, stretch := range notes[0].Agreed.Stretches {
-				if stretch.From < end || stretch.To <= stretch.From {
+			end, acknowledged := 0, 0
+			for _, ordinalRange := range notes[0].Acknowledged.OrdinalRanges {
+				if ordinalRange.From < end || ordinalRange.To <= ordinalRange.From {
 					t.Fatalf("stretches out of order: %v", notes[0])
 				}
-				for end = stretch.From; end < stretch.To; end++ {
-					if told := z.Told[z.Pods[end].UID]; told.Message != plan.Leave || told.At.After(stretch.Since) {
-						t.Fatalf("%s is noted since %s, and told %+v", z.Pods[end].Name, stretch.Since, told)
+				for end = ordinalRange.From; end < ordinalRange.To; end++ {
+					if told := z.Told[z.Pods[end].UID]; told.Message != plan.Leave || told.At.After(ordinalRange.Since) {
+						t.Fatalf("%s is noted since %s, and told %+v", z.Pods[end].Name, ordinalRange.Since, told)
 					}
-					if since, known := s.AgreedSince(z, z.Pods[end]); !known || !since.Equal(stretch.Since) {
+					if since, known := s.AgreedSince(z, z.Pods[end]); !known || !since.Equal(ordinalRange.Since) {
 						t.Fatalf("%s is noted, and not known again: %t, %s", z.Pods[end].Name, known, since)
 					}
-					agreed++
+					acknowledged++
 				}
 			}
-			if agreed > plan.MaxAgreed || agreed < min(plan.MaxAgreed, len(z.Told)) && len(notes[0].Agreed.Stretches) < plan.MaxStretches {
-				t.Fatalf("%d of %d are noted", agreed, len(z.Told))
+			if acknowledged > plan.MaxAcknowledged || acknowledged < min(plan.MaxAcknowledged, len(z.Told)) && len(notes[0].Acknowledged.OrdinalRanges) < plan.MaxOrdinalRanges {
+				t.Fatalf("%d of %d are noted", acknowledged, len(z.Told))
 			}
 		}
 	})
 }
 
-func notesIn(steps []plan.Action) []plan.NoteAgreed {
-	var notes []plan.NoteAgreed
+func notesIn(steps []plan.Action) []plan.RecordAcknowledged {
+	var notes []plan.RecordAcknowledged
 	for _, step := range steps {
-		if a, is := step.(plan.NoteAgreed); is {
+		if a, is := step.(plan.RecordAcknowledged); is {
 			notes = append(notes, a)
 		}
 	}
@@ -319,7 +319,7 @@ zone-a rev=2 mirror=web asks=1 delay=1h
 		t.Errorf("answers %s and notes %s", v.Because, v.Note)
 	}
 	s := fixture.MustParse(situation)
-	s.Hold.Agreed = nil
+	s.Hold.Acknowledged = nil
 	if v := plan.Admit(s, ours); v.Allowed() {
 		t.Error("who is not noted may leave")
 	}
@@ -375,8 +375,8 @@ zone-a rev=2 mirror=web asks=4 delay=1h
 func TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead(t *testing.T) {
 	s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
 	z := &s.Zones[0]
-	z.Replicas, z.Told = 4*plan.MaxStretches, map[string]plan.Told{}
-	var all []plan.Stretch
+	z.Replicas, z.Told = 4*plan.MaxOrdinalRanges, map[string]plan.Told{}
+	var all []plan.OrdinalRange
 	for i := range z.Replicas {
 		fixture.Pod(i, plan.Ready, "1")(z)
 		z.Pods[i].IP = "10.0.0.1"
@@ -389,7 +389,7 @@ func TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead(t *testing.T) {
 			last.To, last.Pods = one.To, last.Pods+one.Pods
 		}
 	}
-	s.Hold.Agreed = map[string]plan.Agreement{"zone-a": {Stretches: all, Call: z.Delay.Call}}
+	s.Hold.Acknowledged = map[string]plan.DelayRecord{"zone-a": {OrdinalRanges: all, Call: z.Delay.Call}}
 	if notes := notesIn(plan.Group(s)); len(notes) > 0 {
 		t.Fatalf("the case does not test what it should: %v", notes)
 	}
@@ -399,10 +399,10 @@ func TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead(t *testing.T) {
 		if len(notes) != 1 {
 			t.Fatalf("that %s was replaced is noted %d times", z.Pods[place].Name, len(notes))
 		}
-		if n := len(notes[0].Agreed.Stretches); n > plan.MaxStretches {
-			t.Fatalf("%d stretches, want %d at most", n, plan.MaxStretches)
+		if n := len(notes[0].Acknowledged.OrdinalRanges); n > plan.MaxOrdinalRanges {
+			t.Fatalf("%d stretches, want %d at most", n, plan.MaxOrdinalRanges)
 		}
-		s.Hold.Agreed["zone-a"] = notes[0].Agreed
+		s.Hold.Acknowledged["zone-a"] = notes[0].Acknowledged
 	}
 }
 
@@ -425,10 +425,10 @@ func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
 	}
 	notes := func() {
 		for _, note := range notesIn(plan.Group(s)) {
-			s.Hold.Agreed[note.Zone] = note.Agreed
+			s.Hold.Acknowledged[note.Zone] = note.Acknowledged
 		}
 	}
-	s.Hold.Agreed = map[string]plan.Agreement{}
+	s.Hold.Acknowledged = map[string]plan.DelayRecord{}
 	notes()
 	for n := range 10 { // each zone's share is less then
 		s.Zones = append(s.Zones, fixture.Group(fixture.Zone(fmt.Sprintf("zone-x%d", n), "1")).Zones...)
@@ -447,7 +447,7 @@ func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
 func allAgree(s *plan.Snapshot) map[string]bool {
 	told := map[string]bool{}
 	for _, step := range plan.Group(*s) {
-		a, tells := step.(plan.TellPods)
+		a, tells := step.(plan.NotifyPods)
 		if !tells || a.Message != plan.Leave {
 			continue
 		}

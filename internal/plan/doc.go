@@ -11,7 +11,7 @@
 //
 // All four count on one board (board.go). The first three ask guards, which object or
 // let pass, from lists whose order is that in which people are told (guards.go, admit.go,
-// evict.go). What goes in: snapshot.go, with what the Lease notes (hold.go, decrease.go)
+// evict.go). What goes in: snapshot.go, with what the Lease notes (hold.go, downscale.go)
 // and what zones ask for (mirror.go, delay.go). What comes out: action.go, and notation.go
 // for how an action is written.
 //

@@ -10,14 +10,14 @@ import (
 
 // lastDownscale returns when a zone shrank last: the later one of what its
 // annotation says and of what the hold says.
-func (b *board) lastDownscale(z *Zone) time.Time {
+func (b *groupState) lastDownscale(z *Zone) time.Time {
 	return latest(z.Downscaled.Time, b.shrankByHold(z.Name))
 }
 
 // shrankByHold returns when a zone shrank last, or may have, by what the hold says.
-func (b *board) shrankByHold(zone string) time.Time {
+func (b *groupState) shrankByHold(zone string) time.Time {
 	last := b.Hold.Downscaled[zone]
-	if d := b.Hold.Decrease; d.Zone == zone && b.Shrank(d) {
+	if d := b.Hold.Downscale; d.Zone == zone && b.Shrank(d) {
 		return latest(last, d.EffectiveBy(b.Now)) // its end has not been written yet
 	}
 	return last
@@ -25,7 +25,7 @@ func (b *board) shrankByHold(zone string) time.Time {
 
 // tooSoon holds for every zone that shrank, against the larger of the two
 // zones' minimum times. A time that is just over has passed.
-func tooSoon(b *board, d departure) Refusal {
+func tooSoon(b *groupState, d departure) Refusal {
 	for _, z := range b.zonesAnywhere() {
 		if z.Name == d.Zone {
 			continue
@@ -42,9 +42,9 @@ func tooSoon(b *board, d departure) Refusal {
 }
 
 // zonesAnywhere returns the zones of the group and those whose StatefulSets left it and exist.
-func (b *board) zonesAnywhere() []*Zone {
+func (b *groupState) zonesAnywhere() []*Zone {
 	var zones []*Zone
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		zones = append(zones, z.Zone)
 	}
 	for i := range b.Left {
@@ -56,12 +56,12 @@ func (b *board) zonesAnywhere() []*Zone {
 }
 
 // tooSoonAfterGone is tooSoon for zones that are gone: they may be made anew.
-func (b *board) tooSoonAfterGone(d departure) Refusal {
+func (b *groupState) tooSoonAfterGone(d departure) Refusal {
 	between := d.zone.MinBetween.Duration
 	if between == 0 || !b.Hold.Exists { // the predecessor tracked whole namespaces
 		return Refusal{}
 	}
-	for _, zone := range append(slices.Sorted(maps.Keys(b.Hold.Downscaled)), b.Hold.Decrease.Zone) {
+	for _, zone := range append(slices.Sorted(maps.Keys(b.Hold.Downscaled)), b.Hold.Downscale.Zone) {
 		until := b.shrankByHold(zone).Add(between)
 		if _, exists := b.Zone(zone); !exists && b.Now.Before(until) {
 			return Refusal{Code: reason.DownscaleTooSoon, Detail: "after a zone that left the group", Until: until}
@@ -71,8 +71,8 @@ func (b *board) tooSoonAfterGone(d departure) Refusal {
 }
 
 // unreadableTimes objects to what would have to be compared and cannot be read.
-func (b *board) unreadableTimes(shrinks *standing) Refusal {
-	for _, z := range b.standings {
+func (b *groupState) unreadableTimes(shrinks *zoneState) Refusal {
+	for _, z := range b.zoneStates {
 		switch {
 		case z.MinBetween.Invalid != "":
 			return Refusal{Code: reason.InvalidDownscaleTime, Zone: z.Name, Detail: z.MinBetween.Invalid}
@@ -84,19 +84,19 @@ func (b *board) unreadableTimes(shrinks *standing) Refusal {
 }
 
 // keepsTime reports whether zones of the group ask for time between their downscales.
-func (b *board) keepsTime() bool {
+func (b *groupState) keepsTime() bool {
 	return slices.ContainsFunc(b.zonesAnywhere(), func(z *Zone) bool { return z.MinBetween != Span{} })
 }
 
 // shrinksElsewhere objects while another zone may shrink at any moment: when that will
 // have been is not known yet.
-func shrinksElsewhere(b *board, d departure) Refusal {
-	noted := b.Hold.Decrease
-	other, exists := b.standing(noted.Zone)
+func shrinksElsewhere(b *groupState, d departure) Refusal {
+	noted := b.Hold.Downscale
+	other, exists := b.zoneState(noted.Zone)
 	if noted.Zone == d.Zone || noted.Stage == Undoing || !exists || max(d.zone.MinBetween.Duration, other.MinBetween.Duration) == 0 {
 		return Refusal{}
 	}
-	if course := b.Course(noted); course != Awaited && course != Unseen {
+	if course := b.DownscaleStatus(noted); course != Awaited && course != Unseen {
 		return Refusal{}
 	}
 	return b.held(noted.Zone, "")

@@ -31,7 +31,7 @@ func (p EvictionAnswer) NeedsNote() bool { return p.Note.Pod != "" }
 
 // eviction is a pod that somebody wants to evict, with what decides about it.
 type eviction struct {
-	zone        *standing
+	zone        *zoneState
 	pod         Pod
 	budget      DisruptionBudget
 	covered     bool
@@ -56,11 +56,11 @@ var evictGuards = []guard[eviction]{
 
 // zoneGuards bind one where zones count, beyond the above.
 var zoneGuards = []guard[eviction]{
-	evictionHeldElsewhere,          // guarantee 1: one operation in one zone at a time
-	othersBeforeEviction,           // first come, first served
-	forEviction(otherZoneNotWhole), // guarantee 2: the rest of the group serves
-	forEviction(budgetSpent),       // guarantee 4: at most so many pods of a zone
-	forEviction(tooManyIntents),    // it is noted, and the hold can only carry so many
+	evictionHeldElsewhere,             // guarantee 1: one operation in one zone at a time
+	othersBeforeEviction,              // first come, first served
+	forEviction(otherZoneUnavailable), // guarantee 2: the rest of the group serves
+	forEviction(budgetSpent),          // guarantee 4: at most so many pods of a zone
+	forEviction(tooManyIntents),       // it is noted, and the hold can only carry so many
 }
 
 // partitionGuards bind one where partitions count.
@@ -75,7 +75,7 @@ var partitionGuards = []guard[eviction]{
 // forEviction asks about an eviction what a rollout is asked about a pod, with the
 // limit of evictions as the budget.
 func forEviction(object guard[disruption]) guard[eviction] {
-	return func(b *board, e eviction) Refusal {
+	return func(b *groupState, e eviction) Refusal {
 		z := *e.zone
 		z.budget = e.limit
 		if e.orphan {
@@ -92,19 +92,19 @@ func Evict(s Snapshot, r EvictionRequest) EvictionAnswer { return OutlookOf(s).E
 
 // Outlook is a snapshot with everything counted, to answer many at a time.
 type Outlook struct {
-	board *board
+	groupState *groupState
 }
 
 // OutlookOf counts a snapshot. Goroutines may share it.
 func OutlookOf(s Snapshot) Outlook {
-	b := newBoard(s)
+	b := newGroupState(s)
 	b.expectEvictions()
 	return Outlook{b}
 }
 
 // Evict is Evict on the snapshot that was counted.
 func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
-	b := o.board
+	b := o.groupState
 	z, pod, exists := b.evictee(r.Pod)
 	if !exists {
 		return b.evictLeft(r)
@@ -139,7 +139,7 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 // evictLeft decides about a pod of a zone that left the group. One that serves stays: its
 // zone may be back any moment, with one more pod down than the group allows. What a budget says
 // about pods that are not ready counts as in the group, unless the zone is ignored.
-func (b *board) evictLeft(r EvictionRequest) EvictionAnswer {
+func (b *groupState) evictLeft(r EvictionRequest) EvictionAnswer {
 	z, pod, exists := b.leftPod(r.Pod)
 	if !exists || pod.UID != r.UID || z.Uncovered {
 		return EvictionAnswer{Because: Refusal{Code: reason.CacheStale, Pod: r.Pod}}
@@ -168,8 +168,8 @@ func (p Pod) mayServe() Version {
 	return p.Version
 }
 
-func (b *board) evictee(name string) (*standing, Pod, bool) {
-	for _, z := range b.standings {
+func (b *groupState) evictee(name string) (*zoneState, Pod, bool) {
+	for _, z := range b.zoneStates {
 		if pod, exists := z.podOrOrphan(name); exists {
 			return z, pod, true
 		}
@@ -177,7 +177,7 @@ func (b *board) evictee(name string) (*standing, Pod, bool) {
 	return nil, Pod{}, false
 }
 
-func (b *board) eviction(z *standing, pod Pod) eviction {
+func (b *groupState) eviction(z *zoneState, pod Pod) eviction {
 	replicas := b.leastReplicas(z.Zone)
 	e := eviction{zone: z, pod: pod, limit: z.MaxUnavailable.Of(replicas)}
 	e.budget, e.covered, e.unclear = b.disruptionBudget(pod)
@@ -202,8 +202,8 @@ func (b *board) eviction(z *standing, pod Pod) eviction {
 // leastReplicas returns the replicas that percentages of a budget refer to. While the hold
 // notes a downscale of the zone, these are the ones that remain: the zone as cached may not
 // show the downscale yet.
-func (b *board) leastReplicas(z *Zone) int {
-	if d := b.Hold.Decrease; d.Zone == z.Name && d.UID == z.UID {
+func (b *groupState) leastReplicas(z *Zone) int {
+	if d := b.Hold.Downscale; d.Zone == z.Name && d.UID == z.UID {
 		return min(z.Replicas, d.To)
 	}
 	return z.Replicas
@@ -223,7 +223,7 @@ func (e eviction) down() bool {
 	return e.limit > 0 || e.budget.Unhealthy == AlwaysAllow
 }
 
-func (b *board) mayEvict(e eviction) Refusal {
+func (b *groupState) mayEvict(e eviction) Refusal {
 	if e.budget.ByPartition() {
 		return firstObjection(b, e, evictGuards, partitionGuards)
 	}
@@ -233,9 +233,9 @@ func (b *board) mayEvict(e eviction) Refusal {
 // inTheWay reports whether the pod is an orphan that has the name of a pod which the spec asks for.
 func (e eviction) inTheWay() bool { return e.orphan && e.zone.Owns(e.pod.Ordinal) }
 
-func budgetUnknown(_ *board, e eviction) Refusal { return e.unclear }
+func budgetUnknown(_ *groupState, e eviction) Refusal { return e.unclear }
 
-func evictionsBarred(_ *board, e eviction) Refusal {
+func evictionsBarred(_ *groupState, e eviction) Refusal {
 	switch {
 	case e.limit == 0:
 		return Refusal{Code: reason.EvictionsNotAllowed, Detail: e.budget.Name}
@@ -249,7 +249,7 @@ func evictionsBarred(_ *board, e eviction) Refusal {
 // eviction was granted: it may be under way. So may an unbound one, whichever pod has the
 // name by now. Once the grant has lapsed others have their turn, and then it is granted
 // again.
-func alreadyNoted(b *board, e eviction) Refusal {
+func alreadyNoted(b *groupState, e eviction) Refusal {
 	switch {
 	case !e.hasIntent:
 		return Refusal{}
@@ -262,13 +262,13 @@ func alreadyNoted(b *board, e eviction) Refusal {
 	return Refusal{Code: reason.EvictionInProgress, Pod: e.pod.Name, Until: b.grantEnds(e.intent)}
 }
 
-func evictionHeldElsewhere(b *board, e eviction) Refusal {
-	return firstOf(b.decreaseElsewhere(e.zone.Name), forEviction(heldElsewhere)(b, e))
+func evictionHeldElsewhere(b *groupState, e eviction) Refusal {
+	return firstOf(b.downscaleElsewhere(e.zone.Name), forEviction(heldElsewhere)(b, e))
 }
 
 // othersBeforeEviction objects while an operation waits that comes before the eviction,
 // unless the eviction may overtake it.
-func othersBeforeEviction(b *board, e eviction) Refusal {
+func othersBeforeEviction(b *groupState, e eviction) Refusal {
 	place := b.placeOf(e)
 	if b.mayOvertake[place.Zone] && b.couldHaveItsTurn(e) {
 		return Refusal{}
@@ -278,7 +278,7 @@ func othersBeforeEviction(b *board, e eviction) Refusal {
 
 // beforeEviction returns which operation of another zone waits that came before the
 // eviction.
-func (b *board) beforeEviction(e eviction) Refusal {
+func (b *groupState) beforeEviction(e eviction) Refusal {
 	place := b.placeOf(e)
 	return b.waitingBefore(place.Since, place.Zone)
 }
@@ -292,7 +292,7 @@ const awayForLong = 2 * time.Minute
 // that pod is back, and it may wait for them, also where it overtook. The longer it is away, the longer that is:
 // twice as long. Each pod that leaves begins anew, so whoever waits for longer than pods
 // stay away has its turn between them, and chains of drains keep nobody away for ever.
-func (b *board) podsLongAway() map[Holder]time.Time {
+func (b *groupState) podsLongAway() map[Holder]time.Time {
 	var before map[Holder]time.Time
 	for _, intent := range b.activeIntents {
 		away := b.Now.Sub(intent.Since)
@@ -313,7 +313,7 @@ func (b *board) podsLongAway() map[Holder]time.Time {
 
 // couldHaveItsTurn reports whether an eviction would be granted if it had its turn, as
 // far as its own zone or partition is concerned: nobody waits for one that would not.
-func (b *board) couldHaveItsTurn(e eviction) bool {
+func (b *groupState) couldHaveItsTurn(e eviction) bool {
 	if !lowerOrphanFirst(b, e).None() {
 		return false
 	}
@@ -324,7 +324,7 @@ func (b *board) couldHaveItsTurn(e eviction) bool {
 }
 
 // placeOf returns the place of an eviction in the queue, or the one it would get.
-func (b *board) placeOf(e eviction) Waiting {
+func (b *groupState) placeOf(e eviction) Waiting {
 	zone := e.zone.Name
 	if e.budget.ByPartition() {
 		zone = Partitions

@@ -410,7 +410,7 @@ func TestAGrantEndsByALiveLookAfterItsTime(t *testing.T) {
 	const held = "hold eviction/zone-a\n noted zone-a-0 granted"
 	for promise, tc := range map[string]struct {
 		group string
-		want  plan.Fate
+		want  plan.IntentStatus
 	}{
 		"while it may be carried out it counts":          {held + " known=44s\nzone-a rev=1\n zone-a-0 ready@1\n", plan.Open},
 		"also for who looks live":                        {"live\n" + held + " known=44s\nzone-a rev=1\n zone-a-0 ready@1\n", plan.Open},
@@ -424,7 +424,7 @@ func TestAGrantEndsByALiveLookAfterItsTime(t *testing.T) {
 	} {
 		t.Run(promise, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
-			if got := s.Fate(s.Hold.Intents[0]); got != tc.want {
+			if got := s.IntentStatus(s.Hold.Intents[0]); got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})

@@ -40,7 +40,7 @@ zone-b rev=1
 			}
 			steps, noted := plan.Group(s), false
 			for _, step := range steps {
-				a, notes := step.(plan.NoteDecrease)
+				a, notes := step.(plan.RecordDownscale)
 				noted = noted || notes
 				if notes && a.Former != v.Former {
 					t.Errorf("the leader notes %+v, want that %s is left", a, v.Former)
@@ -62,12 +62,12 @@ zone-a rev=1 prepares version=20 edits=2
   zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3
 `)
 	for _, step := range plan.Group(s) {
-		if a, notes := step.(plan.NoteDecrease); notes {
-			s.Hold.Decrease = a.Decrease
+		if a, notes := step.(plan.RecordDownscale); notes {
+			s.Hold.Downscale = a.Downscale
 		}
 	}
 	s.Zones[0].Generation = 9
-	if d := s.Hold.Decrease; d.Stage != plan.Undoing || s.Shrank(d) {
+	if d := s.Hold.Downscale; d.Stage != plan.Undoing || s.Shrank(d) {
 		t.Errorf("%v counts as a downscale: %t", d, s.Shrank(d))
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // endIntents returns the intents that only a live read ends. On caches they are a reason to
 // read the group live.
-func (b *board) endIntents() []Action {
+func (b *groupState) endIntents() []Action {
 	if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {
 		return nil
 	}
@@ -16,7 +16,7 @@ func (b *board) endIntents() []Action {
 	cached.Live, live.Live = false, true
 	var ended []Action
 	for _, intent := range b.Hold.Intents {
-		if cached.Fate(intent).Counts() && !live.Fate(intent).Counts() && !b.mayBeLate(intent) {
+		if cached.IntentStatus(intent).Counts() && !live.IntentStatus(intent).Counts() && !b.mayBeLate(intent) {
 			ended = append(ended, EndIntent{Intent: intent, Because: b.endsBecause(intent)})
 		}
 	}
@@ -24,7 +24,7 @@ func (b *board) endIntents() []Action {
 }
 
 // endsBecause returns why a live read ends an intent.
-func (b *board) endsBecause(i Intent) reason.Code {
+func (b *groupState) endsBecause(i Intent) reason.Code {
 	_, exists := b.Pod(i.Pod)
 	switch {
 	case b.behindIntent(i):
@@ -37,7 +37,7 @@ func (b *board) endsBecause(i Intent) reason.Code {
 
 // grantEnds returns when a granted eviction lapses if nobody carries it out, or the
 // zero time for another intent.
-func (b *board) grantEnds(intent Intent) time.Time {
+func (b *groupState) grantEnds(intent Intent) time.Time {
 	if !intent.Granted() || intent.Lapsed() {
 		return time.Time{}
 	}

@@ -11,16 +11,16 @@ import (
 // current one and has the replicas it should have, the pods and resources that are
 // told of that know it, and no operation of lockstep's holds the group.
 //
-// Order: withdrawals, deletes, the next step of a decrease, raises; then what finished
+// Order: withdrawals, deletes, the next step of a downscale, raises; then what finished
 // zones, resources, the hold, delayed pods, intents that only a live read ends, the zones
 // that the hold remembers and the queue need; then the waits. internal/act sends them in an
 // order of its own.
 func Group(s Snapshot) []Action {
-	b := newBoard(s)
+	b := newGroupState(s)
 	var deeds, after, waits []Action
 	var turn Refusal // what keeps the zone from going on whose turn it is
 
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		replacements, objection := b.replace(z)
 		deeds = append(deeds, replacements...)
 		if wait := b.waitsFor(z, replacements, objection); !wait.Because.None() {
@@ -36,7 +36,7 @@ func Group(s Snapshot) []Action {
 	raises := b.raises(deeds)
 	deeds = append(dropWritesToRaised(deeds, raises), raises...)
 
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		after = append(after, b.adopt(z)...)
 	}
 	after = b.dropWritesThatVoid(append(after, b.stamp()...), deeds)
@@ -45,7 +45,7 @@ func Group(s Snapshot) []Action {
 	after = append(after, b.tell()...)
 	after = append(after, b.endIntents()...)
 	after = append(after, b.noteZones()...)
-	after = append(after, b.takePlaces(turn)...)
+	after = append(after, b.enqueueWaiting(turn)...)
 
 	if len(waits) == 0 {
 		waits = b.waitForHold()
@@ -56,7 +56,7 @@ func Group(s Snapshot) []Action {
 
 // replace proposes every outdated pod of a zone and returns those that no
 // guard objects to, and the first objection.
-func (b *board) replace(z *standing) ([]Action, Refusal) {
+func (b *groupState) replace(z *zoneState) ([]Action, Refusal) {
 	var deletes []Action
 	var first Refusal
 	for i := range z.candidates {
@@ -77,13 +77,13 @@ func (b *board) replace(z *standing) ([]Action, Refusal) {
 }
 
 // without is how a zone stands once a pod is down that serves.
-func (z standing) without(c *candidate) *standing {
+func (z zoneState) without(c *candidate) *zoneState {
 	z.down++
 	z.blame(Refusal{Code: reason.PodDisruptionPending, Pod: c.Name})
 	return &z
 }
 
-func (b *board) deletion(z *standing, c *candidate) DeletePod {
+func (b *groupState) deletion(z *zoneState, c *candidate) DeletePod {
 	because, overtakes := reason.OutdatedRevision, c.overtook
 	if !c.Up() {
 		because = reason.OutdatedAndUnavailable
@@ -98,7 +98,7 @@ func (b *board) deletion(z *standing, c *candidate) DeletePod {
 
 // withdrawals returns the intents that could still be carried out but are not
 // among the deeds any more.
-func (b *board) withdrawals(deeds []Action) []Action {
+func (b *groupState) withdrawals(deeds []Action) []Action {
 	wanted := map[string]bool{}
 	for _, deed := range deeds {
 		if d, ok := deed.(DeletePod); ok && d.AlreadyNoted {
@@ -110,16 +110,16 @@ func (b *board) withdrawals(deeds []Action) []Action {
 	}
 	var withdrawn []Action
 	for _, intent := range b.Hold.Intents {
-		if b.Fate(intent) == Pending && !wanted[intent.Pod] {
-			withdrawn = append(withdrawn, Withdraw{Intent: intent, Because: b.against(intent)})
+		if b.IntentStatus(intent) == Pending && !wanted[intent.Pod] {
+			withdrawn = append(withdrawn, CancelDeletion{Intent: intent, Because: b.against(intent)})
 		}
 	}
 	return withdrawn
 }
 
 // against says what speaks against a pending intent now.
-func (b *board) against(intent Intent) Refusal {
-	for _, z := range b.standings {
+func (b *groupState) against(intent Intent) Refusal {
+	for _, z := range b.zoneStates {
 		for i := range z.candidates {
 			if c := &z.candidates[i]; c.Name == intent.Pod {
 				return b.mayReplace(disruption{zone: z, pod: c})
@@ -132,7 +132,7 @@ func (b *board) against(intent Intent) Refusal {
 // adopt makes the update revision the current one when every pod of the zone
 // runs it and is available, and the status says so: what is about to be written
 // anew is not written to.
-func (b *board) adopt(z *standing) []Action {
+func (b *groupState) adopt(z *zoneState) []Action {
 	if !z.unadopted() || !b.againstAdoption(z).None() || !b.Key.Rolled() {
 		return nil
 	}
@@ -140,11 +140,11 @@ func (b *board) adopt(z *standing) []Action {
 }
 
 // unadopted reports whether a zone is finished but for its current revision.
-func (z *standing) unadopted() bool {
-	return z.whole() && len(z.candidates) == 0 && z.UpdateRevision != "" && z.CurrentRevision != z.UpdateRevision
+func (z *zoneState) unadopted() bool {
+	return z.available() && len(z.candidates) == 0 && z.UpdateRevision != "" && z.CurrentRevision != z.UpdateRevision
 }
 
-func (b *board) againstAdoption(z *standing) Refusal {
+func (b *groupState) againstAdoption(z *zoneState) Refusal {
 	return firstOf(wrongUpdateStrategy(b, disruption{zone: z}), paused(b, disruption{zone: z}), statusLags(z.Zone))
 }
 
@@ -155,19 +155,19 @@ func statusLags(z *Zone) Refusal {
 	return Refusal{}
 }
 
-// release gives the hold back once no intent and no decrease counts, its zone is
+// release gives the hold back once no intent and no downscale counts, its zone is
 // whole, and the operation is finished or, for a rollout, cannot go on. The pods that
 // this plan deletes are among the intents that count.
-func (b *board) release(deeds []Action) []Action {
+func (b *groupState) release(deeds []Action) []Action {
 	holder := b.Hold.Holder
 	if holder.Free() || holder.Foreign() || b.Hold.Unreadable != "" || b.intentCount > 0 {
 		return nil
 	}
-	if (!b.Hold.Decrease.None() && !b.ended) || Has[NoteDecrease](deeds) {
+	if (!b.Hold.Downscale.None() && !b.ended) || Has[RecordDownscale](deeds) {
 		return nil
 	}
-	for _, z := range b.standings {
-		if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == RolloutOperation && b.goesOn(z) && !b.yields(z))) {
+	for _, z := range b.zoneStates {
+		if z.Name == holder.Zone() && (!z.available() || (holder.Operation() == RolloutOperation && b.goesOn(z) && !b.yields(z))) {
 			return nil
 		}
 	}
@@ -175,19 +175,19 @@ func (b *board) release(deeds []Action) []Action {
 }
 
 // yields reports whether a rollout lets evictions in another zone have their turn.
-func (b *board) yields(z *standing) bool {
+func (b *groupState) yields(z *zoneState) bool {
 	return !b.waitingBefore(b.since(RolloutOperation, z.Name), z.Name, EvictionOperation).None()
 }
 
 // goesOn reports whether outdated pods are left and nothing but other zones and
 // budgets keeps them from being replaced.
-func (b *board) goesOn(z *standing) bool {
+func (b *groupState) goesOn(z *zoneState) bool {
 	return len(z.candidates) > 0 && b.canRoll(z.Zone) && wrongUpdateStrategy(b, disruption{}).None()
 }
 
 // waitsFor says what an unfinished zone waits for, if anything.
-func (b *board) waitsFor(z *standing, replacements []Action, objection Refusal) Wait {
-	because := firstOf(objection, z.notWholeBecause)
+func (b *groupState) waitsFor(z *zoneState, replacements []Action, objection Refusal) Wait {
+	because := firstOf(objection, z.unavailableBecause)
 	if because.None() && z.unadopted() && b.Key.Rolled() {
 		because = b.againstAdoption(z)
 	}
@@ -207,7 +207,7 @@ func (b *board) waitsFor(z *standing, replacements []Action, objection Refusal) 
 
 // foremost returns which of two is told: what keeps the pods of a zone, or what
 // keeps its replicas where that needs a person and the other does not pass by itself.
-func (z *standing) foremost(because Refusal) Refusal {
+func (z *zoneState) foremost(because Refusal) Refusal {
 	if needsPerson(z.scaleObjection) && (because.None() || needsPerson(because)) {
 		return z.scaleObjection
 	}
@@ -220,7 +220,7 @@ func needsPerson(r Refusal) bool {
 }
 
 // waitForLeft says which zones left the group and are not settled.
-func (b *board) waitForLeft() []Action {
+func (b *groupState) waitForLeft() []Action {
 	var waits []Action
 	for _, z := range b.unsettled() {
 		if !z.Uncovered { // what is noted of one is among the waits for the hold
@@ -232,12 +232,12 @@ func (b *board) waitForLeft() []Action {
 
 // waitForHold says what is waited for beyond the zones of the group: intents
 // that cannot be read, or a noted pod whose zone left the group.
-func (b *board) waitForHold() []Action {
+func (b *groupState) waitForHold() []Action {
 	if b.Hold.Unreadable != "" && len(b.Zones) > 0 {
 		return []Action{Wait{Zone: b.Zones[0].Name, Because: Refusal{Code: reason.HoldUnreadable}}}
 	}
 	var waits []Action
-	d := b.Hold.Decrease
+	d := b.Hold.Downscale
 	if _, exists := b.Zone(d.Zone); !d.None() && !exists {
 		waits = append(waits, Wait{Zone: d.Zone, Because: Refusal{Code: reason.ZoneShrinking}})
 	}

@@ -12,13 +12,13 @@ const MaxIntents = 100
 
 // disruption is a pod that somebody wants to take down.
 type disruption struct {
-	zone     *standing
+	zone     *zoneState
 	pod      *candidate // nil where only the zone is asked about
 	inTheWay bool       // it is an orphan, and the StatefulSet creates a pod of its name once it is gone
 }
 
 // A guard objects to what is asked or, by returning no Refusal, lets it pass.
-type guard[Q any] func(*board, Q) Refusal
+type guard[Q any] func(*groupState, Q) Refusal
 
 // replaceGuards bind every replacement of an outdated pod; the first
 // objection is the one told.
@@ -31,19 +31,19 @@ var replaceGuards = []guard[disruption]{
 
 // takedownGuards bind the replacement of a pod that is up, beyond the above.
 var takedownGuards = []guard[disruption]{
-	downscaleFirst,      // a downscale of lockstep's own comes before a zone begins
-	notItsTurn,          // one zone after the other, in order
-	othersBeforeRollout, // a zone begins only when nobody waits who was refused
-	heldElsewhere,       // guarantee 1: one operation in one zone at a time
-	otherZoneNotWhole,   // guarantee 2: the rest of the group serves
-	zoneShrinking,       // a downscale of this zone settles first
-	budgetSpent,         // guarantee 4: at most so many pods of a zone
-	partitionTooFresh,   // where a budget asks for time between zones
-	tooManyIntents,      // a takedown is always noted, and the hold can only carry so many
+	downscaleFirst,       // a downscale of lockstep's own comes before a zone begins
+	notItsTurn,           // one zone after the other, in order
+	othersBeforeRollout,  // a zone begins only when nobody waits who was refused
+	heldElsewhere,        // guarantee 1: one operation in one zone at a time
+	otherZoneUnavailable, // guarantee 2: the rest of the group serves
+	zoneShrinking,        // a downscale of this zone settles first
+	budgetSpent,          // guarantee 4: at most so many pods of a zone
+	partitionTooFresh,    // where a budget asks for time between zones
+	tooManyIntents,       // a takedown is always noted, and the hold can only carry so many
 }
 
 // mayReplace asks the guards about one candidate.
-func (b *board) mayReplace(d disruption) Refusal {
+func (b *groupState) mayReplace(d disruption) Refusal {
 	if r := firstObjection(b, d, replaceGuards); !r.None() {
 		return r
 	}
@@ -54,7 +54,7 @@ func (b *board) mayReplace(d disruption) Refusal {
 }
 
 // firstObjection asks the guards of each list in order.
-func firstObjection[Q any](b *board, asked Q, lists ...[]guard[Q]) Refusal {
+func firstObjection[Q any](b *groupState, asked Q, lists ...[]guard[Q]) Refusal {
 	for _, guards := range lists {
 		for _, object := range guards {
 			if r := object(b, asked); !r.None() {
@@ -65,8 +65,8 @@ func firstObjection[Q any](b *board, asked Q, lists ...[]guard[Q]) Refusal {
 	return Refusal{}
 }
 
-func wrongUpdateStrategy(b *board, _ disruption) Refusal {
-	for _, z := range b.standings {
+func wrongUpdateStrategy(b *groupState, _ disruption) Refusal {
+	for _, z := range b.zoneStates {
 		if !z.OnDelete {
 			return Refusal{Code: reason.WrongUpdateStrategy, Zone: z.Name}
 		}
@@ -74,18 +74,18 @@ func wrongUpdateStrategy(b *board, _ disruption) Refusal {
 	return Refusal{}
 }
 
-func paused(b *board, d disruption) Refusal {
+func paused(b *groupState, d disruption) Refusal {
 	if d.zone.PausedAt(b.Now) {
 		return Refusal{Code: reason.Paused, Until: d.zone.PausedUntil.Time}
 	}
 	return Refusal{}
 }
 
-func zoneInTransition(_ *board, d disruption) Refusal { return lifecycle(d.zone.Zone) }
+func zoneInTransition(_ *groupState, d disruption) Refusal { return lifecycle(d.zone.Zone) }
 
 // notAdopted objects to the deletion of a pod that no StatefulSet controls yet. The status of a
 // StatefulSet that was created anew may be complete before its controller has adopted the pods.
-func notAdopted(_ *board, d disruption) Refusal {
+func notAdopted(_ *groupState, d disruption) Refusal {
 	if d.pod.Unadopted {
 		return Refusal{Code: reason.PodNotAdopted, Pod: d.pod.Name}
 	}
@@ -95,7 +95,7 @@ func notAdopted(_ *board, d disruption) Refusal {
 // heldElsewhere lets pass what joins the zone of the holder, and what could
 // take over: no intent counts and the holder's zone is whole. The takeover
 // itself is decided again on a live read.
-func heldElsewhere(b *board, d disruption) Refusal {
+func heldElsewhere(b *groupState, d disruption) Refusal {
 	h := &b.Hold
 	switch noted := b.notedElsewhere(d.zone.Name); {
 	case h.Unreadable != "":
@@ -108,17 +108,17 @@ func heldElsewhere(b *board, d disruption) Refusal {
 		return b.foreignHold()
 	case h.Holder.Zone() == d.zone.Name:
 		return Refusal{}
-	case b.wholeOrSettled(h.Holder.Zone()), d.inTheWay && b.waitsForOrphan(h.Holder.Zone()):
+	case b.availableOrSettled(h.Holder.Zone()), d.inTheWay && b.waitsForOrphan(h.Holder.Zone()):
 		return Refusal{}
 	}
 	return b.held(h.Holder.Zone(), "")
 }
 
-// notedElsewhere objects while an intent or a decrease of another zone counts, whoever
+// notedElsewhere objects while an intent or a downscale of another zone counts, whoever
 // holds. An eviction that goes by partitions is of no zone: nothing joins it but others
 // of its kind.
-func (b *board) notedElsewhere(zone string) Refusal {
-	if stands := b.decreaseElsewhere(zone); !stands.None() && !b.ended {
+func (b *groupState) notedElsewhere(zone string) Refusal {
+	if stands := b.downscaleElsewhere(zone); !stands.None() && !b.ended {
 		return stands
 	}
 	for _, intent := range b.Hold.Intents {
@@ -129,11 +129,11 @@ func (b *board) notedElsewhere(zone string) Refusal {
 	return Refusal{}
 }
 
-// decreaseElsewhere objects while a decrease of another zone stands in the Lease; where
+// decreaseElsewhere objects while a downscale of another zone stands in the Lease; where
 // no zone is named, of any. One that is over stands, too: evictions wait until whoever
 // leads has taken it off.
-func (b *board) decreaseElsewhere(zone string) Refusal {
-	if d := b.Hold.Decrease; !d.None() && d.Zone != zone {
+func (b *groupState) downscaleElsewhere(zone string) Refusal {
+	if d := b.Hold.Downscale; !d.None() && d.Zone != zone {
 		return b.held(d.Zone, "")
 	}
 	return Refusal{}
@@ -141,7 +141,7 @@ func (b *board) decreaseElsewhere(zone string) Refusal {
 
 // held says that another zone has the hold, and whether it is overdue. A
 // rollout's hold never is: whoever plans here renews it.
-func (b *board) held(zone, pod string) Refusal {
+func (b *groupState) held(zone, pod string) Refusal {
 	holder := b.Hold.Holder
 	code := reason.GroupHeld
 	if b.Hold.Expired(b.Now) && holder.Operation() != RolloutOperation {
@@ -157,7 +157,7 @@ func (b *board) held(zone, pod string) Refusal {
 	return r
 }
 
-func (b *board) foreignHold() Refusal {
+func (b *groupState) foreignHold() Refusal {
 	if b.Hold.Lapsed(b.Now) {
 		return Refusal{} // its intents were asked about before
 	}
@@ -167,45 +167,45 @@ func (b *board) foreignHold() Refusal {
 	return Refusal{Code: reason.GroupHeld, Detail: "held from outside lockstep", Until: b.Hold.ExpiresAt()}
 }
 
-// wholeOrSettled reports whether a zone is whole. One that left the group is if it is settled.
-func (b *board) wholeOrSettled(zone string) bool {
-	for _, z := range b.standings {
+// availableOrSettled reports whether a zone is whole. One that left the group is if it is settled.
+func (b *groupState) availableOrSettled(zone string) bool {
+	for _, z := range b.zoneStates {
 		if z.Name == zone {
-			return z.whole()
+			return z.available()
 		}
 	}
 	return !slices.ContainsFunc(b.unsettled(), func(z *LeftZone) bool { return z.Name == zone })
 }
 
-func otherZoneNotWhole(b *board, d disruption) Refusal {
+func otherZoneUnavailable(b *groupState, d disruption) Refusal {
 	if left := b.leftZone(); !left.None() {
 		return left
 	}
-	for _, z := range b.standings {
-		if z.Name != d.zone.Name && !z.whole() && !(d.inTheWay && b.servedByOrphans(z)) {
+	for _, z := range b.zoneStates {
+		if z.Name != d.zone.Name && !z.available() && !(d.inTheWay && b.servedByOrphans(z)) {
 			return Refusal{
-				Code: reason.OtherZoneUnavailable, Zone: z.Name, Pod: z.notWholeBecause.Pod,
-				Detail: string(z.notWholeBecause.Code), Until: z.notWholeBecause.Until,
+				Code: reason.OtherZoneUnavailable, Zone: z.Name, Pod: z.unavailableBecause.Pod,
+				Detail: string(z.unavailableBecause.Code), Until: z.unavailableBecause.Until,
 			}
 		}
 	}
 	return Refusal{}
 }
 
-func notItsTurn(b *board, d disruption) Refusal {
+func notItsTurn(b *groupState, d disruption) Refusal {
 	if b.turn != d.zone.Name {
 		return Refusal{Code: reason.NotItsTurn, Zone: b.turn}
 	}
 	return Refusal{}
 }
 
-func zoneShrinking(b *board, d disruption) Refusal {
+func zoneShrinking(b *groupState, d disruption) Refusal {
 	return firstOf(d.zone.surplus, b.shrinkage(d.zone.Zone))
 }
 
 // othersBeforeRollout objects while an operation waits that comes before the rollout,
 // unless the rollout may overtake it.
-func othersBeforeRollout(b *board, d disruption) Refusal {
+func othersBeforeRollout(b *groupState, d disruption) Refusal {
 	if b.mayOvertake[d.zone.Name] && budgetSpent(b, d).None() {
 		return Refusal{}
 	}
@@ -215,7 +215,7 @@ func othersBeforeRollout(b *board, d disruption) Refusal {
 // beforeRollout returns which operation of another zone waits that comes before the rollout
 // of a zone. A rollout that has the hold goes on, but for evictions in other zones, which
 // take turns with its pods.
-func (b *board) beforeRollout(z *standing) Refusal {
+func (b *groupState) beforeRollout(z *zoneState) Refusal {
 	if b.heldBy(z.Name) {
 		return b.waitingBefore(b.since(RolloutOperation, z.Name), z.Name, EvictionOperation)
 	}
@@ -223,7 +223,7 @@ func (b *board) beforeRollout(z *standing) Refusal {
 }
 
 // heldBy reports whether a rollout or a downscale of that zone has the hold.
-func (b *board) heldBy(zone string) bool {
+func (b *groupState) heldBy(zone string) bool {
 	return b.Hold.Holder == RolloutOperation.For(zone) || b.Hold.Holder == DownscaleOperation.For(zone)
 }
 
@@ -231,7 +231,7 @@ func (b *board) heldBy(zone string) bool {
 // allows, counting each once. Pods beyond the spec count as well: the spec may be older
 // than they are, or raised before they are gone. It names a pod that spends the budget,
 // since that is what a person wants to know.
-func budgetSpent(b *board, d disruption) Refusal {
+func budgetSpent(b *groupState, d disruption) Refusal {
 	down := d.zone.down + d.zone.surplusDown
 	after := down
 	if !d.pod.alreadyDown {
@@ -249,7 +249,7 @@ func budgetSpent(b *board, d disruption) Refusal {
 	return r
 }
 
-func tooManyIntents(b *board, d disruption) Refusal {
+func tooManyIntents(b *groupState, d disruption) Refusal {
 	if b.intentCount >= MaxIntents && !d.pod.hasIntent {
 		return Refusal{Code: reason.TooManyIntents}
 	}

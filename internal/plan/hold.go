@@ -12,27 +12,27 @@ import (
 // Hold is the group's lock as its Lease records it. See docs/guarantees.md,
 // "The hold", for what it promises.
 type Hold struct {
-	Exists      bool   // there is a Lease
-	UID         string // of the Lease
-	Version     Version
-	Own         bool      // this process wrote the record, and has looked at the group live since another one did
-	Holder      Holder    // what is going on; empty when free
-	Since       time.Time // when this holder took it; zero: the Lease does not say
-	Intents     []Intent
-	Renewed     time.Time
-	Duration    time.Duration
-	Transitions int
-	Members     []Member             // the zones that the group had when it was written last
-	Decrease    Decrease             // under way in the holder's zone; usually none
-	Waiting     []Waiting            // who was refused, first come first
-	Downscaled  map[string]time.Time // when each zone shrank last, as far as known
-	GivenUp     map[string]time.Time // when lockstep gave up a decrease of its own that failed, by zone
-	Agreed      map[string]Agreement // which pods agreed to leave after a delay, by zone
-	Trace       string               // W3C traceparent of the rollout
-	Rollouts    Rollouts             // for people; to be read only, since snapshots share it
-	Unrenewed   time.Duration        // for how long this process has seen no renewal, where the holder is Newer
-	Unreadable  string               // why the intents could not be read; such a hold is respected
-	Unlabelled  bool                 // the Lease lost the label by which lockstep watches Leases
+	Exists       bool   // there is a Lease
+	UID          string // of the Lease
+	Version      Version
+	Own          bool      // this process wrote the record, and has looked at the group live since another one did
+	Holder       Holder    // what is going on; empty when free
+	Since        time.Time // when this holder took it; zero: the Lease does not say
+	Intents      []Intent
+	Renewed      time.Time
+	Duration     time.Duration
+	Transitions  int
+	Members      []Member               // the zones that the group had when it was written last
+	Downscale    Downscale              // under way in the holder's zone; usually none
+	Waiting      []Waiting              // who was refused, first come first
+	Downscaled   map[string]time.Time   // when each zone shrank last, as far as known
+	GivenUp      map[string]time.Time   // when lockstep gave up a downscale of its own that failed, by zone
+	Acknowledged map[string]DelayRecord // which pods agreed to leave after a delay, by zone
+	Trace        string                 // W3C traceparent of the rollout
+	Rollouts     Rollouts               // for people; to be read only, since snapshots share it
+	Unrenewed    time.Duration          // for how long this process has seen no renewal, where the holder is Newer
+	Unreadable   string                 // why the intents could not be read; such a hold is respected
+	Unlabelled   bool                   // the Lease lost the label by which lockstep watches Leases
 }
 
 // Expired reports whether nobody renewed the hold in time. That alone never
@@ -60,7 +60,7 @@ func (h Hold) Lapsed(now time.Time) bool {
 	case !h.Holder.Foreign() || !h.Expired(now):
 		return false
 	case h.Holder.Newer():
-		return len(h.Intents) == 0 && h.Decrease.None() && h.Unrenewed >= h.Duration
+		return len(h.Intents) == 0 && h.Downscale.None() && h.Unrenewed >= h.Duration
 	}
 	return true
 }
@@ -178,12 +178,12 @@ func (i Intent) Evicts() Holder {
 	return EvictionOperation.For(i.Zone)
 }
 
-// Fate is what the snapshot shows of an intent.
-type Fate int
+// IntentStatus is what the snapshot shows of an intent.
+type IntentStatus int
 
 const (
 	// Open: the deed is under way, or its end has not been seen.
-	Open Fate = iota
+	Open IntentStatus = iota
 	// Pending: the pod stands exactly as noted; the deed can still happen.
 	Pending
 	// Done: the end of the deed is seen.
@@ -193,24 +193,24 @@ const (
 )
 
 // Counts reports whether the pod must be counted as down.
-func (f Fate) Counts() bool { return f == Open || f == Pending }
+func (f IntentStatus) Counts() bool { return f == Open || f == Pending }
 
-// Fate compares what was noted with what is seen. It is a question of versions:
+// IntentStatus compares what was noted with what is seen. It is a question of versions:
 // the noted one against the pod's own, or against that of the whole view of
 // pods; the absence of a UID proves nothing (ADR 0004).
-func (s *Snapshot) Fate(i Intent) Fate {
+func (s *Snapshot) IntentStatus(i Intent) IntentStatus {
 	pod, present := s.Pod(i.Pod)
 	switch {
 	case i.Unbound && !(s.Live && i.Lapsed()):
 		return Open
 	case s.Live && s.behindIntent(i):
-		return s.fateOfRestored(i)
+		return s.statusOfRestored(i)
 	case !present:
-		return s.fateOfAbsent(i)
+		return s.statusOfAbsent(i)
 	case pod.UID == i.UID && i.Granted():
-		return s.fateOfGrant(pod, i)
+		return s.statusOfGrant(pod, i)
 	case pod.UID == i.UID:
-		return fateOfSame(pod, i)
+		return statusOfSame(pod, i)
 	case pod.Version <= i.Version:
 		return Open // an older incarnation: this view is behind
 	}
@@ -221,7 +221,7 @@ func (s *Snapshot) Fate(i Intent) Fate {
 	return Open
 }
 
-func fateOfSame(pod Pod, i Intent) Fate {
+func statusOfSame(pod Pod, i Intent) IntentStatus {
 	switch {
 	case pod.Phase == Leaving || pod.Version < i.Version:
 		return Open
@@ -231,20 +231,20 @@ func fateOfSame(pod Pod, i Intent) Fate {
 	return Void
 }
 
-// fateOfGrant says what became of a granted eviction whose pod is there. Whoever was
+// statusOfGrant says what became of a granted eviction whose pod is there. Whoever was
 // granted it may carry it out whatever the pod's version is, as long as the API
 // server waits for it: so it ends by a live look after that time (ADR 15).
-func (s *Snapshot) fateOfGrant(pod Pod, i Intent) Fate {
+func (s *Snapshot) statusOfGrant(pod Pod, i Intent) IntentStatus {
 	if s.Live && i.Lapsed() && pod.Phase != Leaving && pod.Version >= i.Version {
 		return Void
 	}
 	return Open
 }
 
-// fateOfAbsent says what became of an intent whose pod does not exist. A cached StatefulSet
+// statusOfAbsent says what became of an intent whose pod does not exist. A cached StatefulSet
 // may be older than the absence of its pod and not show yet that its zone was raised, so
 // only a live read ends such an intent (ADR 24).
-func (s *Snapshot) fateOfAbsent(i Intent) Fate {
+func (s *Snapshot) statusOfAbsent(i Intent) IntentStatus {
 	if s.Live && s.deletedAndUnwanted(i) {
 		return Done
 	}
@@ -291,7 +291,7 @@ func (z *Zone) Wants(pod string) bool {
 }
 
 // String returns the fate in lower case.
-func (f Fate) String() string {
+func (f IntentStatus) String() string {
 	switch f {
 	case Open:
 		return "open"
@@ -302,5 +302,5 @@ func (f Fate) String() string {
 	case Void:
 		return "void"
 	}
-	return fmt.Sprintf("Fate(%d)", int(f))
+	return fmt.Sprintf("IntentStatus(%d)", int(f))
 }

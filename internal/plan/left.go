@@ -46,20 +46,20 @@ func (s *Snapshot) leftZone(name string) *LeftZone {
 // settled reports whether a zone that left matters no more: none of its pods exists, or its
 // StatefulSet outside of the group has all that it asks for. If no budget covers it any more, it
 // matters while one of its pods is noted.
-func (b *board) settled(z *LeftZone) bool {
+func (b *groupState) settled(z *LeftZone) bool {
 	switch {
 	case z.Uncovered:
 		return b.leftover(&z.Zone).None()
 	case !z.Exists:
 		return len(z.Pods) == 0
 	}
-	return b.survey(&z.Zone).whole()
+	return b.survey(&z.Zone).available()
 }
 
 // unsettled returns the zones that left the group and are not whole: no pod of another zone
 // may be deleted or evicted. A cache may be older than the pods of such a zone, so only a
 // live read shows that one is settled, unless no budget covers it any more.
-func (b *board) unsettled() []*LeftZone {
+func (b *groupState) unsettled() []*LeftZone {
 	var zones []*LeftZone
 	for i := range b.Left {
 		if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {
@@ -70,7 +70,7 @@ func (b *board) unsettled() []*LeftZone {
 }
 
 // leftZone objects while a zone that left the group is not settled.
-func (b *board) leftZone() Refusal {
+func (b *groupState) leftZone() Refusal {
 	for _, z := range b.unsettled() {
 		return b.away(z)
 	}
@@ -78,7 +78,7 @@ func (b *board) leftZone() Refusal {
 }
 
 // away says which zone left the group, and what became of it.
-func (b *board) away(z *LeftZone) Refusal {
+func (b *groupState) away(z *LeftZone) Refusal {
 	if z.Uncovered {
 		return b.leftover(&z.Zone)
 	}
@@ -88,7 +88,7 @@ func (b *board) away(z *LeftZone) Refusal {
 	}
 	switch {
 	case z.Exists:
-		because := b.survey(&z.Zone).notWholeBecause
+		because := b.survey(&z.Zone).unavailableBecause
 		r.Pod, r.Detail, r.Until = because.Pod, z.whereabouts()+z.cannotCreate(because.Pod), because.Until
 	case !z.Orphaned:
 		r.Code, r.Detail = reason.ZoneDeleting, ""
@@ -118,7 +118,7 @@ func Away(s Snapshot, zone string) Refusal {
 	if s.Hold.Unreadable != "" {
 		return Refusal{Code: reason.HoldUnreadable}
 	}
-	b := newBoard(s)
+	b := newGroupState(s)
 	for _, z := range b.unsettled() {
 		if z.Name == zone {
 			return b.away(z)
@@ -130,12 +130,12 @@ func Away(s Snapshot, zone string) Refusal {
 // noteZones returns the step that brings what the hold remembers of the group's zones up to
 // date. Zones that joined are remembered at once, before anything can happen to them; those
 // that left are forgotten by a live read that shows them settled.
-func (b *board) noteZones() []Action {
+func (b *groupState) noteZones() []Action {
 	if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {
 		return nil
 	}
-	step := NoteZones{}
-	for _, z := range b.standings {
+	step := RecordMembers{}
+	for _, z := range b.zoneStates {
 		room := len(b.Hold.Members)+len(step.Joined) < MostMembers
 		if b.Key.Rolled() && room && !z.Deleting && !b.remembers(z.Zone) {
 			step.Joined = append(step.Joined, z.Name)
@@ -153,7 +153,7 @@ func (b *board) noteZones() []Action {
 }
 
 // remembers reports whether the hold remembers the very StatefulSet of a zone.
-func (b *board) remembers(z *Zone) bool {
+func (b *groupState) remembers(z *Zone) bool {
 	return slices.ContainsFunc(b.Hold.Members, func(m Member) bool { return m.Zone == z.Name && m.UID == z.UID })
 }
 
@@ -164,7 +164,7 @@ func Remembered(s Snapshot) []Member {
 	if s.Key.Kind == KindStatefulSet {
 		return nil
 	}
-	b := newBoard(s)
+	b := newGroupState(s)
 	members, joined := b.unsettledMembers(), []Member(nil)
 	for _, z := range s.Zones {
 		m := Member{Zone: z.Name, UID: z.UID}
@@ -183,7 +183,7 @@ func Remembered(s Snapshot) []Member {
 }
 
 // unsettledMembers returns what the hold remembers of zones that left and are not settled.
-func (b *board) unsettledMembers() []Member {
+func (b *groupState) unsettledMembers() []Member {
 	var members []Member
 	for _, z := range b.unsettled() {
 		if m := b.member(z.Name); m != nil {
@@ -194,7 +194,7 @@ func (b *board) unsettledMembers() []Member {
 }
 
 // member returns what the hold remembers of a zone, or nil.
-func (b *board) member(zone string) *Member {
+func (b *groupState) member(zone string) *Member {
 	i := slices.IndexFunc(b.Hold.Members, func(m Member) bool { return m.Zone == zone })
 	if i < 0 {
 		return nil
@@ -203,7 +203,7 @@ func (b *board) member(zone string) *Member {
 }
 
 // leftPod returns a pod of a zone that left the group.
-func (b *board) leftPod(name string) (*LeftZone, Pod, bool) {
+func (b *groupState) leftPod(name string) (*LeftZone, Pod, bool) {
 	for i := range b.Left {
 		if pod, exists := b.Left[i].podOrOrphan(name); exists {
 			return &b.Left[i], pod, true

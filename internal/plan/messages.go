@@ -53,23 +53,25 @@ func (t Told) isDue(message Message, call Call, pod Pod, now time.Time) bool {
 
 // sendsMessages reports whether pods of the zone are told what will become of them: it is
 // known who leaves, and how to tell them.
-func (z *standing) sendsMessages() bool { return z.delays() && z.Delay.Invalid == "" && !z.wish.none() }
+func (z *zoneState) sendsMessages() bool {
+	return z.delays() && z.Delay.Invalid == "" && !z.wish.none()
+}
 
 // maySendMessages reports whether pods of the group are told anything.
-func (b *board) maySendMessages() bool { return b.Key.Rolled() && b.Hold.Unreadable == "" }
+func (b *groupState) maySendMessages() bool { return b.Key.Rolled() && b.Hold.Unreadable == "" }
 
 // tell returns what pods are told now, after what the hold has to note about them. A pod
 // is told to stay only once the hold no longer notes that it agreed, or its next delay
 // would be too short.
-func (b *board) tell() []Action {
+func (b *groupState) tell() []Action {
 	if !b.maySendMessages() {
 		return nil
 	}
 	var notes, messages []Action
-	for _, z := range b.standings {
-		next := b.agreed(z)
-		if !next.equal(b.Hold.Agreed[z.Name]) {
-			notes = append(notes, NoteAgreed{Zone: z.Name, Agreed: next})
+	for _, z := range b.zoneStates {
+		next := b.acknowledged(z)
+		if !next.equal(b.Hold.Acknowledged[z.Name]) {
+			notes = append(notes, RecordAcknowledged{Zone: z.Name, Acknowledged: next})
 		}
 		messages = append(messages, b.messages(z, next)...)
 	}
@@ -77,14 +79,14 @@ func (b *board) tell() []Action {
 }
 
 // vanished drops what is noted of zones that are none of the group any more.
-func (b *board) vanished() []Action {
-	if len(b.Hold.Agreed) == 0 || len(b.Zones) == 0 {
+func (b *groupState) vanished() []Action {
+	if len(b.Hold.Acknowledged) == 0 || len(b.Zones) == 0 {
 		return nil
 	}
 	var notes []Action
-	for _, zone := range slices.SortedFunc(maps.Keys(b.Hold.Agreed), CompareNatural) {
+	for _, zone := range slices.SortedFunc(maps.Keys(b.Hold.Acknowledged), CompareNatural) {
 		if _, exists := b.Zone(zone); !exists {
-			notes = append(notes, NoteAgreed{Zone: zone})
+			notes = append(notes, RecordAcknowledged{Zone: zone})
 		}
 	}
 	return notes
@@ -93,7 +95,7 @@ func (b *board) vanished() []Action {
 // messages returns what pods of a zone are told. Pods prepared by an earlier call are told
 // by that call that they stay. Pods that the hold has no room to note are told to leave
 // once others have left.
-func (b *board) messages(z *standing, noted Agreement) []Action {
+func (b *groupState) messages(z *zoneState, noted DelayRecord) []Action {
 	parts := func(pod Pod) bool {
 		_, is := noted.since(z.Zone, pod)
 		return noted.Over && is
@@ -102,7 +104,7 @@ func (b *board) messages(z *standing, noted Agreement) []Action {
 	if !z.sendsMessages() {
 		return steps
 	}
-	leaves := max(z.wish.asked, z.Replicas-roomOf(len(b.standings)).pods)
+	leaves := max(z.wish.asked, z.Replicas-roomOf(len(b.zoneStates)).pods)
 	steps = append(steps, b.message(z, Stay, z.Delay.Call, func(pod Pod) bool {
 		return pod.Ordinal-z.Start < z.wish.asked && !parts(pod)
 	})...)
@@ -111,7 +113,7 @@ func (b *board) messages(z *standing, noted Agreement) []Action {
 	})...)
 }
 
-func (b *board) message(z *standing, message Message, call Call, wanted func(Pod) bool) []Action {
+func (b *groupState) message(z *zoneState, message Message, call Call, wanted func(Pod) bool) []Action {
 	var pods []Pod
 	for _, pod := range z.Pods {
 		if z.Owns(pod.Ordinal) && pod.Callable() && wanted(pod) && z.Told[pod.UID].isDue(message, call, pod, b.Now) {
@@ -121,7 +123,7 @@ func (b *board) message(z *standing, message Message, call Call, wanted func(Pod
 	if len(pods) == 0 {
 		return nil
 	}
-	return []Action{TellPods{Zone: z.Name, Message: message, Call: call, Former: call != z.Delay.Call, Pods: pods}}
+	return []Action{NotifyPods{Zone: z.Name, Message: message, Call: call, Former: call != z.Delay.Call, Pods: pods}}
 }
 
 // NextMessage returns when the next pod is told again what it was told before, or

@@ -67,13 +67,13 @@ func mirrored(m Mirror) wish {
 
 // reports tells resources how many replicas the zones have that take over theirs:
 // of several, the smallest number, since it is there in all of them.
-func (b *board) reports() []Action {
+func (b *groupState) reports() []Action {
 	if !b.Key.Rolled() {
 		return nil
 	}
 	var reports []Action
 	told := map[Reference]bool{}
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		m := z.Mirror
 		if !z.reports() || told[m.Reference] {
 			continue
@@ -89,14 +89,14 @@ func (b *board) reports() []Action {
 }
 
 // reports reports whether the zone counts for what its resource is told.
-func (z *standing) reports() bool {
+func (z *zoneState) reports() bool {
 	return z.Mirror.WriteBack && !z.Mirror.Reference.None() && z.Mirror.Invalid == "" && z.Mirror.Scale.Trouble.None() && !z.Deleting
 }
 
 // least is the smallest spec.replicas of all zones that count for a resource.
-func (b *board) least(m Mirror) int {
+func (b *groupState) least(m Mirror) int {
 	least := m.Scale.Least
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		if z.reports() && z.Mirror.Reference == m.Reference && (least < 0 || z.Replicas < least) {
 			least = z.Replicas
 		}
@@ -106,7 +106,7 @@ func (b *board) least(m Mirror) int {
 
 // contested objects while what was written back a moment ago has been replaced, or
 // was not accepted.
-func (b *board) contested(m Mirror) Refusal {
+func (b *groupState) contested(m Mirror) Refusal {
 	written := m.Scale.Written
 	until := written.At.Add(reportAgain)
 	switch {

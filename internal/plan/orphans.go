@@ -37,7 +37,7 @@ func (z *Zone) inTheWay(pod string) string {
 // name that is taken, whatever its podManagementPolicy is. So no pod would come in the place of the
 // higher orphan, the zone would lack it, and the lower orphan would be refused for ever. An orphan
 // that is down may go before a lower one: it counts as down whether it exists or not.
-func lowerOrphanFirst(b *board, e eviction) Refusal {
+func lowerOrphanFirst(b *groupState, e eviction) Refusal {
 	if !e.inTheWay() || !e.pod.Up() {
 		return Refusal{}
 	}
@@ -49,7 +49,7 @@ func lowerOrphanFirst(b *board, e eviction) Refusal {
 
 // lowestInTheWay returns the orphan in the way with the lowest ordinal, but for those that are
 // noted or terminate.
-func (b *board) lowestInTheWay(z *Zone) (lowest Pod, exists bool) {
+func (b *groupState) lowestInTheWay(z *Zone) (lowest Pod, exists bool) {
 	for _, pod := range z.Orphans {
 		_, noted := b.activeIntents[pod.Name]
 		if !z.Owns(pod.Ordinal) || noted || pod.Phase == Leaving {
@@ -63,22 +63,22 @@ func (b *board) lowestInTheWay(z *Zone) (lowest Pod, exists bool) {
 }
 
 // waitsForOrphan reports whether a zone is not whole because of its orphans alone.
-func (b *board) waitsForOrphan(zone string) bool {
-	z, exists := b.standing(zone)
+func (b *groupState) waitsForOrphan(zone string) bool {
+	z, exists := b.zoneState(zone)
 	return exists && b.servedByOrphans(z)
 }
 
 // servedByOrphans reports whether nothing of a zone is down but pods that are missing because orphans
 // that are available have their names. Such a zone keeps no orphan in the way in another zone back: if
 // each zone waited for the orphans of another, none would ever go.
-func (b *board) servedByOrphans(z *standing) bool {
+func (b *groupState) servedByOrphans(z *zoneState) bool {
 	return z.down == b.standIns(z.Zone, z.MinReady) &&
 		firstOf(lifecycle(z.Zone), z.surplus, b.leftover(z.Zone), b.shrinkage(z.Zone)).None()
 }
 
 // standIns counts the pods of a zone that are missing because orphans that have been Ready for a
 // while have their names. An orphan that is noted is about to leave.
-func (b *board) standIns(z *Zone, minReady time.Duration) int {
+func (b *groupState) standIns(z *Zone, minReady time.Duration) int {
 	count := 0
 	for _, pod := range z.Orphans {
 		if b.standsIn(z, pod, minReady) {
@@ -90,7 +90,7 @@ func (b *board) standIns(z *Zone, minReady time.Duration) int {
 
 // withStandIns returns a zone in which orphans that are Ready and not noted count as the pods that are
 // missing for their sake.
-func (b *board) withStandIns(z standing) standing {
+func (b *groupState) withStandIns(z zoneState) zoneState {
 	z.down -= b.standIns(z.Zone, 0)
 	if z.culprit.Code == reason.PodMissing {
 		z.culprit = firstOf(b.firstUnserved(z), z.surplus, z.culprit)
@@ -100,7 +100,7 @@ func (b *board) withStandIns(z standing) standing {
 
 // firstUnserved returns why the first pod is down for which no orphan stands in. The pods that the zone
 // has are all available.
-func (b *board) firstUnserved(z standing) Refusal {
+func (b *groupState) firstUnserved(z zoneState) Refusal {
 	if z.down == 0 {
 		return Refusal{}
 	}
@@ -119,14 +119,14 @@ func (b *board) firstUnserved(z standing) Refusal {
 }
 
 // createdAfter says which orphan has to go before a missing pod is created.
-func (b *board) createdAfter(z *Zone, ordinal int) string {
+func (b *groupState) createdAfter(z *Zone, ordinal int) string {
 	if lowest, exists := b.lowestInTheWay(z); exists && lowest.Ordinal < ordinal {
 		return "the StatefulSet creates it after " + lowest.Name
 	}
 	return ""
 }
 
-func (b *board) standsIn(z *Zone, pod Pod, minReady time.Duration) bool {
+func (b *groupState) standsIn(z *Zone, pod Pod, minReady time.Duration) bool {
 	_, noted := b.activeIntents[pod.Name]
 	return pod.Available(minReady, b.Now) && z.Owns(pod.Ordinal) && !noted
 }
@@ -134,9 +134,9 @@ func (b *board) standsIn(z *Zone, pod Pod, minReady time.Duration) bool {
 // standInsOfPartition counts the pods of a partition that other zones miss because orphans that are
 // available, and have been Ready for as long as the budget asks for, have their names. In a zone that
 // misses too many pods to look at each, it counts none.
-func (b *board) standInsOfPartition(e eviction) int {
+func (b *groupState) standInsOfPartition(e eviction) int {
 	count := 0
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		if z.Name == e.zone.Name || z.missing > mostMissing {
 			continue
 		}

@@ -13,12 +13,12 @@ const mostMissing = 1000
 
 // partitionHeldElsewhere lets pass what joins evictions by partitions, and what could take
 // over from an operation whose zone is whole.
-func partitionHeldElsewhere(b *board, e eviction) Refusal {
+func partitionHeldElsewhere(b *groupState, e eviction) Refusal {
 	h := b.Hold
 	if h.Unreadable != "" {
 		return Refusal{Code: reason.HoldUnreadable}
 	}
-	if stands := b.decreaseElsewhere(""); !stands.None() {
+	if stands := b.downscaleElsewhere(""); !stands.None() {
 		return stands
 	}
 	for _, intent := range h.Intents {
@@ -31,7 +31,7 @@ func partitionHeldElsewhere(b *board, e eviction) Refusal {
 		return Refusal{}
 	case h.Holder.Foreign():
 		return b.foreignHold()
-	case b.wholeOrSettled(h.Holder.Zone()), e.inTheWay() && b.waitsForOrphan(h.Holder.Zone()):
+	case b.availableOrSettled(h.Holder.Zone()), e.inTheWay() && b.waitsForOrphan(h.Holder.Zone()):
 		return Refusal{}
 	}
 	return b.held(h.Holder.Zone(), "")
@@ -39,7 +39,7 @@ func partitionHeldElsewhere(b *board, e eviction) Refusal {
 
 // partitionNotWhole objects where the limit of the budget is reached by the pods of
 // the same partition in other zones.
-func partitionNotWhole(b *board, e eviction) Refusal {
+func partitionNotWhole(b *groupState, e eviction) Refusal {
 	if left := b.leftZone(); !left.None() {
 		return left
 	}
@@ -59,8 +59,8 @@ func partitionNotWhole(b *board, e eviction) Refusal {
 
 // onlyZoneSpent objects in a group of one zone, where every partition is whole in all
 // others, as a budget that goes by zones does.
-func onlyZoneSpent(b *board, e eviction) Refusal {
-	if len(b.standings) > 1 {
+func onlyZoneSpent(b *groupState, e eviction) Refusal {
+	if len(b.zoneStates) > 1 {
 		return Refusal{}
 	}
 	return forEviction(budgetSpent)(b, e)
@@ -70,7 +70,7 @@ func onlyZoneSpent(b *board, e eviction) Refusal {
 // in other zones have not been Ready for as long as its budget asks for. A partition
 // that another zone is not to have is not waited for: those that it is to have are
 // there, or nothing would be taken down.
-func partitionTooFresh(b *board, d disruption) Refusal {
+func partitionTooFresh(b *groupState, d disruption) Refusal {
 	for _, i := range b.covers.of(d.pod.Pod) {
 		budget := b.Budgets[i]
 		partition, known := budget.PartitionOf(d.pod.Name)
@@ -86,21 +86,21 @@ func partitionTooFresh(b *board, d disruption) Refusal {
 }
 
 // partitionDown counts the pods of a partition that are down in other zones.
-func (b *board) partitionDown(e eviction) *partitionTally {
+func (b *groupState) partitionDown(e eviction) *partitionTally {
 	if e.elsewhere != nil {
 		return e.elsewhere
 	}
-	own := slices.IndexFunc(b.standings, func(z *standing) bool { return z.Name == e.zone.Name })
+	own := slices.IndexFunc(b.zoneStates, func(z *zoneState) bool { return z.Name == e.zone.Name })
 	parts := b.partitionsOf(e.budget)[e.partition]
 	if parts == nil { // no zone has or misses it: it is that of an orphan
-		parts = make([]partitionInZone, len(b.standings))
+		parts = make([]partitionInZone, len(b.zoneStates))
 	}
 	return elsewhere(e.partition, parts, own)
 }
 
 // inPartition reports whether a pod of a partition is down or, if it only has to be
 // Ready for longer, until when.
-func (b *board) inPartition(z *standing, pod Pod, delay time.Duration) (fresh time.Time, down bool) {
+func (b *groupState) inPartition(z *zoneState, pod Pod, delay time.Duration) (fresh time.Time, down bool) {
 	if !z.Owns(pod.Ordinal) || b.isDown(z, pod) {
 		return time.Time{}, true
 	}

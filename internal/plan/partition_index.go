@@ -33,7 +33,7 @@ type partitionTally struct {
 // partitionsOf returns all partitions that a budget finds, counted when somebody asks
 // first: a name is matched once, not once for each pod that others are asked about.
 // Nobody changes what it returns.
-func (b *board) partitionsOf(budget DisruptionBudget) partitionIndex {
+func (b *groupState) partitionsOf(budget DisruptionBudget) partitionIndex {
 	index, counted := b.partitions[budget.Name]
 	if !counted {
 		if b.partitions == nil {
@@ -47,17 +47,17 @@ func (b *board) partitionsOf(budget DisruptionBudget) partitionIndex {
 
 // expectEvictions counts all partitions that an eviction may be asked about, so that many
 // may ask at a time.
-func (b *board) expectEvictions() {
+func (b *groupState) expectEvictions() {
 	if !slices.ContainsFunc(b.Budgets, DisruptionBudget.ByPartition) {
 		return
 	}
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		b.countPartitionsOf(z.Pods)
 		b.countPartitionsOf(z.Orphans)
 	}
 }
 
-func (b *board) countPartitionsOf(pods []Pod) {
+func (b *groupState) countPartitionsOf(pods []Pod) {
 	for _, pod := range pods {
 		for _, i := range b.covers.of(pod) {
 			if b.Budgets[i].ByPartition() {
@@ -67,20 +67,20 @@ func (b *board) countPartitionsOf(pods []Pod) {
 	}
 }
 
-func (b *board) countPartitions(budget DisruptionBudget) partitionIndex {
+func (b *groupState) countPartitions(budget DisruptionBudget) partitionIndex {
 	index := partitionIndex{}
-	for zone, z := range b.standings {
+	for zone, z := range b.zoneStates {
 		for _, pod := range z.Pods {
 			if partition, known := budget.PartitionOf(pod.Name); known {
-				b.countPartition(&index.of(partition, len(b.standings))[zone], z, pod, budget.Delay)
+				b.countPartition(&index.of(partition, len(b.zoneStates))[zone], z, pod, budget.Delay)
 			}
 		}
 	}
-	for zone, z := range b.standings {
-		index.countMissing(z, zone, budget, len(b.standings))
+	for zone, z := range b.zoneStates {
+		index.countMissing(z, zone, budget, len(b.zoneStates))
 		for _, name := range b.absentSurplus(z.Zone) {
 			if partition, known := budget.PartitionOf(name); known {
-				index.of(partition, len(b.standings))[zone].gone++
+				index.of(partition, len(b.zoneStates))[zone].gone++
 			}
 		}
 	}
@@ -88,9 +88,9 @@ func (b *board) countPartitions(budget DisruptionBudget) partitionIndex {
 }
 
 // indexCovered counts all partitions, with the pods in them that the budget covers.
-func (b *board) indexCovered(r *reach) partitionIndex {
+func (b *groupState) indexCovered(r *reach) partitionIndex {
 	index := b.countPartitions(r.budget)
-	for zone := range b.standings {
+	for zone := range b.zoneStates {
 		for _, pod := range r.pods[zone] {
 			if partition, known := r.budget.PartitionOf(pod.Name); known {
 				in := &index[partition][zone]
@@ -108,7 +108,7 @@ func (index partitionIndex) of(partition string, zones int) []partitionInZone {
 	return index[partition]
 }
 
-func (b *board) countPartition(in *partitionInZone, z *standing, pod Pod, delay time.Duration) {
+func (b *groupState) countPartition(in *partitionInZone, z *zoneState, pod Pod, delay time.Duration) {
 	in.there++
 	fresh, down := b.inPartition(z, pod, delay)
 	switch {
@@ -130,7 +130,7 @@ func (b *board) countPartition(in *partitionInZone, z *standing, pod Pod, delay 
 
 // countMissing finds the partitions of pods that do not exist. Where too many are
 // missing to look at each, one more counts in every partition.
-func (index partitionIndex) countMissing(z *standing, zone int, budget DisruptionBudget, zones int) {
+func (index partitionIndex) countMissing(z *zoneState, zone int, budget DisruptionBudget, zones int) {
 	for i, ordinal := range z.absent() {
 		if i == mostMissing {
 			for _, parts := range index {
@@ -146,7 +146,7 @@ func (index partitionIndex) countMissing(z *standing, zone int, budget Disruptio
 
 // absent returns the ordinals that the spec asks for and that do not exist, as far as
 // anybody looks at them.
-func (z *standing) absent() []int {
+func (z *zoneState) absent() []int {
 	if z.missing == 0 {
 		return nil
 	}
@@ -184,7 +184,7 @@ func elsewhere(partition string, parts []partitionInZone, own int) *partitionTal
 }
 
 // partitionParts tells of the partitions of the pods that the budget covers.
-func (b *board) partitionParts(index partitionIndex) []BudgetPart {
+func (b *groupState) partitionParts(index partitionIndex) []BudgetPart {
 	var parts []BudgetPart
 	for _, partition := range slices.SortedFunc(maps.Keys(index), CompareNatural) {
 		part := BudgetPart{Name: partition}
@@ -205,11 +205,11 @@ func (b *board) partitionParts(index partitionIndex) []BudgetPart {
 
 // grantsInPartition counts which pods of a partition could be evicted one after the
 // other, in whatever zones. The index is used up by that.
-func (b *board) grantsInPartition(index partitionIndex, partition string) (n int) {
+func (b *groupState) grantsInPartition(index partitionIndex, partition string) (n int) {
 	noted := b.intentCount
 	defer func() { b.intentCount = noted }()
 	for zone := range index[partition] {
-		in, z := &index[partition][zone], *b.standings[zone]
+		in, z := &index[partition][zone], *b.zoneStates[zone]
 		for _, pod := range in.covered {
 			e := b.eviction(&z, pod)
 			e.elsewhere = elsewhere(partition, index[partition], zone)
@@ -224,7 +224,7 @@ func (b *board) grantsInPartition(index partitionIndex, partition string) (n int
 }
 
 // takeDown counts a pod as down that is about to be.
-func (b *board) takeDown(in *partitionInZone, e eviction) {
+func (b *groupState) takeDown(in *partitionInZone, e eviction) {
 	fresh, down := b.inPartition(e.zone, e.pod, e.budget.Delay)
 	if !fresh.IsZero() {
 		in.fresh--

@@ -9,19 +9,19 @@ import (
 // predecessorReason returns the reason that the predecessor gives for refusing such a
 // downscale of a zone. It is empty where the predecessor has no such reason, or has one
 // that needs no numbers.
-func (b *board) predecessorReason(zone string, because Refusal) string {
+func (b *groupState) predecessorReason(zone string, because Refusal) string {
 	switch code := because.Code; {
 	case code == reason.InvalidPrepareCall:
-		if z, _ := b.standing(zone); z.Call.Missing != "" {
+		if z, _ := b.zoneState(zone); z.Call.Missing != "" {
 			return "the " + z.Call.Missing + " is not set or empty"
 		}
 	case code == reason.DownscaleTooSoon:
-		if other, exists := b.standing(because.Zone); exists {
+		if other, exists := b.zoneState(because.Zone); exists {
 			last := b.lastDownscale(other.Zone)
 			return fmt.Sprintf("statefulset %s was downscaled at %s and is labelled to wait %s between zone downscales", other.Name, last.UTC(), because.Until.Sub(last))
 		}
 	case code == reason.OtherZoneUnavailable, code == reason.GroupHeld, code == reason.StaleHold:
-		if other, exists := b.standing(because.Zone); exists {
+		if other, exists := b.zoneState(because.Zone); exists {
 			return b.disturbance(other)
 		}
 	}
@@ -29,7 +29,7 @@ func (b *board) predecessorReason(zone string, because Refusal) string {
 }
 
 // disturbance returns what goes on in a zone in the words of the predecessor, or nothing.
-func (b *board) disturbance(z *standing) string {
+func (b *groupState) disturbance(z *zoneState) string {
 	outdated := 0
 	for _, pod := range z.Pods {
 		if z.Owns(pod.Ordinal) && z.Outdated(pod) {
@@ -37,7 +37,7 @@ func (b *board) disturbance(z *standing) string {
 		}
 	}
 	switch {
-	case b.Hold.Decrease.Zone == z.Name && !b.ended:
+	case b.Hold.Downscale.Zone == z.Name && !b.ended:
 		return "statefulset " + z.Name + " is already in process of updating replicas"
 	case outdated > 0 || z.down > 0:
 		return fmt.Sprintf("statefulset %s has %d non-updated replicas and %d non-ready replicas", z.Name, outdated, z.down)

@@ -169,7 +169,7 @@ func TestWakesInTime(t *testing.T) {
 		if !wake.IsZero() && wake.Before(s.Now) {
 			t.Fatalf("to be woken at %s, which is over\n%s", wake.Sub(s.Now), plan.Notation(steps))
 		}
-		notes := func(step plan.Action) bool { _, is := step.(plan.NoteDecrease); return is }
+		notes := func(step plan.Action) bool { _, is := step.(plan.RecordDownscale); return is }
 		if plan.Disrupts(steps) || slices.ContainsFunc(steps, notes) {
 			return // what is done brings events
 		}

@@ -34,7 +34,7 @@ const (
 )
 
 // queuePlace returns the place of an operation in the queue, if it has one.
-func (b *board) queuePlace(operation Operation, zone string) (Waiting, bool) {
+func (b *groupState) queuePlace(operation Operation, zone string) (Waiting, bool) {
 	i := slices.IndexFunc(b.Hold.Waiting, func(w Waiting) bool { return w.Operation == operation && w.Zone == zone })
 	if i < 0 || !b.Hold.Waiting[i].Counts(b.Now) {
 		return Waiting{}, false
@@ -43,7 +43,7 @@ func (b *board) queuePlace(operation Operation, zone string) (Waiting, bool) {
 }
 
 // since returns since when an operation waits: it has just come if it has no place.
-func (b *board) since(operation Operation, zone string) time.Time {
+func (b *groupState) since(operation Operation, zone string) time.Time {
 	if w, waits := b.queuePlace(operation, zone); waits {
 		return w.Since
 	}
@@ -54,7 +54,7 @@ func (b *board) since(operation Operation, zone string) time.Time {
 // before that time and has not been silent for too long; only those operations
 // count, if any are named. A rollout waits for its turn in one zone: a place that it
 // took for another one is nobody's.
-func (b *board) waitingBefore(since time.Time, zone string, operations ...Operation) Refusal {
+func (b *groupState) waitingBefore(since time.Time, zone string, operations ...Operation) Refusal {
 	for _, w := range b.Hold.Waiting {
 		_, exists := b.Zone(w.Zone)
 		counts := len(operations) == 0 || slices.Contains(operations, w.Operation)
@@ -72,12 +72,12 @@ func (b *board) waitingBefore(since time.Time, zone string, operations ...Operat
 // as one of these pods overtook nobody itself: it is noted without Overtook, or in the
 // holder's zone it is down and not noted at all. Once only pods are away that overtook, no
 // other one joins them, so whoever waits is kept for the time of one more pod at most (ADR 22).
-func (b *board) zonesThatMayOvertake() map[string]bool {
+func (b *groupState) zonesThatMayOvertake() map[string]bool {
 	if len(b.activeIntents) == 0 && b.Hold.Holder.Free() {
 		return nil
 	}
 	zones := map[string]bool{}
-	holder, _ := b.standing(b.Hold.Holder.Zone())
+	holder, _ := b.zoneState(b.Hold.Holder.Zone())
 	noted := 0 // pods that count as down in the holder's zone since they are noted
 	for _, intent := range b.activeIntents {
 		if !intent.Overtook {
@@ -93,38 +93,38 @@ func (b *board) zonesThatMayOvertake() map[string]bool {
 	return zones
 }
 
-// takePlaces lets what evictions keep from its turn wait in the queue: the rollout
+// enqueueWaiting lets what evictions keep from its turn wait in the queue: the rollout
 // of the zone whose turn it is, and downscales of lockstep's own.
-func (b *board) takePlaces(rollout Refusal) []Action {
+func (b *groupState) enqueueWaiting(rollout Refusal) []Action {
 	var steps []Action
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		if z.Name == b.turn && b.byEvictions(rollout) && !b.heldBy(z.Name) {
-			steps = append(steps, b.takePlace(RolloutOperation, z.Name)...)
+			steps = append(steps, b.enqueue(RolloutOperation, z.Name)...)
 		}
 		if b.byEvictions(z.scaleObjection) {
-			steps = append(steps, b.takePlace(DownscaleOperation, z.Name)...)
+			steps = append(steps, b.enqueue(DownscaleOperation, z.Name)...)
 		}
 	}
 	return steps
 }
 
 // byEvictions reports whether it is for evictions that somebody waits.
-func (b *board) byEvictions(r Refusal) bool {
+func (b *groupState) byEvictions(r Refusal) bool {
 	held := r.Code == reason.GroupHeld && b.Hold.Holder.Operation() == EvictionOperation
 	return held || (r.Code == reason.QueuedBehindOtherZone && r.Detail == string(EvictionOperation))
 }
 
-func (b *board) takePlace(operation Operation, zone string) []Action {
+func (b *groupState) enqueue(operation Operation, zone string) []Action {
 	w, waits := b.queuePlace(operation, zone)
 	if waits && b.Now.Before(w.LastSeen.Add(AskAgain)) {
 		return nil
 	}
-	return []Action{TakePlace{Waiting{Operation: operation, Zone: zone, Since: b.since(operation, zone), LastSeen: b.Now}}}
+	return []Action{Enqueue{Waiting{Operation: operation, Zone: zone, Since: b.since(operation, zone), LastSeen: b.Now}}}
 }
 
 // keepsPlace returns when a place in the queue has to be taken anew, or the zero
 // time for who has none.
-func (b *board) keepsPlace(zone string) time.Time {
+func (b *groupState) keepsPlace(zone string) time.Time {
 	var again time.Time
 	for _, operation := range []Operation{RolloutOperation, DownscaleOperation} {
 		if w, waits := b.queuePlace(operation, zone); waits {

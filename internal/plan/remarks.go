@@ -11,7 +11,7 @@ import (
 func Remarks(s Snapshot) []Wait {
 	var remarks []Wait
 	if len(s.Left) > 0 && len(s.Zones) > 0 {
-		b := newBoard(s)
+		b := newGroupState(s)
 		for _, left := range b.unsettled() {
 			remarks = append(remarks, Wait{Zone: s.Zones[0].Name, Because: b.away(left)})
 		}

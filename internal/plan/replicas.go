@@ -20,16 +20,16 @@ type wish struct {
 
 func (w wish) none() bool { return w.because == "" }
 
-// wishesFor reports whether the zone should have as few replicas as a decrease leaves.
-func (z *standing) wishesFor(d Decrease) bool { return !z.wish.none() && z.wish.replicas <= d.To }
+// wishesFor reports whether the zone should have as few replicas as a downscale leaves.
+func (z *zoneState) wishesFor(d Downscale) bool { return !z.wish.none() && z.wish.replicas <= d.To }
 
 // scale finds out how many replicas each zone should have, and which one may shrink now.
 // It runs after all zones are surveyed.
-func (b *board) scale() {
+func (b *groupState) scale() {
 	if !b.Key.Rolled() {
 		return
 	}
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		b.resolveWish(z)
 	}
 	rolling := b.rolling()
@@ -52,8 +52,8 @@ func (b *board) scale() {
 
 // rolling returns the zone whose rollout has the hold and goes on now, if any: a
 // downscale of another zone waits for it. One that is stuck makes way.
-func (b *board) rolling() string {
-	for _, z := range b.standings {
+func (b *groupState) rolling() string {
+	for _, z := range b.zoneStates {
 		if b.Hold.Holder != RolloutOperation.For(z.Name) {
 			continue
 		}
@@ -78,7 +78,7 @@ const (
 
 // resolveWish gives a zone its wish, after its leader: those who follow a zone that
 // is raised need not wait for the next plan.
-func (b *board) resolveWish(z *standing) {
+func (b *groupState) resolveWish(z *zoneState) {
 	if z.wishing != unasked {
 		return
 	}
@@ -96,7 +96,7 @@ const MaxReplicas = 100_000
 // wishOf returns how many replicas a zone should have: what a person forces, else
 // what the resource asks for that it mirrors, else what its leader has or is about
 // to be raised to.
-func (b *board) wishOf(z *Zone) wish {
+func (b *groupState) wishOf(z *Zone) wish {
 	switch {
 	case z.Deleting:
 		return wish{}
@@ -118,8 +118,8 @@ func plausible(w wish) wish {
 	return wish{objection: Refusal{Code: reason.ReplicasOutOfRange, Detail: strconv.Itoa(w.replicas)}}
 }
 
-func (b *board) following(z *Zone) wish {
-	leader, exists := b.standing(z.Leader)
+func (b *groupState) following(z *Zone) wish {
+	leader, exists := b.zoneState(z.Leader)
 	if !exists {
 		return wish{objection: Refusal{Code: reason.LeaderUnknown, Detail: fmt.Sprintf("%+.63q", z.Leader)}}
 	}
@@ -133,7 +133,7 @@ func (b *board) following(z *Zone) wish {
 // height returns how many replicas a zone asks for once it is raised. While lockstep waits
 // before it answers another writer of a zone, those who follow that zone go by what it
 // should have.
-func (b *board) height(z *standing) int {
+func (b *groupState) height(z *zoneState) int {
 	if !z.contest.objection(b.Now).None() {
 		return z.wish.replicas
 	}
@@ -146,12 +146,12 @@ func (b *board) height(z *standing) int {
 // raise returns what gives a zone more replicas, or why it does not get them
 // now. It needs no hold, and nothing that concerns downscales stands in its way. An answer
 // to another writer may have to wait; what the leader asks for anew never does.
-func (b *board) raise(z *standing) (SetReplicas, Refusal) {
+func (b *groupState) raise(z *zoneState) (SetReplicas, Refusal) {
 	w := z.wish
 	if w.none() || w.replicas <= z.Replicas {
 		return SetReplicas{}, w.objection
 	}
-	if leader, _ := b.standing(z.Leader); w.because == reason.LeaderFollowed && z.AfterLeader {
+	if leader, _ := b.zoneState(z.Leader); w.because == reason.LeaderFollowed && z.AfterLeader {
 		if r := unready(leader, w.replicas); !r.None() {
 			return SetReplicas{}, r
 		}
@@ -164,7 +164,7 @@ func (b *board) raise(z *standing) (SetReplicas, Refusal) {
 
 // unready objects unless a leader has exactly so many replicas, all of them
 // there and available.
-func unready(leader *standing, replicas int) Refusal {
+func unready(leader *zoneState, replicas int) Refusal {
 	because := firstOf(lifecycle(leader.Zone), leader.culprit)
 	if because.None() && leader.Replicas == replicas {
 		return Refusal{}
@@ -172,33 +172,33 @@ func unready(leader *standing, replicas int) Refusal {
 	return Refusal{Code: reason.LeaderNotReady, Zone: leader.Name, Pod: because.Pod, Detail: string(because.Code), Until: leader.stableAt}
 }
 
-// shrinkingFirst returns the zones with the one first in which a decrease is noted.
-func (b *board) shrinkingFirst() []*standing {
-	i := slices.IndexFunc(b.standings, func(z *standing) bool { return z.Name == b.Hold.Decrease.Zone })
+// shrinkingFirst returns the zones with the one first in which a downscale is noted.
+func (b *groupState) shrinkingFirst() []*zoneState {
+	i := slices.IndexFunc(b.zoneStates, func(z *zoneState) bool { return z.Name == b.Hold.Downscale.Zone })
 	if i <= 0 {
-		return b.standings
+		return b.zoneStates
 	}
-	return slices.Concat(b.standings[i:i+1], b.standings[:i], b.standings[i+1:])
+	return slices.Concat(b.zoneStates[i:i+1], b.zoneStates[:i], b.zoneStates[i+1:])
 }
 
-// lower returns the decrease that gives a zone the replicas it should have, or
+// lower returns the downscale that gives a zone the replicas it should have, or
 // why it does not get them now. It is judged like one that anybody asks for.
-func (b *board) lower(z *standing) (Decrease, Refusal) {
+func (b *groupState) lower(z *zoneState) (Downscale, Refusal) {
 	d := b.departure(z, DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.wish.replicas})
 	if r := firstOf(z.contest.objection(b.Now), barred(z), b.gaveUp(z), b.overdue(z), b.mayShrink(d)); !r.None() {
-		return Decrease{}, r
+		return Downscale{}, r
 	}
 	return b.ours(d), Refusal{}
 }
 
-// ours is how the hold notes a decrease of lockstep's own. One that replaces
+// ours is how the hold notes a downscale of lockstep's own. One that replaces
 // another whose StatefulSet was written to meanwhile is given no more time, and
 // asks nobody who has agreed to that one.
-func (b *board) ours(d departure) Decrease {
+func (b *groupState) ours(d departure) Downscale {
 	note := b.note(d)
 	note.Ours = true
-	former := b.Hold.Decrease
-	if !former.Ours || former.Zone != d.Zone || b.Course(former) != Overtaken {
+	former := b.Hold.Downscale
+	if !former.Ours || former.Zone != d.Zone || b.DownscaleStatus(former) != Overtaken {
 		return note
 	}
 	if note.Call == former.Call && former.Stage == Admitted && former.Asked == Fingerprint(d.ask) {
@@ -210,15 +210,15 @@ func (b *board) ours(d departure) Decrease {
 	return note
 }
 
-func barred(z *standing) Refusal {
+func barred(z *zoneState) Refusal {
 	if z.Barred {
 		return Refusal{Code: reason.DownscaleNotAllowed}
 	}
 	return Refusal{}
 }
 
-// gaveUp objects while a decrease that failed is not tried again.
-func (b *board) gaveUp(z *standing) Refusal {
+// gaveUp objects while a downscale that failed is not tried again.
+func (b *groupState) gaveUp(z *zoneState) Refusal {
 	at := b.Hold.GivenUp[z.Name]
 	if StillGivenUp(at, b.Now) {
 		return Refusal{Code: reason.PreparationFailed, Until: at.Add(RetryAfter)}
@@ -226,25 +226,25 @@ func (b *board) gaveUp(z *standing) Refusal {
 	return Refusal{}
 }
 
-// overdue objects while a decrease of the zone stands that took too long: it is
+// overdue objects while a downscale of the zone stands that took too long: it is
 // ended before the next one begins.
-func (b *board) overdue(z *standing) Refusal {
-	d := b.Hold.Decrease
-	if d.Zone == z.Name && !b.ended && b.Course(d) == Overtaken && !b.Now.Before(b.patience(d)) {
+func (b *groupState) overdue(z *zoneState) Refusal {
+	d := b.Hold.Downscale
+	if d.Zone == z.Name && !b.ended && b.DownscaleStatus(d) == Overtaken && !b.Now.Before(b.patience(d)) {
 		return Refusal{Code: reason.ZoneShrinking, Detail: d.String()}
 	}
 	return Refusal{}
 }
 
-// raises returns what gives zones more replicas. One whose decrease has to be made
+// raises returns what gives zones more replicas. One whose downscale has to be made
 // impossible, since it did not come in time, is raised after that.
-func (b *board) raises(deeds []Action) []Action {
+func (b *groupState) raises(deeds []Action) []Action {
 	overdue := ""
-	if d := b.Hold.Decrease; !b.Now.Before(b.patience(d)) && Has[VoidDecrease](deeds) {
+	if d := b.Hold.Downscale; !b.Now.Before(b.patience(d)) && Has[CancelDownscale](deeds) {
 		overdue = d.Zone
 	}
 	var steps []Action
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		if a, _ := b.raise(z); a.To > z.Replicas && z.Name != overdue {
 			steps = append(steps, a)
 		}
@@ -252,13 +252,13 @@ func (b *board) raises(deeds []Action) []Action {
 	return steps
 }
 
-// dropWritesThatVoid leaves out what would be written on a zone whose decrease the plan notes:
+// dropWritesThatVoid leaves out what would be written on a zone whose downscale the plan notes:
 // it would void the note.
-func (b *board) dropWritesThatVoid(after, deeds []Action) []Action {
+func (b *groupState) dropWritesThatVoid(after, deeds []Action) []Action {
 	noted := ""
 	for _, step := range deeds {
-		if a, is := step.(NoteDecrease); is && a.Decrease.Ours && a.Decrease.Stage != Undoing {
-			noted = a.Decrease.Zone
+		if a, is := step.(RecordDownscale); is && a.Downscale.Ours && a.Downscale.Stage != Undoing {
+			noted = a.Downscale.Zone
 		}
 	}
 	return slices.DeleteFunc(after, func(step Action) bool {
@@ -281,12 +281,12 @@ func dropWritesToRaised(steps, raises []Action) []Action {
 		switch a := step.(type) {
 		case AdoptRevision:
 			return rises[a.Zone]
-		case VoidDecrease:
-			return rises[a.Decrease.Zone]
+		case CancelDownscale:
+			return rises[a.Downscale.Zone]
 		case StampDownscale:
 			return rises[a.Zone]
-		case DeletePod, Withdraw, NoteDecrease, PreparePods, UndoPreparation, EndDecrease, SetReplicas,
-			ReportReplicas, TellPods, NoteAgreed, EndIntent, NoteZones, TakePlace, Release, Wait:
+		case DeletePod, CancelDeletion, RecordDownscale, PreparePods, CancelPreparation, EndDownscale, SetReplicas,
+			ReportReplicas, NotifyPods, RecordAcknowledged, EndIntent, RecordMembers, Enqueue, Release, Wait:
 		}
 		return false
 	})
@@ -294,7 +294,7 @@ func dropWritesToRaised(steps, raises []Action) []Action {
 
 // downscaleFirst objects to takedowns beside a downscale of lockstep's own that
 // is due.
-func downscaleFirst(b *board, d disruption) Refusal {
+func downscaleFirst(b *groupState, d disruption) Refusal {
 	switch due := b.lowering; {
 	case due.None():
 		return Refusal{}

@@ -27,10 +27,10 @@ func (s *Snapshot) behindIntent(i Intent) bool {
 	return pod.Version <= i.Version
 }
 
-// fateOfRestored is the Fate of an intent that a live view has not reached. A request that
+// statusOfRestored is the IntentStatus of an intent that a live view has not reached. A request that
 // requires the noted UID cannot succeed where that UID is not. Where it is, etcd was
 // restored, and a request of before that may be under way until the API server gives up.
-func (s *Snapshot) fateOfRestored(i Intent) Fate {
+func (s *Snapshot) statusOfRestored(i Intent) IntentStatus {
 	pod, present := s.Pod(i.Pod)
 	if present && pod.UID == i.UID && (pod.Phase == Leaving || i.Known < GrantLimit) {
 		return Open
@@ -40,29 +40,29 @@ func (s *Snapshot) fateOfRestored(i Intent) Fate {
 
 // mayBeLate reports whether the view is a cached one that has not reached an intent, and
 // may reach it yet.
-func (b *board) mayBeLate(i Intent) bool {
+func (b *groupState) mayBeLate(i Intent) bool {
 	return !b.Live && b.behindIntent(i) && i.Known < b.patienceWithIntent(i)
 }
 
 // patienceWithIntent returns for how long an intent must be known before a live read may
 // end it that caches have not reached.
-func (b *board) patienceWithIntent(i Intent) time.Duration {
+func (b *groupState) patienceWithIntent(i Intent) time.Duration {
 	if pod, present := b.Pod(i.Pod); i.Unbound || present && pod.UID == i.UID {
 		return GrantLimit
 	}
 	return lateAfter
 }
 
-// behindDecrease reports whether the view has not reached the version of a decrease.
-func (s *Snapshot) behindDecrease(d Decrease) bool {
+// behindDownscale reports whether the view has not reached the version of a downscale.
+func (s *Snapshot) behindDownscale(d Downscale) bool {
 	z, exists := s.Zone(d.Zone)
 	return !exists && s.ZonesAt < d.Version || exists && z.Version < d.Version
 }
 
-// courseOfRestored is the Course of a decrease that the view has not reached. The update
+// courseOfRestored is the DownscaleStatus of a downscale that the view has not reached. The update
 // cannot come where the noted UID is not; where it is, not once no request of before the
 // restore can be under way.
-func (s *Snapshot) courseOfRestored(d Decrease) Course {
+func (s *Snapshot) courseOfRestored(d Downscale) DownscaleStatus {
 	z, exists := s.Zone(d.Zone)
 	switch {
 	case !s.Live:
@@ -71,15 +71,15 @@ func (s *Snapshot) courseOfRestored(d Decrease) Course {
 		return Overtaken
 	case z.Replicas <= d.To:
 		return InEffect
-	case s.Now.Before(s.patienceWithDecrease(d)):
+	case s.Now.Before(s.patienceWithDownscale(d)):
 		return Unseen
 	}
 	return Overtaken
 }
 
-// patienceWithDecrease returns when a live read may end a decrease that the view has not
+// patienceWithDownscale returns when a live read may end a downscale that the view has not
 // reached. A time that nobody can have written by now ends the patience at once.
-func (s *Snapshot) patienceWithDecrease(d Decrease) time.Time {
+func (s *Snapshot) patienceWithDownscale(d Downscale) time.Time {
 	limit := lateAfter
 	if z, exists := s.Zone(d.Zone); exists && z.UID == d.UID {
 		limit = RequestLimit + CarryLimit
@@ -90,32 +90,32 @@ func (s *Snapshot) patienceWithDecrease(d Decrease) time.Time {
 	return d.Since.Add(limit)
 }
 
-// endRestored ends a decrease that was noted before a restore. Where pods may have been
+// endRestored ends a downscale that was noted before a restore. Where pods may have been
 // asked to prepare, it is noted anew at the version that the zone has now, so that they are
 // told to stay. On caches it is a reason to read live.
-func (b *board) endRestored(d Decrease) []Action {
-	z, exists := b.standing(d.Zone)
+func (b *groupState) endRestored(d Downscale) []Action {
+	z, exists := b.zoneState(d.Zone)
 	switch {
-	case !b.Live && b.Now.Before(b.patienceWithDecrease(d)), b.Live && b.Course(d) == Unseen:
+	case !b.Live && b.Now.Before(b.patienceWithDownscale(d)), b.Live && b.DownscaleStatus(d) == Unseen:
 		return nil
 	case !b.Live, b.ended, !exists:
-		return []Action{EndDecrease{Decrease: d, Restored: true}}
+		return []Action{EndDownscale{Downscale: d, Restored: true}}
 	}
 	d.UID, d.Version, d.Generation, d.Ours = z.UID, z.Version, 0, false
-	return []Action{NoteDecrease{Decrease: d.TakenBack(b.Now), Because: reason.HoldRestored}}
+	return []Action{RecordDownscale{Downscale: d.TakenBack(b.Now), Because: reason.HoldRestored}}
 }
 
 // restoredDue returns when it is time to read live because of notes in a zone that the
 // view has not reached, or the zero time.
-func (b *board) restoredDue(zone string) time.Time {
+func (b *groupState) restoredDue(zone string) time.Time {
 	var due time.Time
 	for _, intent := range b.Hold.Intents {
 		if intent.Zone == zone && b.behindIntent(intent) {
 			due = earlier(due, b.ahead(b.Now.Add(b.patienceWithIntent(intent)-intent.Known)))
 		}
 	}
-	if d := b.Hold.Decrease; d.Zone == zone && !d.None() && b.behindDecrease(d) {
-		due = earlier(due, b.ahead(b.patienceWithDecrease(d)))
+	if d := b.Hold.Downscale; d.Zone == zone && !d.None() && b.behindDownscale(d) {
+		due = earlier(due, b.ahead(b.patienceWithDownscale(d)))
 	}
 	return due
 }

@@ -20,11 +20,11 @@ zone-a rev=2 prepares
   zone-a-1 ready@2
   zone-a-2 ready@2 ip=10.0.0.3
 `)
-	notes := plan.Only[plan.NoteDecrease](plan.Group(s))
-	if len(notes) != 1 || notes[0].Decrease.Stage != plan.Undoing {
+	notes := plan.Only[plan.RecordDownscale](plan.Group(s))
+	if len(notes) != 1 || notes[0].Downscale.Stage != plan.Undoing {
 		t.Fatalf("the plan is %q, want the downscale noted to be undone", plan.Notation(plan.Group(s)))
 	}
-	if notes[0].Decrease.Ours {
+	if notes[0].Downscale.Ours {
 		t.Error("it is noted as lockstep's own, which fails when its undoing ends")
 	}
 }

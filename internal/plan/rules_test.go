@@ -134,12 +134,12 @@ func TestOrdinalsComeBackFromPodNames(t *testing.T) {
 	})
 }
 
-func TestFate(t *testing.T) {
+func TestIntentStatus(t *testing.T) {
 	at := func(uid string, v plan.Version) plan.Intent { return fixture.NotedAs("zone-a-1", uid, v) }
 	for sentence, tc := range map[string]struct {
 		group  string
 		intent plan.Intent
-		want   plan.Fate
+		want   plan.IntentStatus
 	}{
 		"a pod that stands as noted can still be deleted":          {one("ready@1"), at("zone-a-1", 10), plan.Pending},
 		"a pod that is down and stands as noted can too":           {one("failing@1"), at("zone-a-1", 10), plan.Pending},
@@ -170,7 +170,7 @@ func TestFate(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
-			got := s.Fate(tc.intent)
+			got := s.IntentStatus(tc.intent)
 			if got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
@@ -397,7 +397,7 @@ func TestNotation(t *testing.T) {
 	intent := fixture.Noted("zone-a-0")
 	for want, step := range map[string]plan.Action{
 		"delete zone-a-0 of zone-a because OutdatedAndUnavailable": plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedAndUnavailable},
-		"withdraw zone-a-0 of zone-a because Paused":               plan.Withdraw{Intent: intent, Because: plan.Refusal{Code: reason.Paused}},
+		"withdraw zone-a-0 of zone-a because Paused":               plan.CancelDeletion{Intent: intent, Because: plan.Refusal{Code: reason.Paused}},
 		"adopt 2 in zone-a":      plan.AdoptRevision{Zone: "zone-a", Revision: "2"},
 		"release rollout/zone-a": plan.Release{Holder: "rollout/zone-a"},
 		"wait zone-b because OtherZoneUnavailable zone-a-1 of zone-a (PodStarting)": plan.Wait{Zone: "zone-b", Because: plan.Refusal{Code: reason.OtherZoneUnavailable, Zone: "zone-a", Pod: "zone-a-1", Detail: "PodStarting"}},
@@ -418,8 +418,8 @@ func TestNotation(t *testing.T) {
 }
 
 func TestWordsForPhasesAndFates(t *testing.T) {
-	got := fmt.Sprint(plan.Starting, plan.Failing, plan.Ready, plan.Leaving, plan.Phase(9), plan.Open, plan.Pending, plan.Done, plan.Void, plan.Fate(9))
-	if want := "starting failing ready leaving Phase(9) open pending done void Fate(9)"; got != want {
+	got := fmt.Sprint(plan.Starting, plan.Failing, plan.Ready, plan.Leaving, plan.Phase(9), plan.Open, plan.Pending, plan.Done, plan.Void, plan.IntentStatus(9))
+	if want := "starting failing ready leaving Phase(9) open pending done void IntentStatus(9)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -502,10 +502,10 @@ zone-a rev=1
   zone-a-0 ready@1
 zone-b rev=1 leader=zone-a version=11 prepares
   zone-b-0 ready@1 ip=10.0.0.1   zone-b-1 ` + tc.last + "\n")
-			noted := s.Hold.Decrease
+			noted := s.Hold.Downscale
 			for _, step := range plan.Group(s) {
-				if n, is := step.(plan.NoteDecrease); is {
-					noted = n.Decrease
+				if n, is := step.(plan.RecordDownscale); is {
+					noted = n.Downscale
 				}
 			}
 			if noted.Version != 11 || noted.Stage != tc.stage || !noted.Since.Equal(s.Now.Add(-tc.since)) {
@@ -535,14 +535,14 @@ func TestTheDownscaleBeforeIsKnownByWhatAskedItsPods(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse("live\nhold downscale/zone-a\n  " + tc.hold + "\n" + fmt.Sprintf(next, tc.last))
-			var noted plan.NoteDecrease
+			var noted plan.RecordDownscale
 			text := ""
 			for _, step := range plan.Group(s) {
-				if n, is := step.(plan.NoteDecrease); is {
+				if n, is := step.(plan.RecordDownscale); is {
 					noted, text = n, n.String()
 				}
 			}
-			if text != tc.want || (text != "" && noted.Decrease.Call != s.Zones[0].Call) {
+			if text != tc.want || (text != "" && noted.Downscale.Call != s.Zones[0].Call) {
 				t.Errorf("the plan is %v, want %q, asked by %v", plan.Notation(plan.Group(s)), tc.want, s.Zones[0].Call)
 			}
 		})
@@ -551,7 +551,7 @@ func TestTheDownscaleBeforeIsKnownByWhatAskedItsPods(t *testing.T) {
 
 func TestADownscaleThatWasSeenAndTakenBackWasOne(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9 since=30s\nzone-a rev=1 version=11\n zone-a-0 ready@1 zone-a-1 ready@1\n")
-	s.Hold.Decrease.Generation = plan.SeenInEffect
+	s.Hold.Downscale.Generation = plan.SeenInEffect
 	if got, want := plan.Notation(plan.Group(s)), "end zone-a from 2 to 1 admitted because DownscaleCompleted"; !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want that it begins with %q", got, want)
 	}
@@ -576,8 +576,8 @@ func TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed(t *testing.T) {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted ours asked since=6s\n" +
 			"zone-a rev=1\n " + leader + "\nzone-b rev=1 leader=zone-a prepares version=11\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n")
 		steps := plan.Group(s)
-		n, is := steps[0].(plan.NoteDecrease)
-		if !is || n.Decrease.Stage != plan.Undoing || n.Decrease.Ours != ours {
+		n, is := steps[0].(plan.RecordDownscale)
+		if !is || n.Downscale.Stage != plan.Undoing || n.Downscale.Ours != ours {
 			t.Errorf("with %s the plan is %v, want that the downscale is undone, as lockstep's own: %t", leader, steps, ours)
 		}
 	}
@@ -585,7 +585,7 @@ func TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed(t *testing.T) {
 
 func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
 	const group = "live\nhold %s\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 prepares\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n"
-	asked := plan.Asked{Decrease: fixture.Shrinking("zone-b", 2, 1, plan.Preparing), UIDs: []string{"zone-b-1"}, Heard: true}
+	asked := plan.Asked{Downscale: fixture.Shrinking("zone-b", 2, 1, plan.Preparing), UIDs: []string{"zone-b-1"}, Heard: true}
 	for sentence, tc := range map[string]struct {
 		hold   string
 		change func(*plan.Asked)
@@ -597,16 +597,16 @@ func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
 		"not if they are gone":               {"free", func(a *plan.Asked) { a.UIDs = []string{"former"} }, false},
 		"not under somebody else's hold":     {"manual/maintenance", func(*plan.Asked) {}, false},
 		"under somebody's hold that is over": {"manual/maintenance renewed 5m ago", func(*plan.Asked) {}, true},
-		"by a StatefulSet that is made anew": {"free", func(a *plan.Asked) { a.Decrease.UID = "former" }, true},
+		"by a StatefulSet that is made anew": {"free", func(a *plan.Asked) { a.Downscale.UID = "former" }, true},
 		"not if the note is about others":    {"free", func(a *plan.Asked) { a.UIDs = []string{"zone-b-0"} }, false},
-		"not if they have been told already": {"free", func(a *plan.Asked) { a.Decrease.Stage = plan.Undoing }, false},
+		"not if they have been told already": {"free", func(a *plan.Asked) { a.Downscale.Stage = plan.Undoing }, false},
 	} {
 		s := fixture.MustParse(fmt.Sprintf(group, tc.hold))
 		s.Asked = asked
 		tc.change(&s.Asked)
 		undoes := slices.ContainsFunc(plan.Group(s), func(a plan.Action) bool {
-			n, is := a.(plan.NoteDecrease)
-			return is && n.Decrease.Stage == plan.Undoing && n.Decrease.Zone == "zone-b"
+			n, is := a.(plan.RecordDownscale)
+			return is && n.Downscale.Stage == plan.Undoing && n.Downscale.Zone == "zone-b"
 		})
 		if undoes != tc.want {
 			t.Errorf("%s: undone %t, want %t", sentence, undoes, tc.want)
@@ -644,12 +644,12 @@ func TestWhatWasUndoneBeforeSaysNothingOfTheNextTime(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 undoing asked since=1s\n asked zone-b-1\n" +
 		"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 prepares\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n")
 	tells := func() bool {
-		return slices.ContainsFunc(plan.Group(s), func(a plan.Action) bool { _, is := a.(plan.UndoPreparation); return is })
+		return slices.ContainsFunc(plan.Group(s), func(a plan.Action) bool { _, is := a.(plan.CancelPreparation); return is })
 	}
 	if tells() {
 		t.Error("who has answered is told again")
 	}
-	s.Hold.Decrease.Since = s.Now
+	s.Hold.Downscale.Since = s.Now
 	if !tells() {
 		t.Error("nobody is told to stay since it was tried before")
 	}

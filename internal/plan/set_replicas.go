@@ -6,7 +6,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// SetReplicas changes spec.replicas of a zone. Fewer are asked for only by the decrease that the hold
+// SetReplicas changes spec.replicas of a zone. Fewer are asked for only by the downscale that the hold
 // notes, at the version that was judged.
 type SetReplicas struct {
 	Zone    string
@@ -20,7 +20,7 @@ type SetReplicas struct {
 // Reason implements Action.
 func (a SetReplicas) Reason() reason.Code { return a.Because }
 
-// Effect implements Action. More replicas require no hold. Of a decrease that another process noted it is
+// Effect implements Action. More replicas require no hold. Of a downscale that another process noted it is
 // not known what that process saw.
 func (a SetReplicas) Effect() Effect {
 	if a.To > a.From {

@@ -120,15 +120,15 @@ func unanswered(z *plan.Zone) {
 func noteLast(s *plan.Snapshot, z *plan.Zone, call plan.Call) {
 	if len(z.Pods) > 0 {
 		last := z.Pods[len(z.Pods)-1]
-		stretch := plan.StretchOf(last.UID, last.Ordinal, fixture.Now())
-		s.Hold.Agreed = map[string]plan.Agreement{z.Name: {Call: call, Stretches: []plan.Stretch{stretch}}}
+		ordinalRange := plan.StretchOf(last.UID, last.Ordinal, fixture.Now())
+		s.Hold.Acknowledged = map[string]plan.DelayRecord{z.Name: {Call: call, OrdinalRanges: []plan.OrdinalRange{ordinalRange}}}
 	}
 }
 
 // endAgreement lets what is noted of a zone be over.
 func endAgreement(s *plan.Snapshot, z *plan.Zone) {
-	if a, noted := s.Hold.Agreed[z.Name]; noted {
+	if a, noted := s.Hold.Acknowledged[z.Name]; noted {
 		a.Over = true
-		s.Hold.Agreed[z.Name] = a
+		s.Hold.Acknowledged[z.Name] = a
 	}
 }

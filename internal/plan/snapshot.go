@@ -29,7 +29,7 @@ type Snapshot struct {
 	Now     time.Time
 	Live    bool               // read from the API server just now, not from caches; StatefulSets at least as new as deletions of noted pods
 	Hold    Hold               // the group's lock
-	Asked   Asked              // what this process asked pods last about a decrease
+	Asked   Asked              // what this process asked pods last about a downscale
 	Budgets []DisruptionBudget // of the namespace, in order of names, those that cannot be used among them
 	Unread  bool               // budgets could not be read, so there may be others
 	Zones   []Zone             // in natural order of names

@@ -8,9 +8,9 @@ const stampLimit = time.Minute
 // stamp writes the times of downscales where they can be seen, in whole seconds.
 // After a while the hold alone keeps them: what somebody does to the annotation then
 // is his business.
-func (b *board) stamp() []Action {
+func (b *groupState) stamp() []Action {
 	var stamps []Action
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		shrank := b.shrankLately(z.Zone).Truncate(time.Second)
 		if !z.Deleting && shrank.After(z.Downscaled.Time) {
 			stamps = append(stamps, StampDownscale{Zone: z.Name, UID: z.UID, Version: z.Version, Time: shrank})
@@ -22,9 +22,9 @@ func (b *board) stamp() []Action {
 // shrankLately returns when a zone shrank, by the downscale that is in effect or by
 // one that ended before its time was written: whoever changes the StatefulSet at that
 // moment keeps it from being written, and the pods may be gone at once.
-func (b *board) shrankLately(z *Zone) time.Time {
-	if d := b.Hold.Decrease; d.Zone == z.Name {
-		if b.Course(d) == InEffect {
+func (b *groupState) shrankLately(z *Zone) time.Time {
+	if d := b.Hold.Downscale; d.Zone == z.Name {
+		if b.DownscaleStatus(d) == InEffect {
 			return d.Since
 		}
 		return time.Time{} // a write would void the note

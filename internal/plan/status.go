@@ -53,12 +53,12 @@ type ZoneStatus struct {
 // Describe says how a group stands, by the steps that Group returned for it and by
 // waits that others have added.
 func Describe(s Snapshot, steps []Action) Status {
-	b := newBoard(s)
+	b := newGroupState(s)
 	status := Status{Waits: b.ordered(steps), Remarks: Remarks(s)}
 	if !b.forgotten() {
 		status.Holder, status.Since = s.Hold.Holder, s.Hold.Since
 	}
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		status.Zones = append(status.Zones, b.describe(z, waitOf(z.Name, steps)))
 	}
 	status.Activity = b.activity(status)
@@ -67,8 +67,8 @@ func Describe(s Snapshot, steps []Action) Status {
 
 // forgotten reports whether the holder has lapsed, and nothing that the hold notes counts
 // either: then it is as good as free.
-func (b *board) forgotten() bool {
-	noted := b.intentCount > 0 || (!b.Hold.Decrease.None() && !b.ended) || b.Hold.Unreadable != ""
+func (b *groupState) forgotten() bool {
+	noted := b.intentCount > 0 || (!b.Hold.Downscale.None() && !b.ended) || b.Hold.Unreadable != ""
 	return b.Hold.Lapsed(b.Now) && !noted
 }
 
@@ -81,7 +81,7 @@ func (s Status) Stalled() (Wait, bool) {
 	return s.Waits[i], true
 }
 
-func (b *board) describe(z *standing, waits Refusal) ZoneStatus {
+func (b *groupState) describe(z *zoneState, waits Refusal) ZoneStatus {
 	shown := ZoneStatus{
 		Name: z.Name, UID: z.UID, Replicas: z.Replicas, Down: z.down, Budget: z.budget, Revision: z.UpdateRevision, Waits: waits,
 		Activity: Settled,
@@ -99,7 +99,7 @@ func (b *board) describe(z *standing, waits Refusal) ZoneStatus {
 	switch {
 	case b.worksIn(z.Name):
 		shown.Activity = activityOf(b.Hold.Holder)
-	case !z.whole():
+	case !z.available():
 		shown.Activity = Recovering
 	case !waits.None(), shown.Outdated > 0:
 		shown.Activity = Blocked
@@ -122,13 +122,13 @@ func (z *ZoneStatus) count(pod Pod, outdated bool) {
 }
 
 // worksIn reports whether an operation of lockstep's holds the group in a zone.
-func (b *board) worksIn(zone string) bool {
+func (b *groupState) worksIn(zone string) bool {
 	return !b.Hold.Holder.Free() && !b.Hold.Holder.Foreign() && b.Hold.Holder.Zone() == zone
 }
 
 // activity is that of the holder or, where nobody holds, the one of its zones that
 // is furthest from settled.
-func (b *board) activity(status Status) Activity {
+func (b *groupState) activity(status Status) Activity {
 	if !status.Holder.Free() {
 		return activityOf(status.Holder)
 	}
@@ -168,7 +168,7 @@ func waitOf(zone string, steps []Action) Refusal {
 // ordered returns the waits among steps: that of the holder's zone first, then what
 // needs a person, then what does not come from other zones, then what does, and what
 // somebody chose last.
-func (b *board) ordered(steps []Action) []Wait {
+func (b *groupState) ordered(steps []Action) []Wait {
 	var waits []Wait
 	for _, step := range steps {
 		if w, ok := step.(Wait); ok {
@@ -179,7 +179,7 @@ func (b *board) ordered(steps []Action) []Wait {
 	return waits
 }
 
-func (b *board) rank(w Wait) int {
+func (b *groupState) rank(w Wait) int {
 	switch {
 	case slices.Contains(derived, w.Because.Code):
 		return 3

@@ -37,17 +37,17 @@ zone-b rev=2
 
 // Nobody takes who holds from outside off the Lease when his time is over.
 func TestWhoHeldFromOutsideIsShownForAsLongAsHeKeepsOthers(t *testing.T) {
-	const whole = "zone-a rev=1\n zone-a-0 ready@1\n"
+	const available = "zone-a rev=1\n zone-a-0 ready@1\n"
 	for sentence, tc := range map[string]struct {
 		world string
 		want  plan.Holder
 	}{
-		"until his time is over":                  {"hold manual/x renewed 5s ago\n" + whole, "manual/x"},
-		"not after it":                            {"hold manual/x renewed 5m ago\n" + whole, ""},
-		"after it, while a pod is noted":          {"hold manual/x renewed 5m ago\n noted zone-a-0\n" + whole, "manual/x"},
-		"not for a pod whose replacement is back": {"hold manual/x renewed 5m ago\n noted zone-a-0 uid=former version=5\n" + whole, ""},
-		"after it, where nobody can read it":      {"hold manual/x renewed 5m ago unreadable=damaged\n" + whole, "manual/x"},
-		"what lockstep does ends otherwise":       {"hold rollout/zone-a renewed 5m ago\n" + whole, "rollout/zone-a"},
+		"until his time is over":                  {"hold manual/x renewed 5s ago\n" + available, "manual/x"},
+		"not after it":                            {"hold manual/x renewed 5m ago\n" + available, ""},
+		"after it, while a pod is noted":          {"hold manual/x renewed 5m ago\n noted zone-a-0\n" + available, "manual/x"},
+		"not for a pod whose replacement is back": {"hold manual/x renewed 5m ago\n noted zone-a-0 uid=former version=5\n" + available, ""},
+		"after it, where nobody can read it":      {"hold manual/x renewed 5m ago unreadable=damaged\n" + available, "manual/x"},
+		"what lockstep does ends otherwise":       {"hold rollout/zone-a renewed 5m ago\n" + available, "rollout/zone-a"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.world)

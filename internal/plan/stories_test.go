@@ -171,7 +171,7 @@ func mirrors(s *fixture.Story, zone string, replicas int) {
 
 // noted is reached when the hold notes that many stretches of pods that agreed.
 func noted(n int) func(plan.Snapshot) bool {
-	return func(s plan.Snapshot) bool { return len(s.Hold.Agreed["zone-b"].Stretches) >= n }
+	return func(s plan.Snapshot) bool { return len(s.Hold.Acknowledged["zone-b"].OrdinalRanges) >= n }
 }
 
 // ask changes the template of every zone.

@@ -41,7 +41,7 @@ func podCount(n int, how string) string {
 }
 
 // tallies say where that is down which an objection is about.
-var tallies = map[reason.Code]func(*board, eviction, Refusal) Tally{
+var tallies = map[reason.Code]func(*groupState, eviction, Refusal) Tally{
 	reason.PartitionUnavailable:  tallyOfPartition,
 	reason.PartitionDelayPending: tallyOfPartition,
 	reason.GroupHeld:             tallyElsewhere,
@@ -58,24 +58,24 @@ var tallies = map[reason.Code]func(*board, eviction, Refusal) Tally{
 }
 
 // tally counts what is down, where that is why an eviction is refused.
-func (b *board) tally(e eviction, because Refusal) Tally {
+func (b *groupState) tally(e eviction, because Refusal) Tally {
 	if count, counts := tallies[because.Code]; counts {
 		return count(b, e, because)
 	}
 	return Tally{}
 }
 
-func tallyOfPartition(b *board, e eviction, _ Refusal) Tally {
+func tallyOfPartition(b *groupState, e eviction, _ Refusal) Tally {
 	return b.partitionDown(e).Tally
 }
 
 // tallyElsewhere counts in the zone that is in the way; where that is none, in the first
 // one that has something down.
-func tallyElsewhere(b *board, e eviction, because Refusal) Tally {
-	if z, exists := b.standing(because.Zone); exists && z.Name != e.zone.Name && z.down > 0 {
+func tallyElsewhere(b *groupState, e eviction, because Refusal) Tally {
+	if z, exists := b.zoneState(because.Zone); exists && z.Name != e.zone.Name && z.down > 0 {
 		return z.tally()
 	}
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		if z.Name != e.zone.Name && z.down > 0 {
 			return z.tally()
 		}
@@ -83,8 +83,8 @@ func tallyElsewhere(b *board, e eviction, because Refusal) Tally {
 	return Tally{}
 }
 
-func tallyHere(_ *board, e eviction, _ Refusal) Tally { return e.zone.tally() }
+func tallyHere(_ *groupState, e eviction, _ Refusal) Tally { return e.zone.tally() }
 
-func (z *standing) tally() Tally {
+func (z *zoneState) tally() Tally {
 	return Tally{NotReady: z.down - z.missing + z.surplusDown, Unknown: z.missing, In: z.Name}
 }

@@ -32,7 +32,7 @@ zone-b rev=1 leader=zone-a prepares
 	} {
 		s := fixture.MustParse(undoing)
 		since := s.Now.Add(-10 * time.Minute)
-		s.Hold.Decrease.Since = since
+		s.Hold.Downscale.Since = since
 		z := &s.Zones[1]
 		z.Pods[1].UID, z.Pods[1].Created = "its successor", plan.UnixTimeOf(since.Add(tc.made))
 		steps := plan.Group(s)

@@ -151,7 +151,7 @@ func (m *Messages) Fill(s plan.Snapshot) {
 	present := map[*letter]bool{}
 	for i := range s.Zones {
 		z := &s.Zones[i]
-		if !z.Delay.Configured() && s.Hold.Agreed[z.Name].None() {
+		if !z.Delay.Configured() && s.Hold.Acknowledged[z.Name].None() {
 			continue
 		}
 		z.Told = map[string]plan.Told{}

@@ -527,7 +527,7 @@ func TestWhoIsNotedIsToldToStayAlthoughTheDelayIsGone(t *testing.T) {
 	order := []string{<-arrived}
 	zone.Delay = plan.Delay{}
 	s := plan.Snapshot{Key: store, Zones: []plan.Zone{zone}, Now: time.Now(), Hold: plan.Hold{
-		Agreed: map[string]plan.Agreement{"zone-a": {Stretches: []plan.Stretch{plan.StretchOf("uid of zone-a-1", 1, time.Now())}, Over: true}},
+		Acknowledged: map[string]plan.DelayRecord{"zone-a": {OrdinalRanges: []plan.OrdinalRange{plan.StretchOf("uid of zone-a-1", 1, time.Now())}, Over: true}},
 	}}
 	f.Messages.Fill(s)
 	goOn <- true

@@ -14,12 +14,12 @@ type PreparationOptions struct {
 	Answered func(plan.Key)
 	// Abandoned is told that pods may have heard that they leave, by who does not
 	// work any more.
-	Abandoned func(context.Context, plan.Key, plan.Decrease)
+	Abandoned func(context.Context, plan.Key, plan.Downscale)
 	// Now dates answers as plans do; time.Now.
 	Now func() time.Time
 }
 
-// Preparations is the table of what pods were asked about decreases and what came
+// Preparations is the table of what pods were asked about downscales and what came
 // of it, by group. Calls are made beside whoever asks for them; what is asked next
 // of a group waits until the calls before it have ended, since they could arrive in
 // the wrong order.
@@ -38,7 +38,7 @@ type Preparations struct {
 
 // preparation is what was asked last of a group.
 type preparation struct {
-	noted plan.Decrease // by this process, before anybody was asked
+	noted plan.Downscale // by this process, before anybody was asked
 	asked plan.Asked
 	rest  time.Duration      // before they are asked again, after a failure
 	stop  context.CancelFunc // no call begins any more
@@ -75,15 +75,15 @@ func (p *Preparations) Run(ctx context.Context) {
 	p.rounds.Wait()
 }
 
-// Noted hears that this process has noted a decrease about which nobody was asked, and what
+// Noted hears that this process has noted a downscale about which nobody was asked, and what
 // is left of the one before it.
-func (p *Preparations) Noted(key plan.Key, d, former plan.Decrease) {
+func (p *Preparations) Noted(key plan.Key, d, former plan.Downscale) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.group(key)
 	others := former.Stage == plan.Undoing && !(former.Ours && g.noted.Same(former))
-	if others || (g.asked.Decrease.Stage == plan.Preparing && g.asked.Heard) {
-		g.noted = plan.Decrease{} // somebody may have been, about the one before
+	if others || (g.asked.Downscale.Stage == plan.Preparing && g.asked.Heard) {
+		g.noted = plan.Downscale{} // somebody may have been, about the one before
 		return
 	}
 	g.noted, g.asked = d, plan.Asked{}
@@ -97,8 +97,8 @@ func (p *Preparations) group(key plan.Key) *preparation {
 }
 
 // Ask asks pods of a zone to prepare, for no longer than a limit, or to undo that
-// where the decrease is being undone. It does not wait for them.
-func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods []plan.Pod, limit time.Duration) {
+// where the downscale is being undone. It does not wait for them.
+func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Downscale, pods []plan.Pod, limit time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.working == nil {
@@ -109,17 +109,17 @@ func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods [
 	if g.stop != nil {
 		g.stop()
 	}
-	asked := plan.Asked{Decrease: d, Underway: true, Heard: true}
+	asked := plan.Asked{Downscale: d, Underway: true, Heard: true}
 	for _, pod := range pods {
 		asked.UIDs = append(asked.UIDs, pod.UID)
 	}
 	ctx := p.working
 	wanted, stop := context.WithCancel(ctx)
 	next := &preparation{noted: g.noted, asked: asked, rest: askAgain, stop: stop, ended: make(chan struct{})}
-	if g.asked.Failed != "" && g.asked.Decrease.Same(d) && g.asked.Decrease.Stage == d.Stage {
+	if g.asked.Failed != "" && g.asked.Downscale.Same(d) && g.asked.Downscale.Stage == d.Stage {
 		next.rest = min(2*g.rest, askAgainMost)
 	}
-	heard := !g.noted.Same(d) || (g.asked.Decrease.Same(d) && g.asked.Heard)
+	heard := !g.noted.Same(d) || (g.asked.Downscale.Same(d) && g.asked.Heard)
 	p.groups[key] = next
 	p.rounds.Go(func() {
 		defer close(next.ended)
@@ -136,9 +136,9 @@ func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Decrease, pods [
 
 // round calls pods and takes down what came of it.
 func (p *Preparations) round(ctx, wanted context.Context, key plan.Key, zone plan.Zone, g *preparation, pods []plan.Pod, limit time.Duration, heard bool) {
-	noted := g.asked.Decrease.Call // by which they are asked
+	noted := g.asked.Downscale.Call // by which they are asked
 	var err error
-	if undoing := g.asked.Decrease.Stage == plan.Undoing; undoing {
+	if undoing := g.asked.Downscale.Stage == plan.Undoing; undoing {
 		err = p.zones.Undo(ctx, key, zone, noted, pods)
 	} else {
 		zone.Call = noted
@@ -162,10 +162,10 @@ func (p *Preparations) done(ctx context.Context, key plan.Key, g *preparation, h
 	switch {
 	case counts:
 		p.options.Answered(key)
-	case !works && heard && g.asked.Decrease.Stage == plan.Preparing:
+	case !works && heard && g.asked.Downscale.Stage == plan.Preparing:
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonedLimit)
 		defer stop()
-		p.options.Abandoned(ctx, key, g.asked.Decrease)
+		p.options.Abandoned(ctx, key, g.asked.Downscale)
 	}
 }
 
@@ -178,7 +178,7 @@ func (p *Preparations) Fill(s *plan.Snapshot) {
 	if g == nil || g.ended == nil {
 		return
 	}
-	if _, exists := s.Zone(g.asked.Decrease.Zone); exists && !g.asked.Underway && !shows(*s, g.asked.UIDs) {
+	if _, exists := s.Zone(g.asked.Downscale.Zone); exists && !g.asked.Underway && !shows(*s, g.asked.UIDs) {
 		g.asked = plan.Asked{}
 		return
 	}

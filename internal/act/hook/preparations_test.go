@@ -20,7 +20,7 @@ type desk struct {
 	*hook.Preparations
 	t         *testing.T
 	answered  chan plan.Key
-	abandoned chan plan.Decrease
+	abandoned chan plan.Downscale
 	stop      func() // ends the work and waits for its end
 
 	mu    sync.Mutex
@@ -33,7 +33,7 @@ type desk struct {
 // newDesk is one whose pods answer with 200 unless a reply says else.
 func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
 	t.Helper()
-	d := &desk{t: t, answered: make(chan plan.Key, 100), abandoned: make(chan plan.Decrease, 100), reply: reply}
+	d := &desk{t: t, answered: make(chan plan.Key, 100), abandoned: make(chan plan.Downscale, 100), reply: reply}
 	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
 		status := http.StatusOK
 		pod, _, _ := strings.Cut(r.Host, ".")
@@ -50,7 +50,7 @@ func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
 	}, 80)
 	d.Preparations = hook.NewPreparations(hook.Zones{Caller: hook.New(hook.Options{})}, hook.PreparationOptions{
 		Answered:  func(key plan.Key) { d.answered <- key },
-		Abandoned: func(_ context.Context, _ plan.Key, a plan.Decrease) { d.abandoned <- a },
+		Abandoned: func(_ context.Context, _ plan.Key, a plan.Downscale) { d.abandoned <- a },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -66,7 +66,7 @@ func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
 	return d
 }
 
-var leaving = plan.Decrease{
+var leaving = plan.Downscale{
 	Zone: "zone-a", UID: "uid of zone-a", Version: 10, From: 3, To: 1, Stage: plan.Preparing, Ours: true,
 	Call: plan.Call{Port: 80, Path: "/prepare", Service: "ingester"},
 }
@@ -79,9 +79,9 @@ func zoneToAsk() plan.Zone {
 
 func (d *desk) asks() { d.asksAbout(leaving) }
 
-func (d *desk) asksAbout(decrease plan.Decrease) {
+func (d *desk) asksAbout(downscale plan.Downscale) {
 	z := zoneToAsk()
-	d.Ask(store, z, decrease, z.Pods[1:], 10*time.Second)
+	d.Ask(store, z, downscale, z.Pods[1:], 10*time.Second)
 }
 
 func (d *desk) asked() plan.Asked {
@@ -109,18 +109,18 @@ func (d *desk) called() []string {
 	return calls
 }
 
-func undoing() plan.Decrease { return leaving.TakenBack(time.Now()) }
+func undoing() plan.Downscale { return leaving.TakenBack(time.Now()) }
 
 func TestWhatPodsAreAskedIsKnownWhenAllHaveAnswered(t *testing.T) {
 	d := newDesk(t, nil)
-	d.Noted(store, leaving, plan.Decrease{})
+	d.Noted(store, leaving, plan.Downscale{})
 	d.asks()
 	got := d.ends()
-	if want := (plan.Asked{Decrease: leaving, UIDs: []string{"uid of zone-a-1", "uid of zone-a-2"}, Heard: true}); !cmp.Equal(got, want) {
+	if want := (plan.Asked{Downscale: leaving, UIDs: []string{"uid of zone-a-1", "uid of zone-a-2"}, Heard: true}); !cmp.Equal(got, want) {
 		t.Errorf("-want +got:\n%s", cmp.Diff(want, got))
 	}
 	d.asksAbout(undoing())
-	if got := d.ends(); got.Failed != "" || got.Underway || got.Decrease.Stage != plan.Undoing {
+	if got := d.ends(); got.Failed != "" || got.Underway || got.Downscale.Stage != plan.Undoing {
 		t.Errorf("undone: %+v", got)
 	}
 	if diff := cmp.Diff([]string{"DELETE zone-a-1", "DELETE zone-a-2", "POST zone-a-1", "POST zone-a-2"}, d.called()); diff != "" {
@@ -135,7 +135,7 @@ func TestWhoDeclinesIsNamedAndWasHeard(t *testing.T) {
 		}
 		return http.StatusOK
 	})
-	d.Noted(store, leaving, plan.Decrease{})
+	d.Noted(store, leaving, plan.Downscale{})
 	d.asks()
 	if got := d.ends(); !got.Heard || !strings.Contains(got.Failed, "zone-a-2") || got.Again.IsZero() {
 		t.Errorf("got %+v, want that zone-a-2 declined", got)
@@ -143,7 +143,7 @@ func TestWhoDeclinesIsNamedAndWasHeard(t *testing.T) {
 }
 
 // Whether somebody may have heard a call decides whether it has to be undone.
-func TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard(t *testing.T) {
+func TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard(t *testing.T) {
 	unreachable := leaving
 	unreachable.Call.Port = 81
 	another := unreachable
@@ -155,27 +155,27 @@ func TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard(t *testing.T) {
 		before func(*desk)
 		heard  bool
 	}{
-		"noted here, and nobody listens": {func(d *desk) { d.Noted(store, unreachable, plan.Decrease{}) }, false},
+		"noted here, and nobody listens": {func(d *desk) { d.Noted(store, unreachable, plan.Downscale{}) }, false},
 		"noted by somebody else":         {func(*desk) {}, true},
 		"noted here, and asked before": {func(d *desk) {
-			d.Noted(store, unreachable, plan.Decrease{})
+			d.Noted(store, unreachable, plan.Downscale{})
 			d.asksAbout(withPort(unreachable, 80))
 			d.ends()
 		}, true},
 		"noted anew after somebody was asked": {func(d *desk) {
-			d.Noted(store, leaving, plan.Decrease{})
+			d.Noted(store, leaving, plan.Downscale{})
 			d.asks()
 			d.ends()
 			d.Noted(store, unreachable, leaving)
 		}, true},
 		"in the place of what somebody else has noted": {func(d *desk) { d.Noted(store, unreachable, undone) }, true},
-		"in the place of what was noted here, unasked": {func(d *desk) { d.Noted(store, another, plan.Decrease{}); d.Noted(store, unreachable, undone) }, false},
+		"in the place of what was noted here, unasked": {func(d *desk) { d.Noted(store, another, plan.Downscale{}); d.Noted(store, unreachable, undone) }, false},
 		"in the place of somebody else's, asked for the same after ours was over": {func(d *desk) {
-			d.Noted(store, another, plan.Decrease{})
+			d.Noted(store, another, plan.Downscale{})
 			d.Noted(store, unreachable, others)
 		}, true},
 		"after what somebody else has noted and is so": {func(d *desk) { d.Noted(store, unreachable, another) }, false},
-		"another one was noted here than was asked":    {func(d *desk) { d.Noted(store, another, plan.Decrease{}) }, true},
+		"another one was noted here than was asked":    {func(d *desk) { d.Noted(store, another, plan.Downscale{}) }, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			d := newDesk(t, nil)
@@ -188,7 +188,7 @@ func TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard(t *testing.T) {
 	}
 }
 
-func withPort(d plan.Decrease, port int) plan.Decrease {
+func withPort(d plan.Downscale, port int) plan.Downscale {
 	d.Call.Port = port
 	return d
 }
@@ -299,7 +299,7 @@ func TestWhatIsAskedNextWaitsForTheCallsBefore(t *testing.T) {
 	d.asks()
 	posts.Wait()
 	d.asksAbout(undoing())
-	if got := d.asked(); !got.Underway || got.Decrease.Stage != plan.Undoing {
+	if got := d.asked(); !got.Underway || got.Downscale.Stage != plan.Undoing {
 		t.Errorf("got %+v, want that it is being undone", got)
 	}
 	time.AfterFunc(50*time.Millisecond, func() { close(goOn) })

@@ -48,7 +48,7 @@ func newHold(group, holder string, intents ...plan.Intent) *coordinationv1.Lease
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: hold.LeaseName(plan.Key{Name: group}), UID: "uid-of-hold", ResourceVersion: "8",
 			Labels:      map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
-			Annotations: map[string]string{contract.NameAnnotation(plan.KindGroup): group, contract.IntentsAnnotation: hold.FormatIntents(intents, plan.Decrease{})},
+			Annotations: map[string]string{contract.NameAnnotation(plan.KindGroup): group, contract.IntentsAnnotation: hold.FormatIntents(intents, plan.Downscale{})},
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder},
 	}

@@ -29,7 +29,7 @@ func TestOrphansOfAFormerSelectorAreShownByALiveRead(t *testing.T) {
 		if len(s.Left) != 1 || len(s.Left[0].Pods) != 2 {
 			t.Errorf("%s show %+v, want zone-a with two orphans", from, s.Left)
 		}
-		for _, step := range plan.Only[plan.NoteZones](plan.Group(s)) {
+		for _, step := range plan.Only[plan.RecordMembers](plan.Group(s)) {
 			t.Errorf("%s: the plan forgets %q, whose orphans exist", from, step.Gone)
 		}
 	}

@@ -44,7 +44,7 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error
 const readsUntilConfirmed = 3
 
 // LiveUnder reads StatefulSets and pods of a group from the API server, within a minute,
-// each of them consistently, in no order unless a decrease is noted. The record of the hold
+// each of them consistently, in no order unless a downscale is noted. The record of the hold
 // was known before. What is decided under it needs its compare-and-swap, which fails
 // where the hold has changed since (ADR 13).
 //
@@ -92,8 +92,8 @@ func (o *Observer) confirm(ctx context.Context, s *plan.Snapshot) (bool, error) 
 
 func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {
 	expected := o.cachedSelectors(key)
-	if !held.Decrease.None() {
-		expected = nil // a decrease has ended when pods that were listed after its zone show it
+	if !held.Downscale.None() {
+		expected = nil // a downscale has ended when pods that were listed after its zone show it
 	}
 	sets, pods, err := o.liveGroup(ctx, key, held.Members, expected)
 	if err != nil {

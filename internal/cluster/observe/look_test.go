@@ -117,8 +117,8 @@ func TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod(t *testing.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	if live.Zones[0].Replicas != 2 || live.Fate(held.Intents[0]) != plan.Open {
-		t.Errorf("zone-a asks for %d replicas and the intent of zone-a-1 is %v, want 2 and open", live.Zones[0].Replicas, live.Fate(held.Intents[0]))
+	if live.Zones[0].Replicas != 2 || live.IntentStatus(held.Intents[0]) != plan.Open {
+		t.Errorf("zone-a asks for %d replicas and the intent of zone-a-1 is %v, want 2 and open", live.Zones[0].Replicas, live.IntentStatus(held.Intents[0]))
 	}
 	lists := slices.DeleteFunc(server.library.requests(), func(what string) bool { return !strings.HasPrefix(what, "list team/statefulsets") })
 	if len(lists) != 3 { // the read, its confirmation, and the read that shows the pod to be asked for

@@ -34,7 +34,7 @@ type Options struct {
 	// Messages knows what pods of zones with a delay were told; nil: nobody was told
 	// anything.
 	Messages Messages
-	// Asked knows what pods were asked about a decrease; nil: nobody was asked anything.
+	// Asked knows what pods were asked about a downscale; nil: nobody was asked anything.
 	Preparations Preparations
 	// Contests knows which zones another writer overwrites; nil: nothing is remembered.
 	Contests Contests
@@ -47,7 +47,7 @@ type Options struct {
 	Uncached bool
 }
 
-// Preparations tells a snapshot what its pods were asked about a decrease.
+// Preparations tells a snapshot what its pods were asked about a downscale.
 type Preparations interface {
 	Fill(s *plan.Snapshot)
 }

@@ -37,7 +37,7 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 	return s
 }
 
-// fill adds the budgets of the namespace, what pods were asked about a decrease, what
+// fill adds the budgets of the namespace, what pods were asked about a downscale, what
 // those of zones with a delay were told, and what is remembered of writers of replicas.
 func (o *Observer) fill(s *plan.Snapshot) {
 	s.Unread = !o.BudgetsKnown() // before what it vouches for

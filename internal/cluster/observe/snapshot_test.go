@@ -135,7 +135,7 @@ func TestAnOrphanThatServesEndsTheIntentOfWhomItReplaced(t *testing.T) {
 	orphan := func(p *corev1.Pod) { p.UID, p.ResourceVersion, p.OwnerReferences = "its-replacement", "20", nil }
 	for sentence, tc := range map[string]struct {
 		pod  *corev1.Pod
-		want plan.Fate
+		want plan.IntentStatus
 	}{
 		"it serves":     {newPod("zone-a", 0, orphan), plan.Done},
 		"it does not":   {newPod("zone-a", 0, orphan, notReady()), plan.Open},
@@ -144,7 +144,7 @@ func TestAnOrphanThatServesEndsTheIntentOfWhomItReplaced(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			cached, live := both(t, store, newSet("zone-b"), tc.pod, newHold("store", "rollout/zone-a", noted("zone-a", "zone-a-0")))
 			for how, s := range map[string]plan.Snapshot{"cached": cached, "live": live} {
-				if fate := s.Fate(noted("zone-a", "zone-a-0")); fate != tc.want {
+				if fate := s.IntentStatus(noted("zone-a", "zone-a-0")); fate != tc.want {
 					t.Errorf("%s: %s, want %s", how, fate, tc.want)
 				}
 			}
@@ -167,7 +167,7 @@ func TestNotedPodsOutsideOfTheGroupAreStrays(t *testing.T) {
 				t.Errorf("got %+v", live)
 			}
 			// Where no zone is left to list, what is not found by name is gone for good.
-			if fate := live.Fate(noted("zone-a", "zone-a-1")); fate != plan.Done {
+			if fate := live.IntentStatus(noted("zone-a", "zone-a-1")); fate != plan.Done {
 				t.Errorf("the noted pod that is gone: %s", fate)
 			}
 		})

@@ -20,7 +20,7 @@ func TestAnOrphanedNotedPodIsTheSamePodInTheCache(t *testing.T) {
 	if diff := cmp.Diff(live, cached, sight); diff != "" {
 		t.Errorf("-live +cached:\n%s", diff)
 	}
-	if got, want := cached.Fate(intent), live.Fate(intent); got != want {
+	if got, want := cached.IntentStatus(intent), live.IntentStatus(intent); got != want {
 		t.Errorf("the intent is %s in the cache, and %s live", got, want)
 	}
 }

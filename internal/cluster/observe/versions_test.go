@@ -42,7 +42,7 @@ func inRole(s *appsv1.StatefulSet) {
 func TestAPodIsGoneByTheListOfItsOwnZone(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		versions map[string]string
-		want     plan.Fate
+		want     plan.IntentStatus
 	}{
 		"the list of its zone is older than the note, the first one": {map[string]string{"role=zone-a": "8", "set=zone-b": "12"}, plan.Void},
 		"the list of its zone is older than the note, the last one":  {map[string]string{"role=zone-a": "12", "set=zone-b": "8"}, plan.Void},
@@ -55,7 +55,7 @@ func TestAPodIsGoneByTheListOfItsOwnZone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := s.Fate(gone); got != tc.want {
+			if got := s.IntentStatus(gone); got != tc.want {
 				t.Errorf("got %s at %d, want %s", got, s.PodsAt, tc.want)
 			}
 		})
@@ -100,8 +100,8 @@ func TestALiveReadUnderADownscaleShowsEveryPodThatItsZoneHadWhenItWasRead(t *tes
 		server := busy{newLibrary(zone, newPod("zone-a", 0)), newPod("zone-a", 2), new(sync.Once)}
 		o := newObserver(t, apitest.Client(t, server))
 		show(o, zone) // so that it is known by which selector pods can be listed at the same time
-		noted := plan.Decrease{Zone: "zone-a", UID: string(zone.UID), Version: 6, From: 3, To: 2, Stage: plan.Admitted}
-		s, err := o.LiveUnder(t.Context(), store, plan.Hold{Exists: true, Holder: "downscale/zone-a", Decrease: noted})
+		noted := plan.Downscale{Zone: "zone-a", UID: string(zone.UID), Version: 6, From: 3, To: 2, Stage: plan.Admitted}
+		s, err := o.LiveUnder(t.Context(), store, plan.Hold{Exists: true, Holder: "downscale/zone-a", Downscale: noted})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -282,8 +282,8 @@ func today(situation string) plan.Snapshot {
 			}
 			z.Told[uid] = t
 		}
-		for i := range s.Hold.Agreed[z.Name].Stretches {
-			stretch := &s.Hold.Agreed[z.Name].Stretches[i]
+		for i := range s.Hold.Acknowledged[z.Name].OrdinalRanges {
+			stretch := &s.Hold.Acknowledged[z.Name].OrdinalRanges[i]
 			stretch.Since = stretch.Since.Add(later)
 		}
 	}

@@ -141,7 +141,7 @@ func TestOnlyZonesWithFailedStepsAreStalled(t *testing.T) {
 
 // All reports contain the same reason.
 func TestFailingRequestsReplaceOtherWaitsOfTheirZone(t *testing.T) {
-	withdraw := plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-0"}}
+	withdraw := plan.CancelDeletion{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-0"}}
 	paused := func(zone string) plan.Action {
 		return plan.Wait{Zone: zone, Because: plan.Refusal{Code: reason.Paused}}
 	}

@@ -24,8 +24,8 @@ type stretch struct {
 	Since time.Time `json:"since"`
 }
 
-// FormatAgreed returns the value of the annotation lockstep.dev/delayed-downscales.
-func FormatAgreed(agreed map[string]plan.Agreement) string {
+// FormatAcknowledged returns the value of the annotation lockstep.dev/delayed-downscales.
+func FormatAcknowledged(agreed map[string]plan.DelayRecord) string {
 	doc := map[string]agreement{}
 	for zone, a := range agreed {
 		if a.None() {
@@ -33,7 +33,7 @@ func FormatAgreed(agreed map[string]plan.Agreement) string {
 		}
 		written := agreement{Over: a.Over}
 		written.Call.call, written.Call.TLS = call{a.Call.Port, a.Call.Path, a.Call.Service}, a.Call.TLS
-		for _, s := range a.Stretches {
+		for _, s := range a.OrdinalRanges {
 			written.Pods = append(written.Pods, stretch{s.From, s.To, s.Pods, Written(s.Since)})
 		}
 		doc[zone] = written
@@ -44,25 +44,25 @@ func FormatAgreed(agreed map[string]plan.Agreement) string {
 	return encoded(doc)
 }
 
-// ParseAgreed reads it back. Where what is noted of a zone is not what FormatAgreed
+// ParseAcknowledged reads it back. Where what is noted of a zone is not what FormatAcknowledged
 // writes, nobody is noted there: who leaves waits anew.
-func ParseAgreed(text string) map[string]plan.Agreement {
+func ParseAcknowledged(text string) map[string]plan.DelayRecord {
 	var doc map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &doc) != nil {
 		return nil
 	}
-	agreed := map[string]plan.Agreement{}
+	agreed := map[string]plan.DelayRecord{}
 	for zone, entry := range doc {
 		var written agreement
-		if json.Unmarshal(entry, &written) != nil || zone == "" || len(written.Pods) > plan.MaxStretches || !inOrder(written.Pods) {
+		if json.Unmarshal(entry, &written) != nil || zone == "" || len(written.Pods) > plan.MaxOrdinalRanges || !inOrder(written.Pods) {
 			continue
 		}
-		a := plan.Agreement{
+		a := plan.DelayRecord{
 			Call: plan.Call{TLS: written.Call.TLS, Port: written.Call.Port, Path: written.Call.Path, Service: written.Call.Service},
 			Over: written.Over,
 		}
 		for _, s := range written.Pods {
-			a.Stretches = append(a.Stretches, plan.Stretch{From: s.From, To: s.To, Pods: s.Pods, Since: s.Since})
+			a.OrdinalRanges = append(a.OrdinalRanges, plan.OrdinalRange{From: s.From, To: s.To, Pods: s.Pods, Since: s.Since})
 		}
 		if !a.None() {
 			agreed[zone] = a
@@ -84,5 +84,5 @@ func inOrder(all []stretch) bool {
 		}
 		next, pods = s.To, pods+s.To-s.From
 	}
-	return pods <= plan.MaxAgreed
+	return pods <= plan.MaxAcknowledged
 }

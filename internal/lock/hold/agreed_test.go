@@ -15,19 +15,19 @@ import (
 
 func TestWhoAgreedComesBackAsNoted(t *testing.T) {
 	at := fixture.Now().Add(5 * time.Millisecond)
-	agreed := map[string]plan.Agreement{
+	agreed := map[string]plan.DelayRecord{
 		"zone-a": {
-			Stretches: []plan.Stretch{
+			OrdinalRanges: []plan.OrdinalRange{
 				{From: 0, To: 3, Pods: "Abcd-1Abcd_1Abcd-2", Since: at}, {From: 3, To: 4, Pods: "______", Since: at.Add(time.Hour)}, {From: 9, To: 10, Pods: "000000", Since: at},
 			},
 			Call: plan.Call{TLS: true, Port: 8080, Path: "/leave?a=b", Service: "app"},
 		},
-		"zone-b": {Stretches: []plan.Stretch{plan.StretchOf("zone-b-1", 1, at)}, Call: plan.Call{Port: 1, Path: "/", Service: "b"}, Over: true},
+		"zone-b": {OrdinalRanges: []plan.OrdinalRange{plan.StretchOf("zone-b-1", 1, at)}, Call: plan.Call{Port: 1, Path: "/", Service: "b"}, Over: true},
 	}
-	if diff := cmp.Diff(agreed, hold.ParseAgreed(hold.FormatAgreed(agreed))); diff != "" {
+	if diff := cmp.Diff(agreed, hold.ParseAcknowledged(hold.FormatAcknowledged(agreed))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if text := hold.FormatAgreed(map[string]plan.Agreement{"zone-a": {Over: true}}); text != "" {
+	if text := hold.FormatAcknowledged(map[string]plan.DelayRecord{"zone-a": {Over: true}}); text != "" {
 		t.Errorf("nobody is written as %s", text)
 	}
 }
@@ -37,7 +37,7 @@ func TestWhoeverCannotBeReadHasNotAgreed(t *testing.T) {
 		whenever = `"since":"2026-01-05T12:00:00Z"`
 		since    = whenever + `,"pods":"abcdef"`
 	)
-	many := make([]string, plan.MaxStretches+1)
+	many := make([]string, plan.MaxOrdinalRanges+1)
 	for i := range many {
 		many[i] = fmt.Sprintf(`{"from":%d,"to":%d,%s}`, 2*i, 2*i+1, since)
 	}
@@ -64,29 +64,29 @@ func TestWhoeverCannotBeReadHasNotAgreed(t *testing.T) {
 		"more pods than places":     `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `,"pods":"abcdefghijkl"}]}}`,
 		"half a pod":                `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `,"pods":"abc"}]}}`,
 		"no mark":                   `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `,"pods":"abc=ef"}]}}`,
-		"too many pods":             `{"zone-a":{"pods":[{"from":0,"to":1001,` + whenever + `,"pods":"` + strings.Repeat("abcdef", plan.MaxAgreed+1) + `"}]}}`,
+		"too many pods":             `{"zone-a":{"pods":[{"from":0,"to":1001,` + whenever + `,"pods":"` + strings.Repeat("abcdef", plan.MaxAcknowledged+1) + `"}]}}`,
 		"no zone":                   `{"":{"pods":[{"from":1,"to":2,` + since + `}]}}`,
 	} {
-		if got := hold.ParseAgreed(text); got != nil {
+		if got := hold.ParseAcknowledged(text); got != nil {
 			t.Errorf("%s is read as %v", sentence, got)
 		}
 	}
-	one := hold.ParseAgreed(`{"zone-a":{"pods":[{"from":1,"to":1,` + since + `}]},"zone-b":{"pods":[{"from":1,"to":2,` + since + `}]}}`)
-	if len(one) != 1 || len(one["zone-b"].Stretches) != 1 {
+	one := hold.ParseAcknowledged(`{"zone-a":{"pods":[{"from":1,"to":1,` + since + `}]},"zone-b":{"pods":[{"from":1,"to":2,` + since + `}]}}`)
+	if len(one) != 1 || len(one["zone-b"].OrdinalRanges) != 1 {
 		t.Errorf("one zone that cannot be read costs another: %v", one)
 	}
 }
 
 func TestWhoAgreedTakesLittleRoom(t *testing.T) {
 	const annotations = 256 << 10 // all annotations of an object together
-	for pods, most := range map[int]int{300: 16 << 10, plan.MaxAgreed: annotations / 16} {
-		var all []plan.Stretch
-		each := pods / plan.MaxStretches
-		for i := range plan.MaxStretches {
+	for pods, most := range map[int]int{300: 16 << 10, plan.MaxAcknowledged: annotations / 16} {
+		var all []plan.OrdinalRange
+		each := pods / plan.MaxOrdinalRanges
+		for i := range plan.MaxOrdinalRanges {
 			from := 1_000_000 + i*2*each
-			all = append(all, plan.Stretch{From: from, To: from + each, Pods: strings.Repeat("abcdef", each), Since: fixture.Now().Add(time.Millisecond)})
+			all = append(all, plan.OrdinalRange{From: from, To: from + each, Pods: strings.Repeat("abcdef", each), Since: fixture.Now().Add(time.Millisecond)})
 		}
-		if n := len(hold.FormatAgreed(map[string]plan.Agreement{strings.Repeat("z", 253): {Stretches: all, Call: plan.Call{TLS: true, Port: 65535, Path: "/" + strings.Repeat("p", 1000), Service: strings.Repeat("s", 63)}}})); n > most {
+		if n := len(hold.FormatAcknowledged(map[string]plan.DelayRecord{strings.Repeat("z", 253): {OrdinalRanges: all, Call: plan.Call{TLS: true, Port: 65535, Path: "/" + strings.Repeat("p", 1000), Service: strings.Repeat("s", 63)}}})); n > most {
 			t.Errorf("the fullest record of %d pods takes %d bytes, want no more than %d", pods, n, most)
 		}
 	}
@@ -101,7 +101,7 @@ func TestAGroupOfManyZonesOfWhichAllPodsAgreedIsNotedInOneLease(t *testing.T) {
 		zone(&s)
 		z := &s.Zones[n]
 		z.Told = map[string]plan.Told{}
-		z.Replicas = plan.MaxAgreed
+		z.Replicas = plan.MaxAcknowledged
 		for i := range z.Replicas {
 			fixture.Pod(i, plan.Ready, "1")(z)
 			z.Pods[i].IP = "10.0.0.1"
@@ -109,16 +109,16 @@ func TestAGroupOfManyZonesOfWhichAllPodsAgreedIsNotedInOneLease(t *testing.T) {
 			z.Told[z.Pods[i].UID] = plan.Told{Message: plan.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
 		}
 	}
-	noted := map[string]plan.Agreement{}
+	noted := map[string]plan.DelayRecord{}
 	for _, step := range plan.Group(s) {
-		if note, is := step.(plan.NoteAgreed); is {
-			noted[note.Zone] = note.Agreed
+		if note, is := step.(plan.RecordAcknowledged); is {
+			noted[note.Zone] = note.Acknowledged
 		}
 	}
 	if len(noted) != len(s.Zones) {
 		t.Errorf("pods of %d zones are noted, want those of %d", len(noted), len(s.Zones))
 	}
-	if n := len(hold.FormatAgreed(noted)); n > half {
+	if n := len(hold.FormatAcknowledged(noted)); n > half {
 		t.Errorf("they take %d bytes, want no more than %d", n, half)
 	}
 }
@@ -127,8 +127,8 @@ func FuzzAgreed(f *testing.F) {
 	f.Add(`{"zone-a":{"pods":[{"from":1,"to":2,"pods":"abcdef","since":"2026-01-05T12:00:00+01:00"},{"from":2,"to":4,"pods":"abcdef------","since":"2026-01-05T12:00:00.123456Z"}]}}`)
 	f.Add(`{"zone-a":{"pods":[{"from":0,"to":1,"pods":"abcdef","since":"9999-12-31T23:59:59Z"}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		written := hold.FormatAgreed(hold.ParseAgreed(text))
-		if again := hold.FormatAgreed(hold.ParseAgreed(written)); again != written {
+		written := hold.FormatAcknowledged(hold.ParseAcknowledged(text))
+		if again := hold.FormatAcknowledged(hold.ParseAcknowledged(written)); again != written {
 			t.Errorf("written as %s, then as %s", written, again)
 		}
 	})
@@ -159,8 +159,8 @@ func TestANoteOfWhoAgreedLeavesTheHoldAsItIs(t *testing.T) {
 		if d.Need != hold.Write {
 			continue
 		}
-		want := []plan.Stretch{plan.StretchOf("zone-a-0", 0, s.Now.Add(-time.Second))}
-		if diff := cmp.Diff(want, d.Record.Agreed["zone-a"].Stretches); diff != "" || d.Record.Own != s.Hold.Own || d.Record.Transitions != 0 {
+		want := []plan.OrdinalRange{plan.StretchOf("zone-a-0", 0, s.Now.Add(-time.Second))}
+		if diff := cmp.Diff(want, d.Record.Acknowledged["zone-a"].OrdinalRanges); diff != "" || d.Record.Own != s.Hold.Own || d.Record.Transitions != 0 {
 			t.Errorf("%s: %+v\n(-want +got)\n%s", sentence, d.Record, diff)
 		}
 		if prolongs := d.Record.Renewed.Equal(s.Now); prolongs != tc.prolongs {
@@ -176,8 +176,8 @@ func TestANoteOfWhoAgreedGoesWithWhateverIsWritten(t *testing.T) {
 		"a renewal":           "hold rollout/zone-b renewed 30s ago\n" + left + "zone-b rev=2\n zone-b-0 starting@2\n",
 	} {
 		s := fixture.MustParse(group)
-		if d := hold.Decide(s, plan.Group(s)); d.Need != hold.Write || len(d.Record.Agreed["zone-a"].Stretches) != 1 {
-			t.Errorf("%s: %s notes %v", sentence, fixture.Decision(d), d.Record.Agreed)
+		if d := hold.Decide(s, plan.Group(s)); d.Need != hold.Write || len(d.Record.Acknowledged["zone-a"].OrdinalRanges) != 1 {
+			t.Errorf("%s: %s notes %v", sentence, fixture.Decision(d), d.Record.Acknowledged)
 		}
 	}
 }

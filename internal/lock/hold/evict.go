@@ -16,7 +16,7 @@ func DecideGrant(s plan.Snapshot, note plan.Intent) Decision {
 		return Decision{Need: Look}
 	}
 	others := slices.DeleteFunc(intents(&s, nil), func(i plan.Intent) bool { return i.Pod == note.Pod })
-	record := nextRecord(&s, holder, append(others, note), s.Hold.Decrease)
+	record := nextRecord(&s, holder, append(others, note), s.Hold.Downscale)
 	record.Waiting = slices.DeleteFunc(record.Waiting, func(w plan.Waiting) bool { return w.Operation.For(w.Zone) == note.Evicts() })
 	return Decision{Need: Write, Record: record}
 }

@@ -16,12 +16,12 @@ import (
 const formatVersion = 1
 
 type document struct {
-	Version  int       `json:"version"`
-	Pods     []entry   `json:"pods,omitempty"`
-	Decrease *decrease `json:"decrease,omitempty"`
+	Version   int        `json:"version"`
+	Pods      []entry    `json:"pods,omitempty"`
+	Downscale *downscale `json:"decrease,omitempty"`
 }
 
-type decrease struct {
+type downscale struct {
 	Zone            string    `json:"zone"`
 	UID             string    `json:"uid"`
 	ResourceVersion string    `json:"resourceVersion"`
@@ -57,8 +57,8 @@ type entry struct {
 }
 
 // FormatIntents returns the value of the annotation lockstep.dev/intents: the
-// pods and the decrease that are noted, and "" for neither.
-func FormatIntents(intents []plan.Intent, d plan.Decrease) string {
+// pods and the downscale that are noted, and "" for neither.
+func FormatIntents(intents []plan.Intent, d plan.Downscale) string {
 	if len(intents) == 0 && d.None() {
 		return ""
 	}
@@ -70,12 +70,12 @@ func FormatIntents(intents []plan.Intent, d plan.Decrease) string {
 		})
 	}
 	if !d.None() {
-		doc.Decrease = &decrease{
+		doc.Downscale = &downscale{
 			Zone: d.Zone, UID: d.UID, ResourceVersion: d.Version.String(), Generation: d.Generation, From: d.From, To: d.To,
 			Asked: d.Asked, Stage: string(d.Stage), Ours: d.Ours, Since: Written(d.Since), Trace: d.Trace,
 		}
 		if d.Call != (plan.Call{}) {
-			doc.Decrease.Call = &call{d.Call.Port, d.Call.Path, d.Call.Service}
+			doc.Downscale.Call = &call{d.Call.Port, d.Call.Path, d.Call.Service}
 		}
 	}
 	return encoded(doc)
@@ -125,43 +125,43 @@ func Written(t time.Time) time.Time {
 
 // ParseIntents reads the annotation back. An error says what is wrong with the
 // text and what would be accepted; the hold must then be respected as it is.
-func ParseIntents(text string) ([]plan.Intent, plan.Decrease, error) {
+func ParseIntents(text string) ([]plan.Intent, plan.Downscale, error) {
 	if text == "" {
-		return nil, plan.Decrease{}, nil
+		return nil, plan.Downscale{}, nil
 	}
 	var doc document
 	if err := decode(text, &doc); err != nil {
-		return nil, plan.Decrease{}, fmt.Errorf("read intents: %w", err)
+		return nil, plan.Downscale{}, fmt.Errorf("read intents: %w", err)
 	}
 	intents, err := parseEntries(doc.Pods)
 	if err != nil {
-		return nil, plan.Decrease{}, err
+		return nil, plan.Downscale{}, err
 	}
-	d, err := parseDecrease(doc.Decrease)
+	d, err := parseDownscale(doc.Downscale)
 	return intents, d, err
 }
 
-func parseDecrease(d *decrease) (plan.Decrease, error) {
+func parseDownscale(d *downscale) (plan.Downscale, error) {
 	if d == nil {
-		return plan.Decrease{}, nil
+		return plan.Downscale{}, nil
 	}
 	version, ok := plan.ParseVersion(d.ResourceVersion)
 	if !ok || d.Zone == "" || d.UID == "" {
-		return plan.Decrease{}, errors.New("read intents: the decrease needs zone, uid and a decimal resourceVersion")
+		return plan.Downscale{}, errors.New("read intents: the decrease needs zone, uid and a decimal resourceVersion")
 	}
 	if d.To < 0 || d.From <= d.To {
-		return plan.Decrease{}, fmt.Errorf("read intents: from %d to %d replicas is not a decrease", d.From, d.To)
+		return plan.Downscale{}, fmt.Errorf("read intents: from %d to %d replicas is not a decrease", d.From, d.To)
 	}
 	stage := plan.Stage(d.Stage)
 	switch stage {
 	case plan.Preparing, plan.Admitted, plan.Undoing:
 	default:
-		return plan.Decrease{}, fmt.Errorf("read intents: the decrease is at an unknown stage, known are %s, %s and %s", plan.Preparing, plan.Admitted, plan.Undoing)
+		return plan.Downscale{}, fmt.Errorf("read intents: the decrease is at an unknown stage, known are %s, %s and %s", plan.Preparing, plan.Admitted, plan.Undoing)
 	}
 	if !writable(d.Since) {
-		return plan.Decrease{}, fmt.Errorf("read intents: the decrease has a time outside of the years 0 to 9999: %s", d.Since)
+		return plan.Downscale{}, fmt.Errorf("read intents: the decrease has a time outside of the years 0 to 9999: %s", d.Since)
 	}
-	out := plan.Decrease{
+	out := plan.Downscale{
 		Zone: d.Zone, UID: d.UID, Version: version, Generation: d.Generation, From: d.From, To: d.To, Asked: d.Asked, Stage: stage, Ours: d.Ours,
 		Since: d.Since, Trace: d.Trace,
 	}

@@ -21,10 +21,10 @@ func TestIntentsAsText(t *testing.T) {
 	}
 	const want = `{"version":1,"pods":[{"pod":"zone-a-0","zone":"zone-a","uid":"u-1",` +
 		`"resourceVersion":"18446744073709551615","cause":"OutdatedRevision","since":"2026-01-05T12:00:00.001Z","trace":"00-abc"}]}`
-	if got := hold.FormatIntents([]plan.Intent{intent}, plan.Decrease{}); got != want {
+	if got := hold.FormatIntents([]plan.Intent{intent}, plan.Downscale{}); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := hold.FormatIntents(nil, plan.Decrease{}); got != "" {
+	if got := hold.FormatIntents(nil, plan.Downscale{}); got != "" {
 		t.Errorf("no intents are written as %q", got)
 	}
 }
@@ -40,28 +40,28 @@ func TestIntentsComeBackAsTheyWere(t *testing.T) {
 	}), 1, 5)
 	rapid.Check(t, func(t *rapid.T) {
 		want := intents.Draw(t, "intents")
-		wantDecrease := decreases().Draw(t, "decrease")
-		got, gotDecrease, err := hold.ParseIntents(hold.FormatIntents(want, wantDecrease))
+		wantDownscale := downscales().Draw(t, "decrease")
+		got, gotDownscale, err := hold.ParseIntents(hold.FormatIntents(want, wantDownscale))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("(-want +got)\n%s", diff)
 		}
-		if diff := cmp.Diff(wantDecrease, gotDecrease); diff != "" {
+		if diff := cmp.Diff(wantDownscale, gotDownscale); diff != "" {
 			t.Fatalf("(-want +got)\n%s", diff)
 		}
 	})
 }
 
-// decreases draws any decrease that may be noted, and none.
-func decreases() *rapid.Generator[plan.Decrease] {
-	return rapid.Custom(func(t *rapid.T) plan.Decrease {
+// downscales draws any downscale that may be noted, and none.
+func downscales() *rapid.Generator[plan.Downscale] {
+	return rapid.Custom(func(t *rapid.T) plan.Downscale {
 		if rapid.Bool().Draw(t, "none") {
-			return plan.Decrease{}
+			return plan.Downscale{}
 		}
 		to := rapid.IntRange(0, 1<<30).Draw(t, "to")
-		return plan.Decrease{
+		return plan.Downscale{
 			Zone: rapid.StringN(1, 20, -1).Draw(t, "zone"), UID: rapid.StringN(1, 20, -1).Draw(t, "uid"),
 			Version: plan.Version(rapid.Uint64().Draw(t, "version")), From: to + rapid.IntRange(1, 9).Draw(t, "by"), To: to,
 			Generation: rapid.Int64().Draw(t, "generation"),
@@ -82,7 +82,7 @@ func TestAFullHoldFitsIntoAnAnnotation(t *testing.T) {
 		})
 	}
 	const annotations = 256 << 10 // all annotations of an object together
-	if n := len(hold.FormatIntents(intents, plan.Decrease{})); n > annotations/2 {
+	if n := len(hold.FormatIntents(intents, plan.Downscale{})); n > annotations/2 {
 		t.Errorf("100 intents of the longest names take %d bytes", n)
 	}
 }
@@ -93,7 +93,7 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 		old, by, _ := strings.Cut(change, " -> ")
 		return `{"version":1,"pods":[{` + strings.Replace(fields, old, by, 1) + `}]}`
 	}
-	decrease := func(change string) string {
+	downscale := func(change string) string {
 		fields := `"zone":"z","uid":"u","resourceVersion":"1","from":5,"to":3,"stage":"admitted","since":"2026-01-05T12:00:00Z"`
 		old, by, _ := strings.Cut(change, " -> ")
 		return `{"version":1,"decrease":{` + strings.Replace(fields, old, by, 1) + `}}`
@@ -118,11 +118,11 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 		"a negative version":             {entry(`"1" -> "-1"`), "entry 0 needs"},
 		"a version beyond all":           {entry(`"1" -> "18446744073709551616"`), "entry 0 needs"},
 		"a time that is none":            {entry(`2026 -> then`), "read intents"},
-		"a decrease without zone":        {decrease(`"zone":"z", -> `), "the decrease needs zone, uid and a decimal resourceVersion"},
-		"a decrease that is none":        {decrease(`"to":3 -> "to":5`), "from 5 to 5 replicas is not a decrease"},
-		"a decrease below nothing":       {decrease(`"to":3 -> "to":-1`), "from 5 to -1 replicas is not a decrease"},
-		"a stage that nobody knows":      {decrease(`admitted -> done`), "the decrease is at an unknown stage"},
-		"an unknown field of a decrease": {decrease(`"to":3 -> "to":3,"by":2`), `unknown field "by"`},
+		"a decrease without zone":        {downscale(`"zone":"z", -> `), "the decrease needs zone, uid and a decimal resourceVersion"},
+		"a decrease that is none":        {downscale(`"to":3 -> "to":5`), "from 5 to 5 replicas is not a decrease"},
+		"a decrease below nothing":       {downscale(`"to":3 -> "to":-1`), "from 5 to -1 replicas is not a decrease"},
+		"a stage that nobody knows":      {downscale(`admitted -> done`), "the decrease is at an unknown stage"},
+		"an unknown field of a decrease": {downscale(`"to":3 -> "to":3,"by":2`), `unknown field "by"`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			intents, _, err := hold.ParseIntents(tc.text)
@@ -134,7 +134,7 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 	if intents, _, err := hold.ParseIntents(""); err != nil || len(intents) != 0 {
 		t.Errorf("no text: %v, %v", intents, err)
 	}
-	if _, d, err := hold.ParseIntents(decrease(" -> ")); err != nil || d.To != 3 {
+	if _, d, err := hold.ParseIntents(downscale(" -> ")); err != nil || d.To != 3 {
 		t.Errorf("the decrease that the cases change is refused itself: %v, %v", d, err)
 	}
 	if intents, _, err := hold.ParseIntents(entry(" -> ")); err != nil || len(intents) != 1 {
@@ -150,16 +150,16 @@ func FuzzIntents(f *testing.F) {
 	f.Add(`{"version":1,"pods":[{"pod":"p","zone":"z","uid":"u","resourceVersion":"1","cause":"c","since":"9999-12-31T23:59:59-23:59"}]}`)
 	f.Add(`{"version":1,"pods":[{"pod":"p","zone":"z","uid":"u","resourceVersion":"1","cause":"c","since":"0000-01-01T00:00:00+23:59"}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		first, decrease, err := hold.ParseIntents(text)
+		first, downscale, err := hold.ParseIntents(text)
 		if err != nil {
 			return
 		}
-		written := hold.FormatIntents(first, decrease)
-		second, sameDecrease, err := hold.ParseIntents(written)
+		written := hold.FormatIntents(first, downscale)
+		second, sameDownscale, err := hold.ParseIntents(written)
 		if err != nil {
 			t.Fatalf("%q is written as %q: %v", text, written, err)
 		}
-		if again := hold.FormatIntents(second, sameDecrease); again != written {
+		if again := hold.FormatIntents(second, sameDownscale); again != written {
 			t.Errorf("written as %s, then as %s", written, again)
 		}
 	})

@@ -58,28 +58,28 @@ func withLabel(s *plan.Snapshot, d Decision) Decision {
 
 func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 	deletes := plan.Only[plan.DeletePod](steps)
-	decrease, records := nextDecrease(s.Hold, steps), recorded(steps)
+	downscale, records := nextDownscale(s.Hold, steps), recorded(steps)
 	switch {
 	case !s.Live && needsRead(s.Hold, steps):
 		return Decision{Need: Look}
 	case len(deletes) > 0:
-		decision := decideDeletes(s, deletes, decrease)
+		decision := decideDeletes(s, deletes, downscale)
 		if decision.Need == Carry && records && s.Hold.Unreadable == "" {
-			return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
+			return Decision{Need: Write, Record: nextRecordOfHolder(s, downscale)}
 		}
 		return decision
 	case s.Hold.Unreadable != "":
 		return Decision{} // what cannot be read is never written over
 	case plan.Has[plan.Release](steps):
-		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), decrease)}
+		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), downscale)}
 	case records:
-		return Decision{Need: Write, Record: nextRecordOfHolder(s, decrease)}
+		return Decision{Need: Write, Record: nextRecordOfHolder(s, downscale)}
 	case len(s.Zones) == 0 && len(s.Left) == 0 && s.Hold.Exists && idle(s):
 		return Decision{Need: Remove}
 	case renewalDue(s):
-		return Decision{Need: Write, Record: nextRecord(s, s.Hold.Holder, intents(s, nil), decrease)}
+		return Decision{Need: Write, Record: nextRecord(s, s.Hold.Holder, intents(s, nil), downscale)}
 	case idle(s) && s.Hold.Rollouts.Current.Begun():
-		if record := nextRecordOfHolder(s, decrease); !record.Rollouts.Current.Begun() {
+		if record := nextRecordOfHolder(s, downscale); !record.Rollouts.Current.Begun() {
 			return Decision{Need: Write, Record: record} // else nobody would write it down (ADR 17)
 		}
 	}
@@ -111,20 +111,20 @@ func recorded(steps []plan.Action) bool {
 	return slices.ContainsFunc(steps, func(step plan.Action) bool { return step.Effect().Records })
 }
 
-// nextDecrease returns the decrease that the hold records after the plan.
-func nextDecrease(h plan.Hold, steps []plan.Action) plan.Decrease {
+// nextDownscale returns the downscale that the hold records after the plan.
+func nextDownscale(h plan.Hold, steps []plan.Action) plan.Downscale {
 	for _, step := range steps {
 		if r, is := step.(plan.Recorder); is && step.Effect().Records {
 			r.Record(&h)
 		}
 	}
-	return h.Decrease
+	return h.Downscale
 }
 
-// holderAfter names the holder once a decrease is noted or has ended. The end
+// holderAfter names the holder once a downscale is noted or has ended. The end
 // alone does not give the hold back: that is a step of its own. Somebody who took the hold
-// by hand during a decrease keeps it until it expires.
-func holderAfter(s *plan.Snapshot, noted plan.Decrease) plan.Holder {
+// by hand during a downscale keeps it until it expires.
+func holderAfter(s *plan.Snapshot, noted plan.Downscale) plan.Holder {
 	byHand := s.Hold.Holder.Foreign() && !s.Hold.Lapsed(s.Now)
 	if noted.None() || byHand {
 		return s.Hold.Holder
@@ -132,20 +132,20 @@ func holderAfter(s *plan.Snapshot, noted plan.Decrease) plan.Holder {
 	return plan.DownscaleOperation.For(noted.Zone)
 }
 
-func decideDeletes(s *plan.Snapshot, deeds []plan.DeletePod, decrease plan.Decrease) Decision {
+func decideDeletes(s *plan.Snapshot, deeds []plan.DeletePod, downscale plan.Downscale) Decision {
 	holder := holderFor(s.Hold, deeds)
-	if !decrease.None() {
-		holder = holderAfter(s, decrease)
+	if !downscale.None() {
+		holder = holderAfter(s, downscale)
 	}
 	if !s.Live && needsLook(s.Hold, holder, deeds) {
 		return Decision{Need: Look}
 	}
 	underHold := inZone(deeds, holder.Zone())
-	nothing := len(underHold) == 0 && decrease == s.Hold.Decrease
+	nothing := len(underHold) == 0 && downscale == s.Hold.Downscale
 	if nothing || holder.Foreign() || s.Hold.Unreadable != "" {
 		return Decision{}
 	}
-	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), decrease)}
+	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), downscale)}
 }
 
 // holderFor names the holder under which the deeds are done. A takedown is
@@ -182,7 +182,7 @@ func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 // that the hold notes counts any more.
 func idle(s *plan.Snapshot) bool {
 	free := s.Hold.Holder.Free() || s.Hold.Lapsed(s.Now)
-	return free && s.Hold.Decrease.None() && len(intents(s, nil)) == 0
+	return free && s.Hold.Downscale.None() && len(intents(s, nil)) == 0
 }
 
 func inZone(deeds []plan.DeletePod, zone string) []plan.DeletePod {

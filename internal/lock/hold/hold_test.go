@@ -141,7 +141,7 @@ func TestCover(t *testing.T) {
 func TestARecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated)
 	takedown := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Up: true}
-	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {takedown}, {takedown, plan.EndIntent{}}, {takedown, plan.NoteZones{}}} {
+	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {takedown}, {takedown, plan.EndIntent{}}, {takedown, plan.RecordMembers{}}} {
 		if got := hold.Decide(s, steps).Need; got == hold.Write || got == hold.Remove {
 			t.Errorf("verdict %d for %q", got, plan.Notation(steps))
 		}
@@ -271,7 +271,7 @@ func TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest(t *te
 	}
 }
 
-// An update is planned while its decrease is waited for, under a hold that was renewed
+// An update is planned while its downscale is waited for, under a hold that was renewed
 // by then, and sent before that could expire.
 func TestTheUpdateOfLockstepsOwnDownscaleIsSentInTime(t *testing.T) {
 	planned := fixture.Now().Add(plan.UpdateLimit)
@@ -293,7 +293,7 @@ func TestTheLatestTimeOfADownscaleIsKept(t *testing.T) {
 	}
 }
 
-// A decrease through /scale and its reversal leave nothing on the object that
+// A downscale through /scale and its reversal leave nothing on the object that
 // says so. Two changes of the spec since the yes may have been just that.
 func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 	for noted, kept := range map[string]bool{
@@ -301,7 +301,7 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 		"undoing version=9 since=10s\nzone-b rev=2 edits=3":  true,
 		"admitted uid=former since=10s\nzone-b rev=2":        true, // made anew: nobody knows what it asked for
 		"undoing uid=former since=10s\nzone-b rev=2":         true,
-		"admitted version=9 since=10s\nzone-b rev=2 edits=2": false, // of somebody else, instead of the decrease
+		"admitted version=9 since=10s\nzone-b rev=2 edits=2": false, // of somebody else, instead of the downscale
 		"undoing version=9 since=10s\nzone-b rev=2":          false,
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + noted + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
@@ -321,8 +321,8 @@ func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack(t *testing.
 		noted := hold.Decide(s, plan.Group(s)).Record
 		later := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=30 replicas=3\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 ready@1 version=40 uid=anew\nzone-b rev=1\n zone-b-0 ready@1\n", edits+1))
 		later.Hold = noted
-		if got := hold.Decide(later, plan.Group(later)).Record.Downscaled["zone-a"]; noted.Decrease.Zone != "zone-a" || !got.Equal(fixture.Now()) {
-			t.Errorf("at generation %d noted %s, and dated %v", edits, noted.Decrease, got)
+		if got := hold.Decide(later, plan.Group(later)).Record.Downscaled["zone-a"]; noted.Downscale.Zone != "zone-a" || !got.Equal(fixture.Now()) {
+			t.Errorf("at generation %d noted %s, and dated %v", edits, noted.Downscale, got)
 		}
 	}
 }
@@ -338,16 +338,16 @@ zone-b rev=1
   zone-b-0 ready@1
 `)
 	s.Hold = hold.Decide(s, plan.Group(s)).Record
-	seen := s.Hold.Decrease
+	seen := s.Hold.Downscale
 	next := hold.Decide(s, plan.Group(s)).Record
-	if got := next.Downscaled["zone-a"]; seen.Generation != plan.SeenInEffect || next.Decrease.To != 1 || !got.Equal(fixture.Now()) {
-		t.Errorf("noted %s, then %s, and dated %v", seen, next.Decrease, got)
+	if got := next.Downscaled["zone-a"]; seen.Generation != plan.SeenInEffect || next.Downscale.To != 1 || !got.Equal(fixture.Now()) {
+		t.Errorf("noted %s, then %s, and dated %v", seen, next.Downscale, got)
 	}
 }
 
 // Pods that leave by the downscale before it are noted again, and who declines is asked
 // again no sooner than otherwise.
-func TestADecreaseThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce(t *testing.T) {
+func TestADownscaleThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold downscale/zone-a
@@ -358,12 +358,12 @@ zone-b rev=1
   zone-b-0 ready@1
 `)
 	got := hold.Decide(s, plan.Group(s)).Record
-	if got.Decrease.Generation != plan.SeenInEffect || got.Decrease.Call == (plan.Call{}) || !got.GivenUp["zone-a"].Equal(s.Now) {
-		t.Errorf("noted %+v, given up %v", got.Decrease, got.GivenUp)
+	if got.Downscale.Generation != plan.SeenInEffect || got.Downscale.Call == (plan.Call{}) || !got.GivenUp["zone-a"].Equal(s.Now) {
+		t.Errorf("noted %+v, given up %v", got.Downscale, got.GivenUp)
 	}
 }
 
-func TestAnAdmittedDecreaseTakesTheHoldAndLeavesTheQueue(t *testing.T) {
+func TestAnAdmittedDownscaleTakesTheHoldAndLeavesTheQueue(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold rollout/zone-a transitions=3
@@ -376,14 +376,14 @@ zone-b rev=2
 `)
 	note := fixture.Shrinking("zone-a", 1, 0, plan.Preparing)
 	got := hold.Admit(s, plan.DownscaleAnswer{Note: note}, note.Zone)
-	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || got.Decrease != note || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
+	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || got.Downscale != note || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
 		t.Errorf("got %+v", got)
 	}
 }
 
 // Nobody needs the hold for the repair.
-// A decrease that another one takes the place of before anybody agreed did not fail.
-func TestADecreaseThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
+// A downscale that another one takes the place of before anybody agreed did not fail.
+func TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 3 to 2 preparing ours version=9\nzone-a rev=2\n zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2\n")
 	if got := hold.Admit(s, plan.DownscaleAnswer{Note: fixture.Shrinking("zone-a", 3, 1, plan.Preparing)}, "zone-a"); len(got.GivenUp) > 0 {
 		t.Errorf("given up: %v", got.GivenUp)
@@ -523,8 +523,8 @@ zone-b rev=2
 	if broken := invariant.Check(s, plan.Group(s), d); broken != nil {
 		t.Error(broken)
 	}
-	if d.Record.Decrease.Stage != plan.Undoing || d.Record.Holder != "manual/maintenance" || !d.Record.ExpiresAt().Equal(s.Hold.ExpiresAt()) {
-		t.Errorf("the Lease says %s of %s until %s", d.Record.Holder, d.Record.Decrease, d.Record.ExpiresAt())
+	if d.Record.Downscale.Stage != plan.Undoing || d.Record.Holder != "manual/maintenance" || !d.Record.ExpiresAt().Equal(s.Hold.ExpiresAt()) {
+		t.Errorf("the Lease says %s of %s until %s", d.Record.Holder, d.Record.Downscale, d.Record.ExpiresAt())
 	}
 }
 
@@ -539,8 +539,8 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 	}{
 		"nobody has the hold":           {plan.Hold{}, true},
 		"the zone's downscale has it":   {plan.Hold{Exists: true, Holder: "downscale/zone-a"}, true},
-		"it still is under way":         {plan.Hold{Exists: true, Holder: "downscale/zone-a", Decrease: asked}, false},
-		"pods leave by the one before":  {plan.Hold{Exists: true, Holder: "downscale/zone-a", Decrease: seen}, true},
+		"it still is under way":         {plan.Hold{Exists: true, Holder: "downscale/zone-a", Downscale: asked}, false},
+		"pods leave by the one before":  {plan.Hold{Exists: true, Holder: "downscale/zone-a", Downscale: seen}, true},
 		"another zone has the hold":     {plan.Hold{Exists: true, Holder: "rollout/zone-b"}, false},
 		"somebody has taken it by hand": {plan.Hold{Exists: true, Holder: "manual/maintenance"}, false},
 		"somebody still has it by hand": {plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour), Duration: time.Hour}, false},
@@ -548,18 +548,18 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 		"it cannot be read":             {plan.Hold{Exists: true, Unreadable: "damaged"}, false},
 	} {
 		next, possible := hold.UndoAnew(tc.record, asked, now)
-		undoes := next.Decrease.Stage == plan.Undoing && next.Holder == "downscale/zone-a" && next.Renewed.Equal(now) &&
+		undoes := next.Downscale.Stage == plan.Undoing && next.Holder == "downscale/zone-a" && next.Renewed.Equal(now) &&
 			(next.Transitions == 1) == (tc.record.Holder != next.Holder)
 		if possible != tc.want || (tc.want && !undoes) {
-			t.Errorf("%s: possible %t with %s under %q, want %t", sentence, possible, next.Decrease, next.Holder, tc.want)
+			t.Errorf("%s: possible %t with %s under %q, want %t", sentence, possible, next.Downscale, next.Holder, tc.want)
 		}
-		if dated := next.Downscaled["zone-a"]; dated.Equal(now) != (tc.record.Decrease == seen) {
+		if dated := next.Downscaled["zone-a"]; dated.Equal(now) != (tc.record.Downscale == seen) {
 			t.Errorf("%s: the zone shrank at %v", sentence, dated)
 		}
 	}
 }
 
-func TestADecreaseOfOurOwnThatFailedIsRemembered(t *testing.T) {
+func TestADownscaleOfOurOwnThatFailedIsRemembered(t *testing.T) {
 	const group = "zone-a rev=2 version=11\n zone-a-0 ready@2 zone-a-1 ready@2\n"
 	for sentence, tc := range map[string]struct {
 		hold string

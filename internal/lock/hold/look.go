@@ -49,7 +49,7 @@ func NextLook(s plan.Snapshot, steps []plan.Action, d Decision) (time.Duration, 
 }
 
 // LookNeedsLease reports whether whoever looks at a group live reads the Lease as well:
-// where none is known, and where it notes a decrease, whose pods are told things without
+// where none is known, and where it notes a downscale, whose pods are told things without
 // a write before. Else its compare-and-swap says whether what is known of it is still so
 // (ADR 13).
-func LookNeedsLease(h plan.Hold) bool { return !h.Exists || !h.Decrease.None() }
+func LookNeedsLease(h plan.Hold) bool { return !h.Exists || !h.Downscale.None() }

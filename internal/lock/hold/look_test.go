@@ -48,13 +48,13 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 	}
 }
 
-func TestALookReadsTheLeaseWhereNoneIsKnownOrADecreaseIsNoted(t *testing.T) {
+func TestALookReadsTheLeaseWhereNoneIsKnownOrADownscaleIsNoted(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		hold plan.Hold
 		want bool
 	}{
 		"none is known":        {plan.Hold{}, true},
-		"a decrease is noted":  {plan.Hold{Exists: true, Decrease: plan.Decrease{Zone: "zone-a"}}, true},
+		"a decrease is noted":  {plan.Hold{Exists: true, Downscale: plan.Downscale{Zone: "zone-a"}}, true},
 		"nothing of that kind": {plan.Hold{Exists: true, Holder: plan.RolloutOperation.For("zone-a")}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -44,8 +44,8 @@ func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration, r
 		return h, plan.Refusal{Code: reason.GroupHeld, Detail: string(h.Holder), Until: untilOf(h)}
 	case len(h.Intents) > 0:
 		return h, plan.Refusal{Code: reason.PodDisruptionPending, Pod: h.Intents[0].Pod, Zone: h.Intents[0].Zone}
-	case !h.Decrease.None():
-		return h, plan.Refusal{Code: reason.ZoneShrinking, Zone: h.Decrease.Zone}
+	case !h.Downscale.None():
+		return h, plan.Refusal{Code: reason.ZoneShrinking, Zone: h.Downscale.Zone}
 	}
 	next := h
 	next.Exists, next.Own = true, false

@@ -33,7 +33,7 @@ func Enqueued(record plan.Hold, asks plan.Waiting) (plan.Hold, bool) {
 // withPlaces adds to a decision the places in the queue that a plan takes.
 func withPlaces(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
 	for _, step := range steps {
-		a, is := step.(plan.TakePlace)
+		a, is := step.(plan.Enqueue)
 		if !is {
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 )
 
 // nextRecord returns the record as it must read next, with these intents: the time of a
-// decrease that ended is kept, rollouts are remembered, and the time is renewed.
-func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, decrease plan.Decrease) plan.Hold {
+// downscale that ended is kept, rollouts are remembered, and the time is renewed.
+func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, downscale plan.Downscale) plan.Hold {
 	next := s.Hold // with the UID and version that the write requires
 	next.Exists, next.Unlabelled = true, false
 	next.Own = s.Hold.Own || s.Live
@@ -21,9 +21,9 @@ func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, decre
 	next.Holder = holder
 	next.Intents = noted
 	next.Members = plan.Remembered(*s)
-	next.Decrease = decrease
-	next.Downscaled = downscaled(s, decrease)
-	next.GivenUp = givenUp(s, decrease)
+	next.Downscale = downscale
+	next.Downscaled = downscaled(s, downscale)
+	next.GivenUp = givenUp(s, downscale)
 	next.Waiting = waiting(s, holder)
 	next.Rollouts = history.Next(*s, next)
 	return next
@@ -31,15 +31,15 @@ func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, decre
 
 // nextRecordOfHolder returns the record of whoever has the hold as it must read next.
 // Others' time is not ours to prolong.
-func nextRecordOfHolder(s *plan.Snapshot, decrease plan.Decrease) plan.Hold {
-	record := nextRecord(s, holderAfter(s, decrease), intents(s, nil), decrease)
+func nextRecordOfHolder(s *plan.Snapshot, downscale plan.Downscale) plan.Hold {
+	record := nextRecord(s, holderAfter(s, downscale), intents(s, nil), downscale)
 	if record.Holder.Foreign() {
 		record.Renewed, record.Duration = s.Hold.Renewed, s.Hold.Duration
 	}
 	return record
 }
 
-// Admit returns the record under which an admitted decrease of a zone is noted, or only
+// Admit returns the record under which an admitted downscale of a zone is noted, or only
 // dated by when it can come at the latest.
 func Admit(s plan.Snapshot, v plan.DownscaleAnswer, zone string) plan.Hold {
 	if !v.Dated {
@@ -51,15 +51,15 @@ func Admit(s plan.Snapshot, v plan.DownscaleAnswer, zone string) plan.Hold {
 	return next
 }
 
-// UndoAnew returns the record under which a decrease is undone that somebody else
+// UndoAnew returns the record under which a downscale is undone that somebody else
 // has given up meanwhile: pods may have been asked after he told them to stay.
 // The second result is false where somebody else has the hold by now; what he
-// begins in that zone asks the same pods. The decrease before it, of which pods still
+// begins in that zone asks the same pods. The downscale before it, of which pods still
 // leave, is dated, and noted again after it.
-func UndoAnew(record plan.Hold, d plan.Decrease, now time.Time) (plan.Hold, bool) {
+func UndoAnew(record plan.Hold, d plan.Downscale, now time.Time) (plan.Hold, bool) {
 	holder := plan.DownscaleOperation.For(d.Zone)
 	free := record.Holder.Free() || record.Lapsed(now) || record.Holder == holder
-	before := record.Decrease
+	before := record.Downscale
 	follows := before.None() || (before.Generation == plan.SeenInEffect && before.Zone == d.Zone)
 	if !follows || !free || record.Unreadable != "" {
 		return record, false
@@ -71,23 +71,23 @@ func UndoAnew(record plan.Hold, d plan.Decrease, now time.Time) (plan.Hold, bool
 		record.Transitions++
 	}
 	record.Exists, record.Holder = true, holder
-	record.Decrease = d.TakenBack(now)
+	record.Downscale = d.TakenBack(now)
 	record.Renewed, record.Duration = now, Duration
 	return record, true
 }
 
 // Unfinished reports whether a record notes what lockstep alone ends: an operation of its
-// own, a decrease, pods that are about to be taken down.
+// own, a downscale, pods that are about to be taken down.
 func Unfinished(h plan.Hold) bool {
 	ours := !h.Holder.Free() && !h.Holder.Foreign()
-	return ours || !h.Decrease.None() || len(h.Intents) > 0
+	return ours || !h.Downscale.None() || len(h.Intents) > 0
 }
 
-// downscaled returns when each zone of the group shrank last. A decrease that
+// downscaled returns when each zone of the group shrank last. A downscale that
 // is replaced or ends counts if it came into effect, or may have.
-func downscaled(s *plan.Snapshot, next plan.Decrease) map[string]time.Time {
+func downscaled(s *plan.Snapshot, next plan.Downscale) map[string]time.Time {
 	times := lasting(s)
-	former := s.Hold.Decrease
+	former := s.Hold.Downscale
 	if !former.None() && !next.Same(former) && s.Shrank(former) {
 		times = dated(times, former.Zone, former.EffectiveBy(s.Now))
 	}
@@ -97,17 +97,17 @@ func downscaled(s *plan.Snapshot, next plan.Decrease) map[string]time.Time {
 	return times
 }
 
-// givenUp returns when decreases of lockstep's own were given up that are not to
+// givenUp returns when downscales of lockstep's own were given up that are not to
 // be tried again yet. One that was merely overtaken did not fail. One that fails while
 // pods leave by the one before it is followed by that.
-func givenUp(s *plan.Snapshot, next plan.Decrease) map[string]time.Time {
+func givenUp(s *plan.Snapshot, next plan.Downscale) map[string]time.Time {
 	times := map[string]time.Time{}
 	for zone, at := range s.Hold.GivenUp {
 		if plan.StillGivenUp(at, s.Now) {
 			times[zone] = at
 		}
 	}
-	if d := s.Hold.Decrease; d.Ours && (next.None() || next.Generation == plan.SeenInEffect) && d.Failed(*s) {
+	if d := s.Hold.Downscale; d.Ours && (next.None() || next.Generation == plan.SeenInEffect) && d.Failed(*s) {
 		times[d.Zone] = s.Now
 	}
 	if len(times) == 0 {
@@ -143,7 +143,7 @@ func intents(s *plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 		d, anew := deed[i.Pod]
 		stays := i.MayTake(d.UID, d.Version)
 		switch {
-		case !s.Fate(i).Counts():
+		case !s.IntentStatus(i).Counts():
 		case !anew || d.AlreadyNoted || stays:
 			next = append(next, i)
 			granted[i.Pod] = stays

@@ -55,7 +55,7 @@ func TestTheTimesOfZonesThatAreGoneAreBounded(t *testing.T) {
 }
 
 // Whoever has the hold keeps it, with all that it notes.
-func TestADecreaseThatNeedsNoHoldTellsWhenItWas(t *testing.T) {
+func TestADownscaleThatNeedsNoHoldTellsWhenItWas(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-b\n noted zone-b-0\n shrank zone-c 1h ago\nzone-a rev=1\nzone-b rev=1\n zone-b-0 ready@1\n")
 	want := s.Hold
 	want.Downscaled = map[string]time.Time{"zone-a": s.Now.Add(plan.RequestLimit), "zone-c": s.Now.Add(-time.Hour)}

@@ -25,7 +25,7 @@ func breaksOneZoneAtATime(v *view, deletes []plan.DeletePod, decision *hold.Deci
 				return fmt.Sprintf("%s and %s are taken down together", d.Pod, other.Pod)
 			}
 		}
-		if noted := decision.Record.Decrease; noted.Zone != "" && noted.Zone != d.Zone {
+		if noted := decision.Record.Downscale; noted.Zone != "" && noted.Zone != d.Zone {
 			return fmt.Sprintf("%s is taken down beside the downscale of %s", d.Pod, noted)
 		}
 		if i, found := v.notedBeside(d.Zone); found {

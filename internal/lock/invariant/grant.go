@@ -96,7 +96,7 @@ func grants(broken func(*view, *allowed) string) func(*view, *allowed) string {
 }
 
 func breaksGrantAlone(v *view, a *allowed) string {
-	if d := v.Hold.Decrease; d.Zone != "" && (a.byPartition() || d.Zone != a.zone.Name) && a.decision.Record.Decrease.Zone == d.Zone {
+	if d := v.Hold.Downscale; d.Zone != "" && (a.byPartition() || d.Zone != a.zone.Name) && a.decision.Record.Downscale.Zone == d.Zone {
 		return fmt.Sprintf("%s is granted beside the downscale of %s", a.Pod, d)
 	}
 	for _, i := range v.counting {

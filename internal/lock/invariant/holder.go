@@ -48,7 +48,7 @@ func isNewer(h plan.Holder) bool {
 // of time, but for newer versions of lockstep: theirs is over only if nothing is noted, and if
 // this process itself has seen no renewal for as long as the hold lasts.
 func isOver(h *plan.Hold, now time.Time) bool {
-	if isNewer(h.Holder) && (len(h.Intents) > 0 || h.Decrease.Zone != "" || h.Unrenewed < h.Duration) {
+	if isNewer(h.Holder) && (len(h.Intents) > 0 || h.Downscale.Zone != "" || h.Unrenewed < h.Duration) {
 		return false
 	}
 	return hasExpired(h, now)

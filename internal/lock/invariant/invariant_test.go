@@ -344,7 +344,7 @@ func TestWaitsAndOtherStepsBreakNothing(t *testing.T) {
 	s := fixture.MustParse(healthy)
 	steps := []plan.Action{
 		plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.Paused}},
-		plan.Withdraw{Intent: fixture.Noted("zone-a-0")}, plan.Release{Holder: "rollout/zone-a"},
+		plan.CancelDeletion{Intent: fixture.Noted("zone-a-0")}, plan.Release{Holder: "rollout/zone-a"},
 		plan.AdoptRevision{Zone: "zone-a", Revision: "2"},
 	}
 	if found := invariant.Check(s, steps, hold.Decision{}); found != nil {
@@ -404,9 +404,9 @@ func actions(deletes []plan.DeletePod) []plan.Action {
 	return steps
 }
 
-// beside adds a decrease to what a decision writes.
-func beside(d hold.Decision, decrease plan.Decrease) hold.Decision {
-	d.Record.Decrease = decrease
+// beside adds a downscale to what a decision writes.
+func beside(d hold.Decision, downscale plan.Downscale) hold.Decision {
+	d.Record.Downscale = downscale
 	return d
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-func breaksDecreaseKept(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
-	d := v.Hold.Decrease
-	kept := decision.Need != hold.Write || decision.Record.Decrease.Zone == d.Zone
+func breaksDownscaleKept(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
+	d := v.Hold.Downscale
+	kept := decision.Need != hold.Write || decision.Record.Downscale.Zone == d.Zone
 	if d.Zone == "" || kept {
 		return ""
 	}
@@ -32,13 +32,13 @@ func breaksDecreaseKept(v *view, _ []plan.DeletePod, decision *hold.Decision) st
 	return ""
 }
 
-// unmade reports whether nobody can have carried a decrease out: lockstep itself does
+// unmade reports whether nobody can have carried a downscale out: lockstep itself does
 // so only once it is admitted.
-func unmade(d plan.Decrease) bool { return d.Ours && d.Stage == plan.Preparing }
+func unmade(d plan.Downscale) bool { return d.Ours && d.Stage == plan.Preparing }
 
-func breaksDecreaseAlone(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
-	d := decision.Record.Decrease
-	if decision.Need != hold.Write || d.Zone == "" || d.Zone == v.Hold.Decrease.Zone {
+func breaksDownscaleAlone(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
+	d := decision.Record.Downscale
+	if decision.Need != hold.Write || d.Zone == "" || d.Zone == v.Hold.Downscale.Zone {
 		return ""
 	}
 	if h := decision.Record.Holder; h != holderOf(plan.DownscaleOperation, d.Zone) {

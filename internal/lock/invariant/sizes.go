@@ -17,8 +17,8 @@ func sizes(broken func(*view, []plan.SetReplicas) string) func(*view, []plan.Act
 	}
 }
 
-func breaksDecreaseNoted(v *view, sizes []plan.SetReplicas) string {
-	d := v.Hold.Decrease
+func breaksDownscaleNoted(v *view, sizes []plan.SetReplicas) string {
+	d := v.Hold.Downscale
 	for _, a := range sizes {
 		exact := d.Zone == a.Zone && d.UID == a.UID && d.Version == a.Version && d.From == a.From && d.To == a.To
 		mine := d.Ours && d.Stage == plan.Admitted && v.Hold.Holder == holderOf(plan.DownscaleOperation, a.Zone)
@@ -58,8 +58,8 @@ func breaksPreparedFirst(v *view, sizes []plan.SetReplicas) string {
 	for _, a := range sizes {
 		z, _ := v.zoneNamed(a.Zone)
 		leave := slices.DeleteFunc(z.leaving(a), func(p plan.Pod) bool { return !z.Prepares || !runs(p) })
-		if len(leave) > 0 && agreedAs(leave) != v.Hold.Decrease.Asked {
-			return fmt.Sprintf("%d pods of %s would leave, and who agreed is noted as %q", len(leave), a.Zone, v.Hold.Decrease.Asked)
+		if len(leave) > 0 && agreedAs(leave) != v.Hold.Downscale.Asked {
+			return fmt.Sprintf("%d pods of %s would leave, and who agreed is noted as %q", len(leave), a.Zone, v.Hold.Downscale.Asked)
 		}
 	}
 	return ""
@@ -109,12 +109,12 @@ func (v *view) waited(z *zone, p plan.Pod) bool {
 		v.Now.Before(said.Since.Add(z.Delay.For)) {
 		return false
 	}
-	noted := v.Hold.Agreed[z.Name]
+	noted := v.Hold.Acknowledged[z.Name]
 	if noted.Over || noted.Call != z.Delay.Call || said.Call != z.Delay.Call {
 		return false
 	}
 	place := p.Ordinal - z.Start
-	for _, stretch := range noted.Stretches {
+	for _, stretch := range noted.OrdinalRanges {
 		if place >= stretch.From && place < stretch.To {
 			at := (place - stretch.From) * plan.MarkLength
 			same := strings.HasPrefix(stretch.Pods[min(at, len(stretch.Pods)):], markOf(p.UID))

@@ -375,15 +375,15 @@ func decode(lease *coordinationv1.Lease) plan.Hold {
 		h.Since = lease.Spec.AcquireTime.Time
 	}
 	var noted, times, zones error
-	h.Intents, h.Decrease, noted = hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
+	h.Intents, h.Downscale, noted = hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
 	h.Downscaled, times = hold.ParseTimes(lease.Annotations[contract.DownscalesAnnotation])
 	h.Members, zones = membersOf(lease)
-	if err := cmp.Or(noted, times, zones, wrongCall(h.Decrease.Call)); err != nil {
+	if err := cmp.Or(noted, times, zones, wrongCall(h.Downscale.Call)); err != nil {
 		h.Unreadable = err.Error()
 	}
 	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // who is forgotten is tried again
-	h.Agreed = hold.ParseAgreed(lease.Annotations[contract.AgreedAnnotation])
-	maps.DeleteFunc(h.Agreed, func(_ string, a plan.Agreement) bool { return !contract.CallOf(a.Call).Valid() })
+	h.Acknowledged = hold.ParseAcknowledged(lease.Annotations[contract.AgreedAnnotation])
+	maps.DeleteFunc(h.Acknowledged, func(_ string, a plan.DelayRecord) bool { return !contract.CallOf(a.Call).Valid() })
 	h.Waiting = hold.ParseWaiting(lease.Annotations[contract.WaitingAnnotation])
 	return h
 }
@@ -420,11 +420,11 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 		delete(next.Annotations, contract.NameAnnotation(kind)) // one alone says what it is about
 	}
 	next.Annotations = with(next.Annotations, contract.NameAnnotation(key.Kind), key.Name)
-	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents, record.Decrease))
+	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents, record.Downscale))
 	next.Annotations = with(next.Annotations, contract.ZonesAnnotation, hold.FormatMembers(record.Members))
 	next.Annotations = with(next.Annotations, contract.DownscalesAnnotation, hold.FormatTimes(record.Downscaled))
 	next.Annotations = with(next.Annotations, contract.GivenUpAnnotation, hold.FormatTimes(record.GivenUp))
-	next.Annotations = with(next.Annotations, contract.AgreedAnnotation, hold.FormatAgreed(record.Agreed))
+	next.Annotations = with(next.Annotations, contract.AgreedAnnotation, hold.FormatAcknowledged(record.Acknowledged))
 	next.Annotations = with(next.Annotations, contract.WaitingAnnotation, hold.FormatWaiting(record.Waiting))
 	next.Annotations = with(next.Annotations, contract.TraceAnnotation, record.Trace)
 	next.Annotations = with(next.Annotations, contract.RolloutsAnnotation, hold.FormatRollouts(record.Rollouts))

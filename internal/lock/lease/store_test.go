@@ -543,7 +543,7 @@ func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
 	want.Labels[contract.HoldLabel] = contract.HoldLabelGroup
 	want.Annotations = map[string]string{
 		"note": "keep me", contract.NameAnnotation(plan.KindGroup): "store", contract.ActorAnnotation: "replica-1",
-		contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0")}, plan.Decrease{}),
+		contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0")}, plan.Downscale{}),
 	}
 	at := metav1.NewMicroTime(fixture.Now())
 	want.Spec.HolderIdentity, want.Spec.LeaseDurationSeconds = new("rollout/zone-a"), new(int32(60))
@@ -722,7 +722,7 @@ func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T)
 			shown := decide(r)
 			theirs := r.server.change(stored, func(l *coordinationv1.Lease) bool {
 				l.Spec.HolderIdentity = new("rollout/zone-b")
-				l.Annotations = map[string]string{contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-b-0")}, plan.Decrease{})}
+				l.Annotations = map[string]string{contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-b-0")}, plan.Downscale{})}
 				return true
 			})
 			r.show(theirs) // the watch is quick: it comes between decision and write
@@ -785,8 +785,8 @@ func TestAHoldThatNotesAnImpossibleCallIsRespectedAndNotRead(t *testing.T) {
 		})
 		if got := r.read(); (got.Unreadable == "") != readable {
 			t.Errorf("%s: unreadable because %q", call, got.Unreadable)
-		} else if len(got.Agreed) > 0 != readable {
-			t.Errorf("%s: of those who agreed is noted %v", call, got.Agreed)
+		} else if len(got.Acknowledged) > 0 != readable {
+			t.Errorf("%s: of those who agreed is noted %v", call, got.Acknowledged)
 		}
 	}
 }

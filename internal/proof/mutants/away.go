@@ -363,7 +363,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "zone that is away and shrinks at any time",
-		Edits: []Edit{{downscale, "inGroup := set.Held && set.Key.Rolled(); !inGroup {", "inGroup := set.Held && set.Key.Rolled(); false && !inGroup {"}},
+		Edits: []Edit{{prepareDownscale, "inGroup := set.Held && set.Key.Rolled(); !inGroup {", "inGroup := set.Held && set.Key.Rolled(); false && !inGroup {"}},
 		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/one of its pods is down", Rule: "want ZoneLeftGroup",
 	},
 	{
@@ -393,17 +393,17 @@ var away = []Mutant{
 	},
 	{
 		Name:  "zone that left its group and shrinks although what the Lease remembers cannot be read",
-		Edits: []Edit{{left, "\tif s.Hold.Unreadable != \"\" {\n\t\treturn Refusal{Code: reason.HoldUnreadable}\n\t}\n\tb := newBoard(s)", "\tb := newBoard(s)"}},
+		Edits: []Edit{{left, "\tif s.Hold.Unreadable != \"\" {\n\t\treturn Refusal{Code: reason.HoldUnreadable}\n\t}\n\tb := newGroupState(s)", "\tb := newGroupState(s)"}},
 		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/what the Lease remembers cannot be read", Rule: "want HoldUnreadable",
 	},
 	{
 		Name:  "zone that left its group and shrinks without preparing its pods",
-		Edits: []Edit{{downscale, "\t\tif refusal := p.refusalOfFormerGroup(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n", "\t\tif refusal := p.refusalOfFormerGroup(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n\t\treturn Allow(reason.NotManaged)\n"}},
+		Edits: []Edit{{prepareDownscale, "\t\tif refusal := p.refusalOfFormerGroup(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n", "\t\tif refusal := p.refusalOfFormerGroup(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n\t\treturn Allow(reason.NotManaged)\n"}},
 		Test:  "internal/serve/admission TestFormerZoneIsPreparedBeforeItShrinks", Rule: "want a refusal",
 	},
 	{
 		Name:  "zone that is away and counts as available although a pod beyond its replicas exists",
-		Edits: []Edit{{left, "return b.survey(&z.Zone).whole()", "return b.survey(&z.Zone).down == 0"}},
+		Edits: []Edit{{left, "return b.survey(&z.Zone).available()", "return b.survey(&z.Zone).down == 0"}},
 		Test:  "internal/plan TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/it has a pod beyond its replicas", Rule: `got "no objection"`,
 	},
 	{

@@ -15,26 +15,26 @@ var budgets = []Mutant{
 	{
 		Name: "down pods not counted",
 		Edits: []Edit{
-			{board, "\t\t\tz.down++\n\t\t\tz.blame(objection)", "\t\t\tz.blame(objection)"},
-			{board, "\t\tz.down += z.missing\n", ""}, blind,
+			{groupState, "\t\t\tz.down++\n\t\t\tz.blame(objection)", "\t\t\tz.blame(objection)"},
+			{groupState, "\t\tz.down += z.missing\n", ""}, blind,
 		},
 		Test: explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
 	},
 	{
 		Name:  "missing pods not counted",
-		Edits: []Edit{{board, "\t\tz.down += z.missing\n", ""}, blind},
+		Edits: []Edit{{groupState, "\t\tz.down += z.missing\n", ""}, blind},
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
 	},
 	{
 		Name:  "noted pods not counted",
-		Edits: []Edit{{board, "\tif noted {\n", "\tif false && noted {\n"}, blind},
+		Edits: []Edit{{groupState, "\tif noted {\n", "\tif false && noted {\n"}, blind},
 		Test:  explore + "a revert while requests come late", Rule: "WithinBudget",
 	},
 	{
 		Name: "down pods counted twice",
 		Edits: []Edit{
-			{board, "\t\t\tz.down++\n\t\t\tz.blame(objection)", "\t\t\tz.down += 2\n\t\t\tz.blame(objection)"},
-			{board, "\t\tz.down += z.missing\n", "\t\tz.down += 2 * z.missing\n"},
+			{groupState, "\t\t\tz.down++\n\t\t\tz.blame(objection)", "\t\t\tz.down += 2\n\t\t\tz.blame(objection)"},
+			{groupState, "\t\tz.down += z.missing\n", "\t\tz.down += 2 * z.missing\n"},
 		},
 		Test: explore + "two pods at a time while the operator dies", Rule: "BudgetUsed",
 		Remark: "too strict breaks nothing; a world with a budget of two must use it",
@@ -42,8 +42,8 @@ var budgets = []Mutant{
 	{
 		Name: "pods that are noted and down counted twice",
 		Edits: []Edit{{
-			board, "\tz.notWholeBecause = firstOf(lifecycle(zone)",
-			"\tfor _, intent := range b.activeIntents {\n\t\tif intent.Zone == zone.Name {\n\t\t\tz.down++\n\t\t}\n\t}\n\tz.notWholeBecause = firstOf(lifecycle(zone)",
+			groupState, "\tz.unavailableBecause = firstOf(lifecycle(zone)",
+			"\tfor _, intent := range b.activeIntents {\n\t\tif intent.Zone == zone.Name {\n\t\t\tz.down++\n\t\t}\n\t}\n\tz.unavailableBecause = firstOf(lifecycle(zone)",
 		}},
 		Test: explore + "two pods at a time while the operator dies", Rule: "BudgetUsed",
 	},
@@ -54,13 +54,13 @@ var budgets = []Mutant{
 	},
 	{
 		Name:  "zone whole by the pods that exist, whatever it asks for",
-		Edits: []Edit{{board, "z.missing = max(0, zone.Replicas-present)", "z.missing = max(0, present-present)"}, blind},
+		Edits: []Edit{{groupState, "z.missing = max(0, zone.Replicas-present)", "z.missing = max(0, present-present)"}, blind},
 		Test:  scenarios + "a-missing-pod-spends-the-budget", Rule: "delete zone-a-1",
 		Remark: "as in a status, which counts what there is",
 	},
 	{
 		Name:  "budget counted as a status does",
-		Edits: []Edit{{board, "\t\treturn Refusal{Code: reason.PodTerminating, Pod: pod.Name}\n", "\t\treturn Refusal{}\n"}, blind},
+		Edits: []Edit{{groupState, "\t\treturn Refusal{Code: reason.PodTerminating, Pod: pod.Name}\n", "\t\treturn Refusal{}\n"}, blind},
 		Test:  scenarios + "a-terminating-pod-behind-counts-as-well", Rule: "delete zone-a-1",
 		Remark: "a pod that leaves may still be Ready in a status",
 	},

@@ -4,17 +4,17 @@ package mutants
 var delays = []Mutant{
 	{
 		Name:  "pods told to leave for whom the hold has no room",
-		Edits: []Edit{{messages, "max(z.wish.asked, z.Replicas-roomOf(len(b.standings)).pods)", "max(z.wish.asked, z.Replicas-MaxAgreed)"}},
+		Edits: []Edit{{messages, "max(z.wish.asked, z.Replicas-roomOf(len(b.zoneStates)).pods)", "max(z.wish.asked, z.Replicas-MaxAcknowledged)"}},
 		Test:  "internal/plan TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
 	},
 	{
 		Name:  "more noted of a zone than is read back",
-		Edits: []Edit{{stretch, "min(MaxStretches, max(r.stretches, len(noted)))", "max(r.stretches, len(noted)+1)"}},
+		Edits: []Edit{{ordinalRange, "min(MaxOrdinalRanges, max(r.ordinalRanges, len(noted)))", "max(r.ordinalRanges, len(noted)+1)"}},
 		Test:  "internal/plan TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead", Rule: "101 stretches",
 	},
 	{
 		Name:  "who agreed forgotten when the group gets more zones",
-		Edits: []Edit{{delay, ".with(noted.Stretches).fit(next)", ".fit(next)"}},
+		Edits: []Edit{{delay, ".with(noted.OrdinalRanges).fit(next)", ".fit(next)"}},
 		Test:  "internal/plan TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
 	},
 	{
@@ -59,17 +59,17 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "delayed downscale by what was agreed to by another call",
-		Edits: []Edit{{stretch, "z.delays() && a.Call == z.Delay.Call", "z.delays()"}},
+		Edits: []Edit{{ordinalRange, "z.delays() && a.Call == z.Delay.Call", "z.delays()"}},
 		Test:  scenarios + "another-call-tells-those-who-are-noted-to-stay-by-the-former-one", Rule: "who are to stay",
 	},
 	{
 		Name:  "delayed downscale that is over and comes back",
-		Edits: []Edit{{stretch, "return !a.Over && z.delays()", "return z.delays()"}},
+		Edits: []Edit{{ordinalRange, "return !a.Over && z.delays()", "return z.delays()"}},
 		Test:  scenarios + "what-is-over-does-not-come-back", Rule: "that it stays",
 	},
 	{
 		Name:  "delayed downscale that waits for a clock that was ahead by years",
-		Edits: []Edit{{stretch, "known && !since.After(s.Now.Add(FarAhead))", "known"}},
+		Edits: []Edit{{ordinalRange, "known && !since.After(s.Now.Add(FarAhead))", "known"}},
 		Test:  "internal/plan TestATimeThatIsFarAheadIsNotWaitedFor", Rule: "there are 2 replicas",
 	},
 	{
@@ -89,17 +89,17 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "delayed downscale remembered for whoever comes next",
-		Edits: []Edit{{stretch, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}, blind},
+		Edits: []Edit{{ordinalRange, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}, blind},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
 		Name:  "delayed downscale remembered for whoever comes next, seen by the check",
-		Edits: []Edit{{stretch, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}},
+		Edits: []Edit{{ordinalRange, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}},
 		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
 	},
 	{
 		Name:  "delayed downscale not known to the webhook of another replica",
-		Edits: []Edit{{admit, "newBoard(s.AsNoted())\n\tanswer := b.admit(r)", "newBoard(s)\n\tanswer := b.admit(r)"}},
+		Edits: []Edit{{admit, "newGroupState(s.AsNoted())\n\tanswer := b.admit(r)", "newGroupState(s)\n\tanswer := b.admit(r)"}},
 		Test:  "internal/plan TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale", Rule: "answers",
 	},
 	{

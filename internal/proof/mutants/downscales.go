@@ -4,17 +4,17 @@ package mutants
 var downscales = []Mutant{
 	{
 		Name:  "downscale ended on caches",
-		Edits: []Edit{{"internal/plan/end_decrease.go", "Read: Always, ", ""}},
+		Edits: []Edit{{"internal/plan/end_downscale.go", "Read: Always, ", ""}},
 		Test:  explore + "a downscale beside a rollout", Rule: "DecreaseKept",
 	},
 	{
 		Name:  "downscale ended before its last pod",
-		Edits: []Edit{{decreaseState, "return z.surplus.None() && z.Observed", "return true || z.Observed"}},
+		Edits: []Edit{{downscaleState, "return z.surplus.None() && z.Observed", "return true || z.Observed"}},
 		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "note zone-a from 2 to 1 admitted because DownscaleDetected",
 	},
 	{
 		Name:  "downscale dropped while its update can still come",
-		Edits: []Edit{{decrease, "\t\treturn Awaited\n", "\t\treturn Overtaken\n"}, blind},
+		Edits: []Edit{{downscale, "\t\treturn Awaited\n", "\t\treturn Overtaken\n"}, blind},
 		Test:  explore + "a downscale beside a rollout", Rule: "NoLostIntent",
 	},
 	{
@@ -25,37 +25,37 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "downscale admitted although another zone is not whole",
-		Edits: []Edit{without(admit, "ifSomebodyServes(forDownscale(otherZoneNotWhole))")},
+		Edits: []Edit{without(admit, "ifSomebodyServes(forDownscale(otherZoneUnavailable))")},
 		Test:  "internal/plan TestAdmit", Rule: "OtherZoneUnavailable",
 	},
 	{
 		Name:  "downscale admitted whatever has broken while pods were prepared",
-		Edits: []Edit{{downscale, "if answer = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {", "if answer = (plan.DownscaleAnswer{}); !answer.Allowed() {"}},
+		Edits: []Edit{{prepareDownscale, "if answer = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {", "if answer = (plan.DownscaleAnswer{}); !answer.Allowed() {"}},
 		Test:  "internal/serve/admission TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation", Rule: "a_pod_of_another_zone_breaks",
 	},
 	{
 		Name:  "downscale admitted on caches that are behind its note",
-		Edits: []Edit{{admit, "if b.Course(noted) == Unseen {", "if false {"}},
+		Edits: []Edit{{admit, "if b.DownscaleStatus(noted) == Unseen {", "if false {"}},
 		Test:  "internal/serve/admission TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation/the caches are behind the note", Rule: "want CacheStale",
 	},
 	{
 		Name:  "note of a downscale that vouches for the group",
-		Edits: []Edit{{downscale, "record.Own = false // so the leader reads", "record.Own = true // so the leader reads"}},
+		Edits: []Edit{{prepareDownscale, "record.Own = false // so the leader reads", "record.Own = true // so the leader reads"}},
 		Test:  unreadHold + "this process noted a downscale of pods that are down", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "note of prepared pods that vouches for the group",
-		Edits: []Edit{{downscale, "\t\trecord.Own = false\n\t\tif err = p.Holds", "\t\trecord.Own = true\n\t\tif err = p.Holds"}},
+		Edits: []Edit{{prepareDownscale, "\t\trecord.Own = false\n\t\tif err = p.Holds", "\t\trecord.Own = true\n\t\tif err = p.Holds"}},
 		Test:  unreadHold + "this process noted that pods are prepared", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "note of pods that are told to stay that vouches for the group",
-		Edits: []Edit{{downscale, "\t\trecord.Own = false\n\t\tif err = p.Holds", "\t\tif err = p.Holds"}},
+		Edits: []Edit{{prepareDownscale, "\t\trecord.Own = false\n\t\tif err = p.Holds", "\t\tif err = p.Holds"}},
 		Test:  unreadHold + "this process noted that pods of a downscale which was given up are told to stay", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "downscale that a later request has noted, admitted by an earlier one",
-		Edits: []Edit{{downscale, " || !hold.Written(note.Since).Equal(hold.Written(record.Decrease.Since)) {", " {"}},
+		Edits: []Edit{{prepareDownscale, " || !hold.Written(note.Since).Equal(hold.Written(record.Downscale.Since)) {", " {"}},
 		Test:  "internal/serve/admission TestEarlierRequestDoesNotAdmitTheRecordOfALaterRequest", Rule: "want 429 PreparationCancelled",
 	},
 	{
@@ -76,7 +76,7 @@ var downscales = []Mutant{
 	{
 		Name:  "decrease that counts as failed since another one takes its place",
 		Edits: []Edit{{holdRecord, "d.Ours && (next.None() || next.Generation == plan.SeenInEffect) && d", "d.Ours && d"}},
-		Test:  "internal/lock/hold TestADecreaseThatTheNextOneReplacesIsTriedAgainAtOnce", Rule: "given up",
+		Test:  "internal/lock/hold TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce", Rule: "given up",
 	},
 	{
 		Name:  "pod told to stay although the raise of its zone failed",
@@ -90,12 +90,12 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "answers of pods forgotten for a downscale that a webhook began",
-		Edits: []Edit{{actTalk, "if a.Decrease.Ours && a", "if a"}},
+		Edits: []Edit{{actTalk, "if a.Downscale.Ours && a", "if a"}},
 		Test:  "internal/act TestPodsAreAskedAfterTheHoldWasWritten/nor what a webhook began", Rule: "noted zone-a from 2 to 1 preparing",
 	},
 	{
 		Name:  "answers of pods forgotten for a downscale that needs none",
-		Edits: []Edit{{actTalk, "a.Decrease.Ours && a.Decrease.Stage == plan.Preparing {", "a.Decrease.Ours {"}},
+		Edits: []Edit{{actTalk, "a.Downscale.Ours && a.Downscale.Stage == plan.Preparing {", "a.Downscale.Ours {"}},
 		Test:  "internal/act TestPodsAreAskedAfterTheHoldWasWritten/nor what needs no answer", Rule: "noted zone-a from 2 to 1 admitted",
 	},
 	{
@@ -130,7 +130,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "downscale that its former group alone judges",
-		Edits: []Edit{{downscale, "case shrinks && c.ChangesGroup():", "case false:"}},
+		Edits: []Edit{{prepareDownscale, "case shrinks && c.ChangesGroup():", "case false:"}},
 		Test:  "internal/serve/admission TestUpdateThatShrinksAZoneAndChangesItsGroupIsRefused", Rule: "it_joins_one",
 	},
 	{
@@ -140,12 +140,12 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "zone that moves its first ordinal on",
-		Edits: []Edit{{downscale, "case c.MovesOrdinals():", "case false:"}},
+		Edits: []Edit{{prepareDownscale, "case c.MovesOrdinals():", "case false:"}},
 		Test:  "internal/serve/admission TestZoneWithPodsKeepsItsFirstOrdinal", Rule: "TestZoneWithPodsKeepsItsFirstOrdinal",
 	},
 	{
 		Name:  "group of one zone in which partitions are evicted one after the other",
-		Edits: []Edit{{partition, "if len(b.standings) > 1 {", "if true {"}},
+		Edits: []Edit{{partition, "if len(b.zoneStates) > 1 {", "if true {"}},
 		Test:  "internal/plan TestEvict", Rule: "where_there_is_no_other_zone_its_budget_counts",
 	},
 	{
@@ -196,19 +196,19 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "seen downscale noted over the hold of another zone",
-		Edits: []Edit{{decreaseState, "return b.notedElsewhere(zone).None() &&", "return true || b.notedElsewhere(zone).None() &&"}},
+		Edits: []Edit{{downscaleState, "return b.notedElsewhere(zone).None() &&", "return true || b.notedElsewhere(zone).None() &&"}},
 		Test:  explore + "scaling in two zones", Rule: "DecreaseAlone",
 	},
 	{
 		Name:  "downscale taken off the hold before all pods have answered",
-		Edits: []Edit{{decreaseSteps, "\tcase asked.Underway || asked.Failed != \"\":\n\t\treturn nil\n", ""}},
+		Edits: []Edit{{downscaleSteps, "\tcase asked.Underway || asked.Failed != \"\":\n\t\treturn nil\n", ""}},
 		Test:  scenarios + "who-does-not-answer-that-he-stays-is-named-and-told-again", Rule: "end zone-b",
 	},
 	{
 		Name: "downscale and rollout of another zone at once",
 		Edits: []Edit{
-			{guards, "if stands := b.decreaseElsewhere(zone); !stands.None() && !b.ended {", "if stands := b.decreaseElsewhere(zone); false {"},
-			{decreaseState, "\tif d.Zone != zone.Name || b.ended {\n", "\tif true || d.Zone != zone.Name || b.ended {\n"}, blind,
+			{guards, "if stands := b.downscaleElsewhere(zone); !stands.None() && !b.ended {", "if stands := b.downscaleElsewhere(zone); false {"},
+			{downscaleState, "\tif d.Zone != zone.Name || b.ended {\n", "\tif true || d.Zone != zone.Name || b.ended {\n"}, blind,
 		},
 		Test: scenarios + "a-downscale-that-was-admitted-keeps-rollouts-of-other-zones-away", Rule: "delete zone-a-0",
 	},
@@ -229,17 +229,17 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "downscale that was taken back counts by changes that came later",
-		Edits: []Edit{{decrease, "if s.Course(d) == Overtaken && !s.Shrank(d) {", "if false {"}},
+		Edits: []Edit{{downscale, "if s.DownscaleStatus(d) == Overtaken && !s.Shrank(d) {", "if false {"}},
 		Test:  "internal/plan TestADownscaleThatIsTakenBackHasNotHappenedHoweverOftenTheZoneChangesLater", Rule: "counts as a downscale: true",
 	},
 	{
 		Name:  "pod told to stay that nobody can have asked",
-		Edits: []Edit{{decreaseState, "made.Before(d.Since.Add(lateCalls))", "(true || made.Before(d.Since.Add(lateCalls)))"}},
+		Edits: []Edit{{downscaleState, "made.Before(d.Since.Add(lateCalls))", "(true || made.Before(d.Since.Add(lateCalls)))"}},
 		Test:  "internal/plan TestWhoWasMadeLongAfterAllWereToldToStayNeedsNotBeTold", Rule: "one that nobody can have asked",
 	},
 	{
 		Name:  "preparation undone under the deadline that is over",
-		Edits: []Edit{{downscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)\n\tdefer stop()\n\terr := p.stage", "ctx, stop := context.WithTimeout(ctx, detachedTimeout)\n\tdefer stop()\n\terr := p.stage"}},
+		Edits: []Edit{{prepareDownscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)\n\tdefer stop()\n\terr := p.stage", "ctx, stop := context.WithTimeout(ctx, detachedTimeout)\n\tdefer stop()\n\terr := p.stage"}},
 		Test:  "internal/serve/admission TestPodsAreNotifiedToStayIfPreparationTimesOut", Rule: "the hold notes",
 	},
 	{
@@ -256,14 +256,14 @@ var downscales = []Mutant{
 	{
 		Name: "downscale noted over what another replica has written",
 		Edits: []Edit{{
-			downscale, "\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\tcontinue\n",
+			prepareDownscale, "\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\tcontinue\n",
 			"\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\trecord.Version = p.Holds.Cached(key).Version\n\t\t\t_ = p.Holds.Write(ctx, key, record)\n",
 		}},
 		Test: "internal/serve/admission TestConcurrentDownscalesAreAdmittedInOneZone", Rule: "2 of two zones may shrink",
 	},
 	{
 		Name:  "downscale allowed whether or not the hold could be written",
-		Edits: []Edit{{downscale, "\t\tcase err != nil:\n\t\t\tif !v.Dated {", "\t\tcase false:\n\t\t\tif !v.Dated {"}},
+		Edits: []Edit{{prepareDownscale, "\t\tcase err != nil:\n\t\t\tif !v.Dated {", "\t\tcase false:\n\t\t\tif !v.Dated {"}},
 		Test:  walk, Rule: "NotedFirst",
 	},
 }

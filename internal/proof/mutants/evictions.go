@@ -14,7 +14,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction while a pod of another zone is down",
-		Edits: []Edit{without(evict, "forEviction(otherZoneNotWhole)"), blindToEvictions},
+		Edits: []Edit{without(evict, "forEviction(otherZoneUnavailable)"), blindToEvictions},
 		Test:  explore + "an eviction and a crash", Rule: "RestIsWhole",
 	},
 	{
@@ -133,7 +133,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "pod rolled whose eviction is granted",
-		Edits: []Edit{{board, "|| granted && pod.Up() {", "|| false && granted {"}, blind},
+		Edits: []Edit{{groupState, "|| granted && pod.Up() {", "|| false && granted {"}, blind},
 		Test:  explore + "an eviction beside a rollout of its zone", Rule: "NoLostIntent",
 	},
 	{
@@ -214,7 +214,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "turn of a zone that an eviction keeps from being whole",
-		Edits: []Edit{{board, "&& !z.whole() && !evicted {", "&& !z.whole() && (!evicted || true) {"}},
+		Edits: []Edit{{groupState, "&& !z.available() && !evicted {", "&& !z.available() && (!evicted || true) {"}},
 		Test:  "internal/plan TestARolloutTakesTurnsWithEvictionsThatNeverGetThrough", Rule: "is not rolled after half an hour",
 	},
 	{
@@ -254,7 +254,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "rollout that goes before evictions that asked first",
-		Edits: []Edit{{guards, "return b.waitingBefore(b.since(Rollout, z.Name), z.Name)\n", "return Refusal{}\n"}},
+		Edits: []Edit{{guards, "return b.waitingBefore(b.since(RolloutOperation, z.Name), z.Name)\n", "return Refusal{}\n"}},
 		Test:  scenarios + "an-eviction-that-asked-first-comes-before-the-rollout", Rule: "delete zone-a-0",
 	},
 	{

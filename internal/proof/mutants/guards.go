@@ -51,14 +51,14 @@ var takedowns = []Mutant{
 	},
 	{
 		Name:  "guard otherZoneNotWhole removed",
-		Edits: []Edit{without(guards, "otherZoneNotWhole"), blind},
+		Edits: []Edit{without(guards, "otherZoneUnavailable"), blind},
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "RestIsWhole",
 	},
 	{
 		Name: "guards heldElsewhere and otherZoneNotWhole removed",
 		Edits: []Edit{
 			without(guards, "heldElsewhere"),
-			without(guards, "otherZoneNotWhole"), blind,
+			without(guards, "otherZoneUnavailable"), blind,
 		},
 		Test: explore + "a pause while requests come late and the hold expires", Rule: "OneZoneAtATime",
 		Remark: "each stands in for the other, and notItsTurn for both until the zone at turn is paused",

@@ -44,7 +44,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "zone that is forgotten on caches",
-		Edits: []Edit{{"internal/plan/note_zones.go", "e.Read = Always", "e.Read = IfNew"}, {left, "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
+		Edits: []Edit{{"internal/plan/record_members.go", "e.Read = Always", "e.Read = IfNew"}, {left, "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
 		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "hold: write free",
 	},
 	{
@@ -64,17 +64,17 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "hold of a newer version that lapses while it notes a pod",
-		Edits: []Edit{{planHold, "return len(h.Intents) == 0 && h.Decrease.None() && h.Unrenewed", "return h.Unrenewed"}},
+		Edits: []Edit{{planHold, "return len(h.Intents) == 0 && h.Downscale.None() && h.Unrenewed", "return h.Unrenewed"}},
 		Test:  scenarios + "a-hold-of-a-newer-version-progressive-never-lapses-while-it-notes-a-pod", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "hold of a newer version that lapses while it notes a downscale",
-		Edits: []Edit{{planHold, "len(h.Intents) == 0 && h.Decrease.None() && h.Unrenewed", "len(h.Intents) == 0 && h.Unrenewed"}},
+		Edits: []Edit{{planHold, "len(h.Intents) == 0 && h.Downscale.None() && h.Unrenewed", "len(h.Intents) == 0 && h.Unrenewed"}},
 		Test:  scenarios + "a-hold-of-a-newer-version-never-lapses-while-it-notes-a-downscale", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "hold of a newer version that lapses by its written time alone",
-		Edits: []Edit{{planHold, "h.Decrease.None() && h.Unrenewed >= h.Duration", "h.Decrease.None()"}},
+		Edits: []Edit{{planHold, "h.Downscale.None() && h.Unrenewed >= h.Duration", "h.Downscale.None()"}},
 		Test:  "internal/lock/lease TestRenewalsOfANewerVersionAreTimedByTheProcessThatSeesThem", Rule: "the hold lapses",
 	},
 	{
@@ -137,7 +137,7 @@ var intents = []Mutant{
 		Name: "hold given back while an intent counts",
 		Edits: []Edit{
 			{group, "b.Hold.Unreadable != \"\" || b.intentCount > 0 {", "b.Hold.Unreadable != \"\" {"},
-			{group, "if z.Name == holder.Zone() && (!z.whole() || (holder.Operation() == Rollout && b.goesOn(z) && !b.yields(z))) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
+			{group, "if z.Name == holder.Zone() && (!z.available() || (holder.Operation() == RolloutOperation && b.goesOn(z) && !b.yields(z))) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
 		},
 		Test: explore + "a pause while requests come late and the hold expires", Rule: "Progress",
 		Remark: "asked twice: a zone with an intent is not whole either",
@@ -149,7 +149,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "Lease removed that notes a downscale which the caches do not show yet",
-		Edits: []Edit{{holdDecision, "return free && s.Hold.Decrease.None() && len", "return free && len"}},
+		Edits: []Edit{{holdDecision, "return free && s.Hold.Downscale.None() && len", "return free && len"}},
 		Test:  "internal/lock/hold TestCover/it stays while it notes a downscale of later", Rule: "got \"remove\"",
 	},
 	{

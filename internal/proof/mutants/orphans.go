@@ -80,7 +80,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "orphans of two zones that wait for each other",
-		Edits: []Edit{{guards, "!z.whole() && !(d.inTheWay && b.servedByOrphans(z))", "!z.whole() && !(false && b.servedByOrphans(z))"}},
+		Edits: []Edit{{guards, "!z.available() && !(d.inTheWay && b.servedByOrphans(z))", "!z.available() && !(false && b.servedByOrphans(z))"}},
 		Test:  "internal/plan TestEvict/an orphan in the way goes while orphans have the names of all missing pods of another zone", Rule: "want yes, noted zone-a-0",
 	},
 	{
@@ -95,7 +95,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "pod that goes while orphans serve in another zone",
-		Edits: []Edit{{guards, "!z.whole() && !(d.inTheWay && b.servedByOrphans(z))", "!z.whole() && !b.servedByOrphans(z)"}},
+		Edits: []Edit{{guards, "!z.available() && !(d.inTheWay && b.servedByOrphans(z))", "!z.available() && !b.servedByOrphans(z)"}},
 		Test:  "internal/plan TestEvict/a pod of another zone stays while orphans have the names of missing pods", Rule: "got  yes, noted zone-a-0",
 	},
 	{
@@ -145,7 +145,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "zone that is forgotten without a look",
-		Edits: []Edit{{"internal/plan/note_zones.go", "Read: IfNew, Records: true}\n\tif len(a.Gone) > 0 {", "Read: IfNew, Records: true}\n\tif len(a.Gone) > 100 {"}},
+		Edits: []Edit{{"internal/plan/record_members.go", "Read: IfNew, Records: true}\n\tif len(a.Gone) > 0 {", "Read: IfNew, Records: true}\n\tif len(a.Gone) > 100 {"}},
 		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "hold: write free",
 	},
 }

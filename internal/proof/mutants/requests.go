@@ -44,7 +44,7 @@ var requests = []Mutant{
 	},
 	{
 		Name:  "Lease written without its intents",
-		Edits: []Edit{{store, "hold.FormatIntents(record.Intents, record.Decrease)", "hold.FormatIntents(nil, record.Decrease)"}},
+		Edits: []Edit{{store, "hold.FormatIntents(record.Intents, record.Downscale)", "hold.FormatIntents(nil, record.Downscale)"}},
 		Test:  walk, Rule: "NotedFirst",
 	},
 	{

@@ -49,7 +49,7 @@ var restored = []Mutant{
 	},
 	{
 		Name:  "caches never confirm what ends a downscale of another history",
-		Edits: []Edit{{confirm, "if a.Restored && h.Decrease.Same(a.Decrease)", "if false && h.Decrease.Same(a.Decrease)"}},
+		Edits: []Edit{{confirm, "if a.Restored && h.Downscale.Same(a.Downscale)", "if false && h.Downscale.Same(a.Downscale)"}},
 		Test:  "internal/plan TestCachesConfirmWhatALookHasDecided", Rule: "got false, want true",
 	},
 	{

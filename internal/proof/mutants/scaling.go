@@ -4,7 +4,7 @@ package mutants
 var scaling = []Mutant{
 	{
 		Name:  "own downscale carried out although another zone is not whole",
-		Edits: []Edit{{decreaseSteps, "\treturn leaves, firstOf(barred(z), firstObjection(b, leaves, decreaseGuards))\n", "\treturn leaves, Refusal{}\n"}, blind},
+		Edits: []Edit{{downscaleSteps, "\treturn leaves, firstOf(barred(z), firstObjection(b, leaves, downscaleGuards))\n", "\treturn leaves, Refusal{}\n"}, blind},
 		Test:  explore + "a downscale of our own and a crash", Rule: "RestIsWhole",
 	},
 	{
@@ -19,12 +19,12 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale noted while the hold is given back",
-		Edits: []Edit{{group, "if (!b.Hold.Decrease.None() && !b.ended) || Has[NoteDecrease](deeds) {", "if !b.Hold.Decrease.None() && !b.ended {"}},
+		Edits: []Edit{{group, "if (!b.Hold.Downscale.None() && !b.ended) || Has[RecordDownscale](deeds) {", "if !b.Hold.Downscale.None() && !b.ended {"}},
 		Test:  scenarios + "a-follower-shrinks-between-two-zones-of-a-rollout", Rule: "DecreaseAlone",
 	},
 	{
 		Name:  "downscale that somebody else asked for carried out",
-		Edits: []Edit{{decreaseSteps, "\tcase d.Stage == Admitted && d.Ours && b.Course(d) == Awaited:\n", "\tcase d.Stage == Admitted && b.Course(d) == Awaited:\n"}},
+		Edits: []Edit{{downscaleSteps, "\tcase d.Stage == Admitted && d.Ours && b.DownscaleStatus(d) == Awaited:\n", "\tcase d.Stage == Admitted && b.DownscaleStatus(d) == Awaited:\n"}},
 		Test:  scenarios + "a-downscale-that-somebody-asked-for-is-not-ours-to-make", Rule: "DecreaseNoted",
 	},
 	{
@@ -34,22 +34,22 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale carried out long after it was judged",
-		Edits: []Edit{{decreaseSteps, "\tcase late || !because.None():\n", "\tcase !because.None():\n"}},
+		Edits: []Edit{{downscaleSteps, "\tcase late || !because.None():\n", "\tcase !because.None():\n"}},
 		Test:  scenarios + "a-downscale-of-our-own-that-does-not-get-through-is-voided", Rule: "could not be made in time",
 	},
 	{
 		Name:  "own downscale carried out although nobody wants it any more",
-		Edits: []Edit{{decreaseSteps, "\tcase !z.wishesFor(d):\n", "\tcase false:\n"}},
+		Edits: []Edit{{downscaleSteps, "\tcase !z.wishesFor(d):\n", "\tcase false:\n"}},
 		Test:  scenarios + "a-downscale-of-our-own-that-is-not-wanted-any-more-is-voided", Rule: "void zone-b",
 	},
 	{
 		Name:  "own downscale carried out under whatever hold there is",
-		Edits: []Edit{{decreaseSteps, "if b.Hold.Holder != Downscale.For(d.Zone) {", "if false {"}},
+		Edits: []Edit{{downscaleSteps, "if b.Hold.Holder != DownscaleOperation.For(d.Zone) {", "if false {"}},
 		Test:  scenarios + "a-downscale-of-our-own-under-another-hold-is-voided", Rule: "DecreaseNoted",
 	},
 	{
 		Name:  "own downscale takes along who was not asked",
-		Edits: []Edit{{decreaseSteps, "if d.Stage == Admitted && d.Asked != Fingerprint(leaves.ask) {", "if false {"}},
+		Edits: []Edit{{downscaleSteps, "if d.Stage == Admitted && d.Asked != Fingerprint(leaves.ask) {", "if false {"}},
 		Test:  scenarios + "who-came-up-after-the-note-is-asked-too", Rule: "PreparedFirst",
 	},
 	{
@@ -64,7 +64,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale not known to the webhook",
-		Edits: []Edit{{admit, "\tif b.isOwnNotedDecrease(d) {\n\t\treturn DownscaleAnswer{}\n\t}\n", ""}},
+		Edits: []Edit{{admit, "\tif b.isOwnNotedDownscale(d) {\n\t\treturn DownscaleAnswer{}\n\t}\n", ""}},
 		Test:  "internal/plan TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_needs_no_second_note",
 	},
 	{
@@ -75,16 +75,16 @@ var scaling = []Mutant{
 	{
 		Name:  "downscale that failed tried again at once while pods leave",
 		Edits: []Edit{{holdRecord, "(next.None() || next.Generation == plan.SeenInEffect)", "next.None()"}},
-		Test:  "internal/lock/hold TestADecreaseThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce", Rule: "given up map[]",
+		Test:  "internal/lock/hold TestADownscaleThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce", Rule: "given up map[]",
 	},
 	{
 		Name:  "note of somebody else taken for one's own",
 		Edits: []Edit{{"internal/act/hook/preparations.go", "!(former.Ours && g.noted.Same(former))", "!g.noted.Same(former)"}},
-		Test:  "internal/act/hook TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard", Rule: "want heard true",
+		Test:  "internal/act/hook TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard", Rule: "want heard true",
 	},
 	{
 		Name:  "downscale that no pod heard of takes the one before it off the hold",
-		Edits: []Edit{{decreaseSteps, "return b.endUnheard(d, asked.Failed)", "return []Action{EndDecrease{Decrease: d, Failed: asked.Failed}}"}},
+		Edits: []Edit{{downscaleSteps, "return b.endUnheard(d, asked.Failed)", "return []Action{EndDownscale{Downscale: d, Failed: asked.Failed}}"}},
 		Test:  "internal/plan TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "note zone-a from 4 to 2 admitted because PreparationFailed",
 	},
 	{
@@ -99,17 +99,17 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "pod whose eviction is granted taken down for the one before it",
-		Edits: []Edit{{"internal/plan/board.go", " && !b.outweighed(intent)", ""}},
+		Edits: []Edit{{"internal/plan/group_state.go", " && !b.outweighed(intent)", ""}},
 		Test:  "internal/plan TestAPodWhoseEvictionIsGrantedIsNotTakenDownForTheOneBeforeIt", Rule: "delete zone-a-1",
 	},
 	{
 		Name:  "Lease that lost its label stays hidden from whoever leads",
-		Edits: []Edit{{downscale, "\t\t\t\trelabel(ctx, p.Holds, p.Log, key)\n", ""}},
+		Edits: []Edit{{prepareDownscale, "\t\t\t\trelabel(ctx, p.Holds, p.Log, key)\n", ""}},
 		Test:  "internal/serve/admission TestRefusalRestoresTheLabelOfALease/an operation is under way", Rule: "labelled: false",
 	},
 	{
 		Name:  "downscale that was only seen counts as judged",
-		Edits: []Edit{{decreaseState, "Generation: SeenInEffect,", "Generation: max(1, z.Generation-1),"}},
+		Edits: []Edit{{downscaleState, "Generation: SeenInEffect,", "Generation: max(1, z.Generation-1),"}},
 		Test:  "internal/lock/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack", Rule: "at generation 1",
 	},
 	{
@@ -119,12 +119,12 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale that counts from the yes to it",
-		Edits: []Edit{{decrease, "\tif d.Ours {\n\t\tby = by.Add(CarryLimit)\n\t}\n", ""}},
+		Edits: []Edit{{downscale, "\tif d.Ours {\n\t\tby = by.Add(CarryLimit)\n\t}\n", ""}},
 		Test:  "internal/lock/hold TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest", Rule: "dated",
 	},
 	{
 		Name:  "own downscale known to the webhook whatever is asked for",
-		Edits: []Edit{{decrease, "d.From == other.From && d.To == other.To", "d.From == other.From"}},
+		Edits: []Edit{{downscale, "d.From == other.From && d.To == other.To", "d.From == other.From"}},
 		Test:  "internal/plan TestAdmit", Rule: "another_decrease_than_lockstep's_own_is_refused",
 	},
 	{
@@ -149,32 +149,32 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "downscale admitted although somebody declined",
-		Edits: []Edit{{decreaseSteps, "\tcase asked.Failed != \"\" && asked.Heard:\n", "\tcase asked.Failed != \"\" && asked.Heard && false:\n"}, {decreaseSteps, "\tcase asked.Failed != \"\":\n", "\tcase false:\n"}},
+		Edits: []Edit{{downscaleSteps, "\tcase asked.Failed != \"\" && asked.Heard:\n", "\tcase asked.Failed != \"\" && asked.Heard && false:\n"}, {downscaleSteps, "\tcase asked.Failed != \"\":\n", "\tcase false:\n"}},
 		Test:  scenarios + "a-pod-that-declines-ends-the-downscale", Rule: "admitted because LeaderFollow",
 	},
 	{
 		Name:  "who came up after the others agreed leaves unasked",
-		Edits: []Edit{{decreaseSteps, "if d.Stage == Admitted && d.Asked != Fingerprint(leaves.ask) {", "if d.Stage == Admitted && d.Asked == \"\" && len(leaves.ask) > 0 {"}},
+		Edits: []Edit{{downscaleSteps, "if d.Stage == Admitted && d.Asked != Fingerprint(leaves.ask) {", "if d.Stage == Admitted && d.Asked == \"\" && len(leaves.ask) > 0 {"}},
 		Test:  scenarios + "who-came-up-after-the-others-agreed-is-asked-too", Rule: "void zone-b",
 	},
 	{
 		Name:  "who was asked under a note that is gone stays prepared",
-		Edits: []Edit{{decreaseSteps, "b.undoOrphanedPreparation(); steps != nil", "b.undoOrphanedPreparation(); false && steps != nil"}},
+		Edits: []Edit{{downscaleSteps, "b.undoOrphanedPreparation(); steps != nil", "b.undoOrphanedPreparation(); false && steps != nil"}},
 		Test:  "internal/plan TestWhoWasAskedInVainIsToldToStay", Rule: "under a note that is gone",
 	},
 	{
 		Name:  "who was prepared under a note that is replaced stays prepared",
-		Edits: []Edit{{downscale, "\t\treturn v.Former\n", "\t\treturn plan.Decrease{}\n"}},
+		Edits: []Edit{{prepareDownscale, "\t\treturn v.Former\n", "\t\treturn plan.Downscale{}\n"}},
 		Test:  "internal/serve/admission TestPodsPreparedForAReplacedDownscaleAreNotifiedToStay", Rule: "nobody_hears_of_the_next_one",
 	},
 	{
 		Name:  "who was prepared under the note of another leader that is replaced stays prepared",
 		Edits: []Edit{{"internal/act/hook/preparations.go", "former.Stage == plan.Undoing && !(former.Ours && g.noted.Same(former))", "false"}},
-		Test:  "internal/act/hook TestOnlyWhoNotedADecreaseKnowsThatNobodyHeard", Rule: "in_the_place_of_what_somebody_else_has_noted",
+		Test:  "internal/act/hook TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard", Rule: "in_the_place_of_what_somebody_else_has_noted",
 	},
 	{
 		Name:  "a withdrawn wish counts as a failure",
-		Edits: []Edit{{decreaseSteps, "\td.Ours = d.Ours && z.wishesFor(d)\n", ""}, {decreaseSteps, "\tz, _ := b.standing(d.Zone)\n\treturn []Action{NoteDecrease", "\treturn []Action{NoteDecrease"}},
+		Edits: []Edit{{downscaleSteps, "\td.Ours = d.Ours && z.wishesFor(d)\n", ""}, {downscaleSteps, "\tz, _ := b.zoneState(d.Zone)\n\treturn []Action{RecordDownscale", "\treturn []Action{RecordDownscale"}},
 		Test:  "internal/plan TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed", Rule: "want that the downscale is undone",
 	},
 	{

@@ -9,7 +9,7 @@ var views = []Mutant{
 	},
 	{
 		Name:  "pods listed beside the zone of a downscale",
-		Edits: []Edit{{liveRead, "if !held.Decrease.None() {", "if false {"}},
+		Edits: []Edit{{liveRead, "if !held.Downscale.None() {", "if false {"}},
 		Test:  "internal/cluster/observe TestALiveReadUnderADownscaleShowsEveryPodThatItsZoneHadWhenItWasRead", Rule: "the pod beyond spec.replicas is not shown",
 	},
 	{
@@ -32,7 +32,7 @@ var views = []Mutant{
 	},
 	{
 		Name:  "damaged times of downscales that count as none",
-		Edits: []Edit{{store, "wrongCall(h.Decrease.Call)); err != nil {", "wrongCall(h.Decrease.Call)); err != nil && times == nil {"}},
+		Edits: []Edit{{store, "wrongCall(h.Downscale.Call)); err != nil {", "wrongCall(h.Downscale.Call)); err != nil && times == nil {"}},
 		Test:  "internal/lock/lease TestReadingWhatPeopleWrote/damaged times of downscales are said to be", Rule: "read times of downscales",
 	},
 	{

@@ -49,7 +49,7 @@ type verdict struct {
 	record  lease
 }
 
-// ask lets a user want a decrease, one for each track.
+// ask lets a user want a downscale, one for each track.
 func (e *explorer) ask(w *world, track int, edit Edit, see visit) {
 	i := 0
 	for _, earlier := range e.config.Tracks[:track] {
@@ -116,7 +116,7 @@ func (e *explorer) readPodsOfAsker(w *world, i int, see visit) {
 	read := *w
 	read.askers[i].pods = w.pods
 	if a.known.deletedAndUnwanted(&w.pods, &a.look) == 0 {
-		e.judgeDecrease(&read, i, see)
+		e.judgeDownscale(&read, i, see)
 		return
 	}
 	m := move{next: read, fair: true, line: func() string { return a.String() + ": reads the pods live" }}
@@ -129,7 +129,7 @@ func (e *explorer) readPodsOfAsker(w *world, i int, see visit) {
 func (e *explorer) confirmForAsker(w *world, i int, see visit) {
 	a := &w.askers[i]
 	if !w.zones.anyWanted(a.known.deletedAndUnwanted(&a.pods, &a.look)) {
-		e.judgeDecrease(w, i, see)
+		e.judgeDownscale(w, i, see)
 		return
 	}
 	m := move{next: *w, fair: true, exercises: one(looksBeginAnew), line: func() string {
@@ -140,8 +140,8 @@ func (e *explorer) confirmForAsker(w *world, i int, see visit) {
 	see(&m)
 }
 
-// judgeDecrease asks the real rules about what was read live.
-func (e *explorer) judgeDecrease(w *world, i int, see visit) {
+// judgeDownscale asks the real rules about what was read live.
+func (e *explorer) judgeDownscale(w *world, i int, see visit) {
 	a := &w.askers[i]
 	v := e.admit(petition{view{pods: a.pods, zones: a.look, hold: a.known, live: true}, a.zone, a.to, a.version})
 	m := move{next: *w, fair: true}
@@ -149,10 +149,10 @@ func (e *explorer) judgeDecrease(w *world, i int, see visit) {
 	*next = asker{at: asking, zone: a.zone, to: a.to}
 	switch {
 	case !v.refused.None():
-		m.exercises = one(decreasesRefused)
+		m.exercises = one(downscalesRefused)
 		m.line = func() string { return a.String() + ": is refused because " + v.refused.String() }
 	case !v.noted:
-		m.exercises = one(decreasesWithoutHold)
+		m.exercises = one(downscalesWithoutHold)
 		next.at, next.version, next.shown = approved, a.version, ^down(&a.pods, &a.look)
 		m.line = func() string { return a.String() + ": gets a yes without the hold" }
 	default:
@@ -179,16 +179,16 @@ func (e *explorer) admit(p petition) verdict {
 	return v
 }
 
-// note writes the decrease into the Lease by compare-and-swap.
+// note writes the downscale into the Lease by compare-and-swap.
 func (e *explorer) note(w *world, i int, see visit) {
 	a := &w.askers[i]
 	m := move{next: *w, fair: true, line: func() string { return a.String() + ": writes " + a.record.String() }}
 	next := &m.next.askers[i]
-	former := w.lease.decrease
+	former := w.lease.recordedDownscale
 	if e.write(&m, a.record) {
 		next.at, next.noted, next.record = approved, true, lease{}
-		if former.zone == a.record.decrease.zone {
-			m.exercises = one(decreasesJudgedAgain)
+		if former.zone == a.record.recordedDownscale.zone {
+			m.exercises = one(downscalesJudgedAgain)
 		}
 	} else {
 		*next = asker{at: asking, zone: a.zone, to: a.to}
@@ -207,7 +207,7 @@ func (e *explorer) update(w *world, i int, see visit) {
 		see(&m)
 		return
 	}
-	m.exercises = one(decreasesAdmitted)
+	m.exercises = one(downscalesAdmitted)
 	harms := a.harms(w)
 	m.next.askers[i] = asker{}
 	z := &m.next.zones[a.zone]
@@ -228,23 +228,23 @@ func (e *explorer) loseAsker(w *world, i int, see visit) {
 	a := &w.askers[i]
 	m := move{next: *w, exercises: one(requestsLost), line: func() string { return a.String() + ": is given up" }}
 	if a.noted {
-		m.exercises |= one(decreasesNeverCame)
+		m.exercises |= one(downscalesNeverCame)
 	}
 	m.next.left.lost--
 	m.next.askers[i] = asker{}
 	see(&m)
 }
 
-// wait lets the time pass for which an admitted decrease is waited for.
+// wait lets the time pass for which an admitted downscale is waited for.
 func (e *explorer) wait(w *world, see visit) {
-	d := w.lease.decrease
+	d := w.lease.recordedDownscale
 	if d.zone == 0 || d.overdue {
 		return
 	}
 	m := move{next: *w, fair: true, line: func() string { return "some seconds pass" }}
 	for _, l := range m.next.leases() {
-		if l.decrease == d {
-			l.decrease.overdue = true
+		if l.recordedDownscale == d {
+			l.recordedDownscale.overdue = true
 		}
 	}
 	see(&m)
@@ -265,7 +265,7 @@ func (w *world) leases() []*lease {
 	return all
 }
 
-// harms reports whether the decrease takes down a pod that serves and did so when
+// harms reports whether the downscale takes down a pod that serves and did so when
 // it was judged. Who comes up between the live read and the update leaves by
 // the rules for those who are down: nobody can know better.
 func (a *asker) harms(w *world) bool {
@@ -288,7 +288,7 @@ func (w *world) shrinking(zone int) bool {
 	return false
 }
 
-// othersHarmed reports whether pods leave another zone by an admitted decrease.
+// othersHarmed reports whether pods leave another zone by an admitted downscale.
 func (w *world) othersHarmed(zone int) bool {
 	for n := range w.zones {
 		if n != zone && w.zones[n].harmed && w.shrinking(n) {
@@ -303,11 +303,11 @@ func (a *asker) unnoted(w *world) bool {
 	if a.at != approved || w.zones[a.zone].version != a.version || !a.harms(w) {
 		return false
 	}
-	d := w.lease.decrease
+	d := w.lease.recordedDownscale
 	return int(w.lease.holder) != int(a.zone)+1 || d.zone != a.zone+1 || d.judged != a.version || d.to != a.to
 }
 
-// judgeHarm looks at a decrease that takes effect and takes somebody down.
+// judgeHarm looks at a downscale that takes effect and takes somebody down.
 func (e *explorer) judgeHarm(w *world, a *asker) (rule, how string) {
 	zone := int(a.zone)
 	elsewhere := down(&w.pods, &w.zones) &^ zoneSlots(zone)

@@ -199,8 +199,8 @@ func (s *step) ofZone(zone int, list *mentions) {
 }
 
 func (l *lease) ofZone(zone int, list *mentions) {
-	if int(l.decrease.zone) == zone+1 {
-		list.add(&l.decrease.judged)
+	if int(l.recordedDownscale.zone) == zone+1 {
+		list.add(&l.recordedDownscale.judged)
 	}
 }
 

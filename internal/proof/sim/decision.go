@@ -19,7 +19,7 @@ type decision struct {
 	joins  bool  // the operator had not looked since another one wrote it, or it was about another zone
 	shown  slots // in order in the view
 	beside bool  // takes a pod down while another one of its zone is down
-	adopts bool  // notes a decrease that nobody admitted
+	adopts bool  // notes a downscale that nobody admitted
 	lapses bool  // takes a granted eviction off the hold
 	broken string
 	rule   string
@@ -55,7 +55,7 @@ func (e *explorer) ponder(v *view) *decision {
 		return d
 	}
 	d.beside = v.beside(d.steps)
-	d.adopts = slices.ContainsFunc(actions, func(a plan.Action) bool { n, is := a.(plan.NoteDecrease); return is && !n.Decrease.Ours })
+	d.adopts = slices.ContainsFunc(actions, func(a plan.Action) bool { n, is := a.(plan.RecordDownscale); return is && !n.Downscale.Ours })
 	d.lapses = slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Reason() == reason.EvictionLapsed })
 	if holdDecision.Need == hold.Write {
 		d.record = v.written(holdDecision.Record)
@@ -71,7 +71,7 @@ func (v *view) requests(actions []plan.Action, holdDecision hold.Decision, late 
 	var touches, writes, deletes, adoptions []step
 	for _, action := range actions {
 		switch a := action.(type) {
-		case plan.Withdraw:
+		case plan.CancelDeletion:
 			touches = append(touches, podStep(touch, a.Intent.Pod, a.Intent.UID, a.Intent.Version, false))
 		case plan.DeletePod:
 			deletes = append(deletes, podStep(remove, a.Pod, a.UID, a.Version, a.Up))
@@ -79,8 +79,8 @@ func (v *view) requests(actions []plan.Action, holdDecision hold.Decision, late 
 			adoptions = append(adoptions, step{
 				kind: adopt, target: uint8(zoneNumber(a.Zone)), born: number(a.Revision), version: uint8(a.Version),
 			})
-		case plan.VoidDecrease:
-			adoptions = append(adoptions, step{kind: void, target: uint8(zoneNumber(a.Decrease.Zone)), version: uint8(a.Decrease.Version)})
+		case plan.CancelDownscale:
+			adoptions = append(adoptions, step{kind: void, target: uint8(zoneNumber(a.Downscale.Zone)), version: uint8(a.Downscale.Version)})
 		case plan.SetReplicas:
 			adoptions = append(adoptions, step{kind: size, target: uint8(zoneNumber(a.Zone)), born: uint8(a.To), version: uint8(a.Version)})
 		}

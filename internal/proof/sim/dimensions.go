@@ -25,13 +25,13 @@ const (
 	holdsExpire
 	holdsTakenByHand
 	budgetsUsed
-	decreasesAdmitted
-	decreasesRefused
-	decreasesWithoutHold
-	decreasesJudgedAgain
-	decreasesNeverCame
-	decreasesSeen
-	decreasesOfOurOwn
+	downscalesAdmitted
+	downscalesRefused
+	downscalesWithoutHold
+	downscalesJudgedAgain
+	downscalesNeverCame
+	downscalesSeen
+	downscalesOfOurOwn
 	evictionsHappen
 	evictionsBeside
 	evictionsTwice
@@ -69,13 +69,13 @@ var dimensionNames = [allDimensions]string{
 	holdsExpire:                      "a hold expires",
 	holdsTakenByHand:                 "somebody takes the hold by hand",
 	budgetsUsed:                      "a pod is taken down beside one that is down",
-	decreasesAdmitted:                "a downscale is admitted and happens",
-	decreasesRefused:                 "a downscale is refused",
-	decreasesWithoutHold:             "a downscale harms nobody and needs no hold",
-	decreasesJudgedAgain:             "a downscale is admitted, overtaken and judged again",
-	decreasesNeverCame:               "a downscale is admitted and never happens",
-	decreasesSeen:                    "a downscale that nobody admitted is seen",
-	decreasesOfOurOwn:                "lockstep itself makes a downscale",
+	downscalesAdmitted:               "a downscale is admitted and happens",
+	downscalesRefused:                "a downscale is refused",
+	downscalesWithoutHold:            "a downscale harms nobody and needs no hold",
+	downscalesJudgedAgain:            "a downscale is admitted, overtaken and judged again",
+	downscalesNeverCame:              "a downscale is admitted and never happens",
+	downscalesSeen:                   "a downscale that nobody admitted is seen",
+	downscalesOfOurOwn:               "lockstep itself makes a downscale",
 	evictionsHappen:                  "an eviction is granted and takes a pod down",
 	evictionsBeside:                  "... beside a rollout or a downscale of the same zone",
 	evictionsTwice:                   "... while another one is under way",
@@ -129,7 +129,7 @@ func (d *decision) exercises() (set dimensions) {
 		set |= one(budgetsUsed)
 	}
 	if d.adopts {
-		set |= one(decreasesSeen)
+		set |= one(downscalesSeen)
 	}
 	if d.lapses {
 		set |= one(evictionsLapsed)

@@ -48,7 +48,7 @@ func (e *explorer) begin(w *world, n int, see visit) {
 	case d.look:
 		m := move{next: *w, fair: true, exercises: covers, line: func() string { return operatorNames[n] + ": begins to look" }}
 		next := &m.next.operators[n]
-		if next.known.version == 0 || next.known.decrease.zone != 0 {
+		if next.known.version == 0 || next.known.recordedDownscale.zone != 0 {
 			next.learn(w.lease)
 			m.line = func() string { return operatorNames[n] + ": reads the Lease live" }
 		}

@@ -29,7 +29,7 @@ func (e *explorer) carryOut(m *move, r request) bool {
 }
 
 // resize changes the replicas of a zone, if it is the one that was judged, and
-// judges a decrease.
+// judges a downscale.
 func (e *explorer) resize(m *move, r request) bool {
 	before := *m
 	z := &m.next.zones[r.target]
@@ -41,7 +41,7 @@ func (e *explorer) resize(m *move, r request) bool {
 	z.version++
 	z.replicas, z.observed = r.born, false
 	if r.born < before.next.zones[r.target].replicas {
-		m.exercises |= one(decreasesOfOurOwn)
+		m.exercises |= one(downscalesOfOurOwn)
 	}
 	if harms {
 		z.harmed = true
@@ -129,7 +129,7 @@ func (e *explorer) tell(w *world, n int, r request, just *decision) string {
 func (r request) describe(w *world) string {
 	switch r.kind {
 	case touch:
-		return plan.Withdraw{
+		return plan.CancelDeletion{
 			Intent: plan.Intent{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))]}, Because: plan.Refusal{Code: reason.DeletionCancelled},
 		}.String()
 	case write:
@@ -188,7 +188,7 @@ func (l lease) String() string {
 			noted = append(noted, podNames[slot])
 		}
 	}
-	if d := l.decrease.noted(); !d.None() {
+	if d := l.recordedDownscale.noted(); !d.None() {
 		noted = append(noted, d.String())
 	}
 	return fmt.Sprintf("hold %s [%s]", holder, strings.Join(noted, " "))

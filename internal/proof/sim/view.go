@@ -122,7 +122,7 @@ func (v *view) record(c Config) plan.Hold {
 		h.Renewed = today.Add(-hold.Duration - time.Minute)
 	}
 	h.Holder = v.hold.identity()
-	h.Decrease = v.hold.decrease.noted()
+	h.Downscale = v.hold.recordedDownscale.noted()
 	for slot, i := range v.hold.intents {
 		if i.born > 0 {
 			noted := plan.Intent{
@@ -211,13 +211,13 @@ func (l *lease) identity() plan.Holder {
 	return operations[l.operation].For(holderZone(l.holder))
 }
 
-// noted says a decrease in the planner's words.
-func (d decrease) noted() plan.Decrease {
+// noted says a downscale in the planner's words.
+func (d recordedDownscale) noted() plan.Downscale {
 	if d.zone == 0 {
-		return plan.Decrease{}
+		return plan.Downscale{}
 	}
 	name := zoneNames[d.zone-1]
-	out := plan.Decrease{
+	out := plan.Downscale{
 		Zone: name, UID: name, Version: plan.Version(d.judged), From: int(d.from), To: int(d.to), Stage: plan.Admitted, Ours: d.ours, Since: today,
 	}
 	if d.overdue {
@@ -236,8 +236,8 @@ func (v *view) written(h plan.Hold) lease {
 		l.holder = holderNumber(h.Holder.Zone())
 		l.operation = uint8(slices.Index(operations, h.Holder.Operation()))
 	}
-	if d := h.Decrease; !d.None() {
-		l.decrease = decrease{
+	if d := h.Downscale; !d.None() {
+		l.recordedDownscale = recordedDownscale{
 			zone: uint8(zoneNumber(d.Zone)) + 1, judged: uint8(d.Version), from: uint8(d.From), to: uint8(d.To), overdue: d.Since.Before(today), ours: d.Ours,
 		}
 	}

@@ -62,7 +62,7 @@ type zone struct {
 	seenRevision uint8
 	seenReplicas uint8
 	current      uint8 // status.currentRevision
-	harmed       bool  // by a decrease that was admitted, until no pod is too many
+	harmed       bool  // by a downscale that was admitted, until no pod is too many
 	forced       uint8 // the replicas that are forced plus one; zero: none
 	away         absence
 	made         uint8 // how often its StatefulSet was made anew
@@ -88,7 +88,7 @@ type lease struct {
 	intents   [maxSlots]intent
 	overtook  slots           // pods whose intents say so
 	members   [maxZones]uint8 // zones that are remembered: how often each was made anew, plus one
-	decrease
+	recordedDownscale
 	queue
 }
 
@@ -99,8 +99,8 @@ const (
 	eviction
 )
 
-// decrease is the one that a Lease notes.
-type decrease struct {
+// downscale is the one that a Lease notes.
+type recordedDownscale struct {
 	zone     uint8 // its number plus one; zero: none
 	judged   uint8 // version of the zone
 	from, to uint8
@@ -275,7 +275,7 @@ func at(revisions []int, n int) uint8 {
 // reached reports whether the goal is reached: all as the users ask for, nothing
 // held, nobody busy.
 func (w *world) reached(c Config) bool {
-	if w.lease.holder != free || w.lease.intents != [maxSlots]intent{} || w.lease.decrease != (decrease{}) || w.askers != [maxAskers]asker{} || w.evictors != [maxEvictors]evictor{} {
+	if w.lease.holder != free || w.lease.intents != [maxSlots]intent{} || w.lease.recordedDownscale != (recordedDownscale{}) || w.askers != [maxAskers]asker{} || w.evictors != [maxEvictors]evictor{} {
 		return false
 	}
 	for n := range c.Operators {

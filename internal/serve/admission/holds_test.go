@@ -71,7 +71,7 @@ func (l *optingOut) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (b
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.takenBack {
-		l.record.Decrease = plan.Decrease{}
+		l.record.Downscale = plan.Downscale{}
 	}
 	return l.delivered, l.declined
 }
@@ -162,7 +162,7 @@ func TestDownscaleStaysPreparingIfItsNamespaceOptsOutDuringPreparation(t *testin
 	if v := webhook.Judge(t.Context(), shrinking()); v.Allowed {
 		t.Errorf("got %+v, want a refusal", v)
 	}
-	if d := c.record.Decrease; d.Zone != "zone-a" || d.Stage != plan.Preparing {
+	if d := c.record.Downscale; d.Zone != "zone-a" || d.Stage != plan.Preparing {
 		t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Preparing)
 	}
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusOK, reason.NotManaged)

@@ -52,7 +52,7 @@ type givenUp struct{ holds *holdStore }
 func (g givenUp) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
 	g.holds.mu.Lock()
 	defer g.holds.mu.Unlock()
-	g.holds.record.Own, g.holds.record.Holder, g.holds.record.Decrease = true, "", plan.Decrease{}
+	g.holds.record.Own, g.holds.record.Holder, g.holds.record.Downscale = true, "", plan.Downscale{}
 	return true, errors.New("503")
 }
 
@@ -121,7 +121,7 @@ func TestEvictionNeedsALiveReadUnderAnInheritedHold(t *testing.T) {
 			t.Helper()
 			preparesPodThatIsDown(c)
 			says(t, scalable{c}.downscaleOf(t, givenUp{c.holdStore}), http.StatusTooManyRequests, reason.PreparationFailed)
-			if d := c.record.Decrease; d.Stage != plan.Undoing {
+			if d := c.record.Downscale; d.Stage != plan.Undoing {
 				t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Undoing)
 			}
 		}},

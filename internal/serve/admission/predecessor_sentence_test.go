@@ -85,7 +85,7 @@ func TestDownscaleRefusalsBeginWithThePredecessorsText(t *testing.T) {
 			"statefulset zone-b has 3 non-updated replicas and 1 non-ready replicas. It is refused for now (GroupHeld"},
 		"another zone is being downscaled": {requests(func(s *plan.Snapshot) {
 			fixture.Held(plan.DownscaleOperation.For("zone-b"))(s)
-			s.Hold.Decrease = plan.Decrease{Zone: "zone-b", UID: s.Zones[1].UID, Version: s.Zones[1].Version, From: 3, To: 2, Stage: plan.Admitted, Since: s.Now}
+			s.Hold.Downscale = plan.Downscale{Zone: "zone-b", UID: s.Zones[1].UID, Version: s.Zones[1].Version, From: 3, To: 2, Stage: plan.Admitted, Since: s.Now}
 		}), shrinks,
 			"statefulset zone-b is already in process of updating replicas. It is refused for now (GroupHeld zone-b"},
 		"a pod did not prepare": {preparedBy(onlyGroup{askingAtRest()}, unreachable{}), shrinks,

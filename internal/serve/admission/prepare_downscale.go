@@ -184,7 +184,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		}
 		leave()
 		if v.Dated {
-			return p.admitted(c, plan.Decrease{Since: live.Now})
+			return p.admitted(c, plan.Downscale{Since: live.Now})
 		}
 		return p.prepare(ctx, key, c, live, v)
 	}
@@ -209,7 +209,7 @@ func (p *PrepareDownscale) withdraw(ctx context.Context, key plan.Key, v plan.Do
 func (p *PrepareDownscale) refusal(key plan.Key, ask plan.DownscaleRequest) plan.DownscaleAnswer {
 	cached := p.Observer.Cached(key)
 	v := plan.Admit(cached, ask)
-	ours := v.Because.Code == reason.ZoneShrinking && cached.Hold.Decrease.Ours
+	ours := v.Because.Code == reason.ZoneShrinking && cached.Hold.Downscale.Ours
 	if ours || v.Because.Code == reason.CacheStale {
 		return plan.DownscaleAnswer{}
 	}
@@ -261,7 +261,7 @@ func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.Downs
 		if answer = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {
 			return errRefused
 		}
-		return advance(record, v.Note, func(d plan.Decrease) plan.Decrease {
+		return advance(record, v.Note, func(d plan.Downscale) plan.Downscale {
 			d.Stage, d.Since = plan.Admitted, p.Clock.Now()
 			return d
 		})
@@ -307,8 +307,8 @@ var (
 
 // cancelled returns the record of a downscale that will not happen. If no pod received the
 // call, the previous record is restored.
-func (p *PrepareDownscale) cancelled(v plan.DownscaleAnswer, delivered bool) func(plan.Decrease) plan.Decrease {
-	return func(d plan.Decrease) plan.Decrease {
+func (p *PrepareDownscale) cancelled(v plan.DownscaleAnswer, delivered bool) func(plan.Downscale) plan.Downscale {
+	return func(d plan.Downscale) plan.Downscale {
 		if delivered {
 			return d.TakenBack(p.Clock.Now())
 		}
@@ -317,24 +317,24 @@ func (p *PrepareDownscale) cancelled(v plan.DownscaleAnswer, delivered bool) fun
 }
 
 // stage changes the record of a downscale in preparation, if it is still recorded.
-func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.Decrease, next func(plan.Decrease) plan.Decrease) error {
+func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.Downscale, next func(plan.Downscale) plan.Downscale) error {
 	return p.rewrite(ctx, key, func(record *plan.Hold) error { return advance(record, note, next) })
 }
 
 // advance moves a recorded downscale to its next stage.
-func advance(record *plan.Hold, note plan.Decrease, next func(plan.Decrease) plan.Decrease) error {
-	d := record.Decrease
+func advance(record *plan.Hold, note plan.Downscale, next func(plan.Downscale) plan.Downscale) error {
+	d := record.Downscale
 	d.Since, d.Trace = note.Since, note.Trace
-	if d != note || !hold.Written(note.Since).Equal(hold.Written(record.Decrease.Since)) {
+	if d != note || !hold.Written(note.Since).Equal(hold.Written(record.Downscale.Since)) {
 		return errCancelled
 	}
-	record.Decrease = next(record.Decrease)
+	record.Downscale = next(record.Downscale)
 	return nil
 }
 
 // undoAgain records that a downscale must be undone which another process has cancelled:
 // pods may have received the call after that process told them to stay.
-func (p *PrepareDownscale) undoAgain(ctx context.Context, key plan.Key, note plan.Decrease) error {
+func (p *PrepareDownscale) undoAgain(ctx context.Context, key plan.Key, note plan.Downscale) error {
 	return p.rewrite(ctx, key, func(record *plan.Hold) error {
 		next, possible := hold.UndoAnew(*record, note, p.Clock.Now())
 		if !possible {
@@ -362,7 +362,7 @@ func (p *PrepareDownscale) rewrite(ctx context.Context, key plan.Key, change fun
 }
 
 // admitted allows a downscale. If the full object is under review, a patch sets its downscale time.
-func (p *PrepareDownscale) admitted(c Change, note plan.Decrease) Verdict {
+func (p *PrepareDownscale) admitted(c Change, note plan.Downscale) Verdict {
 	v := Allow(reason.DownscaleAdmitted)
 	if c.Full() {
 		v.Patch = stamp(c.New.Annotations, note.Since)

@@ -60,8 +60,8 @@ func TestRecordOfAnUnansweredWriteIsRemoved(t *testing.T) {
 			t.Errorf("got %+v, want a refusal for now", v)
 		}
 		webhook.Wait()
-		if held := holds.Cached(plan.Key{}); !held.Decrease.None() || holds.writes != 2 {
-			t.Errorf("after %d writes the hold notes %+v", holds.writes, held.Decrease)
+		if held := holds.Cached(plan.Key{}); !held.Downscale.None() || holds.writes != 2 {
+			t.Errorf("after %d writes the hold notes %+v", holds.writes, held.Downscale)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func TestPodsAreNotifiedToStayIfPreparationTimesOut(t *testing.T) {
 			t.Errorf("got %+v, want a refusal", v)
 		}
 		synctest.Wait()
-		if d := holds.Cached(plan.Key{}).Decrease; d.Stage != plan.Undoing {
+		if d := holds.Cached(plan.Key{}).Downscale; d.Stage != plan.Undoing {
 			t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Undoing)
 		}
 	})
@@ -169,7 +169,7 @@ func TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation(t *testing.T) {
 			if v.Allowed != (tc.want == reason.DownscaleAdmitted) || string(v.Reason) != string(tc.want) {
 				t.Errorf("got %+v, want %s", v, tc.want)
 			}
-			if stage := holds.Cached(plan.Key{}).Decrease.Stage; (stage == plan.Admitted) != v.Allowed || (stage == plan.Undoing) == v.Allowed {
+			if stage := holds.Cached(plan.Key{}).Downscale.Stage; (stage == plan.Admitted) != v.Allowed || (stage == plan.Undoing) == v.Allowed {
 				t.Errorf("the hold notes the stage %q", stage)
 			}
 		})
@@ -210,7 +210,7 @@ func TestDownscaleIsRefusedIfTheLeaseChangesBeforeItIsAdmitted(t *testing.T) {
 	pods := &conflicts{onlyGroup: onlyGroup{askingAtRest()}, holds: holds, later: later}
 	webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.DownscaleTooSoon)
-	if stage := holds.Cached(plan.Key{}).Decrease.Stage; stage != plan.Undoing {
+	if stage := holds.Cached(plan.Key{}).Downscale.Stage; stage != plan.Undoing {
 		t.Errorf("the hold notes the stage %q", stage)
 	}
 }
@@ -222,7 +222,7 @@ type notedAnew struct{ holds *holdStore }
 func (n notedAnew) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
 	n.holds.mu.Lock()
 	defer n.holds.mu.Unlock()
-	n.holds.record.Decrease.Since = n.holds.record.Decrease.Since.Add(time.Second)
+	n.holds.record.Downscale.Since = n.holds.record.Downscale.Since.Add(time.Second)
 	return true, nil
 }
 
@@ -231,7 +231,7 @@ func TestEarlierRequestDoesNotAdmitTheRecordOfALaterRequest(t *testing.T) {
 	webhook := shrinker(askingAtRest(), holds)
 	webhook.Pods = notedAnew{holds}
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.PreparationCancelled)
-	if d := holds.Cached(plan.Key{}).Decrease; d.Stage != plan.Preparing {
+	if d := holds.Cached(plan.Key{}).Downscale; d.Stage != plan.Preparing {
 		t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Preparing)
 	}
 }
@@ -307,7 +307,7 @@ func TestDownscaleOfAnUnavailablePodIsDatedWhicheverZoneHoldsTheGroup(t *testing
 type stuck struct{ strict }
 
 func (s *stuck) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
-	if !s.Cached(key).Decrease.None() {
+	if !s.Cached(key).Downscale.None() {
 		<-ctx.Done()
 		return ctx.Err()
 	}

@@ -34,7 +34,7 @@ func TestRefusalRestoresTheLabelOfALease(t *testing.T) {
 		want    bool
 	}{
 		"an operation is under way":  {rolls, false, true, true},
-		"a downscale is noted":       {plan.Hold{Holder: plan.DownscaleOperation.For("zone-b"), Decrease: fixture.Shrinking("zone-b", 3, 2, plan.Admitted), Unlabelled: true}, false, true, true},
+		"a downscale is noted":       {plan.Hold{Holder: plan.DownscaleOperation.For("zone-b"), Downscale: fixture.Shrinking("zone-b", 3, 2, plan.Admitted), Unlabelled: true}, false, true, true},
 		"a person holds the group":   {plan.Hold{Holder: "manual/maintenance", Renewed: now, Duration: time.Hour, Unlabelled: true}, false, true, true},
 		"the Lease cannot be read":   {damaged, false, true, true},
 		"the Lease has its label":    {labelled, false, true, false},

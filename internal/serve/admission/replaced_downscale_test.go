@@ -25,7 +25,7 @@ func (unreachable) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bo
 // version 7; version 6 was admitted.
 func afterAYes() plan.Snapshot {
 	group := askingAtRest()
-	group.Hold = plan.Hold{Exists: true, UID: "lease", Holder: plan.DownscaleOperation.For("zone-a"), Decrease: plan.Decrease{
+	group.Hold = plan.Hold{Exists: true, UID: "lease", Holder: plan.DownscaleOperation.For("zone-a"), Downscale: plan.Downscale{
 		Zone: "zone-a", UID: "uid-a", Version: 6, Generation: 1, From: 3, To: 2, Call: group.Zones[0].Call,
 		Stage: plan.Admitted, Since: group.Now.Add(-time.Second),
 	}}
@@ -57,7 +57,7 @@ func TestPodsPreparedForAReplacedDownscaleAreNotifiedToStay(t *testing.T) {
 			if v := webhook.Judge(t.Context(), tc.asks); v.Allowed != (tc.of == 7) {
 				t.Errorf("got %+v", v)
 			}
-			d := holds.Cached(plan.Key{}).Decrease
+			d := holds.Cached(plan.Key{}).Downscale
 			if d.Stage != tc.want || d.Version != tc.of {
 				t.Errorf("the hold notes %+v, want version %d at the stage %q", d, tc.of, tc.want)
 			}
@@ -74,7 +74,7 @@ func TestLateRecordKeepsThePreparedPodsOfTheFormerDownscale(t *testing.T) {
 		defer stop()
 		says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
 		webhook.Wait()
-		if d := holds.Cached(plan.Key{}).Decrease; d.Version != 6 || d.Stage != plan.Undoing || holds.writes != 2 {
+		if d := holds.Cached(plan.Key{}).Downscale; d.Version != 6 || d.Stage != plan.Undoing || holds.writes != 2 {
 			t.Errorf("after %d writes the hold notes %+v, want that the one of version 6 is undone", holds.writes, d)
 		}
 	})

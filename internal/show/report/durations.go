@@ -86,7 +86,7 @@ func (c *durations) rollouts(r plan.Rollouts, watch stopwatch) {
 func (c *durations) steps(s plan.Snapshot, watch stopwatch) {
 	replaced := map[string]bool{}
 	for _, intent := range s.Hold.Intents {
-		if intent.Granted() || s.Fate(intent) != plan.Done {
+		if intent.Granted() || s.IntentStatus(intent) != plan.Done {
 			continue
 		}
 		pod, present := s.Pod(intent.Pod)

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -281,7 +282,7 @@ func TestDeedsAreToldWhenTheyAreDone(t *testing.T) {
 	}
 	if news, _ := r.Group(s, steps, []plan.Receipt{
 		{Step: deed},
-		{Step: plan.Withdraw{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1"}, Because: plan.Refusal{Code: reason.Paused}}},
+		{Step: plan.CancelDeletion{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1"}, Because: plan.Refusal{Code: reason.Paused}}},
 		{Step: plan.AdoptRevision{Zone: "zone-a", Revision: "web-2"}},
 		{Step: plan.Release{Holder: "rollout/zone-a"}},
 	}); !news {
@@ -312,13 +313,42 @@ func TestTheEndOfADownscaleIsReportedForItsOwnStatefulSet(t *testing.T) {
 	for uid, want := range map[string]int{"zone-a": 1, "former": 0} {
 		r := newRoom()
 		s := fixture.MustParse("live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=20 uid=" + uid + "\nzone-a rev=2 version=30\n  zone-a-0 ready@2\n  zone-a-1 ready@2")
-		ends := plan.Only[plan.EndDecrease](plan.Group(s))
+		ends := plan.Only[plan.EndDownscale](plan.Group(s))
 		if len(ends) != 1 {
 			t.Fatalf("the downscale of UID %q ends %d times, want once", uid, len(ends))
 		}
 		if r.Group(s, nil, []plan.Receipt{{Step: ends[0]}}); len(r.events) != want {
 			t.Errorf("%d Events for the UID %q: %v, want %d", len(r.events), uid, r.told(), want)
 		}
+	}
+}
+
+// evacuate is an action that lockstep does not have.
+type evacuate struct{ event plan.Event }
+
+func (evacuate) Reason() reason.Code { return reason.RevisionComplete }
+func (evacuate) String() string      { return "evacuate" }
+func (evacuate) Effect() plan.Effect { return plan.Effect{} }
+func (a evacuate) Event() plan.Event { return a.event }
+
+func TestAFurtherActionIsShownByItsEvent(t *testing.T) {
+	done := func(e plan.Event, err error) plan.Receipt { return plan.Receipt{Step: evacuate{e}, Err: err} }
+	for sentence, tc := range map[string]struct {
+		receipt plan.Receipt
+		want    []string
+	}{
+		"done":             {done(plan.Event{Zone: "zone-a", Action: "Evacuate", Note: "evacuated zone-a"}, nil), []string{"zone-a Normal RevisionComplete: evacuated zone-a"}},
+		"with a warning":   {done(plan.Event{Zone: "zone-a", Action: "Evacuate", Note: "evacuated", Warning: true}, nil), []string{"zone-a Warning RevisionComplete: evacuated"}},
+		"failed":           {done(plan.Event{Zone: "zone-a", Note: "evacuated zone-a"}, errors.New("refused")), nil},
+		"without an Event": {done(plan.Event{}, nil), nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom()
+			r.Group(fixture.MustParse(settled), nil, []plan.Receipt{tc.receipt})
+			if diff := cmp.Diff(tc.want, r.told(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -626,10 +656,10 @@ func TestGroupsAreToldOfAtTheSameTime(t *testing.T) {
 
 func TestWhatIsDroppedAfterARestoreIsToldAndCounted(t *testing.T) {
 	intent := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former"}
-	decrease := plan.Decrease{Zone: "zone-a", UID: "former", From: 3, To: 2}
+	downscale := plan.Downscale{Zone: "zone-a", UID: "former", From: 3, To: 2}
 	for note, step := range map[string]plan.Action{
 		"drops the note of pod zone-a-0":              plan.EndIntent{Intent: intent, Because: reason.HoldRestored},
-		"drops the note of the downscale from 3 to 2": plan.EndDecrease{Decrease: decrease, Restored: true},
+		"drops the note of the downscale from 3 to 2": plan.EndDownscale{Downscale: downscale, Restored: true},
 	} {
 		r := newRoom()
 		r.Group(fixture.MustParse(settled), nil, []plan.Receipt{{Step: step}})

@@ -80,14 +80,14 @@ func TestHostileNamesBreakNeitherEventsNorMetrics(t *testing.T) {
 		s.Zones[0].UpdateRevision, s.Zones[0].CurrentRevision = text, text
 		s.Zones[0].MaxUnavailable.Invalid, s.Zones[0].PausedUntil.Invalid, s.Zones[0].Paused = text, text, true
 		s.Zones[0].WithoutEffect = text
-		intent, decrease := plan.Intent{Zone: text, Pod: text, UID: text, Cause: reason.Code(text)}, plan.Decrease{Zone: "zone-a", UID: s.Zones[0].UID, From: 2, To: 1}
+		intent, downscale := plan.Intent{Zone: text, Pod: text, UID: text, Cause: reason.Code(text)}, plan.Downscale{Zone: "zone-a", UID: s.Zones[0].UID, From: 2, To: 1}
 		var done []plan.Receipt
 		for _, step := range []plan.Action{
 			plan.DeletePod{Zone: "zone-a", Pod: text, UID: text, Because: reason.OutdatedRevision},
-			plan.Withdraw{Intent: intent, Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}},
+			plan.CancelDeletion{Intent: intent, Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}},
 			plan.AdoptRevision{Zone: "zone-a", Revision: text}, plan.EndIntent{Intent: intent},
-			plan.EndIntent{Intent: intent, Because: reason.HoldRestored}, plan.EndDecrease{Decrease: decrease, Restored: true},
-			plan.EndDecrease{Decrease: decrease, Failed: text}, plan.NoteDecrease{Decrease: decrease, Because: reason.PreparationFailed, Why: text},
+			plan.EndIntent{Intent: intent, Because: reason.HoldRestored}, plan.EndDownscale{Downscale: downscale, Restored: true},
+			plan.EndDownscale{Downscale: downscale, Failed: text}, plan.RecordDownscale{Downscale: downscale, Because: reason.PreparationFailed, Why: text},
 		} {
 			done = append(done, plan.Receipt{Step: step})
 		}

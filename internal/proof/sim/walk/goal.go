@@ -72,7 +72,7 @@ func (g *group) unfinished() string {
 	switch {
 	case g.asking > 0:
 		return "somebody still asks"
-	case g.lease != nil && (!g.lease.Holder.Free() || len(g.lease.Intents) > 0 || !g.lease.Decrease.None()):
+	case g.lease != nil && (!g.lease.Holder.Free() || len(g.lease.Intents) > 0 || !g.lease.Downscale.None()):
 		return (*spelled)(g.lease).String()
 	}
 	if !g.remembersAll() {

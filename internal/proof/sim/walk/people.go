@@ -44,7 +44,7 @@ func (w *walk) askToShrink(g *group, n, to, wish int) {
 
 // shrinkNow updates the zone. The time of the downscale goes along where it can.
 func (w *walk) shrinkNow(g *group, n int, ask plan.DownscaleRequest, a answer) {
-	if !w.setReplicas(g, n, decrease{by: "a user", version: ask.Version, to: ask.To, shown: a.shown}) {
+	if !w.setReplicas(g, n, downscale{by: "a user", version: ask.Version, to: ask.To, shown: a.shown}) {
 		return
 	}
 	if !a.since.IsZero() {

@@ -203,10 +203,10 @@ func (r *round) count() {
 			if a.Because == reason.HoldRestored {
 				r.violate(r.g, "NothingRestored", "drops the note of "+a.Intent.Pod+" as one of before a restore")
 			}
-		case plan.TakePlace:
+		case plan.Enqueue:
 			r.report.Deeds[places]++
-		case plan.NoteDecrease:
-			if !a.Decrease.Ours {
+		case plan.RecordDownscale:
+			if !a.Downscale.Ours {
 				r.report.Deeds[seen]++
 			}
 		}
@@ -227,7 +227,7 @@ func (r *round) requests(order plan.Order) []request {
 // requestOf returns the request of an action; nil if no walk has the object that it is about.
 func (r *round) requestOf(step plan.Action) request {
 	switch a := step.(type) {
-	case plan.Withdraw:
+	case plan.CancelDeletion:
 		return r.touch(a.Intent)
 	case plan.DeletePod:
 		return r.delete(a)
@@ -235,8 +235,8 @@ func (r *round) requestOf(step plan.Action) request {
 		return r.resize(a)
 	case plan.AdoptRevision:
 		return r.patch(adoptions, a.Zone, a.Version, func(z *zone) { z.CurrentRevision = a.Revision })
-	case plan.VoidDecrease:
-		return r.patch(voids, a.Decrease.Zone, a.Decrease.Version, func(*zone) {})
+	case plan.CancelDownscale:
+		return r.patch(voids, a.Downscale.Zone, a.Downscale.Version, func(*zone) {})
 	case plan.StampDownscale:
 		return r.patch(stamps, a.Zone, a.Version, func(z *zone) { z.Downscaled = plan.Moment{Time: a.Time} })
 	}
@@ -331,7 +331,7 @@ func (r *round) delete(a plan.DeletePod) request {
 func (r *round) resize(a plan.SetReplicas) request {
 	n := zoneNumber(a.Zone)
 	return func(done func(error)) {
-		asked := decrease{by: r.name, version: a.Version, to: a.To, shown: r.knows()}
+		asked := downscale{by: r.name, version: a.Version, to: a.To, shown: r.knows()}
 		r.write(n, func() bool { return r.setReplicas(r.g, n, asked) })(done)
 	}
 }

@@ -177,7 +177,7 @@ func (c comparison) live() {
 		if len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.owner != z.UID })) > 0 {
 			c.shown["pod that is not adopted yet live"]++
 		}
-		if !c.seen.Hold.Decrease.None() {
+		if !c.seen.Hold.Downscale.None() {
 			if c.shown["downscale live"]++; z.PodsAt < c.seen.ZonesAt {
 				c.Errorf("a downscale is noted, and pods of %s were listed at %d, before zones at %d", z.Name, z.PodsAt, c.seen.ZonesAt)
 			}

@@ -96,7 +96,7 @@ func (w *walk) dropLease(p *process, g *group, only metav1.Preconditions) error 
 	if former.Holder.Foreign() && !former.Lapsed(w.known(p.wallNow())) {
 		w.violate(g, "HandsOff", string(former.Holder)+" still counts as "+p.name+" removes the Lease")
 	}
-	if len(former.Intents) > 0 || !former.Decrease.None() {
+	if len(former.Intents) > 0 || !former.Downscale.None() {
 		w.violate(g, "NotedFirst", p.name+" removes the Lease that notes "+(*spelled)(former).String())
 	}
 	return nil
@@ -166,8 +166,8 @@ func (w *walk) changeZone(what deed, g *group, n int, judged plan.Version, chang
 }
 
 // setReplicas changes the size of a zone, if it is the one that was judged, and judges
-// a decrease.
-func (w *walk) setReplicas(g *group, n int, d decrease) bool {
+// a downscale.
+func (w *walk) setReplicas(g *group, n int, d downscale) bool {
 	z := g.zones[n]
 	if z.Version != d.version {
 		return false
@@ -191,14 +191,14 @@ func (w *walk) setReplicas(g *group, n int, d decrease) bool {
 	return true
 }
 
-func (w *walk) judgeHarm(g *group, n int, d decrease) {
+func (w *walk) judgeHarm(g *group, n int, d downscale) {
 	g.witness.recover(w.wall())
-	if rule, how := g.witness.judgeDecrease(g, n, d, w.wall()); rule != "" {
+	if rule, how := g.witness.judgeDownscale(g, n, d, w.wall()); rule != "" {
 		w.violate(g, rule, how)
 	}
 }
 
-// judgeTime looks at the time between a decrease and those of other zones, whether or
+// judgeTime looks at the time between a downscale and those of other zones, whether or
 // not somebody serves who leaves.
 func (w *walk) judgeTime(g *group, n int) {
 	if w.schedule.TrueClocks {

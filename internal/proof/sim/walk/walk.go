@@ -245,8 +245,8 @@ func (h *spelled) String() string {
 	for _, i := range h.Intents {
 		noted = append(noted, i.Pod)
 	}
-	if !h.Decrease.None() {
-		noted = append(noted, h.Decrease.String())
+	if !h.Downscale.None() {
+		noted = append(noted, h.Downscale.String())
 	}
 	for _, waits := range h.Waiting {
 		noted = append(noted, fmt.Sprintf("(%s %s waits)", waits.Operation, waits.Zone))

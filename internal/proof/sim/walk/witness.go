@@ -236,17 +236,17 @@ func (g *group) evictionBudget(n int) int {
 	return g.zones[n].MaxUnavailable.Pods
 }
 
-// decrease is a change of spec.replicas as it was asked for.
-type decrease struct {
+// downscale is a change of spec.replicas as it was asked for.
+type downscale struct {
 	by      string
 	version plan.Version
 	to      int
 	shown   served
 }
 
-// harms reports whether a decrease takes down a pod that serves and did so as it was
+// harms reports whether a downscale takes down a pod that serves and did so as it was
 // decided: nobody can know better.
-func (w *witness) harms(g *group, n int, d decrease) bool {
+func (w *witness) harms(g *group, n int, d downscale) bool {
 	for ordinal := d.to; ordinal < g.zones[n].Replicas; ordinal++ {
 		p := g.pods[n][ordinal]
 		if p != nil && p.Up() && w.falls[n][ordinal].rose <= d.shown.pods[n] {
@@ -256,8 +256,8 @@ func (w *witness) harms(g *group, n int, d decrease) bool {
 	return false
 }
 
-// judgeDecrease looks at a decrease that is about to take somebody down.
-func (w *witness) judgeDecrease(g *group, n int, d decrease, now time.Time) (rule, how string) {
+// judgeDownscale looks at a downscale that is about to take somebody down.
+func (w *witness) judgeDownscale(g *group, n int, d downscale, now time.Time) (rule, how string) {
 	rest, elsewhere := 0, false
 	for zone := range g.zones {
 		if zone == n {
@@ -274,8 +274,8 @@ func (w *witness) judgeDecrease(g *group, n int, d decrease, now time.Time) (rul
 		elsewhere = elsewhere || w.harmed[zone]
 	}
 	name := g.zones[n].Name
-	noted := g.lease != nil && g.lease.Holder.Zone() == name && g.lease.Decrease.Zone == name &&
-		g.lease.Decrease.Version == d.version && g.lease.Decrease.To == d.to
+	noted := g.lease != nil && g.lease.Holder.Zone() == name && g.lease.Downscale.Zone == name &&
+		g.lease.Downscale.Version == d.version && g.lease.Downscale.To == d.to
 	rule = judge.Deed{Elsewhere: elsewhere, Rest: rest, Unnoted: !noted}.Broken(judge.All)
 	if rule == "" {
 		return "", ""

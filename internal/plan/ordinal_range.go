@@ -8,56 +8,56 @@ import (
 	"time"
 )
 
-// Agreement notes which pods of a zone agreed to leave after the delay. It is over once
+// DelayRecord notes which pods of a zone agreed to leave after the delay. It is over once
 // the zone has no delay any more or uses another call: its pods are then told to stay, by
 // the call that prepared them, and each is dropped once it has answered. One that is over
 // never counts again.
-type Agreement struct {
-	Stretches []Stretch // in ascending places
-	Call      Call
-	Over      bool
+type DelayRecord struct {
+	OrdinalRanges []OrdinalRange // in ascending places
+	Call          Call
+	Over          bool
 }
 
 // None reports whether nobody is noted.
-func (a Agreement) None() bool { return len(a.Stretches) == 0 }
+func (a DelayRecord) None() bool { return len(a.OrdinalRanges) == 0 }
 
-func (a Agreement) equal(other Agreement) bool {
-	return a.Call == other.Call && a.Over == other.Over && slices.EqualFunc(a.Stretches, other.Stretches, Stretch.equal)
+func (a DelayRecord) equal(other DelayRecord) bool {
+	return a.Call == other.Call && a.Over == other.Over && slices.EqualFunc(a.OrdinalRanges, other.OrdinalRanges, OrdinalRange.equal)
 }
 
 // counts reports whether what is noted of a zone is about the delay that it has now.
-func (a Agreement) counts(z *Zone) bool { return !a.Over && z.delays() && a.Call == z.Delay.Call }
+func (a DelayRecord) counts(z *Zone) bool { return !a.Over && z.delays() && a.Call == z.Delay.Call }
 
 // ends reports whether those who are noted are to stay.
-func (a Agreement) ends(z *Zone) bool {
+func (a DelayRecord) ends(z *Zone) bool {
 	readable := z.Delay.Invalid == ""
 	return !a.None() && readable && !a.counts(z)
 }
 
 // agreement returns one, or none where nobody is noted.
-func agreement(call Call, stretches []Stretch) Agreement {
-	if len(stretches) == 0 {
-		return Agreement{}
+func agreement(call Call, ordinalRanges []OrdinalRange) DelayRecord {
+	if len(ordinalRanges) == 0 {
+		return DelayRecord{}
 	}
-	return Agreement{Call: call, Stretches: stretches}
+	return DelayRecord{Call: call, OrdinalRanges: ordinalRanges}
 }
 
 // since returns since when a pod is noted.
-func (a Agreement) since(z *Zone, pod Pod) (time.Time, bool) {
+func (a DelayRecord) since(z *Zone, pod Pod) (time.Time, bool) {
 	place := pod.Ordinal - z.Start
-	for _, stretch := range a.Stretches {
-		if stretch.From <= place && place < stretch.To {
-			return stretch.Since, stretch.notes(place, pod)
+	for _, ordinalRange := range a.OrdinalRanges {
+		if ordinalRange.From <= place && place < ordinalRange.To {
+			return ordinalRange.Since, ordinalRange.notes(place, pod)
 		}
 	}
 	return time.Time{}, false
 }
 
 // of returns what is noted of those pods of a zone that are wanted.
-func (a Agreement) of(z *Zone, from, to int, wanted func(Pod) bool) []Stretch {
+func (a DelayRecord) of(z *Zone, from, to int, wanted func(Pod) bool) []OrdinalRange {
 	pods := z.byPlace()
-	var still []Stretch
-	for _, s := range within(a.Stretches, from, to) {
+	var still []OrdinalRange
+	for _, s := range within(a.OrdinalRanges, from, to) {
 		still = append(still, s.where(func(place int) bool {
 			pod, exists := pods[place]
 			return exists && s.notes(place, pod) && wanted(pod)
@@ -66,10 +66,10 @@ func (a Agreement) of(z *Zone, from, to int, wanted func(Pod) bool) []Stretch {
 	return still
 }
 
-// Stretch notes that the pods of neighbouring places agreed to leave, the last
+// OrdinalRange notes that the pods of neighbouring places agreed to leave, the last
 // of them at a time. A place is an ordinal without the zone's first one, so From
 // is the least spec.replicas that leaves none of them.
-type Stretch struct {
+type OrdinalRange struct {
 	From  int
 	To    int    // the first place after it
 	Pods  string // the marks of its pods, one behind the other
@@ -79,9 +79,9 @@ type Stretch struct {
 // What a hold notes of a zone is bounded: the annotations of an object have little room.
 // In a group of more than fullyNoted zones each has a smaller share.
 const (
-	MaxStretches = 100
-	MaxAgreed    = 1000 // pods
-	fullyNoted   = 4
+	MaxOrdinalRanges = 100
+	MaxAcknowledged  = 1000 // pods
+	fullyNoted       = 4
 )
 
 // MarkLength is how many letters a mark has.
@@ -102,8 +102,8 @@ func MarkOf(uid string) string {
 }
 
 // StretchOf notes one pod.
-func StretchOf(uid string, place int, since time.Time) Stretch {
-	return Stretch{From: place, To: place + 1, Pods: MarkOf(uid), Since: since}
+func StretchOf(uid string, place int, since time.Time) OrdinalRange {
+	return OrdinalRange{From: place, To: place + 1, Pods: MarkOf(uid), Since: since}
 }
 
 // FarAhead is how much a note may be ahead of the clock: as much as clocks of
@@ -114,7 +114,7 @@ const FarAhead = time.Hour
 // AgreedSince returns since when a pod of a zone is ready to leave, as the hold
 // notes it.
 func (s *Snapshot) AgreedSince(z *Zone, pod Pod) (time.Time, bool) {
-	noted := s.Hold.Agreed[z.Name]
+	noted := s.Hold.Acknowledged[z.Name]
 	if !noted.counts(z) {
 		return time.Time{}, false
 	}
@@ -122,16 +122,16 @@ func (s *Snapshot) AgreedSince(z *Zone, pod Pod) (time.Time, bool) {
 	return since, known && !since.After(s.Now.Add(FarAhead))
 }
 
-func (s Stretch) notes(place int, pod Pod) bool {
+func (s OrdinalRange) notes(place int, pod Pod) bool {
 	return s.between(place, place+1).Pods == MarkOf(pod.UID)
 }
 
-func (s Stretch) equal(other Stretch) bool {
+func (s OrdinalRange) equal(other OrdinalRange) bool {
 	return s.From == other.From && s.To == other.To && s.Pods == other.Pods && s.Since.Equal(other.Since)
 }
 
 // between returns what of a stretch is between two of its places.
-func (s Stretch) between(from, to int) Stretch {
+func (s OrdinalRange) between(from, to int) OrdinalRange {
 	first, end := (from-s.From)*MarkLength, (to-s.From)*MarkLength
 	s.Pods = s.Pods[min(first, len(s.Pods)):min(end, len(s.Pods))]
 	s.From, s.To = from, to
@@ -140,7 +140,7 @@ func (s Stretch) between(from, to int) Stretch {
 
 // with returns the stretch and the one that follows it as one: it waits for the
 // later of the two.
-func (s Stretch) with(next Stretch) Stretch {
+func (s OrdinalRange) with(next OrdinalRange) OrdinalRange {
 	s.To, s.Pods, s.Since = next.To, s.Pods+next.Pods, latest(s.Since, next.Since)
 	return s
 }
@@ -153,8 +153,8 @@ func latest(a, b time.Time) time.Time {
 }
 
 // where returns the parts of a stretch whose places are wanted.
-func (s Stretch) where(wanted func(place int) bool) []Stretch {
-	var parts []Stretch
+func (s OrdinalRange) where(wanted func(place int) bool) []OrdinalRange {
+	var parts []OrdinalRange
 	begin := s.From
 	for place := s.From; place <= s.To; place++ {
 		if place < s.To && wanted(place) {
@@ -169,8 +169,8 @@ func (s Stretch) where(wanted func(place int) bool) []Stretch {
 }
 
 // within returns what of stretches is between two places.
-func within(all []Stretch, from, to int) []Stretch {
-	var left []Stretch
+func within(all []OrdinalRange, from, to int) []OrdinalRange {
+	var left []OrdinalRange
 	for _, s := range all {
 		if first, end := max(s.From, from), min(s.To, to); first < end {
 			left = append(left, s.between(first, end))
@@ -180,32 +180,32 @@ func within(all []Stretch, from, to int) []Stretch {
 }
 
 // room is how much a hold can note of a zone.
-type room struct{ stretches, pods int }
+type room struct{ ordinalRanges, pods int }
 
 // roomOf returns the share of one of so many zones.
 func roomOf(zones int) room {
 	share := 1 + (zones-1)/fullyNoted
-	return room{max(1, MaxStretches/share), max(1, MaxAgreed/share)}
+	return room{max(1, MaxOrdinalRanges/share), max(1, MaxAcknowledged/share)}
 }
 
 // with returns the room that has place for what is noted already, whoever joined the
 // group since: who was told to leave is not forgotten.
-func (r room) with(noted []Stretch) room {
+func (r room) with(noted []OrdinalRange) room {
 	pods := 0
 	for _, s := range noted {
 		pods += s.To - s.From
 	}
-	return room{min(MaxStretches, max(r.stretches, len(noted))), min(MaxAgreed, max(r.pods, pods))}
+	return room{min(MaxOrdinalRanges, max(r.ordinalRanges, len(noted))), min(MaxAcknowledged, max(r.pods, pods))}
 }
 
 // fit keeps stretches so few that there is room: neighbours with the least time
 // between them become one. Where nobody has a neighbour, or where there are too many
 // pods, the lowest places are left out: they leave last.
-func (r room) fit(all []Stretch) []Stretch {
-	for len(all) > r.stretches {
+func (r room) fit(all []OrdinalRange) []OrdinalRange {
+	for len(all) > r.ordinalRanges {
 		i := closest(all)
 		if i < 0 {
-			all = all[len(all)-r.stretches:]
+			all = all[len(all)-r.ordinalRanges:]
 			break
 		}
 		all[i] = all[i].with(all[i+1])
@@ -222,7 +222,7 @@ func (r room) fit(all []Stretch) []Stretch {
 
 // closest returns the place of the stretch that is followed by a neighbour after
 // the least time, or less than 0.
-func closest(all []Stretch) int {
+func closest(all []OrdinalRange) int {
 	best, least := -1, time.Duration(0)
 	for i := range len(all) - 1 {
 		apart := all[i].Since.Sub(all[i+1].Since).Abs()
@@ -239,6 +239,6 @@ func Marked(text string, pods int) bool {
 }
 
 // String returns the stretch as 3 to 5 since 2026-01-05T12:00:00Z.
-func (s Stretch) String() string {
+func (s OrdinalRange) String() string {
 	return fmt.Sprintf("%d to %d since %s", s.From, s.To, s.Since.UTC().Format(time.RFC3339))
 }

@@ -1,7 +1,7 @@
 package plan_test
 
-// decreasesBefore is about a decrease of the same zone that came before.
-var decreasesBefore = map[string]admission{
+// decreasesBefore is about a downscale of the same zone that came before.
+var downscalesBefore = map[string]admission{
 	"a decrease of the same zone whose update is on its way comes first": {`
 		hold downscale/zone-a
 		  decrease zone-a from 3 to 2 admitted

@@ -6,14 +6,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// NoteZones brings up to date which zones of the group the hold remembers.
-type NoteZones struct {
+// RecordMembers brings up to date which zones of the group the hold remembers.
+type RecordMembers struct {
 	Joined []string // zones that it does not remember yet
 	Gone   []string // zones that left the group and are settled
 }
 
 // Reason implements Action.
-func (a NoteZones) Reason() reason.Code {
+func (a RecordMembers) Reason() reason.Code {
 	if len(a.Joined) > 0 {
 		return reason.ZoneJoined
 	}
@@ -23,7 +23,7 @@ func (a NoteZones) Reason() reason.Code {
 // Effect implements Action. Only a live read shows that a zone which left has no pods any more, and what a
 // new Lease has to say: there may be one that the caches do not show, and the predecessor has kept times of
 // downscales.
-func (a NoteZones) Effect() Effect {
+func (a RecordMembers) Effect() Effect {
 	e := Effect{Order: WithLease, Read: IfNew, Records: true}
 	if len(a.Gone) > 0 {
 		e.Read = Always
@@ -32,10 +32,10 @@ func (a NoteZones) Effect() Effect {
 }
 
 // Event implements Action.
-func (NoteZones) Event() Event { return Event{} }
+func (RecordMembers) Event() Event { return Event{} }
 
 // String implements Action: remember zone-a zone-b, forget zone-c.
-func (a NoteZones) String() string {
+func (a RecordMembers) String() string {
 	var parts []string
 	if len(a.Joined) > 0 {
 		parts = append(parts, "remember "+strings.Join(a.Joined, " "))

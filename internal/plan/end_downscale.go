@@ -6,10 +6,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// EndDecrease takes a decrease off the hold: it has come to its end. Where it came into effect, its time
+// EndDownscale takes a downscale off the hold: it has come to its end. Where it came into effect, its time
 // is kept.
-type EndDecrease struct {
-	Decrease  Decrease
+type EndDownscale struct {
+	Downscale Downscale
 	Effective bool
 	Failed    string // why pods could not be asked, where that is its end
 	Restored  bool   // it was noted before the Lease, or etcd, was restored
@@ -17,7 +17,7 @@ type EndDecrease struct {
 }
 
 // Reason implements Action.
-func (a EndDecrease) Reason() reason.Code {
+func (a EndDownscale) Reason() reason.Code {
 	switch {
 	case a.Restored:
 		return reason.HoldRestored
@@ -30,14 +30,14 @@ func (a EndDecrease) Reason() reason.Code {
 }
 
 // Effect implements Action.
-func (a EndDecrease) Effect() Effect {
-	return Effect{Zone: a.Decrease.Zone, Order: WithLease, Read: Always, Records: true}
+func (a EndDownscale) Effect() Effect {
+	return Effect{Zone: a.Downscale.Zone, Order: WithLease, Read: Always, Records: true}
 }
 
-// Event implements Action. The end of a decrease of a StatefulSet that is gone is no news of the one that
+// Event implements Action. The end of a downscale of a StatefulSet that is gone is no news of the one that
 // has its name.
-func (a EndDecrease) Event() Event {
-	d := a.Decrease
+func (a EndDownscale) Event() Event {
+	d := a.Downscale
 	switch {
 	case a.Restored:
 		return Event{
@@ -56,7 +56,9 @@ func (a EndDecrease) Event() Event {
 }
 
 // Record implements Recorder.
-func (EndDecrease) Record(h *Hold) { h.Decrease = Decrease{} }
+func (EndDownscale) Record(h *Hold) { h.Downscale = Downscale{} }
 
 // String implements Action: end zone-a from 5 to 3 admitted because DownscaleCompleted.
-func (a EndDecrease) String() string { return fmt.Sprintf("end %s because %s", a.Decrease, a.Reason()) }
+func (a EndDownscale) String() string {
+	return fmt.Sprintf("end %s because %s", a.Downscale, a.Reason())
+}

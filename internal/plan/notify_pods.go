@@ -6,9 +6,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// TellPods tells pods of a zone with a delay that they will leave, or that they stay. Their answers are
+// NotifyPods tells pods of a zone with a delay that they will leave, or that they stay. Their answers are
 // not waited for: they are in a later snapshot.
-type TellPods struct {
+type NotifyPods struct {
 	Zone    string
 	Message Message
 	Call    Call // by which they are told
@@ -17,17 +17,17 @@ type TellPods struct {
 }
 
 // Reason implements Action.
-func (TellPods) Reason() reason.Code { return reason.DownscaleDelayed }
+func (NotifyPods) Reason() reason.Code { return reason.DownscaleDelayed }
 
 // Effect implements Action. Pods are told after the hold was written: who is told to stay must not count
 // as about to leave any more.
-func (a TellPods) Effect() Effect { return Effect{Zone: a.Zone, Order: Notifying} }
+func (a NotifyPods) Effect() Effect { return Effect{Zone: a.Zone, Order: Notifying} }
 
 // Event implements Action.
-func (TellPods) Event() Event { return Event{} }
+func (NotifyPods) Event() Event { return Event{} }
 
 // String implements Action: tell leave to zone-a-3 zone-a-4.
-func (a TellPods) String() string {
+func (a NotifyPods) String() string {
 	text := fmt.Sprintf("tell %s to %s", a.Message, namesOf(a.Pods))
 	if a.Former {
 		text += " by the former call"

@@ -6,23 +6,23 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Withdraw touches a pod whose deletion is recorded, so that a delete in flight cannot succeed. It
+// CancelDeletion touches a pod whose deletion is recorded, so that a delete in flight cannot succeed. It
 // requires the recorded UID and resourceVersion; the intent is void once the pod's new version is seen.
-type Withdraw struct {
+type CancelDeletion struct {
 	Intent  Intent
 	Because Refusal // the objection to the deletion
 }
 
 // Reason implements Action.
-func (Withdraw) Reason() reason.Code { return reason.DeletionCancelled }
+func (CancelDeletion) Reason() reason.Code { return reason.DeletionCancelled }
 
 // Effect implements Action.
-func (a Withdraw) Effect() Effect {
+func (a CancelDeletion) Effect() Effect {
 	return Effect{Zone: a.Intent.Zone, Pod: a.Intent.Pod, Order: BeforeLease, Visible: true}
 }
 
 // Event implements Action.
-func (a Withdraw) Event() Event {
+func (a CancelDeletion) Event() Event {
 	return Event{
 		Zone: a.Intent.Zone, Pod: a.Intent.Pod, PodUID: a.Intent.UID, Action: "WithdrawDelete",
 		Note: fmt.Sprintf("no longer deletes pod %s (%s): %s", a.Intent.Pod, a.Because, a.Reason().Sentence()),
@@ -30,6 +30,6 @@ func (a Withdraw) Event() Event {
 }
 
 // String implements Action: withdraw zone-a-0 of zone-a because Paused.
-func (a Withdraw) String() string {
+func (a CancelDeletion) String() string {
 	return fmt.Sprintf("withdraw %s of %s because %s", a.Intent.Pod, a.Intent.Zone, a.Because)
 }

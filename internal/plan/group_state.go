@@ -10,15 +10,15 @@ import (
 
 // board is a snapshot with everything counted that guards ask about. Zones
 // stand in the order of the snapshot.
-type board struct {
+type groupState struct {
 	Snapshot
-	standings     []*standing
+	zoneStates    []*zoneState
 	activeIntents map[string]Intent    // intents that still count, by pod
 	intentCount   int                  // how many those are, with the ones this plan adds
 	longAway      map[Holder]time.Time // see podsLongAway
 	mayOvertake   map[string]bool      // see zonesThatMayOvertake
-	ended         bool                 // the decrease that the hold notes has come to its end
-	lowering      Decrease             // of its own that lockstep begins now; usually none
+	ended         bool                 // the downscale that the hold notes has come to its end
+	lowering      Downscale            // of its own that lockstep begins now; usually none
 	turn          string               // the zone whose pods may be taken down; see chooseTurn
 	covers        coverage
 
@@ -26,21 +26,21 @@ type board struct {
 }
 
 // standing is what matters about one zone of the snapshot.
-type standing struct {
+type zoneState struct {
 	*Zone
-	budget          int
-	down            int       // pods the spec asks for that are missing, not available or noted
-	missing         int       // of those, the ones that do not exist
-	surplusDown     int       // pods beyond the spec that are not available, or noted whether they exist or not
-	notWholeBecause Refusal   // what keeps the zone from being whole; none: it is whole
-	culprit         Refusal   // the pod that is down and says most
-	surplus         Refusal   // a pod beyond what the spec asks for
-	stableAt        time.Time // when the next pod that is Ready becomes available
-	candidates      []candidate
-	wishing         wishing
-	wish            wish    // the replicas it should have
-	contest         Contest // as it is with that wish
-	scaleObjection  Refusal // why it does not get them now
+	budget             int
+	down               int       // pods the spec asks for that are missing, not available or noted
+	missing            int       // of those, the ones that do not exist
+	surplusDown        int       // pods beyond the spec that are not available, or noted whether they exist or not
+	unavailableBecause Refusal   // what keeps the zone from being whole; none: it is whole
+	culprit            Refusal   // the pod that is down and says most
+	surplus            Refusal   // a pod beyond what the spec asks for
+	stableAt           time.Time // when the next pod that is Ready becomes available
+	candidates         []candidate
+	wishing            wishing
+	wish               wish    // the replicas it should have
+	contest            Contest // as it is with that wish
+	scaleObjection     Refusal // why it does not get them now
 }
 
 // candidate is an outdated pod that could be replaced now.
@@ -52,12 +52,12 @@ type candidate struct {
 	overtook      bool // so says that intent
 }
 
-func (z *standing) whole() bool { return z.notWholeBecause.None() }
+func (z *zoneState) available() bool { return z.unavailableBecause.None() }
 
 func byPod(a, b Intent) int { return CompareNatural(a.Pod, b.Pod) }
 
-func newBoard(s Snapshot) *board {
-	b := &board{Snapshot: s, covers: coverageOf(s.Budgets, s.Zones)}
+func newGroupState(s Snapshot) *groupState {
+	b := &groupState{Snapshot: s, covers: coverageOf(s.Budgets, s.Zones)}
 	b.covers.unread = s.Unread
 	if len(s.Hold.Intents) > 0 {
 		b.Hold.Intents = slices.Clone(s.Hold.Intents)
@@ -65,39 +65,39 @@ func newBoard(s Snapshot) *board {
 		b.activeIntents = make(map[string]Intent, len(s.Hold.Intents))
 	}
 	for _, intent := range b.Hold.Intents {
-		if s.Fate(intent).Counts() && !b.outweighed(intent) {
+		if s.IntentStatus(intent).Counts() && !b.outweighed(intent) {
 			b.activeIntents[intent.Pod] = intent
 		}
 	}
 	b.intentCount = len(b.activeIntents)
 	b.longAway = b.podsLongAway()
-	b.standings = make([]*standing, len(s.Zones))
+	b.zoneStates = make([]*zoneState, len(s.Zones))
 	for i := range s.Zones {
-		b.standings[i] = b.survey(&s.Zones[i])
+		b.zoneStates[i] = b.survey(&s.Zones[i])
 	}
 	b.mayOvertake = b.zonesThatMayOvertake()
-	b.ended = !b.Hold.Decrease.None() && b.over(b.Hold.Decrease)
-	for _, z := range b.standings {
+	b.ended = !b.Hold.Downscale.None() && b.over(b.Hold.Downscale)
+	for _, z := range b.zoneStates {
 		shrinks := b.shrinkage(z.Zone)
-		z.notWholeBecause, z.stableAt = firstOf(z.notWholeBecause, shrinks), earlier(z.stableAt, shrinks.Until)
+		z.unavailableBecause, z.stableAt = firstOf(z.unavailableBecause, shrinks), earlier(z.stableAt, shrinks.Until)
 	}
 	b.turn = b.chooseTurn()
 	b.scale()
 	return b
 }
 
-func (b *board) standing(name string) (*standing, bool) {
-	for _, z := range b.standings {
+func (b *groupState) zoneState(name string) (*zoneState, bool) {
+	for _, z := range b.zoneStates {
 		if z.Name == name {
 			return z, true
 		}
 	}
-	return &standing{Zone: &Zone{}}, false
+	return &zoneState{Zone: &Zone{}}, false
 }
 
 // outweighed reports whether another intent for the same name says more: one for the very
 // pod that is there, and of these a granted one, which somebody else may carry out.
-func (b *board) outweighed(i Intent) bool {
+func (b *groupState) outweighed(i Intent) bool {
 	other, noted := b.activeIntents[i.Pod]
 	if !noted {
 		return false
@@ -111,8 +111,8 @@ func (b *board) outweighed(i Intent) bool {
 
 // survey counts one zone. Pods that are down and pods that are noted are
 // counted once per ordinal; the work is proportional to pods that exist.
-func (b *board) survey(zone *Zone) *standing {
-	z := &standing{Zone: zone, budget: b.covers.budgetOf(zone)}
+func (b *groupState) survey(zone *Zone) *zoneState {
+	z := &zoneState{Zone: zone, budget: b.covers.budgetOf(zone)}
 	present, firstGap := 0, zone.Start
 	for _, pod := range zone.Pods {
 		intent, noted := b.activeIntents[pod.Name]
@@ -143,14 +143,14 @@ func (b *board) survey(zone *Zone) *standing {
 		z.blame(Refusal{Code: reason.PodMissing, Pod: name, Detail: zone.inTheWay(name)})
 	}
 	z.surplusDown += len(b.absentSurplus(zone))
-	z.notWholeBecause = firstOf(lifecycle(zone), z.culprit, z.surplus, b.leftover(zone))
+	z.unavailableBecause = firstOf(lifecycle(zone), z.culprit, z.surplus, b.leftover(zone))
 	slices.SortStableFunc(z.candidates, cheapestFirst)
 	return z
 }
 
 // absentSurplus returns the noted pods beyond the spec of a zone that it does not show. The
 // spec may be older than their absence, so they count as down until their intents end.
-func (b *board) absentSurplus(zone *Zone) []string {
+func (b *groupState) absentSurplus(zone *Zone) []string {
 	var names []string
 	for name, intent := range b.activeIntents {
 		if _, present := zone.pod(name); intent.Zone == zone.Name && !present && !zone.Wants(name) {
@@ -162,7 +162,7 @@ func (b *board) absentSurplus(zone *Zone) []string {
 
 // blame keeps the objection that says most: a failing pod before all others,
 // then the first one found.
-func (z *standing) blame(r Refusal) {
+func (z *zoneState) blame(r Refusal) {
 	z.stableAt = earlier(z.stableAt, r.Until)
 	if z.culprit.None() || (r.Code == reason.PodFailing && z.culprit.Code != reason.PodFailing) {
 		z.culprit = r
@@ -170,7 +170,7 @@ func (z *standing) blame(r Refusal) {
 }
 
 // unavailable says why a pod must be counted as down.
-func (b *board) unavailable(zone *Zone, pod Pod, intent Intent, noted bool) Refusal {
+func (b *groupState) unavailable(zone *Zone, pod Pod, intent Intent, noted bool) Refusal {
 	switch pod.Phase {
 	case Leaving:
 		return Refusal{Code: reason.PodTerminating, Pod: pod.Name}
@@ -192,7 +192,7 @@ func (b *board) unavailable(zone *Zone, pod Pod, intent Intent, noted bool) Refu
 // candidate reports whether a pod could be replaced now: outdated, not leaving,
 // and not older in this view than what is noted about it. One that serves and whose
 // eviction was granted goes by that, or stays until nobody is coming any more.
-func (b *board) candidate(zone *Zone, pod Pod, intent Intent, noted bool) (candidate, bool) {
+func (b *groupState) candidate(zone *Zone, pod Pod, intent Intent, noted bool) (candidate, bool) {
 	if !zone.Outdated(pod) || pod.Phase == Leaving || !b.Key.Rolled() {
 		return candidate{}, false
 	}
@@ -200,7 +200,7 @@ func (b *board) candidate(zone *Zone, pod Pod, intent Intent, noted bool) (candi
 	if noted && pod.Version < intent.Version || granted && pod.Up() {
 		return candidate{}, false
 	}
-	pending := noted && b.Fate(intent) == Pending
+	pending := noted && b.IntentStatus(intent) == Pending
 	return candidate{Pod: pod, hasIntent: noted, intentPending: pending, overtook: noted && intent.Overtook}, true
 }
 
@@ -235,7 +235,7 @@ func lifecycle(z *Zone) Refusal {
 
 // leftover finds an intent of this zone that no pod of the spec answers for,
 // such as that of a pod beyond a reduced spec.replicas which is not gone yet.
-func (b *board) leftover(zone *Zone) Refusal {
+func (b *groupState) leftover(zone *Zone) Refusal {
 	for _, intent := range b.Hold.Intents {
 		if _, counts := b.activeIntents[intent.Pod]; counts && intent.Zone == zone.Name {
 			return Refusal{Code: reason.PodDisruptionPending, Pod: intent.Pod}
@@ -253,7 +253,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // ahead returns a time that has not come yet, or else the zero time.
-func (b *board) ahead(t time.Time) time.Time {
+func (b *groupState) ahead(t time.Time) time.Time {
 	if t.After(b.Now) {
 		return t
 	}
@@ -274,13 +274,13 @@ func firstOf(refusals ...Refusal) Refusal {
 // evictions hold it; else the first with outdated pods. Evictions give no priority: the
 // zone at turn keeps the place of the rollout in the queue, and drains of two others would
 // take it from each other.
-func (b *board) chooseTurn() string {
+func (b *groupState) chooseTurn() string {
 	first := ""
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		if !b.canRoll(z.Zone) {
 			continue
 		}
-		unfinished := len(z.candidates) > 0 || !z.whole()
+		unfinished := len(z.candidates) > 0 || !z.available()
 		if unfinished && b.Hold.Holder == RolloutOperation.For(z.Name) {
 			return z.Name
 		}
@@ -288,9 +288,9 @@ func (b *board) chooseTurn() string {
 			first = z.Name
 		}
 	}
-	for _, z := range b.standings {
+	for _, z := range b.zoneStates {
 		evicted := b.Hold.Holder == EvictionOperation.For(z.Name) || b.Hold.Holder == EvictionOperation.For(Partitions)
-		if len(z.candidates) > 0 && b.canRoll(z.Zone) && !z.whole() && !evicted {
+		if len(z.candidates) > 0 && b.canRoll(z.Zone) && !z.available() && !evicted {
 			return z.Name
 		}
 	}
@@ -298,4 +298,4 @@ func (b *board) chooseTurn() string {
 }
 
 // canRoll reports whether a rollout of the zone can go on at all.
-func (b *board) canRoll(z *Zone) bool { return z.OnDelete && !z.PausedAt(b.Now) && !z.Deleting }
+func (b *groupState) canRoll(z *Zone) bool { return z.OnDelete && !z.PausedAt(b.Now) && !z.Deleting }

@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// RecordAcknowledged writes into the hold which pods of a zone agreed to leave after the delay: whoever leads next
+// need not wait for them anew.
+type RecordAcknowledged struct {
+	Zone         string
+	Acknowledged DelayRecord
+}
+
+// Reason implements Action.
+func (RecordAcknowledged) Reason() reason.Code { return reason.DownscaleDelayed }
+
+// Effect implements Action. It is written whoever has the hold, without a live read: the compare-and-swap
+// says whether what was known of it is still so.
+func (a RecordAcknowledged) Effect() Effect { return Effect{Zone: a.Zone, Order: WithLease} }
+
+// Event implements Action.
+func (RecordAcknowledged) Event() Event { return Event{} }
+
+// Record implements Recorder.
+func (a RecordAcknowledged) Record(h *Hold) {
+	h.Acknowledged = maps.Clone(h.Acknowledged)
+	if a.Acknowledged.None() {
+		delete(h.Acknowledged, a.Zone)
+		return
+	}
+	if h.Acknowledged == nil {
+		h.Acknowledged = map[string]DelayRecord{}
+	}
+	h.Acknowledged[a.Zone] = a.Acknowledged
+}
+
+// String implements Action: note agreed zone-a 3 to 5 since 2026-01-05T12:00:00Z.
+func (a RecordAcknowledged) String() string {
+	var parts []string
+	for _, ordinalRange := range a.Acknowledged.OrdinalRanges {
+		parts = append(parts, ordinalRange.String())
+	}
+	if a.Acknowledged.Over {
+		parts = append(parts, "who are to stay")
+	}
+	return strings.TrimSpace(fmt.Sprintf("note agreed %s %s", a.Zone, strings.Join(parts, ", ")))
+}

@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// RecordDownscale writes a downscale, or its next stage, into the hold.
+type RecordDownscale struct {
+	Downscale Downscale
+	Former    Downscale // what is left of the one that the hold notes until then, where another one begins
+	Because   reason.Code
+	Failed    Downscale // the one that is given up because preparation failed, if one is
+	Why       string    // what a pod said, where preparation failed
+}
+
+// Reason implements Action.
+func (a RecordDownscale) Reason() reason.Code { return a.Because }
+
+// Effect implements Action.
+func (a RecordDownscale) Effect() Effect {
+	return Effect{Zone: a.Downscale.Zone, Order: WithLease, Visible: true, Read: Always, Records: true}
+}
+
+// Event implements Action.
+func (a RecordDownscale) Event() Event {
+	if a.Because == reason.PreparationFailed {
+		return preparationFailed(a.Failed, a.Why)
+	}
+	return Event{
+		Zone: a.Downscale.Zone, Action: "NoteDownscale",
+		Note: fmt.Sprintf("notes the downscale from %d to %d: %s", a.Downscale.From, a.Downscale.To, a.Because.Sentence()),
+	}
+}
+
+// preparationFailed tells that pods did not agree to leave.
+func preparationFailed(d Downscale, why string) Event {
+	return Event{
+		Zone: d.Zone, Warning: true, Action: "PreparePods",
+		Note: fmt.Sprintf("gives up the downscale from %d to %d: %s (%s)", d.From, d.To, reason.PreparationFailed.Sentence(), why),
+	}
+}
+
+// Record implements Recorder.
+func (a RecordDownscale) Record(h *Hold) { h.Downscale = a.Downscale }
+
+// String implements Action: note zone-a from 5 to 3 admitted because DownscaleDetected.
+func (a RecordDownscale) String() string {
+	return fmt.Sprintf("note %s because %s", a.Downscale, a.Because)
+}
