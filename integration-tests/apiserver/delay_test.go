@@ -120,6 +120,9 @@ func TestAWishThatIsWithdrawnTellsAllToStay(t *testing.T) {
 		s.answersLike(nil)
 		s.template("web", 4)
 		s.create(zone("zone-a", 4, mirrors("web"), delays("1h")), zone("zone-b", 1))
+		for _, pod := range []string{"zone-a-1", "zone-a-2", "zone-a-3"} {
+			s.told(pod, "DELETE 200")
+		}
 		s.asks("web", 1)
 		for _, pod := range []string{"zone-a-1", "zone-a-2", "zone-a-3"} {
 			s.told(pod, "DELETE 200, POST 200")
@@ -153,6 +156,7 @@ func TestAWrongClockAndARestartShortenNoDelay(t *testing.T) {
 			op := s.startOperator(withoutElection)
 			s.template("web", 3)
 			s.create(zone("zone-a", 3, mirrors("web"), delays("6s")), zone("zone-b", 1))
+			s.told("zone-a-2", "DELETE 200")
 			s.asks("web", 2)
 			s.told("zone-a-2", "DELETE 200, POST 200")
 			s.awaitWaiting("DownscaleDelayed", "zone-a")
