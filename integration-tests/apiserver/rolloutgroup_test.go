@@ -321,9 +321,7 @@ func TestRolloutGroupsInAClusterWithoutTheirKind(t *testing.T) {
 		for namespace := range operators {
 			c.shows(namespace, "Settled, 1/1, Ready, Current")
 		}
-		if err := c.client.Resource(definitions).Delete(t.Context(), rolloutGroups.GroupResource().String(), deleteOptions); err != nil {
-			t.Fatal(err)
-		}
+		c.deletesCRD(rolloutGroups.GroupResource())
 		for namespace, op := range operators {
 			c.rolls(namespace, 3+round)
 			ready(t, op, "permissions: ok")

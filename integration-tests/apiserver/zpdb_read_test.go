@@ -14,8 +14,10 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -303,9 +305,7 @@ func (c *ownCluster) comesAndGoes(t *testing.T, operators map[string]*localclust
 	for namespace, op := range operators {
 		seesBudgets(t, op, namespace, "late 1")
 	}
-	if err := c.client.Resource(definitions).Delete(t.Context(), budgets.GroupResource().String(), deleteOptions); err != nil {
-		t.Fatal(err)
-	}
+	c.deletesCRD(budgets.GroupResource())
 	for namespace, op := range operators {
 		seesBudgets(t, op, namespace)
 		ready(t, op, "budgets: ok")
@@ -391,6 +391,22 @@ func (c *ownCluster) apply(namespace string, files ...string) {
 	if err != nil {
 		c.Fatal(err)
 	}
+}
+
+// deletesCRD deletes the CRD of a kind and waits until it is gone. What is applied to one that terminates
+// goes with it.
+func (c *ownCluster) deletesCRD(kind schema.GroupResource) {
+	c.Helper()
+	if err := c.client.Resource(definitions).Delete(c.Context(), kind.String(), deleteOptions); err != nil {
+		c.Fatal(err)
+	}
+	c.eventually("the CRD of "+kind.String()+" is gone", func() error {
+		_, err := c.client.Resource(definitions).Get(c.Context(), kind.String(), getOptions)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(errors.New("not yet"), err)
+	})
 }
 
 // alone runs an operator for one namespace.
