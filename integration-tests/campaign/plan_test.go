@@ -116,7 +116,7 @@ func TestFaultsOfOneKindAffectDifferentRequests(t *testing.T) {
 // faultWords are fragments that identify the kinds of faults.
 var faultWords = []string{
 	"are killed at these writes", "alone are seen late", "it is orphaned", "it has no group", "it is in another group", "seen late", "told that it is too late", "begin", "requests is answered", "writes meets",
-	"API server that lags", "is stopped for", "loses Ready", "deleted by somebody", "operators are killed at their", "Lease of leadership is deleted", "stranger takes", "of a former version",
+	"API server that lags", "is stopped for", "loses Ready", "another client deletes a pod", "operators are killed at their", "Lease of leadership is deleted", "stranger takes", "of a former version",
 	"clocks are wrong", "connections to webhooks", "kube-apiserver is killed", "etcd is killed",
 }
 

@@ -43,7 +43,7 @@ func podUnready(random *rand.Rand) fault {
 func podDeleted(random *rand.Rand) fault {
 	which := random.Uint64()
 	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
-	f.description = fmt.Sprintf("after %s a pod is deleted by somebody", f.at)
+	f.description = fmt.Sprintf("after %s another client deletes a pod", f.at)
 	f.run = func(ctx context.Context, t *trial, _ *replica) error {
 		err := retry(ctx, "delete a pod", func(ctx context.Context) error {
 			pod, err := t.readyPod(ctx, which)
@@ -52,7 +52,7 @@ func podDeleted(random *rand.Rand) fault {
 			}
 			return t.client.CoreV1().Pods(t.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}})
 		})
-		return t.countUnless(err, "pod deleted by somebody")
+		return t.countUnless(err, "pod deleted by another client")
 	}
 	return f
 }

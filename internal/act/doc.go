@@ -1,13 +1,14 @@
-// Package act carries plans out. It decides nothing: what it does, in which
-// order and under which preconditions follows from the plan and from what
-// internal/lock/hold decided about the Lease.
+// Package act carries out plans. It decides nothing: the plan and the decision of internal/lock/hold about the
+// Lease determine its requests, their order and their preconditions.
 //
-//	withdraw ──► write the hold ──► delete pods ──► adopt, void, ──► ask pods ───► raise, ──► tell pods that
-//	(touch)      (compare-and-swap)                 stamp, lower     to prepare    report     they leave or stay
+//	cancel ────► write the ────► delete ──► adopt, stamp, ──► call pods ──► scale up, ──► notify pods that
+//	deletions    Lease           pods       scale down        to prepare    report        they leave or stay
+//	(touch)      (compare-and-swap)
 //
-// The order is the safety of it: what comes before the hold takes nothing down, an
-// intent is in the Lease before its deed is sent, no delete is sent once a zone was
-// raised, which has to wait for pods then, and pods hear what the Lease says already.
-// Deeds require the UID and the version that were judged. DeletePod is the one gate to
-// pod deletion in the house.
+// The order keeps the guarantees: requests before the write of the Lease disrupt no pod. The Lease has an intent
+// before its delete is sent. A zone is scaled up after all deletes, because it is unavailable until its new pods
+// are available. Pods are notified of what the Lease already says.
+//
+// Each disruption requires the UID and the version that were judged. deletePod is the only place in lockstep that
+// deletes pods.
 package act

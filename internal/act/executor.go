@@ -24,7 +24,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// atATime bounds the requests about pods that are under way at a time for one plan.
+// atATime limits the concurrent requests about pods for one plan.
 const atATime = 10
 
 // Executor writes to the API server. Its methods may be called concurrently
@@ -36,34 +36,31 @@ type Executor struct {
 	Holds        *lease.Store
 	Fresh        *freshness.Log
 	Tracer       trace.Tracer
-	Rollouts     Rollouts                    // whoever makes traces of rollouts
-	Preparations Preparations                // whoever asks pods about a downscale
-	Messages     Messages                    // whoever tells pods that they leave or stay
-	Managed      func(namespace string) bool // asked before every single write
-	Clock        *clock.Clock                // dates what is noted
-	DryRun       bool                        // decide and report, write nothing
+	Rollouts     Rollouts                    // creates the traces of rollouts
+	Preparations Preparations                // calls pods to prepare for a downscale
+	Messages     Messages                    // notifies pods that they leave or stay
+	Managed      func(namespace string) bool // called before each write
+	Clock        *clock.Clock                // dates records
+	DryRun       bool                        // if set, Run writes nothing
 }
 
 // References are resources whose replicas zones take over.
 type References interface {
-	// Resource returns what serves the kind of a reference now.
+	// Resource returns the resource that currently serves the kind of a reference.
 	Resource(r plan.Reference) (schema.GroupVersionResource, bool)
-	// Reported hears what was written into the status of a resource, or was not
-	// accepted there.
+	// Reported receives what was written into the status of a resource, or was rejected there.
 	Reported(namespace string, report plan.ReportReplicas, written plan.Report)
 }
 
-// One plan keeps a worker for so long at most, and what needs the hold leaves some of it to
-// what does not. Requests under way or still to come fail then, and what they were for is
-// planned again.
+// The limits for one plan. Actions under the hold leave time for actions that require no hold. After the limit,
+// requests in progress and further requests fail, and their actions are planned again.
 const (
 	longestRun       = time.Minute
 	longestUnderHold = 45 * time.Second
 )
 
-// Run carries out one plan that was made from s, under the hold as d says. The
-// receipts say what became of each step that was tried. An error of class
-// Moved means that the world has changed under the plan.
+// Run carries out a plan that was made from s, under the hold that d decides. It returns a receipt for each
+// action that it tried. An error of class Moved means that objects have changed since the plan was made.
 func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
 	if e.DryRun {
 		return nil, nil
@@ -82,7 +79,7 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 	return receipts, errors.Join(failures(receipts), err)
 }
 
-// underHold brings the Lease into the state that was decided, and carries out what needs it.
+// underHold writes the Lease as decided, and carries out the actions that require the hold.
 func (e *Executor) underHold(ctx context.Context, s plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
 	if err := e.writeHold(ctx, s, d); err != nil {
 		return nil, err
@@ -96,7 +93,7 @@ func (e *Executor) underHold(ctx context.Context, s plan.Snapshot, steps []plan.
 	return append(receipts, e.call(ctx, s, plan.In(plan.Calling, steps))...), nil
 }
 
-// several carries out actions, a bounded number at a time.
+// several carries out actions concurrently, up to atATime of them.
 func (e *Executor) several(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))
 	parallel.Each(len(steps), atATime, func(i int) { receipts[i] = e.carryOut(ctx, s, steps[i]) })
@@ -112,7 +109,8 @@ func (e *Executor) inTurn(ctx context.Context, s plan.Snapshot, steps []plan.Act
 	return receipts
 }
 
-// recorded returns receipts for what the write of the Lease has carried out. Some of it is passed on.
+// recorded returns receipts for the actions that the write of the Lease has carried out. If an action has a method,
+// recorded calls it.
 func (e *Executor) recorded(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))
 	for i, step := range steps {
@@ -124,8 +122,8 @@ func (e *Executor) recorded(ctx context.Context, s plan.Snapshot, steps []plan.A
 	return receipts
 }
 
-// call has pods called. Their answers are not waited for, and no pod is called late or in a namespace that
-// opted out.
+// call carries out actions that call pods, without waiting for their answers. Once ctx has ended or the namespace
+// has opted out, it carries out no further action.
 func (e *Executor) call(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
@@ -151,11 +149,10 @@ func (e *Executor) carryOut(ctx context.Context, s plan.Snapshot, step plan.Acti
 	})}
 }
 
-// errOptedOut is why a write was not sent.
+// errOptedOut is the error of a write that was not sent because its namespace opted out.
 var errOptedOut = reason.WithClass(reason.Moved, errors.New("the namespace is no longer managed"))
 
-// request wraps one write with its span and its time limit, and sends none to
-// a namespace that opted out in the meantime.
+// request sends one write within its span and its time limit, unless the namespace has opted out.
 func (e *Executor) request(ctx context.Context, name string, key plan.Key, object string, send func(context.Context) error) error {
 	ctx, span := e.Tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.String("k8s.namespace.name", key.Namespace),
@@ -184,5 +181,5 @@ func failures(receipts []plan.Receipt) error {
 	return errors.Join(errs...)
 }
 
-// touchMark makes a touch of an object differ from the one before.
+// touchMark returns a value that differs from the one of the previous touch, so that the object changes.
 func touchMark() string { return time.Now().UTC().Format(time.RFC3339Nano) }

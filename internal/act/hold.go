@@ -12,13 +12,13 @@ import (
 
 // Rollouts makes traces of rollouts from what Leases remember.
 type Rollouts interface {
-	// Begin returns the traceparent of a rollout that begins, "" for one without a trace.
+	// Begin returns the traceparent of a new rollout; "" if it has no trace.
 	Begin(ctx context.Context) string
-	// Kept returns what need not be forgotten yet.
+	// Kept returns the rollouts to remember: without what the trace collector already has.
 	Kept(key plan.Key, remembered plan.Rollouts) plan.Rollouts
 }
 
-// writeHold brings the Lease into the state that was decided.
+// writeHold writes the Lease as decided.
 func (e *Executor) writeHold(ctx context.Context, s plan.Snapshot, d hold.Decision) error {
 	switch d.Need {
 	case hold.Write:
@@ -39,9 +39,8 @@ func (e *Executor) writeHold(ctx context.Context, s plan.Snapshot, d hold.Decisi
 	return nil
 }
 
-// traced gives a record the trace of the rollout that is under way. Where there is none
-// and the group is free, its next holder has that of the reconcile. So has an intent
-// that is new.
+// traced returns a record with the trace of the current rollout. Without a rollout, a record of a free group gets
+// the trace of the reconcile. New intents get it as well.
 func (e *Executor) traced(ctx context.Context, s plan.Snapshot, record plan.Hold) plan.Hold {
 	reconcile := telemetry.Traceparent(ctx)
 	record.Rollouts = e.Rollouts.Kept(s.Key, record.Rollouts)
@@ -64,8 +63,8 @@ func (e *Executor) traced(ctx context.Context, s plan.Snapshot, record plan.Hold
 	return record
 }
 
-// within ends requests in time where they are noted in the hold. The hold is dated by the API
-// server's clock, and a request takes its time by the steady one.
+// within returns a context that ends before the hold could expire, if the hold covers the requests. The hold is
+// dated by the API server's clock; the monotonic clock measures requests.
 func (e *Executor) within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
 	switch {
 	case d.Need == hold.Write && !d.Record.Holder.Foreign():

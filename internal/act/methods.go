@@ -7,23 +7,22 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// methods are those of the executor, by the type of the action that they carry out. An action that the
-// write of the Lease carries out needs one only if something is passed on, and one for which nothing is
-// sent needs none.
+// methods are the methods of the executor by the type of action that they carry out. An action that the write of
+// the Lease carries out needs a method only if it is passed on. An action without a request needs none.
 var methods = byType(
 	sends("delete pod", (*Executor).deletePod),
-	sends("withdraw", (*Executor).touchPod),
+	sends("withdraw", (*Executor).cancelDeletion),
 
 	// Of rollout groups.
 	sends("adopt revision", (*Executor).adoptRevision),
-	sends("void downscale", (*Executor).voidDownscale),
+	sends("void downscale", (*Executor).cancelDownscale),
 	sends("stamp downscale", (*Executor).stampDownscale),
 	sends("set replicas", (*Executor).setReplicas),
 	sends("report replicas", (*Executor).reportReplicas),
 	passes((*Executor).rememberDownscale),
 	passes((*Executor).preparePods),
-	passes((*Executor).undoPreparation),
-	passes((*Executor).tellPods),
+	passes((*Executor).cancelPreparation),
+	passes((*Executor).notifyPods),
 )
 
 // method carries out the actions of one type.
@@ -40,7 +39,7 @@ func sends[A plan.Action](span string, send func(*Executor, context.Context, pla
 	}}
 }
 
-// passes returns the method that passes an action of type A on. Nothing that it does can fail.
+// passes returns the method that passes on an action of type A. It cannot fail.
 func passes[A plan.Action](pass func(*Executor, plan.Snapshot, A)) method {
 	return method{of: reflect.TypeFor[A](), do: func(e *Executor, _ context.Context, s plan.Snapshot, step plan.Action) error {
 		pass(e, s, step.(A)) //nolint:errcheck // it is found by this type

@@ -5,13 +5,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 )
 
-// Permissions are what the writes of this package need.
+// Permissions returns the permissions for the writes of this package.
 func Permissions() []permission.Need {
 	return []permission.Need{
 		{Resource: "pods", Verbs: []string{"delete"}, Why: "replace outdated pods"},
-		{Resource: "pods", Verbs: []string{"patch"}, Why: "void a delete in flight that is no longer wanted"},
-		{APIGroup: "apps", Resource: "statefulsets", Verbs: []string{"patch"}, Why: "let zones follow their leader or a resource, void an admitted downscale that does not come, and write down when a zone shrank"},
-		{APIGroup: rolloutoperatorv1.GroupName, Resource: "replicatemplates/status", Verbs: []string{"patch"}, Why: "write back how many replicas the zones have that follow a template"},
-		{APIGroup: "apps", Resource: "statefulsets/status", Verbs: []string{"patch"}, Why: "make the update revision the current one at the end of a zone's rollout"},
+		{Resource: "pods", Verbs: []string{"patch"}, Why: "make a delete that is no longer wanted fail"},
+		{APIGroup: "apps", Resource: "statefulsets", Verbs: []string{"patch"}, Why: "scale zones with their leader or a resource, cancel an admitted downscale that does not happen, and write when a zone was scaled down"},
+		{APIGroup: rolloutoperatorv1.GroupName, Resource: "replicatemplates/status", Verbs: []string{"patch"}, Why: "report how many replicas the zones have that follow a template"},
+		{APIGroup: "apps", Resource: "statefulsets/status", Verbs: []string{"patch"}, Why: "set the current revision at the end of a zone's rollout"},
 	}
 }

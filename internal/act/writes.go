@@ -13,9 +13,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// deletePod deletes the very pod that was judged: another UID or another
-// resourceVersion is a conflict. That the pod is gone or has moved on is not a
-// failure. The pod's own grace period applies.
+// deletePod deletes exactly the pod that was judged: another UID or another resourceVersion is a conflict. If the
+// pod is gone or has changed, the error is of class Moved. The pod's own grace period applies.
 func (e *Executor) deletePod(ctx context.Context, key plan.Key, d plan.DeletePod) error {
 	uid, version := types.UID(d.UID), d.Version.String()
 	err := e.Client.CoreV1().Pods(key.Namespace).Delete(ctx, d.Pod, metav1.DeleteOptions{
@@ -28,10 +27,9 @@ func (e *Executor) deletePod(ctx context.Context, key plan.Key, d plan.DeletePod
 	return nil
 }
 
-// touchPod changes an annotation of the pod as it was noted, so that a delete
-// that requires the noted version can never succeed any more. A conflict means
-// that it already cannot.
-func (e *Executor) touchPod(ctx context.Context, key plan.Key, w plan.CancelDeletion) error {
+// cancelDeletion changes an annotation of the pod at its recorded version, so that a delete that requires that
+// version fails. A conflict means that such a delete already fails.
+func (e *Executor) cancelDeletion(ctx context.Context, key plan.Key, w plan.CancelDeletion) error {
 	i := w.Intent
 	touch := requiring(i.UID, i.Version)
 	touch.Metadata.Annotations = map[string]string{contract.WithdrawnAnnotation: touchMark()}
@@ -43,32 +41,30 @@ func (e *Executor) touchPod(ctx context.Context, key plan.Key, w plan.CancelDele
 	return nil
 }
 
-// adoptRevision makes the update revision the current one in the status.
+// adoptRevision writes the update revision into status.currentRevision.
 func (e *Executor) adoptRevision(ctx context.Context, key plan.Key, a plan.AdoptRevision) error {
 	adoption := requiring(a.UID, a.Version)
 	adoption.Status = map[string]any{"currentRevision": a.Revision}
 	return e.patchZone(ctx, "adopt revision", key, a.Zone, adoption, "status")
 }
 
-// voidDownscale changes an annotation of the StatefulSet as it was judged, so that
-// an update in flight is refused or judged again. A conflict means that it
-// already is.
-func (e *Executor) voidDownscale(ctx context.Context, key plan.Key, a plan.CancelDownscale) error {
+// cancelDownscale changes an annotation of the StatefulSet at its judged version, so that an update in flight fails
+// or is judged again. A conflict means that such an update already fails.
+func (e *Executor) cancelDownscale(ctx context.Context, key plan.Key, a plan.CancelDownscale) error {
 	d := a.Downscale
 	touch := requiring(d.UID, d.Version)
 	touch.Metadata.Annotations = map[string]string{contract.VoidedAnnotation: touchMark()}
 	return e.patchZone(ctx, "void downscale", key, d.Zone, touch)
 }
 
-// stampDownscale writes when a zone shrank.
+// stampDownscale writes the time at which a zone was scaled down.
 func (e *Executor) stampDownscale(ctx context.Context, key plan.Key, a plan.StampDownscale) error {
 	stamp := requiring(a.UID, a.Version)
 	stamp.Metadata.Annotations = map[string]string{contract.DownscaledAnnotation: contract.FormatDownscaled(a.Time)}
 	return e.patchZone(ctx, "stamp downscale", key, a.Zone, stamp)
 }
 
-// setReplicas changes how many replicas a zone asks for, if it still asks for as
-// many as were judged.
+// setReplicas changes spec.replicas of a zone at its judged version.
 func (e *Executor) setReplicas(ctx context.Context, key plan.Key, a plan.SetReplicas) error {
 	change := requiring(a.UID, a.Version)
 	change.Spec = map[string]int{"replicas": a.To}
@@ -86,8 +82,8 @@ func (e *Executor) patchZone(ctx context.Context, what string, key plan.Key, zon
 	return nil
 }
 
-// reportReplicas writes into the status of a resource how many replicas those have
-// that take over its replicas, if it is still as was judged.
+// reportReplicas writes into the status of a resource how many replicas the zones have that take over its
+// replicas, if the resource has not changed since it was judged.
 func (e *Executor) reportReplicas(ctx context.Context, key plan.Key, a plan.ReportReplicas) error {
 	resource, known := e.References.Resource(a.Reference)
 	if !known {
@@ -105,8 +101,8 @@ func (e *Executor) reportReplicas(ctx context.Context, key plan.Key, a plan.Repo
 	return err
 }
 
-// classify gives an API error its class: what says that the object has moved
-// on is Moved, everything else is tried again with back-off.
+// classify returns an API error with its class: a conflict or a missing object is of class Moved. All other errors
+// are tried again with back-off.
 func classify(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return reason.WithClass(reason.Moved, err)

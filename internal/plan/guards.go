@@ -84,7 +84,7 @@ func paused(b *groupState, d disruption) Refusal {
 func zoneInTransition(_ *groupState, d disruption) Refusal { return lifecycle(d.zone.Zone) }
 
 // notAdopted objects to the deletion of a pod that no StatefulSet controls yet. The status of a
-// StatefulSet that was created anew may be complete before its controller has adopted the pods.
+// StatefulSet that was created again may be complete before its controller has adopted the pods.
 func notAdopted(_ *groupState, d disruption) Refusal {
 	if d.pod.Unadopted {
 		return Refusal{Code: reason.PodNotAdopted, Pod: d.pod.Name}

@@ -63,7 +63,7 @@ var catalogue = []Entry{
 	{PartitionUnavailable, 132, Wait, "in other zones as many pods of the same partition are unavailable as its budget allows", "Usually no action needed. If it lasts, look at the pods of the partition."},
 	{PartitionDelayPending, 133, Wait, "a pod of the same partition in another zone has not been ready for as long as its budget asks for", nothing},
 	{ClusterRestored, 134, Wait, "etcd was restored from a backup, so this process of lockstep has seen changes that no longer exist; it exits, and the next process continues with the state of the cluster", "Usually no action needed. See docs/runbooks/LockstepRestored.md."},
-	{PodNotAdopted, 135, Wait, "no StatefulSet controls the pod yet: the StatefulSet was created anew and has not adopted the pod", "If it lasts, check that the kube-controller-manager works."},
+	{PodNotAdopted, 135, Wait, "no StatefulSet controls the pod yet: the StatefulSet was created again and has not adopted the pod", "If it lasts, check that the kube-controller-manager works."},
 
 	{Paused, 201, Attention, "the StatefulSet has the annotation grafana.com/rollout-paused=true", "Resume the rollout with kubectl lockstep resume, which also removes lockstep.dev/paused-until, or wait until that time. A paused zone that is unavailable still blocks the other zones."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; lockstep rolls no pod of the group", "Set spec.updateStrategy.type to OnDelete. Or remove the StatefulSet from the group; if its label is fixed, use the annotation lockstep.dev/rollout-group or lockstep.dev/ignore."},

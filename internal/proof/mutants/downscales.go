@@ -60,7 +60,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "undone preparation that vouches for the group",
-		Edits: []Edit{{actTalk, "\trecord.Own = false // whoever goes on looks first\n", ""}},
+		Edits: []Edit{{podCalls, "\trecord.Own = false // the process that continues reads the group live first\n", ""}},
 		Test:  "internal/act TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone", Rule: "an eviction is decided on caches",
 	},
 	{
@@ -80,7 +80,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "pod told to stay although the raise of its zone failed",
-		Edits: []Edit{{actTalk, "failed[zone] = failed[zone] || r.Err != nil", "failed[zone] = failed[zone] && r.Err != nil"}},
+		Edits: []Edit{{podCalls, "failed[zone] = failed[zone] || r.Err != nil", "failed[zone] = failed[zone] && r.Err != nil"}},
 		Test:  "internal/act TestNobodyIsToldToStayWhereAWriteToTheZoneFailed/a raise", Rule: "-want +got",
 	},
 	{
@@ -90,12 +90,12 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "answers of pods forgotten for a downscale that a webhook began",
-		Edits: []Edit{{actTalk, "if a.Downscale.Ours && a", "if a"}},
+		Edits: []Edit{{podCalls, "if a.Downscale.Ours && a", "if a"}},
 		Test:  "internal/act TestPodsAreAskedAfterTheHoldWasWritten/nor what a webhook began", Rule: "noted zone-a from 2 to 1 preparing",
 	},
 	{
 		Name:  "answers of pods forgotten for a downscale that needs none",
-		Edits: []Edit{{actTalk, "a.Downscale.Ours && a.Downscale.Stage == plan.Preparing {", "a.Downscale.Ours {"}},
+		Edits: []Edit{{podCalls, "a.Downscale.Ours && a.Downscale.Stage == plan.Preparing {", "a.Downscale.Ours {"}},
 		Test:  "internal/act TestPodsAreAskedAfterTheHoldWasWritten/nor what needs no answer", Rule: "noted zone-a from 2 to 1 admitted",
 	},
 	{

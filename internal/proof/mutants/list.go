@@ -15,7 +15,7 @@ const (
 	executor         = "internal/act/executor.go"
 	writes           = "internal/act/writes.go"
 	actHold          = "internal/act/hold.go"
-	actTalk          = "internal/act/talk.go"
+	podCalls         = "internal/act/pod_calls.go"
 	cachedView       = "internal/cluster/observe/snapshot.go"
 	prepareDownscale = "internal/serve/admission/prepare_downscale.go"
 	freshnessKnown   = "internal/lock/freshness/known.go"

@@ -9,63 +9,63 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Preparations asks pods about a downscale. Nobody waits for their answers.
+// Preparations calls pods about a downscale, without waiting for their answers.
 type Preparations interface {
-	// Noted hears that this process has noted a downscale about which nobody was asked, and
-	// what is left of the one before it.
+	// Noted receives a downscale that this process has recorded and about which no pod was called, and the
+	// rest of the previous one.
 	Noted(key plan.Key, d, former plan.Downscale)
-	// Ask asks pods of a zone to prepare or, where the downscale is being undone, to undo that.
+	// Ask calls pods of a zone to prepare or, if the downscale is being cancelled, to undo the preparation.
 	Ask(key plan.Key, zone plan.Zone, d plan.Downscale, pods []plan.Pod, limit time.Duration)
 }
 
-// Messages takes messages for pods of zones with a delay. Nobody waits for answers.
+// Messages notifies pods of zones with a delay.
 type Messages interface {
+	// Tell queues a message for pods of a zone, without waiting for their answers.
 	Tell(key plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod)
 }
 
-// rememberDownscale passes on that this process has noted a downscale of lockstep's own, and what is left of the
-// one before it.
+// rememberDownscale passes on a downscale of lockstep's own that this process has recorded, and the rest of the
+// previous one.
 func (e *Executor) rememberDownscale(s plan.Snapshot, a plan.RecordDownscale) {
 	if a.Downscale.Ours && a.Downscale.Stage == plan.Preparing {
 		e.Preparations.Noted(s.Key, a.Downscale, a.Former)
 	}
 }
 
-// preparePods has pods asked to prepare.
+// preparePods calls pods to prepare.
 func (e *Executor) preparePods(s plan.Snapshot, a plan.PreparePods) {
 	zone, _ := s.Zone(a.Downscale.Zone)
 	e.Preparations.Ask(s.Key, zone, a.Downscale, a.Pods, a.Within)
 }
 
-// undoPreparation has pods asked to undo their preparation.
-func (e *Executor) undoPreparation(s plan.Snapshot, a plan.CancelPreparation) {
+// cancelPreparation calls pods to undo their preparation.
+func (e *Executor) cancelPreparation(s plan.Snapshot, a plan.CancelPreparation) {
 	zone, _ := s.Zone(a.Downscale.Zone)
 	e.Preparations.Ask(s.Key, zone, a.Downscale, a.Pods, 0)
 }
 
-// tellPods has pods of a zone with a delay told that they leave, or that they stay.
-func (e *Executor) tellPods(s plan.Snapshot, a plan.NotifyPods) {
+// notifyPods notifies pods of a zone with a delay that they leave, or that they stay.
+func (e *Executor) notifyPods(s plan.Snapshot, a plan.NotifyPods) {
 	zone, _ := s.Zone(a.Zone)
 	zone.Delay.Call = a.Call
 	e.Messages.Tell(s.Key, zone, a.Message, a.Pods)
 }
 
-// Abandoned notes that pods must be told to stay: a process that no longer leads asked
-// them to prepare, and its note has been taken back since, so they may have heard the
-// request last.
+// Abandoned records that pods must be notified that they stay. A process that no longer leads called them to
+// prepare, and another process has cancelled that downscale since, so that call may have reached the pods last.
 func (e *Executor) Abandoned(ctx context.Context, key plan.Key, d plan.Downscale) error {
 	record, possible := hold.UndoAnew(e.Holds.Cached(key), d, e.Clock.Now())
 	if !possible {
-		return nil // whoever leads finds the note as it stands
+		return nil // the leader handles what the Lease records
 	}
-	record.Own = false // whoever goes on looks first
+	record.Own = false // the process that continues reads the group live first
 	return e.request(ctx, "undo preparation anew", key, d.Zone, func(ctx context.Context) error {
 		return e.Holds.Write(ctx, key, record)
 	})
 }
 
-// withoutResized leaves out messages for pods of zones whose replicas could not be written: a pod that leaves
-// after all must not be told to stay.
+// withoutResized drops messages for pods of zones whose replicas could not be written: a pod that leaves after all
+// must not be notified that it stays.
 func withoutResized(messages []plan.Action, receipts []plan.Receipt) []plan.Action {
 	failed := map[string]bool{}
 	for _, r := range receipts {
