@@ -79,8 +79,9 @@ func (t *trial) newReplica(number int, token string) (*replica, error) {
 func (r *replica) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		r.startRecord()
+		program := r.nextProgram()
 		process, err := localcluster.StartOperator(ctx, localcluster.OperatorOptions{
-			Kubeconfig: r.kubeconfig, Program: r.nextProgram(), Args: r.args(), Env: r.env(),
+			Kubeconfig: r.kubeconfig, Program: program, Args: r.args(), Env: r.env(),
 		})
 		if err != nil {
 			if ctx.Err() == nil {
@@ -91,6 +92,9 @@ func (r *replica) run(ctx context.Context) {
 			continue
 		}
 		r.started(process)
+		if r.isReplaced(program) {
+			process.Kill()
+		}
 		select {
 		case <-process.Exited():
 			r.exited(process)
@@ -181,6 +185,16 @@ func (r *replica) started(process *localcluster.Operator) {
 	}
 	r.logs = append(r.logs, process.LogPath())
 	r.trial.service.setAddress(r.number, webhooksOf(process.Logs()))
+}
+
+// isReplaced reports whether the operator was upgraded while a process of this program started, so that
+// upgrade found no process to stop.
+func (r *replica) isReplaced(program string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	replaced := r.program != program
+	r.stopping = r.stopping || replaced
+	return replaced
 }
 
 // exited records the end of a process, which is a failure if it was not expected.
