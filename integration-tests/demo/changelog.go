@@ -31,7 +31,7 @@ func (l *changeLog) change(w *clusterState, c change) {
 	case podUnready:
 		l.print(c.at, c.namespace, c.pod.name, "not Ready any more")
 	case holderChanged:
-		l.print(c.at, c.namespace, "Lease", "held by "+holderName(c.holder))
+		l.print(c.at, c.namespace, "Lease", holdText(c.holder))
 	case podCreated, podDeleted, revisionAdopted:
 	}
 }
@@ -60,9 +60,9 @@ func ofRevision(z *zone, p pod) string {
 	return ""
 }
 
-func holderName(holder string) string {
+func holdText(holder string) string {
 	if holder == "" {
-		return "nobody"
+		return "free"
 	}
-	return holder
+	return "held by " + holder
 }

@@ -113,6 +113,6 @@ func TestChangeLogHasLineForEachChange(t *testing.T) {
 15:04:05.900  north      ingester-zone-a-0  Ready, new revision
 15:04:05.900  north      ingester-zone-b    waits: ingester-zone-a holds the group
 15:04:05.900  north      ingester-zone-a    zone finished in 12.3 s
-15:04:05.900  north      Lease              held by nobody
+15:04:05.900  north      Lease              free
 `)
 }

@@ -54,7 +54,7 @@ func (v view) legend() line {
 	y := v.style.symbols
 	return line{
 		{y.outdated, faint}, {" old   ", faint},
-		{y.missing, yellow}, {" leaving or missing   ", faint},
+		{y.missing, yellow}, {" terminating or missing   ", faint},
 		{y.starting, cyan}, {" starting   ", faint},
 		{y.updated, green}, {" new and Ready", faint},
 	}
@@ -68,12 +68,12 @@ func (v view) namespace(n *namespace) line {
 	opted := line{{n.name, bold}, {dot + "opted in" + dot, plain}}
 	switch holder := n.holder(); {
 	case holder == "":
-		return append(opted, span{"nobody holds the Lease", plain})
+		return append(opted, span{"Lease free", plain})
 	case n.intents() == 0:
 		return append(opted, span{"Lease held by ", plain}, span{v.short(holder), cyan})
 	default:
 		return append(opted, span{"Lease held by ", plain}, span{v.short(holder), cyan},
-			span{", " + counted(n.intents(), "pod") + " noted", plain})
+			span{", " + counted(n.intents(), "intent"), plain})
 	}
 }
 

@@ -39,16 +39,16 @@ func TestViewShowsZonesAndWaits(t *testing.T) {
 	t.Parallel()
 	wantText(t, view{style{symbols: unicodeSymbols}, 80}.draw(halfwaySnapshot(t)), `
   3 s  lockstep replaces every pod of a group: zone by zone, one pod at a time
-○ old   × leaving or missing   ◐ starting   ● new and Ready
+○ old   × terminating or missing   ◐ starting   ● new and Ready
 
-north · opted in · Lease held by rollout/ingester-zone-b, 1 pod noted
+north · opted in · Lease held by rollout/ingester-zone-b, 1 intent
   ingester-zone-a  ████████████  4/4  ●●●●  done in 1.5 s
   ingester-zone-b  ██████░░░░░░  2/4  ●●◐○  waits: ingester-zone-b-2 is starting
   ingester-zone-c  ░░░░░░░░░░░░  0/4  ○○○○  waits: ingester-zone-b comes first
 
-south · opted in · nobody holds the Lease
-  ingester-zone-a  ░░░░░░░░░░░░  0/4  ×○○○  waits: ingester-zone-a-0 is leaving
-  ingester-zone-b  ░░░░░░░░░░░░  0/4  ○○○○  waits: ingester-zone-a is not whole
+south · opted in · Lease free
+  ingester-zone-a  ░░░░░░░░░░░░  0/4  ×○○○  waits: ingester-zone-a-0 terminates
+  ingester-zone-b  ░░░░░░░░░░░░  0/4  ○○○○  waits: ingester-zone-a not available
   ingester-zone-c  ░░░░░░░░░░░░  0/4  ○○○○  waits: its status is behind
 
 bystander · did not opt in · must stay as it is
@@ -62,7 +62,7 @@ func TestWideViewShowsReasonCodes(t *testing.T) {
 	t.Parallel()
 	lines := view{style{symbols: unicodeSymbols}, 120}.draw(halfwaySnapshot(t))
 	wantText(t, lines[3:7], `
-north · opted in · Lease held by rollout/ingester-zone-b, 1 pod noted
+north · opted in · Lease held by rollout/ingester-zone-b, 1 intent
   ingester-zone-a  ████████████████████████  4/4  ●●●●  done in 1.5 s
   ingester-zone-b  ████████████░░░░░░░░░░░░  2/4  ●●◐○  waits: ingester-zone-b-2 is starting (PodStarting)
   ingester-zone-c  ░░░░░░░░░░░░░░░░░░░░░░░░  0/4  ○○○○  waits: ingester-zone-b comes first (NotItsTurn)
@@ -73,16 +73,16 @@ func TestNarrowASCIIViewCutsLines(t *testing.T) {
 	t.Parallel()
 	wantText(t, view{style{symbols: asciiSymbols}, 40}.draw(halfwaySnapshot(t)), `
   3 s  lockstep replaces every pod of a>
-o old   x leaving or missing   ~ starti>
+o old   x terminating or missing   ~ st>
 
 north - opted in - Lease held by rollou>
   zone-a  4/4  ****  done in 1.5 s
   zone-b  2/4  **~o  waits: zone-b-2 is>
   zone-c  0/4  oooo  waits: zone-b come>
 
-south - opted in - nobody holds the Lea>
-  zone-a  0/4  xooo  waits: zone-a-0 is>
-  zone-b  0/4  oooo  waits: zone-a is n>
+south - opted in - Lease free
+  zone-a  0/4  xooo  waits: zone-a-0 te>
+  zone-b  0/4  oooo  waits: zone-a not >
   zone-c  0/4  oooo  waits: its status >
 
 bystander - did not opt in - must stay >

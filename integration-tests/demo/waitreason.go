@@ -108,10 +108,10 @@ func parseWait(because string) waitReason {
 var sentences = map[string]string{
 	"PodMissing":           "%s is missing",
 	"PodStarting":          "%s is starting",
-	"PodTerminating":       "%s is leaving",
-	"PodDisruptionPending": "%s is about to leave",
+	"PodTerminating":       "%s terminates",
+	"PodDisruptionPending": "%s is about to be deleted",
 	"PodFailing":           "%s cannot run",
-	"OtherZoneUnavailable": "%s is not whole",
+	"OtherZoneUnavailable": "%s not available",
 	"NotItsTurn":           "%s comes first",
 	"GroupHeld":            "%s holds the group",
 	"StatusBehind":         "its status is behind",
