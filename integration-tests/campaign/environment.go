@@ -48,7 +48,8 @@ type environment struct {
 
 	mu       sync.Mutex
 	absences []absence
-	failure  error // why the cluster is not usable any more
+	pauses   []absence // of controllers
+	failure  error     // why the cluster is not usable any more
 }
 
 // absence is a period in which a part of the control plane was away.
@@ -170,6 +171,18 @@ func (e *environment) interrupt(ctx context.Context, by *trial, kind, program st
 	return nil
 }
 
+// pauseControllers pauses the controller manager for a time, for a trial.
+func (e *environment) pauseControllers(ctx context.Context, by *trial, d time.Duration) error {
+	e.interrupting.Lock()
+	defer e.interrupting.Unlock()
+	from := time.Now()
+	err := e.cluster.Pause(ctx, localcluster.ControllerManager, d)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.pauses = append(e.pauses, absence{kind: controllersPausedKind, by: by, from: from, to: time.Now()})
+	return err
+}
+
 // err returns why the cluster is not usable any more, or nil.
 func (e *environment) err() error {
 	e.mu.Lock()
@@ -203,6 +216,13 @@ func (e *environment) absencesSince(from time.Time) []absence {
 		}
 	}
 	return all
+}
+
+// pausesSince returns the pauses of controllers that ended after a time.
+func (e *environment) pausesSince(from time.Time) []absence {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(e.pauses), func(a absence) bool { return a.to.Before(from) })
 }
 
 // markKilledRequests sets the end of unanswered requests to the restarts of the API server.

@@ -323,6 +323,22 @@ func controlPlaneRestart(random *rand.Rand, kind, program string) fault {
 	return f
 }
 
+// controllersPaused stops the controller manager for a while, for all plans that share it. Meanwhile
+// the status of StatefulSets is that of before, and pods are neither created nor adopted. Afterwards
+// controllers work with caches that they fill one after the other.
+func controllersPaused(random *rand.Rand) fault {
+	long := between(random, time.Second, 6*time.Second)
+	f := fault{replica: -1, at: between(random, 0, 8*time.Second)}
+	f.description = fmt.Sprintf("after %s the controllers of Kubernetes are paused for %s", f.at, long)
+	f.run = func(ctx context.Context, t *trial, _ *replica) error {
+		return t.countUnless(t.env.pauseControllers(ctx, t, long), controllersPausedKind)
+	}
+	return f
+}
+
+// controllersPausedKind is the kind of fault that affects all plans of a cluster and no cache of an operator.
+const controllersPausedKind = "controllers paused"
+
 // ownerOf names a replica in the possessive form.
 func ownerOf(replica int) string {
 	if replica < 0 {

@@ -56,9 +56,10 @@ func newPlan(seed uint64) plan {
 	return p
 }
 
-// addRecentFeatures draws what the former version does not support: zones that leave for a while, and
-// scale-ups during evictions, in which pods are verified that cached StatefulSets do not include. Its
-// random source is separate, so the rest of a plan does not depend on it.
+// addRecentFeatures draws what the former version does not support: zones that leave for a while,
+// scale-ups during evictions, in which pods are verified that cached StatefulSets do not include, and
+// pauses of controllers, after which pods are adopted late. Its random source is separate, so the rest
+// of a plan does not depend on it.
 func (p *plan) addRecentFeatures(random *rand.Rand) {
 	oneOf := 3
 	for i := range p.groups {
@@ -73,6 +74,9 @@ func (p *plan) addRecentFeatures(random *rand.Rand) {
 	}
 	if f := singleDelayedWatch(random); random.IntN(oneOf) == 0 && !f.isDuplicate(p.faults) {
 		p.faults = append(p.faults, f)
+	}
+	if random.IntN(4) == 0 {
+		p.faults = append(p.faults, controllersPaused(random))
 	}
 }
 

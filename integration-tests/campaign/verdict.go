@@ -122,7 +122,7 @@ var countedByTrial = []string{crashBefore, crashAfter, faultproxy.StoppedAt(nil)
 // goal.
 func (t *trial) foreignFaults() map[string]int {
 	all := map[string]int{}
-	for _, a := range t.env.absencesSince(t.stepsBegan) {
+	for _, a := range slices.Concat(t.env.absencesSince(t.stepsBegan), t.env.pausesSince(t.stepsBegan)) {
 		if a.by != t && !t.stepsBegan.IsZero() && a.from.Before(t.stepsEnded) {
 			all[a.kind+" for another plan"]++
 		}

@@ -48,7 +48,7 @@ func (c *Cluster) run(ctx context.Context, programs map[string]string) error {
 		return err
 	}
 
-	controllers, err := c.launch(programs, "kube-controller-manager", c.controllerManagerFlags())
+	controllers, err := c.launch(programs, ControllerManager, c.controllerManagerFlags())
 	if err != nil {
 		return err
 	}

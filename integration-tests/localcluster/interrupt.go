@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 )
 
-// Names of programs for Interrupt.
+// Names of programs for Interrupt and Pause.
 const (
-	Etcd      = "etcd"
-	APIServer = "kube-apiserver"
+	Etcd              = "etcd"
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
 )
 
 // Interrupt ends one of the cluster's programs as a crash would, leaves it away for
@@ -35,6 +37,38 @@ func (c *Cluster) Interrupt(ctx context.Context, name string, away time.Duration
 		return fmt.Errorf("interrupt %s: %w", name, err)
 	}
 	return c.recordProcesses()
+}
+
+// Pause stops one of the cluster's programs with SIGSTOP for a time, and returns after the program
+// continues. The program keeps its connections, and then first handles what has happened meanwhile.
+// It waits while another program is interrupted or paused.
+func (c *Cluster) Pause(ctx context.Context, name string, d time.Duration) error {
+	c.interrupting.Lock()
+	defer c.interrupting.Unlock()
+	p, err := c.running(name)
+	if err != nil {
+		return fmt.Errorf("pause %s: %w", name, err)
+	}
+	if err := p.signal(syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("pause %s: %w", name, err)
+	}
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+		err = fmt.Errorf("pause %s: %w", name, context.Cause(ctx))
+	}
+	return errors.Join(err, p.signal(syscall.SIGCONT))
+}
+
+// running returns the process of a program.
+func (c *Cluster) running(name string) (*process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.processes, func(p *process) bool { return p.name == name })
+	if i < 0 {
+		return nil, errors.New("the cluster runs no such program")
+	}
+	return c.processes[i], nil
 }
 
 // release takes a process off the list of those that must not end.

@@ -58,6 +58,39 @@ func TestAnInterruptedProgramComesBackWithAllThatWasThere(t *testing.T) {
 	}
 }
 
+func TestPausedControllersCatchUp(t *testing.T) {
+	t.Parallel()
+	cluster := localcluster.For(t, localcluster.Options{})
+	client := clientFor(t, cluster)
+	const paused = 2 * time.Second
+	ended := make(chan error, 1)
+	began := time.Now()
+	go func() { ended <- cluster.Pause(t.Context(), localcluster.ControllerManager, paused) }()
+	time.Sleep(paused / 4) // until the signal has arrived
+	if _, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		_, err := client.CoreV1().ServiceAccounts("late").Get(t.Context(), "default", metav1.GetOptions{})
+		if err == nil {
+			break
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("controllers do not continue: %v", err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if took := time.Since(began); took < paused {
+		t.Errorf("a controller worked after %s, want none before %s", took, paused)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := cluster.Pause(t.Context(), "no such program", 0); err == nil {
+		t.Error("a program that does not run was paused")
+	}
+}
+
 func TestAnUncachedAPIServerGoesOnWithAWatchAtAnyVersion(t *testing.T) {
 	t.Parallel()
 	cluster := localcluster.For(t, localcluster.Options{})
