@@ -50,11 +50,16 @@ func TestForeignFaultsAreThoseDuringSteps(t *testing.T) {
 		{kind: "of its own", by: trial, from: at(-30), to: at(-28)},
 		{kind: "after the goal", by: other, from: at(-10), to: at(-8)},
 	}
+	trial.env.pauses = []absence{
+		{kind: "a pause of its own", by: trial, from: at(-30), to: at(-28)},
+		{kind: "a pause", by: other, from: at(-30), to: at(-28)},
+		{kind: "a pause after the goal", by: other, from: at(-10), to: at(-8)},
+	}
 	if got := trial.foreignFaults(); len(got) > 0 {
 		t.Errorf("before the steps: got %v, want none", got)
 	}
 	trial.stepsBegan, trial.stepsEnded = at(-40), at(-20)
-	if got, want := trial.foreignFaults(), map[string]int{"when users began for another plan": 1}; !maps.Equal(got, want) {
+	if got, want := trial.foreignFaults(), map[string]int{"when users began for another plan": 1, "a pause for another plan": 1}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
