@@ -25,7 +25,7 @@ func Answer(code int, object any) *http.Response {
 	return respond(code, io.NopCloser(bytes.NewReader(body)))
 }
 
-// Refusal returns the answer of an API server that does not do what it is asked.
+// Refusal returns the answer of an API server that rejects a request.
 func Refusal(code int32, why metav1.StatusReason, details ...string) *http.Response {
 	message := strings.Join(append([]string{string(why)}, details...), ": ")
 	return Answer(int(code), &metav1.Status{Status: metav1.StatusFailure, Reason: why, Code: code, Message: message})
@@ -39,8 +39,8 @@ func respond(code int, body io.ReadCloser) *http.Response {
 	}
 }
 
-// typed returns the object with its kind, which an API server says and Go code
-// leaves out. A kind that is set stays.
+// typed returns the object with its kind. API servers send the kind; objects in Go code
+// usually lack it. A kind that is set is kept.
 func typed(object runtime.Object) runtime.Object {
 	kinds, _, err := scheme.Scheme.ObjectKinds(object)
 	if err != nil || !object.GetObjectKind().GroupVersionKind().Empty() {

@@ -8,9 +8,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Client returns a client of a server that answers in the goroutine that asks, so
-// that both can live in a bubble of testing/synctest. It speaks JSON, and waits
-// for nothing but the server.
+// Client returns a client of a server that answers in the goroutine of the caller, so
+// that both can run in a bubble of testing/synctest. It sends JSON and has no client-side
+// rate limit.
 func Client(tb testing.TB, server http.RoundTripper) kubernetes.Interface {
 	tb.Helper()
 	client, err := kubernetes.NewForConfig(&rest.Config{

@@ -1,5 +1,4 @@
-// Package apitest is what the API servers that tests play have in common: a
-// client, and the form of an answer, a refusal, a watch. What such a server knows
-// and agrees to stays with the test that plays it. It stands beside the house:
-// only tests import it.
+// Package apitest has the common parts of fake API servers in tests: a client, and the
+// form of an answer, a refusal and a watch. The objects and the rules of such a server
+// are in the test that uses it. Only tests import the package.
 package apitest

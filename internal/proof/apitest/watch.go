@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Event returns what a watch tells of one change.
+// Event returns the watch event of one change.
 func Event(what watch.EventType, object runtime.Object) metav1.WatchEvent {
 	return metav1.WatchEvent{Type: string(what), Object: runtime.RawExtension{Object: typed(object)}}
 }
 
-// Watch returns the answer to a watch, which tells every event until ctx ends, and
+// Watch returns the answer to a watch. The answer sends every event until ctx ends, and
 // then calls ended.
 func Watch(ctx context.Context, events <-chan metav1.WatchEvent, ended func()) *http.Response {
 	body, pen := io.Pipe()
@@ -30,7 +30,7 @@ func Watch(ctx context.Context, events <-chan metav1.WatchEvent, ended func()) *
 				if err != nil {
 					panic(err)
 				}
-				_, _ = pen.Write(append(text, '\n')) // the reader may have gone
+				_, _ = pen.Write(append(text, '\n')) // fails only if the reader has closed the connection
 			case <-ctx.Done():
 				return
 			}

@@ -13,16 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Watchers are the watches of a server that a test plays, which tells them of changes
-// to things of type T. The zero Watchers has none. Its methods may be called from any
-// goroutine.
+// Watchers are the watches of a fake API server. They receive the changes of things of type
+// T. The zero Watchers has no watches. Its methods may be called concurrently.
 type Watchers[T any] struct {
 	mu   sync.Mutex
 	all  map[*watcher[T]]bool
 	told []told[T]
 }
 
-// told is what a watch hears that begins at an earlier version.
+// told is an event that a watch receives if it begins at an earlier version.
 type told[T any] struct {
 	thing   T
 	version uint64
@@ -36,13 +35,13 @@ type watcher[T any] struct {
 	end   context.CancelFunc
 }
 
-// ahead is how many events a watch may be behind before telling it of more blocks.
+// ahead is the number of events that a watch may be behind before Tell blocks.
 const ahead = 1000
 
-// Watch returns the answer to a watch, which tells the first events, and then what is
-// told of things that it wants, from its resourceVersion on, until the request or the
-// watch is ended, or has lasted for as long as it was asked for. End and Names know the
-// watch by name.
+// Watch returns the answer to a watch. It sends the first events, then the events of the
+// things that the watch wants, from its resourceVersion on. It ends with the request, by
+// End, or after the timeout that the request sets. End and Names identify the watch by its
+// name.
 func (w *Watchers[T]) Watch(q *http.Request, name string, wants func(T) bool, first ...metav1.WatchEvent) *http.Response {
 	ctx, end := context.WithTimeout(q.Context(), lasting(q))
 	one := &watcher[T]{name, wants, make(chan metav1.WatchEvent, ahead), end}
@@ -70,7 +69,8 @@ func (w *Watchers[T]) Watch(q *http.Request, name string, wants func(T) bool, fi
 	})
 }
 
-// lasting returns for how long a watch is asked for: at most an hour, as from an API server.
+// lasting returns the timeout of a watch; without timeoutSeconds an hour, as on an API
+// server.
 func lasting(q *http.Request) time.Duration {
 	seconds, err := strconv.Atoi(q.URL.Query().Get("timeoutSeconds"))
 	if err != nil {
@@ -87,13 +87,13 @@ func versionIn(event metav1.WatchEvent) uint64 {
 	return versionOf(object.GetResourceVersion())
 }
 
-// versionOf reads a version; 0 for a text that is none.
+// versionOf returns a text as a version; 0 if the text is not a version.
 func versionOf(text string) uint64 {
 	version, _ := strconv.ParseUint(text, 10, 64)
 	return version
 }
 
-// Tell tells every watch that wants a thing what happened to it.
+// Tell sends an event of a thing to every watch that wants the thing.
 func (w *Watchers[T]) Tell(thing T, event metav1.WatchEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +107,7 @@ func (w *Watchers[T]) Tell(thing T, event metav1.WatchEvent) {
 	}
 }
 
-// End ends the watches whose names are such.
+// End ends the watches whose names satisfy such.
 func (w *Watchers[T]) End(such func(name string) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,7 +118,7 @@ func (w *Watchers[T]) End(such func(name string) bool) {
 	}
 }
 
-// Names returns what is watched, sorted.
+// Names returns the names of the watches, sorted.
 func (w *Watchers[T]) Names() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

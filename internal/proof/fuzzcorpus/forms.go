@@ -1,6 +1,6 @@
-// Package fuzzcorpus has what a tenant may write to lead a call elsewhere than to a
-// pod of his own. Some of it is harmless as it stands; none of it may lead
-// anywhere else.
+// Package fuzzcorpus has texts that a tenant may write to direct a call to another target
+// than one of the tenant's pods. Some of them are valid. No text may direct a call to
+// another target.
 package fuzzcorpus
 
 import (
@@ -16,13 +16,13 @@ var ports string
 //go:embed paths.txt
 var paths string
 
-// Ports returns forms that are no port.
+// Ports returns texts that are not valid ports.
 func Ports() []string { return forms(ports) }
 
-// Paths returns forms of paths and queries.
+// Paths returns texts of paths and queries.
 func Paths() []string { return forms(paths) }
 
-// forms reads Go strings, one a line.
+// forms parses quoted Go strings, one in each line.
 func forms(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {

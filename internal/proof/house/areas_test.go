@@ -1,6 +1,6 @@
-// Package house_test keeps the house in order: what each area below internal may import, and
-// what may never be in it. The tests read the sources and nothing else, so they see all
-// platforms and build tags.
+// Package house_test checks the structure of the code: which packages each area below internal may import,
+// and which calls it must never contain. The tests only read the sources, so they cover all platforms and
+// build tags.
 package house_test
 
 import (
@@ -17,14 +17,14 @@ import (
 
 const (
 	module = "github.com/lockstep-dev/lockstep/"
-	root   = "../../../" // of the module, seen from this folder
+	root   = "../../../" // of the module, relative to this folder
 )
 
-// An area is a folder below internal. Each folder with sources in it is one of its rooms.
+// An area is a folder below internal. Each folder with sources in it is a room of the area.
 type area struct {
-	knows []string        // the areas, and single rooms of areas, that its rooms may import
-	uses  []string        // modules, and effects, that its rooms may import
-	rooms map[string]room // what single rooms may import besides
+	knows []string        // areas, and single rooms of areas, that its rooms may import
+	uses  []string        // modules, and packages of effects, that its rooms may import
+	rooms map[string]room // additional imports of single rooms
 }
 
 type room struct {
@@ -32,16 +32,16 @@ type room struct {
 	uses  []string
 }
 
-// outside are the modules of most areas. A new module is a decision: add it here, with go.mod,
-// in a commit that says why.
+// outside are the modules that most areas may use. A new module is a decision: add it here and in go.mod, in
+// a commit that explains it.
 var outside = []string{
 	"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2",
 	"go.opentelemetry.io", "github.com/prometheus", "github.com/sirupsen/logrus",
 	"github.com/bombsimon/logrusr/v4", "golang.org/x/time",
 }
 
-// effects is the part of the standard library that does I/O, or brings chance and deadlines in.
-// An area that does not use it computes results from arguments.
+// effects are the packages of the standard library that do I/O or bring in randomness and deadlines. An area
+// that does not use them computes results from arguments.
 var effects = []string{"context", "log", "math/rand", "net", "os", "syscall"}
 
 var everything = slices.Concat(outside, effects)
@@ -53,8 +53,8 @@ var areas = map[string]area{
 	"lock": {
 		knows: []string{"plan", "contract"},
 		rooms: map[string]room{
-			"lock/hold":      {knows: []string{"lock/history"}}, // the record has a part for it
-			"lock/invariant": {knows: []string{"lock/hold"}},    // it checks plans, and what the hold notes of them
+			"lock/hold":      {knows: []string{"lock/history"}}, // the record contains the history
+			"lock/invariant": {knows: []string{"lock/hold"}},    // it checks plans and the records in the hold
 			"lock/lease":     {knows: []string{"lock/hold"}, uses: everything},
 		},
 	},
@@ -85,7 +85,7 @@ var areas = map[string]area{
 	},
 	"serve": {knows: []string{"plan", "contract", "lock", "show", "cluster"}, uses: everything},
 	"cli": {
-		knows: []string{"api", "plan", "contract", "lock", "cluster", "proof/fixture"}, // which prints snapshots
+		knows: []string{"api", "plan", "contract", "lock", "cluster", "proof/fixture"}, // it prints snapshots
 		uses: append([]string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-runewidth", "golang.org/x/term", "sigs.k8s.io/yaml",
 		}, everything...),
@@ -99,9 +99,10 @@ var areas = map[string]area{
 		knows: []string{"plan", "contract", "lock"},
 		rooms: map[string]room{
 			"proof/fixture/draw": {knows: []string{"proof/fixture"}, uses: []string{"pgregory.net/rapid"}},
-			"proof/sim":          {knows: []string{"proof/sim/judge"}, uses: []string{"math/rand"}}, // from a seed
+			"proof/sim":          {knows: []string{"proof/sim/judge"}, uses: []string{"math/rand"}}, // random numbers come from a seed
 			"proof/sim/walk": {
-				// The walk plays the API server of the webhooks, the store of holds and the reads of groups.
+				// The walk simulates the API server that calls the webhooks, the store of holds and the
+				// reads of groups.
 				knows: []string{"proof/sim/judge", "cluster", "serve/admission"},
 				uses:  []string{"context", "math/rand", "github.com/sirupsen/logrus", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
 			},
@@ -136,7 +137,7 @@ func TestEveryAreaImportsOnlyWhatItKnows(t *testing.T) {
 	}
 }
 
-// allowances are what a room may import: of other areas, of its own area, and modules.
+// allowances returns the imports that a room may have: rooms of other areas and of its own, and modules.
 func allowances(from string) []string {
 	a := areas[areaOf(from)]
 	r := a.rooms[from]
@@ -147,7 +148,8 @@ func allowances(from string) []string {
 	return slices.Concat(all, a.uses, r.uses)
 }
 
-// unusedOf names the allowances that no source needs, so nobody has decided on them.
+// unusedOf returns the allowances that no source needs. An unused allowance would permit an import without a
+// decision.
 func unusedOf(inUse map[string]bool) []string {
 	var unused []string
 	for name, a := range areas {
@@ -184,7 +186,7 @@ func unusedOf(inUse map[string]bool) []string {
 	return unused
 }
 
-// forbids says why a room may not import a package, "" if it may.
+// forbids returns why a room may not import a package, or "" if it may.
 func forbids(from, imported string) string {
 	domain, _, _ := strings.Cut(imported, "/")
 	inModule := within(imported)(strings.TrimSuffix(module, "/"))
@@ -237,7 +239,7 @@ func TestTheTableOfAreasForbids(t *testing.T) {
 	}
 }
 
-// A program is flags, one call, and an exit code.
+// A program parses flags, makes one call and exits with a code.
 func TestProgramsImportOnlyWhatTheyStart(t *testing.T) {
 	allowed := map[string][]string{
 		"cmd/lockstep":         {"operator", "operator/config"},
@@ -253,7 +255,7 @@ func TestProgramsImportOnlyWhatTheyStart(t *testing.T) {
 	}
 }
 
-// The suites judge lockstep from outside, so they share no rule with it.
+// The suites test lockstep from outside, so they share no rule with it.
 func TestTheSuitesKnowNothingOfLockstep(t *testing.T) {
 	const network = "internal/proof/netns"
 	seen := false
@@ -274,7 +276,7 @@ func TestTheSuitesKnowNothingOfLockstep(t *testing.T) {
 	}
 }
 
-// roomOf returns the folder of a file, below internal.
+// roomOf returns the folder of a file, relative to internal.
 func roomOf(file string) string { return strings.TrimPrefix(path.Dir(file), "internal/") }
 
 // areaOf returns the area of a room.
@@ -283,18 +285,18 @@ func areaOf(room string) string {
 	return name
 }
 
-// within reports, for a prefix, whether the import lies below it.
+// within returns a function that reports whether the import is the prefix or below it.
 func within(imported string) func(prefix string) bool {
 	return func(prefix string) bool {
 		return imported == prefix || strings.HasPrefix(imported, prefix+"/")
 	}
 }
 
-// linked are the files that are linked into programs, which tests are not.
+// linked reports whether a file can be linked into a program, which test files cannot.
 func linked(name string) bool { return !strings.HasSuffix(name, "_test.go") }
 
-// importsOf reads the imports of those Go files below a folder of the module that concern the
-// caller, by file name from the root of the module.
+// importsOf returns the imports of the Go files below a folder of the module for which concerns returns
+// true. Its keys are file names relative to the root of the module.
 func importsOf(t *testing.T, concerns func(name string) bool, folder string) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}

@@ -17,10 +17,11 @@ import (
 	"testing"
 )
 
-// calls are the functions, methods and variables of other packages that a package uses, by
-// name, with a place where it does: "time.Now", "internal/plan.Snapshot.Zone",
-// "k8s.io/client-go/kubernetes/typed/core/v1.PodInterface.Delete". Those that fmt calls to
-// write a value as text are not among them.
+// calls are the functions, methods and variables of other packages that a package uses,
+// each with a position of a use. The keys are names such as "time.Now",
+// "internal/plan.Snapshot.Zone" and
+// "k8s.io/client-go/kubernetes/typed/core/v1.PodInterface.Delete". Methods that fmt calls
+// to format a value are not included.
 type calls map[string]string
 
 var known = map[string]calls{} // by folder; tests of this package run one after another
@@ -63,7 +64,8 @@ func readCalls(t *testing.T, folder string) calls {
 	return read
 }
 
-// calledName names a function, a method or a variable of a package, "" for anything else.
+// calledName returns the name of a function, a method or a variable of a package, and ""
+// for any other object.
 func calledName(used types.Object) string {
 	if used.Pkg() == nil {
 		return ""
@@ -95,7 +97,7 @@ func receiverOf(f *types.Func) string {
 	return ""
 }
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
@@ -107,7 +109,7 @@ var packages struct {
 	err  error
 }
 
-// compiled returns all packages below internal, and all that they import, by path.
+// compiled returns all packages below internal and their dependencies, by import path.
 func compiled(t *testing.T) map[string]listed {
 	t.Helper()
 	packages.once.Do(func() {

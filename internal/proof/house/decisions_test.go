@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// decisions is where each decision has its page.
+// decisions is the folder with one page for each decision.
 const decisions = root + "docs/adr"
 
 func TestEveryDecisionIsListedByNumberAndTitle(t *testing.T) {

@@ -23,8 +23,8 @@ var (
 	promise  = regexp.MustCompile(`(?m)^([0-9]+)\. \*\*(.+?)\.\*\*`)
 )
 
-// What these pages say of tests is true as long as the tests they name exist,
-// here or in the suites.
+// The statements of these pages about tests require that the named tests exist, here or
+// in the suites.
 func TestGuaranteesNameTestsThatExist(t *testing.T) {
 	exists := testNames(t)
 	for _, page := range []string{guarantees, matrix, found} {
@@ -40,7 +40,7 @@ func TestGuaranteesNameTestsThatExist(t *testing.T) {
 	}
 }
 
-// A cell without a test is a claim.
+// A cell without a test would be a claim without proof.
 func TestTheMatrixNamesATestInEveryCell(t *testing.T) {
 	for _, row := range []string{"API server slow", "operator away", "no leader", "cache not synced", "certificate expired"} {
 		_, text, found := strings.Cut(read(t, matrix), "\n| "+row+" |")
@@ -55,7 +55,7 @@ func TestTheMatrixNamesATestInEveryCell(t *testing.T) {
 	}
 }
 
-// Judges and rules know the promises by their numbers.
+// The judges and the rules refer to the guarantees by their numbers.
 func TestEachOfTenPromisesIsShownUnderItsNumberAndName(t *testing.T) {
 	promised, shown := promise.FindAllStringSubmatch(read(t, guarantees), -1), proofs(t)
 	if len(promised) != 10 || len(shown) != 10 {
@@ -94,10 +94,10 @@ func TestEachPromiseNamesATestForWhateverMayHappen(t *testing.T) {
 	}
 }
 
-// A proof is what the page says of one promise.
+// A proof is the section of the page about one guarantee.
 type proof struct{ heading, text string }
 
-// proofs returns the sections about single promises, in their order.
+// proofs returns the sections about single guarantees, in their order.
 func proofs(t *testing.T) []proof {
 	t.Helper()
 	var all []proof

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// askable are the functions of the house that internal/lock/invariant may call. They read and
-// write names, and decide nothing. The planner and its checks would share a mistake in any
-// other one, so no check would object.
+// askable are the functions of internal packages that internal/lock/invariant may call. They
+// parse and format names, and decide nothing. If the planner and its checks shared any other
+// function, they would share its defects, and no check would detect them.
 var askable = []string{
-	"internal/plan.Labels.Map", // the only way to read them
+	"internal/plan.Labels.Map", // the only accessor of labels
 	"internal/plan.OrdinalOf",
 	"internal/plan.PodName",
 }
@@ -30,7 +30,8 @@ func TestInvariantsCallNoFunctionOfThePlanner(t *testing.T) {
 	}
 }
 
-// Functions, methods, methods of embedded types, of interfaces, and generic functions.
+// The names are functions, methods, methods of embedded types and of interfaces, and generic
+// functions.
 func TestCallsAreFound(t *testing.T) {
 	for folder, names := range map[string][]string{
 		"internal/lock/hold": {"internal/plan.Only", "internal/plan.Snapshot.IntentStatus", "internal/plan.Holder.Foreign", "internal/plan.Operation.For"},

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// The suites start binaries and share nothing but libraries with the operator.
-// They use its versions of those: what runs in tests is then what is shipped, and
-// a fresh machine compiles each library once.
+// The suites start binaries and share only libraries with the operator. They use the
+// operator's versions of these libraries. So tests run the versions that are shipped, and
+// a new machine compiles each library once.
 func TestTheSuitesUseTheOperatorsVersions(t *testing.T) {
 	ours, theirs := requirements(t, root+"go.mod"), requirements(t, root+"integration-tests/go.mod")
 	shared := 0
@@ -26,7 +26,7 @@ func TestTheSuitesUseTheOperatorsVersions(t *testing.T) {
 	}
 }
 
-// requirements reads the versions that a go.mod file asks for.
+// requirements returns the versions that a go.mod file requires.
 func requirements(t *testing.T, file string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -43,7 +43,7 @@ func requirements(t *testing.T, file string) map[string]string {
 	return versions
 }
 
-// Who opens the folder learns what lives there.
+// The README describes every folder of the suites to its readers.
 func TestEveryFolderOfTheSuitesHasARow(t *testing.T) {
 	const folder = root + "integration-tests"
 	index, err := os.ReadFile(folder + "/README.md")

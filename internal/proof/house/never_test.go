@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// never is what an area may not have, whoever imports what.
+// never describes calls and imports that an area must not contain.
 type never struct {
-	sentence string // what docs/architecture.md says of it
+	sentence string // what the area never has, in the words of docs/architecture.md
 	imports  []string
 	calls    func(name string) bool
-	except   map[string]string // rooms for which it does not hold, and why
+	except   map[string]string // rooms that are exempt, and why
 }
 
 var nevers = map[string]never{
@@ -70,7 +70,7 @@ func TestNoAreaHasWhatItMayNeverHave(t *testing.T) {
 	}
 }
 
-// All promises rest on one gate to pod deletion.
+// All guarantees depend on one package through which pods are deleted.
 func TestOneRoomDeletesPods(t *testing.T) {
 	var rooms []string
 	for _, folder := range foldersOf(t) {
@@ -85,7 +85,7 @@ func TestOneRoomDeletesPods(t *testing.T) {
 	}
 }
 
-// foldersOf returns the folders below internal that have a package.
+// foldersOf returns the folders below internal that contain a package, except this one.
 func foldersOf(t *testing.T) []string {
 	t.Helper()
 	var folders []string
@@ -98,7 +98,7 @@ func foldersOf(t *testing.T) []string {
 	return folders
 }
 
-// readsClock reports whether a function reads the time, or waits.
+// readsClock reports whether a function reads the time or waits.
 func readsClock(name string) bool {
 	return regexp.MustCompile(`^time\.(Now|Since|Until|After|AfterFunc|Sleep|Tick|NewTimer|NewTicker)$`).MatchString(name)
 }
@@ -110,17 +110,18 @@ var (
 	ofTheDecider = regexp.MustCompile(`^internal/(plan\.(Group|Admit|StillAdmits|Evict|OutlookOf|Outlook\.Evict)|lock/hold\.(Decide|DecideGrant|Admit))$`)
 )
 
-// writes reports whether a function changes what the API server stores.
+// writes reports whether a function changes objects that the API server stores.
 func writes(name string) bool { return write.MatchString(name) }
 
 func writesWorkloads(name string) bool { return writes(name) && ofWorkload.MatchString(name) }
 
 func deletesPods(name string) bool { return podDelete.MatchString(name) }
 
-// decides reports whether a function decides what happens to a group.
+// decides reports whether a function makes a decision about a group.
 func decides(name string) bool { return ofTheDecider.MatchString(name) }
 
-// A rule about calls that no source can break holds for nothing.
+// The rules about calls must be able to fail: each of them matches calls of an area that
+// may make them.
 func TestWhatAreasNeverHaveIsFoundElsewhere(t *testing.T) {
 	for folder, finds := range map[string]func(string) bool{
 		"internal/lock/lease":    readsClock,
@@ -137,7 +138,7 @@ func TestWhatAreasNeverHaveIsFoundElsewhere(t *testing.T) {
 	}
 }
 
-// The page shows the same table to people.
+// The page shows the same table to readers.
 func TestTheArchitecturePageShowsTheAreas(t *testing.T) {
 	row := regexp.MustCompile("(?m)^\\| \\[?`(\\w+)`[^|]*\\|[^|]*\\|([^|]*)\\|([^|]*)\\|$")
 	shown := map[string]bool{}
@@ -162,7 +163,7 @@ func TestTheArchitecturePageShowsTheAreas(t *testing.T) {
 	}
 }
 
-// shownAs is how the page shows names in a cell.
+// shownAs returns names as a cell of the page shows them.
 func shownAs(names []string) string {
 	if len(names) == 0 {
 		return "nothing"

@@ -136,8 +136,8 @@ func TestEveryRunbookSaysWhatItMeansWhereToLookAndWhatToDo(t *testing.T) {
 	}
 }
 
-// Whoever is woken up at night pastes what the page says: it must do one thing after the
-// other, ask the process that knows, and leave nothing running.
+// On-call engineers paste the commands of a runbook. Commands must run one after the
+// other, query the process that has the data, and leave no process running.
 func TestCommandsOfRunbooksCanBePasted(t *testing.T) {
 	for name := range pages(t) {
 		text := read(t, filepath.Join(runbooks, name+".md"))
@@ -154,7 +154,7 @@ func TestCommandsOfRunbooksCanBePasted(t *testing.T) {
 	}
 }
 
-// told are the reasons that raise no alert, and why.
+// told are the reasons that raise no alert, with the explanation.
 var told = map[reason.Code]string{
 	reason.ReplicasForced: "a user sets it on purpose",
 	reason.PauseExpired:   "every pause with an end ends this way",
@@ -162,7 +162,8 @@ var told = map[reason.Code]string{
 	reason.SeveralGroups:  "a condition of the budget, which may be intended",
 }
 
-// raisedBy returns the alerts that a reason raises, by the metrics that it is seen in.
+// raisedBy returns the alerts that a reason raises, by the metrics that contain the
+// reason.
 func raisedBy(t *testing.T, e reason.Entry) []string {
 	t.Helper()
 	var raised []string
@@ -175,7 +176,8 @@ func raisedBy(t *testing.T, e reason.Entry) []string {
 	return raised
 }
 
-// selection is a part of an expression that chooses series of a metric by their reasons.
+// selection is a part of an expression that selects the series of a metric by their
+// reasons.
 type selection struct {
 	in      reason.Surface
 	not     bool
@@ -187,8 +189,8 @@ func (s selection) takes(code reason.Code) bool {
 	return s.reasons == nil || s.reasons.MatchString(string(code)) != s.not
 }
 
-// selections are those of metrics that have reasons, but for what an alert leaves out and
-// what is about one webhook or has no reason.
+// selections returns the selections of metrics that have reasons. It omits the series
+// that an alert excludes, and reviews that are selected by anything but a reason.
 func selections(t *testing.T, expr string) []selection {
 	t.Helper()
 	var all []selection
@@ -209,7 +211,8 @@ func selections(t *testing.T, expr string) []selection {
 	return all
 }
 
-// Whatever only a person ends raises an alert, or it is said why not.
+// If only a person can end a condition, its reason raises an alert, or told explains why
+// it does not.
 func TestEveryReasonThatNeedsAPersonRaisesAnAlertWhereItIsSeen(t *testing.T) {
 	for _, e := range reason.All() {
 		raised := raisedBy(t, e)
@@ -223,7 +226,7 @@ func TestEveryReasonThatNeedsAPersonRaisesAnAlertWhereItIsSeen(t *testing.T) {
 	}
 }
 
-// An alert that looks for a reason where it is never seen looks for nothing.
+// An alert that selects a reason in a metric that never has it can never fire.
 func TestAlertsLookForReasonsWhereTheyAreSeen(t *testing.T) {
 	for _, a := range alerts(t) {
 		for _, s := range selections(t, a.Expr) {
@@ -304,7 +307,7 @@ func index(t *testing.T) string {
 	return b.String()
 }
 
-// plain has capitals instead of what a template fills in.
+// plain replaces the variables of a template by words in capitals.
 func plain(template string) string {
 	template = strings.NewReplacer("{{ $value | humanizeDuration }}", "TIME", "{{ $value }}", "NUMBER").Replace(template)
 	return regexp.MustCompile(`\{\{ \$labels\.(\w+) \}\}`).ReplaceAllStringFunc(template, func(label string) string {

@@ -19,7 +19,8 @@ const (
 	livePods       = "internal/cluster/observe TestWhichPodsALiveReadCountsForAZoneThatLeft/"
 )
 
-// away are about zones that left their group, and what the hold remembers of them.
+// away are mutants about zones that left their group, and about the members that the hold
+// remembers.
 var away = []Mutant{
 	{
 		Name:  "zone that is noted although its StatefulSet is being deleted",

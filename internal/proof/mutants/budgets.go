@@ -1,6 +1,6 @@
 package mutants
 
-// budgets are about how many pods of a zone may be down.
+// budgets are mutants about how many pods of a zone may be down.
 var budgets = []Mutant{
 	{
 		Name:  "budget off by one, in the guard",

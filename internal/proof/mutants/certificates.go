@@ -1,6 +1,6 @@
 package mutants
 
-// certificates are about the CA in webhook configurations.
+// certificates are mutants about the CA in webhook configurations.
 var certificates = []Mutant{
 	{
 		Name: "CA taken for injected although its patch failed",

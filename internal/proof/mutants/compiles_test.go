@@ -20,8 +20,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/mutants"
 )
 
-// A mutant that names what there is no longer is noticed with every change, not only
-// by make mutants: its packages are checked as the compiler would, without building them.
+// Every change runs this test, so a mutant that refers to a removed identifier is
+// detected without make mutants. The test type-checks the mutant's packages and does not
+// build them.
 func TestEveryMutantCompiles(t *testing.T) {
 	all := map[string]bool{}
 	for _, m := range mutants.All() {
@@ -58,7 +59,7 @@ func TestAMutantThatNamesWhatIsNotThereDoesNotCompile(t *testing.T) {
 	}
 }
 
-// foldersOf are the folders of the packages in which a mutant changes something.
+// foldersOf returns the folders of the packages that a mutant changes.
 func foldersOf(m mutants.Mutant) []string {
 	folders := map[string]bool{}
 	for _, e := range m.Edits {
@@ -67,7 +68,7 @@ func foldersOf(m mutants.Mutant) []string {
 	return slices.Sorted(maps.Keys(folders))
 }
 
-// compiled are packages, and what the compiler has kept of those they import.
+// compiled has packages, and the export data of their dependencies.
 type compiled struct {
 	packages map[string]listed // by folder
 	exports  map[string]string // by import path: file
@@ -80,7 +81,7 @@ type listed struct {
 	GoFiles                 []string
 }
 
-// build compiles the packages of these folders and all that they import.
+// build compiles the packages of these folders and their dependencies.
 func build(t *testing.T, folders []string) *compiled {
 	t.Helper()
 	out, err := command(t.Context(), root, "go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, folders...)...)
@@ -108,7 +109,8 @@ func build(t *testing.T, folders []string) *compiled {
 	return c
 }
 
-// check says why the package does not compile with other files instead of its own.
+// check type-checks the package with other files instead of its own and returns the first
+// error.
 func (c *compiled) check(folder string, instead map[string]string) error {
 	p := c.packages[folder]
 	for original := range instead {

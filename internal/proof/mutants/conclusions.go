@@ -1,7 +1,7 @@
 package mutants
 
-// conclusions are mistakes in what planner and guards conclude from a snapshot. The
-// invariants conclude it by themselves, so they object to the plan that comes of it.
+// conclusions are mistakes in what the planner and the guards derive from a snapshot. The
+// invariants derive it independently, so they reject the resulting plan.
 var conclusions = []Mutant{
 	{
 		Name:  "intent of a pod that is on its way back does not count",

@@ -1,6 +1,6 @@
 package mutants
 
-// delays are about pods that must be ready to leave for a while before they do.
+// delays are mutants about pods that must be ready to leave for a time before they do.
 var delays = []Mutant{
 	{
 		Name:  "pods told to leave for whom the hold has no room",

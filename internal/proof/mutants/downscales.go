@@ -1,6 +1,6 @@
 package mutants
 
-// downscales are about those that a webhook admits and the hold notes.
+// downscales are mutants about downscales that a webhook admits and the hold records.
 var downscales = []Mutant{
 	{
 		Name:  "downscale ended on caches",

@@ -1,6 +1,6 @@
 package mutants
 
-// evictions are about those that a webhook grants and the hold notes.
+// evictions are mutants about evictions that a webhook grants and the hold records.
 var evictions = []Mutant{
 	{
 		Name:  "eviction while somebody has the hold by hand",

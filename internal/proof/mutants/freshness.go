@@ -2,7 +2,7 @@ package mutants
 
 const orphansOfALook = "internal/lock/freshness TestAViewIsBehindUntilItShowsTheOrphansThatALookHasShown/"
 
-// freshness is about caches that are believed too early, or never.
+// freshness are mutants that trust caches too early or never.
 var freshness = []Mutant{
 	{
 		Name:  "freshness ignores looks",

@@ -1,6 +1,6 @@
 package mutants
 
-// groups are about which group a StatefulSet belongs to.
+// groups are mutants about the group that a StatefulSet belongs to.
 var groups = []Mutant{
 	{
 		Name:  "annotation that names no other group than the label",

@@ -1,6 +1,6 @@
 package mutants
 
-// replacements leave out guards that every replacement has to pass.
+// replacements are mutants without a guard that every replacement must pass.
 var replacements = []Mutant{
 	{
 		Name:  "guard wrongUpdateStrategy removed",
@@ -35,7 +35,7 @@ var replacements = []Mutant{
 	},
 }
 
-// takedowns leave out guards of pods that are up.
+// takedowns are mutants without a guard of pods that are up.
 var takedowns = []Mutant{
 	{
 		Name:  "guard notItsTurn removed",

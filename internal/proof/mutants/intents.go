@@ -1,6 +1,7 @@
 package mutants
 
-// intents are about the hold: who takes it, what it notes, and when it is given back.
+// intents are mutants about the hold: which operation acquires it, which intents it
+// records, and when it is released.
 var intents = []Mutant{
 	{
 		Name:  "intent dropped by time alone",

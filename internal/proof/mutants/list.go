@@ -9,7 +9,7 @@ func All() []Mutant {
 	)
 }
 
-// Files that mistakes are made in.
+// Files that mutants change.
 const (
 	groupRule        = "internal/contract/group.go"
 	executor         = "internal/act/executor.go"
@@ -58,7 +58,7 @@ const (
 	ordinalRange   = "internal/plan/ordinal_range.go"
 )
 
-// Tests that catch many of them.
+// Tests that catch many mutants.
 const (
 	explore   = "internal/proof/sim TestExplore/"
 	scenarios = "internal/plan TestScenariosGolden/"
@@ -67,12 +67,12 @@ const (
 	unreadHold = "internal/serve/admission TestEvictionNeedsALiveReadUnderAnInheritedHold/"
 )
 
-// blind switches the check of single plans off, so that the mistake must be
-// found in what comes of it.
+// blind disables the check of single plans. The mistake must then be detected by its
+// effects.
 var blind = Edit{invariantCheck, "if decision.Need == hold.Look {", "if true {"}
 
-// blindToEvictions does the same with the check of single evictions.
+// blindToEvictions disables the check of single evictions in the same way.
 var blindToEvictions = Edit{invariantGrant, "if p.Because.Code != \"\" || decision.Need == hold.Look {", "if true {"}
 
-// without leaves a guard out of the only list of the file that has it.
+// without removes a guard from the only list of the file that contains it.
 func without(file, guard string) Edit { return Edit{file, "\t" + guard + ",", "\t"} }

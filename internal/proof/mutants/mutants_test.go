@@ -18,10 +18,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/mutants"
 )
 
-// root is the module's, seen from this folder.
+// root is the root of the module, relative to this folder.
 const root = "../../.."
 
-// Every mutant on the list is compiled and must be noticed by its own test.
+// Every mutant on the list must be detected by its own test.
 func TestMutants(t *testing.T) {
 	wanted := os.Getenv("LOCKSTEP_MUTANTS")
 	if wanted == "" {
@@ -70,7 +70,7 @@ func seconds(since time.Time) string {
 	return strconv.FormatFloat(time.Since(since).Seconds(), 'f', 1, 64)
 }
 
-// plant builds the named test with the mistake in it and runs it.
+// plant builds the mutant's test with the mistake in the sources and runs it.
 func plant(t *testing.T, m mutants.Mutant) error {
 	t.Helper()
 	folder, name, _ := strings.Cut(m.Test, " ")
@@ -90,7 +90,7 @@ func command(ctx context.Context, folder, name string, args ...string) (string, 
 	return string(out), err
 }
 
-// overlayFile tells the compiler what it sees in place of the sources.
+// overlayFile writes the JSON file that makes the compiler read the mutated sources.
 func overlayFile(t *testing.T, m mutants.Mutant) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"Replace": overlay(t, m)})
@@ -102,8 +102,8 @@ func overlayFile(t *testing.T, m mutants.Mutant) string {
 	return file
 }
 
-// overlay writes the sources with the mistake in them: by each original, the file
-// that stands in for it.
+// overlay writes the sources with the mistake. It returns the path of each written file
+// by the path of its original.
 func overlay(t *testing.T, m mutants.Mutant) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func overlay(t *testing.T, m mutants.Mutant) map[string]string {
 	return replace
 }
 
-// pattern makes go test run exactly the named test.
+// pattern returns the -test.run pattern that matches exactly the named test.
 func pattern(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
@@ -139,7 +139,7 @@ func underscored(name string) string { return strings.ReplaceAll(name, " ", "_")
 
 var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// judge says why a mutant does not count as caught.
+// judge returns why a mutant does not count as caught, or nil.
 func judge(m mutants.Mutant, name, out string, err error) error {
 	name = underscored(name)
 	if err == nil {
@@ -166,7 +166,7 @@ func judge(m mutants.Mutant, name, out string, err error) error {
 
 func tail(out string) string { return out[max(0, len(out)-4000):] }
 
-// The runner itself must be able to say no.
+// The runner must reject results that are no proof.
 func TestWhatDoesNotCountAsCaught(t *testing.T) {
 	m := mutants.Mutant{Name: "odd", Test: "internal/plan TestX/a case", Rule: "WithinBudget"}
 	exit := errors.New("exit status 1")
@@ -195,8 +195,8 @@ func TestWhatDoesNotCountAsCaught(t *testing.T) {
 	}
 }
 
-// What make mutants needs is looked after with every change: the text that a
-// mutant replaces, and the test that it names.
+// Every change checks the requirements of make mutants: the text that a mutant replaces
+// exists, and so does its test.
 func TestEveryMutantCanBePlanted(t *testing.T) {
 	names := map[string]bool{}
 	for _, m := range mutants.All() {
@@ -205,7 +205,7 @@ func TestEveryMutantCanBePlanted(t *testing.T) {
 				t.Error("another one has the same name")
 			}
 			names[m.Name] = true
-			overlay(t, m) // complains about texts that do not occur once
+			overlay(t, m) // fails for a text that does not occur exactly once
 			if m.Rule == "" {
 				t.Error("it does not say by which rule it is noticed")
 			}
@@ -217,8 +217,8 @@ func TestEveryMutantCanBePlanted(t *testing.T) {
 	}
 }
 
-// missingPart returns the part of a test's name that the folder does not have:
-// a function, or the name of a case, which is a text or a file of testdata.
+// missingPart returns the part of a test's name that is missing in the folder: a
+// function, or the name of a case, which is a string in a test or a file in testdata.
 func missingPart(t *testing.T, folder, test string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))

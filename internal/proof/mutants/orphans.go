@@ -1,7 +1,7 @@
 package mutants
 
-// orphans are about pods that no StatefulSet adopts, Leases without their label, and what the
-// Lease of a budget remembers.
+// orphans are mutants about pods that no StatefulSet adopts, about Leases without their
+// label, and about the records in the Lease of a budget.
 var orphans = []Mutant{
 	{
 		Name:  "Lease that lost its label and does not get it back while its group rests",

@@ -1,6 +1,6 @@
 package mutants
 
-// people are about what they ask for: a pause, or the hold.
+// people are mutants about requests of users: a pause, or the hold.
 var people = []Mutant{
 	{
 		Name:  "pause that does not end",

@@ -1,7 +1,7 @@
 package mutants
 
-// requests are about writes and their preconditions. The explorer makes these by
-// itself; the tests of whatever sends them notice the mistakes.
+// requests are mutants about writes and their preconditions. The explorer uses its own
+// writes instead of these; the tests of the packages that send them detect the mistakes.
 var requests = []Mutant{
 	{
 		Name:  "UID dropped from the preconditions of a delete",

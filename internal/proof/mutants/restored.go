@@ -1,6 +1,6 @@
 package mutants
 
-// restored are about notes and versions of another history.
+// restored are mutants about records and versions of another history.
 var restored = []Mutant{
 	{
 		Name:  "note of another history that counts for ever",

@@ -1,6 +1,6 @@
 package mutants
 
-// scaling is about zones whose replicas lockstep itself sets.
+// scaling are mutants about zones whose replicas lockstep sets.
 var scaling = []Mutant{
 	{
 		Name:  "own downscale carried out although another zone is not whole",

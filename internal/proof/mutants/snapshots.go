@@ -1,9 +1,11 @@
 package mutants
 
-// seen compares every snapshot of some walks with what the API server had stored.
+// seen is a test that compares every snapshot of some walks with the objects that the API
+// server had stored.
 const seen = "internal/proof/sim/walk TestSnapshotsShowWhatTheAPIServerHadStored"
 
-// snapshots are about what internal/cluster/observe makes of caches and of live reads.
+// snapshots are mutants of internal/cluster/observe, which derives snapshots from caches
+// and live reads.
 var snapshots = []Mutant{
 	{
 		Name:  "live read that shows no zone which left its group",

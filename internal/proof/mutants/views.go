@@ -1,6 +1,7 @@
 package mutants
 
-// views are about what a process reads of the cluster, and what it keeps of that.
+// views are mutants about what a process reads of the cluster, and what it keeps in
+// memory.
 var views = []Mutant{
 	{
 		Name:  "live read as new as its newest list of pods",

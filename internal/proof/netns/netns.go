@@ -1,7 +1,7 @@
-// Package netns lets tests run in a network of their own, in which addresses they
-// choose are this machine's: so the pods of a test are called at the addresses
-// they have. It knows nothing of lockstep, so that suites which are to know
-// nothing of it may use it too. It stands beside the house: only tests import it.
+// Package netns runs tests in a network of their own, in which addresses of their choice
+// are local. So tests can call pods at the addresses that the pods have. The package
+// imports nothing of lockstep, because suites that must not depend on lockstep use it
+// too. Only tests import it.
 package netns
 
 import (
@@ -10,18 +10,20 @@ import (
 )
 
 const (
-	// marker is set for the second run of a test binary: to fresh, and to ready once
-	// the network is set up, for what that run starts.
+	// marker is an environment variable of the second run of a test binary. Its value is
+	// fresh at first, and ready once the network is set up. Child processes inherit it.
 	marker       = "LOCKSTEP_TEST_IN_NETWORK_NAMESPACE"
 	fresh, ready = "new", "ready"
-	// without lets tests be skipped where such a network cannot be had.
+	// without is an environment variable that skips tests if such a network cannot be
+	// created.
 	without = "LOCKSTEP_WITHOUT_NETWORK_NAMESPACES"
 )
 
-// Inside reports whether this is the run that Again began, or what that one started.
+// Inside reports whether this process is the run that Again started, or a child of that
+// run.
 func Inside() bool { return os.Getenv(marker) != "" }
 
-// Need ends a test that needs such a network where it is missing.
+// Need ends a test that needs such a network if the network is missing.
 func Need(tb testing.TB, missing error) {
 	tb.Helper()
 	switch {

@@ -9,8 +9,8 @@ import (
 
 var errLinuxOnly = errors.New("only Linux has network namespaces")
 
-// Again returns that there is no such run.
+// Again returns an error: only Linux has network namespaces.
 func Again(context.Context) (code int, err error) { return 0, errLinuxOnly }
 
-// Own returns that there is no such network.
+// Own returns an error: only Linux has network namespaces.
 func Own(...string) error { return errLinuxOnly }

@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// Own makes the addresses of some networks ("10.0.0.0/8") this machine's, within
-// the run that Again began. What that run starts finds them so.
+// Own makes the addresses of networks such as "10.0.0.0/8" local within the run that
+// Again started. Child processes of that run use the same network.
 func Own(networks ...string) error {
 	if os.Getenv(marker) == ready {
 		return nil
@@ -31,7 +31,7 @@ func Own(networks ...string) error {
 	return os.Setenv(marker, ready)
 }
 
-// bringUp switches the loopback interface on.
+// bringUp sets the loopback interface up.
 func bringUp() error {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -49,8 +49,8 @@ func bringUp() error {
 	return nil
 }
 
-// makeOurs makes the addresses of a network this machine's, as
-// "ip route add local NETWORK dev lo" does.
+// makeOurs makes the addresses of a network local, like "ip route add local NETWORK dev
+// lo".
 func makeOurs(network netip.Prefix) error {
 	lo, err := net.InterfaceByName("lo")
 	if err != nil {
@@ -75,7 +75,7 @@ func makeOurs(network netip.Prefix) error {
 	return ask(append(unsafe.Slice((*byte)(unsafe.Pointer(&route)), unsafe.Sizeof(route)), attributes...))
 }
 
-// routeAttribute is one of a message to the kernel.
+// routeAttribute encodes one attribute of a netlink route message.
 func routeAttribute(kind uint16, value []byte) []byte {
 	const head = 4
 	text := binary.NativeEndian.AppendUint16(nil, uint16(head+len(value)))
@@ -83,7 +83,8 @@ func routeAttribute(kind uint16, value []byte) []byte {
 	return append(text, value...)
 }
 
-// ask sends a message to the kernel and returns what it objects.
+// ask sends a netlink message to the kernel and returns the error that the kernel
+// reports.
 func ask(message []byte) error {
 	socket, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_RAW|syscall.SOCK_CLOEXEC, syscall.NETLINK_ROUTE)
 	if err != nil {

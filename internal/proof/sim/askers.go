@@ -8,23 +8,23 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/sim/judge"
 )
 
-// asker is somebody who wants a zone to shrink: the API server, which reads the
-// zone, asks a webhook, and updates the zone if it is still the one that was
-// judged, or else asks again.
+// asker is a request for a downscale of a zone. The API server reads the zone, calls a
+// webhook, and updates the zone if its version has not changed; otherwise it calls the
+// webhook again.
 type asker struct {
 	at      askPlace
 	zone    uint8
 	to      uint8
-	version uint8 // of the zone that is judged
-	noted   bool  // the yes rests on the Lease
+	version uint8 // of the zone on which the webhook decides
+	noted   bool  // the admission depends on a record in the Lease
 	known   lease // as the webhook has read it
 	look    zones
-	pods    pods  // at askerConfirms
+	pods    pods  // only at askerConfirms
 	record  lease // that the webhook writes
-	shown   slots // in order as the webhook has read it
+	shown   slots // pods that were not down when the webhook read them
 }
 
-// askPlace is how far a request to shrink has got.
+// askPlace is the progress of a request for a downscale.
 type askPlace uint8
 
 const (
@@ -37,7 +37,7 @@ const (
 	approved
 )
 
-// petition is all that a verdict depends on.
+// petition is everything that a verdict depends on.
 type petition struct {
 	view
 	zone, to, version uint8
@@ -49,7 +49,7 @@ type verdict struct {
 	record  lease
 }
 
-// ask lets a user want a downscale, one for each track.
+// ask makes a user request a downscale, at most one for each track.
 func (e *explorer) ask(w *world, track int, edit Edit, see visit) {
 	i := 0
 	for _, earlier := range e.config.Tracks[:track] {
@@ -69,8 +69,8 @@ func (e *explorer) ask(w *world, track int, edit Edit, see visit) {
 	see(&m)
 }
 
-// admission moves every request to shrink one step on, lets time pass, and lets
-// requests get lost.
+// admission advances every request for a downscale by one step, lets time pass, and loses
+// requests.
 func (e *explorer) admission(w *world, see visit) {
 	for i := range w.askers {
 		switch a := &w.askers[i]; a.at {
@@ -109,8 +109,7 @@ func (e *explorer) beginToJudge(w *world, i int, see visit) {
 	see(&m)
 }
 
-// readPodsOfAsker reads the pods live, and judges unless the zones have to be read once
-// more.
+// readPodsOfAsker reads the pods live, and decides unless the zones must be read once more.
 func (e *explorer) readPodsOfAsker(w *world, i int, see visit) {
 	a := &w.askers[i]
 	read := *w
@@ -124,8 +123,8 @@ func (e *explorer) readPodsOfAsker(w *world, i int, see visit) {
 	see(&m)
 }
 
-// confirmForAsker reads the zones once more, and all anew if they ask by now for a pod that
-// was deleted.
+// confirmForAsker reads the zones once more. If a deleted pod is wanted now, the live read
+// starts again.
 func (e *explorer) confirmForAsker(w *world, i int, see visit) {
 	a := &w.askers[i]
 	if !w.zones.anyWanted(a.known.deletedAndUnwanted(&a.pods, &a.look)) {
@@ -140,7 +139,7 @@ func (e *explorer) confirmForAsker(w *world, i int, see visit) {
 	see(&m)
 }
 
-// judgeDownscale asks the real rules about what was read live.
+// judgeDownscale applies the real rules to what was read live.
 func (e *explorer) judgeDownscale(w *world, i int, see visit) {
 	a := &w.askers[i]
 	v := e.admit(petition{view{pods: a.pods, zones: a.look, hold: a.known, live: true}, a.zone, a.to, a.version})
@@ -197,7 +196,7 @@ func (e *explorer) note(w *world, i int, see visit) {
 	see(&m)
 }
 
-// update changes the zone, if it is the one that was judged.
+// update changes the zone if its version is the one that was judged.
 func (e *explorer) update(w *world, i int, see visit) {
 	a := &w.askers[i]
 	m := move{next: *w, fair: true, line: func() string { return a.String() + ": happens" }}
@@ -220,7 +219,7 @@ func (e *explorer) update(w *world, i int, see visit) {
 	see(&m)
 }
 
-// loseAsker: the client gives up, or the webhook dies.
+// loseAsker: the client gives up, or the webhook's process dies.
 func (e *explorer) loseAsker(w *world, i int, see visit) {
 	if w.left.lost == 0 {
 		return
@@ -235,7 +234,7 @@ func (e *explorer) loseAsker(w *world, i int, see visit) {
 	see(&m)
 }
 
-// wait lets the time pass for which an admitted downscale is waited for.
+// wait lets an admitted downscale become overdue.
 func (e *explorer) wait(w *world, see visit) {
 	d := w.lease.recordedDownscale
 	if d.zone == 0 || d.overdue {
@@ -265,9 +264,9 @@ func (w *world) leases() []*lease {
 	return all
 }
 
-// harms reports whether the downscale takes down a pod that serves and did so when
-// it was judged. Who comes up between the live read and the update leaves by
-// the rules for those who are down: nobody can know better.
+// harms reports whether the downscale deletes a pod that is up and was up when the webhook
+// decided. A pod that became Ready between the live read and the update is treated as down,
+// because no process could know better.
 func (a *asker) harms(w *world) bool {
 	for ordinal := int(a.to); ordinal < int(w.zones[a.zone].replicas); ordinal++ {
 		slot := int(a.zone)*maxPods + ordinal
@@ -278,7 +277,7 @@ func (a *asker) harms(w *world) bool {
 	return false
 }
 
-// shrinking reports whether pods of the zone are beyond what is asked for.
+// shrinking reports whether the zone has surplus pods.
 func (w *world) shrinking(zone int) bool {
 	for slot := zone * maxPods; slot < (zone+1)*maxPods; slot++ {
 		if w.pods[slot].exists() && !w.zones.wanted(slot) {
@@ -288,7 +287,7 @@ func (w *world) shrinking(zone int) bool {
 	return false
 }
 
-// othersHarmed reports whether pods leave another zone by an admitted downscale.
+// othersHarmed reports whether an admitted downscale is deleting pods of another zone.
 func (w *world) othersHarmed(zone int) bool {
 	for n := range w.zones {
 		if n != zone && w.zones[n].harmed && w.shrinking(n) {
@@ -298,7 +297,8 @@ func (w *world) othersHarmed(zone int) bool {
 	return false
 }
 
-// unnoted reports whether a yes can still take effect, harms, and is not noted.
+// unnoted reports whether an admitted downscale can still take effect, disrupts pods, and
+// is not recorded in the Lease.
 func (a *asker) unnoted(w *world) bool {
 	if a.at != approved || w.zones[a.zone].version != a.version || !a.harms(w) {
 		return false
@@ -307,7 +307,7 @@ func (a *asker) unnoted(w *world) bool {
 	return int(w.lease.holder) != int(a.zone)+1 || d.zone != a.zone+1 || d.judged != a.version || d.to != a.to
 }
 
-// judgeHarm looks at a downscale that takes effect and takes somebody down.
+// judgeHarm judges a downscale that takes effect and deletes a pod that is up.
 func (e *explorer) judgeHarm(w *world, a *asker) (rule, how string) {
 	zone := int(a.zone)
 	elsewhere := down(&w.pods, &w.zones) &^ zoneSlots(zone)
@@ -321,7 +321,7 @@ func (e *explorer) judgeHarm(w *world, a *asker) (rule, how string) {
 	return rule, fmt.Sprintf("%s shrinks to %d; down elsewhere: %v; of these by us: %v", zoneNames[zone], a.to, elsewhere, w.ours&elsewhere)
 }
 
-// String names the request in a story.
+// String returns the request as a part of a story.
 func (a *asker) String() string {
 	return fmt.Sprintf("downscale of %s to %d", zoneNames[a.zone], a.to)
 }

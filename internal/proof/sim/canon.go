@@ -10,8 +10,8 @@ type key [2]uint64
 
 var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
-// key returns the identity of a world that is already renumbered; it is the
-// same for both orders of two operators.
+// key returns the identity of a world that is already renumbered. It is the same for both
+// orders of two operators.
 func (w *world) key(c Config) key {
 	a := w.digest()
 	if c.Operators < 2 {
@@ -31,13 +31,13 @@ func (w *world) key(c Config) key {
 	return b
 }
 
-// digest hashes a world to 128 bits, so that two worlds are never taken for one.
+// digest hashes a world to 128 bits, so that collisions are negligible.
 func (w *world) digest() key {
 	return key{maphash.Comparable(seeds[0], *w), maphash.Comparable(seeds[1], *w)}
 }
 
-// renumber replaces every version by its rank among those that are mentioned,
-// and drops what no longer means anything.
+// renumber replaces every version by its rank among the versions in the world, and clears
+// values that no longer matter.
 func (w *world) renumber(c Config) {
 	broken := down(&w.pods, &w.zones)
 	w.ours &= broken
@@ -59,7 +59,7 @@ func (w *world) renumber(c Config) {
 	}
 	least := ranks(0)
 	if c.OldCaches {
-		least.add(1) // keeps its number: an operator may come back to it
+		least.add(1) // keeps its rank: an operator can return to the first caches
 	}
 	list := make(mentions, 0, 64)
 	for slot := range c.Zones * maxPods {
@@ -77,7 +77,7 @@ func (w *world) renumber(c Config) {
 	list.rank(0)
 }
 
-// mentions are the places where versions of one thing stand.
+// mentions are pointers to all versions of one object in a world.
 type mentions []*uint8
 
 func (m *mentions) add(v *uint8) {
@@ -96,7 +96,7 @@ func (m *mentions) addIntent(i *intent) {
 	m.add(&i.version)
 }
 
-// rank replaces versions by their ranks, beside those that are always there.
+// rank replaces versions by their ranks. The versions in there always count.
 func (m mentions) rank(there ranks) {
 	for _, v := range m {
 		there.add(*v)
@@ -106,7 +106,7 @@ func (m mentions) rank(there ranks) {
 	}
 }
 
-// ranks is a set of versions; a version's rank is its number among them.
+// ranks is a set of versions. The rank of a version is its position in the set.
 type ranks uint64
 
 func (r *ranks) add(version uint8) { *r |= 1 << version }
@@ -115,7 +115,7 @@ func (r ranks) of(version uint8) uint8 {
 	return uint8(bits.OnesCount64(uint64(r)&(1<<version-1))) + 1
 }
 
-// ofPod lists all places where a version of the pod name stands.
+// ofPod lists all versions of a pod name.
 func (w *world) ofPod(slot int, c Config, list *mentions) {
 	list.addPod(&w.pods[slot])
 	list.addIntent(&w.lease.intents[slot])

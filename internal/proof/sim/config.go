@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The largest world there can be.
+// The size of the largest world.
 const (
 	maxZones     = 3
 	maxPods      = 3
@@ -18,64 +18,64 @@ const (
 	maxQueue     = 6
 )
 
-// Config bounds a world. Its zones start whole, on revision 1, with nothing
-// held, apart from what Templates and Pods say.
+// Config bounds a world. At the start its zones are available and on revision 1, and the
+// hold is free, except as Templates and Pods specify.
 type Config struct {
 	Zones     int // 1 to 3
 	Replicas  int // of each zone, 1 to 3
 	Budget    int // maxUnavailable of each zone; at least 1
 	Operators int // 1 or 2
-	Standby   int // processes besides that only answer evictions; with the operators at most 2
-	Handovers int // how often leadership passes from one operator to the other; 0: both lead at all times
+	Standby   int // processes that only answer evictions; at most 2 processes in total
+	Handovers int // how often leadership passes to the other operator; 0: both always lead
 
 	Limit      int  // of a budget of evictions; 0: there is none
-	Partitions bool // the budget goes by partitions, which are ordinals
-	Queue      bool // an eviction that is refused waits in the queue
-	Unbound    bool // nothing binds evictions to pods that serve: they take whichever has the name
+	Partitions bool // the budget counts partitions, which are ordinals
+	Queue      bool // a refused eviction waits in the queue
+	Unbound    bool // no precondition ties evictions to one pod: they delete the pod that has the name
 
-	Templates []int   // revision that each zone asks for at the start; 1 where missing
-	Pods      [][]int // revision of each zone's pods at the start; 1 where missing
+	Templates []int   // update revision of each zone at the start; the default is 1
+	Pods      [][]int // revision of each zone's pods at the start; the default is 1
 	Bad       []int   // revisions whose pods never become Ready
 
-	Restored Restored // what a Lease from a backup notes at the start
+	Restored Restored // what a Lease from a backup records at the start
 
-	Tracks [][]Edit // what users do: each track in its order, tracks in any order
+	Tracks [][]Edit // edits by users: each track in its order, tracks in any order
 
-	Crashes     int  // how often a Ready pod falls back to starting
-	Losses      int  // how often somebody else deletes a Ready pod
-	Churn       int  // how often a pod's version moves and nothing else
+	Crashes     int  // how often a Ready pod becomes starting again
+	Losses      int  // how often a Ready pod is deleted from outside of lockstep
+	Churn       int  // how often only the version of a pod changes
 	Kills       int  // how often an operator loses its memory
-	OldCaches   bool // a killed operator may start with the very first caches
-	Lost        int  // how often a request is lost, or is carried out and its reply is lost
-	Late        int  // how often a sender gives up on a request that is carried out some time later
-	Minutes     int  // how often a minute passes, after which every hold has expired
-	Maintenance int  // how often somebody takes the free hold by hand
-	Vetoes      int  // how often a PodDisruptionBudget refuses an eviction that was granted
+	OldCaches   bool // a killed operator can start with the first caches
+	Lost        int  // how often a request, or only its reply, is lost
+	Late        int  // how often a sender gives up on a request that is carried out later
+	Minutes     int  // how often a minute passes, which expires every hold
+	Maintenance int  // how often a user acquires the free hold manually
+	Vetoes      int  // how often a PodDisruptionBudget refuses a granted eviction
 
-	Trickle bool // caches may also jump to some time between what they show and the present
+	Trickle bool // caches can also jump to a time between what they show and the present
 
-	MaxStates int // gives up beyond that many; 0: never
+	MaxStates int // stops beyond this number; 0: no limit
 }
 
-// EditKind is what a user changes.
+// EditKind is a kind of change by a user.
 type EditKind uint8
 
-// The edits that users make.
+// Edits by users.
 const (
 	Template EditKind = iota // to revision Value
 	Scale                    // to Value replicas
 	Pause
 	Resume
-	RollingUpdate // another update strategy: the StatefulSet controller replaces pods itself
+	RollingUpdate // changes the update strategy: the StatefulSet controller replaces pods itself
 	OnDelete
 	Shrink // to Value replicas, through admission
-	Force  // Value replicas, which lockstep sets by itself
+	Force  // to Value replicas, which lockstep sets
 	Evict  // the pod with ordinal Value
 
-	Orphan  // delete the StatefulSet without its pods
-	Apply   // make it again, as it was
-	Unlabel // take the label of the group off
-	Relabel // put it back
+	Orphan  // deletes the StatefulSet without its pods
+	Apply   // creates it again, unchanged
+	Unlabel // removes the label of the group
+	Relabel // adds the label again
 )
 
 // Edit is one change of a zone by a user.
@@ -119,8 +119,8 @@ func (e Edit) String() string {
 	return fmt.Sprintf("EditKind(%d)", int(e.Kind))
 }
 
-// String returns the dimensions in one line: the size of the world, then what
-// happens in it.
+// String returns the configuration in one line: the size of the world, then the events in
+// it.
 func (c Config) String() string {
 	words := []string{fmt.Sprintf("%d zones x %d pods, budget %d, %d operators", c.Zones, c.Replicas, c.Budget, c.Operators)}
 	if c.Standby > 0 {
@@ -195,17 +195,17 @@ func (c Config) validate() error {
 	return nil
 }
 
-// leaves reports whether zones leave the group and come back.
+// leaves reports whether zones leave the group and return.
 func (c Config) leaves() bool {
 	return slices.ContainsFunc(c.Tracks, func(track []Edit) bool {
 		return slices.ContainsFunc(track, func(e Edit) bool { return e.Kind == Orphan || e.Kind == Unlabel })
 	})
 }
 
-// processes is how many there are: operators first, then those that stand by.
+// processes returns the number of processes: operators first, then those on standby.
 func (c Config) processes() int { return c.Operators + c.Standby }
 
-// budget returns how many pods of a zone a rollout may take down.
+// budget returns how many pods of a zone a rollout may disrupt.
 func (c Config) budget() int {
 	if c.Limit > 0 && !c.Partitions {
 		return min(c.Budget, c.Limit)
@@ -213,7 +213,7 @@ func (c Config) budget() int {
 	return c.Budget
 }
 
-// limit returns how many pods of a zone, or of a partition, evictions may take down.
+// limit returns how many pods of a zone, or of a partition, evictions may disrupt.
 func (c Config) limit() int {
 	if c.Limit > 0 {
 		return c.Limit

@@ -2,11 +2,10 @@ package sim
 
 import "testing"
 
-// Each control bends what the explorer does in place of internal/act and of
-// the API server, and the judge of histories must notice the consequence; so
-// names that would only restate what was bent are not judged. What is the
-// planner's, the hold's or freshness' own is bent in the source, by make
-// mutants.
+// Each control changes what the explorer does in place of internal/act and of the API
+// server. The judge of histories must detect the consequence, so names that would only
+// restate the change are not judged. make mutants changes the planner, the hold and
+// freshness in the source.
 func TestEveryBentRuleIsNoticed(t *testing.T) {
 	two := Config{Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{2, 2}, MaxStates: 1_000_000}
 	pause := two
@@ -21,7 +20,7 @@ func TestEveryBentRuleIsNoticed(t *testing.T) {
 		config Config
 		rules  Rules
 		want   string
-		within int // moves
+		within int // maximum number of moves
 	}{
 		"no preconditions on deletes": {two, Rules{Unconditional: true}, "ExactTarget", 30},
 		"no preconditions on deletes, by what comes of it": {

@@ -10,24 +10,24 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// decision is what an operator does about a view.
+// decision is the reaction of an operator to a view.
 type decision struct {
 	look   bool
 	steps  []step
 	record lease
-	claims bool  // the record is the operator's own from then on
-	joins  bool  // the operator had not looked since another one wrote it, or it was about another zone
-	shown  slots // in order in the view
-	beside bool  // takes a pod down while another one of its zone is down
-	adopts bool  // notes a downscale that nobody admitted
-	lapses bool  // takes a granted eviction off the hold
+	claims bool  // once it is written, the operator knows the record as its own
+	joins  bool  // no live read since another process wrote the hold, or the hold was for another zone
+	shown  slots // pods that are not down in the view
+	beside bool  // disrupts a pod while another pod of its zone is down
+	adopts bool  // records a downscale that was not admitted
+	lapses bool  // removes a granted eviction from the hold
 	broken string
 	rule   string
-	notes  string // the plan, for people
+	notes  string // the plan, for readers of the story
 }
 
-// decide asks the real planner and the real rules of the hold. Equal views get
-// equal decisions: nothing else is given to them.
+// decide calls the real planner and the real rules of the hold. Equal views lead to equal
+// decisions, because the view is their only input.
 func (e *explorer) decide(v view) *decision {
 	if d, ok := e.decisions[v]; ok {
 		return d
@@ -65,8 +65,9 @@ func (e *explorer) ponder(v *view) *decision {
 	return d
 }
 
-// requests puts a plan in the order in which internal/act carries it out: withdrawals, the Lease,
-// deletes, adoptions. Small worlds have no pods that prepare and no client that reads stamps.
+// requests returns the requests of a plan in the order of internal/act: cancelled deletions, the
+// Lease, deletes, adoptions. Small worlds have no pods that prepare and no client that reads
+// stamps.
 func (v *view) requests(actions []plan.Action, holdDecision hold.Decision, late bool) []step {
 	var touches, writes, deletes, adoptions []step
 	for _, action := range actions {
@@ -100,8 +101,8 @@ func podStep(kind stepKind, name, uid string, version plan.Version, up bool) ste
 	return step{kind: kind, target: uint8(slotNumber(name)), born: number(uid), version: seen(version), up: up}
 }
 
-// unasked returns the rule that deletes break of which the view itself says
-// that nobody asked for them.
+// unasked returns the rule that a delete breaks because the view itself shows that it should not
+// happen.
 func (v *view) unasked(steps []step) (rule, how string) {
 	for _, s := range steps {
 		if s.kind != remove {
@@ -121,8 +122,8 @@ func (v *view) unasked(steps []step) (rule, how string) {
 	return "", ""
 }
 
-// beside reports whether the budget is used: a pod is taken down while the view
-// shows another one of its zone down.
+// beside reports whether the plan uses the budget: it disrupts a pod while the view shows another
+// pod of its zone down.
 func (v *view) beside(steps []step) bool {
 	broken := down(&v.pods, &v.zones)
 	for _, s := range steps {

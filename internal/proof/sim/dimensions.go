@@ -1,10 +1,10 @@
 package sim
 
-// dimension is something that can happen in a world and that histories must
-// have been explored with.
+// dimension is an event or a combination of events that the explored histories must
+// contain.
 type dimension uint8
 
-// What can happen.
+// Events.
 const (
 	cachesJump dimension = iota
 	cachesTrickle
@@ -92,12 +92,12 @@ var dimensionNames = [allDimensions]string{
 	evictionsByPartition:             "pods of one partition are evicted while another partition has pods down",
 }
 
-// dimensions is a set of them.
+// dimensions is a set of dimensions.
 type dimensions uint64
 
 func one(d dimension) dimensions { return 1 << d }
 
-// beginning tells what is special about an operator that begins a round now.
+// beginning returns the dimensions of an operator that begins a round now.
 func (w *world) beginning(n int) dimensions {
 	o := &w.operators[n]
 	for other := range w.operators {
@@ -108,7 +108,7 @@ func (w *world) beginning(n int) dimensions {
 	return 0
 }
 
-// sending tells what is special about a request that is sent now.
+// sending returns the dimensions of a request that is sent now.
 func (w *world) sending(r request, c Config) (set dimensions) {
 	overtaken := w.lease.holder != free && w.lease.holder != foreign && int(w.lease.holder) != zoneOf(int(r.target))+1
 	switch {
@@ -123,7 +123,7 @@ func (w *world) sending(r request, c Config) (set dimensions) {
 	return set
 }
 
-// exercises tells what is special about a decision.
+// exercises returns the dimensions of a decision.
 func (d *decision) exercises() (set dimensions) {
 	if d.beside {
 		set |= one(budgetsUsed)

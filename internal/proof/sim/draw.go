@@ -2,12 +2,13 @@ package sim
 
 import "math/rand/v2"
 
-// Draw returns the configuration of a small world that is made from a seed: nobody has chosen
-// what meets in it.
+// Draw returns the configuration of a small world, made from a seed. Its events are combined at
+// random.
 //
-// Some things do not meet. A zone whose StatefulSet is made anew does not shrink besides, since
-// downscales are noted with a UID that is the same for all of them here. Pods of a zone without
-// its label are not evicted, which nobody guards once that zone is forgotten.
+// Some combinations are excluded. A zone whose StatefulSet is created again is not also scaled
+// down, because recorded downscales have the same UID for every StatefulSet of a zone here.
+// Pods of a zone without its label are not evicted, because no guard protects them once the
+// hold has forgotten that zone.
 func Draw(seed uint64) Config {
 	d := drawing{Rand: rand.New(rand.NewPCG(seed, 0))}
 	d.Zones, d.Replicas, d.Budget, d.Operators = 1+d.IntN(2), 1+d.IntN(2), 1, 1
@@ -40,7 +41,7 @@ type drawing struct {
 
 func (d *drawing) oneIn(n int) bool { return d.IntN(n) == 0 }
 
-// count returns how many tracks have an edit of that kind.
+// count returns the number of tracks that begin with an edit of that kind.
 func (d *drawing) count(kind EditKind) int {
 	n := 0
 	for _, track := range d.Tracks {
@@ -51,7 +52,7 @@ func (d *drawing) count(kind EditKind) int {
 	return n
 }
 
-// has reports whether a track has one of some edits of a zone.
+// has reports whether a track of the zone begins with an edit of one of these kinds.
 func (d *drawing) has(zone int, kinds ...EditKind) bool {
 	for _, track := range d.Tracks {
 		for _, kind := range kinds {
@@ -63,7 +64,8 @@ func (d *drawing) has(zone int, kinds ...EditKind) bool {
 	return false
 }
 
-// addTrack adds what a user does with a zone, if it may meet what there is.
+// addTrack adds edits of a zone by a user, unless they must not be combined with those of other
+// tracks.
 func (d *drawing) addTrack(zone int) {
 	size := d.IntN(min(d.Replicas+2, maxPods+1))
 	leaves := d.has(zone, Orphan, Unlabel)
@@ -102,7 +104,7 @@ func (d *drawing) addTrack(zone int) {
 
 func (d *drawing) add(track ...Edit) { d.Tracks = append(d.Tracks, track) }
 
-// addAccident adds something that need not happen.
+// addAccident adds an event that happens at most once.
 func (d *drawing) addAccident() {
 	accidents := []*int{&d.Crashes, &d.Losses, &d.Churn, &d.Kills, &d.Lost, &d.Late, &d.Minutes, &d.Vetoes}
 	*accidents[d.IntN(len(accidents))] = 1

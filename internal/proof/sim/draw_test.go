@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Worlds that were drawn from seeds, as many and as large as the environment says:
-// LOCKSTEP_WORLDS of at most LOCKSTEP_STATES states, from LOCKSTEP_SEED on.
+// The environment sets the number and size of these worlds: LOCKSTEP_WORLDS worlds of at
+// most LOCKSTEP_STATES states, with seeds from LOCKSTEP_SEED on.
 func TestExploreDrawnWorlds(t *testing.T) {
 	worlds, most, seed := number64(t, "LOCKSTEP_WORLDS", 12), number64(t, "LOCKSTEP_STATES", 20_000), uint64(time.Now().UnixNano())
 	if os.Getenv("LOCKSTEP_EXPLORE") == "full" {

@@ -1,7 +1,6 @@
 package sim
 
-// evictionWorlds are those in which pods are evicted, explored with lockstep's own
-// rules.
+// evictionWorlds are worlds with evictions. They are explored with lockstep's own rules.
 var evictionWorlds = []*spot{
 	{name: "an eviction and a crash", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Crashes: 1,

@@ -7,23 +7,23 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// evictor is somebody who wants a pod to leave: the API server, which asks a webhook
-// of any process, and deletes the pod if it is still the one that was judged.
+// evictor is a client that evicts a pod. The API server calls the webhook of any process,
+// and deletes the pod if it is still the pod that was judged.
 type evictor struct {
 	at      evictPlace
 	slot    uint8
 	born    uint8 // of the pod
-	version uint8 // not zero: the yes counts for the pod at this version alone
+	version uint8 // if not zero, the eviction is allowed only at this version of the pod
 	by      uint8 // the process whose webhook answers
-	paper   lease // as the webhook has read it, or what it writes
-	claims  bool  // what it writes is its process' own from then on
+	paper   lease // the record that the webhook has read, or that it writes
+	claims  bool  // once it is written, the process knows the record as its own
 	look    zones
-	pods    pods  // at confirmingZones
-	joined  slots // down in the live look, and ever since
+	pods    pods  // only at confirmingZones
+	joined  slots // down in the live read, and ever since
 	before  slots // as in evidence
 }
 
-// evictPlace is how far an eviction has got.
+// evictPlace is the progress of an eviction.
 type evictPlace uint8
 
 const (
@@ -36,12 +36,12 @@ const (
 	underway
 )
 
-// answered reports whether a webhook is at work.
+// answered reports whether a webhook is processing the eviction.
 func (ev *evictor) answered() bool {
 	return ev.at == leaseRead || ev.at == zonesReadToo || ev.at == confirmingZones || ev.at == granting
 }
 
-// plea is all that a permit depends on.
+// plea is everything that a permit depends on.
 type plea struct {
 	view
 	slot, born uint8
@@ -49,18 +49,18 @@ type plea struct {
 
 type permit struct {
 	refused plan.Refusal
-	place   plan.Waiting // where the queue has room for whoever is refused
+	place   plan.Waiting // the place in the queue for a refused client, if there is one
 	looks   bool         // the caches do not suffice
-	leaves  bool         // the pod does so already
+	leaves  bool         // the pod is already terminating
 	version uint8        // of a pod that is down
 	record  lease
 	claims  bool
 	shown   slots
-	rule    string // that it breaks
-	broken  string // how
+	rule    string // the rule that the answer breaks
+	broken  string // how it breaks the rule
 }
 
-// want lets somebody want a pod to leave, one for each track.
+// want makes a client evict a pod, at most one for each track.
 func (e *explorer) want(w *world, track int, edit Edit, see visit) {
 	i := 0
 	for _, earlier := range e.config.Tracks[:track] {
@@ -83,8 +83,7 @@ func (e *explorer) want(w *world, track int, edit Edit, see visit) {
 	see(&m)
 }
 
-// evictions moves every eviction one step on, lets time pass, and lets evictions get
-// lost.
+// evictions advances every eviction by one step, lets time pass, and loses evictions.
 func (e *explorer) evictions(w *world, see visit) {
 	for i := range w.evictors {
 		switch ev := &w.evictors[i]; ev.at {
@@ -111,8 +110,8 @@ func (e *explorer) evictions(w *world, see visit) {
 	e.placesAreLost(w, see)
 }
 
-// askWebhooks lets any process answer, first by its caches. Who knows that they lack
-// something looks.
+// askWebhooks lets any process answer, first on its caches. If the process knows that its
+// caches lack something, it reads live.
 func (e *explorer) askWebhooks(w *world, i int, see visit) {
 	ev := &w.evictors[i]
 	if p := w.pods[ev.slot]; p.born != ev.born || p.phase == leaving {
@@ -147,7 +146,7 @@ func (e *explorer) askWebhooks(w *world, i int, see visit) {
 			m := w.promise(i, p, operatorNames[n]+" by its caches")
 			next := &m.next.evictors[i]
 			next.by, next.before = uint8(n), o.seeing(p.shown, down(&w.pods, &w.zones)).before
-			if !o.own || o.known.holder != p.record.holder { // takes the hold without a look
+			if !o.own || o.known.holder != p.record.holder { // acquires the hold without a live read
 				next.joined = down(&w.pods, &w.zones)
 				next.before = next.joined
 			}
@@ -157,7 +156,7 @@ func (e *explorer) askWebhooks(w *world, i int, see visit) {
 	}
 }
 
-// busy reports whether a process is about to grant an eviction: one at a time.
+// busy reports whether a process is answering an eviction. It answers one at a time.
 func (w *world) busy(n int) bool {
 	for i := range w.evictors {
 		if ev := &w.evictors[i]; ev.answered() && int(ev.by) == n {
@@ -167,7 +166,7 @@ func (w *world) busy(n int) bool {
 	return false
 }
 
-// readPods reads the pods live, and judges unless the zones have to be read once more.
+// readPods reads the pods live, and decides unless the zones must be read once more.
 func (e *explorer) readPods(w *world, i int, see visit) {
 	ev := &w.evictors[i]
 	read := *w
@@ -181,8 +180,8 @@ func (e *explorer) readPods(w *world, i int, see visit) {
 	see(&m)
 }
 
-// confirmZones reads the zones once more, and all anew if they ask by now for a pod that was
-// deleted.
+// confirmZones reads the zones once more. If a deleted pod is wanted now, the live read
+// starts again.
 func (e *explorer) confirmZones(w *world, i int, see visit) {
 	ev := &w.evictors[i]
 	if !w.zones.anyWanted(ev.paper.deletedAndUnwanted(&ev.pods, &ev.look)) {
@@ -197,7 +196,7 @@ func (e *explorer) confirmZones(w *world, i int, see visit) {
 	see(&m)
 }
 
-// judgeLive asks the real rules about what was read live.
+// judgeLive applies the real rules to what was read live.
 func (e *explorer) judgeLive(w *world, i int, see visit) {
 	ev := &w.evictors[i]
 	p := e.permit(plea{view{pods: ev.pods, zones: ev.look, hold: ev.paper, live: true}, ev.slot, ev.born})
@@ -224,19 +223,20 @@ func (e *explorer) judgeLive(w *world, i int, see visit) {
 	}
 }
 
-// permitDown lets a pod go that is down, at this very version, or that leaves already.
+// permitDown allows the eviction of a pod that is down, only at this version, or that is
+// already terminating.
 func (w *world) permitDown(i int, p permit, who string) *move {
 	ev := &w.evictors[i]
 	m := &move{next: *w, fair: true, line: func() string { return ev.String() + ": is allowed by " + who + ", since the pod is down" }}
 	m.next.evictors[i] = evictor{at: underway, slot: ev.slot, born: ev.born, version: p.version}
 	if p.leaves {
-		m.next.evictors[i] = evictor{} // it goes on by itself
+		m.next.evictors[i] = evictor{} // the pod terminates without it
 	}
 	m.rule, m.how = p.rule, p.broken
 	return m
 }
 
-// promise begins to write what has to be noted before the yes.
+// promise begins to write the record that must precede the answer.
 func (w *world) promise(i int, p permit, who string) *move {
 	ev := &w.evictors[i]
 	m := &move{next: *w, fair: true, line: func() string { return ev.String() + ": gets a yes from " + who + " once it is noted" }}
@@ -245,8 +245,8 @@ func (w *world) promise(i int, p permit, who string) *move {
 	return m
 }
 
-// refuseEviction lets whoever wants the pod to leave ask again, and wait in the
-// queue. Nobody learns anything from a refusal alone.
+// refuseEviction makes the client retry, and wait in the queue if the configuration says so.
+// A refusal alone does not change what a process knows.
 func (e *explorer) refuseEviction(w *world, i, n int, p permit, see visit) {
 	ev, o := &w.evictors[i], &w.operators[n]
 	m := move{next: *w, fair: true, exercises: one(evictionsRefused), line: func() string {
@@ -267,7 +267,7 @@ func (e *explorer) refuseEviction(w *world, i, n int, p permit, see visit) {
 	see(&m)
 }
 
-// permit asks the real planner and the real rules of the hold.
+// permit calls the real planner and the real rules of the hold.
 func (e *explorer) permit(p plea) permit {
 	if known, ok := e.permits[p]; ok {
 		return known
@@ -327,8 +327,8 @@ func (e *explorer) grant(w *world, i int, see visit) {
 	}
 }
 
-// evict deletes the pod if it is still the one that was judged, or lets a
-// PodDisruptionBudget refuse that.
+// evict deletes the pod if it is still the pod that was judged, or makes a
+// PodDisruptionBudget refuse the eviction.
 func (e *explorer) evict(w *world, i int, see visit) {
 	ev := &w.evictors[i]
 	p := w.pods[ev.slot]
@@ -354,7 +354,7 @@ func (e *explorer) evict(w *world, i int, see visit) {
 	see(&m)
 }
 
-// takeDown lets an evicted pod leave, and judges that.
+// takeDown makes an evicted pod terminate, and judges the eviction.
 func (e *explorer) takeDown(w *world, m *move, ev *evictor) {
 	slot := int(ev.slot)
 	p := &m.next.pods[slot]
@@ -384,7 +384,7 @@ func (e *explorer) takeDown(w *world, m *move, ev *evictor) {
 	m.rule, m.how = e.judgeEviction(&m.next, ev)
 }
 
-// loseEvictor: whoever wants the pod to leave gives up, or the webhook does.
+// loseEvictor: the client gives up, or the webhook's process does.
 func (e *explorer) loseEvictor(w *world, i int, see visit) {
 	if w.left.lost == 0 {
 		return
@@ -396,12 +396,12 @@ func (e *explorer) loseEvictor(w *world, i int, see visit) {
 	see(&m)
 }
 
-// abandonedBy lets an eviction be asked again whose webhook has died.
+// abandonedBy makes the client retry if the process that was answering has died.
 func (ev *evictor) abandonedBy(n int) {
 	if ev.answered() && int(ev.by) == n {
 		*ev = evictor{at: wanting, slot: ev.slot, born: ev.born}
 	}
 }
 
-// String names the eviction in a story.
+// String returns the eviction as a part of a story.
 func (ev *evictor) String() string { return "eviction of " + podNames[ev.slot] }

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Report is what an exploration found.
+// Report is the result of an exploration.
 type Report struct {
-	States int                // different up to renumbering
-	Moves  int                // between them
-	Depth  int                // length of the longest of the shortest histories
+	States int                // distinct up to renumbering
+	Moves  int                // between states
+	Depth  int                // maximum over all states of the shortest history
 	Goals  int                // states in which the goal is reached
-	Covers [allDimensions]int // moves by what is special about them
+	Covers [allDimensions]int // number of moves by dimension
 	Broken *Story
 }
 
@@ -25,7 +25,7 @@ type Story struct {
 	Lines []string // one for each move
 }
 
-// String returns the story as people read it.
+// String returns the story as text.
 func (s *Story) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", s.Rule, s.How)
@@ -35,9 +35,9 @@ func (s *Story) String() string {
 	return b.String()
 }
 
-// Explore visits every state that can be reached, breadth first, and stops at
-// the first that breaks a rule. An error says that the configuration is
-// impossible or that the world is larger than MaxStates.
+// Explore visits every reachable state, breadth first, and stops at the first state that
+// breaks a rule. It returns an error if the configuration is invalid or the world has more
+// than MaxStates states.
 func Explore(c Config, r Rules) (Report, error) {
 	if err := c.validate(); err != nil {
 		return Report{}, err
@@ -56,8 +56,8 @@ func Explore(c Config, r Rules) (Report, error) {
 	return e.report(), nil
 }
 
-// errTooLarge says that a world has more states than were to be visited. Those that were are
-// judged.
+// errTooLarge means that a world has more than MaxStates states. The states that were
+// visited are judged.
 var errTooLarge = errors.New("explore")
 
 type explorer struct {
@@ -65,12 +65,12 @@ type explorer struct {
 	rules  Rules
 	first  world
 
-	index     map[key]uint32 // numbers of states, in the order in which they were found
+	index     map[key]uint32 // numbers of states, in the order of discovery
 	parents   []uint32
-	wishes    []bool // fulfillable
+	wishes    []bool // fulfillable, by state
 	goals     []uint32
-	fair      []uint32 // where fair moves lead to, state by state
-	fairEnds  []uint32 // where in fair the moves of a state end
+	fair      []uint32 // targets of fair moves, state by state
+	fairEnds  []uint32 // end of each state's targets in fair
 	moveCount int
 	depth     int
 	covers    [allDimensions]int
@@ -87,7 +87,7 @@ func (e *explorer) report() Report {
 	}
 }
 
-// run explores level by level: only the last level is kept as worlds.
+// run explores level by level. It keeps only the worlds of the last level.
 func (e *explorer) run() error {
 	e.add(&e.first, 0)
 	var now, next level
@@ -100,7 +100,7 @@ func (e *explorer) run() error {
 					return nil
 				}
 			}
-			now[i] = nil // not needed any more
+			now[i] = nil // releases memory
 		}
 		if e.config.MaxStates > 0 && len(e.index) > e.config.MaxStates {
 			return fmt.Errorf("%w: more than %d states at depth %d", errTooLarge, e.config.MaxStates, e.depth)
@@ -112,7 +112,7 @@ func (e *explorer) run() error {
 	return nil
 }
 
-// level is the worlds of one depth, in parts that are given up one by one.
+// level has the worlds of one depth, in parts that are released one by one.
 type level [][]world
 
 func (l *level) add(w *world) {
@@ -125,7 +125,7 @@ func (l *level) add(w *world) {
 	(*l)[last] = append((*l)[last], *w)
 }
 
-// expand visits what can happen in the next state that was not expanded yet.
+// expand visits all moves from the next state.
 func (e *explorer) expand(w *world, next *level) {
 	from := uint32(len(e.fairEnds))
 	e.moves(w, func(m *move) {
@@ -174,8 +174,8 @@ func (e *explorer) add(w *world, parent uint32) (number uint32, isNew bool) {
 	return n, true
 }
 
-// judgeProgress goes back from the goals along fair moves. Most of them lead to
-// states of higher numbers, so a few passes from the last state to the first do.
+// judgeProgress goes back from the goals along fair moves. Most moves lead to states with
+// higher numbers, so a few passes from the last state to the first suffice.
 func (e *explorer) judgeProgress() {
 	reaches := make([]bool, len(e.index))
 	for _, n := range e.goals {
@@ -197,7 +197,7 @@ func (e *explorer) judgeProgress() {
 	}
 }
 
-// fairFrom returns where fair moves lead to from a state.
+// fairFrom returns the targets of the fair moves from a state.
 func (e *explorer) fairFrom(n int) []uint32 {
 	begin := uint32(0)
 	if n > 0 {
@@ -206,7 +206,7 @@ func (e *explorer) fairFrom(n int) []uint32 {
 	return e.fair[begin:e.fairEnds[n]]
 }
 
-// story tells how a state was reached, by doing it again.
+// story returns the moves that lead to a state, by repeating them.
 func (e *explorer) story(n uint32) []string {
 	var lines []string
 	w := e.first
@@ -231,7 +231,7 @@ func (e *explorer) story(n uint32) []string {
 	return lines
 }
 
-// path returns the keys of the states on the way to one, without the first.
+// path returns the keys of the states that lead to a state, without the first one.
 func (e *explorer) path(n uint32) []key {
 	places := map[uint32]int{}
 	for ; n != 0; n = e.parents[n] {

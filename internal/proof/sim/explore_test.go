@@ -20,14 +20,14 @@ func TestExplore(t *testing.T) {
 		}
 		visited = append(visited, w)
 		if full {
-			debug.SetMemoryLimit(max(w.memory, 1200<<20)) // collects garbage more often near it
+			debug.SetMemoryLimit(max(w.memory, 1200<<20)) // near the limit, garbage is collected more often
 		}
 		t.Run(w.name, w.visit)
 	}
-	if total := sum(visited); total.worlds == len(visited) { // not when only some were asked for
+	if total := sum(visited); total.worlds == len(visited) { // false if -run selects only some
 		total.print(os.Stdout, visited)
 		for d, name := range dimensionNames {
-			if total.moves[d] == 0 && (full || dimension(d) != sleeperOvertakenAfterAMinute) { // which takes half a million states
+			if total.moves[d] == 0 && (full || dimension(d) != sleeperOvertakenAfterAMinute) { // half a million states
 				t.Errorf("in no history: %s", name)
 			}
 		}
@@ -54,17 +54,17 @@ func (w *spot) visit(t *testing.T) {
 	}
 }
 
-// megabytes returns how much memory the process has taken at most.
+// megabytes returns the memory that the process has obtained from the operating system.
 func megabytes() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.Sys >> 20
 }
 
-// totals is what came of all worlds together.
+// totals are the results of all worlds together.
 type totals struct {
 	worlds, states, allMoves int
-	in, moves                [allDimensions]int // by dimension: worlds that have it, and moves
+	in, moves                [allDimensions]int // by dimension: number of worlds with it, and of moves
 	took                     time.Duration
 }
 
@@ -87,7 +87,7 @@ func sum(visited []*spot) (all totals) {
 	return all
 }
 
-// print shows the worlds with their sizes, and what happens in them.
+// print writes the worlds with their sizes, and the events in them.
 func (all totals) print(out io.Writer, visited []*spot) {
 	const row = "%-66s %9v %10v %6v %8.8v\n"
 	fmt.Fprintf(out, row, "world", "states", "moves", "depth", "seconds")

@@ -1,7 +1,7 @@
 package sim
 
-// grantsAge lets the time pass after which nobody can carry out an eviction any more:
-// whoever can has not been answered yet.
+// grantsAge lets enough time pass that no API server can carry out an eviction any more.
+// That time cannot pass while an eviction is still under way.
 func (e *explorer) grantsAge(w *world, see visit) {
 	for slot, noted := range w.lease.intents {
 		if noted.grant == ownDeed || noted.grant == timeOver || w.pods[slot].born != noted.born && !e.config.Unbound {
@@ -19,9 +19,9 @@ func (e *explorer) grantsAge(w *world, see visit) {
 	}
 }
 
-// age lets every record of a pod's grant be older, but for those under which a webhook
-// reads a group live: how old they are it knows from before. A grant that is younger
-// is another one, which is about to be written.
+// age makes every record of a pod's grant older, except the records under which a webhook
+// is reading a group live: the webhook determined their age before. A younger grant than
+// the one in the Lease is another grant, which is about to be written.
 func (w *world) age(slot int, to grant, what string) *move {
 	m := &move{next: *w, fair: true, line: func() string { return what }}
 	for _, l := range m.next.leases() {
@@ -37,7 +37,7 @@ func (w *world) age(slot int, to grant, what string) *move {
 	return m
 }
 
-// over returns the pods whose granted evictions nobody can carry out any more.
+// over returns the pods whose granted evictions no API server can carry out any more.
 func (l *lease) over() (set slots) {
 	for slot, i := range l.intents {
 		if i.grant == timeOver {
@@ -47,7 +47,7 @@ func (l *lease) over() (set slots) {
 	return set
 }
 
-// asOf returns the record as it was known when no more grants than these were over.
+// asOf returns the record as it was known when only these grants were over.
 func (l lease) asOf(over slots) lease {
 	for slot := range l.intents {
 		if i := &l.intents[slot]; i.grant == timeOver && !over.has(slot) {

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/sim/judge"
 )
 
-// judge looks at a delete just carried out. It returns the rule that was
-// broken and how, or nothing.
+// judge judges a delete that was just carried out. It returns the rule that the delete
+// breaks and how, or nothing.
 func (e *explorer) judge(w *world, r request, exact, up bool) (rule, how string) {
 	slot := int(r.target)
 	broken := down(&w.pods, &w.zones)
@@ -29,8 +29,8 @@ func (e *explorer) judge(w *world, r request, exact, up bool) (rule, how string)
 	return rule, fmt.Sprintf("delete of %s; down: %v; of these by us: %v; excused: %v", podNames[slot], broken, w.ours&broken, excused)
 }
 
-// judgeEviction looks at an eviction that was just carried out and takes down a pod
-// that is up.
+// judgeEviction judges an eviction that was just carried out and disrupts a pod that is
+// up.
 func (e *explorer) judgeEviction(w *world, ev *evictor) (rule, how string) {
 	slot := int(ev.slot)
 	zone := zoneOf(slot)
@@ -40,7 +40,7 @@ func (e *explorer) judgeEviction(w *world, ev *evictor) (rule, how string) {
 	elsewhere := zonesIn(ours) > 1 || w.othersHarmed(zone)
 	rest := broken &^ excused &^ zoneSlots(zone)
 	beside := (broken &^ excused).with(slot) & zoneSlots(zone) & wantedSlots(w)
-	if e.config.Partitions { // whoever is in the same one is counted, and nobody else matters
+	if e.config.Partitions { // only pods of the same partition count
 		elsewhere = ours&^w.apart != 0 || w.othersHarmed(maxZones)
 		rest, beside = 0, (broken&^excused).with(slot)&partitionSlots(slot)
 	}
@@ -58,7 +58,7 @@ func (e *explorer) judgeEviction(w *world, ev *evictor) (rule, how string) {
 	return rule, fmt.Sprintf("eviction of %s; down: %v; of these by us: %v; excused: %v", podNames[slot], broken, ours, excused)
 }
 
-// judgeState looks for takedowns that are under way, can succeed and are not noted.
+// judgeState looks for disruptions that are under way, can succeed and are not recorded.
 func (e *explorer) judgeState(w *world) (rule, how string) {
 	if !e.rules.judges("NoLostIntent") {
 		return "", ""
@@ -80,7 +80,7 @@ func (e *explorer) judgeState(w *world) (rule, how string) {
 		o := &w.operators[n]
 		for _, s := range o.steps[:o.count] {
 			if s.kind == write {
-				break // what comes after it is not noted yet
+				break // later steps are not recorded yet
 			}
 			if w.unnoted(s) {
 				return "NoLostIntent", w.says(operatorNames[n], s)
@@ -90,8 +90,8 @@ func (e *explorer) judgeState(w *world) (rule, how string) {
 	return "", ""
 }
 
-// unnoted reports whether a step is a takedown that can succeed and that the
-// Lease does not account for.
+// unnoted reports whether a step is a disruption that can succeed and that the Lease does
+// not record.
 func (w *world) unnoted(s step) bool {
 	if s.kind == size {
 		a := asker{at: approved, zone: s.target, to: s.born, version: s.version, shown: ^slots(0)}
@@ -108,21 +108,21 @@ func (w *world) says(who string, s step) string {
 	return fmt.Sprintf("%s may still delete %s, of which the Lease says %v", who, podNames[s.target], w.lease)
 }
 
-// notes reports whether the Lease covers exactly this deed.
+// notes reports whether the Lease records exactly this delete.
 func (w *world) notes(s step) bool {
 	return w.lease.intents[s.target] == intent{born: s.born, version: s.version} &&
 		int(w.lease.holder) == zoneOf(int(s.target))+1
 }
 
-// unnoted reports whether an eviction can still take effect that the Lease does not
-// account for.
+// unnoted reports whether an eviction can still take effect and the Lease does not record
+// it.
 func (ev *evictor) unnoted(w *world, c Config) bool {
 	p := w.pods[ev.slot]
 	takes := p.born == ev.born || c.Unbound
 	return ev.at == underway && ev.version == 0 && p.exists() && takes && p.phase != leaving && !w.notesEviction(ev)
 }
 
-// notesEviction reports whether the Lease covers exactly this eviction.
+// notesEviction reports whether the Lease records exactly this eviction.
 func (w *world) notesEviction(ev *evictor) bool {
 	noted := w.lease.intents[ev.slot]
 	zone := int(w.lease.holder) == zoneOf(int(ev.slot))+1
@@ -132,7 +132,7 @@ func (w *world) notesEviction(ev *evictor) bool {
 
 func zoneSlots(zone int) slots { return (1<<maxPods - 1) << (zone * maxPods) }
 
-// partitionSlots returns the pods of one ordinal.
+// partitionSlots returns the pods with the same ordinal.
 func partitionSlots(slot int) (set slots) {
 	for zone := range maxZones {
 		set = set.with(zone*maxPods + ordinalOf(slot))

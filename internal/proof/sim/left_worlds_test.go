@@ -1,7 +1,7 @@
 package sim
 
-// leftWorlds are those in which a zone leaves its group for a while, explored with lockstep's
-// own rules.
+// leftWorlds are worlds in which a zone leaves its group for a time. They are explored with
+// lockstep's own rules.
 var leftWorlds = []*spot{
 	{name: "a zone is orphaned and applied again during a rollout", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2},

@@ -5,19 +5,19 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// memory is what an operator tells internal/lock/freshness, as long as it matters.
+// memory is what an operator reports to internal/lock/freshness, as long as it matters.
 type memory struct {
-	moved   [maxSlots]uint8 // pods sent away or touched, at which version
-	written [maxZones]uint8 // zones written, the version that came back
+	moved   [maxSlots]uint8 // versions of the pods that it deleted or touched
+	written [maxZones]uint8 // new versions of the zones that it wrote
 	looked  bool
-	pods    sights // what the last look has shown
+	pods    sights // what the last live read showed
 	zones   [maxZones]uint8
 }
 
-// sights is all of a view of pods that freshness may ask about.
+// sights is everything in a view of pods that freshness can use.
 type sights [maxSlots]sight
 
-// sight is the version of a pod name, and whether there is a pod.
+// sight is the version of a pod name, and whether the pod exists.
 type sight struct {
 	version uint8
 	there   bool
@@ -37,7 +37,7 @@ func (z *zones) versions() (all [maxZones]uint8) {
 	return all
 }
 
-// question is what internal/lock/freshness is asked, and all that its answer
+// question is a question to internal/lock/freshness, with everything that the answer
 // depends on.
 type question struct {
 	pods  sights
@@ -45,8 +45,8 @@ type question struct {
 	known memory
 }
 
-// misses asks the real rule whether the operator's caches lack something of
-// what is known. It remembers the answers.
+// misses asks the real rule whether the operator's caches lack something that is known.
+// It caches the answers.
 func (e *explorer) misses(o *operator, known memory) bool {
 	if known == (memory{}) {
 		return false
@@ -80,9 +80,9 @@ func (q *question) missing(c Config) bool {
 	return known.Missing(q.snapshot(q.pods, q.zones, c)) != ""
 }
 
-// ofPod returns a version of a pod as a number that compares with the cached
-// view and with the look as it would if there were one counter for all pods:
-// what the view has got to comes first, then what the look has got to.
+// ofPod returns a version of a pod as a number. Comparisons of that number with the
+// cached view and the live read have the same results as with one counter for all pods:
+// versions in the view come first, then versions in the live read.
 func (q *question) ofPod(slot int, version uint8) plan.Version {
 	if !q.known.looked {
 		return numbered(version, q.pods[slot].version)
@@ -97,11 +97,11 @@ func (q *question) ofZone(n int, version uint8) plan.Version {
 	return numbered(version, q.zones[n], q.known.zones[n])
 }
 
-// unseen lies between the versions that a view has got to and all later ones.
+// unseen lies between the versions that a view includes and all later ones.
 const unseen = 1000
 
-// numbered returns the version as a number, beyond unseen for each of the
-// views, oldest first, that has not got to it.
+// numbered returns the version as a number. It adds unseen for each of the views, oldest
+// first, that does not include it.
 func numbered(version uint8, views ...uint8) plan.Version {
 	number := plan.Version(version)
 	for _, view := range views {
@@ -128,9 +128,9 @@ func (q *question) snapshot(seen sights, versions [maxZones]uint8, c Config) pla
 	return s
 }
 
-// recall forgets what matters no more: what the caches show of a look, single
-// writes that they show, and everything once nothing is missing. A write of
-// our own that the caches do not show is kept whatever the rule says, for the
+// recall drops entries that no longer matter: the parts of a live read and the single
+// writes that the caches show, and everything once nothing is missing. If the caches do
+// not show a write of this process, recall keeps it, whatever the rule says, for the
 // judge.
 func (e *explorer) recall(o *operator) {
 	if o.memory == (memory{}) {
@@ -157,9 +157,9 @@ func (e *explorer) recall(o *operator) {
 	}
 }
 
-// raiseLook brings what a look has shown up to what the caches show by now, as
-// if the look had been later. Views never go back, so what they have got to
-// once is never missing again.
+// raiseLook updates the live read to what the caches show by now, as if it had been
+// later. Views never go back, so a version that they have included once is never missing
+// again.
 func (o *operator) raiseLook() {
 	m := &o.memory
 	if !m.looked {
@@ -175,8 +175,8 @@ func (o *operator) raiseLook() {
 	}
 }
 
-// repeats reports whether a request was already carried out by its sender, who
-// knows it and has not seen what came of it.
+// repeats reports whether the sender knows that the request was already carried out, and
+// has not seen its effect.
 func (m *memory) repeats(s step) bool {
 	switch s.kind {
 	case touch, remove:

@@ -2,20 +2,20 @@ package sim
 
 import "fmt"
 
-// move is one thing that one actor did.
+// move is one action of one actor.
 type move struct {
 	next      world
-	fair      bool // happens by itself sooner or later
+	fair      bool // happens eventually without a user or an accident
 	exercises dimensions
 	rule      string
 	how       string // how the rule was broken
 	line      func() string
 }
 
-// visit is told every move that is possible.
+// visit is called with every possible move.
 type visit func(m *move)
 
-// moves visits everything that can happen next.
+// moves visits every possible next move.
 func (e *explorer) moves(w *world, see visit) {
 	e.users(w, see)
 	e.controllers(w, see)
@@ -83,7 +83,7 @@ func (z *zone) apply(e Edit) {
 		z.away = unlabelled
 	case Relabel:
 		z.away = present
-	case Shrink, Evict: // go through admission
+	case Shrink, Evict: // they go through admission
 	}
 }
 
@@ -102,7 +102,7 @@ func (e *explorer) controllers(w *world, see visit) {
 		p, z := w.pods[slot], w.zones[zoneOf(slot)]
 		due := ordinalOf(slot) < int(z.seenReplicas)
 		switch {
-		case z.away == orphaned: // it has no controller
+		case z.away == orphaned: // no controller acts on its pods
 		case due && !p.exists():
 			m := move{next: *w, fair: true, line: func() string {
 				return fmt.Sprintf("controller: creates %s at revision %d", podNames[slot], z.seenRevision)
@@ -117,8 +117,8 @@ func (e *explorer) controllers(w *world, see visit) {
 	}
 }
 
-// rolls reports whether the StatefulSet controller replaces the pod by itself:
-// the last outdated one of a zone that serves.
+// rolls reports whether the StatefulSet controller replaces the pod itself: it replaces
+// the last outdated pod of an available zone.
 func (w *world) rolls(slot int) bool {
 	n := zoneOf(slot)
 	z := w.zones[n]
@@ -133,7 +133,7 @@ func (w *world) rolls(slot int) bool {
 	return true
 }
 
-// turn lets a pod's phase change.
+// turn changes the phase of a pod.
 func (w *world) turn(slot int, phase plan8, fair bool, what string) *move {
 	m := &move{next: *w, fair: fair, line: func() string { return what + " " + podNames[slot] }}
 	m.next.pods[slot].version++
@@ -155,7 +155,7 @@ func (e *explorer) kubelets(w *world, see visit) {
 	}
 }
 
-// accidents are what nobody of ours does and what need not happen.
+// accidents are events that lockstep does not cause and that need not happen.
 func (e *explorer) accidents(w *world, see visit) {
 	for slot, p := range w.pods {
 		if p.up() && w.left.crashes > 0 {
@@ -188,7 +188,7 @@ func (e *explorer) accidents(w *world, see visit) {
 	}
 }
 
-// maintainers: somebody takes the free hold by hand, and gives it back.
+// maintainers: a user acquires the free hold manually, and releases it.
 func (e *explorer) maintainers(w *world, see visit) {
 	if w.left.maintenance > 0 && w.lease.holder == free {
 		m := move{next: *w, exercises: one(holdsTakenByHand), line: func() string { return "somebody takes the hold by hand" }}
@@ -205,7 +205,7 @@ func (e *explorer) maintainers(w *world, see visit) {
 	}
 }
 
-// handover: another operator is elected. The former one goes on with its round.
+// handover: another operator is elected. The former leader continues its round.
 func (e *explorer) handover(w *world, see visit) {
 	if w.left.handovers == 0 {
 		return
@@ -218,7 +218,8 @@ func (e *explorer) handover(w *world, see visit) {
 	see(&m)
 }
 
-// caches jump to the present or, where they trickle, to what is on its way.
+// caches makes caches jump to the present or, if they trickle, to the state that is on
+// its way.
 func (e *explorer) caches(w *world, n int, see visit) {
 	o := &w.operators[n]
 	pods, zones := w.pods, w.zones
@@ -247,7 +248,7 @@ func (e *explorer) caches(w *world, n int, see visit) {
 	}
 }
 
-// watches puts the present on its way to the caches.
+// watches puts the present state on its way to the caches.
 func (e *explorer) watches(w *world, n int, see visit) {
 	if o := &w.operators[n]; o.podsOnTheWay != w.pods {
 		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": will see the pods as they are" }}
@@ -261,8 +262,8 @@ func (e *explorer) watches(w *world, n int, see visit) {
 	}
 }
 
-// kill lets an operator lose its memory at any point, and perhaps leave a
-// request on its way.
+// kill makes an operator lose its memory at any time. One of its requests can remain on
+// its way.
 func (e *explorer) kill(w *world, n int, see visit) {
 	if w.left.kills == 0 {
 		return

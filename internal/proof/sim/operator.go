@@ -32,9 +32,8 @@ func (e *explorer) work(w *world, n int, see visit) {
 	}
 }
 
-// begin plans on the caches, if they show what is known. Nothing of the world
-// matters between a plan on caches and its first request, so the two are one
-// move.
+// begin plans on the caches if they show everything that is known. No event between a plan on
+// caches and its first request matters, so both are one move.
 func (e *explorer) begin(w *world, n int, see visit) {
 	o := &w.operators[n]
 	if e.misses(o, o.memory) {
@@ -64,8 +63,8 @@ func (e *explorer) begin(w *world, n int, see visit) {
 	}
 }
 
-// readAll goes on with what was read live or, if zones have left that are remembered, reads
-// these and their pods before.
+// readAll continues with what was read live. If remembered zones have left the group, it reads
+// these zones and their pods first.
 func (e *explorer) readAll(w *world, n int, read look, see visit) {
 	record, _ := w.operators[n].underlying()
 	if !record.remembersAway(&read.zones) {
@@ -78,8 +77,8 @@ func (e *explorer) readAll(w *world, n int, read look, see visit) {
 	see(&m)
 }
 
-// readLeft reads the zones that have left, and then their pods. The look begins anew if one of
-// them is back by now.
+// readLeft reads the zones that have left, and then their pods. If one of these zones has
+// returned, the live read starts again.
 func (e *explorer) readLeft(w *world, n int, see visit) {
 	read := w.operators[n].look
 	for zone := range e.config.Zones {
@@ -96,7 +95,7 @@ func (e *explorer) readLeft(w *world, n int, see visit) {
 	e.readOnce(w, n, read, see)
 }
 
-// readOnce plans on what was read live, or reads the zones once more before.
+// readOnce plans on what was read live, or reads the zones once more first.
 func (e *explorer) readOnce(w *world, n int, read look, see visit) {
 	record, _ := w.operators[n].underlying()
 	if record.deletedAndUnwanted(&read.pods, &read.zones) == 0 {
@@ -109,8 +108,8 @@ func (e *explorer) readOnce(w *world, n int, read look, see visit) {
 	see(&m)
 }
 
-// confirm reads the zones once more. The look begins anew if they ask by now for a pod that
-// was deleted.
+// confirm reads the zones once more. If a deleted pod is wanted now, the live read starts
+// again.
 func (e *explorer) confirm(w *world, n int, see visit) {
 	read := w.operators[n].look
 	record, _ := w.operators[n].underlying()
@@ -128,7 +127,7 @@ func (e *explorer) lookAnew(w *world, n int, since string, see visit) {
 	see(&m)
 }
 
-// finishLook plans on what was read live, the last of it just now.
+// finishLook plans on what was read live. The last read was just now.
 func (e *explorer) finishLook(w *world, n int, read look, see visit) {
 	record, own := w.operators[n].underlying()
 	d := e.decide(view{pods: read.pods, zones: read.zones, hold: record, own: own, live: true})
@@ -155,8 +154,8 @@ func (e *explorer) refuse(w *world, n int, d *decision, see visit) {
 	}})
 }
 
-// send carries out one of the requests that an operator can send next. If the
-// decision was just made, the line tells it.
+// send carries out each of the requests that an operator can send next. If the decision is
+// new, the line contains it.
 func (e *explorer) send(w *world, n int, just *decision, see visit) {
 	for i := range w.operators[n].ready() {
 		r := w.operators[n].request(i)
@@ -176,7 +175,7 @@ func (e *explorer) send(w *world, n int, just *decision, see visit) {
 	}
 }
 
-// answer tells the sender what became of its request.
+// answer gives the sender the result of its request.
 func (e *explorer) answer(w *world, n, i int, done bool) {
 	o := &w.operators[n]
 	s := o.steps[i]
@@ -197,8 +196,8 @@ func (e *explorer) answer(w *world, n, i int, done bool) {
 	e.recall(o)
 }
 
-// unanswered lets the sender go on without an answer, as after an error. The
-// error of a write of the Lease ends the round.
+// unanswered makes the sender continue without an answer, as after an error. An error of a
+// Lease write ends the round.
 func (o *operator) unanswered(i int) {
 	if o.steps[i].kind == write {
 		o.rest()
@@ -207,7 +206,7 @@ func (o *operator) unanswered(i int) {
 	o.drop(i)
 }
 
-// lose: the request does not arrive, or it does and its sender sees an error.
+// lose: the request does not arrive, or it arrives and its sender sees an error.
 func (e *explorer) lose(w *world, carriedOut *move, n, i int, done bool, see visit) {
 	if w.left.lost == 0 {
 		return
@@ -246,8 +245,7 @@ func (w *world) postpone(r request) {
 	w.late = r
 }
 
-// arrival carries out a request that its sender has given up or did not live
-// to see carried out.
+// arrival carries out a request after its sender gave up or died.
 func (e *explorer) arrival(w *world, see visit) {
 	if w.late.kind == 0 {
 		return

@@ -1,9 +1,9 @@
 package sim
 
-// queue is who waits, first come first.
+// queue contains the waiting operations in the order of their first refusal.
 type queue [maxQueue]waiter
 
-// waiter is an operation and a zone in one number; zero: nobody.
+// waiter is an operation and a zone in one number; zero: none.
 type waiter uint8
 
 func waiterOf(operation, holder uint8) waiter { return waiter(1 + operation*8 + holder) }
@@ -11,8 +11,8 @@ func waiterOf(operation, holder uint8) waiter { return waiter(1 + operation*8 + 
 func (w waiter) operation() uint8 { return uint8(w-1) / 8 }
 func (w waiter) holder() uint8    { return uint8(w-1) % 8 }
 
-// placesAreLost lets the time pass after which whoever has not asked again loses his
-// place in the queue.
+// placesAreLost lets enough time pass that an operation that was not attempted again
+// loses its place in the queue.
 func (e *explorer) placesAreLost(w *world, see visit) {
 	for _, who := range w.lease.queue {
 		if who == 0 {

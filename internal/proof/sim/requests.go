@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// carryOut does what the API server does with a request. It reports whether it
+// carryOut does what the API server does with a request. It reports whether the request
 // was accepted.
 func (e *explorer) carryOut(m *move, r request) bool {
 	switch r.kind {
@@ -28,7 +28,7 @@ func (e *explorer) carryOut(m *move, r request) bool {
 	return false
 }
 
-// resize changes the replicas of a zone, if it is the one that was judged, and
+// resize changes the replicas of a zone if its version is the one that was judged, and
 // judges a downscale.
 func (e *explorer) resize(m *move, r request) bool {
 	before := *m
@@ -92,7 +92,7 @@ func (w *world) adoptRevision(s step) bool {
 	return true
 }
 
-// remove deletes a pod, if it is the one that was judged, and judges the deed.
+// remove deletes a pod if it is the pod that was judged, and judges the delete.
 func (e *explorer) remove(m *move, r request) bool {
 	w := &m.next
 	p := &w.pods[r.target]
@@ -116,7 +116,7 @@ func (e *explorer) remove(m *move, r request) bool {
 	return true
 }
 
-// tell says what a request is, and the plan if it was just made.
+// tell describes a request, with the plan if that is new.
 func (e *explorer) tell(w *world, n int, r request, just *decision) string {
 	what := r.describe(w)
 	if just != nil && just.notes != what {
@@ -125,7 +125,7 @@ func (e *explorer) tell(w *world, n int, r request, just *decision) string {
 	return operatorNames[n] + ": " + what
 }
 
-// describe says what a request is, in the planner's notation.
+// describe describes a request in the planner's notation.
 func (r request) describe(w *world) string {
 	switch r.kind {
 	case touch:
@@ -157,7 +157,7 @@ func (r request) describe(w *world) string {
 	return "nothing"
 }
 
-// onItsWay says what an operator leaves behind when it dies.
+// onItsWay describes the request that is on its way when an operator dies.
 func (r request) onItsWay() string {
 	switch r.kind {
 	case touch:
@@ -176,7 +176,7 @@ func (r request) onItsWay() string {
 	return ""
 }
 
-// String returns the record as a story tells it.
+// String returns the record as a part of a story.
 func (l lease) String() string {
 	holder := "free"
 	if l.holder != free {

@@ -2,19 +2,19 @@ package sim
 
 import "fmt"
 
-// Restored says what a Lease notes at the start that was restored from a backup: an eviction
-// of the first pod, at a version that no pod has reached, of which nobody can carry anything
-// out any more.
+// Restored is the content of a Lease that was restored from a backup at the start: an
+// eviction of the first pod, at a version that no pod has reached. No API server can carry
+// it out any more.
 type Restored uint8
 
-// What it may note.
+// Possible contents.
 const (
 	NothingRestored Restored = iota
-	AnotherPod               // the Lease is from elsewhere, where pods had other UIDs
+	AnotherPod               // the Lease is from a cluster in which pods had other UIDs
 	TheVeryPod               // the pods were restored as well
 )
 
-// lease returns the Lease as it is at the start.
+// lease returns the Lease at the start.
 func (r Restored) lease() lease {
 	if r == NothingRestored {
 		return lease{}
@@ -28,7 +28,7 @@ func (r Restored) lease() lease {
 	return l
 }
 
-// String says it as a part of a Config.
+// String returns it as a part of a Config.
 func (r Restored) String() string {
 	switch r {
 	case NothingRestored:

@@ -1,6 +1,6 @@
 package sim
 
-// restoredWorlds are those that begin with a Lease that was restored from a backup.
+// restoredWorlds are worlds that begin with a Lease that was restored from a backup.
 var restoredWorlds = []*spot{
 	{name: "a Lease of another history beside a rollout of its zone", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Restored: AnotherPod, Templates: []int{2, 1}, Churn: 1,

@@ -2,18 +2,17 @@ package sim
 
 import "slices"
 
-// Rules bends what is not the planner's, the hold's or freshness' own: in
-// which order requests are sent, what they require, and what is judged. The
-// zero Rules are lockstep's and the API server's. What is theirs is bent by
-// make mutants, in the source itself.
+// Rules changes what the explorer itself implements: the order of requests, their
+// preconditions, and which names are judged. The zero Rules behave like lockstep and the
+// API server. make mutants changes the planner, the hold and freshness in the source.
 type Rules struct {
 	NotedLate     bool // the Lease is written after the deletes
-	Unconditional bool // deletes carry no preconditions
-	Versionless   bool // deletes carry the UID and no version
-	Overwriting   bool // the Lease is written whatever it says
-	Unpinned      bool // evictions carry no UID
-	Forgetful     bool // webhooks do not care what a look of their process has shown
-	Impatient     bool // a granted eviction is taken for lost while it can still happen
+	Unconditional bool // deletes have no preconditions
+	Versionless   bool // deletes have the UID and no version as preconditions
+	Overwriting   bool // the Lease is written whatever its version
+	Unpinned      bool // evictions have no UID as a precondition
+	Forgetful     bool // webhooks ignore what a live read of their process has shown
+	Impatient     bool // a granted eviction is ended while it can still happen
 
 	Ignore []string // names that are not judged
 }

@@ -36,7 +36,7 @@ func nameNumbers() (names [64]string) {
 	return names
 }
 
-// view is all that an operator's decision depends on.
+// view is everything that an operator's decision depends on.
 type view struct {
 	pods  pods
 	zones zones
@@ -45,14 +45,14 @@ type view struct {
 	live  bool
 }
 
-// version returns a version of a pod as a number. What is compared across
-// pods, that is the whole view with an intent, comes out as it would with one
-// counter for all pods.
+// version returns a version of a pod as a number. Comparisons across pods, that is
+// between the full view and an intent, have the same results as with one counter for all
+// pods.
 func (v *view) version(slot int, version uint8) plan.Version {
 	return numbered(version, v.pods[slot].version)
 }
 
-// snapshot says the view in the planner's words.
+// snapshot returns the view as the planner's input.
 func (v *view) snapshot(c Config) plan.Snapshot {
 	s := plan.Snapshot{Key: group, Now: today, Live: v.live, ZonesAt: unseen, PodsAt: unseen, Hold: v.record(c)}
 	if c.Limit > 0 {
@@ -71,7 +71,7 @@ func (v *view) snapshot(c Config) plan.Snapshot {
 	return s
 }
 
-// left is a zone that left the group.
+// left returns a zone that left the group.
 func (v *view) left(n int, c Config) plan.LeftZone {
 	z := v.zone(n, c)
 	if v.zones[n].away == unlabelled {
@@ -80,7 +80,8 @@ func (v *view) left(n int, c Config) plan.LeftZone {
 	return plan.LeftZone{Zone: plan.Zone{Name: z.Name, UID: z.UID, Pods: z.Pods}, Orphaned: len(z.Pods) > 0}
 }
 
-// uidOf returns the UID of a StatefulSet that was made anew so often.
+// uidOf returns the UID of a zone's StatefulSet after it was created again this many
+// times.
 func uidOf(zone int, made uint8) string { return zoneNames[zone] + strings.Repeat("'", int(made)) }
 
 func (v *view) zone(n int, c Config) plan.Zone {
@@ -137,7 +138,7 @@ func (v *view) record(c Config) plan.Hold {
 	return h
 }
 
-// tell adds what an intent says of a granted eviction.
+// tell completes the intent of a granted eviction.
 func (g grant) tell(i *plan.Intent, c Config) {
 	var age time.Duration
 	switch g {
@@ -163,7 +164,8 @@ func grantOf(i plan.Intent) grant {
 	return justGranted
 }
 
-// noted says the queue in the planner's words. Whoever is in it has asked just now.
+// noted returns the queue as the planner's input. Every operation in it was attempted
+// just now.
 func (q queue) noted() []plan.Waiting {
 	var all []plan.Waiting
 	for n, w := range q {
@@ -200,7 +202,7 @@ func holderNumber(zone string) uint8 {
 	return uint8(zoneNumber(zone)) + 1
 }
 
-// identity returns the holder as the Lease says it.
+// identity returns the holder as in the Lease.
 func (l *lease) identity() plan.Holder {
 	switch {
 	case l.holder == free:
@@ -211,7 +213,7 @@ func (l *lease) identity() plan.Holder {
 	return operations[l.operation].For(holderZone(l.holder))
 }
 
-// noted says a downscale in the planner's words.
+// noted returns a downscale as the planner's input.
 func (d recordedDownscale) noted() plan.Downscale {
 	if d.zone == 0 {
 		return plan.Downscale{}
@@ -226,7 +228,7 @@ func (d recordedDownscale) noted() plan.Downscale {
 	return out
 }
 
-// written turns a record of the planner's into what is stored.
+// written converts a record of the planner to a lease.
 func (v *view) written(h plan.Hold) lease {
 	l := lease{version: v.hold.version}
 	switch {
@@ -256,7 +258,7 @@ func (v *view) written(h plan.Hold) lease {
 	return l
 }
 
-// seen returns the version that a number stands for.
+// seen returns the version that numbered made this number of.
 func seen(version plan.Version) uint8 { return uint8(version % unseen) }
 
 func number(name string) uint8 {

@@ -2,17 +2,17 @@ package sim
 
 import "github.com/lockstep-dev/lockstep/internal/plan"
 
-// world is one state of everything. It is a value: copying it is a snapshot,
-// and two worlds are the same when they are equal after renumbering.
+// world is one state of everything. It is a value: a copy is a snapshot, and two worlds are the
+// same if they are equal after renumbering.
 type world struct {
 	pods  pods
 	zones zones
 	lease lease
 	ours  slots // down by us: see the package comment
-	apart slots // of these, by evictions that go by partitions
+	apart slots // the part of ours that partition evictions disrupted
 
 	operators [maxOperators]operator
-	late      request // one that its sender has given up
+	late      request // a request that its sender has given up
 	askers    [maxAskers]asker
 	evictors  [maxEvictors]evictor
 
@@ -20,13 +20,13 @@ type world struct {
 	left   accidents
 }
 
-// accidents is how often what need not happen can still happen.
+// accidents is how often each accident can still happen.
 type accidents struct {
 	crashes, losses, churn, kills, lost, late, minutes, maintenance, vetoes, handovers uint8
 }
 
-// pod is what there is under one name. The version moves when a pod is
-// created, changed or gone; a pod's UID is the version of its birth.
+// pod is the state of a pod name. The version changes when a pod is created, changed or
+// removed. A pod's UID is the version at its creation.
 type pod struct {
 	born     uint8 // zero: there is none
 	version  uint8
@@ -45,27 +45,27 @@ const (
 
 func (p pod) exists() bool { return p.born != 0 }
 
-// up reports whether the pod serves.
+// up reports whether the pod is up.
 func (p pod) up() bool { return p.exists() && p.phase == ready }
 
 type pods [maxSlots]pod
 
-// zone is a StatefulSet: what users ask for, and what the controller has seen
-// of it and acts upon.
+// zone is a StatefulSet: its spec, and the part of it that the controller has observed and acts
+// on.
 type zone struct {
 	version      uint8
 	revision     uint8
 	replicas     uint8
 	paused       bool
 	rolling      bool // the update strategy is not OnDelete
-	observed     bool // seen is the newest
+	observed     bool // the controller has observed the newest spec
 	seenRevision uint8
 	seenReplicas uint8
 	current      uint8 // status.currentRevision
-	harmed       bool  // by a downscale that was admitted, until no pod is too many
-	forced       uint8 // the replicas that are forced plus one; zero: none
+	harmed       bool  // by an admitted downscale, until no surplus pod exists
+	forced       uint8 // the forced replicas plus one; zero: none
 	away         absence
-	made         uint8 // how often its StatefulSet was made anew
+	made         uint8 // how often its StatefulSet was created again
 }
 
 // absence is how a zone has left the group.
@@ -87,7 +87,7 @@ type lease struct {
 	expired   bool
 	intents   [maxSlots]intent
 	overtook  slots           // pods whose intents say so
-	members   [maxZones]uint8 // zones that are remembered: how often each was made anew, plus one
+	members   [maxZones]uint8 // remembered zones: how often each was created again, plus one
 	recordedDownscale
 	queue
 }
@@ -99,20 +99,20 @@ const (
 	eviction
 )
 
-// downscale is the one that a Lease notes.
+// recordedDownscale is the downscale in a Lease.
 type recordedDownscale struct {
 	zone     uint8 // its number plus one; zero: none
-	judged   uint8 // version of the zone
+	judged   uint8 // version of the zone on which it was decided
 	from, to uint8
-	overdue  bool // its update has been waited for long enough
-	ours     bool // lockstep itself makes it
+	overdue  bool // its update was awaited for long enough
+	ours     bool // lockstep makes it
 }
 
-// Holders that are no zones.
+// Holders that are not zones.
 const (
 	free       = 0
-	foreign    = maxZones + 1 // somebody who maintains the group by hand
-	partitions = maxZones + 2 // evictions that go by partitions
+	foreign    = maxZones + 1 // a user who acquired the hold manually
+	partitions = maxZones + 2 // evictions that are counted by partition
 )
 
 type intent struct {
@@ -121,13 +121,13 @@ type intent struct {
 	grant   grant
 }
 
-// grant reports whether an intent is a granted eviction, and how old that is.
+// grant reports whether an intent is a granted eviction, and how old it is.
 type grant uint8
 
 const (
 	ownDeed grant = iota
 	justGranted
-	timeOver // nobody can carry it out any more
+	timeOver // no API server can carry it out any more
 )
 
 // slots is a set of pod names.
@@ -139,13 +139,13 @@ func (s slots) with(slot int) slots { return s | 1<<slot }
 func zoneOf(slot int) int    { return slot / maxPods }
 func ordinalOf(slot int) int { return slot % maxPods }
 
-// wanted reports whether a zone's users ask for the ordinal.
+// wanted reports whether the spec of a zone includes the ordinal.
 func (z *zones) wanted(slot int) bool { return ordinalOf(slot) < int(z[zoneOf(slot)].replicas) }
 
-// asked reports whether a zone of the group asks for the ordinal.
+// asked reports whether a zone of the group wants the ordinal.
 func (z *zones) asked(slot int) bool { return z[zoneOf(slot)].away == present && z.wanted(slot) }
 
-// gone reports whether a zone left with all of its pods: then none of them is missing.
+// gone reports whether a zone left with all of its pods. Then none of them is missing.
 func (z *zones) gone(zone int, p *pods) bool {
 	if z[zone].away != orphaned {
 		return false
@@ -158,7 +158,7 @@ func (z *zones) gone(zone int, p *pods) bool {
 	return true
 }
 
-// anyWanted reports whether users ask for one of some pods.
+// anyWanted reports whether zones of the group want one of these pods.
 func (z *zones) anyWanted(of slots) bool {
 	for slot := range maxSlots {
 		if of.has(slot) && z.asked(slot) {
@@ -168,8 +168,8 @@ func (z *zones) anyWanted(of slots) bool {
 	return false
 }
 
-// deletedAndUnwanted returns the noted pods that do not exist and that the zones neither ask
-// for nor will when they are back.
+// deletedAndUnwanted returns the recorded pods that do not exist, that no zone wants, and that
+// no zone will want when it returns.
 func (l *lease) deletedAndUnwanted(p *pods, z *zones) slots {
 	var set slots
 	for slot, i := range l.intents {
@@ -180,7 +180,7 @@ func (l *lease) deletedAndUnwanted(p *pods, z *zones) slots {
 	return set
 }
 
-// awaits reports whether a pod will be made anew by a zone that left and is remembered.
+// awaits reports whether a remembered zone that left will create the pod again.
 func (l *lease) awaits(slot int, p *pods, z *zones) bool {
 	zone := zoneOf(slot)
 	switch {
@@ -192,7 +192,7 @@ func (l *lease) awaits(slot int, p *pods, z *zones) bool {
 	return z.wanted(slot)
 }
 
-// remembersAway reports whether a zone has left that the hold remembers.
+// remembersAway reports whether the hold remembers a zone that has left.
 func (l *lease) remembersAway(z *zones) bool {
 	for n := range z {
 		if z[n].away != present && l.members[n] > 0 {
@@ -202,8 +202,8 @@ func (l *lease) remembersAway(z *zones) bool {
 	return false
 }
 
-// downIn returns the wanted pods that do not serve in a view under a record: who reads it knows
-// of no zone that left unless it is remembered.
+// downIn returns the wanted pods that are down in a view under a record. A reader of the view
+// knows a zone that left only if the record remembers it.
 func (l *lease) downIn(p *pods, z *zones) slots {
 	broken := down(p, z)
 	for n := range z {
@@ -214,7 +214,7 @@ func (l *lease) downIn(p *pods, z *zones) slots {
 	return broken
 }
 
-// down returns the wanted pods that do not serve.
+// down returns the wanted pods that are not up.
 func down(p *pods, z *zones) slots {
 	var set slots
 	for slot := range p {
@@ -242,7 +242,7 @@ func (c Config) start() world {
 		}
 	}
 	w.lease = c.Restored.lease()
-	if c.leaves() { // what a zone was before it joined is nobody's business here
+	if c.leaves() { // this world does not cover the time before a zone joined
 		w.lease.version = 1
 		for n := range c.Zones {
 			w.lease.members[n] = 1
@@ -272,8 +272,8 @@ func at(revisions []int, n int) uint8 {
 	return 1
 }
 
-// reached reports whether the goal is reached: all as the users ask for, nothing
-// held, nobody busy.
+// reached reports whether the goal is reached: all zones match their specs, the hold is free,
+// and no actor is busy.
 func (w *world) reached(c Config) bool {
 	if w.lease.holder != free || w.lease.intents != [maxSlots]intent{} || w.lease.recordedDownscale != (recordedDownscale{}) || w.askers != [maxAskers]asker{} || w.evictors != [maxEvictors]evictor{} {
 		return false
@@ -297,7 +297,7 @@ func (w *world) reached(c Config) bool {
 	return true
 }
 
-// fulfillable reports whether the users ask for something that can be had.
+// fulfillable reports whether the specs of all zones can be fulfilled.
 func (w *world) fulfillable(c Config) bool {
 	for n := range c.Zones {
 		if z := w.zones[n]; z.away != present || z.paused || z.rolling || c.bad(z.revision) {

@@ -2,11 +2,11 @@ package sim
 
 import "time"
 
-// spot is a world that is explored, with what came of it.
+// spot is a world that is explored, with the results.
 type spot struct {
 	name   string
-	wide   bool  // takes long: make explore visits it, and make mutants where it must
-	memory int64 // where it needs more bytes than others
+	wide   bool  // takes long: only make explore visits it, and make mutants if a mutant needs it
+	memory int64 // limit in bytes, if it needs more than other worlds
 	config Config
 
 	report Report

@@ -1,20 +1,20 @@
-// Package judge has the laws that explorer and walk judge histories by. What is true
-// as somebody is sent away is found out by whoever keeps the history: of the invented
-// API server alone, never of what operators believe. The laws are the same for both.
+// Package judge has the laws by which the explorer and the walk judge histories. The
+// caller determines the facts of a disruption from the state of its simulated API server
+// alone, never from what operators believe. The laws are the same for both.
 package judge
 
-// Deed is what is true as a pod has just been sent away that served, or as a zone has
-// just shrunk by which pods leave that served.
+// Deed describes the state just after a pod that was up was deleted or evicted, or after
+// a downscale of a zone that deletes pods that were up.
 type Deed struct {
-	Strange   bool // it is not the very pod that was judged
+	Strange   bool // it is not the exact pod that was judged
 	Elsewhere bool // pods of another zone are down by lockstep, or leave by a downscale
-	Rest      int  // pods of other zones that are down, without those that nobody could know of
-	Down      int  // pods of the zone that are down with this deed, without those
-	Budget    int  // of the zone; 0: the deed is bound by none
-	Unnoted   bool // the Lease does not note exactly this deed
+	Rest      int  // pods of other zones that are down, except those that no process could know
+	Down      int  // pods of the zone that are down, including this one, with the same exception
+	Budget    int  // of the zone; 0: no budget applies
+	Unnoted   bool // the Lease does not record exactly this disruption
 }
 
-// laws in the order in which the one is told that a deed breaks.
+// laws are in order of precedence: Broken returns the first that a deed breaks.
 var laws = []struct {
 	name   string
 	broken func(Deed) bool
@@ -26,7 +26,7 @@ var laws = []struct {
 	{"NotedFirst", func(d Deed) bool { return d.Unnoted }},
 }
 
-// Broken returns the first law that a deed breaks, of those that are judged; "" where
+// Broken returns the first law that a deed breaks, among the laws that are judged; "" if
 // it breaks none.
 func (d Deed) Broken(judged func(law string) bool) string {
 	for _, law := range laws {

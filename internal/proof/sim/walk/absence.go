@@ -15,7 +15,7 @@ const (
 	unlabelled         // its StatefulSet no longer has the label of the group
 )
 
-// leaves lets a zone leave its group for a while.
+// leaves makes a zone leave its group for a time.
 func (w *walk) leaves(g *group, n int, how absence, s Step) {
 	if g.zones[n].away != inGroup {
 		return
@@ -29,7 +29,7 @@ func (w *walk) leaves(g *group, n int, how absence, s Step) {
 	w.after(s.Lasts, func() { w.comesBack(g, n) })
 }
 
-// orphan lets the garbage collector write that the pods of a zone belong to nobody.
+// orphan simulates the garbage collector: it removes the owner of the pods of a zone.
 func (w *walk) orphan(g *group, n int) {
 	for ordinal, p := range g.pods[n] {
 		if p != nil {
@@ -38,7 +38,7 @@ func (w *walk) orphan(g *group, n int) {
 	}
 }
 
-// comesBack ends an absence: the StatefulSet is applied again, or gets its label back.
+// comesBack ends an absence: the StatefulSet is applied again, or its label is restored.
 func (w *walk) comesBack(g *group, n int) {
 	former := g.zones[n].away
 	if former == inGroup {
@@ -53,12 +53,12 @@ func (w *walk) comesBack(g *group, n int) {
 		}
 	})
 	if former == orphaned {
-		g.witness.shrank[n] = shrunk{} // its date went with the StatefulSet
+		g.witness.shrank[n] = shrunk{} // its time was deleted with the StatefulSet
 	}
 	g.moved[n] = w.version
 }
 
-// made lets a StatefulSet begin as somebody applies it who has its manifest alone.
+// made resets a StatefulSet to its state after a user has applied only its manifest.
 func (z *zone) made() {
 	z.UID += "'"
 	z.Generation, z.Observed = 1, false
@@ -66,14 +66,14 @@ func (z *zone) made() {
 	z.Downscaled = plan.Moment{}
 }
 
-// returns brings all zones back.
+// returns ends the absence of all zones.
 func (w *walk) returns(g *group) {
 	for n := range g.zones {
 		w.comesBack(g, n)
 	}
 }
 
-// gone reports whether a StatefulSet was deleted and none of its pods is left.
+// gone reports whether a StatefulSet was deleted and none of its pods exists.
 func (g *group) gone(n int) bool {
 	return g.zones[n].away == orphaned && !slices.ContainsFunc(g.pods[n], func(p *pod) bool { return p != nil })
 }
@@ -83,7 +83,7 @@ func (g *group) remembers(n int) bool {
 	return g.lease != nil && slices.ContainsFunc(g.lease.Members, func(m plan.Member) bool { return m.Zone == g.zones[n].Name })
 }
 
-// remembersAll reports whether the Lease remembers every zone's very StatefulSet.
+// remembersAll reports whether the Lease remembers the current StatefulSet of every zone.
 func (g *group) remembersAll() bool {
 	return !slices.ContainsFunc(g.zones, func(z *zone) bool {
 		return g.lease == nil || !slices.ContainsFunc(g.lease.Members, func(m plan.Member) bool { return m.Zone == z.Name && m.UID == z.UID })

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// webhookLimit is how long the API server waits for a webhook.
+	// webhookLimit is the timeout of the API server for a webhook.
 	webhookLimit = 30 * time.Second
-	// requestLimit is how long the API server works on a request.
+	// requestLimit is the timeout of the API server for a request.
 	requestLimit = 34 * time.Second
 )
 
-// answer is what a webhook says: yes or no, and what the API server has shown it for that.
+// answer is the answer of a webhook, with what the API server has shown the webhook for it.
 type answer struct {
 	yes   bool
 	shown served
-	since time.Time // the time of a downscale that is written to its zone
+	since time.Time // the time of a downscale, written to its zone
 }
 
-// call lets the API server ask the webhook of any process that is there. Who does not
-// answer in time has refused.
+// call makes the API server call the webhook of any live process. If the process does not
+// answer in time, the answer is no.
 func (w *walk) call(ask func(p *process, done func(answer)), then func(answer)) {
 	p := w.anyone()
 	if p == nil {
@@ -46,7 +46,7 @@ func (w *walk) call(ask func(p *process, done func(answer)), then func(answer)) 
 	})
 }
 
-// anyone returns a process that serves webhooks, as far as the API server can know.
+// anyone returns a random process that serves webhooks, as far as the API server can know.
 func (w *walk) anyone() *process {
 	var all []*process
 	for _, p := range w.processes {
@@ -60,8 +60,8 @@ func (w *walk) anyone() *process {
 	return all[w.chance.IntN(len(all))]
 }
 
-// admit has the webhook prepare-downscale judge a downscale: an update of the zone or of
-// its scale, which alone carries no patch.
+// admit makes the webhook prepare-downscale judge a downscale: an update of the zone, or of
+// its scale. Only the answer about the zone contains a patch.
 func (p *process) admit(g *group, ask plan.DownscaleRequest, done func(answer)) {
 	change := changeOf(g, ask)
 	if p.chance.IntN(2) == 0 {
@@ -99,7 +99,7 @@ func stamped(patch []byte) time.Time {
 	return at
 }
 
-// added returns what a JSON patch adds, by path.
+// added returns the values that a JSON patch adds, by path.
 func added(patch []byte) map[string]json.RawMessage {
 	if len(patch) == 0 {
 		return nil

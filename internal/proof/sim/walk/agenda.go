@@ -2,11 +2,11 @@ package walk
 
 import "time"
 
-// instant is the true time, from the beginning of the schedule on.
+// instant is the true time since the beginning of the schedule.
 type instant = time.Duration
 
-// agenda is what is going to happen, as a heap with the earliest first. Equals keep their
-// order, so that a schedule is the same each time.
+// agenda contains the future events, as a heap with the earliest event first. Events of
+// the same time keep their order, so that a schedule is deterministic.
 type agenda struct {
 	events []event
 	count  uint64
@@ -16,7 +16,7 @@ type event struct {
 	at   instant
 	no   uint64
 	do   func()
-	of   *process // nil: it happens whoever is alive
+	of   *process // nil: the event does not depend on a process
 	life int      // of the process
 }
 
@@ -48,7 +48,7 @@ func (a *agenda) put(e event) {
 	}
 }
 
-// next takes the earliest event off the agenda.
+// next removes the earliest event from the agenda and returns it.
 func (a *agenda) next() event {
 	first, last := a.events[0], len(a.events)-1
 	a.events[0], a.events[last] = a.events[last], event{}

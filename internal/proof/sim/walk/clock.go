@@ -2,38 +2,38 @@ package walk
 
 import "time"
 
-// epoch is when every schedule begins.
+// epoch is the time at which every schedule begins.
 var epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// clock is what a process takes for the time. The wall clock is ahead or behind, goes
-// at a rate of its own and is set right when it is too wrong; the steady clock, by
-// which a process measures how long something takes, only has a rate.
+// clock has the clocks of a process. The wall clock is ahead or behind, runs at its own
+// rate and is corrected when its error is too large. The steady clock measures durations;
+// only its rate is wrong.
 type clock struct {
-	set    instant // when the wall clock was set last
+	set    instant // when the wall clock was last set
 	ahead  time.Duration
 	rate   float64
 	steady float64
 }
 
-// Steady clocks go at such a pace. Much faster, and a process would believe that nobody can
-// carry out a granted eviction any more (plan.GrantLimit) while the API server still works
-// on it (requestLimit).
+// The limits of the rate of a steady clock. With a much faster clock, a process would
+// conclude that no API server can carry out a granted eviction any more (plan.GrantLimit),
+// while the API server still processes it (requestLimit).
 const (
 	slowest = 0.5
 	fastest = 2
 )
 
-// mostWrong is how far a wall clock gets from the time before it is set.
+// mostWrong is the maximum error of a wall clock before it is set.
 const mostWrong = 10 * time.Minute
 
 func (c clock) wall(now instant) time.Time {
 	return epoch.Add(c.set + c.ahead + time.Duration(c.rate*float64(now-c.set)))
 }
 
-// truly returns how long it is until a duration has passed by the steady clock.
+// truly returns the true duration in which d passes on the steady clock.
 func (c clock) truly(d time.Duration) time.Duration { return time.Duration(float64(d) / c.steady) }
 
-// tooWrongAt returns when a wall clock has to be set; false for never.
+// tooWrongAt returns when a wall clock must be set; false for never.
 func (c clock) tooWrongAt() (instant, bool) {
 	left := mostWrong - c.ahead
 	drift := c.rate - 1
@@ -58,7 +58,7 @@ func (w *walk) windUp(p *process) {
 	}
 }
 
-// setClock sets a wall clock, and sets it again when it is too wrong.
+// setClock sets a wall clock, and sets it again when its error is too large.
 func (w *walk) setClock(p *process, ahead time.Duration, rate float64) {
 	p.clock.set, p.clock.ahead, p.clock.rate = w.now, ahead, rate
 	this := p.clock

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// sync lets the StatefulSet controller look at a zone soon.
+// sync makes the StatefulSet controller process a zone soon.
 func (w *walk) sync(g *group, n int) {
 	key := [2]int{g.no, n}
 	if w.syncing[key] {
@@ -22,15 +22,15 @@ func (w *walk) sync(g *group, n int) {
 	})
 }
 
-// control is the StatefulSet controller: it adopts pods, observes, creates and removes pods.
-// Zones are OnDelete, so it replaces nobody.
+// control is the StatefulSet controller: it adopts, creates and deletes pods, and writes the
+// status. Zones are OnDelete, so it replaces no pods.
 func (w *walk) control(g *group, n int) {
 	z := g.zones[n]
 	if z.away == orphaned {
 		return
 	}
 	if w.adopts(g, n) && w.chance.IntN(2) == 0 {
-		w.sync(g, n) // its cache of pods is late
+		w.sync(g, n) // its cache of pods lags
 	} else {
 		w.adopt(g, n)
 	}
@@ -48,18 +48,18 @@ func (w *walk) control(g *group, n int) {
 	}
 }
 
-// adopts reports whether there are orphans for the StatefulSet to adopt.
+// adopts reports whether orphans exist that the StatefulSet adopts.
 func (w *walk) adopts(g *group, n int) bool {
 	return slices.ContainsFunc(g.pods[n], g.zones[n].adopts)
 }
 
-// adopts reports whether a StatefulSet adopts a pod: one that it does not control and that does
-// not terminate.
+// adopts reports whether a StatefulSet adopts a pod: it must not control the pod, and the pod
+// must not be terminating.
 func (z *zone) adopts(p *pod) bool {
 	return p != nil && p.owner != z.UID && p.Phase != plan.Leaving
 }
 
-// adopt lets orphans belong to the StatefulSet that there is now.
+// adopt makes the current StatefulSet the owner of orphans.
 func (w *walk) adopt(g *group, n int) {
 	for ordinal, p := range g.pods[n] {
 		if g.zones[n].adopts(p) {
@@ -69,15 +69,15 @@ func (w *walk) adopt(g *group, n int) {
 	}
 }
 
-// observe writes the status of a zone. The first one says that the pods were of the revision
-// that there is.
+// observe writes the status of a zone. The first status of a StatefulSet says that its pods
+// have the current template.
 func (z *zone) observe(counting bool) {
 	z.Observed, z.UpdateRevision, z.Counting = true, z.template, counting
 	z.CurrentRevision = cmp.Or(z.CurrentRevision, z.template)
 }
 
-// counting reports whether the status names two revisions and does not say yet that every
-// pod is Ready at the newer one.
+// counting reports whether the status names two revisions and does not yet say that every pod
+// is Ready at the newer one.
 func (w *walk) counting(g *group, n int) bool {
 	z := g.zones[n]
 	if z.CurrentRevision == z.template || z.CurrentRevision == "" {
@@ -104,7 +104,7 @@ func (w *walk) create(g *group, n, ordinal int) {
 	w.start(g, n, ordinal)
 }
 
-// start lets the kubelet bring a pod up, or fail to.
+// start makes the kubelet start a pod, or fail to.
 func (w *walk) start(g *group, n, ordinal int) {
 	uid := g.pods[n][ordinal].UID
 	w.after(w.between(100*time.Millisecond, 20*time.Second)+w.slow(), func() {
@@ -127,7 +127,7 @@ func (w *walk) start(g *group, n, ordinal int) {
 
 var phaseNames = [...]string{plan.Starting: "starting", plan.Failing: "failing", plan.Ready: "ready", plan.Leaving: "leaving"}
 
-// leave lets a pod terminate, whoever wants it to, and go.
+// leave makes a pod terminate, and removes it later.
 func (w *walk) leave(g *group, n, ordinal int, who string) {
 	p := g.pods[n][ordinal].Pod
 	w.story(g, who, p.Name)
@@ -141,7 +141,7 @@ func (w *walk) leave(g *group, n, ordinal int, who string) {
 	})
 }
 
-// crash lets a pod that serves fall back to starting.
+// crash makes a pod that is up start again.
 func (w *walk) crash(g *group, n, ordinal int) {
 	p := g.pods[n][ordinal].Pod
 	w.story(g, "crash of", p.Name)
@@ -150,7 +150,7 @@ func (w *walk) crash(g *group, n, ordinal int) {
 	w.start(g, n, ordinal)
 }
 
-// churn moves a pod's version and nothing else.
+// churn changes only the version of a pod.
 func (w *walk) churn(g *group, n, ordinal int) {
 	w.story(g, "status churn of", g.pods[n][ordinal].Name)
 	w.putPod(g, n, ordinal, g.pods[n][ordinal].Pod)

@@ -2,14 +2,14 @@ package walk
 
 import "testing"
 
-// Each control bends what the walk does in place of internal/act, of internal/controller
-// and of the API server, and the judge must notice the consequence. What is the planner's,
-// the hold's, freshness' or the Observer's own is bent in the source, by make mutants.
+// Each control changes what the walk does in place of internal/act, of internal/control
+// and of the API server, and the judge must detect the consequence. make mutants changes
+// the planner, the hold, freshness and the Observer in the source.
 func TestEveryBentRuleIsNoticed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		rules Rules
 		want  string
-		from  uint64 // the first seed that is tried
+		from  uint64 // the first seed
 	}{
 		"no preconditions on deletes":                        {Rules{Unconditional: true}, "ExactTarget", 0},
 		"evictions that are not bound to pods":               {Rules{Unpinned: true}, "ExactTarget", 0},
@@ -41,7 +41,7 @@ func TestEveryBentRuleIsNoticed(t *testing.T) {
 	}
 }
 
-// What failed once can be looked at again.
+// A failed schedule can be run again for analysis.
 func TestASeedIsTheSameHistoryEachTime(t *testing.T) {
 	for seed := range uint64(20) {
 		a, b := Run(t, Draw(seed)), Run(t, Draw(seed))

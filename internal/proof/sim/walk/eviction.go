@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// bound is an eviction with what it is bound to: the pod's UID and, where it was down,
-// its version. Without a UID it acts on whichever pod has the name.
+// bound is an eviction with its preconditions: the pod's UID and, if the pod was down, its
+// version. Without a UID it applies to any pod with that name.
 type bound struct {
 	zone, ordinal int
 	uid           string
@@ -22,8 +22,8 @@ func (b bound) of(g *group) admission.Eviction {
 	return admission.Eviction{Namespace: g.key.Namespace, Pod: plan.PodName(g.zones[b.zone].Name, b.ordinal), UID: b.uid, Version: b.version}
 }
 
-// pin has the webhook pod-eviction-pin bind an eviction. If that replica does not guard the pod,
-// the eviction goes on unbound: the replica that judges it may know more.
+// pin makes the webhook pod-eviction-pin bind an eviction. If that replica does not guard the pod,
+// the eviction continues unbound: the replica that judges it may know more.
 func (p *process) pin(g *group, zone, ordinal int, done func(bound, bool)) {
 	b := bound{zone: zone, ordinal: ordinal}
 	unbound, knows := b.of(g), p.knowsInGroup(g, zone)
@@ -39,7 +39,7 @@ func (p *process) pin(g *group, zone, ordinal int, done func(bound, bool)) {
 	})
 }
 
-// pinned returns what a patch binds an eviction to.
+// pinned returns the preconditions that a patch adds to an eviction.
 func pinned(patch []byte) (uid string, version plan.Version) {
 	for _, value := range added(patch) {
 		var options struct {
@@ -54,7 +54,7 @@ func pinned(patch []byte) (uid string, version plan.Version) {
 	return uid, version
 }
 
-// evict has the webhook pod-eviction judge an eviction.
+// evict makes the webhook pod-eviction judge an eviction.
 func (p *process) evict(g *group, b bound, done func(answer)) {
 	asks, knows := b.of(g), p.knowsInGroup(g, b.zone)
 	p.judge(g, func(ctx context.Context, r *review) admission.Verdict {
@@ -65,13 +65,14 @@ func (p *process) evict(g *group, b bound, done func(answer)) {
 	})
 }
 
-// knowsInGroup reports whether the caches of a process show that a zone is in its group, as it is.
+// knowsInGroup reports whether the caches of a process show that a zone is in its group, and it
+// is.
 func (p *process) knowsInGroup(g *group, n int) bool {
 	return g.zones[n].away == inGroup && min(p.watches[ofZones].version, p.watches[ofPods].version) >= g.moved[n]
 }
 
-// guards reports whether a webhook allows an eviction of a pod that a group guards. Nobody evicts
-// another one. The pods of a zone that is known to be in its group are guarded.
+// guards reports whether a webhook allows the eviction of a pod that a group guards; clients evict
+// no other pod. If the process knows that the zone is in its group, the group must guard the pod.
 func (p *process) guards(g *group, n int, v admission.Verdict, knows bool) bool {
 	guarded := v.Reason != reason.NotManaged
 	if !guarded && knows && g.zones[n].away == inGroup {

@@ -2,7 +2,7 @@ package walk
 
 import "time"
 
-// disturb does something to a pod that is none of lockstep's business.
+// disturb changes a pod without lockstep.
 func (w *walk) disturb(s Step, g *group) {
 	p := g.pods[s.Zone][s.Value]
 	switch {
@@ -20,7 +20,7 @@ func (w *walk) disturb(s Step, g *group) {
 	}
 }
 
-// upset does something to a process, or to what surrounds all of them.
+// upset disturbs a process, or the environment of all processes.
 func (w *walk) upset(s Step, p *process) {
 	until := min(w.now+s.Lasts, w.schedule.Ends)
 	switch s.Kind {
@@ -44,12 +44,12 @@ func (w *walk) upset(s Step, p *process) {
 		w.slowness = max(w.slowness, until)
 	case Clock:
 		w.jump(p, s.Value)
-	default: // nothing about processes
+	default: // not about processes
 	}
 }
 
-// kill ends a process, which begins again with the caches of now, of some time ago or of
-// the very beginning.
+// kill ends a process. It restarts with the caches of now, of an earlier time or of the
+// beginning.
 func (w *walk) kill(p *process, lasts time.Duration, how int) {
 	if p.dead {
 		return
@@ -84,7 +84,7 @@ func (w *walk) kill(p *process, lasts time.Duration, how int) {
 	})
 }
 
-// first returns how far a log goes that every group is on.
+// first returns the length of a log after all groups were created.
 func (w *walk) first(k kind) int {
 	if k == ofLeases {
 		return 0
@@ -99,7 +99,7 @@ func (w *walk) first(k kind) int {
 	return n
 }
 
-// elect lets another process lead than the one that does, which hears of it later.
+// elect elects another process as the leader. The former leader observes that later.
 func (w *walk) elect(former *process) {
 	var others []*process
 	for _, p := range w.processes {

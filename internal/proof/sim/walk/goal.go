@@ -7,7 +7,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// mend ends all faults, and everything that keeps a group from its goal on purpose.
+// mend ends all faults, and every user action that deliberately keeps a group from its
+// goal.
 func (w *walk) mend() {
 	w.tell("faults end")
 	w.network, w.slowness, w.waiting = 0, 0, nil
@@ -29,7 +30,7 @@ func (w *walk) mend() {
 	w.after(time.Second, w.audit)
 }
 
-// audit looks whether every group has got to its goal.
+// audit checks whether every group has reached its goal.
 func (w *walk) audit() {
 	if w.elected.dead {
 		w.elect(w.elected)
@@ -50,7 +51,7 @@ func (w *walk) audit() {
 	w.after(2*time.Minute, w.settle)
 }
 
-// settle wants silence: whoever is at the goal plans nothing and writes nothing.
+// settle checks that processes at the goal plan nothing and write nothing.
 func (w *walk) settle() {
 	written, planned := w.report.Deeds[writes], w.report.Plans
 	w.after(10*time.Minute, func() {
@@ -67,7 +68,7 @@ func (w *walk) settle() {
 	})
 }
 
-// unfinished says what keeps a group from its goal; "" for nothing.
+// unfinished returns what keeps a group from its goal; "" if it is at its goal.
 func (g *group) unfinished() string {
 	switch {
 	case g.asking > 0:

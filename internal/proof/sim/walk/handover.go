@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// handover lets lockstep's own code, which blocks, run beside the loop of events, so that a
-// schedule is the same history each time: in goroutines of the bubble of the schedule, which
-// touch nothing of the walk. A goroutine hands over what is to be done for it and waits. The
-// loop does that, one after the other, once all goroutines wait.
+// handover runs lockstep's own blocking code in goroutines in the bubble of the schedule, so
+// that a schedule is deterministic. The goroutines access nothing of the walk. A goroutine
+// hands over an errand and waits. Once all goroutines wait, the event loop runs the errands
+// one by one.
 type handover struct {
-	wakes []func()  // each begins a goroutine, or gives it its answer
-	tasks int       // that were begun
-	began time.Time // of the bubble
+	wakes []func()  // each starts a goroutine, or gives it its answer
+	tasks int       // number of tasks so far
+	began time.Time // in the time of the bubble
 
 	mu      sync.Mutex
 	errands []errand
 }
 
-// errand is what the loop of events does for a goroutine.
+// errand is what the event loop does for a goroutine.
 type errand struct {
 	of    int    // the number of the task
-	final bool   // which has ended
-	what  string // of several that a task hands over at the same time, which differ by it
+	final bool   // the task has ended
+	what  string // distinguishes errands that a task hands over at the same time
 	do    func()
 }
 
@@ -38,10 +38,10 @@ func (h *handover) hand(e errand) {
 	h.errands = append(h.errands, e)
 }
 
-// wake lets a goroutine go on once the event is over that happens now.
+// wake makes a goroutine continue after the current event.
 func (h *handover) wake(do func()) { h.wakes = append(h.wakes, do) }
 
-// allWait returns when every goroutine has ended, or waits for what an event will bring.
+// allWait returns once every goroutine has ended or waits for a future event.
 func (h *handover) allWait() {
 	for {
 		if len(h.wakes) > 0 {
@@ -59,8 +59,9 @@ func (h *handover) allWait() {
 	}
 }
 
-// next takes the errand of the task that was begun first. One may hand over several at a time:
-// what a live read lists at once, or its end and a write that its answer did not wait for.
+// next returns the errand of the oldest task. A task can hand over several at a time: the
+// concurrent lists of a live read, or its end together with a write that its answer did not
+// wait for.
 func (h *handover) next() (errand, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,14 +79,14 @@ func (h *handover) next() (errand, bool) {
 	return first, true
 }
 
-// errDied is the answer to what a process waits for as it dies.
+// errDied is the answer to everything that a process waits for when it dies.
 var errDied = errors.New("the process has died")
 
-// life is that of a process: its goroutines end with it.
+// life is one life of a process: its goroutines end with it.
 type life struct {
 	ctx     context.Context //nolint:containedctx // ends with the process
 	end     context.CancelFunc
-	waiting map[int]func() // each fails what a goroutine waits for; by the order of its beginning
+	waiting map[int]func() // each makes the wait of a goroutine fail; keys ascend in the order of their start
 	begun   int
 }
 
@@ -97,8 +98,8 @@ func newLife(schedule context.Context) *life {
 // over reports whether the process has died since.
 func (l *life) over() bool { return l.ctx.Err() != nil }
 
-// abandon lets the goroutines of a life come to their end: whatever they wait for, and ask
-// for from now on, fails.
+// abandon makes the goroutines of a life end: everything that they wait for, or request from
+// now on, fails.
 func (w *walk) abandon(l *life) {
 	w.wake(l.end)
 	for _, no := range slices.Sorted(maps.Keys(l.waiting)) {
@@ -106,7 +107,7 @@ func (w *walk) abandon(l *life) {
 	}
 }
 
-// task is code of lockstep that a process runs in a goroutine, about a group.
+// task is code of lockstep about a group that a process runs in a goroutine.
 type task struct {
 	*process
 	living *life
@@ -117,8 +118,8 @@ type task struct {
 // taskKey is the key of the task in a context.
 type taskKey struct{}
 
-// run has a task run, and what follows it happen in the loop of events if the process still
-// lives then.
+// run starts code as a task. If the process is still in the same life when the task ends, then
+// runs in the event loop.
 func (p *process) run(g *group, code func(context.Context, *task), then func()) {
 	p.tasks++
 	t := &task{process: p, living: p.living, no: p.tasks, g: g}
@@ -135,7 +136,7 @@ func (p *process) run(g *group, code func(context.Context, *task), then func()) 
 	})
 }
 
-// at does something of the walk for a task, which takes no time.
+// at runs do in the event loop for a task. It takes no simulated time.
 func at[T any](t *task, do func() T) T {
 	answers := make(chan T, 1)
 	t.hand(errand{of: t.no, do: func() {
@@ -151,7 +152,7 @@ type answered[T any] struct {
 	err   error
 }
 
-// await sends something for a task and waits for the answer.
+// await sends a request for a task and waits for the answer.
 func await[T any](t *task, what string, send func(answer func(T, error))) (T, error) {
 	answers := make(chan answered[T], 1)
 	t.hand(errand{of: t.no, what: what, do: func() {
@@ -184,8 +185,8 @@ func await[T any](t *task, what string, send func(answer func(T, error))) (T, er
 	return a.value, a.err
 }
 
-// pass lets the time of the bubble pass, by which a steady clock goes in lockstep's own code,
-// until it is that of the walk.
+// pass advances the time of the bubble, which lockstep's own code uses as its steady clock, to
+// the time of the walk.
 func (w *walk) pass() {
 	if ahead := w.now - time.Since(w.began); ahead > 0 { //nolint:forbidigo // the time of the bubble
 		time.Sleep(ahead) //nolint:forbidigo // the same

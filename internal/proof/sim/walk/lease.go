@@ -20,12 +20,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// client is as much of a client of the API server as a lease.Store asks for.
+// client has the methods of a client of the API server that a lease.Store needs.
 type client struct {
 	kubernetes.Interface
 
 	*walk
-	by *process // nil: a person, whom the API server answers at once
+	by *process // nil: a user, whose requests are answered at once
 }
 
 // CoordinationV1 implements kubernetes.Interface.
@@ -56,7 +56,7 @@ type core struct {
 // ConfigMaps implements coreclient.CoreV1Interface.
 func (c core) ConfigMaps(string) coreclient.ConfigMapInterface { return configMaps{c: c.c} }
 
-// configMaps are those of a cluster in which the predecessor has never run.
+// configMaps has no ConfigMaps, as in a cluster in which the predecessor has never run.
 type configMaps struct {
 	coreclient.ConfigMapInterface
 
@@ -77,8 +77,8 @@ type leases struct {
 	namespace string
 }
 
-// carried carries a request out at the API server, for the task of a process as slowly and
-// as badly as any other one.
+// carried carries out a request at the API server. For the task of a process it has the
+// delays and faults of any other request.
 func carried[T any](ctx context.Context, c client, what string, carry func() (T, error)) (T, error) {
 	if c.by == nil {
 		return carry()
@@ -123,7 +123,8 @@ func (l leases) Delete(ctx context.Context, name string, o metav1.DeleteOptions)
 	return err
 }
 
-// recordOf returns what the Lease of a group says, as lockstep reads it; nil without one.
+// recordOf returns the record in the Lease of a group, as lockstep reads it; nil without a
+// Lease.
 func (w *walk) recordOf(g *group) *plan.Hold {
 	record, err := w.people.Read(w.ctx, g.key)
 	switch {
@@ -141,13 +142,13 @@ func (w *walk) recordOf(g *group) *plan.Hold {
 	return &record
 }
 
-// newLeases returns what a process that begins to live knows of Leases.
+// newLeases returns the store of Leases of a process at the beginning of a life.
 func (p *process) newLeases() *lease.Store {
 	return lease.NewStore(client{walk: p.walk, by: p}, "", p.name)
 }
 
-// catchUp brings the cache of Leases up to its watch, and the time of the bubble to that of
-// the walk, before lockstep's own code goes on.
+// catchUp updates the cache of Leases to its watch, and the time of the bubble to that of
+// the walk, before lockstep's own code continues.
 func (p *process) catchUp() {
 	p.pass()
 	shown := p.leases.Informer().GetIndexer()
@@ -174,14 +175,14 @@ func (p *process) showLease(shown cache.Indexer, c change) {
 	shown.Bookmark(c.version.String())
 }
 
-// hold returns the newest record of a group that the process knows of.
+// hold returns the newest record of a group that the process knows.
 func (p *process) hold(g *group) plan.Hold {
 	p.catchUp()
 	return p.dated(p.leases.Cached(g.key))
 }
 
-// dated returns a record with what a process has measured by its steady clock, whose pace is
-// not that of the bubble.
+// dated returns a record with durations as measured by the process' steady clock, whose rate
+// differs from that of the bubble.
 func (p *process) dated(h plan.Hold) plan.Hold {
 	pace := func(d time.Duration) time.Duration { return time.Duration(p.clock.steady * float64(d)) }
 	for i := range h.Intents {
@@ -191,7 +192,7 @@ func (p *process) dated(h plan.Hold) plan.Hold {
 	return h
 }
 
-// mustNotBeRestored takes note of a read that counts as one after a restore.
+// mustNotBeRestored reports a violation if a read counts as one after a restore.
 func (t *task) mustNotBeRestored(err error) {
 	if restored, is := errors.AsType[*lease.RestoredError](err); is {
 		at(t, func() nothing {
@@ -201,13 +202,13 @@ func (t *task) mustNotBeRestored(err error) {
 	}
 }
 
-// writeLease stores a record by compare-and-swap.
+// writeLease writes a record by compare-and-swap.
 func (p *process) writeLease(g *group, record plan.Hold, done func(error)) {
 	var err error
 	p.run(g, func(ctx context.Context, t *task) { err = t.leases.Write(ctx, g.key, record) }, func() { done(err) })
 }
 
-// removeLease removes the Lease that a record was read from.
+// removeLease deletes the Lease that a record was read from.
 func (p *process) removeLease(g *group, record plan.Hold, done func(error)) {
 	var err error
 	p.run(g, func(ctx context.Context, t *task) { err = t.leases.Remove(ctx, g.key, record) }, func() { done(err) })

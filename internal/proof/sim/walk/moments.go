@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// moment is when something happens around which things go wrong best.
+// moment is an event at which faults are most likely to matter.
 type moment int
 
 const (
@@ -21,8 +21,8 @@ var momentNames = [moments]string{
 	aLookBegins: " as a look begins", aHoldIsWritten: " as a hold is written", aPodIsSentAway: " as a pod is sent away", aWebhookSaysYes: " as a webhook says yes",
 }
 
-// comes lets one of the steps happen that lie in wait for a moment: to this group, if it
-// is about pods, and to this process, if there is one, if it is about processes.
+// comes runs one of the steps that wait for a moment. If the step is about pods, it
+// affects this group. If it is about processes and p is not nil, it affects this process.
 func (w *walk) comes(m moment, g *group, p *process) {
 	i := slices.IndexFunc(w.waiting, func(s Step) bool { return s.Waits == m })
 	if i < 0 {

@@ -15,7 +15,7 @@ var (
 	errLost  = errors.New("no answer")
 )
 
-// fate is what becomes of a request on its way.
+// fate is the result of sending a request.
 type fate int
 
 const (
@@ -25,7 +25,7 @@ const (
 	comesLate
 )
 
-// fateOf draws what becomes of a request that is sent now.
+// fateOf draws the fate of a request that is sent now.
 func (w *walk) fateOf() fate {
 	if w.network <= w.now || w.chance.IntN(6) != 0 {
 		return arrives
@@ -35,8 +35,8 @@ func (w *walk) fateOf() fate {
 	return f
 }
 
-// send carries a request of a process out at the API server, and gives it the answer. A
-// process that gives up on a request does so after its time limit.
+// send carries out a request of a process at the API server, and returns the answer to
+// the process. If the process gives up on a request, it does so after the time limit.
 func send[T any](p *process, carry func() (T, error), answer func(T, error)) {
 	var none T
 	limit := p.clock.truly(hold.RequestTimeout)
@@ -58,10 +58,10 @@ func send[T any](p *process, carry func() (T, error), answer func(T, error)) {
 	}
 }
 
-// nothing is the answer of a request that only succeeds or not.
+// nothing is the answer to a request without a result.
 type nothing = struct{}
 
-// sendWrite is send for what is refused where the object has moved on.
+// sendWrite is send for a request that is rejected if the object has changed.
 func (p *process) sendWrite(carry func() bool, done func(error)) {
 	send(p, func() (nothing, error) {
 		if !carry() {
@@ -71,7 +71,7 @@ func (p *process) sendWrite(carry func() bool, done func(error)) {
 	}, func(_ nothing, err error) { done(err) })
 }
 
-// travels is how long a request, or its answer, is on its way.
+// travels returns how long a request, or its answer, is on its way.
 func (w *walk) travels() time.Duration {
 	if w.network > w.now && w.chance.IntN(4) == 0 {
 		return w.between(0, 4*time.Second)
@@ -79,7 +79,7 @@ func (w *walk) travels() time.Duration {
 	return w.between(200*time.Microsecond, 5*time.Millisecond)
 }
 
-// look reads a group live: the Lease first where that is wanted.
+// look reads a group live, and the Lease first if withLease is set.
 func (p *process) look(g *group, withLease bool, done func(plan.Snapshot, error)) {
 	p.comes(aLookBegins, g, p)
 	held := p.hold(g)
@@ -99,7 +99,7 @@ func (p *process) look(g *group, withLease bool, done func(plan.Snapshot, error)
 	})
 }
 
-// readLive reads the group of a task live, the Lease first.
+// readLive reads the group of a task live, and the Lease first.
 func (t *task) readLive(ctx context.Context) (plan.Snapshot, error) {
 	live, err := t.observer.Live(patient{ctx}, t.g.key)
 	t.mustNotBeRestored(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// pod is a stored pod. It is written as an object of the API once somebody reads it.
+// pod is a stored pod. It is converted to an API object when it is first read.
 type pod struct {
 	plan.Pod
 
@@ -21,13 +21,13 @@ type pod struct {
 	written *corev1.Pod
 }
 
-// groupOfPod is a label of pods by which budgets find them.
+// groupOfPod is the label of pods that budgets select.
 const groupOfPod = "store"
 
-// podNameLabel is on every pod that a StatefulSet has made.
+// podNameLabel is the label of every pod that a StatefulSet created.
 const podNameLabel = "statefulset.kubernetes.io/pod-name"
 
-// object returns a pod of a zone as an object of the API, which nobody changes.
+// object returns a pod of a zone as an API object. Callers must not change it.
 func (p *pod) object(g *group, n int) *corev1.Pod {
 	if p.written == nil {
 		p.written = p.write(g, n)
@@ -60,8 +60,8 @@ func (p *pod) write(g *group, n int) *corev1.Pod {
 	return o
 }
 
-// podLabels are those that every pod of a zone has. In every other group the labels by which
-// pods are selected have different names, so that no list finds the pods of two zones.
+// podLabels returns the labels of every pod of a zone. In every other group the selectors of
+// zones have different keys, so that no list returns the pods of two zones.
 func (g *group) podLabels(n int) map[string]string {
 	return map[string]string{groupOfPod: g.key.Name, g.selecting(n): g.zones[n].Name}
 }
@@ -73,7 +73,7 @@ func (g *group) selecting(n int) string {
 	return "in-" + zoneNames[n]
 }
 
-// object returns a zone as an object of the API, which nobody changes; nil where the
+// object returns a zone as an API object, which callers must not change; nil if the
 // StatefulSet was deleted.
 func (z *zone) object(g *group, n int) *appsv1.StatefulSet {
 	if z.away == orphaned {
@@ -131,7 +131,7 @@ func (z *zone) annotations() map[string]string {
 	return a
 }
 
-// budgets are those of evictions, which every process knows.
+// budgets are the budgets of evictions, which every process knows.
 type budgets struct{ *walk }
 
 // Budgets implements observe.Budgets.
@@ -149,5 +149,5 @@ func (budgets) Known() bool { return true }
 // Answered implements observe.Budgets.
 func (budgets) Answered() bool { return true }
 
-// Listen implements observe.Budgets: none of them changes.
+// Listen implements observe.Budgets: budgets never change.
 func (budgets) Listen(func(string)) {}

@@ -7,29 +7,29 @@ import (
 )
 
 const (
-	// asksAgain is after how long an autoscaler asks again that was refused.
+	// asksAgain is the time after which an autoscaler retries a refused request.
 	asksAgain = 15 * time.Second
-	// evictsAgain is after how long a drain asks again that was refused.
+	// evictsAgain is the time after which a drain retries a refused eviction.
 	evictsAgain = 5 * time.Second
 )
 
-// shrink lets somebody want a zone to shrink through admission, until it has or somebody
-// wants something else of it.
+// shrink makes a user request a downscale of a zone through admission, until the zone has
+// scaled down or a user requests another size.
 func (w *walk) shrink(g *group, n, to int) {
 	g.wishes[n]++
 	g.asking++
 	w.askToShrink(g, n, to, g.wishes[n])
 }
 
-// askToShrink: the API server reads the zone, asks a webhook, and updates the zone if it
-// is still the one that was judged.
+// askToShrink: the API server reads the zone, calls a webhook, and updates the zone if
+// its version has not changed.
 func (w *walk) askToShrink(g *group, n, to, wish int) {
 	z := g.zones[n]
 	if z.Replicas <= to || g.wishes[n] != wish {
 		g.asking--
 		return
 	}
-	if z.away != inGroup { // it is no zone of the group that shrinks
+	if z.away != inGroup { // then it is no downscale of a zone of the group
 		w.after(w.between(asksAgain, asksAgain+time.Second), func() { w.askToShrink(g, n, to, wish) })
 		return
 	}
@@ -42,7 +42,7 @@ func (w *walk) askToShrink(g *group, n, to, wish int) {
 	})
 }
 
-// shrinkNow updates the zone. The time of the downscale goes along where it can.
+// shrinkNow updates the zone, with the time of the downscale if the patch has it.
 func (w *walk) shrinkNow(g *group, n int, ask plan.DownscaleRequest, a answer) {
 	if !w.setReplicas(g, n, downscale{by: "a user", version: ask.Version, to: ask.To, shown: a.shown}) {
 		return
@@ -52,8 +52,8 @@ func (w *walk) shrinkNow(g *group, n int, ask plan.DownscaleRequest, a answer) {
 	}
 }
 
-// carryOut does what was allowed, at once or some time later, as long as the API server
-// works on the request; or never, as another webhook may refuse it.
+// carryOut carries out an allowed request, now or later, within the time limit of the API
+// server; or never, because another webhook can refuse it.
 func (w *walk) carryOut(g *group, began instant, a answer, do, then func()) {
 	left := began + requestLimit - w.now
 	if a.yes {
@@ -77,7 +77,7 @@ func (w *walk) carryOut(g *group, began instant, a answer, do, then func()) {
 	}
 }
 
-// drain lets somebody want a pod to leave, until the very pod has.
+// drain makes a client evict a pod until that exact pod is deleted.
 func (w *walk) drain(g *group, n, ordinal int) {
 	if p := g.pods[n][ordinal]; p != nil {
 		g.asking++
@@ -85,8 +85,8 @@ func (w *walk) drain(g *group, n, ordinal int) {
 	}
 }
 
-// askToEvict: the API server has one webhook bind the eviction and another one judge it,
-// and deletes the pod that it is bound to.
+// askToEvict: the API server calls one webhook that binds the eviction and another one
+// that judges it. Then it deletes the pod that the eviction is bound to.
 func (w *walk) askToEvict(g *group, n, ordinal int, uid string) {
 	if p := g.pods[n][ordinal]; p == nil || p.UID != uid {
 		g.asking--

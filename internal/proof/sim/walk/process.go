@@ -12,24 +12,24 @@ import (
 )
 
 // process is a replica of the operator: it watches, answers webhooks and, while it
-// believes to lead, works.
+// believes that it leads, reconciles.
 type process struct {
 	*walk
 	no    int
 	name  string
 	clock clock
 
-	life    int     // counts its beginnings: what an earlier life waited for is lost
-	dead    bool    // until it begins again
+	life    int     // number of lives; what an earlier life waited for is lost
+	dead    bool    // until it restarts
 	asleep  instant // until then
 	leads   bool
-	term    int // counts how often leadership was lost
+	term    int // counts lost leaderships
 	watches [kinds]watch
 	sights  []*sight
 	fresh   *freshness.Log
 	living  *life
 	leases  *lease.Store
-	unshown []change // of Leases, which their cache shows once somebody asks
+	unshown []change // of Leases, for their cache, which is updated before it is read
 
 	observer *observe.Observer
 
@@ -38,19 +38,19 @@ type process struct {
 
 // watch is how far a process has followed the log of one kind.
 type watch struct {
-	shown   int // of the log
+	shown   int // entries of the log
 	version plan.Version
 	pending bool
-	stuck   instant // until then nothing comes
+	stuck   instant // until then it shows nothing
 }
 
-// sight is what a process was shown of one group, and does about it.
+// sight is what a process was shown of one group, and its work on the group.
 type sight struct {
 	served served
 	worker worker
 }
 
-// begin starts a life with caches that have followed the logs so far.
+// begin starts a life with caches that have followed the logs up to these positions.
 func (p *process) begin(shown [kinds]int) {
 	p.life++
 	p.term++
@@ -77,7 +77,7 @@ func emptyPods(zones int) [][]*pod {
 	return pods
 }
 
-// after lets something happen in this life of the process, once it is awake.
+// after runs do later in this life of the process, once the process is awake.
 func (p *process) after(d time.Duration, do func()) {
 	p.agenda.put(event{at: p.now + max(d, 0), do: do, of: p, life: p.life})
 }
@@ -94,7 +94,7 @@ func (p *process) awake(life int, do func()) {
 
 func (p *process) wallNow() time.Time { return p.clock.wall(p.now) }
 
-// await lets a watch show what is new some time later.
+// await makes a watch show new changes some time later.
 func (p *process) await(k kind) {
 	q := &p.watches[k]
 	if q.pending || p.dead || q.shown == len(p.logs[k]) {
@@ -116,8 +116,8 @@ func (p *process) await(k kind) {
 	})
 }
 
-// follow brings a cache up to some place of the log, and wakes whom it is about. What
-// was in between is never seen.
+// follow updates a cache to a position in the log, and enqueues the groups of the
+// changes. The cache never shows the states in between.
 func (p *process) follow(k kind, to int) {
 	q := &p.watches[k]
 	if to-q.shown > 1 {
@@ -163,8 +163,8 @@ func newest(changes []change) []change {
 	return last
 }
 
-// served is up to which versions the API server has shown a group: all zones, each by
-// its answers to what was written on it, and the pods of each.
+// served has the versions up to which the API server has shown a group: for all zones,
+// for each zone by answers to writes, and for the pods of each zone.
 type served struct {
 	zones    plan.Version
 	answered []plan.Version
@@ -175,7 +175,7 @@ func nothingServed(g *group) served {
 	return served{answered: make([]plan.Version, len(g.zones)), pods: make([]plan.Version, len(g.zones))}
 }
 
-// zone returns up to which version a zone was shown.
+// zone returns the version up to which a zone was shown.
 func (s served) zone(n int) plan.Version { return max(s.zones, s.answered[n]) }
 
 func (s *served) allPods(at plan.Version) {
@@ -184,7 +184,7 @@ func (s *served) allPods(at plan.Version) {
 	}
 }
 
-// with returns what was shown once a live look was, too.
+// with returns what was shown, including a live read.
 func (s served) with(g *group, look plan.Snapshot) served {
 	next := served{max(s.zones, look.ZonesAt), slices.Clone(s.answered), slices.Clone(s.pods)}
 	for n := range next.pods {
@@ -193,7 +193,7 @@ func (s served) with(g *group, look plan.Snapshot) served {
 	return next
 }
 
-// podsAt returns when a look listed the pods of a zone.
+// podsAt returns the version at which a live read listed the pods of a zone.
 func podsAt(look plan.Snapshot, zone string) plan.Version {
 	if z, present := look.Zone(zone); present {
 		return z.PodsAt
@@ -206,24 +206,24 @@ func podsAt(look plan.Snapshot, zone string) plan.Version {
 	return 0
 }
 
-// shown is what the API server has shown this life of a group so far.
+// shown returns what the API server has shown of a group in this life so far.
 func (p *process) shown(g *group) served {
 	s := p.sights[g.no].served
 	return served{s.zones, slices.Clone(s.answered), slices.Clone(s.pods)}
 }
 
-// answered adds what the answers to this process' own writes have shown meanwhile.
+// answered adds the answers that this process has received to its own writes since.
 func (p *process) answered(g *group, s served) served {
 	s.answered = slices.Clone(p.sights[g.no].served.answered)
 	return s
 }
 
-// byLook is what a live look alone has shown.
+// byLook returns what a live read alone has shown.
 func byLook(g *group, look plan.Snapshot) served {
 	return nothingServed(g).with(g, look)
 }
 
-// byCaches is what the caches alone have shown.
+// byCaches returns what the caches alone have shown.
 func (p *process) byCaches(g *group) served {
 	s := nothingServed(g)
 	s.zones = p.watches[ofZones].version
@@ -231,7 +231,7 @@ func (p *process) byCaches(g *group) served {
 	return s
 }
 
-// looked remembers what a live look has shown.
+// looked remembers what a live read has shown.
 func (p *process) looked(g *group, live plan.Snapshot) {
 	p.fresh.Looked(live)
 	s := p.sights[g.no]
@@ -246,7 +246,8 @@ func (p *process) cached(g *group) plan.Snapshot {
 	return p.shows(g, s)
 }
 
-// shows returns what a process makes of a snapshot.
+// shows returns a snapshot as the process uses it, after comparing it if a test requires
+// that.
 func (p *process) shows(g *group, s plan.Snapshot) plan.Snapshot {
 	if p.compare != nil {
 		p.compare(p, g, s)
@@ -269,8 +270,8 @@ func (p *process) lead() {
 	}
 }
 
-// resign ends what the process does as the leader. Its webhooks go on, and what it knows
-// stays known.
+// resign ends the leader's work. The webhooks of the process continue, and it keeps its
+// knowledge.
 func (p *process) resign() {
 	if !p.leads {
 		return

@@ -18,8 +18,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// What an observe.Observer asks the API server for is answered here. It may ask for several
-// things at the same time, each of which travels by itself.
+// The requests of an observe.Observer are answered here. It can send several requests at the
+// same time; each of them has a travel time of its own.
 
 // AppsV1 implements kubernetes.Interface.
 func (c client) AppsV1() appsclient.AppsV1Interface { return apps{c: c} }
@@ -138,7 +138,7 @@ func (l leases) List(ctx context.Context, _ metav1.ListOptions) (*coordinationv1
 	})
 }
 
-// selector reads the selector of a list.
+// selector parses the selector of a list.
 func (w *walk) selector(o metav1.ListOptions) labels.Selector {
 	known, is := w.selectors[o.LabelSelector]
 	if !is {
@@ -151,14 +151,15 @@ func (w *walk) selector(o metav1.ListOptions) labels.Selector {
 	return known
 }
 
-// patient is a context in which no time is too long for a live read: its deadline is not relied
-// on. It says that one has passed, so that no other one is set, and never ends by that.
+// patient is a context without a time limit for live reads, because the walk does not rely on
+// their deadline. It claims to have a deadline, so that the read sets no other one, and never
+// ends because of it.
 type patient struct{ context.Context } //nolint:containedctx // it is one
 
 // Deadline implements context.Context.
 func (patient) Deadline() (time.Time, bool) { return time.Time{}, true }
 
-// newObserver returns what a process that begins to live knows of pods and StatefulSets.
+// newObserver returns the Observer of a process at the beginning of a life.
 func (p *process) newObserver() *observe.Observer {
 	o, err := observe.New(client{walk: p.walk, by: p}, p.leases, observe.Options{
 		Selector: labels.Everything(), Now: p.wallNow, Budgets: budgets{p.walk},
@@ -178,7 +179,7 @@ func must(err error) {
 	}
 }
 
-// show brings the cache of pods or of StatefulSets up to a change.
+// show updates the cache of pods or of StatefulSets with a change.
 func (p *process) show(k kind, c change) {
 	g := p.groups[c.group]
 	switch {
@@ -194,7 +195,7 @@ func (p *process) show(k kind, c change) {
 	}
 }
 
-// showUpTo says how far the cache of pods or of StatefulSets has followed.
+// showUpTo sets the version up to which the cache of pods or of StatefulSets has followed.
 func (p *process) showUpTo(k kind, version plan.Version) {
 	switch k {
 	case ofPods:

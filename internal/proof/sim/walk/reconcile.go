@@ -18,14 +18,14 @@ const (
 	movedMost  = time.Second
 )
 
-// worker is what a leader does about one group at a time.
+// worker is a leader's work on one group.
 type worker struct {
 	queued, busy, again bool
-	timer               int // counts what was set; only the last one rings
-	failed, moved       int // how often in a row
+	timer               int // number of timers that were set; only the last one fires
+	failed, moved       int // consecutive results of that kind
 }
 
-// enqueue lets a group be looked at soon. Equal wishes collapse.
+// enqueue makes a group be reconciled soon. Equal requests are merged.
 func (p *process) enqueue(no int) {
 	k := &p.sights[no].worker
 	switch {
@@ -43,7 +43,7 @@ func (p *process) enqueue(no int) {
 	}
 }
 
-// round is one reconcile of a group: what it decided on, and how it ends.
+// round is one reconcile of a group: the inputs of its decision, and its outcome.
 type round struct {
 	*process
 	g        *group
@@ -51,11 +51,11 @@ type round struct {
 	seen     plan.Snapshot
 	steps    []plan.Action
 	decision hold.Decision
-	shown    served // by the API server, for this decision
+	shown    served // by the API server, before this decision
 	outcome  time.Duration
 }
 
-// never is the outcome of a round after which only events count.
+// never is the outcome of a round after which only an event leads to the next one.
 const never = time.Duration(1<<63 - 1)
 
 func (p *process) reconcile(g *group) {
@@ -95,7 +95,7 @@ func (p *process) reconcile(g *group) {
 	}))
 }
 
-// whileWorking drops an answer for who does not lead any more.
+// whileWorking drops an answer if the process no longer leads.
 func (r *round) whileWorking(then func(plan.Snapshot, error)) func(plan.Snapshot, error) {
 	return func(s plan.Snapshot, err error) {
 		if r.works() {
@@ -125,7 +125,7 @@ func (r *round) act() {
 	r.run(func(err error) { r.end(min(r.outcome, r.next()), err) })
 }
 
-// next says after how long to look again without an event.
+// next returns when to reconcile again without an event.
 func (r *round) next() time.Duration {
 	if after, due := hold.NextLook(r.seen, r.steps, r.decision); due {
 		return after
@@ -133,7 +133,7 @@ func (r *round) next() time.Duration {
 	return never
 }
 
-// end sets the timer of the group: for the outcome, or to try again after an error.
+// end sets the timer of the group: for the outcome, or for a retry after an error.
 func (r *round) end(outcome time.Duration, err error) {
 	k := &r.sights[r.g.no].worker
 	k.busy = false
@@ -169,7 +169,7 @@ func backOff(first, most time.Duration, failures int) time.Duration {
 	return min(most, first<<min(failures, 20))
 }
 
-// run carries a plan out in the order of internal/act.
+// run carries out a plan in the order of internal/act.
 func (r *round) run(done func(error)) {
 	r.count()
 	touches, deletes := r.requests(plan.BeforeLease), r.requests(plan.Disrupting)
@@ -194,7 +194,8 @@ func (r *round) run(done func(error)) {
 	})
 }
 
-// count counts what the Lease records, and refuses what no walk gives a reason for.
+// count counts what the plan records in the Lease. It reports a violation if the walk cannot
+// have caused a record to end.
 func (r *round) count() {
 	for _, step := range r.steps {
 		switch a := step.(type) {
@@ -213,7 +214,7 @@ func (r *round) count() {
 	}
 }
 
-// requests returns the requests of the actions that are carried out in one turn.
+// requests returns the requests of the actions of one order.
 func (r *round) requests(order plan.Order) []request {
 	var all []request
 	for _, step := range plan.In(order, r.steps) {
@@ -224,7 +225,7 @@ func (r *round) requests(order plan.Order) []request {
 	return all
 }
 
-// requestOf returns the request of an action; nil if no walk has the object that it is about.
+// requestOf returns the request of an action; nil if walks have no object of that kind.
 func (r *round) requestOf(step plan.Action) request {
 	switch a := step.(type) {
 	case plan.CancelDeletion:
@@ -243,7 +244,7 @@ func (r *round) requestOf(step plan.Action) request {
 	return nil
 }
 
-// request sends something and says what came of it.
+// request sends a request and passes on its result.
 type request func(done func(error))
 
 func (r *round) inTurn(all []request, done func(error)) {
@@ -285,7 +286,7 @@ func (r *round) together(all []request, done func(error)) {
 	}
 }
 
-// writeHold brings the Lease into the state that was decided.
+// writeHold writes the Lease as decided.
 func (r *round) writeHold(done func(error)) {
 	then := func(err error) {
 		if r.works() {
@@ -336,8 +337,8 @@ func (r *round) resize(a plan.SetReplicas) request {
 	}
 }
 
-// knows is what the API server has shown for this decision, and has answered since to
-// what this process wrote: whoever sends a request can know no more.
+// knows returns what the API server has shown for this decision, and its answers since to
+// writes of this process. The sender of a request cannot know more.
 func (r *round) knows() served { return r.answered(r.g, r.shown) }
 
 func (r *round) patch(what deed, name string, judged plan.Version, changed func(*zone)) request {
@@ -345,7 +346,7 @@ func (r *round) patch(what deed, name string, judged plan.Version, changed func(
 	return r.write(n, func() bool { return r.changeZone(what, r.g, n, judged, changed) })
 }
 
-// write sends a write to a zone, whose new version is known from the answer.
+// write sends a write of a zone. The answer contains the new version of the zone.
 func (r *round) write(n int, carry func() bool) request {
 	return func(done func(error)) {
 		send(r.process, func() (plan.Version, error) {

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// Report is what came of schedules.
+// Report is the result of schedules.
 type Report struct {
 	Schedules int
 	Crowded   int // schedules with many groups
-	Moves     int // things that happened
-	Plans     int // rounds of leaders
+	Moves     int // events
+	Plans     int // reconciles by leaders
 	Refusals  int // of downscales and evictions
 	Wishes    [firstFault]int
 	Faults    [faults]int
 	Deeds     [deeds]int
-	Goals     int // groups that got to their goal after the faults
+	Goals     int // groups that reached their goal after the faults
 	Missed    int // groups that did not
 	Days      float64
 	Broken    []*Story
 }
 
-// fault is something that went wrong.
+// fault is a kind of fault.
 type fault int
 
-// What goes wrong.
+// Faults.
 const (
 	podsCrash fault = iota
 	podsLost
@@ -64,10 +64,10 @@ var faultNames = [faults]string{
 	clocksJump:          "a wall clock jumps",
 }
 
-// deed is something that was done.
+// deed is a kind of action that is counted.
 type deed int
 
-// What is done.
+// Actions.
 const (
 	takedowns deed = iota
 	repairs
@@ -93,7 +93,7 @@ var deedNames = [deeds]string{
 	touches: "pods touched, so that a delete cannot happen", writes: "writes of lockstep and of its webhooks",
 }
 
-// Add adds what came of other schedules.
+// Add adds the results of other schedules.
 func (r *Report) Add(other Report) {
 	r.Schedules += other.Schedules
 	r.Crowded += other.Crowded
@@ -109,8 +109,8 @@ func (r *Report) Add(other Report) {
 	add(r.Deeds[:], other.Deeds[:])
 }
 
-// Missing returns what was never done and never went wrong: a report that lacks something
-// proves less than it seems to.
+// Missing returns the kinds of user actions, faults and actions that never happened. A
+// report without them proves less than it seems to.
 func (r *Report) Missing() []string {
 	var all []string
 	for k, n := range r.Wishes {
@@ -176,7 +176,7 @@ type Story struct {
 	Lines []string
 }
 
-// String returns the story as people read it.
+// String returns the story as text.
 func (s *Story) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n  LOCKSTEP_SEED=%d, group %d, %s\n", s.Rule, s.How, s.Seed, s.Group, s.At)

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// mostRetellings is how often a schedule is run at most to make it shorter.
+// mostRetellings is the maximum number of runs to shorten a schedule.
 const mostRetellings = 400
 
-// longestStory is how many lines are told of a story: its end.
+// longestStory is the maximum number of lines of a story; only its end is kept.
 const longestStory = 120
 
-// Retell returns the story of a schedule that breaks a rule, with as few steps as can be
-// found by leaving some out; nil if it breaks none.
+// Retell returns the story of a schedule that breaks a rule, after it has removed steps
+// as long as the rule is still broken; nil if the schedule breaks no rule.
 func Retell(t *testing.T, s Schedule) *Story {
 	t.Helper()
 	broken := Run(t, s).Broken

@@ -16,10 +16,10 @@ import (
 // review is a request about a group that a webhook of a process judges.
 type review struct {
 	*task
-	shown served // by the API server, for what was read last
+	shown served // by the API server, in the last read
 }
 
-// judge has lockstep's own code judge a request. A process that has died does not answer.
+// judge runs lockstep's own code for a request. If the process dies, it does not answer.
 func (p *process) judge(g *group, judge func(context.Context, *review) admission.Verdict, done func(admission.Verdict, served)) {
 	r, v := &review{}, admission.Verdict{}
 	p.run(g, func(ctx context.Context, t *task) {
@@ -40,14 +40,14 @@ func (p *process) judge(g *group, judge func(context.Context, *review) admission
 // Now implements admission.Clock.
 func (r *review) Now() time.Time { return at(r.task, r.wallNow) }
 
-// silent is a log that nobody reads.
+// silent returns a logger without output.
 func silent() *logrus.Logger {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	return log
 }
 
-// view is what lockstep's webhooks know of the group under review.
+// view is what lockstep's webhooks see of the group under review.
 type view struct {
 	*observe.Observer
 	*review
@@ -70,8 +70,9 @@ func (v view) LivePod(ctx context.Context, namespace, name string) (observe.Pod,
 	return ofGroup(pod), exists, err
 }
 
-// ofGroup returns a pod as one that no hold covers, as far as the caches show, if a budget alone
-// does: the budgets of a walk have room, but their pods are bound, and the holds of groups are read.
+// ofGroup marks a pod as covered by no hold, as far as the caches show, if only a budget covers it.
+// The budgets of a walk always have room, but their pods are bound, and the webhook reads the holds
+// of groups.
 func ofGroup(pod observe.Pod) observe.Pod {
 	if pod.Held && !pod.Key.Rolled() {
 		pod.Held, pod.Unclaimed = false, true
@@ -103,7 +104,7 @@ func (v view) Live(ctx context.Context, _ plan.Key) (plan.Snapshot, error) {
 	}), nil
 }
 
-// recent is what this process remembers of groups that its caches may not show yet.
+// recent has what this process knows about groups and its caches may not show yet.
 type recent struct{ *review }
 
 // Looked implements admission.Freshness.
@@ -119,7 +120,7 @@ func (f recent) Behind(cached plan.Snapshot) (missing string, lasting time.Durat
 	return f.fresh.Behind(cached)
 }
 
-// records are the holds of groups, for webhooks.
+// records has the holds of groups, for webhooks.
 type records struct{ *review }
 
 func (r *review) holds() admission.Holds {

@@ -8,14 +8,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// A goroutine that is left behind fails the bubble that it is in.
+// A goroutine that does not end fails its bubble.
 func TestReviewsEndWithTheirProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(t.Context(), Draw(1))
 		p, g := w.processes[0], w.groups[0]
 		z := g.zones[0]
 		ask := plan.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.Replicas - 1}
-		for range 2 { // of which one has the turn of its group, and the other one waits for it
+		for range 2 { // the first locks the group, the second waits for the lock
 			p.admit(g, ask, func(answer) { t.Error("a process that has died answers") })
 			w.allWait()
 		}

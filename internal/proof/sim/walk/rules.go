@@ -1,16 +1,16 @@
 package walk
 
-// Rules bends what is not the planner's, the hold's or freshness' own, so that tests can
-// see the judge notice. The zero Rules are lockstep's and the API server's.
+// Rules changes what the walk itself implements, so that tests can check that the judge
+// detects it. The zero Rules behave like lockstep and the API server.
 type Rules struct {
 	NotedLate     bool // the Lease is written after the deletes
 	RaisedFirst   bool // replicas are added before deletes
-	Unconditional bool // deletes carry no preconditions
+	Unconditional bool // deletes have no preconditions
 	Unpinned      bool // evictions are not bound to pods
-	Overwriting   bool // the Lease is written whatever it says
-	Unconfirmed   bool // caches are not asked again after a look
-	Sleepy        bool // no timer rings
-	Restless      bool // whoever has no reason to look again does
-	Blind         bool // zones that left are not looked for
-	HastyClocks   bool // steady clocks go at three times the pace
+	Overwriting   bool // the Lease is written whatever its version
+	Unconfirmed   bool // caches are not checked again after a live read
+	Sleepy        bool // no timer fires
+	Restless      bool // groups are reconciled again without a reason
+	Blind         bool // zones that left are ignored
+	HastyClocks   bool // steady clocks run at three times the true rate
 }

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Schedule is what a walk begins with and what happens in it, but for how long each
-// thing takes.
+// Schedule is the initial state of a walk and its events, except how long each operation
+// takes.
 type Schedule struct {
 	Seed       uint64
 	Processes  int
-	TrueClocks bool // of all processes; else each has a clock of its own
+	TrueClocks bool // of all processes; otherwise each process has a clock of its own
 	Groups     []Setting
 	Steps      []Step
 	Ends       time.Duration // when faults end
 	Rules      Rules
 }
 
-// Setting is a group as it begins.
+// Setting is the initial state of a group.
 type Setting struct {
 	Namespace  string
 	Name       string
@@ -30,11 +30,12 @@ type Setting struct {
 	Limit      int           // of a budget of evictions; 0: there is none
 	MinReady   time.Duration // minReadySeconds
 	MinBetween time.Duration // between downscales of two zones
-	Follows    bool          // all zones follow the first one with their replicas
+	Follows    bool          // all zones follow the first one
 }
 
-// Step is something that somebody does, or that goes wrong: at a time or, where it lies
-// in wait, at the next moment of its kind after that, to whoever that is about.
+// Step is an action of a user or a fault. It happens at a time or, if it waits, at the
+// next moment of that kind after it. Then it affects the group or the process of that
+// moment.
 type Step struct {
 	At    time.Duration
 	Waits moment
@@ -45,21 +46,21 @@ type Step struct {
 	Lasts time.Duration
 }
 
-// Kind says what a Step is.
+// Kind is the kind of a Step.
 type Kind int
 
-// What users do, then what goes wrong.
+// User actions, then faults.
 const (
 	Template Kind = iota
 	BadTemplate
 	Pause
-	Resize   // past admission
+	Resize   // without admission
 	Shrink   // through admission
-	Force    // Value replicas, or none any more
+	Force    // Value replicas, or none
 	Evict    // the pod with ordinal Value
-	Maintain // the hold is taken by hand
+	Maintain // the hold is acquired manually
 	Orphan   // the StatefulSet is deleted without its pods, and applied again
-	Unlabel  // the label of the group is taken off, and put back
+	Unlabel  // the label of the group is removed, and added again
 	Crash
 	Loss
 	Churn
@@ -72,7 +73,7 @@ const (
 	Clock
 )
 
-// firstFault is the first Kind that is no wish of a user.
+// firstFault is the first Kind that is not a user action.
 const firstFault = Crash
 
 var kindNames = [...]string{
@@ -86,7 +87,7 @@ var kindNames = [...]string{
 // String returns the step as a line.
 func (s Step) String() string { return clockTime(s.At) + " " + s.what() }
 
-// what says what the step is, without its time.
+// what describes the step without its time.
 func (s Step) what() string {
 	text := kindNames[s.Kind] + momentNames[s.Waits]
 	switch s.Kind {
@@ -108,13 +109,13 @@ func clockTime(at time.Duration) string {
 	return fmt.Sprintf("%dd %s", at/(24*time.Hour), epoch.Add(at).Add(-12*time.Hour).Format("15:04:05.000"))
 }
 
-// Once in so many schedules there are many groups: a crowd at least, two at most.
+// One in crowdedOnce schedules has many groups: crowd to twice crowd.
 const (
 	crowdedOnce = 100
 	crowd       = 20
 )
 
-// Draw makes the schedule of a seed.
+// Draw returns the schedule of a seed.
 func Draw(seed uint64) Schedule {
 	d, absences := drawing{rand.New(rand.NewPCG(seed, 1))}, drawing{rand.New(rand.NewPCG(seed, 3))}
 	s := Schedule{Seed: seed, Processes: 2 + d.IntN(2), TrueClocks: d.IntN(3) == 0}
@@ -136,7 +137,7 @@ func Draw(seed uint64) Schedule {
 	return s
 }
 
-// longestBurst is how long things happen close to each other.
+// longestBurst is the time after the beginning of the last burst at which faults end.
 const longestBurst = 40 * time.Minute
 
 type drawing struct{ *rand.Rand }
@@ -162,8 +163,8 @@ func (d drawing) setting(n int) Setting {
 	return s
 }
 
-// burst is what happens within some minutes: a few wishes of users, and what goes wrong
-// around them.
+// burst returns the events of some minutes: a few user actions, and faults at about the
+// same time.
 func (d drawing) burst(s *Schedule, at time.Duration) []Step {
 	var steps []Step
 	wide := d.between(10*time.Second, 10*time.Minute)
@@ -178,7 +179,7 @@ func (d drawing) burst(s *Schedule, at time.Duration) []Step {
 	return steps
 }
 
-// leaves lets zones of some groups leave for a while.
+// leaves makes zones of some groups leave for a time.
 func (d drawing) leaves(s *Schedule, at time.Duration) []Step {
 	var steps []Step
 	for g := range s.Groups {
@@ -217,7 +218,7 @@ func (d drawing) wish(s *Schedule, g int, at time.Duration) []Step {
 	return []Step{step}
 }
 
-// templates changes all zones of a group, or one, at about the same time.
+// templates changes one zone, or all zones of a group at about the same time.
 func (d drawing) templates(s *Schedule, step Step, kind Kind) []Step {
 	step.Kind, step.Value = kind, 2+d.IntN(1000)
 	if d.IntN(4) == 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// server is the invented API server with what it stores: one counter of versions for
-// everything, a log of changes for each kind, and a group's objects as they are now.
+// server is the simulated API server: one counter of versions for all objects, a log of
+// changes for each kind, and the current objects of each group.
 type server struct {
 	version plan.Version
 	logs    [kinds][]change
@@ -29,7 +29,7 @@ type server struct {
 	overwriting bool // Rules.Overwriting
 }
 
-// kind is a kind of objects, each of which is watched by itself.
+// kind is a kind of objects. Each kind has its own watch.
 type kind int
 
 const (
@@ -45,41 +45,41 @@ type change struct {
 	group   int
 	zone    int
 	ordinal int
-	pod     *pod                  // nil for a pod that is gone
+	pod     *pod                  // nil: the pod was removed
 	set     *zone                 // of zones
-	lease   *coordinationv1.Lease // nil for a Lease that is gone
+	lease   *coordinationv1.Lease // nil: the Lease was deleted
 }
 
-// group is what is stored of a group. Pods stand at their ordinals; nil: there is none.
-// What is stored is never changed, only replaced.
+// group is what is stored of a group. The index of a pod is its ordinal; nil: there is
+// none. Stored values are replaced, never modified.
 type group struct {
 	no     int
 	key    plan.Key
 	zones  []*zone
 	pods   [][]*pod
 	stored *coordinationv1.Lease
-	lease  *plan.Hold // what that says
+	lease  *plan.Hold // the record in it
 
 	budgets []plan.DisruptionBudget
 	bad     map[string]bool // revisions whose pods never become Ready
 	witness witness
 
-	moved  []plan.Version // by zone: when it left the group last, or came back
-	wishes []int          // by zone: counts what users wanted of its size
-	forced []bool         // zones whose size a person demands
-	asking int            // requests of users that are under way or will be made again
+	moved  []plan.Version // by zone: the version at which it last left or returned
+	wishes []int          // by zone: counts requests of users for another size
+	forced []bool         // zones whose replicas a user forces
+	asking int            // requests of users that are under way or will be retried
 }
 
-// zone is a StatefulSet, with what its spec says and its status does not yet.
+// zone is a StatefulSet, with the part of its spec that its status does not show yet.
 type zone struct {
 	plan.Zone
 
 	template string
 	away     absence
-	written  *appsv1.StatefulSet // once somebody has read it
+	written  *appsv1.StatefulSet // nil until it is first read
 }
 
-// mostPods is how many ordinals there are of each zone.
+// mostPods is the number of ordinals of each zone.
 const mostPods = 6
 
 // groupsOf returns the groups of a namespace.
@@ -98,7 +98,7 @@ func (s *server) next() plan.Version {
 	return s.version
 }
 
-// putPod stores a pod of a StatefulSet under a new version.
+// putPod stores a pod of a StatefulSet with a new version.
 func (s *server) putPod(g *group, zone, ordinal int, p plan.Pod, owner string) {
 	p.Version = s.next()
 	next := &pod{Pod: p, owner: owner}
@@ -111,7 +111,7 @@ func (s *server) removePod(g *group, zone, ordinal int) {
 	s.logs[ofPods] = append(s.logs[ofPods], change{version: s.next(), group: g.no, zone: zone, ordinal: ordinal})
 }
 
-// putZone stores what was changed of a zone under a new version.
+// putZone stores a changed zone with a new version.
 func (s *server) putZone(g *group, n int, changed func(*zone)) {
 	z := *g.zones[n]
 	changed(&z)
@@ -120,7 +120,7 @@ func (s *server) putZone(g *group, n int, changed func(*zone)) {
 	s.logs[ofZones] = append(s.logs[ofZones], change{version: z.Version, group: g.no, zone: n, set: &z})
 }
 
-// respec is putZone for what changes the spec.
+// respec is putZone for changes of the spec.
 func (s *server) respec(g *group, n int, changed func(*zone)) {
 	s.putZone(g, n, func(z *zone) {
 		changed(z)
@@ -129,7 +129,7 @@ func (s *server) respec(g *group, n int, changed func(*zone)) {
 	})
 }
 
-// putLease stores a Lease in place of the one that it was made from.
+// putLease stores a Lease if it was made from the current one.
 func (s *server) putLease(g *group, next *coordinationv1.Lease) error {
 	now := g.stored
 	next = next.DeepCopy()
@@ -161,7 +161,7 @@ func (s *server) putLease(g *group, next *coordinationv1.Lease) error {
 	return nil
 }
 
-// asWritten returns a time as its text has it.
+// asWritten returns a time with the precision of its text.
 func asWritten(t *metav1.MicroTime) *metav1.MicroTime {
 	return &metav1.MicroTime{Time: t.Truncate(time.Microsecond)}
 }
@@ -170,7 +170,7 @@ func movedOn(name string) error {
 	return apierrors.NewConflict(coordinationv1.Resource("leases"), name, errors.New("it has moved on"))
 }
 
-// deleteLease removes the Lease with that UID and version.
+// deleteLease deletes the Lease with that UID and version.
 func (s *server) deleteLease(g *group, only metav1.Preconditions) error {
 	name := hold.LeaseName(g.key)
 	switch now := g.stored; {
@@ -184,7 +184,7 @@ func (s *server) deleteLease(g *group, only metav1.Preconditions) error {
 	return nil
 }
 
-// place returns where a pod of a zone is stored.
+// place returns the indexes of a stored pod.
 func place(zone, pod string) (n, ordinal int) {
 	ordinal, ok := plan.OrdinalOf(zone, pod)
 	if !ok || ordinal >= mostPods {
@@ -193,7 +193,7 @@ func place(zone, pod string) (n, ordinal int) {
 	return zoneNumber(zone), ordinal
 }
 
-// zoneNames are how the names of the zones of every group end.
+// zoneNames are the suffixes of the names of the zones of every group.
 var zoneNames = []string{"zone-a", "zone-b", "zone-c"}
 
 func zoneName(group string, n int) string { return group + "-" + zoneNames[n] }
@@ -206,13 +206,13 @@ func zoneNumber(name string) int {
 	return n
 }
 
-// wanted reports whether the spec asks for an ordinal. What is deleted with all of its pods
-// asks for none.
+// wanted reports whether the spec includes an ordinal. A StatefulSet that was deleted with
+// all of its pods wants none.
 func (g *group) wanted(zone, ordinal int) bool {
 	return ordinal < g.zones[zone].Replicas && !g.gone(zone)
 }
 
-// surplus reports whether a zone has pods that its spec does not ask for.
+// surplus reports whether a zone has surplus pods.
 func (g *group) surplus(zone int) bool {
 	return slices.ContainsFunc(g.pods[zone][g.zones[zone].Replicas:], func(p *pod) bool { return p != nil })
 }

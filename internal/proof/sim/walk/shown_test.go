@@ -13,16 +13,16 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Every snapshot is compared of so many schedules that are drawn, and of some that show what few
-// do: a zone that comes back during a live read, and a pod that is gone and that no zone asks for.
+// The test compares every snapshot of this many drawn schedules, and of schedules with rare cases:
+// a zone that returns during a live read, and a deleted pod that no zone wants.
 const drawnSchedules = 20
 
 var richSchedules = []uint64{1, 4, 7, 9, 10, 11, 12, 14, 18, 26, 28, 29, 35, 36}
 
-// Of every snapshot, from caches and live, each zone and each pod is compared with what the API
-// server had stored at the versions that the snapshot names. Nothing of a zone or a pod is left
-// out but when the process saw it (Pod.Seen), which no API server knows. One from caches is
-// compared if those show something of its group that they did not show the process before.
+// The test compares each zone and each pod of every snapshot, from caches and live, with what the
+// API server had stored at the versions in the snapshot. The only field that it ignores is the
+// time at which the process saw a pod (Pod.Seen), because the API server does not know it. A
+// snapshot from caches is compared if the caches show something new of its group.
 func TestSnapshotsShowWhatTheAPIServerHadStored(t *testing.T) {
 	first := number(t, "LOCKSTEP_SEED", uint64(time.Now().UnixNano()%1_000_000))
 	t.Logf("seeds %d to %d", first, first+drawnSchedules-1)
@@ -71,11 +71,11 @@ type history struct {
 	*walk
 
 	changes  [kinds][][]change
-	followed [kinds]int       // of the logs
+	followed [kinds]int       // number of log entries that were read
 	compared map[[2]int]state // by process and group: what its caches showed last
 }
 
-// state is what caches show of a group: the last of its changes, and its hold.
+// state is what caches show of a group: the number of its changes, and the version of its hold.
 type state struct {
 	changes [kinds]int
 	hold    plan.Version
@@ -101,7 +101,7 @@ type comparison struct {
 
 	group *group
 	seen  plan.Snapshot
-	shown map[string]int // what snapshots had in them
+	shown map[string]int // number of snapshots with each case
 }
 
 // changed reports whether the caches of a process show another state than before.
@@ -128,7 +128,7 @@ func (c comparison) equal(what string, want, got any) {
 	}
 }
 
-// cached: zones and pods are as the logs have them up to the versions of the caches.
+// cached: zones and pods match the logs up to the versions of the caches.
 func (c comparison) cached() {
 	var zones []plan.Zone
 	for n := range c.group.zones {
@@ -158,8 +158,9 @@ func (c comparison) cached() {
 	c.equal("strays from caches", c.strays(c.seen.PodsAt), c.seen.Strays)
 }
 
-// live: zones are as at ZonesAt or, where they were read by name, later; pods as at the version
-// of their own list. What rests on a pod that was deleted is confirmed.
+// live: zones match the log at ZonesAt or, if they were read by name, later. Pods match the log at
+// the version of their own list. If the result depends on a deleted pod, the read must have
+// confirmed it.
 func (c comparison) live() {
 	oldest := ^plan.Version(0)
 	for _, z := range c.seen.Zones {
@@ -221,8 +222,8 @@ func (c comparison) liveLeft() {
 	}
 }
 
-// confirmed: at some version from the list of pods on, no zone asks for a pod whose end and
-// whose not being asked for the read rests on.
+// confirmed: at some version from the list of pods on, no zone wants a pod that the read treats as
+// deleted and unwanted.
 func (c comparison) confirmed() {
 	deleted := c.seen.DeletedAndUnwanted()
 	if len(deleted) == 0 {
@@ -238,7 +239,8 @@ func (c comparison) confirmed() {
 	}
 }
 
-// absent returns the zones that the hold remembers and the snapshot does not show in the group.
+// absent returns the zones that the hold remembers and that the snapshot does not show in the
+// group.
 func (c comparison) absent() []plan.Member {
 	return slices.DeleteFunc(slices.Clone(c.seen.Hold.Members), func(m plan.Member) bool {
 		_, is := c.seen.Zone(m.Zone)
@@ -246,7 +248,7 @@ func (c comparison) absent() []plan.Member {
 	})
 }
 
-// strays returns the noted pods that no zone shows and that were stored.
+// strays returns the recorded pods that were stored and that no zone shows.
 func (c comparison) strays(at plan.Version) []plan.Pod {
 	var all []plan.Pod
 	s := c.seen
@@ -260,7 +262,7 @@ func (c comparison) strays(at plan.Version) []plan.Pod {
 	return all
 }
 
-// expected returns a zone as a snapshot shows what was stored.
+// expected returns a stored zone as a snapshot should show it.
 func (c comparison) expected(n int, stored *zone, at plan.Version, pods []plan.Pod) plan.Zone {
 	z := stored.Zone
 	z.Selector, z.PodsAt, z.Pods = c.group.selecting(n)+"="+z.Name, at, pods
@@ -280,7 +282,7 @@ func (c comparison) zoneAt(n int, at plan.Version) *zone {
 	return last
 }
 
-// zonesAt returns the zones that were in the group.
+// zonesAt returns the zones that were in the group at a version.
 func (c comparison) zonesAt(at plan.Version) []plan.Zone {
 	var all []plan.Zone
 	for n := range c.group.zones {
@@ -291,7 +293,7 @@ func (c comparison) zonesAt(at plan.Version) []plan.Zone {
 	return all
 }
 
-// podsAt returns pods of a zone as they were stored at a version.
+// podsAt returns the chosen pods of a zone as they were stored at a version.
 func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan.Pod {
 	last := make([]*pod, mostPods)
 	for _, change := range c.until(ofPods, at) {
@@ -315,12 +317,13 @@ func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan
 	return all
 }
 
-// orphaned reports whether nothing controlled one of the pods of a zone.
+// orphaned reports whether one of the pods of a zone had no owner.
 func (c comparison) orphaned(n int, at plan.Version) bool {
 	return len(c.podsAt(n, at, ownedBy(""))) > 0
 }
 
-// ofAnyOwner chooses the pods of a StatefulSet that is gone: every StatefulSet of its name counts.
+// ofAnyOwner chooses the pods of a deleted StatefulSet: pods of every StatefulSet with its name
+// count.
 func ofAnyOwner(*pod) bool { return true }
 
 func ownedBy(owners ...string) func(*pod) bool {

@@ -1,6 +1,6 @@
 package walk
 
-// begins lets a step happen, or lie in wait.
+// begins runs a step, or makes it wait for its moment.
 func (w *walk) begins(s Step) {
 	if s.Waits == anytime {
 		w.do(s)
@@ -9,7 +9,7 @@ func (w *walk) begins(s Step) {
 	w.waiting = append(w.waiting, s)
 }
 
-// do lets a step happen.
+// do runs a step.
 func (w *walk) do(s Step) {
 	w.tell(s.what())
 	switch {

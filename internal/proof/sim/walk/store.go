@@ -9,9 +9,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// What is written goes through here: it is stored, judged, and shown to watches.
+// All writes go through these methods: they store an object, judge the write and notify
+// watches.
 
-// putPod stores a new pod of the StatefulSet that there is, or another state of a pod.
+// putPod stores a new pod of the current StatefulSet, or a changed pod.
 func (w *walk) putPod(g *group, n, ordinal int, p plan.Pod) {
 	owner := g.zones[n].UID
 	if former := g.pods[n][ordinal]; former != nil {
@@ -21,7 +22,7 @@ func (w *walk) putPod(g *group, n, ordinal int, p plan.Pod) {
 	w.stored(g, n, ofPods)
 }
 
-// handOver stores whose a pod is now.
+// handOver stores a new owner of a pod.
 func (w *walk) handOver(g *group, n, ordinal int, owner string) {
 	w.server.putPod(g, n, ordinal, g.pods[n][ordinal].Pod, owner)
 	w.stored(g, n, ofPods)
@@ -54,7 +55,7 @@ func (w *walk) show(k kind) {
 	}
 }
 
-// storeLease stores a Lease that a process has decided on, or a person where p is nil.
+// storeLease stores a Lease on the decision of a process, or of a user if p is nil.
 func (w *walk) storeLease(p *process, g *group, next *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	former := g.lease
 	if err := w.server.putLease(g, next); err != nil {
@@ -74,8 +75,8 @@ func (w *walk) storeLease(p *process, g *group, next *coordinationv1.Lease) (*co
 	return g.stored, nil
 }
 
-// known is the time that counts for who has decided at one: that one, where he cannot
-// know better, and no later one than there is.
+// known returns the time that counts for a decision: the time of the clock that the
+// decision used. If clocks are true, it is never later than the current time.
 func (w *walk) known(decided time.Time) time.Time {
 	if w.schedule.TrueClocks && decided.After(w.wall()) {
 		return w.wall()
@@ -83,8 +84,8 @@ func (w *walk) known(decided time.Time) time.Time {
 	return decided
 }
 
-// dropLease removes the Lease as a process knew it, which may note nothing that is to be
-// respected.
+// dropLease deletes the Lease for a process. It reports a violation if the Lease has a
+// hold or records that must be respected.
 func (w *walk) dropLease(p *process, g *group, only metav1.Preconditions) error {
 	former := g.lease
 	if err := w.deleteLease(g, only); err != nil {
@@ -102,7 +103,7 @@ func (w *walk) dropLease(p *process, g *group, only metav1.Preconditions) error 
 	return nil
 }
 
-// touchPod moves the version of a pod that stands as it was noted.
+// touchPod changes the version of a pod that matches its intent.
 func (w *walk) touchPod(g *group, n, ordinal int, i plan.Intent) bool {
 	p := g.pods[n][ordinal]
 	if p == nil || p.UID != i.UID || p.Version != i.Version {
@@ -115,7 +116,7 @@ func (w *walk) touchPod(g *group, n, ordinal int, i plan.Intent) bool {
 	return true
 }
 
-// deletePod sends the pod away that was judged, and judges that.
+// deletePod deletes the pod that was judged, and judges the delete.
 func (w *walk) deletePod(g *group, n, ordinal int, t takedown) bool {
 	p := g.pods[n][ordinal]
 	exact := p != nil && p.UID == t.uid && (t.version == 0 || p.Version == t.version)
@@ -154,7 +155,8 @@ func (w *walk) deletePod(g *group, n, ordinal int, t takedown) bool {
 	return true
 }
 
-// changeZone changes what is not the size of a zone, if it is the one that was judged.
+// changeZone changes a zone, except its replicas, if its version is the one that was
+// judged.
 func (w *walk) changeZone(what deed, g *group, n int, judged plan.Version, changed func(*zone)) bool {
 	if g.zones[n].Version != judged {
 		return false
@@ -165,8 +167,8 @@ func (w *walk) changeZone(what deed, g *group, n int, judged plan.Version, chang
 	return true
 }
 
-// setReplicas changes the size of a zone, if it is the one that was judged, and judges
-// a downscale.
+// setReplicas changes the replicas of a zone if its version is the one that was judged,
+// and judges a downscale.
 func (w *walk) setReplicas(g *group, n int, d downscale) bool {
 	z := g.zones[n]
 	if z.Version != d.version {
@@ -198,8 +200,8 @@ func (w *walk) judgeHarm(g *group, n int, d downscale) {
 	}
 }
 
-// judgeTime looks at the time between a downscale and those of other zones, whether or
-// not somebody serves who leaves.
+// judgeTime judges the time between a downscale and the downscales of other zones, even
+// if no pod that leaves is up.
 func (w *walk) judgeTime(g *group, n int) {
 	if w.schedule.TrueClocks {
 		if how := g.witness.tooSoon(g, n, w.wall()); how != "" {

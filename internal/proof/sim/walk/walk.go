@@ -18,33 +18,34 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// mostMoves is how much may happen in a schedule: what goes on for ever never rests.
+// mostMoves is the maximum number of events of a schedule. A schedule with more events
+// never rests.
 const mostMoves = 1_000_000
 
-// patience is how long after the faults every group must have got to its goal.
+// patience is the time after the faults in which every group must reach its goal.
 const patience = 3 * time.Hour
 
-// walk is one schedule as it happens.
+// walk is a running schedule.
 type walk struct {
 	server
 	agenda
 	handover
 	ctx       context.Context //nolint:containedctx // ends with the bubble of the schedule
 	log       *logrus.Logger
-	people    *lease.Store // of those who take and give holds by hand
+	people    *lease.Store // of users who acquire and release holds manually
 	schedule  Schedule
-	chance    *rand.Rand // of how long things take
+	chance    *rand.Rand // for the durations of operations
 	now       instant
 	processes []*process
-	elected   *process // the one that leads by rights
+	elected   *process // the process that should lead
 	syncing   map[[2]int]bool
-	selectors map[string]labels.Selector // of lists, as they are read
+	selectors map[string]labels.Selector // of lists, parsed
 	uids      int
 	waiting   []Step  // for their moments
-	network   instant // until then it is bad
-	slowness  instant // until then controllers and kubelets are slow
+	network   instant // the network is bad until then
+	slowness  instant // controllers and kubelets are slow until then
 
-	compare func(*process, *group, plan.Snapshot) // told of every snapshot; nil: nobody is
+	compare func(*process, *group, plan.Snapshot) // called with every snapshot; can be nil
 
 	telling bool
 	lines   []line
@@ -52,19 +53,19 @@ type walk struct {
 	broken  *Story
 }
 
-// line is one of a story, about a group or, with -1, about none.
+// line is a line of a story, about a group or, with -1, about no group.
 type line struct {
 	group int
 	text  string
 }
 
-// Run lets a schedule happen, in a bubble in which nothing is left behind.
+// Run runs a schedule in a bubble. All goroutines end before it returns.
 func Run(t *testing.T, s Schedule) Report {
 	t.Helper()
 	return live(t, s, false).report
 }
 
-// live lets a schedule happen, and tells what does if somebody wants to know.
+// live runs a schedule. If telling is set, it collects the lines of the story.
 func live(t *testing.T, s Schedule, telling bool) *walk {
 	t.Helper()
 	var w *walk
@@ -102,7 +103,7 @@ func begin(ctx context.Context, s Schedule) *walk {
 	return w
 }
 
-// found makes a group that is whole, on its first revision.
+// found creates an available group on its first revision.
 func (w *walk) found(no int, s Setting) {
 	g := &group{no: no, key: plan.Key{Namespace: s.Namespace, Name: s.Name}, bad: map[string]bool{}, witness: newWitness(s.Zones, w.schedule.TrueClocks), wishes: make([]int, s.Zones)}
 	g.forced, g.moved = make([]bool, s.Zones), make([]plan.Version, s.Zones)
@@ -156,7 +157,7 @@ func (w *walk) run() {
 	}
 }
 
-// happens lets the next event happen.
+// happens runs the next event.
 func (w *walk) happens() {
 	e := w.agenda.next()
 	w.now = e.at
@@ -164,7 +165,7 @@ func (w *walk) happens() {
 	w.allWait()
 }
 
-// end lets everything come to its end that goroutines still wait for.
+// end ends everything that goroutines still wait for.
 func (w *walk) end() {
 	for _, p := range w.processes {
 		w.abandon(p.living)
@@ -181,10 +182,10 @@ func (w *walk) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(w.chance.Int64N(int64(most-least)))
 }
 
-// wall is the true time as people read it.
+// wall returns the true time as a wall clock time.
 func (w *walk) wall() time.Time { return epoch.Add(w.now) }
 
-// lag is how long a change is on its way to a watch.
+// lag returns how long a change is on its way to a watch.
 func (w *walk) lag() time.Duration {
 	if w.chance.IntN(50) == 0 {
 		return w.between(0, 2*time.Second)
@@ -192,7 +193,7 @@ func (w *walk) lag() time.Duration {
 	return w.between(200*time.Microsecond, 20*time.Millisecond)
 }
 
-// slow is how much longer controllers and kubelets take now.
+// slow returns the additional delay of controllers and kubelets now.
 func (w *walk) slow() time.Duration {
 	if w.slowness <= w.now {
 		return 0
@@ -218,21 +219,21 @@ func (w *walk) violate(g *group, rule, how string) {
 	}
 }
 
-// story tells what happens to a group.
+// story adds a line about a group.
 func (w *walk) story(g *group, words ...any) {
 	if w.telling {
 		w.lines = append(w.lines, line{g.no, clockTime(w.now) + " " + strings.TrimSpace(fmt.Sprintln(words...))})
 	}
 }
 
-// tell tells what happens to all.
+// tell adds a line that is not about one group.
 func (w *walk) tell(words ...any) {
 	if w.telling {
 		w.lines = append(w.lines, line{-1, clockTime(w.now) + " " + strings.TrimSpace(fmt.Sprintln(words...))})
 	}
 }
 
-// spelled is what a Lease says, as a story tells it.
+// spelled formats the record in a Lease for a story.
 type spelled plan.Hold
 
 // String implements fmt.Stringer.

@@ -18,11 +18,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// few is how many schedules are run with every change; make sim runs many more.
+// few is the number of schedules for every change; make sim runs many more.
 const few = 300
 
-// garbage is how much of the heap may be garbage, in percent of what is not: next to
-// nothing of a schedule is kept.
+// garbage is the GC percentage. It is high because a schedule keeps almost no memory.
 const garbage = 1500
 
 func TestWalk(t *testing.T) {
@@ -55,8 +54,8 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// walks runs schedules on all processors, until one of them breaks a rule. Of several it
-// tells the first.
+// walks runs schedules on all processors until one of them breaks a rule. If several do, it
+// returns the story of the lowest seed.
 func walks(t *testing.T, first, schedules uint64) Report {
 	t.Helper()
 	var next, done atomic.Uint64
@@ -97,7 +96,7 @@ func walks(t *testing.T, first, schedules uint64) Report {
 	return sum
 }
 
-// The sender of a delete raises another zone, and hears that it did, before the delete arrives.
+// Before the delete arrives, its sender adds a replica to another zone and receives the answer.
 func TestARequestIsJudgedByWhatWasKnownAsItWasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(t.Context(), Draw(1))

@@ -39,12 +39,12 @@ func (w *walk) wish(s Step, g *group) {
 		w.leaves(g, s.Zone, orphaned, s)
 	case Unlabel:
 		w.leaves(g, s.Zone, unlabelled, s)
-	default: // no wish
+	default: // not a user action
 	}
 }
 
-// sizable returns the zone whose size people change in place of this one; -1 where
-// lockstep alone does, since it is forced.
+// sizable returns the zone whose replicas users change instead of this one's; -1 if only
+// lockstep sets them because they are forced.
 func (g *group) sizable(n int) int {
 	if g.zones[n].Leader != "" {
 		n = 0
@@ -73,7 +73,7 @@ func (w *walk) repair(g *group, n int) {
 	}
 }
 
-// pause keeps a zone still until somebody ends that, or for a time.
+// pause pauses a zone until a user ends the pause, or for a time.
 func (w *walk) pause(s Step, g *group) {
 	until := plan.Moment{}
 	if s.Value%2 == 0 {
@@ -91,7 +91,7 @@ func (w *walk) resume(g *group, n int) {
 	}
 }
 
-// force lets a person demand a number of replicas, or end that.
+// force makes a user force a number of replicas, or end that.
 func (w *walk) force(g *group, s Step) {
 	n := s.Zone
 	if g.zones[n].Leader != "" {
@@ -102,7 +102,7 @@ func (w *walk) force(g *group, s Step) {
 	w.respec(g, n, func(z *zone) { z.Forced = plan.Force{Given: s.Value > 0, Replicas: s.Value % 4} })
 }
 
-// maintain lets somebody take the hold by hand, if it is free, and give it back later.
+// maintain makes a user acquire the hold manually, if it is free, and release it later.
 func (w *walk) maintain(g *group, lasts time.Duration) {
 	record := plan.Hold{}
 	if g.lease != nil {
@@ -117,8 +117,8 @@ func (w *walk) maintain(g *group, lasts time.Duration) {
 	}
 }
 
-// byHand lets somebody write the hold, as lockstepctl does. It reports whether that was
-// stored.
+// byHand writes the hold for a user, as kubectl lockstep does. It reports whether the
+// write was stored.
 func (w *walk) byHand(g *group, next plan.Hold) bool {
 	return w.people.Write(w.ctx, g.key, next) == nil
 }

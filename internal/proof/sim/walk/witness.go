@@ -10,33 +10,34 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/sim/judge"
 )
 
-// witness keeps of a group's history what the laws ask about. It knows what the API
-// server stores, and what it has shown to whom; of the memory of processes it knows
-// nothing.
+// witness keeps the part of a group's history that the laws need. It knows what the API
+// server stores, and what the API server has shown to each process. It knows nothing of the
+// memory of processes.
 type witness struct {
 	falls  [][]fall       // by zone and ordinal
-	harmed []bool         // zones that pods leave that served, by a downscale through lockstep
-	shrank []shrunk       // the last such downscale of each zone
-	back   []plan.Version // since when a zone is in the group that nobody remembered
-	timed  bool           // processes know what time it is
+	harmed []bool         // zones in which a downscale through lockstep deletes pods that were up
+	shrank []shrunk       // the last downscale of each zone
+	back   []plan.Version // since when a zone that was not remembered is in the group again
+	timed  bool           // the clocks of processes are true
 }
 
-// fall is since when a pod that is asked for is down.
+// fall is the time since which a wanted pod is down.
 type fall struct {
-	since  plan.Version // zero: it serves, or is not asked for
-	asked  bool         // it is down since it is asked for, not since it fell
-	ours   bool         // by lockstep, until another pod of that name is Ready
-	rose   plan.Version // when the pod that serves became Ready
+	since  plan.Version // zero: it is up, or not wanted
+	asked  bool         // it is down since it is wanted, not since it fell
+	ours   bool         // disrupted by lockstep, until another pod of that name is Ready
+	rose   plan.Version // when the pod that is up became Ready
 	served string       // its UID
-	until  time.Time    // which serves for as long as its zone asks for; it is down before
-	former earlier      // where it fell again by itself before it counted
+	until  time.Time    // when that pod has been Ready for minReadySeconds; until then it counts as down
+	former earlier      // the previous fall, if the pod fell again by itself before until
 
-	evicted bool         // whoever is down, or served last
-	noted   plan.Version // of the Lease that notes it first
-	of      string       // its UID, while it is noted
+	evicted bool         // the pod that is down, or was up last, was evicted
+	noted   plan.Version // of the first Lease that records it
+	of      string       // its UID, while it is recorded
 }
 
-// earlier is a fall that would have ended by now, for those who did not see the next one.
+// earlier is a fall that would have ended by now for observers that did not see the next
+// one.
 type earlier struct {
 	since plan.Version
 	asked bool
@@ -44,10 +45,10 @@ type earlier struct {
 	until time.Time
 }
 
-// shrunk is when a zone shrank.
+// shrunk is when a zone scaled down.
 type shrunk struct {
 	at time.Time
-	by time.Duration // the minimum time that its zone asked for
+	by time.Duration // the minimum time between downscales that the zone required
 }
 
 func newWitness(zones int, timed bool) witness {
@@ -58,7 +59,7 @@ func newWitness(zones int, timed bool) witness {
 	return w
 }
 
-// watch brings the account of a group up to what is stored of it since a version.
+// watch updates the history of a group to what is stored since a version.
 func (w *witness) watch(g *group, version plan.Version, zoneChanged bool, now time.Time) {
 	w.recover(now)
 	for n := range g.zones {
@@ -86,15 +87,15 @@ func (w *witness) watch(g *group, version plan.Version, zoneChanged bool, now ti
 	}
 }
 
-// comesBack brings the account up to a zone's return to the group.
+// comesBack updates the history when a zone returns to the group.
 func (w *witness) comesBack(g *group, n int, version plan.Version) {
 	if !g.remembers(n) {
 		w.back[n] = version
 	}
 }
 
-// unheeded reports whether a fall is nothing that anybody of the group could know, since its
-// zone is not in the group and not remembered, or was not until lately.
+// unheeded reports whether no process could know of a fall, because its zone is neither in
+// the group nor remembered, or was neither until recently.
 func (w *witness) unheeded(g *group, zone int, f fall, shown served) bool {
 	if f.ours || f.former.ours {
 		return false
@@ -103,7 +104,7 @@ func (w *witness) unheeded(g *group, zone int, f fall, shown served) bool {
 	return away || (f.since < w.back[zone] && w.back[zone] > shown.zone(zone))
 }
 
-// recover ends the falls of those who serve for long enough by now.
+// recover ends the falls of pods that have been Ready for long enough by now.
 func (w *witness) recover(now time.Time) {
 	for n := range w.falls {
 		for ordinal := range w.falls[n] {
@@ -114,7 +115,7 @@ func (w *witness) recover(now time.Time) {
 	}
 }
 
-// notes brings the account of who is noted up to a Lease that was stored.
+// notes updates the history of recorded pods to a Lease that was stored.
 func (w *witness) notes(g *group, lease *plan.Hold) {
 	for n, z := range g.zones {
 		for ordinal := range w.falls[n] {
@@ -130,7 +131,7 @@ func (w *witness) notes(g *group, lease *plan.Hold) {
 	}
 }
 
-// stableAt is from when on a pod counts, for those who know what time it is.
+// stableAt returns when a pod begins to count as available, if clocks are true.
 func (w *witness) stableAt(p *pod, minReady time.Duration) time.Time {
 	if !w.timed || minReady == 0 {
 		return time.Time{}
@@ -138,16 +139,16 @@ func (w *witness) stableAt(p *pod, minReady time.Duration) time.Time {
 	return p.StableAt(minReady)
 }
 
-// takedown is a delete as it was asked for.
+// takedown is a delete as it was requested.
 type takedown struct {
 	by      string
 	uid     string
 	version plan.Version // zero: any
-	shown   served       // to whoever decided
+	shown   served       // to the process, before it decided
 	evicted bool
 }
 
-// judgeTakedown looks at a pod of a zone that has just been sent away and was up.
+// judgeTakedown judges the delete of a pod that was up.
 func (w *witness) judgeTakedown(g *group, n, ordinal int, t takedown, version plan.Version, exact bool, now time.Time) (rule, how string) {
 	rest, here, joined, elsewhere := 0, 0, 0, false
 	own := &w.falls[n][ordinal]
@@ -175,7 +176,7 @@ func (w *witness) judgeTakedown(g *group, n, ordinal int, t takedown, version pl
 		budget, here, joined = g.evictionBudget(n), here+joined, 0
 	}
 	if here+joined > max(budget, g.evictionBudget(n)) {
-		here += joined // who joined was granted by the budget for evictions, with who was noted before
+		here += joined // the budget of evictions allowed the joined pods together with the pods recorded before
 	}
 	rule = judge.Deed{
 		Strange: !exact, Elsewhere: elsewhere, Rest: rest, Down: here, Budget: budget, Unnoted: !g.notes(n, ordinal, t, version),
@@ -186,8 +187,8 @@ func (w *witness) judgeTakedown(g *group, n, ordinal int, t takedown, version pl
 	return rule, fmt.Sprintf("%s sends %s away; down: %s", t.by, plan.PodName(g.zones[n].Name, ordinal), w.fallen(g))
 }
 
-// excused reports whether nobody could know that a pod is down by itself, from what was
-// shown to whoever decided.
+// excused reports whether the decider could not know, from what it was shown, that a pod is
+// down by itself.
 func (f fall) excused(shown served, zone int, now time.Time) bool {
 	if e := f.former; e.since > 0 && now.Before(e.until) && !unknown(e.since, e.asked, e.ours, shown, zone) {
 		return false
@@ -202,12 +203,12 @@ func unknown(since plan.Version, asked, ours bool, shown served, zone int) bool 
 	return !ours && since > shown.pods[zone]
 }
 
-// byUs reports whether lockstep took the pod down that is missing.
+// byUs reports whether lockstep disrupted the pod that is down.
 func (f fall) byUs(now time.Time) bool {
 	return f.ours || f.former.ours && now.Before(f.former.until)
 }
 
-// notes reports whether the Lease covers exactly this deed.
+// notes reports whether the Lease records exactly this delete.
 func (g *group) notes(n, ordinal int, t takedown, version plan.Version) bool {
 	if g.lease == nil || g.lease.Holder.Zone() != g.zones[n].Name {
 		return false
@@ -236,7 +237,7 @@ func (g *group) evictionBudget(n int) int {
 	return g.zones[n].MaxUnavailable.Pods
 }
 
-// downscale is a change of spec.replicas as it was asked for.
+// downscale is a change of spec.replicas as it was requested.
 type downscale struct {
 	by      string
 	version plan.Version
@@ -244,8 +245,8 @@ type downscale struct {
 	shown   served
 }
 
-// harms reports whether a downscale takes down a pod that serves and did so as it was
-// decided: nobody can know better.
+// harms reports whether a downscale deletes a pod that is up and was up when the process
+// decided, because no process could know better.
 func (w *witness) harms(g *group, n int, d downscale) bool {
 	for ordinal := d.to; ordinal < g.zones[n].Replicas; ordinal++ {
 		p := g.pods[n][ordinal]
@@ -256,7 +257,7 @@ func (w *witness) harms(g *group, n int, d downscale) bool {
 	return false
 }
 
-// judgeDownscale looks at a downscale that is about to take somebody down.
+// judgeDownscale judges a downscale that is about to delete pods that are up.
 func (w *witness) judgeDownscale(g *group, n int, d downscale, now time.Time) (rule, how string) {
 	rest, elsewhere := 0, false
 	for zone := range g.zones {
@@ -283,7 +284,8 @@ func (w *witness) judgeDownscale(g *group, n int, d downscale, now time.Time) (r
 	return rule, fmt.Sprintf("%s lets %s shrink to %d; down: %s", d.by, name, d.to, w.fallen(g))
 }
 
-// tooSoon looks at when other zones shrank.
+// tooSoon returns why the downscale is too soon after the downscale of another zone; "" if
+// it is not.
 func (w *witness) tooSoon(g *group, n int, now time.Time) string {
 	for zone, s := range w.shrank {
 		between := max(s.by, g.zones[n].MinBetween.Duration)
@@ -294,7 +296,7 @@ func (w *witness) tooSoon(g *group, n int, now time.Time) string {
 	return ""
 }
 
-// fallen lists who is down, and by whom.
+// fallen lists the pods that are down, and whether lockstep disrupted them.
 func (w *witness) fallen(g *group) string {
 	var all []string
 	for n := range g.zones {
