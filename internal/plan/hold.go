@@ -134,7 +134,7 @@ type Intent struct {
 	Overtook bool
 
 	// Of a granted eviction, which another client carries out:
-	Unbound   bool   // no precondition ties the eviction to the pod with that UID: it deletes the pod that has the name by then
+	Unbound   bool   // no precondition ties it to the pod with that UID: it deletes the pod that has the name by then
 	Partition string // the pod's partition, if partitions count
 }
 
