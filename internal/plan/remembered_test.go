@@ -57,7 +57,7 @@ func TestAStatefulSetThatWasMadeAnewIsNoted(t *testing.T) {
 	}
 }
 
-// The hold of the group remembers such a zone itself.
+// The hold of the group records such a zone.
 func TestTheHoldOfABudgetDoesNotRememberZonesOfAGroup(t *testing.T) {
 	s := fixture.MustParse(joins)
 	s.Key.Kind = plan.KindBudget
@@ -90,7 +90,7 @@ func TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable(t *testing.T) {
 	}
 }
 
-// Where the hold has no room for all zones, those that it remembers stay.
+// If the hold has no room for all zones, it keeps the zones that it records already.
 func TestAZoneThatIsRememberedMakesNoRoomForOneThatJoins(t *testing.T) {
 	var members, zones strings.Builder
 	for i := range plan.MostMembers {
