@@ -47,8 +47,8 @@ func TestAZoneThatIsAwayAndBecomesAvailableByTime(t *testing.T) {
 	}
 }
 
-// zone-a asks for an hour between downscales and was scaled down a minute ago. While zone-a is without
-// its label, the longer of the two minimum times must still apply to zone-b, which asks for no time.
+// zone-a requires an hour between downscales and was scaled down a minute ago. While zone-a is without
+// its label, the longer of the two minimum times must still apply to zone-b, which requires no time.
 func TestTheLongerTimeBetweenDownscalesOfAZoneThatIsAway(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	pod := func(name string) plan.Pod {

@@ -141,7 +141,7 @@ func TestAllOrphansInTheWayGo(t *testing.T) {
 // orphanedZone is a zone that was created again with another selector. Its slices are indexed by ordinal.
 type orphanedZone struct {
 	replicas, budget int
-	names            []string // what has the name of the pod
+	names            []string // anOrphan, aPod or nothing
 	noted            []bool   // its eviction is granted
 }
 

@@ -13,13 +13,13 @@ type partitionIndex map[string][]partitionInZone
 // partitionInZone is one partition in one zone.
 type partitionInZone struct {
 	there   int
-	down    int       // of the pods that exist, surplus pods included
-	fresh   int       // of the pods that exist, those that only have to be Ready for longer
+	down    int       // existing pods that are down, surplus pods included
+	fresh   int       // existing pods that only have to be Ready for longer
 	until   time.Time // when the last of these has been Ready for long enough
 	missing int       // pods that the spec requires and that do not exist
 	gone    int       // surplus pods with an intent that do not exist
-	owned   int       // of the pods that exist, those that the spec requires
-	lost    int       // of these, the pods that are down
+	owned   int       // existing pods that the spec requires
+	lost    int       // owned pods that are down
 	covered []Pod
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// joins is a group of two zones, of which the hold remembers zone-a.
+// joins is a group of two zones, of which the hold records zone-a.
 const joins = "hold free\nmembers zone-a\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n"
 
 func TestAZoneForWhichTheHoldHasNoRoomIsNotNoted(t *testing.T) {

@@ -30,7 +30,7 @@ type Snapshot struct {
 	Live    bool               // read live, not from caches; StatefulSets at least as new as deletions of recorded pods
 	Hold    Hold               // the group's lock
 	Asked   Asked              // the last calls of this process to pods about a downscale
-	Budgets []DisruptionBudget // of the namespace, in order of names, including those that cannot be used
+	Budgets []DisruptionBudget // of the namespace, in order of names, including unusable ones
 	Unread  bool               // budgets could not be read, so there may be more
 	Zones   []Zone             // in natural order of names
 	Left    []LeftZone         // zones that the hold records and the group no longer has

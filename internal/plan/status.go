@@ -42,7 +42,7 @@ type ZoneStatus struct {
 	Ready    int // of those, pods that are up
 	Updated  int // of those, pods at the update revision
 	Done     int // of those, pods that are up and at the update revision
-	Outdated int // of those that exist, pods at another revision
+	Outdated int // of the existing ones, pods at another revision
 	Down     int // missing, not available, or with an intent
 	Noted    int // with an intent that still counts
 	Budget   int
