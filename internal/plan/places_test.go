@@ -54,8 +54,10 @@ func TestReasonsAreSeenWhereTheCatalogueSaysSo(t *testing.T) {
 // If the catalogue says that zones wait for a reason, a scenario has such a wait.
 func TestEveryReasonSaidToBeWaitedForIs(t *testing.T) {
 	waited := map[reason.Code]bool{
-		reason.RequestForbidden: true, reason.InvariantViolated: true, reason.ReferenceUnreadable: true, // planners do not know these
-		reason.InvalidPrepareCall: true, reason.InvalidDownscaleTime: true, // in TestWhateverAGroupIsStuckByEverythingSaysTheSame
+		// Planners do not know these.
+		reason.RequestForbidden: true, reason.InvariantViolated: true, reason.ReferenceUnreadable: true,
+		// These are in TestWhateverAGroupIsStuckByEverythingSaysTheSame.
+		reason.InvalidPrepareCall: true, reason.InvalidDownscaleTime: true,
 	}
 	files, err := filepath.Glob("testdata/scenarios/*.txt")
 	if err != nil {
