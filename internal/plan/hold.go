@@ -9,42 +9,42 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Hold is the group's lock as its Lease records it. See docs/guarantees.md,
-// "The hold", for what it promises.
+// Hold is the group's lock, as its Lease records it. "The hold" in docs/guarantees.md lists
+// its guarantees.
 type Hold struct {
-	Exists       bool   // there is a Lease
+	Exists       bool   // the Lease exists
 	UID          string // of the Lease
 	Version      Version
-	Own          bool      // this process wrote the record, and has looked at the group live since another one did
-	Holder       Holder    // what is going on; empty when free
-	Since        time.Time // when this holder took it; zero: the Lease does not say
+	Own          bool      // this process wrote the record, and has read the group live since another process wrote it
+	Holder       Holder    // the operation that has the hold; empty if the hold is free
+	Since        time.Time // when this holder acquired the hold; zero: the Lease does not say
 	Intents      []Intent
 	Renewed      time.Time
 	Duration     time.Duration
 	Transitions  int
-	Members      []Member               // the zones that the group had when it was written last
-	Downscale    Downscale              // under way in the holder's zone; usually none
-	Waiting      []Waiting              // who was refused, first come first
-	Downscaled   map[string]time.Time   // when each zone shrank last, as far as known
-	GivenUp      map[string]time.Time   // when lockstep gave up a downscale of its own that failed, by zone
-	Acknowledged map[string]DelayRecord // which pods agreed to leave after a delay, by zone
+	Members      []Member               // the zones that the group had at the last write
+	Downscale    Downscale              // in progress in the holder's zone; usually none
+	Waiting      []Waiting              // operations that were refused, in order of their first refusal
+	Downscaled   map[string]time.Time   // when each zone was last scaled down, as far as known
+	GivenUp      map[string]time.Time   // when lockstep gave up a failed downscale of its own, by zone
+	Acknowledged map[string]DelayRecord // the pods that acknowledged a delayed downscale, by zone
 	Trace        string                 // W3C traceparent of the rollout
-	Rollouts     Rollouts               // for people; to be read only, since snapshots share it
-	Unrenewed    time.Duration          // for how long this process has seen no renewal, where the holder is Newer
-	Unreadable   string                 // why the intents could not be read; such a hold is respected
+	Rollouts     Rollouts               // for users; read-only, because snapshots share it
+	Unrenewed    time.Duration          // if the holder is Newer: how long this process has observed no renewal
+	Unreadable   string                 // why the intents could not be read; lockstep respects such a hold
 	Unlabelled   bool                   // the Lease lost the label by which lockstep watches Leases
 }
 
-// Expired reports whether nobody renewed the hold in time. That alone never
-// allows anybody to take it. A hold that does not say until when it counts
-// does not expire.
+// Expired reports whether the hold was not renewed in time. Expiry alone never allows another
+// operation to take the hold. If the Lease does not say when the hold expires, it does not
+// expire.
 func (h Hold) Expired(now time.Time) bool {
 	at := h.ExpiresAt()
 	return !at.IsZero() && now.After(at)
 }
 
-// ExpiresAt returns until when the hold counts as fresh, or the zero time for
-// one that does not say so.
+// ExpiresAt returns the time until which the hold counts as fresh. It is the zero time if the
+// Lease does not say.
 func (h Hold) ExpiresAt() time.Time {
 	if h.Renewed.IsZero() || h.Duration <= 0 {
 		return time.Time{}
@@ -52,9 +52,10 @@ func (h Hold) ExpiresAt() time.Time {
 	return h.Renewed.Add(h.Duration)
 }
 
-// Lapsed reports whether a foreign holder's time is over. The name stays on the Lease and
-// blocks nobody. An operation of a newer version of lockstep never lapses while the Lease
-// notes anything, nor while this process sees renewals, whatever their time.
+// Lapsed reports whether a foreign holder has expired. Its name then stays on the Lease and
+// blocks no operation. The hold of a newer version of lockstep lapses only if the Lease
+// records no intent and no downscale and this process observes no renewal, whatever the renew
+// time is.
 func (h Hold) Lapsed(now time.Time) bool {
 	switch {
 	case !h.Holder.Foreign() || !h.Expired(now):
@@ -65,8 +66,8 @@ func (h Hold) Lapsed(now time.Time) bool {
 	return true
 }
 
-// Respected reports whether an operation of a newer version of lockstep has the hold. What
-// it has noted is then neither ended nor written over.
+// Respected reports whether an operation of a newer version of lockstep has the hold. Then
+// lockstep neither ends nor overwrites the records of that operation.
 func (h Hold) Respected(now time.Time) bool { return h.Holder.Newer() && !h.Lapsed(now) }
 
 // Holder names an operation in a zone, never a process: "rollout/zone-a".
@@ -75,7 +76,7 @@ type Holder string
 // Operation is the first part of a Holder.
 type Operation string
 
-// The operations that exist.
+// Operations of lockstep.
 const (
 	RolloutOperation   Operation = "rollout"
 	DownscaleOperation Operation = "downscale"
@@ -85,23 +86,23 @@ const (
 // For returns the holder of an operation in a zone.
 func (o Operation) For(zone string) Holder { return Holder(string(o) + "/" + zone) }
 
-// Free reports whether nobody holds.
+// Free reports whether no operation has the hold.
 func (h Holder) Free() bool { return h == "" }
 
-// Operation returns what the holder does.
+// Operation returns the holder's operation.
 func (h Holder) Operation() Operation {
 	operation, _, _ := strings.Cut(string(h), "/")
 	return Operation(operation)
 }
 
-// Zone returns where the holder does it.
+// Zone returns the holder's zone.
 func (h Holder) Zone() string {
 	_, zone, _ := strings.Cut(string(h), "/")
 	return zone
 }
 
-// Foreign reports whether the holder is none of lockstep's operations, such as
-// manual/maintenance. A foreign holder is respected until it expires.
+// Foreign reports whether the holder is not an operation of this version of lockstep, such as
+// manual/maintenance. lockstep respects a foreign holder until it lapses.
 func (h Holder) Foreign() bool {
 	switch h.Operation() {
 	case RolloutOperation, DownscaleOperation, EvictionOperation:
@@ -110,67 +111,66 @@ func (h Holder) Foreign() bool {
 	return !h.Free()
 }
 
-// Newer reports whether the holder is an operation that this version of lockstep does not
-// know, of the kinds that newer versions have. Its intents cannot be judged here.
+// Newer reports whether the holder is an operation of a newer version of lockstep, which this
+// version does not know. This version cannot evaluate its intents.
 func (h Holder) Newer() bool { return slices.Contains(newerOperations, h.Operation()) }
 
-// newerOperations are those of kinds that newer versions of lockstep have.
+// newerOperations are the operations that only newer versions of lockstep have.
 var newerOperations = []Operation{"progressive", "statefulcluster", "replicated"}
 
-// Intent notes a pod that is about to be taken down or on its way back. It is
-// written to the Lease before the deed.
+// Intent records a pod that is about to be deleted or evicted, or whose replacement is not
+// available yet. It is written to the Lease before the act.
 type Intent struct {
 	Zone    string
 	Pod     string
 	UID     string
-	Version Version // the resourceVersion that the deed requires
+	Version Version // the resourceVersion that lockstep's delete requires
 	Cause   reason.Code
 	Since   time.Time
-	Trace   string        // W3C traceparent of the deed
-	Known   time.Duration // for how long this process has known of it
+	Trace   string        // W3C traceparent of the disruption
+	Known   time.Duration // how long this process has known of it
 
-	// Overtook: an operation of another zone waited for longer, and could not go on anyway.
+	// Overtook: an operation of another zone had waited longer, and could not continue anyway.
 	Overtook bool
 
-	// Of a granted eviction, which somebody else carries out:
-	Unbound   bool   // nothing binds it to the pod with that UID: it takes the pod that has the name by then
-	Partition string // its partition, where partitions count
+	// Of a granted eviction, which another client carries out:
+	Unbound   bool   // no precondition ties it to the pod with that UID: it deletes the pod that has the name by then
+	Partition string // the pod's partition, if partitions count
 }
 
-// Granted reports whether the intent is a granted eviction. Its deed requires the UID,
-// unless it is unbound, and, unlike a deletion of lockstep's own, no version.
+// Granted reports whether the intent is a granted eviction. The eviction requires the UID,
+// unless it is unbound. Unlike a delete by lockstep, it requires no resourceVersion.
 func (i Intent) Granted() bool { return i.Cause == reason.EvictionGranted }
 
-// MayTake reports whether a granted eviction may still delete the pod of this UID and
-// version that has the name of the one that is noted.
+// MayTake reports whether a granted eviction may still delete the pod with the recorded name
+// that has this UID and version.
 func (i Intent) MayTake(uid string, version Version) bool {
 	return i.Granted() && (i.Unbound || !i.Succeeded(uid, version))
 }
 
-// RequestLimit is how long the API server works on a request, admission included.
-// What it was allowed to do happens by then, or never.
+// RequestLimit is the longest time that the API server works on a request, including
+// admission. An admitted request takes effect within that time, or never.
 const RequestLimit = 34 * time.Second
 
-// GrantLimit is for how long a process must have known of a granted eviction before
-// a live look may end it: longer than RequestLimit, also by a clock that goes twice
-// as fast as it should.
+// GrantLimit is how long a process must have known of a granted eviction before a live read
+// may end it. It is longer than RequestLimit, even by a clock that runs twice as fast as it
+// should.
 const GrantLimit = 70 * time.Second
 
-// Lapsed reports whether a granted eviction that has not happened yet can no longer
-// happen.
+// Lapsed reports whether a granted eviction that has not happened yet can no longer happen.
 func (i Intent) Lapsed() bool { return i.Granted() && i.Known >= GrantLimit }
 
-// Succeeded reports whether a pod of the same name with this UID and version came after
-// the one that is noted.
+// Succeeded reports whether a pod of the same name with this UID and version was created after
+// the recorded pod.
 func (i Intent) Succeeded(uid string, version Version) bool {
 	return i.UID != uid && version > i.Version
 }
 
-// Partitions stands for a zone in the holder of evictions that go by partitions.
+// Partitions replaces the zone in the holder of evictions that count by partition.
 const Partitions = "partitions"
 
-// Evicts returns the holder under which a granted eviction takes place if nothing
-// else has its zone.
+// Evicts returns the holder of a granted eviction, unless another operation already has the
+// hold in its zone.
 func (i Intent) Evicts() Holder {
 	if i.Partition != "" {
 		return EvictionOperation.For(Partitions)
@@ -178,26 +178,27 @@ func (i Intent) Evicts() Holder {
 	return EvictionOperation.For(i.Zone)
 }
 
-// IntentStatus is what the snapshot shows of an intent.
+// IntentStatus is the status of an intent, as the snapshot shows it.
 type IntentStatus int
 
 const (
-	// Open: the deed is under way, or its end has not been seen.
+	// Open: the disruption is in progress, or its end has not been observed.
 	Open IntentStatus = iota
-	// Pending: the pod stands exactly as noted; the deed can still happen.
+	// Pending: the pod is exactly as recorded; the disruption can still happen.
 	Pending
-	// Done: the end of the deed is seen.
+	// Done: the end of the disruption has been observed.
 	Done
-	// Void: the deed can never happen, since the pod has moved past the noted version.
+	// Void: the disruption can never happen, usually because the pod has changed since the
+	// recorded version.
 	Void
 )
 
 // Counts reports whether the pod must be counted as down.
 func (f IntentStatus) Counts() bool { return f == Open || f == Pending }
 
-// IntentStatus compares what was noted with what is seen. It is a question of versions:
-// the noted one against the pod's own, or against that of the whole view of
-// pods; the absence of a UID proves nothing (ADR 0004).
+// IntentStatus compares an intent with the observed pods. It compares versions: the recorded
+// version with the version of the pod, or with the version of the list of pods. The absence of
+// a UID proves nothing (ADR 0004).
 func (s *Snapshot) IntentStatus(i Intent) IntentStatus {
 	pod, present := s.Pod(i.Pod)
 	switch {
@@ -231,9 +232,9 @@ func statusOfSame(pod Pod, i Intent) IntentStatus {
 	return Void
 }
 
-// statusOfGrant says what became of a granted eviction whose pod is there. Whoever was
-// granted it may carry it out whatever the pod's version is, as long as the API
-// server waits for it: so it ends by a live look after that time (ADR 15).
+// statusOfGrant returns the status of a granted eviction whose pod exists. The client may
+// carry out the eviction at any version of the pod, as long as the API server waits for it. So
+// only a live read after that time ends the intent (ADR 15).
 func (s *Snapshot) statusOfGrant(pod Pod, i Intent) IntentStatus {
 	if s.Live && i.Lapsed() && pod.Phase != Leaving && pod.Version >= i.Version {
 		return Void
@@ -241,9 +242,9 @@ func (s *Snapshot) statusOfGrant(pod Pod, i Intent) IntentStatus {
 	return Open
 }
 
-// statusOfAbsent says what became of an intent whose pod does not exist. A cached StatefulSet
-// may be older than the absence of its pod and not show yet that its zone was raised, so
-// only a live read ends such an intent (ADR 24).
+// statusOfAbsent returns the status of an intent whose pod does not exist. A cached
+// StatefulSet may be older than the absence of its pod, and may not show yet that its zone was
+// scaled up. So only a live read ends such an intent (ADR 24).
 func (s *Snapshot) statusOfAbsent(i Intent) IntentStatus {
 	if s.Live && s.deletedAndUnwanted(i) {
 		return Done
@@ -251,8 +252,8 @@ func (s *Snapshot) statusOfAbsent(i Intent) IntentStatus {
 	return Open
 }
 
-// WantAgain reports whether StatefulSets that were listed later than a snapshot ask for one of
-// these intents' pods, so that the group has to be read anew.
+// WantAgain reports whether StatefulSets that were listed after a snapshot require the pod of
+// one of these intents. Then the group must be read again.
 func WantAgain(deleted []Intent, listed []Zone) bool {
 	return slices.ContainsFunc(listed, func(z Zone) bool {
 		return slices.ContainsFunc(deleted, func(i Intent) bool { return z.Wants(i.Pod) })
@@ -260,9 +261,9 @@ func WantAgain(deleted []Intent, listed []Zone) bool {
 }
 
 // DeletedAndUnwanted returns the intents whose pods the snapshot does not show and whose
-// StatefulSets, as the snapshot shows them, do not ask for them. One that was deleted without
-// its pods may ask for them when it is back. A live read lists
-// StatefulSets once more before it relies on that.
+// StatefulSets, as the snapshot shows them, do not require those pods. A StatefulSet that was
+// deleted without its pods may require them once it is created again. Before a live read
+// relies on the result, it lists StatefulSets once more.
 func (s *Snapshot) DeletedAndUnwanted() []Intent {
 	var found []Intent
 	for _, intent := range s.Hold.Intents {
@@ -284,13 +285,13 @@ func (s *Snapshot) deletedAndUnwanted(i Intent) bool {
 	return left == nil || !left.wants(i.Pod)
 }
 
-// Wants reports whether the spec asks for a pod of that name.
+// Wants reports whether the spec requires a pod of that name.
 func (z *Zone) Wants(pod string) bool {
 	ordinal, ok := OrdinalOf(z.Name, pod)
 	return ok && z.Owns(ordinal)
 }
 
-// String returns the fate in lower case.
+// String returns the status in lower case.
 func (f IntentStatus) String() string {
 	switch f {
 	case Open:

@@ -2,24 +2,25 @@ package plan
 
 import "strings"
 
-// Kind is a kind of things that have a hold.
+// Kind is a kind of objects that have a hold.
 type Kind string
 
 const (
-	// KindGroup is a rollout group: its zones are rolled and scaled one after another.
+	// KindGroup is a rollout group: its zones are rolled out and scaled one after another.
 	KindGroup Kind = ""
-	// KindStatefulSet is a StatefulSet without a group whose pods are asked to prepare. It is
-	// scaled down under a hold, and never rolled.
+	// KindStatefulSet is a StatefulSet without a group whose pods are called to prepare. Its
+	// downscales require the hold, and lockstep never rolls it out.
 	KindStatefulSet Kind = "statefulset"
-	// KindBudget are the StatefulSets without a group whose pods a budget for evictions covers.
-	// Pods are evicted under the hold, and nothing else is done to them.
+	// KindBudget is the StatefulSets without a group whose pods a budget for evictions covers.
+	// Their evictions require the hold, and lockstep does nothing else to their pods.
 	KindBudget Kind = "budget"
 )
 
 // Kinds returns all kinds, rollout groups first.
 func Kinds() []Kind { return []Kind{KindGroup, KindStatefulSet, KindBudget} }
 
-// Word returns the kind as names and annotations of Leases have it: group, statefulset, budget.
+// Word returns the kind as it appears in names and annotations of Leases: group, statefulset,
+// budget.
 func (k Kind) Word() string {
 	if k == KindGroup {
 		return "group"
@@ -27,20 +28,20 @@ func (k Kind) Word() string {
 	return string(k)
 }
 
-// Key names what a hold is about, within a namespace: a group as the label or the annotation
-// rollout-group does, everything else as its object is called. The name of a group may be empty
-// and need not be a valid object name.
+// Key names the object of a hold within a namespace. The name of a group is the value of its
+// label or annotation rollout-group; any other name is the name of an object. The name of a
+// group may be empty and need not be a valid object name.
 type Key struct {
 	Namespace string
 	Kind      Kind
 	Name      string
 }
 
-// Rolled reports whether it is a group whose zones are rolled and scaled.
+// Rolled reports whether the key is a group, whose zones are rolled out and scaled.
 func (k Key) Rolled() bool { return k.Kind == KindGroup }
 
-// String returns namespace/group, and namespace/kind/name for other kinds: no group has a slash
-// in its name.
+// String returns namespace/group, and namespace/kind/name for other kinds. The name of a group
+// contains no slash.
 func (k Key) String() string {
 	if k.Kind == KindGroup {
 		return k.Namespace + "/" + k.Name

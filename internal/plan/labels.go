@@ -7,22 +7,20 @@ import (
 	"unique"
 )
 
-// Labels are the labels of a pod but for those that every pod has of its own: its
-// name, its ordinal and its revision. Pods with the same ones share them. The zero
-// Labels are none.
+// Labels are the labels of a pod without its name, ordinal and revision. Pods with
+// equal labels share one copy in memory. The zero Labels are none.
 type Labels struct {
 	shared unique.Handle[string]
 }
 
-// Labels of which every pod has a value of its own, as the StatefulSet controller
-// writes them.
+// Labels that the StatefulSet controller sets for each pod.
 const (
 	podNameLabel  = "statefulset.kubernetes.io/pod-name"
 	podIndexLabel = "apps.kubernetes.io/pod-index"
 	revisionLabel = "controller-revision-hash"
 )
 
-// LabelsOf keeps labels of a pod.
+// LabelsOf returns Labels with the labels of a pod.
 func LabelsOf(labels map[string]string) Labels {
 	var text strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -30,7 +28,7 @@ func LabelsOf(labels map[string]string) Labels {
 		case podNameLabel, podIndexLabel, revisionLabel:
 			continue
 		}
-		text.WriteString(key + "=" + labels[key] + "\n") // neither a key nor a value has any of these two
+		text.WriteString(key + "=" + labels[key] + "\n") // neither keys nor values contain an equals sign or a newline
 	}
 	if text.Len() == 0 {
 		return Labels{}
@@ -38,7 +36,7 @@ func LabelsOf(labels map[string]string) Labels {
 	return Labels{unique.Make(text.String())}
 }
 
-// Map returns the labels as they were kept.
+// Map returns the labels that LabelsOf kept.
 func (l Labels) Map() map[string]string {
 	labels := map[string]string{}
 	if l == (Labels{}) {
@@ -51,10 +49,10 @@ func (l Labels) Map() map[string]string {
 	return labels
 }
 
-// Equal reports whether both are the same labels.
+// Equal reports whether both have the same labels.
 func (l Labels) Equal(other Labels) bool { return l == other }
 
-// MarshalText writes the labels as a selector of them is written.
+// MarshalText returns the labels in the notation of a label selector.
 func (l Labels) MarshalText() ([]byte, error) {
 	if l == (Labels{}) {
 		return nil, nil
@@ -63,7 +61,7 @@ func (l Labels) MarshalText() ([]byte, error) {
 	return []byte(strings.ReplaceAll(lines, "\n", ",")), nil
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the output of MarshalText.
 func (l *Labels) UnmarshalText(text []byte) error {
 	labels := map[string]string{}
 	for pair := range strings.SplitSeq(string(text), ",") {

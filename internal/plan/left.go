@@ -6,27 +6,27 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Member is a zone of the group as the hold remembers it.
+// Member is a zone of the group, as the hold records it.
 type Member struct {
 	Zone string
 	UID  string // of its StatefulSet
 }
 
-// MostMembers bounds how many zones a hold remembers: they live in one annotation.
+// MostMembers limits how many zones a hold records, because they share one annotation.
 const MostMembers = 100
 
-// LeftZone is a zone that the hold remembers and that the group no longer has. Its
-// StatefulSet was deleted without its pods, is in another group or in none, or is ignored;
-// it may come back any moment.
+// LeftZone is a zone that the hold records and that the group no longer has. Its StatefulSet was
+// deleted without its pods, is in another group or in none, or is ignored. It may come back at any
+// moment.
 type LeftZone struct {
-	Zone           // as its StatefulSet is now; where there is none, its name and pods alone
-	Exists    bool // there is a StatefulSet of that name outside of the group
+	Zone           // as its StatefulSet is now; without a StatefulSet, only its name and pods
+	Exists    bool // a StatefulSet of that name exists outside of the group
 	Orphaned  bool // some of its pods have no controller
-	Uncovered bool // a budget had it that is gone, or selects neither its StatefulSet nor any of its pods now
+	Uncovered bool // the budget that covered it was deleted, or now selects neither its StatefulSet nor any of its pods
 }
 
-// wants reports whether a pod will be made anew, now or when the StatefulSet is back. If no pod of
-// a deleted StatefulSet is left, the zone is gone.
+// wants reports whether a pod will be created again, now or when the StatefulSet is back. If a
+// deleted StatefulSet has no pods left, the zone is gone.
 func (z *LeftZone) wants(pod string) bool {
 	if z.Exists {
 		return z.Wants(pod)
@@ -43,9 +43,9 @@ func (s *Snapshot) leftZone(name string) *LeftZone {
 	return &s.Left[i]
 }
 
-// settled reports whether a zone that left matters no more: none of its pods exists, or its
-// StatefulSet outside of the group has all that it asks for. If no budget covers it any more, it
-// matters while one of its pods is noted.
+// settled reports whether a zone that left the group no longer matters: it has no pods, or its
+// StatefulSet outside of the group is available. If no budget covers the zone any more, it matters
+// while one of its pods has an intent.
 func (b *groupState) settled(z *LeftZone) bool {
 	switch {
 	case z.Uncovered:
@@ -56,9 +56,9 @@ func (b *groupState) settled(z *LeftZone) bool {
 	return b.survey(&z.Zone).available()
 }
 
-// unsettled returns the zones that left the group and are not whole: no pod of another zone
-// may be deleted or evicted. A cache may be older than the pods of such a zone, so only a
-// live read shows that one is settled, unless no budget covers it any more.
+// unsettled returns the zones that left the group and are not settled. Until they are, no pod of
+// another zone may be disrupted. A cache may be older than the pods of such a zone, so only a live
+// read shows that the zone is settled, unless no budget covers it any more.
 func (b *groupState) unsettled() []*LeftZone {
 	var zones []*LeftZone
 	for i := range b.Left {
@@ -77,7 +77,7 @@ func (b *groupState) leftZone() Refusal {
 	return Refusal{}
 }
 
-// away says which zone left the group, and what became of it.
+// away returns a refusal that names a zone that left the group, and its state.
 func (b *groupState) away(z *LeftZone) Refusal {
 	if z.Uncovered {
 		return b.leftover(&z.Zone)
@@ -96,7 +96,7 @@ func (b *groupState) away(z *LeftZone) Refusal {
 	return r
 }
 
-// whereabouts says why a StatefulSet is outside of the group.
+// whereabouts returns why a StatefulSet is outside of the group.
 func (z *LeftZone) whereabouts() string {
 	if z.Ignored {
 		return "the annotation lockstep.dev/ignore of its StatefulSet is true"
@@ -104,7 +104,8 @@ func (z *LeftZone) whereabouts() string {
 	return "its StatefulSet is no longer in the group"
 }
 
-// cannotCreate says if an orphan keeps a StatefulSet outside of the group from creating a pod.
+// cannotCreate returns why a StatefulSet outside of the group cannot create a pod, if an orphan is
+// the reason.
 func (z *LeftZone) cannotCreate(pod string) string {
 	if because := z.inTheWay(pod); because != "" {
 		return ", and the StatefulSet cannot create the pod because " + because
@@ -112,8 +113,8 @@ func (z *LeftZone) cannotCreate(pod string) string {
 	return ""
 }
 
-// Away says why a zone that left its group may lose no pod: the group waits for it to be whole, or
-// what its hold remembers cannot be read.
+// Away returns why no pod of a zone that left its group may be disrupted: the group waits until
+// the zone is available, or its hold cannot be read.
 func Away(s Snapshot, zone string) Refusal {
 	if s.Hold.Unreadable != "" {
 		return Refusal{Code: reason.HoldUnreadable}
@@ -127,9 +128,9 @@ func Away(s Snapshot, zone string) Refusal {
 	return Refusal{}
 }
 
-// noteZones returns the step that brings what the hold remembers of the group's zones up to
-// date. Zones that joined are remembered at once, before anything can happen to them; those
-// that left are forgotten by a live read that shows them settled.
+// noteZones returns the action that updates the zones that the hold records. Zones that joined are
+// recorded at once, before any disruption of them. Zones that left are removed by a live read that
+// shows them settled.
 func (b *groupState) noteZones() []Action {
 	if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {
 		return nil
@@ -152,14 +153,14 @@ func (b *groupState) noteZones() []Action {
 	return []Action{step}
 }
 
-// remembers reports whether the hold remembers the very StatefulSet of a zone.
+// remembers reports whether the hold records a zone with the UID of its StatefulSet.
 func (b *groupState) remembers(z *Zone) bool {
 	return slices.ContainsFunc(b.Hold.Members, func(m Member) bool { return m.Zone == z.Name && m.UID == z.UID })
 }
 
-// Remembered returns which zones the hold must remember once it is written. The zone of a
-// StatefulSet without a group has no other zones to be protected from. Where there are too
-// many, those that left come first, and then those that were remembered before.
+// Remembered returns the zones that the hold must record at its next write. A StatefulSet without
+// a group has none, because no other zone needs protection. If there are too many zones, zones
+// that left come first, and then zones that the hold already records.
 func Remembered(s Snapshot) []Member {
 	if s.Key.Kind == KindStatefulSet {
 		return nil
@@ -182,7 +183,7 @@ func Remembered(s Snapshot) []Member {
 	return members
 }
 
-// unsettledMembers returns what the hold remembers of zones that left and are not settled.
+// unsettledMembers returns the records of zones that left and are not settled.
 func (b *groupState) unsettledMembers() []Member {
 	var members []Member
 	for _, z := range b.unsettled() {
@@ -193,7 +194,7 @@ func (b *groupState) unsettledMembers() []Member {
 	return members
 }
 
-// member returns what the hold remembers of a zone, or nil.
+// member returns the record of a zone, or nil.
 func (b *groupState) member(zone string) *Member {
 	i := slices.IndexFunc(b.Hold.Members, func(m Member) bool { return m.Zone == zone })
 	if i < 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// A hundred zones are remembered, one of which is away and not whole. Another zone joins:
-// the one that is away makes way for it, only because of its name.
+// The hold records a hundred zones. One of them left the group and is unavailable. Another zone joins,
+// whose name must not give it precedence over the zone that left.
 func TestAZoneThatIsAwayDoesNotMakeWayForOneThatJoins(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Name: "store"}, Now: now, Live: true, Hold: plan.Hold{Exists: true, UID: "l", Version: 1}}
@@ -30,8 +30,8 @@ func TestAZoneThatIsAwayDoesNotMakeWayForOneThatJoins(t *testing.T) {
 	}
 }
 
-// A zone outside of its group is Ready and becomes available by time alone: no step of the
-// plan says when, so the group goes on a minute late.
+// A zone that left its group is Ready and becomes available by time alone. The plan must say when, so
+// that the group does not continue later than necessary.
 func TestAZoneThatIsAwayAndBecomesAvailableByTime(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	s := plan.Snapshot{Key: plan.Key{Namespace: "team", Name: "store"}, Now: now, Hold: plan.Hold{Exists: true, UID: "l", Version: 1,
@@ -47,8 +47,8 @@ func TestAZoneThatIsAwayAndBecomesAvailableByTime(t *testing.T) {
 	}
 }
 
-// zone-a asks for an hour between downscales and shrank a minute ago. While its label is off for a
-// moment, zone-b, which asks for no time, may shrink: the longer of the two minimum times is not kept.
+// zone-a requires an hour between downscales and was scaled down a minute ago. While zone-a is without
+// its label, the longer of the two minimum times must still apply to zone-b, which requires no time.
 func TestTheLongerTimeBetweenDownscalesOfAZoneThatIsAway(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	pod := func(name string) plan.Pod {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Message is what a pod of a zone with a delay is told.
+// Message is a notification to a pod of a zone with a delay.
 type Message string
 
 const (
@@ -16,53 +16,54 @@ const (
 	Stay Message = "stay"
 )
 
-// Told is the last message that this process sent to a pod, and what came of it.
+// Told is the last message that this process sent to a pod, and its result.
 type Told struct {
 	Message  Message
-	Call     Call      // by which it was sent
-	Underway bool      // it has not answered yet, or it is not its turn yet
-	Failed   bool      // it did not agree
-	Why      string    // it did not
-	Ready    time.Time // since when the pod was Ready as the message was handed over; zero: it was not
-	At       time.Time // when the message was handed over or, once not Underway, when it was answered or failed
+	Call     Call      // that sent it
+	Underway bool      // the pod has not answered yet, or the message still waits to be sent
+	Failed   bool      // the pod did not agree
+	Why      string    // why the pod did not agree
+	Ready    time.Time // since when the pod was Ready at the time of the call; zero: it was not Ready
+	At       time.Time // when the message was handed over; once not Underway: when it was answered or failed
 	Since    time.Time // of an answer to Leave: since when the pod is ready to leave, by its own clock
-	Again    time.Time // once not Underway: when it is to be told again; zero: never
+	Again    time.Time // once not Underway: when to send it again; zero: never
 }
 
-// agrees reports whether a pod said that it is ready to leave, and has not been
+// agrees reports whether a pod acknowledged that it is ready to leave, and has not been
 // restarted since.
 func (t Told) agrees(call Call, pod Pod) bool {
 	return t.has(Leave, call) && !t.Failed && !t.outlived(pod)
 }
 
-// has reports whether a message by a call was the last one, and has had its answer.
+// has reports whether the message was the last one, by this call, and is no longer
+// Underway.
 func (t Told) has(message Message, call Call) bool {
 	return t.Message == message && t.Call == call && !t.Underway
 }
 
-// outlived reports whether a pod may have lost what it prepared: it has stopped being
-// Ready, or become so, since it was told to leave. Times are compared for being the
-// same, so no clock matters.
+// outlived reports whether a pod may have lost its preparation, because it became or
+// stopped being Ready after it was notified to leave. Times are only compared for
+// equality, so no clock matters.
 func (t Told) outlived(pod Pod) bool { return t.Message == Leave && !t.Ready.Equal(pod.ReadySince) }
 
-// isDue reports whether a pod has to be told something, or to be told it again.
+// isDue reports whether a message must be sent to a pod, or sent again.
 func (t Told) isDue(message Message, call Call, pod Pod, now time.Time) bool {
 	over := !t.Again.IsZero() && !now.Before(t.Again)
 	return t.Message != message || t.Call != call || (!t.Underway && (over || t.outlived(pod)))
 }
 
-// sendsMessages reports whether pods of the zone are told what will become of them: it is
-// known who leaves, and how to tell them.
+// sendsMessages reports whether pods of the zone are notified: it is known which pods
+// leave, and how to call them.
 func (z *zoneState) sendsMessages() bool {
 	return z.delays() && z.Delay.Invalid == "" && !z.wish.none()
 }
 
-// maySendMessages reports whether pods of the group are told anything.
+// maySendMessages reports whether pods of the group are notified at all.
 func (b *groupState) maySendMessages() bool { return b.Key.Rolled() && b.Hold.Unreadable == "" }
 
-// tell returns what pods are told now, after what the hold has to note about them. A pod
-// is told to stay only once the hold no longer notes that it agreed, or its next delay
-// would be too short.
+// tell returns the updates of acknowledgements in the hold, and then the notifications
+// that are due. A pod is notified to stay only once the hold no longer records its
+// acknowledgement. Otherwise its next delay would be too short.
 func (b *groupState) tell() []Action {
 	if !b.maySendMessages() {
 		return nil
@@ -78,7 +79,7 @@ func (b *groupState) tell() []Action {
 	return append(append(notes, b.vanished()...), messages...)
 }
 
-// vanished drops what is noted of zones that are none of the group any more.
+// vanished removes the acknowledgements of zones that are no longer in the group.
 func (b *groupState) vanished() []Action {
 	if len(b.Hold.Acknowledged) == 0 || len(b.Zones) == 0 {
 		return nil
@@ -92,9 +93,9 @@ func (b *groupState) vanished() []Action {
 	return notes
 }
 
-// messages returns what pods of a zone are told. Pods prepared by an earlier call are told
-// by that call that they stay. Pods that the hold has no room to note are told to leave
-// once others have left.
+// messages returns the notifications that are due for pods of a zone. If an earlier call
+// prepared pods, that call notifies them that they stay. If the hold has no room to record
+// pods, they are notified to leave once other pods have left.
 func (b *groupState) messages(z *zoneState, noted DelayRecord) []Action {
 	parts := func(pod Pod) bool {
 		_, is := noted.since(z.Zone, pod)
@@ -126,8 +127,7 @@ func (b *groupState) message(z *zoneState, message Message, call Call, wanted fu
 	return []Action{NotifyPods{Zone: z.Name, Message: message, Call: call, Former: call != z.Delay.Call, Pods: pods}}
 }
 
-// NextMessage returns when the next pod is told again what it was told before, or
-// the zero time.
+// NextMessage returns when the next message is sent again, or the zero time.
 func NextMessage(s Snapshot) time.Time {
 	var next time.Time
 	for _, z := range s.Zones {

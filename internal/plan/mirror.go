@@ -6,53 +6,57 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Mirror says whose replicas a zone takes over. The zero Mirror is none.
+// Mirror is the resource whose replicas a zone takes over. The zero Mirror is none.
 type Mirror struct {
 	Reference Reference
-	WriteBack bool   // the resource is told how many replicas the zone has
-	Invalid   string // what is wrong with what was written; nothing is taken over
-	Scale     Scale  // what is seen of the resource
+	WriteBack bool   // lockstep reports the replicas of the zone to the resource
+	Invalid   string // what is wrong with the configuration; the zone then takes over no replicas
+	Scale     Scale  // the observed state of the resource
 }
 
-// Configured reports whether a zone is to take over anybody's replicas.
+// Configured reports whether a zone is configured to take over replicas, even if
+// invalidly.
 func (m Mirror) Configured() bool { return !m.Reference.None() || m.Invalid != "" }
 
-// Reference names a resource with replicas in the namespace of a zone, in
-// whichever version of its API.
+// Reference names a resource with replicas in the namespace of a zone, in any version
+// of its API.
 type Reference struct {
 	APIGroup string
 	Kind     string
 	Name     string
 }
 
-// None reports whether no resource is named.
+// None reports whether the reference names no resource.
 func (r Reference) None() bool { return r == Reference{} }
 
-// Scale is what is seen of a resource with replicas.
+// Scale is the observed state of a resource with replicas.
 type Scale struct {
-	Trouble  Refusal // why it is not known how many replicas it asks for
+	Trouble  Refusal // why its desired replicas are not known
 	UID      string
-	Version  string // its resourceVersion, for the write back alone
-	Replicas int    // it asks for
-	Reported int    // its status says there are
+	Version  string // its resourceVersion, only for the write back
+	Replicas int    // desired by the resource
+	Reported int    // as its status says
 	// Least is the least spec.replicas of the zones outside of the group that are
-	// written back to it as well; negative: there are none.
+	// written back to the resource as well; negative: there are none.
 	Least   int
-	Written Report // what this process wrote back last
+	Written Report // the last write back by this process
 }
 
-// Report is a number that was written back, or was to be.
+// Report is a number of replicas that was written back, or that the API server
+// rejected.
 type Report struct {
 	Replicas int
 	At       time.Time // zero: never
-	Failed   bool      // the API server did not accept it
+	Failed   bool      // the API server rejected it
 }
 
-// reportAgain is after how long a number is written back again that somebody else
-// has replaced, or that was not accepted: two writers must not answer each other.
+// reportAgain is the time between two write backs if another writer replaces the number
+// or the API server rejects it. It keeps two writers from overwriting each other at
+// once.
 const reportAgain = 30 * time.Second
 
-// mirrored is what a zone should have that takes over the replicas of a resource.
+// mirrored returns how many replicas a zone should have that takes over the replicas of
+// a resource.
 func mirrored(m Mirror) wish {
 	switch {
 	case m.Invalid != "":
@@ -65,8 +69,9 @@ func mirrored(m Mirror) wish {
 	return wish{replicas: m.Scale.Replicas, because: reason.ReferenceMirrored}
 }
 
-// reports tells resources how many replicas the zones have that take over theirs:
-// of several, the smallest number, since it is there in all of them.
+// reports returns the write backs of replicas to resources. If several zones mirror a
+// resource, it reports the least number, because all of these zones have at least that
+// many.
 func (b *groupState) reports() []Action {
 	if !b.Key.Rolled() {
 		return nil
@@ -88,12 +93,12 @@ func (b *groupState) reports() []Action {
 	return reports
 }
 
-// reports reports whether the zone counts for what its resource is told.
+// reports reports whether the zone counts for the write back to its resource.
 func (z *zoneState) reports() bool {
 	return z.Mirror.WriteBack && !z.Mirror.Reference.None() && z.Mirror.Invalid == "" && z.Mirror.Scale.Trouble.None() && !z.Deleting
 }
 
-// least is the smallest spec.replicas of all zones that count for a resource.
+// least returns the least spec.replicas of all zones that count for a resource.
 func (b *groupState) least(m Mirror) int {
 	least := m.Scale.Least
 	for _, z := range b.zoneStates {
@@ -104,8 +109,8 @@ func (b *groupState) least(m Mirror) int {
 	return least
 }
 
-// contested objects while what was written back a moment ago has been replaced, or
-// was not accepted.
+// contested objects for reportAgain after a write back that another writer replaced or
+// the API server rejected.
 func (b *groupState) contested(m Mirror) Refusal {
 	written := m.Scale.Written
 	until := written.At.Add(reportAgain)

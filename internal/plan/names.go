@@ -33,8 +33,8 @@ func ParentOf(pod string) (set string, ordinal int, ok bool) {
 // PodName returns the name that the StatefulSet controller gives to an ordinal.
 func PodName(set string, ordinal int) string { return set + "-" + strconv.Itoa(ordinal) }
 
-// CompareNatural orders names as people do: runs of digits count as numbers,
-// so zone-2 comes before zone-10.
+// CompareNatural compares names and treats runs of digits as numbers, so zone-2 comes
+// before zone-10.
 func CompareNatural(a, b string) int {
 	restA, restB := a, b
 	for restA != "" && restB != "" {
@@ -50,7 +50,7 @@ func CompareNatural(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// leadingRun returns the longest prefix of s that is all digits or has none.
+// leadingRun returns the longest prefix of s that has only digits, or none.
 func leadingRun(s string) string {
 	for i := 1; i < len(s); i++ {
 		if isDigit(s[i]) != isDigit(s[0]) {

@@ -6,21 +6,21 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// NotifyPods tells pods of a zone with a delay that they will leave, or that they stay. Their answers are
-// not waited for: they are in a later snapshot.
+// NotifyPods notifies pods of a zone with a delay that they will leave, or that they stay. The executor
+// does not wait for their answers: a later snapshot has them.
 type NotifyPods struct {
 	Zone    string
 	Message Message
-	Call    Call // by which they are told
-	Former  bool // the zone has another one now, or none
+	Call    Call // that notifies them
+	Former  bool // the zone has another call now, or none
 	Pods    []Pod
 }
 
 // Reason implements Action.
 func (NotifyPods) Reason() reason.Code { return reason.DownscaleDelayed }
 
-// Effect implements Action. Pods are told after the hold was written: who is told to stay must not count
-// as about to leave any more.
+// Effect implements Action. Pods are notified after the write of the Lease, because a pod that is
+// notified to stay must no longer count as about to leave.
 func (a NotifyPods) Effect() Effect { return Effect{Zone: a.Zone, Order: Notifying} }
 
 // Event implements Action.

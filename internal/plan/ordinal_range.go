@@ -8,33 +8,34 @@ import (
 	"time"
 )
 
-// DelayRecord notes which pods of a zone agreed to leave after the delay. It is over once
-// the zone has no delay any more or uses another call: its pods are then told to stay, by
-// the call that prepared them, and each is dropped once it has answered. One that is over
-// never counts again.
+// DelayRecord records which pods of a zone acknowledged a delayed downscale. It is over
+// once the zone has no delay any more or uses another call. Then the call that prepared
+// the pods notifies them to stay, and each pod is dropped once it has answered. A record
+// that is over never counts again.
 type DelayRecord struct {
-	OrdinalRanges []OrdinalRange // in ascending places
+	OrdinalRanges []OrdinalRange // in ascending order of places
 	Call          Call
 	Over          bool
 }
 
-// None reports whether nobody is noted.
+// None reports whether no pod is recorded.
 func (a DelayRecord) None() bool { return len(a.OrdinalRanges) == 0 }
 
 func (a DelayRecord) equal(other DelayRecord) bool {
 	return a.Call == other.Call && a.Over == other.Over && slices.EqualFunc(a.OrdinalRanges, other.OrdinalRanges, OrdinalRange.equal)
 }
 
-// counts reports whether what is noted of a zone is about the delay that it has now.
+// counts reports whether the record belongs to the present delay of the zone.
 func (a DelayRecord) counts(z *Zone) bool { return !a.Over && z.delays() && a.Call == z.Delay.Call }
 
-// ends reports whether those who are noted are to stay.
+// ends reports whether the recorded pods are to stay.
 func (a DelayRecord) ends(z *Zone) bool {
 	readable := z.Delay.Invalid == ""
 	return !a.None() && readable && !a.counts(z)
 }
 
-// agreement returns one, or none where nobody is noted.
+// agreement returns a DelayRecord of the ranges. It is the zero one if there are no
+// ranges.
 func agreement(call Call, ordinalRanges []OrdinalRange) DelayRecord {
 	if len(ordinalRanges) == 0 {
 		return DelayRecord{}
@@ -42,7 +43,7 @@ func agreement(call Call, ordinalRanges []OrdinalRange) DelayRecord {
 	return DelayRecord{Call: call, OrdinalRanges: ordinalRanges}
 }
 
-// since returns since when a pod is noted.
+// since returns since when a pod is recorded, and whether it is.
 func (a DelayRecord) since(z *Zone, pod Pod) (time.Time, bool) {
 	place := pod.Ordinal - z.Start
 	for _, ordinalRange := range a.OrdinalRanges {
@@ -53,7 +54,7 @@ func (a DelayRecord) since(z *Zone, pod Pod) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// of returns what is noted of those pods of a zone that are wanted.
+// of returns the records of the wanted pods of a zone, between two places.
 func (a DelayRecord) of(z *Zone, from, to int, wanted func(Pod) bool) []OrdinalRange {
 	pods := z.byPlace()
 	var still []OrdinalRange
@@ -66,31 +67,31 @@ func (a DelayRecord) of(z *Zone, from, to int, wanted func(Pod) bool) []OrdinalR
 	return still
 }
 
-// OrdinalRange notes that the pods of neighbouring places agreed to leave, the last
-// of them at a time. A place is an ordinal without the zone's first one, so From
-// is the least spec.replicas that leaves none of them.
+// OrdinalRange records that the pods of neighbouring places acknowledged a downscale;
+// Since is the time of the last one. A place is an ordinal minus the zone's first
+// ordinal, so From is the greatest spec.replicas that keeps none of these pods.
 type OrdinalRange struct {
 	From  int
-	To    int    // the first place after it
-	Pods  string // the marks of its pods, one behind the other
+	To    int    // the first place after the range
+	Pods  string // the marks of its pods, concatenated
 	Since time.Time
 }
 
-// What a hold notes of a zone is bounded: the annotations of an object have little room.
-// In a group of more than fullyNoted zones each has a smaller share.
+// Limits of the record of a zone, because annotations of an object have little room. In a
+// group of more than fullyNoted zones, each zone has a smaller share.
 const (
 	MaxOrdinalRanges = 100
 	MaxAcknowledged  = 1000 // pods
 	fullyNoted       = 4
 )
 
-// MarkLength is how many letters a mark has.
+// MarkLength is the number of letters in a mark.
 const MarkLength = 6
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// MarkOf returns the short hash by which a stretch recognises a pod: a successor has
-// another UID, and has agreed to nothing.
+// MarkOf returns the short hash by which a range recognizes a pod. The successor of the
+// pod has another UID, and has acknowledged nothing.
 func MarkOf(uid string) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(uid))
@@ -101,18 +102,18 @@ func MarkOf(uid string) string {
 	return string(mark)
 }
 
-// StretchOf notes one pod.
+// StretchOf returns a range of one pod.
 func StretchOf(uid string, place int, since time.Time) OrdinalRange {
 	return OrdinalRange{From: place, To: place + 1, Pods: MarkOf(uid), Since: since}
 }
 
-// FarAhead is how much a note may be ahead of the clock: as much as clocks of
-// processes that are well differ, and some. One that is further ahead is a mistake,
-// for whose end nobody waits.
+// FarAhead is how much a recorded time may be ahead of the clock. The clocks of healthy
+// processes differ by less. A time that is further ahead is a mistake, and no pod waits
+// for it.
 const FarAhead = time.Hour
 
-// AgreedSince returns since when a pod of a zone is ready to leave, as the hold
-// notes it.
+// AgreedSince returns since when a pod of a zone is ready to leave, as the hold records
+// it.
 func (s *Snapshot) AgreedSince(z *Zone, pod Pod) (time.Time, bool) {
 	noted := s.Hold.Acknowledged[z.Name]
 	if !noted.counts(z) {
@@ -130,7 +131,7 @@ func (s OrdinalRange) equal(other OrdinalRange) bool {
 	return s.From == other.From && s.To == other.To && s.Pods == other.Pods && s.Since.Equal(other.Since)
 }
 
-// between returns what of a stretch is between two of its places.
+// between returns the part of a range between two of its places.
 func (s OrdinalRange) between(from, to int) OrdinalRange {
 	first, end := (from-s.From)*MarkLength, (to-s.From)*MarkLength
 	s.Pods = s.Pods[min(first, len(s.Pods)):min(end, len(s.Pods))]
@@ -138,8 +139,8 @@ func (s OrdinalRange) between(from, to int) OrdinalRange {
 	return s
 }
 
-// with returns the stretch and the one that follows it as one: it waits for the
-// later of the two.
+// with returns the range merged with the range that follows it. The merged range waits
+// for the later of the two times.
 func (s OrdinalRange) with(next OrdinalRange) OrdinalRange {
 	s.To, s.Pods, s.Since = next.To, s.Pods+next.Pods, latest(s.Since, next.Since)
 	return s
@@ -152,7 +153,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// where returns the parts of a stretch whose places are wanted.
+// where returns the parts of a range whose places are wanted.
 func (s OrdinalRange) where(wanted func(place int) bool) []OrdinalRange {
 	var parts []OrdinalRange
 	begin := s.From
@@ -168,7 +169,7 @@ func (s OrdinalRange) where(wanted func(place int) bool) []OrdinalRange {
 	return parts
 }
 
-// within returns what of stretches is between two places.
+// within returns the parts of ranges between two places.
 func within(all []OrdinalRange, from, to int) []OrdinalRange {
 	var left []OrdinalRange
 	for _, s := range all {
@@ -179,17 +180,17 @@ func within(all []OrdinalRange, from, to int) []OrdinalRange {
 	return left
 }
 
-// room is how much a hold can note of a zone.
+// room is how much a hold can record of a zone.
 type room struct{ ordinalRanges, pods int }
 
-// roomOf returns the share of one of so many zones.
+// roomOf returns the share of each zone in a group of this many zones.
 func roomOf(zones int) room {
 	share := 1 + (zones-1)/fullyNoted
 	return room{max(1, MaxOrdinalRanges/share), max(1, MaxAcknowledged/share)}
 }
 
-// with returns the room that has place for what is noted already, whoever joined the
-// group since: who was told to leave is not forgotten.
+// with returns a room that is large enough for the present record, even if zones joined
+// the group since. So a pod that was notified to leave is not dropped.
 func (r room) with(noted []OrdinalRange) room {
 	pods := 0
 	for _, s := range noted {
@@ -198,9 +199,9 @@ func (r room) with(noted []OrdinalRange) room {
 	return room{min(MaxOrdinalRanges, max(r.ordinalRanges, len(noted))), min(MaxAcknowledged, max(r.pods, pods))}
 }
 
-// fit keeps stretches so few that there is room: neighbours with the least time
-// between them become one. Where nobody has a neighbour, or where there are too many
-// pods, the lowest places are left out: they leave last.
+// fit reduces ranges to the room. It merges neighbours, those with the least time between
+// them first. If no ranges are neighbours, or there are too many pods, it drops the
+// lowest places, because they leave last.
 func (r room) fit(all []OrdinalRange) []OrdinalRange {
 	for len(all) > r.ordinalRanges {
 		i := closest(all)
@@ -220,8 +221,8 @@ func (r room) fit(all []OrdinalRange) []OrdinalRange {
 	return all
 }
 
-// closest returns the place of the stretch that is followed by a neighbour after
-// the least time, or less than 0.
+// closest returns the index of the range with the least time to a neighbour that follows
+// it, or a negative number if there is none.
 func closest(all []OrdinalRange) int {
 	best, least := -1, time.Duration(0)
 	for i := range len(all) - 1 {
@@ -233,12 +234,12 @@ func closest(all []OrdinalRange) int {
 	return best
 }
 
-// Marked reports whether a text is that many marks.
+// Marked reports whether a text consists of this many marks.
 func Marked(text string, pods int) bool {
 	return len(text)%MarkLength == 0 && len(text)/MarkLength == pods && strings.Trim(text, letters) == ""
 }
 
-// String returns the stretch as 3 to 5 since 2026-01-05T12:00:00Z.
+// String returns the range as 3 to 5 since 2026-01-05T12:00:00Z.
 func (s OrdinalRange) String() string {
 	return fmt.Sprintf("%d to %d since %s", s.From, s.To, s.Since.UTC().Format(time.RFC3339))
 }

@@ -16,7 +16,7 @@ func (z *Zone) orphan(name string) (Pod, bool) {
 	return Pod{}, false
 }
 
-// podOrOrphan returns the pod of that name, whether the StatefulSet owns it or not.
+// podOrOrphan returns the pod or the orphan of that name.
 func (z *Zone) podOrOrphan(name string) (Pod, bool) {
 	if p, ok := z.pod(name); ok {
 		return p, true
@@ -24,7 +24,7 @@ func (z *Zone) podOrOrphan(name string) (Pod, bool) {
 	return z.orphan(name)
 }
 
-// inTheWay says why a missing pod is not created, if an orphan is the reason.
+// inTheWay returns why a missing pod is not created, if an orphan is the reason.
 func (z *Zone) inTheWay(pod string) string {
 	if _, exists := z.orphan(pod); exists {
 		return "an orphan has its name"
@@ -32,11 +32,12 @@ func (z *Zone) inTheWay(pod string) string {
 	return ""
 }
 
-// lowerOrphanFirst objects to the eviction of an orphan in the way while another one has a lower
-// ordinal and is not about to leave. A StatefulSet creates its pods in order and stops at the first
-// name that is taken, whatever its podManagementPolicy is. So no pod would come in the place of the
-// higher orphan, the zone would lack it, and the lower orphan would be refused for ever. An orphan
-// that is down may go before a lower one: it counts as down whether it exists or not.
+// lowerOrphanFirst objects to the eviction of an orphan in the way while another orphan in the way has
+// a lower ordinal and is not about to leave. An orphan is in the way if it has the name of a pod that
+// the StatefulSet requires. A StatefulSet creates its pods in order and stops at the first name that is
+// taken, whatever its podManagementPolicy is. So it would create no pod in the place of the higher
+// orphan, the zone would lack that pod, and the eviction of the lower orphan would always be refused.
+// An orphan that is down may be evicted before a lower one: it counts as down whether it exists or not.
 func lowerOrphanFirst(b *groupState, e eviction) Refusal {
 	if !e.inTheWay() || !e.pod.Up() {
 		return Refusal{}
@@ -47,8 +48,8 @@ func lowerOrphanFirst(b *groupState, e eviction) Refusal {
 	return Refusal{}
 }
 
-// lowestInTheWay returns the orphan in the way with the lowest ordinal, but for those that are
-// noted or terminate.
+// lowestInTheWay returns the orphan in the way with the lowest ordinal. It skips orphans that have an
+// intent or are terminating.
 func (b *groupState) lowestInTheWay(z *Zone) (lowest Pod, exists bool) {
 	for _, pod := range z.Orphans {
 		_, noted := b.activeIntents[pod.Name]
@@ -62,22 +63,22 @@ func (b *groupState) lowestInTheWay(z *Zone) (lowest Pod, exists bool) {
 	return lowest, exists
 }
 
-// waitsForOrphan reports whether a zone is not whole because of its orphans alone.
+// waitsForOrphan reports whether a zone is unavailable only because of its orphans.
 func (b *groupState) waitsForOrphan(zone string) bool {
 	z, exists := b.zoneState(zone)
 	return exists && b.servedByOrphans(z)
 }
 
-// servedByOrphans reports whether nothing of a zone is down but pods that are missing because orphans
-// that are available have their names. Such a zone keeps no orphan in the way in another zone back: if
-// each zone waited for the orphans of another, none would ever go.
+// servedByOrphans reports whether every pod of a zone that is down is missing because an available
+// orphan has its name. Such a zone does not block the eviction of an orphan in the way in another zone.
+// If each zone waited for the orphans of another, no orphan would ever be evicted.
 func (b *groupState) servedByOrphans(z *zoneState) bool {
 	return z.down == b.standIns(z.Zone, z.MinReady) &&
 		firstOf(lifecycle(z.Zone), z.surplus, b.leftover(z.Zone), b.shrinkage(z.Zone)).None()
 }
 
-// standIns counts the pods of a zone that are missing because orphans that have been Ready for a
-// while have their names. An orphan that is noted is about to leave.
+// standIns counts the pods of a zone that are missing because orphans that have been Ready for minReady
+// have their names. An orphan with an intent is about to leave and does not count.
 func (b *groupState) standIns(z *Zone, minReady time.Duration) int {
 	count := 0
 	for _, pod := range z.Orphans {
@@ -88,8 +89,8 @@ func (b *groupState) standIns(z *Zone, minReady time.Duration) int {
 	return count
 }
 
-// withStandIns returns a zone in which orphans that are Ready and not noted count as the pods that are
-// missing for their sake.
+// withStandIns returns a zone in which a Ready orphan without an intent counts as the missing pod of
+// its name.
 func (b *groupState) withStandIns(z zoneState) zoneState {
 	z.down -= b.standIns(z.Zone, 0)
 	if z.culprit.Code == reason.PodMissing {
@@ -98,8 +99,8 @@ func (b *groupState) withStandIns(z zoneState) zoneState {
 	return z
 }
 
-// firstUnserved returns why the first pod is down for which no orphan stands in. The pods that the zone
-// has are all available.
+// firstUnserved returns why the first pod without a stand-in orphan is down. The pods that the zone has
+// are all available.
 func (b *groupState) firstUnserved(z zoneState) Refusal {
 	if z.down == 0 {
 		return Refusal{}
@@ -118,7 +119,7 @@ func (b *groupState) firstUnserved(z zoneState) Refusal {
 	return Refusal{}
 }
 
-// createdAfter says which orphan has to go before a missing pod is created.
+// createdAfter returns which orphan must be evicted before the StatefulSet creates a missing pod.
 func (b *groupState) createdAfter(z *Zone, ordinal int) string {
 	if lowest, exists := b.lowestInTheWay(z); exists && lowest.Ordinal < ordinal {
 		return "the StatefulSet creates it after " + lowest.Name
@@ -131,9 +132,9 @@ func (b *groupState) standsIn(z *Zone, pod Pod, minReady time.Duration) bool {
 	return pod.Available(minReady, b.Now) && z.Owns(pod.Ordinal) && !noted
 }
 
-// standInsOfPartition counts the pods of a partition that other zones miss because orphans that are
-// available, and have been Ready for as long as the budget asks for, have their names. In a zone that
-// misses too many pods to look at each, it counts none.
+// standInsOfPartition counts the pods of a partition that are missing in other zones because available
+// orphans have their names. The orphans must also have been Ready for the delay of the budget. It skips
+// zones that miss more than mostMissing pods.
 func (b *groupState) standInsOfPartition(e eviction) int {
 	count := 0
 	for _, z := range b.zoneStates {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// The budget covers orphans alone. Goroutines that share an Outlook must find their partitions counted: a write
-// would end the process.
+// The budget covers only orphans. Their partitions must be counted before goroutines share an Outlook: a
+// concurrent map write would end the process.
 func TestGoroutinesShareAnOutlookOnOrphansOfAPartitionBudget(t *testing.T) {
 	s := fixture.MustParse(`
 live
@@ -30,8 +30,8 @@ zone-a rev=1 replicas=4
 	}
 }
 
-// A StatefulSet creates its pods in order and stops at the first name that an orphan has, so nothing would
-// come in the place of a higher orphan.
+// A StatefulSet creates its pods in order and stops at the first name that an orphan has. So it would not
+// replace a higher orphan.
 func TestOrphansInTheWayAreEvictedInOrder(t *testing.T) {
 	const other = "zone-b rev=1\n zone-b-0 ready@1\n"
 	const first = "PodMissing zone-a-0 (an orphan has its name, and the StatefulSet creates pods in order: evict this orphan first); "
@@ -99,7 +99,7 @@ func TestOrphansInTheWayAreEvictedInOrder(t *testing.T) {
 	}
 }
 
-// An orphan in the way that has to wait for a lower one keeps no operation of another zone back.
+// An orphan in the way that waits for a lower one does not block operations of other zones.
 func TestAnOrphanThatWaitsForALowerOneTakesNoPlaceInTheQueue(t *testing.T) {
 	s := fixture.MustParse(inTheWay + "zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n")
 	if got := plan.Evict(s, plan.EvictionRequest{Pod: "zone-a-1", UID: "zone-a-1"}).Place; got != (plan.Waiting{}) {
@@ -107,8 +107,8 @@ func TestAnOrphanThatWaitsForALowerOneTakesNoPlaceInTheQueue(t *testing.T) {
 	}
 }
 
-// Whichever orphans clients evict first, whatever becomes of what was granted, and whatever the budget is: all
-// orphans in the way go, and no more pods are down than the budget allows.
+// All orphans in the way are evicted, and no more pods are down than the budget allows, whatever the budget is,
+// whichever orphans clients evict first, and whether or not granted evictions are carried out.
 func TestAllOrphansInTheWayGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z := newOrphanedZone(rapid.IntRange(1, 5).Draw(t, "replicas"), rapid.IntRange(1, 3).Draw(t, "budget"))
@@ -138,10 +138,10 @@ func TestAllOrphansInTheWayGo(t *testing.T) {
 	})
 }
 
-// orphanedZone is a zone that was made anew with another selector, by ordinals.
+// orphanedZone is a zone that was created again with another selector. Its slices are indexed by ordinal.
 type orphanedZone struct {
 	replicas, budget int
-	names            []string // what has the name of the pod
+	names            []string // anOrphan, aPod or nothing
 	noted            []bool   // its eviction is granted
 }
 
@@ -151,7 +151,7 @@ func newOrphanedZone(replicas, budget int) *orphanedZone {
 	return &orphanedZone{replicas, budget, slices.Repeat([]string{anOrphan}, replicas), make([]bool, replicas)}
 }
 
-// evict asks for the eviction of an orphan, which is noted if it is granted.
+// evict requests the eviction of an orphan. If it is granted, it is recorded.
 func (z *orphanedZone) evict(t *rapid.T, ordinal int) {
 	name := plan.PodName("zone-a", ordinal)
 	if z.names[ordinal] != anOrphan || !plan.Evict(z.snapshot(), plan.EvictionRequest{Pod: name, UID: name}).Allowed() {
@@ -191,7 +191,7 @@ func (z *orphanedZone) carryOut(ordinal int) {
 	}
 }
 
-// create makes pods as the StatefulSet controller does.
+// create creates pods as the StatefulSet controller does.
 func (z *orphanedZone) create() {
 	for ordinal, what := range z.names {
 		switch what {
@@ -203,7 +203,7 @@ func (z *orphanedZone) create() {
 	}
 }
 
-// down counts the pods that are missing without an orphan, and those that are noted.
+// down counts missing pods without an orphan, and pods whose eviction is granted.
 func (z *orphanedZone) down() (count int) {
 	for ordinal, what := range z.names {
 		if what == nothing || z.noted[ordinal] {

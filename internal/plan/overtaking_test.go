@@ -28,24 +28,25 @@ zone-b rev=2 current=1
 	byOrdinal = "zpdb store regex=\"zone-.-([0-9]+)\"\n"
 )
 
-// away is for how many seconds an evicted pod does not serve: another node has room for it.
+// away is how many seconds an evicted pod is not Ready. Another node has room for it.
 const away = 30
 
-// moving is a world in which evicted pods serve elsewhere after a while.
+// moving is a world in which evicted pods start on another node after a while.
 type moving struct {
 	*fixture.World
 	second int
-	longer map[string]int // for how much longer than the others a pod is away
+	longer map[string]int // how many seconds longer than others a pod is away
 	back   map[string]int
-	gone   map[string]int // when each pod left last
+	gone   map[string]int // when each pod was last evicted
 }
 
 func newMoving(world string) *moving {
 	return &moving{World: fixture.NewWorld(fixture.MustParse(world)), back: map[string]int{}, gone: map[string]int{}}
 }
 
-// drain asks for each of these pods that serves and has not left yet, every five seconds
-// and one pod a second, as kubectl does once the first answers have come.
+// drain requests the eviction of each of these pods that is up and was not evicted yet. It
+// requests each pod every five seconds, and one pod a second, as kubectl does after the
+// first answers.
 func (m *moving) drain(pods []string) {
 	for i, name := range pods {
 		if _, gone := m.gone[name]; !gone && m.second%5 == i%5 {
@@ -54,7 +55,8 @@ func (m *moving) drain(pods []string) {
 	}
 }
 
-// wants asks for a pod once, if it serves, and reports whether it left.
+// wants requests the eviction of a pod once, if the pod is up, and reports whether it was
+// evicted.
 func (m *moving) wants(name string) bool {
 	s := m.Snapshot()
 	if pod, exists := s.Pod(name); !exists || !pod.Up() {
@@ -69,7 +71,7 @@ func (m *moving) wants(name string) bool {
 	return true
 }
 
-// tick lets a second pass.
+// tick advances the time by one second.
 func (m *moving) tick() {
 	m.Round()
 	m.Tick()
@@ -89,8 +91,8 @@ func podsOf(zone string) (pods []string) {
 	return pods
 }
 
-// drained returns after how many seconds the last of five pods of zone-a has left, while
-// somebody else does something each second.
+// drained returns after how many seconds the last of five pods of zone-a is evicted, while
+// other acts in each second.
 func drained(t *testing.T, world string, other func(m *moving)) int {
 	t.Helper()
 	m := newMoving(world)
@@ -109,9 +111,9 @@ func drained(t *testing.T, world string, other func(m *moving)) int {
 	return 0
 }
 
-// Nobody gains where a zone stops that is not whole anyway: who waits cannot go on before
-// the pods are back that have left. So two drains take turns in which each may use
-// its budget, and take twice as long together as one alone.
+// To stop a zone that is unavailable anyway has no benefit: an operation that waits cannot
+// continue before the evicted pods are back. So two drains take turns in which each of them
+// may use its budget. Together they take twice as long as one alone.
 func TestADrainUsesItsBudgetWhileAnotherZoneWaits(t *testing.T) {
 	alone := func(*moving) {}
 	for _, budget := range []string{"zpdb store limit=2\n", "zpdb store limit=3\n", "zpdb store percent=40\n", "zpdb store percent=60\n"} {
@@ -159,9 +161,9 @@ func TestDrainsByPartitionGoOnWhileARolloutWaitsForThePodsThatHaveLeft(t *testin
 	}
 }
 
-// Whoever waits has its turn once those are back that had left before it asked, and those
-// that have left meanwhile: drains that follow each other, or a rollout under which pods are
-// evicted, never keep it away for longer.
+// An operation that waits has its turn once two kinds of pods are back: pods evicted before
+// it asked, and pods evicted meanwhile. Neither drains that follow each other nor a rollout
+// with evictions delay it for longer.
 func TestAZoneHasItsTurnHoweverManyOthersOvertakeIt(t *testing.T) {
 	const rolling = "zone-a rev=2 current=1 budget=5\n  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 ready@1 zone-a-4 ready@1\n" +
 		"zone-b rev=1\n  zone-b-0 ready@1 zone-b-1 ready@1\n"
@@ -198,8 +200,8 @@ func TestAZoneHasItsTurnHoweverManyOthersOvertakeIt(t *testing.T) {
 	}
 }
 
-// A rollout that overtakes says so in the hold, and so does whoever repairs a pod that
-// overtook: else each pod would let the next one follow, without an end.
+// A rollout that overtakes records this in the hold. So does the repair of a pod that
+// overtook. Otherwise each pod would let the next one follow, without end.
 func TestAPodThatIsRolledBeforeOthersIsNotedAsSuch(t *testing.T) {
 	const waits = "  waiting eviction/zone-b since 10s seen 1s\n"
 	const zones = "zone-a rev=2 current=1 budget=2\n  zone-a-0 failing@1 zone-a-1 ready@1\nzone-b rev=1\n  zone-b-0 ready@1\n"
@@ -225,7 +227,7 @@ func TestAPodThatIsRolledBeforeOthersIsNotedAsSuch(t *testing.T) {
 	}
 }
 
-// Whoever reads until when something lasts relies on it.
+// Users rely on a deadline that they read.
 func TestAPlaceInTheQueueHasNoDeadline(t *testing.T) {
 	until := fixture.Now().Add(plan.TurnLimit)
 	if got := (plan.Refusal{Code: reason.QueuedBehindOtherZone, Until: until}).Deadline(); !got.IsZero() {

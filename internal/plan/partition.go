@@ -7,12 +7,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// mostMissing bounds how many pods that do not exist are looked for one by one. A
-// zone that misses more counts as if one of them belonged to every partition.
+// mostMissing limits how many missing pods are matched one by one. A zone that misses more
+// counts as if one of them belonged to every partition.
 const mostMissing = 1000
 
-// partitionHeldElsewhere lets pass what joins evictions by partitions, and what could take
-// over from an operation whose zone is whole.
+// partitionHeldElsewhere lets an eviction pass if it joins evictions by partition, or if
+// it could take over the hold from an operation whose zone is available.
 func partitionHeldElsewhere(b *groupState, e eviction) Refusal {
 	h := b.Hold
 	if h.Unreadable != "" {
@@ -37,8 +37,8 @@ func partitionHeldElsewhere(b *groupState, e eviction) Refusal {
 	return b.held(h.Holder.Zone(), "")
 }
 
-// partitionNotWhole objects where the limit of the budget is reached by the pods of
-// the same partition in other zones.
+// partitionNotWhole objects if pods of the same partition in other zones have reached the
+// limit of the budget.
 func partitionNotWhole(b *groupState, e eviction) Refusal {
 	if left := b.leftZone(); !left.None() {
 		return left
@@ -57,8 +57,8 @@ func partitionNotWhole(b *groupState, e eviction) Refusal {
 	return Refusal{Code: reason.PartitionUnavailable, Detail: t.In}
 }
 
-// onlyZoneSpent objects in a group of one zone, where every partition is whole in all
-// others, as a budget that goes by zones does.
+// onlyZoneSpent objects in a group of one zone like a budget that counts by zone, because
+// no other zone has a partition that could be unavailable.
 func onlyZoneSpent(b *groupState, e eviction) Refusal {
 	if len(b.zoneStates) > 1 {
 		return Refusal{}
@@ -66,10 +66,10 @@ func onlyZoneSpent(b *groupState, e eviction) Refusal {
 	return forEviction(budgetSpent)(b, e)
 }
 
-// partitionTooFresh objects to the replacement of a pod while those of its partition
-// in other zones have not been Ready for as long as its budget asks for. A partition
-// that another zone is not to have is not waited for: those that it is to have are
-// there, or nothing would be taken down.
+// partitionTooFresh objects to the replacement of a pod while pods of its partition in
+// other zones have not been Ready for the delay of its budget. It does not wait for a
+// partition that another zone lacks: the desired pods of other zones exist, otherwise no
+// pod would be deleted.
 func partitionTooFresh(b *groupState, d disruption) Refusal {
 	for _, i := range b.covers.of(d.pod.Pod) {
 		budget := b.Budgets[i]
@@ -92,14 +92,14 @@ func (b *groupState) partitionDown(e eviction) *partitionTally {
 	}
 	own := slices.IndexFunc(b.zoneStates, func(z *zoneState) bool { return z.Name == e.zone.Name })
 	parts := b.partitionsOf(e.budget)[e.partition]
-	if parts == nil { // no zone has or misses it: it is that of an orphan
+	if parts == nil { // no zone has or misses the partition: it is that of an orphan
 		parts = make([]partitionInZone, len(b.zoneStates))
 	}
 	return elsewhere(e.partition, parts, own)
 }
 
-// inPartition reports whether a pod of a partition is down or, if it only has to be
-// Ready for longer, until when.
+// inPartition reports whether a pod of a partition is down. If the pod only has to be
+// Ready for longer, it returns until when.
 func (b *groupState) inPartition(z *zoneState, pod Pod, delay time.Duration) (fresh time.Time, down bool) {
 	if !z.Owns(pod.Ordinal) || b.isDown(z, pod) {
 		return time.Time{}, true

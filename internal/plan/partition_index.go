@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// partitionIndex counts all partitions that a budget finds in a group, zone by zone,
-// by one look at each name.
+// partitionIndex counts all partitions that a budget finds in a group, zone by zone. Each
+// name is matched once.
 type partitionIndex map[string][]partitionInZone
 
 // partitionInZone is one partition in one zone.
 type partitionInZone struct {
 	there   int
-	down    int       // of those, also such that are beyond what the spec asks for
-	fresh   int       // those that only have to be Ready for longer
-	until   time.Time // when the last of these has been
-	missing int       // that the spec asks for and that do not exist
-	gone    int       // noted, beyond what the spec asks for, and not there
-	owned   int       // of those that are there, the ones that the spec asks for
-	lost    int       // of these, the ones that are down
+	down    int       // existing pods that are down, surplus pods included
+	fresh   int       // existing pods that only have to be Ready for longer
+	until   time.Time // when the last of these has been Ready for long enough
+	missing int       // pods that the spec requires and that do not exist
+	gone    int       // surplus pods with an intent that do not exist
+	owned   int       // existing pods that the spec requires
+	lost    int       // owned pods that are down
 	covered []Pod
 }
 
-// partitionTally is what is down of a partition in other zones.
+// partitionTally counts the pods of a partition that are down in other zones.
 type partitionTally struct {
 	Tally
-	fresh int       // those of NotReady that only have to be Ready for longer
-	until time.Time // when the last of these has been
+	fresh int       // of NotReady, the pods that only have to be Ready for longer
+	until time.Time // when the last of these has been Ready for long enough
 }
 
-// partitionsOf returns all partitions that a budget finds, counted when somebody asks
-// first: a name is matched once, not once for each pod that others are asked about.
-// Nobody changes what it returns.
+// partitionsOf returns all partitions that a budget finds. It counts them at the first
+// call, so that each name is matched once, not once for each evaluated pod. Callers must
+// not change the result.
 func (b *groupState) partitionsOf(budget DisruptionBudget) partitionIndex {
 	index, counted := b.partitions[budget.Name]
 	if !counted {
@@ -45,8 +45,8 @@ func (b *groupState) partitionsOf(budget DisruptionBudget) partitionIndex {
 	return index
 }
 
-// expectEvictions counts all partitions that an eviction may be asked about, so that many
-// may ask at a time.
+// expectEvictions counts all partitions that evictions may depend on, so that goroutines
+// may evaluate evictions concurrently.
 func (b *groupState) expectEvictions() {
 	if !slices.ContainsFunc(b.Budgets, DisruptionBudget.ByPartition) {
 		return
@@ -87,7 +87,7 @@ func (b *groupState) countPartitions(budget DisruptionBudget) partitionIndex {
 	return index
 }
 
-// indexCovered counts all partitions, with the pods in them that the budget covers.
+// indexCovered counts all partitions and adds the pods that the budget covers.
 func (b *groupState) indexCovered(r *reach) partitionIndex {
 	index := b.countPartitions(r.budget)
 	for zone := range b.zoneStates {
@@ -128,8 +128,8 @@ func (b *groupState) countPartition(in *partitionInZone, z *zoneState, pod Pod, 
 	}
 }
 
-// countMissing finds the partitions of pods that do not exist. Where too many are
-// missing to look at each, one more counts in every partition.
+// countMissing counts missing pods by partition. If too many are missing to match each
+// name, one more counts in every partition.
 func (index partitionIndex) countMissing(z *zoneState, zone int, budget DisruptionBudget, zones int) {
 	for i, ordinal := range z.absent() {
 		if i == mostMissing {
@@ -144,8 +144,8 @@ func (index partitionIndex) countMissing(z *zoneState, zone int, budget Disrupti
 	}
 }
 
-// absent returns the ordinals that the spec asks for and that do not exist, as far as
-// anybody looks at them.
+// absent returns the ordinals that the spec requires and that do not exist. It stops
+// after mostMissing+1 of them.
 func (z *zoneState) absent() []int {
 	if z.missing == 0 {
 		return nil
@@ -163,7 +163,7 @@ func (z *zoneState) absent() []int {
 	return absent
 }
 
-// elsewhere sums up what is down of a partition in other zones than one.
+// elsewhere sums up the pods of a partition that are down in all zones but one.
 func elsewhere(partition string, parts []partitionInZone, own int) *partitionTally {
 	t := &partitionTally{Tally: Tally{In: "partition " + partition}}
 	for zone, in := range parts {
@@ -173,7 +173,7 @@ func elsewhere(partition string, parts []partitionInZone, own int) *partitionTal
 		t.NotReady += in.down + in.fresh
 		t.Unknown += in.missing + in.gone
 		if in.there+in.missing+in.gone == 0 {
-			t.Unknown++ // a partition that a zone does not have is missed there
+			t.Unknown++ // a zone without the partition misses it
 		}
 		t.fresh += in.fresh
 		if in.until.After(t.until) {
@@ -183,7 +183,7 @@ func elsewhere(partition string, parts []partitionInZone, own int) *partitionTal
 	return t
 }
 
-// partitionParts tells of the partitions of the pods that the budget covers.
+// partitionParts returns the partitions of the pods that the budget covers.
 func (b *groupState) partitionParts(index partitionIndex) []BudgetPart {
 	var parts []BudgetPart
 	for _, partition := range slices.SortedFunc(maps.Keys(index), CompareNatural) {
@@ -203,8 +203,8 @@ func (b *groupState) partitionParts(index partitionIndex) []BudgetPart {
 	return parts
 }
 
-// grantsInPartition counts which pods of a partition could be evicted one after the
-// other, in whatever zones. The index is used up by that.
+// grantsInPartition counts how many pods of a partition could be evicted one after the
+// other, across zones. It uses up the index.
 func (b *groupState) grantsInPartition(index partitionIndex, partition string) (n int) {
 	noted := b.intentCount
 	defer func() { b.intentCount = noted }()
@@ -223,7 +223,7 @@ func (b *groupState) grantsInPartition(index partitionIndex, partition string) (
 	return n
 }
 
-// takeDown counts a pod as down that is about to be.
+// takeDown counts a pod that is about to be evicted as down.
 func (b *groupState) takeDown(in *partitionInZone, e eviction) {
 	fresh, down := b.inPartition(e.zone, e.pod, e.budget.Delay)
 	if !fresh.IsZero() {

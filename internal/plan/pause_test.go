@@ -14,7 +14,7 @@ import (
 func TestAPausedZoneIsLookedAtAgainWhenItsPauseIsOver(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		zone string
-		in   time.Duration // 0: nothing but an event ends the wait
+		in   time.Duration // 0: only an event ends the wait
 	}{
 		"a pause with an end":           {"zone-a rev=2 current=1 paused until=1h\n zone-a-0 ready@1\n", time.Hour},
 		"a pause without":               {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n", 0},
@@ -37,7 +37,8 @@ func TestAPausedZoneIsLookedAtAgainWhenItsPauseIsOver(t *testing.T) {
 	}
 }
 
-// A pod that becomes available meanwhile is looked at, and is no end of what is told.
+// If another pod becomes available meanwhile, the plan is evaluated again. The wait
+// still has no end that users could see.
 func TestWhatIsToldEndsByItselfAlone(t *testing.T) {
 	for sentence, text := range map[string]string{
 		"a pause without an end":  "zone-a rev=2 current=1 paused minReady=1m\n zone-a-0 ready@1 zone-a-1 ready@2 for=10s\n",

@@ -15,8 +15,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 )
 
-// unseen returns the reasons among waits that need a person and are said not to be seen
-// in that place.
+// unseen returns the reasons among waits that need a person and that, according to the
+// catalogue, users do not see in that place.
 func unseen(waits []plan.Wait, place reason.Surface) []reason.Code {
 	var wrong []reason.Code
 	for _, w := range waits {
@@ -28,7 +28,7 @@ func unseen(waits []plan.Wait, place reason.Surface) []reason.Code {
 	return wrong
 }
 
-// Alerts rely on where the catalogue says that a reason is seen.
+// Alerts rely on the catalogue for where users see a reason.
 func TestReasonsAreSeenWhereTheCatalogueSaysSo(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := draw.Odd().Draw(rt, "group")
@@ -51,11 +51,13 @@ func TestReasonsAreSeenWhereTheCatalogueSaysSo(t *testing.T) {
 	})
 }
 
-// What is said to be waited for is waited for in a scenario.
+// If the catalogue says that zones wait for a reason, a scenario has such a wait.
 func TestEveryReasonSaidToBeWaitedForIs(t *testing.T) {
 	waited := map[reason.Code]bool{
-		reason.RequestForbidden: true, reason.InvariantViolated: true, reason.ReferenceUnreadable: true, // which planners do not know
-		reason.InvalidPrepareCall: true, reason.InvalidDownscaleTime: true, // TestWhateverAGroupIsStuckByEverythingSaysTheSame has them
+		// Planners do not know these.
+		reason.RequestForbidden: true, reason.InvariantViolated: true, reason.ReferenceUnreadable: true,
+		// These are in TestWhateverAGroupIsStuckByEverythingSaysTheSame.
+		reason.InvalidPrepareCall: true, reason.InvalidDownscaleTime: true,
 	}
 	files, err := filepath.Glob("testdata/scenarios/*.txt")
 	if err != nil {
@@ -77,7 +79,7 @@ func TestEveryReasonSaidToBeWaitedForIs(t *testing.T) {
 	}
 }
 
-// Whoever asks an outlook together with others hears what he would hear alone.
+// An Outlook gives concurrent callers the same answers as a single caller.
 func TestManyMayAskAnOutlookAtATime(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := draw.Odd().Draw(rt, "group")

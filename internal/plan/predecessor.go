@@ -7,8 +7,8 @@ import (
 )
 
 // predecessorReason returns the reason that the predecessor gives for refusing such a
-// downscale of a zone. It is empty where the predecessor has no such reason, or has one
-// that needs no numbers.
+// downscale of a zone. It is empty if the predecessor has no such reason, or if its
+// reason needs no details.
 func (b *groupState) predecessorReason(zone string, because Refusal) string {
 	switch code := because.Code; {
 	case code == reason.InvalidPrepareCall:
@@ -28,7 +28,8 @@ func (b *groupState) predecessorReason(zone string, because Refusal) string {
 	return ""
 }
 
-// disturbance returns what goes on in a zone in the words of the predecessor, or nothing.
+// disturbance returns the disruption in a zone in the words of the predecessor, or an
+// empty text.
 func (b *groupState) disturbance(z *zoneState) string {
 	outdated := 0
 	for _, pod := range z.Pods {

@@ -8,19 +8,19 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// PreparePods asks who leaves by a downscale of lockstep's own to prepare. Their answers are not waited
-// for: they are in a later snapshot.
+// PreparePods calls the pods that leave by a downscale of lockstep's own, so that they prepare. The
+// executor does not wait for their answers: a later snapshot has them.
 type PreparePods struct {
 	Downscale Downscale
 	Pods      []Pod
-	Within    time.Duration // how long they may take
+	Within    time.Duration // time limit for the answers
 }
 
 // Reason implements Action.
 func (PreparePods) Reason() reason.Code { return reason.DownscaleAdmitted }
 
-// Effect implements Action. Nothing is written before pods are called that would say whether the hold is
-// still as it is known, so it is read.
+// Effect implements Action. No write before the calls would reveal that the hold has changed, so a live
+// read is required.
 func (a PreparePods) Effect() Effect {
 	return Effect{Zone: a.Downscale.Zone, Order: Calling, Read: Always}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 )
 
-// A hundred cases are too few for the rarer situations; -rapid.checks and
-// RAPID_CHECKS still have the last word.
+// A hundred cases are too few for rare situations. The flag -rapid.checks and
+// RAPID_CHECKS take precedence.
 func init() {
 	if os.Getenv("RAPID_CHECKS") == "" {
 		if err := flag.Set("rapid.checks", "1000"); err != nil {
@@ -50,7 +50,7 @@ func TestDeterministic(t *testing.T) {
 		s := draw.Odd().Draw(t, "snapshot")
 		show(t, s)
 		first := plan.Notation(plan.Group(s))
-		for range 5 { // maps are walked in another order each time
+		for range 5 { // map iteration order differs each time
 			if again := plan.Notation(plan.Group(s)); again != first {
 				t.Fatalf("first\n%s\nthen\n%s", first, again)
 			}
@@ -94,7 +94,7 @@ func TestNoStutter(t *testing.T) {
 	})
 }
 
-// The hold that covers a delete is not given back by the same plan.
+// A plan that deletes a pod does not release the hold that covers the delete.
 func TestNoPlanReleasesTheHoldBesideADelete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Odd().Draw(t, "snapshot")
@@ -105,10 +105,12 @@ func TestNoPlanReleasesTheHoldBesideADelete(t *testing.T) {
 	})
 }
 
-// sameRegex takes regexes for what they are: made once and never changed.
+// sameRegex compares regexes by pointer: each of them is created once and never
+// changed.
 var sameRegex = cmp.Comparer(func(a, b *regexp.Regexp) bool { return a == b })
 
-// same reports whether two steps are one deed on one thing; waits may repeat.
+// same reports whether two steps are the same action on the same object. Waits may
+// repeat.
 func same(a plan.Action) func(plan.Action) bool {
 	return func(b plan.Action) bool {
 		if _, waits := a.(plan.Wait); waits {
@@ -155,8 +157,8 @@ func drawPod(t *rapid.T, s plan.Snapshot) (string, *plan.Pod) {
 	return z.Name, &z.Pods[rapid.IntRange(0, len(z.Pods)-1).Draw(t, "the pod")]
 }
 
-// A wait that ends by time alone says so: until the time that Wake names,
-// nothing new may be done, so that nobody has to look in between.
+// If a wait ends by time alone, the plan says when. Before the time that Wake returns,
+// no new action is due, so no evaluation is necessary in between.
 func TestWakesInTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
@@ -171,7 +173,7 @@ func TestWakesInTime(t *testing.T) {
 		}
 		notes := func(step plan.Action) bool { _, is := step.(plan.RecordDownscale); return is }
 		if plan.Disrupts(steps) || slices.ContainsFunc(steps, notes) {
-			return // what is done brings events
+			return // the actions cause events
 		}
 		for d := time.Duration(1); d <= 2*time.Minute; d += time.Second {
 			later := s
@@ -187,8 +189,8 @@ func TestWakesInTime(t *testing.T) {
 	})
 }
 
-// Whatever the group's situation, with people who correct what only people can
-// and pods that become Ready the goal is reached, and safely.
+// From any situation, a group reaches its goal safely if pods become Ready and people
+// correct the problems that only people can correct.
 func TestProgress(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
@@ -200,8 +202,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// A group that a bad revision has broken, however far it came, moves again
-// when a good one is given.
+// A group that a bad revision has broken, at any stage of its rollout, continues when
+// it gets a good revision.
 func TestRepairable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
@@ -224,7 +226,7 @@ func mustReachGoal(t *rapid.T, w *fixture.World) {
 	for range bound {
 		seen := w.Snapshot()
 		for _, z := range seen.Zones {
-			if _, leads := seen.Zone(z.Leader); z.Leader != "" && !leads { // it was being deleted
+			if _, leads := seen.Zone(z.Leader); z.Leader != "" && !leads { // the leader was being deleted
 				w.Zone(z.Name, func(z *plan.Zone) { z.Leader = "" })
 			}
 		}
@@ -241,8 +243,8 @@ func mustReachGoal(t *rapid.T, w *fixture.World) {
 	t.Fatalf("after %d s the goal is not reached\n%s\n%s", bound, fixture.PrintSnapshot(s), strings.Join(fixture.Outcome(s), "\n"))
 }
 
-// The controller asks the invariants about what it is about to do; a plan that
-// is looked at live first must already be safe as it was.
+// The controller checks the invariants before it acts. A plan that requires a live read
+// first must already be safe before that read.
 func TestSafetyBeforeTheLook(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
@@ -265,7 +267,7 @@ func sortedLines(steps []plan.Action) []string {
 	return lines
 }
 
-// takedowns returns the pods that are up and deleted, with their zones.
+// takedowns returns the pods that the plan deletes and that are up, with their zones.
 func takedowns(steps []plan.Action) map[string]string {
 	pods := map[string]string{}
 	for _, step := range steps {
@@ -276,8 +278,8 @@ func takedowns(steps []plan.Action) map[string]string {
 	return pods
 }
 
-// usable leaves out budgets of evictions that only people can correct, and what
-// covers the same pods as another one.
+// usable keeps only the first valid budget. Only people can correct invalid budgets,
+// and budgets that cover the same pods.
 func usable(budgets []plan.DisruptionBudget) []plan.DisruptionBudget {
 	for _, b := range budgets {
 		if b.Invalid == "" {
@@ -287,14 +289,14 @@ func usable(budgets []plan.DisruptionBudget) []plan.DisruptionBudget {
 	return nil
 }
 
-// mend corrects what only people can.
+// mend corrects the problems that only people can correct.
 func mend(z *plan.Zone) {
 	z.Paused, z.OnDelete, z.Barred = false, true, false
 	z.Mirror.Scale.Trouble = plan.Refusal{}
 	if z.Delay.Invalid != "" {
 		z.Delay = plan.Delay{}
 	}
-	if z.Leader >= z.Name { // so nobody goes round in a circle, and every leader is there
+	if z.Leader >= z.Name { // so that leaders form no cycle, and every leader exists
 		z.Leader = ""
 	}
 }

@@ -7,29 +7,29 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Waiting is a place in the queue for a group: an operation that was refused
-// because another one was under way. The entry that is longest there comes first.
+// Waiting is a place in the queue for a group: an operation that was refused because another
+// operation was in progress. The operation that has waited longest comes first.
 type Waiting struct {
 	Operation Operation
 	Zone      string
 	Since     time.Time
-	LastSeen  time.Time // when it asked last
+	LastSeen  time.Time // its last attempt
 }
 
-// Counts reports whether the place is kept. A time that is not to be believed keeps
-// nobody waiting.
+// Counts reports whether the operation keeps its place. A place with an implausible time does
+// not count.
 func (w Waiting) Counts(now time.Time) bool {
 	return now.Before(w.Until()) && !w.LastSeen.After(now.Add(TurnLimit))
 }
 
-// Until returns when the place is lost if nobody asks again.
+// Until returns when the operation loses its place if it does not try again.
 func (w Waiting) Until() time.Time { return w.LastSeen.Add(TurnLimit) }
 
 const (
-	// TurnLimit is for how long a refused operation keeps its place in the
-	// queue after it was last seen: two rounds of an autoscaler, and some.
+	// TurnLimit is how long a refused operation keeps its place in the queue after its last
+	// attempt. It is a little more than two rounds of an autoscaler.
 	TurnLimit = 35 * time.Second
-	// AskAgain is how often somebody who waits says so in the hold.
+	// AskAgain is how often a waiting operation renews its place in the hold.
 	AskAgain = 10 * time.Second
 )
 
@@ -42,7 +42,7 @@ func (b *groupState) queuePlace(operation Operation, zone string) (Waiting, bool
 	return b.Hold.Waiting[i], true
 }
 
-// since returns since when an operation waits: it has just come if it has no place.
+// since returns since when an operation waits. An operation without a place starts to wait now.
 func (b *groupState) since(operation Operation, zone string) time.Time {
 	if w, waits := b.queuePlace(operation, zone); waits {
 		return w.Since
@@ -50,10 +50,9 @@ func (b *groupState) since(operation Operation, zone string) time.Time {
 	return b.Now
 }
 
-// waitingBefore objects while an operation of another zone waits that asked
-// before that time and has not been silent for too long; only those operations
-// count, if any are named. A rollout waits for its turn in one zone: a place that it
-// took for another one is nobody's.
+// waitingBefore objects while an operation of another zone keeps a place that it took before
+// since. If operations are named, only these count. A rollout waits for its turn in one
+// zone: the place that it took for another zone does not count.
 func (b *groupState) waitingBefore(since time.Time, zone string, operations ...Operation) Refusal {
 	for _, w := range b.Hold.Waiting {
 		_, exists := b.Zone(w.Zone)
@@ -67,18 +66,19 @@ func (b *groupState) waitingBefore(since time.Time, zone string, operations ...O
 }
 
 // zonesThatMayOvertake returns the zones, with Partitions among them, in which pods may be
-// taken down within the budget although an operation of another zone waits. That one cannot
-// go on anyway before all pods are back that are away there, so nobody loses by it as long
-// as one of these pods overtook nobody itself: it is noted without Overtook, or in the
-// holder's zone it is down and not noted at all. Once only pods are away that overtook, no
-// other one joins them, so whoever waits is kept for the time of one more pod at most (ADR 22).
+// disrupted within the budget although an operation of another zone waits. That operation
+// cannot continue anyway before all pods that are down there are back. So it loses nothing as
+// long as one of these pods did not overtake: its intent is without Overtook, or it is in the
+// holder's zone and down without an intent. Once every pod that is down there overtook, no
+// further pod may overtake. So an operation waits at most for the time of one more pod
+// (ADR 22).
 func (b *groupState) zonesThatMayOvertake() map[string]bool {
 	if len(b.activeIntents) == 0 && b.Hold.Holder.Free() {
 		return nil
 	}
 	zones := map[string]bool{}
 	holder, _ := b.zoneState(b.Hold.Holder.Zone())
-	noted := 0 // pods that count as down in the holder's zone since they are noted
+	noted := 0 // pods that count as down in the holder's zone because of an intent
 	for _, intent := range b.activeIntents {
 		if !intent.Overtook {
 			zones[intent.Evicts().Zone()] = true
@@ -93,8 +93,8 @@ func (b *groupState) zonesThatMayOvertake() map[string]bool {
 	return zones
 }
 
-// enqueueWaiting lets what evictions keep from its turn wait in the queue: the rollout
-// of the zone whose turn it is, and downscales of lockstep's own.
+// enqueueWaiting adds to the queue the operations that wait for evictions: the rollout of the
+// zone that has the turn, and downscales of lockstep's own.
 func (b *groupState) enqueueWaiting(rollout Refusal) []Action {
 	var steps []Action
 	for _, z := range b.zoneStates {
@@ -108,7 +108,7 @@ func (b *groupState) enqueueWaiting(rollout Refusal) []Action {
 	return steps
 }
 
-// byEvictions reports whether it is for evictions that somebody waits.
+// byEvictions reports whether a refused operation waits for evictions.
 func (b *groupState) byEvictions(r Refusal) bool {
 	held := r.Code == reason.GroupHeld && b.Hold.Holder.Operation() == EvictionOperation
 	return held || (r.Code == reason.QueuedBehindOtherZone && r.Detail == string(EvictionOperation))
@@ -122,8 +122,8 @@ func (b *groupState) enqueue(operation Operation, zone string) []Action {
 	return []Action{Enqueue{Waiting{Operation: operation, Zone: zone, Since: b.since(operation, zone), LastSeen: b.Now}}}
 }
 
-// keepsPlace returns when a place in the queue has to be taken anew, or the zero
-// time for who has none.
+// keepsPlace returns when an operation of the zone must renew its place in the queue, or the
+// zero time if there is none.
 func (b *groupState) keepsPlace(zone string) time.Time {
 	var again time.Time
 	for _, operation := range []Operation{RolloutOperation, DownscaleOperation} {

@@ -1,7 +1,7 @@
 package plan
 
-// Receipt says what became of an action.
+// Receipt is the result of an action.
 type Receipt struct {
 	Step Action
-	Err  error // nil: done
+	Err  error // nil: the action is done
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// RecordAcknowledged writes into the hold which pods of a zone agreed to leave after the delay: whoever leads next
-// need not wait for them anew.
+// RecordAcknowledged records in the hold which pods of a zone acknowledged a delayed downscale. So the next leader
+// does not have to wait for them again.
 type RecordAcknowledged struct {
 	Zone         string
 	Acknowledged DelayRecord
@@ -18,8 +18,8 @@ type RecordAcknowledged struct {
 // Reason implements Action.
 func (RecordAcknowledged) Reason() reason.Code { return reason.DownscaleDelayed }
 
-// Effect implements Action. It is written whoever has the hold, without a live read: the compare-and-swap
-// says whether what was known of it is still so.
+// Effect implements Action. It is written whichever operation has the hold, and without a live read: the
+// compare-and-swap fails if the Lease has changed.
 func (a RecordAcknowledged) Effect() Effect { return Effect{Zone: a.Zone, Order: WithLease} }
 
 // Event implements Action.

@@ -6,13 +6,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// RecordDownscale writes a downscale, or its next stage, into the hold.
+// RecordDownscale records a downscale, or its next stage, in the hold.
 type RecordDownscale struct {
 	Downscale Downscale
-	Former    Downscale // what is left of the one that the hold notes until then, where another one begins
+	Former    Downscale // if another downscale begins: the rest of the one that the hold recorded until then
 	Because   reason.Code
-	Failed    Downscale // the one that is given up because preparation failed, if one is
-	Why       string    // what a pod said, where preparation failed
+	Failed    Downscale // the downscale that is given up because preparation failed; usually none
+	Why       string    // the answer of a pod, if preparation failed
 }
 
 // Reason implements Action.
@@ -34,7 +34,7 @@ func (a RecordDownscale) Event() Event {
 	}
 }
 
-// preparationFailed tells that pods did not agree to leave.
+// preparationFailed returns the Event for pods that did not agree to leave.
 func preparationFailed(d Downscale, why string) Event {
 	return Event{
 		Zone: d.Zone, Warning: true, Action: "PreparePods",

@@ -6,9 +6,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// RecordMembers brings up to date which zones of the group the hold remembers.
+// RecordMembers updates which zones of the group the hold records.
 type RecordMembers struct {
-	Joined []string // zones that it does not remember yet
+	Joined []string // zones that the hold does not record yet
 	Gone   []string // zones that left the group and are settled
 }
 
@@ -20,9 +20,9 @@ func (a RecordMembers) Reason() reason.Code {
 	return reason.HoldReleased
 }
 
-// Effect implements Action. Only a live read shows that a zone which left has no pods any more, and what a
-// new Lease has to say: there may be one that the caches do not show, and the predecessor has kept times of
-// downscales.
+// Effect implements Action. Only a live read shows that a zone that left has no pods any more. A new Lease
+// also requires a live read: there may be a Lease that the caches do not show, and the predecessor has
+// recorded times of downscales.
 func (a RecordMembers) Effect() Effect {
 	e := Effect{Order: WithLease, Read: IfNew, Records: true}
 	if len(a.Gone) > 0 {

@@ -10,14 +10,14 @@ import (
 // Refusal is an objection of a guard. The zero Refusal is none.
 type Refusal struct {
 	Code   reason.Code
-	Zone   string    // the zone that stands in the way, if it is another one
-	Pod    string    // the pod that stands in the way
-	Detail string    // bounded text of ours, a container's waiting reason or, once planned, what Kubernetes knows of the pod
-	Until  time.Time // when it ends by time alone, unless it is renewed; zero: an event will tell
+	Zone   string    // the zone that is the cause, if it is another one
+	Pod    string    // the pod that is the cause
+	Detail string    // bounded text of lockstep, a container's waiting reason or, once planned, the state of the pod
+	Until  time.Time // when it ends by time alone, unless it is renewed; zero: an event ends it
 }
 
-// Deadline returns Until if people may rely on it, and else the zero time: a place in the
-// queue lasts longer with each attempt of the operation that has it.
+// Deadline returns Until if users can rely on it, and the zero time otherwise. A place in
+// the queue lasts longer with each attempt of its operation, so it has no deadline.
 func (r Refusal) Deadline() time.Time {
 	if r.Code == reason.QueuedBehindOtherZone {
 		return time.Time{}
@@ -28,7 +28,7 @@ func (r Refusal) Deadline() time.Time {
 // None reports whether there is no objection.
 func (r Refusal) None() bool { return r.Code == "" }
 
-// String returns the code, then what stands in the way.
+// String returns the code, then the pod and the zone that are the cause.
 func (r Refusal) String() string {
 	if r.None() {
 		return "no objection"
@@ -47,7 +47,8 @@ func (r Refusal) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Sentence spells the refusal for people, with what stands in the way.
+// Sentence returns the refusal as a sentence for users, with the zone and the pod that
+// are the cause.
 func (r Refusal) Sentence() string {
 	var about []string
 	if r.Zone != "" {

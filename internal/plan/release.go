@@ -6,7 +6,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Release gives the hold back.
+// Release releases the hold.
 type Release struct {
 	Holder Holder
 }
@@ -14,7 +14,7 @@ type Release struct {
 // Reason implements Action.
 func (Release) Reason() reason.Code { return reason.HoldReleased }
 
-// Effect implements Action. Package hold writes the record of a hold that is free.
+// Effect implements Action. Package hold writes the record of a free hold.
 func (a Release) Effect() Effect { return Effect{Zone: a.Holder.Zone()} }
 
 // Event implements Action.

@@ -7,7 +7,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Remarks returns what a person should correct although nothing waits for it.
+// Remarks returns the problems that a person should correct although no zone waits for
+// them.
 func Remarks(s Snapshot) []Wait {
 	var remarks []Wait
 	if len(s.Left) > 0 && len(s.Zones) > 0 {

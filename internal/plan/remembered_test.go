@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// joins is a group of two zones, of which the hold remembers zone-a.
+// joins is a group of two zones, of which the hold records zone-a.
 const joins = "hold free\nmembers zone-a\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n"
 
 func TestAZoneForWhichTheHoldHasNoRoomIsNotNoted(t *testing.T) {
@@ -57,7 +57,7 @@ func TestAStatefulSetThatWasMadeAnewIsNoted(t *testing.T) {
 	}
 }
 
-// The hold of the group remembers such a zone itself.
+// The hold of the group records such a zone.
 func TestTheHoldOfABudgetDoesNotRememberZonesOfAGroup(t *testing.T) {
 	s := fixture.MustParse(joins)
 	s.Key.Kind = plan.KindBudget
@@ -90,7 +90,7 @@ func TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable(t *testing.T) {
 	}
 }
 
-// Where the hold has no room for all zones, those that it remembers stay.
+// If the hold has no room for all zones, it keeps the zones that it records already.
 func TestAZoneThatIsRememberedMakesNoRoomForOneThatJoins(t *testing.T) {
 	var members, zones strings.Builder
 	for i := range plan.MostMembers {

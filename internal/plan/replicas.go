@@ -8,23 +8,22 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// wish is how many replicas a zone should have, and why. Without a reason the
-// zone keeps what it has, and the objection says so where somebody wishes for
-// what cannot be.
+// wish is how many replicas a zone should have, and why. Without a reason, the zone keeps its
+// replicas. The objection then says why a request cannot be fulfilled, if there is one.
 type wish struct {
 	replicas  int
-	asked     int // replicas, had nobody to wait who leaves
+	asked     int // replicas, if no pod had to wait before it leaves
 	because   reason.Code
 	objection Refusal
 }
 
 func (w wish) none() bool { return w.because == "" }
 
-// wishesFor reports whether the zone should have as few replicas as a downscale leaves.
+// wishesFor reports whether the zone should have at most the replicas that a downscale leaves.
 func (z *zoneState) wishesFor(d Downscale) bool { return !z.wish.none() && z.wish.replicas <= d.To }
 
-// scale finds out how many replicas each zone should have, and which one may shrink now.
-// It runs after all zones are surveyed.
+// scale determines how many replicas each zone should have, and which zone may be scaled down
+// now. It runs after all zones are surveyed.
 func (b *groupState) scale() {
 	if !b.Key.Rolled() {
 		return
@@ -50,8 +49,8 @@ func (b *groupState) scale() {
 	}
 }
 
-// rolling returns the zone whose rollout has the hold and goes on now, if any: a
-// downscale of another zone waits for it. One that is stuck makes way.
+// rolling returns the zone whose rollout has the hold and can continue now, if any. A downscale
+// of another zone waits for it. It does not wait for a rollout that is stuck.
 func (b *groupState) rolling() string {
 	for _, z := range b.zoneStates {
 		if b.Hold.Holder != RolloutOperation.For(z.Name) {
@@ -67,7 +66,7 @@ func (b *groupState) rolling() string {
 	return ""
 }
 
-// wishing is how far a zone is with its wish.
+// wishing is the progress of determining the wish of a zone.
 type wishing uint8
 
 const (
@@ -76,8 +75,8 @@ const (
 	settled
 )
 
-// resolveWish gives a zone its wish, after its leader: those who follow a zone that
-// is raised need not wait for the next plan.
+// resolveWish determines the wish of a zone, after the wish of its leader. So the followers of
+// a zone that is scaled up do not have to wait for the next plan.
 func (b *groupState) resolveWish(z *zoneState) {
 	if z.wishing != unasked {
 		return
@@ -89,13 +88,13 @@ func (b *groupState) resolveWish(z *zoneState) {
 	z.wishing = settled
 }
 
-// MaxReplicas is the most that lockstep gives a zone: more pods than a cluster
-// carries. A number beyond it is a mistake, and whoever made it is told.
+// MaxReplicas is the most replicas that lockstep gives a zone: more pods than a cluster can
+// run. A greater number is a mistake, and lockstep reports it.
 const MaxReplicas = 100_000
 
-// wishOf returns how many replicas a zone should have: what a person forces, else
-// what the resource asks for that it mirrors, else what its leader has or is about
-// to be raised to.
+// wishOf returns how many replicas a zone should have: the number that a person forces, else
+// the replicas of the resource that it mirrors, else the replicas that its leader has or is
+// about to be scaled up to.
 func (b *groupState) wishOf(z *Zone) wish {
 	switch {
 	case z.Deleting:
@@ -110,7 +109,7 @@ func (b *groupState) wishOf(z *Zone) wish {
 	return wish{}
 }
 
-// plausible objects to a number that cannot be meant.
+// plausible objects to more than MaxReplicas.
 func plausible(w wish) wish {
 	if w.replicas <= MaxReplicas {
 		return w
@@ -130,9 +129,8 @@ func (b *groupState) following(z *Zone) wish {
 	return wish{replicas: b.height(leader), because: reason.LeaderFollowed}
 }
 
-// height returns how many replicas a zone asks for once it is raised. While lockstep waits
-// before it answers another writer of a zone, those who follow that zone go by what it
-// should have.
+// height returns how many replicas a zone has once it is scaled up. While lockstep waits before
+// it overwrites another writer of a zone, followers use the replicas that the zone should have.
 func (b *groupState) height(z *zoneState) int {
 	if !z.contest.objection(b.Now).None() {
 		return z.wish.replicas
@@ -143,9 +141,9 @@ func (b *groupState) height(z *zoneState) int {
 	return z.Replicas
 }
 
-// raise returns what gives a zone more replicas, or why it does not get them
-// now. It needs no hold, and nothing that concerns downscales stands in its way. An answer
-// to another writer may have to wait; what the leader asks for anew never does.
+// raise returns the action that scales up a zone, or why the zone is not scaled up now. The
+// action requires no hold, and no guard of downscales objects to it. An answer to another
+// writer may have to wait; a new request of the leader never waits.
 func (b *groupState) raise(z *zoneState) (SetReplicas, Refusal) {
 	w := z.wish
 	if w.none() || w.replicas <= z.Replicas {
@@ -162,8 +160,7 @@ func (b *groupState) raise(z *zoneState) (SetReplicas, Refusal) {
 	return SetReplicas{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: w.replicas, Because: w.because}, Refusal{}
 }
 
-// unready objects unless a leader has exactly so many replicas, all of them
-// there and available.
+// unready objects unless a leader has exactly this many replicas and all of them are available.
 func unready(leader *zoneState, replicas int) Refusal {
 	because := firstOf(lifecycle(leader.Zone), leader.culprit)
 	if because.None() && leader.Replicas == replicas {
@@ -172,7 +169,7 @@ func unready(leader *zoneState, replicas int) Refusal {
 	return Refusal{Code: reason.LeaderNotReady, Zone: leader.Name, Pod: because.Pod, Detail: string(because.Code), Until: leader.stableAt}
 }
 
-// shrinkingFirst returns the zones with the one first in which a downscale is noted.
+// shrinkingFirst returns the zones. The zone of a recorded downscale comes first.
 func (b *groupState) shrinkingFirst() []*zoneState {
 	i := slices.IndexFunc(b.zoneStates, func(z *zoneState) bool { return z.Name == b.Hold.Downscale.Zone })
 	if i <= 0 {
@@ -181,8 +178,8 @@ func (b *groupState) shrinkingFirst() []*zoneState {
 	return slices.Concat(b.zoneStates[i:i+1], b.zoneStates[:i], b.zoneStates[i+1:])
 }
 
-// lower returns the downscale that gives a zone the replicas it should have, or
-// why it does not get them now. It is judged like one that anybody asks for.
+// lower returns the downscale to the replicas that a zone should have, or why it is not
+// admitted now. The same guards apply as for a downscale that a user requests.
 func (b *groupState) lower(z *zoneState) (Downscale, Refusal) {
 	d := b.departure(z, DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.wish.replicas})
 	if r := firstOf(z.contest.objection(b.Now), barred(z), b.gaveUp(z), b.overdue(z), b.mayShrink(d)); !r.None() {
@@ -191,9 +188,9 @@ func (b *groupState) lower(z *zoneState) (Downscale, Refusal) {
 	return b.ours(d), Refusal{}
 }
 
-// ours is how the hold notes a downscale of lockstep's own. One that replaces
-// another whose StatefulSet was written to meanwhile is given no more time, and
-// asks nobody who has agreed to that one.
+// ours returns the record of a downscale of lockstep's own. If it replaces a downscale whose
+// StatefulSet was changed meanwhile, it gets no more time. It also calls no pod that has agreed
+// to the replaced downscale.
 func (b *groupState) ours(d departure) Downscale {
 	note := b.note(d)
 	note.Ours = true
@@ -217,7 +214,7 @@ func barred(z *zoneState) Refusal {
 	return Refusal{}
 }
 
-// gaveUp objects while a downscale that failed is not tried again.
+// gaveUp objects while a failed downscale is not tried again.
 func (b *groupState) gaveUp(z *zoneState) Refusal {
 	at := b.Hold.GivenUp[z.Name]
 	if StillGivenUp(at, b.Now) {
@@ -226,8 +223,8 @@ func (b *groupState) gaveUp(z *zoneState) Refusal {
 	return Refusal{}
 }
 
-// overdue objects while a downscale of the zone stands that took too long: it is
-// ended before the next one begins.
+// overdue objects while the hold records a downscale of the zone that took too long. That
+// downscale ends before the next one begins.
 func (b *groupState) overdue(z *zoneState) Refusal {
 	d := b.Hold.Downscale
 	if d.Zone == z.Name && !b.ended && b.DownscaleStatus(d) == Overtaken && !b.Now.Before(b.patience(d)) {
@@ -236,8 +233,8 @@ func (b *groupState) overdue(z *zoneState) Refusal {
 	return Refusal{}
 }
 
-// raises returns what gives zones more replicas. One whose downscale has to be made
-// impossible, since it did not come in time, is raised after that.
+// raises returns the actions that scale up zones. If a downscale did not take effect in time
+// and must be made impossible, its zone is scaled up after that.
 func (b *groupState) raises(deeds []Action) []Action {
 	overdue := ""
 	if d := b.Hold.Downscale; !b.Now.Before(b.patience(d)) && Has[CancelDownscale](deeds) {
@@ -252,8 +249,8 @@ func (b *groupState) raises(deeds []Action) []Action {
 	return steps
 }
 
-// dropWritesThatVoid leaves out what would be written on a zone whose downscale the plan notes:
-// it would void the note.
+// dropWritesThatVoid drops writes to the StatefulSet of a zone whose downscale the plan
+// records. They would make the record void.
 func (b *groupState) dropWritesThatVoid(after, deeds []Action) []Action {
 	noted := ""
 	for _, step := range deeds {
@@ -268,8 +265,8 @@ func (b *groupState) dropWritesThatVoid(after, deeds []Action) []Action {
 	})
 }
 
-// dropWritesToRaised leaves out what else would be written on a zone that is raised: the
-// one would void the other.
+// dropWritesToRaised drops other writes to a zone that is scaled up, because one write would
+// make the other fail.
 func dropWritesToRaised(steps, raises []Action) []Action {
 	rises := map[string]bool{}
 	for _, step := range raises {
@@ -292,8 +289,7 @@ func dropWritesToRaised(steps, raises []Action) []Action {
 	})
 }
 
-// downscaleFirst objects to takedowns beside a downscale of lockstep's own that
-// is due.
+// downscaleFirst objects to disruptions while a downscale of lockstep's own is due.
 func downscaleFirst(b *groupState, d disruption) Refusal {
 	switch due := b.lowering; {
 	case due.None():

@@ -6,10 +6,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// ReportReplicas writes into the status of a resource how many replicas those have that take over its
-// replicas. It requires the UID and the resourceVersion.
+// ReportReplicas writes into the status of a resource how many replicas the zones have that mirror
+// it. It requires the UID and the resourceVersion.
 type ReportReplicas struct {
-	Zone      string // one of those
+	Zone      string // one of the zones that mirror the resource
 	Reference Reference
 	UID       string
 	Version   string

@@ -6,13 +6,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// A live view is at least as new as every note that was known before its requests were
-// sent, so a live view is never behind. Where it seems to be, the note is of another
-// history of the cluster: its Lease, or all of etcd, was restored from a backup (ADR 23).
-// A cached view may merely be late, so it is only a reason to read live.
+// A live view is at least as new as every record that was known before its requests were sent. So if
+// it seems to be behind, the record belongs to another history of the cluster: its Lease, or all of
+// etcd, was restored from a backup (ADR 23). A cached view may only be late, so it is only a reason
+// to read live.
 
-// lateAfter is for how long caches may be behind a note before that is a reason to read
-// live.
+// lateAfter is how long caches may be behind a record before lockstep reads live.
 const lateAfter = 10 * time.Second
 
 // behindIntent reports whether the view has not reached the version of an intent.
@@ -27,9 +26,9 @@ func (s *Snapshot) behindIntent(i Intent) bool {
 	return pod.Version <= i.Version
 }
 
-// statusOfRestored is the IntentStatus of an intent that a live view has not reached. A request that
-// requires the noted UID cannot succeed where that UID is not. Where it is, etcd was
-// restored, and a request of before that may be under way until the API server gives up.
+// statusOfRestored returns the status of an intent that a live view has not reached. If the recorded
+// UID does not exist, a request that requires it cannot succeed. If it exists, etcd was restored,
+// and a request from before the restore may be in progress until the API server gives up.
 func (s *Snapshot) statusOfRestored(i Intent) IntentStatus {
 	pod, present := s.Pod(i.Pod)
 	if present && pod.UID == i.UID && (pod.Phase == Leaving || i.Known < GrantLimit) {
@@ -38,14 +37,13 @@ func (s *Snapshot) statusOfRestored(i Intent) IntentStatus {
 	return Void
 }
 
-// mayBeLate reports whether the view is a cached one that has not reached an intent, and
-// may reach it yet.
+// mayBeLate reports whether the view is cached, has not reached an intent, and may still reach it.
 func (b *groupState) mayBeLate(i Intent) bool {
 	return !b.Live && b.behindIntent(i) && i.Known < b.patienceWithIntent(i)
 }
 
-// patienceWithIntent returns for how long an intent must be known before a live read may
-// end it that caches have not reached.
+// patienceWithIntent returns how long an intent that caches have not reached must be known before a
+// live read may end it.
 func (b *groupState) patienceWithIntent(i Intent) time.Duration {
 	if pod, present := b.Pod(i.Pod); i.Unbound || present && pod.UID == i.UID {
 		return GrantLimit
@@ -59,9 +57,9 @@ func (s *Snapshot) behindDownscale(d Downscale) bool {
 	return !exists && s.ZonesAt < d.Version || exists && z.Version < d.Version
 }
 
-// courseOfRestored is the DownscaleStatus of a downscale that the view has not reached. The update
-// cannot come where the noted UID is not; where it is, not once no request of before the
-// restore can be under way.
+// courseOfRestored returns the status of a downscale that the view has not reached. If the recorded
+// UID does not exist, the update can never take effect. If it exists, the update can no longer take
+// effect once no request from before the restore can be in progress.
 func (s *Snapshot) courseOfRestored(d Downscale) DownscaleStatus {
 	z, exists := s.Zone(d.Zone)
 	switch {
@@ -77,8 +75,8 @@ func (s *Snapshot) courseOfRestored(d Downscale) DownscaleStatus {
 	return Overtaken
 }
 
-// patienceWithDownscale returns when a live read may end a downscale that the view has not
-// reached. A time that nobody can have written by now ends the patience at once.
+// patienceWithDownscale returns when a live read may end a downscale that the view has not reached.
+// A recorded time that is too far in the future ends the wait at once.
 func (s *Snapshot) patienceWithDownscale(d Downscale) time.Time {
 	limit := lateAfter
 	if z, exists := s.Zone(d.Zone); exists && z.UID == d.UID {
@@ -90,9 +88,9 @@ func (s *Snapshot) patienceWithDownscale(d Downscale) time.Time {
 	return d.Since.Add(limit)
 }
 
-// endRestored ends a downscale that was noted before a restore. Where pods may have been
-// asked to prepare, it is noted anew at the version that the zone has now, so that they are
-// told to stay. On caches it is a reason to read live.
+// endRestored ends a downscale that was recorded before a restore. If pods may have been called to
+// prepare, the downscale is recorded again at the present version of the zone, so that the pods are
+// notified to stay. On caches, it is only a reason to read live.
 func (b *groupState) endRestored(d Downscale) []Action {
 	z, exists := b.zoneState(d.Zone)
 	switch {
@@ -105,8 +103,8 @@ func (b *groupState) endRestored(d Downscale) []Action {
 	return []Action{RecordDownscale{Downscale: d.TakenBack(b.Now), Because: reason.HoldRestored}}
 }
 
-// restoredDue returns when it is time to read live because of notes in a zone that the
-// view has not reached, or the zero time.
+// restoredDue returns when to read live because the view has not reached the records of a zone, or
+// the zero time.
 func (b *groupState) restoredDue(zone string) time.Time {
 	var due time.Time
 	for _, intent := range b.Hold.Intents {

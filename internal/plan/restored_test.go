@@ -8,8 +8,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// Nothing but a request of before the restore could carry it out, so it has not failed and
-// lockstep may begin it again.
+// Only a request from before the restore could carry out the downscale. So the downscale
+// has not failed, and lockstep may begin it again.
 func TestADownscaleThatARestoreTookBackIsNoLongerLockstepsOwn(t *testing.T) {
 	s := fixture.MustParse(`
 live
@@ -29,7 +29,8 @@ zone-a rev=2 prepares
 	}
 }
 
-// It takes the pod that has the name by then, so a live read before it lapses ends nothing.
+// An unbound grant deletes the pod that has the name by then, so a live read before it
+// lapses ends nothing.
 func TestAnUnboundGrantThatCachesDoNotReachIsReadLiveOnceItHasLapsed(t *testing.T) {
 	for options, want := range map[string]time.Duration{
 		"granted known=4s":         6 * time.Second,

@@ -7,60 +7,61 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Rollouts is what a group's Lease remembers for people: traces, history, how long it
-// may take. No decision depends on it.
+// Rollouts is the record of rollouts in a group's Lease: traces, history and how long a
+// rollout may take. It is for users; no decision depends on it.
 type Rollouts struct {
-	Current  RolledGroup   // under way; the zero one: none is
-	Finished []RolledGroup // of late, the newest first
+	Current  RolledGroup   // in progress; the zero RolledGroup: none
+	Finished []RolledGroup // recent ones, the newest first
 }
 
-// RolledGroup is one rollout of a group, from the first pod that it takes down until
-// every zone is done.
+// RolledGroup is one rollout of a group, from the first deleted pod until every zone is
+// finished.
 type RolledGroup struct {
-	Trace    string // W3C traceparent of its span; empty: it has none
+	Trace    string // W3C traceparent of its span; empty: it has no span
 	Since    time.Time
-	Until    time.Time    // zero: it is under way
+	Until    time.Time    // zero: it is in progress
 	Zones    []RolledZone // in the order in which they began
-	Exported bool         // whoever collects traces has its span
+	Exported bool         // the trace collector has its span
 }
 
-// Begun reports whether there is such a rollout.
+// Begun reports whether the rollout has begun.
 func (r RolledGroup) Begun() bool { return !r.Since.IsZero() }
 
-// Over reports whether it has come to its end.
+// Over reports whether the rollout has ended.
 func (r RolledGroup) Over() bool { return !r.Until.IsZero() }
 
-// Traced reports whether its spans are collected: it has a trace, which is sampled.
+// Traced reports whether the spans of the rollout are collected: it has a trace, which
+// is sampled.
 func (r RolledGroup) Traced() bool {
 	flags := r.Trace[max(0, len(r.Trace)-1):]
 	return flags != "" && strings.Contains("13579bdf", flags)
 }
 
-// RolledZone is a zone's way to one revision. A zone that is asked for another one
-// meanwhile is there twice.
+// RolledZone is the rollout of a zone to one revision. If the zone gets another
+// revision meanwhile, it has two entries.
 type RolledZone struct {
 	Name     string
 	UID      string
 	From, To string // revisions
-	Budget   int    // how many pods might be down at a time when it began
+	Budget   int    // how many pods could be down at a time when it began
 	Since    time.Time
-	Until    time.Time // zero: it is under way
+	Until    time.Time // zero: it is in progress
 	Replaced int       // pods so far
 	Pods     []RolledPod
-	Exported bool // whoever collects traces has its span
+	Exported bool // the trace collector has its span
 }
 
-// Over reports whether it has come to its end.
+// Over reports whether the rollout of the zone has ended.
 func (z RolledZone) Over() bool { return !z.Until.IsZero() }
 
-// RolledPod is a pod that a rollout has replaced, as long as its span may not have
-// been exported yet.
+// RolledPod is a pod that a rollout has replaced. It is kept until its span is known to
+// be exported.
 type RolledPod struct {
 	Name      string
 	UID       string // of the pod that was deleted
 	Cause     reason.Code
-	Deleted   time.Time // when its deletion was noted, just before it was sent
-	Recreated time.Time // when its successor was created, for which it had to be gone
-	Ready     time.Time // when its successor became Ready; zero: that one was replaced before
-	Seen      bool      // a process saw it become Ready; else Ready is the condition's time, in whole seconds
+	Deleted   time.Time // when its deletion was recorded, just before the request
+	Recreated time.Time // when its successor was created, so the pod was gone
+	Ready     time.Time // when its successor became Ready; zero: the successor was replaced before
+	Seen      bool      // a process observed that it became Ready; else Ready is the condition's time, in whole seconds
 }

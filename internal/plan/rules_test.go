@@ -205,7 +205,7 @@ func TestWhichPodsAGrantedEvictionMayStillDelete(t *testing.T) {
 	}
 }
 
-// one is a zone of two pods whose second one is described.
+// one returns a zone of two pods; the argument describes the second pod.
 func one(pod string) string { return "zone-a rev=2\n zone-a-0 ready@2 zone-a-1 " + pod }
 
 func TestHolders(t *testing.T) {
@@ -266,7 +266,8 @@ func TestWakeIsTheEarliestTime(t *testing.T) {
 	}
 }
 
-// Somebody overwrote the holder while an intent was open, and went away.
+// An outside writer overwrote the holder while an intent was open, and did not renew
+// its hold.
 func TestNobodyIsWokenForATimeThatIsOver(t *testing.T) {
 	s := fixture.MustParse(`
 hold manual/maintenance renewed 5m ago
@@ -280,8 +281,8 @@ zone-a rev=2 current=1
 	}
 }
 
-// A pod that needs an event hides another one that only needs time: when
-// zone-a-1 is stable, zone-a-2 may go, and no event tells so.
+// zone-a-0 needs an event and must not hide zone-a-1, which needs only time. When
+// zone-a-1 is available, zone-a-2 may be deleted, and no event says so.
 func TestAStableTimeIsNotHiddenByAnotherPod(t *testing.T) {
 	s := fixture.MustParse(`
 hold rollout/zone-a
@@ -294,7 +295,7 @@ zone-a rev=2 current=1 budget=2 minReady=10s
 	}
 }
 
-// The intents of a group live in one annotation of bounded size.
+// The intents of a group are stored in one annotation of limited size.
 func TestAHoldCarriesAtMostAHundredIntents(t *testing.T) {
 	for sentence, phase := range map[string]plan.Phase{
 		"pods that are up": plan.Ready, "pods that are down": plan.Failing,
@@ -313,8 +314,8 @@ func TestAHoldCarriesAtMostAHundredIntents(t *testing.T) {
 	}
 }
 
-// Of three Ready pods that are not stable yet, budget 1 lets one go: what is
-// Ready serves, and minReadySeconds is no licence to take it away.
+// Of three Ready pods that are not available yet, budget 1 permits one delete. Ready
+// pods serve, so minReadySeconds does not permit more.
 func TestPodsThatServeAreNotTakenDownTogetherBecauseTheyAreYoung(t *testing.T) {
 	s := fixture.MustParse(`
 zone-a rev=2 current=1 minReady=1m
@@ -327,8 +328,9 @@ zone-b rev=1
 	}
 }
 
-// A corrupted world: the hold is free, yet a pod of a zone that left the group
-// is noted and still leaving. Whatever the reason, no other zone is touched.
+// Corrupted state: the hold is free, but a pod of a zone that left the group has an
+// intent and is terminating. No pod of another zone may be disrupted, whatever the
+// cause is.
 func TestAnOpenIntentOfAVanishedZoneStopsTakedowns(t *testing.T) {
 	s := fixture.MustParse(`
 hold free
@@ -391,8 +393,8 @@ func TestARemarkSaysWhyOnePodAtATimeIsRolledWhileBudgetsCannotBeRead(t *testing.
 	}
 }
 
-// Every action tells in one line what and why; the lines are compared, logged
-// and searched.
+// Every action has one line that says what it does and why. These lines are compared,
+// logged and searched.
 func TestNotation(t *testing.T) {
 	intent := fixture.Noted("zone-a-0")
 	for want, step := range map[string]plan.Action{
@@ -452,7 +454,7 @@ func TestARolloutsHoldIsNeverCalledStale(t *testing.T) {
 	}
 }
 
-// A tenant may write as many zones as he likes.
+// A tenant may create any number of zones.
 func TestALongChainOfLeadersIsFollowedAtOnce(t *testing.T) {
 	const zones = 300
 	parts := []fixture.Part{fixture.Zone("zone-0", "1", fixture.Pods("1", "1"))}
@@ -485,7 +487,7 @@ func TestRemarksTellWhatIsForced(t *testing.T) {
 
 func TestADownscaleThatIsNotedAnewIsGivenNoMoreTimeForItsStage(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		former, last string // what the hold notes, and the pod that leaves
+		former, last string // the record in the hold, and the pod that leaves
 		stage        plan.Stage
 		since        time.Duration
 	}{
@@ -515,8 +517,8 @@ zone-b rev=1 leader=zone-a version=11 prepares
 	}
 }
 
-// Pods that leave by the former downscale were asked to prepare. Were that forgotten,
-// nobody would tell them that they stay after all.
+// Pods that leave by the former downscale were called to prepare. If the hold lost that
+// record, they would not be notified that they stay after all.
 func TestTheDownscaleBeforeIsKnownByWhatAskedItsPods(t *testing.T) {
 	const next = "zone-a rev=1 replicas=2 version=11 leader=zone-b prepares\n" +
 		"  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 %s zone-a-2 ready@1 ip=10.0.0.3 zone-a-3 leaving@1 ip=10.0.0.4\nzone-b rev=1\n  zone-b-0 ready@1\n"
@@ -557,8 +559,8 @@ func TestADownscaleThatWasSeenAndTakenBackWasOne(t *testing.T) {
 	}
 }
 
-// The pod before it had been taken down, and whoever is granted this one's eviction may
-// still carry that out.
+// The former pod of this name was deleted by the rollout, and a client may still carry
+// out the granted eviction of the present one.
 func TestAPodWhoseEvictionIsGrantedIsNotTakenDownForTheOneBeforeIt(t *testing.T) {
 	for sentence, noted := range map[string]string{
 		"noted in their order": "  noted zone-a-1 uid=former version=9\n  noted zone-a-1 version=9 granted\n",
@@ -614,12 +616,12 @@ func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
 	}
 }
 
-// kubectl delete statefulset zone-b --cascade=orphan, and apply: the same pods belong
-// to another StatefulSet, which never heard of the downscale.
+// kubectl delete statefulset zone-b --cascade=orphan, followed by kubectl apply: the
+// same pods now belong to another StatefulSet, to which the downscale does not apply.
 func TestWhoWasAskedIsToldToStayWhenTheStatefulSetIsMadeAnew(t *testing.T) {
 	const asked, silent = "zone-b-1 ready@1 ip=10.0.0.2", "zone-b-1 starting@1"
 	for _, tc := range []struct{ noted, zone, pod, want string }{
-		{"preparing since=3s", "", asked, ""}, // somebody may be asking still
+		{"preparing since=3s", "", asked, ""}, // a webhook may still be calling pods
 		{"preparing since=50s", "", asked, "note zone-b from 2 to 1 undoing because DownscaleCancelled"},
 		{"admitted asked since=6s", "", asked, "note zone-b from 2 to 1 undoing because DownscaleCancelled"},
 		{"undoing", "", asked, "undo zone-b from 2 to 1 undoing at zone-b-1"},
@@ -627,7 +629,7 @@ func TestWhoWasAskedIsToldToStayWhenTheStatefulSetIsMadeAnew(t *testing.T) {
 		{"preparing since=3s", "replicas=2 unobserved", "", ""},
 		{"undoing", "", silent, "end zone-b from 2 to 1 undoing because DownscaleCancelled"},
 		{"preparing since=3s", "", silent, "end zone-b from 2 to 1 preparing because DownscaleCancelled"},
-		{"admitted since=3s", "", asked, "end zone-b from 2 to 1 admitted because DownscaleCancelled"}, // nobody was asked
+		{"admitted since=3s", "", asked, "end zone-b from 2 to 1 admitted because DownscaleCancelled"}, // no pod was called
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + tc.noted + " uid=former\n" +
 			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 version=11 prepares " + tc.zone + "\n zone-b-0 ready@1 ip=10.0.0.1 " + tc.pod + "\n")
@@ -639,7 +641,7 @@ func TestWhoWasAskedIsToldToStayWhenTheStatefulSetIsMadeAnew(t *testing.T) {
 	}
 }
 
-// The same downscale may be tried again, by a webhook that asks pods itself.
+// A webhook that calls pods itself may try the same downscale again.
 func TestWhatWasUndoneBeforeSaysNothingOfTheNextTime(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 undoing asked since=1s\n asked zone-b-1\n" +
 		"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 prepares\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n")

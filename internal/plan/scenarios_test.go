@@ -17,8 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "write what the planner says now into testdata")
 
-// Every file in testdata/scenarios is one promise: its name and its first line
-// say which, the lines after "then" are the plan and what happens to the hold.
+// Every file in testdata/scenarios is one guarantee. Its name and its first line
+// describe the guarantee. The lines after "then" are the plan and the change of the
+// hold.
 func TestScenariosGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenarios/*.txt")
 	if err != nil || len(files) == 0 {
@@ -47,8 +48,8 @@ func TestScenariosGolden(t *testing.T) {
 	}
 }
 
-// mustBeSafe plans from the snapshot as if read live, so that no look stands
-// between plan and deed, and asks the invariants.
+// mustBeSafe checks the invariants of a plan from the snapshot as if read live, so that
+// no live read is required between plan and act.
 func mustBeSafe(t interface {
 	Helper()
 	Errorf(string, ...any)

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// SetReplicas changes spec.replicas of a zone. Fewer are asked for only by the downscale that the hold
-// notes, at the version that was judged.
+// SetReplicas changes spec.replicas of a zone. It reduces them only for the downscale that the hold
+// records, at the evaluated version.
 type SetReplicas struct {
 	Zone    string
 	UID     string
@@ -20,8 +20,8 @@ type SetReplicas struct {
 // Reason implements Action.
 func (a SetReplicas) Reason() reason.Code { return a.Because }
 
-// Effect implements Action. More replicas require no hold. Of a downscale that another process noted it is
-// not known what that process saw.
+// Effect implements Action. More replicas require no hold. If another process recorded the downscale, this
+// process does not know what the other one observed, so a live read is required.
 func (a SetReplicas) Effect() Effect {
 	if a.To > a.From {
 		return Effect{Zone: a.Zone, Order: WithoutHold, Visible: true}

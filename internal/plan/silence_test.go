@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// Most of what is drawn is far from its goal, so what keeps a group from it that is
-// otherwise there is drawn apart.
+// Most drawn groups are far from their goal. So conditions that keep a group from its
+// goal when it is otherwise there are drawn separately.
 func TestExplainedSilenceNearTheGoal(t *testing.T) {
 	silent, told := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -51,8 +51,8 @@ func drawFinished(t *rapid.T) plan.Snapshot {
 	return fixture.Group(append(parts, fixture.Held(""))...)
 }
 
-// drawFlaw lets something be the matter with a zone, much of which only people can
-// correct and some of which is none.
+// drawFlaw adds a flaw to a zone. Many flaws can only be corrected by people, and some
+// are no flaws.
 func drawFlaw(t *rapid.T, s *plan.Snapshot) {
 	z := &s.Zones[rapid.IntRange(0, len(s.Zones)-1).Draw(t, "zone")]
 	flaws := map[string]func(){
@@ -97,7 +97,7 @@ func takeOver(z *plan.Zone, asks int) {
 	z.Mirror.Scale.Reported = z.Replicas
 }
 
-// tellAll lets every pod of a zone know that it stays.
+// tellAll notifies every pod of a zone that it stays.
 func tellAll(z *plan.Zone) {
 	z.Told = map[string]plan.Told{}
 	for i := range z.Pods {
@@ -108,7 +108,7 @@ func tellAll(z *plan.Zone) {
 	}
 }
 
-// unanswered lets no pod of a zone have answered what it was told just now.
+// unanswered sets that no pod of a zone has answered its last message.
 func unanswered(z *plan.Zone) {
 	for uid, told := range z.Told {
 		told.Failed, told.Why, told.Again = true, "did not answer in time", fixture.Now().Add(time.Minute)
@@ -116,7 +116,7 @@ func unanswered(z *plan.Zone) {
 	}
 }
 
-// noteLast notes that the last pod of a zone is ready to leave.
+// noteLast records that the last pod of a zone is ready to leave.
 func noteLast(s *plan.Snapshot, z *plan.Zone, call plan.Call) {
 	if len(z.Pods) > 0 {
 		last := z.Pods[len(z.Pods)-1]
@@ -125,7 +125,7 @@ func noteLast(s *plan.Snapshot, z *plan.Zone, call plan.Call) {
 	}
 }
 
-// endAgreement lets what is noted of a zone be over.
+// endAgreement sets that the record of a zone is over.
 func endAgreement(s *plan.Snapshot, z *plan.Zone) {
 	if a, noted := s.Hold.Acknowledged[z.Name]; noted {
 		a.Over = true

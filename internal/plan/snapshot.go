@@ -10,8 +10,8 @@ import (
 // ordered; zero is older than every object.
 type Version uint64
 
-// ParseVersion reads a resourceVersion. The second result is false for a text
-// that is no version (KEP-5504), which is then older than every object.
+// ParseVersion parses a resourceVersion. The second result is false if the text is not a
+// number (KEP-5504); the Version is then older than every object.
 func ParseVersion(text string) (Version, bool) {
 	v, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -23,17 +23,17 @@ func ParseVersion(text string) (Version, bool) {
 // String returns the resourceVersion as the API server writes it.
 func (v Version) String() string { return strconv.FormatUint(uint64(v), 10) }
 
-// Snapshot is everything a decision may depend on, as observed at Now.
+// Snapshot is everything that a decision may depend on, as observed at Now.
 type Snapshot struct {
 	Key     Key
 	Now     time.Time
-	Live    bool               // read from the API server just now, not from caches; StatefulSets at least as new as deletions of noted pods
+	Live    bool               // read live, not from caches; StatefulSets at least as new as deletions of recorded pods
 	Hold    Hold               // the group's lock
-	Asked   Asked              // what this process asked pods last about a downscale
-	Budgets []DisruptionBudget // of the namespace, in order of names, those that cannot be used among them
-	Unread  bool               // budgets could not be read, so there may be others
+	Asked   Asked              // the last calls of this process to pods about a downscale
+	Budgets []DisruptionBudget // of the namespace, in order of names, including unusable ones
+	Unread  bool               // budgets could not be read, so there may be more
 	Zones   []Zone             // in natural order of names
-	Left    []LeftZone         // that the hold remembers and the group no longer has
+	Left    []LeftZone         // zones that the hold records and the group no longer has
 	Strays  []Pod              // pods with an intent that belong to no zone of the group any more
 	ZonesAt Version            // no state of a StatefulSet older than this is shown as present or absent
 	PodsAt  Version            // the same for pods
@@ -50,40 +50,40 @@ type Zone struct {
 	Start           int // first ordinal
 	UpdateRevision  string
 	CurrentRevision string
-	Observed        bool // status belongs to the newest spec and names its revision
-	Counting        bool // status names two revisions and does not say yet that every pod is Ready at the newer one
+	Observed        bool // the status belongs to the newest spec and names its revision
+	Counting        bool // the status names two revisions and does not say yet that every pod is Ready at the newer one
 	Deleting        bool
 	OnDelete        bool
 	MinReady        time.Duration // minReadySeconds
-	Elsewhere       bool          // it belongs to another group, and only has to be whole
+	Elsewhere       bool          // it belongs to another group, and only has to be available
 
-	// What its labels and annotations ask for.
+	// Settings from its labels and annotations.
 
-	Ignored        bool   // lockstep leaves it alone, so it is in no group
-	InvalidGroup   string // what is written instead of the group's name; its label counts
+	Ignored        bool   // lockstep ignores it, so it is in no group
+	InvalidGroup   string // invalid group name in its annotation; its label counts
 	Paused         bool
-	PausedUntil    Moment // when the pause is over; none: when somebody ends it
+	PausedUntil    Moment // when the pause is over; none: when a person ends it
 	MaxUnavailable Budget
-	MinBetween     Span   // at least so long between a downscale of another zone and one of this
-	Downscaled     Moment // when it shrank last, by its annotation
-	Prepares       bool   // pods that leave are asked to prepare first
-	Call           Call   // how they are asked
-	Leader         string // the zone that this one follows with its replicas; empty: none
-	AfterLeader    bool   // it grows only once its leader is whole
-	Forced         Force  // replicas that a person demands, whatever else is asked for
-	Barred         bool   // it must not shrink
+	MinBetween     Span   // minimum time between a downscale of another zone and one of this zone
+	Downscaled     Moment // when it was last scaled down, by its annotation
+	Prepares       bool   // pods that leave are called first, to prepare
+	Call           Call   // how they are called
+	Leader         string // the zone whose replicas this zone follows; empty: none
+	AfterLeader    bool   // it is scaled up only once its leader is available
+	Forced         Force  // replicas that a person demands; they take precedence over all other requests
+	Barred         bool   // it must not be scaled down
 	Mirror         Mirror // the resource whose replicas it takes over
-	Delay          Delay  // for how long who leaves waits
-	WithoutEffect  string // which of them are written so that nobody hears them
+	Delay          Delay  // how long pods wait before they leave
+	WithoutEffect  string // which labels and annotations have no effect
 
-	Contest Contest // what this process remembers of writers of its replicas
+	Contest Contest // what this process remembers of other writers of its replicas
 
 	// Its pods.
 
 	Pods    []Pod           // owned by the StatefulSet, by ascending ordinal
-	Orphans []Pod           // of a former StatefulSet of that name, which this one does not adopt: its selector does not match them
-	Told    map[string]Told // what they were told last, by UID; nil without a delay, unless the hold notes some of them
-	PodsAt  Version         // of the live read of its pods, where that is later than the snapshot's
+	Orphans []Pod           // of a former StatefulSet of that name; the selector of this one does not match them
+	Told    map[string]Told // the last messages to its pods, by UID; nil without a delay, unless the hold records a pod
+	PodsAt  Version         // of the live read of its pods, if that is later than the snapshot's
 }
 
 // Pod is one pod of a zone.
@@ -93,54 +93,53 @@ type Pod struct {
 	UID        string
 	Version    Version
 	Revision   string
-	ReadySince time.Time // when Phase is Ready
+	ReadySince time.Time // if Phase is Ready
 	Created    UnixTime
-	Seen       Sightings // when this process saw both
-	Why        string    // the waiting reason of a container, when Phase is Failing
-	IP         string    // empty until it runs, and once it has ended for good
+	Seen       Sightings // when this process observed Created and ReadySince
+	Why        string    // the waiting reason of a container, if Phase is Failing
+	IP         string    // empty until the pod has run, and after it has ended
 	Phase      Phase
-	OnHost     bool // it has its node's address
-	Unadopted  bool // no StatefulSet controls it; that of its zone adopts it sooner or later, unless it is among the zone's Orphans
+	OnHost     bool // its address is that of its node
+	Unadopted  bool // no StatefulSet controls it; its zone's StatefulSet will adopt it, unless it is one of Orphans
 	Labels     Labels
 }
 
-// Call says how a zone's pods are called.
+// Call is how a zone's pods are called.
 type Call struct {
 	TLS     bool
 	Port    int
-	Path    string // with its query
-	Service string // that gives the pods their names
+	Path    string // including the query
+	Service string // that gives the pods their DNS names
 	Invalid string // what is wrong with it
-	Missing string // the first of what it needs that is not there, where that is what is wrong
+	Missing string // the first missing setting, if that is what is wrong
 }
 
-// Force is a number of replicas that a person demands of a zone. The zero Force
-// is none.
+// Force is a number of replicas that a person demands for a zone. The zero Force is none.
 type Force struct {
 	Given    bool
 	Replicas int
-	Invalid  string // what was written instead of a number; nothing is forced
+	Invalid  string // the text, if it is not a number; then no number is forced
 }
 
-// Moment is a time that somebody wrote on an object. The zero Moment is none.
+// Moment is a time that a user wrote on an object. The zero Moment is none.
 type Moment struct {
 	Time    time.Time
-	Invalid string // what was written instead of a time
+	Invalid string // the text, if it is not a time
 }
 
-// Span is a duration that somebody wrote on an object. The zero Span is none.
+// Span is a duration that a user wrote on an object. The zero Span is none.
 type Span struct {
 	Duration time.Duration
-	Invalid  string // what was written instead of a duration
+	Invalid  string // the text, if it is not a duration
 }
 
 // Phase is the part of a pod's state that decisions depend on.
-type Phase uint8 // small: every pod that is cached has one
+type Phase uint8 // small, because every cached pod has one
 
 const (
 	// Starting: the pod exists and is not Ready.
 	Starting Phase = iota
-	// Failing: not Ready, and a container waits for a reason that does not pass by itself.
+	// Failing: not Ready, and a container waits for a reason that does not resolve itself.
 	Failing
 	// Ready: the Ready condition is true and the pod is not terminating.
 	Ready
@@ -148,35 +147,34 @@ const (
 	Leaving
 )
 
-// Up reports whether the pod serves: taking it down costs availability.
+// Up reports whether the pod serves, so that its disruption costs availability.
 func (p Pod) Up() bool { return p.Phase == Ready }
 
-// Callable reports whether the pod runs, or did, so that it may have to be asked
-// before it leaves. One that never ran, has ended or is leaving has nothing to
-// prepare any more.
+// Callable reports whether the pod runs, or has run, so that it may have to be called
+// before it leaves. A pod that never ran, has ended or is leaving has nothing to prepare.
 func (p Pod) Callable() bool { return p.IP != "" && p.Phase != Leaving }
 
-// StableAt returns when a Ready pod has been so for minReady.
+// StableAt returns when a Ready pod has been Ready for minReady.
 func (p Pod) StableAt(minReady time.Duration) time.Time { return p.ReadySince.Add(minReady) }
 
-// Available reports whether the pod is Ready and has been so for minReady.
+// Available reports whether the pod is Ready and has been Ready for minReady.
 func (p Pod) Available(minReady time.Duration, now time.Time) bool {
 	return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))
 }
 
-// PausedAt reports whether the zone stands still at a time. A pause whose end cannot be
-// read lasts until somebody ends it.
+// PausedAt reports whether the zone is paused at a time. A pause whose end cannot be read
+// lasts until a person ends it.
 func (z *Zone) PausedAt(now time.Time) bool {
 	return z.Paused && (z.PausedUntil.Time.IsZero() || now.Before(z.PausedUntil.Time))
 }
 
-// Owns reports whether the ordinal is one that the spec asks for.
+// Owns reports whether the spec requires the ordinal.
 func (z *Zone) Owns(ordinal int) bool {
 	return ordinal >= z.Start && ordinal-z.Start < z.Replicas
 }
 
-// Outdated reports whether the pod runs another revision than the zone asks for.
-// Nothing is outdated while the zone has no update revision yet.
+// Outdated reports whether the pod has another revision than the update revision of the
+// zone. No pod is outdated while the zone has no update revision yet.
 func (z *Zone) Outdated(p Pod) bool {
 	return z.UpdateRevision != "" && p.Revision != z.UpdateRevision
 }
@@ -191,7 +189,7 @@ func (s *Snapshot) Zone(name string) (Zone, bool) {
 	return Zone{}, false
 }
 
-// Pod returns the pod of that name, in whichever zone or outside all of them.
+// Pod returns the pod of that name, in any zone or outside of all zones.
 func (s *Snapshot) Pod(name string) (Pod, bool) {
 	for i := range s.Zones {
 		if p, ok := s.Zones[i].podOrOrphan(name); ok {

@@ -2,12 +2,11 @@ package plan
 
 import "time"
 
-// stampLimit is for how long the time of a downscale is written where it is missing.
+// stampLimit is how long after a downscale its time is written if it is missing.
 const stampLimit = time.Minute
 
-// stamp writes the times of downscales where they can be seen, in whole seconds.
-// After a while the hold alone keeps them: what somebody does to the annotation then
-// is his business.
+// stamp writes the times of downscales to an annotation, in whole seconds. After stampLimit,
+// only the hold keeps them: users may then change the annotation.
 func (b *groupState) stamp() []Action {
 	var stamps []Action
 	for _, z := range b.zoneStates {
@@ -19,9 +18,9 @@ func (b *groupState) stamp() []Action {
 	return stamps
 }
 
-// shrankLately returns when a zone shrank, by the downscale that is in effect or by
-// one that ended before its time was written: whoever changes the StatefulSet at that
-// moment keeps it from being written, and the pods may be gone at once.
+// shrankLately returns when a zone was scaled down, by the downscale in effect or by a downscale
+// that ended before its time was written. A concurrent change of the StatefulSet can prevent the
+// write, and the pods may be gone at once.
 func (b *groupState) shrankLately(z *Zone) time.Time {
 	if d := b.Hold.Downscale; d.Zone == z.Name {
 		if b.DownscaleStatus(d) == InEffect {
@@ -36,8 +35,8 @@ func (b *groupState) shrankLately(z *Zone) time.Time {
 	return at
 }
 
-// isStampOf reports whether a time that was stamped is that of a downscale which the hold dates:
-// it was noted before it came into effect, in whole seconds.
+// isStampOf reports whether a time in the annotation belongs to a downscale that the hold dates.
+// That time is when the downscale was recorded, before it took effect, in whole seconds.
 func isStampOf(stamped Moment, at time.Time) bool {
 	return !stamped.Time.Before(at.Add(-CarryLimit - RequestLimit).Truncate(time.Second))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// StampDownscale writes the time of a downscale on the StatefulSet, where people and other tools look
-// for it.
+// StampDownscale writes the time of a downscale to an annotation of the StatefulSet, for users and
+// other tools.
 type StampDownscale struct {
 	Zone    string
 	UID     string

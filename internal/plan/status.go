@@ -7,51 +7,51 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Status is what people are shown of a group: the account that Group decides by, and
-// what its steps wait for. Metrics, conditions and the command line all say the same,
-// since they all say this.
+// Status describes a group to users: the state that Group decides by, and the waits of
+// its actions. Metrics, conditions and the command line agree, because all of them show a
+// Status.
 type Status struct {
 	Activity Activity
-	Holder   Holder    // who keeps others from the group
-	Since    time.Time // when the holder took it; zero: nobody holds, or the Lease does not say
+	Holder   Holder    // the operation that blocks others
+	Since    time.Time // when the holder acquired the hold; zero: the hold is free, or the Lease does not say
 	Zones    []ZoneStatus
-	Waits    []Wait // the one first that the others come from; none: nothing is waited for
-	Remarks  []Wait // what a person should know although nothing waits for it
+	Waits    []Wait // the wait that causes the others comes first; none: no zone waits
+	Remarks  []Wait // problems that a person should know although no zone waits for them
 }
 
-// Activity is what goes on in a group, or in a zone of it.
+// Activity is what happens in a group, or in a zone of it.
 type Activity string
 
-// The activities that exist.
+// Activities.
 const (
-	Settled    Activity = "Settled"    // whole, nothing is wanted, and nobody holds
-	Rolling    Activity = "Rolling"    // a rollout holds
-	Shrinking  Activity = "Shrinking"  // a downscale holds
-	Evicting   Activity = "Evicting"   // evictions hold
-	Held       Activity = "Held"       // somebody holds whose operation is none of lockstep's
-	Recovering Activity = "Recovering" // pods are down, and nobody holds
-	Blocked    Activity = "Blocked"    // something is wanted, and nobody holds
+	Settled    Activity = "Settled"    // available, no change is due, and the hold is free
+	Rolling    Activity = "Rolling"    // a rollout has the hold
+	Shrinking  Activity = "Shrinking"  // a downscale has the hold
+	Evicting   Activity = "Evicting"   // evictions have the hold
+	Held       Activity = "Held"       // a foreign holder has the hold
+	Recovering Activity = "Recovering" // pods are down, and the hold is free
+	Blocked    Activity = "Blocked"    // a change is due, and the hold is free
 )
 
-// ZoneStatus is what people are shown of a zone.
+// ZoneStatus describes a zone to users.
 type ZoneStatus struct {
 	Name     string
 	UID      string
 	Activity Activity
-	Replicas int // pods the spec asks for
-	Ready    int // of those, serving
-	Updated  int // of those, on the update revision
-	Done     int // of those, both
-	Outdated int // of those that exist, on another revision
-	Down     int // missing, not available or noted
+	Replicas int // pods that the spec requires
+	Ready    int // of those, pods that are up
+	Updated  int // of those, pods at the update revision
+	Done     int // of those, pods that are up and at the update revision
+	Outdated int // of the existing ones, pods at another revision
+	Down     int // missing, not available, or with an intent
 	Noted    int // with an intent that still counts
 	Budget   int
-	Revision string // that every pod should have
+	Revision string // the update revision
 	Waits    Refusal
 }
 
-// Describe says how a group stands, by the steps that Group returned for it and by
-// waits that others have added.
+// Describe returns the status of a group, from the actions that Group returned for it and
+// the waits that others have added.
 func Describe(s Snapshot, steps []Action) Status {
 	b := newGroupState(s)
 	status := Status{Waits: b.ordered(steps), Remarks: Remarks(s)}
@@ -65,14 +65,14 @@ func Describe(s Snapshot, steps []Action) Status {
 	return status
 }
 
-// forgotten reports whether the holder has lapsed, and nothing that the hold notes counts
-// either: then it is as good as free.
+// forgotten reports whether the holder has lapsed and nothing that the hold records
+// counts. Then the hold is as good as free.
 func (b *groupState) forgotten() bool {
 	noted := b.intentCount > 0 || (!b.Hold.Downscale.None() && !b.ended) || b.Hold.Unreadable != ""
 	return b.Hold.Lapsed(b.Now) && !noted
 }
 
-// Stalled returns the first wait that only a person can end, and that nobody has chosen.
+// Stalled returns the first wait that only a person can end and that is not a pause.
 func (s Status) Stalled() (Wait, bool) {
 	i := slices.IndexFunc(s.Waits, func(w Wait) bool { return needsPerson(w.Because) && w.Because.Code != reason.Paused })
 	if i < 0 {
@@ -121,13 +121,13 @@ func (z *ZoneStatus) count(pod Pod, outdated bool) {
 	}
 }
 
-// worksIn reports whether an operation of lockstep's holds the group in a zone.
+// worksIn reports whether an operation of lockstep has the hold in a zone.
 func (b *groupState) worksIn(zone string) bool {
 	return !b.Hold.Holder.Free() && !b.Hold.Holder.Foreign() && b.Hold.Holder.Zone() == zone
 }
 
-// activity is that of the holder or, where nobody holds, the one of its zones that
-// is furthest from settled.
+// activity returns the activity of the holder. If the hold is free, it returns the
+// activity of the zone that is furthest from settled.
 func (b *groupState) activity(status Status) Activity {
 	if !status.Holder.Free() {
 		return activityOf(status.Holder)
@@ -165,9 +165,8 @@ func waitOf(zone string, steps []Action) Refusal {
 	return Refusal{}
 }
 
-// ordered returns the waits among steps: that of the holder's zone first, then what
-// needs a person, then what does not come from other zones, then what does, and what
-// somebody chose last.
+// ordered returns the waits among steps in this order: the holder's zone, waits that need
+// a person, other waits, waits with their cause in another zone, and pauses.
 func (b *groupState) ordered(steps []Action) []Wait {
 	var waits []Wait
 	for _, step := range steps {
@@ -193,5 +192,5 @@ func (b *groupState) rank(w Wait) int {
 	return 2
 }
 
-// derived are the reasons whose own reason is to be looked for in another zone.
+// derived are the reasons whose cause is in another zone.
 var derived = []reason.Code{reason.NotItsTurn, reason.OtherZoneUnavailable, reason.GroupHeld, reason.QueuedBehindOtherZone}

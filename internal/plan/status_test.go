@@ -35,7 +35,7 @@ zone-b rev=2
 	}
 }
 
-// Nobody takes who holds from outside off the Lease when his time is over.
+// lockstep does not remove an outside holder from the Lease when its time is over.
 func TestWhoHeldFromOutsideIsShownForAsLongAsHeKeepsOthers(t *testing.T) {
 	const available = "zone-a rev=1\n zone-a-0 ready@1\n"
 	for sentence, tc := range map[string]struct {

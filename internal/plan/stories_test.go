@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// stories by the names of their files in testdata/stories; each file is the log
-// of a rollout from its beginning to its end.
+// stories are keyed by the names of their files in testdata/stories. Each file is the
+// log of a rollout from its beginning to its end.
 var stories = map[string]func(*fixture.Story){
 	"three-zones-of-three-pods": func(s *fixture.Story) {
 		ask(s, "2")
@@ -149,13 +149,13 @@ func threeByThree() plan.Snapshot {
 	)
 }
 
-// lead makes zone-a the leader of zone-b, and that one of zone-c.
+// lead makes zone-a the leader of zone-b, and zone-b the leader of zone-c.
 func lead(s *fixture.Story) {
 	s.World.Zone("zone-b", func(z *plan.Zone) { z.Leader = "zone-a" })
 	s.World.Zone("zone-c", func(z *plan.Zone) { z.Leader = "zone-b" })
 }
 
-// mirror lets a zone have as many replicas as a resource, and those who leave wait.
+// mirror gives a zone as many replicas as a resource, and a delay for pods that leave.
 func mirror(s *fixture.Story, zone string, replicas int) {
 	s.Tell(fmt.Sprintf("the resource of %s asks for %d, and who leaves waits for 30s", zone, replicas))
 	s.World.Zone(zone, fixture.Delays(30*time.Second))
@@ -169,7 +169,8 @@ func mirrors(s *fixture.Story, zone string, replicas int) {
 	s.World.Zone(zone, fixture.Mirrors("web", replicas))
 }
 
-// noted is reached when the hold notes that many stretches of pods that agreed.
+// noted is reached when the hold records at least that many ranges of pods that
+// acknowledged.
 func noted(n int) func(plan.Snapshot) bool {
 	return func(s plan.Snapshot) bool { return len(s.Hold.Acknowledged["zone-b"].OrdinalRanges) >= n }
 }
@@ -180,7 +181,7 @@ func ask(s *fixture.Story, revision string) {
 	s.World.Zones(func(z *plan.Zone) { z.UpdateRevision = revision })
 }
 
-// updated is reached when that many pods run revision 2.
+// updated is reached when that many pods are at revision 2.
 func updated(n int) func(plan.Snapshot) bool {
 	return func(s plan.Snapshot) bool {
 		count := 0

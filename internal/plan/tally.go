@@ -6,18 +6,18 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Tally is what is down, in the words of the predecessor.
+// Tally counts the pods that are down, in the words of the predecessor.
 type Tally struct {
 	NotReady int
 	Unknown  int    // missing
 	In       string // the zone, or "partition 7"
 }
 
-// total is how many pods are down.
+// total returns how many pods are down.
 func (t Tally) total() int { return t.NotReady + t.Unknown }
 
-// String returns the tally as people know it: 1 pod not ready, 2 pods unknown in
-// ingester-zone-b. Nothing down is the empty text.
+// String returns the tally in the words of the predecessor: 1 pod not ready, 2 pods
+// unknown in ingester-zone-b. If no pod is down, it is empty.
 func (t Tally) String() string {
 	text := podCount(t.NotReady, "not ready")
 	if t.NotReady > 0 && t.Unknown > 0 {
@@ -40,7 +40,7 @@ func podCount(n int, how string) string {
 	return fmt.Sprintf("%d pods %s", n, how)
 }
 
-// tallies say where that is down which an objection is about.
+// tallies count the pods that are down and cause an objection, by its code.
 var tallies = map[reason.Code]func(*groupState, eviction, Refusal) Tally{
 	reason.PartitionUnavailable:  tallyOfPartition,
 	reason.PartitionDelayPending: tallyOfPartition,
@@ -57,7 +57,7 @@ var tallies = map[reason.Code]func(*groupState, eviction, Refusal) Tally{
 	reason.EvictionInProgress:    tallyHere,
 }
 
-// tally counts what is down, where that is why an eviction is refused.
+// tally counts the pods that are down, if an eviction is refused because of them.
 func (b *groupState) tally(e eviction, because Refusal) Tally {
 	if count, counts := tallies[because.Code]; counts {
 		return count(b, e, because)
@@ -69,8 +69,8 @@ func tallyOfPartition(b *groupState, e eviction, _ Refusal) Tally {
 	return b.partitionDown(e).Tally
 }
 
-// tallyElsewhere counts in the zone that is in the way; where that is none, in the first
-// one that has something down.
+// tallyElsewhere counts in the zone that is the cause. If no pod is down there, it
+// counts in the first other zone that has pods down.
 func tallyElsewhere(b *groupState, e eviction, because Refusal) Tally {
 	if z, exists := b.zoneState(because.Zone); exists && z.Name != e.zone.Name && z.down > 0 {
 		return z.tally()

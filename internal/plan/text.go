@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// How long at most what is shown of a name and of a text is, in bytes.
+// Maximum lengths of names and texts for output, in bytes.
 const (
 	longestName   = 253
 	longestText   = 500
 	longestHolder = 320
 )
 
-// Plain returns a text that does nothing to a terminal, on one line, in so many bytes
-// at most. Names of pods, zones and holders may be what somebody wrote into a Lease.
+// Plain returns a text on one line, without control characters, and with at most this
+// many bytes. Names of pods, zones and holders may be any text that a user wrote into a
+// Lease.
 func Plain(text string, most int) string {
 	cut := len(text) > most
 	if cut {
@@ -33,11 +34,11 @@ func Plain(text string, most int) string {
 	return text
 }
 
-// ending stands where a text was longer.
+// ending marks the end of a text that was cut.
 const ending = "..."
 
-// unprinted reports whether a rune is not shown as itself, or is none.
+// unprinted reports whether a rune is not printable or not valid.
 func unprinted(r rune) bool { return r == '\uFFFD' || !strconv.IsPrint(r) }
 
-// Plain returns the holder as it can be shown.
+// Plain returns the holder as printable text.
 func (h Holder) Plain() string { return Plain(string(h), longestHolder) }

@@ -29,7 +29,7 @@ func TestTextIsMadePlain(t *testing.T) {
 	}
 }
 
-// Names of pods, zones and holders may be what somebody wrote into a Lease.
+// Names of pods, zones and holders may be any text that a user wrote into a Lease.
 func TestWhatIsSaidOfAWaitIsPlainAndBounded(t *testing.T) {
 	for _, text := range fuzzcorpus.Texts() {
 		because := plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}

@@ -17,8 +17,8 @@ zone-c rev=2 current=1
   zone-c-0 ready@1 zone-c-1 ready@1
 `
 
-// Somebody else, such as a PodDisruptionBudget, refuses what was granted, every time. A
-// grant stands for longer than a place in the queue.
+// Another party, such as a PodDisruptionBudget, refuses every granted eviction. A grant
+// lasts longer than a place in the queue.
 func TestARolloutTakesTurnsWithEvictionsThatNeverGetThrough(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		budget string
@@ -61,7 +61,7 @@ func TestARolloutTakesTurnsWithEvictionsThatNeverGetThrough(t *testing.T) {
 	}
 }
 
-// Evicted pods keep their zones from being whole until they are back.
+// A zone is unavailable until its evicted pods are back.
 func TestARolloutTakesTurnsWithDrainsWithoutAnEnd(t *testing.T) {
 	for _, budget := range []string{"", "zpdb store limit=2\n", "zpdb store regex=\"zone-.-([0-9]+)\"\n"} {
 		for _, away := range []int{60, 150, 300} {
@@ -110,8 +110,8 @@ zone-c rev=1
   zone-c-0 ready@1 zone-c-1 ready@1
 `
 
-// Pods whose volumes are on the node that is drained can start only when its drain is over.
-// Whoever waits for them must not have its turn before the rest of that drain.
+// Pods whose volumes are on the drained node can start only when its drain is over. So an
+// operation that waits for them must not have its turn before the rest of that drain.
 func TestADrainIsFinishedWhoeverWaitsForThePodsThatHaveLeft(t *testing.T) {
 	const limited, partitioned = "zpdb store limit=2\n", "zpdb store regex=\"zone-.-([0-9]+)\"\n"
 	nodeOfZoneB := []string{"zone-b-0", "zone-b-1"}
@@ -161,17 +161,17 @@ func TestADrainIsFinishedWhoeverWaitsForThePodsThatHaveLeft(t *testing.T) {
 	}
 }
 
-// drain is a node that is drained. Its pods start nowhere else, and there only when a
-// minute has passed since the last of them has left.
+// drain drains a node. Its pods start on no other node, and on this one only a minute after
+// the last of them was evicted.
 type drain struct {
 	pods     []string
-	begins   int  // in which second
+	begins   int  // in this second
 	cordoned bool // from the beginning
-	left     int  // when the last one left
+	left     int  // when the last pod was evicted
 	over     bool
 }
 
-// ask asks for each pod that is still there, every five seconds.
+// ask requests the eviction of each remaining pod every five seconds.
 func (d *drain) ask(w *fixture.World, second int) {
 	if d.over || second < d.begins || (second-d.begins)%5 != 0 {
 		return

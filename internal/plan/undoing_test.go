@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// A person deletes a pod that cannot be told that it stays. Its successor may not know
-// the call either.
+// A person deletes a pod that cannot be notified that it stays. Its successor may not
+// know the call either.
 func TestWhoWasMadeLongAfterAllWereToldToStayNeedsNotBeTold(t *testing.T) {
 	const undoing = `
 live
@@ -22,7 +22,7 @@ zone-b rev=1 leader=zone-a prepares
   zone-b-0 ready@1 ip=10.0.0.1   zone-b-1 ready@1 ip=10.0.0.2
 `
 	for sentence, tc := range map[string]struct {
-		made time.Duration // after it was decided that all stay
+		made time.Duration // after the decision that all pods stay
 		want string
 	}{
 		"one that was there before":                           {-time.Hour, "undo zone-b"},

@@ -2,9 +2,9 @@ package plan
 
 import "time"
 
-// UnixTime is a time in whole seconds, as the API server writes when an object was
-// created. The zero UnixTime is none. It takes a third of what a time.Time does, in
-// every pod that is cached.
+// UnixTime is a time in whole seconds, as in the creation timestamp of an object. The
+// zero UnixTime is none. It takes a third of the memory of a time.Time, in every cached
+// pod.
 type UnixTime int64
 
 // UnixTimeOf returns a time as a UnixTime.
@@ -15,7 +15,7 @@ func UnixTimeOf(t time.Time) UnixTime {
 	return UnixTime(t.Unix())
 }
 
-// Time returns the time, the zero one for none.
+// Time returns the time. It is the zero time for the zero UnixTime.
 func (s UnixTime) Time() time.Time {
 	if s == 0 {
 		return time.Time{}

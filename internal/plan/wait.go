@@ -7,20 +7,21 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Wait says what a zone waits for. An empty plan means the goal is reached.
+// Wait says what a zone waits for. An empty plan means that the group has reached its
+// goal.
 type Wait struct {
 	Zone    string
 	Because Refusal
-	Again   time.Time // when something else in the zone changes by time alone; zero: nothing does
+	Again   time.Time // when something else in the zone changes by time alone; zero: never
 }
 
 // Reason implements Action.
 func (a Wait) Reason() reason.Code { return a.Because.Code }
 
-// Effect implements Action: nothing is changed.
+// Effect implements Action. A wait changes nothing.
 func (Wait) Effect() Effect { return Effect{} }
 
-// Event implements Action. Reports tell of waits once they have lasted.
+// Event implements Action. Reports notify users of waits that have lasted for a while.
 func (Wait) Event() Event { return Event{} }
 
 // String implements Action: wait zone-b because OtherZoneUnavailable zone-a-1 of zone-a.
