@@ -178,7 +178,7 @@ func TestEveryWriteNamesTheVeryObject(t *testing.T) {
 	if _, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, hold.Decision{}); err != nil {
 		t.Fatal(err)
 	}
-	stamp := regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`) // its only requirement is to differ from the previous one
+	stamp := regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`) // it must only differ from the previous one
 	got := map[string]string{}
 	for i, what := range r.said() {
 		got[what] = stamp.ReplaceAllString(strings.TrimSpace(r.bodies[i]), `"NOW"`)

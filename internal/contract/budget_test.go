@@ -21,8 +21,8 @@ var byText = cmp.Comparer(func(a, b *regexp.Regexp) bool {
 	return (a == nil) == (b == nil) && (a == nil || a.String() == b.String())
 })
 
-// budget returns an object with a spec from JSON. Numbers are decoded as caches and webhooks do it or, if the
-// spec contains a number that requires it, as float64, as other decoders do.
+// budget returns an object with a spec from JSON. Its numbers are float64; caches and webhooks decode whole
+// numbers as int64.
 func budget(tb testing.TB, spec string) map[string]any {
 	tb.Helper()
 	var object map[string]any

@@ -58,7 +58,7 @@ func refused(a netip.Addr) Why {
 	case a.IsMulticast(), a == broadcast:
 		return Multicast
 	case compatible.Contains(a):
-		return BadAddress // such addresses are obsolete since 2006
+		return BadAddress // such addresses have been obsolete since 2006
 	case translated.Contains(a):
 		return refused(embedded(a, 12))
 	case tunnelled.Contains(a):

@@ -143,7 +143,7 @@ func (c *Caller) objection(call contract.Call, pod Pod) Why {
 	return ""
 }
 
-// round is one Prepare or Undo.
+// round is one Prepare or Undo, or one message.
 type round struct {
 	caller  *Caller
 	purpose Purpose

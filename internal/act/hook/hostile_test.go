@@ -122,7 +122,7 @@ const ok = "HTTP/1.1 200 OK\r\n"
 var megabyte = strings.Repeat("x", 1<<20)
 
 func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
-	neverDone := []string{"a body that drips", "a body that never comes", "a size of chunk beyond measure"} // these do not end after the headers of their answer
+	neverDone := []string{"a body that drips", "a body that never comes", "a size of chunk beyond measure"} // answers without an end
 	answered := hook.Result{Pod: "zone-a-0", Outcome: hook.Answered, Status: 200}
 	failed := func(why hook.Why) hook.Result {
 		return hook.Result{Pod: "zone-a-0", Outcome: hook.Failed, Why: why}

@@ -139,8 +139,9 @@ func (m *Messages) enqueue(g *recipients, l *letter) {
 	g.waiting = append(g.waiting, l)
 }
 
-// Fill sets Told of the pods in each zone of the snapshot that has a delay or acknowledged pods in the hold.
-// It drops the messages of all other pods of the group, which are not called any more.
+// Fill sets Told of the pods in zones with a delay. In a zone without a delay that has acknowledged pods in
+// the hold, it sets only notifications that pods stay. It drops all other messages of the group, and their
+// pods are not called any more.
 func (m *Messages) Fill(s plan.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -156,7 +157,7 @@ func (m *Messages) Fill(s plan.Snapshot) {
 			l := g.letter(z.Name, pod)
 			if l != nil && (z.Delay.Configured() || l.told.Message == plan.Stay) {
 				l.told.Again = within(l.told.Again, l.rest, s.Now)
-				if l.told.At.After(s.Now.Add(plan.FarAhead)) { // the clock was wrong, and a record with this time would not be trusted
+				if l.told.At.After(s.Now.Add(plan.FarAhead)) { // the clock was wrong, so a record would not be trusted
 					l.told.At = s.Now
 				}
 				z.Told[pod.UID], present[l] = l.told, true

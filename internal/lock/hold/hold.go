@@ -28,7 +28,7 @@ const (
 	Write
 	// Remove: the group has no zones any more; delete the Lease.
 	Remove
-	// Label: add the label by which lockstep watches Leases; the record stays as it is.
+	// Label: add the label by which lockstep watches Leases; the record does not change.
 	Label
 )
 

@@ -301,7 +301,7 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 		"undoing version=9 since=10s\nzone-b rev=2 edits=3":  true,
 		"admitted uid=former since=10s\nzone-b rev=2":        true, // recreated; the spec of the former one is unknown
 		"undoing uid=former since=10s\nzone-b rev=2":         true,
-		"admitted version=9 since=10s\nzone-b rev=2 edits=2": false, // another writer's change, instead of the downscale
+		"admitted version=9 since=10s\nzone-b rev=2 edits=2": false, // another writer's change instead
 		"undoing version=9 since=10s\nzone-b rev=2":          false,
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + noted + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")

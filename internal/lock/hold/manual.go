@@ -31,9 +31,9 @@ func ManualFor(why string) (plan.Holder, bool) {
 	return Manual.For(name), name != ""
 }
 
-// Take returns the record by which a person takes a hold for a time, or a refusal that names the holder. A
-// hold that another person has, even for the same reason, can be taken only after it expired. With renew,
-// Take prolongs a hold that has the same reason, and never shortens it.
+// Take returns the record by which a person takes a hold for a time, or why the hold cannot be taken. A hold
+// that another person has, even for the same reason, can be taken only after it expired. With renew, Take
+// prolongs a hold that has the same reason, and never shortens it.
 func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration, renew bool) (plan.Hold, plan.Refusal) {
 	over := h.Lapsed(now)
 	same := renew && h.Holder == holder
@@ -77,7 +77,7 @@ func untilOf(h plan.Hold) time.Time {
 
 // GiveBack returns the record after a person releases a hold. The second result is false if a person may not
 // release it: it is free, belongs to an operation of lockstep, or has an unreadable record, which the write
-// would erase. Any other hold from outside, not called manual, requires force.
+// would erase. A hold from outside that is not manual requires force.
 func GiveBack(h plan.Hold, force bool) (plan.Hold, bool) {
 	if h.Unreadable != "" || !h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force) {
 		return h, false

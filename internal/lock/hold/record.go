@@ -39,8 +39,8 @@ func nextRecordOfHolder(s *plan.Snapshot, downscale plan.Downscale) plan.Hold {
 	return record
 }
 
-// Admit returns the record for an admitted downscale of a zone. If the downscale needs no hold, the record
-// contains only the latest time at which it can take effect.
+// Admit returns the record for an admitted downscale of a zone. If the downscale needs no hold, Admit only
+// adds the latest time at which it can take effect.
 func Admit(s plan.Snapshot, v plan.DownscaleAnswer, zone string) plan.Hold {
 	if !v.Dated {
 		return nextRecord(&s, plan.DownscaleOperation.For(zone), intents(&s, nil), v.Note)
@@ -171,7 +171,7 @@ func intent(d plan.DeletePod, now time.Time) plan.Intent {
 }
 
 // withRecords adds to a decision the records of actions that alone do not cause a write of the Lease. They
-// are written whoever has the hold, without a live read, because the compare-and-swap fails if the Lease has
+// are written under any holder and without a live read, because the compare-and-swap fails if the Lease has
 // changed.
 func withRecords(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
 	recorders := slices.DeleteFunc(plan.Only[plan.Recorder](steps), func(r plan.Recorder) bool { return r.Effect().Records })
@@ -181,7 +181,7 @@ func withRecords(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
 	switch d.Need {
 	case Carry:
 		if !s.Hold.Exists && !s.Live {
-			return Decision{Need: Look} // a new Lease starts with the predecessor's downscale times, which a live read returns
+			return Decision{Need: Look} // a new Lease needs the predecessor's downscale times
 		}
 		d = Decision{Need: Write, Record: s.Hold}
 		d.Record.Exists = true

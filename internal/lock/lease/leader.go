@@ -29,7 +29,7 @@ type Election struct {
 	RetryPeriod   time.Duration
 	Log           logrus.FieldLogger
 	OnLeading     func(bool) // called when leadership begins and when it ends
-	Renewed       func()     // called when this process sees that the Lease changed, whichever process leads; may be nil
+	Renewed       func()     // called when this process sees a change of the Lease by any leader; may be nil
 }
 
 // Lead runs work while this process leads, until ctx ends. When leadership or ctx ends, the context of work

@@ -91,7 +91,7 @@ func (s *Store) Informer() cache.SharedIndexInformer { return s.informer }
 func (s *Store) Cached(key plan.Key) plan.Hold {
 	newest := s.newest(key)
 	if newest.lease != nil && !watched(newest.lease) {
-		return plan.Hold{} // created by hand and not watched, so only a live read can tell
+		return plan.Hold{} // created by hand and not watched, so its record requires a live read
 	}
 	return s.known(key, newest.lease, newest.own)
 }
@@ -377,7 +377,7 @@ func decode(lease *coordinationv1.Lease) plan.Hold {
 	if err := cmp.Or(noted, times, zones, wrongCall(h.Downscale.Call)); err != nil {
 		h.Unreadable = err.Error()
 	}
-	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // a zone without a time is tried again
+	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // zones without a time are tried again
 	h.Acknowledged = hold.ParseAcknowledged(lease.Annotations[contract.AgreedAnnotation])
 	maps.DeleteFunc(h.Acknowledged, func(_ string, a plan.DelayRecord) bool { return !contract.CallOf(a.Call).Valid() })
 	h.Waiting = hold.ParseWaiting(lease.Annotations[contract.WaitingAnnotation])
