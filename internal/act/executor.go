@@ -44,11 +44,11 @@ type Executor struct {
 	DryRun       bool                        // if set, Run writes nothing
 }
 
-// References are resources whose replicas zones take over.
+// References knows the resources from which zones take their replicas.
 type References interface {
 	// Resource returns the resource that currently serves the kind of a reference.
 	Resource(r plan.Reference) (schema.GroupVersionResource, bool)
-	// Reported receives what was written into the status of a resource, or was rejected there.
+	// Reported receives the report that was written into the status of a resource, or that was rejected.
 	Reported(namespace string, report plan.ReportReplicas, written plan.Report)
 }
 
@@ -181,5 +181,5 @@ func failures(receipts []plan.Receipt) error {
 	return errors.Join(errs...)
 }
 
-// touchMark returns a value that differs from the one of the previous touch, so that the object changes.
+// touchMark returns a value that differs from that of the previous touch, so that the object changes.
 func touchMark() string { return time.Now().UTC().Format(time.RFC3339Nano) }

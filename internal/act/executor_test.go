@@ -43,7 +43,7 @@ const (
 	newLease = "POST leases"
 )
 
-// room is an Executor with a recording API server behind it.
+// room is an Executor with an API server that records requests.
 type room struct {
 	*recorder
 	act.Executor
@@ -66,7 +66,7 @@ func newRoom(t *testing.T) *room {
 	return r
 }
 
-// rollouts remembers what it is told, but for what stands in exported.
+// rollouts keeps all rollouts except for the pods in exported.
 type rollouts struct {
 	begins   string
 	exported []string // names of pods
@@ -83,14 +83,14 @@ func (r *rollouts) Kept(_ plan.Key, remembered plan.Rollouts) plan.Rollouts {
 	return remembered
 }
 
-// group is what the plans of these tests are made from.
+// group returns the snapshot from which these tests make their plans.
 func group() plan.Snapshot {
 	s := fixture.MustParse("zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1\n")
 	s.Now = time.Now()
 	return s
 }
 
-// write is the decision to write a hold of now.
+// write returns the decision to write a hold that is renewed now.
 func write(s plan.Snapshot, holder plan.Holder, pods ...string) hold.Decision {
 	record := plan.Hold{Own: true, Holder: holder, Renewed: s.Now, Duration: hold.Duration}
 	for _, pod := range pods {
@@ -178,7 +178,7 @@ func TestEveryWriteNamesTheVeryObject(t *testing.T) {
 	if _, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, hold.Decision{}); err != nil {
 		t.Fatal(err)
 	}
-	stamp := regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`) // it only has to differ from the one before
+	stamp := regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`) // it must only differ from the previous one
 	got := map[string]string{}
 	for i, what := range r.said() {
 		got[what] = stamp.ReplaceAllString(strings.TrimSpace(r.bodies[i]), `"NOW"`)
@@ -196,7 +196,7 @@ func TestEveryWriteNamesTheVeryObject(t *testing.T) {
 	}
 }
 
-// Each row refuses one request; what follows it must not be sent.
+// Each case rejects one request and lists the requests that are still sent.
 func TestWhatARefusalStops(t *testing.T) {
 	const del, patchPod, status = "DELETE pods/zone-a-0", "PATCH pods/zone-a-1", "PATCH statefulsets/zone-a/status"
 	all := []string{patchPod, newLease, del, status}
@@ -271,7 +271,7 @@ func TestOneReceiptForEachStepThatWasTried(t *testing.T) {
 	}
 }
 
-// What was written must be seen before the next plan; what failed need not be.
+// The next plan requires a view that shows successful writes. Failed writes need not be shown.
 func TestWhatWasWrittenIsWaitedFor(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		step plan.Action
@@ -321,7 +321,7 @@ func TestDeletesAreParallelAndBounded(t *testing.T) {
 	})
 }
 
-// An API server that does not answer keeps nobody for longer than a worker may take.
+// Even if the API server does not answer, the requests do not occupy a worker for too long.
 func TestManyWithdrawalsAreSentAFewAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
@@ -340,13 +340,13 @@ func TestManyWithdrawalsAreSentAFewAtATime(t *testing.T) {
 	})
 }
 
-// Writers stop a margin before their hold could expire, and no request takes
-// longer than that margin.
+// No request is sent within the margin before the hold could expire, and no request takes longer than that
+// margin.
 func TestNothingIsSentUnderAHoldThatCouldExpire(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		age   time.Duration // of the snapshot when the plan is carried out
-		takes time.Duration // for one answer
-		sent  int           // deletes
+		takes time.Duration // the time of each answer
+		sent  int           // the number of deletes
 		most  time.Duration
 	}{
 		"in time":                       {0, 0, 30, 0},
@@ -380,10 +380,10 @@ func TestNothingIsSentUnderAHoldThatCouldExpire(t *testing.T) {
 	}
 }
 
-// When a downscale of lockstep's own is noted, the hold dates it by when its update is sent
-// at the latest. A process that stood still since the plan was made sends it no more.
+// The hold dates a downscale by lockstep itself by the latest time at which its update can be sent. A process
+// that was suspended since the plan was made does not send the update later than that.
 func TestADownscaleIsNotSentLaterThanTheHoldDatesIt(t *testing.T) {
-	const latest = plan.CarryLimit - plan.UpdateLimit // after the hold was renewed
+	const latest = plan.CarryLimit - plan.UpdateLimit // after the renewal of the hold
 	for stoodStill, want := range map[time.Duration][]string{0: {"PATCH statefulsets/zone-a"}, latest - time.Millisecond: {"PATCH statefulsets/zone-a"}, latest: nil} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRoom(t)
@@ -403,7 +403,7 @@ func TestADownscaleIsNotSentLaterThanTheHoldDatesIt(t *testing.T) {
 
 func TestNothingIsSentToANamespaceThatOptedOut(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		after string // the request that is the last one before it opts out
+		after string // the last request before the namespace opts out
 		want  []string
 	}{
 		"before the plan":     {"", nil},
@@ -483,7 +483,7 @@ func TestEveryRequestHasASpan(t *testing.T) {
 	want := []string{
 		"adopt revision" + of + "zone-a",
 		"delete pod" + of + "zone-a-0",
-		"delete pod" + of + "zone-a-1", // it has moved on, which is no failure
+		"delete pod" + of + "zone-a-1", // a conflict is not a failure
 		"delete pod" + of + "zone-a-2 failed",
 		"withdraw" + of + "zone-a-1",
 		"write hold" + of,
@@ -501,7 +501,7 @@ func TestTheTraceInTheLease(t *testing.T) {
 		before     plan.Holder
 		span       trace.SpanContext
 		hold       string
-		fresh, old string // of an intent that is new, and of one that was there
+		fresh, old string // of a new intent and of an earlier one
 	}{
 		"whoever takes a free hold begins a trace": {"", here, reconcile, reconcile, deed},
 		"whoever goes on keeps the trace":          {"rollout/zone-a", here, former, reconcile, deed},
@@ -536,7 +536,7 @@ func TestTheTraceOfARollout(t *testing.T) {
 	const former, begun = "00-11111111111111111111111111111111-1111111111111111-01", "00-22222222222222222222222222222222-2222222222222222-01"
 	for sentence, tc := range map[string]struct {
 		before plan.Holder
-		has    string // the rollout that is under way
+		has    string // the trace of the current rollout
 		want   string
 	}{
 		"a rollout that begins begins a trace":              {"", "", begun},
@@ -576,7 +576,7 @@ func TestTheTraceOfARollout(t *testing.T) {
 	}
 }
 
-// asked writes down who is asked about a downscale, among the requests.
+// asked records the calls about downscales among the requests.
 type asked struct{ *recorder }
 
 func (a asked) Noted(_ plan.Key, d, replaced plan.Downscale) {
@@ -767,8 +767,8 @@ func TestWhoWasAskedByWhoLeadsNoMoreIsToldToStay(t *testing.T) {
 	}
 }
 
-// A hold from outside says how long a person wants it. Pods of a downscale that is undone
-// beside it are told all the same.
+// A hold from outside has the duration that a person chose. Even so, the pods of a downscale that is being
+// undone are notified.
 func TestPodsAreToldThatTheyStayUnderAHoldThatSomebodyTookLongAgo(t *testing.T) {
 	s := group()
 	r := newRoom(t)
@@ -782,12 +782,12 @@ func TestPodsAreToldThatTheyStayUnderAHoldThatSomebodyTookLongAgo(t *testing.T) 
 	}
 }
 
-// Whoever leads no more has not read the group before it takes the hold for that.
+// A process that no longer leads has not read the group before it takes the hold for the undo.
 func TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone(t *testing.T) {
 	r := newRoom(t)
 	s := group()
 	ctx := t.Context()
-	if err := r.Holds.Write(ctx, s.Key, plan.Hold{Own: true}); err != nil { // this process has given the hold back
+	if err := r.Holds.Write(ctx, s.Key, plan.Hold{Own: true}); err != nil { // this process has released the hold
 		t.Fatal(err)
 	}
 	if err := r.Abandoned(ctx, s.Key, fixture.Shrinking("zone-a", 2, 1, plan.Preparing)); err != nil {
@@ -800,8 +800,7 @@ func TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone(t *testing.T) 
 	}
 }
 
-// Who may leave after all, since his zone could not be written to, must not be told
-// to stay.
+// If the write to its zone failed, a pod may still leave, so it must not be notified that it stays.
 func TestNobodyIsToldToStayWhereAWriteToTheZoneFailed(t *testing.T) {
 	s := group()
 	for sentence, failing := range map[string]plan.Action{
@@ -823,7 +822,7 @@ func TestNobodyIsToldToStayWhereAWriteToTheZoneFailed(t *testing.T) {
 	}
 }
 
-// Slow answers use up the time of a plan that is spent under the hold, and no more.
+// Slow answers use up only the time that a plan may spend under the hold.
 func TestReplicasAreAddedThoughWritesToPodsTakeTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
@@ -840,7 +839,7 @@ func TestReplicasAreAddedThoughWritesToPodsTakeTooLong(t *testing.T) {
 	})
 }
 
-// One plan must not keep a worker until the process is taken for dead.
+// A plan must not occupy a worker so long that the process seems to hang.
 func TestAPlanHasAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := apitest.Client(t, unanswered{})
@@ -860,7 +859,7 @@ func TestAPlanHasAMinute(t *testing.T) {
 	})
 }
 
-// unanswered is an API server that answers nothing.
+// unanswered is an API server that never answers.
 type unanswered struct{}
 
 func (unanswered) RoundTrip(r *http.Request) (*http.Response, error) {

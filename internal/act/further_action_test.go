@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// deleteClaim is an action that lockstep does not have: it deletes the volume claim of a pod that is gone.
+// deleteClaim is an action that lockstep does not have: it deletes the volume claim of a deleted pod.
 type deleteClaim struct {
 	zone, claim string
 	read        plan.LiveRead

@@ -10,11 +10,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// Rollouts makes traces of rollouts from what Leases remember.
+// Rollouts makes traces of rollouts from the records in Leases.
 type Rollouts interface {
 	// Begin returns the traceparent of a new rollout; "" if it has no trace.
 	Begin(ctx context.Context) string
-	// Kept returns the rollouts to remember: without what the trace collector already has.
+	// Kept returns the rollouts that the Lease still has to record, without those that the trace collector
+	// already has.
 	Kept(key plan.Key, remembered plan.Rollouts) plan.Rollouts
 }
 

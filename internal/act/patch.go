@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// patch is a merge patch of the few fields that are ever written.
+// patch is a merge patch of the fields that this package writes.
 type patch struct {
 	Metadata metadata       `json:"metadata"`
 	Spec     map[string]int `json:"spec,omitempty"`
@@ -20,7 +20,7 @@ type metadata struct {
 	Annotations     map[string]string `json:"annotations,omitempty"`
 }
 
-// requiring returns a patch that only applies to this very object as it was seen.
+// requiring returns a patch that applies only to the object with this UID and version.
 func requiring(uid string, version plan.Version) patch {
 	return patch{Metadata: metadata{UID: uid, ResourceVersion: version.String()}}
 }
@@ -28,7 +28,7 @@ func requiring(uid string, version plan.Version) patch {
 func (p patch) json() []byte {
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic(fmt.Sprintf("encode patch: %v", err)) // texts and numbers always encode
+		panic(fmt.Sprintf("encode patch: %v", err)) // strings and numbers can always be encoded
 	}
 	return text
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// references are a References that knows one kind and writes down what was reported.
+// references is a References that knows one kind and records reports.
 type references struct {
 	kind     string
 	reported map[string]plan.Report
@@ -79,7 +79,7 @@ func TestReplicasAreReportedToTheVeryObjectThatWasJudged(t *testing.T) {
 	}
 }
 
-// What is refused for good is not tried again with every event of the group.
+// A report that was rejected permanently is not sent again after each event of the group.
 func TestAReportThatIsRefusedIsNotTriedAgainAtOnce(t *testing.T) {
 	r := newRoom(t)
 	known := &references{"Template", map[string]plan.Report{}}

@@ -13,21 +13,20 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// recorder is an API server that writes down what it is asked and agrees to
-// everything, unless a test says otherwise. It answers in the goroutine that
-// asks, so that it can live in a bubble of testing/synctest.
+// recorder is an API server that records requests and accepts all of them, unless a test says otherwise. It
+// answers in the goroutine of the request, so that it works in a bubble of testing/synctest.
 type recorder struct {
-	takes   time.Duration                  // how long an answer takes
-	refuses func(what string) (code int32) // 0: it agrees
+	takes   time.Duration                  // the time of each answer
+	refuses func(what string) (code int32) // 0 means that it accepts the request
 
 	mu       sync.Mutex
 	asked    []string
 	bodies   []string
 	underway int
-	most     int // requests that were under way at the same time
+	most     int // the most concurrent requests
 }
 
-// said returns every request so far as "VERB object", and forgets them.
+// said returns the recorded requests as "VERB object" and clears the record.
 func (r *recorder) said() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +75,7 @@ func (r *recorder) end() {
 	r.underway--
 }
 
-// agreement is the object that was sent, at version 500.
+// agreement returns the object that was sent, at version 500.
 func agreement(path string, body []byte) any {
 	object := map[string]any{}
 	if json.Unmarshal(body, &object) != nil {
@@ -101,7 +100,7 @@ func agreement(path string, body []byte) any {
 	return object
 }
 
-// whys are the reasons that go with the codes.
+// whys are the reasons of the status codes.
 var whys = map[int32]metav1.StatusReason{
 	http.StatusConflict: metav1.StatusReasonConflict, http.StatusNotFound: metav1.StatusReasonNotFound,
 	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,

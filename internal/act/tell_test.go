@@ -18,8 +18,8 @@ func (r *recorder) Tell(_ plan.Key, zone plan.Zone, message plan.Message, pods [
 	}
 }
 
-// Who is to stay after all is told so once the hold does not note any more that he
-// agreed to leave: his next way out would be too short.
+// A pod that stays after all is notified only after the hold has dropped its acknowledgement. Otherwise the
+// delay of its next downscale would be too short.
 func TestPodsAreToldAfterTheHoldWasWritten(t *testing.T) {
 	s := group()
 	tell := plan.NotifyPods{Zone: "zone-a", Message: plan.Stay, Call: plan.Call{Port: 1, Path: "/former"}, Pods: s.Zones[0].Pods}
@@ -59,7 +59,7 @@ func TestPodsAreToldAfterTheHoldWasWritten(t *testing.T) {
 	}
 }
 
-// outside is a note in a hold from outside that ran out long ago.
+// outside returns the decision to write a hold from outside that expired long ago.
 func outside(s plan.Snapshot) hold.Decision {
 	d := write(s, "manual/maintenance")
 	d.Record.Renewed = s.Now.Add(-1000 * hold.Duration)

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// deletePod deletes exactly the pod that was judged: another UID or another resourceVersion is a conflict. If the
-// pod is gone or has changed, the error is of class Moved. The pod's own grace period applies.
+// deletePod deletes exactly the pod that was evaluated: another UID or another resourceVersion is a conflict.
+// If the pod was deleted or has changed, the error is of class Moved. The pod's own grace period applies.
 func (e *Executor) deletePod(ctx context.Context, key plan.Key, d plan.DeletePod) error {
 	uid, version := types.UID(d.UID), d.Version.String()
 	err := e.Client.CoreV1().Pods(key.Namespace).Delete(ctx, d.Pod, metav1.DeleteOptions{
@@ -48,8 +48,8 @@ func (e *Executor) adoptRevision(ctx context.Context, key plan.Key, a plan.Adopt
 	return e.patchZone(ctx, "adopt revision", key, a.Zone, adoption, "status")
 }
 
-// cancelDownscale changes an annotation of the StatefulSet at its judged version, so that an update in flight fails
-// or is judged again. A conflict means that such an update already fails.
+// cancelDownscale changes an annotation of the StatefulSet at its evaluated version, so that an update in
+// flight fails or is evaluated again. A conflict means that such an update already fails.
 func (e *Executor) cancelDownscale(ctx context.Context, key plan.Key, a plan.CancelDownscale) error {
 	d := a.Downscale
 	touch := requiring(d.UID, d.Version)
@@ -64,7 +64,7 @@ func (e *Executor) stampDownscale(ctx context.Context, key plan.Key, a plan.Stam
 	return e.patchZone(ctx, "stamp downscale", key, a.Zone, stamp)
 }
 
-// setReplicas changes spec.replicas of a zone at its judged version.
+// setReplicas changes spec.replicas of a zone at its evaluated version.
 func (e *Executor) setReplicas(ctx context.Context, key plan.Key, a plan.SetReplicas) error {
 	change := requiring(a.UID, a.Version)
 	change.Spec = map[string]int{"replicas": a.To}
@@ -82,8 +82,8 @@ func (e *Executor) patchZone(ctx context.Context, what string, key plan.Key, zon
 	return nil
 }
 
-// reportReplicas writes into the status of a resource how many replicas the zones have that take over its
-// replicas, if the resource has not changed since it was judged.
+// reportReplicas writes the replicas of the zones that follow a resource into the status of that resource, if
+// the resource has not changed since it was evaluated.
 func (e *Executor) reportReplicas(ctx context.Context, key plan.Key, a plan.ReportReplicas) error {
 	resource, known := e.References.Resource(a.Reference)
 	if !known {
@@ -95,7 +95,7 @@ func (e *Executor) reportReplicas(ctx context.Context, key plan.Key, a plan.Repo
 	if err != nil {
 		err = fmt.Errorf("report replicas to %s in %s: %w", a.Reference, key.Namespace, classify(err))
 	}
-	if reason.ClassOf(err) != reason.Moved { // else it is judged anew at once
+	if reason.ClassOf(err) != reason.Moved { // after a conflict it is evaluated again at once
 		e.References.Reported(key.Namespace, a, plan.Report{Replicas: a.To, At: e.Clock.Now(), Failed: err != nil})
 	}
 	return err

@@ -15,11 +15,9 @@ import (
 // budgetKind is the kind of object that Budget reads.
 const budgetKind = "ZoneAwarePodDisruptionBudget"
 
-// Budget reads a ZoneAwarePodDisruptionBudget as the API server shows it. It
-// returns all that is wrong with it, in the order in which the predecessor looked.
-// With anything wrong the budget is Invalid and has no more than a name and the part
-// of its selector that can be read, so that it concerns rather too much than too
-// little.
+// Budget parses a ZoneAwarePodDisruptionBudget as the API server returns it. It returns all defects, in the
+// order in which the predecessor checked for them. A budget with a defect is Invalid and has only its name
+// and the valid part of its selector, so that it covers too many pods rather than too few.
 func Budget(object map[string]any) (plan.DisruptionBudget, []string) {
 	spec, hasSpec := object["spec"].(map[string]any)
 	b := plan.DisruptionBudget{Name: nameOf(object)}
@@ -54,7 +52,7 @@ func nameOf(object map[string]any) string {
 	return name
 }
 
-// budgetReader reads one field of a spec after the other and gathers what is wrong.
+// budgetReader parses the fields of a spec and collects their defects.
 type budgetReader struct {
 	spec  map[string]any
 	wrong []string
@@ -64,7 +62,7 @@ func (r *budgetReader) objects(format string, args ...any) {
 	r.wrong = append(r.wrong, "invalid value: "+fmt.Sprintf(format, args...))
 }
 
-// text reads a field that may be absent, which is the same as empty.
+// text returns a text field. A missing field is the same as an empty one.
 func (r *budgetReader) text(field string) string {
 	value, given := r.spec[field]
 	text, is := value.(string)
@@ -74,7 +72,7 @@ func (r *budgetReader) text(field string) string {
 	return text
 }
 
-// number reads a field that is a whole number, or not there.
+// number returns a field that is a whole number, and whether it is set.
 func (r *budgetReader) number(field string) (n int64, given bool) {
 	value, given := r.spec[field]
 	if !given {
@@ -87,7 +85,7 @@ func (r *budgetReader) number(field string) (n int64, given bool) {
 	return n, is
 }
 
-// whole reads a number as decoders of JSON show it.
+// whole returns a number as JSON decoders represent it.
 func whole(value any) (int64, bool) {
 	const exact = 1 << 53
 	switch n := value.(type) {
@@ -99,7 +97,7 @@ func whole(value any) (int64, bool) {
 	return 0, false
 }
 
-// limit reads how many pods may be down, as a number or a percentage.
+// limit returns how many pods may be down, as a number or a percentage.
 func (r *budgetReader) limit() (pods, percentage int) {
 	_, absolute := r.spec["maxUnavailable"]
 	_, relative := r.spec["maxUnavailablePercentage"]
@@ -118,16 +116,16 @@ func (r *budgetReader) limit() (pods, percentage int) {
 	case relative:
 		return 0, int(p)
 	case absolute:
-		return int(min(n, math.MaxInt32)), 0 // no group has more pods
+		return int(min(n, math.MaxInt32)), 0 // no group has more pods than that
 	}
 	return 1, 0
 }
 
-// partition reads how a pod's name tells its partition.
+// partition returns the regex that finds the partition in a pod's name, and the number of its capture group.
 func (r *budgetReader) partition() (*regexp.Regexp, int) {
 	text := r.text("podNamePartitionRegex")
 	if text == "" {
-		return nil, 0 // podNameRegexGroup says nothing then
+		return nil, 0 // podNameRegexGroup has no effect without a regex
 	}
 	before := len(r.wrong)
 	group, given := r.number("podNameRegexGroup")
@@ -151,8 +149,7 @@ func (r *budgetReader) partition() (*regexp.Regexp, int) {
 	return matcher, max(1, int(min(group, math.MaxInt32)))
 }
 
-// selector reads what is selected. No field at all is a mistake, an empty one
-// selects everything.
+// selector returns the selector. A selector without any field is an error; an empty field selects everything.
 func (r *budgetReader) selector() plan.Selector {
 	selector, is := r.spec["selector"].(map[string]any)
 	labels, hasLabels := selector["matchLabels"]
@@ -221,8 +218,7 @@ func (r *budgetReader) delay() time.Duration {
 	return delay
 }
 
-// fit objects to fields that do not go together. A regex that cannot be used is
-// one that was given.
+// fit reports fields that exclude each other. An invalid regex counts as set.
 func (r *budgetReader) fit(b plan.DisruptionBudget) {
 	partitions := r.spec["podNamePartitionRegex"] != nil && r.spec["podNamePartitionRegex"] != ""
 	if b.Delay > 0 && !partitions {

@@ -16,13 +16,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// byText compares regexes by what they say.
+// byText compares regexes by their text.
 var byText = cmp.Comparer(func(a, b *regexp.Regexp) bool {
 	return (a == nil) == (b == nil) && (a == nil || a.String() == b.String())
 })
 
-// budget is an object with a spec in JSON, decoded as caches and webhooks do it,
-// or, with a number in it as float64, as others do.
+// budget returns an object with a spec from JSON. Its numbers are float64; caches and webhooks decode whole
+// numbers as int64.
 func budget(tb testing.TB, spec string) map[string]any {
 	tb.Helper()
 	var object map[string]any
@@ -87,7 +87,7 @@ func demand(key string, d plan.Demand, values ...string) plan.Requirement {
 	return plan.Requirement{Key: key, Demand: d, Values: values}
 }
 
-// Each is a spec with all that is wrong with it, the predecessor's order kept.
+// violations are specs with all of their defects, in the predecessor's order.
 var violations = map[string]struct {
 	spec string
 	want []string
@@ -206,7 +206,7 @@ func TestANameIsMatchedAsAWholeByEveryAlternative(t *testing.T) {
 	}
 }
 
-// What the CRD refuses by itself is told in the same words.
+// The messages of the CRD's own validation are those of this package.
 func TestTheCRDSaysWhatTheContractSays(t *testing.T) {
 	text, err := os.ReadFile("../../manifests/crds/rollout-operator.grafana.com_zoneawarepoddisruptionbudgets.yaml")
 	if err != nil {
@@ -234,7 +234,7 @@ func TestTheCRDSaysWhatTheContractSays(t *testing.T) {
 	}
 }
 
-// rules returns the messages of all validation rules in a tree.
+// rules returns the messages of all validation rules in a schema.
 func rules(tree any) (messages []string) {
 	switch tree := tree.(type) {
 	case []any:
@@ -256,8 +256,7 @@ func rules(tree any) (messages []string) {
 	return messages
 }
 
-// FuzzBudget: whatever the object, it is either a budget whose parts can be used
-// or there are sentences that say why not.
+// FuzzBudget checks that any object results either in a usable budget or in messages that name its defects.
 func FuzzBudget(f *testing.F) {
 	for _, tc := range violations {
 		f.Add(tc.spec, "ingester-zone-a-1")

@@ -9,34 +9,33 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// NoDownscale reports whether labels forbid to take replicas away from an object that is not
-// ignored.
+// NoDownscale reports whether an object's labels forbid downscales. An ignored object never does.
 func NoDownscale(labels, annotations map[string]string) bool {
 	return labels[NoDownscaleLabel] == "true" && !Ignored(annotations)
 }
 
-// PrepareDownscale reports whether labels of a StatefulSet that is not ignored ask for pods to be
-// prepared before they leave.
+// PrepareDownscale reports whether a StatefulSet's labels require that its pods prepare before a downscale.
+// An ignored StatefulSet never does.
 func PrepareDownscale(labels, annotations map[string]string) bool {
 	return labels[PrepareDownscaleLabel] == "true" && !Ignored(annotations)
 }
 
-// Call is what a tenant may say about a request to his pods: everything but
-// where it goes. Path and Query are percent-encoded and have been checked.
+// Call is the part of a request to pods that tenants control: everything except its destination. Path and
+// Query are percent-encoded and valid.
 type Call struct {
 	TLS   bool
 	Port  int
-	Path  string // begins with a slash, and has no two in a row
+	Path  string // begins with a slash, without consecutive slashes
 	Query string // without the question mark
 }
 
-// CallOf returns a call as the planner carries it.
+// CallOf returns the Call for a call of the planner.
 func CallOf(c plan.Call) Call {
 	path, query, _ := strings.Cut(c.Path, "?")
 	return Call{TLS: c.TLS, Port: c.Port, Path: path, Query: query}
 }
 
-// RequestURI returns path and query as they stand in a request line.
+// RequestURI returns the path and the query as in a request line.
 func (c Call) RequestURI() string {
 	if c.Query == "" {
 		return c.Path
@@ -50,13 +49,12 @@ func (c Call) Valid() bool {
 		wrongPath(c.RequestURI()) == nil
 }
 
-// PrepareCall reads the annotations that say how pods are prepared to leave.
+// PrepareCall parses the annotations of the prepare call.
 //
-// Nothing of them can name a host: the port is digits and nothing else, and the
-// path consists of characters that RFC 3986 allows in a path, without @. Slashes in
-// a row count as one. Segments . and .. are refused, encoded ones too: they could
-// only mean another path than the one a person reads. The error says on one line
-// everything that is wrong.
+// They cannot name a host: the port consists of digits, and the path of characters that RFC 3986 allows in a
+// path, except for @. Consecutive slashes count as one. The segments . and .. are rejected, also if they are
+// encoded, because they could only lead to another path than a reader expects. The error names all defects on
+// one line.
 func PrepareCall(annotations map[string]string) (Call, error) {
 	port, portErr := callPort(annotations[PreparePortAnnotation])
 	path, query, pathErr := callPath(annotations[PreparePathAnnotation])
@@ -73,8 +71,8 @@ func PrepareCall(annotations map[string]string) (Call, error) {
 	return Call{Port: port, Path: path, Query: query}, nil
 }
 
-// MissingForPrepareCall returns the first annotation that a prepare call needs and that is
-// missing or empty, or nothing.
+// MissingForPrepareCall returns the first annotation required for a prepare call that is missing or empty, or
+// "".
 func MissingForPrepareCall(annotations map[string]string) string {
 	for _, name := range []string{PreparePortAnnotation, PreparePathAnnotation} {
 		if annotations[name] == "" {
@@ -97,7 +95,7 @@ func callPort(text string) (int, error) {
 	return port, nil
 }
 
-// mostPath bounds path and query.
+// mostPath limits the length of path and query together.
 const mostPath = 1024
 
 func callPath(text string) (path, query string, err error) {
@@ -111,8 +109,8 @@ func callPath(text string) (path, query string, err error) {
 	return cleanedPath(path), query, nil
 }
 
-// cleanedPath returns a path with one slash at its beginning, and one in the place of
-// several in a row: servers answer those with a redirect, which nobody follows.
+// cleanedPath returns the path with a slash at its beginning and without consecutive slashes: servers answer
+// those with a redirect, which lockstep does not follow.
 func cleanedPath(path string) string {
 	path = "/" + path
 	for strings.Contains(path, "//") {
@@ -121,7 +119,7 @@ func cleanedPath(path string) string {
 	return path
 }
 
-// wrongPath says what is wrong with a path and its query, or nil.
+// wrongPath returns the defect of a path with its query, or nil.
 func wrongPath(text string) error {
 	path, _, _ := strings.Cut(text, "?")
 	switch {
@@ -141,10 +139,10 @@ func wrongPath(text string) error {
 	return nil
 }
 
-// decodedDots makes segments readable that are written to be overlooked.
+// decodedDots decodes dots and slashes, so that encoded segments . and .. are found.
 var decodedDots = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/")
 
-// wrongCharacter says which byte must not stand in a path or query.
+// wrongCharacter returns an error for the first byte that is not allowed in a path or query.
 func wrongCharacter(text string) error {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -165,7 +163,7 @@ func wrongCharacter(text string) error {
 	return nil
 }
 
-// encodedByte reads the two hexadecimal digits at the beginning of text.
+// encodedByte decodes the two hexadecimal digits at the beginning of text.
 func encodedByte(text string) (byte, bool) {
 	if len(text) < 2 || !isHex(text[0]) || !isHex(text[1]) {
 		return 0, false
@@ -180,8 +178,8 @@ func isHex(c byte) bool {
 
 func isControl(c byte) bool { return c < ' ' || c == 0x7f }
 
-// mayStandInPath reports whether RFC 3986 allows a character in path and query. Of
-// those, @ is left out: in a path it is only ever meant to name a host.
+// mayStandInPath reports whether RFC 3986 allows a character in path and query, except for @: in a path, its
+// only purpose would be to name a host.
 func mayStandInPath(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
 		strings.IndexByte("-._~!$&'()*+,;=:/?", c) >= 0

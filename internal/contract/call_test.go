@@ -130,7 +130,7 @@ func TestNoHostilePathNamesAHost(t *testing.T) {
 	}
 }
 
-// A call that is stored somewhere is as good as the annotations it was made of.
+// A stored call is validated like the annotations from which it was made.
 func TestAValidCallIsOneThatAnnotationsCanAskFor(t *testing.T) {
 	for _, path := range append(fuzzcorpus.Paths(), "x", "/x", "x?y", "//x", "/x//y", "/x/", "/x//", strings.Repeat("x", 1024)) {
 		asked, err := prepare("80", path)
@@ -150,8 +150,8 @@ func TestAValidCallIsOneThatAnnotationsCanAskFor(t *testing.T) {
 	}
 }
 
-// lawful states what holds of any two texts: they are refused in a line that can
-// be shown to people, or they are a call to the host they are sent to.
+// lawful checks that any two texts are either rejected, with a message of one line, or result in a call to
+// the intended host.
 func lawful(t *testing.T, port, path string) {
 	t.Helper()
 	call, err := prepare(port, path)

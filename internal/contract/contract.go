@@ -1,24 +1,23 @@
-// Package contract has the words that users write on their objects, their
-// grammar and their defaults, and those that lockstep writes.
+// Package contract contains the labels and annotations that users and lockstep write on objects, with their
+// grammar and defaults.
 //
-// The names under grafana.com and the plain ones are those of the predecessor
-// and stay as they are (docs/contract.md, which is generated from Words). What
-// cannot be read never becomes an error here: it becomes a value that says so.
-// It knows strings, not API objects.
+// The names under grafana.com and those without a domain come from the predecessor and do not change
+// (docs/contract.md, which is generated from Words). An invalid value is never an error here; it results in a
+// value that records the defect. The package works on strings, not on API objects.
 package contract
 
 import "github.com/lockstep-dev/lockstep/internal/plan"
 
-// Words on StatefulSets.
+// Names on StatefulSets.
 const (
 	GroupLabel               = "rollout-group"
-	RolloutGroupAnnotation   = "lockstep.dev/rollout-group" // counts before the label
+	RolloutGroupAnnotation   = "lockstep.dev/rollout-group" // takes precedence over the label
 	MaxUnavailableAnnotation = "rollout-max-unavailable"
 	PausedAnnotation         = "grafana.com/rollout-paused"
 	PausedUntilAnnotation    = "lockstep.dev/paused-until"
 	PausedReasonAnnotation   = "lockstep.dev/paused-reason"
 
-	// MinBetweenName is an annotation or, as it used to be, a label.
+	// MinBetweenName is an annotation or, for compatibility, a label.
 	MinBetweenName       = "grafana.com/min-time-between-zones-downscale"
 	DownscaledAnnotation = "grafana.com/last-downscale"
 
@@ -39,37 +38,38 @@ const (
 	PreparePathAnnotation = "grafana.com/prepare-downscale-http-path"
 )
 
-// Words on StatefulSets, Deployments and ReplicaSets.
+// Names on StatefulSets, Deployments and ReplicaSets.
 const (
 	NoDownscaleLabel = "grafana.com/no-downscale"
 	IgnoreAnnotation = "lockstep.dev/ignore"
 )
 
-// FieldManager is as whom lockstep writes, by its user agent: metadata.managedFields names it.
+// FieldManager is the name in metadata.managedFields for writes by lockstep. It comes from the user agent.
 const FieldManager = "lockstep"
 
 // Names of objects.
 const (
-	// ZoneTrackerName is the ConfigMap in which the predecessor kept when zones shrank.
+	// ZoneTrackerName is the ConfigMap in which the predecessor recorded when zones were scaled down.
 	ZoneTrackerName = "rollout-operator-zone-tracker"
 )
 
-// Words that Kubernetes writes.
+// Names that Kubernetes writes.
 const (
-	// RevisionLabel is on pods of a StatefulSet and names their revision.
+	// RevisionLabel is the label with the revision on pods of a StatefulSet.
 	RevisionLabel = "controller-revision-hash"
 )
 
-// Words on Namespaces.
+// Names on Namespaces.
 const (
 	// OptInSelector is the default of -namespaces.selector.
 	OptInSelector = "lockstep.dev/enabled=true"
 )
 
-// NameAnnotation returns the annotation on a Lease that names what the hold is about: one of that kind.
+// NameAnnotation returns the annotation on a Lease that names the object of that kind to which the hold
+// belongs.
 func NameAnnotation(kind plan.Kind) string { return "lockstep.dev/" + kind.Word() }
 
-// Words on the Lease of a group.
+// Names on the Lease of a group.
 const (
 	HoldLabel            = "lockstep.dev/hold"
 	HoldLabelGroup       = "group"
@@ -84,58 +84,59 @@ const (
 	ActorAnnotation      = "lockstep.dev/last-actor"
 )
 
-// Words on RolloutGroups.
+// Names on RolloutGroups.
 const (
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	ManagedBy      = "lockstep"
 )
 
-// Words on pods.
+// Names on pods.
 const (
-	// WithdrawnAnnotation is changed to void a delete that is no longer wanted.
+	// WithdrawnAnnotation gets a new value when a planned deletion is cancelled, so that a pending delete
+	// request fails.
 	WithdrawnAnnotation = "lockstep.dev/withdrawn"
 )
 
-// Words on StatefulSets that only lockstep writes.
+// Names on StatefulSets that only lockstep writes.
 const (
-	// VoidedAnnotation is changed so that an update in flight is judged again.
+	// VoidedAnnotation gets a new value so that an update in flight fails or is evaluated again.
 	VoidedAnnotation = "lockstep.dev/voided"
 )
 
-// Words on the Secret with the webhooks' certificate.
+// Names on the Secret with the certificate of the webhooks.
 const (
-	// RotateAnnotation asks for a new certificate by having a new value.
+	// RotateAnnotation requests a new certificate each time its value changes.
 	RotateAnnotation        = "lockstep.dev/rotate"
 	RotatedAnnotation       = "lockstep.dev/rotated"
 	RotationSinceAnnotation = "lockstep.dev/rotation-since"
 )
 
-// Words on webhook configurations.
+// Names on webhook configurations.
 const (
 	InjectLabel            = "lockstep.dev/inject-ca"
 	InjectLabelPredecessor = "grafana.com/inject-rollout-operator-ca"
 	InjectNamespaceLabel   = "grafana.com/namespace"
 )
 
-// Words on ClusterRoles.
+// Names on ClusterRoles.
 const (
-	// ReferencesLabel adds a role to what lockstep may do with resources whose
-	// replicas zones take over.
+	// ReferencesLabel grants the permissions of a role to lockstep, for resources whose replicas zones
+	// mirror.
 	ReferencesLabel = "lockstep.dev/aggregate-to-references"
 )
 
 // Word is one row of docs/contract.md.
 type Word struct {
 	Name    string
-	On      string // the kind of object it stands on
+	On      string // the kinds of objects that have it
 	As      string // label or annotation
-	Writer  string // who writes it
+	Writer  string // you, lockstep or Kubernetes
 	Value   string
 	Absent  string
 	Invalid string
 }
 
-// Words returns every label and annotation that has a meaning.
+// Words returns all labels and annotations of the contract.
 func Words() []Word { return append([]Word(nil), words...) }
 
 const (

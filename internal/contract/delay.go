@@ -11,12 +11,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Delay reads for how long pods that leave wait, and how they are told. Both
-// annotations are needed; with one of them, or with a delay of 0, nobody waits
-// and nobody is told anything.
+// Delay parses the delay of downscales and the call that notifies pods of it. Both annotations are required:
+// if one of them is missing, or the delay is 0, no downscale is delayed and no pod is notified.
 //
-// Of the URL only the scheme, the port, the path and the query are taken. Host,
-// user and fragment are ignored, whatever they are.
+// Only the scheme, port, path and query of the URL count. Host, user and fragment are ignored, whatever their
+// values.
 func Delay(annotations map[string]string) plan.Delay {
 	span, where := annotations[DelayAnnotation], annotations[DelayURLAnnotation]
 	if span == "" || where == "" {
@@ -40,7 +39,7 @@ func Delay(annotations map[string]string) plan.Delay {
 	return plan.Delay{For: d, Call: plan.Call{TLS: call.TLS, Port: call.Port, Path: call.RequestURI()}}
 }
 
-// units of Prometheus' durations, in the only order in which they may stand.
+// units are the units of Prometheus durations, in the only valid order.
 var units = []struct {
 	name string
 	long time.Duration
@@ -49,14 +48,13 @@ var units = []struct {
 	{"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond},
 }
 
-// prometheusDuration reads whole numbers with units, each unit once, the longer ones
-// first, or 0.
+// prometheusDuration parses "0", or whole numbers with units: each unit at most once, longer units first.
 func prometheusDuration(text string) (time.Duration, error) {
 	if text == "0" {
 		return 0, nil
 	}
 	var sum time.Duration
-	next := 0 // the longest unit that may follow
+	next := 0 // the index of the longest unit that may follow
 	for text != "" {
 		digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 		letters := len(text) - digits - len(strings.TrimLeft(text[digits:], "ywdhms"))
@@ -75,7 +73,7 @@ func prometheusDuration(text string) (time.Duration, error) {
 	return sum, nil
 }
 
-// unitOf returns the place of a unit, which is not before from, or less than 0.
+// unitOf returns the index of a unit that is at least from, or -1 if there is none.
 func unitOf(name string, from int) int {
 	for i := from; i < len(units); i++ {
 		if units[i].name == name {
@@ -85,7 +83,7 @@ func unitOf(name string, from int) int {
 	return -1
 }
 
-// callAt reads a URL without a look at whom it names.
+// callAt parses a URL and ignores its host.
 func callAt(text string) (Call, error) {
 	const longest = mostPath + 512
 	scheme, rest, absolute := strings.Cut(text, "://")
@@ -120,8 +118,8 @@ func callAt(text string) (Call, error) {
 	return call, nil
 }
 
-// portIn returns what stands behind the host of a URL, which may be an IPv6
-// address in brackets with a user before it.
+// portIn returns the port after the host of a URL. The host may be an IPv6 address in brackets, with a user
+// before it.
 func portIn(host string) string {
 	host = host[strings.LastIndexByte(host, '@')+1:]
 	host = host[strings.LastIndexByte(host, ']')+1:]

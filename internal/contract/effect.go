@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Metadata is what users write on a StatefulSet and on its pod template.
+// Metadata contains the labels and annotations of a StatefulSet and of its pod template.
 type Metadata struct {
 	Annotations    map[string]string
 	Labels         map[string]string
@@ -13,10 +13,9 @@ type Metadata struct {
 	PodLabels      map[string]string
 }
 
-// WithoutEffect says which labels and annotations of a StatefulSet have no effect, and what
-// would have one: switches that are neither on nor off, one half of what only works
-// together, names in the wrong place, and names that are spelled differently. It is empty
-// if there are none.
+// WithoutEffect reports labels and annotations of a StatefulSet that have no effect, and what would have one.
+// These are switches that are neither on nor off, names that require another one, names in the wrong place,
+// and misspelled names. It returns "" if there are none.
 func WithoutEffect(m Metadata) string {
 	var found []string
 	for _, key := range []string{IgnoreAnnotation, PausedAnnotation, AfterLeaderAnnotation} {
@@ -53,7 +52,7 @@ var halves = []struct{ key, other string }{
 	{MirrorWriteBackAnnotation, MirrorNameAnnotation},
 }
 
-// alone tells of an annotation that is there without the other one.
+// alone reports an annotation that is set without the other one.
 func alone(annotations map[string]string, key, other string) []string {
 	if off(annotations[key]) || annotations[other] != "" {
 		return nil
@@ -61,11 +60,11 @@ func alone(annotations map[string]string, key, other string) []string {
 	return []string{fmt.Sprintf("annotation %s has no effect without %s", key, other)}
 }
 
-// off reports whether a value asks for nothing.
+// off reports whether a value disables a setting.
 func off(value string) bool { return value == "" || value == "0" || value == "false" }
 
-// halfPreparation tells what a prepare call lacks: the label that asks for it, its port or
-// its path. A label that is off may keep both.
+// halfPreparation reports which part of a prepare call is missing: the label that enables it, its port or its
+// path. If the label is off, both annotations may remain.
 func halfPreparation(m Metadata) []string {
 	asks := m.Labels[PrepareDownscaleLabel]
 	var given, absent []string

@@ -2,10 +2,10 @@ package contract
 
 import "regexp"
 
-// Group returns the group that a StatefulSet belongs to by its labels and annotations, and
-// whether it belongs to one. The annotation lockstep.dev/rollout-group counts before the label
-// rollout-group, since a chart may fix a label. If the annotation is no valid name, the label
-// counts: a mistake must not take a zone out of its group. An ignored StatefulSet has no group.
+// Group returns the group to which a StatefulSet belongs by its labels and annotations, and whether it
+// belongs to one. The annotation lockstep.dev/rollout-group takes precedence over the label rollout-group,
+// because a chart may prevent a change of the label. If the annotation is not a valid name, the label counts,
+// so that a mistake does not remove a zone from its group. An ignored StatefulSet has no group.
 func Group(labels, annotations map[string]string) (name string, grouped bool) {
 	if Ignored(annotations) {
 		return "", false
@@ -17,12 +17,12 @@ func Group(labels, annotations map[string]string) (name string, grouped bool) {
 	return name, grouped
 }
 
-// Ignored reports whether the annotation lockstep.dev/ignore is exactly true. lockstep treats
-// such an object as if it had none of the labels and annotations of the contract.
+// Ignored reports whether the annotation lockstep.dev/ignore is exactly "true". lockstep treats such an
+// object as if it had no other label or annotation of the contract.
 func Ignored(annotations map[string]string) bool { return annotations[IgnoreAnnotation] == "true" }
 
-// InvalidGroup returns the value of the annotation lockstep.dev/rollout-group, shortened, if it
-// is not the name of a group.
+// InvalidGroup returns the value of the annotation lockstep.dev/rollout-group, shortened, if it is not a
+// valid name of a group, and otherwise "".
 func InvalidGroup(annotations map[string]string) string {
 	name, present := annotations[RolloutGroupAnnotation]
 	if !present || groupName.MatchString(name) {
@@ -31,6 +31,6 @@ func InvalidGroup(annotations map[string]string) string {
 	return shorten(name)
 }
 
-// groupName is the grammar of a label value that is not empty: whatever the annotation names,
-// a label can name as well.
+// groupName matches non-empty label values, so that each group that the annotation can name can be named by
+// the label as well.
 var groupName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)

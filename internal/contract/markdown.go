@@ -24,7 +24,7 @@ func Markdown() string {
 	return b.String()
 }
 
-// table returns the rows of the words that writer writes.
+// table returns the table of the names that writer writes.
 func table(writer string) string {
 	var b strings.Builder
 	b.WriteString("| name | where | value | absent | invalid |\n|---|---|---|---|---|\n")

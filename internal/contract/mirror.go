@@ -9,12 +9,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Mirror reads the annotations that say whose replicas a zone takes over: none
-// without a name and a kind. What is wrong with them is said on one line, and
-// then nothing is taken over.
+// Mirror parses the annotations that name the resource from which a zone takes its replicas. Without a name
+// and a kind there is none. Defects are reported on one line, and then the zone takes no replicas.
 //
-// Kind, group and name become part of requests to the API server, so they are
-// what such names can be and nothing else.
+// Kind, group and name become part of requests to the API server, so they must match the grammar of such
+// names exactly.
 func Mirror(annotations map[string]string) plan.Mirror {
 	name, kind := annotations[MirrorNameAnnotation], annotations[MirrorKindAnnotation]
 	if name == "" && kind == "" {
@@ -44,7 +43,7 @@ func Mirror(annotations map[string]string) plan.Mirror {
 	}
 }
 
-// writeBack reports whether the resource is told how many replicas a zone has.
+// writeBack reports whether lockstep writes the number of replicas into the status of the resource.
 func writeBack(annotations map[string]string) bool {
 	text, present := annotations[MirrorWriteBackAnnotation]
 	if !present {
@@ -54,8 +53,8 @@ func writeBack(annotations map[string]string) bool {
 	return err == nil && wanted
 }
 
-// builtIn reports whether an API group is one of Kubernetes' own. What stands in the
-// status of its kinds is for their controllers to say.
+// builtIn reports whether an API group belongs to Kubernetes. The status of its kinds is written only by
+// their own controllers.
 func builtIn(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
@@ -64,10 +63,10 @@ var (
 	kinds      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`)
 	subdomains = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	versions   = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
-	ofGroups   = regexp.MustCompile(`^([a-z]([-a-z0-9]{0,61}[a-z0-9])?)?$`) // a CRD may call its versions anything like a label
+	ofGroups   = regexp.MustCompile(`^([a-z]([-a-z0-9]{0,61}[a-z0-9])?)?$`) // the version of a CRD may be any DNS label
 )
 
-// longestSubdomain is how long a name of an object or of an API group may be.
+// longestSubdomain is the maximum length of the name of an object or API group.
 const longestSubdomain = 253
 
 func isSubdomain(text string) bool {
@@ -94,8 +93,7 @@ func wrongKind(kind string) error {
 	return nil
 }
 
-// groupOf returns the API group of a version: none is that of Kubernetes' core,
-// and so is what stands before the slash of /v1.
+// groupOf returns the API group of an API version. An empty version, v1 and /v1 belong to the core group.
 func groupOf(apiVersion string) (string, error) {
 	group, version, grouped := strings.Cut(apiVersion, "/")
 	switch {
@@ -110,5 +108,5 @@ func groupOf(apiVersion string) (string, error) {
 	case !ofGroups.MatchString(version):
 		return "", fmt.Errorf("is %s, which has no version", shorten(apiVersion))
 	}
-	return group, nil // which is nearly all that it keeps in memory
+	return group, nil // group keeps the memory of the text, which is only a little longer
 }

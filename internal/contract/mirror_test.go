@@ -11,7 +11,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// mirrored returns annotations with a name, a kind, and more by the end of their names.
+// mirrored returns annotations with a name and a kind. It adds more, whose keys are the ends of annotation
+// names.
 func mirrored(more map[string]string) map[string]string {
 	annotations := map[string]string{contract.MirrorNameAnnotation: "web", contract.MirrorKindAnnotation: "ReplicaTemplate"}
 	for end, value := range more {
@@ -94,8 +95,8 @@ func TestAnUnusableReferenceSaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 	}
 }
 
-// Whatever a tenant writes: it is part of a path as it stands, or it is refused
-// in a line of bounded length that can be shown.
+// Whatever a tenant writes, it is either used in a path unchanged, or rejected with a printable message of
+// limited length.
 func TestNoReferenceLeavesItsPlaceInAPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-zA-Z./%:\-]{0,10}`))

@@ -13,10 +13,10 @@ const (
 	asAnnotation  = "annotation"
 )
 
-// place is where names stand on a StatefulSet.
+// place is one of the label or annotation maps of a StatefulSet.
 type place struct {
 	as      string // label or annotation
-	where   string // said after the name; empty: on the StatefulSet itself
+	where   string // what messages add after the name; empty for the StatefulSet itself
 	entries map[string]string
 }
 
@@ -27,12 +27,12 @@ func (m Metadata) places() []place {
 	}
 }
 
-// counts reports whether a word has its effect in a place.
+// counts reports whether a word has an effect in a place.
 func (p place) counts(w Word) bool {
 	return p.where == "" && strings.Contains(w.On, onStatefulSet) && slices.Contains(w.kinds(), p.as)
 }
 
-// kinds returns as what the word may be written: label, annotation or both.
+// kinds returns how the word may be written: as label, annotation or both.
 func (w Word) kinds() []string {
 	var kinds []string
 	for _, kind := range []string{asAnnotation, asLabel} {
@@ -43,9 +43,9 @@ func (w Word) kinds() []string {
 	return kinds
 }
 
-// misplaced tells of words that stand where they have no effect, and where they have one. A
-// word that has the same value in its right place says nothing else: charts often write
-// all their labels on pod templates, too. So it is with a group that has a label.
+// misplaced reports words in a place without effect, and where they have an effect. A word that has the same
+// value in the right place is not reported, because charts often add all of their labels to pod templates.
+// Nor is the group label if the StatefulSet has a group.
 func misplaced(m Metadata) []string {
 	var found []string
 	for _, p := range m.places() {
@@ -60,8 +60,8 @@ func misplaced(m Metadata) []string {
 	return found
 }
 
-// hasEffect reports whether a word has the same value where it counts, or names the group,
-// which pods may have in a label of their own.
+// hasEffect reports whether a word has the same value where it counts. The group label has an effect if the
+// StatefulSet belongs to any group, because pods may have a group label of their own.
 func (m Metadata) hasEffect(w Word, value string) bool {
 	if w.Name == GroupLabel {
 		_, grouped := Group(m.Labels, m.Annotations)

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// written is a StatefulSet with one name in one place.
+// written returns a StatefulSet with one name in one place.
 func written(place, name, value string) contract.Metadata {
 	entry := map[string]string{name: value}
 	switch place {
@@ -34,7 +34,7 @@ func forUsers(onStatefulSets bool) []contract.Word {
 	return words
 }
 
-// misplaced is what is said of a word in the wrong place.
+// misplaced returns the message about a word in the wrong place.
 func misplaced(place string, w contract.Word) string {
 	kind, template, _ := strings.Cut(place, " ")
 	return strings.TrimSpace(kind+" "+w.Name+" "+template) + " has no effect: it has an effect only as " + w.As + " on " + w.On

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// misspelled tells of names on a StatefulSet that are no words, and of the words that are
-// written nearly so. Names of other products are left alone: a name has to have a domain
-// of the contract, or nearly one, and to be much longer than what differs.
+// misspelled reports names on a StatefulSet that are not part of the contract, and the similar words that
+// are. To ignore names of other products, it requires that the domain equals one of the contract, or nearly
+// so, and that the name is much longer than the difference.
 func misspelled(m Metadata) []string {
 	var found []string
 	for _, p := range m.places()[:2] {
@@ -22,8 +22,8 @@ func misspelled(m Metadata) []string {
 	return found
 }
 
-// neighbours returns the words for StatefulSets that a name is near to, with what they are
-// written as; none for a word, and none that is there anyway.
+// neighbours returns the words for StatefulSets that are similar to a name, with how they are written. It
+// returns none if the name is a word itself, and omits words that are set.
 func (m Metadata) neighbours(key string) []string {
 	if _, is := word(key); is {
 		return nil
@@ -38,14 +38,14 @@ func (m Metadata) neighbours(key string) []string {
 	return near
 }
 
-// has reports whether a word stands where it counts.
+// has reports whether a word is set where it counts.
 func (m Metadata) has(w Word) bool {
 	return slices.ContainsFunc(m.places(), func(p place) bool { return p.counts(w) && p.entries[w.Name] != "" })
 }
 
-// spelling is a name without what people confuse: case, and dashes with underscores.
+// spelling is a name without differences that people confuse: case, and dashes or underscores.
 type spelling struct {
-	domain string // before the slash; empty: none
+	domain string // before the slash; empty for none
 	name   string
 }
 
@@ -59,17 +59,17 @@ func spellingOf(key string) spelling {
 }
 
 const (
-	// typos is how many letters of a name may differ, and of a domain.
+	// typos is the maximum number of different letters in a name or a domain.
 	typos = 2
-	// shortest is how long a name must be so that it is no coincidence, in a domain that others
-	// use as well.
+	// shortest is the minimum length of a similar name in a domain that other products use as well. The
+	// similarity of a shorter name may be a coincidence.
 	shortest = 8
-	// ownDomain is used by nobody else.
+	// ownDomain is used only by lockstep.
 	ownDomain = "lockstep.dev"
 )
 
-// near reports whether somebody who wrote s probably meant the other one: the domain is
-// the same and the name nearly so, or the other way round.
+// near reports whether s is probably a misspelling of other: the domains are equal and the names similar, or
+// the names are equal and the domains similar.
 func (s spelling) near(other spelling) bool {
 	if s.domain == other.domain {
 		return (len(s.name) >= shortest || s.domain == ownDomain) && (distance(s.name, other.name) <= typos || oneWordApart(s.name, other.name))
@@ -77,12 +77,12 @@ func (s spelling) near(other spelling) bool {
 	return s.name == other.name && (ours(s.domain) || distance(s.domain, other.domain) <= typos)
 }
 
-// ours reports whether names of the contract have this domain; some have none.
+// ours reports whether names of the contract have this domain. Some have none.
 func ours(domain string) bool {
 	return slices.ContainsFunc(words, func(w Word) bool { return w.Writer == you && spellingOf(w.Name).domain == domain })
 }
 
-// oneWordApart reports whether names of at least four words differ in one of them.
+// oneWordApart reports whether two names of at least four words differ in exactly one word.
 func oneWordApart(a, b string) bool {
 	const enough = 4
 	left, right := strings.Split(a, "-"), strings.Split(b, "-")
@@ -98,8 +98,7 @@ func oneWordApart(a, b string) bool {
 	return apart == 1
 }
 
-// distance returns how many letters have to be inserted, removed or replaced to make one
-// text of the other.
+// distance returns how many letters must be inserted, removed or replaced to turn one text into the other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

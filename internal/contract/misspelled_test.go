@@ -45,7 +45,7 @@ func TestEveryWordThatIsSpelledDifferentlyIsSaid(t *testing.T) {
 	}
 }
 
-// isWord reports whether a name means something, if only in another place.
+// isWord reports whether a name is a word of the contract, in any place.
 func isWord(name string) bool {
 	return slices.ContainsFunc(contract.Words(), func(w contract.Word) bool { return w.Name == name })
 }

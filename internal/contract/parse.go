@@ -7,9 +7,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// MaxUnavailable reads the annotation of that name. White space around the
-// value is ignored. What is invalid means one pod and is kept for the report,
-// shortened.
+// MaxUnavailable parses the annotation rollout-max-unavailable. White space around the value is ignored. An
+// invalid value means one pod; it is kept for the report, shortened.
 func MaxUnavailable(annotations map[string]string) plan.Budget {
 	text, present := annotations[MaxUnavailableAnnotation]
 	if !present {
@@ -28,13 +27,13 @@ func MaxUnavailable(annotations map[string]string) plan.Budget {
 	return plan.Budget{Invalid: shorten(text)}
 }
 
-// Paused reports whether the annotation of that name is exactly true.
+// Paused reports whether the annotation is exactly "true".
 func Paused(annotations map[string]string) bool {
 	return annotations[PausedAnnotation] == "true"
 }
 
-// Leader reads the name of the zone that is followed. What is too long to be a
-// name is cut short and remains too long; nothing else of it is kept in memory.
+// Leader returns the name of the zone that this zone follows. A text that is too long for a name is shortened
+// but remains too long, so that no more of it is kept in memory.
 func Leader(annotations map[string]string) string {
 	name := annotations[LeaderAnnotation]
 	if len(name) > longestSubdomain {
@@ -43,13 +42,13 @@ func Leader(annotations map[string]string) string {
 	return name
 }
 
-// AfterLeader reports whether the annotation of that name is exactly true.
+// AfterLeader reports whether the annotation is exactly "true".
 func AfterLeader(annotations map[string]string) bool {
 	return annotations[AfterLeaderAnnotation] == "true"
 }
 
-// Force reads the number of replicas that a person demands. White space around
-// it is ignored. What is invalid is kept for the report, shortened.
+// Force parses the forced number of replicas. White space around it is ignored. An invalid value is kept for
+// the report, shortened.
 func Force(annotations map[string]string) plan.Force {
 	text, present := annotations[ForceAnnotation]
 	if !present {
@@ -62,7 +61,7 @@ func Force(annotations map[string]string) plan.Force {
 	return plan.Force{Invalid: shorten(text)}
 }
 
-// positive reads a plain decimal number from 1 to limit.
+// positive parses a plain decimal number from 1 to limit.
 func positive(text string, limit int) (int, bool) {
 	for _, c := range text {
 		if c < '0' || c > '9' {
@@ -73,7 +72,7 @@ func positive(text string, limit int) (int, bool) {
 	return n, err == nil && 1 <= n && n <= limit
 }
 
-// shorten makes a tenant's text fit to be quoted. An empty text becomes visible.
+// shorten returns a tenant's text in a form that can be quoted. An empty text becomes visible.
 func shorten(text string) string {
 	const longest = 40
 	quoted := strconv.QuoteToASCII(text)

@@ -7,20 +7,18 @@ import (
 	"regexp/syntax"
 )
 
-// A regex is a tenant's, and every eviction runs it. It is matched in a time that
-// grows with its length and the number of its instructions, and nothing else.
+// The limits of regexes. Tenants write them, and each eviction runs one. The time of a match grows only with
+// its length and the number of its instructions.
 const (
 	longestRegex     = 1024
 	mostInstructions = 2_000
 )
 
-// wholeName compiles a regex that a pod's name has to match from its beginning to
-// its end.
+// wholeName compiles a regex that must match the complete name of a pod.
 //
-// The predecessor put ^ and $ around the text as it is, which of the alternatives
-// in a|b binds the first at the beginning alone and the second at the end alone.
-// Here all of them are bound at both. Every name that a text without alternatives
-// matches, it matches there too.
+// The predecessor adds ^ and $ around the text as it is. In a|b, ^ then applies only to the first
+// alternative, and $ only to the second. Here they apply to all alternatives. Each name that a text without
+// alternatives matches there, it matches here too.
 func wholeName(text string) (*regexp.Regexp, error) {
 	if len(text) > longestRegex {
 		return nil, fmt.Errorf("has %d characters: at most %d are allowed", len(text), longestRegex)
@@ -43,7 +41,7 @@ func wholeName(text string) (*regexp.Regexp, error) {
 	return compiled, nil
 }
 
-// why is the cause of a syntax error, without the text around it.
+// why returns the cause of a syntax error without the text around it.
 func why(err error) string {
 	if s, is := errors.AsType[*syntax.Error](err); is {
 		return s.Code.String() + " " + shorten(s.Expr)

@@ -9,7 +9,7 @@ import (
 
 var errValues = errors.New("values must be set with the operators In and NotIn, and only with these")
 
-// requirement reads one entry of a selector's matchExpressions.
+// requirement parses one entry of a selector's matchExpressions.
 func requirement(entry any) (plan.Requirement, error) {
 	expression, is := entry.(map[string]any)
 	if !is {
@@ -40,7 +40,7 @@ func requirement(entry any) (plan.Requirement, error) {
 	return plan.Requirement{Key: key, Demand: demand, Values: values}, nil
 }
 
-// texts reads a list of texts, or nothing.
+// texts returns a list of texts, or nil if there is none.
 func texts(value any) ([]string, error) {
 	if value == nil {
 		return nil, nil

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// MinBetween reads the minimum time between downscales of two zones: the
-// annotation of that name or, without one, the label.
+// MinBetween parses the minimum time between downscales of two zones, from the annotation of that name or, if
+// it is missing, from the label.
 func MinBetween(annotations, labels map[string]string) plan.Span {
 	text, present := annotations[MinBetweenName]
 	if !present {
@@ -22,22 +22,22 @@ func MinBetween(annotations, labels map[string]string) plan.Span {
 	return plan.Span{Duration: d}
 }
 
-// Downscaled reads when a zone shrank last.
+// Downscaled parses the time at which a zone was last scaled down.
 func Downscaled(annotations map[string]string) plan.Moment {
 	return moment(annotations, DownscaledAnnotation)
 }
 
-// PausedUntil reads when the pause of a zone is over.
+// PausedUntil parses the time at which the pause of a zone ends.
 func PausedUntil(annotations map[string]string) plan.Moment {
 	until := moment(annotations, PausedUntilAnnotation)
 	if text, present := annotations[PausedUntilAnnotation]; present && until == (plan.Moment{}) {
-		return noMoment(PausedUntilAnnotation, text) // the zero time would be no end at all
+		return noMoment(PausedUntilAnnotation, text) // the zero time would mean a pause without an end
 	}
 	return until
 }
 
-// moment reads a time. One whose offset carries it out of the years that RFC 3339 has
-// could not be written in UTC.
+// moment parses a time. It rejects a time whose offset moves it beyond the years of RFC 3339, because that
+// cannot be written in UTC.
 func moment(annotations map[string]string, name string) plan.Moment {
 	text, present := annotations[name]
 	if !present {
@@ -54,8 +54,8 @@ func noMoment(name, text string) plan.Moment {
 	return plan.Moment{Invalid: name + " is " + shorten(text) + ": must be a time such as 2026-01-05T12:00:00Z"}
 }
 
-// FormatPausedUntil returns the value that PausedUntil reads.
+// FormatPausedUntil returns the value that PausedUntil parses.
 func FormatPausedUntil(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// FormatDownscaled returns the value that Downscaled reads.
+// FormatDownscaled returns the value that Downscaled parses.
 func FormatDownscaled(at time.Time) string { return at.UTC().Format(time.RFC3339) }

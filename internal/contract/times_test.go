@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// moments are the annotations that say a time.
+// moments are the annotations that contain a time.
 var moments = map[string]func(map[string]string) plan.Moment{
 	contract.DownscaledAnnotation:  contract.Downscaled,
 	contract.PausedUntilAnnotation: contract.PausedUntil,
@@ -27,7 +27,7 @@ func TestAMomentIsATimeThatCanBeShownOrSaysWhatIsAccepted(t *testing.T) {
 		"yesterday":                      {},
 		"":                               {},
 		"2026-01-05":                     {},
-		"9999-12-31T23:59:59-01:00":      {}, // which is in the year 10000
+		"9999-12-31T23:59:59-01:00":      {}, // in UTC, that is in the year 10000
 		"0000-01-01T00:00:00+01:00":      {},
 	} {
 		for name, read := range moments {

@@ -7,18 +7,18 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Pod is whom to call. The caller vouches that the address is the one of a pod
-// with that name, in that namespace, owned by the StatefulSet in question.
+// Pod is a pod to call. The caller guarantees that the address belongs to a pod with that name in that
+// namespace, owned by the expected StatefulSet.
 type Pod struct {
-	Group       plan.Key // in whose name it is called
+	Group       plan.Key // the group for which it is called
 	Namespace   string
 	Name        string
 	Service     string // spec.serviceName of its StatefulSet
 	IP          string // status.podIP
-	HostNetwork bool   // it uses its node's address
+	HostNetwork bool   // the pod uses the address of its node
 }
 
-// addressOf returns the address at which a pod may be called, or why it may not.
+// addressOf returns the address at which a pod may be called, or why it may not be called.
 func addressOf(p Pod) (netip.Addr, Why) {
 	if p.IP == "" {
 		return netip.Addr{}, NoAddress
@@ -45,8 +45,8 @@ var (
 	tunnelled   = netip.MustParsePrefix("2002::/16")
 )
 
-// refused says why nobody may be called at an address that is not mapped, or
-// nothing. An IPv4 address inside an IPv6 one is looked at like any other.
+// refused returns why an unmapped address may not be called, or "". It checks an IPv4 address inside an IPv6
+// address like any other.
 func refused(a netip.Addr) Why {
 	switch {
 	case a.IsUnspecified(), thisNetwork.Contains(a):
@@ -58,7 +58,7 @@ func refused(a netip.Addr) Why {
 	case a.IsMulticast(), a == broadcast:
 		return Multicast
 	case compatible.Contains(a):
-		return BadAddress // nobody has had such an address since 2006
+		return BadAddress // such addresses have been obsolete since 2006
 	case translated.Contains(a):
 		return refused(embedded(a, 12))
 	case tunnelled.Contains(a):
@@ -67,17 +67,17 @@ func refused(a netip.Addr) Why {
 	return ""
 }
 
-// embedded returns the IPv4 address at that byte of an IPv6 one.
+// embedded returns the IPv4 address at that byte of an IPv6 address.
 func embedded(a netip.Addr, at int) netip.Addr {
 	all := a.As16()
 	return netip.AddrFrom4([4]byte(all[at : at+4]))
 }
 
-// mostName is the length of the longest name that DNS has.
+// mostName is the maximum length of a DNS name.
 const mostName = 253
 
-// nameOf returns the pod's DNS name, or nothing if it cannot be one: the name of
-// the Service is a tenant's text that Kubernetes has not always checked.
+// nameOf returns the pod's DNS name, or "" if it is invalid. The name of the Service comes from a tenant, and
+// Kubernetes has not always validated it.
 func nameOf(p Pod, domain string) string {
 	for _, part := range []string{p.Name, p.Service, p.Namespace} {
 		if !isName(part) {

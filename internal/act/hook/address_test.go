@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzPod states what holds of anything that a pod and its StatefulSet may say:
-// it is not called, or at an ordinary address of its own and by a name that is
-// nothing but one.
+// FuzzPod checks that a pod with arbitrary data is either not called, or is called at an ordinary address of
+// its own and by a valid DNS name.
 func FuzzPod(f *testing.F) {
 	for _, ip := range []string{
 		"10.244.0.1", "fd00::1", "::ffff:10.244.0.1", "::ffff:127.0.0.1", "127.0.0.1", "::1", "0.0.0.0", "::", "169.254.169.254", "fe80::1%lo",
@@ -22,7 +21,7 @@ func FuzzPod(f *testing.F) {
 	f.Fuzz(func(t *testing.T, ip, name, service, namespace string) {
 		p := Pod{IP: ip, Name: name, Service: service, Namespace: namespace}
 		if address, why := addressOf(p); why == "" {
-			std := net.ParseIP(ip) // which judges by rules of its own
+			std := net.ParseIP(ip) // its rules are independent of addressOf
 			if std == nil || !std.IsGlobalUnicast() || !std.Equal(address.AsSlice()) || address.Is4In6() {
 				t.Errorf("%q is called at %s, which is %s", ip, address, std)
 			}

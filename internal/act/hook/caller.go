@@ -17,41 +17,40 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// Options say how pods are called. Every zero value stands for the default.
+// Options configure how pods are called. A zero value means the default.
 type Options struct {
 	ClusterDomain string        // cluster.local
-	CallLimit     time.Duration // 5 s: how long one call may take
-	UndoLimit     time.Duration // 30 s: how long one Undo may take
-	Parallel      int           // 32: calls of one Prepare or Undo at a time
-	PerNamespace  int           // 64: calls to one namespace at a time
-	PerProcess    int           // 256: calls at a time
-	// Roots are whom calls by HTTPS trust. Not set: those of the system.
+	CallLimit     time.Duration // 5 s: the limit of one call
+	UndoLimit     time.Duration // 30 s: the limit of one Undo
+	Parallel      int           // 32: concurrent calls of one Prepare or Undo
+	PerNamespace  int           // 64: concurrent calls to one namespace
+	PerProcess    int           // 256: concurrent calls
+	// Roots are the trusted certificate authorities for HTTPS. The default is those of the system.
 	Roots *x509.CertPool
 
-	// Managed is asked before every single call, whether pods of a namespace may be
-	// called still. Not set: always.
+	// Managed reports whether pods of a namespace may still be called. It is called before each call. The
+	// default is always true.
 	Managed func(namespace string) bool
-	// Tracer makes a span of every call. Not set: no spans.
+	// Tracer creates a span for each call. The default is no spans.
 	Tracer trace.Tracer
-	// Observe is told about every call that was made or refused, for metrics.
+	// Observe is called for each call that was made or refused, for metrics.
 	Observe func(pod Pod, purpose Purpose, r Result)
 }
 
-// Purpose is what a call is for.
+// Purpose is the purpose of a call.
 type Purpose string
 
 // Purposes.
 const (
 	ToPrepare Purpose = "prepare"
 	ToUndo    Purpose = "undo"
-	ToLeave   Purpose = "leave" // when a delay is over
+	ToLeave   Purpose = "leave" // after the delay
 	ToStay    Purpose = "stay"
 )
 
 var methods = map[Purpose]string{ToPrepare: http.MethodPost, ToUndo: http.MethodDelete, ToLeave: http.MethodPost, ToStay: http.MethodDelete}
 
-// Caller calls pods. Its methods may be called from any goroutine; the limits
-// hold for all of them together.
+// Caller calls pods. Its methods may be called concurrently; its limits apply to all calls together.
 type Caller struct {
 	options Options
 	slots   *slots
@@ -87,13 +86,12 @@ func orElse[T int | time.Duration](value, usual T) T {
 	return value
 }
 
-// Prepare asks pods to prepare to leave. If one of them may not be called, none
-// is. The first that fails, and the end of wanted, stop what has not begun; calls
-// under way run to their end, since a pod that is asked to undo in the middle of a
-// call may answer in the wrong order.
+// Prepare calls pods to prepare to leave. If one of the pods may not be called, Prepare calls none. After the
+// first failure, and after the end of wanted, no further call begins. Calls in progress run to their end,
+// because an undo during a call could reach the pod first.
 //
-// Whoever does not let all pods leave afterwards calls Undo, with those that
-// failed among them.
+// If not all of the pods leave afterwards, the caller must call Undo for all of them, including those that
+// failed.
 func (c *Caller) Prepare(ctx, wanted context.Context, call contract.Call, pods []Pod) Results {
 	begin, stop := context.WithCancel(wanted)
 	defer stop()
@@ -107,8 +105,8 @@ func (c *Caller) Prepare(ctx, wanted context.Context, call contract.Call, pods [
 	return all.results
 }
 
-// Undo takes back what Prepare asked for. It calls every pod whatever becomes of
-// others, until ctx ends or the limit of an Undo is reached.
+// Undo cancels what Prepare requested. It calls each pod, even if others fail, until ctx ends or the limit of
+// an Undo is reached.
 func (c *Caller) Undo(ctx context.Context, call contract.Call, pods []Pod) Results {
 	ctx, stop := context.WithTimeout(ctx, c.options.UndoLimit)
 	defer stop()
@@ -118,7 +116,7 @@ func (c *Caller) Undo(ctx context.Context, call contract.Call, pods []Pod) Resul
 	return all.results
 }
 
-// check says of every pod that it is to be asked, or why it may not be.
+// check returns a result for each pod: NotAsked if it may be called, or Refused with the reason.
 func (c *Caller) check(call contract.Call, pods []Pod) Results {
 	results := make(Results, len(pods))
 	for i, pod := range pods {
@@ -145,7 +143,7 @@ func (c *Caller) objection(call contract.Call, pod Pod) Why {
 	return ""
 }
 
-// round is one Prepare or Undo.
+// round is one Prepare or Undo, or one message.
 type round struct {
 	caller  *Caller
 	purpose Purpose
@@ -162,8 +160,8 @@ func (r round) observeRefused() {
 	}
 }
 
-// run asks all pods that are to be asked. Nothing begins after begin has ended;
-// failed is called for every pod that does.
+// run calls all pods that may be called. No call begins after the end of begin. run calls failed for each pod
+// that fails.
 func (r round) run(ctx, begin context.Context, failed func()) {
 	parallel.Each(len(r.pods), r.caller.options.Parallel, func(i int) {
 		if begin.Err() != nil || r.results[i].Outcome == Refused {
@@ -175,7 +173,7 @@ func (r round) run(ctx, begin context.Context, failed func()) {
 	})
 }
 
-// alone asks the one pod there is, if it may be asked.
+// alone calls the only pod of the round if it may be called.
 func (r round) alone(ctx context.Context) Result {
 	r.results = r.caller.check(r.call, r.pods)
 	r.observeRefused()
@@ -185,7 +183,7 @@ func (r round) alone(ctx context.Context) Result {
 	return r.one(ctx, ctx, r.pods[0])
 }
 
-// one asks one pod when it is its turn.
+// one calls one pod when a slot is free.
 func (r round) one(ctx, begin context.Context, pod Pod) Result {
 	c := r.caller
 	if err := c.slots.take(begin, pod.Namespace, pod.Name); err != nil {
@@ -199,7 +197,7 @@ func (r round) one(ctx, begin context.Context, pod Pod) Result {
 		attribute.String("k8s.namespace.name", pod.Namespace), attribute.String("k8s.pod.name", pod.Name)))
 	defer span.End()
 
-	address, _ := addressOf(pod) // checked before
+	address, _ := addressOf(pod) // check has validated it
 	result := conversation{
 		method: methods[r.purpose], call: r.call, pod: pod, limit: c.options.CallLimit,
 		roots: c.options.Roots, stamped: r.purpose == ToLeave,

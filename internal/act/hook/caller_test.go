@@ -26,7 +26,7 @@ import (
 
 var shutdown = contract.Call{Port: 80, Path: "/ingester/prepare-shutdown"}
 
-// pods are so many of one StatefulSet, each with an address of its own.
+// pods returns n pods of one StatefulSet, each with its own address.
 func pods(n int) []hook.Pod {
 	all := make([]hook.Pod, n)
 	for i := range all {
@@ -35,7 +35,7 @@ func pods(n int) []hook.Pod {
 	return all
 }
 
-// prepare asks pods to prepare who are to leave for as long as ctx lasts.
+// prepare calls pods to prepare while ctx lasts.
 func prepare(ctx context.Context, c *hook.Caller, call contract.Call, pods []hook.Pod) hook.Results {
 	return c.Prepare(ctx, ctx, call, pods)
 }
@@ -89,7 +89,7 @@ func TestAPodIsAskedByNameAtItsAddress(t *testing.T) {
 	}
 }
 
-// The muxes of Go's standard library answer a path that is not clean with a redirect.
+// A ServeMux of Go's standard library answers an unclean path with a redirect.
 func TestAPathWithRepeatedSlashesReachesItsHandler(t *testing.T) {
 	var got []string
 	mux := http.NewServeMux()
@@ -255,13 +255,13 @@ func TestTheFirstFailureStopsWhatHasNotBegun(t *testing.T) {
 	asked.Add(4)
 	rest := make(chan struct{})
 	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
-		asked.Done() // which panics if more are asked
+		asked.Done() // panics if more pods are called
 		asked.Wait()
 		if calledAt(r) == podAddress(0) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
-		<-rest // the others answer when the failure is known
+		<-rest // the other pods answer after the failure was observed
 	}, 80)
 	c := hook.New(hook.Options{Parallel: 4, Observe: func(_ hook.Pod, _ hook.Purpose, r hook.Result) {
 		if r.Outcome == hook.Failed {
@@ -281,7 +281,7 @@ func TestTheFirstFailureStopsWhatHasNotBegun(t *testing.T) {
 	}
 }
 
-// A namespace that opts out in the middle of many calls is left alone from then on.
+// After a namespace opts out during a round of calls, no further pod of it is called.
 func TestNobodyIsAskedInANamespaceThatIsNotManagedAnyMore(t *testing.T) {
 	var left atomic.Bool
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) { left.Store(true) }, 80)
@@ -371,17 +371,17 @@ func TestAPodHasOneCallAtATime(t *testing.T) {
 func TestANamespaceWhosePodsNeverAnswerWaitsForItself(t *testing.T) {
 	httpLand(t, func(_ http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Cluster") != "calm" {
-			<-r.Context().Done() // never
+			<-r.Context().Done() // never answers
 		}
 	}, 80)
-	const limit = time.Minute // of a call; who waited for those who are stuck would wait so long
+	const limit = time.Minute // the limit of a call; waiting for the silent pods would take that long
 	c := hook.New(hook.Options{CallLimit: limit, Parallel: 100, PerNamespace: 8, PerProcess: 32})
 	ctx, stop := context.WithCancel(t.Context())
 	var stuck sync.WaitGroup
 	defer func() { stop(); stuck.Wait() }()
 	begun := make(chan struct{})
 	var once sync.Once
-	for tenant := range 4 { // enough to take every place, were none kept
+	for tenant := range 4 { // enough to take every slot if none were reserved
 		for range 10 {
 			stuck.Go(func() {
 				all := pods(100)
@@ -394,7 +394,7 @@ func TestANamespaceWhosePodsNeverAnswerWaitsForItself(t *testing.T) {
 		}
 	}
 	<-begun
-	time.Sleep(50 * time.Millisecond) // let them take what they can get
+	time.Sleep(50 * time.Millisecond) // let them take all slots that they can get
 	calm := pods(20)
 	for i := range calm {
 		calm[i].Namespace = "calm"

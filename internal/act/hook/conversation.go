@@ -24,24 +24,23 @@ import (
 const (
 	mostHeaders = 16 << 10
 	mostBody    = 64 << 10
-	// mostBytes bounds everything that is read from a connection, what HTTP adds
-	// around a body included.
+	// mostBytes limits all bytes that are read from a connection, including the HTTP framing of the body.
 	mostBytes = mostHeaders + mostBody + 16<<10
 )
 
-// conversation is one request to one pod, on a connection of its own.
+// conversation is one request to one pod, on its own connection.
 type conversation struct {
 	method  string
 	call    contract.Call
 	pod     Pod
 	name    string         // the pod's DNS name
-	target  netip.AddrPort // where it is
+	target  netip.AddrPort // the pod's address and port
 	limit   time.Duration
-	roots   *x509.CertPool // nil: those of the system
-	stamped bool           // a good answer says since when the pod is ready to leave
+	roots   *x509.CertPool // nil for those of the system
+	stamped bool           // the answer must contain the time since which the pod is ready to leave
 }
 
-// hold asks and returns what came of it.
+// hold sends the request and returns its result.
 func (c conversation) hold(ctx context.Context) Result {
 	began := time.Now()
 	limited, stop := context.WithTimeout(ctx, c.limit)
@@ -62,8 +61,8 @@ func (c conversation) hold(ctx context.Context) Result {
 	return r
 }
 
-// stampIn returns the time that a body names, {"timestamp": 1767614400} in whole
-// seconds, or the zero time where it names none that can be.
+// stampIn returns the time in a body such as {"timestamp": 1767614400}, in whole seconds, or the zero time if
+// the body has no valid one.
 func stampIn(body []byte) time.Time {
 	const lastSecondOf9999 = 253402300799
 	var said struct {
@@ -75,10 +74,10 @@ func stampIn(body []byte) time.Time {
 	return time.Unix(said.Timestamp, 0).UTC()
 }
 
-// ask sends the request and returns the answer's status and, of an answer with a
-// stamp, the body. Of any other body it reads a little, so that the pod can finish
-// what it says, and keeps nothing. There is no client around the transport, hence
-// no redirect, no cookie and no credential.
+// ask sends the request and returns the status of the answer. If the answer needs a timestamp, ask also
+// returns the body. Otherwise it reads and discards a limited part of the body, so that the pod can finish
+// its answer. ask uses the transport without a client, so that there are no redirects, cookies or
+// credentials.
 func (c conversation) ask(ctx context.Context) (status int, body []byte, err error) {
 	request, err := c.request(ctx)
 	if err != nil {
@@ -96,10 +95,10 @@ func (c conversation) ask(ctx context.Context) (status int, body []byte, err err
 			return 0, nil, err
 		}
 		if len(body) > mostBody {
-			body = nil // which names no time
+			body = nil // too long, so it counts as without a timestamp
 		}
 	default:
-		_, _ = io.CopyN(io.Discard, answer.Body, mostBody) // the status is the answer
+		_, _ = io.CopyN(io.Discard, answer.Body, mostBody) // only the status counts
 	}
 	return answer.StatusCode, body, nil
 }
@@ -121,13 +120,13 @@ func (c conversation) request(ctx context.Context) (*http.Request, error) {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "lockstep")
-	request.Header.Set("X-Cluster", c.pod.Namespace) // pods may check it, as the predecessor's did
+	request.Header.Set("X-Cluster", c.pod.Namespace) // pods may check it, because the predecessor's pods did
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(request.Header))
 	return request, nil
 }
 
-// transport is good for one request to one address. It dials no longer than ctx
-// allows: left to itself it would go on for a later request, which never comes.
+// transport returns a transport for one request to one address. Dialing is bound to ctx, because
+// http.Transport would otherwise continue to dial for later requests, and there are none.
 func (c conversation) transport(ctx context.Context) *http.Transport {
 	plain := new(http.Protocols)
 	plain.SetHTTP1(true)
@@ -143,7 +142,7 @@ func (c conversation) transport(ctx context.Context) *http.Transport {
 	}
 }
 
-// dial connects to the pod, whatever the URL's host is.
+// dial connects to the pod, whatever the host of the URL is.
 func (c conversation) dial(ctx context.Context) (net.Conn, error) {
 	dialer := net.Dialer{
 		KeepAlive: -1,
@@ -163,7 +162,7 @@ var (
 	errBadCall  = errors.New("not a path")
 )
 
-// permit looks at the address that is about to be dialled.
+// permit returns an error unless the address that is about to be dialed is the pod's.
 func (c conversation) permit(network, address string) error {
 	actual, err := netip.ParseAddrPort(address)
 	if err != nil || actual != c.target || refused(actual.Addr()) != "" || network != "tcp4" && network != "tcp6" {
@@ -176,12 +175,12 @@ type notConnected struct{ error }
 
 func (n notConnected) Unwrap() error { return n.error }
 
-// boundedConn can be read for so many bytes, and not before something was said:
-// net/http logs what comes unasked, word for word.
+// boundedConn limits the bytes that can be read, and blocks reads until the first write: net/http logs
+// unsolicited data verbatim.
 type boundedConn struct {
 	net.Conn
 	left  int
-	asked chan struct{} // closed by the first Write, or by Close
+	asked chan struct{} // closed by the first Write or by Close
 	begin sync.Once
 }
 
@@ -211,8 +210,7 @@ func (c *boundedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// whyOf puts a failure into one of our words: the text of an error may be the
-// pod's.
+// whyOf returns the reason of a failure without the text of the error, which may come from the pod.
 func whyOf(asked, limited context.Context, err error) Why {
 	switch {
 	case errors.Is(err, errDiverted):

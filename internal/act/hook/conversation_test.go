@@ -46,7 +46,7 @@ func TestAConnectionCarriesSoMuchAndNotBeforeSomethingWasSaid(t *testing.T) {
 		question := make([]byte, 8)
 		n, err := pod.Read(question)
 		if err == nil && string(question[:n]) == "question" {
-			_, _ = pod.Write([]byte(strings.Repeat("answer", 10))) // not all of it is read
+			_, _ = pod.Write([]byte(strings.Repeat("answer", 10))) // it is not read completely
 		}
 		spoke <- err
 	}()

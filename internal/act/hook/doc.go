@@ -1,11 +1,9 @@
-// Package hook calls pods over HTTP. It asks pods that leave to prepare, and takes that
-// back (Preparations). It tells pods of zones with a delay that they will leave, or stay
-// (Messages).
+// Package hook calls pods over HTTP. Preparations calls pods to prepare for a downscale, or to undo that.
+// Messages notifies the pods of zones with a delay that they leave or stay.
 //
-// What a tenant wrote decides about path, query and port and nothing else. The
-// address is the pod's own, as the caller knows it; names are never resolved and
-// no answer leads anywhere. Work is proportional to the pods given, what a pod can
-// make lockstep read or wait for is bounded, and nothing a pod says is passed on
-// but its status code and, of one that is told to leave, since when it is ready to.
-// It knows no API server.
+// Tenants control only the path, the query and the port of a call. The address is the pod's own, as given by
+// the caller. Names are never resolved, and answers are never followed. The work is proportional to the
+// number of pods. Whatever a pod answers, lockstep reads only a limited amount and waits only for a limited
+// time. It uses only the status code of an answer and, for a pod that is to leave, the time since which the
+// pod is ready to leave. This package makes no requests to API servers.
 package hook

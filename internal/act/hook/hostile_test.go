@@ -24,9 +24,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/netns"
 )
 
-// Whatever a tenant writes: a connection goes to the pod and to the port that was
-// read, and the pod is called by its name. That holds for what the annotations are
-// read as, and for a call that nobody has checked.
+// Whatever a tenant writes, a connection goes only to the pod and the parsed port, and the call uses the
+// pod's name. That is true for parsed annotations and for a call that was not validated.
 func TestNoAnnotationLeadsAnywhereButToThePod(t *testing.T) {
 	var wrongHost atomic.Pointer[string]
 	l := httpLand(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -73,7 +72,7 @@ func TestNoAnnotationLeadsAnywhereButToThePod(t *testing.T) {
 	}
 }
 
-// askedNames counts packets to a name server, wherever it may be.
+// askedNames counts packets to any name server.
 func askedNames(t *testing.T) *atomic.Int64 {
 	t.Helper()
 	var asked atomic.Int64
@@ -96,7 +95,7 @@ func askedNames(t *testing.T) *atomic.Int64 {
 	return &asked
 }
 
-// say answers every connection with a text, and keeps it open.
+// say returns a server that answers each connection with a text and keeps it open.
 func say(text string) func(context.Context, net.Conn) {
 	whole := []byte(text)
 	return func(ctx context.Context, c net.Conn) {
@@ -106,7 +105,7 @@ func say(text string) func(context.Context, net.Conn) {
 	}
 }
 
-// forever repeats a part after a beginning until nobody listens any more.
+// forever returns a server that sends a beginning and then repeats a part until the connection is closed.
 func forever(beginning, part string, pause time.Duration) func(context.Context, net.Conn) {
 	first, next := []byte(beginning), []byte(part)
 	return func(_ context.Context, c net.Conn) {
@@ -123,7 +122,7 @@ const ok = "HTTP/1.1 200 OK\r\n"
 var megabyte = strings.Repeat("x", 1<<20)
 
 func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
-	neverDone := []string{"a body that drips", "a body that never comes", "a size of chunk beyond measure"} // after their answer
+	neverDone := []string{"a body that drips", "a body that never comes", "a size of chunk beyond measure"} // answers without an end
 	answered := hook.Result{Pod: "zone-a-0", Outcome: hook.Answered, Status: 200}
 	failed := func(why hook.Why) hook.Result {
 		return hook.Result{Pod: "zone-a-0", Outcome: hook.Failed, Why: why}
@@ -184,7 +183,7 @@ func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := listen(t, tc.pod, 80)
-			limit, most := 10*time.Second, 9*time.Second // who is done is done before the limit
+			limit, most := 10*time.Second, 9*time.Second // a complete answer is accepted before the limit
 			if tc.want.Why == hook.NoAnswer || slices.Contains(neverDone, name) {
 				limit, most = time.Second, 10*time.Second
 			}
@@ -212,7 +211,7 @@ func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 }
 
 func TestNobodyWaitsForMoreThan64KiB(t *testing.T) {
-	listen(t, say(ok+"\r\n"+megabyte[:64<<10]), 80) // and then nothing
+	listen(t, say(ok+"\r\n"+megabyte[:64<<10]), 80) // and nothing more
 	got := prepare(t.Context(), hook.New(hook.Options{CallLimit: time.Minute}), shutdown, pods(1))[0]
 	if got.Outcome != hook.Answered || got.Took > 30*time.Second {
 		t.Errorf("%v after %v", got, got.Took)
@@ -227,9 +226,9 @@ func TestAPodThatIsNotThereCannotBeReached(t *testing.T) {
 	}
 }
 
-// What a pod says must not be found in what people and metrics are told.
+// The text of a pod's answer must not occur in messages to users or in metrics.
 func TestWhatAPodSaysIsNotPassedOn(t *testing.T) {
-	var logged bytes.Buffer // net/http has things to say that nobody can switch off
+	var logged bytes.Buffer // net/http writes log messages that cannot be disabled
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
 	for _, answer := range []string{
@@ -253,7 +252,7 @@ func TestWhatAPodSaysIsNotPassedOn(t *testing.T) {
 	}
 }
 
-// However many there are, pods are asked by as many askers as may ask at a time.
+// The number of goroutines is limited by Parallel, not by the number of pods.
 func TestManyPodsTakeFewGoroutines(t *testing.T) {
 	var most atomic.Int64
 	httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)

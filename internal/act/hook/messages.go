@@ -10,33 +10,31 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// MessageOptions say how pods are told that they leave or stay. Every zero value
-// stands for the default, but for Answered.
+// MessageOptions configure how pods are notified that they leave or stay. A zero value means the default.
+// Answered is required.
 type MessageOptions struct {
-	StayEvery    time.Duration // 10 min: when who stays is told so again
-	Gather       time.Duration // 500 ms: for how long answers of a group are gathered
-	PerGroup     int           // 16: calls to pods of one group at a time
+	StayEvery    time.Duration // 10 min: the interval at which a pod that stays is notified again
+	Gather       time.Duration // 500 ms: for how long the answers of a group are collected
+	PerGroup     int           // 16: concurrent calls to pods of one group
 	PerNamespace int           // 32
-	PerProcess   int           // 64: well below what a Caller allows, so that nobody else waits for these
+	PerProcess   int           // 64: well below the limit of a Caller, so that other calls need not wait for these
 
-	// Answered is told that pods of a group have answered, or have failed to: once
-	// when nobody of the group is asked any more, and now and then before.
+	// Answered is called after pods of a group have answered or failed: once when no call to the group is
+	// pending any more, and at intervals before that.
 	Answered func(plan.Key)
-	// Now dates messages and answers as plans do; time.Now.
+	// Now dates messages and answers with the clock of plans; the default is time.Now.
 	Now func() time.Time
 }
 
-// Messages is the table of what pods of zones with a delay were told and what they
-// answered. Calls are made by Run, beside whoever asks for them; the newest message to a pod
-// wins, and no two calls to a pod overlap, since they could arrive in the wrong
-// order.
+// Messages records the notifications to pods of zones with a delay, and the pods' answers. Run makes the
+// calls, in other goroutines than their callers. Only the newest message to a pod counts. Calls to one pod
+// never overlap, because they could arrive in the wrong order.
 //
 //	Tell ──► waits for its turn ──► call ──► answer or failure ──► Fill
 //	             ▲                    │ another message came meanwhile
 //	             └────────────────────┘
 //
-// What it knows is lost with the process and with leadership: then everybody is
-// told anew.
+// The table is lost when the process ends or loses leadership. Then all pods are notified again.
 type Messages struct {
 	caller  *Caller
 	options MessageOptions
@@ -45,16 +43,16 @@ type Messages struct {
 	groups   map[plan.Key]*recipients
 	quota    quota
 	arrivals int
-	changed  chan struct{} // has something when a call may begin
+	changed  chan struct{} // has an element if a call may begin
 }
 
-// recipients are the pods of one group that were told something.
+// recipients are the notified pods of one group.
 type recipients struct {
 	key     plan.Key
 	letters map[string]*letter // by the pod's UID
-	waiting []*letter          // for their turn, in the order of arrival
-	calls   int                // under way, to letters that count no more among them
-	gather  *time.Timer        // runs while there are answers that nobody was told about
+	waiting []*letter          // waiting for a call, in the order of arrival
+	calls   int                // in progress, including those for dropped letters
+	gather  *time.Timer        // runs while there are answers that Answered was not called for
 }
 
 // letter is the newest message to one pod.
@@ -63,15 +61,15 @@ type letter struct {
 	zone     string
 	pod      Pod
 	call     contract.Call
-	sent     note // under way; the zero note: none is
+	sent     note // the message of the call in progress; zero if there is none
 	queued   bool
-	dropped  bool // it does not count any more
-	failures int  // of this message, one after the other
+	dropped  bool // it is not in the table any more
+	failures int  // consecutive failures of this message
 	rest     time.Duration
 	arrival  int
 }
 
-// note is what a letter says: by another call it is another one.
+// note identifies the content of a letter. The same message by another call is another note.
 type note struct {
 	message plan.Message
 	call    plan.Call
@@ -95,7 +93,7 @@ func NewMessages(c *Caller, o MessageOptions) *Messages {
 	}
 }
 
-// Tell gives pods of a zone a message. It does not wait for them.
+// Tell queues a message for pods of a zone. It does not wait for their answers.
 func (m *Messages) Tell(key plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,11 +125,11 @@ func (m *Messages) Tell(key plan.Key, zone plan.Zone, message plan.Message, pods
 	m.look()
 }
 
-// look lets Run see who may be called now.
+// look makes Run check which calls may begin.
 func (m *Messages) look() {
 	select {
 	case m.changed <- struct{}{}:
-	default: // it will look anyway
+	default: // a check is pending already
 	}
 }
 
@@ -141,9 +139,9 @@ func (m *Messages) enqueue(g *recipients, l *letter) {
 	g.waiting = append(g.waiting, l)
 }
 
-// Fill tells zones of a group what their pods were told last, where they have a
-// delay or the hold notes some of them. What it knows of other pods is dropped, and
-// they are not called any more.
+// Fill sets Told of the pods in zones with a delay. In a zone without a delay that has acknowledged pods in
+// the hold, it sets only notifications that pods stay. It drops all other messages of the group, and their
+// pods are not called any more.
 func (m *Messages) Fill(s plan.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -159,7 +157,7 @@ func (m *Messages) Fill(s plan.Snapshot) {
 			l := g.letter(z.Name, pod)
 			if l != nil && (z.Delay.Configured() || l.told.Message == plan.Stay) {
 				l.told.Again = within(l.told.Again, l.rest, s.Now)
-				if l.told.At.After(s.Now.Add(plan.FarAhead)) { // the clock was wrong: nobody would believe a note of it
+				if l.told.At.After(s.Now.Add(plan.FarAhead)) { // the clock was wrong, so a record would not be trusted
 					l.told.At = s.Now
 				}
 				z.Told[pod.UID], present[l] = l.told, true
@@ -171,7 +169,7 @@ func (m *Messages) Fill(s plan.Snapshot) {
 	}
 }
 
-// letter returns the one of a pod, which goes to its present address.
+// letter returns the letter of a pod with the pod's present address.
 func (g *recipients) letter(zone string, pod plan.Pod) *letter {
 	if g == nil || g.letters[pod.UID] == nil || g.letters[pod.UID].zone != zone {
 		return nil
@@ -190,7 +188,7 @@ func (m *Messages) Forget(key plan.Key) {
 	}
 }
 
-// ForgetNamespace drops all groups of a namespace: nobody there is called any more.
+// ForgetNamespace drops all groups of a namespace. Their pods are not called any more.
 func (m *Messages) ForgetNamespace(namespace string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -212,7 +210,7 @@ func (m *Messages) drop(g *recipients, gone func(*letter) bool) {
 	m.dropIfEmpty(g)
 }
 
-// dropIfEmpty forgets a group of which nothing is left.
+// dropIfEmpty drops a group without letters.
 func (m *Messages) dropIfEmpty(g *recipients) {
 	if len(g.letters) > 0 {
 		return
@@ -223,7 +221,7 @@ func (m *Messages) dropIfEmpty(g *recipients) {
 	}
 }
 
-// Run makes the calls until ctx ends, and forgets everything then.
+// Run makes the calls until ctx ends, and then drops everything.
 func (m *Messages) Run(ctx context.Context) {
 	var calls sync.WaitGroup
 	defer calls.Wait()
@@ -246,7 +244,7 @@ func (m *Messages) forgetAll() {
 	}
 }
 
-// hand begins calls while there are places for them.
+// hand begins calls while the quota allows them.
 func (m *Messages) hand(ctx context.Context, calls *sync.WaitGroup) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -272,8 +270,8 @@ func (m *Messages) hand(ctx context.Context, calls *sync.WaitGroup) {
 
 var purposes = map[plan.Message]Purpose{plan.Leave: ToLeave, plan.Stay: ToStay}
 
-// next returns the group whose call may begin: of the namespaces with the fewest
-// calls under way the group with the fewest, of those who came first.
+// next returns the group whose call may begin. It prefers the namespace with the fewest calls in progress,
+// then the group with the fewest, then the first to arrive.
 func (m *Messages) next() *recipients {
 	var best *recipients
 	for _, g := range m.groups {
@@ -297,7 +295,7 @@ func (m *Messages) before(a, b *recipients) bool {
 	return a.waiting[0].arrival < b.waiting[0].arrival
 }
 
-// first returns whose turn it is: who has not failed so often, then who came first.
+// first returns the index of the next letter: the one with the fewest failures, then the first to arrive.
 func (g *recipients) first() int {
 	first := 0
 	for i, l := range g.waiting {
@@ -311,7 +309,7 @@ func (g *recipients) first() int {
 	return first
 }
 
-// done takes down what came of a call, and reports whether that is to be known now.
+// done records the result of a call, and reports whether Answered must be called now.
 func (m *Messages) done(g *recipients, l *letter, r Result) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -350,7 +348,7 @@ func (m *Messages) answer(l *letter, r Result) {
 	}
 }
 
-// heard reports whether a pod took a message.
+// heard reports whether a pod accepted a message.
 func heard(message plan.Message, r Result) bool {
 	if message == plan.Stay {
 		return stays(r)
@@ -358,7 +356,7 @@ func heard(message plan.Message, r Result) bool {
 	return answered(r)
 }
 
-// pause returns after how long a pod that failed is told again.
+// pause returns how long to wait before a pod is notified again after a failure.
 func (m *Messages) pause(l *letter) time.Duration {
 	const first, most = 5 * time.Second, time.Minute
 	limit := most
@@ -368,8 +366,8 @@ func (m *Messages) pause(l *letter) time.Duration {
 	return min(first<<min(l.failures, 16), limit)
 }
 
-// gather reports whether answers are to be known now: when nobody of the group is
-// asked any more. Else they are a little later, with those that come until then.
+// gather reports whether Answered must be called now, which is so if no call to the group is pending.
+// Otherwise it starts a timer, so that Answered is called once for all answers until then.
 func (m *Messages) gather(g *recipients) bool {
 	if len(g.waiting) == 0 && g.calls == 0 {
 		g.gathered()

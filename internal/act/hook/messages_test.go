@@ -27,11 +27,11 @@ import (
 
 var store = plan.Key{Namespace: "team", Name: "store"}
 
-// office is a table of messages and what it tells of answers.
+// office is a Messages with a channel for its notifications of answers.
 type office struct {
 	*hook.Messages
 	news chan plan.Key
-	stop func() // ends the work and waits for its end
+	stop func() // stops Run and waits for its end
 }
 
 func newOffice(t *testing.T, c *hook.Caller, o hook.MessageOptions) office {
@@ -43,7 +43,7 @@ func newOffice(t *testing.T, c *hook.Caller, o hook.MessageOptions) office {
 	return f
 }
 
-// Fill fills zones of a group of which the hold notes nothing.
+// Fill fills zones of a group whose hold is empty.
 func (f office) Fill(key plan.Key, zones []plan.Zone) {
 	f.Messages.Fill(plan.Snapshot{Key: key, Zones: zones, Now: time.Now()})
 }
@@ -57,7 +57,7 @@ func (f *office) work(t *testing.T) {
 	t.Cleanup(f.stop)
 }
 
-// delayed is a zone with so many pods whose addresses begin with that of a number.
+// delayed returns a zone with a delay and pods whose addresses begin at number first.
 func delayed(name string, first, pods int) plan.Zone {
 	z := plan.Zone{Name: name, Delay: plan.Delay{For: time.Hour, Call: plan.Call{Port: 80, Path: "/delay?x=y", Service: "ingester"}}}
 	for i := range pods {
@@ -67,8 +67,7 @@ func delayed(name string, first, pods int) plan.Zone {
 	return z
 }
 
-// told waits until nobody of a group is asked any more, and returns what its zone
-// was told, by pod.
+// told waits until no call to a group is pending, and returns the notifications of its zone by pod.
 func (f office) told(t *testing.T, key plan.Key, zone plan.Zone) map[string]plan.Told {
 	t.Helper()
 	for {
@@ -105,7 +104,7 @@ func TestWhoLeavesSaysSinceWhenHeIsReadyAndWhoStaysIsToldAgainLater(t *testing.T
 	began := time.Now()
 	f.Tell(store, zone, plan.Stay, zone.Pods[:1])
 	f.Tell(store, zone, plan.Leave, zone.Pods[1:])
-	f.Tell(store, zone, plan.Leave, zone.Pods[1:]) // they are being told
+	f.Tell(store, zone, plan.Leave, zone.Pods[1:]) // calls to them are in progress
 	got := f.told(t, store, zone)
 
 	for name, told := range got {
@@ -172,7 +171,7 @@ func TestOnlyAWholeNumberOfSecondsIsATimestamp(t *testing.T) {
 	}
 }
 
-// Here the body is read, so it can be too long, too slow or never come.
+// For this message the body is read, so it can be too long, too slow or missing.
 func TestWhateverAPodSaysOfTheTimeTakesLittleTimeAndIsNoAgreement(t *testing.T) {
 	const limit = 300 * time.Millisecond
 	for name, pod := range map[string]func(context.Context, net.Conn){
@@ -226,7 +225,7 @@ func TestAClockThatIsSetBackKeepsNobodyWaiting(t *testing.T) {
 	}
 }
 
-// A note of it would not be believed until that time has come.
+// A record with a time far ahead would not be trusted until that time.
 func TestAnAnswerIsNotDatedFarAheadOfTheClock(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp": 1767614400}`) }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Now: func() time.Time { return time.Now().Add(2 * plan.FarAhead) }})
@@ -270,7 +269,7 @@ func TestWhoMayNotBeCalledDoesNotAgreeAndMayStay(t *testing.T) {
 	}
 }
 
-// A pod that is told to stay while it is told to leave hears that afterwards.
+// If a pod is notified that it stays during a call that it leaves, the second call waits for the first.
 func TestTheNewestMessageWinsAndCallsDoNotOverlap(t *testing.T) {
 	arrived, goOn := make(chan string, 10), make(chan bool)
 	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
@@ -304,13 +303,13 @@ func TestTheNewestMessageWinsAndCallsDoNotOverlap(t *testing.T) {
 func TestSilentPodsOfOneGroupMakeNobodyElseWait(t *testing.T) {
 	l := listen(t, func(ctx context.Context, c net.Conn) {
 		if where := addressPort(c.LocalAddr()); where < "10.244.9" {
-			<-ctx.Done() // says nothing
+			<-ctx.Done() // never answers
 			return
 		}
 		_, _ = io.ReadFull(c, make([]byte, 4))
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"timestamp\":1}")
 	}, 80)
-	const limit = time.Minute // of a call; who waited for those who are silent would wait so long
+	const limit = time.Minute // the limit of a call; waiting for the silent pods would take that long
 	f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
 	for i, key := range []plan.Key{{Namespace: "team", Name: "silent"}, {Namespace: "other", Name: "silent"}, {Namespace: "third", Name: "silent"}} {
 		zone := delayed("zone-s", 300*i, 300)
@@ -344,15 +343,15 @@ func TestSilentGroupsOfANamespaceMakeItsOtherGroupsWaitForNothing(t *testing.T) 
 		}
 		_, _ = io.WriteString(w, `{"timestamp":1}`)
 	}, 80)
-	defer close(over)         // before the office waits for those who are asked
-	const limit = time.Minute // of a call; who waited for those who are silent would wait so long
+	defer close(over)         // before Run waits for the calls in progress
+	const limit = time.Minute // the limit of a call; waiting for the silent pods would take that long
 	f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
 	for i, group := range []string{"silent", "as silent"} {
-		zone := delayed(fmt.Sprint("zone-s", i), 100*i, 100) // of two pods with one name one would wait for the other
+		zone := delayed(fmt.Sprint("zone-s", i), 100*i, 100) // with equal names, one pod would wait for the other
 		zone.Delay.Call.Path = "/silent"
 		f.Tell(plan.Key{Namespace: store.Namespace, Name: group}, zone, plan.Leave, zone.Pods)
 	}
-	for range 28 { // as many as these two may have
+	for range 28 { // the most calls that these two groups may have
 		<-silent
 	}
 	began, zone := time.Now(), delayed("zone-a", 1000, 10)
@@ -383,7 +382,7 @@ func TestPodsThatFailedWaitForTheOthersOfTheirGroup(t *testing.T) {
 		goOn <- true
 	}
 	f.told(t, store, zone)
-	f.Tell(store, zone, plan.Stay, zone.Pods[:2]) // of whom the first is called now, and the other one waits
+	f.Tell(store, zone, plan.Stay, zone.Pods[:2]) // the first one is called now, and the other one waits
 	order := []string{<-arrived}
 	f.Tell(store, zone, plan.Stay, zone.Pods[2:])
 	for range 3 {
@@ -432,8 +431,7 @@ func TestAnswersAreKnownAlthoughOthersAreSilent(t *testing.T) {
 	}
 }
 
-// Who is gone, in whichever way, is not called any more: another pod may have his
-// address.
+// A pod that no longer exists is not called any more, because another pod may have its address.
 func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 	for how, drop := range map[string]func(office, plan.Zone){
 		"the pods":      func(f office, z plan.Zone) { z.Pods = z.Pods[:1]; f.Fill(store, []plan.Zone{z}) },
@@ -458,7 +456,7 @@ func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 			<-arrived
 			drop(f, zone)
 			close(goOn)
-			time.Sleep(20 * time.Millisecond) // in which nobody may be called
+			time.Sleep(20 * time.Millisecond) // no pod may be called in this time
 			if got := l.connections(); len(got) != 1 {
 				t.Errorf("called %v", got)
 			}
@@ -469,13 +467,13 @@ func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 			if how == "the work" {
 				f.work(t)
 			}
-			f.Tell(store, zone, plan.Stay, zone.Pods[5:6]) // it goes on
+			f.Tell(store, zone, plan.Stay, zone.Pods[5:6]) // it still works
 			<-arrived
 		})
 	}
 }
 
-// Whether a pod was restarted since it was told is seen by since when it is Ready.
+// The time since which a pod is Ready shows whether it was restarted after the notification.
 func TestItIsKnownSinceWhenAPodWasReadyAsItWasTold(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp":1}`) }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
@@ -483,14 +481,14 @@ func TestItIsKnownSinceWhenAPodWasReadyAsItWasTold(t *testing.T) {
 	for _, since := range []time.Time{time.Unix(1000, 0), {}, time.Unix(2000, 0)} {
 		zone.Pods[0].ReadySince = since
 		f.Tell(store, zone, plan.Leave, zone.Pods)
-		zone.Pods[0].ReadySince = time.Now() // meanwhile
+		zone.Pods[0].ReadySince = time.Now() // changes during the call
 		if got := f.told(t, store, zone)["zone-a-0"]; !got.Ready.Equal(since) {
 			t.Errorf("it was Ready since %s, and %s is known", since, got.Ready)
 		}
 	}
 }
 
-// A message by another call is another message, to be heard as well.
+// The same message by another call is another message and must also be delivered.
 func TestWhoIsToldByAnotherCallHearsThatOneAfterwards(t *testing.T) {
 	arrived, goOn := make(chan string, 10), make(chan bool)
 	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
@@ -515,8 +513,8 @@ func TestWhoIsToldByAnotherCallHearsThatOneAfterwards(t *testing.T) {
 	}
 }
 
-// Where the delay is gone and the hold notes somebody still, what he was told is
-// known until he has answered that he stays; nobody is told to leave any more.
+// If the delay was removed while the hold still has acknowledged pods, the last notification of such a pod is
+// kept until it has answered that it stays. No pod is notified that it leaves any more.
 func TestWhoIsNotedIsToldToStayAlthoughTheDelayIsGone(t *testing.T) {
 	arrived, goOn := make(chan string, 10), make(chan bool)
 	httpLand(t, func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Method + " " + calledAt(r); <-goOn }, 80)
@@ -593,7 +591,7 @@ func TestACallByHTTPSNeedsACertificateForThePodsName(t *testing.T) {
 	}
 }
 
-// certificateFor returns a certificate and who vouches for it.
+// certificateFor returns a certificate for a name and the pool that trusts it.
 func certificateFor(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

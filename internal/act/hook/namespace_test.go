@@ -18,10 +18,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/netns"
 )
 
-// Pods are called at their own addresses, so tests run in a network of their own,
-// where every address is this machine's and a listener learns which one was meant.
+// Pods are called at their own addresses. The tests therefore run in a separate network namespace, in which
+// every address is local and a listener sees the called address.
 
-// noNetwork says why there is no network of our own.
+// noNetwork is why there is no separate network.
 var noNetwork error
 
 func TestMain(m *testing.M) {
@@ -37,15 +37,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// land listens on some ports of every address there is, and knows which were
-// reached.
+// land listens on some ports of all addresses and records which ones were reached.
 type land struct {
 	mu      sync.Mutex
 	reached map[string]int // connections by address and port
 }
 
-// listen makes a land in which every connection is handled by serve, whose
-// context ends with the test.
+// listen returns a land in which serve handles each connection. The context of serve ends with the test.
 func listen(tb testing.TB, serve func(ctx context.Context, c net.Conn), ports ...int) *land {
 	tb.Helper()
 	netns.Need(tb, noNetwork)
@@ -58,7 +56,7 @@ func listen(tb testing.TB, serve func(ctx context.Context, c net.Conn), ports ..
 		if err != nil {
 			tb.Fatal(err)
 		}
-		tb.Cleanup(func() { _ = listener.Close() }) // which waits until the port is free
+		tb.Cleanup(func() { _ = listener.Close() }) // waits until the port is free
 		busy.Go(func() {
 			for {
 				c, err := listener.Accept()
@@ -78,7 +76,7 @@ func listen(tb testing.TB, serve func(ctx context.Context, c net.Conn), ports ..
 	return l
 }
 
-// count counts a connection, or a packet.
+// count counts a connection or a packet.
 func (l *land) count(where net.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +91,7 @@ func addressPort(where net.Addr) string {
 	return netip.AddrPortFrom(all.Addr().Unmap(), all.Port()).String()
 }
 
-// connections returns which addresses were reached since the last time.
+// connections returns the addresses that were reached since the previous call.
 func (l *land) connections() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,8 +100,7 @@ func (l *land) connections() map[string]int {
 	return was
 }
 
-// httpLand is a land of ordinary web servers. The handler learns from podOf which
-// address was called.
+// httpLand returns a land of ordinary web servers. The handler gets the called address from calledAt.
 func httpLand(tb testing.TB, handler http.HandlerFunc, ports ...int) *land {
 	tb.Helper()
 	netns.Need(tb, noNetwork)

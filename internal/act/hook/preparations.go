@@ -8,24 +8,21 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// PreparationOptions say who hears of answers.
+// PreparationOptions configure the callbacks for answers.
 type PreparationOptions struct {
-	// Answered is told that all pods of a group have answered, or have failed to.
+	// Answered is called after all pods of a group have answered or failed.
 	Answered func(plan.Key)
-	// Abandoned is told that pods may have heard that they leave, by who does not
-	// work any more.
+	// Abandoned is called if this process no longer leads, and pods may have received a call to prepare.
 	Abandoned func(context.Context, plan.Key, plan.Downscale)
-	// Now dates answers as plans do; time.Now.
+	// Now dates answers with the clock of plans; the default is time.Now.
 	Now func() time.Time
 }
 
-// Preparations is the table of what pods were asked about downscales and what came
-// of it, by group. Calls are made beside whoever asks for them; what is asked next
-// of a group waits until the calls before it have ended, since they could arrive in
-// the wrong order.
+// Preparations records, by group, the calls to pods about downscales and their results. The calls run in
+// other goroutines than their callers. The next calls of a group wait until its previous calls have ended,
+// because they could arrive in the wrong order.
 //
-// What it knows is lost with the process and with leadership: then everybody is
-// asked anew.
+// The table is lost when the process ends or loses leadership. Then all pods are asked again.
 type Preparations struct {
 	zones   Zones
 	options PreparationOptions
@@ -36,20 +33,20 @@ type Preparations struct {
 	rounds  sync.WaitGroup
 }
 
-// preparation is what was asked last of a group.
+// preparation is the last request to the pods of a group.
 type preparation struct {
-	noted plan.Downscale // by this process, before anybody was asked
+	noted plan.Downscale // recorded by this process before any pod was asked
 	asked plan.Asked
-	rest  time.Duration      // before they are asked again, after a failure
-	stop  context.CancelFunc // no call begins any more
-	ended chan struct{}      // closed when no call is under way; nil: nobody was asked
+	rest  time.Duration      // the wait before they are asked again after a failure
+	stop  context.CancelFunc // no further call begins
+	ended chan struct{}      // closed when no call is in progress; nil if no pod was asked
 }
 
 const (
-	// abandonedLimit bounds what is written by who does not work any more.
+	// abandonedLimit limits the write by a process that no longer leads.
 	abandonedLimit = 5 * time.Second
-	// askAgain is after how long pods are told again to stay that did not answer, the
-	// first time; then it is ever longer.
+	// askAgain is the first wait before pods that did not answer are called again. The wait doubles up to
+	// askAgainMost.
 	askAgain, askAgainMost = 5 * time.Second, time.Minute
 )
 
@@ -61,8 +58,7 @@ func NewPreparations(z Zones, o PreparationOptions) *Preparations {
 	return &Preparations{zones: z, options: o, groups: map[plan.Key]*preparation{}}
 }
 
-// Run lets pods be called until ctx ends, and returns when all calls have ended and
-// everything is forgotten.
+// Run permits calls until ctx ends. It returns when all calls have ended and the table is empty.
 func (p *Preparations) Run(ctx context.Context) {
 	p.mu.Lock()
 	p.working = ctx
@@ -75,15 +71,15 @@ func (p *Preparations) Run(ctx context.Context) {
 	p.rounds.Wait()
 }
 
-// Noted hears that this process has noted a downscale about which nobody was asked, and what
-// is left of the one before it.
+// Noted receives a downscale that this process has recorded and about which no pod was asked, and the rest of
+// the previous one.
 func (p *Preparations) Noted(key plan.Key, d, former plan.Downscale) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.group(key)
 	others := former.Stage == plan.Undoing && !(former.Ours && g.noted.Same(former))
 	if others || (g.asked.Downscale.Stage == plan.Preparing && g.asked.Heard) {
-		g.noted = plan.Downscale{} // somebody may have been, about the one before
+		g.noted = plan.Downscale{} // a pod may have been asked about the previous one
 		return
 	}
 	g.noted, g.asked = d, plan.Asked{}
@@ -96,8 +92,8 @@ func (p *Preparations) group(key plan.Key) *preparation {
 	return p.groups[key]
 }
 
-// Ask asks pods of a zone to prepare, for no longer than a limit, or to undo that
-// where the downscale is being undone. It does not wait for them.
+// Ask calls pods of a zone to prepare, within a limit, or to undo that if the downscale is being undone. It
+// does not wait for their answers.
 func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Downscale, pods []plan.Pod, limit time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,15 +124,15 @@ func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Downscale, pods 
 			<-before
 		}
 		if wanted.Err() != nil {
-			return // something else is asked by now, or nobody is asked any more
+			return // there is a newer request, or calls are not permitted any more
 		}
 		p.round(ctx, wanted, key, zone, next, pods, limit, heard)
 	})
 }
 
-// round calls pods and takes down what came of it.
+// round calls pods and records the result.
 func (p *Preparations) round(ctx, wanted context.Context, key plan.Key, zone plan.Zone, g *preparation, pods []plan.Pod, limit time.Duration, heard bool) {
-	noted := g.asked.Downscale.Call // by which they are asked
+	noted := g.asked.Downscale.Call // the call by which the pods are asked
 	var err error
 	if undoing := g.asked.Downscale.Stage == plan.Undoing; undoing {
 		err = p.zones.Undo(ctx, key, zone, noted, pods)
@@ -169,8 +165,8 @@ func (p *Preparations) done(ctx context.Context, key plan.Key, g *preparation, h
 	}
 }
 
-// Fill tells a snapshot what its pods were asked last. What is known of pods is dropped
-// once it shows their zone without them.
+// Fill sets Asked of a snapshot to the last request to its pods. It drops the request once the snapshot shows
+// the zone without those pods.
 func (p *Preparations) Fill(s *plan.Snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,8 +182,7 @@ func (p *Preparations) Fill(s *plan.Snapshot) {
 	s.Asked = g.asked
 }
 
-// within keeps a time to ask again within a rest from now: the clock may have been set
-// back since.
+// within returns again, but at most rest after now: the clock may have been set back since.
 func within(again time.Time, rest time.Duration, now time.Time) time.Time {
 	if latest := now.Add(rest); again.After(latest) {
 		return latest
@@ -217,7 +212,7 @@ func (p *Preparations) Forget(key plan.Key) {
 	p.forget(key)
 }
 
-// ForgetNamespace drops all groups of a namespace: nobody there is called any more.
+// ForgetNamespace drops all groups of a namespace. Their pods are not called any more.
 func (p *Preparations) ForgetNamespace(namespace string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

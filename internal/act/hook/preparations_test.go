@@ -15,22 +15,22 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// desk is a table of preparations and what it tells.
+// desk is a Preparations with channels for its callbacks.
 type desk struct {
 	*hook.Preparations
 	t         *testing.T
 	answered  chan plan.Key
 	abandoned chan plan.Downscale
-	stop      func() // ends the work and waits for its end
+	stop      func() // stops Run and waits for its end
 
 	mu    sync.Mutex
 	calls []string
 	reply func(method, pod string) int
 
-	replyAt func(path string) int // instead of that; nil: not
+	replyAt func(path string) int // replaces reply, unless it is nil
 }
 
-// newDesk is one whose pods answer with 200 unless a reply says else.
+// newDesk returns a desk whose pods answer with 200 unless reply returns another status.
 func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
 	t.Helper()
 	d := &desk{t: t, answered: make(chan plan.Key, 100), abandoned: make(chan plan.Downscale, 100), reply: reply}
@@ -57,7 +57,7 @@ func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
 	go func() { defer close(ended); d.Run(ctx) }()
 	d.stop = func() { cancel(); <-ended }
 	t.Cleanup(d.stop)
-	for d.asks(); len(d.asked().UIDs) == 0; d.asks() { // until the work has begun
+	for d.asks(); len(d.asked().UIDs) == 0; d.asks() { // until Run permits calls
 		time.Sleep(time.Millisecond)
 	}
 	d.ends()
@@ -90,7 +90,7 @@ func (d *desk) asked() plan.Asked {
 	return s.Asked
 }
 
-// ends waits until nobody is asked any more, and returns what came of it.
+// ends waits until no call is in progress, and returns the result.
 func (d *desk) ends() plan.Asked {
 	d.t.Helper()
 	select {
@@ -142,7 +142,7 @@ func TestWhoDeclinesIsNamedAndWasHeard(t *testing.T) {
 	}
 }
 
-// Whether somebody may have heard a call decides whether it has to be undone.
+// A downscale must be undone only if a pod may have received a call about it.
 func TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard(t *testing.T) {
 	unreachable := leaving
 	unreachable.Call.Port = 81
@@ -262,8 +262,7 @@ func TestWhoTookItIsNotToldByTheCorrectedCall(t *testing.T) {
 	}
 }
 
-// The caches may not show a StatefulSet under the key of its group any more that a live
-// look shows there.
+// The caches may no longer show a StatefulSet under the key of its group although a live read does.
 func TestAViewWithoutTheZoneForgetsNoAnswer(t *testing.T) {
 	d := newDesk(t, nil)
 	d.asksAbout(undoing())
@@ -275,7 +274,7 @@ func TestAViewWithoutTheZoneForgetsNoAnswer(t *testing.T) {
 	}
 }
 
-// A pod that is told to stay while it is asked to leave may hear it first.
+// If the calls overlapped, the notification that a pod stays could arrive before the call to prepare.
 func TestWhatIsAskedNextWaitsForTheCallsBefore(t *testing.T) {
 	var posts sync.WaitGroup
 	posts.Add(2)
@@ -359,7 +358,7 @@ func TestNobodyIsAskedAnyMoreWhoseNamespaceIsForgotten(t *testing.T) {
 	}
 	d.asks()
 	<-first
-	d.asksAbout(undoing()) // waits for its turn
+	d.asksAbout(undoing()) // waits for the previous calls
 	d.ForgetNamespace(store.Namespace)
 	close(goOn)
 	d.stop()

@@ -1,8 +1,8 @@
 package hook
 
-// quota counts calls under way. The last ones are kept for namespaces that have
-// none, and those of a namespace for its groups that have none: whoever has pods
-// that never answer waits for himself.
+// quota counts calls in progress. The last places are reserved for namespaces without calls, and within a
+// namespace for groups without calls. A namespace or group whose pods never answer therefore delays only
+// itself.
 type quota struct {
 	perNamespace int
 	perProcess   int
@@ -14,8 +14,8 @@ func newQuota(perNamespace, perProcess int) quota {
 	return quota{perNamespace: perNamespace, perProcess: perProcess, inNamespace: map[string]int{}}
 }
 
-// allows reports whether a group of a namespace, which has calls under way or has none,
-// may begin one more.
+// allows reports whether a group of a namespace may begin one more call. busy means that the group has calls
+// in progress.
 func (q *quota) allows(namespace string, busy bool) bool {
 	limit, own := q.perProcess, q.perNamespace
 	if q.inNamespace[namespace] > 0 {
@@ -39,5 +39,5 @@ func (q *quota) give(namespace string) {
 	}
 }
 
-// reserved returns how many of so many places are for those alone who have none.
+// reserved returns how many places are reserved for namespaces or groups without calls.
 func reserved(limit int) int { return limit / 8 }

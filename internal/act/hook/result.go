@@ -5,60 +5,60 @@ import (
 	"time"
 )
 
-// Result is what became of one pod.
+// Result is the result for one pod.
 type Result struct {
 	Pod     string
 	Outcome Outcome
 	Why     Why           // for Refused and Failed
-	Status  int           // of the answer, where there was one
-	Took    time.Duration // from the first packet on; waiting for a turn does not count
-	Since   time.Time     // of who is to leave: since when it is ready to, by its own clock
+	Status  int           // of the answer, if there was one
+	Took    time.Duration // from the start of the connection, without the wait for a slot
+	Since   time.Time     // for a pod that is to leave, the time since which it is ready to, by its own clock
 }
 
-// Outcome is what became of a call.
+// Outcome is the outcome of a call.
 type Outcome string
 
 const (
-	// NotAsked: the pod was not called, since another had failed, time was over or its
-	// namespace is not managed any more.
+	// NotAsked: the pod was not called because another one had failed, the time was over, or its namespace is
+	// not managed any more.
 	NotAsked Outcome = "not_asked"
 	// Answered: the pod answered with a 2xx.
 	Answered Outcome = "answered"
 	// Refused: lockstep does not call such a pod.
 	Refused Outcome = "refused"
-	// Failed: the pod was called, and did not answer with a 2xx. It may have done
-	// what it was asked for nevertheless.
+	// Failed: the pod was called and did not answer with a 2xx. It may have carried out the request
+	// nevertheless.
 	Failed Outcome = "failed"
 )
 
-// Why is the reason of a refusal or failure. The set is closed, so it fits a
-// metric's label and can be mapped to the catalogue of reasons.
+// Why is the reason of a refusal or failure. The set of values is fixed, so it can be a metric label and can
+// be mapped to the catalogue of reasons.
 type Why string
 
-// Why a pod is not called.
+// Reasons why a pod is not called.
 const (
-	NoAddress   Why = "NoAddress"   // it has no address (yet)
-	BadAddress  Why = "BadAddress"  // what it has is no address
+	NoAddress   Why = "NoAddress"   // the pod has no address (yet)
+	BadAddress  Why = "BadAddress"  // the address is invalid
 	Unspecified Why = "Unspecified" // 0.0.0.0/8 or ::
 	Loopback    Why = "Loopback"
 	LinkLocal   Why = "LinkLocal"
 	Multicast   Why = "Multicast"
-	NodeAddress Why = "NodeAddress" // it uses the address of its node
-	NoService   Why = "NoService"   // its StatefulSet has no spec.serviceName, so it has no name
-	BadName     Why = "BadName"     // pod, Service and namespace make no DNS name
-	BadCall     Why = "BadCall"     // the caller gave no port or path
+	NodeAddress Why = "NodeAddress" // the pod uses the address of its node
+	NoService   Why = "NoService"   // its StatefulSet has no spec.serviceName, so the pod has no name
+	BadName     Why = "BadName"     // pod, Service and namespace do not form a DNS name
+	BadCall     Why = "BadCall"     // the port or the path is missing or invalid
 )
 
-// Why a call failed.
+// Reasons why a call failed.
 const (
-	Unreachable Why = "Unreachable" // no connection: refused, no route
-	NoAnswer    Why = "NoAnswer"    // not within the limit of a call
-	Abandoned   Why = "Abandoned"   // the time of whoever asked was over first
-	Garbled     Why = "Garbled"     // what came is no HTTP answer, or its head is too large
-	Declined    Why = "Declined"    // another status than 2xx
-	Diverted    Why = "Diverted"    // the connection would have gone elsewhere
-	Untrusted   Why = "Untrusted"   // its certificate is not valid for its name, or nobody known vouches for it
-	NoTimestamp Why = "NoTimestamp" // a 2xx that does not say since when the pod is ready to leave
+	Unreachable Why = "Unreachable" // no connection: refused or no route
+	NoAnswer    Why = "NoAnswer"    // no answer within the limit of a call
+	Abandoned   Why = "Abandoned"   // the caller's context ended first
+	Garbled     Why = "Garbled"     // the answer is not HTTP, or its headers are too large
+	Declined    Why = "Declined"    // a status other than 2xx
+	Diverted    Why = "Diverted"    // the connection would have gone to another address
+	Untrusted   Why = "Untrusted"   // its certificate is not valid for its name, or is not from a trusted authority
+	NoTimestamp Why = "NoTimestamp" // a 2xx without the time since which the pod is ready to leave
 )
 
 var sentences = map[Why]string{
@@ -82,7 +82,7 @@ var sentences = map[Why]string{
 	NoTimestamp: "did not say since when it is ready to leave",
 }
 
-// String tells a person what became of the pod.
+// String returns the result in words for users.
 func (r Result) String() string {
 	switch r.Outcome {
 	case Answered:
@@ -94,7 +94,7 @@ func (r Result) String() string {
 	return fmt.Sprintf("pod %s %s", r.Pod, r.failure())
 }
 
-// failure tells what the pod did instead of answering.
+// failure returns what went wrong with the call.
 func (r Result) failure() string {
 	if r.Status != 0 {
 		return fmt.Sprintf("%s with status %d", sentences[r.Why], r.Status)
@@ -102,11 +102,11 @@ func (r Result) failure() string {
 	return sentences[r.Why]
 }
 
-// Results are what became of all pods, in the order in which they were given.
+// Results are the results for all pods, in the order of the pods.
 type Results []Result
 
-// First returns what kept the pods from answering: the first that was refused or
-// failed, else the first that was not asked, else nil: every pod did.
+// First returns the first result that was refused or failed, else the first that was not asked. If all pods
+// answered, it returns nil.
 func (all Results) First() *Result {
 	var notAsked *Result
 	for i := range all {

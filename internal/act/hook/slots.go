@@ -7,34 +7,34 @@ import (
 	"sync"
 )
 
-// slots say whose call may begin: one a pod, so many a namespace and so many a
-// process. A free slot goes to the namespace with the fewest calls under way,
-// and the last ones are kept for namespaces that have none: whoever has pods that
-// never answer waits for himself.
+// slots decide which call may begin. They limit the calls for each pod to one, and the calls for each
+// namespace and for the process. A free slot goes to the namespace with the fewest calls in progress. The
+// last slots are reserved for namespaces without calls, so that a namespace whose pods never answer delays
+// only itself.
 type slots struct {
 	mu       sync.Mutex
 	quota    quota
 	arrivals int
-	lanes    map[string]*lane // by namespace, only where there is something
+	lanes    map[string]*lane // by namespace, without empty lanes
 }
 
-// lane is one namespace.
+// lane contains the calls of one namespace.
 type lane struct {
-	called  map[string]bool // pods that are being called
+	called  map[string]bool // pods with a call in progress
 	waiting []*waiter       // in the order of arrival
 }
 
 type waiter struct {
 	pod     string
 	arrival int
-	begin   chan struct{} // closed when it may
+	begin   chan struct{} // closed when the call may begin
 }
 
 func newSlots(perNamespace, perProcess int) *slots {
 	return &slots{quota: newQuota(perNamespace, perProcess), lanes: map[string]*lane{}}
 }
 
-// take waits for a slot. Whoever gets one gives it back.
+// take waits for a slot. After success, the caller must call give.
 func (s *slots) take(ctx context.Context, namespace, pod string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (s *slots) take(ctx context.Context, namespace, pod string) error {
 	case <-ctx.Done():
 	}
 	if !s.leave(namespace, w) {
-		s.give(namespace, pod) // it began at the same moment
+		s.give(namespace, pod) // it got the slot at the same moment
 	}
 	return ctx.Err()
 }
@@ -66,7 +66,7 @@ func (s *slots) enter(namespace, pod string) *waiter {
 	return w
 }
 
-// leave takes back a wait. It returns false if that has ended already.
+// leave cancels a wait. It returns false if the wait has already ended.
 func (s *slots) leave(namespace string, w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *slots) forget(namespace string) {
 	}
 }
 
-// hand gives free slots to those who wait.
+// hand gives free slots to waiting calls.
 func (s *slots) hand() {
 	for {
 		namespace, i := s.next()
@@ -114,8 +114,8 @@ func (s *slots) hand() {
 	}
 }
 
-// next returns who may begin now: of the namespaces with the fewest calls under
-// way, whoever came first. It returns -1 if nobody may.
+// next returns the namespace and index of the call that may begin now: the first to arrive, of the namespaces
+// with the fewest calls in progress. It returns -1 if no call may begin.
 func (s *slots) next() (string, int) {
 	best, at := "", -1
 	for namespace, l := range s.lanes {
@@ -130,7 +130,7 @@ func (s *slots) next() (string, int) {
 	return best, at
 }
 
-// before reports whether somebody who waits in one namespace comes before somebody in another.
+// before reports whether a waiting call in one namespace comes before a waiting call in another.
 func (s *slots) before(a string, i int, b string, j int) bool {
 	return cmp.Or(
 		cmp.Compare(s.quota.inNamespace[a], s.quota.inNamespace[b]),

@@ -11,8 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// call is somebody who waits for a slot, has it for a while and gives it back, or
-// loses patience.
+// call waits for a slot, keeps it for a while and returns it, or stops waiting.
 type call struct {
 	Namespace, Pod     int
 	After, For, Awaits time.Duration
@@ -95,7 +94,7 @@ func TestAFreePlaceGoesToWhoeverHasFewest(t *testing.T) {
 				take(who[0], who[1])
 				order = append(order, who[0]+"/"+who[1])
 			})
-			synctest.Wait() // so that they come in this order
+			synctest.Wait() // so that they arrive in this order
 		}
 		for _, done := range [][2]string{{"busy", "0"}, {"busy", "1"}, {"other", "0"}, {"new", "0"}} {
 			slots.give(done[0], done[1])
@@ -111,7 +110,7 @@ func TestAFreePlaceGoesToWhoeverHasFewest(t *testing.T) {
 
 func TestTheLastPlacesAreKeptForWhoeverHasNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slots := newSlots(100, 16) // of which 2 are kept
+		slots := newSlots(100, 16) // 2 of them are reserved
 		ctx, stop := context.WithCancel(t.Context())
 		var waiting sync.WaitGroup
 		for pod := range 50 {
@@ -139,7 +138,7 @@ func TestATurnThatComesTooLateIsGivenBack(t *testing.T) {
 		taken := make(chan error, 1)
 		go func() { taken <- slots.take(ctx, "team", "1") }()
 		synctest.Wait()
-		lose() // and before that has been noticed:
+		lose() // and before take notices that:
 		slots.give("team", "0")
 		if err := <-taken; err == nil {
 			t.Error("it was taken after patience had ended")

@@ -10,17 +10,16 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Zones calls pods of zones, in the planner's words.
+// Zones calls pods of zones with the types of the planner.
 type Zones struct{ Caller *Caller }
 
-// Prepare asks pods of a zone to prepare to leave. The error says which of them
-// did not, in a way that can be put to a person; heard reports whether any of the
-// pods may have got the call.
+// Prepare calls pods of a zone to prepare to leave. The error names the first pod that did not, in words for
+// users. heard reports whether any of the pods may have received the call.
 func (z Zones) Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error) {
 	return z.prepareWhile(ctx, ctx, key, zone, pods)
 }
 
-// prepareWhile is Prepare in which no call begins once wanted has ended.
+// prepareWhile is Prepare, but no call begins once wanted has ended.
 func (z Zones) prepareWhile(ctx, wanted context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error) {
 	results := z.Caller.Prepare(ctx, wanted, contract.CallOf(zone.Call), podsOf(key, zone.Call.Service, pods))
 	for _, r := range results {
@@ -32,13 +31,13 @@ func (z Zones) prepareWhile(ctx, wanted context.Context, key plan.Key, zone plan
 	return heard, err
 }
 
-// undoesNothing are the answers of pods that know no undoing, or have nothing to undo.
+// undoesNothing are the status codes of pods that do not support an undo or have nothing to undo.
 var undoesNothing = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusConflict, http.StatusNotImplemented}
 
-// Undo tells pods of a zone that they stay, for no longer than ctx allows, by the call by
-// which they were asked. Who does not know that call has nothing to undo, and who may not
-// be called was not asked. Who does not take it is told by the zone's present call, which
-// may have been corrected since: that counts only if it is answered well.
+// Undo calls pods of a zone to undo their preparation, with the call by which they were asked, until ctx
+// ends. A pod that does not know the call has nothing to undo, and a pod that may not be called was not
+// asked. A pod that fails is called again with the present call of the zone, which may have been corrected
+// since. That second call requires a 2xx.
 func (z Zones) Undo(ctx context.Context, key plan.Key, zone plan.Zone, asked plan.Call, pods []plan.Pod) error {
 	left, err := z.undo(ctx, key, asked, pods, stays)
 	if present := zone.Call; err != nil && present != asked && present.Invalid == "" && present.Service != "" {
@@ -47,7 +46,7 @@ func (z Zones) Undo(ctx context.Context, key plan.Key, zone plan.Zone, asked pla
 	return err
 }
 
-// undo returns the pods that have not taken a call, and why the first of them has not.
+// undo returns the pods that did not accept a call, and the error of the first of them.
 func (z Zones) undo(ctx context.Context, key plan.Key, call plan.Call, pods []plan.Pod, took func(Result) bool) (left []plan.Pod, err error) {
 	for i, r := range z.Caller.Undo(ctx, contract.CallOf(call), podsOf(key, call.Service, pods)) {
 		if took(r) {
@@ -61,7 +60,7 @@ func (z Zones) undo(ctx context.Context, key plan.Key, call plan.Call, pods []pl
 	return left, err
 }
 
-// stays reports whether a pod has taken it that it stays.
+// stays reports whether a pod accepted that it stays.
 func stays(r Result) bool {
 	uncalled := r.Outcome == Refused && r.Why != BadCall
 	return answered(r) || uncalled || slices.Contains(undoesNothing, r.Status)

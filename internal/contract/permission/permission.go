@@ -1,29 +1,28 @@
-// Package permission has the form in which every part of the operator declares
-// what it needs of the API server. manifests/rbac is generated from the sum of
-// these declarations, and a test compares it with what the API server's audit
-// log has seen.
+// Package permission contains the type in which each part of the operator declares the permissions that it
+// needs. manifests/rbac is generated from all of these declarations, and a test compares them with the API
+// server's audit log.
 package permission
 
 // Need is one kind of request and the reason for it.
 type Need struct {
 	Scope    Scope
 	APIGroup string
-	Resource string   // with its subresource: statefulsets/status
-	Name     string   // only this object; empty: all
-	Verbs    []string // as RBAC spells them
+	Resource string   // with its subresource, such as statefulsets/status
+	Name     string   // only this object; empty for all
+	Verbs    []string // in the spelling of RBAC
 	Why      string
 }
 
-// Scope says where a request is made.
+// Scope is where a request is made.
 type Scope int
 
 const (
-	// Managed: in every namespace that is managed.
+	// Managed: in each managed namespace.
 	Managed Scope = iota
-	// Cluster: on objects without a namespace. Not needed in single-namespace mode.
+	// Cluster: for objects without a namespace; not needed in single-namespace mode.
 	Cluster
 	// Home: in the operator's own namespace.
 	Home
-	// Everywhere: on objects without a namespace, in single-namespace mode too.
+	// Everywhere: for objects without a namespace, in single-namespace mode as well.
 	Everywhere
 )

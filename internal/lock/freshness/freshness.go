@@ -1,11 +1,9 @@
-// Package freshness answers one question: does a view of a group from caches
-// show at least what this process knows already, because it wrote it or because
-// it has seen it on a live read? Planning on a view that does not would repeat
-// or contradict the last deed, or forget what the last look showed.
+// Package freshness decides whether a cached view of a group shows at least what this process already knows
+// from its own writes and live reads. A plan that is made from an older view would repeat or contradict the
+// last write, or ignore the last live read.
 //
-// "Shown" is a question of versions, never of absence alone. What other
-// processes did is not its business: that is in the hold's intents. Known is
-// the rule, Log remembers.
+// The comparison uses versions and never absence alone. It does not cover the acts of other processes: the
+// intents in the hold record those. Known contains the rule; Log keeps the data.
 package freshness
 
 import (
@@ -18,9 +16,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Log remembers what is known of each group until a view shows it, and then how new
-// that view was: whoever took theirs before, and asks later, is behind. Its methods may
-// be called concurrently.
+// Log keeps what is known of each group until a view shows it, and then the version of that view. A reader
+// that took an older view and asks later is behind. Its methods may be called concurrently.
 type Log struct {
 	mu     sync.Mutex
 	groups map[plan.Key]*entry
@@ -28,38 +25,36 @@ type Log struct {
 
 type entry struct {
 	Known
-	since           time.Time    // when a view was found behind first
-	zonesAt, podsAt plan.Version // how new the last view was that showed all
+	since           time.Time    // when a view was first found to be behind
+	zonesAt, podsAt plan.Version // the versions of the last view that showed everything
 }
 
 // NewLog returns an empty Log.
 func NewLog() *Log { return &Log{groups: map[plan.Key]*entry{}} }
 
-// PodMoved notes that a pod was deleted or touched as it stood at a version.
+// PodMoved records that a pod was deleted or updated while it was at a version.
 func (l *Log) PodMoved(key plan.Key, pod string, version plan.Version) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.group(key).PodMoved(pod, version)
 }
 
-// ZoneWritten notes the version that a write to a StatefulSet returned.
+// ZoneWritten records the version that a write to a StatefulSet returned.
 func (l *Log) ZoneWritten(key plan.Key, zone string, version plan.Version) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.group(key).ZoneWritten(zone, version)
 }
 
-// Looked notes what a live read has shown: no view that is asked about later may be
-// older.
+// Looked records a live read. A view that is older than the live read is behind.
 func (l *Log) Looked(live plan.Snapshot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.group(live.Key).Looked(live)
 }
 
-// Behind returns what the view does not show yet and for how long views have
-// been behind, or "" when it shows all that is known. That is forgotten then, but
-// for how new the view was.
+// Behind returns what the view does not show yet, and for how long views have been behind. If the view shows
+// everything that is known, Behind returns "" and keeps only the versions of the view.
 func (l *Log) Behind(view plan.Snapshot) (missing string, lasting time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,20 +67,20 @@ func (l *Log) Behind(view plan.Snapshot) (missing string, lasting time.Duration)
 		*e = entry{zonesAt: view.ZonesAt, podsAt: view.PodsAt}
 		return "", 0
 	}
-	if e.since.IsZero() || view.Now.Before(e.since) { // the clock was set back
+	if e.since.IsZero() || view.Now.Before(e.since) { // the clock may have been set back
 		e.since = view.Now
 	}
 	return missing, view.Now.Sub(e.since)
 }
 
-// Forget drops what is remembered of a group.
+// Forget drops everything that is known of a group.
 func (l *Log) Forget(key plan.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.groups, key)
 }
 
-// ForgetBut drops what is remembered of a namespace but for some groups.
+// ForgetBut drops everything that is known of the groups in a namespace, except for the groups in kept.
 func (l *Log) ForgetBut(namespace string, kept []plan.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -50,7 +50,7 @@ func TestAViewIsBehindUntilItShowsWhatWasWritten(t *testing.T) {
 			log := freshness.NewLog()
 			tc.written(log)
 			view := fixture.MustParse(tc.view)
-			for range 2 { // asking changes no answer
+			for range 2 { // repeating the call does not change its result
 				if got := missing(log, view); got != tc.want {
 					t.Errorf("got %q, want %q", got, tc.want)
 				}
@@ -140,7 +140,8 @@ func TestAViewIsBehindUntilItShowsTheOrphansThatALookHasShown(t *testing.T) {
 	}
 }
 
-// A live read that lists no zone of the group is newer than any view. The list of a zone that left is not.
+// A live read that lists no zone of the group is newer than any view. Its list of pods of a zone that left is
+// not.
 func TestAViewShowsAPodThatAZoneMadeAfterItLeft(t *testing.T) {
 	look := fixture.MustParse("live\nrelabelled zone-b rev=1 version=40\n zone-b-0 ready@1 version=30")
 	look.PodsAt, look.Left[0].PodsAt = ^plan.Version(0), 50
@@ -152,8 +153,8 @@ func TestAViewShowsAPodThatAZoneMadeAfterItLeft(t *testing.T) {
 	}
 }
 
-// The pods of each zone are listed by a request of their own, and what one of
-// them has shown to be over must not come back in a view.
+// The live read lists the pods of each zone by a separate request. A pod that one of these lists showed to be
+// deleted must not return in a view.
 func TestALookIsAFloorForEachZone(t *testing.T) {
 	look := fixture.MustParse("live\nzones at 50\npods at 50\nzone-a rev=1 version=40\n zone-a-0 ready@1 version=30\nzone-b rev=1 version=40\n")
 	look.Zones[1].PodsAt = 60
@@ -242,7 +243,7 @@ func TestWhatIsKeptIsNotForgotten(t *testing.T) {
 	}
 }
 
-// The race detector watches this one.
+// This test is for the race detector.
 func TestALogMayBeUsedByMany(t *testing.T) {
 	log := freshness.NewLog()
 	view := fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")

@@ -8,16 +8,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Known is what a process knows of one group without its caches: the rule of
-// this package as a value, without lock and memory of time. The zero Known is
-// nothing.
+// Known is what a process knows of one group without its caches. It contains the rule of this package as a
+// value, without a mutex and without a clock. The zero Known knows nothing.
 type Known struct {
-	moved   map[string]plan.Version // pods that were deleted or touched at this version
-	written map[string]plan.Version // zones, with the version that the write returned
-	looks   []plan.Snapshot         // live reads, none of which another one covers
+	moved   map[string]plan.Version // pods by the version at which they were deleted or updated
+	written map[string]plan.Version // zones by the version that the write returned
+	looks   []plan.Snapshot         // live reads, none of which covers another
 }
 
-// PodMoved notes that a pod was deleted or touched as it stood at a version.
+// PodMoved records that a pod was deleted or updated while it was at a version.
 func (k *Known) PodMoved(pod string, version plan.Version) {
 	if k.moved == nil {
 		k.moved = map[string]plan.Version{}
@@ -25,7 +24,7 @@ func (k *Known) PodMoved(pod string, version plan.Version) {
 	k.moved[pod] = version
 }
 
-// ZoneWritten notes the version that a write to a StatefulSet returned.
+// ZoneWritten records the version that a write to a StatefulSet returned.
 func (k *Known) ZoneWritten(zone string, version plan.Version) {
 	if k.written == nil {
 		k.written = map[string]plan.Version{}
@@ -33,15 +32,14 @@ func (k *Known) ZoneWritten(zone string, version plan.Version) {
 	k.written[zone] = version
 }
 
-// Looked notes what a live read has shown, in place of those that it covers: the one
-// that ends last may have begun first.
+// Looked records a live read and drops earlier ones that it covers. It compares all of them, because the live
+// read that ends last may have begun first.
 func (k *Known) Looked(live plan.Snapshot) {
 	k.looks = slices.DeleteFunc(k.looks, func(former plan.Snapshot) bool { return olderThan(live, former) == "" })
 	k.looks = append(k.looks, live)
 }
 
-// Missing says what a view does not show of what is known, or "" when it shows
-// everything.
+// Missing returns what is known and not shown by the view, or "" if the view shows everything.
 func (k *Known) Missing(view plan.Snapshot) string {
 	for name, version := range k.moved {
 		pod, present := view.Pod(name)
@@ -63,7 +61,7 @@ func (k *Known) Missing(view plan.Snapshot) string {
 	return ""
 }
 
-// olderThan says where a view is older than a live read.
+// olderThan returns in which respect a view is older than a live read, or "".
 func olderThan(view, look plan.Snapshot) string {
 	for _, seen := range look.Zones {
 		zone, present := view.Zone(seen.Name)
@@ -89,7 +87,7 @@ func olderPod(view plan.Snapshot, seen []plan.Pod) string {
 	return ""
 }
 
-// withLeft returns the zones of a group and those that left it.
+// withLeft returns the zones of a group and the zones that left it.
 func withLeft(s plan.Snapshot) []*plan.Zone {
 	zones := make([]*plan.Zone, 0, len(s.Zones)+len(s.Left))
 	for i := range s.Zones {
@@ -101,8 +99,8 @@ func withLeft(s plan.Snapshot) []*plan.Zone {
 	return zones
 }
 
-// lingering finds what an older view still shows although the live read did
-// not. A view that is past the live read shows nothing that had ended then.
+// lingering returns an object that an older view still shows although it was missing in the live read. A view
+// that is newer than the live read cannot show an object that was deleted before it.
 func lingering(view, look plan.Snapshot) string {
 	for _, zone := range view.Zones {
 		if _, known := look.Zone(zone.Name); !known && view.ZonesAt < look.ZonesAt && zone.Version <= look.ZonesAt {
@@ -135,8 +133,8 @@ func lingeringPod(pods []plan.Pod, look *plan.Zone, at plan.Version) string {
 	return ""
 }
 
-// reached reports whether a view has got to a version of an object: it shows the
-// object at that version or later, or it shows none and is itself that new.
+// reached reports whether a view shows an object at the wanted version or later. If the view does not show
+// the object, the view itself must be that new.
 func reached(present bool, shown, view, wanted plan.Version) bool {
 	if present {
 		return shown >= wanted

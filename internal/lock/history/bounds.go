@@ -6,15 +6,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// What is remembered at most. Pods are those whose spans may not have been exported.
+// The limits of the record. MaxPods limits the pods that are kept until their spans are exported.
 const (
 	MaxFinished = 5
 	MaxZones    = 100
 	MaxPods     = 100
 )
 
-// Bounded forgets what is too much: the oldest rollouts, and the pods and zones of the
-// oldest ones first. What is shared with other snapshots is left as it is.
+// Bounded enforces the limits. It drops the oldest rollouts, and the pods and zones of the oldest ones first.
+// It does not modify data that other snapshots share.
 func Bounded(r plan.Rollouts) plan.Rollouts {
 	r.Finished = r.Finished[:min(len(r.Finished), MaxFinished)]
 	zones, pods := 0, 0
@@ -36,8 +36,8 @@ func Bounded(r plan.Rollouts) plan.Rollouts {
 	return r
 }
 
-// withPods keeps so many pods of a rollout, the latest ones, that they are not too many
-// with those that are kept already.
+// withPods keeps the latest pods of a rollout within the limit. kept is the number of pods that are kept
+// already.
 func withPods(r plan.RolledGroup, kept int) (plan.RolledGroup, int) {
 	for i := range slices.Backward(r.Zones) {
 		have := len(r.Zones[i].Pods)

@@ -38,7 +38,7 @@ func world(text, trace string) *fixture.World {
 	return w
 }
 
-// run lets the operator work until the group is at its goal.
+// run runs the operator until the group reaches its goal.
 func run(t *testing.T, w *fixture.World, before ...func(second int)) plan.Rollouts {
 	t.Helper()
 	for second := range 300 {
@@ -59,7 +59,7 @@ func run(t *testing.T, w *fixture.World, before ...func(second int)) plan.Rollou
 	return plan.Rollouts{}
 }
 
-// told writes what is remembered with seconds since the beginning.
+// told formats the recorded rollouts with seconds since the beginning.
 func told(r plan.Rollouts) string {
 	var text strings.Builder
 	second := func(t time.Time) string {
@@ -107,14 +107,13 @@ func TestARolloutIsRememberedWithItsZonesAndPods(t *testing.T) {
 	same(t, twoZonesTold, run(t, world(twoZones, traced)))
 }
 
-// What is remembered comes from the Lease and from API objects: a process that knows
-// nothing finds the same.
+// The record comes from the Lease and from API objects, so a process without memory computes the same record.
 func TestWhoeverLeadsRemembersTheSame(t *testing.T) {
 	w := world(twoZones, traced)
 	same(t, twoZonesTold, run(t, w, func(int) { w.Forget() }))
 }
 
-// Each leader has a clock of its own, and one may be behind.
+// Each leader has its own clock, which may be slow.
 func TestNothingEndsBeforeItBeganWhateverTheClocksOfLeaders(t *testing.T) {
 	for _, trace := range []string{traced, ""} {
 		var now plan.Rollouts
@@ -124,7 +123,7 @@ func TestNothingEndsBeforeItBeganWhateverTheClocksOfLeaders(t *testing.T) {
 			s.Hold.Rollouts = now
 			record := plan.Hold{Holder: plan.RolloutOperation.For("zone-a")}
 			switch second {
-			case 2: // its pod was replaced, and it is asked for another revision
+			case 2: // its pod was replaced, and its template changes again
 				deleted := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former", Cause: reason.OutdatedRevision, Since: s.Now}
 				s.Hold.Intents = []plan.Intent{deleted}
 				s.Zones[0].UpdateRevision = "3"
@@ -214,8 +213,8 @@ finished 0..43
 	}))
 }
 
-// Nobody has the hold while all that is outdated is paused, and nobody takes it when that
-// is no longer asked for.
+// While all outdated zones are paused, no operation has the hold. If the templates are then reverted, no
+// operation takes it.
 func TestARolloutThatIsGivenUpWhileNobodyHoldsEnds(t *testing.T) {
 	w := world(twoZones, "")
 	same(t, `
@@ -241,7 +240,7 @@ func TestTheBudgetOfAZoneIsTheOneThatItsRolloutGoesBy(t *testing.T) {
 	}
 }
 
-// The write that gives the hold back is the last one for as long as nothing is wanted.
+// No write follows the one that releases the hold until there is work again.
 func TestARolloutEndsAlthoughAZoneHasJustBeenTouched(t *testing.T) {
 	for situation, ends := range map[string]bool{"zone-b-0 ready@2": true, "zone-b-0 ready@1": false} {
 		s := fixture.MustParse("hold rollout/zone-a\nzone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2\n " + situation)
@@ -253,7 +252,7 @@ func TestARolloutEndsAlthoughAZoneHasJustBeenTouched(t *testing.T) {
 	}
 }
 
-// Another StatefulSet of the same name is another zone.
+// Another StatefulSet with the same name is another zone.
 func TestAZoneThatIsMadeAnewBeginsAnew(t *testing.T) {
 	w := world("zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1", "")
 	same(t, `
@@ -290,8 +289,8 @@ func TestAPodIsReadyWhenAProcessSawThat(t *testing.T) {
 	at := func(after time.Duration) time.Time { return began.Add(after) }
 	const deleted, now = 100 * time.Millisecond, 4200 * time.Millisecond
 	for sentence, tc := range map[string]struct {
-		created, ready         time.Duration // as API objects tell it
-		seenCreated, seenReady time.Duration // 0: nobody saw it
+		created, ready         time.Duration // the times in API objects
+		seenCreated, seenReady time.Duration // 0 if no process observed it
 		wantCreated, wantReady time.Duration
 	}{
 		"as it was seen":                   {time.Second, 3 * time.Second, 1700 * time.Millisecond, 3900 * time.Millisecond, 1700 * time.Millisecond, 3900 * time.Millisecond},
@@ -327,7 +326,7 @@ func TestAPodIsReadyWhenAProcessSawThat(t *testing.T) {
 	}
 }
 
-// A pod that never becomes Ready is replaced again: by a template that is better.
+// A pod that never becomes Ready is replaced again once the template is fixed.
 func TestAPodThatNeverBecameReadyIsRememberedAsSuch(t *testing.T) {
 	w := world("zone-a rev=2 current=1\n zone-a-0 ready@1", traced)
 	w.Bad["2"] = true
@@ -344,7 +343,7 @@ finished 0..23
 	}))
 }
 
-// What snapshots share is not changed by whoever decides.
+// Next must not modify data that snapshots share.
 func TestWhatIsRememberedIsNotChangedInPlace(t *testing.T) {
 	w := world(twoZones, traced)
 	run(t, w, func(int) {

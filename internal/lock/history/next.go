@@ -8,8 +8,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Next returns what is remembered of rollouts once a record is written that was
-// decided on s. What s remembers is left as it is.
+// Next returns the rollouts that the Lease records after a write of record, which was decided on s. Next does
+// not modify s.
 func Next(s plan.Snapshot, record plan.Hold) plan.Rollouts {
 	was := s.Hold.Rollouts
 	rolling := ""
@@ -30,7 +30,7 @@ func Next(s plan.Snapshot, record plan.Hold) plan.Rollouts {
 	return Bounded(plan.Rollouts{Finished: append([]plan.RolledGroup{r.RolledGroup}, was.Finished...)})
 }
 
-// rollout is the one under way, as it was and then as it will be remembered.
+// rollout is the rollout in progress. Its fields change from the previous record to the next one.
 type rollout struct {
 	plan.RolledGroup
 	seen   plan.Snapshot
@@ -38,8 +38,8 @@ type rollout struct {
 	now    time.Time
 }
 
-// notBefore returns a time that is not before any of those that a rollout has noted: whoever
-// noted them may have another clock.
+// notBefore returns now, or the latest recorded time of the rollout if that is later. The clocks of the
+// processes that recorded the times may differ.
 func notBefore(r plan.RolledGroup, now time.Time) time.Time {
 	now = later(now, r.Since)
 	for _, z := range r.Zones {
@@ -53,8 +53,8 @@ func copied(r plan.RolledGroup) plan.RolledGroup {
 	return r
 }
 
-// begin notes that a zone has the hold of a rollout. Its way to a revision ends when
-// it is asked for another one.
+// begin records that a rollout of the zone has the hold. If the update revision of the zone changed, it ends
+// the entry of the previous revision and begins another one.
 func (r *rollout) begin(zone string) {
 	z, exists := r.seen.Zone(zone)
 	if !exists {
@@ -62,7 +62,7 @@ func (r *rollout) begin(zone string) {
 	}
 	since := r.now
 	if held := r.seen.Hold; !r.Begun() && held.Holder == r.record.Holder && !held.Since.IsZero() {
-		since = held.Since // by somebody who did not remember rollouts
+		since = held.Since // taken by a version that did not record rollouts
 	}
 	if !r.Begun() {
 		r.Since = since
@@ -85,7 +85,7 @@ func (r *rollout) begin(zone string) {
 	})
 }
 
-// last returns the latest way of a zone to a revision, nil for none.
+// last returns the latest entry of a zone, or nil if it has none.
 func (r *rollout) last(z plan.Zone) *plan.RolledZone {
 	for i := range slices.Backward(r.Zones) {
 		if r.Zones[i].Name == z.Name && r.Zones[i].UID == z.UID {
@@ -95,8 +95,7 @@ func (r *rollout) last(z plan.Zone) *plan.RolledZone {
 	return nil
 }
 
-// replace notes the pods whose intents are not in the record any more since their
-// successors are there.
+// replace records the pods whose intents have left the record because their successors exist.
 func (r *rollout) replace() {
 	for _, i := range r.seen.Hold.Intents {
 		pod, present := r.seen.Pod(i.Pod)
@@ -112,17 +111,17 @@ func (r *rollout) replace() {
 	}
 }
 
-// takenDown reports whether it was a rollout that noted the pod.
+// takenDown reports whether a rollout wrote the intent.
 func takenDown(i plan.Intent) bool {
 	return i.Cause == reason.OutdatedRevision || i.Cause == reason.OutdatedAndUnavailable
 }
 
-// stands reports whether the record that is about to be written has the same intent.
+// stands reports whether the next record still has the intent.
 func (r *rollout) stands(i plan.Intent) bool {
 	return slices.ContainsFunc(r.record.Intents, func(next plan.Intent) bool { return next.Pod == i.Pod && next.UID == i.UID })
 }
 
-// of returns the way of its zone on which a pod was noted, nil if none is remembered.
+// of returns the entry of the zone that an intent belongs to, or nil if none is recorded.
 func (r *rollout) of(i plan.Intent) *plan.RolledZone {
 	var on *plan.RolledZone
 	for n := range r.Zones {
@@ -134,10 +133,9 @@ func (r *rollout) of(i plan.Intent) *plan.RolledZone {
 	return on
 }
 
-// replaced returns how a pod was replaced, of a zone that began at a time. Times of API
-// objects are in whole seconds, so a time at which this process saw the same counts. Clocks
-// differ, so times are brought into the order in which things happen: the successor is
-// created after the delete, is Ready after that, and both before now.
+// replaced returns the record of a pod that was replaced in a zone that began at a time. API objects have
+// times in whole seconds; a more precise observation of this process is preferred. Because clocks differ,
+// replaced puts the times in their causal order: deleted, created again, Ready, now.
 func (r *rollout) replaced(i plan.Intent, successor plan.Pod, began time.Time) plan.RolledPod {
 	p := plan.RolledPod{Name: i.Pod, UID: i.UID, Cause: i.Cause, Deleted: later(began, i.Since)}
 	p.Recreated = later(p.Deleted, r.happened(successor.Created.Time(), successor.Seen.Created))
@@ -148,8 +146,8 @@ func (r *rollout) replaced(i plan.Intent, successor plan.Pod, began time.Time) p
 	return p
 }
 
-// happened returns when something happened that an API object dates to a second and that
-// this process may have seen: not before that second begins, and not after now.
+// happened returns the time of an event that an API object dates to a second, more precisely if this process
+// observed it. The result is not before that second and not after now.
 func (r *rollout) happened(second time.Time, seen plan.Sighting) time.Time {
 	if at := seen.Time(second); at.Before(r.now) {
 		return at
@@ -157,8 +155,8 @@ func (r *rollout) happened(second time.Time, seen plan.Sighting) time.Time {
 	return r.now
 }
 
-// endZones notes the end of zones that do not have the hold of a rollout any more and
-// are done, or gone.
+// endZones ends the zones that were deleted, and the zones that are done and not under the hold of a rollout
+// any more.
 func (r *rollout) endZones(rolling string) {
 	for i := range r.Zones {
 		z := &r.Zones[i]
@@ -170,7 +168,7 @@ func (r *rollout) endZones(rolling string) {
 	}
 }
 
-// endOf returns when a zone that is done was so: now, unless clocks differ.
+// endOf returns when a zone ended: now, or the latest Ready time of its pods if clocks differ.
 func (r *rollout) endOf(z plan.RolledZone) time.Time {
 	end := r.now
 	for _, pod := range z.Pods {
@@ -179,8 +177,8 @@ func (r *rollout) endOf(z plan.RolledZone) time.Time {
 	return end
 }
 
-// done reports whether every pod of a zone is there, available, not about to leave, and
-// of the revision that the zone asks for.
+// done reports whether every desired pod of a zone exists, is available, has no intent, and is at the update
+// revision.
 func (r *rollout) done(z plan.Zone) bool {
 	if !z.Observed || slices.ContainsFunc(r.record.Intents, func(i plan.Intent) bool { return i.Zone == z.Name }) {
 		return false
@@ -194,9 +192,9 @@ func (r *rollout) done(z plan.Zone) bool {
 	return serving == z.Replicas
 }
 
-// complete reports whether nothing of the group is left to be rolled, as far as is
-// known, and nothing is under way. What a zone asks for that is not observed yet begins
-// another rollout: nobody may look again for weeks.
+// complete reports whether the group has no outdated pod and no intent of a rollout. It does not wait until
+// the StatefulSet controller has observed a changed template, because the next reconcile may be weeks away.
+// Such a change begins another rollout.
 func (r *rollout) complete() bool {
 	if slices.ContainsFunc(r.record.Intents, takenDown) {
 		return false

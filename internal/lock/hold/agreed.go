@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// agreement is what is noted of a zone.
+// agreement is the record of one zone.
 type agreement struct {
 	Call struct {
 		call
@@ -44,8 +44,8 @@ func FormatAcknowledged(agreed map[string]plan.DelayRecord) string {
 	return encoded(doc)
 }
 
-// ParseAcknowledged reads it back. Where what is noted of a zone is not what FormatAcknowledged
-// writes, nobody is noted there: who leaves waits anew.
+// ParseAcknowledged parses the result of FormatAcknowledged. If the record of a zone is invalid, it counts as
+// empty, and the delay of its leaving pods begins again.
 func ParseAcknowledged(text string) map[string]plan.DelayRecord {
 	var doc map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &doc) != nil {
@@ -74,8 +74,8 @@ func ParseAcknowledged(text string) map[string]plan.DelayRecord {
 	return agreed
 }
 
-// inOrder reports whether stretches ascend and do not overlap, say whom they note,
-// at times that a process can have written, and are not too many pods together.
+// inOrder reports whether ranges ascend without overlap, identify their pods, have times that a process can
+// have written, and do not exceed the limit of pods together.
 func inOrder(all []stretch) bool {
 	next, pods := 0, 0
 	for _, s := range all {

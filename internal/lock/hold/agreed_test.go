@@ -78,7 +78,7 @@ func TestWhoeverCannotBeReadHasNotAgreed(t *testing.T) {
 }
 
 func TestWhoAgreedTakesLittleRoom(t *testing.T) {
-	const annotations = 256 << 10 // all annotations of an object together
+	const annotations = 256 << 10 // the limit for all annotations of an object
 	for pods, most := range map[int]int{300: 16 << 10, plan.MaxAcknowledged: annotations / 16} {
 		var all []plan.OrdinalRange
 		each := pods / plan.MaxOrdinalRanges
@@ -92,9 +92,9 @@ func TestWhoAgreedTakesLittleRoom(t *testing.T) {
 	}
 }
 
-// A Lease whose annotations were too large could not be written any more.
+// If its annotations were too large, a Lease could not be written any more.
 func TestAGroupOfManyZonesOfWhichAllPodsAgreedIsNotedInOneLease(t *testing.T) {
-	const half = 128 << 10 // of what all annotations of an object together may have
+	const half = 128 << 10 // half the limit for all annotations of an object
 	s := fixture.Group(fixture.Held(""))
 	for n := range 30 {
 		zone := fixture.Zone(fmt.Sprintf("zone-%d", n), "1", fixture.Mirrors("web", 0), fixture.Delays(time.Hour))
@@ -136,7 +136,8 @@ func FuzzAgreed(f *testing.F) {
 
 const left = "zone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1s\n"
 
-// Who agreed is noted without the hold being taken, prolonged for others or looked at.
+// lockstep records which pods acknowledged without a live read. It does not take the hold for that, and does
+// not prolong a hold from outside.
 func TestANoteOfWhoAgreedLeavesTheHoldAsItIs(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		group, want string

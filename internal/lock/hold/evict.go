@@ -6,10 +6,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// DecideGrant says what the Lease must say before an eviction is granted. A hold is taken
-// only after a live look, and so is one that another process has written since this one
-// looked last; else the caches suffice. The record may be written only in place of the
-// very one that the snapshot shows.
+// DecideGrant returns what the Lease needs before an eviction is granted. A live read is required before a
+// hold is taken, and if another process has written the Lease since the last live read. Otherwise the caches
+// suffice. The record may only replace the Lease that the snapshot shows.
 func DecideGrant(s plan.Snapshot, note plan.Intent) Decision {
 	holder := holderOfGrant(s.Hold, note)
 	if !s.Live && (s.Hold.Holder != holder || !s.Hold.Own) {
@@ -21,8 +20,8 @@ func DecideGrant(s plan.Snapshot, note plan.Intent) Decision {
 	return Decision{Need: Write, Record: record}
 }
 
-// holderOfGrant names the holder under which a pod is evicted: whatever has its
-// zone already, or else its eviction.
+// holderOfGrant returns the holder under which a pod is evicted: the operation that already has the hold for
+// its zone, or else the eviction.
 func holderOfGrant(h plan.Hold, note plan.Intent) plan.Holder {
 	wanted := note.Evicts()
 	if note.Partition == "" && !h.Holder.Foreign() && h.Holder.Zone() == note.Zone {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// formatVersion is the version of the intents' text form that this code
-// writes. It reads no other one: what it does not know it respects.
+// formatVersion is the version of the text format of intents. If a text has another version, the hold is
+// respected and not changed.
 const formatVersion = 1
 
 type document struct {
@@ -36,7 +36,7 @@ type downscale struct {
 	Trace           string    `json:"trace,omitempty"`
 }
 
-// call is how pods are asked to prepare.
+// call is how pods are called to prepare.
 type call struct {
 	Port    int    `json:"port"`
 	Path    string `json:"path"`
@@ -56,8 +56,8 @@ type entry struct {
 	Trace           string    `json:"trace,omitempty"`
 }
 
-// FormatIntents returns the value of the annotation lockstep.dev/intents: the
-// pods and the downscale that are noted, and "" for neither.
+// FormatIntents returns the value of the annotation lockstep.dev/intents: the recorded pods and downscale. It
+// is "" if there are neither.
 func FormatIntents(intents []plan.Intent, d plan.Downscale) string {
 	if len(intents) == 0 && d.None() {
 		return ""
@@ -84,12 +84,12 @@ func FormatIntents(intents []plan.Intent, d plan.Downscale) string {
 func encoded(document any) string {
 	text, err := json.Marshal(document)
 	if err != nil {
-		panic(fmt.Sprintf("encode hold: %v", err)) // strings, numbers and times that are Written always encode
+		panic(fmt.Sprintf("encode hold: %v", err)) // strings, numbers and times from Written can always be encoded
 	}
 	return string(text)
 }
 
-// decode reads one document of this version, and nothing that this version does not know.
+// decode parses a document of this version. Unknown fields are errors.
 func decode(text string, into any) error {
 	var of struct {
 		Version int `json:"version"`
@@ -105,14 +105,14 @@ func decode(text string, into any) error {
 	return decoder.Decode(into)
 }
 
-// The first and the last time that can be written.
+// The first and the last time that the format can represent.
 var (
 	first = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
 	last  = time.Date(9999, 12, 31, 23, 59, 59, int(999*time.Millisecond), time.UTC)
 )
 
-// Written returns a time as it is written. One outside of the years that RFC 3339 has,
-// as the status of a pod may say, is written as the nearest that there is.
+// Written returns a time as the format can represent it. For a time outside of the years of RFC 3339, such as
+// the status of a pod may contain, it returns the nearest representable one.
 func Written(t time.Time) time.Time {
 	switch t = t.UTC().Truncate(time.Millisecond); {
 	case t.Before(first):
@@ -123,8 +123,8 @@ func Written(t time.Time) time.Time {
 	return t
 }
 
-// ParseIntents reads the annotation back. An error says what is wrong with the
-// text and what would be accepted; the hold must then be respected as it is.
+// ParseIntents parses the annotation. The error names the defect and what would be accepted. After an error,
+// the hold must be respected and not be changed.
 func ParseIntents(text string) ([]plan.Intent, plan.Downscale, error) {
 	if text == "" {
 		return nil, plan.Downscale{}, nil
@@ -171,7 +171,8 @@ func parseDownscale(d *downscale) (plan.Downscale, error) {
 	return out, nil
 }
 
-// FormatTimes returns the value of the annotation lockstep.dev/last-downscales.
+// FormatTimes returns the value of an annotation with one time for each zone, such as
+// lockstep.dev/last-downscales.
 func FormatTimes(times map[string]time.Time) string {
 	if len(times) == 0 {
 		return ""
@@ -183,7 +184,7 @@ func FormatTimes(times map[string]time.Time) string {
 	return encoded(doc)
 }
 
-// ParseTimes reads it back.
+// ParseTimes parses the result of FormatTimes.
 func ParseTimes(text string) (map[string]time.Time, error) {
 	if text == "" {
 		return nil, nil
@@ -219,8 +220,8 @@ func FormatWaiting(queue []plan.Waiting) string {
 	return encoded(places)
 }
 
-// ParseWaiting reads it back. What cannot be read is nobody's place: who waits
-// asks again.
+// ParseWaiting parses the result of FormatWaiting. It drops entries that it cannot read, because waiting
+// operations ask again.
 func ParseWaiting(text string) []plan.Waiting {
 	var places []place
 	if json.Unmarshal([]byte(text), &places) != nil {
@@ -235,8 +236,8 @@ func ParseWaiting(text string) []plan.Waiting {
 	return queue
 }
 
-// mostEntries is more than any version has ever noted: for each there may be a request
-// with every look.
+// mostEntries exceeds the number that any version writes. The limit matters because each entry may cause a
+// request with every live read.
 const mostEntries = 10 * plan.MaxIntents
 
 func parseEntries(entries []entry) ([]plan.Intent, error) {
@@ -260,8 +261,8 @@ func parseEntries(entries []entry) ([]plan.Intent, error) {
 	return intents, nil
 }
 
-// writable reports whether a time can be written in the form it was read from:
-// a zone's offset can carry it out of the years that RFC 3339 has.
+// writable reports whether a time can be written in its original format: the offset of a time zone can move
+// it beyond the years of RFC 3339.
 func writable(t time.Time) bool {
 	year := t.UTC().Year()
 	return 0 <= year && year <= 9999

@@ -54,7 +54,7 @@ func TestIntentsComeBackAsTheyWere(t *testing.T) {
 	})
 }
 
-// downscales draws any downscale that may be noted, and none.
+// downscales draws any downscale that can be recorded, or none.
 func downscales() *rapid.Generator[plan.Downscale] {
 	return rapid.Custom(func(t *rapid.T) plan.Downscale {
 		if rapid.Bool().Draw(t, "none") {
@@ -81,7 +81,7 @@ func TestAFullHoldFitsIntoAnAnnotation(t *testing.T) {
 			Version: 1<<64 - 1, Cause: reason.OutdatedRevision, Since: fixture.Now(), Trace: strings.Repeat("t", 55),
 		})
 	}
-	const annotations = 256 << 10 // all annotations of an object together
+	const annotations = 256 << 10 // the limit for all annotations of an object
 	if n := len(hold.FormatIntents(intents, plan.Downscale{})); n > annotations/2 {
 		t.Errorf("100 intents of the longest names take %d bytes", n)
 	}
@@ -142,8 +142,8 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 	}
 }
 
-// What is read can be written again and reads the same: whoever may write a
-// Lease in a namespace can put any text there.
+// A text that can be parsed can be written again and then parses to the same value. Any client that may write
+// Leases in a namespace can write any text there.
 func FuzzIntents(f *testing.F) {
 	f.Add(hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0"), fixture.NotedAs("zone-b-1", "u", 7)}, fixture.Shrinking("zone-a", 5, 3, plan.Preparing)))
 	f.Add(`{"version":2,"pods":[]}`)
@@ -165,7 +165,7 @@ func FuzzIntents(f *testing.F) {
 	})
 }
 
-// The status of a pod may say any time, and who writes it need not be lockstep.
+// The status of a pod may contain any time, and other clients can write it.
 func TestATimeBeyondTheYearsIsWrittenAsTheNearestThatThereIs(t *testing.T) {
 	for sentence, tc := range map[string]struct{ at, want time.Time }{
 		"one that there is": {fixture.Now(), fixture.Now()},

@@ -1,13 +1,12 @@
-// Package hold has the rules of a group's lock as functions of values: what the
-// Lease must say before a plan may be carried out, and in which form.
+// Package hold contains the rules of a group's lock as pure functions: what the Lease must contain before a
+// plan may be carried out, and in which format.
 //
-//	free ──take (after a live look)──► rollout/zone-a ──release──► free
+//	free ──take (after a live read)──► rollout/zone-a ──release──► free
 //	                                      │      ▲
-//	                                      └──────┘ note, settle, renew
+//	                                      └──────┘ record, settle, renew
 //
-// Exclusion never rests on a date: an expired hold is taken over under the
-// same conditions as one that has not expired. internal/lock/lease stores what is
-// decided here.
+// Exclusion between operations never depends on a date: an expired hold of an operation is taken over under
+// the same conditions as one that has not expired. internal/lock/lease stores these decisions.
 package hold
 
 import (
@@ -16,39 +15,39 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Need says what has to happen to the Lease before a plan's steps.
+// Need is what must happen to the Lease before the actions of a plan.
 type Need int
 
 const (
-	// Carry: carry the steps out; the Lease needs no write.
+	// Carry: carry out the actions; the Lease needs no write.
 	Carry Need = iota
-	// Look: read the group live, under the record that is known or under one that is
-	// read as well, and plan again before anything is done.
+	// Look: read the group live, with the known record or one that is read as well, and plan again before any
+	// action.
 	Look
-	// Write: write Record by compare-and-swap, then carry the steps out.
+	// Write: write Record by compare-and-swap, then carry out the actions.
 	Write
-	// Remove: the group is gone; delete the Lease.
+	// Remove: the group has no zones any more; delete the Lease.
 	Remove
-	// Label: add the label by which lockstep watches Leases; the record stays as it is.
+	// Label: add the label by which lockstep watches Leases; the record does not change.
 	Label
 )
 
-// Decision is what the Lease needs, with what is to be written.
+// Decision is what the Lease needs, with the record to be written.
 type Decision struct {
 	Need   Need
 	Record plan.Hold // for Write
 }
 
-// Decide says what the Lease must say before a plan's steps are carried out. Takedowns are
-// always noted. The repair of a pod that is down is noted where the hold is free or
-// belongs to its zone; elsewhere it needs no note, since its delete requires the very
-// version that was seen to be down.
+// Decide returns what the Lease needs before the actions of a plan are carried out. The delete of a pod that
+// is up is always recorded first. A repair is recorded if the hold is free or belongs to the zone of the pod.
+// Any other repair needs no record, because its delete requires the version at which the pod was seen to be
+// down.
 func Decide(s plan.Snapshot, steps []plan.Action) Decision {
 	return withLabel(&s, withPlaces(&s, steps, withRecords(&s, steps, decide(&s, steps))))
 }
 
-// withLabel adds the label to a Lease that lost it and that needs no other write. No cache shows
-// such a Lease, so its group would be read live again and again. What cannot be read stays as it is.
+// withLabel adds the label to a Lease that lost it and needs no other write. No cache shows such a Lease, so
+// its group would be read live repeatedly. The record does not change, so an unreadable one is kept.
 func withLabel(s *plan.Snapshot, d Decision) Decision {
 	if d.Need == Carry && s.Live && s.Hold.Unlabelled {
 		return Decision{Need: Label}
@@ -69,7 +68,7 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 		}
 		return decision
 	case s.Hold.Unreadable != "":
-		return Decision{} // what cannot be read is never written over
+		return Decision{} // an unreadable record is never overwritten
 	case plan.Has[plan.Release](steps):
 		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), downscale)}
 	case records:
@@ -80,7 +79,7 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 		return Decision{Need: Write, Record: nextRecord(s, s.Hold.Holder, intents(s, nil), downscale)}
 	case idle(s) && s.Hold.Rollouts.Current.Begun():
 		if record := nextRecordOfHolder(s, downscale); !record.Rollouts.Current.Begun() {
-			return Decision{Need: Write, Record: record} // else nobody would write it down (ADR 17)
+			return Decision{Need: Write, Record: record} // otherwise the end would not be recorded (ADR 17)
 		}
 	}
 	return Decision{}
@@ -106,7 +105,7 @@ func needsRead(h plan.Hold, steps []plan.Action) bool {
 	return false
 }
 
-// recorded reports whether the Lease is written for an action of the plan.
+// recorded reports whether an action of the plan requires a write of the Lease.
 func recorded(steps []plan.Action) bool {
 	return slices.ContainsFunc(steps, func(step plan.Action) bool { return step.Effect().Records })
 }
@@ -121,9 +120,9 @@ func nextDownscale(h plan.Hold, steps []plan.Action) plan.Downscale {
 	return h.Downscale
 }
 
-// holderAfter names the holder once a downscale is noted or has ended. The end
-// alone does not give the hold back: that is a step of its own. Somebody who took the hold
-// by hand during a downscale keeps it until it expires.
+// holderAfter returns the holder after a downscale was recorded or has ended. The end alone does not release
+// the hold; that is a separate action. A person who took the hold by hand during a downscale keeps it until
+// it expires.
 func holderAfter(s *plan.Snapshot, noted plan.Downscale) plan.Holder {
 	byHand := s.Hold.Holder.Foreign() && !s.Hold.Lapsed(s.Now)
 	if noted.None() || byHand {
@@ -148,9 +147,9 @@ func decideDeletes(s *plan.Snapshot, deeds []plan.DeletePod, downscale plan.Down
 	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), downscale)}
 }
 
-// holderFor names the holder under which the deeds are done. A takedown is
-// always the rollout's. A repair alone joins whatever holds its zone, takes a
-// free hold, and leaves every other hold as it is.
+// holderFor returns the holder under which pods are deleted. The delete of a pod that is up requires the hold
+// of its zone's rollout. A repair joins the holder of its zone, takes a free hold, and does not change any
+// other hold.
 func holderFor(h plan.Hold, deeds []plan.DeletePod) plan.Holder {
 	for _, d := range deeds {
 		if d.Up {
@@ -163,9 +162,9 @@ func holderFor(h plan.Hold, deeds []plan.DeletePod) plan.Holder {
 	return h.Holder
 }
 
-// needsLook reports whether the caches do not suffice: a hold is taken, the
-// record was inherited from another process, or a pod may look outdated only
-// because the cached StatefulSet is older than the pod (ADR 0006).
+// needsLook reports whether the caches do not suffice. That is so if the hold is to be taken, if another
+// process wrote the record, or if a pod may seem outdated only because the cached StatefulSet is older than
+// the pod (ADR 0006).
 func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 	if h.Holder != holder || !h.Own {
 		return true
@@ -178,8 +177,8 @@ func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 	return false
 }
 
-// idle reports whether nobody holds, or somebody from outside who has lapsed, and nothing
-// that the hold notes counts any more.
+// idle reports whether the hold is free, or a hold from outside lockstep has lapsed, and nothing that the
+// hold records still counts.
 func idle(s *plan.Snapshot) bool {
 	free := s.Hold.Holder.Free() || s.Hold.Lapsed(s.Now)
 	return free && s.Hold.Downscale.None() && len(intents(s, nil)) == 0

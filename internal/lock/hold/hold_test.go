@@ -27,9 +27,9 @@ const (
 func TestCover(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		group string
-		want  string // as fixture.Decision words it
+		want  string // as formatted by fixture.Decision
 	}{
-		// Taking
+		// Take
 		"a free hold is looked at before it is taken":             {outdated, "look live"},
 		"a Lease that is free is looked at too":                   {"hold free\n" + outdated, "look live"},
 		"after the look the hold is taken":                        {"live\n" + outdated, "write rollout/zone-a with zone-a-0"},
@@ -75,7 +75,7 @@ func TestCover(t *testing.T) {
 		"repairs in two zones: the first has the hold":           {"live\n" + broken + "zone-b rev=2\n zone-b-0 failing@1\n", "write rollout/zone-a with zone-a-0"},
 		"repairs in two zones: the holder's zone keeps the hold": {"live\nhold rollout/zone-b\n" + broken + "zone-b rev=2\n zone-b-0 failing@1\n", "write rollout/zone-b with zone-b-0"},
 
-		// Waiting
+		// Wait
 		"a foreign hold is left alone":                    {"hold manual/x\n" + outdated, "as it is"},
 		"an unreadable hold is left alone":                {"hold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated, "as it is"},
 		"an unreadable hold is never given back":          {"hold rollout/zone-a unreadable=damaged\n" + done, "as it is"},
@@ -100,7 +100,7 @@ func TestCover(t *testing.T) {
 		"a downscale takes over from a foreign hold that expired":  {"live\nhold manual/x renewed 5m ago\n" + done + shaken, "write downscale/zone-b"},
 		"a downscale of a zone that left the group has ended":      {"live\nhold downscale/zone-x\n decrease zone-x from 1 to 0 admitted\n" + done, "write free"},
 
-		// Downscales of lockstep's own
+		// Downscales by lockstep itself
 		"one that is due is looked at before it is noted":         {"zone-a rev=2 force=0\n zone-a-0 ready@2\n", "look live"},
 		"after the look one that is due is noted":                 {"live\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
 		"one that this process noted is carried out":              {"hold downscale/zone-a\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "as it is"},
@@ -111,7 +111,7 @@ func TestCover(t *testing.T) {
 		"replicas that are added need no hold, whoever has it":    {"hold manual/x inherited\nzone-a rev=2 force=2\n zone-a-0 ready@2\n", "as it is"},
 		"one takes a settled hold over from a rollout that ended": {"live\nhold rollout/zone-b\nzone-a rev=2 force=0\n zone-a-0 ready@2\n" + whole, "write downscale/zone-a"},
 
-		// Giving back and removing
+		// Release and removal
 		"a finished rollout gives the hold back":        {"hold rollout/zone-a\n" + done, "write free"},
 		"a hold without Lease is nothing":               {done, "as it is"},
 		"a group without zones loses its free Lease":    {"hold free", "remove"},
@@ -137,7 +137,7 @@ func TestCover(t *testing.T) {
 	}
 }
 
-// An unreadable record is not written even for a plan that asks for it.
+// An unreadable record is not written even if a plan requests it.
 func TestARecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated)
 	takedown := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Up: true}
@@ -248,8 +248,8 @@ zone-b rev=2
 	}
 }
 
-// Between the yes and the update lie up to 34 seconds. Counted from the yes, two zones
-// could shrink that much closer together than they ask for.
+// The update may follow its admission by up to 34 seconds. If the time of the admission counted, two zones
+// could shrink closer together than they allow by as much.
 func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
 	for since, want := range map[string]time.Duration{"3s": 0, "34s": 0, "35s": -time.Second, "10m": 34*time.Second - 10*time.Minute, "-5s": 5 * time.Second} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
@@ -259,8 +259,8 @@ func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
 	}
 }
 
-// The update of lockstep's own is sent after its note, and by then the API server may
-// work on it for as long as on any other.
+// lockstep sends its own update after the record. From then, the API server may work on it for the full time
+// limit.
 func TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest(t *testing.T) {
 	const latest = plan.CarryLimit + plan.RequestLimit
 	for since, want := range map[string]time.Duration{"3s": 0, "84s": 0, "85s": -time.Second, "10m": latest - 10*time.Minute} {
@@ -271,8 +271,8 @@ func TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest(t *te
 	}
 }
 
-// An update is planned while its downscale is waited for, under a hold that was renewed
-// by then, and sent before that could expire.
+// The update is planned while the downscale is pending, under a hold that was renewed by then, and is sent
+// before the hold could expire.
 func TestTheUpdateOfLockstepsOwnDownscaleIsSentInTime(t *testing.T) {
 	planned := fixture.Now().Add(plan.UpdateLimit)
 	last := hold.Deadline(plan.Hold{Renewed: planned, Duration: hold.Duration})
@@ -281,8 +281,8 @@ func TestTheUpdateOfLockstepsOwnDownscaleIsSentInTime(t *testing.T) {
 	}
 }
 
-// A downscale that is noted and does not come leaves its zone to another one, which is
-// only dated. When that one came, the older note looks as if it had come itself.
+// If a recorded downscale does not happen, another downscale of the zone may be admitted that only records
+// its time. Once the second one takes effect, the first one seems to have taken effect as well.
 func TestTheLatestTimeOfADownscaleIsKept(t *testing.T) {
 	for dated, want := range map[string]time.Duration{"1m": -time.Minute, "-34s": 34 * time.Second, "20m": 34*time.Second - 10*time.Minute} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=10m\n shrank zone-b " + dated +
@@ -293,15 +293,15 @@ func TestTheLatestTimeOfADownscaleIsKept(t *testing.T) {
 	}
 }
 
-// A downscale through /scale and its reversal leave nothing on the object that
-// says so. Two changes of the spec since the yes may have been just that.
+// A downscale through /scale and its reversal leave no trace on the object. Two changes of the spec since the
+// admission may have been just that.
 func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 	for noted, kept := range map[string]bool{
 		"admitted version=9 since=10s\nzone-b rev=2 edits=3": true,
 		"undoing version=9 since=10s\nzone-b rev=2 edits=3":  true,
-		"admitted uid=former since=10s\nzone-b rev=2":        true, // made anew: nobody knows what it asked for
+		"admitted uid=former since=10s\nzone-b rev=2":        true, // recreated; the spec of the former one is unknown
 		"undoing uid=former since=10s\nzone-b rev=2":         true,
-		"admitted version=9 since=10s\nzone-b rev=2 edits=2": false, // of somebody else, instead of the downscale
+		"admitted version=9 since=10s\nzone-b rev=2 edits=2": false, // another writer's change instead
 		"undoing version=9 since=10s\nzone-b rev=2":          false,
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + noted + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
@@ -313,8 +313,8 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 	}
 }
 
-// No webhook was asked, and the raise comes before anything else was written. A
-// StatefulSet that was made anew has shown no other spec than that.
+// No webhook was called, and the raise comes before any other write. A StatefulSet that was recreated has
+// only ever shown this spec.
 func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack(t *testing.T) {
 	for edits := 1; edits <= 5; edits += 2 {
 		s := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=20 replicas=2\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 leaving@1\nzone-b rev=1\n zone-b-0 ready@1\n", edits))
@@ -327,7 +327,7 @@ func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack(t *testing.
 	}
 }
 
-// The next one may be judged at the very version at which the former was seen.
+// The next downscale may be evaluated at the same version at which the previous one was seen.
 func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptWhenTheNextOneReplacesIt(t *testing.T) {
 	s := fixture.MustParse(`
 live
@@ -345,8 +345,8 @@ zone-b rev=1
 	}
 }
 
-// Pods that leave by the downscale before it are noted again, and who declines is asked
-// again no sooner than otherwise.
+// Pods that leave by the previous downscale are recorded again. A pod that declines is not asked again any
+// sooner.
 func TestADownscaleThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce(t *testing.T) {
 	s := fixture.MustParse(`
 live
@@ -381,8 +381,7 @@ zone-b rev=2
 	}
 }
 
-// Nobody needs the hold for the repair.
-// A downscale that another one takes the place of before anybody agreed did not fail.
+// If another downscale replaces a downscale before any pod agreed, the replaced one did not fail.
 func TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 3 to 2 preparing ours version=9\nzone-a rev=2\n zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2\n")
 	if got := hold.Admit(s, plan.DownscaleAnswer{Note: fixture.Shrinking("zone-a", 3, 1, plan.Preparing)}, "zone-a"); len(got.GivenUp) > 0 {
@@ -390,8 +389,8 @@ func TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
 	}
 }
 
-// Who is granted an eviction under the hold of its zone's rollout waits no more. Its place
-// would keep others waiting.
+// An eviction that is granted under the hold of its zone's rollout leaves the queue. Otherwise its place
+// would block other operations.
 func TestAnEvictionThatIsGrantedLeavesTheQueue(t *testing.T) {
 	s := fixture.MustParse("hold rollout/zone-a\n waiting eviction/zone-a since 20s seen 5s\n waiting eviction/zone-b since 20s seen 5s\nzone-a rev=2\n zone-a-0 ready@2\n" + whole)
 	got := hold.DecideGrant(s, granted("zone-a", "")).Record
@@ -446,7 +445,7 @@ func TestWhoAsksAgainKeepsItsPlaceInTheQueue(t *testing.T) {
 	}
 }
 
-// The place of a rollout is written with whatever else is written, such as a renewal.
+// The place of a rollout is written together with any other change, such as a renewal.
 func TestARolloutTakesItsPlaceInTheQueueByTheNextWrite(t *testing.T) {
 	s := fixture.MustParse("live\nhold eviction/zone-b renewed 20s ago\n" + outdated + "zone-b rev=2\n zone-b-0 leaving@2\n")
 	d := hold.Decide(s, plan.Group(s))
@@ -472,7 +471,7 @@ zone-b rev=2 current=1
 	}
 }
 
-// All pods of a large zone fail, the last one of them in the place of one that was evicted.
+// All pods of a large zone fail, and the last one replaces a pod that was evicted.
 func TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("live\nhold rollout/zone-a\n")
@@ -491,7 +490,7 @@ func TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent(t *testing.T) {
 	}
 }
 
-// The eviction of the new pod takes the place of what was noted about the former one.
+// The intent of the new pod's eviction replaces the intent of the former pod.
 func TestAnEvictionRightAfterAReplacementDoesNotHideThat(t *testing.T) {
 	s := fixture.MustParse(`
 live
@@ -508,7 +507,7 @@ zone-a rev=2 current=1 minReady=10s
 	}
 }
 
-// Another one than lockstep's own command may write his name over a downscale.
+// A client other than lockstep's own command may write its holder while a downscale is recorded.
 func TestADownscaleIsUndoneUnderTheHoldThatSomebodyTookBeside(t *testing.T) {
 	s := fixture.MustParse(`
 live
@@ -581,7 +580,7 @@ func TestADownscaleOfOurOwnThatFailedIsRemembered(t *testing.T) {
 	}
 }
 
-// Nobody takes what has expired off the Lease, and nobody writes there for any other reason.
+// An expired hold stays on the Lease, and nothing else causes a write.
 func TestARolloutThatEndedBesideAnExpiredHoldFromOutsideIsOver(t *testing.T) {
 	s := fixture.MustParse("hold manual/x renewed 5h ago\nzone-a rev=1\n  zone-a-0 ready@1")
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now().Add(-time.Hour)}
@@ -594,7 +593,7 @@ func TestARolloutThatEndedBesideAnExpiredHoldFromOutsideIsOver(t *testing.T) {
 	}
 }
 
-// A renewal needs no look. What another process saw is as unknown after it as before.
+// A renewal needs no live read. Afterwards, the acts of the former process are still unknown.
 func TestAProcessThatHasOnlyRenewedAHoldReadsTheGroupBeforeItDeletes(t *testing.T) {
 	s := fixture.MustParse("hold rollout/zone-a renewed 20s ago inherited\nzone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\n" + whole)
 	renewal := hold.Decide(s, plan.Group(s))

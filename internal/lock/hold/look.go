@@ -8,22 +8,19 @@ import (
 )
 
 const (
-	// LookAgain is after how long a group is looked at without an event, when the
-	// caches did not show what was expected. An event usually comes first.
+	// LookAgain is the interval until the next reconcile if the caches did not show what was expected. An
+	// event usually comes earlier.
 	LookAgain = time.Second
-	// WaitsAgain is how often people are told what a group waits for, where no
-	// event comes: that it lasts may be news.
+	// WaitsAgain is the interval at which a wait is reported again if no event occurs.
 	WaitsAgain = time.Minute
 )
 
-// NextLook returns after how long to look at a group again without an event: when a wait
-// ends by time, when the hold has to be renewed or lapses, when pods are told something
-// again, when a contest over replicas is over, or to tell that a wait lasts. The second result is false where there is nothing
-// to wait for but events.
+// NextLook returns after how long to reconcile a group again without an event: when a wait ends, the hold
+// must be renewed or lapses, pods must be notified again, a contest over replicas ends, or a wait must be
+// reported again. The second result is false if the group waits only for events.
 //
-// It is counted from when the plan was made: a clock that jumps in between changes
-// nothing. A time that was over then, so that the plan did not end it, does not make a
-// loop that never rests.
+// The duration is relative to the time of the plan, so that a clock change in between has no effect. A time
+// that had already passed counts as LookAgain, so that reconciles do not repeat without a pause.
 func NextLook(s plan.Snapshot, steps []plan.Action, d Decision) (time.Duration, bool) {
 	record := s.Hold
 	if d.Need == Write {
@@ -48,8 +45,7 @@ func NextLook(s plan.Snapshot, steps []plan.Action, d Decision) (time.Duration, 
 	return slices.Min(looks), true
 }
 
-// LookNeedsLease reports whether whoever looks at a group live reads the Lease as well:
-// where none is known, and where it notes a downscale, whose pods are told things without
-// a write before. Else its compare-and-swap says whether what is known of it is still so
-// (ADR 13).
+// LookNeedsLease reports whether a live read of a group must include the Lease. It must if no Lease is known,
+// and if the hold records a downscale, because its pods are notified without a prior write. Otherwise the
+// compare-and-swap detects a change of the Lease (ADR 13).
 func LookNeedsLease(h plan.Hold) bool { return !h.Exists || !h.Downscale.None() }

@@ -24,7 +24,7 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 		contest  plan.Contest
 		steps    []plan.Action
 		decision hold.Decision
-		want     time.Duration // 0: nothing to wait for but events
+		want     time.Duration // 0: wait only for events
 	}{
 		"a group that rests waits for events":             {},
 		"a wait ends by time":                             {steps: []plan.Action{wait(now.Add(5 * time.Second))}, want: 5 * time.Second},

@@ -8,14 +8,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Manual is the operation under which people hold a group.
+// Manual is the operation of holds that people take.
 const Manual plan.Operation = "manual"
 
-// longestManual bounds what of a person's reason becomes part of a holder.
+// longestManual limits the part of a person's reason that becomes part of a holder.
 const longestManual = 50
 
-// ManualFor returns the holder that a person is for a reason: what of it can be part
-// of a name, in small letters. The second result is false where nothing can.
+// ManualFor returns the holder for a person's reason, reduced to lower-case letters, digits and hyphens. The
+// second result is false if nothing of the reason remains.
 func ManualFor(why string) (plan.Holder, bool) {
 	var b strings.Builder
 	for _, r := range strings.ToLower(why) {
@@ -31,9 +31,9 @@ func ManualFor(why string) (plan.Holder, bool) {
 	return Manual.For(name), name != ""
 }
 
-// Take returns the record by which a person takes a hold for a time, or says who has
-// it. What people hold already, for the same reason too, is taken over only after its
-// time. To renew it is to prolong it for the same reason, and never ends it sooner.
+// Take returns the record by which a person takes a hold for a time, or why the hold cannot be taken. A hold
+// that another person has, even for the same reason, can be taken only after it expired. With renew, Take
+// prolongs a hold that has the same reason, and never shortens it.
 func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration, renew bool) (plan.Hold, plan.Refusal) {
 	over := h.Lapsed(now)
 	same := renew && h.Holder == holder
@@ -58,8 +58,7 @@ func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration, r
 	return next, plan.Refusal{}
 }
 
-// prolonged returns a record that lasts so long at least. One without an end has none
-// after it.
+// prolonged returns a record that lasts at least so long. A hold without an end keeps none.
 func prolonged(h plan.Hold, now time.Time, lasts time.Duration) plan.Hold {
 	if end := h.ExpiresAt(); !end.IsZero() && end.Before(now.Add(lasts)) {
 		h.Renewed, h.Duration = now, lasts
@@ -67,8 +66,8 @@ func prolonged(h plan.Hold, now time.Time, lasts time.Duration) plan.Hold {
 	return h
 }
 
-// untilOf returns when somebody from outside holds no more by himself. Operations of
-// lockstep's, of newer versions too, end with an event.
+// untilOf returns when a hold from outside lockstep expires. Operations of lockstep, also of newer versions,
+// end with an event.
 func untilOf(h plan.Hold) time.Time {
 	if h.Holder.Foreign() && !h.Holder.Newer() {
 		return h.ExpiresAt()
@@ -76,10 +75,9 @@ func untilOf(h plan.Hold) time.Time {
 	return time.Time{}
 }
 
-// GiveBack returns the record of a hold that a person gives back. The second result
-// is false for one that is not his to give: free, or of an operation of lockstep's, or
-// with notes that cannot be read, which the write would erase. One from outside that is
-// not called manual is given back by force.
+// GiveBack returns the record after a person releases a hold. The second result is false if a person may not
+// release it: it is free, belongs to an operation of lockstep, or has an unreadable record, which the write
+// would erase. A hold from outside that is not manual requires force.
 func GiveBack(h plan.Hold, force bool) (plan.Hold, bool) {
 	if h.Unreadable != "" || !h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force) {
 		return h, false

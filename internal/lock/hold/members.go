@@ -6,7 +6,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// member is a zone as the annotation lockstep.dev/zones says it.
+// member is one zone in the annotation lockstep.dev/zones.
 type member struct {
 	Zone string `json:"zone"`
 	UID  string `json:"uid"`
@@ -17,8 +17,8 @@ type members struct {
 	Zones   []member `json:"zones"`
 }
 
-// FormatMembers returns the value of the annotation lockstep.dev/zones: the zones that the
-// group has, and "" for none.
+// FormatMembers returns the value of the annotation lockstep.dev/zones: the zones of the group, or "" for
+// none.
 func FormatMembers(zones []plan.Member) string {
 	if len(zones) == 0 {
 		return ""
@@ -30,8 +30,8 @@ func FormatMembers(zones []plan.Member) string {
 	return encoded(doc)
 }
 
-// ParseMembers reads the annotation back. An error says what is wrong with the text; the hold
-// must then be respected as it is.
+// ParseMembers parses the annotation. The error names the defect. After an error, the hold must be respected
+// and not be changed.
 func ParseMembers(text string) ([]plan.Member, error) {
 	if text == "" {
 		return nil, nil

@@ -17,8 +17,8 @@ const (
 
 var objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
-// LeaseName returns the name of the Lease that is a hold: readable where the name of the key can
-// be part of an object name, a hash of it elsewhere. No two keys of a namespace share a name.
+// LeaseName returns the name of the Lease of a hold. It contains the name of the key if that is valid in an
+// object name, and otherwise a hash of it. Two keys of a namespace never have the same name.
 func LeaseName(key plan.Key) string {
 	prefix := prefixOf(key.Kind)
 	name := prefix + "-" + key.Name
@@ -38,12 +38,11 @@ func IsLeaseName(name string) bool {
 
 func prefixOf(kind plan.Kind) string { return "lockstep-" + kind.Word() }
 
-// hashedName is what StatusName makes of a group that no object can be named after.
+// hashedName matches the results of StatusName for groups whose names are not valid object names.
 var hashedName = regexp.MustCompile(`^group\.[0-9a-f]{32}$`)
 
-// StatusName returns the name of the object that shows how a group stands: that of
-// the group where an object can have it, a hash of it elsewhere. No two groups of a
-// namespace share one.
+// StatusName returns the name of the object that shows the status of a group: the group's name if an object
+// can have it, otherwise a hash of it. Two groups of a namespace never have the same name.
 func StatusName(group string) string {
 	if objectName.MatchString(group) && !hashedName.MatchString(group) && len(group) <= longestName {
 		return group

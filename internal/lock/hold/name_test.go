@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// objectName is what the API server accepts as the name of a Lease.
+// objectName matches the names that the API server accepts for a Lease.
 var objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
 func TestLeaseName(t *testing.T) {
@@ -53,7 +53,7 @@ func TestOddGroupNamesGetAHash(t *testing.T) {
 }
 
 func TestNoTwoGroupsShareALeaseName(t *testing.T) {
-	// Names that look like what LeaseName makes are the likeliest to collide.
+	// Names that resemble the results of LeaseName are the most likely to collide.
 	group := rapid.OneOf(
 		rapid.StringMatching(`[a-zA-Z0-9_.\-]{0,6}`),
 		rapid.StringMatching(`(lockstep-group[.-])?[0-9a-f]{32}`),

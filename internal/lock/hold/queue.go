@@ -6,9 +6,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Enqueued returns a record in which somebody waits who asks now, and whether that
-// is to be written: who asks again is noted every plan.AskAgain. A record that does
-// not exist or cannot be read notes nobody.
+// Enqueued returns the record with the operation that asks now in the queue, and whether the record must be
+// written. An operation that asks again is written only every plan.AskAgain. A record that does not exist or
+// is unreadable does not change.
 func Enqueued(record plan.Hold, asks plan.Waiting) (plan.Hold, bool) {
 	if !record.Exists || record.Unreadable != "" {
 		return record, false
@@ -30,7 +30,7 @@ func Enqueued(record plan.Hold, asks plan.Waiting) (plan.Hold, bool) {
 	return record, true
 }
 
-// withPlaces adds to a decision the places in the queue that a plan takes.
+// withPlaces adds to a decision the places in the queue that the actions take.
 func withPlaces(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
 	for _, step := range steps {
 		a, is := step.(plan.Enqueue)

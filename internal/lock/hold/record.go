@@ -8,10 +8,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// nextRecord returns the record as it must read next, with these intents: the time of a
-// downscale that ended is kept, rollouts are remembered, and the time is renewed.
+// nextRecord returns the next record with these intents. It keeps the time of a downscale that ended, updates
+// the rollouts, and renews the hold.
 func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, downscale plan.Downscale) plan.Hold {
-	next := s.Hold // with the UID and version that the write requires
+	next := s.Hold // with the UID and version for the compare-and-swap
 	next.Exists, next.Unlabelled = true, false
 	next.Own = s.Hold.Own || s.Live
 	next.Renewed, next.Duration = s.Now, Duration
@@ -29,8 +29,8 @@ func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, downs
 	return next
 }
 
-// nextRecordOfHolder returns the record of whoever has the hold as it must read next.
-// Others' time is not ours to prolong.
+// nextRecordOfHolder returns the next record for the present holder. It does not prolong a hold from outside
+// lockstep.
 func nextRecordOfHolder(s *plan.Snapshot, downscale plan.Downscale) plan.Hold {
 	record := nextRecord(s, holderAfter(s, downscale), intents(s, nil), downscale)
 	if record.Holder.Foreign() {
@@ -39,8 +39,8 @@ func nextRecordOfHolder(s *plan.Snapshot, downscale plan.Downscale) plan.Hold {
 	return record
 }
 
-// Admit returns the record under which an admitted downscale of a zone is noted, or only
-// dated by when it can come at the latest.
+// Admit returns the record for an admitted downscale of a zone. If the downscale needs no hold, Admit only
+// adds the latest time at which it can take effect.
 func Admit(s plan.Snapshot, v plan.DownscaleAnswer, zone string) plan.Hold {
 	if !v.Dated {
 		return nextRecord(&s, plan.DownscaleOperation.For(zone), intents(&s, nil), v.Note)
@@ -51,11 +51,11 @@ func Admit(s plan.Snapshot, v plan.DownscaleAnswer, zone string) plan.Hold {
 	return next
 }
 
-// UndoAnew returns the record under which a downscale is undone that somebody else
-// has given up meanwhile: pods may have been asked after he told them to stay.
-// The second result is false where somebody else has the hold by now; what he
-// begins in that zone asks the same pods. The downscale before it, of which pods still
-// leave, is dated, and noted again after it.
+// UndoAnew returns the record under which lockstep undoes a downscale that another process has given up
+// meanwhile: pods may have been asked to prepare after that process notified them that they stay. The second
+// result is false if another operation has the hold by now; if that operation begins a downscale of the zone,
+// it asks the same pods. If pods still leave by the previous downscale, UndoAnew records the time of that
+// one; it is recorded again afterwards.
 func UndoAnew(record plan.Hold, d plan.Downscale, now time.Time) (plan.Hold, bool) {
 	holder := plan.DownscaleOperation.For(d.Zone)
 	free := record.Holder.Free() || record.Lapsed(now) || record.Holder == holder
@@ -76,15 +76,15 @@ func UndoAnew(record plan.Hold, d plan.Downscale, now time.Time) (plan.Hold, boo
 	return record, true
 }
 
-// Unfinished reports whether a record notes what lockstep alone ends: an operation of its
-// own, a downscale, pods that are about to be taken down.
+// Unfinished reports whether the hold records something that only lockstep can end: one of its operations, a
+// downscale, or intents.
 func Unfinished(h plan.Hold) bool {
 	ours := !h.Holder.Free() && !h.Holder.Foreign()
 	return ours || !h.Downscale.None() || len(h.Intents) > 0
 }
 
-// downscaled returns when each zone of the group shrank last. A downscale that
-// is replaced or ends counts if it came into effect, or may have.
+// downscaled returns the time of the last downscale of each zone of the group. A downscale that ends or is
+// replaced counts if it took effect or may have.
 func downscaled(s *plan.Snapshot, next plan.Downscale) map[string]time.Time {
 	times := lasting(s)
 	former := s.Hold.Downscale
@@ -97,9 +97,9 @@ func downscaled(s *plan.Snapshot, next plan.Downscale) map[string]time.Time {
 	return times
 }
 
-// givenUp returns when downscales of lockstep's own were given up that are not to
-// be tried again yet. One that was merely overtaken did not fail. One that fails while
-// pods leave by the one before it is followed by that.
+// givenUp returns when lockstep gave up its own downscales that may not be tried again yet. A downscale that
+// was only overtaken did not fail. If a downscale fails while pods still leave by the previous one, the hold
+// records the previous one next.
 func givenUp(s *plan.Snapshot, next plan.Downscale) map[string]time.Time {
 	times := map[string]time.Time{}
 	for zone, at := range s.Hold.GivenUp {
@@ -116,8 +116,8 @@ func givenUp(s *plan.Snapshot, next plan.Downscale) map[string]time.Time {
 	return times
 }
 
-// waiting returns who still waits: neither who has the hold now nor who has not
-// asked for too long.
+// waiting returns the operations that still wait. It drops the present holder, and operations whose last
+// attempt was too long ago.
 func waiting(s *plan.Snapshot, holder plan.Holder) []plan.Waiting {
 	var next []plan.Waiting
 	for _, w := range s.Hold.Waiting {
@@ -128,10 +128,10 @@ func waiting(s *plan.Snapshot, holder plan.Holder) []plan.Waiting {
 	return next
 }
 
-// intents returns those that still count and the new ones: takedowns, then repairs in
-// the room of the pods before them, then other repairs. One of these is left out where
-// the hold can carry no more; a repair needs none, nor does that of a pod whose eviction
-// was granted, which somebody may still carry out.
+// intents returns the intents that still count and those of the new deletes. Deletes of pods that are up come
+// first, then repairs whose intent replaces that of a former pod, then other repairs. If the hold is full, a
+// repair is left out, because it needs no intent. A repair of a pod whose eviction was granted adds none
+// either, because that eviction may still happen.
 func intents(s *plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 	deed := map[string]plan.DeletePod{}
 	for _, d := range deeds {
@@ -170,9 +170,9 @@ func intent(d plan.DeletePod, now time.Time) plan.Intent {
 	return plan.Intent{Zone: d.Zone, Pod: d.Pod, UID: d.UID, Version: d.Version, Cause: d.Because, Since: now, Overtook: d.Overtakes}
 }
 
-// withRecords adds to a decision what actions record for which the Lease is not written otherwise. It is
-// written whoever has the hold, without a live read: the compare-and-swap says whether what was known of
-// the Lease is still so.
+// withRecords adds to a decision the records of actions that alone do not cause a write of the Lease. They
+// are written under any holder and without a live read, because the compare-and-swap fails if the Lease has
+// changed.
 func withRecords(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
 	recorders := slices.DeleteFunc(plan.Only[plan.Recorder](steps), func(r plan.Recorder) bool { return r.Effect().Records })
 	if len(recorders) == 0 || s.Hold.Unreadable != "" {
@@ -181,11 +181,11 @@ func withRecords(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
 	switch d.Need {
 	case Carry:
 		if !s.Hold.Exists && !s.Live {
-			return Decision{Need: Look} // a Lease begins with what the predecessor has kept, which a live read shows
+			return Decision{Need: Look} // a new Lease needs the predecessor's downscale times
 		}
 		d = Decision{Need: Write, Record: s.Hold}
 		d.Record.Exists = true
-		if !d.Record.Holder.Foreign() { // others' time is not ours to prolong
+		if !d.Record.Holder.Foreign() { // a hold from outside is not prolonged
 			d.Record.Renewed, d.Record.Duration = s.Now, Duration
 		}
 	case Look, Remove, Label:

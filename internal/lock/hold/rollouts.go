@@ -11,12 +11,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// rolloutsVersion is the version of the text form of rollouts. Another one is read as
-// if nothing were remembered.
+// rolloutsVersion is the version of the text format of rollouts. A text of another version counts as empty.
 const rolloutsVersion = 1
 
-// MaxRollouts is how many bytes are written of rollouts at most, of all names that
-// there can be: about a quarter of what the annotations of an object may have.
+// MaxRollouts limits the bytes of the rollouts annotation, whatever the length of names: about a quarter of
+// the limit for all annotations of an object.
 const MaxRollouts = 68 << 10
 
 type rolledGroups struct {
@@ -56,8 +55,7 @@ type rolledPod struct {
 	Seen      bool      `json:"seen,omitempty"`
 }
 
-// FormatRollouts returns the value of the annotation lockstep.dev/rollouts, "" where
-// nothing is remembered.
+// FormatRollouts returns the value of the annotation lockstep.dev/rollouts, or "" if there are none.
 func FormatRollouts(r plan.Rollouts) string {
 	if !r.Current.Begun() && len(r.Finished) == 0 {
 		return ""
@@ -91,7 +89,7 @@ func groupAsText(r plan.RolledGroup) rolledGroup {
 	return group
 }
 
-// written is Written for a time that may be none.
+// written is Written, except that it keeps the zero time.
 func written(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -99,8 +97,7 @@ func written(t time.Time) time.Time {
 	return Written(t)
 }
 
-// ParseRollouts reads it back. Text that is none of FormatRollouts' is as if nothing
-// were remembered: nobody needs to do anything about it.
+// ParseRollouts parses the result of FormatRollouts. Any other text counts as empty and needs no action.
 func ParseRollouts(text string) plan.Rollouts {
 	var doc rolledGroups
 	if text == "" || len(text) > MaxRollouts || json.Unmarshal([]byte(text), &doc) != nil || doc.Version != rolloutsVersion {
@@ -117,12 +114,12 @@ func ParseRollouts(text string) plan.Rollouts {
 		}
 	}
 	if r = history.Bounded(r); len(FormatRollouts(r)) > MaxRollouts {
-		return plan.Rollouts{} // of names that nobody has; with them the Lease might not be written
+		return plan.Rollouts{} // no real names are that long, and the Lease might be too large to write
 	}
 	return r
 }
 
-// readable reports whether a rollout can be written as it was read, and is no longer then.
+// readable reports whether a rollout can be written again unchanged and in no more bytes.
 func (g rolledGroup) readable() bool {
 	good := (g.Trace == "" || TraceID(g.Trace) != "") && !written(g.Since).IsZero() && writable(g.Since) && writable(g.Until)
 	for _, z := range g.Zones {
@@ -134,8 +131,7 @@ func (g rolledGroup) readable() bool {
 	return good
 }
 
-// plain reports whether texts could be names: short, and of characters that a person can
-// read and JSON writes as they are.
+// plain reports whether texts can be names: short, of printable characters that JSON does not escape.
 func plain(texts ...string) bool {
 	const escaped = `"\<>&`
 	return !slices.ContainsFunc(texts, func(text string) bool {
@@ -145,7 +141,7 @@ func plain(texts ...string) bool {
 	})
 }
 
-// TraceID returns the trace of a W3C traceparent, "" for any other text.
+// TraceID returns the trace ID of a W3C traceparent, or "" for any other text.
 func TraceID(text string) string {
 	parts := strings.Split(text, "-")
 	if len(parts) != 4 || parts[0] != "00" || !isID(parts[1], 32) || !isID(parts[2], 16) || len(parts[3]) != 2 || strings.Trim(parts[3], hexDigits) != "" {
@@ -156,13 +152,13 @@ func TraceID(text string) string {
 
 const hexDigits = "0123456789abcdef"
 
-// isID reports whether a text is an id of so many digits.
+// isID reports whether text is an ID with this number of hexadecimal digits.
 func isID(text string, digits int) bool {
 	return len(text) == digits && strings.Trim(text, hexDigits) == "" && strings.Trim(text, "0") != ""
 }
 
-// texts has each text once: the same zones come back in every rollout, and the revision
-// that one ends with is that which the next one begins with.
+// texts keeps one copy of each text. The same zones occur in every rollout, and the revision at which one
+// rollout ends is that from which the next one begins.
 type texts map[string]string
 
 func (t texts) one(text string) string {

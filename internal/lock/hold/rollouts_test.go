@@ -125,8 +125,8 @@ func TestRolloutsThatCannotBeReadAreNotRemembered(t *testing.T) {
 	}
 }
 
-// What is read can be written again, reads the same and leaves room for the other
-// annotations: whoever may write a Lease in a namespace can put any text there.
+// A text that can be parsed can be written again, then parses to the same value, and leaves room for the
+// other annotations. Any client that may write Leases in a namespace can write any text there.
 func FuzzRollouts(f *testing.F) {
 	f.Add(`{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"z","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`)
 	f.Add(`{"version":1,"finished":[{"since":"0000-01-01T00:00:00+23:59","until":"9999-12-31T23:59:59-23:59"}]}`)
@@ -150,8 +150,8 @@ func FuzzRollouts(f *testing.F) {
 	})
 }
 
-// The most that may be remembered, of the longest names there can be: a pod's name is
-// the value of a label, so zones with pods have no longer ones, nor their revisions.
+// The largest possible record has the longest names. The name of a pod is the value of a label, which limits
+// the names of zones with pods, and their revisions.
 func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
 	at := fixture.Now().Add(999 * time.Millisecond)
 	var many plan.Rollouts
@@ -188,8 +188,8 @@ func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
 	}
 }
 
-// A Lease that could not be written since its annotations are too long would keep its
-// group from everything. What JSON escapes is longer once it is written again.
+// If its annotations were too long, the Lease could not be written, which would block the group. Characters
+// that JSON escapes take more bytes once they are written again.
 func TestRolloutsOfNamesThatNobodyHasAreNotRemembered(t *testing.T) {
 	for _, letter := range []string{"z", "<"} {
 		text := `{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"` + strings.Repeat(letter, hold.MaxRollouts/4) + `","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`
@@ -199,7 +199,7 @@ func TestRolloutsOfNamesThatNobodyHasAreNotRemembered(t *testing.T) {
 	}
 }
 
-// Somebody took the hold by hand while a pod was on its way back, and went away.
+// A person took the hold by hand while a pod was being replaced, and never released it.
 func TestARolloutThatIsGivenUpEndsAlthoughAnIntentOfItIsStillNoted(t *testing.T) {
 	s := fixture.MustParse("hold manual/x renewed 5h ago\nzone-a rev=1\n  zone-a-0 ready@1")
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now().Add(-6 * time.Hour)}

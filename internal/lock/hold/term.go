@@ -9,22 +9,22 @@ import (
 const (
 	// Duration is how long a hold counts as fresh after its last renewal.
 	Duration = 60 * time.Second
-	// RenewEvery is how often whoever works on a hold renews it.
+	// RenewEvery is how often an operation renews its hold.
 	RenewEvery = 20 * time.Second
-	// Margin is how long before a hold could expire its writers stop. It is
-	// longer than RequestTimeout.
+	// Margin is the time before the expiry of a hold in which no more requests are sent. It is longer than
+	// RequestTimeout.
 	Margin = 15 * time.Second
-	// RequestTimeout bounds every single request made under a hold.
+	// RequestTimeout limits each request under a hold.
 	RequestTimeout = 10 * time.Second
 )
 
-// Deadline returns until when requests may be sent under a record.
+// Deadline returns the time until which requests may be sent under a record.
 func Deadline(record plan.Hold) time.Time {
 	return record.Renewed.Add(record.Duration - Margin)
 }
 
-// RenewAt returns when the hold has to be renewed next, or the zero time when
-// it is none of lockstep's operations, or may not be written over.
+// RenewAt returns when the hold must be renewed next. It returns the zero time if no operation of lockstep
+// has the hold, or if the record is unreadable and must not be overwritten.
 func RenewAt(h plan.Hold) time.Time {
 	if h.Holder.Free() || h.Holder.Foreign() || h.Unreadable != "" {
 		return time.Time{}
@@ -37,8 +37,8 @@ func renewalDue(s *plan.Snapshot) bool {
 	return !at.IsZero() && !s.Now.Before(at)
 }
 
-// LapsesAt returns when somebody from outside holds no more, or the zero time when
-// nobody from outside does.
+// LapsesAt returns when a hold from outside lockstep will lapse. It returns the zero time for any other hold,
+// and for one that has lapsed.
 func LapsesAt(h plan.Hold, now time.Time) time.Time {
 	if h.Lapsed(now) {
 		return time.Time{}

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// timesKept is for how long the time of a downscale counts whose zone is gone: it may
-	// be made anew. A minimum time beyond that is not kept by a zone that was gone.
+	// timesKept is how long the time of a downscale is kept after its zone was deleted, because the zone may
+	// be created again. A longer minimum time between downscales does not survive such a deletion.
 	timesKept = 7 * 24 * time.Hour
-	// mostGone is of how many zones that are gone times are kept, the latest ones.
+	// mostGone limits the number of deleted zones whose times are kept. The latest ones are kept.
 	mostGone = 20
 )
 
-// lasting returns the times of downscales that the record goes on to say: those of the
-// group's zones and, for a while, of zones that are gone. A StatefulSet that stands alone
-// keeps nobody waiting, and a Lease that does not exist yet begins with the times of its
-// own zones: the predecessor tracked whole namespaces.
+// lasting returns the downscale times that the next record keeps: those of the group's zones and, for a
+// while, of deleted zones. For a StatefulSet without a group it drops the times of deleted zones, because no
+// other zone depends on them. A new Lease starts with the times of its own zones only, although the
+// predecessor tracked all zones of the namespace.
 func lasting(s *plan.Snapshot) map[string]time.Time {
 	known, times := s.Hold.Downscaled, map[string]time.Time{}
 	returns := s.Hold.Exists && s.Key.Rolled()
@@ -39,8 +39,8 @@ func lasting(s *plan.Snapshot) map[string]time.Time {
 	return times
 }
 
-// dated returns the times with that of one more downscale of a zone, unless it is known to
-// have shrunk later: one beside it may have come after it.
+// dated returns times with the time of one more downscale of a zone, unless a later time is recorded: a
+// concurrent downscale may have taken effect later.
 func dated(times map[string]time.Time, zone string, by time.Time) map[string]time.Time {
 	if !by.After(times[zone]) {
 		return times

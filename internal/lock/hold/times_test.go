@@ -13,11 +13,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// renewed is a record that is written in any case, with zone-a gone.
+// renewed is a group whose record must be written, without zone-a.
 const renewed = "hold rollout/zone-b renewed 30s ago\n%szone-b rev=2 current=1\n zone-b-0 starting@2\n"
 
-// kubectl delete statefulset zone-a --cascade=orphan, and apply: what zone-a had
-// written on it is gone, and the Lease alone knows when it shrank.
+// After kubectl delete statefulset zone-a --cascade=orphan and kubectl apply, the former annotations of
+// zone-a are lost. Only the Lease knows when it shrank.
 func TestTheTimeOfADownscaleOutlivesItsStatefulSet(t *testing.T) {
 	for ago, kept := range map[string]bool{"1h": true, "167h": true, "168h": false, "-167h": true, "-168h": false} {
 		s := fixture.MustParse(fmt.Sprintf(renewed, " shrank zone-a "+ago+" ago\n"))
@@ -32,7 +32,7 @@ func TestTheTimeOfADownscaleOutlivesItsStatefulSet(t *testing.T) {
 	}
 }
 
-// A Lease begins with what the predecessor has tracked in the whole namespace.
+// A new Lease starts with the times that the predecessor tracked in all of the namespace.
 func TestALeaseBeginsWithTheTimesOfItsOwnZones(t *testing.T) {
 	s := fixture.MustParse("live\nhold free\n shrank zone-a 1h ago\n shrank store-a 1h ago\n" + outdated)
 	s.Hold.Exists = false
@@ -54,7 +54,7 @@ func TestTheTimesOfZonesThatAreGoneAreBounded(t *testing.T) {
 	}
 }
 
-// Whoever has the hold keeps it, with all that it notes.
+// The holder and everything else in the record stay the same.
 func TestADownscaleThatNeedsNoHoldTellsWhenItWas(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-b\n noted zone-b-0\n shrank zone-c 1h ago\nzone-a rev=1\nzone-b rev=1\n zone-b-0 ready@1\n")
 	want := s.Hold

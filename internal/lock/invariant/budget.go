@@ -9,8 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// unavailableLimit returns rollout-max-unavailable of a zone as a number of pods: at least
-// one.
+// unavailableLimit returns rollout-max-unavailable of a zone as a number of pods, which is at least one.
 func unavailableLimit(z *zone) int {
 	if percent := z.MaxUnavailable.Percent; percent > 0 {
 		return partOf(z, percent)
@@ -18,7 +17,7 @@ func unavailableLimit(z *zone) int {
 	return max(1, z.MaxUnavailable.Pods)
 }
 
-// limitOf returns how many pods of a zone a budget of evictions allows to be down.
+// limitOf returns how many pods of a zone an eviction budget allows to be down.
 func limitOf(b plan.DisruptionBudget, z *zone) int {
 	if b.Percentage > 0 {
 		return partOf(z, b.Percentage)
@@ -26,14 +25,13 @@ func limitOf(b plan.DisruptionBudget, z *zone) int {
 	return b.Limit
 }
 
-// partOf returns a percentage of a zone's replicas, rounded down, and at least one.
+// partOf returns a percentage of a zone's replicas, rounded down, but at least one.
 func partOf(z *zone, percent int) int {
 	return max(1, int(int64(z.Replicas)*int64(percent)/100))
 }
 
-// leastLimit returns how many pods of a zone may be down where the named one is rolled by
-// the budgets of evictions that cover it and allow any eviction. Where budgets cannot be
-// read one may cover it that allows one pod.
+// leastLimit returns the lowest limit of the eviction budgets that cover the named pod of a zone and allow
+// any eviction. If budgets cannot be read, it returns one, because an unread budget may allow only one pod.
 func (v *view) leastLimit(z *zone, pod string) int {
 	if v.Unread {
 		return 1
@@ -55,7 +53,7 @@ func (v *view) leastLimit(z *zone, pod string) int {
 	return least
 }
 
-// budgetsOf returns the budgets of evictions that cover a pod.
+// budgetsOf returns the eviction budgets that cover a pod.
 func (v *view) budgetsOf(p plan.Pod) []plan.DisruptionBudget {
 	if len(v.Budgets) == 0 {
 		return nil
@@ -73,8 +71,8 @@ func (v *view) budgetsOf(p plan.Pod) []plan.DisruptionBudget {
 	return all
 }
 
-// selects reports whether labels meet all requirements of a selector, as Kubernetes reads
-// it: a label that does not exist meets NotIn.
+// selects reports whether labels match all requirements of a selector with the semantics of Kubernetes: a
+// missing label matches NotIn.
 func selects(selector plan.Selector, labels map[string]string) bool {
 	for _, r := range selector {
 		value, exists := labels[r.Key]
@@ -97,8 +95,7 @@ func selects(selector plan.Selector, labels map[string]string) bool {
 	return true
 }
 
-// partitionOf returns the partition in the name of a pod, or the empty text if the name
-// has none.
+// partitionOf returns the partition in the name of a pod, or "" if the name has none.
 func partitionOf(b plan.DisruptionBudget, pod string) string {
 	if caught := b.Partition.FindStringSubmatch(pod); b.Group >= 1 && b.Group < len(caught) {
 		return caught[b.Group]
@@ -106,9 +103,9 @@ func partitionOf(b plan.DisruptionBudget, pod string) string {
 	return ""
 }
 
-// downInPartition counts the pods of a partition in all zones but that of the evicted pod that do not
-// exist, or have not been Ready for long enough. A noted one counts whatever the spec asks for. For an
-// orphan in the way, other orphans serve in the place of pods that do not exist.
+// downInPartition counts the pods of a partition, in all zones except that of the evicted pod, that are
+// missing or have not been Ready for long enough. A recorded pod counts whatever the spec says. For an orphan
+// in the way, other orphans count in place of missing pods.
 func (v *view) downInPartition(a *allowed, partition string) int {
 	down := 0
 	for i := range v.zones {
@@ -124,8 +121,9 @@ func (v *view) downInPartition(a *allowed, partition string) int {
 	return down
 }
 
-// servedInPartition counts the pods of a partition that a zone misses while orphans with their names
-// have been up for long enough and are not noted. If too many are missing to look at each, it counts none.
+// servedInPartition counts the missing pods of a partition in a zone whose names belong to orphans that have
+// been up for long enough and have no intents. If too many pods are missing to check each of them, it returns
+// zero.
 func (v *view) servedInPartition(z *zone, b plan.DisruptionBudget, partition string) int {
 	if z.Replicas-len(z.Pods) > mostMissing {
 		return 0
@@ -140,8 +138,8 @@ func (v *view) servedInPartition(z *zone, b plan.DisruptionBudget, partition str
 	return served
 }
 
-// downOfPartition is downInPartition for one of the zones. If the zone has no pod of the
-// partition and should have none, one counts.
+// downOfPartition is downInPartition for one zone. If the zone has no pod of the partition and its spec has
+// none either, it returns one.
 func (v *view) downOfPartition(z *zone, b plan.DisruptionBudget, partition string) int {
 	available, noted := v.availableOf(z), v.notedOf(z)
 	down, members, exists := 0, 0, map[int]bool{}
@@ -168,11 +166,11 @@ func (v *view) downOfPartition(z *zone, b plan.DisruptionBudget, partition strin
 	return down + missing
 }
 
-// mostMissing is how many pods of a zone are looked at that do not exist.
+// mostMissing limits how many missing pods of a zone are checked.
 const mostMissing = 1000
 
-// missingOfPartition counts the pods of a partition that a zone should have and does not
-// have. If there are too many to look at, the rest counts as one.
+// missingOfPartition counts the desired pods of a partition that a zone lacks. If too many pods are missing
+// to check each of them, the rest counts as one.
 func (z *zone) missingOfPartition(exists map[int]bool, b plan.DisruptionBudget, partition string) int {
 	missing, seen := 0, 0
 	for ordinal := z.Start; ordinal < z.Start+z.Replicas; ordinal++ {

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// pods makes a rule of what must be true of deletes.
+// pods makes a rule from a check of deletes.
 func pods(broken func(*view, []plan.DeletePod, *hold.Decision) string) func(*view, []plan.Action, *hold.Decision) string {
 	return func(v *view, steps []plan.Action, decision *hold.Decision) string {
 		return broken(v, only[plan.DeletePod](steps), decision)
@@ -80,8 +80,8 @@ func breaksStandStill(v *view, deletes []plan.DeletePod, _ *hold.Decision) strin
 	return ""
 }
 
-// breaksWithinBudget counts the ordinals that would be unavailable after the deletes. It
-// objects only where a delete takes down a pod that is up, available or not yet.
+// breaksWithinBudget counts the ordinals that would be unavailable after the deletes. It checks only zones in
+// which a pod that is up, available or not yet, is deleted.
 func breaksWithinBudget(v *view, deletes []plan.DeletePod, _ *hold.Decision) string {
 	for i := range v.zones {
 		z := &v.zones[i]

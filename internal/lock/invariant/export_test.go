@@ -5,8 +5,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Broken returns the names of all rules that the deletes break; Check stops at
-// the first.
+// Broken returns the names of all rules that the deletes break. Check returns only the first.
 func Broken(s plan.Snapshot, deletes []plan.DeletePod, decision hold.Decision) []string {
 	var names []string
 	steps := make([]plan.Action, len(deletes))

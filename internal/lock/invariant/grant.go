@@ -8,17 +8,17 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// allowed is an eviction that was allowed, what the hold says before the yes, and what
-// the snapshot shows of the pod.
+// allowed is an eviction that was allowed, with the decision about the hold that precedes the answer, and
+// what the snapshot shows of the pod.
 type allowed struct {
 	plan.EvictionRequest
 	plan.EvictionAnswer
 	decision hold.Decision
 	zone     *zone
-	pod      plan.Pod // the zero Pod: no zone shows it
+	pod      plan.Pod // the zero Pod if no zone shows it
 	budget   plan.DisruptionBudget
 	covered  bool // the budget covers the pod
-	known    bool // it is clear what is allowed
+	known    bool // it is known which budget applies
 }
 
 // CheckEviction returns the first rule that an allowed eviction breaks, or nil.
@@ -48,7 +48,7 @@ func (v *view) allowed(r plan.EvictionRequest, p plan.EvictionAnswer, decision h
 	return a
 }
 
-// podNamed finds a pod in the zones of the group, and in those that left it.
+// podNamed returns a pod and its zone, from the zones of the group or from those that left it.
 func (v *view) podNamed(name string) (*zone, plan.Pod) {
 	for i := range v.zones {
 		if p, found := podIn(name, v.zones[i].Pods, v.zones[i].Orphans); found {
@@ -74,7 +74,7 @@ func podIn(name string, lists ...[]plan.Pod) (plan.Pod, bool) {
 	return plan.Pod{}, false
 }
 
-// byPartition reports whether partitions count for the pod.
+// byPartition reports whether the budget of the pod counts partitions.
 func (a *allowed) byPartition() bool { return a.budget.Partition != nil }
 
 func (r *Rule) brokenByEviction(v *view, a *allowed) string {
@@ -84,8 +84,7 @@ func (r *Rule) brokenByEviction(v *view, a *allowed) string {
 	return r.broken(v, nil, &a.decision)
 }
 
-// grants makes a rule of what must be true of evictions that take down a pod that is
-// up.
+// grants makes a rule from a check of evictions of pods that are up.
 func grants(broken func(*view, *allowed) string) func(*view, *allowed) string {
 	return func(v *view, a *allowed) string {
 		if !up(a.pod) {
@@ -110,8 +109,8 @@ func breaksGrantAlone(v *view, a *allowed) string {
 	return ""
 }
 
-// under reports whether the eviction may take place under a holder: an operation in the
-// zone of the pod or, where partitions count, evictions by partitions.
+// under reports whether the eviction may happen under a holder: an operation in the zone of the pod or, if
+// the budget counts partitions, evictions by partitions.
 func (a *allowed) under(h plan.Holder) bool {
 	if a.byPartition() {
 		return h == byPartitions
@@ -131,13 +130,13 @@ func breaksGrantNoted(_ *view, a *allowed) string {
 	return ""
 }
 
-// keepsGrant reports whether a record notes a granted eviction of a pod.
+// keepsGrant reports whether a record has the intent of a granted eviction of a pod.
 func keepsGrant(record *plan.Hold, pod, uid string) bool {
 	return slices.ContainsFunc(record.Intents, func(i plan.Intent) bool { return i.Pod == pod && i.UID == uid && isGrant(i) })
 }
 
-// breaksGrantKept finds a granted eviction that is taken off the record while it counts.
-// A note of the pod that has come in its place may replace it.
+// breaksGrantKept returns a granted eviction that the decision drops while its intent counts. An intent of
+// the pod's successor may replace it.
 func breaksGrantKept(v *view, _ []plan.Action, decision *hold.Decision) string {
 	if decision.Need != hold.Write && decision.Need != hold.Remove {
 		return ""
@@ -159,9 +158,9 @@ func breaksGrantSparesTheRest(v *view, a *allowed) string {
 	return ""
 }
 
-// notSpared returns a zone that has pods down and does not let the evicted pod go. Where partitions count,
-// the pods of the same partition are counted instead. An orphan in the way may go beside orphans that serve
-// in the place of all pods that are missing.
+// notSpared returns a zone whose unavailable pods forbid the eviction. If the budget counts partitions, other
+// zones are checked by partition instead. An orphan in the way may be evicted while orphans serve in place of
+// all missing pods of another zone.
 func (v *view) notSpared(a *allowed) (z *zone, found bool) {
 	if z, found = v.leftNotWhole(); found || a.byPartition() {
 		return z, found
@@ -175,7 +174,7 @@ func (v *view) notSpared(a *allowed) (z *zone, found bool) {
 	return nil, false
 }
 
-// inTheWay reports whether the evicted pod is an orphan whose name the spec asks for.
+// inTheWay reports whether the evicted pod is an orphan that has the name of a desired pod.
 func (a *allowed) inTheWay() bool {
 	_, orphan := podIn(a.Pod, a.zone.Orphans)
 	return orphan && a.zone.asksForPod(a.Pod)
@@ -195,8 +194,8 @@ func breaksGrantWithinBudget(v *view, a *allowed) string {
 	return ""
 }
 
-// downWithEviction counts the pods that are down with the evicted one: in its zone or,
-// where partitions count, in its partition.
+// downWithEviction counts the pods that are down together with the evicted one: in its zone, or in its
+// partition if the budget counts partitions.
 func (v *view) downWithEviction(a *allowed) int {
 	if a.byPartition() && len(v.zones) > 1 {
 		return 1 + v.downInPartition(a, partitionOf(a.budget, a.Pod))
@@ -208,8 +207,8 @@ func (v *view) downWithEviction(a *allowed) int {
 	return down
 }
 
-// servedByOtherOrphans returns how many pods that a zone's spec asks for are missing while orphans
-// with their names serve, other than the named one and those that are noted.
+// servedByOtherOrphans returns how many desired pods of a zone are missing while orphans with their names are
+// up. It ignores the named orphan and orphans with intents.
 func (v *view) servedByOtherOrphans(z *zone, name string) int {
 	served, noted := 0, v.notedOf(z)
 	for _, p := range z.Orphans {
@@ -224,7 +223,7 @@ func breaksExactGrant(_ *view, a *allowed) string {
 	p, note := a.pod, a.EvictionAnswer.Note
 	exact := a.UID == p.UID && p.Name != ""
 	if note.Pod == "" {
-		exact = exact && !up(p) && (a.EvictionAnswer.Version == p.Version || terminating(p)) // the latter never serves again
+		exact = exact && !up(p) && (a.EvictionAnswer.Version == p.Version || terminating(p)) // a terminating pod never becomes Ready again
 	} else {
 		exact = exact && up(p) && note.Pod == p.Name && note.UID == p.UID && note.Version == p.Version && note.Zone == a.zone.Name && isGrant(note)
 	}

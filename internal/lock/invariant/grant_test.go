@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// Two whole zones, one pod of which is to be evicted.
+// Two available zones; one pod is to be evicted.
 const drained = `
 hold free
 zone-a rev=1
@@ -20,7 +20,7 @@ zone-b rev=1
   zone-b-0 ready@1   zone-b-1 ready@1
 `
 
-// Two zones that were made anew beside their pods, with other selectors.
+// Two zones that were recreated with other selectors while their pods exist.
 const inTheWay = `
 hold free
 zone-a rev=1 replicas=2
@@ -41,7 +41,7 @@ zone-b rev=1
   zone-b-0 ready@1   zone-b-1 ready@1
 `
 
-// The only zone of a group, in which partitions would go one after the other.
+// The only zone of a group, whose partitions would take turns.
 const alone = `
 zpdb a regex="zone-[ab]-([0-9]+)"
 hold eviction/partitions
@@ -50,7 +50,7 @@ zone-a rev=1
 `
 
 type evicted struct {
-	rule     string // broken, and no other; empty: none
+	rule     string // the only broken rule; empty for none
 	group    string
 	permit   plan.EvictionAnswer
 	decision hold.Decision

@@ -8,12 +8,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// holderOf writes the holder of an operation in a zone.
+// holderOf returns the holder of an operation in a zone.
 func holderOf(operation plan.Operation, zone string) plan.Holder {
 	return plan.Holder(string(operation) + "/" + zone)
 }
 
-// byPartitions is the holder of evictions that go by partitions.
+// byPartitions is the holder of evictions that are counted by partitions.
 var byPartitions = holderOf(plan.EvictionOperation, plan.Partitions)
 
 // operationIn reports whether an operation of lockstep has the hold, and in which zone.
@@ -26,27 +26,26 @@ func operationIn(h plan.Holder) (zone string, is bool) {
 	return "", false
 }
 
-// isOutside reports whether somebody outside of lockstep has the hold.
+// isOutside reports whether the hold belongs to a holder outside of lockstep.
 func isOutside(h plan.Holder) bool {
 	_, ours := operationIn(h)
 	return h != "" && !ours
 }
 
-// hasExpired reports whether the time of a hold is over. A hold that does not say how long
-// it counts never expires.
+// hasExpired reports whether a hold has expired. A hold without a duration never expires.
 func hasExpired(h *plan.Hold, now time.Time) bool {
 	return !h.Renewed.IsZero() && h.Duration > 0 && now.Sub(h.Renewed) > h.Duration
 }
 
-// isNewer reports whether an operation has the hold that only newer versions of lockstep know.
+// isNewer reports whether the operation that has the hold is known only to newer versions of lockstep.
 func isNewer(h plan.Holder) bool {
 	operation, _, _ := strings.Cut(string(h), "/")
 	return operation == "progressive" || operation == "statefulcluster" || operation == "replicated"
 }
 
-// isOver reports whether somebody outside of lockstep has the hold no more. That is a question
-// of time, but for newer versions of lockstep: theirs is over only if nothing is noted, and if
-// this process itself has seen no renewal for as long as the hold lasts.
+// isOver reports whether a hold from outside of lockstep has ended, which depends on its expiry. The hold of
+// a newer version of lockstep must also have no intents and no downscale, and this process must have seen no
+// renewal for the duration of the hold.
 func isOver(h *plan.Hold, now time.Time) bool {
 	if isNewer(h.Holder) && (len(h.Intents) > 0 || h.Downscale.Zone != "" || h.Unrenewed < h.Duration) {
 		return false
@@ -54,9 +53,8 @@ func isOver(h *plan.Hold, now time.Time) bool {
 	return hasExpired(h, now)
 }
 
-// leavesHold reports whether nothing is left of the operation that has the hold: its zone
-// is whole and has no other pods, or is not shown at all. Somebody outside of lockstep has
-// the hold until it expires.
+// leavesHold reports whether the operation that has the hold has ended: its zone is available without surplus
+// pods, or does not exist. A hold from outside of lockstep lasts until it expires.
 func (v *view) leavesHold(h plan.Holder) bool {
 	if isOutside(h) {
 		return isOver(&v.Hold, v.Now)
@@ -66,8 +64,8 @@ func (v *view) leavesHold(h plan.Holder) bool {
 	return !shown || (v.isWhole(z) && len(z.Pods) == z.Replicas)
 }
 
-// leavesHoldToOrphans reports whether only orphans keep the zone of the operation that has the hold from
-// being whole.
+// leavesHoldToOrphans reports whether the zone of the operation that has the hold would be available without
+// surplus pods if orphans counted as its pods.
 func (v *view) leavesHoldToOrphans(h plan.Holder) bool {
 	name, ours := operationIn(h)
 	z, shown := v.zoneNamed(name)

@@ -7,14 +7,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// longestEviction is after how long a granted eviction can no longer be carried out:
-// the API server works on a request for 34 s at most, and a clock that counts them may go
-// twice as fast as it should.
+// longestEviction is the time after which a granted eviction can no longer be carried out. The API server
+// works on a request for at most 34 s, and the clock that measures them may run twice as fast as it should.
 const longestEviction = 70 * time.Second
 
-// counts reports whether an intent counts: it does until the end of its deed is seen, or
-// until the deed can no longer happen. An eviction that nothing binds to its pod may delete
-// any pod of that name until the API server has given up on it.
+// counts reports whether an intent counts. It counts until the end of its disruption is observed, or until
+// the disruption can no longer happen. An unbound eviction has no precondition that ties it to one pod. It
+// may delete any pod of that name until the API server has given up on it.
 func (v *view) counts(i plan.Intent) bool {
 	if i.Unbound && !(v.Live && i.Known >= longestEviction) {
 		return true
@@ -25,9 +24,9 @@ func (v *view) counts(i plan.Intent) bool {
 	return !v.showsEnd(i) && !v.rulesOut(i)
 }
 
-// isFromAnotherHistory reports whether a live view has not reached the version of an intent.
-// A live view is at least as new as each note before it, so the Lease, or all of etcd, was
-// restored from a backup after the note. A cached view may only be late.
+// isFromAnotherHistory reports whether a live view has not reached the version of an intent. A live view is
+// at least as new as every earlier intent, so the Lease, or all of etcd, was restored from a backup after the
+// intent was written. A cached view may just be behind.
 func (v *view) isFromAnotherHistory(i plan.Intent) bool {
 	if !v.Live {
 		return false
@@ -39,17 +38,17 @@ func (v *view) isFromAnotherHistory(i plan.Intent) bool {
 	return p.Version < i.Version || (p.Version == i.Version && p.UID != i.UID)
 }
 
-// mayStillDelete reports whether a request from another history may delete a pod: it
-// requires the UID of the noted pod, and the API server gives up on it in time.
+// mayStillDelete reports whether a request from another history may still delete a pod. The request requires
+// the UID of the recorded pod, and the API server gives up on it after a time.
 func (v *view) mayStillDelete(i plan.Intent) bool {
 	p, exists := v.noted[i.Pod]
 	return exists && p.UID == i.UID && (terminating(p) || i.Known < longestEviction)
 }
 
-// showsEnd reports whether the end of an intent's deed is seen. Either a later pod has the
-// name and is available, or the pod is gone and the spec asks for none of that name. A view
-// that is older than the note shows neither. Only a live view shows what a spec does not ask
-// for: a cached StatefulSet may be older than the pod that is gone.
+// showsEnd reports whether the end of an intent's disruption is observed: a later pod with the name is
+// available, or the pod was deleted and the spec has none of that name. A view that is older than the intent
+// shows neither. The second case requires a live view, because a cached StatefulSet may be older than the
+// deleted pod.
 func (v *view) showsEnd(i plan.Intent) bool {
 	z, _ := v.zoneNamed(i.Zone)
 	p, exists := v.noted[i.Pod]
@@ -59,8 +58,9 @@ func (v *view) showsEnd(i plan.Intent) bool {
 	return succeeds(p, i) && isAvailable(p, z.MinReady, v.Now)
 }
 
-// mayBeMadeAnew reports whether a StatefulSet outside of the group asks for a noted pod, or may do
-// so when it is back: it was deleted, and other pods that it made live on.
+// mayBeMadeAnew reports whether the pod of an intent may be created again by a StatefulSet that left the
+// group: the StatefulSet exists and its spec has the pod, or it was deleted while some of its pods still
+// exist, and may return.
 func (v *view) mayBeMadeAnew(i plan.Intent) bool {
 	for n := range v.Left {
 		left := &v.Left[n]
@@ -73,13 +73,13 @@ func (v *view) mayBeMadeAnew(i plan.Intent) bool {
 	return false
 }
 
-// succeeds reports whether a pod has come in the place of the noted one.
+// succeeds reports whether a pod is the successor of the recorded one.
 func succeeds(p plan.Pod, i plan.Intent) bool { return p.UID != i.UID && p.Version > i.Version }
 
-// rulesOut reports whether an intent's deed can no longer happen while its pod stays. The
-// API server refuses a delete by lockstep once the pod has another version than the noted
-// one. A granted eviction requires no version: it can happen until the API server has given
-// up on the request, which only a live view can say.
+// rulesOut reports whether an intent's disruption can no longer happen while its pod exists. The API server
+// rejects a delete by lockstep once the pod has a later version than the recorded one. A granted eviction
+// requires no version. It can happen until the API server has given up on the request, which only a live view
+// shows.
 func (v *view) rulesOut(i plan.Intent) bool {
 	p, exists := v.noted[i.Pod]
 	switch {
@@ -91,11 +91,11 @@ func (v *view) rulesOut(i plan.Intent) bool {
 	return p.Version > i.Version
 }
 
-// isGrant reports whether an intent notes a granted eviction. Its deed is carried out by
-// the API server, all others by lockstep.
+// isGrant reports whether an intent records a granted eviction. The API server carries out evictions;
+// lockstep carries out all other disruptions.
 func isGrant(i plan.Intent) bool { return i.Cause == reason.EvictionGranted }
 
-// notedBeside returns an intent that counts and is not of the named zone.
+// notedBeside returns an intent that counts and belongs to another zone than the named one.
 func (v *view) notedBeside(name string) (i plan.Intent, found bool) {
 	for _, i := range v.counting {
 		if i.Zone != name {

@@ -1,12 +1,10 @@
-// Package invariant has lockstep's safety rules as named checks, written apart
-// from the planner that must obey them. It reads what a snapshot shows and what the
-// hold notes, and concludes the rest by itself: it uses the planner's types and
-// constants and calls none of its functions but those that read and write names.
+// Package invariant contains lockstep's safety rules as named checks, written independently of the planner
+// that must obey them. It derives everything from the snapshot and the record of the hold. It uses the
+// planner's types and constants, but none of its functions except those that parse and format names.
 //
-// Check judges one plan against the snapshot it was made from; the controller
-// asks it before anything is done, and so do property tests and the explorer.
-// CheckEviction judges an eviction that was allowed.
-// Each name appears in docs/guarantees.md.
+// Check verifies one plan against the snapshot from which it was made. The controller calls it before it
+// carries out a plan; property tests and the explorer call it as well. CheckEviction verifies an eviction
+// that was allowed. Each rule appears in docs/guarantees.md.
 package invariant
 
 import (
@@ -16,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Violation says which rule a plan breaks, and how.
+// Violation is a rule that a plan breaks, with the details.
 type Violation struct {
 	Name   string
 	Detail string
@@ -25,14 +23,14 @@ type Violation struct {
 // Error implements error.
 func (v *Violation) Error() string { return fmt.Sprintf("%s: %s", v.Name, v.Detail) }
 
-// Rule is a named statement about a snapshot, the plan made from it, and the
-// decision about the group's hold that goes with the plan.
+// Rule is a named statement about a snapshot, the plan made from it, and the decision about the group's hold
+// that belongs to the plan.
 type Rule struct {
 	Name      string
 	Guarantee int // its number in docs/guarantees.md
 	Statement string
 	broken    func(*view, []plan.Action, *hold.Decision) string
-	evicts    func(*view, *allowed) string // nil: as for a plan without steps
+	evicts    func(*view, *allowed) string // nil: same as for an empty plan
 }
 
 // Rules returns the catalogue in the order of the guarantees.
@@ -66,7 +64,7 @@ var rules = []Rule{
 // Check returns the first rule that the plan breaks, or nil.
 func Check(s plan.Snapshot, steps []plan.Action, decision hold.Decision) *Violation {
 	if decision.Need == hold.Look {
-		return nil // nothing is done on this snapshot
+		return nil // this snapshot leads to no action
 	}
 	v := viewOf(&s)
 	for i := range rules {
@@ -77,7 +75,7 @@ func Check(s plan.Snapshot, steps []plan.Action, decision hold.Decision) *Violat
 	return nil
 }
 
-// none is broken by no plan: evictions are no steps.
+// none accepts every plan, because evictions are not actions of a plan.
 func none(*view, []plan.Action, *hold.Decision) string { return "" }
 
 func only[T plan.Action](steps []plan.Action) []T {

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// Two whole zones whose pods are outdated.
+// Two available zones whose pods are outdated.
 const healthy = `
 hold rollout/zone-a
 zone-a rev=2 current=1
@@ -23,7 +23,7 @@ zone-b rev=2 current=1
 `
 
 type violation struct {
-	rule     string // broken, and no other; empty: none
+	rule     string // the only broken rule; empty for none
 	group    string
 	deletes  []plan.DeletePod
 	decision hold.Decision
@@ -383,7 +383,7 @@ func down(pod string) plan.DeletePod {
 	return d
 }
 
-// noted is the decision to write the hold of zone-a's rollout with intents for these pods.
+// noted returns the decision to write the hold of zone-a's rollout with intents for these pods.
 func noted(pods ...string) hold.Decision {
 	var intents []plan.Intent
 	for _, pod := range pods {
@@ -404,13 +404,13 @@ func actions(deletes []plan.DeletePod) []plan.Action {
 	return steps
 }
 
-// beside adds a downscale to what a decision writes.
+// beside adds a downscale to the record of a decision.
 func beside(d hold.Decision, downscale plan.Downscale) hold.Decision {
 	d.Record.Downscale = downscale
 	return d
 }
 
-// remembering adds to a decision that the record remembers a zone.
+// remembering adds a zone to the record of a decision.
 func remembering(zone string, d hold.Decision) hold.Decision {
 	d.Record.Members = []plan.Member{{Zone: zone, UID: zone}}
 	return d

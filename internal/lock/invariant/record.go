@@ -32,8 +32,8 @@ func breaksDownscaleKept(v *view, _ []plan.DeletePod, decision *hold.Decision) s
 	return ""
 }
 
-// unmade reports whether nobody can have carried a downscale out: lockstep itself does
-// so only once it is admitted.
+// unmade reports whether a downscale cannot have been carried out, because lockstep itself carries one out
+// only after it is admitted.
 func unmade(d plan.Downscale) bool { return d.Ours && d.Stage == plan.Preparing }
 
 func breaksDownscaleAlone(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
@@ -65,8 +65,8 @@ func breaksOutsideKept(v *view, _ []plan.DeletePod, decision *hold.Decision) str
 	return fmt.Sprintf("%s is written over by %s", h.Holder, cmp.Or(next.Holder, "nobody"))
 }
 
-// breaksZonesKept finds a zone that left the group and that the record no longer remembers,
-// although it may come back with pods that are down.
+// breaksZonesKept returns a zone that left the group and that the decision drops from the record although it
+// may return with pods that are down.
 func breaksZonesKept(v *view, _ []plan.Action, decision *hold.Decision) string {
 	if decision.Need != hold.Write && decision.Need != hold.Remove {
 		return ""

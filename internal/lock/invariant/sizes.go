@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// sizes makes a rule of what must be true of changes of spec.replicas.
+// sizes makes a rule from a check of changes of spec.replicas.
 func sizes(broken func(*view, []plan.SetReplicas) string) func(*view, []plan.Action, *hold.Decision) string {
 	return func(v *view, steps []plan.Action, _ *hold.Decision) string {
 		return broken(v, only[plan.SetReplicas](steps))
@@ -65,8 +65,8 @@ func breaksPreparedFirst(v *view, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-// agreedAs returns what a hold notes of pods that have all agreed to leave: how many they
-// are, and a hash of their UIDs.
+// agreedAs returns the text by which a hold records that all of these pods agreed to leave: their number and
+// a hash of their UIDs.
 func agreedAs(pods []plan.Pod) string {
 	hash := fnv.New64a()
 	for _, p := range pods {
@@ -94,15 +94,15 @@ func breaksDelayKept(v *view, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-// hasDelay reports whether a zone mirrors a resource and asks for a delay, or says what
-// cannot be read as such.
+// hasDelay reports whether a zone mirrors a resource and has a delay, or a setting that cannot be read as
+// one.
 func hasDelay(z *zone) bool {
 	mirrors := z.Mirror.Reference != (plan.Reference{}) || z.Mirror.Invalid != ""
 	return mirrors && (z.Delay.For > 0 || z.Delay.Invalid != "")
 }
 
-// waited reports whether a pod has been ready to leave for as long as its zone asks
-// for, by its own words since it became Ready and by what the hold notes of it.
+// waited reports whether a pod has been ready to leave for the delay of its zone. Both its own answer, given
+// since it became Ready, and the record of the hold must say so.
 func (v *view) waited(z *zone, p plan.Pod) bool {
 	said := z.Told[p.UID]
 	if said.Message != plan.Leave || said.Underway || said.Failed || !said.Ready.Equal(p.ReadySince) || terminating(p) ||
@@ -124,8 +124,8 @@ func (v *view) waited(z *zone, p plan.Pod) bool {
 	return false
 }
 
-// markOf returns the mark by which a hold names a pod that agreed to leave: the last
-// digits of a hash of its UID in base 64, the least significant one first.
+// markOf returns the mark by which a hold identifies a pod that agreed to leave: the last digits of a hash of
+// its UID in base 64, the least significant one first.
 func markOf(uid string) string {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	hash := fnv.New64a()

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// BenchmarkCheck judges a plan that takes down so many pods of a group of three zones,
-// beside as many pods that are noted.
+// BenchmarkCheck checks plans for a group of three zones. Each plan deletes pods that are up, and as many
+// pods are recorded already.
 func BenchmarkCheck(b *testing.B) {
 	for _, size := range []struct{ pods, deletes int }{{300, 0}, {300, 1}, {5000, 0}, {5000, 1}, {5000, 50}} {
 		b.Run(fmt.Sprintf("%d pods, %d deletes", size.pods, size.deletes), func(b *testing.B) {
@@ -26,7 +26,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkCheckEviction judges the eviction of one pod of a group of three zones.
+// BenchmarkCheckEviction checks the eviction of one pod of a group of three zones.
 func BenchmarkCheckEviction(b *testing.B) {
 	for _, pods := range []int{300, 5000} {
 		b.Run(fmt.Sprintf("%d pods", pods), func(b *testing.B) {
@@ -43,8 +43,8 @@ func BenchmarkCheckEviction(b *testing.B) {
 	}
 }
 
-// rolling returns a group of three zones of which one is rolled, with so many deletes and
-// the intents that note them, among which are as many of pods that are on their way back.
+// rolling returns a group of three zones. One zone is rolled out: the deletes and their intents are returned,
+// and as many other intents are of pods that are being replaced.
 func rolling(pods, deletes int) (plan.Snapshot, []plan.Action, []plan.Intent) {
 	var zones []fixture.Part
 	for _, zone := range []string{"zone-a", "zone-b", "zone-c"} {

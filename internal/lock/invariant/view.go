@@ -8,24 +8,24 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// view is a snapshot as the rules read it: what it shows, and what the rules conclude
-// from that by docs/guarantees.md. None of its conclusions comes from the planner.
+// view is a snapshot with the conclusions that the rules draw from it by docs/guarantees.md. No conclusion
+// comes from the planner.
 type view struct {
 	*plan.Snapshot
 	zones    []zone
-	noted    map[string]plan.Pod // pods that have the name of a noted one, by that name
+	noted    map[string]plan.Pod // pods whose name occurs in an intent, by name
 	counting []plan.Intent       // intents of the hold that count
 }
 
-// zone is a StatefulSet of the group. The zero zone stands for one that is not shown.
+// zone is a StatefulSet of the group. The zero zone means that the snapshot does not show it.
 type zone struct {
 	plan.Zone
 	counted   bool
-	available map[int]bool // ordinals that the spec asks for and whose pods are available
+	available map[int]bool // ordinals of desired pods that are available
 }
 
-// viewOf reads a snapshot. The cost is one pass over its pods where the hold has
-// intents, and nothing in proportion to pods where it has none.
+// viewOf returns the view of a snapshot. If the hold has intents, it reads each pod once; otherwise its cost
+// does not depend on the number of pods.
 func viewOf(s *plan.Snapshot) *view {
 	v := &view{Snapshot: s, zones: make([]zone, len(s.Zones)), noted: podsNamed(s, s.Hold.Intents)}
 	for i := range s.Zones {
@@ -39,8 +39,7 @@ func viewOf(s *plan.Snapshot) *view {
 	return v
 }
 
-// podsNamed finds the pods that have the names of noted ones: in a zone, or else
-// outside of all zones.
+// podsNamed returns the pods whose names occur in intents: from a zone, or else from outside of all zones.
 func podsNamed(s *plan.Snapshot, noted []plan.Intent) map[string]plan.Pod {
 	if len(noted) == 0 {
 		return nil
@@ -84,7 +83,7 @@ func up(p plan.Pod) bool { return p.Phase == plan.Ready }
 // terminating reports whether a pod has been deleted and still exists.
 func terminating(p plan.Pod) bool { return p.Phase == plan.Leaving }
 
-// runs reports whether a pod runs, or did, and is not terminating.
+// runs reports whether a pod runs, or did so, and is not terminating.
 func runs(p plan.Pod) bool { return p.IP != "" && !terminating(p) }
 
 // isAvailable reports whether a pod has been up for the minReadySeconds of its zone.
@@ -92,12 +91,12 @@ func isAvailable(p plan.Pod, minReady time.Duration, now time.Time) bool {
 	return up(p) && (minReady <= 0 || now.Sub(p.ReadySince) >= minReady)
 }
 
-// asksFor reports whether the spec asks for a pod of that ordinal.
+// asksFor reports whether the spec has a pod of that ordinal.
 func (z *zone) asksFor(ordinal int) bool {
 	return z.Start <= ordinal && ordinal < z.Start+z.Replicas
 }
 
-// asksForPod reports whether the spec asks for a pod of that name.
+// asksForPod reports whether the spec has a pod of that name.
 func (z *zone) asksForPod(name string) bool {
 	ordinal, is := plan.OrdinalOf(z.Name, name)
 	return is && z.asksFor(ordinal)
@@ -114,8 +113,8 @@ func (z *zone) leaving(a plan.SetReplicas) []plan.Pod {
 	return pods
 }
 
-// availableOf returns the ordinals that a zone's spec asks for and whose pods are
-// available. They are counted once for all rules.
+// availableOf returns the ordinals of the desired pods that are available. It computes them once for all
+// rules.
 func (v *view) availableOf(z *zone) map[int]bool {
 	if z.counted {
 		return z.available
@@ -129,11 +128,11 @@ func (v *view) availableOf(z *zone) map[int]bool {
 	return z.available
 }
 
-// isWhole reports whether each pod that a zone's spec asks for exists and is available.
+// isWhole reports whether each desired pod of a zone exists and is available.
 func (v *view) isWhole(z *zone) bool { return len(v.availableOf(z)) >= z.Replicas }
 
-// isServedByOrphans reports whether each pod that a zone's spec asks for is available, or an orphan of
-// its name is. None of them may be noted.
+// isServedByOrphans reports whether each desired pod of a zone is available, or an orphan with its name is.
+// No pod of the zone may have an intent that counts.
 func (v *view) isServedByOrphans(z *zone) bool {
 	serving := maps.Clone(v.availableOf(z))
 	for _, p := range z.Orphans {
@@ -144,8 +143,8 @@ func (v *view) isServedByOrphans(z *zone) bool {
 	return len(serving) >= z.Replicas && len(v.notedOf(z)) == 0
 }
 
-// otherNotWhole returns a zone that is not whole, other than the named one. One that left the
-// group may come back as it is now.
+// otherNotWhole returns an unavailable zone other than the named one. A zone that left the group counts,
+// because it may return in its present state.
 func (v *view) otherNotWhole(name string) (z *zone, found bool) {
 	if z, found := v.leftNotWhole(); found {
 		return z, true
@@ -158,7 +157,7 @@ func (v *view) otherNotWhole(name string) (z *zone, found bool) {
 	return nil, false
 }
 
-// leftNotWhole returns a zone that left the group and could be back with pods that are down.
+// leftNotWhole returns a zone that left the group and could return with pods that are down.
 func (v *view) leftNotWhole() (z *zone, found bool) {
 	for i := range v.Left {
 		if z := (&zone{Zone: v.Left[i].Zone}); v.mayComeBackNotWhole(&v.Left[i], z) {
@@ -168,10 +167,9 @@ func (v *view) leftNotWhole() (z *zone, found bool) {
 	return nil, false
 }
 
-// mayComeBackNotWhole reports whether a zone that left the group could be back with pods that
-// are down. It could not if a live view shows that its last pod is gone, or that outside of
-// the group its StatefulSet has every pod that it asks for. One that no budget covers any more is
-// guarded by what is noted of it alone.
+// mayComeBackNotWhole reports whether a zone that left the group could return with pods that are down. A live
+// view rules that out if the last pod of the zone was deleted, or if its StatefulSet outside of the group has
+// every desired pod. A zone that no budget covers any more is protected only by its intents.
 func (v *view) mayComeBackNotWhole(left *plan.LeftZone, z *zone) bool {
 	switch {
 	case left.Uncovered:
@@ -184,9 +182,9 @@ func (v *view) mayComeBackNotWhole(left *plan.LeftZone, z *zone) bool {
 	return len(z.Pods) > 0
 }
 
-// downWith returns how many pods of a zone are down or noted once the pods of the given
-// ordinals are taken down as well. Each ordinal counts once. One that the spec does not ask
-// for counts like any other: a cached spec may be older than the pod.
+// downWith returns how many pods of a zone are down or recorded once the pods of the given ordinals are
+// deleted as well. Each ordinal counts once. An ordinal beyond the spec counts too, because a cached spec may
+// be older than the pod.
 func (v *view) downWith(z *zone, taken ...int) int {
 	available := v.availableOf(z)
 	down, seen := z.Replicas-len(available), map[int]bool{}
@@ -210,7 +208,7 @@ func (v *view) notedOf(z *zone) []int {
 	return noted
 }
 
-// isPaused reports whether a person has paused a zone, and the pause is not over.
+// isPaused reports whether a zone is paused and the pause has not ended.
 func (v *view) isPaused(z *zone) bool {
 	end := z.PausedUntil.Time
 	return z.Paused && (end.IsZero() || end.After(v.Now))

@@ -6,20 +6,19 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// ages knows since when this process has known of intents, by its own clock that only goes
-// forward: what another process has written as their time says nothing about how much of
-// it is over.
+// ages records when this process first saw each intent, by its own monotonic clock. The time that another
+// process wrote into an intent does not tell how old the intent is.
 type ages map[plan.Key]map[noted]time.Time
 
-// noted is one intent. A pod that is noted again is another one.
+// noted identifies an intent. A second intent for the same pod is a different one.
 type noted struct {
 	pod, uid string
 	version  plan.Version
-	since    int64 // as it is written
+	since    int64 // in milliseconds, as in the Lease
 }
 
-// date fills in for how long the intents of a group's newest record are known, and
-// forgets all others of the group.
+// date sets for how long this process has known each intent of a group's newest record, and drops all other
+// intents of the group.
 func (a ages) date(key plan.Key, intents []plan.Intent, now time.Time) {
 	if len(intents) == 0 {
 		delete(a, key)

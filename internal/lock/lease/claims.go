@@ -12,20 +12,20 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Claim says that the hold of a group remembers a zone, or may remember it.
+// Claim means that the hold of a group records a zone, or may record it.
 type Claim struct {
-	Key        plan.Key // of the group; of a Lease that does not say whose it is, its namespace alone
+	Key        plan.Key // of the group; only its namespace if the Lease names no group
 	Lease      string   // the name of its Lease
-	Unreadable bool     // whose hold it is, or which zones it remembers, cannot be read
-	Unlabelled bool     // no watch shows the Lease
+	Unreadable bool     // the group or the recorded zones cannot be read
+	Unlabelled bool     // the Lease lacks the label by which it is watched
 }
 
-// Owned reports whether the Lease says whose hold it is.
+// Owned reports whether the Lease names its group.
 func (c Claim) Owned() bool { return c.Lease == hold.LeaseName(c.Key) }
 
-// LiveRemembering returns the holds of a namespace that remember a zone of that name, by what the
-// API server shows. A hold that cannot be read may remember any zone. A Lease that has the name of
-// a hold and does not say whose it is counts, and so does one without its label.
+// LiveRemembering reads from the API server the holds of a namespace that record a zone of that name. A hold
+// that cannot be read may record any zone. Leases without the label count as well, and so does a Lease that
+// has the name of a hold but does not name its group.
 func (s *Store) LiveRemembering(ctx context.Context, namespace, zone string) ([]Claim, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()

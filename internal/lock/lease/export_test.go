@@ -1,6 +1,6 @@
 package lease
 
-// Remembered returns of how many groups a Store keeps something beyond its cache.
+// Remembered returns for how many groups a Store keeps something beyond its cache.
 func (s *Store) Remembered() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

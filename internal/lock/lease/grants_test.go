@@ -9,14 +9,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// grantedAt is the eviction of a pod that was granted at a time.
+// grantedAt returns a hold with the intent of an eviction that was granted at a time.
 func grantedAt(at time.Time) plan.Hold {
 	record := held("eviction/zone-a", "zone-a-0")
 	record.Intents[0].Cause, record.Intents[0].Since = reason.EvictionGranted, at.UTC().Truncate(time.Millisecond)
 	return record
 }
 
-// known returns for how long this process has known of the only grant.
+// known returns for how long this process has known the only grant.
 func (r *room) known() time.Duration {
 	r.Helper()
 	record := r.Cached(store)
@@ -29,7 +29,7 @@ func (r *room) known() time.Duration {
 func TestAGrantIsKnownSinceThisProcessHasSeenItFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
-		grant := grantedAt(time.Now().Add(-time.Hour)) // by another process, which may have a wrong clock
+		grant := grantedAt(time.Now().Add(-time.Hour)) // by another process, whose clock may be wrong
 		r.write(grant)
 		if got := r.known(); got != 0 {
 			t.Errorf("known for %s as soon as it is seen", got)
@@ -43,8 +43,8 @@ func TestAGrantIsKnownSinceThisProcessHasSeenItFirst(t *testing.T) {
 	})
 }
 
-// An API server that gave up on the first request may work on the second one for as long
-// as on any other.
+// After the API server has given up on the first request, it may work on a second request for the full time
+// limit.
 func TestAGrantThatIsGivenAgainIsKnownAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)

@@ -15,26 +15,26 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// LeaderName is the Lease in the operator's namespace that says which replica
-// works. It says nothing about what is allowed.
+// LeaderName is the Lease in the operator's namespace that names the replica that leads. No safety decision
+// depends on it.
 const LeaderName = "lockstep-leader"
 
 // Election configures leadership of the process.
 type Election struct {
-	Client        kubernetes.Interface // one of its own, so that nothing delays a renewal
+	Client        kubernetes.Interface // not shared with other requests, so that nothing delays a renewal
 	Namespace     string
 	Identity      string
 	LeaseDuration time.Duration
 	RenewDeadline time.Duration
 	RetryPeriod   time.Duration
 	Log           logrus.FieldLogger
-	OnLeading     func(bool) // told when leadership begins and ends
-	Renewed       func()     // told whenever the Lease is seen to be another one, of whichever process that leads; may be nil
+	OnLeading     func(bool) // called when leadership begins and when it ends
+	Renewed       func()     // called when this process sees a change of the Lease by any leader; may be nil
 }
 
-// Lead runs work whenever this process leads, until ctx ends. When leadership
-// or ctx ends, the context given to work ends first; Lead waits until work has
-// returned; only then is leadership given up for others to take at once.
+// Lead runs work while this process leads, until ctx ends. When leadership or ctx ends, the context of work
+// ends first. Lead then waits until work has returned, and only then releases leadership, so that another
+// replica can lead at once.
 func (e Election) Lead(ctx context.Context, work func(context.Context)) error {
 	for ctx.Err() == nil {
 		if err := e.term(ctx, work); err != nil {
@@ -44,7 +44,7 @@ func (e Election) Lead(ctx context.Context, work func(context.Context)) error {
 	return nil
 }
 
-// term is one attempt: compete, lead, work, give up.
+// term is one attempt: compete, lead, work, release.
 func (e Election) term(ctx context.Context, work func(context.Context)) error {
 	// The Lease is renewed until work has returned, so it does not end with ctx.
 	electing, stopElecting := context.WithCancel(context.WithoutCancel(ctx))
@@ -70,7 +70,7 @@ func (e Election) term(ctx context.Context, work func(context.Context)) error {
 	}
 	stopWatching := context.AfterFunc(ctx, func() {
 		if !t.begun() {
-			stopElecting() // otherwise the end of the work does
+			stopElecting() // if the work has begun, its end stops the election
 		}
 	})
 	defer stopWatching()
@@ -80,8 +80,8 @@ func (e Election) term(ctx context.Context, work func(context.Context)) error {
 	return nil
 }
 
-// watchedLock tells when somebody who leads has renewed the Lease, by no clock but that
-// of this process.
+// watchedLock calls renewed when the leader, in whichever process, has renewed the Lease. It uses only the
+// clock of this process.
 type watchedLock struct {
 	*resourcelock.LeaseLock
 
@@ -141,8 +141,8 @@ func (e Election) lead(ctx, leading context.Context, work func(context.Context))
 	work(working)
 }
 
-// giveUp empties the Lease if it is still ours. A last renewal may be under
-// way on the server although it was cancelled here, hence the second attempt.
+// giveUp releases the Lease if this process still has it. A last renewal that was cancelled here may still be
+// in progress on the server, hence the retry after a conflict.
 func (e Election) giveUp(ctx context.Context, lock *resourcelock.LeaseLock) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.RetryPeriod)
 	defer cancel()
@@ -163,8 +163,8 @@ func (e Election) empty(ctx context.Context, lock *resourcelock.LeaseLock) error
 	})
 }
 
-// term of leadership: at most one piece of work, and a way to wait for its end
-// that is right even when the elector returns before the work has begun.
+// term is one term of leadership. It runs work at most once. wait is correct even if the elector returns
+// before the work has begun.
 type term struct {
 	mu    sync.Mutex
 	over  bool
@@ -190,7 +190,7 @@ func (t *term) begun() bool {
 	return t.began
 }
 
-// wait ends the term and waits for its work, if there was any.
+// wait ends the term and waits for its work if that has begun.
 func (t *term) wait() {
 	t.mu.Lock()
 	t.over = true

@@ -26,11 +26,11 @@ const (
 	renewDeadline = 6 * time.Second
 	retryPeriod   = time.Second
 
-	// betweenAttempts is what client-go lets pass between two attempts at most.
+	// betweenAttempts is the longest time between two attempts of client-go.
 	betweenAttempts = retryPeriod * 22 / 10
 )
 
-// replica is one process that wants to lead, with a journal of what happens.
+// replica is one process that competes for leadership, with a journal of events.
 type replica struct {
 	*testing.T
 	identity string
@@ -39,19 +39,19 @@ type replica struct {
 	ctx      context.Context //nolint:containedctx // the life of the process, which the test ends
 	ended    chan error
 
-	drain time.Duration // how long work takes to end
+	drain time.Duration // how long work takes to stop
 	quits bool          // work returns by itself after a second
 
 	mu      sync.Mutex
 	journal []string
 	terms   int
 	working int
-	most    int       // pieces of work that went on at the same time
-	idle    time.Time // when work ended last
-	seen    time.Time // when somebody was last seen to lead
+	most    int       // the most pieces of work that ran concurrently
+	idle    time.Time // the last end of work
+	seen    time.Time // when this replica last saw a leader renew
 }
 
-// begin starts the election; call it in a bubble.
+// begin starts the election; call it in a synctest bubble.
 func (r *replica) begin() {
 	r.ctx, r.stop = context.WithCancel(r.Context())
 	r.ended = make(chan error, 1)
@@ -122,7 +122,7 @@ func (r *replica) told(want ...string) {
 	}
 }
 
-// end stops the process and tells how long it took.
+// end stops the process and returns how long that took.
 func (r *replica) end() time.Duration {
 	r.Helper()
 	began := time.Now()
@@ -141,7 +141,7 @@ func (r *replica) holder() string {
 	return *l.Spec.HolderIdentity
 }
 
-// taken lets another replica have the Lease, as of now.
+// taken makes another replica the holder of the Lease, as of now.
 func (r *replica) taken() {
 	r.server.change(leaderLease, func(l *coordinationv1.Lease) bool {
 		now := metav1.NowMicro()
@@ -159,7 +159,7 @@ func inBubble(t *testing.T, story func(*replica)) {
 		t.Helper()
 		r := &replica{T: t, identity: me, server: newServer()}
 		story(r)
-		// A goroutine that is left behind makes the bubble fail.
+		// A leaked goroutine makes the bubble fail.
 	})
 }
 
@@ -176,7 +176,7 @@ func TestLeadershipEndsInOrder(t *testing.T) {
 	})
 }
 
-// Whoever stands by can tell whether somebody leads, also where nobody can ask that one.
+// A standby replica can tell whether a leader works even if it cannot reach the leader.
 func TestSomebodyIsSeenToLeadForAsLongAsTheLeaseIsRenewed(t *testing.T) {
 	refuseWrites := func(q *http.Request) *http.Response {
 		if q.Method == http.MethodPut {
@@ -198,7 +198,7 @@ func TestSomebodyIsSeenToLeadForAsLongAsTheLeaseIsRenewed(t *testing.T) {
 		r.end()
 	})
 	inBubble(t, func(r *replica) {
-		r.begin() // so that there is a Lease
+		r.begin() // creates the Lease
 		time.Sleep(time.Second)
 		r.end()
 		r.taken()
@@ -288,7 +288,7 @@ func TestWorkOfTwoTermsNeverOverlaps(t *testing.T) {
 		r.server.meddle(func(*http.Request) *http.Response {
 			return refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
 		})
-		time.Sleep(leaseDuration) // leadership is lost, and work takes its time
+		time.Sleep(leaseDuration) // leadership is lost, and the work takes time to end
 		r.server.meddle(nil)
 		time.Sleep(time.Minute)
 		if r.led() != 2 || r.most != 1 {

@@ -9,13 +9,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// decoded is a Lease with what it says: a Lease is read once, however often somebody asks.
+// decoded is a Lease with its record, so that each Lease is decoded only once.
 type decoded struct {
 	lease  *coordinationv1.Lease
-	record plan.Hold // snapshots share what it refers to
+	record plan.Hold // snapshots share its maps and slices
 }
 
-// decoded returns what a Lease says. Call it locked.
+// decoded returns the record of a Lease. The caller must hold mu.
 func (s *Store) decoded(key plan.Key, lease *coordinationv1.Lease) plan.Hold {
 	if lease == nil {
 		delete(s.records, key)
@@ -30,8 +30,8 @@ func (s *Store) decoded(key plan.Key, lease *coordinationv1.Lease) plan.Hold {
 	return last.record
 }
 
-// rollouts reads what the next Lease remembers of rollouts, which seldom differs from one
-// to the next.
+// rollouts returns the rollouts that the next Lease records. It parses their text only if it changed, which
+// is rare.
 func (d decoded) rollouts(text string) plan.Rollouts {
 	switch {
 	case text == "":
@@ -42,7 +42,7 @@ func (d decoded) rollouts(text string) plan.Rollouts {
 	return hold.ParseRollouts(text)
 }
 
-// Forget drops what is remembered of a group beyond the cache.
+// Forget drops everything that the Store keeps of a group beyond the cache.
 func (s *Store) Forget(key plan.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +56,8 @@ func (s *Store) forget(key plan.Key) {
 	delete(s.records, key)
 }
 
-// gone drops what is remembered of a Lease that exists no more, on replicas too that do
-// not lead. What was written or read later is of another one.
+// gone drops what the Store keeps of a Lease that was deleted, also on replicas that do not lead. A later
+// write or read belongs to another Lease and is kept.
 func (s *Store) gone(object any) {
 	if last, isLast := object.(cache.DeletedFinalStateUnknown); isLast {
 		object = last.Obj
@@ -74,8 +74,8 @@ func (s *Store) gone(object any) {
 	}
 }
 
-// remember keeps what the API server answered, unless something later is known. That
-// nothing ever was there needs not be kept.
+// remember keeps an answer of the API server, unless a later one is known. It does not keep the answer that a
+// Lease never existed.
 func (s *Store) remember(key plan.Key, r reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,14 +25,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// watching lets the Store's informer run and returns what tells it of events.
+// watching runs the Store's informer and returns the channel of its watch events.
 func (r *room) watching() chan<- metav1.WatchEvent {
 	events := make(chan metav1.WatchEvent, 10)
 	r.server.meddle(func(q *http.Request) *http.Response {
 		switch {
 		case q.Method != http.MethodGet || !strings.HasSuffix(q.URL.Path, "/leases"):
 			return nil
-		case q.URL.Query().Has("sendInitialEvents"): // so that it is asked for a list first
+		case q.URL.Query().Has("sendInitialEvents"): // makes the informer fall back to a list
 			return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
 		case q.URL.Query().Has("watch"):
 			return apitest.Watch(q.Context(), events, func() {})
@@ -48,13 +48,13 @@ func (r *room) watching() chan<- metav1.WatchEvent {
 	return events
 }
 
-// A replica that does not lead is asked about groups, and nobody tells it to forget one.
+// A replica that does not lead reads groups too, and nothing calls its Forget.
 func TestWhatIsKnownOfALeaseGoesWithIt(t *testing.T) {
 	gone := func(r *room) *coordinationv1.Lease {
 		return r.server.change(stored, func(*coordinationv1.Lease) bool { return false })
 	}
 	for sentence, tc := range map[string]struct {
-		happens func(*room) *coordinationv1.Lease // returns it as it was when it went
+		happens func(*room) *coordinationv1.Lease // returns the last state of the deleted Lease
 		kept    int
 	}{
 		"after it was read": {func(r *room) *coordinationv1.Lease { r.read(); return gone(r) }, 0},
@@ -91,7 +91,7 @@ func TestOfAGroupThatNeverHadALeaseNothingIsKept(t *testing.T) {
 	}
 }
 
-// remembering is a record with as many rollouts as are remembered, of three zones.
+// remembering returns a record with the maximum number of rollouts, of three zones.
 func remembering(holder plan.Holder) plan.Hold {
 	record := held(holder)
 	for n := range history.MaxFinished {
@@ -108,8 +108,7 @@ func remembering(holder plan.Holder) plan.Hold {
 	return record
 }
 
-// bytesForEach returns how many bytes of memory each of many groups takes whose Leases
-// are in the cache and have such a text.
+// bytesForEach returns the memory in bytes for each of many groups whose cached Leases have this text.
 func bytesForEach(tb testing.TB, groups int, text string) float64 {
 	tb.Helper()
 	s := lease.NewStore(newServer().client(tb), "", "replica-1")
@@ -132,7 +131,7 @@ func bytesForEach(tb testing.TB, groups int, text string) float64 {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		for range 2 { // a Lease that was written since
+		for range 2 { // an updated Lease
 			came := &coordinationv1.Lease{}
 			if err := json.Unmarshal(wire, came); err != nil {
 				tb.Fatal(err)
@@ -148,7 +147,7 @@ func bytesForEach(tb testing.TB, groups int, text string) float64 {
 	return (float64(after) - float64(before)) / float64(groups)
 }
 
-// As much as three pods may take (docs/performance.md), for a group that has rolled often.
+// The limit for a group with many rollouts is the memory of three pods (docs/performance.md).
 func TestAFullRecordOfRolloutsTakesLittleMemory(t *testing.T) {
 	const groups, most = 300, 9_500
 	text := hold.FormatRollouts(remembering("").Rollouts)

@@ -5,7 +5,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 )
 
-// Permissions are what holds and leadership need.
+// Permissions returns the permissions that holds and leadership need.
 func Permissions() []permission.Need {
 	return []permission.Need{
 		{APIGroup: "coordination.k8s.io", Resource: "leases", Verbs: []string{"get", "list", "watch", "create", "update", "delete"}, Why: "the hold of every group"},

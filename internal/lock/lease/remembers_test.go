@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// holdOf is the Lease of a group, without the label of holds, that remembers zones by this text.
+// holdOf returns the Lease of a group, without the label of holds, with this text as its record of zones.
 func holdOf(group, zones string) coordinationv1.Lease {
 	return coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "team", Name: hold.LeaseName(plan.Key{Name: group}),
@@ -48,7 +48,7 @@ func TestWhichHoldsRememberAZone(t *testing.T) {
 				list := leasesAt(7)
 				list.Items = tc.leases
 				if q.URL.Query().Has("labelSelector") {
-					list.Items = nil // none of them has the label
+					list.Items = nil // no Lease has the label
 				}
 				return apitest.Answer(http.StatusOK, list)
 			})
@@ -71,7 +71,7 @@ func TestWhichHoldsRememberAZone(t *testing.T) {
 	}
 }
 
-// A zone that a budget covered before it joined its group is remembered by two holds.
+// If a budget covered a zone before the zone joined its group, two holds record the zone.
 func TestTheGroupThatRemembersAZoneComesBeforeABudget(t *testing.T) {
 	r := newRoom(t)
 	remembers := hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "u"}})

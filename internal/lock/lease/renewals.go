@@ -6,17 +6,17 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// renewals knows since when this process has known the newest renewal of a holder that is
-// Newer, by its own clock that only goes forward: the time in the Lease is another clock's.
+// renewals records when this process first saw the newest renewal by a holder that is Newer. It uses the
+// monotonic clock of this process, because the time in the Lease comes from another clock.
 type renewals map[plan.Key]renewal
 
 type renewal struct {
 	holder plan.Holder
-	at     int64 // as it is written
+	at     int64 // in microseconds, as in the Lease
 	seen   time.Time
 }
 
-// date fills in for how long no renewal of a group's record was seen.
+// date sets for how long this process has seen no renewal of a group's hold.
 func (r renewals) date(key plan.Key, h *plan.Hold, now time.Time) {
 	if !h.Holder.Newer() {
 		delete(r, key)

@@ -12,8 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// The time in the Lease is that of the clock of the process that renews it, which may be an
-// hour behind.
+// The time in the Lease comes from the clock of the process that renews it, which may be an hour slow.
 func TestRenewalsOfANewerVersionAreTimedByTheProcessThatSeesThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)

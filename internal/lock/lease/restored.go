@@ -11,19 +11,18 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// How often the API server is asked for the version of Leases, so that a restore is noticed
-// although no group is worked on. While it does not answer it is asked more often: a
-// restore shows best right after it, before versions have got to where they were.
+// How often the Store reads the version of Leases, so that it detects a restore even while no group is
+// reconciled. After an error it reads more often: a restore is easiest to detect right afterwards, before
+// versions have reached their former values.
 const (
 	askEvery   = 10 * time.Second
 	askUnheard = time.Second
 )
 
-// RestoredError says that a live read has shown an older version than this process knew
-// before it sent the request: etcd was restored from a backup, and what this process
-// remembers is of another history (ADR 23).
+// RestoredError means that a live read returned an older version than this process knew before the request.
+// etcd was restored from a backup, so what this process remembers belongs to another history (ADR 23).
 type RestoredError struct {
-	What         string // that was read
+	What         string // the object or list that was read
 	Shown, Known plan.Version
 }
 
@@ -32,8 +31,8 @@ func (e *RestoredError) Error() string {
 	return fmt.Sprintf("etcd was restored from a backup: the API server shows %s at version %d, and version %d was known before", e.What, e.Shown, e.Known)
 }
 
-// AwaitRestore returns a RestoredError once a live read has shown that etcd was restored,
-// and nil when ctx ends. It makes such a read itself every ten seconds.
+// AwaitRestore returns a RestoredError once a live read has shown that etcd was restored, and nil when ctx
+// ends. It makes such a read every ten seconds.
 func (s *Store) AwaitRestore(ctx context.Context) error {
 	ask := time.NewTimer(askEvery)
 	defer ask.Stop()
@@ -53,8 +52,8 @@ func (s *Store) AwaitRestore(ctx context.Context) error {
 	}
 }
 
-// askVersion compares the version of a list of Leases, which is at least that of the last
-// write before the request, with the one that the cache had got to before.
+// askVersion compares the version of a live list of Leases with the version that the cache had reached
+// before. The version of the list is at least that of the last write before the request.
 func (s *Store) askVersion(ctx context.Context) error {
 	known, _ := plan.ParseVersion(s.informer.GetStore().LastStoreSyncResourceVersion())
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
@@ -68,8 +67,8 @@ func (s *Store) askVersion(ctx context.Context) error {
 	return s.checkVersion("Leases", list.ResourceVersion, known)
 }
 
-// checkVersion returns a RestoredError, for AwaitRestore as well, if what a live read has
-// shown is older than the version that was known before the request was sent.
+// checkVersion returns a RestoredError, and passes it to AwaitRestore, if a live read returned an older
+// version than was known before the request.
 func (s *Store) checkVersion(what, shown string, known plan.Version) error {
 	version, ok := plan.ParseVersion(shown)
 	if !ok || version >= known {

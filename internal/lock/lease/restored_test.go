@@ -19,7 +19,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// backup returns what puts the API server back to where it is now.
+// backup returns a function that restores the current state of the API server.
 func (a *apiServer) backup() (restore func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,7 +95,7 @@ func TestNoOrdinaryReadShowsARestore(t *testing.T) {
 	}
 }
 
-// writtenWhileRead lets this process write the Lease between a read and its answer.
+// writtenWhileRead makes this process write the Lease between a read and its answer.
 func (r *room) writtenWhileRead() {
 	former := r.server.stored(stored)
 	r.server.meddle(func(q *http.Request) *http.Response {
@@ -108,15 +108,14 @@ func (r *room) writtenWhileRead() {
 	})
 }
 
-// unordered lets the Lease have a version that is no number.
+// unordered gives the Lease a version that is not a number.
 func (r *room) unordered() {
 	former := r.server.stored(stored)
 	former.ResourceVersion = "v1"
 	r.server.meddle(func(*http.Request) *http.Response { return apitest.Answer(http.StatusOK, former) })
 }
 
-// A group may rest for days, so a process that reads nothing else asks for the version of
-// the Leases.
+// A group may be idle for days, so a process without other reads still reads the version of the Leases.
 func TestARestoreIsNoticedWithinAMinuteWithoutAnyWork(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		followed, listed int
@@ -149,8 +148,8 @@ func TestARestoreIsNoticedWithinAMinuteWithoutAnyWork(t *testing.T) {
 	}
 }
 
-// Once the API server is back, the versions of a cluster that is busy may soon be past those
-// that were known.
+// After the API server has returned, the versions of a busy cluster may soon exceed the versions that were
+// known.
 func TestARestoreIsNoticedAsSoonAsTheAPIServerIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
@@ -177,7 +176,7 @@ func leasesAt(version int) *coordinationv1.LeaseList {
 	}
 }
 
-// following lets the cache follow its watch up to a version.
+// following makes the cache reach a version of its watch.
 func (r *room) following(version int) {
 	events := r.watching()
 	bookmark := &coordinationv1.Lease{TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}}
@@ -186,8 +185,8 @@ func (r *room) following(version int) {
 	synctest.Wait()
 }
 
-// What was noted before a restore may end once no request of that time can be under way,
-// so it has to be known for how long that is known.
+// An intent from before a restore may end only after all requests of that time have ended, so its age must be
+// known.
 func TestItIsKnownForHowLongAnIntentIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)

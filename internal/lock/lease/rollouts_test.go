@@ -27,7 +27,8 @@ func TestALeaseRemembersRollouts(t *testing.T) {
 	}
 }
 
-// Whoever may write Leases can put any text there: it is nobody's problem.
+// Any client that may write Leases can write any text into them. Unreadable rollouts must not block the
+// group.
 func TestRolloutsThatCannotBeReadKeepNobodyFromWorking(t *testing.T) {
 	r := newRoom(t)
 	r.write(held("rollout/zone-a", "zone-a-0"))

@@ -20,16 +20,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// apiServer is an API server that has Leases and nothing else, with real
-// compare-and-swap. It answers in the goroutine that asks, so that it can live
-// in a bubble of testing/synctest.
+// apiServer is an API server for Leases only, with real compare-and-swap. It answers in the goroutine of the
+// request, so that it works in a bubble of testing/synctest.
 type apiServer struct {
-	// deaf: a request is carried out although its context has ended.
+	// deaf makes the server carry out requests whose context has ended.
 	deaf bool
-	// interfere may answer a request in the server's place, let time pass, or
-	// change what is there, before the server sees the request.
+	// interfere runs before the server handles a request. It may return a response in the server's place, let
+	// time pass, or change the stored Leases.
 	interfere func(*http.Request) *http.Response
-	// wrote is told the holder after each write, with the server locked.
+	// wrote is called with the holder after each write, while the server is locked.
 	wrote func(holder string)
 
 	mu       sync.Mutex
@@ -38,11 +37,11 @@ type apiServer struct {
 	requests []request
 }
 
-// request is what was asked of the server.
+// request is one recorded request.
 type request struct {
 	method string
 	path   string
-	lease  *coordinationv1.Lease // of a write
+	lease  *coordinationv1.Lease // the body of a write
 	delete metav1.DeleteOptions
 }
 
@@ -55,14 +54,14 @@ func (a *apiServer) client(tb testing.TB) kubernetes.Interface {
 	return apitest.Client(tb, a)
 }
 
-// meddle lets interfere meet every request from now on; nil ends that.
+// meddle calls interfere for each request from now on; nil ends that.
 func (a *apiServer) meddle(interfere func(*http.Request) *http.Response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.interfere = interfere
 }
 
-// change lets somebody else write a Lease, or delete it by returning false.
+// change makes another client write a Lease, or delete it if how returns false.
 func (a *apiServer) change(name string, how func(*coordinationv1.Lease) bool) *coordinationv1.Lease {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -84,7 +83,7 @@ func (a *apiServer) change(name string, how func(*coordinationv1.Lease) bool) *c
 	return l.DeepCopy()
 }
 
-// stored returns a Lease as it is, or nil.
+// stored returns the current Lease, or nil.
 func (a *apiServer) stored(name string) *coordinationv1.Lease {
 	a.mu.Lock()
 	defer a.mu.Unlock()

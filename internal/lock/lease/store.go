@@ -1,10 +1,9 @@
-// Package lease stores what internal/lock/hold decides: the hold of every group as
-// a Lease in the group's namespace, and leadership of the process.
+// Package lease stores the decisions of internal/lock/hold: the hold of each group as a Lease in the group's
+// namespace. It also elects the leader of the processes.
 //
-// Every write is a compare-and-swap on the Lease's UID and resourceVersion; a
-// missing Lease is created, never put. What this process wrote is known from
-// the API server's reply and not awaited in the cache. It stores and reads, and
-// decides nothing about groups.
+// Every write is a compare-and-swap on the Lease's UID and resourceVersion. A missing Lease is created, never
+// updated. After a write, the Store uses the API server's reply and does not wait for the cache. The package
+// makes no decisions about groups.
 package lease
 
 import (
@@ -33,11 +32,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Store reads and writes the holds of groups. Its methods may be called
-// concurrently; writes of one group must come one after the other.
+// Store reads and writes the holds of groups. Its methods may be called concurrently, but writes of one group
+// must be sequential.
 type Store struct {
 	client    kubernetes.Interface
-	namespace string // of the Leases; empty: all
+	namespace string // of the Leases; empty for all namespaces
 	informer  cache.SharedIndexInformer
 	actor     string
 	restored  chan error // see AwaitRestore
@@ -49,16 +48,16 @@ type Store struct {
 	records  map[plan.Key]decoded
 }
 
-// reply is what the API server last answered about a group's Lease: the Lease,
-// or the version at which it was found missing or removed.
+// reply is the last answer of the API server about a group's Lease: the Lease, or the version at which it was
+// missing or deleted.
 type reply struct {
 	lease   *coordinationv1.Lease
 	version plan.Version
-	own     bool // plan.Hold.Own of the record that this process wrote
+	own     bool // plan.Hold.Own of the record, if this process wrote it
 }
 
-// NewStore returns a Store over the Leases of one namespace, or of all when
-// namespace is empty. The actor is recorded on each write, for people.
+// NewStore returns a Store of the Leases in one namespace, or in all namespaces if namespace is empty. Each
+// write records the actor, for information only.
 func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
 	indexers := cache.Indexers{byNotedPod: indexByNotedPod, byMember: indexByMember, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 	s := &Store{
@@ -74,31 +73,30 @@ func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
 	}
 	_, err := s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: s.gone})
 	if err != nil {
-		panic(fmt.Sprintf("listen to Leases: %v", err)) // only an informer refuses that has stopped
+		panic(fmt.Sprintf("listen to Leases: %v", err)) // only a stopped informer returns an error
 	}
 	return s
 }
 
-// holdsOnly asks for the Leases of groups.
+// holdsOnly restricts a list or watch to the Leases of groups.
 func holdsOnly(o *metav1.ListOptions) {
 	o.LabelSelector = contract.HoldLabel + "=" + contract.HoldLabelGroup
 }
 
-// Informer returns the informer that feeds the Store; its owner runs it.
+// Informer returns the informer that feeds the Store. The caller runs it.
 func (s *Store) Informer() cache.SharedIndexInformer { return s.informer }
 
-// Cached returns the newest record this process knows of, from its own writes
-// or its cache. It makes no request.
+// Cached returns the newest record that this process knows, from its own requests or its cache. It makes no
+// request.
 func (s *Store) Cached(key plan.Key) plan.Hold {
 	newest := s.newest(key)
 	if newest.lease != nil && !watched(newest.lease) {
-		return plan.Hold{} // made by hand and not watched: only a look can tell
+		return plan.Hold{} // created by hand and not watched, so its record requires a live read
 	}
 	return s.known(key, newest.lease, newest.own)
 }
 
-// known returns the record of a Lease. It says for how long this process has known of
-// its intents.
+// known returns the record of a Lease, including for how long this process has known each of its intents.
 func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) plan.Hold {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,14 +107,14 @@ func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) plan.
 	return record
 }
 
-// Busy reports whether the group is held or has intents, as far as is known.
+// Busy reports whether the group has a holder or intents in the newest Lease that this process knows.
 func (s *Store) Busy(key plan.Key) bool {
 	lease := s.newest(key).lease
 	return lease != nil && (deref(lease.Spec.HolderIdentity) != "" || lease.Annotations[contract.IntentsAnnotation] != "")
 }
 
-// Read reads the record from the API server. Where there is none, it has nothing
-// but the times of downscales that the predecessor has tracked.
+// Read reads the record from the API server. If there is no Lease, the record contains only the downscale
+// times that the zone tracker of the predecessor recorded.
 func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
 	record, err := s.get(ctx, key)
 	if err == nil && !record.Exists {
@@ -128,7 +126,7 @@ func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
 func (s *Store) get(ctx context.Context, key plan.Key) (plan.Hold, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
-	before := s.newest(key).version // somebody in this process may create it meanwhile
+	before := s.newest(key).version // another goroutine may create the Lease during the request
 	lease, err := s.client.CoordinationV1().Leases(key.Namespace).Get(ctx, hold.LeaseName(key), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -146,18 +144,17 @@ func (s *Store) get(ctx context.Context, key plan.Key) (plan.Hold, error) {
 	return s.known(key, lease, own), nil
 }
 
-// Write stores a record in place of the very one that it was decided on: a
-// record carries that one's UID and version, or none where no Lease was. An error
-// of class Moved means that somebody else wrote in between. After an error the
-// record is read anew, if it can be.
+// Write replaces the Lease from which the record was read. The record has the UID and version of that Lease,
+// or none if there was no Lease. An error of class Moved means that another writer changed the Lease since.
+// After any error, Write tries to read the Lease again.
 func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
 	return s.replace(ctx, key, record, func(current *coordinationv1.Lease) *coordinationv1.Lease {
 		return encode(current, key, record, s.actor)
 	})
 }
 
-// Label adds the label by which the Store watches Leases to the very Lease that a record was
-// read from, and changes nothing else. Errors are those of Write.
+// Label adds the label by which the Store watches Leases to the Lease from which the record was read. It
+// changes nothing else. Its errors are those of Write.
 func (s *Store) Label(ctx context.Context, key plan.Key, record plan.Hold) error {
 	if record.UID == "" {
 		return nil
@@ -178,7 +175,7 @@ func (s *Store) Relabel(ctx context.Context, key plan.Key) error {
 	return s.Label(ctx, key, record)
 }
 
-// replace stores what a Lease becomes in place of the very one that a record was read from.
+// replace applies become to the Lease from which the record was read, and stores the result.
 func (s *Store) replace(ctx context.Context, key plan.Key, record plan.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) error {
 	lease, err := s.put(ctx, key, record, become)
 	if err == nil {
@@ -203,10 +200,10 @@ func (s *Store) put(ctx context.Context, key plan.Key, record plan.Hold, become 
 	return leases.Update(ctx, become(current), metav1.UpdateOptions{})
 }
 
-// errMoved says that the record a decision was made on is known to be replaced.
+// errMoved means that the Lease is known to have changed since the decision.
 var errMoved = reason.WithClass(reason.Moved, errors.New("another process has written it meanwhile"))
 
-// Remove deletes the very Lease that a record was read from.
+// Remove deletes the Lease from which the record was read.
 func (s *Store) Remove(ctx context.Context, key plan.Key, record plan.Hold) error {
 	if record.UID == "" {
 		return nil
@@ -226,7 +223,7 @@ func (s *Store) Remove(ctx context.Context, key plan.Key, record plan.Hold) erro
 	return nil
 }
 
-// newest returns the later one of the last reply and what the cache shows.
+// newest returns the later of the last reply and the cached Lease.
 func (s *Store) newest(key plan.Key) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,26 +238,26 @@ func (s *Store) newest(key plan.Key) reply {
 	case exists && ok && versionOf(cached) > known.version:
 		return reply{lease: cached, version: versionOf(cached)}
 	case exists && ok && known.lease != nil && cached.UID == known.lease.UID && versionOf(cached) == known.version:
-		known.lease = cached // the same, which needs not be there twice
+		known.lease = cached // the same Lease; keep only one copy in memory
 		s.written[key] = known
 	case !exists && watched(known.lease) && followed > known.version:
-		return reply{version: known.version} // somebody has deleted it
+		return reply{version: known.version} // another client deleted it
 	}
 	return known
 }
 
-// watched reports whether the cache would show the Lease.
+// watched reports whether the cache includes the Lease.
 func watched(lease *coordinationv1.Lease) bool {
 	return lease != nil && lease.Labels[contract.HoldLabel] == contract.HoldLabelGroup
 }
 
-// Noting returns the groups of a namespace whose hold notes a pod of that name.
+// Noting returns the groups of a namespace whose hold records an intent for a pod of that name.
 func (s *Store) Noting(namespace, pod string) []plan.Key {
 	return s.having(byNotedPod, namespace+"/"+pod)
 }
 
-// Remembering returns the groups of a namespace whose hold remembers a zone of that name. Those
-// that have zones of their own come before what a budget covers.
+// Remembering returns the groups of a namespace whose hold records a zone of that name. Groups with zones of
+// their own come before groups that only cover pods by a budget.
 func (s *Store) Remembering(namespace, zone string) []plan.Key {
 	keys := s.having(byMember, namespace+"/"+zone)
 	slices.SortFunc(keys, func(a, b plan.Key) int {
@@ -269,7 +266,7 @@ func (s *Store) Remembering(namespace, zone string) []plan.Key {
 	return keys
 }
 
-// rank orders groups by what they know of a zone.
+// rank orders groups for Remembering.
 func rank(key plan.Key) int {
 	if key.Rolled() {
 		return 0
@@ -280,7 +277,7 @@ func rank(key plan.Key) int {
 func (s *Store) having(index, value string) []plan.Key {
 	leases, err := s.informer.GetIndexer().ByIndex(index, value)
 	if err != nil {
-		return nil // the index exists: NewStore made it
+		return nil // NewStore has created the index
 	}
 	var keys []plan.Key
 	for _, item := range leases {
@@ -293,8 +290,7 @@ func (s *Store) having(index, value string) []plan.Key {
 	return keys
 }
 
-// Indexes of Leases: by namespace and name of the pods that they note, and of the zones that
-// they remember.
+// Indexes of Leases by the pods of their intents and by the zones that they record, each with its namespace.
 const (
 	byNotedPod = "noted"
 	byMember   = "member"
@@ -332,8 +328,8 @@ func indexByNotedPod(object any) ([]string, error) {
 	return pods, nil
 }
 
-// KeyOf returns what the hold that a Lease is, is about. The second result is false for a Lease
-// whose name and annotations do not agree.
+// KeyOf returns the key of a hold's Lease. The second result is false if the name and the annotations of the
+// Lease do not match.
 func KeyOf(lease *coordinationv1.Lease) (plan.Key, bool) {
 	key := plan.Key{Namespace: lease.Namespace}
 	for _, kind := range plan.Kinds() {
@@ -356,7 +352,7 @@ func versionOf(lease *coordinationv1.Lease) plan.Version {
 	return version
 }
 
-// decode returns the record of a Lease but for what it remembers of rollouts.
+// decode returns the record of a Lease without its rollouts.
 func decode(lease *coordinationv1.Lease) plan.Hold {
 	h := plan.Hold{
 		Exists:      true,
@@ -381,15 +377,15 @@ func decode(lease *coordinationv1.Lease) plan.Hold {
 	if err := cmp.Or(noted, times, zones, wrongCall(h.Downscale.Call)); err != nil {
 		h.Unreadable = err.Error()
 	}
-	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // who is forgotten is tried again
+	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // zones without a time are tried again
 	h.Acknowledged = hold.ParseAcknowledged(lease.Annotations[contract.AgreedAnnotation])
 	maps.DeleteFunc(h.Acknowledged, func(_ string, a plan.DelayRecord) bool { return !contract.CallOf(a.Call).Valid() })
 	h.Waiting = hold.ParseWaiting(lease.Annotations[contract.WaitingAnnotation])
 	return h
 }
 
-// membersOf returns the zones that a Lease remembers. An error names one that no StatefulSet can
-// be called, too.
+// membersOf returns the zones that a Lease records. It returns an error if the annotation cannot be parsed or
+// a zone has a name that no StatefulSet can have.
 func membersOf(lease *coordinationv1.Lease) ([]plan.Member, error) {
 	zones, err := hold.ParseMembers(lease.Annotations[contract.ZonesAnnotation])
 	for _, m := range zones {
@@ -400,8 +396,8 @@ func membersOf(lease *coordinationv1.Lease) ([]plan.Member, error) {
 	return zones, err
 }
 
-// wrongCall objects to a call that no annotation can have asked for: whoever may
-// write Leases in a namespace can put any text there.
+// wrongCall returns an error if no annotation can have requested the call. Any client that may write Leases
+// in a namespace can write any text there.
 func wrongCall(c plan.Call) error {
 	if c == (plan.Call{}) || contract.CallOf(c).Valid() {
 		return nil
@@ -417,7 +413,7 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	next.Namespace, next.Name = key.Namespace, hold.LeaseName(key)
 	next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelGroup)
 	for _, kind := range plan.Kinds() {
-		delete(next.Annotations, contract.NameAnnotation(kind)) // one alone says what it is about
+		delete(next.Annotations, contract.NameAnnotation(kind)) // a Lease has the name annotation of exactly one kind
 	}
 	next.Annotations = with(next.Annotations, contract.NameAnnotation(key.Kind), key.Name)
 	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents, record.Downscale))
@@ -432,7 +428,7 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	taken := deref(next.Spec.HolderIdentity) != string(record.Holder) || int(deref(next.Spec.LeaseTransitions)) != record.Transitions
 	next.Spec.HolderIdentity = new(string(record.Holder))
 	next.Spec.LeaseTransitions = new(int32(min(record.Transitions, math.MaxInt32)))
-	next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = nil, nil // of a hold that does not say until when it counts
+	next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = nil, nil // for a hold without an expiry
 	if record.Duration > 0 {
 		next.Spec.LeaseDurationSeconds = new(int32(record.Duration / time.Second))
 	}
@@ -445,8 +441,7 @@ func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor
 	return next
 }
 
-// with sets a key, or removes it when the value is empty, except for the name of a group, which
-// may be empty.
+// with sets a key, or removes it if the value is empty. The name of a group may be empty and is always set.
 func with(m map[string]string, key, value string) map[string]string {
 	if m == nil {
 		m = map[string]string{}

@@ -31,7 +31,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // the elector tells of every lost Lease
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // the elector logs each lost Lease
 	goleak.VerifyTestMain(m)
 }
 
@@ -39,7 +39,7 @@ const stored = "team/lockstep-group-store"
 
 var store = plan.Key{Namespace: "team", Name: "store"}
 
-// held is a record of this process at a time that every format can carry.
+// held returns a record of this process. Its time has a precision that every format can represent.
 func held(holder plan.Holder, pods ...string) plan.Hold {
 	h := plan.Hold{Own: true, Holder: holder, Renewed: fixture.Now(), Duration: hold.Duration}
 	for _, pod := range pods {
@@ -48,8 +48,7 @@ func held(holder plan.Holder, pods ...string) plan.Hold {
 	return h
 }
 
-// room is a Store with the API server behind it. Its cache shows what a test
-// puts there.
+// room is a Store with its API server. Tests set the contents of its cache.
 type room struct {
 	*testing.T
 	server *apiServer
@@ -62,7 +61,8 @@ func newRoom(t *testing.T) *room {
 	return &room{t, server, lease.NewStore(server.client(t), "", "replica-1")}
 }
 
-// over returns a record that is to replace what the Store shows now.
+// over returns the record with the UID and version of the Lease that the Store has now, so that it can
+// replace that Lease.
 func (r *room) over(record plan.Hold) plan.Hold {
 	return replacing(r.Cached(store), record)
 }
@@ -72,7 +72,7 @@ func replacing(shown, record plan.Hold) plan.Hold {
 	return record
 }
 
-// sameLease leaves out which Lease a record was read from.
+// sameLease ignores the UID and version of the Lease from which a record was read.
 var sameLease = cmpopts.IgnoreFields(plan.Hold{}, "UID", "Version")
 
 func (r *room) write(record plan.Hold) {
@@ -91,7 +91,7 @@ func (r *room) read() plan.Hold {
 	return h
 }
 
-// show lets the cache show a Lease.
+// show puts a Lease into the cache.
 func (r *room) show(l *coordinationv1.Lease) {
 	r.Helper()
 	if err := r.Informer().GetStore().Add(l); err != nil {
@@ -99,7 +99,7 @@ func (r *room) show(l *coordinationv1.Lease) {
 	}
 }
 
-// catchUp lets the cache show the Lease as the API server has it.
+// catchUp updates the cache from the API server.
 func (r *room) catchUp() {
 	r.Helper()
 	if l := r.server.stored(stored); l != nil {
@@ -111,7 +111,7 @@ func (r *room) catchUp() {
 	}
 }
 
-// elsewhere lets another process take the hold.
+// elsewhere makes another process take the hold.
 func (r *room) elsewhere(holder string) *coordinationv1.Lease {
 	return r.server.change(stored, func(l *coordinationv1.Lease) bool {
 		l.Spec.HolderIdentity = &holder
@@ -348,7 +348,7 @@ func TestALeaseIsGivenItsLabelBackOnce(t *testing.T) {
 	}
 }
 
-// The watch leaves out a Lease without the label, whether it exists or not.
+// The watch does not show a Lease without the label, whether or not the Lease exists.
 func TestALeaseWithoutItsLabelIsNotDeletedOnceTheCacheIsPastIt(t *testing.T) {
 	r := newRoom(t)
 	r.server.change(stored, func(l *coordinationv1.Lease) bool { l.Labels = nil; return true })
@@ -359,7 +359,7 @@ func TestALeaseWithoutItsLabelIsNotDeletedOnceTheCacheIsPastIt(t *testing.T) {
 	}
 }
 
-// Somebody may have set the count by hand.
+// A user may have set the count by hand.
 func TestAHoldThatHasChangedAsOftenAsCanBeCountedIsTakenAllTheSame(t *testing.T) {
 	r := newRoom(t)
 	r.server.change(stored, func(l *coordinationv1.Lease) bool {
@@ -376,8 +376,8 @@ func TestAHoldThatHasChangedAsOftenAsCanBeCountedIsTakenAllTheSame(t *testing.T)
 
 func TestAWriteThatIsRefusedIsFollowedByALook(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		happens func(*room) // between the last look and the write
-		want    string      // what is known afterwards
+		happens func(*room) // between the last read and the write
+		want    string      // the holder that the Store knows afterwards
 	}{
 		"somebody wrote in between": {
 			func(r *room) { r.write(held("")); r.elsewhere("eviction/zone-b") }, "eviction/zone-b",
@@ -562,14 +562,14 @@ func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
 	}
 }
 
-// A record survives its way to the API server and back, but for what the
-// formats cannot carry: parts of a microsecond (of a millisecond in intents).
+// A record is the same after a round trip through the API server, except for fractions of a microsecond (of a
+// millisecond in intents), which the formats cannot represent.
 func TestRecordsSurviveTheWayToTheServerAndBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		record := draw.Legal().Draw(rt, "group").Hold
 		record.Own, record.Exists, record.Unreadable = true, true, ""
 		if !record.Holder.Free() {
-			record.Since = record.Renewed // its holder takes it by this write
+			record.Since = record.Renewed // this write makes its holder take it
 		}
 		record.Trace = rapid.SampledFrom([]string{"", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}).Draw(rt, "trace")
 		record.Duration = record.Duration.Truncate(time.Second)
@@ -709,8 +709,8 @@ func TestTheStoreWatchesHoldsOnly(t *testing.T) {
 	}
 }
 
-// The record is decided on what Cached or Read returned. What the cache learns
-// after that must make the write fail, not become its base.
+// The decision used the record that Cached or Read returned. If the cache changes after that, the write must
+// fail and must not use the new Lease as its base.
 func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T) {
 	for sentence, decide := range map[string]func(*room) plan.Hold{
 		"the Lease was known":   func(r *room) plan.Hold { r.write(held("")); return r.Cached(store) },
@@ -725,7 +725,7 @@ func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T)
 				l.Annotations = map[string]string{contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-b-0")}, plan.Downscale{})}
 				return true
 			})
-			r.show(theirs) // the watch is quick: it comes between decision and write
+			r.show(theirs) // a watch event arrives between the decision and the write
 			err := r.Write(t.Context(), store, replacing(shown, held("rollout/zone-a", "zone-a-0")))
 			if reason.ClassOf(err) != reason.Moved || err == nil {
 				t.Errorf("got %v, want an error of class moved", err)
@@ -738,7 +738,7 @@ func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T)
 	t.Run("a removal", func(t *testing.T) {
 		r := newRoom(t)
 		r.write(held(""))
-		shown := r.Cached(store) // free: to be removed
+		shown := r.Cached(store) // free, so it is to be removed
 		r.show(r.elsewhere("eviction/zone-b"))
 		if err := r.Remove(t.Context(), store, shown); reason.ClassOf(err) != reason.Moved || err == nil {
 			t.Errorf("got %v, want an error of class moved", err)
@@ -749,8 +749,8 @@ func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T)
 	})
 }
 
-// Whoever may write Leases in a namespace must not make lockstep call what no
-// annotation could have made it call.
+// A client that may write Leases in a namespace must not be able to make lockstep call an address that no
+// annotation could specify.
 func TestARecordThatWasDecidedOnAnotherLeaseIsNotWritten(t *testing.T) {
 	r := newRoom(t)
 	r.write(held("rollout/zone-a"))
@@ -791,7 +791,7 @@ func TestAHoldThatNotesAnImpossibleCallIsRespectedAndNotRead(t *testing.T) {
 	}
 }
 
-// The API server refuses a duration of nothing.
+// The API server rejects a duration of zero.
 func TestAHoldThatDoesNotSayUntilWhenItCountsStaysSo(t *testing.T) {
 	r := newRoom(t)
 	r.write(plan.Hold{Exists: true, Holder: "manual/maintenance"})

@@ -13,11 +13,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 )
 
-// trackedTimes returns when zones of a namespace shrank last as the zone tracker
-// of the predecessor has recorded it. A group that has no Lease yet takes its
-// times from there; from then on the Lease keeps them. An entry that cannot be read,
-// or names a time that cannot be, counts as one of when the ConfigMap was written:
-// that is the latest that it can mean.
+// trackedTimes returns the last downscale of each zone in a namespace, as the predecessor's zone tracker
+// recorded it. A group without a Lease takes its times from there; afterwards its Lease keeps them. If an
+// entry cannot be parsed, or its time is impossible, trackedTimes uses the time of the ConfigMap's last
+// write, which is the latest time that the entry can mean.
 func (s *Store) trackedTimes(ctx context.Context, namespace string) (map[string]time.Time, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
@@ -40,7 +39,7 @@ func (s *Store) trackedTimes(ctx context.Context, namespace string) (map[string]
 	return times, nil
 }
 
-// writtenAt returns when the API server took the last change of an object.
+// writtenAt returns when the API server stored the last change of an object.
 func writtenAt(object metav1.Object) time.Time {
 	last := object.GetCreationTimestamp().Time
 	for _, by := range object.GetManagedFields() {

@@ -15,10 +15,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// written is when the predecessor wrote the ConfigMap last.
+// written is the time of the predecessor's last write to the ConfigMap.
 var written = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
-// tracks lets the server have the predecessor's ConfigMap with this data.
+// tracks creates the predecessor's ConfigMap with this data on the server.
 func (r *room) tracks(data map[string]string) {
 	r.server.meddle(func(q *http.Request) *http.Response {
 		if strings.HasSuffix(q.URL.Path, "/namespaces/team/configmaps/rollout-operator-zone-tracker") {
@@ -47,7 +47,7 @@ func TestAGroupWithoutALeaseTakesOverTrackedTimes(t *testing.T) {
 	}
 }
 
-// Whatever the text is, it stays the same time, and one that a Lease can carry.
+// Every text results in the same time, and a Lease can represent that time.
 func TestATrackedTimeThatCannotBeIsThatOfTheConfigMap(t *testing.T) {
 	for _, text := range []string{
 		"", "yesterday", "{}", "null", `{"lastDownscaled":"yesterday"}`,

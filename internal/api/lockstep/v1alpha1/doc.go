@@ -1,5 +1,4 @@
-// Package v1alpha1 has the API types that are lockstep's own. manifests/crds and the
-// deep copies are generated from it.
+// Package v1alpha1 contains lockstep's own API types. manifests/crds and the deep copies are generated from it.
 //
 // +kubebuilder:object:generate=true
 // +groupName=lockstep.dev

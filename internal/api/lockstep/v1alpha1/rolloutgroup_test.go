@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// definition is what others rely on of the CRD.
+// definition is the part of the CRD on which clients rely.
 type definition struct {
 	Metadata struct{ Name string }
 	Spec     struct {
@@ -79,7 +79,7 @@ func TestEveryTextAndListOfTheCRDIsBounded(t *testing.T) {
 func unboundedIn(name string, f field) []string {
 	var found []string
 	switch {
-	case f.Type == "string" && f.Format == "" && f.MaxLength == nil && name != "status.conditions[].status": // which is an enum
+	case f.Type == "string" && f.Format == "" && f.MaxLength == nil && name != "status.conditions[].status": // an enum
 		found = append(found, name)
 	case f.Type == "array" && f.MaxItems == nil:
 		found = append(found, name)

@@ -1,6 +1,5 @@
-// Package v1 has the API types of the predecessor that lockstep takes over as they
-// are, so that objects made for the one serve the other. manifests/crds and the deep
-// copies are generated from it.
+// Package v1 contains the API types of the predecessor without changes, so that existing objects work with
+// lockstep. manifests/crds and the deep copies are generated from it.
 //
 // +kubebuilder:object:generate=true
 // +groupName=rollout-operator.grafana.com

@@ -11,8 +11,8 @@ import (
 	v1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
 )
 
-// definition is what others rely on of a CRD: who moves here brings his objects,
-// and his autoscalers name them.
+// definition is the part of a CRD on which clients rely: users who migrate bring their objects, and their
+// autoscalers refer to them.
 type definition struct {
 	Metadata struct{ Name string }
 	Spec     struct {
@@ -81,7 +81,7 @@ func TestTheCRDOfReplicaTemplatesIsThatOfThePredecessor(t *testing.T) {
 	}
 	fields := version.Schema.OpenAPIV3Schema.Properties
 	spec := map[string]property{
-		"replicas":      {"integer", "int32", new(int64(0)), new(int64(math.MaxInt32)), new(1)}, // more is cut short in a scale
+		"replicas":      {"integer", "int32", new(int64(0)), new(int64(math.MaxInt32)), new(1)}, // the scale subresource would truncate larger numbers
 		"labelSelector": {Type: "string"},
 	}
 	if diff := cmp.Diff(spec, fields["spec"].Properties); diff != "" {

@@ -10,7 +10,7 @@ import (
 	v1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
 )
 
-// budgets is what others rely on of the CRD of budgets.
+// budgets is the part of the budgets' CRD on which clients rely.
 type budgets struct {
 	Metadata struct{ Name string }
 	Spec     struct {
@@ -98,7 +98,7 @@ func TestTheCRDOfBudgetsIsThatOfThePredecessorAndMore(t *testing.T) {
 	}
 }
 
-// A status is written again and again, and must not grow with the group.
+// A status is written repeatedly and must not grow with the group.
 func TestTheListsInTheStatusOfABudgetAreBounded(t *testing.T) {
 	crd := readBudgets(t)
 	lists := 0
