@@ -162,7 +162,7 @@ func (b *groupState) note(d departure) Downscale {
 }
 
 // former returns what is left of a zone's downscale that the next one replaces: pods that are still
-// to be deleted, or pods that were prepared in vain and must be notified of it.
+// to be deleted, or prepared pods that must be notified that they stay.
 func (b *groupState) former(zone string) Downscale {
 	d := b.Hold.Downscale
 	if d.Zone != zone || b.ended {
@@ -230,9 +230,9 @@ func objectMoved(_ *groupState, d departure) Refusal {
 	return Refusal{}
 }
 
-// downscaleUnderWay lets a downscale follow one that is in effect. It also lets a downscale replace
-// an overtaken one if the new one removes all pods that were prepared for the overtaken one. Both
-// require that the pods are called in the same way, because a record has only one Call.
+// downscaleUnderWay lets a downscale follow a downscale that is in effect. It also lets a downscale
+// replace an overtaken one, if the new one removes all pods that were prepared for the overtaken
+// one. Both require that the pods are called in the same way, because a record has only one Call.
 func downscaleUnderWay(b *groupState, d departure) Refusal {
 	noted := b.Hold.Downscale
 	if noted.Zone != d.Zone || b.ended {

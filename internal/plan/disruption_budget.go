@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// DisruptionBudget says how many pods of a zone, or of a partition across zones,
-// evictions may make unavailable. A ZoneAwarePodDisruptionBudget asks for it.
+// DisruptionBudget says how many pods of a zone, or of a partition across zones, may be
+// down because of evictions. A ZoneAwarePodDisruptionBudget asks for it.
 type DisruptionBudget struct {
 	Name     string
 	Invalid  string   // why it cannot be used; then only Name and Selector count

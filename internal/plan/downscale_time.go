@@ -58,10 +58,11 @@ func (b *groupState) zonesAnywhere() []*Zone {
 }
 
 // tooSoonAfterGone is tooSoon for recorded zones that are not in the group: they may be created
-// again.
+// again. Without a Lease, the times are those of the predecessor, which tracked all zones of a
+// namespace.
 func (b *groupState) tooSoonAfterGone(d departure) Refusal {
 	between := d.zone.MinBetween.Duration
-	if between == 0 || !b.Hold.Exists { // without a Lease these are times of the predecessor, which tracked all zones of a namespace
+	if between == 0 || !b.Hold.Exists {
 		return Refusal{}
 	}
 	for _, zone := range append(slices.Sorted(maps.Keys(b.Hold.Downscaled)), b.Hold.Downscale.Zone) {
