@@ -7,10 +7,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Action is one thing to do, or to wait for. It says itself what lockstep has to know of it: the
-// executor carries it out in the order that it names, the lock asks whether it requires a live read
-// or a write of the Lease, and reports show its Event. None of these lists the actions that exist, so
-// a further kind of workload adds actions and changes none of them.
+// Action is one thing to do, or to wait for. It describes everything that lockstep must know of it: the
+// executor carries it out in the Order that it names, package hold checks whether it requires a live read
+// or a write of the Lease, and reports show its Event. None of these has a list of all actions, so another
+// kind of workload adds actions and changes no list.
 type Action interface {
 	// Reason returns why the action is in the plan.
 	Reason() reason.Code
@@ -18,46 +18,46 @@ type Action interface {
 	String() string
 	// Effect returns what the action requires and changes.
 	Effect() Effect
-	// Event returns what users are told once the action is done. The zero Event is none.
+	// Event returns what users see once the action is done. The zero Event is none.
 	Event() Event
 }
 
-// Effect is what the executor, the lock and reports have to know of an action. The zero Effect is that
-// of an action for which nothing is sent.
+// Effect is what the executor, the lock and reports must know of an action. An action for which no request
+// is sent has the zero Effect.
 type Effect struct {
-	Zone    string   // where the action changes something; empty: nowhere
-	Pod     string   // the pod that it is about, if it is about one
-	Order   Order    // when it is carried out
-	Visible bool     // it changes what others see, or begins to: pods, StatefulSets, or a resource that zones mirror
-	Read    LiveRead // whether it may be decided on caches
-	Records bool     // the Lease is written for it, whatever else is due
+	Zone    string   // the zone that the action changes; empty: none
+	Pod     string   // the pod that the action is about; empty: none
+	Order   Order    // when the action is carried out
+	Visible bool     // it changes objects that other clients see, or begins to: pods, StatefulSets, or a mirrored resource
+	Read    LiveRead // whether the action requires a live read
+	Records bool     // the Lease is written for the action, even if no other write is due
 }
 
 // Order says when the executor carries out an action of a plan.
 type Order int
 
-// What comes first is carried out first.
+// The orders, first to last.
 const (
-	// Nowhere: nothing is sent.
+	// Nowhere: no request is sent.
 	Nowhere Order = iota
-	// BeforeLease: before the Lease is written, several at a time. If one fails, the others go on.
+	// BeforeLease: before the Lease is written, concurrently. If one action fails, the others continue.
 	BeforeLease
 	// WithLease: the write of the Lease carries it out.
 	WithLease
-	// Disrupting: pods are deleted, several at a time, under the hold.
+	// Disrupting: pods are deleted under the hold, concurrently.
 	Disrupting
-	// UnderHold: one after the other, under the hold.
+	// UnderHold: under the hold, one after the other.
 	UnderHold
-	// Calling: pods are called, under the hold. Their answers are not waited for.
+	// Calling: pods are called under the hold. The executor does not wait for their answers.
 	Calling
-	// WithoutHold: it requires no hold. It is carried out also if the Lease could not be written, and
-	// after the stages under the hold: a zone whose new pods do not exist yet is unavailable.
+	// WithoutHold: the action requires no hold. It is carried out even if the Lease could not be written,
+	// and after the stages under the hold: a zone is unavailable until its new pods exist.
 	WithoutHold
-	// Notifying: pods are notified, last. Their answers are not waited for.
+	// Notifying: pods are notified, last. The executor does not wait for their answers.
 	Notifying
 )
 
-// LiveRead says whether an action may be decided on caches.
+// LiveRead says whether an action requires a live read.
 type LiveRead int
 
 const (
@@ -71,21 +71,21 @@ const (
 	Always
 )
 
-// Event is what users are told of an action that was done.
+// Event is what users see of an action that was done.
 type Event struct {
 	Zone    string
-	Pod     string // the pod that it is about; empty: the zone
+	Pod     string // the pod that the Event is about; empty: it is about the zone
 	PodUID  string
-	Action  string // in the words of Events, such as DeletePod
+	Action  string // as in the Events of Kubernetes, such as DeletePod
 	Note    string
 	Warning bool
 }
 
-// None reports whether users are told nothing.
+// None reports whether there is nothing to show to users.
 func (e Event) None() bool { return e.Note == "" }
 
-// Wake returns the earliest time at which one of the waits ends by time alone, or has to
-// be looked at again, and the zero time when an event will tell.
+// Wake returns the earliest time at which one of the waits ends, or must be evaluated again, without an
+// event. It returns the zero time if only an event can end the waits.
 func Wake(steps []Action) time.Time {
 	var wake time.Time
 	for _, step := range steps {
@@ -96,7 +96,7 @@ func Wake(steps []Action) time.Time {
 	return wake
 }
 
-// Lowers reports whether the plan takes replicas away from a zone.
+// Lowers reports whether the plan lowers the replicas of a zone.
 func Lowers(steps []Action) bool {
 	for _, step := range steps {
 		if a, ok := step.(SetReplicas); ok && a.To < a.From {
@@ -109,7 +109,7 @@ func Lowers(steps []Action) bool {
 // Disrupts reports whether the plan deletes a pod.
 func Disrupts(steps []Action) bool { return Has[DeletePod](steps) }
 
-// Acts reports whether the plan changes what others see.
+// Acts reports whether the plan has an action with a visible effect.
 func Acts(steps []Action) bool {
 	for _, step := range steps {
 		if step.Effect().Visible {
@@ -140,7 +140,7 @@ func Only[T Action](steps []Action) []T {
 	return found
 }
 
-// In returns the actions that are carried out in one turn.
+// In returns the actions of one Order.
 func In(order Order, steps []Action) []Action {
 	var found []Action
 	for _, step := range steps {
@@ -160,9 +160,10 @@ func Notation(steps []Action) string {
 	return strings.Join(lines, "\n")
 }
 
-// Recorder is an action that changes what the Lease records of its kind of workload.
+// Recorder is an action that changes what the Lease records about its kind of workload.
 type Recorder interface {
 	Action
-	// Record changes the record that is written next. It shares no memory of the one before.
+	// Record changes the record that is written next. It must not change memory that the previous record
+	// uses.
 	Record(next *Hold)
 }

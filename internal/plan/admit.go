@@ -6,66 +6,67 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// DownscaleRequest is a downscale of spec.replicas that somebody asks for.
+// DownscaleRequest is a downscale of spec.replicas that a client requests.
 type DownscaleRequest struct {
 	Zone    string
-	UID     string  // of the StatefulSet as the request found it
-	Version Version // of that one: what is admitted is bound to it
+	UID     string  // of the StatefulSet that the request is based on
+	Version Version // of that StatefulSet; the admission is bound to it
 	From    int
 	To      int
 }
 
-// downscale returns what is asked for.
+// downscale returns the requested downscale.
 func (r DownscaleRequest) downscale() Downscale {
 	return Downscale{Zone: r.Zone, UID: r.UID, Version: r.Version, From: r.From, To: r.To}
 }
 
 // DownscaleAnswer is the answer to a DownscaleRequest.
 type DownscaleAnswer struct {
-	Because           Refusal   // none: it is allowed
-	PredecessorReason string    // the predecessor's words for Because; empty: it has none, or they need no numbers
-	Note              Downscale // what the hold must say before the yes; none where nothing has to
-	Former            Downscale // what it says again where nobody hears of Note: what is left of the downscale before it
-	Ask               []Pod     // who must be prepared between the note and the yes
-	Dated             bool      // the hold must say when the zone shrinks before the yes, and nothing else
+	Because           Refusal   // the refusal; none: the downscale is allowed
+	PredecessorReason string    // Because in the predecessor's words; empty: it has none, or they need no numbers
+	Note              Downscale // what the hold must record before the admission; zero: nothing
+	Former            Downscale // the rest of the previous downscale, recorded again if no pod receives the call of Note
+	Ask               []Pod     // the pods that must be prepared between the record and the admission
+	Dated             bool      // the hold must record when the zone scales down, and nothing else, before the admission
 }
 
-// Allowed reports whether the answer is yes, once what it asks for is done.
+// Allowed reports whether the downscale is admitted once the records and preparations in the answer
+// are done.
 func (v DownscaleAnswer) Allowed() bool { return v.Because.None() }
 
-// departure is a downscale with the zone it is about and those who leave by it.
+// departure is a downscale with its zone and the pods that it removes.
 type departure struct {
 	DownscaleRequest
 	zone     *zoneState
-	ask      []Pod // who leaves and has to be prepared
-	disrupts bool  // somebody who leaves serves
+	ask      []Pod // the removed pods that must be prepared
+	disrupts bool  // a removed pod is up
 }
 
-// requestGuards bind a downscale that is asked for; the first objection is the one told.
+// requestGuards apply to a requested downscale. The first objection is reported.
 var requestGuards = []guard[departure]{
-	objectMoved,       // what is judged is what will be changed
-	downscaleUnderWay, // one downscale at a time is on its way
-	cannotPrepare,     // guarantee 7: who leaves can be asked to prepare
+	objectMoved,       // the object that is judged is the object that will be changed
+	downscaleUnderWay, // at most one downscale is under way
+	cannotPrepare,     // guarantee 7: the pods to be removed can be called to prepare
 }
 
-// decreaseGuards bind it, too, and one that the hold notes already until it is carried out.
+// downscaleGuards apply to a requested downscale, and to a recorded one until it is carried out.
 var downscaleGuards = []guard[departure]{
 	forDownscale(heldElsewhere),                          // guarantee 1: one operation in one zone at a time
-	ifSomebodyServes(forDownscale(otherZoneUnavailable)), // guarantee 2: the rest of the group serves
+	ifSomebodyServes(forDownscale(otherZoneUnavailable)), // guarantee 2: the other zones are available
 	tooSoon, // guarantee 6: the minimum time between downscales
 }
 
-// queueGuards bind one that is asked for, beyond the above.
+// queueGuards apply to a requested downscale, after the guards above.
 var queueGuards = []guard[departure]{
-	ifSomebodyServes(othersBeforeDownscale), // first come, first served
+	ifSomebodyServes(othersBeforeDownscale), // the operation that was refused first goes first
 }
 
-// mayShrink asks the guards about a downscale that is asked for.
+// mayShrink returns the first objection to a requested downscale.
 func (b *groupState) mayShrink(d departure) Refusal {
 	return firstObjection(b, d, requestGuards, downscaleGuards, queueGuards)
 }
 
-// ifSomebodyServes binds by a guard only a downscale that takes down somebody who serves.
+// ifSomebodyServes applies a guard only to a downscale that removes a pod that is up.
 func ifSomebodyServes(object guard[departure]) guard[departure] {
 	return func(b *groupState, d departure) Refusal {
 		if !d.disrupts {
@@ -75,20 +76,21 @@ func ifSomebodyServes(object guard[departure]) guard[departure] {
 	}
 }
 
-// forDownscale asks about the zone that shrinks what a rollout is asked about its own.
+// forDownscale applies a guard of rollouts to the zone of a downscale.
 func forDownscale(object guard[disruption]) guard[departure] {
 	return func(b *groupState, d departure) Refusal {
 		return object(b, disruption{zone: d.zone})
 	}
 }
 
-// Admit decides about a downscale of a zone of the group. It shares its rules with Group:
-// what one of them begins, the other one respects.
+// Admit decides about a downscale of a zone of the group. Admit and Group share their rules, so
+// each respects an operation that the other has begun.
 //
-// A downscale whose leaving pods are all down or absent waits for no other zone, only for
-// the minimum time between downscales. If nobody has to be prepared and the hold cannot be
-// had, it needs no hold either, so a repair never waits for what waits for it. Where zones
-// ask for time between downscales, the hold still notes when this one was.
+// If all pods that a downscale removes are down or absent, the downscale waits for no other zone,
+// only for the minimum time between downscales. If in addition no pod must be prepared and the hold
+// is not available, the downscale needs no hold. So a repair never waits for an operation that
+// waits for the repair. If zones ask for time between downscales, the hold still records the time
+// of the downscale.
 func Admit(s Snapshot, r DownscaleRequest) DownscaleAnswer {
 	b := newGroupState(s.AsNoted())
 	answer := b.admit(r)
@@ -110,7 +112,7 @@ func (b *groupState) admit(r DownscaleRequest) DownscaleAnswer {
 		return DownscaleAnswer{}
 	}
 	if because := barred(z); !because.None() {
-		return DownscaleAnswer{Because: because} // before anybody is asked to prepare for it
+		return DownscaleAnswer{Because: because} // before any pod is called to prepare
 	}
 	if because := b.mayShrink(d); !because.None() {
 		if !d.disrupts && len(d.ask) == 0 {
@@ -121,9 +123,9 @@ func (b *groupState) admit(r DownscaleRequest) DownscaleAnswer {
 	return DownscaleAnswer{Note: b.note(d), Former: b.former(d.Zone), Ask: d.ask}
 }
 
-// StillAdmits is asked once all have been prepared who leave by a downscale that the hold
-// notes: that takes time, in which the rest of the group goes on. It returns what speaks
-// against the downscale by now, and nothing of what the hold must say.
+// StillAdmits is called once all pods that a recorded downscale removes are prepared. Preparation
+// takes time, and the rest of the group continues meanwhile. StillAdmits returns the current
+// objection to the downscale. The answer requires no record.
 func StillAdmits(s Snapshot, noted Downscale, asked []Pod) DownscaleAnswer {
 	b := newGroupState(s.AsNoted())
 	because := b.stillAdmits(noted, asked)
@@ -147,20 +149,20 @@ func (b *groupState) stillAdmits(noted Downscale, asked []Pod) Refusal {
 	return firstObjection(b, d, downscaleGuards)
 }
 
-// note is how the hold notes a downscale that may happen.
+// note returns the record of a downscale that may happen.
 func (b *groupState) note(d departure) Downscale {
 	note := d.downscale()
 	note.Generation, note.Stage, note.Since = d.zone.Generation, Admitted, b.Now
 	if len(d.ask) > 0 {
 		note.Stage, note.Call = Preparing, d.zone.Call
 	} else if former := b.Hold.Downscale; former.Zone == d.Zone && b.DownscaleStatus(former) == Overtaken {
-		note.Call = former.Call // who was asked for the former one leaves by this one, or is told to stay
+		note.Call = former.Call // pods called for the former one leave by this one, or are notified that they stay
 	}
 	return note
 }
 
-// former returns what is left of the downscale of a zone that the next one takes the place
-// of: its pods are still to leave, or were prepared in vain and are to be told so.
+// former returns what is left of a zone's downscale that the next one replaces: pods that are still
+// to be deleted, or prepared pods that must be notified that they stay.
 func (b *groupState) former(zone string) Downscale {
 	d := b.Hold.Downscale
 	if d.Zone != zone || b.ended {
@@ -175,17 +177,17 @@ func (b *groupState) former(zone string) Downscale {
 	return Downscale{}
 }
 
-// isOwnNotedDownscale reports whether the request is for exactly the downscale that lockstep
-// itself has noted and may still carry out: everything that could be asked was. The
-// note dates the downscale, so after CarryLimit whoever asks waits until that is
-// ended, by whoever leads, and asks for a note of his own.
+// isOwnNotedDownscale reports whether the request is for exactly the downscale that lockstep itself
+// has recorded and may still carry out: all its pods are prepared. The record dates the downscale.
+// So after CarryLimit, a request waits until the leading replica has ended that downscale, and then
+// needs its own record.
 func (b *groupState) isOwnNotedDownscale(d departure) bool {
 	noted := b.Hold.Downscale
 	if !noted.Same(d.downscale()) || !noted.Ours || noted.Stage != Admitted || !b.Now.Before(noted.Since.Add(CarryLimit)) {
 		return false
 	}
 	_, because := b.stillDue(noted)
-	if because.Code == reason.ReferenceNotRead { // whoever noted it has seen it
+	if because.Code == reason.ReferenceNotRead { // the process that recorded it has read the reference
 		_, because = b.stillAllowed(d.zone, noted)
 	}
 	return because.None()
@@ -213,7 +215,7 @@ func (b *groupState) admitWithoutHold(d departure) DownscaleAnswer {
 	return DownscaleAnswer{Because: firstOf(holdUnreadable(b), objectMoved(b, d), shrinksElsewhere(b, d), tooSoon(b, d)), Dated: true}
 }
 
-// holdUnreadable objects where nothing can be added to what the hold says.
+// holdUnreadable objects if the hold cannot be read, because then nothing can be added to it.
 func holdUnreadable(b *groupState) Refusal {
 	if b.Hold.Unreadable != "" {
 		return Refusal{Code: reason.HoldUnreadable}
@@ -228,9 +230,9 @@ func objectMoved(_ *groupState, d departure) Refusal {
 	return Refusal{}
 }
 
-// decreaseUnderWay lets a downscale follow one that is in effect, and replace one
-// whose update was overtaken if all who were prepared for that one leave now. Both only
-// where pods are asked in the same way: a note knows of one.
+// downscaleUnderWay lets a downscale follow a downscale that is in effect. It also lets a downscale
+// replace an overtaken one, if the new one removes all pods that were prepared for the overtaken
+// one. Both require that the pods are called in the same way, because a record has only one Call.
 func downscaleUnderWay(b *groupState, d departure) Refusal {
 	noted := b.Hold.Downscale
 	if noted.Zone != d.Zone || b.ended {
@@ -263,8 +265,8 @@ func cannotPrepare(_ *groupState, d departure) Refusal {
 	return Refusal{}
 }
 
-// othersBeforeDownscale objects while an operation of another zone waits that was
-// refused before this one.
+// othersBeforeDownscale objects while an operation of another zone waits that was refused before
+// this downscale.
 func othersBeforeDownscale(b *groupState, d departure) Refusal {
 	return b.waitingBefore(b.since(DownscaleOperation, d.Zone), d.Zone)
 }

@@ -1,6 +1,6 @@
 package plan_test
 
-// decreasesBefore is about a downscale of the same zone that came before.
+// downscalesBefore has cases with an earlier downscale of the same zone.
 var downscalesBefore = map[string]admission{
 	"a decrease of the same zone whose update is on its way comes first": {`
 		hold downscale/zone-a

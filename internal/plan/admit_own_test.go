@@ -1,6 +1,6 @@
 package plan_test
 
-// lockstepsOwn is about downscales that lockstep itself has noted.
+// lockstepsOwn has cases with a downscale that lockstep itself recorded.
 var lockstepsOwn = map[string]admission{
 	"what lockstep has noted as its own needs no second note": {`
 		hold downscale/zone-a

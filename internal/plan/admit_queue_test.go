@@ -1,6 +1,6 @@
 package plan_test
 
-// firstCome is about places in the queue.
+// firstCome has cases with places in the queue.
 var firstCome = map[string]admission{
 	"who was refused first comes first": {`
 		hold free

@@ -8,8 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// admission is a group with the answer to somebody who asks for a downscale of zone-a from 3
-// to 2 there.
+// admission is a group, and the expected answer to a request to scale zone-a down from 3 to 2.
 type admission struct{ group, want string }
 
 func TestAdmit(t *testing.T) {
@@ -26,7 +25,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// whoServes is about who serves, and who holds the group.
+// whoServes has cases about pods that are up or down, and about the holder of the group.
 var whoServes = map[string]admission{
 	"a decrease is noted before the yes": {`
 		zone-a rev=1
@@ -136,8 +135,8 @@ var whoServes = map[string]admission{
 		"ObjectChanged zone-a"},
 }
 
-// A pod that was prepared and cannot be asked again, since it is leaving, may
-// come back: the next downscale goes on knowing how it was asked.
+// A prepared pod that is terminating cannot be called again, but a pod of its name may come back.
+// So the next downscale keeps the Call that prepared it.
 func TestADownscaleThatReplacesAnotherRemembersWhoWasAsked(t *testing.T) {
 	const former = "hold downscale/zone-a\n decrease zone-a from 3 to 2 admitted version=9 asked\n"
 	for _, zone := range []string{"zone-a rev=1 prepares\n", "zone-a rev=1\n"} {
@@ -149,7 +148,7 @@ func TestADownscaleThatReplacesAnotherRemembersWhoWasAsked(t *testing.T) {
 	}
 }
 
-// outdented takes the two tabs away that a text has in a table.
+// outdented removes the two tabs of indentation that a text has in a table.
 func outdented(text string) string { return strings.ReplaceAll(text, "\n\t\t", "\n") }
 
 func answer(v plan.DownscaleAnswer) string {

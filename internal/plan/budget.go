@@ -2,15 +2,15 @@ package plan
 
 import "strconv"
 
-// Budget says how many pods of a zone may be down at a time: a number of pods,
-// or a percentage of spec.replicas. The zero Budget means one pod.
+// Budget is how many pods of a zone may be down at a time: a number of pods, or a percentage of
+// spec.replicas. The zero Budget means one pod.
 type Budget struct {
 	Pods    int
 	Percent int
-	Invalid string // what was written instead of a budget; one pod is used
+	Invalid string // the text that is not a budget; then the budget is one pod
 }
 
-// Of returns the budget as a number of pods of a zone with that many replicas.
+// Of returns the budget as a number of pods, for a zone with that many replicas.
 func (b Budget) Of(replicas int) int {
 	if b.Percent > 0 {
 		return partOf(replicas, b.Percent)
@@ -18,12 +18,12 @@ func (b Budget) Of(replicas int) int {
 	return max(1, b.Pods)
 }
 
-// partOf returns a percentage of so many replicas, rounded down and never less than one.
+// partOf returns a percentage of the replicas, rounded down, but at least one.
 func partOf(replicas, percent int) int {
 	return max(1, int(int64(percent)*int64(replicas)/100))
 }
 
-// String returns the budget as a user would write it.
+// String returns the budget as a user writes it.
 func (b Budget) String() string {
 	if b.Percent > 0 {
 		return strconv.Itoa(b.Percent) + "%"

@@ -9,31 +9,31 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// BudgetReport is what people are told of a budget for evictions: what it covers, and
-// how much it allows now.
+// BudgetReport is what users see of a budget for evictions: what it covers, and how many evictions
+// it allows now.
 type BudgetReport struct {
-	Groups     []string     // that it covers, in natural order
+	Groups     []string     // covered groups, in natural order
 	Rivals     []string     // other budgets that cover some of the same pods, in natural order
 	Zones      []BudgetPart // in natural order
-	Partitions []BudgetPart // where partitions count, in natural order
-	Allowed    int          // evictions that would be granted now, one after the other; fewer where somebody else waits
-	Until      time.Time    // when more may be, without an event; zero: no such time is known
+	Partitions []BudgetPart // if the budget counts by partitions, in natural order
+	Allowed    int          // evictions that would be granted now, one after the other; fewer if another operation waits
+	Until      time.Time    // when more may be allowed without an event; zero: unknown
 }
 
-// BudgetPart is what is told of a zone or of a partition.
+// BudgetPart is the report about a zone or a partition.
 type BudgetPart struct {
 	Name        string
-	Pods        int // that there should be
-	Unavailable int // those of them that are missing, not available or noted
+	Pods        int // that should exist
+	Unavailable int // of these, the ones that are missing, not available or recorded
 	Allowed     int // evictions that would be granted here now
 }
 
-// Ungrouped stands for the name of a group in a BudgetReport where StatefulSets without
-// a group are covered.
+// Ungrouped is used as the name of a group in a BudgetReport if the budget covers StatefulSets
+// without a group.
 const Ungrouped = "StatefulSets without a group"
 
-// ReportBudgets says what becomes of the budgets of a namespace in all of its groups.
-// It asks the guards that evictions are asked by.
+// ReportBudgets reports the budgets of a namespace over all of its groups. It uses the guards of
+// evictions.
 func ReportBudgets(budgets []DisruptionBudget, groups []Snapshot) []BudgetReport {
 	reports := make([]BudgetReport, len(budgets))
 	for _, s := range groups {
@@ -46,14 +46,14 @@ func ReportBudgets(budgets []DisruptionBudget, groups []Snapshot) []BudgetReport
 	return reports
 }
 
-// reach is what a budget covers of a group.
+// reach is the part of a group that a budget covers.
 type reach struct {
 	budget DisruptionBudget
 	rivals map[string]bool
-	pods   [][]Pod // that it covers, zone by zone
+	pods   [][]Pod // covered pods, zone by zone
 }
 
-// reaches returns which budgets cover the group.
+// reaches returns the budgets that cover pods of the group, by their index.
 func (b *groupState) reaches() map[int32]*reach {
 	all := map[int32]*reach{}
 	for zone, z := range b.zoneStates {
@@ -83,8 +83,8 @@ func (b *groupState) reaches() map[int32]*reach {
 	return all
 }
 
-// covers reports whether a zone is one of the budget's. One without any pod is assumed
-// to be.
+// covers reports whether the budget covers a zone. A zone of the group without pods counts as
+// covered.
 func (r *reach) covers(zone int, z *zoneState) bool {
 	return len(r.pods[zone]) > 0 || (len(z.Pods) == 0 && !z.Elsewhere)
 }
@@ -113,7 +113,7 @@ func (b *groupState) budgetReport(r *reach) BudgetReport {
 		report.Partitions = b.partitionParts(index)
 	}
 	if index != nil && len(b.zoneStates) > 1 {
-		report.Allowed = min(sumAllowed(report.Partitions), max(0, MaxIntents-b.intentCount)) // in all zones
+		report.Allowed = min(sumAllowed(report.Partitions), max(0, MaxIntents-b.intentCount)) // in all zones together
 	}
 	return report
 }
@@ -125,7 +125,7 @@ func sumAllowed(parts []BudgetPart) (sum int) {
 	return sum
 }
 
-// zonePart counts what a budget covers of a zone. What is missing it covers, too.
+// zonePart counts the pods of a zone that a budget covers. It counts missing pods as covered.
 func (b *groupState) zonePart(z *zoneState, pods []Pod) BudgetPart {
 	part := BudgetPart{Name: z.Name, Pods: z.missing, Unavailable: z.missing}
 	for _, pod := range pods {
@@ -145,8 +145,8 @@ func (b *groupState) isDown(z *zoneState, pod Pod) bool {
 	return !b.unavailable(z.Zone, pod, intent, noted).None()
 }
 
-// grants counts which of some pods of a zone could be evicted one after the other, and
-// says when more could be.
+// grants counts how many of these pods of a zone could be evicted one after the other, and returns
+// when more could be.
 func (b *groupState) grants(zone int, pods []Pod, index partitionIndex) (n int, until time.Time) {
 	z, noted := *b.zoneStates[zone], b.intentCount
 	defer func() { b.intentCount = noted }()
@@ -165,7 +165,7 @@ func (b *groupState) grants(zone int, pods []Pod, index partitionIndex) (n int, 
 	return n, until
 }
 
-// takeDown counts a pod as down that is about to be.
+// takeDown counts the pod of an eviction as down.
 func (z *zoneState) takeDown(e eviction) {
 	if !e.alreadyDown {
 		z.down++
@@ -173,8 +173,8 @@ func (z *zoneState) takeDown(e eviction) {
 	}
 }
 
-// grant reports whether a pod could be evicted that serves, and counts it as noted then,
-// or else says when it could be.
+// grant reports whether a pod that is up could be evicted, and then counts the pod as recorded.
+// Otherwise it returns when the pod could be evicted.
 func (b *groupState) grant(e eviction) (granted bool, later time.Time) {
 	if !e.pod.Up() {
 		return false, time.Time{}
@@ -188,7 +188,7 @@ func (b *groupState) grant(e eviction) (granted bool, later time.Time) {
 	return true, time.Time{}
 }
 
-// add takes over what was found out in one more group.
+// add adds the report about another group.
 func (r *BudgetReport) add(other BudgetReport) {
 	r.Groups = natural(append(r.Groups, other.Groups...))
 	r.Rivals = natural(append(r.Rivals, other.Rivals...))
@@ -203,7 +203,7 @@ func natural(names []string) []string {
 	return slices.Compact(names)
 }
 
-// sumParts adds up those of the same name.
+// sumParts adds up the parts with the same name.
 func sumParts(parts []BudgetPart) []BudgetPart {
 	slices.SortStableFunc(parts, func(a, b BudgetPart) int { return cmp.Or(CompareNatural(a.Name, b.Name), cmp.Compare(a.Name, b.Name)) })
 	var sums []BudgetPart

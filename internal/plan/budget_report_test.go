@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 )
 
-// tallies spells a report: what it allows, part by part.
+// tallies prints a report: what it allows, part by part.
 func tallies(r plan.BudgetReport) string {
 	text := fmt.Sprintf("%d in %s", r.Allowed, strings.Join(r.Groups, ","))
 	if len(r.Rivals) > 0 {
@@ -30,7 +30,7 @@ func tallies(r plan.BudgetReport) string {
 	return text
 }
 
-// Each case is a group and what is told of its first budget.
+// Each case is a group, and the expected report about its first budget.
 func TestWhatIsToldOfABudget(t *testing.T) {
 	partitions := `zpdb store regex="zone-[a-c]-([0-9]+)"`
 	for promise, tc := range map[string]struct{ group, want string }{
@@ -129,7 +129,7 @@ func drawBudgets(t *rapid.T) []plan.DisruptionBudget {
 	return budgets
 }
 
-// granted evicts pods one after the other, in their order, and returns how many it could.
+// granted evicts pods one after the other, in order, and returns how many evictions were allowed.
 func granted(s plan.Snapshot, pods []plan.Pod) (n int) {
 	for _, pod := range pods {
 		p := plan.Evict(s, plan.EvictionRequest{Pod: pod.Name, UID: pod.UID})
@@ -147,8 +147,8 @@ func granted(s plan.Snapshot, pods []plan.Pod) (n int) {
 	return n
 }
 
-// agree compares what is told with what is granted. Where somebody waits, the first
-// grant may make it his turn.
+// agree compares the reported number with the number of granted evictions. If an operation waits,
+// the first grant may give the turn to that operation.
 func agree(s plan.Snapshot, told, granted int) bool {
 	if len(s.Hold.Waiting) > 0 {
 		return (told > 0) == (granted > 0)
@@ -156,8 +156,8 @@ func agree(s plan.Snapshot, told, granted int) bool {
 	return told == granted
 }
 
-// What is told of a budget is what whoever evicts would be told.
-// It is Ready and not available yet, and down already in the place of the one before it.
+// The new pod is Ready and not available yet. It counts as down already, in place of the deleted
+// pod.
 func TestABudgetAllowsTheEvictionOfAPodThatReplacesATakenDownOne(t *testing.T) {
 	s := fixture.MustParse(`
 zpdb store limit=1
@@ -182,7 +182,7 @@ func TestABudgetAllowsWhatEvictionsAreGranted(t *testing.T) {
 		report := plan.ReportBudgets(s.Budgets, []plan.Snapshot{s})[0]
 		partitions := map[string][]plan.Pod{}
 		if len(report.Groups) == 0 && !slices.ContainsFunc(s.Zones, func(z plan.Zone) bool { return len(z.Pods) > 0 }) {
-			return // nobody knows what it covers
+			return // it is unknown what the budget covers
 		}
 		for _, z := range s.Zones {
 			part := slices.IndexFunc(report.Zones, func(p plan.BudgetPart) bool { return p.Name == z.Name })
@@ -224,7 +224,7 @@ func TestTellingOfBudgetsChangesNothing(t *testing.T) {
 	})
 }
 
-// BenchmarkReportBudgets tells of one budget in groups of that many pods.
+// BenchmarkReportBudgets reports one budget in groups of that many pods.
 func BenchmarkReportBudgets(b *testing.B) {
 	for _, pods := range []int{30, 300, 5000} {
 		for mode, budget := range map[string]plan.DisruptionBudget{

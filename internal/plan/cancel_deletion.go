@@ -6,8 +6,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// CancelDeletion touches a pod whose deletion is recorded, so that a delete in flight cannot succeed. It
-// requires the recorded UID and resourceVersion; the intent is void once the pod's new version is seen.
+// CancelDeletion updates a pod whose deletion is recorded, so that a pending delete request fails its
+// resourceVersion precondition. The update requires the recorded UID and resourceVersion. The intent is void
+// once the new version of the pod is observed.
 type CancelDeletion struct {
 	Intent  Intent
 	Because Refusal // the objection to the deletion

@@ -6,9 +6,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// CancelDownscale touches a StatefulSet whose downscale was admitted and does not come, so that an update in
-// flight cannot succeed. It requires the noted UID and resourceVersion; the downscale is overtaken once
-// the new version is seen.
+// CancelDownscale updates a StatefulSet whose admitted downscale has not arrived, so that a pending update
+// cannot succeed: the API server applies an update only to the version that it was admitted for.
+// CancelDownscale requires the recorded UID and resourceVersion. The downscale is overtaken once the new
+// version is observed.
 type CancelDownscale struct {
 	Downscale Downscale
 }

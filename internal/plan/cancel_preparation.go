@@ -6,8 +6,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// CancelPreparation tells pods that they stay after all. Their answers are not waited for: they are in a
-// later snapshot, and the note stands until all have answered.
+// CancelPreparation notifies pods that they stay after all. The executor does not wait for their answers: a
+// later snapshot has them. The downscale stays recorded until all pods have answered.
 type CancelPreparation struct {
 	Downscale Downscale
 	Pods      []Pod
@@ -16,7 +16,7 @@ type CancelPreparation struct {
 // Reason implements Action.
 func (CancelPreparation) Reason() reason.Code { return reason.DownscaleCancelled }
 
-// Effect implements Action. The hold is read as for PreparePods.
+// Effect implements Action. A live read is required, as for PreparePods.
 func (a CancelPreparation) Effect() Effect {
 	return Effect{Zone: a.Downscale.Zone, Order: Calling, Read: Always}
 }

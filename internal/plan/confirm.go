@@ -2,12 +2,12 @@ package plan
 
 import "slices"
 
-// Confirms reports whether a view proposes the takedowns of a plan as well that was made
-// from a live read: reading takes a while, and what broke meanwhile is seen in the
-// caches. An intent or a downscale that the plan ends because of what only a live read shows
-// keeps nobody back: a granted eviction, a note of before a restore, a zone that has gone with
-// its pods. Nor does a Lease that
-// the caches do not show, whose label somebody took off: the look has read it.
+// Confirms reports whether the cached view proposes the same disruptions as a plan that was made
+// from a live read. A live read takes a while, and the caches show pods that failed meanwhile.
+//
+// Records that the plan ends because of the live read do not count: a granted eviction, a record
+// from before a restore, a zone that was deleted with its pods. If the caches do not show the Lease
+// because a client removed its label, Confirms uses the Lease of the live read.
 func Confirms(view, looked Snapshot, steps []Action) bool {
 	taken := takedowns(steps)
 	if len(taken) == 0 {
@@ -22,7 +22,7 @@ func Confirms(view, looked Snapshot, steps []Action) bool {
 	return !slices.ContainsFunc(taken, func(uid string) bool { return !slices.Contains(proposed, uid) })
 }
 
-// withoutEnded returns a hold without what a plan ends because of what only a live read
+// withoutEnded returns a hold without the records that a plan ends and whose end only a live read
 // shows.
 func withoutEnded(h Hold, steps []Action) Hold {
 	ended := Only[EndIntent](steps)
@@ -39,8 +39,8 @@ func withoutEnded(h Hold, steps []Action) Hold {
 	return h
 }
 
-// withoutGone returns the zones that left the group without those that a plan forgets, whose
-// pods are strays from then on.
+// withoutGone returns the zones that left the group, except the zones that a plan forgets. The pods
+// of the forgotten zones become strays.
 func withoutGone(left []LeftZone, strays []Pod, steps []Action) (kept []LeftZone, with []Pod) {
 	forgotten := Only[RecordMembers](steps)
 	with = slices.Clone(strays)
@@ -54,7 +54,7 @@ func withoutGone(left []LeftZone, strays []Pod, steps []Action) (kept []LeftZone
 	return kept, with
 }
 
-// takedowns returns the UIDs of the pods that a plan takes down although they serve.
+// takedowns returns the UIDs of the pods that a plan deletes although they are up.
 func takedowns(steps []Action) []string {
 	var uids []string
 	for _, step := range steps {

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// Between a look and its deed the caches are asked once more.
+// After a live read and before the disruption, lockstep plans once more from the caches.
 func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
 	const outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n"
 	const available = outdated + " zone-b-0 ready@2\n"

@@ -7,42 +7,44 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Contest is what a process remembers of its last write to spec.replicas of a zone and of
-// another writer that overwrites it, such as a GitOps tool whose manifest has a number of
-// its own. The zero Contest is none.
+// Contest is what a process remembers of its last write to spec.replicas of a zone, and of
+// another writer that overwrites it, such as a GitOps tool whose manifest has another number.
+// The zero Contest is none.
 //
-// It lives in the memory of the process that leads: a restart, or another leader, counts
-// anew. That is enough, since nothing about safety depends on it. It tells people, and
-// spares the pods that two writers create and delete in turn.
+// It is in the memory of the leading process, so a restart or a change of the leader resets the
+// count. No guarantee depends on it. It informs users, and it protects the pods that two
+// writers would create and delete in turn.
 type Contest struct {
-	Replicas    int       // what lockstep wrote last
-	At          time.Time // when it wrote that; zero: the zone should have another number since
-	Overwritten bool      // the zone has another number than lockstep wrote, and should not
-	Overwrites  int       // how often another writer has overwritten what lockstep wrote
-	Last        time.Time // when lockstep saw the last of these
-	Writer      string    // the field manager that overwrites; empty: not known
+	Replicas    int       // the last number that lockstep wrote
+	At          time.Time // when lockstep wrote it; zero: the zone should have a different number since then
+	Overwritten bool      // the zone has another number than lockstep wrote, although it should have that number
+	Overwrites  int       // how often another writer has overwritten a number of lockstep
+	Last        time.Time // when lockstep observed the last overwrite
+	Writer      string    // the field manager that overwrites; empty: unknown
 }
 
 const (
-	// contestedFrom is with which overwrite a contest is told and writes are spaced out: a
-	// person or a tool that writes a number once or twice is no second writer yet.
+	// contestedFrom is the number of overwrites from which lockstep reports a contest and
+	// pauses between its writes. A person or a tool that writes a number once or twice is not a
+	// second writer yet.
 	contestedFrom = 3
-	// firstPause is between two writes of lockstep from then on. It doubles with each
-	// overwrite, up to longestPause.
+	// firstPause is the pause between two writes of lockstep at contestedFrom overwrites. Each
+	// further overwrite doubles the pause, up to longestPause.
 	firstPause, longestPause = 10 * time.Second, 5 * time.Minute
-	// contestOver is after how long without an overwrite a contest is over. It is longer
-	// than longestPause and the intervals at which tools usually apply their manifests.
+	// contestOver is the time without an overwrite after which a contest is over. It is longer
+	// than longestPause, and longer than the intervals at which tools usually apply their
+	// manifests.
 	contestOver = 15 * time.Minute
 )
 
-// None reports whether nothing is remembered.
+// None reports whether the process remembers nothing.
 func (c Contest) None() bool { return c == Contest{} }
 
 // Contested reports whether another writer has overwritten the replicas so often that a
 // person should know.
 func (c Contest) Contested() bool { return c.Overwrites >= contestedFrom }
 
-// ends returns when the contest is over unless lockstep writes or is overwritten again.
+// ends returns when the contest is over, unless lockstep writes again or is overwritten again.
 func (c Contest) ends() time.Time {
 	if c.At.After(c.Last) {
 		return c.At.Add(contestOver)
@@ -50,10 +52,9 @@ func (c Contest) ends() time.Time {
 	return c.Last.Add(contestOver)
 }
 
-// seen returns the contest as it is once a zone is seen that should have as many replicas
-// as a wish says. A number is overwritten only if the wish is still the one that lockstep
-// wrote: when the wish changes, as that of a follower with its leader, the next write is
-// not an answer to another writer.
+// seen returns the contest after an observation of the zone and of its wish. A number counts as
+// overwritten only while the wish is the number that lockstep wrote. If the wish changes, as
+// that of a follower changes with its leader, the next write does not answer another writer.
 func (c Contest) seen(z *Zone, w wish, now time.Time) Contest {
 	left := c.ends().Sub(now)
 	switch {
@@ -73,13 +74,13 @@ func (c Contest) seen(z *Zone, w wish, now time.Time) Contest {
 	return c
 }
 
-// wrote returns the contest once lockstep has written a number.
+// wrote returns the contest after lockstep has written a number.
 func (c Contest) wrote(replicas int, now time.Time) Contest {
 	c.Replicas, c.At, c.Overwritten = replicas, now, false
 	return c
 }
 
-// pause is how long lockstep leaves between two writes.
+// pause returns how long lockstep pauses between two writes.
 func (c Contest) pause() time.Duration {
 	pause := firstPause
 	for n := contestedFrom; n < c.Overwrites && pause < longestPause; n++ {
@@ -88,8 +89,8 @@ func (c Contest) pause() time.Duration {
 	return min(pause, longestPause)
 }
 
-// objection objects to another write while what lockstep wrote a moment ago has been
-// overwritten. A clock that was set back makes no pause longer.
+// objection objects to another write during the pause after a number of lockstep was
+// overwritten. A clock that was set back does not prolong the pause.
 func (c Contest) objection(now time.Time) Refusal {
 	until := c.At.Add(c.pause())
 	if !c.Contested() || !c.Overwritten || c.At.After(now) || !now.Before(until) {
@@ -98,10 +99,10 @@ func (c Contest) objection(now time.Time) Refusal {
 	return Refusal{Code: reason.ReplicasContested, Detail: c.by(), Until: until}
 }
 
-// longestWriter is how much of the name of a field manager is told, in bytes.
+// longestWriter is how many characters of the name of a field manager are reported.
 const longestWriter = 63
 
-// by names the other writer, as far as it is known. Anybody may call themselves anything.
+// by names the other writer if it is known. A client can choose any name, so by quotes it.
 func (c Contest) by() string {
 	if c.Writer == "" {
 		return ""
@@ -109,9 +110,8 @@ func (c Contest) by() string {
 	return fmt.Sprintf("field manager %+.*q", longestWriter, c.Writer)
 }
 
-// Contests returns what to remember of the zones of a group, by their UIDs, after a plan
-// that was made from s and of which these receipts say what was done. Zones of which
-// nothing is to be remembered are left out.
+// Contests returns what to remember of the zones of a group, by their UIDs. The plan was made
+// from s, and the receipts say what was done. Zones with nothing to remember are left out.
 func Contests(s Snapshot, done []Receipt) map[string]Contest {
 	written := map[string]int{}
 	for _, receipt := range done {
@@ -144,8 +144,8 @@ func remembersContest(s Snapshot) bool {
 	return false
 }
 
-// ContestEnds returns when the first contest that is told is over, and the zero time if
-// none is told.
+// ContestEnds returns when the first reported contest is over, and the zero time if there is
+// none.
 func ContestEnds(s Snapshot) time.Time {
 	var first time.Time
 	for i := range s.Zones {

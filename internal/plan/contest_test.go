@@ -13,14 +13,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// contestant is a group of a leader and a follower, second by second, with what a process
-// remembers of it.
+// contestant is a group of a leader and a follower that is planned every second, with what a
+// process remembers of it.
 type contestant struct {
 	t                *testing.T
 	at               time.Duration
 	leader, follower int
 	known            map[string]plan.Contest
-	writes           []time.Duration // of lockstep, to the follower
+	writes           []time.Duration // when lockstep wrote to the follower
 }
 
 func (c *contestant) snapshot() plan.Snapshot {
@@ -35,7 +35,7 @@ func (c *contestant) snapshot() plan.Snapshot {
 	return s
 }
 
-// plan lets lockstep plan once, carries out what it sets, and lets a second pass.
+// plan makes one plan, carries out its SetReplicas, and advances the time by a second.
 func (c *contestant) plan() {
 	c.t.Helper()
 	s := c.snapshot()
@@ -56,8 +56,7 @@ func (c *contestant) contested() bool {
 	return len(remarks) == 1 && remarks[0].Zone == "zone-b" && remarks[0].Because.Code == reason.ReplicasContested
 }
 
-// fight lets another writer set two replicas whenever lockstep has set another number, for
-// a time.
+// fight plans for a time, while another writer sets two replicas before each plan.
 func (c *contestant) fight(lasts time.Duration) {
 	c.t.Helper()
 	for end := c.at + lasts; c.at < end; {
@@ -113,7 +112,7 @@ func TestAContestIsOverOnceNobodyOverwrites(t *testing.T) {
 	}
 }
 
-// An autoscaler changes the leader in the midst of a contest.
+// An autoscaler changes the leader during a contest.
 func TestALeaderIsFollowedAtOnceWhileAnotherWriterOverwrites(t *testing.T) {
 	c := &contestant{t: t, leader: 4, follower: 2}
 	c.fight(5 * time.Minute)
@@ -130,7 +129,7 @@ func TestALeaderIsFollowedAtOnceWhileAnotherWriterOverwrites(t *testing.T) {
 	}
 }
 
-// A person scales the leader and the follower, as an autoscaler that knows both would.
+// Another client scales the leader up alone, and the leader and the follower down together.
 func TestALeaderThatGoesUpAndDownIsNoOverwrite(t *testing.T) {
 	c := &contestant{t: t, leader: 4, follower: 2}
 	for range 20 {

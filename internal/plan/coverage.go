@@ -8,16 +8,16 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// coverage knows which budgets of evictions cover which pods. Goroutines may share it.
+// coverage returns which budgets for evictions cover a pod. Goroutines may share it.
 type coverage struct {
 	budgets []DisruptionBudget
-	unread  bool               // there may be others
-	own     bool               // one of them asks for labels that every pod has of its own
-	known   map[Labels][]int32 // budgets by what pods share, where that is all they ask for
+	unread  bool               // budgets could not be read, so there may be others
+	own     bool               // a budget selects by a label that Labels does not keep, such as the name of the pod
+	known   map[Labels][]int32 // budgets by shared labels; nil if own
 }
 
-// coverageOf looks at what the pods of some zones share, so that the next look is a
-// short one.
+// coverageOf evaluates the selectors once for each set of labels that pods of the zones share.
+// Later lookups of a pod are fast.
 func coverageOf(budgets []DisruptionBudget, zones []Zone) coverage {
 	c := coverage{budgets: budgets}
 	if len(budgets) == 0 {
@@ -45,7 +45,7 @@ func (c *coverage) know(zones []Zone) {
 	}
 }
 
-// of returns the budgets that cover a pod.
+// of returns the indexes of the budgets that cover a pod.
 func (c coverage) of(pod Pod) []int32 {
 	if len(c.budgets) == 0 {
 		return nil
@@ -80,8 +80,8 @@ func Covering(budgets []DisruptionBudget, pod Pod) []DisruptionBudget {
 	return covering
 }
 
-// disruptionBudget returns the budget that counts for a pod, if one covers it, or
-// why none can be asked.
+// disruptionBudget returns the budget that applies to a pod, if one covers the pod, or why no
+// budget can be applied.
 func (b *groupState) disruptionBudget(pod Pod) (budget DisruptionBudget, covered bool, because Refusal) {
 	covering := b.covers.of(pod)
 	if len(covering) == 0 {
@@ -97,18 +97,18 @@ func (b *groupState) disruptionBudget(pod Pod) (budget DisruptionBudget, covered
 	return budget, true, because
 }
 
-// RolloutBudget returns how many pods of a zone may be down by its rollout.
+// RolloutBudget returns how many pods of a zone may be down during its rollout.
 func RolloutBudget(s Snapshot, z Zone) int {
 	covers := coverageOf(s.Budgets, []Zone{z})
 	covers.unread = s.Unread
 	return covers.budgetOf(&z)
 }
 
-// budgetOf returns how many pods of a zone may be down by its rollout: what its
-// annotation says or, where that is less, what the budgets of evictions say that
-// go by zones. One that allows no evictions says nothing about rollouts. Where
-// several cover a pod the least counts. One that cannot be used or read allows one pod:
-// what is wrong with budgets keeps no rollout from its end.
+// budgetOf returns how many pods of a zone may be down during its rollout: the number of the
+// zone's annotation or, if it is less, the number of the budgets for evictions that count by
+// zones. If several budgets cover pods of the zone, the least number counts. A budget that
+// allows no evictions does not affect rollouts. A budget that is invalid or cannot be read
+// allows one pod, so a wrong budget stops no rollout.
 func (c coverage) budgetOf(zone *Zone) int {
 	least := zone.MaxUnavailable.Of(zone.Replicas)
 	switch {

@@ -8,23 +8,23 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Delay says how long a pod that leaves is left alone after it has agreed to
-// leave. The zero Delay is none.
+// Delay is how long a pod keeps running after it has acknowledged a downscale. The zero Delay
+// is none.
 type Delay struct {
 	For     time.Duration
-	Call    Call   // by which pods are told that they will leave, or stay
-	Invalid string // what is wrong with what was written; the zone does not shrink
+	Call    Call   // notifies pods that they will leave, or that they stay
+	Invalid string // what is wrong with the annotations; then the zone is not scaled down
 }
 
-// Configured reports whether pods that leave wait.
+// Configured reports whether the annotations ask for a delay, valid or not.
 func (d Delay) Configured() bool { return d.For > 0 || d.Invalid != "" }
 
-// delays reports whether pods of the zone that leave wait.
+// delays reports whether downscales of the zone are delayed.
 func (z *Zone) delays() bool { return z.Mirror.Configured() && z.Delay.Configured() }
 
-// delayed returns what is left of a wish: a zone with a delay shrinks only as far
-// as its last pods have been ready to leave for long enough, one after the other
-// from the last one down. It grows at once.
+// delayed returns the part of a wish that is possible now. A zone with a delay scales down only
+// as far as its last pods have been ready to leave for the delay, one after the other from the
+// last pod down. It scales up at once.
 func (b *groupState) delayed(z *Zone, w wish) wish {
 	w.asked = w.replicas
 	switch {
@@ -34,7 +34,7 @@ func (b *groupState) delayed(z *Zone, w wish) wish {
 		w.replicas = max(w.replicas, z.Replicas)
 		w.objection = Refusal{Code: reason.InvalidDelay, Detail: z.Delay.Invalid}
 		return w
-	case z.Barred: // so no pod is told that it leaves
+	case z.Barred: // so no pod is notified that it leaves
 		w.asked = max(w.replicas, z.Replicas)
 		return w
 	}
@@ -53,8 +53,7 @@ func (b *groupState) delayed(z *Zone, w wish) wish {
 	return w
 }
 
-// parting objects while somebody was prepared by another call and has not said yet
-// that it stays.
+// parting objects while a pod that another call prepared has not answered yet that it stays.
 func (b *groupState) parting(z *Zone) Refusal {
 	owed := b.owed(z)
 	if owed.None() {
@@ -76,8 +75,9 @@ func (z *Zone) byPlace() map[int]Pod {
 	return pods
 }
 
-// mayLeave says why the pod of a place must not leave yet. What it said itself
-// and what the hold notes both count: the later one begins the delay.
+// mayLeave returns why the pod at a place must not leave yet. The delay begins with the time
+// that the pod answered or the time in the hold, whichever is later. Without a record in the
+// hold, the delay does not end.
 func (b *groupState) mayLeave(z *Zone, pods map[int]Pod, place int) Refusal {
 	pod, exists := pods[place]
 	told := z.Told[pod.UID]
@@ -118,13 +118,13 @@ func (b *groupState) waitsSince(z *Zone, pod Pod, told Told) Refusal {
 		return Refusal{}
 	}
 	if due.Year() > 9999 {
-		due = time.Time{} // nobody can write it down
+		due = time.Time{} // RFC 3339 has no such year
 	}
 	return Refusal{Code: reason.DownscaleDelayed, Pod: pod.Name, Until: b.ahead(due)}
 }
 
-// unreleased objects while a pod that another call prepared to leave has not confirmed
-// that it stays, in whichever zone: it may serve less than it could.
+// unreleased objects while a pod has not confirmed that it stays after another call prepared it
+// to leave: it may serve less than it could. The zone may have no delay any more.
 func (b *groupState) unreleased(z *Zone) Refusal {
 	if !b.maySendMessages() {
 		return Refusal{}
@@ -132,8 +132,8 @@ func (b *groupState) unreleased(z *Zone) Refusal {
 	return b.parting(z)
 }
 
-// agreed returns what the hold should note of those who leave: who stays or is
-// gone is left out, who has agreed since is added.
+// acknowledged returns what the hold should record of the pods that leave. It drops pods that
+// stay or no longer exist, and adds pods that have acknowledged since.
 func (b *groupState) acknowledged(z *zoneState) DelayRecord {
 	noted := b.Hold.Acknowledged[z.Name]
 	if owed := b.owed(z.Zone); !owed.None() {
@@ -141,7 +141,7 @@ func (b *groupState) acknowledged(z *zoneState) DelayRecord {
 	}
 	switch {
 	case !noted.ends(z.Zone) && !z.sendsMessages():
-		return noted // it is not known who leaves
+		return noted // it is unknown which pods leave
 	case !z.sendsMessages():
 		return DelayRecord{}
 	}
@@ -150,8 +150,8 @@ func (b *groupState) acknowledged(z *zoneState) DelayRecord {
 	return agreement(z.Delay.Call, roomOf(len(b.zoneStates)).with(noted.OrdinalRanges).fit(next))
 }
 
-// owed returns who was prepared by a call that does not count any more and has not
-// said yet that it stays.
+// owed returns the pods that were prepared by a call that no longer counts, and that have not
+// answered yet that they stay.
 func (b *groupState) owed(z *Zone) DelayRecord {
 	noted := b.Hold.Acknowledged[z.Name]
 	if !noted.ends(z) {
@@ -165,7 +165,7 @@ func (b *groupState) owed(z *Zone) DelayRecord {
 	return owed
 }
 
-// stillAgreed returns what is noted of those who leave and are whom it was noted of.
+// stillAgreed returns the records of pods that still leave and still have the recorded UID.
 func (b *groupState) stillAgreed(z *zoneState) []OrdinalRange {
 	return b.Hold.Acknowledged[z.Name].of(z.Zone, z.wish.asked, z.Replicas, func(pod Pod) bool {
 		_, counts := b.AgreedSince(z.Zone, pod)
@@ -173,7 +173,8 @@ func (b *groupState) stillAgreed(z *zoneState) []OrdinalRange {
 	})
 }
 
-// freshlyAgreed returns who has agreed and is not noted. Neighbours are one stretch.
+// freshlyAgreed returns the pods that have acknowledged and are not recorded yet. Adjacent pods
+// share an OrdinalRange.
 func (b *groupState) freshlyAgreed(z *zoneState) []OrdinalRange {
 	var fresh []OrdinalRange
 	for _, pod := range z.Pods {
@@ -192,11 +193,11 @@ func (b *groupState) freshlyAgreed(z *zoneState) []OrdinalRange {
 	return fresh
 }
 
-// AsNoted returns a snapshot as any process can know it: pods agreed to leave
-// where the hold notes it. Who noted a downscale has heard them.
+// AsNoted returns a snapshot as any process can know it: a pod has acknowledged if the hold
+// records it. The process that wrote the record had the answer of the pod.
 func (s Snapshot) AsNoted() Snapshot {
 	if len(s.Hold.Acknowledged) == 0 {
-		return s // a pod that is not noted does not leave, whatever it said
+		return s // a pod that is not recorded does not leave, whatever it answered
 	}
 	s.Zones = slices.Clone(s.Zones)
 	for i := range s.Zones {

@@ -17,15 +17,15 @@ import (
 
 const delay = time.Minute
 
-// waiter judges delays by what happens, without a look at what is noted: for each
-// pod of a zone since when, without a break, it has agreed to leave, and since when
-// it was Ready as it agreed last.
+// waiter judges delays by events, independently of the records in the hold. For each pod it
+// keeps since when, without interruption, the pod has agreed to leave, and since when the pod
+// was Ready when it last agreed.
 type waiter struct {
 	since map[string]time.Time
 	ready map[string]time.Time
 }
 
-// saw takes down a round that began in a situation.
+// saw observes a round that began with s, and returns what was wrong.
 func (w *waiter) saw(s plan.Snapshot, steps []plan.Action, silent map[string]bool) string {
 	z := s.Zones[0]
 	for _, pod := range z.Pods {
@@ -73,9 +73,8 @@ func (w *waiter) leave(now time.Time, z plan.Zone, a plan.SetReplicas) string {
 	return ""
 }
 
-// Whatever the order of answers, crashes, failed writes and changes of mind, and
-// whatever the pods' clocks: nobody leaves before he has agreed, without a break,
-// for as long as the delay.
+// No pod leaves before it has agreed, without interruption, for as long as the delay. That is
+// true for any order of answers, crashes, failed writes, changed wishes and clocks of pods.
 func TestNobodyLeavesBeforeTheDelayIsOver(t *testing.T) {
 	left := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -99,8 +98,8 @@ func TestNobodyLeavesBeforeTheDelayIsOver(t *testing.T) {
 	}
 }
 
-// legalRound lets a world make a round that breaks no rule. It returns what was done
-// and how things are then.
+// legalRound makes a round that must break no rule. It returns the actions that happened and
+// the snapshot after them.
 func legalRound(t *rapid.T, w *fixture.World) ([]plan.Action, plan.Snapshot) {
 	before := w.Snapshot()
 	steps, _ := w.Round()
@@ -111,7 +110,8 @@ func legalRound(t *rapid.T, w *fixture.World) ([]plan.Action, plan.Snapshot) {
 	return happened(steps, before, after), after
 }
 
-// happened leaves out of a plan what a crash or a failed write kept from happening.
+// happened returns the actions of a plan without those that a crash or a failed write
+// prevented.
 func happened(steps []plan.Action, before, after plan.Snapshot) []plan.Action {
 	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
 		if a, tells := step.(plan.NotifyPods); tells {
@@ -130,7 +130,7 @@ func delayedZone() plan.Snapshot {
 	return s
 }
 
-// happen lets something happen in the world.
+// happen changes the world at random.
 func happen(t *rapid.T, w *fixture.World) {
 	pod := plan.PodName("zone-a", rapid.IntRange(0, 4).Draw(t, "pod"))
 	switch rapid.IntRange(0, 14).Draw(t, "what happens") {
@@ -149,13 +149,13 @@ func happen(t *rapid.T, w *fixture.World) {
 		w.Crash = true
 	case 6:
 		w.Conflict = true
-	case 7: // somebody adds a replica by hand, when the former one has gone
+	case 7: // a user adds a replica after the former one is gone
 		if z := w.Snapshot().Zones[0]; z.Replicas < 5 && len(z.Pods) == z.Replicas {
 			w.Zone("zone-a", func(z *plan.Zone) { z.Replicas, z.Observed, z.Generation = z.Replicas+1, false, z.Generation+1 })
 		}
-	case 8: // its container restarts in place
+	case 8: // the container restarts in place
 		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Starting, time.Time{} })
-	case 9: // it is replaced between two looks, by one whose clock is behind
+	case 9: // the pod is replaced between two reads; the clock of the new pod is behind
 		now := w.Snapshot().Now
 		w.Pod(pod, func(p *plan.Pod) { p.UID, p.ReadySince = fmt.Sprintf("%s since %s", p.Name, now), now })
 		w.Clocks[pod] = -time.Hour
@@ -164,8 +164,8 @@ func happen(t *rapid.T, w *fixture.World) {
 	}
 }
 
-// prepared judges who was prepared in vain: by which call each pod was noted that
-// has not been told by it since to stay.
+// prepared judges pods that were prepared in vain. It maps a recorded pod to the call that
+// prepared it, until that call has notified the pod that it stays.
 type prepared map[string]plan.Call
 
 func (p prepared) saw(steps []plan.Action, after plan.Snapshot, silent map[string]bool) string {
@@ -195,9 +195,8 @@ func (p prepared) saw(steps []plan.Action, after plan.Snapshot, silent map[strin
 	return ""
 }
 
-// Whoever was prepared hears that he stays by the call by which he was prepared,
-// when the delay is taken away or pods are told by another call, and whatever
-// crashes or fails meanwhile.
+// A prepared pod is notified that it stays by the call that prepared it. That is true if the
+// delay is removed or the call changes, and during crashes and failed writes.
 func TestNobodyStaysPreparedWhenTheDelayChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := fixture.NewWorld(delayedZone())
@@ -336,7 +335,7 @@ func TestATimeThatNobodyCanWriteIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// What a process noted whose clock was ahead by years keeps nobody for years.
+// A record of a process whose clock was years ahead does not delay a pod for years.
 func TestATimeThatIsFarAheadIsNotWaitedFor(t *testing.T) {
 	w := fixture.NewWorld(fixture.MustParse(`
 hold free
@@ -393,7 +392,7 @@ func TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead(t *testing.T) {
 	if notes := notesIn(plan.Group(s)); len(notes) > 0 {
 		t.Fatalf("the case does not test what it should: %v", notes)
 	}
-	for _, place := range []int{2, 9} { // within a stretch
+	for _, place := range []int{2, 9} { // within an OrdinalRange
 		z.Pods[place].UID, z.Pods[place].Phase = "another", plan.Starting
 		notes := notesIn(plan.Group(s))
 		if len(notes) != 1 {
@@ -406,7 +405,7 @@ func TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead(t *testing.T) {
 	}
 }
 
-// Who was told to leave and is not noted would never hear that he stays.
+// A pod that was notified to leave and is not recorded would never be notified that it stays.
 func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
 	const pods, zones = 600, 5
 	parts := []fixture.Part{fixture.Held("")}
@@ -430,7 +429,7 @@ func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
 	}
 	s.Hold.Acknowledged = map[string]plan.DelayRecord{}
 	notes()
-	for n := range 10 { // each zone's share is less then
+	for n := range 10 { // this reduces the share of each zone
 		s.Zones = append(s.Zones, fixture.Group(fixture.Zone(fmt.Sprintf("zone-x%d", n), "1")).Zones...)
 	}
 	notes()
@@ -443,7 +442,7 @@ func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
 	}
 }
 
-// allAgree lets all pods agree that are told to leave. It returns their UIDs.
+// allAgree lets all pods agree that the plan notifies to leave. It returns their UIDs.
 func allAgree(s *plan.Snapshot) map[string]bool {
 	told := map[string]bool{}
 	for _, step := range plan.Group(*s) {

@@ -13,10 +13,10 @@ type DeletePod struct {
 	Pod             string
 	UID             string
 	Version         Version
-	Up              bool // the pod serves, so the hold must record the delete first
-	AlreadyNoted    bool // an intent for exactly this delete is in the hold already
-	UnknownRevision bool // its revision is none that the zone's status names: the view may be behind
-	Overtakes       bool // an operation of another zone has waited for longer, and cannot go on anyway
+	Up              bool // the pod is up, so the hold must record the delete first
+	AlreadyNoted    bool // the hold has an intent for exactly this delete
+	UnknownRevision bool // the status of the zone does not name the pod's revision, so the view may be stale
+	Overtakes       bool // an operation of another zone has waited longer, but could not continue anyway
 	Because         reason.Code
 }
 

@@ -7,48 +7,46 @@ import (
 	"time"
 )
 
-// DisruptionBudget says how many pods of a zone, or of a partition across zones,
-// may be taken down by evictions. It is what a ZoneAwarePodDisruptionBudget asks
-// for.
+// DisruptionBudget says how many pods of a zone, or of a partition across zones, may be
+// down because of evictions. A ZoneAwarePodDisruptionBudget asks for it.
 type DisruptionBudget struct {
 	Name     string
 	Invalid  string   // why it cannot be used; then only Name and Selector count
 	Selector Selector // of pods, and of the StatefulSets that are their zones
 
-	// Limit is how many pods may be down; 0 allows no eviction, unless there is a
-	// Percentage.
+	// Limit is how many pods may be down. If it is 0 and there is no Percentage, no
+	// eviction is allowed.
 	Limit int
-	// Percentage is Limit as a part of the zone's replicas, from 1 to 100; 0 where
-	// Limit counts.
+	// Percentage is the limit as a percentage of the zone's replicas, from 1 to 100. If
+	// it is 0, Limit counts.
 	Percentage int
 
-	// Partition finds a pod's partition in its name, as the capture group Group; nil
-	// where zones count, not partitions.
+	// Partition finds a pod's partition in its name, as the capture group Group. If it is
+	// nil, the budget counts by zones.
 	Partition *regexp.Regexp
 	Group     int
-	// Delay is for how long the pods of a partition in other zones must have been
-	// Ready.
+	// Delay is how long the pods of a partition in other zones must have been Ready.
 	Delay time.Duration
 
 	Unhealthy UnhealthyPolicy
 }
 
-// UnhealthyPolicy says whether pods that run and are not Ready may be evicted
-// whatever else is down. Where none is said they may, unless the budget allows no
-// eviction at all: whoever waits for such a pod waits for its repair.
+// UnhealthyPolicy says whether pods that run and are not Ready may be evicted regardless
+// of other pods that are down. If it is empty they may, unless the budget allows no
+// eviction at all: otherwise a client that waits for such a pod waits for its repair.
 type UnhealthyPolicy string
 
-// Policies for pods that are not Ready, as those of a PodDisruptionBudget.
+// Policies for pods that are not Ready, as in a PodDisruptionBudget.
 const (
 	IfHealthyBudget UnhealthyPolicy = "IfHealthyBudget"
 	AlwaysAllow     UnhealthyPolicy = "AlwaysAllow"
 )
 
-// ByPartition reports whether partitions count, not zones.
+// ByPartition reports whether the budget counts by partitions, not by zones.
 func (b DisruptionBudget) ByPartition() bool { return b.Partition != nil }
 
-// PartitionOf returns the partition of a pod; none is known where the name does
-// not match as a whole, or the capture group caught nothing.
+// PartitionOf returns the partition of a pod. It is unknown if the regular expression
+// does not match the full name, or if the capture group is empty.
 func (b DisruptionBudget) PartitionOf(pod string) (partition string, known bool) {
 	if b.Partition == nil {
 		return "", false
@@ -60,22 +58,21 @@ func (b DisruptionBudget) PartitionOf(pod string) (partition string, known bool)
 	return caught[b.Group], caught[b.Group] != ""
 }
 
-// Selector is a list of requirements that all have to be met. An empty one selects
+// Selector is a list of requirements that must all be met. An empty Selector selects
 // everything.
 type Selector []Requirement
 
-// Requirement is one demand on labels.
+// Requirement is one condition on labels.
 type Requirement struct {
 	Key    string
 	Demand Demand
 	Values []string
 }
 
-// Demand is what a Requirement wants of a label, with the words of Kubernetes'
-// selectors.
+// Demand is the operator of a Requirement, as in the selectors of Kubernetes.
 type Demand string
 
-// Demands. LabelNotIn is met by a label that is not there, too.
+// Demands. A missing label meets LabelNotIn.
 const (
 	LabelIn     Demand = "In"
 	LabelNotIn  Demand = "NotIn"
@@ -112,7 +109,7 @@ func (b DisruptionBudget) Of(replicas int) int {
 	return b.Limit
 }
 
-// String returns a budget as its limit reads: 2 per zone, 30% per zone, 1 per partition.
+// String returns the limit of a budget: 2 per zone, 30% per zone, 1 per partition.
 func (b DisruptionBudget) String() string {
 	switch {
 	case b.ByPartition():

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Downscale notes that a zone shrinks: from before the first leaving pod is
-// asked to prepare until no pod beyond spec.replicas exists. A hold carries one
-// at most (ADR 12).
+// Downscale records that a zone scales down: from before the first pod is called to prepare
+// until no pod beyond spec.replicas exists. A hold has at most one (ADR 12).
 //
 //	none ──► Preparing ──► Admitted ──► in effect ──► none
 //	             │             │ the update never came
@@ -17,20 +16,20 @@ type Downscale struct {
 	Zone       string
 	UID        string  // of the StatefulSet
 	Version    Version // of the StatefulSet that was judged
-	Generation int64   // of that one, or Seen; 0: nobody has said yes
-	From       int     // its spec.replicas
-	To         int     // what is asked for
-	Call       Call    // how those who leave are asked to prepare; the zero Call: nobody is asked
-	Asked      string  // who agreed to leave by a downscale of lockstep's own, as Fingerprint tells
+	Generation int64   // of that StatefulSet, or SeenInEffect; 0: the downscale cannot have come into effect
+	From       int     // the spec.replicas of that StatefulSet
+	To         int     // the requested spec.replicas
+	Call       Call    // how the pods to be deleted are called to prepare; the zero Call: no pod is called
+	Asked      string  // the pods that agreed to leave by a downscale of lockstep's own, as a Fingerprint
 	Stage      Stage
-	Ours       bool      // lockstep itself makes it; else somebody else asked, or it was seen
-	Since      time.Time // when it got to its stage
+	Ours       bool      // lockstep itself makes it; otherwise a client requested it, or lockstep observed it
+	Since      time.Time // when it reached its stage
 	Trace      string    // W3C traceparent of the request
 }
 
-// EffectiveBy returns the latest time at which the update of a downscale that is in
-// effect can have come, as known at a time. That of lockstep's own is sent after its
-// note.
+// EffectiveBy returns the latest time at which the update of a downscale that is in effect can
+// have arrived, as known at now. lockstep sends the update of its own downscale after the
+// record.
 func (d Downscale) EffectiveBy(now time.Time) time.Time {
 	by := d.Since.Add(RequestLimit)
 	if d.Ours {
@@ -45,55 +44,57 @@ func (d Downscale) EffectiveBy(now time.Time) time.Time {
 	return by
 }
 
-// Stage is how far a downscale has got, as far as somebody has to write it down.
+// Stage is the recorded progress of a downscale.
 type Stage string
 
 const (
-	// Preparing: leaving pods are asked to prepare; nobody has said yes yet.
+	// Preparing: pods are called to prepare; the downscale is not admitted yet.
 	Preparing Stage = "preparing"
-	// Admitted: a replica has said yes, or the downscale was seen without anybody's yes.
+	// Admitted: a replica has admitted the downscale, or lockstep observed it without an
+	// admission.
 	Admitted Stage = "admitted"
-	// Undoing: it will not happen; what was prepared is being undone.
+	// Undoing: the downscale will not happen; its preparation is being undone.
 	Undoing Stage = "undoing"
 )
 
 const (
-	// PrepareLimit is how long a downscale may be prepared before it is given up
-	// for whoever began it: longer than the API server waits for a webhook (30 s).
+	// PrepareLimit is how long a downscale may be in preparation. Then lockstep gives it up,
+	// whichever process began it. It is longer than the API server waits for a webhook (30 s).
 	PrepareLimit = 40 * time.Second
-	// UpdateLimit is how long an admitted downscale is waited for before the
-	// StatefulSet is touched, so that an update in flight is judged again.
+	// UpdateLimit is how long lockstep waits for the update of an admitted downscale. Then it
+	// updates the StatefulSet, so that a pending update is judged again.
 	UpdateLimit = 5 * time.Second
-	// CarryLimit is for how long the update of a downscale of lockstep's own may be sent
-	// once that is admitted: it is begun within UpdateLimit, and its requests end a
-	// margin before the hold could expire.
+	// CarryLimit is how long the update of a downscale of lockstep's own may be sent after the
+	// admission. lockstep begins it within UpdateLimit, and its requests end a margin before
+	// the hold can expire.
 	CarryLimit = 50 * time.Second
-	// AnswerLimit is how long pods are asked to prepare by a downscale of lockstep's
-	// own: it leaves time to write down what came of it before it is given up.
+	// AnswerLimit is how long a downscale of lockstep's own calls pods to prepare. It leaves
+	// time to record the result before lockstep gives up the downscale.
 	AnswerLimit = 30 * time.Second
-	// RetryAfter is how long a zone whose downscale lockstep has given up is left
-	// alone, so that others have a turn.
+	// RetryAfter is how long lockstep does not try again to scale a zone down after it gave up
+	// a downscale of the zone. Other operations have their turn meanwhile.
 	RetryAfter = 30 * time.Second
 )
 
-// SeenInEffect stands for the generation of a downscale that was noted when it was in effect.
+// SeenInEffect is the Generation of a downscale that was in effect already when it was
+// recorded.
 const SeenInEffect = -1
 
-// None reports whether nothing is noted.
+// None reports whether no downscale is recorded.
 func (d Downscale) None() bool { return d.Zone == "" }
 
-// Same reports whether two are one downscale, however far it has got.
+// Same reports whether both are the same downscale, at any stage.
 func (d Downscale) Same(other Downscale) bool {
 	return d.Zone == other.Zone && d.UID == other.UID && d.Version == other.Version && d.From == other.From && d.To == other.To
 }
 
-// Leaves reports whether a pod of that ordinal leaves by the downscale.
+// Leaves reports whether the downscale removes the pod of that ordinal.
 func (d Downscale) Leaves(z Zone, ordinal int) bool {
 	return ordinal >= z.Start+d.To && ordinal < z.Start+d.From
 }
 
-// TakenBack returns the downscale at the stage in which its preparation is undone.
-// One that nobody has said yes to cannot have come into effect.
+// TakenBack returns the downscale at the stage Undoing. A downscale that was never admitted
+// cannot have come into effect.
 func (d Downscale) TakenBack(at time.Time) Downscale {
 	if d.Stage == Preparing {
 		d.Generation = 0
@@ -102,8 +103,8 @@ func (d Downscale) TakenBack(at time.Time) Downscale {
 	return d
 }
 
-// takenBack is TakenBack where the StatefulSet is seen as well: one that was overtaken and
-// has not happened by now never does, however often it changes until all is undone.
+// takenBack is TakenBack with a view of the StatefulSet. An overtaken downscale that has not
+// happened by now never happens, however often the StatefulSet changes until all is undone.
 func (s *Snapshot) takenBack(d Downscale) Downscale {
 	if s.DownscaleStatus(d) == Overtaken && !s.Shrank(d) {
 		d.Generation = 0
@@ -117,18 +118,17 @@ type DownscaleStatus int
 const (
 	// Unseen: the view is older than the downscale.
 	Unseen DownscaleStatus = iota
-	// Awaited: the StatefulSet stands as it was judged; the update can still come.
+	// Awaited: the StatefulSet is unchanged since it was judged; the update can still arrive.
 	Awaited
-	// InEffect: the StatefulSet asks for so few replicas, or fewer.
+	// InEffect: the StatefulSet asks for at most To replicas.
 	InEffect
-	// Overtaken: the StatefulSet has changed without the downscale, or is gone; the
-	// update that was judged can never come.
+	// Overtaken: the StatefulSet has changed without the downscale, or no longer exists; the
+	// update that was judged can never arrive.
 	Overtaken
 )
 
-// DownscaleStatus compares a downscale with its StatefulSet. An update goes through
-// admission with the very version it is applied to, so it is a question of
-// versions alone.
+// DownscaleStatus compares a downscale with its StatefulSet. The API server applies an update
+// only to the version that it was admitted for, so versions are sufficient.
 func (s *Snapshot) DownscaleStatus(d Downscale) DownscaleStatus {
 	z, exists := s.Zone(d.Zone)
 	switch {
@@ -144,10 +144,10 @@ func (s *Snapshot) DownscaleStatus(d Downscale) DownscaleStatus {
 	return Overtaken
 }
 
-// Shrank reports whether an admitted downscale has come into effect, or may have
-// come and been taken back before anybody looked: a StatefulSet whose spec has
-// changed at least twice since it was judged shows neither, nor does one that is
-// gone or was made anew. One that was seen in effect has come.
+// Shrank reports whether an admitted downscale has come into effect, or may have come into
+// effect and been reverted before an observation. The latter is assumed if the spec of the
+// StatefulSet has changed at least twice since it was judged, or if the StatefulSet was deleted
+// or created again. A downscale that was recorded in effect has come into effect.
 func (s *Snapshot) Shrank(d Downscale) bool {
 	switch s.DownscaleStatus(d) {
 	case InEffect:
@@ -162,14 +162,13 @@ func (s *Snapshot) Shrank(d Downscale) bool {
 	return false
 }
 
-// Failed reports whether a downscale that ends now did not happen although there was
-// time for it.
+// Failed reports whether a downscale that ends now did not happen although it had enough time.
 func (d Downscale) Failed(s Snapshot) bool {
 	return !s.Shrank(d) && (d.Stage != Admitted || !s.Now.Before(s.patience(d)))
 }
 
-// patience returns when a stage that does not end by itself is ended, or the
-// zero time. A time that nobody can have written by now ends it at once.
+// patience returns when the current stage times out, or the zero time if it has no limit. If
+// the recorded time is too far in the future, the stage times out at once.
 func (s *Snapshot) patience(d Downscale) time.Time {
 	limit := map[Stage]time.Duration{Preparing: PrepareLimit, Admitted: UpdateLimit}[d.Stage]
 	switch {
@@ -181,8 +180,8 @@ func (s *Snapshot) patience(d Downscale) time.Time {
 	return d.Since.Add(limit)
 }
 
-// Fingerprint returns a text by which the hold recognises the pods that agreed to leave;
-// empty for none.
+// Fingerprint returns a text by which the hold recognizes the pods that agreed to leave; empty
+// for no pods.
 func Fingerprint(pods []Pod) string {
 	if len(pods) == 0 {
 		return ""
@@ -194,8 +193,8 @@ func Fingerprint(pods []Pod) string {
 	return fmt.Sprintf("%d %016x", len(pods), sum.Sum64())
 }
 
-// StillGivenUp reports whether a downscale that failed at a time is not tried again
-// yet. A time that is not to be believed keeps nobody waiting.
+// StillGivenUp reports whether a downscale that failed at a time is not tried again yet. A time
+// too far in the future causes no wait.
 func StillGivenUp(at, now time.Time) bool {
 	return now.Before(at.Add(RetryAfter)) && !at.After(now.Add(RetryAfter))
 }

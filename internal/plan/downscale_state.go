@@ -7,8 +7,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// over reports whether a downscale has come to its end: nothing is left of it, or
-// it cannot happen and there is nothing to undo.
+// over reports whether a downscale has ended: all its pods are deleted, or it cannot happen and
+// nothing is left to undo.
 func (b *groupState) over(d Downscale) bool {
 	z, exists := b.zoneState(d.Zone)
 	switch b.DownscaleStatus(d) {
@@ -23,15 +23,15 @@ func (b *groupState) over(d Downscale) bool {
 	return false
 }
 
-// undone reports whether nobody is left who was prepared in vain. A StatefulSet that was
-// made anew has adopted the pods of the former one once it is observed.
+// undone reports whether no pod is left that was prepared in vain. A StatefulSet that was
+// created again has adopted the pods of the former one once it is observed.
 func (b *groupState) undone(d Downscale) bool {
 	z, _ := b.zoneState(d.Zone)
 	anew := z.UID != d.UID
 	return (d.Stage == Undoing || anew) && (z.Observed || !anew) && len(b.prepared(d)) == 0
 }
 
-// shrinkage says why a zone in which a downscale is noted is not whole.
+// shrinkage returns why a zone with a recorded downscale is unavailable.
 func (b *groupState) shrinkage(zone *Zone) Refusal {
 	d := b.Hold.Downscale
 	if d.Zone != zone.Name || b.ended {
@@ -47,7 +47,7 @@ func (b *groupState) shrinkage(zone *Zone) Refusal {
 	return r
 }
 
-// unanswered says which pods keep a preparation from being undone.
+// unanswered returns which calls have failed, so that a preparation is not undone yet.
 func (b *groupState) unanswered(d Downscale) Refusal {
 	if d.Stage != Undoing || !b.Asked.sameAttempt(d) || b.Asked.Failed == "" {
 		return Refusal{}
@@ -55,7 +55,7 @@ func (b *groupState) unanswered(d Downscale) Refusal {
 	return Refusal{Code: reason.PodNotNotified, Detail: b.Asked.Failed, Until: b.ahead(b.Asked.Again)}
 }
 
-// prepared returns the pods that may have been asked to prepare and will stay.
+// prepared returns the pods that may have been called to prepare and will stay.
 func (b *groupState) prepared(d Downscale) []Pod {
 	z, _ := b.zoneState(d.Zone)
 	var pods []Pod
@@ -67,22 +67,23 @@ func (b *groupState) prepared(d Downscale) []Pod {
 	return pods
 }
 
-// lateCalls is for how long a call may still arrive that was on its way when it was
-// decided that pods stay, and some.
+// lateCalls is how long a pending call may still arrive after the decision that pods stay, with
+// a margin.
 const lateCalls = time.Minute
 
-// mayHaveAsked reports whether a pod may have been asked to prepare. One that was made long
-// after all were to be told that they stay was not, unless its date is not to be believed.
+// mayHaveAsked reports whether a pod may have been called to prepare. A pod that was created
+// long after the decision that pods stay was not called. A creation time in the future proves
+// nothing.
 func (b *groupState) mayHaveAsked(d Downscale, pod Pod) bool {
 	made := pod.Created.Time()
 	return d.asks() && (d.Stage != Undoing || made.Before(d.Since.Add(lateCalls)) || made.After(b.Now))
 }
 
-// asks reports whether pods that leave are asked to prepare.
+// asks reports whether the downscale calls pods to prepare.
 func (d Downscale) asks() bool { return d.Call != Call{} }
 
-// before returns the downscale of the zone before this one, where pods still leave by
-// it: they may have been asked to prepare as well, in the same way (decreaseUnderWay).
+// before returns the previous downscale of the zone if pods still leave by it. They may have
+// been called to prepare as well, in the same way (downscaleUnderWay).
 func (b *groupState) before(d Downscale) (Downscale, bool) {
 	z, exists := b.zoneState(d.Zone)
 	if !exists || !b.adoptable(z) {
@@ -90,26 +91,25 @@ func (b *groupState) before(d Downscale) (Downscale, bool) {
 	}
 	seen := b.seen(z)
 	if seen.Call = d.Call; !d.asks() && z.Prepares && z.Call.Invalid == "" {
-		seen.Call = z.Call // this one had nobody to ask
+		seen.Call = z.Call // this downscale had no pod to call
 	}
 	return seen, true
 }
 
-// adoptable reports whether pods leave a zone beyond its spec and the group is free to
-// note that.
+// adoptable reports whether pods beyond its spec leave a zone, and the hold can record that.
 func (b *groupState) adoptable(z *zoneState) bool {
 	return !z.surplus.None() && !z.Deleting && b.joinable(z.Name)
 }
 
-// seen is the downscale by which a zone has come to the replicas it asks for.
+// seen returns the record of the observed downscale of a zone to its current replicas.
 func (b *groupState) seen(z *zoneState) Downscale {
 	return Downscale{
 		Zone: z.Name, UID: z.UID, Version: z.Version, Generation: SeenInEffect, From: z.extent(), To: z.Replicas, Stage: Admitted, Since: b.Now,
 	}
 }
 
-// extent returns the least spec.replicas above the present one that would ask
-// for every pod there is.
+// extent returns the least spec.replicas above the current one that would keep every existing
+// pod.
 func (z *zoneState) extent() int {
 	most := z.Replicas + 1 // a pod below the first ordinal is beyond the spec as well
 	for _, pod := range z.Pods {
@@ -118,16 +118,16 @@ func (z *zoneState) extent() int {
 	return most
 }
 
-// joinable reports whether an operation in the zone may have the hold as it is:
-// nobody has it, or only somebody from outside who has lapsed, or an operation in the
-// same zone.
+// joinable reports whether an operation in the zone may have the hold as it is: the hold is
+// free, a foreign holder has lapsed, or an operation in the same zone has it. No intent or
+// downscale of another zone may count.
 func (b *groupState) joinable(zone string) bool {
 	h := b.Hold.Holder
 	free := h.Free() || b.Hold.Lapsed(b.Now)
 	return b.notedElsewhere(zone).None() && (free || (!h.Foreign() && h.Zone() == zone))
 }
 
-// String returns the course in lower case.
+// String returns the status in lower case.
 func (c DownscaleStatus) String() string {
 	switch c {
 	case Unseen:

@@ -6,17 +6,17 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// shrink returns what is due for the downscale that the hold notes or, where
-// there is none, for one that happened without anybody's yes.
+// shrink returns the next action for the recorded downscale or, if none is recorded, for a
+// downscale that happened without an admission.
 //
-//	nothing is noted        undoOrphanedPreparation, adoptDownscale, begin
-//	noted before a restore  endRestored
-//	it is over              end
-//	Undoing                 undo: tell those who were prepared in vain that they stay
-//	Preparing, lockstep's   prepare: ask those who leave
-//	Preparing, a webhook's  giveUp, once nobody can be at it any more
-//	Admitted, lockstep's    carryOut: lower spec.replicas
-//	Admitted, a webhook's   recall, where its update does not come
+//	no record                undoOrphanedPreparation, adoptDownscale, begin
+//	record before a restore  endRestored
+//	it has ended             end
+//	Undoing                  undo: notify the prepared pods that they stay
+//	Preparing, lockstep's    prepare: call the pods that it removes
+//	Preparing, a webhook's   giveUp, once no process can work on it any more
+//	Admitted, lockstep's     carryOut: lower spec.replicas
+//	Admitted, a webhook's    recall, if its update does not arrive
 func (b *groupState) shrink() []Action {
 	switch d := b.Hold.Downscale; {
 	case b.Hold.Unreadable != "" || b.Key.Kind == KindBudget || b.Hold.Respected(b.Now):
@@ -49,7 +49,8 @@ func (b *groupState) shrink() []Action {
 	return nil
 }
 
-// begin notes the downscale that is due, if one is. No pod is taken down beside it.
+// begin records the downscale that is due, if any. The same plan disrupts no pod
+// (downscaleFirst).
 func (b *groupState) begin() []Action {
 	if b.lowering.None() {
 		return nil
@@ -58,11 +59,11 @@ func (b *groupState) begin() []Action {
 	return []Action{RecordDownscale{Downscale: b.lowering, Former: b.former(z.Name), Because: z.wish.because}}
 }
 
-// prepare asks who leaves by a downscale of lockstep's own, once that is noted, and
-// goes on when all have agreed.
+// prepare calls the pods that a recorded downscale of lockstep's own removes, and continues
+// once all have agreed.
 func (b *groupState) prepare(d Downscale) []Action {
 	leaves, because := b.stillDue(d)
-	left := b.patience(d).Sub(b.Now) - (PrepareLimit - AnswerLimit) // it takes time to write down what came of it
+	left := b.patience(d).Sub(b.Now) - (PrepareLimit - AnswerLimit) // it takes time to record the result
 	late := left <= 0
 	asked := b.Asked
 	if !asked.sameAttempt(d) {
@@ -70,9 +71,9 @@ func (b *groupState) prepare(d Downscale) []Action {
 	}
 	switch {
 	case unknownYet[because.Code] && !late:
-		return nil // it is not known yet whether it is still wanted
+		return nil // it is unknown whether the downscale is still wanted
 	case (!because.None() || late) && !b.Hold.Own && b.Now.Before(b.patience(d)):
-		return nil // another process may still be asking
+		return nil // another process may still call pods
 	case !because.None() || late:
 		return b.takeBack(d)
 	case len(leaves.ask) > 0 && !asked.includes(d, leaves.ask):
@@ -82,14 +83,14 @@ func (b *groupState) prepare(d Downscale) []Action {
 	case asked.Failed != "" && asked.Heard:
 		return []Action{RecordDownscale{Downscale: d.TakenBack(b.Now), Because: reason.PreparationFailed, Failed: d, Why: asked.Failed}}
 	case asked.Failed != "":
-		return b.endUnheard(d, asked.Failed) // there is nothing to undo
+		return b.endUnheard(d, asked.Failed) // no pod received a call
 	}
 	d.Stage, d.Since, d.Asked = Admitted, b.Now, Fingerprint(leaves.ask)
 	return []Action{RecordDownscale{Downscale: d, Because: leaves.zone.wish.because}}
 }
 
-// carryOut makes a downscale that the hold notes as lockstep's own, or makes it
-// impossible where it is not wanted or allowed any more.
+// carryOut carries out a recorded downscale of lockstep's own, or makes it impossible if it is
+// no longer wanted or allowed.
 func (b *groupState) carryOut(d Downscale) []Action {
 	leaves, because := b.stillDue(d)
 	switch late := !b.Now.Before(b.patience(d)); {
@@ -103,13 +104,13 @@ func (b *groupState) carryOut(d Downscale) []Action {
 	}}
 }
 
-// stillDue tells who leaves by a downscale of lockstep's own that is noted and
-// has not come yet, or what speaks against it now: time may have passed, so
-// what was true when it was noted is asked again.
+// stillDue returns the pods that a recorded downscale of lockstep's own removes if it has not
+// happened yet, or the current objection to it. Time may have passed since the record, so every
+// condition is checked again.
 func (b *groupState) stillDue(d Downscale) (departure, Refusal) {
 	z, _ := b.zoneState(d.Zone)
 	if b.Hold.Holder != DownscaleOperation.For(d.Zone) {
-		return departure{}, Refusal{Code: reason.GroupHeld} // somebody has changed the Lease by hand
+		return departure{}, Refusal{Code: reason.GroupHeld} // a client has changed the Lease
 	}
 	switch unseen := z.wish.objection; {
 	case z.Replicas != d.From || b.DownscaleStatus(d) != Awaited:
@@ -122,20 +123,20 @@ func (b *groupState) stillDue(d Downscale) (departure, Refusal) {
 	return b.stillAllowed(z, d)
 }
 
-// unknownYet are objections that only mean that this process has just begun to work: it
-// cannot tell yet whether a downscale that another one noted is still wanted.
+// unknownYet are objections that only mean that this process has just started: it does not know
+// yet whether a downscale that another process recorded is still wanted.
 var unknownYet = map[reason.Code]bool{reason.ReferenceNotRead: true, reason.PodNotAcknowledged: true}
 
-// stillAllowed is stillDue but for whether the downscale is still wanted.
+// stillAllowed is stillDue without the check that the downscale is still wanted.
 func (b *groupState) stillAllowed(z *zoneState, d Downscale) (departure, Refusal) {
 	leaves := b.departure(z, DownscaleRequest{Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To})
 	if d.Stage == Admitted && d.Asked != Fingerprint(leaves.ask) {
-		return leaves, Refusal{Code: reason.PodStarting} // somebody came up who was not asked
+		return leaves, Refusal{Code: reason.PodStarting} // a pod became Callable after the call
 	}
 	return leaves, firstOf(barred(z), firstObjection(b, leaves, downscaleGuards))
 }
 
-// giveUp undoes a preparation whose time is over, so that nobody works on it any more.
+// giveUp undoes a preparation after its limit, when no process works on it any more.
 func (b *groupState) giveUp(d Downscale) []Action {
 	if b.DownscaleStatus(d) == InEffect || b.Now.Before(b.patience(d)) {
 		return nil
@@ -143,9 +144,8 @@ func (b *groupState) giveUp(d Downscale) []Action {
 	return b.takeBack(d)
 }
 
-// recall ends an admitted downscale whose update does not come: the StatefulSet
-// is touched, so that the update cannot come any more, and then the preparation
-// is undone.
+// recall ends an admitted downscale whose update does not arrive. It updates the StatefulSet,
+// so that the update cannot arrive any more, and then undoes the preparation.
 func (b *groupState) recall(d Downscale) []Action {
 	if b.Now.Before(b.patience(d)) {
 		return nil
@@ -160,17 +160,17 @@ func (b *groupState) recall(d Downscale) []Action {
 	return nil
 }
 
-// takeBack begins to undo a downscale. One of lockstep's own that is not wished
-// for any more has not failed: it is nobody's now.
+// takeBack begins to undo a downscale. A downscale of lockstep's own that is no longer wanted
+// has not failed, so its record no longer says that it is lockstep's own.
 func (b *groupState) takeBack(d Downscale) []Action {
 	z, _ := b.zoneState(d.Zone)
 	d.Ours = d.Ours && z.wishesFor(d)
 	return []Action{RecordDownscale{Downscale: b.takenBack(d), Because: reason.DownscaleCancelled}}
 }
 
-// undo tells pods that were prepared in vain that they stay, and ends the downscale
-// when all have answered. Where it is in effect after all, there is nothing to take
-// back, and its end is waited for.
+// undo notifies pods that were prepared in vain that they stay, and ends the downscale once all
+// have answered. If the downscale is in effect after all, nothing can be undone, and undo waits
+// for its end.
 func (b *groupState) undo(d Downscale) []Action {
 	if c := b.DownscaleStatus(d); c == Unseen || c == InEffect {
 		return nil
@@ -178,7 +178,7 @@ func (b *groupState) undo(d Downscale) []Action {
 	pods, asked := b.prepared(d), b.Asked
 	switch {
 	case len(pods) == 0:
-		return nil // whom a StatefulSet has adopted that was made anew is not known yet
+		return nil // a StatefulSet was created again; it is unknown which pods it has adopted
 	case !asked.includes(d, pods), !asked.Underway && asked.Failed != "" && !b.Now.Before(asked.Again):
 		return []Action{CancelPreparation{Downscale: d, Pods: pods}}
 	case asked.Underway || asked.Failed != "":
@@ -187,7 +187,8 @@ func (b *groupState) undo(d Downscale) []Action {
 	return b.end(d)
 }
 
-// end takes a downscale off the hold, or puts the one before it in its place.
+// end removes a downscale from the hold, or records what is left of the previous one in its
+// place.
 func (b *groupState) end(d Downscale) []Action {
 	if before, leave := b.before(d); leave {
 		return []Action{RecordDownscale{Downscale: before, Because: reason.DownscaleDetected}}
@@ -195,13 +196,13 @@ func (b *groupState) end(d Downscale) []Action {
 	return []Action{EndDownscale{Downscale: d, Effective: b.DownscaleStatus(d) == InEffect || d.Generation == SeenInEffect, Replaced: b.replaced(d)}}
 }
 
-// replaced reports whether another StatefulSet has the name of the zone of a downscale by now.
+// replaced reports whether another StatefulSet has the name of the downscale's zone by now.
 func (b *groupState) replaced(d Downscale) bool {
 	z, exists := b.Zone(d.Zone)
 	return exists && z.UID != d.UID
 }
 
-// endUnheard is end for a downscale that failed before any pod heard of it.
+// endUnheard is end for a downscale that failed before any pod received a call.
 func (b *groupState) endUnheard(d Downscale, why string) []Action {
 	if before, leave := b.before(d); leave {
 		return []Action{RecordDownscale{Downscale: before, Because: reason.PreparationFailed, Failed: d, Why: why}}
@@ -209,9 +210,9 @@ func (b *groupState) endUnheard(d Downscale, why string) []Action {
 	return []Action{EndDownscale{Downscale: d, Failed: why, Replaced: b.replaced(d)}}
 }
 
-// undoOrphanedPreparation notes again a downscale for which this process has asked pods that
-// stay, and of which the hold says nothing any more: they may have heard that after
-// somebody else told them to stay.
+// undoOrphanedPreparation records a downscale again if this process called pods for it that
+// stay, and the hold no longer records it. The call may have arrived after another process
+// notified the pods that they stay.
 func (b *groupState) undoOrphanedPreparation() []Action {
 	a := b.Asked
 	if a.Downscale.Stage != Preparing || a.Underway || !a.Heard || !b.joinable(a.Downscale.Zone) {
@@ -225,8 +226,8 @@ func (b *groupState) undoOrphanedPreparation() []Action {
 	return []Action{RecordDownscale{Downscale: d, Because: reason.DownscaleCancelled}}
 }
 
-// adoptDownscale notes the downscale of a zone that has pods beyond its spec,
-// if the group is free for it. It happens anyway; noted, it excludes others.
+// adoptDownscale records the downscale of a zone that has pods beyond its spec, if the group is
+// free. The downscale happens anyway; its record excludes other operations.
 func (b *groupState) adoptDownscale() []Action {
 	for _, z := range b.zoneStates {
 		if b.adoptable(z) {

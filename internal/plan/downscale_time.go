@@ -8,23 +8,24 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// lastDownscale returns when a zone shrank last: the later one of what its
-// annotation says and of what the hold says.
+// lastDownscale returns when a zone last scaled down: the later one of the times in its
+// annotation and in the hold.
 func (b *groupState) lastDownscale(z *Zone) time.Time {
 	return latest(z.Downscaled.Time, b.shrankByHold(z.Name))
 }
 
-// shrankByHold returns when a zone shrank last, or may have, by what the hold says.
+// shrankByHold returns when a zone last scaled down, or may have, according to the hold.
 func (b *groupState) shrankByHold(zone string) time.Time {
 	last := b.Hold.Downscaled[zone]
 	if d := b.Hold.Downscale; d.Zone == zone && b.Shrank(d) {
-		return latest(last, d.EffectiveBy(b.Now)) // its end has not been written yet
+		return latest(last, d.EffectiveBy(b.Now)) // its end is not recorded yet
 	}
 	return last
 }
 
-// tooSoon holds for every zone that shrank, against the larger of the two
-// zones' minimum times. A time that is just over has passed.
+// tooSoon objects until the minimum time since the last downscale of each other zone has
+// passed: the larger one of the minimum times of the two zones. It objects no more at the very
+// end of that time.
 func tooSoon(b *groupState, d departure) Refusal {
 	for _, z := range b.zonesAnywhere() {
 		if z.Name == d.Zone {
@@ -41,7 +42,8 @@ func tooSoon(b *groupState, d departure) Refusal {
 	return firstOf(b.tooSoonAfterGone(d), b.unreadableTimes(d.zone))
 }
 
-// zonesAnywhere returns the zones of the group and those whose StatefulSets left it and exist.
+// zonesAnywhere returns the zones of the group, and the zones that left the group and still
+// have a StatefulSet.
 func (b *groupState) zonesAnywhere() []*Zone {
 	var zones []*Zone
 	for _, z := range b.zoneStates {
@@ -55,10 +57,12 @@ func (b *groupState) zonesAnywhere() []*Zone {
 	return zones
 }
 
-// tooSoonAfterGone is tooSoon for zones that are gone: they may be made anew.
+// tooSoonAfterGone is tooSoon for recorded zones that are not in the group: they may be created
+// again. Without a Lease, the times are those of the predecessor, which tracked all zones of a
+// namespace.
 func (b *groupState) tooSoonAfterGone(d departure) Refusal {
 	between := d.zone.MinBetween.Duration
-	if between == 0 || !b.Hold.Exists { // the predecessor tracked whole namespaces
+	if between == 0 || !b.Hold.Exists {
 		return Refusal{}
 	}
 	for _, zone := range append(slices.Sorted(maps.Keys(b.Hold.Downscaled)), b.Hold.Downscale.Zone) {
@@ -70,7 +74,7 @@ func (b *groupState) tooSoonAfterGone(d departure) Refusal {
 	return Refusal{}
 }
 
-// unreadableTimes objects to what would have to be compared and cannot be read.
+// unreadableTimes objects if a time that must be compared cannot be read.
 func (b *groupState) unreadableTimes(shrinks *zoneState) Refusal {
 	for _, z := range b.zoneStates {
 		switch {
@@ -88,8 +92,8 @@ func (b *groupState) keepsTime() bool {
 	return slices.ContainsFunc(b.zonesAnywhere(), func(z *Zone) bool { return z.MinBetween != Span{} })
 }
 
-// shrinksElsewhere objects while another zone may shrink at any moment: when that will
-// have been is not known yet.
+// shrinksElsewhere objects while another zone may scale down at any moment, because the time of
+// that downscale is not known yet.
 func shrinksElsewhere(b *groupState, d departure) Refusal {
 	noted := b.Hold.Downscale
 	other, exists := b.zoneState(noted.Zone)

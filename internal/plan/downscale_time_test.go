@@ -1,6 +1,6 @@
 package plan_test
 
-// minimumTimes is about the minimum time between downscales.
+// minimumTimes has cases about the minimum time between downscales.
 var minimumTimes = map[string]admission{
 	"another zone shrank less than the minimum time ago": {`
 		zone-a rev=1 apart=1h

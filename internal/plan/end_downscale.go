@@ -6,13 +6,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// EndDownscale takes a downscale off the hold: it has come to its end. Where it came into effect, its time
-// is kept.
+// EndDownscale removes a downscale that has ended from the hold. If the downscale came into effect, the hold
+// keeps its time.
 type EndDownscale struct {
 	Downscale Downscale
 	Effective bool
-	Failed    string // why pods could not be asked, where that is its end
-	Restored  bool   // it was noted before the Lease, or etcd, was restored
+	Failed    string // why pods could not be called, if the downscale ended because of that
+	Restored  bool   // it was recorded before the Lease, or etcd, was restored
 	Replaced  bool   // another StatefulSet has the name of its zone by now
 }
 
@@ -34,8 +34,8 @@ func (a EndDownscale) Effect() Effect {
 	return Effect{Zone: a.Downscale.Zone, Order: WithLease, Read: Always, Records: true}
 }
 
-// Event implements Action. The end of a downscale of a StatefulSet that is gone is no news of the one that
-// has its name.
+// Event implements Action. The end of a downscale of a deleted StatefulSet is not reported on the StatefulSet
+// that has its name now.
 func (a EndDownscale) Event() Event {
 	d := a.Downscale
 	switch {

@@ -6,10 +6,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// EndIntent removes an intent from the hold that no other action settles: of a granted eviction that
-// was not carried out and no longer can be, of a pod that was deleted and that its StatefulSet no longer
-// asks for, or one that was recorded before the Lease, or etcd, was restored. Only a live read shows any
-// of these.
+// EndIntent removes an intent from the hold that no other action ends. The intent is of a granted eviction
+// that was not carried out and no longer can be, or of a deleted pod that its StatefulSet no longer asks for,
+// or was recorded before the Lease, or etcd, was restored. Only a live read shows any of these.
 type EndIntent struct {
 	Intent  Intent
 	Because reason.Code
@@ -23,7 +22,7 @@ func (a EndIntent) Effect() Effect {
 	return Effect{Zone: a.Intent.Zone, Pod: a.Intent.Pod, Order: WithLease, Read: Always, Records: true}
 }
 
-// Event implements Action. That a pod was deleted has been reported before.
+// Event implements Action. The deletion of a pod has been reported before.
 func (a EndIntent) Event() Event {
 	e := Event{Zone: a.Intent.Zone, Pod: a.Intent.Pod, PodUID: a.Intent.UID}
 	switch a.Because {

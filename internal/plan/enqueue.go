@@ -4,7 +4,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Enqueue keeps a place in the queue for the group: an operation of lockstep's own waits for evictions.
+// Enqueue records the place in the queue of an operation of lockstep's own that waits for evictions.
 type Enqueue struct {
 	Waiting Waiting
 }
@@ -12,7 +12,7 @@ type Enqueue struct {
 // Reason implements Action.
 func (Enqueue) Reason() reason.Code { return reason.GroupHeld }
 
-// Effect implements Action. The place is written with what else is due, or alone.
+// Effect implements Action. The place is written with other changes of the Lease, or alone.
 func (a Enqueue) Effect() Effect { return Effect{Zone: a.Waiting.Zone, Order: WithLease} }
 
 // Event implements Action.

@@ -6,103 +6,104 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// EvictionRequest is a pod that somebody wants to evict.
+// EvictionRequest is a pod that a client wants to evict.
 type EvictionRequest struct {
 	Pod string
-	UID string // of the pod that will go
+	UID string // of the pod that the eviction deletes
 }
 
 // EvictionAnswer is the answer to an EvictionRequest.
 type EvictionAnswer struct {
 	Because Refusal // none: it is allowed
 	Zone    string  // of the pod
-	Place   Waiting // to be kept in the queue where others come first; none where nobody should wait for it
-	Tally   Tally   // what is down, where that is why
-	Note    Intent  // what the hold must say before the yes; none where nothing has to
-	Version Version // not 0: the yes counts for the pod at this version alone
+	Place   Waiting // the place to record in the queue, if the eviction could be granted at its turn
+	Tally   Tally   // the pods that are down, if they are the reason
+	Note    Intent  // what the hold must record before the eviction is allowed; zero: nothing
+	Version Version // not 0: the answer is valid only for the pod at this version
 	Budget  string  // the budget that covers the pod, if one does
 }
 
-// Allowed reports whether the answer is yes, once what it asks for is done.
+// Allowed reports whether the eviction is allowed once the hold has the record that the answer
+// asks for.
 func (p EvictionAnswer) Allowed() bool { return p.Because.None() }
 
-// NeedsNote reports whether the hold has to say something before the yes.
+// NeedsNote reports whether the hold must record an intent before the eviction is allowed.
 func (p EvictionAnswer) NeedsNote() bool { return p.Note.Pod != "" }
 
-// eviction is a pod that somebody wants to evict, with what decides about it.
+// eviction is a pod that a client wants to evict, with everything that decides about it.
 type eviction struct {
 	zone        *zoneState
 	pod         Pod
 	budget      DisruptionBudget
 	covered     bool
-	unclear     Refusal // why nobody can say which budget counts
+	unclear     Refusal // why it is unknown which budget applies
 	partition   string
-	limit       int // pods that may be down
+	limit       int // how many pods may be down
 	intent      Intent
 	hasIntent   bool
 	orphan      bool            // the StatefulSet does not own the pod
-	alreadyDown bool            // among those that are down already
-	elsewhere   *partitionTally // what is down of the partition in other zones; nil: to be counted
+	alreadyDown bool            // it counts as down already
+	elsewhere   *partitionTally // pods of the partition that are down in other zones; nil: not counted yet
 }
 
-// evictGuards bind every eviction of a pod that serves; the first objection is the
-// one told.
+// evictGuards apply to every eviction of a pod for which eviction.down is false. The first
+// objection is reported.
 var evictGuards = []guard[eviction]{
-	budgetUnknown,    // which budget counts is known
-	evictionsBarred,  // and it allows evictions
-	alreadyNoted,     // it is about to leave already
+	budgetUnknown,    // it is known which budget applies
+	evictionsBarred,  // the budget allows evictions
+	alreadyNoted,     // the pod is not about to be deleted already
 	lowerOrphanFirst, // another pod can come in its place
 }
 
-// zoneGuards bind one where zones count, beyond the above.
+// zoneGuards apply after the guards above if the budget counts by zones.
 var zoneGuards = []guard[eviction]{
 	evictionHeldElsewhere,             // guarantee 1: one operation in one zone at a time
-	othersBeforeEviction,              // first come, first served
-	forEviction(otherZoneUnavailable), // guarantee 2: the rest of the group serves
-	forEviction(budgetSpent),          // guarantee 4: at most so many pods of a zone
-	forEviction(tooManyIntents),       // it is noted, and the hold can only carry so many
+	othersBeforeEviction,              // the operation that was refused first goes first
+	forEviction(otherZoneUnavailable), // guarantee 2: the other zones are available
+	forEviction(budgetSpent),          // guarantee 4: at most so many pods of a zone are down
+	forEviction(tooManyIntents),       // the eviction is recorded, and the hold has limited room
 }
 
-// partitionGuards bind one where partitions count.
+// partitionGuards apply instead of zoneGuards if the budget counts by partitions.
 var partitionGuards = []guard[eviction]{
 	partitionHeldElsewhere, // rollouts and downscales exclude evictions by partitions
 	othersBeforeEviction,
 	partitionNotWhole,
-	onlyZoneSpent, // guarantee 4, where no other zone could have the partition
+	onlyZoneSpent, // guarantee 4, if no other zone can have the partition
 	forEviction(tooManyIntents),
 }
 
-// forEviction asks about an eviction what a rollout is asked about a pod, with the
-// limit of evictions as the budget.
+// forEviction applies a guard of rollouts to an eviction, with the limit of evictions as the
+// budget.
 func forEviction(object guard[disruption]) guard[eviction] {
 	return func(b *groupState, e eviction) Refusal {
 		z := *e.zone
 		z.budget = e.limit
 		if e.orphan {
-			z = b.withStandIns(z) // what is missing for their sake is not down before they are
+			z = b.withStandIns(z) // a pod that is missing because of an orphan is not down before the orphan is
 		}
 		return object(b, disruption{zone: &z, pod: &candidate{Pod: e.pod, alreadyDown: e.alreadyDown, hasIntent: e.hasIntent}, inTheWay: e.inTheWay()})
 	}
 }
 
-// Evict decides about the eviction of a pod of the group. It shares its rules with
-// Group and Admit, and the account of what is down. A pod that is down may go
-// whoever has the hold: so no repair ever waits for what waits for it.
+// Evict decides about the eviction of a pod of the group. It shares its rules, and the count of
+// pods that are down, with Group and Admit. A pod that is down may be evicted whichever
+// operation has the hold. So a repair never waits for an operation that waits for the repair.
 func Evict(s Snapshot, r EvictionRequest) EvictionAnswer { return OutlookOf(s).Evict(r) }
 
-// Outlook is a snapshot with everything counted, to answer many at a time.
+// Outlook is a snapshot that is counted once, to answer many requests.
 type Outlook struct {
 	groupState *groupState
 }
 
-// OutlookOf counts a snapshot. Goroutines may share it.
+// OutlookOf counts a snapshot. Goroutines may share the result.
 func OutlookOf(s Snapshot) Outlook {
 	b := newGroupState(s)
 	b.expectEvictions()
 	return Outlook{b}
 }
 
-// Evict is Evict on the snapshot that was counted.
+// Evict answers a request on the counted snapshot.
 func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 	b := o.groupState
 	z, pod, exists := b.evictee(r.Pod)
@@ -136,9 +137,10 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 	return p
 }
 
-// evictLeft decides about a pod of a zone that left the group. One that serves stays: its
-// zone may be back any moment, with one more pod down than the group allows. What a budget says
-// about pods that are not ready counts as in the group, unless the zone is ignored.
+// evictLeft decides about a pod of a zone that left the group. It refuses the eviction of a pod
+// that is up: the zone may come back at any moment, with one more pod down than the group
+// allows. The policy of a budget for pods that are not Ready counts as in the group, unless the
+// zone is ignored.
 func (b *groupState) evictLeft(r EvictionRequest) EvictionAnswer {
 	z, pod, exists := b.leftPod(r.Pod)
 	if !exists || pod.UID != r.UID || z.Uncovered {
@@ -159,8 +161,8 @@ func (b *groupState) evictLeft(r EvictionRequest) EvictionAnswer {
 	return p
 }
 
-// mayServe returns the version at which a pod that is down has to stay for an eviction
-// to cost nothing; 0 for one that is leaving and never serves again.
+// mayServe returns the version that a pod that is down must still have, so that its eviction
+// disrupts nothing. It returns 0 for a terminating pod, which never becomes up again.
 func (p Pod) mayServe() Version {
 	if p.Phase == Leaving {
 		return 0
@@ -199,9 +201,9 @@ func (b *groupState) eviction(z *zoneState, pod Pod) eviction {
 	return e
 }
 
-// leastReplicas returns the replicas that percentages of a budget refer to. While the hold
-// notes a downscale of the zone, these are the ones that remain: the zone as cached may not
-// show the downscale yet.
+// leastReplicas returns the replicas that percentages of a budget refer to. If the hold records
+// a downscale of the zone, these are the replicas that remain: the cached zone may not show the
+// downscale yet.
 func (b *groupState) leastReplicas(z *Zone) int {
 	if d := b.Hold.Downscale; d.Zone == z.Name && d.UID == z.UID {
 		return min(z.Replicas, d.To)
@@ -209,8 +211,8 @@ func (b *groupState) leastReplicas(z *Zone) int {
 	return z.Replicas
 }
 
-// down reports whether nothing is lost by the eviction, so that nobody is asked. What a
-// budget says about pods that are not Ready counts for those that run.
+// down reports whether the eviction disrupts nothing, so that no guard applies. For pods that
+// run and are not Ready, the policy of the budget decides.
 func (e eviction) down() bool {
 	switch {
 	case e.pod.Up():
@@ -245,10 +247,10 @@ func evictionsBarred(_ *groupState, e eviction) Refusal {
 	return Refusal{}
 }
 
-// alreadyNoted objects to a pod that lockstep itself takes down, and to one whose
-// eviction was granted: it may be under way. So may an unbound one, whichever pod has the
-// name by now. Once the grant has lapsed others have their turn, and then it is granted
-// again.
+// alreadyNoted objects to a pod that lockstep itself deletes, and to a pod whose eviction was
+// granted, because the eviction may be under way. An unbound eviction may be under way for any
+// pod that has the name by now. Once the grant has lapsed, other operations have their turn,
+// and then the eviction can be granted again.
 func alreadyNoted(b *groupState, e eviction) Refusal {
 	switch {
 	case !e.hasIntent:
@@ -276,22 +278,23 @@ func othersBeforeEviction(b *groupState, e eviction) Refusal {
 	return b.waitingBefore(earlier(place.Since, b.longAway[EvictionOperation.For(place.Zone)]), place.Zone)
 }
 
-// beforeEviction returns which operation of another zone waits that came before the
-// eviction.
+// beforeEviction returns which operation of another zone has waited longer than the eviction.
 func (b *groupState) beforeEviction(e eviction) Refusal {
 	place := b.placeOf(e)
 	return b.waitingBefore(place.Since, place.Zone)
 }
 
-// awayForLong is from when on a pod may be waiting for the rest of its node's drain, since
-// it can start nowhere else.
+// awayForLong is how long a pod is away before it may be waiting for the rest of its node's
+// drain, because it can start nowhere else.
 const awayForLong = 2 * time.Minute
 
-// podsLongAway returns, for the evictions that join a pod that is noted and does not come
-// back, since when somebody must have waited to go before them: nobody else goes on before
-// that pod is back, and it may wait for them, also where it overtook. The longer it is away, the longer that is:
-// twice as long. Each pod that leaves begins anew, so whoever waits for longer than pods
-// stay away has its turn between them, and chains of drains keep nobody away for ever.
+// podsLongAway is about evictions that join a recorded pod that does not come back. It returns
+// since when another operation must have waited to go before them. No other operation can
+// continue before that pod is back, and the pod may wait for these evictions, even if it
+// overtook. The result is as long before the eviction of the pod as the pod is away by now, so
+// that an operation must have waited twice as long. Each pod that leaves starts from zero. So
+// an operation that waits longer than pods stay away has its turn between them, and chains of
+// drains never block it forever.
 func (b *groupState) podsLongAway() map[Holder]time.Time {
 	var before map[Holder]time.Time
 	for _, intent := range b.activeIntents {
@@ -311,8 +314,8 @@ func (b *groupState) podsLongAway() map[Holder]time.Time {
 	return before
 }
 
-// couldHaveItsTurn reports whether an eviction would be granted if it had its turn, as
-// far as its own zone or partition is concerned: nobody waits for one that would not.
+// couldHaveItsTurn reports whether an eviction would be granted at its turn, as far as its own
+// zone or partition decides. No operation waits for an eviction that would be refused.
 func (b *groupState) couldHaveItsTurn(e eviction) bool {
 	if !lowerOrphanFirst(b, e).None() {
 		return false
@@ -323,7 +326,7 @@ func (b *groupState) couldHaveItsTurn(e eviction) bool {
 	return forEviction(budgetSpent)(b, e).None()
 }
 
-// placeOf returns the place of an eviction in the queue, or the one it would get.
+// placeOf returns the place of an eviction in the queue, or the place that it would get.
 func (b *groupState) placeOf(e eviction) Waiting {
 	zone := e.zone.Name
 	if e.budget.ByPartition() {

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 )
 
-// Whoever may be evicted may be so by rules that count anew, and so may whoever is
-// next, until nobody may any more; what the hold says then is safe to plan on.
+// Each eviction that Evict allows is also allowed by rules that count independently, one
+// eviction after the other until no more are allowed. A plan on the resulting hold is safe.
 func TestEvictionsAreSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { mustEvictSafely(t, draw.Legal().Draw(t, "snapshot")) })
 }
@@ -72,7 +72,7 @@ func TestEvictionsLeaveNoTraceAndDependOnNoOrder(t *testing.T) {
 	})
 }
 
-// doubled reports whether one pod is noted twice, of which one counts.
+// doubled reports whether a pod is recorded twice. Only one of these records counts.
 func doubled(intents []plan.Intent) bool {
 	seen := map[string]bool{}
 	for _, i := range intents {
@@ -101,8 +101,8 @@ func TestAPodThatIsDownMayGoWhateverElseIsDown(t *testing.T) {
 	})
 }
 
-// Evictions, carried out or not, and rollouts and downscales get along, and the goal is
-// reached when nobody evicts any more.
+// Rollouts and downscales make progress during evictions that are carried out or not. The group
+// reaches its goal once no more pods are evicted.
 func TestProgressBesideEvictions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
@@ -128,7 +128,7 @@ func TestProgressBesideEvictions(t *testing.T) {
 	})
 }
 
-// A zone may ask for more pods than anybody can look for one by one.
+// A zone may ask for more pods than can be checked one by one.
 func TestAnEvictionIsJudgedBesideAZoneOfTooManyReplicas(t *testing.T) {
 	s := fixture.MustParse(`
 zpdb store limit=2 regex="zone-[ab]-([0-9]+)"

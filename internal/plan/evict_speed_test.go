@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// BenchmarkEvict refuses, in groups of that many pods in three zones.
+// BenchmarkEvict refuses an eviction, in groups of that many pods in three zones.
 func BenchmarkEvict(b *testing.B) {
 	for _, pods := range []int{30, 300, 5000} {
 		for mode, budget := range map[string]plan.DisruptionBudget{
@@ -28,7 +28,7 @@ func BenchmarkEvict(b *testing.B) {
 	}
 }
 
-// ofSize returns a group of three zones, one of which misses its first pod.
+// ofSize returns a group of three zones. The first pod of zone-c is not Ready.
 func ofSize(pods int) plan.Snapshot {
 	var zones []fixture.Part
 	for _, zone := range []string{"zone-a", "zone-b", "zone-c"} {

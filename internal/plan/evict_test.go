@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// three zones of three pods, all of them serving.
+// three is a group of three zones with three pods each, all of them up.
 const three = `
 	zone-a rev=1
 	  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
@@ -18,10 +18,11 @@ const three = `
 	zone-c rev=1
 	  zone-c-0 ready@1 zone-c-1 ready@1 zone-c-2 ready@1`
 
-// inTheWay is a zone that was made anew beside its pods, with another selector.
+// inTheWay is a zone whose StatefulSet was created again with another selector, while its pods
+// ran.
 const inTheWay = "zone-a rev=1 replicas=2\n orphan zone-a-0 ready@1 zone-a-1 ready@1\n"
 
-// Each case is a group and the answer to whoever evicts zone-a-0.
+// Each case is a group, and the answer to the eviction of zone-a-0.
 func TestEvict(t *testing.T) {
 	partitions := `zpdb store regex="zone-[a-c]-([0-9]+)"`
 	for promise, tc := range map[string]struct{ group, want string }{
@@ -431,5 +432,5 @@ func TestAGrantEndsByALiveLookAfterItsTime(t *testing.T) {
 	}
 }
 
-// flush takes the tabs off the lines of a scenario that stands in a test.
+// flush removes the tabs at the beginnings of the lines of a scenario in a test.
 func flush(text string) string { return strings.ReplaceAll(text, "\n\t", "\n") }

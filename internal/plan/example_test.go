@@ -7,8 +7,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Two zones are asked for revision 2. The first pod of the first zone goes; the
-// other zone waits, and says for what. The hold remembers which zones there are.
+// Both zones ask for revision 2. The first pod of the first zone is deleted. The other zone
+// waits, and the plan says for what. The hold records which zones exist.
 func ExampleGroup() {
 	now := time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
 	zone := func(name string) plan.Zone {

@@ -7,7 +7,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// What the former note knows is lost with it: who was prepared, and who is still to leave.
+// A new record overwrites the former one. It must say which pods were prepared, and which are
+// still to be deleted.
 func TestANoteSaysWhatIsLeftOfTheOneBeforeIt(t *testing.T) {
 	const rest = `
 zone-a rev=1 version=11 leader=zone-b prepares
@@ -53,7 +54,7 @@ zone-b rev=1
 	}
 }
 
-// An autoscaler may raise the zone twice while pods are told that they stay.
+// An autoscaler may raise the zone twice while pods are notified that they stay.
 func TestADownscaleThatIsTakenBackHasNotHappenedHoweverOftenTheZoneChangesLater(t *testing.T) {
 	s := fixture.MustParse(`live
 hold downscale/zone-a

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// endIntents returns the intents that only a live read ends. On caches they are a reason to
-// read the group live.
+// endIntents returns the intents that only a live read ends. On caches they are a reason for a
+// live read of the group.
 func (b *groupState) endIntents() []Action {
 	if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {
 		return nil
@@ -35,8 +35,8 @@ func (b *groupState) endsBecause(i Intent) reason.Code {
 	return reason.PodNotFound
 }
 
-// grantEnds returns when a granted eviction lapses if nobody carries it out, or the
-// zero time for another intent.
+// grantEnds returns when a granted eviction lapses if it is not carried out, or the zero time
+// for another intent.
 func (b *groupState) grantEnds(intent Intent) time.Time {
 	if !intent.Granted() || intent.Lapsed() {
 		return time.Time{}

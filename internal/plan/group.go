@@ -6,19 +6,19 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Group returns what should happen next to a rollout group. It is empty exactly
-// when the goal is reached: every zone is whole, runs its update revision as its
-// current one and has the replicas it should have, the pods and resources that are
-// told of that know it, and no operation of lockstep's holds the group.
+// Group returns the next actions for a rollout group. The plan is empty exactly when the goal
+// is reached: every zone is available, runs its update revision as its current one, and has the
+// replicas that it should have; the pods and resources to notify have been notified; and no
+// operation of lockstep has the hold.
 //
-// Order: withdrawals, deletes, the next step of a downscale, raises; then what finished
-// zones, resources, the hold, delayed pods, intents that only a live read ends, the zones
-// that the hold remembers and the queue need; then the waits. internal/act sends them in an
-// order of its own.
+// Order: cancelled deletions, deletions, the next step of a downscale, raises; then the actions
+// for finished zones, resources, the hold, delayed pods, intents that only a live read ends,
+// the zones that the hold remembers, and the queue; then the waits. internal/act carries the
+// actions out in the order of their Effects.
 func Group(s Snapshot) []Action {
 	b := newGroupState(s)
 	var deeds, after, waits []Action
-	var turn Refusal // what keeps the zone from going on whose turn it is
+	var turn Refusal // the objection in the zone that has the turn
 
 	for _, z := range b.zoneStates {
 		replacements, objection := b.replace(z)
@@ -54,8 +54,8 @@ func Group(s Snapshot) []Action {
 	return slices.Concat(deeds, after, waits)
 }
 
-// replace proposes every outdated pod of a zone and returns those that no
-// guard objects to, and the first objection.
+// replace judges every outdated pod of a zone. It returns the deletions to which no guard
+// objects, and the first objection.
 func (b *groupState) replace(z *zoneState) ([]Action, Refusal) {
 	var deletes []Action
 	var first Refusal
@@ -76,7 +76,7 @@ func (b *groupState) replace(z *zoneState) ([]Action, Refusal) {
 	return deletes, first
 }
 
-// without is how a zone stands once a pod is down that serves.
+// without returns the zone as it will be once the pod of c, which is not down yet, is deleted.
 func (z zoneState) without(c *candidate) *zoneState {
 	z.down++
 	z.blame(Refusal{Code: reason.PodDisruptionPending, Pod: c.Name})
@@ -96,8 +96,8 @@ func (b *groupState) deletion(z *zoneState, c *candidate) DeletePod {
 	}
 }
 
-// withdrawals returns the intents that could still be carried out but are not
-// among the deeds any more.
+// withdrawals cancels recorded deletions that could still be carried out and are no longer
+// planned.
 func (b *groupState) withdrawals(deeds []Action) []Action {
 	wanted := map[string]bool{}
 	for _, deed := range deeds {
@@ -117,7 +117,7 @@ func (b *groupState) withdrawals(deeds []Action) []Action {
 	return withdrawn
 }
 
-// against says what speaks against a pending intent now.
+// against returns the current objection to a pending intent.
 func (b *groupState) against(intent Intent) Refusal {
 	for _, z := range b.zoneStates {
 		for i := range z.candidates {
@@ -129,9 +129,9 @@ func (b *groupState) against(intent Intent) Refusal {
 	return Refusal{Code: reason.DeletionCancelled}
 }
 
-// adopt makes the update revision the current one when every pod of the zone
-// runs it and is available, and the status says so: what is about to be written
-// anew is not written to.
+// adopt makes the update revision the current one if every pod of the zone runs it and is
+// available. The status must say so as well: lockstep does not write to a status that its
+// controller is about to write.
 func (b *groupState) adopt(z *zoneState) []Action {
 	if !z.unadopted() || !b.againstAdoption(z).None() || !b.Key.Rolled() {
 		return nil
@@ -139,7 +139,7 @@ func (b *groupState) adopt(z *zoneState) []Action {
 	return []Action{AdoptRevision{Zone: z.Name, UID: z.UID, Version: z.Version, Revision: z.UpdateRevision}}
 }
 
-// unadopted reports whether a zone is finished but for its current revision.
+// unadopted reports whether a zone is finished except for its current revision.
 func (z *zoneState) unadopted() bool {
 	return z.available() && len(z.candidates) == 0 && z.UpdateRevision != "" && z.CurrentRevision != z.UpdateRevision
 }
@@ -155,9 +155,10 @@ func statusLags(z *Zone) Refusal {
 	return Refusal{}
 }
 
-// release gives the hold back once no intent and no downscale counts, its zone is
-// whole, and the operation is finished or, for a rollout, cannot go on. The pods that
-// this plan deletes are among the intents that count.
+// release gives the hold back once no intent and no downscale counts, the zone of the holder is
+// available, and the operation is finished. A rollout also gives it back if it cannot continue,
+// or if it yields to evictions. The pods that this plan deletes are among the intents that
+// count.
 func (b *groupState) release(deeds []Action) []Action {
 	holder := b.Hold.Holder
 	if holder.Free() || holder.Foreign() || b.Hold.Unreadable != "" || b.intentCount > 0 {
@@ -179,13 +180,13 @@ func (b *groupState) yields(z *zoneState) bool {
 	return !b.waitingBefore(b.since(RolloutOperation, z.Name), z.Name, EvictionOperation).None()
 }
 
-// goesOn reports whether outdated pods are left and nothing but other zones and
-// budgets keeps them from being replaced.
+// goesOn reports whether outdated pods are left, and only other zones and budgets can prevent
+// their replacement.
 func (b *groupState) goesOn(z *zoneState) bool {
 	return len(z.candidates) > 0 && b.canRoll(z.Zone) && wrongUpdateStrategy(b, disruption{}).None()
 }
 
-// waitsFor says what an unfinished zone waits for, if anything.
+// waitsFor returns what an unfinished zone waits for, if anything.
 func (b *groupState) waitsFor(z *zoneState, replacements []Action, objection Refusal) Wait {
 	because := firstOf(objection, z.unavailableBecause)
 	if because.None() && z.unadopted() && b.Key.Rolled() {
@@ -197,7 +198,7 @@ func (b *groupState) waitsFor(z *zoneState, replacements []Action, objection Ref
 		because = firstOf(because, b.contested(z.Mirror))
 	}
 	because = firstOf(because, b.unreleased(z.Zone))
-	idle := !b.Key.Rolled() && b.Hold.Holder.Free() // nobody waits for a StatefulSet that does nothing
+	idle := !b.Key.Rolled() && b.Hold.Holder.Free() // StatefulSets without a group wait only during an operation
 	if len(replacements) > 0 || because.None() || idle {
 		return Wait{}
 	}
@@ -205,8 +206,9 @@ func (b *groupState) waitsFor(z *zoneState, replacements []Action, objection Ref
 	return Wait{Zone: z.Name, Because: because, Again: again}
 }
 
-// foremost returns which of two is told: what keeps the pods of a zone, or what
-// keeps its replicas where that needs a person and the other does not pass by itself.
+// foremost returns which of two objections is reported: the one to the replacement of pods, or
+// the one to a change of replicas. The latter is reported if it needs a person and the former
+// does not end by itself.
 func (z *zoneState) foremost(because Refusal) Refusal {
 	if needsPerson(z.scaleObjection) && (because.None() || needsPerson(because)) {
 		return z.scaleObjection
@@ -219,19 +221,19 @@ func needsPerson(r Refusal) bool {
 	return entry.Kind == reason.Attention
 }
 
-// waitForLeft says which zones left the group and are not settled.
+// waitForLeft returns the waits for zones that left the group and are not settled.
 func (b *groupState) waitForLeft() []Action {
 	var waits []Action
 	for _, z := range b.unsettled() {
-		if !z.Uncovered { // what is noted of one is among the waits for the hold
+		if !z.Uncovered { // waitForHold has the waits for the records of an uncovered zone
 			waits = append(waits, Wait{Zone: z.Name, Because: b.away(z)})
 		}
 	}
 	return waits
 }
 
-// waitForHold says what is waited for beyond the zones of the group: intents
-// that cannot be read, or a noted pod whose zone left the group.
+// waitForHold returns the waits outside the zones of the group: for a hold that cannot be read,
+// and for records of zones that left the group.
 func (b *groupState) waitForHold() []Action {
 	if b.Hold.Unreadable != "" && len(b.Zones) > 0 {
 		return []Action{Wait{Zone: b.Zones[0].Name, Because: Refusal{Code: reason.HoldUnreadable}}}

@@ -8,48 +8,48 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// board is a snapshot with everything counted that guards ask about. Zones
-// stand in the order of the snapshot.
+// groupState is a snapshot with everything counted that guards need. Zones have the order of
+// the snapshot.
 type groupState struct {
 	Snapshot
 	zoneStates    []*zoneState
-	activeIntents map[string]Intent    // intents that still count, by pod
-	intentCount   int                  // how many those are, with the ones this plan adds
+	activeIntents map[string]Intent    // intents that count, by pod
+	intentCount   int                  // how many these are, including the ones that this plan adds
 	longAway      map[Holder]time.Time // see podsLongAway
 	mayOvertake   map[string]bool      // see zonesThatMayOvertake
-	ended         bool                 // the downscale that the hold notes has come to its end
-	lowering      Downscale            // of its own that lockstep begins now; usually none
-	turn          string               // the zone whose pods may be taken down; see chooseTurn
+	ended         bool                 // the recorded downscale has ended
+	lowering      Downscale            // the downscale of lockstep's own that begins now; usually none
+	turn          string               // the zone whose pods a rollout may replace now; see chooseTurn
 	covers        coverage
 
-	partitions map[string]partitionIndex // by budget, as far as somebody asked
+	partitions map[string]partitionIndex // by budget, counted at the first call
 }
 
-// standing is what matters about one zone of the snapshot.
+// zoneState is everything that matters about one zone of the snapshot.
 type zoneState struct {
 	*Zone
 	budget             int
-	down               int       // pods the spec asks for that are missing, not available or noted
-	missing            int       // of those, the ones that do not exist
-	surplusDown        int       // pods beyond the spec that are not available, or noted whether they exist or not
-	unavailableBecause Refusal   // what keeps the zone from being whole; none: it is whole
-	culprit            Refusal   // the pod that is down and says most
-	surplus            Refusal   // a pod beyond what the spec asks for
-	stableAt           time.Time // when the next pod that is Ready becomes available
+	down               int       // pods that the spec asks for and that are missing, not available or recorded
+	missing            int       // of these, the ones that do not exist
+	surplusDown        int       // pods beyond the spec that are not available, or recorded whether they exist or not
+	unavailableBecause Refusal   // why the zone is unavailable; none: it is available
+	culprit            Refusal   // the objection to a pod that is down which says most
+	surplus            Refusal   // a pod beyond the spec
+	stableAt           time.Time // when the next Ready pod becomes available
 	candidates         []candidate
 	wishing            wishing
-	wish               wish    // the replicas it should have
-	contest            Contest // as it is with that wish
-	scaleObjection     Refusal // why it does not get them now
+	wish               wish    // the replicas that the zone should have
+	contest            Contest // the contest after that wish is observed
+	scaleObjection     Refusal // why the zone does not get these replicas now
 }
 
 // candidate is an outdated pod that could be replaced now.
 type candidate struct {
 	Pod
-	alreadyDown   bool // among those that are down: not available, or noted
+	alreadyDown   bool // it counts as down: it is not available, or recorded
 	hasIntent     bool // an intent for a pod of this name counts
 	intentPending bool // an intent for exactly this pod at this version exists
-	overtook      bool // so says that intent
+	overtook      bool // the intent overtook another operation
 }
 
 func (z *zoneState) available() bool { return z.unavailableBecause.None() }
@@ -95,8 +95,9 @@ func (b *groupState) zoneState(name string) (*zoneState, bool) {
 	return &zoneState{Zone: &Zone{}}, false
 }
 
-// outweighed reports whether another intent for the same name says more: one for the very
-// pod that is there, and of these a granted one, which somebody else may carry out.
+// outweighed reports whether another intent for the same name takes precedence: an intent for
+// the UID of the existing pod, and among equals a granted eviction, which another client may
+// carry out.
 func (b *groupState) outweighed(i Intent) bool {
 	other, noted := b.activeIntents[i.Pod]
 	if !noted {
@@ -109,8 +110,8 @@ func (b *groupState) outweighed(i Intent) bool {
 	return other.Granted()
 }
 
-// survey counts one zone. Pods that are down and pods that are noted are
-// counted once per ordinal; the work is proportional to pods that exist.
+// survey counts one zone. A pod that is down and recorded counts once. The cost is proportional
+// to the pods that exist.
 func (b *groupState) survey(zone *Zone) *zoneState {
 	z := &zoneState{Zone: zone, budget: b.covers.budgetOf(zone)}
 	present, firstGap := 0, zone.Start
@@ -148,8 +149,9 @@ func (b *groupState) survey(zone *Zone) *zoneState {
 	return z
 }
 
-// absentSurplus returns the noted pods beyond the spec of a zone that it does not show. The
-// spec may be older than their absence, so they count as down until their intents end.
+// absentSurplus returns the recorded pods beyond the spec of a zone that the snapshot does not
+// show. The spec may be older than their absence, so they count as down until their intents
+// end.
 func (b *groupState) absentSurplus(zone *Zone) []string {
 	var names []string
 	for name, intent := range b.activeIntents {
@@ -160,8 +162,8 @@ func (b *groupState) absentSurplus(zone *Zone) []string {
 	return names
 }
 
-// blame keeps the objection that says most: a failing pod before all others,
-// then the first one found.
+// blame keeps the objection that says most: the first one to a failing pod, otherwise the first
+// one.
 func (z *zoneState) blame(r Refusal) {
 	z.stableAt = earlier(z.stableAt, r.Until)
 	if z.culprit.None() || (r.Code == reason.PodFailing && z.culprit.Code != reason.PodFailing) {
@@ -169,7 +171,7 @@ func (z *zoneState) blame(r Refusal) {
 	}
 }
 
-// unavailable says why a pod must be counted as down.
+// unavailable returns why a pod counts as down.
 func (b *groupState) unavailable(zone *Zone, pod Pod, intent Intent, noted bool) Refusal {
 	switch pod.Phase {
 	case Leaving:
@@ -189,9 +191,9 @@ func (b *groupState) unavailable(zone *Zone, pod Pod, intent Intent, noted bool)
 	return Refusal{}
 }
 
-// candidate reports whether a pod could be replaced now: outdated, not leaving,
-// and not older in this view than what is noted about it. One that serves and whose
-// eviction was granted goes by that, or stays until nobody is coming any more.
+// candidate reports whether a pod could be replaced now: it is outdated and not terminating,
+// and this view of it is not older than its intent. A pod that is up and whose eviction was
+// granted is no candidate: the eviction deletes it, or it stays until the grant has ended.
 func (b *groupState) candidate(zone *Zone, pod Pod, intent Intent, noted bool) (candidate, bool) {
 	if !zone.Outdated(pod) || pod.Phase == Leaving || !b.Key.Rolled() {
 		return candidate{}, false
@@ -204,8 +206,8 @@ func (b *groupState) candidate(zone *Zone, pod Pod, intent Intent, noted bool) (
 	return candidate{Pod: pod, hasIntent: noted, intentPending: pending, overtook: noted && intent.Overtook}, true
 }
 
-// cheapestFirst orders candidates: what is down already, then what does not
-// count as available, then the rest; equals by ascending ordinal.
+// cheapestFirst orders candidates: failing pods, other pods that are not up, pods that count as
+// down, then the rest; equals by ascending ordinal.
 func cheapestFirst(a, b candidate) int {
 	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Ordinal, b.Ordinal))
 }
@@ -222,7 +224,7 @@ func (c candidate) rank() int {
 	return 3
 }
 
-// lifecycle says what keeps a zone from being judged at all.
+// lifecycle returns why a zone cannot be judged at all.
 func lifecycle(z *Zone) Refusal {
 	switch {
 	case z.Deleting:
@@ -233,8 +235,8 @@ func lifecycle(z *Zone) Refusal {
 	return Refusal{}
 }
 
-// leftover finds an intent of this zone that no pod of the spec answers for,
-// such as that of a pod beyond a reduced spec.replicas which is not gone yet.
+// leftover returns an intent of the zone that counts. It matters if no pod of the spec has that
+// intent: a pod beyond a lowered spec.replicas may still exist.
 func (b *groupState) leftover(zone *Zone) Refusal {
 	for _, intent := range b.Hold.Intents {
 		if _, counts := b.activeIntents[intent.Pod]; counts && intent.Zone == zone.Name {
@@ -252,7 +254,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// ahead returns a time that has not come yet, or else the zero time.
+// ahead returns a time in the future as it is, and otherwise the zero time.
 func (b *groupState) ahead(t time.Time) time.Time {
 	if t.After(b.Now) {
 		return t
@@ -269,11 +271,11 @@ func firstOf(refusals ...Refusal) Refusal {
 	return Refusal{}
 }
 
-// chooseTurn names the one zone whose pods may be taken down: the one whose unfinished
-// rollout has the hold; else the first that has outdated pods and is not whole, unless
-// evictions hold it; else the first with outdated pods. Evictions give no priority: the
-// zone at turn keeps the place of the rollout in the queue, and drains of two others would
-// take it from each other.
+// chooseTurn returns the one zone whose pods a rollout may replace: the zone whose unfinished
+// rollout has the hold; otherwise the first zone that has outdated pods and is unavailable,
+// unless evictions hold it; otherwise the first zone with outdated pods. Evictions give a zone
+// no priority: the zone that has the turn keeps the place of the rollout in the queue.
+// Otherwise, drains of two other zones would take the turn from each other.
 func (b *groupState) chooseTurn() string {
 	first := ""
 	for _, z := range b.zoneStates {
@@ -297,5 +299,5 @@ func (b *groupState) chooseTurn() string {
 	return first
 }
 
-// canRoll reports whether a rollout of the zone can go on at all.
+// canRoll reports whether a rollout of the zone can continue at all.
 func (b *groupState) canRoll(z *Zone) bool { return z.OnDelete && !z.PausedAt(b.Now) && !z.Deleting }

@@ -7,42 +7,41 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// MaxIntents bounds the open intents of a group: they live in one annotation.
+// MaxIntents bounds the open intents of a group: one annotation has all of them.
 const MaxIntents = 100
 
-// disruption is a pod that somebody wants to take down.
+// disruption is a pod that an operation would delete or evict.
 type disruption struct {
 	zone     *zoneState
-	pod      *candidate // nil where only the zone is asked about
-	inTheWay bool       // it is an orphan, and the StatefulSet creates a pod of its name once it is gone
+	pod      *candidate // nil if only the zone is judged
+	inTheWay bool       // it is an orphan, and the StatefulSet creates a pod of its name once it is deleted
 }
 
-// A guard objects to what is asked or, by returning no Refusal, lets it pass.
+// A guard objects to a request, or allows it by returning no Refusal.
 type guard[Q any] func(*groupState, Q) Refusal
 
-// replaceGuards bind every replacement of an outdated pod; the first
-// objection is the one told.
+// replaceGuards apply to every replacement of an outdated pod. The first objection is reported.
 var replaceGuards = []guard[disruption]{
 	wrongUpdateStrategy, // guarantee 3: another controller would interfere
-	paused,              // somebody asked this zone to stand still
-	zoneInTransition,    // what is outdated is judged against the newest spec only
+	paused,              // a user paused this zone
+	zoneInTransition,    // only the newest spec decides which pods are outdated
 	notAdopted,          // guarantee 5: only a pod that its StatefulSet controls is deleted
 }
 
-// takedownGuards bind the replacement of a pod that is up, beyond the above.
+// takedownGuards apply after the guards above to the replacement of a pod that is up.
 var takedownGuards = []guard[disruption]{
-	downscaleFirst,       // a downscale of lockstep's own comes before a zone begins
+	downscaleFirst,       // a downscale of lockstep's own goes before a zone begins
 	notItsTurn,           // one zone after the other, in order
-	othersBeforeRollout,  // a zone begins only when nobody waits who was refused
+	othersBeforeRollout,  // a zone begins only if no refused operation waits
 	heldElsewhere,        // guarantee 1: one operation in one zone at a time
-	otherZoneUnavailable, // guarantee 2: the rest of the group serves
-	zoneShrinking,        // a downscale of this zone settles first
-	budgetSpent,          // guarantee 4: at most so many pods of a zone
-	partitionTooFresh,    // where a budget asks for time between zones
-	tooManyIntents,       // a takedown is always noted, and the hold can only carry so many
+	otherZoneUnavailable, // guarantee 2: the other zones are available
+	zoneShrinking,        // a downscale of this zone ends first
+	budgetSpent,          // guarantee 4: at most so many pods of a zone are down
+	partitionTooFresh,    // a budget may ask for time between zones
+	tooManyIntents,       // the disruption is recorded, and the hold has limited room
 }
 
-// mayReplace asks the guards about one candidate.
+// mayReplace returns the first objection to the replacement of one candidate.
 func (b *groupState) mayReplace(d disruption) Refusal {
 	if r := firstObjection(b, d, replaceGuards); !r.None() {
 		return r
@@ -53,7 +52,7 @@ func (b *groupState) mayReplace(d disruption) Refusal {
 	return firstObjection(b, d, takedownGuards)
 }
 
-// firstObjection asks the guards of each list in order.
+// firstObjection returns the first objection of the guards, list by list.
 func firstObjection[Q any](b *groupState, asked Q, lists ...[]guard[Q]) Refusal {
 	for _, guards := range lists {
 		for _, object := range guards {
@@ -83,8 +82,9 @@ func paused(b *groupState, d disruption) Refusal {
 
 func zoneInTransition(_ *groupState, d disruption) Refusal { return lifecycle(d.zone.Zone) }
 
-// notAdopted objects to the deletion of a pod that no StatefulSet controls yet. The status of a
-// StatefulSet that was created again may be complete before its controller has adopted the pods.
+// notAdopted objects to the deletion of a pod that no StatefulSet controls yet. If a
+// StatefulSet was created again, its status may be complete before its controller has adopted
+// the pods.
 func notAdopted(_ *groupState, d disruption) Refusal {
 	if d.pod.Unadopted {
 		return Refusal{Code: reason.PodNotAdopted, Pod: d.pod.Name}
@@ -92,9 +92,9 @@ func notAdopted(_ *groupState, d disruption) Refusal {
 	return Refusal{}
 }
 
-// heldElsewhere lets pass what joins the zone of the holder, and what could
-// take over: no intent counts and the holder's zone is whole. The takeover
-// itself is decided again on a live read.
+// heldElsewhere allows an operation that joins the zone of the holder. It also allows an
+// operation that could take over, because no intent counts and the holder's zone is available.
+// A live read decides about the takeover again.
 func heldElsewhere(b *groupState, d disruption) Refusal {
 	h := &b.Hold
 	switch noted := b.notedElsewhere(d.zone.Name); {
@@ -114,9 +114,9 @@ func heldElsewhere(b *groupState, d disruption) Refusal {
 	return b.held(h.Holder.Zone(), "")
 }
 
-// notedElsewhere objects while an intent or a downscale of another zone counts, whoever
-// holds. An eviction that goes by partitions is of no zone: nothing joins it but others
-// of its kind.
+// notedElsewhere objects while an intent or a downscale of another zone counts, whichever
+// operation has the hold. An eviction that counts by partitions has no zone: only evictions of
+// its kind can join it.
 func (b *groupState) notedElsewhere(zone string) Refusal {
 	if stands := b.downscaleElsewhere(zone); !stands.None() && !b.ended {
 		return stands
@@ -129,9 +129,9 @@ func (b *groupState) notedElsewhere(zone string) Refusal {
 	return Refusal{}
 }
 
-// decreaseElsewhere objects while a downscale of another zone stands in the Lease; where
-// no zone is named, of any. One that is over stands, too: evictions wait until whoever
-// leads has taken it off.
+// downscaleElsewhere objects while the Lease records a downscale of another zone or, if zone is
+// empty, of any zone. That includes a downscale that has ended: evictions wait until the
+// leading replica has removed it.
 func (b *groupState) downscaleElsewhere(zone string) Refusal {
 	if d := b.Hold.Downscale; !d.None() && d.Zone != zone {
 		return b.held(d.Zone, "")
@@ -139,8 +139,8 @@ func (b *groupState) downscaleElsewhere(zone string) Refusal {
 	return Refusal{}
 }
 
-// held says that another zone has the hold, and whether it is overdue. A
-// rollout's hold never is: whoever plans here renews it.
+// held says that another zone has the hold, and whether the hold is overdue. The hold of a
+// rollout never is, because the process that plans here renews it.
 func (b *groupState) held(zone, pod string) Refusal {
 	holder := b.Hold.Holder
 	code := reason.GroupHeld
@@ -152,14 +152,14 @@ func (b *groupState) held(zone, pod string) Refusal {
 	}
 	r := Refusal{Code: code, Zone: zone, Pod: pod}
 	if _, ours := b.Zone(holder.Zone()); ours && !holder.Foreign() {
-		r.Detail = string(holder) // so it is an operation and a zone, not anybody's text
+		r.Detail = string(holder) // an operation and a zone, never the text of a user
 	}
 	return r
 }
 
 func (b *groupState) foreignHold() Refusal {
 	if b.Hold.Lapsed(b.Now) {
-		return Refusal{} // its intents were asked about before
+		return Refusal{} // its intents are checked before
 	}
 	if b.Hold.Holder.Newer() {
 		return Refusal{Code: reason.GroupHeld, Detail: "held by a newer version of lockstep"}
@@ -167,7 +167,7 @@ func (b *groupState) foreignHold() Refusal {
 	return Refusal{Code: reason.GroupHeld, Detail: "held from outside lockstep", Until: b.Hold.ExpiresAt()}
 }
 
-// availableOrSettled reports whether a zone is whole. One that left the group is if it is settled.
+// availableOrSettled reports whether a zone is available or, if it left the group, settled.
 func (b *groupState) availableOrSettled(zone string) bool {
 	for _, z := range b.zoneStates {
 		if z.Name == zone {
@@ -212,9 +212,9 @@ func othersBeforeRollout(b *groupState, d disruption) Refusal {
 	return b.beforeRollout(d.zone)
 }
 
-// beforeRollout returns which operation of another zone waits that comes before the rollout
-// of a zone. A rollout that has the hold goes on, but for evictions in other zones, which
-// take turns with its pods.
+// beforeRollout returns which operation of another zone waits that comes before the rollout of
+// a zone. If a rollout or a downscale of the zone has the hold, only evictions in other zones
+// can come before: they take turns with its pods.
 func (b *groupState) beforeRollout(z *zoneState) Refusal {
 	if b.heldBy(z.Name) {
 		return b.waitingBefore(b.since(RolloutOperation, z.Name), z.Name, EvictionOperation)
@@ -227,10 +227,10 @@ func (b *groupState) heldBy(zone string) bool {
 	return b.Hold.Holder == RolloutOperation.For(zone) || b.Hold.Holder == DownscaleOperation.For(zone)
 }
 
-// budgetSpent objects when the deletion would leave more pods down than the budget
-// allows, counting each once. Pods beyond the spec count as well: the spec may be older
-// than they are, or raised before they are gone. It names a pod that spends the budget,
-// since that is what a person wants to know.
+// budgetSpent objects if the deletion would leave more pods down than the budget allows. Each
+// pod counts once. Pods beyond the spec count as well: the spec may be older than they are, or
+// may be raised before they are deleted. The objection names a pod that uses up the budget,
+// because users need to know that pod.
 func budgetSpent(b *groupState, d disruption) Refusal {
 	down := d.zone.down + d.zone.surplusDown
 	after := down

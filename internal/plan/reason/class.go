@@ -2,16 +2,16 @@ package reason
 
 import "errors"
 
-// Class says what the loop should do about an error.
+// Class says how the loop handles an error.
 type Class int
 
 const (
-	// Again is the class of an error nobody classified: retry with back-off.
+	// Again is the class of an error without a class: retry with back-off.
 	Again Class = iota
-	// Moved means that the world changed under a plan (a conflict, a failed
-	// precondition, an object that is gone): plan again soon. Not a failure.
+	// Moved means that objects changed under a plan (a conflict, a failed precondition, a
+	// deleted object): plan again soon. It is not a failure.
 	Moved
-	// Human means that retrying is pointless until something changes.
+	// Human means that a retry is pointless until something changes.
 	Human
 )
 
@@ -37,9 +37,8 @@ func WithClass(c Class, err error) error {
 	return classified{class: c, error: err}
 }
 
-// ClassOf returns the class that was given to err or to an error it wraps; of
-// several joined errors the most careful class counts: Again before Moved
-// before Human.
+// ClassOf returns the class that was given to err or to an error that it wraps. Of
+// several joined errors, the most careful class counts: Again before Moved before Human.
 func ClassOf(err error) Class {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok { // as errors.Join makes them
 		return mostCareful(joined.Unwrap())

@@ -32,7 +32,7 @@ var meanings = map[Kind]string{
 	Attention: "lasts until a person changes something; LS-201 to LS-299",
 }
 
-// links are the reasons of a kind, each with a link to its own part of the page.
+// links returns the reasons of a kind, each with a link to its section of the page.
 func links(k Kind) []string {
 	var all []string
 	for _, e := range catalogue {

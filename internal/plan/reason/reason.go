@@ -1,9 +1,9 @@
-// Package reason is the closed catalogue of everything lockstep can give as a
-// reason: for an outcome, for a wait, or for a problem that a person has to fix.
+// Package reason is the closed catalogue of the reasons that lockstep gives for an
+// outcome, for a wait, or for a problem that a person must fix.
 //
-// One code serves every output: Event, metric label, log field, span attribute,
-// webhook message and docs/reasons.md. Codes are therefore bounded, searchable
-// and never built from a tenant's text.
+// One code serves every output: Event, metric label, log field, span attribute, webhook
+// message and docs/reasons.md. So codes are bounded and searchable, and never contain the
+// text of a tenant.
 package reason
 
 import "fmt"
@@ -125,13 +125,13 @@ const (
 	InvariantViolated     Code = "InvariantViolated"
 )
 
-// Kind tells what a code asks of its reader.
+// Kind says what a code asks of its reader.
 type Kind int
 
 const (
-	// Outcome explains what was done or allowed, or why nothing has to be done.
+	// Outcome explains what was done or allowed, or why there is nothing to do.
 	Outcome Kind = iota
-	// Wait ends without anybody's help.
+	// Wait ends without a person.
 	Wait
 	// Attention lasts until a person changes something.
 	Attention
@@ -155,15 +155,15 @@ type Entry struct {
 	Code     Code
 	Number   int    // printed as LS-NNN; never used for another code
 	Kind     Kind   // what it asks of its reader
-	Sentence string // what is the case
-	ToDo     string // what a person should do about it
+	Sentence string // the fact
+	ToDo     string // what a person should do
 }
 
 // ID returns the number as it is printed: LS-104.
 func (e Entry) ID() string { return fmt.Sprintf("LS-%03d", e.Number) }
 
-// Runbook returns the path, within the repository, of the page that says at length
-// what to do; empty for what ends without a person.
+// Runbook returns the path, within the repository, of the page with detailed
+// instructions. It is empty for a reason that needs no person.
 func (e Entry) Runbook() string {
 	if e.Kind != Attention {
 		return ""
@@ -171,18 +171,18 @@ func (e Entry) Runbook() string {
 	return "docs/runbooks/" + string(e.Code) + ".md"
 }
 
-// Sentence returns what the catalogue says of the code, for people.
+// Sentence returns the sentence of the catalogue about the code, for users.
 func (c Code) Sentence() string {
 	entry, _ := Explain(c)
 	return entry.Sentence
 }
 
-// Explain returns the entry of a code. The second result is false for a code
-// that is not in the catalogue.
+// Explain returns the entry of a code. The second result is false if the code is not in
+// the catalogue.
 func Explain(c Code) (Entry, bool) {
 	e, ok := byCode[c]
 	return e, ok
 }
 
-// All returns the whole catalogue in the order of its numbers.
+// All returns the catalogue in the order of its numbers.
 func All() []Entry { return append([]Entry(nil), catalogue...) }

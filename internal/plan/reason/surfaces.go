@@ -1,19 +1,19 @@
 package reason
 
-// Surface is where a reason that needs a person is seen: a metric that has it as a label,
-// or the conditions of budgets.
+// Surface is where users see a reason that needs a person: a metric that has it as a
+// label, or the conditions of budgets.
 type Surface string
 
-// Places.
+// Surfaces.
 const (
 	InWaits    Surface = "lockstep_group_zone_waiting"
 	InRemarks  Surface = "lockstep_group_zone_remarks"
 	InRefusals Surface = "lockstep_group_refusals_total"
-	InReviews  Surface = "lockstep_admission_reviews_total" // of what belongs to no group, or to none that is known
+	InReviews  Surface = "lockstep_admission_reviews_total" // for objects of no group, or of no known group
 	InBudgets  Surface = "the conditions of ZoneAwarePodDisruptionBudgets"
 )
 
-// surfaces are those of each reason that needs a person.
+// surfaces has the surfaces of each reason that needs a person.
 var surfaces = map[Code][]Surface{
 	Paused:                {InWaits},
 	WrongUpdateStrategy:   {InWaits},
@@ -58,6 +58,6 @@ var surfaces = map[Code][]Surface{
 	InvariantViolated:     {InWaits, InRefusals},
 }
 
-// Seen returns where a reason is seen that needs a person; none for others, which are
-// seen wherever anything is told.
+// Seen returns where users see a reason that needs a person. It returns none for other
+// reasons, which can be in every output.
 func (e Entry) Seen() []Surface { return surfaces[e.Code] }
