@@ -124,7 +124,7 @@ func (r results) IncrementRetry(ctx context.Context, code, verb, host string) {
 	r.Increment(ctx, code, verb, host)
 }
 
-// bounded returns the verb if clients of Kubernetes use it; otherwise, a fixed word.
+// bounded returns the verb if a client of the API server uses it, or "other".
 func bounded(verb string) string {
 	switch verb {
 	case "GET", "POST", "PUT", "PATCH", "DELETE":
