@@ -89,9 +89,9 @@ func (o *Observer) budget(key plan.Key) (plan.DisruptionBudget, bool) {
 	return plan.DisruptionBudget{}, false
 }
 
-// coveredBy returns the keys of the budgets that select a StatefulSet without a group and under
-// whose Leases a pod may be missing or terminating. If no such Lease exists or the namespace is
-// not managed, it reads neither budgets nor labels.
+// coveredBy returns the keys of the budgets that select a StatefulSet without a group and whose
+// Leases are held or have intents. If no such Lease exists or the namespace is not managed, it
+// reads neither budgets nor labels.
 func (o *Observer) coveredBy(r *zoneRecord) []plan.Key {
 	if r.grouped || r.zone.Ignored || !o.Managed(r.namespace) {
 		return nil
@@ -111,8 +111,8 @@ func (o *Observer) coveredBy(r *zoneRecord) []plan.Key {
 	return keys
 }
 
-// busyLeases returns the keys of the budgets of a namespace under whose Leases a pod may be
-// missing or terminating. A Lease that the cache does not show yet causes its own event.
+// busyLeases returns the keys of the budgets of a namespace whose Leases are held or have
+// intents. A Lease that the cache does not show yet causes its own event.
 func (o *Observer) busyLeases(namespace string) map[plan.Key]bool {
 	busy := map[plan.Key]bool{}
 	for _, key := range o.drainedLeases(namespace) {

@@ -188,8 +188,8 @@ func (o *Observer) listSets(ctx context.Context, key plan.Key) (*appsv1.Stateful
 }
 
 // unlabelled returns the names of StatefulSets that may be in a group although their labels do
-// not say so: the StatefulSets that an annotation puts there according to the caches, and the
-// ones that the hold remembers.
+// not say so: StatefulSets that an annotation puts there according to the caches, and
+// StatefulSets that the hold remembers.
 func (o *Observer) unlabelled(key plan.Key, members []plan.Member, listed []appsv1.StatefulSet) []string {
 	if !key.Rolled() {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Warning is about an argument or a variable that has no effect or a changed one.
+// Warning is about a flag or a variable that has no effect, or whose value was changed.
 type Warning struct {
 	Name    string // the flag with its dash, or the variable
 	Message string
