@@ -35,8 +35,9 @@ func (o *Operator) clusterContinues() error {
 	return nil
 }
 
-// If a restore was detected, showRestore waits until people and Prometheus can have seen it, or
-// until ctx ends. A process that has been the leader also reports it on the StatefulSets.
+// showRestore does nothing unless a restore was detected. Then it waits until people and
+// Prometheus can have seen the restore, or until ctx ends. If the process has been the leader, it
+// also reports the restore on the StatefulSets.
 func (o *Operator) showRestore(ctx context.Context) {
 	if o.clusterContinues() == nil {
 		return

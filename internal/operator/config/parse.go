@@ -113,7 +113,8 @@ func (t *table) explain(argument string, err error) error {
 	return fmt.Errorf("unknown flag -%s (-h lists all)", name)
 }
 
-// The flag package distinguishes its errors only by their text.
+// isUnknown reports whether a flag is unknown. The flag package distinguishes its errors only by
+// their text.
 func isUnknown(err error) bool {
 	return strings.HasPrefix(err.Error(), "flag provided but not defined")
 }
