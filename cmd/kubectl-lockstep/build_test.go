@@ -15,7 +15,7 @@ import (
 
 const root = "../.."
 
-// The plugin is built as make builds it, and is what krew's manifest says.
+// The plugin is built as make builds it, and agrees with krew's manifest.
 func TestThePluginIsBuiltForEveryPlatform(t *testing.T) {
 	if os.Getenv("LOCKSTEP_IMAGE") != "check" {
 		t.Skip("takes minutes where nothing is compiled yet: make image-check")
@@ -39,13 +39,13 @@ func TestThePluginIsBuiltForEveryPlatform(t *testing.T) {
 	}
 }
 
-// builds returns the line by which make builds the plugin for a platform, into a folder.
+// builds returns the command by which make builds the plugin for a platform, into a folder.
 func builds(t *testing.T, platform, folder string) string {
 	t.Helper()
 	system, processor, _ := strings.Cut(platform, "_")
 	command := exec.CommandContext(t.Context(), "make", "--no-print-directory", "-n", "build", "GO=go", "VERSION=v1.2.3", "TARGETOS="+system, "TARGETARCH="+processor)
 	command.Dir = root
-	command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAKE") }) // as if no make had started us
+	command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAKE") }) // as if make had not started this process
 	line, err := command.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func builds(t *testing.T, platform, folder string) string {
 	return strings.Replace(string(line), everything, "-o "+folder+"/ ./cmd/kubectl-lockstep", 1)
 }
 
-// platformOf reads from a program where it runs.
+// platformOf returns the platform of a program.
 func platformOf(t *testing.T, program string) string {
 	t.Helper()
 	if f, err := elf.Open(program); err == nil {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// krewPlugin is what krew asks of a manifest.
+// krewPlugin is the manifest that krew requires.
 type krewPlugin struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -33,7 +33,7 @@ type platform struct {
 	Bin    string `json:"bin"`
 }
 
-// platforms are those for which there is a plugin, and what it is called there.
+// platforms are the platforms of the plugin, with the name of its program.
 var platforms = map[string]string{
 	"linux_amd64": "kubectl-lockstep", "linux_arm64": "kubectl-lockstep",
 	"darwin_amd64": "kubectl-lockstep", "darwin_arm64": "kubectl-lockstep",
@@ -54,7 +54,7 @@ func TestTheKrewManifestIsWholeOnceAReleaseFillsItIn(t *testing.T) {
 			return "https://releases.invalid/v1.2.3"
 		case regexp.MustCompile(`^SHA256_[a-z]+_[a-z0-9]+$`).MatchString(name):
 			return sum
-		case name == "SHA256_...": // in the comment
+		case name == "SHA256_...": // in a comment of the manifest
 			return ""
 		}
 		t.Errorf("nobody fills in ${%s}", name)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The plugin shares eyes and planner with the operator, and the notation of snapshots
-// with tests. It is neither of them.
+// The plugin shares the observer and the planner with the operator, and the notation of snapshots
+// with tests. It links no other parts of the operator or of tests.
 func TestThePluginLinksNeitherTheOperatorNorTests(t *testing.T) {
 	const house = "github.com/lockstep-dev/lockstep/internal/"
 	list, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()

@@ -1,5 +1,5 @@
-// Command kubectl-lockstep is a plugin of kubectl: kubectl lockstep status, why, plan
-// and so on. kubectl finds it by its name in the PATH.
+// Command kubectl-lockstep is a plugin of kubectl: kubectl lockstep status, why, plan and so on.
+// kubectl finds it in the PATH by its name.
 package main
 
 import (

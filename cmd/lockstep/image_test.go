@@ -19,7 +19,7 @@ import (
 
 const root = "../.."
 
-// instruction is one of the Dockerfile: RUN and what stands behind it.
+// instruction is an instruction of the Dockerfile, such as RUN, with its arguments.
 type instruction struct{ name, rest string }
 
 func dockerfile(t *testing.T) []instruction {
@@ -38,7 +38,7 @@ func dockerfile(t *testing.T) []instruction {
 	return all
 }
 
-// last returns what stands behind the last instruction of that name.
+// last returns the arguments of the last instruction with that name.
 func last(t *testing.T, all []instruction, name string) string {
 	t.Helper()
 	for _, i := range slices.Backward(all) {
@@ -58,7 +58,7 @@ func TestTheImageIsBuiltAsMakeBuilds(t *testing.T) {
 	}
 	command := exec.CommandContext(t.Context(), "make", args...)
 	command.Dir = root
-	command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAKE") }) // as if no make had started us
+	command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAKE") }) // as if make had not started this process
 	byMake, err := command.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestTheImageRunsAsTheDeploymentSays(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"FROM":       "scratch",
-		"USER":       "65532:65532", // in numbers: of a name kubelets cannot tell that it is not root
+		"USER":       "65532:65532", // numeric, because kubelets cannot check that a named user is not root
 		"EXPOSE":     fmt.Sprint(c.Server.Port),
 		"ENTRYPOINT": `["/lockstep"]`,
 		"COPY":       "--from=build /src/bin/lockstep /",
@@ -111,8 +111,8 @@ func readDeployment(t *testing.T) appsv1.Deployment {
 	return d
 }
 
-// The image is built from what the Dockerfile copies, by the line that it runs,
-// and holds one program that needs nothing beside itself.
+// The image is built from the files that the Dockerfile copies, by the command that it runs. It
+// contains one program that needs no other file.
 func TestTheImageHoldsAStaticProgramForEveryPlatform(t *testing.T) {
 	if os.Getenv("LOCKSTEP_IMAGE") != "check" {
 		t.Skip("takes minutes where nothing is compiled yet: make image-check")
@@ -135,8 +135,8 @@ func TestTheImageHoldsAStaticProgramForEveryPlatform(t *testing.T) {
 	}
 }
 
-// buildContext has what the COPY lines of the first stage take from the source,
-// without tests and their data, as .dockerignore says.
+// buildContext returns a folder with the files that the COPY lines of the first stage copy,
+// without tests and their data, as .dockerignore specifies.
 func buildContext(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -176,7 +176,7 @@ func isStatic(t *testing.T, program string, machine elf.Machine) {
 	}
 }
 
-// runsAlone starts the program where there is nothing else, as the image's user.
+// runsAlone starts the program in a root without other files, as the image's user.
 func runsAlone(t *testing.T, program string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -184,7 +184,7 @@ func runsAlone(t *testing.T, program string) {
 		return
 	}
 	command := exec.CommandContext(t.Context(), "/lockstep", "-version")
-	command.Path = "/lockstep" // seen from the new root
+	command.Path = "/lockstep" // its path in the new root
 	command.Err = nil
 	command.SysProcAttr = &syscall.SysProcAttr{Chroot: filepath.Dir(program), Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
 	out, err := command.CombinedOutput()

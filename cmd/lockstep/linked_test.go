@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// text/template calls methods by their names, for which the linker keeps every
-// method of every type: the program is then nearly twice as large, and so is what
-// it occupies in memory. gRPC uses it for debugging pages unless the tag is set.
+// text/template calls methods by their names. Therefore the linker keeps every method of every
+// type, and the program is nearly twice as large, on disk and in memory. gRPC uses text/template
+// for debugging pages unless the tag is set.
 func TestNothingMakesTheLinkerKeepEveryMethod(t *testing.T) {
 	const tag = "grpcnotrace"
 	list, err := exec.CommandContext(t.Context(), "go", "list", "-tags", tag, "-deps", ".").Output()

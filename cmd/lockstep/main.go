@@ -1,6 +1,5 @@
-// Command lockstep is the operator: it reads its configuration, runs, and says
-// with its exit code how that went: 0 after a clean stop, 2 for an unusable
-// configuration, 1 for everything else.
+// Command lockstep is the operator. Its exit code is 0 after a clean stop, 2 for an invalid
+// configuration, and 1 for any other failure.
 package main
 
 import (
@@ -66,7 +65,7 @@ func printPolicy(c config.Config, stdout, stderr io.Writer) int {
 func environment() config.Environment {
 	namespace, err := os.ReadFile(config.ServiceAccountNamespaceFile)
 	if err != nil {
-		namespace = nil // outside of a cluster there is none
+		namespace = nil // this file exists only in a cluster
 	}
 	return config.Environment{
 		Variables:               os.Environ(),

@@ -12,7 +12,7 @@ func TestExitCodes(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		args           []string
 		code           int
-		stdout, stderr []string // what is said there; none: nothing at all
+		stdout, stderr []string // the expected parts of the output; none: no output
 	}{
 		"help is no failure, and goes where it can be piped": {
 			[]string{"-help"}, 0, []string{"Usage: lockstep [flags]", "-namespaces.selector", "-dry-run", "Exit codes: 0"}, nil,

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What only people need who type stays out of the operator.
+// The operator does not link parts that only command-line users need.
 func TestTheOperatorLinksNothingOfThePlugin(t *testing.T) {
 	text, err := os.ReadFile("deps.txt")
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// anonymizer replaces names by hashes. It builds a new snapshot from fields that are known to be
-// harmless: a field that is added to plan.Snapshot is left out until this file handles it.
+// anonymizer replaces names by hashes. It builds a new snapshot from fields that are known to
+// contain no names: a field that is added to plan.Snapshot is left out until this file handles
+// it.
 type anonymizer struct {
 	key   []byte
 	zones map[string]string

@@ -76,7 +76,7 @@ func patchOf(zone *appsv1.StatefulSet, patch object) ([]byte, error) {
 	return json.Marshal(patch)
 }
 
-// say prints one line.
+// say prints a line.
 func (a *app) say(text string) error {
 	p := a.page()
 	p.Line(screen.Text(text))

@@ -13,7 +13,7 @@ func TestFastLocalClockDoesNotEndAHold(t *testing.T) {
 	inScene(t, []string{settled}, func(s *scene) {
 		s.succeeds("hold", "calm", "--reason", "upgrade", "--for", "1h")
 		time.Sleep(2 * time.Hour)
-		s.server.slow = time.Hour + time.Second // by whose clock it lasts a second more
+		s.server.slow = time.Hour + time.Second // by this clock, the hold lasts a second longer
 		if out := s.ends(exitWaits, "hold", "calm", "--reason", "other"); !strings.Contains(out, "manual/upgrade") {
 			s.Errorf("it says %q", out)
 		}

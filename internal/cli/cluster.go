@@ -59,7 +59,7 @@ func connect(config *rest.Config, namespace, version string, warn func(string)) 
 	return c, nil
 }
 
-// observer are the operator's observer for one namespace or, if it is empty, for all.
+// observer is the operator's observer for one namespace or, if that is empty, for all.
 type observer struct {
 	*observe.Observer
 	holds *lease.Store
@@ -78,8 +78,8 @@ func (c *cluster) group(name string) plan.Key {
 	return plan.Key{Namespace: c.namespace, Name: name}
 }
 
-// readLive reads a group live, once, as the operator does before it acts. Of the answers of pods, only
-// those in the hold are known.
+// readLive reads a group live, once, as the operator does before it acts. It knows only the answers of pods that the
+// hold contains.
 func (c *cluster) readLive(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
 	known := c.budgets(ctx, key.Namespace)
 	seen, err := c.open(key.Namespace, nil, known)

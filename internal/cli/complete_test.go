@@ -8,7 +8,7 @@ import (
 func TestGroupNamesAreCompleted(t *testing.T) {
 	for line, want := range map[string]string{
 		"status ":           "calm\nstore\n:4\n",
-		"why st":            "calm\nstore\n:4\n", // the shell chooses
+		"why st":            "calm\nstore\n:4\n", // the shell filters these
 		"status store ":     ":4\n",
 		"explain PodF":      "PodFailing\n",
 		"status -o ":        "json\nyaml\n:4\n",

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// taking are the methods of clients, and of the store of holds, that delete something or end
-// a pod.
+// taking are the methods of clients, and of the store of holds, that delete an object or evict a
+// pod.
 var taking = []string{"Delete", "DeleteCollection", "Evict", "EvictV1", "EvictV1beta1", "Remove"}
 
 func TestNoCommandCanDeleteObjects(t *testing.T) {
@@ -35,7 +35,7 @@ func TestNoCommandCanDeleteObjects(t *testing.T) {
 			}
 			calls++
 			if from, named := selected.X.(*ast.Ident); named && from.Name == "plan" {
-				return true // what an eviction would be answered
+				return true // the planner only returns the answer to an eviction
 			}
 			if slices.Contains(taking, selected.Sel.Name) {
 				t.Errorf("%s uses %s: kubectl lockstep deletes nothing", file, selected.Sel.Name)

@@ -33,8 +33,8 @@ const (
 	mostNodes   = 10 // maximum number of nodes for a volume that are read
 )
 
-// diagnose reads what Kubernetes knows of pods of a group, with the permissions of the user. Pods
-// that are Ready are left out.
+// diagnose reads the facts that Kubernetes reports about pods of a group, with the permissions of
+// the user. It leaves out Ready pods.
 func (c *cluster) diagnose(ctx context.Context, s plan.Snapshot, pods []string) diagnoses {
 	views := make(diagnoses, len(pods))
 	parallel.Each(len(pods), podsAtATime, func(i int) {
@@ -167,7 +167,7 @@ func (c *cluster) failedCreate(ctx context.Context, s plan.Snapshot, pod string)
 	return []diagnosis.Fact{diagnosis.OfFailedCreate(latest.Note, latest.Time)}
 }
 
-// unread returns a fact that says what could not be read, and why.
+// unread returns a fact about a failed read, with its reason.
 func unread(about diagnosis.Subject, name, what, resource string, err error) diagnosis.Fact {
 	f := diagnosis.Fact{About: about, Name: name}
 	if apierrors.IsForbidden(err) {

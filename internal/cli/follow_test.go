@@ -120,7 +120,7 @@ func TestPageIsCroppedToTheScreen(t *testing.T) {
 		if got := screenOf(out); strings.Count(got, "\n") != 5 || !strings.Contains(got, "team/calm") || !strings.Contains(got, "… 6 more lines") || strings.Contains(got, "zone-c") {
 			s.Errorf("on 6 rows:\n%q", got)
 		}
-		s.rows = 30 // the window is drawn larger
+		s.rows = 30 // the window is enlarged
 		settleDown()
 		if got := screenOf(out); strings.Contains(got, "more lines") || !strings.Contains(got, "zone-c") {
 			s.Errorf("on 30 rows:\n%q", got)
@@ -145,7 +145,7 @@ func TestWatchIncludesNewBudgets(t *testing.T) {
 			s.Errorf("at first there are %+v", got)
 		}
 		select {
-		case <-changed: // of when all was new
+		case <-changed: // from the initial list
 		default:
 		}
 		s.server.put("/apis/rollout-operator.grafana.com/v1/namespaces/team/zoneawarepoddisruptionbudgets/most", object{

@@ -28,7 +28,7 @@ func (c *cluster) groupNames(ctx context.Context, namespace string) ([]string, e
 	return slices.Compact(names), nil
 }
 
-// unknownGroup returns an error that says that a group does not exist, and which ones do.
+// unknownGroup returns an error for a group that does not exist. It names the existing groups.
 func (c *cluster) unknownGroup(ctx context.Context, key plan.Key) error {
 	names, err := c.groupNames(ctx, key.Namespace)
 	if err != nil {

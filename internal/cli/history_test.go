@@ -41,7 +41,7 @@ func TestHistoryShowsTheNewestRolloutFirst(t *testing.T) {
 	}
 }
 
-// A time zone moves the last year into one that JSON cannot express.
+// A time zone can move the last year to a year that JSON cannot express.
 func TestTimeWithoutJSONFormIsOmitted(t *testing.T) {
 	if at := moment(time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600))); at != nil {
 		t.Errorf("it is shown as %s", at)

@@ -100,7 +100,7 @@ func untilOf(h plan.Hold) string {
 	return screen.Clock(h.ExpiresAt())
 }
 
-// printRefusal prints which holder has the group and what to do.
+// printRefusal prints the holder of the group and the possible actions.
 func (a *app) printRefusal(key plan.Key, refusal plan.Refusal, same bool) error {
 	p := a.page()
 	w := waitViewOf("", refusal)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // watches tell of every failure
-	runtime.ErrorHandlers = runtime.ErrorHandlers[:1] // the next one waits by the clock outside of a bubble
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // watches log every failure
+	runtime.ErrorHandlers = runtime.ErrorHandlers[:1] // the next handler waits by the clock outside the bubble
 	os.Exit(m.Run())
 }

@@ -24,7 +24,7 @@ func TestMaliciousTextsAreEscapedOnATerminal(t *testing.T) {
 	for _, text := range fuzzcorpus.Texts() {
 		for where, style := range map[string]screen.Style{"plain": {}, "terminal": {Bars: true, Columns: 80}} {
 			if len(text) > 10_000 && style.Bars {
-				continue // what is long is cut before it has a style
+				continue // long texts are truncated before they have a style
 			}
 			inScene(t, []string{rolling}, func(s *scene) {
 				s.style = style

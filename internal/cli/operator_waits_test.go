@@ -101,9 +101,9 @@ func TestWhyShowsRecordedDelaysOfPods(t *testing.T) {
 func TestWhyShowsOperatorWaitsFromTheRolloutGroup(t *testing.T) {
 	const forbidden = "zone-a ReferenceForbidden"
 	for sentence, tc := range map[string]struct {
-		code       string // that the object says of zone-a
+		code       string // the reason of zone-a's wait in the RolloutGroup
 		generation int
-		hidden     bool // who asks may not read the Deployment
+		hidden     bool // the user may not read the Deployment
 		want       string
 	}{
 		"its requests fail":                                      {code: "RequestForbidden", generation: 1, want: "zone-a RequestForbidden zone-a-1"},

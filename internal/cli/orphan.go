@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// unownedError returns an error about a pod that no StatefulSet controls. It says which group, if any,
-// waits for the pod, and what to do.
+// unownedError returns an error about a pod that no StatefulSet controls. It names the group that waits for the pod,
+// if there is one, and the possible actions.
 func (c *cluster) unownedError(ctx context.Context, seen observer, pod *corev1.Pod) error {
 	if _, orphan := observe.OrphanOf(pod); !orphan {
 		return fmt.Errorf("pod %s/%s belongs to no StatefulSet, so lockstep has nothing to do with it", c.namespace, pod.Name)

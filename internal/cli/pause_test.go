@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// three zones without a pause.
+// calmZones are three zones without a pause.
 const calmZones = "group team web\nweb-a rev=1\n web-a-0 ready@1\nweb-b rev=1\n web-b-0 ready@1\nweb-c rev=1\n web-c-0 ready@1\n"
 
 // pauseOf returns the pause annotations of a zone: true|reason|until.
@@ -74,9 +74,9 @@ func TestPauseWithTheSameReasonIsReplaced(t *testing.T) {
 		s.wantPauses("true|INC-1|"+inTwoHours(), "true|INC-1|"+inTwoHours(), "true|INC-1|"+inTwoHours())
 		time.Sleep(3 * time.Hour) // the pause is over
 		s.succeeds("pause", "web")
-		s.succeeds("pause", "web") // nothing is new
+		s.succeeds("pause", "web") // has no effect
 		s.wantPauses(byGroup, byGroup, byGroup)
-		s.ends(exitWaits, "pause", "web", "--for", "1h") // who knows whose it is
+		s.ends(exitWaits, "pause", "web", "--for", "1h") // lockstep cannot know who set the existing pauses
 		s.wantPauses(byGroup, byGroup, byGroup)
 	})
 }
@@ -104,7 +104,7 @@ func TestResumeEndsOnePauseOfAGroup(t *testing.T) {
 		s.succeeds("pause", "zone/web-c", "--reason", "INC-2")
 		s.succeeds("resume", "zone/web-c")
 		time.Sleep(time.Hour)
-		s.succeeds("resume", "web") // of two pauses one is over
+		s.succeeds("resume", "web") // one of the two pauses is over
 		s.wantPauses("||", "||", "||")
 		s.succeeds("pause", "zone/web-a", "--reason", "disk")
 		s.succeeds("pause", "zone/web-b")

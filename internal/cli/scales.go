@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// scalesTimeout is how long the command waits for resources whose replicas zones take over. Later ones
-// count as not read.
+// scalesTimeout is how long the command waits for resources whose replicas zones take over. After that, the missing
+// resources count as not read.
 const scalesTimeout = 5 * time.Second
 
 // cache returns a cache of resources whose replicas zones take over.

@@ -39,7 +39,7 @@ type apiServer struct {
 	version int
 	objects map[string]object
 	watches []watcher
-	asked   []string // what was written, as "METHOD path"
+	asked   []string // the writes, as "METHOD path"
 }
 
 type watcher struct {

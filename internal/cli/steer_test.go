@@ -98,7 +98,7 @@ func TestHoldAndRelease(t *testing.T) {
 			s.Errorf("prolonged: exit code %d", code)
 		}
 		time.Sleep(2 * time.Minute)
-		s.succeeds("hold", "calm", "--reason", "other") // its time is over
+		s.succeeds("hold", "calm", "--reason", "other") // the former hold has expired
 		if out := s.succeeds("release", "calm"); out != "team/calm released from manual/other\n" {
 			s.Errorf("it says %q", out)
 		}

@@ -99,8 +99,8 @@ func (w waitView) short() string {
 	return r.String()
 }
 
-// moment returns a time in whole seconds, or nil for the zero time and for a year that JSON cannot
-// express.
+// moment returns a time without fractions of a second. It returns nil for the zero time and for a
+// year that JSON cannot express.
 func moment(t time.Time) *time.Time {
 	t = t.UTC().Truncate(time.Second)
 	if t.IsZero() || t.Year() < 0 || t.Year() > 9999 {

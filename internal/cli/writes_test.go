@@ -74,8 +74,8 @@ func TestCommandsWriteOnlyDocumentedFields(t *testing.T) {
 		first  string // the command before
 		line   string
 		writes bool
-		at     string   // below which path
-		what   []string // of what is there
+		at     string   // the path below which the line writes
+		what   []string // the changed fields there
 	}{
 		"to see all groups":           {"", "status", false, "", nil},
 		"to see all namespaces":       {"", "status -A", false, "", nil},

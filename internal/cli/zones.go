@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// zones returns the zones that an argument names: those of a group, with its name, or a single
-// zone.
+// zones returns the zones that an argument names: the zones of a group, with its name, or a
+// single zone.
 func (c *cluster) zones(ctx context.Context, argument string) (zones []appsv1.StatefulSet, group string, err error) {
 	kind, name, err := subject(argument, groupKind, zoneKind)
 	if err != nil {

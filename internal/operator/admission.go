@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// callPods returns what calls pods, for the executor and for the webhooks: its
-// limits hold for both together.
+// callPods returns the caller of pods. The executor and the webhooks share it, so its limits
+// apply to both together.
 func (o *Operator) callPods() hook.Zones {
 	return hook.Zones{Caller: hook.New(hook.Options{
 		Managed:       func(namespace string) bool { return o.observer.Managed(namespace) },
@@ -24,8 +24,8 @@ func (o *Operator) callPods() hook.Zones {
 	})}
 }
 
-// counting counts calls to pods and answers of webhooks, and those of each group as long
-// as there is the group.
+// counting counts calls to pods and answers of webhooks. It counts them for a group while the
+// group exists.
 type counting struct {
 	metrics *telemetry.Metrics
 	exists  func(plan.Key) bool
@@ -44,12 +44,12 @@ func (c counting) called(pod hook.Pod, purpose hook.Purpose, r hook.Result) {
 	}
 }
 
-// tellPods returns the table of what pods of zones with a delay are told.
+// tellPods returns the table of messages to pods of zones with a delay.
 func (o *Operator) tellPods() *hook.Messages {
 	return hook.NewMessages(o.pods.Caller, hook.MessageOptions{StayEvery: o.config.Pods.StayEvery, Answered: o.enqueue, Now: o.clients.clock.Now})
 }
 
-// askPods returns the table of what pods are asked about downscales.
+// askPods returns the table of requests to pods to prepare for downscales.
 func (o *Operator) askPods() *hook.Preparations {
 	return hook.NewPreparations(o.pods, hook.PreparationOptions{Answered: o.enqueue, Now: o.clients.clock.Now, Abandoned: func(ctx context.Context, key plan.Key, d plan.Downscale) {
 		if err := o.executor.Abandoned(ctx, key, d); err != nil {
@@ -59,7 +59,7 @@ func (o *Operator) askPods() *hook.Preparations {
 	}})
 }
 
-// admission answers the reviews of API servers.
+// admission returns the handler that answers the reviews of API servers.
 func (o *Operator) admission() http.Handler {
 	turns := &admission.GroupLocks{}
 	holds := admission.Holds{Store: o.holds, Managed: o.observer.Managed}

@@ -10,11 +10,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// budgetLoop names the loop over namespaces with budgets in logs, spans and metrics.
+// budgetLoop is the name of the loop over namespaces with budgets in logs, spans and metrics.
 const budgetLoop = "budget"
 
-// tellOfBudgets writes the status of budgets until ctx ends and every worker has
-// returned.
+// tellOfBudgets writes the status of budgets until ctx ends and every worker has returned.
 func (o *Operator) tellOfBudgets(ctx context.Context) {
 	if !o.waitForCaches(ctx) {
 		return
@@ -38,20 +37,20 @@ func (o *Operator) tellOfBudgets(ctx context.Context) {
 	l.Run(ctx)
 }
 
-// budgetsChanged lets the status of the budgets of a namespace be written anew, soon.
+// budgetsChanged schedules a new write of the status of a namespace's budgets.
 func (o *Operator) budgetsChanged(namespace string) {
 	if l := o.telling.Load(); l != nil && o.budgets.Any(namespace) {
 		l.AddAfter(namespace, budget.Pace)
 	}
 }
 
-// budgetsTold hears that something about the budgets of a namespace has changed.
+// budgetsTold handles a change of the budgets of a namespace.
 func (o *Operator) budgetsTold(namespace string) {
 	o.showBudgets(namespace)
 	o.budgetsChanged(namespace)
 }
 
-// showBudgets updates the metrics of the budgets of a namespace; one that is not managed has none.
+// showBudgets updates the metrics of the budgets of a namespace. An unmanaged namespace has none.
 func (o *Operator) showBudgets(namespace string) {
 	var now []telemetry.Budget
 	if o.observer.Managed(namespace) {
@@ -63,6 +62,6 @@ func (o *Operator) showBudgets(namespace string) {
 	o.metrics.Budgets(namespace, now)
 }
 
-// budgetsKnown says why evictions cannot be judged and keeps the process Ready:
-// everything else goes on.
+// budgetsKnown returns why evictions cannot be judged. The process stays Ready, because
+// everything else works.
 func (o *Operator) budgetsKnown() error { return server.Tolerable(o.budgets.Trouble()) }

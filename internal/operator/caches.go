@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// cacheVersions returns up to which version of the cluster each cache shows it, by what
-// it keeps; empty for one that is not filled.
+// cacheVersions returns, by resource, the version up to which each cache shows the cluster. The
+// version of a cache that has not been filled is empty.
 func (o *Operator) cacheVersions() map[string]string {
 	versions := o.observer.Versions()
 	maps.Copy(versions, o.references.Versions())
@@ -18,7 +18,7 @@ func (o *Operator) cacheVersions() map[string]string {
 	return versions
 }
 
-// versions are those of the caches that only webhooks need.
+// versions returns the versions of the caches that only webhooks need.
 func (w *webhooks) versions() map[string]string {
 	versions := map[string]string{}
 	if w.injector != nil {
@@ -30,7 +30,7 @@ func (w *webhooks) versions() map[string]string {
 	return versions
 }
 
-// waitForCaches returns false when ctx ends first.
+// waitForCaches waits until all caches are filled. It returns false if ctx ends first.
 func (o *Operator) waitForCaches(ctx context.Context) bool {
 	const pollEvery = 10 * time.Millisecond
 	poll := time.NewTicker(pollEvery)

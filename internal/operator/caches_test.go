@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/operator/config"
 )
 
-// A watch that nobody looks at may stand still unseen.
+// The loss of a watch would stay undetected if its cache had no age.
 func TestEveryCacheHasAnAge(t *testing.T) {
 	always := []string{"leases", "namespaces", "pods", "statefulsets", "zoneawarepoddisruptionbudgets"}
 	guarded := append([]string{"deployments", "replicasets", "secrets"}, always...)

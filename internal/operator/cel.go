@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// celOf returns a CEL expression that is true for exactly the labels that the
-// selector matches, and never an error. The expression of the labels is a map
-// from string to string; separator stands between the requirements.
+// celOf returns a CEL expression that is true for exactly the labels that the selector matches,
+// and that never fails. of is the expression of the labels, a map from string to string;
+// separator is placed between the requirements.
 func celOf(selector labels.Selector, of, separator string) string {
 	requirements, selectable := selector.Requirements()
 	if !selectable {
@@ -44,10 +44,10 @@ func celOfRequirement(r labels.Requirement, of string) string {
 	case selection.LessThan:
 		return has + " && " + celInt64(value) + " && int(" + value + ") < " + bound(r)
 	}
-	return "false" // an operator that is not known here selects nothing
+	return "false" // an unknown operator selects nothing
 }
 
-// among compares with the values of the requirement.
+// among returns the comparison with the values of the requirement.
 func among(r labels.Requirement) string {
 	var quoted []string
 	for _, v := range slices.Sorted(slices.Values(r.ValuesUnsorted())) {
@@ -59,14 +59,14 @@ func among(r labels.Requirement) string {
 	return " in [" + strings.Join(quoted, ", ") + "]"
 }
 
-// celInt64 is true for what fits into an int64, so that int() is no error. The
-// value of a label has no sign; of more than 19 digits all but the last 19 have
-// to be zeros, and those of the same length compare as text.
+// celInt64 returns an expression that is true for values that fit into an int64, so that int()
+// does not fail. A label's value has no sign. All but the last 19 digits must be zeros; numbers
+// of 19 digits compare as text.
 func celInt64(value string) string {
 	return value + `.matches("^0*[0-9]{1,19}$") && ` + value + `.find("[0-9]{19}$") <= "9223372036854775807"`
 }
 
-// bound is the number that labels are compared with, without leading zeros.
+// bound returns the number to compare labels with, without leading zeros.
 func bound(r labels.Requirement) string {
 	digits := strings.TrimLeft(strings.Join(r.ValuesUnsorted(), ""), "0")
 	if digits == "" {

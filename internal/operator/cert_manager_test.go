@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// issuedObject is what of an Issuer or a Certificate of cert-manager counts here.
+// issuedObject is the relevant part of an Issuer or a Certificate of cert-manager.
 type issuedObject struct {
 	Kind     string
 	Metadata struct{ Name string }
@@ -25,7 +25,7 @@ type issuedObject struct {
 	}
 }
 
-// What API servers trust stays when the certificate is another one.
+// If the certificate is renewed, the CA that API servers trust stays the same.
 func TestCertManagerIssuesFromACAThatLasts(t *testing.T) {
 	text, err := os.ReadFile("../../manifests/webhooks/cert-manager/certificate.yaml")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/operator"
 )
 
-// The flag -version, false in every process that runs, must not hide it.
+// The flag -version is false in every running process. It must not hide the version.
 func TestTheFirstLineNamesTheVersion(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var out log

@@ -20,20 +20,19 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// clients are apart so that a flood of one kind cannot delay another.
+// clients are separate so that many requests of one kind cannot delay another.
 type clients struct {
 	work     kubernetes.Interface // observe and act; the API server's fairness is the only limit
 	foreign  foreign
 	election kubernetes.Interface
-	events   kubernetes.Interface // throttled: telling must not cost more than doing
-	metadata metadata.Interface   // as work, for objects of which nothing else is read
-	dynamic  dynamic.Interface    // as work, for objects of kinds that Kubernetes does not have by itself
-	clock    *clock.Clock         // the API server's, as all of them see it
+	events   kubernetes.Interface // throttled: reporting must not cost more than acting
+	metadata metadata.Interface   // like work, for objects of which only the metadata are read
+	dynamic  dynamic.Interface    // like work, for objects of kinds that are not part of Kubernetes
+	clock    *clock.Clock         // the API server's time, as seen by all clients
 }
 
-// foreign are clients for resources that people choose, or that need not exist. That one of them is
-// forbidden says nothing about the permissions that lockstep needs, so nobody is
-// alarmed.
+// foreign are clients for resources that users choose, or that may not exist. A refused request
+// does not mean that a permission of lockstep is missing, so it does not raise the alarm.
 type foreign struct {
 	client   kubernetes.Interface
 	metadata metadata.Interface
@@ -54,21 +53,21 @@ func connect(c config.Config, version string, refused *access.Alarm, warnings *t
 	base.ContentType = "application/vnd.kubernetes.protobuf"
 	base.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 
-	base.WarningHandlerWithContext = rest.NoWarnings{} // warnings names the object, too
+	base.WarningHandlerWithContext = rest.NoWarnings{} // warnings also names the object
 	base.Wrap(warnings.Watch)
 	base.Wrap(measure)
 
 	clock := clock.New()
 	chosen := rest.CopyConfig(base)
 	chosen.QPS = -1
-	base.Wrap(clock.Watch) // servers of kinds that people choose may have clocks of their own
+	base.Wrap(clock.Watch) // not for kinds that users choose: their servers may have other clocks
 	base.Wrap(refused.Watch)
 
 	unlimited, throttled := rest.CopyConfig(base), rest.CopyConfig(base)
 	unlimited.QPS = -1
 	throttled.QPS, throttled.Burst = eventsPerSecond, eventsAtOnce
 	election := rest.CopyConfig(unlimited)
-	election.Timeout = c.LeaderElection.RenewDeadline / 2 // an unanswered request must not outlast the Lease
+	election.Timeout = c.LeaderElection.RenewDeadline / 2 // an unanswered request must end before the Lease
 
 	var failed []error
 	typed := func(c *rest.Config) kubernetes.Interface {
@@ -112,8 +111,8 @@ func restConfig(k config.Kubernetes) (*rest.Config, error) {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
 }
 
-// anyReadable reports whether one of the files, if any are named, can be read;
-// clientcmd passes over those that cannot.
+// anyReadable returns an error if files are named and none of them can be read. clientcmd ignores
+// files that it cannot read.
 func anyReadable(files []string) error {
 	var errs []error
 	for _, file := range files {

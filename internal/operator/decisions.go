@@ -12,11 +12,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// decisionLoop names the loop over budgets with a new decision in logs, spans and
+// decisionLoop is the name of the loop over budgets with a new decision in logs, spans and
 // metrics.
 const decisionLoop = "decision"
 
-// decisions tell budgets what this process answers to evictions, whoever leads.
+// decisions write this process's answers to evictions into the status of budgets. Every replica
+// does that, not only the leader.
 type decisions struct {
 	latest *budget.Decisions
 	loop   *loop.Loop[budget.Name]
@@ -38,14 +39,14 @@ func (o *Operator) tellOfDecisions() *decisions {
 	return &decisions{latest, l, o.clients.clock.Now}
 }
 
-// decided hears what an eviction was answered.
+// decided records the answer to an eviction.
 func (d *decisions) decided(ctx context.Context, e admission.Eviction, covering string, v admission.Verdict) {
 	if d != nil {
 		d.latest.Take(budget.Name{Namespace: e.Namespace, Budget: covering}, decisionOf(ctx, e.Pod, v, d.now()))
 	}
 }
 
-// decisionOf is what a budget tells of a verdict, with the trace that it was made in.
+// decisionOf returns the record of a verdict in a budget's status, with its trace.
 func decisionOf(ctx context.Context, pod string, v admission.Verdict, now time.Time) budget.Decision {
 	decision := budget.Decision{Pod: pod, Allowed: v.Allowed, Reason: string(v.Reason), Message: v.Message, Time: metav1.NewTime(now)}
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {

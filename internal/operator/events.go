@@ -9,16 +9,16 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-// managedSink writes Events to managed namespaces only. client-go keeps Events
-// for minutes, to count repetitions, so an opt-out can come in between.
+// managedSink writes Events to managed namespaces only. client-go keeps Events for minutes, to
+// count repetitions, and the namespace may opt out in that time.
 type managedSink struct {
 	events.EventSink
 	managed func(namespace string) bool
 	written func(result string)
 }
 
-// What becomes of an attempt to write an Event. client-go drops what the API server
-// refused, and tries twelve times what it did not answer.
+// Results of an attempt to write an Event. client-go drops an Event that the API server refused.
+// Without a response, it tries twelve times.
 const (
 	eventWritten    = "written"
 	eventDropped    = "dropped"
@@ -52,13 +52,12 @@ func (s managedSink) Patch(ctx context.Context, event *eventsv1.Event, patch []b
 	}
 	patched, err := s.EventSink.Patch(ctx, event, patch)
 	if apierrors.IsNotFound(err) {
-		return patched, err // it is created anew
+		return patched, err // client-go creates it again
 	}
 	return s.count(patched, err)
 }
 
-// count tells what became of an attempt. Nothing is lost when the Event is there
-// already.
+// count counts the result of an attempt. If the Event already exists, nothing is lost.
 func (s managedSink) count(event *eventsv1.Event, err error) (*eventsv1.Event, error) {
 	_, answered := errors.AsType[*apierrors.StatusError](err)
 	switch {

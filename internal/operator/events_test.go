@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// answers gives every attempt the same answer.
+// answers gives the same answer to every attempt.
 type answers struct{ err error }
 
 func (a answers) Create(_ context.Context, e *eventsv1.Event) (*eventsv1.Event, error) {

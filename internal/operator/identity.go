@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// identity names this process: its host and something random, since a host
-// name may come back.
+// identity returns a name for this process: its host name and a random part, because a host name
+// may be used again.
 func identity() (string, error) {
 	host, err := os.Hostname()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// Main logs to out what it starts with, runs an Operator until ctx ends, and
-// returns nil after a clean stop.
+// Main logs the configuration to out and runs an Operator until ctx ends. It returns nil after a
+// clean stop.
 func Main(ctx context.Context, c config.Config, warnings []config.Warning, out io.Writer, version string) error {
 	log, err := telemetry.NewLogger(c.Log.Format, c.Log.Level, out)
 	if err != nil {

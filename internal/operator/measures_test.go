@@ -19,7 +19,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// measured returns the series that begin like that.
+// measured returns the series whose names have this prefix.
 func measured(t *testing.T, m *telemetry.Metrics, prefix string) []string {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -49,7 +49,7 @@ func TestCallsToPodsAreCountedByGroup(t *testing.T) {
 	}
 }
 
-// An answer may come when its group is gone. The empty name is one of a group, too.
+// An answer may come after its group was deleted. The empty name is also the name of a group.
 func TestRefusalsAreCountedByGroupAsLongAsThereIsTheGroup(t *testing.T) {
 	m := telemetry.NewMetrics("test")
 	c := counting{m, func(key plan.Key) bool { return key.Name == "" && key.Namespace == "team" }}
@@ -62,7 +62,7 @@ func TestRefusalsAreCountedByGroupAsLongAsThereIsTheGroup(t *testing.T) {
 	}
 }
 
-// A dry run stands beside whoever leads, and must not look like that one.
+// A dry run runs next to the leader, and must not appear as the leader.
 func TestADryRunDoesNotLead(t *testing.T) {
 	for _, dry := range []bool{false, true} {
 		log, _ := logtest.NewNullLogger()
@@ -86,7 +86,7 @@ func TestPanicsOfEveryLoopAreCounted(t *testing.T) {
 	}
 }
 
-// A StatefulSet without a group, or a budget, may be called like a group.
+// A StatefulSet without a group, or a budget, may have the name of a group.
 func TestOnlyLooksAtGroupsThatAreRolledAreCounted(t *testing.T) {
 	o := &Operator{metrics: telemetry.NewMetrics("test")}
 	for _, key := range []plan.Key{{Namespace: "team", Name: "store", Kind: plan.KindStatefulSet}, {Namespace: "team", Name: "store", Kind: plan.KindBudget}} {

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/server"
 )
 
-// operations describes the listener for people, probes and Prometheus.
+// operations returns the options of the listener for people, probes and Prometheus.
 func (o *Operator) operations() server.Options {
 	ready := []server.Check{{Name: "caches", Probe: o.cachesFilled}, {Name: "permissions", Probe: o.permissionsGranted}, {Name: "budgets", Probe: o.budgetsKnown}, {Name: "history", Probe: o.clusterContinues}}
 	if o.webhooks != nil {
@@ -38,17 +38,16 @@ func (o *Operator) cachesFilled() error {
 	return nil
 }
 
-// permissionsGranted names what is missing and keeps the process Ready: another
-// replica has the same permissions, and most groups may not need what is missing.
+// permissionsGranted names missing permissions. The process stays Ready, because other replicas
+// have the same permissions, and most groups may not need the missing ones.
 func (o *Operator) permissionsGranted() error { return server.Tolerable(o.access.Missing()) }
 
 func (o *Operator) showConfig(w http.ResponseWriter, _ *http.Request) {
 	o.writeJSON(w, o.config.Settings())
 }
 
-// showGroups lists the groups that were looked at, or shows the last plan of
-// one with the snapshot it was made from; of one that rests with what caches show. Only
-// the leader has any.
+// showGroups lists the reconciled groups. For a single group, it shows the last plan and its
+// snapshot; if the group rests, it shows the state in the caches. Only the leader has groups.
 func (o *Operator) showGroups(w http.ResponseWriter, r *http.Request) {
 	if r.PathValue("namespace") == "" {
 		keys := o.reporter.Keys()
@@ -71,7 +70,7 @@ func (o *Operator) showGroups(w http.ResponseWriter, r *http.Request) {
 
 func (o *Operator) writeJSON(w http.ResponseWriter, v any) {
 	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil { // a time that somebody wrote may be beyond all that can be shown
+	if err != nil { // a time that a user wrote may be out of range for JSON
 		http.Error(w, "this cannot be shown: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -81,14 +80,14 @@ func (o *Operator) writeJSON(w http.ResponseWriter, v any) {
 	}
 }
 
-// underway knows which reconciles have begun and not ended.
+// underway records which reconciles have begun and not ended.
 type underway struct {
 	mu    sync.Mutex
 	since map[plan.Key]time.Time
 }
 
-// tooLong is how long a reconcile may take: it has a minute to look at its group, and a
-// minute to act.
+// tooLong is longer than a reconcile may take: a live read takes at most a minute, and the
+// actions at most another minute.
 const tooLong = 3 * time.Minute
 
 func (u *underway) begin(key plan.Key) (end func()) {
@@ -105,7 +104,7 @@ func (u *underway) begin(key plan.Key) (end func()) {
 	}
 }
 
-// check fails when a reconcile does not come to its end.
+// check returns an error if a reconcile does not end.
 func (u *underway) check() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

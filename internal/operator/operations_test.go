@@ -23,13 +23,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// silence takes Events and tells nobody.
+// silence discards Events.
 type silence struct{}
 
 // Eventf implements report.Recorder.
 func (silence) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
 
-// newShown returns an operator that has looked at some groups, and no more.
+// newShown returns an operator that has only reconciled some groups.
 func newShown(t *testing.T, groups ...plan.Key) *Operator {
 	t.Helper()
 	c, _, err := config.Parse([]string{"-workers=3"}, config.Environment{})

@@ -1,5 +1,5 @@
-// Package operator assembles lockstep from its parts, runs them and stops them
-// in order. It is the only package that knows all of them.
+// Package operator assembles lockstep from its parts, runs them and stops them in order. It is
+// the only package that imports all of them.
 package operator
 
 import (
@@ -36,7 +36,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// Operator is one process of lockstep.
+// Operator is a process of lockstep.
 type Operator struct {
 	config       config.Config
 	log          *logrus.Logger
@@ -60,21 +60,21 @@ type Operator struct {
 	executor     *act.Executor
 	controller   *group.Controller
 	fresh        *freshness.Log
-	webhooks     *webhooks                   // nil: none are served
-	downscales   *admission.PrepareDownscale // nil: as well
-	decisions    *decisions                  // nil: budgets are not told
+	webhooks     *webhooks                   // nil: no webhooks are served
+	downscales   *admission.PrepareDownscale // nil: no webhooks are served
+	decisions    *decisions                  // nil: decisions are not written into budgets
 	underway     *underway
-	restored     atomic.Pointer[error]               // see endOnRestore; nil: no restore was noticed
-	led          atomic.Bool                         // this process has led
+	restored     atomic.Pointer[error]               // see endOnRestore; nil: no restore was detected
+	led          atomic.Bool                         // this process has been the leader
 	loop         atomic.Pointer[loop.Loop[plan.Key]] // nil while this process does not lead
 	telling      atomic.Pointer[loop.Loop[string]]   // of the status of budgets; nil while this process does not lead
 	showing      atomic.Pointer[showcase]            // of groups in RolloutGroups; nil while this process does not lead
 }
 
-// flushTimeout bounds how long the last spans may take at the end.
+// flushTimeout limits the export of the last spans.
 const flushTimeout = 3 * time.Second
 
-// New builds every part. It makes no request yet.
+// New creates all parts. It makes no request.
 func New(ctx context.Context, c config.Config, log *logrus.Logger, version string) (*Operator, error) {
 	o := &Operator{config: c, log: log, metrics: telemetry.NewMetrics(version), underway: &underway{}}
 	o.metrics.Loops(groupLoop, budgetLoop, decisionLoop, rolloutGroupLoop, injectLoop)
@@ -86,7 +86,7 @@ func New(ctx context.Context, c config.Config, log *logrus.Logger, version strin
 	}
 	o.tracer, o.flush = tracing.Provider.Tracer("lockstep"), flush
 	if c.DryRun {
-		tracing = telemetry.Tracing{} // whoever rolls makes the traces of it
+		tracing = telemetry.Tracing{} // only the process that rolls out creates the traces
 	}
 	o.spans = spans.NewRollouts(tracing)
 	refused := access.NewAlarm()
@@ -166,8 +166,8 @@ func (o *Operator) assemble() error {
 	return o.observer.Listen(observe.Listener{Group: o.enqueue, Namespace: o.namespaceChanged})
 }
 
-// Run works until ctx ends and everything has been stopped in order: work,
-// leadership, ports, watches, telemetry. It returns nil after such an end.
+// Run works until ctx ends and all parts have been stopped in order: work, leadership, ports,
+// watches, telemetry. It returns nil if all parts stop cleanly.
 func (o *Operator) Run(ctx context.Context) error {
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
@@ -218,7 +218,7 @@ func (o *Operator) Run(ctx context.Context) error {
 	stopAnswering()
 	o.showRestore(ctx)
 	stopServing()
-	ports.Wait() // webhooks answer from caches that are filled until the last of them
+	ports.Wait() // webhooks answer from the caches until the last review
 	if o.downscales != nil {
 		o.downscales.Wait()
 	}
@@ -230,8 +230,8 @@ func (o *Operator) Run(ctx context.Context) error {
 	return err
 }
 
-// listen opens every port, so that one in use is known before anything begins. Without
-// webhooks there is none for admission.
+// listen opens all ports, so that a port in use is detected before any work begins. Without
+// webhooks, admission is nil.
 func (o *Operator) listen(ctx context.Context) (operations, admission *server.Server, err error) {
 	operations, err = server.Listen(ctx, o.operations())
 	if err == nil && o.webhooks != nil {
@@ -252,9 +252,8 @@ func (o *Operator) watch(ctx context.Context) {
 	watches.Wait()
 }
 
-// awaitBriefly waits for the watches to end, but not for long: client-go sleeps
-// through the end of its context after the API server was away, and a watch
-// writes nothing.
+// awaitBriefly waits for the watches to end, but at most a second: after the API server was
+// unreachable, client-go sleeps beyond the end of its context. A watch writes nothing.
 func awaitBriefly(watching <-chan struct{}) {
 	const briefly = time.Second
 	select {
@@ -263,7 +262,7 @@ func awaitBriefly(watching <-chan struct{}) {
 	}
 }
 
-// startEvents lets Events be written. A dry run writes none.
+// startEvents starts to write Events. A dry run writes none.
 func (o *Operator) startEvents(ctx context.Context) error {
 	if o.config.DryRun {
 		return nil
@@ -278,6 +277,6 @@ func (o *Operator) flushTelemetry(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
 	if err := o.flush(ctx); err != nil {
-		o.log.WithError(err).Warn("the last spans were lost") // no reason to call the end unclean
+		o.log.WithError(err).Warn("the last spans were lost") // the process still ends cleanly
 	}
 }

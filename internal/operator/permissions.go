@@ -18,9 +18,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/report"
 )
 
-// needed is what a process with this configuration asks of the API server:
-// leadership and webhooks only where they are sought, and nothing but reading in a
-// dry run.
+// needed returns the permissions that a process with this configuration needs: for leadership and
+// webhooks only if they are enabled, and only to read in a dry run.
 func needed(c config.Config) []permission.Need {
 	needs := Permissions()
 	if !c.LeaderElection.Enabled || c.DryRun {
@@ -45,15 +44,15 @@ func needed(c config.Config) []permission.Need {
 	return reads
 }
 
-// Permissions is everything that the operator asks of the API server, certificate
-// and CA of the webhooks apart. manifests/rbac is generated from it.
+// Permissions returns all permissions that the operator needs, except for the certificate and the
+// CA of the webhooks. manifests/rbac is generated from it.
 func Permissions() []permission.Need {
 	return slices.Concat(observe.Permissions(), budgets.Permissions(), reference.Permissions(), act.Permissions(), lease.Permissions(), report.Permissions(), admission.Permissions(), budget.Permissions(), rolloutgroup.Permissions())
 }
 
-// CertificatePermissions is what a generated certificate needs beside that.
+// CertificatePermissions returns the additional permissions for a generated certificate.
 func CertificatePermissions(secret string) []permission.Need { return certs.Permissions(secret) }
 
-// InjectionPermissions is what it needs to write the CA into the webhook
-// configurations of these names or, without any, into those that are labelled.
+// InjectionPermissions returns the permissions for writing the CA into the webhook configurations
+// with these names. Without names, they apply to labelled configurations.
 func InjectionPermissions(names []string) []permission.Need { return cabundle.Permissions(names) }

@@ -9,14 +9,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/operator/config"
 )
 
-// serviceAccount is the name of the operator's service account in manifests.
+// serviceAccount is the name of the operator's service account in the manifests.
 const serviceAccount = "lockstep"
 
-// AdmissionPolicy returns, as YAML, the ValidatingAdmissionPolicy that denies
-// lockstep every write to a namespace that did not opt in, and its binding. They
-// fit the selector and the operator's namespace of c. A fault in lockstep or a
-// stolen token cannot do more than that: its ClusterRole draws no such line,
-// since roles know no labels.
+// AdmissionPolicy returns, as YAML, a ValidatingAdmissionPolicy that denies every write of
+// lockstep to a namespace that did not opt in, and its binding. They match the selector and the
+// operator's namespace of c. The policy limits the damage of a fault in lockstep or of a stolen
+// token. The ClusterRole cannot do that, because roles cannot select namespaces by labels.
 func AdmissionPolicy(c config.Config) (string, error) {
 	selector, err := labels.Parse(c.Namespaces.Selector)
 	if err != nil {
@@ -31,8 +30,8 @@ func AdmissionPolicy(c config.Config) (string, error) {
 	).Replace(policyTemplate), nil
 }
 
-// policyTemplate has CEL expressions. Selectors are of letters, digits and
-// punctuation that need no escape in YAML's block scalars and CEL's strings.
+// policyTemplate contains CEL expressions. Selectors consist of letters, digits and punctuation
+// that need no escape in YAML's block scalars and in CEL's strings.
 const policyTemplate = `# Denies every write of lockstep to a namespace that did not opt in, except lockstep's own namespace.
 # Generated for -namespaces.selector="SELECTOR" and the namespace HOME. If yours differ,
 # generate the policy with lockstep -print-admission-policy and the same flags.

@@ -30,7 +30,7 @@ func TestGeneratedPolicyIsUpToDate(t *testing.T) {
 	}
 }
 
-// The suite on the real API server evaluates these expressions; here one reads them.
+// The suite on the real API server evaluates these expressions; this test compares their text.
 func TestASelectorInCEL(t *testing.T) {
 	const number = `["k"].matches("^0*[0-9]{1,19}$") && variables.labels["k"].find("[0-9]{19}$") <= "9223372036854775807" && int(variables.labels["k"])`
 	for selector, want := range map[string]string{

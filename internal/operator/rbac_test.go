@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the generated files anew")
 
-// manifest is one generated file of manifests: those of the needs that it is for.
+// manifest is a generated file of the manifests, with the needs that it contains.
 type manifest struct {
 	file      string
 	what      string
@@ -91,20 +91,20 @@ func (m manifest) yaml() string {
 	return b.String()
 }
 
-// bound reports whether the manifest gives the role to somebody: the name of the service
-// account of rollout-operator is chosen by its release.
+// bound reports whether the manifest binds the role. A release of rollout-operator chooses the
+// name of its service account.
 func (m manifest) bound() bool { return m.file != "overlays/rollout-operator-role/role.yaml" }
 
-// binding gives the role to lockstep.
+// binding returns the binding of the role to lockstep.
 func (m manifest) binding() string {
 	return fmt.Sprintf("---\napiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata:\n%s", m.kind, m.metadata()) +
 		fmt.Sprintf("roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\n", m.kind, m.name) +
 		"subjects:\n  - kind: ServiceAccount\n    name: lockstep\n    namespace: lockstep-system\n"
 }
 
-// Kinds that people choose are granted by people: roles with a label of ours are
-// summed up in one that has no rules of its own. It says nothing of rules, so that
-// applying it again takes none away.
+// Users grant permissions for kinds that they choose: an aggregated ClusterRole combines all
+// roles with a label of lockstep. Its manifest contains no rules, so that applying it again
+// removes none.
 func TestTheRoleForReferencesSumsUpOthers(t *testing.T) {
 	const file = "../../manifests/rbac/references.yaml"
 	m := manifest{kind: "ClusterRole", name: "lockstep-references"}

@@ -8,13 +8,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// restoreShown is for how long a process that has noticed a restore can still be asked
-// about it before it ends. It is longer than Prometheus usually waits between two scrapes
-// and than the API server works on a request, so the next process meets none of this one.
+// restoreShown is how long a process that has detected a restore stays available before it ends.
+// It is longer than Prometheus usually waits between two scrapes, and than the API server works
+// on a request. Therefore no request of this process is still in progress when the next process
+// starts.
 const restoreShown = plan.RequestLimit + time.Second
 
-// endOnRestore ends the process once a live read has shown that etcd was restored from a
-// backup: its caches and all that it remembers are of another history (ADR 23).
+// endOnRestore ends the process once a live read has shown that etcd was restored from a backup:
+// its caches and its other state are of another history (ADR 23).
 func (o *Operator) endOnRestore(ctx context.Context, end context.CancelCauseFunc) {
 	err := o.holds.AwaitRestore(ctx)
 	if err == nil {
@@ -26,7 +27,7 @@ func (o *Operator) endOnRestore(ctx context.Context, end context.CancelCauseFunc
 	end(err)
 }
 
-// clusterContinues fails once a restore was noticed.
+// clusterContinues returns an error once a restore was detected.
 func (o *Operator) clusterContinues() error {
 	if err := o.restored.Load(); err != nil {
 		return *err
@@ -34,8 +35,9 @@ func (o *Operator) clusterContinues() error {
 	return nil
 }
 
-// showRestore lets people and Prometheus see that a restore was noticed, if one was, until
-// that is long enough or ctx ends. Who has led says it on the StatefulSets as well.
+// showRestore does nothing unless a restore was detected. Then it waits until people and
+// Prometheus can have seen the restore, or until ctx ends. If the process has been the leader, it
+// also reports the restore on the StatefulSets.
 func (o *Operator) showRestore(ctx context.Context) {
 	if o.clusterContinues() == nil {
 		return

@@ -21,7 +21,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// backInTime is an API server that shows a Lease at an older version than the time before.
+// backInTime is an API server that returns a Lease at an older version each time.
 type backInTime struct{ version string }
 
 // RoundTrip implements http.RoundTripper.

@@ -12,10 +12,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/report"
 )
 
-// rolloutGroupLoop names the loop over RolloutGroups in logs and metrics.
+// rolloutGroupLoop is the name of the loop over RolloutGroups in logs and metrics.
 const rolloutGroupLoop = "rolloutgroup"
 
-// showcase shows groups in RolloutGroups while this process leads.
+// showcase writes the state of groups into RolloutGroups while this process is the leader.
 type showcase struct {
 	cache      *rolloutgroup.Cache
 	controller *rolloutgroup.Controller
@@ -30,7 +30,7 @@ func (o *Operator) newShowcase() *showcase {
 		Cache: s.cache, Observer: o.observer, Client: o.clients.dynamic, Log: o.log,
 		Soon: func(n rolloutgroup.Name, d time.Duration) { s.loop.AddAfter(n, d) },
 	})
-	s.loop = loop.New(loop.Options[rolloutgroup.Name]{ // without spans: a rollout takes many of these
+	s.loop = loop.New(loop.Options[rolloutgroup.Name]{ // without spans: a rollout causes many of these
 		Name:      rolloutGroupLoop,
 		Workers:   2,
 		Reconcile: s.controller.Reconcile,
@@ -42,8 +42,8 @@ func (o *Operator) newShowcase() *showcase {
 	return s
 }
 
-// show writes RolloutGroups until ctx ends and every worker has returned. Leadership is
-// not kept for a watch that sleeps.
+// show writes RolloutGroups until ctx ends and every worker has returned. It does not keep
+// leadership for a watch that ends late.
 func (o *Operator) show(ctx context.Context, s *showcase) {
 	watching := make(chan struct{})
 	go func() {
@@ -56,21 +56,21 @@ func (o *Operator) show(ctx context.Context, s *showcase) {
 	awaitBriefly(watching)
 }
 
-// look looks at what RolloutGroups there are of a namespace that opted in: some may be
-// of groups that are gone.
+// look enqueues the existing RolloutGroups of a namespace that opted in. The groups of some may
+// not exist any more.
 func (s *showcase) look(namespace string) {
 	for _, n := range s.cache.In(namespace) {
 		s.loop.Add(n)
 	}
 }
 
-// voices tell of a plan: the reporter and, while this process leads, RolloutGroups.
+// voices reports plans to the reporter and, while this process is the leader, to RolloutGroups.
 type voices struct {
 	*report.Reporter
 	showing func() *showcase // may return nil
 }
 
-// Group tells of one plan, and returns what the reporter does.
+// Group reports one plan, and returns the results of the reporter.
 func (v voices) Group(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
 	if showing := v.showing(); showing != nil {
 		showing.controller.Take(s, steps)
@@ -78,7 +78,7 @@ func (v voices) Group(s plan.Snapshot, steps []plan.Action, done []plan.Receipt)
 	return v.Reporter.Group(s, steps, done)
 }
 
-// Forget drops a group that exists no more.
+// Forget drops a group that does not exist any more.
 func (v voices) Forget(key plan.Key) {
 	if showing := v.showing(); showing != nil {
 		showing.controller.Forget(key)
@@ -86,8 +86,8 @@ func (v voices) Forget(key plan.Key) {
 	v.Reporter.Forget(key)
 }
 
-// asks reports whether a permission is one to have: what RolloutGroups need, nobody
-// misses where there are none.
+// asks reports whether a permission is needed. If no RolloutGroups exist, their permissions are
+// not.
 func (o *Operator) asks(need permission.Need) bool {
 	showing := o.showing.Load()
 	return need.APIGroup != v1alpha1.GroupName || (showing != nil && showing.cache.Present())

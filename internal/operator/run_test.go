@@ -22,7 +22,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/operator/config"
 )
 
-// log is what a process says, readable while it says it.
+// log is the output of a process, readable while the process runs.
 type log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -40,7 +40,7 @@ func (l *log) String() string {
 	return l.text.String()
 }
 
-// kubeconfig returns a file that names an API server which refuses everything.
+// kubeconfig returns the path of a file that names an API server which refuses every request.
 func kubeconfig(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
@@ -64,11 +64,11 @@ func parse(t *testing.T, args ...string) config.Config {
 	return c
 }
 
-// Whatever the state of the cluster, the process says how it is, ends when it
-// is told to, and leaves nothing behind.
+// Whatever the state of the cluster, the process reports it, stops on request, and leaves no
+// goroutine behind.
 func TestWithoutAnyPermission(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
-	t.Cleanup(func() { // when all of the subtests have ended
+	t.Cleanup(func() { // after all subtests
 		if err := goleak.Find(leaks); err != nil {
 			t.Error(err)
 		}
@@ -161,12 +161,12 @@ func TestWhatKeepsAProcessFromStarting(t *testing.T) {
 	}
 }
 
-// graceOfPods is what manifests/operator gives the operator to end.
+// graceOfPods is the grace period that manifests/operator gives the operator.
 const graceOfPods = 40 * time.Second
 
 var listens = regexp.MustCompile(`address="?[^ "]*:(\d+)`)
 
-// port waits for the process to say on which port it listens.
+// port waits until the process logs its port.
 func port(t *testing.T, out *log) string {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {

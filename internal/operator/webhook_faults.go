@@ -11,34 +11,34 @@ import (
 )
 
 const (
-	// settling is how long a change has to get around before it counts as a fault:
-	// the leader writes the CA when it sees the configuration.
+	// settling is how long a change may take to arrive before it counts as a fault: the leader
+	// writes the CA after it sees the configuration.
 	settling = 30 * time.Second
-	// lookAgain is how long nothing is looked at without an event: networks change without
-	// one, and faults end.
+	// lookAgain is the interval of checks without an event: network faults cause no event, and
+	// faults end.
 	lookAgain = 5 * time.Minute
-	// servicePort is the port for API servers of the Service in manifests.
+	// servicePort is the port for API servers of the Service in the manifests.
 	servicePort = 443
 )
 
-// faultFinder says, when it is news, why API servers will not get an answer to
-// the webhooks that are configured: one whose failures are ignored would be missed
-// by nobody. It changes nothing, and is never fatal.
+// faultFinder logs new reasons why API servers cannot call the configured webhooks. If failures
+// of a webhook are ignored, such a fault would stay undetected. It changes nothing and never ends
+// the process.
 type faultFinder struct {
 	injector interface {
 		Known() error
 		Faults(cabundle.Endpoint) []cabundle.Fault
 	}
 	endpoint cabundle.Endpoint
-	try      func(context.Context) []cabundle.Fault // asks the API server; may be nil
+	try      func(context.Context) []cabundle.Fault // sends requests to the API server; may be nil
 	log      logrus.FieldLogger
 	show     func(kind string, n int)
 
 	wake chan struct{}
-	told map[cabundle.Fault]bool // but for what is said about them
+	told map[cabundle.Fault]bool // without What
 }
 
-// newFaultFinder returns one that looks as soon as it watches.
+// newFaultFinder returns a faultFinder that checks as soon as watch runs.
 func newFaultFinder(w *webhooks) *faultFinder {
 	o := w.operator
 	f := &faultFinder{
@@ -51,7 +51,7 @@ func newFaultFinder(w *webhooks) *faultFinder {
 	if !o.config.DryRun {
 		f.try = func(ctx context.Context) []cabundle.Fault {
 			if w.loop.Load() == nil {
-				return nil // whoever leads asks for all
+				return nil // the leader does this for all replicas
 			}
 			return w.trial().run(ctx)
 		}
@@ -60,16 +60,16 @@ func newFaultFinder(w *webhooks) *faultFinder {
 	return f
 }
 
-// look asks for a look at the configurations: they have changed, or what they are
-// to have.
+// look requests a check of the configurations, because they or their expected content have
+// changed.
 func (f *faultFinder) look() {
 	select {
 	case f.wake <- struct{}{}:
-	default: // asked for already
+	default: // already requested
 	}
 }
 
-// watch looks when asked, and from time to time, until ctx ends.
+// watch checks on request, and at intervals, until ctx ends.
 func (f *faultFinder) watch(ctx context.Context) {
 	again := time.NewTimer(lookAgain)
 	defer again.Stop()
@@ -88,7 +88,7 @@ func (f *faultFinder) watch(ctx context.Context) {
 			return
 		}
 		if f.injector.Known() != nil {
-			f.look() // when the caches are filled
+			f.look() // retry until the caches are filled
 			continue
 		}
 		found := f.injector.Faults(f.endpoint)
@@ -102,7 +102,7 @@ func (f *faultFinder) watch(ctx context.Context) {
 	}
 }
 
-// warn logs a fault of a configuration, or that none has the webhook.
+// warn logs a fault of a configuration, or that no configuration contains the webhook.
 func (f *faultFinder) warn(fault cabundle.Fault) {
 	log := f.log.WithFields(logrus.Fields{"webhook": fault.Webhook, "fault": string(fault.Kind)})
 	if fault.Kind == cabundle.FaultMissing {

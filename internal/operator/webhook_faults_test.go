@@ -18,7 +18,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// configured is what a test says about configurations.
+// configured contains configurations that a test sets.
 type configured struct {
 	unknown error
 	faults  []cabundle.Fault
@@ -27,7 +27,7 @@ type configured struct {
 func (c *configured) Known() error                              { return c.unknown }
 func (c *configured) Faults(cabundle.Endpoint) []cabundle.Fault { return c.faults }
 
-// counts are how many faults of each kind are shown.
+// counts returns the expected number of faults of each kind.
 func counts(faults ...cabundle.Fault) map[string]int {
 	all := map[string]int{}
 	for _, kind := range cabundle.FaultKinds() {
@@ -87,7 +87,7 @@ func TestAFaultThatLastsIsToldOnceAndShownUntilItEnds(t *testing.T) {
 		if !maps.Equal(shown, counts()) {
 			t.Errorf("nobody looks again: %v", shown)
 		}
-		f.try = func(context.Context) []cabundle.Fault { return []cabundle.Fault{path} } // a firewall comes, and no event
+		f.try = func(context.Context) []cabundle.Fault { return []cabundle.Fault{path} } // a firewall blocks the path, without an event
 		time.Sleep(lookAgain + settling)
 		if !maps.Equal(shown, counts(path)) {
 			t.Errorf("nobody looks again where nothing was wrong: %v", shown)

@@ -16,35 +16,34 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// trialLimit bounds one request of a trial: the API server may wait 10 s for a
-// webhook.
+// trialLimit limits a request of a trial: the API server may wait 10 s for a webhook.
 const trialLimit = 15 * time.Second
 
-// trial asks the API server for downscales in a dry run, to see that it can ask us:
-// what no configuration shows, such as a Service without endpoints, or a network
-// policy. A webhook whose failures are ignored shows nothing that way. Both requests
-// are ones that we refuse, whatever the state of the cluster. They need no right
-// that package act does not have anyway.
+// trial requests downscales from the API server as a dry run, to find out whether the API server
+// can call lockstep. This detects faults that no configuration shows, such as a Service without
+// endpoints or a network policy. If failures of a webhook are ignored, the trial cannot detect
+// them. lockstep refuses both requests whatever the state of the cluster. They need no permission
+// that package act does not need.
 type trial struct {
 	client kubernetes.Interface
-	// hooks are our webhooks of a kind that call a path.
+	// hooks returns lockstep's webhooks of a kind that call a path.
 	hooks func(kind cabundle.Kind, path string) []cabundle.Hook
-	// guarded finds a StatefulSet with replicas that a path guards.
+	// guarded returns a StatefulSet with replicas that a path guards.
 	guarded func(path string) (found triedSet, ok bool)
 }
 
-// triedSet is a StatefulSet that a trial would shrink.
+// triedSet is a StatefulSet that a trial requests to scale down.
 type triedSet struct {
 	namespace, name string
 	replicas        int
 }
 
-// run returns what is wrong; nothing where nobody can tell.
+// run returns the faults. It returns none if they cannot be determined.
 func (t trial) run(ctx context.Context) []cabundle.Fault {
 	return slices.Concat(
 		t.try(ctx, cabundle.Validating, admission.NoDownscalePath, `{"spec":{"replicas":%d}}`),
-		// The version is an old one: such a downscale never succeeds, and those who
-		// change objects are asked before the API server compares.
+		// The version is outdated, so that such a downscale never succeeds. The API server calls
+		// mutating webhooks before it compares versions.
 		t.try(ctx, cabundle.Mutating, admission.PrepareDownscalePath, `{"metadata":{"resourceVersion":"1"},"spec":{"replicas":%d}}`),
 	)
 }
@@ -68,15 +67,15 @@ func (t trial) try(ctx context.Context, kind cabundle.Kind, path, patch string) 
 			return []cabundle.Fault{{Kind: cabundle.FaultUnreachable, Key: hook.Key, Webhook: hook.Name, What: about}}
 		}
 	}
-	return nil // it was asked, or need not be here: nothing says which
+	return nil // it was called, or it need not be
 }
 
-// trial makes one that asks about what this process knows.
+// trial returns a trial that uses the caches of this process.
 func (w *webhooks) trial() trial {
 	return trial{client: w.operator.clients.work, hooks: w.injector.Hooks, guarded: w.guarded}
 }
 
-// guarded finds a StatefulSet of a group that would be refused to shrink.
+// guarded returns a StatefulSet of a group whose scale-down would be refused.
 func (w *webhooks) guarded(path string) (triedSet, bool) {
 	observer := w.operator.observer
 	groups := observer.Groups("")

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// respondent answers every request alike, and writes them down.
+// respondent gives the same response to every request, and records the requests.
 type respondent struct {
 	answer func() *http.Response
 	asked  []string
@@ -36,7 +36,7 @@ func refusal(code int32, why metav1.StatusReason, message string) func() *http.R
 	}
 }
 
-// tried is a trial in a cluster with two webhooks and a StatefulSet that both guard.
+// tried returns a trial in a cluster with two webhooks and a StatefulSet that both guard.
 func tried(t *testing.T, server http.RoundTripper) trial {
 	t.Helper()
 	return trial{

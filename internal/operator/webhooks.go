@@ -16,16 +16,17 @@ import (
 )
 
 const (
-	// serviceName is the name of the operator's Service in manifests.
+	// serviceName is the name of the operator's Service in the manifests.
 	serviceName = "lockstep"
-	// injectLoop names the loop over webhook configurations.
+	// injectLoop is the name of the loop over webhook configurations.
 	injectLoop = "cabundle"
 	// drainClients is longer than most API servers leave a connection idle while nodes are
 	// drained or StatefulSets are scaled.
 	drainClients = 2 * time.Second
 )
 
-// certificates is what the webhooks serve: certs.Keeper or certs.Files.
+// certificates provides the certificate that the webhooks serve. It is a certs.Keeper or
+// certs.Files.
 type certificates interface {
 	Watch(context.Context)
 	Run(context.Context)
@@ -37,17 +38,17 @@ type certificates interface {
 	RenewalError() error
 }
 
-// webhooks is everything between an API server and the admission decisions.
+// webhooks contains the parts for serving webhooks, except for the decisions.
 type webhooks struct {
 	operator     *Operator
 	certificates certificates
-	injector     *cabundle.Controller                    // nil: nothing is injected
-	faults       *faultFinder                            // nil: nothing is injected
+	injector     *cabundle.Controller                    // nil: the CA is not injected
+	faults       *faultFinder                            // nil: the CA is not injected
 	loop         atomic.Pointer[loop.Loop[cabundle.Key]] // nil while this process does not lead
 }
 
-// newWebhooks builds the parts, in a circle: the certificate is valid for what
-// configurations name, and its rotation waits for what they have.
+// newWebhooks creates the parts. They depend on each other: the certificate is valid for the
+// names in the configurations, and its rotation waits until they have the CA.
 func newWebhooks(o *Operator) (*webhooks, error) {
 	w := &webhooks{operator: o}
 	if o.config.InjectsCA() {
@@ -90,7 +91,7 @@ func (w *webhooks) newCertificates() (certificates, error) {
 	return certs.New(options)
 }
 
-// names are what a generated certificate must be valid for.
+// names returns the names for which a generated certificate must be valid.
 func (w *webhooks) names() ([]string, error) {
 	names := []string{serviceName + "." + w.operator.config.Operator.Namespace + ".svc"}
 	names = append(names, w.operator.config.ServerTLS.SelfSigned.Names...)
@@ -111,13 +112,13 @@ func (w *webhooks) policies() []telemetry.WebhookPolicy {
 	return all
 }
 
-// Bundle is for the injector, which is made before the certificates are.
+// Bundle returns the CA bundle for the injector, which is created before the certificates.
 func (w *webhooks) Bundle() []byte { return w.certificates.Bundle() }
 
-// Confirm is for the injector.
+// Confirm confirms the CA bundle for the injector.
 func (w *webhooks) Confirm(ctx context.Context) ([]byte, error) { return w.certificates.Confirm(ctx) }
 
-// watch follows what the parts need until ctx ends.
+// watch runs the watches of all parts until ctx ends.
 func (w *webhooks) watch(ctx context.Context) {
 	var watches sync.WaitGroup
 	watches.Go(func() { w.certificates.Watch(ctx) })
@@ -128,7 +129,7 @@ func (w *webhooks) watch(ctx context.Context) {
 	watches.Wait()
 }
 
-// inject works until ctx ends.
+// inject writes the CA into configurations until ctx ends.
 func (w *webhooks) inject(ctx context.Context) {
 	if w.injector == nil {
 		return
@@ -144,7 +145,7 @@ func (w *webhooks) inject(ctx context.Context) {
 	l.Run(ctx)
 }
 
-// injectAll looks at every configuration anew.
+// injectAll enqueues every configuration.
 func (w *webhooks) injectAll() {
 	if w.injector == nil {
 		return
@@ -169,14 +170,15 @@ func (w *webhooks) configurationChanged(key cabundle.Key) {
 
 func (w *webhooks) bundleChanged() { w.injectAll() }
 
-// namespaceChanged is told that a namespace opted in or out, and with it perhaps
-// configurations that name it.
+// namespaceChanged handles an opt-in or opt-out of a namespace, which may concern configurations
+// that name it.
 func (w *webhooks) namespaceChanged() {
 	w.injectAll()
 	w.certificates.Recheck()
 }
 
-// served says why API servers cannot call, or what will keep them from it.
+// served returns why API servers cannot call the webhooks. A failed renewal of the certificate is
+// tolerable.
 func (w *webhooks) served() error {
 	if err := w.certificates.Ready(); err != nil {
 		return err

@@ -53,7 +53,7 @@ func TestWhatWebhooksNeedOfTheAPIServer(t *testing.T) {
 	}
 }
 
-// cabinet has a certificate in some state.
+// cabinet contains a certificate in some state.
 type cabinet struct{ ready, trouble error }
 
 func (cabinet) Watch(context.Context)                   {}
@@ -89,7 +89,7 @@ func TestReadinessTellsOfTheCertificate(t *testing.T) {
 	}
 }
 
-// probe asks as the kubelet does.
+// probe sends a request like the kubelet's probes.
 func probe(t *testing.T, check server.Check) (int, string) {
 	t.Helper()
 	s, err := server.Listen(t.Context(), server.Options{Host: "127.0.0.1", Ready: []server.Check{check}, Log: newShown(t).log})

@@ -14,11 +14,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// groupLoop names the loop over groups in logs, spans and metrics.
+// groupLoop is the name of the loop over groups in logs, spans and metrics.
 const groupLoop = "group"
 
-// lead works whenever this process leads, or always without leader election. A
-// dry run takes no Lease, so it can stand beside the operator that does work.
+// lead works while this process is the leader; without leader election, always. A dry run
+// acquires no Lease, so that it can run next to the active operator.
 func (o *Operator) lead(ctx context.Context) error {
 	elect := o.config.LeaderElection
 	if !elect.Enabled || o.config.DryRun {
@@ -87,12 +87,12 @@ func (o *Operator) workOnGroups(ctx context.Context) {
 	telling.Go(func() { o.messages.Run(ctx) })
 	telling.Go(func() { o.preparations.Run(ctx) })
 	l.Run(ctx)
-	telling.Wait() // before anybody else leads and tells the same pods
+	telling.Wait() // before another leader notifies the same pods
 	o.resign()
 }
 
-// workers is one more where there is one namespace: the loop keeps the last free
-// one for another.
+// workers returns the number of workers. The loop reserves the last free worker for another
+// namespace, so a single namespace needs one more.
 func (o *Operator) workers() int {
 	if o.config.Kubernetes.Single() {
 		return o.config.Workers + 1
@@ -100,10 +100,10 @@ func (o *Operator) workers() int {
 	return o.config.Workers
 }
 
-// resign drops what was remembered of groups while this process led: another one speaks
-// for them now.
+// resign drops the state of groups from this process's time as the leader, because another
+// process is the leader now.
 func (o *Operator) resign() {
-	for _, key := range slices.Concat(o.reporter.Keys(), o.observer.Groups("")) { // not all that failed was told
+	for _, key := range slices.Concat(o.reporter.Keys(), o.observer.Groups("")) { // not all failed groups were reported
 		if o.observer.Has(key) {
 			o.controller.Resign(key)
 		} else {
@@ -113,8 +113,8 @@ func (o *Operator) resign() {
 	o.metrics.ForgetNamespaces()
 }
 
-// waited hears for how long a group of a namespace waited for a worker. Those of
-// namespaces that are not managed are looked at as well, to be forgotten.
+// waited records how long a group of a namespace waited for a worker. Groups of unmanaged
+// namespaces are reconciled, too, to be forgotten.
 func (o *Operator) waited(namespace string, took time.Duration) {
 	if o.observer.Managed(namespace) {
 		o.metrics.NamespaceWaited(namespace, took)
@@ -126,7 +126,7 @@ func (o *Operator) reconcile(ctx context.Context, key plan.Key) (loop.Outcome, e
 	return o.controller.Reconcile(ctx, key)
 }
 
-// panics returns what a loop is observed by of which nothing but its panics is counted.
+// panics returns an Observe function for loops of which only panics are counted.
 func panics[K comparable](m *telemetry.Metrics, name string) func(context.Context, K, loop.Result, time.Duration) {
 	return func(_ context.Context, _ K, result loop.Result, _ time.Duration) {
 		if result == loop.ResultPanic {
@@ -140,7 +140,7 @@ func (o *Operator) reconciled(ctx context.Context, key plan.Key, result loop.Res
 		o.metrics.Panicked(groupLoop)
 	}
 	if result == loop.ResultGone || !key.Rolled() {
-		return // the controller has forgotten it, metrics included; or it has none
+		return // the controller has forgotten it, with its metrics; or it has none
 	}
 	o.metrics.Group(key.Namespace, key.Name).Reconciled(ctx, string(result), result.Success(), took)
 }
@@ -154,7 +154,7 @@ func (o *Operator) enqueue(key plan.Key) {
 	o.budgetsChanged(key.Namespace)
 }
 
-// forgetUnled drops what a replica that does not lead has counted and seen of a group.
+// forgetUnled drops a replica's state of a group if the replica is not the leader.
 func (o *Operator) forgetUnled(key plan.Key) {
 	o.fresh.Forget(key)
 	if key.Rolled() {
@@ -162,7 +162,7 @@ func (o *Operator) forgetUnled(key plan.Key) {
 	}
 }
 
-// namespaceChanged looks at every group of a namespace that opted in or out.
+// namespaceChanged enqueues every group of a namespace that opted in or out.
 func (o *Operator) namespaceChanged(namespace string, managed bool) {
 	o.metrics.NamespacesManaged(o.observer.Namespaces())
 	groups := o.observer.Groups(namespace)
@@ -178,7 +178,7 @@ func (o *Operator) namespaceChanged(namespace string, managed bool) {
 		o.metrics.ForgetNamespace(namespace)
 		o.messages.ForgetNamespace(namespace)
 		o.preparations.ForgetNamespace(namespace)
-		o.fresh.ForgetBut(namespace, groups) // a look finds also what nobody holds
+		o.fresh.ForgetBut(namespace, groups) // a live read may also have shown groups that have no hold
 		entry.Warn("namespace is no longer managed; what is there stays as it is")
 	}
 	for _, key := range groups {

@@ -36,7 +36,7 @@ type Options struct {
 	Client  kubernetes.Interface
 	Needs   []permission.Need
 	Asks    func(permission.Need) bool // whether a need applies at present; nil: all apply
-	Managed string                     // the only managed namespace; empty: the whole cluster
+	Managed string                     // the only managed namespace; empty: the cluster
 	Home    string                     // the operator's own namespace
 	Alarm   *Alarm
 	Log     logrus.FieldLogger
@@ -87,7 +87,7 @@ func (r *Review) Run(ctx context.Context) {
 	}
 }
 
-// remedy applies to every installation: of the whole cluster or of one namespace, with webhooks or
+// remedy applies to every installation: of a cluster or of one namespace, with webhooks or
 // without.
 const remedy = "apply what you installed, of the image's version"
 

@@ -105,8 +105,8 @@ func (b *Cache) heartbeat() {
 	}
 }
 
-// refreshed returns the namespaces whose budgets become known again with the next works. Callers
-// hold the lock.
+// refreshed returns the namespaces whose budgets become known again if the current request succeeds. Callers hold the
+// lock.
 func (b *Cache) refreshed() []string {
 	if !b.filled || b.isFresh() {
 		return nil
@@ -147,7 +147,7 @@ func (b *Cache) logState(what string, log func()) {
 	}
 }
 
-// kindMissing handles a missing kind. If it has been missing for long enough, gone drops all budgets and
+// kindMissing handles a missing kind. If it has been missing for long enough, kindMissing drops all budgets and
 // returns true.
 func (b *Cache) kindMissing() bool {
 	b.mu.Lock()

@@ -179,7 +179,7 @@ func TestListenersAreCalledWhenBudgetsAreKnownAgain(t *testing.T) {
 				d.touched()
 				d.refuse(http.StatusServiceUnavailable, "list", "watch")
 				d.interrupt()
-				seconds(20) // the try after it comes within a minute, however long its pause turns out
+				seconds(20) // the next attempt comes within a minute, whatever its pause
 				d.refuse(0, "list", "watch")
 				seconds(60)
 				d.want("a", true)
@@ -276,7 +276,7 @@ func TestBudgetsStayKnownIfTheKindIsBrieflyMissingAfterAnotherFailure(t *testing
 		time.Sleep(time.Hour)
 		d.hide()
 		d.refuse(0, "list", "watch")
-		d.define() // it is asked at once
+		d.define() // a new attempt begins at once
 		seconds(5)
 		d.want("a", false)
 		d.serve()

@@ -48,9 +48,9 @@ type server struct {
 	objects map[string]map[string]any // by namespace/name
 	readers apitest.Watchers[place]
 	refuses map[string]int32 // codes by verb and resource: list zoneawarepoddisruptionbudgets
-	streams bool             // a watch may begin with all that exists
-	mute    bool             // watches stay open, and tell nothing, not even bookmarks
-	cut     bool             // what begins with all that exists never gets to its end
+	streams bool             // a watch may begin with all existing objects
+	mute    bool             // watches stay open and send nothing, not even bookmarks
+	cut     bool             // initial events of a watch never end
 }
 
 // unanswered is a code for a broken connection.

@@ -124,7 +124,7 @@ func (t timed) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer, nil // it may come from a proxy in front of the API server
 	}
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
-		t.clock.observe(sent, sent.Add(time.Since(sent)), date) // the machine's clock may have been changed meanwhile
+		t.clock.observe(sent, sent.Add(time.Since(sent)), date) // the machine's clock may have been changed in between
 	}
 	return answer, nil
 }

@@ -68,7 +68,7 @@ func TestNilClockUsesTheMachineClock(t *testing.T) {
 
 func TestClockIsNeverAhead(t *testing.T) {
 	for _, pace := range []float64{0.5, 1, 1.65, 2} {
-		for _, off := range []time.Duration{-17 * time.Minute, -20 * time.Second, 20 * time.Second} { // some agree in passing
+		for _, off := range []time.Duration{-17 * time.Minute, -20 * time.Second, 20 * time.Second} { // some agree for a moment
 			c := New()
 			for passed := time.Duration(0); passed < time.Minute; passed += 37 * time.Millisecond {
 				truth := noon.Add(passed)

@@ -14,13 +14,13 @@ const (
 	// ShortWatch and WithHeartbeats.
 	SilentFor = 3 * time.Minute
 
-	// watchDuration is the duration of one watch. Not every API server sends bookmarks. One that
-	// accepts the next watch is alive.
+	// watchDuration is the duration of one watch. Not every API server sends bookmarks. An
+	// API server that accepts the next watch is alive.
 	watchDuration = 2 * time.Minute
 	// grace is the additional time that an API server has to end a watch.
 	grace = 10 * time.Second
 	// minOpen is how long a watch must stay open before that counts as a heartbeat. client-go
-	// shows a failed watch as one that has just ended.
+	// shows a failed watch as a watch that has just ended.
 	minOpen = time.Second
 )
 

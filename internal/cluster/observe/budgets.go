@@ -8,26 +8,26 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Budgets know the budgets for evictions. Its methods make no request.
+// Budgets are the budgets for evictions. The methods make no request.
 type Budgets interface {
-	// Budgets returns those of a namespace, in order of names, those that cannot be
-	// used among them. Nobody changes what it returns.
+	// Budgets returns the budgets of a namespace, sorted by name. It includes invalid budgets.
+	// Callers must not change the result.
 	Budgets(namespace string) []plan.DisruptionBudget
-	// Known reports whether they are known now, or there is no such kind.
+	// Known reports whether the budgets are known now, or the kind does not exist.
 	Known() bool
-	// Answered reports whether the API server has said once what there is, or that it
-	// does not show them, or has been asked for long in vain.
+	// Answered reports whether the API server has listed the budgets once, has refused to show
+	// them, or has not answered for a long time.
 	Answered() bool
-	// Listen registers who is told when those of a namespace have changed.
+	// Listen registers a function that is called when the budgets of a namespace have changed.
 	Listen(changed func(namespace string))
 }
 
-// BudgetsKnown reports whether the budgets are known now, or there is no such kind.
+// BudgetsKnown reports whether the budgets are known now, or the kind does not exist.
 func (o *Observer) BudgetsKnown() bool { return o.budgets == nil || o.budgets.Known() }
 
-// listenToBudgets tells every group of a managed namespace when the budgets there have
-// changed: which of them concern a group is the planner's to say. Those of a namespace
-// that opts in later are told of by its own event.
+// listenToBudgets enqueues every group of a managed namespace when its budgets have changed. The
+// planner decides which of them concern a group. If a namespace opts in later, its own event
+// enqueues its groups.
 func (o *Observer) listenToBudgets(enqueue func(plan.Key)) {
 	o.budgets.Listen(func(namespace string) {
 		if !o.Managed(namespace) {
@@ -39,8 +39,8 @@ func (o *Observer) listenToBudgets(enqueue func(plan.Key)) {
 	})
 }
 
-// GroupsIn returns the groups of a namespace that have zones, and the budgets that
-// select StatefulSets without a group.
+// GroupsIn returns the groups of a namespace that have zones, and the budgets that select
+// StatefulSets without a group.
 func (o *Observer) GroupsIn(namespace string) []plan.Key {
 	var keys []plan.Key
 	seen, budgets := map[plan.Key]bool{}, o.budgetsOf(namespace)

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// budgets are those of the namespace team.
+// budgets contains the budgets of the namespace team.
 type budgets struct {
 	known bool
 	tell  func(namespace string)
@@ -52,7 +52,7 @@ func TestCachedAndLiveShowTheBudgetsOfTheNamespace(t *testing.T) {
 	}
 }
 
-// learning budgets become known right after somebody has asked which there are.
+// learning is a source of budgets that become known right after they are listed.
 type learning struct{ *budgets }
 
 func (l learning) Budgets(string) []plan.DisruptionBudget {
@@ -115,7 +115,7 @@ func TestABudgetConcernsEveryGroupOfItsNamespace(t *testing.T) {
 	}
 }
 
-// What happens where nobody opted in keeps nobody else waiting.
+// Budgets of namespaces that did not opt in delay no other group.
 func TestABudgetOfANamespaceThatIsNotManagedConcernsNobody(t *testing.T) {
 	o := newObserver(t, unreachable)
 	source := &counted{}
@@ -138,7 +138,7 @@ func TestABudgetOfANamespaceThatIsNotManagedConcernsNobody(t *testing.T) {
 	if diff := cmp.Diff([]string{"team/budget/store", "team/store"}, slices.Compact(got)); diff != "" {
 		t.Errorf("after it opted in (-want +got):\n%s", diff)
 	}
-	opted := o.Groups("team") // what is looked at when it does
+	opted := o.Groups("team") // these groups are enqueued when the namespace opts in
 	if !slices.Contains(opted, evicted) || !slices.Contains(opted, store) {
 		t.Errorf("looked at %v", opted)
 	}
@@ -164,7 +164,7 @@ func TestLabelsAreReadOnceForHoweverManyBudgets(t *testing.T) {
 	}
 }
 
-// several are budgets of every namespace.
+// several contains the budgets of every namespace.
 type several struct {
 	budgets
 	all []plan.DisruptionBudget

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// waitingForHelp are the waiting reasons that do not pass by themselves: what
-// the container needs is wrong, or it keeps crashing.
+// waitingForHelp are the waiting reasons that do not end by themselves: the container's
+// configuration or image is wrong, or the container keeps crashing.
 var waitingForHelp = map[string]bool{
 	"CrashLoopBackOff":           true,
 	"ImagePullBackOff":           true,
@@ -24,7 +24,7 @@ var waitingForHelp = map[string]bool{
 	"CreateContainerError":       true,
 }
 
-// podOf converts a pod with that ordinal.
+// podOf converts a pod that has that ordinal.
 func podOf(pod *corev1.Pod, ordinal int) plan.Pod {
 	view := plan.Pod{
 		Name:     pod.Name,
@@ -42,7 +42,7 @@ func podOf(pod *corev1.Pod, ordinal int) plan.Pod {
 	return view
 }
 
-// withoutEffect says which labels and annotations of a StatefulSet have no effect.
+// withoutEffect describes the labels and annotations of a StatefulSet that have no effect.
 func withoutEffect(set *appsv1.StatefulSet) string {
 	return contract.WithoutEffect(contract.Metadata{
 		Annotations: set.Annotations, Labels: set.Labels,
@@ -50,8 +50,8 @@ func withoutEffect(set *appsv1.StatefulSet) string {
 	})
 }
 
-// leaderOf returns the zone that this one follows with its replicas. One that names
-// itself follows nobody.
+// leaderOf returns the zone from which this zone takes its replicas. A zone that names itself
+// follows no zone.
 func leaderOf(set *appsv1.StatefulSet) string {
 	if leader := contract.Leader(set.Annotations); leader != set.Name {
 		return leader
@@ -59,31 +59,31 @@ func leaderOf(set *appsv1.StatefulSet) string {
 	return ""
 }
 
-// addressOf returns the pod's own address while somebody can answer there, and
-// whether it is that of its node.
+// addressOf returns the pod's address while a process may answer there, and whether it is the
+// address of its node.
 func addressOf(pod *corev1.Pod) (ip string, onHost bool) {
 	switch pod.Status.Phase {
 	case corev1.PodFailed, corev1.PodSucceeded:
 		return "", false
 	case corev1.PodPending:
 		if !ran(pod) {
-			return "", false // nothing has ever listened there
+			return "", false // no container has ever listened there
 		}
 	case corev1.PodRunning, corev1.PodUnknown:
 	}
 	return pod.Status.PodIP, pod.Spec.HostNetwork || (pod.Status.PodIP != "" && pod.Status.PodIP == pod.Status.HostIP)
 }
 
-// ran reports whether any container of a pod has begun to run: a node that is started
-// anew makes its pods Pending again.
+// ran reports whether any container of a pod has ever run. A restart of the node makes its pods
+// Pending again.
 func ran(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return c.RestartCount > 0 || c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
 	})
 }
 
-// strangerOf converts a pod that belongs to no StatefulSet, or no more. One that serves
-// or leaves may be what an intent waits for; how else it stands does not matter.
+// strangerOf converts a pod that no StatefulSet owns. An intent may wait for such a pod if it is
+// Ready or terminating; other phases do not matter.
 func strangerOf(pod *corev1.Pod) plan.Pod {
 	view := plan.Pod{Name: pod.Name, UID: string(pod.UID), Version: versionOf(pod)}
 	if phase, _, _ := phaseOf(pod); phase == plan.Leaving || phase == plan.Ready {
@@ -92,7 +92,7 @@ func strangerOf(pod *corev1.Pod) plan.Pod {
 	return view
 }
 
-// phaseOf says in which phase a pod is, since when it is Ready, and why it fails.
+// phaseOf returns the phase of a pod, since when it is Ready, and why it fails.
 func phaseOf(pod *corev1.Pod) (plan.Phase, time.Time, string) {
 	if pod.DeletionTimestamp != nil {
 		return plan.Leaving, time.Time{}, ""
@@ -115,8 +115,8 @@ func readySince(pod *corev1.Pod) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// failure returns why the pod cannot become Ready by itself. Init containers
-// count, those that go on running as sidecars among them.
+// failure returns why the pod cannot become Ready by itself. Init containers count, including
+// sidecars.
 func failure(pod *corev1.Pod) string {
 	if pod.Status.Phase == corev1.PodFailed {
 		return "PodFailed"
@@ -182,7 +182,8 @@ func zoneOf(set *appsv1.StatefulSet) plan.Zone {
 
 const noService = "spec.serviceName is empty, so the pods have no names"
 
-// withService completes how the pods of a StatefulSet are told that they leave.
+// withService adds the Service by which lockstep notifies the pods of a StatefulSet that they
+// leave.
 func withService(d plan.Delay, set *appsv1.StatefulSet) plan.Delay {
 	if set.Spec.ServiceName == "" {
 		return plan.Delay{Invalid: noService}
@@ -191,7 +192,8 @@ func withService(d plan.Delay, set *appsv1.StatefulSet) plan.Delay {
 	return d
 }
 
-// callOf converts what says how the pods of a StatefulSet are asked to prepare.
+// callOf converts the annotations that configure how lockstep asks the pods of a StatefulSet to
+// prepare.
 func callOf(set *appsv1.StatefulSet) plan.Call {
 	missing := contract.MissingForPrepareCall(set.Annotations)
 	if set.Spec.ServiceName == "" {
@@ -204,9 +206,8 @@ func callOf(set *appsv1.StatefulSet) plan.Call {
 	return plan.Call{Port: call.Port, Path: call.RequestURI(), Service: set.Spec.ServiceName}
 }
 
-// memberOf returns the UID of the StatefulSet that a pod belongs to and its
-// ordinal there, by the rule of the StatefulSet controller: the controlling
-// owner and the name decide, labels do not.
+// memberOf returns the UID of the StatefulSet that a pod belongs to, and its ordinal. It uses the
+// rule of the StatefulSet controller: the controlling owner and the name decide, labels do not.
 func memberOf(pod *corev1.Pod) (set string, ordinal int, ok bool) {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil || owner.Kind != "StatefulSet" || owner.APIVersion != appsv1.SchemeGroupVersion.String() {
@@ -216,10 +217,10 @@ func memberOf(pod *corev1.Pod) (set string, ordinal int, ok bool) {
 	return string(owner.UID), ordinal, ok
 }
 
-// podNameLabel is on every pod of a StatefulSet, and stays when it is orphaned.
+// podNameLabel is on every pod of a StatefulSet. An orphaned pod keeps it.
 const podNameLabel = "statefulset.kubernetes.io/pod-name"
 
-// OrphanOf returns the ordinal of a pod that a StatefulSet made and that nothing controls.
+// OrphanOf returns the ordinal of a pod that a StatefulSet created and that has no controller.
 func OrphanOf(pod *corev1.Pod) (ordinal int, ok bool) {
 	if pod.Labels[podNameLabel] != pod.Name || metav1.GetControllerOfNoCopy(pod) != nil {
 		return 0, false
@@ -232,7 +233,7 @@ func versionOf(object interface{ GetResourceVersion() string }) plan.Version {
 	return version(object.GetResourceVersion())
 }
 
-// version reads a resourceVersion; what is none is older than everything.
+// version parses a resourceVersion. An invalid one is older than all others.
 func version(text string) plan.Version {
 	v, _ := plan.ParseVersion(text)
 	return v

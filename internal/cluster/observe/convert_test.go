@@ -64,8 +64,8 @@ func TestPhaseOfAPod(t *testing.T) {
 	}
 }
 
-// gated is a pod whose containers are ready; the kubelet computes Ready from
-// those and from the gate.
+// gated returns a change to a pod whose containers are ready. The kubelet computes Ready from
+// them and from the gate.
 func gated(gate corev1.ConditionStatus) change[*corev1.Pod] {
 	return func(p *corev1.Pod) {
 		p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/traffic"}}
@@ -197,7 +197,7 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 			tc.want(&want)
 			got := zoneOf(newSet("zone-a", tc.set))
 			if want.Call.Missing != "" {
-				want.Call.Invalid = got.Call.Invalid // which internal/contract words and tests
+				want.Call.Invalid = got.Call.Invalid // internal/contract words and tests it
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -214,7 +214,7 @@ func delayed(service string) change[*appsv1.StatefulSet] {
 	}
 }
 
-// prepared asks for pods to be prepared before they leave.
+// prepared returns a change that requires pods to be prepared before they leave.
 func prepared(service, annotation, value string) change[*appsv1.StatefulSet] {
 	return func(s *appsv1.StatefulSet) {
 		s.Labels[contract.PrepareDownscaleLabel] = "true"
@@ -225,7 +225,8 @@ func prepared(service, annotation, value string) change[*appsv1.StatefulSet] {
 
 func lacks(z *plan.Zone, missing string) { z.Prepares, z.Call.Missing = true, missing }
 
-// messages knows what a pod was told, and who was asked about.
+// messages contains the messages to one pod of each zone. It records which pods a snapshot
+// contained.
 type messages struct{ asked []string }
 
 func (m *messages) Fill(s plan.Snapshot) {
@@ -291,7 +292,7 @@ func TestAPodIsCalledAtAnAddressOfItsOwn(t *testing.T) {
 	}
 }
 
-// preparesNothingWithout is the remark about half of what a call to prepare needs.
+// preparesNothingWithout is the remark about an incomplete configuration of calls to prepare.
 func preparesNothingWithout(annotation string) string {
 	return "label " + contract.PrepareDownscaleLabel + " requires annotation " + annotation + ": lockstep refuses downscales without it"
 }

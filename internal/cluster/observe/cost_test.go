@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// The cost of an event is that of its group, not of the cluster.
+// The cost of an event depends on its group, not on the cluster.
 func BenchmarkPodEvent(b *testing.B) {
 	for _, others := range []int{0, 1000} {
 		b.Run(fmt.Sprint("beside ", others, " groups that roll"), func(b *testing.B) {
@@ -27,8 +27,8 @@ func BenchmarkPodEvent(b *testing.B) {
 	}
 }
 
-// A cluster has a hundred thousand of these. Memory is handed out in steps: 16 bytes
-// more are what a single field costs beyond this.
+// A cluster may have a hundred thousand of these records. The allocator rounds sizes up: one more
+// field beyond this size costs 16 bytes.
 func TestWhatIsKeptOfAPodIsSmall(t *testing.T) {
 	if size := reflect.TypeFor[podRecord]().Size(); size > 160 {
 		t.Errorf("%d bytes", size)

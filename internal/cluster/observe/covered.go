@@ -19,18 +19,16 @@ func (o *Observer) budgetsOf(namespace string) []plan.DisruptionBudget {
 	return o.budgets.Budgets(namespace)
 }
 
-// concernOf returns what reports whether a budget is about a StatefulSet, or about the
-// pods that it makes. The labels are read once, for however many budgets.
+// concernOf returns a function that reports whether a budget selects a StatefulSet or the pods of
+// its template. It parses the labels once for all budgets.
 func concernOf(set, pods plan.Labels) func(plan.DisruptionBudget) bool {
 	own, made := set.Map(), pods.Map()
 	return func(b plan.DisruptionBudget) bool { return b.Selector.Matches(own) || b.Selector.Matches(made) }
 }
 
-// zonesOf returns the StatefulSets that a key stands for: those of a group, or those
-// that a budget selects, also where they belong to a group.
-//
-// Those of a group are evicted under the hold of that group. Here they only have to
-// be whole.
+// zonesOf returns the StatefulSets of a key: the zones of a group, or all StatefulSets that a
+// budget selects. A budget may also select zones of groups. These are evicted under the hold of
+// their group; for the budget they only have to be available.
 func (o *Observer) zonesOf(key plan.Key) []*zoneRecord {
 	if key.Kind == plan.KindBudget {
 		return o.selected(key)
@@ -49,8 +47,9 @@ func (o *Observer) selected(key plan.Key) []*zoneRecord {
 	})
 }
 
-// orphanedZones returns the names of StatefulSets some of whose orphans a budget covers, as the
-// caches show them. A StatefulSet that was made anew may have other labels than they have.
+// orphanedZones returns the names of StatefulSets that have orphans which a budget covers, as the
+// caches show them. If a StatefulSet was created again, its labels may differ from those of its
+// orphans.
 func (o *Observer) orphanedZones(key plan.Key) map[string]bool {
 	if key.Kind != plan.KindBudget {
 		return nil
@@ -90,9 +89,9 @@ func (o *Observer) budget(key plan.Key) (plan.DisruptionBudget, bool) {
 	return plan.DisruptionBudget{}, false
 }
 
-// coveredBy returns the keys of the budgets that select a StatefulSet without a
-// group, as far as one of its pods may be on its way. Where nothing is evicted under a
-// budget, or the namespace is not managed, it reads neither budgets nor labels.
+// coveredBy returns the keys of the budgets that select a StatefulSet without a group and whose
+// Leases are held or have intents. If no such Lease exists or the namespace is not managed, it
+// reads neither budgets nor labels.
 func (o *Observer) coveredBy(r *zoneRecord) []plan.Key {
 	if r.grouped || r.zone.Ignored || !o.Managed(r.namespace) {
 		return nil
@@ -112,8 +111,8 @@ func (o *Observer) coveredBy(r *zoneRecord) []plan.Key {
 	return keys
 }
 
-// busyLeases returns the keys of the budgets of a namespace under whose Leases a pod may
-// be on its way. A Lease that the cache does not show yet is told of by its own event.
+// busyLeases returns the keys of the budgets of a namespace whose Leases are held or have
+// intents. A Lease that the cache does not show yet causes its own event.
 func (o *Observer) busyLeases(namespace string) map[plan.Key]bool {
 	busy := map[plan.Key]bool{}
 	for _, key := range o.drainedLeases(namespace) {
@@ -124,8 +123,8 @@ func (o *Observer) busyLeases(namespace string) map[plan.Key]bool {
 	return busy
 }
 
-// drainedLeases returns the keys of the budgets of a namespace under whose Leases pods
-// were evicted, whether there are such budgets still or not.
+// drainedLeases returns the keys of the budgets of a namespace under whose Leases pods were
+// evicted. A budget may no longer exist.
 func (o *Observer) drainedLeases(namespace string) []plan.Key {
 	var keys []plan.Key
 	for _, held := range lookup[*coordinationv1.Lease](o.holds.Informer(), cache.NamespaceIndex, namespace) {
@@ -139,13 +138,13 @@ func (o *Observer) drainedLeases(namespace string) []plan.Key {
 	return keys
 }
 
-// belongs reports whether a StatefulSet as the API server shows it is one of those that
-// a key stands for, of those that were asked for.
+// belongs reports whether a StatefulSet that was listed for a key is one of the StatefulSets of
+// the key.
 func (o *Observer) belongs(key plan.Key, set *appsv1.StatefulSet) bool {
 	group, grouped := contract.Group(set.Labels, set.Annotations)
 	switch {
 	case key.Kind == plan.KindStatefulSet:
-		return !grouped // it may have joined a group meanwhile
+		return !grouped // it may have joined a group since
 	case key.Kind != plan.KindBudget:
 		return grouped && group == key.Name
 	}

@@ -16,7 +16,8 @@ import (
 // ofBudget gives a pod the label that the budget of one selects.
 func ofBudget(p *corev1.Pod) { p.Labels["app"] = "store" }
 
-// coveredOrphan is a pod of zone-a that nothing controls and that the budget of one selects.
+// coveredOrphan returns a pod of zone-a that has no controller and that the budget of one
+// selects.
 func coveredOrphan(ordinal int) *corev1.Pod {
 	pod := orphan(ordinal)
 	ofBudget(pod)
@@ -94,7 +95,8 @@ func TestABudgetHasNoZoneOfOrphansThatItDoesNotCover(t *testing.T) {
 	}
 }
 
-// Caches may show an orphan that is gone. A live read then shows nothing that could be forgotten.
+// Caches may show an orphan that was deleted. Then a live read shows no zone that could be
+// removed from the hold.
 func TestALiveReadDoesNotShowAZoneOfOrphansThatAreGone(t *testing.T) {
 	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	o := newObserver(t, newLibrary().client(t))

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// one is a namespace with a budget for what has the label app=store.
+// one is a namespace with a budget that selects the label app=store.
 type one struct{ budgets }
 
 func (*one) Budgets(string) []plan.DisruptionBudget {
@@ -57,8 +57,8 @@ func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
 	}
 }
 
-// The Lease of a budget is taken away once nothing is evicted under it any more: whoever
-// could see to that has to be told.
+// The Lease of a budget is deleted once no pod is evicted under it any more. Therefore every
+// event that may allow this must enqueue the budget.
 func TestWhatEndsEvictionsUnderABudgetLetsItsLeaseBeLookedAt(t *testing.T) {
 	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	idle := holdOf(key, "")
@@ -139,7 +139,7 @@ func TestAPodConcernsTheBudgetUnderWhichPodsAreEvicted(t *testing.T) {
 	}
 }
 
-// counted counts how often it is asked for its budget.
+// counted counts the requests for its budget.
 type counted struct {
 	one
 	asked int
@@ -150,7 +150,7 @@ func (c *counted) Budgets(namespace string) []plan.DisruptionBudget {
 	return c.one.Budgets(namespace)
 }
 
-// ofApp is a StatefulSet whose pods have the label app=store.
+// ofApp is a change to a StatefulSet: its pods have the label app=store.
 func ofApp(s *appsv1.StatefulSet) { s.Spec.Template.Labels = map[string]string{"app": "store"} }
 
 // holdOf returns the Lease of a budget.
@@ -160,7 +160,7 @@ func holdOf(key plan.Key, holder string) *coordinationv1.Lease {
 	return held
 }
 
-// optIn lets the namespace of these groups be managed.
+// optIn makes the namespace of these groups managed.
 func optIn(o *Observer) {
 	show(o, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: store.Namespace}})
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Listener is told what changed, by key; the event itself is forgotten.
+// Listener is notified which key has changed, without the event.
 type Listener struct {
-	Group     func(plan.Key)                       // something a plan for this group depends on
+	Group     func(plan.Key)                       // something that a plan for this group depends on has changed
 	Namespace func(namespace string, managed bool) // a namespace opted in or out
 }
 
@@ -73,7 +73,7 @@ func (o *Observer) zoneEvents(enqueue func(plan.Key)) cache.ResourceEventHandler
 		DeleteFunc: func(object any) {
 			concern(object)
 			if r, ok := final(object).(*zoneRecord); ok && !r.grouped {
-				for _, key := range o.drainedLeases(r.namespace) { // which of them nobody needs any more is to be seen
+				for _, key := range o.drainedLeases(r.namespace) { // reconciles find the unneeded ones
 					enqueue(key)
 				}
 			}
@@ -121,17 +121,16 @@ func (o *Observer) podEvents(enqueue func(plan.Key)) cache.ResourceEventHandler 
 	}
 }
 
-// changesHands reports whether another controller has a pod than before, or none.
+// changesHands reports whether the controller of a pod has changed, or the pod has none any more.
 func changesHands(was, is keptPod) bool {
 	_, ours := was.(*podRecord)
 	_, stays := is.(*podRecord)
 	return ours != stays || was.controller() != is.controller()
 }
 
-// concernedBy returns the group of the StatefulSet that controls the pod, and
-// groups that the pod's StatefulSet has left with the pod still noted, or that remember
-// it. A pod that is seen before its StatefulSet concerns nobody yet: the StatefulSet's
-// own event follows.
+// concernedBy returns the group of the StatefulSet that controls the pod. It also returns groups
+// that the StatefulSet has left if they remember it or have an intent for the pod. A pod that
+// arrives before its StatefulSet concerns no group yet: the StatefulSet's own event follows.
 func (o *Observer) concernedBy(r keptPod) []plan.Key {
 	keys := o.holds.Noting(r.home())
 	var sets []*zoneRecord
@@ -180,13 +179,13 @@ func holdEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
 	}
 }
 
-// renewed reports whether a hold of lockstep's says the same as before, only later.
-// Whoever renews it sets a timer; looking at each renewal would undo the back-off
-// of a deed that fails after its intent was written once more.
+// renewed reports whether a hold of lockstep differs from its previous state only by a renewal.
+// The process that renews it sets a timer. A reconcile for each renewal would undo the back-off
+// of a disruption that fails after its intent was written again.
 func renewed(was, is *coordinationv1.Lease) bool {
 	holder := is.Spec.HolderIdentity
 	if holder == nil || plan.Holder(*holder).Foreign() {
-		return false // its expiry is waited for
+		return false // lockstep waits for its expiry
 	}
 	like := was.DeepCopy()
 	like.ResourceVersion, like.ManagedFields, like.Spec.RenewTime = is.ResourceVersion, is.ManagedFields, is.Spec.RenewTime

@@ -30,8 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // unreachable is the API server of tests that make no request.
 var unreachable = kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://127.0.0.1:1"})
 
-// newObserver returns an observer of the whole cluster whose caches show what
-// the test shows them.
+// newObserver returns an observer of the cluster. Its caches contain what the test puts there.
 func newObserver(tb testing.TB, client kubernetes.Interface) *Observer {
 	tb.Helper()
 	o, err := New(client, lease.NewStore(client, "", "test"), Options{Selector: labels.SelectorFromSet(labels.Set{"lockstep.dev/enabled": "true"})})
@@ -60,7 +59,7 @@ func showHold(o *Observer, l *coordinationv1.Lease) {
 	}
 }
 
-// enqueued lets a handler tell which groups it enqueues.
+// enqueued returns the groups that a handler enqueues.
 func enqueued(happens func(enqueue func(plan.Key))) []string {
 	var groups []string
 	happens(func(key plan.Key) { groups = append(groups, key.Name) })
@@ -323,8 +322,8 @@ func TestInOneNamespaceNoOptInIsNeeded(t *testing.T) {
 	}
 }
 
-// The parts together, on a real watch: what happens is enqueued, and nothing
-// is left running afterwards.
+// This tests all parts together, with a real watch: events enqueue groups, and no goroutine is
+// left afterwards.
 func TestFromAWatchToTheQueueAndBackToRest(t *testing.T) {
 	server := newLibrary(
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{"lockstep.dev/enabled": "true"}}},

@@ -11,12 +11,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// anotherKind lets a controller that is no StatefulSet of apps/v1 control a pod.
+// anotherKind is a change to a pod: its controller is not a StatefulSet of apps/v1.
 func anotherKind(p *corev1.Pod) {
 	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps.example.org/v1", Kind: "StatefulSet", Name: "zone-a", UID: "u", Controller: new(true)}}
 }
 
-// formerSet lets a StatefulSet of the same name that existed before control a pod.
+// formerSet is a change to a pod: its controller is a former StatefulSet of the same name.
 func formerSet(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-of-the-former" }
 
 func TestCachesAndLiveReadsCountTheSamePodsOfAZoneThatLeft(t *testing.T) {

@@ -23,7 +23,7 @@ func annotatedInto(group string) change[*appsv1.StatefulSet] {
 
 func ignored(s *appsv1.StatefulSet) { s.Annotations[contract.IgnoreAnnotation] = "true" }
 
-// all makes several changes.
+// all returns a change that makes several changes.
 func all[T any](changes ...change[T]) change[T] {
 	return func(object T) {
 		for _, c := range changes {
@@ -76,8 +76,8 @@ func TestAGroupHasTheStatefulSetsThatItsAnnotationPutsThere(t *testing.T) {
 	}
 }
 
-// A replica whose caches lag behind reads the zones that the hold remembers by their names: no
-// label selector finds a StatefulSet that an annotation puts into the group.
+// A replica with outdated caches reads the zones that the hold remembers by their names: no label
+// selector finds a StatefulSet that an annotation puts into the group.
 func TestALiveReadFindsAnAnnotatedZoneThatTheHoldRemembers(t *testing.T) {
 	set := newSet("zone-a", all(inGroup("other"), annotatedInto("store")))
 	server := newLibrary(set, newPod("zone-a", 0))
@@ -223,7 +223,7 @@ func TestADeploymentThatIsIgnoredMayShrink(t *testing.T) {
 	}
 }
 
-// raising raises a StatefulSet once it has been read by its name.
+// raising increases the replicas of a StatefulSet after it was read by its name.
 type raising struct {
 	*library
 	set *appsv1.StatefulSet
@@ -239,7 +239,8 @@ func (s raising) RoundTrip(q *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// The pod was deleted while the annotated zone, which these caches do not show, did not ask for it.
+// The pod was deleted while the annotated zone did not want it. These caches do not show that
+// zone.
 func TestALiveReadConfirmsAnAnnotatedZoneThatTheHoldRemembers(t *testing.T) {
 	set := newSet("zone-a", all(inGroup("other"), annotatedInto("store")), func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(1)) })
 	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}, Intents: []plan.Intent{noted("zone-a", "zone-a-1")}}

@@ -13,16 +13,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Scaled is something that has replicas: who it is, and whether it may lose any.
+// Scaled identifies an object with replicas and says whether it may be scaled down.
 type Scaled struct {
 	UID         string
 	Version     plan.Version
-	NoDownscale bool // its label forbids it to shrink
+	NoDownscale bool // its label or annotation no-downscale forbids a scale-down
 }
 
-// Scaled returns something of apps/v1 from the cache: any StatefulSet, and of
-// Deployments and ReplicaSets those with the label no-downscale, whatever its
-// value. It makes no request.
+// Scaled returns an object of apps/v1 from the cache: any StatefulSet, or a Deployment or
+// ReplicaSet with the label no-downscale, whatever its value. It makes no request.
 func (o *Observer) Scaled(resource, namespace, name string) (Scaled, bool) {
 	if resource == "statefulsets" {
 		set, known := o.Set(namespace, name)
@@ -43,11 +42,11 @@ func (o *Observer) Scaled(resource, namespace, name string) (Scaled, bool) {
 	return r.scaled, true
 }
 
-// labelledResources are those that are watched by the label.
+// labelledResources are watched by the label no-downscale.
 var labelledResources = []string{"deployments", "replicasets"}
 
-// watchLabelled returns the caches of what carries the label no-downscale: the API
-// server sends nothing else, and of that nothing but metadata.
+// watchLabelled returns the caches of objects with the label no-downscale. The API server sends
+// only these objects, and only their metadata.
 func watchLabelled(client metadataclient.Interface, namespace string) map[string]cache.SharedIndexInformer {
 	labelled := map[string]cache.SharedIndexInformer{}
 	for _, resource := range labelledResources {
@@ -59,7 +58,7 @@ func watchLabelled(client metadataclient.Interface, namespace string) map[string
 	return labelled
 }
 
-// labelledRecord is what a cache keeps of a Deployment or ReplicaSet.
+// labelledRecord is the cache's record of a Deployment or ReplicaSet.
 type labelledRecord struct {
 	namespace, name string
 	scaled          Scaled

@@ -23,11 +23,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// catalogue is an API server that tells metadata and nothing else, and only of
-// what carries the labels that it is asked for. It writes down what it is asked.
+// catalogue is an API server that returns only metadata, and only of objects with the requested
+// labels. It records requests.
 type catalogue struct {
 	objects map[string][]metav1.PartialObjectMetadata // by resource
-	refuses string                                    // a resource that it does not tell of
+	refuses string                                    // a resource that it refuses to return
 
 	mu    sync.Mutex
 	asked []string
@@ -39,7 +39,7 @@ var (
 	objectTitle = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"}
 )
 
-// newCatalogue has a Deployment and a ReplicaSet of each kind that matters.
+// newCatalogue returns a catalogue with a Deployment and a ReplicaSet of each relevant kind.
 func newCatalogue() *catalogue {
 	c := &catalogue{objects: map[string][]metav1.PartialObjectMetadata{}, tell: map[string]chan metav1.WatchEvent{}}
 	for _, resource := range labelledResources {
@@ -50,7 +50,7 @@ func newCatalogue() *catalogue {
 	return c
 }
 
-// entry is what is told of an object; without a value it has no label.
+// entry returns the metadata of an object. If value is empty, it has no label.
 func entry(name, version, value string) metav1.PartialObjectMetadata {
 	e := metav1.PartialObjectMetadata{TypeMeta: objectTitle, ObjectMeta: metav1.ObjectMeta{
 		Namespace: "team", Name: name, UID: types.UID("uid-of-" + name), ResourceVersion: version, Labels: map[string]string{"app": name},
@@ -87,7 +87,7 @@ func (c *catalogue) RoundTrip(q *http.Request) (*http.Response, error) {
 	switch {
 	case c.refuses == resource:
 		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden), nil
-	case q.URL.Query().Has("sendInitialEvents"): // so that it is asked for a list first
+	case q.URL.Query().Has("sendInitialEvents"): // so that the client lists first
 		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid), nil
 	case verb == "watch":
 		return apitest.Watch(q.Context(), c.tell[resource], func() {}), nil
@@ -101,14 +101,14 @@ func (c *catalogue) RoundTrip(q *http.Request) (*http.Response, error) {
 	return apitest.Answer(http.StatusOK, list), nil
 }
 
-// asWhat returns the form of an answer that is liked best.
+// asWhat returns the preferred form of an answer.
 func asWhat(accept string) string {
 	first, _, _ := strings.Cut(accept, ",")
 	_, form, _ := strings.Cut(first, ";")
 	return form
 }
 
-// questions returns everything that it was asked, once.
+// questions returns all requests, without duplicates.
 func (c *catalogue) questions() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,21 +117,21 @@ func (c *catalogue) questions() []string {
 	return slices.Compact(all)
 }
 
-// open makes what a catalogue tells by, in the bubble in which it does.
+// open creates the channels of a catalogue in the current synctest bubble.
 func (c *catalogue) open() {
 	for resource := range c.objects {
 		c.tell[resource] = make(chan metav1.WatchEvent)
 	}
 }
 
-// lookout is an observer at work.
+// lookout is a running observer.
 type lookout struct {
 	t *testing.T
 	*Observer
 }
 
-// watching runs a test beside an observer of one namespace or of all; without a
-// catalogue beside one that does not ask for labels.
+// watching runs a test with a running observer of one namespace or of all. Without a catalogue,
+// the observer does not watch labels.
 func watching(t *testing.T, namespace string, c *catalogue, test func(lookout)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestDeploymentsAndReplicaSetsAreCachedByTheLabel(t *testing.T) {
 			}
 			tell(watch.Modified, entry("barred", "101", "false"))
 			o.wantScaled(resource, "barred", Scaled{UID: "uid-of-barred", Version: 101})
-			tell(watch.Deleted, entry("barred", "102", "")) // the label was taken off
+			tell(watch.Deleted, entry("barred", "102", "")) // the label was removed
 			o.wantUnknown(resource, "barred")
 			tell(watch.Added, entry("unlabelled", "103", "true"))
 			o.wantScaled(resource, "unlabelled", Scaled{UID: "uid-of-unlabelled", Version: 103, NoDownscale: true})

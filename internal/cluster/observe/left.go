@@ -28,8 +28,8 @@ func (o *Observer) absentMembers(s *plan.Snapshot) []plan.Member {
 	return append(absent, o.unremembered(s)...)
 }
 
-// unremembered returns the zones of orphans that a budget covers, if they have no StatefulSet and
-// the hold does not remember it.
+// unremembered returns the zones of orphans that a budget covers, if the zones have no StatefulSet and the hold does
+// not remember them.
 func (o *Observer) unremembered(s *plan.Snapshot) []plan.Member {
 	var zones []plan.Member
 	for _, name := range slices.Sorted(maps.Keys(o.orphanedZones(s.Key))) {
@@ -42,7 +42,7 @@ func (o *Observer) unremembered(s *plan.Snapshot) []plan.Member {
 	return zones
 }
 
-// cachedLeft returns the zones that left the group as the caches show them.
+// cachedLeft returns the zones that left the group, as the caches show them.
 func (o *Observer) cachedLeft(key plan.Key, s *plan.Snapshot) []plan.LeftZone {
 	var left []plan.LeftZone
 	for _, m := range o.absentMembers(s) {
@@ -67,9 +67,9 @@ func (o *Observer) cachedMember(key plan.Key, m plan.Member) plan.LeftZone {
 	return z
 }
 
-// uncovered reports whether the Lease of a budget remembers a zone that the budget covers no more:
-// it is gone, or selects neither the StatefulSet, if there is one, nor any of the pods and orphans. That
-// cannot be said while budgets are not known.
+// uncovered reports whether the Lease of a budget remembers a zone that the budget does not cover any more. Either
+// the budget does not exist, or it selects neither an existing StatefulSet nor any of the pods and orphans. While
+// budgets are not known, uncovered returns false.
 func (o *Observer) uncovered(key plan.Key, set *zoneRecord, z *plan.Zone) bool {
 	if key.Kind != plan.KindBudget || !o.BudgetsKnown() {
 		return false
@@ -84,25 +84,25 @@ func (o *Observer) uncovered(key plan.Key, set *zoneRecord, z *plan.Zone) bool {
 	return !slices.ContainsFunc(slices.Concat(z.Pods, z.Orphans), func(p plan.Pod) bool { return covers(budget, p) })
 }
 
-// guarding returns the groups of a namespace whose hold guards a zone of that name which they do
-// not have, as far as the caches show. Those that have zones of their own come first.
+// guarding returns the groups of a namespace whose holds guard a zone of that name that left them, as far as the
+// caches show. Groups that have zones of their own come first.
 func (o *Observer) guarding(namespace, zone string) []plan.Key {
 	return slices.DeleteFunc(o.holds.Remembering(namespace, zone), func(key plan.Key) bool { return o.letGo(key, zone) })
 }
 
-// letGo reports whether a hold that remembers a zone guards it no more.
+// letGo reports whether a hold that remembers a zone does not guard it any more.
 func (o *Observer) letGo(key plan.Key, zone string) bool {
 	return key.Kind == plan.KindBudget && o.cachedMember(key, plan.Member{Zone: zone}).Uncovered
 }
 
-// isBack reports whether a StatefulSet is one of a group that remembers it. Those that a
-// budget covers may come and go at any time, and are read anew with the next event.
+// isBack reports whether a StatefulSet belongs again to a group that remembers it. StatefulSets that a budget covers
+// may come and go at any time; the next event reads them again.
 func (o *Observer) isBack(key plan.Key, set *appsv1.StatefulSet) bool {
 	return key.Rolled() && o.belongs(key, set)
 }
 
-// errZoneIsBack says that a zone which had left is in the group again, so that the group has to
-// be read anew.
+// errZoneIsBack is the error of a read during which a zone that had left joined the group again. The group must be
+// read again.
 var errZoneIsBack = errors.New("a StatefulSet that left the group is back")
 
 // liveLeft reads the zones that left the group, and their pods, from the API server.
@@ -119,8 +119,8 @@ func (o *Observer) liveLeft(ctx context.Context, s *plan.Snapshot) error {
 	return nil
 }
 
-// readLeft lists the pods of a zone after its StatefulSet was found to be outside of the group,
-// or gone: pods that were listed before may have been created since.
+// readLeft lists the pods of a zone after it has found that the StatefulSet is outside the group or does not exist. A
+// list from before could lack pods that were created since.
 func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (plan.LeftZone, error) {
 	z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
 	var record *zoneRecord
@@ -148,8 +148,8 @@ func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (p
 	return z, nil
 }
 
-// candidates selects the pods among which those of a zone are that left. If its StatefulSet is
-// gone, they may be from before it was given another selector.
+// candidates returns a selector that finds at least the pods of a zone that left. If its StatefulSet does not exist,
+// its pods may be from before a change of its selector.
 func candidates(z *plan.LeftZone) string {
 	if z.Exists {
 		return z.Selector
@@ -157,10 +157,9 @@ func candidates(z *plan.LeftZone) string {
 	return podNameLabel
 }
 
-// take adds a pod of a zone's name to a zone that left, if it counts as one of its pods. If the
-// StatefulSet is gone, these are the pods that a StatefulSet of that name controls, whatever its
-// UID is, and those that nothing controls. A pod that a controller of another kind has adopted is
-// no podRecord, and does not count.
+// take adds a pod with a zone's name to a zone that left, if it counts as one of its pods. If the StatefulSet does
+// not exist, these are the pods that a StatefulSet of that name controls, whatever its UID, and the pods without a
+// controller. A pod that a controller of another kind has adopted is no podRecord and does not count.
 func take(z *plan.LeftZone, r *podRecord) {
 	if z.Exists && !has(&z.Zone, r) || !z.Exists && !r.named() {
 		return
@@ -169,8 +168,7 @@ func take(z *plan.LeftZone, r *podRecord) {
 	z.Pods = append(z.Pods, r.pod)
 }
 
-// eachPod lists pods in pages, since there may be many. All pages are of the version that it
-// returns.
+// eachPod lists pods in pages, because there may be many. All pages have the version that it returns.
 func (o *Observer) eachPod(ctx context.Context, namespace, selector string, do func(*corev1.Pod)) (at plan.Version, err error) {
 	list := pager.New(pager.SimplePageFunc(func(options metav1.ListOptions) (runtime.Object, error) {
 		ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)

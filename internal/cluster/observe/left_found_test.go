@@ -18,9 +18,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// The StatefulSet was orphaned, applied with another selector, and deleted again: the
-// caches show its orphans by name, the live read looks for them with the last selector alone,
-// finds none and forgets the zone although its orphans are there.
+// The StatefulSet was orphaned, applied with another selector, and deleted again. The caches show
+// its orphans by name. A live read that used only the last selector would not find them, and the
+// zone would be removed from the hold.
 func TestOrphansOfAFormerSelectorAreShownByALiveRead(t *testing.T) {
 	l := remembering()
 	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-the-second"}})
@@ -35,8 +35,8 @@ func TestOrphansOfAFormerSelectorAreShownByALiveRead(t *testing.T) {
 	}
 }
 
-// What the Lease remembers cannot be read here, since it is of a newer version or garbage: it may
-// remember any zone.
+// The hold's record of zones cannot be read here, because it has a newer version or is invalid.
+// Therefore it may remember any zone.
 func TestAHoldThatCannotBeReadMayRememberAnyZone(t *testing.T) {
 	for text, want := range map[string]bool{
 		"garbage": true,
@@ -58,8 +58,8 @@ func TestAHoldThatCannotBeReadMayRememberAnyZone(t *testing.T) {
 	}
 }
 
-// The zone was covered by a budget before it joined its group, so two Leases remember it.
-// Without its label it is placed under either of them, by chance.
+// A budget covered the zone before it joined its group, so two Leases remember it. Without the
+// group's label, either of them could be chosen.
 func TestAZoneThatTwoLeasesRememberIsPlacedUnderItsGroup(t *testing.T) {
 	o := newObserver(t, newLibrary().client(t))
 	covered := plan.Key{Namespace: "team", Name: "cache", Kind: plan.KindBudget}
@@ -84,7 +84,7 @@ func TestAZoneThatTwoLeasesRememberIsPlacedUnderItsGroup(t *testing.T) {
 	}
 }
 
-// A zone whose name no object can have could never be read.
+// A zone name that is not a valid object name could never be read.
 func TestAMemberWithANameOfNoObjectMakesTheHoldUnreadable(t *testing.T) {
 	for _, name := range []string{"a/b", "..", "%"} {
 		l := remembering()
@@ -98,8 +98,8 @@ func TestAMemberWithANameOfNoObjectMakesTheHoldUnreadable(t *testing.T) {
 	}
 }
 
-// adopter lets a StatefulSet be applied again, and adopt its pods, after it was found to be gone
-// and before its pods are listed.
+// adopter applies a StatefulSet again, and lets it adopt its pods, after it was found missing and
+// before its pods are listed.
 type adopter struct{ *library }
 
 func (s adopter) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -118,10 +118,10 @@ func (s adopter) RoundTrip(q *http.Request) (*http.Response, error) {
 	return s.library.RoundTrip(q)
 }
 
-// zone-a-1 is down all the time. zone-a is away while the StatefulSets are listed and when
-// its own is read; it is back, and its pods are its own, when they are listed. The look shows
-// neither the zone nor its pods, so the zone is forgotten and a ready pod of zone-b goes. Caches
-// of a moment before confirm that.
+// zone-a-1 is down all the time. zone-a does not exist while the StatefulSets are listed and when
+// it is read by name. It exists again, and has adopted its pods, when they are listed. A live
+// read that shows neither the zone nor its pods would remove the zone from the hold and allow the
+// deletion of a ready pod of zone-b. Slightly older caches would confirm that.
 func TestAZoneThatIsBackWhileItsPodsAreListedIsNotForgotten(t *testing.T) {
 	rolls := newSet("zone-b")
 	down := orphan(1)
@@ -147,7 +147,7 @@ func TestAZoneThatIsBackWhileItsPodsAreListedIsNotForgotten(t *testing.T) {
 	}
 }
 
-// The name of the Lease is that of a budget's, and its annotation names another budget.
+// The name of the Lease is that of a budget's Lease, and its annotation names another budget.
 func TestALeaseThatDoesNotSayWhoseItIsMayBeThatOfAGroup(t *testing.T) {
 	l := covering()
 	l.Annotations[contract.NameAnnotation(plan.KindBudget)] = "other"
@@ -157,8 +157,8 @@ func TestALeaseThatDoesNotSayWhoseItIsMayBeThatOfAGroup(t *testing.T) {
 	}
 }
 
-// ClaimsOfGroups returns the groups that remember a StatefulSet without a label, whatever the caches
-// show.
+// ClaimsOfGroups returns the groups that remember a StatefulSet without a label, whatever the
+// caches show.
 func TestAStatefulSetThatLeftItsGroupIsRemembered(t *testing.T) {
 	o := newObserver(t, newLibrary(remembering(), covering()).client(t))
 	for set, want := range map[string][]plan.Key{"zone-a": {store}, "zone-x": nil} {

@@ -17,19 +17,19 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// remembering is the hold of the group, which remembers zone-a.
+// remembering returns the Lease of the group, which remembers zone-a.
 func remembering() *coordinationv1.Lease {
 	l := newHold("store", "")
 	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}})
 	return l
 }
 
-// orphan is a pod of zone-a that nothing controls any more.
+// orphan returns a pod of zone-a that has no controller any more.
 func orphan(ordinal int) *corev1.Pod {
 	return newPod("zone-a", ordinal, made, func(p *corev1.Pod) { p.OwnerReferences = nil })
 }
 
-// made gives a pod the label that a StatefulSet gives each pod.
+// made gives a pod the label that a StatefulSet gives to each of its pods.
 func made(p *corev1.Pod) { p.Labels[podNameLabel] = p.Name }
 
 func TestZonesThatLeftTheGroupAreShownWithTheirPods(t *testing.T) {
@@ -64,8 +64,8 @@ func TestZonesThatLeftTheGroupAreShownWithTheirPods(t *testing.T) {
 	}
 }
 
-// returner lets a StatefulSet join the group when it is read by its name for the second time: the
-// first is when the zones of the group are read, the second when those are that left it.
+// returner lets a StatefulSet join the group when it is read by its name for the second time. The
+// first read is of the zones of the group, the second of the zones that left it.
 type returner struct {
 	*library
 	reads *int

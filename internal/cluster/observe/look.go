@@ -23,12 +23,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// longestLook is how long a look may take, however many requests it needs: while it
-// lasts, it keeps a worker, or a review, waiting.
+// longestLook limits a live read, however many requests it needs. During that time it occupies a
+// worker, or delays a review.
 const longestLook = time.Minute
 
-// Live reads a group from the API server, within a minute: its hold first, then its
-// StatefulSets and the pods they select.
+// Live reads a group from the API server, within a minute: first its hold, then its StatefulSets
+// and the pods that they select.
 func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
 	ctx, stop := context.WithTimeout(ctx, longestLook)
 	defer stop()
@@ -39,17 +39,17 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error
 	return o.LiveUnder(ctx, key, held)
 }
 
-// readsUntilConfirmed is how often a group is read until its StatefulSets confirm that they do
-// not ask for a pod that was deleted.
+// readsUntilConfirmed limits how often a group is read until its StatefulSets confirm that they
+// do not want a pod that was deleted.
 const readsUntilConfirmed = 3
 
-// LiveUnder reads StatefulSets and pods of a group from the API server, within a minute,
-// each of them consistently, in no order unless a downscale is noted. The record of the hold
-// was known before. What is decided under it needs its compare-and-swap, which fails
-// where the hold has changed since (ADR 13).
+// LiveUnder reads the StatefulSets and pods of a group from the API server, within a minute. Each
+// list is consistent. The lists have no order unless the hold records a downscale. The caller
+// read the hold before. A decision under it requires its compare-and-swap, which fails if the
+// hold has changed since (ADR 13).
 //
-// If the snapshot rests on StatefulSets that do not ask for a noted pod which was deleted,
-// they were listed once more after the pods and still did not (ADR 24).
+// If a pod with an intent was deleted and the StatefulSets of the snapshot do not want it, they
+// were listed again after the pods and still did not want it (ADR 24).
 func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {
 	ctx, stop := context.WithTimeout(ctx, longestLook)
 	defer stop()
@@ -72,8 +72,8 @@ func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) 
 	return plan.Snapshot{}, fmt.Errorf("read %s: a StatefulSet joined it, or changed spec.replicas, during each of %d reads", key, readsUntilConfirmed)
 }
 
-// confirm reports whether StatefulSets that are listed now still do not ask for the noted
-// pods that were deleted. The list of the snapshot may be older than that of the pods.
+// confirm lists the StatefulSets again and reports whether they still do not want the deleted
+// pods with intents. The list in the snapshot may be older than the list of the pods.
 func (o *Observer) confirm(ctx context.Context, s *plan.Snapshot) (bool, error) {
 	deleted := s.DeletedAndUnwanted()
 	if len(deleted) == 0 {
@@ -93,7 +93,7 @@ func (o *Observer) confirm(ctx context.Context, s *plan.Snapshot) (bool, error) 
 func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {
 	expected := o.cachedSelectors(key)
 	if !held.Downscale.None() {
-		expected = nil // a downscale has ended when pods that were listed after its zone show it
+		expected = nil // the pods must be listed after the zone: otherwise they cannot show that a downscale has ended
 	}
 	sets, pods, err := o.liveGroup(ctx, key, held.Members, expected)
 	if err != nil {
@@ -124,8 +124,8 @@ func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) 
 	return s, nil
 }
 
-// liveGroup lists StatefulSets and, by the selectors that are expected, pods at the
-// same time, then the pods of selectors that were not.
+// liveGroup lists the StatefulSets and, at the same time, the pods that the expected selectors
+// select. Then it lists the pods of selectors that were not expected.
 func (o *Observer) liveGroup(ctx context.Context, key plan.Key, members []plan.Member, expected []string) (*appsv1.StatefulSetList, map[string]podList, error) {
 	var sets *appsv1.StatefulSetList
 	var pods map[string]podList
@@ -149,8 +149,8 @@ func (o *Observer) liveGroup(ctx context.Context, key plan.Key, members []plan.M
 	return sets, pods, err
 }
 
-// liveSets reads the StatefulSets that a key stands for: those that its selector finds, then by
-// their names those that an annotation may have put into the group.
+// liveSets reads the StatefulSets of a key: first those that its selector finds, then, by name,
+// StatefulSets that an annotation may have put into the group.
 func (o *Observer) liveSets(ctx context.Context, key plan.Key, members []plan.Member) (*appsv1.StatefulSetList, error) {
 	list, err := o.listSets(ctx, key)
 	if err != nil {
@@ -187,8 +187,9 @@ func (o *Observer) listSets(ctx context.Context, key plan.Key) (*appsv1.Stateful
 	return list, nil
 }
 
-// unlabelled returns the names of StatefulSets that may be in a group although no label of theirs
-// says so: those that the caches show there by an annotation, and those that the hold remembers.
+// unlabelled returns the names of StatefulSets that may be in a group although their labels do
+// not say so: StatefulSets that an annotation puts there according to the caches, and
+// StatefulSets that the hold remembers.
 func (o *Observer) unlabelled(key plan.Key, members []plan.Member, listed []appsv1.StatefulSet) []string {
 	if !key.Rolled() {
 		return nil
@@ -208,7 +209,8 @@ func (o *Observer) unlabelled(key plan.Key, members []plan.Member, listed []apps
 	return slices.Sorted(maps.Keys(names))
 }
 
-// readSet reads a StatefulSet from the API server, and returns nil if there is none.
+// readSet reads a StatefulSet from the API server. It returns nil if the StatefulSet does not
+// exist.
 func (o *Observer) readSet(ctx context.Context, namespace, name string) (*appsv1.StatefulSet, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
@@ -222,10 +224,11 @@ func (o *Observer) readSet(ctx context.Context, namespace, name string) (*appsv1
 	return set, nil
 }
 
-// selecting asks for the StatefulSets of a group, as far as labels tell.
+// selecting returns the options to list the StatefulSets of a group, as far as labels identify
+// them.
 func (o *Observer) selecting(key plan.Key) (metav1.ListOptions, error) {
 	if key.Kind == plan.KindBudget || o.uncached && key.Kind != plan.KindStatefulSet {
-		return metav1.ListOptions{}, nil // labels of their templates, or annotations, say which of them it is about
+		return metav1.ListOptions{}, nil // labels of pod templates, or annotations, decide
 	}
 	if key.Kind == plan.KindStatefulSet {
 		return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, key.Name).String()}, nil
@@ -245,14 +248,14 @@ func (o *Observer) cachedSelectors(key plan.Key) []string {
 	return selectors
 }
 
-// podList is what a list of pods has shown.
+// podList is the result of a list of pods.
 type podList struct {
 	of      map[string][]plan.Pod // by the UID of their StatefulSet
 	orphans []plan.Pod
 	at      plan.Version
 }
 
-// add adds a pod that a StatefulSet has made, once it is completed.
+// add adds a pod of a StatefulSet, or an orphan, after complete has completed it.
 func (l *podList) add(pod *corev1.Pod, complete func(*plan.Pod)) {
 	if owner, ordinal, owned := memberOf(pod); owned {
 		member := podOf(pod, ordinal)
@@ -265,12 +268,11 @@ func (l *podList) add(pod *corev1.Pod, complete func(*plan.Pod)) {
 	}
 }
 
-// readsAtATime bounds the requests of one kind of one look that are under way.
+// readsAtATime limits the concurrent requests of one kind in one live read.
 const readsAtATime = 10
 
-// livePods lists the pods of some selectors, with as few requests as it can and
-// all of them at the same time, since each may have to wait for the API server's
-// own cache.
+// livePods lists the pods of several selectors. It sends as few requests as possible, all at the
+// same time, because each may have to wait for the API server's own cache.
 func (o *Observer) livePods(ctx context.Context, key plan.Key, selectors []string) (map[string]podList, error) {
 	questions := merge(selectors)
 	lists, errs := make([]podList, len(questions)), make([]error, len(questions))
@@ -300,8 +302,8 @@ func (o *Observer) listPods(ctx context.Context, key plan.Key, selector string) 
 	return shown, nil
 }
 
-// liveStrays reads the pods that the hold notes and no zone shows: some are gone, some
-// belong to nobody any more.
+// liveStrays reads the pods with intents that no zone shows. Some do not exist any more; others
+// belong to no StatefulSet.
 func (o *Observer) liveStrays(ctx context.Context, s *plan.Snapshot) error {
 	names := strays(*s)
 	pods, exist, errs := make([]plan.Pod, len(names)), make([]bool, len(names)), make([]error, len(names))
@@ -309,14 +311,14 @@ func (o *Observer) liveStrays(ctx context.Context, s *plan.Snapshot) error {
 		pods[i], exist[i], errs[i] = o.livePod(ctx, s.Key.Namespace, names[i])
 	})
 	if err := cmp.Or(errs...); err != nil {
-		return err // one says enough: there may be as many as noted pods
+		return err // one error is enough: each pod with an intent may have its own
 	}
 	for i := range pods {
 		if exist[i] {
 			s.Strays = append(s.Strays, pods[i])
 		}
 	}
-	if s.PodsAt == 0 { // no zone was listed; what was read by name is current
+	if s.PodsAt == 0 { // no zone was listed; a pod that was read by name is current
 		s.PodsAt = ^plan.Version(0)
 	}
 	return nil

@@ -21,18 +21,18 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// A look asks for a hold that is not known before anything else, for the pods of
-// all zones at once where it can, and never for the whole namespace.
+// If the hold is not known, a live read requests it first. It lists the pods of all zones with
+// one request if possible, and never lists all pods of the namespace.
 func TestWhatALookAsksFor(t *testing.T) {
 	stray := noted("zone-x", "zone-x-0")
 	held := newHold("store", "", stray)
 	readHold, listSets, readStray := "get team/leases "+held.Name, "list team/statefulsets rollout-group=store", "get team/pods zone-x-0"
-	confirm := listSets // zone-x-0 was deleted, and no StatefulSet asks for it
+	confirm := listSets // zone-x-0 was deleted, and no StatefulSet wants it
 	a, b := newSet("zone-a"), newSet("zone-b")
 	differs := newSet("zone-c", func(s *appsv1.StatefulSet) { s.Spec.Selector.MatchLabels["role"] = "store" })
 	for sentence, tc := range map[string]struct {
 		cached []*appsv1.StatefulSet
-		known  bool // the hold is
+		known  bool // the hold is known
 		want   []string
 	}{
 		"nothing is known":      {want: []string{readHold, listSets, "list team/pods set in (zone-a,zone-b)", readStray, confirm}},
@@ -72,13 +72,13 @@ func TestWhatALookAsksFor(t *testing.T) {
 	}
 }
 
-// raiser lets a StatefulSet ask for more replicas each time pods have been listed. It answers
-// a list of pods after the list of StatefulSets that is requested with it.
+// raiser increases the replicas of a StatefulSet after each list of pods. It answers a list of
+// pods after the list of StatefulSets that is requested at the same time.
 type raiser struct {
 	library *library
 	set     *appsv1.StatefulSet
 	raises  int
-	times   int // of these, how often it still will
+	times   int // how many of these increases are left
 
 	answered chan struct{} // one for each list of StatefulSets that was answered
 }
@@ -93,10 +93,10 @@ func (s *raiser) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer func() { s.answered <- struct{}{} }()
 		return s.library.RoundTrip(r)
 	case !strings.HasSuffix(r.URL.Path, "/pods"):
-		return s.library.RoundTrip(r) // of one noted pod
+		return s.library.RoundTrip(r) // a pod with an intent
 	}
 	if <-s.answered; s.times < s.raises {
-		<-s.answered // the list that confirmed the read before
+		<-s.answered // the list that confirmed the previous read
 	}
 	answer, err := s.library.RoundTrip(r)
 	if s.times > 0 {
@@ -121,7 +121,7 @@ func TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod(t *testing.T
 		t.Errorf("zone-a asks for %d replicas and the intent of zone-a-1 is %v, want 2 and open", live.Zones[0].Replicas, live.IntentStatus(held.Intents[0]))
 	}
 	lists := slices.DeleteFunc(server.library.requests(), func(what string) bool { return !strings.HasPrefix(what, "list team/statefulsets") })
-	if len(lists) != 3 { // the read, its confirmation, and the read that shows the pod to be asked for
+	if len(lists) != 3 { // the read, its confirmation, and the read that shows that the pod is wanted
 		t.Errorf("StatefulSets were listed %d times, want 3", len(lists))
 	}
 }
@@ -142,7 +142,7 @@ func TestALiveReadFailsWhenReplicasNeverSettle(t *testing.T) {
 	}
 }
 
-// slowServer knows no object, and takes its time to say so.
+// slowServer contains no object, and answers slowly.
 type slowServer struct{ library *library }
 
 const slowly = 2 * time.Second
@@ -156,7 +156,7 @@ func (s slowServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// Replacements of a whole zone may be late all at once.
+// Replacements of all pods of a zone may be late at the same time.
 func TestALookAtManyNotedPodsIsSoonDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var held plan.Hold
@@ -174,7 +174,7 @@ func TestALookAtManyNotedPodsIsSoonDone(t *testing.T) {
 	})
 }
 
-// A look must not keep a worker until the process is taken for dead.
+// A live read must not occupy a worker until the process is considered dead.
 func TestALookHasAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var held plan.Hold
@@ -190,12 +190,12 @@ func TestALookHasAMinute(t *testing.T) {
 	})
 }
 
-// broken is an API server that no client survives.
+// broken is an API server that makes every client panic.
 type broken struct{}
 
 func (broken) RoundTrip(*http.Request) (*http.Response, error) { panic("oh") }
 
-// Who looks is on the guard against panics; the goroutines of a look are not.
+// The caller of a live read recovers from panics; the goroutines of a live read do not.
 func TestAPanicOfALookIsThatOfWhoLooks(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -216,8 +216,8 @@ func TestALookUnderAKnownHoldShowsThatHold(t *testing.T) {
 	}
 }
 
-// Whatever the selectors are, each is answered by exactly one question, and a
-// question asks for exactly what one of its selectors selects.
+// Each selector is answered by exactly one question, and a question selects exactly the union of
+// its selectors.
 func TestQuestionsAskForWhatSelectorsSelect(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var asked []string

@@ -13,14 +13,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Set is a StatefulSet as a question about one object by name needs it, whether
-// it belongs to a group or not.
+// Set is the state of a StatefulSet, in a group or not, that a decision about it by name needs.
 type Set struct {
 	UID         string
 	Version     plan.Version
-	NoDownscale bool // its label forbids it to shrink
-	Ignored     bool // lockstep leaves it alone
-	Held        bool // it shrinks under the hold of Key
+	NoDownscale bool // its label or annotation no-downscale forbids a scale-down
+	Ignored     bool // lockstep ignores it
+	Held        bool // it scales down under the hold of Key
 	Key         plan.Key
 }
 
@@ -61,30 +60,31 @@ func (o *Observer) setOf(r *zoneRecord) Set {
 	return set
 }
 
-// ClaimsOfGroups returns the holds of groups that remember a StatefulSet, or may remember it, by what
-// the API server shows. A Lease that does not say whose it is may be that of a group.
+// ClaimsOfGroups returns the holds of groups that remember, or may remember, a StatefulSet,
+// according to the API server. A Lease that does not name its owner may be the hold of a group.
 func (o *Observer) ClaimsOfGroups(ctx context.Context, namespace, set string) ([]lease.Claim, error) {
 	claims, err := o.holds.LiveRemembering(ctx, namespace, set)
 	return slices.DeleteFunc(claims, func(c lease.Claim) bool { return !c.Key.Rolled() }), err
 }
 
-// Pod is a pod as a question about one pod by name needs it. Of one that belongs to
-// no StatefulSet nothing but its UID and version is known.
+// Pod is the state of a pod that a decision about it by name needs. If the pod belongs to no
+// StatefulSet, only its UID and version are known.
 type Pod struct {
 	UID      string
 	Version  plan.Version
-	Up       bool // it serves
-	Leaving  bool // it never serves again
-	Unplaced bool // its StatefulSet is not in the cache, not yet or no more, so nobody can tell whether it is held
-	Held     bool // it is taken down under the hold of Key
+	Up       bool // it is Ready and not terminating
+	Leaving  bool // it will not be Ready again
+	Unplaced bool // the cache does not show its StatefulSet, so it is unknown whether the pod is held
+	Held     bool // it is disrupted under the hold of Key
 	Key      plan.Key
-	// Unclaimed says that a StatefulSet made it and that it is under no hold as far as the caches
-	// show, so that only a live read of the holds tells (see Claims).
+	// Unclaimed is set if a StatefulSet created the pod and the caches show no hold for it. Then
+	// only a live read of the holds can decide (see Claims).
 	Unclaimed bool
 }
 
-// Claims returns the holds that remember the StatefulSet that made a pod, or may remember it, by
-// what the API server shows. That of a budget counts while the budget covers the StatefulSet.
+// Claims returns the holds that remember, or may remember, the StatefulSet that created a pod,
+// according to the API server. The hold of a budget counts while the budget covers the
+// StatefulSet.
 func (o *Observer) Claims(ctx context.Context, namespace, pod string) ([]lease.Claim, error) {
 	set, _, _ := plan.ParentOf(pod)
 	claims, err := o.holds.LiveRemembering(ctx, namespace, set)
@@ -100,8 +100,8 @@ func (o *Observer) Pod(namespace, name string) (Pod, bool) {
 	return o.place(kept), true
 }
 
-// LivePod reads a pod from the API server, and returns whether it exists. To which
-// group it belongs is for the cache of StatefulSets to say.
+// LivePod reads a pod from the API server and returns whether it exists. The cache of
+// StatefulSets decides to which group it belongs.
 func (o *Observer) LivePod(ctx context.Context, namespace, name string) (Pod, bool, error) {
 	pod, exists, err := o.readPod(ctx, namespace, name)
 	if err != nil || !exists {
@@ -110,12 +110,12 @@ func (o *Observer) LivePod(ctx context.Context, namespace, name string) (Pod, bo
 	return o.place(keep(pod)), true, nil
 }
 
-// placeOrphan finds out under which hold a pod without a controller is evicted: that of the
-// group which remembers the StatefulSet that made it. If there is a StatefulSet of that name in a
-// group, it is about to adopt the pod, and nobody can tell before. If it does not adopt the pod,
-// because its selector is another one, the hold is that of its group. An orphan that no hold guards
-// is evicted under the hold of the first budget that covers it, unless a StatefulSet of that name is
-// ignored.
+// placeOrphan determines under which hold a pod without a controller is evicted: the hold of the
+// group that remembers the StatefulSet that created it. If a StatefulSet of that name exists in a
+// group, it is about to adopt the pod, and the hold is not known before. If its selector does not
+// match the pod, it does not adopt the pod, and the hold is that of its group. If no hold guards
+// an orphan, the orphan is evicted under the hold of the first budget that covers it, unless a
+// StatefulSet of that name is ignored.
 func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 	r, is := kept.(*podRecord)
 	if !is {
@@ -139,8 +139,8 @@ func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 	return pod
 }
 
-// Diagnose reads a pod from the API server and returns what Kubernetes knows of it: nothing
-// of one that is Ready, or is not that pod any more.
+// Diagnose reads a pod from the API server and returns the facts that Kubernetes reports about
+// it. It returns nothing if the pod is Ready or does not have that UID any more.
 func (o *Observer) Diagnose(ctx context.Context, namespace string, pod plan.Pod) ([]diagnosis.Fact, error) {
 	read, exists, err := o.readPod(ctx, namespace, pod.Name)
 	if err != nil || !exists || string(read.UID) != pod.UID {
@@ -149,9 +149,9 @@ func (o *Observer) Diagnose(ctx context.Context, namespace string, pod plan.Pod)
 	return diagnosis.OfPod(read, o.now()), nil
 }
 
-// place finds out under which hold a pod is taken down: that of its group or, where
-// its StatefulSet has none and is not ignored, of the first budget that covers it. Other pods are
-// nobody's.
+// place determines under which hold a pod is disrupted. This is the hold of its group. If its
+// StatefulSet has no group and is not ignored, it is the hold of the first budget that covers the
+// pod. Other pods have no hold.
 func (o *Observer) place(kept keptPod) Pod {
 	view := kept.view()
 	pod := Pod{UID: view.UID, Version: view.Version, Up: view.Up(), Leaving: view.Phase == plan.Leaving}

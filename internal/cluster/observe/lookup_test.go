@@ -43,7 +43,7 @@ func TestAStatefulSetIsFoundByNameWhetherItHasAGroupOrNot(t *testing.T) {
 	}
 }
 
-// theSets are StatefulSets as questions about pods find them.
+// theSets shows the StatefulSets that requests about pods find.
 func theSets(o *Observer) {
 	show(o, newSet("grouped"))
 	show(o, newSet("alone", ungrouped))
@@ -53,7 +53,7 @@ func theSets(o *Observer) {
 	show(o, newSet("renewed", func(s *appsv1.StatefulSet) { s.UID = "second" }))
 }
 
-// thePods are pods, and what is to be known of each.
+// thePods are pods, and the expected result for each.
 var thePods = map[string]struct {
 	pod  *corev1.Pod
 	want Pod

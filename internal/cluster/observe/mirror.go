@@ -7,20 +7,19 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Scales know resources whose replicas zones take over. Its methods make no
-// request.
+// Scales are the resources whose replicas zones take over. The methods make no request.
 type Scales interface {
-	// Scale returns what is known of a resource, and whether its status can be told
-	// how many replicas there are.
+	// Scale returns the known state of a resource, and whether the number of replicas can be
+	// written to its status.
 	Scale(namespace string, r plan.Reference) (scale plan.Scale, reports bool)
-	// Want says whether any zone takes over the replicas of a resource.
+	// Want sets whether any zone takes over the replicas of a resource.
 	Want(namespace string, r plan.Reference, wanted bool)
-	// Listen registers who is told when what is known of a resource has changed.
+	// Listen registers a function that is called when the known state of a resource has changed.
 	Listen(changed func(namespace string, r plan.Reference))
 }
 
-// mirroring is what others have to know of a zone that takes over the replicas of
-// a resource. The zero value is that of one that does not.
+// mirroring is the state of a zone that takes over the replicas of a resource, as far as it
+// matters to other groups. The zero value means that the zone takes over none.
 type mirroring struct {
 	reference plan.Reference
 	key       plan.Key
@@ -36,7 +35,7 @@ func (r *zoneRecord) mirroring() mirroring {
 	return mirroring{m.Reference, r.key(), m.WriteBack && !r.zone.Deleting, r.zone.Replicas}
 }
 
-// sharing names a resource among those of all namespaces.
+// sharing returns the name of a resource that is unique among all namespaces.
 func sharing(namespace string, r plan.Reference) string { return namespace + "/" + r.String() }
 
 func indexByReference(object any) ([]string, error) {
@@ -57,7 +56,7 @@ func (o *Observer) sharers(namespace string, r plan.Reference) []*zoneRecord {
 	return lookup[*zoneRecord](o.zones, byReference, sharing(namespace, r))
 }
 
-// mirror completes a zone by what is known of the resource whose replicas it takes over.
+// mirror adds to a zone the known state of the resource whose replicas it takes over.
 func (o *Observer) mirror(key plan.Key, z plan.Zone) plan.Zone {
 	m := &z.Mirror
 	if m.Reference.None() {
@@ -73,8 +72,8 @@ func (o *Observer) mirror(key plan.Key, z plan.Zone) plan.Zone {
 	return z
 }
 
-// least returns the least spec.replicas of the zones of other groups that are
-// written back to the same resource and stay; -1 without any.
+// least returns the least spec.replicas of the zones of other groups that are written back to the
+// same resource and are not being deleted, or -1 if there is none.
 func (o *Observer) least(key plan.Key, r plan.Reference) int {
 	least := -1
 	for _, other := range o.sharers(key.Namespace, r) {
@@ -85,8 +84,8 @@ func (o *Observer) least(key plan.Key, r plan.Reference) int {
 	return least
 }
 
-// mirrorEvents hears which resources zones name and, where several groups name one,
-// tells the others when the number changes that counts for all.
+// mirrorEvents follows which resources the zones name. If several groups name one resource, it
+// enqueues the other groups when the number that counts for all of them changes.
 func (o *Observer) mirrorEvents(enqueue func(plan.Key)) cache.ResourceEventHandler {
 	counted := shares{}
 	return cache.ResourceEventHandlerFuncs{
@@ -133,14 +132,14 @@ func (o *Observer) mirrorsOf(namespace string, r plan.Reference) []plan.Key {
 	return keys
 }
 
-// want says whether a resource is wanted, by what the caches show now.
+// want sets whether a resource is wanted, as the caches show it now.
 func (o *Observer) want(namespace string, r plan.Reference) {
-	o.wanting.Lock() // so that the last word is said by who looked last
+	o.wanting.Lock() // without the lock, an older result could overwrite a newer one
 	defer o.wanting.Unlock()
 	o.scales.Want(namespace, r, o.Managed(namespace) && len(o.sharers(namespace, r)) > 0)
 }
 
-// optEvents hears which namespaces are managed: the zones of others want nothing.
+// optEvents follows which namespaces are managed: zones of other namespaces want no resource.
 func (o *Observer) optEvents() cache.ResourceEventHandler {
 	concern := func(object any) {
 		n, ok := final(object).(*namespaceRecord)
@@ -154,8 +153,8 @@ func (o *Observer) optEvents() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{AddFunc: concern, UpdateFunc: func(_, after any) { concern(after) }, DeleteFunc: concern}
 }
 
-// listenToScales lets resources be watched that zones name, and tells whom their
-// changes concern.
+// listenToScales requests watches for the resources that zones name, and enqueues the groups that
+// their changes concern.
 func (o *Observer) listenToScales(enqueue func(plan.Key)) error {
 	o.scales.Listen(func(namespace string, r plan.Reference) {
 		for _, key := range o.mirrorsOf(namespace, r) {

@@ -20,10 +20,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// ledger knows scales by what a test says, and writes down what is wanted.
+// ledger contains scales that a test sets, and records which are wanted.
 type ledger struct {
 	scale   plan.Scale
-	mute    bool // no status can be written to
+	mute    bool // no status can be written
 	wanted  map[string]bool
 	changed func(namespace string, r plan.Reference)
 }
@@ -43,7 +43,7 @@ const theGroup = "rollout-operator.grafana.com"
 
 var theWeb = plan.Reference{APIGroup: theGroup, Kind: "ReplicaTemplate", Name: "web"}
 
-// mirrors lets a StatefulSet take over the replicas of a template.
+// mirrors returns a change to a StatefulSet: it takes over the replicas of a template.
 func mirrors(name string) change[*appsv1.StatefulSet] {
 	return func(s *appsv1.StatefulSet) {
 		s.Annotations[contract.MirrorNameAnnotation] = name
@@ -60,7 +60,7 @@ func leaving(s *appsv1.StatefulSet) { s.DeletionTimestamp = &metav1.Time{Time: n
 
 func silent(s *appsv1.StatefulSet) { s.Annotations[contract.MirrorWriteBackAnnotation] = "false" }
 
-// withLedger returns an observer of one namespace or of all, beside what it asks.
+// withLedger returns an observer of one namespace or of all, and its ledger.
 func withLedger(t *testing.T, namespace string, server *library) (*Observer, *ledger) {
 	t.Helper()
 	l := &ledger{wanted: map[string]bool{}}
@@ -163,7 +163,7 @@ func TestAChangeOfAReferenceEnqueuesExactlyItsGroups(t *testing.T) {
 	}
 }
 
-// opted returns a namespace as it is cached once it opted in.
+// opted returns the cached form of a namespace that opted in.
 func opted(name string, changes ...change[*corev1.Namespace]) *corev1.Namespace {
 	n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: "3"}}
 	for _, c := range changes {
@@ -246,7 +246,7 @@ func TestTheOneNamespaceIsManaged(t *testing.T) {
 }
 
 func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
-	type sets = []change[*appsv1.StatefulSet] // before, after; nil: it is not there
+	type sets = []change[*appsv1.StatefulSet] // before, after; nil: it does not exist
 	web := func(n int32, more ...change[*appsv1.StatefulSet]) change[*appsv1.StatefulSet] {
 		return func(s *appsv1.StatefulSet) {
 			for _, c := range append([]change[*appsv1.StatefulSet]{mirrors("web"), replicas(n)}, more...) {
@@ -310,7 +310,7 @@ func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
 	}
 }
 
-// Many groups that follow one number tell each other of it once, not each of each.
+// If many groups follow one number, a change enqueues each of them once.
 func TestGroupsThatGrowTogetherHearOfItOnce(t *testing.T) {
 	const groups = 100
 	o, _ := withLedger(t, "team", newLibrary())

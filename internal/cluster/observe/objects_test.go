@@ -13,13 +13,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// noon is when every Ready pod of these tests became so.
+// noon is when every Ready pod of these tests became Ready.
 var noon = metav1.NewTime(time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC))
 
-// change is something special about a pod or a StatefulSet.
+// change changes a pod or a StatefulSet.
 type change[T any] func(T)
 
-// newSet returns a StatefulSet of the group store that is settled.
+// newSet returns a StatefulSet of the group store whose rollout is complete.
 func newSet(name string, changes ...change[*appsv1.StatefulSet]) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{
@@ -39,7 +39,7 @@ func newSet(name string, changes ...change[*appsv1.StatefulSet]) *appsv1.Statefu
 	return set
 }
 
-// newPod returns a pod of a StatefulSet that is Ready since noon.
+// newPod returns a pod of a StatefulSet. It is Ready since noon.
 func newPod(set string, ordinal int, changes ...change[*corev1.Pod]) *corev1.Pod {
 	name := set + "-" + strconv.Itoa(ordinal)
 	pod := &corev1.Pod{
@@ -61,7 +61,7 @@ func newPod(set string, ordinal int, changes ...change[*corev1.Pod]) *corev1.Pod
 	return pod
 }
 
-// notReady says that a pod is not Ready, and in which states its containers are.
+// notReady returns a change to a pod: it is not Ready and has containers in these states.
 func notReady(containers ...corev1.ContainerState) change[*corev1.Pod] {
 	return func(p *corev1.Pod) {
 		p.Status.Conditions[0].Status = corev1.ConditionFalse
@@ -108,7 +108,7 @@ func annotated(key, value string) change[*appsv1.StatefulSet] {
 	return func(s *appsv1.StatefulSet) { s.Annotations[key] = value }
 }
 
-// show lets a cache show an object, in the form in which it would arrive there.
+// show puts an object into its cache, after the cache's transform.
 func show(o *Observer, object any) {
 	var err error
 	switch object := object.(type) {
@@ -126,7 +126,7 @@ func show(o *Observer, object any) {
 	}
 }
 
-// as returns an object as what it is known to be.
+// as returns an object as its type T, or panics.
 func as[T any](object any) T {
 	it, ok := object.(T)
 	if !ok {

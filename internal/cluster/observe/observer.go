@@ -23,47 +23,47 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Options say what is observed.
+// Options configure an Observer.
 type Options struct {
-	Namespace string          // exactly this one, without opt-in; empty: the whole cluster
-	Selector  labels.Selector // which namespaces opted in, when Namespace is empty
-	// Metadata is asked for the Deployments and ReplicaSets with the label
-	// no-downscale; nil: nobody wants to know.
+	Namespace string          // the only namespace, which need not opt in; empty: the cluster
+	Selector  labels.Selector // selects namespaces that opted in; used if Namespace is empty
+	// Metadata watches Deployments and ReplicaSets with the label no-downscale. If it is nil,
+	// they are not watched.
 	Metadata metadataclient.Interface
-	Scales   Scales // nil: what zones take over is not known
-	// Messages knows what pods of zones with a delay were told; nil: nobody was told
-	// anything.
+	Scales   Scales // nil: resources whose replicas zones take over are not known
+	// Messages returns the messages that pods of zones with a delay received; nil: there are
+	// none.
 	Messages Messages
-	// Asked knows what pods were asked about a downscale; nil: nobody was asked anything.
+	// Preparations returns the answers of pods that prepare for a downscale; nil: there are none.
 	Preparations Preparations
-	// Contests knows which zones another writer overwrites; nil: nothing is remembered.
+	// Contests returns which zones another writer overwrites; nil: none is known.
 	Contests Contests
-	// Now is what times in API objects are compared with; time.Now.
+	// Now returns the time to compare times in API objects with; the default is time.Now.
 	Now func() time.Time
-	// Budgets knows the budgets for evictions; nil: there are none.
+	// Budgets are the budgets for evictions; nil: there are none.
 	Budgets Budgets
-	// Uncached says that nothing is watched. A live read of a group then lists every StatefulSet
-	// of the namespace: no cache shows which of them an annotation puts into the group.
+	// Uncached is set if nothing is watched. Then a live read of a group lists every StatefulSet
+	// of the namespace, because no cache shows which of them an annotation puts into the group.
 	Uncached bool
 }
 
-// Preparations tells a snapshot what its pods were asked about a downscale.
+// Preparations adds to a snapshot the answers of pods that prepare for a downscale.
 type Preparations interface {
 	Fill(s *plan.Snapshot)
 }
 
-// Contests tells the zones of a snapshot what is remembered of writers of their replicas.
+// Contests adds to the zones of a snapshot the known writers of their replicas.
 type Contests interface {
 	Fill(s *plan.Snapshot)
 }
 
-// Messages tells zones of a group what their pods were told last. It may forget what
-// it knows of pods that are not among them.
+// Messages adds to the zones of a group the last messages to their pods. It may drop its records
+// of other pods.
 type Messages interface {
 	Fill(s plan.Snapshot)
 }
 
-// Observer owns the caches. Make one with New, give it its listeners, run it.
+// Observer owns the caches. Call New, then Listen, then Run.
 type Observer struct {
 	client       kubernetes.Interface
 	holds        *lease.Store
@@ -85,11 +85,11 @@ type Observer struct {
 // Names of indexes.
 const (
 	byParent    = "parent"    // pods by namespace and name of the StatefulSet that made them
-	byOrphaned  = "orphaned"  // pods that nothing controls, by namespace
+	byOrphaned  = "orphaned"  // pods without a controller, by namespace
 	byGroup     = "group"     // zones by the key of their group
 	byUID       = "uid"       // zones by UID
 	byReference = "reference" // zones by the resource whose replicas they take over
-	byMirroring = "mirroring" // zones that take over any, by namespace
+	byMirroring = "mirroring" // zones that take over replicas of any resource, by namespace
 )
 
 // New returns an Observer that has not started to watch.
@@ -106,7 +106,7 @@ func New(client kubernetes.Interface, holds *lease.Store, opts Options) (*Observ
 		preparations: opts.Preparations,
 		contests:     opts.Contests,
 		budgets:      opts.Budgets,
-		pods:         coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byParent: indexPods, byOrphaned: indexOrphans}), // no index by namespace: it costs, and nobody asks
+		pods:         coreinformers.NewPodInformer(client, opts.Namespace, 0, cache.Indexers{byParent: indexPods, byOrphaned: indexOrphans}), // no index by namespace: it costs memory and has no use
 		zones:        factory.Apps().V1().StatefulSets().Informer(),
 		scales:       opts.Scales,
 		now:          opts.Now,
@@ -172,7 +172,7 @@ func indexByUID(object any) ([]string, error) {
 	return nil, nil
 }
 
-// Run watches until ctx ends and returns when all watches have stopped.
+// Run watches until ctx ends. It returns when all watches have stopped.
 func (o *Observer) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, informer := range slices.AppendSeq(o.needed(), maps.Values(o.labelled)) {
@@ -181,10 +181,9 @@ func (o *Observer) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Synced reports whether every cache has been filled once without which nothing can
-// be decided; budgets of evictions that the cluster does not show, or not within a
-// minute, are not waited for. Where
-// those of labelled objects are empty, a read answers.
+// Synced reports whether every cache that decisions require has been filled once. It does not
+// wait for budgets of evictions that the cluster does not show, or not within a minute. It does
+// not wait for caches of labelled objects: while these are empty, a live read answers.
 func (o *Observer) Synced() bool {
 	for _, informer := range o.needed() {
 		if !informer.HasSynced() {
@@ -202,7 +201,7 @@ func (o *Observer) needed() []cache.SharedIndexInformer {
 	return all
 }
 
-// Managed reports whether a namespace opted in, or is the only one observed.
+// Managed reports whether a namespace opted in, or is the only one that is observed.
 func (o *Observer) Managed(namespace string) bool {
 	if o.namespaces == nil {
 		return namespace == o.only
@@ -223,7 +222,7 @@ func (o *Observer) Namespaces() int {
 	return len(o.namespaces.GetStore().ListKeys())
 }
 
-// within returns what a cache shows of one namespace or, when that is empty, of all.
+// within returns the records of one namespace, or of all namespaces if namespace is empty.
 func within[T any](informer cache.SharedIndexInformer, namespace string) []T {
 	if namespace == "" {
 		return of[T](informer.GetStore().List())
@@ -234,7 +233,7 @@ func within[T any](informer cache.SharedIndexInformer, namespace string) []T {
 func lookup[T any](informer cache.SharedIndexInformer, index, value string) []T {
 	items, err := informer.GetIndexer().ByIndex(index, value)
 	if err != nil {
-		return nil // the index exists: New made it
+		return nil // New created the index
 	}
 	return of[T](items)
 }
@@ -249,13 +248,13 @@ func of[T any](items []any) []T {
 	return records
 }
 
-// Has reports whether a group has a zone, and is managed.
+// Has reports whether a group has a zone and its namespace is managed.
 func (o *Observer) Has(key plan.Key) bool {
 	return o.Managed(key.Namespace) && len(o.zonesOf(key)) > 0
 }
 
-// Groups returns every group that has a zone or a hold, of one namespace or,
-// when namespace is empty, of all that are managed.
+// Groups returns every group of a namespace that has a zone or a hold. If namespace is empty, it
+// returns those of all managed namespaces.
 func (o *Observer) Groups(namespace string) []plan.Key {
 	asked := func(key plan.Key) bool { return namespace != "" || o.Managed(key.Namespace) }
 	seen := map[plan.Key]bool{}

@@ -12,20 +12,21 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// adopts reports whether a StatefulSet adopts an orphan of its name, sooner or later. One that
-// terminates is never adopted, and is down as long as it exists.
+// adopts reports whether a StatefulSet will adopt an orphan of its name. A terminating orphan is
+// never adopted; it counts as down while it exists.
 func adopts(z *plan.Zone, orphan plan.Pod) bool {
 	selector, err := labels.Parse(z.Selector)
 	return err != nil || selector.Matches(labels.Set(orphan.Labels.Map()))
 }
 
-// has reports whether a pod of a StatefulSet's name counts as one of its pods: the StatefulSet
-// controls it, or adopts it sooner or later.
+// has reports whether a pod with a StatefulSet's name counts as one of its pods: the StatefulSet
+// controls it, or will adopt it.
 func has(z *plan.Zone, r *podRecord) bool {
 	return r.controller() == z.UID || r.orphaned() && adopts(z, r.pod)
 }
 
-// cachedPods returns the pods of a StatefulSet, and the orphans of its name that it does not adopt.
+// cachedPods returns the pods of a StatefulSet, and the orphans of its name that it does not
+// adopt.
 func (o *Observer) cachedPods(namespace string, z *plan.Zone) (own, orphans []*podRecord) {
 	for _, r := range lookup[*podRecord](o.pods, byParent, namespace+"/"+z.Name) {
 		switch {
@@ -38,7 +39,7 @@ func (o *Observer) cachedPods(namespace string, z *plan.Zone) (own, orphans []*p
 	return own, orphans
 }
 
-// ownOrphans returns those of the listed orphans that count as pods of a StatefulSet.
+// ownOrphans returns the listed orphans that count as pods of a StatefulSet.
 func ownOrphans(z *plan.Zone, listed []plan.Pod) []plan.Pod {
 	var own []plan.Pod
 	for _, p := range listed {
@@ -49,8 +50,8 @@ func ownOrphans(z *plan.Zone, listed []plan.Pod) []plan.Pod {
 	return own
 }
 
-// liveOrphans reads those orphans from the API server that the caches show: no selector of the
-// group finds them.
+// liveOrphans reads from the API server the orphans that the caches show, because no selector of
+// the group finds them.
 func (o *Observer) liveOrphans(ctx context.Context, namespace string, z *plan.Zone) ([]plan.Pod, error) {
 	_, cached := o.cachedPods(namespace, z)
 	pods, errs := make([]*corev1.Pod, len(cached)), make([]error, len(cached))
@@ -58,7 +59,7 @@ func (o *Observer) liveOrphans(ctx context.Context, namespace string, z *plan.Zo
 		pods[i], _, errs[i] = o.readPod(ctx, namespace, cached[i].pod.Name)
 	})
 	if err := cmp.Or(errs...); err != nil {
-		return nil, err // one says enough
+		return nil, err // one error is enough
 	}
 	var orphans []plan.Pod
 	for _, pod := range pods {

@@ -55,8 +55,8 @@ func TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup(t *testing.T) {
 	}
 }
 
-// The caches may still show an orphan that has gone, that something else controls by now, or
-// that the StatefulSet selects by now.
+// The caches may still show an orphan that was deleted, that has a controller now, or that the
+// StatefulSet selects now.
 func TestOrphansThatOnlyTheCachesShowAreNotInALiveRead(t *testing.T) {
 	controlled := orphan(1)
 	controlled.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Other", Name: "other", UID: "u", Controller: new(true)}}
@@ -85,7 +85,7 @@ func TestAnOrphanOfAStatefulSetOutsideOfItsGroupIsShownWithIt(t *testing.T) {
 	}
 }
 
-// A StatefulSet that is applied again adopts pods with its next sync, and none that terminates.
+// A StatefulSet that is applied again adopts pods with its next sync, except terminating ones.
 func TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn(t *testing.T) {
 	ends := orphan(1)
 	terminating(ends)

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// covering is the hold of a budget, which remembers zone-a.
+// covering returns the Lease of a budget, which remembers zone-a.
 func covering() *coordinationv1.Lease {
 	l := remembering()
 	l.Name, l.UID = hold.LeaseName(plan.Key{Name: "store", Kind: plan.KindBudget}), "uid-of-the-hold-of-a-budget"

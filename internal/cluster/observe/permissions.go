@@ -2,7 +2,7 @@ package observe
 
 import "github.com/lockstep-dev/lockstep/internal/contract/permission"
 
-// Permissions are what the reads of this package need.
+// Permissions returns the permissions that the reads of this package need.
 func Permissions() []permission.Need {
 	watch := []string{"list", "watch"}
 	return []permission.Need{

@@ -11,9 +11,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Show puts an object into the cache of its kind, as the watch of an Observer that runs does.
-// It is for simulations, which play the watches: they do not run the Observer, and no listener
-// is told.
+// Show puts an object into the cache of its kind, as the watch of a running Observer does. It is
+// for simulations, which replace the watches: they do not run the Observer, and Show notifies no
+// listener.
 func (o *Observer) Show(object runtime.Object) error {
 	informer, trim, err := o.cacheOf(object)
 	if err != nil {
@@ -26,7 +26,7 @@ func (o *Observer) Show(object runtime.Object) error {
 	return informer.GetIndexer().Update(kept)
 }
 
-// Hide takes an object out of the cache of its kind, as Show puts it in.
+// Hide removes an object from the cache of its kind. It is the inverse of Show.
 func (o *Observer) Hide(object runtime.Object) error {
 	informer, _, err := o.cacheOf(object)
 	if err != nil {
@@ -35,7 +35,7 @@ func (o *Observer) Hide(object runtime.Object) error {
 	return informer.GetIndexer().Delete(object)
 }
 
-// ShowUpTo says up to which version the cache of an object's kind shows the cluster.
+// ShowUpTo sets the version up to which the cache of the object's kind shows the cluster.
 func (o *Observer) ShowUpTo(version plan.Version, object runtime.Object) error {
 	informer, _, err := o.cacheOf(object)
 	if err != nil {

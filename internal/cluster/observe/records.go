@@ -16,20 +16,21 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// podRecord is what the cache keeps of a pod of a StatefulSet, orphaned or not.
+// podRecord is the cache's record of a pod of a StatefulSet, orphaned or not.
 type podRecord struct {
 	kin kin
 	pod plan.Pod
 }
 
-// kin is what pods of one revision of a StatefulSet have together; they share its texts.
+// kin is the data that pods of one revision of a StatefulSet have in common. They share its
+// strings.
 type kin struct{ shared unique.Handle[kinship] }
 
 type kinship struct {
 	namespace string
 	owner     string // UID of the StatefulSet; empty: the pod is orphaned
 	revision  string
-	named     bool // their label says their names, as on each pod that a StatefulSet makes
+	named     bool // the pod-name label contains the pod's name, as on each pod of a StatefulSet
 }
 
 // Equal reports whether both are the same.
@@ -42,9 +43,9 @@ func newPodRecord(shared kinship, pod plan.Pod) *podRecord {
 	return &podRecord{kin, pod}
 }
 
-// pack copies texts into one, of which each becomes a part. As they were decoded, each is a
-// small piece of memory between others that are garbage soon, and keeps all around it from
-// being given back.
+// pack copies strings into one string, of which each becomes a part. The decoder allocates each
+// string between objects that soon are garbage; a small live string would keep the memory around
+// it allocated.
 func pack(texts ...*string) {
 	size := 0
 	for _, text := range texts {
@@ -61,12 +62,12 @@ func pack(texts ...*string) {
 	}
 }
 
-// strangerRecord is what the cache keeps of any other pod: what settles an intent
-// that may name it. Most clusters have far more of these, so its texts are one.
+// strangerRecord is the cache's record of any other pod. It contains what can end an intent for
+// that pod. Most clusters have far more of these pods, so it keeps its strings as one.
 type strangerRecord struct {
-	text      string     // namespace, name and UID, one behind the other
-	name, uid uint16     // where these begin
-	phase     plan.Phase // as strangerOf tells it
+	text      string     // namespace, name and UID, concatenated
+	name, uid uint16     // their offsets
+	phase     plan.Phase // as strangerOf returns it
 	version   plan.Version
 }
 
@@ -78,11 +79,11 @@ func newStranger(pod *corev1.Pod) *strangerRecord {
 	}
 }
 
-// keptPod is one of the two.
+// keptPod is a podRecord or a strangerRecord.
 type keptPod interface {
 	view() plan.Pod
 	home() (namespace, name string)
-	controller() string // UID of its StatefulSet, "" without one
+	controller() string // UID of its StatefulSet; "" if it has none
 }
 
 func (r *podRecord) view() plan.Pod { return r.pod }
@@ -99,10 +100,10 @@ func (r *podRecord) parent() string {
 	return name
 }
 
-// named reports whether the pod's label says its name.
+// named reports whether the pod-name label of the pod contains its name.
 func (r *podRecord) named() bool { return r.kin.shared.Value().named }
 
-// orphaned reports whether nothing controls the pod.
+// orphaned reports whether the pod has no controller.
 func (r *podRecord) orphaned() bool { return r.controller() == "" }
 
 func (r *strangerRecord) view() plan.Pod {
@@ -115,25 +116,25 @@ func (r *strangerRecord) home() (namespace, name string) {
 
 func (r *strangerRecord) controller() string { return "" }
 
-// zoneRecord is what the cache keeps of a StatefulSet.
+// zoneRecord is the cache's record of a StatefulSet.
 type zoneRecord struct {
 	namespace string
 	group     string
 	grouped   bool        // it has a group, whose name may be empty
-	barred    bool        // its label forbids it to shrink
-	labels    plan.Labels // its own
-	podLabels plan.Labels // of its template
+	barred    bool        // its label or annotation no-downscale forbids a scale-down
+	labels    plan.Labels // of the StatefulSet
+	podLabels plan.Labels // of its pod template
 	zone      plan.Zone
 }
 
-// namespaceRecord is what the cache keeps of a namespace that opted in.
+// namespaceRecord is the cache's record of a namespace that opted in.
 type namespaceRecord struct {
 	name     string
 	version  plan.Version
 	deleting bool
 }
 
-// key names the group of the StatefulSet, or itself where it stands alone.
+// key returns the key of the group of the StatefulSet, or of the StatefulSet if it has no group.
 func (r *zoneRecord) key() plan.Key {
 	if !r.grouped {
 		return plan.Key{Namespace: r.namespace, Name: r.zone.Name, Kind: plan.KindStatefulSet}
@@ -141,7 +142,7 @@ func (r *zoneRecord) key() plan.Key {
 	return plan.Key{Namespace: r.namespace, Name: r.group}
 }
 
-// annotated reports whether an annotation puts the StatefulSet into its group, so that no label
+// annotated reports whether an annotation puts the StatefulSet into its group. Then no label
 // selector finds it there.
 func (r *zoneRecord) annotated() bool {
 	label, labelled := r.labels.Map()[contract.GroupLabel]
@@ -151,24 +152,23 @@ func (r *zoneRecord) annotated() bool {
 // held reports whether the StatefulSet changes under a hold.
 func (r *zoneRecord) held() bool { return r.grouped || r.zone.Prepares }
 
-// samePod reports whether nothing but the version differs between two states of a pod.
+// samePod reports whether two states of a pod differ in nothing but the version.
 func samePod(before, after keptPod) bool {
 	was, is := before.view(), after.view()
 	was.Version, is.Version = 0, 0
-	called, calls := was.IP != "", is.IP != "" // whether it can be called; nobody waits for another address
+	called, calls := was.IP != "", is.IP != "" // another address is irrelevant
 	was.IP, is.IP = "", ""
 	return was == is && called == calls && before.controller() == after.controller()
 }
 
-// sameBut reports whether nothing but the version differs.
+// sameBut reports whether two states of a StatefulSet differ in nothing but the version.
 func (r *zoneRecord) sameBut(other *zoneRecord) bool {
 	a, b := *r, *other
 	a.zone.Version, b.zone.Version = 0, 0
 	return reflect.DeepEqual(a, b)
 }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor, which is what a cache
-// asks of its objects.
+// GetObjectMeta implements metav1.ObjectMetaAccessor, which caches require of their objects.
 func (r *podRecord) GetObjectMeta() metav1.Object {
 	return metadata(r.namespace(), r.pod.Name, r.pod.UID, r.pod.Version)
 }
@@ -195,8 +195,8 @@ func metadata(namespace, name, uid string, version plan.Version) metav1.Object {
 	}
 }
 
-// trimPod, trimZone and trimNamespace convert objects on their way into a
-// cache. What they return they leave as it is.
+// trimPod, trimZone and trimNamespace convert objects before a cache stores them. Objects that
+// are already converted stay as they are.
 func trimPod(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
@@ -207,7 +207,7 @@ func trimPod(object any) (any, error) {
 	return nil, fmt.Errorf("trim pod: unexpected %T", object)
 }
 
-// keep converts a pod to what the cache keeps of it.
+// keep converts a pod to its record in the cache.
 func keep(pod *corev1.Pod) keptPod {
 	shared := kinship{pod.Namespace, "", pod.Labels[contract.RevisionLabel], pod.Labels[podNameLabel] == pod.Name}
 	if owner, ordinal, ok := memberOf(pod); ok {

@@ -22,7 +22,7 @@ import (
 
 var records = cmp.AllowUnexported(podRecord{}, strangerRecord{}, zoneRecord{}, namespaceRecord{})
 
-// A cache trims what arrives, and sometimes what it has trimmed before.
+// A cache transforms objects that arrive, and sometimes objects that were transformed before.
 func TestTrimmingWhatIsTrimmedChangesNothing(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		object any
@@ -139,9 +139,9 @@ func TestOnlyTheVersionDiffers(t *testing.T) {
 	}
 }
 
-// design.md, section 9, is what the caches may cost; this is what one pod adds
-// to them, decoded from what the API server sends. The process occupies about twice
-// as much: garbage is collected when there is as much of it as is kept.
+// design.md, section 9, limits the memory of the caches. This test limits what one pod adds to
+// them, decoded from the API server's response. The process uses about twice as much, because
+// garbage is collected when there is as much of it as live memory.
 func TestMemoryPerPod(t *testing.T) {
 	const pods = 1000
 	for sentence, tc := range map[string]struct {
@@ -179,7 +179,7 @@ func TestMemoryPerPod(t *testing.T) {
 	}
 }
 
-// One text that stays alone among garbage keeps a page of it.
+// A single live string keeps a page of garbage allocated.
 func TestTextsOfARecordAreOnePieceOfMemory(t *testing.T) {
 	pod := keep(realistic(0)).view()
 	zone := recordOf(newSet("zone-a")).zone
@@ -195,7 +195,7 @@ func TestTextsOfARecordAreOnePieceOfMemory(t *testing.T) {
 	}
 }
 
-// realistic is a pod as large as they are.
+// realistic returns a pod of a realistic size.
 func realistic(i int, changes ...change[*corev1.Pod]) *corev1.Pod {
 	pod := newPod(fmt.Sprintf("ingester-zone-%c", 'a'+i%3), i/3, changes...)
 	pod.UID = types.UID(fmt.Sprintf("7a1f6c9e-1f0b-4a55-9d3e-%012d", i))

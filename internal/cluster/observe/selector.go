@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// selectorOf returns which pods a StatefulSet selects, as a list of pods is asked
-// for. The API server admits no StatefulSet whose selector cannot be read; one
-// that could not would select nothing.
+// selectorOf returns the selector of a StatefulSet in the form that a list of pods requires. The
+// API server rejects StatefulSets with an invalid selector; selectorOf would return one that
+// selects nothing.
 func selectorOf(set *appsv1.StatefulSet) string {
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	if err != nil || selector.Empty() {
@@ -21,17 +21,17 @@ func selectorOf(set *appsv1.StatefulSet) string {
 	return selector.String()
 }
 
-// nobody selects no pod: no label has two values.
+// nobody selects no pod, because a label cannot have two values.
 const nobody = "lockstep.dev/nobody=a,lockstep.dev/nobody=b"
 
-// question is a list of pods to ask for, and the selectors that it answers.
+// question is the selector of one list of pods, and the selectors that the list answers.
 type question struct {
 	selector string
 	answers  []string
 }
 
-// merge returns the fewest questions that answer all selectors. Zones usually
-// differ in the value of a single label: then one question is enough.
+// merge returns the fewest questions that answer all selectors. Zones usually differ in the value
+// of a single label: then one question is enough.
 func merge(selectors []string) []question {
 	selectors = slices.Compact(slices.Sorted(slices.Values(selectors)))
 	if all, ok := anyOf(selectors); ok {
@@ -44,10 +44,10 @@ func merge(selectors []string) []question {
 	return questions
 }
 
-// anyOf returns the selector of exactly what several different ones select, if
-// they ask for single values of the same labels and only one of these differs.
+// anyOf returns one selector for exactly the objects that several selectors select. This requires
+// that they ask for single values of the same labels and differ in only one of these.
 func anyOf(selectors []string) (all labels.Selector, ok bool) {
-	values := map[string]sets.Set[string]{} // that are asked for, of each label
+	values := map[string]sets.Set[string]{} // requested values of each label
 	for i, selector := range selectors {
 		asked, err := labels.ConvertSelectorToLabelsMap(selector)
 		if err != nil || asked.String() != selector || (i > 0 && len(asked) != len(values)) {

@@ -20,10 +20,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// library is an API server that can be read and watched. It writes down what it
-// is asked, and refuses what a test says.
+// library is an API server that can be read and watched. It records requests, and refuses those
+// that a test selects.
 type library struct {
-	refuses string // a request as it is written down, or the beginning of it
+	refuses string // the requests to refuse, as a prefix of their record
 
 	mu      sync.Mutex
 	objects []runtime.Object
@@ -40,7 +40,7 @@ func (l *library) client(tb testing.TB) kubernetes.Interface {
 	return apitest.Client(tb, l)
 }
 
-// add makes an object, and tells whoever watches.
+// add creates an object and sends it to open watches.
 func (l *library) add(object runtime.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,12 +48,12 @@ func (l *library) add(object runtime.Object) {
 	l.readers.Tell(object, apitest.Event(watch.Added, object))
 }
 
-// watched reports whether somebody watches a resource.
+// watched reports whether a resource has an open watch.
 func (l *library) watched(resource string) bool {
 	return slices.Contains(l.readers.Names(), resource)
 }
 
-// requests returns what it was asked: "list team/pods set=zone-a".
+// requests returns the recorded requests, as in "list team/pods set=zone-a".
 func (l *library) requests() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *library) RoundTrip(q *http.Request) (*http.Response, error) {
 	switch {
 	case l.refuses != "" && strings.HasPrefix(what, l.refuses):
 		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden), nil
-	case q.URL.Query().Has("sendInitialEvents"): // so that it is asked for a list first
+	case q.URL.Query().Has("sendInitialEvents"): // so that the client lists first
 		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid), nil
 	case watches:
 		return l.watch(q, resource, selector), nil
@@ -105,12 +105,12 @@ func (l *library) RoundTrip(q *http.Request) (*http.Response, error) {
 	return apitest.Answer(http.StatusOK, found[0]), nil
 }
 
-// watch tells of what is added until the request ends.
+// watch sends added objects until the request ends.
 func (l *library) watch(q *http.Request, resource string, selector labels.Selector) *http.Response {
 	return l.readers.Watch(q, resource, func(o runtime.Object) bool { return resourceOf(o) == resource && selector.Matches(labelsOf(o)) })
 }
 
-// parse reads /api/v1/namespaces/NAMESPACE/RESOURCE/NAME and the like.
+// parse parses paths like /api/v1/namespaces/NAMESPACE/RESOURCE/NAME.
 func parse(path string) (namespace, resource, name string) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	if parts = parts[2:]; path[:5] == "/apis" {

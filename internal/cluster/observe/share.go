@@ -7,18 +7,19 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// shares count the zones that take over the replicas of a resource, as events tell
-// of them one after the other: so it is known when the number changes that counts
-// for all of them, without a look at the others.
+// shares counts the zones that take over the replicas of each resource. Events keep the counts up
+// to date. Therefore a change of the number that counts for all of these zones is visible without
+// a list of them.
 type shares map[string]*share // by resource
 
-// share is what is counted of one resource.
+// share is the count for one resource.
 type share struct {
-	groups map[plan.Key]int // how many zones of a group name it
-	sizes  map[int]int      // how many zones that are written back have so many replicas
+	groups map[plan.Key]int // how many zones of each group name the resource
+	sizes  map[int]int      // how many zones that are written back have each number of replicas
 }
 
-// least returns the least spec.replicas of all that are written back; -1 without any.
+// least returns the least spec.replicas of all zones that are written back, or -1 if there is
+// none.
 func (s *share) least() int {
 	if s == nil || len(s.sizes) == 0 {
 		return -1
@@ -26,7 +27,7 @@ func (s *share) least() int {
 	return slices.Min(slices.Collect(maps.Keys(s.sizes)))
 }
 
-// count adds a zone to its resource, or takes it off by -1.
+// count adds a zone to its resource; by is -1 to remove it.
 func (all shares) count(m mirroring, by int) {
 	if m.reference.None() {
 		return
@@ -50,8 +51,8 @@ func (all shares) count(m mirroring, by int) {
 	}
 }
 
-// changed counts a zone as it is instead of as it was, and returns the other groups
-// for whose resource another number counts now.
+// changed replaces the former state of a zone with the current one. It returns the other groups
+// for whose resource the number that counts has changed.
 func (all shares) changed(was, is mirroring) []plan.Key {
 	before := map[string]int{}
 	for _, m := range []mirroring{was, is} {

@@ -6,7 +6,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// keepPod converts a pod on its way into the cache, and notes what is new about it.
+// keepPod converts a pod before the cache stores it, and records when it was first seen.
 func (o *Observer) keepPod(object any) (any, error) {
 	kept, err := trimPod(object)
 	_, arrives := object.(*corev1.Pod)
@@ -16,8 +16,8 @@ func (o *Observer) keepPod(object any) (any, error) {
 	return kept, err
 }
 
-// sight notes when this process saw a pod be created and become Ready: now, unless the
-// cache shows that it was so before. Nobody saw what was there when the cache was filled.
+// sight records when this process saw that a pod was created and became Ready: now, unless the
+// cache already shows that. Pods that existed when the cache was filled have no such time.
 func (o *Observer) sight(namespace string, pod *plan.Pod) {
 	var before plan.Pod
 	kept, known := o.keptPod(namespace, pod.Name)

@@ -18,9 +18,9 @@ func TestWhatAProcessSeesHappenHasAFinerTime(t *testing.T) {
 	ready := newPod("zone-a", 0, made)
 	const at = 1100 * time.Millisecond // between two arrivals
 	for sentence, tc := range map[string]struct {
-		filled         bool // the cache was, before the first pod arrived
+		filled         bool // the cache was filled before the first pod arrived
 		arrive         []*corev1.Pod
-		created, ready time.Duration // of the last one; 0: nobody saw it
+		created, ready time.Duration // of the last pod; 0: not seen
 	}{
 		"a pod that was there":                 {false, []*corev1.Pod{ready}, 0, 0},
 		"it becomes Ready":                     {false, []*corev1.Pod{starting, ready}, 0, 2 * at},

@@ -15,12 +15,12 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 		Key:  key,
 		Now:  o.now(),
 		Hold: o.holds.Cached(key),
-		// The versions are read before what they vouch for.
+		// The versions are read before the data that they describe.
 		ZonesAt: seen(o.zones),
 		PodsAt:  seen(o.pods),
 	}
 	records := o.zonesOf(key)
-	s.Zones = slices.Grow(s.Zones, len(records)) // what is reported last is kept
+	s.Zones = slices.Grow(s.Zones, len(records)) // slices.Grow keeps the capacity that the caller reported last
 	for _, r := range records {
 		z := o.withPods(key.Namespace, o.mirror(key, r.zone))
 		z.Elsewhere = key.Kind == plan.KindBudget && r.grouped
@@ -37,10 +37,10 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 	return s
 }
 
-// fill adds the budgets of the namespace, what pods were asked about a downscale, what
-// those of zones with a delay were told, and what is remembered of writers of replicas.
+// fill adds the budgets of the namespace, the answers of pods that prepare for a downscale, the
+// messages to pods of zones with a delay, and the known writers of replicas.
 func (o *Observer) fill(s *plan.Snapshot) {
-	s.Unread = !o.BudgetsKnown() // before what it vouches for
+	s.Unread = !o.BudgetsKnown() // read before the budgets that it describes
 	s.Budgets = o.budgetsOf(s.Key.Namespace)
 	if o.messages != nil {
 		o.messages.Fill(*s)
@@ -64,7 +64,7 @@ func (o *Observer) withPods(namespace string, z plan.Zone) plan.Zone {
 	return z
 }
 
-// inPlace returns pods in order.
+// inPlace returns the pods in order.
 func inPlace(records []*podRecord) []plan.Pod {
 	pods := slices.Grow([]plan.Pod(nil), len(records))
 	for _, p := range inPodOrder(records) {
@@ -73,14 +73,14 @@ func inPlace(records []*podRecord) []plan.Pod {
 	return pods
 }
 
-// orderedPod is where a pod stands in its zone. It is much smaller than the pod.
+// orderedPod is the position of a pod in its zone. It is much smaller than the pod.
 type orderedPod struct {
 	ordinal int
 	name    string
 	record  *podRecord
 }
 
-// inPodOrder returns pods in order.
+// inPodOrder returns the records in the order of their pods.
 func inPodOrder(records []*podRecord) []orderedPod {
 	places := make([]orderedPod, len(records))
 	for i, r := range records {
@@ -107,7 +107,7 @@ func (o *Observer) keptPod(namespace, name string) (kept keptPod, known bool) {
 	return kept, known
 }
 
-// strays returns the names of noted pods that no zone of the snapshot shows.
+// strays returns the names of pods with intents that no zone of the snapshot shows.
 func strays(s plan.Snapshot) []string {
 	var names []string
 	for _, intent := range s.Hold.Intents {
@@ -118,7 +118,7 @@ func strays(s plan.Snapshot) []string {
 	return names
 }
 
-// arrange brings zones and pods into the order that a Snapshot promises.
+// arrange sorts zones and pods into the order that Snapshot guarantees.
 func arrange(s *plan.Snapshot) {
 	slices.SortFunc(s.Zones, func(a, b plan.Zone) int { return plan.CompareNatural(a.Name, b.Name) })
 	for _, z := range s.Zones {

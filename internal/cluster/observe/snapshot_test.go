@@ -21,12 +21,12 @@ import (
 
 var store = plan.Key{Namespace: "team", Name: "store"}
 
-// noted is an intent for a pod at the version that pods here have.
+// noted returns an intent for a pod at the version that pods have here.
 func noted(zone, pod string) plan.Intent {
 	return plan.Intent{Zone: zone, Pod: pod, UID: "uid-of-" + pod, Version: 9, Since: noon.UTC()}
 }
 
-// both returns a group as the caches and as the API server show it.
+// both returns a group as the caches show it and as the API server shows it.
 func both(tb testing.TB, key plan.Key, objects ...runtime.Object) (cached, live plan.Snapshot) {
 	tb.Helper()
 	o := newObserver(tb, newLibrary(objects...).client(tb))
@@ -47,9 +47,9 @@ func both(tb testing.TB, key plan.Key, objects ...runtime.Object) (cached, live 
 	return cached, live
 }
 
-// sight leaves out what only says how a snapshot was made.
+// sight ignores fields that describe how a snapshot was made.
 var sight = cmp.Options{
-	cmpopts.IgnoreFields(plan.Intent{}, "Known"), // one of the two is read later
+	cmpopts.IgnoreFields(plan.Intent{}, "Known"), // one of the two holds is read later
 	cmpopts.IgnoreFields(plan.Snapshot{}, "Live", "ZonesAt", "PodsAt"),
 	cmpopts.IgnoreFields(plan.Zone{}, "PodsAt"),
 }
@@ -130,7 +130,8 @@ func TestPodsOfStrangersAreNotShown(t *testing.T) {
 	}
 }
 
-// kubectl delete statefulset --cascade=orphan, before the replacement of a pod is Ready.
+// This happens after kubectl delete statefulset --cascade=orphan, before the replacement of a pod
+// is Ready.
 func TestAnOrphanThatServesEndsTheIntentOfWhomItReplaced(t *testing.T) {
 	orphan := func(p *corev1.Pod) { p.UID, p.ResourceVersion, p.OwnerReferences = "its-replacement", "20", nil }
 	for sentence, tc := range map[string]struct {
@@ -166,7 +167,7 @@ func TestNotedPodsOutsideOfTheGroupAreStrays(t *testing.T) {
 			if len(live.Zones) != 0 || len(live.Strays) != 1 || live.Strays[0].UID != "uid-of-zone-a-0" {
 				t.Errorf("got %+v", live)
 			}
-			// Where no zone is left to list, what is not found by name is gone for good.
+			// If no zone is left to list, a pod that is not found by name is deleted.
 			if fate := live.IntentStatus(noted("zone-a", "zone-a-1")); fate != plan.Done {
 				t.Errorf("the noted pod that is gone: %s", fate)
 			}
@@ -174,7 +175,7 @@ func TestNotedPodsOutsideOfTheGroupAreStrays(t *testing.T) {
 	}
 }
 
-// Caches and API server show the same group whenever they show the same world.
+// Caches and API server show the same group if they show the same cluster.
 func TestCachedAndLiveShowTheSame(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		world := drawWorld(rt)

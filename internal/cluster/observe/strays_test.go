@@ -10,9 +10,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// kubectl delete statefulset zone-a --cascade=orphan while zone-a-0 is noted:
-// the pod has moved past the noted version, so the intent is void for all who
-// look, and the other zones do not wait for as long as the orphan lives.
+// This is kubectl delete statefulset zone-a --cascade=orphan while zone-a-0 has an intent. The
+// version of the pod is newer than that of the intent, so the intent is void. Otherwise the other
+// zones would wait as long as the orphan exists.
 func TestAnOrphanedNotedPodIsTheSamePodInTheCache(t *testing.T) {
 	orphan := newPod("zone-a", 0, ownedBy(), func(p *corev1.Pod) { version10(p) })
 	intent := noted("zone-a", "zone-a-0")
@@ -25,8 +25,8 @@ func TestAnOrphanedNotedPodIsTheSamePodInTheCache(t *testing.T) {
 	}
 }
 
-// The StatefulSet goes first, its pods later: the end of the noted pod is what
-// the group waits for.
+// The StatefulSet is deleted before its pods. The group waits for the end of the pod with an
+// intent.
 func TestTheEndOfANotedPodWakesTheGroupAfterItsStatefulSetHasGone(t *testing.T) {
 	o := newObserver(t, unreachable)
 	show(o, newSet("zone-b"))

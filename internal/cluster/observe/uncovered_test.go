@@ -67,5 +67,5 @@ func TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt(t *testin
 	}
 }
 
-// alone is a pod that nothing controls.
+// alone is a change to a pod: it has no controller.
 func alone(p *corev1.Pod) { p.OwnerReferences = nil }

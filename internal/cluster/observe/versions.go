@@ -2,8 +2,8 @@ package observe
 
 import "k8s.io/client-go/tools/cache"
 
-// Versions returns up to which version of the cluster each cache shows it, by the
-// resource; empty for one that is not filled yet.
+// Versions returns, by resource, the version up to which each cache shows the cluster. The
+// version of a cache that has not been filled is empty.
 func (o *Observer) Versions() map[string]string {
 	versions := map[string]string{}
 	add := func(name string, informer cache.SharedIndexInformer) {

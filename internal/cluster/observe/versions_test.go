@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
-// shelves answers lists of pods with versions of their own, by the selector.
+// shelves answers lists of pods with a different version for each selector.
 type shelves struct {
 	*library
 	versions map[string]string
@@ -31,14 +31,14 @@ func (s shelves) RoundTrip(q *http.Request) (*http.Response, error) {
 	return s.library.RoundTrip(q)
 }
 
-// inRole lets a StatefulSet select its pods by another label than the others do.
+// inRole lets a StatefulSet select its pods by another label than the others.
 func inRole(s *appsv1.StatefulSet) {
 	s.Spec.Selector.MatchLabels = map[string]string{"role": s.Name}
 }
 
-// The pods of zones with different selectors are listed one by one. A live list that is older
-// than a note shows that the note is of before a restore (ADR 23), whatever newer lists of
-// other zones say.
+// The pods of zones with different selectors are listed one by one. If the live list of a zone is
+// older than an intent, the intent is from before a restore (ADR 23), even if the lists of other
+// zones are newer.
 func TestAPodIsGoneByTheListOfItsOwnZone(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		versions map[string]string
@@ -49,7 +49,7 @@ func TestAPodIsGoneByTheListOfItsOwnZone(t *testing.T) {
 		"all lists are newer than the note":                          {map[string]string{"role=zone-a": "12", "set=zone-b": "11"}, plan.Done},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			gone := noted("zone-a", "zone-a-7") // beyond the replicas, noted at version 9
+			gone := noted("zone-a", "zone-a-7") // beyond the replicas, with an intent at version 9
 			server := shelves{newLibrary(newSet("zone-a", inRole), newSet("zone-b")), tc.versions}
 			s, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, plan.Hold{Exists: true, Intents: []plan.Intent{gone}})
 			if err != nil {
@@ -62,8 +62,8 @@ func TestAPodIsGoneByTheListOfItsOwnZone(t *testing.T) {
 	}
 }
 
-// What a later list of one zone has shown must not come back in a view that is older than
-// that list, and newer than those of other zones.
+// A view that is older than the list of one zone must not show a state that this list has
+// replaced, even if the view is newer than the lists of other zones.
 func TestALiveReadSaysHowNewTheListOfEachZoneIs(t *testing.T) {
 	server := shelves{newLibrary(newSet("zone-a", inRole), newSet("zone-b")), map[string]string{"role=zone-a": "12", "set=zone-b": "8"}}
 	s, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, plan.Hold{Exists: true})
@@ -77,7 +77,7 @@ func TestALiveReadSaysHowNewTheListOfEachZoneIs(t *testing.T) {
 	}
 }
 
-// busy answers after a second; while it lists StatefulSets, somebody makes a pod.
+// busy answers after a second. During a list of StatefulSets, another client creates a pod.
 type busy struct {
 	*library
 	made *corev1.Pod
@@ -92,14 +92,14 @@ func (b busy) RoundTrip(q *http.Request) (*http.Response, error) {
 	return b.library.RoundTrip(q)
 }
 
-// A downscale has ended once no pod is left beyond spec.replicas. A list of pods that is
-// older than the StatefulSet says nothing about that.
+// A downscale has ended once no pod beyond spec.replicas exists. A list of pods that is older
+// than the StatefulSet does not show that.
 func TestALiveReadUnderADownscaleShowsEveryPodThatItsZoneHadWhenItWasRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zone := newSet("zone-a")
 		server := busy{newLibrary(zone, newPod("zone-a", 0)), newPod("zone-a", 2), new(sync.Once)}
 		o := newObserver(t, apitest.Client(t, server))
-		show(o, zone) // so that it is known by which selector pods can be listed at the same time
+		show(o, zone) // so that the selector is known and pods are listed at the same time
 		noted := plan.Downscale{Zone: "zone-a", UID: string(zone.UID), Version: 6, From: 3, To: 2, Stage: plan.Admitted}
 		s, err := o.LiveUnder(t.Context(), store, plan.Hold{Exists: true, Holder: "downscale/zone-a", Downscale: noted})
 		if err != nil {
@@ -111,7 +111,7 @@ func TestALiveReadUnderADownscaleShowsEveryPodThatItsZoneHadWhenItWasRead(t *tes
 	})
 }
 
-// hurried lets the caches go on while a snapshot is taken from them.
+// hurried updates the caches while a snapshot is taken from them.
 type hurried struct {
 	*ledger
 	meanwhile func()
@@ -122,8 +122,8 @@ func (h hurried) Scale(namespace string, r plan.Reference) (plan.Scale, bool) {
 	return h.ledger.Scale(namespace, r)
 }
 
-// A snapshot that claims to be newer than what it shows takes a pod for gone that it has
-// not seen yet.
+// If a snapshot claimed a newer version than it shows, a pod that the cache does not show yet
+// would count as deleted.
 func TestASnapshotFromCachesIsNoNewerThanWhatItShows(t *testing.T) {
 	o := newObserver(t, unreachable)
 	show(o, newSet("zone-a", mirrors("web")))

@@ -12,12 +12,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-// WriterOfReplicas reads a StatefulSet from the API server and returns the field manager
-// other than lockstep's that owns its spec.replicas, of several the one that wrote last. It
-// returns "" if there is none, or if the StatefulSet is not the one of that UID any more.
-// Caches do not keep field managers.
+// WriterOfReplicas reads a StatefulSet from the API server and returns the field manager other
+// than lockstep's that owns its spec.replicas. If there are several, it returns the last writer.
+// It returns "" if there is none, or if the StatefulSet does not have that UID any more. Caches
+// do not keep field managers.
 func (o *Observer) WriterOfReplicas(ctx context.Context, namespace, name, uid string) (string, error) {
-	sets, err := o.client.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{ // which lockstep may do anyway
+	sets, err := o.client.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{ // the ClusterRole permits list
 		FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String(),
 	})
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxWatches is the maximum number of watched kinds, and mostKinds the maximum number of
-	// kinds of one namespace.
+	// maxWatches is the maximum number of watched kinds, and maxKinds the maximum number of kinds
+	// of one namespace.
 	maxWatches, maxKinds = 50, 20
 	// idleTimeout is how long a kind is kept after its last object is no longer wanted.
 	idleTimeout = time.Minute

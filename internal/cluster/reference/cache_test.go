@@ -58,7 +58,7 @@ func TestWantedObjectIsReadOnceAndWatched(t *testing.T) {
 			d.t.Errorf("read %d times", reads)
 		}
 		slices.Sort(want)
-		if diff := cmp.Diff(want, slices.Compact(asked)); diff != "" { // that a CRD is seen first may ask for its group once more
+		if diff := cmp.Diff(want, slices.Compact(asked)); diff != "" { // the event of a CRD may cause one more discovery of its group
 			d.t.Errorf("asked (-want +got):\n%s", diff)
 		}
 
@@ -117,9 +117,8 @@ func TestRecreatedObjectIsWatched(t *testing.T) {
 	})
 }
 
-// A report counts for the object that it was written to. Until the watch shows it, it must not look
-// overwritten. After a later version was read, it must not count any
-// more.
+// A report counts for the object to which it was written. Until the watch shows it, it must not
+// count as overwritten. After a later version was read, it must not count any more.
 func TestReportedWriteIsStoredForTheSameObject(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		report   plan.ReportReplicas
@@ -239,7 +238,7 @@ func TestReasonsForAnUnknownScale(t *testing.T) {
 func TestKindIsDiscoveredWhenItsCRDIsCreated(t *testing.T) {
 	inRunning(t, "", newServer(), func(d *running) {
 		d.Want("team", theWeb, true)
-		time.Sleep(time.Hour) // so that it is looked for most seldom
+		time.Sleep(time.Hour) // so that the interval of discoveries is at its longest
 		d.wantTrouble(theWeb, reason.ReferenceKindUnknown, "Template.example.com: no such API group")
 		d.put(web, object{uid: "first", replicas: 3})
 		d.define("templates.example.com") // before discovery knows it

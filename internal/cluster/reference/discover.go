@@ -114,7 +114,7 @@ func (b *Cache) settle(ctx context.Context, name schema.GroupKind, found resourc
 		}
 		b.follow(k)
 		return nil
-	case k.watch != nil && err != nil: // the current watch goes on
+	case k.watch != nil && err != nil: // the current watch continues
 		k.due = time.Now().Add(b.backOff.When(name))
 		return nil
 	}

@@ -9,5 +9,4 @@
 // metadata has changed, so the package does not depend on the spec of any kind. A known scale is
 // as new as the observed metadata. A kind that is slow or forbidden delays no other. The package
 // reads and never writes.
-// hangs or is forbidden delays no other. It reads and never writes.
 package reference

@@ -235,7 +235,7 @@ func TestOlderListReplacesReadVersions(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		d.wantReplicas(theWeb, 49)
-		d.refuse("watch "+templates, http.StatusServiceUnavailable, "") // so that all are listed anew
+		d.refuse("watch "+templates, http.StatusServiceUnavailable, "") // so that the client lists all objects again
 		d.interrupt(50)
 		d.put(web, object{uid: "first", replicas: 5})
 		time.Sleep(2 * time.Second)

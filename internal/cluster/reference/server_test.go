@@ -38,14 +38,14 @@ type server struct {
 	version int
 	kinds   map[string][]metav1.APIResource // by the path of their API version
 	groups  map[string][]string             // versions, the preferred one first
-	objects map[string]object               // by the path to them, without any namespaces
-	readers apitest.Watchers[string]        // of paths; each is named by the path to its resource
-	refuses map[string]int32                // codes by what is asked, or its beginning
-	says    string                          // with a refusal
-	behind  map[string]object               // what is answered once in place of an object
-	slow    map[string]chan struct{}        // until when what is asked has to wait
-	takes   time.Duration                   // to answer for one scale
-	counts  string                          // the version of every scale, where it is not that of its object
+	objects map[string]object               // by their path, without namespaces
+	readers apitest.Watchers[string]        // of paths; each is named by the path of its resource
+	refuses map[string]int32                // codes by the request or a prefix of it
+	says    string                          // the message of a refusal
+	behind  map[string]object               // is returned once in place of an object
+	slow    map[string]chan struct{}        // requests wait until their channel is closed
+	takes   time.Duration                   // the duration of a response about one scale
+	counts  string                          // the version of every scale if it is not that of its object
 }
 
 type object struct {
@@ -201,7 +201,7 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q.URL.Query().Has("sendInitialEvents") { // so that it is asked for a list first
+	if q.URL.Query().Has("sendInitialEvents") { // so that the client lists first
 		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid), nil
 	}
 	s.asked = append(s.asked, what)

@@ -125,7 +125,7 @@ func TestKindsOfOneAPIGroupShareADiscovery(t *testing.T) {
 			d.t.Errorf("the last kind was listed %d times", n)
 		}
 		for _, q := range []string{"get /apis/example.com", "get /apis/example.com/v1"} {
-			if n := asked[q]; n < 1 || n > 3 { // that a CRD is seen may ask once more
+			if n := asked[q]; n < 1 || n > 3 { // the event of a CRD may cause one more request
 				d.t.Errorf("%s: %d times", q, n)
 			}
 		}

@@ -84,7 +84,7 @@ func (c *Controller) Reconcile(ctx context.Context, namespace string) (loop.Outc
 		if equality.Semantic.DeepEqual(o.Status, status) {
 			continue
 		}
-		if !c.Observer.Managed(namespace) { // the namespace has opted out meanwhile
+		if !c.Observer.Managed(namespace) { // the namespace has opted out in the meantime
 			return loop.Gone(), errors.Join(errs...)
 		}
 		if c.rest(o.UID, now) <= 0 {
@@ -150,8 +150,8 @@ var errDropped = errors.New("the CustomResourceDefinition has no status subresou
 // answer shows whether the status was stored.
 var ignoringUnknown = metav1.PatchOptions{FieldValidation: metav1.FieldValidationIgnore}
 
-// lacksStatus reports whether the error means that the CRD has no status subresource. The error
-// for a budget that does not exist is another one.
+// lacksStatus reports whether the error means that the CRD has no status subresource. If a budget does not exist, the
+// error is different.
 func lacksStatus(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
@@ -176,8 +176,8 @@ func (c *Controller) resume(o budgets.Object) {
 	delete(c.pauses, o.UID)
 }
 
-// startPause starts a pause in the writes to a budget. If its CRD has no status, hush logs once what to
-// do.
+// startPause starts a pause in the writes to a budget. If its CRD has no status, startPause logs once what the user
+// must do.
 func (c *Controller) startPause(ctx context.Context, o budgets.Object, namespace string, because error) {
 	now := time.Now()
 	c.mu.Lock()

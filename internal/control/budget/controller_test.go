@@ -33,10 +33,10 @@ type world struct {
 	groups    map[plan.Key]plan.Snapshot
 	foreign   bool // the namespace did not opt in
 	refuses   int32
-	drops     bool     // statuses
-	bare      bool     // there is no path to statuses
+	drops     bool     // statuses are not stored
+	bare      bool     // the status subresource does not exist
 	written   []string // the paths
-	validates string   // how unknown fields were to be treated
+	validates string   // the requested validation of unknown fields
 	body      map[string]any
 }
 
@@ -88,7 +88,7 @@ func (w *world) RoundTrip(q *http.Request) (*http.Response, error) {
 	parts := strings.Split(q.URL.Path, "/")
 	for i, o := range w.objects {
 		if o.Budget.Name == parts[len(parts)-2] {
-			if last := patch.Status.LastDecision; last != nil { // which is written by itself
+			if last := patch.Status.LastDecision; last != nil { // a patch of lastDecision contains no other field
 				w.objects[i].Status.LastDecision = last
 				continue
 			}
@@ -350,7 +350,7 @@ func TestMissingStatusSubresourceIsLoggedOnce(t *testing.T) {
 						t.Errorf("unknown fields are validated: %q", w.validates)
 					}
 					time.Sleep(pauseFor)
-					if round == 2 { // another CRD, and then that one again
+					if round == 2 { // install another CRD, and then the former one again
 						lacks(w, false)
 						reconcile(t, c)
 						time.Sleep(pauseFor)

@@ -17,7 +17,7 @@ import (
 type answering struct {
 	*Decisions
 	t    *testing.T
-	asks []time.Duration // after which it is to be called, not heard yet
+	asks []time.Duration // requested delays of reconciles that have not run
 }
 
 var theStore = Name{Namespace: "team", Budget: "store"}

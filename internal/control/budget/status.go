@@ -33,7 +33,7 @@ func statusOf(o budgets.Object, r plan.BudgetReport, now time.Time) rolloutopera
 	s.Conditions = slices.Clone(s.Conditions)
 	for _, c := range []metav1.Condition{valid(o.Budget), covering(r), alone(r)} {
 		c.ObservedGeneration = o.Generation
-		c.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second)) // the API server stores whole seconds
+		c.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second)) // the API server stores times without fractions of a second
 		meta.SetStatusCondition(&s.Conditions, c)
 	}
 	return s

@@ -32,8 +32,8 @@ type contest struct {
 
 func newContests() *contests { return &contests{all: map[Key]contest{}} }
 
-// rest returns how long to wait before the bundle is written once more. If it returns 0, the
-// write is counted. A new bundle never waits.
+// rest returns how long to wait before the bundle is written again. If it returns 0, the write is
+// counted. A new bundle never waits.
 func (c *contests) rest(key Key, bundle []byte) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

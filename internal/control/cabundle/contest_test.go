@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// contender replaces our CA by its own at once, each time, until it is stopped.
+// contender replaces the CA of lockstep with its own after every write, until it is stopped.
 func (p *injector) contender(name string, goesOn time.Duration) {
 	p.Helper()
 	for end := time.Now().Add(goesOn); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -23,7 +23,7 @@ func TestTwoInjectorsPauseBetweenOverwrites(t *testing.T) {
 	withInjector(t, nil, func(p *injector) {
 		p.apply(mutating, "x", asksFormer, "theirs")
 		p.contender("x", 10*time.Minute)
-		if n := len(p.patches()); n < 20 || n > 26 { // five at once, and then every half minute
+		if n := len(p.patches()); n < 20 || n > 26 { // five at once, and then one every half minute
 			p.Errorf("it was written %d times in ten minutes", n)
 		}
 		if got := p.lines.LastEntry(); got == nil || got.Data["configuration"] != "MutatingWebhookConfiguration x" {

@@ -47,7 +47,7 @@ type Options struct {
 	Client       kubernetes.Interface
 	Certificates certificates
 	Namespaces   namespaces
-	Names        []string // only these, whatever their labels; if empty, the labelled ones
+	Names        []string // only these, whatever their labels; if empty, the labelled configurations
 	Single       bool     // one namespace is managed, so other operators may exist
 	DryRun       bool     // if true, nothing is written
 	Log          logrus.FieldLogger

@@ -1,5 +1,5 @@
 // Package cabundle writes the CA into webhook configurations, so that API servers can call
-// lockstep. It writes into the configurations with a label, or into those of a fixed list.
+// lockstep. It writes into the configurations with a label, or into the configurations of a fixed list.
 //
 // Every replica watches the configurations, so that every replica knows whether they all have
 // a new CA. Only one replica patches. A patch names the version of the configuration that it is

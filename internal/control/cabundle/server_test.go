@@ -121,7 +121,7 @@ func (g *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case r.Method != http.MethodGet || resource != validating && resource != mutating:
 		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, r.URL.Path), nil
-	case query.Has("sendInitialEvents"): // so that it is asked for a list first
+	case query.Has("sendInitialEvents"): // so that the client lists first
 		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no streams"), nil
 	case query.Has("watch"):
 		return g.watch(r, resource, query.Get("fieldSelector")), nil
@@ -177,7 +177,7 @@ func (g *apiServer) patch(resource, name string, sent []byte) *http.Response {
 func (g *apiServer) watch(r *http.Request, resource, selector string) *http.Response {
 	var first []metav1.WatchEvent
 	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
-	for key, object := range g.objects { // what changed since the list
+	for key, object := range g.objects { // changes since the list
 		if version, _ := strconv.Atoi(object.ResourceVersion); version > from && strings.HasPrefix(key, resource+"/") && selects(selector, object.Name) {
 			first = append(first, apitest.Event(watch.Modified, typed(resource, object)))
 		}

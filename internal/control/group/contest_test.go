@@ -47,7 +47,7 @@ func TestFieldManagerIsReadOnceAContestIsReported(t *testing.T) {
 		t.Errorf("%d reads, overwritten %v", w.writerReads, w.overwritten)
 	}
 	w = &world{writer: "gitops"}
-	w.overwrite(t, 5) // of which lockstep sees three, since it waits after the third
+	w.overwrite(t, 5) // lockstep sees three of these, because it waits after the third
 	if want := []string{`wait zone-b because ReplicasContested (field manager "gitops")`}; !slices.Equal(w.remarks(), want) {
 		t.Errorf("remarks %q, want %q", w.remarks(), want)
 	}

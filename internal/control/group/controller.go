@@ -1,7 +1,7 @@
-// Package group reconciles rollout groups of StatefulSets, one group at a time: observe,
-// plan, decide what the hold must record, check, act, report.
+// Package group reconciles rollout groups of StatefulSets, one group at a time: observe, plan, decide the record of
+// the hold, check, act, report.
 //
-// It contains no rule about pods. Those are in internal/plan and internal/lock/hold.
+// It contains no rule about pods. These rules are in internal/plan and internal/lock/hold.
 package group
 
 import (
@@ -84,7 +84,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 		return c.forget(key), nil
 	}
 	cached := c.Observer.Cached(key)
-	idle := len(cached.Zones) == 0 || key.Kind == plan.KindBudget // for the pods of a budget there is nothing to do without a hold
+	idle := len(cached.Zones) == 0 || key.Kind == plan.KindBudget // without a hold, there is no work for the pods of a budget
 	if idle && !cached.Hold.Exists {
 		return c.forget(key), nil
 	}
@@ -145,8 +145,8 @@ func evaluate(s plan.Snapshot) evaluation {
 
 var errUnconfirmed = errors.New("the caches do not propose the plan of the live read yet")
 
-// evaluateLive plans again on a live read. It returns errUnconfirmed if the caches do not show
-// yet what such a plan depends on.
+// evaluateLive plans again on a live read. It returns errUnconfirmed if the caches do not show yet the state that
+// such a plan depends on.
 func (c *Controller) evaluateLive(ctx context.Context, cached evaluation) (evaluation, error) {
 	live, err := c.readLive(ctx, cached.seen)
 	if err != nil {

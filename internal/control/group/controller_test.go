@@ -37,14 +37,14 @@ var store = plan.Key{Namespace: "team", Name: "store"}
 type world struct {
 	unmanaged    bool
 	cached, live plan.Snapshot
-	meanwhile    *plan.Snapshot // what the caches show after the look
+	meanwhile    *plan.Snapshot // what the caches show after the live read
 	lookFails    error
 	runFails     error
-	due          time.Duration // when an Event that is held back becomes due
+	due          time.Duration // when a delayed Event becomes due
 
-	contests    *contest.Log // that snapshots are completed by; nil: none
+	contests    *contest.Log // adds contests to snapshots; nil: none
 	done        []plan.Receipt
-	writer      string // who overwrites replicas
+	writer      string // the field manager that overwrites replicas
 	writerFails error
 	writerReads int
 	overwritten []string // zones
@@ -54,7 +54,7 @@ type world struct {
 	diagnosed     int
 
 	looks     int
-	under     []int    // transitions of the holds that were looked under
+	under     []int    // transitions of the holds of live reads
 	ran       []string // plans with the decision that covers them
 	reported  []string
 	forgotten []string
@@ -390,8 +390,8 @@ func TestLiveReadIncludesTheLeaseIfNoWriteComparesIt(t *testing.T) {
 }
 
 func TestPlanThatViolatesAnInvariantIsNotCarriedOut(t *testing.T) {
-	// The planner makes no such mistake. Two pods of one name look different to the planner
-	// and to the invariants.
+	// The planner does not create such a plan. The planner and the invariants treat two pods of
+	// one name differently.
 	w := world{cached: twins()}
 	c, _ := newController(&w)
 	got, err := c.Reconcile(t.Context(), store)

@@ -65,9 +65,9 @@ func (t *failures) forget(key plan.Key) {
 	delete(t.since, key)
 }
 
-// worst returns the error to report of several joined ones: a forbidden request before a failed
-// one before one that met a changed object. It ignores errors that mean the end of this
-// process.
+// worst returns the most severe of several joined errors. A forbidden request comes before a
+// failed one, and that before a request that met a changed object. It ignores errors that mean
+// the end of this process.
 func worst(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok { // as errors.Join makes them
 		var found error
@@ -141,8 +141,8 @@ func stalled(steps []plan.Action, done []plan.Receipt, because plan.Refusal) []p
 	return waits
 }
 
-// refused returns the reason to report for a failed step. The permission to write a reference
-// of a kind that users chose is one that users grant, so it has a reason of its own.
+// refused returns the reason to report for a failed step. Users grant the permission to write
+// references of kinds that they chose, so a missing one has its own reason.
 func refused(receipt plan.Receipt, because plan.Refusal) plan.Refusal {
 	report, is := receipt.Step.(plan.ReportReplicas)
 	if !is || !apierrors.IsForbidden(receipt.Err) {

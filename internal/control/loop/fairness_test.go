@@ -43,7 +43,7 @@ func (w *waits) served() (end func()) {
 	return func() { w.done <- struct{}{} }
 }
 
-// quantile by nearest rank.
+// quantile returns a quantile by the nearest rank.
 func (w *waits) quantile(q float64) time.Duration {
 	slices.Sort(w.all)
 	return w.all[min(int(q*float64(len(w.all))), len(w.all)-1)]
@@ -78,14 +78,14 @@ func TestBusyNamespaceDoesNotDelayAQuietOne(t *testing.T) {
 					mu.Lock()
 					working[k.namespace]--
 					mu.Unlock()
-					return loop.Now(), nil // as busy as can be
+					return loop.Now(), nil // this keeps the namespace as busy as possible
 				}, func(o *loop.Options[key]) { o.Workers = workers })
 				for _, namespace := range busy {
 					for n := range 1000 {
 						b.Add(key{namespace, fmt.Sprint(n)})
 					}
 				}
-				time.Sleep(100 * time.Millisecond) // each of the busy ones has had a turn
+				time.Sleep(100 * time.Millisecond) // each busy namespace has had a turn
 				for range 300 {
 					time.Sleep(7 * time.Millisecond)
 					w.ask(b.Loop, quietOne)
@@ -118,10 +118,9 @@ func TestAllWorkersWorkWithoutNamespaces(t *testing.T) {
 	})
 }
 
-// How long a quiet namespace's key waits for a worker, alone and beside a
-// namespace whose thousand keys are always in the queue, in real time. A
-// reconcile that does something takes milliseconds, nearly all of them waiting
-// for the API server.
+// BenchmarkWaitOfAQuietNamespace measures, in real time, how long the key of a quiet namespace
+// waits for a worker: alone, and next to a namespace whose thousand keys are always in the queue.
+// A reconcile that acts takes milliseconds, nearly all of them for requests to the API server.
 func BenchmarkWaitOfAQuietNamespace(b *testing.B) {
 	for _, busy := range []int{0, 1000} {
 		b.Run(fmt.Sprint("beside ", busy, " busy keys"), func(b *testing.B) {

@@ -225,7 +225,7 @@ func TestEventCancelsTheWait(t *testing.T) {
 		b := run(t, answers(loop.After(time.Hour), loop.Done()))
 		b.Add(one)
 		time.Sleep(time.Minute)
-		b.Add(one) // the event; it answers Done, so the hour must not ring
+		b.Add(one) // the event; its reconcile returns Done, so the timer of an hour must not fire
 		time.Sleep(24 * time.Hour)
 		if diff := cmp.Diff([]string{"0s mimir/ingester", "1m0s mimir/ingester"}, b.seen()); diff != "" {
 			t.Errorf("looks (-want +got):\n%s", diff)
@@ -291,7 +291,7 @@ func TestBusyNamespaceDelaysAQuietOneByOneTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run(t, func(context.Context, key) (loop.Outcome, error) {
 			time.Sleep(time.Millisecond)
-			return loop.Now(), nil // as busy as can be
+			return loop.Now(), nil // this keeps the loop as busy as possible
 		})
 		for n := range 1000 {
 			b.Add(key{"busy", fmt.Sprint(n)})
@@ -342,15 +342,15 @@ func TestNoNamespaceStarves(t *testing.T) {
 		if len(served) != 59 {
 			t.Errorf("%d of 59 keys were served", len(served))
 		}
-		share, low, high := map[string]int{}, 8000, 0 // looks by namespace; by key of the big one
+		share, low, high := map[string]int{}, 8000, 0 // reconciles by namespace, and of single keys of the big namespace
 		for k, n := range served {
 			share[k.namespace] += n
 			if k.namespace == "big" {
 				low, high = min(low, n), max(high, n)
 			}
 		}
-		// Ten namespaces share 8,000 reconciles. A namespace with a single key does not
-		// wait while it is served, so it gets a little less than the big one.
+		// Ten namespaces share 8,000 reconciles. A namespace with a single key does not wait
+		// during its reconcile, so it gets slightly fewer reconciles than the big namespace.
 		for namespace, n := range share {
 			if n < 700 || n > 1200 {
 				t.Errorf("%s got %d looks, want about 800", namespace, n)
@@ -452,7 +452,7 @@ func TestRunFinishesReconcilesInProgressAndDropsWaitingKeys(t *testing.T) {
 			Name: "group", Workers: 2, Log: quiet(),
 			Reconcile: func(ctx context.Context, _ key) (loop.Outcome, error) {
 				<-ctx.Done()
-				time.Sleep(5 * time.Second) // what must be finished is finished
+				time.Sleep(5 * time.Second) // a reconcile may finish its work
 				finished.Add(1)
 				return loop.After(time.Minute), ctx.Err()
 			},

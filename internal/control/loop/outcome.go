@@ -75,7 +75,7 @@ const (
 	ResultGone  Result = "gone"  // the object of the key does not exist any more
 	ResultWait  Result = "wait"  // a timer is set
 	ResultNow   Result = "now"   // reconciled again at once
-	ResultMoved Result = "moved" // an object has changed meanwhile; retried soon
+	ResultMoved Result = "moved" // an object has changed in the meantime; retried soon
 	ResultAgain Result = "again" // failed; retried with back-off
 	ResultHuman Result = "human" // failed; retried when something changes
 	ResultPanic Result = "panic" // panicked; retried with back-off

@@ -41,7 +41,7 @@ func TestNamespacesTakeTurns(t *testing.T) {
 	for q.Len() > 0 {
 		got = append(got, serve(q).String())
 		if len(got) == 2 {
-			q.Push(name{"d", 1}) // newcomers queue behind those who wait
+			q.Push(name{"d", 1}) // new namespaces queue behind waiting ones
 		}
 	}
 	want := []string{"a/1", "b/1", "c/1", "a/2", "d/1", "c/2", "a/3"}
@@ -67,8 +67,8 @@ func TestManyKeysDelayASingleOneByOneTurn(t *testing.T) {
 	}
 }
 
-// For any sequence of calls: no key is lost or added, the keys of a namespace keep their order, and
-// no namespace is served twice while another one waits for its turn.
+// For any sequence of calls: no key is lost or added, the keys of a namespace keep their order,
+// and no namespace is served twice while another namespace waits for its turn.
 func TestQueueIsFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := newQueue()

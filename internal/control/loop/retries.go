@@ -17,8 +17,8 @@ const (
 )
 
 // retries decide when failed keys are retried: each key after its own back-off, and all keys
-// together at a limited rate. If an event wakes a key before the end of its back-off and it
-// fails again, the back-off stays as it is. So each back-off uses one retry of the limit,
+// together at a limited rate. If an event queues a key before the end of its back-off and the key
+// fails again, the back-off does not change. So each back-off uses one retry of the limit,
 // however often events arrive. The limit never delays a key by more than its maximum back-off.
 type retries[K comparable] struct {
 	own workqueue.TypedRateLimiter[K]

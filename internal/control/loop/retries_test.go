@@ -19,7 +19,7 @@ func TestFailureAfterAnEventKeepsTheBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run(t, answers(errAgain, errAgain, errAgain, errAgain, loop.Done()))
 		b.Add(one)
-		time.Sleep(60 * time.Millisecond) // it has failed twice, and rests until 150 ms
+		time.Sleep(60 * time.Millisecond) // it has failed twice, and its back-off lasts until 150 ms
 		b.Add(one)
 		time.Sleep(time.Hour)
 		want := []string{"0s mimir/ingester", "50ms mimir/ingester", "60ms mimir/ingester", "150ms mimir/ingester", "350ms mimir/ingester"}

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// timers wakes keys later, with at most one timer for each key. The delaying queue of client-go
-// cannot remove an entry, so every wait that an event cuts short would stay in it until its
-// end.
+// timers queues keys later, with at most one timer for each key. The delaying queue of client-go
+// cannot remove an entry: if an event ended a wait early, the wait would stay in that queue until
+// its end.
 type timers[K comparable] struct {
 	wake func(K)
 
@@ -25,7 +25,7 @@ func newTimers[K comparable](wake func(K)) *timers[K] {
 	return &timers[K]{wake: wake, pending: map[K]*timer{}}
 }
 
-// set wakes the key after a duration, or earlier if an earlier timer is set.
+// set queues the key after a duration, or earlier if an earlier timer is set.
 func (t *timers[K]) set(key K, after time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,7 +42,7 @@ func (t *timers[K]) set(key K, after time.Duration) {
 	t.pending[key] = next
 }
 
-// fire wakes the key unless the timer was cleared at the same moment.
+// fire queues the key unless the timer was cleared at the same moment.
 func (t *timers[K]) fire(key K, fired *timer) {
 	t.mu.Lock()
 	valid := t.pending[key] == fired

@@ -37,7 +37,7 @@ func groupStateOf(t evaluation, described plan.Status) groupState {
 	return s
 }
 
-// settled reports whether a group is at its goal, even if someone holds it from outside.
+// settled reports whether a group is at its goal. An external holder does not matter.
 func settled(described plan.Status) bool {
 	if len(described.Zones) == 0 || len(described.Waits) > 0 {
 		return false
@@ -50,8 +50,8 @@ func settled(described plan.Status) bool {
 	return described.Activity == plan.Settled || described.Activity == plan.Held
 }
 
-// because returns why a group is not at its goal: what it waits for or, if it does not wait, its
-// next step.
+// because returns why a group is not at its goal: the reason of its wait or, if it does not wait,
+// its next step.
 func because(steps []plan.Action, described plan.Status) (reason.Code, string) {
 	if len(described.Waits) > 0 {
 		return described.Waits[0].Because.Code, describeWait(described.Waits[0])
@@ -72,7 +72,7 @@ func describeWait(w plan.Wait) string {
 }
 
 // conditions returns the conditions in the form of kstatus: Reconciling and Stalled are true only
-// if something is wrong, and never both.
+// while the group is not at its goal, and never both.
 func (s groupState) conditions() []metav1.Condition {
 	return []metav1.Condition{s.ready(), s.reconciling(), s.isStalled(), s.held()}
 }

@@ -167,7 +167,7 @@ func (c *Controller) Reconcile(ctx context.Context, n Name) (loop.Outcome, error
 	case !exists:
 		c.drop(n)
 	}
-	return loop.Done(), nil // a plan will follow, or there is nothing to do
+	return loop.Done(), nil // a plan will follow, or there is no work
 }
 
 // drop deletes the state of a name if neither its group nor its object exists.
@@ -201,7 +201,7 @@ func (c *Controller) show(ctx context.Context, n Name, o object, exists bool) lo
 	defer done()
 	a := c.entry(n)
 	if !a.planned || !c.Observer.Managed(n.Namespace) {
-		return loop.Now() // the state has changed meanwhile
+		return loop.Now() // the state has changed in the meantime
 	}
 	if exists && c.ofAnotherGroup(n, o) {
 		return c.delete(ctx, n, o) // the next reconcile creates the right one

@@ -60,7 +60,7 @@ func TestObjectIsWrittenOnChangeAtMostOnceASecond(t *testing.T) {
 			g.plans("ingester", situations[i%3])
 			time.Sleep(100 * time.Millisecond)
 		}
-		if n := len(g.wrote()); n < 19 || n > 22 { // with the one that made it
+		if n := len(g.wrote()); n < 19 || n > 22 { // including the creation
 			t.Errorf("%d writes in 20 seconds", n)
 		}
 		time.Sleep(2 * time.Second)
@@ -129,11 +129,11 @@ func TestNewLeaderWritesNothingIfTheStatusIsCurrent(t *testing.T) {
 
 func TestObjectsWithoutAGroupAreDeletedAfterAnOutage(t *testing.T) {
 	s := newServer(true)
-	s.put(called("ingester"), "ingester", ours)                                          // whose group is gone
-	s.put(Name{"team", "other"}, "store", ours)                                          // no group's name
-	s.put(called("Store_A"), "Store_A", ours)                                            // whose group is there
-	s.put(Name{"team", "stranger"}, "stranger", nil)                                     // of another client
-	s.put(Name{"team", "strange"}, "x", map[string]any{contract.ManagedByLabel: "Helm"}) // another one's
+	s.put(called("ingester"), "ingester", ours)                                          // its group does not exist
+	s.put(Name{"team", "other"}, "store", ours)                                          // not the object of a group
+	s.put(called("Store_A"), "Store_A", ours)                                            // its group exists
+	s.put(Name{"team", "stranger"}, "stranger", nil)                                     // created by another client
+	s.put(Name{"team", "strange"}, "x", map[string]any{contract.ManagedByLabel: "Helm"}) // managed by another program
 	inRunning(t, s, func(g *running) { g.wants("an operator starts", removed, "DELETE team/other") }, "Store_A")
 }
 
@@ -327,7 +327,7 @@ func TestObjectOfAnotherGroupIsReplaced(t *testing.T) {
 	})
 }
 
-// Its status is stale and may look healthy.
+// The status of such an object is outdated, and may appear healthy.
 func TestObjectWithoutLabelIsLoggedAndRetriedAtIntervals(t *testing.T) {
 	s := newServer(true)
 	s.put(called("ingester"), "ingester", nil)

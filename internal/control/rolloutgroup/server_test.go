@@ -50,10 +50,10 @@ type server struct {
 	reads   int
 	refused int // requests to change something
 	slow    time.Duration
-	prunes  bool // it keeps no percentage
+	prunes  bool // it does not store the percentage
 }
 
-// last is a change of an object as watches tell it.
+// last is a change of an object, as watches send it.
 type last struct {
 	version int
 	event   metav1.WatchEvent

@@ -239,7 +239,7 @@ func TestFirstEstimateUsesThePaceOfTheLastRollout(t *testing.T) {
 	now := fixture.Now().Truncate(time.Hour)
 	th := rollsSince(now, now, 0)
 	th.snapshot.Hold.Rollouts.Finished = []plan.RolledGroup{
-		{Since: now.Add(-time.Hour), Until: now.Add(-time.Hour)}, // of which nothing can be learned
+		{Since: now.Add(-time.Hour), Until: now.Add(-time.Hour)}, // no pace can be derived from this one
 		{Since: now.Add(-2 * time.Hour), Until: now.Add(-90 * time.Minute), Zones: []plan.RolledZone{{Replaced: 30}}},
 	}
 	got := statusOf(th, 1, v1alpha1.RolloutGroupStatus{}).Rollout.EstimatedEnd
@@ -317,7 +317,7 @@ func TestInvalidLeaseBreaksNoStatus(t *testing.T) {
 	}
 }
 
-// A time zone moves the last year into one that has no RFC 3339 form.
+// A time zone can move the last year to a year that has no RFC 3339 form.
 func TestUnrepresentableTimeIsOmitted(t *testing.T) {
 	for text, shown := range map[string]bool{
 		"9999-12-31T23:59:59-01:00": false, "9999-12-31T23:59:59Z": true, "0000-01-01T00:00:00+01:00": false, "0001-01-01T00:00:00.5Z": false, "2026-01-05T12:00:00Z": true,

@@ -20,7 +20,7 @@ import (
 const (
 	// requestTimeout limits every write.
 	requestTimeout = 10 * time.Second
-	// pauseFor is the pause after a failed request for an object. quietForbidden is the pause if
+	// pauseFor is the pause after a failed request for an object. pauseForbidden is the pause if
 	// the request was forbidden, or if another client owns the object.
 	pauseFor, pauseForbidden = 10 * time.Second, 10 * time.Minute
 )
@@ -103,7 +103,7 @@ func (c *Controller) remove(ctx context.Context, n Name, o object) loop.Outcome 
 	}
 	defer done()
 	if !c.Observer.Managed(n.Namespace) {
-		return loop.Now() // the state has changed meanwhile
+		return loop.Now() // the state has changed in the meantime
 	}
 	return c.delete(ctx, n, o)
 }

@@ -1,17 +1,15 @@
-// Package config turns the command line and the environment into one plain
-// struct, and describes itself: the help text and docs/configuration.md come
-// from the same table as the flags.
+// Package config parses the command line and the environment into one struct, and documents
+// itself: the help text and docs/configuration.md are generated from the table of the flags.
 //
-// It reads no file, no environment and no clock: the caller hands in
-// what there is. Beside the standard library it uses apimachinery's parsers for
-// label selectors and names, so that a value is accepted here exactly when the
-// API server accepts it. Only cmd and operator import it; every other part
-// gets the few values it needs from them.
+// It reads no file, no environment and no clock: the caller passes their content. In addition to
+// the standard library it uses apimachinery's parsers for label selectors and names, so that it
+// accepts exactly the values that the API server accepts. Only cmd and operator import it; they
+// pass single values to all other parts.
 package config
 
 import "time"
 
-// Config is everything a person can set. Parse returns it complete and valid.
+// Config contains everything that a user can set. Parse returns a complete and valid Config.
 type Config struct {
 	Kubernetes     Kubernetes
 	Namespaces     Namespaces
@@ -23,21 +21,21 @@ type Config struct {
 	LeaderElection LeaderElection
 	Log            Log
 
-	Workers int  // how many groups are worked on at the same time
+	Workers int  // number of groups that are reconciled at the same time
 	DryRun  bool // decide, log, measure and trace, but change nothing
-	Version bool // print the version and end
+	Version bool // print the version and exit
 
-	PrintAdmissionPolicy bool // print the ValidatingAdmissionPolicy that fits and end
+	PrintAdmissionPolicy bool // print the ValidatingAdmissionPolicy that fits and exit
 }
 
-// Kubernetes says which cluster, and how much of it.
+// Kubernetes selects the cluster and the namespaces.
 type Kubernetes struct {
 	// APIURL replaces the server address of the configuration file; usually empty.
 	APIURL string
 	// ConfigFile is a kubeconfig, or several joined as $KUBECONFIG allows; empty
 	// means the service account of the pod.
 	ConfigFile string
-	// Namespace is the only namespace to manage; empty means every namespace
+	// Namespace is the only namespace to manage. If it is empty, lockstep manages every namespace
 	// that opted in.
 	Namespace string
 }
@@ -45,76 +43,74 @@ type Kubernetes struct {
 // Single reports whether exactly one namespace is managed, without any opt-in.
 func (k Kubernetes) Single() bool { return k.Namespace != "" }
 
-// Namespaces says who opted in.
+// Namespaces configures how namespaces opt in.
 type Namespaces struct {
-	// Selector is a label selector over Namespace objects, never empty. It has no
-	// meaning when a single namespace is managed.
+	// Selector is a label selector for Namespace objects. It is never empty. It has no effect if
+	// a single namespace is managed.
 	Selector string
 }
 
-// Operator is about the operator's own objects.
+// Operator configures the operator's own objects.
 type Operator struct {
-	// Namespace is the home of the leader Lease and of the certificate's Secret, never
-	// empty.
+	// Namespace contains the leader Lease and the certificate's Secret. It is never empty.
 	Namespace string
 }
 
-// Server is the listener for people and for Prometheus.
+// Server configures the listener for people and for Prometheus.
 type Server struct {
-	Port int // 0 to 65535; 0 picks a free one
+	Port int // 0 to 65535; 0 chooses a free one
 }
 
-// ServerTLS is the listener for admission webhooks.
+// ServerTLS configures the listener for admission webhooks.
 type ServerTLS struct {
 	Enabled        bool
-	Port           int           // 0 to 65535; 0 picks a free one
-	RequestTimeout time.Duration // of a request as a whole
-	CertFile       string        // with KeyFile, or both are empty
+	Port           int           // 0 to 65535; 0 chooses a free one
+	RequestTimeout time.Duration // of an entire request
+	CertFile       string        // set together with KeyFile, or empty
 	KeyFile        string
-	CAFile         string // what clients of CertFile should trust; may be empty
+	CAFile         string // the CA that clients of CertFile should trust; may be empty
 	SelfSigned     SelfSigned
 }
 
-// OwnFiles reports whether a certificate of one's own is served instead of a
-// generated one.
+// OwnFiles reports whether lockstep serves a certificate from files instead of a generated one.
 func (s ServerTLS) OwnFiles() bool { return s.CertFile != "" }
 
-// SelfSigned is about the certificate that lockstep generates.
+// SelfSigned configures the certificate that lockstep generates.
 type SelfSigned struct {
-	Enabled      bool // false only beside files of one's own
+	Enabled      bool // false requires a certificate from files
 	SecretName   string
-	Names        []string // DNS names and IP addresses beside that of the Service
+	Names        []string // DNS names and IP addresses in addition to that of the Service
 	Organisation string
 	Expiration   time.Duration
 	Propagation  time.Duration // at most a fifteenth of Expiration
 }
 
-// Pods is about calls to pods.
+// Pods configures calls to pods.
 type Pods struct {
 	ClusterDomain string
-	Timeout       time.Duration // of one call; where webhooks are served, less than ServerTLS.RequestTimeout
-	StayEvery     time.Duration // how often those that stay are told so, in zones with a delay
+	Timeout       time.Duration // of one call; with webhooks, less than ServerTLS.RequestTimeout
+	StayEvery     time.Duration // interval of notifications to pods that stay, in zones with a delay
 }
 
-// Webhooks is about the configurations that make API servers call us.
+// Webhooks configures the webhook configurations by which API servers call lockstep.
 type Webhooks struct {
-	// UpdateCABundle says that they get the CA. It has no meaning beside a
-	// certificate of one's own without CAFile.
+	// UpdateCABundle makes lockstep write the CA into them. It has no effect with a certificate
+	// from files without CAFile.
 	UpdateCABundle bool
 	// NoDownscaleOnError is allow or deny.
 	NoDownscaleOnError string
-	// CABundleNames are those that get it, whatever their labels; empty: those that
-	// are labelled for it.
+	// CABundleNames are the configurations that get the CA, whatever their labels. If it is
+	// empty, labelled configurations get it.
 	CABundleNames []string
 }
 
-// InjectsCA reports whether webhook configurations get the CA.
+// InjectsCA reports whether lockstep writes the CA into webhook configurations.
 func (c Config) InjectsCA() bool {
 	return c.ServerTLS.Enabled && c.Webhooks.UpdateCABundle && (!c.ServerTLS.OwnFiles() || c.ServerTLS.CAFile != "")
 }
 
-// LeaderElection says how replicas agree on who works. When enabled,
-// LeaseDuration > RenewDeadline > 1.2 × RetryPeriod holds, as client-go demands.
+// LeaderElection configures the election of the active replica. If it is enabled, LeaseDuration >
+// RenewDeadline > 1.2 × RetryPeriod holds, as client-go requires.
 type LeaderElection struct {
 	Enabled       bool
 	LeaseDuration time.Duration // whole seconds
@@ -122,13 +118,13 @@ type LeaderElection struct {
 	RetryPeriod   time.Duration
 }
 
-// Log says how much is logged, and how it is written.
+// Log configures the level and the format of the log.
 type Log struct {
 	Format string // logfmt or json
 	Level  string // debug, info, warn or error
 }
 
-// Environment is what surrounds the process, as far as defaults depend on it.
+// Environment is the environment of the process, as far as defaults depend on it.
 type Environment struct {
 	// Variables has the form of os.Environ: NAME=value.
 	Variables []string
@@ -137,8 +133,8 @@ type Environment struct {
 	ServiceAccountNamespace string
 }
 
-// ServiceAccountNamespaceFile is where Kubernetes tells a pod its namespace.
+// ServiceAccountNamespaceFile is the file in which Kubernetes provides the namespace of a pod.
 const ServiceAccountNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// fallbackNamespace is where the manifests install the operator.
+// fallbackNamespace is the namespace into which the manifests install the operator.
 const fallbackNamespace = "lockstep-system"

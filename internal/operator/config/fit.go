@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// shortLife is from when on a certificate lives long enough not to be warned about.
+	// shortLife is the lifetime of a certificate below which lockstep warns.
 	shortLife = time.Hour
 	// propagationShare is the part of a certificate's life that the propagation of its CA
 	// may take. A renewal begins when a third of the life is left. It serves the new
@@ -15,13 +15,13 @@ const (
 	propagationShare = 15
 )
 
-// fit shortens usable values that the predecessor accepts and that would not work here, and
-// warns of each.
+// fit shortens valid values that the predecessor accepts but that would not work in lockstep. It
+// returns a warning for each.
 func (t *table) fit(c *Config) []Warning {
 	return append(t.fitPropagation(&c.ServerTLS), t.fitPodTimeout(c)...)
 }
 
-// fitPropagation shortens the default of the propagation to the life of a certificate.
+// fitPropagation shortens the default of the propagation to fit the lifetime of a certificate.
 func (t *table) fitPropagation(s *ServerTLS) []Warning {
 	life := t.option("server-tls.self-signed-cert.expiration")
 	propagation := t.option("server-tls.self-signed-cert.propagation")
@@ -37,12 +37,13 @@ func (t *table) fitPropagation(s *ServerTLS) []Warning {
 		own.Expiration, own.Propagation, propagation.name, shortLife)}}
 }
 
-// mostPropagation is the longest that fits into the life of a certificate.
+// mostPropagation returns the longest propagation that fits the lifetime of a certificate.
 func (s SelfSigned) mostPropagation() time.Duration {
 	return (s.Expiration / propagationShare).Truncate(time.Millisecond)
 }
 
-// fitPodTimeout shortens a call to a pod that would outlast the review that waits for it.
+// fitPodTimeout shortens the timeout of calls to pods if it exceeds that of the review that waits
+// for them.
 func (t *table) fitPodTimeout(c *Config) []Warning {
 	asked, most := c.Pods.Timeout, c.ServerTLS.RequestTimeout*9/10
 	if asked > 0 && (!c.ServerTLS.Enabled || asked < c.ServerTLS.RequestTimeout) {

@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// register is the table of flags: where the value goes, name, default, meaning.
+// register adds all flags to the table: destination, name, default, meaning.
 func (c *Config) register(t *table) {
 	t.section("Cluster")
 	t.add(text(&c.Kubernetes.ConfigFile), "kubernetes.config-file", "", "FILE",
@@ -88,11 +88,11 @@ func (c *Config) register(t *table) {
 		"Print the version and exit.")
 }
 
-// An ignored flag of the predecessor is accepted with any value, so that its
-// command line still starts, and answered with one warning.
+// An ignored flag of the predecessor is accepted with any value, so that the predecessor's
+// command line still works. It causes one warning.
 type ignored struct {
 	name string
-	bare bool // may stand without a value
+	bare bool // may be given without a value
 	why  string
 }
 

@@ -39,7 +39,7 @@ func Help() string {
 
 const example = "-server.port by LOCKSTEP_SERVER_PORT"
 
-// usage is the flag as one would type it.
+// usage returns the flag as a user would type it.
 func (o *option) usage() string {
 	if o.operand == "" {
 		return "-" + o.name
@@ -47,7 +47,7 @@ func (o *option) usage() string {
 	return "-" + o.name + " " + o.operand
 }
 
-// defaultText is empty where the default is nothing.
+// defaultText returns the default as text. It is empty if the default is empty.
 func (o *option) defaultText() string {
 	if o.shown != "" {
 		return o.shown
@@ -87,7 +87,7 @@ func Markdown() string {
 
 func plain(markdown string) string { return strings.ReplaceAll(markdown, "`", "") }
 
-// wrap breaks text into lines of at most width bytes, words apart that are longer.
+// wrap breaks text into lines of at most width bytes, except for longer words.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

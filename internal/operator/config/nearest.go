@@ -1,7 +1,7 @@
 package config
 
-// nearest returns the candidate that takes the fewest edits to reach, or nothing
-// when more than a third of the word would have to change.
+// nearest returns the candidate that needs the fewest edits. It returns "" if more than a third
+// of the word would have to change.
 func nearest(word string, candidates []string) string {
 	best, fewest := "", len(word)/3+1
 	for _, candidate := range candidates {
@@ -12,7 +12,7 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-// edits counts the bytes to insert, remove or replace to get from a to b.
+// edits returns the number of bytes to insert, delete or replace to get from a to b.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Warning is something that was said and has no effect.
+// Warning is about a flag or a variable that has no effect, or whose value was changed.
 type Warning struct {
 	Name    string // the flag with its dash, or the variable
 	Message string
@@ -25,14 +25,13 @@ type Setting struct {
 	Value string
 }
 
-// Parse reads the arguments (without the program's name) and the variables; a
-// flag wins over its variable, an empty variable counts as unset.
+// Parse parses the arguments (without the program's name) and the variables. A flag takes
+// precedence over its variable; an empty variable counts as unset.
 //
-// The error joins all problems there are; each names its flag or variable, the
-// value, and what would be accepted. It is flag.ErrHelp alone when help was
-// asked for, whatever else was said: print Help and end with success. Warnings
-// are returned in any case. Parse does not touch the cluster, so it cannot know
-// whether a file, a namespace or an address exists.
+// The error joins all problems. Each names its flag or variable, the value, and the accepted
+// values. If the arguments ask for help, the error is only flag.ErrHelp: print Help and exit with
+// success. Warnings are returned in any case. Parse makes no request to the cluster, so it cannot
+// check whether a file, a namespace or an address exists.
 func Parse(args []string, env Environment) (Config, []Warning, error) {
 	var c Config
 	t := newTable(&c)
@@ -62,8 +61,8 @@ func Parse(args []string, env Environment) (Config, []Warning, error) {
 	return c, warnings, nil
 }
 
-// Settings returns the effective value of every flag, in the order of the help
-// text. There are no secrets among them.
+// Settings returns the effective value of every flag, in the order of the help text. It contains
+// no secrets.
 func (c Config) Settings() []Setting {
 	t := newTable(&c)
 	all := make([]Setting, 0, len(t.options))
@@ -73,7 +72,7 @@ func (c Config) Settings() []Setting {
 	return all
 }
 
-// read takes the arguments apart, and goes on behind every mistake.
+// read parses the arguments, and continues after each error.
 func (t *table) read(args []string) []error {
 	var problems []error
 	for {
@@ -83,13 +82,13 @@ func (t *table) read(args []string) []error {
 		case errors.Is(err, flag.ErrHelp):
 			return []error{flag.ErrHelp}
 		case err != nil:
-			if isMalformed(err) { // the flag package does not step over these
+			if isMalformed(err) { // the flag package does not skip these
 				rest = rest[1:]
 			}
 			wrong := args[len(args)-len(rest)-1]
 			problems = append(problems, t.explain(wrong, err))
 			if isUnknown(err) && !strings.Contains(wrong, "=") && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
-				rest = rest[1:] // most likely its value
+				rest = rest[1:] // probably its value
 			}
 		case len(rest) > 0:
 			problems = append(problems, fmt.Errorf("unexpected argument %q: flags begin with a dash, and the value of a switch follows an equals sign", rest[0]))
@@ -102,7 +101,7 @@ func (t *table) read(args []string) []error {
 	}
 }
 
-// explain says what is wrong with an argument that is no flag of ours.
+// explain returns an error for an argument that is not a flag of lockstep.
 func (t *table) explain(argument string, err error) error {
 	if !isUnknown(err) {
 		return fmt.Errorf("argument %q: %w", argument, err)
@@ -114,15 +113,16 @@ func (t *table) explain(argument string, err error) error {
 	return fmt.Errorf("unknown flag -%s (-h lists all)", name)
 }
 
-// The flag package tells its mistakes apart by text alone.
+// isUnknown reports whether a flag is unknown. The flag package distinguishes its errors only by
+// their text.
 func isUnknown(err error) bool {
 	return strings.HasPrefix(err.Error(), "flag provided but not defined")
 }
 
 func isMalformed(err error) bool { return strings.HasPrefix(err.Error(), "bad flag syntax") }
 
-// fill takes from the environment what the command line does not say, and warns
-// of variables that look like ours and are not.
+// fill adds settings from the environment that the command line does not contain. It warns about
+// unknown variables with lockstep's prefix.
 func (t *table) fill(variables map[string]string) []Warning {
 	known := map[string]string{}
 	for _, name := range t.names() {
@@ -168,8 +168,8 @@ func unknownVariable(v string, known map[string]string) string {
 	return "unknown variable, ignored"
 }
 
-// Kubernetes tells every pod about the Services of its namespace in variables,
-// and for a Service whose name begins with lockstep they look like ours.
+// serviceLink matches variables that Kubernetes sets in every pod for the Services of its
+// namespace. If a Service's name begins with lockstep, its variables have lockstep's prefix.
 var serviceLink = regexp.MustCompile(`_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$`)
 
 func isServiceLink(variable, text string) bool {
@@ -177,7 +177,7 @@ func isServiceLink(variable, text string) bool {
 		strings.HasSuffix(variable, "_PORT") && strings.Contains(text, "://")
 }
 
-// store checks all values, in the order of the table.
+// store checks and stores all values, in the order of the table.
 func (t *table) store(variables map[string]string) []error {
 	var problems []error
 	for _, o := range t.options {
@@ -195,7 +195,7 @@ func (t *table) store(variables map[string]string) []error {
 	return problems
 }
 
-// withoutEffect names what was said in vain.
+// withoutEffect returns warnings about settings without effect.
 func (t *table) withoutEffect(c Config) []Warning {
 	var warnings []Warning
 	for _, i := range ignoredFlags {
@@ -215,9 +215,8 @@ func (t *table) withoutEffect(c Config) []Warning {
 	return warnings
 }
 
-// problems compares the times with each other as client-go does when an
-// election begins, when it would be too late. A time that was refused already is
-// zero here and compared with nothing.
+// problems compares durations with each other, as client-go does when an election begins, which
+// would be too late. A duration that was already rejected is zero here and not compared.
 func (l LeaderElection) problems() []error {
 	if !l.Enabled {
 		return nil
@@ -232,8 +231,8 @@ func (l LeaderElection) problems() []error {
 	return problems
 }
 
-// problems compares what belongs together. A time that was refused already is
-// zero here and compared with nothing.
+// problems checks settings that depend on each other. A duration that was already rejected is
+// zero here and not compared.
 func (s ServerTLS) problems() []error {
 	if !s.Enabled {
 		return nil
@@ -254,7 +253,7 @@ func (s ServerTLS) problems() []error {
 	return problems
 }
 
-// index turns NAME=value into a map.
+// index converts NAME=value pairs to a map.
 func index(environ []string) map[string]string {
 	m := make(map[string]string, len(environ))
 	for _, pair := range environ {

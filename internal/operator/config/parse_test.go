@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/operator/config"
 )
 
-// defaults is what an empty command line in an empty environment means.
+// defaults returns the configuration for an empty command line in an empty environment.
 func defaults(changes ...func(*config.Config)) config.Config {
 	c := config.Config{
 		Namespaces: config.Namespaces{Selector: "lockstep.dev/enabled=true"},

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// table is the flag set in the order in which people read it.
+// table is the flag set in the order of the help text.
 type table struct {
 	set     *flag.FlagSet
 	options []*option
@@ -15,19 +15,19 @@ type table struct {
 	ignored map[string]source
 }
 
-// option is one flag with its variable.
+// option is a flag with its variable.
 type option struct {
 	value
 	area     string
 	name     string
 	standard string // default
-	operand  string // what the value is called in the help text; empty for switches
+	operand  string // the placeholder for the value in the help text; empty for switches
 	help     string
-	fallback string // a second variable that gives the default
-	shown    string // the default as shown to people, where it is not a constant
+	fallback string // a second variable that contains the default
+	shown    string // the default in the help text if it is not constant
 }
 
-// source is a value as somebody gave it, and where. The last one counts.
+// source is a given value and its origin. The last one counts.
 type source struct {
 	name  string // -server.port or LOCKSTEP_SERVER_PORT
 	value string
@@ -35,9 +35,9 @@ type source struct {
 
 // value checks and stores the text of an option.
 type value struct {
-	store   func(text string) error // the error says what would be accepted
+	store   func(text string) error // the error contains the accepted values
 	current func() string
-	bare    bool // may stand without a value
+	bare    bool // may be given without a value
 }
 
 func newTable(c *Config) *table {
@@ -58,8 +58,7 @@ func newTable(c *Config) *table {
 
 func (t *table) section(area string) { t.area = area }
 
-// add registers a flag. A default that the option itself would refuse is a
-// mistake of ours, which the tests find.
+// add registers a flag. Tests check that the option accepts its default.
 func (t *table) add(v value, name, standard, operand, help string) *option {
 	o := &option{value: v, area: t.area, name: name, standard: standard, operand: operand, help: help}
 	t.options = append(t.options, o)
@@ -69,7 +68,7 @@ func (t *table) add(v value, name, standard, operand, help string) *option {
 	return o
 }
 
-// or names another variable that gives the default, and how the default is shown.
+// or sets another variable that contains the default, and the text of the default.
 func (o *option) or(variable, shown string) {
 	o.fallback, o.shown = variable, shown
 }
@@ -83,23 +82,23 @@ func (t *table) option(name string) *option {
 	return nil
 }
 
-// names lists everything that may stand on the command line, without dashes.
+// names returns all names of flags, without dashes.
 func (t *table) names() []string {
 	var all []string
 	t.set.VisitAll(func(f *flag.Flag) { all = append(all, f.Name) })
 	return all
 }
 
-// prefix begins the name of every variable of ours.
+// prefix is the prefix of the names of lockstep's variables.
 const prefix = "LOCKSTEP_"
 
-// variable is the flag's name as an environment variable.
+// variable returns the name of the environment variable for a flag.
 func variable(name string) string {
 	return prefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(name))
 }
 
-// captured is a flag.Value that keeps the text for later. So the flag package
-// never stops at a bad value, and all of them can be reported at once.
+// captured is a flag.Value that stores the text for later. Therefore the flag package does not
+// stop at an invalid value, and all of them can be reported at once.
 type captured struct {
 	bare bool
 	take func(text string)

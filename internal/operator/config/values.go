@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// text accepts anything.
+// text accepts any text.
 func text(to *string) value {
 	return value{
 		store:   func(text string) error { *to = text; return nil },
@@ -23,7 +23,7 @@ func text(to *string) value {
 	}
 }
 
-// checked accepts what check has no objection to.
+// checked accepts texts for which check returns no error.
 func checked(to *string, check func(text string) error) value {
 	v := text(to)
 	v.store = func(text string) error {
@@ -87,7 +87,7 @@ func hosts(to *[]string) value {
 	return list(to, isHost, "must be comma-separated DNS names and IP addresses, such as lockstep.example.com,10.0.0.1")
 }
 
-// list accepts texts with commas between them, each of which is what it should be.
+// list accepts comma-separated texts that is accepts.
 func list(to *[]string, is func(string) bool, want string) value {
 	return value{
 		store: func(text string) error {
@@ -109,7 +109,7 @@ func list(to *[]string, is func(string) bool, want string) value {
 	}
 }
 
-// domain accepts the domain of a cluster, with or without a dot at its end.
+// domain accepts the domain of a cluster, with or without a final dot.
 func domain(to *string) value {
 	return checked(to, func(text string) error {
 		if !isObjectName(strings.ToLower(strings.TrimSuffix(text, "."))) {
@@ -119,7 +119,7 @@ func domain(to *string) value {
 	})
 }
 
-// selector accepts a label selector that does not select everything by accident.
+// selector accepts a label selector that does not select everything by mistake.
 func selector(to *string) value {
 	return checked(to, func(text string) error {
 		if strings.TrimSpace(text) == "" {
@@ -150,7 +150,7 @@ func address(to *string) value {
 	})
 }
 
-// count accepts a whole number within bounds, both included.
+// count accepts an integer within bounds, both included.
 func count(to *int, least, most int) value {
 	return value{
 		store: func(text string) error {
@@ -194,8 +194,8 @@ func limit(to *time.Duration) value {
 	return v
 }
 
-// seconds accepts a duration of a second or more, and cuts off fractions of seconds, which
-// a Lease cannot carry.
+// seconds accepts a duration of at least a second, and truncates it to seconds, because a Lease
+// cannot contain fractions.
 func seconds(to *time.Duration) value {
 	v := duration(to, time.Millisecond)
 	v.store = func(text string) error {
@@ -209,8 +209,7 @@ func seconds(to *time.Duration) value {
 	return v
 }
 
-// life accepts a duration that may be given in days, weeks and years as well, as
-// Prometheus does.
+// life accepts a duration that may also be given in days, weeks and years, as in Prometheus.
 func life(to *time.Duration, least time.Duration) value {
 	return value{
 		store: func(text string) error {
@@ -227,7 +226,7 @@ func life(to *time.Duration, least time.Duration) value {
 
 const day = 24 * time.Hour
 
-// parseLife reads 1y2w3d4h5m6s, in which any part may be missing.
+// parseLife parses texts like 1y2w3d4h5m6s, in which each part is optional.
 func parseLife(text string) (time.Duration, error) {
 	var total time.Duration
 	rest := text
@@ -255,7 +254,7 @@ func parseLife(text string) (time.Duration, error) {
 	return total + d, err
 }
 
-// boolean accepts what Go accepts as one, and nothing for true.
+// boolean accepts the texts that Go accepts as booleans, and nothing for true.
 func boolean(to *bool) value {
 	return value{
 		store: func(text string) error {

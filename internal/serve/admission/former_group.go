@@ -8,8 +8,7 @@ import (
 )
 
 // refusalOfFormerGroup returns a refusal if a group waits for a StatefulSet that left it, and nil otherwise. The
-// caches can show a Lease late, or not at all. So the API server is asked which groups remember the
-// StatefulSet.
+// caches can show a Lease late, or not at all. So it reads from the API server which groups remember the StatefulSet.
 func (p *PrepareDownscale) refusalOfFormerGroup(ctx context.Context, c Change) *Verdict {
 	claims, err := p.Observer.ClaimsOfGroups(ctx, c.Namespace, c.Name)
 	if err != nil {

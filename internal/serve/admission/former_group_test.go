@@ -133,8 +133,8 @@ func (declining) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool
 	return true, errors.New("503")
 }
 
-// A zone that left its group while all of its pods were available is no longer part of the group. Its
-// pods are still prepared before it shrinks.
+// If a zone left its group while all of its pods were available, the zone is no longer part of
+// the group. Its pods are still prepared before it scales down.
 func TestFormerZoneIsPreparedBeforeItShrinks(t *testing.T) {
 	alone := askingAtRest()
 	alone.Key = plan.Key{Namespace: alone.Key.Namespace, Name: "zone-a", Kind: plan.KindStatefulSet}

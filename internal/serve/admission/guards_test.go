@@ -49,7 +49,7 @@ func preparing(group plan.Snapshot) http.Handler {
 	}})
 }
 
-// atRest is a group whose zone-a, in the state of these tests' reviews, may shrink.
+// atRest is a group whose zone-a, in the state of these tests' reviews, may scale down.
 func atRest() plan.Snapshot {
 	return fixture.Group(
 		fixture.Zone("zone-a", "1", fixture.Pods("1", "1", "1"), func(z *plan.Zone) { z.UID, z.Version = "uid-a", 7 }),

@@ -433,7 +433,7 @@ func TestDecisionEndsBeforeTheTimeoutOfTheAPIServer(t *testing.T) {
 		"?timeout=5s":     4500 * time.Millisecond,
 		"?timeout=1s":     800 * time.Millisecond,
 		"?timeout=100ms":  50 * time.Millisecond,
-		"?timeout=30s":    9 * time.Second, // what is configured
+		"?timeout=30s":    9 * time.Second, // the configured limit
 		"?timeout=0s":     9 * time.Second,
 		"?timeout=-1s":    9 * time.Second,
 		"?timeout=soon":   9 * time.Second,

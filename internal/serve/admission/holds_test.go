@@ -33,7 +33,7 @@ type optingOut struct {
 	lost      error // the error of the first write, which succeeds all the same
 	delivered bool  // pods may have received the call
 	declined  error // the error of the call
-	takenBack bool  // the record was removed meanwhile
+	takenBack bool  // the record was removed in the meantime
 
 	mu     sync.Mutex
 	out    bool

@@ -45,8 +45,8 @@ func (s scalable) downscaleOf(t *testing.T, pods admission.Pods) admission.Verdi
 	return webhook.Judge(t.Context(), shrinking())
 }
 
-// givenUp are pods that decline. Meanwhile the leader, which runs in the same process, has given
-// the downscale up by a live read, and the hold is free.
+// givenUp are pods that decline. In the meantime the leader, which runs in the same process, has
+// cancelled the downscale after a live read, and the hold is free.
 type givenUp struct{ holds *holdStore }
 
 func (g givenUp) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
@@ -56,7 +56,8 @@ func (g givenUp) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool
 	return true, errors.New("503")
 }
 
-// preparesPodThatIsDown lets the last pod of zone-a, which is down, be asked before it leaves.
+// preparesPodThatIsDown requires preparation of the last pod of zone-a, which is down, before it
+// is deleted.
 func preparesPodThatIsDown(c *evictable) {
 	zone := &c.group.Zones[0]
 	zone.Prepares, zone.Call = true, plan.Call{Port: 80, Path: "/prepare", Service: "pods"}
@@ -94,9 +95,9 @@ func unlabelledRollout() *evictable {
 	return c
 }
 
-// A hold vouches for the other zones only to a process that has read them live under it.
-// A write that follows no live read, or one that the caches need not have reached, does not
-// make the hold one under which this process evicts from its caches.
+// A hold lets a process evict from its caches only if the process has read the other zones live
+// under the hold. This is not the case after a write without a live read, or with one that the
+// caches need not have reached.
 func TestEvictionNeedsALiveReadUnderAnInheritedHold(t *testing.T) {
 	inherited := func(s *plan.Snapshot) { s.Hold.Own = false }
 	for sentence, tc := range map[string]struct {

@@ -7,9 +7,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// MovesOrdinals reports whether a new first ordinal removes pods. A downscale removes the last pods
-// only, so it moves no ordinals. A lower first ordinal that only adds pods moves none
-// either. If the numbers of replicas are unknown, Moves returns false.
+// MovesOrdinals reports whether a new first ordinal removes pods. A downscale removes only the
+// last pods, so it moves no ordinals. A lower first ordinal that only adds pods moves none
+// either. If the numbers of replicas are unknown, MovesOrdinals returns false.
 func (c Change) MovesOrdinals() bool {
 	if c.FromStart == c.ToStart || c.From == nil || c.To == nil || *c.From == 0 {
 		return false

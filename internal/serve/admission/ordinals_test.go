@@ -53,7 +53,7 @@ func TestZoneWithPodsKeepsItsFirstOrdinal(t *testing.T) {
 	}
 }
 
-// isAnswered asks about a change of a zone of a group at rest.
+// isAnswered checks the answer to a change of a zone of a group at rest.
 func isAnswered(t *testing.T, change []byte, code int, why reason.Code) {
 	t.Helper()
 	response := answerTo(t, post(t, preparing(atRest()), preparePath, change)).Response

@@ -12,11 +12,11 @@ import (
 )
 
 // PodEvictionPin judges for /admission/pod-eviction-pin. An eviction names a pod, so
-// PodEvictionPin binds it to the UID of the pod that PodEviction judges afterwards. If the
-// pod is down, PodEvictionPin also binds it to the pod's resourceVersion. It refuses only
-// evictions that it cannot bind: an unbound eviction would delete any later pod of that name.
-// It binds evictions of all pods of StatefulSets, even if its caches show no hold that covers
-// the pod. The replica that judges may know of a hold or a budget that this one does not know yet.
+// PodEvictionPin binds it to the UID of the pod that PodEviction judges afterwards. If the pod is
+// down, PodEvictionPin also binds it to the pod's resourceVersion. It refuses only evictions that
+// it cannot bind: an unbound eviction would delete any later pod of that name. It binds evictions
+// of all pods of StatefulSets, even if its caches show no hold that covers the pod. The replica
+// that judges may know of a hold or a budget that this replica does not know yet.
 type PodEvictionPin struct {
 	Observer PodObserver
 	DryRun   bool // change no eviction
@@ -71,7 +71,7 @@ func replaced(e Eviction) Verdict {
 }
 
 // pod returns the pod from the cache. If the pod is down or unknown, or the eviction is bound to
-// another pod, it reads the pod from the API server. The error says why that read failed.
+// another pod, it reads the pod from the API server. The error is that of the failed read.
 func (p *PodEvictionPin) pod(ctx context.Context, e Eviction) (observe.Pod, error) {
 	pod, known := p.Observer.Pod(e.Namespace, e.Pod)
 	known = known && (e.UID == "" || e.UID == pod.UID)

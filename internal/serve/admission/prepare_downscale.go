@@ -18,9 +18,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// PrepareDownscale is the Judge of /admission/prepare-downscale. A zone shrinks under the
-// hold of its group, after its last pods were prepared. PrepareDownscale refuses downscales
-// that it cannot judge. Dry runs are judged like other requests and change nothing.
+// PrepareDownscale is the Judge of /admission/prepare-downscale. A zone scales down under the
+// hold of its group, after its last pods were prepared. PrepareDownscale refuses downscales that
+// it cannot judge. Dry runs are judged like other requests and change nothing.
 type PrepareDownscale struct {
 	Observer Observer
 	Holds    Holds
@@ -30,7 +30,7 @@ type PrepareDownscale struct {
 	Clock    Clock // for the times in holds
 	DryRun   bool  // treat every request as a dry run
 
-	background sync.WaitGroup // writes that go on after the answer
+	background sync.WaitGroup // writes that continue after the answer
 }
 
 // Wait returns after all writes that outlast their requests. Callers use it after the last
@@ -170,7 +170,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 			return Allow(reason.DownscaleAdmitted)
 		}
 		record := hold.Admit(live, v, ask.Zone)
-		record.Own = false // so the leader reads the group live before it goes on
+		record.Own = false // so the leader reads the group live before it continues
 		switch err := p.Holds.Write(ctx, key, record); {
 		case errors.Is(err, errOptedOut):
 			return Allow(reason.NotManaged)
@@ -217,12 +217,12 @@ func (p *PrepareDownscale) refusal(key plan.Key, ask plan.DownscaleRequest) plan
 }
 
 // prepare calls the pods that the downscale removes. It admits the downscale if all pods have
-// agreed, nothing objects meanwhile, and the hold records the agreement. If something fails,
-// the hold records it, and the leader undoes the preparation.
+// agreed, no new objection exists, and the hold records the agreement. If a step fails, the hold
+// records that, and the leader undoes the preparation.
 //
-// If the namespace opts out meanwhile, lockstep writes no record and calls no pod. The downscale
-// is refused, because the hold cannot record the agreement. The record stays at the stage
-// Preparing; the preparation is undone if the namespace opts in again.
+// If the namespace opts out in the meantime, lockstep writes no record and calls no pod. The
+// downscale is refused, because the hold cannot record the agreement. The record stays at the
+// stage Preparing; the preparation is undone if the namespace opts in again.
 func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, live plan.Snapshot, v plan.DownscaleAnswer) Verdict {
 	if len(v.Ask) == 0 {
 		return p.admitted(c, v.Note)
@@ -238,13 +238,13 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 	})
 	select {
 	case <-written:
-	case <-ctx.Done(): // the write goes on after the answer
+	case <-ctx.Done(): // the write continues after the answer
 	}
 	return p.wait(ctx, key, c, answer)
 }
 
-// ask calls the pods that the downscale removes, and records that all agreed unless
-// something objects by then. It reports whether any pod may have received the call.
+// ask calls the pods that the downscale removes, and records that all agreed unless there is a
+// new objection. It reports whether any pod may have received the call.
 func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snapshot, v plan.DownscaleAnswer) (delivered bool, answer plan.DownscaleAnswer) {
 	zone, _ := live.Zone(v.Note.Zone)
 	delivered, err := p.Pods.Prepare(ctx, key, zone, v.Ask)
@@ -254,7 +254,7 @@ func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snap
 	return delivered, p.admit(ctx, key, v)
 }
 
-// admit records that all pods agreed. It refuses if the group has changed meanwhile, or if
+// admit records that all pods agreed. It refuses if the group has changed in the meantime, or if
 // the Lease that it overwrites objects.
 func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.DownscaleAnswer) (answer plan.DownscaleAnswer) {
 	err := p.rewrite(ctx, key, func(record *plan.Hold) error {
@@ -332,8 +332,8 @@ func advance(record *plan.Hold, note plan.Downscale, next func(plan.Downscale) p
 	return nil
 }
 
-// undoAgain records that a downscale must be undone which another process has cancelled:
-// pods may have received the call after that process told them to stay.
+// undoAgain records again that a downscale must be undone that another process has cancelled:
+// pods may have received the call after that process notified them that they stay.
 func (p *PrepareDownscale) undoAgain(ctx context.Context, key plan.Key, note plan.Downscale) error {
 	return p.rewrite(ctx, key, func(record *plan.Hold) error {
 		next, possible := hold.UndoAnew(*record, note, p.Clock.Now())

@@ -85,7 +85,7 @@ func TestRefusalDoesNotWaitForTheWriteOfItsQueuePlace(t *testing.T) {
 	})
 }
 
-// silent pods receive the call and do not answer.
+// silentPods receive the call and do not answer.
 type silentPods struct{}
 
 func (silentPods) Prepare(ctx context.Context, _ plan.Key, _ plan.Zone, _ []plan.Pod) (bool, error) {
@@ -126,7 +126,7 @@ func TestPodsAreNotifiedToStayIfPreparationTimesOut(t *testing.T) {
 	})
 }
 
-// changing pods agree to leave. Their group changes meanwhile.
+// changing pods agree to leave. Their group changes in the meantime.
 type changing struct {
 	onlyGroup
 
@@ -215,8 +215,8 @@ func TestDownscaleIsRefusedIfTheLeaseChangesBeforeItIsAdmitted(t *testing.T) {
 	}
 }
 
-// notedAnew are pods that agree to leave. Meanwhile the note of the downscale ends, and a second
-// request notes the same downscale a second later.
+// notedAnew are pods that agree to leave. In the meantime the record of the downscale ends, and a
+// second request records the same downscale a second later.
 type notedAnew struct{ holds *holdStore }
 
 func (n notedAnew) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
@@ -236,7 +236,7 @@ func TestEarlierRequestDoesNotAdmitTheRecordOfALaterRequest(t *testing.T) {
 	}
 }
 
-// hindered pods agree to leave. After that, others write the Lease first.
+// hindered pods agree to leave. After that, other writers write the Lease first.
 type hindered struct{ holds *holdStore }
 
 func (h hindered) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
@@ -264,7 +264,7 @@ func TestFailedAdmissionWriteIsNotReportedAsFailedPreparation(t *testing.T) {
 				ctx, stop := context.WithTimeout(t.Context(), time.Second)
 				defer stop()
 				says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, tc.want)
-				time.Sleep(time.Minute) // the note is given up, too
+				time.Sleep(time.Minute) // the record is cancelled, too
 			})
 		})
 	}
@@ -327,7 +327,7 @@ func TestRefusalDoesNotOutlastItsRequest(t *testing.T) {
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("the refusal took %s", took)
 		}
-		time.Sleep(time.Minute) // the note is given up, too
+		time.Sleep(time.Minute) // the record is cancelled, too
 	})
 }
 

@@ -17,7 +17,7 @@ const holdWriteTimeout = time.Second
 // queuedReasons are the refusals after which an operation keeps its place in the queue.
 var queuedReasons = map[reason.Code]bool{reason.GroupHeld: true, reason.QueuedBehindOtherZone: true}
 
-// queue records that an operation waits for a group. A failed write is harmless, because the
+// queue records that an operation waits for a group. A failed write has no effect, because the
 // client retries.
 func queue(ctx context.Context, holds Holds, log *logrus.Logger, key plan.Key, asks plan.Waiting) {
 	record, changes := hold.Enqueued(holds.Cached(key), asks)

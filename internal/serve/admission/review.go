@@ -24,7 +24,7 @@ type review struct {
 	metav1.TypeMeta `json:",inline"`
 	Request         *request `json:"request"`
 
-	body []byte // the whole body, for webhooks that parse more of the object
+	body []byte // the entire body, for webhooks that parse more of the object
 }
 
 // request is the part of an AdmissionRequest that webhooks read.

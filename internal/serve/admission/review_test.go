@@ -27,7 +27,7 @@ func FuzzReview(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { lawful(t, all, body) })
 }
 
-// reviews are reviews of API servers and slightly invalid ones.
+// reviews returns reviews of API servers, and slightly invalid variants.
 func reviews(tb testing.TB) [][]byte {
 	tb.Helper()
 	with := func(change func(*admissionv1.AdmissionRequest)) []byte {
@@ -61,9 +61,8 @@ func reviews(tb testing.TB) [][]byte {
 	}
 }
 
-// lawful checks any body: the webhook returns an answer, or an HTTP error that says
-// what is wrong. It allows the review only if an independent parser of the body finds no
-// objection.
+// lawful checks any body: the webhook returns an answer, or an HTTP error that describes the
+// fault. It allows the review only if an independent parser of the body finds no objection.
 func lawful(t *testing.T, all []guard, body []byte) {
 	t.Helper()
 	var requests map[string]any
@@ -133,7 +132,7 @@ func kindOf(review map[string]any) (kind, unparsable string) {
 	return "", "it is about something without replicas"
 }
 
-// mayNotShrink returns an objection to invalid reviews, and to downscales if why is not empty.
+// mayNotShrink returns an objection to invalid reviews, and to downscales if bad is set.
 func (r parsedReview) mayNotShrink(bad bool) string {
 	switch {
 	case r.unparsable != "":
@@ -144,7 +143,7 @@ func (r parsedReview) mayNotShrink(bad bool) string {
 	return ""
 }
 
-// labelled reports whether the label forbids it to shrink.
+// labelled reports whether the label forbids a scale-down.
 func (r parsedReview) labelled() bool {
 	return r.kind == "Scale" || at(r.review, "request", "oldObject", "metadata", "labels", "grafana.com/no-downscale") == "true"
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// grown makes a StatefulSet as large as that of a database.
+// grown makes a StatefulSet as large as a database's.
 func grown(s *appsv1.StatefulSet) {
 	labelled(s)
 	container := corev1.Container{Name: "ingester", Image: "registry.example/ingester:1.2.3"}
@@ -67,8 +67,8 @@ func reportP99(b *testing.B, took []time.Duration) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 }
 
-// BenchmarkPrepareDownscale refuses to shrink a zone of a group of that many pods, one
-// of which is missing in another zone.
+// BenchmarkPrepareDownscale refuses to scale down a zone of a group of that many pods, one of
+// which is missing in another zone.
 func BenchmarkPrepareDownscale(b *testing.B) {
 	for _, pods := range []int{30, 300} {
 		group := unwhole(pods).group
@@ -85,9 +85,9 @@ func BenchmarkPrepareDownscale(b *testing.B) {
 	}
 }
 
-// BenchmarkPodEviction refuses evictions from a group of that many pods, one of which
-// is down in another zone. For the first of many who ask at a time the group is
-// counted; the others hear what came of it.
+// BenchmarkPodEviction refuses evictions from a group of that many pods, one of which is down in
+// another zone. The first of many concurrent requests counts the group; the others use the
+// result.
 func BenchmarkPodEviction(b *testing.B) {
 	for _, pods := range []int{300, 5000} {
 		c := unwhole(pods)
@@ -105,7 +105,7 @@ func BenchmarkPodEviction(b *testing.B) {
 	}
 }
 
-// refuse measures refusals by the handler that there is each time.
+// refuse measures refusals. It calls handler for each request.
 func refuse(b *testing.B, path string, review []byte, handler func() http.Handler) {
 	b.Helper()
 	b.ReportAllocs()
@@ -122,7 +122,7 @@ func refuse(b *testing.B, path string, review []byte, handler func() http.Handle
 	reportP99(b, took)
 }
 
-// unwhole is a group of three zones, one of which misses its first pod.
+// unwhole returns a cluster with a group of three zones, one of which lacks its first pod.
 func unwhole(pods int) *evictable {
 	var zones []fixture.Part
 	for _, zone := range []string{"zone-a", "zone-b", "zone-c"} {

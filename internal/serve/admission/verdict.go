@@ -17,7 +17,7 @@ import (
 type Judge interface {
 	// Judge decides before ctx ends.
 	Judge(ctx context.Context, c Change) Verdict
-	// Doubt decides on a request that cannot be judged; about says why.
+	// Doubt decides on a request that cannot be judged; about describes the cause.
 	Doubt(why reason.Code, about string) Verdict
 }
 
@@ -30,7 +30,7 @@ type Verdict struct {
 	Group plan.Key
 	// Code is the HTTP status of a refusal for the client.
 	Code int
-	// Message says why the change is refused.
+	// Message is the text of the refusal.
 	Message string
 	// Warnings are shown to the client with any verdict. Each has at most 256
 	// characters.

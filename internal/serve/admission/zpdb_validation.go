@@ -19,8 +19,8 @@ func budgets(ar *review) verdictFunc {
 	return func(context.Context) Verdict { return v }
 }
 
-// judgeBudget decides on the new ZoneAwarePodDisruptionBudget of a review. It needs the
-// object alone, so it judges dry runs and all operations alike.
+// judgeBudget decides on the new ZoneAwarePodDisruptionBudget of a review. It needs only the
+// object, so it judges dry runs and all operations in the same way.
 func judgeBudget(ar *review) Verdict {
 	object, err := ar.object()
 	if err != nil {

@@ -247,8 +247,8 @@ func (k *Keeper) adopt(s state) {
 	}
 }
 
-// takeStep takes the due step by compare-and-swap. It reads the Secret from the API server
-// first. If another replica writes first, take does nothing.
+// takeStep takes the due step by compare-and-swap. It reads the Secret from the API server first.
+// If another replica writes first, takeStep does nothing.
 func (k *Keeper) takeStep(ctx context.Context) error {
 	if k.options.DryRun {
 		return errors.New("the webhook certificate cannot be written in a dry run")

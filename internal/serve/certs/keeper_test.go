@@ -368,7 +368,7 @@ func TestRotationWaitsForConfigurationsWithoutTheNewCA(t *testing.T) {
 	})
 }
 
-// another Secret in place of lockstep's
+// secretOf returns a Secret that replaces lockstep's.
 func secretOf(data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: name}, Type: corev1.SecretTypeOpaque, Data: data,
@@ -588,7 +588,7 @@ func TestConfirmReadsTheBundleFromTheAPIServer(t *testing.T) {
 			if r.Method != http.MethodPost {
 				return nil
 			}
-			return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden) // so that it is not replaced
+			return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden) // so that lockstep does not replace it
 		})
 		o.change(func(*corev1.Secret) *corev1.Secret { return nil })
 		if got, err := k.Confirm(o.ctx); err == nil {

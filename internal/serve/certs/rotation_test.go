@@ -119,8 +119,8 @@ func (m *model) publish(i int, bundle []byte) {
 	c.bundle = bundle
 }
 
-// pass advances the time. No request is in progress meanwhile, and no replica stays behind for longer
-// than assumed.
+// pass advances the time. No request is in progress during that time, and no replica stays behind
+// for longer than assumed.
 func (m *model) pass(d time.Duration) {
 	for i := range m.replicas {
 		m.replicas[i].readVersion = -1

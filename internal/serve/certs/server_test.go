@@ -108,7 +108,7 @@ func (a *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// intercept lets interfere meet every request from now on; nil ends that.
+// intercept calls interfere for every request from now on; nil ends that.
 func (a *apiServer) intercept(interfere func(*http.Request) *http.Response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

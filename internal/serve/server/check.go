@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Check is one condition of readiness or health. Probe returns an error that says what
-// is wrong, or nil. The server calls Probe on every request and from several goroutines,
-// so Probe must answer from memory, without delay.
+// Check is one condition of readiness or health. Probe returns an error that describes the fault,
+// or nil. The server calls Probe on every request and from several goroutines, so Probe must
+// answer from memory, without delay.
 type Check struct {
 	Name  string
 	Probe func() error
 }
 
-// Tolerable returns an error that the answer shows but that does not cause a 500,
-// because no other replica would do better. It returns nil for a nil error.
+// Tolerable returns an error that the answer shows but that does not cause a 500, because no
+// other replica would do better. It returns nil for a nil error.
 func Tolerable(err error) error {
 	if err == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 type drain struct {
 	started atomic.Bool
 	open    atomic.Int64  // number of open connections
-	closed  chan struct{} // receives after connections were closed, one value for several of them perhaps
+	closed  chan struct{} // receives a value after connections were closed; one value may stand for several
 }
 
 // attach makes an http.Server count its connections and drain.

@@ -58,7 +58,7 @@ type webhook struct {
 	ended   chan error
 }
 
-// Fire and Levels make a webhook a hook of its log.
+// Levels and Fire make webhook a hook of its log.
 func (w *webhook) Levels() []logrus.Level { return logrus.AllLevels }
 func (w *webhook) Fire(e *logrus.Entry) error {
 	if e.Message == "asking clients to close their connections" {

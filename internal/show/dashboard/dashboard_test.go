@@ -33,7 +33,7 @@ func TestTheDashboardIsUpToDate(t *testing.T) {
 	}
 }
 
-// shown is what the tests read of a dashboard.
+// shown is the part of a dashboard that the tests read.
 type shown struct {
 	Panels []struct {
 		ID      int
@@ -77,7 +77,7 @@ func TestPanelsAreToldApartAndDoNotOverlap(t *testing.T) {
 	}
 }
 
-// Who chooses a namespace and a group sees nothing of others in the rows about groups.
+// If a user selects a namespace and a group, the rows about groups show no others.
 func TestRowsAboutGroupsFollowTheVariables(t *testing.T) {
 	for _, r := range rows[:2] {
 		for _, p := range r.panels {

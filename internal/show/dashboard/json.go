@@ -2,7 +2,7 @@ package dashboard
 
 import "encoding/json"
 
-// object is a JSON object of Grafana's.
+// object is a JSON object of Grafana.
 type object map[string]any
 
 const (
@@ -10,10 +10,10 @@ const (
 	high   = 8  // units of height of a panel
 )
 
-// source is the data source that the variable chooses.
+// source is the data source that the variable selects.
 var source = object{"type": "prometheus", "uid": "${datasource}"}
 
-// JSON returns the dashboard as Grafana imports it.
+// JSON returns the dashboard in the format that Grafana imports.
 func JSON() ([]byte, error) {
 	text, err := json.MarshalIndent(object{
 		"uid": "lockstep", "title": "lockstep", "tags": []string{"lockstep", "kubernetes"},
@@ -41,7 +41,7 @@ func variables() []object {
 	}
 }
 
-// panels lays the rows out from left to right and from top to bottom.
+// panels returns the panels of all rows, placed from left to right and from top to bottom.
 func panels() []object {
 	var all []object
 	y := 0

@@ -6,16 +6,16 @@ type row struct {
 	panels []panel
 }
 
-// panel shows what some queries give.
+// panel shows the results of queries.
 type panel struct {
 	title, help string
 	shows       kind
-	unit        string // in Grafana's words
+	unit        string // a unit name of Grafana
 	width       int    // of 24
 	queries     []query
 }
 
-// kind is one of Grafana's panels.
+// kind is a panel type of Grafana.
 type kind string
 
 const (
@@ -25,7 +25,7 @@ const (
 	timeline kind = "state-timeline"
 )
 
-// query is PromQL, and what its series are called.
+// query is a PromQL query and the legend of its series.
 type query struct {
 	expr, legend string
 }

@@ -1,13 +1,13 @@
 package dashboard
 
-// chosen is what the variables choose of groups.
+// chosen selects the groups that the variables select.
 const chosen = `namespace=~"$namespace", group=~"$group"`
 
-// ours is what keeps metrics of other processes out.
+// ours excludes metrics of other processes.
 const ours = ` and on (job, instance) lockstep_build_info`
 
-// rows are the dashboard from top to bottom. Whoever leads shows the groups: series
-// are joined over processes by max.
+// rows are the dashboard's rows from top to bottom. Only the leader has series of groups; queries
+// combine the processes by max.
 var rows = []row{
 	{"Overview", []panel{
 		{

@@ -7,28 +7,28 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// durationsOfGroups remembers of each group what takes time and has not ended. The zero
-// value is ready for use, by several goroutines for different groups.
+// durationsOfGroups contains the durations of each group. The zero value is ready for use,
+// concurrently for different groups.
 type durationsOfGroups struct {
 	mu     sync.Mutex
 	groups map[plan.Key]*durations
 }
 
-// durations is what of one group has ended and been told of. Looks at a group come one
-// after the other.
+// durations records what has ended in one group and was already reported. Calls for one group are
+// sequential.
 type durations struct {
-	begun    bool               // it was looked at before
-	rolled   map[rollStart]bool // rollouts that the Lease remembers and that have ended
-	replaced map[string]bool    // by UID: pods that are noted still and have been replaced
+	begun    bool               // follow was called before
+	rolled   map[rollStart]bool // finished rollouts that the Lease remembers
+	replaced map[string]bool    // by UID: replaced pods that still have an intent
 }
 
-// rollStart tells rollouts of a group apart, and those of its zones.
+// rollStart identifies a rollout of a group or of a zone.
 type rollStart struct {
 	zone  string // empty: of the group
 	since int64
 }
 
-// stopwatch takes what has ended.
+// stopwatch receives durations that have ended.
 type stopwatch interface {
 	Stepped(time.Duration)
 	ZoneRolled(time.Duration)
@@ -53,8 +53,8 @@ func (c *durationsOfGroups) forget(key plan.Key) {
 	delete(c.groups, key)
 }
 
-// follow tells of what has ended since the last look, by the times of the Lease. What
-// had ended before the first look is told of by who led then.
+// follow reports durations that have ended since the last call, by the times in the Lease. If
+// they ended before the first call, the previous leader has reported them.
 func (c *durations) follow(s plan.Snapshot, watch stopwatch) {
 	c.steps(s, watch)
 	c.rollouts(s.Hold.Rollouts, watch)
@@ -82,7 +82,7 @@ func (c *durations) rollouts(r plan.Rollouts, watch stopwatch) {
 	c.rolled = rolled
 }
 
-// steps tells of pods that are noted and have been replaced, each once.
+// steps reports each pod with an intent once it was replaced.
 func (c *durations) steps(s plan.Snapshot, watch stopwatch) {
 	replaced := map[string]bool{}
 	for _, intent := range s.Hold.Intents {
@@ -91,7 +91,7 @@ func (c *durations) steps(s plan.Snapshot, watch stopwatch) {
 		}
 		pod, present := s.Pod(intent.Pod)
 		if !present || !pod.Up() {
-			continue // it left for good, or its zone did
+			continue // the pod was deleted without replacement, or its zone left the group
 		}
 		replaced[intent.UID] = true
 		if !c.replaced[intent.UID] {
@@ -102,8 +102,8 @@ func (c *durations) steps(s plan.Snapshot, watch stopwatch) {
 	c.replaced = replaced
 }
 
-// replacedAt returns when a pod was available: as this process saw it become Ready, or else
-// as its condition says.
+// replacedAt returns when a pod became available: when this process saw it become Ready or, if it
+// did not, the time in its condition.
 func replacedAt(now time.Time, pod plan.Pod, minReady time.Duration) time.Time {
 	if at := pod.Seen.Ready.Time(pod.ReadySince); minReady == 0 && pod.Seen.Ready != 0 && at.Before(now) {
 		return at
@@ -111,8 +111,8 @@ func replacedAt(now time.Time, pod plan.Pod, minReady time.Duration) time.Time {
 	return seen(now, pod.StableAt(minReady))
 }
 
-// seen is when something happened that is known to the second: the look that shows
-// it, unless that came late.
+// seen returns an estimate of when an event happened whose time is known to the second: now, but at
+// most a second after that time.
 func seen(now, second time.Time) time.Time {
 	if end := second.Add(time.Second); now.After(end) {
 		return end

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// clocked writes down what has ended.
+// clocked records the durations that have ended.
 type clocked []string
 
 func (c *clocked) Stepped(took time.Duration)    { *c = append(*c, fmt.Sprint("pod ", took)) }
@@ -76,8 +76,8 @@ func TestHowLongAStepTookIsToldOnce(t *testing.T) {
 	began := time.Unix(1_000_000, 0)
 	noted := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former", Version: 5, Since: began}
 	for sentence, tc := range map[string]struct {
-		late time.Duration // of the look after the pod was Ready
-		seen time.Duration // when the process saw that; 0: it did not
+		late time.Duration // of the reconcile after the pod became Ready
+		seen time.Duration // when the process saw it become Ready; 0: it did not
 		want clocked
 	}{
 		"when the replacement is seen to be Ready":              {300 * time.Millisecond, 0, clocked{"pod 12.3s"}},

@@ -38,8 +38,8 @@ func newEventLimiter() *eventLimiter {
 	return &eventLimiter{total: rate.NewLimiter(perSecond, burst), namespaces: map[string]*namespaceLimiter{}, swept: time.Now()}
 }
 
-// allow reports whether an Event of a namespace may be written. A refused Event counts for the
-// namespace, too: a namespace with many Events never passes for a quiet one.
+// allow reports whether an Event of a namespace may be written. Refused Events count for the
+// namespace, too, so that a namespace with many Events never counts as quiet.
 func (l *eventLimiter) allow(namespace string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +56,7 @@ func (l *eventLimiter) allow(namespace string) bool {
 	return own.most.Allow() && available >= 1 && l.total.Allow()
 }
 
-// sweep forgets namespaces whose limits are untouched again.
+// sweep drops namespaces whose limits are full again.
 func (l *eventLimiter) sweep() {
 	if time.Since(l.swept) < forgetAfter {
 		return

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// write returns how many of some Events a namespace may write.
+// write returns how many of the given number of Events a namespace may write.
 func (l *eventLimiter) write(namespace string, events int) int {
 	written := 0
 	for range events {

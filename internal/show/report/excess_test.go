@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// A new leader finds very many waits at once.
+// A new leader finds very many waits at the same time.
 func TestAWaitForWhichThereWasNoRoomIsToldLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups = 500

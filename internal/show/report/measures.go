@@ -8,8 +8,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// measure brings the group's metrics to what the snapshot and its plan show. What only
-// shrinks or is evicted under a hold has none: it may have the name of a group.
+// measure updates the group's metrics from the snapshot and its plan. A StatefulSet or a budget
+// that only has a hold has no metrics, because it may have the name of a group.
 func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) {
 	if !s.Key.Rolled() {
 		return
@@ -38,12 +38,13 @@ func (r *Reporter) ReplicasOverwritten(key plan.Key, zone string) {
 	}
 }
 
-// dropsRestored reports whether something was done because of a note of before a restore.
+// dropsRestored reports whether a step was carried out because an intent or a hold was restored
+// from a backup.
 func dropsRestored(receipt plan.Receipt) bool {
 	return receipt.Err == nil && receipt.Step.Reason() == reason.HoldRestored
 }
 
-// causes are the reasons for which pods are deleted.
+// causes are the reasons for deleting pods.
 var causes = []string{string(reason.OutdatedRevision), string(reason.OutdatedAndUnavailable)}
 
 func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
@@ -68,7 +69,8 @@ func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
 	return shown
 }
 
-// heldBy says who holds, in words of ours: a tenant can write anything there.
+// heldBy returns the holder in words of lockstep, because a tenant can write any text into the
+// Lease.
 func heldBy(s plan.Snapshot, status plan.Status) telemetry.HoldState {
 	holder := status.Holder
 	shown := telemetry.HoldState{Transitions: s.Hold.Transitions}
@@ -85,7 +87,7 @@ func heldBy(s plan.Snapshot, status plan.Status) telemetry.HoldState {
 	return shown
 }
 
-// holds reports whether an operation of lockstep's in this zone holds.
+// holds reports whether an operation of lockstep in this zone has the hold.
 func holds(holder plan.Holder, zone string) bool { return !holder.Foreign() && holder.Zone() == zone }
 
 func isZone(s plan.Snapshot, name string) bool {

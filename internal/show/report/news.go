@@ -15,28 +15,28 @@ import (
 // event is an Event on the StatefulSet of a zone.
 type event struct {
 	zone    string
-	related *corev1.ObjectReference // nil: nothing but the zone
+	related *corev1.ObjectReference // nil: the zone only
 	kind    string
 	code    reason.Code
 	action  string
 	note    string
-	untold  func() // where it is not told after all, so that it is next time; nil: that is lost
+	untold  func() // called if the Event was dropped, so that it is written next time; nil: the Event is lost
 }
 
-// about returns what an Event is related to, as part of which it names its note: Events
-// that differ in their note alone would be counted as one, and show the first note.
+// about returns the related object of an Event, with a hash of the note in its FieldPath.
+// client-go counts Events that differ only in their note as one, and shows the first note.
 func (e event) about(s plan.Snapshot, note string) *corev1.ObjectReference {
 	related := zoneReference(s, e.zone)
 	if e.related != nil {
 		related = e.related
 	}
 	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(note)) // which never fails
+	_, _ = sum.Write([]byte(note)) // never fails
 	related.FieldPath = fmt.Sprintf("note[%08x]", sum.Sum32())
 	return related
 }
 
-// outcomes returns the Events of the steps that were done.
+// outcomes returns the Events of the steps that were carried out.
 func outcomes(s plan.Snapshot, done []plan.Receipt) []event {
 	var news []event
 	for _, receipt := range done {
@@ -62,9 +62,9 @@ type standing struct {
 	since time.Time
 }
 
-// waits returns an Event for every zone that has waited for long enough, and after how
-// long the next wait will be an Event; 0 if none is due. A wait that passes within the
-// course of a rollout neither makes an Event nor ends what was told.
+// waits returns an Event for every zone that has waited long enough, and the time until the next
+// wait becomes an Event; 0 if there is none. A wait that ends in the normal course of a rollout
+// neither causes an Event nor replaces the last reported wait.
 func (m *memory) waits(s plan.Snapshot, steps []plan.Action) (news []event, due time.Duration) {
 	waiting := map[string]plan.Refusal{}
 	for _, step := range steps {
@@ -101,14 +101,13 @@ func (m *memory) waits(s plan.Snapshot, steps []plan.Action) (news []event, due 
 	return news, due
 }
 
-// about is what an Event may be about.
+// about identifies the subject of an Event.
 type about struct {
 	zone string
 	code reason.Code
 }
 
-// remarksOf returns what remarks are about: their Events tell of waits for the same reason
-// as well.
+// remarksOf returns the subjects of remarks. Their Events cover waits for the same reason.
 func remarksOf(s plan.Snapshot) map[about]bool {
 	all := map[about]bool{}
 	for _, r := range plan.Remarks(s) {
@@ -127,22 +126,22 @@ func (m *memory) standing(zone string, why plan.Refusal, now time.Time) standing
 const (
 	// noticeable is how long a wait or a remark must last before it becomes an Event.
 	noticeable = 2 * time.Second
-	// long is how long a wait must last that is part of every pod's way through a rollout.
+	// long is how long a wait must last if every pod has it during a rollout.
 	long = time.Minute
 )
 
-// patienceFor returns how long a wait must have been reported before it becomes an Event.
+// patienceFor returns how long a wait must last before it becomes an Event.
 func patienceFor(code reason.Code) time.Duration {
 	switch {
 	case code == reason.InvariantViolated, code == reason.ClusterRestored:
-		return 0 // lockstep does not try again until something changes, or ends
+		return 0 // lockstep does not retry until something changes, or it exits
 	case lasting(code):
 		return noticeable
 	}
 	return long
 }
 
-// sooner returns the shorter one of two durations, of which 0 means none.
+// sooner returns the shorter duration; 0 means none.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -150,7 +149,7 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// inTheWay returns the pod or zone that is waited for, if there is one.
+// inTheWay returns the pod or zone that the zone waits for, if there is one.
 func inTheWay(s plan.Snapshot, why plan.Refusal) *corev1.ObjectReference {
 	switch {
 	case why.Pod != "":
@@ -161,15 +160,17 @@ func inTheWay(s plan.Snapshot, why plan.Refusal) *corev1.ObjectReference {
 	return nil
 }
 
-// remark is something that a person should correct: since when, and whether an Event told it.
+// remark is the state of a configuration that a person should correct: since when, and whether an
+// Event reported it.
 type remark struct {
 	since time.Time
 	told  bool
 }
 
-// remarks returns one Event for everything that a person should correct and that has
-// lasted, and after how long the next remark will be an Event; 0 if none is due. Whoever
-// applies labels and annotations one after the other is not warned about the first half.
+// remarks returns an Event for every configuration that a person should correct and that has
+// lasted, and the time until the next remark becomes an Event; 0 if there is none. Because of the
+// delay, a user can apply labels and annotations one after the other without a warning in
+// between.
 func (m *memory) remarks(s plan.Snapshot) (news []event, due time.Duration) {
 	standing := map[string]*remark{}
 	for _, wait := range plan.Remarks(s) {
@@ -197,22 +198,22 @@ func (m *memory) remarks(s plan.Snapshot) (news []event, due time.Duration) {
 	return news, due
 }
 
-// lasting reports whether a wait for this reason is worth an Event of its own,
-// rather than being part of every pod's way through a rollout.
+// lasting reports whether a wait for this reason needs its own Event. Other waits are part of
+// every pod's replacement.
 func lasting(code reason.Code) bool {
 	entry, _ := reason.Explain(code)
 	return entry.Kind == reason.Attention || slices.Contains(outlasting, code)
 }
 
-// outlasting are the waits that last longer than a pod's way back.
+// outlasting are the reasons for waits that last longer than the replacement of a pod.
 var outlasting = []reason.Code{
 	reason.PodFailing, reason.OtherZoneUnavailable, reason.NotItsTurn, reason.GroupHeld, reason.CacheStale, reason.RequestFailing,
 	reason.QueuedBehindOtherZone, reason.PreparationCancelled, reason.ClusterRestored,
 }
 
-// sameStory reports whether the Event of what was told says what there is to say of a
-// wait that lasts that long. Waits that pass from pod to pod are a story for each pod;
-// where they are told at once, for each that stays for long.
+// sameStory reports whether the reported wait covers a wait that lasts that long. For reasons
+// that every pod has during a rollout, each pod is a separate wait. For lasting reasons, a wait
+// for another pod is separate once it has lasted long.
 func sameStory(told, why plan.Refusal, lasts time.Duration) bool {
 	return told.Code == why.Code && told.Zone == why.Zone && (told.Pod == why.Pod || lasting(told.Code) && lasts < long)
 }

@@ -1,7 +1,7 @@
-// Package report tells people what was decided and done: Events on
-// transitions, metrics, and the last plan of every group for /debug/groups.
+// Package report reports decisions and actions: Events on transitions, metrics, and the last plan
+// of every group for /debug/groups.
 //
-// It decides nothing; what it remembers serves to say each thing once and to answer
+// It makes no decision. Its state only serves to report each transition once and to answer
 // /debug/groups.
 package report
 
@@ -18,18 +18,19 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// What API servers take of an Event, in bytes.
+// Limits of API servers for fields of Events, in bytes.
 const (
 	longestNote = 1024
 	longestName = 253
 )
 
-// Recorder writes Events; client-go's events.EventRecorder is one.
+// Recorder writes Events, like client-go's events.EventRecorder.
 type Recorder interface {
 	Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any)
 }
 
-// Reporter tells. Make one with New. Its methods may be called concurrently.
+// Reporter reports plans and their outcomes. Create it with New. Its methods are safe for
+// concurrent use.
 type Reporter struct {
 	events    Recorder
 	limiter   *eventLimiter
@@ -40,25 +41,24 @@ type Reporter struct {
 	groups map[plan.Key]*memory
 }
 
-// memory is what was last told of a group.
+// memory is the last reported state of a group.
 type memory struct {
-	told     map[string]plan.Refusal // by UID of the zone: the last wait that an Event told of
-	stands   map[string]standing     // by UID of the zone: what it waits for now
-	remarked map[string]*remark      // remarks that stand
+	told     map[string]plan.Refusal // by UID of the zone: the last wait that an Event reported
+	stands   map[string]standing     // by UID of the zone: its current wait
+	remarked map[string]*remark      // current remarks
 	last     Record
 }
 
-// Record is the last plan of a group with what it was made from and what
-// became of it.
+// Record is the last plan of a group, with its snapshot and its errors.
 type Record struct {
 	At       time.Time     `json:"at"`
-	Snapshot plan.Snapshot `json:"snapshot"` // of a group that rests, its key alone
+	Snapshot plan.Snapshot `json:"snapshot"` // only the key if the group rests
 	Plan     []string      `json:"plan"`
 	Errors   []string      `json:"errors,omitempty"`
 }
 
-// Rests reports whether there was nothing to do nor to wait for, as with most groups of a
-// cluster at most times. Caches show what was seen, or what has come since.
+// Rests reports whether there was no action and no wait, as for most groups of a cluster most of
+// the time. The caches show the state of such a group, or a newer one.
 func (r Record) Rests() bool { return len(r.Plan)+len(r.Errors) == 0 }
 
 // New returns a Reporter.
@@ -66,10 +66,10 @@ func New(events Recorder, metrics *telemetry.Metrics) *Reporter {
 	return &Reporter{events: events, limiter: newEventLimiter(), metrics: metrics, groups: map[plan.Key]*memory{}}
 }
 
-// Group tells of one plan and what became of it. It returns whether there was news: a
-// deed, or a reason to wait that was not told before. Waits and remarks become Events once
-// they have lasted; due is after how long the group has to be reported again for that, 0
-// if no Event is held back.
+// Group reports one plan and its outcome. It returns whether it has written an Event for an
+// action or for a new wait. Waits and remarks become Events after they have lasted for some time.
+// due is the time after which the group must be reported again for that; 0 if no Event is
+// pending.
 func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
 	r.measure(s, steps, done)
 	r.mu.Lock()
@@ -88,7 +88,7 @@ func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Recei
 	return news, sooner(waitDue, remarkDue)
 }
 
-// tell writes an Event if there is room for it.
+// tell writes an Event if the limits permit it.
 func (r *Reporter) tell(s plan.Snapshot, e event) bool {
 	if !r.limiter.allow(s.Key.Namespace) {
 		r.metrics.EventWritten(eventExcess)
@@ -102,7 +102,7 @@ func (r *Reporter) tell(s plan.Snapshot, e event) bool {
 	return true
 }
 
-// Forget drops a group that exists no more, its metrics included.
+// Forget drops a group that does not exist any more, including its metrics.
 func (r *Reporter) Forget(key plan.Key) {
 	if key.Rolled() {
 		r.metrics.Forget(key.Namespace, key.Name)
@@ -124,7 +124,7 @@ func (r *Reporter) Last(key plan.Key) (Record, bool) {
 	return m.last, true
 }
 
-// Keys returns the groups that were told of.
+// Keys returns the groups that were reported.
 func (r *Reporter) Keys() []plan.Key {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +163,7 @@ func podReference(s plan.Snapshot, pod string) *corev1.ObjectReference {
 	return thePod(s, pod, p.UID)
 }
 
-// thePod is one of a name that may be another pod's by now.
+// thePod returns a reference to a pod by name and UID. Another pod may have the name now.
 func thePod(s plan.Snapshot, pod, uid string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Pod", Namespace: s.Key.Namespace, Name: plan.Plain(pod, longestName), UID: types.UID(uid),

@@ -57,7 +57,7 @@ func (p *pinboard) Eventf(regarding, _ runtime.Object, kind, code, action, note 
 	p.events = append(p.events, event{about, kind, code, action, fmt.Sprintf(note, args...)})
 }
 
-// told returns the Events since it was asked last.
+// told returns the Events since the last call.
 func (p *pinboard) told() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *pinboard) told() []string {
 	return all
 }
 
-// room is a Reporter with what it tells, and the time that has passed for it.
+// room is a Reporter with its Events, and the time that has passed for it.
 type room struct {
 	*report.Reporter
 	pinboard
@@ -83,7 +83,7 @@ func newRoom() *room {
 	return r
 }
 
-// look reports the plan for a situation of which nothing was carried out.
+// look reports the plan for a situation. No action of it was carried out.
 func (r *room) look(t *testing.T, situation string) bool {
 	t.Helper()
 	news, _ := r.show(fixture.MustParse(situation))
@@ -96,8 +96,8 @@ func (r *room) show(s plan.Snapshot) (news bool, due time.Duration) {
 	return r.Group(s, plan.Group(s), nil)
 }
 
-// lasts reports a snapshot for as long as a wait must last to become an Event. It returns
-// how often there was news.
+// lasts reports a snapshot for as long as a wait must last to become an Event. It returns how
+// often there was an Event.
 func (r *room) lasts(s plan.Snapshot) (news int) {
 	for range 2 {
 		if told, _ := r.show(s); told {
@@ -211,7 +211,7 @@ func TestAWaitBecomesAnEventAfterTwoSeconds(t *testing.T) {
 	}
 }
 
-// Nobody looks at the group again until something changes.
+// The group is not reconciled again until something changes.
 func TestARefusedPlanIsToldAtOnce(t *testing.T) {
 	r := newRoom()
 	news, due := r.Group(fixture.MustParse(settled), []plan.Action{plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.InvariantViolated}}}, nil)
@@ -220,7 +220,7 @@ func TestARefusedPlanIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// In the course of a rollout without trouble nobody is told the same twice.
+// During a rollout without failures, each Event is written once.
 func TestARolloutTellsEachThingOnce(t *testing.T) {
 	for sentence, situation := range map[string]string{
 		"three zones of four pods": "zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 ready@1\n" +
@@ -384,7 +384,7 @@ func TestRemarksAreToldOnce(t *testing.T) {
 	}
 }
 
-// A wait that should pass by itself is told of when it does not.
+// A wait that should end by itself is reported if it does not.
 func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
 	const told = "zone-a Normal PodStarting: waits: a pod exists and is not ready yet (pod zone-a-0, 1 of at most 1 down)"
 	r := newRoom()
@@ -407,7 +407,7 @@ func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
 	}
 }
 
-// Pods that fail by turns are one story; one that goes on after another is the next.
+// Pods that fail in turn cause one Event. Another pod that fails for long causes the next.
 func TestAnotherPodThatFailsForLongIsTold(t *testing.T) {
 	of := func(pods string) plan.Snapshot {
 		return fixture.MustParse("zone-a rev=2 current=1 budget=2\n " + pods + " zone-a-2 ready@1\n")
@@ -441,7 +441,7 @@ func TestAnotherPodThatFailsForLongIsTold(t *testing.T) {
 	}
 }
 
-// What a person must end is a warning, but for what he asked for.
+// A wait that a person must end is a Warning, unless a user requested it.
 func TestSeverity(t *testing.T) {
 	s := fixture.MustParse(settled)
 	for _, entry := range reason.All() {
@@ -503,7 +503,7 @@ func TestMetricsOfAGroup(t *testing.T) {
 	}
 }
 
-// A StatefulSet without a group, or a budget, may be called like a group.
+// A StatefulSet without a group, or a budget, may have the name of a group.
 func TestOnlyGroupsThatAreRolledHaveMetrics(t *testing.T) {
 	for sentence, namesake := range map[string]plan.Key{
 		"a StatefulSet that shrinks under a hold": {Namespace: "team", Name: "store", Kind: plan.KindStatefulSet},
@@ -537,7 +537,7 @@ func TestSomebodyElsesHolderIsNoLabel(t *testing.T) {
 	}
 }
 
-// Whatever pod is deleted first, what counts it was there before.
+// Whichever pod is deleted first, its counter existed before.
 func TestDeletionsAreCountedFromZero(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r, s := newRoom(), draw.Odd().Filter(rolled).Draw(rt, "group")
@@ -554,7 +554,7 @@ func TestDeletionsAreCountedFromZero(t *testing.T) {
 	})
 }
 
-// rolled reports whether it is a group, and has metrics of one.
+// rolled reports whether the snapshot is of a group that has metrics.
 func rolled(s plan.Snapshot) bool { return s.Key.Rolled() }
 
 func TestWhoHoldsNoMoreIsNotShown(t *testing.T) {
@@ -611,8 +611,8 @@ func TestTheLastRecordOfAGroup(t *testing.T) {
 	}
 }
 
-// Whatever stands in a snapshot, every Event is about a StatefulSet of the
-// group and has a code of the catalogue.
+// Whatever a snapshot contains, every Event is about a StatefulSet of the group and has a code of
+// the catalogue.
 func TestEveryEventIsAboutAZoneOfTheGroup(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := draw.Odd().Draw(rt, "group")
@@ -674,7 +674,7 @@ func TestWhatIsDroppedAfterARestoreIsToldAndCounted(t *testing.T) {
 	}
 }
 
-// The wait between two writes and the remark are one story.
+// The wait between two writes and the remark cause only one Event.
 func TestReplicasThatAnotherWriterOverwritesAreOneEvent(t *testing.T) {
 	const situation = "zone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1 leader=zone-a set=2@1s overwritten overwrites=5@1s writer=gitops\n zone-b-0 ready@1\n"
 	r := newRoom()

@@ -21,12 +21,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// shelf has the Events that would be stored.
+// shelf contains the Events that API servers would store.
 type shelf struct {
 	mu    sync.Mutex
 	names map[string]bool
-	notes []string // as stored first
-	again int      // how often one of them was counted once more
+	notes []string // of the first version of each Event
+	again int      // how often a stored Event was counted again
 }
 
 func (s *shelf) Create(_ context.Context, e *eventsv1.Event) (*eventsv1.Event, error) {
@@ -43,7 +43,7 @@ func (s *shelf) Patch(_ context.Context, e *eventsv1.Event, _ []byte) (*eventsv1
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.names[e.Name] {
-		return nil, apierrors.NewNotFound(eventsv1.Resource("events"), e.Name) // client-go may be faster with this than with its creation
+		return nil, apierrors.NewNotFound(eventsv1.Resource("events"), e.Name) // client-go may send this before the request that creates the Event
 	}
 	s.again++
 	return e, nil
@@ -55,8 +55,7 @@ func (s *shelf) stored() (notes []string, again int) {
 	return slices.Sorted(slices.Values(s.notes)), s.again
 }
 
-// client-go counts Events that differ in their note alone as one, whose note is the
-// first one's.
+// client-go counts Events that differ only in their note as one, with the note of the first.
 func TestEventsOfOneReasonShowTheirOwnNotes(t *testing.T) {
 	stored := &shelf{names: map[string]bool{}}
 	broadcaster := events.NewBroadcaster(stored)

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 )
 
-// Guarantee 9: every wait has a reason that a person can read, on the object
-// and in metrics, also where it is the whole group's or of a zone that left it.
+// Guarantee 9: every wait has a reason that a person can read, on the object and in metrics, also
+// a wait of the group or of a zone that left it.
 func TestAWaitOfTheWholeGroupIsVisible(t *testing.T) {
 	for sentence, tc := range map[string]struct{ situation, want string }{
 		"nobody can read the hold, and nobody holds": {
@@ -42,8 +42,8 @@ func TestAWaitOfTheWholeGroupIsVisible(t *testing.T) {
 	}
 }
 
-// The annotation with the intents, and the holder's identity, are text that
-// whoever may write Leases in the namespace can choose.
+// Users who may write Leases in the namespace can choose the text of the annotation with the
+// intents and of the holder's identity.
 func TestTextOfALeaseIsMadeSafe(t *testing.T) {
 	for sentence, change := range map[string]func(*plan.Hold){
 		"control characters in an intent": func(h *plan.Hold) { h.Intents[0].Pod, h.Intents[0].Version = "zone-b-0\n\x1b[2Jall is well", 1<<40 },
@@ -114,5 +114,5 @@ func TestHostileNamesBreakNeitherEventsNorMetrics(t *testing.T) {
 	}
 }
 
-// series is one of ours: words of ours, and names of objects.
+// series matches a valid series of groups: fixed words and names of objects.
 var series = regexp.MustCompile(`^lockstep_group_[a-z_]+\{([a-z]+="[-+./A-Za-z0-9_]*",?)+\} [-+.0-9e]+$`)

@@ -1,8 +1,8 @@
-// Package spans makes one trace of each rollout: a span for the rollout, one for each
-// zone and one for each pod, from what the group's Lease remembers of it.
+// Package spans creates one trace of each rollout from the record in the group's Lease. It has a
+// span for the rollout, one for each zone and one for each pod.
 //
-// The trace and the id of its root stand in the Lease, and the other ids are made from
-// what stands there. So whoever leads makes the same spans, and exports those of which
-// the Lease does not say that the collector has them (ADR 17). It decides
-// nothing, and nothing waits for it.
+// The Lease contains the trace and the id of its root; the other ids are derived from the Lease.
+// Therefore every leader creates the same spans. It exports the spans of which the Lease does not
+// say that the collector has them (ADR 17). The package makes no decision, and no operation waits
+// for it.
 package spans

@@ -9,9 +9,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// ofZone returns the id of the span of a zone's way to a revision.
+// ofZone returns the id of the span for a zone's rollout to a revision.
 func ofZone(root trace.SpanContext, z plan.RolledZone) trace.SpanID {
-	return derived(root, "zone", z.UID, z.To, fmt.Sprint(z.Since.UnixMilli())) // it may come back to a revision
+	return derived(root, "zone", z.UID, z.To, fmt.Sprint(z.Since.UnixMilli())) // a zone may return to a former revision
 }
 
 // ofPod returns the id of the span of a pod.
@@ -19,7 +19,7 @@ func ofPod(root trace.SpanContext, p plan.RolledPod) trace.SpanID {
 	return derived(root, "pod", p.UID)
 }
 
-// derived returns the id of a span that belongs to these texts, in a trace.
+// derived returns the id of the span for these texts, in a trace.
 func derived(root trace.SpanContext, of ...string) trace.SpanID {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q", root.TraceID(), of))
 	var id trace.SpanID

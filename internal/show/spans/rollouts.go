@@ -11,16 +11,16 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// Rollouts hands the spans of rollouts over to whoever collects traces. Its methods may
-// be called concurrently; where spans go nowhere they do nothing.
+// Rollouts exports the spans of rollouts. Its methods are safe for concurrent use. If spans are
+// not exported, they do nothing.
 type Rollouts struct {
 	tracing telemetry.Tracing
 
 	mu    sync.Mutex
-	shown map[plan.Key][]telemetry.Ref // handed over, and still remembered by the Lease
+	shown map[plan.Key][]telemetry.Ref // handed over, and still in the Lease's record
 }
 
-// NewRollouts returns a Rollouts whose spans go through tracing.
+// NewRollouts returns Rollouts that export spans through tracing.
 func NewRollouts(tracing telemetry.Tracing) *Rollouts {
 	return &Rollouts{tracing: tracing, shown: map[plan.Key][]telemetry.Ref{}}
 }
@@ -28,8 +28,8 @@ func NewRollouts(tracing telemetry.Tracing) *Rollouts {
 // Begin returns the traceparent of a rollout that begins now.
 func (r *Rollouts) Begin(ctx context.Context) string { return r.tracing.Begin(ctx, "rollout") }
 
-// Show hands over what has ended of that which a Lease remembers, and of which it does
-// not say that the collector has it. It does not wait.
+// Show exports the spans of a Lease's record that have ended and that are not marked as exported.
+// It does not wait.
 func (r *Rollouts) Show(ctx context.Context, key plan.Key, remembered plan.Rollouts) {
 	if r.tracing.Recorded == nil {
 		return
@@ -42,7 +42,7 @@ func (r *Rollouts) Show(ctx context.Context, key plan.Key, remembered plan.Rollo
 	r.replace(key, shown)
 }
 
-// Forget drops what is known of a group.
+// Forget drops the state of a group.
 func (r *Rollouts) Forget(key plan.Key) {
 	if r.tracing.Recorded != nil {
 		r.replace(key, nil)
@@ -62,9 +62,8 @@ func (r *Rollouts) replace(key plan.Key, shown []telemetry.Ref) {
 	}
 }
 
-// Kept returns what is to be remembered of a group from now on: without pods whose spans the
-// collector has, and with a note where it has that of a zone or a rollout. What was
-// remembered is left as it is.
+// Kept returns the record to write from now on. It omits pods whose spans the collector has, and
+// marks zones and rollouts whose spans the collector has. It does not change remembered.
 func (r *Rollouts) Kept(key plan.Key, remembered plan.Rollouts) plan.Rollouts {
 	if r.tracing.Recorded == nil {
 		return remembered

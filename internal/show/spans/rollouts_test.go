@@ -33,11 +33,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = os.Setenv("OTEL_BSP_SCHEDULE_DELAY", "500") // batches go before the next write
+	_ = os.Setenv("OTEL_BSP_SCHEDULE_DELAY", "500") // batches are exported before the next write
 	goleak.VerifyTestMain(m)
 }
 
-// collector keeps what it is sent, unless it is away.
+// collector stores the spans that it receives, unless it is unreachable.
 type collector struct {
 	mu    sync.Mutex
 	away  bool
@@ -58,7 +58,7 @@ func (c *collector) ExportSpans(_ context.Context, sent []sdktrace.ReadOnlySpan)
 // Shutdown implements sdktrace.SpanExporter.
 func (c *collector) Shutdown(context.Context) error { return nil }
 
-// process is an operator as far as traces are concerned.
+// process is the part of an operator that handles traces.
 type process struct {
 	*spans.Rollouts
 	failures int
@@ -75,13 +75,13 @@ func start(c *collector, name string) *process {
 	return p
 }
 
-// remember does what is done with each record that is written.
+// remember does what the operator does with each record that it writes.
 func (p *process) remember(ctx context.Context, r plan.Rollouts) plan.Rollouts {
 	r = p.Kept(fixture.Group().Key, r)
 	if r.Current.Begun() && r.Current.Trace == "" {
 		r.Current.Trace = p.Begin(ctx)
 	}
-	return hold.ParseRollouts(hold.FormatRollouts(r)) // as the Lease has it
+	return hold.ParseRollouts(hold.FormatRollouts(r)) // the form that the Lease contains
 }
 
 const twoZones = `
@@ -91,8 +91,8 @@ zone-b rev=2 current=1 budget=2
   zone-b-0 ready@1 zone-b-1 ready@1
 `
 
-// roll lets a group be rolled, second by second, by the processes that happen to lead.
-// It returns what the Lease remembers at the end.
+// roll rolls out a group, second by second. lead returns the leading process of each second. roll
+// returns the Lease's record at the end.
 func roll(t *testing.T, lead func(second int) *process) plan.Rollouts {
 	t.Helper()
 	w := fixture.NewWorld(fixture.MustParse(twoZones))
@@ -108,7 +108,7 @@ func roll(t *testing.T, lead func(second int) *process) plan.Rollouts {
 		w.Remember = func(r plan.Rollouts) plan.Rollouts { return leader.remember(t.Context(), r) }
 		w.Round()
 		w.Tick()
-		time.Sleep(time.Second) // for batches, which go by the clock
+		time.Sleep(time.Second) // for batches, which depend on the clock
 		synctest.Wait()
 	}
 	s := w.Snapshot()
@@ -178,15 +178,15 @@ func TestARolloutIsOneTrace(t *testing.T) {
 	})
 }
 
-// Whoever is killed, and whenever, the trace is the same, and what is exported twice is
-// the same span.
+// Whichever process is killed, and whenever, the trace is the same. A span that is exported twice
+// is identical.
 func TestATraceSurvivesEveryChangeOfLeader(t *testing.T) {
 	for kill := range 14 {
 		t.Run(fmt.Sprint("after second ", kill), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				lost, c := &collector{away: kill%2 == 0}, &collector{}
 				if !lost.away {
-					lost = c // the first one exports before it is killed
+					lost = c // the first process exports before it is killed
 				}
 				first, second := start(lost, "first"), start(c, "second")
 				defer func() { _ = second.end(t.Context()) }()
@@ -207,7 +207,7 @@ func TestATraceSurvivesEveryChangeOfLeader(t *testing.T) {
 	}
 }
 
-// once leaves out spans that were exported before, and wants them to be the same.
+// once drops spans that were exported before, after it has checked that they are identical.
 func once(t *testing.T, all []tracetest.SpanStub) []tracetest.SpanStub {
 	t.Helper()
 	var different []tracetest.SpanStub
@@ -252,7 +252,7 @@ func TestSpansSayWhatTheyAreOf(t *testing.T) {
 	})
 }
 
-// Nothing is lost but what is too much, and nobody waits.
+// Only spans beyond the limits are lost, and no operation waits.
 func TestACollectorThatIsAwayGetsEverythingOnceItIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{away: true}
@@ -280,7 +280,7 @@ func TestACollectorThatIsAwayGetsEverythingOnceItIsBack(t *testing.T) {
 	})
 }
 
-// A tenant may have copied the record of another one.
+// A tenant may have copied the record of another tenant.
 func TestTheSameTraceInAnotherNamespaceIsAnotherMatter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}
@@ -307,7 +307,7 @@ func TestTheSameTraceInAnotherNamespaceIsAnotherMatter(t *testing.T) {
 	})
 }
 
-// What the standard variables cut is the same span all the same.
+// A span that the standard variables truncate is still the same span.
 func TestASpanWithShortAttributesIsKnownToBeExported(t *testing.T) {
 	t.Setenv("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "2")
 	synctest.Test(t, func(t *testing.T) {
@@ -347,7 +347,7 @@ func TestWithoutTracingARolloutHasNoTrace(t *testing.T) {
 	})
 }
 
-// Whoever may write a Lease can put any text there.
+// Users who may write a Lease can put any text there.
 func TestHostileNamesBreakNoSpan(t *testing.T) {
 	const trace = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
 	for _, text := range fuzzcorpus.Texts() {
@@ -377,7 +377,7 @@ func TestHostileNamesBreakNoSpan(t *testing.T) {
 	}
 }
 
-// Whoever may write a Lease can put any text there.
+// Users who may write a Lease can put any text there.
 func TestATraceThatNobodyCanHaveBegunIsNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}

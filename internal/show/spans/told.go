@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// told returns the spans of what has ended and is not noted to be exported.
+// told returns the spans that have ended and are not marked as exported.
 func told(key plan.Key, remembered plan.Rollouts) []telemetry.Span {
 	spans := ofGroup(key, remembered.Current)
 	for _, group := range remembered.Finished {
@@ -38,7 +38,7 @@ func ofGroup(key plan.Key, group plan.RolledGroup) []telemetry.Span {
 	return spans
 }
 
-// revisions says of which revisions and to which ones a rollout was, zone by zone.
+// revisions returns the former and the new revision of each zone of a rollout.
 func revisions(group plan.RolledGroup) []attribute.KeyValue {
 	var from, to []string
 	for _, zone := range group.Zones {
@@ -71,16 +71,15 @@ func zoneSpans(whose telemetry.Owner, root trace.SpanContext, zone plan.RolledZo
 	return spans
 }
 
-// name returns a name as a span shows it. Whoever may write a Lease can put any text
-// there.
+// name returns a name as a span shows it. Users who may write a Lease can put any text there.
 func name(text string) string {
 	const longest = 253
 	return plan.Plain(text, longest)
 }
 
-// podSpan is the span of a pod. It ends when a process saw the successor become Ready, or
-// else at the time of the condition, in whole seconds: lockstep.ready.seen says which. A StatefulSet's pod is created once the one before has
-// gone, so both happen at one moment as far as anybody knows.
+// podSpan returns the span of a pod. It ends when a process saw the successor become Ready or, if none did, at the
+// time in its condition, in whole seconds; lockstep.ready.seen distinguishes them. The events gone and recreated have
+// the same time, because the StatefulSet controller creates a pod once its predecessor does not exist any more.
 func podSpan(whose telemetry.Owner, own trace.SpanContext, parent trace.SpanID, about []attribute.KeyValue, pod plan.RolledPod) telemetry.Span {
 	span := telemetry.Span{
 		Of: whose, Context: own, Parent: parent, Name: "pod " + name(pod.Name), Start: pod.Deleted, End: pod.Ready,

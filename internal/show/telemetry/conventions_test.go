@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// everyMetric has at least one series of everything that lockstep measures itself.
+// everyMetric returns metrics with at least one series of each metric of lockstep's own.
 func everyMetric(t *testing.T) *telemetry.Metrics {
 	t.Helper()
 	m := observed()

@@ -16,13 +16,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// description is what is known of a metric before anything is measured.
+// description is the static part of a metric.
 type description struct {
 	name, kind, help string
 	labels           []string
 }
 
-// described returns all metrics of lockstep's own in the order of their names.
+// described returns all metrics of lockstep's own, sorted by name.
 func described(t *testing.T) []description {
 	t.Helper()
 	kinds := kindsShown(t)
@@ -41,7 +41,7 @@ func described(t *testing.T) []description {
 	return all
 }
 
-// kindsShown reads the kinds of metrics as a scrape names them.
+// kindsShown returns the types of metrics as a scrape shows them.
 func kindsShown(t *testing.T) map[string]string {
 	t.Helper()
 	kinds := map[string]string{}
@@ -51,7 +51,7 @@ func kindsShown(t *testing.T) map[string]string {
 	return kinds
 }
 
-// written is how the library writes a Desc, which has no other way to be read.
+// written matches the text form of a Desc, which has no other accessor.
 var written = regexp.MustCompile(`^Desc\{fqName: ("(?:[^"\\]|\\.)*"), help: ("(?:[^"\\]|\\.)*"), unit: "", constLabels: \{\}, variableLabels: \{(.*)\}\}$`)
 
 func describe(d *prometheus.Desc, kinds map[string]string) description {
@@ -75,7 +75,7 @@ func unquote(text string) string {
 	return plain
 }
 
-// table is the generated part of docs/metrics.md.
+// table returns the generated part of docs/metrics.md.
 func table(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -122,7 +122,8 @@ func TestCountersAndNothingElseAreNamedTotal(t *testing.T) {
 	}
 }
 
-// A help text is a sentence: it begins with a capital or a number, and ends.
+// A help text is a sentence: it begins with a capital letter or a number, and ends with a full
+// stop.
 func TestHelpTextsAreSentences(t *testing.T) {
 	for _, d := range described(t) {
 		if !regexp.MustCompile(`^[A-Z0-9].*\.$`).MatchString(d.help) {

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// observe records a duration, with the trace that it belongs to.
+// observe records a duration, with the trace that it belongs to as an exemplar.
 func observe(span trace.SpanContext, in prometheus.Observer, took time.Duration) {
 	traced, ok := in.(prometheus.ExemplarObserver)
 	if !ok || !span.IsSampled() {

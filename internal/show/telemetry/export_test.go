@@ -2,5 +2,5 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Own is for the tests of everything that is measured.
+// Own returns the collectors of lockstep's own metrics, for tests.
 func (m *Metrics) Own() []prometheus.Collector { return m.own() }

@@ -14,22 +14,22 @@ type histogramDesc struct {
 	bounds []float64
 }
 
-// histogram counts durations and needs little memory before there is one.
+// histogram counts durations. It needs little memory before the first one.
 type histogram struct {
-	begun  bool // it is shown
+	begun  bool // scrapes show it
 	sum    float64
-	counts []uint64   // by bucket; the last one has no bound
-	traces []exemplar // the last one of each bucket, as far as there is one
+	counts []uint64   // by bucket; the last one has no upper bound
+	traces []exemplar // the last exemplar of each bucket that has one
 }
 
-// exemplar is an observation whose trace is known.
+// exemplar is an observation with its trace.
 type exemplar struct {
 	value float64
 	at    time.Time
 	trace trace.TraceID
 }
 
-// observe counts a duration, with the trace that it belongs to if that is sampled.
+// observe counts a duration. If the span is sampled, its trace becomes an exemplar.
 func (h *histogram) observe(bounds []float64, took time.Duration, span trace.SpanContext) {
 	if h.counts == nil {
 		h.begun, h.counts = true, make([]uint64, len(bounds)+1)
@@ -47,7 +47,7 @@ func (h *histogram) observe(bounds []float64, took time.Duration, span trace.Spa
 	h.traces[bucket] = exemplar{v, time.Now(), span.TraceID()}
 }
 
-// metric returns what a scrape shows.
+// metric returns the metric for a scrape.
 func (h *histogram) metric(desc histogramDesc, since time.Time, labels []string) (prometheus.Metric, error) {
 	n, upTo := h.cumulated(desc.bounds)
 	metric, err := prometheus.NewConstHistogramWithCreatedTimestamp(desc.Desc, n, h.sum, upTo, since, labels...)
@@ -57,7 +57,7 @@ func (h *histogram) metric(desc histogramDesc, since time.Time, labels []string)
 	return metric, err
 }
 
-// cumulated returns how many durations there were, in all and up to each bound.
+// cumulated returns the number of durations in total, and up to each bound.
 func (h *histogram) cumulated(bounds []float64) (n uint64, upTo map[float64]uint64) {
 	upTo = make(map[float64]uint64, len(bounds))
 	for _, bound := range bounds {

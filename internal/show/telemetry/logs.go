@@ -17,13 +17,12 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// timestamps are in UTC and of one width, so that lines sort as text.
+// timestamps are in UTC and have a fixed width, so that lines sort as text.
 const timestamps = "2006-01-02T15:04:05.000Z"
 
-// NewLogger returns a logger that writes one line per entry to out. The format
-// is logfmt or json; the level is debug, info, warn or error. An entry with a
-// context carries the ids of the context's span. No value, and no key, can
-// break a line in two or pass for another field.
+// NewLogger returns a logger that writes one line per entry to out. The format is logfmt or json;
+// the level is debug, info, warn or error. If an entry has a context with a span, the line
+// contains the span's ids. No key or value can break a line or imitate another field.
 func NewLogger(format, level string, out io.Writer) (*logrus.Logger, error) {
 	l, err := logrus.ParseLevel(level)
 	if err != nil {
@@ -55,8 +54,8 @@ func formatter(format string) (logrus.Formatter, error) {
 	return nil, fmt.Errorf("parse log format %q: want logfmt or json", format)
 }
 
-// strict writes times in UTC, and keys that are made of safe characters only:
-// logrus quotes values, but writes the keys of logfmt as they are.
+// strict writes times in UTC, and removes unsafe characters from keys: logrus quotes values, but
+// writes logfmt keys as they are.
 type strict struct{ logrus.Formatter }
 
 func (f strict) Format(entry *logrus.Entry) ([]byte, error) {
@@ -71,8 +70,8 @@ func (f strict) Format(entry *logrus.Entry) ([]byte, error) {
 	return f.Formatter.Format(&e)
 }
 
-// printed escapes in JSON what a terminal would not show but obey: encoders of JSON
-// leave most of Unicode as it is.
+// printed escapes characters in JSON that a terminal would interpret instead of showing them.
+// JSON encoders do not escape most of Unicode.
 type printed struct{ logrus.Formatter }
 
 func (f printed) Format(entry *logrus.Entry) ([]byte, error) {
@@ -95,7 +94,7 @@ func (f printed) Format(entry *logrus.Entry) ([]byte, error) {
 	return escaped, nil
 }
 
-// unprinted reports whether a rune of a line is not shown as itself.
+// unprinted reports whether a rune of a line is not printable.
 func unprinted(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }
 
 func safeKeys(data logrus.Fields) logrus.Fields {
@@ -119,7 +118,7 @@ func safeKey(key string) string {
 	}, key)
 }
 
-// spanIDs is the hook that joins logs and traces.
+// spanIDs is the hook that adds the ids of spans to log lines.
 type spanIDs struct{}
 
 func (spanIDs) Levels() []logrus.Level { return logrus.AllLevels }
@@ -135,13 +134,13 @@ func (spanIDs) Fire(entry *logrus.Entry) error {
 	return nil
 }
 
-// mostTexts is how many texts of OpenTelemetry are remembered.
+// mostTexts is the maximum number of OpenTelemetry's messages that are remembered.
 const mostTexts = 128
 
-// RouteLibraryLogs sends what klog (so client-go) and OpenTelemetry have to say
-// into log, for the whole process. Call it once, before any client exists.
-// What OpenTelemetry cannot report elsewhere is logged as a warning, the same
-// text at most once a minute. So is a right that client-go lacks.
+// RouteLibraryLogs sends messages of klog (and thus client-go) and of OpenTelemetry to log, for
+// the entire process. Call it once, before any client exists. Errors that OpenTelemetry cannot
+// report otherwise are logged as warnings, the same text at most once a minute. The same holds
+// for permissions that client-go lacks.
 func RouteLibraryLogs(log *logrus.Logger) {
 	clientGo := log.WithField("component", "client-go")
 	rights := missingRights{logrusr.New(clientGo).GetSink(), newSeldom(clientGo, rightAgain, mostTexts)}

@@ -21,7 +21,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// spoken is a context with the span that the tests know.
+// spoken returns a context with a span that the tests know.
 func spoken(t *testing.T) context.Context {
 	t.Helper()
 	return trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
@@ -83,8 +83,8 @@ func TestALineOfLog(t *testing.T) {
 	}
 }
 
-// What a tenant can write stays one line, which a terminal shows and does not obey and
-// from which programs read what was written.
+// Text from tenants stays on one line. A terminal shows it but does not interpret it, and
+// programs can parse the original text.
 func TestHostileTextsBreakNoLine(t *testing.T) {
 	for _, text := range fuzzcorpus.Texts() {
 		for _, format := range []string{"json", "logfmt"} {

@@ -11,8 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Metrics is everything that is measured, in a registry of its own. All methods
-// may be called from any goroutine.
+// Metrics contains all metrics, in its own registry. All methods are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -29,7 +28,7 @@ type Metrics struct {
 	budgets     *budgetMetrics
 }
 
-// NewMetrics returns metrics with nothing counted yet.
+// NewMetrics returns metrics without any counts.
 func NewMetrics(version string) *Metrics {
 	caches := newCacheMetrics()
 	m := &Metrics{
@@ -55,7 +54,7 @@ func NewMetrics(version string) *Metrics {
 	return m
 }
 
-// own is what lockstep measures itself, beside what libraries do.
+// own returns the collectors of lockstep's own metrics, without those of libraries.
 func (m *Metrics) own() []prometheus.Collector {
 	return slices.Concat(
 		m.process.all(), m.group.all(), m.queue.all(), m.client.all(), m.certificate.all(), m.admission.all(), m.managed.all(), m.policies.all(),
@@ -63,8 +62,8 @@ func (m *Metrics) own() []prometheus.Collector {
 	)
 }
 
-// Handler serves the metrics to Prometheus, with exemplars to those who ask for
-// OpenMetrics. What cannot be collected is logged and left out.
+// Handler serves the metrics to Prometheus, with exemplars if the client requests OpenMetrics. It
+// logs and omits metrics that cannot be collected.
 func (m *Metrics) Handler(log logrus.FieldLogger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		Registry:          m.registry,
@@ -74,7 +73,7 @@ func (m *Metrics) Handler(log logrus.FieldLogger) http.Handler {
 	})
 }
 
-// scrapeLog is promhttp's idea of a log.
+// scrapeLog adapts a logger to promhttp.
 type scrapeLog struct{ log logrus.FieldLogger }
 
 func (s scrapeLog) Println(v ...any) { s.log.WithField("component", "metrics").Error(v...) }

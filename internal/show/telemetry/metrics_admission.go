@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// admissionMetrics is about reviews of API servers and calls to pods.
+// admissionMetrics are the metrics of reviews of API servers and of calls to pods.
 type admissionMetrics struct {
 	reviews  *prometheus.CounterVec
 	took     *prometheus.HistogramVec
@@ -48,7 +48,7 @@ func (a admissionMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{a.reviews, a.took, a.inflight, a.unpinned, a.calls}
 }
 
-// Review is what is measured of a review of an API server.
+// Review is the measured data of a review of an API server.
 type Review struct {
 	Namespace, Webhook, Verdict, Reason string
 
@@ -56,7 +56,7 @@ type Review struct {
 	Took time.Duration
 }
 
-// Reviewed counts one review.
+// Reviewed counts a review.
 func (m *Metrics) Reviewed(r Review) {
 	m.managed.within(r.Namespace, func(namespace string) {
 		m.admission.reviews.WithLabelValues(namespace, r.Webhook, r.Verdict, r.Reason).Inc()
@@ -74,18 +74,18 @@ func (m *Metrics) Reviewing(namespace, webhook string) (done func()) {
 	return done
 }
 
-// EvictionUnpinned counts one eviction that is not bound to the very pod judged.
+// EvictionUnpinned counts an eviction that no precondition ties to the judged pod.
 func (m *Metrics) EvictionUnpinned() { m.admission.unpinned.Inc() }
 
-// PodCall is what is measured of a call to a pod.
+// PodCall is the measured data of a call to a pod.
 type PodCall struct {
 	Namespace, Purpose, Outcome, Why string
 
-	Status int // of the answer; 0: there was none
+	Status int // of the response; 0: there was none
 	Took   time.Duration
 }
 
-// PodCalled counts one call to a pod.
+// PodCalled counts a call to a pod.
 func (m *Metrics) PodCalled(c PodCall) {
 	m.managed.within(c.Namespace, func(namespace string) {
 		m.admission.calls.WithLabelValues(namespace, c.Purpose, c.Outcome, c.Why, classOf(c.Status)).Observe(c.Took.Seconds())

@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// budgetMetrics is about ZoneAwarePodDisruptionBudgets. It keeps their states, and a scrape makes
-// series of them.
+// budgetMetrics are the metrics of ZoneAwarePodDisruptionBudgets. It stores their states; a
+// scrape converts them to series.
 type budgetMetrics struct {
 	invalid, seconds, changes *prometheus.Desc
 
@@ -16,11 +16,11 @@ type budgetMetrics struct {
 	known map[string]*namespaceBudgets // by namespace
 }
 
-// Budget is a ZoneAwarePodDisruptionBudget as it was read last.
+// Budget is the last known state of a ZoneAwarePodDisruptionBudget.
 type Budget struct {
 	Name    string
-	Version string // differs when the spec has changed
-	Invalid bool   // lockstep cannot use it as it is written
+	Version string // changes if the spec changes
+	Invalid bool   // lockstep cannot use it
 }
 
 // namespaceBudgets are the budgets of one namespace and the counts of their changes.
@@ -93,7 +93,7 @@ func (n *namespaceBudgets) replace(now []Budget) {
 	}
 }
 
-// elapse adds the time since the last call to that of each invalid budget.
+// elapse adds the time since the last call to the total of each invalid budget.
 func (n *namespaceBudgets) elapse() {
 	now := time.Now()
 	for _, budget := range n.budgets {

@@ -7,10 +7,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// cacheMetrics is about what is known of the cluster. A watch says about every
-// minute up to which version it has told everything; where nothing of a kind changes,
-// that is a new one each time etcd reports its progress, every ten minutes. So a cache
-// whose version stands still for longer has lost its watch.
+// cacheMetrics are the metrics of the caches. About once a minute, a watch sends the version up
+// to which it has sent all changes. If no object of a kind changes, this version advances when
+// etcd reports its progress, every ten minutes. If the version of a cache does not advance for
+// longer, its watch is lost.
 type cacheMetrics struct{ *cacheAges }
 
 func newCacheMetrics() cacheMetrics {
@@ -24,8 +24,8 @@ func newCacheMetrics() cacheMetrics {
 
 func (c cacheMetrics) all() []prometheus.Collector { return []prometheus.Collector{c.cacheAges} }
 
-// ObserveCaches says how to learn the versions of caches by their names; those that
-// are not filled yet have none.
+// ObserveCaches registers a function that returns the versions of caches by their names. A cache
+// that has not been filled has no version.
 func (m *Metrics) ObserveCaches(versions func() map[string]string) {
 	m.caches.mu.Lock()
 	defer m.caches.mu.Unlock()

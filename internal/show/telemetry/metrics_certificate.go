@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// certificateMetrics is about the certificate of the webhooks and what trusts it.
-// There is no series where none is served, or where no configuration is looked at.
+// certificateMetrics are the metrics of the webhooks' certificate and of the configurations that
+// trust it. If no certificate is served, or no configuration is checked, they have no series.
 type certificateMetrics struct{ expiry, faults *prometheus.GaugeVec }
 
 func newCertificateMetrics() certificateMetrics {
@@ -28,12 +28,12 @@ func (c certificateMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{c.expiry, c.faults}
 }
 
-// CertificateExpires says until when the served certificate is valid.
+// CertificateExpires sets until when the served certificate is valid.
 func (m *Metrics) CertificateExpires(at time.Time) {
 	m.certificate.expiry.WithLabelValues().Set(float64(at.Unix()))
 }
 
-// WebhookFaults says how many webhooks are configured wrongly in one way.
+// WebhookFaults sets how many webhook configurations have a kind of fault.
 func (m *Metrics) WebhookFaults(fault string, n int) {
 	m.certificate.faults.WithLabelValues(fault).Set(float64(n))
 }

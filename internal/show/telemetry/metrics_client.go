@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/tools/metrics"
 )
 
-// clientMetrics is about requests to the API server. There is one API server,
-// so no label names it.
+// clientMetrics are the metrics of requests to the API server. There is only one API server, so
+// it needs no label.
 type clientMetrics struct {
 	duration *prometheus.HistogramVec
 	throttle *prometheus.HistogramVec
@@ -57,8 +57,8 @@ func (c clientMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{c.duration, c.throttle, c.requests, c.retries, c.ofNamespaces}
 }
 
-// ObserveClients lets all clients of the process report here. client-go keeps
-// the first registration of a process and ignores others.
+// ObserveClients makes all clients of the process report here. client-go keeps the first
+// registration of a process and ignores others.
 func (m *Metrics) ObserveClients() {
 	metrics.Register(metrics.RegisterOpts{
 		RequestLatency:     latencies(func(verb, resource string, d time.Duration) { m.client.observeRequest(verb, resource, d) }),
@@ -93,7 +93,7 @@ func (t measured) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// WrappedRoundTripper lets client-go find the transport behind.
+// WrappedRoundTripper returns the inner transport, for client-go.
 func (t measured) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 func (m *Metrics) requested(r *http.Request, code string, took time.Duration) {
@@ -124,7 +124,7 @@ func (r results) IncrementRetry(ctx context.Context, code, verb, host string) {
 	r.Increment(ctx, code, verb, host)
 }
 
-// bounded is the verb if it is one that clients send.
+// bounded returns the verb if a client of the API server uses it, or "other".
 func bounded(verb string) string {
 	switch verb {
 	case "GET", "POST", "PUT", "PATCH", "DELETE":
@@ -133,9 +133,9 @@ func bounded(verb string) string {
 	return "other"
 }
 
-// resourceOf makes apps/v1/statefulsets/status of a path of the API, without
-// the names of namespaces and objects; so there are as many values as resources
-// that lockstep touches. Paths of another shape are "other".
+// resourceOf converts an API path to a form like apps/v1/statefulsets/status, without names of
+// namespaces and objects. Therefore there are only as many values as resources that lockstep
+// requests. Paths of another form are "other".
 func resourceOf(path string) string {
 	resource, _ := targetOf(path)
 	return resource
@@ -167,7 +167,7 @@ func targetOf(path string) (resource, namespace string) {
 
 func isAPI(part string) bool { return part == "api" || part == "apis" }
 
-// inNamespace tells the objects of a namespace from the Namespace itself.
+// inNamespace distinguishes objects in a namespace from the Namespace itself.
 func inNamespace(part []string) bool {
 	if part[0] != "namespaces" || len(part) < 3 {
 		return false

@@ -9,15 +9,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// There may be thousands of groups; this is what one of four zones adds to the heap, its
-// names included, of which the process occupies about twice as much.
+// There may be thousands of groups. This test limits the heap memory of one group with four
+// zones, including its names. The process uses about twice as much.
 func TestAGroupTakesLittleMemoryBetweenScrapes(t *testing.T) {
 	const groups, most = 500, 3 << 10
 	m := telemetry.NewMetrics("v1")
 	before := heap()
 	for i := range groups {
 		g := m.Group(fmt.Sprint("team-", i), fmt.Sprint("store-", i))
-		for range 2 { // a look again adds nothing
+		for range 2 { // another reconcile adds nothing
 			g.Show(fourZones(fmt.Sprint("store-", i)))
 			g.Reconciled(t.Context(), "done", true, time.Millisecond)
 		}
@@ -42,7 +42,7 @@ func fourZones(group string) telemetry.GroupState {
 
 func heap() uint64 {
 	runtime.GC()
-	runtime.GC() // the first one leaves what has a finalizer
+	runtime.GC() // the first one leaves objects with finalizers
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc

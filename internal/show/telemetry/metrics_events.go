@@ -2,7 +2,7 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// eventMetrics is about Events, which are lost before anything else is.
+// eventMetrics are the metrics of Events. Under load, Events are dropped first.
 type eventMetrics struct{ writes *prometheus.CounterVec }
 
 func newEventMetrics() eventMetrics {
@@ -15,5 +15,5 @@ func newEventMetrics() eventMetrics {
 
 func (e eventMetrics) all() []prometheus.Collector { return []prometheus.Collector{e.writes} }
 
-// EventWritten counts an attempt to write an Event. Results are a closed set of words.
+// EventWritten counts an attempt to write an Event. Results come from a fixed set.
 func (m *Metrics) EventWritten(result string) { m.events.writes.WithLabelValues(result).Inc() }

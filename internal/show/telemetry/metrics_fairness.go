@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// namespaceWaits says for how long the groups of each namespace wait for a worker.
+// namespaceWaits measures how long the groups of each namespace wait for a worker.
 type namespaceWaits struct {
 	took *prometheus.SummaryVec
 
@@ -25,7 +25,7 @@ func newNamespaceWaits() *namespaceWaits {
 	}
 }
 
-// NamespaceWaited records for how long a group of a namespace waited for a worker.
+// NamespaceWaited records how long a group of a namespace waited for a worker.
 func (m *Metrics) NamespaceWaited(namespace string, took time.Duration) {
 	w := m.queue.waits
 	w.mu.Lock()
@@ -40,7 +40,7 @@ func (m *Metrics) NamespaceWaited(namespace string, took time.Duration) {
 	w.took.WithLabelValues(namespace).Observe(took.Seconds())
 }
 
-// forget removes what is said of a namespace.
+// forget deletes the series of a namespace.
 func (w *namespaceWaits) forget(namespace string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,7 +48,8 @@ func (w *namespaceWaits) forget(namespace string) {
 	w.took.DeleteLabelValues(namespace)
 }
 
-// ForgetNamespaces removes what is said of all namespaces: another process works now.
+// ForgetNamespaces deletes the series of all namespaces, because another process is the leader
+// now.
 func (m *Metrics) ForgetNamespaces() {
 	w := m.queue.waits
 	w.mu.Lock()

@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// groupMetrics is about rollout groups; namespace and group come first in every
-// label set, and whatever else there is has few values per group. There may be
-// thousands of groups: of each one numbers are kept, and a scrape makes series of them.
+// groupMetrics are the metrics of rollout groups. Their first labels are namespace and group;
+// further labels have few values per group. There may be thousands of groups. Therefore
+// groupMetrics stores numbers for each group; a scrape converts them to series.
 type groupMetrics struct {
 	groupDescs
 
@@ -41,7 +41,7 @@ func (m *groupMetrics) Collect(into chan<- prometheus.Metric) {
 	}
 }
 
-// groupDescs are what there may be of each group.
+// groupDescs are the descriptions of the metrics of a group.
 type groupDescs struct {
 	reconciles  *prometheus.Desc
 	duration    histogramDesc
@@ -62,10 +62,10 @@ type groupDescs struct {
 	hold        holdDescs
 }
 
-// rolloutBuckets reach from a second to a day.
+// rolloutBuckets range from a second to a day.
 var rolloutBuckets = []float64{1, 10, 60, 300, 900, 1800, 3600, 7200, 21600, 86400}
 
-// groupDesc describes a metric of groups with these labels more.
+// groupDesc describes a metric of groups with additional labels.
 func groupDesc(name, help string, more ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, append([]string{"namespace", "group"}, more...), nil)
 }

@@ -9,12 +9,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// GroupMetrics are what is measured of one group. All methods may be called from any
-// goroutine; after the group was forgotten they do nothing.
+// GroupMetrics are the metrics of one group. All methods are safe for concurrent use. After
+// Forget, they have no effect.
 type GroupMetrics struct {
 	of   *groupDescs
 	key  groupKey
-	born time.Time // since when everything is counted
+	born time.Time // when all counts were zero
 
 	mu          sync.Mutex
 	forgotten   bool
@@ -27,16 +27,15 @@ type GroupMetrics struct {
 	step        histogram
 	zoneRollout histogram
 	rollout     histogram
-	lastSuccess time.Time  // end of the last successful reconcile, or begin of the first failed one after it
+	lastSuccess time.Time  // end of the last successful reconcile, or start of the first failed one after it
 	fails       bool       // the last reconcile failed
-	seen        bool       // somebody has said how the group is
-	shown       GroupState // how it is; of each zone since when it is active
+	seen        bool       // Show was called
+	shown       GroupState // its last state; for each zone, since when it is active
 }
 
 type groupKey struct{ namespace, group string }
 
-// Group returns the metrics of a group, whose series begin to exist when something is
-// said about it.
+// Group returns the metrics of a group. Their series exist once a value has been recorded.
 func (m *Metrics) Group(namespace, group string) *GroupMetrics {
 	key := groupKey{namespace, group}
 	m.group.mu.Lock()
@@ -49,8 +48,8 @@ func (m *Metrics) Group(namespace, group string) *GroupMetrics {
 	return g
 }
 
-// Forget removes all series of a group that exists no more. The cost is that of
-// the group, however many others there are.
+// Forget deletes all series of a group that does not exist any more. Its cost does not depend on
+// the number of other groups.
 func (m *Metrics) Forget(namespace, group string) {
 	key := groupKey{namespace, group}
 	m.group.mu.Lock()
@@ -62,7 +61,7 @@ func (m *Metrics) Forget(namespace, group string) {
 	}
 }
 
-// change does something to what is kept of the group, unless it was forgotten.
+// change calls a function that changes the metrics, unless the group was forgotten.
 func (g *GroupMetrics) change(do func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -71,9 +70,8 @@ func (g *GroupMetrics) change(do func()) {
 	}
 }
 
-// Reconciled counts a look at the group. Results are a closed set of words,
-// such as those of loop.Result. The span in ctx, if it is sampled, becomes the
-// exemplar of the duration.
+// Reconciled counts a reconcile of the group. Results come from a fixed set, such as those of
+// loop.Result. If the span in ctx is sampled, it becomes the exemplar of the duration.
 func (g *GroupMetrics) Reconciled(ctx context.Context, result string, success bool, took time.Duration) {
 	g.change(func() {
 		g.reconciles.add(1, result, "")
@@ -82,8 +80,8 @@ func (g *GroupMetrics) Reconciled(ctx context.Context, result string, success bo
 	})
 }
 
-// succeeds records whether the last reconcile succeeded. The group was in order until the first
-// failed reconcile began.
+// succeeds records whether the last reconcile succeeded. The group counts as in order until the
+// first failed reconcile began.
 func (g *GroupMetrics) succeeds(success bool, took time.Duration) {
 	switch now := time.Now(); {
 	case success:
@@ -94,12 +92,12 @@ func (g *GroupMetrics) succeeds(success bool, took time.Duration) {
 	g.fails = !success
 }
 
-// PodDeleted counts a pod that was deleted, by the code of the reason.
+// PodDeleted counts a deleted pod, by the code of the reason.
 func (g *GroupMetrics) PodDeleted(zone, reason string) {
 	g.change(func() { g.deleted.add(1, zone, reason) })
 }
 
-// ReplicasSet lets it be counted how often others overwrite the replicas of a zone, from 0.
+// ReplicasSet starts the count of overwrites of a zone's replicas at 0.
 func (g *GroupMetrics) ReplicasSet(zone string) {
 	g.change(func() { g.overwrites.add(0, zone, "") })
 }
@@ -109,7 +107,7 @@ func (g *GroupMetrics) ReplicasOverwritten(zone string) {
 	g.change(func() { g.overwrites.add(1, zone, "") })
 }
 
-// Refused counts a downscale or an eviction that was refused, by the code of the reason.
+// Refused counts a refused downscale or eviction, by the code of the reason.
 func (g *GroupMetrics) Refused(webhook, reason string) {
 	g.change(func() { g.refusals.add(1, webhook, reason) })
 }
@@ -134,8 +132,8 @@ func (g *GroupMetrics) lasted(in *histogram, desc histogramDesc, took time.Durat
 	g.change(func() { in.observe(desc.bounds, max(took, 0), trace.SpanContext{}) })
 }
 
-// Show keeps the state instead of everything that was shown of the group, so what is
-// not in it any more (a zone, a wait, a holder) disappears.
+// Show replaces the state of the group. Series of zones, waits and holders that the new state
+// does not contain disappear.
 func (g *GroupMetrics) Show(state GroupState) {
 	g.change(func() {
 		g.shown, g.seen = g.since(state), true
@@ -144,7 +142,7 @@ func (g *GroupMetrics) Show(state GroupState) {
 	})
 }
 
-// since completes a state by since when its zones do what they do.
+// since adds to each zone the time since when its activity has lasted.
 func (g *GroupMetrics) since(state GroupState) GroupState {
 	state.Zones = slices.Clone(state.Zones)
 	for i, z := range state.Zones {
@@ -153,8 +151,9 @@ func (g *GroupMetrics) since(state GroupState) GroupState {
 	return state
 }
 
-// activeSince says since when the activity of a zone is what it is: by the hold, which
-// a restart does not change, else as long as this process has seen no other one.
+// activeSince returns since when the activity of a zone has lasted. It uses the time in the hold,
+// which a restart does not change; otherwise the time since when this process has seen no other
+// activity.
 func (g *GroupMetrics) activeSince(z ZoneState, at time.Time) time.Time {
 	if !z.Since.IsZero() {
 		return z.Since
@@ -165,7 +164,7 @@ func (g *GroupMetrics) activeSince(z ZoneState, at time.Time) time.Time {
 	return at
 }
 
-// forgetZones drops what was counted of zones that are no more.
+// forgetZones drops the counts of zones that do not exist any more.
 func (g *GroupMetrics) forgetZones() {
 	gone := func(t tally) bool {
 		_, still := g.shown.zone(t.a)
@@ -175,7 +174,8 @@ func (g *GroupMetrics) forgetZones() {
 	g.overwrites = slices.DeleteFunc(g.overwrites, gone)
 }
 
-// begin lets what is counted begin at zero: of what is born at one nobody sees the first.
+// begin starts counts at zero. Prometheus would not detect the first increment of a series that
+// starts at one.
 func (g *GroupMetrics) begin() {
 	for _, z := range g.shown.Zones {
 		for _, cause := range g.shown.Causes {

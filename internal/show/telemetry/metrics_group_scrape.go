@@ -2,7 +2,7 @@ package telemetry
 
 import "time"
 
-// collect makes the series of the group, and of no other one.
+// collect creates the series of this group.
 func (g *GroupMetrics) collect(s *series) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

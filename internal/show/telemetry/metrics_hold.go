@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// holdDescs are about who holds a group.
+// holdDescs are the descriptions of the metrics of a group's hold.
 type holdDescs struct{ held, acquired, expiry, changes *prometheus.Desc }
 
 func newHoldDescs() holdDescs {
@@ -22,17 +22,18 @@ func newHoldDescs() holdDescs {
 	}
 }
 
-// HoldState says who holds the group, and what the Lease says about it.
+// HoldState is the holder of a group, with data of its Lease.
 type HoldState struct {
-	Operation   string // one of lockstep's, or "other" for somebody else's holder; empty: nobody
+	Operation   string // of lockstep, or "other" for a foreign holder; empty: the group is not held
 	Zone        string
-	Acquired    time.Time // zero: the Lease does not say
-	Expires     time.Time // zero: the Lease does not say
+	Acquired    time.Time // zero: not in the Lease
+	Expires     time.Time // zero: not in the Lease
 	Transitions int
 }
 
-// collect makes the series about a hold. Its changes are the Lease's own count, which
-// began before this process did; that of a Lease made anew begins at zero, as a counter may.
+// collect creates the series of a hold. The number of changes is the Lease's own count, which
+// began before this process did. If the Lease is created again, the count starts again at zero,
+// which counters may do.
 func (d holdDescs) collect(s *series, h HoldState) {
 	s.counted(d.changes, h.Transitions)
 	if h.Operation == "" {

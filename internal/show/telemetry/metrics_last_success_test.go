@@ -12,7 +12,7 @@ import (
 
 const lastSuccess = `lockstep_group_last_success_timestamp_seconds{group="g",namespace="n"}`
 
-// succeeded returns how long ago the last success of the group was, by a scrape.
+// succeeded returns how long ago the last success of the group was, according to a scrape.
 func succeeded(t *testing.T, m *telemetry.Metrics) time.Duration {
 	t.Helper()
 	at, err := strconv.ParseFloat(scrape(t, m)[lastSuccess], 64)

@@ -14,8 +14,8 @@ import (
 
 const activityStart = `lockstep_group_zone_activity_start_timestamp_seconds{group="g",namespace="n",zone="z"}`
 
-// The hold knows since when, also after a restart; of what happens without one this
-// process knows no more than what it has seen.
+// The hold contains the start time, also after a restart. Without a hold, the start time is when
+// this process first saw the activity.
 func TestSinceWhenAZoneIsWhatItIs(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	for i, look := range []struct {
@@ -26,7 +26,7 @@ func TestSinceWhenAZoneIsWhatItIs(t *testing.T) {
 		{"Settled", 110, 0, 100},
 		{"Rolling", 120, 115, 115},
 		{"Rolling", 130, 115, 115},
-		{"Rolling", 140, 135, 135}, // given back and taken again
+		{"Rolling", 140, 135, 135}, // released and acquired again
 		{"Settled", 150, 0, 150},
 	} {
 		zone := telemetry.ZoneState{Name: "z", Activity: look.activity}
@@ -43,7 +43,7 @@ func TestSinceWhenAZoneIsWhatItIs(t *testing.T) {
 func TestChangesOfHolderAreCountedAsTheLeaseCountsThem(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	const series = `lockstep_group_hold_transitions_total{group="g",namespace="n"}`
-	for _, n := range []int{4, 4, 7, 1} { // the last one of a Lease made anew
+	for _, n := range []int{4, 4, 7, 1} { // the last one is of a Lease that was created again
 		m.Group("n", "g").Show(telemetry.GroupState{Hold: telemetry.HoldState{Transitions: n}})
 		if got := scrape(t, m)[series]; got != fmt.Sprint(n) {
 			t.Errorf("%s, want %d", got, n)

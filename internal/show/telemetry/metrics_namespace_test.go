@@ -160,7 +160,7 @@ func TestFailurePoliciesAreShownAsTheyAreConfigured(t *testing.T) {
 	policies := []telemetry.WebhookPolicy{
 		{Namespace: "team", Type: "ValidatingWebhook", Webhook: "pod-eviction.example", Ignored: true},
 		{Type: "MutatingWebhook", Webhook: "prepare-downscale.example"},
-		{Type: "MutatingWebhook", Webhook: "prepare-downscale.example"}, // another configuration has one of that name
+		{Type: "MutatingWebhook", Webhook: "prepare-downscale.example"}, // another configuration has a webhook of that name
 	}
 	m.ObserveWebhookPolicies(func() []telemetry.WebhookPolicy { return policies })
 	const metric = "lockstep_webhook_failure_policy"

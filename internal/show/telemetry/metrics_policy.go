@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// policyMetrics is about the failurePolicy of webhooks.
+// policyMetrics are the metrics of the failurePolicy of webhooks.
 type policyMetrics struct {
 	policy *prometheus.Desc
 

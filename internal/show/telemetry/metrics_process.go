@@ -2,11 +2,11 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// processMetrics is about this process alone.
+// processMetrics are the metrics of this process.
 type processMetrics struct {
 	buildInfo     *prometheus.GaugeVec
 	leader        prometheus.Gauge
-	leaderSeen    *prometheus.GaugeVec // without a series where nobody is elected
+	leaderSeen    *prometheus.GaugeVec // without leader election, it has no series
 	namespaces    prometheus.Gauge
 	optOuts       prometheus.Counter
 	permissions   prometheus.Gauge
@@ -64,41 +64,41 @@ func (p processMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{p.buildInfo, p.leader, p.leaderSeen, p.namespaces, p.optOuts, p.permissions, p.traceFailures, p.panics, p.restores}
 }
 
-// Leader says whether this process is the one that works.
+// Leader sets whether this process is the leader.
 func (m *Metrics) Leader(leads bool) { m.process.leader.Set(number(leads)) }
 
-// LeaderSeen says that somebody leads now, or that this process begins to look who does.
+// LeaderSeen records that a leader exists now, or that this process starts to watch for one.
 func (m *Metrics) LeaderSeen() { m.process.leaderSeen.WithLabelValues().SetToCurrentTime() }
 
-// NamespacesManaged says how many namespaces opted in.
+// NamespacesManaged sets how many namespaces opted in.
 func (m *Metrics) NamespacesManaged(n int) { m.process.namespaces.Set(float64(n)) }
 
 // OptedOut counts a namespace that withdrew its opt-in.
 func (m *Metrics) OptedOut() { m.process.optOuts.Inc() }
 
-// PermissionsMissing says how many permissions are not granted.
+// PermissionsMissing sets how many permissions are not granted.
 func (m *Metrics) PermissionsMissing(n int) { m.process.permissions.Set(float64(n)) }
 
-// Loops names those that may panic, so that what is counted of each begins at zero.
+// Loops registers the names of loops, so that their counts of panics start at zero.
 func (m *Metrics) Loops(names ...string) {
 	for _, name := range names {
 		m.process.panics.WithLabelValues(name)
 	}
 }
 
-// Restored says what was restored from a backup.
+// Restored is the kind of data that was restored from a backup.
 type Restored string
 
-// What may be restored.
+// The kinds of restores.
 const (
 	OfCluster Restored = "cluster"
 	OfHold    Restored = "hold"
 )
 
-// RestoreSeen counts a restore from a backup that was noticed.
+// RestoreSeen counts a detected restore from a backup.
 func (m *Metrics) RestoreSeen(of Restored) { m.process.restores.WithLabelValues(string(of)).Inc() }
 
-// Panicked counts a panic that the named loop has caught.
+// Panicked counts a panic from which the named loop has recovered.
 func (m *Metrics) Panicked(loop string) { m.process.panics.WithLabelValues(loop).Inc() }
 
 func number(b bool) float64 {

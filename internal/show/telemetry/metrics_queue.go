@@ -5,7 +5,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// queueMetrics is about the queues of the loops, each with a name of ours.
+// queueMetrics are the metrics of the loops' queues. lockstep chooses their names.
 type queueMetrics struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
@@ -42,7 +42,7 @@ func (q queueMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{q.depth, q.unfinished, q.longest, q.adds, q.retries, q.latency, q.work, q.waits.took}
 }
 
-// Queues returns what client-go's work queues report to.
+// Queues returns the provider of metrics for client-go's work queues.
 func (m *Metrics) Queues() workqueue.MetricsProvider { return queueProvider{m.queue} }
 
 type queueProvider struct{ of queueMetrics }

@@ -19,7 +19,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// scrape reads the metrics as Prometheus would: value by series.
+// scrape returns the metrics as Prometheus would read them: values by series.
 func scrape(t *testing.T, m *telemetry.Metrics) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -45,7 +45,7 @@ func page(t *testing.T, m *telemetry.Metrics, accept string) string {
 	return answer.Body.String()
 }
 
-// only keeps the series whose name begins with the prefix.
+// only returns the series whose names begin with the prefix.
 func only(all map[string]string, prefix string) map[string]string {
 	some := map[string]string{}
 	for name, v := range all {
@@ -189,7 +189,7 @@ func TestShowTakesBackWhatIsNoMore(t *testing.T) {
 	}
 }
 
-// Two waits of a zone may be for the same reason, say about two of its pods.
+// A zone may wait twice for the same reason, for example for two of its pods.
 func TestAReasonThatIsGivenTwiceIsShownOnce(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	twice := []string{"PodStarting", "NotItsTurn", "PodStarting"}
@@ -237,8 +237,8 @@ func TestADurationCountsUpToEveryBoundThatIsNotBelowIt(t *testing.T) {
 	}
 }
 
-// Who scrapes may take it for a zero, and so see the first one, too. How often the hold
-// changed is counted by its Lease, since nobody knows when.
+// A scraper may treat the created timestamp as a zero, and thus detect the first increment. The
+// Lease counts the changes of the hold, so the start of that count is unknown.
 func TestCountsSayWhenTheyBegan(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	registry := prometheus.NewRegistry()
@@ -270,7 +270,7 @@ func TestCountsSayWhenTheyBegan(t *testing.T) {
 	}
 }
 
-// Of a counter that is born at one Prometheus does not see that it has grown.
+// Prometheus does not detect the first increment of a counter that starts at one.
 func TestWhatIsCountedBeginsAtZero(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	m.Loops("group", "budget")
@@ -399,7 +399,7 @@ func TestQueuesReport(t *testing.T) {
 	}
 }
 
-// observed is the one Metrics that client-go lets register in this process.
+// observed returns the only Metrics that can register with client-go in this process.
 var observed = sync.OnceValue(func() *telemetry.Metrics {
 	m := telemetry.NewMetrics("v1")
 	m.ObserveClients()

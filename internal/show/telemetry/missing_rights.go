@@ -8,15 +8,15 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// missingRights is a sink for client-go's messages. Where the API server denied a request
-// for lack of a right, it names the right, at most once in a while: informers and the
-// leader election repeat such requests every second or so, for as long as they are denied.
+// missingRights is a sink for client-go's messages. If the API server denies a request for lack
+// of a permission, it logs the permission, at most once per rightAgain: informers and the leader
+// election repeat such requests about every second while they are denied.
 type missingRights struct {
 	klog.LogSink
 	told *seldom
 }
 
-// rightAgain is how long a right that was named is not named again.
+// rightAgain is the minimum time between two log lines about the same permission.
 const rightAgain = time.Minute
 
 // Error implements klog.LogSink.
@@ -40,10 +40,11 @@ func (m missingRights) WithName(name string) klog.LogSink {
 	return missingRights{m.LogSink.WithName(name), m.told}
 }
 
-// denial is how the authorizers of API servers word a denied request.
+// denial matches the messages of API servers' authorizers about denied requests.
 var denial = regexp.MustCompile(`cannot ([a-z]+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
 
-// rightIn returns the right that a denied request lacked: "list statefulsets.apps in team".
+// rightIn returns the permission that a denied request lacked, as in "list statefulsets.apps in
+// team".
 func rightIn(err error) (right string, denied bool) {
 	if !apierrors.IsForbidden(err) {
 		return "", false

@@ -43,7 +43,7 @@ func (denying) RoundTrip(q *http.Request) (*http.Response, error) {
 	}), nil
 }
 
-// lockedBuffer is written to by several goroutines.
+// lockedBuffer is a buffer for concurrent writers.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -61,10 +61,10 @@ func (b *lockedBuffer) lines() []string {
 	return slices.Collect(strings.Lines(b.text.String()))
 }
 
-// An informer and a leader election repeat what is denied for as long as they run.
+// An informer and a leader election repeat denied requests while they run.
 func TestAMissingRightIsNamedOnceAMinute(t *testing.T) {
 	handlers := utilruntime.ErrorHandlers
-	utilruntime.ErrorHandlers = handlers[:1] // the other one waits until the clock of the bubble has reached today's time
+	utilruntime.ErrorHandlers = handlers[:1] // the other one waits until the bubble reaches the real time
 	t.Cleanup(func() { utilruntime.ErrorHandlers = handlers })
 	synctest.Test(t, func(t *testing.T) {
 		var out lockedBuffer
@@ -107,7 +107,7 @@ func TestAMissingRightIsNamedOnceAMinute(t *testing.T) {
 		if n := named[before+"get leases.coordination.k8s.io in team"]; n < 8 || n > 10 {
 			t.Errorf("get leases is named %d times in 10 minutes, want once a minute", n)
 		}
-		list, watch := named[before+"list pods in team"], named[before+"watch pods in team"] // an informer asks for either, up to a minute apart
+		list, watch := named[before+"list pods in team"], named[before+"watch pods in team"] // an informer requests either, up to a minute apart
 		if list > 10 || watch > 10 || list+watch < 5 {
 			t.Errorf("list pods is named %d times and watch pods %d times in 10 minutes, want once a minute:\n%s", list, watch, strings.Join(out.lines(), ""))
 		}

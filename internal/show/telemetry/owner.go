@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Owner is the group whose span it is. Two Leases may name the same trace, as somebody has
-// copied it, and nothing is taken for the other one's.
+// Owner is the group of a span. If a user copies a Lease, two Leases may name the same trace.
+// Therefore spans are distinguished by their owner, too.
 type Owner struct{ Namespace, Group string }
 
 type ids struct {
@@ -17,13 +17,13 @@ type ids struct {
 	span  trace.SpanID
 }
 
-// Ref finds a span that was handed over.
+// Ref identifies a span that was handed over.
 type Ref struct {
 	Owner
 	ids
 }
 
-// In returns what finds the span of a context.
+// In returns the Ref of the span in a span context.
 func (o Owner) In(c trace.SpanContext) Ref { return Ref{o, ids{c.TraceID(), c.SpanID()}} }
 
 const groupAttribute = attribute.Key("lockstep.group")
@@ -45,8 +45,8 @@ func ofAttributes(all []attribute.KeyValue) Owner {
 	return o
 }
 
-// shownAs reports whether this may be what the attributes of a span show, which
-// OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT cuts.
+// shownAs reports whether this owner may have the attributes of a span.
+// OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT may have truncated them.
 func (o Owner) shownAs(shown Owner) bool {
 	return strings.HasPrefix(o.Namespace, shown.Namespace) && strings.HasPrefix(o.Group, shown.Group)
 }

@@ -14,39 +14,38 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// handAgain is after how long a span is handed over again of which nobody has heard
-// that the collector took it.
+// handAgain is how long to wait for the collector to take a span before the span is handed over
+// again.
 const handAgain = time.Minute
 
-// Span is a span of which everything is given, its ids too, so that whoever exports it
-// exports the same.
+// Span is a span whose data are all given, including its ids. Therefore every process exports the
+// same span.
 type Span struct {
-	Of         Owner // which it has as attributes
+	Of         Owner // becomes its attributes
 	Context    trace.SpanContext
 	Parent     trace.SpanID // of the same trace; none: it is the root
 	Name       string
 	Start, End time.Time
-	Failed     string // what went wrong, usually nothing
+	Failed     string // an error message; empty: no error
 	Attributes []attribute.KeyValue
 	Events     []Event
 }
 
-// Event is something that happened within a span.
+// Event is an event within a span.
 type Event struct {
 	Name string
 	At   time.Time
 }
 
-// RecordedSpans exports spans that are made from what somebody has written down, in this
-// process or in an earlier one. A span that is exported twice is the same byte for byte.
-// Its methods may be called concurrently.
+// RecordedSpans exports spans from records that this process or an earlier one has written. If a
+// span is exported twice, both copies are identical. Its methods are safe for concurrent use.
 type RecordedSpans struct {
 	tracer   trace.Tracer
 	provider *sdktrace.TracerProvider
 	now      func() time.Time
 
 	mu     sync.Mutex
-	handed map[ids]map[Owner]handed // there is none without an owner
+	handed map[ids]map[Owner]handed // no entry is empty
 }
 
 type handed struct {
@@ -54,8 +53,8 @@ type handed struct {
 	taken bool // by the collector
 }
 
-// newRecordedSpans returns RecordedSpans whose spans go to a processor. Whoever is behind that
-// calls took.
+// newRecordedSpans returns RecordedSpans whose spans go to a processor. The exporter behind it
+// must call took.
 func newRecordedSpans(processor sdktrace.SpanProcessor, about *resource.Resource) *RecordedSpans {
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithSpanProcessor(processor), sdktrace.WithResource(alike(about)),
@@ -64,10 +63,10 @@ func newRecordedSpans(processor sdktrace.SpanProcessor, about *resource.Resource
 	return &RecordedSpans{tracer: provider.Tracer(serviceName), provider: provider, now: time.Now, handed: map[ids]map[Owner]handed{}}
 }
 
-// unlike are beginnings of attributes that differ from one process to the next.
+// unlike are prefixes of attributes that differ between processes.
 var unlike = []string{"host.", "process.", "container.", "os.", "k8s.pod.", "k8s.node.", "service.instance.", "service.version", "telemetry.sdk."}
 
-// alike returns what of a resource every process of the service has in common.
+// alike returns the attributes of a resource that all processes of the service have in common.
 func alike(about *resource.Resource) *resource.Resource {
 	var common []attribute.KeyValue
 	for _, a := range about.Attributes() {
@@ -78,8 +77,7 @@ func alike(about *resource.Resource) *resource.Resource {
 	return resource.NewSchemaless(common...)
 }
 
-// Hand hands a span over to be exported, unless that was done a moment ago or the
-// collector has it.
+// Hand exports a span, unless this process has recently handed it over or the collector has it.
 func (r *RecordedSpans) Hand(ctx context.Context, s Span) {
 	if !r.due(s.Of.In(s.Context)) {
 		return
@@ -101,7 +99,7 @@ func (r *RecordedSpans) Hand(ctx context.Context, s Span) {
 	span.End(trace.WithTimestamp(s.End))
 }
 
-// due reports whether a span is to be handed over now, and notes that it is.
+// due reports whether a span must be handed over now. If so, it records that.
 func (r *RecordedSpans) due(it Ref) bool {
 	now := r.now()
 	r.mu.Lock()
@@ -124,7 +122,7 @@ func (r *RecordedSpans) Taken(it Ref) bool {
 	return r.handed[it.ids][it.Owner].taken
 }
 
-// Forget drops what is known of a span that nobody hands over any more.
+// Forget drops the record of a span that will not be handed over again.
 func (r *RecordedSpans) Forget(it Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,7 +131,7 @@ func (r *RecordedSpans) Forget(it Ref) {
 	}
 }
 
-// took notes which spans the collector took.
+// took records that the collector took these spans.
 func (r *RecordedSpans) took(spans []sdktrace.ReadOnlySpan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,8 +147,8 @@ func (r *RecordedSpans) took(spans []sdktrace.ReadOnlySpan) {
 	}
 }
 
-// givenIDs takes the ids of a span from the context that it is started in, where they
-// stand under this type.
+// givenIDs takes the ids of a span from the context in which the span starts. The context has
+// them under this type as the key.
 type givenIDs struct{}
 
 // NewIDs implements sdktrace.IDGenerator.

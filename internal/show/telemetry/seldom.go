@@ -7,13 +7,13 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// seldom logs an error unless it has logged the same text not long ago. It is
-// OpenTelemetry's error handler, which is called as often as something fails, and
-// remembers which missing rights were named.
+// seldom logs an error unless it has recently logged the same text. It is OpenTelemetry's error
+// handler, which is called for every error. It also records which missing permissions were
+// logged.
 type seldom struct {
 	log   logrus.FieldLogger
 	every time.Duration
-	most  int // texts that are remembered; beyond that all are forgotten
+	most  int // number of remembered texts; beyond that, all are dropped
 
 	mu   sync.Mutex
 	last map[string]time.Time // by text

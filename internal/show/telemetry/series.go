@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// series are those of one group, made for one scrape.
+// series are the series of one group for one scrape.
 type series struct {
 	followed time.Time // the time until which the caches have followed the cluster
 
@@ -17,7 +17,7 @@ type series struct {
 	made  []prometheus.Metric
 }
 
-// begin makes room for those of a group.
+// begin prepares for the series of a group.
 func (s *series) begin(of groupKey, since time.Time) {
 	s.of, s.since, s.pairs, s.made = of, since, labelPairs{}, s.made[:0]
 }
@@ -27,7 +27,8 @@ func (s *series) gauge(desc *prometheus.Desc, v float64, more ...string) {
 	s.add(desc, one, err)
 }
 
-// flags are gauges that are 1 for the reasons that there are. Two of the same code are one.
+// flags are gauges that are 1 for each current reason. Several reasons with the same code give
+// one series.
 func (s *series) flags(desc *prometheus.Desc, zone string, reasons []string) {
 	for i, why := range reasons {
 		if !slices.Contains(reasons[:i], why) {
@@ -41,7 +42,7 @@ func (s *series) count(desc *prometheus.Desc, n uint64, more ...string) {
 	s.add(desc, one, err)
 }
 
-// counted is a count of somebody else's, who does not say when it began.
+// counted adds a count from another source, whose start time is unknown.
 func (s *series) counted(desc *prometheus.Desc, n int) {
 	one, err := prometheus.NewConstMetric(desc, prometheus.CounterValue, float64(n), s.labels(nil)...)
 	s.add(desc, one, err)
@@ -60,7 +61,7 @@ func (s *series) histogram(desc histogramDesc, h *histogram) {
 	}
 }
 
-// add lets the scrape tell of what cannot be shown, and show the rest.
+// add adds a metric. If it is invalid, the scrape reports the error and shows the rest.
 func (s *series) add(desc *prometheus.Desc, one prometheus.Metric, err error) {
 	if err != nil {
 		one = prometheus.NewInvalidMetric(desc, err)

@@ -5,8 +5,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// sharing is a metric that has its labels together with others of its group: a scrape
-// keeps all of them until its end.
+// sharing is a metric that shares its labels with other metrics of its group, because a scrape
+// holds all metrics in memory until its end.
 type sharing struct {
 	prometheus.Metric
 
@@ -24,7 +24,8 @@ func (m sharing) Write(out *dto.Metric) error {
 	return nil
 }
 
-// labelPairs are those of one group in one scrape, which writes one metric after the other.
+// labelPairs are the labels of one group in one scrape. The scrape writes the metrics one after
+// the other.
 type labelPairs map[labelPair]*dto.LabelPair
 
 type labelPair struct{ name, value string }

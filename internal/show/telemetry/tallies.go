@@ -1,6 +1,6 @@
 package telemetry
 
-// tallies count by two labels, of which a group has few values.
+// tallies are counts with two labels. A group has few values of each.
 type tallies []tally
 
 type tally struct {
@@ -8,7 +8,7 @@ type tally struct {
 	n    uint64
 }
 
-// add counts n more. What is counted for the first time begins to be shown.
+// add adds n to a count. Its series exists from the first call on.
 func (all *tallies) add(n uint64, a, b string) {
 	for i := range *all {
 		if t := &(*all)[i]; t.a == a && t.b == b {

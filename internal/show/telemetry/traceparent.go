@@ -10,14 +10,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Traceparent returns the W3C form of the span in ctx, or "" without one.
+// Traceparent returns the W3C form of the span in ctx, or "" if there is none.
 func Traceparent(ctx context.Context) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	return carrier["traceparent"]
 }
 
-// SpanOf reads what Traceparent has written; anything else is no span.
+// SpanOf parses a result of Traceparent. For any other text, it returns an invalid span context.
 func SpanOf(traceparent string) trace.SpanContext {
 	parts := strings.Split(traceparent, "-")
 	if len(parts) != 4 || parts[0] != "00" || len(parts[3]) != 2 {
@@ -32,8 +32,8 @@ func SpanOf(traceparent string) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: trace.TraceFlags(flags) & trace.FlagsSampled})
 }
 
-// Link links the span in ctx to another one, if there is one, and says what they have
-// to do with each other.
+// Link links the span in ctx to another one, if that is valid. The attributes describe their
+// relation.
 func Link(ctx context.Context, traceparent string, about ...attribute.KeyValue) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {

@@ -23,44 +23,44 @@ import (
 const (
 	serviceName = "lockstep"
 
-	// flushLimit is how long the end of the process may wait for a collector.
+	// flushLimit is how long the process may wait for a collector at its end.
 	flushLimit = 5 * time.Second
 )
 
-// Tracing is what spans go through.
+// Tracing exports spans.
 type Tracing struct {
-	Provider trace.TracerProvider // of what this process does
-	Recorded *RecordedSpans       // of what somebody has written down; nil: spans go nowhere
+	Provider trace.TracerProvider // for spans of this process
+	Recorded *RecordedSpans       // for spans from records; nil: spans are not exported
 }
 
-// Begin returns the W3C traceparent of a span that somebody will hand over to RecordedSpans
-// once it has ended, or "" where spans go nowhere. Whether it is sampled is decided now.
+// Begin returns the W3C traceparent of a span that will be handed over to RecordedSpans after its
+// end. If spans are not exported, it returns "". It decides whether the span is sampled.
 func (t Tracing) Begin(ctx context.Context, name string) string {
 	if t.Recorded == nil {
 		return ""
 	}
-	ctx, _ = t.Provider.Tracer(serviceName).Start(ctx, name, trace.WithNewRoot()) // never ends here, so it is not exported
+	ctx, _ = t.Provider.Tracer(serviceName).Start(ctx, name, trace.WithNewRoot()) // never ends here, so this span is not exported
 	return Traceparent(ctx)
 }
 
-// noTracing is where spans go nowhere.
+// noTracing returns a Tracing that exports nothing.
 func noTracing() (Tracing, func(context.Context) error) {
 	return Tracing{Provider: noop.NewTracerProvider()}, func(context.Context) error { return nil }
 }
 
-// StartTracing returns what spans go through, and a function that sends what
-// is left, waits at most five seconds for that, and ends tracing.
+// StartTracing returns a Tracing, and a function that exports pending spans, waits at most five
+// seconds for that, and ends tracing.
 //
-// Spans are exported when OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_ENDPOINT or
-// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, and OTEL_SDK_DISABLED is not
-// true; otherwise the provider does nothing and costs nothing. All standard
-// OTEL_* variables but OTEL_PROPAGATORS count; a value that none of the exporters knows is an error.
-// The service is called lockstep unless OTEL_SERVICE_NAME says otherwise.
+// Spans are exported if OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_ENDPOINT or
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set and OTEL_SDK_DISABLED is not true. Otherwise the
+// provider does nothing and costs nothing. All standard OTEL_* variables have their effect,
+// except OTEL_PROPAGATORS. If no exporter accepts the value of a variable, StartTracing returns
+// an error. The service name is lockstep unless OTEL_SERVICE_NAME is set.
 //
-// It never connects before the first export, so it does not fail because a
-// collector is away. Exports that fail are counted and, when they begin and
-// cease to fail, logged. The W3C propagator and the provider are made the
-// process's own.
+// StartTracing does not connect before the first export, so it does not fail if a collector is
+// unreachable. Failed exports are counted. The first failure of a series, and the first success
+// after it, are logged. StartTracing sets the W3C propagator and the provider for the entire
+// process.
 func StartTracing(ctx context.Context, version string, log logrus.FieldLogger, m *Metrics) (Tracing, func(context.Context) error, error) {
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	none, nothing := noTracing()
@@ -84,8 +84,8 @@ func StartTracing(ctx context.Context, version string, log logrus.FieldLogger, m
 	return tracing, flush, nil
 }
 
-// NewTracing returns what spans go through on their way to an exporter, in batches.
-// Each failure to export some is told.
+// NewTracing returns a Tracing that sends spans to an exporter, in batches. It calls failed for
+// each failed export.
 func NewTracing(exporter sdktrace.SpanExporter, about *resource.Resource, failed func(), log logrus.FieldLogger) (Tracing, func(context.Context) error) {
 	counted := &countedExporter{SpanExporter: exporter, failed: failed, log: log}
 	batches := sdktrace.NewBatchSpanProcessor(counted)
@@ -101,7 +101,7 @@ func NewTracing(exporter sdktrace.SpanExporter, about *resource.Resource, failed
 	}
 }
 
-// tracingWanted asks before autoexport does, whose default is to export.
+// tracingWanted reports whether spans are exported. autoexport would export by default.
 func tracingWanted() bool {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return false
@@ -114,8 +114,8 @@ func tracingWanted() bool {
 	return false
 }
 
-// describeService says who the spans come from. What the environment says is
-// read last, so it wins.
+// describeService returns the resource that spans come from. The environment is read last, so
+// that it takes precedence.
 func describeService(ctx context.Context, version string) (*resource.Resource, error) {
 	about, err := resource.New(ctx,
 		resource.WithTelemetrySDK(),
@@ -129,16 +129,16 @@ func describeService(ctx context.Context, version string) (*resource.Resource, e
 	return about, nil
 }
 
-// countedExporter keeps an unreachable collector from being more than a number.
+// countedExporter counts and logs failures of an exporter.
 type countedExporter struct {
 	sdktrace.SpanExporter
 	failed   func()
-	recorded *RecordedSpans // hears what was exported
+	recorded *RecordedSpans // is notified of exported spans
 	log      logrus.FieldLogger
 	away     atomic.Bool
 }
 
-// ExportSpans never returns an error: nobody behind it could do more about it.
+// ExportSpans never returns an error, because the SDK could not handle it better.
 func (e *countedExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	err := e.SpanExporter.ExportSpans(ctx, spans)
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// collector is an OTLP endpoint that keeps what it gets.
+// collector is an OTLP endpoint that forwards what it receives to a channel.
 func collector(t *testing.T) (string, <-chan []byte) {
 	t.Helper()
 	got := make(chan []byte, 16)
@@ -29,7 +29,7 @@ func collector(t *testing.T) (string, <-chan []byte) {
 	return server.URL, got
 }
 
-// without clears what the machine that runs the tests may have set.
+// without clears environment variables that the machine may have set.
 func without(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{

@@ -12,27 +12,27 @@ import (
 const (
 	// warnAgain is after how long the same warning about the same object is logged again.
 	warnAgain = time.Hour
-	// mostWarnings is how many warnings are remembered: each has a path and a text.
+	// mostWarnings is the maximum number of remembered warnings, each with a path and a text.
 	mostWarnings = 2000
-	// warningCode is that of the warnings of API servers.
+	// warningCode is the code of API servers' warnings.
 	warningCode = 299
 )
 
-// Warnings logs what API servers warn about, such as unknown fields and deprecated
-// versions, with the object that the request was about: client-go's own line has only the
-// text. It logs the same text about an object once an hour. Make one with NewWarnings.
+// Warnings logs warnings of API servers, for example about unknown fields and deprecated
+// versions, with the object of the request. client-go's own line has only the text. It logs the
+// same text about an object once an hour. Create it with NewWarnings.
 type Warnings struct {
 	log  *logrus.Logger
 	last *seldom
 }
 
-// NewWarnings returns Warnings that go into a log.
+// NewWarnings returns Warnings that write to a log.
 func NewWarnings(log *logrus.Logger) *Warnings {
 	return &Warnings{log: log, last: newSeldom(nil, warnAgain, mostWarnings)}
 }
 
-// Watch returns a transport that logs the warnings of every answer. It changes neither
-// request nor answer.
+// Watch returns a transport that logs the warnings of every response. It changes neither requests
+// nor responses.
 func (w *Warnings) Watch(next http.RoundTripper) http.RoundTripper { return warned{next, w} }
 
 type warned struct {
@@ -49,11 +49,11 @@ func (w warned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// WrappedRoundTripper lets client-go find the transport behind.
+// WrappedRoundTripper returns the inner transport, for client-go.
 func (w warned) WrappedRoundTripper() http.RoundTripper { return w.next }
 
 func (w *Warnings) tell(r *http.Request, headers []string) {
-	warnings, _ := net.ParseWarningHeaders(headers) // one that cannot be read says nothing
+	warnings, _ := net.ParseWarningHeaders(headers) // malformed warnings are ignored
 	for _, warning := range warnings {
 		if warning.Code != warningCode || warning.Text == "" || !w.last.due(r.URL.Path+" "+warning.Text, time.Now()) {
 			continue
@@ -64,7 +64,7 @@ func (w *Warnings) tell(r *http.Request, headers []string) {
 	}
 }
 
-// objectOf returns what a path of an API server names: the resource with its group, its
+// objectOf returns the object in a path of an API server: the resource with its group, its
 // subresource if there is one, namespace and name.
 func objectOf(path string) logrus.Fields {
 	parts := strings.Split(strings.Trim(path, "/"), "/")

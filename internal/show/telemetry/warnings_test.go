@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
-// answering is an API server that gives every request the same warnings.
+// answering is an API server that adds the same warnings to every response.
 type answering []string
 
 // RoundTrip implements http.RoundTripper.
