@@ -114,7 +114,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "who agreed noted, and a hold from outside prolonged",
-		Edits: []Edit{{holdRecord, "if !d.Record.Holder.Foreign() { // others' time", "if true { // others' time"}},
+		Edits: []Edit{{holdRecord, "if !d.Record.Holder.Foreign() { // a hold from outside", "if true { // a hold from outside"}},
 		Test:  "internal/lock/hold TestANoteOfWhoAgreedLeavesTheHoldAsItIs", Rule: "prolonged true",
 	},
 	{
