@@ -282,7 +282,7 @@ func (s *scene) tellsItsTime(zone string, began time.Time) {
 	})
 }
 
-// lockstep would judge another change than the one that the pods would get.
+// lockstep would judge a different change from the change of the pods.
 func TestAChangeThatTakesPodsInAnotherWayThanADownscaleIsRefused(t *testing.T) {
 	t.Parallel()
 	s := guarded(t)

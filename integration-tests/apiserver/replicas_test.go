@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// pair is two operators on one host. leader is the one that was last observed as the leader.
+// pair is two operators on one host. leader is the leader that was observed last.
 type pair struct{ leader, follower *operator }
 
 // startReplicas starts two operators for this namespace only, and waits until one of them is the
