@@ -165,8 +165,9 @@ func TestHistoryByKubectlTellsTheRolloutsThatTheLeaseRemembers(t *testing.T) {
 }
 
 // hasItsTimes checks the times of a finished rollout that was requested at asked, and of its zones.
-// A zone begins between the event before it and its first deletion. It ends between the readiness
-// of its last pod and the next event, according to the API server.
+// The times of a zone are those of its hold. It begins between the event before it and its first
+// deletion. It ends between the readiness of its last pod and the next event, according to the API
+// server.
 func (s *scene) hasItsTimes(g rolledGroup, asked time.Time) {
 	s.t.Helper()
 	before := asked

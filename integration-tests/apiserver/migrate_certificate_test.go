@@ -89,7 +89,7 @@ func (p *predecessor) review(ctx context.Context, address string) error {
 	return response.Body.Close()
 }
 
-// No one has the key of the predecessor's CA, so lockstep replaces the CA. Until then it serves the
+// The key of the predecessor's CA is lost, so lockstep replaces the CA. Until then it serves the
 // predecessor's certificate.
 func TestThePredecessorsCertificateIsServedUntilAnotherHasTakenItsPlace(t *testing.T) {
 	t.Parallel()

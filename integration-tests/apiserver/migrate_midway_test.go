@@ -84,7 +84,7 @@ func (p *predecessor) replaces(pod string) {
 
 // followedLockstep fails the test unless lockstep and the predecessor together deleted these pods,
 // each once and in order, one zone at a time. The predecessor uses neither a Lease nor
-// preconditions of a delete, so these rules do not apply to it.
+// preconditions of a delete, so violations of these two rules are ignored.
 func (p *predecessor) followedLockstep(pods []string) {
 	p.t.Helper()
 	history, requests, err := p.evidence()

@@ -25,7 +25,7 @@ type Cluster struct {
 	options    Options
 	room       *room
 	ports      ports
-	relinquish []func() // releases each of these
+	relinquish []func() // release the reserved ports
 	secrets    *credentials
 	config     *rest.Config
 	client     kubernetes.Interface
