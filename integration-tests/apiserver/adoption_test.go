@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// keepsFromAdoption has the API server refuse every update that gives a pod of the namespace an owner,
-// until it is lifted.
+// keepsFromAdoption makes the API server refuse every update that gives an owner to a pod of the namespace,
+// until lift is called.
 func (s *scene) keepsFromAdoption() (lift func()) {
 	s.t.Helper()
 	policies, bindings := s.world.admin.AdmissionregistrationV1().ValidatingAdmissionPolicies(), s.world.admin.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
@@ -58,7 +58,8 @@ func (s *scene) keepsFromAdoption() (lift func()) {
 	return lift
 }
 
-// adoptsProbe tries to give a pod without an owner one. No node runs that pod, since a drain would stop at it.
+// adoptsProbe tries to give an owner to a pod that has none. No node runs that pod, because a drain would stop
+// at it.
 func (s *scene) adoptsProbe() error {
 	pods := s.world.admin.CoreV1().Pods(s.name)
 	probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.PodSpec{
@@ -72,8 +73,8 @@ func (s *scene) adoptsProbe() error {
 	return err
 }
 
-// The status of a StatefulSet that was created anew names another revision than that of its pods, while its
-// controller has not adopted them.
+// If a StatefulSet is deleted without its pods and created again, its status names another revision than that
+// of its pods until its controller has adopted them.
 func TestPodsAreNotReplacedBeforeTheirStatefulSetHasAdoptedThem(t *testing.T) {
 	t.Parallel()
 	s := managed(t)

@@ -18,11 +18,11 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// measurements are what the real HorizontalPodAutoscaler controller reads of pods.
-// A CRD of that name serves them, so a test writes down what is measured.
+// measurements is the resource that the real HorizontalPodAutoscaler controller reads about pods. A
+// CRD of that name serves it, so a test can write measurements.
 var measurements = schema.GroupVersionResource{Group: "metrics.k8s.io", Version: "v1beta1", Resource: "pods"}
 
-// uses lets the pods of a zone use so much memory each.
+// uses sets the measured memory of each pod.
 func (s *scene) uses(memory string, pods ...string) {
 	s.t.Helper()
 	for _, pod := range pods {
@@ -39,8 +39,8 @@ func (s *scene) uses(memory string, pods ...string) {
 	}
 }
 
-// autoscale lets an autoscaler keep 100 MB of memory per pod, with one to four
-// replicas of a ReplicaTemplate.
+// autoscale creates an autoscaler that keeps 100 MB of memory per pod and sets one to four replicas
+// of a ReplicaTemplate.
 func (s *scene) autoscale(template string) {
 	s.t.Helper()
 	least, atOnce, average := int32(1), int32(0), resource.MustParse("100M")
@@ -69,7 +69,7 @@ func TestAnAutoscalerOfTheResourceScalesAllZones(t *testing.T) {
 	s.patience = longPatience
 	s.apply("testdata/measurements.yaml")
 	s.template("web", 2)
-	selector := []byte(`{"spec":{"labelSelector":"zone=zone-a"}}`) // an autoscaler insists on one
+	selector := []byte(`{"spec":{"labelSelector":"zone=zone-a"}}`) // an autoscaler requires one
 	if _, err := s.resources(templates).Patch(t.Context(), "web", types.MergePatchType, selector, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -83,8 +83,8 @@ func TestAnAutoscalerOfTheResourceScalesAllZones(t *testing.T) {
 	s.awaitReport(templates, "web", 1)
 }
 
-// The example asks for 3 replicas until its autoscaler knows better. Its pods run
-// only while another test has a scheduler at work.
+// The example has 3 replicas until its autoscaler has measurements. Its pods run only while another
+// test runs a scheduler.
 func TestTheExampleOfAnAutoscaledGroupIsUnderstood(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
@@ -107,8 +107,9 @@ func TestTheExampleOfAnAutoscaledGroupIsUnderstood(t *testing.T) {
 	})
 }
 
-// servedBeforeGrowthOf waits until the witness knows that pods served before a zone got
-// more replicas than it had at first. It may hear of the zone before it hears of them.
+// servedBeforeGrowthOf waits until the observer has recorded that the pods were ready before a zone
+// got more replicas than it had at first. The observer may receive the zone before it receives the
+// pods.
 func (s *scene) servedBeforeGrowthOf(zone string, pods ...string) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("%q served before %s grew", pods, zone), func(present) error {
@@ -129,8 +130,7 @@ func (s *scene) servedBeforeGrowthOf(zone string, pods ...string) {
 	})
 }
 
-// grownAt returns the version of the first state of a zone with more replicas than it had
-// at first.
+// grownAt returns the version of the first state of a zone with more replicas than it had at first.
 func grownAt(history []judge.Event, zone string) uint64 {
 	first := -1
 	for _, f := range history {

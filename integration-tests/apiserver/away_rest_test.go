@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// restsQuietly checks that the operator makes next to no requests while nothing changes.
+// restsQuietly checks that the operator makes almost no requests while nothing changes.
 func (s *scene) restsQuietly() {
 	s.t.Helper()
 	time.Sleep(5 * time.Second)
@@ -30,7 +30,8 @@ func (s *scene) restsQuietly() {
 	}
 }
 
-// controlledByAConfigMap lets a controller of another kind adopt pods; a ConfigMap stands for it.
+// controlledByAConfigMap sets a ConfigMap as the controller of pods. It represents a controller of
+// another kind.
 func (s *scene) controlledByAConfigMap(pods ...string) {
 	s.t.Helper()
 	owner, err := s.world.admin.CoreV1().ConfigMaps(s.name).Create(s.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, createOptions)
@@ -62,7 +63,8 @@ func TestPodsThatAnotherControllerAdoptsAreNoOrphans(t *testing.T) {
 	s.finishes("zone-b")
 }
 
-// A zone is deleted, made anew, and deleted again while a pod of the first one takes its time to leave.
+// A zone is deleted, created again and deleted again, while a pod of the first StatefulSet terminates
+// slowly.
 func TestAPodOfAFormerStatefulSetThatLeavesSlowlyCausesNoRequests(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
@@ -77,7 +79,8 @@ func TestAPodOfAFormerStatefulSetThatLeavesSlowlyCausesNoRequests(t *testing.T) 
 	s.restsQuietly()
 }
 
-// A StatefulSet without a group that a budget covers is made anew with another selector.
+// A budget covers a StatefulSet without a group. The StatefulSet is created again with another
+// selector.
 func TestOrphansThatABudgetCoversAreEvictedOneByOne(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -115,7 +118,8 @@ func TestOrphansThatABudgetCoversAreEvictedOneByOne(t *testing.T) {
 	}
 }
 
-// The Lease of a budget loses its label while nothing goes on, and a StatefulSet is made anew.
+// The Lease of a budget loses its label while there is no operation. Then a StatefulSet is created
+// again.
 func TestTheLeaseOfABudgetGetsItsLabelBackWhenAnOrphanIsToBeEvicted(t *testing.T) {
 	t.Parallel()
 	e := coveredAndDown(t)
@@ -141,7 +145,7 @@ func (e *evictor) editBudgetLease(edit func(*coordinationv1.Lease)) {
 	}
 }
 
-// A Lease that cannot be read may remember any StatefulSet without a group, too.
+// A Lease that cannot be read may also remember any StatefulSet without a group.
 func TestARefusalNamesTheLeaseThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
@@ -160,7 +164,8 @@ func TestARefusalNamesTheLeaseThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// A user removes the annotation that names the group from a Lease at rest, and a zone is orphaned.
+// No operation has the hold. A user removes the annotation that names the group from the Lease, and a
+// zone is orphaned.
 func TestOrphansAreGuardedWhileTheLeaseDoesNotSayWhoseItIs(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)

@@ -51,8 +51,8 @@ func (s *scene) setIsGone(name string) {
 	})
 }
 
-// A StatefulSet is orphaned, applied with a selector that does not fit, and orphaned again, while a
-// pod of another zone is down, so that the group is read live.
+// A StatefulSet is orphaned, applied with a selector that does not match its pods, and orphaned
+// again. Meanwhile a pod of another zone is down, so lockstep reads the group live.
 func TestOrphansOfAFormerSelectorKeepTheOthersBack(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
@@ -79,7 +79,7 @@ func TestOrphansOfAFormerSelectorKeepTheOthersBack(t *testing.T) {
 	e.settled()
 }
 
-// What the Lease remembers cannot be read, or is of a newer version.
+// The record of zones in the Lease cannot be read, or has a newer version.
 func TestOrphansAreGuardedWhileWhatIsRememberedCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"garbage": "zone-a and zone-b", "newer": `{"version":2,"zones":[{"zone":"zone-a","uid":"u","selector":"zone=zone-a","more":1}]}`} {
@@ -120,7 +120,7 @@ func TestOrphansAreGuardedWhileTheLeaseHasNoLabel(t *testing.T) {
 	e.settled()
 }
 
-// The Lease remembers a zone that a replica does not know of yet, and the zone is orphaned.
+// The Lease remembers a zone that a replica has not observed yet, and the zone is orphaned.
 func TestAReplicaThatSeesLeasesLateGuardsOrphans(t *testing.T) {
 	t.Parallel()
 	e := answeredLate(t, "leases", 15*time.Second)
@@ -140,8 +140,8 @@ func TestAReplicaThatSeesLeasesLateGuardsOrphans(t *testing.T) {
 	e.never("the eviction of orphaned zone-b-0 while zone-a-0 is down", 10*time.Second, func() error { return e.evicts(t.Context(), "zone-b-0", nil) })
 }
 
-// A zone that is not whole leaves its group, and a budget that covers its pods has room. A replica
-// that does not know of the group's hold yet knows of the budget.
+// An unavailable zone leaves its group, and a budget that covers its pods allows more disruptions.
+// A replica that has not observed the hold of the group yet has observed the budget.
 func TestAReplicaThatSeesLeasesLateGuardsPodsOfAZoneThatLeftUnderABudget(t *testing.T) {
 	t.Parallel()
 	for name, leaves := range map[string]func(e *drainable){
@@ -168,7 +168,7 @@ func TestAReplicaThatSeesLeasesLateGuardsPodsOfAZoneThatLeftUnderABudget(t *test
 	}
 }
 
-// A zone was under a budget before it joined its group, so two Leases remember it.
+// A budget covered the pods of a zone before the zone joined its group, so two Leases remember it.
 func TestAZoneThatTwoLeasesRememberIsGuardedByItsGroup(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
@@ -177,7 +177,7 @@ func TestAZoneThatTwoLeasesRememberIsGuardedByItsGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := e.pod("zone-x-0")
-	time.Sleep(4 * time.Second) // the operator hears of the budget
+	time.Sleep(4 * time.Second) // the operator observes the budget
 	e.mayEvict("zone-x-0")
 	if err := e.evict("zone-x-0"); err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestAZoneThatTwoLeasesRememberIsGuardedByItsGroup(t *testing.T) {
 	e.never("the eviction of zone-x-0 while its zone is away", 8*time.Second, func() error { return e.evict("zone-x-0") })
 }
 
-// A zone is not whole when it loses its label, and a rollout has a pod of another zone down.
+// A zone is unavailable when it loses its label, and a rollout has deleted a pod of another zone.
 func TestFormerZoneShrinksOnlyWhileItIsAvailable(t *testing.T) {
 	t.Parallel()
 	e := evictorOf(guarded(t))

@@ -15,9 +15,8 @@ import (
 	"testing"
 )
 
-// balancer stands before operators as a Service does whose clients open a new
-// connection for each request: it asks them in turn, and passes over one that is
-// not there.
+// balancer forwards requests to operators, like a Service whose clients open a new connection for
+// each request. It calls the operators in turn and skips an operator that cannot be reached.
 type balancer struct {
 	*httptest.Server
 	operators *http.Client
@@ -25,10 +24,10 @@ type balancer struct {
 	mu    sync.Mutex
 	to    []string
 	next  int
-	calls map[string]int // answered, by path
+	calls map[string]int // answered calls, by path
 }
 
-// newBalancer knows operators by a CA.
+// newBalancer returns a balancer that verifies operators by a CA.
 func newBalancer(t *testing.T, ca []byte) *balancer {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -43,19 +42,19 @@ func newBalancer(t *testing.T, ca []byte) *balancer {
 	return b
 }
 
-// ca is what the API server knows the balancer by.
+// ca returns the CA by which the API server verifies the balancer.
 func (b *balancer) ca() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: b.Certificate().Raw})
 }
 
-// leadsTo replaces the operators that are asked.
+// leadsTo replaces the addresses of the operators.
 func (b *balancer) leadsTo(addresses ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.to = addresses
 }
 
-// inTurn returns all operators, the one whose turn it is first.
+// inTurn returns the addresses of all operators, beginning with the next one.
 func (b *balancer) inTurn() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,7 +76,7 @@ func (b *balancer) answered() map[string]int {
 func (b *balancer) pass(w http.ResponseWriter, r *http.Request) {
 	review, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the API server has gone
+		return // the API server has closed the connection
 	}
 	err = errors.New("no operator to ask")
 	for _, address := range b.inTurn() {
@@ -89,7 +88,7 @@ func (b *balancer) pass(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if !errors.Is(err, syscall.ECONNREFUSED) {
-			break // it may have begun with it
+			break // the operator may have begun to process it
 		}
 	}
 	http.Error(w, err.Error(), http.StatusBadGateway)
@@ -115,5 +114,5 @@ func copyAnswer(w http.ResponseWriter, answer *http.Response) {
 	defer answer.Body.Close()
 	maps.Copy(w.Header(), answer.Header)
 	w.WriteHeader(answer.StatusCode)
-	_, _ = io.Copy(w, answer.Body) // the API server may have gone, or the operator
+	_, _ = io.Copy(w, answer.Body) // the API server or the operator may have closed the connection
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// broken are the ways in which a revision never gets Ready.
+// broken lists causes for which a pod of a new revision never becomes Ready.
 var broken = map[string]struct {
 	plays string
-	event string // told as a Warning beside the wait; none: it might just be slow
+	event string // the Warning that the operator records together with the wait; empty if the pod might only be slow
 }{
 	"a crash loop":                        {localcluster.PlayCrashLoop, "PodFailing"},
 	"an image that cannot be pulled":      {localcluster.PlayImagePullFailure, "PodFailing"},
@@ -47,7 +47,7 @@ func TestTwoBrokenZonesHealWithoutHelp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := managed(t)
-			s.rules.unordered = true // what is down goes first
+			s.rules.unordered = true // a pod that is down goes first
 			s.create(zone("zone-a", 2, sidecar()), zone("zone-b", 2, sidecar()), zone("zone-c", 2, sidecar()))
 			s.changeAll(version(2), plays(bad.plays))
 			s.awaitDeletion("zone-a-0")
@@ -115,7 +115,7 @@ func TestAPausedZoneThatIsNotWholeBlocksTheOthers(t *testing.T) {
 	s := managed(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 2))
 	s.change("zone-a", paused(true), version(2), gated())
-	s.deletePod("zone-a-1") // comes back on the newest template, its gate closed
+	s.deletePod("zone-a-1") // its replacement has the newest template, and its gate is closed
 	s.isBroken("zone-a-1")
 	s.change("zone-b", version(2))
 	s.nothingIsDeleted("while the paused zone is not whole")

@@ -23,21 +23,21 @@ import (
 
 const (
 	certificate = "lockstep-webhook-certificate"
-	// propagation is how long the operator leaves clients to notice a new CA.
+	// propagation is how long the operator waits for clients to load a new CA.
 	propagation = time.Second
 )
 
-// withWebhooks gives the scene the roles that webhooks need (withRole comes first).
+// withWebhooks grants the scene the roles that webhooks need. Call withRole first.
 func (s *scene) withWebhooks() {
 	s.t.Helper()
 	err := s.world.cluster.ApplyIn(s.t.Context(), s.name, manifest+"webhooks/certificate/role.yaml", manifest+"webhooks/inject.yaml")
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.mayEverywhere("lockstep-webhooks") // the binding of the manifest is another scene's when that applies it
+	s.mayEverywhere("lockstep-webhooks") // if another scene applies the manifest, its binding belongs to that scene
 }
 
-// serveWebhooks lets an operator serve webhooks on a port that it picks.
+// serveWebhooks returns the flags for an operator that serves webhooks on a port that it chooses.
 func serveWebhooks() []string {
 	return []string{
 		"-log.level=debug", "-server-tls.enabled", "-server-tls.port=0", "-server-tls.self-signed-cert.dns-name=127.0.0.1",
@@ -45,7 +45,7 @@ func serveWebhooks() []string {
 	}
 }
 
-// startWithWebhooks starts operators that serve webhooks, all at once.
+// startWithWebhooks starts operators that serve webhooks, concurrently.
 func (s *scene) startWithWebhooks(n int, more ...string) []*operator {
 	s.t.Helper()
 	kubeconfig := s.kubeconfig()
@@ -68,7 +68,7 @@ func (s *scene) startWithWebhooks(n int, more ...string) []*operator {
 	return all
 }
 
-// webhookAddress is where an operator serves webhooks.
+// webhookAddress returns the address at which an operator serves webhooks.
 func webhookAddress(t *testing.T, o *operator) string {
 	t.Helper()
 	address := addressIn(o.Logs(), "serving webhooks")
@@ -78,7 +78,7 @@ func webhookAddress(t *testing.T, o *operator) string {
 	return address
 }
 
-// addressIn is the address in the first line of a log with that message.
+// addressIn returns the address in the first line of a log with that message.
 func addressIn(log, message string) string {
 	for line := range strings.Lines(log) {
 		var entry struct{ Msg, Address string }
@@ -89,8 +89,8 @@ func addressIn(log, message string) string {
 	return ""
 }
 
-// callee is a webhook configuration that leads to operators by their addresses,
-// for requests that nobody makes.
+// callee returns a webhook configuration that refers to operators by their addresses and matches no
+// request.
 func (s *scene) callee(operators []*operator) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	c := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: s.injected()}
 	for i, o := range operators {
@@ -104,7 +104,7 @@ func (s *scene) callee(operators []*operator) *admissionregistrationv1.Validatin
 	return c
 }
 
-// injected is a name of the scene's, with the labels that ask for the CA.
+// injected returns the scene's name, with the labels that request injection of the CA.
 func (s *scene) injected() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: s.name, Labels: map[string]string{
 		"grafana.com/inject-rollout-operator-ca": "true", "grafana.com/namespace": s.name,
@@ -121,8 +121,8 @@ func (s *scene) secret() *corev1.Secret {
 	return secret
 }
 
-// wantOneCA waits until no rotation is under way, and every operator serves what
-// the Secret's one CA verifies.
+// wantOneCA waits until no rotation is in progress, and the Secret's only CA verifies the
+// certificate of every operator.
 func (s *scene) wantOneCA(operators []*operator) {
 	s.t.Helper()
 	s.eventually("there is one CA, and everybody serves by it", func(present) error {
@@ -139,7 +139,7 @@ func (s *scene) wantOneCA(operators []*operator) {
 	})
 }
 
-// review posts a review as an API server with that bundle would.
+// review posts a review, like an API server with that bundle.
 func review(ctx context.Context, address string, bundle []byte) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
@@ -205,7 +205,8 @@ func TestTheCertificateOfTheWebhooksIsSharedInjectedAndRotated(t *testing.T) {
 	calls.end(s)
 }
 
-// The predecessor's own tests give its certificate 45 seconds, and expect another one after that.
+// The predecessor's own tests expect a certificate that is valid for 45 seconds, and another one
+// after that.
 func TestACertificateThatLivesForSecondsIsRenewedUnnoticed(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
@@ -246,8 +247,8 @@ func TestACertificateThatLivesForSecondsIsRenewedUnnoticed(t *testing.T) {
 	}
 }
 
-// pointToAService makes a configuration that calls a Service, for which the
-// certificate is not valid yet.
+// pointToAService creates a configuration that calls a Service for which the certificate is not
+// valid yet.
 func (s *scene) pointToAService(operators []*operator) {
 	s.t.Helper()
 	c := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: s.injected()}
@@ -278,7 +279,7 @@ func (s *scene) pointToAService(operators []*operator) {
 	})
 }
 
-// rotate asks for a rotation and waits for its end.
+// rotate requests a rotation and waits until it has ended.
 func (s *scene) rotate(request string, operators []*operator) {
 	s.t.Helper()
 	before := s.secret()
@@ -299,7 +300,7 @@ func (s *scene) rotate(request string, operators []*operator) {
 	}
 }
 
-// spoil writes garbage into the Secret and waits until it is gone.
+// spoil writes invalid data into the Secret and waits until the operator has replaced it.
 func (s *scene) spoil(operators []*operator) {
 	s.t.Helper()
 	patch := []byte(`{"data":{"ca":"Z2FyYmFnZQ==","cert":"Z2FyYmFnZQ==","key":null}}`)
@@ -310,8 +311,8 @@ func (s *scene) spoil(operators []*operator) {
 	s.wantOneCA(operators)
 }
 
-// calls are reviews that are posted all the time, with the bundle that the
-// configuration has at that moment.
+// calls posts reviews continuously, each with the bundle that the configuration contains at that
+// time.
 type calls struct {
 	stop func()
 	over sync.WaitGroup
@@ -339,7 +340,7 @@ func (s *scene) callAllTheTime(operators []*operator, callers int) *calls {
 	return c
 }
 
-// callOnce posts one review; the first result is false for one that says nothing.
+// callOnce posts one review. The first result is false if the outcome does not count.
 func (s *scene) callOnce(ctx context.Context, i int, address string) (bool, error) {
 	began := time.Now()
 	configuration, err := s.world.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, s.name, getOptions)
@@ -361,7 +362,8 @@ func (c *calls) count(counts bool, err error) {
 	}
 }
 
-// end waits until many have been made, and wants all of them to have been answered.
+// end waits until at least 100 reviews have been posted, and fails the test unless all of them were
+// answered.
 func (c *calls) end(s *scene) {
 	s.t.Helper()
 	s.eventually("it has been asked a while", func(present) error {

@@ -10,7 +10,7 @@ import (
 func TestATemplateChangedAgainAndAgainIsFollowed(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
-	s.rules.unordered = true // every change begins anew
+	s.rules.unordered = true // every change restarts the order
 	s.create(zone("zone-a", 3), zone("zone-b", 2), zone("zone-c", 2))
 	for n := 2; n <= 8; n++ {
 		s.changeAll(version(n), readyAfter(150*time.Millisecond))
@@ -118,8 +118,9 @@ func TestAZoneDeletedAndMadeAnewMidRolloutIsWaitedFor(t *testing.T) {
 	s.begin(zone("zone-a", 2, version(2), readyAfter(time.Second)))
 	s.opensGates("zone-b-0", "zone-b-1")
 	s.settledSoon()
-	// The new StatefulSet may name a revision of the old one until that is collected,
-	// so its first pods may be replaced before they serve. Those that serve stay.
+	// Until the garbage collector has deleted the revision of the old StatefulSet, the new one may
+	// name it. Then the first pods of the new one may be replaced before they are ready. Ready pods
+	// stay.
 	var served []string
 	for _, d := range s.takedowns() {
 		if d.WasServing {
@@ -143,7 +144,7 @@ func TestAZoneScaledUpMidRolloutIsWaitedFor(t *testing.T) {
 	s.settledSoon()
 	got := slices.Sorted(slices.Values(s.deletions()))
 	if want := []string{"zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1"}; !slices.Equal(got, want) {
-		t.Errorf("operators deleted %q, want %q", got, want) // new pods begin with the new template
+		t.Errorf("operators deleted %q, want %q", got, want) // new pods have the new template from the start
 	}
 }
 

@@ -11,18 +11,18 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/wrongclock"
 )
 
-// programWithWrongClocks is built once.
+// programWithWrongClocks builds the program once.
 var programWithWrongClocks = sync.OnceValues(func() (string, error) {
 	return localcluster.BuildOperatorWithWrongClocks(context.Background(), os.Stderr)
 })
 
-// ADR 18.
+// See ADR 18.
 func TestAMachineWhoseDateIsWrongKeepsAllTimes(t *testing.T) {
 	t.Parallel()
 	const wrong = 20 * time.Minute
 	for date, offset := range map[string]time.Duration{"fast": wrong, "slow": -wrong} {
 		for what, keeps := range map[string]func(*scene){
-			"hold": (*scene).respectsAHoldByHand, "minready": func(s *scene) { s.waitsForMinReadySeconds(1300 * time.Millisecond) }, // a date is a whole second
+			"hold": (*scene).respectsAHoldByHand, "minready": func(s *scene) { s.waitsForMinReadySeconds(1300 * time.Millisecond) }, // a date has whole seconds
 		} {
 			t.Run(date+"-"+what, func(t *testing.T) {
 				t.Parallel()

@@ -13,12 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// gitOps is the field manager of a tool that applies a manifest again and again.
+// gitOps is the field manager of a tool that applies a manifest repeatedly.
 const gitOps = "a-gitops-tool"
 
-// keepsApplying lets a tool apply a number of replicas to a zone every second by
-// server-side apply, until stop is called. A webhook may refuse that, as it may refuse it
-// to anybody.
+// keepsApplying applies a number of replicas to a zone every second by server-side apply, until
+// stop is called. A webhook may refuse an update, as it may refuse the update of any client.
 func (s *scene) keepsApplying(zone string, replicas int) (stop func()) {
 	s.t.Helper()
 	manifest := fmt.Appendf(nil, `{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":%q},"spec":{"replicas":%d}}`, zone, replicas)
@@ -38,11 +37,11 @@ func (s *scene) keepsApplying(zone string, replicas int) (stop func()) {
 	return stop
 }
 
-// editsOf returns how often the spec of a zone has changed.
+// editsOf returns the generation of a zone, which counts the changes of its spec.
 func (s *scene) editsOf(zone string) int64 { return s.witness.now().sets[zone].Generation }
 
-// TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly lets a tool apply a number of
-// its own to a zone that follows another one.
+// TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly runs a tool that applies its own
+// number of replicas to a follower.
 func TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*testing.T) *scene{"with webhooks": guarded, "without webhooks": managed} {
@@ -77,9 +76,8 @@ func TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly(t *testing.T) {
 	}
 }
 
-// answersRarely asks that lockstep and a tool that applies every second write to a zone
-// twice at most in a quarter of a minute, and that zone-c, which follows the zone, is left
-// alone.
+// answersRarely fails the test if lockstep and a tool that applies every second each write to a
+// zone more than twice in 15 seconds, or if zone-c, which follows the zone, changes.
 func (s *scene) answersRarely(zone string) {
 	s.t.Helper()
 	edits := s.editsOf(zone)

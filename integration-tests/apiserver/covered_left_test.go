@@ -11,8 +11,8 @@ import (
 
 const coversCache = `{"selector":{"matchLabels":{"app":"cache"}}}`
 
-// coveredAndDown is a scene in which a budget covers two StatefulSets and a pod of one is evicted
-// and stays down.
+// coveredAndDown returns a scene in which a budget covers two StatefulSets. A pod of one of them
+// was evicted, and its replacement is not ready.
 func coveredAndDown(t *testing.T) *evictor {
 	t.Helper()
 	e := evictions(t)
@@ -26,7 +26,7 @@ func coveredAndDown(t *testing.T) *evictor {
 	return e
 }
 
-// isNoted evicts a pod, and reports whether a Lease of a budget is there afterwards.
+// isNoted returns nil if the budget has a Lease. Otherwise it evicts a pod and returns an error.
 func (e *evictor) isNoted(pod string) error {
 	if e.witness.now().leases["lockstep-budget-cache"] != nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// covers puts the labels of a budget on a StatefulSet's pods.
+// covers sets the labels that a budget selects on a StatefulSet's pods.
 func covers(s *appsv1.StatefulSet) { s.Spec.Template.Labels["app"] = "cache" }
 
 func TestPodsWithoutAGroupAreEvictedUnderTheLeaseOfTheirBudget(t *testing.T) {

@@ -16,12 +16,12 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
-// Faults are many, so only some of them are tried unless LOCKSTEP_FAULTS=all
-// (make crashes). Which ones, a seed says; LOCKSTEP_SEED sets it.
+// There are many faults, so each run tries only some of them, which a seed chooses. LOCKSTEP_SEED
+// sets the seed. LOCKSTEP_FAULTS=all (make crashes) tries all of them.
 
 func everyFault() bool { return os.Getenv("LOCKSTEP_FAULTS") == "all" }
 
-// seeded is chance that one seed decides, the same for all tests of a run.
+// seeded returns a source of random numbers and its seed, which is the same for all tests of a run.
 func seeded(t *testing.T) (*rand.Rand, uint64) {
 	t.Helper()
 	seed, err := seedOfRun()
@@ -44,8 +44,8 @@ var seedOfRun = sync.OnceValues(func() (uint64, error) {
 	return seed, nil
 })
 
-// someOf draws a few from all, in their order, or returns all where every fault is
-// to be tried.
+// someOf returns a random sample of all, in their order. If every fault is to be tried, it returns
+// all.
 func someOf[T any](random *rand.Rand, few int, all []T) []T {
 	if everyFault() {
 		return all
@@ -59,10 +59,10 @@ func someOf[T any](random *rand.Rand, few int, all []T) []T {
 	return some
 }
 
-// sideBySide runs a few sub-tests side by side, in the turn that their test has. Parallel
-// ones have turns of their own, after all tests that wait for one already: where each
-// takes more than a minute, since a grant has to lapse, the run would end with waiting for
-// them. Where every fault is tried they are many, and parallel.
+// sideBySide runs a few subtests concurrently within the turn of their test. Parallel subtests
+// would each wait for a turn of their own, after all tests that wait already. If each takes more
+// than a minute because a grant must expire, the run would end with that wait. If every fault is
+// tried, there are many subtests, and they are parallel.
 func sideBySide[T any](t *testing.T, all []T, name func(T) string, run func(*testing.T, T)) {
 	t.Helper()
 	var running sync.WaitGroup
@@ -81,13 +81,13 @@ func sideBySide[T any](t *testing.T, all []T, name func(T) string, run func(*tes
 	}
 }
 
-// threeByThree is the group whose rollout is crashed.
+// threeByThree returns the group in whose rollout the operator crashes.
 func threeByThree() []*appsv1.StatefulSet {
 	return []*appsv1.StatefulSet{zone("zone-a", 3), zone("zone-b", 3), zone("zone-c", 3)}
 }
 
-// crashPoint is a moment of a rollout in which the operator is killed: when one of
-// its writes is on its way, or when it has been answered.
+// crashPoint is the time in a rollout at which the operator is killed: when one of its writes has
+// been sent, or when it has been answered.
 type crashPoint struct {
 	write faultproxy.Request
 	after bool
@@ -119,14 +119,14 @@ func TestARolloutSurvivesACrashAtEveryWrite(t *testing.T) {
 			}
 		})
 	}
-	t.Cleanup(func() { // one rollout may need a write more than another
+	t.Cleanup(func() { // one rollout may need more writes than another
 		if n := missed.Load(); n > 2 {
 			t.Errorf("%d of %d crash points were not reached", n, len(chosen))
 		}
 	})
 }
 
-// writesOfARollout are those of one without a crash.
+// writesOfARollout returns the writes of a rollout without a crash.
 func writesOfARollout(t *testing.T) []faultproxy.Request {
 	t.Helper()
 	s := unmanaged(t)
@@ -141,8 +141,8 @@ func writesOfARollout(t *testing.T) []faultproxy.Request {
 	return proxy.Writes()
 }
 
-// killing returns a fault that kills an operator before or after a request, and a channel
-// that is closed then.
+// killing returns a fault that kills an operator before or after a request, and a channel that is
+// closed when the operator was killed.
 func killing(op *operator, after bool) (faultproxy.Fault, <-chan struct{}) {
 	crashed := make(chan struct{})
 	crash := func() {
@@ -155,7 +155,8 @@ func killing(op *operator, after bool) (faultproxy.Fault, <-chan struct{}) {
 	return faultproxy.CrashBefore(crash), crashed
 }
 
-// isSurvived reports whether the point was reached at all.
+// isSurvived tests a rollout with this crash and returns whether the rollout reached the crash
+// point.
 func (p crashPoint) isSurvived(t *testing.T) bool {
 	t.Helper()
 	s := unmanaged(t)
@@ -179,7 +180,7 @@ func TestARolloutSurvivesOneCrashAfterTheOther(t *testing.T) {
 	t.Parallel()
 	random, _ := seeded(t)
 	s := unmanaged(t)
-	s.rules.unordered = true // of two pods that were noted together only one may have been sent away
+	s.rules.unordered = true // two pods may be recorded together, and only one of them may have been deleted
 	s.create(zone("zone-a", 3, maxUnavailable("2")), zone("zone-b", 3, maxUnavailable("3")), zone("zone-c", 2))
 	s.withRole()
 	proxy, kubeconfig := s.proxied()
@@ -208,7 +209,7 @@ func TestARolloutSurvivesOneCrashAfterTheOther(t *testing.T) {
 	s.wantEachOnce()
 }
 
-// crashes waits for a crash; it returns false when the rollout ended without one.
+// crashes waits for a crash. It returns false if the rollout ended without one.
 func (s *scene) crashes(crashed <-chan struct{}) bool {
 	s.t.Helper()
 	happened := false

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// delays lets pods that leave a zone wait first.
+// delays makes pods wait before a downscale deletes them.
 func delays(text string) option {
 	return func(s *appsv1.StatefulSet) {
 		set(&s.Annotations, "grafana.com/rollout-delayed-downscale", text)
@@ -23,11 +23,11 @@ func delays(text string) option {
 	}
 }
 
-// theDelay is that of most tests. Clocks of pods count in whole seconds.
+// theDelay is the delay in most tests. The clocks of pods have whole seconds.
 const theDelay = 3 * time.Second
 
-// told waits until a pod was told so, and nothing else, about leaving. What the operator
-// got no answer to in time, it may say again.
+// told waits until a pod has received exactly these calls about a downscale. The operator may
+// repeat a call that was not answered in time.
 func (s *scene) told(pod, want string) {
 	s.t.Helper()
 	s.eventually(pod+" was told "+want, func(present) error {
@@ -40,20 +40,20 @@ func (s *scene) told(pod, want string) {
 	})
 }
 
-// unrepeated leaves out what a pod heard several times in a row.
+// unrepeated removes consecutive duplicates from the calls that a pod received.
 func unrepeated(heard string) string {
 	return strings.Join(slices.Compact(strings.Split(heard, ", ")), ", ")
 }
 
-// calledInVain reports whether the metrics know of a call to a pod that was not answered in
-// time, as happens on a machine that stands still.
+// calledInVain reports whether the metrics contain a call to a pod that was not answered in time.
+// This happens if the machine stalls.
 func (s *scene) calledInVain() bool {
 	_, metrics := s.operator.get("/metrics")
 	return hasSeries(metrics, "lockstep_group_pod_calls_total", s.name, `outcome="failed"`)
 }
 
-// leftAfter asks that a pod began to leave no sooner than so long after it was last
-// told that it will.
+// leftAfter fails the test if a pod began to terminate earlier than delay after the last call that
+// announced the downscale.
 func (s *scene) leftAfter(pod string, delay time.Duration) {
 	s.t.Helper()
 	var asked time.Time
@@ -68,7 +68,7 @@ func (s *scene) leftAfter(pod string, delay time.Duration) {
 	}
 }
 
-// left returns when a pod began to leave last.
+// left returns when a pod last began to terminate.
 func (s *scene) left(pod string) time.Time {
 	s.t.Helper()
 	history, _ := s.witness.Events()
@@ -141,7 +141,7 @@ func TestAWishThatIsWithdrawnTellsAllToStay(t *testing.T) {
 	})
 }
 
-// Neither what a pod's clock says nor a new process shortens the delay.
+// Neither a wrong clock of a pod nor a new process shortens the delay.
 func TestAWrongClockAndARestartShortenNoDelay(t *testing.T) {
 	t.Parallel()
 	for name, behind := range map[string]time.Duration{"a clock that is right": 0, "a clock that is an hour behind": time.Hour} {
@@ -172,7 +172,7 @@ func TestAWrongClockAndARestartShortenNoDelay(t *testing.T) {
 	}
 }
 
-// behind lets the clocks of the scene's pods be wrong.
+// behind makes the clocks of the scene's pods slow.
 func (s *scene) behind(d time.Duration) {
 	s.t.Helper()
 	s.withVoices(func(v *voices) { v.behind[s.name] = d })
@@ -208,7 +208,7 @@ func TestAMisspeltDelayKeepsAZoneFromShrinkingAlone(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 3, "zone-b": 3})
 }
 
-// Pods of two groups that never answer keep nobody else waiting.
+// Pods of two groups never answer. Other groups do not wait for them.
 func TestPodsThatNeverAnswerStallTheirOwnGroupsAlone(t *testing.T) {
 	t.Parallel()
 	pods := int32(40)
@@ -262,7 +262,7 @@ func TestWhoStaysIsToldAgainNowAndThen(t *testing.T) {
 	s.create(zone("zone-a", 2, mirrors("web"), delays("1h")), zone("zone-b", 1))
 	s.asks("web", 1)
 	s.eventually("zone-a-1 is told that it leaves", func(present) error {
-		if got := s.heardOf(toLeave, "zone-a-1"); unrepeated(got) != "DELETE 200, POST 200" { // told to stay now and then until here
+		if got := s.heardOf(toLeave, "zone-a-1"); unrepeated(got) != "DELETE 200, POST 200" { // the calls repeat that the pod stays
 			return errors.New(got)
 		}
 		return nil

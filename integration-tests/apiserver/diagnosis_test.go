@@ -20,18 +20,18 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// fact is what kubectl lockstep why tells of a pod, with a part of what it says.
+// fact is a fact about a pod that kubectl lockstep why prints, with a part of its text.
 type fact struct{ About, Name, Says string }
 
 const finalizer = "example.com/backup"
 
-// ailments are pods that do not go, do not start or do not become Ready, and what
-// Kubernetes knows of zone-a-0 then.
+// ailments lists causes for which a pod does not terminate, does not start or does not become
+// Ready, and the facts that Kubernetes shows about zone-a-0 in each case.
 var ailments = map[string]struct {
 	bring func(*scene)
 	code  string
 	want  func(*scene) []fact
-	told  string // what the operator tells, too, as far as a pod itself shows it
+	told  string // what the operator reports as well, as far as the pod itself shows it
 }{
 	"a finalizer": {
 		code: "PodTerminating",
@@ -155,7 +155,7 @@ func TestAPersonWhoMayNotReadNodesIsToldSo(t *testing.T) {
 	who.isToldOf("zone-a-0", fact{"container", "main", "exit code 1 (Error)"})
 }
 
-// isToldOf waits until a person is told a fact of a pod.
+// isToldOf waits until kubectl lockstep why prints a fact about a pod.
 func (p person) isToldOf(pod string, want fact) {
 	p.scene.t.Helper()
 	p.scene.eventually(fmt.Sprintf("kubectl lockstep why says of %s: %s", pod, want.Says), func(present) error {
@@ -180,7 +180,7 @@ func (p person) isToldOf(pod string, want fact) {
 	})
 }
 
-// looksAtNodes lets a person read nodes and volumes while the test lasts.
+// looksAtNodes allows a person to read nodes and volumes until the test ends.
 func (p person) looksAtNodes() {
 	p.scene.t.Helper()
 	bindings := p.scene.world.admin.RbacV1().ClusterRoleBindings()
@@ -200,7 +200,7 @@ func (p person) looksAtNodes() {
 	})
 }
 
-// finalizers lets zone-a-0 have these, and no others.
+// finalizers replaces the finalizers of zone-a-0.
 func (s *scene) finalizers(all ...string) {
 	s.t.Helper()
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": all}})
@@ -212,7 +212,7 @@ func (s *scene) finalizers(all ...string) {
 	}
 }
 
-// loses lets the kubelet of a node report nothing any more.
+// loses makes the kubelet of a node stop reporting.
 func (s *scene) loses(node string) {
 	s.t.Helper()
 	nodes := s.world.admin.CoreV1().Nodes()
@@ -227,7 +227,7 @@ func (s *scene) loses(node string) {
 	}
 }
 
-// nodeNames returns the nodes of a pool of the scene's.
+// nodeNames returns the nodes of a pool of the scene.
 func (s *scene) nodeNames(pool string) []string {
 	s.t.Helper()
 	list, err := s.world.admin.CoreV1().Nodes().List(s.t.Context(), metav1.ListOptions{LabelSelector: nodeOf + "=" + s.pool(pool)})
@@ -241,7 +241,7 @@ func (s *scene) nodeNames(pool string) []string {
 	return names
 }
 
-// claims lets each pod have a claim of its own for a volume.
+// claims gives each pod a PersistentVolumeClaim of its own.
 func claims(set *appsv1.StatefulSet) {
 	set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{
 		ObjectMeta: metav1.ObjectMeta{Name: "data"},
@@ -252,7 +252,7 @@ func claims(set *appsv1.StatefulSet) {
 	}}
 }
 
-// volumeOf makes the volume that the claim of a pod is bound to, on a node.
+// volumeOf creates the volume on a node that is bound to the claim of a pod.
 func (s *scene) volumeOf(pod, node string) {
 	s.t.Helper()
 	volumes := s.world.admin.CoreV1().PersistentVolumes()

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
-// shrinkable is a scene with one operator behind a proxy, which guards downscales
-// and whose pods answer. What starts the operator again comes along.
+// shrinkable returns a scene whose pods answer, with one operator behind a proxy that guards
+// downscales. The last result starts the operator again.
 func shrinkable(t *testing.T) (*scene, *faultproxy.Proxy, func() *operator) {
 	t.Helper()
 	c := onTrial(t, withoutElection)
@@ -22,7 +22,8 @@ func shrinkable(t *testing.T) (*scene, *faultproxy.Proxy, func() *operator) {
 	return c.scene, c.proxy, c.start
 }
 
-// writesOfADownscale are those of one without a crash, numbered from its beginning.
+// writesOfADownscale returns the writes of a downscale without a crash, numbered from its
+// beginning.
 func writesOfADownscale(t *testing.T) []faultproxy.Request {
 	t.Helper()
 	s, proxy, _ := shrinkable(t)
@@ -38,7 +39,7 @@ func writesOfADownscale(t *testing.T) []faultproxy.Request {
 	return writes
 }
 
-// A client may ask again after a crash, or give up: then nobody may stay prepared.
+// After a crash, a client may repeat its request or not. If it does not, no pod may stay prepared.
 func TestADownscaleSurvivesACrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	random, _ := seeded(t)
@@ -63,7 +64,7 @@ func TestADownscaleSurvivesACrashAtEveryWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, proxy, start := shrinkable(t)
-			s.patience = longPatience // a preparation that nobody is at any more is given up after 40 seconds
+			s.patience = longPatience // a preparation that no client continues ends after 40 seconds
 			started := s.crashAt(proxy, len(proxy.Writes())+h.write.Number, h.after, start)
 			asked := s.scaleBy(scaled, "zone-a", -1)
 			started()
@@ -77,12 +78,12 @@ func TestADownscaleSurvivesACrashAtEveryWrite(t *testing.T) {
 	}
 }
 
-// silence is after how long without a write a history is over.
+// silence is the time without a write after which a history has ended.
 const silence = 10 * time.Second
 
-// crashAt lets the operator be killed at a write. What it returns waits for that
-// and starts it again. A history may have fewer writes than the one that was counted:
-// then it is killed at its end.
+// crashAt makes a proxy kill the operator at a write. The function that it returns waits for this
+// and starts the operator again. If a history has fewer writes than the counted one, the operator
+// is killed at its end.
 func (s *scene) crashAt(proxy *faultproxy.Proxy, write int, after bool, start func() *operator) func() {
 	s.t.Helper()
 	op := s.operator
@@ -110,8 +111,7 @@ func (s *scene) crashAt(proxy *faultproxy.Proxy, write int, after bool, start fu
 	}
 }
 
-// leftPrepared asks that a pod has either left, and was prepared, or stays and
-// knows that it does.
+// leftPrepared waits until a pod was prepared and then deleted, or stays and was notified of that.
 func (s *scene) leftPrepared(pod string) {
 	s.t.Helper()
 	s.eventually(pod+" has left prepared, or knows that it stays", func(now present) error {

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A zone whose pods decline to leave is taken out of its group. It stands alone then, and its pods
-// are prepared as before, also while the group's Lease still remembers it.
+// A zone whose pods refuse to leave is removed from its group. It then has no group, and its pods
+// are prepared as before, even while the group's Lease still remembers it.
 func TestAZoneThatJustLeftItsGroupIsPreparedBeforeItShrinks(t *testing.T) {
 	t.Parallel()
 	for name, unreadable := range map[string]bool{"at once": false, "while the Lease cannot be read": true} {
@@ -43,7 +43,8 @@ func TestAZoneThatJustLeftItsGroupIsPreparedBeforeItShrinks(t *testing.T) {
 	}
 }
 
-// While what the Lease remembers cannot be read, a zone that lost its label keeps its replicas.
+// While the record of zones in the Lease cannot be read, a zone that lost its label keeps its
+// replicas.
 func TestAZoneThatLeftDoesNotShrinkWhileWhatIsRememberedCannotBeRead(t *testing.T) {
 	t.Parallel()
 	e := evictorOf(guarded(t))
@@ -60,7 +61,7 @@ func TestAZoneThatLeftDoesNotShrinkWhileWhatIsRememberedCannotBeRead(t *testing.
 	e.never("the downscale of zone-a while it is away, not whole, and zone-b-0 is down", 6*time.Second, func() error { return e.scaleBy(scaled, "zone-a", -1) })
 }
 
-// Also a replica that sees Leases late refuses the downscale of a zone that left its group.
+// A replica that observes Leases late also refuses the downscale of a zone that left its group.
 func TestAReplicaThatSeesLeasesLateGuardsDownscalesOfZonesThatLeft(t *testing.T) {
 	t.Parallel()
 	e := answeredLate(t, "leases", 15*time.Second)

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// guarded is a scene whose downscales the shared operator guards.
+// guarded returns a scene whose downscales the shared operator guards.
 func guarded(t *testing.T) *scene {
 	t.Helper()
 	s := managed(t)
@@ -34,16 +34,15 @@ func guarded(t *testing.T) *scene {
 	return s
 }
 
-// guardedByTwo is a scene with two operators of its own that guard its downscales.
+// guardedByTwo returns a scene with two operators of its own that guard its downscales.
 func guardedByTwo(t *testing.T) *scene {
 	t.Helper()
 	s, _ := guardedByBoth(t)
 	return s
 }
 
-// guardedByBoth is that scene with its operators. The API server keeps its
-// connections, so which of them it asks is not left to it: one about StatefulSets,
-// the other one about their scales.
+// guardedByBoth returns that scene and its operators. An API server reuses its connections, so the
+// test determines which operator it calls: one about StatefulSets, the other about their scales.
 func guardedByBoth(t *testing.T) (*scene, []*operator) {
 	t.Helper()
 	s := unmanaged(t)
@@ -61,7 +60,7 @@ func guardedByBoth(t *testing.T) (*scene, []*operator) {
 	return s, operators
 }
 
-// withCertificate gives the scene the role for the webhooks' certificate.
+// withCertificate grants the scene the role for the webhooks' certificate.
 func (s *scene) withCertificate() {
 	s.t.Helper()
 	if err := s.world.cluster.ApplyIn(s.t.Context(), s.name, manifest+"webhooks/certificate/role.yaml"); err != nil {
@@ -82,13 +81,13 @@ func (w *world) guard(t *testing.T) error {
 	return w.unguarded
 }
 
-// guardedAt registers the webhook for this scene alone.
+// guardedAt registers the webhook for this scene only.
 func (s *scene) guardedAt(address string, ca []byte) {
 	s.t.Helper()
 	s.guardedBy(s.preparedAt(address, ca))
 }
 
-// preparedAt is the webhook for this scene alone.
+// preparedAt returns the webhook for this scene only.
 func (s *scene) preparedAt(address string, ca []byte) *admissionregistrationv1.MutatingWebhookConfiguration {
 	s.t.Helper()
 	return prepareDownscale(s.t, s.name, address, ca, map[string]string{"kubernetes.io/metadata.name": s.name})
@@ -108,8 +107,8 @@ func (s *scene) guardedBy(c *admissionregistrationv1.MutatingWebhookConfiguratio
 	s.awaitGuard()
 }
 
-// prepareDownscale is the webhook as the manifests have it, with another address
-// and for other namespaces.
+// prepareDownscale returns the webhook of the manifests, with another address and for other
+// namespaces.
 func prepareDownscale(t *testing.T, name, address string, ca []byte, namespaces map[string]string) *admissionregistrationv1.MutatingWebhookConfiguration {
 	t.Helper()
 	var c admissionregistrationv1.MutatingWebhookConfiguration
@@ -124,8 +123,8 @@ func prepareDownscale(t *testing.T, name, address string, ca []byte, namespaces 
 	return &c
 }
 
-// awaitGuard waits until the API server asks the webhook: a probe whose pods never
-// serve, so that nobody is harmed, is scaled to and fro.
+// awaitGuard waits until the API server calls the webhook. It repeatedly scales a probe whose pods
+// never become ready, so that no other pod is affected.
 func (s *scene) awaitGuard() {
 	s.t.Helper()
 	s.begin(zone("probe", 1, inGroup("probe"), readyAfter(time.Hour)))
@@ -146,7 +145,7 @@ func (s *scene) awaitGuard() {
 	s.remove("probe")
 }
 
-// accepts hands over connections to an address of this machine.
+// accepts passes connections to an address of this machine to a function, and returns the address.
 func (s *scene) accepts(connected func(net.Conn)) string {
 	s.t.Helper()
 	listener, err := new(net.ListenConfig).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
@@ -180,7 +179,7 @@ func pass(in net.Conn, address string) {
 	_, _ = io.Copy(in, out)
 }
 
-// The ways in which a StatefulSet is scaled.
+// The ways to scale a StatefulSet.
 const (
 	updated = "update"
 	patched = "patch"
@@ -189,7 +188,7 @@ const (
 
 var waysToScale = []string{updated, patched, scaled}
 
-// scaleBy asks once for another number of replicas.
+// scaleBy requests another number of replicas once.
 func (s *scene) scaleBy(way, zone string, by int32) error {
 	s.t.Helper()
 	ctx, sets := s.t.Context(), s.world.admin.AppsV1().StatefulSets(s.name)
@@ -211,20 +210,20 @@ func (s *scene) scaleBy(way, zone string, by int32) error {
 	return err
 }
 
-// shrinksAtLast asks for one replica less, again and again until it is had.
+// shrinksAtLast requests one replica less until the request is admitted.
 func (s *scene) shrinksAtLast(way, zone string) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("%s of %s by one", way, zone), func(present) error { return s.scaleBy(way, zone, -1) })
 }
 
-// mayShrink waits until whoever is asked sees that a zone may shrink, which the witness
-// may have seen before: on trial, of which nothing comes.
+// mayShrink waits until the called operator sees that a zone may shrink, which the observer may
+// have seen earlier. Its requests are dry runs.
 func (s *scene) mayShrink(zone string) {
 	s.t.Helper()
 	s.eventually("the operator sees that "+zone+" may shrink", func(present) error { return s.shrinkOnTrial(zone) })
 }
 
-// shrinkOnTrial asks once for one replica less, as a dry run.
+// shrinkOnTrial requests one replica less once, as a dry run.
 func (s *scene) shrinkOnTrial(zone string) error {
 	s.t.Helper()
 	ctx, sets := s.t.Context(), s.world.admin.AppsV1().StatefulSets(s.name)
@@ -237,8 +236,8 @@ func (s *scene) shrinkOnTrial(zone string) error {
 	return err
 }
 
-// observed waits until the StatefulSet controller has seen what a zone asks for now, and
-// said so in its status: who asks about a zone while that is written has to ask again.
+// observed waits until the status of a zone shows that the StatefulSet controller has observed the
+// latest spec. A request about a zone while its status is being written has to be repeated.
 func (s *scene) observed(zone string) {
 	s.t.Helper()
 	s.eventually("the StatefulSet controller has seen "+zone, func(now present) error {
@@ -255,22 +254,22 @@ func TestADownscaleIsAdmittedUnderTheHoldAndTellsItsTime(t *testing.T) {
 	s.create(zone("zone-a", 4), zone("zone-b", 2))
 	for _, way := range waysToScale {
 		began := aNewSecond()
-		s.shrinksAtLast(way, "zone-a") // a status that is written meanwhile is a reason to ask again
+		s.shrinksAtLast(way, "zone-a") // a write of the status at the same time is a reason to repeat the request
 		s.settled()
 		s.tellsItsTime("zone-a", began)
 	}
 }
 
-// aNewSecond waits until all is dated later than anything before: times of downscales
-// are whole seconds, by a clock that may be a second slow (ADR 18). It returns the
-// earliest of these times.
+// aNewSecond waits until all new dates are later than all earlier dates. Times of downscales are
+// whole seconds of a clock that may be a second slow (ADR 18). It returns the earliest of the new
+// times.
 func aNewSecond() time.Time {
 	next := time.Now().Truncate(time.Second).Add(2 * time.Second)
 	time.Sleep(time.Until(next))
 	return next.Add(-time.Second)
 }
 
-// tellsItsTime waits until a zone says when it shrank, which is no earlier than that.
+// tellsItsTime waits until a zone has the time of its downscale, which must not be before began.
 func (s *scene) tellsItsTime(zone string, began time.Time) {
 	s.t.Helper()
 	s.eventually("the time is on the zone", func(now present) error {
@@ -283,7 +282,7 @@ func (s *scene) tellsItsTime(zone string, began time.Time) {
 	})
 }
 
-// What lockstep would judge is not what would become of the pods.
+// lockstep would judge a different change from the change of the pods.
 func TestAChangeThatTakesPodsInAnotherWayThanADownscaleIsRefused(t *testing.T) {
 	t.Parallel()
 	s := guarded(t)
@@ -307,7 +306,7 @@ func TestADownscaleBesideARolloutIsRefusedAndGetsTheNextTurn(t *testing.T) {
 	t.Parallel()
 	s := guarded(t)
 	s.create(zone("zone-a", 3), zone("zone-b", 3), zone("zone-c", 3))
-	s.lingers("zone-c-2", never) // so zone-c has the group until somebody has looked
+	s.lingers("zone-c-2", never) // so that zone-c has the group until the status has been observed
 	s.changeAll(version(2), gated())
 	s.awaitDeletion("zone-a-0")
 	s.observed("zone-c")
@@ -335,7 +334,7 @@ func TestConcurrentDownscalesOfDifferentZonesComeOneAfterTheOther(t *testing.T) 
 	}
 	s.settled()
 	var requests sync.WaitGroup
-	var passed, refused atomic.Int32 // what asks for the number that is there by then passes as well
+	var passed, refused atomic.Int32 // a request for the number that is already set passes as well
 	began := time.Now()
 	for n := range 100 {
 		requests.Go(func() {

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// partitions is how many there are.
+// partitions returns the number of partitions.
 func partitions() int32 {
 	if everyFault() {
 		return 60
@@ -39,7 +39,7 @@ func TestNodesAreDrainedPartitionByPartition(t *testing.T) {
 func TestAMissingPodBlocksOnlyItsOwnPartition(t *testing.T) {
 	t.Parallel()
 	e := evictedUnder(t, judge.Budget{Limit: 1, Partition: byPartition})
-	last := partitions() - 1 // pods of lower ordinals are made before it is tried
+	last := partitions() - 1 // pods of lower ordinals are created before it is tried
 	missing := fmt.Sprintf("zone-a-%d", last)
 	e.takesThePlaceOf(missing)
 	for _, name := range []string{"zone-a", "zone-b", "zone-c"} {
@@ -64,7 +64,7 @@ func TestAMissingPodBlocksOnlyItsOwnPartition(t *testing.T) {
 	e.settled()
 }
 
-// takesThePlaceOf makes a pod that the StatefulSet of this name cannot make.
+// takesThePlaceOf creates a pod with this name, so that the StatefulSet cannot create its own.
 func (e *drainable) takesThePlaceOf(name string) {
 	e.t.Helper()
 	_, err := e.world.admin.CoreV1().Pods(e.name).Create(e.t.Context(), &corev1.Pod{
@@ -76,7 +76,7 @@ func (e *drainable) takesThePlaceOf(name string) {
 	}
 }
 
-// gives the place back and waits until the StatefulSet has its pod there.
+// gives deletes that pod and waits until the pod of the StatefulSet is ready.
 func (e *drainable) gives(name string) {
 	e.t.Helper()
 	e.deletePod(name)
@@ -88,8 +88,8 @@ func (e *drainable) gives(name string) {
 	})
 }
 
-// staysPut asks that an eviction is refused for now, with these words as soon as they
-// are known, and never granted.
+// staysPut waits until an eviction is refused for now with these words. It fails the test if the
+// eviction is granted or gets another answer.
 func (e *drainable) staysPut(pod, words string) {
 	e.t.Helper()
 	e.eventually("the eviction of "+pod+" is refused with "+words, func(present) error {
@@ -104,7 +104,7 @@ func (e *drainable) staysPut(pod, words string) {
 	})
 }
 
-// leavesAtLast evicts a pod, asking again as long as that is refused for now.
+// leavesAtLast evicts a pod and repeats the request while it is refused for now.
 func (e *drainable) leavesAtLast(pod string) {
 	e.t.Helper()
 	e.eventually(pod+" is evicted", func(present) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// kubectl asks again 5 seconds after a refusal, so a drain takes about that for
-// each turn of a zone.
+// kubectl repeats a request 5 seconds after a refusal, so a drain takes about that long for each
+// turn of a zone.
 
 func TestSeveralNodesThatCarryThreeZonesAreDrainedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func zonesOf(pods []string) []string {
 	return slices.Compact(zones)
 }
 
-// wantEvicted asks that each of these pods was evicted once, and nobody else.
+// wantEvicted fails the test unless each of these pods was evicted once, and no other pod was.
 func (e *drainable) wantEvicted(pods ...string) {
 	e.t.Helper()
 	got, want := e.evicted(), slices.Sorted(slices.Values(pods))
@@ -56,7 +56,7 @@ func (e *drainable) wantEvicted(pods ...string) {
 
 func TestARolloutAndADrainOfAnotherZoneAlternate(t *testing.T) {
 	t.Parallel()
-	e := newDrainable(t) // without a budget rollout-max-unavailable counts, which is 1
+	e := newDrainable(t) // without a budget, rollout-max-unavailable applies, which is 1
 	e.guard()
 	e.addNodes(1, "a")
 	inB := e.addNodes(2, "b")
@@ -67,7 +67,7 @@ func TestARolloutAndADrainOfAnotherZoneAlternate(t *testing.T) {
 		drained = inB[1]
 	}
 	leaving := before.podsOn(drained)
-	e.changeAll(version(2), readyAfter(2*short)) // so long that it outlasts a few tries of kubectl
+	e.changeAll(version(2), readyAfter(2*short)) // long enough to outlast several attempts of kubectl
 	e.awaitDeletion("zone-a-0")
 	e.drain(drained)()
 	e.settled()
@@ -75,8 +75,8 @@ func TestARolloutAndADrainOfAnotherZoneAlternate(t *testing.T) {
 	e.wantAlternation("zone-a", len(leaving))
 }
 
-// wantAlternation asks that a rollout of a zone went on between the evictions of
-// another one, and that these did not wait for its end.
+// wantAlternation fails the test unless a rollout of a zone continued between the evictions in
+// another zone, and the evictions did not wait for its end.
 func (e *drainable) wantAlternation(zone string, evictions int) {
 	e.t.Helper()
 	var order []string
@@ -109,7 +109,7 @@ func TestAPodThatARolloutWaitsForLeavesWithItsNode(t *testing.T) {
 	e.settled()
 	e.changeAll(version(2))
 	e.awaitDeletion("zone-a-0")
-	e.isBroken("zone-a-0") // since its gate is closed
+	e.isBroken("zone-a-0") // because its gate is closed
 	node := e.witness.now().pods["zone-a-0"].Spec.NodeName
 	drained := e.drain(node)
 	e.eventually("zone-a-0 is on the other node", func(now present) error {
@@ -131,7 +131,7 @@ func TestAPodThatARolloutWaitsForLeavesWithItsNode(t *testing.T) {
 
 func withoutGate(s *appsv1.StatefulSet) { s.Spec.Template.Spec.ReadinessGates = nil }
 
-// opens opens the gate of a pod that runs.
+// opens waits for a running pod and opens its gate.
 func (s *scene) opens(pod string) {
 	s.t.Helper()
 	s.isBroken(pod)

@@ -18,8 +18,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// drainable is a scene with two operators of its own, which the API server asks
-// about downscales and evictions, one as often as the other.
+// drainable is a scene with two operators of its own. The API server calls them in turn about
+// downscales and evictions.
 type drainable struct {
 	*scene
 	kubeconfig string
@@ -27,7 +27,7 @@ type drainable struct {
 	service    *balancer
 }
 
-// newDrainable is that scene before there are operators.
+// newDrainable returns that scene before it has operators.
 func newDrainable(t *testing.T) *drainable {
 	t.Helper()
 	s := unmanaged(t)
@@ -38,8 +38,8 @@ func newDrainable(t *testing.T) *drainable {
 	return &drainable{scene: s, kubeconfig: s.kubeconfig()}
 }
 
-// answeredLate is that scene with two operators: the one that answers webhooks hears of one kind
-// late, and the other one leads.
+// answeredLate returns that scene with two operators. One answers webhooks and observes one
+// resource late; the other one is the leader.
 func answeredLate(t *testing.T, resource string, by time.Duration) *drainable {
 	t.Helper()
 	e := newDrainable(t)
@@ -54,7 +54,7 @@ func answeredLate(t *testing.T, resource string, by time.Duration) *drainable {
 	return e
 }
 
-// evictedUnder is that scene with operators and a disruption budget.
+// evictedUnder returns that scene with operators and a disruption budget.
 func evictedUnder(t *testing.T, b judge.Budget) *drainable {
 	t.Helper()
 	e := newDrainable(t)
@@ -63,7 +63,7 @@ func evictedUnder(t *testing.T, b judge.Budget) *drainable {
 	return e
 }
 
-// limits makes a disruption budget for the default group.
+// limits creates a disruption budget for the default group.
 func (e *drainable) limits(b judge.Budget) {
 	e.t.Helper()
 	b.Group = defaultGroup
@@ -78,16 +78,16 @@ func (e *drainable) limits(b judge.Budget) {
 	e.rules.budgets = []judge.Budget{b}
 }
 
-// byPartition finds the partition of a pod: the pods with its ordinal in all zones.
+// byPartition matches the partition of a pod: the pods of all zones with its ordinal.
 var byPartition = regexp.MustCompile(`^zone-[a-c]-([0-9]+)$`)
 
-// inBudget lets a budget cover the pods of a zone.
+// inBudget makes a budget cover the pods of a zone.
 func inBudget(s *appsv1.StatefulSet) { s.Spec.Template.Labels[groupLabel] = s.Labels[groupLabel] }
 
-// guard starts two operators and lets the API server ask them.
+// guard starts two operators and makes the API server call them.
 func (e *drainable) guard() { e.t.Helper(); e.guardBy(e.startReplica(), e.startReplica()) }
 
-// guardBy lets the API server ask these operators.
+// guardBy makes the API server call these operators.
 func (e *drainable) guardBy(replicas ...*operator) {
 	e.t.Helper()
 	e.replicas = replicas
@@ -103,7 +103,7 @@ func (e *drainable) startReplica() *operator {
 	return e.startOperatorWith(e.kubeconfig, slices.Concat(serveWebhooks(), impatient, []string{"-webhooks.update-ca-bundle=false"})...)
 }
 
-// leads brings the service up to date.
+// leads updates the addresses of the service.
 func (e *drainable) leads() {
 	e.t.Helper()
 	var addresses []string
@@ -113,15 +113,15 @@ func (e *drainable) leads() {
 	e.service.leadsTo(addresses...)
 }
 
-// The webhooks as the manifests have them, by their paths.
+// The paths of the webhooks in the manifests.
 const (
 	pathOfPrepare  = "/admission/prepare-downscale"
 	pathOfEviction = "/admission/pod-eviction"
 	pathOfPin      = "/admission/pod-eviction-pin"
 )
 
-// registers lets the API server call the service as the manifests say, for this
-// namespace alone.
+// registers creates the webhook configurations of the manifests, for the service and for this
+// namespace only.
 func (e *drainable) registers() {
 	e.t.Helper()
 	var shrinking, pinning admissionregistrationv1.MutatingWebhookConfiguration
@@ -156,7 +156,7 @@ func (e *drainable) redirects(client *admissionregistrationv1.WebhookClientConfi
 	*namespaces = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": e.name}}
 }
 
-// isAsked waits until the API server calls all webhooks, about requests on trial.
+// isAsked waits until the API server calls all webhooks. Its requests are dry runs.
 func (e *drainable) isAsked() {
 	e.t.Helper()
 	e.begin(zone("probe", 1, inGroup("probe")))
@@ -180,15 +180,14 @@ func (e *drainable) evictOnTrial(pod string) error {
 	return e.evicts(e.t.Context(), pod, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
-// evicts asks once for a pod to leave.
+// evicts requests the eviction of a pod once.
 func (e *drainable) evicts(ctx context.Context, pod string, options *metav1.DeleteOptions) error {
 	return e.world.admin.PolicyV1().Evictions(e.name).Evict(ctx, &policyv1.Eviction{
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.name, Name: pod}, DeleteOptions: options,
 	})
 }
 
-// evicted returns the names of the pods that were evicted so far while they served,
-// in order.
+// evicted returns the names of the pods that were evicted so far while they were ready, in order.
 func (e *drainable) evicted() []string {
 	e.t.Helper()
 	var names []string

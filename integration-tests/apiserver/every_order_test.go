@@ -10,8 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Rollouts and downscales of all zones begin in any order and at any time; the
-// judge looks at what came of it.
+// Rollouts and downscales of all zones begin in any order and at any time. The verifier judges the
+// result.
 func TestAGroupWithstandsDownscalesAndRolloutsInEveryOrder(t *testing.T) {
 	t.Parallel()
 	random, seed := seeded(t)
@@ -29,7 +29,7 @@ func TestAGroupWithstandsDownscalesAndRolloutsInEveryOrder(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			s := kind(t)
-			s.rules.unordered = true // templates change while zones roll
+			s.rules.unordered = true // templates change during rollouts
 			s.create(zone("zone-a", 3), zone("zone-b", 3), zone("zone-c", 3))
 			for round := range rounds {
 				s.disturb(chance, round)
@@ -39,7 +39,7 @@ func TestAGroupWithstandsDownscalesAndRolloutsInEveryOrder(t *testing.T) {
 	}
 }
 
-// disturb changes templates and sizes, all at once.
+// disturb changes templates and numbers of replicas, concurrently.
 func (s *scene) disturb(chance *rand.Rand, round int) {
 	s.t.Helper()
 	var changes sync.WaitGroup
@@ -66,8 +66,8 @@ func (s *scene) disturb(chance *rand.Rand, round int) {
 	}
 }
 
-// insists asks for another number of replicas until it is had, as an autoscaler
-// does: who gives up keeps the others waiting for a while.
+// insists requests another number of replicas until the request is admitted, as an autoscaler does.
+// A client that stops would make the other zones wait for a time.
 func (s *scene) insists(way, zone string, by int32) {
 	for {
 		err := s.scaleBy(way, zone, by)

@@ -18,15 +18,16 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// exodus is pods that leave one after the other, each as soon as its eviction is granted.
+// exodus is a list of pods that are evicted one after the other, each as soon as its eviction is
+// granted.
 type exodus struct {
 	name    string
-	budget  *judge.Budget // nil: none
+	budget  *judge.Budget // nil if there is none
 	zones   func() []*appsv1.StatefulSet
 	pods    []string
-	vetoed  bool     // after the first yes a PodDisruptionBudget says no
-	holders []string // that the Lease of the group names while it notes evictions
-	waiting string   // the zone that has a place in the queue until the first pod has left; none: nobody waits
+	vetoed  bool     // after the first grant, a PodDisruptionBudget refuses
+	holders []string // that the Lease of the group names while it records evictions
+	waiting string   // the zone that waits in the queue until the first pod has left; empty if no zone waits
 }
 
 var exoduses = []exodus{
@@ -57,8 +58,8 @@ var exoduses = []exodus{
 	},
 }
 
-// leavable is a scene with one operator behind a proxy, whom the API server asks about
-// evictions. What starts the operator again comes along.
+// leavable returns a scene with one operator behind a proxy, which the API server calls about
+// evictions. The last result starts the operator again.
 func leavable(t *testing.T, of exodus) (*drainable, *faultproxy.Proxy, func()) {
 	t.Helper()
 	e := newDrainable(t)
@@ -101,15 +102,14 @@ func TestAnEvictionSurvivesACrashAtEveryWrite(t *testing.T) {
 	})
 }
 
-// needs reports whether there is such a write in every history: each eviction is noted, and
-// so is that the last is over. How often else the Lease is written, and statuses, depends
-// on time.
+// needs reports whether every history has this write: the Lease records each eviction and the end
+// of the last one. The number of other writes to the Lease and to statuses depends on time.
 func (of exodus) needs(write faultproxy.Request) bool {
 	return write.Resource == "leases" && write.Number <= len(of.pods)+1
 }
 
-// writesOfAnExodus are those of one without a crash. Each is numbered among those of its
-// resource, since a status is written when its time has come.
+// writesOfAnExodus returns the writes of an exodus without a crash. Each is numbered among the
+// writes of its resource, because the time of a status write varies.
 func writesOfAnExodus(t *testing.T, of exodus) []faultproxy.Request {
 	t.Helper()
 	e, proxy, _ := leavable(t, of)
@@ -140,7 +140,7 @@ func writesOfAnExodus(t *testing.T, of exodus) []faultproxy.Request {
 	return writes
 }
 
-// fromNowOn plays a fault on a write that is numbered among those of its resource.
+// fromNowOn plays a fault on a write that is numbered among the writes of its resource.
 func fromNowOn(write faultproxy.Request, f faultproxy.Fault) faultproxy.Script {
 	count := 0
 	return func(r faultproxy.Request) faultproxy.Fault {
@@ -154,7 +154,7 @@ func fromNowOn(write faultproxy.Request, f faultproxy.Fault) faultproxy.Script {
 	}
 }
 
-// survives reports whether the point was reached at all.
+// survives tests an exodus with this crash and returns whether the exodus reached the crash point.
 func (of exodus) survives(t *testing.T, point crashPoint) bool {
 	t.Helper()
 	e, proxy, start := leavable(t, of)
@@ -168,27 +168,27 @@ func (of exodus) survives(t *testing.T, point crashPoint) bool {
 	}
 	e.crashes(crashed)
 	proxy.Play(nil)
-	reached := len(proxy.Counts().Faults) > 0 // by its last write it has nothing left to do before it is dead
+	reached := len(proxy.Counts().Faults) > 0 // at its last write, the exodus may end before the operator is dead
 	op.Kill()
 	start()
 	all.haveLeft()
 	e.settled()
 	e.wantEvicted(of.pods...)
 	e.wantHolders(of.holders...)
-	e.changeAll(version(2)) // nobody is kept from going on
+	e.changeAll(version(2)) // no zone is blocked
 	e.settled()
 	e.wantEachOnce()
 	return reached
 }
 
-// leavers are pods that somebody evicts.
+// leavers is the state of the evictions of an exodus.
 type leavers struct {
 	t    *testing.T
-	over chan struct{} // closed when they have left, or never will
-	err  error         // set by then
+	over chan struct{} // closed when all pods have left, or never will
+	err  error         // set before over is closed
 }
 
-// leave lets somebody evict the pods of an exodus.
+// leave starts to evict the pods of an exodus.
 func (e *drainable) leave(of exodus) *leavers {
 	e.t.Helper()
 	if of.vetoed {
@@ -216,13 +216,13 @@ func (l *leavers) haveLeft() {
 	}
 }
 
-// asksUntilGranted asks for an eviction until it is granted, as a drain does, which does
-// not end because of an operator that is away.
+// asksUntilGranted requests an eviction until it is granted. Like a drain, it continues while no
+// operator runs.
 func (e *drainable) asksUntilGranted(pod string) error {
 	return e.asksUntil(pod, func(err error) bool { return err == nil })
 }
 
-// forbidsEvictions lets a PodDisruptionBudget refuse every eviction, after the webhooks.
+// forbidsEvictions creates a PodDisruptionBudget that refuses every eviction, after the webhooks.
 func (e *drainable) forbidsEvictions() {
 	e.t.Helper()
 	_, err := e.world.admin.PolicyV1().PodDisruptionBudgets(e.name).Create(e.t.Context(), &policyv1.PodDisruptionBudget{
@@ -234,7 +234,8 @@ func (e *drainable) forbidsEvictions() {
 	}
 }
 
-// meetsTheVeto asks until the PodDisruptionBudget is what refuses, and removes it.
+// meetsTheVeto requests an eviction until the PodDisruptionBudget refuses it, and deletes the
+// PodDisruptionBudget.
 func (e *drainable) meetsTheVeto(pod string) error {
 	if err := e.asksUntil(pod, func(err error) bool {
 		return apierrors.IsTooManyRequests(err) && strings.Contains(err.Error(), "disruption budget")
@@ -256,7 +257,7 @@ func (e *drainable) asksUntil(pod string, answered func(error) bool) error {
 	}
 }
 
-// wantHolders asks that the Lease of the group noted pods for exactly these holders.
+// wantHolders fails the test unless the Lease of the group recorded pods for exactly these holders.
 func (s *scene) wantHolders(holders ...string) {
 	s.t.Helper()
 	history, err := s.witness.Events()

@@ -25,7 +25,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// evictor evicts pods of a scene, and keeps what it is warned of.
+// evictor evicts pods of a scene and keeps the warnings of the API server.
 type evictor struct {
 	*scene
 	client kubernetes.Interface
@@ -41,7 +41,7 @@ func (e *evictor) HandleWarningHeader(_ int, _, text string) {
 	e.warnings = append(e.warnings, text)
 }
 
-// warned returns what it was warned of since it was asked last.
+// warned returns the warnings since its last call.
 func (e *evictor) warned() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -49,7 +49,7 @@ func (e *evictor) warned() []string {
 	return e.warnings
 }
 
-// evictorOf evicts pods of a scene.
+// evictorOf returns an evictor of pods of a scene.
 func evictorOf(s *scene) *evictor {
 	s.t.Helper()
 	e := &evictor{scene: s}
@@ -63,8 +63,8 @@ func evictorOf(s *scene) *evictor {
 	return e
 }
 
-// evictions is a scene in which the API server asks the shared operator about
-// evictions, and has them bound to pods.
+// evictions returns a scene in which the API server calls the shared operator about evictions, and
+// a webhook binds them to pods.
 func evictions(t *testing.T) *evictor {
 	t.Helper()
 	e := evictorOf(managed(t))
@@ -72,7 +72,7 @@ func evictions(t *testing.T) *evictor {
 	return e
 }
 
-// unboundEvictions is that scene where nothing binds evictions to pods.
+// unboundEvictions returns that scene without the webhook that binds evictions to pods.
 func unboundEvictions(t *testing.T) *evictor {
 	t.Helper()
 	e := evictorOf(managed(t))
@@ -81,9 +81,9 @@ func unboundEvictions(t *testing.T) *evictor {
 	return e
 }
 
-// evictedAndBoundBy lets the API server ask about evictions in the scene and have them
-// bound to pods, and waits until it does. A warning that they are not bound yet shows
-// that it asks.
+// evictedAndBoundBy registers the webhooks that judge the evictions of the scene and bind them to
+// pods, and waits until the API server calls them. A warning that evictions are not bound yet shows
+// that it calls the first one.
 func (e *evictor) evictedAndBoundBy(address string, ca []byte) {
 	e.t.Helper()
 	e.evictedBy(address, ca)
@@ -92,8 +92,8 @@ func (e *evictor) evictedAndBoundBy(address string, ca []byte) {
 	e.awaitsEvictions(true)
 }
 
-// awaitsEvictions waits until the API server has evictions, about which it may have
-// been told to ask a moment ago, bound or not.
+// awaitsEvictions waits until the API server calls the registered webhooks, and evictions are bound
+// or not.
 func (e *evictor) awaitsEvictions(bound bool) {
 	e.t.Helper()
 	e.begin(zone("probe", 1, inGroup("probe"), readyAfter(time.Hour)))
@@ -109,7 +109,7 @@ func (e *evictor) awaitsEvictions(bound bool) {
 	e.remove("probe")
 }
 
-// evictedBy lets the API server ask about evictions in the scene.
+// evictedBy makes the API server call this address about evictions in the scene.
 func (e *evictor) evictedBy(address string, ca []byte) {
 	e.t.Helper()
 	var c admissionregistrationv1.ValidatingWebhookConfiguration
@@ -119,12 +119,12 @@ func (e *evictor) evictedBy(address string, ca []byte) {
 	e.validates(&c)
 }
 
-// at is where a webhook is called beside the cluster.
+// at returns the client config of a webhook outside the cluster.
 func at(address string, c admissionregistrationv1.WebhookClientConfig, ca []byte) admissionregistrationv1.WebhookClientConfig {
 	return admissionregistrationv1.WebhookClientConfig{URL: new("https://" + address + *c.Service.Path), CABundle: ca}
 }
 
-// validates registers webhooks for the scene alone.
+// validates registers webhooks for this scene only.
 func (e *evictor) validates(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 	e.t.Helper()
 	c.Labels = e.injected().Labels
@@ -140,7 +140,7 @@ func (e *evictor) validates(c *admissionregistrationv1.ValidatingWebhookConfigur
 	})
 }
 
-// boundBy lets the API server have evictions in the scene bound to pods.
+// boundBy registers the webhook that binds evictions in the scene to pods.
 func (e *evictor) boundBy(address string, ca []byte) {
 	e.t.Helper()
 	var c admissionregistrationv1.MutatingWebhookConfiguration
@@ -163,7 +163,7 @@ func (e *evictor) here() *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": e.name}}
 }
 
-// evict asks once.
+// evict requests the eviction of a pod once.
 func (e *evictor) evict(pod string, more ...func(*policyv1.Eviction)) error {
 	e.t.Helper()
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: e.name, Name: pod}}
@@ -173,15 +173,15 @@ func (e *evictor) evict(pod string, more ...func(*policyv1.Eviction)) error {
 	return e.client.PolicyV1().Evictions(e.name).Evict(e.t.Context(), eviction)
 }
 
-// mayEvict waits until the operator sees that a pod may be evicted, which the witness may
-// have seen before: on trial, of which nothing comes.
+// mayEvict waits until the operator sees that a pod may be evicted, which the observer may have
+// seen earlier. Its requests are dry runs.
 func (e *evictor) mayEvict(pod string) {
 	e.t.Helper()
 	e.eventually("the operator sees that "+pod+" may be evicted", func(present) error { return e.evict(pod, dryEviction) })
-	e.warned() // of that
+	e.warned() // drop the warnings of the dry runs
 }
 
-// evictDryByQuery asks for a dry run beside the object.
+// evictDryByQuery requests a dry run by a query parameter instead of the object.
 func (e *evictor) evictDryByQuery(pod string) error {
 	e.t.Helper()
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: e.name, Name: pod}}
@@ -189,12 +189,12 @@ func (e *evictor) evictDryByQuery(pod string) error {
 		Param("dryRun", metav1.DryRunAll).Body(eviction).Do(e.t.Context()).Error()
 }
 
-// dryEviction asks for a dry run in the object.
+// dryEviction requests a dry run in the object.
 func dryEviction(e *policyv1.Eviction) {
 	e.DeleteOptions = &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
 }
 
-// refused asks for a refusal for now, with these words.
+// refused fails the test unless err refuses a request for now, with these words.
 func (e *evictor) refused(err error, words ...string) {
 	e.t.Helper()
 	for _, word := range words {
@@ -207,7 +207,7 @@ func (e *evictor) refused(err error, words ...string) {
 	}
 }
 
-// pod is how the witness knows a pod.
+// pod returns the pod that the observer received last.
 func (e *evictor) pod(name string) *corev1.Pod {
 	e.t.Helper()
 	pod := e.witness.now().pods[name]
@@ -217,7 +217,8 @@ func (e *evictor) pod(name string) *corev1.Pod {
 	return pod
 }
 
-// createOpen makes zones and opens the gates of their pods. Who is made anew waits for its own.
+// createOpen creates zones and opens the gates of their pods. The gate of a replacement stays
+// closed.
 func (e *evictor) createOpen(zones ...*appsv1.StatefulSet) {
 	e.t.Helper()
 	e.begin(zones...)
@@ -227,7 +228,7 @@ func (e *evictor) createOpen(zones ...*appsv1.StatefulSet) {
 	e.settled()
 }
 
-// opens opens the gate of the pod that was made in the place of another one.
+// opens opens the gate of the replacement of a pod.
 func (e *evictor) opens(formerly *corev1.Pod) {
 	e.t.Helper()
 	e.isBroken(formerly.Name)
@@ -235,7 +236,7 @@ func (e *evictor) opens(formerly *corev1.Pod) {
 	e.comesBack(formerly)
 }
 
-// comesBack waits until another pod of that name serves.
+// comesBack waits until another pod of that name is ready.
 func (e *evictor) comesBack(formerly *corev1.Pod) {
 	e.t.Helper()
 	e.eventually("another "+formerly.Name+" serves", func(now present) error {
@@ -247,8 +248,8 @@ func (e *evictor) comesBack(formerly *corev1.Pod) {
 	})
 }
 
-// replacedOnceGranted asks for the eviction of a pod, and replaces the pod between the yes and
-// the deletion. The eviction goes on, and ends, with what it returns.
+// replacedOnceGranted requests the eviction of a pod, and replaces the pod between the grant and
+// the deletion. finish lets the eviction continue and returns its result.
 func (e *evictor) replacedOnceGranted(pod *corev1.Pod) (finish func() error) {
 	e.t.Helper()
 	asked, goOn := e.asksBesides(pod.Name)
@@ -268,9 +269,9 @@ func (e *evictor) replacedOnceGranted(pod *corev1.Pod) (finish func() error) {
 	}
 }
 
-// asksBesides lets the API server ask somebody else about evictions as well, whom
-// it waits for. It tells when it asks about one that is no dry run, as those of the
-// pod that show that it does.
+// asksBesides registers a second webhook for evictions, which answers after goOn was called. asked
+// receives a value when the API server calls it about an eviction that is not a dry run. The dry
+// runs of the pod show that the API server calls the webhook.
 func (e *evictor) asksBesides(pod string) (asked <-chan struct{}, goOn func()) {
 	e.t.Helper()
 	asks, answers := make(chan struct{}, 9), make(chan struct{})
@@ -286,7 +287,7 @@ func (e *evictor) asksBesides(pod string) (asked <-chan struct{}, goOn func()) {
 			<-answers
 		}
 		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: []string{"asked besides"}}
-		_ = json.NewEncoder(w).Encode(review) // the API server may have gone
+		_ = json.NewEncoder(w).Encode(review) // the API server may have closed the connection
 	}))
 	e.t.Cleanup(server.Close)
 	e.t.Cleanup(goOn)

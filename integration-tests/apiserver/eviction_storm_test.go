@@ -20,16 +20,15 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// storm is many evictions at once, of pods of three zones, beside a rollout and a
-// downscale.
+// storm is many concurrent evictions of pods of three zones, during a rollout and a downscale.
 type storm struct {
 	evictions, pods, clients int
 	limit                    int                                 // pods of a zone that may be down
-	late                     bool                                // both operators see pods and StatefulSets late
-	kills                    func(*drainable) (victim *operator) // midway; nil: nobody
+	late                     bool                                // both operators observe pods and StatefulSets late
+	kills                    func(*drainable) (victim *operator) // returns the operator that is killed midway; nil if none is
 }
 
-// storms by what goes wrong meanwhile.
+// storms lists storms by the fault that occurs meanwhile.
 var storms = map[string]storm{
 	"nothing else goes wrong":     {},
 	"the leader is killed":        {kills: (*drainable).leader},
@@ -45,7 +44,7 @@ func TestARolloutADownscaleAndAStormOfEvictionsAllFinish(t *testing.T) {
 			o := storms[name]
 			o.evictions, o.pods, o.clients, o.limit = 300, 30, 20, 2
 			switch {
-			case everyFault(): // one after the other
+			case everyFault(): // such storms run one after the other
 				o.evictions, o.pods, o.clients, o.limit = 10000, 300, 50, 5
 			case o.late: // every step takes seconds
 				o.pods, o.clients = o.pods/3, o.clients/2
@@ -100,10 +99,10 @@ func (o storm) isSurvived(t *testing.T, seed uint64) {
 	e.wantFewConflicts()
 }
 
-// stormPatience is for the long form.
+// stormPatience is the patience of the long form.
 const stormPatience = 8 * time.Minute
 
-// leader is the operator that leads.
+// leader returns the operator that is the leader.
 func (e *drainable) leader() *operator {
 	e.t.Helper()
 	i := -1
@@ -130,20 +129,20 @@ func (e *drainable) replaces(o *operator) {
 	e.leads()
 }
 
-// blows are the requests of a storm and their answers.
+// blows records the requests of a storm and their answers.
 type blows struct {
 	e        *drainable
 	evicting sync.WaitGroup
 	left     atomic.Int64
 	midway   chan struct{} // closed when half of the evictions are answered
 	began    time.Time
-	killed   bool // an operator is, midway
+	killed   bool // whether an operator is killed midway
 	clients  int
 
 	mu      sync.Mutex
-	answers map[int]int // by code
+	answers map[int]int // number of answers by code
 	odd     []string
-	cut     int // of calls to an operator that was killed meanwhile
+	cut     int // calls to an operator that was killed meanwhile
 	slowest time.Duration
 }
 
@@ -157,8 +156,8 @@ func newBlows(e *drainable, o storm, seed uint64, pods []string) *blows {
 	return b
 }
 
-// evict is what one client does, as a drain does it without its pauses: it asks for
-// one pod until that may go, and then for another one, until the storm is over.
+// evict is the work of one client. It is like a drain without pauses: it requests the eviction of
+// one pod until the request is granted, then of another pod, until the storm is over.
 func (b *blows) evict(random *rand.Rand, pods []string, half int64) {
 	for b.left.Load() > 0 {
 		pod := pods[random.IntN(len(pods))]
@@ -171,18 +170,18 @@ func (b *blows) evict(random *rand.Rand, pods []string, half int64) {
 			if left == half {
 				close(b.midway)
 			}
-			if left < 0 { // who still waits is no storm any more
+			if left < 0 { // the storm is over, and the remaining clients slow down
 				time.Sleep(100 * time.Millisecond)
 			}
 		}
 	}
 }
 
-// expected are the answers that evictions get: granted, refused for now, gone, and
-// changed since it was judged.
+// expected are the valid answers to evictions: granted, refused for now, not found, and changed
+// since it was judged.
 var expected = []int{http.StatusCreated, http.StatusTooManyRequests, http.StatusNotFound, http.StatusConflict}
 
-// ask evicts a pod once, and reports whether to ask again.
+// ask evicts a pod once and reports whether to repeat the request.
 func (b *blows) ask(pod string) bool {
 	began := time.Now()
 	err := b.e.evicts(b.e.t.Context(), pod, nil)
@@ -219,7 +218,7 @@ func (b *blows) note(what func()) {
 	what()
 }
 
-// downscale asks for one replica less until it is had, every quarter of a second.
+// downscale requests one replica less every quarter of a second until the request is admitted.
 func (b *blows) downscale(zone string) error {
 	for {
 		err := b.e.scaleBy(scaled, zone, -1)
@@ -234,13 +233,13 @@ func (b *blows) downscale(zone string) error {
 	}
 }
 
-// end waits until everybody has his answers.
+// end waits until all requests are answered.
 func (b *blows) end() {
 	b.evicting.Wait()
 	b.e.t.Logf("answers by code after %s: %v, the slowest after %s", time.Since(b.began).Round(time.Millisecond), b.answers, b.slowest.Round(time.Millisecond))
 }
 
-// judge objects to answers that nobody should get.
+// judge fails the test if a client got an invalid answer.
 func (b *blows) judge() {
 	t := b.e.t
 	t.Helper()
@@ -260,8 +259,8 @@ func (b *blows) judge() {
 	}
 }
 
-// wantFewConflicts asks that replicas did not write the hold in vain more often than
-// not, however many evictions there were: each tries once at a time.
+// wantFewConflicts fails the test if more writes of the hold failed than succeeded. Each replica
+// sends one write at a time, however many evictions wait.
 func (e *drainable) wantFewConflicts() {
 	e.t.Helper()
 	written, conflicts := 0, 0

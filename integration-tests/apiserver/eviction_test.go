@@ -75,8 +75,8 @@ func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 	e.settled()
 }
 
-// The update never comes. Nothing else is to be done in the group, so nobody looks at it
-// but who answers.
+// The client never sends the admitted update. The group has no other work, so lockstep reads the
+// Lease only to answer a webhook.
 func TestADownscaleIsEndedWhoseLeaseOnlyALookShows(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
@@ -162,8 +162,8 @@ func TestADrainIsToldThatAPodIsGone(t *testing.T) {
 	}
 }
 
-// Whoever replaces a pod between the yes and the deletion does not lose the
-// replacement as well.
+// If a pod is replaced between the grant and the deletion, the eviction does not delete the
+// replacement.
 func TestAPodThatComesBetweenGrantAndDeletionSurvives(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
@@ -180,8 +180,8 @@ func TestAPodThatComesBetweenGrantAndDeletionSurvives(t *testing.T) {
 	}
 }
 
-// An eviction that is bound to no UID deletes the pod that has the name when it is carried out. So
-// it keeps other zones back after the pod was replaced, too.
+// An unbound eviction deletes the pod that has the name when the API server carries it out. So it
+// blocks other zones even after the pod was replaced.
 func TestAnUnboundEvictionThatTakesTheReplacementTakesOneZoneDownAlone(t *testing.T) {
 	t.Parallel()
 	e := unboundEvictions(t)

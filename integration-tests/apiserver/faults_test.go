@@ -18,17 +18,17 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// mix is a world in which something goes wrong again and again.
+// mix is an environment with repeated faults.
 type mix struct {
 	name   string
-	late   map[string]time.Duration            // watches, by resource
+	late   map[string]time.Duration            // delay of watches, by resource
 	faults func(seed uint64) faultproxy.Script // from the operator's start to its end
-	away   time.Duration                       // how long the API server is away, mid-rollout
-	long   bool                                // only where every fault is tried
+	away   time.Duration                       // how long the API server is unavailable during the rollout
+	long   bool                                // runs only if every fault is tried
 }
 
-// Cut connections end all watches, and client-go goes on with them later each time:
-// these take long.
+// A cut connection ends all watches, and client-go waits longer each time before it continues. Such
+// mixes take long.
 var mixes = []mix{
 	{name: "lost answers", faults: onWrites(6, faultproxy.Lost()), long: true},
 	{name: "repeated writes", faults: onWrites(2, faultproxy.Repeated())},
@@ -80,10 +80,10 @@ func everything(seed uint64) faultproxy.Script {
 }
 
 const (
-	// reconnect is how long an operator may not hear anything after its connection
-	// was cut: client-go waits longer each time before it goes on.
+	// reconnect is how long an operator may receive no events after its connection was cut.
+	// client-go waits longer each time before it continues.
 	reconnect = 30 * time.Second
-	// longPatience is for rollouts that have to wait for that.
+	// longPatience is for rollouts that wait for a reconnect.
 	longPatience = 3 * time.Minute
 )
 
@@ -109,7 +109,7 @@ func (m mix) isSurvived(t *testing.T, seed uint64) {
 	t.Helper()
 	s := unmanaged(t)
 	s.patience = longPatience
-	s.rules = rules{grace: defaultGrace + reconnect, unordered: true} // of two pods that were noted together only one may go
+	s.rules = rules{grace: defaultGrace + reconnect, unordered: true} // two pods may be recorded together, and only one of them may be deleted
 	s.create(zone("zone-a", 3), zone("zone-b", 3, maxUnavailable("2")), zone("zone-c", 2))
 	s.withRole()
 	proxy, kubeconfig := s.proxied()
@@ -134,7 +134,7 @@ func (m mix) isSurvived(t *testing.T, seed uint64) {
 	m.happened(t, proxy.Counts())
 }
 
-// happened asks that there was something to survive.
+// happened fails the test if no fault occurred.
 func (m mix) happened(t *testing.T, counts faultproxy.Counts) {
 	t.Helper()
 	t.Logf("%v; faults %v", counts.Requests, counts.Faults)
@@ -172,9 +172,9 @@ func TestADeletionThatFailsIsTriedAgainWithBackOff(t *testing.T) {
 				return nil
 			})
 			time.Sleep(3 * time.Second)
-			// An attempt writes the intent once more and sends the delete. The shortest back-off,
-			// that of a conflict, doubles from 2 ms up to a second: twelve attempts in three
-			// seconds. The bound has room for three more; a loop that never rests needs far more.
+			// An attempt writes the intent again and sends the delete. The shortest backoff, after
+			// a conflict, doubles from 2 ms up to a second: twelve attempts in three seconds. The
+			// bound allows three more. A loop without backoff makes far more.
 			const attemptsIn3s, writesPerAttempt = 12 + 3, 2
 			const most = attemptsIn3s * writesPerAttempt
 			if writes := proxy.Writes(); len(writes) > most {
@@ -207,11 +207,11 @@ func TestLabelsOfNamespacesSeenLateAreFollowedLate(t *testing.T) {
 	s.wantEachOnce()
 }
 
-// ownLabel is what the operator of one scene goes by.
+// ownLabel selects the namespaces of one scene's operator.
 const ownLabel = "lockstep.test/scene"
 
-// managesByLabel lets the scene's own operator work cluster-wide, for namespaces
-// that carry ownLabel with the scene's name.
+// managesByLabel runs the scene's own operator cluster-wide, for namespaces that have ownLabel with
+// the scene's name.
 func (s *scene) managesByLabel() {
 	s.t.Helper()
 	s.withRole()
@@ -229,7 +229,7 @@ func (s *scene) managesByLabel() {
 	})
 }
 
-// mayEverywhere gives the scene's operator what a ClusterRole grants.
+// mayEverywhere binds a ClusterRole to the scene's operator.
 func (s *scene) mayEverywhere(role string) {
 	s.t.Helper()
 	bindings, name := s.world.admin.RbacV1().ClusterRoleBindings(), s.name+"-"+role

@@ -26,11 +26,11 @@ func noted(key, value string) option {
 
 func follows(leader string) option { return noted(leaderAnnotation, leader) }
 
-// forced demands a number of replicas; the empty text demands none.
+// forced sets the annotation that forces a number of replicas. The empty text removes it.
 func forced(text string) option { return noted(forceAnnotation, text) }
 
-// ungated is a managed scene without webhooks whose decreases are judged all the
-// same: nobody but lockstep may make any.
+// ungated returns a managed scene without webhooks. Its downscales are judged as well: only
+// lockstep may make any.
 func ungated(t *testing.T) *scene {
 	t.Helper()
 	s := managed(t)
@@ -38,7 +38,7 @@ func ungated(t *testing.T) *scene {
 	return s
 }
 
-// sized waits until zones are whole with so many replicas, and the group is free.
+// sized waits until zones are available with these numbers of replicas, and the group is free.
 func (s *scene) sized(want map[string]int32) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("zones have %v replicas", want), func(now present) error {
@@ -52,7 +52,7 @@ func (s *scene) sized(want map[string]int32) {
 	s.settled()
 }
 
-// everywhere tries something in two namespaces at once, with and without webhooks.
+// everywhere runs a test in two namespaces concurrently, with and without webhooks.
 func everywhere(t *testing.T, try func(*scene)) {
 	t.Helper()
 	for name, begin := range map[string]func(*testing.T) *scene{"with webhooks": guarded, "without webhooks": ungated} {
@@ -93,7 +93,7 @@ func TestAFollowerGrowsThoughNobodyMayShrink(t *testing.T) {
 func TestAFollowerShrinksNoSoonerThanTheMinimumTime(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
-		apart := noted(apartAnnotation, "20s") // which the judge knows as well
+		apart := noted(apartAnnotation, "20s") // the verifier reads it as well
 		s.create(zone("zone-a", 3, apart), zone("zone-b", 3, follows("zone-a"), apart))
 		s.change("zone-a", forced("2"))
 		s.eventually("zone-a has shrunk", func(now present) error {
@@ -142,7 +142,7 @@ func TestReplicasThatAreForcedAreVisibleWhileTheyStand(t *testing.T) {
 	s.awaitRemark("ReplicasForced", "zone-b", false)
 }
 
-// awaitRemark waits until the metrics say, or do not say, that much about a zone.
+// awaitRemark waits until the metrics contain, or do not contain, a remark about a zone.
 func (s *scene) awaitRemark(reason, zone string, stands bool) {
 	s.t.Helper()
 	series := fmt.Sprintf(`lockstep_group_zone_remarks{group="store",namespace=%q,reason=%q,zone=%q} 1`, s.name, reason, zone)
@@ -187,8 +187,7 @@ func TestAFollowerThatMustNotShrinkKeepsNobodyFromRolling(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
 }
 
-// A followed zone belongs to its leader: what a person writes there is set back,
-// once.
+// The replicas of a follower belong to its leader. lockstep sets back the edit of a person, once.
 func TestAPersonWhoScalesAFollowerIsOverruledOnce(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
@@ -197,8 +196,8 @@ func TestAPersonWhoScalesAFollowerIsOverruledOnce(t *testing.T) {
 	})
 }
 
-// isOverruledOnce lets a person give a zone two replicas more, and asks that this is
-// set back and nothing else is done.
+// isOverruledOnce gives a zone two more replicas, and fails the test unless this is set back and
+// the zone is not changed otherwise.
 func (s *scene) isOverruledOnce(zone string) {
 	s.t.Helper()
 	before := s.witness.now().sets[zone]
@@ -269,7 +268,7 @@ func TestAFollowerWhosePodDeclinesGivesOthersATurn(t *testing.T) {
 func TestZonesGrowWhilePodsOfAnotherAreAsked(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
-		asked, goOn := make(chan struct{}, 100), make(chan struct{}) // who is too slow may be asked again
+		asked, goOn := make(chan struct{}, 100), make(chan struct{}) // a pod that is too slow may be called again
 		s.answersLike(func(method, _ string) int {
 			if method == http.MethodPost {
 				asked <- struct{}{}

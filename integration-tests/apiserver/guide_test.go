@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// migrationGuide is a page whose commands the tests carry out.
+// migrationGuide is a page whose commands the tests run.
 const migrationGuide = repository + "/docs/migrate.md"
 
 // guided returns the first block of a language below a heading of the guide.
@@ -31,7 +31,7 @@ func guided(t *testing.T, heading, language string) string {
 	return block
 }
 
-// shell is where an admin types commands, with kubectl and its plugin at hand.
+// shell runs the commands of an administrator, with kubectl and its plugin in the path.
 type shell struct {
 	*scene
 	folder string
@@ -56,8 +56,8 @@ func (s *scene) shell() shell {
 	return h
 }
 
-// types carries out commands of the guide for the scene's namespace and the default
-// group, and returns what they print. All of them have to succeed.
+// types runs commands of the guide for the scene's namespace and the default group, and returns
+// their output. All of them must succeed.
 func (h shell) types(commands string) string {
 	h.t.Helper()
 	out, err := h.run("-eux", commands)
@@ -67,8 +67,8 @@ func (h shell) types(commands string) string {
 	return out
 }
 
-// tries carries them out as an interactive shell does, which goes on after a failure
-// unless the commands themselves say else.
+// tries runs commands like an interactive shell, which continues after a failure unless the
+// commands stop it.
 func (h shell) tries(commands string) (string, error) {
 	h.t.Helper()
 	return h.run("-ux", commands)

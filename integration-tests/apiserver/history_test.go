@@ -13,10 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// rolloutsAnnotation is where the Lease of a group remembers rollouts.
+// rolloutsAnnotation is the annotation of a group's Lease that records rollouts.
 const rolloutsAnnotation = "lockstep.dev/rollouts"
 
-// rolledGroup is a rollout as kubectl lockstep history tells it.
+// rolledGroup is a rollout in the output of kubectl lockstep history.
 type rolledGroup struct {
 	Since   time.Time
 	Until   *time.Time
@@ -31,7 +31,7 @@ type rolledZone struct {
 	Replaced       int
 }
 
-// String spells the ways of a rollout, and which of them have ended.
+// String returns the zones of a rollout with their revisions, and whether each has ended.
 func (g rolledGroup) String() string {
 	var ways []string
 	for _, z := range g.Zones {
@@ -40,8 +40,8 @@ func (g rolledGroup) String() string {
 	return fmt.Sprintf("%s; over %t", strings.Join(ways, ", "), g.Until != nil)
 }
 
-// remembered returns what the Lease of the default group remembers, the newest
-// rollout first, as kubectl lockstep has to tell it.
+// remembered returns the rollouts that the Lease of the default group records, newest first, in the
+// form in which kubectl lockstep must print them.
 func (s *scene) remembered() []rolledGroup {
 	s.t.Helper()
 	type zone struct {
@@ -87,8 +87,8 @@ func toTheSecond(t time.Time) *time.Time {
 	return new(t.Truncate(time.Second))
 }
 
-// tellsHistory waits until kubectl lockstep history tells these rollouts, which are
-// those of the Lease, and returns them.
+// tellsHistory waits until kubectl lockstep history prints these rollouts, which must equal those
+// of the Lease, and returns them.
 func (p person) tellsHistory(want ...string) []rolledGroup {
 	s := p.scene
 	s.t.Helper()
@@ -110,7 +110,7 @@ func (p person) tellsHistory(want ...string) []rolledGroup {
 	return told
 }
 
-// revisions returns the revision that each zone asks for.
+// revisions returns the update revision of each zone.
 func (s *scene) revisions() map[string]string {
 	revisions := map[string]string{}
 	for name, set := range s.witness.now().sets {
@@ -148,7 +148,7 @@ func TestHistoryByKubectlTellsTheRolloutsThatTheLeaseRemembers(t *testing.T) {
 	p.tellsHistory(way+"1 over false; over false", done)
 	s.opensGates("zone-a-1", "zone-b-0")
 	s.settled()
-	third = s.revisions() // that of zone-b, which may not have had its own before
+	third = s.revisions() // read again, because zone-b may not have had its new revision before
 	again := fmt.Sprintf("%s2 over true, zone-b %s->%s replaced 1 over true; over true", way, second["zone-b"], third["zone-b"])
 	s.hasItsTimes(p.tellsHistory(again, done)[0], began)
 	text := p.ends(0, "history", defaultGroup)
@@ -164,10 +164,10 @@ func TestHistoryByKubectlTellsTheRolloutsThatTheLeaseRemembers(t *testing.T) {
 	}
 }
 
-// hasItsTimes asks that a rollout which was asked for at a time and is over, and each of
-// its zones, goes from when it got the hold until the hold went on: from between what
-// came before and its first deletion until between its last pod being Ready and what
-// came next, as the API server tells.
+// hasItsTimes checks the times of a finished rollout that was requested at asked, and of its zones.
+// The times of a zone are those of its hold. It begins between the event before it and its first
+// deletion. It ends between the readiness of its last pod and the next event, according to the API
+// server.
 func (s *scene) hasItsTimes(g rolledGroup, asked time.Time) {
 	s.t.Helper()
 	before := asked
@@ -188,15 +188,15 @@ func (s *scene) hasItsTimes(g rolledGroup, asked time.Time) {
 	}
 }
 
-// between reports whether a time lies between two others, as far as times of the API server
-// and of Leases tell: they are in whole seconds.
+// between reports whether a time lies between two others, with a tolerance: times of the API server
+// and of Leases are whole seconds.
 func between(t, from, to time.Time) bool {
 	const about = 2 * time.Second
 	return !t.Before(from.Add(-about)) && !t.After(to.Add(about))
 }
 
-// replacedIn returns when, since a time, the first pod of a zone was deleted and its last
-// one was Ready again.
+// replacedIn returns when the first pod of a zone was deleted since a time, and when its last one
+// was Ready again.
 func (s *scene) replacedIn(zone string, since time.Time) (first, last time.Time) {
 	s.t.Helper()
 	for _, d := range s.takedowns() {
@@ -208,7 +208,7 @@ func (s *scene) replacedIn(zone string, since time.Time) (first, last time.Time)
 	return first, last
 }
 
-// freed returns when the witness heard that the hold of the group was given back last.
+// freed returns when the observer last received a release of the group's hold.
 func (s *scene) freed() (at time.Time) {
 	s.t.Helper()
 	history, err := s.witness.Events()

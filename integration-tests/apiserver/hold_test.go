@@ -34,7 +34,7 @@ func TestTheLeaseTellsTheRolloutFromItsBeginningToItsEnd(t *testing.T) {
 			continue
 		}
 		if h := f.Hold.Holder; h != "" && (len(holders) == 0 || last(holders) != h) {
-			holders = append(holders, h) // from zone to zone it may be given back or handed over
+			holders = append(holders, h) // between zones, the hold may be released or handed over
 		}
 		noted = max(noted, len(f.Hold.Intents))
 	}
@@ -84,14 +84,14 @@ func (s *scene) respectsAHoldByHand() {
 	before := len(s.deletions())
 	s.changeAll(version(3))
 	s.awaitEvent("Normal", "GroupHeld", "zone-a")
-	expiry := s.holdsByHand(10 * time.Second) // from now on, however long it took to get here
+	expiry := s.holdsByHand(10 * time.Second) // starts now, independently of the time until here
 	s.settled()
 	if first := s.takedowns()[before]; first.At.Before(expiry) || first.At.After(expiry.Add(byTimer)) {
 		s.t.Errorf("%s was deleted at %s, the Lease expired at %s", first.Pod, first.At, expiry)
 	}
 }
 
-// holdsByHand lets a person hold the group from now on, and returns until when.
+// holdsByHand makes a person hold the group from now on, and returns the expiry.
 func (s *scene) holdsByHand(d time.Duration) time.Time {
 	s.t.Helper()
 	taken := metav1.NowMicro()

@@ -16,18 +16,18 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// The longest names that a group and a StatefulSet can have: a pod's revision, which is
-// the name and a hash, is a label of it.
+// The longest names of a group and a StatefulSet. A pod's revision is a label, and consists of the
+// name and a hash.
 const (
 	longGroup = "Group_of.the-longest-name-that-a-label-may-have_that-is-63.char"
-	longZone  = "a-statefulset-whose-pods-and-revisions-still-get-nm" // and a digit
+	longZone  = "a-statefulset-whose-pods-and-revisions-still-get-nm" // a digit follows
 )
 
-// hostileText has what a terminal would obey, what would end a line, a field or a
-// quote, and letters of all sizes.
+// hostileText has terminal control sequences, ends of lines, fields and quotes, and characters of
+// all sizes.
 const hostileText = "\x1b[2J\x1b]0;owned\x07\u009b2J\u202e\u200b\"'`$(reboot)\r\n{\"level\":\"error\"}\t%s{{.}} 日本語 👩\u200d👦"
 
-// Whoever may write to a namespace can write any text there.
+// A client with write access to a namespace can write any text there.
 func TestHostileTextsAndTheLongestNamesBreakNoOutput(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
@@ -52,8 +52,8 @@ func TestHostileTextsAndTheLongestNamesBreakNoOutput(t *testing.T) {
 	p.readsPlainly(zones)
 }
 
-// poisonsLease lets somebody hold the group whose name nobody can say, and remembers
-// rollouts, one of a zone that is none.
+// poisonsLease writes a holder with an unprintable name into the group's Lease, and rollouts, one
+// of them with an invalid zone.
 func (s *scene) poisonsLease() {
 	s.t.Helper()
 	text, err := json.Marshal(hostileText)
@@ -87,7 +87,8 @@ func (s *scene) poisonsLease() {
 	}
 }
 
-// plainly objects to what a terminal would obey, or would show in another order.
+// plainly fails the test if text contains characters that control a terminal or change the order of
+// the text.
 func (s *scene) plainly(where, text string) {
 	s.t.Helper()
 	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }); i >= 0 {
@@ -171,7 +172,7 @@ func (s *scene) objectIsPlain() {
 	}
 }
 
-// readsPlainly types every command that shows something.
+// readsPlainly runs every command that prints something.
 func (p person) readsPlainly(zones []string) {
 	p.scene.t.Helper()
 	for line, names := range map[string][]string{

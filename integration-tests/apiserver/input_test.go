@@ -54,7 +54,7 @@ func TestIntentsThatCannotBeReadAreRespectedAndSaidToBe(t *testing.T) {
 	}
 }
 
-// editLease changes the group's Lease as a person would.
+// editLease changes the group's Lease, as a person would.
 func (s *scene) editLease(change func(*coordinationv1.Lease)) {
 	s.t.Helper()
 	leases := s.world.admin.CoordinationV1().Leases(s.name)
@@ -72,7 +72,7 @@ func (s *scene) editLease(change func(*coordinationv1.Lease)) {
 	}
 }
 
-// opensGates waits for each of these pods to be replaced and lets it serve.
+// opensGates waits until each of these pods is replaced, and opens its gate.
 func (s *scene) opensGates(pods ...string) {
 	s.t.Helper()
 	for _, pod := range pods {
@@ -107,7 +107,7 @@ func TestAPersonWhoEditsTheLeaseMidRolloutBreaksNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := managed(t)
-			s.rules.unordered = true // the zone that holds goes first
+			s.rules.unordered = true // the zone with the hold goes first
 			s.create(zone("zone-a", 2), zone("zone-b", 2))
 			s.changeAll(version(2), gated())
 			s.awaitDeletion("zone-a-0")
@@ -121,8 +121,8 @@ func TestAPersonWhoEditsTheLeaseMidRolloutBreaksNothing(t *testing.T) {
 	}
 }
 
-// opensGatesAsTheyClose lets every pod of the newest template serve, in the order
-// in which they come.
+// opensGatesAsTheyClose opens the gate of every pod of the newest template, in the order in which
+// the pods are created.
 func (s *scene) opensGatesAsTheyClose() {
 	s.t.Helper()
 	s.eventually("every pod is replaced and serves", func(now present) error {
@@ -184,7 +184,7 @@ func TestAPodOfSomebodyElseInAZonesPlaceStopsTheRollout(t *testing.T) {
 	if _, err := s.world.admin.CoreV1().Pods(s.name).Create(t.Context(), squatter, createOptions); err != nil {
 		t.Fatal(err)
 	}
-	s.change("zone-b", replicas(2)) // whose second pod cannot be made now
+	s.change("zone-b", replicas(2)) // its second pod cannot be created now
 	s.gate("zone-a-1", corev1.ConditionTrue)
 	s.nothingIsDeleted("while a zone misses a pod")
 	s.awaitWaiting("PodMissing", "zone-b")
@@ -195,7 +195,7 @@ func TestAPodOfSomebodyElseInAZonesPlaceStopsTheRollout(t *testing.T) {
 	s.settled()
 }
 
-// awaitWaiting waits until the metrics say that a zone waits for a reason.
+// awaitWaiting waits until the metrics show that a zone waits for a reason.
 func (s *scene) awaitWaiting(reason, zone string) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("%s waits because %s", zone, reason), func(present) error {
@@ -211,7 +211,7 @@ func TestANamespaceDeletedMidRolloutHarmsNobody(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.rules.unasked, s.rules.contested = true, true
-	slowly := goneAfter(2 * underWay) // so there is something to write about for long enough
+	slowly := goneAfter(2 * underWay) // so that lockstep has objects to write to for long enough
 	s.create(zone("zone-a", 3, slowly), zone("zone-b", 3, slowly))
 	s.changeAll(version(2), readyAfter(short))
 	s.awaitDeletion("zone-a-0")
@@ -247,11 +247,11 @@ func TestAGroupThatIsLargerThanWhatCanBeNoted(t *testing.T) {
 	s.wantEachOnce()
 }
 
-// An operator that lacks a verb says which one, wherever a person may look, does
-// nothing else wrong, and goes on by itself once it is granted.
+// An operator that lacks a verb names it in /ready, the log and the metrics. It does nothing else
+// wrong, and continues without a restart once the verb is granted.
 func TestAMissingPermissionIsNamed(t *testing.T) {
 	t.Parallel()
-	const limited = "limited" // no operator's account: the suite objects to any other refusal
+	const limited = "limited" // not an operator's account, because the suite fails on any other refusal
 	for name, tc := range map[string]struct {
 		resource, verb string
 		named          string
@@ -288,14 +288,14 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 				return nil
 			})
 			s.setVerb(limited, tc.resource, tc.verb, true)
-			s.patience = longPatience // what has failed for long is tried again within a minute
+			s.patience = longPatience // after many failures, the operator retries within a minute
 			s.settled()
 			s.wantEachOnce()
 		})
 	}
 }
 
-// bindTo gives the scene's roles to another account.
+// bindTo binds the scene's roles to another account.
 func (s *scene) bindTo(account string) {
 	s.t.Helper()
 	made := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}
@@ -314,8 +314,8 @@ func (s *scene) bindTo(account string) {
 	}
 }
 
-// setVerb grants a verb in the scene's Role to whom it is bound, or takes it, and waits
-// until that is so.
+// setVerb grants or revokes a verb in the scene's Role for its subjects, and waits until the API
+// server applies the change.
 func (s *scene) setVerb(who, resource, verb string, granted bool) {
 	s.t.Helper()
 	roles := s.world.admin.RbacV1().Roles(s.name)
@@ -334,7 +334,7 @@ func (s *scene) setVerb(who, resource, verb string, granted bool) {
 			right = new(rightBy(*rule, s.name))
 			right.Verb = verb
 		}
-		if rule.Verbs = append(without, "-"); granted { // a rule without verbs is refused
+		if rule.Verbs = append(without, "-"); granted { // the API server rejects a rule without verbs
 			rule.Verbs = append(without, verb)
 		}
 	}

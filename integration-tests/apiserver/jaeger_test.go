@@ -30,12 +30,13 @@ func startJaeger(t *testing.T) jaeger {
 	return jaeger{j}
 }
 
-// environment lets an operator export to it, a while after spans have ended.
+// environment returns variables with which an operator exports to this Jaeger, a fixed time after
+// spans have ended.
 func (j jaeger) environment(after time.Duration) []string {
 	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + j.OTLP(), fmt.Sprint("OTEL_BSP_SCHEDULE_DELAY=", after.Milliseconds())}
 }
 
-// span is a span as the query API shows it.
+// span is a span in the form of the query API.
 type span struct {
 	TraceID, SpanID, OperationName string
 	References                     []struct{ RefType, TraceID, SpanID string }
@@ -66,13 +67,13 @@ func (t tags) get(key string) string {
 func (s span) start() time.Time { return time.UnixMicro(s.StartTime) }
 func (s span) end() time.Time   { return time.UnixMicro(s.StartTime + s.Duration) }
 
-// same reports whether both are one span that was exported twice.
+// same reports whether both are the same span, exported twice.
 func (s span) same(other span) bool {
 	return s.TraceID == other.TraceID && s.SpanID == other.SpanID && s.parent() == other.parent() &&
 		s.OperationName == other.OperationName && s.StartTime == other.StartTime && s.Duration == other.Duration
 }
 
-// parent is the id of the span that it is a part of, of the same trace.
+// parent returns the id of the parent span, which belongs to the same trace.
 func (s span) parent() string {
 	for _, r := range s.References {
 		if r.RefType == "CHILD_OF" && r.TraceID == s.TraceID {
@@ -82,7 +83,7 @@ func (s span) parent() string {
 	return ""
 }
 
-// linked reports whether it has a link to a span that it is no part of.
+// linked reports whether the span has a link to another span than its parent.
 func (s span) linked(trace, id string) bool {
 	for _, r := range s.References {
 		if r.TraceID == trace && r.SpanID == id && r.SpanID != s.parent() {
@@ -92,7 +93,7 @@ func (s span) linked(trace, id string) bool {
 	return false
 }
 
-// within reports whether it is a part of a span by time as well, a second apart at most.
+// within reports whether the span lies within the other one in time, with a tolerance of a second.
 func (s span) within(other span) bool {
 	return !s.start().Before(other.start().Add(-time.Second)) && !s.end().After(other.end().Add(time.Second))
 }
@@ -100,7 +101,7 @@ func (s span) within(other span) bool {
 // trace returns the spans of a trace.
 func (j jaeger) trace(id string) ([]span, error) { return j.ask("/api/traces/" + id) }
 
-// named returns the spans of that name, in whatever trace.
+// named returns the spans of that name in all traces.
 func (j jaeger) named(operation string) ([]span, error) {
 	all, err := j.ask("/api/traces?limit=1000&service=lockstep&operation=" + url.QueryEscape(operation))
 	var named []span

@@ -14,27 +14,27 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// defaultGrace is from when on a judge counts what breaks by itself.
+// defaultGrace is the time after which the judge counts pods that break by themselves.
 const defaultGrace = judge.DefaultGrace
 
-// rules are what may differ between tests.
+// rules are the rules that may differ between tests.
 type rules struct {
-	grace     time.Duration // how long the operator may not know of what others did; zero: defaultGrace
-	unordered bool          // the test itself upsets the order of zones or pods
+	grace     time.Duration // how long the operator may not know about writes of other clients; zero: defaultGrace
+	unordered bool          // the test itself changes the order of zones or pods
 	guarded   bool          // downscales go through admission
-	evicting  bool          // evictions too
-	unasked   bool          // pods leave for whom nobody asks one by one: their namespace is deleted
-	contested bool          // others take down what an operator has noted
+	evicting  bool          // evictions go through admission
+	unasked   bool          // pods are deleted without a request for each, because their namespace is deleted
+	contested bool          // other clients delete pods that an operator has recorded
 	budgets   []judge.Budget
 }
 
-// user is whom the API server takes the operator for that runs in a namespace.
+// user returns the user name of the operator of a namespace.
 func user(namespace string) string { return "system:serviceaccount:" + namespace + ":" + account }
 
-// byOperator reports whether a user is an operator's.
+// byOperator reports whether a user is an operator.
 func byOperator(user string) bool { return strings.HasSuffix(user, ":"+account) }
 
-// operators are all that may be at work in the scene: the shared one and its own.
+// operators returns all operators that may work in the scene: the shared one and the scene's own.
 func (s *scene) operators() []judge.Operator {
 	return []judge.Operator{
 		{User: user(home), Selector: labels.SelectorFromSet(labels.Set{optIn: "true"}), LeadershipNamespace: home},
@@ -42,8 +42,8 @@ func (s *scene) operators() []judge.Operator {
 	}
 }
 
-// judge objects to whatever may never happen and did, and to what it should have seen
-// and did not. It does so once the test is over, so the whole history is known.
+// judge fails the test if an event occurred that must never occur, or if the judge missed an
+// expected one. It runs at the end of the test, when the history is complete.
 func (s *scene) judge() {
 	s.t.Helper()
 	history, requests, err := s.evidence()
@@ -73,9 +73,9 @@ func (s *scene) objections(history []judge.Event, requests []judge.Request) []st
 	return wrong
 }
 
-// unattributed names the pods that left while the Lease of a rollout noted them and
-// that no operator has taken down, as the judge has it: it does not know then who
-// takes down what, and finds nothing wrong with any of it.
+// unattributed returns the pods that left while the Lease of a rollout recorded them and that no
+// operator has deleted, according to the judge. The judge then knows of no disruption by lockstep,
+// and finds no violation.
 func unattributed(history []judge.Event, takedowns []judge.Disruption) []string {
 	byVersion := func(a, b judge.Event) int { return cmp.Compare(a.Version, b.Version) }
 	notes, left := map[string][]judge.PodIntent{}, map[string]bool{} // by group, by UID
@@ -99,7 +99,7 @@ func unattributed(history []judge.Event, takedowns []judge.Disruption) []string 
 	return wrong
 }
 
-// strangers says which operator wrote here that is none of the scene's.
+// strangers returns the writes of operators that do not belong to the scene.
 func (s *scene) strangers() []string {
 	var wrong []string
 	for _, r := range s.requests() {
@@ -119,7 +119,7 @@ func (s *scene) verdict() (judge.Verdict, error) {
 	return s.try(history, requests), nil
 }
 
-// evidence is all that was told so far, and whatever was asked for until then.
+// evidence returns all events and all requests so far.
 func (s *scene) evidence() (history []judge.Event, requests []judge.Request, err error) {
 	if history, err = s.witness.Events(); err != nil {
 		return nil, nil, err
@@ -135,14 +135,14 @@ func (s *scene) try(history []judge.Event, requests []judge.Request) judge.Verdi
 	})
 }
 
-// takedowns returns what operators deleted so far, in order.
+// takedowns returns the pods that operators have deleted so far, in order.
 func (s *scene) takedowns() []judge.Disruption {
 	s.t.Helper()
 	return slices.DeleteFunc(s.departures(), func(d judge.Disruption) bool { return d.Evicted })
 }
 
-// departures returns what operators deleted so far, and what was evicted where
-// evictions are judged, in order.
+// departures returns the pods that operators have deleted so far, in order. If evictions are
+// judged, it also returns the evicted pods.
 func (s *scene) departures() []judge.Disruption {
 	s.t.Helper()
 	verdict, err := s.verdict()
@@ -162,7 +162,7 @@ func (s *scene) deletions() []string {
 	return names
 }
 
-// wantDeletions asks for exactly these deletions by operators, in this order.
+// wantDeletions fails the test unless operators made exactly these deletions, in this order.
 func (s *scene) wantDeletions(pods ...string) {
 	s.t.Helper()
 	if got := s.deletions(); !slices.Equal(got, pods) {
@@ -170,7 +170,7 @@ func (s *scene) wantDeletions(pods ...string) {
 	}
 }
 
-// wantEachOnce asks that operators deleted each pod of all zones exactly once.
+// wantEachOnce fails the test unless operators deleted each pod of all zones exactly once.
 func (s *scene) wantEachOnce() {
 	s.t.Helper()
 	want := s.allPods()
@@ -182,7 +182,7 @@ func (s *scene) wantEachOnce() {
 	}
 }
 
-// requests returns what was asked about the scene's namespace so far.
+// requests returns the requests in the scene's namespace so far.
 func (s *scene) requests() []judge.Request {
 	s.t.Helper()
 	requests, err := s.world.audit.RequestsIn(s.name)
@@ -192,7 +192,7 @@ func (s *scene) requests() []judge.Request {
 	return requests
 }
 
-// writesOf returns what an operator wrote to the scene's namespace from a time on.
+// writesOf returns the writes of an operator to the scene's namespace since a time.
 func (s *scene) writesOf(user string, from time.Time) []judge.Request {
 	s.t.Helper()
 	return slices.DeleteFunc(s.requests(), func(r judge.Request) bool {
@@ -210,7 +210,7 @@ func TestTheJudgeIsAskedInEveryScene(t *testing.T) {
 	if err != nil || len(verdict.Disruptions) != 4 || len(verdict.Violations) > 0 {
 		t.Fatalf("%d takedowns, want 4: %+v, %v", len(verdict.Disruptions), verdict, err)
 	}
-	// What was a proper rollout is none for an operator that should have let it be.
+	// If the operator should not have touched the namespace, a correct rollout is a violation.
 	facts, err := s.witness.Events()
 	if err != nil {
 		t.Fatal(err)
@@ -220,10 +220,10 @@ func TestTheJudgeIsAskedInEveryScene(t *testing.T) {
 	if len(strict) < len(verdict.Disruptions) || strict[0].Guarantee != 8 {
 		t.Errorf("for an operator of another namespace: %v", strict)
 	}
-	// What nobody has asked for, or somebody else, is nothing that the judge may pass over.
+	// The judge must not ignore a disruption that no client, or another client, requested.
 	unasked := strings.Join(s.objections(facts, nil), "\n")
 	for _, d := range verdict.Disruptions {
-		if strings.Count(unasked, " "+d.Pod+" ") < 2 { // neither explained, nor taken down by whom it was noted
+		if strings.Count(unasked, " "+d.Pod+" ") < 2 { // neither explained nor by the recorded operator
 			t.Errorf("of %s, without requests: %s", d.Pod, unasked)
 		}
 	}

@@ -20,13 +20,13 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// thePlugin is built when the first test asks for it.
+// thePlugin builds the plugin when the first test needs it.
 var thePlugin = sync.OnceValues(func() (string, error) {
 	return localcluster.BuildPlugin(context.Background(), os.Stderr)
 })
 
-// person types kubectl lockstep with a service account that has the roles of
-// manifests/examples/kubectl in the scene's namespace, and no other.
+// person runs kubectl lockstep with a service account that has only the roles of
+// manifests/examples/kubectl in the scene's namespace.
 type person struct {
 	scene      *scene
 	program    string
@@ -72,7 +72,7 @@ func (s *scene) person() person {
 	return p
 }
 
-// types carries out kubectl lockstep and returns what it says.
+// types runs kubectl lockstep and returns its output.
 func (p person) types(args ...string) (code int, out, errs string) {
 	p.scene.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -87,7 +87,7 @@ func (p person) types(args ...string) (code int, out, errs string) {
 	return command.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// ends carries out what has to end with that exit code, and nothing wrong.
+// ends runs a command that must end with that exit code, and without an error message.
 func (p person) ends(want int, args ...string) string {
 	p.scene.t.Helper()
 	code, out, errs := p.types(args...)
@@ -97,7 +97,7 @@ func (p person) ends(want int, args ...string) string {
 	return out
 }
 
-// reads fills in an answer in JSON.
+// reads decodes the JSON output of a command.
 func (p person) reads(into any, want int, args ...string) {
 	p.scene.t.Helper()
 	out := p.ends(want, append(args, "-o", "json")...)
@@ -106,7 +106,7 @@ func (p person) reads(into any, want int, args ...string) {
 	}
 }
 
-// said is a wait as kubectl lockstep tells it.
+// said is a wait in the output of kubectl lockstep.
 type said struct{ Zone, Code, Pod string }
 
 func TestKubectlNamesTheReasonThatMetricAndEventName(t *testing.T) {
@@ -185,7 +185,7 @@ func TestAPauseByKubectlEndsByItself(t *testing.T) {
 	if out := p.ends(2, "why", defaultGroup); !strings.Contains(out, "zone-a is paused until") || !strings.Contains(out, ": a test") {
 		t.Errorf("why says:\n%s", out)
 	}
-	until := p.pausesFor(10 * time.Second) // from now on, however long it took to get here
+	until := p.pausesFor(10 * time.Second) // starts now, independently of the time until here
 	s.settled()
 	if first := s.takedowns()[0]; first.At.Before(until) || first.At.After(until.Add(byTimer)) {
 		t.Errorf("%s was deleted at %s, the pause was over at %s", first.Pod, first.At, until)
@@ -194,8 +194,8 @@ func TestAPauseByKubectlEndsByItself(t *testing.T) {
 	p.ends(0, "resume", defaultGroup)
 }
 
-// pausesFor pauses the group and returns until when the annotation of a zone says so, in
-// whole seconds.
+// pausesFor pauses the group and returns the end of the pause in the annotation of a zone, in whole
+// seconds.
 func (p person) pausesFor(d time.Duration) time.Time {
 	p.scene.t.Helper()
 	before := time.Now()
@@ -207,7 +207,7 @@ func (p person) pausesFor(d time.Duration) time.Time {
 	return until
 }
 
-// pausedUntil reads off a zone when its pause is over.
+// pausedUntil returns the end of the pause of a zone.
 func (s *scene) pausedUntil(name string) time.Time {
 	s.t.Helper()
 	set, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(s.t.Context(), name, getOptions)
@@ -257,8 +257,8 @@ func TestARestartByKubectlRollsZoneByZone(t *testing.T) {
 	}
 }
 
-// restarts restarts a group, or one zone of it, and waits until the witness has heard of
-// the zones that are to change.
+// restarts restarts a group, or one zone of it, and waits until the observer has received the
+// changed zones.
 func (p person) restarts(zones []string, args ...string) {
 	p.scene.t.Helper()
 	before := p.scene.witness.now().sets

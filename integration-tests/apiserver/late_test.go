@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
-// behind is how late an operator hears of what happens.
+// behind is the delay with which an operator observes changes.
 const behind = 2 * time.Second
 
 func TestALateViewOfTheWorldBreaksNothing(t *testing.T) {
@@ -47,11 +47,11 @@ func TestALateViewOfPodsSurvivesADrainAndANewTemplate(t *testing.T) {
 	s.settled()
 }
 
-// withoutElection lets an operator work at once.
+// withoutElection makes an operator work at once.
 const withoutElection = "-leader-election.enabled=false"
 
-// lateWatches is a kubeconfig that leads to the API server through a proxy. What
-// watches of one resource tell, it hands on late, and everything else at once.
+// lateWatches returns a kubeconfig for the API server behind a proxy. The proxy delays the watch
+// events of one resource, and forwards everything else at once.
 func (s *scene) lateWatches(resource string) string {
 	s.t.Helper()
 	proxy, kubeconfig := s.proxied()
@@ -64,10 +64,10 @@ func (s *scene) lateWatches(resource string) string {
 	return kubeconfig
 }
 
-// proxied is a kubeconfig that leads to the API server through a proxy.
+// proxied returns a proxy for the API server and a kubeconfig for it.
 func (s *scene) proxied() (*faultproxy.Proxy, string) {
 	s.t.Helper()
-	direct := s.world.cluster.AdminConfig() // for address and CA; the operator shows its own token
+	direct := s.world.cluster.AdminConfig() // for address and CA; the operator uses its own token
 	proxy, err := faultproxy.Start(direct.Host, direct.CAData)
 	if err != nil {
 		s.t.Fatal(err)
@@ -76,7 +76,7 @@ func (s *scene) proxied() (*faultproxy.Proxy, string) {
 	return proxy, s.redirected(proxy.URL(), proxy.Authority())
 }
 
-// redirected is the scene's kubeconfig with another server.
+// redirected returns the scene's kubeconfig with another server.
 func (s *scene) redirected(server string, authority []byte) string {
 	s.t.Helper()
 	config, err := clientcmd.LoadFromFile(s.kubeconfig())

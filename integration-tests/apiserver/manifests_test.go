@@ -34,20 +34,19 @@ const (
 	repository      = "../.."
 	systemNamespace = "lockstep-system"
 	restrictedGroup = "testdata/restricted-group.yaml"
-	// installed is how long an installation may take to be there.
+	// installed is the maximum duration of an installation.
 	installed = 2 * time.Minute
 )
 
-// installation is a cluster of its own, with a scheduler and a node in each of
-// three zones: what the manifests make there is for the whole cluster, and would
-// be in the way of the other tests.
+// installation is a cluster of its own, with a scheduler and a node in each of three zones. The
+// manifests create objects for the cluster, which would disturb the other tests.
 type installation struct {
 	cluster *localcluster.Cluster
 	admin   kubernetes.Interface
 	program string
 }
 
-// The tests follow each other in one cluster. Each installs an overlay anew.
+// The tests follow each other in one cluster. Each installs an overlay again.
 func TestTheManifestsInstallAnOperatorThatWorks(t *testing.T) {
 	t.Parallel()
 	in := install(t)
@@ -77,10 +76,10 @@ func install(t *testing.T) *installation {
 	return in
 }
 
-// optedIn is how a namespace says that lockstep may work there.
+// optedIn is the label of a namespace in which lockstep may work.
 var optedIn = map[string]string{"lockstep.dev/enabled": "true"}
 
-// clusterWide is what every installation for the whole cluster consists of.
+// clusterWide lists the objects of every installation for the cluster.
 var clusterWide = []string{
 	"ClusterRole lockstep", "ClusterRole lockstep-references", "ClusterRoleBinding lockstep", "ClusterRoleBinding lockstep-references", "Namespace lockstep-system",
 	"ValidatingAdmissionPolicy lockstep-opt-in", "ValidatingAdmissionPolicyBinding lockstep-opt-in",
@@ -112,7 +111,7 @@ func (in *installation) forTheWholeCluster(t *testing.T) {
 	}
 }
 
-// webhookObjects are what webhooks add to an installation.
+// webhookObjects returns the objects that webhooks add to an installation.
 func webhookObjects(namespace string) []string {
 	return []string{
 		"ClusterRole lockstep-webhooks", "ClusterRoleBinding lockstep-webhooks",
@@ -155,8 +154,8 @@ func (in *installation) withNamedWebhooks(t *testing.T) {
 	}
 }
 
-// installsWebhooks wants an operator that is installed so to have a certificate,
-// and its CA to be where API servers look for it.
+// installsWebhooks installs an operator that creates a certificate, and waits until its CA is in
+// the webhook configurations.
 func (in *installation) installsWebhooks(t *testing.T, namespace, folder string, want []string) {
 	t.Helper()
 	wantObjects(t, in.apply(t, folder), slices.Sorted(slices.Values(want)))
@@ -228,8 +227,8 @@ func (in *installation) forHighAvailability(t *testing.T) {
 	in.needsItsZone(t, pods[0])
 }
 
-// needsItsZone takes a pod's node away, the only one of its zone, and asks for the
-// next pod to wait for it rather than to double up in another zone.
+// needsItsZone makes the only node of a pod's zone unschedulable. It fails the test unless the next
+// pod waits for the node instead of running in another zone.
 func (in *installation) needsItsZone(t *testing.T, pod corev1.Pod) {
 	t.Helper()
 	in.cordon(t, pod.Spec.NodeName, true)
@@ -262,14 +261,14 @@ func (in *installation) cordon(t *testing.T, node string, yes bool) {
 	}
 }
 
-// inOneNamespace is what an installation in the namespace mimir consists of.
+// inOneNamespace lists the objects of an installation in the namespace mimir.
 var inOneNamespace = []string{
 	"mimir: Deployment lockstep", "mimir: PodDisruptionBudget lockstep", "mimir: Role lockstep",
 	"mimir: RoleBinding lockstep", "mimir: Service lockstep", "mimir: ServiceAccount lockstep",
 }
 
-// forOneNamespaceWithWebhooks does what docs/installation.md says about it, where
-// lockstep is installed already.
+// forOneNamespaceWithWebhooks follows docs/installation.md for one namespace, in a cluster with an
+// installation.
 func (in *installation) forOneNamespaceWithWebhooks(t *testing.T) {
 	const namespace = "mimir"
 	folder := kustomization(t, `
@@ -303,7 +302,7 @@ func (in *installation) forOneNamespace(t *testing.T) {
 	in.leavesNoLease(t, namespace)
 }
 
-// leavesNoLease takes the group away and waits until its Lease is gone as well.
+// leavesNoLease deletes the group and waits until its Lease is deleted as well.
 func (in *installation) leavesNoLease(t *testing.T, namespace string) {
 	t.Helper()
 	background := metav1.DeletePropagationBackground
@@ -320,7 +319,7 @@ func (in *installation) leavesNoLease(t *testing.T, namespace string) {
 	})
 }
 
-// forAnotherSelector does what docs/installation.md says about it.
+// forAnotherSelector follows docs/installation.md for another selector.
 func (in *installation) forAnotherSelector(t *testing.T) {
 	const selector = "team in (a,b),!frozen"
 	folder := kustomization(t, `
@@ -353,7 +352,7 @@ patches:
 	in.rolled(t, "team-a")
 }
 
-// render renders a kustomization with the kustomize that the repository pins.
+// render renders a kustomization with the kustomize version that the repository pins.
 func render(t *testing.T, folder string) []byte {
 	t.Helper()
 	root, err := filepath.Abs(repository)
@@ -373,8 +372,8 @@ func render(t *testing.T, folder string) []byte {
 	return rendered
 }
 
-// kustomization makes one of a user's own, beside the source tree, from folders of
-// manifests, and returns its folder. MANIFESTS in its text is the path to them.
+// kustomization creates a user's kustomization outside the source tree, from folders of manifests,
+// and returns its folder. MANIFESTS in its text is the path to them.
 func kustomization(t *testing.T, text string, folders ...string) string {
 	t.Helper()
 	own := t.TempDir()
@@ -382,7 +381,7 @@ func kustomization(t *testing.T, text string, folders ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifests, err := filepath.Rel(own, absolute) // kustomize takes no other
+	manifests, err := filepath.Rel(own, absolute) // kustomize requires a relative path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,8 +409,8 @@ func addResource(t *testing.T, folder, name string) {
 	}
 }
 
-// apply applies what a kustomization renders to, with every field checked, and
-// returns the objects.
+// apply applies a rendered kustomization, with strict checks of all fields, and returns the
+// objects.
 func (in *installation) apply(t *testing.T, folder string) []unstructured.Unstructured {
 	t.Helper()
 	rendered := render(t, folder)
@@ -432,7 +431,7 @@ func objectsOf(t *testing.T, text []byte) []unstructured.Unstructured {
 	for {
 		var one unstructured.Unstructured
 		if err := documents.Decode(&one.Object); err != nil {
-			return all // the API server has accepted what could be read
+			return all // the API server has accepted all objects that could be read
 		}
 		all = append(all, one)
 	}
@@ -454,8 +453,7 @@ func wantObjects(t *testing.T, objects []unstructured.Unstructured, want []strin
 	}
 }
 
-// runs waits until the Deployment has made all its pods and they are Ready, and
-// returns them.
+// runs waits until the Deployment has created all its pods and they are Ready, and returns them.
 func (in *installation) runs(t *testing.T, namespace string, replicas int) []corev1.Pod {
 	t.Helper()
 	var pods []corev1.Pod
@@ -466,7 +464,7 @@ func (in *installation) runs(t *testing.T, namespace string, replicas int) []cor
 		}
 		s := d.Status
 		if s.ObservedGeneration < d.Generation || int(s.UpdatedReplicas) != replicas || int(s.AvailableReplicas) != replicas || int(s.Replicas) != replicas {
-			return fmt.Errorf("generation %d, status %+v", d.Generation, s) // its conditions say if pods were refused
+			return fmt.Errorf("generation %d, status %+v", d.Generation, s) // its conditions show whether pods were refused
 		}
 		list, err := in.admin.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector)})
 		if err != nil {
@@ -481,7 +479,7 @@ func (in *installation) runs(t *testing.T, namespace string, replicas int) []cor
 	return pods
 }
 
-// isRestricted makes sure that the pods were not admitted for want of a check.
+// isRestricted fails the test unless the namespace enforces the restricted profile.
 func (in *installation) isRestricted(t *testing.T, namespace string) {
 	t.Helper()
 	careless := &corev1.Pod{
@@ -494,8 +492,8 @@ func (in *installation) isRestricted(t *testing.T, namespace string) {
 	}
 }
 
-// isReachable asks for the Service to lead to every pod, and for the budget to
-// let one of them go.
+// isReachable waits until the Service has every pod as an endpoint, and the budget allows one
+// disruption.
 func (in *installation) isReachable(t *testing.T, namespace string, pods []corev1.Pod) {
 	t.Helper()
 	awaitInstalled(t, "the Service leads to every pod", func(ctx context.Context) error {
@@ -526,8 +524,8 @@ func (in *installation) isReachable(t *testing.T, namespace string, pods []corev
 	})
 }
 
-// operate runs the operator as a process for the time of a test: as the pod's
-// service account, with its arguments and variables, and with its probes asked.
+// operate runs the operator as a process during a test: with the pod's service account, arguments,
+// variables and probes.
 func (in *installation) operate(t *testing.T, namespace string, pod corev1.Pod) {
 	t.Helper()
 	in.awaitGrant(t, namespace, pod.Spec.ServiceAccountName)
@@ -537,7 +535,7 @@ func (in *installation) operate(t *testing.T, namespace string, pod corev1.Pod) 
 	}
 	env, args := asKubeletDoes(t, pod)
 	op, err := localcluster.StartOperator(t.Context(), localcluster.OperatorOptions{
-		Kubeconfig: kubeconfig, Program: in.program, Args: append(args, "-server-tls.port=0"), Env: env, // 8443 may be taken here
+		Kubeconfig: kubeconfig, Program: in.program, Args: append(args, "-server-tls.port=0"), Env: env, // port 8443 may be in use here
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -563,7 +561,7 @@ func (in *installation) operate(t *testing.T, namespace string, pod corev1.Pod) 
 	}
 }
 
-// answered returns what is said on a page that is there.
+// answered returns the text of a page, which must exist.
 func answered(t *testing.T, url string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -582,7 +580,7 @@ func answered(t *testing.T, url string) string {
 	return string(text)
 }
 
-// awaitGrant waits until the API server has heard of the roles it was just given.
+// awaitGrant waits until the API server applies the roles that an account was granted.
 func (in *installation) awaitGrant(t *testing.T, namespace, account string) {
 	t.Helper()
 	if err := awaitRoles(t.Context(), in.admin, "system:serviceaccount:"+namespace+":"+account, namespace); err != nil {
@@ -590,8 +588,8 @@ func (in *installation) awaitGrant(t *testing.T, namespace, account string) {
 	}
 }
 
-// asKubeletDoes returns variables and arguments of a pod's container as the
-// kubelet would give them to a process.
+// asKubeletDoes returns variables and arguments of a pod's container, as the kubelet passes them to
+// a process.
 func asKubeletDoes(t *testing.T, pod corev1.Pod) (env, args []string) {
 	t.Helper()
 	container := pod.Spec.Containers[0]
@@ -627,7 +625,7 @@ func (in *installation) namespace(t *testing.T, name string, labels map[string]s
 	return made
 }
 
-// group makes a group of two zones, and waits until it is whole.
+// group creates a group of two zones, and waits until both are available.
 func (in *installation) group(t *testing.T, namespace string) {
 	t.Helper()
 	awaitInstalled(t, "there is a service account for pods", func(ctx context.Context) error {
@@ -640,7 +638,7 @@ func (in *installation) group(t *testing.T, namespace string) {
 	in.eachZone(t, namespace, "is whole", func(s appsv1.StatefulSetStatus) bool { return s.ReadyReplicas == 2 })
 }
 
-// changeTemplates gives every zone a template that it did not have before.
+// changeTemplates gives every zone a new template.
 func (in *installation) changeTemplates(t *testing.T, namespace string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{"changed":%q}}}}}`, time.Now())
@@ -652,7 +650,7 @@ func (in *installation) changeTemplates(t *testing.T, namespace string) {
 	}
 }
 
-// rolled waits until every zone is wholly on its newest template.
+// rolled waits until all pods of every zone have its newest template.
 func (in *installation) rolled(t *testing.T, namespace string) {
 	t.Helper()
 	in.eachZone(t, namespace, "has rolled", func(s appsv1.StatefulSetStatus) bool {

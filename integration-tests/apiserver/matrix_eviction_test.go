@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// evictionsOn lets the API server ask the operators of a trial about evictions.
+// evictionsOn makes the API server call the operators of a trial about evictions.
 func (c *trial) evictionsOn() *evictor {
 	c.t.Helper()
 	e, ca := evictorOf(c.scene), c.knownCA()
@@ -18,7 +18,8 @@ func (c *trial) evictionsOn() *evictor {
 	return e
 }
 
-// evictionsAnswered is evictionsOn for operators that answer: by now it asks them.
+// evictionsAnswered is evictionsOn for operators that answer. It waits until the API server calls
+// them.
 func (c *trial) evictionsAnswered() *evictor {
 	c.t.Helper()
 	e := evictorOf(c.scene)
@@ -26,7 +27,7 @@ func (c *trial) evictionsAnswered() *evictor {
 	return e
 }
 
-// knownCA is the CA that the API server uses already for the operators of a trial.
+// knownCA returns the CA by which the API server already verifies the operators of a trial.
 func (c *trial) knownCA() []byte {
 	c.t.Helper()
 	known, err := c.world.admin.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(c.t.Context(), c.name, getOptions)
@@ -36,7 +37,7 @@ func (c *trial) knownCA() []byte {
 	return known.Webhooks[0].ClientConfig.CABundle
 }
 
-// evictable is a trial whose operator is asked about evictions.
+// evictable returns a trial whose operator the API server calls about evictions.
 func evictable(t *testing.T, args ...string) (*trial, *evictor, *operator) {
 	t.Helper()
 	c := onTrial(t, args...)
@@ -54,7 +55,7 @@ func TestAnEvictionIsGrantedInTimeWhileTheAPIServerIsSlow(t *testing.T) {
 	c.patience = longPatience
 	c.proxy.Play(late(slow))
 	before := e.pod("zone-a-0")
-	const least = 2 * slow // a look, and a note
+	const least = 2 * slow // a live read and a record
 	if err := c.answeredInTime(least, func() error { return e.evict(before.Name) }); err != nil {
 		t.Error(err)
 	}
@@ -105,13 +106,13 @@ func TestEveryReplicaAnswersEvictionsWhileNobodyLeads(t *testing.T) {
 	}
 	c.leaves(first.Name)
 	e.comesBack(first)
-	c.eventually("the other one is evicted", func(present) error { return e.evict(second.Name) }) // by who did not grant the first
+	c.eventually("the other one is evicted", func(present) error { return e.evict(second.Name) }) // by the replica that did not grant the first one
 	e.comesBack(second)
 	c.leadership("")
 	c.settled()
 }
 
-// answered repeats a request that went out on a connection which was cut.
+// answered repeats a request if the connection of its webhook call was cut.
 func (c *trial) answered(request func() error) error {
 	c.t.Helper()
 	var err error
@@ -124,8 +125,8 @@ func (c *trial) answered(request func() error) error {
 	return err
 }
 
-// heldUpBy makes a request that is refused, again until it is so because of a holder: a
-// replica may hear of what that does before it hears of the hold.
+// heldUpBy repeats a request that is refused until the refusal names a holder. A replica may
+// observe a disruption before it observes the hold.
 func (c *trial) heldUpBy(holder string, request func() error) error {
 	c.t.Helper()
 	var err error

@@ -26,14 +26,14 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
-// expiries are the ways in which the webhooks' certificate expires. Each has set
-// up what the API server asks, two zones, and what brings a new certificate.
+// expiries lists ways in which the webhooks' certificate expires. Each returns a trial with
+// webhooks and two zones, and a function that provides a new certificate.
 var expiries = map[string]func(*testing.T) (c *trial, renew func()){
 	"in files of one's own":     expiredFiles,
 	"in the Secret of lockstep": expiredSecret,
 }
 
-// twoZones are those of these tests.
+// twoZones creates the zones of these tests.
 func (c *trial) twoZones() { c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares)) }
 
 func TestARolloutGoesOnWhileTheCertificateHasExpired(t *testing.T) {
@@ -68,7 +68,7 @@ func TestADownscaleIsRefusedUntilTheExpiredCertificateIsRenewed(t *testing.T) {
 	}
 }
 
-// expiredFiles serves files whose certificate expires while the operator runs.
+// expiredFiles serves files with a certificate that expires while the operator runs.
 func expiredFiles(t *testing.T) (*trial, func()) {
 	t.Helper()
 	signer, dir := newSigner(t, time.Now().Add(time.Hour)), t.TempDir()
@@ -88,7 +88,7 @@ func expiredFiles(t *testing.T) (*trial, func()) {
 	provide(time.Now().Add(-time.Minute))
 	c.notReady(op.get, "certificate: the certificate in "+certFile+" expired at ")
 	address := webhookAddress(t, op)
-	c.service.leadTo(address) // a certificate is judged when a connection begins
+	c.service.leadTo(address) // a client verifies a certificate when a connection begins
 	c.eventually("the API server begins another one", func(present) error {
 		if err := c.shrinkOnTrial("zone-a"); err == nil || !strings.Contains(err.Error(), "tls: ") {
 			return errors.New(fmt.Sprint("got ", err))
@@ -107,8 +107,8 @@ func expiredFiles(t *testing.T) (*trial, func()) {
 	}
 }
 
-// expiredSecret starts an operator after its certificate has expired, and does not
-// let it write another one yet.
+// expiredSecret starts an operator after its certificate has expired. The operator cannot write
+// another one yet.
 func expiredSecret(t *testing.T) (*trial, func()) {
 	t.Helper()
 	c := onTrial(t, withoutElection, "-webhooks.update-ca-bundle=true")
@@ -135,7 +135,7 @@ func expiredSecret(t *testing.T) (*trial, func()) {
 	}
 }
 
-// injectedFromNowOn asks for the CA in the scene's webhook configurations.
+// injectedFromNowOn labels the scene's webhook configurations, so that the operator injects the CA.
 func (c *trial) injectedFromNowOn() {
 	c.t.Helper()
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": c.injected().Labels}})
@@ -150,7 +150,7 @@ func (c *trial) injectedFromNowOn() {
 	}
 }
 
-// expire puts an expired certificate in place of the one in the Secret.
+// expire replaces the certificate in the Secret with an expired one.
 func (c *trial) expire() {
 	c.t.Helper()
 	end := time.Now().Add(-time.Minute)
@@ -167,7 +167,7 @@ func (c *trial) expire() {
 type signer struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
-	ca          []byte // PEM
+	ca          []byte // in PEM format
 }
 
 func newSigner(t *testing.T, end time.Time) *signer {
@@ -185,7 +185,7 @@ func newSigner(t *testing.T, end time.Time) *signer {
 	return s
 }
 
-// sign makes a certificate for this machine, valid until then, and its key.
+// sign creates a certificate for this machine, valid until end, and its key.
 func (s *signer) sign(t *testing.T, end time.Time) (cert, key []byte) {
 	t.Helper()
 	own := newKey(t)

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// slow is how late an API server is that is slow, with each answer.
+	// slow is the delay of each answer of a slow API server.
 	slow = 700 * time.Millisecond
 	// webhookTimeout is how long the API server waits for a webhook.
 	webhookTimeout = 10 * time.Second
-	// almostTimeout is before a webhook gives up, which it does in time.
+	// almostTimeout is shortly before a webhook must have refused a request.
 	almostTimeout = 8 * time.Second
 )
 
-// late holds back every request, but for leadership: who loses that ends, and cuts its
-// answers off.
+// late delays every request except those for leadership. An operator that loses leadership ends,
+// and interrupts its answers.
 func late(d time.Duration) faultproxy.Script {
 	return func(q faultproxy.Request) faultproxy.Fault {
 		if q.Kind == faultproxy.Leader {
@@ -42,14 +42,14 @@ func TestARolloutGoesOnSlowlyWhileTheAPIServerIsSlow(t *testing.T) {
 	c.changeAll(version(2))
 	c.settled()
 	c.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0")
-	const least = 3 * 2 * slow // three pods, each of which is noted and then deleted
+	const least = 3 * 2 * slow // three pods; each is recorded and then deleted
 	if took := time.Since(began); took < least {
 		t.Errorf("took %s, at least %s wanted: nothing was slow", took, least)
 	}
 }
 
-// guardedBehindProxy is a trial that is asked about downscales of two zones of
-// the default group, and of a Deployment.
+// guardedBehindProxy returns a trial whose operator is called about downscales of the default group
+// and of a Deployment.
 func guardedBehindProxy(t *testing.T) *trial {
 	t.Helper()
 	c := onTrial(t)
@@ -60,7 +60,8 @@ func guardedBehindProxy(t *testing.T) *trial {
 	return c
 }
 
-// answeredInTime measures an answer.
+// answeredInTime fails the test unless an answer takes at least this long and less than
+// webhookTimeout.
 func (c *trial) answeredInTime(least time.Duration, request func() error) error {
 	c.t.Helper()
 	began := time.Now()
@@ -71,9 +72,9 @@ func (c *trial) answeredInTime(least time.Duration, request func() error) error 
 	return err
 }
 
-// answeredJustInTime makes a request while something plays that keeps the answer back
-// until the API server has nearly given up. If it has, that is played again, twice at
-// most; any other answer was given in time.
+// answeredJustInTime makes a request while plays delays the answer almost until the timeout of the
+// API server. If the API server times out, it tries again, up to two times. Any other answer was
+// given in time.
 func (c *trial) answeredJustInTime(plays func(), request func() error) error {
 	c.t.Helper()
 	for attempt := 1; ; attempt++ {
@@ -100,7 +101,7 @@ func TestADownscaleIsAdmittedInTimeWhileTheAPIServerIsSlow(t *testing.T) {
 	c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
 	c.mayShrink("zone-a")
 	c.proxy.Play(late(slow))
-	const least = 3 * slow // a look, a note before who leaves is asked, and one after that
+	const least = 3 * slow // a live read, a record before the pod is called, and a record after that
 	if err := c.answeredInTime(least, func() error { return c.scaleBy(scaled, "zone-a", -1) }); err != nil {
 		t.Error(err)
 	}
@@ -126,8 +127,9 @@ func TestADownscaleIsRefusedInTimeWhileTheAPIServerIsTooSlow(t *testing.T) {
 	c.leftPrepared("zone-a-2")
 }
 
-// The note that a zone shrinks may be written and its answer come too late. It is
-// taken back. That touches the zone, so the API server may ask anew by itself.
+// The record of a downscale may be written although its answer comes too late. lockstep then
+// cancels the downscale. This writes to the zone, so the API server may call the webhook again by
+// itself.
 func TestADownscaleThatIsNotedTooLateIsTakenBack(t *testing.T) {
 	t.Parallel()
 	c := guardedBehindProxy(t)
@@ -142,7 +144,7 @@ func TestADownscaleThatIsNotedTooLateIsTakenBack(t *testing.T) {
 		c.proxy.Play(answersNotesLate())
 	}
 	err := c.answeredJustInTime(tooLate, func() error { return c.scaleBy(scaled, "zone-a", -1) })
-	want, noted := int32(2), int32(2) // what was noted too late, and then the one that came
+	want, noted := int32(2), int32(2) // the late downscale, and then the admitted one
 	if apierrors.IsTooManyRequests(err) {
 		want, noted = 3, 1
 	} else if err != nil {
@@ -159,8 +161,8 @@ func TestADownscaleThatIsNotedTooLateIsTakenBack(t *testing.T) {
 	c.settled()
 }
 
-// answersNotesLate lets the first note in a Lease be written and not be answered
-// while anybody waits.
+// answersNotesLate delays the answer to the first write of a Lease until the webhook call has timed
+// out. The write succeeds.
 func answersNotesLate() faultproxy.Script {
 	var noted atomic.Bool
 	return func(r faultproxy.Request) faultproxy.Fault {

@@ -15,14 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// These tests and those of matrix_*_test.go are the cells of the matrix in
-// docs/webhooks.md: what becomes of rollouts and of downscales when something
-// around the webhooks is wrong.
+// These tests and those of matrix_*_test.go are the cells of the matrix in docs/webhooks.md: the
+// effect of faults near the webhooks on rollouts and downscales.
 
 // barred is a Deployment that must not shrink.
 const barred = "web"
 
-// barsToo makes that Deployment and lets the API server ask the operator about it.
+// barsToo creates that Deployment and makes the API server call the operator about it.
 func (c *trial) barsToo(ca []byte) {
 	c.t.Helper()
 	pod := zone(barred, 1).Spec.Template
@@ -45,7 +44,7 @@ func (c *trial) barsToo(ca []byte) {
 	})
 }
 
-// scaleBarred asks once for so many replicas of it.
+// scaleBarred requests a number of replicas of that Deployment once.
 func (c *trial) scaleBarred(way string, to int32) error {
 	c.t.Helper()
 	deployments, ctx := c.world.admin.AppsV1().Deployments(c.name), c.t.Context()
@@ -60,7 +59,7 @@ func (c *trial) scaleBarred(way string, to int32) error {
 	return err
 }
 
-// keepsBarred asks that it is kept from shrinking in these ways.
+// keepsBarred fails the test unless downscales of that Deployment in these ways are refused.
 func (c *trial) keepsBarred(ways ...string) {
 	c.t.Helper()
 	for _, way := range ways {
@@ -70,8 +69,8 @@ func (c *trial) keepsBarred(ways ...string) {
 	}
 }
 
-// refusesAll asks that every way to shrink a zone is refused with these words, and
-// that it leaves nothing behind.
+// refusesAll fails the test unless every way to downscale a zone is refused with these words, and
+// without a record.
 func (c *trial) refusesAll(zone string, is func(error) bool, words ...string) {
 	c.t.Helper()
 	for _, way := range waysToScale {
@@ -89,7 +88,7 @@ func (c *trial) refuses(err error, is func(error) bool, words ...string) {
 	}
 }
 
-// leftNothing asks that no hold is taken and nobody was asked to prepare.
+// leftNothing fails the test if the group is held or a pod was called to prepare.
 func (c *trial) leftNothing() {
 	c.t.Helper()
 	if err := free(c.witness.now()); err != nil {
@@ -132,7 +131,7 @@ func TestOnlyDownscalesAreRefusedWhileTheOperatorIsAway(t *testing.T) {
 	op.Kill()
 	const hook = "prepare-downscale.lockstep.dev"
 	c.refusesAll("zone-a", apierrors.IsInternalError, hook)
-	c.refusesAll("lonely", apierrors.IsInternalError, hook) // the webhook is asked about every StatefulSet
+	c.refusesAll("lonely", apierrors.IsInternalError, hook) // the webhook is called about every StatefulSet
 	for what, pass := range map[string]func() error{
 		"an increase":                            func() error { return c.scaleBy(scaled, "zone-a", 1) },
 		"a decrease of what only the label bars": func() error { return c.scaleBarred(patched, 1) },
@@ -141,7 +140,7 @@ func TestOnlyDownscalesAreRefusedWhileTheOperatorIsAway(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	c.change("zone-b", version(2)) // as well
+	c.change("zone-b", version(2)) // the template changes as well
 	c.start()
 	c.shrinksAtLast(scaled, "zone-a")
 	c.settled()
@@ -149,7 +148,8 @@ func TestOnlyDownscalesAreRefusedWhileTheOperatorIsAway(t *testing.T) {
 	c.nobodyIsPreparedInVain("zone-a-0", "zone-a-1", "zone-b-0")
 }
 
-// leadership lets somebody lead for an hour or, without a name, whoever wants to.
+// leadership gives the leader Lease to a holder for an hour. Without a name, any replica may take
+// it.
 func (c *trial) leadership(holder string) {
 	c.t.Helper()
 	leases := c.world.admin.CoordinationV1().Leases(c.name)
@@ -167,7 +167,7 @@ func (c *trial) leadership(holder string) {
 	})
 }
 
-// leaderless is a trial with two replicas, neither of which leads.
+// leaderless returns a trial with two replicas, of which none is the leader.
 func leaderless(t *testing.T) (*trial, []*operator) {
 	t.Helper()
 	c := onTrial(t, impatient...)
@@ -185,7 +185,8 @@ func leaderless(t *testing.T) (*trial, []*operator) {
 	return c, replicas
 }
 
-// eachRefuses shrinks zone-a, and has each replica refuse to let zone-b shrink meanwhile.
+// eachRefuses downscales zone-a, and fails the test unless each replica refuses a downscale of
+// zone-b meanwhile.
 func (c *trial) eachRefuses(replicas []*operator) {
 	c.t.Helper()
 	c.lingers("zone-a-3", never)
@@ -244,7 +245,7 @@ func TestEveryReplicaAnswersDownscalesWhileNobodyLeads(t *testing.T) {
 	t.Parallel()
 	c, replicas := leaderless(t)
 	c.eachRefuses(replicas)
-	c.shrinksAtLast(patched, "zone-b") // once zone-a's has left
+	c.shrinksAtLast(patched, "zone-b") // once the pod of zone-a has left
 	set, err := c.world.admin.AppsV1().StatefulSets(c.name).Get(t.Context(), "zone-b", getOptions)
 	if err != nil {
 		t.Fatal(err)

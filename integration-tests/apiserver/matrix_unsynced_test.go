@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
-// withholds lets nobody list or watch a resource until what it returns is called.
+// withholds delays all lists and watches of a resource until release is called.
 func (c *trial) withholds(resource string) (release func()) {
 	c.t.Helper()
 	released := make(chan struct{})
@@ -32,8 +32,8 @@ func (c *trial) withholds(resource string) (release func()) {
 	return release
 }
 
-// unsynced is a trial whose operator was started anew and does not get to see any
-// pods until what comes along is called.
+// unsynced returns a trial whose operator was restarted and receives no pods until the returned
+// function is called.
 func unsynced(t *testing.T) (*trial, *beginner, func()) {
 	t.Helper()
 	c := onTrial(t, withoutElection)
@@ -48,7 +48,7 @@ func unsynced(t *testing.T) (*trial, *beginner, func()) {
 	return c, b, release
 }
 
-// notReady waits until an operator says that it is not, and says all this.
+// notReady waits until /ready of an operator reports that it is not ready, with these words.
 func (c *trial) notReady(get func(path string) (int, string), words ...string) {
 	c.t.Helper()
 	c.eventually("it is not ready", func(present) error {

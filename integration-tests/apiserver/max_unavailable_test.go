@@ -17,7 +17,7 @@ func TestABudgetTakesPodsDownTogetherAndNoMore(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		budget   string
-		together int // how many of a zone's four pods go at once
+		together int // how many of a zone's four pods are deleted together
 		invalid  bool
 	}{
 		"nothing said":                   {"", 1, false},
@@ -58,7 +58,7 @@ func TestABudgetIsUsedToTheEndOfTheRollout(t *testing.T) {
 	s.create(zone("zone-a", 3, maxUnavailable("2")), zone("zone-b", 3, maxUnavailable("67%")))
 	s.changeAll(version(2), gated())
 	for n, z := range s.zones {
-		s.awaitDeletions(3*n + 2) // together: the gate of none has been opened
+		s.awaitDeletions(3*n + 2) // together, because no gate has been opened
 		s.opensGates(z+"-0", z+"-1", z+"-2")
 	}
 	s.settled()
@@ -80,7 +80,7 @@ func TestADrainOfAnotherZoneMakesTheRolloutWait(t *testing.T) {
 	s.create(zone("zone-a", 3), zone("zone-b", 2, goneAfter(never)))
 	s.change("zone-a", version(2), gated())
 	s.awaitDeletion("zone-a-0")
-	s.deletePod("zone-b-1") // stays Ready until it is let go
+	s.deletePod("zone-b-1") // it terminates and stays Ready until the test lets it end
 	s.opensGates("zone-a-0")
 	s.awaitEvent("Normal", "OtherZoneUnavailable", "zone-a")
 	s.nothingIsDeleted("while zone-b-1 is terminating")
@@ -99,7 +99,7 @@ func TestADrainOfTheSameZoneCountsAgainstItsBudget(t *testing.T) {
 	s := managed(t)
 	s.create(zone("zone-a", 3, maxUnavailable("2")), zone("zone-b", 2))
 	s.change("zone-a", paused(true), version(2), gated())
-	s.deletePod("zone-a-2") // comes back on the newest template, its gate closed
+	s.deletePod("zone-a-2") // its replacement has the newest template, and its gate is closed
 	s.isBroken("zone-a-2")
 	s.change("zone-a", paused(false))
 	s.awaitDeletion("zone-a-0")
@@ -136,7 +136,7 @@ func TestAQuotaThatForbidsReplacementsStopsTheRolloutUntilItIsLifted(t *testing.
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-a-2", "zone-b-0", "zone-b-1", "zone-b-2")
 }
 
-// forbidPods sets a quota of no pods and waits until it is in force.
+// forbidPods creates a quota of no pods and waits until it is in force.
 func (s *scene) forbidPods() {
 	s.t.Helper()
 	none := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
@@ -164,7 +164,7 @@ func (s *scene) allowPods() {
 	}
 }
 
-// poke makes the StatefulSet controller look again at once, whatever its back-off.
+// poke makes the StatefulSet controller reconcile at once, despite its backoff.
 func (s *scene) poke() {
 	s.t.Helper()
 	s.changeAll(func(z *appsv1.StatefulSet) { set(&z.Annotations, "example.com/poked", time.Now().String()) })

@@ -64,7 +64,8 @@ func TestThePredecessorFindsWhatItNeedsWhenItComesBack(t *testing.T) {
 	})
 }
 
-// hasItsWebhooks asks that its webhook configurations are there, with its own CA.
+// hasItsWebhooks fails the test unless the predecessor's webhook configurations exist with its own
+// CA.
 func (p *predecessor) hasItsWebhooks() {
 	p.t.Helper()
 	bundles := p.bundles()
@@ -78,7 +79,7 @@ func (p *predecessor) hasItsWebhooks() {
 	}
 }
 
-// hasNoLease waits until no Lease of a group is left.
+// hasNoLease waits until no group has a Lease.
 func (s *scene) hasNoLease() {
 	s.t.Helper()
 	s.eventually("no Lease is left", func(now present) error {
@@ -89,7 +90,7 @@ func (s *scene) hasNoLease() {
 	})
 }
 
-// certificate is what the predecessor's Secret has.
+// certificate returns the data of the predecessor's Secret.
 func (p *predecessor) certificate() map[string][]byte {
 	p.t.Helper()
 	secret, err := p.world.admin.CoreV1().Secrets(p.name).Get(p.t.Context(), formerCertificate, getOptions)

@@ -24,10 +24,10 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// Two operators at work in one namespace: a mistake, and what becomes of it.
+// Two operators work in one namespace, which is a mistake. These tests show its effects.
 
-// rolls goes on with rollouts as the predecessor does, beside whoever else does so,
-// until the returned function is called.
+// rolls makes rollouts like the predecessor, concurrently with other operators, until end is
+// called.
 func (p *predecessor) rolls() (end func()) {
 	over, stop := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -36,18 +36,18 @@ func (p *predecessor) rolls() (end func()) {
 			select {
 			case <-stop:
 				return
-			case <-time.After(50 * time.Millisecond): // its pace, which is slower by default
+			case <-time.After(50 * time.Millisecond): // the predecessor is slower by default
 			}
 			if pod := p.nextPod(); pod != "" {
-				_ = p.client.CoreV1().Pods(p.name).Delete(p.t.Context(), pod, deleteOptions) // somebody else may have been first
+				_ = p.client.CoreV1().Pods(p.name).Delete(p.t.Context(), pod, deleteOptions) // another operator may have deleted it first
 			}
 		}
 	}()
 	return func() { close(stop); <-over }
 }
 
-// nextPod is what it would delete now, by the status of StatefulSets and the
-// revisions of pods.
+// nextPod returns the pod that the predecessor would delete next, according to the status of
+// StatefulSets and the revisions of pods.
 func (p *predecessor) nextPod() string {
 	now := p.witness.now()
 	var unready []string
@@ -76,7 +76,7 @@ func (p *predecessor) nextPod() string {
 func TestPodsThatAnotherOperatorTakesDownCountAndNoneIsTakenTwice(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
-	s.rules.unordered, s.rules.contested = true, true // of every pod either may be first
+	s.rules.unordered, s.rules.contested = true, true // either operator may delete a pod first
 	p := s.predecessor()
 	s.create(zone("zone-a", 3, formerly), zone("zone-b", 3, formerly), zone("zone-c", 3, formerly))
 	defer p.rolls()()
@@ -92,9 +92,9 @@ func TestPodsThatAnotherOperatorTakesDownCountAndNoneIsTakenTwice(t *testing.T) 
 	}
 }
 
-// judges answers decreases of zones as the predecessor does: it writes the time on the
-// StatefulSet while the API server waits for its answer, and says yes. Of two webhooks
-// the API server asks the one first whose configuration comes first by name.
+// judges answers downscales of zones like the predecessor: it writes the time to the StatefulSet
+// while the API server waits for the answer, and admits the downscale. The API server calls two
+// webhooks in the order of the names of their configurations.
 func (p *predecessor) judges(name string) {
 	p.t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +109,7 @@ func (p *predecessor) judges(name string) {
 		} else if err := p.patch(review.Request.Name, stampOf(time.Now())); err != nil {
 			review.Response.Allowed = false
 		}
-		_ = json.NewEncoder(w).Encode(review) // the API server may have gone
+		_ = json.NewEncoder(w).Encode(review) // the API server may have closed the connection
 	}))
 	p.t.Cleanup(server.Close)
 	where := strings.TrimPrefix(server.URL, "https://")
@@ -191,13 +191,13 @@ func TestACAThatTwoOperatorsWriteIsNotWrittenForEver(t *testing.T) {
 		}
 		return nil
 	})
-	rests := int(time.Since(began) / (30 * time.Second)) // after each of which it writes once more
+	rests := int(time.Since(began) / (30 * time.Second)) // the operator writes once more after each of them
 	if n := len(s.injections(op.user)); n > 4*(8+rests) {
 		t.Errorf("lockstep wrote its CA %d times into four configurations", n)
 	}
 }
 
-// Somebody forgets to remove the predecessor's webhooks: nobody answers them.
+// The predecessor's webhooks were not removed, and no server answers them.
 func TestAWebhookThatThePredecessorLeftIsNamedByWhatItHoldsUp(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)

@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// inItsPlace lets lockstep work under the predecessor's own account, with its own
-// rights and those over the predecessor's Secret.
+// inItsPlace lets lockstep work with the predecessor's account, with lockstep's rights and rights
+// to the predecessor's Secret.
 func (p *predecessor) inItsPlace() {
 	p.t.Helper()
 	p.withRole()
@@ -50,8 +50,8 @@ func (p *predecessor) inItsPlace() {
 	})
 }
 
-// reviews are posted all the time as an API server would that follows one of the
-// predecessor's configurations.
+// reviews posts reviews continuously, like an API server with one of the predecessor's
+// configurations.
 func (p *predecessor) reviews(address string) *calls {
 	ctx, stop := context.WithCancel(p.t.Context())
 	c := &calls{stop: stop}
@@ -89,8 +89,8 @@ func (p *predecessor) review(ctx context.Context, address string) error {
 	return response.Body.Close()
 }
 
-// Of the predecessor's CA nobody has the key, so another one takes its place; its
-// certificate is served until that has happened.
+// The key of the predecessor's CA is lost, so lockstep replaces the CA. Until then it serves the
+// predecessor's certificate.
 func TestThePredecessorsCertificateIsServedUntilAnotherHasTakenItsPlace(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
@@ -122,7 +122,7 @@ func TestThePredecessorsCertificateIsServedUntilAnotherHasTakenItsPlace(t *testi
 	})
 	reviews.end(s)
 
-	// The predecessor could go on with it.
+	// The predecessor could continue with this certificate.
 	now := p.certificate()
 	pair, err := tls.X509KeyPair(now["cert"], now["key"])
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// dryRun starts an operator for the whole cluster as the guide says, beside the
-// predecessor. It has the account of the shared one, which never writes to a
-// namespace that did not opt in: whatever is written there is its doing.
+// dryRun starts an operator for the cluster next to the predecessor, according to the guide. It has
+// the account of the shared operator, which never writes to a namespace that did not opt in. So any
+// write of this account there is one of the dry run.
 func (s *scene) dryRun() *operator {
 	s.t.Helper()
 	var kustomization struct{ Patches []struct{ Patch string } }

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The page says that the predecessor's manifests need a Role and an image, and no other change.
+// According to the page, the predecessor's manifests need a Role and an image, and no other change.
 func TestThePredecessorsManifestsRunThisImageWithOneRole(t *testing.T) {
 	t.Parallel()
 	const overlay = repository + "/manifests/overlays/rollout-operator-role"
@@ -60,7 +60,7 @@ func TestThePredecessorsManifestsRunThisImageWithOneRole(t *testing.T) {
 	})
 }
 
-// losesItsRole takes away what the predecessor may do in its namespace.
+// losesItsRole removes the predecessor's Role in its namespace.
 func (p *predecessor) losesItsRole() {
 	p.t.Helper()
 	roles := p.world.admin.RbacV1()
@@ -71,7 +71,7 @@ func (p *predecessor) losesItsRole() {
 	}
 }
 
-// mayInject gives the predecessor the ClusterRole that its manifests give it.
+// mayInject gives the predecessor the ClusterRole of its manifests.
 func (p *predecessor) mayInject() {
 	p.t.Helper()
 	ctx, roles := p.t.Context(), p.world.admin.RbacV1()

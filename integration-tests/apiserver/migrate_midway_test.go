@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// Lockstep has sent a pod away that is still leaving, and holds the group for it.
+// lockstep has deleted a pod that still terminates, and has the hold for it.
 func TestARolloutThatIsGivenBackInTheMiddleIsFinishedByThePredecessor(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
@@ -58,7 +58,7 @@ func TestARolloutThatIsGivenBackInTheMiddleIsFinishedByThePredecessor(t *testing
 
 var untilNothingIsUnderWay = regexp.MustCompile(`(?m)^kubectl wait rolloutgroups .* &&\n`)
 
-// withoutWait takes out of the commands what lasts until no operation is under way.
+// withoutWait removes the wait for the end of all operations from the commands.
 func withoutWait(t *testing.T, commands string) string {
 	t.Helper()
 	hasty := untilNothingIsUnderWay.ReplaceAllString(commands, "")
@@ -68,8 +68,8 @@ func withoutWait(t *testing.T, commands string) string {
 	return hasty
 }
 
-// replaces waits until it is a pod's turn by the rules of the predecessor, and replaces it.
-// It looks again when that has happened: its own pace is a look in five seconds.
+// replaces waits until the predecessor would replace a pod next, and replaces it. It checks at
+// every change; the predecessor checks every five seconds.
 func (p *predecessor) replaces(pod string) {
 	p.t.Helper()
 	p.eventually("the predecessor would take down "+pod, func(present) error {
@@ -82,9 +82,9 @@ func (p *predecessor) replaces(pod string) {
 	p.comesUp(pod)
 }
 
-// followedLockstep asks that lockstep and the predecessor took down these pods, each once
-// and in order, as one operator would have to: one zone at a time. It never promised to
-// take a Lease, nor to require anything of a pod that it deletes.
+// followedLockstep fails the test unless lockstep and the predecessor together deleted these pods,
+// each once and in order, one zone at a time. The predecessor uses neither a Lease nor
+// preconditions of a delete, so violations of these two rules are ignored.
 func (p *predecessor) followedLockstep(pods []string) {
 	p.t.Helper()
 	history, requests, err := p.evidence()

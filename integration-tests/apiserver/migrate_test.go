@@ -15,13 +15,12 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// What lockstep finds in a namespace that rolls, shrinks or rests under the
-// predecessor, and what it makes of that. docs/migrate.md promises no more.
+// These tests show the state that lockstep finds in a namespace in which the predecessor was in a
+// rollout, in a downscale or idle, and how lockstep continues. docs/migrate.md promises no more.
 
-// wroteOnly asks that the operator wrote nothing here but these, beside the group's
-// Lease, its RolloutGroup and Events: "patch statefulsets zone-[bc]", each as often
-// as it likes. Of webhook configurations, wherever they lead, it asks the same, beside
-// the operator's own.
+// wroteOnly fails the test if the operator wrote other objects here than those of the patterns, the
+// group's Lease, its RolloutGroup and Events. A pattern like "patch statefulsets zone-[bc]" allows
+// any number of writes. The same applies to all webhook configurations except the operator's own.
 func (s *scene) wroteOnly(patterns ...string) {
 	s.t.Helper()
 	known := append([]string{
@@ -41,8 +40,8 @@ func (s *scene) wroteOnly(patterns ...string) {
 	}
 }
 
-// comesToRest waits until the operator has written nothing here for a while. What
-// goes to and fro never rests.
+// comesToRest waits until the operator has written nothing here for two seconds. If two values
+// alternate, this never happens.
 func (s *scene) comesToRest() {
 	s.t.Helper()
 	const quiet = 2 * time.Second
@@ -58,7 +57,7 @@ func (s *scene) comesToRest() {
 	})
 }
 
-// sizes are the numbers of replicas that a zone had, one after the other.
+// sizes returns the numbers of replicas that a zone had, in order.
 func (s *scene) sizes(zone string) []int {
 	s.t.Helper()
 	history, err := s.witness.Events()
@@ -74,7 +73,7 @@ func (s *scene) sizes(zone string) []int {
 	return slices.Compact(all)
 }
 
-// wantSizes asks that zones had these numbers of replicas and no others, in order.
+// wantSizes fails the test unless zones had exactly these numbers of replicas, in order.
 func (s *scene) wantSizes(want map[string][]int) {
 	s.t.Helper()
 	for zone, sizes := range want {
@@ -175,7 +174,7 @@ func TestARolloutThatWasLeftHalfDoneIsFinished(t *testing.T) {
 	s.wroteOnly("delete pods zone-[abc]-[012]", "patch statefulsets/status zone-[abc]")
 }
 
-// lingers lets a pod take its time to leave.
+// lingers delays the termination of a pod.
 func (s *scene) lingers(pod string, d time.Duration) {
 	s.t.Helper()
 	body := fmt.Appendf(nil, `{"metadata":{"annotations":{"lockstep.test/gone-after":%q}}}`, d)
@@ -184,13 +183,14 @@ func (s *scene) lingers(pod string, d time.Duration) {
 	}
 }
 
-// leaves lets a pod go that lingers.
+// leaves ends the delay of lingers.
 func (s *scene) leaves(pod string) {
 	s.t.Helper()
 	s.lingers(pod, time.Millisecond)
 }
 
-// The predecessor stops between the last pod of a zone and the zone's own revision.
+// The predecessor stops after it replaced the last pod of a zone and before the zone's
+// currentRevision changes.
 func TestAZoneThatLacksNothingButItsRevisionGetsItAlone(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
@@ -208,7 +208,7 @@ func TestAZoneThatLacksNothingButItsRevisionGetsItAlone(t *testing.T) {
 	s.wroteOnly("patch statefulsets/status zone-[ab]")
 }
 
-// Zone-a has shrunk under the predecessor, the others are about to follow.
+// Zone-a was scaled down by the predecessor, the other zones follow.
 func TestADownscaleThatWasLeftHalfDoneIsFinished(t *testing.T) {
 	t.Parallel()
 	for name, remembers := range map[string]func(*predecessor){
@@ -234,7 +234,7 @@ func TestADownscaleThatWasLeftHalfDoneIsFinished(t *testing.T) {
 				t.Errorf("pods were called: %v", all)
 			}
 
-			s.changeAll(apartByLabel("4s")) // zone-a shrank a minute ago
+			s.changeAll(apartByLabel("4s")) // zone-a was scaled down a minute ago
 			s.sized(map[string]int32{"zone-a": 2, "zone-b": 2, "zone-c": 2})
 			s.leftPrepared("zone-b-2")
 			s.leftPrepared("zone-c-2")
@@ -246,7 +246,7 @@ func TestADownscaleThatWasLeftHalfDoneIsFinished(t *testing.T) {
 	}
 }
 
-// The predecessor stamps a zone before the API server has taken the decrease.
+// The predecessor writes the time of a downscale before the API server has accepted the downscale.
 func TestAStampWithoutADownscaleCountsAsOne(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
@@ -297,7 +297,8 @@ func TestADownscaleThatIsStillOnItsWayIsWaitedFor(t *testing.T) {
 	s.wroteOnly("delete pods zone-[ab]-[01]", "patch statefulsets/status zone-[ab]", "patch statefulsets zone-b")
 }
 
-// Pods were told an hour ago that they will leave. Told to stay, they would forget it.
+// An hour ago, pods were called to leave. If lockstep called them to stay, they would lose that
+// time.
 func TestADelayedDownscaleThatWasLeftHalfDoneIsNotTakenBack(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)

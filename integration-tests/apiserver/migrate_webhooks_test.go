@@ -13,12 +13,12 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// The guide wants lockstep installed with its webhooks, so it is one that writes its CA
-// wherever the namespace is its own. The shared operator writes none.
+// The guide installs lockstep with its webhooks, so that lockstep writes its CA into configurations
+// of its own namespace. The shared operator writes none.
 
-// installs lets lockstep work for the whole cluster, with webhooks and a home of its own.
-// It goes by a label of the scene's: namespaces that opt in otherwise are the shared
-// operator's. From then on it is the one at work here.
+// installs starts lockstep for the cluster, with webhooks and a namespace of its own. It works in
+// namespaces with a label of the scene; the shared operator works in the other opted-in namespaces.
+// From then on it is the scene's operator.
 func (s *scene) installs() {
 	s.t.Helper()
 	h := s.home()
@@ -37,8 +37,8 @@ func (s *scene) installs() {
 	h.isInjected()
 }
 
-// home is a namespace for lockstep alone. It opts in, so that lockstep's configuration
-// can name it as those of the predecessor name theirs.
+// home creates a namespace for lockstep alone. The namespace opts in, so that lockstep's
+// configuration can name it like the configurations of the predecessor name theirs.
 func (s *scene) home() *scene {
 	s.t.Helper()
 	h := &scene{t: s.t, world: s.world, name: s.name + "-home", operator: s.operator, patience: s.patience, witness: s.witness}
@@ -49,7 +49,7 @@ func (s *scene) home() *scene {
 	return h
 }
 
-// isInjected makes a configuration of lockstep's own, and waits until it has the CA.
+// isInjected creates a configuration of lockstep's own, and waits until it has the CA.
 func (s *scene) isInjected() {
 	s.t.Helper()
 	hooks := s.world.admin.AdmissionregistrationV1().ValidatingWebhookConfigurations()
@@ -70,8 +70,7 @@ func (s *scene) isInjected() {
 	})
 }
 
-// guide returns the commands below a heading, for the label that the scene's own
-// operator goes by.
+// guide returns the commands below a heading, with the label that the scene's own operator uses.
 func (s *scene) guide(heading string) string {
 	s.t.Helper()
 	commands := guided(s.t, heading, "sh")
@@ -82,8 +81,7 @@ func (s *scene) guide(heading string) string {
 	return own
 }
 
-// injections are what an operator wrote to webhook configurations, which are in no
-// namespace.
+// injections returns the writes of an operator to webhook configurations, which have no namespace.
 func (s *scene) injections(user string) []judge.Request {
 	s.t.Helper()
 	requests, err := s.world.audit.RequestsIn("")

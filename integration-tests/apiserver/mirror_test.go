@@ -25,7 +25,7 @@ var (
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 )
 
-// mirrors lets a zone take over the replicas of a ReplicaTemplate.
+// mirrors makes a zone take its replicas from a ReplicaTemplate.
 func mirrors(name string) option {
 	return mirrorsKind("ReplicaTemplate", "rollout-operator.grafana.com/v1", name)
 }
@@ -38,7 +38,7 @@ func mirrorsKind(kind, version, name string) option {
 	}
 }
 
-// resources are those of a kind in the scene's namespace.
+// resources returns a client for a kind in the scene's namespace.
 func (s *scene) resources(kind schema.GroupVersionResource) dynamic.ResourceInterface {
 	s.t.Helper()
 	client, err := dynamic.NewForConfig(s.world.cluster.AdminConfig())
@@ -51,13 +51,13 @@ func (s *scene) resources(kind schema.GroupVersionResource) dynamic.ResourceInte
 	return client.Resource(kind).Namespace(s.name)
 }
 
-// template makes a ReplicaTemplate that asks for so many replicas.
+// template creates a ReplicaTemplate with a number of replicas.
 func (s *scene) template(name string, replicas int64) {
 	s.t.Helper()
 	s.dial(templates, "ReplicaTemplate", name, replicas)
 }
 
-// dial makes a resource that asks for replicas: a number, or whatever is given.
+// dial creates a resource with spec.replicas, which may be any value.
 func (s *scene) dial(kind schema.GroupVersionResource, kindName, name string, replicas any) {
 	s.t.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{
@@ -66,19 +66,19 @@ func (s *scene) dial(kind schema.GroupVersionResource, kindName, name string, re
 	if replicas == nil {
 		object.Object["spec"] = map[string]any{}
 	}
-	s.eventually(kindName+" "+name+" is made", func(present) error { // its CRD may be young
+	s.eventually(kindName+" "+name+" is made", func(present) error { // its CRD may be new
 		_, err := s.resources(kind).Create(s.t.Context(), object, createOptions)
 		return err
 	})
 }
 
-// asks changes how many replicas a ReplicaTemplate asks for.
+// asks changes the replicas of a ReplicaTemplate.
 func (s *scene) asks(name string, replicas int64) {
 	s.t.Helper()
 	s.turn(templates, name, strconv.FormatInt(replicas, 10))
 }
 
-// turn changes the replicas of a resource to what is written there.
+// turn sets the replicas of a resource to this JSON text.
 func (s *scene) turn(kind schema.GroupVersionResource, name, replicas string) {
 	s.t.Helper()
 	body := []byte(`{"spec":{"replicas":` + replicas + `}}`)
@@ -87,7 +87,7 @@ func (s *scene) turn(kind schema.GroupVersionResource, name, replicas string) {
 	}
 }
 
-// awaitReport waits until the status of a resource says so many replicas.
+// awaitReport waits until the status of a resource has this number of replicas.
 func (s *scene) awaitReport(kind schema.GroupVersionResource, name string, want int64) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("%s is told of %d replicas", name, want), func(present) error {
@@ -162,16 +162,15 @@ func TestAPersonWhoScalesAMirrorIsOverruledOnce(t *testing.T) {
 	})
 }
 
-// dials is a kind of which nobody knows at first.
+// dials is a kind that does not exist at first.
 var dials = schema.GroupVersionResource{Group: "mirror.example.com", Version: "v1", Resource: "dials"}
 
 const (
-	dialDefinition = "testdata/dials.yaml"       // the CRD, which lets every number pass
+	dialDefinition = "testdata/dials.yaml"       // the CRD, which accepts every number
 	dialRights     = "testdata/dial-rights.yaml" // an aggregated ClusterRole
 )
 
-// ofDials reports whether a request is about a kind that is forbidden until a test
-// grants it.
+// ofDials reports whether a request is about a kind that is forbidden until a test grants it.
 func ofDials(r judge.Request) bool { return strings.HasPrefix(r.Resource, dials.Resource) }
 
 func mirrorsDial(name string) option { return mirrorsKind("Dial", dials.GroupVersion().String(), name) }
@@ -189,8 +188,8 @@ func TestAKindThatComesAndGoes(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 3})
 	s.awaitReport(dials, "volume", 3)
 
-	// The API server itself refuses what is below nothing. Between two odd numbers the
-	// zone is well, so that each of them is seen.
+	// The API server itself rejects negative numbers. Between two invalid values the zone gets a
+	// valid one, so that each invalid value is observed.
 	size := int32(3)
 	for odd, why := range map[string]string{"null": "ReferenceUnreadable", "2000000000": "ReplicasOutOfRange"} {
 		s.turn(dials, "volume", odd)
@@ -216,7 +215,7 @@ func TestAKindThatComesAndGoes(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 1})
 }
 
-// apply applies manifests that belong to no namespace.
+// apply applies manifests of objects without a namespace.
 func (s *scene) apply(files ...string) {
 	s.t.Helper()
 	if err := s.world.cluster.Apply(s.t.Context(), files...); err != nil {

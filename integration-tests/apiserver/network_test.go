@@ -12,21 +12,21 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/netns"
 )
 
-// Pods are called at their own addresses. So the whole suite, the API server
-// included, runs in a network of its own where these are this machine's.
+// lockstep calls pods at their own addresses. So the suite and the API server run in a network of
+// their own in which these addresses belong to this machine.
 
 const (
-	// podAddresses are those that simulated pods get.
+	// podAddresses are the addresses of simulated pods.
 	podAddresses = "10.128.0.0/9"
-	// withoutNetwork is the exit code of a second run that could not set it up.
+	// withoutNetwork is the exit code of a second run that could not set up the network.
 	withoutNetwork = 97
 )
 
-// noNetwork says why pods cannot be reached.
+// noNetwork is the reason why pods cannot be reached.
 var noNetwork error
 
-// enterNetwork runs the suite again in its own network and ends this run with its
-// exit code. It returns where that cannot be had, and within it.
+// enterNetwork runs the suite again in its own network and ends this run with the same exit code.
+// It returns if there can be no such network, and inside of the network.
 func enterNetwork() {
 	if netns.Inside() {
 		if err := netns.Own(podAddresses); err != nil {
@@ -50,8 +50,8 @@ func enterNetwork() {
 	}
 }
 
-// fetchBefore makes sure that nothing has to be downloaded later: there is no way
-// out of the suite's own network.
+// fetchBefore downloads everything that the suite needs. The suite's own network has no route to
+// other networks.
 func fetchBefore(ctx context.Context) error {
 	for _, program := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kwok"} {
 		if _, err := localcluster.Program(ctx, program, os.Stderr); err != nil {
@@ -74,7 +74,7 @@ func fetchBefore(ctx context.Context) error {
 	return nil
 }
 
-// needsNetwork is for tests in which pods are called.
+// needsNetwork skips or fails a test that needs calls to pods if there is no network.
 func needsNetwork(t *testing.T) {
 	t.Helper()
 	netns.Need(t, noNetwork)

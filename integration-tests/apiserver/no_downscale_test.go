@@ -23,7 +23,7 @@ func (s *scene) barredBy(o *operator, ca []byte) {
 	s.barredAt(webhookAddress(s.t, o), ca)
 }
 
-// barredAt registers the webhook no-downscale for this scene alone.
+// barredAt registers the webhook no-downscale for this scene only.
 func (s *scene) barredAt(address string, ca []byte) {
 	s.t.Helper()
 	var c admissionregistrationv1.ValidatingWebhookConfiguration
@@ -47,7 +47,7 @@ func (s *scene) barredAt(address string, ca []byte) {
 	})
 }
 
-// ca is that of the shared operator's certificate.
+// ca returns the CA of the shared operator's certificate.
 func (w *world) ca(t *testing.T) []byte {
 	t.Helper()
 	secret, err := w.admin.CoreV1().Secrets(home).Get(t.Context(), certificate, getOptions)
@@ -57,7 +57,7 @@ func (w *world) ca(t *testing.T) []byte {
 	return secret.Data["ca"]
 }
 
-// What carries the label keeps its replicas, whichever way it is scaled.
+// Workloads with the label keep their replicas, whichever way they are scaled.
 func TestWhatMustNotShrinkKeepsItsReplicas(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
@@ -76,7 +76,7 @@ func TestWhatMustNotShrinkKeepsItsReplicasByAnOperatorOfOneNamespace(t *testing.
 	s.keepsReplicas()
 }
 
-// others are the resources with replicas that no group has.
+// others lists the resources with replicas that belong to no group.
 var others = []string{"deployments", "replicasets"}
 
 func (s *scene) keepsReplicas() {
@@ -114,12 +114,12 @@ func (s *scene) keepsReplicas() {
 	s.followsTheLabel()
 }
 
-// barredByLabel reports whether a decrease was refused because of the label.
+// barredByLabel reports whether a downscale was refused because of the label.
 func barredByLabel(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), noDownscale)
 }
 
-// beginOthers makes a Deployment and a ReplicaSet of two replicas.
+// beginOthers creates a Deployment and a ReplicaSet of two replicas.
 func (s *scene) beginOthers(name string, labels map[string]string) {
 	s.t.Helper()
 	apps, ctx, pod := s.world.admin.AppsV1(), s.t.Context(), zone(name, 2).Spec.Template
@@ -144,9 +144,9 @@ func (s *scene) patchOther(resource, name, patch string, subresource ...string) 
 		Resource(resource).Name(name).SubResource(subresource...).Body([]byte(patch)).Do(s.t.Context()).Error()
 }
 
-// refusesFromCaches asks for decreases of what has the label, and then of what has
-// none: the operator reads only the latter. As long as the status of something
-// changes, the caches may be behind, so it may take more than one try.
+// refusesFromCaches requests downscales of workloads with the label, and then of workloads without
+// it. The operator reads only the latter live. While the status of a workload changes, caches may
+// be late, so it may take several attempts.
 func (s *scene) refusesFromCaches() {
 	s.t.Helper()
 	want := []string{"deployments/free", "replicasets/free"}
@@ -183,7 +183,7 @@ func (s *scene) refusesFromCaches() {
 	})
 }
 
-// lookedAt returns the workloads that the operator read one by one: "deployments/web".
+// lookedAt returns the workloads that the operator read with a GET: "deployments/web".
 func (s *scene) lookedAt() []string {
 	s.t.Helper()
 	var all []string
@@ -195,7 +195,7 @@ func (s *scene) lookedAt() []string {
 	return all
 }
 
-// followsTheLabel sets and removes the label, and asks at once.
+// followsTheLabel sets and removes the label, and requests a downscale at once.
 func (s *scene) followsTheLabel() {
 	s.t.Helper()
 	for _, resource := range others {

@@ -15,10 +15,10 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// nodeOf is a label of nodes that belong to one scene alone.
+// nodeOf is a label of nodes that belong to one scene only.
 const nodeOf = "lockstep.test/node-of"
 
-// addNodes makes nodes for pods of this scene, and has somebody place them there.
+// addNodes creates nodes for pods of this scene, and starts the scheduler.
 func (s *scene) addNodes(n int, pool string) []string {
 	s.t.Helper()
 	if err := s.world.cluster.StartScheduler(s.t.Context()); err != nil {
@@ -33,7 +33,7 @@ func (s *scene) addNodes(n int, pool string) []string {
 
 func (s *scene) pool(name string) string { return s.name + "." + name }
 
-// placedOn lets pods be placed on the nodes of a pool of the scene's.
+// placedOn makes the scheduler place pods on the nodes of a pool of the scene.
 func (s *scene) placedOn(pool string) option {
 	return func(set *appsv1.StatefulSet) {
 		set.Spec.Template.Spec.NodeName = ""
@@ -41,7 +41,7 @@ func (s *scene) placedOn(pool string) option {
 	}
 }
 
-// podsOn returns the names of the pods that a node has.
+// podsOn returns the names of the pods on a node.
 func (p present) podsOn(node string) []string {
 	var names []string
 	for name, pod := range p.pods {
@@ -53,7 +53,7 @@ func (p present) podsOn(node string) []string {
 	return names
 }
 
-// drain drains nodes, all at once, as people do: with kubectl.
+// drain drains nodes concurrently with kubectl.
 func (s *scene) drain(nodes ...string) (finished func()) {
 	s.t.Helper()
 	kubectl, err := localcluster.Program(s.t.Context(), "kubectl", nil)

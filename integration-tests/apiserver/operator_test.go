@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// operator is a running operator and whom the API server takes it for.
+// operator is a running operator and its user name.
 type operator struct {
 	*localcluster.Operator
 	user string
@@ -31,7 +31,7 @@ func (w *world) startWith(ctx context.Context, kubeconfig, user, namespace strin
 	return w.startIn(ctx, nil, kubeconfig, user, namespace, args...)
 }
 
-// startIn runs one with variables in its environment.
+// startIn runs an operator with variables in its environment.
 func (w *world) startIn(ctx context.Context, env []string, kubeconfig, user, namespace string, args ...string) (*operator, error) {
 	if err := w.awaitAllowed(ctx, user, namespace); err != nil {
 		return nil, err
@@ -45,14 +45,14 @@ func (w *world) startIn(ctx context.Context, env []string, kubeconfig, user, nam
 	return &operator{Operator: process, user: user}, nil
 }
 
-// awaitAllowed waits until the API server has heard of the roles it was just
-// given, so that no request is refused for that reason.
+// awaitAllowed waits until the API server applies the roles of a user, so that it refuses no
+// request for lack of them.
 func (w *world) awaitAllowed(ctx context.Context, user, namespace string) error {
 	return awaitRoles(ctx, w.admin, user, namespace)
 }
 
-// withRole gives the scene a service account and the Role of single-namespace
-// mode, for operators of its own.
+// withRole creates a service account and the Role of single-namespace mode in the scene, for
+// operators of its own.
 func (s *scene) withRole() {
 	s.t.Helper()
 	err := s.world.cluster.ApplyIn(s.t.Context(), s.name,
@@ -62,7 +62,7 @@ func (s *scene) withRole() {
 	}
 }
 
-// startOperatorAs starts one that works as another account of the namespace.
+// startOperatorAs starts an operator with another account of the namespace.
 func (s *scene) startOperatorAs(account string, args ...string) *operator {
 	s.t.Helper()
 	kubeconfig, err := s.world.cluster.ServiceAccountKubeconfig(s.t.Context(), s.name, account)
@@ -73,9 +73,8 @@ func (s *scene) startOperatorAs(account string, args ...string) *operator {
 	return s.startOperatorWith(kubeconfig, args...)
 }
 
-// startOperator starts an operator for this namespace alone (withRole comes
-// first), and kills it at the end of the test. From then on the scene tells of
-// this operator when something fails.
+// startOperator starts an operator for this namespace only, and kills it at the end of the test.
+// Call withRole first. From then on, failure messages of the scene describe this operator.
 func (s *scene) startOperator(args ...string) *operator {
 	s.t.Helper()
 	return s.startOperatorWith(s.kubeconfig(), args...)
@@ -102,7 +101,7 @@ func (s *scene) startOperatorWith(kubeconfig string, args ...string) *operator {
 	return op
 }
 
-// get returns what the operator answers on a path, and the status code.
+// get returns the operator's answer on a path, and the status code.
 func (o *operator) get(path string) (int, string) { return get(o.URL() + path) }
 
 func get(url string) (int, string) {
@@ -119,7 +118,7 @@ func get(url string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// stopGently ends an operator as Kubernetes would and returns its exit code.
+// stopGently stops an operator like Kubernetes does, and returns its exit code.
 func stopGently(t *testing.T, o *operator) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -131,7 +130,7 @@ func stopGently(t *testing.T, o *operator) int {
 	return code
 }
 
-// lastLines returns the last lines of a log that mention something.
+// lastLines returns the last lines of a log that contain a text.
 func lastLines(log, mention string, limit int) string {
 	var found []string
 	for line := range strings.Lines(log) {

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// atOnce is how fast a label of a namespace takes effect, on a slow machine, too.
+	// atOnce is the maximum time until a label of a namespace takes effect, even on a slow machine.
 	atOnce = 20 * time.Second
-	// underWay is how late a request may arrive that was sent before: the API server may
-	// stand still for that long.
+	// underWay is how late a request may arrive that was sent earlier. The API server may stall for
+	// that long.
 	underWay = 10 * time.Second
 )
 
@@ -83,7 +83,7 @@ func TestOptingOutMidRolloutStopsEverythingAtOnce(t *testing.T) {
 	s.wantEachOnce()
 }
 
-// isNotTimed checks that nothing tells how long groups of the namespace wait for a worker.
+// isNotTimed fails the test if a metric shows how long groups of the namespace wait for a worker.
 func (s *scene) isNotTimed() {
 	s.t.Helper()
 	if _, metrics := s.operator.get("/metrics"); hasSeries(metrics, "lockstep_namespace_queue_duration_seconds_count", s.name) {
@@ -91,10 +91,10 @@ func (s *scene) isNotTimed() {
 	}
 }
 
-// letBe is what the log says of a namespace that opted out.
+// letBe is the log message about a namespace that opted out.
 const letBe = "namespace is no longer managed"
 
-// awaitOptOut waits until the log tells that the namespace is let be.
+// awaitOptOut waits until the log contains the opt-out of the namespace.
 func (s *scene) awaitOptOut() {
 	s.t.Helper()
 	s.eventually("the log tells of the opt-out", func(present) error {
@@ -105,8 +105,8 @@ func (s *scene) awaitOptOut() {
 	})
 }
 
-// countsEveryOptOut wants the metric to count the opt-outs of which the log tells: those
-// of all scenes, since they share the operator.
+// countsEveryOptOut waits until the metric equals the number of opt-outs in the log. Both count all
+// scenes, because they share the operator.
 func (s *scene) countsEveryOptOut() {
 	s.t.Helper()
 	s.eventually("the metric counts every opt-out that the log tells of", func(present) error {

@@ -12,10 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// awayFor is how long the StatefulSet of a zone is away: long enough for an operator to act.
+// awayFor is how long a zone has no StatefulSet. An operator has time to act.
 const awayFor = 1500 * time.Millisecond
 
-// orphans deletes the StatefulSet of a zone without its pods. It returns what applies it again.
+// orphans deletes the StatefulSet of a zone without its pods. The returned function creates it
+// again.
 func (s *scene) orphans(name string) (apply func()) {
 	s.t.Helper()
 	sets := s.world.admin.AppsV1().StatefulSets(s.name)
@@ -44,7 +45,7 @@ func (s *scene) orphans(name string) (apply func()) {
 	}
 }
 
-// spares watches for a while that some pods are not deleted.
+// spares fails the test if one of these pods is deleted within a time.
 func (s *scene) spares(why string, lasting time.Duration, pods ...string) {
 	s.t.Helper()
 	before := s.witness.now()

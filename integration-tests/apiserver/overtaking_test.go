@@ -12,9 +12,9 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// Another zone that waits cannot go on before the first pod is back, so a second one may
-// follow it within the budget. That one keeps the other zone waiting for as long as
-// nobody else may follow.
+// Another zone waits and cannot continue before the first pod is available again. So a second pod
+// may be evicted within the budget. It delays the other zone, but no third pod may overtake that
+// zone.
 func TestAnEvictionWithinTheBudgetOvertakesAZoneThatWaitsForTheFirst(t *testing.T) {
 	t.Parallel()
 	e := evictedUnder(t, judge.Budget{Limit: 2})
@@ -54,7 +54,7 @@ func TestAnEvictionWithinTheBudgetOvertakesAZoneThatWaitsForTheFirst(t *testing.
 	e.settled()
 }
 
-// hasEvicted waits until a pod that served was evicted.
+// hasEvicted waits until a ready pod was evicted.
 func (e *drainable) hasEvicted(pod string) {
 	e.t.Helper()
 	e.eventually(pod+" was evicted", func(present) error {
@@ -65,14 +65,15 @@ func (e *drainable) hasEvicted(pod string) {
 	})
 }
 
-// grants asks that a pod is evicted as soon as both operators know what went before.
+// grants waits until a pod is evicted, which succeeds once both operators have observed the earlier
+// events.
 func (e *drainable) grants(pod string) {
 	e.t.Helper()
 	e.eventually(pod+" is evicted", func(present) error { return e.evicts(e.t.Context(), pod, nil) })
 }
 
-// Two zones of five pods are evicted at the same time, two pods at a time: each turn takes
-// two, so the last pod has left after about twice the time of one zone alone.
+// Two zones of five pods are drained concurrently, two pods at a time. Each turn takes two pods, so
+// the last pod has left after about twice the time of one zone.
 func TestTwoZonesThatAreDrainedAtOnceEachUseTheirBudget(t *testing.T) {
 	t.Parallel()
 	both := drainedZones(t, "zone-a", "zone-b")
@@ -88,15 +89,15 @@ func TestTwoZonesThatAreDrainedAtOnceEachUseTheirBudget(t *testing.T) {
 	}
 }
 
-// exits is how the pods of some zones left that were evicted at the same time.
+// exits is the result of draining some zones concurrently.
 type exits struct {
-	took  time.Duration  // until the last one had left
+	took  time.Duration  // until the last pod had left
 	order []string       // of the pods
-	turns map[string]int // how often a zone was next after another one, by zone
+	turns map[string]int // how often the turn changed to a zone, by zone
 }
 
-// drainedZones evicts all pods of some of two zones of five, each of whose pods is asked for
-// five times a second.
+// drainedZones evicts all pods of some of two zones of five pods, and requests each eviction five
+// times a second.
 func drainedZones(t *testing.T, zones ...string) exits {
 	t.Helper()
 	e := evictedUnder(t, judge.Budget{Limit: 2})
@@ -111,7 +112,7 @@ func drainedZones(t *testing.T, zones ...string) exits {
 					t.Error(err)
 				}
 			})
-			time.Sleep(50 * time.Millisecond) // so that both zones ask from the beginning
+			time.Sleep(50 * time.Millisecond) // so that both zones have requests from the start
 		}
 	}
 	asking.Wait()

@@ -18,10 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// What manifests/rbac grants is what lockstep needs: nothing is missing, and
-// nothing is left over. Both are read off the API server's audit log.
+// manifests/rbac must grant exactly what lockstep needs. The tests compare it with the API server's
+// audit log.
 
-// inReserve is granted although no run of the suites is bound to use it.
+// inReserve lists grants that a run of the suites may not use.
 var inReserve = map[string]string{
 	"list namespaces":                 "an API server that streams lists is only watched; an older one is asked for them",
 	"list leases.coordination.k8s.io": "the same",
@@ -39,11 +39,11 @@ var inReserve = map[string]string{
 	"patch pods":                                                        "to make a delete under way void when it is no longer wanted, a moment that no test can choose",
 }
 
-// ofEverybody is granted to every service account by Kubernetes itself.
+// ofEverybody lists the grants of Kubernetes itself to every service account.
 var ofEverybody = []string{"create selfsubjectaccessreviews.authorization.k8s.io"}
 
-// judgePermissions says what operators asked for and are not granted, and, after
-// a run of all tests, what they are granted and did not use. TestMain calls it.
+// judgePermissions returns requests of operators without a grant and, after a run of all tests,
+// unused grants. TestMain calls it.
 func judgePermissions(auditLog string) []string {
 	grants, err := readGrants(rbacFolder)
 	if err != nil {
@@ -60,8 +60,8 @@ func judgePermissions(auditLog string) []string {
 	return wrong
 }
 
-// elsewhere is what operators did in the cluster of a test's own, which ended
-// before TestMain judges.
+// elsewhere is the list of requests of operators in a test's own cluster, which ended before
+// TestMain judges.
 var elsewhere []deed
 
 // permissionsAreGranted judges the operators in a cluster of the test's own.
@@ -90,35 +90,35 @@ func someTestsOnly() bool {
 
 const rbacFolder = repository + "/manifests/rbac"
 
-// The files of manifests/rbac, and who has what they grant.
+// The files of manifests/rbac, and the subjects of their grants.
 const (
-	forTheCluster   = "cluster.yaml"         // operators for the whole cluster, everywhere
-	forTheNamespace = "namespaced/role.yaml" // operators for one namespace, in there
-	forHome         = "home.yaml"            // both, where they run
+	forTheCluster   = "cluster.yaml"         // operators for the cluster, in all namespaces
+	forTheNamespace = "namespaced/role.yaml" // operators for one namespace, in that namespace
+	forHome         = "home.yaml"            // both, in the operator's namespace
 
-	forCertificates = "../webhooks/certificate/role.yaml" // where they run, those that serve webhooks
-	forInjection    = "../webhooks/inject.yaml"           // those that inject a CA
+	forCertificates = "../webhooks/certificate/role.yaml" // operators that serve webhooks, in their namespace
+	forInjection    = "../webhooks/inject.yaml"           // operators that inject a CA
 
-	forDials = "../../integration-tests/apiserver/" + dialRights // operators for the whole cluster, by references.yaml
+	forDials = "../../integration-tests/apiserver/" + dialRights // operators for the cluster, by references.yaml
 )
 
-// A grant is one verb on one resource, as a rule has it.
+// A grant is one verb on one resource in a rule.
 type grant struct {
 	file string
 	what string // verb and resource: patch statefulsets/status.apps
-	name string // only this object; empty: all
+	name string // only this object; empty: all objects
 }
 
 func (g grant) String() string {
 	return strings.TrimSpace(g.what+" "+g.name) + " (" + g.file + ")"
 }
 
-// A deed is what an operator asked the API server for.
+// A deed is a kind of request by an operator.
 type deed struct {
 	account         string // the namespace of its service account
-	everywhere      bool   // it is an operator for the whole cluster
+	everywhere      bool   // it is an operator for the cluster
 	namespace, name string
-	what            string // as in a grant
+	what            string // verb and resource, as in a grant
 }
 
 func (d deed) String() string {
@@ -140,7 +140,7 @@ func (g grant) covers(d deed) bool {
 	return d.account == d.namespace
 }
 
-// beyond names each kind of deed that no grant covers.
+// beyond returns each kind of request that no grant covers.
 func beyond(grants []grant, deeds []deed) []string {
 	var wrong []string
 	for _, d := range deeds {
@@ -153,7 +153,7 @@ func beyond(grants []grant, deeds []deed) []string {
 	return slices.Compact(wrong)
 }
 
-// leftOver names each grant that no deed used, and that is not known for it.
+// leftOver returns each grant that no request used and that is not in reserve.
 func leftOver(grants []grant, deeds []deed) []string {
 	var wrong []string
 	reserved := map[string]bool{}
@@ -182,7 +182,7 @@ func readGrants(folder string) ([]grant, error) {
 		}
 		documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 		for {
-			var role rbacv1.ClusterRole // or a Role, or a binding, which has no rules
+			var role rbacv1.ClusterRole // also decodes a Role, and a binding, which has no rules
 			err := documents.Decode(&role)
 			if errors.Is(err, io.EOF) {
 				break
@@ -218,7 +218,7 @@ func grantsOf(file string, rule rbacv1.PolicyRule) []grant {
 
 func inGroupOf(resource, group string) string { return strings.TrimSuffix(resource+"."+group, ".") }
 
-// readDeeds returns what operators asked for, each once.
+// readDeeds returns the kinds of requests of operators, each once.
 func readDeeds(auditLog string) ([]deed, error) {
 	file, err := os.Open(auditLog)
 	if err != nil {
@@ -247,8 +247,7 @@ func readDeeds(auditLog string) ([]deed, error) {
 	}
 }
 
-// markEverywhere tells the operators for the whole cluster by what they alone do:
-// they watch namespaces.
+// markEverywhere marks the operators for the cluster. Only they watch namespaces.
 func markEverywhere(deeds []deed) []deed {
 	watchers := map[string]bool{}
 	for _, d := range deeds {

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// pinnedLate is a scene with two operators: one judges evictions, the other one binds them to pods
-// and hears of one kind late.
+// pinnedLate returns a scene with two operators. One judges evictions; the other one binds them to
+// pods and observes one resource late.
 func pinnedLate(t *testing.T, resource string) *evictor {
 	t.Helper()
 	s := unmanaged(t)
@@ -34,8 +34,8 @@ func pinnedLate(t *testing.T, resource string) *evictor {
 	return e
 }
 
-// becomesReadyMeanwhile evicts a pod that is down, and lets it become Ready after lockstep has
-// answered and before the API server deletes it: another webhook takes its time.
+// becomesReadyMeanwhile evicts a pod that is down and makes it Ready after lockstep's answer,
+// before the API server deletes it. Another webhook delays the deletion.
 func (e *evictor) becomesReadyMeanwhile(pod string, asked <-chan struct{}, goOn func()) {
 	e.t.Helper()
 	before := e.pod(pod)
@@ -69,7 +69,7 @@ func TestAReplicaThatSeesLeasesLateBindsEvictionsOfAZoneThatLeft(t *testing.T) {
 	e.gate("zone-a-1", corev1.ConditionFalse)
 	e.isBroken("zone-a-1")
 	e.orphans("zone-a")
-	time.Sleep(time.Second) // both replicas see that it left
+	time.Sleep(time.Second) // both replicas observe that it left
 	e.becomesReadyMeanwhile("zone-a-0", asked, goOn)
 }
 
@@ -96,7 +96,7 @@ func TestAReplicaThatSeesBudgetsLateBindsEvictionsOfPodsThatTheyCover(t *testing
 	e.becomesReadyMeanwhile("cache-a-0", asked, goOn)
 }
 
-// Budgets that keep pods which run and are not ready do so also while their zone is away.
+// Budgets that protect running pods that are not ready also do so after their zone left the group.
 func TestABudgetCountsForPodsOfAZoneThatLeft(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -132,7 +132,7 @@ func TestABudgetCountsForPodsOfAZoneThatLeft(t *testing.T) {
 	}
 }
 
-// Clients that bind evictions to UIDs themselves take a conflict for the end of it.
+// Clients that bind evictions to UIDs themselves treat a conflict as the end.
 func TestEvictionBoundToAFormerPodIsAConflict(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)

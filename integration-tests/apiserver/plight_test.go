@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// names is what everything has to name of a plight.
+// names returns the wait that every output must contain for a plight.
 func (p plight) names(code string) said { return said{Zone: p.zone, Code: code, Pod: p.pod} }
 
-// first is the wait that stands before all others while the plight lasts.
+// first returns the wait that comes before all others during the plight.
 func (p plight) first(code string) said {
 	if p.from != (said{}) {
 		return p.from
@@ -21,12 +21,12 @@ func (p plight) first(code string) said {
 	return p.names(code)
 }
 
-// in reports whether a text names code, zone and pod.
+// in reports whether a text contains code, zone and pod.
 func (s said) in(text string) bool {
 	return strings.Contains(text, s.Code) && strings.Contains(text, s.Zone) && strings.Contains(text, s.Pod)
 }
 
-// logs waits until a line of the log names code, zone and pod.
+// logs waits until a line of the log contains code, zone and pod.
 func (s *scene) logs(code string, p plight) {
 	s.t.Helper()
 	want := strings.TrimSpace(fmt.Sprintf("wait %s because %s %s", p.zone, code, p.pod))
@@ -43,8 +43,8 @@ func (s *scene) logs(code string, p plight) {
 	})
 }
 
-// tellsOf waits for an Event, which names the pod as well. A wait that usually passes
-// is told of after a minute.
+// tellsOf waits for an Event that also names the pod. The Event of a wait that is usually short
+// comes after a minute.
 func (s *scene) tellsOf(code string, p plight) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("an Event %s on %s names %q", code, p.zone, p.pod), func(present) error {
@@ -63,7 +63,7 @@ func (s *scene) tellsOf(code string, p plight) {
 	})
 }
 
-// shownGroup is what a RolloutGroup says of what is waited for.
+// shownGroup is the part of a RolloutGroup that describes waits.
 type shownGroup struct {
 	Status struct {
 		Waiting    struct{ Reason, Zone, Pod string }
@@ -72,7 +72,7 @@ type shownGroup struct {
 	}
 }
 
-// showsPlight waits until the RolloutGroup names code, zone and pod.
+// showsPlight waits until the RolloutGroup contains code, zone and pod.
 func (s *scene) showsPlight(code string, p plight) {
 	s.t.Helper()
 	kinds := documentedReasons(s.t)
@@ -96,7 +96,7 @@ func (s *scene) showsPlight(code string, p plight) {
 	})
 }
 
-// tells says what an object does not say of a plight.
+// tells returns an error if the RolloutGroup does not describe a plight completely.
 func (g shownGroup) tells(code string, p plight, kinds map[string]string) error {
 	if p.remark {
 		if ready := g.condition("Ready"); !p.names(code).in(ready.Message) {
@@ -135,8 +135,7 @@ func (g shownGroup) condition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// isTold asks why, as a person does, and wants code, zone and pod to be named: to
-// programs and to people.
+// isTold waits until kubectl lockstep why contains code, zone and pod, both in JSON and in text.
 func (p person) isTold(code string, of plight) {
 	p.scene.t.Helper()
 	wait, first, exit := of.names(code), of.first(code), 2

@@ -23,14 +23,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// lockstepUser is whom the API server takes the operator for.
+// lockstepUser is the operator's user name.
 const lockstepUser = "system:serviceaccount:" + systemNamespace + ":lockstep"
 
-// A write is one kind of request that changes something in a namespace.
+// A write is one kind of request that changes an object of a namespace.
 type write struct {
 	method, path, body string
-	contentType        string // JSON where it is empty
-	connects           bool   // leaves the API server, so here it cannot succeed
+	contentType        string // JSON if it is empty
+	connects           bool   // leaves the API server, so it cannot succeed here
 }
 
 const core = "/api/v1/namespaces/NAMESPACE/"
@@ -56,7 +56,7 @@ var writes = map[string]write{
 const event = `{"metadata":{"name":"new"},"eventTime":"2026-01-01T00:00:00.000000Z","reportingController":"x","reportingInstance":"x",` +
 	`"action":"x","reason":"x","type":"Normal","regarding":{"namespace":"NAMESPACE"}}`
 
-// try sends the request, as a trial where the API server answers it by itself.
+// try sends the request, as a dry run if the API server answers it by itself.
 func (w write) try(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	path, query, _ := strings.Cut(strings.ReplaceAll(w.path, "NAMESPACE", namespace), "?")
 	request := client.Discovery().RESTClient().Verb(w.method).AbsPath(path)
@@ -75,19 +75,19 @@ func (w write) try(ctx context.Context, client kubernetes.Interface, namespace s
 	}
 	err := request.Do(ctx).Error()
 	if w.connects && !isDenial(err, namespace) {
-		return nil // there is nobody to connect to
+		return nil // there is no server to connect to
 	}
 	return err
 }
 
-// isDenial reports whether it was the policy that said no, as it should.
+// isDenial reports whether the policy denied the request, with its message.
 func isDenial(err error, namespace string) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "'lockstep-opt-in' denied request: "+
 		"lockstep may not write to namespace "+namespace+", which did not opt in: label it so that it matches lockstep.dev/enabled=true")
 }
 
-// as returns a client that is taken for somebody else, who may do everything
-// that admission lets pass.
+// as returns a client that impersonates another user with all permissions. Only admission can
+// refuse its requests.
 func (in *installation) as(t *testing.T, user string) kubernetes.Interface {
 	t.Helper()
 	config := in.cluster.AdminConfig()
@@ -135,7 +135,7 @@ func (in *installation) policyDenies(t *testing.T) {
 	in.ownTokenIsDenied(t)
 }
 
-// policyIsInForce waits until the API server has heard of the policy.
+// policyIsInForce waits until the API server enforces the policy.
 func (in *installation) policyIsInForce(t *testing.T, lockstep kubernetes.Interface) {
 	t.Helper()
 	awaitInstalled(t, "the policy is in force", func(ctx context.Context) error {
@@ -146,7 +146,7 @@ func (in *installation) policyIsInForce(t *testing.T, lockstep kubernetes.Interf
 	})
 }
 
-// ownTokenIsDenied does with the operator's own token what its ClusterRole grants.
+// ownTokenIsDenied makes requests that the ClusterRole grants, with the operator's own token.
 func (in *installation) ownTokenIsDenied(t *testing.T) {
 	t.Helper()
 	file, err := in.cluster.ServiceAccountKubeconfig(t.Context(), systemNamespace, "lockstep")
@@ -188,7 +188,7 @@ func (in *installation) policyFollows(t *testing.T) {
 	}
 }
 
-// printedPolicy is what the operator prints.
+// printedPolicy returns the policy that the operator prints.
 func (in *installation) printedPolicy(t *testing.T, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), in.program, append([]string{"-print-admission-policy"}, args...)...)
@@ -200,9 +200,9 @@ func (in *installation) printedPolicy(t *testing.T, args ...string) string {
 	return string(printed)
 }
 
-// policySelects lets the API server evaluate the policies of many selectors for
-// namespaces with many sets of labels, and compares with what selectors mean. One
-// policy asks them all: it tells the verdicts in the message of its refusal.
+// policySelects makes the API server evaluate the policies of many selectors for namespaces with
+// many sets of labels, and compares the results with the meaning of the selectors. One policy
+// evaluates all of them, and returns the results in the message of its refusal.
 func (in *installation) policySelects(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -235,12 +235,12 @@ func (in *installation) policySelects(t *testing.T) {
 	}
 }
 
-// prober is the user whom the questionnaire refuses everything.
+// prober is the user whose requests the questionnaire always refuses.
 const prober = "prober"
 
 const questions = "questions"
 
-// applyQuestionnaire makes a policy of the expressions of many.
+// applyQuestionnaire creates a policy from the expressions of many.
 func (in *installation) applyQuestionnaire(t *testing.T, selectors []string) {
 	t.Helper()
 	var asked []string
@@ -305,7 +305,7 @@ var oddLabels = []map[string]string{
 	{"a": "6_0"}, {"a": "0x6"}, {"a": "6.0"}, {"a": "6e1"},
 }
 
-// lots are drawn from few words, so that they often meet.
+// lots draws from few words, so that selectors and labels often match.
 type lots struct{ *rand.Rand }
 
 var (

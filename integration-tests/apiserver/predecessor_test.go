@@ -26,23 +26,22 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// predecessor is what rollout-operator has in a scene's namespace, and a client with
-// its rights for what it does there. It is no program: tests do in its name what it
-// would have done until then.
+// predecessor has the objects of rollout-operator in a scene's namespace, and a client with its
+// rights. It is not a program: tests make the changes that rollout-operator would have made.
 type predecessor struct {
 	*scene
 	client kubernetes.Interface
-	ca     []byte // PEM
+	ca     []byte // in PEM format
 }
 
-// What it has, by the names that its own manifests give.
+// The names of its objects in its own manifests.
 const (
 	former            = "rollout-operator" // Deployment, Service, service account
 	formerCertificate = "rollout-operator-self-signed-certificate"
 	formerTracker     = "rollout-operator-zone-tracker"
 )
 
-// predecessor installs it, its webhooks apart.
+// predecessor creates its objects, except the webhook configurations.
 func (s *scene) predecessor() *predecessor {
 	s.t.Helper()
 	if err := s.world.cluster.ApplyIn(s.t.Context(), s.name, "testdata/predecessor.yaml"); err != nil {
@@ -68,10 +67,10 @@ func (s *scene) predecessor() *predecessor {
 	return p
 }
 
-// released is the Deployment's name where Helm has made it.
+// released is the Deployment's name in an installation by Helm.
 const released = "store-" + former
 
-// comesFromHelm gives its Deployment the name and the labels that its chart gives.
+// comesFromHelm gives its Deployment the name and the labels of its chart.
 func (p *predecessor) comesFromHelm() {
 	p.t.Helper()
 	deployments := p.world.admin.AppsV1().Deployments(p.name)
@@ -96,10 +95,10 @@ func (p *predecessor) comesFromHelm() {
 	})
 }
 
-// chartLabel is by what its pods are known where Helm has made them.
+// chartLabel is the label of its pods in an installation by Helm.
 const chartLabel = "app.kubernetes.io/name"
 
-// running counts its pods, where it comes from Helm.
+// running counts its pods in an installation by Helm.
 func (p *predecessor) running(now present) int {
 	n := 0
 	for _, pod := range now.pods {
@@ -110,7 +109,8 @@ func (p *predecessor) running(now present) int {
 	return n
 }
 
-// formerKeys are those of its CA and its certificate: making them takes long.
+// formerKeys returns the keys of its CA and its certificate. They are shared, because their
+// creation takes long.
 var formerKeys = sync.OnceValues(func() (keys [2]*rsa.PrivateKey, err error) {
 	for i := range keys {
 		if keys[i], err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
@@ -120,7 +120,7 @@ var formerKeys = sync.OnceValues(func() (keys [2]*rsa.PrivateKey, err error) {
 	return keys, nil
 })
 
-// certify makes the Secret with its certificate: the key of the CA is not kept.
+// certify creates the Secret with its certificate. The key of the CA is not kept.
 func (p *predecessor) certify() {
 	p.t.Helper()
 	keys, err := formerKeys()
@@ -154,16 +154,16 @@ func (p *predecessor) certify() {
 	}
 }
 
-// serverName is how API servers call it.
+// serverName returns its name in requests of API servers.
 func (p *predecessor) serverName() string { return former + "." + p.name + ".svc" }
 
-// Its webhook configurations, without the namespace's name that follows.
+// Its webhook configurations, without the name of the namespace that follows.
 var (
 	formerValidating = []string{"no-downscale-", "pod-eviction-", "zpdb-validation-"}
 	formerMutating   = "prepare-downscale-"
 )
 
-// registers makes its webhook configurations. Nobody answers them, so from then on
+// registers creates its webhook configurations. No server answers them, so from then on
 // StatefulSets of the namespace cannot be updated.
 func (p *predecessor) registers() {
 	p.t.Helper()
@@ -219,7 +219,7 @@ func rule(group string, operation admissionregistrationv1.OperationType, resourc
 	}
 }
 
-// unregister removes what is left of its webhook configurations.
+// unregister deletes the remaining ones of its webhook configurations.
 func (p *predecessor) unregister() {
 	ctx, hooks := context.WithoutCancel(p.t.Context()), p.world.admin.AdmissionregistrationV1()
 	all := []error{hooks.MutatingWebhookConfigurations().Delete(ctx, formerMutating+p.name, deleteOptions)}
@@ -233,13 +233,13 @@ func (p *predecessor) unregister() {
 	}
 }
 
-// isForgotten waits until the API server does not ask its webhooks any more.
+// isForgotten waits until the API server does not call its webhooks any more.
 func (p *predecessor) isForgotten() {
 	p.t.Helper()
 	p.eventually("the predecessor is not asked any more", func(present) error { return p.updateOnTrial() })
 }
 
-// isAway waits until the API server asks its webhooks, which do not answer.
+// isAway waits until the API server calls its webhooks, which do not answer.
 func (p *predecessor) isAway() {
 	p.t.Helper()
 	p.eventually("the predecessor is asked, and away", func(present) error {
@@ -250,14 +250,14 @@ func (p *predecessor) isAway() {
 	})
 }
 
-// updateOnTrial tries to update a zone.
+// updateOnTrial updates a zone in a dry run.
 func (p *predecessor) updateOnTrial() error {
 	_, err := p.world.admin.AppsV1().StatefulSets(p.name).Patch(p.t.Context(), p.zones[0], types.MergePatchType,
 		[]byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 	return err
 }
 
-// bundles are the CAs in its webhook configurations, as far as they are there.
+// bundles returns the CAs in its existing webhook configurations.
 func (p *predecessor) bundles() map[string][]byte {
 	p.t.Helper()
 	hooks, found := p.world.admin.AdmissionregistrationV1(), map[string][]byte{}
@@ -279,7 +279,7 @@ func (p *predecessor) bundles() map[string][]byte {
 	return found
 }
 
-// publishes writes its CA into its webhook configurations wherever there is another.
+// publishes writes its CA into its webhook configurations that have another one.
 func (p *predecessor) publishes() error {
 	hooks, ctx := p.world.admin.AdmissionregistrationV1(), p.t.Context()
 	body := fmt.Appendf(nil, `[{"op":"replace","path":"/webhooks/0/clientConfig/caBundle","value":%q}]`, base64.StdEncoding.EncodeToString(p.ca))
@@ -297,15 +297,15 @@ func (p *predecessor) publishes() error {
 	return errors.Join(all...)
 }
 
-// formerly is what zones need for it to find their pods.
+// formerly sets the label by which it finds the pods of a zone.
 func formerly(s *appsv1.StatefulSet) { s.Spec.Template.Labels["name"] = s.Name }
 
-// apartByLabel is the least time between downscales, where it reads it.
+// apartByLabel sets the minimum time between downscales as a label, which it reads.
 func apartByLabel(text string) option {
 	return func(s *appsv1.StatefulSet) { set(&s.Labels, apartAnnotation, text) }
 }
 
-// removes deletes a pod, as it does it: by name.
+// removes deletes a pod by name, as the predecessor does.
 func (p *predecessor) removes(pod string) {
 	p.t.Helper()
 	if err := p.client.CoreV1().Pods(p.name).Delete(p.t.Context(), pod, deleteOptions); err != nil {
@@ -313,13 +313,13 @@ func (p *predecessor) removes(pod string) {
 	}
 }
 
-// shrinks makes a zone smaller.
+// shrinks scales a zone down.
 func (p *predecessor) shrinks(zone string, to int) {
 	p.t.Helper()
 	p.patches(zone, fmt.Sprintf(`{"spec":{"replicas":%d}}`, to))
 }
 
-// stamps notes on a zone when it shrank last.
+// stamps writes the time of a zone's last downscale to the zone.
 func (p *predecessor) stamps(zone string, at time.Time) {
 	p.t.Helper()
 	p.patches(zone, stampOf(at))
@@ -346,7 +346,7 @@ func (p *predecessor) patch(zone, body string) error {
 	return err
 }
 
-// tracks keeps in its ConfigMap when zones shrank last.
+// tracks creates its ConfigMap with the times of the last downscales.
 func (p *predecessor) tracks(times map[string]time.Time) {
 	p.t.Helper()
 	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: formerTracker}, Data: map[string]string{}}
@@ -358,7 +358,7 @@ func (p *predecessor) tracks(times map[string]time.Time) {
 	}
 }
 
-// tracked is that ConfigMap.
+// tracked returns that ConfigMap.
 func (p *predecessor) tracked() *corev1.ConfigMap {
 	p.t.Helper()
 	c, err := p.client.CoreV1().ConfigMaps(p.name).Get(p.t.Context(), formerTracker, getOptions)
@@ -368,7 +368,7 @@ func (p *predecessor) tracked() *corev1.ConfigMap {
 	return c
 }
 
-// seesReady writes on every pod when it was seen to be ready first.
+// seesReady writes to every pod when it was first observed as ready.
 func (p *predecessor) seesReady() {
 	p.t.Helper()
 	body := fmt.Appendf(nil, `{"metadata":{"annotations":{"grafana.com/ready-time":%q}}}`, time.Now().UTC().Format(time.RFC3339))
@@ -379,7 +379,7 @@ func (p *predecessor) seesReady() {
 	}
 }
 
-// The stand-in can do what the tests say that it did.
+// The stand-in has the rights to make the changes that the tests make in its name.
 func TestWhatThePredecessorLeavesIsWhatItMayWrite(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)

@@ -16,10 +16,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// podPort is where simulated pods answer.
+// podPort is the port at which simulated pods answer.
 const podPort = "8080"
 
-// prepares lets the pods of a zone be asked before they leave.
+// prepares makes lockstep call the pods of a zone before a downscale deletes them.
 func prepares(s *appsv1.StatefulSet) {
 	set(&s.Labels, "grafana.com/prepare-downscale", "true")
 	set(&s.Annotations, "grafana.com/prepare-downscale-http-path", "prepare")
@@ -27,7 +27,7 @@ func prepares(s *appsv1.StatefulSet) {
 	s.Spec.ServiceName = "pods"
 }
 
-// call is a request that a pod got.
+// call is a request that a pod received.
 type call struct {
 	at     time.Time
 	path   string
@@ -36,18 +36,18 @@ type call struct {
 	status int
 }
 
-// What pods are asked for by its path.
+// The paths of calls to pods.
 const (
 	toPrepare = "/prepare"
 	toLeave   = "/leave" // after a delay
 )
 
-// voices answer for all pods of the suite.
+// voices answers for all pods of the suite.
 type voices struct {
 	mu      sync.Mutex
 	calls   map[string][]call                       // by namespace
 	answers map[string]func(method, pod string) int // by namespace
-	behind  map[string]time.Duration                // how much the clocks of a namespace's pods are
+	behind  map[string]time.Duration                // how slow the clocks of a namespace's pods are
 	leaving map[string]time.Time                    // since when a pod is ready to leave, by namespace/name
 }
 
@@ -64,8 +64,7 @@ var theVoices = sync.OnceValues(func() (*voices, error) {
 	return v, nil
 })
 
-// ServeHTTP answers for the pod that the Host header names, if it has the address
-// that was called.
+// ServeHTTP answers for the pod in the Host header, if the called address is the pod's.
 func (v *voices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := net.SplitHostPort(r.Host)
 	parts := strings.Split(name, ".")
@@ -91,8 +90,8 @@ func (v *voices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ready returns since when a pod is ready to leave: it is so from the first time it
-// is asked to until it is told to stay, by its own clock.
+// ready returns since when a pod is ready to leave, by its own clock. A pod is ready to leave from
+// the first call to leave until a call to stay.
 func (v *voices) ready(namespace, pod, method string) time.Time {
 	key := namespace + "/" + pod
 	if method == http.MethodDelete {
@@ -103,7 +102,7 @@ func (v *voices) ready(namespace, pod, method string) time.Time {
 	return v.leaving[key]
 }
 
-// answering is a guarded scene with pods that answer like that; nil: always 200.
+// answering returns a guarded scene whose pods answer with this function; nil: always 200.
 func answering(t *testing.T, answer func(method, pod string) int) *scene {
 	t.Helper()
 	needsNetwork(t)
@@ -112,14 +111,14 @@ func answering(t *testing.T, answer func(method, pod string) int) *scene {
 	return s
 }
 
-// answersLike lets the pods of a scene answer like that; nil: always 200.
+// answersLike makes the pods of a scene answer with this function; nil: always 200.
 func (s *scene) answersLike(answer func(method, pod string) int) {
 	s.t.Helper()
 	needsNetwork(s.t)
 	s.withVoices(func(v *voices) { v.answers[s.name] = answer })
 }
 
-// declines lets a pod refuse to leave until it is said to agree.
+// declines makes a pod refuse to leave until agrees is called.
 func (s *scene) declines(name string) (agrees func()) {
 	s.t.Helper()
 	var agreed atomic.Bool
@@ -132,7 +131,7 @@ func (s *scene) declines(name string) (agrees func()) {
 	return func() { agreed.Store(true) }
 }
 
-// withVoices does something with what is known of the pods' answers.
+// withVoices calls a function with the state of the pods' answers.
 func (s *scene) withVoices(do func(*voices)) {
 	s.t.Helper()
 	v, err := theVoices()
@@ -144,7 +143,7 @@ func (s *scene) withVoices(do func(*voices)) {
 	do(v)
 }
 
-// calls returns what pods of the scene were asked so far.
+// calls returns the calls to pods of the scene so far.
 func (s *scene) calls() []call {
 	s.t.Helper()
 	var all []call
@@ -152,10 +151,10 @@ func (s *scene) calls() []call {
 	return all
 }
 
-// heardBy tells what a pod was asked about preparing: "POST 200, DELETE 200".
+// heardBy returns the calls to a pod about preparation: "POST 200, DELETE 200".
 func (s *scene) heardBy(pod string) string { s.t.Helper(); return s.heardOf(toPrepare, pod) }
 
-// heardOf tells what a pod was asked at a path.
+// heardOf returns the calls to a pod at a path.
 func (s *scene) heardOf(path, pod string) string {
 	s.t.Helper()
 	var words []string
@@ -167,8 +166,8 @@ func (s *scene) heardOf(path, pod string) string {
 	return strings.Join(words, ", ")
 }
 
-// nobodyIsPreparedInVain asks that no pod which stays has last been asked to
-// prepare: guarantee 7.
+// nobodyIsPreparedInVain waits until no pod that stays has a call to prepare as its last one:
+// guarantee 7.
 func (s *scene) nobodyIsPreparedInVain(pods ...string) {
 	s.t.Helper()
 	for _, pod := range pods {
@@ -202,7 +201,7 @@ func TestWhoLeavesIsAskedFirstAndNobodyElse(t *testing.T) {
 	}
 }
 
-// A StatefulSet need not belong to a group to have its pods prepared.
+// lockstep also prepares the pods of a StatefulSet without a group.
 func TestAStatefulSetThatStandsAloneIsPreparedAndNeverRolled(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
@@ -232,7 +231,7 @@ func TestAStatefulSetThatStandsAloneIsPreparedAndNeverRolled(t *testing.T) {
 	}
 }
 
-// alone takes a StatefulSet out of its group.
+// alone removes a StatefulSet from its group.
 func alone(s *appsv1.StatefulSet) { delete(s.Labels, groupLabel) }
 
 func TestAPodThatDeclinesKeepsItsZoneAndTheOthersAreToldToStay(t *testing.T) {
@@ -256,8 +255,7 @@ func TestAPodThatDeclinesKeepsItsZoneAndTheOthersAreToldToStay(t *testing.T) {
 	}
 }
 
-// An update can fail after its webhooks have said yes, here because it also
-// changes what must not change.
+// An update can fail after its webhooks have admitted it. Here it also changes an immutable field.
 func TestAnAdmittedDownscaleThatNeverComesIsUndone(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
@@ -314,7 +312,7 @@ func TestADryRunOfADownscaleAsksNobodyAndIsJudged(t *testing.T) {
 	}
 }
 
-// The API server asks webhooks before it looks at the number.
+// The API server calls webhooks before it validates the number.
 func TestADownscaleBelowNothingIsRefusedAndLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
@@ -329,7 +327,7 @@ func TestADownscaleBelowNothingIsRefusedAndLeavesNothingBehind(t *testing.T) {
 	s.settled()
 }
 
-// Pods that nobody can reach have heard nothing, so nothing has to be undone.
+// Pods that cannot be reached have received no call, so lockstep need not undo any.
 func TestPodsThatCannotBeReachedHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
@@ -342,7 +340,7 @@ func TestPodsThatCannotBeReachedHoldNobodyUp(t *testing.T) {
 	s.settled()
 }
 
-// answersNowhere lets pods be asked at a port where nobody listens.
+// answersNowhere makes lockstep call pods at a port on which no server listens.
 func answersNowhere(s *appsv1.StatefulSet) {
 	set(&s.Annotations, "grafana.com/prepare-downscale-http-port", "9")
 }

@@ -16,13 +16,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Leadership that changes faster than by default, for tests that lose it.
+// impatient makes leadership change faster than by default, for tests that lose it.
 var impatient = []string{
 	"-leader-election.lease-duration=3s", "-leader-election.renew-deadline=2s", "-leader-election.retry-period=300ms",
 }
 
-// Leadership that is kept for a minute, unless it is given up. The last flag also says
-// how long giving it up may take; who waits for it asks more often.
+// enduring keeps leadership for a minute unless it is released. retry-period also limits how long
+// the release may take. A replica that waits for leadership tries more often: expectant.
 var (
 	enduring = []string{
 		"-leader-election.lease-duration=60s", "-leader-election.renew-deadline=40s", "-leader-election.retry-period=10s",
@@ -54,7 +54,7 @@ func TestAnOperatorMayBeKilledAtAnyMoment(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := unmanaged(t)
-	s.rules.unordered = true // of two pods that were noted together only one may have been sent away
+	s.rules.unordered = true // two pods may be recorded together, and only one of them may have been deleted
 	s.create(zone("zone-a", 3, maxUnavailable("2")), zone("zone-b", 3), zone("zone-c", 2))
 	s.withRole()
 	op := s.startOperator("-leader-election.enabled=false")
@@ -127,7 +127,7 @@ func TestSIGTERMInTheMomentOfTakingLeadershipFreesTheLeaderLeaseToo(t *testing.T
 	s.withRole()
 	for range 10 {
 		op := s.startOperator(enduring...)
-		for s.leader() == "" { // no pause: the moment is short
+		for s.leader() == "" { // no pause, because the moment is short
 			if t.Context().Err() != nil {
 				t.Fatal("nobody takes the lead")
 			}
@@ -139,7 +139,7 @@ func TestSIGTERMInTheMomentOfTakingLeadershipFreesTheLeaderLeaseToo(t *testing.T
 	}
 }
 
-// leader is who holds the leader Lease in the scene's namespace.
+// leader returns the holder of the leader Lease in the scene's namespace.
 func (s *scene) leader() string {
 	s.t.Helper()
 	l, err := s.world.admin.CoordinationV1().Leases(s.name).Get(s.t.Context(), "lockstep-leader", getOptions)
@@ -154,7 +154,8 @@ func (s *scene) leader() string {
 	return *l.Spec.HolderIdentity
 }
 
-// endsCleanly stops an operator and asks for its exit code, its last word and the Lease.
+// endsCleanly stops an operator, and checks its exit code, the end of its log, and that the leader
+// Lease is free.
 func (s *scene) endsCleanly(op *operator) {
 	s.t.Helper()
 	if code := stopGently(s.t, op); code != 0 {
@@ -218,7 +219,7 @@ func TestAnOperatorWithoutAnAPIServerIsAliveAndNotReady(t *testing.T) {
 	}
 }
 
-// listens reads a log until it says where the operator listens.
+// listens reads a log until it contains the address of the operator.
 func listens(t *testing.T, log io.Reader) string {
 	t.Helper()
 	lines := bufio.NewScanner(log)
@@ -296,7 +297,7 @@ func TestMetricsOfANamespaceGoWithItsOptIn(t *testing.T) {
 	})
 }
 
-// hasSeries looks for a series of a namespace among metrics.
+// hasSeries reports whether metrics contain a series of a namespace with these labels.
 func hasSeries(metrics, name, namespace string, labels ...string) bool {
 	wanted := append([]string{fmt.Sprintf("namespace=%q", namespace)}, labels...)
 	for line := range strings.Lines(metrics) {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// beat is how often the machine's pulse is felt.
+// beat is the interval of the pulse.
 const beat = 100 * time.Millisecond
 
-// pulse notes when the machine stood still, as far as this process can tell: a beat took
-// twice as long as it should, or longer.
+// pulse records when the machine stalled, as far as this process can observe it: a beat took at
+// least twice its interval.
 type pulse struct {
 	mu     sync.Mutex
 	paused []stillness
@@ -17,7 +17,7 @@ type pulse struct {
 
 type stillness struct{ from, to time.Time }
 
-// thePulse is felt from the first scene on.
+// thePulse runs from the first scene on.
 var thePulse = sync.OnceValue(func() *pulse {
 	p := &pulse{}
 	go func() {
@@ -38,7 +38,7 @@ func (p *pulse) felt(from, to time.Time) {
 	p.paused = append(p.paused, stillness{from, to})
 }
 
-// stood returns for how long the machine stood still between two times.
+// stood returns how long the machine stalled between two times.
 func (p *pulse) stood(from, to time.Time) (still time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// A replica that only answers webhooks sees the pods of a raised zone before it sees that the
-// zone was raised. These pods count against the budget all the same.
+// A replica that only answers webhooks observes the new pods of a zone before it observes that the
+// zone was scaled up. The budget counts these pods nevertheless.
 func TestAReplicaThatSeesARaiseLateKeepsTheBudget(t *testing.T) {
 	t.Parallel()
 	e := answeredLate(t, "statefulsets", 12*time.Second)

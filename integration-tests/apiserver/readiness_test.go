@@ -54,8 +54,8 @@ func TestMinReadySecondsAreWaitedForAndNotMuchLonger(t *testing.T) {
 	managed(t).waitsForMinReadySeconds(300 * time.Millisecond)
 }
 
-// waitsForMinReadySeconds wants them to be waited for, and not longer by more than that in
-// the median, and what some requests take here and now.
+// waitsForMinReadySeconds fails the test unless rollouts wait for minReadySeconds. The median of
+// the extra wait may be at most longer plus the duration of some requests.
 func (s *scene) waitsForMinReadySeconds(longer time.Duration) {
 	s.t.Helper()
 	const seconds = 2
@@ -88,8 +88,8 @@ func (s *scene) waitsForMinReadySeconds(longer time.Duration) {
 	}
 }
 
-// timesRequests writes a Lease of nobody's again and again until the function that it
-// returns is called, which tells how long that took in the median.
+// timesRequests repeatedly writes a Lease that no operator uses. The returned function stops this
+// and returns the median duration of a write.
 func (s *scene) timesRequests() func() time.Duration {
 	s.t.Helper()
 	leases := s.world.admin.CoordinationV1().Leases(s.name)
@@ -121,7 +121,7 @@ func (s *scene) timesRequests() func() time.Duration {
 	}
 }
 
-// readySince is when a pod became Ready, as Kubernetes counts: in whole seconds.
+// readySince returns when a pod became Ready, in whole seconds, as Kubernetes records it.
 func (s *scene) readySince(pod string) time.Time {
 	for _, c := range s.witness.now().pods[pod].Status.Conditions {
 		if c.Type == corev1.PodReady {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// pair is two operators on one host, the first of which leads, as far as is known.
+// pair is two operators on one host. leader is the leader that was observed last.
 type pair struct{ leader, follower *operator }
 
-// startReplicas starts two operators for this namespace alone (withRole comes
-// first) and waits until one of them leads, whichever that is.
+// startReplicas starts two operators for this namespace only, and waits until one of them is the
+// leader. Call withRole first.
 func (s *scene) startReplicas() *pair {
 	s.t.Helper()
 	r := &pair{leader: s.startOperator(impatient...), follower: s.startOperator(impatient...)}
@@ -22,7 +22,7 @@ func (s *scene) startReplicas() *pair {
 	return r
 }
 
-// awaitLeader waits until exactly one of two operators leads: that is the leader.
+// awaitLeader waits until exactly one of two operators is the leader, and records which one.
 func (s *scene) awaitLeader(r *pair) {
 	s.t.Helper()
 	s.eventually("one of the two leads", func(present) error {
@@ -37,7 +37,7 @@ func (s *scene) awaitLeader(r *pair) {
 	})
 }
 
-// awaitLeadership waits until the last word of an operator is that it leads.
+// awaitLeadership waits until an operator reports that it is the leader.
 func (s *scene) awaitLeadership(o *operator) {
 	s.t.Helper()
 	s.eventually("the operator leads", func(present) error {
@@ -67,15 +67,15 @@ func TestALeaderThatIsKilledIsReplacedByTheOtherReplica(t *testing.T) {
 	s.wantEachOnce()
 }
 
-// A process that sleeps through the end of its leadership may wake up in the
-// middle of anything. What it was about to do then must be void, or still right.
+// A process may be stopped at any point and continue after its leadership has ended. Its pending
+// writes must then fail, or still be correct.
 func TestALeaderThatSleepsPastItsLeaseDoesNoHarmWhenItWakesUp(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := unmanaged(t)
-	s.rules.unordered = true // every new template begins anew
+	s.rules.unordered = true // every new template restarts the order
 	s.create(zone("zone-a", 3), zone("zone-b", 3), zone("zone-c", 3))
 	s.withRole()
 	r := s.startReplicas()
@@ -88,7 +88,7 @@ func TestALeaderThatSleepsPastItsLeaseDoesNoHarmWhenItWakesUp(t *testing.T) {
 		s.writesAgain(r.follower)
 		s.signal(r.leader, syscall.SIGCONT)
 		s.settled()
-		s.awaitLeader(r) // the one that slept no longer believes that it leads, or has taken over again
+		s.awaitLeader(r) // the stopped operator has observed that it lost leadership, or has it again
 	}
 	for name, o := range map[string]*operator{"the leader": r.leader, "the follower": r.follower} {
 		if code, body := o.get("/ready"); code != 200 {
@@ -111,7 +111,7 @@ func TestReplicasThatFollowEachOtherFinishOneRolloutTogether(t *testing.T) {
 	s.withRole()
 	r := s.startReplicas()
 	s.changeAll(version(2), readyAfter(short))
-	for range 3 { // as in a rollout of the Deployment, over and over
+	for range 3 { // like repeated rollouts of the Deployment
 		s.writesAgain(r.leader)
 		if code := stopGently(t, r.leader); code != 0 {
 			t.Errorf("exit code %d after SIGTERM, want 0", code)

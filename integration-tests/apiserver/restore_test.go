@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// etcd and the API server are stopped, an older data folder is put back, and they start
-// again, while the operator goes on.
+// etcd and the API server are stopped, an older data folder is restored, and they start again. The
+// operator runs meanwhile.
 func TestARestoreOfEtcdIsNoticedToldAndGotOver(t *testing.T) {
 	t.Parallel()
 	c := newOwnCluster(t)
@@ -33,7 +33,7 @@ func TestARestoreOfEtcdIsNoticedToldAndGotOver(t *testing.T) {
 	for v := 3; v < 6; v++ {
 		c.rollsOut(team, v)
 	}
-	c.writes(team, 500) // so that the cluster's versions do not soon get to where they were
+	c.writes(team, 500) // so that the cluster's resourceVersions do not soon reach their former values
 	if err := c.cluster.Restore(t.Context(), backup); err != nil {
 		t.Fatal(err)
 	}
@@ -59,11 +59,11 @@ func TestARestoreOfEtcdIsNoticedToldAndGotOver(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatalf("does not end:\n%s", op.Logs())
 	}
-	c.operate(home) // as the kubelet does
+	c.operate(home) // like the kubelet, which restarts the operator
 	c.rollsOut(team, 6)
 }
 
-// rollsOut changes the template of the only zone and waits until that is rolled.
+// rollsOut changes the template of the only zone and waits until its pod is replaced.
 func (c *ownCluster) rollsOut(namespace string, v int) {
 	c.Helper()
 	sets := c.admin.AppsV1().StatefulSets(namespace)
@@ -92,7 +92,7 @@ func (c *ownCluster) rollsOut(namespace string, v int) {
 	})
 }
 
-// writes writes so often.
+// writes makes this number of writes.
 func (c *ownCluster) writes(namespace string, times int) {
 	c.Helper()
 	for n := range times {
@@ -116,7 +116,7 @@ func (c *ownCluster) hasEvent(namespace, reason string) error {
 	return errors.New("none of the Events does")
 }
 
-// within waits until a check passes.
+// within waits until a check passes, and fails the test after limit.
 func within(t *testing.T, limit time.Duration, what string, check func() error) {
 	t.Helper()
 	var err error
@@ -128,8 +128,7 @@ func within(t *testing.T, limit time.Duration, what string, check func() error) 
 	t.Fatalf("after %s it is not so that %s: %v", limit, what, err)
 }
 
-// A tool that backs up namespaces brings a Lease along, with the versions of the cluster
-// that it was in.
+// A tool that backs up namespaces restores a Lease with the resourceVersions of another cluster.
 func TestALeaseFromAnotherClusterHoldsNothingUp(t *testing.T) {
 	for sentence, noted := range map[string]string{
 		"with a pod":       `{"version":1,"pods":[{"pod":"zone-a-0","zone":"zone-a","uid":"former","resourceVersion":"999999999","cause":"OutdatedRevision","since":"2026-01-05T12:00:00Z"}]}`,
@@ -147,7 +146,7 @@ func TestALeaseFromAnotherClusterHoldsNothingUp(t *testing.T) {
 	}
 }
 
-// restoreLease makes the Lease of the group what it was in another cluster.
+// restoreLease gives the Lease of the group the content of a Lease from another cluster.
 func (s *scene) restoreLease(noted string) {
 	s.t.Helper()
 	s.lease("lockstep-group-" + defaultGroup)

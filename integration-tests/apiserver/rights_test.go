@@ -14,9 +14,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// An API server goes by the roles that it has heard of, which may be a while ago.
+// An API server applies the roles in its cache, which may be old.
 
-// may asks an API server whether somebody may do something.
+// may returns whether an API server allows a user to do something.
 func may(ctx context.Context, admin kubernetes.Interface, user string, right authorizationv1.ResourceAttributes) (bool, error) {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &right}}
 	answer, err := admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, createOptions)
@@ -26,9 +26,9 @@ func may(ctx context.Context, admin kubernetes.Interface, user string, right aut
 	return answer.Status.Allowed, nil
 }
 
-// awaitRoles waits until an API server goes by every role that is bound to a service
-// account in a namespace or everywhere, as long as it is: tests bind more to the
-// account of others, for a while. Of each role it is asked about the last rule.
+// awaitRoles waits until an API server applies every role that is bound to a service account in a
+// namespace or in the cluster, as long as the binding exists: tests temporarily bind more roles to
+// accounts of other tests. It checks the last rule of each role.
 func awaitRoles(ctx context.Context, admin kubernetes.Interface, user, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -54,7 +54,7 @@ func mayAll(ctx context.Context, admin kubernetes.Interface, user, namespace str
 	return true, nil
 }
 
-// boundTo returns one right of each role that is bound to a service account, and exists.
+// boundTo returns one right of each existing role that is bound to a service account.
 func boundTo(ctx context.Context, admin kubernetes.Interface, user, namespace string) ([]authorizationv1.ResourceAttributes, error) {
 	rbac := admin.RbacV1()
 	here, err := rbac.RoleBindings(namespace).List(ctx, listOptions)
@@ -94,8 +94,8 @@ func boundTo(ctx context.Context, admin kubernetes.Interface, user, namespace st
 	return rights, nil
 }
 
-// lastOf is a right that the last rule grants. A role that others are aggregated into
-// may have none.
+// lastOf returns a right that the last rule grants. A role that aggregates others may have no
+// rules.
 func lastOf(rules []rbacv1.PolicyRule, namespace string) []authorizationv1.ResourceAttributes {
 	if len(rules) == 0 {
 		return nil
@@ -114,8 +114,7 @@ func rightBy(rule rbacv1.PolicyRule, namespace string) authorizationv1.ResourceA
 	return right
 }
 
-// awaitRight waits until the API server has heard that somebody may do something, or
-// that he may not.
+// awaitRight waits until the API server allows a user to do something, or denies it.
 func (s *scene) awaitRight(user string, right authorizationv1.ResourceAttributes, granted bool) {
 	s.t.Helper()
 	s.eventually("the API server knows the roles", func(present) error {

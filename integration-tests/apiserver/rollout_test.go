@@ -58,7 +58,7 @@ func TestZonesFollowInNaturalOrder(t *testing.T) {
 	s.change("zone-1", version(2), gated())
 	s.change("zone-10", version(2))
 	s.change("zone-2", version(2))
-	s.awaitWaiting("NotItsTurn", "zone-2") // so the others are outdated before it is done
+	s.awaitWaiting("NotItsTurn", "zone-2") // so the other zones are outdated before zone-1 is done
 	s.opensGates("zone-1-0", "zone-1-1")
 	s.settled()
 	s.wantDeletions("zone-1-0", "zone-1-1", "zone-2-0", "zone-2-1", "zone-10-0", "zone-10-1")
@@ -92,7 +92,7 @@ func TestTwoNamespacesWithTheSameGroupDoNotKnowEachOther(t *testing.T) {
 	s.changeAll(version(2), gated())
 	other.changeAll(version(2), gated())
 	for _, scene := range []*scene{s, other} {
-		scene.awaitDeletion("zone-a-0") // although the other group waits for a pod as well
+		scene.awaitDeletion("zone-a-0") // although the other group also waits for a pod
 	}
 	for _, scene := range []*scene{s, other} {
 		scene.opensGates("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
@@ -106,7 +106,7 @@ func TestTwoGroupsOfANamespaceDoNotKnowEachOther(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("x-a", 2, inGroup("x")), zone("x-b", 2, inGroup("x")), zone("y-a", 2, inGroup("y")), zone("y-b", 2, inGroup("y")))
-	s.rules.unordered = true // x and y are mixed
+	s.rules.unordered = true // the deletions of x and y are mixed
 	s.change("x-a", version(2), plays("never-ready"))
 	s.change("y-a", version(2))
 	s.change("y-b", version(2))

@@ -28,8 +28,8 @@ import (
 
 var rolloutGroups = schema.GroupVersionResource{Group: "lockstep.dev", Version: "v1alpha1", Resource: "rolloutgroups"}
 
-// outlineOf spells a RolloutGroup: activity, progress, holder, what is waited for,
-// conditions that are true, and what kstatus makes of it.
+// outlineOf returns the state of a RolloutGroup as text: activity, progress, holder, wait, true
+// conditions, and the result of kstatus.
 func outlineOf(o *unstructured.Unstructured) string {
 	text := func(fields ...string) string {
 		value, _, _ := unstructured.NestedString(o.Object, append([]string{"status"}, fields...)...)
@@ -55,7 +55,7 @@ func outlineOf(o *unstructured.Unstructured) string {
 	return strings.Join(append(says, judged.Status.String()), ", ")
 }
 
-// showsGroup waits until a RolloutGroup stands like this.
+// showsGroup waits until a RolloutGroup has this outline.
 func (s *scene) showsGroup(name, want string) {
 	s.t.Helper()
 	s.eventually("RolloutGroup "+name+" is: "+want, func(present) error {
@@ -70,7 +70,7 @@ func (s *scene) showsGroup(name, want string) {
 	})
 }
 
-// hasNoRolloutGroup waits until no RolloutGroup is left.
+// hasNoRolloutGroup waits until there is no RolloutGroup.
 func (s *scene) hasNoRolloutGroup() {
 	s.t.Helper()
 	s.eventually("there is no RolloutGroup", func(present) error {
@@ -82,7 +82,7 @@ func (s *scene) hasNoRolloutGroup() {
 	})
 }
 
-// kubectl runs the real one in the scene's namespace and returns what it prints.
+// kubectl runs the real kubectl in the scene's namespace and returns its output.
 func (s *scene) kubectl(args ...string) string {
 	s.t.Helper()
 	program, err := localcluster.Program(s.t.Context(), "kubectl", nil)
@@ -145,7 +145,7 @@ func TestARolloutGroupTellsAPauseFromATrouble(t *testing.T) {
 	s.showsGroup(name, "Blocked, 1/2, WrongUpdateStrategy on zone-b, Stalled, Failed")
 }
 
-// Names of groups are labels, which objects need not be able to have as a name.
+// Names of groups are label values, which need not be valid names of objects.
 func TestEveryGroupHasARolloutGroupWhateverItsName(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
@@ -177,8 +177,7 @@ func TestEveryGroupHasARolloutGroupWhateverItsName(t *testing.T) {
 	})
 }
 
-// Nothing is known of an object between its creation and the first write of its status,
-// and for as long as that is refused.
+// A new object has no status until its first write, and while that write is refused.
 func TestARolloutGroupWithoutAStatusIsNotTakenForOneThatIsReady(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
@@ -194,7 +193,7 @@ func TestARolloutGroupWithoutAStatusIsNotTakenForOneThatIsReady(t *testing.T) {
 	}
 }
 
-// The recipe is the one of docs/status.md, as it stands there.
+// The recipe is read from docs/status.md.
 func TestAScriptWaitsUntilLockstepHasSeenItsChange(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
@@ -207,11 +206,11 @@ func TestAScriptWaitsUntilLockstepHasSeenItsChange(t *testing.T) {
 	if err != nil || set.Status.CurrentRevision != set.Status.UpdateRevision {
 		t.Errorf("the script is done before the rollout: %+v, %v", set.Status, err)
 	}
-	s.change("zone-a", replicas(2)) // somebody else's change, so that the script's generation passes by
+	s.change("zone-a", replicas(2)) // another change, so that the generation becomes higher than the one in the script
 	s.runs(strings.Replace(recipe, "$(kubectl get statefulset", "2 # $(kubectl get statefulset", 1))
 }
 
-// documented returns a block of shell in a document, that with a certain text, from there.
+// documented returns the part of a shell block in a document that begins with a text.
 func documented(t *testing.T, file, from string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -226,7 +225,7 @@ func documented(t *testing.T, file, from string) string {
 	return from + block
 }
 
-// runs lets a shell run a script in whose path kubectl is one for the scene's namespace.
+// runs runs a shell script. In its path, kubectl uses the scene's namespace.
 func (s *scene) runs(script string) {
 	s.t.Helper()
 	program, err := localcluster.Program(s.t.Context(), "kubectl", nil)
@@ -293,7 +292,7 @@ func TestOneWriteForAGroupASecondTellsAHundredRollouts(t *testing.T) {
 			continue
 		}
 		writes++
-		if between := r.At.Sub(last[r.Name]); between < 900*time.Millisecond { // a request may take longer on its way than the next one
+		if between := r.At.Sub(last[r.Name]); between < 900*time.Millisecond { // a request may take longer to arrive than the next one
 			t.Errorf("%s was written again after %s", r.Name, between)
 		}
 		last[r.Name] = r.At
@@ -359,7 +358,7 @@ func (c *ownCluster) rolls(namespace string, n int) {
 	})
 }
 
-// shows waits until the group in a namespace is shown like this.
+// shows waits until the RolloutGroup in a namespace has this outline.
 func (c *ownCluster) shows(namespace, want string) {
 	c.Helper()
 	c.eventually("the group in "+namespace+" is: "+want, func() error {

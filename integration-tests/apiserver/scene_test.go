@@ -25,24 +25,25 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what must happen, unless its scene says else.
+	// patience is how long a test waits for an event that must occur, unless its scene sets another
+	// time.
 	patience = 2 * time.Minute
-	// aWhile is how long a test looks at what must not happen.
+	// aWhile is how long a test watches for an event that must not occur.
 	aWhile = 1200 * time.Millisecond
-	// soon is how long a step may take that no pod and no clock holds up. Where
-	// an event is missed, the renewal of the Lease comes to help after 20 seconds.
+	// soon is the maximum duration of a step that waits for no pod and no clock. If an event is
+	// missed, the renewal of the Lease reconciles the group after 20 seconds.
 	soon = 15 * time.Second
-	// byTimer is how late may come what a timer is set for. Where the timer is forgotten,
-	// a group that waits is looked at again a minute after the last look.
+	// byTimer is the maximum delay of an action that a timer triggers. Without the timer, a waiting
+	// group is reconciled a minute after its last reconcile.
 	byTimer = 25 * time.Second
-	// mostSteps bounds what a failure tells of the history.
+	// mostSteps limits the length of the history in a failure message.
 	mostSteps = 60
 )
 
-// oftenAndSoon suits objects whose status changes all the time.
+// oftenAndSoon is for objects whose status changes continuously.
 var oftenAndSoon = wait.Backoff{Steps: 50, Duration: 5 * time.Millisecond}
 
-// Requests without wishes.
+// Requests with default options.
 var (
 	getOptions    metav1.GetOptions
 	listOptions   metav1.ListOptions
@@ -51,27 +52,27 @@ var (
 	deleteOptions metav1.DeleteOptions
 )
 
-// scene is a namespace that belongs to one test, with a witness and a judge.
+// scene is a namespace that belongs to one test, with an observer and a judge.
 type scene struct {
 	t        *testing.T
 	world    *world
 	name     string
-	zones    []string // in the order in which they were made
+	zones    []string // in the order of their creation
 	rules    rules
-	patience time.Duration // how long to wait for what must happen
+	patience time.Duration // how long to wait for an event that must occur
 	witness  *witness
-	operator *operator      // the one at work here
-	own      judge.Operator // what operators of this scene's own may do; by default they manage its namespace alone
+	operator *operator      // the operator that works here
+	own      judge.Operator // rights of this scene's own operators; by default they manage only its namespace
 }
 
-// managed is a scene in a namespace that opted in.
+// managed returns a scene in a namespace that opted in.
 func managed(t *testing.T) *scene { t.Helper(); return newScene(t, "", true) }
 
-// unmanaged is a scene in a namespace that did not. Tests with an operator of
-// their own begin with it.
+// unmanaged returns a scene in a namespace that did not opt in. Tests with an operator of their own
+// begin with it.
 func unmanaged(t *testing.T) *scene { t.Helper(); return newScene(t, "", false) }
 
-// newScene makes the namespace and judges what happened there when the test ends.
+// newScene creates the namespace, and judges its history when the test ends.
 func newScene(t *testing.T, suffix string, optedIn bool) *scene {
 	t.Helper()
 	thePulse()
@@ -92,7 +93,7 @@ func newScene(t *testing.T, suffix string, optedIn bool) *scene {
 	}
 	s.witness = witness
 	t.Cleanup(func() { s.judge(); stop() })
-	// Without it no pod can be made, and the StatefulSet controller backs off.
+	// Without the account no pod can be created, and the StatefulSet controller backs off.
 	s.eventually("the namespace has its service account", func(present) error {
 		_, err := w.admin.CoreV1().ServiceAccounts(s.name).Get(t.Context(), "default", getOptions)
 		return err
@@ -100,7 +101,7 @@ func newScene(t *testing.T, suffix string, optedIn bool) *scene {
 	return s
 }
 
-// namespaceName makes the name of a namespace from that of a test.
+// namespaceName derives the name of a namespace from the name of a test.
 func namespaceName(test string) string {
 	var b strings.Builder
 	wasLower := false
@@ -120,10 +121,10 @@ func namespaceName(test string) string {
 	return fmt.Sprintf("%s-%d", strings.Trim(name[:min(len(name), 50)], "-"), scenes.Add(1))
 }
 
-var scenes atomic.Int64 // makes their names unique
+var scenes atomic.Int64 // makes the names of scenes unique
 
-// allPods returns the names of all pods that the zones ask for, zone by zone in
-// the order in which they were made.
+// allPods returns the names of all desired pods of the zones, zone by zone in the order of their
+// creation.
 func (s *scene) allPods() []string {
 	var names []string
 	for _, name := range s.zones {
@@ -134,14 +135,14 @@ func (s *scene) allPods() []string {
 	return names
 }
 
-// create makes zones and waits until they are whole.
+// create creates zones and waits until they are available.
 func (s *scene) create(zones ...*appsv1.StatefulSet) {
 	s.t.Helper()
 	s.begin(zones...)
 	s.settled()
 }
 
-// begin makes zones.
+// begin creates zones.
 func (s *scene) begin(zones ...*appsv1.StatefulSet) {
 	s.t.Helper()
 	for _, z := range zones {
@@ -154,7 +155,7 @@ func (s *scene) begin(zones ...*appsv1.StatefulSet) {
 	}
 }
 
-// serve waits until pods are up, and opens the gates of those that have one.
+// serve waits until pods are up, and opens their gates if they have any.
 func (s *scene) serve(pods ...string) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("%q serve", pods), func(now present) error {
@@ -195,7 +196,7 @@ func (s *scene) change(name string, options ...option) {
 	s.heard(changed)
 }
 
-// changeAll changes all zones, in the order in which they were made.
+// changeAll changes all zones, in the order of their creation.
 func (s *scene) changeAll(options ...option) {
 	s.t.Helper()
 	for _, name := range s.zones {
@@ -203,8 +204,8 @@ func (s *scene) changeAll(options ...option) {
 	}
 }
 
-// changeBackwards changes all zones, the last one first: so whoever is rolled goes on
-// only once the others have changed as well.
+// changeBackwards changes all zones, the last one first. So a rollout of the first zone begins only
+// after the other zones have changed as well.
 func (s *scene) changeBackwards(options ...option) {
 	s.t.Helper()
 	for _, name := range slices.Backward(s.zones) {
@@ -212,7 +213,7 @@ func (s *scene) changeBackwards(options ...option) {
 	}
 }
 
-// remove deletes a zone; its pods go with it.
+// remove deletes a zone with its pods.
 func (s *scene) remove(name string) {
 	s.t.Helper()
 	background := metav1.DeletePropagationBackground
@@ -229,7 +230,7 @@ func (s *scene) remove(name string) {
 	})
 }
 
-// heard waits until the witness knows a StatefulSet at least as it was answered.
+// heard waits until the observer has received a StatefulSet in this version or a newer one.
 func (s *scene) heard(of *appsv1.StatefulSet) {
 	s.t.Helper()
 	s.eventually("the witness hears of "+of.Name, func(now present) error {
@@ -241,7 +242,7 @@ func (s *scene) heard(of *appsv1.StatefulSet) {
 	})
 }
 
-// deletePod takes a pod down as a drain or a user would.
+// deletePod deletes a pod, like a user.
 func (s *scene) deletePod(name string) {
 	s.t.Helper()
 	if err := s.world.admin.CoreV1().Pods(s.name).Delete(s.t.Context(), name, deleteOptions); err != nil {
@@ -269,7 +270,7 @@ func (s *scene) optsIn(yes bool) {
 	}
 }
 
-// label sets a label of the namespace, or removes it when the value is empty.
+// label sets a label of the namespace, or removes it if the value is empty.
 func (s *scene) label(name, value string) {
 	s.t.Helper()
 	text := `null`
@@ -283,8 +284,7 @@ func (s *scene) label(name, value string) {
 	}
 }
 
-// settled waits until every zone is whole on its newest template and the group
-// is free.
+// settled waits until every zone is available on its newest template and the group is free.
 func (s *scene) settled() {
 	s.t.Helper()
 	s.eventually("every zone is whole on its newest template, and no Lease is held", func(now present) error {
@@ -297,7 +297,7 @@ func (s *scene) settled() {
 	})
 }
 
-// settledSoon is settled where nothing but lockstep itself could cause a delay.
+// settledSoon is settled for tests in which only lockstep itself can cause a delay.
 func (s *scene) settledSoon() {
 	s.t.Helper()
 	began := time.Now()
@@ -305,8 +305,9 @@ func (s *scene) settledSoon() {
 	s.neverIdled(began)
 }
 
-// neverIdled asks that from a moment until now one thing followed another. However
-// many there are: a slow machine may take its time for each, and stand still in between.
+// neverIdled fails the test if there was no event for longer than soon since a time. The number of
+// events is not limited, and times during which the machine stalled do not count: a slow machine
+// needs longer.
 func (s *scene) neverIdled(since time.Time) {
 	s.t.Helper()
 	history, err := s.witness.Events()
@@ -326,13 +327,13 @@ func (s *scene) neverIdled(since time.Time) {
 	}
 }
 
-// finishes waits until one zone is whole on its newest template.
+// finishes waits until one zone is available on its newest template.
 func (s *scene) finishes(name string) {
 	s.t.Helper()
 	s.eventually("zone "+name+" is whole on its newest template", func(now present) error { return finished(now, name) })
 }
 
-// finished says what is missing until a zone has reached its goal.
+// finished returns the reason why a zone has not reached its goal.
 func finished(now present, name string) error {
 	set := now.sets[name]
 	if set == nil {
@@ -361,7 +362,7 @@ func finished(now present, name string) error {
 	return nil
 }
 
-// free says which Lease is held or has notes.
+// free returns an error if a Lease has a holder or intents.
 func free(now present) error {
 	for name, l := range now.leases {
 		if hold := judge.HoldOf(l); hold.Holder != "" || len(hold.Intents) > 0 {
@@ -382,7 +383,7 @@ func (s *scene) awaitDeletion(pod string) {
 	})
 }
 
-// awaitDeletions waits until operators have deleted so many pods in all.
+// awaitDeletions waits until operators have deleted n pods in total.
 func (s *scene) awaitDeletions(n int) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("operators have deleted %d pods", n), func(present) error {
@@ -393,7 +394,7 @@ func (s *scene) awaitDeletions(n int) {
 	})
 }
 
-// comesUp waits until a pod serves on the newest template of its zone.
+// comesUp waits until a pod is ready on the newest template of its zone.
 func (s *scene) comesUp(pod string) {
 	s.t.Helper()
 	zone := pod[:strings.LastIndex(pod, "-")]
@@ -409,7 +410,7 @@ func (s *scene) comesUp(pod string) {
 	})
 }
 
-// nothingIsDeleted looks for a while that operators delete no pod.
+// nothingIsDeleted fails the test if operators delete a pod within aWhile.
 func (s *scene) nothingIsDeleted(why string) {
 	s.t.Helper()
 	before := len(s.takedowns())
@@ -421,7 +422,7 @@ func (s *scene) nothingIsDeleted(why string) {
 	})
 }
 
-// lease returns the Lease of a group, waiting for it if need be.
+// lease waits for the Lease of a group and returns it.
 func (s *scene) lease(name string) *coordinationv1.Lease {
 	s.t.Helper()
 	var found *coordinationv1.Lease
@@ -457,7 +458,7 @@ func (s *scene) awaitEvent(kind, reason, on string) eventsv1.Event {
 	return found
 }
 
-// eventually waits until a check passes, asking again at every change.
+// eventually waits until a check passes, and repeats it at every change.
 func (s *scene) eventually(what string, check func(present) error) {
 	s.t.Helper()
 	deadline := time.After(s.patience)
@@ -476,7 +477,7 @@ func (s *scene) eventually(what string, check func(present) error) {
 	}
 }
 
-// stays asks a check again and again for some time; it has to pass every time.
+// stays repeats a check for some time. It must pass every time.
 func (s *scene) stays(what string, d time.Duration, check func(present) error) {
 	s.t.Helper()
 	for end := time.Now().Add(d); ; time.Sleep(50 * time.Millisecond) {
@@ -489,7 +490,7 @@ func (s *scene) stays(what string, d time.Duration, check func(present) error) {
 	}
 }
 
-// describe tells everything that helps to understand a failure.
+// describe returns all information that helps to understand a failure.
 func (s *scene) describe() string {
 	var b strings.Builder
 	history, _ := s.witness.Events()

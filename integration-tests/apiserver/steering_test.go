@@ -12,12 +12,12 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
-// steering is a way in which zones get their replicas from elsewhere.
+// steering is a source of the replicas of zones.
 type steering struct {
 	name  string
-	begin func(*scene) // what has to be there first
+	begin func(*scene) // creates the required objects first
 	zones func() []*appsv1.StatefulSet
-	ask   func(s *scene, n int32) // for so many replicas of each zone
+	ask   func(s *scene, n int32) // requests n replicas of each zone
 }
 
 var steerings = []steering{
@@ -47,9 +47,9 @@ var steerings = []steering{
 	},
 }
 
-// steered is a scene with one operator behind a proxy, without webhooks, in which
-// two zones get their replicas from elsewhere and one prepares its pods. What
-// starts the operator again comes along.
+// steered returns a scene without webhooks and with one operator behind a proxy. Two zones take
+// their replicas from elsewhere, and one of them prepares its pods. The last result starts the
+// operator again.
 func steered(t *testing.T, way steering) (*scene, *faultproxy.Proxy, func() *operator) {
 	t.Helper()
 	s := unmanaged(t)
@@ -64,15 +64,15 @@ func steered(t *testing.T, way steering) (*scene, *faultproxy.Proxy, func() *ope
 	return s, proxy, start
 }
 
-// reaches asks for so many replicas and waits until both zones have them.
+// reaches requests n replicas and waits until both zones have them.
 func (s *scene) reaches(way steering, n int32) {
 	s.t.Helper()
 	way.ask(s, n)
 	s.sized(map[string]int32{"zone-a": n, "zone-b": n})
 }
 
-// writesOf are the operator's writes of growing and of shrinking, without a crash,
-// each numbered from its beginning.
+// writesOf returns the operator's writes of scaling up and of scaling down without a crash, each
+// numbered from its beginning.
 func writesOf(t *testing.T, way steering) (growing, shrinking []faultproxy.Request) {
 	t.Helper()
 	s, proxy, _ := steered(t, way)
@@ -91,7 +91,7 @@ func writesOf(t *testing.T, way steering) (growing, shrinking []faultproxy.Reque
 	return growing, since(before)
 }
 
-// resize is one crash on the way to a number of replicas.
+// resize is a crash during a change of the number of replicas.
 type resize struct {
 	crashPoint
 	to int32

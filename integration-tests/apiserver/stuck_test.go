@@ -15,19 +15,19 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// plight is a way for a group to be stuck, and what is then to be named.
+// plight is a way for a group to be stuck, and the wait that outputs must then contain.
 type plight struct {
 	bring  func(*scene)
-	zone   string // that waits
-	pod    string // that stands in the way; empty: none
-	remark bool   // nothing waits: a person should know
-	from   said   // the wait that this one comes from, and that is told first; empty: it is this one
+	zone   string // the zone that waits
+	pod    string // the pod that blocks it; empty: none
+	remark bool   // no zone waits, but a person should know
+	from   said   // the wait that causes this one and that outputs list first; empty: this one has no other cause
 }
 
 const never = time.Hour
 
-// plights by the reason that everything has to name. In each of them nothing moves
-// until somebody helps.
+// plights lists plights by the reason that every output must contain. None of them ends without
+// help.
 var plights = map[string]plight{
 	"PodMissing": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
 		s.create(zone("zone-a", 2, goneAfter(never)), zone("zone-b", 2))
@@ -149,8 +149,7 @@ var plights = map[string]plight{
 	"NoEffect":             {zone: "zone-a", remark: true, bring: having(labelled("grafana.com/no-downscale", "yes"))},
 }
 
-// notPlights are the other reasons for which something waits, and why they are not
-// driven here.
+// notPlights lists the other reasons for a wait, and why these tests do not cover them.
 var notPlights = map[string][]string{
 	"it passes before anybody could look": {"PodDisruptionPending", "QueuedBehindOtherZone", "PreparationCancelled", "ReferenceNotRead"},
 	"only a webhook says so, to whoever asked": {
@@ -200,8 +199,7 @@ func TestEveryReasonToWaitIsDrivenOrSaidNotToBe(t *testing.T) {
 	}
 }
 
-// documentedReasons returns all reasons, and of which kind each is: "outcome", "wait" or
-// "needs a person".
+// documentedReasons returns all reasons with their kinds: "outcome", "wait" or "needs a person".
 func documentedReasons(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/reasons.md")
@@ -239,7 +237,7 @@ func TestWhateverAGroupIsStuckByEverythingSaysTheSame(t *testing.T) {
 	}
 }
 
-// stuckBy lets a group of two zones begin a rollout that does not get far.
+// stuckBy starts a rollout of a group of two zones that cannot finish.
 func stuckBy(o option) func(*scene) {
 	return func(s *scene) {
 		s.create(zone("zone-a", 2), zone("zone-b", 2))
@@ -247,7 +245,7 @@ func stuckBy(o option) func(*scene) {
 	}
 }
 
-// having gives one of two zones something that is wrong.
+// having gives one of two zones a wrong setting.
 func having(o option) func(*scene) {
 	return func(s *scene) { s.create(zone("zone-a", 1, o), zone("zone-b", 1)) }
 }
@@ -256,7 +254,7 @@ func labelled(key, value string) option {
 	return func(s *appsv1.StatefulSet) { set(&s.Labels, key, value) }
 }
 
-// heldByHand lets a person hold the group for a while.
+// heldByHand makes a person hold the group for a time.
 func (s *scene) heldByHand(d time.Duration) {
 	s.t.Helper()
 	s.changeAll(version(9))

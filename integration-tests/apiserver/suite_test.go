@@ -1,16 +1,15 @@
-// Package apiserver_test runs the real operator against a real API server with
-// the real StatefulSet controller; pods are played by simulated kubelets.
+// Package apiserver_test runs the real operator against a real API server with the real StatefulSet
+// controller. Simulated kubelets run the pods.
 //
 //	test ──► scene: a namespace of its own, zones, changes
 //	            │
-//	            ├── witness: every state of every object, in the API server's order
-//	            └── judge: what may never happen, in any test (package judge)
+//	            ├── witness: every version of every object, in the API server's order
+//	            └── judge: the guarantees, in every test (package judge)
 //
-// All tests share one cluster and, where they can, one operator that works
-// cluster-wide. The operator is the program itself, with its own service account
-// and manifests/rbac, never an admin. What it may not do is judged at the end of
-// every test from what the API server told, and at the end of all tests from the
-// API server's audit log.
+// All tests share one cluster and, if they can, one cluster-wide operator. The operator is the
+// program itself, with its own service account and manifests/rbac, never an admin. At the end of
+// every test, the history of the API server is judged. At the end of all tests, the API server's
+// audit log is judged.
 package apiserver_test
 
 import (
@@ -37,14 +36,14 @@ const (
 	manifest = "../../manifests/"
 )
 
-// testsAtOnce suits two cores: tests wait more than they compute.
+// testsAtOnce suits two cores, because tests wait more than they compute.
 const testsAtOnce = "8"
 
-// unrivalled is an operator that nobody else wants to lead in the place of: it goes on
-// to lead, however long the machine stands still.
+// unrivalled is for an operator without other replicas. It stays the leader, even if the machine
+// stalls for long.
 var unrivalled = []string{"-leader-election.lease-duration=60s", "-leader-election.renew-deadline=40s"}
 
-// world is what all tests share.
+// world is the state that all tests share.
 type world struct {
 	cluster  *localcluster.Cluster
 	admin    kubernetes.Interface
@@ -58,7 +57,7 @@ type world struct {
 
 var (
 	shared  = sync.OnceValues(startWorld)
-	started *world // set by startWorld, also when it does not come to its end
+	started *world // set by startWorld, also if that fails
 )
 
 func TestMain(m *testing.M) {
@@ -82,7 +81,7 @@ func given(name string) bool {
 	return found
 }
 
-// theWorld starts the cluster and the operator when the first test asks for them.
+// theWorld starts the cluster and the operator when the first test needs them.
 func theWorld(t *testing.T) *world {
 	t.Helper()
 	w, err := shared()
@@ -107,7 +106,7 @@ func startWorld() (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.program = filepath.Join(cluster.Dir(), "lockstep") // where it stays as long as the cluster
+	w.program = filepath.Join(cluster.Dir(), "lockstep") // the program stays there as long as the cluster
 	if err := os.Rename(built, w.program); err != nil {
 		return nil, fmt.Errorf("keep the operator's program: %w", err)
 	}
@@ -119,8 +118,8 @@ func startWorld() (*world, error) {
 	return w, err
 }
 
-// end stops everything and judges what only the whole run can show. It returns
-// the exit code.
+// end stops everything and judges properties that only the complete run shows. It returns the exit
+// code.
 func (w *world) end() int {
 	var wrong []string
 	if w.operator != nil {

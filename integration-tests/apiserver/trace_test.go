@@ -12,8 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// The first operator is killed with every span that it had made. The second one makes
-// them again, from the Lease.
+// The first operator is killed, and its spans are lost. The second one creates them again from the
+// Lease.
 func TestARolloutReadsAsOneTraceInJaegerAfterAKillAndARefusedDownscale(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
@@ -38,7 +38,7 @@ func TestARolloutReadsAsOneTraceInJaegerAfterAKillAndARefusedDownscale(t *testin
 	first.Kill()
 	s.awaitLeadership(second)
 	s.opensGates("zone-a-1")
-	s.shrinksAtLast(scaled, "zone-c") // in the middle of the rollout, or after it
+	s.shrinksAtLast(scaled, "zone-c") // during the rollout, or after it
 	s.settled()
 
 	trace := s.tracedIn(j)
@@ -57,7 +57,7 @@ func TestARolloutReadsAsOneTraceInJaegerAfterAKillAndARefusedDownscale(t *testin
 	other := startJaeger(t)
 	s.startTraced(other.environment(100*time.Millisecond), impatient...)
 	again := s.tracedIn(other)
-	if len(again) < 1+3 { // pods are forgotten once they are noted as exported
+	if len(again) < 1+3 { // pods are deleted from the record once it shows their export
 		t.Errorf("%d spans were exported again, want the rollout and its zones at least", len(again))
 	}
 	for _, again := range again {
@@ -67,8 +67,8 @@ func TestARolloutReadsAsOneTraceInJaegerAfterAKillAndARefusedDownscale(t *testin
 	}
 }
 
-// forgetsWhatIsExported leaves the Lease as one who was killed before he could note that
-// the trace was exported.
+// forgetsWhatIsExported changes the Lease to the state after a crash before the export of the trace
+// was recorded.
 func (s *scene) forgetsWhatIsExported() {
 	s.t.Helper()
 	leases := s.world.admin.CoordinationV1().Leases(s.name)
@@ -96,7 +96,7 @@ func (s *scene) startTraced(env []string, args ...string) *operator {
 	return op
 }
 
-// tracedIn waits until Jaeger has the whole trace of the last rollout.
+// tracedIn waits until Jaeger has the complete trace of the last rollout.
 func (s *scene) tracedIn(j jaeger) []span {
 	s.t.Helper()
 	var trace []span
@@ -118,7 +118,8 @@ func (s *scene) tracedIn(j jaeger) []span {
 	return trace
 }
 
-// wantTree asks for the rollout, below it zones, below those each pod once.
+// wantTree fails the test unless the trace has the rollout, below it zones, and below them each pod
+// once.
 func (s *scene) wantTree(trace []span) {
 	s.t.Helper()
 	ids, pods := map[string]span{}, map[string]int{}
@@ -159,15 +160,16 @@ func zoneOf(pod string) string {
 	return pod[:max(i, 0)]
 }
 
-// wantTimes asks that each pod's span goes from when its deletion was noted, which is before
-// it, until an operator saw its successor become Ready: its condition has whole seconds.
+// wantTimes checks the times of each pod's span. It begins when the deletion was recorded, which is
+// before the deletion. It ends when an operator observed the Ready condition of the replacement,
+// which has whole seconds.
 func (s *scene) wantTimes(trace []span) {
 	s.t.Helper()
 	near := func(a, b time.Time) bool { return a.Sub(b).Abs() <= time.Second }
 	for _, d := range s.takedowns() {
 		i := slices.IndexFunc(trace, func(sp span) bool { return sp.OperationName == "pod "+d.Pod })
 		if i < 0 {
-			continue // told already
+			continue // wantTree has already reported this
 		}
 		var events []string
 		for _, e := range trace[i].Logs {
@@ -186,7 +188,7 @@ func (s *scene) wantTimes(trace []span) {
 	}
 }
 
-// wantLink asks for a span with these tags that is linked to the rollout.
+// wantLink waits for a span with these tags that is linked to the rollout.
 func (s *scene) wantLink(j jaeger, trace []span, operation string, want map[string]string) {
 	s.t.Helper()
 	root := trace[slices.IndexFunc(trace, func(sp span) bool { return sp.parent() == "" })]
@@ -208,7 +210,7 @@ func (s *scene) wantLink(j jaeger, trace []span, operation string, want map[stri
 	})
 }
 
-// told writes spans for people.
+// told returns spans as text.
 func told(spans []span) string {
 	var lines []string
 	for _, sp := range spans {

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A group takes over what the predecessor's zone tracker has kept, and needs the
-// ConfigMap no more from its first downscale on.
+// A group takes over the times of the predecessor's zone tracker. After its first downscale, it
+// does not need the ConfigMap any more.
 func TestTimesOfThePredecessorsZoneTrackerCount(t *testing.T) {
 	t.Parallel()
 	s := guarded(t)

@@ -13,9 +13,9 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// trial is a scene with operators of its own that guard its downscales. Either way
-// to them can fail: they reach the API server through a proxy, and it reaches
-// them through a service.
+// trial is a scene with operators of its own that guard its downscales. Both connections can fail:
+// operators reach the API server through a proxy, and the API server reaches them through a
+// service.
 type trial struct {
 	*scene
 	proxy      *faultproxy.Proxy
@@ -24,7 +24,7 @@ type trial struct {
 	args       []string // of every operator
 }
 
-// onTrial is a trial without an operator yet. Pods answer.
+// onTrial returns a trial without an operator. Pods answer.
 func onTrial(t *testing.T, args ...string) *trial {
 	t.Helper()
 	needsNetwork(t)
@@ -41,7 +41,7 @@ func onTrial(t *testing.T, args ...string) *trial {
 	return c
 }
 
-// start starts an operator, which is the one to be called from then on.
+// start starts an operator, which the API server calls from then on.
 func (c *trial) start() *operator {
 	c.t.Helper()
 	op := c.startOperatorWith(c.kubeconfig, c.args...)
@@ -49,7 +49,7 @@ func (c *trial) start() *operator {
 	return op
 }
 
-// isAsked lets the API server ask the operator about downscales.
+// isAsked makes the API server call the operator about downscales.
 func (c *trial) isAsked() {
 	c.t.Helper()
 	c.wantOneCA([]*operator{c.operator})
@@ -65,8 +65,8 @@ type beginner struct {
 	err  error
 }
 
-// begins starts an operator that something keeps from being ready, and lets the
-// API server call it nevertheless. The test has to let it get ready in time.
+// begins starts an operator that cannot become ready yet, and makes the API server call it
+// nevertheless. The test must let it become ready in time.
 func (c *trial) begins() *beginner {
 	c.t.Helper()
 	b := &beginner{trial: c, log: &lockedBuffer{}, over: make(chan struct{})}
@@ -96,7 +96,7 @@ func (c *trial) begins() *beginner {
 	return b
 }
 
-// ready waits until it is.
+// ready waits until the operator is ready.
 func (b *beginner) ready() {
 	b.t.Helper()
 	select {
@@ -110,12 +110,12 @@ func (b *beginner) ready() {
 	b.operator = b.op
 }
 
-// get returns what the operator answers on a path, and the status code.
+// get returns the operator's answer on a path, and the status code.
 func (b *beginner) get(path string) (int, string) {
 	return get("http://" + addressIn(b.log.String(), "listening") + path)
 }
 
-// service stands before operators as a Service does.
+// service forwards connections to operators, like a Service.
 type service struct {
 	address string
 
@@ -142,17 +142,17 @@ func (v *service) connect(in net.Conn) {
 	v.mu.Unlock()
 }
 
-// leadTo lets connections lead to an address from now on, and cuts those there are.
+// leadTo makes new connections lead to an address, and cuts existing ones.
 func (v *service) leadTo(address string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.to = address
 	for in := range v.open {
-		_ = in.Close() // an error is one of a connection that has ended by itself
+		_ = in.Close() // it fails only if the connection has already ended
 	}
 }
 
-// lockedBuffer is written while it is read.
+// lockedBuffer can be written while it is read.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

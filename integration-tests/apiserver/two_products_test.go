@@ -13,13 +13,13 @@ const (
 	ignoreAnnotation    = "lockstep.dev/ignore"
 )
 
-// named puts a StatefulSet into the group of that name, whatever its label says; the empty name
+// named puts a StatefulSet into the group of that name, whatever its label is. The empty name
 // removes the annotation.
 func named(group string) option { return noted(groupNameAnnotation, group) }
 
 func ignored(yes bool) option { return noted(ignoreAnnotation, strconv.FormatBool(yes)) }
 
-// One of two products is stuck, which is none of the other's business.
+// One of two products is stuck. The other one continues.
 func TestTwoProductsWithTheSameLabelAreRolledAsTwoGroups(t *testing.T) {
 	t.Parallel()
 	s := managed(t)

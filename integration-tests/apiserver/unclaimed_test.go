@@ -6,7 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// madeAnew deletes the StatefulSet of a zone without its pods, and makes another one of its name.
+// madeAnew deletes the StatefulSet of a zone without its pods, and creates another one with its name.
 func (s *scene) madeAnew(z *appsv1.StatefulSet) {
 	s.t.Helper()
 	s.orphans(z.Name)
@@ -15,7 +15,7 @@ func (s *scene) madeAnew(z *appsv1.StatefulSet) {
 	}
 }
 
-// otherLabels give the pods of a zone other labels than those that they are made with.
+// otherLabels replaces the labels of a zone's pods.
 func otherLabels() option { return podLabels(map[string]string{"zone": "another"}) }
 
 func TestOrphansThatTheirStatefulSetDoesNotAskForAreEvicted(t *testing.T) {
@@ -51,8 +51,8 @@ func TestOrphansInTheWayOfTheirStatefulSetAreEvictedOneByOne(t *testing.T) {
 	e.settled()
 }
 
-// The StatefulSet controller stops at the first name that it cannot create, so it would create no pod in the
-// place of a higher orphan.
+// The StatefulSet controller stops at the first pod that it cannot create, so it would not replace an orphan
+// with a higher ordinal.
 func TestOrphansInTheWayAreEvictedInOrder(t *testing.T) {
 	t.Parallel()
 	for name, policy := range map[string]appsv1.PodManagementPolicyType{
@@ -76,7 +76,7 @@ func TestOrphansInTheWayAreEvictedInOrder(t *testing.T) {
 	}
 }
 
-// A StatefulSet is made anew with another selector, and lockstep is to ignore it.
+// A StatefulSet is created again with another selector, and lockstep is to ignore it.
 func TestAnOrphanInTheWayOfAStatefulSetOutsideOfTheGroupStays(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
@@ -91,7 +91,7 @@ func TestAnOrphanInTheWayOfAStatefulSetOutsideOfTheGroupStays(t *testing.T) {
 	e.settled()
 }
 
-// A chart changes the selectors of all zones, so each StatefulSet is made anew beside its former pods.
+// A chart changes the selectors of all zones, so each StatefulSet is created again next to its former pods.
 func TestOrphansInTheWayInTwoZonesAreEvictedOneByOne(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)

@@ -22,8 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// receiver is called instead of the operator, allows everything, and notes what
-// it is called for.
+// receiver is called instead of the operator. It allows all requests and records its calls.
 type receiver struct {
 	*httptest.Server
 
@@ -53,11 +52,11 @@ func (r *receiver) review(w http.ResponseWriter, q *http.Request) {
 	r.calls = append(r.calls, strings.TrimPrefix(q.URL.Path, "/admission/")+" "+about)
 	r.mu.Unlock()
 	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
-	_ = json.NewEncoder(w).Encode(review) // the API server may have gone
+	_ = json.NewEncoder(w).Encode(review) // the API server may have closed the connection
 }
 
-// taken returns what it was called for since it was asked last. The API server
-// calls again when somebody else has written in between.
+// taken returns the calls since its last call, without duplicates. The API server repeats a call if
+// another client has written in between.
 func (r *receiver) taken() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,8 +65,8 @@ func (r *receiver) taken() []string {
 	return slices.Compact(r.calls)
 }
 
-// receive lets the API server call the receiver as the manifests say, for one
-// namespace alone.
+// receive makes the API server call the receiver according to the manifests, for one namespace
+// only.
 func (s *scene) receive(r *receiver) {
 	s.t.Helper()
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
@@ -209,8 +208,8 @@ func TestTheManifestsCallForWhatMayTakePodsAwayAndForNothingElse(t *testing.T) {
 	}
 }
 
-// cached waits until the API server's own cache has the zone as it is. Before, a patch is
-// tried on an older state first, and webhooks are called for what it would do there.
+// cached waits until the API server's own cache has the stored zone. Until then, the API server
+// tries a patch on the older state first, and calls webhooks for its result.
 func (s *scene) cached(zone string) {
 	s.t.Helper()
 	s.eventually("the API server's cache has "+zone+" as it is", func(present) error {

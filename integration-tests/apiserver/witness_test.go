@@ -17,8 +17,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// witness watches a namespace, as admin and from before the first object. Beside
-// the history for the judge it keeps the present for those who wait for something.
+// witness watches a namespace as admin, from before its first object. It keeps the history for the
+// judge, and the current objects for tests that wait.
 type witness struct {
 	*judge.Observer
 
@@ -26,11 +26,11 @@ type witness struct {
 	pods    map[string]*corev1.Pod
 	sets    map[string]*appsv1.StatefulSet
 	leases  map[string]*coordinationv1.Lease // of groups
-	noted   map[string]time.Time             // by UID of a pod: since when a Lease says that it is to be deleted
+	noted   map[string]time.Time             // by UID of a pod: since when a Lease has its intent
 	changed chan struct{}                    // closed and replaced at every change
 }
 
-// watchNamespace begins to watch and does so until ctx ends.
+// watchNamespace watches a namespace until ctx ends.
 func watchNamespace(ctx context.Context, client kubernetes.Interface, namespace string) (*witness, error) {
 	w := &witness{
 		pods: map[string]*corev1.Pod{}, sets: map[string]*appsv1.StatefulSet{}, leases: map[string]*coordinationv1.Lease{},
@@ -52,7 +52,7 @@ func (w *witness) take(event watch.Event) {
 		keep(w.sets, o.Name, o, gone)
 	case *coordinationv1.Lease:
 		if judge.HoldOf(o) == nil {
-			return // the operator's leadership, or somebody else's
+			return // the leader Lease, or a Lease of another program
 		}
 		keep(w.leases, o.Name, o, gone)
 		w.note(o)
@@ -61,7 +61,7 @@ func (w *witness) take(event watch.Event) {
 	w.changed = make(chan struct{})
 }
 
-// note remembers since when the pods are noted that a Lease speaks of.
+// note keeps the times of the intents in a Lease.
 func (w *witness) note(lease *coordinationv1.Lease) {
 	var intents struct {
 		Pods []struct {
@@ -77,7 +77,7 @@ func (w *witness) note(lease *coordinationv1.Lease) {
 	}
 }
 
-// notedSince returns since when a Lease said that a pod is to be deleted; zero: none did.
+// notedSince returns since when a Lease has the intent of a pod, or zero if none has.
 func (w *witness) notedSince(uid string) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,12 +92,12 @@ func keep[T any](all map[string]T, name string, object T, gone bool) {
 	}
 }
 
-// present is everything in the namespace as last heard of.
+// present is the last known state of the namespace.
 type present struct {
 	pods    map[string]*corev1.Pod
 	sets    map[string]*appsv1.StatefulSet
 	leases  map[string]*coordinationv1.Lease
-	changed <-chan struct{} // closed when this is no longer the present
+	changed <-chan struct{} // closed at the next change
 }
 
 func (w *witness) now() present {

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// The words of the contract, as users write them.
+// The labels and annotations of the contract, as users write them.
 const (
 	groupLabel               = "rollout-group"
 	maxUnavailableAnnotation = "rollout-max-unavailable"
@@ -22,17 +22,17 @@ const (
 	downscaledAnnotation     = "grafana.com/last-downscale"
 )
 
-// defaultGroup is the group of zones that say nothing else.
+// defaultGroup is the group of zones without another one.
 const defaultGroup = "store"
 
-// gateCondition is the readiness gate of pods that have one.
+// gateCondition is the condition of the readiness gate.
 const gateCondition corev1.PodConditionType = "example.com/open"
 
-// option changes one thing about a zone, when it is made or later.
+// option changes one property of a zone, at its creation or later.
 type option func(*appsv1.StatefulSet)
 
-// zone is a StatefulSet of the default group at version 1. Its pods are Ready at
-// once, start together, and carry a label of their own only.
+// zone returns a StatefulSet of the default group at version 1. Its pods are Ready at once, start
+// together, and have only a label of their own.
 func zone(name string, replicas int32, options ...option) *appsv1.StatefulSet {
 	labels := map[string]string{"zone": name}
 	s := &appsv1.StatefulSet{
@@ -60,7 +60,7 @@ func zone(name string, replicas int32, options ...option) *appsv1.StatefulSet {
 	return s
 }
 
-// version is a revision of the template.
+// version sets a revision of the template.
 func version(n int) option {
 	return func(s *appsv1.StatefulSet) {
 		s.Spec.Template.Spec.Containers[0].Image = "example.com/main:" + strconv.Itoa(n)
@@ -100,12 +100,12 @@ func podLabels(labels map[string]string) option {
 	}
 }
 
-// serviceAccount lets pods wait for an account that need not exist.
+// serviceAccount makes pods need an account that may not exist.
 func serviceAccount(name string) option {
 	return func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.ServiceAccountName = name }
 }
 
-// sidecar adds a container that goes on running beside the others.
+// sidecar adds a container that runs together with the others.
 func sidecar() option {
 	return func(s *appsv1.StatefulSet) {
 		s.Spec.Template.Spec.InitContainers = []corev1.Container{{
@@ -114,20 +114,20 @@ func sidecar() option {
 	}
 }
 
-// gated pods are Ready only once a test opens their gate.
+// gated makes pods Ready only after a test has opened their gate.
 func gated() option {
 	return func(s *appsv1.StatefulSet) {
 		s.Spec.Template.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gateCondition}}
 	}
 }
 
-// gateless pods need no gate to be opened any more.
+// gateless removes the gate of pods.
 func gateless() option {
 	return func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.ReadinessGates = nil }
 }
 
-// plays says how the simulated kubelet plays the pods: one of localcluster's
-// values, or nothing for pods that become Ready.
+// plays sets how the simulated kubelet runs the pods: one of localcluster's values, or nothing for
+// pods that become Ready.
 func plays(what string) option { return annotated(localcluster.Play, what) }
 
 func readyAfter(d time.Duration) option { return annotated(localcluster.ReadyAfter, d.String()) }
@@ -138,7 +138,7 @@ func annotated(key, value string) option {
 	return func(s *appsv1.StatefulSet) { set(&s.Spec.Template.Annotations, key, value) }
 }
 
-// set sets a label or an annotation, or removes it when the value is empty.
+// set sets a label or an annotation, or removes it if the value is empty.
 func set(m *map[string]string, key, value string) {
 	if *m == nil {
 		*m = map[string]string{}

@@ -19,7 +19,7 @@ import (
 
 var budgets = schema.GroupVersionResource{Group: "rollout-operator.grafana.com", Version: "v1", Resource: "zoneawarepoddisruptionbudgets"}
 
-// zpdb is a budget with that spec in JSON.
+// zpdb returns a budget with this spec in JSON.
 func zpdb(t *testing.T, name, spec string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
@@ -108,7 +108,7 @@ func TestTheManifestsCallForABudgetWithAnotherSpec(t *testing.T) {
 		return err
 	})
 	r.taken()
-	// The API server patches what its cache shows first, and then what is stored.
+	// The API server patches the object in its cache first, and then the stored one.
 	settle := func(written *unstructured.Unstructured, err error) error {
 		if err == nil {
 			s.eventually("the API server's cache shows what was written", func(present) error {

@@ -25,9 +25,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// shownBudgets returns the budgets that an operator sees for the default group of a
-// namespace, as name and limit, and "unread" where there may be others; nil without a
-// record.
+// shownBudgets returns the budgets that an operator has for the default group of a namespace, as name and
+// limit. "unread" means that there may be others. Without a record of the group, it returns nil.
 func shownBudgets(op *localcluster.Operator, namespace string) ([]string, error) {
 	code, text := get(op.URL() + "/debug/groups/" + namespace + "/" + defaultGroup)
 	if code != http.StatusOK {
@@ -55,7 +54,7 @@ func shownBudgets(op *localcluster.Operator, namespace string) ([]string, error)
 	return shown, nil
 }
 
-// seesBudgets waits until an operator sees exactly these.
+// seesBudgets waits until an operator has exactly these budgets.
 func seesBudgets(t *testing.T, op *localcluster.Operator, namespace string, want ...string) {
 	t.Helper()
 	shown, err := []string{}, error(nil)
@@ -96,8 +95,8 @@ func TestABudgetIsSeenAsItIsNow(t *testing.T) {
 	}
 }
 
-// saysOf spells the status of a budget: generation, what is allowed, zones, and
-// conditions that are not as they should be.
+// saysOf returns the status of a budget as text: generation, allowed disruptions, zones, and conditions
+// that are not True.
 func saysOf(object *unstructured.Unstructured) string {
 	var whole struct {
 		Status struct {
@@ -129,7 +128,7 @@ func saysOf(object *unstructured.Unstructured) string {
 	return says
 }
 
-// says waits until the status of a budget is this.
+// says waits until a budget has this status.
 func (s *scene) says(budget, want string) {
 	s.t.Helper()
 	s.eventually("the status of budget "+budget+" is "+want, func(present) error {
@@ -165,7 +164,7 @@ func TestABudgetSaysHowManyEvictionsItAllows(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.says("all", "at 2: 3, zone-a 0/2 2, zone-b 0/1 1, 0 0/2 2, 1 0/1 1")
-			if err := s.budget("none", `{`+store+`}`); err != nil { // which is a label of StatefulSets alone here
+			if err := s.budget("none", `{`+store+`}`); err != nil { // only StatefulSets have this label here
 				t.Fatal(err)
 			}
 			s.says("none", "at 1: 0, NoPodsCovered")
@@ -198,7 +197,7 @@ func TestABudgetTellsWhatTheLastEvictionWasAnswered(t *testing.T) {
 	e.settled()
 }
 
-// decidedLast waits until a budget says what an eviction was answered.
+// decidedLast waits until the status of a budget has this last decision.
 func (s *scene) decidedLast(budget, want string) {
 	s.t.Helper()
 	s.eventually("the last decision of budget "+budget+" is "+want, func(present) error {
@@ -239,7 +238,7 @@ func TestNoStatusIsWrittenWhereNobodyOptedIn(t *testing.T) {
 	s.says("all", "at 1: 1, zone-a 0/1 1")
 }
 
-// single is a scene with an operator for its namespace alone.
+// single returns a scene with an operator for its namespace only.
 func single(t *testing.T) *scene {
 	t.Helper()
 	s := unmanaged(t)
@@ -248,14 +247,14 @@ func single(t *testing.T) *scene {
 	return s
 }
 
-// budget makes a budget with that spec in JSON.
+// budget creates a budget with this spec in JSON.
 func (s *scene) budget(name, spec string) error {
 	_, err := s.resources(budgets).Create(s.t.Context(), zpdb(s.t, name, spec), createOptions)
 	return err
 }
 
-// ownCluster is one of a test's own: the CRD is for all of a cluster, and in the
-// shared one nothing may be refused to an operator.
+// ownCluster is a test's own cluster. The CRD affects the cluster, and in the shared one, no request of
+// an operator may be refused.
 type ownCluster struct {
 	*testing.T
 	cluster *localcluster.Cluster
@@ -334,7 +333,7 @@ func (c *ownCluster) mayNotRead(t *testing.T) {
 	seesBudgets(t, op, namespace, "unread")
 }
 
-// mayList waits until the API server has heard that budgets may be listed, or not.
+// mayList waits until the API server allows an operator to list budgets, or denies it.
 func (c *ownCluster) mayList(t *testing.T, namespace string, granted bool) {
 	t.Helper()
 	right := authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "list", Group: budgets.Group, Resource: budgets.Resource}
@@ -347,7 +346,7 @@ func (c *ownCluster) mayList(t *testing.T, namespace string, granted bool) {
 	})
 }
 
-// ready waits until an operator that is Ready says all of this.
+// ready waits until an operator is ready and its answer contains all these texts.
 func ready(t *testing.T, op *localcluster.Operator, wants ...string) {
 	t.Helper()
 	var code int
@@ -368,7 +367,7 @@ func (c *ownCluster) namespace(name string) {
 	}
 }
 
-// group makes a group with one zone.
+// group creates a group with one zone.
 func (c *ownCluster) group(namespace string) {
 	c.Helper()
 	if _, err := c.admin.AppsV1().StatefulSets(namespace).Create(c.Context(), zone("zone-a", 1), createOptions); err != nil {
@@ -376,7 +375,7 @@ func (c *ownCluster) group(namespace string) {
 	}
 }
 
-// apply applies manifests, what has no namespace of its own in that one.
+// apply applies manifests; objects without a namespace are created in this one.
 func (c *ownCluster) apply(namespace string, files ...string) {
 	c.Helper()
 	for i := range files {
@@ -393,8 +392,8 @@ func (c *ownCluster) apply(namespace string, files ...string) {
 	}
 }
 
-// deletesCRD deletes the CRD of a kind and waits until it is gone. What is applied to one that terminates
-// goes with it.
+// deletesCRD deletes the CRD of a kind and waits until the deletion has finished. A CRD that is applied
+// while the old one terminates is deleted with it.
 func (c *ownCluster) deletesCRD(kind schema.GroupResource) {
 	c.Helper()
 	if err := c.client.Resource(definitions).Delete(c.Context(), kind.String(), deleteOptions); err != nil {
@@ -416,8 +415,7 @@ func (c *ownCluster) alone(namespace string) *localcluster.Operator {
 	return c.operate(namespace, "-kubernetes.namespace="+namespace, "-operator.namespace="+namespace)
 }
 
-// operate runs an operator as the service account lockstep of a namespace, to the end of
-// the test.
+// operate runs an operator as the service account lockstep of a namespace, until the end of the test.
 func (c *ownCluster) operate(namespace string, args ...string) *localcluster.Operator {
 	c.Helper()
 	op := c.launch(namespace, args...)

@@ -105,8 +105,8 @@ func (tb *testbed) delayedZone(ctx context.Context, e *delayedGroup) (*appsv1.St
 }
 
 // scaleDelayedGroup starts lockstep, removes two thirds of the replicas, cancels that before the delay
-// ends, and removes them again until they are gone. It returns the calls to pods and the time from the
-// end of the delay to the removal.
+// ends, and removes them again until the API server has deleted them. It returns the calls to pods and
+// the time from the end of the delay to the removal.
 func (tb *testbed) scaleDelayedGroup(ctx context.Context, c *contender, e *delayedGroup) ([]transition, time.Duration, error) {
 	pods := e.podNames()
 	kept := len(pods) / 3

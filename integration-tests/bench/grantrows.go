@@ -10,7 +10,7 @@ import (
 // updates. A grant waits for one update.
 const maxLeaseUpdates = 2
 
-// rows are the rows about grants with so many live reads each. The turns are split into so many runs.
+// rows are the rows about grants with this number of live reads each. The turns are split into runs.
 func (g grants) rows(what string, reads, runs int) []row {
 	took := map[string][][]time.Duration{}
 	for _, name := range []string{floorName, lockstepName} {

@@ -79,7 +79,7 @@ func zoneByZone(groups map[string]*group, i int) map[string]podName {
 	return next
 }
 
-// evictInTurn evicts so many pods of each group and counts all but the first. Each turn begins with
+// evictInTurn evicts count pods of each group and counts all but the first. Each turn begins with
 // another contender.
 func (tb *testbed) evictInTurn(ctx context.Context, count int, next func(context.Context, int) (map[string]podName, error)) (grants, error) {
 	g := grants{took: map[string][]time.Duration{}}

@@ -8,7 +8,7 @@ import (
 // spreadMeaning explains the figures in brackets.
 const spreadMeaning = "in brackets behind a time is its ratio to the floor's, where both take turns: the median of runs or turns, the least and the largest; where two times stand, two brackets"
 
-// heading returns the conditions in Markdown: first what is the same for all runs, then the date, the
+// heading returns the conditions in Markdown: first the conditions of all runs, then the date, the
 // commit and the load of this run.
 func (c conditions) heading() string {
 	var b strings.Builder

@@ -13,7 +13,7 @@ const largeZones, largePods = 4, 5
 // idleSuffix ends the label of groups that do not roll, so the pod watches exclude them.
 const idleSuffix = "-rest"
 
-// largeResult is what was measured of an operator in a large cluster.
+// largeResult contains the figures of an operator in a large cluster.
 type largeResult struct {
 	full, read []time.Duration // time until caches were full, and the floor's time in the same turn
 	memory     memoryUse
@@ -69,7 +69,7 @@ func (tb *testbed) measureLarge(ctx context.Context, c *contender) (largeResult,
 	return m, err
 }
 
-// makeLargeGroups creates all groups, and groups of the floor for those that roll. It returns the
+// makeLargeGroups creates all groups, and one of the floor for each group that rolls. It returns the
 // groups that roll.
 func (tb *testbed) makeLargeGroups(ctx context.Context, c *contender, namespaces []string) (map[string][]*group, error) {
 	floor := tb.contenders[0]

@@ -118,7 +118,7 @@ func scenarioNames() []string {
 	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status", "noisy", "large", "stand-in", "soak"}
 }
 
-// run measures the chosen scenarios and returns the rows of those that could be measured.
+// run measures the chosen scenarios and returns the rows of the successful ones.
 func (b *bench) run(ctx context.Context) ([]row, error) {
 	var rows []row
 	for _, s := range scenarios() {

@@ -151,7 +151,7 @@ const (
 )
 
 // stableMemory waits until a contender's memory is stable, and returns the lowest of many samples,
-// because uncollected garbage adds to what is needed. Go collects at least every two minutes and
+// because uncollected garbage adds to it. Go collects at least every two minutes and
 // returns memory to the kernel afterwards, so only a longer settling time is reliable. The first third
 // does not count, because a process may still be starting.
 func (b *bench) stableMemory(ctx context.Context, c *contender, what string, within time.Duration) (int, error) {

@@ -26,7 +26,7 @@ func (b *bench) measureMemory(ctx context.Context, c *contender, what string, se
 	return memoryUse{resident: resident, heap: now.heap >> 10}, err
 }
 
-// memoryUseRows are the rows about memory with so many managed and other pods.
+// memoryUseRows are the rows about memory with these numbers of managed and other pods.
 func memoryUseRows(managed, others int, all map[string]memoryUse) []row {
 	own := all[lockstepName]
 	most := maxMemory(managed, others)

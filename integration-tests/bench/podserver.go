@@ -65,7 +65,7 @@ func (r *podServer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	fmt.Fprintf(w, `{"timestamp":%d}`, r.ready[pod].Unix())
 }
 
-// since returns the calls after so many earlier ones.
+// since returns the calls after this number of earlier ones.
 func (r *podServer) since(earlier int) []podCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +79,7 @@ type transition struct {
 	pods   []string // the affected pods
 	began  time.Time
 
-	calls  []podCall // of the whole group, until the next transition
+	calls  []podCall // of all pods of the group, until the next transition
 	leases int       // writes of the group's Lease during the transition
 }
 

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// errNoAddress says that a process does not log the address of its metrics and profiles.
+// errNoAddress means that a process does not log the address of its metrics and profiles.
 var errNoAddress = errors.New("the process does not log the address of its metrics as lockstep does")
 
 // reply is an answer of a process's listener for metrics and profiles.

@@ -158,7 +158,7 @@ func (r *groupRollout) observe(e podEvent) (isDisruption bool) {
 	return isDisruption
 }
 
-// String returns the whole state as one line.
+// String returns the complete state as one line.
 func (s podEvent) String() string {
 	current := stateOf(s, "")
 	return fmt.Sprintf("%s %-8s uid %.8s version %s %s terminating %t ready %t", s.at.Format("15:04:05.000"), s.kind,

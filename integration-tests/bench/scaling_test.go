@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// zoneOfSize returns a zone with so many wanted and so many ready replicas.
+// zoneOfSize returns a zone with these numbers of desired and ready replicas.
 func zoneOfSize(name string, want, ready int32) *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

@@ -21,7 +21,7 @@ const (
 	soakRest = 2 * time.Second
 )
 
-// soakTest measures what grows in lockstep while it rolls the same groups again and again.
+// soakTest measures what grows in lockstep while it repeatedly rolls the same groups.
 func (b *bench) soakTest(ctx context.Context) ([]row, error) {
 	return b.withTestbed(ctx, "soak", func(ctx context.Context, tb *testbed) ([]row, error) {
 		c := tb.contenders[1]

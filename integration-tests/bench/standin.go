@@ -22,7 +22,7 @@ import (
 // groupsPerNamespace is the number of groups in each namespace of the stand-in.
 const groupsPerNamespace = 5
 
-// standInResult is what was measured of a contender with the stand-in.
+// standInResult contains the figures of a contender with the stand-in.
 type standInResult struct {
 	full, read time.Duration   // time until caches were full, and the floor's time
 	memory     memoryUse       // of the floor: none
@@ -81,7 +81,7 @@ type standInServer struct {
 	client kubernetes.Interface
 }
 
-// withStandIn starts a stand-in with so many pods for a contender, and calls measure.
+// withStandIn starts a stand-in with this number of pods for a contender, and calls measure.
 func (b *bench) withStandIn(ctx context.Context, c *contender, pods int, measure func(context.Context, *testbed, *standInServer) error) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

@@ -47,7 +47,7 @@ func spread(all []float64) string {
 	return fmt.Sprintf("(%.2f, %.2f to %.2f)", median(all), slices.Min(all), slices.Max(all))
 }
 
-// parts splits the turns into so many runs of equal length; the last run may be shorter.
+// parts splits the turns into runs of equal length; the last run may be shorter.
 func parts[T any](turns []T, runs int) [][]T {
 	return slices.Collect(slices.Chunk(turns, max((len(turns)+runs-1)/runs, 1)))
 }

@@ -22,7 +22,7 @@ const (
 const withoutStatusName = "unshown"
 
 // statusWrites measures many groups of lockstep that roll at the same time, by one operator that shows
-// them in RolloutGroups and another one that does not, in turn.
+// them in RolloutGroups and by an operator that does not, in turn.
 func (b *bench) statusWrites(ctx context.Context) ([]row, error) {
 	return b.withTestbed(ctx, "status", func(ctx context.Context, tb *testbed) ([]row, error) {
 		withStatus := tb.contenders[1]

@@ -29,7 +29,7 @@ func verdictOf(ok bool) verdict {
 	return missed
 }
 
-// verdictOfBoth says which of the goals for p50 and p99 is missed.
+// verdictOfBoth returns which of the goals for p50 and p99 is missed.
 func verdictOfBoth(p50, p99 bool) verdict {
 	switch {
 	case p50 && !p99:

@@ -17,7 +17,7 @@ import (
 
 const (
 	// cacheProbe is the namespace and the name of a pod and a StatefulSet that no controller runs.
-	// When an API server's cache shows what was written to them, the cache is up to date again.
+	// When an API server's cache shows the last writes to them, the cache is up to date again.
 	cacheProbe = "echoes"
 	// probeAnnotation contains the number of the last write.
 	probeAnnotation = "lockstep.test/echo"

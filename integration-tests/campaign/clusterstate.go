@@ -64,7 +64,7 @@ func putOrDelete[T any](all map[string]T, name string, object T, deleted bool) {
 	}
 }
 
-// checkZones returns what is missing until all zones have their initial state, or their final state with
+// checkZones returns an error until all zones have their initial state, or their final state with
 // the newest template and without a holder.
 func (s *clusterState) checkZones(plan plan, end bool) error {
 	s.mu.Lock()

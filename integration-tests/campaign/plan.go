@@ -22,7 +22,7 @@ type group struct {
 	replicas             [3]int32
 	maxUnavailable       int           // pods of a zone, by rollouts
 	readyDelay           time.Duration // until a pod is ready
-	terminationDelay     time.Duration // until a deleted pod is gone
+	terminationDelay     time.Duration // from the deletion of a pod to its end
 	hasLeader            bool          // the first zone leads the others
 	minBetweenDownscales time.Duration // of two zones
 	minReady             time.Duration // from when on a ready pod is available

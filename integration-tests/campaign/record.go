@@ -31,7 +31,7 @@ type record struct {
 	Unjudged    []string       `json:"unjudged,omitempty"` // why the judge has no verdict
 	Undone      string         `json:"undone,omitempty"`   // why the plan could not be completed
 	Reached     bool           `json:"reached"`            // the goal was reached
-	Missed      string         `json:"missed,omitempty"`   // what of the goal was missed, although the cluster was complete
+	Missed      string         `json:"missed,omitempty"`   // the missed part of the goal, although the cluster was complete
 	Granted     int            `json:"granted"`            // evictions, by the audit log
 	Evicted     int            `json:"evicted"`            // evicted pods that were ready
 	Grace       grace          `json:"graces"`             // of the verification
@@ -57,7 +57,7 @@ func (r record) hasFindings() bool {
 // isConclusive reports whether the result is known, so that the plan is not repeated.
 func (r record) isConclusive() bool { return r.hasFindings() || r.judged() }
 
-// partialRecord returns what is known of a plan before it is verified.
+// partialRecord returns the record of a plan before its verification.
 func (t *trial) partialRecord() record {
 	r := record{
 		Seed: t.plan.seed, Began: t.began.UTC().Round(time.Second), Seconds: time.Since(t.began).Round(100 * time.Millisecond).Seconds(),
@@ -106,7 +106,7 @@ type results struct {
 	path string
 
 	mu  sync.Mutex
-	all []record // those of the file, and those that were added
+	all []record // the records of the file, and the added ones
 }
 
 // openResults reads the existing records. It removes an incomplete last line.

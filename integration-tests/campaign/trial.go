@@ -38,7 +38,7 @@ type trial struct {
 	stepsBegan time.Time     // when the first steps began
 	stepsEnded time.Time     // when the last step was complete
 	reached    bool          // the goal, according to the answers to users
-	missed     error         // what of the goal was missed, although the cluster was complete
+	missed     error         // the missed part of the goal, although the cluster was complete
 }
 
 const (
@@ -89,7 +89,7 @@ func (e *environment) runTrial(ctx context.Context, p plan) (record, error) {
 // watchDelay is how long watches may take to deliver the last events.
 const watchDelay = 500 * time.Millisecond
 
-// runPlan runs the steps and faults, and returns what of the goal was missed.
+// runPlan runs the steps and faults, and returns the missed part of the goal.
 func (t *trial) runPlan(ctx context.Context) error {
 	t.stepsBegan = time.Now()
 	for _, r := range t.replicas {

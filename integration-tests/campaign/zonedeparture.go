@@ -48,7 +48,7 @@ type zoneDeparture struct {
 	group   group
 	zone    string
 	away    time.Duration
-	trigger int // what it waits for
+	trigger int // one of the triggers below
 }
 
 // These are the triggers of a departure.

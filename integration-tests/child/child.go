@@ -1,4 +1,4 @@
-// Package child starts programs that do not outlive this process, whatever ends it.
+// Package child starts programs that do not outlive this process, however it ends.
 package child
 
 import (
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Start starts a program that the kernel kills when this process dies (Linux;
-// elsewhere it stays after a SIGKILL of this process until someone ends it).
+// Start starts a program that the kernel kills when this process ends. This needs Linux: on other
+// systems, the program continues after a SIGKILL of this process.
 func Start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -18,9 +18,8 @@ func Start(cmd *exec.Cmd) error {
 	return fromLastingThread(cmd.Start)
 }
 
-// fromLastingThread calls a function in a thread that lives as long as this
-// process. "When its parent dies" means the thread that started the program, and
-// Go ends threads as it likes.
+// fromLastingThread calls a function in a thread that lives as long as this process. The kernel
+// kills the program when the thread that started it ends, and Go ends threads at any time.
 func fromLastingThread(start func() error) error {
 	result := make(chan error)
 	lastingThread() <- func() { result <- start() }

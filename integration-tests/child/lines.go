@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// LastLines returns the end of what a program has written to a file.
+// LastLines returns the last lines of a file that a program has written.
 func LastLines(path string, count int) string {
 	file, err := os.Open(path)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package debian unpacks Debian packages into the user's cache folder, so that
-// their programs can be run where nothing may be installed.
+// Package debian unpacks Debian packages into the user's cache folder, so that their programs run
+// on machines on which nothing may be installed.
 package debian
 
 import (
@@ -18,19 +18,19 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/flock"
 )
 
-// Why packages cannot be had, though nothing here is wrong.
+// Errors of packages that cannot be fetched for reasons outside of this package.
 var (
-	// ErrUnreachable is returned where nobody answers who has packages.
+	// ErrUnreachable means that no server for packages answers.
 	ErrUnreachable = errors.New("packages of Debian cannot be fetched")
 
-	// ErrLacking is returned where the distribution has no packages of these names.
+	// ErrLacking means that the distribution has no packages with these names.
 	ErrLacking = errors.New("the distribution lacks packages")
 )
 
-// Root is the folder that packages were unpacked into, as if it were /.
+// Root is the folder with unpacked packages, laid out like /.
 type Root string
 
-// Missing says why packages cannot be had here; nil if they can.
+// Missing returns the reason why packages cannot be fetched here, or nil.
 func Missing() error {
 	for _, program := range []string{"apt-get", "dpkg"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -40,9 +40,9 @@ func Missing() error {
 	return nil
 }
 
-// Unpack returns the root with these packages, and none of those they depend on. The
-// first call for a list of packages fetches them; they stay as they are until the
-// folder is removed. Progress may be nil.
+// Unpack returns the root with these packages, without their dependencies. The first call for a
+// list of packages fetches them. They do not change until the folder is removed. Progress may be
+// nil.
 func Unpack(ctx context.Context, progress io.Writer, packages ...string) (Root, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -66,8 +66,9 @@ func Unpack(ctx context.Context, progress io.Writer, packages ...string) (Root, 
 	return Root(root), nil
 }
 
-// unpackAll makes the root under another name first: it is complete or not there. Who
-// wants the same waits meanwhile, and removes what one that was killed left.
+// unpackAll creates the root under another name first, so that it is complete or missing. Other
+// processes that need the same root wait meanwhile. The next process removes the remains of a
+// killed one.
 func unpackAll(ctx context.Context, root string, packages []string) error {
 	shelf := filepath.Dir(root)
 	if err := os.MkdirAll(shelf, 0o755); err != nil {
@@ -99,8 +100,8 @@ func unpackAll(ctx context.Context, root string, packages []string) error {
 	return os.Rename(unpacked, root)
 }
 
-// fetch fetches packages with lists of its own and returns their files. The machine's
-// lists may be old or nobody's to renew, and stay as they are.
+// fetch fetches packages with package lists of its own and returns their files. The machine's lists
+// may be old and read-only, and are not changed.
 func fetch(ctx context.Context, staging string, packages []string) ([]string, error) {
 	lists, cache, into := filepath.Join(staging, "lists"), filepath.Join(staging, "cache"), filepath.Join(staging, "packages")
 	for _, folder := range []string{lists, cache, into} {
@@ -124,7 +125,7 @@ func fetch(ctx context.Context, staging string, packages []string) ([]string, er
 	return filepath.Glob(filepath.Join(into, "*.deb"))
 }
 
-// lacking says which packages do not exist, in the words of apt-get too.
+// lacking returns an error for packages that do not exist, with the message of apt-get.
 func lacking(aptGet func(args ...string) error, packages []string) error {
 	find := func(packages ...string) error {
 		return aptGet(slices.Concat([]string{"download", "--print-uris"}, packages)...)
@@ -140,7 +141,7 @@ func lacking(aptGet func(args ...string) error, packages []string) error {
 	return fmt.Errorf("%w: %s has no %s: %w", ErrLacking, distribution(), strings.Join(missing, ", "), err)
 }
 
-// distribution is what this one calls itself.
+// distribution returns the name of this distribution.
 func distribution() string {
 	release, err := os.ReadFile("/etc/os-release")
 	if err != nil {
@@ -163,11 +164,11 @@ func run(ctx context.Context, dir, program string, args ...string) error {
 	return nil
 }
 
-// Path returns the path of a file of a package, "/usr/bin/runc" for instance.
+// Path returns the path of a file of a package, for example "/usr/bin/runc".
 func (r Root) Path(file string) string { return filepath.Join(string(r), file) }
 
-// Environment are the variables that programs of the packages are found and run
-// with: those of the machine come after them.
+// Environment returns the variables with which programs of the packages are found and run. Programs
+// of the machine come after them.
 func (r Root) Environment() []string {
 	libraries, _ := filepath.Glob(r.Path("/usr/lib/*-linux-gnu*"))
 	more, _ := filepath.Glob(r.Path("/lib/*-linux-gnu*"))

@@ -82,8 +82,8 @@ func TestWhereNobodyAnswersPackagesCannotBeFetched(t *testing.T) {
 	}
 }
 
-// unpackNothing wants packages from a source that does not have them, and nothing to be
-// left of that.
+// unpackNothing unpacks packages from a source that does not have them, and fails the test if files
+// remain.
 func unpackNothing(t *testing.T, source string, packages ...string) error {
 	t.Helper()
 	if missing := debian.Missing(); missing != nil {
@@ -108,7 +108,7 @@ func unpackNothing(t *testing.T, source string, packages ...string) error {
 	return err
 }
 
-// asked skips a test that needs a network, or where there are no packages.
+// asked skips a test that needs a network, or if packages cannot be fetched.
 func asked(t *testing.T) {
 	t.Helper()
 	if os.Getenv("LOCKSTEP_E2E") == "" {

@@ -181,7 +181,7 @@ func (w *clusterState) ready() bool {
 	return true
 }
 
-// countServing returns the numbers of ready and of all wanted pods.
+// countServing returns the numbers of ready and of all desired pods.
 func (w *clusterState) countServing() (up, all int) {
 	for _, n := range w.namespaces {
 		for _, z := range n.zones {
@@ -263,7 +263,7 @@ func (z *zone) updatedPods() int {
 // StatefulSet's status, which another watch may deliver later.
 func (z *zone) isUpdated(p pod) bool { return z.oldRevision != "" && p.revision != z.oldRevision }
 
-// unavailable returns the wanted pods that are missing or not ready.
+// unavailable returns the desired pods that are missing or not ready.
 func (z *zone) unavailable() []string {
 	var names []string
 	for i := range z.replicas {

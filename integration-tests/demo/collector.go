@@ -102,7 +102,7 @@ func (c *collector) forward(r *http.Request, body []byte) error {
 	return response.Body.Close()
 }
 
-// await waits until so many rollouts have ended or the time is over, and returns the spans.
+// await waits until this number of rollouts have ended or the time is over, and returns the spans.
 func (c *collector) await(ctx context.Context, rollouts int, timeout time.Duration) []rolloutSpan {
 	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()

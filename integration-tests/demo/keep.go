@@ -102,7 +102,7 @@ func (o *operator) answers(ctx context.Context) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// stopKept stops what DEMO_KEEP=1 left running. It ignores what has ended already.
+// stopKept stops the programs that DEMO_KEEP=1 left running. It ignores programs that have ended already.
 func stopKept(ctx context.Context, out io.Writer, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -195,7 +195,7 @@ func logTail(path string) string {
 	return "last lines of " + path + ":\n" + strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// printKept prints how to use what was left running.
+// printKept prints how to use the programs that were left running.
 func printKept(out io.Writer, s *environment) {
 	fmt.Fprintf(out, `
 Cluster and operator are left running. Look around:

@@ -11,7 +11,7 @@ import (
 // violation is a broken guarantee.
 type violation struct {
 	namespace string   // empty: not about a namespace
-	zones     []string // empty: about the whole namespace
+	zones     []string // empty: about all of the namespace
 	text      string
 }
 
@@ -75,7 +75,7 @@ func (v *verifier) report(namespace string, zones []string, format string, args 
 	v.violations = append(v.violations, violation{namespace, zones, fmt.Sprintf(format, args...)})
 }
 
-// concerns reports whether a violation is about the zone, or about its whole namespace.
+// concerns reports whether a violation is about the zone, or about all of its namespace.
 func concerns(violations []violation, namespace, zone string) bool {
 	for _, v := range violations {
 		if v.namespace == namespace && (len(v.zones) == 0 || slices.Contains(v.zones, zone)) {

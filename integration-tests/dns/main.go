@@ -1,5 +1,5 @@
-// Command dns is CoreDNS with what a cluster needs of it, and none of its other plugins: those
-// are most of what there is to compile.
+// Command dns is CoreDNS with only the plugins that a cluster needs. The other plugins are most of
+// the code to compile.
 package main
 
 import (

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ask asks a member and returns its answer. The API server hands the call on, so that
-// it reaches pods wherever they are.
+// ask calls a member and returns its answer. The API server forwards the call, so that it reaches
+// pods on every node.
 func (s *scene) ask(pod, path string, parameters map[string]string) (string, error) {
 	call := s.admin.CoreV1().Pods(s.name).ProxyGet("http", pod, fmt.Sprint(port), path, parameters)
 	answer, err := call.DoRaw(s.t.Context())
@@ -19,7 +19,7 @@ func (s *scene) ask(pod, path string, parameters map[string]string) (string, err
 	return strings.TrimSpace(string(answer)), nil
 }
 
-// wantLog wants a member to have been asked this and nothing else, by its DNS name.
+// wantLog fails the test unless a member received exactly these calls, by its DNS name.
 func (s *scene) wantLog(pod string, calls ...string) {
 	s.t.Helper()
 	var want []string
@@ -34,16 +34,16 @@ func (s *scene) wantLog(pod string, calls ...string) {
 	}
 }
 
-// nameOf is the DNS name of a member.
+// nameOf returns the DNS name of a member.
 func (s *scene) nameOf(pod string) string {
 	return fmt.Sprintf("%s.%s.%s.svc.cluster.local", pod, group, s.name)
 }
 
-// hostOf is where a member is called.
+// hostOf returns the host and port of a member.
 func (s *scene) hostOf(pod string) string { return fmt.Sprintf("%s:%d", s.nameOf(pod), port) }
 
-// reachesByName says why a member does not reach another one by its DNS name, which leads
-// to the address of its pod.
+// reachesByName returns an error unless a member reaches another one by its DNS name, and the name
+// resolves to the address of its pod.
 func (s *scene) reachesByName(asking, asked, path, want string) error {
 	pod, err := s.admin.CoreV1().Pods(s.name).Get(s.t.Context(), asked, metav1.GetOptions{})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// holdsStill lets a member of a zone that is up to date crash while another is rolled, and
-// it takes a while to come back. Meanwhile nobody is taken down.
+// holdsStill makes an up-to-date member of one zone crash during the rollout of another zone. The
+// member returns slowly, and no pod may be disrupted meanwhile.
 func (w *world) holdsStill(t *testing.T) {
 	t.Parallel()
 	s := w.scene(t, "holds-still", 3)
@@ -29,7 +29,7 @@ func (w *world) holdsStill(t *testing.T) {
 	s.wantHeldStill(crashing, s.history()[before:])
 }
 
-// crash lets a member end at once. It does not live to answer.
+// crash makes a member end at once. It must not answer.
 func (s *scene) crash(pod string) error {
 	call := s.admin.CoreV1().RESTClient().Post().Namespace(s.name).Resource("pods").Name(fmt.Sprintf("%s:%d", pod, port)).SubResource("proxy").Suffix("crash")
 	if answer, err := call.DoRaw(s.t.Context()); err == nil {
@@ -38,8 +38,8 @@ func (s *scene) crash(pod string) error {
 	return nil
 }
 
-// wantHeldStill wants a pod to have been away, and nobody to have left from when the
-// operator must have known of it until it was back.
+// wantHeldStill fails the test unless a pod was not ready for a time. No other pod may leave from
+// when the operator must have observed that, until the pod is ready again.
 func (s *scene) wantHeldStill(pod string, history []judge.Event) {
 	s.t.Helper()
 	var away, back time.Time
@@ -75,7 +75,7 @@ func (w *world) repairsMembersThatEnd(t *testing.T) {
 	s.wantDepartures(5)
 }
 
-// restarted says why a pod has not ended twice yet.
+// restarted returns an error unless a container of a pod has restarted and ended again.
 func (s *scene) restarted(name string) error {
 	pod, err := s.admin.CoreV1().Pods(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
 	if err != nil {

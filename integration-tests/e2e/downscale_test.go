@@ -47,8 +47,8 @@ func (w *world) preparesDownscales(t *testing.T) {
 	s.settled()
 }
 
-// wantRefused wants a zone not to shrink and nobody there to be asked, since another
-// one does.
+// wantRefused fails the test unless the downscale of a zone is refused because of another one,
+// without calls to its pods.
 func (s *scene) wantRefused(shrinking, zone string, shrink func(zone string) error) {
 	s.t.Helper()
 	if err := shrink(zone); err == nil || !strings.Contains(err.Error(), shrinking) {
@@ -57,8 +57,8 @@ func (s *scene) wantRefused(shrinking, zone string, shrink func(zone string) err
 	s.wantLog(zone + "-1")
 }
 
-// wantStamped wants a zone to shrink, and the very object that the API server answers to
-// say since when.
+// wantStamped fails the test unless a zone is scaled down and the object in the API server's answer
+// has the time.
 func (s *scene) wantStamped(zone string, shrink func(zone string) (stamp string, err error)) {
 	s.t.Helper()
 	asked := time.Now()
@@ -74,23 +74,22 @@ func (s *scene) wantStamped(zone string, shrink func(zone string) (stamp string,
 
 const lastDownscale = "grafana.com/last-downscale"
 
-// rounding is what becomes of a time that the API server says and that is written, both
-// in whole seconds.
+// rounding is the tolerance for a time from the API server that is written again; both are whole
+// seconds.
 const rounding = 2 * time.Second
 
-// shrinkByPatch takes a replica from spec.replicas and returns when the zone shrank, as
-// its annotation says then.
+// shrinkByPatch removes a replica by spec.replicas and returns the time in the zone's annotation.
 func (s *scene) shrinkByPatch(zone string) (stamp string, err error) {
 	return s.answer(s.t.Context(), "patch", "--namespace="+s.name, "statefulset/"+zone, `--patch={"spec":{"replicas":1}}`,
 		"--output=jsonpath={.metadata.annotations."+strings.ReplaceAll(lastDownscale, ".", `\.`)+"}")
 }
 
-// shrinkByKubectl takes a replica as users do, which changes the scale.
+// shrinkByKubectl removes a replica like a user, which changes the scale.
 func (s *scene) shrinkByKubectl(zone string) error {
 	return s.try(s.t.Context(), "scale", "--namespace="+s.name, "statefulset/"+zone, "--replicas=1")
 }
 
-// shrinkByClient takes a replica as autoscalers do: they write the whole scale.
+// shrinkByClient removes a replica like an autoscaler, which writes the complete scale.
 func (s *scene) shrinkByClient(zone string) error {
 	sets := s.admin.AppsV1().StatefulSets(s.name)
 	scale, err := sets.GetScale(s.t.Context(), zone, metav1.GetOptions{})
@@ -116,8 +115,8 @@ func (s *scene) isGone(pod string) {
 	})
 }
 
-// delay is how long a member stays after it was told that it will leave: long enough for
-// a slow machine to ask it since when it is ready to.
+// delay is how long a member stays after it was called to leave. It is long enough for a slow
+// machine to read since when the member is ready to leave.
 const delay = 30 * time.Second
 
 func (w *world) delaysDownscales(t *testing.T) {
@@ -141,7 +140,7 @@ func (w *world) delaysDownscales(t *testing.T) {
 	s.settled()
 }
 
-// readyToLeave is since when a member is, as it answers itself.
+// readyToLeave returns the member's own answer since when it is ready to leave.
 func (s *scene) readyToLeave(pod string) time.Time {
 	s.t.Helper()
 	text, err := s.ask(pod, "/prepare-delayed-downscale", nil)
@@ -155,7 +154,7 @@ func (s *scene) readyToLeave(pod string) time.Time {
 	return time.Unix(answer.Timestamp, 0)
 }
 
-// beganToLeave is when the witness saw that a pod which is gone began to leave.
+// beganToLeave returns when the observer received that a deleted pod began to terminate.
 func (s *scene) beganToLeave(pod string) time.Time {
 	s.t.Helper()
 	history := s.history()
@@ -168,7 +167,7 @@ func (s *scene) beganToLeave(pod string) time.Time {
 	return history[i].At
 }
 
-// delayed zones take their replicas from a ReplicaTemplate, and shrink after a delay.
+// delayed makes zones take their replicas from a ReplicaTemplate, and scale down after a delay.
 func delayed(s *appsv1.StatefulSet) {
 	for name, value := range map[string]string{
 		"rollout-mirror-replicas-from-resource-name":        "store",

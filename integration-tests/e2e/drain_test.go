@@ -35,9 +35,9 @@ func (w *world) drains(t *testing.T) {
 	}
 	w.run(t, "cordon", kept) // so that every member has to leave
 	s.create(zone("a", 2, twoDown), zone("b", 2, twoDown), zone("c", 2, twoDown))
-	alone.create(zone("a", 2, twoDown)) // where no other zone waits, the budget is all that keeps its second pod back
+	alone.create(zone("a", 2, twoDown)) // without another zone that waits, only the budget delays its second pod
 	w.run(t, "uncordon", kept)
-	w.run(t, append([]string{"cordon"}, drained...)...) // who is replaced meanwhile goes elsewhere
+	w.run(t, append([]string{"cordon"}, drained...)...) // pods that are replaced meanwhile go to another node
 	s.wantTwoOfEachZoneOn(drained)
 	alone.wantTwoOfEachZoneOn(drained)
 	if err := w.drain(t.Context(), drained...); err != nil {
@@ -57,17 +57,17 @@ func (w *world) drains(t *testing.T) {
 	w.works(t)
 }
 
-// apart returns two nodes, this one among them, and the one that is left.
+// apart returns two nodes, one of them this node, and the third node.
 func (w *world) apart(node string) (two []string, third string) {
 	others := slices.DeleteFunc(slices.Clone(w.nodes), func(other string) bool { return other == node })
 	return []string{node, others[0]}, others[1]
 }
 
-// twoDown lets a zone have two pods down, so that only a budget can say one.
+// twoDown allows a zone two unavailable pods, so that only a budget can limit them to one.
 func twoDown(s *appsv1.StatefulSet) { s.Annotations["rollout-max-unavailable"] = "2" }
 
-// wantTwoOfEachZoneOn wants nodes to carry what a drain has to be kept from: pods of
-// several zones, and of each more than the budget allows to be down.
+// wantTwoOfEachZoneOn fails the test unless the nodes have pods of several zones, and of each zone
+// more than the budget allows to be unavailable. Otherwise a drain would prove nothing.
 func (s *scene) wantTwoOfEachZoneOn(nodes []string) {
 	s.t.Helper()
 	on := s.membersOn(nodes)
@@ -94,7 +94,7 @@ func (s *scene) membersOn(nodes []string) map[string]int {
 	return on
 }
 
-// drain drains nodes at once, as an upgrade of nodes does.
+// drain drains nodes concurrently, like an upgrade of nodes.
 func (w *world) drain(ctx context.Context, nodes ...string) error {
 	failures := make([]error, len(nodes))
 	var all sync.WaitGroup

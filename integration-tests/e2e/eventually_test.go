@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for an event that must occur.
 const patience = 5 * time.Minute
 
 // eventually waits until a check returns nil.
@@ -23,7 +23,7 @@ func eventually(t *testing.T, what string, check func() error) {
 	t.Fatalf("%s: not after %s: %v", what, patience, err)
 }
 
-// stays asks a check again and again for some time; it has to pass every time.
+// stays repeats a check for some time. It must pass every time.
 func stays(t *testing.T, what string, d time.Duration, check func() error) {
 	t.Helper()
 	for end := time.Now().Add(d); ; time.Sleep(200 * time.Millisecond) {

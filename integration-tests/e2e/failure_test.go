@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// tell prints what is gone once a failed scene has left: what the replicas log and the
-// events of the scene.
+// tell logs data that is lost when the scene of a failed test is deleted: the logs of the replicas
+// and the Events of the scene.
 func (s *scene) tell() {
 	if !s.t.Failed() {
 		return
@@ -28,7 +28,7 @@ func (s *scene) tell() {
 	}
 }
 
-// show prints what kubectl says.
+// show logs the output of kubectl.
 func (w *world) show(ctx context.Context, t *testing.T, args ...string) {
 	t.Helper()
 	command := exec.CommandContext(ctx, w.kubectl, args...)

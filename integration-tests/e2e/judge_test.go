@@ -10,14 +10,14 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// guarding says whether decreases and evictions go through admission.
+// guarding is whether downscales and evictions go through admission.
 type guarding bool
 
 const guarded, unguarded guarding = true, false
 
-// objections says what may never happen and did. A judge that does not know who took
-// down what finds nothing: so every pod that left was asked to, and there were so many
-// takedowns at least.
+// objections returns the violations in a history. If the judge cannot attribute disruptions, it
+// finds no violation. So each pod that left must have been requested to leave, and there must be at
+// least this number of disruptions.
 func objections(history []judge.Event, requests []judge.Request, by guarding, takedowns int, budgets ...judge.Budget) []string {
 	verdict := judge.Verify(history, requests, judge.Rules{
 		Operators: operators(), Grace: grace, DownscaleWebhook: bool(by), EvictionWebhook: bool(by), Budgets: budgets,
@@ -62,7 +62,7 @@ func TestTheJudgeObjectsToWhatItCannotSee(t *testing.T) {
 	}
 }
 
-// aTakedown is a step of a rollout as it should be.
+// aTakedown returns a correct step of a rollout.
 func aTakedown() ([]judge.Event, judge.Request) {
 	began := time.Unix(0, 0)
 	pod := judge.Pod{Name: "store-zone-a-0", UID: "p", Owner: "a", Revision: "1", Ready: true, ReadySince: began}

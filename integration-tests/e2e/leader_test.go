@@ -36,7 +36,7 @@ func (w *world) replacesTheLeader(t *testing.T) {
 	})
 }
 
-// rollsWithout wants a rollout to end although the leader ends in the middle of it.
+// rollsWithout tests that a rollout ends although the leader ends during it.
 func (w *world) rollsWithout(t *testing.T, name string, end func(leader *corev1.Pod) error) {
 	t.Helper()
 	s := w.scene(t, name, 6)
@@ -57,7 +57,7 @@ func (w *world) rollsWithout(t *testing.T, name string, end func(leader *corev1.
 	w.works(t)
 }
 
-// leadsNoMore wants another process to lead than this one.
+// leadsNoMore returns an error while this process is the leader.
 func (w *world) leadsNoMore(ctx context.Context, former string) error {
 	now, _, err := w.leader(ctx)
 	if err == nil && now == former {
@@ -66,7 +66,7 @@ func (w *world) leadsNoMore(ctx context.Context, former string) error {
 	return err
 }
 
-// processOf finds the process of a pod's only container among those of this machine.
+// processOf returns the process of a pod's only container on this machine.
 func processOf(pod *corev1.Pod) (int, error) {
 	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
 	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")

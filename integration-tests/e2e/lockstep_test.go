@@ -7,8 +7,8 @@ import (
 
 var manifests = filepath.Join(repository, "manifests")
 
-// The scenarios follow each other in one cluster: what comes first installs lockstep,
-// what comes last begins without it. Those side by side disturb nobody.
+// The scenarios follow each other in one cluster. The first one installs lockstep, and the last one
+// begins without it. Concurrent scenarios do not affect each other.
 func TestLockstepOnRealNodes(t *testing.T) {
 	w := theWorld(t)
 	t.Run("the first installation works on an empty cluster", w.installsOnAnEmptyCluster)

@@ -12,15 +12,15 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// visitor is a user of the cluster who may do everything.
+// visitor is a user of the cluster with all permissions.
 type visitor struct {
 	*world
 	kubeconfig string
-	asked      *judge.AuditLog // what it asked for, among others
+	asked      *judge.AuditLog // has the visitor's requests, among others
 }
 
 const (
-	visitorName = "visitor" // and that of its namespace
+	visitorName = "visitor" // also the name of its namespace
 	visitorUser = "system:serviceaccount:" + visitorName + ":" + visitorName
 )
 
@@ -37,7 +37,7 @@ func (w *world) visitor(t *testing.T) *visitor {
 	return &visitor{w, kubeconfig, asked}
 }
 
-// wrote returns all that the visitor has asked to be changed so far.
+// wrote returns all writes of the visitor so far.
 func (v *visitor) wrote(t *testing.T) []judge.Request {
 	t.Helper()
 	requests, err := v.asked.Requests()
@@ -56,13 +56,13 @@ func (v *visitor) awaitsNamespace(ctx context.Context, name string) {
 	}
 }
 
-// look is what others see of a visit, who know the audit log.
+// look records a visit from outside, with the audit log.
 type look struct {
 	*visitor
 	began      time.Time
 	witness    *judge.Observer
-	namespaces []string // before
-	wrote      int      // before
+	namespaces []string // before the visit
+	wrote      int      // before the visit
 }
 
 func (v *visitor) beginsToLook(t *testing.T) *look {
@@ -75,7 +75,7 @@ func (v *visitor) beginsToLook(t *testing.T) *look {
 	return &look{v, began, witness, v.names(t), len(v.wrote(t))}
 }
 
-// names returns those of all namespaces.
+// names returns the names of all namespaces.
 func (v *visitor) names(t *testing.T) (names []string) {
 	t.Helper()
 	namespaces, err := v.admin.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
@@ -96,14 +96,14 @@ func (l *look) wantNothingLeft(t *testing.T) {
 	}
 }
 
-// The namespaces that visitors may make.
+// The namespaces that visitors may create.
 func ofSuite(namespace string) bool { return strings.HasPrefix(namespace, namePrefix) }
 func ofDemo(namespace string) bool {
 	return slices.Contains([]string{"north", "south", "bystander"}, namespace)
 }
 
-// wantNothingElseTouched objects to every request to change what is neither in a
-// namespace that the visitor made, nor lockstep's.
+// wantNothingElseTouched fails the test if the visitor wrote to objects outside its own namespaces
+// that do not belong to lockstep.
 func (l *look) wantNothingElseTouched(t *testing.T, theirs func(namespace string) bool) {
 	t.Helper()
 	wrote := l.visitor.wrote(t)[l.wrote:]
@@ -122,8 +122,8 @@ func (l *look) wantNothingElseTouched(t *testing.T, theirs func(namespace string
 	}
 }
 
-// judge tries what happened in the visitor's namespaces before they were taken away, where
-// lockstep has taken down so many pods at least.
+// judge judges the history of the visitor's namespaces until their deletion. lockstep must have
+// made at least this number of disruptions.
 func (l *look) judge(t *testing.T, theirs func(namespace string) bool, by guarding, takedowns int) {
 	t.Helper()
 	history, err := l.witness.Events()
@@ -139,14 +139,14 @@ func (l *look) judge(t *testing.T, theirs func(namespace string) bool, by guardi
 	if err != nil {
 		t.Fatal(err)
 	}
-	requests = slices.DeleteFunc(requests, func(r judge.Request) bool { return r.At.Before(l.began) }) // others had namespaces of these names
+	requests = slices.DeleteFunc(requests, func(r judge.Request) bool { return r.At.Before(l.began) }) // earlier tests had namespaces with these names
 	for _, objection := range objections(history, requests, by, takedowns) {
 		t.Error(objection)
 	}
 }
 
-// takenAway returns when the visitor asked for the end of namespaces: from then on nobody
-// asks for the pods of each one by one.
+// takenAway returns when the visitor deleted namespaces. From then on, there is no delete request
+// for each pod.
 func (l *look) takenAway(t *testing.T) map[string]time.Time {
 	t.Helper()
 	ends := map[string]time.Time{}

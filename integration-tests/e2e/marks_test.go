@@ -18,18 +18,18 @@ import (
 // mark is a label, an annotation or a finalizer.
 type mark struct {
 	name  string
-	where string // "annotation on StatefulSet", as docs/contract.md says it
+	where string // "annotation on StatefulSet", as in docs/contract.md
 }
 
 func (m mark) String() string { return m.where + " " + m.name }
 
-// contractPage has all labels and annotations.
+// contractPage documents all labels and annotations.
 var contractPage = filepath.Join(repository, "docs", "contract.md")
 
 // contractRow is a row of its tables.
 var contractRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]+) \\|")
 
-// documentedMarks are those that lockstep writes as the contract has them.
+// documentedMarks returns the marks that lockstep writes according to the contract.
 func documentedMarks(t *testing.T) map[mark]bool {
 	t.Helper()
 	documented := map[mark]bool{}
@@ -39,8 +39,8 @@ func documentedMarks(t *testing.T) map[mark]bool {
 	return documented
 }
 
-// wantMarks wants lockstep to have left none but these on zones that were made like this
-// one, and on their members.
+// wantMarks fails the test if lockstep left undocumented marks on zones that were created like this
+// one, or on their members.
 func (s *scene) wantMarks(documented map[mark]bool, made *appsv1.StatefulSet) {
 	s.t.Helper()
 	for mark := range s.marks(made) {
@@ -50,8 +50,8 @@ func (s *scene) wantMarks(documented map[mark]bool, made *appsv1.StatefulSet) {
 	}
 }
 
-// marks are those on zones and members that lockstep wrote, or whose names are of its
-// contract while no zone was made with them.
+// marks returns the marks on zones and members that lockstep wrote, and those with names of its
+// contract with which no zone was created.
 func (s *scene) marks(made *appsv1.StatefulSet) map[mark]bool {
 	s.t.Helper()
 	client, err := metadata.NewForConfig(s.config)
@@ -82,8 +82,8 @@ func (s *scene) marks(made *appsv1.StatefulSet) map[mark]bool {
 	return found
 }
 
-// ofLockstepOn returns the marks on an object that lockstep wrote, or whose names are of
-// its contract while the object was not made with them.
+// ofLockstepOn returns the marks on an object that lockstep wrote, and those with names of its
+// contract with which the object was not created.
 func ofLockstepOn(kind string, object, made metav1.ObjectMeta) (map[mark]bool, error) {
 	written, err := writtenBy(account, kind, object.ManagedFields)
 	if err != nil {
@@ -95,7 +95,7 @@ func ofLockstepOn(kind string, object, made metav1.ObjectMeta) (map[mark]bool, e
 	return marks, nil
 }
 
-// isOfContract reports whether a name is one that lockstep reads or writes.
+// isOfContract reports whether lockstep reads or writes marks with this name.
 func (m mark) isOfContract() bool {
 	for _, prefix := range []string{"lockstep.dev/", "grafana.com/", "rollout-"} {
 		if strings.HasPrefix(m.name, prefix) {
@@ -119,7 +119,7 @@ func marksOf(kind string, object metav1.ObjectMeta) map[mark]bool {
 	return marks
 }
 
-// writtenBy returns the marks that the API server knows to be of one who writes.
+// writtenBy returns the marks that a field manager owns.
 func writtenBy(manager, kind string, entries []metav1.ManagedFieldsEntry) (map[mark]bool, error) {
 	marks := map[mark]bool{}
 	for _, entry := range entries {

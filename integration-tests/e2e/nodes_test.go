@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/realnode"
 )
 
-// startCluster starts a control plane and a node in each of three zones, and wants
-// all of it to be there still when the test ends.
+// startCluster starts a control plane and a node in each of three zones. It fails the test if one
+// of them has ended before the test ends.
 func startCluster(t *testing.T) *localcluster.Cluster {
 	t.Helper()
 	if err := realnode.OpenNetwork(t.Context()); err != nil {
@@ -59,7 +59,7 @@ func survives(t *testing.T, what interface{ Alive() error }) {
 	})
 }
 
-// startNodes starts a node in each zone, all at once.
+// startNodes starts a node in each zone, concurrently.
 func startNodes(t *testing.T, programs realnode.Programs, kubeconfig string) []*realnode.Node {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(enclosure.Dir(), imagesFolder, "*.tar"))

@@ -25,13 +25,13 @@ const (
 
 func byOperator(name string) bool { return name == user }
 
-// operators are those that the judge judges.
+// operators returns the operators for the judge.
 func operators() []judge.Operator {
 	return []judge.Operator{{User: user, Selector: labels.SelectorFromSet(labels.Set{optIn: "true"}), LeadershipNamespace: home}}
 }
 
-// install does what docs/installation.md says, with the webhooks and an image of one's
-// own, and waits until lockstep works.
+// install follows docs/installation.md, with the webhooks and another image, and waits until
+// lockstep works.
 func (w *world) install(t *testing.T, manifests, image string) {
 	t.Helper()
 	w.run(t, "apply", "-f", filepath.Join(manifests, "crds"))
@@ -39,7 +39,7 @@ func (w *world) install(t *testing.T, manifests, image string) {
 	w.works(t)
 }
 
-// kustomization is that of a user: the overlay with webhooks, and an image.
+// kustomization returns a user's kustomization: the overlay with webhooks, and an image.
 func kustomization(t *testing.T, manifests, image string) string {
 	t.Helper()
 	own := t.TempDir()
@@ -47,7 +47,7 @@ func kustomization(t *testing.T, manifests, image string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlay, err := filepath.Rel(own, absolute) // kustomize takes no other
+	overlay, err := filepath.Rel(own, absolute) // kustomize requires a relative path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func kustomization(t *testing.T, manifests, image string) string {
 	return own
 }
 
-// works waits until all replicas are Ready, one of them leads, and API servers call the
+// works waits until all replicas are Ready, one of them is the leader, and API servers call the
 // webhooks.
 func (w *world) works(t *testing.T) {
 	t.Helper()
@@ -72,7 +72,7 @@ func (w *world) works(t *testing.T) {
 	w.callsWebhooks(t)
 }
 
-// trusted says which webhook lacks the CA that API servers know it by.
+// trusted returns an error for a webhook without the CA by which API servers verify it.
 func (w *world) trusted(ctx context.Context) error {
 	mutating, err := w.admin.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, ours())
 	if err != nil {
@@ -104,7 +104,7 @@ func (w *world) trusted(ctx context.Context) error {
 	return nil
 }
 
-// callsWebhooks asks for a budget, which nobody gets where the webhook cannot be called.
+// callsWebhooks creates a budget, which fails if the webhook cannot be called.
 func (w *world) callsWebhooks(t *testing.T) {
 	t.Helper()
 	labels := map[string]string{optIn: "true", maker: "e2e"}
@@ -118,12 +118,12 @@ func (w *world) callsWebhooks(t *testing.T) {
 	})
 }
 
-// ours selects what belongs to lockstep.
+// ours selects the objects of lockstep.
 func ours() metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=lockstep"}
 }
 
-// replicas returns the pods of lockstep that are not leaving.
+// replicas returns the pods of lockstep that do not terminate.
 func (w *world) replicas(ctx context.Context) ([]corev1.Pod, error) {
 	pods, err := w.admin.CoreV1().Pods(home).List(ctx, ours())
 	if err != nil {
@@ -138,7 +138,7 @@ func (w *world) replicas(ctx context.Context) ([]corev1.Pod, error) {
 	return present, nil
 }
 
-// leader returns the process that works, by the name that it has in the Lease, and its pod.
+// leader returns the leader: its name in the Lease, and its pod.
 func (w *world) leader(ctx context.Context) (holder string, _ *corev1.Pod, _ error) {
 	lease, err := w.admin.CoordinationV1().Leases(home).Get(ctx, judge.LeaderLease, metav1.GetOptions{})
 	if err != nil {

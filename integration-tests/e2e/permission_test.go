@@ -2,10 +2,11 @@ package e2e_test
 
 import "testing"
 
-// permissionsSuffice wants the roles of the manifests to have been enough so far.
+// permissionsSuffice fails the test if a request was forbidden, despite the roles of the manifests.
 func (w *world) permissionsSuffice(t *testing.T) { w.wantAllowed(t, 0) }
 
-// wantAllowed wants no request of the operator to have been forbidden, after so many.
+// wantAllowed fails the test if a request of the operator was forbidden, after the first ones of
+// this number.
 func (w *world) wantAllowed(t *testing.T, after int) {
 	t.Helper()
 	if w.audit == nil {
@@ -31,7 +32,7 @@ func (w *world) wantAllowed(t *testing.T, after int) {
 	}
 }
 
-// requests counts those that the audit log has so far.
+// requests returns the number of requests in the audit log.
 func (w *world) requests(t *testing.T) int {
 	t.Helper()
 	if w.audit == nil {

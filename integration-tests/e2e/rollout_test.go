@@ -36,7 +36,7 @@ func (w *world) repairsABadImage(t *testing.T) {
 	s.wantDepartures(5)
 }
 
-// lacksImage says why a pod does not wait for an image that is not there.
+// lacksImage returns an error unless a pod waits for an image that does not exist.
 func (s *scene) lacksImage(name string) error {
 	pod, err := s.admin.CoreV1().Pods(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// grace is how long an operator may not know of what others did, on nodes that run
-// containers as anywhere else.
+// grace is how long an operator may not know about writes of other clients. It is the same as
+// without real nodes.
 const grace = judge.DefaultGrace
 
-// Namespaces of the suite have names that begin like this, and a label, by which they
-// are found again whatever became of the run that made them.
+// The namespaces of the suite have this prefix, and a label by which they are found even if the run
+// that created them was killed.
 const (
 	namePrefix = "e2e-"
 	maker      = "lockstep.test/made-by"
@@ -37,12 +37,11 @@ type scene struct {
 	witness *judge.Observer
 	budgets []judge.Budget
 
-	takedowns int // that the judge has to see, at least
+	takedowns int // minimum number of disruptions that the judge must find
 }
 
-// scene makes a namespace that opted in, with the Service that names its members. When
-// the test ends, it judges what happened there, so many takedowns at least, and takes
-// the namespace away.
+// scene creates a namespace that opted in, with the Service that names its members. When the test
+// ends, it judges the history, with at least this number of disruptions, and deletes the namespace.
 func (w *world) scene(t *testing.T, name string, takedowns int) *scene {
 	t.Helper()
 	s := &scene{world: w, t: t, name: namePrefix + name, takedowns: takedowns}
@@ -50,7 +49,7 @@ func (w *world) scene(t *testing.T, name string, takedowns int) *scene {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name, Labels: map[string]string{optIn: "true", maker: "e2e"}}}
 	if _, err := w.admin.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		stop()
-		t.Fatal(err) // one of this name is somebody else's
+		t.Fatal(err) // another run owns the namespace of this name
 	}
 	t.Cleanup(s.leave)
 	var err error
@@ -74,8 +73,8 @@ func (w *world) scene(t *testing.T, name string, takedowns int) *scene {
 	return s
 }
 
-// leave takes the namespace away and waits until it is gone, so that nothing of it is in
-// the way of the next test.
+// leave deletes the namespace and waits until the deletion has finished, so that it does not affect
+// the next test.
 func (s *scene) leave() {
 	s.t.Helper()
 	s.tell()
@@ -84,7 +83,7 @@ func (s *scene) leave() {
 	}
 }
 
-// create makes zones and waits until they are whole.
+// create creates zones and waits until they are available.
 func (s *scene) create(zones ...*appsv1.StatefulSet) {
 	s.t.Helper()
 	for _, z := range zones {
@@ -122,7 +121,7 @@ func (s *scene) changeOnly(zones []string, options ...option) {
 	}
 }
 
-// settled waits until every zone is whole on its newest template and the group is free.
+// settled waits until every zone is available on its newest template and the group is free.
 func (s *scene) settled() {
 	s.t.Helper()
 	eventually(s.t, "every zone of "+s.name+" is whole on its newest template, and no Lease is held", func() error {
@@ -139,7 +138,7 @@ func (s *scene) settled() {
 	})
 }
 
-// whole says what is missing until a zone has reached its goal.
+// whole returns the reason why a zone has not reached its goal.
 func whole(set *appsv1.StatefulSet) error {
 	want, status := *set.Spec.Replicas, set.Status
 	switch {
@@ -153,7 +152,7 @@ func whole(set *appsv1.StatefulSet) error {
 	return nil
 }
 
-// free says which Lease is held or has notes.
+// free returns an error if a Lease has a holder or intents.
 func (s *scene) free() error {
 	leases, err := s.admin.CoordinationV1().Leases(s.name).List(s.t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -167,8 +166,8 @@ func (s *scene) free() error {
 	return nil
 }
 
-// judge objects to whatever may never happen and did, and to what it should have seen
-// and did not.
+// judge fails the test if an event occurred that must never occur, or if the judge missed an
+// expected one.
 func (s *scene) judge() {
 	s.t.Helper()
 	if s.audit == nil {
@@ -176,7 +175,7 @@ func (s *scene) judge() {
 		return
 	}
 	history := s.history()
-	requests, err := s.audit.RequestsIn(s.name) // after what they led to
+	requests, err := s.audit.RequestsIn(s.name) // read after the events that they caused
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -185,7 +184,7 @@ func (s *scene) judge() {
 	}
 }
 
-// history is all that the API server told of the scene so far.
+// history returns all events of the scene that the API server has sent so far.
 func (s *scene) history() []judge.Event {
 	s.t.Helper()
 	history, err := s.witness.Events()
@@ -209,7 +208,7 @@ func (s *scene) departures() []string {
 	return names
 }
 
-// wantDepartures asks that so many pods have left.
+// wantDepartures fails the test unless this number of pods have left.
 func (s *scene) wantDepartures(pods int) {
 	s.t.Helper()
 	if names := s.departures(); len(names) != pods {
@@ -217,7 +216,7 @@ func (s *scene) wantDepartures(pods int) {
 	}
 }
 
-// staysAtDepartures asks that so many pods have left, and that no other one leaves in a while.
+// staysAtDepartures fails the test if more pods than this number leave within a time.
 func (s *scene) staysAtDepartures(pods int) {
 	s.t.Helper()
 	const aWhile = 5 * time.Second
@@ -230,7 +229,8 @@ func (s *scene) staysAtDepartures(pods int) {
 	s.wantDepartures(pods)
 }
 
-// wantUnderway wants fewer pods to have left than will: the rollout is in its middle.
+// wantUnderway fails the test unless fewer than all pods have left, so that the rollout is still in
+// progress.
 func (s *scene) wantUnderway(all int) {
 	s.t.Helper()
 	if names := s.departures(); len(names) >= all {
@@ -238,7 +238,7 @@ func (s *scene) wantUnderway(all int) {
 	}
 }
 
-// awaitDepartures waits until so many pods have left.
+// awaitDepartures waits until this number of pods have left.
 func (s *scene) awaitDepartures(pods int) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprintf("%d pods have left", pods), func() error {

@@ -16,7 +16,7 @@ import (
 
 const (
 	repository   = "../.."
-	imagesFolder = "images" // in that of the enclosure
+	imagesFolder = "images" // in the folder of the enclosure
 )
 
 func TestMain(m *testing.M) {
@@ -39,13 +39,13 @@ func run(m *testing.M) int {
 	return enclosure.Main(m, prepare)
 }
 
-// asked reports whether any cluster is wanted.
+// asked reports whether the tests are to run on any cluster.
 func asked() bool { return os.Getenv("LOCKSTEP_E2E") != "" || yours() != "" }
 
-// missing says why the suite can have no cluster of its own.
+// missing returns the reason why the suite cannot have a cluster of its own.
 func missing() error { return realnode.Missing() }
 
-// prepare does what needs the network of the machine.
+// prepare does the work that needs the network of the machine.
 func prepare(dir string) error {
 	ctx := context.Background()
 	if err := localcluster.Build(ctx, clusterOptions()); err != nil {

@@ -23,8 +23,7 @@ func (w *world) wantNoTraces(t *testing.T) {
 	}
 }
 
-// traces returns every object of the cluster whose name, namespace or labels say that
-// it is lockstep's.
+// traces returns every object of the cluster whose name, namespace or labels belong to lockstep.
 func (w *world) traces(ctx context.Context) ([]string, error) {
 	client, err := metadata.NewForConfig(w.config)
 	if err != nil {
@@ -49,7 +48,7 @@ func (w *world) traces(ctx context.Context) ([]string, error) {
 	return found, nil
 }
 
-// ofANode reports whether an object is named after a node, which may be called lockstep.
+// ofANode reports whether an object is named after a node. A node may have lockstep in its name.
 func (w *world) ofANode(name string) bool {
 	return slices.ContainsFunc(w.allNodes, func(node string) bool { return strings.Contains(name, node) })
 }
@@ -58,12 +57,12 @@ func ofLockstep(object *metav1.PartialObjectMetadata) bool {
 	return named(object.Name) || object.Namespace == home || object.Labels["app.kubernetes.io/name"] == "lockstep"
 }
 
-// named reports whether a name is one that lockstep gives.
+// named reports whether lockstep gives such names.
 func named(name string) bool {
 	return strings.Contains(name, "lockstep") || strings.HasSuffix(name, ".rollout-operator.grafana.com")
 }
 
-// listable returns the kinds of objects that are kept, events left out.
+// listable returns the kinds of stored objects, except Events.
 func listable(client discovery.DiscoveryInterface) ([]schema.GroupVersionResource, error) {
 	lists, err := client.ServerPreferredResources()
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// uninstalls types the command of docs/installation.md: what lockstep is made of goes
-// first, then the Leases of groups, which go only with this, then the definitions.
+// uninstalls runs the command of docs/installation.md. It deletes the objects of lockstep first,
+// then the Leases of groups, which nothing else deletes, and then the CRDs.
 func (w *world) uninstalls(t *testing.T) {
 	free, held := w.scene(t, "uninstalls", 3), w.scene(t, "uninstalls-held", 1)
 	scenes := map[*scene]string{free: "", held: "rollout/store-zone-a"}
@@ -48,7 +48,7 @@ func (w *world) uninstalls(t *testing.T) {
 	command := uninstallation(t)
 	w.types(t, command)
 	w.wantNoTraces(t)
-	w.types(t, command) // which finds nothing and objects to nothing
+	w.types(t, command) // finds nothing and succeeds
 	without := goneAt(t, witness)
 	for s := range scenes {
 		s.wantKept(before[s], without)
@@ -59,7 +59,7 @@ func (w *world) uninstalls(t *testing.T) {
 	}
 }
 
-// goneAt is the version at which the namespace of lockstep was gone.
+// goneAt returns the version at which the namespace of lockstep was deleted.
 func goneAt(t *testing.T, witness *judge.Observer) (version uint64) {
 	t.Helper()
 	eventually(t, "a watch tells that lockstep is gone", func() error {
@@ -78,8 +78,8 @@ func goneAt(t *testing.T, witness *judge.Observer) (version uint64) {
 	return version
 }
 
-// wantKept wants the Lease of the group to have said this to its end, and that to have
-// been after this version.
+// wantKept fails the test unless the Lease of the group had this content until its deletion, and
+// the deletion came after this version.
 func (s *scene) wantKept(before *judge.Hold, after uint64) {
 	s.t.Helper()
 	if left := s.hold(); left != nil {
@@ -100,7 +100,7 @@ func (s *scene) wantKept(before *judge.Hold, after uint64) {
 	})
 }
 
-// hold is what the Lease of the scene's group says; nil: there is none.
+// hold returns the content of the Lease of the scene's group; nil if there is no Lease.
 func (s *scene) hold() *judge.Hold {
 	s.t.Helper()
 	lease, err := s.admin.CoordinationV1().Leases(s.name).Get(s.t.Context(), "lockstep-group-"+group, metav1.GetOptions{})
@@ -116,8 +116,8 @@ func (s *scene) hold() *judge.Hold {
 // uninstallationPage has the command that removes lockstep.
 var uninstallationPage = filepath.Join(repository, "docs", "installation.md")
 
-// uninstallation is the one command that stands there, for what the suite applies in the
-// place of the overlay with webhooks.
+// uninstallation returns the page's only command. It uses the suite's kustomization instead of the
+// overlay with webhooks.
 func uninstallation(t *testing.T) string {
 	t.Helper()
 	blocks := shellBlock.FindAllStringSubmatch(section(t, uninstallationPage, "Uninstall"), -1)
@@ -131,7 +131,7 @@ func uninstallation(t *testing.T) string {
 	return strings.Replace(command, overlay, "-k "+kustomization(t, manifests, images.Operator)+" ", 1)
 }
 
-// section is a part of a page, by its heading.
+// section returns a section of a page, by its heading.
 func section(t *testing.T, page, heading string) string {
 	t.Helper()
 	content, err := os.ReadFile(page)
@@ -149,7 +149,7 @@ func section(t *testing.T, page, heading string) string {
 // shellBlock is a block of commands in a page.
 var shellBlock = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n")
 
-// types carries out a command of the documentation in the root of the source tree.
+// types runs a command of the documentation in the root of the source tree.
 func (w *world) types(t *testing.T, command string) {
 	t.Helper()
 	typed := exec.CommandContext(t.Context(), "sh", "-euc", command)

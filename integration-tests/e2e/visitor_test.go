@@ -16,8 +16,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
-// servesVisitors runs this suite and the demo once more, on the suite's own nodes, by
-// somebody who has a kubeconfig and nothing else.
+// servesVisitors runs this suite and the demo again on the suite's own nodes, as a user who has
+// only a kubeconfig.
 func (w *world) servesVisitors(t *testing.T) {
 	v := w.visitor(t)
 	t.Run("who are refused where lockstep is installed", v.isRefused)
@@ -54,7 +54,7 @@ func (v *visitor) runsScenarios(t *testing.T) {
 		"--- PASS: TestLockstepOnRealNodes/the_operator_is_upgraded_in_the_middle_of_a_rollout")
 	look.wantNothingLeft(t)
 	look.wantNothingElseTouched(t, ofSuite)
-	look.judge(t, ofSuite, guarded, 47) // 12 roll, 10 repair, 3 hold still, 6 go on without the leader, 4 before lockstep leaves, 12 in upgrades
+	look.judge(t, ofSuite, guarded, 47) // 12 roll, 10 repair, 3 hold still, 6 continue without the leader, 4 before the uninstallation, 12 in upgrades
 }
 
 func (v *visitor) interruptsScenarios(t *testing.T) {
@@ -65,7 +65,7 @@ func (v *visitor) interruptsScenarios(t *testing.T) {
 
 func (v *visitor) interruptsTheDemo(t *testing.T) { v.interrupts(t, "north", ofDemo, v.demo) }
 
-// interrupts presses Ctrl-C as soon as there is a certain namespace.
+// interrupts presses Ctrl-C when a namespace exists.
 func (v *visitor) interrupts(t *testing.T, namespace string, theirs func(string) bool, program func(context.Context) *exec.Cmd) {
 	t.Helper()
 	look := v.beginsToLook(t)
@@ -117,7 +117,7 @@ func buildDemo(ctx context.Context, dir string) error {
 	return build.Run()
 }
 
-// suite is this suite, or some of its scenarios.
+// suite returns the command that runs this suite, or some of its scenarios.
 func (v *visitor) suite(ctx context.Context, scenarios ...string) *exec.Cmd {
 	which := "TestLockstepOnRealNodes"
 	if len(scenarios) > 0 {
@@ -130,12 +130,13 @@ func (v *visitor) demo(ctx context.Context) *exec.Cmd {
 	return v.command(ctx, filepath.Join(enclosure.Dir(), demoProgram), nil, "DEMO_IMAGE="+images.Member)
 }
 
-// command runs a program for the visitor. When ctx ends, it is interrupted.
+// command returns the command that runs a program for the visitor. When ctx ends, the program is
+// interrupted.
 func (v *visitor) command(ctx context.Context, program string, args []string, variables ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, program, args...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGINT) }
 	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, "LOCKSTEP_") { // which are about the enclosure
+		if !strings.HasPrefix(variable, "LOCKSTEP_") { // those variables are about the enclosure
 			command.Env = append(command.Env, variable)
 		}
 	}
@@ -144,7 +145,7 @@ func (v *visitor) command(ctx context.Context, program string, args []string, va
 	return command
 }
 
-// finish runs a program to its end and returns what it printed.
+// finish runs a program to its end and returns its output.
 func finish(t *testing.T, command *exec.Cmd) (string, error) {
 	t.Helper()
 	out, err := command.CombinedOutput()

@@ -24,13 +24,13 @@ type world struct {
 	config     *rest.Config
 	admin      kubernetes.Interface
 	kubectl    string   // program
-	nodes      []string // names of those that take pods
+	nodes      []string // names of the nodes that accept pods
 	allNodes   []string
-	cluster    *localcluster.Cluster // nil: it is yours
-	audit      *judge.AuditLog       // nil: it is not at hand
+	cluster    *localcluster.Cluster // nil: it is the user's
+	audit      *judge.AuditLog       // nil: it is not accessible
 }
 
-// theWorld is the cluster that was asked for.
+// theWorld returns the requested cluster.
 func theWorld(t *testing.T) *world {
 	t.Helper()
 	switch {
@@ -56,7 +56,7 @@ func mustOpen(t *testing.T, kubeconfig string) *world {
 	return w
 }
 
-// openWorld looks at a cluster and changes nothing.
+// openWorld reads a cluster and changes nothing.
 func openWorld(ctx context.Context, kubeconfig string) (w *world, err error) {
 	w = &world{}
 	if w.kubeconfig, err = filepath.Abs(kubeconfig); err != nil {
@@ -85,11 +85,11 @@ func openWorld(ctx context.Context, kubeconfig string) (w *world, err error) {
 	return w, nil
 }
 
-// isYours reports whether the cluster has an owner who wants nothing of it touched but
-// what the suite makes itself.
+// isYours reports whether the cluster belongs to the user. The suite then changes only objects that
+// it created.
 func (w *world) isYours() bool { return w.cluster == nil }
 
-// run runs kubectl as a user would.
+// run runs kubectl like a user.
 func (w *world) run(t *testing.T, args ...string) {
 	t.Helper()
 	if err := w.try(t.Context(), args...); err != nil {
@@ -102,7 +102,7 @@ func (w *world) try(ctx context.Context, args ...string) error {
 	return err
 }
 
-// answer is what kubectl prints.
+// answer returns the output of kubectl.
 func (w *world) answer(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, w.kubectl, args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig)

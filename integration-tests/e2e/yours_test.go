@@ -15,19 +15,19 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/child"
 )
 
-// yours is the kubeconfig of the cluster to use; empty, the suite makes its own.
+// yours returns the kubeconfig of the user's cluster; if it is empty, the suite creates its own.
 func yours() string { return os.Getenv("KUBECONFIG_E2E") }
 
-// attendance is set for the process that runs the tests on a cluster of yours.
+// attendance is set for the process that runs the tests on a user's cluster.
 const attendance = "LOCKSTEP_E2E_ATTENDED"
 
 func attended() bool { return os.Getenv(attendance) != "" }
 
 const exitInterrupted = 130
 
-// attend runs the tests on a cluster of yours, in a process of their own: not before
-// it has found nothing of lockstep there, and whatever ends them, it takes away what
-// they made.
+// attend runs the tests on a user's cluster, in a process of their own. Before that, it fails if
+// the cluster has objects of lockstep. However the tests end, it deletes the objects that they
+// created.
 func attend() (code int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -40,14 +40,15 @@ func attend() (code int, err error) {
 	}
 	code, err = runTests(ctx)
 	if ctx.Err() != nil {
-		stop() // the next one ends this as usual
+		stop() // a second signal ends this process at once
 		code, err = exitInterrupted, nil
 	}
 	fmt.Println("taking away what was made on", yours())
 	return code, errors.Join(err, w.sweep(context.WithoutCancel(ctx)))
 }
 
-// runTests runs this program again, and ends it with all that it started when ctx ends.
+// runTests runs this program again. When ctx ends, it kills the program with all processes that it
+// started.
 func runTests(ctx context.Context) (code int, err error) {
 	tests := exec.CommandContext(ctx, os.Args[0], os.Args[1:]...)
 	tests.Stdin, tests.Stdout, tests.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -64,7 +65,7 @@ func runTests(ctx context.Context) (code int, err error) {
 	return 0, err
 }
 
-// isFree says what of lockstep a cluster has, before anything is done to it.
+// isFree returns an error if a cluster already has objects of lockstep.
 func (w *world) isFree(ctx context.Context) error {
 	there, err := w.traces(ctx)
 	if err != nil {
@@ -89,7 +90,7 @@ it first (docs/installation.md). Where all of this was left by a run that was ki
   %s`, strings.Join(there, "\n  "), strings.Join(broom(""), "\n  "))
 }
 
-// sweep takes away all that the suite makes in a cluster.
+// sweep deletes all objects that the suite creates in a cluster.
 func (w *world) sweep(ctx context.Context) error {
 	for _, command := range broom(repository + "/") {
 		if err := w.try(ctx, strings.Fields(command)[1:]...); err != nil {
@@ -105,7 +106,7 @@ func (w *world) sweep(ctx context.Context) error {
 	return nil
 }
 
-// broom are the commands that sweep, for a source tree in a folder.
+// broom returns the commands of sweep, for a source tree in a folder.
 func broom(tree string) []string {
 	return []string{
 		"kubectl delete namespaces --ignore-not-found --selector=" + madeByUs,

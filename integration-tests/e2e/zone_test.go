@@ -13,13 +13,13 @@ const (
 	group = "store"
 	port  = 8080
 
-	missingImage = "lockstep.test/member:missing" // which nobody has
+	missingImage = "lockstep.test/member:missing" // no node has it
 )
 
-// option changes one thing about a zone.
+// option changes one property of a zone.
 type option func(*appsv1.StatefulSet)
 
-// zone is a StatefulSet of members.
+// zone returns a StatefulSet of members.
 func zone(name string, replicas int32, options ...option) *appsv1.StatefulSet {
 	labels := map[string]string{"app": group, "name": group + "-zone-" + name, "rollout-group": group}
 	s := &appsv1.StatefulSet{
@@ -54,7 +54,7 @@ func member() corev1.Container {
 		Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: port}},
 		ReadinessProbe: &corev1.Probe{
 			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/ready", Port: intstr.FromInt32(port)}},
-			PeriodSeconds: 1, TimeoutSeconds: 10, // a busy machine is no broken pod
+			PeriodSeconds: 1, TimeoutSeconds: 10, // a busy machine is not a broken pod
 		},
 	}
 }
@@ -73,7 +73,7 @@ func variable(name, value string) option {
 	}
 }
 
-// revision makes another template.
+// revision changes the template.
 func revision(text string) option { return variable("REVISION", text) }
 
 // runs replaces the image, which is never pulled.
@@ -84,7 +84,7 @@ func runs(image string) option {
 	}
 }
 
-// prepared members are asked before they leave.
+// prepared makes lockstep call members before a downscale deletes them.
 func prepared(s *appsv1.StatefulSet) {
 	s.Labels["grafana.com/prepare-downscale"] = "true"
 	s.Annotations["grafana.com/prepare-downscale-http-port"] = "8080"

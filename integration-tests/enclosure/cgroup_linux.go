@@ -18,11 +18,11 @@ const (
 	subtreeControl = "cgroup.subtree_control"
 )
 
-// wanted are the controllers that containers are given to.
+// wanted lists the controllers that containers need.
 var wanted = []string{"cpu", "cpuset", "memory", "pids"}
 
-// MakeControlGroup makes a control group of this name for containers, in every
-// hierarchy, and returns its path there. It is gone when the run ends.
+// MakeControlGroup creates a control group with this name for containers in every hierarchy, and
+// returns its path there. The end of the run removes it.
 func MakeControlGroup(name string) (string, error) {
 	group := path.Join("/", filepath.Base(Dir()), name)
 	if err := makeControlGroups(group); err != nil {
@@ -31,7 +31,7 @@ func MakeControlGroup(name string) (string, error) {
 	return group, nil
 }
 
-// unified reports whether there is but one hierarchy (version 2).
+// unified reports whether there is only one hierarchy (version 2).
 func unified() bool {
 	_, err := os.Stat(filepath.Join(hierarchies, "cgroup.controllers"))
 	return err == nil
@@ -45,15 +45,15 @@ func roots() (found []string) {
 	files, _ := filepath.Glob(filepath.Join(hierarchies, "*", "cgroup.procs"))
 	for _, file := range files {
 		root := filepath.Dir(file)
-		if info, err := os.Lstat(root); err == nil && info.IsDir() { // and no other name of one
+		if info, err := os.Lstat(root); err == nil && info.IsDir() { // not a symbolic link to one
 			found = append(found, root)
 		}
 	}
 	return found
 }
 
-// makeControlGroups makes a control group in each hierarchy. What it is to control must
-// have been handed to the one above it.
+// makeControlGroups creates a control group in each hierarchy. Its parent must have the controllers
+// enabled for its children.
 func makeControlGroups(name string) error {
 	all := roots()
 	if len(all) == 0 {
@@ -71,8 +71,8 @@ func makeControlGroups(name string) error {
 	return err
 }
 
-// hand lets the children of a control group have the controllers that it has itself
-// (version 2), and returns those that they had not.
+// hand enables the controllers of a control group for its children (version 2), and returns those
+// that were not enabled before.
 func hand(group string) (handed []string, err error) {
 	available, err := os.ReadFile(filepath.Join(group, "cgroup.controllers"))
 	if err != nil {
@@ -94,7 +94,8 @@ func hand(group string) (handed []string, err error) {
 	return handed, nil
 }
 
-// takeBack is the contrary of hand. What others use by now stays.
+// takeBack disables controllers that hand enabled. Controllers that other groups use now stay
+// enabled.
 func takeBack(group string, controllers []string) error {
 	for _, controller := range controllers {
 		err := os.WriteFile(filepath.Join(group, subtreeControl), []byte("-"+controller), 0o644)
@@ -105,8 +106,8 @@ func takeBack(group string, controllers []string) error {
 	return nil
 }
 
-// removeControlGroups removes control groups with all below them, from the leaves on.
-// Those that were in them have ended, and the kernel may take a moment to see it.
+// removeControlGroups removes control groups and all groups below them, beginning with the lowest.
+// Their processes have ended, but the kernel may need a moment to notice.
 func removeControlGroups(name string) error {
 	for _, root := range roots() {
 		for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {

@@ -1,7 +1,6 @@
-// Package enclosure runs a test binary once more, as root, with surroundings of its
-// own: network, mounts and processes. What it starts there may do to these what a
-// node of Kubernetes does, and all of it is gone when the run ends, however it ends.
-// The machine is afterwards as it was, or Enter says what is not.
+// Package enclosure runs a test binary again, as root, with its own network, mounts and processes.
+// Programs in it may change these like a node of Kubernetes does. The end of the run, however it
+// ends, removes all of them. Afterwards the machine is unchanged, or Enter returns the differences.
 //
 //	Enter ── prepare ── new namespaces ──► init: mounts, reaps ──► the test binary again, Inside
 //	  │
@@ -15,26 +14,25 @@ import (
 )
 
 const (
-	// role is set for the runs of a test binary that Enter began.
+	// role is set for the runs of a test binary that Enter starts.
 	role             = "LOCKSTEP_ENCLOSURE"
 	asInit, asTester = "init", "tester"
 	// folder names the folder of the run.
 	folder = "LOCKSTEP_ENCLOSURE_DIR"
-	// trial is set where no tests are wanted, only the enclosure.
+	// trial is set if only the enclosure is to be tried, without tests.
 	trial = "LOCKSTEP_ENCLOSURE_TRIAL"
-	// prefix is how folders and control groups of runs are called.
+	// prefix is the prefix of the folders and control groups of runs.
 	prefix = "lockstep-enclosed-"
 )
 
 // Inside reports whether this process runs in an enclosure.
 func Inside() bool { return os.Getenv(role) == asTester }
 
-// Dir is a folder for whatever the run needs on disk, which is also where its
-// temporary files are. It is gone when the run ends.
+// Dir returns the run's folder on disk, which also has its temporary files. The end of the run
+// removes it.
 func Dir() string { return os.Getenv(folder) }
 
-// Main is what a TestMain does whose tests belong into an enclosure. It returns the
-// exit code.
+// Main implements TestMain for tests that need an enclosure. It returns the exit code.
 func Main(tests interface{ Run() int }, prepare func(dir string) error) int {
 	if Inside() {
 		return tests.Run()

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/enclosure"
 )
 
-// asked reports whether tests that change namespaces and mounts are wanted (make e2e).
+// asked reports whether tests that change namespaces and mounts are to run (make e2e).
 var asked = os.Getenv("LOCKSTEP_E2E") != ""
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(looksOutside(m))
 }
 
-// looksOutside runs the tests in an enclosure, and wants nothing of it to be left.
+// looksOutside runs the tests in an enclosure, and fails if the enclosure leaves anything.
 func looksOutside(m *testing.M) int {
 	if enclosure.Inside() {
 		return m.Run()
@@ -43,7 +43,7 @@ func looksOutside(m *testing.M) int {
 	return code
 }
 
-// written are files that tests in the enclosure make where the system has its own.
+// written returns files that tests in the enclosure create in folders of the system.
 func written() (files []string) {
 	for _, folder := range []string{"/run", "/var/lib", "/var/log"} {
 		files = append(files, filepath.Join(folder, "lockstep-was-here"))
@@ -51,7 +51,7 @@ func written() (files []string) {
 	return files
 }
 
-// enclosed skips a test where there is no enclosure.
+// enclosed skips a test if there is no enclosure.
 func enclosed(t *testing.T) {
 	t.Helper()
 	if !asked {
@@ -82,7 +82,7 @@ func TestTheNetworkHasNothingThatIsUp(t *testing.T) {
 	}
 }
 
-// That it is not seen outside is what TestMain wants.
+// TestMain checks that the files do not exist outside.
 func TestPlacesOfTheSystemCanBeWrittenTo(t *testing.T) {
 	enclosed(t)
 	for _, file := range written() {
@@ -92,7 +92,7 @@ func TestPlacesOfTheSystemCanBeWrittenTo(t *testing.T) {
 	}
 }
 
-// That it is not seen outside is what Enter wants.
+// Enter checks that the settings do not change outside.
 func TestSettingsOfTheMachineCanBeWrittenTo(t *testing.T) {
 	enclosed(t)
 	for _, setting := range []string{
@@ -162,8 +162,8 @@ func TestWhereNoEnclosureCanBeHadTestsAreSkippedAndSayWhy(t *testing.T) {
 	}
 }
 
-// outside runs one of these tests as if nobody had entered an enclosure yet, from a
-// shell with mounts of its own.
+// outside returns a command that runs one of these tests outside of an enclosure, from a shell with
+// its own mounts.
 func outside(t *testing.T, within string) *exec.Cmd {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", within, "sh",

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Missing says why no enclosure can be had here; nil if one can. It makes one to see.
+// Missing returns the reason why there can be no enclosure here, or nil. It creates one to check.
 func Missing() error {
 	if Inside() {
 		return nil
@@ -31,7 +31,7 @@ var tried = sync.OnceValue(func() error {
 	return errors.Join(r.try(ctx), r.end())
 })
 
-// try makes an enclosure for nothing.
+// try creates an enclosure without tests.
 func (r *run) try(ctx context.Context) error {
 	if err := r.makeControlGroups(); err != nil {
 		return fmt.Errorf("control groups are needed that can be written to, such as a machine has, not a container: %w", err)
@@ -44,10 +44,10 @@ func (r *run) try(ctx context.Context) error {
 	return nil
 }
 
-// Enter runs the test binary again, enclosed, with the same arguments, and returns
-// the exit code of that run. Prepare fills the folder of the run before, with the
-// network of the machine, which the run does not have. It is an error if a setting or
-// a control group of the machine is not afterwards what it was.
+// Enter runs the test binary again in an enclosure, with the same arguments, and returns its exit
+// code. Before that, prepare fills the folder of the run, with the network of the machine, which
+// the run does not have. If a setting or a control group of the machine differs afterwards, Enter
+// returns an error.
 func Enter(ctx context.Context, prepare func(dir string) error) (code int, err error) {
 	before := lookAround()
 	r, err := newRun(ctx)
@@ -67,7 +67,7 @@ func (r *run) enclose(ctx context.Context, prepare func(dir string) error) (code
 	}
 	first := r.program(ctx)
 	first.Stdin, first.Stdout, first.Stderr = os.Stdin, os.Stdout, os.Stderr
-	runtime.LockOSThread() // the death signal is that of the thread
+	runtime.LockOSThread() // the death signal is sent when this thread ends
 	defer runtime.UnlockOSThread()
 	if err := first.Start(); err != nil {
 		return 0, fmt.Errorf("enter the enclosure: %w", err)
@@ -79,7 +79,7 @@ func (r *run) enclose(ctx context.Context, prepare func(dir string) error) (code
 	return 0, err
 }
 
-// program is this one, in namespaces of its own.
+// program returns a command that runs this program in its own namespaces.
 func (r *run) program(ctx context.Context) *exec.Cmd {
 	again := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...)
 	again.Args[0] = os.Args[0]

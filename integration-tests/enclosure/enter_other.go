@@ -9,8 +9,8 @@ import (
 
 var errLinuxOnly = errors.New("only Linux has namespaces")
 
-// Missing returns that there is no such run.
+// Missing returns an error, because enclosures need Linux.
 func Missing() error { return errLinuxOnly }
 
-// Enter returns that there is no such run.
+// Enter returns an error, because enclosures need Linux.
 func Enter(context.Context, func(dir string) error) (code int, err error) { return 0, errLinuxOnly }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Whoever was started to be init runs no test.
+// A process that was started as init runs no test.
 func init() {
 	if os.Getenv(role) != asInit {
 		return
@@ -20,8 +20,8 @@ func init() {
 	os.Exit(code)
 }
 
-// live is the life of the first process of an enclosure: it prepares the mounts,
-// starts the test binary once more and reaps whoever lost its parent. All end with it.
+// live is the first process of an enclosure. It prepares the mounts, starts the test binary again
+// and reaps processes without a parent. All processes of the enclosure end with it.
 func live() (code int, err error) {
 	if err := mountAll(); err != nil {
 		return 0, fmt.Errorf("prepare the mounts: %w", err)

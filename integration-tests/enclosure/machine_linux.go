@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// machine is what all processes share, whatever their namespaces: settings of the
-// kernel by their files, and the control groups at the top.
+// machine is the state that all processes share despite their namespaces: kernel settings by their
+// files, and the top-level control groups.
 type machine map[string]string
 
-// restless settings change by themselves, or by being read.
+// restless lists settings that change by themselves, or when they are read.
 var restless = []string{
 	"/proc/sys/kernel/ns_last_pid", "/proc/sys/kernel/perf_event_max_sample_rate",
 	"/proc/sys/kernel/random", "/proc/sys/vm/stat_refresh",
@@ -38,7 +38,7 @@ func lookAround() machine {
 	return seen
 }
 
-// readAll reads all settings below a folder that can be changed.
+// readAll reads all writable settings below a folder.
 func (m machine) readAll(folder string) {
 	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || slices.Contains(restless, path) {
@@ -65,8 +65,7 @@ func (m machine) read(file string) {
 	}
 }
 
-// compare says what is not as it was. Settings come with modules of the kernel, and
-// are no change.
+// compare returns the differences. New settings are no difference, because kernel modules add them.
 func (m machine) compare(now machine) error {
 	var changes []error
 	for _, what := range slices.Sorted(maps.Keys(now)) {

@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// mountAll gives the enclosure its own /proc and an empty /run. What is written
-// below /var/lib and /var/log, and to settings of the machine, is seen in the enclosure
-// alone.
+// mountAll gives the enclosure its own /proc and an empty /run. Writes below /var/lib and /var/log,
+// and to settings of the machine, are visible only in the enclosure.
 func mountAll() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
@@ -34,7 +33,7 @@ func mountAll() error {
 	return nil
 }
 
-// settings of the machine are those that a kubelet makes and no namespace has for itself.
+// settings are settings of the machine that a kubelet writes and that no namespace has for itself.
 var settings = []string{
 	"/proc/sys/kernel/keys/root_maxbytes",
 	"/proc/sys/kernel/keys/root_maxkeys",
@@ -44,10 +43,10 @@ var settings = []string{
 	"/proc/sys/vm/panic_on_oom",
 }
 
-// layers is where what is written in the place of the machine's files goes.
+// layers is the folder for writes to the machine's files.
 const layers = "/run/lockstep"
 
-// mountOver catches what is written below a folder.
+// mountOver redirects writes below a folder.
 func mountOver(path string) error {
 	upper, work := filepath.Join(layers, path, "upper"), filepath.Join(layers, path, "work")
 	for _, folder := range []string{upper, work} {
@@ -58,7 +57,7 @@ func mountOver(path string) error {
 	return syscall.Mount("overlay", path, "overlay", 0, fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", path, upper, work))
 }
 
-// mountCopy catches what is written to a file.
+// mountCopy redirects writes to a file.
 func mountCopy(path string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {

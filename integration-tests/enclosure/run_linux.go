@@ -12,18 +12,18 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/flock"
 )
 
-// run is what a run leaves on the machine until it ends: a folder, with a lock that its
-// owner has, and control groups of the folder's name.
+// run is the state of a run on the machine until it ends: a folder, with a lock that its owner
+// holds, and control groups with the name of the folder.
 type run struct {
 	dir  string
 	lock *os.File
 }
 
-// sweepTimeout is how long others may be at it.
+// sweepTimeout is how long to wait for other processes that do the same.
 const sweepTimeout = time.Minute
 
-// newRun makes the folder of a run. What runs left behind that were killed is removed
-// before: nobody else makes or removes one at the same time.
+// newRun creates the folder of a run. Before that, it removes the remains of killed runs. No other
+// process creates or removes a run at the same time.
 func newRun(ctx context.Context) (*run, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, sweepTimeout, fmt.Errorf("not within %s", sweepTimeout))
 	defer cancel()
@@ -37,14 +37,14 @@ func newRun(ctx context.Context) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { // programs in there have users of their own
+	if err := os.Chmod(dir, 0o755); err != nil { // programs in it have their own users
 		return nil, err
 	}
 	lock, err := flock.Try(dir)
 	return &run{dir, lock}, err
 }
 
-// sweep removes the runs whose owner is dead. What it cannot remove is left to the next.
+// sweep removes the runs whose owner has ended. The next run tries again to remove the rest.
 func sweep() {
 	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	for _, dir := range folders {
@@ -54,7 +54,7 @@ func sweep() {
 	}
 }
 
-// makeControlGroups makes the control groups of the run.
+// makeControlGroups creates the control groups of the run.
 func (r *run) makeControlGroups() error {
 	if unified() {
 		handed, err := hand(hierarchies)
@@ -65,13 +65,14 @@ func (r *run) makeControlGroups() error {
 	return makeControlGroups(filepath.Base(r.dir))
 }
 
-// handedFile names the controllers that control groups of the machine had not before.
+// handedFile returns the path of the list of controllers that the run enabled in the machine's
+// control groups.
 func (r *run) handedFile() string { return filepath.Join(r.dir, ".handed") }
 
-// end removes what a run left, its folder last: as long as that is there, the rest is found.
+// end removes a run. It removes the folder last, because the folder is needed to find the rest.
 func (r *run) end() error {
 	defer r.lock.Close()
-	handed, _ := os.ReadFile(r.handedFile()) // there is none if none were
+	handed, _ := os.ReadFile(r.handedFile()) // the file does not exist if none were enabled
 	if err := errors.Join(
 		removeControlGroups(filepath.Base(r.dir)),
 		takeBack(hierarchies, strings.Fields(string(handed))),

@@ -13,7 +13,7 @@ func TestARunThatWasKilledIsSweptByTheNextAndOneThatLivesIsNot(t *testing.T) {
 	}
 	t.Setenv("TMPDIR", t.TempDir())
 	living, killed := makeRun(t), makeRun(t)
-	killed.lock.Close() // as the kernel does it for the dead
+	killed.lock.Close() // like the kernel after the end of a process
 	next := makeRun(t)
 	for _, path := range places(killed) {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -44,7 +44,7 @@ func makeRun(t *testing.T) *run {
 	return r
 }
 
-// places are the folder and the control groups of a run.
+// places returns the folder and the control groups of a run.
 func places(r *run) []string {
 	found := []string{r.dir}
 	for _, root := range roots() {

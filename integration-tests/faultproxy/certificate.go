@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// newCertificate makes a certificate that is its own authority, and its PEM.
+// newCertificate returns a self-signed certificate, and the certificate in PEM format.
 func newCertificate() (tls.Certificate, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// Delay is a time in which a request was on its way: from when its client sent it first
-// until it went to the API server, since it was held back, or refused with the advice to
-// send it again (429).
+// Delay is the time that a request took to reach the API server, from when its client first sent
+// it. The proxy held the request back, or refused it with the advice to send it again (429).
 type Delay struct {
 	Request
 	From, To time.Time
 }
 
-// sending is what a proxy knows of requests on their way. The proxy's lock guards it.
+// sending records the requests on their way. The proxy's lock guards it.
 type sending struct {
 	delays  []Delay
 	refused map[errand]attempts
@@ -23,7 +22,7 @@ type sending struct {
 
 func newSending() sending { return sending{refused: map[errand]attempts{}} }
 
-// errand is what two attempts at the same request have in common.
+// errand is the part of a request that is the same in all attempts.
 type errand struct {
 	agent, method, namespace, resource, name, selector string
 }
@@ -32,34 +31,34 @@ func errandOf(r Request) errand {
 	return errand{r.Agent, r.Method, r.Namespace, r.Resource, r.Name, r.Selector}
 }
 
-// attempts are those that were refused with the advice to come again.
+// attempts are the times of attempts that were refused with the advice to try again.
 type attempts struct{ first, last time.Time }
 
-// Who is told to come again in a second does so, or gives up, even if its timers go at
-// half or at twice the pace. Operators give every request up after Patience.
+// A client that receives the advice to try again in a second does so or stops, even if its timers
+// run at half or twice the speed. Operators stop every request after Patience.
 const (
 	againFrom = 500 * time.Millisecond
 	againTo   = 3 * time.Second
 	Patience  = 10 * time.Second
 )
 
-// Delays returns the delays of requests that have arrived. Watches, Events and
-// leadership are left out: nothing rests on them that was read before. So are requests
-// that were refused until their client gave them up.
+// Delays returns the delays of requests that have arrived. It omits watches, Events and leadership,
+// because they do not depend on earlier reads. It also omits requests that were refused until their
+// client stopped.
 func (p *Proxy) Delays() []Delay {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.gaps.sending.delays)
 }
 
-// Holding is how many requests are held back now.
+// Holding returns how many requests the proxy holds back now.
 func (p *Proxy) Holding() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.gaps.sending.holding
 }
 
-// sentFirst is when the client of a request that has just come sent it first.
+// sentFirst returns when the client of a new request sent its first attempt.
 func (p *Proxy) sentFirst(r Request) time.Time {
 	now := time.Now()
 	p.mu.Lock()
@@ -72,14 +71,14 @@ func (p *Proxy) sentFirst(r Request) time.Time {
 	return now
 }
 
-// sendsAgain notes that the client of a request was told to send it again.
+// sendsAgain records that the client of a request was advised to send it again.
 func (p *Proxy) sendsAgain(r Request, first time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gaps.sending.refused[errandOf(r)] = attempts{first, time.Now()}
 }
 
-// holds notes that a request is held back, until the function that it returns is called.
+// holds counts a request as held back until the returned function is called.
 func (p *Proxy) holds() func() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +90,7 @@ func (p *Proxy) holds() func() {
 	}
 }
 
-// arrives notes that a request goes to the API server, late.
+// arrives records the delay of a request that goes to the API server.
 func (p *Proxy) arrives(r Request, first time.Time) {
 	if !r.decides() {
 		return
@@ -101,5 +100,5 @@ func (p *Proxy) arrives(r Request, first time.Time) {
 	p.gaps.sending.delays = append(p.gaps.sending.delays, Delay{r, first, time.Now()})
 }
 
-// tellsToComeAgain reports whether clients repeat by themselves what is answered so.
+// tellsToComeAgain reports whether clients repeat a request by themselves after this fault.
 func (f Fault) tellsToComeAgain() bool { return f.code == http.StatusTooManyRequests }

@@ -1,12 +1,11 @@
-// Package faultproxy stands between an operator and the API server and does what
-// networks, API servers and crashes do: at a chosen request, or by chance from a
-// seed.
+// Package faultproxy is a proxy between an operator and the API server. It plays faults of
+// networks, API servers and processes: at a chosen request, or at random from a seed.
 //
 //	operator ──HTTP/2──► Proxy ──► API server
 //	                       │
 //	                       ├── counts: writes, Events, leadership, watches
-//	                       ├── gaps: when nothing was heard; delays: what was on its way
-//	                       └── Script: which Fault meets which request
+//	                       ├── gaps: times without events; delays: late requests
+//	                       └── Script: which Fault applies to which request
 //
-// It knows Kubernetes' paths and nothing of what is in them.
+// It knows the paths of Kubernetes. In bodies, it only searches for the name of the leader Lease.
 package faultproxy

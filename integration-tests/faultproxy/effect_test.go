@@ -15,7 +15,7 @@ func TestAFaultThatNeedsAnAnswerDoesNotCountWhereThereIsNone(t *testing.T) {
 		faultproxy.Lost(), faultproxy.Repeated(), faultproxy.Held(time.Millisecond),
 		faultproxy.LateWrite(time.Millisecond, func() {}), faultproxy.CrashAfter(killed),
 	} {
-		p, err := faultproxy.Start("http://127.0.0.1:1", nil) // nobody is there
+		p, err := faultproxy.Start("http://127.0.0.1:1", nil) // no server listens there
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestAWatchThatItsClientEndsWasNotEnded(t *testing.T) {
 	if got := p.Counts().Faults["watch ended"]; got != 0 {
 		t.Errorf("a watch that has just begun is counted as ended %d times", got)
 	}
-	_ = response.Body.Close() // it is the client that ends it
+	_ = response.Body.Close() // the client ends it
 	s.CloseClientConnections()
 	time.Sleep(life + life/2)
 	if got := p.Counts().Faults["watch ended"]; got != 0 {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Gap is a time in which a client could not hear of a resource.
+// Gap is a time in which a client received no events of a resource.
 type Gap struct {
 	Resource string // with its subresource
 	From, To time.Time
 }
 
-// gaps are what a proxy knows of such times. The proxy's lock guards it.
+// gaps records such times. The proxy's lock guards it.
 type gaps struct {
 	open    map[string]int       // watches, by resource
 	since   map[string]time.Time // by resource: when the last of its watches ended
@@ -25,8 +25,8 @@ func newGaps() gaps {
 	return gaps{open: map[string]int{}, since: map[string]time.Time{}, sending: newSending()}
 }
 
-// Unheard returns the times in which no watch of a resource was open, from the end of
-// its first one on. One that has not ended lasts until now.
+// Unheard returns the times in which no watch of a resource was open, from the end of its first
+// watch on. A gap that has not ended lasts until now.
 func (p *Proxy) Unheard() []Gap {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -37,7 +37,7 @@ func (p *Proxy) Unheard() []Gap {
 	return all
 }
 
-// listens notes that a watch has begun, and returns its body, whose end is noted.
+// listens records the begin of a watch, and returns its body, which records its end.
 func (p *Proxy) listens(resource string, body io.ReadCloser) io.ReadCloser {
 	p.mu.Lock()
 	defer p.mu.Unlock()

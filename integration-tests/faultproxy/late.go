@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// alter makes a watch that has begun late, and lets it end early.
+// alter delays the events of a new watch, and limits its duration.
 func (p *Proxy) alter(r *http.Response) error {
 	if r.StatusCode != http.StatusOK {
 		return nil
@@ -20,12 +20,13 @@ func (p *Proxy) alter(r *http.Response) error {
 	if fault.life > 0 {
 		r.Body = newShortBody(r.Body, fault.life, func() { p.happens(fault) })
 	} else {
-		p.happens(fault) // it was held back
+		p.happens(fault) // the watch was held back
 	}
 	return nil
 }
 
-// tellsLate is how late a watch that begins will tell; one that does is counted.
+// tellsLate returns the delay of the events of a new watch, and counts the watch if there is a
+// delay.
 func (p *Proxy) tellsLate(resource string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,10 +37,10 @@ func (p *Proxy) tellsLate(resource string) time.Duration {
 	return late
 }
 
-// ahead is how many pieces of a body may wait at a time.
+// ahead is how many pieces of a body may wait at the same time.
 const ahead = 1 << 12
 
-// lateBody reads ahead and gives each piece away when it is old enough.
+// lateBody reads ahead and returns each piece when its delay has passed.
 type lateBody struct {
 	from   io.ReadCloser
 	delay  func() time.Duration

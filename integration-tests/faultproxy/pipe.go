@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Pipe passes gRPC calls on, or anything else on HTTP/2 without TLS, and hands answers
-// on late. An API server that reaches etcd through one goes on answering from what it
-// knew a while ago: whoever comes to it from another API server goes back in time.
+// Pipe forwards gRPC calls, or other calls on HTTP/2 without TLS, and delays the answers. An API
+// server that reaches etcd through a pipe answers from old data. A client that changes from another
+// API server to this one sees older states.
 //
-// Connections end here, and what is late waits here. Were it late on one connection
-// from end to end, it would fill the window that HTTP/2 grants a stream, and the next
-// would come later and later.
+// The pipe terminates connections and holds late answers itself. If a single connection were
+// delayed from end to end, late data would fill the HTTP/2 window of a stream, and the delay would
+// grow.
 type Pipe struct {
 	server    *http.Server
 	transport *http.Transport
@@ -25,8 +25,7 @@ type Pipe struct {
 	late      atomic.Int64 // nanoseconds
 }
 
-// StartPipe starts a pipe to a target, HOST:PORT, which hands on at once. The caller
-// calls Close.
+// StartPipe starts a pipe to a target, HOST:PORT, without a delay. The caller must call Close.
 func StartPipe(target string) (*Pipe, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,7 +39,7 @@ func StartPipe(target string) (*Pipe, error) {
 		Transport:      p.transport,
 		FlushInterval:  -1,
 		ModifyResponse: p.hold,
-		ErrorLog:       silence, // of an etcd that was killed
+		ErrorLog:       silence, // it would log the errors of a killed etcd
 	}
 	p.server = &http.Server{Handler: proxy, Protocols: &plain, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 1 << 16}, ErrorLog: silence}
 	go func() {
@@ -51,15 +50,15 @@ func StartPipe(target string) (*Pipe, error) {
 	return p, nil
 }
 
-// Address is where the pipe listens, HOST:PORT.
+// Address returns the address of the pipe, HOST:PORT.
 func (p *Pipe) Address() string { return p.address }
 
-// Delay sets how late answers are from now on.
+// Delay sets the delay of answers from now on.
 func (p *Pipe) Delay(d time.Duration) { p.late.Store(int64(d)) }
 
 // Close ends the pipe and cuts its connections.
 func (p *Pipe) Close() {
-	_ = p.server.Close() // an error is one of a listener that is closed already
+	_ = p.server.Close() // it fails only if the listener is already closed
 	p.transport.CloseIdleConnections()
 }
 

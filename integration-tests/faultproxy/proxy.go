@@ -23,24 +23,24 @@ type Proxy struct {
 	transport   *http.Transport
 	watching    *httputil.ReverseProxy
 	certificate tls.Certificate
-	authority   []byte // the certificate, PEM
+	authority   []byte // the certificate in PEM format
 	address     string
 
 	mu     sync.Mutex
 	target *url.URL
-	caches *url.URL     // where what a cache may answer goes
+	caches *url.URL     // receives the requests that a cache may answer
 	server *http.Server // nil while away
 	script Script
 	late   map[string]time.Duration // by resource
 	counts Counts
 	writes []Request
 	gaps   gaps
-	agent  string // what is added to who clients say they are
+	agent  string // added to the User-Agent of clients
 }
 
-// Counts are how many requests of each kind, watches of each resource, of these such as
-// tell late, and faults of each name there were. A fault counts when it has its effect,
-// not when the script chooses it.
+// Counts has the number of requests of each kind, of watches of each resource, of late watches of
+// each resource, and of faults of each name. A fault counts when it takes effect, not when the
+// script chooses it.
 type Counts struct {
 	Requests map[Kind]int
 	Watches  map[string]int
@@ -48,11 +48,11 @@ type Counts struct {
 	Faults   map[string]int
 }
 
-// requestTimeout bounds a request to the API server whose client may be gone.
+// requestTimeout limits a request to the API server, because its client may have disconnected.
 const requestTimeout = 30 * time.Second
 
-// Start starts a proxy before an API server at target; authority is the certificate
-// (PEM) to know it by, nil for one without TLS. The caller calls Close.
+// Start starts a proxy for an API server at target. authority is its CA certificate in PEM format,
+// or nil for an API server without TLS. The caller must call Close.
 func Start(target string, authority []byte) (*Proxy, error) {
 	to, err := url.Parse(target)
 	if err != nil {
@@ -74,7 +74,7 @@ func Start(target string, authority []byte) (*Proxy, error) {
 		Transport:      p.transport,
 		FlushInterval:  -1,
 		ModifyResponse: p.alter,
-		ErrorLog:       silence, // of a killed operator's connections
+		ErrorLog:       silence, // it would log the errors of a killed operator's connections
 	}
 	if p.certificate, p.authority, err = newCertificate(); err != nil {
 		return nil, fmt.Errorf("start proxy: %w", err)
@@ -90,15 +90,15 @@ func Start(target string, authority []byte) (*Proxy, error) {
 
 var silence = log.New(io.Discard, "", 0)
 
-// URL is where the proxy listens.
+// URL returns the address of the proxy.
 func (p *Proxy) URL() string { return "https://" + p.address }
 
-// Authority is the certificate (PEM) that clients know the proxy by.
+// Authority returns the certificate (PEM) with which clients verify the proxy.
 func (p *Proxy) Authority() []byte { return p.authority }
 
-// CacheAt lets another API server, which has the same certificate, answer from now on
-// what one may answer from its cache: watches, and lists that are content with any
-// version. Watches that have begun stay where they are; Leave and Return cut them.
+// CacheAt makes another API server with the same certificate answer requests that a cache may
+// answer from now on: watches, and lists that accept any version. Existing watches are not changed;
+// Leave and Return cut them.
 func (p *Proxy) CacheAt(target string) error {
 	to, err := url.Parse(target)
 	if err != nil {
@@ -120,9 +120,9 @@ func (p *Proxy) targetOf(r *http.Request) *url.URL {
 	return p.target
 }
 
-// Sign adds a name to who clients say they are (User-Agent), for what comes from now on,
-// so that audit logs tell the clients of one proxy from those of another, and those before
-// from those after, however late their requests arrive.
+// Sign adds a name to the User-Agent of clients from now on. In audit logs, it distinguishes the
+// clients of different proxies, and the clients before and after the call, however late their
+// requests arrive.
 func (p *Proxy) Sign(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,22 +141,21 @@ func sign(header http.Header, agent string) {
 	}
 }
 
-// Play lets a script choose faults from now on; nil ends that.
+// Play sets the script that chooses faults from now on; nil removes it.
 func (p *Proxy) Play(script Script) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.script = script
 }
 
-// DelayWatches hands on late what watches of a resource tell, as far as they begin
-// from now on.
+// DelayWatches delays the events of watches of a resource that begin from now on.
 func (p *Proxy) DelayWatches(resource string, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.late[resource] = d
 }
 
-// Counts returns what was counted so far.
+// Counts returns the counts so far.
 func (p *Proxy) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,13 +179,13 @@ func (p *Proxy) Leave() {
 	p.server = nil
 	p.mu.Unlock()
 	if server != nil {
-		_ = server.Close() // an error is one of a connection
+		_ = server.Close() // it fails only if a connection could not be closed
 	}
 }
 
 // Return listens again, at the same address.
 func (p *Proxy) Return() error {
-	const patience = 10 * time.Second // somebody else may have taken the port for a moment
+	const patience = 10 * time.Second // another program may use the port for a moment
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		listener, err := net.Listen("tcp", p.address)
 		if err == nil {
@@ -205,8 +204,7 @@ func (p *Proxy) Close() {
 	p.transport.CloseIdleConnections()
 }
 
-// connection is the key of a request's connection in its context, and played that of the
-// fault that a watch meets.
+// Keys in the context of a request: connection for its connection, played for the fault of a watch.
 type (
 	connection struct{}
 	played     struct{}
@@ -224,7 +222,7 @@ func (p *Proxy) serve(listener net.Listener) {
 	p.mu.Lock()
 	p.server = server
 	p.mu.Unlock()
-	go func() { _ = server.ServeTLS(listener, "", "") }() // it ends with an error, always
+	go func() { _ = server.ServeTLS(listener, "", "") }() // it always ends with an error
 }
 
 // ServeHTTP implements http.Handler.
@@ -266,7 +264,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// passOn is for requests with one answer.
+// passOn forwards a request with one answer.
 func (p *Proxy) passOn(w http.ResponseWriter, r *http.Request, body []byte, agent string, fault Fault) {
 	var got *answer
 	for range fault.times {
@@ -285,7 +283,7 @@ func (p *Proxy) passOn(w http.ResponseWriter, r *http.Request, body []byte, agen
 	got.hand(w)
 }
 
-// choose numbers a request and asks the script for its fault.
+// choose numbers a request and gets its fault from the script.
 func (p *Proxy) choose(request Request) (Request, Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -306,7 +304,7 @@ func (p *Proxy) choose(request Request) (Request, Fault) {
 	return request, Fault{times: 1}
 }
 
-// happens counts a fault, if it is one, at its effect.
+// happens counts a fault when it takes effect.
 func (p *Proxy) happens(fault Fault) {
 	if fault.name == "" {
 		return
@@ -316,8 +314,8 @@ func (p *Proxy) happens(fault Fault) {
 	p.counts.Faults[fault.name]++
 }
 
-// hold waits. A write arrives whether or not its client is still there; for all else it
-// returns false when the client is gone meanwhile.
+// hold waits. A write continues even if its client has disconnected. For any other request, hold
+// returns false if the client disconnects.
 func (p *Proxy) hold(ctx context.Context, request Request, d time.Duration) bool {
 	if d == 0 {
 		return true
@@ -334,7 +332,7 @@ func (p *Proxy) hold(ctx context.Context, request Request, d time.Duration) bool
 	}
 }
 
-// cut closes the connection that a request came on and ends its handler.
+// cut closes the connection of a request and ends its handler.
 func cut(r *http.Request) {
 	if c, ok := r.Context().Value(connection{}).(net.Conn); ok {
 		_ = c.Close()
@@ -342,15 +340,15 @@ func cut(r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// answer is a whole answer of the API server.
+// answer is a complete answer of the API server.
 type answer struct {
 	code   int
 	header http.Header
 	body   []byte
 }
 
-// pass sends a request to the API server and waits for the answer, whether or not
-// the client still does.
+// pass sends a request to the API server and waits for the answer, even if the client has
+// disconnected.
 func (p *Proxy) pass(r *http.Request, body []byte, agent string) (*answer, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 	defer cancel()
@@ -380,5 +378,5 @@ func (a *answer) hand(w http.ResponseWriter) {
 		w.Header().Del(ofConnection)
 	}
 	w.WriteHeader(a.code)
-	_, _ = w.Write(a.body) // the client may be gone
+	_, _ = w.Write(a.body) // the client may have disconnected
 }

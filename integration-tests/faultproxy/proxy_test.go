@@ -22,8 +22,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
-// server is what stands for the API server: it notes what it hears, and answers a
-// watch with a line for each word it is told.
+// server takes the place of the API server. It records requests, and sends a line to a watch for
+// each word.
 type server struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -71,7 +71,7 @@ func (s *server) requests() []string {
 	return slices.Clone(s.heard)
 }
 
-// through is a proxy before a server, and a client of it that speaks HTTP/2.
+// through returns a server, a proxy for it, and a client of the proxy that uses HTTP/2.
 func through(t *testing.T) (*server, *faultproxy.Proxy, *http.Client) {
 	t.Helper()
 	s := newServer(t)
@@ -169,7 +169,7 @@ func TestFaultsOfOneWrite(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		fault  faultproxy.Fault
-		heard  int // by the server
+		heard  int // requests at the server
 		code   int // 0: no answer
 		answer string
 	}{
@@ -241,7 +241,7 @@ func TestAWriteArrivesThoughItsClientIsGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, p, c := through(t)
-			if _, _, err := do(t, c, "GET", p.URL()+pods, ""); err != nil { // there is a connection then
+			if _, _, err := do(t, c, "GET", p.URL()+pods, ""); err != nil { // then there is a connection
 				t.Fatal(err)
 			}
 			c.Timeout = time.Second
@@ -298,12 +298,12 @@ func TestWhatIsSentAgainIsOnItsWaySinceItsFirstAttempt(t *testing.T) {
 
 func TestWhatComesAgainAtOnceIsAnotherRequest(t *testing.T) {
 	t.Parallel()
-	for range 5 { // a machine that stalls is not at once
+	for range 5 { // a machine that stalls is too slow for this test
 		_, p, c := through(t)
 		began := time.Now()
 		p.Play(faultproxy.At(1, faultproxy.Answered(http.StatusTooManyRequests)))
 		_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}")
-		_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}") // nobody who was told to wait comes at once
+		_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}") // a client that was advised to wait would not come at once
 		if time.Since(began) > 400*time.Millisecond {
 			continue
 		}
@@ -336,7 +336,7 @@ func TestTimesWithoutAWatchAreKnown(t *testing.T) {
 		t.Errorf("deaf while there is a watch: %v", got)
 	}
 	p.Play(faultproxy.At(1, faultproxy.Cut()))
-	_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "") // which ends the connection
+	_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "") // this ends the connection
 	<-lines
 	var got []faultproxy.Gap
 	for deadline := time.Now().Add(10 * time.Second); len(got) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -410,7 +410,7 @@ func TestCuttingAConnectionEndsTheWatchOnIt(t *testing.T) {
 	}
 }
 
-// watch begins a watch and returns what it tells, line by line.
+// watch begins a watch and returns its lines.
 func watch(t *testing.T, c *http.Client, url string) <-chan string {
 	t.Helper()
 	response, err := c.Get(url)
@@ -428,8 +428,8 @@ func watch(t *testing.T, c *http.Client, url string) <-chan string {
 	return lines
 }
 
-// says has a watch tell five words, none of them before that time, and returns how long
-// the fastest took.
+// says sends five words to a watch. It fails the test if a word arrives before least has passed,
+// and returns the time of the fastest one.
 func (s *server) says(t *testing.T, lines <-chan string, least time.Duration) (fastest time.Duration) {
 	t.Helper()
 	fastest = time.Hour
@@ -450,11 +450,11 @@ func TestWatchesOfOneResourceAreLate(t *testing.T) {
 	t.Parallel()
 	const late = 300 * time.Millisecond
 	for path, want := range map[string]time.Duration{pods: late, "/apis/apps/v1/statefulsets": 0} {
-		s, p, c := through(t) // a server for each: what it says goes to any watch
+		s, p, c := through(t) // a server for each, because its words go to any watch
 		p.DelayWatches("pods", late)
 		lines := watch(t, c, p.URL()+path+"?watch=1")
 		s.says(t, lines, want)
-		fastest := s.says(t, lines, want) // who is not late because of the words before
+		fastest := s.says(t, lines, want) // these words are not late because of earlier ones
 		if fastest > want+late*2/3 {
 			t.Errorf("a watch of %s told it after %s, want %s", path, fastest, want)
 		}
@@ -530,7 +530,7 @@ func TestASeedDecidesWhichRequestsMeetWhichFaults(t *testing.T) {
 
 func TestAShortenedWatchEndsByItself(t *testing.T) {
 	t.Parallel()
-	for _, late := range []time.Duration{0, time.Hour} { // nor does who is late live longer
+	for _, late := range []time.Duration{0, time.Hour} { // late watches end as early
 		s, p, c := through(t)
 		p.DelayWatches("pods", late)
 		p.Play(faultproxy.Sometimes(1, faultproxy.Watch, 1, faultproxy.Shortened(3*time.Second)))
@@ -554,7 +554,7 @@ func TestAShortenedWatchEndsByItself(t *testing.T) {
 
 func TestWhatCachesMayAnswerGoesToAnotherAPIServer(t *testing.T) {
 	t.Parallel()
-	stale := newServer(t) // which ends after the proxy
+	stale := newServer(t) // it ends after the proxy
 	fresh, p, c := through(t)
 	if err := p.CacheAt(stale.URL); err != nil {
 		t.Fatal(err)
@@ -598,7 +598,7 @@ func TestAPipeHandsAnswersOnLate(t *testing.T) {
 	}
 }
 
-// With such a window, 200 pieces would take 200 times as long.
+// With such a window, and a delay from end to end, 200 pieces would take 200 times as long.
 func TestWhatIsLateInAPipeDoesNotComeLaterAndLater(t *testing.T) {
 	t.Parallel()
 	const late, window, pieces = time.Second, 64 << 10, 200
@@ -624,8 +624,8 @@ func TestWhatIsLateInAPipeDoesNotComeLaterAndLater(t *testing.T) {
 	}
 }
 
-// behind is a pipe before a server that speaks HTTP/2 without TLS, as etcd does, and a
-// client whose windows are as small as those of gRPC at first.
+// behind returns a pipe for a server that uses HTTP/2 without TLS, like etcd, and a client with
+// windows as small as the initial windows of gRPC.
 func behind(t *testing.T, handler http.Handler) (*faultproxy.Pipe, *http.Client) {
 	t.Helper()
 	var plain http.Protocols

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reasons are what the API server says beside a code.
+// reasons maps status codes to the reasons of the API server.
 var reasons = map[int]metav1.StatusReason{
 	http.StatusForbidden:           metav1.StatusReasonForbidden,
 	http.StatusNotFound:            metav1.StatusReasonNotFound,
@@ -19,7 +19,7 @@ var reasons = map[int]metav1.StatusReason{
 	http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
 }
 
-// refuse answers as the API server would.
+// refuse answers like the API server.
 func refuse(w http.ResponseWriter, r Request, code int) {
 	reason := reasons[code]
 	if code == http.StatusConflict && r.Method == http.MethodPost {
@@ -38,8 +38,8 @@ func refuse(w http.ResponseWriter, r Request, code int) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if code == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1") // as the API server does; clients then repeat it by themselves
+		w.Header().Set("Retry-After", "1") // like the API server; clients then repeat the request by themselves
 	}
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // the client may have disconnected
 }

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// Kind is what a request is counted as.
+// Kind is the class in which a request is counted.
 type Kind int
 
 // Kinds of requests.
 const (
-	Read   Kind = iota // also a review of what is allowed, which stores nothing
-	Watch              // one that goes on telling
-	Write              // whatever is not one of the others
+	Read   Kind = iota // includes access reviews, which store nothing
+	Watch              // a watch
+	Write              // any other request
 	Event              // a write of a Kubernetes Event
-	Leader             // a write of the Lease of leadership
+	Leader             // a write of the leader Lease
 )
 
 func (k Kind) String() string {
 	return [...]string{"read", "watch", "write", "write of an Event", "write of leadership"}[k]
 }
 
-// leaderLease is the Lease that says which replica works.
+// leaderLease is the Lease of the replica that works.
 const leaderLease = "lockstep-leader"
 
-// Request is what a fault is chosen by.
+// Request has the properties by which a script chooses a fault.
 type Request struct {
 	Kind      Kind
 	Number    int // counted from 1, among those of its kind
@@ -35,10 +35,10 @@ type Request struct {
 	Resource  string // with its subresource
 	Name      string
 	Selector  string // of a list, by labels
-	Agent     string // with which it is signed
+	Agent     string // the name from Sign
 }
 
-// decides reports whether somebody does, or decides by what is read here.
+// decides reports whether the request changes objects, or is a read on which decisions depend.
 func (r Request) decides() bool { return r.Kind == Read || r.Kind == Write }
 
 func (r Request) writes() bool { return r.Kind != Read && r.Kind != Watch }
@@ -47,14 +47,14 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %d: %s %s %s", r.Kind, r.Number, r.Method, r.Resource, r.Name)
 }
 
-// read tells what an HTTP request is about; its number comes later.
+// read returns the properties of an HTTP request, without its number.
 func read(r *http.Request, body []byte) Request {
 	is := parsePath(r.URL.Path)
 	is.Method, is.Selector = r.Method, r.URL.Query().Get("labelSelector")
 	switch {
 	case r.Method == http.MethodGet && r.URL.Query().Has("watch"):
 		is.Kind = Watch
-	case r.Method == http.MethodGet, strings.HasSuffix(is.Resource, "accessreviews"): // these ask, and store nothing
+	case r.Method == http.MethodGet, strings.HasSuffix(is.Resource, "accessreviews"): // access reviews store nothing
 		is.Kind = Read
 	case is.Resource == "events":
 		is.Kind = Event
@@ -66,8 +66,8 @@ func read(r *http.Request, body []byte) Request {
 	return is
 }
 
-// parsePath reads /api/v1/... and /apis/GROUP/VERSION/..., with or without
-// namespaces/NAMESPACE, then RESOURCE, RESOURCE/NAME or RESOURCE/NAME/SUBRESOURCE.
+// parsePath reads /api/v1/... and /apis/GROUP/VERSION/..., with or without namespaces/NAMESPACE,
+// then RESOURCE, RESOURCE/NAME or RESOURCE/NAME/SUBRESOURCE.
 func parsePath(path string) Request {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {

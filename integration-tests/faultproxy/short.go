@@ -16,7 +16,7 @@ type shortBody struct {
 	ended bool
 }
 
-// newShortBody calls ends when the time is over, unless it was closed before.
+// newShortBody calls ends when the time is over, unless the body was closed before.
 func newShortBody(from io.ReadCloser, life time.Duration, ends func()) *shortBody {
 	b := &shortBody{ReadCloser: from, close: sync.OnceValue(from.Close)}
 	b.end = time.AfterFunc(life, func() {
@@ -24,12 +24,12 @@ func newShortBody(from io.ReadCloser, life time.Duration, ends func()) *shortBod
 		b.ended = true
 		b.mu.Unlock()
 		ends()
-		_ = b.close() // whoever reads is woken by it
+		_ = b.close() // this wakes a pending Read
 	})
 	return b
 }
 
-// Read implements io.Reader. What was cut off ends like what has ended.
+// Read implements io.Reader. A body that was cut off ends like one that has ended.
 func (b *shortBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.mu.Lock()

@@ -1,5 +1,5 @@
-// Package flock locks folders. The kernel lets a lock go when its owner ends, however
-// it ends: so what a folder holds, and nobody has the lock of, was left behind.
+// Package flock locks folders. The kernel releases a lock when its owner ends, however it ends. So
+// a folder without a locked owner was abandoned.
 package flock
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ErrTaken is returned where another process has the lock.
+// ErrTaken means that another process has the lock.
 var ErrTaken = errors.New("another process has the lock")
 
 // Try locks a folder until the file is closed, or returns ErrTaken.
@@ -31,7 +31,7 @@ func Try(folder string) (*os.File, error) {
 	return nil, fmt.Errorf("lock %s: %w", folder, err)
 }
 
-// Lock waits until no other process has the lock of a folder.
+// Lock waits until no other process has the lock of a folder, and locks it.
 func Lock(ctx context.Context, folder string) (*os.File, error) {
 	for {
 		lock, err := Try(folder)

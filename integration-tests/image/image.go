@@ -1,5 +1,5 @@
-// Package image makes images of static programs, as files that container runtimes
-// load, without a container engine and without a registry.
+// Package image creates images of static programs, as files that container runtimes load, without a
+// container engine and without a registry.
 package image
 
 import (
@@ -22,24 +22,23 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// Image is an image of one layer whose only program is static.
+// Image is an image with one layer and one static program.
 type Image struct {
-	// Name is what pods call it, "lockstep:devel" for instance.
+	// Name is the image name in pods, for example "lockstep:devel".
 	Name string
 
-	// Program is the path of the program that is to become the entry point, under its
-	// own name at the top of the image.
+	// Program is the path of the program that becomes the entry point. It has its own name in the
+	// root of the image.
 	Program string
 
-	// Files are more files, from the path in the image to the one here.
+	// Files are more files, from the path in the image to the path here.
 	Files map[string]string
 
-	// User is whom the program runs as, "65532:65532" for instance; root where it is
-	// empty.
+	// User is the user of the program, for example "65532:65532"; root if it is empty.
 	User string
 }
 
-// Write writes the image to a file that "docker load" and "ctr images import" take.
+// Write writes the image to a file for "docker load" and "ctr images import".
 func (i Image) Write(file string) error {
 	tag, err := name.NewTag(i.Name)
 	if err != nil {
@@ -83,7 +82,7 @@ func (i Image) build() (v1.Image, error) {
 
 func (i Image) entryPoint() string { return path.Join("/", filepath.Base(i.Program)) }
 
-// layer is the archive of all files.
+// layer returns the archive of all files.
 func (i Image) layer() ([]byte, error) {
 	files := map[string]string{i.entryPoint(): i.Program}
 	maps.Copy(files, i.Files)

@@ -68,7 +68,7 @@ func file(t *testing.T, name, content string, mode os.FileMode) string {
 	return path
 }
 
-// wantFile wants an archive of exactly these files.
+// wantFile fails the test unless an archive contains exactly these files.
 func wantFile(t *testing.T, archive *tar.Reader, contents map[string]string, modes map[string]int64) {
 	t.Helper()
 	seen := 0

@@ -1,6 +1,6 @@
-// Package images builds the images that the suite on real nodes runs: of the operator
-// in this source tree, with what the Dockerfile puts in it, of the one that upgrades begin with,
-// and of the suite's own programs.
+// Package images builds the images of the suite on real nodes: the operator in this source tree,
+// with the files of the Dockerfile; the operator from which upgrades start; and the suite's own
+// programs.
 package images
 
 import (
@@ -19,31 +19,30 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// registryVariable names where images are called from, for who brings them to a
-// cluster through a registry.
+// registryVariable names the registry of the images, for clusters that pull them from a registry.
 const registryVariable = "E2E_REGISTRY"
 
 // The names of the images.
 var (
 	Operator = name("lockstep:e2e")
-	Former   = name("lockstep:e2e-former") // what upgrades begin with
+	Former   = name("lockstep:e2e-former") // the version from which upgrades start
 	Member   = name("member:e2e")
 	Pause    = name("pause:e2e")
 )
 
-// All are all of them.
+// All lists all images.
 var All = []string{Operator, Former, Member, Pause}
 
 func name(of string) string {
 	return cmp.Or(os.Getenv(registryVariable), "lockstep.test") + "/" + of
 }
 
-// operatorFlags are those of the Dockerfile but -trimpath, so that what other builds
-// compiled is used again.
+// operatorFlags are the flags of the Dockerfile without -trimpath, so that the results of other
+// builds are reused.
 var operatorFlags = []string{"-tags=grpcnotrace", "-buildvcs=false", "-ldflags=-s -w -X main.version=e2e"}
 
-// Write writes these images of a source tree into a folder, one file each. One process
-// at a time may do so.
+// Write writes these images of a source tree into a folder, one file each. Only one process may do
+// this at a time.
 func Write(ctx context.Context, repository, into string, names ...string) error {
 	into, err := filepath.Abs(into)
 	if err != nil {
@@ -67,7 +66,7 @@ func Write(ctx context.Context, repository, into string, names ...string) error 
 
 func write(ctx context.Context, repository, into, name string) (err error) {
 	staging := filepath.Join(into, ".building")
-	if err := os.RemoveAll(staging); err != nil { // of one that was killed
+	if err := os.RemoveAll(staging); err != nil { // of a killed process
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(staging)) }()
@@ -93,18 +92,18 @@ func write(ctx context.Context, repository, into, name string) (err error) {
 	return made.Write(filepath.Join(into, fileName(name)))
 }
 
-// asOperator adds what the Dockerfile gives the program.
+// asOperator adds the settings of the Dockerfile.
 func asOperator(made *image.Image, repository string) {
 	made.User = "65532:65532"
 	made.Files = map[string]string{"/LICENSE": filepath.Join(repository, "LICENSE")}
 }
 
-// fileName is that of an image's file: "lockstep.test/member:e2e" is member-e2e.tar.
+// fileName returns the name of an image's file: "lockstep.test/member:e2e" is member-e2e.tar.
 func fileName(image string) string {
 	return strings.ReplaceAll(image[strings.LastIndex(image, "/")+1:], ":", "-") + ".tar"
 }
 
-// compile compiles a package into a folder and returns the program.
+// compile compiles a package into a folder and returns the path of the program.
 func compile(ctx context.Context, source, into, pkg string, flags ...string) (string, error) {
 	program := filepath.Join(into, filepath.Base(pkg))
 	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", program}, flags, []string{pkg})...)
@@ -112,7 +111,7 @@ func compile(ctx context.Context, source, into, pkg string, flags ...string) (st
 	return program, run(command)
 }
 
-// buildFormer returns the program that upgrades begin with, by the name that it has in images.
+// buildFormer returns the program from which upgrades start, with its name in images.
 func buildFormer(ctx context.Context, repository, into string) (string, error) {
 	commit, err := formerCommit(repository)
 	if err != nil {
@@ -137,8 +136,8 @@ func formerCommit(repository string) (string, error) {
 	return strings.TrimSpace(string(commit)), nil
 }
 
-// FormerManifests takes the folder manifests of the commit that upgrades begin with out
-// of the repository of a source tree, into a folder.
+// FormerManifests extracts the folder manifests of the commit from which upgrades start into a
+// folder.
 func FormerManifests(ctx context.Context, repository, into string) error {
 	commit, err := formerCommit(repository)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // later than Rules.Grace. The operator decided its next action before the delay. A Delay excuses
 // nothing else.
 type Delay struct {
-	Request Request // Verb, Resource, Name and Agent (or a part of it) identify it; without a verb, the whole process was stopped
+	Request Request // Verb, Resource, Name and Agent (or a part of it) identify it; without a verb, the process was stopped
 	Group   string  // the group of the request; empty: unknown
 
 	From, To    time.Time // from the first attempt until the last arrival
@@ -33,7 +33,7 @@ func (r Request) serverDelay() Delay {
 	return d
 }
 
-// ofProcess reports whether the whole operator was stopped, and not one request delayed.
+// ofProcess reports whether the operator itself was stopped, instead of one request being delayed.
 func (d Delay) ofProcess() bool { return d.Request.Verb == "" }
 
 // wasRefused reports whether the API server refused the delayed write. The operator does not continue
@@ -56,8 +56,8 @@ func (d Delay) wasRefused(requests []Request) bool {
 // delayMatcher reports whether a disruption waits for the delayed request.
 type delayMatcher func(Delay) bool
 
-// These matchers describe the requests between a live read and a disruption. An operator decides anew
-// after a request that it abandoned.
+// These matchers describe the requests between a live read and a disruption. After a request that an
+// operator abandoned, it decides again.
 func isLeaseWrite(d Delay) bool {
 	return d.Request.Writes() && d.Request.Resource == "leases" && !d.To.After(d.AbandonedAt)
 }

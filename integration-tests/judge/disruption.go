@@ -68,7 +68,7 @@ func (v *verifier) record(e Event, d podDisruption, wasServing bool) {
 	v.disruptions = append(v.disruptions, record)
 }
 
-// verifyPod verifies that the pod is one that a rollout may delete.
+// verifyPod verifies that a rollout may delete the pod.
 func (v *verifier) verifyPod(d podDisruption) {
 	p, ordinal := d.pod, d.slot().ordinal
 	for _, claim := range []struct {
@@ -205,8 +205,8 @@ func (v *verifier) reportHold(d podDisruption, objection string) {
 	}
 }
 
-// intentFor returns the intent for a pod in the Lease of a group, or a description of what is wrong
-// with the Lease. Only the given holders may disrupt the pod.
+// intentFor returns the intent for a pod in the Lease of a group, or a description of the error
+// in the Lease. Only the given holders may disrupt the pod.
 func (v *verifier) intentFor(p *Pod, group string, holders ...string) (PodIntent, string) {
 	h := v.holds[group]
 	switch {

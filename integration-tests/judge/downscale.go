@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// downscale is a decrease of spec.replicas.
+// downscale is a reduction of spec.replicas.
 type downscale struct {
 	at          time.Time
 	terminating map[string]bool // UIDs of the pods that were ready at that time and still exist
 }
 
-// verifyDownscale verifies a decrease of spec.replicas, if the downscale webhook is in use.
+// verifyDownscale verifies a reduction of spec.replicas, if the downscale webhook is in use.
 func (v *verifier) verifyDownscale(e Event) {
 	z, before := e.Zone, v.previousState(e.Zone.UID)
 	v.cancelDownscale(z)

@@ -16,7 +16,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// unreliableServer is an API server whose pod watches end as a test says: each watch sends some
+// unreliableServer is an API server whose pod watches end as a test determines: each watch sends some
 // events, and may fail to start.
 type unreliableServer struct {
 	mu        sync.Mutex

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// seconds returns the time so many seconds after the start of a history.
+// seconds returns the time s seconds after the start of a history.
 func seconds(s float64) time.Time { return historyStart.Add(time.Duration(s * float64(time.Second))) }
 
 // delayedRequest returns a delay of an operator's request that the client did not abandon.

@@ -22,17 +22,17 @@ type Rules struct {
 	StaleCaches []Window
 
 	// Delays are requests that were on their way for a long time. A disruption is verified against
-	// what the operator could know before them.
+	// the knowledge that the operator could have before them.
 	Delays []Delay
 
-	// DownscaleWebhook says that admission reviews downscales, so the guarantees apply to them.
+	// DownscaleWebhook means that admission reviews downscales, so the guarantees apply to them.
 	DownscaleWebhook bool
 
-	// EvictionWebhook says that admission reviews evictions, so the guarantees apply to evictions by
+	// EvictionWebhook means that admission reviews evictions, so the guarantees apply to evictions by
 	// any client.
 	EvictionWebhook bool
 
-	// PinnedEvictions says that admission adds the UID of the pod to evictions.
+	// PinnedEvictions means that admission adds the UID of the pod to evictions.
 	PinnedEvictions bool
 
 	// Strict excuses nothing beyond Grace except for StaleCaches and Delays, even if the API server is

@@ -66,7 +66,7 @@ type verifier struct {
 	leaseVersions     map[string][]leaseVersion // by group
 	namespaceStates   []namespaceVersion
 	outages           map[podSlot]outage
-	wantedSince       map[podSlot]time.Time // since when the zone wants a pod in this slot
+	wantedSince       map[podSlot]time.Time // since when the zone should have a pod in this slot
 	downscales        map[string]*downscale // the last downscale of each zone that terminated a ready pod, by zone name
 	firstSeen         map[string]time.Time  // when the first event of a pod arrived, by UID
 	terminated        map[string]bool       // UIDs of pods whose termination is already verified
@@ -120,7 +120,7 @@ type disruptionKind int
 const (
 	noDisruption disruptionKind = iota
 	deleted                     // by an operator
-	evicted                     // by anybody, if the eviction webhook is in use
+	evicted                     // by any client, if the eviction webhook is in use
 )
 
 func (k disruptionKind) String() string { return [...]string{"left", "deleted", "evicted"}[k] }
@@ -323,7 +323,7 @@ func (v *verifier) mustKnowOutage(slot podSlot, out outage, k knowledge) bool {
 }
 
 // isVisible reports whether the state that the operator must know contains the outage. A missing pod
-// is visible only if the operator must know that the zone wants it.
+// is visible only if the operator must know that the zone should have it.
 func (v *verifier) isVisible(slot podSlot, out outage, k knowledge) bool {
 	return v.mustKnow(k, out.since, out.source) && (out.source == statefulSets || v.mustKnow(k, v.wantedSince[slot], statefulSets))
 }

@@ -10,27 +10,26 @@ import (
 
 // APIServerOptions describe one more API server of a cluster.
 type APIServerOptions struct {
-	// Name tells it from the cluster's others, and its files from theirs. Needed.
+	// Name distinguishes it and its files from the cluster's other API servers. Required.
 	Name string
 
-	// Etcd is where it finds etcd, usually somebody who stands before it
-	// (Cluster.EtcdURL). Empty, it is etcd itself.
+	// Etcd is the address of etcd, usually of a proxy for it (Cluster.EtcdURL). If it is empty, it
+	// is etcd itself.
 	Etcd string
 
-	// Uncached lets it answer everything from etcd. A watch can then be resumed at
-	// any version that was told, whatever was interrupted meanwhile.
+	// Uncached makes it answer everything from etcd. A watch can then be resumed at any version
+	// that was sent, whatever was interrupted meanwhile.
 	Uncached bool
 }
 
-// ExtraAPIServer is one more API server of a cluster, which ends with it.
+// ExtraAPIServer is one more API server of a cluster. It ends with the cluster.
 type ExtraAPIServer struct {
 	config   *rest.Config
 	auditLog string
 }
 
-// AddAPIServer starts one more API server on the cluster's etcd and returns when it
-// is ready. It knows the same users and has the same certificate as the first one,
-// and writes an audit log of its own.
+// AddAPIServer starts one more API server on the cluster's etcd and returns when it is ready. It
+// has the same users and the same certificate as the first one, and writes an audit log of its own.
 func (c *Cluster) AddAPIServer(ctx context.Context, options APIServerOptions) (*ExtraAPIServer, error) {
 	added, err := c.addAPIServer(ctx, options)
 	if err != nil {
@@ -80,11 +79,11 @@ func (c *Cluster) flagsOfExtra(options APIServerOptions, port int, auditLog stri
 	return flags
 }
 
-// EtcdURL is where etcd listens, without TLS.
+// EtcdURL returns the address of etcd, without TLS.
 func (c *Cluster) EtcdURL() string { return fmt.Sprintf("http://127.0.0.1:%d", c.ports.etcdClient) }
 
-// AdminConfig may do everything there, like Cluster.AdminConfig.
+// AdminConfig returns a config with all permissions, like Cluster.AdminConfig.
 func (s *ExtraAPIServer) AdminConfig() *rest.Config { return rest.CopyConfig(s.config) }
 
-// AuditLog is the path of its audit log.
+// AuditLog returns the path of its audit log.
 func (s *ExtraAPIServer) AuditLog() string { return s.auditLog }

@@ -22,17 +22,17 @@ import (
 
 const fieldManager = "lockstep-local-cluster"
 
-// Apply applies manifests (server-side, as admin, no unknown field passes): files, or folders with files that
-// end in .yaml, .yml or .json, each with any number of documents. They are applied in
-// the order given, within a folder by name, kustomization files left out. A custom
-// resource definition is served before the next document is applied. Namespaced
-// objects that name no namespace go to default.
+// Apply applies manifests as admin, by server-side apply, and rejects unknown fields. A path is a file, or a
+// folder with files that end in .yaml, .yml or .json, each with any number of documents. They are applied in
+// the given order, and in a folder by name, without kustomization files. The next document after a custom
+// resource definition is applied once the definition is served. Namespaced objects without a namespace go to
+// default.
 func (c *Cluster) Apply(ctx context.Context, paths ...string) error {
 	return c.applyAll(ctx, "", paths)
 }
 
-// ApplyIn is Apply with all namespaced objects in one namespace, whatever they name
-// themselves, and with the service accounts of all role bindings looked for there.
+// ApplyIn is Apply with all namespaced objects in one namespace, whatever their own is. The service accounts
+// of all role bindings are those of this namespace.
 func (c *Cluster) ApplyIn(ctx context.Context, namespace string, paths ...string) error {
 	return c.applyAll(ctx, namespace, paths)
 }
@@ -95,7 +95,7 @@ func isManifest(entry os.DirEntry) bool {
 type applier struct {
 	client    dynamic.Interface
 	mapper    *restmapper.DeferredDiscoveryRESTMapper
-	namespace string // empty: as the manifests say
+	namespace string // empty: the namespace in the manifests
 }
 
 func (a *applier) applyFile(ctx context.Context, path string) error {
@@ -114,7 +114,7 @@ func (a *applier) applyFile(ctx context.Context, path string) error {
 		if err != nil {
 			return fmt.Errorf("read document %d: %w", number, err)
 		}
-		if len(object.Object) == 0 { // nothing but comments
+		if len(object.Object) == 0 { // only comments
 			continue
 		}
 		if err := a.apply(ctx, &object); err != nil {
@@ -164,7 +164,7 @@ func (a *applier) patch(ctx context.Context, resource dynamic.ResourceInterface,
 	if err := poll(ctx, "the definition to be served", served); err != nil {
 		return err
 	}
-	a.mapper.Reset() // it knows one kind more now
+	a.mapper.Reset() // it must learn the new kind
 	return nil
 }
 
@@ -176,7 +176,7 @@ func established(definition *unstructured.Unstructured) bool {
 	})
 }
 
-// moveSubjects points the service accounts that a binding names to the namespace.
+// moveSubjects sets the namespace of the service accounts in a binding.
 func moveSubjects(object *unstructured.Unstructured, namespace string) {
 	subjects, found, _ := unstructured.NestedSlice(object.Object, "subjects")
 	if !found {
@@ -187,5 +187,5 @@ func moveSubjects(object *unstructured.Unstructured, namespace string) {
 			subject["namespace"] = namespace
 		}
 	}
-	_ = unstructured.SetNestedSlice(object.Object, subjects, "subjects") // it was one
+	_ = unstructured.SetNestedSlice(object.Object, subjects, "subjects") // it was a slice before
 }

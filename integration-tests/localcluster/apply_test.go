@@ -22,7 +22,7 @@ func TestManifestsAreAppliedIntoANamespaceAndServiceAccountsMayDoWhatTheirRoleSa
 	if _, err := client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // applying again changes nothing
+	for range 2 { // a second apply changes nothing
 		if err := cluster.ApplyIn(t.Context(), "study", "testdata/manifests"); err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ type Cluster struct {
 	options    Options
 	room       *room
 	ports      ports
-	relinquish []func() // each of these
+	relinquish []func() // release the reserved ports
 	secrets    *credentials
 	config     *rest.Config
 	client     kubernetes.Interface
@@ -33,11 +33,11 @@ type Cluster struct {
 	stop func() error
 
 	scheduling   sync.Mutex // held while the scheduler is started
-	interrupting sync.Mutex // held while a program is away
+	interrupting sync.Mutex // held while a program is stopped
 
 	mu        sync.Mutex
-	processes []*process // in the order they were started
-	nodes     int        // made so far
+	processes []*process // in the order of their start
+	nodes     int        // created so far
 }
 
 const (
@@ -50,11 +50,11 @@ const (
 	serviceAccountLife = 24 * time.Hour
 )
 
-// Start brings up a cluster, in a few seconds once its programs are built, and
-// returns when it is usable: nodes are Ready and the namespace default can run pods.
-// Any number of clusters may run at the same time. The caller calls Stop; if it
-// cannot, everything ends with this process all the same. The error of a start that
-// did not work has the last lines of the log of the program to blame.
+// Start starts a cluster and returns when it is usable: nodes are Ready and the namespace default
+// can run pods. This takes a few seconds if its programs are built. Any number of clusters may run
+// at the same time. The caller must call Stop; if it cannot, everything ends with this process
+// nevertheless. The error of a failed start contains the last lines of the log of the program that
+// failed.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -76,7 +76,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	}
 }
 
-// Build builds what Start needs and does not find.
+// Build builds the programs that Start needs and that are missing.
 func Build(ctx context.Context, options Options) error {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -104,8 +104,8 @@ func For(tb testing.TB, options Options) *Cluster {
 	return cluster
 }
 
-// StopDetached ends a cluster that was started with Options.Detached, by the folder
-// that its Dir named. A cluster that is gone already is no error.
+// StopDetached stops a cluster that was started with Options.Detached. dir is the folder that its
+// Dir returned. If the cluster has ended already, that is no error.
 func StopDetached(dir string) error {
 	content, err := os.ReadFile(filepath.Join(dir, processesFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -129,32 +129,32 @@ func StopDetached(dir string) error {
 	return nil
 }
 
-// Stop ends the cluster and removes its folder. It is an error, told with the log,
-// if one of its programs had ended before. Calling it again does nothing.
+// Stop ends the cluster and removes its folder. If one of its programs had ended before, it returns
+// an error with that program's log. Further calls do nothing.
 func (c *Cluster) Stop() error { return c.stop() }
 
-// URL is the address of the API server.
+// URL returns the address of the API server.
 func (c *Cluster) URL() string {
 	return fmt.Sprintf("https://%s:%d", c.options.Address, c.ports.apiserver)
 }
 
-// Dir is the cluster's folder: logs, kubeconfigs, the audit log. It is gone after Stop.
+// Dir returns the cluster's folder: logs, kubeconfigs, the audit log. Stop removes it.
 func (c *Cluster) Dir() string { return c.room.dir }
 
-// AuditLog is the path of the audit log, one JSON event (audit.k8s.io/v1) a line. An
+// AuditLog returns the path of the audit log, with one JSON event (audit.k8s.io/v1) per line. An
 // event is written before its request is answered.
 func (c *Cluster) AuditLog() string { return c.room.path(auditLog) }
 
-// AdminKubeconfig is the path of a kubeconfig that may do everything.
+// AdminKubeconfig returns the path of a kubeconfig with all permissions.
 func (c *Cluster) AdminKubeconfig() string { return c.room.path(adminKubeconfig) }
 
-// AdminConfig may do everything, without a rate limit on the client's side. The copy
-// is the caller's own.
+// AdminConfig returns a config with all permissions and without a rate limit in the client. The
+// caller owns the copy.
 func (c *Cluster) AdminConfig() *rest.Config { return rest.CopyConfig(c.config) }
 
-// ServiceAccountKubeconfig asks for a token of an existing service account, valid
-// for a day, and returns the path of a kubeconfig with it. It creates nothing else in
-// the cluster; the kubeconfig's namespace is the service account's.
+// ServiceAccountKubeconfig requests a token of an existing service account, valid for a day, and
+// returns the path of a kubeconfig with it. It creates nothing else in the cluster. The
+// kubeconfig's namespace is the service account's.
 func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
 	request := &authenticationv1.TokenRequest{
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(serviceAccountLife.Seconds()))},
@@ -182,7 +182,7 @@ func start(ctx context.Context, options Options, programs map[string]string) (_ 
 	c.stop = sync.OnceValue(c.end)
 	defer func() {
 		if err != nil {
-			c.killAll() // the folder stays for its logs until this process ends
+			c.killAll() // its logs stay in the folder until this process ends
 		}
 	}()
 
@@ -195,7 +195,7 @@ func start(ctx context.Context, options Options, programs map[string]string) (_ 
 	return c, c.recordProcesses()
 }
 
-// furnish fills the cluster's folder with all that its programs read.
+// furnish writes all files that the programs of the cluster read.
 func (c *Cluster) furnish() error {
 	free, err := freePorts(3)
 	if err != nil {
@@ -265,7 +265,7 @@ func (c *Cluster) started() []*process {
 	return slices.Clone(c.processes)
 }
 
-// recordProcesses notes who to end when this process is no longer there to do it.
+// recordProcesses records which processes StopDetached must end.
 func (c *Cluster) recordProcesses() error {
 	var list []byte
 	for _, p := range c.started() {
@@ -297,8 +297,8 @@ func (c *Cluster) killAll() {
 	c.relinquish = nil
 }
 
-// mentions reports whether a process has the folder in its command line: a process
-// number alone may be someone else's by now.
+// mentions reports whether a process has the folder in its command line. A process number alone may
+// belong to another process by now.
 func mentions(pid int, dir string) bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && strings.Contains(string(line), dir)

@@ -159,7 +159,7 @@ func TestPodsPlayWhatTheirAnnotationsSay(t *testing.T) {
 	})
 	t.Run("a delayed start delays Ready", func(t *testing.T) {
 		t.Parallel()
-		const soonest, latest = time.Second, 20 * time.Second // of whole seconds, and on a slow machine
+		const soonest, latest = time.Second, 20 * time.Second // times are whole seconds, and the machine may be slow
 		create(t, client, statefulSet("slow", 1, map[string]string{
 			localcluster.ReadyAfter: "2s", localcluster.ReadyWithin: "3s",
 		}))
@@ -210,7 +210,8 @@ func TestPodsPlayWhatTheirAnnotationsSay(t *testing.T) {
 	})
 }
 
-// statefulSet is OnDelete, starts its pods in parallel and pins them to the first node.
+// statefulSet returns one that is OnDelete, starts its pods in parallel and pins them to the first
+// node.
 func statefulSet(name string, replicas int32, annotations map[string]string) *appsv1.StatefulSet {
 	labels := map[string]string{"app": name}
 	return &appsv1.StatefulSet{
@@ -256,7 +257,7 @@ func pod(t *testing.T, client kubernetes.Interface, name string) *corev1.Pod {
 	return got
 }
 
-// podWithStatus waits until the simulated kubelet has seen the pod.
+// podWithStatus waits until the simulated kubelet has set the pod's status.
 func podWithStatus(t *testing.T, client kubernetes.Interface, name string) *corev1.Pod {
 	t.Helper()
 	var got *corev1.Pod
@@ -313,7 +314,8 @@ func readyError(pod *corev1.Pod) error {
 	return nil
 }
 
-// wantDeletionInAudit looks for our deletion of a pod, with its bodies.
+// wantDeletionInAudit fails the test unless the audit log has the deletion of a pod, with its
+// bodies.
 func wantDeletionInAudit(t *testing.T, cluster *localcluster.Cluster, name string) {
 	t.Helper()
 	file, err := os.Open(cluster.AuditLog())

@@ -22,7 +22,7 @@ var ownStages embed.FS
 
 const stagesFolder = "stages"
 
-// kubeconfigs are the files of the users that programs (or people) act as.
+// kubeconfigs are the files of the users of programs and people.
 var kubeconfigs = map[string]string{
 	adminUser:             adminKubeconfig,
 	controllerManagerUser: "kube-controller-manager.kubeconfig",
@@ -36,7 +36,7 @@ func (c *Cluster) run(ctx context.Context, programs map[string]string) error {
 	if err != nil {
 		return err
 	}
-	// The API server would try again only after a second if etcd were not there yet.
+	// If etcd were not running yet, the API server would try again only after a second.
 	if err := poll(ctx, "etcd", func() bool { return listens(c.ports.etcdClient) }, etcd); err != nil {
 		return err
 	}
@@ -67,8 +67,8 @@ func (c *Cluster) run(ctx context.Context, programs map[string]string) error {
 	return poll(ctx, "the service account default", account, controllers, apiserver, etcd)
 }
 
-// simulateNodes starts what plays the kubelets, and returns when their nodes are
-// usable. The other processes are needed for that.
+// simulateNodes starts the simulated kubelets and returns when their nodes are usable. It fails if
+// one of the other processes ends.
 func (c *Cluster) simulateNodes(ctx context.Context, programs map[string]string, others ...*process) error {
 	if c.options.Nodes == 0 {
 		return nil
@@ -104,13 +104,13 @@ func (c *Cluster) command(name, program string, flags []string) command {
 		detached: c.options.Detached,
 	}
 	if from.detached {
-		// The folder is owned as long as someone holds its lock: now also this program.
+		// The folder has an owner while a process holds its lock. Now this program does too.
 		from.inherits = []*os.File{c.room.lock}
 	}
 	return from
 }
 
-// begin starts a process that is the cluster's from then on.
+// begin starts a process that belongs to the cluster from then on.
 func (c *Cluster) begin(from command) (*process, error) {
 	p, err := startProcess(from)
 	if err != nil {
@@ -170,9 +170,9 @@ func (c *Cluster) flagsOfAPIServer(etcd string, port int, auditLog string) []str
 	}
 }
 
-// endpointReconciler says who keeps the endpoints of the Service kubernetes.
+// endpointReconciler returns the value of the flag for the endpoints of the Service kubernetes.
 func (c *Cluster) endpointReconciler() string {
-	if c.options.Address == loopback { // which no pod could reach
+	if c.options.Address == loopback { // no pod could reach it
 		return "none"
 	}
 	return "lease"
@@ -190,8 +190,8 @@ func (c *Cluster) controllerManagerFlags() []string {
 		"--kube-api-burst=4000",
 		"--concurrent-statefulset-syncs=20",
 		"--controllers=*,-node-ipam-controller,-cloud-node-lifecycle-controller",
-		"--node-monitor-grace-period=2m",             // a busy machine is no broken node
-		"--horizontal-pod-autoscaler-sync-period=1s", // tests do not wait for a quarter of a minute
+		"--node-monitor-grace-period=2m",             // a busy machine is not a broken node
+		"--horizontal-pod-autoscaler-sync-period=1s", // instead of 15 s, so that tests need not wait
 	}
 }
 
@@ -210,7 +210,7 @@ func (c *Cluster) kwokFlags() []string {
 		"--kubeconfig=" + c.room.path(kubeconfigs[kubeletUser]),
 		"--manage-all-nodes=true",
 		"--node-lease-duration-seconds=40",
-		"--cidr=10.128.0.0/9", // a small one would overflow silently, into used addresses
+		"--cidr=10.128.0.0/9", // a small range would overflow into used addresses without an error
 	}
 	for _, file := range c.stageFiles() {
 		flags = append(flags, "--config="+file)
@@ -250,7 +250,7 @@ func (c *Cluster) stageFiles() []string {
 func stageNames() []string {
 	entries, err := fs.ReadDir(ownStages, stagesFolder)
 	if err != nil {
-		panic(err) // embedded: it cannot be missing
+		panic(err) // it is embedded, so it cannot be missing
 	}
 	var names []string
 	for _, entry := range entries {
@@ -259,11 +259,11 @@ func stageNames() []string {
 	return names
 }
 
-// ports are the ones that the programs of a cluster listen on, all on 127.0.0.1.
+// ports are the ports of the programs of a cluster, all on 127.0.0.1.
 type ports struct{ etcdClient, etcdPeer, apiserver int }
 
-// freePorts finds ports that nobody listens on right now. Someone else may take one
-// before we do; the start is then repeated with others.
+// freePorts returns ports on which no program listens now. Another program may take one before the
+// cluster does; then the start is repeated with other ports.
 func freePorts(n int) ([]int, error) {
 	var free []int
 	for range n {
@@ -271,7 +271,7 @@ func freePorts(n int) ([]int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("find free port: %w", err)
 		}
-		defer listener.Close() // not before all are found, so they differ
+		defer listener.Close() // only after all were found, so that they differ
 		if address, ok := listener.Addr().(*net.TCPAddr); ok {
 			free = append(free, address.Port)
 		}
@@ -287,7 +287,7 @@ func listens(port int) bool {
 	return connection.Close() == nil
 }
 
-// portTaken reports whether a start failed because someone listens on our port.
+// portTaken reports whether a start failed because another program uses the port.
 func portTaken(err error) bool {
 	return strings.Contains(err.Error(), "address already in use")
 }

@@ -17,8 +17,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// The users of a local cluster. They all may do everything; their names tell them
-// apart in the audit log.
+// The users of a local cluster. All of them have all permissions. Their names distinguish them in
+// the audit log.
 const (
 	adminUser             = "admin"
 	controllerManagerUser = "system:kube-controller-manager"
@@ -26,10 +26,10 @@ const (
 	kubeletUser           = "simulated-kubelet"
 )
 
-// credentials are a cluster's secrets, made anew for each.
+// credentials are a cluster's secrets. Each cluster has new ones.
 type credentials struct {
 	tokens map[string]string // by user
-	ca     []byte            // certificate, PEM
+	ca     []byte            // certificate in PEM format
 }
 
 // Files that newCredentials writes into the cluster's folder.
@@ -119,7 +119,7 @@ func encode(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// kubeconfig is the file for one user of the API server at url.
+// kubeconfig returns the file for one user of the API server at url.
 func kubeconfig(url string, ca []byte, user, token, namespace string) ([]byte, error) {
 	const cluster = "lockstep-local"
 	return clientcmd.Write(clientcmdapi.Config{

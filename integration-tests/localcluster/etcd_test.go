@@ -33,7 +33,7 @@ func TestAWriteWaitsForTheDiskWhereItIsAsked(t *testing.T) {
 
 var syncsLine = regexp.MustCompile(`(?m)^etcd_disk_wal_fsync_duration_seconds_count (\d+)$`)
 
-// syncsOf is how often etcd has waited for the disk, as it counts.
+// syncsOf returns etcd's own count of its waits for the disk.
 func syncsOf(t *testing.T, cluster *localcluster.Cluster) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, cluster.EtcdURL()+"/metrics", http.NoBody)

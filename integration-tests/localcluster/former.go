@@ -11,9 +11,9 @@ import (
 	"runtime"
 )
 
-// BuildFormerOperator returns the path of the program that cmd/lockstep was at a
-// commit of this repository, by its full hash. It is built once, without C, as images
-// need it, and kept in the user's cache. Progress may be nil.
+// BuildFormerOperator returns the path of cmd/lockstep at a commit of this repository, by its full
+// hash. The program is built once, without C, as images need it, and kept in the user's cache.
+// Progress may be nil.
 func BuildFormerOperator(ctx context.Context, commit string, progress io.Writer) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -53,7 +53,7 @@ func buildFormer(ctx context.Context, commit string, progress io.Writer) (_ stri
 }
 
 func git(ctx context.Context, dir string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.directory=*"}, args...)...) // it may be another user's
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.directory=*"}, args...)...) // the repository may belong to another user
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("git %s: %w: %s", args[0], err, out)
@@ -61,7 +61,7 @@ func git(ctx context.Context, dir string, args ...string) error {
 	return nil
 }
 
-// moveFile gives a program its name only once it is complete there.
+// moveFile copies a program to a path where it appears only when it is complete.
 func moveFile(from, to string) error {
 	content, err := os.ReadFile(from)
 	if err != nil {

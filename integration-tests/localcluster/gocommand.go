@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/child"
 )
 
-// runGo runs the go command for a build. Each line it prints about a package calls
-// step; the other lines are the error if it fails.
+// runGo runs the go command for a build. It calls step for each printed line about a package. If
+// the command fails, the other lines are the error.
 func runGo(ctx context.Context, dir string, args, env []string, step func()) error {
 	cmd := goCommand(ctx, dir, args, env)
 	stderr, err := cmd.StderrPipe()
@@ -76,7 +76,7 @@ func goResult(ctx context.Context, args []string, err error, complaints []string
 	return fmt.Errorf("run go %s: %w\n%s", args[0], err, strings.Join(last, "\n"))
 }
 
-// repositoryFolder finds a folder of lockstep's source, from the working directory
+// repositoryFolder returns a folder of lockstep's source. It searches from the working directory
 // upwards.
 func repositoryFolder(parts ...string) (string, error) {
 	start, err := os.Getwd()

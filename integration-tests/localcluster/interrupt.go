@@ -16,10 +16,9 @@ const (
 	ControllerManager = "kube-controller-manager"
 )
 
-// Interrupt ends one of the cluster's programs as a crash would, leaves it away for
-// a time, and returns when it runs again and the API server is ready. What the
-// program stored or logged stays; its clients have to come back by themselves. Only
-// one program is interrupted at a time: further calls wait.
+// Interrupt kills one of the cluster's programs, starts it again after a time, and returns when the
+// API server is ready. The program keeps its stored data and logs; its clients must reconnect by
+// themselves. Only one program is interrupted at a time: further calls wait.
 func (c *Cluster) Interrupt(ctx context.Context, name string, away time.Duration) error {
 	c.interrupting.Lock()
 	defer c.interrupting.Unlock()
@@ -40,7 +39,7 @@ func (c *Cluster) Interrupt(ctx context.Context, name string, away time.Duration
 }
 
 // Pause stops one of the cluster's programs with SIGSTOP for a time, and returns after the program
-// continues. The program keeps its connections, and then first handles what has happened meanwhile.
+// continues. The program keeps its connections, and then handles the events of that time first.
 // It waits while another program is interrupted or paused.
 func (c *Cluster) Pause(ctx context.Context, name string, d time.Duration) error {
 	c.interrupting.Lock()
@@ -71,7 +70,7 @@ func (c *Cluster) running(name string) (*process, error) {
 	return c.processes[i], nil
 }
 
-// release takes a process off the list of those that must not end.
+// release removes a process from the list of processes that must not end.
 func (c *Cluster) release(name string) (*process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +83,8 @@ func (c *Cluster) release(name string) (*process, error) {
 	return p, nil
 }
 
-// resume starts a program again. Its port may be somebody's for a moment, where it is not reserved.
+// resume starts a program again. If its port is not reserved, another program may use it for a
+// moment.
 func (c *Cluster) resume(ctx context.Context, from command) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not back after %s", startTimeout))
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// configMap makes one and returns its version.
+// configMap creates a ConfigMap and returns its resourceVersion.
 func configMap(t *testing.T, client kubernetes.Interface, name string) string {
 	t.Helper()
 	made, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -29,7 +29,7 @@ func configMap(t *testing.T, client kubernetes.Interface, name string) string {
 
 func TestAnInterruptedProgramComesBackWithAllThatWasThere(t *testing.T) {
 	t.Parallel()
-	cluster := localcluster.For(t, localcluster.Options{}) // which would complain at its end of a program that is gone
+	cluster := localcluster.For(t, localcluster.Options{}) // when it ends, it would report a program that had ended
 	client := clientFor(t, cluster)
 	for _, program := range []string{localcluster.APIServer, localcluster.Etcd} {
 		configMap(t, client, "before-"+program)
@@ -121,7 +121,7 @@ func TestAnUncachedAPIServerGoesOnWithAWatchAtAnyVersion(t *testing.T) {
 	}
 }
 
-// nextOf returns the next ConfigMap in default that is told of after a version.
+// nextOf returns the next ConfigMap in default that a watch sends after a version.
 func nextOf(t *testing.T, client kubernetes.Interface, version *string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// jaegerModule is the module in the folder .tools/jaeger pins.
+// jaegerModule is the module that the folder .tools/jaeger pins.
 const jaegerModule = "github.com/jaegertracing/jaeger"
 
-// JaegerProgram returns the path of Jaeger. It is taken from the user's cache, where it
-// is built when it is missing, which takes minutes. Progress may be nil.
+// JaegerProgram returns the path of Jaeger in the user's cache. If Jaeger is missing, it is built,
+// which takes minutes. Progress may be nil.
 func JaegerProgram(ctx context.Context, progress io.Writer) (string, error) {
 	if progress == nil {
 		progress = io.Discard
@@ -30,7 +30,7 @@ func JaegerProgram(ctx context.Context, progress io.Writer) (string, error) {
 	return shelf.path(name), nil
 }
 
-// Jaeger is a running Jaeger that keeps traces in memory. It ends with us at the latest.
+// Jaeger is a running Jaeger that keeps traces in memory. It ends with this process at the latest.
 type Jaeger struct {
 	process *process
 	room    *room
@@ -40,7 +40,7 @@ type Jaeger struct {
 
 const jaegerStartTimeout = 2 * time.Minute
 
-// StartJaeger starts Jaeger and returns when it answers. Its ports are free ones.
+// StartJaeger starts Jaeger on free ports and returns when it answers.
 func StartJaeger(ctx context.Context, progress io.Writer) (*Jaeger, error) {
 	program, err := JaegerProgram(ctx, progress)
 	if err != nil {
@@ -85,10 +85,10 @@ func (j *Jaeger) launch(ctx context.Context, program string) error {
 	return poll(ctx, "Jaeger to answer", ready, j.process)
 }
 
-// OTLP is where it takes spans, by OTLP over HTTP.
+// OTLP returns its address for spans, by OTLP over HTTP.
 func (j *Jaeger) OTLP() string { return j.otlp }
 
-// Query is where its query API is, "http://127.0.0.1:PORT".
+// Query returns the address of its query API, "http://127.0.0.1:PORT".
 func (j *Jaeger) Query() string { return j.query }
 
 // End stops it.

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// Where Jaeger is missing it is built here, before tests that would feel it.
+// If Jaeger is missing, this test builds it before tests that would be slowed down.
 func TestAJaegerAnswersUntilItIsEnded(t *testing.T) {
 	t.Parallel()
 	jaeger, err := localcluster.StartJaeger(t.Context(), os.Stderr)
@@ -26,7 +26,7 @@ func TestAJaegerAnswersUntilItIsEnded(t *testing.T) {
 	}
 }
 
-// services asks Jaeger which services it has heard from.
+// services returns an error unless Jaeger returns its list of services.
 func services(t *testing.T, jaeger *localcluster.Jaeger) error {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, jaeger.Query()+"/api/services", nil)

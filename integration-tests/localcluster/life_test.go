@@ -24,7 +24,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// playVariable makes the test binary play another program.
+// playVariable makes the test binary act as another program.
 const playVariable = "LOCALCLUSTER_TEST_PLAY"
 
 func TestMain(m *testing.M) {
@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// playOwner starts a cluster, prints its folder, and waits to be killed; a leaver
-// starts one that stays, and ends.
+// playOwner starts a cluster, prints its folder, and waits until it is killed. A leaver starts a
+// cluster that stays, and ends.
 func playOwner(play string) {
 	cluster, err := localcluster.Start(context.Background(), localcluster.Options{Detached: play == "leaver"})
 	if err != nil {
@@ -52,8 +52,8 @@ func playOwner(play string) {
 	}
 }
 
-// playOperator says where it listens, answers on /ready after a moment, and ends
-// with code 0 on SIGTERM.
+// playOperator prints its address, answers on /ready after a moment, and ends with code 0 on
+// SIGTERM.
 func playOperator(play string) {
 	if play == "broken operator" {
 		fmt.Println("no such flag")
@@ -120,7 +120,7 @@ func TestAKilledOwnerLeavesNothing(t *testing.T) {
 	_ = owner.Wait()
 	wantNothingLeft(t, dir)
 
-	// The folder goes when the next one is made.
+	// The next cluster or operator removes the folder.
 	if _, err := localcluster.StartOperator(t.Context(), operatorOptions("broken operator")); err == nil {
 		t.Fatal("a broken operator started")
 	}
@@ -135,7 +135,7 @@ func TestADetachedClusterStaysUntilItIsStopped(t *testing.T) {
 	if err := leaver.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := localcluster.StartOperator(t.Context(), operatorOptions("broken operator")); err == nil { // sweeps
+	if _, err := localcluster.StartOperator(t.Context(), operatorOptions("broken operator")); err == nil { // its start removes abandoned folders
 		t.Fatal("a broken operator started")
 	}
 	if got := processesOf(t, dir); len(got) != 4 {
@@ -144,7 +144,7 @@ func TestADetachedClusterStaysUntilItIsStopped(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "admin.kubeconfig")); err != nil {
 		t.Errorf("after its owner ended: %v", err)
 	}
-	for range 2 { // stopping what is gone is no error
+	for range 2 { // a second stop is no error
 		if err := localcluster.StopDetached(dir); err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func wantNothingLeft(t *testing.T, dir string) {
 	})
 }
 
-// processesOf lists the programs whose command line names the folder.
+// processesOf lists the programs whose command line contains the folder.
 func processesOf(t *testing.T, dir string) []string {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// NodePrograms returns the paths of the programs of a real node, kubelet and
-// kube-proxy, by name. They are taken from the user's cache, where they are built when
-// they are missing, which takes minutes. Progress may be nil.
+// NodePrograms returns the paths of the programs of a real node, kubelet and kube-proxy, in the
+// user's cache, by name. Missing programs are built, which takes minutes. Progress may be nil.
 func NodePrograms(ctx context.Context, progress io.Writer) (map[string]string, error) {
 	const kubernetes = "k8s.io/kubernetes"
 	programs := map[string]string{"kubelet": kubernetes + "/cmd/kubelet", "kube-proxy": kubernetes + "/cmd/kube-proxy"}
@@ -24,8 +23,8 @@ func NodePrograms(ctx context.Context, progress io.Writer) (map[string]string, e
 	return shelf.paths(ctx, progress)
 }
 
-// DNSProgram returns the path of CoreDNS in the user's cache, where it is built when it
-// is missing, which takes minutes. Progress may be nil.
+// DNSProgram returns the path of CoreDNS in the user's cache. If it is missing, it is built, which
+// takes minutes. Progress may be nil.
 func DNSProgram(ctx context.Context, progress io.Writer) (string, error) {
 	const name, module = "coredns", "github.com/coredns/coredns"
 	programs := map[string]string{name: "github.com/lockstep-dev/lockstep/integration-tests/dns"}
@@ -38,7 +37,7 @@ func DNSProgram(ctx context.Context, progress io.Writer) (string, error) {
 	return paths[name], err
 }
 
-// paths returns the paths of all programs by name, once they are there.
+// paths builds missing programs and returns the paths of all programs by name.
 func (s *shelf) paths(ctx context.Context, progress io.Writer) (map[string]string, error) {
 	if progress == nil {
 		progress = io.Discard

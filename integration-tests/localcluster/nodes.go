@@ -14,11 +14,11 @@ import (
 
 const nodesTimeout = time.Minute
 
-// NodeName is the name of the simulated node i, counted from 0.
+// NodeName returns the name of the simulated node i, counted from 0.
 func NodeName(i int) string { return fmt.Sprintf("node-%d", i) }
 
-// AddNodes makes more simulated nodes, with these labels beside those that every
-// node has, and returns their names when they are Ready.
+// AddNodes creates more simulated nodes, with these labels and those of every node, and returns
+// their names when they are Ready.
 func (c *Cluster) AddNodes(ctx context.Context, n int, labels map[string]string) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, nodesTimeout, fmt.Errorf("not Ready after %s", nodesTimeout))
 	defer cancel()
@@ -29,7 +29,7 @@ func (c *Cluster) AddNodes(ctx context.Context, n int, labels map[string]string)
 	return names, poll(ctx, "the simulated nodes", func() bool { return c.nodesReady(ctx, names) })
 }
 
-// createNodes makes the next nodes and returns their names.
+// createNodes creates the next nodes and returns their names.
 func (c *Cluster) createNodes(ctx context.Context, n int, labels map[string]string) ([]string, error) {
 	c.mu.Lock()
 	first := c.nodes

@@ -19,33 +19,32 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/wrongclock"
 )
 
-// OperatorOptions say how to run the operator under test.
+// OperatorOptions describe how to run the operator under test.
 type OperatorOptions struct {
-	// Kubeconfig is the path of the kubeconfig it works with, usually one from
-	// Cluster.ServiceAccountKubeconfig. Needed.
+	// Kubeconfig is the path of its kubeconfig, usually from Cluster.ServiceAccountKubeconfig.
+	// Required.
 	Kubeconfig string
 
-	// Args are flags beside those for the kubeconfig, the log format and the port,
-	// which StartOperator gives first; a flag that is given twice counts as the last.
+	// Args are further flags, after those of StartOperator for the kubeconfig, the log format and
+	// the port. If a flag is given twice, the last one counts.
 	Args []string
 
-	// Env are variables ("NAME=value"). Of ours it inherits PATH alone, so what a
-	// developer has set does not change tests.
+	// Env are variables ("NAME=value"). The operator inherits only PATH, so that the environment of
+	// a developer does not change tests.
 	Env []string
 
-	// Log is given everything the operator prints, as it prints it. May be nil.
+	// Log receives the output of the operator while it runs. It may be nil.
 	Log io.Writer
 
-	// Program is the path of the program. Empty, it is cmd/lockstep of this source
-	// tree, built once for this process.
+	// Program is the path of the program. If it is empty, it is cmd/lockstep of this source tree,
+	// built once for this process.
 	Program string
 
-	// StartTimeout is how long it may take to be ready, 2 minutes if it is zero.
+	// StartTimeout is how long it may take to be ready; 2 minutes if it is zero.
 	StartTimeout time.Duration
 }
 
-// Operator is a running operator: a process of its own that ends with ours at the
-// latest.
+// Operator is a running operator: a separate process that ends with this one at the latest.
 type Operator struct {
 	process *process
 	room    *room
@@ -54,10 +53,9 @@ type Operator struct {
 
 const operatorStartTimeout = 2 * time.Minute
 
-// BuildOperator builds cmd/lockstep of this source tree and returns the path of the
-// program, which is there as long as this process lives. It is built as "go build"
-// does it here, so that what other builds and tests compiled is used again, with the
-// tag that make build has. Progress may be nil.
+// BuildOperator builds cmd/lockstep of this source tree and returns the path of the program, which
+// exists until this process ends. It uses "go build" with the tag of make build, so that the
+// results of other builds and tests are reused. Progress may be nil.
 func BuildOperator(ctx context.Context, progress io.Writer) (string, error) {
 	source, err := repositoryFolder()
 	if err != nil {
@@ -66,8 +64,8 @@ func BuildOperator(ctx context.Context, progress io.Writer) (string, error) {
 	return build(ctx, progress, source, "the operator", "lockstep", building{})
 }
 
-// BuildOperatorWithWrongClocks builds it so that its clocks can be told to be wrong, by
-// a variable of wrongclock.Clock.
+// BuildOperatorWithWrongClocks builds it with clocks that a variable of wrongclock.Clock can set
+// wrong.
 func BuildOperatorWithWrongClocks(ctx context.Context, progress io.Writer) (string, error) {
 	source, err := repositoryFolder()
 	if err != nil {
@@ -94,13 +92,13 @@ func BuildPlugin(ctx context.Context, progress io.Writer) (string, error) {
 	return build(ctx, progress, source, "the plugin of kubectl", "kubectl-lockstep", building{})
 }
 
-// building is how a program is built otherwise than usual.
+// building describes how a build differs from the usual one.
 type building struct {
 	flags []string // of go build
 	env   []string
 }
 
-// build builds a program of a source tree, into a room of its own.
+// build builds a program of a source tree into a room of its own.
 func build(ctx context.Context, progress io.Writer, source, what, name string, how building) (string, error) {
 	if progress == nil {
 		progress = io.Discard
@@ -120,14 +118,13 @@ func build(ctx context.Context, progress io.Writer, source, what, name string, h
 	return program, nil
 }
 
-// builtOperator builds once for this process.
+// builtOperator builds the operator once for this process.
 var builtOperator = sync.OnceValues(func() (string, error) {
 	return BuildOperator(context.Background(), os.Stderr)
 })
 
-// StartOperator starts the operator and returns when it answers on /ready. The error
-// of a start that did not work has its last log lines. Logs are JSON, the port is a
-// free one.
+// StartOperator starts the operator on a free port, with JSON logs, and returns when it answers on
+// /ready. The error of a failed start contains its last log lines.
 func StartOperator(ctx context.Context, options OperatorOptions) (_ *Operator, err error) {
 	if options.Kubeconfig == "" {
 		return nil, errors.New("start operator: OperatorOptions.Kubeconfig is empty, the path of a kubeconfig is needed")
@@ -199,17 +196,16 @@ func (o *Operator) awaitReady(ctx context.Context, watch *addressWatch) error {
 	return poll(ctx, o.url+"/ready", ready, o.process)
 }
 
-// URL is where the operator serves metrics and health, "http://127.0.0.1:PORT".
+// URL returns the address of metrics and health, "http://127.0.0.1:PORT".
 func (o *Operator) URL() string { return o.url }
 
-// PID is the process number.
+// PID returns the process number.
 func (o *Operator) PID() int { return o.process.cmd.Process.Pid }
 
-// LogPath is the file with all the operator printed. It is there as long as this
-// process lives.
+// LogPath returns the path of the operator's output. The file exists until this process ends.
 func (o *Operator) LogPath() string { return o.room.path("operator.log") }
 
-// Logs is all the operator has printed so far.
+// Logs returns the operator's output so far.
 func (o *Operator) Logs() string {
 	content, err := os.ReadFile(o.LogPath())
 	if err != nil {
@@ -218,10 +214,10 @@ func (o *Operator) Logs() string {
 	return string(content)
 }
 
-// Exited is closed when the process is gone, for whatever reason.
+// Exited returns a channel that is closed when the process has ended, for any reason.
 func (o *Operator) Exited() <-chan struct{} { return o.process.exited }
 
-// ExitCode is how the process ended: -1 for a signal, and as long as it runs.
+// ExitCode returns the exit code of the process: -1 after a signal, and while it runs.
 func (o *Operator) ExitCode() int {
 	if !o.process.gone() {
 		return -1
@@ -229,14 +225,14 @@ func (o *Operator) ExitCode() int {
 	return o.process.cmd.ProcessState.ExitCode()
 }
 
-// Signal sends a signal. To a process that is gone it does nothing.
+// Signal sends a signal. If the process has ended, it does nothing.
 func (o *Operator) Signal(s os.Signal) error { return o.process.signal(s) }
 
-// Kill ends the operator as a crash would (SIGKILL) and waits until it is gone.
+// Kill ends the operator like a crash (SIGKILL) and waits until it has ended.
 func (o *Operator) Kill() { o.process.kill() }
 
-// Stop asks the operator to end (SIGTERM), waits and returns its exit code. When ctx
-// ends first, it is killed, and that is an error.
+// Stop sends SIGTERM to the operator, waits for its end and returns its exit code. If ctx ends
+// first, Stop kills the operator and returns an error.
 func (o *Operator) Stop(ctx context.Context) (int, error) {
 	if err := o.Signal(syscall.SIGTERM); err != nil {
 		return -1, err
@@ -265,14 +261,14 @@ func answers(ctx context.Context, url string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// addressWatch hands everything on and looks for the first line that says where the
-// operator listens: {"msg":"listening","address":"127.0.0.1:8001"}.
+// addressWatch forwards all output and searches for the first line with the operator's address:
+// {"msg":"listening","address":"127.0.0.1:8001"}.
 type addressWatch struct {
 	out   io.Writer
 	found chan string
 
 	done bool
-	line []byte // begun, not ended yet
+	line []byte // an incomplete line
 }
 
 func (w *addressWatch) Write(p []byte) (int, error) {

@@ -6,47 +6,44 @@ import (
 	"net"
 )
 
-// loopback is the address of clusters whose pods call nobody.
+// loopback is the address of clusters whose pods call no API server.
 const loopback = "127.0.0.1"
 
-// Options describe a cluster. The zero value is a cluster with one simulated node,
-// no scheduler and the default audit policy.
+// Options describe a cluster. The zero value is a cluster with one simulated node, no scheduler and
+// the default audit policy.
 type Options struct {
-	// Progress is told what Start is doing, above all while it builds programs for
-	// minutes; in a terminal with a bar, elsewhere in plain lines. Nil is silence.
+	// Progress receives the progress of Start, above all while it builds programs for minutes: as a
+	// bar in a terminal, otherwise as plain lines. If it is nil, there is no output.
 	Progress io.Writer
 
-	// Nodes is the number of simulated nodes, 1 where it is 0. Each takes 20000 pods;
-	// NodeName gives their names. Cluster.AddNodes makes more.
+	// Nodes is the number of simulated nodes, 1 if it is 0. Each can have 20000 pods. NodeName
+	// returns their names. Cluster.AddNodes creates more.
 	Nodes int
 
-	// Scheduler starts kube-scheduler. Without it pods must name their node
-	// (spec.nodeName), which is faster and enough for most tests. Cluster.StartScheduler
-	// starts it later.
+	// Scheduler starts kube-scheduler. Without it pods must name their node (spec.nodeName), which
+	// is faster and enough for most tests. Cluster.StartScheduler starts it later.
 	Scheduler bool
 
-	// Stages are more files with kwok stages, beside the ones that this package plays
-	// by itself (see the annotations below). A stage of your own must not match pods
-	// that one of those matches, or one of the two is drawn by lot.
+	// Stages are more files with kwok stages, in addition to the ones of this package (see the
+	// annotations below). If a pod matches a stage of both kinds, kwok picks one at random; so
+	// avoid that.
 	Stages []string
 
-	// Address is where the API server listens and what pods reach it by, an address of
-	// this machine. Empty, it is 127.0.0.1, which no pod reaches. With one, nodes are the
-	// caller's: there are no simulated ones, and Start does not wait for any.
+	// Address is the address of the API server for pods, an address of this machine. If it is
+	// empty, it is 127.0.0.1, which pods cannot reach. If it is set, the caller provides nodes:
+	// there are no simulated ones, and Start waits for none.
 	Address string
 
-	// AuditPolicy replaces the default audit policy (YAML of audit.k8s.io/v1 Policy).
-	// The default records full bodies of pod deletions, evictions and all writes to
-	// StatefulSets and Leases, and the metadata of every other write and of reads by
-	// service accounts.
+	// AuditPolicy replaces the default audit policy (YAML of audit.k8s.io/v1 Policy). The default
+	// records complete bodies of pod deletions, evictions and all writes to StatefulSets and
+	// Leases, and the metadata of every other write and of reads by service accounts.
 	AuditPolicy string
 
-	// EtcdSyncs lets every write wait until it is on the disk with etcd's data, as etcd does
-	// by itself. Without, etcd never waits for a disk, which is faster and enough for tests.
+	// EtcdSyncs makes every write wait until etcd has synced it to disk, which is etcd's default.
+	// Otherwise etcd never waits for a disk, which is faster and enough for tests.
 	EtcdSyncs bool
 
-	// Detached leaves the cluster running when this process ends. StopDetached ends
-	// it then.
+	// Detached keeps the cluster running when this process ends. StopDetached ends it then.
 	Detached bool
 }
 
@@ -71,7 +68,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// programs are those that the cluster consists of.
+// programs returns the programs of the cluster.
 func (o Options) programs() []string {
 	names := []string{"etcd", "kube-apiserver", "kube-controller-manager"}
 	if o.Nodes > 0 {
@@ -83,22 +80,22 @@ func (o Options) programs() []string {
 	return names
 }
 
-// Annotations on a pod (so on a StatefulSet: on its pod template) that say how the
-// simulated kubelet plays it. A pod without any runs and is Ready at once, and is
-// gone at once when deleted. The folder stages has one file for each behaviour.
-// Durations are Go's ("1.5s"); one that does not parse counts as absent.
+// Annotations on a pod (or on the pod template of a StatefulSet) that control how the simulated
+// kubelet plays it. A pod without any runs and is Ready at once, and a delete removes it at once.
+// The folder stages has one file for each behavior. Durations are Go's ("1.5s"); an invalid one
+// counts as absent.
 const (
-	// Play chooses a behaviour that never leads to Ready: one of the Play values.
+	// Play chooses a behavior that never leads to Ready: one of the Play values.
 	Play = "lockstep.test/play"
 	// ReadyAfter is how long the pod runs before it is Ready.
 	ReadyAfter = "lockstep.test/ready-after"
-	// ReadyWithin, beside ReadyAfter, makes the moment random: between the two.
+	// ReadyWithin, together with ReadyAfter, makes the time random: between the two.
 	ReadyWithin = "lockstep.test/ready-within"
-	// GoneAfter is how long a deleted pod stays, Ready as it was, before it is gone.
+	// GoneAfter is how long a deleted pod stays, with its readiness, before it is removed.
 	GoneAfter = "lockstep.test/gone-after"
 )
 
-// Lost is a label of nodes whose kubelet reports nothing any more.
+// Lost is a label of nodes whose kubelet has stopped reporting.
 const Lost = "lockstep.test/lost"
 
 // Values of the annotation Play.
@@ -106,5 +103,5 @@ const (
 	PlayCrashLoop        = "crash-loop"         // the first container is in CrashLoopBackOff
 	PlayImagePullFailure = "image-pull-failure" // Pending, containers in ImagePullBackOff
 	PlaySidecarCrashLoop = "sidecar-crash-loop" // containers run, sidecars are in CrashLoopBackOff
-	PlayNeverReady       = "never-ready"        // everything runs, nothing becomes Ready
+	PlayNeverReady       = "never-ready"        // all containers run, none becomes Ready
 )

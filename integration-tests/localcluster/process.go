@@ -13,24 +13,24 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/child"
 )
 
-// command is what a process is started from.
+// command describes how to start a process.
 type command struct {
 	name     string // for people
 	program  string // path
 	args     []string
-	env      []string  // all of it, nothing is inherited
-	logPath  string    // what it prints is found here
-	watch    io.Writer // writes the log; nil: we do
-	detached bool      // outlives us
+	env      []string  // complete; nothing is inherited
+	logPath  string    // file with its output
+	watch    io.Writer // writes the log; nil: this package does
+	detached bool      // outlives this process
 	inherits []*os.File
 }
 
-// process is a running program in a process group of its own, which dies with us
-// unless it is detached.
+// process is a running program in its own process group. It ends with this process unless it is
+// detached.
 type process struct {
 	command
 	cmd    *exec.Cmd
-	exited chan struct{} // closed once it is gone and all its output is written
+	exited chan struct{} // closed when it has ended and all its output is written
 	state  error         // how it ended; read after exited
 }
 
@@ -42,7 +42,7 @@ func startProcess(c command) (*process, error) {
 			return nil, fmt.Errorf("open log of %s: %w", c.name, err)
 		}
 		defer log.Close()
-		out = log // a file, no pipe: it works on when we are gone
+		out = log // a file instead of a pipe, because it remains usable after this process has ended
 	}
 
 	cmd := exec.Command(c.program, c.args...)
@@ -63,14 +63,14 @@ func startProcess(c command) (*process, error) {
 
 func (c command) start(cmd *exec.Cmd) error {
 	if c.detached {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // stays when the terminal goes
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // survives the end of the terminal
 		return cmd.Start()
 	}
 	cmd.SysProcAttr = ownGroup()
 	return child.Start(cmd)
 }
 
-// kill ends the process and its group now, and waits until it is gone.
+// kill ends the process and its group now, and waits until it has ended.
 func (p *process) kill() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.exited
@@ -97,14 +97,14 @@ func (p *process) failure() error {
 	return p.withLog(fmt.Errorf("%s ended by itself: %s", p.name, p.cmd.ProcessState))
 }
 
-// withLog adds the last lines of the log to an error, and where all of it is.
+// withLog adds the last lines of the log and its path to an error.
 func (p *process) withLog(err error) error {
 	return fmt.Errorf("%w\nlast lines of %s:\n%s", err, p.logPath, child.LastLines(p.logPath, 15))
 }
 
-// poll calls done every few milliseconds until it is true. It gives up when ctx
-// ends or one of the processes does, with the log of the one to blame: that one,
-// or the first.
+// poll calls done every few milliseconds until it returns true. If one of the processes ends, it
+// returns an error with the log of that process. If ctx ends, it returns an error with the log of
+// the first process.
 func poll(ctx context.Context, what string, done func() bool, processes ...*process) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()

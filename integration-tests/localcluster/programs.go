@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The programs of a cluster by name, and the packages they are built from. All
-// belong to the module in the folder controlplane.
+// The programs of a cluster by name, and the packages from which they are built. All belong to the
+// module in the folder controlplane.
 var packages = map[string]string{
 	"etcd":                    "go.etcd.io/etcd/server/v3",
 	"kube-apiserver":          "k8s.io/kubernetes/cmd/kube-apiserver",
@@ -22,17 +22,15 @@ var packages = map[string]string{
 	"kwok":                    "sigs.k8s.io/kwok/cmd/kwok",
 }
 
-// static is the environment that builds programs which need no C library.
+// static is the environment for building programs that need no C library.
 var static = []string{"CGO_ENABLED=0"}
 
-// assetsVariable names a folder with ready-made programs, as other Kubernetes test
-// harnesses use it.
+// assetsVariable names a folder with built programs, as in other Kubernetes test harnesses.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
-// Program returns the path of a program of the control plane, for instance
-// "kubectl". It is taken from the folder that KUBEBUILDER_ASSETS names, or from the
-// user's cache, where it is built when it is missing, which takes minutes. Progress
-// may be nil.
+// Program returns the path of a program of the control plane, for example "kubectl". It is in the
+// folder that KUBEBUILDER_ASSETS names, or in the user's cache. If it is missing there, it is
+// built, which takes minutes. Progress may be nil.
 func Program(ctx context.Context, name string, progress io.Writer) (string, error) {
 	if _, known := packages[name]; !known {
 		names := slices.Sorted(maps.Keys(packages))
@@ -48,8 +46,8 @@ func Program(ctx context.Context, name string, progress io.Writer) (string, erro
 	return paths[name], nil
 }
 
-// findPrograms returns the path of each of these programs. What is missing is built
-// together, since it shares most of its packages.
+// findPrograms returns the path of each of these programs. Missing programs are built together,
+// because they share most packages.
 func findPrograms(ctx context.Context, names []string, out io.Writer) (map[string]string, error) {
 	paths, missing := map[string]string{}, []string{}
 	assets := os.Getenv(assetsVariable)
@@ -82,8 +80,8 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// controlPlane is the shelf of the programs of a cluster, of which so many are to be
-// built.
+// controlPlane returns the shelf of the programs of a cluster. programs is the number of programs
+// to build, for the title.
 func controlPlane(programs int) (*shelf, error) {
 	s, err := openShelf("controlplane", "k8s.io/kubernetes", packages, "integration-tests", "controlplane")
 	if err != nil {
@@ -96,7 +94,7 @@ func controlPlane(programs int) (*shelf, error) {
 	return s, nil
 }
 
-// nameVersion tells the programs of Kubernetes which version they are.
+// nameVersion sets the version that the programs of Kubernetes report.
 func (s *shelf) nameVersion(version string) {
 	const names = "k8s.io/component-base/version"
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")

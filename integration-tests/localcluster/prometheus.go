@@ -8,8 +8,8 @@ import (
 
 const prometheusModule = "github.com/prometheus/prometheus"
 
-// PrometheusProgram returns the path of prometheus or promtool in the user's cache, where
-// it is built when it is missing, which takes minutes. Progress may be nil.
+// PrometheusProgram returns the path of prometheus or promtool in the user's cache. If it is
+// missing, it is built, which takes minutes. Progress may be nil.
 func PrometheusProgram(ctx context.Context, name string, progress io.Writer) (string, error) {
 	if progress == nil {
 		progress = io.Discard
@@ -19,7 +19,7 @@ func PrometheusProgram(ctx context.Context, name string, progress io.Writer) (st
 	if err != nil {
 		return "", err
 	}
-	shelf.tags = "-tags=remove_all_sd" // what finds targets in clouds is two thirds of the work
+	shelf.tags = "-tags=remove_all_sd" // service discovery is two thirds of the work
 	shelf.title = fmt.Sprintf("building %s %s (once, 2 to 5 minutes on 2 cores)", name, shelf.versions[prometheusModule])
 	if err := shelf.fill(ctx, []string{name}, progress); err != nil {
 		return "", fmt.Errorf("build %s: %w", name, err)

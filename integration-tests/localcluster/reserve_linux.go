@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// reserve keeps a port of 127.0.0.1 from whoever asks for any free one, until it is
-// released: by a socket that is bound and does not listen. A program that asks for this
-// very port gets it all the same, again and again, since programs in Go share it so.
+// reserve keeps the kernel from giving a port of 127.0.0.1 to programs that need any free port,
+// until release is called. It binds a socket that does not listen. A program that requests this
+// port can use it repeatedly, because Go programs share ports in this way.
 func reserve(port int) (release func(), err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// reserveAnyPort reserves a free port. As when a cluster starts, it takes another one if a
-// program of another test was faster.
+// reserveAnyPort reserves a free port. If a program of another test was faster, it tries another
+// port, like the start of a cluster.
 func reserveAnyPort(t *testing.T) (ports []int, release func()) {
 	t.Helper()
 	for {
@@ -36,7 +36,7 @@ func TestAPortThatIsReservedIsForWhoAsksForIt(t *testing.T) {
 	ports, release := reserveAnyPort(t)
 	t.Cleanup(release)
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
-	for range 2 { // as a program does that is started again
+	for range 2 { // like a program that is started again
 		listener, err := net.Listen("tcp", address)
 		if err != nil {
 			t.Fatal(err)
@@ -47,13 +47,13 @@ func TestAPortThatIsReservedIsForWhoAsksForIt(t *testing.T) {
 		if err := listener.Close(); err != nil {
 			t.Fatal(err)
 		}
-		// A program that another test starts has all sockets until it is executed.
+		// A program that another test starts has a copy of all sockets until it is executed.
 		silent := func(context.Context) (bool, error) { return !listens(ports[0]), nil }
 		if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, silent); err != nil {
 			t.Errorf("somebody answers though nobody listens: %v", err)
 		}
 	}
-	// The kernel gives out no port that somebody who shares none may not have.
+	// The kernel gives a program that does not share ports no reserved port.
 	alone := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		var refused error
 		err := c.Control(func(socket uintptr) {

@@ -2,5 +2,5 @@
 
 package localcluster
 
-// reserve reserves nothing: elsewhere two sockets cannot share a port so.
+// reserve does nothing, because on other systems two sockets cannot share a port in this way.
 func reserve(int) (release func(), err error) { return func() {}, nil }

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Backup stops every program of the cluster for a moment, copies what etcd stores, and
-// returns the folder of the copy, for Restore.
+// Backup stops every program of the cluster for a moment, copies the data of etcd, and returns the
+// folder of the copy, for Restore.
 func (c *Cluster) Backup(ctx context.Context) (string, error) {
 	backup := c.room.path("backup")
 	err := c.whileStopped(ctx, func() error {
@@ -23,9 +23,8 @@ func (c *Cluster) Backup(ctx context.Context) (string, error) {
 	return backup, nil
 }
 
-// Restore stops every program of the cluster for a moment and puts a backup in the place
-// of what etcd stores, so that the cluster is as it was then. Programs that are not the
-// cluster's, an operator among them, go on.
+// Restore stops every program of the cluster for a moment and replaces the data of etcd with a
+// backup. Programs that do not belong to the cluster, such as an operator, continue.
 func (c *Cluster) Restore(ctx context.Context, backup string) error {
 	err := c.whileStopped(ctx, func() error {
 		if err := os.RemoveAll(c.room.path("etcd")); err != nil {
@@ -39,8 +38,7 @@ func (c *Cluster) Restore(ctx context.Context, backup string) error {
 	return nil
 }
 
-// whileStopped does something while no program of the cluster runs, and starts them again
-// in their order.
+// whileStopped stops every program of the cluster, calls do, and starts them again in their order.
 func (c *Cluster) whileStopped(ctx context.Context, do func() error) error {
 	c.interrupting.Lock()
 	defer c.interrupting.Unlock()
@@ -61,7 +59,7 @@ func (c *Cluster) whileStopped(ctx context.Context, do func() error) error {
 	return c.recordProcesses()
 }
 
-// releaseAll takes every process off the list of those that must not end.
+// releaseAll removes every process from the list of processes that must not end.
 func (c *Cluster) releaseAll() []*process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +68,7 @@ func (c *Cluster) releaseAll() []*process {
 	return all
 }
 
-// startAgain starts a program and waits until those that need it can be started.
+// startAgain starts a program and waits until programs that depend on it can be started.
 func (c *Cluster) startAgain(ctx context.Context, from command) error {
 	p, err := c.begin(from)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 func TestARestoredClusterIsAsItWasAtTheBackup(t *testing.T) {
 	t.Parallel()
-	cluster := localcluster.For(t, localcluster.Options{}) // which would complain at its end of a program that is gone
+	cluster := localcluster.For(t, localcluster.Options{}) // when it ends, it would report a program that had ended
 	client := clientFor(t, cluster)
 	configMap(t, client, "before")
 	backup, err := cluster.Backup(t.Context())

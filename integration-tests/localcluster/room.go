@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// room is a temporary folder with an owner: a lock that the kernel lets go when
-// the owner dies. Rooms of dead owners are removed by whoever comes next.
+// room is a temporary folder with an owner: a lock that the kernel releases when the owner ends.
+// The next process that creates a room removes the rooms of dead owners.
 type room struct {
 	dir  string
 	lock *os.File
@@ -35,12 +35,12 @@ func newRoom() (*room, error) {
 	return &room{dir: dir, lock: lock}, nil
 }
 
-// locks keeps the owner files of this process reachable: one that is collected
-// is closed, and its lock is gone.
+// locks keeps the owner files of this process reachable. If a file were garbage collected, it would
+// be closed and its lock released.
 var locks sync.Map
 
-// takeOwnership makes the owner file, which is locked before it has its name: there
-// is no moment at which a sweep could take it for abandoned.
+// takeOwnership creates the owner file. The file is locked before it gets its name, so a sweep can
+// never treat it as abandoned.
 func takeOwnership(dir string) (*os.File, error) {
 	unnamed := filepath.Join(dir, ownerFile+".new")
 	lock, err := os.OpenFile(unnamed, os.O_CREATE|os.O_RDWR, 0o600)
@@ -70,8 +70,8 @@ func (r *room) remove() error {
 	return r.lock.Close()
 }
 
-// sweep removes the rooms of dead owners. What it cannot remove stays: it may be
-// another user's.
+// sweep removes the rooms of dead owners. Rooms that it cannot remove stay; they may belong to
+// another user.
 func sweep() {
 	rooms, _ := filepath.Glob(filepath.Join(os.TempDir(), roomPrefix+"*"))
 	for _, dir := range rooms {
@@ -83,7 +83,7 @@ func sweep() {
 
 func abandoned(dir string) bool {
 	lock, err := os.OpenFile(filepath.Join(dir, ownerFile), os.O_RDWR, 0)
-	if os.IsNotExist(err) { // being made right now, or its removal was interrupted
+	if os.IsNotExist(err) { // it is being created, or its removal was interrupted
 		info, err := os.Stat(dir)
 		return err == nil && time.Since(info.ModTime()) > time.Minute
 	}

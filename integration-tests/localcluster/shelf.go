@@ -18,20 +18,20 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// shelf is the folder in the user's cache that holds the programs built from one
-// state of a module.
+// shelf is the folder in the user's cache with the programs that were built from one version of a
+// module.
 type shelf struct {
 	source   string // folder of the module
 	dir      string
-	packages map[string]string // that programs are built from, by name
+	packages map[string]string // packages of the programs, by name
 	title    string            // what is built, and how long it takes
 	versions map[string]string // of the modules that it requires
 	linker   []string
-	tags     string // the flag that chooses files
+	tags     string // the flag with the build tags
 }
 
-// openShelf opens the shelf of the module in a folder of this repository. Main is the
-// module whose version names it.
+// openShelf opens the shelf of the module in a folder of this repository. The version of the module
+// main names it.
 func openShelf(kind, main string, packages map[string]string, folder ...string) (*shelf, error) {
 	source, err := repositoryFolder(folder...)
 	if err != nil {
@@ -67,8 +67,8 @@ func openShelf(kind, main string, packages map[string]string, folder ...string) 
 	return s, nil
 }
 
-// sourceIn returns all Go files in a folder, one after the other. Most of these modules
-// have none: they build programs of others.
+// sourceIn returns the content of all Go files in a folder. Most of these modules have none,
+// because they build programs of other modules.
 func sourceIn(folder string) ([]byte, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
@@ -97,9 +97,8 @@ func (s *shelf) lacks(names []string) []string {
 	return lacking
 }
 
-// fill builds those of the named programs that are not there yet. Processes that
-// want the same wait for each other, and a program appears under its name only
-// when it is complete.
+// fill builds the missing ones of the named programs. Processes that need the same programs wait
+// for each other. A program appears under its name only when it is complete.
 func (s *shelf) fill(ctx context.Context, names []string, out io.Writer) error {
 	if len(s.lacks(names)) == 0 {
 		return nil
@@ -117,11 +116,11 @@ func (s *shelf) fill(ctx context.Context, names []string, out io.Writer) error {
 	if len(lacking) == 0 {
 		return nil
 	}
-	staging := s.path(".building") // ours alone while we hold the lock
+	staging := s.path(".building") // no other process uses it while this one holds the lock
 	if err := os.RemoveAll(staging); err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(staging) }() // the next one to build removes what stays
+	defer func() { _ = os.RemoveAll(staging) }() // the next build removes remaining files
 	if err := s.build(ctx, lacking, staging, out); err != nil {
 		return err
 	}
@@ -134,8 +133,8 @@ func (s *shelf) fill(ctx context.Context, names []string, out io.Writer) error {
 	return nil
 }
 
-// build runs the go command once for all programs: they share most of their
-// packages, and while one is linked the next can be compiled.
+// build runs the go command once for all programs, because they share most packages. While one is
+// linked, the next can be compiled.
 func (s *shelf) build(ctx context.Context, names []string, into string, out io.Writer) error {
 	var from []string
 	for _, name := range names {
@@ -164,7 +163,7 @@ func (s *shelf) countPackages(ctx context.Context, of []string) (int, error) {
 	return count, err
 }
 
-// binaryName is what the go command calls the program built from a package.
+// binaryName returns the go command's name for the program of a package.
 func binaryName(pkg string) string {
 	base := path.Base(pkg)
 	if len(base) > 1 && base[0] == 'v' && strings.Trim(base[1:], "0123456789") == "" {

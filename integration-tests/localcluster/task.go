@@ -9,7 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/progress"
 )
 
-// task is a build, which shows how far it is.
+// task is a build that shows its progress.
 type task struct {
 	out      io.Writer
 	name     string
@@ -38,14 +38,14 @@ func (t *task) step() {
 	t.done++
 }
 
-// expect says how many parts there are at most.
+// expect sets the maximum number of parts.
 func (t *task) expect(total int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.total = total
 }
 
-// end stops the display and says how the task went.
+// end stops the display and prints the result of the task.
 func (t *task) end(err error) {
 	t.line.End()
 	outcome := "done"

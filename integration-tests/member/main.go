@@ -1,17 +1,16 @@
-// Command member is a small stateful application for the tests on a real node. It serves on
-// port 8080:
+// Command member is a small stateful application for the tests on real nodes. It serves on port 8080:
 //
-//	GET                /ready                      200 once it has started, until it is told to stop
-//	GET, POST, DELETE  /prepare-shutdown           whether it is prepared; prepares; is to stay
+//	GET                /ready                      200 after its start, until SIGTERM
+//	GET, POST, DELETE  /prepare-shutdown           returns whether it is prepared; prepares it; cancels that
 //	GET, POST, DELETE  /prepare-delayed-downscale  the same, with the time since when it is ready to leave
 //	POST               /crash                      ends at once with exit code 1
-//	GET                /log                        the calls above that changed something, one a line: by
-//	                                               which method and path, and under what Host, quoted
-//	GET                /ask?url=URL                what another one answers to this one
-//	GET                /resolve?name=NAME          the addresses that a name has here, one a line
+//	GET                /log                        the calls above that changed something, one per line:
+//	                                               method, path and quoted Host
+//	GET                /ask?url=URL                the answer of another member to this one
+//	GET                /resolve?name=NAME          the addresses of a name in this pod, one per line
 //
-// Variables say how it behaves: MEMBER_START and MEMBER_STOP how long it takes to
-// start and to stop (Go's durations), MEMBER_BROKEN=true that it ends at once.
+// Variables set its behavior: MEMBER_START and MEMBER_STOP are how long it takes to start and to stop
+// (durations of Go). With MEMBER_BROKEN=true it ends at once.
 package main
 
 import (

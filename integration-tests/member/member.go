@@ -18,7 +18,7 @@ type member struct {
 
 	mu       sync.Mutex
 	prepared bool
-	leaving  int64 // since when it is ready to leave, in seconds since 1970; 0: it is not
+	leaving  int64 // since when it is ready to leave, in seconds since 1970; 0: not ready
 	log      []string
 }
 
@@ -76,8 +76,8 @@ func (m *member) prepareDelayed(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "{\"timestamp\": %d}\n", m.leaving)
 }
 
-// note remembers a call that changed something. Its Host is whatever the caller wrote, so
-// it is quoted.
+// note records a call that changed something. The Host is quoted, because the caller may send any
+// text.
 func (m *member) note(r *http.Request) {
 	if r.Method != http.MethodGet {
 		m.log = append(m.log, fmt.Sprintf("%s %s %q", r.Method, r.URL.Path, r.Host))
@@ -90,7 +90,7 @@ func (m *member) showLog(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, strings.Join(m.log, "\n"))
 }
 
-// askAnother calls another member, by whatever name.
+// askAnother calls another member by the URL of the request.
 func askAnother(w http.ResponseWriter, r *http.Request) {
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, r.URL.Query().Get("url"), nil)
 	if err != nil {
@@ -104,10 +104,10 @@ func askAnother(w http.ResponseWriter, r *http.Request) {
 	}
 	defer response.Body.Close()
 	w.WriteHeader(response.StatusCode)
-	_, _ = io.Copy(w, response.Body) // who asks sees that it is cut off
+	_, _ = io.Copy(w, response.Body) // the caller notices an incomplete answer
 }
 
-// resolve looks a name up as the member itself does.
+// resolve looks up a name as the member itself does.
 func resolve(w http.ResponseWriter, r *http.Request) {
 	addresses, err := net.DefaultResolver.LookupHost(r.Context(), r.URL.Query().Get("name"))
 	if err != nil {

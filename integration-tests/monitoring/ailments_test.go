@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ail gives the group what a person should see: an annotation that cannot be read, a zone
-// whose pods are asked before they leave, a budget, and one that cannot be used.
+// ail causes states in the group that a person should see: an annotation that cannot be read, a
+// zone whose pods are called before a downscale, a budget, and an invalid budget.
 func (s *scene) ail() {
 	s.Helper()
 	for zone, metadata := range map[string]string{
@@ -34,7 +34,7 @@ func (s *scene) ail() {
 	}
 }
 
-// babble sends a webhook what is no review.
+// babble sends an invalid review to a webhook.
 func (c *caller) babble() {
 	c.Helper()
 	q, err := http.NewRequestWithContext(c.Context(), http.MethodPost, c.address+"/admission/zpdb-validation", strings.NewReader("{}"))
@@ -48,8 +48,8 @@ func (c *caller) babble() {
 	}
 }
 
-// shrinkForGood asks to shrink a zone, and not as a dry run. It is refused, since
-// its last pod has an address that is never called.
+// shrinkForGood requests a downscale that is not a dry run. It is refused, because the last pod has
+// an address that lockstep never calls.
 func (c *caller) shrinkForGood(zone string) {
 	c.Helper()
 	last := fmt.Sprintf("%s-%d", zone, podsEach-1)
@@ -65,8 +65,8 @@ func (c *caller) shrinkForGood(zone string) {
 	}
 }
 
-// evict lets a pod go: the webhook grants it and, once somebody has seen that, it is
-// carried out.
+// evict evicts a pod: the webhook grants the eviction, and evict carries it out once seen returns
+// nil.
 func (c *caller) evict(pod string, seen func() error) {
 	c.Helper()
 	var evicted *corev1.Pod
@@ -88,7 +88,7 @@ func (c *caller) evict(pod string, seen func() error) {
 	c.rolled()
 }
 
-// inEarnest makes a request one that is no dry run.
+// inEarnest removes the dry run from a request.
 func inEarnest(request object) object {
 	request["dryRun"] = false
 	return request

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// played is what the test reads of testdata/alerts.yaml.
+// played is the part of testdata/alerts.yaml that the test reads.
 type played struct {
 	Tests []struct {
 		Alerts []struct {
@@ -34,7 +34,7 @@ func TestAlertsAreRaisedByWhatTheyAreAbout(t *testing.T) {
 	groups := rulesOf(t, "alerts.yaml")
 	for _, g := range groups {
 		for _, r := range g.Rules {
-			delete(r, "annotations") // prose, which nobody wants to write twice
+			delete(r, "annotations") // texts need not be written twice
 		}
 	}
 	writeRules(t, filepath.Join(folder, "alerts.rules.yaml"), groups)
@@ -45,7 +45,7 @@ func TestAlertsAreRaisedByWhatTheyAreAbout(t *testing.T) {
 	promtool(t, "test", "rules", played)
 }
 
-// An alert that is never played could be raised by anything, or by nothing.
+// Without a test, the cause of an alert would be unknown.
 func TestEveryAlertIsPlayed(t *testing.T) {
 	var p played
 	if err := yaml.Unmarshal(readFile(t, "testdata/alerts.yaml"), &p); err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// rightlyEmpty are the panels that nothing of what a test can do here fills, and why.
+// rightlyEmpty lists the panels that this test cannot fill, with the reason.
 var rightlyEmpty = map[string]string{
 	"Retried requests": "client-go repeats what an API server in trouble refuses, and this one has none",
 }
@@ -42,8 +42,8 @@ func panelQueries(t *testing.T) []panelQuery {
 	return all
 }
 
-// Every query gives something after a single rollout, an eviction and a downscale that
-// is refused: nobody waits for a second one to see the first.
+// Every query returns data after one rollout, one eviction and one refused downscale, so that a
+// panel needs no second one.
 func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 	asked(t)
 	left := panelQueries(t)
@@ -53,7 +53,7 @@ func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 		}
 	}
 	s := newScene(t)
-	s.operate("http://127.0.0.1:1") // where nobody is
+	s.operate("http://127.0.0.1:1") // no server listens there
 	p := s.scrape("")
 	s.settle()
 	s.ail()
@@ -88,7 +88,7 @@ func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 	p.agrees(s.image)
 }
 
-// shows reports whether a query gives anything.
+// shows reports whether a query returns data.
 func (p *prometheus) shows(q panelQuery) bool {
 	p.Helper()
 	found, err := p.query(q.expr)
@@ -98,7 +98,7 @@ func (p *prometheus) shows(q panelQuery) bool {
 	return len(found) > 0
 }
 
-// agrees compares what Prometheus knows with what was done.
+// agrees compares the values in Prometheus with the actions of the test.
 func (p *prometheus) agrees(rollouts int) {
 	p.Helper()
 	pods := len(zones) * podsEach
@@ -146,7 +146,7 @@ func (p *prometheus) agrees(rollouts int) {
 	}
 }
 
-// The API server knows the kinds of the prometheus-operator and finds no fault.
+// An API server with the CRDs of the prometheus-operator accepts the manifests.
 func TestMonitoringIsAcceptedByAnAPIServer(t *testing.T) {
 	asked(t)
 	s := newScene(t)
@@ -175,7 +175,7 @@ func TestMonitoringIsAcceptedByAnAPIServer(t *testing.T) {
 	}
 }
 
-// kustomized renders a kustomization of a user's own.
+// kustomized renders a user's kustomization.
 func kustomized(t *testing.T, resource string, components ...string) string {
 	t.Helper()
 	manifests, err := filepath.Abs(filepath.Join(repository, "manifests"))

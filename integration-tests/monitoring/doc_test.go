@@ -1,10 +1,9 @@
-// Package monitoring_test sees to it that manifests/monitoring tells the truth: alerts
-// are raised by what they are about, and every query of the dashboard gives something
-// while the real operator rolls and answers, with a real Prometheus in between. So do
-// the queries and the alerts that people have from the predecessor.
+// Package monitoring_test tests that manifests/monitoring is correct. Alerts are raised for their
+// causes, and every query of the dashboard returns data while the real operator works with a real
+// Prometheus. The same applies to the queries and alerts that users have from the predecessor.
 //
-// Prometheus and promtool are built once, from the versions that .tools/prometheus
-// pins, which takes minutes; so all of it waits for LOCKSTEP_MONITORING (make monitoring).
+// Prometheus and promtool are built once, from the versions that .tools/prometheus pins, which
+// takes minutes. So the tests run only with LOCKSTEP_MONITORING (make monitoring).
 package monitoring_test
 
 import (
@@ -14,7 +13,7 @@ import (
 
 const repository = "../.."
 
-// asked skips a test that needs programs which take minutes to build.
+// asked skips a test that needs programs whose build takes minutes.
 func asked(t *testing.T) {
 	t.Helper()
 	if os.Getenv("LOCKSTEP_MONITORING") == "" {

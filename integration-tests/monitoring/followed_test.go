@@ -13,8 +13,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// Whoever is refused gets a message. The log has it with a trace, the trace says the
-// same reason, and the metric of that reason has an exemplar that leads there.
+// A refused client receives a message. The log has the message with a trace, the trace has the same
+// reason, and the metric of that reason has an exemplar with the trace.
 func TestARefusedDownscaleIsFollowedFromItsMessageToLogTraceAndExemplar(t *testing.T) {
 	asked(t)
 	jaeger, err := localcluster.StartJaeger(t.Context(), os.Stderr)
@@ -59,7 +59,7 @@ func TestARefusedDownscaleIsFollowedFromItsMessageToLogTraceAndExemplar(t *testi
 	s.rolled()
 }
 
-// review is the line of log about one.
+// review is the log line of a review.
 type review struct {
 	Msg, Message, Reason, Namespace, Webhook, Object string
 
@@ -67,7 +67,7 @@ type review struct {
 	Span  string `json:"span_id"`
 }
 
-// logged returns the line of log with the message of a refusal.
+// logged returns the log line with the message of a refusal.
 func (s *scene) logged(message string) (review, error) {
 	for line := range strings.Lines(s.operator.Logs()) {
 		var r review
@@ -78,7 +78,7 @@ func (s *scene) logged(message string) (review, error) {
 	return review{}, fmt.Errorf("the log has no %q", message)
 }
 
-// tagged objects unless a trace of Jaeger's has the span of a review, with its reason.
+// tagged returns an error unless a trace in Jaeger has the span of a review, with its reason.
 func tagged(s *scene, trace string, r review) error {
 	var answer struct {
 		Data []struct {

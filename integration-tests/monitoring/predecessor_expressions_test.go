@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// formerSelector chooses the series of a panel of the predecessor's dashboard. Its variables are a cluster and a
+// formerSelector selects the series of a panel of the predecessor's dashboard. Its variables are a cluster and a
 // namespace, and the namespace is part of the job.
 const formerSelector = `cluster=~".+", job=~"(` + namespace + `)/(rollout-operator)"`
 
-// formerReviews chooses series of webhooks.
+// formerReviews selects series of webhooks.
 const formerReviews = formerSelector + `, route=~"admission.*"`
 
-// formerWindow is what a rate of the dashboard looks back to.
+// formerWindow is the window of a rate in the dashboard.
 const formerWindow = "20s"
 
 // Metrics of the predecessor that are histograms.
@@ -22,15 +22,15 @@ const (
 	formerRequested  = "rollout_operator_kubernetes_api_client_request_duration_seconds"
 )
 
-// formerPanel is a panel of the dashboard: what it is about, one of its expressions, and labels that name its lines.
+// formerPanel is a panel of the dashboard: its title, one of its expressions, and the labels that name its lines.
 type formerPanel struct {
 	title, expr string
 	labels      []string
 }
 
-// formerPanels are the panels of the predecessor's compiled dashboard, which Mimir's mixin includes as it is, as far as
-// they name metrics of the predecessor. A variable of the dashboard chooses classic or native histograms, so those
-// panels are there twice. Loki's mixin names none of these metrics.
+// formerPanels returns the panels of the predecessor's compiled dashboard that use its metrics. Mimir's mixin includes
+// this dashboard unchanged. A variable of the dashboard selects classic or native histograms, so those panels are
+// listed twice. Loki's mixin uses none of these metrics.
 func formerPanels() []formerPanel {
 	all := []formerPanel{
 		{"Reconciliation attempts by rollout group", sumRate("namespace, rollout_group", "rollout_operator_group_reconciles_total"), []string{"namespace", "rollout_group"}},
@@ -76,7 +76,7 @@ func sumRate(by, metric string) string {
 	return fmt.Sprintf("sum by (%s) (rate(%s{%s}[%s]))", by, metric, formerSelector, formerWindow)
 }
 
-// byStatus sums rates by the class of the HTTP status, and by the word where there was no status.
+// byStatus sums rates by the class of the HTTP status, or by the word if there was no status.
 func byStatus(rates string) string {
 	return `sum by (status) (label_replace(label_replace(` + rates +
 		`, "status", "${1}xx", "status_code", "([0-9]).."), "status", "${1}", "status_code", "([a-zA-Z_]+)"))`
@@ -87,7 +87,7 @@ type histogramKind struct{ native bool }
 
 var classic, native = histogramKind{}, histogramKind{native: true}
 
-// counts returns the rate at which a histogram counts.
+// counts returns the rate of a histogram's count.
 func (k histogramKind) counts(metric, selector string) string {
 	return k.part("count", metric, selector)
 }
@@ -116,7 +116,7 @@ func (k histogramKind) quantile(q float64, by, metric, selector string) string {
 // formerAlert is an alert about metrics of the predecessor.
 type formerAlert struct{ name, expr, lasts, severity string }
 
-// formerAlerts are those of the predecessor's compiled mixin and, the last one, of Mimir's.
+// formerAlerts returns the alerts of the predecessor's compiled mixin and, as the last one, Mimir's.
 func formerAlerts() []formerAlert {
 	return []formerAlert{
 		{"IncorrectWebhookConfigurationFailurePolicy", `count by (type, webhook, namespace) (kube_validating_webhook_failure_policy{policy="Ignore", webhook=~"^(pod-eviction|zpdb-validation).+"} > 0)`, "5m", "warning"},
@@ -127,7 +127,7 @@ func formerAlerts() []formerAlert {
 	}
 }
 
-// notReconciling returns the groups whose last success is so many seconds ago.
+// notReconciling returns the groups whose last success was more than this number of seconds ago.
 func notReconciling(seconds int) string {
 	return fmt.Sprintf("max by (cluster, namespace, rollout_group) (time() - %s) > %d", formerLastSuccess, seconds)
 }

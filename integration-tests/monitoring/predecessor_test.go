@@ -18,8 +18,8 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// The alerts of the predecessor's and of Mimir's mixin are raised by what lockstep shows where they would be raised by
-// what the predecessor showed, with the thresholds and times of the mixins.
+// The alerts of the predecessor's and of Mimir's mixin are raised by lockstep's metrics in the situations in which the
+// predecessor's metrics raised them, with the thresholds and times of the mixins.
 func TestAlertsOfThePredecessorAreRaisedWhereTheyWere(t *testing.T) {
 	asked(t)
 	folder := t.TempDir()
@@ -40,8 +40,8 @@ func formerRules() []map[string]any {
 	return rules
 }
 
-// Groups beside the one that rolls: one that rests, one that the predecessor could not reconcile, and one in which
-// nothing happens for a reason that the predecessor did not count as a failure.
+// Groups in addition to the one that rolls: an idle one, one that the predecessor could not reconcile, and one that is
+// blocked for a reason that the predecessor did not count as a failure.
 const (
 	groupIdle   = "idle"
 	groupWrong  = "wrong"
@@ -52,7 +52,7 @@ const (
 func TestDashboardsAndAlertsOfThePredecessorMeanTheSame(t *testing.T) {
 	asked(t)
 	s := newScene(t)
-	s.operate("http://127.0.0.1:1") // where nobody is
+	s.operate("http://127.0.0.1:1") // no server listens there
 	p := s.scrape(withNative)
 	s.settle()
 	s.ail()
@@ -84,7 +84,7 @@ func TestDashboardsAndAlertsOfThePredecessorMeanTheSame(t *testing.T) {
 	p.raises()
 }
 
-// addGroup makes a group of two zones with a pod each, changed before.
+// addGroup creates a group of two zones with a pod each, after change has changed them.
 func (s *scene) addGroup(name string, change func(i int, zone *appsv1.StatefulSet)) {
 	s.Helper()
 	for i, letter := range []string{"a", "b"} {
@@ -109,7 +109,7 @@ func (s *scene) retemplate(zone string) {
 
 const ignoredWebhook = "pod-eviction-" + namespace + ".grafana.com"
 
-// ignoreFailures configures a webhook of the namespace whose failures are ignored, and which is called for no object.
+// ignoreFailures configures a webhook of the namespace whose failures are ignored. It is called for no object.
 func (s *scene) ignoreFailures() {
 	s.Helper()
 	hook := admissionregistrationv1.ValidatingWebhook{
@@ -128,7 +128,7 @@ func (s *scene) ignoreFailures() {
 	s.must(err)
 }
 
-// groups objects unless a metric has a value other than 0 for exactly these groups.
+// groups returns an error unless a metric has a value other than 0 for exactly these groups.
 func (p *prometheus) groups(metric string, want ...string) error {
 	found, err := p.query(metric + " > 0")
 	if err != nil {
@@ -146,7 +146,7 @@ func (p *prometheus) groups(metric string, want ...string) error {
 	return nil
 }
 
-// showsLines reports whether a panel shows something, and every line of it has a name.
+// showsLines reports whether a panel shows data, and every line has a name.
 func (p *prometheus) showsLines(panel formerPanel) bool {
 	p.Helper()
 	found, err := p.query(panel.expr)
@@ -163,8 +163,8 @@ func (p *prometheus) showsLines(panel formerPanel) bool {
 	return len(found) > 0
 }
 
-// raises compares the expressions of the alerts with what is going on: an ignored webhook, an invalid budget, and a
-// group with a zone that is not OnDelete. Ten seconds stand for the ten minutes of the last alert.
+// raises compares the expressions of the alerts with the situation: an ignored webhook, an invalid budget, and a group
+// with a zone that is not OnDelete. Ten seconds take the place of the ten minutes of the last alert.
 func (p *prometheus) raises() {
 	p.Helper()
 	want := map[string][]string{

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// program finds promtool or prometheus, or builds it.
+// program returns promtool or prometheus, and builds it if it is missing.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := localcluster.PrometheusProgram(t.Context(), name, os.Stderr)

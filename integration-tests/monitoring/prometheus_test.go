@@ -16,19 +16,19 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/child"
 )
 
-// prometheus is a real one that scrapes the operator every second.
+// prometheus is a real Prometheus that scrapes the operator every second.
 type prometheus struct {
 	*scene
 	url string
 }
 
-// withNative lets Prometheus make native histograms of the classic ones and keep both. The exemplars are then those of
-// the native ones.
+// withNative makes Prometheus derive native histograms from the classic ones and keep both. The exemplars are then
+// those of the native ones.
 const withNative = `
     always_scrape_classic_histograms: true
     convert_classic_histograms_to_nhcb: true`
 
-// scrape runs Prometheus. The settings are further lines of the job that scrapes.
+// scrape runs Prometheus. The settings are further lines of the scrape job.
 func (s *scene) scrape(settings string) *prometheus {
 	s.Helper()
 	folder := s.TempDir()
@@ -55,7 +55,7 @@ scrape_configs:
 	})
 	binary, arguments := program(s.T, "prometheus"), []string{"--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(folder, "data"), "--enable-feature=exemplar-storage"}
 	listen := ""
-	s.await("Prometheus", func() error { // a free port may be somebody else's before it listens
+	s.await("Prometheus", func() error { // another program may take a free port before Prometheus listens
 		listen = freePort(s.T)
 		return s.listens(exec.Command(binary, append(arguments, "--web.listen-address="+listen)...), log, listen)
 	})
@@ -107,7 +107,7 @@ type sample struct {
 	value  float64
 }
 
-// query returns what PromQL gives at this moment, numbers alone.
+// query returns the current numbers of a PromQL expression.
 func (p *prometheus) query(expr string) ([]sample, error) {
 	var answer struct {
 		Error string
@@ -131,14 +131,14 @@ func (p *prometheus) query(expr string) ([]sample, error) {
 		if err != nil {
 			return nil, err
 		}
-		if value == value { // a quantile of nothing is no number
+		if value == value { // a quantile without data is NaN
 			samples = append(samples, sample{r.Metric, value})
 		}
 	}
 	return samples, nil
 }
 
-// exemplars counts those that PromQL finds.
+// exemplars returns the number of exemplars of a PromQL expression.
 func (p *prometheus) exemplars(expr string) (int, error) {
 	var answer struct {
 		Data []struct {
@@ -172,7 +172,7 @@ func (p *prometheus) get(path string, into any) error {
 	return json.NewDecoder(answer.Body).Decode(into)
 }
 
-// chosen fills in what Grafana's variables stand for.
+// chosen replaces Grafana's variables with values.
 func chosen(expr string) string {
 	return strings.NewReplacer("$namespace", ".*", "$group", ".*", "$__rate_interval", "10s", "$__range", "1m").Replace(expr)
 }

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// caller asks the operator's webhooks as an API server does.
+// caller calls the operator's webhooks like an API server.
 type caller struct {
 	*scene
 	address string
@@ -28,7 +28,7 @@ func (s *scene) caller() *caller {
 	}}
 }
 
-// askAll asks every webhook something, as a dry run, and one of them nothing.
+// askAll sends a dry run to every webhook, and an invalid review to one of them.
 func (c *caller) askAll() {
 	c.Helper()
 	c.babble()
@@ -58,7 +58,7 @@ func (c *caller) askAll() {
 
 type object map[string]any
 
-// updateOf is a review of a StatefulSet that becomes another one.
+// updateOf returns a review of an update of a StatefulSet.
 func updateOf(zone string, before, after any) object {
 	sets, kind := object{"group": "apps", "version": "v1", "resource": "statefulsets"}, object{"group": "apps", "version": "v1", "kind": "StatefulSet"}
 	return object{
@@ -66,7 +66,7 @@ func updateOf(zone string, before, after any) object {
 	}
 }
 
-// evictionOf is a review of an eviction, of the pod with that UID where there is one.
+// evictionOf returns a review of an eviction, bound to the pod with that UID if it is set.
 func evictionOf(pod, uid string) object {
 	pods, evicts := object{"group": "", "version": "v1", "resource": "pods"}, object{"group": "policy", "version": "v1", "kind": "Eviction"}
 	eviction := object{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": object{"name": pod, "namespace": namespace}}
@@ -79,7 +79,7 @@ func evictionOf(pod, uid string) object {
 	}
 }
 
-// shrink asks whether a zone may lose a pod, and returns why not.
+// shrink requests a downscale of a zone by one pod, and returns the reason of its refusal.
 func (c *caller) shrink(zone string) (refusal string) {
 	c.Helper()
 	before, after := c.shrunk(zone)
@@ -97,7 +97,7 @@ func (c *caller) shrunk(zone string) (before, after *appsv1.StatefulSet) {
 	return before, after
 }
 
-// ask asks one thing, as a dry run unless it says otherwise, and returns why it is refused.
+// ask sends one request, as a dry run by default, and returns the reason of its refusal.
 func (c *caller) ask(webhook string, request object) (refusal string) {
 	c.Helper()
 	c.asked++

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// ruleGroup is what Prometheus calls a group of rules.
+// ruleGroup is a group of rules of Prometheus.
 type ruleGroup struct {
 	Name  string           `json:"name"`
 	Rules []map[string]any `json:"rules"`
@@ -28,7 +28,7 @@ func rulesOf(t *testing.T, name string) []ruleGroup {
 	return manifest.Spec.Groups
 }
 
-// writeRules writes groups as Prometheus reads them: JSON is YAML.
+// writeRules writes groups in a format that Prometheus reads: JSON is YAML.
 func writeRules(t *testing.T, path string, groups []ruleGroup) {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"groups": groups})

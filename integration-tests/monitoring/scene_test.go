@@ -50,8 +50,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// operate starts the operator as it is installed, with webhooks, and with traces for a
-// collector.
+// operate starts the operator as in an installation with webhooks. It sends traces to collector.
 func (s *scene) operate(collector string) {
 	s.Helper()
 	manifests := filepath.Join(repository, "manifests") + "/"
@@ -78,7 +77,7 @@ func (s *scene) operate(collector string) {
 	})
 }
 
-// allowed waits until the API server has heard of the roles.
+// allowed waits until the API server applies the roles.
 func (s *scene) allowed() {
 	s.Helper()
 	s.await("the roles", func() error {
@@ -96,7 +95,7 @@ func (s *scene) allowed() {
 	})
 }
 
-// settle makes the namespace and the group.
+// settle creates the namespace and the group.
 func (s *scene) settle() {
 	s.Helper()
 	_, err := s.admin.CoreV1().Namespaces().Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -110,7 +109,7 @@ func (s *scene) settle() {
 	s.rolled()
 }
 
-// zoneOf is a zone; the first one may not shrink.
+// zoneOf returns a zone. The first zone may not shrink.
 func zoneOf(name string) *appsv1.StatefulSet {
 	labels, may := map[string]string{"rollout-group": group, "name": name}, map[string]string{"rollout-group": group}
 	if name == zones[0] {
@@ -141,13 +140,13 @@ func (s *scene) roll() {
 	}
 }
 
-// rolled waits until every pod runs the newest template.
+// rolled waits until every pod has the newest template.
 func (s *scene) rolled() {
 	s.Helper()
 	s.await("the rollout", s.behind)
 }
 
-// behind says which zone does not run the newest template yet.
+// behind returns an error if a zone does not have the newest template yet.
 func (s *scene) behind() error {
 	for _, zone := range zones {
 		set, err := s.admin.AppsV1().StatefulSets(namespace).Get(s.Context(), zone, metav1.GetOptions{})
@@ -162,7 +161,7 @@ func (s *scene) behind() error {
 	return nil
 }
 
-// webhooks is where the operator serves them, as its log says.
+// webhooks returns the address of the webhooks in the operator's log.
 func (s *scene) webhooks() string {
 	s.Helper()
 	for line := range strings.Lines(s.operator.Logs()) {
@@ -182,7 +181,7 @@ func (s *scene) must(err error) {
 	}
 }
 
-// await asks again until there is no objection.
+// await repeats a check until it returns no error.
 func (s *scene) await(what string, objection func() error) {
 	s.Helper()
 	const pause = 50 * time.Millisecond
@@ -195,7 +194,7 @@ func (s *scene) await(what string, objection func() error) {
 	s.Fatalf("%s: %v", what, err)
 }
 
-// freePort returns a port that nobody listens on at this moment.
+// freePort returns the address of a port on which no program listens now.
 func freePort(t *testing.T) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

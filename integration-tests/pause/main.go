@@ -1,5 +1,5 @@
-// Command pause is the program that holds the namespaces of a pod on a real node: it does
-// nothing until it is told to end, and reaps whoever lost its parent.
+// Command pause is the program that holds the namespaces of a pod on a real node. It waits for a
+// signal to end, and reaps processes without a parent.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() {
 	}
 }
 
-// reap takes the exit codes of all children that have ended.
+// reap reads the exit codes of all children that have ended.
 func reap() {
 	for {
 		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err != nil || pid <= 0 {

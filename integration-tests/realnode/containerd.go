@@ -6,8 +6,8 @@ import (
 	"os/exec"
 )
 
-// containerdConfig is that of containerd 1.6, which later ones take as well. It keeps
-// to the node's folder, and to what a machine without CAP_SYS_RESOURCE allows.
+// containerdConfig returns a configuration for containerd 1.6 and later. It uses only the node's
+// folder, and needs no CAP_SYS_RESOURCE.
 func (n *Node) containerdConfig() string {
 	return fmt.Sprintf(`version = 2
 root = %q

@@ -39,10 +39,10 @@ func StartDNS(ctx context.Context, program, kubeconfig string) (*DNS, error) {
 	return &DNS{process: p}, nil
 }
 
-// Alive returns an error where it has ended.
+// Alive returns an error if it has ended.
 func (d *DNS) Alive() error { return d.process.alive() }
 
-// resolver looks names up as pods do.
+// resolver looks up names as pods do.
 var resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(Gateway, "53"))
 }}

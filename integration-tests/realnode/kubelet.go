@@ -2,8 +2,8 @@ package realnode
 
 import "fmt"
 
-// kubeletConfig is that of a node whose machine belongs to somebody else: it keeps to
-// its folder and its control group, and asks nobody who calls.
+// kubeletConfig returns a configuration for a machine with other uses. It uses only the node's
+// folder and control group, and accepts calls without authentication.
 func (n *Node) kubeletConfig() string {
 	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// Gateway is the address at which nodes and pods reach whoever made the network:
-	// the API server and the DNS server belong there.
+	// Gateway is the address at which nodes and pods reach the process that made the network. The
+	// API server and the DNS server listen there.
 	Gateway = "172.30.0.1"
 
 	podNetwork = "10.244.0.0/16"
 	lan        = "lan"
 )
 
-// address is that of a node, podRange that of its pods.
+// address returns the address of a node, podRange the range of its pods.
 func (n *Node) address() string  { return fmt.Sprintf("172.30.0.%d", n.Number+10) }
 func (n *Node) podRange() string { return fmt.Sprintf("10.244.%d.0/24", n.Number) }
 
-// OpenNetwork makes the network that nodes are connected to.
+// OpenNetwork creates the network that connects nodes.
 func OpenNetwork(ctx context.Context) error {
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil { // from node to node
 		return fmt.Errorf("open network: %w", err)
@@ -34,7 +34,7 @@ func OpenNetwork(ctx context.Context) error {
 	)
 }
 
-// connect makes the network of a node.
+// connect creates the network of a node.
 func (n *Node) connect(ctx context.Context) error {
 	port := "port-" + n.name
 	return ip(ctx,

@@ -22,20 +22,20 @@ const startTimeout = 10 * time.Minute
 
 // Options describe a node.
 type Options struct {
-	// Number tells the nodes of a network apart: 0 to 99. It is part of the node's name.
+	// Number distinguishes the nodes of a network: 0 to 99. It is part of the node's name.
 	Number int
 
 	// Zone is the value of the label topology.kubernetes.io/zone.
 	Zone string
 
-	// Kubeconfig is the path of a kubeconfig that may do everything.
+	// Kubeconfig is the path of a kubeconfig with all permissions.
 	Kubeconfig string
 
-	// Images are files that are loaded before the node is Ready (package image). None can
-	// be pulled.
+	// Images are files that are loaded before the node is Ready (package image). The node cannot
+	// pull any other image.
 	Images []string
 
-	// Pause is the name of the one among them that holds the namespaces of a pod.
+	// Pause is the name of the image that holds the namespaces of a pod.
 	Pause string
 }
 
@@ -48,7 +48,7 @@ type Node struct {
 	programs     Programs
 
 	processes []*process
-	kubelet   *process // among them
+	kubelet   *process // one of them
 }
 
 // Start starts a node in the open network and returns when it can run pods.
@@ -65,7 +65,7 @@ func Start(ctx context.Context, programs Programs, options Options) (*Node, erro
 	return n, nil
 }
 
-// Name is that of its Node object.
+// Name returns the name of its Node object.
 func (n *Node) Name() string { return n.name }
 
 // Alive returns an error for every program of the node that has ended.
@@ -77,7 +77,7 @@ func (n *Node) Alive() error {
 	return errors.Join(ended...)
 }
 
-// furnish makes the control group of pods, and writes what the programs read.
+// furnish creates the control group of pods, and writes the files that the programs read.
 func (n *Node) furnish(context.Context) (err error) {
 	if n.controlGroup, err = enclosure.MakeControlGroup(n.name); err != nil {
 		return err
@@ -128,8 +128,8 @@ func (n *Node) loadImages(ctx context.Context) error {
 	return nil
 }
 
-// joining keeps kubelets from starting at the same time: each makes the socket for device
-// plugins anew, and the path of that cannot be chosen.
+// joining prevents kubelets from starting at the same time. Each creates the socket for device
+// plugins again, at a path that cannot be configured.
 var joining sync.Mutex
 
 func (n *Node) joinCluster(ctx context.Context) error {
@@ -159,7 +159,7 @@ func (n *Node) runKubernetes() (err error) {
 		"--proxy-mode=nftables",
 		"--cluster-cidr="+podNetwork,
 		"--conntrack-max-per-core=0",
-		"--conntrack-tcp-timeout-established=0", // these belong to the machine
+		"--conntrack-tcp-timeout-established=0", // these settings belong to the machine
 		"--conntrack-tcp-timeout-close-wait=0",
 	)
 	return err
@@ -183,7 +183,7 @@ func (n *Node) awaitReady(ctx context.Context) error {
 	})
 }
 
-// usable says why a node does not take pods.
+// usable returns the reason why a node does not accept pods.
 func usable(node *corev1.Node) error {
 	if len(node.Spec.Taints) > 0 {
 		return fmt.Errorf("it has the taints %v", node.Spec.Taints)

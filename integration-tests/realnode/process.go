@@ -11,16 +11,16 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/child"
 )
 
-// process is a program that runs as long as this process.
+// process is a program that runs until this process ends.
 type process struct {
 	name   string
 	log    string        // path
-	exited chan struct{} // closed once it is gone
+	exited chan struct{} // closed when it has ended
 	state  error         // how it ended; read after exited
 }
 
-// start starts a program that logs into a folder, within the network of the node with
-// this name, or within ours where it is empty.
+// start starts a program that logs into a folder. It runs in the network of the node with this
+// name, or in this process's network if the name is empty.
 func start(node, dir string, environment []string, program string, args ...string) (*process, error) {
 	p := &process{name: filepath.Base(program), exited: make(chan struct{})}
 	p.log = filepath.Join(dir, p.name+".log")
@@ -31,7 +31,7 @@ func start(node, dir string, environment []string, program string, args ...strin
 	defer log.Close()
 	if node != "" {
 		args = append([]string{"--net=/run/netns/" + node, program}, args...)
-		program = "nsenter" // becomes the program
+		program = "nsenter" // it becomes the program
 	}
 	command := exec.Command(program, args...)
 	command.Env = append([]string{"HOME=" + dir, "TMPDIR=" + dir}, environment...)
@@ -46,8 +46,8 @@ func start(node, dir string, environment []string, program string, args ...strin
 	return p, nil
 }
 
-// await waits until done returns nil. It gives up when ctx ends or the program does,
-// with the end of its log.
+// await waits until done returns nil. If ctx ends or the program ends, it returns an error with the
+// end of the program's log.
 func (p *process) await(ctx context.Context, what string, done func() error) error {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -66,7 +66,7 @@ func (p *process) await(ctx context.Context, what string, done func() error) err
 	}
 }
 
-// alive returns an error, with the end of its log, where the program has ended.
+// alive returns an error with the end of its log if the program has ended.
 func (p *process) alive() error {
 	select {
 	case <-p.exited:

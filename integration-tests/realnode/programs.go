@@ -14,20 +14,20 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// packages are those of Debian that a node is made of, with the libraries they need.
+// packages are the Debian packages of a node, with the libraries that they need.
 var packages = []string{
 	"containerd", "runc", "containernetworking-plugins", "nftables",
 	"libedit2", "libbsd0", "libmd0", "libgmp10", "libjansson4", "libmnl0", "libnftables1", "libnftnl11", "libseccomp2", "libxtables12",
 }
 
-// Programs are what nodes are made of.
+// Programs are the programs of a node.
 type Programs struct {
 	packages   debian.Root
 	kubernetes map[string]string // by name
 }
 
-// Missing says why no node can run here; nil if one can. It fetches packages to see,
-// unless they are there already or something else is missing.
+// Missing returns the reason why no node can run here, or nil. To check, it fetches packages,
+// unless they are already available or something else is missing.
 func Missing() error { return missing() }
 
 var missing = sync.OnceValue(func() error {
@@ -42,7 +42,7 @@ var missing = sync.OnceValue(func() error {
 	return missingOf(context.Background(), os.Stderr, packages...)
 })
 
-// missingOf says why packages cannot be had here. Any other failure is one of Fetch.
+// missingOf returns the reason why packages cannot be fetched here. Fetch returns all other errors.
 func missingOf(ctx context.Context, progress io.Writer, packages ...string) error {
 	_, err := debian.Unpack(ctx, progress, packages...)
 	if errors.Is(err, debian.ErrUnreachable) || errors.Is(err, debian.ErrLacking) {
@@ -51,8 +51,8 @@ func missingOf(ctx context.Context, progress io.Writer, packages ...string) erro
 	return nil
 }
 
-// Fetch returns the programs, from the user's cache where they are there already. It
-// needs a network the first time, and some minutes. Progress may be nil.
+// Fetch returns the programs, from the user's cache if it has them. The first call needs a network
+// and some minutes. Progress may be nil.
 func Fetch(ctx context.Context, progress io.Writer) (p Programs, err error) {
 	if p.packages, err = debian.Unpack(ctx, progress, packages...); err != nil {
 		return p, fmt.Errorf("fetch the programs of a node: %w", err)

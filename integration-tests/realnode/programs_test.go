@@ -20,13 +20,13 @@ func TestWhereThePackagesDoNotExistNoNodeCanRun(t *testing.T) {
 
 func TestWhatIsWrongHereIsNotMissing(t *testing.T) {
 	fromNowhere(t)
-	t.Setenv("XDG_CACHE_HOME", os.Args[0]) // no folder
+	t.Setenv("XDG_CACHE_HOME", os.Args[0]) // not a folder
 	if err := missingOf(t.Context(), nil, "absent"); err != nil {
 		t.Errorf("missing is %v", err)
 	}
 }
 
-// fromNowhere fetches packages from where there are none.
+// fromNowhere configures a source that has no packages.
 func fromNowhere(t *testing.T) {
 	t.Helper()
 	if missing := debian.Missing(); missing != nil {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(enclosure.Main(m, prepare))
 }
 
-const imagesFolder = "images" // in that of the enclosure
+const imagesFolder = "images" // in the folder of the enclosure
 
 func options() localcluster.Options {
 	return localcluster.Options{Progress: os.Stderr, Address: realnode.Gateway, Scheduler: true}
@@ -102,8 +102,8 @@ func TestAPodOnARealNodeBecomesReadyAndLeaves(t *testing.T) {
 	}
 }
 
-// wantInControlGroupOfRun wants the control groups of a pod to be among those that are
-// removed with the run.
+// wantInControlGroupOfRun fails the test unless the end of the run also removes the control groups
+// of a pod.
 func wantInControlGroupOfRun(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	within := filepath.Join(filepath.Base(enclosure.Dir()), "node-0", "kubepods", "*", "pod"+string(pod.UID), "*")

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Versions returns what containerd, runc, and other programs by their paths, say first
-// when they are asked for their versions.
+// Versions returns the first line of output of containerd, runc, and other programs by their paths,
+// with --version.
 func (p Programs) Versions(ctx context.Context, others ...string) ([]string, error) {
 	var all []string
 	for _, program := range append([]string{p.packages.Path("/usr/bin/containerd"), p.packages.Path("/usr/sbin/runc")}, others...) {

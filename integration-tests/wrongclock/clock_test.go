@@ -23,8 +23,8 @@ func TestAProgramLivesByWrongClocks(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
 		clock *wrongclock.Clock
-		// What the program sees while it waits for a second of its own, in milliseconds
-		// at least; ahead is how much later it believes to be.
+		// truth and wall are the minimum times in milliseconds that pass while the program waits
+		// for one of its own seconds. ahead is how far its date is ahead.
 		truth, wall int64
 		ahead       time.Duration
 	}{

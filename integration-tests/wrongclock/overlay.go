@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// bent is a file that package time has in such a program.
+// bent is a file of package time in such a program.
 //
 //go:embed bent.go.txt
 var bent []byte
 
-// edit is what a file of package time says otherwise in such a program.
+// edit is a change in a file of package time in such a program.
 type edit struct {
 	file, old, new string
 	times          int
@@ -28,8 +28,8 @@ var edits = []edit{
 	{"sleep.go", "runtimeNano() + int64(d)", "runtimeNano() + bentTimer(d)", 1},
 }
 
-// Overlay writes into a folder what "go build -overlay" needs, and returns the flag.
-// It is an error when this version of Go keeps time in another way.
+// Overlay writes the files for "go build -overlay" into a folder, and returns the flag. If this
+// version of Go implements time differently, it returns an error.
 func Overlay(ctx context.Context, dir string) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {

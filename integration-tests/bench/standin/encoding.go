@@ -160,7 +160,7 @@ func newStream(w http.ResponseWriter, r *http.Request, resource resource) (*stre
 	w.WriteHeader(http.StatusOK)
 	return &stream{
 		encoder: restwatch.NewEncoder(
-			streaming.NewEncoder(frames, codecs.EncoderForVersion(info.StreamSerializer.Serializer, corev1.SchemeGroupVersion)), // what is around an object has no version
+			streaming.NewEncoder(frames, codecs.EncoderForVersion(info.StreamSerializer.Serializer, corev1.SchemeGroupVersion)), // the event around an object has no version
 			codecs.EncoderForVersion(info.Serializer, resource.version)),
 		buffer: buffer, flusher: flusher,
 	}, nil

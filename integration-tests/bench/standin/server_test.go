@@ -24,7 +24,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/bench/standin"
 )
 
-// world has two groups of 3 × 2 pods in a namespace that opted in, and as many in one that did not.
+// world has two groups of 3 × 2 pods in a namespace that opted in, and as many in a namespace that did not.
 func world() standin.World {
 	return standin.World{
 		Groups: 2, PerNamespace: 2, Zones: 3, Pods: 2, OptIn: map[string]string{"opted": "in"},

@@ -1,5 +1,5 @@
-// Command write writes the images of the suite on real nodes into a folder, as files that
-// "docker load", "kind load image-archive" and "ctr images import" take.
+// Command write writes the images of the suite on real nodes into a folder, as files for "docker
+// load", "kind load image-archive" and "ctr images import".
 //
 //	go run ./images/write DIR
 package main

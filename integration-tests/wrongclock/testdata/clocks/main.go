@@ -1,5 +1,5 @@
-// Command clocks prints what its clocks say: how far the wall clock has come while a
-// timer of a second went, how much has passed by the steady one, and the date before.
+// Command clocks prints its clocks: how far the wall clock advanced during a timer of one second,
+// how much time passed by the monotonic clock, and the date at the start.
 package main
 
 import (
