@@ -106,7 +106,7 @@ func addRolled(p *screen.Page, r rolloutView, end time.Time) {
 		}
 		row := []screen.Piece{screen.Text(z.Zone), screen.Text(fmt.Sprint(z.Replaced)), screen.Text(screen.Span(last.Sub(z.Since)))}
 		if p.Style.Bars {
-			row = append(row, screen.OrdinalRange(z.Since.Sub(r.Since), last.Sub(r.Since), end.Sub(r.Since)))
+			row = append(row, screen.TimeBar(z.Since.Sub(r.Since), last.Sub(r.Since), end.Sub(r.Since)))
 		}
 		rows = append(rows, append(row, screen.Text(z.From), screen.Text(z.To)))
 	}

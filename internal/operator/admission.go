@@ -54,7 +54,7 @@ func (o *Operator) askPods() *hook.Preparations {
 	return hook.NewPreparations(o.pods, hook.PreparationOptions{Answered: o.enqueue, Now: o.clients.clock.Now, Abandoned: func(ctx context.Context, key plan.Key, d plan.Downscale) {
 		if err := o.executor.Abandoned(ctx, key, d); err != nil {
 			o.log.WithContext(ctx).WithError(err).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Name, "zone": d.Zone}).
-				Warn("pods were asked to leave by who leads no more, and may not hear that they stay")
+				Warn("the former leader asked pods to prepare for a downscale; they may not be notified that they stay")
 		}
 	}})
 }

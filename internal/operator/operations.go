@@ -59,7 +59,7 @@ func (o *Operator) showGroups(w http.ResponseWriter, r *http.Request) {
 	}
 	last, ok := o.reporter.Last(plan.KeyOf(r.PathValue("namespace"), r.PathValue("group")))
 	if !ok {
-		http.Error(w, "this process has not looked at that group; the leading replica has", http.StatusNotFound)
+		http.Error(w, "this process has not evaluated that group; ask the replica that leads", http.StatusNotFound)
 		return
 	}
 	if last.Rests() {

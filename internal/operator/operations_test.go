@@ -83,7 +83,7 @@ func TestWhatIsShownOfAGroup(t *testing.T) {
 		"also without a name":                 {"team", "", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
 		"what caches show of one that rests":  {"team", "statefulset/lone", http.StatusOK, `"Kind": "statefulset"`},
 		"but not as a group's":                {"team", "lone", http.StatusNotFound, ""},
-		"whom to ask about one not looked at": {"team", "other", http.StatusNotFound, "the leading replica has"},
+		"whom to ask about one not looked at": {"team", "other", http.StatusNotFound, "ask the replica that leads"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			answer := ask(t, o.showGroups, tc.namespace, tc.group)

@@ -159,9 +159,9 @@ func broken(text string, room int) []string {
 	return append(lines, line)
 }
 
-// OrdinalRange returns a bar that shows the time from one moment to another within the duration
+// TimeBar returns a bar that shows the time from one moment to another within the duration
 // whole.
-func OrdinalRange(from, to, whole time.Duration) Piece {
+func TimeBar(from, to, whole time.Duration) Piece {
 	const length = 20
 	at := func(t time.Duration) int {
 		if whole <= 0 {

@@ -75,10 +75,10 @@ func TestBars(t *testing.T) {
 		eyes.Bar(0, 0):           "████████████ 0/0",
 		eyes.Bar(9, 4):           "████████████ 9/4",
 		eyes.Bar(-1, 4):          "░░░░░░░░░░░░ -1/4",
-		screen.OrdinalRange(0, time.Minute, 2*time.Minute):               "██████████··········",
-		screen.OrdinalRange(time.Minute, 2*time.Minute, 2*time.Minute):   "··········██████████",
-		screen.OrdinalRange(2*time.Minute, 2*time.Minute, 2*time.Minute): "···················█",
-		screen.OrdinalRange(0, 0, 0):                                     "█···················",
+		screen.TimeBar(0, time.Minute, 2*time.Minute):               "██████████··········",
+		screen.TimeBar(time.Minute, 2*time.Minute, 2*time.Minute):   "··········██████████",
+		screen.TimeBar(2*time.Minute, 2*time.Minute, 2*time.Minute): "···················█",
+		screen.TimeBar(0, 0, 0):                                     "█···················",
 	} {
 		var p screen.Page
 		p.Line(got)
