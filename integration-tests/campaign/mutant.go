@@ -43,19 +43,19 @@ var mutants = []mutant{
 		{"internal/lock/hold/hold.go", "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if false && needsLook(s.Hold, holder, deeds) {"},
 	}},
 	{"forgets-the-minimum-time", []edit{
-		{"internal/plan/admit.go", "\ttooSoon,", "\t"},
+		{"internal/plan/group/admit.go", "\ttooSoon,", "\t"},
 		withoutInvariants,
 	}},
 	{"forgets-zones-that-left", []edit{
-		{"internal/plan/left.go", "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; z == nil {"},
+		{"internal/plan/group/left.go", "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; z == nil {"},
 		withoutInvariants, withoutEvictionInvariants,
 	}},
 	{"pods-beyond-the-spec-are-free", []edit{
-		{"internal/plan/evict.go", "e.alreadyDown = b.isDown(z, pod)", "e.alreadyDown = !z.Owns(pod.Ordinal) || b.isDown(z, pod)"},
+		{"internal/plan/group/evict.go", "e.alreadyDown = b.isDown(z, pod)", "e.alreadyDown = !z.Owns(pod.Ordinal) || b.isDown(z, pod)"},
 		withoutEvictionInvariants,
 	}},
 	{"budget-off-by-one", []edit{
-		{"internal/plan/guards.go", "if after <= d.zone.budget {", "if after <= d.zone.budget+1 {"},
+		{"internal/plan/group/guards.go", "if after <= d.zone.budget {", "if after <= d.zone.budget+1 {"},
 		withoutInvariants,
 	}},
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -47,9 +48,9 @@ type Executor struct {
 // References knows the resources from which zones take their replicas.
 type References interface {
 	// Resource returns the resource that currently serves the kind of a reference.
-	Resource(r plan.Reference) (schema.GroupVersionResource, bool)
+	Resource(r group.Reference) (schema.GroupVersionResource, bool)
 	// Reported receives the report that was written into the status of a resource, or that was rejected.
-	Reported(namespace string, report plan.ReportReplicas, written plan.Report)
+	Reported(namespace string, report group.ReportReplicas, written group.Report)
 }
 
 // The limits for one plan. Actions under the hold leave time for actions that require no hold. After the limit,
@@ -61,7 +62,7 @@ const (
 
 // Run carries out a plan that was made from s, under the hold that d decides. It returns a receipt for each
 // action that it tried. An error of class Moved means that objects have changed since the plan was made.
-func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+func (e *Executor) Run(ctx context.Context, s group.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
 	if e.DryRun {
 		return nil, nil
 	}
@@ -80,7 +81,7 @@ func (e *Executor) Run(ctx context.Context, s plan.Snapshot, steps []plan.Action
 }
 
 // underHold writes the Lease as decided, and carries out the actions that require the hold.
-func (e *Executor) underHold(ctx context.Context, s plan.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+func (e *Executor) underHold(ctx context.Context, s group.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
 	if err := e.writeHold(ctx, s, d); err != nil {
 		return nil, err
 	}
@@ -94,14 +95,14 @@ func (e *Executor) underHold(ctx context.Context, s plan.Snapshot, steps []plan.
 }
 
 // several carries out actions concurrently, up to atATime of them.
-func (e *Executor) several(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
+func (e *Executor) several(ctx context.Context, s group.Snapshot, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))
 	parallel.Each(len(steps), atATime, func(i int) { receipts[i] = e.carryOut(ctx, s, steps[i]) })
 	return receipts
 }
 
 // inTurn carries out actions one after the other.
-func (e *Executor) inTurn(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
+func (e *Executor) inTurn(ctx context.Context, s group.Snapshot, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))
 	for i, step := range steps {
 		receipts[i] = e.carryOut(ctx, s, step)
@@ -111,7 +112,7 @@ func (e *Executor) inTurn(ctx context.Context, s plan.Snapshot, steps []plan.Act
 
 // recorded returns receipts for the actions that the write of the Lease has carried out. If an action has a method,
 // recorded calls it.
-func (e *Executor) recorded(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
+func (e *Executor) recorded(ctx context.Context, s group.Snapshot, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))
 	for i, step := range steps {
 		receipts[i] = plan.Receipt{Step: step}
@@ -124,7 +125,7 @@ func (e *Executor) recorded(ctx context.Context, s plan.Snapshot, steps []plan.A
 
 // call carries out actions that call pods, without waiting for their answers. Once ctx has ended or the namespace
 // has opted out, it carries out no further action.
-func (e *Executor) call(ctx context.Context, s plan.Snapshot, steps []plan.Action) []plan.Receipt {
+func (e *Executor) call(ctx context.Context, s group.Snapshot, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
 		if ctx.Err() == nil && e.Managed(s.Key.Namespace) {
@@ -135,7 +136,7 @@ func (e *Executor) call(ctx context.Context, s plan.Snapshot, steps []plan.Actio
 }
 
 // carryOut carries out one action by the method for its type.
-func (e *Executor) carryOut(ctx context.Context, s plan.Snapshot, step plan.Action) plan.Receipt {
+func (e *Executor) carryOut(ctx context.Context, s group.Snapshot, step plan.Action) plan.Receipt {
 	m, exists := methods[reflect.TypeOf(step)]
 	switch {
 	case !exists:

@@ -31,6 +31,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
@@ -84,15 +85,15 @@ func (r *rollouts) Kept(_ plan.Key, remembered plan.Rollouts) plan.Rollouts {
 }
 
 // group returns the snapshot from which these tests make their plans.
-func group() plan.Snapshot {
+func testGroup() group.Snapshot {
 	s := fixture.MustParse("zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1\n")
 	s.Now = time.Now()
 	return s
 }
 
 // write returns the decision to write a hold that is renewed now.
-func write(s plan.Snapshot, holder plan.Holder, pods ...string) hold.Decision {
-	record := plan.Hold{Own: true, Holder: holder, Renewed: s.Now, Duration: hold.Duration}
+func write(s group.Snapshot, holder plan.Holder, pods ...string) hold.Decision {
+	record := group.Hold{Hold: plan.Hold{Own: true, Holder: holder, Renewed: s.Now, Duration: hold.Duration}}
 	for _, pod := range pods {
 		record.Intents = append(record.Intents, fixture.Noted(pod))
 	}
@@ -104,14 +105,14 @@ func deletePod(pod string) plan.DeletePod {
 }
 
 var (
-	adopt    = plan.AdoptRevision{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, Revision: "web-2"}
+	adopt    = group.AdoptRevision{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, Revision: "web-2"}
 	withdraw = plan.CancelDeletion{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1", UID: "uid-of-zone-a-1", Version: 10}, Because: plan.Refusal{Code: reason.Paused}}
 	wait     = plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodStarting}}
 	release  = plan.Release{Holder: "rollout/zone-a"}
 )
 
 func TestOrderOfRequests(t *testing.T) {
-	s := group()
+	s := testGroup()
 	for sentence, tc := range map[string]struct {
 		steps    []plan.Action
 		decision hold.Decision
@@ -142,7 +143,7 @@ func TestOrderOfRequests(t *testing.T) {
 
 func TestALabelIsAWriteOfTheLease(t *testing.T) {
 	r := newRoom(t)
-	s := group()
+	s := testGroup()
 	for _, d := range []hold.Decision{write(s, ""), {Need: hold.Label}} {
 		if _, err := r.Run(t.Context(), s, nil, d); err != nil {
 			t.Fatal(err)
@@ -157,7 +158,7 @@ func TestALabelIsAWriteOfTheLease(t *testing.T) {
 func TestADryRunSendsNothing(t *testing.T) {
 	r := newRoom(t)
 	r.DryRun = true
-	s := group()
+	s := testGroup()
 	for _, d := range []hold.Decision{write(s, "rollout/zone-a", "zone-a-0"), {Need: hold.Remove}, {}} {
 		receipts, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt, release}, d)
 		if err != nil || len(receipts) != 0 {
@@ -174,7 +175,7 @@ func TestADryRunSendsNothing(t *testing.T) {
 
 func TestEveryWriteNamesTheVeryObject(t *testing.T) {
 	r := newRoom(t)
-	s := group()
+	s := testGroup()
 	if _, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, hold.Decision{}); err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +230,7 @@ func TestWhatARefusalStops(t *testing.T) {
 				}
 				return 0
 			}
-			s := group()
+			s := testGroup()
 			receipts, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, write(s, "rollout/zone-a", "zone-a-0"))
 			if err == nil || reason.ClassOf(err) != tc.class {
 				t.Errorf("got %v of class %v, want class %v", err, reason.ClassOf(err), tc.class)
@@ -252,7 +253,7 @@ func TestOneReceiptForEachStepThatWasTried(t *testing.T) {
 		}
 		return 0
 	}
-	s := group()
+	s := testGroup()
 	receipts, err := r.Run(t.Context(), s, []plan.Action{deletePod("zone-a-0"), deletePod("zone-a-1"), adopt, wait, release}, hold.Decision{})
 	var got []string
 	for _, receipt := range receipts {
@@ -288,7 +289,7 @@ func TestWhatWasWrittenIsWaitedFor(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
 			r.refuses = func(string) int32 { return tc.code }
-			s := group()
+			s := testGroup()
 			if _, err := r.Run(t.Context(), s, []plan.Action{tc.step}, hold.Decision{}); (err != nil) != (tc.code != 0) {
 				t.Fatal(err)
 			}
@@ -303,7 +304,7 @@ func TestDeletesAreParallelAndBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
 		r.takes = time.Second
-		s := group()
+		s := testGroup()
 		var steps []plan.Action
 		for i := range 25 {
 			steps = append(steps, deletePod(fmt.Sprint("zone-a-", i)))
@@ -333,7 +334,7 @@ func TestManyWithdrawalsAreSentAFewAtATime(t *testing.T) {
 			steps = append(steps, w)
 		}
 		began := time.Now()
-		receipts, _ := r.Run(t.Context(), group(), steps, hold.Decision{})
+		receipts, _ := r.Run(t.Context(), testGroup(), steps, hold.Decision{})
 		if took := time.Since(began); took > 10*hold.RequestTimeout || r.most != 10 || len(receipts) != len(steps) {
 			t.Errorf("%d of %d withdrawn in %s, %d at a time", len(receipts), len(steps), took, r.most)
 		}
@@ -360,7 +361,7 @@ func TestNothingIsSentUnderAHoldThatCouldExpire(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRoom(t)
 				r.takes = tc.takes
-				s := group()
+				s := testGroup()
 				var steps []plan.Action
 				for i := range 30 {
 					steps = append(steps, deletePod(fmt.Sprint("zone-a-", i)))
@@ -383,16 +384,16 @@ func TestNothingIsSentUnderAHoldThatCouldExpire(t *testing.T) {
 // The hold dates a downscale by lockstep itself by the latest time at which its update can be sent. A process
 // that was suspended since the plan was made does not send the update later than that.
 func TestADownscaleIsNotSentLaterThanTheHoldDatesIt(t *testing.T) {
-	const latest = plan.CarryLimit - plan.UpdateLimit // after the renewal of the hold
+	const latest = group.CarryLimit - group.UpdateLimit // after the renewal of the hold
 	for stoodStill, want := range map[time.Duration][]string{0: {"PATCH statefulsets/zone-a"}, latest - time.Millisecond: {"PATCH statefulsets/zone-a"}, latest: nil} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRoom(t)
-			s := group()
+			s := testGroup()
 			s.Hold = write(s, "downscale/zone-a").Record
-			s.Hold.Downscale = fixture.Shrinking("zone-a", 2, 1, plan.Admitted)
+			s.Hold.Downscale = fixture.Shrinking("zone-a", 2, 1, group.Admitted)
 			s.Hold.Downscale.Ours, s.Hold.Downscale.Since = true, s.Now
 			time.Sleep(stoodStill)
-			lower := plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 1}
+			lower := group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 1}
 			_, err := r.Run(t.Context(), s, []plan.Action{lower}, hold.Decision{})
 			if sent := r.said(); !slices.Equal(sent, want) || (err == nil) != (len(want) > 0) {
 				t.Errorf("after %s: sent %q, %v; want %q", stoodStill, sent, err, want)
@@ -417,7 +418,7 @@ func TestNothingIsSentToANamespaceThatOptedOut(t *testing.T) {
 				r.optedOut = r.optedOut || what == tc.after
 				return 0
 			}
-			s := group()
+			s := testGroup()
 			_, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, write(s, "rollout/zone-a", "zone-a-0"))
 			if err == nil || reason.ClassOf(err) != reason.Moved {
 				t.Errorf("got %v of class %v, want class moved", err, reason.ClassOf(err))
@@ -434,13 +435,13 @@ func TestNothingIsSentOnceTheProcessIsToEnd(t *testing.T) {
 	r.Preparations, r.Messages = asked{r.recorder}, r.recorder
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	s := group()
+	s := testGroup()
 	if _, err := r.Run(ctx, s, []plan.Action{deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	calls := []plan.Action{
-		plan.PreparePods{Downscale: fixture.Shrinking("zone-a", 2, 1, plan.Preparing), Pods: s.Zones[0].Pods, Within: time.Second},
-		plan.NotifyPods{Zone: "zone-a", Message: plan.Stay, Pods: s.Zones[0].Pods},
+		group.PreparePods{Downscale: fixture.Shrinking("zone-a", 2, 1, group.Preparing), Pods: s.Zones[0].Pods, Within: time.Second},
+		group.NotifyPods{Zone: "zone-a", Message: group.Stay, Pods: s.Zones[0].Pods},
 	}
 	if receipts, err := r.Run(ctx, s, calls, hold.Decision{}); err != nil || len(receipts) > 0 {
 		t.Errorf("got %v, %v", receipts, err)
@@ -459,7 +460,7 @@ func TestEveryRequestHasASpan(t *testing.T) {
 		return map[string]int32{"DELETE pods/zone-a-1": http.StatusConflict, "DELETE pods/zone-a-2": http.StatusForbidden}[what]
 	}
 	ctx, reconcile := tracer.Start(t.Context(), "reconcile")
-	s := group()
+	s := testGroup()
 	steps := []plan.Action{withdraw, deletePod("zone-a-0"), deletePod("zone-a-1"), deletePod("zone-a-2"), adopt}
 	if _, err := r.Run(ctx, s, steps, write(s, "rollout/zone-a")); err == nil {
 		t.Error("want the refusals")
@@ -509,7 +510,7 @@ func TestTheTraceInTheLease(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
-			s := group()
+			s := testGroup()
 			s.Hold.Holder = tc.before
 			d := write(s, "rollout/zone-a", "zone-a-0", "zone-a-1")
 			d.Record.Trace, d.Record.Intents[1].Trace = former, deed
@@ -546,7 +547,7 @@ func TestTheTraceOfARollout(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
 			r.Rollouts = &rollouts{begins: begun, exported: []string{"zone-a-0"}}
-			s := group()
+			s := testGroup()
 			s.Hold.Holder = tc.before
 			d := write(s, "rollout/zone-a")
 			d.Record.Rollouts.Current = plan.RolledGroup{Trace: tc.has, Since: s.Now, Zones: []plan.RolledZone{
@@ -579,7 +580,7 @@ func TestTheTraceOfARollout(t *testing.T) {
 // asked records the calls about downscales among the requests.
 type asked struct{ *recorder }
 
-func (a asked) Noted(_ plan.Key, d, replaced plan.Downscale) {
+func (a asked) Noted(_ plan.Key, d, replaced group.Downscale) {
 	text := "noted " + d.String()
 	if !replaced.None() {
 		text += ", before " + replaced.String()
@@ -588,7 +589,7 @@ func (a asked) Noted(_ plan.Key, d, replaced plan.Downscale) {
 	a.end()
 }
 
-func (a asked) Ask(_ plan.Key, zone plan.Zone, d plan.Downscale, pods []plan.Pod, _ time.Duration) {
+func (a asked) Ask(_ plan.Key, zone group.Zone, d group.Downscale, pods []plan.Pod, _ time.Duration) {
 	for _, pod := range pods {
 		a.begin("ask "+string(d.Stage)+" "+zone.Name+"/"+pod.Name, nil)
 		a.end()
@@ -597,10 +598,10 @@ func (a asked) Ask(_ plan.Key, zone plan.Zone, d plan.Downscale, pods []plan.Pod
 
 func TestWhatIsWrittenOnAShrinkingZoneNamesTheVeryObject(t *testing.T) {
 	r := newRoom(t)
-	s := group()
+	s := testGroup()
 	steps := []plan.Action{
-		plan.CancelDownscale{Downscale: fixture.Shrinking("zone-a", 3, 1, plan.Admitted)},
-		plan.StampDownscale{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, Time: fixture.Now()},
+		group.CancelDownscale{Downscale: fixture.Shrinking("zone-a", 3, 1, group.Admitted)},
+		group.StampDownscale{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, Time: fixture.Now()},
 	}
 	if _, err := r.Run(t.Context(), s, steps, hold.Decision{}); err != nil {
 		t.Fatal(err)
@@ -620,9 +621,9 @@ func TestWhatIsWrittenOnAShrinkingZoneNamesTheVeryObject(t *testing.T) {
 
 func TestReplicasAreSetOnTheVeryObjectThatWasJudged(t *testing.T) {
 	r := newRoom(t)
-	raise := plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 5}
-	lower := plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 2, To: 0}
-	s := group()
+	raise := group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 5}
+	lower := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 2, To: 0}
+	s := testGroup()
 	s.Hold = write(s, "downscale/zone-b").Record
 	if _, err := r.Run(t.Context(), s, []plan.Action{raise, lower}, hold.Decision{}); err != nil {
 		t.Fatal(err)
@@ -638,7 +639,7 @@ func TestReplicasAreSetOnTheVeryObjectThatWasJudged(t *testing.T) {
 			t.Errorf("sent %s, want %s", r.bodies[i], want)
 		}
 	}
-	if missing, _ := r.Fresh.Behind(group()); missing == "" {
+	if missing, _ := r.Fresh.Behind(testGroup()); missing == "" {
 		t.Error("a view without what was written is as new as any")
 	}
 }
@@ -651,9 +652,9 @@ func TestReplicasAreAddedThoughTheHoldCannotBeWritten(t *testing.T) {
 		}
 		return 0
 	}
-	s := group()
-	raise := plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
-	lower := plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 1}
+	s := testGroup()
+	raise := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
+	lower := group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 1}
 	receipts, err := r.Run(t.Context(), s, []plan.Action{deletePod("zone-a-0"), lower, raise}, write(s, "rollout/zone-a", "zone-a-0"))
 	if err == nil || len(receipts) != 1 || receipts[0].Step != plan.Action(raise) {
 		t.Errorf("receipts %v, error %v; want the raise alone, and the error of the hold", receipts, err)
@@ -665,8 +666,8 @@ func TestReplicasAreAddedThoughTheHoldCannotBeWritten(t *testing.T) {
 
 func TestNoPodIsDeletedAfterReplicasWereAdded(t *testing.T) {
 	r := newRoom(t)
-	s := group()
-	raise := plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
+	s := testGroup()
+	raise := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
 	if _, err := r.Run(t.Context(), s, []plan.Action{raise, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); err != nil {
 		t.Fatal(err)
 	}
@@ -678,8 +679,8 @@ func TestNoPodIsDeletedAfterReplicasWereAdded(t *testing.T) {
 func TestReplicasAreAddedThoughPodsCannotBeDeleted(t *testing.T) {
 	r := newRoom(t)
 	r.refuses = refusing("DELETE pods/zone-a-0")
-	s := group()
-	raise := plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
+	s := testGroup()
+	raise := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
 	if _, err := r.Run(t.Context(), s, []plan.Action{raise, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); err == nil {
 		t.Error("nothing is said of the delete that was refused")
 	}
@@ -700,8 +701,8 @@ func TestPodsAreDeletedThoughReplicasCannotBeAdded(t *testing.T) {
 		}
 		return 0
 	}
-	s := group()
-	raise := plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
+	s := testGroup()
+	raise := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
 	_, err := r.Run(t.Context(), s, []plan.Action{deletePod("zone-a-0"), raise}, write(s, "rollout/zone-a", "zone-a-0"))
 	if err == nil {
 		t.Error("nothing is said of the raise that was refused")
@@ -712,30 +713,30 @@ func TestPodsAreDeletedThoughReplicasCannotBeAdded(t *testing.T) {
 }
 
 func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
-	s := group()
-	leave, stay := fixture.Shrinking("zone-a", 2, 1, plan.Preparing), fixture.Shrinking("zone-a", 2, 1, plan.Undoing)
-	theirs, agreed := leave, fixture.Shrinking("zone-a", 2, 1, plan.Admitted)
+	s := testGroup()
+	leave, stay := fixture.Shrinking("zone-a", 2, 1, group.Preparing), fixture.Shrinking("zone-a", 2, 1, group.Undoing)
+	theirs, agreed := leave, fixture.Shrinking("zone-a", 2, 1, group.Admitted)
 	leave.Ours, agreed.Ours = true, true
-	former := fixture.Shrinking("zone-a", 3, 1, plan.Admitted)
+	former := fixture.Shrinking("zone-a", 3, 1, group.Admitted)
 	who := s.Zones[0].Pods[1:]
 	for sentence, tc := range map[string]struct {
 		steps   []plan.Action
 		prepare func(*room)
 		want    []string
 	}{
-		"to prepare":             {[]plan.Action{plan.PreparePods{Downscale: leave, Pods: who, Within: time.Second}}, nil, []string{newLease, "ask preparing zone-a/zone-a-1"}},
-		"to undo that":           {[]plan.Action{plan.CancelPreparation{Downscale: stay, Pods: who}}, nil, []string{newLease, "ask undoing zone-a/zone-a-1"}},
-		"not before it is noted": {[]plan.Action{plan.RecordDownscale{Downscale: leave}}, nil, []string{newLease, "noted zone-a from 2 to 1 preparing"}},
+		"to prepare":             {[]plan.Action{group.PreparePods{Downscale: leave, Pods: who, Within: time.Second}}, nil, []string{newLease, "ask preparing zone-a/zone-a-1"}},
+		"to undo that":           {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: who}}, nil, []string{newLease, "ask undoing zone-a/zone-a-1"}},
+		"not before it is noted": {[]plan.Action{group.RecordDownscale{Downscale: leave}}, nil, []string{newLease, "noted zone-a from 2 to 1 preparing"}},
 		"and what was noted before": {
-			[]plan.Action{plan.RecordDownscale{Downscale: leave, Former: former}}, nil,
+			[]plan.Action{group.RecordDownscale{Downscale: leave, Former: former}}, nil,
 			[]string{newLease, "noted zone-a from 2 to 1 preparing, before zone-a from 3 to 1 admitted"},
 		},
-		"not where that failed":    {[]plan.Action{plan.RecordDownscale{Downscale: leave}, plan.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
-		"not in foreign places":    {[]plan.Action{plan.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.optedOut = true }, nil},
-		"not in a dry run":         {[]plan.Action{plan.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.DryRun = true }, nil},
-		"and nobody else is noted": {[]plan.Action{plan.RecordDownscale{Downscale: stay}}, nil, []string{newLease}},
-		"nor what a webhook began": {[]plan.Action{plan.RecordDownscale{Downscale: theirs}}, nil, []string{newLease}},
-		"nor what needs no answer": {[]plan.Action{plan.RecordDownscale{Downscale: agreed}}, nil, []string{newLease}},
+		"not where that failed":    {[]plan.Action{group.RecordDownscale{Downscale: leave}, group.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
+		"not in foreign places":    {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.optedOut = true }, nil},
+		"not in a dry run":         {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.DryRun = true }, nil},
+		"and nobody else is noted": {[]plan.Action{group.RecordDownscale{Downscale: stay}}, nil, []string{newLease}},
+		"nor what a webhook began": {[]plan.Action{group.RecordDownscale{Downscale: theirs}}, nil, []string{newLease}},
+		"nor what needs no answer": {[]plan.Action{group.RecordDownscale{Downscale: agreed}}, nil, []string{newLease}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -756,7 +757,7 @@ func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 
 func TestWhoWasAskedByWhoLeadsNoMoreIsToldToStay(t *testing.T) {
 	r := newRoom(t)
-	if err := r.Abandoned(t.Context(), group().Key, fixture.Shrinking("zone-a", 2, 1, plan.Preparing)); err != nil {
+	if err := r.Abandoned(t.Context(), testGroup().Key, fixture.Shrinking("zone-a", 2, 1, group.Preparing)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{newLease}, r.said()); diff != "" {
@@ -770,10 +771,10 @@ func TestWhoWasAskedByWhoLeadsNoMoreIsToldToStay(t *testing.T) {
 // A hold from outside has the duration that a person chose. Even so, the pods of a downscale that is being
 // undone are notified.
 func TestPodsAreToldThatTheyStayUnderAHoldThatSomebodyTookLongAgo(t *testing.T) {
-	s := group()
+	s := testGroup()
 	r := newRoom(t)
 	r.Preparations = asked{r.recorder}
-	undo := plan.CancelPreparation{Downscale: fixture.Shrinking("zone-a", 2, 1, plan.Undoing), Pods: s.Zones[0].Pods[1:]}
+	undo := group.CancelPreparation{Downscale: fixture.Shrinking("zone-a", 2, 1, group.Undoing), Pods: s.Zones[0].Pods[1:]}
 	if _, err := r.Run(t.Context(), s, []plan.Action{undo}, outside(s)); err != nil {
 		t.Fatal(err)
 	}
@@ -785,12 +786,12 @@ func TestPodsAreToldThatTheyStayUnderAHoldThatSomebodyTookLongAgo(t *testing.T) 
 // A process that no longer leads has not read the group before it takes the hold for the undo.
 func TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone(t *testing.T) {
 	r := newRoom(t)
-	s := group()
+	s := testGroup()
 	ctx := t.Context()
-	if err := r.Holds.Write(ctx, s.Key, plan.Hold{Own: true}); err != nil { // this process has released the hold
+	if err := r.Holds.Write(ctx, s.Key, group.Hold{Hold: plan.Hold{Own: true}}); err != nil { // this process has released the hold
 		t.Fatal(err)
 	}
-	if err := r.Abandoned(ctx, s.Key, fixture.Shrinking("zone-a", 2, 1, plan.Preparing)); err != nil {
+	if err := r.Abandoned(ctx, s.Key, fixture.Shrinking("zone-a", 2, 1, group.Preparing)); err != nil {
 		t.Fatal(err)
 	}
 	s.Hold = r.Holds.Cached(s.Key)
@@ -802,16 +803,16 @@ func TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone(t *testing.T) 
 
 // If the write to its zone failed, a pod may still leave, so it must not be notified that it stays.
 func TestNobodyIsToldToStayWhereAWriteToTheZoneFailed(t *testing.T) {
-	s := group()
+	s := testGroup()
 	for sentence, failing := range map[string]plan.Action{
-		"a void":  plan.CancelDownscale{Downscale: fixture.Shrinking("zone-a", 2, 1, plan.Admitted)},
-		"a raise": plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 1, To: 2},
+		"a void":  group.CancelDownscale{Downscale: fixture.Shrinking("zone-a", 2, 1, group.Admitted)},
+		"a raise": group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 1, To: 2},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
 			r.Messages = r.recorder
 			r.refuses = refusing("PATCH statefulsets/zone-a")
-			tell := plan.NotifyPods{Zone: "zone-a", Message: plan.Stay, Pods: s.Zones[0].Pods}
+			tell := group.NotifyPods{Zone: "zone-a", Message: group.Stay, Pods: s.Zones[0].Pods}
 			if _, err := r.Run(t.Context(), s, []plan.Action{failing, tell}, hold.Decision{}); err == nil {
 				t.Error("a write that fails is no error")
 			}
@@ -831,8 +832,8 @@ func TestReplicasAreAddedThoughWritesToPodsTakeTooLong(t *testing.T) {
 		for i := range plan.MaxIntents {
 			steps = append(steps, plan.CancelDeletion{Intent: plan.Intent{Zone: "zone-a", Pod: fmt.Sprint("zone-a-", i), UID: "u", Version: 10}})
 		}
-		steps = append(steps, plan.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2})
-		receipts, _ := r.Run(t.Context(), group(), steps, hold.Decision{})
+		steps = append(steps, group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2})
+		receipts, _ := r.Run(t.Context(), testGroup(), steps, hold.Decision{})
 		if last := receipts[len(receipts)-1]; !slices.Contains(r.said(), "PATCH statefulsets/zone-b") || last.Err != nil {
 			t.Errorf("replicas are not added: %v", last)
 		}
@@ -849,10 +850,10 @@ func TestAPlanHasAMinute(t *testing.T) {
 		}
 		var steps []plan.Action
 		for i := range 22 {
-			steps = append(steps, plan.SetReplicas{Zone: fmt.Sprintf("zone-%d", i), UID: "u", Version: 1, From: 1, To: 2})
+			steps = append(steps, group.SetReplicas{Zone: fmt.Sprintf("zone-%d", i), UID: "u", Version: 1, From: 1, To: 2})
 		}
 		began := time.Now()
-		receipts, err := e.Run(t.Context(), plan.Snapshot{Key: plan.Key{Namespace: "team", Name: "store"}}, steps, hold.Decision{})
+		receipts, err := e.Run(t.Context(), group.Snapshot{Key: plan.Key{Namespace: "team", Name: "store"}}, steps, hold.Decision{})
 		if took := time.Since(began); took > time.Minute || err == nil || len(receipts) != len(steps) {
 			t.Errorf("%d steps took %s: %v; want a receipt for each of them after a minute", len(receipts), took, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/act"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -35,9 +36,9 @@ func (a deleteClaim) Event() plan.Event {
 }
 
 func TestTheLockAsksAFurtherActionWhatItRequires(t *testing.T) {
-	s := group()
-	s.Hold = plan.Hold{Exists: true, Own: true, Holder: "rollout/zone-a", Renewed: s.Now, Duration: hold.Duration}
-	s.Hold.Members = plan.Remembered(s)
+	s := testGroup()
+	s.Hold = group.Hold{Hold: plan.Hold{Exists: true, Own: true, Holder: "rollout/zone-a", Renewed: s.Now, Duration: hold.Duration}}
+	s.Hold.Members = group.Remembered(s)
 	for sentence, tc := range map[string]struct {
 		action deleteClaim
 		want   hold.Need
@@ -57,7 +58,7 @@ func TestTheLockAsksAFurtherActionWhatItRequires(t *testing.T) {
 }
 
 func TestTheExecutorCarriesOutAFurtherActionInItsOrder(t *testing.T) {
-	s := group()
+	s := testGroup()
 	t.Cleanup(act.Sends("delete claim", func(e *act.Executor, ctx context.Context, key plan.Key, a deleteClaim) error {
 		return e.Client.CoreV1().PersistentVolumeClaims(key.Namespace).Delete(ctx, a.claim, metav1.DeleteOptions{})
 	}))
@@ -87,7 +88,7 @@ func TestTheExecutorCarriesOutAFurtherActionInItsOrder(t *testing.T) {
 }
 
 func TestAnActionWithoutAMethodFails(t *testing.T) {
-	s := group()
+	s := testGroup()
 	r := newRoom(t)
 	done, err := r.Run(t.Context(), s, []plan.Action{deleteClaim{order: plan.UnderHold}}, hold.Decision{})
 	if err == nil || !strings.Contains(err.Error(), "no method of the executor carries out act_test.deleteClaim") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
@@ -20,7 +21,7 @@ type Rollouts interface {
 }
 
 // writeHold writes the Lease as decided.
-func (e *Executor) writeHold(ctx context.Context, s plan.Snapshot, d hold.Decision) error {
+func (e *Executor) writeHold(ctx context.Context, s group.Snapshot, d hold.Decision) error {
 	switch d.Need {
 	case hold.Write:
 		record := e.traced(ctx, s, d.Record)
@@ -42,7 +43,7 @@ func (e *Executor) writeHold(ctx context.Context, s plan.Snapshot, d hold.Decisi
 
 // traced returns a record with the trace of the current rollout. Without a rollout, a record of a free group gets
 // the trace of the reconcile. New intents get it as well.
-func (e *Executor) traced(ctx context.Context, s plan.Snapshot, record plan.Hold) plan.Hold {
+func (e *Executor) traced(ctx context.Context, s group.Snapshot, record group.Hold) group.Hold {
 	reconcile := telemetry.Traceparent(ctx)
 	record.Rollouts = e.Rollouts.Kept(s.Key, record.Rollouts)
 	current := &record.Rollouts.Current
@@ -66,11 +67,11 @@ func (e *Executor) traced(ctx context.Context, s plan.Snapshot, record plan.Hold
 
 // within returns a context that ends before the hold could expire, if the hold covers the requests. The hold is
 // dated by the API server's clock; the monotonic clock measures requests.
-func (e *Executor) within(ctx context.Context, held plan.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
+func (e *Executor) within(ctx context.Context, held group.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
 	switch {
 	case d.Need == hold.Write && !d.Record.Holder.Foreign():
 		return context.WithTimeout(ctx, hold.Deadline(d.Record).Sub(e.Clock.Now()))
-	case plan.Lowers(steps):
+	case group.Lowers(steps):
 		return context.WithTimeout(ctx, hold.Deadline(held).Sub(e.Clock.Now()))
 	}
 	return context.WithCancel(ctx)

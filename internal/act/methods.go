@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // methods are the methods of the executor by the type of action that they carry out. An action that the write of
@@ -29,19 +30,19 @@ var methods = byType(
 type method struct {
 	of   reflect.Type
 	span string // the name of the span of its request; empty: it sends none
-	do   func(e *Executor, ctx context.Context, s plan.Snapshot, step plan.Action) error
+	do   func(e *Executor, ctx context.Context, s group.Snapshot, step plan.Action) error
 }
 
 // sends returns the method that sends the request of an action of type A.
 func sends[A plan.Action](span string, send func(*Executor, context.Context, plan.Key, A) error) method {
-	return method{reflect.TypeFor[A](), span, func(e *Executor, ctx context.Context, s plan.Snapshot, step plan.Action) error {
+	return method{reflect.TypeFor[A](), span, func(e *Executor, ctx context.Context, s group.Snapshot, step plan.Action) error {
 		return send(e, ctx, s.Key, step.(A)) //nolint:errcheck // it is found by this type
 	}}
 }
 
 // passes returns the method that passes on an action of type A. It cannot fail.
-func passes[A plan.Action](pass func(*Executor, plan.Snapshot, A)) method {
-	return method{of: reflect.TypeFor[A](), do: func(e *Executor, _ context.Context, s plan.Snapshot, step plan.Action) error {
+func passes[A plan.Action](pass func(*Executor, group.Snapshot, A)) method {
+	return method{of: reflect.TypeFor[A](), do: func(e *Executor, _ context.Context, s group.Snapshot, step plan.Action) error {
 		pass(e, s, step.(A)) //nolint:errcheck // it is found by this type
 		return nil
 	}}

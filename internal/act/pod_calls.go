@@ -7,45 +7,46 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Preparations calls pods about a downscale, without waiting for their answers.
 type Preparations interface {
 	// Noted receives a downscale that this process has recorded and about which no pod was called, and the
 	// rest of the previous one.
-	Noted(key plan.Key, d, former plan.Downscale)
+	Noted(key plan.Key, d, former group.Downscale)
 	// Ask calls pods of a zone to prepare or, if the downscale is being cancelled, to undo the preparation.
-	Ask(key plan.Key, zone plan.Zone, d plan.Downscale, pods []plan.Pod, limit time.Duration)
+	Ask(key plan.Key, zone group.Zone, d group.Downscale, pods []plan.Pod, limit time.Duration)
 }
 
 // Messages notifies pods of zones with a delay.
 type Messages interface {
 	// Tell queues a message for pods of a zone, without waiting for their answers.
-	Tell(key plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod)
+	Tell(key plan.Key, zone group.Zone, message group.Message, pods []plan.Pod)
 }
 
 // rememberDownscale passes on a downscale of lockstep's own that this process has recorded, and the rest of the
 // previous one.
-func (e *Executor) rememberDownscale(s plan.Snapshot, a plan.RecordDownscale) {
-	if a.Downscale.Ours && a.Downscale.Stage == plan.Preparing {
+func (e *Executor) rememberDownscale(s group.Snapshot, a group.RecordDownscale) {
+	if a.Downscale.Ours && a.Downscale.Stage == group.Preparing {
 		e.Preparations.Noted(s.Key, a.Downscale, a.Former)
 	}
 }
 
 // preparePods calls pods to prepare.
-func (e *Executor) preparePods(s plan.Snapshot, a plan.PreparePods) {
+func (e *Executor) preparePods(s group.Snapshot, a group.PreparePods) {
 	zone, _ := s.Zone(a.Downscale.Zone)
 	e.Preparations.Ask(s.Key, zone, a.Downscale, a.Pods, a.Within)
 }
 
 // cancelPreparation calls pods to undo their preparation.
-func (e *Executor) cancelPreparation(s plan.Snapshot, a plan.CancelPreparation) {
+func (e *Executor) cancelPreparation(s group.Snapshot, a group.CancelPreparation) {
 	zone, _ := s.Zone(a.Downscale.Zone)
 	e.Preparations.Ask(s.Key, zone, a.Downscale, a.Pods, 0)
 }
 
 // notifyPods notifies pods of a zone with a delay that they leave, or that they stay.
-func (e *Executor) notifyPods(s plan.Snapshot, a plan.NotifyPods) {
+func (e *Executor) notifyPods(s group.Snapshot, a group.NotifyPods) {
 	zone, _ := s.Zone(a.Zone)
 	zone.Delay.Call = a.Call
 	e.Messages.Tell(s.Key, zone, a.Message, a.Pods)
@@ -53,7 +54,7 @@ func (e *Executor) notifyPods(s plan.Snapshot, a plan.NotifyPods) {
 
 // Abandoned records that pods must be notified that they stay. A process that no longer leads called them to
 // prepare, and another process has cancelled that downscale since, so that call may have reached the pods last.
-func (e *Executor) Abandoned(ctx context.Context, key plan.Key, d plan.Downscale) error {
+func (e *Executor) Abandoned(ctx context.Context, key plan.Key, d group.Downscale) error {
 	record, possible := hold.UndoAnew(e.Holds.Cached(key), d, e.Clock.Now())
 	if !possible {
 		return nil // the leader handles what the Lease records
@@ -70,7 +71,7 @@ func withoutResized(messages []plan.Action, receipts []plan.Receipt) []plan.Acti
 	failed := map[string]bool{}
 	for _, r := range receipts {
 		switch r.Step.(type) {
-		case plan.CancelDownscale, plan.SetReplicas:
+		case group.CancelDownscale, group.SetReplicas:
 			zone := r.Step.Effect().Zone
 			failed[zone] = failed[zone] || r.Err != nil
 		}

@@ -11,25 +11,26 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // references is a References that knows one kind and records reports.
 type references struct {
 	kind     string
-	reported map[string]plan.Report
+	reported map[string]group.Report
 }
 
-func (r *references) Resource(of plan.Reference) (schema.GroupVersionResource, bool) {
+func (r *references) Resource(of group.Reference) (schema.GroupVersionResource, bool) {
 	return schema.GroupVersionResource{Group: of.APIGroup, Version: "v1", Resource: "templates"}, of.Kind == r.kind
 }
 
-func (r *references) Reported(namespace string, report plan.ReportReplicas, written plan.Report) {
+func (r *references) Reported(namespace string, report group.ReportReplicas, written group.Report) {
 	r.reported[namespace+"/"+report.Reference.String()] = written
 }
 
-var report = plan.ReportReplicas{
-	Zone: "zone-a", Reference: plan.Reference{APIGroup: "example.com", Kind: "Template", Name: "web"}, UID: "uid-of-web", Version: "41", From: 2, To: 3,
+var report = group.ReportReplicas{
+	Zone: "zone-a", Reference: group.Reference{APIGroup: "example.com", Kind: "Template", Name: "web"}, UID: "uid-of-web", Version: "41", From: 2, To: 3,
 }
 
 const patchStatus = "PATCH templates/web/status"
@@ -52,11 +53,11 @@ func TestReplicasAreReportedToTheVeryObjectThatWasJudged(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
-			known := &references{tc.kind, map[string]plan.Report{}}
+			known := &references{tc.kind, map[string]group.Report{}}
 			r.References = known
 			r.refuses = func(string) int32 { return tc.code }
 			began := time.Now()
-			receipts, err := r.Run(t.Context(), group(), []plan.Action{report}, hold.Decision{})
+			receipts, err := r.Run(t.Context(), testGroup(), []plan.Action{report}, hold.Decision{})
 			failed := tc.kind != "Template" || tc.code != 0
 			if (err != nil) != failed || (err != nil && reason.ClassOf(err) != tc.class) {
 				t.Errorf("got %v of class %v", err, reason.ClassOf(err))
@@ -82,18 +83,18 @@ func TestReplicasAreReportedToTheVeryObjectThatWasJudged(t *testing.T) {
 // A report that was rejected permanently is not sent again after each event of the group.
 func TestAReportThatIsRefusedIsNotTriedAgainAtOnce(t *testing.T) {
 	r := newRoom(t)
-	known := &references{"Template", map[string]plan.Report{}}
+	known := &references{"Template", map[string]group.Report{}}
 	r.References = known
 	r.refuses = func(string) int32 { return http.StatusForbidden }
-	s := group()
+	s := testGroup()
 	for range 10 {
 		s.Now = time.Now()
-		s.Zones[0].Mirror = plan.Mirror{Reference: report.Reference, WriteBack: true, Scale: plan.Scale{
+		s.Zones[0].Mirror = group.Mirror{Reference: report.Reference, WriteBack: true, Scale: group.Scale{
 			UID: "uid-of-web", Version: "41", Replicas: s.Zones[0].Replicas, Reported: 9, Least: -1, Written: known.reported["team/Template.example.com web"],
 		}}
 		var reports []plan.Action
-		for _, step := range plan.Group(s) {
-			if _, is := step.(plan.ReportReplicas); is {
+		for _, step := range group.Plan(s) {
+			if _, is := step.(group.ReportReplicas); is {
 				reports = append(reports, step)
 			}
 		}
@@ -106,14 +107,14 @@ func TestAReportThatIsRefusedIsNotTriedAgainAtOnce(t *testing.T) {
 
 func TestReplicasAreReportedThoughTheHoldCannotBeWritten(t *testing.T) {
 	r := newRoom(t)
-	r.References = &references{"Template", map[string]plan.Report{}}
+	r.References = &references{"Template", map[string]group.Report{}}
 	r.refuses = func(what string) int32 {
 		if what == newLease {
 			return http.StatusInternalServerError
 		}
 		return 0
 	}
-	s := group()
+	s := testGroup()
 	receipts, err := r.Run(t.Context(), s, []plan.Action{report, adopt, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0"))
 	if err == nil || len(receipts) != 1 || receipts[0].Step != plan.Action(report) {
 		t.Errorf("receipts %v, error %v; want the report alone, and the error of the hold", receipts, err)

@@ -8,10 +8,11 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Tell implements act.Messages.
-func (r *recorder) Tell(_ plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod) {
+func (r *recorder) Tell(_ plan.Key, zone group.Zone, message group.Message, pods []plan.Pod) {
 	for _, pod := range pods {
 		r.begin("tell "+string(message)+" to "+zone.Name+"/"+pod.Name+zone.Delay.Call.Path, nil)
 		r.end()
@@ -21,11 +22,11 @@ func (r *recorder) Tell(_ plan.Key, zone plan.Zone, message plan.Message, pods [
 // A pod that stays after all is notified only after the hold has dropped its acknowledgement. Otherwise the
 // delay of its next downscale would be too short.
 func TestPodsAreToldAfterTheHoldWasWritten(t *testing.T) {
-	s := group()
-	tell := plan.NotifyPods{Zone: "zone-a", Message: plan.Stay, Call: plan.Call{Port: 1, Path: "/former"}, Pods: s.Zones[0].Pods}
-	forget := plan.RecordAcknowledged{Zone: "zone-a"}
+	s := testGroup()
+	tell := group.NotifyPods{Zone: "zone-a", Message: group.Stay, Call: group.Call{Port: 1, Path: "/former"}, Pods: s.Zones[0].Pods}
+	forget := group.RecordAcknowledged{Zone: "zone-a"}
 	told := []string{"tell stay to zone-a/zone-a-0/former", "tell stay to zone-a/zone-a-1/former"}
-	raise := plan.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 3}
+	raise := group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 3}
 	for sentence, tc := range map[string]struct {
 		steps    []plan.Action
 		decision hold.Decision
@@ -60,7 +61,7 @@ func TestPodsAreToldAfterTheHoldWasWritten(t *testing.T) {
 }
 
 // outside returns the decision to write a hold from outside that expired long ago.
-func outside(s plan.Snapshot) hold.Decision {
+func outside(s group.Snapshot) hold.Decision {
 	d := write(s, "manual/maintenance")
 	d.Record.Renewed = s.Now.Add(-1000 * hold.Duration)
 	return d

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -42,7 +43,7 @@ func (e *Executor) cancelDeletion(ctx context.Context, key plan.Key, w plan.Canc
 }
 
 // adoptRevision writes the update revision into status.currentRevision.
-func (e *Executor) adoptRevision(ctx context.Context, key plan.Key, a plan.AdoptRevision) error {
+func (e *Executor) adoptRevision(ctx context.Context, key plan.Key, a group.AdoptRevision) error {
 	adoption := requiring(a.UID, a.Version)
 	adoption.Status = map[string]any{"currentRevision": a.Revision}
 	return e.patchZone(ctx, "adopt revision", key, a.Zone, adoption, "status")
@@ -50,7 +51,7 @@ func (e *Executor) adoptRevision(ctx context.Context, key plan.Key, a plan.Adopt
 
 // cancelDownscale changes an annotation of the StatefulSet at its evaluated version, so that an update in
 // flight fails or is evaluated again. A conflict means that such an update already fails.
-func (e *Executor) cancelDownscale(ctx context.Context, key plan.Key, a plan.CancelDownscale) error {
+func (e *Executor) cancelDownscale(ctx context.Context, key plan.Key, a group.CancelDownscale) error {
 	d := a.Downscale
 	touch := requiring(d.UID, d.Version)
 	touch.Metadata.Annotations = map[string]string{contract.VoidedAnnotation: touchMark()}
@@ -58,14 +59,14 @@ func (e *Executor) cancelDownscale(ctx context.Context, key plan.Key, a plan.Can
 }
 
 // stampDownscale writes the time at which a zone was scaled down.
-func (e *Executor) stampDownscale(ctx context.Context, key plan.Key, a plan.StampDownscale) error {
+func (e *Executor) stampDownscale(ctx context.Context, key plan.Key, a group.StampDownscale) error {
 	stamp := requiring(a.UID, a.Version)
 	stamp.Metadata.Annotations = map[string]string{contract.DownscaledAnnotation: contract.FormatDownscaled(a.Time)}
 	return e.patchZone(ctx, "stamp downscale", key, a.Zone, stamp)
 }
 
 // setReplicas changes spec.replicas of a zone at its evaluated version.
-func (e *Executor) setReplicas(ctx context.Context, key plan.Key, a plan.SetReplicas) error {
+func (e *Executor) setReplicas(ctx context.Context, key plan.Key, a group.SetReplicas) error {
 	change := requiring(a.UID, a.Version)
 	change.Spec = map[string]int{"replicas": a.To}
 	return e.patchZone(ctx, "set replicas", key, a.Zone, change)
@@ -84,7 +85,7 @@ func (e *Executor) patchZone(ctx context.Context, what string, key plan.Key, zon
 
 // reportReplicas writes the replicas of the zones that follow a resource into the status of that resource, if
 // the resource has not changed since it was evaluated.
-func (e *Executor) reportReplicas(ctx context.Context, key plan.Key, a plan.ReportReplicas) error {
+func (e *Executor) reportReplicas(ctx context.Context, key plan.Key, a group.ReportReplicas) error {
 	resource, known := e.References.Resource(a.Reference)
 	if !known {
 		return reason.WithClass(reason.Moved, fmt.Errorf("report replicas to %s: its kind is known no more", a.Reference))
@@ -96,7 +97,7 @@ func (e *Executor) reportReplicas(ctx context.Context, key plan.Key, a plan.Repo
 		err = fmt.Errorf("report replicas to %s in %s: %w", a.Reference, key.Namespace, classify(err))
 	}
 	if reason.ClassOf(err) != reason.Moved { // after a conflict it is evaluated again at once
-		e.References.Reported(key.Namespace, a, plan.Report{Replicas: a.To, At: e.Clock.Now(), Failed: err != nil})
+		e.References.Reported(key.Namespace, a, group.Report{Replicas: a.To, At: e.Clock.Now(), Failed: err != nil})
 	}
 	return err
 }

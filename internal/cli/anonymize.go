@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // anonymizer replaces names by hashes. It builds a new snapshot from fields that are known to
-// contain no names: a field that is added to plan.Snapshot is left out until this file handles
+// contain no names: a field that is added to group.Snapshot is left out until this file handles
 // it.
 type anonymizer struct {
 	key   []byte
@@ -22,7 +23,7 @@ type anonymizer struct {
 }
 
 // anonymize returns a snapshot that gives the same plan and contains no names.
-func anonymize(s plan.Snapshot) plan.Snapshot {
+func anonymize(s group.Snapshot) group.Snapshot {
 	m := anonymizer{key: []byte(s.Hold.UID), zones: map[string]string{}}
 	for i, z := range s.Zones {
 		if i == 0 {
@@ -32,7 +33,7 @@ func anonymize(s plan.Snapshot) plan.Snapshot {
 	for i, z := range s.Zones { // the number preserves the order of zones
 		m.zones[z.Name] = fmt.Sprintf("zone-%d-%s", i+1, m.hash(z.Name))
 	}
-	anonymized := plan.Snapshot{
+	anonymized := group.Snapshot{
 		Key: plan.Key{
 			Namespace: "namespace-" + m.hash(s.Key.Namespace), Name: "group-" + m.hash(s.Key.Name),
 			Kind: s.Key.Kind,
@@ -46,7 +47,7 @@ func anonymize(s plan.Snapshot) plan.Snapshot {
 		anonymized.Zones = append(anonymized.Zones, m.zoneOf(z, s.Budgets))
 	}
 	for _, z := range s.Left {
-		anonymized.Left = append(anonymized.Left, plan.LeftZone{Zone: m.zoneOf(z.Zone, s.Budgets), Exists: z.Exists, Orphaned: z.Orphaned, Uncovered: z.Uncovered})
+		anonymized.Left = append(anonymized.Left, group.LeftZone{Zone: m.zoneOf(z.Zone, s.Budgets), Exists: z.Exists, Orphaned: z.Orphaned, Uncovered: z.Uncovered})
 	}
 	for _, p := range s.Strays {
 		anonymized.Strays = append(anonymized.Strays, m.podOf(p, s.Budgets))
@@ -106,12 +107,27 @@ func (m anonymizer) holder(h plan.Holder) plan.Holder {
 	return h.Operation().For(m.zone(h.Zone()))
 }
 
-func (m anonymizer) hold(h plan.Hold) plan.Hold {
-	anonymized := plan.Hold{
-		Exists: h.Exists, UID: m.some(h.UID), Version: h.Version, Own: h.Own, Holder: m.holder(h.Holder), Since: h.Since,
-		Renewed: h.Renewed, Duration: h.Duration, Transitions: h.Transitions, Downscale: m.downscale(h.Downscale),
-		Downscaled: m.times(h.Downscaled), GivenUp: m.times(h.GivenUp), Unrenewed: h.Unrenewed, Unreadable: wrong(h.Unreadable),
-		Unlabelled: h.Unlabelled,
+func (m anonymizer) hold(h group.Hold) group.Hold {
+	anonymized := group.Hold{
+		Hold: plan.Hold{
+			Exists:      h.Exists,
+			UID:         m.some(h.UID),
+			Version:     h.Version,
+			Own:         h.Own,
+			Holder:      m.holder(h.Holder),
+			Since:       h.Since,
+			Renewed:     h.Renewed,
+			Duration:    h.Duration,
+			Transitions: h.Transitions,
+			Unrenewed:   h.Unrenewed,
+			Unreadable:  wrong(h.Unreadable),
+			Unlabelled:  h.Unlabelled,
+		},
+		Record: group.Record{
+			Downscale:  m.downscale(h.Downscale),
+			Downscaled: m.times(h.Downscaled),
+			GivenUp:    m.times(h.GivenUp),
+		},
 	}
 	for _, i := range h.Intents {
 		anonymized.Intents = append(anonymized.Intents, plan.Intent{
@@ -120,7 +136,7 @@ func (m anonymizer) hold(h plan.Hold) plan.Hold {
 		})
 	}
 	for _, member := range h.Members {
-		anonymized.Members = append(anonymized.Members, plan.Member{Zone: m.zone(member.Zone), UID: m.some(member.UID)})
+		anonymized.Members = append(anonymized.Members, group.Member{Zone: m.zone(member.Zone), UID: m.some(member.UID)})
 	}
 	for _, w := range h.Waiting {
 		place := plan.Waiting{Operation: w.Operation, Zone: w.Zone, Since: w.Since, LastSeen: w.LastSeen}
@@ -131,26 +147,26 @@ func (m anonymizer) hold(h plan.Hold) plan.Hold {
 	}
 	for zone, a := range h.Acknowledged {
 		if anonymized.Acknowledged == nil {
-			anonymized.Acknowledged = map[string]plan.DelayRecord{}
+			anonymized.Acknowledged = map[string]group.DelayRecord{}
 		}
 		anonymized.Acknowledged[m.zone(zone)] = m.agreement(a)
 	}
 	return anonymized
 }
 
-func (m anonymizer) agreement(a plan.DelayRecord) plan.DelayRecord {
-	anonymized := plan.DelayRecord{Call: m.call(a.Call), Over: a.Over}
+func (m anonymizer) agreement(a group.DelayRecord) group.DelayRecord {
+	anonymized := group.DelayRecord{Call: m.call(a.Call), Over: a.Over}
 	for _, s := range a.OrdinalRanges {
-		anonymized.OrdinalRanges = append(anonymized.OrdinalRanges, plan.OrdinalRange{From: s.From, To: s.To, Since: s.Since})
+		anonymized.OrdinalRanges = append(anonymized.OrdinalRanges, group.OrdinalRange{From: s.From, To: s.To, Since: s.Since})
 	}
 	return anonymized
 }
 
-func (m anonymizer) downscale(d plan.Downscale) plan.Downscale {
+func (m anonymizer) downscale(d group.Downscale) group.Downscale {
 	if d.None() {
-		return plan.Downscale{}
+		return group.Downscale{}
 	}
-	return plan.Downscale{
+	return group.Downscale{
 		Zone: m.zone(d.Zone), UID: m.some(d.UID), Version: d.Version, Generation: d.Generation, From: d.From, To: d.To,
 		Call: m.call(d.Call), Stage: d.Stage, Ours: d.Ours, Since: d.Since,
 	}
@@ -167,19 +183,19 @@ func (m anonymizer) times(times map[string]time.Time) map[string]time.Time {
 	return anonymized
 }
 
-func (m anonymizer) zoneOf(z plan.Zone, budgets []plan.DisruptionBudget) plan.Zone {
-	anonymized := plan.Zone{
+func (m anonymizer) zoneOf(z group.Zone, budgets []group.DisruptionBudget) group.Zone {
+	anonymized := group.Zone{
 		Name: m.zone(z.Name), UID: m.some(z.UID), Version: z.Version, Generation: z.Generation, Replicas: z.Replicas, Start: z.Start,
 		UpdateRevision: m.some(z.UpdateRevision), CurrentRevision: m.some(z.CurrentRevision),
 		Observed: z.Observed, Counting: z.Counting, Deleting: z.Deleting, OnDelete: z.OnDelete,
-		Paused: z.Paused, PausedUntil: plan.Moment{Time: z.PausedUntil.Time, Invalid: wrong(z.PausedUntil.Invalid)},
+		Paused: z.Paused, PausedUntil: group.Moment{Time: z.PausedUntil.Time, Invalid: wrong(z.PausedUntil.Invalid)},
 		MaxUnavailable: plan.Budget{Pods: z.MaxUnavailable.Pods, Percent: z.MaxUnavailable.Percent, Invalid: wrong(z.MaxUnavailable.Invalid)},
-		MinReady:       z.MinReady, MinBetween: plan.Span{Duration: z.MinBetween.Duration, Invalid: wrong(z.MinBetween.Invalid)},
-		Downscaled: plan.Moment{Time: z.Downscaled.Time, Invalid: wrong(z.Downscaled.Invalid)},
+		MinReady:       z.MinReady, MinBetween: group.Span{Duration: z.MinBetween.Duration, Invalid: wrong(z.MinBetween.Invalid)},
+		Downscaled: group.Moment{Time: z.Downscaled.Time, Invalid: wrong(z.Downscaled.Invalid)},
 		Prepares:   z.Prepares, Call: m.call(z.Call), Leader: m.zone(z.Leader), AfterLeader: z.AfterLeader,
-		Forced: plan.Force{Given: z.Forced.Given, Replicas: z.Forced.Replicas, Invalid: wrong(z.Forced.Invalid)},
+		Forced: group.Force{Given: z.Forced.Given, Replicas: z.Forced.Replicas, Invalid: wrong(z.Forced.Invalid)},
 		Barred: z.Barred, Mirror: m.mirror(z.Mirror),
-		Delay:     plan.Delay{For: z.Delay.For, Call: m.call(z.Delay.Call), Invalid: wrong(z.Delay.Invalid)},
+		Delay:     group.Delay{For: z.Delay.For, Call: m.call(z.Delay.Call), Invalid: wrong(z.Delay.Invalid)},
 		Elsewhere: z.Elsewhere, PodsAt: z.PodsAt, WithoutEffect: wrong(z.WithoutEffect),
 		Ignored: z.Ignored, InvalidGroup: wrong(z.InvalidGroup), Contest: z.Contest,
 	}
@@ -193,7 +209,7 @@ func (m anonymizer) zoneOf(z plan.Zone, budgets []plan.DisruptionBudget) plan.Zo
 	return anonymized
 }
 
-func (m anonymizer) podOf(p plan.Pod, budgets []plan.DisruptionBudget) plan.Pod {
+func (m anonymizer) podOf(p plan.Pod, budgets []group.DisruptionBudget) plan.Pod {
 	anonymized := plan.Pod{
 		Name: m.pod(p.Name), Ordinal: p.Ordinal, UID: m.some(p.UID), Version: p.Version, Revision: m.some(p.Revision),
 		Phase: p.Phase, ReadySince: p.ReadySince, Seen: p.Seen, OnHost: p.OnHost, Unadopted: p.Unadopted, Labels: m.labels(p.Labels, budgets),
@@ -208,7 +224,7 @@ func (m anonymizer) podOf(p plan.Pod, budgets []plan.DisruptionBudget) plan.Pod 
 }
 
 // labels returns the hashes of the labels that budgets select.
-func (m anonymizer) labels(l plan.Labels, budgets []plan.DisruptionBudget) plan.Labels {
+func (m anonymizer) labels(l plan.Labels, budgets []group.DisruptionBudget) plan.Labels {
 	had, kept := l.Map(), map[string]string{}
 	for _, b := range budgets {
 		for _, r := range b.Selector {
@@ -220,36 +236,36 @@ func (m anonymizer) labels(l plan.Labels, budgets []plan.DisruptionBudget) plan.
 	return plan.LabelsOf(kept)
 }
 
-func (m anonymizer) mirror(r plan.Mirror) plan.Mirror {
-	anonymized := plan.Mirror{WriteBack: r.WriteBack, Invalid: wrong(r.Invalid)}
+func (m anonymizer) mirror(r group.Mirror) group.Mirror {
+	anonymized := group.Mirror{WriteBack: r.WriteBack, Invalid: wrong(r.Invalid)}
 	if r.Reference.None() {
 		return anonymized
 	}
-	anonymized.Reference = plan.Reference{APIGroup: m.some(r.Reference.APIGroup), Kind: m.hash(r.Reference.Kind), Name: m.hash(r.Reference.Name)}
-	anonymized.Scale = plan.Scale{
+	anonymized.Reference = group.Reference{APIGroup: m.some(r.Reference.APIGroup), Kind: m.hash(r.Reference.Kind), Name: m.hash(r.Reference.Name)}
+	anonymized.Scale = group.Scale{
 		Trouble: plan.Refusal{Code: r.Scale.Trouble.Code}, UID: m.some(r.Scale.UID), Replicas: r.Scale.Replicas, Reported: r.Scale.Reported,
 		Least: r.Scale.Least, Written: r.Scale.Written,
 	}
 	return anonymized
 }
 
-func (m anonymizer) call(c plan.Call) plan.Call {
-	if c == (plan.Call{}) {
+func (m anonymizer) call(c group.Call) group.Call {
+	if c == (group.Call{}) {
 		return c
 	}
-	anonymized := plan.Call{TLS: c.TLS, Port: c.Port, Service: m.some(c.Service), Invalid: wrong(c.Invalid)}
+	anonymized := group.Call{TLS: c.TLS, Port: c.Port, Service: m.some(c.Service), Invalid: wrong(c.Invalid)}
 	if c.Path != "" {
 		anonymized.Path = "/" + m.hash(c.Path)
 	}
 	return anonymized
 }
 
-func (m anonymizer) budget(b plan.DisruptionBudget) plan.DisruptionBudget {
-	anonymized := plan.DisruptionBudget{
+func (m anonymizer) budget(b group.DisruptionBudget) group.DisruptionBudget {
+	anonymized := group.DisruptionBudget{
 		Name: m.hash(b.Name), Invalid: wrong(b.Invalid), Limit: b.Limit, Percentage: b.Percentage, Delay: b.Delay, Unhealthy: b.Unhealthy,
 	}
 	for _, r := range b.Selector {
-		asked := plan.Requirement{Key: m.hash(r.Key), Demand: r.Demand}
+		asked := group.Requirement{Key: m.hash(r.Key), Demand: r.Demand}
 		for _, value := range r.Values {
 			asked.Values = append(asked.Values, m.hash(value))
 		}

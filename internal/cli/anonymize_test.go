@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 )
@@ -42,14 +42,14 @@ func TestAnonymizedSnapshotGivesTheSamePlanWithoutNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var named plan.Snapshot
+		var named group.Snapshot
 		if err := json.Unmarshal([]byte(secrets.Replace(string(text))), &named); err != nil {
 			t.Fatal(err)
 		}
 		for i := range named.Zones { // calls to pods are left out
 			named.Zones[i].Told = nil
 		}
-		named.Asked = plan.Asked{}
+		named.Asked = group.Asked{}
 		anonymized := anonymize(named)
 		leftOut := named.Hold.Acknowledged != nil || !named.Hold.Downscale.None() || unknownPartitions(named)
 		if want, got := causes(named), causes(anonymized); !slices.Equal(want, got) && !leftOut {
@@ -66,7 +66,7 @@ func TestAnonymizedSnapshotGivesTheSamePlanWithoutNames(t *testing.T) {
 
 // unknownPartitions reports whether a budget finds no partition in a pod's name. Hashed names do not
 // show that.
-func unknownPartitions(s plan.Snapshot) bool {
+func unknownPartitions(s group.Snapshot) bool {
 	for _, b := range s.Budgets {
 		for _, z := range s.Zones {
 			for _, p := range z.Pods {

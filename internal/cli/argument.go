@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Kinds that an argument can name.
@@ -57,10 +58,10 @@ func (a *app) groupAt(argument string) (*cluster, plan.Key, error) {
 }
 
 // read reads the group that an argument names. It returns an error if the group does not exist.
-func (a *app) read(ctx context.Context, argument string) (plan.Snapshot, error) {
+func (a *app) read(ctx context.Context, argument string) (group.Snapshot, error) {
 	c, key, err := a.groupAt(argument)
 	if err != nil {
-		return plan.Snapshot{}, err
+		return group.Snapshot{}, err
 	}
 	return c.existing(ctx, key)
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // budgetList contains the budgets for evictions of the last read.
@@ -22,7 +22,7 @@ type budgetList struct {
 	namespace string // the only namespace; empty: all
 
 	mu sync.Mutex
-	of map[string][]plan.DisruptionBudget // by namespace
+	of map[string][]group.DisruptionBudget // by namespace
 }
 
 // budgets reads the budgets of one namespace or, if namespace is empty, of all. If the kind does
@@ -35,8 +35,8 @@ func (c *cluster) budgets(ctx context.Context, namespace string) *budgetList {
 	return &budgetList{namespace: namespace, of: known}
 }
 
-func (c *cluster) readBudgets(ctx context.Context, namespace string) (map[string][]plan.DisruptionBudget, error) {
-	known := map[string][]plan.DisruptionBudget{}
+func (c *cluster) readBudgets(ctx context.Context, namespace string) (map[string][]group.DisruptionBudget, error) {
+	known := map[string][]group.DisruptionBudget{}
 	list, err := c.dynamic.Resource(budgets.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -50,7 +50,7 @@ func (c *cluster) readBudgets(ctx context.Context, namespace string) (map[string
 		known[object.GetNamespace()] = append(known[object.GetNamespace()], budget)
 	}
 	for _, some := range known {
-		slices.SortFunc(some, func(a, b plan.DisruptionBudget) int { return cmp.Compare(a.Name, b.Name) })
+		slices.SortFunc(some, func(a, b group.DisruptionBudget) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return known, nil
 }
@@ -76,7 +76,7 @@ func (c *cluster) rereadBudgets(ctx context.Context, l *budgetList, news func())
 }
 
 // replace stores the budgets and reports whether they have changed.
-func (l *budgetList) replace(known map[string][]plan.DisruptionBudget) bool {
+func (l *budgetList) replace(known map[string][]group.DisruptionBudget) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if reflect.DeepEqual(l.of, known) {
@@ -87,7 +87,7 @@ func (l *budgetList) replace(known map[string][]plan.DisruptionBudget) bool {
 }
 
 // Budgets implements observe.Budgets.
-func (l *budgetList) Budgets(namespace string) []plan.DisruptionBudget {
+func (l *budgetList) Budgets(namespace string) []group.DisruptionBudget {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.of[namespace]

@@ -17,6 +17,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // cluster is the cluster that kubectl's flags select.
@@ -80,15 +81,15 @@ func (c *cluster) group(name string) plan.Key {
 
 // readLive reads a group live, once, as the operator does before it acts. It knows only the answers of pods that the
 // hold contains.
-func (c *cluster) readLive(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
+func (c *cluster) readLive(ctx context.Context, key plan.Key) (group.Snapshot, error) {
 	known := c.budgets(ctx, key.Namespace)
 	seen, err := c.open(key.Namespace, nil, known)
 	if err != nil {
-		return plan.Snapshot{}, err
+		return group.Snapshot{}, err
 	}
 	s, err := seen.Live(ctx, key)
 	if err != nil {
-		return plan.Snapshot{}, withPermissionHint(err)
+		return group.Snapshot{}, withPermissionHint(err)
 	}
 	if wanted := references(s); len(wanted) > 0 {
 		scales, end, err := c.scales(ctx, key.Namespace, wanted)
@@ -97,17 +98,17 @@ func (c *cluster) readLive(ctx context.Context, key plan.Key) (plan.Snapshot, er
 		}
 		defer end()
 		if seen, err = c.open(key.Namespace, userScales{scales}, known); err != nil {
-			return plan.Snapshot{}, err
+			return group.Snapshot{}, err
 		}
 		if s, err = seen.Live(ctx, key); err != nil {
-			return plan.Snapshot{}, withPermissionHint(err)
+			return group.Snapshot{}, withPermissionHint(err)
 		}
 	}
 	return s.AsNoted(), nil
 }
 
 // existing reads a group and returns an error if it does not exist.
-func (c *cluster) existing(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
+func (c *cluster) existing(ctx context.Context, key plan.Key) (group.Snapshot, error) {
 	s, err := c.readLive(ctx, key)
 	if err == nil && !exists(s) {
 		return s, c.unknownGroup(ctx, key)
@@ -115,7 +116,7 @@ func (c *cluster) existing(ctx context.Context, key plan.Key) (plan.Snapshot, er
 	return s, err
 }
 
-func exists(s plan.Snapshot) bool { return len(s.Zones) > 0 || s.Hold.Exists }
+func exists(s group.Snapshot) bool { return len(s.Zones) > 0 || s.Hold.Exists }
 
 // withPermissionHint adds the required permissions to an error about a forbidden request.
 func withPermissionHint(err error) error {

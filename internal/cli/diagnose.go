@@ -16,6 +16,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/cluster/parallel"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // diagnosisView is the diagnosis of a pod that a reason names.
@@ -35,7 +36,7 @@ const (
 
 // diagnose reads the facts that Kubernetes reports about pods of a group, with the permissions of
 // the user. It leaves out Ready pods.
-func (c *cluster) diagnose(ctx context.Context, s plan.Snapshot, pods []string) diagnoses {
+func (c *cluster) diagnose(ctx context.Context, s group.Snapshot, pods []string) diagnoses {
 	views := make(diagnoses, len(pods))
 	parallel.Each(len(pods), podsAtATime, func(i int) {
 		views[i] = diagnosisView{pods[i], c.facts(ctx, s, pods[i])}
@@ -54,7 +55,7 @@ func podsOf(waits ...waitView) []string {
 	return pods
 }
 
-func (c *cluster) facts(ctx context.Context, s plan.Snapshot, name string) []diagnosis.Fact {
+func (c *cluster) facts(ctx context.Context, s group.Snapshot, name string) []diagnosis.Fact {
 	pod, err := c.client.CoreV1().Pods(s.Key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return c.failedCreate(ctx, s, name)
@@ -141,8 +142,8 @@ func (c *cluster) nodesAt(ctx context.Context, places diagnosis.Places) ([]corev
 
 // failedCreate returns why the StatefulSet controller did not create a pod, from its latest
 // Event.
-func (c *cluster) failedCreate(ctx context.Context, s plan.Snapshot, pod string) []diagnosis.Fact {
-	i := slices.IndexFunc(s.Zones, func(z plan.Zone) bool {
+func (c *cluster) failedCreate(ctx context.Context, s group.Snapshot, pod string) []diagnosis.Fact {
+	i := slices.IndexFunc(s.Zones, func(z group.Zone) bool {
 		ordinal, is := plan.OrdinalOf(z.Name, pod)
 		return is && z.Owns(ordinal)
 	})

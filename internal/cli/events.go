@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // eventView is a recent Event about a zone, or about a pod that a wait names.
@@ -30,7 +31,7 @@ const mostEvents = 8
 
 // events returns recent Events about the zones of a group and about pods that waits name. Of other
 // reporters than lockstep, it returns only warnings.
-func (c *cluster) events(ctx context.Context, s plan.Snapshot) []eventView {
+func (c *cluster) events(ctx context.Context, s group.Snapshot) []eventView {
 	about := map[string]string{} // UIDs
 	for _, z := range s.Zones {
 		about["StatefulSet/"+z.Name] = z.UID

@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
@@ -16,12 +16,12 @@ import (
 const maxFileSize = 32 << 20
 
 // readSnapshot reads a snapshot from a file, or from the standard input if name is -.
-func (a *app) readSnapshot(name string) (plan.Snapshot, error) {
+func (a *app) readSnapshot(name string) (group.Snapshot, error) {
 	in := a.streams.In
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return plan.Snapshot{}, err
+			return group.Snapshot{}, err
 		}
 		defer func() { _ = file.Close() }() // nothing was written
 		in = file
@@ -29,9 +29,9 @@ func (a *app) readSnapshot(name string) (plan.Snapshot, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxFileSize+1))
 	switch {
 	case err != nil:
-		return plan.Snapshot{}, fmt.Errorf("read %s: %w", name, err)
+		return group.Snapshot{}, fmt.Errorf("read %s: %w", name, err)
 	case len(text) > maxFileSize:
-		return plan.Snapshot{}, fmt.Errorf("read %s: it has more than %d bytes, so it is not a snapshot", name, maxFileSize)
+		return group.Snapshot{}, fmt.Errorf("read %s: it has more than %d bytes, so it is not a snapshot", name, maxFileSize)
 	}
 	s, err := parseSnapshot(text)
 	if err != nil {
@@ -40,9 +40,9 @@ func (a *app) readSnapshot(name string) (plan.Snapshot, error) {
 	return s, nil
 }
 
-func parseSnapshot(text []byte) (plan.Snapshot, error) {
+func parseSnapshot(text []byte) (group.Snapshot, error) {
 	if text = bytes.TrimSpace(text); len(text) == 0 {
-		return plan.Snapshot{}, errors.New("it is empty")
+		return group.Snapshot{}, errors.New("it is empty")
 	}
 	if text[0] != '{' {
 		scenario, err := fixture.Parse(string(text))
@@ -52,12 +52,12 @@ func parseSnapshot(text []byte) (plan.Snapshot, error) {
 		Snapshot json.RawMessage `json:"snapshot"`
 	}
 	if err := json.Unmarshal(text, &record); err != nil {
-		return plan.Snapshot{}, err
+		return group.Snapshot{}, err
 	}
 	if record.Snapshot != nil {
 		text = record.Snapshot
 	}
-	var s plan.Snapshot
+	var s group.Snapshot
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(&s)

@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -28,7 +29,7 @@ var unreadableForUser = []reason.Code{reason.ReferenceForbidden, reason.Referenc
 
 // steps returns the plan for a snapshot. If the group's RolloutGroup contains waits that only the
 // operator can know, they replace the planner's waits.
-func (c *cluster) steps(ctx context.Context, s plan.Snapshot) []plan.Action {
+func (c *cluster) steps(ctx context.Context, s group.Snapshot) []plan.Action {
 	operatorWaits := c.operatorWaits(ctx, s)
 	steps := slices.DeleteFunc(stepsFor(s), func(step plan.Action) bool {
 		w, waits := step.(plan.Wait)
@@ -45,7 +46,7 @@ func (c *cluster) steps(ctx context.Context, s plan.Snapshot) []plan.Action {
 
 // operatorWaits returns, by zone, the waits that only the operator can know. A wait without reason means
 // that the zone does not wait.
-func (c *cluster) operatorWaits(ctx context.Context, s plan.Snapshot) map[string]plan.Refusal {
+func (c *cluster) operatorWaits(ctx context.Context, s group.Snapshot) map[string]plan.Refusal {
 	object, err := c.dynamic.Resource(rolloutGroups).Namespace(s.Key.Namespace).Get(ctx, hold.StatusName(s.Key.Name), metav1.GetOptions{})
 	if err != nil {
 		return nil // the kind and the permission to read it are optional

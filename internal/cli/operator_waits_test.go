@@ -12,6 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
@@ -42,8 +43,8 @@ func mirrors(s *scene) {
 
 // agrees records in the hold that zone-a-1 agreed to leave.
 func agrees(s *scene) {
-	call := plan.Call{Port: 8080, Path: "/leave", Service: "zone-a"}
-	noted := map[string]plan.DelayRecord{"zone-a": {Call: call, OrdinalRanges: []plan.OrdinalRange{plan.StretchOf("zone-a-1", 1, time.Now().Add(-time.Minute))}}}
+	call := group.Call{Port: 8080, Path: "/leave", Service: "zone-a"}
+	noted := map[string]group.DelayRecord{"zone-a": {Call: call, OrdinalRanges: []group.OrdinalRange{group.StretchOf("zone-a-1", 1, time.Now().Add(-time.Minute))}}}
 	s.server.put(leasePath+"lockstep-group-store", object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
 		"namespace": "team", "name": "lockstep-group-store", "labels": object{contract.HoldLabel: contract.HoldLabelGroup},
 		"annotations": object{contract.NameAnnotation(plan.KindGroup): "store", contract.AgreedAnnotation: hold.FormatAcknowledged(noted)},
@@ -146,7 +147,7 @@ func TestRolloutGroupIsIgnoredInUnmanagedNamespaces(t *testing.T) {
 func TestWhyWorksWithoutARolloutGroup(t *testing.T) {
 	inScene(t, []string{rolling}, func(s *scene) {
 		seen := waitsOf(s)
-		w := plan.Describe(fixture.MustParse(rolling), plan.Group(fixture.MustParse(rolling))).Waits[0]
+		w := group.Describe(fixture.MustParse(rolling), group.Plan(fixture.MustParse(rolling))).Waits[0]
 		if want := w.Zone + " " + string(w.Because.Code); !strings.HasPrefix(seen, want) {
 			s.Errorf("got %q, want %q first", seen, want)
 		}

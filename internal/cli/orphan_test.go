@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // orphans adds a pod that a StatefulSet created and that has no controller.
@@ -23,11 +24,11 @@ func (s *scene) orphans(name string) {
 }
 
 // remembers records a former zone in the Lease of a group.
-func (s *scene) remembers(group, zone string) {
-	name := "lockstep-group-" + group
+func (s *scene) remembers(inGroup, zone string) {
+	name := "lockstep-group-" + inGroup
 	s.server.put(leasePath+name, object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
 		"namespace": "team", "name": name, "labels": object{contract.HoldLabel: contract.HoldLabelGroup},
-		"annotations": object{contract.NameAnnotation(plan.KindGroup): group, contract.ZonesAnnotation: hold.FormatMembers([]plan.Member{{Zone: zone, UID: "u"}})},
+		"annotations": object{contract.NameAnnotation(plan.KindGroup): inGroup, contract.ZonesAnnotation: hold.FormatMembers([]group.Member{{Zone: zone, UID: "u"}})},
 	}})
 }
 

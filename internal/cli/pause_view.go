@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // pauseView is a paused zone.
@@ -20,7 +20,7 @@ type pauseView struct {
 }
 
 // pauses returns the paused zones of a group, with the content of their annotations.
-func (c *cluster) pauses(ctx context.Context, s plan.Snapshot) []pauseView {
+func (c *cluster) pauses(ctx context.Context, s group.Snapshot) []pauseView {
 	var all []pauseView
 	for _, z := range s.Zones {
 		if !z.Paused {

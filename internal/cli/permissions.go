@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/reference"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -14,7 +15,7 @@ import (
 type userScales struct{ *reference.Cache }
 
 // Scale implements observe.Scales.
-func (b userScales) Scale(namespace string, r plan.Reference) (scale plan.Scale, reports bool) {
+func (b userScales) Scale(namespace string, r group.Reference) (scale group.Scale, reports bool) {
 	scale, reports = b.Cache.Scale(namespace, r)
 	if because := scale.Trouble; because.Code == reason.ReferenceForbidden {
 		scale.Trouble = plan.Refusal{Code: reason.ReferenceNotRead, Detail: youCannotRead + r.String() + ": " + because.Detail}
@@ -30,16 +31,16 @@ func hidden(r plan.Refusal) bool {
 
 // stepsFor returns the plan for a group. It leaves out waits for resources that the user cannot read,
 // and records of zones that join.
-func stepsFor(s plan.Snapshot) []plan.Action {
-	return slices.DeleteFunc(plan.Group(s), func(step plan.Action) bool {
+func stepsFor(s group.Snapshot) []plan.Action {
+	return slices.DeleteFunc(group.Plan(s), func(step plan.Action) bool {
 		w, waits := step.(plan.Wait)
-		zones, notes := step.(plan.RecordMembers) // without zones that left, it only creates a Lease
+		zones, notes := step.(group.RecordMembers) // without zones that left, it only creates a Lease
 		return waits && hidden(w.Because) || notes && len(zones.Gone) == 0
 	})
 }
 
 // remarksOn returns a remark for each resource that the user cannot read.
-func remarksOn(s plan.Snapshot) []waitView {
+func remarksOn(s group.Snapshot) []waitView {
 	var remarks []waitView
 	for _, z := range s.Zones {
 		if because := z.Mirror.Scale.Trouble; hidden(because) {

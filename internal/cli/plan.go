@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
@@ -67,14 +67,14 @@ pods may have been taken already.`,
 }
 
 // snapshotFor returns the snapshot to plan from.
-func (a *app) snapshotFor(c *cobra.Command, args []string, file string) (plan.Snapshot, error) {
+func (a *app) snapshotFor(c *cobra.Command, args []string, file string) (group.Snapshot, error) {
 	if file != "" {
 		return a.readSnapshot(file)
 	}
 	return a.read(c.Context(), args[0])
 }
 
-func planOf(s plan.Snapshot) planView {
+func planOf(s group.Snapshot) planView {
 	steps := stepsFor(s)
 	decision := hold.Decide(s, steps)
 	if decision.Need == hold.Look { // the operator reads live first; assume that it sees the same

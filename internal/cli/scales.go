@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/reference"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -29,13 +29,13 @@ func (c *cluster) cache(namespace string) (*reference.Cache, error) {
 }
 
 // scales reads resources and returns a function that stops reading.
-func (c *cluster) scales(ctx context.Context, namespace string, wanted []plan.Reference) (*reference.Cache, func(), error) {
+func (c *cluster) scales(ctx context.Context, namespace string, wanted []group.Reference) (*reference.Cache, func(), error) {
 	cache, err := c.cache(namespace)
 	if err != nil {
 		return nil, nil, err
 	}
 	changed := make(chan struct{}, 1)
-	cache.Listen(func(string, plan.Reference) { notify(changed) })
+	cache.Listen(func(string, group.Reference) { notify(changed) })
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -59,7 +59,7 @@ func (c *cluster) scales(ctx context.Context, namespace string, wanted []plan.Re
 	return cache, func() { stop(); <-ended }, nil
 }
 
-func read(cache *reference.Cache, namespace string, wanted []plan.Reference) bool {
+func read(cache *reference.Cache, namespace string, wanted []group.Reference) bool {
 	for _, r := range wanted {
 		if known, _ := cache.Scale(namespace, r); known.Trouble.Code == reason.ReferenceNotRead {
 			return false
@@ -69,8 +69,8 @@ func read(cache *reference.Cache, namespace string, wanted []plan.Reference) boo
 }
 
 // references returns the resources whose replicas zones of a group take over.
-func references(s plan.Snapshot) []plan.Reference {
-	var all []plan.Reference
+func references(s group.Snapshot) []group.Reference {
+	var all []group.Reference
 	for _, z := range s.Zones {
 		if !z.Mirror.Reference.None() {
 			all = append(all, z.Mirror.Reference)

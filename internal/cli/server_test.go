@@ -24,6 +24,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
@@ -329,7 +330,7 @@ func sortedPaths(objects map[string]object) []string {
 }
 
 // show stores the objects of a snapshot.
-func (s *apiServer) show(tb testing.TB, w plan.Snapshot) {
+func (s *apiServer) show(tb testing.TB, w group.Snapshot) {
 	tb.Helper()
 	namespace := w.Key.Namespace
 	s.put("/api/v1/namespaces/"+namespace, corev1.Namespace{
@@ -374,7 +375,7 @@ func nodeThat(ready corev1.ConditionStatus, since time.Time) *corev1.Node {
 	}
 }
 
-func setOf(key plan.Key, z plan.Zone) *appsv1.StatefulSet {
+func setOf(key plan.Key, z group.Zone) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{
 		TypeMeta: metav1.TypeMeta{Kind: "StatefulSet", APIVersion: "apps/v1"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -406,7 +407,7 @@ func setOf(key plan.Key, z plan.Zone) *appsv1.StatefulSet {
 	return set
 }
 
-func podIn(namespace string, z plan.Zone, p plan.Pod) *corev1.Pod {
+func podIn(namespace string, z group.Zone, p plan.Pod) *corev1.Pod {
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"},
 		ObjectMeta: metav1.ObjectMeta{

@@ -8,15 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 // recordView is a snapshot with its plan, in the format of the operator's /debug/groups.
 type recordView struct {
-	At       time.Time     `json:"at"`
-	Snapshot plan.Snapshot `json:"snapshot"`
-	Plan     []string      `json:"plan"`
+	At       time.Time      `json:"at"`
+	Snapshot group.Snapshot `json:"snapshot"`
+	Plan     []string       `json:"plan"`
 }
 
 func (a *app) snapshot() *cobra.Command {
@@ -54,7 +54,7 @@ its hash as long as the group's first StatefulSet exists.`,
 }
 
 // asScenario returns a snapshot as text in the notation of the tests.
-func (a *app) asScenario(seen, shown plan.Snapshot) string {
+func (a *app) asScenario(seen, shown group.Snapshot) string {
 	s := fixture.At(shown, fixture.Now())
 	report := fixture.Scenario{
 		Promise:  "What is wrong with this plan?",
@@ -75,9 +75,9 @@ func (a *app) asScenario(seen, shown plan.Snapshot) string {
 }
 
 // causes returns the reasons of the planner's steps.
-func causes(s plan.Snapshot) []string {
+func causes(s group.Snapshot) []string {
 	var all []string
-	for _, step := range plan.Group(s) {
+	for _, step := range group.Plan(s) {
 		all = append(all, string(step.Reason()))
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 func (a *app) status() *cobra.Command {
@@ -89,10 +90,10 @@ func (a *app) showStatus(ctx context.Context, c *cluster, w wanted, watch bool) 
 }
 
 // groups reads the selected groups.
-func (c *cluster) groups(ctx context.Context, w wanted) ([]plan.Snapshot, error) {
+func (c *cluster) groups(ctx context.Context, w wanted) ([]group.Snapshot, error) {
 	if len(w.names) == 1 {
 		s, err := c.existing(ctx, c.group(w.names[0]))
-		return []plan.Snapshot{s}, err
+		return []group.Snapshot{s}, err
 	}
 	seen, end, err := c.watch(ctx, w, nil)
 	if err != nil {
@@ -103,9 +104,9 @@ func (c *cluster) groups(ctx context.Context, w wanted) ([]plan.Snapshot, error)
 }
 
 var colourOf = map[string]screen.Colour{
-	string(plan.Settled): screen.Good, string(plan.Rolling): screen.Busy, string(plan.Shrinking): screen.Busy,
-	string(plan.Evicting): screen.Busy, string(plan.Held): screen.Slow, string(plan.Recovering): screen.Slow,
-	string(plan.Blocked): screen.Slow,
+	string(group.Settled): screen.Good, string(group.Rolling): screen.Busy, string(group.Shrinking): screen.Busy,
+	string(group.Evicting): screen.Busy, string(group.Held): screen.Slow, string(group.Recovering): screen.Slow,
+	string(group.Blocked): screen.Slow,
 }
 
 // addGroup prints a group: a line about it, and one for each zone.

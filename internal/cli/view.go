@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -50,10 +51,10 @@ type waitView struct {
 	ToDo     string     `json:"toDo"`
 }
 
-func viewOf(s plan.Snapshot) groupView { return viewOfSteps(s, stepsFor(s)) }
+func viewOf(s group.Snapshot) groupView { return viewOfSteps(s, stepsFor(s)) }
 
-func viewOfSteps(s plan.Snapshot, steps []plan.Action) groupView {
-	status := plan.Describe(s, steps)
+func viewOfSteps(s group.Snapshot, steps []plan.Action) groupView {
+	status := group.Describe(s, steps)
 	v := groupView{
 		Namespace: s.Key.Namespace, Group: s.Key.Name, Activity: string(status.Activity),
 		Holder: string(status.Holder), Since: moment(status.Since), TraceID: hold.TraceID(s.Hold.Trace),

@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/cluster/reference"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -83,8 +84,8 @@ func (seen *watching) filled(ctx context.Context, w wanted) error {
 	return ctx.Err()
 }
 
-func waitsForScales(s plan.Snapshot) bool {
-	return slices.ContainsFunc(s.Zones, func(z plan.Zone) bool {
+func waitsForScales(s group.Snapshot) bool {
+	return slices.ContainsFunc(s.Zones, func(z group.Zone) bool {
 		because := z.Mirror.Scale.Trouble
 		return because.Code == reason.ReferenceNotRead && !hidden(because)
 	})
@@ -110,14 +111,14 @@ func (c *cluster) mayWatch(ctx context.Context, namespace string) error {
 }
 
 // snapshots returns the selected groups from the caches.
-func (seen *watching) snapshots(w wanted) []plan.Snapshot {
-	var all []plan.Snapshot
+func (seen *watching) snapshots(w wanted) []group.Snapshot {
+	var all []group.Snapshot
 	for _, key := range seen.Groups(seen.namespace) {
 		if s := seen.Cached(key).AsNoted(); w.includes(key) && len(s.Zones) > 0 {
 			all = append(all, s)
 		}
 	}
-	slices.SortFunc(all, func(a, b plan.Snapshot) int {
+	slices.SortFunc(all, func(a, b group.Snapshot) int {
 		if a.Key.Namespace != b.Key.Namespace {
 			return strings.Compare(a.Key.Namespace, b.Key.Namespace)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // whyView is the answer of why about a group.
@@ -95,7 +95,7 @@ The exit code is 2 if something waits, or if the eviction would be refused.`,
 // reasons returns the waits and the remarks.
 func (v whyView) reasons() []waitView { return slices.Concat(v.Waits, v.Remarks) }
 
-func (a *app) whyGroup(ctx context.Context, c *cluster, s plan.Snapshot, opted labels.Selector) error {
+func (a *app) whyGroup(ctx context.Context, c *cluster, s group.Snapshot, opted labels.Selector) error {
 	v := whyView{OptedIn: c.optIn(ctx, s.Key.Namespace, opted), Unreadable: s.Hold.Unreadable}
 	if v.OptedIn != nil && !*v.OptedIn {
 		v.groupView = viewOf(s) // a RolloutGroup may be outdated here
@@ -169,7 +169,7 @@ func (a *app) printWhy(v whyView, opted labels.Selector) error {
 }
 
 func nothingAwaited(v groupView) string {
-	if v.Activity == string(plan.Settled) {
+	if v.Activity == string(group.Settled) {
 		return "Nothing waits: every zone is available and runs its newest revision."
 	}
 	return "Nothing waits: the next step can be taken."

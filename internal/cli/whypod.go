@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // podView is the answer of why about a pod.
@@ -74,50 +75,50 @@ func (v podView) reasons() []waitView {
 }
 
 // groupOfPod reads the group of a pod, or else all pods of the budget that covers it.
-func (c *cluster) groupOfPod(ctx context.Context, name string) (plan.Snapshot, error) {
+func (c *cluster) groupOfPod(ctx context.Context, name string) (group.Snapshot, error) {
 	pod, err := c.client.CoreV1().Pods(c.namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return plan.Snapshot{}, fmt.Errorf("there is no pod %q either: %w", name, c.unknownGroup(ctx, c.group(name)))
+		return group.Snapshot{}, fmt.Errorf("there is no pod %q either: %w", name, c.unknownGroup(ctx, c.group(name)))
 	}
 	if err != nil {
-		return plan.Snapshot{}, withPermissionHint(fmt.Errorf("read pod %s/%s: %w", c.namespace, name, err))
+		return group.Snapshot{}, withPermissionHint(fmt.Errorf("read pod %s/%s: %w", c.namespace, name, err))
 	}
 	seen, err := c.open(c.namespace, nil, nil)
 	if err != nil {
-		return plan.Snapshot{}, err
+		return group.Snapshot{}, err
 	}
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil || owner.Kind != "StatefulSet" {
-		return plan.Snapshot{}, c.unownedError(ctx, seen, pod)
+		return group.Snapshot{}, c.unownedError(ctx, seen, pod)
 	}
 	set, err := seen.LiveSet(ctx, c.namespace, owner.Name)
 	if err != nil {
-		return plan.Snapshot{}, withPermissionHint(err)
+		return group.Snapshot{}, withPermissionHint(err)
 	}
 	switch {
 	case set.Held:
 		return c.readLive(ctx, set.Key)
 	case set.Ignored:
-		return plan.Snapshot{}, fmt.Errorf("StatefulSet %s/%s has the annotation %s, so lockstep has nothing to do with the pod", c.namespace, owner.Name, contract.IgnoreAnnotation)
+		return group.Snapshot{}, fmt.Errorf("StatefulSet %s/%s has the annotation %s, so lockstep has nothing to do with the pod", c.namespace, owner.Name, contract.IgnoreAnnotation)
 	}
 	return c.covering(ctx, name, owner.Name)
 }
 
 // covering reads the pods of the budget that covers a pod of a StatefulSet without a group.
-func (c *cluster) covering(ctx context.Context, pod, set string) (plan.Snapshot, error) {
+func (c *cluster) covering(ctx context.Context, pod, set string) (group.Snapshot, error) {
 	for _, b := range c.budgets(ctx, c.namespace).Budgets(c.namespace) {
 		s, err := c.readLive(ctx, plan.Key{Namespace: c.namespace, Name: b.Name, Kind: plan.KindBudget})
 		if err != nil {
 			return s, err
 		}
-		if found, exists := s.Pod(pod); exists && len(plan.Covering([]plan.DisruptionBudget{b}, found)) > 0 {
+		if found, exists := s.Pod(pod); exists && len(group.Covering([]group.DisruptionBudget{b}, found)) > 0 {
 			return s, nil
 		}
 	}
-	return plan.Snapshot{}, fmt.Errorf("StatefulSet %s/%s belongs to no group, asks for no preparation, and no budget covers the pod: lockstep has nothing to do with it", c.namespace, set)
+	return group.Snapshot{}, fmt.Errorf("StatefulSet %s/%s belongs to no group, asks for no preparation, and no budget covers the pod: lockstep has nothing to do with it", c.namespace, set)
 }
 
-func podViewOf(s plan.Snapshot, name string) podView {
+func podViewOf(s group.Snapshot, name string) podView {
 	v := podView{Namespace: s.Key.Namespace, Pod: name, Group: s.Key.Name}
 	for _, z := range s.Zones {
 		for _, pod := range z.Pods {
@@ -133,7 +134,7 @@ func podViewOf(s plan.Snapshot, name string) podView {
 			v.Noted = &notedView{i.Pod, i.Zone, string(i.Cause), i.Since}
 		}
 	}
-	for _, w := range plan.Describe(s, stepsFor(s)).Waits {
+	for _, w := range group.Describe(s, stepsFor(s)).Waits {
 		if w.Zone == v.Zone && v.Zone != "" {
 			v.ZoneWaits = new(waitViewOf(w.Zone, w.Because))
 			break
@@ -142,8 +143,8 @@ func podViewOf(s plan.Snapshot, name string) podView {
 	return v
 }
 
-func answerOf(s plan.Snapshot, pod plan.Pod) answerView {
-	permit := plan.Evict(s, plan.EvictionRequest{Pod: pod.Name, UID: pod.UID})
+func answerOf(s group.Snapshot, pod plan.Pod) answerView {
+	permit := group.Evict(s, group.EvictionRequest{Pod: pod.Name, UID: pod.UID})
 	answer := answerView{Allowed: permit.Allowed(), Budget: permit.Budget, Tally: permit.Tally.String(), Freely: permit.Allowed() && !permit.NeedsNote()}
 	if !permit.Allowed() {
 		answer.Because = new(waitViewOf(permit.Zone, permit.Because))

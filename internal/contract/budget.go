@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // budgetKind is the kind of object that Budget reads.
@@ -18,9 +18,9 @@ const budgetKind = "ZoneAwarePodDisruptionBudget"
 // Budget parses a ZoneAwarePodDisruptionBudget as the API server returns it. It returns all defects, in the
 // order in which the predecessor checked for them. A budget with a defect is Invalid and has only its name
 // and the valid part of its selector, so that it covers too many pods rather than too few.
-func Budget(object map[string]any) (plan.DisruptionBudget, []string) {
+func Budget(object map[string]any) (group.DisruptionBudget, []string) {
 	spec, hasSpec := object["spec"].(map[string]any)
-	b := plan.DisruptionBudget{Name: nameOf(object)}
+	b := group.DisruptionBudget{Name: nameOf(object)}
 	switch {
 	case object == nil:
 		return unusable(b, "invalid value: the object is missing")
@@ -42,8 +42,8 @@ func Budget(object map[string]any) (plan.DisruptionBudget, []string) {
 	return b, nil
 }
 
-func unusable(b plan.DisruptionBudget, wrong ...string) (plan.DisruptionBudget, []string) {
-	return plan.DisruptionBudget{Name: b.Name, Invalid: strings.Join(wrong, "; "), Selector: b.Selector}, wrong
+func unusable(b group.DisruptionBudget, wrong ...string) (group.DisruptionBudget, []string) {
+	return group.DisruptionBudget{Name: b.Name, Invalid: strings.Join(wrong, "; "), Selector: b.Selector}, wrong
 }
 
 func nameOf(object map[string]any) string {
@@ -150,7 +150,7 @@ func (r *budgetReader) partition() (*regexp.Regexp, int) {
 }
 
 // selector returns the selector. A selector without any field is an error; an empty field selects everything.
-func (r *budgetReader) selector() plan.Selector {
+func (r *budgetReader) selector() group.Selector {
 	selector, is := r.spec["selector"].(map[string]any)
 	labels, hasLabels := selector["matchLabels"]
 	expressions, hasExpressions := selector["matchExpressions"]
@@ -158,7 +158,7 @@ func (r *budgetReader) selector() plan.Selector {
 		r.objects("selector must have matchLabels, which may be empty, or matchExpressions")
 		return nil
 	}
-	var all plan.Selector
+	var all group.Selector
 	if hasLabels {
 		all = r.labels(labels)
 	}
@@ -168,31 +168,31 @@ func (r *budgetReader) selector() plan.Selector {
 	return all
 }
 
-func (r *budgetReader) labels(value any) plan.Selector {
+func (r *budgetReader) labels(value any) group.Selector {
 	labels, is := value.(map[string]any)
 	if !is {
 		r.objects("selector.matchLabels must be a map of strings")
 		return nil
 	}
-	var all plan.Selector
+	var all group.Selector
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		text, is := labels[key].(string)
 		if !is {
 			r.objects("selector.matchLabels must be a map of strings: the value of %s is not a string", shorten(key))
 			return nil
 		}
-		all = append(all, plan.Requirement{Key: key, Demand: plan.LabelIn, Values: []string{text}})
+		all = append(all, group.Requirement{Key: key, Demand: group.LabelIn, Values: []string{text}})
 	}
 	return all
 }
 
-func (r *budgetReader) expressions(value any) plan.Selector {
+func (r *budgetReader) expressions(value any) group.Selector {
 	list, is := value.([]any)
 	if !is {
 		r.objects("selector.matchExpressions must be a list")
 		return nil
 	}
-	var all plan.Selector
+	var all group.Selector
 	for i, entry := range list {
 		expression, err := requirement(entry)
 		if err != nil {
@@ -219,7 +219,7 @@ func (r *budgetReader) delay() time.Duration {
 }
 
 // fit reports fields that exclude each other. An invalid regex counts as set.
-func (r *budgetReader) fit(b plan.DisruptionBudget) {
+func (r *budgetReader) fit(b group.DisruptionBudget) {
 	partitions := r.spec["podNamePartitionRegex"] != nil && r.spec["podNamePartitionRegex"] != ""
 	if b.Delay > 0 && !partitions {
 		r.objects("crossZoneEvictionDelay requires podNamePartitionRegex: it delays evictions from a partition")
@@ -229,9 +229,9 @@ func (r *budgetReader) fit(b plan.DisruptionBudget) {
 	}
 }
 
-func (r *budgetReader) unhealthy() plan.UnhealthyPolicy {
-	switch policy := plan.UnhealthyPolicy(r.text("unhealthyPodEvictionPolicy")); policy {
-	case "", plan.IfHealthyBudget, plan.AlwaysAllow:
+func (r *budgetReader) unhealthy() group.UnhealthyPolicy {
+	switch policy := group.UnhealthyPolicy(r.text("unhealthyPodEvictionPolicy")); policy {
+	case "", group.IfHealthyBudget, group.AlwaysAllow:
 		return policy
 	}
 	r.objects("unhealthyPodEvictionPolicy must be IfHealthyBudget or AlwaysAllow")

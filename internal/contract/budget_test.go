@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // byText compares regexes by their text.
@@ -36,41 +36,41 @@ func budget(tb testing.TB, spec string) map[string]any {
 const everything = `"selector":{"matchLabels":{}}`
 
 func TestABudgetIsReadAsWritten(t *testing.T) {
-	usual := plan.DisruptionBudget{Name: "ingester", Limit: 1}
-	but := func(change func(*plan.DisruptionBudget)) plan.DisruptionBudget {
+	usual := group.DisruptionBudget{Name: "ingester", Limit: 1}
+	but := func(change func(*group.DisruptionBudget)) group.DisruptionBudget {
 		b := usual
 		change(&b)
 		return b
 	}
-	regex := func(text string, group int) func(*plan.DisruptionBudget) {
-		return func(b *plan.DisruptionBudget) { b.Partition, b.Group = regexp.MustCompile(text), group }
+	regex := func(text string, part int) func(*group.DisruptionBudget) {
+		return func(b *group.DisruptionBudget) { b.Partition, b.Group = regexp.MustCompile(text), part }
 	}
 	for sentence, tc := range map[string]struct {
 		spec string
-		want plan.DisruptionBudget
+		want group.DisruptionBudget
 	}{
 		"one pod is the default":      {`{` + everything + `}`, usual},
-		"none is a limit":             {`{` + everything + `,"maxUnavailable":0}`, but(func(b *plan.DisruptionBudget) { b.Limit = 0 })},
-		"a limit is a number":         {`{` + everything + `,"maxUnavailable":3}`, but(func(b *plan.DisruptionBudget) { b.Limit = 3 })},
-		"or a percentage":             {`{` + everything + `,"maxUnavailablePercentage":100}`, but(func(b *plan.DisruptionBudget) { b.Limit, b.Percentage = 0, 100 })},
-		"more than any group has":     {`{` + everything + `,"maxUnavailable":9007199254740992}`, but(func(b *plan.DisruptionBudget) { b.Limit = 1<<31 - 1 })},
+		"none is a limit":             {`{` + everything + `,"maxUnavailable":0}`, but(func(b *group.DisruptionBudget) { b.Limit = 0 })},
+		"a limit is a number":         {`{` + everything + `,"maxUnavailable":3}`, but(func(b *group.DisruptionBudget) { b.Limit = 3 })},
+		"or a percentage":             {`{` + everything + `,"maxUnavailablePercentage":100}`, but(func(b *group.DisruptionBudget) { b.Limit, b.Percentage = 0, 100 })},
+		"more than any group has":     {`{` + everything + `,"maxUnavailable":9007199254740992}`, but(func(b *group.DisruptionBudget) { b.Limit = 1<<31 - 1 })},
 		"the only group":              {`{` + everything + `,"podNamePartitionRegex":"[a-z-]+-([0-9]+)"}`, but(regex(`^(?:[a-z-]+-([0-9]+))$`, 1))},
 		"one group of two":            {`{` + everything + `,"podNamePartitionRegex":"([a-z-]+)-([0-9]+)","podNameRegexGroup":2}`, but(regex(`^(?:([a-z-]+)-([0-9]+))$`, 2))},
 		"an empty regex is none":      {`{` + everything + `,"podNamePartitionRegex":"","podNameRegexGroup":7}`, usual},
 		"an empty delay is none":      {`{` + everything + `,"crossZoneEvictionDelay":""}`, usual},
 		"a delay of 0 delays nothing": {`{` + everything + `,"crossZoneEvictionDelay":"0s"}`, usual},
-		"0% with partitions":          {`{` + everything + `,"maxUnavailablePercentage":0,"podNamePartitionRegex":"x-([0-9]+)"}`, but(func(b *plan.DisruptionBudget) { b.Limit = 0; regex(`^(?:x-([0-9]+))$`, 1)(b) })},
-		"a delay":                     {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","crossZoneEvictionDelay":"1.5h"}`, but(func(b *plan.DisruptionBudget) { b.Delay = 90 * time.Minute; regex(`^(?:x-([0-9]+))$`, 1)(b) })},
-		"the usual policy":            {`{` + everything + `,"unhealthyPodEvictionPolicy":"IfHealthyBudget"}`, but(func(b *plan.DisruptionBudget) { b.Unhealthy = plan.IfHealthyBudget })},
-		"another policy":              {`{` + everything + `,"unhealthyPodEvictionPolicy":"AlwaysAllow"}`, but(func(b *plan.DisruptionBudget) { b.Unhealthy = plan.AlwaysAllow })},
-		"labels in a fixed order": {`{"selector":{"matchLabels":{"b":"2","a":"1"}}}`, but(func(b *plan.DisruptionBudget) {
-			b.Selector = plan.Selector{demand("a", plan.LabelIn, "1"), demand("b", plan.LabelIn, "2")}
+		"0% with partitions":          {`{` + everything + `,"maxUnavailablePercentage":0,"podNamePartitionRegex":"x-([0-9]+)"}`, but(func(b *group.DisruptionBudget) { b.Limit = 0; regex(`^(?:x-([0-9]+))$`, 1)(b) })},
+		"a delay":                     {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","crossZoneEvictionDelay":"1.5h"}`, but(func(b *group.DisruptionBudget) { b.Delay = 90 * time.Minute; regex(`^(?:x-([0-9]+))$`, 1)(b) })},
+		"the usual policy":            {`{` + everything + `,"unhealthyPodEvictionPolicy":"IfHealthyBudget"}`, but(func(b *group.DisruptionBudget) { b.Unhealthy = group.IfHealthyBudget })},
+		"another policy":              {`{` + everything + `,"unhealthyPodEvictionPolicy":"AlwaysAllow"}`, but(func(b *group.DisruptionBudget) { b.Unhealthy = group.AlwaysAllow })},
+		"labels in a fixed order": {`{"selector":{"matchLabels":{"b":"2","a":"1"}}}`, but(func(b *group.DisruptionBudget) {
+			b.Selector = group.Selector{demand("a", group.LabelIn, "1"), demand("b", group.LabelIn, "2")}
 		})},
-		"expressions alone": {`{"selector":{"matchExpressions":[{"key":"a","operator":"Exists"},{"key":"b","operator":"NotIn","values":["1","2"]}]}}`, but(func(b *plan.DisruptionBudget) {
-			b.Selector = plan.Selector{demand("a", plan.LabelExists), demand("b", plan.LabelNotIn, "1", "2")}
+		"expressions alone": {`{"selector":{"matchExpressions":[{"key":"a","operator":"Exists"},{"key":"b","operator":"NotIn","values":["1","2"]}]}}`, but(func(b *group.DisruptionBudget) {
+			b.Selector = group.Selector{demand("a", group.LabelExists), demand("b", group.LabelNotIn, "1", "2")}
 		})},
-		"labels with expressions": {`{"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b","operator":"DoesNotExist"}]}}`, but(func(b *plan.DisruptionBudget) {
-			b.Selector = plan.Selector{demand("a", plan.LabelIn, "1"), demand("b", plan.LabelAbsent)}
+		"labels with expressions": {`{"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b","operator":"DoesNotExist"}]}}`, but(func(b *group.DisruptionBudget) {
+			b.Selector = group.Selector{demand("a", group.LabelIn, "1"), demand("b", group.LabelAbsent)}
 		})},
 		"fields of later versions": {`{` + everything + `,"later":true}`, usual},
 	} {
@@ -83,8 +83,8 @@ func TestABudgetIsReadAsWritten(t *testing.T) {
 	}
 }
 
-func demand(key string, d plan.Demand, values ...string) plan.Requirement {
-	return plan.Requirement{Key: key, Demand: d, Values: values}
+func demand(key string, d group.Demand, values ...string) group.Requirement {
+	return group.Requirement{Key: key, Demand: d, Values: values}
 }
 
 // violations are specs with all of their defects, in the predecessor's order.
@@ -148,7 +148,7 @@ func TestEverythingWrongWithABudgetIsToldInThePredecessorsOrder(t *testing.T) {
 			if diff := cmp.Diff(prefixed(tc.want), wrong); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			want := plan.DisruptionBudget{Name: "ingester", Invalid: strings.Join(prefixed(tc.want), "; ")}
+			want := group.DisruptionBudget{Name: "ingester", Invalid: strings.Join(prefixed(tc.want), "; ")}
 			if diff := cmp.Diff(want, got, byText); diff != "" {
 				t.Errorf("what is kept of it (-want +got):\n%s", diff)
 			}
@@ -159,15 +159,15 @@ func TestEverythingWrongWithABudgetIsToldInThePredecessorsOrder(t *testing.T) {
 func TestWhatAnInvalidBudgetSelectsIsKeptAsFarAsItCanBeRead(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		spec string
-		want plan.Selector
+		want group.Selector
 	}{
-		"all of it":          {`{"maxUnavailable":-1,"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b","operator":"Exists"}]}}`, plan.Selector{demand("a", plan.LabelIn, "1"), demand("b", plan.LabelExists)}},
-		"the labels":         {`{"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b"}]}}`, plan.Selector{demand("a", plan.LabelIn, "1")}},
+		"all of it":          {`{"maxUnavailable":-1,"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b","operator":"Exists"}]}}`, group.Selector{demand("a", group.LabelIn, "1"), demand("b", group.LabelExists)}},
+		"the labels":         {`{"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b"}]}}`, group.Selector{demand("a", group.LabelIn, "1")}},
 		"nothing: all count": {`{"selector":{"matchLabels":[]}}`, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, wrong := contract.Budget(budget(t, tc.spec))
-			want := plan.DisruptionBudget{Name: "ingester", Invalid: strings.Join(wrong, "; "), Selector: tc.want}
+			want := group.DisruptionBudget{Name: "ingester", Invalid: strings.Join(wrong, "; "), Selector: tc.want}
 			if diff := cmp.Diff(want, got, byText); diff != "" || len(wrong) == 0 {
 				t.Errorf("wrong: %q (-want +got):\n%s", wrong, diff)
 			}
@@ -283,7 +283,7 @@ func FuzzBudget(f *testing.F) {
 	})
 }
 
-func sound(t *testing.T, b plan.DisruptionBudget) {
+func sound(t *testing.T, b group.DisruptionBudget) {
 	t.Helper()
 	switch {
 	case b.Limit < 0, b.Percentage < 0, b.Percentage > 100, b.Limit > 0 && b.Percentage > 0, b.Delay < 0:
@@ -292,7 +292,7 @@ func sound(t *testing.T, b plan.DisruptionBudget) {
 		t.Errorf("%+v counts partitions that it cannot tell", b)
 	case !b.ByPartition() && b.Delay > 0:
 		t.Errorf("%+v delays without partitions", b)
-	case b.Unhealthy != "" && b.Unhealthy != plan.IfHealthyBudget && b.Unhealthy != plan.AlwaysAllow:
+	case b.Unhealthy != "" && b.Unhealthy != group.IfHealthyBudget && b.Unhealthy != group.AlwaysAllow:
 		t.Errorf("%+v has no policy", b)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // NoDownscale reports whether an object's labels forbid downscales. An ignored object never does.
@@ -30,7 +30,7 @@ type Call struct {
 }
 
 // CallOf returns the Call for a call of the planner.
-func CallOf(c plan.Call) Call {
+func CallOf(c group.Call) Call {
 	path, query, _ := strings.Cut(c.Path, "?")
 	return Call{TLS: c.TLS, Port: c.Port, Path: path, Query: query}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 var update = flag.Bool("update", false, "write the generated files anew")
@@ -50,18 +51,18 @@ func TestMaxUnavailable(t *testing.T) {
 func TestForce(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string
-		want plan.Force
+		want group.Force
 	}{
-		"a number is one":                    {"3", plan.Force{Given: true, Replicas: 3}},
-		"zero is a number":                   {"0", plan.Force{Given: true}},
-		"white space around it is ignored":   {" 3\n", plan.Force{Given: true, Replicas: 3}},
-		"the largest number is one":          {"2147483647", plan.Force{Given: true, Replicas: 1<<31 - 1}},
-		"a number beyond 32 bits is invalid": {"2147483648", plan.Force{Invalid: `"2147483648"`}},
-		"a negative number is invalid":       {"-1", plan.Force{Invalid: `"-1"`}},
-		"a sign is invalid":                  {"+1", plan.Force{Invalid: `"+1"`}},
-		"a fraction is invalid":              {"1.5", plan.Force{Invalid: `"1.5"`}},
-		"nothing is invalid":                 {"", plan.Force{Invalid: `""`}},
-		"a line break is shown":              {"1\nlevel=info", plan.Force{Invalid: `"1\nlevel=info"`}},
+		"a number is one":                    {"3", group.Force{Given: true, Replicas: 3}},
+		"zero is a number":                   {"0", group.Force{Given: true}},
+		"white space around it is ignored":   {" 3\n", group.Force{Given: true, Replicas: 3}},
+		"the largest number is one":          {"2147483647", group.Force{Given: true, Replicas: 1<<31 - 1}},
+		"a number beyond 32 bits is invalid": {"2147483648", group.Force{Invalid: `"2147483648"`}},
+		"a negative number is invalid":       {"-1", group.Force{Invalid: `"-1"`}},
+		"a sign is invalid":                  {"+1", group.Force{Invalid: `"+1"`}},
+		"a fraction is invalid":              {"1.5", group.Force{Invalid: `"1.5"`}},
+		"nothing is invalid":                 {"", group.Force{Invalid: `""`}},
+		"a line break is shown":              {"1\nlevel=info", group.Force{Invalid: `"1\nlevel=info"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := contract.Force(map[string]string{contract.ForceAnnotation: tc.text}); got != tc.want {
@@ -69,7 +70,7 @@ func TestForce(t *testing.T) {
 			}
 		})
 	}
-	if got := contract.Force(nil); got != (plan.Force{}) {
+	if got := contract.Force(nil); got != (group.Force{}) {
 		t.Errorf("without the annotation: got %v", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Delay parses the delay of downscales and the call that notifies pods of it. Both annotations are required:
@@ -16,14 +16,14 @@ import (
 //
 // Only the scheme, port, path and query of the URL count. Host, user and fragment are ignored, whatever their
 // values.
-func Delay(annotations map[string]string) plan.Delay {
+func Delay(annotations map[string]string) group.Delay {
 	span, where := annotations[DelayAnnotation], annotations[DelayURLAnnotation]
 	if span == "" || where == "" {
-		return plan.Delay{}
+		return group.Delay{}
 	}
 	d, spanErr := prometheusDuration(span)
 	if spanErr == nil && d == 0 {
-		return plan.Delay{}
+		return group.Delay{}
 	}
 	call, whereErr := callAt(where)
 	var wrong []string
@@ -34,9 +34,9 @@ func Delay(annotations map[string]string) plan.Delay {
 		wrong = append(wrong, fmt.Sprintf("annotation %s is %s, which %v: must be a URL such as http://pod:8080/prepare-downscale", DelayURLAnnotation, shorten(where), whereErr))
 	}
 	if len(wrong) > 0 {
-		return plan.Delay{Invalid: strings.Join(wrong, "; ")}
+		return group.Delay{Invalid: strings.Join(wrong, "; ")}
 	}
-	return plan.Delay{For: d, Call: plan.Call{TLS: call.TLS, Port: call.Port, Path: call.RequestURI()}}
+	return group.Delay{For: d, Call: group.Call{TLS: call.TLS, Port: call.Port, Path: call.RequestURI()}}
 }
 
 // units are the units of Prometheus durations, in the only valid order.

@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-func delay(span, url string) plan.Delay {
+func delay(span, url string) group.Delay {
 	return contract.Delay(map[string]string{contract.DelayAnnotation: span, contract.DelayURLAnnotation: url})
 }
 
@@ -25,11 +25,11 @@ func TestADelayNeedsBothAnnotationsAndMoreThanNothing(t *testing.T) {
 			t.Errorf("%s: got %s (%s), want %s", text, got.For, got.Invalid, want)
 		}
 	}
-	for what, got := range map[string]plan.Delay{
+	for what, got := range map[string]group.Delay{
 		"nothing": contract.Delay(nil), "no URL": delay("1h", ""), "no URL and no duration": delay("x", ""), "a URL alone": delay("", url),
 		"0": delay("0", url), "0s": delay("0s", url), "0h0m": delay("0h0m", url), "0 with a URL that is none": delay("0", "x"),
 	} {
-		if got != (plan.Delay{}) {
+		if got != (group.Delay{}) {
 			t.Errorf("%s: got %+v, want no delay", what, got)
 		}
 	}
@@ -45,7 +45,7 @@ func TestADelayNeedsBothAnnotationsAndMoreThanNothing(t *testing.T) {
 }
 
 func TestOfAURLOnlySchemePortPathAndQueryAreTaken(t *testing.T) {
-	for url, want := range map[string]plan.Call{
+	for url, want := range map[string]group.Call{
 		"http://pod:8080/ingester/prepare?x=y": {Port: 8080, Path: "/ingester/prepare?x=y"},
 		"http://pod/x":                         {Port: 80, Path: "/x"},
 		"https://pod/x":                        {TLS: true, Port: 443, Path: "/x"},
@@ -67,7 +67,7 @@ func TestOfAURLOnlySchemePortPathAndQueryAreTaken(t *testing.T) {
 		`http://169.254.169.254\evil/x`:        {Port: 80, Path: "/x"},
 	} {
 		got := delay("1h", url)
-		if diff := cmp.Diff(plan.Delay{For: time.Hour, Call: want}, got); diff != "" {
+		if diff := cmp.Diff(group.Delay{For: time.Hour, Call: want}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", url, diff)
 		}
 		if !contract.CallOf(got.Call).Valid() {
@@ -113,7 +113,7 @@ func FuzzDelay(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, span, url string) {
 		d := delay(span, url)
-		if d.For < 0 || (d.For > 0) != (d.Call != plan.Call{}) || d.For > 0 && d.Invalid != "" {
+		if d.For < 0 || (d.For > 0) != (d.Call != group.Call{}) || d.For > 0 && d.Invalid != "" {
 			t.Errorf("%+v is neither a delay nor invalid", d)
 		}
 		if d.For > 0 && !contract.CallOf(d.Call).Valid() {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Mirror parses the annotations that name the resource from which a zone takes its replicas. Without a name
@@ -14,12 +14,12 @@ import (
 //
 // Kind, group and name become part of requests to the API server, so they must match the grammar of such
 // names exactly.
-func Mirror(annotations map[string]string) plan.Mirror {
+func Mirror(annotations map[string]string) group.Mirror {
 	name, kind := annotations[MirrorNameAnnotation], annotations[MirrorKindAnnotation]
 	if name == "" && kind == "" {
-		return plan.Mirror{}
+		return group.Mirror{}
 	}
-	group, wrongGroup := groupOf(annotations[MirrorAPIVersionAnnotation])
+	apiGroup, wrongGroup := groupOf(annotations[MirrorAPIVersionAnnotation])
 	var wrong []string
 	for _, one := range []struct {
 		annotation string
@@ -35,11 +35,11 @@ func Mirror(annotations map[string]string) plan.Mirror {
 		}
 	}
 	if len(wrong) > 0 {
-		return plan.Mirror{Invalid: strings.Join(wrong, "; ")}
+		return group.Mirror{Invalid: strings.Join(wrong, "; ")}
 	}
-	return plan.Mirror{
-		Reference: plan.Reference{APIGroup: group, Kind: kind, Name: name},
-		WriteBack: writeBack(annotations) && !builtIn(group),
+	return group.Mirror{
+		Reference: group.Reference{APIGroup: apiGroup, Kind: kind, Name: name},
+		WriteBack: writeBack(annotations) && !builtIn(apiGroup),
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // mirrored returns annotations with a name and a kind. It adds more, whose keys are the ends of annotation
@@ -22,27 +22,27 @@ func mirrored(more map[string]string) map[string]string {
 }
 
 func TestMirror(t *testing.T) {
-	const group = "rollout-operator.grafana.com"
-	of := func(group string, writeBack bool) plan.Mirror {
-		return plan.Mirror{Reference: plan.Reference{APIGroup: group, Kind: "ReplicaTemplate", Name: "web"}, WriteBack: writeBack}
+	const apiGroup = "rollout-operator.grafana.com"
+	of := func(apiGroup string, writeBack bool) group.Mirror {
+		return group.Mirror{Reference: group.Reference{APIGroup: apiGroup, Kind: "ReplicaTemplate", Name: "web"}, WriteBack: writeBack}
 	}
 	for name, tc := range map[string]struct {
 		more map[string]string
-		want plan.Mirror
+		want group.Mirror
 	}{
-		"group and version":                     {map[string]string{"api-version": group + "/v1"}, of(group, true)},
-		"the version does not matter":           {map[string]string{"api-version": group + "/"}, of(group, true)},
-		"a version may be any label":            {map[string]string{"api-version": group + "/stable-1"}, of(group, true)},
+		"group and version":                     {map[string]string{"api-version": apiGroup + "/v1"}, of(apiGroup, true)},
+		"the version does not matter":           {map[string]string{"api-version": apiGroup + "/"}, of(apiGroup, true)},
+		"a version may be any label":            {map[string]string{"api-version": apiGroup + "/stable-1"}, of(apiGroup, true)},
 		"without a version it is of the core":   {nil, of("", false)},
 		"a version alone is of the core":        {map[string]string{"api-version": "v1"}, of("", false)},
 		"nothing before the slash is the core":  {map[string]string{"api-version": "/v1"}, of("", false)},
-		"written back when that is said":        {map[string]string{"api-version": group + "/v1", "write-back": "T"}, of(group, true)},
-		"not written back when that is said":    {map[string]string{"api-version": group + "/v1", "write-back": "0"}, of(group, false)},
-		"what is no boolean is not true":        {map[string]string{"api-version": group + "/v1", "write-back": "yes"}, of(group, false)},
+		"written back when that is said":        {map[string]string{"api-version": apiGroup + "/v1", "write-back": "T"}, of(apiGroup, true)},
+		"not written back when that is said":    {map[string]string{"api-version": apiGroup + "/v1", "write-back": "0"}, of(apiGroup, false)},
+		"what is no boolean is not true":        {map[string]string{"api-version": apiGroup + "/v1", "write-back": "yes"}, of(apiGroup, false)},
 		"Kubernetes' own kinds tell themselves": {map[string]string{"api-version": "apps/v1", "write-back": "true"}, of("apps", false)},
 		"and those of its other groups":         {map[string]string{"api-version": "storage.k8s.io/v1"}, of("storage.k8s.io", false)},
 		"a project beside Kubernetes has words": {map[string]string{"api-version": "leaderworkerset.x-k8s.io/v1"}, of("leaderworkerset.x-k8s.io", true)},
-		"neither name nor kind is nothing":      {map[string]string{"name": "", "kind": "", "api-version": "a/b/c"}, plan.Mirror{}},
+		"neither name nor kind is nothing":      {map[string]string{"name": "", "kind": "", "api-version": "a/b/c"}, group.Mirror{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, contract.Mirror(mirrored(tc.more))); diff != "" {
@@ -88,7 +88,7 @@ func TestAnUnusableReferenceSaysWhatIsWrongAndWhatIsAccepted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(plan.Mirror{Invalid: tc.want}, contract.Mirror(mirrored(tc.more))); diff != "" {
+			if diff := cmp.Diff(group.Mirror{Invalid: tc.want}, contract.Mirror(mirrored(tc.more))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -103,7 +103,7 @@ func TestNoReferenceLeavesItsPlaceInAPath(t *testing.T) {
 		m := contract.Mirror(mirrored(map[string]string{
 			"name": text.Draw(t, "name"), "kind": text.Draw(t, "kind"), "api-version": text.Draw(t, "api-version"),
 		}))
-		if m.Invalid != "" && m.Reference != (plan.Reference{}) {
+		if m.Invalid != "" && m.Reference != (group.Reference{}) {
 			t.Fatalf("invalid, and yet %+v", m)
 		}
 		if len(m.Invalid) > 700 || strings.ContainsFunc(m.Invalid, func(c rune) bool { return c < ' ' || c > '~' }) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // MaxUnavailable parses the annotation rollout-max-unavailable. White space around the value is ignored. An
@@ -49,16 +50,16 @@ func AfterLeader(annotations map[string]string) bool {
 
 // Force parses the forced number of replicas. White space around it is ignored. An invalid value is kept for
 // the report, shortened.
-func Force(annotations map[string]string) plan.Force {
+func Force(annotations map[string]string) group.Force {
 	text, present := annotations[ForceAnnotation]
 	if !present {
-		return plan.Force{}
+		return group.Force{}
 	}
 	value := strings.TrimSpace(text)
 	if n, ok := positive(value, 1<<31-1); ok || value == "0" {
-		return plan.Force{Given: true, Replicas: n}
+		return group.Force{Given: true, Replicas: n}
 	}
-	return plan.Force{Invalid: shorten(text)}
+	return group.Force{Invalid: shorten(text)}
 }
 
 // positive parses a plain decimal number from 1 to limit.

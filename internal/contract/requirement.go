@@ -4,40 +4,40 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 var errValues = errors.New("values must be set with the operators In and NotIn, and only with these")
 
 // requirement parses one entry of a selector's matchExpressions.
-func requirement(entry any) (plan.Requirement, error) {
+func requirement(entry any) (group.Requirement, error) {
 	expression, is := entry.(map[string]any)
 	if !is {
-		return plan.Requirement{}, errors.New("must be an object")
+		return group.Requirement{}, errors.New("must be an object")
 	}
 	key, _ := expression["key"].(string)
 	if key == "" {
-		return plan.Requirement{}, errors.New("key is missing")
+		return group.Requirement{}, errors.New("key is missing")
 	}
 	operator, _ := expression["operator"].(string)
 	values, err := texts(expression["values"])
 	if err != nil {
-		return plan.Requirement{}, err
+		return group.Requirement{}, err
 	}
-	demand := plan.Demand(operator)
+	demand := group.Demand(operator)
 	switch demand {
-	case plan.LabelIn, plan.LabelNotIn:
+	case group.LabelIn, group.LabelNotIn:
 		if len(values) == 0 {
-			return plan.Requirement{}, errValues
+			return group.Requirement{}, errValues
 		}
-	case plan.LabelExists, plan.LabelAbsent:
+	case group.LabelExists, group.LabelAbsent:
 		if len(values) > 0 {
-			return plan.Requirement{}, errValues
+			return group.Requirement{}, errValues
 		}
 	default:
-		return plan.Requirement{}, fmt.Errorf("operator is %s: must be In, NotIn, Exists or DoesNotExist", shorten(operator))
+		return group.Requirement{}, fmt.Errorf("operator is %s: must be In, NotIn, Exists or DoesNotExist", shorten(operator))
 	}
-	return plan.Requirement{Key: key, Demand: demand, Values: values}, nil
+	return group.Requirement{Key: key, Demand: demand, Values: values}, nil
 }
 
 // texts returns a list of texts, or nil if there is none.

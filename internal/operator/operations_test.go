@@ -17,6 +17,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/operator/config"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/show/report"
@@ -46,7 +47,7 @@ func newShown(t *testing.T, groups ...plan.Key) *Operator {
 	s := fixture.MustParse("zone-a rev=2\n zone-a-0 starting@2\n")
 	for _, key := range groups {
 		s.Key = key
-		o.reporter.Group(s, plan.Group(s), nil)
+		o.reporter.Group(s, group.Plan(s), nil)
 	}
 	return o
 }

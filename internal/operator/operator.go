@@ -23,7 +23,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/cluster/reference"
 	"github.com/lockstep-dev/lockstep/internal/control/contest"
-	"github.com/lockstep-dev/lockstep/internal/control/group"
+	"github.com/lockstep-dev/lockstep/internal/control/groups"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
@@ -58,7 +58,7 @@ type Operator struct {
 	observer     *observe.Observer
 	reporter     *report.Reporter
 	executor     *act.Executor
-	controller   *group.Controller
+	controller   *groups.Controller
 	fresh        *freshness.Log
 	webhooks     *webhooks                   // nil: no webhooks are served
 	downscales   *admission.PrepareDownscale // nil: no webhooks are served
@@ -141,7 +141,7 @@ func (o *Operator) assemble() error {
 		Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Preparations: o.preparations, Messages: o.messages,
 		Fresh: o.fresh, Tracer: o.tracer, Rollouts: o.spans, Managed: o.observer.Managed, Clock: o.clients.clock, DryRun: o.config.DryRun,
 	}
-	o.controller = &group.Controller{
+	o.controller = &groups.Controller{
 		DryRun:       o.config.DryRun,
 		Observer:     o.observer,
 		Executor:     o.executor,

@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/control/rolloutgroup"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/show/report"
 )
 
@@ -71,7 +72,7 @@ type voices struct {
 }
 
 // Group reports one plan, and returns the results of the reporter.
-func (v voices) Group(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
+func (v voices) Group(s group.Snapshot, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
 	if showing := v.showing(); showing != nil {
 		showing.controller.Take(s, steps)
 	}

@@ -90,20 +90,14 @@ func Wake(steps []Action) time.Time {
 	var wake time.Time
 	for _, step := range steps {
 		if wait, ok := step.(Wait); ok {
-			wake = earlier(earlier(wake, wait.Because.Until), wait.Again)
+			for _, at := range []time.Time{wait.Because.Until, wait.Again} {
+				if !at.IsZero() && (wake.IsZero() || at.Before(wake)) {
+					wake = at
+				}
+			}
 		}
 	}
 	return wake
-}
-
-// Lowers reports whether the plan lowers the replicas of a zone.
-func Lowers(steps []Action) bool {
-	for _, step := range steps {
-		if a, ok := step.(SetReplicas); ok && a.To < a.From {
-			return true
-		}
-	}
-	return false
 }
 
 // Disrupts reports whether the plan deletes a pod.
@@ -158,12 +152,4 @@ func Notation(steps []Action) string {
 		lines[i] = step.String()
 	}
 	return strings.Join(lines, "\n")
-}
-
-// Recorder is an action that changes what the Lease records about its kind of workload.
-type Recorder interface {
-	Action
-	// Record changes the record that is written next. It must not change memory that the previous record
-	// uses.
-	Record(next *Hold)
 }

@@ -13,13 +13,13 @@ type Budget struct {
 // Of returns the budget as a number of pods, for a zone with that many replicas.
 func (b Budget) Of(replicas int) int {
 	if b.Percent > 0 {
-		return partOf(replicas, b.Percent)
+		return PartOf(replicas, b.Percent)
 	}
 	return max(1, b.Pods)
 }
 
-// partOf returns a percentage of the replicas, rounded down, but at least one.
-func partOf(replicas, percent int) int {
+// PartOf returns a percentage of the replicas, rounded down, but at least one.
+func PartOf(replicas, percent int) int {
 	return max(1, int(int64(percent)*int64(replicas)/100))
 }
 

@@ -15,9 +15,9 @@ type Labels struct {
 
 // Labels that the StatefulSet controller sets for each pod.
 const (
-	podNameLabel  = "statefulset.kubernetes.io/pod-name"
-	podIndexLabel = "apps.kubernetes.io/pod-index"
-	revisionLabel = "controller-revision-hash"
+	PodNameLabel  = "statefulset.kubernetes.io/pod-name"
+	PodIndexLabel = "apps.kubernetes.io/pod-index"
+	RevisionLabel = "controller-revision-hash"
 )
 
 // LabelsOf returns Labels with the labels of a pod.
@@ -25,7 +25,7 @@ func LabelsOf(labels map[string]string) Labels {
 	var text strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		switch key {
-		case podNameLabel, podIndexLabel, revisionLabel:
+		case PodNameLabel, PodIndexLabel, RevisionLabel:
 			continue
 		}
 		text.WriteString(key + "=" + labels[key] + "\n") // neither keys nor values contain an equals sign or a newline

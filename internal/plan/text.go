@@ -7,9 +7,8 @@ import (
 
 // Maximum lengths of names and texts for output, in bytes.
 const (
-	longestName   = 253
-	longestText   = 500
-	longestHolder = 320
+	longestName = 253
+	longestText = 500
 )
 
 // Plain returns a text on one line, without control characters, and with at most this
@@ -39,6 +38,3 @@ const ending = "..."
 
 // unprinted reports whether a rune is not printable or not valid.
 func unprinted(r rune) bool { return r == '\uFFFD' || !strconv.IsPrint(r) }
-
-// Plain returns the holder as printable text.
-func (h Holder) Plain() string { return Plain(string(h), longestHolder) }

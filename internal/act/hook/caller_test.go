@@ -22,6 +22,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/act/hook"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 var shutdown = contract.Call{Port: 80, Path: "/ingester/prepare-shutdown"}
@@ -488,7 +489,7 @@ func TestACallSaysInTheNameOfWhichGroupItIs(t *testing.T) {
 	var told []plan.Key
 	c := hook.New(hook.Options{Observe: func(pod hook.Pod, _ hook.Purpose, _ hook.Result) { told = append(told, pod.Group) }})
 	zones := hook.Zones{Caller: c}
-	zone := plan.Zone{Name: "zone-a", Call: plan.Call{Port: 80, Path: "/", Service: "store"}}
+	zone := group.Zone{Name: "zone-a", Call: group.Call{Port: 80, Path: "/", Service: "store"}}
 	if _, err := zones.Prepare(t.Context(), store, zone, []plan.Pod{{Name: "zone-a-0"}}); err == nil {
 		t.Error("a pod without an address was asked")
 	}

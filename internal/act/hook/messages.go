@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // MessageOptions configure how pods are notified that they leave or stay. A zero value means the default.
@@ -57,7 +58,7 @@ type recipients struct {
 
 // letter is the newest message to one pod.
 type letter struct {
-	told     plan.Told
+	told     group.Told
 	zone     string
 	pod      Pod
 	call     contract.Call
@@ -71,11 +72,11 @@ type letter struct {
 
 // note identifies the content of a letter. The same message by another call is another note.
 type note struct {
-	message plan.Message
-	call    plan.Call
+	message group.Message
+	call    group.Call
 }
 
-func noteOf(t plan.Told) note { return note{t.Message, t.Call} }
+func noteOf(t group.Told) note { return note{t.Message, t.Call} }
 
 // NewMessages returns an empty table.
 func NewMessages(c *Caller, o MessageOptions) *Messages {
@@ -94,7 +95,7 @@ func NewMessages(c *Caller, o MessageOptions) *Messages {
 }
 
 // Tell queues a message for pods of a zone. It does not wait for their answers.
-func (m *Messages) Tell(key plan.Key, zone plan.Zone, message plan.Message, pods []plan.Pod) {
+func (m *Messages) Tell(key plan.Key, zone group.Zone, message group.Message, pods []plan.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	g := m.groups[key]
@@ -116,7 +117,7 @@ func (m *Messages) Tell(key plan.Key, zone plan.Zone, message plan.Message, pods
 		if !same {
 			l.failures = 0
 		}
-		l.told = plan.Told{Message: message, Call: zone.Delay.Call, Underway: true, Ready: pod.ReadySince, At: m.options.Now()}
+		l.told = group.Told{Message: message, Call: zone.Delay.Call, Underway: true, Ready: pod.ReadySince, At: m.options.Now()}
 		l.zone, l.pod, l.call = zone.Name, addressed[i], contract.CallOf(zone.Delay.Call)
 		if l.sent == (note{}) && !l.queued {
 			m.enqueue(g, l)
@@ -142,7 +143,7 @@ func (m *Messages) enqueue(g *recipients, l *letter) {
 // Fill sets Told of the pods in zones with a delay. In a zone without a delay that has acknowledged pods in
 // the hold, it sets only notifications that pods stay. It drops all other messages of the group, and their
 // pods are not called any more.
-func (m *Messages) Fill(s plan.Snapshot) {
+func (m *Messages) Fill(s group.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	g := m.groups[s.Key]
@@ -152,12 +153,12 @@ func (m *Messages) Fill(s plan.Snapshot) {
 		if !z.Delay.Configured() && s.Hold.Acknowledged[z.Name].None() {
 			continue
 		}
-		z.Told = map[string]plan.Told{}
+		z.Told = map[string]group.Told{}
 		for _, pod := range z.Pods {
 			l := g.letter(z.Name, pod)
-			if l != nil && (z.Delay.Configured() || l.told.Message == plan.Stay) {
+			if l != nil && (z.Delay.Configured() || l.told.Message == group.Stay) {
 				l.told.Again = within(l.told.Again, l.rest, s.Now)
-				if l.told.At.After(s.Now.Add(plan.FarAhead)) { // the clock was wrong, so a record would not be trusted
+				if l.told.At.After(s.Now.Add(group.FarAhead)) { // the clock was wrong, so a record would not be trusted
 					l.told.At = s.Now
 				}
 				z.Told[pod.UID], present[l] = l.told, true
@@ -268,7 +269,7 @@ func (m *Messages) hand(ctx context.Context, calls *sync.WaitGroup) {
 	}
 }
 
-var purposes = map[plan.Message]Purpose{plan.Leave: ToLeave, plan.Stay: ToStay}
+var purposes = map[group.Message]Purpose{group.Leave: ToLeave, group.Stay: ToStay}
 
 // next returns the group whose call may begin. It prefers the namespace with the fewest calls in progress,
 // then the group with the fewest, then the first to arrive.
@@ -342,15 +343,15 @@ func (m *Messages) answer(l *letter, r Result) {
 	}
 	l.failures = 0
 	l.told.Since = r.Since
-	if l.told.Message == plan.Stay {
+	if l.told.Message == group.Stay {
 		l.rest = m.options.StayEvery
 		l.told.Again = now.Add(l.rest)
 	}
 }
 
 // heard reports whether a pod accepted a message.
-func heard(message plan.Message, r Result) bool {
-	if message == plan.Stay {
+func heard(message group.Message, r Result) bool {
+	if message == group.Stay {
 		return stays(r)
 	}
 	return answered(r)
@@ -360,7 +361,7 @@ func heard(message plan.Message, r Result) bool {
 func (m *Messages) pause(l *letter) time.Duration {
 	const first, most = 5 * time.Second, time.Minute
 	limit := most
-	if l.told.Message == plan.Stay {
+	if l.told.Message == group.Stay {
 		limit = m.options.StayEvery
 	}
 	return min(first<<min(l.failures, 16), limit)

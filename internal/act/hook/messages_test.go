@@ -23,6 +23,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/act/hook"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 var store = plan.Key{Namespace: "team", Name: "store"}
@@ -44,8 +45,8 @@ func newOffice(t *testing.T, c *hook.Caller, o hook.MessageOptions) office {
 }
 
 // Fill fills zones of a group whose hold is empty.
-func (f office) Fill(key plan.Key, zones []plan.Zone) {
-	f.Messages.Fill(plan.Snapshot{Key: key, Zones: zones, Now: time.Now()})
+func (f office) Fill(key plan.Key, zones []group.Zone) {
+	f.Messages.Fill(group.Snapshot{Key: key, Zones: zones, Now: time.Now()})
 }
 
 func (f *office) work(t *testing.T) {
@@ -58,8 +59,8 @@ func (f *office) work(t *testing.T) {
 }
 
 // delayed returns a zone with a delay and pods whose addresses begin at number first.
-func delayed(name string, first, pods int) plan.Zone {
-	z := plan.Zone{Name: name, Delay: plan.Delay{For: time.Hour, Call: plan.Call{Port: 80, Path: "/delay?x=y", Service: "ingester"}}}
+func delayed(name string, first, pods int) group.Zone {
+	z := group.Zone{Name: name, Delay: group.Delay{For: time.Hour, Call: group.Call{Port: 80, Path: "/delay?x=y", Service: "ingester"}}}
 	for i := range pods {
 		pod := plan.PodName(name, i)
 		z.Pods = append(z.Pods, plan.Pod{Name: pod, Ordinal: i, UID: "uid of " + pod, IP: podAddress(first + i)})
@@ -68,12 +69,12 @@ func delayed(name string, first, pods int) plan.Zone {
 }
 
 // told waits until no call to a group is pending, and returns the notifications of its zone by pod.
-func (f office) told(t *testing.T, key plan.Key, zone plan.Zone) map[string]plan.Told {
+func (f office) told(t *testing.T, key plan.Key, zone group.Zone) map[string]group.Told {
 	t.Helper()
 	for {
-		zones := []plan.Zone{zone}
+		zones := []group.Zone{zone}
 		f.Fill(key, zones)
-		all, busy := map[string]plan.Told{}, false
+		all, busy := map[string]group.Told{}, false
 		for _, pod := range zone.Pods {
 			if told, known := zones[0].Told[pod.UID]; known {
 				all[pod.Name], busy = told, busy || told.Underway
@@ -102,24 +103,24 @@ func TestWhoLeavesSaysSinceWhenHeIsReadyAndWhoStaysIsToldAgainLater(t *testing.T
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{StayEvery: time.Hour})
 	zone := delayed("zone-a", 0, 3)
 	began := time.Now()
-	f.Tell(store, zone, plan.Stay, zone.Pods[:1])
-	f.Tell(store, zone, plan.Leave, zone.Pods[1:])
-	f.Tell(store, zone, plan.Leave, zone.Pods[1:]) // calls to them are in progress
+	f.Tell(store, zone, group.Stay, zone.Pods[:1])
+	f.Tell(store, zone, group.Leave, zone.Pods[1:])
+	f.Tell(store, zone, group.Leave, zone.Pods[1:]) // calls to them are in progress
 	got := f.told(t, store, zone)
 
 	for name, told := range got {
 		if told.At.Before(began) || told.At.After(time.Now()) {
 			t.Errorf("%s has answered at %s", name, told.At)
 		}
-		if stays := told.Message == plan.Stay; stays && !told.Again.Equal(told.At.Add(time.Hour)) || !stays && !told.Again.IsZero() {
+		if stays := told.Message == group.Stay; stays && !told.Again.Equal(told.At.Add(time.Hour)) || !stays && !told.Again.IsZero() {
 			t.Errorf("%s is told again at %s, having answered at %s", name, told.Again, told.At)
 		}
-		told.At, told.Again, told.Call = time.Time{}, time.Time{}, plan.Call{}
+		told.At, told.Again, told.Call = time.Time{}, time.Time{}, group.Call{}
 		got[name] = told
 	}
 	since := time.Unix(1767614400, 0).UTC()
-	want := map[string]plan.Told{
-		"zone-a-0": {Message: plan.Stay}, "zone-a-1": {Message: plan.Leave, Since: since}, "zone-a-2": {Message: plan.Leave, Since: since},
+	want := map[string]group.Told{
+		"zone-a-0": {Message: group.Stay}, "zone-a-1": {Message: group.Leave, Since: since}, "zone-a-2": {Message: group.Leave, Since: since},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -163,7 +164,7 @@ func TestOnlyAWholeNumberOfSecondsIsATimestamp(t *testing.T) {
 	} {
 		status, body = tc.status, tc.body
 		zone.Pods[0].UID = fmt.Sprint(i)
-		f.Tell(store, zone, plan.Leave, zone.Pods)
+		f.Tell(store, zone, group.Leave, zone.Pods)
 		got := f.told(t, store, zone)["zone-a-0"]
 		if got.Failed != (tc.why != "") || got.Why != tc.why || got.Failed != got.Since.IsZero() {
 			t.Errorf("%d %.40s: got %+v, want %q", tc.status, tc.body, got, tc.why)
@@ -189,7 +190,7 @@ func TestWhateverAPodSaysOfTheTimeTakesLittleTimeAndIsNoAgreement(t *testing.T) 
 			f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
 			zone := delayed("zone-a", 0, 1)
 			began := time.Now()
-			f.Tell(store, zone, plan.Leave, zone.Pods)
+			f.Tell(store, zone, group.Leave, zone.Pods)
 			if got := f.told(t, store, zone)["zone-a-0"]; !got.Failed || got.Why == "" || !got.Since.IsZero() {
 				t.Errorf("got %+v", got)
 			}
@@ -208,7 +209,7 @@ func TestWhoDoesNotKnowHowToStayStays(t *testing.T) {
 	for code, fails := range map[int]bool{200: false, 204: false, 404: false, 405: false, 409: false, 501: false, 302: true, 403: true, 500: true, 503: true} {
 		status = code
 		zone.Pods[0].UID = fmt.Sprint(code)
-		f.Tell(store, zone, plan.Stay, zone.Pods)
+		f.Tell(store, zone, group.Stay, zone.Pods)
 		if got := f.told(t, store, zone)["zone-a-0"]; got.Failed != fails {
 			t.Errorf("%d: got %+v, want that it failed: %t", code, got, fails)
 		}
@@ -219,7 +220,7 @@ func TestAClockThatIsSetBackKeepsNobodyWaiting(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	zone := delayed("zone-a", 0, 1)
-	f.Tell(store, zone, plan.Leave, zone.Pods)
+	f.Tell(store, zone, group.Leave, zone.Pods)
 	if rest := time.Until(f.told(t, store, zone)["zone-a-0"].Again); rest > 5*time.Second {
 		t.Errorf("told again in %v, want 5 s", rest)
 	}
@@ -228,9 +229,9 @@ func TestAClockThatIsSetBackKeepsNobodyWaiting(t *testing.T) {
 // A record with a time far ahead would not be trusted until that time.
 func TestAnAnswerIsNotDatedFarAheadOfTheClock(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp": 1767614400}`) }, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Now: func() time.Time { return time.Now().Add(2 * plan.FarAhead) }})
+	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Now: func() time.Time { return time.Now().Add(2 * group.FarAhead) }})
 	zone := delayed("zone-a", 0, 1)
-	f.Tell(store, zone, plan.Leave, zone.Pods)
+	f.Tell(store, zone, group.Leave, zone.Pods)
 	if ahead := time.Until(f.told(t, store, zone)["zone-a-0"].At); ahead > 0 {
 		t.Errorf("answered in %v", ahead)
 	}
@@ -238,9 +239,9 @@ func TestAnAnswerIsNotDatedFarAheadOfTheClock(t *testing.T) {
 
 func TestWhoFailsIsToldAgainEverMoreSeldom(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, 80)
-	for message, want := range map[plan.Message][]time.Duration{
-		plan.Leave: {5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute},
-		plan.Stay:  {5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 100 * time.Second, 100 * time.Second},
+	for message, want := range map[group.Message][]time.Duration{
+		group.Leave: {5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute},
+		group.Stay:  {5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 100 * time.Second, 100 * time.Second},
 	} {
 		f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{StayEvery: 100 * time.Second})
 		zone := delayed("zone-a", 0, 1)
@@ -258,8 +259,8 @@ func TestWhoMayNotBeCalledDoesNotAgreeAndMayStay(t *testing.T) {
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
 	zone := delayed("zone-a", 0, 2)
 	zone.Pods[0].OnHost, zone.Pods[1].OnHost = true, true
-	f.Tell(store, zone, plan.Leave, zone.Pods[:1])
-	f.Tell(store, zone, plan.Stay, zone.Pods[1:])
+	f.Tell(store, zone, group.Leave, zone.Pods[:1])
+	f.Tell(store, zone, group.Stay, zone.Pods[1:])
 	got := f.told(t, store, zone)
 	if leave := got["zone-a-0"]; !leave.Failed || !strings.Contains(leave.Why, "hostNetwork") {
 		t.Errorf("who is to leave: %+v", leave)
@@ -279,11 +280,11 @@ func TestTheNewestMessageWinsAndCallsDoNotOverlap(t *testing.T) {
 	}, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
 	zone := delayed("zone-a", 0, 1)
-	f.Tell(store, zone, plan.Leave, zone.Pods)
+	f.Tell(store, zone, group.Leave, zone.Pods)
 	order := []string{<-arrived}
-	f.Tell(store, zone, plan.Stay, zone.Pods)
-	f.Tell(store, zone, plan.Leave, zone.Pods)
-	f.Tell(store, zone, plan.Stay, zone.Pods)
+	f.Tell(store, zone, group.Stay, zone.Pods)
+	f.Tell(store, zone, group.Leave, zone.Pods)
+	f.Tell(store, zone, group.Stay, zone.Pods)
 	select {
 	case method := <-arrived:
 		t.Errorf("%s during another call", method)
@@ -292,7 +293,7 @@ func TestTheNewestMessageWinsAndCallsDoNotOverlap(t *testing.T) {
 	goOn <- true
 	order = append(order, <-arrived)
 	goOn <- true
-	if got := f.told(t, store, zone)["zone-a-0"]; got.Message != plan.Stay || got.Failed || !got.Since.IsZero() {
+	if got := f.told(t, store, zone)["zone-a-0"]; got.Message != group.Stay || got.Failed || !got.Since.IsZero() {
 		t.Errorf("at the end it was told %+v", got)
 	}
 	if diff := cmp.Diff([]string{"POST", "DELETE"}, order); diff != "" || len(arrived) > 0 {
@@ -313,11 +314,11 @@ func TestSilentPodsOfOneGroupMakeNobodyElseWait(t *testing.T) {
 	f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
 	for i, key := range []plan.Key{{Namespace: "team", Name: "silent"}, {Namespace: "other", Name: "silent"}, {Namespace: "third", Name: "silent"}} {
 		zone := delayed("zone-s", 300*i, 300)
-		f.Tell(key, zone, plan.Leave, zone.Pods)
+		f.Tell(key, zone, group.Leave, zone.Pods)
 	}
 	for i, key := range []plan.Key{store, {Namespace: "fourth", Name: "store"}} {
 		began, zone := time.Now(), delayed("zone-a", 9*200+10*i, 10)
-		f.Tell(key, zone, plan.Leave, zone.Pods)
+		f.Tell(key, zone, group.Leave, zone.Pods)
 		for name, told := range f.told(t, key, zone) {
 			if told.Failed || told.Underway {
 				t.Errorf("%s: %s: %+v", key, name, told)
@@ -346,16 +347,16 @@ func TestSilentGroupsOfANamespaceMakeItsOtherGroupsWaitForNothing(t *testing.T) 
 	defer close(over)         // before Run waits for the calls in progress
 	const limit = time.Minute // the limit of a call; waiting for the silent pods would take that long
 	f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
-	for i, group := range []string{"silent", "as silent"} {
+	for i, name := range []string{"silent", "as silent"} {
 		zone := delayed(fmt.Sprint("zone-s", i), 100*i, 100) // with equal names, one pod would wait for the other
 		zone.Delay.Call.Path = "/silent"
-		f.Tell(plan.Key{Namespace: store.Namespace, Name: group}, zone, plan.Leave, zone.Pods)
+		f.Tell(plan.Key{Namespace: store.Namespace, Name: name}, zone, group.Leave, zone.Pods)
 	}
 	for range 28 { // the most calls that these two groups may have
 		<-silent
 	}
 	began, zone := time.Now(), delayed("zone-a", 1000, 10)
-	f.Tell(store, zone, plan.Leave, zone.Pods)
+	f.Tell(store, zone, group.Leave, zone.Pods)
 	for name, told := range f.told(t, store, zone) {
 		if told.Failed || told.Underway {
 			t.Errorf("%s: %+v", name, told)
@@ -376,15 +377,15 @@ func TestPodsThatFailedWaitForTheOthersOfTheirGroup(t *testing.T) {
 	}, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
 	zone := delayed("zone-a", 0, 4)
-	f.Tell(store, zone, plan.Stay, zone.Pods[:2])
+	f.Tell(store, zone, group.Stay, zone.Pods[:2])
 	for range 2 {
 		<-arrived
 		goOn <- true
 	}
 	f.told(t, store, zone)
-	f.Tell(store, zone, plan.Stay, zone.Pods[:2]) // the first one is called now, and the other one waits
+	f.Tell(store, zone, group.Stay, zone.Pods[:2]) // the first one is called now, and the other one waits
 	order := []string{<-arrived}
-	f.Tell(store, zone, plan.Stay, zone.Pods[2:])
+	f.Tell(store, zone, group.Stay, zone.Pods[2:])
 	for range 3 {
 		goOn <- true
 		order = append(order, <-arrived)
@@ -400,7 +401,7 @@ func TestAnswersOfAGroupAreGathered(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp":1}`) }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Gather: time.Minute})
 	zone := delayed("zone-a", 0, 100)
-	f.Tell(store, zone, plan.Leave, zone.Pods)
+	f.Tell(store, zone, group.Leave, zone.Pods)
 	<-f.news
 	if got := f.told(t, store, zone); len(got) != 100 || len(f.news) > 0 {
 		t.Errorf("%d have answered, and it is told another %d times", len(got), len(f.news))
@@ -417,10 +418,10 @@ func TestAnswersAreKnownAlthoughOthersAreSilent(t *testing.T) {
 	}, 80)
 	f := newOffice(t, hook.New(hook.Options{CallLimit: time.Minute}), hook.MessageOptions{Gather: time.Millisecond})
 	zone := delayed("zone-a", 0, 5)
-	f.Tell(store, zone, plan.Leave, zone.Pods)
+	f.Tell(store, zone, group.Leave, zone.Pods)
 	for answers := 0; answers < 4; {
 		<-f.news
-		zones := []plan.Zone{zone}
+		zones := []group.Zone{zone}
 		f.Fill(store, zones)
 		answers = 0
 		for _, told := range zones[0].Told {
@@ -433,13 +434,13 @@ func TestAnswersAreKnownAlthoughOthersAreSilent(t *testing.T) {
 
 // A pod that no longer exists is not called any more, because another pod may have its address.
 func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
-	for how, drop := range map[string]func(office, plan.Zone){
-		"the pods":      func(f office, z plan.Zone) { z.Pods = z.Pods[:1]; f.Fill(store, []plan.Zone{z}) },
-		"the zone":      func(f office, _ plan.Zone) { f.Fill(store, nil) },
-		"the delay":     func(f office, z plan.Zone) { z.Delay = plan.Delay{}; f.Fill(store, []plan.Zone{z}) },
-		"the group":     func(f office, _ plan.Zone) { f.Forget(store) },
-		"the namespace": func(f office, _ plan.Zone) { f.ForgetNamespace("team") },
-		"the work":      func(f office, _ plan.Zone) { f.stop() },
+	for how, drop := range map[string]func(office, group.Zone){
+		"the pods":      func(f office, z group.Zone) { z.Pods = z.Pods[:1]; f.Fill(store, []group.Zone{z}) },
+		"the zone":      func(f office, _ group.Zone) { f.Fill(store, nil) },
+		"the delay":     func(f office, z group.Zone) { z.Delay = group.Delay{}; f.Fill(store, []group.Zone{z}) },
+		"the group":     func(f office, _ group.Zone) { f.Forget(store) },
+		"the namespace": func(f office, _ group.Zone) { f.ForgetNamespace("team") },
+		"the work":      func(f office, _ group.Zone) { f.stop() },
 	} {
 		t.Run(how, func(t *testing.T) {
 			arrived, goOn := make(chan bool, 100), make(chan bool)
@@ -452,7 +453,7 @@ func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 			}, 80)
 			f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
 			zone := delayed("zone-a", 0, 10)
-			f.Tell(store, zone, plan.Stay, zone.Pods)
+			f.Tell(store, zone, group.Stay, zone.Pods)
 			<-arrived
 			drop(f, zone)
 			close(goOn)
@@ -460,14 +461,14 @@ func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 			if got := l.connections(); len(got) != 1 {
 				t.Errorf("called %v", got)
 			}
-			zones := []plan.Zone{zone}
+			zones := []group.Zone{zone}
 			if f.Fill(store, zones); how != "the pods" && len(zones[0].Told) > 0 {
 				t.Errorf("something is known of %v", zones[0].Told)
 			}
 			if how == "the work" {
 				f.work(t)
 			}
-			f.Tell(store, zone, plan.Stay, zone.Pods[5:6]) // it still works
+			f.Tell(store, zone, group.Stay, zone.Pods[5:6]) // it still works
 			<-arrived
 		})
 	}
@@ -480,7 +481,7 @@ func TestItIsKnownSinceWhenAPodWasReadyAsItWasTold(t *testing.T) {
 	zone := delayed("zone-a", 0, 1)
 	for _, since := range []time.Time{time.Unix(1000, 0), {}, time.Unix(2000, 0)} {
 		zone.Pods[0].ReadySince = since
-		f.Tell(store, zone, plan.Leave, zone.Pods)
+		f.Tell(store, zone, group.Leave, zone.Pods)
 		zone.Pods[0].ReadySince = time.Now() // changes during the call
 		if got := f.told(t, store, zone)["zone-a-0"]; !got.Ready.Equal(since) {
 			t.Errorf("it was Ready since %s, and %s is known", since, got.Ready)
@@ -499,13 +500,13 @@ func TestWhoIsToldByAnotherCallHearsThatOneAfterwards(t *testing.T) {
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
 	former, zone := delayed("zone-a", 0, 1), delayed("zone-a", 0, 1)
 	zone.Delay.Call.Path = "/other"
-	f.Tell(store, former, plan.Leave, former.Pods)
+	f.Tell(store, former, group.Leave, former.Pods)
 	order := []string{<-arrived}
-	f.Tell(store, zone, plan.Leave, zone.Pods)
+	f.Tell(store, zone, group.Leave, zone.Pods)
 	goOn <- true
 	order = append(order, <-arrived)
 	goOn <- true
-	if got := f.told(t, store, zone)["zone-a-0"]; got.Call != zone.Delay.Call || got.Message != plan.Leave {
+	if got := f.told(t, store, zone)["zone-a-0"]; got.Call != zone.Delay.Call || got.Message != group.Leave {
 		t.Errorf("at the end it was told %+v", got)
 	}
 	if diff := cmp.Diff([]string{"POST /delay?x=y", "POST /other"}, order); diff != "" {
@@ -520,12 +521,14 @@ func TestWhoIsNotedIsToldToStayAlthoughTheDelayIsGone(t *testing.T) {
 	httpLand(t, func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Method + " " + calledAt(r); <-goOn }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
 	zone := delayed("zone-a", 0, 3)
-	f.Tell(store, zone, plan.Stay, zone.Pods[:2])
-	f.Tell(store, zone, plan.Leave, zone.Pods[2:])
+	f.Tell(store, zone, group.Stay, zone.Pods[:2])
+	f.Tell(store, zone, group.Leave, zone.Pods[2:])
 	order := []string{<-arrived}
-	zone.Delay = plan.Delay{}
-	s := plan.Snapshot{Key: store, Zones: []plan.Zone{zone}, Now: time.Now(), Hold: plan.Hold{
-		Acknowledged: map[string]plan.DelayRecord{"zone-a": {OrdinalRanges: []plan.OrdinalRange{plan.StretchOf("uid of zone-a-1", 1, time.Now())}, Over: true}},
+	zone.Delay = group.Delay{}
+	s := group.Snapshot{Key: store, Zones: []group.Zone{zone}, Now: time.Now(), Hold: group.Hold{
+		Record: group.Record{
+			Acknowledged: map[string]group.DelayRecord{"zone-a": {OrdinalRanges: []group.OrdinalRange{group.StretchOf("uid of zone-a-1", 1, time.Now())}, Over: true}},
+		},
 	}}
 	f.Messages.Fill(s)
 	goOn <- true
@@ -534,7 +537,7 @@ func TestWhoIsNotedIsToldToStayAlthoughTheDelayIsGone(t *testing.T) {
 	for f.Messages.Fill(s); s.Zones[0].Told["uid of zone-a-1"].Underway; f.Messages.Fill(s) {
 		<-f.news
 	}
-	if told := s.Zones[0].Told; len(told) != 2 || told["uid of zone-a-1"].Message != plan.Stay {
+	if told := s.Zones[0].Told; len(told) != 2 || told["uid of zone-a-1"].Message != group.Stay {
 		t.Errorf("known is %v", told)
 	}
 	if diff := cmp.Diff([]string{"DELETE " + podAddress(0), "DELETE " + podAddress(1)}, order); diff != "" || len(arrived) > 0 {
@@ -547,10 +550,10 @@ func TestAPodIsCalledAtThePresentAddress(t *testing.T) {
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) { first <- true; <-goOn }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
 	zone := delayed("zone-a", 0, 2)
-	f.Tell(store, zone, plan.Stay, zone.Pods)
+	f.Tell(store, zone, group.Stay, zone.Pods)
 	<-first
 	zone.Pods[1].IP = "10.244.7.7"
-	f.Fill(store, []plan.Zone{zone})
+	f.Fill(store, []group.Zone{zone})
 	close(goOn)
 	f.told(t, store, zone)
 	if diff := cmp.Diff(map[string]int{"10.244.0.1:80": 1, "10.244.7.7:80": 1}, l.connections()); diff != "" {
@@ -583,7 +586,7 @@ func TestACallByHTTPSNeedsACertificateForThePodsName(t *testing.T) {
 			f := newOffice(t, hook.New(hook.Options{Roots: roots}), hook.MessageOptions{})
 			zone := delayed("zone-a", 0, 1)
 			zone.Delay.Call.TLS, zone.Delay.Call.Port = true, 443
-			f.Tell(store, zone, plan.Leave, zone.Pods)
+			f.Tell(store, zone, group.Leave, zone.Pods)
 			if got := f.told(t, store, zone)["zone-a-0"]; got.Why != tc.why || got.Failed != (tc.why != "") {
 				t.Errorf("got %+v, want %q", got, tc.why)
 			}

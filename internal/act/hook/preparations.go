@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // PreparationOptions configure the callbacks for answers.
@@ -13,7 +14,7 @@ type PreparationOptions struct {
 	// Answered is called after all pods of a group have answered or failed.
 	Answered func(plan.Key)
 	// Abandoned is called if this process no longer leads, and pods may have received a call to prepare.
-	Abandoned func(context.Context, plan.Key, plan.Downscale)
+	Abandoned func(context.Context, plan.Key, group.Downscale)
 	// Now dates answers with the clock of plans; the default is time.Now.
 	Now func() time.Time
 }
@@ -35,8 +36,8 @@ type Preparations struct {
 
 // preparation is the last request to the pods of a group.
 type preparation struct {
-	noted plan.Downscale // recorded by this process before any pod was asked
-	asked plan.Asked
+	noted group.Downscale // recorded by this process before any pod was asked
+	asked group.Asked
 	rest  time.Duration      // the wait before they are asked again after a failure
 	stop  context.CancelFunc // no further call begins
 	ended chan struct{}      // closed when no call is in progress; nil if no pod was asked
@@ -73,16 +74,16 @@ func (p *Preparations) Run(ctx context.Context) {
 
 // Noted receives a downscale that this process has recorded and about which no pod was asked, and the rest of
 // the previous one.
-func (p *Preparations) Noted(key plan.Key, d, former plan.Downscale) {
+func (p *Preparations) Noted(key plan.Key, d, former group.Downscale) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.group(key)
-	others := former.Stage == plan.Undoing && !(former.Ours && g.noted.Same(former))
-	if others || (g.asked.Downscale.Stage == plan.Preparing && g.asked.Heard) {
-		g.noted = plan.Downscale{} // a pod may have been asked about the previous one
+	others := former.Stage == group.Undoing && !(former.Ours && g.noted.Same(former))
+	if others || (g.asked.Downscale.Stage == group.Preparing && g.asked.Heard) {
+		g.noted = group.Downscale{} // a pod may have been asked about the previous one
 		return
 	}
-	g.noted, g.asked = d, plan.Asked{}
+	g.noted, g.asked = d, group.Asked{}
 }
 
 func (p *Preparations) group(key plan.Key) *preparation {
@@ -94,7 +95,7 @@ func (p *Preparations) group(key plan.Key) *preparation {
 
 // Ask calls pods of a zone to prepare, within a limit, or to undo that if the downscale is being undone. It
 // does not wait for their answers.
-func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Downscale, pods []plan.Pod, limit time.Duration) {
+func (p *Preparations) Ask(key plan.Key, zone group.Zone, d group.Downscale, pods []plan.Pod, limit time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.working == nil {
@@ -105,7 +106,7 @@ func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Downscale, pods 
 	if g.stop != nil {
 		g.stop()
 	}
-	asked := plan.Asked{Downscale: d, Underway: true, Heard: true}
+	asked := group.Asked{Downscale: d, Underway: true, Heard: true}
 	for _, pod := range pods {
 		asked.UIDs = append(asked.UIDs, pod.UID)
 	}
@@ -131,10 +132,10 @@ func (p *Preparations) Ask(key plan.Key, zone plan.Zone, d plan.Downscale, pods 
 }
 
 // round calls pods and records the result.
-func (p *Preparations) round(ctx, wanted context.Context, key plan.Key, zone plan.Zone, g *preparation, pods []plan.Pod, limit time.Duration, heard bool) {
+func (p *Preparations) round(ctx, wanted context.Context, key plan.Key, zone group.Zone, g *preparation, pods []plan.Pod, limit time.Duration, heard bool) {
 	noted := g.asked.Downscale.Call // the call by which the pods are asked
 	var err error
-	if undoing := g.asked.Downscale.Stage == plan.Undoing; undoing {
+	if undoing := g.asked.Downscale.Stage == group.Undoing; undoing {
 		err = p.zones.Undo(ctx, key, zone, noted, pods)
 	} else {
 		zone.Call = noted
@@ -158,7 +159,7 @@ func (p *Preparations) done(ctx context.Context, key plan.Key, g *preparation, h
 	switch {
 	case counts:
 		p.options.Answered(key)
-	case !works && heard && g.asked.Downscale.Stage == plan.Preparing:
+	case !works && heard && g.asked.Downscale.Stage == group.Preparing:
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonedLimit)
 		defer stop()
 		p.options.Abandoned(ctx, key, g.asked.Downscale)
@@ -167,7 +168,7 @@ func (p *Preparations) done(ctx context.Context, key plan.Key, g *preparation, h
 
 // Fill sets Asked of a snapshot to the last request to its pods. It drops the request once the snapshot shows
 // the zone without those pods.
-func (p *Preparations) Fill(s *plan.Snapshot) {
+func (p *Preparations) Fill(s *group.Snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.groups[s.Key]
@@ -175,7 +176,7 @@ func (p *Preparations) Fill(s *plan.Snapshot) {
 		return
 	}
 	if _, exists := s.Zone(g.asked.Downscale.Zone); exists && !g.asked.Underway && !shows(*s, g.asked.UIDs) {
-		g.asked = plan.Asked{}
+		g.asked = group.Asked{}
 		return
 	}
 	g.asked.Again = within(g.asked.Again, g.rest, s.Now)
@@ -190,7 +191,7 @@ func within(again time.Time, rest time.Duration, now time.Time) time.Time {
 	return again
 }
 
-func shows(s plan.Snapshot, uids []string) bool {
+func shows(s group.Snapshot, uids []string) bool {
 	asked := map[string]bool{}
 	for _, uid := range uids {
 		asked[uid] = true

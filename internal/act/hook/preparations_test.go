@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/act/hook"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // desk is a Preparations with channels for its callbacks.
@@ -20,7 +21,7 @@ type desk struct {
 	*hook.Preparations
 	t         *testing.T
 	answered  chan plan.Key
-	abandoned chan plan.Downscale
+	abandoned chan group.Downscale
 	stop      func() // stops Run and waits for its end
 
 	mu    sync.Mutex
@@ -33,7 +34,7 @@ type desk struct {
 // newDesk returns a desk whose pods answer with 200 unless reply returns another status.
 func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
 	t.Helper()
-	d := &desk{t: t, answered: make(chan plan.Key, 100), abandoned: make(chan plan.Downscale, 100), reply: reply}
+	d := &desk{t: t, answered: make(chan plan.Key, 100), abandoned: make(chan group.Downscale, 100), reply: reply}
 	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
 		status := http.StatusOK
 		pod, _, _ := strings.Cut(r.Host, ".")
@@ -50,7 +51,7 @@ func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
 	}, 80)
 	d.Preparations = hook.NewPreparations(hook.Zones{Caller: hook.New(hook.Options{})}, hook.PreparationOptions{
 		Answered:  func(key plan.Key) { d.answered <- key },
-		Abandoned: func(_ context.Context, _ plan.Key, a plan.Downscale) { d.abandoned <- a },
+		Abandoned: func(_ context.Context, _ plan.Key, a group.Downscale) { d.abandoned <- a },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -66,12 +67,12 @@ func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
 	return d
 }
 
-var leaving = plan.Downscale{
-	Zone: "zone-a", UID: "uid of zone-a", Version: 10, From: 3, To: 1, Stage: plan.Preparing, Ours: true,
-	Call: plan.Call{Port: 80, Path: "/prepare", Service: "ingester"},
+var leaving = group.Downscale{
+	Zone: "zone-a", UID: "uid of zone-a", Version: 10, From: 3, To: 1, Stage: group.Preparing, Ours: true,
+	Call: group.Call{Port: 80, Path: "/prepare", Service: "ingester"},
 }
 
-func zoneToAsk() plan.Zone {
+func zoneToAsk() group.Zone {
 	z := delayed("zone-a", 0, 3)
 	z.Call = leaving.Call
 	return z
@@ -79,19 +80,19 @@ func zoneToAsk() plan.Zone {
 
 func (d *desk) asks() { d.asksAbout(leaving) }
 
-func (d *desk) asksAbout(downscale plan.Downscale) {
+func (d *desk) asksAbout(downscale group.Downscale) {
 	z := zoneToAsk()
 	d.Ask(store, z, downscale, z.Pods[1:], 10*time.Second)
 }
 
-func (d *desk) asked() plan.Asked {
-	s := plan.Snapshot{Key: store, Now: time.Now(), Zones: []plan.Zone{zoneToAsk()}}
+func (d *desk) asked() group.Asked {
+	s := group.Snapshot{Key: store, Now: time.Now(), Zones: []group.Zone{zoneToAsk()}}
 	d.Fill(&s)
 	return s.Asked
 }
 
 // ends waits until no call is in progress, and returns the result.
-func (d *desk) ends() plan.Asked {
+func (d *desk) ends() group.Asked {
 	d.t.Helper()
 	select {
 	case <-d.answered:
@@ -109,18 +110,18 @@ func (d *desk) called() []string {
 	return calls
 }
 
-func undoing() plan.Downscale { return leaving.TakenBack(time.Now()) }
+func undoing() group.Downscale { return leaving.TakenBack(time.Now()) }
 
 func TestWhatPodsAreAskedIsKnownWhenAllHaveAnswered(t *testing.T) {
 	d := newDesk(t, nil)
-	d.Noted(store, leaving, plan.Downscale{})
+	d.Noted(store, leaving, group.Downscale{})
 	d.asks()
 	got := d.ends()
-	if want := (plan.Asked{Downscale: leaving, UIDs: []string{"uid of zone-a-1", "uid of zone-a-2"}, Heard: true}); !cmp.Equal(got, want) {
+	if want := (group.Asked{Downscale: leaving, UIDs: []string{"uid of zone-a-1", "uid of zone-a-2"}, Heard: true}); !cmp.Equal(got, want) {
 		t.Errorf("-want +got:\n%s", cmp.Diff(want, got))
 	}
 	d.asksAbout(undoing())
-	if got := d.ends(); got.Failed != "" || got.Underway || got.Downscale.Stage != plan.Undoing {
+	if got := d.ends(); got.Failed != "" || got.Underway || got.Downscale.Stage != group.Undoing {
 		t.Errorf("undone: %+v", got)
 	}
 	if diff := cmp.Diff([]string{"DELETE zone-a-1", "DELETE zone-a-2", "POST zone-a-1", "POST zone-a-2"}, d.called()); diff != "" {
@@ -135,7 +136,7 @@ func TestWhoDeclinesIsNamedAndWasHeard(t *testing.T) {
 		}
 		return http.StatusOK
 	})
-	d.Noted(store, leaving, plan.Downscale{})
+	d.Noted(store, leaving, group.Downscale{})
 	d.asks()
 	if got := d.ends(); !got.Heard || !strings.Contains(got.Failed, "zone-a-2") || got.Again.IsZero() {
 		t.Errorf("got %+v, want that zone-a-2 declined", got)
@@ -155,27 +156,27 @@ func TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard(t *testing.T) {
 		before func(*desk)
 		heard  bool
 	}{
-		"noted here, and nobody listens": {func(d *desk) { d.Noted(store, unreachable, plan.Downscale{}) }, false},
+		"noted here, and nobody listens": {func(d *desk) { d.Noted(store, unreachable, group.Downscale{}) }, false},
 		"noted by somebody else":         {func(*desk) {}, true},
 		"noted here, and asked before": {func(d *desk) {
-			d.Noted(store, unreachable, plan.Downscale{})
+			d.Noted(store, unreachable, group.Downscale{})
 			d.asksAbout(withPort(unreachable, 80))
 			d.ends()
 		}, true},
 		"noted anew after somebody was asked": {func(d *desk) {
-			d.Noted(store, leaving, plan.Downscale{})
+			d.Noted(store, leaving, group.Downscale{})
 			d.asks()
 			d.ends()
 			d.Noted(store, unreachable, leaving)
 		}, true},
 		"in the place of what somebody else has noted": {func(d *desk) { d.Noted(store, unreachable, undone) }, true},
-		"in the place of what was noted here, unasked": {func(d *desk) { d.Noted(store, another, plan.Downscale{}); d.Noted(store, unreachable, undone) }, false},
+		"in the place of what was noted here, unasked": {func(d *desk) { d.Noted(store, another, group.Downscale{}); d.Noted(store, unreachable, undone) }, false},
 		"in the place of somebody else's, asked for the same after ours was over": {func(d *desk) {
-			d.Noted(store, another, plan.Downscale{})
+			d.Noted(store, another, group.Downscale{})
 			d.Noted(store, unreachable, others)
 		}, true},
 		"after what somebody else has noted and is so": {func(d *desk) { d.Noted(store, unreachable, another) }, false},
-		"another one was noted here than was asked":    {func(d *desk) { d.Noted(store, another, plan.Downscale{}) }, true},
+		"another one was noted here than was asked":    {func(d *desk) { d.Noted(store, another, group.Downscale{}) }, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			d := newDesk(t, nil)
@@ -188,7 +189,7 @@ func TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard(t *testing.T) {
 	}
 }
 
-func withPort(d plan.Downscale, port int) plan.Downscale {
+func withPort(d group.Downscale, port int) group.Downscale {
 	d.Call.Port = port
 	return d
 }
@@ -205,7 +206,7 @@ func TestAPreparationIsUndoneByTheCallAsItWasCorrected(t *testing.T) {
 }
 
 func TestAPodThatDidNotTakeItIsNotToldByACallThatTellsNothing(t *testing.T) {
-	for sentence, present := range map[string]plan.Call{
+	for sentence, present := range map[string]group.Call{
 		"no call any more":               {},
 		"one that is invalid":            {Port: 80, Path: "/prepare", Service: "ingester", Invalid: "port is missing"},
 		"no service any more":            {Port: 80, Path: "/corrected"},
@@ -267,7 +268,7 @@ func TestAViewWithoutTheZoneForgetsNoAnswer(t *testing.T) {
 	d := newDesk(t, nil)
 	d.asksAbout(undoing())
 	d.ends()
-	s := plan.Snapshot{Key: store, Now: time.Now()}
+	s := group.Snapshot{Key: store, Now: time.Now()}
 	d.Fill(&s)
 	if got := d.asked(); len(got.UIDs) == 0 {
 		t.Errorf("got %+v, want that all have answered", got)
@@ -298,7 +299,7 @@ func TestWhatIsAskedNextWaitsForTheCallsBefore(t *testing.T) {
 	d.asks()
 	posts.Wait()
 	d.asksAbout(undoing())
-	if got := d.asked(); !got.Underway || got.Downscale.Stage != plan.Undoing {
+	if got := d.asked(); !got.Underway || got.Downscale.Stage != group.Undoing {
 		t.Errorf("got %+v, want that it is being undone", got)
 	}
 	time.AfterFunc(50*time.Millisecond, func() { close(goOn) })
@@ -339,7 +340,7 @@ func TestWhatWasAskedOfPodsThatAreGoneIsForgotten(t *testing.T) {
 	d := newDesk(t, nil)
 	d.asks()
 	d.ends()
-	s := plan.Snapshot{Key: store, Now: time.Now(), Zones: []plan.Zone{zoneToAsk()}}
+	s := group.Snapshot{Key: store, Now: time.Now(), Zones: []group.Zone{zoneToAsk()}}
 	s.Zones[0].Pods = s.Zones[0].Pods[:1]
 	d.Fill(&s)
 	if got := d.asked(); len(s.Asked.UIDs) > 0 || len(got.UIDs) > 0 {

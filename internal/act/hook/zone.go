@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Zones calls pods of zones with the types of the planner.
@@ -15,12 +16,12 @@ type Zones struct{ Caller *Caller }
 
 // Prepare calls pods of a zone to prepare to leave. The error names the first pod that did not, in words for
 // users. heard reports whether any of the pods may have received the call.
-func (z Zones) Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error) {
+func (z Zones) Prepare(ctx context.Context, key plan.Key, zone group.Zone, pods []plan.Pod) (heard bool, err error) {
 	return z.prepareWhile(ctx, ctx, key, zone, pods)
 }
 
 // prepareWhile is Prepare, but no call begins once wanted has ended.
-func (z Zones) prepareWhile(ctx, wanted context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (heard bool, err error) {
+func (z Zones) prepareWhile(ctx, wanted context.Context, key plan.Key, zone group.Zone, pods []plan.Pod) (heard bool, err error) {
 	results := z.Caller.Prepare(ctx, wanted, contract.CallOf(zone.Call), podsOf(key, zone.Call.Service, pods))
 	for _, r := range results {
 		heard = heard || r.Outcome == Answered || (r.Outcome == Failed && r.Why != Unreachable)
@@ -38,7 +39,7 @@ var undoesNothing = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http
 // ends. A pod that does not know the call has nothing to undo, and a pod that may not be called was not
 // asked. A pod that fails is called again with the present call of the zone, which may have been corrected
 // since. That second call requires a 2xx.
-func (z Zones) Undo(ctx context.Context, key plan.Key, zone plan.Zone, asked plan.Call, pods []plan.Pod) error {
+func (z Zones) Undo(ctx context.Context, key plan.Key, zone group.Zone, asked group.Call, pods []plan.Pod) error {
 	left, err := z.undo(ctx, key, asked, pods, stays)
 	if present := zone.Call; err != nil && present != asked && present.Invalid == "" && present.Service != "" {
 		_, err = z.undo(ctx, key, present, left, answered)
@@ -47,7 +48,7 @@ func (z Zones) Undo(ctx context.Context, key plan.Key, zone plan.Zone, asked pla
 }
 
 // undo returns the pods that did not accept a call, and the error of the first of them.
-func (z Zones) undo(ctx context.Context, key plan.Key, call plan.Call, pods []plan.Pod, took func(Result) bool) (left []plan.Pod, err error) {
+func (z Zones) undo(ctx context.Context, key plan.Key, call group.Call, pods []plan.Pod, took func(Result) bool) (left []plan.Pod, err error) {
 	for i, r := range z.Caller.Undo(ctx, contract.CallOf(call), podsOf(key, call.Service, pods)) {
 		if took(r) {
 			continue

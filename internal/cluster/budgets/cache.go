@@ -15,7 +15,7 @@ import (
 
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
 	"github.com/lockstep-dev/lockstep/internal/cluster/dynamicwatch"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Resource is the resource of budgets.
@@ -115,7 +115,7 @@ func (b *Cache) isFresh() bool {
 
 // Budgets returns the budgets of a namespace, ordered by name, including invalid ones. It makes no
 // request. Callers must not change the result.
-func (b *Cache) Budgets(namespace string) []plan.DisruptionBudget {
+func (b *Cache) Budgets(namespace string) []group.DisruptionBudget {
 	b.mu.Lock()
 	s := b.namespaces[namespace]
 	if s == nil || s.read != nil {
@@ -124,7 +124,7 @@ func (b *Cache) Budgets(namespace string) []plan.DisruptionBudget {
 	}
 	objects, changes := s.ordered(), s.changes
 	b.mu.Unlock()
-	var read []plan.DisruptionBudget
+	var read []group.DisruptionBudget
 	for _, o := range objects { // without the lock, because parsing may be slow
 		read = append(read, o.budget())
 	}

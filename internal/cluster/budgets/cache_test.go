@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // covering returns the spec of a budget for pods with a label, with other fields.
@@ -130,8 +130,8 @@ func TestInvalidBudgetKeepsItsSelector(t *testing.T) {
 	s.put("team", "b", nil)
 	inRunning(t, "", s, func(d *running) {
 		d.want("a? b?", true)
-		want := []plan.DisruptionBudget{
-			{Name: "a", Invalid: "invalid value: maxUnavailable is -1: must be at least 0", Selector: plan.Selector{{Key: "name", Demand: plan.LabelIn, Values: []string{"a"}}}},
+		want := []group.DisruptionBudget{
+			{Name: "a", Invalid: "invalid value: maxUnavailable is -1: must be at least 0", Selector: group.Selector{{Key: "name", Demand: group.LabelIn, Values: []string{"a"}}}},
 			{Name: "b", Invalid: "invalid value: spec is missing"},
 		}
 		if diff := cmp.Diff(want, d.Budgets("team")); diff != "" {

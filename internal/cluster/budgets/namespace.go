@@ -11,7 +11,7 @@ import (
 
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // object is the cached part of a budget.
@@ -19,13 +19,13 @@ type object struct {
 	name, uid  string
 	version    string
 	generation int64
-	budget     func() plan.DisruptionBudget // parses the spec, once
+	budget     func() group.DisruptionBudget // parses the spec, once
 	status     rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus
 }
 
 // Object is a budget at a resourceVersion, for writers of its status.
 type Object struct {
-	Budget     plan.DisruptionBudget
+	Budget     group.DisruptionBudget
 	UID        string
 	Version    string
 	Generation int64
@@ -35,11 +35,11 @@ type Object struct {
 // namespaceBudgets contains the budgets of one namespace.
 type namespaceBudgets struct {
 	objects map[string]*object
-	read    []plan.DisruptionBudget // all of them, parsed; nil: not parsed since the last change
-	changes int                     // number of changes
+	read    []group.DisruptionBudget // all of them, parsed; nil: not parsed since the last change
+	changes int                      // number of changes
 }
 
-func (s *namespaceBudgets) list() []plan.DisruptionBudget {
+func (s *namespaceBudgets) list() []group.DisruptionBudget {
 	if s == nil {
 		return nil
 	}
@@ -86,7 +86,7 @@ func objectOf(u *unstructured.Unstructured) *object {
 	}
 	o := &object{
 		name: u.GetName(), uid: string(u.GetUID()), version: u.GetResourceVersion(), generation: u.GetGeneration(),
-		budget: sync.OnceValue(func() plan.DisruptionBudget {
+		budget: sync.OnceValue(func() group.DisruptionBudget {
 			budget, _ := contract.Budget(needed)
 			return budget
 		}),

@@ -6,13 +6,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Budgets are the budgets for evictions. The methods make no request.
 type Budgets interface {
 	// Budgets returns the budgets of a namespace, sorted by name. It includes invalid budgets.
 	// Callers must not change the result.
-	Budgets(namespace string) []plan.DisruptionBudget
+	Budgets(namespace string) []group.DisruptionBudget
 	// Known reports whether the budgets are known now, or the kind does not exist.
 	Known() bool
 	// Answered reports whether the API server has listed the budgets once, has refused to show

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // budgets contains the budgets of the namespace team.
@@ -18,8 +19,8 @@ type budgets struct {
 	tell  func(namespace string)
 }
 
-func (b *budgets) Budgets(namespace string) []plan.DisruptionBudget {
-	return []plan.DisruptionBudget{{Name: "a", Limit: 1}, {Name: "b of " + namespace, Invalid: "wrong"}}
+func (b *budgets) Budgets(namespace string) []group.DisruptionBudget {
+	return []group.DisruptionBudget{{Name: "a", Limit: 1}, {Name: "b of " + namespace, Invalid: "wrong"}}
 }
 
 func (b *budgets) Known() bool { return b.known }
@@ -33,7 +34,7 @@ func TestCachedAndLiveShowTheBudgetsOfTheNamespace(t *testing.T) {
 	show(o, newSet("zone-a"))
 	for _, source := range []Budgets{nil, &budgets{}, &budgets{known: true}} {
 		o.budgets = source
-		var want []plan.DisruptionBudget
+		var want []group.DisruptionBudget
 		if source != nil {
 			want = source.Budgets("team")
 		}
@@ -41,7 +42,7 @@ func TestCachedAndLiveShowTheBudgetsOfTheNamespace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for how, s := range map[string]plan.Snapshot{"cached": o.Cached(store), "live": live} {
+		for how, s := range map[string]group.Snapshot{"cached": o.Cached(store), "live": live} {
 			if diff := cmp.Diff(want, s.Budgets); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", how, diff)
 			}
@@ -55,7 +56,7 @@ func TestCachedAndLiveShowTheBudgetsOfTheNamespace(t *testing.T) {
 // learning is a source of budgets that become known right after they are listed.
 type learning struct{ *budgets }
 
-func (l learning) Budgets(string) []plan.DisruptionBudget {
+func (l learning) Budgets(string) []group.DisruptionBudget {
 	l.known = true
 	return nil
 }
@@ -154,7 +155,7 @@ func TestLabelsAreReadOnceForHoweverManyBudgets(t *testing.T) {
 	cost := func(budgets int) float64 {
 		source := &several{}
 		for i := range budgets {
-			source.all = append(source.all, plan.DisruptionBudget{Name: fmt.Sprint("b-", i), Selector: plan.Selector{{Key: "app", Demand: plan.LabelExists}}})
+			source.all = append(source.all, group.DisruptionBudget{Name: fmt.Sprint("b-", i), Selector: group.Selector{{Key: "app", Demand: group.LabelExists}}})
 		}
 		o.budgets = source
 		return testing.AllocsPerRun(10, func() { o.GroupsIn("team") })
@@ -167,7 +168,7 @@ func TestLabelsAreReadOnceForHoweverManyBudgets(t *testing.T) {
 // several contains the budgets of every namespace.
 type several struct {
 	budgets
-	all []plan.DisruptionBudget
+	all []group.DisruptionBudget
 }
 
-func (s *several) Budgets(string) []plan.DisruptionBudget { return s.all }
+func (s *several) Budgets(string) []group.DisruptionBudget { return s.all }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // waitingForHelp are the waiting reasons that do not end by themselves: the container's
@@ -132,8 +133,8 @@ func failure(pod *corev1.Pod) string {
 }
 
 // zoneOf converts a StatefulSet, without its pods.
-func zoneOf(set *appsv1.StatefulSet) plan.Zone {
-	z := plan.Zone{
+func zoneOf(set *appsv1.StatefulSet) group.Zone {
+	z := group.Zone{
 		Name:            set.Name,
 		UID:             string(set.UID),
 		Version:         versionOf(set),
@@ -184,9 +185,9 @@ const noService = "spec.serviceName is empty, so the pods have no names"
 
 // withService adds the Service by which lockstep notifies the pods of a StatefulSet that they
 // leave.
-func withService(d plan.Delay, set *appsv1.StatefulSet) plan.Delay {
+func withService(d group.Delay, set *appsv1.StatefulSet) group.Delay {
 	if set.Spec.ServiceName == "" {
-		return plan.Delay{Invalid: noService}
+		return group.Delay{Invalid: noService}
 	}
 	d.Call.Service = set.Spec.ServiceName
 	return d
@@ -194,16 +195,16 @@ func withService(d plan.Delay, set *appsv1.StatefulSet) plan.Delay {
 
 // callOf converts the annotations that configure how lockstep asks the pods of a StatefulSet to
 // prepare.
-func callOf(set *appsv1.StatefulSet) plan.Call {
+func callOf(set *appsv1.StatefulSet) group.Call {
 	missing := contract.MissingForPrepareCall(set.Annotations)
 	if set.Spec.ServiceName == "" {
-		return plan.Call{Invalid: noService, Missing: cmp.Or(missing, "serviceName")}
+		return group.Call{Invalid: noService, Missing: cmp.Or(missing, "serviceName")}
 	}
 	call, err := contract.PrepareCall(set.Annotations)
 	if err != nil {
-		return plan.Call{Invalid: err.Error(), Missing: missing}
+		return group.Call{Invalid: err.Error(), Missing: missing}
 	}
-	return plan.Call{Port: call.Port, Path: call.RequestURI(), Service: set.Spec.ServiceName}
+	return group.Call{Port: call.Port, Path: call.RequestURI(), Service: set.Spec.ServiceName}
 }
 
 // memberOf returns the UID of the StatefulSet that a pod belongs to, and its ordinal. It uses the

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 func TestPhaseOfAPod(t *testing.T) {
@@ -126,71 +127,71 @@ func TestAPodIsConvertedWhole(t *testing.T) {
 }
 
 func TestZoneOfAStatefulSet(t *testing.T) {
-	settled := plan.Zone{
+	settled := group.Zone{
 		Name: "zone-a", UID: "uid-of-zone-a", Version: 7, Selector: "set=zone-a", Generation: 3, Replicas: 2, UpdateRevision: "new", CurrentRevision: "old",
 		Observed: true, OnDelete: true,
 	}
 	for sentence, tc := range map[string]struct {
 		set  change[*appsv1.StatefulSet]
-		want change[*plan.Zone]
+		want change[*group.Zone]
 	}{
-		"a settled one":                            {func(*appsv1.StatefulSet) {}, func(*plan.Zone) {}},
-		"replicas left to the default":             {func(s *appsv1.StatefulSet) { s.Spec.Replicas = nil }, func(z *plan.Zone) { z.Replicas = 1 }},
-		"scaled to nothing on purpose":             {func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(0)) }, func(z *plan.Zone) { z.Replicas = 0 }},
-		"ordinals that start later":                {func(s *appsv1.StatefulSet) { s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 5} }, func(z *plan.Zone) { z.Start = 5 }},
-		"minReadySeconds":                          {func(s *appsv1.StatefulSet) { s.Spec.MinReadySeconds = 30 }, func(z *plan.Zone) { z.MinReady = 30 * time.Second }},
-		"being deleted":                            {func(s *appsv1.StatefulSet) { s.DeletionTimestamp = &noon }, func(z *plan.Zone) { z.Deleting = true }},
-		"RollingUpdate":                            {func(s *appsv1.StatefulSet) { s.Spec.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType }, func(z *plan.Zone) { z.OnDelete = false }},
-		"no strategy at all":                       {func(s *appsv1.StatefulSet) { s.Spec.UpdateStrategy.Type = "" }, func(z *plan.Zone) { z.OnDelete = false }},
-		"a spec nobody has observed":               {func(s *appsv1.StatefulSet) { s.Generation = 4 }, func(z *plan.Zone) { z.Generation, z.Observed = 4, false }},
-		"a status from the future":                 {func(s *appsv1.StatefulSet) { s.Status.ObservedGeneration = 4 }, func(*plan.Zone) {}},
-		"no update revision yet":                   {func(s *appsv1.StatefulSet) { s.Status.UpdateRevision = "" }, func(z *plan.Zone) { z.UpdateRevision, z.Observed = "", false }},
-		"created this moment":                      {func(s *appsv1.StatefulSet) { s.Status = appsv1.StatefulSetStatus{} }, func(z *plan.Zone) { z.UpdateRevision, z.CurrentRevision, z.Observed = "", "", false }},
-		"a pod that is not counted as Ready yet":   {func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas = 1 }, func(z *plan.Zone) { z.Counting = true }},
-		"a pod that is not counted as updated yet": {func(s *appsv1.StatefulSet) { s.Status.UpdatedReplicas = 1 }, func(z *plan.Zone) { z.Counting = true }},
-		"pods that nobody has to count":            {func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas, s.Status.CurrentRevision = 0, "new" }, func(z *plan.Zone) { z.CurrentRevision = "new" }},
+		"a settled one":                            {func(*appsv1.StatefulSet) {}, func(*group.Zone) {}},
+		"replicas left to the default":             {func(s *appsv1.StatefulSet) { s.Spec.Replicas = nil }, func(z *group.Zone) { z.Replicas = 1 }},
+		"scaled to nothing on purpose":             {func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(0)) }, func(z *group.Zone) { z.Replicas = 0 }},
+		"ordinals that start later":                {func(s *appsv1.StatefulSet) { s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 5} }, func(z *group.Zone) { z.Start = 5 }},
+		"minReadySeconds":                          {func(s *appsv1.StatefulSet) { s.Spec.MinReadySeconds = 30 }, func(z *group.Zone) { z.MinReady = 30 * time.Second }},
+		"being deleted":                            {func(s *appsv1.StatefulSet) { s.DeletionTimestamp = &noon }, func(z *group.Zone) { z.Deleting = true }},
+		"RollingUpdate":                            {func(s *appsv1.StatefulSet) { s.Spec.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType }, func(z *group.Zone) { z.OnDelete = false }},
+		"no strategy at all":                       {func(s *appsv1.StatefulSet) { s.Spec.UpdateStrategy.Type = "" }, func(z *group.Zone) { z.OnDelete = false }},
+		"a spec nobody has observed":               {func(s *appsv1.StatefulSet) { s.Generation = 4 }, func(z *group.Zone) { z.Generation, z.Observed = 4, false }},
+		"a status from the future":                 {func(s *appsv1.StatefulSet) { s.Status.ObservedGeneration = 4 }, func(*group.Zone) {}},
+		"no update revision yet":                   {func(s *appsv1.StatefulSet) { s.Status.UpdateRevision = "" }, func(z *group.Zone) { z.UpdateRevision, z.Observed = "", false }},
+		"created this moment":                      {func(s *appsv1.StatefulSet) { s.Status = appsv1.StatefulSetStatus{} }, func(z *group.Zone) { z.UpdateRevision, z.CurrentRevision, z.Observed = "", "", false }},
+		"a pod that is not counted as Ready yet":   {func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas = 1 }, func(z *group.Zone) { z.Counting = true }},
+		"a pod that is not counted as updated yet": {func(s *appsv1.StatefulSet) { s.Status.UpdatedReplicas = 1 }, func(z *group.Zone) { z.Counting = true }},
+		"pods that nobody has to count":            {func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas, s.Status.CurrentRevision = 0, "new" }, func(z *group.Zone) { z.CurrentRevision = "new" }},
 		"paused for a while": {func(s *appsv1.StatefulSet) {
 			s.Annotations = map[string]string{contract.PausedAnnotation: "true", contract.PausedUntilAnnotation: "2026-01-05T14:00:00+02:00"}
-		}, func(z *plan.Zone) {
-			z.Paused, z.PausedUntil = true, plan.Moment{Time: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)}
+		}, func(z *group.Zone) {
+			z.Paused, z.PausedUntil = true, group.Moment{Time: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)}
 		}},
-		"the end of no pause": {annotated(contract.PausedUntilAnnotation, "never"), func(z *plan.Zone) {
+		"the end of no pause": {annotated(contract.PausedUntilAnnotation, "never"), func(z *group.Zone) {
 			z.WithoutEffect = "annotation " + contract.PausedUntilAnnotation + " has no effect without " + contract.PausedAnnotation
 		}},
-		"paused":                         {annotated(contract.PausedAnnotation, "true"), func(z *plan.Zone) { z.Paused = true }},
-		"a number of pods at a time":     {annotated(contract.MaxUnavailableAnnotation, "3"), func(z *plan.Zone) { z.MaxUnavailable.Pods = 3 }},
-		"a percentage of pods at a time": {annotated(contract.MaxUnavailableAnnotation, "50%"), func(z *plan.Zone) { z.MaxUnavailable.Percent = 50 }},
-		"nonsense instead of a number":   {annotated(contract.MaxUnavailableAnnotation, "\n\x1b"), func(z *plan.Zone) { z.MaxUnavailable.Invalid = `"\n\x1b"` }},
-		"a leader":                       {annotated(contract.LeaderAnnotation, "zone-b"), func(z *plan.Zone) { z.Leader = "zone-b" }},
-		"a reference to mirror":          {mirrors("web"), func(z *plan.Zone) { z.Mirror = plan.Mirror{Reference: theWeb, WriteBack: true} }},
-		"a leader of itself":             {annotated(contract.LeaderAnnotation, "zone-a"), func(*plan.Zone) {}},
-		"a leader that is waited for": {annotated(contract.AfterLeaderAnnotation, "true"), func(z *plan.Zone) {
+		"paused":                         {annotated(contract.PausedAnnotation, "true"), func(z *group.Zone) { z.Paused = true }},
+		"a number of pods at a time":     {annotated(contract.MaxUnavailableAnnotation, "3"), func(z *group.Zone) { z.MaxUnavailable.Pods = 3 }},
+		"a percentage of pods at a time": {annotated(contract.MaxUnavailableAnnotation, "50%"), func(z *group.Zone) { z.MaxUnavailable.Percent = 50 }},
+		"nonsense instead of a number":   {annotated(contract.MaxUnavailableAnnotation, "\n\x1b"), func(z *group.Zone) { z.MaxUnavailable.Invalid = `"\n\x1b"` }},
+		"a leader":                       {annotated(contract.LeaderAnnotation, "zone-b"), func(z *group.Zone) { z.Leader = "zone-b" }},
+		"a reference to mirror":          {mirrors("web"), func(z *group.Zone) { z.Mirror = group.Mirror{Reference: theWeb, WriteBack: true} }},
+		"a leader of itself":             {annotated(contract.LeaderAnnotation, "zone-a"), func(*group.Zone) {}},
+		"a leader that is waited for": {annotated(contract.AfterLeaderAnnotation, "true"), func(z *group.Zone) {
 			z.AfterLeader, z.WithoutEffect = true, "annotation "+contract.AfterLeaderAnnotation+" has no effect without "+contract.LeaderAnnotation
 		}},
-		"replicas that are forced":  {annotated(contract.ForceAnnotation, "7"), func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 7} }},
-		"nonsense that is forced":   {annotated(contract.ForceAnnotation, "many"), func(z *plan.Zone) { z.Forced.Invalid = `"many"` }},
-		"a label against shrinking": {func(s *appsv1.StatefulSet) { s.Labels[contract.NoDownscaleLabel] = "true" }, func(z *plan.Zone) { z.Barred = true }},
-		"a delay": {delayed("app"), func(z *plan.Zone) {
-			z.Delay = plan.Delay{For: time.Hour, Call: plan.Call{Port: 8080, Path: "/x", Service: "app"}}
+		"replicas that are forced":  {annotated(contract.ForceAnnotation, "7"), func(z *group.Zone) { z.Forced = group.Force{Given: true, Replicas: 7} }},
+		"nonsense that is forced":   {annotated(contract.ForceAnnotation, "many"), func(z *group.Zone) { z.Forced.Invalid = `"many"` }},
+		"a label against shrinking": {func(s *appsv1.StatefulSet) { s.Labels[contract.NoDownscaleLabel] = "true" }, func(z *group.Zone) { z.Barred = true }},
+		"a delay": {delayed("app"), func(z *group.Zone) {
+			z.Delay = group.Delay{For: time.Hour, Call: group.Call{Port: 8080, Path: "/x", Service: "app"}}
 		}},
-		"a delay of pods without names": {delayed(""), func(z *plan.Zone) { z.Delay.Invalid = noService }},
-		"what a prepare call lacks": {prepared("app", contract.PreparePortAnnotation, "80"), func(z *plan.Zone) {
+		"a delay of pods without names": {delayed(""), func(z *group.Zone) { z.Delay.Invalid = noService }},
+		"what a prepare call lacks": {prepared("app", contract.PreparePortAnnotation, "80"), func(z *group.Zone) {
 			lacks(z, contract.PreparePathAnnotation+" annotation")
 			z.WithoutEffect = preparesNothingWithout(contract.PreparePathAnnotation)
 		}},
-		"all that it lacks, in order": {prepared("", "x", "y"), func(z *plan.Zone) {
+		"all that it lacks, in order": {prepared("", "x", "y"), func(z *group.Zone) {
 			lacks(z, contract.PreparePortAnnotation+" annotation")
 			z.WithoutEffect = preparesNothingWithout(contract.PreparePortAnnotation) + "; " + preparesNothingWithout(contract.PreparePathAnnotation)
 		}},
 		"pods without names that would be prepared": {func(s *appsv1.StatefulSet) {
 			prepared("", contract.PreparePortAnnotation, "80")(s)
 			s.Annotations[contract.PreparePathAnnotation] = "x"
-		}, func(z *plan.Zone) { lacks(z, "serviceName") }},
-		"half a delay": {annotated(contract.DelayAnnotation, "1h"), func(z *plan.Zone) {
+		}, func(z *group.Zone) { lacks(z, "serviceName") }},
+		"half a delay": {annotated(contract.DelayAnnotation, "1h"), func(z *group.Zone) {
 			z.WithoutEffect = "annotation " + contract.DelayAnnotation + " has no effect without " + contract.DelayURLAnnotation
 		}},
-		"no annotations and labels at all": {func(s *appsv1.StatefulSet) { s.Annotations, s.Labels = nil, nil }, func(*plan.Zone) {}},
-		"a version that is no number":      {func(s *appsv1.StatefulSet) { s.ResourceVersion = "abc" }, func(z *plan.Zone) { z.Version = 0 }},
+		"no annotations and labels at all": {func(s *appsv1.StatefulSet) { s.Annotations, s.Labels = nil, nil }, func(*group.Zone) {}},
+		"a version that is no number":      {func(s *appsv1.StatefulSet) { s.ResourceVersion = "abc" }, func(z *group.Zone) { z.Version = 0 }},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			want := settled
@@ -223,16 +224,16 @@ func prepared(service, annotation, value string) change[*appsv1.StatefulSet] {
 	}
 }
 
-func lacks(z *plan.Zone, missing string) { z.Prepares, z.Call.Missing = true, missing }
+func lacks(z *group.Zone, missing string) { z.Prepares, z.Call.Missing = true, missing }
 
 // messages contains the messages to one pod of each zone. It records which pods a snapshot
 // contained.
 type messages struct{ asked []string }
 
-func (m *messages) Fill(s plan.Snapshot) {
+func (m *messages) Fill(s group.Snapshot) {
 	for i, z := range s.Zones {
 		m.asked = append(m.asked, s.Key.String()+"/"+z.Name+" with "+z.Pods[0].Name)
-		s.Zones[i].Told = map[string]plan.Told{z.Pods[0].UID: {Message: plan.Leave}}
+		s.Zones[i].Told = map[string]group.Told{z.Pods[0].UID: {Message: group.Leave}}
 	}
 }
 
@@ -247,8 +248,8 @@ func TestCachedAndLiveShowWhatPodsWereTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for how, s := range map[string]plan.Snapshot{"cached": o.Cached(store), "live": live} {
-		if got := s.Zones[0].Told["uid-of-zone-a-0"].Message; got != plan.Leave {
+	for how, s := range map[string]group.Snapshot{"cached": o.Cached(store), "live": live} {
+		if got := s.Zones[0].Told["uid-of-zone-a-0"].Message; got != group.Leave {
 			t.Errorf("%s: told %q", how, got)
 		}
 	}

@@ -10,9 +10,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-func (o *Observer) budgetsOf(namespace string) []plan.DisruptionBudget {
+func (o *Observer) budgetsOf(namespace string) []group.DisruptionBudget {
 	if o.budgets == nil {
 		return nil
 	}
@@ -21,9 +22,9 @@ func (o *Observer) budgetsOf(namespace string) []plan.DisruptionBudget {
 
 // concernOf returns a function that reports whether a budget selects a StatefulSet or the pods of
 // its template. It parses the labels once for all budgets.
-func concernOf(set, pods plan.Labels) func(plan.DisruptionBudget) bool {
+func concernOf(set, pods plan.Labels) func(group.DisruptionBudget) bool {
 	own, made := set.Map(), pods.Map()
-	return func(b plan.DisruptionBudget) bool { return b.Selector.Matches(own) || b.Selector.Matches(made) }
+	return func(b group.DisruptionBudget) bool { return b.Selector.Matches(own) || b.Selector.Matches(made) }
 }
 
 // zonesOf returns the StatefulSets of a key: the zones of a group, or all StatefulSets that a
@@ -67,26 +68,26 @@ func (o *Observer) orphanedZones(key plan.Key) map[string]bool {
 	return names
 }
 
-func covers(b plan.DisruptionBudget, pod plan.Pod) bool {
-	return len(plan.Covering([]plan.DisruptionBudget{b}, pod)) > 0
+func covers(b group.DisruptionBudget, pod plan.Pod) bool {
+	return len(group.Covering([]group.DisruptionBudget{b}, pod)) > 0
 }
 
 // firstCovering returns the key of the first budget that covers a pod.
 func (o *Observer) firstCovering(namespace string, pod plan.Pod) (plan.Key, bool) {
-	covering := plan.Covering(o.budgetsOf(namespace), pod)
+	covering := group.Covering(o.budgetsOf(namespace), pod)
 	if len(covering) == 0 {
 		return plan.Key{}, false
 	}
 	return plan.Key{Namespace: namespace, Name: covering[0].Name, Kind: plan.KindBudget}, true
 }
 
-func (o *Observer) budget(key plan.Key) (plan.DisruptionBudget, bool) {
+func (o *Observer) budget(key plan.Key) (group.DisruptionBudget, bool) {
 	for _, b := range o.budgetsOf(key.Namespace) {
 		if b.Name == key.Name {
 			return b, true
 		}
 	}
-	return plan.DisruptionBudget{}, false
+	return group.DisruptionBudget{}, false
 }
 
 // coveredBy returns the keys of the budgets that select a StatefulSet without a group and whose

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -58,8 +59,8 @@ func TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem(t *testing.T
 			if err != nil {
 				t.Fatal(err)
 			}
-			for from, s := range map[string]plan.Snapshot{"caches": o.Cached(key), "the API server": live} {
-				answer := plan.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "uid-of-zone-a-0"})
+			for from, s := range map[string]group.Snapshot{"caches": o.Cached(key), "the API server": live} {
+				answer := group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "uid-of-zone-a-0"})
 				switch {
 				case answer.Because.Code == reason.CacheStale:
 					t.Errorf("%s: the zone of the orphan is not there: %+v", from, answer)
@@ -85,7 +86,7 @@ func TestABudgetHasNoZoneOfOrphansThatItDoesNotCover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for from, s := range map[string]plan.Snapshot{"caches": o.Cached(key), "the API server": live} {
+	for from, s := range map[string]group.Snapshot{"caches": o.Cached(key), "the API server": live} {
 		if len(s.Zones)+len(s.Left) > 0 {
 			t.Errorf("%s show %d zones and %d that left", from, len(s.Zones), len(s.Left))
 		}
@@ -109,7 +110,7 @@ func TestALiveReadDoesNotShowAZoneOfOrphansThatAreGone(t *testing.T) {
 	if len(live.Left) > 0 {
 		t.Errorf("it shows %d zones that left", len(live.Left))
 	}
-	if cached := o.Cached(key); !slices.ContainsFunc(cached.Left, func(z plan.LeftZone) bool { return z.Name == "zone-a" }) {
+	if cached := o.Cached(key); !slices.ContainsFunc(cached.Left, func(z group.LeftZone) bool { return z.Name == "zone-a" }) {
 		t.Error("the caches do not show the zone of the orphan")
 	}
 }

@@ -13,14 +13,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // one is a namespace with a budget that selects the label app=store.
 type one struct{ budgets }
 
-func (*one) Budgets(string) []plan.DisruptionBudget {
-	return []plan.DisruptionBudget{{
-		Name: "store", Limit: 1, Selector: plan.Selector{{Key: "app", Demand: plan.LabelIn, Values: []string{"store"}}},
+func (*one) Budgets(string) []group.DisruptionBudget {
+	return []group.DisruptionBudget{{
+		Name: "store", Limit: 1, Selector: group.Selector{{Key: "app", Demand: group.LabelIn, Values: []string{"store"}}},
 	}}
 }
 
@@ -43,7 +44,7 @@ func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for how, s := range map[string]plan.Snapshot{"cached": o.Cached(key), "live": live} {
+	for how, s := range map[string]group.Snapshot{"cached": o.Cached(key), "live": live} {
 		var zones []string
 		for _, z := range s.Zones {
 			zones = append(zones, z.Name)
@@ -51,7 +52,7 @@ func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
 		if diff := cmp.Diff([]string{"covered"}, zones); diff != "" {
 			t.Errorf("%s zones (-want +got):\n%s", how, diff)
 		}
-		if got := plan.Evict(s, plan.EvictionRequest{Pod: inside.Name, UID: string(inside.UID)}); got.Budget != "store" {
+		if got := group.Evict(s, group.EvictionRequest{Pod: inside.Name, UID: string(inside.UID)}); got.Budget != "store" {
 			t.Errorf("%s: judged by %+v", how, got)
 		}
 	}
@@ -92,7 +93,7 @@ func TestWhatEndsEvictionsUnderABudgetLetsItsLeaseBeLookedAt(t *testing.T) {
 // none is a namespace without budgets.
 type none struct{ budgets }
 
-func (*none) Budgets(string) []plan.DisruptionBudget { return nil }
+func (*none) Budgets(string) []group.DisruptionBudget { return nil }
 
 func TestAPodConcernsTheBudgetUnderWhichPodsAreEvicted(t *testing.T) {
 	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
@@ -145,7 +146,7 @@ type counted struct {
 	asked int
 }
 
-func (c *counted) Budgets(namespace string) []plan.DisruptionBudget {
+func (c *counted) Budgets(namespace string) []group.DisruptionBudget {
 	c.asked++
 	return c.one.Budgets(namespace)
 }

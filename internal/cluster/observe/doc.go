@@ -1,7 +1,7 @@
 // Package observe converts the state of the API server into plan.Snapshots, from caches or by a
 // live read. It also returns the group that an event concerns.
 //
-//	watch ──trim──► cache of small records ──► Cached(key) ──► plan.Snapshot
+//	watch ──trim──► cache of small records ──► Cached(key) ──► group.Snapshot
 //	                        │        Live(key), LiveUnder(key, hold) ──►
 //	                        └── changed? ──► key of one group
 //

@@ -23,6 +23,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,12 +43,12 @@ func newObserver(tb testing.TB, client kubernetes.Interface) *Observer {
 }
 
 // newHold returns the Lease of a group.
-func newHold(group, holder string, intents ...plan.Intent) *coordinationv1.Lease {
+func newHold(name, holder string, intents ...plan.Intent) *coordinationv1.Lease {
 	return &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "team", Name: hold.LeaseName(plan.Key{Name: group}), UID: "uid-of-hold", ResourceVersion: "8",
+			Namespace: "team", Name: hold.LeaseName(plan.Key{Name: name}), UID: "uid-of-hold", ResourceVersion: "8",
 			Labels:      map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
-			Annotations: map[string]string{contract.NameAnnotation(plan.KindGroup): group, contract.IntentsAnnotation: hold.FormatIntents(intents, plan.Downscale{})},
+			Annotations: map[string]string{contract.NameAnnotation(plan.KindGroup): name, contract.IntentsAnnotation: hold.FormatIntents(intents, group.Downscale{})},
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder},
 	}

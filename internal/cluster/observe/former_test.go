@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // anotherKind is a change to a pod: its controller is not a StatefulSet of apps/v1.
@@ -31,7 +32,7 @@ func TestCachesAndLiveReadsCountTheSamePodsOfAZoneThatLeft(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cached, live := both(t, store, append(tc.objects, remembering())...)
-			for from, s := range map[string]plan.Snapshot{"caches": cached, "the API server": live} {
+			for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
 				var pods []string
 				for _, p := range s.Left[0].Pods {
 					pods = append(pods, p.Name)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
@@ -32,7 +33,7 @@ func all[T any](changes ...change[T]) change[T] {
 	}
 }
 
-func zoneNames(s plan.Snapshot) []string {
+func zoneNames(s group.Snapshot) []string {
 	var names []string
 	for i := range s.Zones {
 		names = append(names, s.Zones[i].Name)
@@ -64,7 +65,7 @@ func TestAGroupHasTheStatefulSetsThatItsAnnotationPutsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for from, s := range map[string]plan.Snapshot{"the caches": o.Cached(store), "the API server": live} {
+	for from, s := range map[string]group.Snapshot{"the caches": o.Cached(store), "the API server": live} {
 		if diff := cmp.Diff(want, zoneNames(s)); diff != "" {
 			t.Errorf("%s show (-want +got):\n%s", from, diff)
 		}
@@ -81,7 +82,7 @@ func TestAGroupHasTheStatefulSetsThatItsAnnotationPutsThere(t *testing.T) {
 func TestALiveReadFindsAnAnnotatedZoneThatTheHoldRemembers(t *testing.T) {
 	set := newSet("zone-a", all(inGroup("other"), annotatedInto("store")))
 	server := newLibrary(set, newPod("zone-a", 0))
-	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}
+	held := group.Hold{Hold: plan.Hold{Exists: true}, Record: group.Record{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
 	live, err := newObserver(t, server.client(t)).LiveUnder(t.Context(), store, held)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func TestALiveReadAsksForAnnotatedZonesByName(t *testing.T) {
 	o := newObserver(t, server.client(t))
 	show(o, labelled)
 	show(o, moved)
-	if _, err := o.LiveUnder(t.Context(), store, plan.Hold{Exists: true}); err != nil {
+	if _, err := o.LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true}}); err != nil {
 		t.Fatal(err)
 	}
 	got, want := server.requests(), []string{"get team/statefulsets zone-b", "list team/pods set in (zone-a,zone-b)", "list team/statefulsets rollout-group=store"}
@@ -116,7 +117,7 @@ func TestALiveReadFailsIfAnAnnotatedZoneCannotBeRead(t *testing.T) {
 	server.refuses = "get team/statefulsets zone-b"
 	o := newObserver(t, server.client(t))
 	show(o, moved)
-	if _, err := o.LiveUnder(t.Context(), store, plan.Hold{Exists: true}); err == nil {
+	if _, err := o.LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true}}); err == nil {
 		t.Error("the zone was left out")
 	}
 }
@@ -128,7 +129,7 @@ func TestAnAnnotationTakesAZoneOutOfItsGroup(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cached, live := both(t, store, newSet("zone-a", changed), newPod("zone-a", 0, notReady()), newSet("zone-b"), remembering())
-			for from, s := range map[string]plan.Snapshot{"caches": cached, "the API server": live} {
+			for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
 				if len(s.Left) != 1 || s.Left[0].Name != "zone-a" || !s.Left[0].Exists || len(s.Left[0].Pods) != 1 {
 					t.Errorf("%s show as zones that left: %+v", from, s.Left)
 				}
@@ -193,7 +194,7 @@ func TestABudgetDoesNotCountIgnoredStatefulSets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for from, s := range map[string]plan.Snapshot{"the caches": o.Cached(key), "the API server": live} {
+	for from, s := range map[string]group.Snapshot{"the caches": o.Cached(key), "the API server": live} {
 		if diff := cmp.Diff([]string{"covered"}, zoneNames(s)); diff != "" {
 			t.Errorf("%s show (-want +got):\n%s", from, diff)
 		}
@@ -243,7 +244,7 @@ func (s raising) RoundTrip(q *http.Request) (*http.Response, error) {
 // zone.
 func TestALiveReadConfirmsAnAnnotatedZoneThatTheHoldRemembers(t *testing.T) {
 	set := newSet("zone-a", all(inGroup("other"), annotatedInto("store")), func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(1)) })
-	held := plan.Hold{Exists: true, Members: []plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}, Intents: []plan.Intent{noted("zone-a", "zone-a-1")}}
+	held := group.Hold{Hold: plan.Hold{Exists: true, Intents: []plan.Intent{noted("zone-a", "zone-a-1")}}, Record: group.Record{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
 	live, err := newObserver(t, apitest.Client(t, raising{newLibrary(set, newPod("zone-a", 0)), set})).LiveUnder(t.Context(), store, held)
 	if err != nil {
 		t.Fatal(err)

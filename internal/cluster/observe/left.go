@@ -15,11 +15,12 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // absentMembers returns the zones that the hold remembers and the snapshot does not show.
-func (o *Observer) absentMembers(s *plan.Snapshot) []plan.Member {
-	var absent []plan.Member
+func (o *Observer) absentMembers(s *group.Snapshot) []group.Member {
+	var absent []group.Member
 	for _, m := range s.Hold.Members {
 		if _, shown := s.Zone(m.Zone); !shown {
 			absent = append(absent, m)
@@ -30,21 +31,21 @@ func (o *Observer) absentMembers(s *plan.Snapshot) []plan.Member {
 
 // unremembered returns the zones of orphans that a budget covers, if the zones have no StatefulSet and the hold does
 // not remember them.
-func (o *Observer) unremembered(s *plan.Snapshot) []plan.Member {
-	var zones []plan.Member
+func (o *Observer) unremembered(s *group.Snapshot) []group.Member {
+	var zones []group.Member
 	for _, name := range slices.Sorted(maps.Keys(o.orphanedZones(s.Key))) {
 		_, shown := s.Zone(name)
 		_, exists := o.zone(s.Key.Namespace, name)
-		if !shown && !exists && !slices.ContainsFunc(s.Hold.Members, func(m plan.Member) bool { return m.Zone == name }) {
-			zones = append(zones, plan.Member{Zone: name})
+		if !shown && !exists && !slices.ContainsFunc(s.Hold.Members, func(m group.Member) bool { return m.Zone == name }) {
+			zones = append(zones, group.Member{Zone: name})
 		}
 	}
 	return zones
 }
 
 // cachedLeft returns the zones that left the group, as the caches show them.
-func (o *Observer) cachedLeft(key plan.Key, s *plan.Snapshot) []plan.LeftZone {
-	var left []plan.LeftZone
+func (o *Observer) cachedLeft(key plan.Key, s *group.Snapshot) []group.LeftZone {
+	var left []group.LeftZone
 	for _, m := range o.absentMembers(s) {
 		left = append(left, o.cachedMember(key, m))
 	}
@@ -52,8 +53,8 @@ func (o *Observer) cachedLeft(key plan.Key, s *plan.Snapshot) []plan.LeftZone {
 }
 
 // cachedMember returns a zone that a hold remembers and that its group does not have.
-func (o *Observer) cachedMember(key plan.Key, m plan.Member) plan.LeftZone {
-	z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
+func (o *Observer) cachedMember(key plan.Key, m group.Member) group.LeftZone {
+	z := group.LeftZone{Zone: group.Zone{Name: m.Zone, UID: m.UID}}
 	set, exists := o.zone(key.Namespace, m.Zone)
 	if exists {
 		z.Zone, z.Exists = set.zone, true
@@ -70,7 +71,7 @@ func (o *Observer) cachedMember(key plan.Key, m plan.Member) plan.LeftZone {
 // uncovered reports whether the Lease of a budget remembers a zone that the budget does not cover any more. Either
 // the budget does not exist, or it selects neither an existing StatefulSet nor any of the pods and orphans. While
 // budgets are not known, uncovered returns false.
-func (o *Observer) uncovered(key plan.Key, set *zoneRecord, z *plan.Zone) bool {
+func (o *Observer) uncovered(key plan.Key, set *zoneRecord, z *group.Zone) bool {
 	if key.Kind != plan.KindBudget || !o.BudgetsKnown() {
 		return false
 	}
@@ -92,7 +93,7 @@ func (o *Observer) guarding(namespace, zone string) []plan.Key {
 
 // letGo reports whether a hold that remembers a zone does not guard it any more.
 func (o *Observer) letGo(key plan.Key, zone string) bool {
-	return key.Kind == plan.KindBudget && o.cachedMember(key, plan.Member{Zone: zone}).Uncovered
+	return key.Kind == plan.KindBudget && o.cachedMember(key, group.Member{Zone: zone}).Uncovered
 }
 
 // isBack reports whether a StatefulSet belongs again to a group that remembers it. StatefulSets that a budget covers
@@ -106,7 +107,7 @@ func (o *Observer) isBack(key plan.Key, set *appsv1.StatefulSet) bool {
 var errZoneIsBack = errors.New("a StatefulSet that left the group is back")
 
 // liveLeft reads the zones that left the group, and their pods, from the API server.
-func (o *Observer) liveLeft(ctx context.Context, s *plan.Snapshot) error {
+func (o *Observer) liveLeft(ctx context.Context, s *group.Snapshot) error {
 	for _, m := range o.absentMembers(s) {
 		z, err := o.readLeft(ctx, s.Key, m)
 		if err != nil {
@@ -121,8 +122,8 @@ func (o *Observer) liveLeft(ctx context.Context, s *plan.Snapshot) error {
 
 // readLeft lists the pods of a zone after it has found that the StatefulSet is outside the group or does not exist. A
 // list from before could lack pods that were created since.
-func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (plan.LeftZone, error) {
-	z := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}}
+func (o *Observer) readLeft(ctx context.Context, key plan.Key, m group.Member) (group.LeftZone, error) {
+	z := group.LeftZone{Zone: group.Zone{Name: m.Zone, UID: m.UID}}
 	var record *zoneRecord
 	switch set, err := o.readSet(ctx, key.Namespace, m.Zone); {
 	case err != nil:
@@ -150,7 +151,7 @@ func (o *Observer) readLeft(ctx context.Context, key plan.Key, m plan.Member) (p
 
 // candidates returns a selector that finds at least the pods of a zone that left. If its StatefulSet does not exist,
 // its pods may be from before a change of its selector.
-func candidates(z *plan.LeftZone) string {
+func candidates(z *group.LeftZone) string {
 	if z.Exists {
 		return z.Selector
 	}
@@ -160,7 +161,7 @@ func candidates(z *plan.LeftZone) string {
 // take adds a pod with a zone's name to a zone that left, if it counts as one of its pods. If the StatefulSet does
 // not exist, these are the pods that a StatefulSet of that name controls, whatever its UID, and the pods without a
 // controller. A pod that a controller of another kind has adopted is no podRecord and does not count.
-func take(z *plan.LeftZone, r *podRecord) {
+func take(z *group.LeftZone, r *podRecord) {
 	if z.Exists && !has(&z.Zone, r) || !z.Exists && !r.named() {
 		return
 	}

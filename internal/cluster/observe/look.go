@@ -21,6 +21,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // longestLook limits a live read, however many requests it needs. During that time it occupies a
@@ -29,12 +30,12 @@ const longestLook = time.Minute
 
 // Live reads a group from the API server, within a minute: first its hold, then its StatefulSets
 // and the pods that they select.
-func (o *Observer) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
+func (o *Observer) Live(ctx context.Context, key plan.Key) (group.Snapshot, error) {
 	ctx, stop := context.WithTimeout(ctx, longestLook)
 	defer stop()
 	held, err := o.holds.Read(ctx, key)
 	if err != nil {
-		return plan.Snapshot{}, err
+		return group.Snapshot{}, err
 	}
 	return o.LiveUnder(ctx, key, held)
 }
@@ -50,7 +51,7 @@ const readsUntilConfirmed = 3
 //
 // If a pod with an intent was deleted and the StatefulSets of the snapshot do not want it, they
 // were listed again after the pods and still did not want it (ADR 24).
-func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {
+func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held group.Hold) (group.Snapshot, error) {
 	ctx, stop := context.WithTimeout(ctx, longestLook)
 	defer stop()
 	for range readsUntilConfirmed {
@@ -59,22 +60,22 @@ func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held plan.Hold) 
 			continue
 		}
 		if err != nil {
-			return plan.Snapshot{}, err
+			return group.Snapshot{}, err
 		}
 		confirmed, err := o.confirm(ctx, &s)
 		if err != nil {
-			return plan.Snapshot{}, err
+			return group.Snapshot{}, err
 		}
 		if confirmed {
 			return s, nil
 		}
 	}
-	return plan.Snapshot{}, fmt.Errorf("read %s: a StatefulSet joined it, or changed spec.replicas, during each of %d reads", key, readsUntilConfirmed)
+	return group.Snapshot{}, fmt.Errorf("read %s: a StatefulSet joined it, or changed spec.replicas, during each of %d reads", key, readsUntilConfirmed)
 }
 
 // confirm lists the StatefulSets again and reports whether they still do not want the deleted
 // pods with intents. The list in the snapshot may be older than the list of the pods.
-func (o *Observer) confirm(ctx context.Context, s *plan.Snapshot) (bool, error) {
+func (o *Observer) confirm(ctx context.Context, s *group.Snapshot) (bool, error) {
 	deleted := s.DeletedAndUnwanted()
 	if len(deleted) == 0 {
 		return true, nil
@@ -83,27 +84,27 @@ func (o *Observer) confirm(ctx context.Context, s *plan.Snapshot) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	var listed []plan.Zone
+	var listed []group.Zone
 	for i := range sets.Items {
 		listed = append(listed, zoneOf(&sets.Items[i]))
 	}
-	return !plan.WantAgain(deleted, listed), nil
+	return !group.WantAgain(deleted, listed), nil
 }
 
-func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) (plan.Snapshot, error) {
+func (o *Observer) readGroup(ctx context.Context, key plan.Key, held group.Hold) (group.Snapshot, error) {
 	expected := o.cachedSelectors(key)
 	if !held.Downscale.None() {
 		expected = nil // the pods must be listed after the zone: otherwise they cannot show that a downscale has ended
 	}
 	sets, pods, err := o.liveGroup(ctx, key, held.Members, expected)
 	if err != nil {
-		return plan.Snapshot{}, err
+		return group.Snapshot{}, err
 	}
-	s := plan.Snapshot{Key: key, Live: true, Hold: held, ZonesAt: versionOf(sets)}
+	s := group.Snapshot{Key: key, Live: true, Hold: held, ZonesAt: versionOf(sets)}
 	for i := range sets.Items {
 		z := o.mirror(key, zoneOf(&sets.Items[i]))
 		if z.Orphans, err = o.liveOrphans(ctx, key.Namespace, &z); err != nil {
-			return plan.Snapshot{}, err
+			return group.Snapshot{}, err
 		}
 		seen := pods[selectorOf(&sets.Items[i])]
 		z.Pods, z.PodsAt = append(ownOrphans(&z, seen.orphans), seen.of[z.UID]...), seen.at
@@ -113,10 +114,10 @@ func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) 
 		s.Zones = append(s.Zones, z)
 	}
 	if err := o.liveLeft(ctx, &s); err != nil {
-		return plan.Snapshot{}, err
+		return group.Snapshot{}, err
 	}
 	if err := o.liveStrays(ctx, &s); err != nil {
-		return plan.Snapshot{}, err
+		return group.Snapshot{}, err
 	}
 	s.Now = o.now()
 	arrange(&s)
@@ -126,7 +127,7 @@ func (o *Observer) readGroup(ctx context.Context, key plan.Key, held plan.Hold) 
 
 // liveGroup lists the StatefulSets and, at the same time, the pods that the expected selectors
 // select. Then it lists the pods of selectors that were not expected.
-func (o *Observer) liveGroup(ctx context.Context, key plan.Key, members []plan.Member, expected []string) (*appsv1.StatefulSetList, map[string]podList, error) {
+func (o *Observer) liveGroup(ctx context.Context, key plan.Key, members []group.Member, expected []string) (*appsv1.StatefulSetList, map[string]podList, error) {
 	var sets *appsv1.StatefulSetList
 	var pods map[string]podList
 	var ofSets, ofPods error
@@ -151,7 +152,7 @@ func (o *Observer) liveGroup(ctx context.Context, key plan.Key, members []plan.M
 
 // liveSets reads the StatefulSets of a key: first those that its selector finds, then, by name,
 // StatefulSets that an annotation may have put into the group.
-func (o *Observer) liveSets(ctx context.Context, key plan.Key, members []plan.Member) (*appsv1.StatefulSetList, error) {
+func (o *Observer) liveSets(ctx context.Context, key plan.Key, members []group.Member) (*appsv1.StatefulSetList, error) {
 	list, err := o.listSets(ctx, key)
 	if err != nil {
 		return nil, err
@@ -190,7 +191,7 @@ func (o *Observer) listSets(ctx context.Context, key plan.Key) (*appsv1.Stateful
 // unlabelled returns the names of StatefulSets that may be in a group although their labels do
 // not say so: StatefulSets that an annotation puts there according to the caches, and
 // StatefulSets that the hold remembers.
-func (o *Observer) unlabelled(key plan.Key, members []plan.Member, listed []appsv1.StatefulSet) []string {
+func (o *Observer) unlabelled(key plan.Key, members []group.Member, listed []appsv1.StatefulSet) []string {
 	if !key.Rolled() {
 		return nil
 	}
@@ -304,7 +305,7 @@ func (o *Observer) listPods(ctx context.Context, key plan.Key, selector string) 
 
 // liveStrays reads the pods with intents that no zone shows. Some do not exist any more; others
 // belong to no StatefulSet.
-func (o *Observer) liveStrays(ctx context.Context, s *plan.Snapshot) error {
+func (o *Observer) liveStrays(ctx context.Context, s *group.Snapshot) error {
 	names := strays(*s)
 	pods, exist, errs := make([]plan.Pod, len(names)), make([]bool, len(names)), make([]error, len(names))
 	parallel.Each(len(names), readsAtATime, func(i int) {

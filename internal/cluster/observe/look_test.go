@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
@@ -52,7 +53,7 @@ func TestWhatALookAsksFor(t *testing.T) {
 			}
 			var err error
 			if tc.known {
-				_, err = o.LiveUnder(t.Context(), store, plan.Hold{Exists: true, Intents: []plan.Intent{stray}})
+				_, err = o.LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true, Intents: []plan.Intent{stray}}})
 			} else {
 				_, err = o.Live(t.Context(), store)
 			}
@@ -111,7 +112,7 @@ func TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod(t *testing.T
 	server := newRaiser(set, 1)
 	o := newObserver(t, apitest.Client(t, server))
 	show(o, set)
-	held := plan.Hold{Exists: true, Holder: "eviction/zone-a", Intents: []plan.Intent{noted("zone-a", "zone-a-1")}}
+	held := group.Hold{Hold: plan.Hold{Exists: true, Holder: "eviction/zone-a", Intents: []plan.Intent{noted("zone-a", "zone-a-1")}}}
 
 	live, err := o.LiveUnder(t.Context(), store, held)
 	if err != nil {
@@ -136,7 +137,7 @@ func TestALiveReadFailsWhenReplicasNeverSettle(t *testing.T) {
 		intents = append(intents, noted("zone-a", plan.PodName("zone-a", ordinal)))
 	}
 
-	_, err := o.LiveUnder(t.Context(), store, plan.Hold{Exists: true, Holder: "eviction/zone-a", Intents: intents})
+	_, err := o.LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true, Holder: "eviction/zone-a", Intents: intents}})
 	if err == nil || !strings.Contains(err.Error(), "changed spec.replicas") {
 		t.Errorf("got %v, want an error that says that spec.replicas changed", err)
 	}
@@ -159,7 +160,7 @@ func (s slowServer) RoundTrip(r *http.Request) (*http.Response, error) {
 // Replacements of all pods of a zone may be late at the same time.
 func TestALookAtManyNotedPodsIsSoonDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var held plan.Hold
+		var held group.Hold
 		for i := range plan.MaxIntents {
 			held.Intents = append(held.Intents, noted("zone-a", fmt.Sprint("zone-a-", i)))
 		}
@@ -177,7 +178,7 @@ func TestALookAtManyNotedPodsIsSoonDone(t *testing.T) {
 // A live read must not occupy a worker until the process is considered dead.
 func TestALookHasAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var held plan.Hold
+		var held group.Hold
 		for i := range 10 * plan.MaxIntents {
 			held.Intents = append(held.Intents, noted("zone-a", fmt.Sprint("zone-a-", i)))
 		}
@@ -202,11 +203,11 @@ func TestAPanicOfALookIsThatOfWhoLooks(t *testing.T) {
 			t.Error("nobody panics")
 		}
 	}()
-	_, _ = newObserver(t, apitest.Client(t, broken{})).LiveUnder(t.Context(), store, plan.Hold{})
+	_, _ = newObserver(t, apitest.Client(t, broken{})).LiveUnder(t.Context(), store, group.Hold{})
 }
 
 func TestALookUnderAKnownHoldShowsThatHold(t *testing.T) {
-	known := plan.Hold{Exists: true, Version: 5, Holder: "rollout/zone-a"}
+	known := group.Hold{Hold: plan.Hold{Exists: true, Version: 5, Holder: "rollout/zone-a"}}
 	s, err := newObserver(t, newLibrary(newSet("zone-a"), newHold("store", "rollout/zone-b")).client(t)).LiveUnder(t.Context(), store, known)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -11,17 +12,17 @@ import (
 type Scales interface {
 	// Scale returns the known state of a resource, and whether the number of replicas can be
 	// written to its status.
-	Scale(namespace string, r plan.Reference) (scale plan.Scale, reports bool)
+	Scale(namespace string, r group.Reference) (scale group.Scale, reports bool)
 	// Want sets whether any zone takes over the replicas of a resource.
-	Want(namespace string, r plan.Reference, wanted bool)
+	Want(namespace string, r group.Reference, wanted bool)
 	// Listen registers a function that is called when the known state of a resource has changed.
-	Listen(changed func(namespace string, r plan.Reference))
+	Listen(changed func(namespace string, r group.Reference))
 }
 
 // mirroring is the state of a zone that takes over the replicas of a resource, as far as it
 // matters to other groups. The zero value means that the zone takes over none.
 type mirroring struct {
-	reference plan.Reference
+	reference group.Reference
 	key       plan.Key
 	writeBack bool
 	replicas  int
@@ -36,7 +37,7 @@ func (r *zoneRecord) mirroring() mirroring {
 }
 
 // sharing returns the name of a resource that is unique among all namespaces.
-func sharing(namespace string, r plan.Reference) string { return namespace + "/" + r.String() }
+func sharing(namespace string, r group.Reference) string { return namespace + "/" + r.String() }
 
 func indexByReference(object any) ([]string, error) {
 	if r, ok := object.(*zoneRecord); ok && !r.mirroring().reference.None() {
@@ -52,17 +53,17 @@ func indexMirroring(object any) ([]string, error) {
 	return nil, nil
 }
 
-func (o *Observer) sharers(namespace string, r plan.Reference) []*zoneRecord {
+func (o *Observer) sharers(namespace string, r group.Reference) []*zoneRecord {
 	return lookup[*zoneRecord](o.zones, byReference, sharing(namespace, r))
 }
 
 // mirror adds to a zone the known state of the resource whose replicas it takes over.
-func (o *Observer) mirror(key plan.Key, z plan.Zone) plan.Zone {
+func (o *Observer) mirror(key plan.Key, z group.Zone) group.Zone {
 	m := &z.Mirror
 	if m.Reference.None() {
 		return z
 	}
-	m.Scale = plan.Scale{Trouble: plan.Refusal{Code: reason.ReferenceNotRead}}
+	m.Scale = group.Scale{Trouble: plan.Refusal{Code: reason.ReferenceNotRead}}
 	if o.scales != nil {
 		var reports bool
 		m.Scale, reports = o.scales.Scale(key.Namespace, m.Reference)
@@ -74,7 +75,7 @@ func (o *Observer) mirror(key plan.Key, z plan.Zone) plan.Zone {
 
 // least returns the least spec.replicas of the zones of other groups that are written back to the
 // same resource and are not being deleted, or -1 if there is none.
-func (o *Observer) least(key plan.Key, r plan.Reference) int {
+func (o *Observer) least(key plan.Key, r group.Reference) int {
 	least := -1
 	for _, other := range o.sharers(key.Namespace, r) {
 		if m := other.mirroring(); m.key != key && m.writeBack && (least < 0 || m.replicas < least) {
@@ -120,7 +121,7 @@ func (o *Observer) mirrorChanged(counted shares, before, after any, enqueue func
 }
 
 // mirrorsOf returns the groups with zones that take over the replicas of a resource.
-func (o *Observer) mirrorsOf(namespace string, r plan.Reference) []plan.Key {
+func (o *Observer) mirrorsOf(namespace string, r group.Reference) []plan.Key {
 	var keys []plan.Key
 	seen := map[plan.Key]bool{}
 	for _, z := range o.sharers(namespace, r) {
@@ -133,7 +134,7 @@ func (o *Observer) mirrorsOf(namespace string, r plan.Reference) []plan.Key {
 }
 
 // want sets whether a resource is wanted, as the caches show it now.
-func (o *Observer) want(namespace string, r plan.Reference) {
+func (o *Observer) want(namespace string, r group.Reference) {
 	o.wanting.Lock() // without the lock, an older result could overwrite a newer one
 	defer o.wanting.Unlock()
 	o.scales.Want(namespace, r, o.Managed(namespace) && len(o.sharers(namespace, r)) > 0)
@@ -156,7 +157,7 @@ func (o *Observer) optEvents() cache.ResourceEventHandler {
 // listenToScales requests watches for the resources that zones name, and enqueues the groups that
 // their changes concern.
 func (o *Observer) listenToScales(enqueue func(plan.Key)) error {
-	o.scales.Listen(func(namespace string, r plan.Reference) {
+	o.scales.Listen(func(namespace string, r group.Reference) {
 		for _, key := range o.mirrorsOf(namespace, r) {
 			enqueue(key)
 		}

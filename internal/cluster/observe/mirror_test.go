@@ -17,31 +17,32 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // ledger contains scales that a test sets, and records which are wanted.
 type ledger struct {
-	scale   plan.Scale
+	scale   group.Scale
 	mute    bool // no status can be written
 	wanted  map[string]bool
-	changed func(namespace string, r plan.Reference)
+	changed func(namespace string, r group.Reference)
 }
 
-func (l *ledger) Scale(string, plan.Reference) (plan.Scale, bool) { return l.scale, !l.mute }
+func (l *ledger) Scale(string, group.Reference) (group.Scale, bool) { return l.scale, !l.mute }
 
-func (l *ledger) Want(namespace string, r plan.Reference, wanted bool) {
+func (l *ledger) Want(namespace string, r group.Reference, wanted bool) {
 	delete(l.wanted, sharing(namespace, r))
 	if wanted {
 		l.wanted[sharing(namespace, r)] = true
 	}
 }
 
-func (l *ledger) Listen(changed func(namespace string, r plan.Reference)) { l.changed = changed }
+func (l *ledger) Listen(changed func(namespace string, r group.Reference)) { l.changed = changed }
 
 const theGroup = "rollout-operator.grafana.com"
 
-var theWeb = plan.Reference{APIGroup: theGroup, Kind: "ReplicaTemplate", Name: "web"}
+var theWeb = group.Reference{APIGroup: theGroup, Kind: "ReplicaTemplate", Name: "web"}
 
 // mirrors returns a change to a StatefulSet: it takes over the replicas of a template.
 func mirrors(name string) change[*appsv1.StatefulSet] {
@@ -73,7 +74,7 @@ func withLedger(t *testing.T, namespace string, server *library) (*Observer, *le
 }
 
 func TestASnapshotShowsWhatIsKnownOfAReference(t *testing.T) {
-	known := plan.Scale{UID: "uid-of-web", Version: "12", Replicas: 5, Reported: 4, Written: plan.Report{Replicas: 4, At: noon.Time}}
+	known := group.Scale{UID: "uid-of-web", Version: "12", Replicas: 5, Reported: 4, Written: group.Report{Replicas: 4, At: noon.Time}}
 	nobody := []*appsv1.StatefulSet{
 		newSet("zone-c", inGroup("third")), newSet("zone-d", mirrors("other"), inGroup("third"), replicas(1)),
 		newSet("zone-e", mirrors("web"), inGroup("third"), replicas(1), silent), newSet("zone-f", mirrors("web"), ungrouped, replicas(1)),
@@ -82,14 +83,14 @@ func TestASnapshotShowsWhatIsKnownOfAReference(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		others []*appsv1.StatefulSet
 		mute   bool
-		scale  plan.Scale
+		scale  group.Scale
 		least  int
 		writes bool
 	}{
 		"alone":                                    {nobody, false, known, -1, true},
 		"beside two other groups":                  {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(7)), newSet("zone-y", mirrors("web"), inGroup("y"), replicas(6))), false, known, 6, true},
 		"one that has no status":                   {nobody, true, known, -1, false},
-		"one of which nothing is known":            {nobody, true, plan.Scale{Trouble: plan.Refusal{Code: reason.ReferenceMissing}}, -1, true},
+		"one of which nothing is known":            {nobody, true, group.Scale{Trouble: plan.Refusal{Code: reason.ReferenceMissing}}, -1, true},
 		"beside a group that asks for no replicas": {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(0))), false, known, 0, true},
 		"beside a zone that is being deleted":      {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(0), leaving)), false, known, -1, true},
 	} {
@@ -100,13 +101,13 @@ func TestASnapshotShowsWhatIsKnownOfAReference(t *testing.T) {
 			for _, s := range append([]*appsv1.StatefulSet{set, newSet("zone-b", mirrors("web"), replicas(1))}, tc.others...) {
 				show(o, s)
 			}
-			want := plan.Mirror{Reference: theWeb, WriteBack: tc.writes, Scale: tc.scale}
+			want := group.Mirror{Reference: theWeb, WriteBack: tc.writes, Scale: tc.scale}
 			want.Scale.Least = tc.least
 			live, err := o.Live(t.Context(), store)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for how, s := range map[string]plan.Snapshot{"cached": o.Cached(store), "live": live} {
+			for how, s := range map[string]group.Snapshot{"cached": o.Cached(store), "live": live} {
 				if len(s.Zones) != 2 {
 					t.Fatalf("%s: %d zones", how, len(s.Zones))
 				}
@@ -122,14 +123,14 @@ func TestASnapshotShowsWhatIsKnownOfAReference(t *testing.T) {
 
 func TestAZoneThatMirrorsNothingHasNoScale(t *testing.T) {
 	o, l := withLedger(t, "", newLibrary())
-	l.scale = plan.Scale{Replicas: 5}
+	l.scale = group.Scale{Replicas: 5}
 	show(o, newSet("zone-a"))
 	show(o, newSet("zone-b", mirrors("")))
 	s := o.Cached(store)
-	if got := s.Zones[0].Mirror; got != (plan.Mirror{}) {
+	if got := s.Zones[0].Mirror; got != (group.Mirror{}) {
 		t.Errorf("got %+v", got)
 	}
-	if got := s.Zones[1].Mirror; got.Invalid == "" || got.Scale != (plan.Scale{}) {
+	if got := s.Zones[1].Mirror; got.Invalid == "" || got.Scale != (group.Scale{}) {
 		t.Errorf("got %+v, want what is wrong and no scale", got)
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Options configure an Observer.
@@ -49,18 +50,18 @@ type Options struct {
 
 // Preparations adds to a snapshot the answers of pods that prepare for a downscale.
 type Preparations interface {
-	Fill(s *plan.Snapshot)
+	Fill(s *group.Snapshot)
 }
 
 // Contests adds to the zones of a snapshot the known writers of their replicas.
 type Contests interface {
-	Fill(s *plan.Snapshot)
+	Fill(s *group.Snapshot)
 }
 
 // Messages adds to the zones of a group the last messages to their pods. It may drop its records
 // of other pods.
 type Messages interface {
-	Fill(s plan.Snapshot)
+	Fill(s group.Snapshot)
 }
 
 // Observer owns the caches. Call New, then Listen, then Run.

@@ -10,24 +10,25 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/parallel"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // adopts reports whether a StatefulSet will adopt an orphan of its name. A terminating orphan is
 // never adopted; it counts as down while it exists.
-func adopts(z *plan.Zone, orphan plan.Pod) bool {
+func adopts(z *group.Zone, orphan plan.Pod) bool {
 	selector, err := labels.Parse(z.Selector)
 	return err != nil || selector.Matches(labels.Set(orphan.Labels.Map()))
 }
 
 // has reports whether a pod with a StatefulSet's name counts as one of its pods: the StatefulSet
 // controls it, or will adopt it.
-func has(z *plan.Zone, r *podRecord) bool {
+func has(z *group.Zone, r *podRecord) bool {
 	return r.controller() == z.UID || r.orphaned() && adopts(z, r.pod)
 }
 
 // cachedPods returns the pods of a StatefulSet, and the orphans of its name that it does not
 // adopt.
-func (o *Observer) cachedPods(namespace string, z *plan.Zone) (own, orphans []*podRecord) {
+func (o *Observer) cachedPods(namespace string, z *group.Zone) (own, orphans []*podRecord) {
 	for _, r := range lookup[*podRecord](o.pods, byParent, namespace+"/"+z.Name) {
 		switch {
 		case has(z, r):
@@ -40,7 +41,7 @@ func (o *Observer) cachedPods(namespace string, z *plan.Zone) (own, orphans []*p
 }
 
 // ownOrphans returns the listed orphans that count as pods of a StatefulSet.
-func ownOrphans(z *plan.Zone, listed []plan.Pod) []plan.Pod {
+func ownOrphans(z *group.Zone, listed []plan.Pod) []plan.Pod {
 	var own []plan.Pod
 	for _, p := range listed {
 		if parent, _, _ := plan.ParentOf(p.Name); parent == z.Name && adopts(z, p) {
@@ -52,7 +53,7 @@ func ownOrphans(z *plan.Zone, listed []plan.Pod) []plan.Pod {
 
 // liveOrphans reads from the API server the orphans that the caches show, because no selector of
 // the group finds them.
-func (o *Observer) liveOrphans(ctx context.Context, namespace string, z *plan.Zone) ([]plan.Pod, error) {
+func (o *Observer) liveOrphans(ctx context.Context, namespace string, z *group.Zone) ([]plan.Pod, error) {
 	_, cached := o.cachedPods(namespace, z)
 	pods, errs := make([]*corev1.Pod, len(cached)), make([]error, len(cached))
 	parallel.Each(len(cached), readsAtATime, func(i int) {

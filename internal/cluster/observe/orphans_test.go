@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // selectsOthers gives a StatefulSet a selector that matches no pod of newPod.
@@ -36,7 +37,7 @@ func TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for from, s := range map[string]plan.Snapshot{"caches": o.Cached(store), "the API server": live} {
+			for from, s := range map[string]group.Snapshot{"caches": o.Cached(store), "the API server": live} {
 				var orphans []string
 				for _, z := range s.Zones {
 					for _, p := range z.Orphans {
@@ -78,7 +79,7 @@ func TestOrphansThatOnlyTheCachesShowAreNotInALiveRead(t *testing.T) {
 
 func TestAnOrphanOfAStatefulSetOutsideOfItsGroupIsShownWithIt(t *testing.T) {
 	cached, live := both(t, store, newSet("zone-a", ungrouped, selectsOthers), orphan(0), remembering())
-	for from, s := range map[string]plan.Snapshot{"caches": cached, "the API server": live} {
+	for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
 		if len(s.Left) != 1 || len(s.Left[0].Orphans) != 1 || len(s.Left[0].Pods) > 0 {
 			t.Errorf("%s show %d zones that left, want one with an orphan", from, len(s.Left))
 		}
@@ -90,7 +91,7 @@ func TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn(t *testing.T) {
 	ends := orphan(1)
 	terminating(ends)
 	cached, live := both(t, store, newSet("zone-a"), newSet("zone-b"), orphan(0), ends, newPod("zone-b", 0, made))
-	for from, s := range map[string]plan.Snapshot{"caches": cached, "the API server": live} {
+	for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
 		var got []string
 		for _, z := range s.Zones {
 			for _, p := range z.Pods {

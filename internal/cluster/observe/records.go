@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // podRecord is the cache's record of a pod of a StatefulSet, orphaned or not.
@@ -124,7 +125,7 @@ type zoneRecord struct {
 	barred    bool        // its label or annotation no-downscale forbids a scale-down
 	labels    plan.Labels // of the StatefulSet
 	podLabels plan.Labels // of its pod template
-	zone      plan.Zone
+	zone      group.Zone
 }
 
 // namespaceRecord is the cache's record of a namespace that opted in.

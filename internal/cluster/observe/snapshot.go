@@ -7,11 +7,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Cached returns a group as the caches show it. It makes no request.
-func (o *Observer) Cached(key plan.Key) plan.Snapshot {
-	s := plan.Snapshot{
+func (o *Observer) Cached(key plan.Key) group.Snapshot {
+	s := group.Snapshot{
 		Key:  key,
 		Now:  o.now(),
 		Hold: o.holds.Cached(key),
@@ -39,7 +40,7 @@ func (o *Observer) Cached(key plan.Key) plan.Snapshot {
 
 // fill adds the budgets of the namespace, the answers of pods that prepare for a downscale, the
 // messages to pods of zones with a delay, and the known writers of replicas.
-func (o *Observer) fill(s *plan.Snapshot) {
+func (o *Observer) fill(s *group.Snapshot) {
 	s.Unread = !o.BudgetsKnown() // read before the budgets that it describes
 	s.Budgets = o.budgetsOf(s.Key.Namespace)
 	if o.messages != nil {
@@ -58,7 +59,7 @@ func seen(informer cache.SharedIndexInformer) plan.Version {
 	return version(informer.GetStore().LastStoreSyncResourceVersion())
 }
 
-func (o *Observer) withPods(namespace string, z plan.Zone) plan.Zone {
+func (o *Observer) withPods(namespace string, z group.Zone) group.Zone {
 	own, orphans := o.cachedPods(namespace, &z)
 	z.Pods, z.Orphans = inPlace(own), inPlace(orphans)
 	return z
@@ -108,7 +109,7 @@ func (o *Observer) keptPod(namespace, name string) (kept keptPod, known bool) {
 }
 
 // strays returns the names of pods with intents that no zone of the snapshot shows.
-func strays(s plan.Snapshot) []string {
+func strays(s group.Snapshot) []string {
 	var names []string
 	for _, intent := range s.Hold.Intents {
 		if _, shown := s.Pod(intent.Pod); !shown {
@@ -119,8 +120,8 @@ func strays(s plan.Snapshot) []string {
 }
 
 // arrange sorts zones and pods into the order that Snapshot guarantees.
-func arrange(s *plan.Snapshot) {
-	slices.SortFunc(s.Zones, func(a, b plan.Zone) int { return plan.CompareNatural(a.Name, b.Name) })
+func arrange(s *group.Snapshot) {
+	slices.SortFunc(s.Zones, func(a, b group.Zone) int { return plan.CompareNatural(a.Name, b.Name) })
 	for _, z := range s.Zones {
 		slices.SortFunc(z.Pods, func(a, b plan.Pod) int { return inOrder(a.Ordinal, b.Ordinal, a.Name, b.Name) })
 	}

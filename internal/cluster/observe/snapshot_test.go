@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 var store = plan.Key{Namespace: "team", Name: "store"}
@@ -27,7 +28,7 @@ func noted(zone, pod string) plan.Intent {
 }
 
 // both returns a group as the caches show it and as the API server shows it.
-func both(tb testing.TB, key plan.Key, objects ...runtime.Object) (cached, live plan.Snapshot) {
+func both(tb testing.TB, key plan.Key, objects ...runtime.Object) (cached, live group.Snapshot) {
 	tb.Helper()
 	o := newObserver(tb, newLibrary(objects...).client(tb))
 	for _, object := range objects {
@@ -50,8 +51,8 @@ func both(tb testing.TB, key plan.Key, objects ...runtime.Object) (cached, live 
 // sight ignores fields that describe how a snapshot was made.
 var sight = cmp.Options{
 	cmpopts.IgnoreFields(plan.Intent{}, "Known"), // one of the two holds is read later
-	cmpopts.IgnoreFields(plan.Snapshot{}, "Live", "ZonesAt", "PodsAt"),
-	cmpopts.IgnoreFields(plan.Zone{}, "PodsAt"),
+	cmpopts.IgnoreFields(group.Snapshot{}, "Live", "ZonesAt", "PodsAt"),
+	cmpopts.IgnoreFields(group.Zone{}, "PodsAt"),
 }
 
 func TestZonesAndPodsStandInNaturalOrder(t *testing.T) {
@@ -64,7 +65,7 @@ func TestZonesAndPodsStandInNaturalOrder(t *testing.T) {
 	}
 	cached, live := both(t, store, objects...)
 	want := "zone-1 0 9 10 100 | zone-2 0 9 10 100 | zone-10 0 9 10 100"
-	for how, s := range map[string]plan.Snapshot{"cached": cached, "live": live} {
+	for how, s := range map[string]group.Snapshot{"cached": cached, "live": live} {
 		var zones []string
 		for _, z := range s.Zones {
 			text := z.Name
@@ -102,7 +103,7 @@ func TestGroupsAreKeptApart(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cached, live := both(t, tc.key, objects...)
-			for how, s := range map[string]plan.Snapshot{"cached": cached, "live": live} {
+			for how, s := range map[string]group.Snapshot{"cached": cached, "live": live} {
 				var got []string
 				for _, z := range s.Zones {
 					text := z.Name + ":"
@@ -123,7 +124,7 @@ func TestPodsOfStrangersAreNotShown(t *testing.T) {
 	stranger := func(p *corev1.Pod) { p.OwnerReferences[0].UID = "the-former-zone-a" }
 	cached, live := both(t, store, newSet("zone-a"), newPod("zone-a", 0, stranger), newPod("zone-a", 1, ownedBy()), newPod("zone-a", 2),
 		newPod("zone-a", 3, func(p *corev1.Pod) { p.Name = "looks-the-same" }))
-	for how, s := range map[string]plan.Snapshot{"cached": cached, "live": live} {
+	for how, s := range map[string]group.Snapshot{"cached": cached, "live": live} {
 		if pods := s.Zones[0].Pods; len(pods) != 1 || pods[0].Name != "zone-a-2" {
 			t.Errorf("%s: got %+v", how, pods)
 		}
@@ -144,7 +145,7 @@ func TestAnOrphanThatServesEndsTheIntentOfWhomItReplaced(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cached, live := both(t, store, newSet("zone-b"), tc.pod, newHold("store", "rollout/zone-a", noted("zone-a", "zone-a-0")))
-			for how, s := range map[string]plan.Snapshot{"cached": cached, "live": live} {
+			for how, s := range map[string]group.Snapshot{"cached": cached, "live": live} {
 				if fate := s.IntentStatus(noted("zone-a", "zone-a-0")); fate != tc.want {
 					t.Errorf("%s: %s, want %s", how, fate, tc.want)
 				}

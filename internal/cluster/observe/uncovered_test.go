@@ -11,12 +11,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // rememberingOf returns the Lease of a budget, which remembers zone-a.
 func rememberingOf(key plan.Key) *coordinationv1.Lease {
 	l := holdOf(key, "")
-	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]plan.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}})
+	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}})
 	return l
 }
 
@@ -52,7 +53,7 @@ func TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt(t *testin
 			if err != nil {
 				t.Fatal(err)
 			}
-			for from, s := range map[string]plan.Snapshot{"caches": o.Cached(key), "the API server": live} {
+			for from, s := range map[string]group.Snapshot{"caches": o.Cached(key), "the API server": live} {
 				if len(s.Left) != 1 || s.Left[0].Uncovered != tc.uncovered {
 					t.Errorf("%s show %d zones that left, want zone-a, uncovered: %t", from, len(s.Left), tc.uncovered)
 				}

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
@@ -51,7 +52,7 @@ func TestAPodIsGoneByTheListOfItsOwnZone(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			gone := noted("zone-a", "zone-a-7") // beyond the replicas, with an intent at version 9
 			server := shelves{newLibrary(newSet("zone-a", inRole), newSet("zone-b")), tc.versions}
-			s, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, plan.Hold{Exists: true, Intents: []plan.Intent{gone}})
+			s, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true, Intents: []plan.Intent{gone}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +67,7 @@ func TestAPodIsGoneByTheListOfItsOwnZone(t *testing.T) {
 // replaced, even if the view is newer than the lists of other zones.
 func TestALiveReadSaysHowNewTheListOfEachZoneIs(t *testing.T) {
 	server := shelves{newLibrary(newSet("zone-a", inRole), newSet("zone-b")), map[string]string{"role=zone-a": "12", "set=zone-b": "8"}}
-	s, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, plan.Hold{Exists: true})
+	s, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,8 +101,8 @@ func TestALiveReadUnderADownscaleShowsEveryPodThatItsZoneHadWhenItWasRead(t *tes
 		server := busy{newLibrary(zone, newPod("zone-a", 0)), newPod("zone-a", 2), new(sync.Once)}
 		o := newObserver(t, apitest.Client(t, server))
 		show(o, zone) // so that the selector is known and pods are listed at the same time
-		noted := plan.Downscale{Zone: "zone-a", UID: string(zone.UID), Version: 6, From: 3, To: 2, Stage: plan.Admitted}
-		s, err := o.LiveUnder(t.Context(), store, plan.Hold{Exists: true, Holder: "downscale/zone-a", Downscale: noted})
+		noted := group.Downscale{Zone: "zone-a", UID: string(zone.UID), Version: 6, From: 3, To: 2, Stage: group.Admitted}
+		s, err := o.LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Record: group.Record{Downscale: noted}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,7 @@ type hurried struct {
 	meanwhile func()
 }
 
-func (h hurried) Scale(namespace string, r plan.Reference) (plan.Scale, bool) {
+func (h hurried) Scale(namespace string, r group.Reference) (group.Scale, bool) {
 	h.meanwhile()
 	return h.ledger.Scale(namespace, r)
 }

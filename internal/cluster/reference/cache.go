@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -52,7 +53,7 @@ type Options struct {
 // call Run. Its other methods are safe for concurrent use.
 type Cache struct {
 	options  Options
-	listener func(namespace string, r plan.Reference)
+	listener func(namespace string, r group.Reference)
 	turns    workqueue.TypedDelayingInterface[turn] // when kinds are due for discovery
 	finds    *rate.Limiter
 	backOff  workqueue.TypedRateLimiter[schema.GroupKind]
@@ -84,7 +85,7 @@ type kind struct {
 
 // entry is the state of an object.
 type entry struct {
-	scale plan.Scale
+	scale group.Scale
 	read  string    // the resourceVersion of the last read; empty: it must be read
 	newer time.Time // since when it may have changed; zero: it has not
 }
@@ -95,7 +96,7 @@ var notRead = plan.Refusal{Code: reason.ReferenceNotRead}
 func New(o Options) *Cache {
 	return &Cache{
 		options:  o,
-		listener: func(string, plan.Reference) {},
+		listener: func(string, group.Reference) {},
 		turns:    fair(func(t turn) string { return t.namespace }),
 		finds:    rate.NewLimiter(findsPerSecond, findsAtOnce),
 		backOff:  backOff[schema.GroupKind](),
@@ -117,7 +118,7 @@ func backOff[T comparable]() workqueue.TypedRateLimiter[T] {
 }
 
 // Listen registers a function that is called when a scale has changed. Call it before Run.
-func (b *Cache) Listen(changed func(namespace string, r plan.Reference)) { b.listener = changed }
+func (b *Cache) Listen(changed func(namespace string, r group.Reference)) { b.listener = changed }
 
 // Versions returns the resourceVersions up to which the watched resources are known, by resource.
 // An unknown version is empty.
@@ -149,7 +150,7 @@ func (b *Cache) Run(ctx context.Context) {
 }
 
 // Want sets whether the replicas of an object are wanted from now on.
-func (b *Cache) Want(namespace string, r plan.Reference, wanted bool) {
+func (b *Cache) Want(namespace string, r group.Reference, wanted bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	name, object := kindOf(r), types.NamespacedName{Namespace: namespace, Name: r.Name}
@@ -175,7 +176,7 @@ func (b *Cache) want(name schema.GroupKind, object types.NamespacedName) {
 		return
 	}
 	k.idle = time.Time{}
-	k.wanted[object] = &entry{scale: plan.Scale{Trouble: notRead}}
+	k.wanted[object] = &entry{scale: group.Scale{Trouble: notRead}}
 	b.adopt(name, k, object.Namespace)
 	if k.watch != nil {
 		k.watch.queue.Add(object)
@@ -215,12 +216,12 @@ func (b *Cache) end(k *kind) {
 
 // Scale returns the known scale of an object, and whether the status of the object can be
 // written. It makes no request.
-func (b *Cache) Scale(namespace string, r plan.Reference) (scale plan.Scale, reports bool) {
+func (b *Cache) Scale(namespace string, r group.Reference) (scale group.Scale, reports bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k, e := b.entry(namespace, r)
 	if e == nil {
-		return plan.Scale{Trouble: notRead}, false
+		return group.Scale{Trouble: notRead}, false
 	}
 	scale = e.scale
 	if !k.trouble.None() {
@@ -230,7 +231,7 @@ func (b *Cache) Scale(namespace string, r plan.Reference) (scale plan.Scale, rep
 }
 
 // Resource returns the resource of a reference's kind.
-func (b *Cache) Resource(r plan.Reference) (schema.GroupVersionResource, bool) {
+func (b *Cache) Resource(r group.Reference) (schema.GroupVersionResource, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k := b.known[kindOf(r)]
@@ -242,7 +243,7 @@ func (b *Cache) Resource(r plan.Reference) (schema.GroupVersionResource, bool) {
 
 // Reported records a write of this process to the status of an object, or its failure. A write
 // counts at once, unless a later version has been read.
-func (b *Cache) Reported(namespace string, report plan.ReportReplicas, written plan.Report) {
+func (b *Cache) Reported(namespace string, report group.ReportReplicas, written group.Report) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, e := b.entry(namespace, report.Reference)
@@ -255,7 +256,7 @@ func (b *Cache) Reported(namespace string, report plan.ReportReplicas, written p
 	}
 }
 
-func (b *Cache) entry(namespace string, r plan.Reference) (*kind, *entry) {
+func (b *Cache) entry(namespace string, r group.Reference) (*kind, *entry) {
 	k := b.known[kindOf(r)]
 	if k == nil {
 		return nil, nil
@@ -271,10 +272,10 @@ func (b *Cache) notifyListener(name schema.GroupKind, objects ...types.Namespace
 	}
 }
 
-func kindOf(r plan.Reference) schema.GroupKind {
+func kindOf(r group.Reference) schema.GroupKind {
 	return schema.GroupKind{Group: r.APIGroup, Kind: r.Kind}
 }
 
-func referenceTo(name schema.GroupKind, object types.NamespacedName) plan.Reference {
-	return plan.Reference{APIGroup: name.Group, Kind: name.Kind, Name: object.Name}
+func referenceTo(name schema.GroupKind, object types.NamespacedName) group.Reference {
+	return group.Reference{APIGroup: name.Group, Kind: name.Kind, Name: object.Name}
 }

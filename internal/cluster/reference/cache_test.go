@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -20,7 +20,7 @@ const (
 	web       = templates + "/team/web"
 )
 
-var theWeb = plan.Reference{APIGroup: group, Kind: "Template", Name: "web"}
+var theWeb = group.Reference{APIGroup: apiGroup, Kind: "Template", Name: "web"}
 
 // withTemplates returns a server with the kind Template and one object of it.
 func withTemplates() *server {
@@ -41,7 +41,7 @@ func TestWantedObjectIsReadOnceAndWatched(t *testing.T) {
 		}
 		synctest.Wait()
 		got, reports := d.Scale("team", theWeb)
-		if want := (plan.Scale{UID: "first", Version: "102", Replicas: 3, Reported: 2}); got != want || !reports {
+		if want := (group.Scale{UID: "first", Version: "102", Replicas: 3, Reported: 2}); got != want || !reports {
 			d.t.Errorf("got %+v, %t, want %+v", got, reports, want)
 		}
 		if diff := cmp.Diff([]string{"team/Template.example.com web"}, d.news()); diff != "" {
@@ -106,12 +106,12 @@ func TestRecreatedObjectIsWatched(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
-		d.Reported("team", plan.ReportReplicas{Reference: theWeb, UID: "first", To: 3}, plan.Report{Replicas: 3, At: time.Now()})
+		d.Reported("team", group.ReportReplicas{Reference: theWeb, UID: "first", To: 3}, group.Report{Replicas: 3, At: time.Now()})
 		d.take(web)
 		d.wantTrouble(theWeb, reason.ReferenceMissing, "Template.example.com web")
 		d.put(web, object{uid: "second", replicas: 7})
 		d.wantReplicas(theWeb, 7)
-		if got, _ := d.Scale("team", theWeb); got.UID != "second" || got.Written != (plan.Report{}) {
+		if got, _ := d.Scale("team", theWeb); got.UID != "second" || got.Written != (group.Report{}) {
 			d.t.Errorf("got %+v, want the second one, to which nothing was written", got)
 		}
 	})
@@ -121,20 +121,20 @@ func TestRecreatedObjectIsWatched(t *testing.T) {
 // count as overwritten. After a later version was read, it must not count any more.
 func TestReportedWriteIsStoredForTheSameObject(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		report   plan.ReportReplicas
+		report   group.ReportReplicas
 		written  int
 		reported int
 	}{
-		"as it was judged":           {plan.ReportReplicas{Reference: theWeb, UID: "first", Version: "102", To: 7}, 7, 7},
-		"after something later":      {plan.ReportReplicas{Reference: theWeb, UID: "first", Version: "101", To: 7}, 7, 2},
-		"to one that has gone since": {plan.ReportReplicas{Reference: theWeb, UID: "other", Version: "102", To: 7}, 0, 2},
-		"to one that nobody wants":   {plan.ReportReplicas{Reference: plan.Reference{Kind: "Other"}, UID: "first", Version: "102", To: 7}, 0, 2},
+		"as it was judged":           {group.ReportReplicas{Reference: theWeb, UID: "first", Version: "102", To: 7}, 7, 7},
+		"after something later":      {group.ReportReplicas{Reference: theWeb, UID: "first", Version: "101", To: 7}, 7, 2},
+		"to one that has gone since": {group.ReportReplicas{Reference: theWeb, UID: "other", Version: "102", To: 7}, 0, 2},
+		"to one that nobody wants":   {group.ReportReplicas{Reference: group.Reference{Kind: "Other"}, UID: "first", Version: "102", To: 7}, 0, 2},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			inRunning(t, "", withTemplates(), func(d *running) {
 				d.Want("team", theWeb, true)
 				d.wantReplicas(theWeb, 3)
-				d.Reported("team", tc.report, plan.Report{Replicas: tc.report.To, At: time.Now()})
+				d.Reported("team", tc.report, group.Report{Replicas: tc.report.To, At: time.Now()})
 				if got, _ := d.Scale("team", theWeb); got.Written.Replicas != tc.written || got.Reported != tc.reported {
 					d.t.Errorf("got %+v", got)
 				}
@@ -152,8 +152,8 @@ func TestFailedReportIsStored(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
-		failed := plan.Report{Replicas: 7, At: time.Now(), Failed: true}
-		d.Reported("team", plan.ReportReplicas{Reference: theWeb, UID: "first", Version: "102", To: 7}, failed)
+		failed := group.Report{Replicas: 7, At: time.Now(), Failed: true}
+		d.Reported("team", group.ReportReplicas{Reference: theWeb, UID: "first", Version: "102", To: 7}, failed)
 		if got, _ := d.Scale("team", theWeb); got.Written != failed || got.Reported != 2 {
 			d.t.Errorf("got %+v", got)
 		}
@@ -312,7 +312,7 @@ func TestUnwantedKindIsNotWatched(t *testing.T) {
 		if asked := d.questions(); len(asked) > 0 {
 			d.t.Errorf("asked %s before anybody wanted anything", asked)
 		}
-		other := plan.Reference{APIGroup: group, Kind: "Template", Name: "other"}
+		other := group.Reference{APIGroup: apiGroup, Kind: "Template", Name: "other"}
 		d.Want("team", theWeb, true)
 		d.Want("team", other, true)
 		d.Want("team", theWeb, true)
@@ -366,7 +366,7 @@ func TestObjectIsNotMissingBeforeTheInitialListEnds(t *testing.T) {
 		s.slow = map[string]chan struct{}{"get " + templates: all}
 		d.Want("team", theWeb, true)
 		synctest.Wait()
-		other := plan.Reference{APIGroup: group, Kind: "Template", Name: "other"}
+		other := group.Reference{APIGroup: apiGroup, Kind: "Template", Name: "other"}
 		d.Want("team", other, true)
 		d.wantTrouble(other, reason.ReferenceNotRead, "")
 		close(all)
@@ -410,7 +410,7 @@ func TestCoreKindsAreDiscovered(t *testing.T) {
 	s.kinds["/api//v1"] = scaled("ReplicationController", "replicationcontrollers")
 	s.put("/api//v1/replicationcontrollers/team/web", object{uid: "first", replicas: 2})
 	inRunning(t, "", s, func(d *running) {
-		rc := plan.Reference{Kind: "ReplicationController", Name: "web"}
+		rc := group.Reference{Kind: "ReplicationController", Name: "web"}
 		d.Want("team", rc, true)
 		d.wantReplicas(rc, 2)
 	})

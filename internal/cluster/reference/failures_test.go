@@ -7,13 +7,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 const scaleOfWeb = "get /apis/example.com/v1/namespaces/team/templates/web/scale"
 
-var theOther = plan.Reference{APIGroup: group, Kind: "Template", Name: "other"}
+var theOther = group.Reference{APIGroup: apiGroup, Kind: "Template", Name: "other"}
 
 // An outdated number of replicas does not stay valid for long.
 func TestScaleStaysValidForAMinuteAfterAFailure(t *testing.T) {

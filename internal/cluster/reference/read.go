@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -80,12 +81,12 @@ func (w *watch) read(ctx context.Context, object types.NamespacedName) (again bo
 }
 
 // scaleOf returns the content of a scale, and the version of its object.
-func (w *watch) scaleOf(object types.NamespacedName, seen *record, scale *autoscalingv1.Scale) (string, plan.Scale) {
+func (w *watch) scaleOf(object types.NamespacedName, seen *record, scale *autoscalingv1.Scale) (string, group.Scale) {
 	version := cmp.Or(scale.ResourceVersion, seen.version)
 	if w.ownVersions.Load() {
 		version = seen.version
 	}
-	known := plan.Scale{
+	known := group.Scale{
 		UID: cmp.Or(string(scale.UID), seen.uid), Version: version,
 		Replicas: int(scale.Spec.Replicas), Reported: int(scale.Status.Replicas),
 	}
@@ -136,11 +137,11 @@ func older(a, b string) bool {
 	return known && alsoKnown && before < after
 }
 
-func (w *watch) missing(object types.NamespacedName) plan.Scale {
-	return plan.Scale{Trouble: plan.Refusal{Code: reason.ReferenceMissing, Detail: referenceTo(w.kind, object).String()}}
+func (w *watch) missing(object types.NamespacedName) group.Scale {
+	return group.Scale{Trouble: plan.Refusal{Code: reason.ReferenceMissing, Detail: referenceTo(w.kind, object).String()}}
 }
 
-func (w *watch) unreadable(object types.NamespacedName, seen *record, why string) plan.Scale {
+func (w *watch) unreadable(object types.NamespacedName, seen *record, why string) group.Scale {
 	detail := referenceTo(w.kind, object).String() + ": " + why
-	return plan.Scale{Trouble: plan.Refusal{Code: reason.ReferenceUnreadable, Detail: detail}, UID: seen.uid, Version: seen.version}
+	return group.Scale{Trouble: plan.Refusal{Code: reason.ReferenceUnreadable, Detail: detail}, UID: seen.uid, Version: seen.version}
 }

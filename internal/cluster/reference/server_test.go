@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/reference"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
@@ -72,15 +72,15 @@ func scaled(kind, resource string) []metav1.APIResource {
 // install serves kinds in some versions of their API group, and sends an event of a CRD.
 func (s *server) install(versions []string, kinds ...metav1.APIResource) {
 	s.serve(versions, kinds...)
-	s.define(kinds[0].Name + "." + group)
+	s.define(kinds[0].Name + "." + apiGroup)
 }
 
 func (s *server) serve(versions []string, kinds ...metav1.APIResource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.groups[group] = versions
+	s.groups[apiGroup] = versions
 	for _, v := range versions {
-		s.kinds["/apis/"+group+"/"+v] = kinds
+		s.kinds["/apis/"+apiGroup+"/"+v] = kinds
 	}
 }
 
@@ -90,16 +90,16 @@ func (s *server) define(name string) { s.put(crds+"//"+name, object{uid: name}) 
 // remove stops serving the API group: watches end, and the CRD is deleted.
 func (s *server) remove() {
 	s.mu.Lock()
-	for _, v := range s.groups[group] {
-		delete(s.kinds, "/apis/"+group+"/"+v)
+	for _, v := range s.groups[apiGroup] {
+		delete(s.kinds, "/apis/"+apiGroup+"/"+v)
 	}
-	s.readers.End(func(path string) bool { return strings.HasPrefix(path, "/apis/"+group+"/") })
-	delete(s.groups, group)
+	s.readers.End(func(path string) bool { return strings.HasPrefix(path, "/apis/"+apiGroup+"/") })
+	delete(s.groups, apiGroup)
 	s.mu.Unlock()
-	s.take(crds + "//templates." + group)
+	s.take(crds + "//templates." + apiGroup)
 }
 
-const group = "example.com"
+const apiGroup = "example.com"
 
 const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -305,7 +305,7 @@ func inRunning(t *testing.T, namespace string, s *server, test func(*running)) {
 		log.Level = logrus.DebugLevel
 		d := &running{t: t, server: s, log: lines}
 		d.Cache = reference.New(reference.Options{Client: apitest.Client(t, s), Metadata: client, Namespace: namespace, Log: log})
-		d.Listen(func(namespace string, r plan.Reference) {
+		d.Listen(func(namespace string, r group.Reference) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			d.hit = append(d.hit, namespace+"/"+r.String())
@@ -341,7 +341,7 @@ func (d *running) counted(beginning string) (n int) {
 }
 
 // wantReplicas checks the known scale of an object.
-func (d *running) wantReplicas(r plan.Reference, want int) {
+func (d *running) wantReplicas(r group.Reference, want int) {
 	d.t.Helper()
 	synctest.Wait()
 	if got, _ := d.Scale("team", r); !got.Trouble.None() || got.Replicas != want {
@@ -350,7 +350,7 @@ func (d *running) wantReplicas(r plan.Reference, want int) {
 }
 
 // wantTrouble checks why the scale of an object is unknown.
-func (d *running) wantTrouble(r plan.Reference, code reason.Code, detail string) {
+func (d *running) wantTrouble(r group.Reference, code reason.Code, detail string) {
 	d.t.Helper()
 	synctest.Wait()
 	if got, _ := d.Scale("team", r); got.Trouble.Code != code || got.Trouble.Detail != detail {

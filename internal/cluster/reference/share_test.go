@@ -10,11 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-func numbered(group string, i int) plan.Reference {
-	return plan.Reference{APIGroup: group, Kind: fmt.Sprint("Kind", i), Name: "web"}
+func numbered(apiGroup string, i int) group.Reference {
+	return group.Reference{APIGroup: apiGroup, Kind: fmt.Sprint("Kind", i), Name: "web"}
 }
 
 // withKinds returns a server with n kinds, and an object of each in every namespace.
@@ -35,16 +36,16 @@ func TestNumberOfWatchedKindsIsLimited(t *testing.T) {
 	home := func(i int) string { return fmt.Sprint("team", i/20) }
 	inRunning(t, "", withKinds(51, "team0", "team1", "team2"), func(d *running) {
 		for i := range 51 {
-			d.Want(home(i), numbered(group, i), true)
+			d.Want(home(i), numbered(apiGroup, i), true)
 			synctest.Wait()
 		}
-		got, _ := d.Scale(home(50), numbered(group, 50))
+		got, _ := d.Scale(home(50), numbered(apiGroup, 50))
 		if want := (plan.Refusal{Code: reason.ReferenceKindUnknown, Detail: "Kind50.example.com: 50 other kinds are watched, which is the maximum"}); got.Trouble != want || len(d.watched()) != 50 {
 			d.t.Fatalf("%d kinds are watched, the last one: %v", len(d.watched()), got.Trouble)
 		}
-		d.Want(home(0), numbered(group, 0), false)
+		d.Want(home(0), numbered(apiGroup, 0), false)
 		time.Sleep(31 * time.Second)
-		if got, _ := d.Scale(home(50), numbered(group, 50)); got.Replicas != 1 {
+		if got, _ := d.Scale(home(50), numbered(apiGroup, 50)); got.Replicas != 1 {
 			d.t.Errorf("with room for it: %+v", got)
 		}
 		if len(d.watched()) != 50 {
@@ -55,21 +56,21 @@ func TestNumberOfWatchedKindsIsLimited(t *testing.T) {
 
 func TestNumberOfKindsOfANamespaceIsLimited(t *testing.T) {
 	const why = "Kind20.example.com: its namespace names 20 other kinds, which is the maximum"
-	last := numbered(group, 20)
+	last := numbered(apiGroup, 20)
 	for sentence, tc := range map[string]struct {
 		then   func(*running)
 		within time.Duration
 	}{
-		"until one of them is dropped": {func(d *running) { d.Want("team", numbered(group, 7), false) }, 61 * time.Second},
+		"until one of them is dropped": {func(d *running) { d.Want("team", numbered(apiGroup, 7), false) }, 61 * time.Second},
 		"but may share another's":      {func(d *running) { d.Want("elsewhere", last, true) }, time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			inRunning(t, "", withKinds(21, "team", "elsewhere"), func(d *running) {
 				for i := range 21 {
-					d.Want("team", numbered(group, i), true)
+					d.Want("team", numbered(apiGroup, i), true)
 					synctest.Wait()
 				}
-				d.wantReplicas(numbered(group, 19), 1)
+				d.wantReplicas(numbered(apiGroup, 19), 1)
 				d.wantTrouble(last, reason.ReferenceKindUnknown, why)
 				time.Sleep(time.Hour)
 				d.wantTrouble(last, reason.ReferenceKindUnknown, why)
@@ -88,33 +89,33 @@ func TestNumberOfKindsOfANamespaceIsLimited(t *testing.T) {
 func TestKindIsKeptWhenItsFirstNamespaceDropsIt(t *testing.T) {
 	inRunning(t, "", withKinds(22, "team", "elsewhere"), func(d *running) {
 		for i := range 20 {
-			d.Want("team", numbered(group, i), true)
+			d.Want("team", numbered(apiGroup, i), true)
 		}
-		d.Want("elsewhere", numbered(group, 20), true)
-		d.Want("team", numbered(group, 20), true)
-		d.wantReplicas(numbered(group, 20), 1)
-		d.Want("elsewhere", numbered(group, 20), false)
+		d.Want("elsewhere", numbered(apiGroup, 20), true)
+		d.Want("team", numbered(apiGroup, 20), true)
+		d.wantReplicas(numbered(apiGroup, 20), 1)
+		d.Want("elsewhere", numbered(apiGroup, 20), false)
 		time.Sleep(time.Hour)
-		d.wantReplicas(numbered(group, 20), 1)
+		d.wantReplicas(numbered(apiGroup, 20), 1)
 		for i := range 21 {
-			d.Want("team", numbered(group, i), false)
+			d.Want("team", numbered(apiGroup, i), false)
 		}
 		time.Sleep(2 * time.Minute)
 		if watched := d.watched(); len(watched) > 0 {
 			d.t.Errorf("still watched: %s", watched)
 		}
 		for i := range 20 {
-			d.Want("team", numbered(group, i), true)
+			d.Want("team", numbered(apiGroup, i), true)
 		}
 		time.Sleep(time.Second)
-		d.wantReplicas(numbered(group, 19), 1)
+		d.wantReplicas(numbered(apiGroup, 19), 1)
 	})
 }
 
 func TestKindsOfOneAPIGroupShareADiscovery(t *testing.T) {
 	inRunning(t, "", withKinds(20, "team"), func(d *running) {
 		for i := range 20 {
-			d.Want("team", numbered(group, i), true)
+			d.Want("team", numbered(apiGroup, i), true)
 		}
 		synctest.Wait()
 		asked := map[string]int{}
@@ -185,7 +186,7 @@ func TestNamespacesTakeTurnsInReads(t *testing.T) {
 	}
 	inRunning(t, "", s, func(d *running) {
 		for i := range 1000 {
-			d.Want("evil", plan.Reference{APIGroup: group, Kind: "Template", Name: fmt.Sprint("web", i)}, true)
+			d.Want("evil", group.Reference{APIGroup: apiGroup, Kind: "Template", Name: fmt.Sprint("web", i)}, true)
 		}
 		d.Want("team", theWeb, true)
 		time.Sleep(time.Minute)

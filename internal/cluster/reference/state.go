@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -68,7 +69,7 @@ func (b *Cache) pace(w *watch, object types.NamespacedName) *rate.Limiter {
 
 // learn stores the scale of an object at a version, and calls the listener unless only the version
 // has changed.
-func (b *Cache) learn(w *watch, object types.NamespacedName, version string, scale plan.Scale) {
+func (b *Cache) learn(w *watch, object types.NamespacedName, version string, scale group.Scale) {
 	b.mu.Lock()
 	e := b.of(w, object)
 	if e == nil {
@@ -90,7 +91,7 @@ func (b *Cache) learn(w *watch, object types.NamespacedName, version string, sca
 
 // clear drops the number of replicas of an object because of a failure.
 func (e *entry) clear(because plan.Refusal) {
-	*e = entry{scale: plan.Scale{Trouble: because, UID: e.scale.UID, Written: e.scale.Written}}
+	*e = entry{scale: group.Scale{Trouble: because, UID: e.scale.UID, Written: e.scale.Written}}
 }
 
 // failed handles a failed read of an object. The last number of replicas stays valid for a while,

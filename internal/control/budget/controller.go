@@ -21,6 +21,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 const (
@@ -44,7 +45,7 @@ type cache interface {
 type observer interface {
 	Managed(namespace string) bool
 	GroupsIn(namespace string) []plan.Key
-	Cached(plan.Key) plan.Snapshot
+	Cached(plan.Key) group.Snapshot
 }
 
 // Controller writes the status of all budgets of one namespace for each call. Calls for
@@ -102,16 +103,16 @@ func (c *Controller) Reconcile(ctx context.Context, namespace string) (loop.Outc
 	return outcome, errors.Join(errs...)
 }
 
-func (c *Controller) reports(namespace string, objects []budgets.Object) []plan.BudgetReport {
-	all := make([]plan.DisruptionBudget, len(objects))
+func (c *Controller) reports(namespace string, objects []budgets.Object) []group.BudgetReport {
+	all := make([]group.DisruptionBudget, len(objects))
 	for i, o := range objects {
 		all[i] = o.Budget
 	}
-	var groups []plan.Snapshot
+	var groups []group.Snapshot
 	for _, key := range c.Observer.GroupsIn(namespace) {
 		groups = append(groups, c.Observer.Cached(key))
 	}
-	return plan.ReportBudgets(all, groups)
+	return group.ReportBudgets(all, groups)
 }
 
 // write writes all of the status except lastDecision, which Decisions writes.

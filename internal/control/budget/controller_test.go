@@ -21,6 +21,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
@@ -30,7 +31,7 @@ import (
 // statuses.
 type world struct {
 	objects   []budgets.Object
-	groups    map[plan.Key]plan.Snapshot
+	groups    map[plan.Key]group.Snapshot
 	foreign   bool // the namespace did not opt in
 	refuses   int32
 	drops     bool     // statuses are not stored
@@ -52,7 +53,7 @@ func (w *world) GroupsIn(string) []plan.Key {
 	return keys
 }
 
-func (w *world) Cached(key plan.Key) plan.Snapshot { return w.groups[key] }
+func (w *world) Cached(key plan.Key) group.Snapshot { return w.groups[key] }
 
 // RoundTrip implements http.RoundTripper.
 func (w *world) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -105,11 +106,11 @@ var whys = map[int32]metav1.StatusReason{
 }
 
 // newWorld returns a namespace with the budget store and some groups.
-func newWorld(budget plan.DisruptionBudget, groups map[string]string) *world {
+func newWorld(budget group.DisruptionBudget, groups map[string]string) *world {
 	budget.Name = "store"
 	w := &world{
 		objects: []budgets.Object{{Budget: budget, UID: "uid", Version: "7", Generation: 3}},
-		groups:  map[plan.Key]plan.Snapshot{},
+		groups:  map[plan.Key]group.Snapshot{},
 	}
 	for name, text := range groups {
 		key := plan.Key{Namespace: "team", Name: name}
@@ -143,7 +144,7 @@ func reconcile(t *testing.T, c *Controller) loop.Outcome {
 const twoZones = "zone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1\n"
 
 func TestStatusIsWrittenWhenItChanges(t *testing.T) {
-	w := newWorld(plan.DisruptionBudget{Limit: 2}, map[string]string{"ingester": twoZones})
+	w := newWorld(group.DisruptionBudget{Limit: 2}, map[string]string{"ingester": twoZones})
 	decision := &rolloutoperatorv1.ZoneAwarePodDisruptionBudgetDecision{Pod: "zone-a-0", Reason: "GroupHeld"}
 	w.objects[0].Status.LastDecision = decision
 	c := w.controller(t)
@@ -185,33 +186,33 @@ func TestStatusIsWrittenWhenItChanges(t *testing.T) {
 func TestConditionsOfABudget(t *testing.T) {
 	const one = "zone-a rev=1\n zone-a-0 ready@1\n"
 	for sentence, tc := range map[string]struct {
-		budget plan.DisruptionBudget
+		budget group.DisruptionBudget
 		groups map[string]string
 		rivals int
 		want   []string
 	}{
 		"it covers one group": {
-			plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": one}, 0,
+			group.DisruptionBudget{Limit: 1}, map[string]string{"ingester": one}, 0,
 			[]string{"Valid True BudgetValid: 1 per zone", `Covering True PodsCovered: it covers pods of the group "ingester"`, "Alone True NoOtherBudget: "},
 		},
 		"it cannot be used": {
-			plan.DisruptionBudget{Invalid: strings.Repeat("wrong ", 1000)}, map[string]string{"ingester": one}, 0,
+			group.DisruptionBudget{Invalid: strings.Repeat("wrong ", 1000)}, map[string]string{"ingester": one}, 0,
 			[]string{"Valid False BudgetInvalid: " + strings.Repeat("wrong ", 1000)[:1021] + "...", `Covering True PodsCovered: it covers pods of the group "ingester"`, "Alone True NoOtherBudget: "},
 		},
 		"what is wrong with it would steer a terminal": {
-			plan.DisruptionBudget{Invalid: "odd \x1b[2J\nlimit"}, map[string]string{"ingester": one}, 0,
+			group.DisruptionBudget{Invalid: "odd \x1b[2J\nlimit"}, map[string]string{"ingester": one}, 0,
 			[]string{"Valid False BudgetInvalid: odd ?[2J?limit", `Covering True PodsCovered: it covers pods of the group "ingester"`, "Alone True NoOtherBudget: "},
 		},
 		"it covers nothing": {
-			plan.DisruptionBudget{Limit: 1, Selector: plan.Selector{{Key: "a", Demand: plan.LabelExists}}}, map[string]string{"ingester": one}, 0,
+			group.DisruptionBudget{Limit: 1, Selector: group.Selector{{Key: "a", Demand: group.LabelExists}}}, map[string]string{"ingester": one}, 0,
 			[]string{"Valid True BudgetValid: 1 per zone", "Covering False NoPodsCovered: its selector matches no pod of a StatefulSet", "Alone True NoOtherBudget: "},
 		},
 		"it covers several groups": {
-			plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": one, "store": one}, 0,
+			group.DisruptionBudget{Limit: 1}, map[string]string{"ingester": one, "store": one}, 0,
 			[]string{"Valid True BudgetValid: 1 per zone", "Covering True SeveralGroups: it covers pods of 2 groups: ingester, store; each is judged by itself", "Alone True NoOtherBudget: "},
 		},
 		"another one covers the same": {
-			plan.DisruptionBudget{Percentage: 30}, map[string]string{"ingester": one}, 12,
+			group.DisruptionBudget{Percentage: 30}, map[string]string{"ingester": one}, 12,
 			[]string{
 				"Valid True BudgetValid: 30% per zone", `Covering True PodsCovered: it covers pods of the group "ingester"`,
 				"Alone False SeveralBudgets: evictions of pods are refused that these budgets cover too: x-0, x-1, x-2, x-3, x-4, x-5, x-6, x-7, x-8, x-9 and 2 others",
@@ -221,7 +222,7 @@ func TestConditionsOfABudget(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			w := newWorld(tc.budget, tc.groups)
 			for i := range tc.rivals {
-				w.objects = append(w.objects, budgets.Object{Budget: plan.DisruptionBudget{Name: fmt.Sprint("x-", i), Limit: 1}, UID: fmt.Sprint(i)})
+				w.objects = append(w.objects, budgets.Object{Budget: group.DisruptionBudget{Name: fmt.Sprint("x-", i), Limit: 1}, UID: fmt.Sprint(i)})
 			}
 			reconcile(t, w.controller(t))
 			var got []string
@@ -240,7 +241,7 @@ func TestConditionsOfABudget(t *testing.T) {
 
 func TestConditionKeepsItsTransitionTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+		w := newWorld(group.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 		c := w.controller(t)
 		reconcile(t, c)
 		first := w.objects[0].Status.Conditions
@@ -256,9 +257,9 @@ func TestConditionKeepsItsTransitionTime(t *testing.T) {
 }
 
 func TestTooManyPartsOmitAvailableOnes(t *testing.T) {
-	var all []plan.BudgetPart
+	var all []group.BudgetPart
 	for i := range 10 {
-		all = append(all, plan.BudgetPart{Name: fmt.Sprint(i), Pods: 2, Unavailable: i % 3})
+		all = append(all, group.BudgetPart{Name: fmt.Sprint(i), Pods: 2, Unavailable: i % 3})
 	}
 	for most, want := range map[int]string{10: "0123456789", 8: "12457803", 6: "124578", 3: "124"} {
 		got := ""
@@ -269,17 +270,17 @@ func TestTooManyPartsOmitAvailableOnes(t *testing.T) {
 			t.Errorf("of %d: %s, want %s", most, got, want)
 		}
 	}
-	if !slices.IsSortedFunc(all, func(a, b plan.BudgetPart) int { return strings.Compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(all, func(a, b group.BudgetPart) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("the report itself has changed")
 	}
-	status := statusOf(budgets.Object{}, plan.BudgetReport{Partitions: make([]plan.BudgetPart, mostPartitions+7)}, time.Now())
+	status := statusOf(budgets.Object{}, group.BudgetReport{Partitions: make([]group.BudgetPart, mostPartitions+7)}, time.Now())
 	if len(status.Partitions) != mostPartitions || status.PartitionsOmitted != 7 {
 		t.Errorf("%d written, %d omitted", len(status.Partitions), status.PartitionsOmitted)
 	}
 }
 
 func TestUnmanagedNamespaceIsNotWritten(t *testing.T) {
-	w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+	w := newWorld(group.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 	w.foreign = true
 	if got := reconcile(t, w.controller(t)); got != loop.Gone() || len(w.written) > 0 {
 		t.Errorf("%s, written %s", got, w.written)
@@ -294,7 +295,7 @@ func TestFailedStatusWriteStartsAPause(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+				w := newWorld(group.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 				takes(w, true)
 				c := w.controller(t)
 				if got := reconcile(t, c); got != loop.After(pauseFor) {
@@ -322,8 +323,8 @@ func TestMissingStatusSubresourceIsLoggedOnce(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
-				w.objects = append(w.objects, budgets.Object{Budget: plan.DisruptionBudget{Name: "other", Limit: 1}, UID: "other", Generation: 1})
+				w := newWorld(group.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+				w.objects = append(w.objects, budgets.Object{Budget: group.DisruptionBudget{Name: "other", Limit: 1}, UID: "other", Generation: 1})
 				c := w.controller(t)
 				log, lines := logtest.NewNullLogger()
 				c.Log = log
@@ -372,8 +373,8 @@ func refusing(code int32) func(*world, bool) {
 }
 
 func TestFailedWriteIsRetriedAndDelaysNoOtherBudget(t *testing.T) {
-	w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
-	w.objects = append(w.objects, budgets.Object{Budget: plan.DisruptionBudget{Name: "other", Limit: 1}, UID: "other"})
+	w := newWorld(group.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+	w.objects = append(w.objects, budgets.Object{Budget: group.DisruptionBudget{Name: "other", Limit: 1}, UID: "other"})
 	w.refuses = http.StatusServiceUnavailable
 	_, err := w.controller(t).Reconcile(t.Context(), "team")
 	if err == nil || reason.ClassOf(err) != reason.Again || !strings.Contains(err.Error(), "write status of budget team/store: ") {
@@ -386,7 +387,7 @@ func TestFailedWriteIsRetriedAndDelaysNoOtherBudget(t *testing.T) {
 
 // If budgets cannot be watched, each write of a changed status would fail.
 func TestConflictWaitsForTheEventOfTheBudget(t *testing.T) {
-	w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+	w := newWorld(group.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 	w.refuses = http.StatusConflict
 	if got := reconcile(t, w.controller(t)); got != loop.After(lagging) || len(w.written) != 1 {
 		t.Errorf("written %d times, then %s, want %s", len(w.written), got, loop.After(lagging))
@@ -396,7 +397,7 @@ func TestConflictWaitsForTheEventOfTheBudget(t *testing.T) {
 // A pod becomes available after minReadySeconds, without an event.
 func TestStatusThatChangesByTimeIsReconciledAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+		w := newWorld(group.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 		key := plan.Key{Namespace: "team", Name: "ingester"}
 		for wait, want := range map[time.Duration]time.Duration{time.Minute: time.Minute, time.Second: Pace} {
 			s := fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n")

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // answering is a process that answers evictions.
@@ -53,7 +53,7 @@ func (a *answering) write() {
 }
 
 func limited() *world {
-	return newWorld(plan.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
+	return newWorld(group.DisruptionBudget{Limit: 1}, map[string]string{"ingester": twoZones})
 }
 
 func TestLastDecisionIsWritten(t *testing.T) {

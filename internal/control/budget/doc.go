@@ -1,7 +1,7 @@
 // Package budget writes the status of each budget for evictions into the object itself, whenever
 // it changes.
 //
-//	event of a group or a budget ──► namespace ──► plan.ReportBudgets ──► status, if it differs
+//	event of a group or a budget ──► namespace ──► group.ReportBudgets ──► status, if it differs
 //
 //	eviction answered, on any replica ──► Decisions ──► status.lastDecision, at intervals
 //

@@ -12,6 +12,7 @@ import (
 	rolloutoperatorv1 "github.com/lockstep-dev/lockstep/internal/api/rolloutoperator/v1"
 	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -23,7 +24,7 @@ const (
 )
 
 // statusOf returns the new status of a budget.
-func statusOf(o budgets.Object, r plan.BudgetReport, now time.Time) rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus {
+func statusOf(o budgets.Object, r group.BudgetReport, now time.Time) rolloutoperatorv1.ZoneAwarePodDisruptionBudgetStatus {
 	s := o.Status
 	s.ObservedGeneration = o.Generation
 	s.DisruptionsAllowed = new(int32(r.Allowed))
@@ -41,11 +42,11 @@ func statusOf(o budgets.Object, r plan.BudgetReport, now time.Time) rolloutopera
 
 // parts converts parts, up to the maximum number. If there are more, parts with unavailable pods
 // come first.
-func parts(all []plan.BudgetPart, most int) []rolloutoperatorv1.ZoneAwarePodDisruptionBudgetPart {
+func parts(all []group.BudgetPart, most int) []rolloutoperatorv1.ZoneAwarePodDisruptionBudgetPart {
 	if len(all) > most {
-		whole := func(part plan.BudgetPart) bool { return part.Unavailable == 0 }
+		whole := func(part group.BudgetPart) bool { return part.Unavailable == 0 }
 		broken := slices.DeleteFunc(slices.Clone(all), whole)
-		all = append(broken, slices.DeleteFunc(slices.Clone(all), func(part plan.BudgetPart) bool { return !whole(part) })...)[:most]
+		all = append(broken, slices.DeleteFunc(slices.Clone(all), func(part group.BudgetPart) bool { return !whole(part) })...)[:most]
 	}
 	var written []rolloutoperatorv1.ZoneAwarePodDisruptionBudgetPart
 	for _, part := range all {
@@ -57,7 +58,7 @@ func parts(all []plan.BudgetPart, most int) []rolloutoperatorv1.ZoneAwarePodDisr
 }
 
 // valid returns the condition Valid: the spec can be used.
-func valid(b plan.DisruptionBudget) metav1.Condition {
+func valid(b group.DisruptionBudget) metav1.Condition {
 	if b.Invalid != "" {
 		return condition("Valid", metav1.ConditionFalse, reason.BudgetInvalid, b.Invalid)
 	}
@@ -65,12 +66,12 @@ func valid(b plan.DisruptionBudget) metav1.Condition {
 }
 
 // covering returns the condition Covering: the budget covers pods.
-func covering(r plan.BudgetReport) metav1.Condition {
+func covering(r group.BudgetReport) metav1.Condition {
 	switch len(r.Groups) {
 	case 0:
 		return condition("Covering", metav1.ConditionFalse, reason.NoPodsCovered, "its selector matches no pod of a StatefulSet")
 	case 1:
-		if r.Groups[0] == plan.Ungrouped {
+		if r.Groups[0] == group.Ungrouped {
 			return condition("Covering", metav1.ConditionTrue, reason.PodsCovered, "it covers pods of StatefulSets without a group, which have a Lease of its own name")
 		}
 		return condition("Covering", metav1.ConditionTrue, reason.PodsCovered, fmt.Sprintf("it covers pods of the group %q", r.Groups[0]))
@@ -80,7 +81,7 @@ func covering(r plan.BudgetReport) metav1.Condition {
 }
 
 // alone returns the condition Alone: no other budget covers the same pods.
-func alone(r plan.BudgetReport) metav1.Condition {
+func alone(r group.BudgetReport) metav1.Condition {
 	if len(r.Rivals) == 0 {
 		return condition("Alone", metav1.ConditionTrue, reason.NoOtherBudget, "")
 	}

@@ -12,19 +12,20 @@ import (
 	"sync"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Log stores the contests of each group. It is safe for concurrent use.
 type Log struct {
 	mu     sync.Mutex
-	groups map[plan.Key]map[string]plan.Contest // by UID of the zone
+	groups map[plan.Key]map[string]group.Contest // by UID of the zone
 }
 
 // NewLog returns an empty Log.
-func NewLog() *Log { return &Log{groups: map[plan.Key]map[string]plan.Contest{}} }
+func NewLog() *Log { return &Log{groups: map[plan.Key]map[string]group.Contest{}} }
 
 // Fill adds the stored contests to the zones of a snapshot.
-func (l *Log) Fill(s *plan.Snapshot) {
+func (l *Log) Fill(s *group.Snapshot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := l.groups[s.Key]
@@ -39,8 +40,8 @@ func (l *Log) Fill(s *plan.Snapshot) {
 // Planned stores the contests after a plan that was made from s and carried out with these
 // receipts. It returns the zones whose replicas another writer has overwritten since the last
 // plan, ordered by name.
-func (l *Log) Planned(s plan.Snapshot, done []plan.Receipt) []Overwritten {
-	next := plan.Contests(s, done)
+func (l *Log) Planned(s group.Snapshot, done []plan.Receipt) []Overwritten {
+	next := group.Contests(s, done)
 	var news []Overwritten
 	for _, z := range s.Zones {
 		if c := next[z.UID]; c.Overwrites > z.Contest.Overwrites {

@@ -7,24 +7,25 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/control/contest"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-const group = "zone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1 leader=zone-a\n zone-b-0 ready@1\n"
+const scenario = "zone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1 leader=zone-a\n zone-b-0 ready@1\n"
 
 // answer carries out a plan in which zone-b gets the replicas of its leader.
-func answer(l *contest.Log, s plan.Snapshot) []contest.Overwritten {
+func answer(l *contest.Log, s group.Snapshot) []contest.Overwritten {
 	l.Fill(&s)
-	return l.Planned(s, []plan.Receipt{{Step: plan.SetReplicas{Zone: "zone-b", UID: "zone-b", From: 1, To: 2}}})
+	return l.Planned(s, []plan.Receipt{{Step: group.SetReplicas{Zone: "zone-b", UID: "zone-b", From: 1, To: 2}}})
 }
 
-func filled(l *contest.Log, s plan.Snapshot) plan.Contest {
+func filled(l *contest.Log, s group.Snapshot) group.Contest {
 	l.Fill(&s)
 	return s.Zones[1].Contest
 }
 
 func TestLogCountsOverwrites(t *testing.T) {
-	l, s := contest.NewLog(), fixture.MustParse(group)
+	l, s := contest.NewLog(), fixture.MustParse(scenario)
 	if news := answer(l, s); len(news) > 0 {
 		t.Errorf("the first write is news: %v", news)
 	}
@@ -44,20 +45,20 @@ func TestLogCountsOverwrites(t *testing.T) {
 }
 
 func TestLogDistinguishesRecreatedZones(t *testing.T) {
-	l, s := contest.NewLog(), fixture.MustParse(group)
+	l, s := contest.NewLog(), fixture.MustParse(scenario)
 	answer(l, s)
 	anew := fixture.MustParse("zone-a rev=1\nzone-b rev=1 uid=anew leader=zone-a\n")
 	if got := filled(l, anew); !got.None() {
 		t.Errorf("a zone that was made anew has %+v", got)
 	}
-	other := fixture.MustParse("group other store\n" + group)
+	other := fixture.MustParse("group other store\n" + scenario)
 	if got := filled(l, other); !got.None() {
 		t.Errorf("a zone of another group has %+v", got)
 	}
 }
 
 func TestLogDropsGroupsAndZones(t *testing.T) {
-	l, s := contest.NewLog(), fixture.MustParse(group)
+	l, s := contest.NewLog(), fixture.MustParse(scenario)
 	answer(l, s)
 	l.Forget(s.Key)
 	if got := filled(l, s); !got.None() {
@@ -82,7 +83,7 @@ func TestLogIsSafeForConcurrentUse(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			s := fixture.MustParse(group)
+			s := fixture.MustParse(scenario)
 			for range 100 {
 				answer(l, s)
 				l.Name(s.Key, "zone-b", "gitops")

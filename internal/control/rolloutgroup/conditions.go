@@ -9,12 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // groupState contains everything that the conditions depend on.
 type groupState struct {
-	plan.Status
+	group.Status
 	why            reason.Code // why the group is not at its goal
 	how            string      // the same as a sentence
 	settled        bool        // every pod is Ready at the wanted revision, and nothing waits
@@ -23,7 +24,7 @@ type groupState struct {
 	done, replicas int
 }
 
-func groupStateOf(t evaluation, described plan.Status) groupState {
+func groupStateOf(t evaluation, described group.Status) groupState {
 	s := groupState{Status: described, settled: settled(described)}
 	s.done, s.replicas = count(described.Zones)
 	s.why, s.how = because(t.steps, described)
@@ -33,26 +34,26 @@ func groupStateOf(t evaluation, described plan.Status) groupState {
 	if w, stalled := described.Stalled(); stalled {
 		s.why, s.how, s.stalled = w.Because.Code, describeWait(w), true
 	}
-	s.paused = s.why == reason.Paused && !slices.ContainsFunc(described.Zones, func(z plan.ZoneStatus) bool { return z.Down > 0 })
+	s.paused = s.why == reason.Paused && !slices.ContainsFunc(described.Zones, func(z group.ZoneStatus) bool { return z.Down > 0 })
 	return s
 }
 
 // settled reports whether a group is at its goal. An external holder does not matter.
-func settled(described plan.Status) bool {
+func settled(described group.Status) bool {
 	if len(described.Zones) == 0 || len(described.Waits) > 0 {
 		return false
 	}
 	for _, z := range described.Zones {
-		if z.Activity != plan.Settled || z.Done != z.Replicas {
+		if z.Activity != group.Settled || z.Done != z.Replicas {
 			return false
 		}
 	}
-	return described.Activity == plan.Settled || described.Activity == plan.Held
+	return described.Activity == group.Settled || described.Activity == group.Held
 }
 
 // because returns why a group is not at its goal: the reason of its wait or, if it does not wait,
 // its next step.
-func because(steps []plan.Action, described plan.Status) (reason.Code, string) {
+func because(steps []plan.Action, described group.Status) (reason.Code, string) {
 	if len(described.Waits) > 0 {
 		return described.Waits[0].Because.Code, describeWait(described.Waits[0])
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Pace is the least time between two writes for a group.
@@ -23,7 +24,7 @@ const Pace = time.Second
 
 type observer interface {
 	Managed(namespace string) bool
-	Cached(plan.Key) plan.Snapshot
+	Cached(plan.Key) group.Snapshot
 }
 
 // Options configure a Controller. All are required.
@@ -91,7 +92,7 @@ func nameFor(key plan.Key) Name { return Name{key.Namespace, hold.StatusName(key
 // Take stores the last plan of a group for its object. For a group without a plan, as most are, it
 // stores none, because the caches give the same plan. Only rollout groups have objects; a zone
 // or a budget with a hold of its own has none.
-func (c *Controller) Take(s plan.Snapshot, steps []plan.Action) {
+func (c *Controller) Take(s group.Snapshot, steps []plan.Action) {
 	if !s.Key.Rolled() {
 		return
 	}
@@ -256,7 +257,7 @@ func (c *Controller) evaluationOf(n Name, a groupEntry) evaluation {
 		return *a.latest
 	}
 	s := c.Observer.Cached(plan.Key{Namespace: n.Namespace, Name: a.group})
-	return evaluation{s, plan.Group(s)}
+	return evaluation{s, group.Plan(s)}
 }
 
 func (c *Controller) wrote(n Name, what written) {

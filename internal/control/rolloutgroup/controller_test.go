@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
@@ -64,7 +65,7 @@ func TestObjectIsWrittenOnChangeAtMostOnceASecond(t *testing.T) {
 			t.Errorf("%d writes in 20 seconds", n)
 		}
 		time.Sleep(2 * time.Second)
-		if got, last := g.says(called("ingester"), "activity"), fixture.MustParse(situations[199%3]); got != string(plan.Describe(last, nil).Activity) {
+		if got, last := g.says(called("ingester"), "activity"), fixture.MustParse(situations[199%3]); got != string(group.Describe(last, nil).Activity) {
 			t.Errorf("in the end it is %s", got)
 		}
 		g.wrote()

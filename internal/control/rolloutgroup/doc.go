@@ -1,7 +1,7 @@
 // Package rolloutgroup shows the state of every group in an object: it creates a RolloutGroup
 // for each group, writes its status, and deletes it with the group.
 //
-//	plan of a group ──► Take ──► the latest ──at most once a second──► plan.Describe ──► status, if it differs
+//	plan of a group ──► Take ──► the latest ──at most once a second──► group.Describe ──► status, if it differs
 //	                                                                                        ▲
 //	watch ──► Cache: objects  ──changed by a user, or missing──► Reconcile ──────────────────┘
 //

@@ -8,12 +8,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // rolloutOf returns the status of the current rollout, or nil if there is none. before is the last
 // written status.
-func rolloutOf(s plan.Snapshot, zones []plan.ZoneStatus, before v1alpha1.RolloutGroupStatus) *v1alpha1.RolloutGroupRollout {
+func rolloutOf(s group.Snapshot, zones []group.ZoneStatus, before v1alpha1.RolloutGroupStatus) *v1alpha1.RolloutGroupRollout {
 	current := s.Hold.Rollouts.Current
 	since := moment(current.Since)
 	if since == nil || current.Over() {
@@ -27,7 +28,7 @@ func rolloutOf(s plan.Snapshot, zones []plan.ZoneStatus, before v1alpha1.Rollout
 }
 
 // hasWork reports whether pods must still be replaced, and none of their zones is paused.
-func hasWork(s plan.Snapshot, zones []plan.ZoneStatus) bool {
+func hasWork(s group.Snapshot, zones []group.ZoneStatus) bool {
 	left := false
 	for _, status := range zones {
 		if status.Done < status.Replicas {
@@ -43,7 +44,7 @@ func hasWork(s plan.Snapshot, zones []plan.ZoneStatus) bool {
 
 // expected returns the estimated end in the last status, if it is about the same rollout with the
 // same progress and is not over. So the estimate does not change at every reconcile.
-func expected(before v1alpha1.RolloutGroupStatus, since metav1.Time, zones []plan.ZoneStatus, now time.Time) *metav1.Time {
+func expected(before v1alpha1.RolloutGroupStatus, since metav1.Time, zones []group.ZoneStatus, now time.Time) *metav1.Time {
 	last := before.Rollout
 	if last == nil || !last.Since.Equal(&since) || last.EstimatedEnd == nil || last.EstimatedEnd.Time.Before(now) || before.Progress != progress(zones) {
 		return nil
@@ -53,7 +54,7 @@ func expected(before v1alpha1.RolloutGroupStatus, since metav1.Time, zones []pla
 
 // estimate returns the end of a rollout, rounded up to a minute. It assumes the pace so far or,
 // before the first pod was replaced, that of the last rollout. An expected end is kept.
-func estimate(s plan.Snapshot, zones []plan.ZoneStatus, expected *metav1.Time) *metav1.Time {
+func estimate(s group.Snapshot, zones []group.ZoneStatus, expected *metav1.Time) *metav1.Time {
 	if expected != nil {
 		return expected
 	}
@@ -74,7 +75,7 @@ func estimate(s plan.Snapshot, zones []plan.ZoneStatus, expected *metav1.Time) *
 
 // replacedPods returns the number of recorded pods whose successors are Ready. The next write of the
 // hold counts them as replaced.
-func replacedPods(s plan.Snapshot) int {
+func replacedPods(s group.Snapshot) int {
 	up := 0
 	for _, i := range s.Hold.Intents {
 		if pod, present := s.Pod(i.Pod); present && i.Cause == reason.OutdatedRevision && i.Succeeded(pod.UID, pod.Version) && pod.Up() {

@@ -30,6 +30,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
@@ -352,7 +353,7 @@ type running struct {
 	running    *sync.WaitGroup
 
 	mutex   sync.Mutex
-	groups  map[plan.Key]plan.Snapshot
+	groups  map[plan.Key]group.Snapshot
 	foreign bool // the namespace did not opt in
 }
 
@@ -364,7 +365,7 @@ func (g *running) Managed(string) bool {
 }
 
 // Cached implements observer.
-func (g *running) Cached(key plan.Key) plan.Snapshot {
+func (g *running) Cached(key plan.Key) group.Snapshot {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	return g.groups[key]
@@ -374,7 +375,7 @@ func (g *running) Cached(key plan.Key) plan.Snapshot {
 func inRunning(t *testing.T, s *server, test func(*running), groups ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		g := &running{t: t, server: s, groups: map[plan.Key]plan.Snapshot{}}
+		g := &running{t: t, server: s, groups: map[plan.Key]group.Snapshot{}}
 		log, lines := logtest.NewNullLogger()
 		log.Level = logrus.InfoLevel
 		g.log = lines
@@ -421,13 +422,13 @@ func (g *running) stop() {
 func keyOf(group string) plan.Key { return plan.Key{Namespace: "team", Name: group} }
 
 // plans plans for a group and calls Take.
-func (g *running) plans(group, groupState string) {
+func (g *running) plans(name, groupState string) {
 	s := fixture.MustParse(groupState)
-	s.Key, s.Now = keyOf(group), time.Now()
+	s.Key, s.Now = keyOf(name), time.Now()
 	g.mutex.Lock()
 	g.groups[s.Key] = s
 	g.mutex.Unlock()
-	g.controller.Take(s, plan.Group(s))
+	g.controller.Take(s, group.Plan(s))
 }
 
 // ends deletes a group.

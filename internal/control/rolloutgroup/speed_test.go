@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
@@ -20,14 +20,14 @@ func thousandPods() evaluation {
 		}
 	}
 	s := fixture.MustParse(groupState.String())
-	return evaluation{s, plan.Group(s)}
+	return evaluation{s, group.Plan(s)}
 }
 
 // BenchmarkPlanOfAThousandPods measures the plan of a reconcile, for comparison.
 func BenchmarkPlanOfAThousandPods(b *testing.B) {
 	th := thousandPods()
 	for b.Loop() {
-		plan.Group(th.snapshot)
+		group.Plan(th.snapshot)
 	}
 }
 

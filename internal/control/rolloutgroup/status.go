@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Limits of a status, from the CRD.
@@ -22,14 +23,14 @@ const (
 
 // evaluation is a plan and the snapshot that it was made from.
 type evaluation struct {
-	snapshot plan.Snapshot
+	snapshot group.Snapshot
 	steps    []plan.Action
 }
 
 // statusOf returns the status of an object with this generation. before is the last written
 // status.
 func statusOf(t evaluation, generation int64, before v1alpha1.RolloutGroupStatus) v1alpha1.RolloutGroupStatus {
-	described := plan.Describe(t.snapshot, t.steps)
+	described := group.Describe(t.snapshot, t.steps)
 	zones := zonesOf(described.Zones, t.snapshot)
 	done, replicas := count(described.Zones)
 	status := v1alpha1.RolloutGroupStatus{
@@ -58,7 +59,7 @@ func statusOf(t evaluation, generation int64, before v1alpha1.RolloutGroupStatus
 }
 
 // count returns the number of pods that are Ready at the wanted revision, and of all pods.
-func count(zones []plan.ZoneStatus) (done, replicas int) {
+func count(zones []group.ZoneStatus) (done, replicas int) {
 	for _, z := range zones {
 		done += z.Done
 		replicas += z.Replicas
@@ -66,7 +67,7 @@ func count(zones []plan.ZoneStatus) (done, replicas int) {
 	return done, replicas
 }
 
-func progress(zones []plan.ZoneStatus) string {
+func progress(zones []group.ZoneStatus) string {
 	done, replicas := count(zones)
 	return fmt.Sprintf("%d/%d", done, replicas)
 }
@@ -105,11 +106,11 @@ func waiting(w plan.Wait) *v1alpha1.RolloutGroupWait {
 
 // zonesOf converts zones, up to the maximum number. If there are more, zones that are not
 // settled come first.
-func zonesOf(all []plan.ZoneStatus, s plan.Snapshot) []v1alpha1.RolloutGroupZone {
+func zonesOf(all []group.ZoneStatus, s group.Snapshot) []v1alpha1.RolloutGroupZone {
 	if len(all) > mostZones {
-		settled := func(z plan.ZoneStatus) bool { return z.Activity == plan.Settled }
+		settled := func(z group.ZoneStatus) bool { return z.Activity == group.Settled }
 		busy := slices.DeleteFunc(slices.Clone(all), settled)
-		all = append(busy, slices.DeleteFunc(slices.Clone(all), func(z plan.ZoneStatus) bool { return !settled(z) })...)[:mostZones]
+		all = append(busy, slices.DeleteFunc(slices.Clone(all), func(z group.ZoneStatus) bool { return !settled(z) })...)[:mostZones]
 	}
 	var written []v1alpha1.RolloutGroupZone
 	for _, z := range all {

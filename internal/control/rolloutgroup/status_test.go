@@ -21,6 +21,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
@@ -29,7 +30,7 @@ import (
 // evaluationIn plans for a scenario.
 func evaluationIn(groupState string) evaluation {
 	s := fixture.MustParse(groupState)
-	return evaluation{s, plan.Group(s)}
+	return evaluation{s, group.Plan(s)}
 }
 
 func shown(groupState string) v1alpha1.RolloutGroupStatus {
@@ -280,21 +281,21 @@ func TestPausedOrFinishedRolloutHasNoEstimate(t *testing.T) {
 
 func TestInvalidLeaseBreaksNoStatus(t *testing.T) {
 	long := strings.Repeat("ä", 2000)
-	for sentence, change := range map[string]func(*plan.Hold){
-		"control characters in a holder":  func(h *plan.Hold) { h.Holder = "manual/\x1b[2J\n\u202eall is well" },
-		"no UTF-8 in a holder":            func(h *plan.Hold) { h.Holder = "manual/\xff\xfe" },
-		"a long holder":                   func(h *plan.Hold) { h.Holder = plan.Holder("manual/" + long) },
-		"control characters in an intent": func(h *plan.Hold) { h.Intents[0].Pod, h.Intents[0].Version = "zone-b-0\n\x1b[2J", 1<<40 },
-		"a long intent":                   func(h *plan.Hold) { h.Intents[0].Pod, h.Intents[0].Version = long, 1<<40 },
-		"traces that are none": func(h *plan.Hold) {
+	for sentence, change := range map[string]func(*group.Hold){
+		"control characters in a holder":  func(h *group.Hold) { h.Holder = "manual/\x1b[2J\n\u202eall is well" },
+		"no UTF-8 in a holder":            func(h *group.Hold) { h.Holder = "manual/\xff\xfe" },
+		"a long holder":                   func(h *group.Hold) { h.Holder = plan.Holder("manual/" + long) },
+		"control characters in an intent": func(h *group.Hold) { h.Intents[0].Pod, h.Intents[0].Version = "zone-b-0\n\x1b[2J", 1<<40 },
+		"a long intent":                   func(h *group.Hold) { h.Intents[0].Pod, h.Intents[0].Version = long, 1<<40 },
+		"traces that are none": func(h *group.Hold) {
 			h.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: "00-" + long}
 		},
-		"short traces": func(h *plan.Hold) { h.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: "00-12"} },
+		"short traces": func(h *group.Hold) { h.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: "00-12"} },
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse("hold rollout/zone-b\n noted zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
 			change(&s.Hold)
-			status := statusOf(evaluation{s, plan.Group(s)}, 1, v1alpha1.RolloutGroupStatus{})
+			status := statusOf(evaluation{s, group.Plan(s)}, 1, v1alpha1.RolloutGroupStatus{})
 			texts := map[string]int{status.Holder: longestHolder}
 			if w := status.Waiting; w != nil {
 				texts[w.Pod], texts[w.On], texts[w.Zone], texts[w.Message] = longestName, longestName, longestName, longestMessage
@@ -330,7 +331,7 @@ func TestUnrepresentableTimeIsOmitted(t *testing.T) {
 		if (got != nil) != shown {
 			t.Errorf("%s is shown as %v", text, got)
 		}
-		rollout := rolloutOf(plan.Snapshot{Hold: plan.Hold{Rollouts: plan.Rollouts{Current: plan.RolledGroup{Since: at}}}}, nil, v1alpha1.RolloutGroupStatus{})
+		rollout := rolloutOf(group.Snapshot{Hold: group.Hold{Hold: plan.Hold{Rollouts: plan.Rollouts{Current: plan.RolledGroup{Since: at}}}}}, nil, v1alpha1.RolloutGroupStatus{})
 		if (rollout != nil) != shown {
 			t.Errorf("a rollout since %s is shown as %v", text, rollout)
 		}
@@ -344,7 +345,7 @@ func TestMaliciousTextsBreakNoStatus(t *testing.T) {
 		s.Hold.Intents[0].Pod, s.Hold.Intents[0].Version = text+"x", 1<<40
 		s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now, Trace: text}
 		s.Zones[0].UpdateRevision, s.Zones[0].MaxUnavailable.Invalid = text, text
-		steps := append(plan.Group(s), plan.Wait{Zone: text, Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}})
+		steps := append(group.Plan(s), plan.Wait{Zone: text, Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}})
 		status := statusOf(evaluation{s, steps}, 1, v1alpha1.RolloutGroupStatus{})
 		if !strings.Contains(status.Conditions[0].Message, "InvalidMaxUnavailable") {
 			t.Errorf("%.20q: what is to be corrected is not told: %s", text, status.Conditions[0].Message)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Log keeps what is known of each group until a view shows it, and then the version of that view. A reader
@@ -47,7 +48,7 @@ func (l *Log) ZoneWritten(key plan.Key, zone string, version plan.Version) {
 }
 
 // Looked records a live read. A view that is older than the live read is behind.
-func (l *Log) Looked(live plan.Snapshot) {
+func (l *Log) Looked(live group.Snapshot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.group(live.Key).Looked(live)
@@ -55,7 +56,7 @@ func (l *Log) Looked(live plan.Snapshot) {
 
 // Behind returns what the view does not show yet, and for how long views have been behind. If the view shows
 // everything that is known, Behind returns "" and keeps only the versions of the view.
-func (l *Log) Behind(view plan.Snapshot) (missing string, lasting time.Duration) {
+func (l *Log) Behind(view group.Snapshot) (missing string, lasting time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, ok := l.groups[view.Key]
@@ -98,7 +99,7 @@ func (l *Log) group(key plan.Key) *entry {
 	return e
 }
 
-func (e *entry) missing(view plan.Snapshot) string {
+func (e *entry) missing(view group.Snapshot) string {
 	switch {
 	case view.ZonesAt < e.zonesAt:
 		return fmt.Sprintf("StatefulSets at version %d", e.zonesAt)

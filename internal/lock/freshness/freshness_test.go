@@ -7,12 +7,13 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 var key = plan.Key{Namespace: "team", Name: "store"}
 
-func missing(log *freshness.Log, view plan.Snapshot) string {
+func missing(log *freshness.Log, view group.Snapshot) string {
 	what, _ := log.Behind(view)
 	return what
 }

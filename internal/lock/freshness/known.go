@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Known is what a process knows of one group without its caches. It contains the rule of this package as a
@@ -13,7 +14,7 @@ import (
 type Known struct {
 	moved   map[string]plan.Version // pods by the version at which they were deleted or updated
 	written map[string]plan.Version // zones by the version that the write returned
-	looks   []plan.Snapshot         // live reads, none of which covers another
+	looks   []group.Snapshot        // live reads, none of which covers another
 }
 
 // PodMoved records that a pod was deleted or updated while it was at a version.
@@ -34,13 +35,13 @@ func (k *Known) ZoneWritten(zone string, version plan.Version) {
 
 // Looked records a live read and drops earlier ones that it covers. It compares all of them, because the live
 // read that ends last may have begun first.
-func (k *Known) Looked(live plan.Snapshot) {
-	k.looks = slices.DeleteFunc(k.looks, func(former plan.Snapshot) bool { return olderThan(live, former) == "" })
+func (k *Known) Looked(live group.Snapshot) {
+	k.looks = slices.DeleteFunc(k.looks, func(former group.Snapshot) bool { return olderThan(live, former) == "" })
 	k.looks = append(k.looks, live)
 }
 
 // Missing returns what is known and not shown by the view, or "" if the view shows everything.
-func (k *Known) Missing(view plan.Snapshot) string {
+func (k *Known) Missing(view group.Snapshot) string {
 	for name, version := range k.moved {
 		pod, present := view.Pod(name)
 		if (present && pod.Version == version) || !reached(present, pod.Version, view.PodsAt, version) {
@@ -62,7 +63,7 @@ func (k *Known) Missing(view plan.Snapshot) string {
 }
 
 // olderThan returns in which respect a view is older than a live read, or "".
-func olderThan(view, look plan.Snapshot) string {
+func olderThan(view, look group.Snapshot) string {
 	for _, seen := range look.Zones {
 		zone, present := view.Zone(seen.Name)
 		if !reached(present, zone.Version, view.ZonesAt, seen.Version) {
@@ -77,7 +78,7 @@ func olderThan(view, look plan.Snapshot) string {
 	return lingering(view, look)
 }
 
-func olderPod(view plan.Snapshot, seen []plan.Pod) string {
+func olderPod(view group.Snapshot, seen []plan.Pod) string {
 	for _, pod := range seen {
 		cached, present := view.Pod(pod.Name)
 		if !reached(present, cached.Version, view.PodsAt, pod.Version) {
@@ -88,8 +89,8 @@ func olderPod(view plan.Snapshot, seen []plan.Pod) string {
 }
 
 // withLeft returns the zones of a group and the zones that left it.
-func withLeft(s plan.Snapshot) []*plan.Zone {
-	zones := make([]*plan.Zone, 0, len(s.Zones)+len(s.Left))
+func withLeft(s group.Snapshot) []*group.Zone {
+	zones := make([]*group.Zone, 0, len(s.Zones)+len(s.Left))
 	for i := range s.Zones {
 		zones = append(zones, &s.Zones[i])
 	}
@@ -101,7 +102,7 @@ func withLeft(s plan.Snapshot) []*plan.Zone {
 
 // lingering returns an object that an older view still shows although it was missing in the live read. A view
 // that is newer than the live read cannot show an object that was deleted before it.
-func lingering(view, look plan.Snapshot) string {
+func lingering(view, look group.Snapshot) string {
 	for _, zone := range view.Zones {
 		if _, known := look.Zone(zone.Name); !known && view.ZonesAt < look.ZonesAt && zone.Version <= look.ZonesAt {
 			return fmt.Sprintf("the end of StatefulSet %s before version %d", zone.Name, look.ZonesAt)
@@ -109,7 +110,7 @@ func lingering(view, look plan.Snapshot) string {
 	}
 	shown := withLeft(look)
 	for _, zone := range withLeft(view) {
-		i := slices.IndexFunc(shown, func(seen *plan.Zone) bool { return seen.Name == zone.Name && seen.UID == zone.UID })
+		i := slices.IndexFunc(shown, func(seen *group.Zone) bool { return seen.Name == zone.Name && seen.UID == zone.UID })
 		if i < 0 {
 			continue
 		}
@@ -122,7 +123,7 @@ func lingering(view, look plan.Snapshot) string {
 	return ""
 }
 
-func lingeringPod(pods []plan.Pod, look *plan.Zone, at plan.Version) string {
+func lingeringPod(pods []plan.Pod, look *group.Zone, at plan.Version) string {
 	for _, pod := range pods {
 		named := func(p plan.Pod) bool { return p.Name == pod.Name }
 		seen := slices.ContainsFunc(look.Pods, named) || slices.ContainsFunc(look.Orphans, named)

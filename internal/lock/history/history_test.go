@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/history"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
@@ -121,7 +122,7 @@ func TestNothingEndsBeforeItBeganWhateverTheClocksOfLeaders(t *testing.T) {
 			s := fixture.MustParse(twoZones)
 			s.Now = s.Now.Add(time.Duration(second)*time.Second - behind)
 			s.Hold.Rollouts = now
-			record := plan.Hold{Holder: plan.RolloutOperation.For("zone-a")}
+			record := group.Hold{Hold: plan.Hold{Holder: plan.RolloutOperation.For("zone-a")}}
 			switch second {
 			case 2: // its pod was replaced, and its template changes again
 				deleted := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former", Cause: reason.OutdatedRevision, Since: s.Now}
@@ -177,7 +178,7 @@ finished 0..14
   zone-b 1->3 11..14 replaced 2
 `, run(t, w, func(second int) {
 		if second == 5 {
-			w.Zones(func(z *plan.Zone) { z.UpdateRevision = "3" })
+			w.Zones(func(z *group.Zone) { z.UpdateRevision = "3" })
 		}
 	}))
 }
@@ -190,7 +191,7 @@ finished 0..11
   zone-a 2->1 5..11 replaced 2
 `, run(t, w, func(second int) {
 		if second == 5 {
-			w.Zones(func(z *plan.Zone) { z.UpdateRevision = "1" })
+			w.Zones(func(z *group.Zone) { z.UpdateRevision = "1" })
 		}
 	}))
 }
@@ -204,11 +205,11 @@ finished 0..43
 `, run(t, w, func(second int) {
 		switch second {
 		case 5:
-			w.Zone("zone-b", func(z *plan.Zone) { z.Paused = true })
+			w.Zone("zone-b", func(z *group.Zone) { z.Paused = true })
 		case 20:
-			w.Zone("zone-a", func(z *plan.Zone) { z.Forced = plan.Force{Given: true, Replicas: 1} })
+			w.Zone("zone-a", func(z *group.Zone) { z.Forced = group.Force{Given: true, Replicas: 1} })
 		case 40:
-			w.Zone("zone-b", func(z *plan.Zone) { z.Paused = false })
+			w.Zone("zone-b", func(z *group.Zone) { z.Paused = false })
 		}
 	}))
 }
@@ -223,9 +224,9 @@ finished 0..20
 `, run(t, w, func(second int) {
 		switch second {
 		case 5:
-			w.Zone("zone-b", func(z *plan.Zone) { z.Paused = true })
+			w.Zone("zone-b", func(z *group.Zone) { z.Paused = true })
 		case 20:
-			w.Zone("zone-b", func(z *plan.Zone) { z.UpdateRevision = "1" })
+			w.Zone("zone-b", func(z *group.Zone) { z.UpdateRevision = "1" })
 		}
 	}))
 }
@@ -233,7 +234,7 @@ finished 0..20
 func TestTheBudgetOfAZoneIsTheOneThatItsRolloutGoesBy(t *testing.T) {
 	for zpdb, want := range map[string]int{"": 3, "zpdb store limit=2\n": 2, "zpdb store limit=5\n": 3} {
 		s := fixture.MustParse(zpdb + "zone-a rev=2 current=1 budget=3\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 ready@1")
-		got := history.Next(s, plan.Hold{Holder: plan.RolloutOperation.For("zone-a")}).Current.Zones[0].Budget
+		got := history.Next(s, group.Hold{Hold: plan.Hold{Holder: plan.RolloutOperation.For("zone-a")}}).Current.Zones[0].Budget
 		if got != want {
 			t.Errorf("%q: %d pods, want %d", zpdb, got, want)
 		}
@@ -246,7 +247,7 @@ func TestARolloutEndsAlthoughAZoneHasJustBeenTouched(t *testing.T) {
 		s := fixture.MustParse("hold rollout/zone-a\nzone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2\n " + situation)
 		s.Zones[1].Observed = false
 		s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{{Name: "zone-a", UID: s.Zones[0].UID, Since: fixture.Now()}}}
-		if got := history.Next(s, plan.Hold{}); got.Current.Begun() == ends || len(got.Finished) == 1 != ends {
+		if got := history.Next(s, group.Hold{}); got.Current.Begun() == ends || len(got.Finished) == 1 != ends {
 			t.Errorf("%s: got %s", situation, told(got))
 		}
 	}
@@ -261,7 +262,7 @@ finished 0..9
   zone-a 1->2 3..9 replaced 2
 `, run(t, w, func(second int) {
 		if second == 3 {
-			w.Zone("zone-a", func(z *plan.Zone) {
+			w.Zone("zone-a", func(z *group.Zone) {
 				z.UID = "another"
 				for i := range z.Pods {
 					z.Pods[i].Revision = "1"
@@ -275,7 +276,7 @@ func TestTheLastRolloutsAreRememberedTheNewestFirst(t *testing.T) {
 	w := world("zone-a rev=1 current=1\n zone-a-0 ready@1", "")
 	rollouts := history.MaxFinished + 2
 	for n := range rollouts {
-		w.Zones(func(z *plan.Zone) { z.UpdateRevision = fmt.Sprint(n + 2) })
+		w.Zones(func(z *group.Zone) { z.UpdateRevision = fmt.Sprint(n + 2) })
 		run(t, w)
 	}
 	finished := w.Snapshot().Hold.Rollouts.Finished
@@ -314,7 +315,7 @@ func TestAPodIsReadyWhenAProcessSawThat(t *testing.T) {
 			if tc.seenReady != 0 {
 				pod.Seen.Ready = plan.SightingOf(at(tc.ready), at(tc.seenReady))
 			}
-			next := history.Next(s, plan.Hold{Holder: "rollout/zone-a", Intents: []plan.Intent{{Zone: "zone-a", Pod: "zone-a-1", UID: "next", Since: s.Now}}})
+			next := history.Next(s, group.Hold{Hold: plan.Hold{Holder: "rollout/zone-a", Intents: []plan.Intent{{Zone: "zone-a", Pod: "zone-a-1", UID: "next", Since: s.Now}}}})
 			want := []plan.RolledPod{{
 				Name: "zone-a-0", UID: "former", Cause: reason.OutdatedRevision,
 				Deleted: at(deleted), Recreated: at(tc.wantCreated), Ready: at(tc.wantReady), Seen: tc.seenReady != 0,
@@ -338,7 +339,7 @@ finished 0..23
     zone-a-0 (zone-a-0/1) deleted 20 recreated 22 ready 23
 `, run(t, w, func(second int) {
 		if second == 20 {
-			w.Zones(func(z *plan.Zone) { z.UpdateRevision = "3" })
+			w.Zones(func(z *group.Zone) { z.UpdateRevision = "3" })
 		}
 	}))
 }

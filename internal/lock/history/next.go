@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Next returns the rollouts that the Lease records after a write of record, which was decided on s. Next does
 // not modify s.
-func Next(s plan.Snapshot, record plan.Hold) plan.Rollouts {
+func Next(s group.Snapshot, record group.Hold) plan.Rollouts {
 	was := s.Hold.Rollouts
 	rolling := ""
 	if record.Holder.Operation() == plan.RolloutOperation {
@@ -33,8 +34,8 @@ func Next(s plan.Snapshot, record plan.Hold) plan.Rollouts {
 // rollout is the rollout in progress. Its fields change from the previous record to the next one.
 type rollout struct {
 	plan.RolledGroup
-	seen   plan.Snapshot
-	record plan.Hold
+	seen   group.Snapshot
+	record group.Hold
 	now    time.Time
 }
 
@@ -81,12 +82,12 @@ func (r *rollout) begin(zone string) {
 		}
 	}
 	r.Zones = append(r.Zones, plan.RolledZone{
-		Name: z.Name, UID: z.UID, From: from, To: z.UpdateRevision, Budget: plan.RolloutBudget(r.seen, z), Since: since,
+		Name: z.Name, UID: z.UID, From: from, To: z.UpdateRevision, Budget: group.RolloutBudget(r.seen, z), Since: since,
 	})
 }
 
 // last returns the latest entry of a zone, or nil if it has none.
-func (r *rollout) last(z plan.Zone) *plan.RolledZone {
+func (r *rollout) last(z group.Zone) *plan.RolledZone {
 	for i := range slices.Backward(r.Zones) {
 		if r.Zones[i].Name == z.Name && r.Zones[i].UID == z.UID {
 			return &r.Zones[i]
@@ -179,7 +180,7 @@ func (r *rollout) endOf(z plan.RolledZone) time.Time {
 
 // done reports whether every desired pod of a zone exists, is available, has no intent, and is at the update
 // revision.
-func (r *rollout) done(z plan.Zone) bool {
+func (r *rollout) done(z group.Zone) bool {
 	if !z.Observed || slices.ContainsFunc(r.record.Intents, func(i plan.Intent) bool { return i.Zone == z.Name }) {
 		return false
 	}

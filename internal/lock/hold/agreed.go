@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // agreement is the record of one zone.
@@ -25,7 +25,7 @@ type stretch struct {
 }
 
 // FormatAcknowledged returns the value of the annotation lockstep.dev/delayed-downscales.
-func FormatAcknowledged(agreed map[string]plan.DelayRecord) string {
+func FormatAcknowledged(agreed map[string]group.DelayRecord) string {
 	doc := map[string]agreement{}
 	for zone, a := range agreed {
 		if a.None() {
@@ -46,23 +46,23 @@ func FormatAcknowledged(agreed map[string]plan.DelayRecord) string {
 
 // ParseAcknowledged parses the result of FormatAcknowledged. If the record of a zone is invalid, it counts as
 // empty, and the delay of its leaving pods begins again.
-func ParseAcknowledged(text string) map[string]plan.DelayRecord {
+func ParseAcknowledged(text string) map[string]group.DelayRecord {
 	var doc map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &doc) != nil {
 		return nil
 	}
-	agreed := map[string]plan.DelayRecord{}
+	agreed := map[string]group.DelayRecord{}
 	for zone, entry := range doc {
 		var written agreement
-		if json.Unmarshal(entry, &written) != nil || zone == "" || len(written.Pods) > plan.MaxOrdinalRanges || !inOrder(written.Pods) {
+		if json.Unmarshal(entry, &written) != nil || zone == "" || len(written.Pods) > group.MaxOrdinalRanges || !inOrder(written.Pods) {
 			continue
 		}
-		a := plan.DelayRecord{
-			Call: plan.Call{TLS: written.Call.TLS, Port: written.Call.Port, Path: written.Call.Path, Service: written.Call.Service},
+		a := group.DelayRecord{
+			Call: group.Call{TLS: written.Call.TLS, Port: written.Call.Port, Path: written.Call.Path, Service: written.Call.Service},
 			Over: written.Over,
 		}
 		for _, s := range written.Pods {
-			a.OrdinalRanges = append(a.OrdinalRanges, plan.OrdinalRange{From: s.From, To: s.To, Pods: s.Pods, Since: s.Since})
+			a.OrdinalRanges = append(a.OrdinalRanges, group.OrdinalRange{From: s.From, To: s.To, Pods: s.Pods, Since: s.Since})
 		}
 		if !a.None() {
 			agreed[zone] = a
@@ -79,10 +79,10 @@ func ParseAcknowledged(text string) map[string]plan.DelayRecord {
 func inOrder(all []stretch) bool {
 	next, pods := 0, 0
 	for _, s := range all {
-		if s.From < next || s.To <= s.From || !plan.Marked(s.Pods, s.To-s.From) || !writable(s.Since) || s.Since.Before(time.Unix(0, 0)) {
+		if s.From < next || s.To <= s.From || !group.Marked(s.Pods, s.To-s.From) || !writable(s.Since) || s.Since.Before(time.Unix(0, 0)) {
 			return false
 		}
 		next, pods = s.To, pods+s.To-s.From
 	}
-	return pods <= plan.MaxAcknowledged
+	return pods <= group.MaxAcknowledged
 }

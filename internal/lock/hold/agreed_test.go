@@ -10,24 +10,25 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
 func TestWhoAgreedComesBackAsNoted(t *testing.T) {
 	at := fixture.Now().Add(5 * time.Millisecond)
-	agreed := map[string]plan.DelayRecord{
+	agreed := map[string]group.DelayRecord{
 		"zone-a": {
-			OrdinalRanges: []plan.OrdinalRange{
+			OrdinalRanges: []group.OrdinalRange{
 				{From: 0, To: 3, Pods: "Abcd-1Abcd_1Abcd-2", Since: at}, {From: 3, To: 4, Pods: "______", Since: at.Add(time.Hour)}, {From: 9, To: 10, Pods: "000000", Since: at},
 			},
-			Call: plan.Call{TLS: true, Port: 8080, Path: "/leave?a=b", Service: "app"},
+			Call: group.Call{TLS: true, Port: 8080, Path: "/leave?a=b", Service: "app"},
 		},
-		"zone-b": {OrdinalRanges: []plan.OrdinalRange{plan.StretchOf("zone-b-1", 1, at)}, Call: plan.Call{Port: 1, Path: "/", Service: "b"}, Over: true},
+		"zone-b": {OrdinalRanges: []group.OrdinalRange{group.StretchOf("zone-b-1", 1, at)}, Call: group.Call{Port: 1, Path: "/", Service: "b"}, Over: true},
 	}
 	if diff := cmp.Diff(agreed, hold.ParseAcknowledged(hold.FormatAcknowledged(agreed))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if text := hold.FormatAcknowledged(map[string]plan.DelayRecord{"zone-a": {Over: true}}); text != "" {
+	if text := hold.FormatAcknowledged(map[string]group.DelayRecord{"zone-a": {Over: true}}); text != "" {
 		t.Errorf("nobody is written as %s", text)
 	}
 }
@@ -37,7 +38,7 @@ func TestWhoeverCannotBeReadHasNotAgreed(t *testing.T) {
 		whenever = `"since":"2026-01-05T12:00:00Z"`
 		since    = whenever + `,"pods":"abcdef"`
 	)
-	many := make([]string, plan.MaxOrdinalRanges+1)
+	many := make([]string, group.MaxOrdinalRanges+1)
 	for i := range many {
 		many[i] = fmt.Sprintf(`{"from":%d,"to":%d,%s}`, 2*i, 2*i+1, since)
 	}
@@ -64,7 +65,7 @@ func TestWhoeverCannotBeReadHasNotAgreed(t *testing.T) {
 		"more pods than places":     `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `,"pods":"abcdefghijkl"}]}}`,
 		"half a pod":                `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `,"pods":"abc"}]}}`,
 		"no mark":                   `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `,"pods":"abc=ef"}]}}`,
-		"too many pods":             `{"zone-a":{"pods":[{"from":0,"to":1001,` + whenever + `,"pods":"` + strings.Repeat("abcdef", plan.MaxAcknowledged+1) + `"}]}}`,
+		"too many pods":             `{"zone-a":{"pods":[{"from":0,"to":1001,` + whenever + `,"pods":"` + strings.Repeat("abcdef", group.MaxAcknowledged+1) + `"}]}}`,
 		"no zone":                   `{"":{"pods":[{"from":1,"to":2,` + since + `}]}}`,
 	} {
 		if got := hold.ParseAcknowledged(text); got != nil {
@@ -79,14 +80,14 @@ func TestWhoeverCannotBeReadHasNotAgreed(t *testing.T) {
 
 func TestWhoAgreedTakesLittleRoom(t *testing.T) {
 	const annotations = 256 << 10 // the limit for all annotations of an object
-	for pods, most := range map[int]int{300: 16 << 10, plan.MaxAcknowledged: annotations / 16} {
-		var all []plan.OrdinalRange
-		each := pods / plan.MaxOrdinalRanges
-		for i := range plan.MaxOrdinalRanges {
+	for pods, most := range map[int]int{300: 16 << 10, group.MaxAcknowledged: annotations / 16} {
+		var all []group.OrdinalRange
+		each := pods / group.MaxOrdinalRanges
+		for i := range group.MaxOrdinalRanges {
 			from := 1_000_000 + i*2*each
-			all = append(all, plan.OrdinalRange{From: from, To: from + each, Pods: strings.Repeat("abcdef", each), Since: fixture.Now().Add(time.Millisecond)})
+			all = append(all, group.OrdinalRange{From: from, To: from + each, Pods: strings.Repeat("abcdef", each), Since: fixture.Now().Add(time.Millisecond)})
 		}
-		if n := len(hold.FormatAcknowledged(map[string]plan.DelayRecord{strings.Repeat("z", 253): {OrdinalRanges: all, Call: plan.Call{TLS: true, Port: 65535, Path: "/" + strings.Repeat("p", 1000), Service: strings.Repeat("s", 63)}}})); n > most {
+		if n := len(hold.FormatAcknowledged(map[string]group.DelayRecord{strings.Repeat("z", 253): {OrdinalRanges: all, Call: group.Call{TLS: true, Port: 65535, Path: "/" + strings.Repeat("p", 1000), Service: strings.Repeat("s", 63)}}})); n > most {
 			t.Errorf("the fullest record of %d pods takes %d bytes, want no more than %d", pods, n, most)
 		}
 	}
@@ -100,18 +101,18 @@ func TestAGroupOfManyZonesOfWhichAllPodsAgreedIsNotedInOneLease(t *testing.T) {
 		zone := fixture.Zone(fmt.Sprintf("zone-%d", n), "1", fixture.Mirrors("web", 0), fixture.Delays(time.Hour))
 		zone(&s)
 		z := &s.Zones[n]
-		z.Told = map[string]plan.Told{}
-		z.Replicas = plan.MaxAcknowledged
+		z.Told = map[string]group.Told{}
+		z.Replicas = group.MaxAcknowledged
 		for i := range z.Replicas {
 			fixture.Pod(i, plan.Ready, "1")(z)
 			z.Pods[i].IP = "10.0.0.1"
 			at := s.Now.Add(-time.Duration(i*7919%1000) * time.Second)
-			z.Told[z.Pods[i].UID] = plan.Told{Message: plan.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
+			z.Told[z.Pods[i].UID] = group.Told{Message: group.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
 		}
 	}
-	noted := map[string]plan.DelayRecord{}
-	for _, step := range plan.Group(s) {
-		if note, is := step.(plan.RecordAcknowledged); is {
+	noted := map[string]group.DelayRecord{}
+	for _, step := range group.Plan(s) {
+		if note, is := step.(group.RecordAcknowledged); is {
 			noted[note.Zone] = note.Acknowledged
 		}
 	}
@@ -153,14 +154,14 @@ func TestANoteOfWhoAgreedLeavesTheHoldAsItIs(t *testing.T) {
 		"an intent that waits for its end": {"hold rollout/zone-b\n noted zone-b-0 version=20\nzone-b rev=2\n zone-b-0 ready@2\n", "write rollout/zone-b with zone-b-0", true},
 	} {
 		s := fixture.MustParse(tc.group + left)
-		d := hold.Decide(s, plan.Group(s))
+		d := hold.Decide(s, group.Plan(s))
 		if got := fixture.Decision(d); got != tc.want {
 			t.Errorf("%s: %s, want %s", sentence, got, tc.want)
 		}
 		if d.Need != hold.Write {
 			continue
 		}
-		want := []plan.OrdinalRange{plan.StretchOf("zone-a-0", 0, s.Now.Add(-time.Second))}
+		want := []group.OrdinalRange{group.StretchOf("zone-a-0", 0, s.Now.Add(-time.Second))}
 		if diff := cmp.Diff(want, d.Record.Acknowledged["zone-a"].OrdinalRanges); diff != "" || d.Record.Own != s.Hold.Own || d.Record.Transitions != 0 {
 			t.Errorf("%s: %+v\n(-want +got)\n%s", sentence, d.Record, diff)
 		}
@@ -171,13 +172,13 @@ func TestANoteOfWhoAgreedLeavesTheHoldAsItIs(t *testing.T) {
 }
 
 func TestANoteOfWhoAgreedGoesWithWhateverIsWritten(t *testing.T) {
-	for sentence, group := range map[string]string{
+	for sentence, scenario := range map[string]string{
 		"a takedown":          "live\nhold free\n" + left + outdated2,
 		"the hold given back": "hold rollout/zone-b\n" + left + "zone-b rev=2\n zone-b-0 ready@2\n",
 		"a renewal":           "hold rollout/zone-b renewed 30s ago\n" + left + "zone-b rev=2\n zone-b-0 starting@2\n",
 	} {
-		s := fixture.MustParse(group)
-		if d := hold.Decide(s, plan.Group(s)); d.Need != hold.Write || len(d.Record.Acknowledged["zone-a"].OrdinalRanges) != 1 {
+		s := fixture.MustParse(scenario)
+		if d := hold.Decide(s, group.Plan(s)); d.Need != hold.Write || len(d.Record.Acknowledged["zone-a"].OrdinalRanges) != 1 {
 			t.Errorf("%s: %s notes %v", sentence, fixture.Decision(d), d.Record.Acknowledged)
 		}
 	}

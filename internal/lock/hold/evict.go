@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // DecideGrant returns what the Lease needs before an eviction is granted. A live read is required before a
 // hold is taken, and if another process has written the Lease since the last live read. Otherwise the caches
 // suffice. The record may only replace the Lease that the snapshot shows.
-func DecideGrant(s plan.Snapshot, note plan.Intent) Decision {
+func DecideGrant(s group.Snapshot, note plan.Intent) Decision {
 	holder := holderOfGrant(s.Hold, note)
 	if !s.Live && (s.Hold.Holder != holder || !s.Hold.Own) {
 		return Decision{Need: Look}
@@ -22,7 +23,7 @@ func DecideGrant(s plan.Snapshot, note plan.Intent) Decision {
 
 // holderOfGrant returns the holder under which a pod is evicted: the operation that already has the hold for
 // its zone, or else the eviction.
-func holderOfGrant(h plan.Hold, note plan.Intent) plan.Holder {
+func holderOfGrant(h group.Hold, note plan.Intent) plan.Holder {
 	wanted := note.Evicts()
 	if note.Partition == "" && !h.Holder.Foreign() && h.Holder.Zone() == note.Zone {
 		return h.Holder

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -58,7 +59,7 @@ type entry struct {
 
 // FormatIntents returns the value of the annotation lockstep.dev/intents: the recorded pods and downscale. It
 // is "" if there are neither.
-func FormatIntents(intents []plan.Intent, d plan.Downscale) string {
+func FormatIntents(intents []plan.Intent, d group.Downscale) string {
 	if len(intents) == 0 && d.None() {
 		return ""
 	}
@@ -74,7 +75,7 @@ func FormatIntents(intents []plan.Intent, d plan.Downscale) string {
 			Zone: d.Zone, UID: d.UID, ResourceVersion: d.Version.String(), Generation: d.Generation, From: d.From, To: d.To,
 			Asked: d.Asked, Stage: string(d.Stage), Ours: d.Ours, Since: Written(d.Since), Trace: d.Trace,
 		}
-		if d.Call != (plan.Call{}) {
+		if d.Call != (group.Call{}) {
 			doc.Downscale.Call = &call{d.Call.Port, d.Call.Path, d.Call.Service}
 		}
 	}
@@ -125,48 +126,48 @@ func Written(t time.Time) time.Time {
 
 // ParseIntents parses the annotation. The error names the defect and what would be accepted. After an error,
 // the hold must be respected and not be changed.
-func ParseIntents(text string) ([]plan.Intent, plan.Downscale, error) {
+func ParseIntents(text string) ([]plan.Intent, group.Downscale, error) {
 	if text == "" {
-		return nil, plan.Downscale{}, nil
+		return nil, group.Downscale{}, nil
 	}
 	var doc document
 	if err := decode(text, &doc); err != nil {
-		return nil, plan.Downscale{}, fmt.Errorf("read intents: %w", err)
+		return nil, group.Downscale{}, fmt.Errorf("read intents: %w", err)
 	}
 	intents, err := parseEntries(doc.Pods)
 	if err != nil {
-		return nil, plan.Downscale{}, err
+		return nil, group.Downscale{}, err
 	}
 	d, err := parseDownscale(doc.Downscale)
 	return intents, d, err
 }
 
-func parseDownscale(d *downscale) (plan.Downscale, error) {
+func parseDownscale(d *downscale) (group.Downscale, error) {
 	if d == nil {
-		return plan.Downscale{}, nil
+		return group.Downscale{}, nil
 	}
 	version, ok := plan.ParseVersion(d.ResourceVersion)
 	if !ok || d.Zone == "" || d.UID == "" {
-		return plan.Downscale{}, errors.New("read intents: the decrease needs zone, uid and a decimal resourceVersion")
+		return group.Downscale{}, errors.New("read intents: the decrease needs zone, uid and a decimal resourceVersion")
 	}
 	if d.To < 0 || d.From <= d.To {
-		return plan.Downscale{}, fmt.Errorf("read intents: from %d to %d replicas is not a decrease", d.From, d.To)
+		return group.Downscale{}, fmt.Errorf("read intents: from %d to %d replicas is not a decrease", d.From, d.To)
 	}
-	stage := plan.Stage(d.Stage)
+	stage := group.Stage(d.Stage)
 	switch stage {
-	case plan.Preparing, plan.Admitted, plan.Undoing:
+	case group.Preparing, group.Admitted, group.Undoing:
 	default:
-		return plan.Downscale{}, fmt.Errorf("read intents: the decrease is at an unknown stage, known are %s, %s and %s", plan.Preparing, plan.Admitted, plan.Undoing)
+		return group.Downscale{}, fmt.Errorf("read intents: the decrease is at an unknown stage, known are %s, %s and %s", group.Preparing, group.Admitted, group.Undoing)
 	}
 	if !writable(d.Since) {
-		return plan.Downscale{}, fmt.Errorf("read intents: the decrease has a time outside of the years 0 to 9999: %s", d.Since)
+		return group.Downscale{}, fmt.Errorf("read intents: the decrease has a time outside of the years 0 to 9999: %s", d.Since)
 	}
-	out := plan.Downscale{
+	out := group.Downscale{
 		Zone: d.Zone, UID: d.UID, Version: version, Generation: d.Generation, From: d.From, To: d.To, Asked: d.Asked, Stage: stage, Ours: d.Ours,
 		Since: d.Since, Trace: d.Trace,
 	}
 	if d.Call != nil {
-		out.Call = plan.Call{Port: d.Call.Port, Path: d.Call.Path, Service: d.Call.Service}
+		out.Call = group.Call{Port: d.Call.Port, Path: d.Call.Path, Service: d.Call.Service}
 	}
 	return out, nil
 }

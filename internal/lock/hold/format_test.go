@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
@@ -21,10 +22,10 @@ func TestIntentsAsText(t *testing.T) {
 	}
 	const want = `{"version":1,"pods":[{"pod":"zone-a-0","zone":"zone-a","uid":"u-1",` +
 		`"resourceVersion":"18446744073709551615","cause":"OutdatedRevision","since":"2026-01-05T12:00:00.001Z","trace":"00-abc"}]}`
-	if got := hold.FormatIntents([]plan.Intent{intent}, plan.Downscale{}); got != want {
+	if got := hold.FormatIntents([]plan.Intent{intent}, group.Downscale{}); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := hold.FormatIntents(nil, plan.Downscale{}); got != "" {
+	if got := hold.FormatIntents(nil, group.Downscale{}); got != "" {
 		t.Errorf("no intents are written as %q", got)
 	}
 }
@@ -55,19 +56,19 @@ func TestIntentsComeBackAsTheyWere(t *testing.T) {
 }
 
 // downscales draws any downscale that can be recorded, or none.
-func downscales() *rapid.Generator[plan.Downscale] {
-	return rapid.Custom(func(t *rapid.T) plan.Downscale {
+func downscales() *rapid.Generator[group.Downscale] {
+	return rapid.Custom(func(t *rapid.T) group.Downscale {
 		if rapid.Bool().Draw(t, "none") {
-			return plan.Downscale{}
+			return group.Downscale{}
 		}
 		to := rapid.IntRange(0, 1<<30).Draw(t, "to")
-		return plan.Downscale{
+		return group.Downscale{
 			Zone: rapid.StringN(1, 20, -1).Draw(t, "zone"), UID: rapid.StringN(1, 20, -1).Draw(t, "uid"),
 			Version: plan.Version(rapid.Uint64().Draw(t, "version")), From: to + rapid.IntRange(1, 9).Draw(t, "by"), To: to,
 			Generation: rapid.Int64().Draw(t, "generation"),
-			Call:       plan.Call{Port: rapid.Int().Draw(t, "port"), Path: rapid.String().Draw(t, "path"), Service: rapid.String().Draw(t, "service")},
+			Call:       group.Call{Port: rapid.Int().Draw(t, "port"), Path: rapid.String().Draw(t, "path"), Service: rapid.String().Draw(t, "service")},
 			Ours:       rapid.Bool().Draw(t, "ours"),
-			Stage:      rapid.SampledFrom([]plan.Stage{plan.Preparing, plan.Admitted, plan.Undoing}).Draw(t, "stage"),
+			Stage:      rapid.SampledFrom([]group.Stage{group.Preparing, group.Admitted, group.Undoing}).Draw(t, "stage"),
 			Since:      time.UnixMilli(rapid.Int64Range(-2e12, 4e12).Draw(t, "since")).UTC(), Trace: rapid.String().Draw(t, "trace"),
 		}
 	})
@@ -82,7 +83,7 @@ func TestAFullHoldFitsIntoAnAnnotation(t *testing.T) {
 		})
 	}
 	const annotations = 256 << 10 // the limit for all annotations of an object
-	if n := len(hold.FormatIntents(intents, plan.Downscale{})); n > annotations/2 {
+	if n := len(hold.FormatIntents(intents, group.Downscale{})); n > annotations/2 {
 		t.Errorf("100 intents of the longest names take %d bytes", n)
 	}
 }
@@ -145,7 +146,7 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 // A text that can be parsed can be written again and then parses to the same value. Any client that may write
 // Leases in a namespace can write any text there.
 func FuzzIntents(f *testing.F) {
-	f.Add(hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0"), fixture.NotedAs("zone-b-1", "u", 7)}, fixture.Shrinking("zone-a", 5, 3, plan.Preparing)))
+	f.Add(hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0"), fixture.NotedAs("zone-b-1", "u", 7)}, fixture.Shrinking("zone-a", 5, 3, group.Preparing)))
 	f.Add(`{"version":2,"pods":[]}`)
 	f.Add(`{"version":1,"pods":[{"pod":"p","zone":"z","uid":"u","resourceVersion":"1","cause":"c","since":"9999-12-31T23:59:59-23:59"}]}`)
 	f.Add(`{"version":1,"pods":[{"pod":"p","zone":"z","uid":"u","resourceVersion":"1","cause":"c","since":"0000-01-01T00:00:00+23:59"}]}`)

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Need is what must happen to the Lease before the actions of a plan.
@@ -35,27 +36,27 @@ const (
 // Decision is what the Lease needs, with the record to be written.
 type Decision struct {
 	Need   Need
-	Record plan.Hold // for Write
+	Record group.Hold // for Write
 }
 
 // Decide returns what the Lease needs before the actions of a plan are carried out. The delete of a pod that
 // is up is always recorded first. A repair is recorded if the hold is free or belongs to the zone of the pod.
 // Any other repair needs no record, because its delete requires the version at which the pod was seen to be
 // down.
-func Decide(s plan.Snapshot, steps []plan.Action) Decision {
+func Decide(s group.Snapshot, steps []plan.Action) Decision {
 	return withLabel(&s, withPlaces(&s, steps, withRecords(&s, steps, decide(&s, steps))))
 }
 
 // withLabel adds the label to a Lease that lost it and needs no other write. No cache shows such a Lease, so
 // its group would be read live repeatedly. The record does not change, so an unreadable one is kept.
-func withLabel(s *plan.Snapshot, d Decision) Decision {
+func withLabel(s *group.Snapshot, d Decision) Decision {
 	if d.Need == Carry && s.Live && s.Hold.Unlabelled {
 		return Decision{Need: Label}
 	}
 	return d
 }
 
-func decide(s *plan.Snapshot, steps []plan.Action) Decision {
+func decide(s *group.Snapshot, steps []plan.Action) Decision {
 	deletes := plan.Only[plan.DeletePod](steps)
 	downscale, records := nextDownscale(s.Hold, steps), recorded(steps)
 	switch {
@@ -86,7 +87,7 @@ func decide(s *plan.Snapshot, steps []plan.Action) Decision {
 }
 
 // needsRead reports whether an action of the plan requires a live read.
-func needsRead(h plan.Hold, steps []plan.Action) bool {
+func needsRead(h group.Hold, steps []plan.Action) bool {
 	for _, step := range steps {
 		switch step.Effect().Read {
 		case plan.Always:
@@ -111,10 +112,10 @@ func recorded(steps []plan.Action) bool {
 }
 
 // nextDownscale returns the downscale that the hold records after the plan.
-func nextDownscale(h plan.Hold, steps []plan.Action) plan.Downscale {
+func nextDownscale(h group.Hold, steps []plan.Action) group.Downscale {
 	for _, step := range steps {
-		if r, is := step.(plan.Recorder); is && step.Effect().Records {
-			r.Record(&h)
+		if r, is := step.(group.Recorder); is && step.Effect().Records {
+			r.Record(&h.Record)
 		}
 	}
 	return h.Downscale
@@ -123,7 +124,7 @@ func nextDownscale(h plan.Hold, steps []plan.Action) plan.Downscale {
 // holderAfter returns the holder after a downscale was recorded or has ended. The end alone does not release
 // the hold; that is a separate action. A person who took the hold by hand during a downscale keeps it until
 // it expires.
-func holderAfter(s *plan.Snapshot, noted plan.Downscale) plan.Holder {
+func holderAfter(s *group.Snapshot, noted group.Downscale) plan.Holder {
 	byHand := s.Hold.Holder.Foreign() && !s.Hold.Lapsed(s.Now)
 	if noted.None() || byHand {
 		return s.Hold.Holder
@@ -131,7 +132,7 @@ func holderAfter(s *plan.Snapshot, noted plan.Downscale) plan.Holder {
 	return plan.DownscaleOperation.For(noted.Zone)
 }
 
-func decideDeletes(s *plan.Snapshot, deeds []plan.DeletePod, downscale plan.Downscale) Decision {
+func decideDeletes(s *group.Snapshot, deeds []plan.DeletePod, downscale group.Downscale) Decision {
 	holder := holderFor(s.Hold, deeds)
 	if !downscale.None() {
 		holder = holderAfter(s, downscale)
@@ -150,7 +151,7 @@ func decideDeletes(s *plan.Snapshot, deeds []plan.DeletePod, downscale plan.Down
 // holderFor returns the holder under which pods are deleted. The delete of a pod that is up requires the hold
 // of its zone's rollout. A repair joins the holder of its zone, takes a free hold, and does not change any
 // other hold.
-func holderFor(h plan.Hold, deeds []plan.DeletePod) plan.Holder {
+func holderFor(h group.Hold, deeds []plan.DeletePod) plan.Holder {
 	for _, d := range deeds {
 		if d.Up {
 			return plan.RolloutOperation.For(d.Zone)
@@ -165,7 +166,7 @@ func holderFor(h plan.Hold, deeds []plan.DeletePod) plan.Holder {
 // needsLook reports whether the caches do not suffice. That is so if the hold is to be taken, if another
 // process wrote the record, or if a pod may seem outdated only because the cached StatefulSet is older than
 // the pod (ADR 0006).
-func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
+func needsLook(h group.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 	if h.Holder != holder || !h.Own {
 		return true
 	}
@@ -179,7 +180,7 @@ func needsLook(h plan.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
 
 // idle reports whether the hold is free, or a hold from outside lockstep has lapsed, and nothing that the
 // hold records still counts.
-func idle(s *plan.Snapshot) bool {
+func idle(s *group.Snapshot) bool {
 	free := s.Hold.Holder.Free() || s.Hold.Lapsed(s.Now)
 	return free && s.Hold.Downscale.None() && len(intents(s, nil)) == 0
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
@@ -129,7 +130,7 @@ func TestCover(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
-			steps := plan.Group(s)
+			steps := group.Plan(s)
 			if got := fixture.Decision(hold.Decide(s, steps)); got != tc.want {
 				t.Errorf("got %q, want %q for\n%s", got, tc.want, plan.Notation(steps))
 			}
@@ -141,7 +142,7 @@ func TestCover(t *testing.T) {
 func TestARecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated)
 	takedown := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Up: true}
-	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {takedown}, {takedown, plan.EndIntent{}}, {takedown, plan.RecordMembers{}}} {
+	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {takedown}, {takedown, plan.EndIntent{}}, {takedown, group.RecordMembers{}}} {
 		if got := hold.Decide(s, steps).Need; got == hold.Write || got == hold.Remove {
 			t.Errorf("verdict %d for %q", got, plan.Notation(steps))
 		}
@@ -155,15 +156,25 @@ hold rollout/zone-b renewed 30s ago inherited transitions=4 trace=00-abc
 zone-a rev=2 current=1
   zone-a-0 ready@1 uid=u version=17
 ` + whole)
-	want := plan.Hold{
-		Exists: true, Own: true, Holder: "rollout/zone-a", Renewed: fixture.Now(), Duration: hold.Duration, Transitions: 5,
-		Trace: "00-abc", Intents: []plan.Intent{fixture.NotedAs("zone-a-0", "u", 17)},
-		Members: []plan.Member{{Zone: "zone-a", UID: "zone-a"}, {Zone: "zone-b", UID: "zone-b"}},
-		Rollouts: plan.Rollouts{Current: plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{
-			{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Budget: 1, Since: fixture.Now()},
-		}}},
+	want := group.Hold{
+		Hold: plan.Hold{
+			Exists:      true,
+			Own:         true,
+			Holder:      "rollout/zone-a",
+			Renewed:     fixture.Now(),
+			Duration:    hold.Duration,
+			Transitions: 5,
+			Trace:       "00-abc",
+			Intents:     []plan.Intent{fixture.NotedAs("zone-a-0", "u", 17)},
+			Rollouts: plan.Rollouts{Current: plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{
+				{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Budget: 1, Since: fixture.Now()},
+			}}},
+		},
+		Record: group.Record{
+			Members: []group.Member{{Zone: "zone-a", UID: "zone-a"}, {Zone: "zone-b", UID: "zone-b"}},
+		},
 	}
-	got := hold.Decide(s, plan.Group(s))
+	got := hold.Decide(s, group.Plan(s))
 	if diff := cmp.Diff(want, got.Record); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -182,7 +193,7 @@ func TestTransitionsCountChangesOfHolder(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
-			got := hold.Decide(s, plan.Group(s))
+			got := hold.Decide(s, group.Plan(s))
 			if got.Need != hold.Write || got.Record.Transitions != tc.want {
 				t.Errorf("verdict %d with %d transitions, want a write with %d", got.Need, got.Record.Transitions, tc.want)
 			}
@@ -192,14 +203,14 @@ func TestTransitionsCountChangesOfHolder(t *testing.T) {
 
 func TestAnIntentThatStandsIsNotWrittenTwice(t *testing.T) {
 	s := fixture.MustParse("hold rollout/zone-a\n noted zone-a-0 since=9s trace=00-abc\n" + outdated)
-	got := hold.Decide(s, plan.Group(s)).Record.Intents
+	got := hold.Decide(s, group.Plan(s)).Record.Intents
 	if diff := cmp.Diff(s.Hold.Intents, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestTimesOfAHold(t *testing.T) {
-	record := plan.Hold{Holder: "rollout/zone-a", Renewed: fixture.Now(), Duration: hold.Duration}
+	record := group.Hold{Hold: plan.Hold{Holder: "rollout/zone-a", Renewed: fixture.Now(), Duration: hold.Duration}}
 	if got, want := hold.Deadline(record), fixture.Now().Add(45*time.Second); !got.Equal(want) {
 		t.Errorf("writers stop at %v, want %v", got, want)
 	}
@@ -207,7 +218,7 @@ func TestTimesOfAHold(t *testing.T) {
 		t.Errorf("renewed at %v, want %v", got, want)
 	}
 	for _, holder := range []plan.Holder{"", "manual/x"} {
-		if got := hold.RenewAt(plan.Hold{Holder: holder, Renewed: fixture.Now()}); !got.IsZero() {
+		if got := hold.RenewAt(group.Hold{Hold: plan.Hold{Holder: holder, Renewed: fixture.Now()}}); !got.IsZero() {
 			t.Errorf("%q is renewed at %v", holder, got)
 		}
 	}
@@ -234,7 +245,7 @@ zone-a rev=2
 zone-b rev=2
   zone-b-0 ready@2
 `)
-	record := hold.Decide(s, plan.Group(s)).Record
+	record := hold.Decide(s, group.Plan(s)).Record
 	wantTimes := map[string]time.Time{"zone-a": fixture.Now().Add(-time.Hour), "zone-b": fixture.Now()}
 	if diff := cmp.Diff(wantTimes, record.Downscaled); diff != "" {
 		t.Errorf("the time of a zone that left long ago is dropped, the new one is added (-want +got)\n%s", diff)
@@ -253,7 +264,7 @@ zone-b rev=2
 func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
 	for since, want := range map[string]time.Duration{"3s": 0, "34s": 0, "35s": -time.Second, "10m": 34*time.Second - 10*time.Minute, "-5s": 5 * time.Second} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
-		if got := hold.Decide(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+		if got := hold.Decide(s, group.Plan(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
 			t.Errorf("admitted %s ago: dated %s from now, want %s", since, got, want)
 		}
 	}
@@ -262,10 +273,10 @@ func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
 // lockstep sends its own update after the record. From then, the API server may work on it for the full time
 // limit.
 func TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest(t *testing.T) {
-	const latest = plan.CarryLimit + plan.RequestLimit
+	const latest = group.CarryLimit + plan.RequestLimit
 	for since, want := range map[string]time.Duration{"3s": 0, "84s": 0, "85s": -time.Second, "10m": latest - 10*time.Minute} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted ours version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
-		if got := hold.Decide(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+		if got := hold.Decide(s, group.Plan(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
 			t.Errorf("noted %s ago: dated %s from now, want %s", since, got, want)
 		}
 	}
@@ -274,10 +285,10 @@ func TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest(t *te
 // The update is planned while the downscale is pending, under a hold that was renewed by then, and is sent
 // before the hold could expire.
 func TestTheUpdateOfLockstepsOwnDownscaleIsSentInTime(t *testing.T) {
-	planned := fixture.Now().Add(plan.UpdateLimit)
-	last := hold.Deadline(plan.Hold{Renewed: planned, Duration: hold.Duration})
-	if got := last.Sub(fixture.Now()); got != plan.CarryLimit {
-		t.Errorf("it is sent within %s, want %s", got, plan.CarryLimit)
+	planned := fixture.Now().Add(group.UpdateLimit)
+	last := hold.Deadline(group.Hold{Hold: plan.Hold{Renewed: planned, Duration: hold.Duration}})
+	if got := last.Sub(fixture.Now()); got != group.CarryLimit {
+		t.Errorf("it is sent within %s, want %s", got, group.CarryLimit)
 	}
 }
 
@@ -287,7 +298,7 @@ func TestTheLatestTimeOfADownscaleIsKept(t *testing.T) {
 	for dated, want := range map[string]time.Duration{"1m": -time.Minute, "-34s": 34 * time.Second, "20m": 34*time.Second - 10*time.Minute} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=10m\n shrank zone-b " + dated +
 			" ago\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
-		if got := hold.Decide(s, plan.Group(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+		if got := hold.Decide(s, group.Plan(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
 			t.Errorf("dated %s ago: the hold says %s from now, want %s", dated, got, want)
 		}
 	}
@@ -305,7 +316,7 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 		"undoing version=9 since=10s\nzone-b rev=2":          false,
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + noted + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
-		decision := hold.Decide(s, plan.Group(s))
+		decision := hold.Decide(s, group.Plan(s))
 		at, is := decision.Record.Downscaled["zone-b"]
 		if decision.Need != hold.Write || is != kept || (kept && !at.Equal(fixture.Now())) {
 			t.Errorf("%s: %v, shrank at %v (%t), want %t", noted, decision.Need, at, is, kept)
@@ -318,10 +329,10 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack(t *testing.T) {
 	for edits := 1; edits <= 5; edits += 2 {
 		s := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=20 replicas=2\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 leaving@1\nzone-b rev=1\n zone-b-0 ready@1\n", edits))
-		noted := hold.Decide(s, plan.Group(s)).Record
+		noted := hold.Decide(s, group.Plan(s)).Record
 		later := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=30 replicas=3\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 ready@1 version=40 uid=anew\nzone-b rev=1\n zone-b-0 ready@1\n", edits+1))
 		later.Hold = noted
-		if got := hold.Decide(later, plan.Group(later)).Record.Downscaled["zone-a"]; noted.Downscale.Zone != "zone-a" || !got.Equal(fixture.Now()) {
+		if got := hold.Decide(later, group.Plan(later)).Record.Downscaled["zone-a"]; noted.Downscale.Zone != "zone-a" || !got.Equal(fixture.Now()) {
 			t.Errorf("at generation %d noted %s, and dated %v", edits, noted.Downscale, got)
 		}
 	}
@@ -337,10 +348,10 @@ zone-a rev=1 version=20 replicas=2 leader=zone-b prepares
 zone-b rev=1
   zone-b-0 ready@1
 `)
-	s.Hold = hold.Decide(s, plan.Group(s)).Record
+	s.Hold = hold.Decide(s, group.Plan(s)).Record
 	seen := s.Hold.Downscale
-	next := hold.Decide(s, plan.Group(s)).Record
-	if got := next.Downscaled["zone-a"]; seen.Generation != plan.SeenInEffect || next.Downscale.To != 1 || !got.Equal(fixture.Now()) {
+	next := hold.Decide(s, group.Plan(s)).Record
+	if got := next.Downscaled["zone-a"]; seen.Generation != group.SeenInEffect || next.Downscale.To != 1 || !got.Equal(fixture.Now()) {
 		t.Errorf("noted %s, then %s, and dated %v", seen, next.Downscale, got)
 	}
 }
@@ -357,8 +368,8 @@ zone-a rev=1 replicas=2 version=11 leader=zone-b prepares
 zone-b rev=1
   zone-b-0 ready@1
 `)
-	got := hold.Decide(s, plan.Group(s)).Record
-	if got.Downscale.Generation != plan.SeenInEffect || got.Downscale.Call == (plan.Call{}) || !got.GivenUp["zone-a"].Equal(s.Now) {
+	got := hold.Decide(s, group.Plan(s)).Record
+	if got.Downscale.Generation != group.SeenInEffect || got.Downscale.Call == (group.Call{}) || !got.GivenUp["zone-a"].Equal(s.Now) {
 		t.Errorf("noted %+v, given up %v", got.Downscale, got.GivenUp)
 	}
 }
@@ -374,8 +385,8 @@ zone-a rev=2 current=1
 zone-b rev=2
   zone-b-0 ready@2
 `)
-	note := fixture.Shrinking("zone-a", 1, 0, plan.Preparing)
-	got := hold.Admit(s, plan.DownscaleAnswer{Note: note}, note.Zone)
+	note := fixture.Shrinking("zone-a", 1, 0, group.Preparing)
+	got := hold.Admit(s, group.DownscaleAnswer{Note: note}, note.Zone)
 	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || got.Downscale != note || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
 		t.Errorf("got %+v", got)
 	}
@@ -384,7 +395,7 @@ zone-b rev=2
 // If another downscale replaces a downscale before any pod agreed, the replaced one did not fail.
 func TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 3 to 2 preparing ours version=9\nzone-a rev=2\n zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2\n")
-	if got := hold.Admit(s, plan.DownscaleAnswer{Note: fixture.Shrinking("zone-a", 3, 1, plan.Preparing)}, "zone-a"); len(got.GivenUp) > 0 {
+	if got := hold.Admit(s, group.DownscaleAnswer{Note: fixture.Shrinking("zone-a", 3, 1, group.Preparing)}, "zone-a"); len(got.GivenUp) > 0 {
 		t.Errorf("given up: %v", got.GivenUp)
 	}
 }
@@ -437,7 +448,7 @@ func TestWhoAsksAgainKeepsItsPlaceInTheQueue(t *testing.T) {
 		"others who did not ask for too long wait no more": {[]plan.Waiting{place("zone-b", time.Hour, time.Minute)}, []plan.Waiting{place("zone-a", 0, 0)}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, changes := hold.Enqueued(plan.Hold{Exists: true, Waiting: tc.queue}, place("zone-a", 0, 0))
+			got, changes := hold.Enqueued(group.Hold{Hold: plan.Hold{Exists: true, Waiting: tc.queue}}, place("zone-a", 0, 0))
 			if diff := cmp.Diff(tc.want, got.Waiting); diff != "" || !changes {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -448,7 +459,7 @@ func TestWhoAsksAgainKeepsItsPlaceInTheQueue(t *testing.T) {
 // The place of a rollout is written together with any other change, such as a renewal.
 func TestARolloutTakesItsPlaceInTheQueueByTheNextWrite(t *testing.T) {
 	s := fixture.MustParse("live\nhold eviction/zone-b renewed 20s ago\n" + outdated + "zone-b rev=2\n zone-b-0 leaving@2\n")
-	d := hold.Decide(s, plan.Group(s))
+	d := hold.Decide(s, group.Plan(s))
 	if d.Need != hold.Write || len(d.Record.Waiting) != 1 || d.Record.Waiting[0].Zone != "zone-a" || !d.Record.Renewed.Equal(s.Now) {
 		t.Errorf("got %s, renewed %s, who waits: %+v", fixture.Decision(d), d.Record.Renewed, d.Record.Waiting)
 	}
@@ -464,7 +475,7 @@ zone-a rev=1
 zone-b rev=2 current=1
   zone-b-0 failing@1
 `)
-	steps := plan.Group(s)
+	steps := group.Plan(s)
 	d := hold.Decide(s, steps)
 	if d.Need != hold.Write || len(d.Record.Intents) != 0 {
 		t.Errorf("%s leaves %s", plan.Notation(steps), fixture.Decision(d))
@@ -483,7 +494,7 @@ func TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent(t *testing.T) {
 		fmt.Fprintf(&text, "  zone-a-%d failing@2 version=20\n", n)
 	}
 	s := fixture.MustParse(text.String())
-	steps := plan.Group(s)
+	steps := group.Plan(s)
 	d := hold.Decide(s, steps)
 	if broken := invariant.Check(s, steps, d); broken != nil || len(d.Record.Intents) != plan.MaxIntents {
 		t.Errorf("%d steps and %d intents: %v", len(steps), len(d.Record.Intents), broken)
@@ -500,7 +511,7 @@ zone-a rev=2 current=1 minReady=10s
   zone-a-0 ready@2 for=5s zone-a-1 ready@1
 `)
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now.Add(-time.Minute), Zones: []plan.RolledZone{{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Since: s.Now.Add(-time.Minute)}}}
-	permit := plan.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
+	permit := group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
 	d := hold.DecideGrant(s, permit.Note)
 	if got := d.Record.Rollouts.Current.Zones; !permit.NeedsNote() || len(got) != 1 || got[0].Replaced != 1 {
 		t.Errorf("%v: remembered are %+v, want 1 replaced", permit, got)
@@ -518,36 +529,36 @@ zone-a rev=1 replicas=2 version=11
 zone-b rev=2
   zone-b-0 failing@1
 `)
-	d := hold.Decide(s, plan.Group(s))
-	if broken := invariant.Check(s, plan.Group(s), d); broken != nil {
+	d := hold.Decide(s, group.Plan(s))
+	if broken := invariant.Check(s, group.Plan(s), d); broken != nil {
 		t.Error(broken)
 	}
-	if d.Record.Downscale.Stage != plan.Undoing || d.Record.Holder != "manual/maintenance" || !d.Record.ExpiresAt().Equal(s.Hold.ExpiresAt()) {
+	if d.Record.Downscale.Stage != group.Undoing || d.Record.Holder != "manual/maintenance" || !d.Record.ExpiresAt().Equal(s.Hold.ExpiresAt()) {
 		t.Errorf("the Lease says %s of %s until %s", d.Record.Holder, d.Record.Downscale, d.Record.ExpiresAt())
 	}
 }
 
 func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 	now := time.Now()
-	asked := fixture.Shrinking("zone-a", 2, 1, plan.Preparing)
-	seen := fixture.Shrinking("zone-a", 3, 2, plan.Admitted)
-	seen.Generation, seen.Since = plan.SeenInEffect, now
+	asked := fixture.Shrinking("zone-a", 2, 1, group.Preparing)
+	seen := fixture.Shrinking("zone-a", 3, 2, group.Admitted)
+	seen.Generation, seen.Since = group.SeenInEffect, now
 	for sentence, tc := range map[string]struct {
-		record plan.Hold
+		record group.Hold
 		want   bool
 	}{
-		"nobody has the hold":           {plan.Hold{}, true},
-		"the zone's downscale has it":   {plan.Hold{Exists: true, Holder: "downscale/zone-a"}, true},
-		"it still is under way":         {plan.Hold{Exists: true, Holder: "downscale/zone-a", Downscale: asked}, false},
-		"pods leave by the one before":  {plan.Hold{Exists: true, Holder: "downscale/zone-a", Downscale: seen}, true},
-		"another zone has the hold":     {plan.Hold{Exists: true, Holder: "rollout/zone-b"}, false},
-		"somebody has taken it by hand": {plan.Hold{Exists: true, Holder: "manual/maintenance"}, false},
-		"somebody still has it by hand": {plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour), Duration: time.Hour}, false},
-		"somebody had it by hand":       {plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour - time.Second), Duration: time.Hour}, true},
-		"it cannot be read":             {plan.Hold{Exists: true, Unreadable: "damaged"}, false},
+		"nobody has the hold":           {group.Hold{}, true},
+		"the zone's downscale has it":   {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}}, true},
+		"it still is under way":         {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Record: group.Record{Downscale: asked}}, false},
+		"pods leave by the one before":  {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Record: group.Record{Downscale: seen}}, true},
+		"another zone has the hold":     {group.Hold{Hold: plan.Hold{Exists: true, Holder: "rollout/zone-b"}}, false},
+		"somebody has taken it by hand": {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance"}}, false},
+		"somebody still has it by hand": {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour), Duration: time.Hour}}, false},
+		"somebody had it by hand":       {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour - time.Second), Duration: time.Hour}}, true},
+		"it cannot be read":             {group.Hold{Hold: plan.Hold{Exists: true, Unreadable: "damaged"}}, false},
 	} {
 		next, possible := hold.UndoAnew(tc.record, asked, now)
-		undoes := next.Downscale.Stage == plan.Undoing && next.Holder == "downscale/zone-a" && next.Renewed.Equal(now) &&
+		undoes := next.Downscale.Stage == group.Undoing && next.Holder == "downscale/zone-a" && next.Renewed.Equal(now) &&
 			(next.Transitions == 1) == (tc.record.Holder != next.Holder)
 		if possible != tc.want || (tc.want && !undoes) {
 			t.Errorf("%s: possible %t with %s under %q, want %t", sentence, possible, next.Downscale, next.Holder, tc.want)
@@ -559,7 +570,7 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 }
 
 func TestADownscaleOfOurOwnThatFailedIsRemembered(t *testing.T) {
-	const group = "zone-a rev=2 version=11\n zone-a-0 ready@2 zone-a-1 ready@2\n"
+	const scenario = "zone-a rev=2 version=11\n zone-a-0 ready@2 zone-a-1 ready@2\n"
 	for sentence, tc := range map[string]struct {
 		hold string
 		want bool
@@ -572,8 +583,8 @@ func TestADownscaleOfOurOwnThatFailedIsRemembered(t *testing.T) {
 		"one that failed some time ago":   {"failed zone-a 30s ago\n decrease zone-a from 2 to 1 admitted since=5s", false},
 		"one that came into effect early": {"decrease zone-a from 3 to 2 admitted ours since=1h", false},
 	} {
-		s := fixture.MustParse("live\nhold downscale/zone-a\n " + tc.hold + "\n" + group)
-		d := hold.Decide(s, plan.Group(s))
+		s := fixture.MustParse("live\nhold downscale/zone-a\n " + tc.hold + "\n" + scenario)
+		d := hold.Decide(s, group.Plan(s))
 		if _, remembered := d.Record.GivenUp["zone-a"]; remembered != tc.want || d.Need != hold.Write {
 			t.Errorf("%s: remembered %t, want %t (%s)", sentence, remembered, tc.want, fixture.Decision(d))
 		}
@@ -596,13 +607,13 @@ func TestARolloutThatEndedBesideAnExpiredHoldFromOutsideIsOver(t *testing.T) {
 // A renewal needs no live read. Afterwards, the acts of the former process are still unknown.
 func TestAProcessThatHasOnlyRenewedAHoldReadsTheGroupBeforeItDeletes(t *testing.T) {
 	s := fixture.MustParse("hold rollout/zone-a renewed 20s ago inherited\nzone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\n" + whole)
-	renewal := hold.Decide(s, plan.Group(s))
+	renewal := hold.Decide(s, group.Plan(s))
 	if got := fixture.Decision(renewal); got != "write rollout/zone-a" {
 		t.Fatalf("got %q, want a renewal", got)
 	}
 	s.Hold = renewal.Record
 	s.Zones[0].Pods[0].Phase = plan.Ready
-	steps := plan.Group(s)
+	steps := group.Plan(s)
 	if got := hold.Decide(s, steps); !plan.Disrupts(steps) || got.Need != hold.Look {
 		t.Errorf("got %q, want a live read before\n%s", fixture.Decision(got), plan.Notation(steps))
 	}

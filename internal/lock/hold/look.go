@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 const (
@@ -21,13 +22,13 @@ const (
 //
 // The duration is relative to the time of the plan, so that a clock change in between has no effect. A time
 // that had already passed counts as LookAgain, so that reconciles do not repeat without a pause.
-func NextLook(s plan.Snapshot, steps []plan.Action, d Decision) (time.Duration, bool) {
+func NextLook(s group.Snapshot, steps []plan.Action, d Decision) (time.Duration, bool) {
 	record := s.Hold
 	if d.Need == Write {
 		record = d.Record
 	}
 	var looks []time.Duration
-	for _, at := range []time.Time{plan.Wake(steps), RenewAt(record), plan.NextMessage(s), plan.ContestEnds(s), LapsesAt(record, s.Now)} {
+	for _, at := range []time.Time{plan.Wake(steps), RenewAt(record), group.NextMessage(s), group.ContestEnds(s), LapsesAt(record, s.Now)} {
 		switch {
 		case at.IsZero():
 		case !at.After(s.Now):
@@ -48,4 +49,4 @@ func NextLook(s plan.Snapshot, steps []plan.Action, d Decision) (time.Duration, 
 // LookNeedsLease reports whether a live read of a group must include the Lease. It must if no Lease is known,
 // and if the hold records a downscale, because its pods are notified without a prior write. Otherwise the
 // compare-and-swap detects a change of the Lease (ADR 13).
-func LookNeedsLease(h plan.Hold) bool { return !h.Exists || !h.Downscale.None() }
+func LookNeedsLease(h group.Hold) bool { return !h.Exists || !h.Downscale.None() }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
@@ -15,13 +16,13 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 	wait := func(until time.Time) plan.Action {
 		return plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodNotYetAvailable, Until: until}}
 	}
-	mine := plan.Hold{Exists: true, Own: true, Holder: plan.RolloutOperation.For("zone-a"), Renewed: now, Duration: hold.Duration}
-	theirs := plan.Hold{Exists: true, Holder: "manual/x", Renewed: now.Add(-time.Minute), Duration: 90 * time.Second}
+	mine := group.Hold{Hold: plan.Hold{Exists: true, Own: true, Holder: plan.RolloutOperation.For("zone-a"), Renewed: now, Duration: hold.Duration}}
+	theirs := group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/x", Renewed: now.Add(-time.Minute), Duration: 90 * time.Second}}
 	overdue := mine
 	overdue.Renewed = now.Add(-hold.Duration)
 	for sentence, tc := range map[string]struct {
-		hold     plan.Hold
-		contest  plan.Contest
+		hold     group.Hold
+		contest  group.Contest
 		steps    []plan.Action
 		decision hold.Decision
 		want     time.Duration // 0: wait only for events
@@ -35,12 +36,12 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 		"a hold that is overdue makes no loop either":     {hold: overdue, want: hold.LookAgain},
 		"a hold that is written now is renewed from then": {hold: overdue, decision: hold.Decision{Need: hold.Write, Record: mine}, want: hold.RenewEvery},
 		"a hold from outside lapses":                      {hold: theirs, want: 30 * time.Second},
-		"a contest is over":                               {contest: plan.Contest{Overwrites: 3, Last: now.Add(-5 * time.Minute)}, want: 10 * time.Minute},
-		"one that nobody was told of is over unnoticed":   {contest: plan.Contest{Overwrites: 2, Last: now.Add(-5 * time.Minute)}},
+		"a contest is over":                               {contest: group.Contest{Overwrites: 3, Last: now.Add(-5 * time.Minute)}, want: 10 * time.Minute},
+		"one that nobody was told of is over unnoticed":   {contest: group.Contest{Overwrites: 2, Last: now.Add(-5 * time.Minute)}},
 		"what comes first counts":                         {hold: mine, steps: []plan.Action{wait(now.Add(time.Hour)), wait(now.Add(7 * time.Second))}, want: 7 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, due := hold.NextLook(plan.Snapshot{Now: now, Hold: tc.hold, Zones: []plan.Zone{{Contest: tc.contest}}}, tc.steps, tc.decision)
+			got, due := hold.NextLook(group.Snapshot{Now: now, Hold: tc.hold, Zones: []group.Zone{{Contest: tc.contest}}}, tc.steps, tc.decision)
 			if got != tc.want || due != (tc.want != 0) {
 				t.Errorf("looked at again after %v (%t), want %v", got, due, tc.want)
 			}
@@ -50,12 +51,12 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 
 func TestALookReadsTheLeaseWhereNoneIsKnownOrADownscaleIsNoted(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		hold plan.Hold
+		hold group.Hold
 		want bool
 	}{
-		"none is known":        {plan.Hold{}, true},
-		"a decrease is noted":  {plan.Hold{Exists: true, Downscale: plan.Downscale{Zone: "zone-a"}}, true},
-		"nothing of that kind": {plan.Hold{Exists: true, Holder: plan.RolloutOperation.For("zone-a")}, false},
+		"none is known":        {group.Hold{}, true},
+		"a decrease is noted":  {group.Hold{Hold: plan.Hold{Exists: true}, Record: group.Record{Downscale: group.Downscale{Zone: "zone-a"}}}, true},
+		"nothing of that kind": {group.Hold{Hold: plan.Hold{Exists: true, Holder: plan.RolloutOperation.For("zone-a")}}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := hold.LookNeedsLease(tc.hold); got != tc.want {

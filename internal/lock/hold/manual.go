@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -34,7 +35,7 @@ func ManualFor(why string) (plan.Holder, bool) {
 // Take returns the record by which a person takes a hold for a time, or why the hold cannot be taken. A hold
 // that another person has, even for the same reason, can be taken only after it expired. With renew, Take
 // prolongs a hold that has the same reason, and never shortens it.
-func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration, renew bool) (plan.Hold, plan.Refusal) {
+func Take(h group.Hold, holder plan.Holder, now time.Time, lasts time.Duration, renew bool) (group.Hold, plan.Refusal) {
 	over := h.Lapsed(now)
 	same := renew && h.Holder == holder
 	switch {
@@ -59,7 +60,7 @@ func Take(h plan.Hold, holder plan.Holder, now time.Time, lasts time.Duration, r
 }
 
 // prolonged returns a record that lasts at least so long. A hold without an end keeps none.
-func prolonged(h plan.Hold, now time.Time, lasts time.Duration) plan.Hold {
+func prolonged(h group.Hold, now time.Time, lasts time.Duration) group.Hold {
 	if end := h.ExpiresAt(); !end.IsZero() && end.Before(now.Add(lasts)) {
 		h.Renewed, h.Duration = now, lasts
 	}
@@ -68,7 +69,7 @@ func prolonged(h plan.Hold, now time.Time, lasts time.Duration) plan.Hold {
 
 // untilOf returns when a hold from outside lockstep expires. Operations of lockstep, also of newer versions,
 // end with an event.
-func untilOf(h plan.Hold) time.Time {
+func untilOf(h group.Hold) time.Time {
 	if h.Holder.Foreign() && !h.Holder.Newer() {
 		return h.ExpiresAt()
 	}
@@ -78,7 +79,7 @@ func untilOf(h plan.Hold) time.Time {
 // GiveBack returns the record after a person releases a hold. The second result is false if a person may not
 // release it: it is free, belongs to an operation of lockstep, or has an unreadable record, which the write
 // would erase. A hold from outside that is not manual requires force.
-func GiveBack(h plan.Hold, force bool) (plan.Hold, bool) {
+func GiveBack(h group.Hold, force bool) (group.Hold, bool) {
 	if h.Unreadable != "" || !h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force) {
 		return h, false
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
@@ -99,17 +100,17 @@ func TestAHoldIsRenewedForItsReasonAloneAndNeverEndsSooner(t *testing.T) {
 	const mine = plan.Holder("manual/upgrade")
 	in := func(d time.Duration) time.Time { return fixture.Now().Add(d) }
 	for sentence, tc := range map[string]struct {
-		held  plan.Hold
+		held  group.Hold
 		until time.Time
 		code  reason.Code
 		takes int
 	}{
-		"shorter":           {plan.Hold{Holder: mine, Renewed: fixture.Now(), Duration: time.Minute}, in(time.Hour), "", 0},
-		"longer":            {plan.Hold{Holder: mine, Renewed: fixture.Now(), Duration: 4 * time.Hour}, in(4 * time.Hour), "", 0},
-		"without an end":    {plan.Hold{Holder: mine}, time.Time{}, "", 0},
-		"over":              {plan.Hold{Holder: mine, Renewed: in(-time.Hour), Duration: time.Minute}, in(time.Hour), "", 1},
-		"free":              {plan.Hold{}, in(time.Hour), "", 1},
-		"of another reason": {plan.Hold{Holder: "manual/backup", Renewed: fixture.Now(), Duration: time.Minute}, in(time.Minute), reason.GroupHeld, 0},
+		"shorter":           {group.Hold{Hold: plan.Hold{Holder: mine, Renewed: fixture.Now(), Duration: time.Minute}}, in(time.Hour), "", 0},
+		"longer":            {group.Hold{Hold: plan.Hold{Holder: mine, Renewed: fixture.Now(), Duration: 4 * time.Hour}}, in(4 * time.Hour), "", 0},
+		"without an end":    {group.Hold{Hold: plan.Hold{Holder: mine}}, time.Time{}, "", 0},
+		"over":              {group.Hold{Hold: plan.Hold{Holder: mine, Renewed: in(-time.Hour), Duration: time.Minute}}, in(time.Hour), "", 1},
+		"free":              {group.Hold{}, in(time.Hour), "", 1},
+		"of another reason": {group.Hold{Hold: plan.Hold{Holder: "manual/backup", Renewed: fixture.Now(), Duration: time.Minute}}, in(time.Minute), reason.GroupHeld, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, refusal := hold.Take(tc.held, mine, fixture.Now(), time.Hour, true)

@@ -3,7 +3,7 @@ package hold
 import (
 	"fmt"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // member is one zone in the annotation lockstep.dev/zones.
@@ -19,7 +19,7 @@ type members struct {
 
 // FormatMembers returns the value of the annotation lockstep.dev/zones: the zones of the group, or "" for
 // none.
-func FormatMembers(zones []plan.Member) string {
+func FormatMembers(zones []group.Member) string {
 	if len(zones) == 0 {
 		return ""
 	}
@@ -32,7 +32,7 @@ func FormatMembers(zones []plan.Member) string {
 
 // ParseMembers parses the annotation. The error names the defect. After an error, the hold must be respected
 // and not be changed.
-func ParseMembers(text string) ([]plan.Member, error) {
+func ParseMembers(text string) ([]group.Member, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -40,15 +40,15 @@ func ParseMembers(text string) ([]plan.Member, error) {
 	if err := decode(text, &doc); err != nil {
 		return nil, fmt.Errorf("read zones: %w", err)
 	}
-	if len(doc.Zones) > plan.MostMembers {
-		return nil, fmt.Errorf("read zones: there are %d, and at most %d are remembered", len(doc.Zones), plan.MostMembers)
+	if len(doc.Zones) > group.MostMembers {
+		return nil, fmt.Errorf("read zones: there are %d, and at most %d are remembered", len(doc.Zones), group.MostMembers)
 	}
-	var zones []plan.Member
+	var zones []group.Member
 	for n, m := range doc.Zones {
 		if m.Zone == "" || m.UID == "" {
 			return nil, fmt.Errorf("read zones: entry %d needs zone and uid", n)
 		}
-		zones = append(zones, plan.Member(m))
+		zones = append(zones, group.Member(m))
 	}
 	return zones, nil
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 func TestRememberedZonesComeBackAsTheyWere(t *testing.T) {
-	var most []plan.Member
-	for i := range plan.MostMembers {
-		most = append(most, plan.Member{Zone: fmt.Sprintf("zone-%d", i), UID: fmt.Sprintf("uid-%d", i)})
+	var most []group.Member
+	for i := range group.MostMembers {
+		most = append(most, group.Member{Zone: fmt.Sprintf("zone-%d", i), UID: fmt.Sprintf("uid-%d", i)})
 	}
-	for _, zones := range [][]plan.Member{nil, most[:1], most} {
+	for _, zones := range [][]group.Member{nil, most[:1], most} {
 		got, err := hold.ParseMembers(hold.FormatMembers(zones))
 		if diff := cmp.Diff(zones, got); diff != "" || err != nil {
 			t.Errorf("error %v, (-want +got)\n%s", err, diff)
@@ -33,7 +33,7 @@ func TestRememberedZonesThatAreNotUnderstoodAreRefused(t *testing.T) {
 		"two texts":                   {`{"version":1,"zones":[` + zone + `]}{}`, "read zones"},
 		"an unknown field":            {`{"version":1,"zones":[],"more":true}`, `unknown field "more"`},
 		"an unknown field of a zone":  {`{"version":1,"zones":[{"zone":"zone-a","uid":"u","selector":"x=y"}]}`, `unknown field "selector"`},
-		"more zones than are written": {`{"version":1,"zones":[` + strings.Repeat(zone+",", plan.MostMembers) + zone + `]}`, "there are 101, and at most 100 are remembered"},
+		"more zones than are written": {`{"version":1,"zones":[` + strings.Repeat(zone+",", group.MostMembers) + zone + `]}`, "there are 101, and at most 100 are remembered"},
 		"a zone without name":         {`{"version":1,"zones":[{"uid":"u"}]}`, "entry 0 needs zone and uid"},
 		"a zone without UID":          {`{"version":1,"zones":[` + zone + `,{"zone":"zone-b"}]}`, "entry 1 needs zone and uid"},
 	} {

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Enqueued returns the record with the operation that asks now in the queue, and whether the record must be
 // written. An operation that asks again is written only every plan.AskAgain. A record that does not exist or
 // is unreadable does not change.
-func Enqueued(record plan.Hold, asks plan.Waiting) (plan.Hold, bool) {
+func Enqueued(record group.Hold, asks plan.Waiting) (group.Hold, bool) {
 	if !record.Exists || record.Unreadable != "" {
 		return record, false
 	}
@@ -31,7 +32,7 @@ func Enqueued(record plan.Hold, asks plan.Waiting) (plan.Hold, bool) {
 }
 
 // withPlaces adds to a decision the places in the queue that the actions take.
-func withPlaces(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
+func withPlaces(s *group.Snapshot, steps []plan.Action, d Decision) Decision {
 	for _, step := range steps {
 		a, is := step.(plan.Enqueue)
 		if !is {

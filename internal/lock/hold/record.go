@@ -6,11 +6,12 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/history"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // nextRecord returns the next record with these intents. It keeps the time of a downscale that ended, updates
 // the rollouts, and renews the hold.
-func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, downscale plan.Downscale) plan.Hold {
+func nextRecord(s *group.Snapshot, holder plan.Holder, noted []plan.Intent, downscale group.Downscale) group.Hold {
 	next := s.Hold // with the UID and version for the compare-and-swap
 	next.Exists, next.Unlabelled = true, false
 	next.Own = s.Hold.Own || s.Live
@@ -20,7 +21,7 @@ func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, downs
 	}
 	next.Holder = holder
 	next.Intents = noted
-	next.Members = plan.Remembered(*s)
+	next.Members = group.Remembered(*s)
 	next.Downscale = downscale
 	next.Downscaled = downscaled(s, downscale)
 	next.GivenUp = givenUp(s, downscale)
@@ -31,7 +32,7 @@ func nextRecord(s *plan.Snapshot, holder plan.Holder, noted []plan.Intent, downs
 
 // nextRecordOfHolder returns the next record for the present holder. It does not prolong a hold from outside
 // lockstep.
-func nextRecordOfHolder(s *plan.Snapshot, downscale plan.Downscale) plan.Hold {
+func nextRecordOfHolder(s *group.Snapshot, downscale group.Downscale) group.Hold {
 	record := nextRecord(s, holderAfter(s, downscale), intents(s, nil), downscale)
 	if record.Holder.Foreign() {
 		record.Renewed, record.Duration = s.Hold.Renewed, s.Hold.Duration
@@ -41,7 +42,7 @@ func nextRecordOfHolder(s *plan.Snapshot, downscale plan.Downscale) plan.Hold {
 
 // Admit returns the record for an admitted downscale of a zone. If the downscale needs no hold, Admit only
 // adds the latest time at which it can take effect.
-func Admit(s plan.Snapshot, v plan.DownscaleAnswer, zone string) plan.Hold {
+func Admit(s group.Snapshot, v group.DownscaleAnswer, zone string) group.Hold {
 	if !v.Dated {
 		return nextRecord(&s, plan.DownscaleOperation.For(zone), intents(&s, nil), v.Note)
 	}
@@ -56,11 +57,11 @@ func Admit(s plan.Snapshot, v plan.DownscaleAnswer, zone string) plan.Hold {
 // result is false if another operation has the hold by now; if that operation begins a downscale of the zone,
 // it asks the same pods. If pods still leave by the previous downscale, UndoAnew records the time of that
 // one; it is recorded again afterwards.
-func UndoAnew(record plan.Hold, d plan.Downscale, now time.Time) (plan.Hold, bool) {
+func UndoAnew(record group.Hold, d group.Downscale, now time.Time) (group.Hold, bool) {
 	holder := plan.DownscaleOperation.For(d.Zone)
 	free := record.Holder.Free() || record.Lapsed(now) || record.Holder == holder
 	before := record.Downscale
-	follows := before.None() || (before.Generation == plan.SeenInEffect && before.Zone == d.Zone)
+	follows := before.None() || (before.Generation == group.SeenInEffect && before.Zone == d.Zone)
 	if !follows || !free || record.Unreadable != "" {
 		return record, false
 	}
@@ -78,14 +79,14 @@ func UndoAnew(record plan.Hold, d plan.Downscale, now time.Time) (plan.Hold, boo
 
 // Unfinished reports whether the hold records something that only lockstep can end: one of its operations, a
 // downscale, or intents.
-func Unfinished(h plan.Hold) bool {
+func Unfinished(h group.Hold) bool {
 	ours := !h.Holder.Free() && !h.Holder.Foreign()
 	return ours || !h.Downscale.None() || len(h.Intents) > 0
 }
 
 // downscaled returns the time of the last downscale of each zone of the group. A downscale that ends or is
 // replaced counts if it took effect or may have.
-func downscaled(s *plan.Snapshot, next plan.Downscale) map[string]time.Time {
+func downscaled(s *group.Snapshot, next group.Downscale) map[string]time.Time {
 	times := lasting(s)
 	former := s.Hold.Downscale
 	if !former.None() && !next.Same(former) && s.Shrank(former) {
@@ -100,14 +101,14 @@ func downscaled(s *plan.Snapshot, next plan.Downscale) map[string]time.Time {
 // givenUp returns when lockstep gave up its own downscales that may not be tried again yet. A downscale that
 // was only overtaken did not fail. If a downscale fails while pods still leave by the previous one, the hold
 // records the previous one next.
-func givenUp(s *plan.Snapshot, next plan.Downscale) map[string]time.Time {
+func givenUp(s *group.Snapshot, next group.Downscale) map[string]time.Time {
 	times := map[string]time.Time{}
 	for zone, at := range s.Hold.GivenUp {
-		if plan.StillGivenUp(at, s.Now) {
+		if group.StillGivenUp(at, s.Now) {
 			times[zone] = at
 		}
 	}
-	if d := s.Hold.Downscale; d.Ours && (next.None() || next.Generation == plan.SeenInEffect) && d.Failed(*s) {
+	if d := s.Hold.Downscale; d.Ours && (next.None() || next.Generation == group.SeenInEffect) && d.Failed(*s) {
 		times[d.Zone] = s.Now
 	}
 	if len(times) == 0 {
@@ -118,7 +119,7 @@ func givenUp(s *plan.Snapshot, next plan.Downscale) map[string]time.Time {
 
 // waiting returns the operations that still wait. It drops the present holder, and operations whose last
 // attempt was too long ago.
-func waiting(s *plan.Snapshot, holder plan.Holder) []plan.Waiting {
+func waiting(s *group.Snapshot, holder plan.Holder) []plan.Waiting {
 	var next []plan.Waiting
 	for _, w := range s.Hold.Waiting {
 		if w.Operation.For(w.Zone) != holder && w.Counts(s.Now) {
@@ -132,7 +133,7 @@ func waiting(s *plan.Snapshot, holder plan.Holder) []plan.Waiting {
 // first, then repairs whose intent replaces that of a former pod, then other repairs. If the hold is full, a
 // repair is left out, because it needs no intent. A repair of a pod whose eviction was granted adds none
 // either, because that eviction may still happen.
-func intents(s *plan.Snapshot, deeds []plan.DeletePod) []plan.Intent {
+func intents(s *group.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 	deed := map[string]plan.DeletePod{}
 	for _, d := range deeds {
 		deed[d.Pod] = d
@@ -173,8 +174,8 @@ func intent(d plan.DeletePod, now time.Time) plan.Intent {
 // withRecords adds to a decision the records of actions that alone do not cause a write of the Lease. They
 // are written under any holder and without a live read, because the compare-and-swap fails if the Lease has
 // changed.
-func withRecords(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
-	recorders := slices.DeleteFunc(plan.Only[plan.Recorder](steps), func(r plan.Recorder) bool { return r.Effect().Records })
+func withRecords(s *group.Snapshot, steps []plan.Action, d Decision) Decision {
+	recorders := slices.DeleteFunc(plan.Only[group.Recorder](steps), func(r group.Recorder) bool { return r.Effect().Records })
 	if len(recorders) == 0 || s.Hold.Unreadable != "" {
 		return d
 	}
@@ -193,7 +194,7 @@ func withRecords(s *plan.Snapshot, steps []plan.Action, d Decision) Decision {
 	case Write:
 	}
 	for _, r := range recorders {
-		r.Record(&d.Record)
+		r.Record(&d.Record.Record)
 	}
 	return d
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/history"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
@@ -206,7 +207,7 @@ func TestARolloutThatIsGivenUpEndsAlthoughAnIntentOfItIsStillNoted(t *testing.T)
 	s.Hold.Intents = []plan.Intent{{
 		Zone: "zone-a", Pod: "zone-a-0", UID: "former", Version: 1, Cause: reason.OutdatedRevision, Since: fixture.Now().Add(-5 * time.Hour),
 	}}
-	if d := hold.Decide(s, plan.Group(s)); d.Need != hold.Write || d.Record.Rollouts.Current.Begun() {
+	if d := hold.Decide(s, group.Plan(s)); d.Need != hold.Write || d.Record.Rollouts.Current.Begun() {
 		t.Errorf("got %+v, want a write by which the rollout ends", d)
 	}
 }

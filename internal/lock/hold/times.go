@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 // while, of deleted zones. For a StatefulSet without a group it drops the times of deleted zones, because no
 // other zone depends on them. A new Lease starts with the times of its own zones only, although the
 // predecessor tracked all zones of the namespace.
-func lasting(s *plan.Snapshot) map[string]time.Time {
+func lasting(s *group.Snapshot) map[string]time.Time {
 	known, times := s.Hold.Downscaled, map[string]time.Time{}
 	returns := s.Hold.Exists && s.Key.Rolled()
 	var gone []string

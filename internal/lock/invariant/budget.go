@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // unavailableLimit returns rollout-max-unavailable of a zone as a number of pods, which is at least one.
@@ -18,7 +19,7 @@ func unavailableLimit(z *zone) int {
 }
 
 // limitOf returns how many pods of a zone an eviction budget allows to be down.
-func limitOf(b plan.DisruptionBudget, z *zone) int {
+func limitOf(b group.DisruptionBudget, z *zone) int {
 	if b.Percentage > 0 {
 		return partOf(z, b.Percentage)
 	}
@@ -54,7 +55,7 @@ func (v *view) leastLimit(z *zone, pod string) int {
 }
 
 // budgetsOf returns the eviction budgets that cover a pod.
-func (v *view) budgetsOf(p plan.Pod) []plan.DisruptionBudget {
+func (v *view) budgetsOf(p plan.Pod) []group.DisruptionBudget {
 	if len(v.Budgets) == 0 {
 		return nil
 	}
@@ -62,7 +63,7 @@ func (v *view) budgetsOf(p plan.Pod) []plan.DisruptionBudget {
 	maps.Copy(labels, map[string]string{
 		"statefulset.kubernetes.io/pod-name": p.Name, "apps.kubernetes.io/pod-index": strconv.Itoa(p.Ordinal), "controller-revision-hash": p.Revision,
 	})
-	var all []plan.DisruptionBudget
+	var all []group.DisruptionBudget
 	for _, b := range v.Budgets {
 		if selects(b.Selector, labels) {
 			all = append(all, b)
@@ -73,19 +74,19 @@ func (v *view) budgetsOf(p plan.Pod) []plan.DisruptionBudget {
 
 // selects reports whether labels match all requirements of a selector with the semantics of Kubernetes: a
 // missing label matches NotIn.
-func selects(selector plan.Selector, labels map[string]string) bool {
+func selects(selector group.Selector, labels map[string]string) bool {
 	for _, r := range selector {
 		value, exists := labels[r.Key]
 		named := exists && slices.Contains(r.Values, value)
 		met := false
 		switch r.Demand {
-		case plan.LabelIn:
+		case group.LabelIn:
 			met = named
-		case plan.LabelNotIn:
+		case group.LabelNotIn:
 			met = !named
-		case plan.LabelExists:
+		case group.LabelExists:
 			met = exists
-		case plan.LabelAbsent:
+		case group.LabelAbsent:
 			met = !exists
 		}
 		if !met {
@@ -96,7 +97,7 @@ func selects(selector plan.Selector, labels map[string]string) bool {
 }
 
 // partitionOf returns the partition in the name of a pod, or "" if the name has none.
-func partitionOf(b plan.DisruptionBudget, pod string) string {
+func partitionOf(b group.DisruptionBudget, pod string) string {
 	if caught := b.Partition.FindStringSubmatch(pod); b.Group >= 1 && b.Group < len(caught) {
 		return caught[b.Group]
 	}
@@ -124,7 +125,7 @@ func (v *view) downInPartition(a *allowed, partition string) int {
 // servedInPartition counts the missing pods of a partition in a zone whose names belong to orphans that have
 // been up for long enough and have no intents. If too many pods are missing to check each of them, it returns
 // zero.
-func (v *view) servedInPartition(z *zone, b plan.DisruptionBudget, partition string) int {
+func (v *view) servedInPartition(z *zone, b group.DisruptionBudget, partition string) int {
 	if z.Replicas-len(z.Pods) > mostMissing {
 		return 0
 	}
@@ -140,7 +141,7 @@ func (v *view) servedInPartition(z *zone, b plan.DisruptionBudget, partition str
 
 // downOfPartition is downInPartition for one zone. If the zone has no pod of the partition and its spec has
 // none either, it returns one.
-func (v *view) downOfPartition(z *zone, b plan.DisruptionBudget, partition string) int {
+func (v *view) downOfPartition(z *zone, b group.DisruptionBudget, partition string) int {
 	available, noted := v.availableOf(z), v.notedOf(z)
 	down, members, exists := 0, 0, map[int]bool{}
 	for _, p := range z.Pods {
@@ -171,7 +172,7 @@ const mostMissing = 1000
 
 // missingOfPartition counts the desired pods of a partition that a zone lacks. If too many pods are missing
 // to check each of them, the rest counts as one.
-func (z *zone) missingOfPartition(exists map[int]bool, b plan.DisruptionBudget, partition string) int {
+func (z *zone) missingOfPartition(exists map[int]bool, b group.DisruptionBudget, partition string) int {
 	missing, seen := 0, 0
 	for ordinal := z.Start; ordinal < z.Start+z.Replicas; ordinal++ {
 		if exists[ordinal] {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // pods makes a rule from a check of deletes.
@@ -44,7 +45,7 @@ func breaksNotedFirst(_ *view, deletes []plan.DeletePod, decision *hold.Decision
 	return ""
 }
 
-func notes(record *plan.Hold, d plan.DeletePod) bool {
+func notes(record *group.Hold, d plan.DeletePod) bool {
 	return record.Holder == holderOf(plan.RolloutOperation, d.Zone) && slices.ContainsFunc(record.Intents, func(i plan.Intent) bool {
 		return i.Pod == d.Pod && i.UID == d.UID && i.Version == d.Version
 	})

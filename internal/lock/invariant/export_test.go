@@ -3,10 +3,11 @@ package invariant
 import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Broken returns the names of all rules that the deletes break. Check returns only the first.
-func Broken(s plan.Snapshot, deletes []plan.DeletePod, decision hold.Decision) []string {
+func Broken(s group.Snapshot, deletes []plan.DeletePod, decision hold.Decision) []string {
 	var names []string
 	steps := make([]plan.Action, len(deletes))
 	for i, d := range deletes {
@@ -21,7 +22,7 @@ func Broken(s plan.Snapshot, deletes []plan.DeletePod, decision hold.Decision) [
 }
 
 // BrokenByEviction returns the names of all rules that an allowed eviction breaks.
-func BrokenByEviction(s plan.Snapshot, r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) []string {
+func BrokenByEviction(s group.Snapshot, r group.EvictionRequest, p group.EvictionAnswer, decision hold.Decision) []string {
 	var names []string
 	v := viewOf(&s)
 	for _, rule := range rules {

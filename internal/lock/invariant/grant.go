@@ -6,23 +6,24 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // allowed is an eviction that was allowed, with the decision about the hold that precedes the answer, and
 // what the snapshot shows of the pod.
 type allowed struct {
-	plan.EvictionRequest
-	plan.EvictionAnswer
+	group.EvictionRequest
+	group.EvictionAnswer
 	decision hold.Decision
 	zone     *zone
 	pod      plan.Pod // the zero Pod if no zone shows it
-	budget   plan.DisruptionBudget
+	budget   group.DisruptionBudget
 	covered  bool // the budget covers the pod
 	known    bool // it is known which budget applies
 }
 
 // CheckEviction returns the first rule that an allowed eviction breaks, or nil.
-func CheckEviction(s plan.Snapshot, r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) *Violation {
+func CheckEviction(s group.Snapshot, r group.EvictionRequest, p group.EvictionAnswer, decision hold.Decision) *Violation {
 	if p.Because.Code != "" || decision.Need == hold.Look {
 		return nil
 	}
@@ -36,7 +37,7 @@ func CheckEviction(s plan.Snapshot, r plan.EvictionRequest, p plan.EvictionAnswe
 	return nil
 }
 
-func (v *view) allowed(r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) *allowed {
+func (v *view) allowed(r group.EvictionRequest, p group.EvictionAnswer, decision hold.Decision) *allowed {
 	a := &allowed{EvictionRequest: r, EvictionAnswer: p, decision: decision}
 	a.zone, a.pod = v.podNamed(r.Pod)
 	budgets := v.budgetsOf(a.pod)
@@ -131,7 +132,7 @@ func breaksGrantNoted(_ *view, a *allowed) string {
 }
 
 // keepsGrant reports whether a record has the intent of a granted eviction of a pod.
-func keepsGrant(record *plan.Hold, pod, uid string) bool {
+func keepsGrant(record *group.Hold, pod, uid string) bool {
 	return slices.ContainsFunc(record.Intents, func(i plan.Intent) bool { return i.Pod == pod && i.UID == uid && isGrant(i) })
 }
 

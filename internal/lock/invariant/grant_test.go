@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
@@ -52,7 +53,7 @@ zone-a rev=1
 type evicted struct {
 	rule     string // the only broken rule; empty for none
 	group    string
-	permit   plan.EvictionAnswer
+	permit   group.EvictionAnswer
 	decision hold.Decision
 }
 
@@ -64,7 +65,7 @@ var evictions = map[string]evicted{
 	"a grant while another zone's pod is noted":         {"GrantAlone", with(drained, "hold free", "hold free\n noted zone-b-0"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-b-0")},
 	"a grant beside a downscale of another zone": {
 		"GrantAlone", with(drained, "hold free", "hold eviction/zone-a\n decrease zone-b from 3 to 2 admitted"), granted("zone-a-0"),
-		beside(evicting("eviction/zone-a", "zone-a-0"), fixture.Shrinking("zone-b", 3, 2, plan.Admitted)),
+		beside(evicting("eviction/zone-a", "zone-a-0"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
 	"a grant that the hold does not say":             {"GrantNoted", drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-1")},
 	"a grant under the hold of another zone":         {"GrantNoted", drained, granted("zone-a-0"), evicting("eviction/zone-b", "zone-a-0")},
@@ -130,12 +131,12 @@ var evictions = map[string]evicted{
 		"GrantWithinBudget", with(with(byPartitions, "([0-9]+)", "[0-9]*([0-9])"), "hold eviction/partitions", "hold eviction/partitions\n noted zone-b-10 granted partition=0\n"),
 		ofPartition("0", "zone-a-0"), apart("zone-b-10", "zone-a-0"),
 	},
-	"who is down goes without a note":     {"", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{Version: 10}, hold.Decision{}},
-	"who is down goes at another version": {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{Version: 9}, hold.Decision{}},
-	"who is down goes at any version":     {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{}, hold.Decision{}},
+	"who is down goes without a note":     {"", with(drained, "zone-a-0 ready", "zone-a-0 failing"), group.EvictionAnswer{Version: 10}, hold.Decision{}},
+	"who is down goes at another version": {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), group.EvictionAnswer{Version: 9}, hold.Decision{}},
+	"who is down goes at any version":     {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), group.EvictionAnswer{}, hold.Decision{}},
 	"who has gone may go":                 {"ExactGrant", with(drained, "zone-a-0 ready@1 ", ""), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a grant for another version":         {"ExactGrant", with(drained, "zone-a-0 ready@1", "zone-a-0 ready@1 version=11"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"a refusal breaks nothing":            {"", with(drained, "hold free", "hold rollout/zone-b"), plan.EvictionAnswer{Because: plan.Refusal{Code: "GroupHeld"}}, hold.Decision{}},
+	"a refusal breaks nothing":            {"", with(drained, "hold free", "hold rollout/zone-b"), group.EvictionAnswer{Because: plan.Refusal{Code: "GroupHeld"}}, hold.Decision{}},
 	"partitions do not mind each other":   {"", with(byPartitions, "zone-b-1 ready", "zone-b-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
 	"a partition beside a zone that is gone with its pods": {
 		"", "live\ndeleted zone-c\n" + with(byPartitions, "zone-b-1 ready", "zone-b-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0"),
@@ -160,7 +161,7 @@ var evictions = map[string]evicted{
 	"a zone while a pod of a partition is noted":     {"GrantAlone", with(drained, "hold free", "hold eviction/partitions\n noted zone-b-1 granted partition=1\n"), granted("zone-a-0"), withPartition(evicting("eviction/zone-a", "zone-a-0", "zone-b-1"), "1")},
 	"a partition beside a downscale of its own zone": {
 		"GrantAlone", with(byPartitions, "hold eviction/partitions", "hold eviction/partitions\n decrease zone-a from 3 to 2 admitted"), ofPartition("0", "zone-a-0"),
-		beside(apart("zone-a-0"), fixture.Shrinking("zone-a", 3, 2, plan.Admitted)),
+		beside(apart("zone-a-0"), fixture.Shrinking("zone-a", 3, 2, group.Admitted)),
 	},
 }
 
@@ -174,7 +175,7 @@ func TestEveryRuleAboutEvictionsCanBeBrokenAlone(t *testing.T) {
 			if pod == "" {
 				pod = "zone-a-0"
 			}
-			ask := plan.EvictionRequest{Pod: pod, UID: pod}
+			ask := group.EvictionRequest{Pod: pod, UID: pod}
 			if e.permit.Note.UID != "" {
 				ask.UID = e.permit.Note.UID
 			}
@@ -241,15 +242,15 @@ func TestGrantsAreKeptUntilTheirEndIsSeen(t *testing.T) {
 
 func with(text, former, next string) string { return strings.Replace(text, former, next, 1) }
 
-func granted(pod string) plan.EvictionAnswer { return grantedAs(pod, pod) }
+func granted(pod string) group.EvictionAnswer { return grantedAs(pod, pod) }
 
-func grantedAs(pod, uid string) plan.EvictionAnswer {
+func grantedAs(pod, uid string) group.EvictionAnswer {
 	note := fixture.Granted(pod)
 	note.UID, note.Since = uid, fixture.Now().Add(-time.Second)
-	return plan.EvictionAnswer{Note: note}
+	return group.EvictionAnswer{Note: note}
 }
 
-func ofPartition(partition, pod string) plan.EvictionAnswer {
+func ofPartition(partition, pod string) group.EvictionAnswer {
 	p := granted(pod)
 	p.Note.Partition = partition
 	return p

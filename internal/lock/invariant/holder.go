@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // holderOf returns the holder of an operation in a zone.
@@ -33,7 +34,7 @@ func isOutside(h plan.Holder) bool {
 }
 
 // hasExpired reports whether a hold has expired. A hold without a duration never expires.
-func hasExpired(h *plan.Hold, now time.Time) bool {
+func hasExpired(h *group.Hold, now time.Time) bool {
 	return !h.Renewed.IsZero() && h.Duration > 0 && now.Sub(h.Renewed) > h.Duration
 }
 
@@ -46,7 +47,7 @@ func isNewer(h plan.Holder) bool {
 // isOver reports whether a hold from outside of lockstep has ended, which depends on its expiry. The hold of
 // a newer version of lockstep must also have no intents and no downscale, and this process must have seen no
 // renewal for the duration of the hold.
-func isOver(h *plan.Hold, now time.Time) bool {
+func isOver(h *group.Hold, now time.Time) bool {
 	if isNewer(h.Holder) && (len(h.Intents) > 0 || h.Downscale.Zone != "" || h.Unrenewed < h.Duration) {
 		return false
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Violation is a rule that a plan breaks, with the details.
@@ -62,7 +63,7 @@ var rules = []Rule{
 }
 
 // Check returns the first rule that the plan breaks, or nil.
-func Check(s plan.Snapshot, steps []plan.Action, decision hold.Decision) *Violation {
+func Check(s group.Snapshot, steps []plan.Action, decision hold.Decision) *Violation {
 	if decision.Need == hold.Look {
 		return nil // this snapshot leads to no action
 	}

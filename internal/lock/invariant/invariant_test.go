@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
@@ -48,10 +49,10 @@ zone-b rev=1 mirror=web asks=1 delay=1h
   told leave zone-b-1 ago=1h
 `
 
-var lower = plan.SetReplicas{Zone: "zone-b", UID: "zone-b", Version: 10, From: 2, To: 1}
+var lower = group.SetReplicas{Zone: "zone-b", UID: "zone-b", Version: 10, From: 2, To: 1}
 
 func TestChangesOfReplicas(t *testing.T) {
-	change := func(edit func(*plan.SetReplicas)) plan.SetReplicas {
+	change := func(edit func(*group.SetReplicas)) group.SetReplicas {
 		a := lower
 		edit(&a)
 		return a
@@ -61,11 +62,11 @@ func TestChangesOfReplicas(t *testing.T) {
 		sizes       []plan.Action
 	}{
 		"the decrease that is noted":         {"", shrinking, []plan.Action{lower}},
-		"an increase needs no hold":          {"", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{change(func(a *plan.SetReplicas) { a.To = 9 })}},
+		"an increase needs no hold":          {"", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{change(func(a *group.SetReplicas) { a.To = 9 })}},
 		"a decrease that is not noted":       {"DecreaseNoted", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{lower}},
 		"a decrease that somebody asked for": {"DecreaseNoted", strings.Replace(shrinking, " ours", "", 1), []plan.Action{lower}},
 		"a decrease that is being prepared":  {"DecreaseNoted", strings.Replace(shrinking, "admitted", "preparing", 1), []plan.Action{lower}},
-		"further than noted":                 {"DecreaseNoted", shrinking, []plan.Action{change(func(a *plan.SetReplicas) { a.To = 0 })}},
+		"further than noted":                 {"DecreaseNoted", shrinking, []plan.Action{change(func(a *group.SetReplicas) { a.To = 0 })}},
 		"under another hold":                 {"DecreaseNoted", strings.Replace(shrinking, "hold downscale/zone-b", "hold rollout/zone-b", 1), []plan.Action{lower}},
 		"while another zone is not whole":    {"DownscaleSparesTheRest", strings.Replace(shrinking, "zone-a-0 ready", "zone-a-0 starting", 1), []plan.Action{lower}},
 		"who is down leaves nevertheless":    {"", strings.NewReplacer("zone-a-0 ready", "zone-a-0 starting", "zone-b-1 ready", "zone-b-1 starting").Replace(shrinking), []plan.Action{lower}},
@@ -87,7 +88,7 @@ func TestChangesOfReplicas(t *testing.T) {
 		"who is absent":                                 {"DelayKept", strings.NewReplacer("  zone-b-1 ready@1\n", "", "rev=1 mirror", "rev=1 replicas=2 mirror", "  told leave zone-b-1 ago=1h\n", "").Replace(waiting), []plan.Action{lower}},
 		"whoever leaves by a delay that cannot be read": {"DelayKept", strings.Replace(waiting, "delay=1h", "delay=soon", 1), []plan.Action{lower}},
 
-		"at another version": {"ExactSize", "zone-b rev=1 version=11\n zone-b-0 ready@1", []plan.Action{change(func(a *plan.SetReplicas) { a.From, a.To = 1, 2 })}},
+		"at another version": {"ExactSize", "zone-b rev=1 version=11\n zone-b-0 ready@1", []plan.Action{change(func(a *group.SetReplicas) { a.From, a.To = 1, 2 })}},
 		"twice at a time":    {"ExactSize", shrinking, []plan.Action{lower, lower}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -134,7 +135,7 @@ var violations = map[string]violation{
 	},
 	"a takedown beside a downscale of another zone": {
 		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "downscale/zone-b\n  decrease zone-b from 3 to 2 admitted\n", 1),
-		deletes(up("zone-a-0")), beside(noted("zone-a-0"), fixture.Shrinking("zone-b", 3, 2, plan.Admitted)),
+		deletes(up("zone-a-0")), beside(noted("zone-a-0"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
 	"a downscale that ends with its last pod breaks nothing": {
 		"", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
@@ -149,15 +150,15 @@ var violations = map[string]violation{
 		"DecreaseKept", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1", nil, writing(""),
 	},
 	"a downscale noted over the hold of another zone": {
-		"DecreaseAlone", healthy, nil, beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, plan.Admitted)),
+		"DecreaseAlone", healthy, nil, beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
 	"a downscale noted while a pod of another zone is": {
 		"DecreaseAlone", strings.Replace(healthy, "rollout/zone-a\n", "free\n  noted zone-a-0\n", 1), nil,
-		beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, plan.Admitted)),
+		beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
 	"a hold from outside that a downscale is noted over": {
 		"OutsideKept", "live\nhold manual/maintenance\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1", nil,
-		beside(writing("downscale/zone-a"), fixture.Shrinking("zone-a", 2, 1, plan.Undoing)),
+		beside(writing("downscale/zone-a"), fixture.Shrinking("zone-a", 2, 1, group.Undoing)),
 	},
 	"a hold from outside that is given back": {
 		"OutsideKept", "live\nhold manual/maintenance\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
@@ -345,7 +346,7 @@ func TestWaitsAndOtherStepsBreakNothing(t *testing.T) {
 	steps := []plan.Action{
 		plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.Paused}},
 		plan.CancelDeletion{Intent: fixture.Noted("zone-a-0")}, plan.Release{Holder: "rollout/zone-a"},
-		plan.AdoptRevision{Zone: "zone-a", Revision: "2"},
+		group.AdoptRevision{Zone: "zone-a", Revision: "2"},
 	}
 	if found := invariant.Check(s, steps, hold.Decision{}); found != nil {
 		t.Errorf("found %v", found)
@@ -393,7 +394,7 @@ func noted(pods ...string) hold.Decision {
 }
 
 func writing(holder plan.Holder, intents ...plan.Intent) hold.Decision {
-	return hold.Decision{Need: hold.Write, Record: plan.Hold{Exists: true, Own: true, Holder: holder, Intents: intents}}
+	return hold.Decision{Need: hold.Write, Record: group.Hold{Hold: plan.Hold{Exists: true, Own: true, Holder: holder, Intents: intents}}}
 }
 
 func actions(deletes []plan.DeletePod) []plan.Action {
@@ -405,13 +406,13 @@ func actions(deletes []plan.DeletePod) []plan.Action {
 }
 
 // beside adds a downscale to the record of a decision.
-func beside(d hold.Decision, downscale plan.Downscale) hold.Decision {
+func beside(d hold.Decision, downscale group.Downscale) hold.Decision {
 	d.Record.Downscale = downscale
 	return d
 }
 
 // remembering adds a zone to the record of a decision.
 func remembering(zone string, d hold.Decision) hold.Decision {
-	d.Record.Members = []plan.Member{{Zone: zone, UID: zone}}
+	d.Record.Members = []group.Member{{Zone: zone, UID: zone}}
 	return d
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 func breaksDownscaleKept(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
@@ -21,7 +22,7 @@ func breaksDownscaleKept(v *view, _ []plan.DeletePod, decision *hold.Decision) s
 		return fmt.Sprintf("%s is dropped without a live read", d)
 	case !shown || z.UID != d.UID:
 		return ""
-	case z.Replicas > d.To && z.Version == d.Version && d.Stage != plan.Undoing && !unmade(d):
+	case z.Replicas > d.To && z.Version == d.Version && d.Stage != group.Undoing && !unmade(d):
 		return fmt.Sprintf("%s is dropped, and can still happen", d)
 	}
 	for _, p := range z.Pods {
@@ -34,7 +35,7 @@ func breaksDownscaleKept(v *view, _ []plan.DeletePod, decision *hold.Decision) s
 
 // unmade reports whether a downscale cannot have been carried out, because lockstep itself carries one out
 // only after it is admitted.
-func unmade(d plan.Downscale) bool { return d.Ours && d.Stage == plan.Preparing }
+func unmade(d group.Downscale) bool { return d.Ours && d.Stage == group.Preparing }
 
 func breaksDownscaleAlone(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
 	d := decision.Record.Downscale
@@ -73,7 +74,7 @@ func breaksZonesKept(v *view, _ []plan.Action, decision *hold.Decision) string {
 	}
 	for i := range v.Left {
 		left := &v.Left[i]
-		remembered := slices.ContainsFunc(decision.Record.Members, func(m plan.Member) bool { return m.Zone == left.Name })
+		remembered := slices.ContainsFunc(decision.Record.Members, func(m group.Member) bool { return m.Zone == left.Name })
 		kept := decision.Need == hold.Write && remembered
 		if !kept && v.mayComeBackNotWhole(left, &zone{Zone: left.Zone}) {
 			return fmt.Sprintf("zone %s left the group and is not remembered any more", left.Name)

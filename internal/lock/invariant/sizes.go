@@ -8,20 +8,21 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // sizes makes a rule from a check of changes of spec.replicas.
-func sizes(broken func(*view, []plan.SetReplicas) string) func(*view, []plan.Action, *hold.Decision) string {
+func sizes(broken func(*view, []group.SetReplicas) string) func(*view, []plan.Action, *hold.Decision) string {
 	return func(v *view, steps []plan.Action, _ *hold.Decision) string {
-		return broken(v, only[plan.SetReplicas](steps))
+		return broken(v, only[group.SetReplicas](steps))
 	}
 }
 
-func breaksDownscaleNoted(v *view, sizes []plan.SetReplicas) string {
+func breaksDownscaleNoted(v *view, sizes []group.SetReplicas) string {
 	d := v.Hold.Downscale
 	for _, a := range sizes {
 		exact := d.Zone == a.Zone && d.UID == a.UID && d.Version == a.Version && d.From == a.From && d.To == a.To
-		mine := d.Ours && d.Stage == plan.Admitted && v.Hold.Holder == holderOf(plan.DownscaleOperation, a.Zone)
+		mine := d.Ours && d.Stage == group.Admitted && v.Hold.Holder == holderOf(plan.DownscaleOperation, a.Zone)
 		if a.To < a.From && !(exact && mine) {
 			return fmt.Sprintf("%s would shrink from %d to %d, of which the hold says %q", a.Zone, a.From, a.To, d)
 		}
@@ -29,7 +30,7 @@ func breaksDownscaleNoted(v *view, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-func breaksDownscaleSparesTheRest(v *view, sizes []plan.SetReplicas) string {
+func breaksDownscaleSparesTheRest(v *view, sizes []group.SetReplicas) string {
 	for _, a := range sizes {
 		z, _ := v.zoneNamed(a.Zone)
 		if !slices.ContainsFunc(z.leaving(a), up) {
@@ -42,7 +43,7 @@ func breaksDownscaleSparesTheRest(v *view, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-func breaksExactSize(v *view, sizes []plan.SetReplicas) string {
+func breaksExactSize(v *view, sizes []group.SetReplicas) string {
 	seen := map[string]bool{}
 	for _, a := range sizes {
 		z, shown := v.zoneNamed(a.Zone)
@@ -54,7 +55,7 @@ func breaksExactSize(v *view, sizes []plan.SetReplicas) string {
 	return ""
 }
 
-func breaksPreparedFirst(v *view, sizes []plan.SetReplicas) string {
+func breaksPreparedFirst(v *view, sizes []group.SetReplicas) string {
 	for _, a := range sizes {
 		z, _ := v.zoneNamed(a.Zone)
 		leave := slices.DeleteFunc(z.leaving(a), func(p plan.Pod) bool { return !z.Prepares || !runs(p) })
@@ -75,7 +76,7 @@ func agreedAs(pods []plan.Pod) string {
 	return fmt.Sprintf("%d %016x", len(pods), hash.Sum64())
 }
 
-func breaksDelayKept(v *view, sizes []plan.SetReplicas) string {
+func breaksDelayKept(v *view, sizes []group.SetReplicas) string {
 	for _, a := range sizes {
 		z, _ := v.zoneNamed(a.Zone)
 		if a.To >= a.From || !hasDelay(z) {
@@ -97,7 +98,7 @@ func breaksDelayKept(v *view, sizes []plan.SetReplicas) string {
 // hasDelay reports whether a zone mirrors a resource and has a delay, or a setting that cannot be read as
 // one.
 func hasDelay(z *zone) bool {
-	mirrors := z.Mirror.Reference != (plan.Reference{}) || z.Mirror.Invalid != ""
+	mirrors := z.Mirror.Reference != (group.Reference{}) || z.Mirror.Invalid != ""
 	return mirrors && (z.Delay.For > 0 || z.Delay.Invalid != "")
 }
 
@@ -105,7 +106,7 @@ func hasDelay(z *zone) bool {
 // since it became Ready, and the record of the hold must say so.
 func (v *view) waited(z *zone, p plan.Pod) bool {
 	said := z.Told[p.UID]
-	if said.Message != plan.Leave || said.Underway || said.Failed || !said.Ready.Equal(p.ReadySince) || terminating(p) ||
+	if said.Message != group.Leave || said.Underway || said.Failed || !said.Ready.Equal(p.ReadySince) || terminating(p) ||
 		v.Now.Before(said.Since.Add(z.Delay.For)) {
 		return false
 	}
@@ -116,7 +117,7 @@ func (v *view) waited(z *zone, p plan.Pod) bool {
 	place := p.Ordinal - z.Start
 	for _, stretch := range noted.OrdinalRanges {
 		if place >= stretch.From && place < stretch.To {
-			at := (place - stretch.From) * plan.MarkLength
+			at := (place - stretch.From) * group.MarkLength
 			same := strings.HasPrefix(stretch.Pods[min(at, len(stretch.Pods)):], markOf(p.UID))
 			return same && !v.Now.Before(stretch.Since.Add(z.Delay.For))
 		}
@@ -131,7 +132,7 @@ func markOf(uid string) string {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(uid))
 	var mark []byte
-	for rest := hash.Sum64(); len(mark) < plan.MarkLength; rest >>= 6 {
+	for rest := hash.Sum64(); len(mark) < group.MarkLength; rest >>= 6 {
 		mark = append(mark, digits[rest&63])
 	}
 	return string(mark)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
@@ -32,10 +33,10 @@ func BenchmarkCheckEviction(b *testing.B) {
 		b.Run(fmt.Sprintf("%d pods", pods), func(b *testing.B) {
 			s, _, _ := rolling(pods, 0)
 			answer, decision := granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")
-			s.Hold = plan.Hold{}
+			s.Hold = group.Hold{}
 			b.ReportAllocs()
 			for b.Loop() {
-				if v := invariant.CheckEviction(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"}, answer, decision); v != nil {
+				if v := invariant.CheckEviction(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"}, answer, decision); v != nil {
 					b.Fatal(v)
 				}
 			}
@@ -45,7 +46,7 @@ func BenchmarkCheckEviction(b *testing.B) {
 
 // rolling returns a group of three zones. One zone is rolled out: the deletes and their intents are returned,
 // and as many other intents are of pods that are being replaced.
-func rolling(pods, deletes int) (plan.Snapshot, []plan.Action, []plan.Intent) {
+func rolling(pods, deletes int) (group.Snapshot, []plan.Action, []plan.Intent) {
 	var zones []fixture.Part
 	for _, zone := range []string{"zone-a", "zone-b", "zone-c"} {
 		parts := []fixture.ZonePart{fixture.Replicas(pods / 3)}

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // view is a snapshot with the conclusions that the rules draw from it by docs/guarantees.md. No conclusion
 // comes from the planner.
 type view struct {
-	*plan.Snapshot
+	*group.Snapshot
 	zones    []zone
 	noted    map[string]plan.Pod // pods whose name occurs in an intent, by name
 	counting []plan.Intent       // intents of the hold that count
@@ -19,14 +20,14 @@ type view struct {
 
 // zone is a StatefulSet of the group. The zero zone means that the snapshot does not show it.
 type zone struct {
-	plan.Zone
+	group.Zone
 	counted   bool
 	available map[int]bool // ordinals of desired pods that are available
 }
 
 // viewOf returns the view of a snapshot. If the hold has intents, it reads each pod once; otherwise its cost
 // does not depend on the number of pods.
-func viewOf(s *plan.Snapshot) *view {
+func viewOf(s *group.Snapshot) *view {
 	v := &view{Snapshot: s, zones: make([]zone, len(s.Zones)), noted: podsNamed(s, s.Hold.Intents)}
 	for i := range s.Zones {
 		v.zones[i].Zone = s.Zones[i]
@@ -40,7 +41,7 @@ func viewOf(s *plan.Snapshot) *view {
 }
 
 // podsNamed returns the pods whose names occur in intents: from a zone, or else from outside of all zones.
-func podsNamed(s *plan.Snapshot, noted []plan.Intent) map[string]plan.Pod {
+func podsNamed(s *group.Snapshot, noted []plan.Intent) map[string]plan.Pod {
 	if len(noted) == 0 {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (z *zone) asksForPod(name string) bool {
 }
 
 // leaving returns the pods that a change of spec.replicas removes.
-func (z *zone) leaving(a plan.SetReplicas) []plan.Pod {
+func (z *zone) leaving(a group.SetReplicas) []plan.Pod {
 	var pods []plan.Pod
 	for _, p := range z.Pods {
 		if z.Start+a.To <= p.Ordinal && p.Ordinal < z.Start+a.From {
@@ -170,7 +171,7 @@ func (v *view) leftNotWhole() (z *zone, found bool) {
 // mayComeBackNotWhole reports whether a zone that left the group could return with pods that are down. A live
 // view rules that out if the last pod of the zone was deleted, or if its StatefulSet outside of the group has
 // every desired pod. A zone that no budget covers any more is protected only by its intents.
-func (v *view) mayComeBackNotWhole(left *plan.LeftZone, z *zone) bool {
+func (v *view) mayComeBackNotWhole(left *group.LeftZone, z *zone) bool {
 	switch {
 	case left.Uncovered:
 		return false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Claim means that the hold of a group records a zone, or may record it.
@@ -49,7 +50,7 @@ func claimOn(lease *coordinationv1.Lease, zone string) (Claim, bool) {
 		key = plan.Key{Namespace: lease.Namespace}
 	}
 	zones, err := membersOf(lease)
-	remembers := err != nil || slices.ContainsFunc(zones, func(m plan.Member) bool { return m.Zone == zone })
+	remembers := err != nil || slices.ContainsFunc(zones, func(m group.Member) bool { return m.Zone == zone })
 	claim := Claim{Key: key, Lease: lease.Name, Unreadable: !owned || err != nil, Unlabelled: !watched(lease)}
 	return claim, remembers && (owned || hold.IsLeaseName(lease.Name))
 }

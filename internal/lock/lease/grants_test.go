@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // grantedAt returns a hold with the intent of an eviction that was granted at a time.
-func grantedAt(at time.Time) plan.Hold {
+func grantedAt(at time.Time) group.Hold {
 	record := held("eviction/zone-a", "zone-a-0")
 	record.Intents[0].Cause, record.Intents[0].Since = reason.EvictionGranted, at.UTC().Truncate(time.Millisecond)
 	return record

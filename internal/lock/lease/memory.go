@@ -7,19 +7,20 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // decoded is a Lease with its record, so that each Lease is decoded only once.
 type decoded struct {
 	lease  *coordinationv1.Lease
-	record plan.Hold // snapshots share its maps and slices
+	record group.Hold // snapshots share its maps and slices
 }
 
 // decoded returns the record of a Lease. The caller must hold mu.
-func (s *Store) decoded(key plan.Key, lease *coordinationv1.Lease) plan.Hold {
+func (s *Store) decoded(key plan.Key, lease *coordinationv1.Lease) group.Hold {
 	if lease == nil {
 		delete(s.records, key)
-		return plan.Hold{}
+		return group.Hold{}
 	}
 	last := s.records[key]
 	if last.lease != lease {

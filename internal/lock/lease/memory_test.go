@@ -21,6 +21,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
@@ -92,7 +93,7 @@ func TestOfAGroupThatNeverHadALeaseNothingIsKept(t *testing.T) {
 }
 
 // remembering returns a record with the maximum number of rollouts, of three zones.
-func remembering(holder plan.Holder) plan.Hold {
+func remembering(holder plan.Holder) group.Hold {
 	record := held(holder)
 	for n := range history.MaxFinished {
 		group := plan.RolledGroup{Trace: fmt.Sprintf("00-%032x-%016x-01", n+1, n+1), Since: fixture.Now(), Until: fixture.Now(), Exported: true}

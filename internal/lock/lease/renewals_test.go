@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // The time in the Lease comes from the clock of the process that renews it, which may be an hour slow.
@@ -17,7 +18,7 @@ func TestRenewalsOfANewerVersionAreTimedByTheProcessThatSeesThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
 		anHourAgo := time.Now().Add(-time.Hour)
-		r.write(plan.Hold{Holder: "progressive/web", Renewed: anHourAgo, Duration: hold.Duration})
+		r.write(group.Hold{Hold: plan.Hold{Holder: "progressive/web", Renewed: anHourAgo, Duration: hold.Duration}})
 		for _, wait := range []time.Duration{0, 40 * time.Second, 19 * time.Second} {
 			time.Sleep(wait)
 			if r.Cached(store).Lapsed(time.Now()) {

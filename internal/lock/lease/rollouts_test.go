@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
@@ -16,7 +17,7 @@ func TestALeaseRemembersRollouts(t *testing.T) {
 	record := held("rollout/zone-a")
 	record.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{{Name: "zone-a", UID: "u", To: "2", Since: fixture.Now()}}}
 	r.write(record)
-	for how, got := range map[string]plan.Hold{"as it was written": r.Cached(store), "as it is read": r.read()} {
+	for how, got := range map[string]group.Hold{"as it was written": r.Cached(store), "as it is read": r.read()} {
 		if diff := cmp.Diff(record.Rollouts, got.Rollouts); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", how, diff)
 		}

@@ -29,6 +29,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -88,16 +89,16 @@ func (s *Store) Informer() cache.SharedIndexInformer { return s.informer }
 
 // Cached returns the newest record that this process knows, from its own requests or its cache. It makes no
 // request.
-func (s *Store) Cached(key plan.Key) plan.Hold {
+func (s *Store) Cached(key plan.Key) group.Hold {
 	newest := s.newest(key)
 	if newest.lease != nil && !watched(newest.lease) {
-		return plan.Hold{} // created by hand and not watched, so its record requires a live read
+		return group.Hold{} // created by hand and not watched, so its record requires a live read
 	}
 	return s.known(key, newest.lease, newest.own)
 }
 
 // known returns the record of a Lease, including for how long this process has known each of its intents.
-func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) plan.Hold {
+func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) group.Hold {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	record := s.decoded(key, lease)
@@ -115,7 +116,7 @@ func (s *Store) Busy(key plan.Key) bool {
 
 // Read reads the record from the API server. If there is no Lease, the record contains only the downscale
 // times that the zone tracker of the predecessor recorded.
-func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
+func (s *Store) Read(ctx context.Context, key plan.Key) (group.Hold, error) {
 	record, err := s.get(ctx, key)
 	if err == nil && !record.Exists {
 		record.Downscaled, err = s.trackedTimes(ctx, key.Namespace)
@@ -123,7 +124,7 @@ func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Hold, error) {
 	return record, err
 }
 
-func (s *Store) get(ctx context.Context, key plan.Key) (plan.Hold, error) {
+func (s *Store) get(ctx context.Context, key plan.Key) (group.Hold, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
 	before := s.newest(key).version // another goroutine may create the Lease during the request
@@ -131,12 +132,12 @@ func (s *Store) get(ctx context.Context, key plan.Key) (plan.Hold, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		s.remember(key, reply{version: before})
-		return plan.Hold{}, nil
+		return group.Hold{}, nil
 	case err != nil:
-		return plan.Hold{}, fmt.Errorf("read hold of %s: %w", key, err)
+		return group.Hold{}, fmt.Errorf("read hold of %s: %w", key, err)
 	}
 	if err := s.checkVersion("the Lease of "+key.String(), lease.ResourceVersion, before); err != nil {
-		return plan.Hold{}, err
+		return group.Hold{}, err
 	}
 	known := s.newest(key)
 	own := known.own && known.version == versionOf(lease)
@@ -147,7 +148,7 @@ func (s *Store) get(ctx context.Context, key plan.Key) (plan.Hold, error) {
 // Write replaces the Lease from which the record was read. The record has the UID and version of that Lease,
 // or none if there was no Lease. An error of class Moved means that another writer changed the Lease since.
 // After any error, Write tries to read the Lease again.
-func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
+func (s *Store) Write(ctx context.Context, key plan.Key, record group.Hold) error {
 	return s.replace(ctx, key, record, func(current *coordinationv1.Lease) *coordinationv1.Lease {
 		return encode(current, key, record, s.actor)
 	})
@@ -155,7 +156,7 @@ func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Hold) error
 
 // Label adds the label by which the Store watches Leases to the Lease from which the record was read. It
 // changes nothing else. Its errors are those of Write.
-func (s *Store) Label(ctx context.Context, key plan.Key, record plan.Hold) error {
+func (s *Store) Label(ctx context.Context, key plan.Key, record group.Hold) error {
 	if record.UID == "" {
 		return nil
 	}
@@ -176,7 +177,7 @@ func (s *Store) Relabel(ctx context.Context, key plan.Key) error {
 }
 
 // replace applies become to the Lease from which the record was read, and stores the result.
-func (s *Store) replace(ctx context.Context, key plan.Key, record plan.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) error {
+func (s *Store) replace(ctx context.Context, key plan.Key, record group.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) error {
 	lease, err := s.put(ctx, key, record, become)
 	if err == nil {
 		s.remember(key, reply{lease, versionOf(lease), record.Own})
@@ -188,7 +189,7 @@ func (s *Store) replace(ctx context.Context, key plan.Key, record plan.Hold, bec
 	return fmt.Errorf("write hold of %s: %w", key, classify(err))
 }
 
-func (s *Store) put(ctx context.Context, key plan.Key, record plan.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+func (s *Store) put(ctx context.Context, key plan.Key, record group.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	leases := s.client.CoordinationV1().Leases(key.Namespace)
 	if record.UID == "" {
 		return leases.Create(ctx, become(nil), metav1.CreateOptions{})
@@ -204,7 +205,7 @@ func (s *Store) put(ctx context.Context, key plan.Key, record plan.Hold, become 
 var errMoved = reason.WithClass(reason.Moved, errors.New("another process has written it meanwhile"))
 
 // Remove deletes the Lease from which the record was read.
-func (s *Store) Remove(ctx context.Context, key plan.Key, record plan.Hold) error {
+func (s *Store) Remove(ctx context.Context, key plan.Key, record group.Hold) error {
 	if record.UID == "" {
 		return nil
 	}
@@ -353,16 +354,18 @@ func versionOf(lease *coordinationv1.Lease) plan.Version {
 }
 
 // decode returns the record of a Lease without its rollouts.
-func decode(lease *coordinationv1.Lease) plan.Hold {
-	h := plan.Hold{
-		Exists:      true,
-		UID:         string(lease.UID),
-		Version:     versionOf(lease),
-		Holder:      plan.Holder(deref(lease.Spec.HolderIdentity)),
-		Duration:    time.Duration(deref(lease.Spec.LeaseDurationSeconds)) * time.Second,
-		Transitions: int(deref(lease.Spec.LeaseTransitions)),
-		Trace:       lease.Annotations[contract.TraceAnnotation],
-		Unlabelled:  !watched(lease),
+func decode(lease *coordinationv1.Lease) group.Hold {
+	h := group.Hold{
+		Hold: plan.Hold{
+			Exists:      true,
+			UID:         string(lease.UID),
+			Version:     versionOf(lease),
+			Holder:      plan.Holder(deref(lease.Spec.HolderIdentity)),
+			Duration:    time.Duration(deref(lease.Spec.LeaseDurationSeconds)) * time.Second,
+			Transitions: int(deref(lease.Spec.LeaseTransitions)),
+			Trace:       lease.Annotations[contract.TraceAnnotation],
+			Unlabelled:  !watched(lease),
+		},
 	}
 	if lease.Spec.RenewTime != nil {
 		h.Renewed = lease.Spec.RenewTime.Time
@@ -379,14 +382,14 @@ func decode(lease *coordinationv1.Lease) plan.Hold {
 	}
 	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // zones without a time are tried again
 	h.Acknowledged = hold.ParseAcknowledged(lease.Annotations[contract.AgreedAnnotation])
-	maps.DeleteFunc(h.Acknowledged, func(_ string, a plan.DelayRecord) bool { return !contract.CallOf(a.Call).Valid() })
+	maps.DeleteFunc(h.Acknowledged, func(_ string, a group.DelayRecord) bool { return !contract.CallOf(a.Call).Valid() })
 	h.Waiting = hold.ParseWaiting(lease.Annotations[contract.WaitingAnnotation])
 	return h
 }
 
 // membersOf returns the zones that a Lease records. It returns an error if the annotation cannot be parsed or
 // a zone has a name that no StatefulSet can have.
-func membersOf(lease *coordinationv1.Lease) ([]plan.Member, error) {
+func membersOf(lease *coordinationv1.Lease) ([]group.Member, error) {
 	zones, err := hold.ParseMembers(lease.Annotations[contract.ZonesAnnotation])
 	for _, m := range zones {
 		if wrong := validation.IsDNS1123Subdomain(m.Zone); len(wrong) > 0 {
@@ -398,14 +401,14 @@ func membersOf(lease *coordinationv1.Lease) ([]plan.Member, error) {
 
 // wrongCall returns an error if no annotation can have requested the call. Any client that may write Leases
 // in a namespace can write any text there.
-func wrongCall(c plan.Call) error {
-	if c == (plan.Call{}) || contract.CallOf(c).Valid() {
+func wrongCall(c group.Call) error {
+	if c == (group.Call{}) || contract.CallOf(c).Valid() {
 		return nil
 	}
 	return errors.New("read intents: the decrease notes a call that no annotation can ask for")
 }
 
-func encode(current *coordinationv1.Lease, key plan.Key, record plan.Hold, actor string) *coordinationv1.Lease {
+func encode(current *coordinationv1.Lease, key plan.Key, record group.Hold, actor string) *coordinationv1.Lease {
 	next := &coordinationv1.Lease{}
 	if current != nil {
 		next = current.DeepCopy()

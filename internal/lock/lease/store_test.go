@@ -24,6 +24,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
@@ -40,8 +41,8 @@ const stored = "team/lockstep-group-store"
 var store = plan.Key{Namespace: "team", Name: "store"}
 
 // held returns a record of this process. Its time has a precision that every format can represent.
-func held(holder plan.Holder, pods ...string) plan.Hold {
-	h := plan.Hold{Own: true, Holder: holder, Renewed: fixture.Now(), Duration: hold.Duration}
+func held(holder plan.Holder, pods ...string) group.Hold {
+	h := group.Hold{Hold: plan.Hold{Own: true, Holder: holder, Renewed: fixture.Now(), Duration: hold.Duration}}
 	for _, pod := range pods {
 		h.Intents = append(h.Intents, fixture.Noted(pod))
 	}
@@ -63,26 +64,26 @@ func newRoom(t *testing.T) *room {
 
 // over returns the record with the UID and version of the Lease that the Store has now, so that it can
 // replace that Lease.
-func (r *room) over(record plan.Hold) plan.Hold {
+func (r *room) over(record group.Hold) group.Hold {
 	return replacing(r.Cached(store), record)
 }
 
-func replacing(shown, record plan.Hold) plan.Hold {
+func replacing(shown, record group.Hold) group.Hold {
 	record.UID, record.Version = shown.UID, shown.Version
 	return record
 }
 
 // sameLease ignores the UID and version of the Lease from which a record was read.
-var sameLease = cmpopts.IgnoreFields(plan.Hold{}, "UID", "Version")
+var sameLease = cmpopts.IgnoreFields(group.Hold{}, "UID", "Version")
 
-func (r *room) write(record plan.Hold) {
+func (r *room) write(record group.Hold) {
 	r.Helper()
 	if err := r.Write(r.Context(), store, r.over(record)); err != nil {
 		r.Fatal(err)
 	}
 }
 
-func (r *room) read() plan.Hold {
+func (r *room) read() group.Hold {
 	r.Helper()
 	h, err := r.Read(r.Context(), store)
 	if err != nil {
@@ -543,7 +544,7 @@ func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
 	want.Labels[contract.HoldLabel] = contract.HoldLabelGroup
 	want.Annotations = map[string]string{
 		"note": "keep me", contract.NameAnnotation(plan.KindGroup): "store", contract.ActorAnnotation: "replica-1",
-		contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0")}, plan.Downscale{}),
+		contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0")}, group.Downscale{}),
 	}
 	at := metav1.NewMicroTime(fixture.Now())
 	want.Spec.HolderIdentity, want.Spec.LeaseDurationSeconds = new("rollout/zone-a"), new(int32(60))
@@ -602,32 +603,32 @@ func TestRecordsSurviveTheWayToTheServerAndBack(t *testing.T) {
 func TestReadingWhatPeopleWrote(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		write func(*coordinationv1.Lease)
-		want  plan.Hold
+		want  group.Hold
 	}{
-		"an empty Lease is free": {func(*coordinationv1.Lease) {}, plan.Hold{Exists: true}},
+		"an empty Lease is free": {func(*coordinationv1.Lease) {}, group.Hold{Hold: plan.Hold{Exists: true}}},
 		"somebody's holder is his": {
 			func(l *coordinationv1.Lease) {
 				l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds = new("manual/maintenance"), new(int32(3600))
 			},
-			plan.Hold{Exists: true, Holder: "manual/maintenance", Duration: time.Hour},
+			group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Duration: time.Hour}},
 		},
 		"damaged intents are said to be": {
 			func(l *coordinationv1.Lease) {
 				l.Annotations = map[string]string{contract.IntentsAnnotation: `{"version":2}`}
 			},
-			plan.Hold{Exists: true, Unreadable: "read intents: version 2, this build knows version 1 only"},
+			group.Hold{Hold: plan.Hold{Exists: true, Unreadable: "read intents: version 2, this build knows version 1 only"}},
 		},
 		"damaged times of downscales are said to be": {
 			func(l *coordinationv1.Lease) {
 				l.Annotations = map[string]string{contract.DownscalesAnnotation: `{"zone-a":1}`}
 			},
-			plan.Hold{Exists: true, Unreadable: "read times of downscales: Time.UnmarshalJSON: input is not a JSON string"},
+			group.Hold{Hold: plan.Hold{Exists: true, Unreadable: "read times of downscales: Time.UnmarshalJSON: input is not a JSON string"}},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
 			r.show(r.server.change(stored, func(l *coordinationv1.Lease) bool { tc.write(l); return true }))
-			for where, got := range map[string]plan.Hold{"cache": r.Cached(store), "look": r.read()} {
+			for where, got := range map[string]group.Hold{"cache": r.Cached(store), "look": r.read()} {
 				if diff := cmp.Diff(tc.want, got, sameLease); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", where, diff)
 				}
@@ -712,17 +713,17 @@ func TestTheStoreWatchesHoldsOnly(t *testing.T) {
 // The decision used the record that Cached or Read returned. If the cache changes after that, the write must
 // fail and must not use the new Lease as its base.
 func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T) {
-	for sentence, decide := range map[string]func(*room) plan.Hold{
-		"the Lease was known":   func(r *room) plan.Hold { r.write(held("")); return r.Cached(store) },
-		"there was no Lease":    func(r *room) plan.Hold { return r.Cached(store) },
-		"it had been looked at": func(r *room) plan.Hold { return r.read() },
+	for sentence, decide := range map[string]func(*room) group.Hold{
+		"the Lease was known":   func(r *room) group.Hold { r.write(held("")); return r.Cached(store) },
+		"there was no Lease":    func(r *room) group.Hold { return r.Cached(store) },
+		"it had been looked at": func(r *room) group.Hold { return r.read() },
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
 			shown := decide(r)
 			theirs := r.server.change(stored, func(l *coordinationv1.Lease) bool {
 				l.Spec.HolderIdentity = new("rollout/zone-b")
-				l.Annotations = map[string]string{contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-b-0")}, plan.Downscale{})}
+				l.Annotations = map[string]string{contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-b-0")}, group.Downscale{})}
 				return true
 			})
 			r.show(theirs) // a watch event arrives between the decision and the write
@@ -794,7 +795,7 @@ func TestAHoldThatNotesAnImpossibleCallIsRespectedAndNotRead(t *testing.T) {
 // The API server rejects a duration of zero.
 func TestAHoldThatDoesNotSayUntilWhenItCountsStaysSo(t *testing.T) {
 	r := newRoom(t)
-	r.write(plan.Hold{Exists: true, Holder: "manual/maintenance"})
+	r.write(group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance"}})
 	written := r.server.stored(stored)
 	if written.Spec.LeaseDurationSeconds != nil || written.Spec.RenewTime != nil {
 		t.Errorf("written: %+v", written.Spec)

@@ -47,8 +47,11 @@ var effects = []string{"context", "log", "math/rand", "net", "os", "syscall"}
 var everything = slices.Concat(outside, effects)
 
 var areas = map[string]area{
-	"api":      {uses: []string{"k8s.io/apimachinery"}},
-	"plan":     {rooms: map[string]room{"plan": {knows: []string{"plan/reason"}}}},
+	"api": {uses: []string{"k8s.io/apimachinery"}},
+	"plan": {rooms: map[string]room{
+		"plan":       {knows: []string{"plan/reason"}},
+		"plan/group": {knows: []string{"plan", "plan/reason"}}, // a kind does not know another kind
+	}},
 	"contract": {knows: []string{"plan"}},
 	"lock": {
 		knows: []string{"plan", "contract"},
@@ -77,7 +80,7 @@ var areas = map[string]area{
 	"control": {
 		knows: []string{"api", "plan", "contract", "lock", "show", "cluster"}, uses: everything,
 		rooms: map[string]room{
-			"control/group":        {knows: []string{"control/contest", "control/loop"}},
+			"control/groups":       {knows: []string{"control/contest", "control/loop"}},
 			"control/budget":       {knows: []string{"control/loop"}},
 			"control/cabundle":     {knows: []string{"control/loop"}},
 			"control/rolloutgroup": {knows: []string{"control/loop"}},

@@ -19,7 +19,7 @@ import (
 
 // calls are the functions, methods and variables of other packages that a package uses,
 // each with a position of a use. The keys are names such as "time.Now",
-// "internal/plan.Snapshot.Zone" and
+// "internal/plan/group.Snapshot.Zone" and
 // "k8s.io/client-go/kubernetes/typed/core/v1.PodInterface.Delete". Methods that fmt calls
 // to format a value are not included.
 type calls map[string]string

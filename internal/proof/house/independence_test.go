@@ -34,7 +34,7 @@ func TestInvariantsCallNoFunctionOfThePlanner(t *testing.T) {
 // functions.
 func TestCallsAreFound(t *testing.T) {
 	for folder, names := range map[string][]string{
-		"internal/lock/hold": {"internal/plan.Only", "internal/plan.Snapshot.IntentStatus", "internal/plan.Holder.Foreign", "internal/plan.Operation.For"},
+		"internal/lock/hold": {"internal/plan.Only", "internal/plan/group.Snapshot.IntentStatus", "internal/plan.Holder.Foreign", "internal/plan.Operation.For"},
 		"internal/act":       {"time.Now", "k8s.io/client-go/kubernetes/typed/core/v1.PodInterface.Delete"},
 	} {
 		called := callsOf(t, folder)

@@ -124,9 +124,9 @@ func decides(name string) bool { return ofTheDecider.MatchString(name) }
 // may make them.
 func TestWhatAreasNeverHaveIsFoundElsewhere(t *testing.T) {
 	for folder, finds := range map[string]func(string) bool{
-		"internal/lock/lease":    readsClock,
-		"internal/control/group": decides,
-		"internal/act":           func(name string) bool { return deletesPods(name) && writesWorkloads(name) && writes(name) },
+		"internal/lock/lease":     readsClock,
+		"internal/control/groups": decides,
+		"internal/act":            func(name string) bool { return deletesPods(name) && writesWorkloads(name) && writes(name) },
 	} {
 		found := false
 		for name := range callsOf(t, folder) {

@@ -14,7 +14,7 @@ const (
 	remembersLive  = "internal/lock/lease TestWhichHoldsRememberAZone/"
 	budgetAlone    = "internal/serve/admission TestPodWithOnlyACachedBudgetIsJudgedByTheAPIServer/"
 	unclaimed      = "internal/serve/admission TestPodWithoutACachedHoldIsJudgedByTheAPIServer/"
-	deletedPods    = "internal/plan TestWhichNotedPodsAreDeletedAndUnwanted/"
+	deletedPods    = "internal/plan/group TestWhichNotedPodsAreDeletedAndUnwanted/"
 	coveredOrphans = "internal/cluster/observe TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem/"
 	livePods       = "internal/cluster/observe TestWhichPodsALiveReadCountsForAZoneThatLeft/"
 )
@@ -30,7 +30,7 @@ var away = []Mutant{
 	{
 		Name:  "zone that is noted again and again where the hold has no room for it",
 		Edits: []Edit{{left, "len(step.Joined) < MostMembers", "len(step.Joined) < MostMembers || true"}},
-		Test:  "internal/plan TestAZoneForWhichTheHoldHasNoRoomIsNotNoted", Rule: `the plan is "remember zone-more"`,
+		Test:  "internal/plan/group TestAZoneForWhichTheHoldHasNoRoomIsNotNoted", Rule: `the plan is "remember zone-more"`,
 	},
 	{
 		Name:  "zone that is noted in a hold of a newer version",
@@ -40,17 +40,17 @@ var away = []Mutant{
 	{
 		Name:  "zone that is noted where only a budget covers it",
 		Edits: []Edit{{left, "if b.Key.Rolled() && room", "if room"}},
-		Test:  "internal/plan TestOnlyTheHoldOfARolloutGroupNotesZonesThatJoin/the StatefulSets that a budget covers", Rule: `got "remember zone-b", want ""`,
+		Test:  "internal/plan/group TestOnlyTheHoldOfARolloutGroupNotesZonesThatJoin/the StatefulSets that a budget covers", Rule: `got "remember zone-b", want ""`,
 	},
 	{
 		Name:  "zone that the holds of a group and of a budget remember",
 		Edits: []Edit{{left, "\t\tcase z.Elsewhere:\n", ""}},
-		Test:  "internal/plan TestTheHoldOfABudgetDoesNotRememberZonesOfAGroup", Rule: `Zone: "zone-a"`,
+		Test:  "internal/plan/group TestTheHoldOfABudgetDoesNotRememberZonesOfAGroup", Rule: `Zone: "zone-a"`,
 	},
 	{
 		Name:  "StatefulSet that was made anew and is not noted",
 		Edits: []Edit{{left, "return m.Zone == z.Name && m.UID == z.UID })", "return m.Zone == z.Name })"}},
-		Test:  "internal/plan TestAStatefulSetThatWasMadeAnewIsNoted", Rule: `got "", want "remember zone-a"`,
+		Test:  "internal/plan/group TestAStatefulSetThatWasMadeAnewIsNoted", Rule: `got "", want "remember zone-a"`,
 	},
 	{
 		Name:  "zone that joined and is forgotten beside a repair in another zone",
@@ -69,7 +69,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "more remembered zones than are ever written",
-		Edits: []Edit{{holdMembers, "if len(doc.Zones) > plan.MostMembers {", "if false {"}},
+		Edits: []Edit{{holdMembers, "if len(doc.Zones) > group.MostMembers {", "if false {"}},
 		Test:  "internal/lock/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/more zones than are written", Rule: "at most 100 are remembered",
 	},
 	{
@@ -84,22 +84,22 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pod that counts as deleted although it exists",
-		Edits: []Edit{{planHold, "present || s.PodsAt < i.Version {", "false && present || s.PodsAt < i.Version {"}},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "present || s.PodsAt < i.Version {", "false && present || s.PodsAt < i.Version {"}},
 		Test:  deletedPods + "it exists", Rule: "deleted and unwanted: true",
 	},
 	{
 		Name:  "pod that counts as deleted however old the view is",
-		Edits: []Edit{{planHold, "present || s.PodsAt < i.Version {", "present {"}},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "present || s.PodsAt < i.Version {", "present {"}},
 		Test:  deletedPods + "the view is older than the note", Rule: "deleted and unwanted: true",
 	},
 	{
 		Name:  "pod that counts as unwanted although its zone asks for it",
-		Edits: []Edit{{planHold, "\t\treturn !zone.Wants(i.Pod)\n", "\t\treturn zone.Name == i.Zone\n"}},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "\t\treturn !zone.Wants(i.Pod)\n", "\t\treturn zone.Name == i.Zone\n"}},
 		Test:  deletedPods + "its zone asks for it", Rule: "deleted and unwanted: true",
 	},
 	{
 		Name:  "pod of an unknown zone that counts as wanted",
-		Edits: []Edit{{planHold, "return left == nil || !left.wants(i.Pod)", "return left != nil && !left.wants(i.Pod)"}},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "return left == nil || !left.wants(i.Pod)", "return left != nil && !left.wants(i.Pod)"}},
 		Test:  deletedPods + "its zone is unknown", Rule: "deleted and unwanted: false",
 	},
 	{
@@ -335,32 +335,32 @@ var away = []Mutant{
 	{
 		Name:  "eviction of a zone that left, beside a hold that cannot be read, which blames the zone",
 		Edits: []Edit{{evict, "case b.Hold.Unreadable != \"\":", "case false:"}},
-		Test:  "internal/plan TestEvict/what the hold of a zone that left says cannot be read", Rule: "got  ZoneLeftGroup",
+		Test:  "internal/plan/group TestEvict/what the hold of a zone that left says cannot be read", Rule: "got  ZoneLeftGroup",
 	},
 	{
 		Name:  "eviction of a pod of a zone that left, which its budget forbids",
 		Edits: []Edit{{evict, "case !pod.Up() && (z.Ignored || e.down()):", "case !pod.Up():"}},
-		Test:  "internal/plan TestEvict/one that is down stays where no eviction is allowed", Rule: "want EvictionsNotAllowed",
+		Test:  "internal/plan/group TestEvict/one that is down stays where no eviction is allowed", Rule: "want EvictionsNotAllowed",
 	},
 	{
 		Name:  "eviction of a pod of a zone that left, which a budget forbids that does not count",
 		Edits: []Edit{{evict, "case !pod.Up() && (z.Ignored || e.down()):", "case !pod.Up() && e.down():"}},
-		Test:  "internal/plan TestEvict/no budget counts for one of an ignored StatefulSet", Rule: "want yes, at version 10",
+		Test:  "internal/plan/group TestEvict/no budget counts for one of an ignored StatefulSet", Rule: "want yes, at version 10",
 	},
 	{
 		Name:  "intent of a newer version that is ended",
-		Edits: []Edit{{"internal/plan/grant.go", `b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {`, `b.Hold.Unreadable != "" {`}},
+		Edits: []Edit{{"internal/plan/group/grant.go", `b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {`, `b.Hold.Unreadable != "" {`}},
 		Test:  scenarios + "intents-of-a-newer-version-of-lockstep-are-not-ended", Rule: "end intent of zone-b-0",
 	},
 	{
 		Name:  "unbound grant that is over for the pod that came after the one that is noted",
 		Edits: []Edit{{evict, "\tcase e.intent.Unbound:\n", ""}},
-		Test:  "internal/plan TestEvict/an unbound grant is under way also for the pod that came after the one that is noted", Rule: "want EvictionInProgress",
+		Test:  "internal/plan/group TestEvict/an unbound grant is under way also for the pod that came after the one that is noted", Rule: "want EvictionInProgress",
 	},
 	{
 		Name:  "zone that joins and is remembered in place of one that was",
 		Edits: []Edit{{left, "append(members, joined...)", "append(joined, members...)"}},
-		Test:  "internal/plan TestAZoneThatIsRememberedMakesNoRoomForOneThatJoins", Rule: "in place of one that was",
+		Test:  "internal/plan/group TestAZoneThatIsRememberedMakesNoRoomForOneThatJoins", Rule: "in place of one that was",
 	},
 	{
 		Name:  "zone that is away and shrinks at any time",
@@ -369,7 +369,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "zone that is away and shrinks while a pod of it is down",
-		Edits: []Edit{{awaited, "because := plan.Away(live, c.Name); !because.None() {", "because := plan.Away(live, c.Name); false {"}},
+		Edits: []Edit{{awaited, "because := group.Away(live, c.Name); !because.None() {", "because := group.Away(live, c.Name); false {"}},
 		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/one of its pods is down", Rule: "want ZoneLeftGroup",
 	},
 	{
@@ -394,7 +394,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "zone that left its group and shrinks although what the Lease remembers cannot be read",
-		Edits: []Edit{{left, "\tif s.Hold.Unreadable != \"\" {\n\t\treturn Refusal{Code: reason.HoldUnreadable}\n\t}\n\tb := newGroupState(s)", "\tb := newGroupState(s)"}},
+		Edits: []Edit{{left, "\tif s.Hold.Unreadable != \"\" {\n\t\treturn plan.Refusal{Code: reason.HoldUnreadable}\n\t}\n\tb := newGroupState(s)", "\tb := newGroupState(s)"}},
 		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/what the Lease remembers cannot be read", Rule: "want HoldUnreadable",
 	},
 	{
@@ -405,11 +405,11 @@ var away = []Mutant{
 	{
 		Name:  "zone that is away and counts as available although a pod beyond its replicas exists",
 		Edits: []Edit{{left, "return b.survey(&z.Zone).available()", "return b.survey(&z.Zone).down == 0"}},
-		Test:  "internal/plan TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/it has a pod beyond its replicas", Rule: `got "no objection"`,
+		Test:  "internal/plan/group TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/it has a pod beyond its replicas", Rule: `got "no objection"`,
 	},
 	{
 		Name:  "zone that is away and keeps its replicas since another one is away",
 		Edits: []Edit{{left, "\t\tif z.Name == zone {\n\t\t\treturn b.away(z)", "\t\tif zone != \"\" {\n\t\t\treturn b.away(z)"}},
-		Test:  "internal/plan TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/all of its pods are available, though another zone is away", Rule: `want "no objection"`,
+		Test:  "internal/plan/group TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/all of its pods are available, though another zone is away", Rule: `want "no objection"`,
 	},
 }

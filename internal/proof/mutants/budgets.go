@@ -60,7 +60,7 @@ var budgets = []Mutant{
 	},
 	{
 		Name:  "budget counted as a status does",
-		Edits: []Edit{{groupState, "\t\treturn Refusal{Code: reason.PodTerminating, Pod: pod.Name}\n", "\t\treturn Refusal{}\n"}, blind},
+		Edits: []Edit{{groupState, "\t\treturn plan.Refusal{Code: reason.PodTerminating, Pod: pod.Name}\n", "\t\treturn plan.Refusal{}\n"}, blind},
 		Test:  scenarios + "a-terminating-pod-behind-counts-as-well", Rule: "delete zone-a-1",
 		Remark: "a pod that leaves may still be Ready in a status",
 	},

@@ -5,17 +5,17 @@ package mutants
 var conclusions = []Mutant{
 	{
 		Name:  "intent of a pod that is on its way back does not count",
-		Edits: []Edit{{planHold, "return f == Open || f == Pending", "return f == Pending"}},
+		Edits: []Edit{{"internal/plan/intent.go", "return f == Open || f == Pending", "return f == Pending"}},
 		Test:  scenarios + "an-expired-hold-with-open-intents-is-not-taken", Rule: "OneZoneAtATime",
 	},
 	{
 		Name:  "granted eviction does not count",
-		Edits: []Edit{{planHold, "return f == Open || f == Pending", "return f == Pending"}},
+		Edits: []Edit{{"internal/plan/intent.go", "return f == Open || f == Pending", "return f == Pending"}},
 		Test:  scenarios + "a-grant-counts-until-its-time-is-over", Rule: "GrantKept",
 	},
 	{
 		Name:  "pod available as soon as it is Ready",
-		Edits: []Edit{{snapshot, "return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))", "return p.Up()"}},
+		Edits: []Edit{{"internal/plan/pod.go", "return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))", "return p.Up()"}},
 		Test:  scenarios + "a-pod-is-available-only-after-min-ready", Rule: "WithinBudget",
 	},
 	{

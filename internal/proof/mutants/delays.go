@@ -5,57 +5,57 @@ var delays = []Mutant{
 	{
 		Name:  "pods told to leave for whom the hold has no room",
 		Edits: []Edit{{messages, "max(z.wish.asked, z.Replicas-roomOf(len(b.zoneStates)).pods)", "max(z.wish.asked, z.Replicas-MaxAcknowledged)"}},
-		Test:  "internal/plan TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
+		Test:  "internal/plan/group TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
 	},
 	{
 		Name:  "more noted of a zone than is read back",
 		Edits: []Edit{{ordinalRange, "min(MaxOrdinalRanges, max(r.ordinalRanges, len(noted)))", "max(r.ordinalRanges, len(noted)+1)"}},
-		Test:  "internal/plan TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead", Rule: "101 stretches",
+		Test:  "internal/plan/group TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead", Rule: "101 stretches",
 	},
 	{
 		Name:  "who agreed forgotten when the group gets more zones",
 		Edits: []Edit{{delay, ".with(noted.OrdinalRanges).fit(next)", ".fit(next)"}},
-		Test:  "internal/plan TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
+		Test:  "internal/plan/group TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
 	},
 	{
 		Name:  "delayed downscale without a look at what the hold notes",
 		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z, pod)\n", "\tsince, noted := told.Since, true\n"}, blind},
-		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
 		Name:  "delayed downscale without a look at what the hold notes, seen by the check",
 		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z, pod)\n", "\tsince, noted := told.Since, true\n"}},
-		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
+		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
 	},
 	{
 		Name:  "delayed downscale without a look at what the pod says",
 		Edits: []Edit{{delay, "if told.Since.After(since) {", "if false {"}, blind},
-		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
 		Name:  "delayed downscale of who was restarted since he agreed",
 		Edits: []Edit{{messages, "t.Message == Leave && !t.Ready.Equal(pod.ReadySince)", "false"}, blind},
-		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "restarted",
+		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "restarted",
 	},
 	{
 		Name:  "delayed downscale of who was restarted since he agreed, seen by the check",
 		Edits: []Edit{{messages, "t.Message == Leave && !t.Ready.Equal(pod.ReadySince)", "false"}},
-		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
+		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
 	},
 	{
 		Name:  "delayed downscale that is taken away, and who was prepared is forgotten",
 		Edits: []Edit{{delay, "if owed := b.owed(z.Zone); !owed.None() {", "if owed := b.owed(z.Zone); false {"}},
-		Test:  "internal/plan TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "neither told to stay nor noted",
+		Test:  "internal/plan/group TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "neither told to stay nor noted",
 	},
 	{
 		Name:  "delayed downscale that is taken away, and nobody is told who does not answer",
 		Edits: []Edit{{group, "because = firstOf(because, b.unreleased(z.Zone))", "_ = b.unreleased"}},
-		Test:  "internal/plan TestScenariosGolden/who-has-not-answered-that-he-stays-is-waited-for", Rule: "that it stays",
+		Test:  "internal/plan/group TestScenariosGolden/who-has-not-answered-that-he-stays-is-waited-for", Rule: "that it stays",
 	},
 	{
 		Name:  "delayed downscale that is taken away, and who was prepared hears it by another call",
 		Edits: []Edit{{messages, "b.message(z, Stay, noted.Call, parts)", "b.message(z, Stay, z.Delay.Call, parts)"}},
-		Test:  "internal/plan TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "at last",
+		Test:  "internal/plan/group TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "at last",
 	},
 	{
 		Name:  "delayed downscale by what was agreed to by another call",
@@ -70,11 +70,11 @@ var delays = []Mutant{
 	{
 		Name:  "delayed downscale that waits for a clock that was ahead by years",
 		Edits: []Edit{{ordinalRange, "known && !since.After(s.Now.Add(FarAhead))", "known"}},
-		Test:  "internal/plan TestATimeThatIsFarAheadIsNotWaitedFor", Rule: "there are 2 replicas",
+		Test:  "internal/plan/group TestATimeThatIsFarAheadIsNotWaitedFor", Rule: "there are 2 replicas",
 	},
 	{
 		Name:  "delayed downscale whose tail jumps over a silent pod",
-		Edits: []Edit{{delay, "\t\t\tw.replicas = place + 1\n\t\t\treturn w\n", "\t\t\tw.objection = Refusal{}\n"}},
+		Edits: []Edit{{delay, "\t\t\tw.replicas = place + 1\n\t\t\treturn w\n", "\t\t\tw.objection = plan.Refusal{}\n"}},
 		Test:  scenarios + "the-tail-ends-at-a-pod-that-has-not-answered", Rule: "those after it leave",
 	},
 	{
@@ -85,22 +85,22 @@ var delays = []Mutant{
 	{
 		Name:  "delayed downscale that is withdrawn and remembered",
 		Edits: []Edit{{delay, "z.wish.asked, z.Replicas, func", "0, z.Replicas, func"}, blind},
-		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
 		Name:  "delayed downscale remembered for whoever comes next",
 		Edits: []Edit{{ordinalRange, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}, blind},
-		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
 		Name:  "delayed downscale remembered for whoever comes next, seen by the check",
 		Edits: []Edit{{ordinalRange, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}},
-		Test:  "internal/plan TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
+		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
 	},
 	{
 		Name:  "delayed downscale not known to the webhook of another replica",
 		Edits: []Edit{{admit, "newGroupState(s.AsNoted())\n\tanswer := b.admit(r)", "newGroupState(s)\n\tanswer := b.admit(r)"}},
-		Test:  "internal/plan TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale", Rule: "answers",
+		Test:  "internal/plan/group TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale", Rule: "answers",
 	},
 	{
 		Name:  "pods told to stay before the hold forgets that they agreed",
@@ -124,17 +124,17 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "stamp beside the next note",
-		Edits: []Edit{{"internal/plan/group.go", "b.dropWritesThatVoid(append(after, b.stamp()...), deeds)", "append(after, b.stamp()...)"}},
+		Edits: []Edit{{"internal/plan/group/group.go", "b.dropWritesThatVoid(append(after, b.stamp()...), deeds)", "append(after, b.stamp()...)"}},
 		Test:  scenarios + "a-downscale-is-not-stamped-while-the-next-one-is-noted", Rule: "stamp zone-b",
 	},
 	{
 		Name:  "time of a downscale that is over stamped no more",
-		Edits: []Edit{{"internal/plan/stamp.go", "at := b.Hold.Downscaled[z.Name]\n\tif at.After(b.Now)", "at := b.Hold.Downscaled[z.Name]\n\tif true || at.After(b.Now)"}},
+		Edits: []Edit{{"internal/plan/group/stamp.go", "at := b.Hold.Downscaled[z.Name]\n\tif at.After(b.Now)", "at := b.Hold.Downscaled[z.Name]\n\tif true || at.After(b.Now)"}},
 		Test:  scenarios + "a-time-that-could-not-be-stamped-is-stamped-afterwards", Rule: "stamp zone-b",
 	},
 	{
 		Name:  "stamp that voids the next note",
-		Edits: []Edit{{"internal/plan/stamp.go", "return time.Time{} // a write would void the note", "_ = d"}},
+		Edits: []Edit{{"internal/plan/group/stamp.go", "return time.Time{} // a write would void the note", "_ = d"}},
 		Test:  scenarios + "an-earlier-downscale-is-not-stamped-while-the-next-one-is-awaited", Rule: "stamp zone-b",
 	},
 	{
@@ -144,7 +144,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "pods asked on what the caches say of the hold",
-		Edits: []Edit{{"internal/plan/prepare_pods.go", ", Read: Always}", "}"}},
+		Edits: []Edit{{"internal/plan/group/prepare_pods.go", ", Read: plan.Always}", "}"}},
 		Test:  scenarios + "who-leaves-by-our-own-downscale-is-asked", Rule: "look live",
 	},
 }

@@ -4,7 +4,7 @@ package mutants
 var downscales = []Mutant{
 	{
 		Name:  "downscale ended on caches",
-		Edits: []Edit{{"internal/plan/end_downscale.go", "Read: Always, ", ""}},
+		Edits: []Edit{{"internal/plan/group/end_downscale.go", "Read: plan.Always, ", ""}},
 		Test:  explore + "a downscale beside a rollout", Rule: "DecreaseKept",
 	},
 	{
@@ -20,17 +20,17 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale admitted whoever has the hold",
 		Edits: []Edit{without(admit, "forDownscale(heldElsewhere)")},
-		Test:  "internal/plan TestAdmit", Rule: "GroupHeld",
+		Test:  "internal/plan/group TestAdmit", Rule: "GroupHeld",
 		Remark: "that the other zone is not whole would keep it from harm",
 	},
 	{
 		Name:  "downscale admitted although another zone is not whole",
 		Edits: []Edit{without(admit, "ifSomebodyServes(forDownscale(otherZoneUnavailable))")},
-		Test:  "internal/plan TestAdmit", Rule: "OtherZoneUnavailable",
+		Test:  "internal/plan/group TestAdmit", Rule: "OtherZoneUnavailable",
 	},
 	{
 		Name:  "downscale admitted whatever has broken while pods were prepared",
-		Edits: []Edit{{prepareDownscale, "if answer = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {", "if answer = (plan.DownscaleAnswer{}); !answer.Allowed() {"}},
+		Edits: []Edit{{prepareDownscale, "if answer = group.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {", "if answer = (group.DownscaleAnswer{}); !answer.Allowed() {"}},
 		Test:  "internal/serve/admission TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation", Rule: "a_pod_of_another_zone_breaks",
 	},
 	{
@@ -65,17 +65,17 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "downscale of lockstep's own that is sent later than the hold dates it",
-		Edits: []Edit{{actHold, "case plan.Lowers(steps):", "case false && plan.Lowers(steps):"}},
+		Edits: []Edit{{actHold, "case group.Lowers(steps):", "case false && group.Lowers(steps):"}},
 		Test:  "internal/act TestADownscaleIsNotSentLaterThanTheHoldDatesIt", Rule: "after 45s: sent",
 	},
 	{
 		Name:  "pods asked to prepare on caches alone",
-		Edits: []Edit{{"internal/plan/prepare_pods.go", ", Read: Always}", "}"}},
+		Edits: []Edit{{"internal/plan/group/prepare_pods.go", ", Read: plan.Always}", "}"}},
 		Test:  "internal/lock/hold TestCover/pods are asked to prepare after a look", Rule: "want \"look live\"",
 	},
 	{
 		Name:  "decrease that counts as failed since another one takes its place",
-		Edits: []Edit{{holdRecord, "d.Ours && (next.None() || next.Generation == plan.SeenInEffect) && d", "d.Ours && d"}},
+		Edits: []Edit{{holdRecord, "d.Ours && (next.None() || next.Generation == group.SeenInEffect) && d", "d.Ours && d"}},
 		Test:  "internal/lock/hold TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce", Rule: "given up",
 	},
 	{
@@ -95,7 +95,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "answers of pods forgotten for a downscale that needs none",
-		Edits: []Edit{{podCalls, "a.Downscale.Ours && a.Downscale.Stage == plan.Preparing {", "a.Downscale.Ours {"}},
+		Edits: []Edit{{podCalls, "a.Downscale.Ours && a.Downscale.Stage == group.Preparing {", "a.Downscale.Ours {"}},
 		Test:  "internal/act TestPodsAreAskedAfterTheHoldWasWritten/nor what needs no answer", Rule: "noted zone-a from 2 to 1 admitted",
 	},
 	{
@@ -116,12 +116,12 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale of a pod that is down while another zone may shrink at any moment",
 		Edits: []Edit{{admit, "shrinksElsewhere(b, d), tooSoon(b, d)", "tooSoon(b, d)"}},
-		Test:  "internal/plan TestAdmit", Rule: "but_not_while_another_zone_may_shrink",
+		Test:  "internal/plan/group TestAdmit", Rule: "but_not_while_another_zone_may_shrink",
 	},
 	{
 		Name:  "downscale of a pod that is down while caches are behind the note of another zone's",
 		Edits: []Edit{{downscaleTime, "course != Awaited && course != Unseen {", "course != Awaited {"}},
-		Test:  "internal/plan TestAdmit/nor while the caches are behind the note of that", Rule: "want GroupHeld zone-b",
+		Test:  "internal/plan/group TestAdmit/nor while the caches are behind the note of that", Rule: "want GroupHeld zone-b",
 	},
 	{
 		Name:  "time of a downscale that an earlier one is written over",
@@ -135,8 +135,8 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "granted eviction that is known anew with each term of a leader",
-		Edits: []Edit{{"internal/control/group/controller.go", "\tc.Reporter.Forget(key)\n\tc.Messages", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Messages"}},
-		Test:  "internal/control/group TestResignKeepsWhatWasObservedAndWritten", Rule: "forgotten",
+		Edits: []Edit{{"internal/control/groups/controller.go", "\tc.Reporter.Forget(key)\n\tc.Messages", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Messages"}},
+		Test:  "internal/control/groups TestResignKeepsWhatWasObservedAndWritten", Rule: "forgotten",
 	},
 	{
 		Name:  "zone that moves its first ordinal on",
@@ -146,11 +146,11 @@ var downscales = []Mutant{
 	{
 		Name:  "group of one zone in which partitions are evicted one after the other",
 		Edits: []Edit{{partition, "if len(b.zoneStates) > 1 {", "if true {"}},
-		Test:  "internal/plan TestEvict", Rule: "where_there_is_no_other_zone_its_budget_counts",
+		Test:  "internal/plan/group TestEvict", Rule: "where_there_is_no_other_zone_its_budget_counts",
 	},
 	{
 		Name:  "pod that counts as available from its first moment on",
-		Edits: []Edit{{snapshot, "return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))", "return p.Up()"}},
+		Edits: []Edit{{"internal/plan/pod.go", "return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))", "return p.Up()"}},
 		Test:  walk, Rule: "OneZoneAtATime",
 		Remark: "the explorer has no lengths of time",
 	},
@@ -167,7 +167,7 @@ var downscales = []Mutant{
 	{
 		Name:  "minimum time between downscales one instant longer",
 		Edits: []Edit{{downscaleTime, "until := last.Add(between); b.Now.Before(until)", "until := last.Add(between); !b.Now.After(until)"}},
-		Test:  "internal/plan TestAdmit", Rule: "a_minimum_time_that_is_just_over_has_passed",
+		Test:  "internal/plan/group TestAdmit", Rule: "a_minimum_time_that_is_just_over_has_passed",
 	},
 	{
 		Name:  "minimum time between downscales not asked for",
@@ -178,7 +178,7 @@ var downscales = []Mutant{
 	{
 		Name:   "minimum time between downscales not asked for by pods that are down",
 		Edits:  []Edit{{admit, "\ttooSoon,", "\tifSomebodyServes(tooSoon),"}},
-		Test:   "internal/plan TestAdmit",
+		Test:   "internal/plan/group TestAdmit",
 		Rule:   "who_is_down_keeps_the_minimum_time",
 		Remark: "they may come up before the update comes: a campaign has found this",
 	},
@@ -192,7 +192,7 @@ var downscales = []Mutant{
 	{
 		Name:  "preparation begun while another is undone",
 		Edits: []Edit{{admit, "case noted.Stage == Undoing:", "case false:"}},
-		Test:  "internal/plan TestAdmit", Rule: "nobody_is_prepared_while_others_are_told_that_they_stay",
+		Test:  "internal/plan/group TestAdmit", Rule: "nobody_is_prepared_while_others_are_told_that_they_stay",
 	},
 	{
 		Name:  "seen downscale noted over the hold of another zone",
@@ -215,7 +215,7 @@ var downscales = []Mutant{
 	{
 		Name:  "pods asked to prepare for a downscale of a zone that may not shrink",
 		Edits: []Edit{{admit, "if because := barred(z); !because.None() {", "if because := barred(z); false {"}},
-		Test:  "internal/plan TestAdmit", Rule: "where_the_zone_may_not_shrink_nobody_is_asked",
+		Test:  "internal/plan/group TestAdmit", Rule: "where_the_zone_may_not_shrink_nobody_is_asked",
 	},
 	{
 		Name:  "pod told to stay by a call that it does not know",
@@ -230,12 +230,12 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale that was taken back counts by changes that came later",
 		Edits: []Edit{{downscale, "if s.DownscaleStatus(d) == Overtaken && !s.Shrank(d) {", "if false {"}},
-		Test:  "internal/plan TestADownscaleThatIsTakenBackHasNotHappenedHoweverOftenTheZoneChangesLater", Rule: "counts as a downscale: true",
+		Test:  "internal/plan/group TestADownscaleThatIsTakenBackHasNotHappenedHoweverOftenTheZoneChangesLater", Rule: "counts as a downscale: true",
 	},
 	{
 		Name:  "pod told to stay that nobody can have asked",
 		Edits: []Edit{{downscaleState, "made.Before(d.Since.Add(lateCalls))", "(true || made.Before(d.Since.Add(lateCalls)))"}},
-		Test:  "internal/plan TestWhoWasMadeLongAfterAllWereToldToStayNeedsNotBeTold", Rule: "one that nobody can have asked",
+		Test:  "internal/plan/group TestWhoWasMadeLongAfterAllWereToldToStayNeedsNotBeTold", Rule: "one that nobody can have asked",
 	},
 	{
 		Name:  "preparation undone under the deadline that is over",
@@ -244,7 +244,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "webhook that writes to a namespace which opted out while it judged",
-		Edits: []Edit{{"internal/serve/admission/holds.go", "record plan.Hold) error {\n\tif !h.Managed(key.Namespace) {", "record plan.Hold) error {\n\tif false {"}},
+		Edits: []Edit{{"internal/serve/admission/holds.go", "record group.Hold) error {\n\tif !h.Managed(key.Namespace) {", "record group.Hold) error {\n\tif false {"}},
 		Test:  "internal/serve/admission TestDownscaleWritesNothingAfterItsNamespaceOptedOut", Rule: "written after the namespace opted out",
 	},
 	{

@@ -30,16 +30,16 @@ var evictions = []Mutant{
 	{
 		Name:  "pods beyond the cached spec that do not count as down",
 		Edits: []Edit{{guards, "down := d.zone.down + d.zone.surplusDown", "down := d.zone.down"}, blindToEvictions},
-		Test:  "internal/plan TestEvict/a pod beyond the spec that is noted counts", Rule: "yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/a pod beyond the spec that is noted counts", Rule: "yes, noted zone-a-0",
 	},
 	{
 		Name:  "percentages of replicas that a noted downscale takes away",
 		Edits: []Edit{{evict, "return min(z.Replicas, d.To)", "return z.Replicas"}},
-		Test:  "internal/plan TestEvict/percentages refer to the replicas that a noted downscale leaves", Rule: "yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/percentages refer to the replicas that a noted downscale leaves", Rule: "yes, noted zone-a-0",
 	},
 	{
 		Name:  "unbound grant that ends once another pod has the name",
-		Edits: []Edit{{planHold, "case i.Unbound && !(s.Live && i.Lapsed()):", "case false && i.Unbound:"}},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "case i.Unbound && !(s.Live && i.Lapsed()):", "case false && i.Unbound:"}},
 		Test:  scenarios + "an-unbound-grant-counts-whoever-has-the-name-by-now", Rule: "delete zone-b-0",
 	},
 	{
@@ -69,28 +69,28 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction of a pod that is down at whatever version",
-		Edits: []Edit{{evict, "\tif e.down() {\n\t\tp.Version = pod.mayServe()\n", "\tif e.down() {\n"}},
+		Edits: []Edit{{evict, "\tif e.down() {\n\t\tp.Version = mayServe(pod)\n", "\tif e.down() {\n"}},
 		Test:  explore + "an eviction and a crash", Rule: "ExactGrant",
 	},
 	{
 		Name:  "granted eviction void once its pod has another version",
-		Edits: []Edit{{planHold, "case pod.UID == i.UID && i.Granted():", "case false && i.Granted():"}, blind},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "case pod.UID == i.UID && i.Granted():", "case false && i.Granted():"}, blind},
 		Test:  explore + "an eviction beside a rollout, and a crash", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "granted eviction that ends while it can happen",
-		Edits: []Edit{{planHold, "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}, blind, blindToEvictions},
+		Edits: []Edit{{"internal/plan/intent.go", "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}, blind, blindToEvictions},
 		Test:  explore + "an eviction beside a rollout of another zone", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "granted eviction that ends while it can happen, seen by the check",
-		Edits: []Edit{{planHold, "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}},
+		Edits: []Edit{{"internal/plan/intent.go", "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}},
 		Test:  explore + "an eviction beside a rollout of another zone", Rule: "OneZoneAtATime: the plan breaks it",
 	},
 	{
 		Name: "granted eviction that ends while the API server works on it",
 		Edits: []Edit{
-			{planHold, "const GrantLimit = 70 * time.Second", "const GrantLimit = 10 * time.Second"},
+			{"internal/plan/intent.go", "const GrantLimit = 70 * time.Second", "const GrantLimit = 10 * time.Second"},
 			{invariantNotes, "const longestEviction = 70 * time.Second", "const longestEviction = 10 * time.Second"},
 		},
 		Test: walk, Rule: "NotedFirst",
@@ -98,7 +98,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction that ends on caches",
-		Edits: []Edit{{planHold, "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"}, {"internal/plan/end_intent.go", "Read: Always, ", ""}},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"}, {"internal/plan/end_intent.go", "Read: Always, ", ""}},
 		Test:  explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
 	},
 	{
@@ -114,12 +114,12 @@ var evictions = []Mutant{
 	{
 		Name:  "granted eviction that has lapsed keeps every takedown from its look",
 		Edits: []Edit{{confirm, "return a.Intent.UID == i.UID", "return false && a.Intent.UID == i.UID"}},
-		Test:  "internal/control/group TestReconcile/a grant that has lapsed keeps no takedown from its look", Rule: "want after 20s",
+		Test:  "internal/control/groups TestReconcile/a grant that has lapsed keeps no takedown from its look", Rule: "want after 20s",
 	},
 	{
 		Name:  "caches not asked again after a look",
 		Edits: []Edit{{confirm, "!slices.Contains(proposed, uid)", "false && !slices.Contains(proposed, uid)"}},
-		Test:  "internal/plan TestCachesConfirmWhatALookHasDecided/not what would break what broke meanwhile", Rule: "got true",
+		Test:  "internal/plan/group TestCachesConfirmWhatALookHasDecided/not what would break what broke meanwhile", Rule: "got true",
 	},
 	{
 		Name:  "rollout that joins evictions by partitions of its zone",
@@ -215,27 +215,27 @@ var evictions = []Mutant{
 	{
 		Name:  "turn of a zone that an eviction keeps from being whole",
 		Edits: []Edit{{groupState, "&& !z.available() && !evicted {", "&& !z.available() && (!evicted || true) {"}},
-		Test:  "internal/plan TestARolloutTakesTurnsWithEvictionsThatNeverGetThrough", Rule: "is not rolled after half an hour",
+		Test:  "internal/plan/group TestARolloutTakesTurnsWithEvictionsThatNeverGetThrough", Rule: "is not rolled after half an hour",
 	},
 	{
 		Name:  "drain that waits for who waits for the drain",
 		Edits: []Edit{{evict, "intent.Since.Add(-away)", "b.Now"}},
-		Test:  "internal/plan TestADrainIsFinishedWhoeverWaitsForThePodsThatHaveLeft", Rule: "is not over after half an hour",
+		Test:  "internal/plan/group TestADrainIsFinishedWhoeverWaitsForThePodsThatHaveLeft", Rule: "is not over after half an hour",
 	},
 	{
 		Name:  "drains that wait for nobody once a pod is away for long",
 		Edits: []Edit{{evict, "intent.Since.Add(-away)", "intent.Since.Add(-24*time.Hour)"}},
-		Test:  "internal/plan TestARolloutTakesTurnsWithDrainsWithoutAnEnd", Rule: "is not rolled",
+		Test:  "internal/plan/group TestARolloutTakesTurnsWithDrainsWithoutAnEnd", Rule: "is not rolled",
 	},
 	{
 		Name:  "drain that goes before those alone who came after it",
 		Edits: []Edit{{evict, "intent.Since.Add(-away)", "intent.Since"}},
-		Test:  "internal/plan TestADrainIsFinishedWhoeverWaitsForThePodsThatHaveLeft", Rule: "is not over after half an hour",
+		Test:  "internal/plan/group TestADrainIsFinishedWhoeverWaitsForThePodsThatHaveLeft", Rule: "is not over after half an hour",
 	},
 	{
 		Name:  "eviction by budgets that cannot be read",
-		Edits: []Edit{{"internal/plan/evict.go", "\tif b.Unread {\n", "\tif false {\n"}, blindToEvictions},
-		Test:  "internal/plan TestEvict", Rule: "nobody_who_runs_goes_while_budgets_cannot_be_read",
+		Edits: []Edit{{"internal/plan/group/evict.go", "\tif b.Unread {\n", "\tif false {\n"}, blindToEvictions},
+		Test:  "internal/plan/group TestEvict", Rule: "nobody_who_runs_goes_while_budgets_cannot_be_read",
 	},
 	{
 		Name:  "watch that counts as heard of before it has told all",
@@ -254,47 +254,47 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "rollout that goes before evictions that asked first",
-		Edits: []Edit{{guards, "return b.waitingBefore(b.since(RolloutOperation, z.Name), z.Name)\n", "return Refusal{}\n"}},
+		Edits: []Edit{{guards, "return b.waitingBefore(b.since(plan.RolloutOperation, z.Name), z.Name)\n", "return plan.Refusal{}\n"}},
 		Test:  scenarios + "an-eviction-that-asked-first-comes-before-the-rollout", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "place in the queue that keeps the zone of the hold from its budget",
 		Edits: []Edit{{evict, "if b.mayOvertake[place.Zone] && b.couldHaveItsTurn(e) {", "if false {"}},
-		Test:  "internal/plan TestADrainUsesItsBudgetWhileAnotherZoneWaits", Rule: "where nobody else waits",
+		Test:  "internal/plan/group TestADrainUsesItsBudgetWhileAnotherZoneWaits", Rule: "where nobody else waits",
 	},
 	{
 		Name:  "eviction that overtakes and lets others follow, without an end",
 		Edits: []Edit{{evict, "Overtook: !b.beforeEviction(e).None(),", "Overtook: false,"}},
-		Test:  "internal/plan TestAZoneHasItsTurnHoweverManyOthersOvertakeIt", Rule: "zone-b had",
+		Test:  "internal/plan/group TestAZoneHasItsTurnHoweverManyOthersOvertakeIt", Rule: "zone-b had",
 	},
 	{
 		Name:  "rollout that overtakes and lets others follow",
 		Edits: []Edit{{group, "overtakes = true", "overtakes = false"}},
-		Test:  "internal/plan TestAPodThatIsRolledBeforeOthersIsNotedAsSuch", Rule: "zone-a-1:false",
+		Test:  "internal/plan/group TestAPodThatIsRolledBeforeOthersIsNotedAsSuch", Rule: "zone-a-1:false",
 	},
 	{
 		Name:  "repair that forgets that the pod before it overtook",
 		Edits: []Edit{{group, "reason.OutdatedRevision, c.overtook", "reason.OutdatedRevision, false"}},
-		Test:  "internal/plan TestAPodThatIsRolledBeforeOthersIsNotedAsSuch", Rule: "zone-a-0:false",
+		Test:  "internal/plan/group TestAPodThatIsRolledBeforeOthersIsNotedAsSuch", Rule: "zone-a-0:false",
 	},
 	{
 		Name:  "rollout kept for ever by a partition that a smaller zone does not have",
 		Edits: []Edit{{partition, "if t.fresh >= max(1, budget.Limit) {", "if t.total() >= max(1, budget.Limit) {"}},
-		Test:  "internal/plan TestProgress", Rule: "the goal is not reached",
+		Test:  "internal/plan/group TestProgress", Rule: "the goal is not reached",
 	},
 	{
 		Name:  "unbound eviction that takes no pod which came later",
-		Edits: []Edit{{planHold, "i.Granted() && (i.Unbound || !i.Succeeded(uid, version))", "i.Granted() && !i.Succeeded(uid, version)"}},
-		Test:  "internal/plan TestWhichPodsAGrantedEvictionMayStillDelete/an unbound one takes the pod that has the name", Rule: "got false, want true",
+		Edits: []Edit{{"internal/plan/intent.go", "i.Granted() && (i.Unbound || !i.Succeeded(uid, version))", "i.Granted() && !i.Succeeded(uid, version)"}},
+		Test:  "internal/plan/group TestWhichPodsAGrantedEvictionMayStillDelete/an unbound one takes the pod that has the name", Rule: "got false, want true",
 	},
 	{
 		Name:  "percentage of the replicas that a downscale of an earlier StatefulSet left",
 		Edits: []Edit{{evict, "d.Zone == z.Name && d.UID == z.UID {", "d.Zone == z.Name {"}},
-		Test:  "internal/plan TestEvict/those of a StatefulSet before this one leave nothing here", Rule: "got  PodStarting zone-a-1",
+		Test:  "internal/plan/group TestEvict/those of a StatefulSet before this one leave nothing here", Rule: "got  PodStarting zone-a-1",
 	},
 	{
 		Name:  "noted pod beyond the spec that stands for one that is down by itself",
-		Edits: []Edit{{"internal/plan/queue.go", "intent.Zone == holder.Name && holder.Wants(intent.Pod) {", "intent.Zone == holder.Name {"}},
-		Test:  "internal/plan TestEvict/a noted pod beyond the spec does not stand for one that is down by itself", Rule: "got  QueuedBehindOtherZone zone-b",
+		Edits: []Edit{{"internal/plan/group/queue.go", "intent.Zone == holder.Name && holder.Wants(intent.Pod) {", "intent.Zone == holder.Name {"}},
+		Test:  "internal/plan/group TestEvict/a noted pod beyond the spec does not stand for one that is down by itself", Rule: "got  QueuedBehindOtherZone zone-b",
 	},
 }

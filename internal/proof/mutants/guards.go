@@ -21,7 +21,7 @@ var replacements = []Mutant{
 	{
 		Name:  "guard notAdopted removed",
 		Edits: []Edit{without(guards, "notAdopted")},
-		Test:  "internal/plan TestScenariosGolden/a-pod-that-its-statefulset-has-not-adopted-yet-is-not-replaced", Rule: "PodNotAdopted",
+		Test:  "internal/plan/group TestScenariosGolden/a-pod-that-its-statefulset-has-not-adopted-yet-is-not-replaced", Rule: "PodNotAdopted",
 	},
 	{
 		Name:  "pod that is not adopted yet shown like one that is controlled",
@@ -77,7 +77,7 @@ var takedowns = []Mutant{
 	{
 		Name:  "guard tooManyIntents removed",
 		Edits: []Edit{without(guards, "tooManyIntents")},
-		Test:  "internal/plan TestAHoldCarriesAtMostAHundredIntents", Rule: "want 100",
+		Test:  "internal/plan/group TestAHoldCarriesAtMostAHundredIntents", Rule: "want 100",
 		Remark: "a hundred pods are more than any world of the explorer has",
 	},
 }

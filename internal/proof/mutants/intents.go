@@ -5,12 +5,12 @@ package mutants
 var intents = []Mutant{
 	{
 		Name:  "intent dropped by time alone",
-		Edits: []Edit{{planHold, "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n\tcase s.Hold.Expired(s.Now):\n\t\treturn Void\n"}, blind},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n\tcase s.Hold.Expired(s.Now):\n\t\treturn plan.Void\n"}, blind},
 		Test:  explore + "a pause while requests come late and the hold expires", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "intent of a deleted pod that ends on a cache in which its zone was not raised yet",
-		Edits: []Edit{{planHold, "if s.Live && s.deletedAndUnwanted(i) {", "if s.deletedAndUnwanted(i) {"}, blind, blindToEvictions},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "if s.Live && s.deletedAndUnwanted(i) {", "if s.deletedAndUnwanted(i) {"}, blind, blindToEvictions},
 		Test:  explore + "an eviction beside a rollout of a zone that grows", Rule: "WithinBudget",
 	},
 	{
@@ -31,21 +31,21 @@ var intents = []Mutant{
 	{
 		Name:  "pods of a zone that left the group are evicted while they serve",
 		Edits: []Edit{{evict, "case !pod.Up() && (z.Ignored || e.down()):", "case true:"}},
-		Test:  "internal/plan TestEvict/a pod of a zone that left the group stays while it serves", Rule: "got  yes",
+		Test:  "internal/plan/group TestEvict/a pod of a zone that left the group stays while it serves", Rule: "got  yes",
 	},
 	{
 		Name:  "zone that has gone keeps every takedown from its live read",
 		Edits: []Edit{{confirm, "return slices.Contains(a.Gone, z.Name)", "return false"}},
-		Test:  "internal/plan TestCachesConfirmWhatALookHasDecided/a takedown that a zone which has gone was in the way of", Rule: "got false, want true",
+		Test:  "internal/plan/group TestCachesConfirmWhatALookHasDecided/a takedown that a zone which has gone was in the way of", Rule: "got false, want true",
 	},
 	{
 		Name:  "note of a pod that ends while its zone is away",
-		Edits: []Edit{{planHold, "return left == nil || !left.wants(i.Pod)", "return left == nil || !left.Exists || !left.wants(i.Pod)"}},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "return left == nil || !left.wants(i.Pod)", "return left == nil || !left.Exists || !left.wants(i.Pod)"}},
 		Test:  scenarios + "the-note-of-a-pod-stays-while-its-zone-is-away", Rule: "end intent of zone-a-0",
 	},
 	{
 		Name:  "zone that is forgotten on caches",
-		Edits: []Edit{{"internal/plan/record_members.go", "e.Read = Always", "e.Read = IfNew"}, {left, "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
+		Edits: []Edit{{"internal/plan/group/record_members.go", "e.Read = plan.Always", "e.Read = plan.IfNew"}, {left, "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
 		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "hold: write free",
 	},
 	{
@@ -65,17 +65,17 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "hold of a newer version that lapses while it notes a pod",
-		Edits: []Edit{{planHold, "return len(h.Intents) == 0 && h.Downscale.None() && h.Unrenewed", "return h.Unrenewed"}},
+		Edits: []Edit{{planHold, "return len(h.Intents) == 0 && (h.Part == nil || h.Part.Idle()) && h.Unrenewed", "return h.Unrenewed"}},
 		Test:  scenarios + "a-hold-of-a-newer-version-progressive-never-lapses-while-it-notes-a-pod", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "hold of a newer version that lapses while it notes a downscale",
-		Edits: []Edit{{planHold, "len(h.Intents) == 0 && h.Downscale.None() && h.Unrenewed", "len(h.Intents) == 0 && h.Unrenewed"}},
+		Edits: []Edit{{planHold, "len(h.Intents) == 0 && (h.Part == nil || h.Part.Idle()) && h.Unrenewed", "len(h.Intents) == 0 && h.Unrenewed"}},
 		Test:  scenarios + "a-hold-of-a-newer-version-never-lapses-while-it-notes-a-downscale", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "hold of a newer version that lapses by its written time alone",
-		Edits: []Edit{{planHold, "h.Downscale.None() && h.Unrenewed >= h.Duration", "h.Downscale.None()"}},
+		Edits: []Edit{{planHold, "(h.Part == nil || h.Part.Idle()) && h.Unrenewed >= h.Duration", "(h.Part == nil || h.Part.Idle())"}},
 		Test:  "internal/lock/lease TestRenewalsOfANewerVersionAreTimedByTheProcessThatSeesThem", Rule: "the hold lapses",
 	},
 	{
@@ -85,12 +85,12 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "intent dropped since an older pod of that name is seen",
-		Edits: []Edit{{planHold, "\tcase pod.Version <= i.Version:\n\t\treturn Open // an older incarnation: this view is behind\n", ""}, blind},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "\tcase pod.Version <= i.Version:\n\t\treturn plan.Open // an older incarnation: this view is behind\n", ""}, blind},
 		Test:  explore + "two templates while the operator dies and requests come late", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "intent that is no longer wanted dropped without a touch",
-		Edits: []Edit{{planHold, "\tcase pod.Version == i.Version:\n\t\treturn Pending\n", ""}, blind},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "\tcase pod.Version == i.Version:\n\t\treturn plan.Pending\n", ""}, blind},
 		Test:  explore + "a pause while requests come late and the hold expires", Rule: "NoLostIntent",
 	},
 	{
@@ -116,7 +116,7 @@ var intents = []Mutant{
 	{
 		Name:  "hold that covers a delete released by the same plan",
 		Edits: []Edit{{group, "\t\tif !c.hasIntent {\n\t\t\tb.intentCount++\n\t\t}\n", ""}},
-		Test:  "internal/plan TestNoPlanReleasesTheHoldBesideADelete", Rule: "the hold is released beside a delete",
+		Test:  "internal/plan/group TestNoPlanReleasesTheHoldBesideADelete", Rule: "the hold is released beside a delete",
 	},
 	{
 		Name:  "repair planned on caches alone",
@@ -138,7 +138,7 @@ var intents = []Mutant{
 		Name: "hold given back while an intent counts",
 		Edits: []Edit{
 			{group, "b.Hold.Unreadable != \"\" || b.intentCount > 0 {", "b.Hold.Unreadable != \"\" {"},
-			{group, "if z.Name == holder.Zone() && (!z.available() || (holder.Operation() == RolloutOperation && b.goesOn(z) && !b.yields(z))) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
+			{group, "if z.Name == holder.Zone() && (!z.available() || (holder.Operation() == plan.RolloutOperation && b.goesOn(z) && !b.yields(z))) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
 		},
 		Test: explore + "a pause while requests come late and the hold expires", Rule: "Progress",
 		Remark: "asked twice: a zone with an intent is not whole either",
@@ -170,7 +170,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "hold never given back",
-		Edits: []Edit{{group, "\treturn []Action{Release{Holder: holder}}\n", "\treturn nil\n"}},
+		Edits: []Edit{{group, "\treturn []plan.Action{plan.Release{Holder: holder}}\n", "\treturn nil\n"}},
 		Test:  explore + "somebody takes the hold by hand", Rule: "Progress",
 	},
 	{

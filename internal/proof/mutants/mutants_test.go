@@ -168,7 +168,7 @@ func tail(out string) string { return out[max(0, len(out)-4000):] }
 
 // The runner must reject results that are no proof.
 func TestWhatDoesNotCountAsCaught(t *testing.T) {
-	m := mutants.Mutant{Name: "odd", Test: "internal/plan TestX/a case", Rule: "WithinBudget"}
+	m := mutants.Mutant{Name: "odd", Test: "internal/plan/group TestX/a case", Rule: "WithinBudget"}
 	exit := errors.New("exit status 1")
 	for sentence, tc := range map[string]struct {
 		out  string

@@ -41,67 +41,67 @@ var orphans = []Mutant{
 	{
 		Name:  "orphan in the way of a pod that costs its zone twice",
 		Edits: []Edit{{planOrphans, "z.down -= b.standIns(z.Zone, 0)", "z.down -= 0"}},
-		Test:  "internal/plan TestEvict/an orphan that has the name of a missing pod makes room for it", Rule: "want yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/an orphan that has the name of a missing pod makes room for it", Rule: "want yes, noted zone-a-0",
 	},
 	{
 		Name:  "orphans in the way of pods that all go at once",
 		Edits: []Edit{{planOrphans, "z.Owns(pod.Ordinal) && !noted\n", "z.Owns(pod.Ordinal) && (noted || !noted)\n"}},
-		Test:  "internal/plan TestEvict/one after the other", Rule: "got  yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/one after the other", Rule: "got  yes, noted zone-a-0",
 	},
 	{
 		Name:  "orphan in the way that goes before a lower one",
 		Edits: []Edit{{evict, "\tlowerOrphanFirst, // another pod can come in its place\n", ""}},
-		Test:  "internal/plan TestOrphansInTheWayAreEvictedInOrder/a higher one stays while it is there", Rule: "got  yes, noted zone-a-1",
+		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/a higher one stays while it is there", Rule: "got  yes, noted zone-a-1",
 	},
 	{
 		Name:  "orphan that waits for a lower one whose eviction is granted",
-		Edits: []Edit{{planOrphans, "|| noted || pod.Phase == Leaving", "|| noted && false || pod.Phase == Leaving"}},
-		Test:  "internal/plan TestOrphansInTheWayAreEvictedInOrder/a budget of two pods lets it go beside one that is noted", Rule: "want yes, noted zone-a-1",
+		Edits: []Edit{{planOrphans, "|| noted || pod.Phase == plan.Leaving", "|| noted && false || pod.Phase == plan.Leaving"}},
+		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/a budget of two pods lets it go beside one that is noted", Rule: "want yes, noted zone-a-1",
 	},
 	{
 		Name:  "orphan that waits for a lower one and keeps other zones waiting",
 		Edits: []Edit{{evict, "if !lowerOrphanFirst(b, e).None() {", "if false {"}},
-		Test:  "internal/plan TestAnOrphanThatWaitsForALowerOneTakesNoPlaceInTheQueue", Rule: "its place is",
+		Test:  "internal/plan/group TestAnOrphanThatWaitsForALowerOneTakesNoPlaceInTheQueue", Rule: "its place is",
 	},
 	{
 		Name:  "refusal of an orphan that names the orphan itself",
 		Edits: []Edit{{planOrphans, "if z.culprit.Code == reason.PodMissing {", "if false {"}},
-		Test:  "internal/plan TestOrphansInTheWayAreEvictedInOrder/the refusal of the lowest one names the pod that is missing beside it", Rule: "want PodMissing zone-a-1",
+		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/the refusal of the lowest one names the pod that is missing beside it", Rule: "want PodMissing zone-a-1",
 	},
 	{
 		Name:  "orphan in the way that is down and costs its zone twice",
 		Edits: []Edit{{evict, "e.hasIntent || e.inTheWay() && !pod.Up()", "e.hasIntent"}},
-		Test:  "internal/plan TestOrphansInTheWayAreEvictedInOrder/also if the budget has to be healthy, since the pod of its name is missing already", Rule: "want yes, at version 10",
+		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/also if the budget has to be healthy, since the pod of its name is missing already", Rule: "want yes, at version 10",
 	},
 	{
 		Name:  "orphan in the way of a zone that left and is not named as such",
 		Edits: []Edit{{left, "z.whereabouts()+z.cannotCreate(because.Pod)", "z.whereabouts()"}},
-		Test:  "internal/plan TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/orphans have the names of its pods", Rule: "because an orphan has its name",
+		Test:  "internal/plan/group TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/orphans have the names of its pods", Rule: "because an orphan has its name",
 	},
 	{
 		Name:  "orphans of two zones that wait for each other",
 		Edits: []Edit{{guards, "!z.available() && !(d.inTheWay && b.servedByOrphans(z))", "!z.available() && !(false && b.servedByOrphans(z))"}},
-		Test:  "internal/plan TestEvict/an orphan in the way goes while orphans have the names of all missing pods of another zone", Rule: "want yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/an orphan in the way goes while orphans have the names of all missing pods of another zone", Rule: "want yes, noted zone-a-0",
 	},
 	{
 		Name:  "orphan that goes while an orphan of another zone is down",
 		Edits: []Edit{{planOrphans, "return z.down == b.standIns(z.Zone, z.MinReady) &&", "return b.standIns(z.Zone, z.MinReady) <= z.down &&"}},
-		Test:  "internal/plan TestEvict/it stays while an orphan of another zone does not serve", Rule: "got  yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/it stays while an orphan of another zone does not serve", Rule: "got  yes, noted zone-a-0",
 	},
 	{
 		Name:  "orphans of one partition that wait for each other",
-		Edits: []Edit{{"internal/plan/partition.go", "down -= b.standInsOfPartition(e)", "down -= 0"}},
-		Test:  "internal/plan TestEvict/in a partition an orphan in the way goes while an orphan has the name of the missing pod of another zone", Rule: "want yes, noted zone-a-0",
+		Edits: []Edit{{"internal/plan/group/partition.go", "down -= b.standInsOfPartition(e)", "down -= 0"}},
+		Test:  "internal/plan/group TestEvict/in a partition an orphan in the way goes while an orphan has the name of the missing pod of another zone", Rule: "want yes, noted zone-a-0",
 	},
 	{
 		Name:  "pod that goes while orphans serve in another zone",
 		Edits: []Edit{{guards, "!z.available() && !(d.inTheWay && b.servedByOrphans(z))", "!z.available() && !b.servedByOrphans(z)"}},
-		Test:  "internal/plan TestEvict/a pod of another zone stays while orphans have the names of missing pods", Rule: "got  yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/a pod of another zone stays while orphans have the names of missing pods", Rule: "got  yes, noted zone-a-0",
 	},
 	{
 		Name:  "young orphan that counts as down before it goes",
 		Edits: []Edit{{evict, "e.alreadyDown = e.hasIntent || e.inTheWay() && !pod.Up()", "e.alreadyDown = b.isDown(z, pod)"}},
-		Test:  "internal/plan TestEvict/nor while another pod is down, however young the orphan is", Rule: "got  yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/nor while another pod is down, however young the orphan is", Rule: "got  yes, noted zone-a-0",
 	},
 	{
 		Name:  "orphan that no StatefulSet adopts and that is waited for",
@@ -145,7 +145,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "zone that is forgotten without a look",
-		Edits: []Edit{{"internal/plan/record_members.go", "Read: IfNew, Records: true}\n\tif len(a.Gone) > 0 {", "Read: IfNew, Records: true}\n\tif len(a.Gone) > 100 {"}},
+		Edits: []Edit{{"internal/plan/group/record_members.go", "Read: plan.IfNew, Records: true}\n\tif len(a.Gone) > 0 {", "Read: plan.IfNew, Records: true}\n\tif len(a.Gone) > 100 {"}},
 		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "hold: write free",
 	},
 }

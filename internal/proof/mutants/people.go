@@ -14,8 +14,8 @@ var people = []Mutant{
 	},
 	{
 		Name:  "pause after whose end nobody looks again",
-		Edits: []Edit{{guards, "Refusal{Code: reason.Paused, Until: d.zone.PausedUntil.Time}", "Refusal{Code: reason.Paused}"}},
-		Test:  "internal/plan TestAPausedZoneIsLookedAtAgainWhenItsPauseIsOver", Rule: "woken at",
+		Edits: []Edit{{guards, "plan.Refusal{Code: reason.Paused, Until: d.zone.PausedUntil.Time}", "plan.Refusal{Code: reason.Paused}"}},
+		Test:  "internal/plan/group TestAPausedZoneIsLookedAtAgainWhenItsPauseIsOver", Rule: "woken at",
 	},
 	{
 		Name:  "person who drives out a rollout",

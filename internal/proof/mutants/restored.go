@@ -4,22 +4,22 @@ package mutants
 var restored = []Mutant{
 	{
 		Name:  "note of another history that counts for ever",
-		Edits: []Edit{{planHold, "case s.Live && s.behindIntent(i):", "case false && s.behindIntent(i):"}},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "case s.Live && s.behindIntent(i):", "case false && s.behindIntent(i):"}},
 		Test:  scenarios + "a-note-of-a-version-that-is-not-reached-ends-by-a-live-read", Rule: "was noted before a restore",
 	},
 	{
 		Name:  "note of another history that counts for ever, in all histories",
-		Edits: []Edit{{planHold, "case s.Live && s.behindIntent(i):", "case false && s.behindIntent(i):"}},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "case s.Live && s.behindIntent(i):", "case false && s.behindIntent(i):"}},
 		Test:  explore + "a Lease of another history beside a rollout of its zone", Rule: "Progress",
 	},
 	{
 		Name:  "note that ends because a cache is late",
-		Edits: []Edit{{planHold, "case s.Live && s.behindIntent(i):", "case s.behindIntent(i):"}},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "case s.Live && s.behindIntent(i):", "case s.behindIntent(i):"}},
 		Test:  scenarios + "a-note-that-is-newer-than-a-cache-is-believed-at-first", Rule: "a replica that is late",
 	},
 	{
 		Name:  "note of another history that ends while a delete of the very pod may be under way",
-		Edits: []Edit{{planRestored, "(pod.Phase == Leaving || i.Known < GrantLimit)", "pod.Phase == Leaving"}},
+		Edits: []Edit{{planRestored, "(pod.Phase == plan.Leaving || i.Known < plan.GrantLimit)", "pod.Phase == plan.Leaving"}},
 		Test:  scenarios + "a-restored-note-of-the-very-pod-counts-while-its-delete-may-be-under-way", Rule: "until no request of that time",
 	},
 	{
@@ -50,7 +50,7 @@ var restored = []Mutant{
 	{
 		Name:  "caches never confirm what ends a downscale of another history",
 		Edits: []Edit{{confirm, "if a.Restored && h.Downscale.Same(a.Downscale)", "if false && h.Downscale.Same(a.Downscale)"}},
-		Test:  "internal/plan TestCachesConfirmWhatALookHasDecided", Rule: "got false, want true",
+		Test:  "internal/plan/group TestCachesConfirmWhatALookHasDecided", Rule: "got false, want true",
 	},
 	{
 		Name:  "live read of a Lease that goes back and is not noticed",
@@ -70,11 +70,11 @@ var restored = []Mutant{
 	{
 		Name:  "downscale that a restore took back and that counts as lockstep's own",
 		Edits: []Edit{{planRestored, "d.UID, d.Version, d.Generation, d.Ours = z.UID, z.Version, 0, false", "d.UID, d.Version, d.Generation = z.UID, z.Version, 0"}},
-		Test:  "internal/plan TestADownscaleThatARestoreTookBackIsNoLongerLockstepsOwn", Rule: "it is noted as lockstep's own",
+		Test:  "internal/plan/group TestADownscaleThatARestoreTookBackIsNoLongerLockstepsOwn", Rule: "it is noted as lockstep's own",
 	},
 	{
 		Name:  "unbound grant of another history that is read live before it lapses",
 		Edits: []Edit{{planRestored, "i.Unbound || present && pod.UID == i.UID {", "present && pod.UID == i.UID {"}},
-		Test:  "internal/plan TestAnUnboundGrantThatCachesDoNotReachIsReadLiveOnceItHasLapsed/granted unbound known=4s", Rule: "woken after 6s, want 1m6s",
+		Test:  "internal/plan/group TestAnUnboundGrantThatCachesDoNotReachIsReadLiveOnceItHasLapsed/granted unbound known=4s", Rule: "woken after 6s, want 1m6s",
 	},
 }

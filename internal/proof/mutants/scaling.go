@@ -4,7 +4,7 @@ package mutants
 var scaling = []Mutant{
 	{
 		Name:  "own downscale carried out although another zone is not whole",
-		Edits: []Edit{{downscaleSteps, "\treturn leaves, firstOf(barred(z), firstObjection(b, leaves, downscaleGuards))\n", "\treturn leaves, Refusal{}\n"}, blind},
+		Edits: []Edit{{downscaleSteps, "\treturn leaves, firstOf(barred(z), firstObjection(b, leaves, downscaleGuards))\n", "\treturn leaves, plan.Refusal{}\n"}, blind},
 		Test:  explore + "a downscale of our own and a crash", Rule: "RestIsWhole",
 	},
 	{
@@ -19,7 +19,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale noted while the hold is given back",
-		Edits: []Edit{{group, "if (!b.Hold.Downscale.None() && !b.ended) || Has[RecordDownscale](deeds) {", "if !b.Hold.Downscale.None() && !b.ended {"}},
+		Edits: []Edit{{group, "if (!b.Hold.Downscale.None() && !b.ended) || plan.Has[RecordDownscale](deeds) {", "if !b.Hold.Downscale.None() && !b.ended {"}},
 		Test:  scenarios + "a-follower-shrinks-between-two-zones-of-a-rollout", Rule: "DecreaseAlone",
 	},
 	{
@@ -29,7 +29,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale of another process carried out without a look",
-		Edits: []Edit{{"internal/plan/set_replicas.go", "e.Read = IfInherited", "e.Read = OnCaches"}},
+		Edits: []Edit{{"internal/plan/group/set_replicas.go", "e.Read = plan.IfInherited", "e.Read = plan.OnCaches"}},
 		Test:  "internal/lock/hold TestCover", Rule: `want "look live"`,
 	},
 	{
@@ -44,7 +44,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale carried out under whatever hold there is",
-		Edits: []Edit{{downscaleSteps, "if b.Hold.Holder != DownscaleOperation.For(d.Zone) {", "if false {"}},
+		Edits: []Edit{{downscaleSteps, "if b.Hold.Holder != plan.DownscaleOperation.For(d.Zone) {", "if false {"}},
 		Test:  scenarios + "a-downscale-of-our-own-under-another-hold-is-voided", Rule: "DecreaseNoted",
 	},
 	{
@@ -65,7 +65,7 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale not known to the webhook",
 		Edits: []Edit{{admit, "\tif b.isOwnNotedDownscale(d) {\n\t\treturn DownscaleAnswer{}\n\t}\n", ""}},
-		Test:  "internal/plan TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_needs_no_second_note",
+		Test:  "internal/plan/group TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_needs_no_second_note",
 	},
 	{
 		Name:  "time of a downscale that was only seen lost to the next one",
@@ -74,7 +74,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "downscale that failed tried again at once while pods leave",
-		Edits: []Edit{{holdRecord, "(next.None() || next.Generation == plan.SeenInEffect)", "next.None()"}},
+		Edits: []Edit{{holdRecord, "(next.None() || next.Generation == group.SeenInEffect)", "next.None()"}},
 		Test:  "internal/lock/hold TestADownscaleThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce", Rule: "given up map[]",
 	},
 	{
@@ -84,13 +84,13 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "downscale that no pod heard of takes the one before it off the hold",
-		Edits: []Edit{{downscaleSteps, "return b.endUnheard(d, asked.Failed)", "return []Action{EndDownscale{Downscale: d, Failed: asked.Failed}}"}},
-		Test:  "internal/plan TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "note zone-a from 4 to 2 admitted because PreparationFailed",
+		Edits: []Edit{{downscaleSteps, "return b.endUnheard(d, asked.Failed)", "return []plan.Action{EndDownscale{Downscale: d, Failed: asked.Failed}}"}},
+		Test:  "internal/plan/group TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "note zone-a from 4 to 2 admitted because PreparationFailed",
 	},
 	{
 		Name:  "downscale that asks in another way follows one whose pods still leave",
-		Edits: []Edit{{"internal/plan/admit.go", "case course == InEffect && asksAlike:", "case course == InEffect && (asksAlike || true):"}},
-		Test:  "internal/plan TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "note zone-a from 2 to 1 preparing",
+		Edits: []Edit{{"internal/plan/group/admit.go", "case course == InEffect && asksAlike:", "case course == InEffect && (asksAlike || true):"}},
+		Test:  "internal/plan/group TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "note zone-a from 2 to 1 preparing",
 	},
 	{
 		Name:  "hold taken by hand beside a downscale is written over",
@@ -99,8 +99,8 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "pod whose eviction is granted taken down for the one before it",
-		Edits: []Edit{{"internal/plan/group_state.go", " && !b.outweighed(intent)", ""}},
-		Test:  "internal/plan TestAPodWhoseEvictionIsGrantedIsNotTakenDownForTheOneBeforeIt", Rule: "delete zone-a-1",
+		Edits: []Edit{{"internal/plan/group/group_state.go", " && !b.outweighed(intent)", ""}},
+		Test:  "internal/plan/group TestAPodWhoseEvictionIsGrantedIsNotTakenDownForTheOneBeforeIt", Rule: "delete zone-a-1",
 	},
 	{
 		Name:  "Lease that lost its label stays hidden from whoever leads",
@@ -115,7 +115,7 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale known to the webhook however long ago",
 		Edits: []Edit{{admit, " || !b.Now.Before(noted.Since.Add(CarryLimit)) {", " {"}},
-		Test:  "internal/plan TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_long_ago_is_refused",
+		Test:  "internal/plan/group TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_long_ago_is_refused",
 	},
 	{
 		Name:  "own downscale that counts from the yes to it",
@@ -125,7 +125,7 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale known to the webhook whatever is asked for",
 		Edits: []Edit{{downscale, "d.From == other.From && d.To == other.To", "d.From == other.From"}},
-		Test:  "internal/plan TestAdmit", Rule: "another_decrease_than_lockstep's_own_is_refused",
+		Test:  "internal/plan/group TestAdmit", Rule: "another_decrease_than_lockstep's_own_is_refused",
 	},
 	{
 		Name:  "careful follower grows before its leader",
@@ -144,7 +144,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "replicas not added when the hold cannot be written",
-		Edits: []Edit{{"internal/plan/set_replicas.go", "if a.To > a.From {", "if a.To < 0 {"}},
+		Edits: []Edit{{"internal/plan/group/set_replicas.go", "if a.To > a.From {", "if a.To < 0 {"}},
 		Test:  "internal/act TestReplicasAreAddedThoughTheHoldCannotBeWritten", Rule: "PATCH statefulsets/zone-b",
 	},
 	{
@@ -160,22 +160,22 @@ var scaling = []Mutant{
 	{
 		Name:  "who was asked under a note that is gone stays prepared",
 		Edits: []Edit{{downscaleSteps, "b.undoOrphanedPreparation(); steps != nil", "b.undoOrphanedPreparation(); false && steps != nil"}},
-		Test:  "internal/plan TestWhoWasAskedInVainIsToldToStay", Rule: "under a note that is gone",
+		Test:  "internal/plan/group TestWhoWasAskedInVainIsToldToStay", Rule: "under a note that is gone",
 	},
 	{
 		Name:  "who was prepared under a note that is replaced stays prepared",
-		Edits: []Edit{{prepareDownscale, "\t\treturn v.Former\n", "\t\treturn plan.Downscale{}\n"}},
+		Edits: []Edit{{prepareDownscale, "\t\treturn v.Former\n", "\t\treturn group.Downscale{}\n"}},
 		Test:  "internal/serve/admission TestPodsPreparedForAReplacedDownscaleAreNotifiedToStay", Rule: "nobody_hears_of_the_next_one",
 	},
 	{
 		Name:  "who was prepared under the note of another leader that is replaced stays prepared",
-		Edits: []Edit{{"internal/act/hook/preparations.go", "former.Stage == plan.Undoing && !(former.Ours && g.noted.Same(former))", "false"}},
+		Edits: []Edit{{"internal/act/hook/preparations.go", "former.Stage == group.Undoing && !(former.Ours && g.noted.Same(former))", "false"}},
 		Test:  "internal/act/hook TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard", Rule: "in_the_place_of_what_somebody_else_has_noted",
 	},
 	{
 		Name:  "a withdrawn wish counts as a failure",
-		Edits: []Edit{{downscaleSteps, "\td.Ours = d.Ours && z.wishesFor(d)\n", ""}, {downscaleSteps, "\tz, _ := b.zoneState(d.Zone)\n\treturn []Action{RecordDownscale", "\treturn []Action{RecordDownscale"}},
-		Test:  "internal/plan TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed", Rule: "want that the downscale is undone",
+		Edits: []Edit{{downscaleSteps, "\td.Ours = d.Ours && z.wishesFor(d)\n", ""}, {downscaleSteps, "\tz, _ := b.zoneState(d.Zone)\n\treturn []plan.Action{RecordDownscale", "\treturn []plan.Action{RecordDownscale"}},
+		Test:  "internal/plan/group TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed", Rule: "want that the downscale is undone",
 	},
 	{
 		Name:  "leader counts before what is mirrored",
@@ -215,6 +215,6 @@ var scaling = []Mutant{
 	{
 		Name:  "pause between two writers of replicas grows without end",
 		Edits: []Edit{{contest, "\treturn min(pause, longestPause)", "\treturn pause * 1000"}},
-		Test:  "internal/plan TestWritesAgainstAnotherWriterAreSpacedOut", Rule: "lockstep writes at other seconds",
+		Test:  "internal/plan/group TestWritesAgainstAnotherWriterAreSpacedOut", Rule: "lockstep writes at other seconds",
 	},
 }

@@ -9,7 +9,7 @@ const seen = "internal/proof/sim/walk TestSnapshotsShowWhatTheAPIServerHadStored
 var snapshots = []Mutant{
 	{
 		Name:  "live read that shows no zone which left its group",
-		Edits: []Edit{{liveRead, "\tif err := o.liveLeft(ctx, &s); err != nil {\n\t\treturn plan.Snapshot{}, err\n\t}\n", ""}},
+		Edits: []Edit{{liveRead, "\tif err := o.liveLeft(ctx, &s); err != nil {\n\t\treturn group.Snapshot{}, err\n\t}\n", ""}},
 		Test:  seen, Rule: "0 zones that left are shown, want",
 	},
 	{

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/sim/judge"
 )
 
@@ -167,7 +168,7 @@ func (e *explorer) admit(p petition) verdict {
 	}
 	s := p.snapshot(e.config)
 	name := zoneNames[p.zone]
-	answer := plan.Admit(s, plan.DownscaleRequest{
+	answer := group.Admit(s, group.DownscaleRequest{
 		Zone: name, UID: name, Version: plan.Version(p.version), From: int(p.zones[p.zone].replicas), To: int(p.to),
 	})
 	v := verdict{refused: answer.Because, noted: !answer.Note.None()}

@@ -7,6 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -39,7 +40,7 @@ func (e *explorer) decide(v view) *decision {
 
 func (e *explorer) ponder(v *view) *decision {
 	s := v.snapshot(e.config)
-	actions := plan.Group(s)
+	actions := group.Plan(s)
 	holdDecision := hold.Decide(s, actions)
 	d := &decision{shown: ^v.hold.downIn(&v.pods, &v.zones), notes: plan.Notation(actions)}
 	if broken := invariant.Check(s, actions, holdDecision); broken != nil {
@@ -55,7 +56,7 @@ func (e *explorer) ponder(v *view) *decision {
 		return d
 	}
 	d.beside = v.beside(d.steps)
-	d.adopts = slices.ContainsFunc(actions, func(a plan.Action) bool { n, is := a.(plan.RecordDownscale); return is && !n.Downscale.Ours })
+	d.adopts = slices.ContainsFunc(actions, func(a plan.Action) bool { n, is := a.(group.RecordDownscale); return is && !n.Downscale.Ours })
 	d.lapses = slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Reason() == reason.EvictionLapsed })
 	if holdDecision.Need == hold.Write {
 		d.record = v.written(holdDecision.Record)
@@ -76,13 +77,13 @@ func (v *view) requests(actions []plan.Action, holdDecision hold.Decision, late 
 			touches = append(touches, podStep(touch, a.Intent.Pod, a.Intent.UID, a.Intent.Version, false))
 		case plan.DeletePod:
 			deletes = append(deletes, podStep(remove, a.Pod, a.UID, a.Version, a.Up))
-		case plan.AdoptRevision:
+		case group.AdoptRevision:
 			adoptions = append(adoptions, step{
 				kind: adopt, target: uint8(zoneNumber(a.Zone)), born: number(a.Revision), version: uint8(a.Version),
 			})
-		case plan.CancelDownscale:
+		case group.CancelDownscale:
 			adoptions = append(adoptions, step{kind: void, target: uint8(zoneNumber(a.Downscale.Zone)), version: uint8(a.Downscale.Version)})
-		case plan.SetReplicas:
+		case group.SetReplicas:
 			adoptions = append(adoptions, step{kind: size, target: uint8(zoneNumber(a.Zone)), born: uint8(a.To), version: uint8(a.Version)})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -273,8 +274,8 @@ func (e *explorer) permit(p plea) permit {
 		return known
 	}
 	s := p.snapshot(e.config)
-	ask := plan.EvictionRequest{Pod: podNames[p.slot], UID: numbers[p.born]}
-	answer, holdDecision := plan.Evict(s, ask), hold.Decision{}
+	ask := group.EvictionRequest{Pod: podNames[p.slot], UID: numbers[p.born]}
+	answer, holdDecision := group.Evict(s, ask), hold.Decision{}
 	out := permit{refused: answer.Because, place: answer.Place, version: seen(answer.Version), shown: ^p.hold.downIn(&p.pods, &p.zones)}
 	out.leaves = answer.Allowed() && !answer.NeedsNote() && answer.Version == 0
 	if answer.Allowed() && answer.NeedsNote() {

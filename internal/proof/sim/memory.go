@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // memory is what an operator reports to internal/lock/freshness, as long as it matters.
@@ -112,10 +113,10 @@ func numbered(version uint8, views ...uint8) plan.Version {
 	return number
 }
 
-func (q *question) snapshot(seen sights, versions [maxZones]uint8, c Config) plan.Snapshot {
-	s := plan.Snapshot{Key: group, PodsAt: unseen, ZonesAt: unseen}
+func (q *question) snapshot(seen sights, versions [maxZones]uint8, c Config) group.Snapshot {
+	s := group.Snapshot{Key: groupKey, PodsAt: unseen, ZonesAt: unseen}
 	for n := range c.Zones {
-		z := plan.Zone{Name: zoneNames[n], UID: zoneNames[n], Version: q.ofZone(n, versions[n])}
+		z := group.Zone{Name: zoneNames[n], UID: zoneNames[n], Version: q.ofZone(n, versions[n])}
 		for slot := n * maxPods; slot < (n+1)*maxPods; slot++ {
 			if seen[slot].there {
 				z.Pods = append(z.Pods, plan.Pod{

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -148,7 +149,7 @@ func (r request) describe(w *world) string {
 		}
 		return what
 	case adopt:
-		return plan.AdoptRevision{Zone: zoneNames[r.target], Revision: numbers[r.born]}.String()
+		return group.AdoptRevision{Zone: zoneNames[r.target], Revision: numbers[r.born]}.String()
 	case void:
 		return "touch " + zoneNames[r.target]
 	case size:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -16,7 +17,7 @@ var (
 	zoneNames   = [maxZones]string{"zone-a", "zone-b", "zone-c"}
 	podNames    = namePods()
 	numbers     = nameNumbers()
-	group       = plan.Key{Namespace: "world", Name: "g"}
+	groupKey    = plan.Key{Namespace: "world", Name: "g"}
 	today       = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	maintenance = plan.Holder("manual/maintenance")
 	ordinals    = regexp.MustCompile(`^(?:zone-[a-z]-([0-9]+))$`)
@@ -53,10 +54,10 @@ func (v *view) version(slot int, version uint8) plan.Version {
 }
 
 // snapshot returns the view as the planner's input.
-func (v *view) snapshot(c Config) plan.Snapshot {
-	s := plan.Snapshot{Key: group, Now: today, Live: v.live, ZonesAt: unseen, PodsAt: unseen, Hold: v.record(c)}
+func (v *view) snapshot(c Config) group.Snapshot {
+	s := group.Snapshot{Key: groupKey, Now: today, Live: v.live, ZonesAt: unseen, PodsAt: unseen, Hold: v.record(c)}
 	if c.Limit > 0 {
-		s.Budgets = []plan.DisruptionBudget{{Name: "budget", Limit: c.Limit}}
+		s.Budgets = []group.DisruptionBudget{{Name: "budget", Limit: c.Limit}}
 		if c.Partitions {
 			s.Budgets[0].Partition, s.Budgets[0].Group = ordinals, 1
 		}
@@ -72,27 +73,27 @@ func (v *view) snapshot(c Config) plan.Snapshot {
 }
 
 // left returns a zone that left the group.
-func (v *view) left(n int, c Config) plan.LeftZone {
+func (v *view) left(n int, c Config) group.LeftZone {
 	z := v.zone(n, c)
 	if v.zones[n].away == unlabelled {
-		return plan.LeftZone{Zone: z, Exists: true}
+		return group.LeftZone{Zone: z, Exists: true}
 	}
-	return plan.LeftZone{Zone: plan.Zone{Name: z.Name, UID: z.UID, Pods: z.Pods}, Orphaned: len(z.Pods) > 0}
+	return group.LeftZone{Zone: group.Zone{Name: z.Name, UID: z.UID, Pods: z.Pods}, Orphaned: len(z.Pods) > 0}
 }
 
 // uidOf returns the UID of a zone's StatefulSet after it was created again this many
 // times.
 func uidOf(zone int, made uint8) string { return zoneNames[zone] + strings.Repeat("'", int(made)) }
 
-func (v *view) zone(n int, c Config) plan.Zone {
+func (v *view) zone(n int, c Config) group.Zone {
 	z := v.zones[n]
-	out := plan.Zone{
+	out := group.Zone{
 		Name: zoneNames[n], UID: uidOf(n, z.made), Version: plan.Version(z.version), Replicas: int(z.replicas),
 		UpdateRevision: numbers[z.seenRevision], CurrentRevision: numbers[z.current], Observed: z.observed,
 		OnDelete: !z.rolling, Paused: z.paused, MaxUnavailable: plan.Budget{Pods: c.Budget},
 	}
 	if z.forced > 0 {
-		out.Forced = plan.Force{Given: true, Replicas: int(z.forced) - 1}
+		out.Forced = group.Force{Given: true, Replicas: int(z.forced) - 1}
 	}
 	for slot := n * maxPods; slot < (n+1)*maxPods; slot++ {
 		if p := v.pods[slot]; p.exists() {
@@ -105,14 +106,14 @@ func (v *view) zone(n int, c Config) plan.Zone {
 	return out
 }
 
-func (v *view) record(c Config) plan.Hold {
-	h := plan.Hold{Exists: v.hold.version > 0, Own: v.own}
+func (v *view) record(c Config) group.Hold {
+	h := group.Hold{Hold: plan.Hold{Exists: v.hold.version > 0, Own: v.own}}
 	for n := range c.Zones {
 		switch made := v.hold.members[n]; {
 		case !c.leaves():
-			h.Members = append(h.Members, plan.Member{Zone: zoneNames[n], UID: zoneNames[n]})
+			h.Members = append(h.Members, group.Member{Zone: zoneNames[n], UID: zoneNames[n]})
 		case made > 0:
-			h.Members = append(h.Members, plan.Member{Zone: zoneNames[n], UID: uidOf(n, made-1)})
+			h.Members = append(h.Members, group.Member{Zone: zoneNames[n], UID: uidOf(n, made-1)})
 		}
 	}
 	if !h.Exists {
@@ -214,22 +215,22 @@ func (l *lease) identity() plan.Holder {
 }
 
 // noted returns a downscale as the planner's input.
-func (d recordedDownscale) noted() plan.Downscale {
+func (d recordedDownscale) noted() group.Downscale {
 	if d.zone == 0 {
-		return plan.Downscale{}
+		return group.Downscale{}
 	}
 	name := zoneNames[d.zone-1]
-	out := plan.Downscale{
-		Zone: name, UID: name, Version: plan.Version(d.judged), From: int(d.from), To: int(d.to), Stage: plan.Admitted, Ours: d.ours, Since: today,
+	out := group.Downscale{
+		Zone: name, UID: name, Version: plan.Version(d.judged), From: int(d.from), To: int(d.to), Stage: group.Admitted, Ours: d.ours, Since: today,
 	}
 	if d.overdue {
-		out.Since = today.Add(-plan.UpdateLimit)
+		out.Since = today.Add(-group.UpdateLimit)
 	}
 	return out
 }
 
 // written converts a record of the planner to a lease.
-func (v *view) written(h plan.Hold) lease {
+func (v *view) written(h group.Hold) lease {
 	l := lease{version: v.hold.version}
 	switch {
 	case h.Holder == maintenance:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -23,13 +24,13 @@ var predecessorReasons = map[reason.Code]string{
 const predecessorGroupUnread = "finding other statefulsets failed"
 
 // refusing returns an answer with this refusal and nothing else.
-func refusing(refusalFor plan.Refusal) plan.DownscaleAnswer {
-	return plan.DownscaleAnswer{Because: refusalFor}
+func refusing(refusalFor plan.Refusal) group.DownscaleAnswer {
+	return group.DownscaleAnswer{Because: refusalFor}
 }
 
 // refused returns a refusal. Its message contains the predecessor's text, then lockstep's,
 // and how long the refusal lasts if that is known.
-func (c Change) refused(answer plan.DownscaleAnswer, now time.Time) Verdict {
+func (c Change) refused(answer group.DownscaleAnswer, now time.Time) Verdict {
 	refusalFor := answer.Because
 	code := statusOf(refusalFor.Code)
 	if refusalFor.Code == reason.ObjectChanged {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
@@ -163,7 +164,7 @@ func TestInvalidEvictionReviewIsDeniedAndNotPinned(t *testing.T) {
 
 // barredWorld is a cluster in which every eviction must be refused.
 func barredWorld() *evictable {
-	return threeOfThree(budgeted(plan.DisruptionBudget{Name: "none"}))
+	return threeOfThree(budgeted(group.DisruptionBudget{Name: "none"}))
 }
 
 // FuzzEvictionReview checks that no body causes a panic, that no eviction is allowed if all must be

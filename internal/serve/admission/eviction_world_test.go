@@ -11,6 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
@@ -20,8 +21,8 @@ import (
 type evictable struct {
 	*holdStore
 
-	group  plan.Snapshot // without its hold, which the holdStore has
-	live   func(*plan.Snapshot)
+	group  group.Snapshot // without its hold, which the holdStore has
+	live   func(*group.Snapshot)
 	cached map[string]observe.Pod // pods whose cached state differs from the group's
 	hidden map[string]bool        // pods that the caches do not show
 	there  map[string]observe.Pod // pods whose live state differs from the cached one
@@ -59,8 +60,8 @@ func aDown(parts ...fixture.Part) *evictable {
 }
 
 // budgeted adds a budget that covers every pod.
-func budgeted(b plan.DisruptionBudget) fixture.Part {
-	return func(s *plan.Snapshot) { s.Budgets = append(s.Budgets, b) }
+func budgeted(b group.DisruptionBudget) fixture.Part {
+	return func(s *group.Snapshot) { s.Budgets = append(s.Budgets, b) }
 }
 
 func (c *evictable) Synced() bool        { return !c.unsynced }
@@ -100,13 +101,13 @@ func (c *evictable) LivePod(_ context.Context, _, name string) (observe.Pod, boo
 	return observe.Pod{UID: pod.UID, Version: pod.Version, Up: pod.Up(), Held: true, Key: c.group.Key}, exists, nil
 }
 
-func (c *evictable) Cached(plan.Key) plan.Snapshot {
+func (c *evictable) Cached(plan.Key) group.Snapshot {
 	s := fixture.Clone(c.group)
 	s.Hold = c.holdStore.Cached(plan.Key{})
 	return s
 }
 
-func (c *evictable) Live(context.Context, plan.Key) (plan.Snapshot, error) {
+func (c *evictable) Live(context.Context, plan.Key) (group.Snapshot, error) {
 	c.looks++
 	s := c.Cached(plan.Key{})
 	s.Live = true
@@ -119,18 +120,18 @@ func (c *evictable) Live(context.Context, plan.Key) (plan.Snapshot, error) {
 // holdStore stores one hold by compare-and-swap.
 type holdStore struct {
 	mu        sync.Mutex
-	record    plan.Hold
-	written   []plan.Hold
+	record    group.Hold
+	written   []group.Hold
 	conflicts int   // number of writes before which another writer is first
 	broken    error // the error of other writes
 	slow      func()
 
-	unwatched  plan.Hold // the record of a Lease that lost its label
+	unwatched  group.Hold // the record of a Lease that lost its label
 	relabelled []plan.Key
 }
 
 // Cached implements admission.Store.
-func (l *holdStore) Cached(plan.Key) plan.Hold {
+func (l *holdStore) Cached(plan.Key) group.Hold {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.record
@@ -148,7 +149,7 @@ func (l *holdStore) Relabel(_ context.Context, key plan.Key) error {
 }
 
 // Write implements admission.Store.
-func (l *holdStore) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
+func (l *holdStore) Write(_ context.Context, _ plan.Key, record group.Hold) error {
 	if l.slow != nil {
 		l.slow()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -22,7 +23,7 @@ func (p *PrepareDownscale) refusalOfFormerGroup(ctx context.Context, c Change) *
 		if err != nil {
 			return new(p.unread(c, "the group", err).of(claim.Key))
 		}
-		if because := plan.Away(live, c.Name); !because.None() {
+		if because := group.Away(live, c.Name); !because.None() {
 			return new(p.refused(c, refusing(because)).of(claim.Key))
 		}
 	}

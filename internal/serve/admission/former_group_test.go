@@ -12,6 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
@@ -20,7 +21,7 @@ import (
 // withoutLabel is a group whose zone-a has lost its label, and zone-a alone.
 type withoutLabel struct {
 	onlyGroup
-	alone plan.Snapshot // a zone with a hold of its own
+	alone group.Snapshot // a zone with a hold of its own
 }
 
 func (o withoutLabel) Set(string, string) (observe.Set, bool) {
@@ -31,26 +32,26 @@ func (o withoutLabel) ClaimsOfGroups(context.Context, string, string) ([]lease.C
 	return []lease.Claim{{Key: o.snapshot.Key, Lease: hold.LeaseName(o.snapshot.Key)}}, nil
 }
 
-func (o withoutLabel) Cached(key plan.Key) plan.Snapshot {
+func (o withoutLabel) Cached(key plan.Key) group.Snapshot {
 	if key.Kind == plan.KindStatefulSet {
 		return fixture.Clone(o.alone)
 	}
 	return o.onlyGroup.Cached(key)
 }
 
-func (o withoutLabel) Live(_ context.Context, key plan.Key) (plan.Snapshot, error) {
+func (o withoutLabel) Live(_ context.Context, key plan.Key) (group.Snapshot, error) {
 	live := o.Cached(key)
 	live.Live = true
 	return live, nil
 }
 
 // withoutZoneA is a group that zone-a left while its last pod was in the given phase.
-func withoutZoneA(phase plan.Phase) plan.Snapshot {
-	group := atRest()
-	away := group.Zones[0]
+func withoutZoneA(phase plan.Phase) group.Snapshot {
+	snapshot := atRest()
+	away := snapshot.Zones[0]
 	away.Pods[len(away.Pods)-1].Phase = phase
-	group.Zones, group.Left = group.Zones[1:], []plan.LeftZone{{Zone: away, Exists: true}}
-	return group
+	snapshot.Zones, snapshot.Left = snapshot.Zones[1:], []group.LeftZone{{Zone: away, Exists: true}}
+	return snapshot
 }
 
 func TestFormerZoneShrinksOnlyWhileItIsAvailable(t *testing.T) {
@@ -80,8 +81,8 @@ func TestFormerZoneShrinksOnlyWhileItIsAvailable(t *testing.T) {
 // unreadableGroup is such a group; the API server cannot read it.
 type unreadableGroup struct{ withoutLabel }
 
-func (unreadableGroup) Live(context.Context, plan.Key) (plan.Snapshot, error) {
-	return plan.Snapshot{}, errors.New("forbidden")
+func (unreadableGroup) Live(context.Context, plan.Key) (group.Snapshot, error) {
+	return group.Snapshot{}, errors.New("forbidden")
 }
 
 func TestFormerZoneKeepsItsReplicasWhileItsGroupCannotBeRead(t *testing.T) {
@@ -129,7 +130,7 @@ func TestStatefulSetKeepsItsReplicasWhileALeaseNamesNoGroup(t *testing.T) {
 // declining are pods that refuse to prepare.
 type declining struct{}
 
-func (declining) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+func (declining) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
 	return true, errors.New("503")
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
@@ -43,41 +44,41 @@ func barring(strict bool) http.Handler {
 	return noDownscale(admission.NoDownscale{Strict: strict, Parents: parents{labelled: true}})
 }
 
-func preparing(group plan.Snapshot) http.Handler {
+func preparing(group group.Snapshot) http.Handler {
 	return admission.New(admission.Options{Log: silent(), PrepareDownscale: &admission.PrepareDownscale{
 		Observer: onlyGroup{group}, Holds: kept(staleHolds{group.Hold}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}})
 }
 
 // atRest is a group whose zone-a, in the state of these tests' reviews, may scale down.
-func atRest() plan.Snapshot {
+func atRest() group.Snapshot {
 	return fixture.Group(
-		fixture.Zone("zone-a", "1", fixture.Pods("1", "1", "1"), func(z *plan.Zone) { z.UID, z.Version = "uid-a", 7 }),
+		fixture.Zone("zone-a", "1", fixture.Pods("1", "1", "1"), func(z *group.Zone) { z.UID, z.Version = "uid-a", 7 }),
 		fixture.Zone("zone-b", "1", fixture.Pods("1", "1", "1")),
 	)
 }
 
 // askingAtRest is the same group; its pods are prepared before they leave.
-func askingAtRest() plan.Snapshot {
-	group := atRest()
-	for i := range group.Zones {
-		z := &group.Zones[i]
-		z.Prepares, z.Call = true, plan.Call{Port: 80, Path: "/prepare", Service: "pods"}
+func askingAtRest() group.Snapshot {
+	snapshot := atRest()
+	for i := range snapshot.Zones {
+		z := &snapshot.Zones[i]
+		z.Prepares, z.Call = true, group.Call{Port: 80, Path: "/prepare", Service: "pods"}
 		for j := range z.Pods {
 			z.Pods[j].IP = "10.0.0.1"
 		}
 	}
-	return group
+	return snapshot
 }
 
-func rolling() plan.Snapshot {
+func rolling() group.Snapshot {
 	group := atRest()
 	fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))(&group)
 	return group
 }
 
 // onlyGroup observes a cluster in which every StatefulSet belongs to one group.
-type onlyGroup struct{ snapshot plan.Snapshot }
+type onlyGroup struct{ snapshot group.Snapshot }
 
 func (o onlyGroup) Synced() bool        { return true }
 func (o onlyGroup) Managed(string) bool { return true }
@@ -96,9 +97,9 @@ func (onlyGroup) ClaimsOfGroups(context.Context, string, string) ([]lease.Claim,
 	return nil, nil
 }
 
-func (o onlyGroup) Cached(plan.Key) plan.Snapshot { return fixture.Clone(o.snapshot) }
+func (o onlyGroup) Cached(plan.Key) group.Snapshot { return fixture.Clone(o.snapshot) }
 
-func (o onlyGroup) Live(_ context.Context, key plan.Key) (plan.Snapshot, error) {
+func (o onlyGroup) Live(_ context.Context, key plan.Key) (group.Snapshot, error) {
 	live := o.Cached(key)
 	live.Live = true
 	return live, nil
@@ -110,16 +111,16 @@ func kept(store admission.Store) admission.Holds {
 }
 
 // staleHolds accepts every write of a hold and keeps returning the same record.
-type staleHolds struct{ snapshot plan.Hold }
+type staleHolds struct{ snapshot group.Hold }
 
-func (f staleHolds) Cached(plan.Key) plan.Hold             { return f.snapshot }
+func (f staleHolds) Cached(plan.Key) group.Hold            { return f.snapshot }
 func (staleHolds) Relabel(context.Context, plan.Key) error { return nil }
 
-func (f staleHolds) Write(context.Context, plan.Key, plan.Hold) error { return nil }
+func (f staleHolds) Write(context.Context, plan.Key, group.Hold) error { return nil }
 
 // agreeingPods are pods that prepare.
 type agreeingPods struct{}
 
-func (agreeingPods) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+func (agreeingPods) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
 	return true, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Holds reads and writes the holds of groups for judges. Requests take time, so Holds
@@ -16,8 +17,8 @@ type Holds struct {
 
 // Store stores the holds of groups.
 type Store interface {
-	Cached(plan.Key) plan.Hold
-	Write(context.Context, plan.Key, plan.Hold) error
+	Cached(plan.Key) group.Hold
+	Write(context.Context, plan.Key, group.Hold) error
 	Relabel(context.Context, plan.Key) error
 }
 
@@ -25,10 +26,10 @@ type Store interface {
 var errOptedOut = errors.New("the namespace is no longer managed")
 
 // Cached returns the newest record that this process knows.
-func (h Holds) Cached(key plan.Key) plan.Hold { return h.Store.Cached(key) }
+func (h Holds) Cached(key plan.Key) group.Hold { return h.Store.Cached(key) }
 
 // Write stores a record if the namespace is still managed.
-func (h Holds) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
+func (h Holds) Write(ctx context.Context, key plan.Key, record group.Hold) error {
 	if !h.Managed(key.Namespace) {
 		return errOptedOut
 	}

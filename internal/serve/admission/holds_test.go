@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
@@ -37,9 +38,9 @@ type optingOut struct {
 
 	mu     sync.Mutex
 	out    bool
-	record plan.Hold
-	before []plan.Hold // written while the namespace was managed
-	after  []plan.Hold // written after that
+	record group.Hold
+	before []group.Hold // written while the namespace was managed
+	after  []group.Hold // written after that
 }
 
 func (l *optingOut) reach(m moment) {
@@ -55,23 +56,23 @@ func (l *optingOut) Managed(string) bool {
 }
 
 // Cached implements admission.Observer. It is called after the request has the lock.
-func (l *optingOut) Cached(key plan.Key) plan.Snapshot {
+func (l *optingOut) Cached(key plan.Key) group.Snapshot {
 	l.reach(waiting)
 	return l.onlyGroup.Cached(key)
 }
 
-func (l *optingOut) Live(ctx context.Context, key plan.Key) (plan.Snapshot, error) {
+func (l *optingOut) Live(ctx context.Context, key plan.Key) (group.Snapshot, error) {
 	l.reach(looking)
 	return l.onlyGroup.Live(ctx, key)
 }
 
 // Prepare implements admission.Pods.
-func (l *optingOut) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+func (l *optingOut) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
 	l.reach(calling)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.takenBack {
-		l.record.Downscale = plan.Downscale{}
+		l.record.Downscale = group.Downscale{}
 	}
 	return l.delivered, l.declined
 }
@@ -79,7 +80,7 @@ func (l *optingOut) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (b
 // optingOutHolds stores the hold of the group.
 type optingOutHolds struct{ *optingOut }
 
-func (l optingOutHolds) Cached(plan.Key) plan.Hold {
+func (l optingOutHolds) Cached(plan.Key) group.Hold {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.record
@@ -87,7 +88,7 @@ func (l optingOutHolds) Cached(plan.Key) plan.Hold {
 
 func (optingOutHolds) Relabel(context.Context, plan.Key) error { return nil }
 
-func (l optingOutHolds) Write(_ context.Context, _ plan.Key, record plan.Hold) error {
+func (l optingOutHolds) Write(_ context.Context, _ plan.Key, record group.Hold) error {
 	defer l.reach(noting)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,24 +163,24 @@ func TestDownscaleStaysPreparingIfItsNamespaceOptsOutDuringPreparation(t *testin
 	if v := webhook.Judge(t.Context(), shrinking()); v.Allowed {
 		t.Errorf("got %+v, want a refusal", v)
 	}
-	if d := c.record.Downscale; d.Zone != "zone-a" || d.Stage != plan.Preparing {
-		t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Preparing)
+	if d := c.record.Downscale; d.Zone != "zone-a" || d.Stage != group.Preparing {
+		t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, group.Preparing)
 	}
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusOK, reason.NotManaged)
 }
 
 func TestEvictionWritesNothingAfterItsNamespaceOptedOut(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		taken plan.Hold // written by others before the live read
+		taken group.Hold // written by others before the live read
 		code  int
 		why   reason.Code
 	}{
-		"its note":               {plan.Hold{}, http.StatusOK, reason.NotManaged},
+		"its note":               {group.Hold{}, http.StatusOK, reason.NotManaged},
 		"its place in the queue": {rolling().Hold, http.StatusTooManyRequests, reason.GroupHeld},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree()
-			c.live = func(s *plan.Snapshot) {
+			c.live = func(s *group.Snapshot) {
 				c.unmanaged, c.record, s.Hold = true, tc.taken, tc.taken
 			}
 			says(t, c.judge(t, "zone-a-0"), tc.code, tc.why)

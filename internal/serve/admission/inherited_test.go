@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
@@ -49,10 +50,10 @@ func (s scalable) downscaleOf(t *testing.T, pods admission.Pods) admission.Verdi
 // cancelled the downscale after a live read, and the hold is free.
 type givenUp struct{ holds *holdStore }
 
-func (g givenUp) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+func (g givenUp) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
 	g.holds.mu.Lock()
 	defer g.holds.mu.Unlock()
-	g.holds.record.Own, g.holds.record.Holder, g.holds.record.Downscale = true, "", plan.Downscale{}
+	g.holds.record.Own, g.holds.record.Holder, g.holds.record.Downscale = true, "", group.Downscale{}
 	return true, errors.New("503")
 }
 
@@ -60,19 +61,19 @@ func (g givenUp) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool
 // is deleted.
 func preparesPodThatIsDown(c *evictable) {
 	zone := &c.group.Zones[0]
-	zone.Prepares, zone.Call = true, plan.Call{Port: 80, Path: "/prepare", Service: "pods"}
+	zone.Prepares, zone.Call = true, group.Call{Port: 80, Path: "/prepare", Service: "pods"}
 	zone.Pods[2].IP = "10.0.0.1"
 }
 
 // staleAboutZoneB is a cluster whose caches do not show yet that a pod of zone-b is down.
 // The last pod of zone-a is down as well.
 func staleAboutZoneB(parts ...fixture.Part) *evictable {
-	zoneA := func(z *plan.Zone) { z.UID, z.Version = "uid-a", 7 }
+	zoneA := func(z *group.Zone) { z.UID, z.Version = "uid-a", 7 }
 	c := cluster(append([]fixture.Part{
 		fixture.Zone("zone-a", "1", zoneA, fixture.Budget(3), fixture.Pods("1", "1"), fixture.Pod(2, plan.Failing, "1")),
 		fixture.Zone("zone-b", "1", fixture.Pods("1", "1")),
 	}, parts...)...)
-	c.live = func(s *plan.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Starting }
+	c.live = func(s *group.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Starting }
 	return c
 }
 
@@ -80,13 +81,13 @@ func staleAboutZoneB(parts ...fixture.Part) *evictable {
 // label. The caches show neither that nor that a pod of zone-a is down.
 func unlabelledRollout() *evictable {
 	c := cluster(
-		fixture.Zone("zone-a", "1", func(z *plan.Zone) { z.UID, z.Version = "uid-a", 7 }, fixture.Pods("1", "1", "1")),
+		fixture.Zone("zone-a", "1", func(z *group.Zone) { z.UID, z.Version = "uid-a", 7 }, fixture.Pods("1", "1", "1")),
 		fixture.Zone("zone-b", "1", fixture.Budget(2), fixture.Pods("1", "1")),
 	)
 	held := fixture.Clone(c.group)
 	fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-1"))(&held)
 	c.unwatched, c.unwatched.Own, c.unwatched.Unlabelled = held.Hold, false, true
-	c.live = func(s *plan.Snapshot) {
+	c.live = func(s *group.Snapshot) {
 		s.Zones[0].Pods[0].Phase = plan.Starting
 		if !s.Hold.Exists {
 			s.Hold = c.unwatched
@@ -99,7 +100,7 @@ func unlabelledRollout() *evictable {
 // under the hold. This is not the case after a write without a live read, or with one that the
 // caches need not have reached.
 func TestEvictionNeedsALiveReadUnderAnInheritedHold(t *testing.T) {
-	inherited := func(s *plan.Snapshot) { s.Hold.Own = false }
+	inherited := func(s *group.Snapshot) { s.Hold.Own = false }
 	for sentence, tc := range map[string]struct {
 		cluster *evictable
 		pod     string
@@ -122,8 +123,8 @@ func TestEvictionNeedsALiveReadUnderAnInheritedHold(t *testing.T) {
 			t.Helper()
 			preparesPodThatIsDown(c)
 			says(t, scalable{c}.downscaleOf(t, givenUp{c.holdStore}), http.StatusTooManyRequests, reason.PreparationFailed)
-			if d := c.record.Downscale; d.Stage != plan.Undoing {
-				t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Undoing)
+			if d := c.record.Downscale; d.Stage != group.Undoing {
+				t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, group.Undoing)
 			}
 		}},
 		"this process noted who waits": {staleAboutZoneB(fixture.Held(plan.RolloutOperation.For("zone-a")), inherited), "zone-a-0", func(t *testing.T, c *evictable) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -20,5 +21,5 @@ func (c Change) MovesOrdinals() bool {
 // refuseMove refuses a change of the first ordinal.
 func (p *PrepareDownscale) refuseMove(c Change) Verdict {
 	because := plan.Refusal{Code: reason.OrdinalsChanged, Zone: c.Name, Detail: fmt.Sprintf("from %d to %d", c.FromStart, c.ToStart)}
-	return p.refused(c, plan.DownscaleAnswer{Because: because})
+	return p.refused(c, group.DownscaleAnswer{Because: because})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // A count of a group is valid for a multiple of the time it took, so counting takes a
@@ -33,7 +34,7 @@ type outlook struct{ last, next *groupCount }
 
 type groupCount struct {
 	number uint64
-	is     plan.Outlook
+	is     group.Outlook
 	until  time.Time     // it is valid until then
 	over   chan struct{} // closed after the count
 }
@@ -41,21 +42,21 @@ type groupCount struct {
 // of returns an outlook that is good enough for a refusal. If the last count is no longer
 // valid, the first caller counts. Other callers get the last count or, if that is too old,
 // wait for the next one.
-func (o *outlooks) of(key plan.Key, count func() plan.Outlook) plan.Outlook {
+func (o *outlooks) of(key plan.Key, count func() group.Outlook) group.Outlook {
 	now := time.Now()
 	return o.find(func(c *groupCount) bool { return now.Before(c.until.Add(staleGrace)) }, key, count)
 }
 
 // fresh returns an outlook whose count began after the call. All calls during another count
 // share one.
-func (o *outlooks) fresh(key plan.Key, count func() plan.Outlook) plan.Outlook {
+func (o *outlooks) fresh(key plan.Key, count func() group.Outlook) group.Outlook {
 	o.mu.Lock()
 	before := o.started
 	o.mu.Unlock()
 	return o.find(func(c *groupCount) bool { return c.number > before }, key, count)
 }
 
-func (o *outlooks) find(suits func(*groupCount) bool, key plan.Key, count func() plan.Outlook) plan.Outlook {
+func (o *outlooks) find(suits func(*groupCount) bool, key plan.Key, count func() group.Outlook) group.Outlook {
 	for {
 		o.mu.Lock()
 		now, known := time.Now(), o.groups[key]
@@ -89,7 +90,7 @@ func (o *outlooks) begin(key plan.Key, known *outlook, now time.Time) *groupCoun
 	return known.next
 }
 
-func (o *outlooks) count(key plan.Key, known *outlook, next *groupCount, count func() plan.Outlook) plan.Outlook {
+func (o *outlooks) count(key plan.Key, known *outlook, next *groupCount, count func() group.Outlook) group.Outlook {
 	began := time.Now()
 	defer o.end(key, known, next)
 	next.is = count()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // counter counts groups. Its result contains the number of counts so far.
@@ -16,16 +17,16 @@ type counter struct {
 	times int
 }
 
-func (c *counter) count() plan.Outlook {
+func (c *counter) count() group.Outlook {
 	c.times++
-	found := plan.Snapshot{Key: store, Zones: []plan.Zone{{Name: fmt.Sprint("zone-", c.times), Pods: []plan.Pod{{Name: "pod", UID: "uid"}}}}}
+	found := group.Snapshot{Key: store, Zones: []group.Zone{{Name: fmt.Sprint("zone-", c.times), Pods: []plan.Pod{{Name: "pod", UID: "uid"}}}}}
 	time.Sleep(c.takes)
-	return plan.OutlookOf(found)
+	return group.OutlookOf(found)
 }
 
 // delivered returns the number of the count that an outlook comes from.
-func delivered(o plan.Outlook) (n int) {
-	if _, err := fmt.Sscanf(o.Evict(plan.EvictionRequest{Pod: "pod", UID: "uid"}).Zone, "zone-%d", &n); err != nil {
+func delivered(o group.Outlook) (n int) {
+	if _, err := fmt.Sscanf(o.Evict(group.EvictionRequest{Pod: "pod", UID: "uid"}).Zone, "zone-%d", &n); err != nil {
 		panic(err)
 	}
 	return n
@@ -154,7 +155,7 @@ func TestPanickedCountIsRepeated(t *testing.T) {
 	var c counter
 	func() {
 		defer func() { _ = recover() }()
-		o.of(store, func() plan.Outlook { panic("a mistake") })
+		o.of(store, func() group.Outlook { panic("a mistake") })
 	}()
 	if got := delivered(o.of(store, c.count)); got != 1 {
 		t.Errorf("got count %d", got)

@@ -15,6 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
@@ -44,8 +45,8 @@ type PodEviction struct {
 // live reads of webhooks count for the leader's plans, and the leader's live reads count for
 // webhooks.
 type Freshness interface {
-	Looked(live plan.Snapshot)
-	Behind(view plan.Snapshot) (missing string, duration time.Duration)
+	Looked(live group.Snapshot)
+	Behind(view group.Snapshot) (missing string, duration time.Duration)
 }
 
 // PodObserver looks up pods and their groups.
@@ -57,8 +58,8 @@ type PodObserver interface {
 	LivePod(ctx context.Context, namespace, name string) (observe.Pod, bool, error)
 	Claims(ctx context.Context, namespace, pod string) ([]lease.Claim, error)
 	ClaimsOfGroups(ctx context.Context, namespace, set string) ([]lease.Claim, error)
-	Cached(plan.Key) plan.Snapshot
-	Live(context.Context, plan.Key) (plan.Snapshot, error)
+	Cached(plan.Key) group.Snapshot
+	Live(context.Context, plan.Key) (group.Snapshot, error)
 }
 
 // Judge decides before ctx ends.
@@ -83,7 +84,7 @@ func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
 	case !pod.Held:
 		return Allow(reason.NotManaged)
 	}
-	return p.judge(ctx, pod.Key, e, plan.EvictionRequest{Pod: e.Pod, UID: pod.UID}).of(pod.Key)
+	return p.judge(ctx, pod.Key, e, group.EvictionRequest{Pod: e.Pod, UID: pod.UID}).of(pod.Key)
 }
 
 // Doubt refuses a review that contains no valid eviction.
@@ -154,9 +155,9 @@ func (p *PodEviction) refusalOfClaims(ctx context.Context, e Eviction, claims []
 // judge decides on the caches. If the caches allow an eviction under a budget without a group, judge
 // asks the API server whether a group's hold covers the pod. Only an eviction that the caches allow
 // and that must be recorded in the hold waits for the lock of the group.
-func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictionRequest) Verdict {
+func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask group.EvictionRequest) Verdict {
 	defer linkRollout(ctx, p.Holds, key)
-	count := func() plan.Outlook { return plan.OutlookOf(p.Observer.Cached(key)) }
+	count := func() group.Outlook { return group.OutlookOf(p.Observer.Cached(key)) }
 	permit := permitted(p.outlooks.of(key, count), e, ask)
 	if permit.Allowed() && !permit.NeedsNote() {
 		permit = permitted(p.outlooks.fresh(key, count), e, ask) // a grant needs a count that began after the request
@@ -185,11 +186,11 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask p
 
 // grant decides again under the lock, because other evictions may have been granted. It
 // records the eviction in the hold before it allows it.
-func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictionRequest) Verdict {
-	permit := plan.EvictionAnswer{}
+func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask group.EvictionRequest) Verdict {
+	permit := group.EvictionAnswer{}
 	for range attempts {
 		var decision hold.Decision
-		var fromAPIServer plan.Snapshot
+		var fromAPIServer group.Snapshot
 		cached := p.Observer.Cached(key)
 		permit, decision = decideGrant(ctx, cached, e, ask)
 		if decision.Need == hold.Look || p.behind(cached, decision) {
@@ -230,7 +231,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask p
 
 // behind reports whether a grant would rest on caches that are older than the last live
 // read.
-func (p *PodEviction) behind(cached plan.Snapshot, decision hold.Decision) bool {
+func (p *PodEviction) behind(cached group.Snapshot, decision hold.Decision) bool {
 	if decision.Need != hold.Write {
 		return false
 	}
@@ -240,8 +241,8 @@ func (p *PodEviction) behind(cached plan.Snapshot, decision hold.Decision) bool 
 
 // decideGrant returns the planner's answer to an eviction, and the record of the hold. If
 // the grant would violate an invariant, decideGrant refuses it.
-func decideGrant(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.EvictionRequest) (plan.EvictionAnswer, hold.Decision) {
-	permit := permitted(plan.OutlookOf(s), e, ask)
+func decideGrant(ctx context.Context, s group.Snapshot, e Eviction, ask group.EvictionRequest) (group.EvictionAnswer, hold.Decision) {
+	permit := permitted(group.OutlookOf(s), e, ask)
 	if !permit.Allowed() || !permit.NeedsNote() {
 		return permit, hold.Decision{}
 	}
@@ -259,7 +260,7 @@ func decideGrant(ctx context.Context, s plan.Snapshot, e Eviction, ask plan.Evic
 // down, and the eviction is bound to a later version or only to the UID, it is refused as
 // well: the pod may be up by then. Another replica whose caches showed the pod as up
 // binds evictions in this way.
-func permitted(o plan.Outlook, e Eviction, ask plan.EvictionRequest) plan.EvictionAnswer {
+func permitted(o group.Outlook, e Eviction, ask group.EvictionRequest) group.EvictionAnswer {
 	permit := o.Evict(ask)
 	judged := max(permit.Version, permit.Note.Version)
 	switch {
@@ -276,7 +277,7 @@ func permitted(o plan.Outlook, e Eviction, ask plan.EvictionRequest) plan.Evicti
 }
 
 // queue records the place of a refused eviction in the queue for the group.
-func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permit plan.EvictionAnswer) {
+func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permit group.EvictionAnswer) {
 	waits := queuedReasons[permit.Because.Code] && permit.Place.Zone != ""
 	if waits && !e.DryRun {
 		queue(ctx, p.Holds, p.Log, key, permit.Place)
@@ -284,7 +285,7 @@ func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permi
 }
 
 // result returns the verdict on an eviction that was judged.
-func (p *PodEviction) result(ctx context.Context, e Eviction, permit plan.EvictionAnswer) Verdict {
+func (p *PodEviction) result(ctx context.Context, e Eviction, permit group.EvictionAnswer) Verdict {
 	v := Allow(reason.EvictionGranted)
 	switch {
 	case !permit.Allowed():
@@ -306,8 +307,8 @@ func (p *PodEviction) result(ctx context.Context, e Eviction, permit plan.Evicti
 }
 
 // refusalFor returns a refusal that does not come from the planner.
-func refusalFor(code reason.Code) plan.EvictionAnswer {
-	return plan.EvictionAnswer{Because: plan.Refusal{Code: code}}
+func refusalFor(code reason.Code) group.EvictionAnswer {
+	return group.EvictionAnswer{Because: plan.Refusal{Code: code}}
 }
 
 // unknown refuses an eviction for now because a request to the API server failed.
@@ -322,7 +323,7 @@ const mostMessage = 1024
 
 // refused returns a refusal. Its message contains the predecessor's text about unavailable
 // pods, the reason and, if it is known, how long the refusal lasts.
-func (p *PodEviction) refused(e Eviction, permit plan.EvictionAnswer) Verdict {
+func (p *PodEviction) refused(e Eviction, permit group.EvictionAnswer) Verdict {
 	because, where := permit.Because, permit.Zone
 	if where == "" {
 		where = e.Namespace
@@ -335,7 +336,7 @@ func (p *PodEviction) refused(e Eviction, permit plan.EvictionAnswer) Verdict {
 }
 
 // predecessorText returns the predecessor's text, because programs match it.
-func predecessorText(permit plan.EvictionAnswer) string {
+func predecessorText(permit group.EvictionAnswer) string {
 	if permit.Because.Code == reason.EvictionsNotAllowed {
 		return "max unavailable = 0"
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
@@ -53,7 +54,7 @@ func TestReadyPodIsEvictedAfterTheHoldRecordsIt(t *testing.T) {
 }
 
 func TestEvictionJoinsTheHoldOfItsZoneWithOneWrite(t *testing.T) {
-	c := threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+	c := threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a")), budgeted(group.DisruptionBudget{Name: "two", Limit: 2}))
 	for _, pod := range []string{"zone-a-0", "zone-a-1"} {
 		says(t, c.judge(t, pod), http.StatusOK, reason.EvictionGranted)
 	}
@@ -92,15 +93,15 @@ func TestEvictionRefusalBeginsWithThePredecessorsText(t *testing.T) {
 			http.StatusTooManyRequests, reason.PodDisruptionPending, "1 pod not ready in zone-a; eviction of zone-a-0 in zone-a is refused (",
 		},
 		"the limit is 0": {
-			threeOfThree(budgeted(plan.DisruptionBudget{Name: "none"})),
+			threeOfThree(budgeted(group.DisruptionBudget{Name: "none"})),
 			http.StatusForbidden, reason.EvictionsNotAllowed, "max unavailable = 0; eviction of zone-a-0 in zone-a is refused (EvictionsNotAllowed",
 		},
 		"two budgets cover it": {
-			threeOfThree(budgeted(plan.DisruptionBudget{Name: "one", Limit: 1}), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2})),
+			threeOfThree(budgeted(group.DisruptionBudget{Name: "one", Limit: 1}), budgeted(group.DisruptionBudget{Name: "two", Limit: 2})),
 			http.StatusForbidden, reason.SeveralBudgets, "eviction of zone-a-0 in zone-a is refused (SeveralBudgets",
 		},
 		"the budget cannot be used": {
-			threeOfThree(budgeted(plan.DisruptionBudget{Name: "odd", Invalid: "it is odd"})),
+			threeOfThree(budgeted(group.DisruptionBudget{Name: "odd", Invalid: "it is odd"})),
 			http.StatusForbidden, reason.BudgetInvalid, "eviction of zone-a-0 in zone-a is refused (BudgetInvalid",
 		},
 	} {
@@ -121,12 +122,12 @@ func TestEvictionRefusalBeginsWithThePredecessorsText(t *testing.T) {
 // neither refusal is known.
 func TestRefusalStatesItsDurationOnlyIfItIsKnown(t *testing.T) {
 	now := time.Now()
-	waits := func(s *plan.Snapshot) {
+	waits := func(s *group.Snapshot) {
 		s.Hold.Exists = true
 		s.Hold.Waiting = []plan.Waiting{{Operation: plan.EvictionOperation, Zone: "zone-b", Since: now.Add(-time.Minute), LastSeen: now}}
 	}
-	foreign := func(s *plan.Snapshot) {
-		s.Hold = plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now, Duration: time.Minute}
+	foreign := func(s *group.Snapshot) {
+		s.Hold = group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now, Duration: time.Minute}}
 	}
 	granted := fixture.Granted("zone-a-0")
 	for sentence, tc := range map[string]struct {
@@ -138,7 +139,7 @@ func TestRefusalStatesItsDurationOnlyIfItIsKnown(t *testing.T) {
 		"a grant that may lapse": {fixture.Held(plan.EvictionOperation.For("zone-a"), granted), "; for at most 1m(9|10)s$"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			c := threeOfThree(tc.hold, func(s *plan.Snapshot) { s.Now = now })
+			c := threeOfThree(tc.hold, func(s *group.Snapshot) { s.Now = now })
 			if v := c.judge(t, "zone-a-0"); v.Allowed || !regexp.MustCompile(tc.want).MatchString(v.Message) {
 				t.Errorf("it says %q, want %q", v.Message, tc.want)
 			}
@@ -162,7 +163,7 @@ func TestRefusedEvictionKeepsItsPlaceWithOneWriteInTenSeconds(t *testing.T) {
 	c.costs(t, 0, 0, 2)
 
 	for sentence, hold := range map[string]fixture.Part{
-		"without a Lease":                     func(*plan.Snapshot) {},
+		"without a Lease":                     func(*group.Snapshot) {},
 		"where the wait is not for the group": fixture.Held(""),
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -223,7 +224,7 @@ func TestEvictionBoundToAnotherVersionIsRefusedForNow(t *testing.T) {
 		"a pod that serves, at no time": {"zone-a-0", 0, http.StatusOK, reason.EvictionGranted},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			c := aDown(budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+			c := aDown(budgeted(group.DisruptionBudget{Name: "two", Limit: 2}))
 			says(t, c.judge(t, tc.pod, bound(tc.version)), tc.code, tc.why)
 			if tc.code != http.StatusOK {
 				c.costs(t, 0, 0, 0)
@@ -332,14 +333,14 @@ func TestUnmanagedPodsAreEvictedAndUnknownPodsAreNot(t *testing.T) {
 
 func TestLiveReadOverridesTheCaches(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		live func(*plan.Snapshot)
+		live func(*group.Snapshot)
 		code int
 		why  reason.Code
 	}{
 		"another zone has the hold": {fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0")), http.StatusTooManyRequests, reason.GroupHeld},
-		"another zone is not whole": {func(s *plan.Snapshot) { s.Zones[1].Pods[2].Phase = plan.Starting }, http.StatusTooManyRequests, reason.OtherZoneUnavailable},
-		"the pod is gone":           {func(s *plan.Snapshot) { s.Zones[0].Pods[0].UID = "another" }, http.StatusTooManyRequests, reason.CacheStale},
-		"the pod is down by now":    {func(s *plan.Snapshot) { s.Zones[0].Pods[0].Phase = plan.Starting }, http.StatusTooManyRequests, reason.CacheStale},
+		"another zone is not whole": {func(s *group.Snapshot) { s.Zones[1].Pods[2].Phase = plan.Starting }, http.StatusTooManyRequests, reason.OtherZoneUnavailable},
+		"the pod is gone":           {func(s *group.Snapshot) { s.Zones[0].Pods[0].UID = "another" }, http.StatusTooManyRequests, reason.CacheStale},
+		"the pod is down by now":    {func(s *group.Snapshot) { s.Zones[0].Pods[0].Phase = plan.Starting }, http.StatusTooManyRequests, reason.CacheStale},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree()
@@ -356,7 +357,7 @@ func TestLiveReadOverridesTheCaches(t *testing.T) {
 // not grant an eviction.
 func TestCachesOlderThanTheLastLiveReadGrantNoEviction(t *testing.T) {
 	c := cluster(fixture.Zone("zone-a", "1", fixture.Budget(2), fixture.Pods("1", "1", "1")))
-	c.live = func(s *plan.Snapshot) {
+	c.live = func(s *group.Snapshot) {
 		fallen := &s.Zones[0].Pods[2]
 		fallen.Phase, fallen.Version = plan.Starting, fallen.Version+1
 	}
@@ -375,7 +376,7 @@ func TestCachesOlderThanTheLastLiveReadGrantNoEviction(t *testing.T) {
 // A process that loses leadership forgets what it knows of groups, but still serves webhooks.
 func TestStaleCachesGrantNoEvictionAfterLosingLeadershipDuringAGrant(t *testing.T) {
 	c := cluster(fixture.Zone("zone-a", "1", fixture.Budget(2), fixture.Pods("1", "1", "1")))
-	c.live = func(s *plan.Snapshot) {
+	c.live = func(s *group.Snapshot) {
 		fallen := &s.Zones[0].Pods[2]
 		fallen.Phase, fallen.Version = plan.Starting, fallen.Version+1
 	}
@@ -428,7 +429,7 @@ func TestDryRunEvictionIsJudgedAndChangesNothing(t *testing.T) {
 }
 
 func TestDecidedIsCalledForEvictionsUnderABudget(t *testing.T) {
-	store := budgeted(plan.DisruptionBudget{Name: "store", Limit: 1})
+	store := budgeted(group.DisruptionBudget{Name: "store", Limit: 1})
 	for sentence, tc := range map[string]struct {
 		cluster *evictable
 		pod     string
@@ -476,7 +477,7 @@ func TestConcurrentEvictionsAreGrantedInOneZone(t *testing.T) {
 
 func TestRefusedEvictionDoesNotWaitForTheGroupLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a"), fixture.Noted("zone-a-1")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+		c := threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a"), fixture.Noted("zone-a-1")), budgeted(group.DisruptionBudget{Name: "two", Limit: 2}))
 		c.slow = func() { time.Sleep(5 * time.Second) }
 		webhook, granted := c.webhook(), make(chan admission.Verdict, 1)
 		up, refused := c.pinned(t, "zone-a-0"), c.pinned(t, "zone-b-0")
@@ -493,7 +494,7 @@ func TestRefusedEvictionDoesNotWaitForTheGroupLock(t *testing.T) {
 
 func TestEvictionIsRefusedForNowIfTheGroupLockIsNotFreeInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a")), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+		c := threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a")), budgeted(group.DisruptionBudget{Name: "two", Limit: 2}))
 		c.slow = func() { time.Sleep(time.Minute) }
 		webhook, granted := c.webhook(), make(chan admission.Verdict, 1)
 		one, other := c.pinned(t, "zone-a-0"), c.pinned(t, "zone-a-1")
@@ -513,7 +514,7 @@ func TestEvictionIsRefusedForNowIfTheGroupLockIsNotFreeInTime(t *testing.T) {
 // Many evictions follow the same rules as one: all grants together stay within the
 // budget of one zone.
 func TestManyConcurrentEvictionsStayWithinTheBudgetOfOneZone(t *testing.T) {
-	c := threeOfThree(fixture.Held(""), budgeted(plan.DisruptionBudget{Name: "two", Limit: 2}))
+	c := threeOfThree(fixture.Held(""), budgeted(group.DisruptionBudget{Name: "two", Limit: 2}))
 	webhook := c.webhook()
 	granted := make(chan string)
 	var storm sync.WaitGroup

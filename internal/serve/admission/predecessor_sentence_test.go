@@ -12,6 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
@@ -29,8 +30,8 @@ func preparedBy(observer admission.Observer, pods admission.Pods) http.Handler {
 // unreadGroup is a group that the API server cannot read.
 type unreadGroup struct{ onlyGroup }
 
-func (unreadGroup) Live(context.Context, plan.Key) (plan.Snapshot, error) {
-	return plan.Snapshot{}, errors.New("the API server is busy")
+func (unreadGroup) Live(context.Context, plan.Key) (group.Snapshot, error) {
+	return group.Snapshot{}, errors.New("the API server is busy")
 }
 
 // unreadSet is a StatefulSet that the API server cannot read.
@@ -43,7 +44,7 @@ func (unreadSet) LiveSet(context.Context, string, string) (observe.Set, error) {
 }
 
 func TestDownscaleRefusalsBeginWithThePredecessorsText(t *testing.T) {
-	requests := func(changes ...func(*plan.Snapshot)) http.Handler {
+	requests := func(changes ...func(*group.Snapshot)) http.Handler {
 		group := askingAtRest()
 		for _, change := range changes {
 			change(&group)
@@ -51,7 +52,7 @@ func TestDownscaleRefusalsBeginWithThePredecessorsText(t *testing.T) {
 		return preparing(group)
 	}
 	without := func(missing string) http.Handler {
-		return requests(func(s *plan.Snapshot) { s.Zones[0].Call = plan.Call{Invalid: "it is invalid", Missing: missing} })
+		return requests(func(s *group.Snapshot) { s.Zones[0].Call = group.Call{Invalid: "it is invalid", Missing: missing} })
 	}
 	strict := noDownscale(admission.NoDownscale{Strict: true, Parents: parents{err: errors.New("the API server is busy")}})
 	shrinks := update(t, set(3), set(2))
@@ -62,7 +63,7 @@ func TestDownscaleRefusalsBeginWithThePredecessorsText(t *testing.T) {
 	}{
 		"a label bars it": {noDownscale(admission.NoDownscale{}), update(t, set(3, labelled), set(2, labelled)),
 			"it has the label 'grafana.com/no-downscale=true'. It is refused (DownscaleNotAllowed): the object carries the label"},
-		"a label bars it, says prepare-downscale": {requests(func(s *plan.Snapshot) { s.Zones[0].Barred = true }), shrinks,
+		"a label bars it, says prepare-downscale": {requests(func(s *group.Snapshot) { s.Zones[0].Barred = true }), shrinks,
 			"it has the label 'grafana.com/no-downscale=true'. It is refused (DownscaleNotAllowed): "},
 		"the port is missing": {without("grafana.com/prepare-downscale-http-port annotation"), shrinks,
 			"the grafana.com/prepare-downscale-http-port annotation is not set or empty. It is refused (InvalidPrepareCall (it is invalid)): "},
@@ -72,20 +73,20 @@ func TestDownscaleRefusalsBeginWithThePredecessorsText(t *testing.T) {
 			"the serviceName is not set or empty. It is refused (InvalidPrepareCall"},
 		"the call is invalid otherwise": {without(""), shrinks,
 			"the annotations that configure the prepare call to pods are missing or invalid. It is refused (InvalidPrepareCall (it is invalid))"},
-		"another zone shrank too recently": {requests(func(s *plan.Snapshot) { shrankJustNow(&s.Zones[1]) }), shrinks,
+		"another zone shrank too recently": {requests(func(s *group.Snapshot) { shrankJustNow(&s.Zones[1]) }), shrinks,
 			"statefulset zone-b was downscaled at " + fixture.Now().String() + " and is labelled to wait 1h0m0s between zone downscales. It is refused for now (DownscaleTooSoon zone-b): "},
-		"its time is unreadable": {requests(func(s *plan.Snapshot) { s.Zones[1].Downscaled.Invalid = "x" }), shrinks,
+		"its time is unreadable": {requests(func(s *group.Snapshot) { s.Zones[1].Downscaled.Invalid = "x" }), shrinks,
 			"parsing downscale annotations failed. It is refused (InvalidDownscaleTime"},
-		"another zone has a pod that is not ready": {requests(func(s *plan.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }), shrinks,
+		"another zone has a pod that is not ready": {requests(func(s *group.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }), shrinks,
 			"statefulset zone-b has 0 non-updated replicas and 1 non-ready replicas. It is refused for now (OtherZoneUnavailable"},
-		"another zone is being rolled out": {requests(func(s *plan.Snapshot) {
+		"another zone is being rolled out": {requests(func(s *group.Snapshot) {
 			s.Zones[1].UpdateRevision = "2"
 			fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))(s)
 		}), shrinks,
 			"statefulset zone-b has 3 non-updated replicas and 1 non-ready replicas. It is refused for now (GroupHeld"},
-		"another zone is being downscaled": {requests(func(s *plan.Snapshot) {
+		"another zone is being downscaled": {requests(func(s *group.Snapshot) {
 			fixture.Held(plan.DownscaleOperation.For("zone-b"))(s)
-			s.Hold.Downscale = plan.Downscale{Zone: "zone-b", UID: s.Zones[1].UID, Version: s.Zones[1].Version, From: 3, To: 2, Stage: plan.Admitted, Since: s.Now}
+			s.Hold.Downscale = group.Downscale{Zone: "zone-b", UID: s.Zones[1].UID, Version: s.Zones[1].Version, From: 3, To: 2, Stage: group.Admitted, Since: s.Now}
 		}), shrinks,
 			"statefulset zone-b is already in process of updating replicas. It is refused for now (GroupHeld zone-b"},
 		"a pod did not prepare": {preparedBy(onlyGroup{askingAtRest()}, unreachable{}), shrinks,

@@ -15,6 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -44,8 +45,8 @@ type Observer interface {
 	Set(namespace, name string) (observe.Set, bool)
 	LiveSet(ctx context.Context, namespace, name string) (observe.Set, error)
 	ClaimsOfGroups(ctx context.Context, namespace, set string) ([]lease.Claim, error)
-	Cached(plan.Key) plan.Snapshot
-	Live(context.Context, plan.Key) (plan.Snapshot, error)
+	Cached(plan.Key) group.Snapshot
+	Live(context.Context, plan.Key) (group.Snapshot, error)
 }
 
 // Clock returns the time for API objects.
@@ -54,7 +55,7 @@ type Clock interface{ Now() time.Time }
 // Pods calls the pods that a downscale removes.
 type Pods interface {
 	// Prepare also returns whether any pod may have received the call.
-	Prepare(ctx context.Context, key plan.Key, zone plan.Zone, pods []plan.Pod) (delivered bool, err error)
+	Prepare(ctx context.Context, key plan.Key, zone group.Zone, pods []plan.Pod) (delivered bool, err error)
 }
 
 const (
@@ -145,7 +146,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 	if c.New.Version != "" && c.New.Version != c.Old.Version {
 		return p.refused(c, refusing(plan.Refusal{Code: reason.ObjectChanged, Zone: c.Name}))
 	}
-	ask := plan.DownscaleRequest{Zone: c.Name, UID: c.Old.UID, Version: version, From: int(*c.From), To: int(*c.To)}
+	ask := group.DownscaleRequest{Zone: c.Name, UID: c.Old.UID, Version: version, From: int(*c.From), To: int(*c.To)}
 	leave, err := p.Turns.take(ctx, key)
 	if err != nil {
 		return p.refused(c, refusing(tooManyRequests))
@@ -159,7 +160,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		if err != nil {
 			return p.unread(c, "the group", err)
 		}
-		v := plan.Admit(live, ask)
+		v := group.Admit(live, ask)
 		switch {
 		case !v.Allowed():
 			if live.Hold.Unlabelled && !c.DryRun {
@@ -184,7 +185,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		}
 		leave()
 		if v.Dated {
-			return p.admitted(c, plan.Downscale{Since: live.Now})
+			return p.admitted(c, group.Downscale{Since: live.Now})
 		}
 		return p.prepare(ctx, key, c, live, v)
 	}
@@ -194,7 +195,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 // withdraw removes the record of a downscale whose write returned an error but may have
 // succeeded. No answer depends on the record. If the record is not visible yet, the leader
 // removes it.
-func (p *PrepareDownscale) withdraw(ctx context.Context, key plan.Key, v plan.DownscaleAnswer) {
+func (p *PrepareDownscale) withdraw(ctx context.Context, key plan.Key, v group.DownscaleAnswer) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 	p.background.Go(func() {
 		defer stop()
@@ -206,12 +207,12 @@ func (p *PrepareDownscale) withdraw(ctx context.Context, key plan.Key, v plan.Do
 
 // refusal returns the objection of the caches. It ignores objections that a live read can
 // clear: the caches do not show the StatefulSet, or show lockstep's own downscale.
-func (p *PrepareDownscale) refusal(key plan.Key, ask plan.DownscaleRequest) plan.DownscaleAnswer {
+func (p *PrepareDownscale) refusal(key plan.Key, ask group.DownscaleRequest) group.DownscaleAnswer {
 	cached := p.Observer.Cached(key)
-	v := plan.Admit(cached, ask)
+	v := group.Admit(cached, ask)
 	ours := v.Because.Code == reason.ZoneShrinking && cached.Hold.Downscale.Ours
 	if ours || v.Because.Code == reason.CacheStale {
-		return plan.DownscaleAnswer{}
+		return group.DownscaleAnswer{}
 	}
 	return v
 }
@@ -223,7 +224,7 @@ func (p *PrepareDownscale) refusal(key plan.Key, ask plan.DownscaleRequest) plan
 // If the namespace opts out in the meantime, lockstep writes no record and calls no pod. The
 // downscale is refused, because the hold cannot record the agreement. The record stays at the
 // stage Preparing; the preparation is undone if the namespace opts in again.
-func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, live plan.Snapshot, v plan.DownscaleAnswer) Verdict {
+func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, live group.Snapshot, v group.DownscaleAnswer) Verdict {
 	if len(v.Ask) == 0 {
 		return p.admitted(c, v.Note)
 	}
@@ -245,7 +246,7 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 
 // ask calls the pods that the downscale removes, and records that all agreed unless there is a
 // new objection. It reports whether any pod may have received the call.
-func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snapshot, v plan.DownscaleAnswer) (delivered bool, answer plan.DownscaleAnswer) {
+func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live group.Snapshot, v group.DownscaleAnswer) (delivered bool, answer group.DownscaleAnswer) {
 	zone, _ := live.Zone(v.Note.Zone)
 	delivered, err := p.Pods.Prepare(ctx, key, zone, v.Ask)
 	if err != nil {
@@ -256,13 +257,13 @@ func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live plan.Snap
 
 // admit records that all pods agreed. It refuses if the group has changed in the meantime, or if
 // the Lease that it overwrites objects.
-func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v plan.DownscaleAnswer) (answer plan.DownscaleAnswer) {
-	err := p.rewrite(ctx, key, func(record *plan.Hold) error {
-		if answer = plan.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {
+func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v group.DownscaleAnswer) (answer group.DownscaleAnswer) {
+	err := p.rewrite(ctx, key, func(record *group.Hold) error {
+		if answer = group.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {
 			return errRefused
 		}
-		return advance(record, v.Note, func(d plan.Downscale) plan.Downscale {
-			d.Stage, d.Since = plan.Admitted, p.Clock.Now()
+		return advance(record, v.Note, func(d group.Downscale) group.Downscale {
+			d.Stage, d.Since = group.Admitted, p.Clock.Now()
 			return d
 		})
 	})
@@ -287,7 +288,7 @@ func refusalOfFailedWrite(err error) plan.Refusal {
 
 // undo records that a downscale will not happen, and that pods which may have received the
 // call must be notified.
-func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, v plan.DownscaleAnswer, delivered bool) {
+func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, v group.DownscaleAnswer, delivered bool) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 	defer stop()
 	err := p.stage(ctx, key, v.Note, p.cancelled(v, delivered))
@@ -307,8 +308,8 @@ var (
 
 // cancelled returns the record of a downscale that will not happen. If no pod received the
 // call, the previous record is restored.
-func (p *PrepareDownscale) cancelled(v plan.DownscaleAnswer, delivered bool) func(plan.Downscale) plan.Downscale {
-	return func(d plan.Downscale) plan.Downscale {
+func (p *PrepareDownscale) cancelled(v group.DownscaleAnswer, delivered bool) func(group.Downscale) group.Downscale {
+	return func(d group.Downscale) group.Downscale {
 		if delivered {
 			return d.TakenBack(p.Clock.Now())
 		}
@@ -317,12 +318,12 @@ func (p *PrepareDownscale) cancelled(v plan.DownscaleAnswer, delivered bool) fun
 }
 
 // stage changes the record of a downscale in preparation, if it is still recorded.
-func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note plan.Downscale, next func(plan.Downscale) plan.Downscale) error {
-	return p.rewrite(ctx, key, func(record *plan.Hold) error { return advance(record, note, next) })
+func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note group.Downscale, next func(group.Downscale) group.Downscale) error {
+	return p.rewrite(ctx, key, func(record *group.Hold) error { return advance(record, note, next) })
 }
 
 // advance moves a recorded downscale to its next stage.
-func advance(record *plan.Hold, note plan.Downscale, next func(plan.Downscale) plan.Downscale) error {
+func advance(record *group.Hold, note group.Downscale, next func(group.Downscale) group.Downscale) error {
 	d := record.Downscale
 	d.Since, d.Trace = note.Since, note.Trace
 	if d != note || !hold.Written(note.Since).Equal(hold.Written(record.Downscale.Since)) {
@@ -334,8 +335,8 @@ func advance(record *plan.Hold, note plan.Downscale, next func(plan.Downscale) p
 
 // undoAgain records again that a downscale must be undone that another process has cancelled:
 // pods may have received the call after that process notified them that they stay.
-func (p *PrepareDownscale) undoAgain(ctx context.Context, key plan.Key, note plan.Downscale) error {
-	return p.rewrite(ctx, key, func(record *plan.Hold) error {
+func (p *PrepareDownscale) undoAgain(ctx context.Context, key plan.Key, note group.Downscale) error {
+	return p.rewrite(ctx, key, func(record *group.Hold) error {
 		next, possible := hold.UndoAnew(*record, note, p.Clock.Now())
 		if !possible {
 			return errCancelled
@@ -346,7 +347,7 @@ func (p *PrepareDownscale) undoAgain(ctx context.Context, key plan.Key, note pla
 }
 
 // rewrite changes the newest known record by compare-and-swap.
-func (p *PrepareDownscale) rewrite(ctx context.Context, key plan.Key, change func(*plan.Hold) error) error {
+func (p *PrepareDownscale) rewrite(ctx context.Context, key plan.Key, change func(*group.Hold) error) error {
 	var err error
 	for range attempts {
 		record := p.Holds.Cached(key)
@@ -362,7 +363,7 @@ func (p *PrepareDownscale) rewrite(ctx context.Context, key plan.Key, change fun
 }
 
 // admitted allows a downscale. If the full object is under review, a patch sets its downscale time.
-func (p *PrepareDownscale) admitted(c Change, note plan.Downscale) Verdict {
+func (p *PrepareDownscale) admitted(c Change, note group.Downscale) Verdict {
 	v := Allow(reason.DownscaleAdmitted)
 	if c.Full() {
 		v.Patch = stamp(c.New.Annotations, note.Since)
@@ -380,7 +381,7 @@ func stamp(annotations map[string]string, at time.Time) []byte {
 }
 
 // wait refuses a downscale for now, and keeps its place in the queue.
-func (p *PrepareDownscale) wait(ctx context.Context, key plan.Key, c Change, answer plan.DownscaleAnswer) Verdict {
+func (p *PrepareDownscale) wait(ctx context.Context, key plan.Key, c Change, answer group.DownscaleAnswer) Verdict {
 	if queuedReasons[answer.Because.Code] && !c.DryRun {
 		now := p.Clock.Now()
 		queue(ctx, p.Holds, p.Log, key, plan.Waiting{Operation: plan.DownscaleOperation, Zone: c.Name, Since: now, LastSeen: now})
@@ -389,6 +390,6 @@ func (p *PrepareDownscale) wait(ctx context.Context, key plan.Key, c Change, ans
 }
 
 // refused returns a refusal with the predecessor's text and lockstep's.
-func (p *PrepareDownscale) refused(c Change, answer plan.DownscaleAnswer) Verdict {
+func (p *PrepareDownscale) refused(c Change, answer group.DownscaleAnswer) Verdict {
 	return c.refused(answer, p.Clock.Now())
 }

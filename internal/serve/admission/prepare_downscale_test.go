@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
@@ -19,11 +20,11 @@ import (
 // slow stores holds, and returns at the deadline of the write.
 type slow struct {
 	mu     sync.Mutex
-	record plan.Hold
+	record group.Hold
 	writes int
 }
 
-func (s *slow) Cached(plan.Key) plan.Hold {
+func (s *slow) Cached(plan.Key) group.Hold {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.record
@@ -31,7 +32,7 @@ func (s *slow) Cached(plan.Key) plan.Hold {
 
 func (*slow) Relabel(context.Context, plan.Key) error { return nil }
 
-func (s *slow) Write(ctx context.Context, _ plan.Key, record plan.Hold) error {
+func (s *slow) Write(ctx context.Context, _ plan.Key, record group.Hold) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record = record
@@ -88,7 +89,7 @@ func TestRefusalDoesNotWaitForTheWriteOfItsQueuePlace(t *testing.T) {
 // silentPods receive the call and do not answer.
 type silentPods struct{}
 
-func (silentPods) Prepare(ctx context.Context, _ plan.Key, _ plan.Zone, _ []plan.Pod) (bool, error) {
+func (silentPods) Prepare(ctx context.Context, _ plan.Key, _ group.Zone, _ []plan.Pod) (bool, error) {
 	<-ctx.Done()
 	return true, ctx.Err()
 }
@@ -98,7 +99,7 @@ type strict struct{ slow }
 
 func (*strict) Relabel(context.Context, plan.Key) error { return nil }
 
-func (s *strict) Write(ctx context.Context, _ plan.Key, record plan.Hold) error {
+func (s *strict) Write(ctx context.Context, _ plan.Key, record group.Hold) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ctx.Err() != nil {
@@ -111,17 +112,17 @@ func (s *strict) Write(ctx context.Context, _ plan.Key, record plan.Hold) error 
 // A preparation is undone even if its request has ended.
 func TestPodsAreNotifiedToStayIfPreparationTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		group := askingAtRest()
+		snapshot := askingAtRest()
 		holds := &strict{}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: silentPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{snapshot}, Holds: kept(holds), Pods: silentPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		if v := webhook.Judge(ctx, shrinking()); v.Allowed {
 			t.Errorf("got %+v, want a refusal", v)
 		}
 		synctest.Wait()
-		if d := holds.Cached(plan.Key{}).Downscale; d.Stage != plan.Undoing {
-			t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Undoing)
+		if d := holds.Cached(plan.Key{}).Downscale; d.Stage != group.Undoing {
+			t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, group.Undoing)
 		}
 	})
 }
@@ -131,16 +132,16 @@ type changing struct {
 	onlyGroup
 
 	requests bool
-	later    plan.Snapshot
+	later    group.Snapshot
 }
 
-func (c *changing) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+func (c *changing) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
 	c.requests = true
 	return true, nil
 }
 
 // Cached implements admission.Observer.
-func (c *changing) Cached(key plan.Key) plan.Snapshot {
+func (c *changing) Cached(key plan.Key) group.Snapshot {
 	if c.requests {
 		return fixture.Clone(c.later)
 	}
@@ -149,16 +150,16 @@ func (c *changing) Cached(key plan.Key) plan.Snapshot {
 
 func TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		change func(*plan.Snapshot)
+		change func(*group.Snapshot)
 		want   reason.Code
 	}{
-		"nothing":                          {func(*plan.Snapshot) {}, reason.DownscaleAdmitted},
-		"a pod of another zone breaks":     {func(s *plan.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }, reason.OtherZoneUnavailable},
-		"another zone has shrunk":          {func(s *plan.Snapshot) { shrankJustNow(&s.Zones[1]) }, reason.DownscaleTooSoon},
-		"somebody comes who was not asked": {func(s *plan.Snapshot) { s.Zones[0].Pods[2].UID = "another" }, reason.PreparationFailed},
-		"somebody else takes the hold":     {func(s *plan.Snapshot) { *s = heldByRollout(*s) }, reason.GroupHeld},
-		"the StatefulSet is made anew":     {func(s *plan.Snapshot) { s.Zones[0].UID = "another" }, reason.ObjectChanged},
-		"the caches are behind the note":   {func(s *plan.Snapshot) { s.Zones[0].Version = 6 }, reason.CacheStale},
+		"nothing":                          {func(*group.Snapshot) {}, reason.DownscaleAdmitted},
+		"a pod of another zone breaks":     {func(s *group.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }, reason.OtherZoneUnavailable},
+		"another zone has shrunk":          {func(s *group.Snapshot) { shrankJustNow(&s.Zones[1]) }, reason.DownscaleTooSoon},
+		"somebody comes who was not asked": {func(s *group.Snapshot) { s.Zones[0].Pods[2].UID = "another" }, reason.PreparationFailed},
+		"somebody else takes the hold":     {func(s *group.Snapshot) { *s = heldByRollout(*s) }, reason.GroupHeld},
+		"the StatefulSet is made anew":     {func(s *group.Snapshot) { s.Zones[0].UID = "another" }, reason.ObjectChanged},
+		"the caches are behind the note":   {func(s *group.Snapshot) { s.Zones[0].Version = 6 }, reason.CacheStale},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			later := askingAtRest()
@@ -169,7 +170,7 @@ func TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation(t *testing.T) {
 			if v.Allowed != (tc.want == reason.DownscaleAdmitted) || string(v.Reason) != string(tc.want) {
 				t.Errorf("got %+v, want %s", v, tc.want)
 			}
-			if stage := holds.Cached(plan.Key{}).Downscale.Stage; (stage == plan.Admitted) != v.Allowed || (stage == plan.Undoing) == v.Allowed {
+			if stage := holds.Cached(plan.Key{}).Downscale.Stage; (stage == group.Admitted) != v.Allowed || (stage == group.Undoing) == v.Allowed {
 				t.Errorf("the hold notes the stage %q", stage)
 			}
 		})
@@ -182,10 +183,10 @@ type conflicts struct {
 	onlyGroup
 
 	holds *holdStore
-	later plan.Snapshot
+	later group.Snapshot
 }
 
-func (o *conflicts) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+func (o *conflicts) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
 	o.holds.mu.Lock()
 	defer o.holds.mu.Unlock()
 	o.holds.conflicts = 1
@@ -193,7 +194,7 @@ func (o *conflicts) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (b
 }
 
 // Cached implements admission.Observer.
-func (o *conflicts) Cached(key plan.Key) plan.Snapshot {
+func (o *conflicts) Cached(key plan.Key) group.Snapshot {
 	o.holds.mu.Lock()
 	defer o.holds.mu.Unlock()
 	if attempts := len(o.holds.written); attempts > 1 {
@@ -210,7 +211,7 @@ func TestDownscaleIsRefusedIfTheLeaseChangesBeforeItIsAdmitted(t *testing.T) {
 	pods := &conflicts{onlyGroup: onlyGroup{askingAtRest()}, holds: holds, later: later}
 	webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.DownscaleTooSoon)
-	if stage := holds.Cached(plan.Key{}).Downscale.Stage; stage != plan.Undoing {
+	if stage := holds.Cached(plan.Key{}).Downscale.Stage; stage != group.Undoing {
 		t.Errorf("the hold notes the stage %q", stage)
 	}
 }
@@ -219,7 +220,7 @@ func TestDownscaleIsRefusedIfTheLeaseChangesBeforeItIsAdmitted(t *testing.T) {
 // second request records the same downscale a second later.
 type notedAnew struct{ holds *holdStore }
 
-func (n notedAnew) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+func (n notedAnew) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
 	n.holds.mu.Lock()
 	defer n.holds.mu.Unlock()
 	n.holds.record.Downscale.Since = n.holds.record.Downscale.Since.Add(time.Second)
@@ -231,15 +232,15 @@ func TestEarlierRequestDoesNotAdmitTheRecordOfALaterRequest(t *testing.T) {
 	webhook := shrinker(askingAtRest(), holds)
 	webhook.Pods = notedAnew{holds}
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.PreparationCancelled)
-	if d := holds.Cached(plan.Key{}).Downscale; d.Stage != plan.Preparing {
-		t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, plan.Preparing)
+	if d := holds.Cached(plan.Key{}).Downscale; d.Stage != group.Preparing {
+		t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, group.Preparing)
 	}
 }
 
 // hindered pods agree to leave. After that, other writers write the Lease first.
 type hindered struct{ holds *holdStore }
 
-func (h hindered) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+func (h hindered) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
 	h.holds.mu.Lock()
 	defer h.holds.mu.Unlock()
 	h.holds.conflicts = 100
@@ -282,11 +283,11 @@ func TestDownscaleOfARecreatedStatefulSetIsAConflict(t *testing.T) {
 	}
 }
 
-func shrankJustNow(z *plan.Zone) {
+func shrankJustNow(z *group.Zone) {
 	z.Downscaled.Time, z.MinBetween.Duration = fixture.Now(), time.Hour
 }
 
-func heldByRollout(s plan.Snapshot) plan.Snapshot {
+func heldByRollout(s group.Snapshot) group.Snapshot {
 	fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))(&s)
 	return s
 }
@@ -306,7 +307,7 @@ func TestDownscaleOfAnUnavailablePodIsDatedWhicheverZoneHoldsTheGroup(t *testing
 // stuck stores the first hold at once. Later writes do not return in time.
 type stuck struct{ strict }
 
-func (s *stuck) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
+func (s *stuck) Write(ctx context.Context, key plan.Key, record group.Hold) error {
 	if !s.Cached(key).Downscale.None() {
 		<-ctx.Done()
 		return ctx.Err()
@@ -332,7 +333,7 @@ func TestRefusalDoesNotOutlastItsRequest(t *testing.T) {
 }
 
 // shrinker judges downscales in a group whose hold is in the holdStore.
-func shrinker(group plan.Snapshot, holds *holdStore) *admission.PrepareDownscale {
+func shrinker(group group.Snapshot, holds *holdStore) *admission.PrepareDownscale {
 	holds.record = group.Hold
 	return &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 }
@@ -341,7 +342,7 @@ func TestOnlyTemporaryRefusalsSayForNow(t *testing.T) {
 	labelled := atRest()
 	labelled.Zones[0].Barred = true
 	for sentence, tc := range map[string]struct {
-		group plan.Snapshot
+		group group.Snapshot
 		want  string
 	}{
 		"somebody rolls":  {rolling(), "It is refused for now ("},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
@@ -13,9 +14,9 @@ import (
 // unlabelled is a group whose Lease lost its label, so that no watch shows it.
 type unlabelled struct{ onlyGroup }
 
-func (u unlabelled) Cached(key plan.Key) plan.Snapshot {
+func (u unlabelled) Cached(key plan.Key) group.Snapshot {
 	s := u.onlyGroup.Cached(key)
-	s.Hold = plan.Hold{}
+	s.Hold = group.Hold{}
 	return s
 }
 
@@ -24,18 +25,18 @@ func (u unlabelled) Cached(key plan.Key) plan.Snapshot {
 func TestRefusalRestoresTheLabelOfALease(t *testing.T) {
 	now := atRest().Now
 	noted := fixture.Noted("zone-b-0")
-	rolls := plan.Hold{Holder: plan.RolloutOperation.For("zone-b"), Intents: []plan.Intent{noted}, Unlabelled: true}
+	rolls := group.Hold{Hold: plan.Hold{Holder: plan.RolloutOperation.For("zone-b"), Intents: []plan.Intent{noted}, Unlabelled: true}}
 	damaged, labelled := rolls, rolls
 	damaged.Unreadable, labelled.Unlabelled = "?", false
 	for sentence, tc := range map[string]struct {
-		record  plan.Hold
+		record  group.Hold
 		dryRun  bool
 		managed bool
 		want    bool
 	}{
 		"an operation is under way":  {rolls, false, true, true},
-		"a downscale is noted":       {plan.Hold{Holder: plan.DownscaleOperation.For("zone-b"), Downscale: fixture.Shrinking("zone-b", 3, 2, plan.Admitted), Unlabelled: true}, false, true, true},
-		"a person holds the group":   {plan.Hold{Holder: "manual/maintenance", Renewed: now, Duration: time.Hour, Unlabelled: true}, false, true, true},
+		"a downscale is noted":       {group.Hold{Hold: plan.Hold{Holder: plan.DownscaleOperation.For("zone-b"), Unlabelled: true}, Record: group.Record{Downscale: fixture.Shrinking("zone-b", 3, 2, group.Admitted)}}, false, true, true},
+		"a person holds the group":   {group.Hold{Hold: plan.Hold{Holder: "manual/maintenance", Renewed: now, Duration: time.Hour, Unlabelled: true}}, false, true, true},
 		"the Lease cannot be read":   {damaged, false, true, true},
 		"the Lease has its label":    {labelled, false, true, false},
 		"the request is a dry run":   {rolls, true, true, false},

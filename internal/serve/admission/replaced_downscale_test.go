@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
@@ -17,19 +18,28 @@ import (
 // unreachable pods receive no call.
 type unreachable struct{}
 
-func (unreachable) Prepare(context.Context, plan.Key, plan.Zone, []plan.Pod) (bool, error) {
+func (unreachable) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
 	return false, errors.New("pod zone-a-2 cannot be reached")
 }
 
 // afterAYes is a group in which zone-a-2 has agreed to leave. The StatefulSet is at
 // version 7; version 6 was admitted.
-func afterAYes() plan.Snapshot {
-	group := askingAtRest()
-	group.Hold = plan.Hold{Exists: true, UID: "lease", Holder: plan.DownscaleOperation.For("zone-a"), Downscale: plan.Downscale{
-		Zone: "zone-a", UID: "uid-a", Version: 6, Generation: 1, From: 3, To: 2, Call: group.Zones[0].Call,
-		Stage: plan.Admitted, Since: group.Now.Add(-time.Second),
-	}}
-	return group
+func afterAYes() group.Snapshot {
+	snapshot := askingAtRest()
+	snapshot.Hold = group.Hold{
+		Hold: plan.Hold{
+			Exists: true,
+			UID:    "lease",
+			Holder: plan.DownscaleOperation.For("zone-a"),
+		},
+		Record: group.Record{
+			Downscale: group.Downscale{
+				Zone: "zone-a", UID: "uid-a", Version: 6, Generation: 1, From: 3, To: 2, Call: snapshot.Zones[0].Call,
+				Stage: group.Admitted, Since: snapshot.Now.Add(-time.Second),
+			},
+		},
+	}
+	return snapshot
 }
 
 // The API server calls the webhook again within the same request, after a conflict of the admitted
@@ -40,15 +50,15 @@ func TestPodsPreparedForAReplacedDownscaleAreNotifiedToStay(t *testing.T) {
 	fresh, further := shrinking(), shrinking()
 	further.From, further.To = new(int32(2)), new(int32(1))
 	for sentence, tc := range map[string]struct {
-		group plan.Snapshot
+		group group.Snapshot
 		asks  admission.Change
 		pods  admission.Pods
-		want  plan.Stage
+		want  group.Stage
 		of    plan.Version
 	}{
-		"nobody hears of the next one":                              {afterAYes(), fresh, unreachable{}, plan.Undoing, 6},
-		"nobody hears of the next one while the former one happens": {inEffect, further, unreachable{}, plan.Admitted, 6},
-		"somebody hears of the next one":                            {afterAYes(), fresh, agreeingPods{}, plan.Admitted, 7},
+		"nobody hears of the next one":                              {afterAYes(), fresh, unreachable{}, group.Undoing, 6},
+		"nobody hears of the next one while the former one happens": {inEffect, further, unreachable{}, group.Admitted, 6},
+		"somebody hears of the next one":                            {afterAYes(), fresh, agreeingPods{}, group.Admitted, 7},
 		"but nothing is left of what never was":                     {askingAtRest(), fresh, unreachable{}, "", 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -67,14 +77,14 @@ func TestPodsPreparedForAReplacedDownscaleAreNotifiedToStay(t *testing.T) {
 
 func TestLateRecordKeepsThePreparedPodsOfTheFormerDownscale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		group := afterAYes()
-		holds := &slow{record: group.Hold}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+		snapshot := afterAYes()
+		holds := &slow{record: snapshot.Hold}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{snapshot}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
 		webhook.Wait()
-		if d := holds.Cached(plan.Key{}).Downscale; d.Version != 6 || d.Stage != plan.Undoing || holds.writes != 2 {
+		if d := holds.Cached(plan.Key{}).Downscale; d.Version != 6 || d.Stage != group.Undoing || holds.writes != 2 {
 			t.Errorf("after %d writes the hold notes %+v, want that the one of version 6 is undone", holds.writes, d)
 		}
 	})

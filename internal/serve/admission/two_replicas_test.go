@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
@@ -33,13 +34,13 @@ func (s sharing) LiveSet(_ context.Context, namespace, name string) (observe.Set
 	return set, nil
 }
 
-func (s sharing) Cached(key plan.Key) plan.Snapshot {
+func (s sharing) Cached(key plan.Key) group.Snapshot {
 	group := s.onlyGroup.Cached(key)
 	group.Hold = s.lease.Cached(key)
 	return group
 }
 
-func (s sharing) Live(_ context.Context, key plan.Key) (plan.Snapshot, error) {
+func (s sharing) Live(_ context.Context, key plan.Key) (group.Snapshot, error) {
 	live := s.Cached(key)
 	live.Live = true
 	return live, nil
@@ -53,7 +54,7 @@ func (s sharing) replica() http.Handler {
 }
 
 // of changes a review to another zone.
-func of(zone plan.Zone) (object func(*appsv1.StatefulSet), review func(*admissionv1.AdmissionReview)) {
+func of(zone group.Zone) (object func(*appsv1.StatefulSet), review func(*admissionv1.AdmissionReview)) {
 	return func(s *appsv1.StatefulSet) { s.Name, s.UID = zone.Name, types.UID(zone.UID) }, func(r *admissionv1.AdmissionReview) { r.Request.Name = zone.Name }
 }
 

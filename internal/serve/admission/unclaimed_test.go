@@ -10,6 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
@@ -58,7 +59,7 @@ func claimedBy(pod string, claims ...lease.Claim) func(*evictable) {
 // Caches that show only a budget may be late for the hold of a group that remembers the
 // StatefulSet. So the webhook reads the holds from the API server before it allows an eviction.
 func TestPodWithOnlyACachedBudgetIsJudgedByTheAPIServer(t *testing.T) {
-	group := lease.Claim{Key: plan.Key{Namespace: "team", Name: "other"}, Lease: "lockstep-group-other"}
+	claim := lease.Claim{Key: plan.Key{Namespace: "team", Name: "other"}, Lease: "lockstep-group-other"}
 	for pod, granted := range map[string]reason.Code{"zone-a-0": reason.EvictionGranted, "zone-a-1": reason.PodUnavailable} {
 		t.Run(pod, func(t *testing.T) {
 			for sentence, tc := range map[string]struct {
@@ -67,14 +68,14 @@ func TestPodWithOnlyACachedBudgetIsJudgedByTheAPIServer(t *testing.T) {
 				why   reason.Code
 			}{
 				"no group remembers its StatefulSet":    {func(*evictable) {}, http.StatusOK, granted},
-				"a group remembers its StatefulSet":     {remembers("zone-a", group), http.StatusTooManyRequests, reason.CacheStale},
-				"a group remembers another StatefulSet": {remembers("zone-b", group), http.StatusOK, granted},
+				"a group remembers its StatefulSet":     {remembers("zone-a", claim), http.StatusTooManyRequests, reason.CacheStale},
+				"a group remembers another StatefulSet": {remembers("zone-b", claim), http.StatusOK, granted},
 				"the API server does not show any hold": {func(c *evictable) { c.unreadableGroup = errors.New("forbidden") }, http.StatusTooManyRequests, reason.ParentUnknown},
 			} {
 				t.Run(sentence, func(t *testing.T) {
-					c := aDown(func(s *plan.Snapshot) { s.Key.Kind = plan.KindBudget })
+					c := aDown(func(s *group.Snapshot) { s.Key.Kind = plan.KindBudget })
 					if pod == "zone-a-0" {
-						c = threeOfThree(func(s *plan.Snapshot) { s.Key.Kind = plan.KindBudget })
+						c = threeOfThree(func(s *group.Snapshot) { s.Key.Kind = plan.KindBudget })
 					}
 					tc.holds(c)
 					says(t, c.webhook().Judge(t.Context(), admission.Eviction{Namespace: "team", Pod: pod}), tc.code, tc.why)

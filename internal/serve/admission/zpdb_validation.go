@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -35,7 +35,7 @@ func judgeBudget(ar *review) Verdict {
 	return v
 }
 
-func budgetWarnings(b plan.DisruptionBudget) []string {
+func budgetWarnings(b group.DisruptionBudget) []string {
 	if len(b.Selector) > 0 {
 		return nil
 	}

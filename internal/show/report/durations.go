@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // durationsOfGroups contains the durations of each group. The zero value is ready for use,
@@ -55,7 +56,7 @@ func (c *durationsOfGroups) forget(key plan.Key) {
 
 // follow reports durations that have ended since the last call, by the times in the Lease. If
 // they ended before the first call, the previous leader has reported them.
-func (c *durations) follow(s plan.Snapshot, watch stopwatch) {
+func (c *durations) follow(s group.Snapshot, watch stopwatch) {
 	c.steps(s, watch)
 	c.rollouts(s.Hold.Rollouts, watch)
 	c.begun = true
@@ -83,7 +84,7 @@ func (c *durations) rollouts(r plan.Rollouts, watch stopwatch) {
 }
 
 // steps reports each pod with an intent once it was replaced.
-func (c *durations) steps(s plan.Snapshot, watch stopwatch) {
+func (c *durations) steps(s group.Snapshot, watch stopwatch) {
 	replaced := map[string]bool{}
 	for _, intent := range s.Hold.Intents {
 		if intent.Granted() || s.IntentStatus(intent) != plan.Done {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
@@ -17,11 +18,11 @@ func TestAWaitForWhichThereWasNoRoomIsToldLater(t *testing.T) {
 		r := newRoom()
 		began := time.Now()
 		look := func() (news int) {
-			for group := range groups {
+			for number := range groups {
 				s := fixture.MustParse("zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=1 strategy=RollingUpdate\n zone-b-0 ready@1\n")
-				s.Key = plan.Key{Namespace: "team", Name: strconv.Itoa(group)}
+				s.Key = plan.Key{Namespace: "team", Name: strconv.Itoa(number)}
 				s.Now = s.Now.Add(time.Since(began))
-				if told, _ := r.Group(s, plan.Group(s), nil); told {
+				if told, _ := r.Group(s, group.Plan(s), nil); told {
 					news++
 				}
 			}

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // measure updates the group's metrics from the snapshot and its plan. A StatefulSet or a budget
 // that only has a hold has no metrics, because it may have the name of a group.
-func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) {
+func (r *Reporter) measure(s group.Snapshot, steps []plan.Action, done []plan.Receipt) {
 	if !s.Key.Rolled() {
 		return
 	}
@@ -24,7 +25,7 @@ func (r *Reporter) measure(s plan.Snapshot, steps []plan.Action, done []plan.Rec
 		if d, ok := receipt.Step.(plan.DeletePod); ok && receipt.Err == nil {
 			metrics.PodDeleted(d.Zone, string(d.Because))
 		}
-		if a, ok := receipt.Step.(plan.SetReplicas); ok && receipt.Err == nil {
+		if a, ok := receipt.Step.(group.SetReplicas); ok && receipt.Err == nil {
 			metrics.ReplicasSet(a.Zone)
 		}
 	}
@@ -47,8 +48,8 @@ func dropsRestored(receipt plan.Receipt) bool {
 // causes are the reasons for deleting pods.
 var causes = []string{string(reason.OutdatedRevision), string(reason.OutdatedAndUnavailable)}
 
-func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
-	status := plan.Describe(s, steps)
+func state(s group.Snapshot, steps []plan.Action) telemetry.GroupState {
+	status := group.Describe(s, steps)
 	shown := telemetry.GroupState{At: s.Now, Hold: heldBy(s, status), Causes: causes}
 	for _, z := range status.Zones {
 		zone := telemetry.ZoneState{
@@ -71,7 +72,7 @@ func state(s plan.Snapshot, steps []plan.Action) telemetry.GroupState {
 
 // heldBy returns the holder in words of lockstep, because a tenant can write any text into the
 // Lease.
-func heldBy(s plan.Snapshot, status plan.Status) telemetry.HoldState {
+func heldBy(s group.Snapshot, status group.Status) telemetry.HoldState {
 	holder := status.Holder
 	shown := telemetry.HoldState{Transitions: s.Hold.Transitions}
 	if holder.Free() {
@@ -90,7 +91,7 @@ func heldBy(s plan.Snapshot, status plan.Status) telemetry.HoldState {
 // holds reports whether an operation of lockstep in this zone has the hold.
 func holds(holder plan.Holder, zone string) bool { return !holder.Foreign() && holder.Zone() == zone }
 
-func isZone(s plan.Snapshot, name string) bool {
+func isZone(s group.Snapshot, name string) bool {
 	_, exists := s.Zone(name)
 	return exists
 }

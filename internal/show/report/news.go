@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -25,7 +26,7 @@ type event struct {
 
 // about returns the related object of an Event, with a hash of the note in its FieldPath.
 // client-go counts Events that differ only in their note as one, and shows the first note.
-func (e event) about(s plan.Snapshot, note string) *corev1.ObjectReference {
+func (e event) about(s group.Snapshot, note string) *corev1.ObjectReference {
 	related := zoneReference(s, e.zone)
 	if e.related != nil {
 		related = e.related
@@ -37,7 +38,7 @@ func (e event) about(s plan.Snapshot, note string) *corev1.ObjectReference {
 }
 
 // outcomes returns the Events of the steps that were carried out.
-func outcomes(s plan.Snapshot, done []plan.Receipt) []event {
+func outcomes(s group.Snapshot, done []plan.Receipt) []event {
 	var news []event
 	for _, receipt := range done {
 		told := receipt.Step.Event()
@@ -65,7 +66,7 @@ type standing struct {
 // waits returns an Event for every zone that has waited long enough, and the time until the next
 // wait becomes an Event; 0 if there is none. A wait that ends in the normal course of a rollout
 // neither causes an Event nor replaces the last reported wait.
-func (m *memory) waits(s plan.Snapshot, steps []plan.Action) (news []event, due time.Duration) {
+func (m *memory) waits(s group.Snapshot, steps []plan.Action) (news []event, due time.Duration) {
 	waiting := map[string]plan.Refusal{}
 	for _, step := range steps {
 		if w, ok := step.(plan.Wait); ok {
@@ -108,9 +109,9 @@ type about struct {
 }
 
 // remarksOf returns the subjects of remarks. Their Events cover waits for the same reason.
-func remarksOf(s plan.Snapshot) map[about]bool {
+func remarksOf(s group.Snapshot) map[about]bool {
 	all := map[about]bool{}
-	for _, r := range plan.Remarks(s) {
+	for _, r := range group.Remarks(s) {
 		all[about{r.Zone, r.Because.Code}] = true
 	}
 	return all
@@ -150,7 +151,7 @@ func sooner(a, b time.Duration) time.Duration {
 }
 
 // inTheWay returns the pod or zone that the zone waits for, if there is one.
-func inTheWay(s plan.Snapshot, why plan.Refusal) *corev1.ObjectReference {
+func inTheWay(s group.Snapshot, why plan.Refusal) *corev1.ObjectReference {
 	switch {
 	case why.Pod != "":
 		return podReference(s, why.Pod)
@@ -171,9 +172,9 @@ type remark struct {
 // lasted, and the time until the next remark becomes an Event; 0 if there is none. Because of the
 // delay, a user can apply labels and annotations one after the other without a warning in
 // between.
-func (m *memory) remarks(s plan.Snapshot) (news []event, due time.Duration) {
+func (m *memory) remarks(s group.Snapshot) (news []event, due time.Duration) {
 	standing := map[string]*remark{}
-	for _, wait := range plan.Remarks(s) {
+	for _, wait := range group.Remarks(s) {
 		z, _ := s.Zone(wait.Zone)
 		id := z.UID + " " + wait.String()
 		r := m.remarked[id]

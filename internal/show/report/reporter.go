@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
@@ -51,10 +52,10 @@ type memory struct {
 
 // Record is the last plan of a group, with its snapshot and its errors.
 type Record struct {
-	At       time.Time     `json:"at"`
-	Snapshot plan.Snapshot `json:"snapshot"` // only the key if the group rests
-	Plan     []string      `json:"plan"`
-	Errors   []string      `json:"errors,omitempty"`
+	At       time.Time      `json:"at"`
+	Snapshot group.Snapshot `json:"snapshot"` // only the key if the group rests
+	Plan     []string       `json:"plan"`
+	Errors   []string       `json:"errors,omitempty"`
 }
 
 // Rests reports whether there was no action and no wait, as for most groups of a cluster most of
@@ -70,7 +71,7 @@ func New(events Recorder, metrics *telemetry.Metrics) *Reporter {
 // action or for a new wait. Waits and remarks become Events after they have lasted for some time.
 // due is the time after which the group must be reported again for that; 0 if no Event is
 // pending.
-func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
+func (r *Reporter) Group(s group.Snapshot, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
 	r.measure(s, steps, done)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +90,7 @@ func (r *Reporter) Group(s plan.Snapshot, steps []plan.Action, done []plan.Recei
 }
 
 // tell writes an Event if the limits permit it.
-func (r *Reporter) tell(s plan.Snapshot, e event) bool {
+func (r *Reporter) tell(s group.Snapshot, e event) bool {
 	if !r.limiter.allow(s.Key.Namespace) {
 		r.metrics.EventWritten(eventExcess)
 		if e.untold != nil {
@@ -135,7 +136,7 @@ func (r *Reporter) Keys() []plan.Key {
 	return keys
 }
 
-func record(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) Record {
+func record(s group.Snapshot, steps []plan.Action, done []plan.Receipt) Record {
 	last := Record{At: s.Now, Snapshot: s, Plan: []string{}}
 	for _, step := range steps {
 		last.Plan = append(last.Plan, step.String())
@@ -146,25 +147,25 @@ func record(s plan.Snapshot, steps []plan.Action, done []plan.Receipt) Record {
 		}
 	}
 	if last.Rests() {
-		last.Snapshot = plan.Snapshot{Key: s.Key}
+		last.Snapshot = group.Snapshot{Key: s.Key}
 	}
 	return last
 }
 
-func zoneReference(s plan.Snapshot, zone string) *corev1.ObjectReference {
+func zoneReference(s group.Snapshot, zone string) *corev1.ObjectReference {
 	z, _ := s.Zone(zone)
 	return &corev1.ObjectReference{
 		APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: s.Key.Namespace, Name: plan.Plain(zone, longestName), UID: types.UID(z.UID),
 	}
 }
 
-func podReference(s plan.Snapshot, pod string) *corev1.ObjectReference {
+func podReference(s group.Snapshot, pod string) *corev1.ObjectReference {
 	p, _ := s.Pod(pod)
 	return thePod(s, pod, p.UID)
 }
 
 // thePod returns a reference to a pod by name and UID. Another pod may have the name now.
-func thePod(s plan.Snapshot, pod, uid string) *corev1.ObjectReference {
+func thePod(s group.Snapshot, pod, uid string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Pod", Namespace: s.Key.Namespace, Name: plan.Plain(pod, longestName), UID: types.UID(uid),
 	}

@@ -21,6 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
@@ -91,14 +92,14 @@ func (r *room) look(t *testing.T, situation string) bool {
 }
 
 // show reports the plan for a snapshot at the room's time.
-func (r *room) show(s plan.Snapshot) (news bool, due time.Duration) {
+func (r *room) show(s group.Snapshot) (news bool, due time.Duration) {
 	s.Now = s.Now.Add(r.passed)
-	return r.Group(s, plan.Group(s), nil)
+	return r.Group(s, group.Plan(s), nil)
 }
 
 // lasts reports a snapshot for as long as a wait must last to become an Event. It returns how
 // often there was an Event.
-func (r *room) lasts(s plan.Snapshot) (news int) {
+func (r *room) lasts(s group.Snapshot) (news int) {
 	for range 2 {
 		if told, _ := r.show(s); told {
 			news++
@@ -283,7 +284,7 @@ func TestDeedsAreToldWhenTheyAreDone(t *testing.T) {
 	if news, _ := r.Group(s, steps, []plan.Receipt{
 		{Step: deed},
 		{Step: plan.CancelDeletion{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1"}, Because: plan.Refusal{Code: reason.Paused}}},
-		{Step: plan.AdoptRevision{Zone: "zone-a", Revision: "web-2"}},
+		{Step: group.AdoptRevision{Zone: "zone-a", Revision: "web-2"}},
 		{Step: plan.Release{Holder: "rollout/zone-a"}},
 	}); !news {
 		t.Error("deeds are no news")
@@ -313,7 +314,7 @@ func TestTheEndOfADownscaleIsReportedForItsOwnStatefulSet(t *testing.T) {
 	for uid, want := range map[string]int{"zone-a": 1, "former": 0} {
 		r := newRoom()
 		s := fixture.MustParse("live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=20 uid=" + uid + "\nzone-a rev=2 version=30\n  zone-a-0 ready@2\n  zone-a-1 ready@2")
-		ends := plan.Only[plan.EndDownscale](plan.Group(s))
+		ends := plan.Only[group.EndDownscale](group.Plan(s))
 		if len(ends) != 1 {
 			t.Fatalf("the downscale of UID %q ends %d times, want once", uid, len(ends))
 		}
@@ -363,14 +364,14 @@ func TestRemarksAreToldOnce(t *testing.T) {
 	const invalid = `zone-a Warning InvalidMaxUnavailable: the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; lockstep uses 1 ("lots")`
 	const nameless = "zone-a Warning EmptyGroupName: the label rollout-group is empty, so all such StatefulSets of the namespace form one group"
 	for sentence, tc := range map[string]struct {
-		looks []plan.Snapshot
+		looks []group.Snapshot
 		want  []string
 	}{
-		"while it stands":           {[]plan.Snapshot{odd, odd, odd}, []string{invalid}},
-		"again when it comes again": {[]plan.Snapshot{odd, plain, odd}, []string{invalid, invalid}},
-		"of one made anew":          {[]plan.Snapshot{odd, anew}, []string{invalid, invalid}},
-		"a group without a name":    {[]plan.Snapshot{unnamed, unnamed}, []string{nameless}},
-		"none where nothing is odd": {[]plan.Snapshot{plain}, nil},
+		"while it stands":           {[]group.Snapshot{odd, odd, odd}, []string{invalid}},
+		"again when it comes again": {[]group.Snapshot{odd, plain, odd}, []string{invalid, invalid}},
+		"of one made anew":          {[]group.Snapshot{odd, anew}, []string{invalid, invalid}},
+		"a group without a name":    {[]group.Snapshot{unnamed, unnamed}, []string{nameless}},
+		"none where nothing is odd": {[]group.Snapshot{plain}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom()
@@ -391,7 +392,7 @@ func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
 	s := fixture.MustParse(starting)
 	for minute, want := range [][]string{nil, {told}, nil, nil} {
 		s.Now = s.Now.Add(time.Minute)
-		r.Group(s, plan.Group(s), nil)
+		r.Group(s, group.Plan(s), nil)
 		if diff := cmp.Diff(want, r.told()); diff != "" {
 			t.Errorf("after %d minutes (-want +got):\n%s", minute, diff)
 		}
@@ -400,7 +401,7 @@ func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
 	const toldOfNext = "zone-a Normal PodStarting: waits: a pod exists and is not ready yet (pod zone-a-1)"
 	for minute, want := range [][]string{nil, {toldOfNext}} {
 		other.Now = s.Now.Add(time.Duration(minute) * time.Minute)
-		r.Group(other, plan.Group(other), nil)
+		r.Group(other, group.Plan(other), nil)
 		if diff := cmp.Diff(want, r.told()); diff != "" {
 			t.Errorf("the next pod after %d minutes (-want +got):\n%s", minute, diff)
 		}
@@ -409,7 +410,7 @@ func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
 
 // Pods that fail in turn cause one Event. Another pod that fails for long causes the next.
 func TestAnotherPodThatFailsForLongIsTold(t *testing.T) {
-	of := func(pods string) plan.Snapshot {
+	of := func(pods string) group.Snapshot {
 		return fixture.MustParse("zone-a rev=2 current=1 budget=2\n " + pods + " zone-a-2 ready@1\n")
 	}
 	const first, second = "zone-a-0 failing@2 why=CrashLoopBackOff zone-a-1 starting@2", "zone-a-0 starting@2 zone-a-1 failing@2 why=CrashLoopBackOff"
@@ -434,7 +435,7 @@ func TestAnotherPodThatFailsForLongIsTold(t *testing.T) {
 		now = now.Add(step.after)
 		s := of(step.pods)
 		s.Now = now
-		r.Group(s, plan.Group(s), nil)
+		r.Group(s, group.Plan(s), nil)
 		if diff := cmp.Diff(step.want, r.told()); diff != "" {
 			t.Errorf("look %d (-want +got):\n%s", i, diff)
 		}
@@ -476,7 +477,7 @@ func TestMetricsOfAGroup(t *testing.T) {
 	r := newRoom()
 	s := fixture.MustParse(rolling)
 	deed := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-1", Because: reason.OutdatedRevision}
-	r.Group(s, plan.Group(s), []plan.Receipt{{Step: deed}, {Step: deed, Err: errors.New("conflict")}})
+	r.Group(s, group.Plan(s), []plan.Receipt{{Step: deed}, {Step: deed, Err: errors.New("conflict")}})
 	for _, want := range []string{
 		`lockstep_group_hold_held{group="store",namespace="team",operation="rollout",zone="zone-a"} 1`,
 		`lockstep_group_pods_deleted_total{group="store",namespace="team",reason="OutdatedRevision",zone="zone-a"} 1`,
@@ -515,7 +516,7 @@ func TestOnlyGroupsThatAreRolledHaveMetrics(t *testing.T) {
 			before := r.series(t)
 			other := fixture.MustParse(settled)
 			other.Key = namesake
-			r.Group(other, plan.Group(other), nil)
+			r.Group(other, group.Plan(other), nil)
 			if diff := cmp.Diff(before, r.series(t)); diff != "" {
 				t.Errorf("it changes those of the group (-before +after):\n%s", diff)
 			}
@@ -530,8 +531,8 @@ func TestOnlyGroupsThatAreRolledHaveMetrics(t *testing.T) {
 func TestSomebodyElsesHolderIsNoLabel(t *testing.T) {
 	r := newRoom()
 	s := fixture.MustParse(settled)
-	s.Hold = plan.Hold{Exists: true, Holder: "manual/for Anna, until Friday"}
-	r.Group(s, plan.Group(s), nil)
+	s.Hold = group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/for Anna, until Friday"}}
+	r.Group(s, group.Plan(s), nil)
 	if want := `lockstep_group_hold_held{group="store",namespace="team",operation="other",zone=""} 1`; !slices.Contains(r.series(t), want) {
 		t.Errorf("got %v, want %s", r.series(t), want)
 	}
@@ -541,7 +542,7 @@ func TestSomebodyElsesHolderIsNoLabel(t *testing.T) {
 func TestDeletionsAreCountedFromZero(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r, s := newRoom(), draw.Odd().Filter(rolled).Draw(rt, "group")
-		steps := plan.Group(s)
+		steps := group.Plan(s)
 		r.Group(s, steps, nil)
 		series := r.series(t)
 		for _, step := range steps {
@@ -555,7 +556,7 @@ func TestDeletionsAreCountedFromZero(t *testing.T) {
 }
 
 // rolled reports whether the snapshot is of a group that has metrics.
-func rolled(s plan.Snapshot) bool { return s.Key.Rolled() }
+func rolled(s group.Snapshot) bool { return s.Key.Rolled() }
 
 func TestWhoHoldsNoMoreIsNotShown(t *testing.T) {
 	r := newRoom()
@@ -565,7 +566,7 @@ func TestWhoHoldsNoMoreIsNotShown(t *testing.T) {
 	} {
 		s := fixture.MustParse(situation)
 		s.Hold.Since = s.Now.Add(-time.Hour)
-		r.Group(s, plan.Group(s), nil)
+		r.Group(s, group.Plan(s), nil)
 		got := slices.DeleteFunc(r.series(t), func(line string) bool {
 			return !strings.Contains(line, "_hold_") || strings.Contains(line, "transitions")
 		})
@@ -581,7 +582,7 @@ func TestTheLastRecordOfAGroup(t *testing.T) {
 	if _, ok := r.Last(s.Key); ok || len(r.Keys()) != 0 {
 		t.Error("something is known of a group nobody looked at")
 	}
-	steps := plan.Group(s)
+	steps := group.Plan(s)
 	r.Group(s, steps, []plan.Receipt{{Step: plan.Release{}, Err: errors.New("read lease: no route to host")}})
 	last, ok := r.Last(s.Key)
 	want := report.Record{
@@ -596,7 +597,7 @@ func TestTheLastRecordOfAGroup(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"plan":[]`) || strings.Contains(string(text), "errors") {
 		t.Errorf("at the goal it reads %s, %v", text, err)
 	}
-	if rest := (plan.Snapshot{Key: s.Key}); !cmp.Equal(rest, last.Snapshot) {
+	if rest := (group.Snapshot{Key: s.Key}); !cmp.Equal(rest, last.Snapshot) {
 		t.Errorf("at the goal %+v is kept", last.Snapshot)
 	}
 	if diff := cmp.Diff([]plan.Key{s.Key}, r.Keys()); diff != "" {
@@ -641,7 +642,7 @@ func TestGroupsAreToldOfAtTheSameTime(t *testing.T) {
 			s.Key.Name = fmt.Sprint("group-", i)
 			for range 20 {
 				s.Now = s.Now.Add(noticeable)
-				r.Group(s, plan.Group(s), nil)
+				r.Group(s, group.Plan(s), nil)
 				r.Last(s.Key)
 				r.Keys()
 			}
@@ -656,10 +657,10 @@ func TestGroupsAreToldOfAtTheSameTime(t *testing.T) {
 
 func TestWhatIsDroppedAfterARestoreIsToldAndCounted(t *testing.T) {
 	intent := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former"}
-	downscale := plan.Downscale{Zone: "zone-a", UID: "former", From: 3, To: 2}
+	downscale := group.Downscale{Zone: "zone-a", UID: "former", From: 3, To: 2}
 	for note, step := range map[string]plan.Action{
 		"drops the note of pod zone-a-0":              plan.EndIntent{Intent: intent, Because: reason.HoldRestored},
-		"drops the note of the downscale from 3 to 2": plan.EndDownscale{Downscale: downscale, Restored: true},
+		"drops the note of the downscale from 3 to 2": group.EndDownscale{Downscale: downscale, Restored: true},
 	} {
 		r := newRoom()
 		r.Group(fixture.MustParse(settled), nil, []plan.Receipt{{Step: step}})
@@ -681,7 +682,7 @@ func TestReplicasThatAnotherWriterOverwritesAreOneEvent(t *testing.T) {
 	s := fixture.MustParse(situation)
 	var told []string
 	for range 10 {
-		r.Group(s, plan.Group(s), nil)
+		r.Group(s, group.Plan(s), nil)
 		told = append(told, r.told()...)
 		s = fixture.Clone(s)
 		s.Now = s.Now.Add(time.Second)

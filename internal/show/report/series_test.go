@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/show/report"
@@ -66,7 +67,7 @@ func TestEventsOfOneReasonShowTheirOwnNotes(t *testing.T) {
 	reporter := report.New(broadcaster.NewRecorder(scheme.Scheme, "lockstep"), telemetry.NewMetrics("test"))
 	s := fixture.MustParse(settled)
 	for _, to := range []int{2, 3, 4, 3} {
-		step := plan.SetReplicas{Zone: "zone-a", From: 1, To: to, Because: reason.LeaderFollowed}
+		step := group.SetReplicas{Zone: "zone-a", From: 1, To: to, Because: reason.LeaderFollowed}
 		reporter.Group(s, nil, []plan.Receipt{{Step: step}})
 	}
 	var want []string

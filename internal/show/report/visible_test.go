@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
@@ -30,7 +31,7 @@ func TestAWaitOfTheWholeGroupIsVisible(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom()
 			s := fixture.MustParse(tc.situation)
-			steps := plan.Group(s)
+			steps := group.Plan(s)
 			r.lasts(s)
 			if !slices.Contains(r.series(t), tc.want) {
 				t.Errorf("the plan is %q; no series says so", plan.Notation(steps))
@@ -45,10 +46,12 @@ func TestAWaitOfTheWholeGroupIsVisible(t *testing.T) {
 // Users who may write Leases in the namespace can choose the text of the annotation with the
 // intents and of the holder's identity.
 func TestTextOfALeaseIsMadeSafe(t *testing.T) {
-	for sentence, change := range map[string]func(*plan.Hold){
-		"control characters in an intent": func(h *plan.Hold) { h.Intents[0].Pod, h.Intents[0].Version = "zone-b-0\n\x1b[2Jall is well", 1<<40 },
-		"control characters in a holder":  func(h *plan.Hold) { h.Holder = "rollout/zone-b\x1b[2J" },
-		"a text that no Event can carry":  func(h *plan.Hold) { h.Intents[0].Pod, h.Intents[0].Version = strings.Repeat("x", 2000), 1<<40 },
+	for sentence, change := range map[string]func(*group.Hold){
+		"control characters in an intent": func(h *group.Hold) {
+			h.Intents[0].Pod, h.Intents[0].Version = "zone-b-0\n\x1b[2Jall is well", 1<<40
+		},
+		"control characters in a holder": func(h *group.Hold) { h.Holder = "rollout/zone-b\x1b[2J" },
+		"a text that no Event can carry": func(h *group.Hold) { h.Intents[0].Pod, h.Intents[0].Version = strings.Repeat("x", 2000), 1<<40 },
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse("hold rollout/zone-b\n noted zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
@@ -76,18 +79,18 @@ func TestHostileNamesBreakNeitherEventsNorMetrics(t *testing.T) {
 	for _, text := range fuzzcorpus.Texts() {
 		r := newRoom()
 		s := fixture.MustParse(settled)
-		s.Hold = plan.Hold{Exists: true, Holder: plan.Holder("rollout/" + text), Since: s.Now, Unreadable: text}
+		s.Hold = group.Hold{Hold: plan.Hold{Exists: true, Holder: plan.Holder("rollout/" + text), Since: s.Now, Unreadable: text}}
 		s.Zones[0].UpdateRevision, s.Zones[0].CurrentRevision = text, text
 		s.Zones[0].MaxUnavailable.Invalid, s.Zones[0].PausedUntil.Invalid, s.Zones[0].Paused = text, text, true
 		s.Zones[0].WithoutEffect = text
-		intent, downscale := plan.Intent{Zone: text, Pod: text, UID: text, Cause: reason.Code(text)}, plan.Downscale{Zone: "zone-a", UID: s.Zones[0].UID, From: 2, To: 1}
+		intent, downscale := plan.Intent{Zone: text, Pod: text, UID: text, Cause: reason.Code(text)}, group.Downscale{Zone: "zone-a", UID: s.Zones[0].UID, From: 2, To: 1}
 		var done []plan.Receipt
 		for _, step := range []plan.Action{
 			plan.DeletePod{Zone: "zone-a", Pod: text, UID: text, Because: reason.OutdatedRevision},
 			plan.CancelDeletion{Intent: intent, Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}},
-			plan.AdoptRevision{Zone: "zone-a", Revision: text}, plan.EndIntent{Intent: intent},
-			plan.EndIntent{Intent: intent, Because: reason.HoldRestored}, plan.EndDownscale{Downscale: downscale, Restored: true},
-			plan.EndDownscale{Downscale: downscale, Failed: text}, plan.RecordDownscale{Downscale: downscale, Because: reason.PreparationFailed, Why: text},
+			group.AdoptRevision{Zone: "zone-a", Revision: text}, plan.EndIntent{Intent: intent},
+			plan.EndIntent{Intent: intent, Because: reason.HoldRestored}, group.EndDownscale{Downscale: downscale, Restored: true},
+			group.EndDownscale{Downscale: downscale, Failed: text}, group.RecordDownscale{Downscale: downscale, Because: reason.PreparationFailed, Why: text},
 		} {
 			done = append(done, plan.Receipt{Step: step})
 		}

@@ -3,7 +3,7 @@ package walk
 import (
 	"slices"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // absence is how a zone has left its group.
@@ -16,7 +16,7 @@ const (
 )
 
 // leaves makes a zone leave its group for a time.
-func (w *walk) leaves(g *group, n int, how absence, s Step) {
+func (w *walk) leaves(g *simulatedGroup, n int, how absence, s Step) {
 	if g.zones[n].away != inGroup {
 		return
 	}
@@ -30,7 +30,7 @@ func (w *walk) leaves(g *group, n int, how absence, s Step) {
 }
 
 // orphan simulates the garbage collector: it removes the owner of the pods of a zone.
-func (w *walk) orphan(g *group, n int) {
+func (w *walk) orphan(g *simulatedGroup, n int) {
 	for ordinal, p := range g.pods[n] {
 		if p != nil {
 			w.handOver(g, n, ordinal, "")
@@ -39,7 +39,7 @@ func (w *walk) orphan(g *group, n int) {
 }
 
 // comesBack ends an absence: the StatefulSet is applied again, or its label is restored.
-func (w *walk) comesBack(g *group, n int) {
+func (w *walk) comesBack(g *simulatedGroup, n int) {
 	former := g.zones[n].away
 	if former == inGroup {
 		return
@@ -63,29 +63,29 @@ func (z *zone) made() {
 	z.UID += "'"
 	z.Generation, z.Observed = 1, false
 	z.UpdateRevision, z.CurrentRevision, z.Counting = "", "", false
-	z.Downscaled = plan.Moment{}
+	z.Downscaled = group.Moment{}
 }
 
 // returns ends the absence of all zones.
-func (w *walk) returns(g *group) {
+func (w *walk) returns(g *simulatedGroup) {
 	for n := range g.zones {
 		w.comesBack(g, n)
 	}
 }
 
 // gone reports whether a StatefulSet was deleted and none of its pods exists.
-func (g *group) gone(n int) bool {
+func (g *simulatedGroup) gone(n int) bool {
 	return g.zones[n].away == orphaned && !slices.ContainsFunc(g.pods[n], func(p *pod) bool { return p != nil })
 }
 
 // remembers reports whether the Lease remembers a zone.
-func (g *group) remembers(n int) bool {
-	return g.lease != nil && slices.ContainsFunc(g.lease.Members, func(m plan.Member) bool { return m.Zone == g.zones[n].Name })
+func (g *simulatedGroup) remembers(n int) bool {
+	return g.lease != nil && slices.ContainsFunc(g.lease.Members, func(m group.Member) bool { return m.Zone == g.zones[n].Name })
 }
 
 // remembersAll reports whether the Lease remembers the current StatefulSet of every zone.
-func (g *group) remembersAll() bool {
+func (g *simulatedGroup) remembersAll() bool {
 	return !slices.ContainsFunc(g.zones, func(z *zone) bool {
-		return g.lease == nil || !slices.ContainsFunc(g.lease.Members, func(m plan.Member) bool { return m.Zone == z.Name && m.UID == z.UID })
+		return g.lease == nil || !slices.ContainsFunc(g.lease.Members, func(m group.Member) bool { return m.Zone == z.Name && m.UID == z.UID })
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
@@ -62,7 +62,7 @@ func (w *walk) anyone() *process {
 
 // admit makes the webhook prepare-downscale judge a downscale: an update of the zone, or of
 // its scale. Only the answer about the zone contains a patch.
-func (p *process) admit(g *group, ask plan.DownscaleRequest, done func(answer)) {
+func (p *process) admit(g *simulatedGroup, ask group.DownscaleRequest, done func(answer)) {
 	change := changeOf(g, ask)
 	if p.chance.IntN(2) == 0 {
 		change.Subresource = "scale"
@@ -76,7 +76,7 @@ func (p *process) admit(g *group, ask plan.DownscaleRequest, done func(answer)) 
 	})
 }
 
-func changeOf(g *group, ask plan.DownscaleRequest) admission.Change {
+func changeOf(g *simulatedGroup, ask group.DownscaleRequest) admission.Change {
 	labels := map[string]string{contract.GroupLabel: g.key.Name}
 	object := admission.Object{UID: ask.UID, Version: ask.Version.String(), Labels: labels, Annotations: map[string]string{}}
 	return admission.Change{

@@ -10,7 +10,7 @@ import (
 )
 
 // sync makes the StatefulSet controller process a zone soon.
-func (w *walk) sync(g *group, n int) {
+func (w *walk) sync(g *simulatedGroup, n int) {
 	key := [2]int{g.no, n}
 	if w.syncing[key] {
 		return
@@ -24,7 +24,7 @@ func (w *walk) sync(g *group, n int) {
 
 // control is the StatefulSet controller: it adopts, creates and deletes pods, and writes the
 // status. Zones are OnDelete, so it replaces no pods.
-func (w *walk) control(g *group, n int) {
+func (w *walk) control(g *simulatedGroup, n int) {
 	z := g.zones[n]
 	if z.away == orphaned {
 		return
@@ -49,7 +49,7 @@ func (w *walk) control(g *group, n int) {
 }
 
 // adopts reports whether orphans exist that the StatefulSet adopts.
-func (w *walk) adopts(g *group, n int) bool {
+func (w *walk) adopts(g *simulatedGroup, n int) bool {
 	return slices.ContainsFunc(g.pods[n], g.zones[n].adopts)
 }
 
@@ -60,7 +60,7 @@ func (z *zone) adopts(p *pod) bool {
 }
 
 // adopt makes the current StatefulSet the owner of orphans.
-func (w *walk) adopt(g *group, n int) {
+func (w *walk) adopt(g *simulatedGroup, n int) {
 	for ordinal, p := range g.pods[n] {
 		if g.zones[n].adopts(p) {
 			w.story(g, "controller adopts", p.Name)
@@ -78,7 +78,7 @@ func (z *zone) observe(counting bool) {
 
 // counting reports whether the status names two revisions and does not yet say that every pod
 // is Ready at the newer one.
-func (w *walk) counting(g *group, n int) bool {
+func (w *walk) counting(g *simulatedGroup, n int) bool {
 	z := g.zones[n]
 	if z.CurrentRevision == z.template || z.CurrentRevision == "" {
 		return false
@@ -91,7 +91,7 @@ func (w *walk) counting(g *group, n int) bool {
 	return false
 }
 
-func (w *walk) create(g *group, n, ordinal int) {
+func (w *walk) create(g *simulatedGroup, n, ordinal int) {
 	z := g.zones[n]
 	w.uids++
 	now := w.wall()
@@ -105,7 +105,7 @@ func (w *walk) create(g *group, n, ordinal int) {
 }
 
 // start makes the kubelet start a pod, or fail to.
-func (w *walk) start(g *group, n, ordinal int) {
+func (w *walk) start(g *simulatedGroup, n, ordinal int) {
 	uid := g.pods[n][ordinal].UID
 	w.after(w.between(100*time.Millisecond, 20*time.Second)+w.slow(), func() {
 		p := g.pods[n][ordinal]
@@ -128,7 +128,7 @@ func (w *walk) start(g *group, n, ordinal int) {
 var phaseNames = [...]string{plan.Starting: "starting", plan.Failing: "failing", plan.Ready: "ready", plan.Leaving: "leaving"}
 
 // leave makes a pod terminate, and removes it later.
-func (w *walk) leave(g *group, n, ordinal int, who string) {
+func (w *walk) leave(g *simulatedGroup, n, ordinal int, who string) {
 	p := g.pods[n][ordinal].Pod
 	w.story(g, who, p.Name)
 	p.Phase, p.ReadySince, p.Why = plan.Leaving, time.Time{}, ""
@@ -142,7 +142,7 @@ func (w *walk) leave(g *group, n, ordinal int, who string) {
 }
 
 // crash makes a pod that is up start again.
-func (w *walk) crash(g *group, n, ordinal int) {
+func (w *walk) crash(g *simulatedGroup, n, ordinal int) {
 	p := g.pods[n][ordinal].Pod
 	w.story(g, "crash of", p.Name)
 	p.Phase, p.ReadySince = plan.Starting, time.Time{}
@@ -151,7 +151,7 @@ func (w *walk) crash(g *group, n, ordinal int) {
 }
 
 // churn changes only the version of a pod.
-func (w *walk) churn(g *group, n, ordinal int) {
+func (w *walk) churn(g *simulatedGroup, n, ordinal int) {
 	w.story(g, "status churn of", g.pods[n][ordinal].Name)
 	w.putPod(g, n, ordinal, g.pods[n][ordinal].Pod)
 }

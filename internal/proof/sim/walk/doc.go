@@ -26,7 +26,7 @@
 // replies get lost, and requests arrive after their sender has given up. As in the explorer, the walk does
 // not rely on the deadline of internal/act, which prevents some of that.
 //
-// A leader's reconcile is that of internal/control/group. Its queue, timers and back-off are those of
+// A leader's reconcile is that of internal/control/groups. Its queue, timers and back-off are those of
 // internal/control/loop. No periodic tick drives it.
 //
 // Webhooks, in any process, are the judges of internal/serve/admission: PrepareDownscale, PodEvictionPin and
@@ -39,7 +39,7 @@
 // (admission.PodEviction counts a group once for several reviews).
 //
 // Copies. The walk reimplements a round of the leader (process.reconcile) and the order of its writes
-// (round.run) as in internal/control/group and internal/act; and queue, timers and back-off as in
+// (round.run) as in internal/control/groups and internal/act; and queue, timers and back-off as in
 // internal/control/loop. Each change of a group leads to a round of the group; the walk uses no
 // notifications of an observe.Listener. No test compares the copies. The objects of the API server are
 // written as API objects (objects.go). TestSnapshotsShowWhatTheAPIServerHadStored compares what the Observer

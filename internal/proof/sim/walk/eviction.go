@@ -18,13 +18,13 @@ type bound struct {
 	version       plan.Version
 }
 
-func (b bound) of(g *group) admission.Eviction {
+func (b bound) of(g *simulatedGroup) admission.Eviction {
 	return admission.Eviction{Namespace: g.key.Namespace, Pod: plan.PodName(g.zones[b.zone].Name, b.ordinal), UID: b.uid, Version: b.version}
 }
 
 // pin makes the webhook pod-eviction-pin bind an eviction. If that replica does not guard the pod,
 // the eviction continues unbound: the replica that judges it may know more.
-func (p *process) pin(g *group, zone, ordinal int, done func(bound, bool)) {
+func (p *process) pin(g *simulatedGroup, zone, ordinal int, done func(bound, bool)) {
 	b := bound{zone: zone, ordinal: ordinal}
 	unbound, knows := b.of(g), p.knowsInGroup(g, zone)
 	p.judge(g, func(ctx context.Context, r *review) admission.Verdict {
@@ -55,7 +55,7 @@ func pinned(patch []byte) (uid string, version plan.Version) {
 }
 
 // evict makes the webhook pod-eviction judge an eviction.
-func (p *process) evict(g *group, b bound, done func(answer)) {
+func (p *process) evict(g *simulatedGroup, b bound, done func(answer)) {
 	asks, knows := b.of(g), p.knowsInGroup(g, b.zone)
 	p.judge(g, func(ctx context.Context, r *review) admission.Verdict {
 		webhook := &admission.PodEviction{Observer: r.view(), Holds: r.holds(), Fresh: recent{r}, Turns: r.turns, Log: r.log, Clock: r}
@@ -67,13 +67,13 @@ func (p *process) evict(g *group, b bound, done func(answer)) {
 
 // knowsInGroup reports whether the caches of a process show that a zone is in its group, and it
 // is.
-func (p *process) knowsInGroup(g *group, n int) bool {
+func (p *process) knowsInGroup(g *simulatedGroup, n int) bool {
 	return g.zones[n].away == inGroup && min(p.watches[ofZones].version, p.watches[ofPods].version) >= g.moved[n]
 }
 
 // guards reports whether a webhook allows the eviction of a pod that a group guards; clients evict
 // no other pod. If the process knows that the zone is in its group, the group must guard the pod.
-func (p *process) guards(g *group, n int, v admission.Verdict, knows bool) bool {
+func (p *process) guards(g *simulatedGroup, n int, v admission.Verdict, knows bool) bool {
 	guarded := v.Reason != reason.NotManaged
 	if !guarded && knows && g.zones[n].away == inGroup {
 		p.violate(g, "Guarded", p.name+" guards no pod of "+g.zones[n].Name)

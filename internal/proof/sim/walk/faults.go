@@ -3,7 +3,7 @@ package walk
 import "time"
 
 // disturb changes a pod without lockstep.
-func (w *walk) disturb(s Step, g *group) {
+func (w *walk) disturb(s Step, g *simulatedGroup) {
 	p := g.pods[s.Zone][s.Value]
 	switch {
 	case p == nil:

@@ -69,7 +69,7 @@ func (w *walk) settle() {
 }
 
 // unfinished returns what keeps a group from its goal; "" if it is at its goal.
-func (g *group) unfinished() string {
+func (g *simulatedGroup) unfinished() string {
 	switch {
 	case g.asking > 0:
 		return "somebody still asks"

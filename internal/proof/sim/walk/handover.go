@@ -112,7 +112,7 @@ type task struct {
 	*process
 	living *life
 	no     int
-	g      *group
+	g      *simulatedGroup
 }
 
 // taskKey is the key of the task in a context.
@@ -120,7 +120,7 @@ type taskKey struct{}
 
 // run starts code as a task. If the process is still in the same life when the task ends, then
 // runs in the event loop.
-func (p *process) run(g *group, code func(context.Context, *task), then func()) {
+func (p *process) run(g *simulatedGroup, code func(context.Context, *task), then func()) {
 	p.tasks++
 	t := &task{process: p, living: p.living, no: p.tasks, g: g}
 	p.wake(func() {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // client has the methods of a client of the API server that a lease.Store needs.
@@ -125,7 +125,7 @@ func (l leases) Delete(ctx context.Context, name string, o metav1.DeleteOptions)
 
 // recordOf returns the record in the Lease of a group, as lockstep reads it; nil without a
 // Lease.
-func (w *walk) recordOf(g *group) *plan.Hold {
+func (w *walk) recordOf(g *simulatedGroup) *group.Hold {
 	record, err := w.people.Read(w.ctx, g.key)
 	switch {
 	case err != nil:
@@ -176,14 +176,14 @@ func (p *process) showLease(shown cache.Indexer, c change) {
 }
 
 // hold returns the newest record of a group that the process knows.
-func (p *process) hold(g *group) plan.Hold {
+func (p *process) hold(g *simulatedGroup) group.Hold {
 	p.catchUp()
 	return p.dated(p.leases.Cached(g.key))
 }
 
 // dated returns a record with durations as measured by the process' steady clock, whose rate
 // differs from that of the bubble.
-func (p *process) dated(h plan.Hold) plan.Hold {
+func (p *process) dated(h group.Hold) group.Hold {
 	pace := func(d time.Duration) time.Duration { return time.Duration(p.clock.steady * float64(d)) }
 	for i := range h.Intents {
 		h.Intents[i].Known = pace(h.Intents[i].Known)
@@ -203,13 +203,13 @@ func (t *task) mustNotBeRestored(err error) {
 }
 
 // writeLease writes a record by compare-and-swap.
-func (p *process) writeLease(g *group, record plan.Hold, done func(error)) {
+func (p *process) writeLease(g *simulatedGroup, record group.Hold, done func(error)) {
 	var err error
 	p.run(g, func(ctx context.Context, t *task) { err = t.leases.Write(ctx, g.key, record) }, func() { done(err) })
 }
 
 // removeLease deletes the Lease that a record was read from.
-func (p *process) removeLease(g *group, record plan.Hold, done func(error)) {
+func (p *process) removeLease(g *simulatedGroup, record group.Hold, done func(error)) {
 	var err error
 	p.run(g, func(ctx context.Context, t *task) { err = t.leases.Remove(ctx, g.key, record) }, func() { done(err) })
 }

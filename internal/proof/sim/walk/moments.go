@@ -23,7 +23,7 @@ var momentNames = [moments]string{
 
 // comes runs one of the steps that wait for a moment. If the step is about pods, it
 // affects this group. If it is about processes and p is not nil, it affects this process.
-func (w *walk) comes(m moment, g *group, p *process) {
+func (w *walk) comes(m moment, g *simulatedGroup, p *process) {
 	i := slices.IndexFunc(w.waiting, func(s Step) bool { return s.Waits == m })
 	if i < 0 {
 		return

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -80,10 +80,10 @@ func (w *walk) travels() time.Duration {
 }
 
 // look reads a group live, and the Lease first if withLease is set.
-func (p *process) look(g *group, withLease bool, done func(plan.Snapshot, error)) {
+func (p *process) look(g *simulatedGroup, withLease bool, done func(group.Snapshot, error)) {
 	p.comes(aLookBegins, g, p)
 	held := p.hold(g)
-	var live plan.Snapshot
+	var live group.Snapshot
 	var err error
 	p.run(g, func(ctx context.Context, t *task) {
 		if withLease {
@@ -100,7 +100,7 @@ func (p *process) look(g *group, withLease bool, done func(plan.Snapshot, error)
 }
 
 // readLive reads the group of a task live, and the Lease first.
-func (t *task) readLive(ctx context.Context) (plan.Snapshot, error) {
+func (t *task) readLive(ctx context.Context) (group.Snapshot, error) {
 	live, err := t.observer.Live(patient{ctx}, t.g.key)
 	t.mustNotBeRestored(err)
 	live.Hold = t.dated(live.Hold)

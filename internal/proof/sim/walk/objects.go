@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // pod is a stored pod. It is converted to an API object when it is first read.
@@ -28,14 +29,14 @@ const groupOfPod = "store"
 const podNameLabel = "statefulset.kubernetes.io/pod-name"
 
 // object returns a pod of a zone as an API object. Callers must not change it.
-func (p *pod) object(g *group, n int) *corev1.Pod {
+func (p *pod) object(g *simulatedGroup, n int) *corev1.Pod {
 	if p.written == nil {
 		p.written = p.write(g, n)
 	}
 	return p.written
 }
 
-func (p *pod) write(g *group, n int) *corev1.Pod {
+func (p *pod) write(g *simulatedGroup, n int) *corev1.Pod {
 	o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: g.key.Namespace, Name: p.Name, UID: types.UID(p.UID), ResourceVersion: p.Version.String(),
 		CreationTimestamp: metav1.NewTime(p.Created.Time()), Labels: g.podLabels(n),
@@ -62,11 +63,11 @@ func (p *pod) write(g *group, n int) *corev1.Pod {
 
 // podLabels returns the labels of every pod of a zone. In every other group the selectors of
 // zones have different keys, so that no list returns the pods of two zones.
-func (g *group) podLabels(n int) map[string]string {
+func (g *simulatedGroup) podLabels(n int) map[string]string {
 	return map[string]string{groupOfPod: g.key.Name, g.selecting(n): g.zones[n].Name}
 }
 
-func (g *group) selecting(n int) string {
+func (g *simulatedGroup) selecting(n int) string {
 	if g.no%2 == 0 {
 		return "zone"
 	}
@@ -75,7 +76,7 @@ func (g *group) selecting(n int) string {
 
 // object returns a zone as an API object, which callers must not change; nil if the
 // StatefulSet was deleted.
-func (z *zone) object(g *group, n int) *appsv1.StatefulSet {
+func (z *zone) object(g *simulatedGroup, n int) *appsv1.StatefulSet {
 	if z.away == orphaned {
 		return nil
 	}
@@ -85,7 +86,7 @@ func (z *zone) object(g *group, n int) *appsv1.StatefulSet {
 	return z.written
 }
 
-func (z *zone) write(g *group, n int) *appsv1.StatefulSet {
+func (z *zone) write(g *simulatedGroup, n int) *appsv1.StatefulSet {
 	o := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{
 		Namespace: g.key.Namespace, Name: z.Name, UID: types.UID(z.UID), ResourceVersion: z.Version.String(),
 		Generation: z.Generation, Annotations: z.annotations(),
@@ -135,8 +136,8 @@ func (z *zone) annotations() map[string]string {
 type budgets struct{ *walk }
 
 // Budgets implements observe.Budgets.
-func (b budgets) Budgets(namespace string) []plan.DisruptionBudget {
-	var all []plan.DisruptionBudget
+func (b budgets) Budgets(namespace string) []group.DisruptionBudget {
+	var all []group.DisruptionBudget
 	for g := range b.groupsOf(namespace) {
 		all = append(all, g.budgets...)
 	}

@@ -3,7 +3,7 @@ package walk
 import (
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 const (
@@ -15,7 +15,7 @@ const (
 
 // shrink makes a user request a downscale of a zone through admission, until the zone has
 // scaled down or a user requests another size.
-func (w *walk) shrink(g *group, n, to int) {
+func (w *walk) shrink(g *simulatedGroup, n, to int) {
 	g.wishes[n]++
 	g.asking++
 	w.askToShrink(g, n, to, g.wishes[n])
@@ -23,7 +23,7 @@ func (w *walk) shrink(g *group, n, to int) {
 
 // askToShrink: the API server reads the zone, calls a webhook, and updates the zone if
 // its version has not changed.
-func (w *walk) askToShrink(g *group, n, to, wish int) {
+func (w *walk) askToShrink(g *simulatedGroup, n, to, wish int) {
 	z := g.zones[n]
 	if z.Replicas <= to || g.wishes[n] != wish {
 		g.asking--
@@ -34,7 +34,7 @@ func (w *walk) askToShrink(g *group, n, to, wish int) {
 		return
 	}
 	began := w.now
-	ask := plan.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: to}
+	ask := group.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: to}
 	w.call(func(p *process, done func(answer)) { p.admit(g, ask, done) }, func(a answer) {
 		w.carryOut(g, began, a, func() { w.shrinkNow(g, n, ask, a) }, func() {
 			w.after(w.between(asksAgain, asksAgain+time.Second), func() { w.askToShrink(g, n, to, wish) })
@@ -43,18 +43,18 @@ func (w *walk) askToShrink(g *group, n, to, wish int) {
 }
 
 // shrinkNow updates the zone, with the time of the downscale if the patch has it.
-func (w *walk) shrinkNow(g *group, n int, ask plan.DownscaleRequest, a answer) {
+func (w *walk) shrinkNow(g *simulatedGroup, n int, ask group.DownscaleRequest, a answer) {
 	if !w.setReplicas(g, n, downscale{by: "a user", version: ask.Version, to: ask.To, shown: a.shown}) {
 		return
 	}
 	if !a.since.IsZero() {
-		w.putZone(g, n, func(z *zone) { z.Downscaled = plan.Moment{Time: a.since} })
+		w.putZone(g, n, func(z *zone) { z.Downscaled = group.Moment{Time: a.since} })
 	}
 }
 
 // carryOut carries out an allowed request, now or later, within the time limit of the API
 // server; or never, because another webhook can refuse it.
-func (w *walk) carryOut(g *group, began instant, a answer, do, then func()) {
+func (w *walk) carryOut(g *simulatedGroup, began instant, a answer, do, then func()) {
 	left := began + requestLimit - w.now
 	if a.yes {
 		w.comes(aWebhookSaysYes, g, nil)
@@ -78,7 +78,7 @@ func (w *walk) carryOut(g *group, began instant, a answer, do, then func()) {
 }
 
 // drain makes a client evict a pod until that exact pod is deleted.
-func (w *walk) drain(g *group, n, ordinal int) {
+func (w *walk) drain(g *simulatedGroup, n, ordinal int) {
 	if p := g.pods[n][ordinal]; p != nil {
 		g.asking++
 		w.askToEvict(g, n, ordinal, p.UID)
@@ -87,7 +87,7 @@ func (w *walk) drain(g *group, n, ordinal int) {
 
 // askToEvict: the API server calls one webhook that binds the eviction and another one
 // that judges it. Then it deletes the pod that the eviction is bound to.
-func (w *walk) askToEvict(g *group, n, ordinal int, uid string) {
+func (w *walk) askToEvict(g *simulatedGroup, n, ordinal int, uid string) {
 	if p := g.pods[n][ordinal]; p == nil || p.UID != uid {
 		g.asking--
 		return

@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
@@ -171,7 +172,7 @@ type served struct {
 	pods     []plan.Version
 }
 
-func nothingServed(g *group) served {
+func nothingServed(g *simulatedGroup) served {
 	return served{answered: make([]plan.Version, len(g.zones)), pods: make([]plan.Version, len(g.zones))}
 }
 
@@ -185,7 +186,7 @@ func (s *served) allPods(at plan.Version) {
 }
 
 // with returns what was shown, including a live read.
-func (s served) with(g *group, look plan.Snapshot) served {
+func (s served) with(g *simulatedGroup, look group.Snapshot) served {
 	next := served{max(s.zones, look.ZonesAt), slices.Clone(s.answered), slices.Clone(s.pods)}
 	for n := range next.pods {
 		next.pods[n] = max(next.pods[n], podsAt(look, g.zones[n].Name))
@@ -194,7 +195,7 @@ func (s served) with(g *group, look plan.Snapshot) served {
 }
 
 // podsAt returns the version at which a live read listed the pods of a zone.
-func podsAt(look plan.Snapshot, zone string) plan.Version {
+func podsAt(look group.Snapshot, zone string) plan.Version {
 	if z, present := look.Zone(zone); present {
 		return z.PodsAt
 	}
@@ -207,24 +208,24 @@ func podsAt(look plan.Snapshot, zone string) plan.Version {
 }
 
 // shown returns what the API server has shown of a group in this life so far.
-func (p *process) shown(g *group) served {
+func (p *process) shown(g *simulatedGroup) served {
 	s := p.sights[g.no].served
 	return served{s.zones, slices.Clone(s.answered), slices.Clone(s.pods)}
 }
 
 // answered adds the answers that this process has received to its own writes since.
-func (p *process) answered(g *group, s served) served {
+func (p *process) answered(g *simulatedGroup, s served) served {
 	s.answered = slices.Clone(p.sights[g.no].served.answered)
 	return s
 }
 
 // byLook returns what a live read alone has shown.
-func byLook(g *group, look plan.Snapshot) served {
+func byLook(g *simulatedGroup, look group.Snapshot) served {
 	return nothingServed(g).with(g, look)
 }
 
 // byCaches returns what the caches alone have shown.
-func (p *process) byCaches(g *group) served {
+func (p *process) byCaches(g *simulatedGroup) served {
 	s := nothingServed(g)
 	s.zones = p.watches[ofZones].version
 	s.allPods(p.watches[ofPods].version)
@@ -232,14 +233,14 @@ func (p *process) byCaches(g *group) served {
 }
 
 // looked remembers what a live read has shown.
-func (p *process) looked(g *group, live plan.Snapshot) {
+func (p *process) looked(g *simulatedGroup, live group.Snapshot) {
 	p.fresh.Looked(live)
 	s := p.sights[g.no]
 	s.served = s.served.with(g, live)
 }
 
 // cached returns a group as the caches show it.
-func (p *process) cached(g *group) plan.Snapshot {
+func (p *process) cached(g *simulatedGroup) group.Snapshot {
 	p.catchUp()
 	s := p.observer.Cached(g.key)
 	s.Hold = p.dated(s.Hold)
@@ -248,7 +249,7 @@ func (p *process) cached(g *group) plan.Snapshot {
 
 // shows returns a snapshot as the process uses it, after comparing it if a test requires
 // that.
-func (p *process) shows(g *group, s plan.Snapshot) plan.Snapshot {
+func (p *process) shows(g *simulatedGroup, s group.Snapshot) group.Snapshot {
 	if p.compare != nil {
 		p.compare(p, g, s)
 	}

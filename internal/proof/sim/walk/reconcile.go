@@ -7,6 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -46,9 +47,9 @@ func (p *process) enqueue(no int) {
 // round is one reconcile of a group: the inputs of its decision, and its outcome.
 type round struct {
 	*process
-	g        *group
+	g        *simulatedGroup
 	term     int
-	seen     plan.Snapshot
+	seen     group.Snapshot
 	steps    []plan.Action
 	decision hold.Decision
 	shown    served // by the API server, before this decision
@@ -58,7 +59,7 @@ type round struct {
 // never is the outcome of a round after which only an event leads to the next one.
 const never = time.Duration(1<<63 - 1)
 
-func (p *process) reconcile(g *group) {
+func (p *process) reconcile(g *simulatedGroup) {
 	k := &p.sights[g.no].worker
 	k.queued, k.busy, k.again = false, true, false
 	k.timer++
@@ -75,7 +76,7 @@ func (p *process) reconcile(g *group) {
 		r.act()
 		return
 	}
-	p.look(g, hold.LookNeedsLease(r.seen.Hold), r.whileWorking(func(live plan.Snapshot, err error) {
+	p.look(g, hold.LookNeedsLease(r.seen.Hold), r.whileWorking(func(live group.Snapshot, err error) {
 		if err != nil {
 			r.end(never, err)
 			return
@@ -84,7 +85,7 @@ func (p *process) reconcile(g *group) {
 		r.seen = live
 		r.shown = p.byCaches(g).with(g, live)
 		r.think()
-		if !p.schedule.Rules.Unconfirmed && !plan.Confirms(p.cached(g), r.seen, r.steps) {
+		if !p.schedule.Rules.Unconfirmed && !group.Confirms(p.cached(g), r.seen, r.steps) {
 			r.end(hold.LookAgain, nil)
 			return
 		}
@@ -96,8 +97,8 @@ func (p *process) reconcile(g *group) {
 }
 
 // whileWorking drops an answer if the process no longer leads.
-func (r *round) whileWorking(then func(plan.Snapshot, error)) func(plan.Snapshot, error) {
-	return func(s plan.Snapshot, err error) {
+func (r *round) whileWorking(then func(group.Snapshot, error)) func(group.Snapshot, error) {
+	return func(s group.Snapshot, err error) {
 		if r.works() {
 			then(s, err)
 		}
@@ -107,7 +108,7 @@ func (r *round) whileWorking(then func(plan.Snapshot, error)) func(plan.Snapshot
 func (r *round) works() bool { return r.term == r.process.term }
 
 func (r *round) think() {
-	r.steps = plan.Group(r.seen)
+	r.steps = group.Plan(r.seen)
 	r.decision = hold.Decide(r.seen, r.steps)
 }
 
@@ -206,7 +207,7 @@ func (r *round) count() {
 			}
 		case plan.Enqueue:
 			r.report.Deeds[places]++
-		case plan.RecordDownscale:
+		case group.RecordDownscale:
 			if !a.Downscale.Ours {
 				r.report.Deeds[seen]++
 			}
@@ -232,14 +233,14 @@ func (r *round) requestOf(step plan.Action) request {
 		return r.touch(a.Intent)
 	case plan.DeletePod:
 		return r.delete(a)
-	case plan.SetReplicas:
+	case group.SetReplicas:
 		return r.resize(a)
-	case plan.AdoptRevision:
+	case group.AdoptRevision:
 		return r.patch(adoptions, a.Zone, a.Version, func(z *zone) { z.CurrentRevision = a.Revision })
-	case plan.CancelDownscale:
+	case group.CancelDownscale:
 		return r.patch(voids, a.Downscale.Zone, a.Downscale.Version, func(*zone) {})
-	case plan.StampDownscale:
-		return r.patch(stamps, a.Zone, a.Version, func(z *zone) { z.Downscaled = plan.Moment{Time: a.Time} })
+	case group.StampDownscale:
+		return r.patch(stamps, a.Zone, a.Version, func(z *zone) { z.Downscaled = group.Moment{Time: a.Time} })
 	}
 	return nil
 }
@@ -329,7 +330,7 @@ func (r *round) delete(a plan.DeletePod) request {
 	}
 }
 
-func (r *round) resize(a plan.SetReplicas) request {
+func (r *round) resize(a group.SetReplicas) request {
 	n := zoneNumber(a.Zone)
 	return func(done func(error)) {
 		asked := downscale{by: r.name, version: a.Version, to: a.To, shown: r.knows()}

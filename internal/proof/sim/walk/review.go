@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
@@ -20,7 +21,7 @@ type review struct {
 }
 
 // judge runs lockstep's own code for a request. If the process dies, it does not answer.
-func (p *process) judge(g *group, judge func(context.Context, *review) admission.Verdict, done func(admission.Verdict, served)) {
+func (p *process) judge(g *simulatedGroup, judge func(context.Context, *review) admission.Verdict, done func(admission.Verdict, served)) {
 	r, v := &review{}, admission.Verdict{}
 	p.run(g, func(ctx context.Context, t *task) {
 		r.task = t
@@ -81,24 +82,24 @@ func ofGroup(pod observe.Pod) observe.Pod {
 }
 
 // Cached implements admission.Observer.
-func (v view) Cached(plan.Key) plan.Snapshot {
-	return at(v.task, func() plan.Snapshot {
+func (v view) Cached(plan.Key) group.Snapshot {
+	return at(v.task, func() group.Snapshot {
 		v.shown = v.process.shown(v.g)
 		return v.cached(v.g)
 	})
 }
 
 // Live implements admission.Observer.
-func (v view) Live(ctx context.Context, _ plan.Key) (plan.Snapshot, error) {
+func (v view) Live(ctx context.Context, _ plan.Key) (group.Snapshot, error) {
 	at(v.task, func() nothing {
 		v.comes(aLookBegins, v.g, v.process)
 		return nothing{}
 	})
 	live, err := v.readLive(ctx)
 	if err != nil {
-		return plan.Snapshot{}, err
+		return group.Snapshot{}, err
 	}
-	return at(v.task, func() plan.Snapshot {
+	return at(v.task, func() group.Snapshot {
 		v.shown = byLook(v.g, live)
 		return v.shows(v.g, live)
 	}), nil
@@ -108,7 +109,7 @@ func (v view) Live(ctx context.Context, _ plan.Key) (plan.Snapshot, error) {
 type recent struct{ *review }
 
 // Looked implements admission.Freshness.
-func (f recent) Looked(live plan.Snapshot) {
+func (f recent) Looked(live group.Snapshot) {
 	at(f.task, func() nothing {
 		f.looked(f.g, live)
 		return nothing{}
@@ -116,7 +117,7 @@ func (f recent) Looked(live plan.Snapshot) {
 }
 
 // Behind implements admission.Freshness.
-func (f recent) Behind(cached plan.Snapshot) (missing string, lasting time.Duration) {
+func (f recent) Behind(cached group.Snapshot) (missing string, lasting time.Duration) {
 	return f.fresh.Behind(cached)
 }
 
@@ -128,15 +129,15 @@ func (r *review) holds() admission.Holds {
 }
 
 // Cached implements admission.Store.
-func (s records) Cached(plan.Key) plan.Hold {
-	return at(s.task, func() plan.Hold { return s.hold(s.g) })
+func (s records) Cached(plan.Key) group.Hold {
+	return at(s.task, func() group.Hold { return s.hold(s.g) })
 }
 
 // Relabel implements admission.Store.
 func (s records) Relabel(ctx context.Context, key plan.Key) error { return s.leases.Relabel(ctx, key) }
 
 // Write implements admission.Store.
-func (s records) Write(ctx context.Context, key plan.Key, record plan.Hold) error {
+func (s records) Write(ctx context.Context, key plan.Key, record group.Hold) error {
 	at(s.task, func() nothing {
 		s.story(s.g, s.name, "writes for a webhook:", (*spelled)(&record))
 		return nothing{}

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // A goroutine that does not end fails its bubble.
@@ -14,7 +14,7 @@ func TestReviewsEndWithTheirProcess(t *testing.T) {
 		w := begin(t.Context(), Draw(1))
 		p, g := w.processes[0], w.groups[0]
 		z := g.zones[0]
-		ask := plan.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.Replicas - 1}
+		ask := group.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.Replicas - 1}
 		for range 2 { // the first locks the group, the second waits for the lock
 			p.admit(g, ask, func(answer) { t.Error("a process that has died answers") })
 			w.allWait()

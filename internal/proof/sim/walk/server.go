@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // server is the simulated API server: one counter of versions for all objects, a log of
@@ -22,9 +23,9 @@ import (
 type server struct {
 	version plan.Version
 	logs    [kinds][]change
-	groups  []*group
+	groups  []*simulatedGroup
 
-	leaseNames map[string]*group // by namespace and name of its Lease
+	leaseNames map[string]*simulatedGroup // by namespace and name of its Lease
 
 	overwriting bool // Rules.Overwriting
 }
@@ -52,15 +53,15 @@ type change struct {
 
 // group is what is stored of a group. The index of a pod is its ordinal; nil: there is
 // none. Stored values are replaced, never modified.
-type group struct {
+type simulatedGroup struct {
 	no     int
 	key    plan.Key
 	zones  []*zone
 	pods   [][]*pod
 	stored *coordinationv1.Lease
-	lease  *plan.Hold // the record in it
+	lease  *group.Hold // the record in it
 
-	budgets []plan.DisruptionBudget
+	budgets []group.DisruptionBudget
 	bad     map[string]bool // revisions whose pods never become Ready
 	witness witness
 
@@ -72,7 +73,7 @@ type group struct {
 
 // zone is a StatefulSet, with the part of its spec that its status does not show yet.
 type zone struct {
-	plan.Zone
+	group.Zone
 
 	template string
 	away     absence
@@ -83,8 +84,8 @@ type zone struct {
 const mostPods = 6
 
 // groupsOf returns the groups of a namespace.
-func (s *server) groupsOf(namespace string) iter.Seq[*group] {
-	return func(yield func(*group) bool) {
+func (s *server) groupsOf(namespace string) iter.Seq[*simulatedGroup] {
+	return func(yield func(*simulatedGroup) bool) {
 		for _, g := range s.groups {
 			if g.key.Namespace == namespace && !yield(g) {
 				return
@@ -99,20 +100,20 @@ func (s *server) next() plan.Version {
 }
 
 // putPod stores a pod of a StatefulSet with a new version.
-func (s *server) putPod(g *group, zone, ordinal int, p plan.Pod, owner string) {
+func (s *server) putPod(g *simulatedGroup, zone, ordinal int, p plan.Pod, owner string) {
 	p.Version = s.next()
 	next := &pod{Pod: p, owner: owner}
 	g.pods[zone][ordinal] = next
 	s.logs[ofPods] = append(s.logs[ofPods], change{version: p.Version, group: g.no, zone: zone, ordinal: ordinal, pod: next})
 }
 
-func (s *server) removePod(g *group, zone, ordinal int) {
+func (s *server) removePod(g *simulatedGroup, zone, ordinal int) {
 	g.pods[zone][ordinal] = nil
 	s.logs[ofPods] = append(s.logs[ofPods], change{version: s.next(), group: g.no, zone: zone, ordinal: ordinal})
 }
 
 // putZone stores a changed zone with a new version.
-func (s *server) putZone(g *group, n int, changed func(*zone)) {
+func (s *server) putZone(g *simulatedGroup, n int, changed func(*zone)) {
 	z := *g.zones[n]
 	changed(&z)
 	z.Version, z.written = s.next(), nil
@@ -121,7 +122,7 @@ func (s *server) putZone(g *group, n int, changed func(*zone)) {
 }
 
 // respec is putZone for changes of the spec.
-func (s *server) respec(g *group, n int, changed func(*zone)) {
+func (s *server) respec(g *simulatedGroup, n int, changed func(*zone)) {
 	s.putZone(g, n, func(z *zone) {
 		changed(z)
 		z.Generation++
@@ -130,7 +131,7 @@ func (s *server) respec(g *group, n int, changed func(*zone)) {
 }
 
 // putLease stores a Lease if it was made from the current one.
-func (s *server) putLease(g *group, next *coordinationv1.Lease) error {
+func (s *server) putLease(g *simulatedGroup, next *coordinationv1.Lease) error {
 	now := g.stored
 	next = next.DeepCopy()
 	switch {
@@ -171,7 +172,7 @@ func movedOn(name string) error {
 }
 
 // deleteLease deletes the Lease with that UID and version.
-func (s *server) deleteLease(g *group, only metav1.Preconditions) error {
+func (s *server) deleteLease(g *simulatedGroup, only metav1.Preconditions) error {
 	name := hold.LeaseName(g.key)
 	switch now := g.stored; {
 	case now == nil:
@@ -208,11 +209,11 @@ func zoneNumber(name string) int {
 
 // wanted reports whether the spec includes an ordinal. A StatefulSet that was deleted with
 // all of its pods wants none.
-func (g *group) wanted(zone, ordinal int) bool {
+func (g *simulatedGroup) wanted(zone, ordinal int) bool {
 	return ordinal < g.zones[zone].Replicas && !g.gone(zone)
 }
 
 // surplus reports whether a zone has surplus pods.
-func (g *group) surplus(zone int) bool {
+func (g *simulatedGroup) surplus(zone int) bool {
 	return slices.ContainsFunc(g.pods[zone][g.zones[zone].Replicas:], func(p *pod) bool { return p != nil })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // The test compares every snapshot of this many drawn schedules, and of schedules with rare cases:
@@ -37,7 +38,7 @@ func TestSnapshotsShowWhatTheAPIServerHadStored(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := begin(t.Context(), Draw(seed))
 			past := &history{walk: w, compared: map[[2]int]state{}}
-			w.compare = func(p *process, g *group, s plan.Snapshot) {
+			w.compare = func(p *process, g *simulatedGroup, s group.Snapshot) {
 				if t.Failed() {
 					return
 				}
@@ -99,8 +100,8 @@ type comparison struct {
 	*testing.T
 	*history
 
-	group *group
-	seen  plan.Snapshot
+	group *simulatedGroup
+	seen  group.Snapshot
 	shown map[string]int // number of snapshots with each case
 }
 
@@ -130,7 +131,7 @@ func (c comparison) equal(what string, want, got any) {
 
 // cached: zones and pods match the logs up to the versions of the caches.
 func (c comparison) cached() {
-	var zones []plan.Zone
+	var zones []group.Zone
 	for n := range c.group.zones {
 		if z := c.zoneAt(n, c.seen.ZonesAt); z.away == inGroup {
 			c.shown["zone from caches"]++
@@ -138,19 +139,19 @@ func (c comparison) cached() {
 		}
 	}
 	c.equal("zones from caches", zones, c.seen.Zones)
-	var left []plan.LeftZone
+	var left []group.LeftZone
 	for _, m := range c.absent() {
 		n := zoneNumber(m.Zone)
 		switch z := c.zoneAt(n, c.seen.ZonesAt); z.away {
 		case unlabelled:
 			c.shown["zone without its label from caches"]++
-			left = append(left, plan.LeftZone{
+			left = append(left, group.LeftZone{
 				Zone: c.expected(n, z, 0, c.podsAt(n, c.seen.PodsAt, ownedBy(z.UID, ""))), Exists: true, Orphaned: c.orphaned(n, c.seen.PodsAt),
 			})
 		default:
 			c.shown["zone of orphans from caches"]++
-			left = append(left, plan.LeftZone{
-				Zone: plan.Zone{Name: m.Zone, UID: m.UID, Pods: c.podsAt(n, c.seen.PodsAt, ofAnyOwner)}, Orphaned: c.orphaned(n, c.seen.PodsAt),
+			left = append(left, group.LeftZone{
+				Zone: group.Zone{Name: m.Zone, UID: m.UID, Pods: c.podsAt(n, c.seen.PodsAt, ofAnyOwner)}, Orphaned: c.orphaned(n, c.seen.PodsAt),
 			})
 		}
 	}
@@ -203,7 +204,7 @@ func (c comparison) liveLeft() {
 	}
 	for i, m := range absent {
 		left, n := c.seen.Left[i], zoneNumber(m.Zone)
-		want := plan.LeftZone{Zone: plan.Zone{Name: m.Zone, UID: m.UID}, Orphaned: c.orphaned(n, left.PodsAt)}
+		want := group.LeftZone{Zone: group.Zone{Name: m.Zone, UID: m.UID}, Orphaned: c.orphaned(n, left.PodsAt)}
 		if left.Exists {
 			c.shown["zone without its label live"]++
 			z := c.zoneAt(n, left.Version)
@@ -234,15 +235,15 @@ func (c comparison) confirmed() {
 	for _, change := range c.changes[ofZones][c.group.no][len(c.until(ofZones, c.seen.PodsAt)):] {
 		at = append(at, change.version)
 	}
-	if !slices.ContainsFunc(at, func(v plan.Version) bool { return !plan.WantAgain(deleted, c.zonesAt(v)) }) {
+	if !slices.ContainsFunc(at, func(v plan.Version) bool { return !group.WantAgain(deleted, c.zonesAt(v)) }) {
 		c.Errorf("zones at %d do not ask for %v, which were gone at %d, and all of later ones do", c.seen.ZonesAt, deleted, c.seen.PodsAt)
 	}
 }
 
 // absent returns the zones that the hold remembers and that the snapshot does not show in the
 // group.
-func (c comparison) absent() []plan.Member {
-	return slices.DeleteFunc(slices.Clone(c.seen.Hold.Members), func(m plan.Member) bool {
+func (c comparison) absent() []group.Member {
+	return slices.DeleteFunc(slices.Clone(c.seen.Hold.Members), func(m group.Member) bool {
 		_, is := c.seen.Zone(m.Zone)
 		return is
 	})
@@ -263,7 +264,7 @@ func (c comparison) strays(at plan.Version) []plan.Pod {
 }
 
 // expected returns a stored zone as a snapshot should show it.
-func (c comparison) expected(n int, stored *zone, at plan.Version, pods []plan.Pod) plan.Zone {
+func (c comparison) expected(n int, stored *zone, at plan.Version, pods []plan.Pod) group.Zone {
 	z := stored.Zone
 	z.Selector, z.PodsAt, z.Pods = c.group.selecting(n)+"="+z.Name, at, pods
 	z.Counting = z.Counting && z.UpdateRevision != z.CurrentRevision && z.Replicas > 0
@@ -283,8 +284,8 @@ func (c comparison) zoneAt(n int, at plan.Version) *zone {
 }
 
 // zonesAt returns the zones that were in the group at a version.
-func (c comparison) zonesAt(at plan.Version) []plan.Zone {
-	var all []plan.Zone
+func (c comparison) zonesAt(at plan.Version) []group.Zone {
+	var all []group.Zone
 	for n := range c.group.zones {
 		if z := c.zoneAt(n, at); z != nil && z.away == inGroup {
 			all = append(all, z.Zone)

@@ -13,7 +13,7 @@ import (
 // watches.
 
 // putPod stores a new pod of the current StatefulSet, or a changed pod.
-func (w *walk) putPod(g *group, n, ordinal int, p plan.Pod) {
+func (w *walk) putPod(g *simulatedGroup, n, ordinal int, p plan.Pod) {
 	owner := g.zones[n].UID
 	if former := g.pods[n][ordinal]; former != nil {
 		owner = former.owner
@@ -23,27 +23,27 @@ func (w *walk) putPod(g *group, n, ordinal int, p plan.Pod) {
 }
 
 // handOver stores a new owner of a pod.
-func (w *walk) handOver(g *group, n, ordinal int, owner string) {
+func (w *walk) handOver(g *simulatedGroup, n, ordinal int, owner string) {
 	w.server.putPod(g, n, ordinal, g.pods[n][ordinal].Pod, owner)
 	w.stored(g, n, ofPods)
 }
 
-func (w *walk) removePod(g *group, n, ordinal int) {
+func (w *walk) removePod(g *simulatedGroup, n, ordinal int) {
 	w.server.removePod(g, n, ordinal)
 	w.stored(g, n, ofPods)
 }
 
-func (w *walk) putZone(g *group, n int, changed func(*zone)) {
+func (w *walk) putZone(g *simulatedGroup, n int, changed func(*zone)) {
 	w.server.putZone(g, n, changed)
 	w.stored(g, n, ofZones)
 }
 
-func (w *walk) respec(g *group, n int, changed func(*zone)) {
+func (w *walk) respec(g *simulatedGroup, n int, changed func(*zone)) {
 	w.server.respec(g, n, changed)
 	w.stored(g, n, ofZones)
 }
 
-func (w *walk) stored(g *group, n int, k kind) {
+func (w *walk) stored(g *simulatedGroup, n int, k kind) {
 	g.witness.watch(g, w.version, k == ofZones, w.wall())
 	w.sync(g, n)
 	w.show(k)
@@ -56,7 +56,7 @@ func (w *walk) show(k kind) {
 }
 
 // storeLease stores a Lease on the decision of a process, or of a user if p is nil.
-func (w *walk) storeLease(p *process, g *group, next *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+func (w *walk) storeLease(p *process, g *simulatedGroup, next *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	former := g.lease
 	if err := w.server.putLease(g, next); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (w *walk) known(decided time.Time) time.Time {
 
 // dropLease deletes the Lease for a process. It reports a violation if the Lease has a
 // hold or records that must be respected.
-func (w *walk) dropLease(p *process, g *group, only metav1.Preconditions) error {
+func (w *walk) dropLease(p *process, g *simulatedGroup, only metav1.Preconditions) error {
 	former := g.lease
 	if err := w.deleteLease(g, only); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (w *walk) dropLease(p *process, g *group, only metav1.Preconditions) error 
 }
 
 // touchPod changes the version of a pod that matches its intent.
-func (w *walk) touchPod(g *group, n, ordinal int, i plan.Intent) bool {
+func (w *walk) touchPod(g *simulatedGroup, n, ordinal int, i plan.Intent) bool {
 	p := g.pods[n][ordinal]
 	if p == nil || p.UID != i.UID || p.Version != i.Version {
 		return false
@@ -117,7 +117,7 @@ func (w *walk) touchPod(g *group, n, ordinal int, i plan.Intent) bool {
 }
 
 // deletePod deletes the pod that was judged, and judges the delete.
-func (w *walk) deletePod(g *group, n, ordinal int, t takedown) bool {
+func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, t takedown) bool {
 	p := g.pods[n][ordinal]
 	exact := p != nil && p.UID == t.uid && (t.version == 0 || p.Version == t.version)
 	byName := t.evicted && t.uid == "" || !t.evicted && w.schedule.Rules.Unconditional
@@ -157,7 +157,7 @@ func (w *walk) deletePod(g *group, n, ordinal int, t takedown) bool {
 
 // changeZone changes a zone, except its replicas, if its version is the one that was
 // judged.
-func (w *walk) changeZone(what deed, g *group, n int, judged plan.Version, changed func(*zone)) bool {
+func (w *walk) changeZone(what deed, g *simulatedGroup, n int, judged plan.Version, changed func(*zone)) bool {
 	if g.zones[n].Version != judged {
 		return false
 	}
@@ -169,7 +169,7 @@ func (w *walk) changeZone(what deed, g *group, n int, judged plan.Version, chang
 
 // setReplicas changes the replicas of a zone if its version is the one that was judged,
 // and judges a downscale.
-func (w *walk) setReplicas(g *group, n int, d downscale) bool {
+func (w *walk) setReplicas(g *simulatedGroup, n int, d downscale) bool {
 	z := g.zones[n]
 	if z.Version != d.version {
 		return false
@@ -193,7 +193,7 @@ func (w *walk) setReplicas(g *group, n int, d downscale) bool {
 	return true
 }
 
-func (w *walk) judgeHarm(g *group, n int, d downscale) {
+func (w *walk) judgeHarm(g *simulatedGroup, n int, d downscale) {
 	g.witness.recover(w.wall())
 	if rule, how := g.witness.judgeDownscale(g, n, d, w.wall()); rule != "" {
 		w.violate(g, rule, how)
@@ -202,7 +202,7 @@ func (w *walk) judgeHarm(g *group, n int, d downscale) {
 
 // judgeTime judges the time between a downscale and the downscales of other zones, even
 // if no pod that leaves is up.
-func (w *walk) judgeTime(g *group, n int) {
+func (w *walk) judgeTime(g *simulatedGroup, n int) {
 	if w.schedule.TrueClocks {
 		if how := g.witness.tooSoon(g, n, w.wall()); how != "" {
 			w.violate(g, "TooSoon", how)

@@ -16,6 +16,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // mostMoves is the maximum number of events of a schedule. A schedule with more events
@@ -45,7 +46,7 @@ type walk struct {
 	network   instant // the network is bad until then
 	slowness  instant // controllers and kubelets are slow until then
 
-	compare func(*process, *group, plan.Snapshot) // called with every snapshot; can be nil
+	compare func(*process, *simulatedGroup, group.Snapshot) // called with every snapshot; can be nil
 
 	telling bool
 	lines   []line
@@ -79,7 +80,7 @@ func live(t *testing.T, s Schedule, telling bool) *walk {
 
 func begin(ctx context.Context, s Schedule) *walk {
 	w := &walk{ctx: ctx, schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), syncing: map[[2]int]bool{}, selectors: map[string]labels.Selector{}, log: silent()}
-	w.overwriting, w.leaseNames = s.Rules.Overwriting, map[string]*group{}
+	w.overwriting, w.leaseNames = s.Rules.Overwriting, map[string]*simulatedGroup{}
 	w.people = lease.NewStore(client{walk: w}, "", "somebody")
 	w.began = time.Now() //nolint:forbidigo // the time of the bubble
 	for n, setting := range s.Groups {
@@ -105,11 +106,11 @@ func begin(ctx context.Context, s Schedule) *walk {
 
 // found creates an available group on its first revision.
 func (w *walk) found(no int, s Setting) {
-	g := &group{no: no, key: plan.Key{Namespace: s.Namespace, Name: s.Name}, bad: map[string]bool{}, witness: newWitness(s.Zones, w.schedule.TrueClocks), wishes: make([]int, s.Zones)}
+	g := &simulatedGroup{no: no, key: plan.Key{Namespace: s.Namespace, Name: s.Name}, bad: map[string]bool{}, witness: newWitness(s.Zones, w.schedule.TrueClocks), wishes: make([]int, s.Zones)}
 	g.forced, g.moved = make([]bool, s.Zones), make([]plan.Version, s.Zones)
 	if s.Limit > 0 {
-		ofGroup := plan.Requirement{Key: groupOfPod, Demand: plan.LabelIn, Values: []string{s.Name}}
-		g.budgets = []plan.DisruptionBudget{{Name: "budget-of-" + s.Name, Selector: plan.Selector{ofGroup}, Limit: s.Limit}}
+		ofGroup := group.Requirement{Key: groupOfPod, Demand: group.LabelIn, Values: []string{s.Name}}
+		g.budgets = []group.DisruptionBudget{{Name: "budget-of-" + s.Name, Selector: group.Selector{ofGroup}, Limit: s.Limit}}
 	}
 	g.pods = emptyPods(s.Zones)
 	w.groups = append(w.groups, g)
@@ -204,7 +205,7 @@ func (w *walk) slow() time.Duration {
 func (w *walk) wrote() { w.report.Deeds[writes]++ }
 
 // violate ends a schedule that breaks a rule.
-func (w *walk) violate(g *group, rule, how string) {
+func (w *walk) violate(g *simulatedGroup, rule, how string) {
 	if w.broken != nil {
 		return
 	}
@@ -220,7 +221,7 @@ func (w *walk) violate(g *group, rule, how string) {
 }
 
 // story adds a line about a group.
-func (w *walk) story(g *group, words ...any) {
+func (w *walk) story(g *simulatedGroup, words ...any) {
 	if w.telling {
 		w.lines = append(w.lines, line{g.no, clockTime(w.now) + " " + strings.TrimSpace(fmt.Sprintln(words...))})
 	}
@@ -234,7 +235,7 @@ func (w *walk) tell(words ...any) {
 }
 
 // spelled formats the record in a Lease for a story.
-type spelled plan.Hold
+type spelled group.Hold
 
 // String implements fmt.Stringer.
 func (h *spelled) String() string {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -102,9 +103,13 @@ func TestARequestIsJudgedByWhatWasKnownAsItWasSent(t *testing.T) {
 		w := begin(t.Context(), Draw(1))
 		p, g := w.processes[0], w.groups[0]
 		first, pod := g.zones[0], g.pods[0][0]
-		w.byHand(g, plan.Hold{
-			Holder: plan.Holder("rollout/" + first.Name), Duration: hold.Duration, Renewed: w.wall(),
-			Intents: []plan.Intent{{Pod: pod.Name, Zone: first.Name, UID: pod.UID, Version: pod.Version, Cause: reason.OutdatedRevision, Since: w.wall()}},
+		w.byHand(g, group.Hold{
+			Hold: plan.Hold{
+				Holder:   plan.Holder("rollout/" + first.Name),
+				Duration: hold.Duration,
+				Renewed:  w.wall(),
+				Intents:  []plan.Intent{{Pod: pod.Name, Zone: first.Name, UID: pod.UID, Version: pod.Version, Cause: reason.OutdatedRevision, Since: w.wall()}},
+			},
 		})
 		r := &round{process: p, g: g, shown: p.shown(g)}
 		r.delete(plan.DeletePod{Zone: first.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version})(func(error) {})

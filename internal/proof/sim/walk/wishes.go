@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
-	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-func (w *walk) wish(s Step, g *group) {
+func (w *walk) wish(s Step, g *simulatedGroup) {
 	z := g.zones[s.Zone]
 	switch s.Kind {
 	case Template:
@@ -45,7 +45,7 @@ func (w *walk) wish(s Step, g *group) {
 
 // sizable returns the zone whose replicas users change instead of this one's; -1 if only
 // lockstep sets them because they are forced.
-func (g *group) sizable(n int) int {
+func (g *simulatedGroup) sizable(n int) int {
 	if g.zones[n].Leader != "" {
 		n = 0
 	}
@@ -55,7 +55,7 @@ func (g *group) sizable(n int) int {
 	return n
 }
 
-func (w *walk) retemplate(g *group, n, revision int, bad bool) {
+func (w *walk) retemplate(g *simulatedGroup, n, revision int, bad bool) {
 	name := "r" + strconv.Itoa(revision)
 	if bad {
 		name += "-bad"
@@ -67,15 +67,15 @@ func (w *walk) retemplate(g *group, n, revision int, bad bool) {
 }
 
 // repair replaces a template whose pods never become Ready.
-func (w *walk) repair(g *group, n int) {
+func (w *walk) repair(g *simulatedGroup, n int) {
 	if g.bad[g.zones[n].template] {
 		w.respec(g, n, func(z *zone) { z.template += "-repaired" })
 	}
 }
 
 // pause pauses a zone until a user ends the pause, or for a time.
-func (w *walk) pause(s Step, g *group) {
-	until := plan.Moment{}
+func (w *walk) pause(s Step, g *simulatedGroup) {
+	until := group.Moment{}
 	if s.Value%2 == 0 {
 		until.Time = w.wall().Add(s.Lasts).Truncate(time.Second)
 	}
@@ -85,26 +85,26 @@ func (w *walk) pause(s Step, g *group) {
 	}
 }
 
-func (w *walk) resume(g *group, n int) {
+func (w *walk) resume(g *simulatedGroup, n int) {
 	if g.zones[n].Paused {
-		w.respec(g, n, func(z *zone) { z.Paused, z.PausedUntil = false, plan.Moment{} })
+		w.respec(g, n, func(z *zone) { z.Paused, z.PausedUntil = false, group.Moment{} })
 	}
 }
 
 // force makes a user force a number of replicas, or end that.
-func (w *walk) force(g *group, s Step) {
+func (w *walk) force(g *simulatedGroup, s Step) {
 	n := s.Zone
 	if g.zones[n].Leader != "" {
 		n = 0
 	}
 	g.wishes[n]++
 	g.forced[n] = s.Value > 0
-	w.respec(g, n, func(z *zone) { z.Forced = plan.Force{Given: s.Value > 0, Replicas: s.Value % 4} })
+	w.respec(g, n, func(z *zone) { z.Forced = group.Force{Given: s.Value > 0, Replicas: s.Value % 4} })
 }
 
 // maintain makes a user acquire the hold manually, if it is free, and release it later.
-func (w *walk) maintain(g *group, lasts time.Duration) {
-	record := plan.Hold{}
+func (w *walk) maintain(g *simulatedGroup, lasts time.Duration) {
+	record := group.Hold{}
 	if g.lease != nil {
 		record = *g.lease
 	}
@@ -119,11 +119,11 @@ func (w *walk) maintain(g *group, lasts time.Duration) {
 
 // byHand writes the hold for a user, as kubectl lockstep does. It reports whether the
 // write was stored.
-func (w *walk) byHand(g *group, next plan.Hold) bool {
+func (w *walk) byHand(g *simulatedGroup, next group.Hold) bool {
 	return w.people.Write(w.ctx, g.key, next) == nil
 }
 
-func (w *walk) giveBack(g *group) {
+func (w *walk) giveBack(g *simulatedGroup) {
 	if g.lease == nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/sim/judge"
 )
 
@@ -60,7 +61,7 @@ func newWitness(zones int, timed bool) witness {
 }
 
 // watch updates the history of a group to what is stored since a version.
-func (w *witness) watch(g *group, version plan.Version, zoneChanged bool, now time.Time) {
+func (w *witness) watch(g *simulatedGroup, version plan.Version, zoneChanged bool, now time.Time) {
 	w.recover(now)
 	for n := range g.zones {
 		for ordinal := range w.falls[n] {
@@ -88,7 +89,7 @@ func (w *witness) watch(g *group, version plan.Version, zoneChanged bool, now ti
 }
 
 // comesBack updates the history when a zone returns to the group.
-func (w *witness) comesBack(g *group, n int, version plan.Version) {
+func (w *witness) comesBack(g *simulatedGroup, n int, version plan.Version) {
 	if !g.remembers(n) {
 		w.back[n] = version
 	}
@@ -96,7 +97,7 @@ func (w *witness) comesBack(g *group, n int, version plan.Version) {
 
 // unheeded reports whether no process could know of a fall, because its zone is neither in
 // the group nor remembered, or was neither until recently.
-func (w *witness) unheeded(g *group, zone int, f fall, shown served) bool {
+func (w *witness) unheeded(g *simulatedGroup, zone int, f fall, shown served) bool {
 	if f.ours || f.former.ours {
 		return false
 	}
@@ -116,7 +117,7 @@ func (w *witness) recover(now time.Time) {
 }
 
 // notes updates the history of recorded pods to a Lease that was stored.
-func (w *witness) notes(g *group, lease *plan.Hold) {
+func (w *witness) notes(g *simulatedGroup, lease *group.Hold) {
 	for n, z := range g.zones {
 		for ordinal := range w.falls[n] {
 			f, uid, name := &w.falls[n][ordinal], "", plan.PodName(z.Name, ordinal)
@@ -149,7 +150,7 @@ type takedown struct {
 }
 
 // judgeTakedown judges the delete of a pod that was up.
-func (w *witness) judgeTakedown(g *group, n, ordinal int, t takedown, version plan.Version, exact bool, now time.Time) (rule, how string) {
+func (w *witness) judgeTakedown(g *simulatedGroup, n, ordinal int, t takedown, version plan.Version, exact bool, now time.Time) (rule, how string) {
 	rest, here, joined, elsewhere := 0, 0, 0, false
 	own := &w.falls[n][ordinal]
 	own.evicted = t.evicted
@@ -209,7 +210,7 @@ func (f fall) byUs(now time.Time) bool {
 }
 
 // notes reports whether the Lease records exactly this delete.
-func (g *group) notes(n, ordinal int, t takedown, version plan.Version) bool {
+func (g *simulatedGroup) notes(n, ordinal int, t takedown, version plan.Version) bool {
 	if g.lease == nil || g.lease.Holder.Zone() != g.zones[n].Name {
 		return false
 	}
@@ -222,7 +223,7 @@ func (g *group) notes(n, ordinal int, t takedown, version plan.Version) bool {
 	return false
 }
 
-func (g *group) rolloutBudget(n int) int {
+func (g *simulatedGroup) rolloutBudget(n int) int {
 	budget := g.zones[n].MaxUnavailable.Pods
 	if len(g.budgets) > 0 && g.budgets[0].Limit > 0 {
 		budget = min(budget, g.budgets[0].Limit)
@@ -230,7 +231,7 @@ func (g *group) rolloutBudget(n int) int {
 	return budget
 }
 
-func (g *group) evictionBudget(n int) int {
+func (g *simulatedGroup) evictionBudget(n int) int {
 	if len(g.budgets) > 0 {
 		return g.budgets[0].Limit
 	}
@@ -247,7 +248,7 @@ type downscale struct {
 
 // harms reports whether a downscale deletes a pod that is up and was up when the process
 // decided, because no process could know better.
-func (w *witness) harms(g *group, n int, d downscale) bool {
+func (w *witness) harms(g *simulatedGroup, n int, d downscale) bool {
 	for ordinal := d.to; ordinal < g.zones[n].Replicas; ordinal++ {
 		p := g.pods[n][ordinal]
 		if p != nil && p.Up() && w.falls[n][ordinal].rose <= d.shown.pods[n] {
@@ -258,7 +259,7 @@ func (w *witness) harms(g *group, n int, d downscale) bool {
 }
 
 // judgeDownscale judges a downscale that is about to delete pods that are up.
-func (w *witness) judgeDownscale(g *group, n int, d downscale, now time.Time) (rule, how string) {
+func (w *witness) judgeDownscale(g *simulatedGroup, n int, d downscale, now time.Time) (rule, how string) {
 	rest, elsewhere := 0, false
 	for zone := range g.zones {
 		if zone == n {
@@ -286,7 +287,7 @@ func (w *witness) judgeDownscale(g *group, n int, d downscale, now time.Time) (r
 
 // tooSoon returns why the downscale is too soon after the downscale of another zone; "" if
 // it is not.
-func (w *witness) tooSoon(g *group, n int, now time.Time) string {
+func (w *witness) tooSoon(g *simulatedGroup, n int, now time.Time) string {
 	for zone, s := range w.shrank {
 		between := max(s.by, g.zones[n].MinBetween.Duration)
 		if zone != n && !s.at.IsZero() && now.Before(s.at.Add(between)) {
@@ -297,7 +298,7 @@ func (w *witness) tooSoon(g *group, n int, now time.Time) string {
 }
 
 // fallen lists the pods that are down, and whether lockstep disrupted them.
-func (w *witness) fallen(g *group) string {
+func (w *witness) fallen(g *simulatedGroup) string {
 	var all []string
 	for n := range g.zones {
 		for ordinal, f := range w.falls[n] {

@@ -1,7 +1,0 @@
-package group
-
-// Stalled exports stalled.
-var Stalled = stalled
-
-// WithFailures exports withFailures.
-var WithFailures = withFailures

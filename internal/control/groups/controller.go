@@ -1,0 +1,336 @@
+// Package groups reconciles rollout groups of StatefulSets, one group at a time: observe, plan, decide the record of
+// the hold, check, act, report.
+//
+// It contains no rule about pods. These rules are in internal/plan and internal/lock/hold.
+package groups
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/lockstep-dev/lockstep/internal/cluster/diagnosis"
+	"github.com/lockstep-dev/lockstep/internal/control/contest"
+	"github.com/lockstep-dev/lockstep/internal/control/loop"
+	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// reportAfter is how long caches must be behind before it is reported.
+const reportAfter = 5 * time.Second
+
+type observer interface {
+	Managed(namespace string) bool
+	Cached(plan.Key) group.Snapshot
+	Live(context.Context, plan.Key) (group.Snapshot, error)
+	LiveUnder(context.Context, plan.Key, group.Hold) (group.Snapshot, error)
+	Diagnose(ctx context.Context, namespace string, pod plan.Pod) ([]diagnosis.Fact, error)
+	WriterOfReplicas(ctx context.Context, namespace, zone, uid string) (string, error)
+}
+
+type executor interface {
+	Run(context.Context, group.Snapshot, []plan.Action, hold.Decision) ([]plan.Receipt, error)
+}
+
+type reporter interface {
+	Group(group.Snapshot, []plan.Action, []plan.Receipt) (changed bool, due time.Duration)
+	ReplicasOverwritten(key plan.Key, zone string)
+	Forget(plan.Key)
+}
+
+type holds interface {
+	Forget(plan.Key)
+}
+
+type podCalls interface {
+	Forget(plan.Key)
+}
+
+type traces interface {
+	Show(context.Context, plan.Key, plan.Rollouts)
+	Forget(plan.Key)
+}
+
+// Controller reconciles one group for each call. Calls for different groups may run
+// concurrently.
+type Controller struct {
+	Observer     observer
+	Executor     executor
+	Reporter     reporter
+	Holds        holds
+	Messages     podCalls
+	Preparations podCalls
+	Traces       traces
+	Fresh        *freshness.Log
+	Contests     *contest.Log // the Observer includes its content in snapshots
+	Log          *logrus.Logger
+	DryRun       bool // whether the Executor writes nothing
+
+	failures  failures
+	diagnoses diagnoses
+}
+
+// Reconcile takes the next step towards the goal of the group. It returns when to reconcile
+// again if no event comes first.
+func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome, error) {
+	if !c.Observer.Managed(key.Namespace) {
+		return c.forget(key), nil
+	}
+	cached := c.Observer.Cached(key)
+	idle := len(cached.Zones) == 0 || key.Kind == plan.KindBudget // without a hold, there is no work for the pods of a budget
+	if idle && !cached.Hold.Exists {
+		return c.forget(key), nil
+	}
+	c.Traces.Show(ctx, key, cached.Hold.Rollouts)
+	if missing, lasting := c.Fresh.Behind(cached); missing != "" {
+		c.reportStaleCaches(ctx, cached, missing, lasting >= reportAfter)
+		return loop.After(hold.LookAgain), nil
+	}
+	return c.step(ctx, cached)
+}
+
+// step plans on the caches and, if they are not sufficient, again on a live read. It checks
+// the plan, carries it out and reports it.
+func (c *Controller) step(ctx context.Context, cached group.Snapshot) (loop.Outcome, error) {
+	t, outcome := evaluate(cached), loop.Done()
+	if t.decision.Need == hold.Look {
+		live, err := c.evaluateLive(ctx, t)
+		switch {
+		case errors.Is(err, errUnconfirmed):
+			return loop.After(hold.LookAgain), nil
+		case err != nil:
+			return c.reportFailedRead(ctx, t, err), err
+		}
+		t = live
+		if !plan.Disrupts(t.steps) {
+			outcome = c.caughtUp()
+		}
+	}
+	describe(ctx, t.seen, t.steps)
+	if broken := invariant.Check(t.seen, t.steps, t.decision); broken != nil {
+		return loop.Done(), c.refuse(t.seen, t.steps, broken)
+	}
+	done, err := c.Executor.Run(ctx, t.seen, t.steps, t.decision)
+	c.remember(ctx, t.seen, done)
+	return outcome.Earlier(t.next()).Earlier(c.report(ctx, t, done, err)), err
+}
+
+// caughtUp returns when to reconcile again after a live read, so that the caches show the read
+// and later writes. A dry run writes nothing, so its caches may never change.
+func (c *Controller) caughtUp() loop.Outcome {
+	if c.DryRun {
+		return loop.After(hold.WaitsAgain)
+	}
+	return loop.After(hold.LookAgain)
+}
+
+// evaluation is a plan, the snapshot that it was made from, and the record that the hold needs.
+type evaluation struct {
+	seen     group.Snapshot
+	steps    []plan.Action
+	decision hold.Decision
+}
+
+func evaluate(s group.Snapshot) evaluation {
+	steps := group.Plan(s)
+	return evaluation{s, steps, hold.Decide(s, steps)}
+}
+
+var errUnconfirmed = errors.New("the caches do not propose the plan of the live read yet")
+
+// evaluateLive plans again on a live read. It returns errUnconfirmed if the caches do not show yet the state that
+// such a plan depends on.
+func (c *Controller) evaluateLive(ctx context.Context, cached evaluation) (evaluation, error) {
+	live, err := c.readLive(ctx, cached.seen)
+	if err != nil {
+		return evaluation{}, fmt.Errorf("read %s live: %w", cached.seen.Key, err)
+	}
+	c.Fresh.Looked(live)
+	t := evaluate(live)
+	if !group.Confirms(c.Observer.Cached(live.Key), live, t.steps) {
+		_, lasts := c.failures.observe(live.Key, live.Now, errUnconfirmed)
+		c.reportStaleCaches(ctx, live, "the last live read", lasts)
+		return evaluation{}, errUnconfirmed
+	}
+	return t, nil
+}
+
+// reportFailedRead reports live reads that have failed for a while. It returns when to reconcile again
+// so that the report becomes an Event.
+func (c *Controller) reportFailedRead(ctx context.Context, cached evaluation, err error) loop.Outcome {
+	s := cached.seen
+	because, lasts := c.failures.observe(s.Key, s.Now, err)
+	if !lasts {
+		return loop.Done()
+	}
+	reported := withFailures(cached.steps, nil, because)
+	changed, due := c.Reporter.Group(s, reported, nil)
+	c.log(ctx, s, reported, cached.decision, round{err: err, changed: changed})
+	return dueAfter(due)
+}
+
+// readLive reads the group live, with its Lease if the hold must be read too.
+func (c *Controller) readLive(ctx context.Context, s group.Snapshot) (group.Snapshot, error) {
+	if hold.LookNeedsLease(s.Hold) {
+		return c.Observer.Live(ctx, s.Key)
+	}
+	return c.Observer.LiveUnder(ctx, s.Key, s.Hold)
+}
+
+// next returns when to reconcile again without an event.
+func (t evaluation) next() loop.Outcome {
+	if after, due := hold.NextLook(t.seen, t.steps, t.decision); due {
+		return loop.After(after)
+	}
+	return loop.Done()
+}
+
+// report reports the result of a plan, and requests that have failed for a while. It returns
+// when to reconcile again so that a lasting wait becomes an Event.
+func (c *Controller) report(ctx context.Context, t evaluation, done []plan.Receipt, err error) loop.Outcome {
+	reported := t.steps
+	if because, lasts := c.failures.observe(t.seen.Key, t.seen.Now, err); lasts {
+		reported = withFailures(t.steps, done, because)
+	}
+	reported = c.diagnosed(ctx, t.seen, reported)
+	changed, due := c.Reporter.Group(t.seen, reported, done)
+	c.log(ctx, t.seen, reported, t.decision, round{done, err, changed})
+	return dueAfter(due)
+}
+
+// dueAfter returns when to reconcile again so that a delayed Event is sent.
+func dueAfter(due time.Duration) loop.Outcome {
+	if due > 0 {
+		return loop.After(due)
+	}
+	return loop.Done()
+}
+
+// reportStaleCaches reports caches that do not catch up.
+func (c *Controller) reportStaleCaches(ctx context.Context, s group.Snapshot, missing string, lasts bool) {
+	entry := c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithField("missing", missing)
+	waits := everyZone(s, plan.Refusal{Code: reason.CacheStale})
+	if lasts {
+		if changed, _ := c.Reporter.Group(s, waits, nil); changed {
+			entry.WithField("plan", inOneLine(waits, longestPlan)).Warn("the caches do not catch up")
+			return
+		}
+	}
+	entry.Debug("the caches do not show the last known state yet")
+}
+
+// everyZone returns a wait with the same reason for every zone.
+func everyZone(s group.Snapshot, because plan.Refusal) []plan.Action {
+	var waits []plan.Action
+	for _, z := range s.Zones {
+		waits = append(waits, plan.Wait{Zone: z.Name, Because: because})
+	}
+	return waits
+}
+
+// refuse reports a plan that violates a rule of internal/lock/invariant. Nothing of it is
+// carried out, and it is not retried until something changes.
+func (c *Controller) refuse(s group.Snapshot, steps []plan.Action, broken *invariant.Violation) error {
+	c.Reporter.Group(s, everyZone(s, plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}), nil)
+	return reason.WithClass(reason.Human, fmt.Errorf("plan %q: %w", plan.Notation(steps), broken))
+}
+
+func (c *Controller) forget(key plan.Key) loop.Outcome {
+	c.Forget(key)
+	return loop.Gone()
+}
+
+// Forget drops the state of a group that does not exist any more, or whose namespace opted
+// out.
+func (c *Controller) Forget(key plan.Key) {
+	c.Resign(key)
+	c.Holds.Forget(key)
+	c.Fresh.Forget(key)
+}
+
+// Resign drops the state of a group that only the leader needs. It keeps what this process
+// has observed and written, because its webhooks still serve. A granted eviction lapses by
+// how long this process has known of it, regardless of changes of leadership.
+func (c *Controller) Resign(key plan.Key) {
+	c.Reporter.Forget(key)
+	c.Messages.Forget(key)
+	c.Preparations.Forget(key)
+	c.Traces.Forget(key)
+	c.Contests.Forget(key)
+	c.failures.forget(key)
+	c.diagnoses.forget(key)
+}
+
+// round is the result of a plan.
+type round struct {
+	done    []plan.Receipt
+	err     error
+	changed bool
+}
+
+// log writes one line for a plan. The level is info if the plan acted, would act in a dry run,
+// or was reported for the first time, and debug otherwise. The loop logs errors.
+func (c *Controller) log(ctx context.Context, s group.Snapshot, steps []plan.Action, decision hold.Decision, r round) {
+	holder := s.Hold.Holder
+	if decision.Need == hold.Write {
+		holder = decision.Record.Holder
+	}
+	entry := c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithFields(logrus.Fields{
+		"plan":   inOneLine(steps, longestPlan),
+		"holder": holder.Plain(),
+		"live":   s.Live,
+	})
+	if remarks := group.Remarks(s); len(remarks) > 0 {
+		entry = entry.WithField("remarks", inWords(remarks))
+	}
+	switch {
+	case len(r.done) > 0:
+		succeeded := successes(r.done)
+		entry.WithFields(logrus.Fields{"done": succeeded, "failed": len(r.done) - succeeded}).Info("stepped")
+	case plan.Acts(steps) && r.err == nil: // a dry run
+		entry.Info("would step")
+	case r.changed:
+		entry.Info("waits")
+	default:
+		entry.Debug("reconciled")
+	}
+}
+
+// longestPlan is the maximum length of a plan in a log line, in bytes.
+const longestPlan = 10_000
+
+// inOneLine returns a plan in one line of at most so many bytes.
+func inOneLine(steps []plan.Action, most int) string {
+	return plan.Plain(strings.ReplaceAll(plan.Notation(steps), "\n", "; "), most)
+}
+
+// inWords returns remarks as text: zone-a ReplicasForced (1 replicas).
+func inWords(remarks []plan.Wait) string {
+	var words []string
+	for _, r := range remarks {
+		words = append(words, r.Zone+" "+r.Because.String())
+	}
+	return plan.Plain(strings.Join(words, "; "), longestPlan)
+}
+
+func successes(receipts []plan.Receipt) int {
+	count := 0
+	for _, r := range receipts {
+		if r.Err == nil {
+			count++
+		}
+	}
+	return count
+}
+
+func fields(key plan.Key) logrus.Fields {
+	return logrus.Fields{"namespace": key.Namespace, "group": key.Name}
+}

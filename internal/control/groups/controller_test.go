@@ -1,0 +1,524 @@
+package groups_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/cluster/diagnosis"
+	"github.com/lockstep-dev/lockstep/internal/control/contest"
+	"github.com/lockstep-dev/lockstep/internal/control/groups"
+	"github.com/lockstep-dev/lockstep/internal/control/loop"
+	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
+)
+
+var store = plan.Key{Namespace: "team", Name: "store"}
+
+// world is the observer, the executor and the reporter of a controller.
+type world struct {
+	unmanaged    bool
+	cached, live group.Snapshot
+	meanwhile    *group.Snapshot // what the caches show after the live read
+	lookFails    error
+	runFails     error
+	due          time.Duration // when a delayed Event becomes due
+
+	contests    *contest.Log // adds contests to snapshots; nil: none
+	done        []plan.Receipt
+	writer      string // the field manager that overwrites replicas
+	writerFails error
+	writerReads int
+	overwritten []string // zones
+
+	facts         []diagnosis.Fact // about each pod
+	diagnoseFails error
+	diagnosed     int
+
+	looks     int
+	under     []int    // transitions of the holds of live reads
+	ran       []string // plans with the decision that covers them
+	reported  []string
+	forgotten []string
+}
+
+func (w *world) Managed(string) bool { return !w.unmanaged }
+func (w *world) Cached(plan.Key) group.Snapshot {
+	if w.looks > 0 && w.meanwhile != nil {
+		return *w.meanwhile
+	}
+	return w.filled(w.cached)
+}
+
+func (w *world) filled(s group.Snapshot) group.Snapshot {
+	if w.contests == nil {
+		return s
+	}
+	s = fixture.Clone(s)
+	w.contests.Fill(&s)
+	return s
+}
+
+func (w *world) Live(context.Context, plan.Key) (group.Snapshot, error) {
+	w.looks++
+	return w.live, w.lookFails
+}
+
+func (w *world) LiveUnder(_ context.Context, _ plan.Key, held group.Hold) (group.Snapshot, error) {
+	w.looks++
+	w.under = append(w.under, held.Transitions)
+	return w.live, w.lookFails
+}
+
+func (w *world) Diagnose(context.Context, string, plan.Pod) ([]diagnosis.Fact, error) {
+	w.diagnosed++
+	return w.facts, w.diagnoseFails
+}
+
+func (w *world) WriterOfReplicas(context.Context, string, string, string) (string, error) {
+	w.writerReads++
+	return w.writer, w.writerFails
+}
+
+func (w *world) ReplicasOverwritten(_ plan.Key, zone string) {
+	w.overwritten = append(w.overwritten, zone)
+}
+
+func (w *world) Run(_ context.Context, _ group.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+	w.ran = append(w.ran, reported(steps)+" ("+fixture.Decision(d)+")")
+	return w.done, w.runFails
+}
+
+func (w *world) Group(_ group.Snapshot, steps []plan.Action, _ []plan.Receipt) (bool, time.Duration) {
+	w.reported = append(w.reported, reported(steps))
+	return false, w.due
+}
+
+// memory records calls of Forget.
+type memory struct {
+	*world
+	name string
+}
+
+func (m memory) Forget(key plan.Key) { m.forgotten = append(m.forgotten, m.name+" "+key.String()) }
+
+func (memory) Show(context.Context, plan.Key, plan.Rollouts) {}
+
+func reported(steps []plan.Action) string {
+	return strings.ReplaceAll(plan.Notation(steps), "\n", "; ")
+}
+
+// newController returns a controller with its world, and its log.
+func newController(w *world) (*groups.Controller, *logtest.Hook) {
+	log, lines := logtest.NewNullLogger()
+	log.SetLevel(logrus.DebugLevel)
+	return &groups.Controller{
+		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Messages: memory{w, "told"}, Preparations: memory{w, "asked"}, Traces: memory{w, "traces"}, Fresh: freshness.NewLog(), Contests: contest.NewLog(), Log: log,
+	}, lines
+}
+
+const (
+	outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1\n"
+	settled  = "zone-a rev=2\n zone-a-0 ready@2\n"
+	starting = "zone-a rev=2\n zone-a-0 starting@2\n"
+	rolling  = "hold rollout/zone-a\n"
+	lapsed   = "hold eviction/zone-b\n noted zone-b-0 granted known=70s\n"
+	other    = "zone-b rev=2\n zone-b-0 ready@2\n"
+)
+
+func TestReconcile(t *testing.T) {
+	const rollsOn = "delete zone-a-0 of zone-a because OutdatedRevision (write rollout/zone-a with zone-a-0)"
+	for sentence, tc := range map[string]struct {
+		world             world
+		cached            string
+		live              string
+		meanwhile         string
+		reportStaleCaches bool
+		want              loop.Outcome
+		looks             int
+		ran               []string
+		reported          []string
+		forgets           bool
+	}{
+		"a namespace that is not managed is forgotten": {world: world{unmanaged: true}, cached: outdated, want: loop.Gone(), forgets: true},
+		"a group that exists no more is forgotten":     {cached: "", want: loop.Gone(), forgets: true},
+		"a group that left its Lease behind is not":    {cached: "hold free", want: loop.Done(), ran: []string{" (remove)"}, reported: []string{""}},
+		"a cache that is behind is looked at later":    {cached: outdated, reportStaleCaches: true, want: loop.After(time.Second)},
+		"at the goal there is nothing to wait for":     {cached: settled, want: loop.Done(), ran: []string{" (as it is)"}, reported: []string{""}},
+		"a hold is taken after a look, by the plan made from that": {
+			cached: outdated, live: "live\nzone-a rev=3 current=1\n zone-a-0 ready@1 version=20\n", want: loop.After(hold.RenewEvery), looks: 1,
+			ran: []string{rollsOn}, reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision"},
+		},
+		"what the caches would not take down after the look stays": {
+			cached: outdated, live: "live\n" + outdated, meanwhile: starting, want: loop.After(time.Second), looks: 1,
+		},
+		"a grant that has lapsed keeps no takedown from its look": {
+			cached: lapsed + outdated + other, live: "live\n" + lapsed + outdated + other, want: loop.After(hold.RenewEvery), looks: 1,
+			ran:      []string{"delete zone-a-0 of zone-a because OutdatedRevision; end intent of zone-b-0 because EvictionLapsed (write rollout/zone-a with zone-a-0)"},
+			reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision; end intent of zone-b-0 because EvictionLapsed"},
+		},
+		"a look that shows no need comes to nothing": {
+			cached: outdated, live: "live\n" + settled, want: loop.After(time.Second), looks: 1, ran: []string{" (as it is)"}, reported: []string{""},
+		},
+		"a look that shows another holder comes to nothing": {
+			cached: outdated, live: "live\nhold eviction/zone-b\n" + outdated + "zone-b rev=2\n zone-b-0 leaving@2\n", want: loop.After(time.Second), looks: 1,
+			ran:      []string{"queue rollout/zone-a; wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodTerminating zone-b-0 (write eviction/zone-b)"},
+			reported: []string{"queue rollout/zone-a; wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodTerminating zone-b-0"},
+		},
+		"under its own hold it goes on without a look": {
+			cached: rolling + outdated, want: loop.After(hold.RenewEvery), ran: []string{rollsOn}, reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision"},
+		},
+		"a hold in use is renewed in time": {
+			cached: "hold rollout/zone-a renewed 5s ago\n" + starting, want: loop.After(hold.RenewEvery - 5*time.Second),
+			ran: []string{"wait zone-a because PodStarting zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodStarting zone-a-0"},
+		},
+		"a hold that was renewed is renewed again": {
+			cached: "hold rollout/zone-a renewed 20s ago\n" + starting, want: loop.After(hold.RenewEvery),
+			ran: []string{"wait zone-a because PodStarting zone-a-0 (write rollout/zone-a)"}, reported: []string{"wait zone-a because PodStarting zone-a-0"},
+		},
+		"a wait that ends by time sets the time": {
+			cached: "zone-a rev=2 minReady=10s\n zone-a-0 ready@2 for=4s\n", want: loop.After(6 * time.Second),
+			ran: []string{"wait zone-a because PodNotYetAvailable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetAvailable zone-a-0"},
+		},
+		"who stays is told so again in time": {
+			cached: "zone-a rev=2 mirror=web asks=1 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told stay zone-a-0 again=7m\n", want: loop.After(7 * time.Minute),
+			ran: []string{" (as it is)"}, reported: []string{""},
+		},
+		"the end of a delay sets the time": {
+			cached: "hold free\n agreed zone-a 0 to 1 59m30s ago\nzone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n", want: loop.After(30 * time.Second),
+			ran: []string{"wait zone-a because DownscaleDelayed zone-a-0 (as it is)"}, reported: []string{"wait zone-a because DownscaleDelayed zone-a-0"},
+		},
+		"the earlier one of renewal and wait counts": {
+			cached: "hold rollout/zone-a renewed 18s ago\nzone-a rev=2 minReady=10s\n zone-a-0 ready@2 for=4s\n", want: loop.After(2 * time.Second),
+			ran: []string{"wait zone-a because PodNotYetAvailable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetAvailable zone-a-0"},
+		},
+		"who holds from outside is shown no more when his time is over": {
+			cached: "hold manual/x renewed 5s ago\n" + settled, want: loop.After(55 * time.Second), ran: []string{" (as it is)"}, reported: []string{""},
+		},
+		"whose time is over sets none": {
+			cached: "hold manual/x renewed 5m ago\n" + settled, want: loop.Done(), ran: []string{" (as it is)"}, reported: []string{""},
+		},
+		"a group that is gone waits for the end of a person's time": {
+			cached: "hold manual/x renewed 5s ago\n", want: loop.After(55 * time.Second), ran: []string{" (as it is)"}, reported: []string{""},
+		},
+		"an Event that is held back sets the time": {
+			world: world{due: time.Second}, cached: rolling + starting, want: loop.After(time.Second),
+			ran: []string{"wait zone-a because PodStarting zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodStarting zone-a-0"},
+		},
+		"after giving the hold back the event of that comes": {
+			cached: rolling + settled, want: loop.Done(), ran: []string{"release rollout/zone-a (write free)"}, reported: []string{"release rollout/zone-a"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := tc.world
+				w.cached, w.live = today(tc.cached), today(tc.live)
+				if tc.meanwhile != "" {
+					w.meanwhile = new(today(tc.meanwhile))
+				}
+				c, _ := newController(&w)
+				if tc.reportStaleCaches {
+					c.Fresh.PodMoved(store, "zone-a-0", 10)
+				}
+				got, err := c.Reconcile(t.Context(), store)
+				if err != nil || got != tc.want {
+					t.Errorf("got %s, %v, want %s", got, err, tc.want)
+				}
+				if w.looks != tc.looks {
+					t.Errorf("%d looks, want %d", w.looks, tc.looks)
+				}
+				if diff := cmp.Diff(tc.ran, w.ran); diff != "" {
+					t.Errorf("carried out (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(tc.reported, w.reported); diff != "" {
+					t.Errorf("reported (-want +got):\n%s", diff)
+				}
+				forgotten := []string(nil)
+				if tc.forgets {
+					forgotten = []string{"reporter team/store", "told team/store", "asked team/store", "traces team/store", "holds team/store"}
+				}
+				if diff := cmp.Diff(forgotten, w.forgotten); diff != "" {
+					t.Errorf("forgotten (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// today returns a snapshot whose time is now.
+func today(situation string) group.Snapshot {
+	s := fixture.MustParse(situation)
+	later := time.Since(s.Now)
+	s.Now, s.Hold.Renewed = s.Now.Add(later), s.Hold.Renewed.Add(later)
+	for zone, at := range s.Hold.Downscaled {
+		s.Hold.Downscaled[zone] = at.Add(later)
+	}
+	for _, z := range s.Zones {
+		for i := range z.Pods {
+			z.Pods[i].ReadySince = z.Pods[i].ReadySince.Add(later)
+		}
+		for uid, t := range z.Told {
+			t.Ready = t.Ready.Add(later)
+			if t.At, t.Since = t.At.Add(later), t.Since.Add(later); !t.Again.IsZero() {
+				t.Again = t.Again.Add(later)
+			}
+			z.Told[uid] = t
+		}
+		for i := range s.Hold.Acknowledged[z.Name].OrdinalRanges {
+			stretch := &s.Hold.Acknowledged[z.Name].OrdinalRanges[i]
+			stretch.Since = stretch.Since.Add(later)
+		}
+	}
+	return s
+}
+
+func TestForgetDropsTheStateOfAGroup(t *testing.T) {
+	w := world{unmanaged: true, cached: fixture.MustParse(outdated)}
+	c, _ := newController(&w)
+	c.Fresh.PodMoved(store, "zone-a-0", 10)
+	if _, err := c.Reconcile(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	if reportStaleCaches, _ := c.Fresh.Behind(w.cached); reportStaleCaches != "" {
+		t.Errorf("still waits for %s", reportStaleCaches)
+	}
+}
+
+// Its webhooks still serve, and a granted eviction lapses by how long it has been known.
+func TestResignKeepsWhatWasObservedAndWritten(t *testing.T) {
+	w := world{cached: fixture.MustParse(outdated)}
+	c, _ := newController(&w)
+	c.Fresh.PodMoved(store, "zone-a-0", 10)
+	c.Resign(store)
+	if slices.Contains(w.forgotten, "holds "+store.String()) || !slices.Contains(w.forgotten, "told "+store.String()) {
+		t.Errorf("forgotten: %q", w.forgotten)
+	}
+	if reportStaleCaches, _ := c.Fresh.Behind(w.cached); reportStaleCaches == "" {
+		t.Error("what was deleted is not awaited any more")
+	}
+}
+
+// The caches must show the last live read before a plan uses them.
+func TestCachesMustCatchUpWithTheLastLiveRead(t *testing.T) {
+	w := world{cached: fixture.MustParse(outdated), live: fixture.MustParse("live\nzone-a rev=2 version=20\n zone-a-0 ready@2 version=20\n")}
+	w.live.PodsAt, w.live.ZonesAt, w.cached.PodsAt, w.cached.ZonesAt = 20, 20, 10, 10
+	c, _ := newController(&w)
+	for range 3 {
+		if got, err := c.Reconcile(t.Context(), store); err != nil || got != loop.After(time.Second) {
+			t.Errorf("got %s, %v", got, err)
+		}
+	}
+	if w.looks != 1 || len(w.ran) != 1 {
+		t.Errorf("%d looks, %d plans, want one of each until the caches have caught up", w.looks, len(w.ran))
+	}
+	w.cached = fixture.Clone(w.live)
+	w.cached.Live = false
+	if got, err := c.Reconcile(t.Context(), store); err != nil || got != loop.Done() {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+// A user has removed the label of the Lease, so the caches show no Lease.
+func TestRolloutContinuesIfOnlyALiveReadShowsItsLease(t *testing.T) {
+	const zones = "zone-a rev=3 current=2\n zone-a-0 ready@2\nzone-b rev=3 current=2\n zone-b-0 ready@3\n zone-b-1 ready@2\n"
+	w := world{cached: fixture.MustParse(zones), live: fixture.MustParse("live\nhold rollout/zone-b inherited\n" + zones)}
+	c, _ := newController(&w)
+	if _, err := c.Reconcile(t.Context(), store); err != nil || len(w.ran) != 1 {
+		t.Errorf("ran %q, %v", w.ran, err)
+	}
+}
+
+func TestCachesThatNeverConfirmALiveReadAreReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world{}
+		c, _ := newController(&w)
+		for range 10 {
+			w.cached, w.live = today("zone-a rev=2\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 ready@1\n"), today("live\nzone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2\n zone-b-0 ready@1\n")
+			if _, err := c.Reconcile(t.Context(), store); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		const want = "wait zone-a because CacheStale; wait zone-b because CacheStale"
+		if len(w.ran) > 0 || len(w.reported) == 0 || w.reported[0] != want {
+			t.Errorf("ran %q, reported %q", w.ran, w.reported)
+		}
+	})
+}
+
+// The write after a live read compares a cached Lease. A Lease that records a downscale is read
+// live, because calls to pods compare nothing.
+func TestLiveReadIncludesTheLeaseIfNoWriteComparesIt(t *testing.T) {
+	for held, under := range map[string]int{
+		"":                          0,
+		"hold free transitions=7\n": 1,
+		"hold rollout/zone-b\n":     1,
+		"hold free transitions=7\n decrease zone-a from 2 to 1 undoing\n": 0,
+	} {
+		t.Run(held, func(t *testing.T) {
+			w := &world{cached: fixture.MustParse(held + outdated), live: fixture.MustParse("live\n" + held + outdated)}
+			c, _ := newController(w)
+			if _, err := c.Reconcile(t.Context(), store); err != nil {
+				t.Fatal(err)
+			}
+			if w.looks != 1 || len(w.under) != under {
+				t.Errorf("%d looks, %d of them under the hold that is known, want 1 and %d", w.looks, len(w.under), under)
+			}
+			if under > 0 && w.under[0] != w.cached.Hold.Transitions {
+				t.Errorf("looked under the hold of %d transitions, the caches show %d", w.under[0], w.cached.Hold.Transitions)
+			}
+		})
+	}
+}
+
+func TestPlanThatViolatesAnInvariantIsNotCarriedOut(t *testing.T) {
+	// The planner does not create such a plan. The planner and the invariants treat two pods of
+	// one name differently.
+	w := world{cached: twins()}
+	c, _ := newController(&w)
+	got, err := c.Reconcile(t.Context(), store)
+	violation := &invariant.Violation{}
+	if !errors.As(err, &violation) || reason.ClassOf(err) != reason.Human || got != loop.Done() {
+		t.Fatalf("got %s, %v of class %v, want a violation of class human", got, err, reason.ClassOf(err))
+	}
+	if !strings.HasPrefix(err.Error(), `plan "delete zone-a-0 of zone-a because`) {
+		t.Errorf("the error does not tell the plan: %v", err)
+	}
+	if len(w.ran) != 0 {
+		t.Errorf("carried out: %v", w.ran)
+	}
+	if diff := cmp.Diff([]string{"wait zone-a because InvariantViolated (" + violation.Name + ")"}, w.reported); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
+	}
+}
+
+func twins() group.Snapshot {
+	s := fixture.MustParse(rolling + "zone-a rev=2 current=1 budget=2\n zone-a-0 ready@1 zone-a-1 ready@2\n")
+	twin := s.Zones[0].Pods[0]
+	twin.UID, twin.Revision = "twin", "2"
+	s.Zones[0].Pods = append([]plan.Pod{twin}, s.Zones[0].Pods...)
+	return s
+}
+
+func TestReconcileReturnsErrors(t *testing.T) {
+	refused := errors.New("no route to host")
+	t.Run("a look that fails is followed by nothing", func(t *testing.T) {
+		w := world{cached: fixture.MustParse(outdated), lookFails: refused}
+		c, _ := newController(&w)
+		_, err := c.Reconcile(t.Context(), store)
+		if err == nil || err.Error() != "read team/store live: no route to host" || len(w.ran)+len(w.reported) != 0 {
+			t.Errorf("got %v, carried out %v, reported %v", err, w.ran, w.reported)
+		}
+	})
+	t.Run("a plan that fails is reported, and its hold still renewed", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := world{cached: today(rolling + outdated), runFails: reason.WithClass(reason.Moved, refused)}
+			c, _ := newController(&w)
+			got, err := c.Reconcile(t.Context(), store)
+			if !errors.Is(err, refused) || reason.ClassOf(err) != reason.Moved || got != loop.After(hold.RenewEvery) || len(w.reported) != 1 {
+				t.Errorf("got %s, %v, reported %v", got, err, w.reported)
+			}
+		})
+	})
+}
+
+func TestEachPlanIsLoggedOnce(t *testing.T) {
+	w := world{cached: fixture.MustParse(rolling + outdated)}
+	c, lines := newController(&w)
+	if _, err := c.Reconcile(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	if len(lines.Entries) != 1 {
+		t.Fatalf("%d lines", len(lines.Entries))
+	}
+	want := logrus.Fields{
+		"namespace": "team", "group": "store", "holder": "rollout/zone-a", "live": false,
+		"plan": "delete zone-a-0 of zone-a because OutdatedRevision",
+	}
+	if diff := cmp.Diff(want, lines.LastEntry().Data); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Every plan is checked before it is carried out, whatever the caches show. A plan that disrupts
+// pods comes from a live read unless this process has the hold.
+func TestOnlyCheckedPlansAreCarriedOut(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := world{cached: draw.Odd().Draw(rt, "cached")}
+		w.live = fixture.Clone(w.cached)
+		w.live.Live = true
+		w.live.Key, w.cached.Key = store, store
+		c, _ := newController(&w)
+		c.Log.SetOutput(io.Discard)
+		j := &judge{world: &w}
+		c.Executor = j
+		if _, err := c.Reconcile(t.Context(), store); err != nil && reason.ClassOf(err) != reason.Human {
+			rt.Error(err)
+		}
+		if j.wrong != "" {
+			rt.Error(j.wrong)
+		}
+	})
+}
+
+// judge is an executor that checks its plans again.
+type judge struct {
+	*world
+	wrong string
+}
+
+func (j *judge) Run(_ context.Context, s group.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+	if broken := invariant.Check(s, steps, d); broken != nil {
+		j.wrong = broken.Error()
+	}
+	if d.Need == hold.Look {
+		j.wrong = "a plan that needs a look is carried out"
+	}
+	if plan.Disrupts(steps) && !s.Live && !s.Hold.Own {
+		j.wrong = "pods are taken down on the caches under a hold of somebody else: " + reported(steps)
+	}
+	return nil, nil
+}
+
+func TestReconcileSpanContainsTheDecisionAndALinkToTheRollout(t *testing.T) {
+	w := &world{cached: fixture.MustParse(rolling + "zone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\n")}
+	w.cached.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: "00-11111111111111111111111111111111-2222222222222222-01"}
+	c, _ := newController(w)
+	spans := tracetest.NewSpanRecorder()
+	ctx, span := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t").Start(t.Context(), "reconcile")
+	if _, err := c.Reconcile(ctx, w.cached.Key); err != nil {
+		t.Fatal(err)
+	}
+	span.End()
+	got := spans.Ended()[0]
+	if len(got.Links()) != 1 || got.Links()[0].SpanContext.SpanID().String() != "2222222222222222" {
+		t.Fatalf("links %+v", got.Links())
+	}
+	for _, want := range []attribute.KeyValue{
+		attribute.String("lockstep.decision", "wait zone-a because PodStarting zone-a-0 (1 of at most 1 down)"),
+		attribute.String("lockstep.reason", "PodStarting"), attribute.String("lockstep.holder", "rollout/zone-a"),
+	} {
+		if !slices.Contains(got.Attributes(), want) || !slices.Contains(got.Links()[0].Attributes, want) {
+			t.Errorf("want %v in the span, which has %v, and in its link, which has %v", want, got.Attributes(), got.Links()[0].Attributes)
+		}
+	}
+}

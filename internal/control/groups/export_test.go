@@ -1,0 +1,7 @@
+package groups
+
+// Stalled exports stalled.
+var Stalled = stalled
+
+// WithFailures exports withFailures.
+var WithFailures = withFailures

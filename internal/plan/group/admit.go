@@ -1,0 +1,273 @@
+package group
+
+import (
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// DownscaleRequest is a downscale of spec.replicas that a client requests.
+type DownscaleRequest struct {
+	Zone    string
+	UID     string       // of the StatefulSet that the request is based on
+	Version plan.Version // of that StatefulSet; the admission is bound to it
+	From    int
+	To      int
+}
+
+// downscale returns the requested downscale.
+func (r DownscaleRequest) downscale() Downscale {
+	return Downscale{Zone: r.Zone, UID: r.UID, Version: r.Version, From: r.From, To: r.To}
+}
+
+// DownscaleAnswer is the answer to a DownscaleRequest.
+type DownscaleAnswer struct {
+	Because           plan.Refusal // the refusal; none: the downscale is allowed
+	PredecessorReason string       // Because in the predecessor's words; empty: it has none, or they need no numbers
+	Note              Downscale    // what the hold must record before the admission; zero: nothing
+	Former            Downscale    // the rest of the previous downscale, recorded again if no pod receives the call of Note
+	Ask               []plan.Pod   // the pods that must be prepared between the record and the admission
+	Dated             bool         // the hold must record when the zone scales down, and nothing else, before the admission
+}
+
+// Allowed reports whether the downscale is admitted once the records and preparations in the answer
+// are done.
+func (v DownscaleAnswer) Allowed() bool { return v.Because.None() }
+
+// departure is a downscale with its zone and the pods that it removes.
+type departure struct {
+	DownscaleRequest
+	zone     *zoneState
+	ask      []plan.Pod // the removed pods that must be prepared
+	disrupts bool       // a removed pod is up
+}
+
+// requestGuards apply to a requested downscale. The first objection is reported.
+var requestGuards = []guard[departure]{
+	objectMoved,       // the object that is judged is the object that will be changed
+	downscaleUnderWay, // at most one downscale is under way
+	cannotPrepare,     // guarantee 7: the pods to be removed can be called to prepare
+}
+
+// downscaleGuards apply to a requested downscale, and to a recorded one until it is carried out.
+var downscaleGuards = []guard[departure]{
+	forDownscale(heldElsewhere),                          // guarantee 1: one operation in one zone at a time
+	ifSomebodyServes(forDownscale(otherZoneUnavailable)), // guarantee 2: the other zones are available
+	tooSoon, // guarantee 6: the minimum time between downscales
+}
+
+// queueGuards apply to a requested downscale, after the guards above.
+var queueGuards = []guard[departure]{
+	ifSomebodyServes(othersBeforeDownscale), // the operation that was refused first goes first
+}
+
+// mayShrink returns the first objection to a requested downscale.
+func (b *groupState) mayShrink(d departure) plan.Refusal {
+	return firstObjection(b, d, requestGuards, downscaleGuards, queueGuards)
+}
+
+// ifSomebodyServes applies a guard only to a downscale that removes a pod that is up.
+func ifSomebodyServes(object guard[departure]) guard[departure] {
+	return func(b *groupState, d departure) plan.Refusal {
+		if !d.disrupts {
+			return plan.Refusal{}
+		}
+		return object(b, d)
+	}
+}
+
+// forDownscale applies a guard of rollouts to the zone of a downscale.
+func forDownscale(object guard[disruption]) guard[departure] {
+	return func(b *groupState, d departure) plan.Refusal {
+		return object(b, disruption{zone: d.zone})
+	}
+}
+
+// Admit decides about a downscale of a zone of the group. Admit and Group share their rules, so
+// each respects an operation that the other has begun.
+//
+// If all pods that a downscale removes are down or absent, the downscale waits for no other zone,
+// only for the minimum time between downscales. If in addition no pod must be prepared and the hold
+// is not available, the downscale needs no hold. So a repair never waits for an operation that
+// waits for the repair. If zones ask for time between downscales, the hold still records the time
+// of the downscale.
+func Admit(s Snapshot, r DownscaleRequest) DownscaleAnswer {
+	b := newGroupState(s.AsNoted())
+	answer := b.admit(r)
+	answer.PredecessorReason = b.predecessorReason(r.Zone, answer.Because)
+	return answer
+}
+
+func (b *groupState) admit(r DownscaleRequest) DownscaleAnswer {
+	z, exists := b.zoneState(r.Zone)
+	switch {
+	case exists && z.UID == r.UID && z.Version >= r.Version:
+	case b.Live:
+		return DownscaleAnswer{Because: plan.Refusal{Code: reason.ObjectChanged, Zone: r.Zone}}
+	default:
+		return DownscaleAnswer{Because: plan.Refusal{Code: reason.CacheStale, Zone: r.Zone}}
+	}
+	d := b.departure(z, r)
+	if b.isOwnNotedDownscale(d) {
+		return DownscaleAnswer{}
+	}
+	if because := barred(z); !because.None() {
+		return DownscaleAnswer{Because: because} // before any pod is called to prepare
+	}
+	if because := b.mayShrink(d); !because.None() {
+		if !d.disrupts && len(d.ask) == 0 {
+			return b.admitWithoutHold(d)
+		}
+		return DownscaleAnswer{Because: because}
+	}
+	return DownscaleAnswer{Note: b.note(d), Former: b.former(d.Zone), Ask: d.ask}
+}
+
+// StillAdmits is called once all pods that a recorded downscale removes are prepared. Preparation
+// takes time, and the rest of the group continues meanwhile. StillAdmits returns the current
+// objection to the downscale. The answer requires no record.
+func StillAdmits(s Snapshot, noted Downscale, asked []plan.Pod) DownscaleAnswer {
+	b := newGroupState(s.AsNoted())
+	because := b.stillAdmits(noted, asked)
+	return DownscaleAnswer{Because: because, PredecessorReason: b.predecessorReason(noted.Zone, because)}
+}
+
+func (b *groupState) stillAdmits(noted Downscale, asked []plan.Pod) plan.Refusal {
+	z, exists := b.zoneState(noted.Zone)
+	if b.DownscaleStatus(noted) == Unseen {
+		return plan.Refusal{Code: reason.CacheStale, Zone: noted.Zone}
+	}
+	if !exists || z.UID != noted.UID {
+		return plan.Refusal{Code: reason.ObjectChanged, Zone: noted.Zone}
+	}
+	d := b.departure(z, DownscaleRequest{Zone: noted.Zone, UID: noted.UID, Version: noted.Version, From: noted.From, To: noted.To})
+	for _, pod := range d.ask {
+		if !slices.ContainsFunc(asked, func(p plan.Pod) bool { return p.UID == pod.UID }) {
+			return plan.Refusal{Code: reason.PreparationFailed, Zone: z.Name, Pod: pod.Name, Detail: "it came up while the others were asked"}
+		}
+	}
+	return firstObjection(b, d, downscaleGuards)
+}
+
+// note returns the record of a downscale that may happen.
+func (b *groupState) note(d departure) Downscale {
+	note := d.downscale()
+	note.Generation, note.Stage, note.Since = d.zone.Generation, Admitted, b.Now
+	if len(d.ask) > 0 {
+		note.Stage, note.Call = Preparing, d.zone.Call
+	} else if former := b.Hold.Downscale; former.Zone == d.Zone && b.DownscaleStatus(former) == Overtaken {
+		note.Call = former.Call // pods called for the former one leave by this one, or are notified that they stay
+	}
+	return note
+}
+
+// former returns what is left of a zone's downscale that the next one replaces: pods that are still
+// to be deleted, or prepared pods that must be notified that they stay.
+func (b *groupState) former(zone string) Downscale {
+	d := b.Hold.Downscale
+	if d.Zone != zone || b.ended {
+		return Downscale{}
+	}
+	switch course := b.DownscaleStatus(d); {
+	case course == InEffect:
+		return d
+	case course == Overtaken && d.asks():
+		return b.takenBack(d)
+	}
+	return Downscale{}
+}
+
+// isOwnNotedDownscale reports whether the request is for exactly the downscale that lockstep itself
+// has recorded and may still carry out: all its pods are prepared. The record dates the downscale.
+// So after CarryLimit, a request waits until the leading replica has ended that downscale, and then
+// needs its own record.
+func (b *groupState) isOwnNotedDownscale(d departure) bool {
+	noted := b.Hold.Downscale
+	if !noted.Same(d.downscale()) || !noted.Ours || noted.Stage != Admitted || !b.Now.Before(noted.Since.Add(CarryLimit)) {
+		return false
+	}
+	_, because := b.stillDue(noted)
+	if because.Code == reason.ReferenceNotRead { // the process that recorded it has read the reference
+		_, because = b.stillAllowed(d.zone, noted)
+	}
+	return because.None()
+}
+
+func (b *groupState) departure(z *zoneState, r DownscaleRequest) departure {
+	d := departure{DownscaleRequest: r, zone: z}
+	for _, pod := range z.Pods {
+		if !r.downscale().Leaves(*z.Zone, pod.Ordinal) {
+			continue
+		}
+		d.disrupts = d.disrupts || pod.Up()
+		if z.Prepares && pod.Callable() {
+			d.ask = append(d.ask, pod)
+		}
+	}
+	return d
+}
+
+// admitWithoutHold decides about a downscale that needs no hold.
+func (b *groupState) admitWithoutHold(d departure) DownscaleAnswer {
+	if !b.keepsTime() {
+		return DownscaleAnswer{}
+	}
+	return DownscaleAnswer{Because: firstOf(holdUnreadable(b), objectMoved(b, d), shrinksElsewhere(b, d), tooSoon(b, d)), Dated: true}
+}
+
+// holdUnreadable objects if the hold cannot be read, because then nothing can be added to it.
+func holdUnreadable(b *groupState) plan.Refusal {
+	if b.Hold.Unreadable != "" {
+		return plan.Refusal{Code: reason.HoldUnreadable}
+	}
+	return plan.Refusal{}
+}
+
+func objectMoved(_ *groupState, d departure) plan.Refusal {
+	if d.zone.Version != d.Version {
+		return plan.Refusal{Code: reason.ObjectChanged, Zone: d.Zone}
+	}
+	return plan.Refusal{}
+}
+
+// downscaleUnderWay lets a downscale follow a downscale that is in effect. It also lets a downscale
+// replace an overtaken one, if the new one removes all pods that were prepared for the overtaken
+// one. Both require that the pods are called in the same way, because a record has only one Call.
+func downscaleUnderWay(b *groupState, d departure) plan.Refusal {
+	noted := b.Hold.Downscale
+	if noted.Zone != d.Zone || b.ended {
+		return plan.Refusal{}
+	}
+	course := b.DownscaleStatus(noted)
+	asksAlike := len(d.ask) == 0 || !noted.asks() || noted.Call == d.zone.Call
+	switch {
+	case noted.Stage == Undoing:
+		return plan.Refusal{Code: reason.PreparationCancelled}
+	case course == InEffect && asksAlike:
+		return plan.Refusal{}
+	case course == InEffect:
+		return plan.Refusal{Code: reason.ZoneShrinking, Detail: noted.String()}
+	case course == Overtaken && (noted.Stage == Admitted || noted.Ours) && d.To <= noted.To && asksAlike:
+		return plan.Refusal{}
+	}
+	return plan.Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: b.ahead(b.patience(noted))}
+}
+
+func cannotPrepare(_ *groupState, d departure) plan.Refusal {
+	if len(d.ask) > 0 && d.zone.Call.Invalid != "" {
+		return plan.Refusal{Code: reason.InvalidPrepareCall, Detail: d.zone.Call.Invalid}
+	}
+	for _, pod := range d.ask {
+		if pod.OnHost {
+			return plan.Refusal{Code: reason.PodOnHostNetwork, Pod: pod.Name}
+		}
+	}
+	return plan.Refusal{}
+}
+
+// othersBeforeDownscale objects while an operation of another zone waits that was refused before
+// this downscale.
+func othersBeforeDownscale(b *groupState, d departure) plan.Refusal {
+	return b.waitingBefore(b.since(plan.DownscaleOperation, d.Zone), d.Zone)
+}

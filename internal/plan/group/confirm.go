@@ -1,0 +1,70 @@
+package group
+
+import (
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+)
+
+// Confirms reports whether the cached view proposes the same disruptions as a plan that was made
+// from a live read. A live read takes a while, and the caches show pods that failed meanwhile.
+//
+// Records that the plan ends because of the live read do not count: a granted eviction, a record
+// from before a restore, a zone that was deleted with its pods. If the caches do not show the Lease
+// because a client removed its label, Confirms uses the Lease of the live read.
+func Confirms(view, looked Snapshot, steps []plan.Action) bool {
+	taken := takedowns(steps)
+	if len(taken) == 0 {
+		return true
+	}
+	if !view.Hold.Exists {
+		view.Hold = looked.Hold
+	}
+	view.Hold = withoutEnded(view.Hold, steps)
+	view.Left, view.Strays = withoutGone(view.Left, view.Strays, steps)
+	proposed := takedowns(Plan(view))
+	return !slices.ContainsFunc(taken, func(uid string) bool { return !slices.Contains(proposed, uid) })
+}
+
+// withoutEnded returns a hold without the records that a plan ends and whose end only a live read
+// shows.
+func withoutEnded(h Hold, steps []plan.Action) Hold {
+	ended := plan.Only[plan.EndIntent](steps)
+	h.Intents = slices.DeleteFunc(slices.Clone(h.Intents), func(i plan.Intent) bool {
+		return slices.ContainsFunc(ended, func(a plan.EndIntent) bool {
+			return a.Intent.UID == i.UID && a.Intent.Since.Equal(i.Since)
+		})
+	})
+	for _, a := range plan.Only[EndDownscale](steps) {
+		if a.Restored && h.Downscale.Same(a.Downscale) {
+			h.Downscale = Downscale{}
+		}
+	}
+	return h
+}
+
+// withoutGone returns the zones that left the group, except the zones that a plan forgets. The pods
+// of the forgotten zones become strays.
+func withoutGone(left []LeftZone, strays []plan.Pod, steps []plan.Action) (kept []LeftZone, with []plan.Pod) {
+	forgotten := plan.Only[RecordMembers](steps)
+	with = slices.Clone(strays)
+	for _, z := range left {
+		if slices.ContainsFunc(forgotten, func(a RecordMembers) bool { return slices.Contains(a.Gone, z.Name) }) {
+			with = append(with, z.Pods...)
+		} else {
+			kept = append(kept, z)
+		}
+	}
+	return kept, with
+}
+
+// takedowns returns the UIDs of the pods that a plan deletes although they are up.
+func takedowns(steps []plan.Action) []string {
+	var uids []string
+	for _, step := range steps {
+		if d, is := step.(plan.DeletePod); is && d.Up {
+			uids = append(uids, d.UID)
+		}
+	}
+	return uids
+}

@@ -1,0 +1,45 @@
+package group_test
+
+import (
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+)
+
+// After a live read and before the disruption, lockstep plans once more from the caches.
+func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
+	const outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n"
+	const available = outdated + " zone-b-0 ready@2\n"
+	const both = "zone-a rev=3 current=2\n zone-a-0 ready@2\nzone-b rev=3 current=2\n zone-b-0 ready@3\n zone-b-1 ready@2\n"
+	const lapsed = "hold eviction/zone-b\n noted zone-b-0 granted known=70s\n"
+	const moved = "hold rollout/zone-c\n noted zone-c-0 uid=former version=5\nrelabelled zone-c rev=2\n zone-c-0 ready@2\n"
+	const restored = "hold rollout/zone-b\n noted zone-b-1 uid=former version=999\n"
+	const shrinking = "hold downscale/zone-b\n decrease zone-b from 2 to 1 admitted uid=former version=999 since=1h\n"
+	for sentence, tc := range map[string]struct {
+		live, cached string
+		want         bool
+	}{
+		"what they propose as well":                                         {available, available, true},
+		"not what would break what broke meanwhile":                         {available, outdated + " zone-b-0 starting@2\n", false},
+		"what they propose without the Lease that a look read":              {"hold rollout/zone-b\n" + both, both, true},
+		"a plan that takes nobody down":                                     {outdated + " zone-b-0 starting@2\n", outdated, true},
+		"a takedown that a grant was in the way of":                         {lapsed + available, lapsed + available, true},
+		"a takedown that a note of before a restore was in the way of":      {restored + available, restored + available, true},
+		"a takedown that a downscale of before a restore was in the way of": {shrinking + available, shrinking + available, true},
+		"a takedown that a zone which has gone was in the way of":           {"deleted zone-c\n" + available, "deleted zone-c\n" + available, true},
+		"a takedown that a pod of a zone which moved was in the way of":     {moved + available, moved + available, true},
+		"not one that a zone which left since is in the way of":             {available, "orphaned zone-c\n zone-c-0 ready@1\n" + available, false},
+		"not one that a grant is in the way of since":                       {available, "hold eviction/zone-b\n noted zone-b-0 granted known=1s\n" + available, false},
+		"not beside one grant that is over and one that not":                {lapsed + available, lapsed + " noted zone-b-1 granted known=1s\n" + available + " zone-b-1 ready@2\n", false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			looked := fixture.MustParse("live\n" + tc.live)
+			steps := group.Plan(looked)
+			if got := group.Confirms(fixture.MustParse(tc.cached), looked, steps); got != tc.want {
+				t.Errorf("got %t, want %t for\n%s", got, tc.want, plan.Notation(steps))
+			}
+		})
+	}
+}

@@ -1,0 +1,214 @@
+package group
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// Delay is how long a pod keeps running after it has acknowledged a downscale. The zero Delay
+// is none.
+type Delay struct {
+	For     time.Duration
+	Call    Call   // notifies pods that they will leave, or that they stay
+	Invalid string // what is wrong with the annotations; then the zone is not scaled down
+}
+
+// Configured reports whether the annotations ask for a delay, valid or not.
+func (d Delay) Configured() bool { return d.For > 0 || d.Invalid != "" }
+
+// delays reports whether downscales of the zone are delayed.
+func (z *Zone) delays() bool { return z.Mirror.Configured() && z.Delay.Configured() }
+
+// delayed returns the part of a wish that is possible now. A zone with a delay scales down only
+// as far as its last pods have been ready to leave for the delay, one after the other from the
+// last pod down. It scales up at once.
+func (b *groupState) delayed(z *Zone, w wish) wish {
+	w.asked = w.replicas
+	switch {
+	case w.none() || !z.delays():
+		return w
+	case z.Delay.Invalid != "":
+		w.replicas = max(w.replicas, z.Replicas)
+		w.objection = plan.Refusal{Code: reason.InvalidDelay, Detail: z.Delay.Invalid}
+		return w
+	case z.Barred: // so no pod is notified that it leaves
+		w.asked = max(w.replicas, z.Replicas)
+		return w
+	}
+	if w.objection = b.parting(z); !w.objection.None() && w.replicas < z.Replicas {
+		w.replicas = z.Replicas
+		return w
+	}
+	w.objection = plan.Refusal{}
+	pods := z.byPlace()
+	for place := z.Replicas - 1; place >= w.asked; place-- {
+		if w.objection = b.mayLeave(z, pods, place); !w.objection.None() {
+			w.replicas = place + 1
+			return w
+		}
+	}
+	return w
+}
+
+// parting objects while a pod that another call prepared has not answered yet that it stays.
+func (b *groupState) parting(z *Zone) plan.Refusal {
+	owed := b.owed(z)
+	if owed.None() {
+		return plan.Refusal{}
+	}
+	last := owed.OrdinalRanges[len(owed.OrdinalRanges)-1].To - 1
+	pod := z.byPlace()[last]
+	return plan.Refusal{
+		Code: reason.PodNotAcknowledged, Pod: pod.Name, Detail: "has not answered yet that it stays",
+		Until: b.ahead(z.Told[pod.UID].Again),
+	}
+}
+
+func (z *Zone) byPlace() map[int]plan.Pod {
+	pods := make(map[int]plan.Pod, len(z.Pods))
+	for _, pod := range z.Pods {
+		pods[pod.Ordinal-z.Start] = pod
+	}
+	return pods
+}
+
+// mayLeave returns why the pod at a place must not leave yet. The delay begins with the time
+// that the pod answered or the time in the hold, whichever is later. Without a record in the
+// hold, the delay does not end.
+func (b *groupState) mayLeave(z *Zone, pods map[int]plan.Pod, place int) plan.Refusal {
+	pod, exists := pods[place]
+	told := z.Told[pod.UID]
+	silent := plan.Refusal{Code: reason.PodNotAcknowledged, Pod: plan.PodName(z.Name, z.Start+place)}
+	switch {
+	case !exists:
+		silent.Detail = "does not exist"
+	case pod.Phase == plan.Leaving:
+		silent.Detail = "is terminating"
+	case pod.IP == "":
+		silent.Detail = "has no IP address"
+	case pod.OnHost:
+		return plan.Refusal{Code: reason.PodOnHostNetwork, Pod: pod.Name}
+	case !told.has(Leave, z.Delay.Call):
+		silent.Detail = "has not answered yet"
+	case told.Failed:
+		silent.Detail, silent.Until = told.Why, b.ahead(told.Again)
+	case told.outlived(pod) && pod.Phase != plan.Ready:
+		silent.Detail = "is not Ready any more"
+	case told.outlived(pod):
+		silent.Detail = "has not answered since it is Ready again"
+	default:
+		return b.waitsSince(z, pod, told)
+	}
+	return silent
+}
+
+func (b *groupState) waitsSince(z *Zone, pod plan.Pod, told Told) plan.Refusal {
+	since, noted := b.AgreedSince(z, pod)
+	if !noted {
+		since = told.At
+	}
+	if told.Since.After(since) {
+		since = told.Since
+	}
+	due := since.Add(z.Delay.For)
+	if noted && !b.Now.Before(due) {
+		return plan.Refusal{}
+	}
+	if due.Year() > 9999 {
+		due = time.Time{} // RFC 3339 has no such year
+	}
+	return plan.Refusal{Code: reason.DownscaleDelayed, Pod: pod.Name, Until: b.ahead(due)}
+}
+
+// unreleased objects while a pod has not confirmed that it stays after another call prepared it
+// to leave: it may serve less than it could. The zone may have no delay any more.
+func (b *groupState) unreleased(z *Zone) plan.Refusal {
+	if !b.maySendMessages() {
+		return plan.Refusal{}
+	}
+	return b.parting(z)
+}
+
+// acknowledged returns what the hold should record of the pods that leave. It drops pods that
+// stay or no longer exist, and adds pods that have acknowledged since.
+func (b *groupState) acknowledged(z *zoneState) DelayRecord {
+	noted := b.Hold.Acknowledged[z.Name]
+	if owed := b.owed(z.Zone); !owed.None() {
+		return owed
+	}
+	switch {
+	case !noted.ends(z.Zone) && !z.sendsMessages():
+		return noted // it is unknown which pods leave
+	case !z.sendsMessages():
+		return DelayRecord{}
+	}
+	next := append(b.stillAgreed(z), b.freshlyAgreed(z)...)
+	slices.SortFunc(next, func(a, b OrdinalRange) int { return cmp.Compare(a.From, b.From) })
+	return agreement(z.Delay.Call, roomOf(len(b.zoneStates)).with(noted.OrdinalRanges).fit(next))
+}
+
+// owed returns the pods that were prepared by a call that no longer counts, and that have not
+// answered yet that they stay.
+func (b *groupState) owed(z *Zone) DelayRecord {
+	noted := b.Hold.Acknowledged[z.Name]
+	if !noted.ends(z) {
+		return DelayRecord{}
+	}
+	owed := agreement(noted.Call, noted.of(z, 0, z.Replicas, func(pod plan.Pod) bool {
+		told := z.Told[pod.UID]
+		return pod.Callable() && (!told.has(Stay, noted.Call) || told.Failed)
+	}))
+	owed.Over = !owed.None()
+	return owed
+}
+
+// stillAgreed returns the records of pods that still leave and still have the recorded UID.
+func (b *groupState) stillAgreed(z *zoneState) []OrdinalRange {
+	return b.Hold.Acknowledged[z.Name].of(z.Zone, z.wish.asked, z.Replicas, func(pod plan.Pod) bool {
+		_, counts := b.AgreedSince(z.Zone, pod)
+		return counts
+	})
+}
+
+// freshlyAgreed returns the pods that have acknowledged and are not recorded yet. Adjacent pods
+// share an OrdinalRange.
+func (b *groupState) freshlyAgreed(z *zoneState) []OrdinalRange {
+	var fresh []OrdinalRange
+	for _, pod := range z.Pods {
+		place, told := pod.Ordinal-z.Start, z.Told[pod.UID]
+		_, noted := b.AgreedSince(z.Zone, pod)
+		if noted || place < z.wish.asked || !z.Owns(pod.Ordinal) || !told.agrees(z.Delay.Call, pod) {
+			continue
+		}
+		last := len(fresh) - 1
+		if last < 0 || fresh[last].To != place {
+			fresh = append(fresh, StretchOf(pod.UID, place, told.At))
+			continue
+		}
+		fresh[last] = fresh[last].with(StretchOf(pod.UID, place, told.At))
+	}
+	return fresh
+}
+
+// AsNoted returns a snapshot as any process can know it: a pod has acknowledged if the hold
+// records it. The process that wrote the record had the answer of the pod.
+func (s Snapshot) AsNoted() Snapshot {
+	if len(s.Hold.Acknowledged) == 0 {
+		return s // a pod that is not recorded does not leave, whatever it answered
+	}
+	s.Zones = slices.Clone(s.Zones)
+	for i := range s.Zones {
+		z := &s.Zones[i]
+		z.Told = map[string]Told{}
+		for _, pod := range z.Pods {
+			if since, noted := s.AgreedSince(z, pod); noted {
+				z.Told[pod.UID] = Told{Message: Leave, Call: z.Delay.Call, Ready: pod.ReadySince, At: since, Since: since}
+			}
+		}
+	}
+	return s
+}

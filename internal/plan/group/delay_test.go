@@ -1,0 +1,465 @@
+package group_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+)
+
+const delay = time.Minute
+
+// waiter judges delays by events, independently of the records in the hold. For each pod it
+// keeps since when, without interruption, the pod has agreed to leave, and since when the pod
+// was Ready when it last agreed.
+type waiter struct {
+	since map[string]time.Time
+	ready map[string]time.Time
+}
+
+// saw observes a round that began with s, and returns what was wrong.
+func (w *waiter) saw(s group.Snapshot, steps []plan.Action, silent map[string]bool) string {
+	z := s.Zones[0]
+	for _, pod := range z.Pods {
+		if pod.Ordinal < z.Mirror.Scale.Replicas || pod.Ordinal >= z.Replicas {
+			delete(w.since, pod.UID)
+		}
+	}
+	for _, step := range steps {
+		if a, tells := step.(group.NotifyPods); tells && a.Message == group.Leave {
+			w.told(s.Now, a.Pods, silent)
+		}
+	}
+	for _, step := range steps {
+		if a, is := step.(group.SetReplicas); is && a.To < a.From {
+			return w.leave(s.Now, z, a)
+		}
+	}
+	return ""
+}
+
+func (w *waiter) told(now time.Time, pods []plan.Pod, silent map[string]bool) {
+	for _, pod := range pods {
+		if silent[pod.Name] {
+			continue
+		}
+		w.ready[pod.UID] = pod.ReadySince
+		if _, known := w.since[pod.UID]; !known {
+			w.since[pod.UID] = now
+		}
+	}
+}
+
+func (w *waiter) leave(now time.Time, z group.Zone, a group.SetReplicas) string {
+	for place := a.To; place < a.From; place++ {
+		pod := z.Pods[slices.IndexFunc(z.Pods, func(p plan.Pod) bool { return p.Ordinal == place })]
+		since, acknowledged := w.since[pod.UID]
+		said := now.Sub(z.Told[pod.UID].Since)
+		if waited := now.Sub(since); !acknowledged || waited < delay || said < delay {
+			return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, acknowledged, said)
+		}
+		if w.ready[pod.UID] != pod.ReadySince {
+			return fmt.Sprintf("%s leaves by what it said before it was restarted", pod.Name)
+		}
+	}
+	return ""
+}
+
+// No pod leaves before it has agreed, without interruption, for as long as the delay. That is
+// true for any order of answers, crashes, failed writes, changed wishes and clocks of pods.
+func TestNobodyLeavesBeforeTheDelayIsOver(t *testing.T) {
+	left := 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := fixture.NewWorld(delayedZone())
+		judge := waiter{since: map[string]time.Time{}, ready: map[string]time.Time{}}
+		replicas := 5
+		for range rapid.IntRange(5, 60).Draw(t, "rounds") {
+			happen(t, w)
+			before := w.Snapshot()
+			done, carried := legalRound(t, w)
+			if wrong := judge.saw(before, done, w.Silent); wrong != "" {
+				t.Fatal(wrong)
+			}
+			left += max(0, replicas-carried.Zones[0].Replicas)
+			replicas = carried.Zones[0].Replicas
+			w.Tick()
+		}
+	})
+	if left == 0 {
+		t.Error("nobody ever left")
+	}
+}
+
+// legalRound makes a round that must break no rule. It returns the actions that happened and
+// the snapshot after them.
+func legalRound(t *rapid.T, w *fixture.World) ([]plan.Action, group.Snapshot) {
+	before := w.Snapshot()
+	steps, _ := w.Round()
+	if len(w.Violations) > 0 {
+		t.Fatalf("a plan breaks a rule: %v", w.Violations)
+	}
+	after := w.Snapshot()
+	return happened(steps, before, after), after
+}
+
+// happened returns the actions of a plan without those that a crash or a failed write
+// prevented.
+func happened(steps []plan.Action, before, after group.Snapshot) []plan.Action {
+	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
+		if a, tells := step.(group.NotifyPods); tells {
+			return after.Zones[0].Told[a.Pods[0].UID].At != before.Now
+		}
+		_, sizes := step.(group.SetReplicas)
+		return sizes && before.Zones[0].Replicas == after.Zones[0].Replicas
+	})
+}
+
+func delayedZone() group.Snapshot {
+	s := fixture.Group(fixture.Zone("zone-a", "1", fixture.Pods("1", "1", "1", "1", "1"), fixture.Mirrors("web", 5), fixture.Delays(delay)))
+	for i := range s.Zones[0].Pods {
+		s.Zones[0].Pods[i].IP = "10.0.0.1"
+	}
+	return s
+}
+
+// happen changes the world at random.
+func happen(t *rapid.T, w *fixture.World) {
+	pod := plan.PodName("zone-a", rapid.IntRange(0, 4).Draw(t, "pod"))
+	switch rapid.IntRange(0, 14).Draw(t, "what happens") {
+	case 0:
+		n := rapid.IntRange(0, 5).Draw(t, "wish")
+		w.Zone("zone-a", func(z *group.Zone) { z.Mirror.Scale.Replicas = n })
+	case 1:
+		w.Silent[pod] = !w.Silent[pod]
+	case 2:
+		w.Clocks[pod] = rapid.SampledFrom([]time.Duration{0, -time.Hour, -30 * time.Second, 30 * time.Second, time.Hour}).Draw(t, "clock")
+	case 3:
+		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Leaving, time.Time{} })
+	case 4:
+		w.Forget()
+	case 5:
+		w.Crash = true
+	case 6:
+		w.Conflict = true
+	case 7: // a user adds a replica after the former one is gone
+		if z := w.Snapshot().Zones[0]; z.Replicas < 5 && len(z.Pods) == z.Replicas {
+			w.Zone("zone-a", func(z *group.Zone) { z.Replicas, z.Observed, z.Generation = z.Replicas+1, false, z.Generation+1 })
+		}
+	case 8: // the container restarts in place
+		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Starting, time.Time{} })
+	case 9: // the pod is replaced between two reads; the clock of the new pod is behind
+		now := w.Snapshot().Now
+		w.Pod(pod, func(p *plan.Pod) { p.UID, p.ReadySince = fmt.Sprintf("%s since %s", p.Name, now), now })
+		w.Clocks[pod] = -time.Hour
+	default:
+		w.Wait(rapid.SampledFrom([]time.Duration{0, 10 * time.Second, 40 * time.Second, time.Minute, 10 * time.Minute}).Draw(t, "time passes"))
+	}
+}
+
+// prepared judges pods that were prepared in vain. It maps a recorded pod to the call that
+// prepared it, until that call has notified the pod that it stays.
+type prepared map[string]group.Call
+
+func (p prepared) saw(steps []plan.Action, after group.Snapshot, silent map[string]bool) string {
+	for _, step := range steps {
+		a, tells := step.(group.NotifyPods)
+		for _, pod := range a.Pods {
+			if tells && a.Message == group.Stay && !silent[pod.Name] && p[pod.UID] == a.Call {
+				delete(p, pod.UID)
+			}
+		}
+	}
+	z := after.Zones[0]
+	noted := after.Hold.Acknowledged[z.Name]
+	for _, pod := range z.Pods {
+		place := pod.Ordinal - z.Start
+		kept := slices.ContainsFunc(noted.OrdinalRanges, func(s group.OrdinalRange) bool {
+			return s.From <= place && place < s.To && strings.HasPrefix(s.Pods[(place-s.From)*group.MarkLength:], group.MarkOf(pod.UID))
+		})
+		call, was := p[pod.UID]
+		switch {
+		case kept && !noted.Over:
+			p[pod.UID] = noted.Call
+		case was && !kept && pod.Callable():
+			return fmt.Sprintf("%s was prepared by %s, and is neither told to stay nor noted", pod.Name, call.Path)
+		}
+	}
+	return ""
+}
+
+// A prepared pod is notified that it stays by the call that prepared it. That is true if the
+// delay is removed or the call changes, and during crashes and failed writes.
+func TestNobodyStaysPreparedWhenTheDelayChanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := fixture.NewWorld(delayedZone())
+		w.Zone("zone-a", func(z *group.Zone) { z.Mirror.Scale.Replicas = 2; fixture.Delays(100 * time.Hour)(z) })
+		judge := prepared{}
+		for range rapid.IntRange(5, 40).Draw(t, "rounds") {
+			change(t, w)
+			done, after := legalRound(t, w)
+			if wrong := judge.saw(done, after, w.Silent); wrong != "" {
+				t.Fatalf("%s\n%s\nafter\n%s", wrong, plan.Notation(done), fixture.PrintSnapshot(after))
+			}
+			w.Tick()
+		}
+		clear(w.Silent)
+		w.Zone("zone-a", func(z *group.Zone) { z.Delay, z.Mirror = group.Delay{}, group.Mirror{} })
+		for range 5 {
+			w.Wait(10 * time.Minute)
+			w.Round()
+		}
+		if left := w.Snapshot().Hold.Acknowledged["zone-a"]; !left.None() {
+			t.Fatalf("at last %v are noted", left)
+		}
+	})
+}
+
+func change(t *rapid.T, w *fixture.World) {
+	pod := plan.PodName("zone-a", rapid.IntRange(2, 4).Draw(t, "pod"))
+	delay := func(change func(*group.Delay)) { w.Zone("zone-a", func(z *group.Zone) { change(&z.Delay) }) }
+	switch rapid.IntRange(0, 8).Draw(t, "what happens") {
+	case 0:
+		delay(func(d *group.Delay) { *d = group.Delay{} })
+	case 1, 2:
+		path := rapid.SampledFrom([]string{"/a", "/b"}).Draw(t, "path")
+		delay(func(d *group.Delay) { *d = group.Delay{For: 100 * time.Hour, Call: group.Call{Port: 8080, Path: path}} })
+	case 3:
+		w.Silent[pod] = !w.Silent[pod]
+	case 4:
+		w.Forget()
+	case 5:
+		w.Crash = true
+	case 6:
+		w.Conflict = true
+	case 7:
+		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Leaving, time.Time{} })
+	default:
+		w.Wait(rapid.SampledFrom([]time.Duration{0, time.Minute, 10 * time.Minute}).Draw(t, "time passes"))
+	}
+}
+
+func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
+		z := &s.Zones[0]
+		z.Told = map[string]group.Told{}
+		z.Replicas = rapid.IntRange(1, 1400).Draw(t, "pods")
+		step := rapid.IntRange(1, 3).Draw(t, "every so many agree")
+		for i := range z.Replicas {
+			fixture.Pod(i, plan.Ready, "1")(z)
+			z.Pods[i].IP = "10.0.0.1"
+			if i%step == 0 {
+				at := s.Now.Add(-time.Duration(i*7919%1000) * time.Second)
+				z.Told[z.Pods[i].UID] = group.Told{Message: group.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
+			}
+		}
+		for round := range 500 {
+			notes := notesIn(group.Plan(s))
+			if len(notes) == 0 {
+				return
+			}
+			if round == 499 {
+				t.Fatal("there is always something new to note")
+			}
+			s.Hold.Acknowledged = map[string]group.DelayRecord{"zone-a": notes[0].Acknowledged}
+			if n := len(notes[0].Acknowledged.OrdinalRanges); n > group.MaxOrdinalRanges {
+				t.Fatalf("%d stretches", n)
+			}
+			end, acknowledged := 0, 0
+			for _, ordinalRange := range notes[0].Acknowledged.OrdinalRanges {
+				if ordinalRange.From < end || ordinalRange.To <= ordinalRange.From {
+					t.Fatalf("stretches out of order: %v", notes[0])
+				}
+				for end = ordinalRange.From; end < ordinalRange.To; end++ {
+					if told := z.Told[z.Pods[end].UID]; told.Message != group.Leave || told.At.After(ordinalRange.Since) {
+						t.Fatalf("%s is noted since %s, and told %+v", z.Pods[end].Name, ordinalRange.Since, told)
+					}
+					if since, known := s.AgreedSince(z, z.Pods[end]); !known || !since.Equal(ordinalRange.Since) {
+						t.Fatalf("%s is noted, and not known again: %t, %s", z.Pods[end].Name, known, since)
+					}
+					acknowledged++
+				}
+			}
+			if acknowledged > group.MaxAcknowledged || acknowledged < min(group.MaxAcknowledged, len(z.Told)) && len(notes[0].Acknowledged.OrdinalRanges) < group.MaxOrdinalRanges {
+				t.Fatalf("%d of %d are noted", acknowledged, len(z.Told))
+			}
+		}
+	})
+}
+
+func notesIn(steps []plan.Action) []group.RecordAcknowledged {
+	var notes []group.RecordAcknowledged
+	for _, step := range steps {
+		if a, is := step.(group.RecordAcknowledged); is {
+			notes = append(notes, a)
+		}
+	}
+	return notes
+}
+
+func TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale(t *testing.T) {
+	const situation = `
+hold downscale/zone-a
+  decrease zone-a from 2 to 1 admitted ours
+  agreed zone-a 1 to 2 1h ago
+zone-a rev=2 mirror=web asks=1 delay=1h
+  zone-a-0 ready@2 ip=10.0.0.1   zone-a-1 ready@2 ip=10.0.0.2
+`
+	ours := group.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 2, To: 1}
+	if v := group.Admit(fixture.MustParse(situation), ours); !v.Allowed() || !v.Note.None() {
+		t.Errorf("answers %s and notes %s", v.Because, v.Note)
+	}
+	s := fixture.MustParse(situation)
+	s.Hold.Acknowledged = nil
+	if v := group.Admit(s, ours); v.Allowed() {
+		t.Error("who is not noted may leave")
+	}
+}
+
+func TestATimeThatNobodyCanWriteIsNotWaitedFor(t *testing.T) {
+	s := fixture.MustParse("hold free\n agreed zone-a 0 to 1 1h ago\nzone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n")
+	told := s.Zones[0].Told["zone-a-0"]
+	told.Since = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	s.Zones[0].Told["zone-a-0"] = told
+	steps := group.Plan(s)
+	if wait, is := steps[0].(plan.Wait); !is || len(steps) != 1 || wait.Because.Code != reason.DownscaleDelayed || !wait.Because.Until.IsZero() {
+		t.Errorf("the plan is %v", steps)
+	}
+}
+
+// A record of a process whose clock was years ahead does not delay a pod for years.
+func TestATimeThatIsFarAheadIsNotWaitedFor(t *testing.T) {
+	w := fixture.NewWorld(fixture.MustParse(`
+hold free
+  agreed zone-a 1 to 2 -87600h ago
+zone-a rev=2 mirror=web asks=1 delay=1h
+  zone-a-0 ready@2 ip=10.0.0.1   zone-a-1 ready@2 ip=10.0.0.2
+`))
+	for i := range 10 {
+		if w.Round(); i == 4 {
+			w.Wait(time.Hour)
+		}
+		w.Tick()
+	}
+	if n := w.Snapshot().Zones[0].Replicas; n != 1 || len(w.Violations) > 0 {
+		t.Errorf("after little more than an hour there are %d replicas, and plans were refused: %v", n, w.Violations)
+	}
+}
+
+func TestPodsAreToldAgainInTime(t *testing.T) {
+	s := fixture.MustParse(`
+zone-a rev=2 mirror=web asks=4 delay=1h
+  zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2 zone-a-3 ready@2
+  told stay zone-a-0 again=10m
+  told stay zone-a-1 again=7m
+  told stay zone-a-2 again=5m underway
+  told stay zone-a-3 again=0s
+`)
+	if diff := cmp.Diff(s.Now.Add(7*time.Minute), group.NextMessage(s)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if at := group.NextMessage(fixture.MustParse("zone-a rev=2")); !at.IsZero() {
+		t.Errorf("nobody is told anything at %s", at)
+	}
+}
+
+func TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead(t *testing.T) {
+	s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
+	z := &s.Zones[0]
+	z.Replicas, z.Told = 4*group.MaxOrdinalRanges, map[string]group.Told{}
+	var all []group.OrdinalRange
+	for i := range z.Replicas {
+		fixture.Pod(i, plan.Ready, "1")(z)
+		z.Pods[i].IP = "10.0.0.1"
+		at := s.Now.Add(-time.Duration(i/4) * time.Minute)
+		z.Told[z.Pods[i].UID] = group.Told{Message: group.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
+		if one := group.StretchOf(z.Pods[i].UID, i, at); i%4 == 0 {
+			all = append(all, one)
+		} else {
+			last := &all[len(all)-1]
+			last.To, last.Pods = one.To, last.Pods+one.Pods
+		}
+	}
+	s.Hold.Acknowledged = map[string]group.DelayRecord{"zone-a": {OrdinalRanges: all, Call: z.Delay.Call}}
+	if notes := notesIn(group.Plan(s)); len(notes) > 0 {
+		t.Fatalf("the case does not test what it should: %v", notes)
+	}
+	for _, place := range []int{2, 9} { // within an OrdinalRange
+		z.Pods[place].UID, z.Pods[place].Phase = "another", plan.Starting
+		notes := notesIn(group.Plan(s))
+		if len(notes) != 1 {
+			t.Fatalf("that %s was replaced is noted %d times", z.Pods[place].Name, len(notes))
+		}
+		if n := len(notes[0].Acknowledged.OrdinalRanges); n > group.MaxOrdinalRanges {
+			t.Fatalf("%d stretches, want %d at most", n, group.MaxOrdinalRanges)
+		}
+		s.Hold.Acknowledged["zone-a"] = notes[0].Acknowledged
+	}
+}
+
+// A pod that was notified to leave and is not recorded would never be notified that it stays.
+func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
+	const pods, zones = 600, 5
+	parts := []fixture.Part{fixture.Held("")}
+	for n := range zones {
+		parts = append(parts, fixture.Zone(fmt.Sprintf("zone-%d", n), "1", fixture.Mirrors("web", 0), fixture.Delays(delay), fixture.Replicas(pods), func(z *group.Zone) {
+			for ordinal := range pods {
+				fixture.Pod(ordinal, plan.Ready, "1")(z)
+				z.Pods[ordinal].IP = "10.0.0.1"
+			}
+		}))
+	}
+	s := fixture.Group(parts...)
+	told := allAgree(&s)
+	if len(told) == 0 {
+		t.Fatal("nobody is told to leave: the case does not test what it should")
+	}
+	notes := func() {
+		for _, note := range notesIn(group.Plan(s)) {
+			s.Hold.Acknowledged[note.Zone] = note.Acknowledged
+		}
+	}
+	s.Hold.Acknowledged = map[string]group.DelayRecord{}
+	notes()
+	for n := range 10 { // this reduces the share of each zone
+		s.Zones = append(s.Zones, fixture.Group(fixture.Zone(fmt.Sprintf("zone-x%d", n), "1")).Zones...)
+	}
+	notes()
+	for _, z := range s.Zones {
+		for _, pod := range z.Pods {
+			if _, noted := s.AgreedSince(&z, pod); told[pod.UID] != noted {
+				t.Fatalf("%s is told to leave: %t, noted: %t", pod.Name, told[pod.UID], noted)
+			}
+		}
+	}
+}
+
+// allAgree lets all pods agree that the plan notifies to leave. It returns their UIDs.
+func allAgree(s *group.Snapshot) map[string]bool {
+	told := map[string]bool{}
+	for _, step := range group.Plan(*s) {
+		a, tells := step.(group.NotifyPods)
+		if !tells || a.Message != group.Leave {
+			continue
+		}
+		for i := range s.Zones {
+			if s.Zones[i].Name == a.Zone {
+				s.Zones[i].Told = map[string]group.Told{}
+				for _, pod := range a.Pods {
+					s.Zones[i].Told[pod.UID] = group.Told{Message: group.Leave, Call: a.Call, Ready: pod.ReadySince, At: s.Now, Since: s.Now}
+					told[pod.UID] = true
+				}
+			}
+		}
+	}
+	return told
+}

@@ -1,0 +1,75 @@
+package group_test
+
+import (
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+)
+
+// A new record overwrites the former one. It must say which pods were prepared, and which are
+// still to be deleted.
+func TestANoteSaysWhatIsLeftOfTheOneBeforeIt(t *testing.T) {
+	const rest = `
+zone-a rev=1 version=11 leader=zone-b prepares
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3
+zone-b rev=1
+  zone-b-0 ready@1
+`
+	const leaving = `
+zone-a rev=1 version=11 leader=zone-b replicas=2 prepares
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 leaving@1 ip=10.0.0.3
+zone-b rev=1
+  zone-b-0 ready@1
+`
+	for sentence, tc := range map[string]struct {
+		text string
+		left group.Stage
+	}{
+		"pods were prepared for an update that was overtaken":  {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted ours asked version=10 since=2s" + rest, group.Undoing},
+		"pods are asked about an update that was overtaken":    {"live\nhold downscale/zone-a inherited\n  decrease zone-a from 3 to 2 preparing ours asked version=10 since=2s" + rest, group.Undoing},
+		"a pod is still to leave":                              {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=10 since=2s" + leaving, group.Admitted},
+		"nobody was prepared for an update that was overtaken": {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=10 since=2s" + rest, ""},
+		"nothing is noted":                                     {"live\nhold free" + rest, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(tc.text)
+			z := s.Zones[0]
+			v := group.Admit(s, group.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: 1})
+			if !v.Allowed() || v.Former.Stage != tc.left {
+				t.Errorf("a webhook is told %+v", v)
+			}
+			steps, noted := group.Plan(s), false
+			for _, step := range steps {
+				a, notes := step.(group.RecordDownscale)
+				noted = noted || notes
+				if notes && a.Former != v.Former {
+					t.Errorf("the leader notes %+v, want that %s is left", a, v.Former)
+				}
+			}
+			if tc.left != "" && !noted {
+				t.Errorf("the leader does not note the next one: %s", plan.Notation(steps))
+			}
+		})
+	}
+}
+
+// An autoscaler may raise the zone twice while pods are notified that they stay.
+func TestADownscaleThatIsTakenBackHasNotHappenedHoweverOftenTheZoneChangesLater(t *testing.T) {
+	s := fixture.MustParse(`live
+hold downscale/zone-a
+  decrease zone-a from 3 to 2 admitted asked version=10 since=1m
+zone-a rev=1 prepares version=20 edits=2
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3
+`)
+	for _, step := range group.Plan(s) {
+		if a, notes := step.(group.RecordDownscale); notes {
+			s.Hold.Downscale = a.Downscale
+		}
+	}
+	s.Zones[0].Generation = 9
+	if d := s.Hold.Downscale; d.Stage != group.Undoing || s.Shrank(d) {
+		t.Errorf("%v counts as a downscale: %t", d, s.Shrank(d))
+	}
+}

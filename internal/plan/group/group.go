@@ -1,0 +1,254 @@
+package group
+
+import (
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// Plan returns the next actions for a rollout group. The plan is empty exactly when the goal
+// is reached: every zone is available, runs its update revision as its current one, and has the
+// replicas that it should have; the pods and resources to notify have been notified; and no
+// operation of lockstep has the hold.
+//
+// Order: cancelled deletions, deletions, the next step of a downscale, raises; then the actions
+// for finished zones, resources, the hold, delayed pods, intents that only a live read ends,
+// the zones that the hold remembers, and the queue; then the waits. internal/act carries the
+// actions out in the order of their Effects.
+func Plan(s Snapshot) []plan.Action {
+	b := newGroupState(s)
+	var deeds, after, waits []plan.Action
+	var turn plan.Refusal // the objection in the zone that has the turn
+
+	for _, z := range b.zoneStates {
+		replacements, objection := b.replace(z)
+		deeds = append(deeds, replacements...)
+		if wait := b.waitsFor(z, replacements, objection); !wait.Because.None() {
+			waits = append(waits, wait)
+		}
+		if z.Name == b.turn {
+			turn = objection
+		}
+	}
+
+	deeds = append(b.withdrawals(deeds), deeds...)
+	deeds = append(deeds, b.shrink()...)
+	raises := b.raises(deeds)
+	deeds = append(dropWritesToRaised(deeds, raises), raises...)
+
+	for _, z := range b.zoneStates {
+		after = append(after, b.adopt(z)...)
+	}
+	after = b.dropWritesThatVoid(append(after, b.stamp()...), deeds)
+	after = append(after, b.reports()...)
+	after = append(dropWritesToRaised(after, raises), b.release(deeds)...)
+	after = append(after, b.tell()...)
+	after = append(after, b.endIntents()...)
+	after = append(after, b.noteZones()...)
+	after = append(after, b.enqueueWaiting(turn)...)
+
+	if len(waits) == 0 {
+		waits = b.waitForHold()
+	}
+	waits = append(waits, b.waitForLeft()...)
+	return slices.Concat(deeds, after, waits)
+}
+
+// replace judges every outdated pod of a zone. It returns the deletions to which no guard
+// objects, and the first objection.
+func (b *groupState) replace(z *zoneState) ([]plan.Action, plan.Refusal) {
+	var deletes []plan.Action
+	var first plan.Refusal
+	for i := range z.candidates {
+		c := &z.candidates[i]
+		if r := b.mayReplace(disruption{zone: z, pod: c}); !r.None() {
+			first = firstOf(first, r)
+			continue
+		}
+		deletes = append(deletes, b.deletion(z, c))
+		if !c.alreadyDown {
+			z = z.without(c)
+		}
+		if !c.hasIntent {
+			b.intentCount++
+		}
+	}
+	return deletes, first
+}
+
+// without returns the zone as it will be once the pod of c, which is not down yet, is deleted.
+func (z zoneState) without(c *candidate) *zoneState {
+	z.down++
+	z.blame(plan.Refusal{Code: reason.PodDisruptionPending, Pod: c.Name})
+	return &z
+}
+
+func (b *groupState) deletion(z *zoneState, c *candidate) plan.DeletePod {
+	because, overtakes := reason.OutdatedRevision, c.overtook
+	if !c.Up() {
+		because = reason.OutdatedAndUnavailable
+	} else if !b.beforeRollout(z).None() {
+		overtakes = true
+	}
+	return plan.DeletePod{
+		Zone: z.Name, Pod: c.Name, UID: c.UID, Version: c.Version, Because: because,
+		Up: c.Up(), AlreadyNoted: c.intentPending, UnknownRevision: c.Revision != z.CurrentRevision, Overtakes: overtakes,
+	}
+}
+
+// withdrawals cancels recorded deletions that could still be carried out and are no longer
+// planned.
+func (b *groupState) withdrawals(deeds []plan.Action) []plan.Action {
+	wanted := map[string]bool{}
+	for _, deed := range deeds {
+		if d, ok := deed.(plan.DeletePod); ok && d.AlreadyNoted {
+			wanted[d.Pod] = true
+		}
+	}
+	if b.Hold.Respected(b.Now) {
+		return nil
+	}
+	var withdrawn []plan.Action
+	for _, intent := range b.Hold.Intents {
+		if b.IntentStatus(intent) == plan.Pending && !wanted[intent.Pod] {
+			withdrawn = append(withdrawn, plan.CancelDeletion{Intent: intent, Because: b.against(intent)})
+		}
+	}
+	return withdrawn
+}
+
+// against returns the current objection to a pending intent.
+func (b *groupState) against(intent plan.Intent) plan.Refusal {
+	for _, z := range b.zoneStates {
+		for i := range z.candidates {
+			if c := &z.candidates[i]; c.Name == intent.Pod {
+				return b.mayReplace(disruption{zone: z, pod: c})
+			}
+		}
+	}
+	return plan.Refusal{Code: reason.DeletionCancelled}
+}
+
+// adopt makes the update revision the current one if every pod of the zone runs it and is
+// available. The status must say so as well: lockstep does not write to a status that its
+// controller is about to write.
+func (b *groupState) adopt(z *zoneState) []plan.Action {
+	if !z.unadopted() || !b.againstAdoption(z).None() || !b.Key.Rolled() {
+		return nil
+	}
+	return []plan.Action{AdoptRevision{Zone: z.Name, UID: z.UID, Version: z.Version, Revision: z.UpdateRevision}}
+}
+
+// unadopted reports whether a zone is finished except for its current revision.
+func (z *zoneState) unadopted() bool {
+	return z.available() && len(z.candidates) == 0 && z.UpdateRevision != "" && z.CurrentRevision != z.UpdateRevision
+}
+
+func (b *groupState) againstAdoption(z *zoneState) plan.Refusal {
+	return firstOf(wrongUpdateStrategy(b, disruption{zone: z}), paused(b, disruption{zone: z}), statusLags(z.Zone))
+}
+
+func statusLags(z *Zone) plan.Refusal {
+	if z.Counting {
+		return plan.Refusal{Code: reason.StatusBehind}
+	}
+	return plan.Refusal{}
+}
+
+// release gives the hold back once no intent and no downscale counts, the zone of the holder is
+// available, and the operation is finished. A rollout also gives it back if it cannot continue,
+// or if it yields to evictions. The pods that this plan deletes are among the intents that
+// count.
+func (b *groupState) release(deeds []plan.Action) []plan.Action {
+	holder := b.Hold.Holder
+	if holder.Free() || holder.Foreign() || b.Hold.Unreadable != "" || b.intentCount > 0 {
+		return nil
+	}
+	if (!b.Hold.Downscale.None() && !b.ended) || plan.Has[RecordDownscale](deeds) {
+		return nil
+	}
+	for _, z := range b.zoneStates {
+		if z.Name == holder.Zone() && (!z.available() || (holder.Operation() == plan.RolloutOperation && b.goesOn(z) && !b.yields(z))) {
+			return nil
+		}
+	}
+	return []plan.Action{plan.Release{Holder: holder}}
+}
+
+// yields reports whether a rollout lets evictions in another zone have their turn.
+func (b *groupState) yields(z *zoneState) bool {
+	return !b.waitingBefore(b.since(plan.RolloutOperation, z.Name), z.Name, plan.EvictionOperation).None()
+}
+
+// goesOn reports whether outdated pods are left, and only other zones and budgets can prevent
+// their replacement.
+func (b *groupState) goesOn(z *zoneState) bool {
+	return len(z.candidates) > 0 && b.canRoll(z.Zone) && wrongUpdateStrategy(b, disruption{}).None()
+}
+
+// waitsFor returns what an unfinished zone waits for, if anything.
+func (b *groupState) waitsFor(z *zoneState, replacements []plan.Action, objection plan.Refusal) plan.Wait {
+	because := firstOf(objection, z.unavailableBecause)
+	if because.None() && z.unadopted() && b.Key.Rolled() {
+		because = b.againstAdoption(z)
+	}
+	pods := because.Until
+	because = z.foremost(because)
+	if z.reports() {
+		because = firstOf(because, b.contested(z.Mirror))
+	}
+	because = firstOf(because, b.unreleased(z.Zone))
+	idle := !b.Key.Rolled() && b.Hold.Holder.Free() // StatefulSets without a group wait only during an operation
+	if len(replacements) > 0 || because.None() || idle {
+		return plan.Wait{}
+	}
+	again := earlier(earlier(earlier(pods, z.scaleObjection.Until), z.stableAt), earlier(b.keepsPlace(z.Name), b.restoredDue(z.Name)))
+	return plan.Wait{Zone: z.Name, Because: because, Again: again}
+}
+
+// foremost returns which of two objections is reported: the one to the replacement of pods, or
+// the one to a change of replicas. The latter is reported if it needs a person and the former
+// does not end by itself.
+func (z *zoneState) foremost(because plan.Refusal) plan.Refusal {
+	if needsPerson(z.scaleObjection) && (because.None() || needsPerson(because)) {
+		return z.scaleObjection
+	}
+	return firstOf(because, z.scaleObjection)
+}
+
+func needsPerson(r plan.Refusal) bool {
+	entry, _ := reason.Explain(r.Code)
+	return entry.Kind == reason.Attention
+}
+
+// waitForLeft returns the waits for zones that left the group and are not settled.
+func (b *groupState) waitForLeft() []plan.Action {
+	var waits []plan.Action
+	for _, z := range b.unsettled() {
+		if !z.Uncovered { // waitForHold has the waits for the records of an uncovered zone
+			waits = append(waits, plan.Wait{Zone: z.Name, Because: b.away(z)})
+		}
+	}
+	return waits
+}
+
+// waitForHold returns the waits outside the zones of the group: for a hold that cannot be read,
+// and for records of zones that left the group.
+func (b *groupState) waitForHold() []plan.Action {
+	if b.Hold.Unreadable != "" && len(b.Zones) > 0 {
+		return []plan.Action{plan.Wait{Zone: b.Zones[0].Name, Because: plan.Refusal{Code: reason.HoldUnreadable}}}
+	}
+	var waits []plan.Action
+	d := b.Hold.Downscale
+	if _, exists := b.Zone(d.Zone); !d.None() && !exists {
+		waits = append(waits, plan.Wait{Zone: d.Zone, Because: plan.Refusal{Code: reason.ZoneShrinking}})
+	}
+	for _, intent := range b.Hold.Intents {
+		_, counts := b.activeIntents[intent.Pod]
+		if _, exists := b.Zone(intent.Zone); counts && !exists {
+			waits = append(waits, plan.Wait{Zone: intent.Zone, Because: plan.Refusal{Code: reason.PodDisruptionPending, Pod: intent.Pod}})
+		}
+	}
+	return waits
+}

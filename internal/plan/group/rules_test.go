@@ -1,0 +1,659 @@
+package group_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+)
+
+func TestBudgetInPods(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		budget   plan.Budget
+		replicas int
+		want     int
+	}{
+		"no budget is one pod":                       {plan.Budget{}, 3, 1},
+		"a number is that many pods":                 {plan.Budget{Pods: 2}, 3, 2},
+		"a number may exceed the replicas":           {plan.Budget{Pods: 9}, 3, 9},
+		"a percentage is rounded down":               {plan.Budget{Percent: 50}, 3, 1},
+		"a percentage that is even stays so":         {plan.Budget{Percent: 50}, 4, 2},
+		"a percentage is at least one pod":           {plan.Budget{Percent: 1}, 3, 1},
+		"a percentage of no replicas is one pod":     {plan.Budget{Percent: 50}, 0, 1},
+		"all of them is all of them":                 {plan.Budget{Percent: 100}, 7, 7},
+		"99% of 100 does not round up":               {plan.Budget{Percent: 99}, 100, 99},
+		"the largest zone does not overflow":         {plan.Budget{Percent: 100}, 1<<31 - 1, 1<<31 - 1},
+		"half of the largest zone does not overflow": {plan.Budget{Percent: 50}, 1<<31 - 1, 1<<30 - 1},
+		"what is no budget is one pod":               {plan.Budget{Invalid: "101%"}, 200, 1},
+		"a negative number is one pod":               {plan.Budget{Pods: -3}, 3, 1},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := tc.budget.Of(tc.replicas); got != tc.want {
+				t.Errorf("%s of %d replicas: got %d, want %d", tc.budget, tc.replicas, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestBudgetReadsAsItIsWritten(t *testing.T) {
+	for want, budget := range map[string]plan.Budget{
+		"1": {}, "2": {Pods: 2}, "25%": {Percent: 25},
+	} {
+		if got := budget.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestNaturalOrder(t *testing.T) {
+	for _, ascending := range [][]string{
+		{"zone-2", "zone-10"},
+		{"zone-a", "zone-b"},
+		{"zone", "zone-a"},
+		{"", "a"},
+		{"a-2-b", "a-10-a"},
+		{"1", "a"},
+		{"zone-01", "zone-1", "zone-02", "zone-2", "zone-010"},
+		{"z9999999999999999999998", "z9999999999999999999999", "z10000000000000000000000"},
+		{"a-b2", "a-b2-c", "a-b10"},
+	} {
+		for i := range ascending {
+			for j := range ascending {
+				got := sign(plan.CompareNatural(ascending[i], ascending[j]))
+				if want := sign(i - j); got != want {
+					t.Errorf("%q compared with %q: got %d, want %d", ascending[i], ascending[j], got, want)
+				}
+			}
+		}
+	}
+}
+
+func sign(n int) int { return max(-1, min(1, n)) }
+
+func TestNaturalOrderIsTotal(t *testing.T) {
+	name := rapid.StringMatching(`[a01\-9.]{0,5}`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := name.Draw(t, "a"), name.Draw(t, "b"), name.Draw(t, "c")
+		ab, ba := plan.CompareNatural(a, b), plan.CompareNatural(b, a)
+		if sign(ab) != -sign(ba) {
+			t.Fatalf("%q and %q: %d one way, %d the other", a, b, ab, ba)
+		}
+		if (ab == 0) != (a == b) {
+			t.Fatalf("%q and %q compare as %d", a, b, ab)
+		}
+		if ab <= 0 && plan.CompareNatural(b, c) <= 0 && plan.CompareNatural(a, c) > 0 {
+			t.Fatalf("%q <= %q <= %q, but not the first and the last", a, b, c)
+		}
+	})
+}
+
+func TestOrdinals(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		set, pod string
+		want     int
+		ok       bool
+	}{
+		"the ordinal is what follows the name":        {"zone-a", "zone-a-12", 12, true},
+		"zero is an ordinal":                          {"zone-a", "zone-a-0", 0, true},
+		"a name may end in a number":                  {"zone-1", "zone-1-2", 2, true},
+		"a longer name belongs to another set":        {"zone", "zone-1-2", 0, false},
+		"another set's pod has none":                  {"zone-a", "zone-b-0", 0, false},
+		"leading zeros are not what the name says":    {"zone-a", "zone-a-01", 0, false},
+		"a sign is not what the name says":            {"zone-a", "zone-a-+1", 0, false},
+		"two dashes are not what the name says":       {"zone-a", "zone-a--1", 0, false},
+		"nothing is no ordinal":                       {"zone-a", "zone-a-", 0, false},
+		"the largest ordinal is":                      {"zone-a", "zone-a-2147483647", 2147483647, true},
+		"an ordinal beyond the largest is none":       {"zone-a", "zone-a-2147483648", 0, false},
+		"digits of other scripts are no digits":       {"zone-a", "zone-a-٣", 0, false},
+		"a pod that is called like its set is no pod": {"zone-a", "zone-a", 0, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, ok := plan.OrdinalOf(tc.set, tc.pod)
+			if got != tc.want || ok != tc.ok {
+				t.Errorf("OrdinalOf(%q, %q) = %d, %t; want %d, %t", tc.set, tc.pod, got, ok, tc.want, tc.ok)
+			}
+		})
+	}
+}
+
+func TestOrdinalsComeBackFromPodNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set := rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,6}[a-z0-9])?`).Draw(t, "set")
+		want := int(rapid.Int32Min(0).Draw(t, "ordinal"))
+		if got, ok := plan.OrdinalOf(set, plan.PodName(set, want)); !ok || got != want {
+			t.Fatalf("got %d, %t; want %d", got, ok, want)
+		}
+	})
+}
+
+func TestIntentStatus(t *testing.T) {
+	at := func(uid string, v plan.Version) plan.Intent { return fixture.NotedAs("zone-a-1", uid, v) }
+	for sentence, tc := range map[string]struct {
+		group  string
+		intent plan.Intent
+		want   plan.IntentStatus
+	}{
+		"a pod that stands as noted can still be deleted":          {one("ready@1"), at("zone-a-1", 10), plan.Pending},
+		"a pod that is down and stands as noted can too":           {one("failing@1"), at("zone-a-1", 10), plan.Pending},
+		"a pod that has moved past the noted version cannot":       {one("ready@1 version=11"), at("zone-a-1", 10), plan.Void},
+		"a pod older than noted is a view that is behind":          {one("ready@1"), at("zone-a-1", 11), plan.Open},
+		"a leaving pod is not back yet":                            {one("leaving@1 version=11"), at("zone-a-1", 10), plan.Open},
+		"a leaving pod is open even at the noted version":          {one("leaving@1"), at("zone-a-1", 10), plan.Open},
+		"a replacement that is available ends the deed":            {one("ready@2 uid=new version=12"), at("zone-a-1", 10), plan.Done},
+		"a replacement that starts does not":                       {one("starting@2 uid=new version=12"), at("zone-a-1", 10), plan.Open},
+		"a replacement that fails does not":                        {one("failing@2 uid=new version=12"), at("zone-a-1", 10), plan.Open},
+		"an older incarnation is a view that is behind":            {one("ready@1 uid=old version=5"), at("zone-a-1", 10), plan.Open},
+		"a replacement Ready too short is not back":                {"zone-a rev=2 minReady=10s\n zone-a-1 ready@2 uid=new version=12 for=9s", at("zone-a-1", 10), plan.Open},
+		"a replacement Ready long enough is":                       {"zone-a rev=2 minReady=10s\n zone-a-1 ready@2 uid=new version=12 for=10s", at("zone-a-1", 10), plan.Done},
+		"an absent pod that is wanted is not back":                 {"zone-a rev=2 replicas=2", at("zone-a-1", 10), plan.Open},
+		"an absent pod no longer wanted is gone":                   {"live\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Done},
+		"a cached zone may not show yet that it wants it back":     {"zone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Open},
+		"an absence older than the note proves nothing":            {"pods at 9\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Open},
+		"an absence older than the note, live, shows a restore":    {"live\npods at 9\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Void},
+		"an older incarnation, live, shows a restore":              {"live\n" + one("ready@1 uid=old version=5"), at("zone-a-1", 10), plan.Void},
+		"the very pod after a restore may be deleted for a while":  {"live\n" + one("ready@1"), at("zone-a-1", 11), plan.Open},
+		"an absence as new as the note proves it":                  {"live\npods at 10\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Done},
+		"an absent pod below the start ordinal is gone":            {"live\nzone-a rev=2 start=2 replicas=1", at("zone-a-1", 10), plan.Done},
+		"a cached zone may not show yet that it starts lower":      {"zone-a rev=2 start=2 replicas=1", at("zone-a-1", 10), plan.Open},
+		"an absent pod of a zone that left the group is gone":      {"live\nzone-b rev=2", at("zone-a-1", 10), plan.Done},
+		"a zone may be back that the cache does not show yet":      {"zone-b rev=2", at("zone-a-1", 10), plan.Open},
+		"a pod of a zone that left the group can still be deleted": {"zone-b rev=2\nstray zone-a-1 ready@1", at("zone-a-1", 10), plan.Pending},
+		"a leaving pod of a zone that left is not gone":            {"zone-b rev=2\nstray zone-a-1 leaving@1 version=11", at("zone-a-1", 10), plan.Open},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(tc.group)
+			got := s.IntentStatus(tc.intent)
+			if got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+			if counts := got == plan.Open || got == plan.Pending; got.Counts() != counts {
+				t.Errorf("%v counts: %t", got, got.Counts())
+			}
+		})
+	}
+}
+
+func TestWhichPodsAGrantedEvictionMayStillDelete(t *testing.T) {
+	granted := plan.Intent{UID: "noted", Version: 10, Cause: reason.EvictionGranted}
+	unbound, deletion := granted, granted
+	unbound.Unbound, deletion.Cause = true, reason.OutdatedRevision
+	for sentence, tc := range map[string]struct {
+		intent  plan.Intent
+		uid     string
+		version plan.Version
+		want    bool
+	}{
+		"the very pod, whatever its version is":           {granted, "noted", 12, true},
+		"one that came after it is another one":           {granted, "next", 12, false},
+		"one that came before it is shown by an old view": {granted, "former", 5, true},
+		"an unbound one takes the pod that has the name":  {unbound, "next", 12, true},
+		"a deletion of lockstep's own requires a version": {deletion, "noted", 10, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := tc.intent.MayTake(tc.uid, tc.version); got != tc.want {
+				t.Errorf("got %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+// one returns a zone of two pods; the argument describes the second pod.
+func one(pod string) string { return "zone-a rev=2\n zone-a-0 ready@2 zone-a-1 " + pod }
+
+func TestHolders(t *testing.T) {
+	for holder, tc := range map[plan.Holder]struct {
+		operation     plan.Operation
+		zone          string
+		free, foreign bool
+	}{
+		"":                   {"", "", true, false},
+		"rollout/zone-a":     {plan.RolloutOperation, "zone-a", false, false},
+		"downscale/zone-a":   {plan.DownscaleOperation, "zone-a", false, false},
+		"eviction/zone-a":    {plan.EvictionOperation, "zone-a", false, false},
+		"manual/maintenance": {"manual", "maintenance", false, true},
+		"somebody":           {"somebody", "", false, true},
+		"Rollout/zone-a":     {"Rollout", "zone-a", false, true},
+	} {
+		if holder.Operation() != tc.operation || holder.Zone() != tc.zone || holder.Free() != tc.free || holder.Foreign() != tc.foreign {
+			t.Errorf("%q: operation %q, zone %q, free %t, foreign %t", holder, holder.Operation(), holder.Zone(), holder.Free(), holder.Foreign())
+		}
+	}
+	if got := plan.RolloutOperation.For("zone-a"); got != "rollout/zone-a" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestAHoldExpiresAfterItsDurationNotAtItsEnd(t *testing.T) {
+	h := group.Hold{Hold: plan.Hold{Renewed: fixture.Now(), Duration: time.Minute}}
+	end := fixture.Now().Add(time.Minute)
+	if h.Expired(end) {
+		t.Error("expired at its very end")
+	}
+	if !h.Expired(end.Add(1)) {
+		t.Error("not expired after its end")
+	}
+}
+
+func TestWakeIsTheEarliestTime(t *testing.T) {
+	at := func(d time.Duration) plan.Action {
+		return plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodNotYetAvailable, Until: fixture.Now().Add(d)}}
+	}
+	event := plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodStarting}}
+	for sentence, tc := range map[string]struct {
+		steps []plan.Action
+		want  time.Time
+	}{
+		"nothing planned wakes nobody":            {nil, time.Time{}},
+		"a wait for an event wakes nobody":        {[]plan.Action{event}, time.Time{}},
+		"of two times the earlier counts":         {[]plan.Action{at(9 * time.Second), event, at(4 * time.Second)}, fixture.Now().Add(4 * time.Second)},
+		"deeds have no time":                      {[]plan.Action{plan.DeletePod{}, at(time.Second)}, fixture.Now().Add(time.Second)},
+		"a later time beside an event is a time":  {[]plan.Action{event, at(time.Hour)}, fixture.Now().Add(time.Hour)},
+		"a release without waits wakes nobody up": {[]plan.Action{plan.Release{}}, time.Time{}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := plan.Wake(tc.steps); !got.Equal(tc.want) {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// An outside writer overwrote the holder while an intent was open, and did not renew
+// its hold.
+func TestNobodyIsWokenForATimeThatIsOver(t *testing.T) {
+	s := fixture.MustParse(`
+hold manual/maintenance renewed 5m ago
+  noted zone-a-0 version=20
+zone-a rev=2 current=1
+  zone-a-0 ready@1   zone-a-1 ready@1
+`)
+	steps := group.Plan(s)
+	if wake := plan.Wake(steps); !wake.IsZero() && !wake.After(s.Now) {
+		t.Errorf("to be woken %s ago\n%s", s.Now.Sub(wake), plan.Notation(steps))
+	}
+}
+
+// zone-a-0 needs an event and must not hide zone-a-1, which needs only time. When
+// zone-a-1 is available, zone-a-2 may be deleted, and no event says so.
+func TestAStableTimeIsNotHiddenByAnotherPod(t *testing.T) {
+	s := fixture.MustParse(`
+hold rollout/zone-a
+zone-a rev=2 current=1 budget=2 minReady=10s
+  zone-a-0 starting@2   zone-a-1 ready@2 for=4s   zone-a-2 ready@1
+`)
+	steps := group.Plan(s)
+	if got, want := plan.Wake(steps), s.Now.Add(6*time.Second); !got.Equal(want) {
+		t.Errorf("woken at %v, want %v\n%s", got, want, plan.Notation(steps))
+	}
+}
+
+// The intents of a group are stored in one annotation of limited size.
+func TestAHoldCarriesAtMostAHundredIntents(t *testing.T) {
+	for sentence, phase := range map[string]plan.Phase{
+		"pods that are up": plan.Ready, "pods that are down": plan.Failing,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			parts := []fixture.ZonePart{fixture.Budget(500)}
+			for ordinal := range 300 {
+				parts = append(parts, fixture.Pod(ordinal, phase, "1"))
+			}
+			s := fixture.Group(fixture.Live(), fixture.Zone("zone-a", "2", parts...))
+			decision := hold.Decide(s, group.Plan(s))
+			if n := len(decision.Record.Intents); n != 100 {
+				t.Errorf("the hold carries %d intents, want 100", n)
+			}
+		})
+	}
+}
+
+// Of three Ready pods that are not available yet, budget 1 permits one delete. Ready
+// pods serve, so minReadySeconds does not permit more.
+func TestPodsThatServeAreNotTakenDownTogetherBecauseTheyAreYoung(t *testing.T) {
+	s := fixture.MustParse(`
+zone-a rev=2 current=1 minReady=1m
+  zone-a-0 ready@1 for=10s   zone-a-1 ready@1 for=10s   zone-a-2 ready@1 for=10s
+zone-b rev=1
+  zone-b-0 ready@1
+`)
+	if taken := takedowns(group.Plan(s)); len(taken) > 1 {
+		t.Errorf("%d serving pods are taken down at once with budget 1", len(taken))
+	}
+}
+
+// Corrupted state: the hold is free, but a pod of a zone that left the group has an
+// intent and is terminating. No pod of another zone may be disrupted, whatever the
+// cause is.
+func TestAnOpenIntentOfAVanishedZoneStopsTakedowns(t *testing.T) {
+	s := fixture.MustParse(`
+hold free
+  noted zone-x-0
+zone-a rev=2 current=1
+  zone-a-0 ready@1
+stray zone-x-0 leaving@1 version=11
+`)
+	if taken := takedowns(group.Plan(s)); len(taken) > 0 {
+		t.Errorf("taken down: %v", taken)
+	}
+}
+
+func TestNoRevisionIsNeverAdopted(t *testing.T) {
+	s := fixture.MustParse("zone-a rev=\"\" current=1\n  zone-a-0 ready@1\n")
+	for _, step := range group.Plan(s) {
+		if adopt, ok := step.(group.AdoptRevision); ok && adopt.Revision == "" {
+			t.Errorf("%q", adopt)
+		}
+	}
+}
+
+func TestRemarks(t *testing.T) {
+	s := fixture.MustParse("group team \"\"\nzone-a rev=1 budget=0%\nzone-b rev=1 budget=2\n")
+	var got []string
+	for _, remark := range group.Remarks(s) {
+		got = append(got, remark.String())
+	}
+	want := []string{"wait zone-a because EmptyGroupName", "wait zone-a because InvalidMaxUnavailable (0%)", "wait zone-b because EmptyGroupName"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestARemarkSaysWhyOnePodAtATimeIsRolledWhileBudgetsCannotBeRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		alone bool
+		want  []string
+	}{
+		"several could go":      {text: "zpdbs unread\nzone-a rev=2 current=1 budget=2\n  zone-a-0 ready@1\n", want: []string{"wait zone-a because BudgetsUnread"}},
+		"it would be one":       {text: "zpdbs unread\nzone-a rev=2 current=1\n  zone-a-0 ready@1\n"},
+		"nothing is rolled":     {text: "zpdbs unread\nzone-a rev=2 budget=2\n  zone-a-0 ready@2\n"},
+		"nothing is ever":       {text: "zpdbs unread\nzone-a rev=2 current=1 budget=2\n  zone-a-0 ready@1\n", alone: true},
+		"budgets could be read": {text: "zone-a rev=2 current=1 budget=2\n  zone-a-0 ready@1\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fixture.MustParse(c.text)
+			if c.alone {
+				s.Key.Kind = plan.KindStatefulSet
+			}
+			var got []string
+			for _, remark := range group.Remarks(s) {
+				got = append(got, remark.String())
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Every action has one line that says what it does and why. These lines are compared,
+// logged and searched.
+func TestNotation(t *testing.T) {
+	intent := fixture.Noted("zone-a-0")
+	for want, step := range map[string]plan.Action{
+		"delete zone-a-0 of zone-a because OutdatedAndUnavailable": plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedAndUnavailable},
+		"withdraw zone-a-0 of zone-a because Paused":               plan.CancelDeletion{Intent: intent, Because: plan.Refusal{Code: reason.Paused}},
+		"adopt 2 in zone-a":      group.AdoptRevision{Zone: "zone-a", Revision: "2"},
+		"release rollout/zone-a": plan.Release{Holder: "rollout/zone-a"},
+		"wait zone-b because OtherZoneUnavailable zone-a-1 of zone-a (PodStarting)": plan.Wait{Zone: "zone-b", Because: plan.Refusal{Code: reason.OtherZoneUnavailable, Zone: "zone-a", Pod: "zone-a-1", Detail: "PodStarting"}},
+		"wait zone-b because no objection":                                          plan.Wait{Zone: "zone-b"},
+		"wait zone-a because PodFailing zone-a-0 (CrashLoopBackOff)":                plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodFailing, Pod: "zone-a-0", Detail: "CrashLoopBackOff"}},
+		"wait zone-b because GroupHeld zone-a (rollout/zone-a)":                     plan.Wait{Zone: "zone-b", Because: plan.Refusal{Code: reason.GroupHeld, Zone: "zone-a", Detail: "rollout/zone-a"}},
+	} {
+		if got := step.String(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		if _, waits := step.(plan.Wait); !waits && step.Reason() == "" {
+			t.Errorf("%s gives no reason", want)
+		}
+	}
+	if got := plan.Notation([]plan.Action{plan.Release{Holder: "a"}, plan.Release{Holder: "b"}}); strings.Count(got, "\n") != 1 {
+		t.Errorf("not one line per action: %q", got)
+	}
+}
+
+func TestWordsForPhasesAndFates(t *testing.T) {
+	got := fmt.Sprint(plan.Starting, plan.Failing, plan.Ready, plan.Leaving, plan.Phase(9), plan.Open, plan.Pending, plan.Done, plan.Void, plan.IntentStatus(9))
+	if want := "starting failing ready leaving Phase(9) open pending done void IntentStatus(9)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAHoldThatSaysNoTimeIsRespectedAndWakesNobody(t *testing.T) {
+	for sentence, change := range map[string]func(*group.Hold){
+		"no time of renewal": func(h *group.Hold) { h.Renewed = time.Time{} },
+		"no duration":        func(h *group.Hold) { h.Duration = 0 },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse("hold manual/maintenance\nzone-a rev=2\n zone-a-0 ready@1")
+			change(&s.Hold)
+			steps := group.Plan(s)
+			if got, want := plan.Notation(steps), "wait zone-a because GroupHeld (held from outside lockstep)"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if wake := plan.Wake(steps); !wake.IsZero() {
+				t.Errorf("woken at %s, although nothing ends by time", wake)
+			}
+		})
+	}
+}
+
+func TestARolloutsHoldIsNeverCalledStale(t *testing.T) {
+	s := fixture.MustParse("hold rollout/zone-a renewed 1h ago\nzone-a rev=2\n zone-a-0 starting@2\nzone-b rev=2\n zone-b-0 ready@1")
+	for _, step := range group.Plan(s) {
+		if step.Reason() == reason.StaleHold {
+			t.Errorf("a person is told %q although the plan itself renews the hold", step)
+		}
+	}
+}
+
+// A tenant may create any number of zones.
+func TestALongChainOfLeadersIsFollowedAtOnce(t *testing.T) {
+	const zones = 300
+	parts := []fixture.Part{fixture.Zone("zone-0", "1", fixture.Pods("1", "1"))}
+	for i := 1; i < zones; i++ {
+		parts = append(parts, fixture.Zone(fmt.Sprintf("zone-%d", i), "1", fixture.Pods("1"), fixture.Follows(fmt.Sprintf("zone-%d", i-1))))
+	}
+	began := time.Now()
+	raised := 0
+	for _, step := range group.Plan(fixture.Group(parts...)) {
+		if a, ok := step.(group.SetReplicas); ok && a.To == 2 {
+			raised++
+		}
+	}
+	if took := time.Since(began); raised != zones-1 || took > 5*time.Second {
+		t.Errorf("%d zones are raised, want %d; it took %s", raised, zones-1, took)
+	}
+}
+
+func TestRemarksTellWhatIsForced(t *testing.T) {
+	s := fixture.MustParse("zone-a rev=1 force=2\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1 force=many\n zone-b-0 ready@1\n")
+	var got []string
+	for _, remark := range group.Remarks(s) {
+		got = append(got, remark.String())
+	}
+	want := []string{"wait zone-a because ReplicasForced (2 replicas)", "wait zone-b because InvalidForceReplicas (many)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestADownscaleThatIsNotedAnewIsGivenNoMoreTimeForItsStage(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		former, last string // the record in the hold, and the pod that leaves
+		stage        group.Stage
+		since        time.Duration
+	}{
+		"who came up is asked in the time that is left":         {`admitted ours asked agreed="1 0" since=3s`, "ready@1 ip=10.0.0.2", group.Preparing, 3 * time.Second},
+		"who was being asked is asked in the time that is left": {"preparing ours asked since=20s", "ready@1 ip=10.0.0.2", group.Preparing, 20 * time.Second},
+		"where nobody is left to ask the update has its time":   {"preparing ours asked since=20s", "starting@1", group.Admitted, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse(`
+live
+hold downscale/zone-b
+  decrease zone-b from 2 to 1 ` + tc.former + `
+zone-a rev=1
+  zone-a-0 ready@1
+zone-b rev=1 leader=zone-a version=11 prepares
+  zone-b-0 ready@1 ip=10.0.0.1   zone-b-1 ` + tc.last + "\n")
+			noted := s.Hold.Downscale
+			for _, step := range group.Plan(s) {
+				if n, is := step.(group.RecordDownscale); is {
+					noted = n.Downscale
+				}
+			}
+			if noted.Version != 11 || noted.Stage != tc.stage || !noted.Since.Equal(s.Now.Add(-tc.since)) {
+				t.Errorf("noted %s at version %d since %s, want %s at version 11 since %s", noted, noted.Version, s.Now.Sub(noted.Since), tc.stage, tc.since)
+			}
+		})
+	}
+}
+
+// Pods that leave by the former downscale were called to prepare. If the hold lost that
+// record, they would not be notified that they stay after all.
+func TestTheDownscaleBeforeIsKnownByWhatAskedItsPods(t *testing.T) {
+	const next = "zone-a rev=1 replicas=2 version=11 leader=zone-b prepares\n" +
+		"  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 %s zone-a-2 ready@1 ip=10.0.0.3 zone-a-3 leaving@1 ip=10.0.0.4\nzone-b rev=1\n  zone-b-0 ready@1\n"
+	for sentence, tc := range map[string]struct{ hold, last, want string }{
+		"no pod heard of the next one": {
+			"decrease zone-a from 2 to 1 preparing ours asked version=11\n  asked zone-a-1 unheard failed=\"cannot be reached\"", "ready@1 ip=10.0.0.2",
+			"note zone-a from 4 to 2 admitted because PreparationFailed",
+		},
+		"no pod has to hear of the next one": {
+			"decrease zone-a from 2 to 1 admitted ours since=6s", "starting@1",
+			"note zone-a from 4 to 2 admitted because DownscaleDetected",
+		},
+		"they would be asked in another way": {
+			"decrease zone-a from 4 to 2 admitted asked path=/other version=9", "ready@1 ip=10.0.0.2", "",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := fixture.MustParse("live\nhold downscale/zone-a\n  " + tc.hold + "\n" + fmt.Sprintf(next, tc.last))
+			var noted group.RecordDownscale
+			text := ""
+			for _, step := range group.Plan(s) {
+				if n, is := step.(group.RecordDownscale); is {
+					noted, text = n, n.String()
+				}
+			}
+			if text != tc.want || (text != "" && noted.Downscale.Call != s.Zones[0].Call) {
+				t.Errorf("the plan is %v, want %q, asked by %v", plan.Notation(group.Plan(s)), tc.want, s.Zones[0].Call)
+			}
+		})
+	}
+}
+
+func TestADownscaleThatWasSeenAndTakenBackWasOne(t *testing.T) {
+	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9 since=30s\nzone-a rev=1 version=11\n zone-a-0 ready@1 zone-a-1 ready@1\n")
+	s.Hold.Downscale.Generation = group.SeenInEffect
+	if got, want := plan.Notation(group.Plan(s)), "end zone-a from 2 to 1 admitted because DownscaleCompleted"; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want that it begins with %q", got, want)
+	}
+}
+
+// The former pod of this name was deleted by the rollout, and a client may still carry
+// out the granted eviction of the present one.
+func TestAPodWhoseEvictionIsGrantedIsNotTakenDownForTheOneBeforeIt(t *testing.T) {
+	for sentence, noted := range map[string]string{
+		"noted in their order": "  noted zone-a-1 uid=former version=9\n  noted zone-a-1 version=9 granted\n",
+		"or in another one":    "  noted zone-a-1 version=9 granted\n  noted zone-a-1 uid=former version=9\n",
+	} {
+		s := fixture.MustParse("live\nhold rollout/zone-a\n" + noted + "zone-a rev=2 minReady=10s\n zone-a-0 ready@2 zone-a-1 ready@1 for=9s zone-a-2 ready@2\n")
+		if got := plan.Notation(group.Plan(s)); strings.Contains(got, "delete") {
+			t.Errorf("%s: %s", sentence, got)
+		}
+	}
+}
+
+func TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed(t *testing.T) {
+	for leader, ours := range map[string]bool{"zone-a-0 ready@1": true, "zone-a-0 ready@1 zone-a-1 ready@1": false} {
+		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted ours asked since=6s\n" +
+			"zone-a rev=1\n " + leader + "\nzone-b rev=1 leader=zone-a prepares version=11\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n")
+		steps := group.Plan(s)
+		n, is := steps[0].(group.RecordDownscale)
+		if !is || n.Downscale.Stage != group.Undoing || n.Downscale.Ours != ours {
+			t.Errorf("with %s the plan is %v, want that the downscale is undone, as lockstep's own: %t", leader, steps, ours)
+		}
+	}
+}
+
+func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
+	const scenario = "live\nhold %s\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 prepares\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n"
+	asked := group.Asked{Downscale: fixture.Shrinking("zone-b", 2, 1, group.Preparing), UIDs: []string{"zone-b-1"}, Heard: true}
+	for sentence, tc := range map[string]struct {
+		hold   string
+		change func(*group.Asked)
+		want   bool
+	}{
+		"under a note that is gone":          {"free", func(*group.Asked) {}, true},
+		"not while they are being asked":     {"free", func(a *group.Asked) { a.Underway = true }, false},
+		"not if nobody heard it":             {"free", func(a *group.Asked) { a.Heard = false }, false},
+		"not if they are gone":               {"free", func(a *group.Asked) { a.UIDs = []string{"former"} }, false},
+		"not under somebody else's hold":     {"manual/maintenance", func(*group.Asked) {}, false},
+		"under somebody's hold that is over": {"manual/maintenance renewed 5m ago", func(*group.Asked) {}, true},
+		"by a StatefulSet that is made anew": {"free", func(a *group.Asked) { a.Downscale.UID = "former" }, true},
+		"not if the note is about others":    {"free", func(a *group.Asked) { a.UIDs = []string{"zone-b-0"} }, false},
+		"not if they have been told already": {"free", func(a *group.Asked) { a.Downscale.Stage = group.Undoing }, false},
+	} {
+		s := fixture.MustParse(fmt.Sprintf(scenario, tc.hold))
+		s.Asked = asked
+		tc.change(&s.Asked)
+		undoes := slices.ContainsFunc(group.Plan(s), func(a plan.Action) bool {
+			n, is := a.(group.RecordDownscale)
+			return is && n.Downscale.Stage == group.Undoing && n.Downscale.Zone == "zone-b"
+		})
+		if undoes != tc.want {
+			t.Errorf("%s: undone %t, want %t", sentence, undoes, tc.want)
+		}
+	}
+}
+
+// kubectl delete statefulset zone-b --cascade=orphan, followed by kubectl apply: the
+// same pods now belong to another StatefulSet, to which the downscale does not apply.
+func TestWhoWasAskedIsToldToStayWhenTheStatefulSetIsMadeAnew(t *testing.T) {
+	const asked, silent = "zone-b-1 ready@1 ip=10.0.0.2", "zone-b-1 starting@1"
+	for _, tc := range []struct{ noted, zone, pod, want string }{
+		{"preparing since=3s", "", asked, ""}, // a webhook may still be calling pods
+		{"preparing since=50s", "", asked, "note zone-b from 2 to 1 undoing because DownscaleCancelled"},
+		{"admitted asked since=6s", "", asked, "note zone-b from 2 to 1 undoing because DownscaleCancelled"},
+		{"undoing", "", asked, "undo zone-b from 2 to 1 undoing at zone-b-1"},
+		{"undoing", "replicas=2 unobserved", "", ""}, // it has not adopted its pods yet
+		{"preparing since=3s", "replicas=2 unobserved", "", ""},
+		{"undoing", "", silent, "end zone-b from 2 to 1 undoing because DownscaleCancelled"},
+		{"preparing since=3s", "", silent, "end zone-b from 2 to 1 preparing because DownscaleCancelled"},
+		{"admitted since=3s", "", asked, "end zone-b from 2 to 1 admitted because DownscaleCancelled"}, // no pod was called
+	} {
+		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + tc.noted + " uid=former\n" +
+			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 version=11 prepares " + tc.zone + "\n zone-b-0 ready@1 ip=10.0.0.1 " + tc.pod + "\n")
+		steps := slices.DeleteFunc(group.Plan(s), func(a plan.Action) bool { _, waits := a.(plan.Wait); return waits })
+		got, _, _ := strings.Cut(plan.Notation(steps), "\n")
+		if got != tc.want {
+			t.Errorf("%s, %s %s: got %q, want %q", tc.noted, tc.zone, tc.pod, got, tc.want)
+		}
+	}
+}
+
+// A webhook that calls pods itself may try the same downscale again.
+func TestWhatWasUndoneBeforeSaysNothingOfTheNextTime(t *testing.T) {
+	s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 undoing asked since=1s\n asked zone-b-1\n" +
+		"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 prepares\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n")
+	tells := func() bool {
+		return slices.ContainsFunc(group.Plan(s), func(a plan.Action) bool { _, is := a.(group.CancelPreparation); return is })
+	}
+	if tells() {
+		t.Error("who has answered is told again")
+	}
+	s.Hold.Downscale.Since = s.Now
+	if !tells() {
+		t.Error("nobody is told to stay since it was tried before")
+	}
+}

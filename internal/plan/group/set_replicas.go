@@ -1,0 +1,58 @@
+package group
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// SetReplicas changes spec.replicas of a zone. It reduces them only for the downscale that the hold
+// records, at the evaluated version.
+type SetReplicas struct {
+	Zone    string
+	UID     string
+	Version plan.Version
+	From    int
+	To      int
+	Because reason.Code
+}
+
+// Reason implements Action.
+func (a SetReplicas) Reason() reason.Code { return a.Because }
+
+// Effect implements Action. More replicas require no hold. If another process recorded the downscale, this
+// process does not know what the other one observed, so a live read is required.
+func (a SetReplicas) Effect() plan.Effect {
+	if a.To > a.From {
+		return plan.Effect{Zone: a.Zone, Order: plan.WithoutHold, Visible: true}
+	}
+	e := plan.Effect{Zone: a.Zone, Order: plan.UnderHold, Visible: true}
+	if a.To < a.From {
+		e.Read = plan.IfInherited
+	}
+	return e
+}
+
+// Event implements Action.
+func (a SetReplicas) Event() plan.Event {
+	return plan.Event{
+		Zone: a.Zone, Action: "SetReplicas",
+		Note: fmt.Sprintf("set spec.replicas from %d to %d: %s", a.From, a.To, a.Because.Sentence()),
+	}
+}
+
+// String implements Action: set zone-b from 3 to 5 because LeaderFollowed.
+func (a SetReplicas) String() string {
+	return fmt.Sprintf("set %s from %d to %d because %s", a.Zone, a.From, a.To, a.Because)
+}
+
+// Lowers reports whether the plan lowers the replicas of a zone.
+func Lowers(steps []plan.Action) bool {
+	for _, step := range steps {
+		if a, ok := step.(SetReplicas); ok && a.To < a.From {
+			return true
+		}
+	}
+	return false
+}
