@@ -32,6 +32,7 @@ type observer interface {
 	Cached(plan.Key) group.Snapshot
 	Live(context.Context, plan.Key) (group.Snapshot, error)
 	LiveUnder(context.Context, plan.Key, group.Hold) (group.Snapshot, error)
+	AsksTheSame(ctx context.Context, cached group.Snapshot) (bool, error)
 	Diagnose(ctx context.Context, namespace string, pod plan.Pod) ([]diagnosis.Fact, error)
 	WriterOfReplicas(ctx context.Context, namespace, zone, uid string) (string, error)
 }
@@ -101,7 +102,11 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 // the plan, carries it out and reports it.
 func (c *Controller) step(ctx context.Context, cached group.Snapshot) (loop.Outcome, error) {
 	t, outcome := evaluate(cached), loop.Done()
-	if t.decision.Need == hold.Look {
+	suffices, err := c.cachesSuffice(ctx, t)
+	switch {
+	case err != nil:
+		return c.reportFailedRead(ctx, t, err), err
+	case !suffices:
 		live, err := c.evaluateLive(ctx, t)
 		switch {
 		case errors.Is(err, errUnconfirmed):
@@ -121,6 +126,22 @@ func (c *Controller) step(ctx context.Context, cached group.Snapshot) (loop.Outc
 	done, err := c.Executor.Run(ctx, t.seen, t.steps, t.decision)
 	c.remember(ctx, t.seen, done)
 	return outcome.Earlier(t.next()).Earlier(c.report(ctx, t, done, err)), err
+}
+
+// cachesSuffice reports whether a plan may be carried out that was made on caches. If the plan
+// disrupts pods, the StatefulSets must still ask for what the caches show.
+func (c *Controller) cachesSuffice(ctx context.Context, cached evaluation) (bool, error) {
+	switch {
+	case cached.decision.Need == hold.Look:
+		return false, nil
+	case !cached.decision.Verify:
+		return true, nil
+	}
+	same, err := c.Observer.AsksTheSame(ctx, cached.seen)
+	if err != nil {
+		return false, fmt.Errorf("read the StatefulSets of %s: %w", cached.seen.Key, err)
+	}
+	return same, nil
 }
 
 // caughtUp returns when to reconcile again after a live read, so that the caches show the read

@@ -39,6 +39,8 @@ type world struct {
 	unmanaged    bool
 	cached, live group.Snapshot
 	meanwhile    *group.Snapshot // what the caches show after the live read
+	changed      bool            // StatefulSets ask for something else than the caches show
+	verifyFails  error
 	lookFails    error
 	runFails     error
 	due          time.Duration // when a delayed Event becomes due
@@ -87,6 +89,10 @@ func (w *world) LiveUnder(_ context.Context, _ plan.Key, held group.Hold) (group
 	w.looks++
 	w.under = append(w.under, held.Transitions)
 	return w.live, w.lookFails
+}
+
+func (w *world) AsksTheSame(context.Context, group.Snapshot) (bool, error) {
+	return !w.changed, w.verifyFails
 }
 
 func (w *world) Diagnose(context.Context, string, plan.Pod) ([]diagnosis.Fact, error) {
@@ -167,6 +173,11 @@ func TestReconcile(t *testing.T) {
 		"a hold is taken after a look, by the plan made from that": {
 			cached: outdated, live: "live\nzone-a rev=3 current=1\n zone-a-0 ready@1 version=20\n", want: loop.After(hold.RenewEvery), looks: 1,
 			ran: []string{rollsOn}, reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision"},
+		},
+		"a StatefulSet was paused, which the caches do not show yet": {
+			world: world{changed: true}, cached: rolling + outdated, live: "live\n" + rolling + "zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n",
+			want: loop.After(time.Second), looks: 1,
+			ran: []string{"release rollout/zone-a; wait zone-a because Paused (write free)"}, reported: []string{"release rollout/zone-a; wait zone-a because Paused"},
 		},
 		"what the caches would not take down after the look stays": {
 			cached: outdated, live: "live\n" + outdated, meanwhile: starting, want: loop.After(time.Second), looks: 1,
@@ -426,6 +437,14 @@ func TestReconcileReturnsErrors(t *testing.T) {
 		c, _ := newController(&w)
 		_, err := c.Reconcile(t.Context(), store)
 		if err == nil || err.Error() != "read team/store live: no route to host" || len(w.ran)+len(w.reported) != 0 {
+			t.Errorf("got %v, carried out %v, reported %v", err, w.ran, w.reported)
+		}
+	})
+	t.Run("a read of the StatefulSets that fails is followed by nothing", func(t *testing.T) {
+		w := world{cached: today(rolling + outdated), verifyFails: refused}
+		c, _ := newController(&w)
+		_, err := c.Reconcile(t.Context(), store)
+		if err == nil || err.Error() != "read the StatefulSets of team/store: no route to host" || len(w.ran)+len(w.reported) != 0 {
 			t.Errorf("got %v, carried out %v, reported %v", err, w.ran, w.reported)
 		}
 	})

@@ -37,6 +37,9 @@ const (
 type Decision struct {
 	Need   Need
 	Record group.Hold // for Write
+	// Verify: before the write, a read of the StatefulSets one by one must show that they still ask for what the
+	// plan assumes. The plan disrupts pods on caches, which may show a pause or another group late (ADR 30).
+	Verify bool
 }
 
 // Decide returns what the Lease needs before the actions of a plan are carried out. The delete of a pod that
@@ -145,7 +148,7 @@ func decideDeletes(s *group.Snapshot, deeds []plan.DeletePod, downscale group.Do
 	if nothing || holder.Foreign() || s.Hold.Unreadable != "" {
 		return Decision{}
 	}
-	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), downscale)}
+	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), downscale), Verify: !s.Live}
 }
 
 // holderFor returns the holder under which pods are deleted. The delete of a pod that is up requires the hold

@@ -92,6 +92,10 @@ type Moment struct {
 	Invalid string // the text, if it is not a time
 }
 
+func (m Moment) equal(other Moment) bool {
+	return m.Time.Equal(other.Time) && m.Invalid == other.Invalid
+}
+
 // Span is a duration that a user wrote on an object. The zero Span is none.
 type Span struct {
 	Duration time.Duration
@@ -107,6 +111,15 @@ func (z *Zone) PausedAt(now time.Time) bool {
 // Owns reports whether the spec requires the ordinal.
 func (z *Zone) Owns(ordinal int) bool {
 	return ordinal >= z.Start && ordinal-z.Start < z.Replicas
+}
+
+// AsksTheSame reports whether two states of a StatefulSet ask for the same as far as rollouts depend on it: it is
+// the same object with the same spec, and neither a pause nor a budget nor its group's name was changed. Status and
+// resourceVersion may differ.
+func (z *Zone) AsksTheSame(other *Zone) bool {
+	return z.UID == other.UID && z.Generation == other.Generation && z.Deleting == other.Deleting &&
+		z.Ignored == other.Ignored && z.InvalidGroup == other.InvalidGroup &&
+		z.Paused == other.Paused && z.PausedUntil.equal(other.PausedUntil) && z.MaxUnavailable == other.MaxUnavailable
 }
 
 // Wants reports whether the spec requires a pod of that name.

@@ -1,0 +1,51 @@
+package observe
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+)
+
+func TestWhetherStatefulSetsStillAskForWhatTheCachesShow(t *testing.T) {
+	for change, tc := range map[string]struct {
+		change func(*appsv1.StatefulSet)
+		want   bool
+	}{
+		"nothing":                   {func(*appsv1.StatefulSet) {}, true},
+		"the status":                {func(s *appsv1.StatefulSet) { s.ResourceVersion, s.Status.ReadyReplicas = "99", 2 }, true},
+		"another group":             {func(s *appsv1.StatefulSet) { s.Labels[contract.GroupLabel] = "other" }, false},
+		"no group":                  {func(s *appsv1.StatefulSet) { delete(s.Labels, contract.GroupLabel) }, false},
+		"a pause":                   {func(s *appsv1.StatefulSet) { s.Annotations = map[string]string{contract.PausedAnnotation: "true"} }, false},
+		"another update strategy":   {func(s *appsv1.StatefulSet) { s.Generation++; s.Spec.UpdateStrategy.Type = "RollingUpdate" }, false},
+		"another object":            {func(s *appsv1.StatefulSet) { s.UID = "another" }, false},
+		"the object does not exist": {nil, false},
+	} {
+		t.Run(change, func(t *testing.T) {
+			a, b := newSet("zone-a"), newSet("zone-b")
+			stored := []runtime.Object{a}
+			if tc.change != nil {
+				changed := b.DeepCopy()
+				tc.change(changed)
+				stored = append(stored, changed)
+			}
+			server := newLibrary(stored...)
+			o := newObserver(t, server.client(t))
+			show(o, a)
+			show(o, b)
+			same, err := o.AsksTheSame(t.Context(), o.Cached(store))
+			if err != nil || same != tc.want {
+				t.Errorf("%t, %v, want %t", same, err, tc.want)
+			}
+			got := server.requests()
+			slices.Sort(got)
+			if diff := cmp.Diff([]string{"get team/statefulsets zone-a", "get team/statefulsets zone-b"}, got); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,28 @@
+package hold_test
+
+import (
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+)
+
+func TestStatefulSetsAreReadBeforePodsAreDisruptedOnCaches(t *testing.T) {
+	const rolling = "hold rollout/zone-a\nzone-a rev=2 current=1\n zone-a-0 "
+	for sentence, tc := range map[string]struct {
+		text string
+		want bool
+	}{
+		"a pod that is up is deleted":      {rolling + "ready@1\n", true},
+		"the same plan is of a live read":  {"live\n" + rolling + "ready@1\n", false},
+		"a plan that deletes nothing":      {rolling + "starting@2\n", false},
+		"a plan that releases the hold":    {rolling + "ready@2\n", false},
+		"a hold is to be taken, so a read": {"zone-a rev=2 current=1\n zone-a-0 ready@1\n", false},
+	} {
+		s := fixture.MustParse(tc.text)
+		if d := hold.Decide(s, group.Plan(s)); d.Verify != tc.want {
+			t.Errorf("%s: %t, want %t (%s)", sentence, d.Verify, tc.want, fixture.Decision(d))
+		}
+	}
+}
