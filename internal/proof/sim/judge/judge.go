@@ -7,6 +7,7 @@ package judge
 // a downscale of a zone that deletes pods that were up.
 type Deed struct {
 	Strange   bool // it is not the exact pod that was judged
+	Still     bool // it is a rollout of a zone that was paused, or in another group, before the operator read anything
 	Elsewhere bool // pods of another zone are down by lockstep, or leave by a downscale
 	Rest      int  // pods of other zones that are down, except those that no process could know
 	Down      int  // pods of the zone that are down, including this one, with the same exception
@@ -20,6 +21,7 @@ var laws = []struct {
 	broken func(Deed) bool
 }{
 	{"ExactTarget", func(d Deed) bool { return d.Strange }},
+	{"StandStill", func(d Deed) bool { return d.Still }},
 	{"OneZoneAtATime", func(d Deed) bool { return d.Elsewhere }},
 	{"RestIsWhole", func(d Deed) bool { return d.Rest > 0 }},
 	{"WithinBudget", func(d Deed) bool { return d.Budget > 0 && d.Down > d.Budget }},

@@ -6,6 +6,7 @@ func TestEveryLawCanBeBrokenAlone(t *testing.T) {
 	for want, d := range map[string]Deed{
 		"":               {Down: 2, Budget: 2},
 		"ExactTarget":    {Strange: true},
+		"StandStill":     {Still: true},
 		"OneZoneAtATime": {Elsewhere: true},
 		"RestIsWhole":    {Rest: 1},
 		"WithinBudget":   {Down: 3, Budget: 2},

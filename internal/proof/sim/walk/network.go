@@ -99,6 +99,15 @@ func (p *process) look(g *simulatedGroup, withLease bool, done func(group.Snapsh
 	})
 }
 
+// verify reads the StatefulSets of a cached snapshot, and passes on whether they ask for the same.
+func (p *process) verify(g *simulatedGroup, cached group.Snapshot, done func(same bool, err error)) {
+	var same bool
+	var err error
+	p.run(g, func(ctx context.Context, t *task) {
+		same, err = t.observer.AsksTheSame(patient{ctx}, cached)
+	}, func() { done(same, err) })
+}
+
 // readLive reads the group of a task live, and the Lease first.
 func (t *task) readLive(ctx context.Context) (group.Snapshot, error) {
 	live, err := t.observer.Live(patient{ctx}, t.g.key)

@@ -52,7 +52,9 @@ type round struct {
 	seen     group.Snapshot
 	steps    []plan.Action
 	decision hold.Decision
-	shown    served // by the API server, before this decision
+	began    plan.Version // of the API server, before anything was read
+	shown    served       // by the API server, before this decision
+	verified plan.Version // the StatefulSets have been read since; zero: they have not
 	outcome  time.Duration
 }
 
@@ -64,7 +66,7 @@ func (p *process) reconcile(g *simulatedGroup) {
 	k.queued, k.busy, k.again = false, true, false
 	k.timer++
 	p.report.Plans++
-	r := &round{process: p, g: g, term: p.term, outcome: never}
+	r := &round{process: p, g: g, term: p.term, began: p.version, outcome: never}
 	r.seen = p.cached(g)
 	if missing, _ := p.fresh.Behind(r.seen); missing != "" {
 		r.end(hold.LookAgain, nil)
@@ -72,10 +74,36 @@ func (p *process) reconcile(g *simulatedGroup) {
 	}
 	r.shown = p.shown(g)
 	r.think()
-	if r.decision.Need != hold.Look {
+	switch {
+	case r.decision.Need == hold.Look:
+		r.look()
+	case r.decision.Verify && !p.schedule.Rules.Unverified:
+		r.verify()
+	default:
 		r.act()
-		return
 	}
+}
+
+// verify acts if the StatefulSets still ask for what the caches show, and plans on a live read otherwise.
+func (r *round) verify() {
+	began := r.version
+	r.process.verify(r.g, r.seen, func(same bool, err error) {
+		switch {
+		case !r.works():
+		case err != nil:
+			r.end(never, err)
+		case !same:
+			r.look()
+		default:
+			r.verified = began
+			r.act()
+		}
+	})
+}
+
+// look plans and acts on a live read.
+func (r *round) look() {
+	p, g := r.process, r.g
 	p.look(g, hold.LookNeedsLease(r.seen.Hold), r.whileWorking(func(live group.Snapshot, err error) {
 		if err != nil {
 			r.end(never, err)
@@ -320,7 +348,7 @@ func (r *round) touch(i plan.Intent) request {
 func (r *round) delete(a plan.DeletePod) request {
 	n, ordinal := place(a.Zone, a.Pod)
 	return func(done func(error)) {
-		asked := takedown{by: r.name, uid: a.UID, version: a.Version, shown: r.knows()}
+		asked := takedown{by: r.name, uid: a.UID, version: a.Version, began: r.began, shown: r.knows()}
 		r.sendWrite(func() bool { return r.deletePod(r.g, n, ordinal, asked) }, func(err error) {
 			if err == nil {
 				r.fresh.PodMoved(r.g.key, a.Pod, a.Version)
@@ -340,7 +368,13 @@ func (r *round) resize(a group.SetReplicas) request {
 
 // knows returns what the API server has shown for this decision, and its answers since to
 // writes of this process. The sender of a request cannot know more.
-func (r *round) knows() served { return r.answered(r.g, r.shown) }
+func (r *round) knows() served {
+	known := r.answered(r.g, r.shown)
+	for n := range known.answered {
+		known.answered[n] = max(known.answered[n], r.verified)
+	}
+	return known
+}
 
 func (r *round) patch(what deed, name string, judged plan.Version, changed func(*zone)) request {
 	n := zoneNumber(name)

@@ -19,6 +19,8 @@ type witness struct {
 	harmed []bool         // zones in which a downscale through lockstep deletes pods that were up
 	shrank []shrunk       // the last downscale of each zone
 	back   []plan.Version // since when a zone that was not remembered is in the group again
+	paused []plan.Version // since when a zone is paused; zero: it is not
+	away   []plan.Version // since when a zone is not in the group; zero: it is
 	timed  bool           // the clocks of processes are true
 }
 
@@ -53,7 +55,7 @@ type shrunk struct {
 }
 
 func newWitness(zones int, timed bool) witness {
-	w := witness{timed: timed, harmed: make([]bool, zones), shrank: make([]shrunk, zones), back: make([]plan.Version, zones)}
+	w := witness{timed: timed, harmed: make([]bool, zones), shrank: make([]shrunk, zones), back: make([]plan.Version, zones), paused: make([]plan.Version, zones), away: make([]plan.Version, zones)}
 	for range zones {
 		w.falls = append(w.falls, make([]fall, mostPods))
 	}
@@ -85,7 +87,29 @@ func (w *witness) watch(g *simulatedGroup, version plan.Version, zoneChanged boo
 			}
 		}
 		w.harmed[n] = w.harmed[n] && g.surplus(n)
+		w.paused[n] = since(w.paused[n], g.zones[n].Paused, version)
+		w.away[n] = since(w.away[n], g.zones[n].away != inGroup, version)
 	}
+}
+
+// since returns since when something is true.
+func since(former plan.Version, is bool, version plan.Version) plan.Version {
+	switch {
+	case !is:
+		return 0
+	case former == 0:
+		return version
+	}
+	return former
+}
+
+// standsStill reports whether a zone was paused, or was not in the group, before a round began that rolls it. A
+// pause that ends by time does not count once its end can have come by a wrong clock.
+func (w *witness) standsStill(g *simulatedGroup, n int, began plan.Version, now time.Time) bool {
+	until := g.zones[n].PausedUntil.Time
+	ended := !until.IsZero() && (!w.timed || !now.Before(until))
+	paused := w.paused[n] > 0 && w.paused[n] <= began && !ended
+	return paused || w.away[n] > 0 && w.away[n] <= began
 }
 
 // comesBack updates the history when a zone returns to the group.
@@ -145,6 +169,7 @@ type takedown struct {
 	by      string
 	uid     string
 	version plan.Version // zero: any
+	began   plan.Version // of the API server, before the process read anything for this
 	shown   served       // to the process, before it decided
 	evicted bool
 }
@@ -180,7 +205,8 @@ func (w *witness) judgeTakedown(g *simulatedGroup, n, ordinal int, t takedown, v
 		here += joined // the budget of evictions allowed the joined pods together with the pods recorded before
 	}
 	rule = judge.Deed{
-		Strange: !exact, Elsewhere: elsewhere, Rest: rest, Down: here, Budget: budget, Unnoted: !g.notes(n, ordinal, t, version),
+		Strange: !exact, Still: !t.evicted && w.standsStill(g, n, t.began, now),
+		Elsewhere: elsewhere, Rest: rest, Down: here, Budget: budget, Unnoted: !g.notes(n, ordinal, t, version),
 	}.Broken(judge.All)
 	if rule == "" {
 		return "", ""
