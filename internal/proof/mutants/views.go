@@ -4,6 +4,31 @@ package mutants
 // memory.
 var views = []Mutant{
 	{
+		Name:  "takedown on caches before which StatefulSets are not read",
+		Edits: []Edit{{holdDecision, ", Verify: !s.Live}", "}"}},
+		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisruptedOnCaches", Rule: "a pod that is up is deleted",
+	},
+	{
+		Name:  "takedown on caches although StatefulSets ask for something else",
+		Edits: []Edit{{"internal/control/groups/controller.go", "return same, nil", "return true, nil"}},
+		Test:  "internal/control/groups TestReconcile/a_StatefulSet_was_paused,_which_the_caches_do_not_show_yet", Rule: "release rollout/zone-a",
+	},
+	{
+		Name:  "pause that a read of StatefulSets does not notice",
+		Edits: []Edit{{snapshot, "z.Paused == other.Paused &&", ""}},
+		Test:  "internal/plan/group TestWhetherTwoStatesOfAStatefulSetAskForTheSame", Rule: "changed: it is paused",
+	},
+	{
+		Name:  "StatefulSet that moved to another group and still asks for the same",
+		Edits: []Edit{{"internal/cluster/observe/verify.go", " || !o.belongs(cached.Key, set)", ""}},
+		Test:  "internal/cluster/observe TestWhetherStatefulSetsStillAskForWhatTheCachesShow/another_group", Rule: "true, <nil>, want false",
+	},
+	{
+		Name:  "walk that does not read StatefulSets before a takedown on caches",
+		Edits: []Edit{{"internal/cluster/observe/verify.go", "same[i] = z.AsksTheSame(&live)", "same[i] = true"}, {"internal/cluster/observe/verify.go", " || !o.belongs(cached.Key, set)", ""}, {"internal/cluster/observe/verify.go", "live := zoneOf(set)", "_ = zoneOf(set)"}},
+		Test:  walk, Rule: "StandStill",
+	},
+	{
 		Name:  "live read as new as its newest list of pods",
 		Edits: []Edit{{liveRead, "if i == 0 || seen.at < s.PodsAt {", "if i == 0 || seen.at > s.PodsAt {"}},
 		Test:  "internal/cluster/observe TestAPodIsGoneByTheListOfItsOwnZone", Rule: "want void",

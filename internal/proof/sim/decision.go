@@ -14,6 +14,7 @@ import (
 // decision is the reaction of an operator to a view.
 type decision struct {
 	look   bool
+	verify bool // the zones must still ask for what the caches show
 	steps  []step
 	record lease
 	claims bool  // once it is written, the operator knows the record as its own
@@ -58,6 +59,7 @@ func (e *explorer) ponder(v *view) *decision {
 	d.beside = v.beside(d.steps)
 	d.adopts = slices.ContainsFunc(actions, func(a plan.Action) bool { n, is := a.(group.RecordDownscale); return is && !n.Downscale.Ours })
 	d.lapses = slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Reason() == reason.EvictionLapsed })
+	d.verify = holdDecision.Verify
 	if holdDecision.Need == hold.Write {
 		d.record = v.written(holdDecision.Record)
 		d.claims = holdDecision.Record.Own

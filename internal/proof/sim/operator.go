@@ -33,7 +33,8 @@ func (e *explorer) work(w *world, n int, see visit) {
 }
 
 // begin plans on the caches if they show everything that is known. No event between a plan on
-// caches and its first request matters, so both are one move.
+// caches and its first request matters, so both are one move. The read of the zones before
+// the Lease is written is a part of it: a change after this read is like a change after the write.
 func (e *explorer) begin(w *world, n int, see visit) {
 	o := &w.operators[n]
 	if e.misses(o, o.memory) {
@@ -44,7 +45,7 @@ func (e *explorer) begin(w *world, n int, see visit) {
 	switch {
 	case d.rule != "":
 		e.refuse(w, n, d, see)
-	case d.look:
+	case d.look, d.verify && !o.zones.askTheSame(&w.zones):
 		m := move{next: *w, fair: true, exercises: covers, line: func() string { return operatorNames[n] + ": begins to look" }}
 		next := &m.next.operators[n]
 		if next.known.version == 0 || next.known.recordedDownscale.zone != 0 {

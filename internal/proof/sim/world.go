@@ -79,6 +79,18 @@ const (
 
 type zones [maxZones]zone
 
+// askTheSame reports what group.Zone.AsksTheSame reports of each zone.
+func (z *zones) askTheSame(other *zones) bool {
+	for n := range z {
+		a, b := &z[n], &other[n]
+		if a.revision != b.revision || a.replicas != b.replicas || a.rolling != b.rolling ||
+			a.paused != b.paused || a.away != b.away || a.made != b.made {
+			return false
+		}
+	}
+	return true
+}
+
 // lease is the group's Lease, or a copy of it.
 type lease struct {
 	version   uint8 // zero: there is none
