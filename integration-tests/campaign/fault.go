@@ -253,7 +253,7 @@ func laggingCaches(random *rand.Rand) fault {
 		}
 		r.setLagging()
 		if restarts {
-			r.crash("begun anew with an older state")()
+			r.crash("started again with an older state")()
 			return nil
 		}
 		atWork := r.isRunning()

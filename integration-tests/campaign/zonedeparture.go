@@ -37,7 +37,7 @@ type absenceKind struct {
 }
 
 var (
-	orphaned     = absenceKind{"zone orphaned and applied anew", "is orphaned, and applied anew", orphanZone, recreateZone}
+	orphaned     = absenceKind{"zone orphaned and applied again", "is orphaned, and applied again", orphanZone, recreateZone}
 	unlabelled   = absenceKind{"zone without its label", "has no group", setGroup(""), restoreGroup}
 	inOtherGroup = absenceKind{"zone in another group", "is in another group", setGroup(otherGroupSuffix), restoreGroup}
 )

@@ -30,7 +30,7 @@ type Preparations struct {
 
 	mu      sync.Mutex
 	groups  map[plan.Key]*preparation
-	working context.Context //nolint:containedctx // of whoever leads; nil: nobody is called
+	working context.Context //nolint:containedctx // of the term of the leader; nil: no pod is called
 	rounds  sync.WaitGroup
 }
 

@@ -9,7 +9,7 @@ import (
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString("# Reasons\n\nEverything lockstep gives as a reason, in Events, logs, metrics, spans and messages alike.\n")
-	b.WriteString("Generated from `internal/plan/reason`; `make generate` writes it anew.\n")
+	b.WriteString("Generated from `internal/plan/reason`; `make generate` writes it again.\n")
 	b.WriteString("\n| kind | means | reasons |\n|---|---|---|\n")
 	for _, k := range []Kind{Outcome, Wait, Attention} {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", k, meanings[k], strings.Join(links(k), ", "))

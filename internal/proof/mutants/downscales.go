@@ -195,7 +195,7 @@ var downscales = []Mutant{
 		Test:  "internal/plan/group TestAdmit", Rule: "nobody_is_prepared_while_others_are_told_that_they_stay",
 	},
 	{
-		Name:  "seen downscale noted over the hold of another zone",
+		Name:  "observed downscale recorded over the hold of another zone",
 		Edits: []Edit{{downscaleState, "return b.notedElsewhere(zone).None() &&", "return true || b.notedElsewhere(zone).None() &&"}},
 		Test:  explore + "scaling in two zones", Rule: "DecreaseAlone",
 	},
@@ -248,13 +248,13 @@ var downscales = []Mutant{
 		Test:  "internal/serve/admission TestDownscaleWritesNothingAfterItsNamespaceOptedOut", Rule: "written after the namespace opted out",
 	},
 	{
-		Name:  "turn of a group that every request makes anew",
+		Name:  "turn of a group that each request creates",
 		Edits: []Edit{{"internal/serve/admission/group_locks.go", "\tlock, known := t.groups[key]\n", "\tlock, known := (map[plan.Key]*groupLock{})[key]\n"}},
 		Test:  "internal/serve/admission TestEvictionIsRefusedForNowIfTheGroupLockIsNotFreeInTime", Rule: "GroupHeld",
 		Remark: "across replicas the Lease decides: see the next one, and the mutants that write it",
 	},
 	{
-		Name: "downscale noted over what another replica has written",
+		Name: "downscale recorded over what another replica has written",
 		Edits: []Edit{{
 			prepareDownscale, "\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\tcontinue\n",
 			"\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\trecord.Version = p.Holds.Cached(key).Version\n\t\t\t_ = p.Holds.Write(ctx, key, record)\n",

@@ -88,7 +88,7 @@ func newGroupDescs() groupDescs {
 		calls: groupDesc("lockstep_group_pod_calls_total",
 			"Calls to pods of the group by purpose (prepare, undo, leave, stay) and outcome, counted by the replica that called.", "purpose", "outcome"),
 		pods: groupDesc("lockstep_group_zone_pods",
-			"Pods of the zone by state: desired (by the spec); of these ready, updated (at the update revision) and outdated (at another revision); down (for any reason); noted (with an intent in the group's Lease).", "zone", "state"),
+			"Pods of the zone by state: desired (by the spec); of these ready, updated (at the update revision) and outdated (at another revision); down (for any reason); `noted` (with an intent in the group's Lease).", "zone", "state"),
 		budget: groupDesc("lockstep_group_zone_budget",
 			"How many pods of the zone may be down at the same time.", "zone"),
 		waiting: groupDesc("lockstep_group_zone_waiting",

@@ -15,7 +15,7 @@ type Deed struct {
 	Unnoted   bool // the Lease does not record exactly this disruption
 }
 
-// laws are in order of precedence: Broken returns the first that a deed breaks.
+// laws are in order of precedence: Broken returns the first that a disruption breaks.
 var laws = []struct {
 	name   string
 	broken func(Deed) bool
@@ -28,7 +28,7 @@ var laws = []struct {
 	{"NotedFirst", func(d Deed) bool { return d.Unnoted }},
 }
 
-// Broken returns the first law that a deed breaks, among the laws that are judged; "" if
+// Broken returns the first law that a disruption breaks, among the laws that are judged; "" if
 // it breaks none.
 func (d Deed) Broken(judged func(law string) bool) string {
 	for _, law := range laws {
