@@ -378,6 +378,11 @@ var away = []Mutant{
 		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/all of its pods are available", Rule: "want NotManaged",
 	},
 	{
+		Name:  "zone that is away, is prepared, and shrinks at any time",
+		Edits: []Edit{{prepareDownscale, "inGroup := set.Held && set.Key.Rolled();", "inGroup := set.Held;"}},
+		Test:  "internal/serve/admission TestFormerZoneThatIsPreparedShrinksOnlyWhileItIsAvailable", Rule: "want a refusal",
+	},
+	{
 		Name:  "zone that is away and shrinks while its group cannot be read",
 		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, claim.Key)\n\t\tif err != nil {", "live, err := p.Observer.Live(ctx, claim.Key)\n\t\tif false {"}},
 		Test:  "internal/serve/admission TestFormerZoneKeepsItsReplicasWhileItsGroupCannotBeRead", Rule: "want 429 ParentUnknown",

@@ -208,6 +208,16 @@ var evictions = []Mutant{
 		Test:  "internal/serve/admission TestRequestsDuringACountGetAResultThatIsNotTooOld", Rule: "the last count is too old",
 	},
 	{
+		Name:  "live read for a refused eviction that later plans do not know of",
+		Edits: []Edit{{podEviction, "\t\t\tp.Fresh.Looked(live)\n", ""}},
+		Test:  "internal/serve/admission TestLiveReadForARefusedEvictionShowsWhichCachesAreOlder", Rule: "count as up to date",
+	},
+	{
+		Name:  "count of a group that outlives a grant",
+		Edits: []Edit{{podEviction, "\t\t\tp.outlooks.forget(key)\n", ""}},
+		Test:  "internal/serve/admission TestEvictionsAfterAGrantAreRefusedByOneNewCount", Rule: "counted 3 times",
+	},
+	{
 		Name:  "eviction by budgets of which nothing is heard any more",
 		Edits: []Edit{{"internal/cluster/budgets/cache.go", "time.Since(b.lastContact) >= dynamicwatch.SilentFor", "time.Since(b.lastContact) >= 1_000_000*dynamicwatch.SilentFor"}},
 		Test:  "internal/cluster/budgets TestBudgetsWithoutHeartbeatsAreUnknown", Rule: "known: true, want false",

@@ -373,6 +373,50 @@ func TestCachesOlderThanTheLastLiveReadGrantNoEviction(t *testing.T) {
 	}
 }
 
+// The leader of the same process then makes no plan from caches that are older than the read.
+func TestLiveReadForARefusedEvictionShowsWhichCachesAreOlder(t *testing.T) {
+	c := threeOfThree()
+	c.live = func(s *group.Snapshot) {
+		fallen := &s.Zones[1].Pods[2]
+		fallen.Phase, fallen.Version = plan.Starting, fallen.Version+1
+	}
+	webhook, fresh := c.webhook(), freshness.NewLog()
+	webhook.Fresh = fresh
+	says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-0")), http.StatusTooManyRequests, reason.OtherZoneUnavailable)
+	if missing, _ := fresh.Behind(c.Cached(c.group.Key)); missing == "" {
+		t.Error("the caches count as up to date, although the live read showed a newer pod")
+	}
+}
+
+// countedViews counts how often the caches are asked for a group.
+type countedViews struct {
+	*evictable
+	views int
+}
+
+func (c *countedViews) Cached(key plan.Key) group.Snapshot {
+	c.views++
+	return c.evictable.Cached(key)
+}
+
+// By the count before the grant, each of these requests would wait for the lock of the group, and count the
+// group itself.
+func TestEvictionsAfterAGrantAreRefusedByOneNewCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &countedViews{evictable: threeOfThree()}
+		webhook := c.webhook()
+		webhook.Observer = c
+		says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-0")), http.StatusOK, reason.EvictionGranted)
+		c.views = 0
+		for _, pod := range []string{"zone-b-0", "zone-b-1", "zone-c-0"} {
+			says(t, webhook.Judge(t.Context(), c.pinned(t, pod)), http.StatusTooManyRequests, reason.GroupHeld)
+		}
+		if c.views != 1 {
+			t.Errorf("the group was counted %d times, want once", c.views)
+		}
+	})
+}
+
 // A process that loses leadership forgets what it knows of groups, but still serves webhooks.
 func TestStaleCachesGrantNoEvictionAfterLosingLeadershipDuringAGrant(t *testing.T) {
 	c := cluster(fixture.Zone("zone-a", "1", fixture.Budget(2), fixture.Pods("1", "1", "1")))
