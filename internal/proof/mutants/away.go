@@ -279,8 +279,16 @@ var away = []Mutant{
 	},
 	{
 		Name:  "Lease that gets its label back in a namespace that has opted out",
-		Edits: []Edit{{"internal/serve/admission/holds.go", "\tif !h.Managed(key.Namespace) {\n\t\treturn errOptedOut\n\t}\n\treturn h.Store.Relabel(ctx, key)", "\treturn h.Store.Relabel(ctx, key)"}},
+		Edits: []Edit{{"internal/serve/admission/holds.go", "case !h.Managed(key.Namespace):", "case false:"}},
 		Test:  "internal/serve/admission TestRefusedOrphanRestoresTheLabelOfItsLease/its namespace has opted out", Rule: "want []",
+	},
+	{
+		Name: "Lease that gets its label back in a namespace that opts out while the Lease is read",
+		Edits: []Edit{
+			{"internal/serve/admission/holds.go", "\trecord, err := h.Store.Read(ctx, key)\n", "\tmanaged := h.Managed(key.Namespace)\n\trecord, err := h.Store.Read(ctx, key)\n"},
+			{"internal/serve/admission/holds.go", "case !h.Managed(key.Namespace):", "case !managed:"},
+		},
+		Test: "internal/serve/admission TestLabelIsRestoredOnlyIfItIsMissingAndItsNamespaceIsStillManaged/the namespace opts out during the live read", Rule: "written 1 times, want 0",
 	},
 	{
 		Name:  "refusal because of a Lease that cannot be read, which blames the caches",
@@ -368,6 +376,11 @@ var away = []Mutant{
 		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/one of its pods is down", Rule: "want ZoneLeftGroup",
 	},
 	{
+		Name:  "zone that is away, is prepared, and shrinks at any time",
+		Edits: []Edit{{prepareDownscale, "inGroup := set.Held && set.Key.Rolled();", "inGroup := set.Held;"}},
+		Test:  "internal/serve/admission TestFormerZoneThatIsPreparedShrinksOnlyWhileItIsAvailable", Rule: "want a refusal",
+	},
+	{
 		Name:  "zone that is away and shrinks while a pod of it is down",
 		Edits: []Edit{{awaited, "because := group.Away(live, c.Name); !because.None() {", "because := group.Away(live, c.Name); false {"}},
 		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/one of its pods is down", Rule: "want ZoneLeftGroup",
@@ -376,11 +389,6 @@ var away = []Mutant{
 		Name:  "zone that is away and never shrinks",
 		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, claim.Key)", "live, err := p.Observer.Cached(claim.Key), error(nil)"}},
 		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/all of its pods are available", Rule: "want NotManaged",
-	},
-	{
-		Name:  "zone that is away, is prepared, and shrinks at any time",
-		Edits: []Edit{{prepareDownscale, "inGroup := set.Held && set.Key.Rolled();", "inGroup := set.Held;"}},
-		Test:  "internal/serve/admission TestFormerZoneThatIsPreparedShrinksOnlyWhileItIsAvailable", Rule: "want a refusal",
 	},
 	{
 		Name:  "zone that is away and shrinks while its group cannot be read",

@@ -31,7 +31,9 @@ func (s *slow) Cached(plan.Key) group.Hold {
 	return s.record
 }
 
-func (*slow) Relabel(context.Context, plan.Key) error { return nil }
+func (s *slow) Read(_ context.Context, key plan.Key) (group.Hold, error) { return s.Cached(key), nil }
+
+func (*slow) Label(context.Context, plan.Key, group.Hold) error { return nil }
 
 func (s *slow) Write(ctx context.Context, _ plan.Key, record group.Hold) error {
 	s.mu.Lock()
@@ -114,8 +116,6 @@ func (silentPods) Prepare(ctx context.Context, _ plan.Key, _ group.Zone, _ []pla
 
 // strict stores holds unless the context has ended.
 type strict struct{ slow }
-
-func (*strict) Relabel(context.Context, plan.Key) error { return nil }
 
 func (s *strict) Write(ctx context.Context, _ plan.Key, record group.Hold) error {
 	s.mu.Lock()
