@@ -297,12 +297,12 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pod without a hold that is evicted by caches alone",
-		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.judgeUnclaimed(ctx, e)\n\tcase !pod.Held:\n", "\tcase !pod.Held:\n"}},
+		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.judgeUnclaimed(ctx, e)\n\t}\n", "\tcase pod.Unclaimed:\n\t\treturn Allow(reason.NotManaged)\n\t}\n"}},
 		Test:  unclaimed + "the caches show the pod/a hold remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{
 		Name:  "pod that no cache shows and that is evicted without asking for holds",
-		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.judgeUnclaimed(ctx, e)\n\tcase !pod.Held && ", "\tcase !pod.Held && "}},
+		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.judgeUnclaimed(ctx, e)\n\tcase pod.Stranger():\n", "\tcase pod.Unclaimed, pod.Stranger():\n"}},
 		Test:  unclaimed + "only the API server shows it/a hold remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{

@@ -295,8 +295,12 @@ func TestUncachedPodIsReadFromTheAPIServer(t *testing.T) {
 		"it is too new for its StatefulSet": {func(c *evictable) {
 			c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x", Unplaced: true}
 		}, "", http.StatusTooManyRequests, reason.CacheStale},
-		"another one has its name":                 {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, another }, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
-		"the API server does not say":              {func(c *evictable) { c.hidden["zone-a-0"], c.unreachable = true, errors.New("planted") }, "", http.StatusTooManyRequests, reason.ParentUnknown},
+		"another one has its name":                                   {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, another }, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
+		"the API server does not say":                                {func(c *evictable) { c.hidden["zone-a-0"], c.unreachable = true, errors.New("planted") }, "", http.StatusTooManyRequests, reason.ParentUnknown},
+		"the caches show a pod of another owner, and it is a zone's": {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0"} }, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
+		"the caches show a pod of another owner, and so does the API server": {func(c *evictable) {
+			c.cached["zone-a-0"], c.there["zone-a-0"] = observe.Pod{UID: "zone-a-0"}, observe.Pod{UID: "zone-a-0"}
+		}, "zone-a-0", http.StatusOK, reason.NotManaged},
 		"the caches show the one before":           {func(c *evictable) { c.there["zone-a-0"] = another }, "another", http.StatusTooManyRequests, reason.CacheStale},
 		"the caches show the one after":            {func(*evictable) {}, "earlier", http.StatusTooManyRequests, reason.CacheStale},
 		"the caches show one that is gone as well": {func(c *evictable) { c.gone["zone-a-0"] = true }, "earlier", http.StatusNotFound, reason.PodNotFound},
@@ -317,7 +321,6 @@ func TestUnmanagedPodsAreEvictedAndUnknownPodsAreNot(t *testing.T) {
 		why    reason.Code
 	}{
 		"the namespace did not opt in":     {func(c *evictable) { c.unmanaged, c.unbudgeted = true, true }, http.StatusOK, reason.NotManaged},
-		"the pod is in no group":           {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0"} }, http.StatusOK, reason.NotManaged},
 		"its StatefulSet is not known yet": {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0", Unplaced: true} }, http.StatusTooManyRequests, reason.CacheStale},
 		"nothing is known yet":             {func(c *evictable) { c.unsynced, c.unmanaged = true, true }, http.StatusTooManyRequests, reason.CacheNotSynced},
 		"the budgets are not known yet":    {func(c *evictable) { c.unbudgeted = true }, http.StatusTooManyRequests, reason.CacheNotSynced},
@@ -329,6 +332,15 @@ func TestUnmanagedPodsAreEvictedAndUnknownPodsAreNot(t *testing.T) {
 			c.costs(t, 0, 0, 0)
 		})
 	}
+}
+
+// Other pods have random characters at the end of their names.
+func TestPodThatNoStatefulSetNamesIsEvictedWithoutALiveRead(t *testing.T) {
+	c := threeOfThree()
+	c.cached["web-5d4f8-x7k2p"] = observe.Pod{UID: "u", Up: true}
+	e := admission.Eviction{Namespace: "team", Pod: "web-5d4f8-x7k2p", UID: "u"}
+	says(t, c.webhook().Judge(t.Context(), e), http.StatusOK, reason.NotManaged)
+	c.costs(t, 0, 0, 0)
 }
 
 func TestLiveReadOverridesTheCaches(t *testing.T) {
