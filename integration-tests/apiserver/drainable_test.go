@@ -43,6 +43,13 @@ func newDrainable(t *testing.T) *drainable {
 func answeredLate(t *testing.T, resource string, by time.Duration) *drainable {
 	t.Helper()
 	e := newDrainable(t)
+	e.answersLate(resource, by)
+	return e
+}
+
+// answersLate starts these two operators.
+func (e *drainable) answersLate(resource string, by time.Duration) {
+	e.t.Helper()
 	leader := e.startReplica()
 	proxy, late := e.proxied()
 	proxy.DelayWatches(resource, by)
@@ -51,7 +58,6 @@ func answeredLate(t *testing.T, resource string, by time.Duration) *drainable {
 	e.guardBy(leader, answering)
 	e.replicas = []*operator{answering}
 	e.leads()
-	return e
 }
 
 // evictedUnder returns that scene with operators and a disruption budget.

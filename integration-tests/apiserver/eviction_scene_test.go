@@ -237,9 +237,9 @@ func (e *evictor) opens(formerly *corev1.Pod) {
 }
 
 // comesBack waits until another pod of that name is ready.
-func (e *evictor) comesBack(formerly *corev1.Pod) {
-	e.t.Helper()
-	e.eventually("another "+formerly.Name+" serves", func(now present) error {
+func (s *scene) comesBack(formerly *corev1.Pod) {
+	s.t.Helper()
+	s.eventually("another "+formerly.Name+" serves", func(now present) error {
 		pod := now.pods[formerly.Name]
 		if pod == nil || pod.UID == formerly.UID || !judge.PodOf(pod).Serving() {
 			return errors.New("not yet")

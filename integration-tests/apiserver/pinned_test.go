@@ -15,21 +15,43 @@ import (
 // pods and observes one resource late.
 func pinnedLate(t *testing.T, resource string) *evictor {
 	t.Helper()
+	s := forTwoOperators(t)
+	punctual, late := s.startsPunctualAndLate(resource, 90*time.Second)
+	return s.evictionsGoTo(punctual, late)
+}
+
+// forTwoOperators returns a scene before it has operators that answer webhooks.
+func forTwoOperators(t *testing.T) *scene {
+	t.Helper()
 	s := unmanaged(t)
 	s.rules.evicting, s.rules.unordered = true, true
 	s.withRole()
 	s.withCertificate()
+	return s
+}
+
+// startsPunctualAndLate starts two operators. The first one leads; the other one observes one
+// resource late.
+func (s *scene) startsPunctualAndLate(resource string, by time.Duration) (punctual, late *operator) {
+	s.t.Helper()
 	args := append(append(serveWebhooks(), impatient...), "-webhooks.update-ca-bundle=false")
-	judges := s.startOperatorWith(s.kubeconfig(), args...)
+	punctual = s.startOperatorWith(s.kubeconfig(), args...)
 	proxy, through := s.proxied()
-	proxy.DelayWatches(resource, 90*time.Second)
-	binds := s.startOperatorWith(through, args...)
-	s.wantOneCA([]*operator{judges, binds})
+	proxy.DelayWatches(resource, by)
+	late = s.startOperatorWith(through, args...)
+	s.wantOneCA([]*operator{punctual, late})
+	return punctual, late
+}
+
+// evictionsGoTo makes the API server call one operator to judge evictions, and one to bind them to
+// pods.
+func (s *scene) evictionsGoTo(judges, binds *operator) *evictor {
+	s.t.Helper()
 	ca := s.secret().Data["ca"]
 	e := evictorOf(s)
-	e.evictedBy(webhookAddress(t, judges), ca)
+	e.evictedBy(webhookAddress(s.t, judges), ca)
 	e.awaitsEvictions(false)
-	e.boundBy(webhookAddress(t, binds), ca)
+	e.boundBy(webhookAddress(s.t, binds), ca)
 	e.awaitsEvictions(true)
 	return e
 }

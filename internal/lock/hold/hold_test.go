@@ -551,6 +551,7 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 		"the zone's downscale has it":   {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}}, true},
 		"it still is under way":         {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Record: group.Record{Downscale: asked}}, false},
 		"pods leave by the one before":  {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Record: group.Record{Downscale: seen}}, true},
+		"another zone still has it":     {group.Hold{Hold: plan.Hold{Exists: true, Holder: "rollout/zone-b", Renewed: now.Add(-time.Hour), Duration: time.Minute}}, false},
 		"another zone has the hold":     {group.Hold{Hold: plan.Hold{Exists: true, Holder: "rollout/zone-b"}}, false},
 		"somebody has taken it by hand": {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance"}}, false},
 		"somebody still has it by hand": {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour), Duration: time.Hour}}, false},

@@ -167,15 +167,6 @@ func (s *Store) Label(ctx context.Context, key plan.Key, record group.Hold) erro
 	})
 }
 
-// Relabel adds the label by which the Store watches Leases to the Lease of a group that lost it.
-func (s *Store) Relabel(ctx context.Context, key plan.Key) error {
-	record, err := s.get(ctx, key)
-	if err != nil || !record.Unlabelled {
-		return err
-	}
-	return s.Label(ctx, key, record)
-}
-
 // replace applies become to the Lease from which the record was read, and stores the result.
 func (s *Store) replace(ctx context.Context, key plan.Key, record group.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) error {
 	lease, err := s.put(ctx, key, record, become)

@@ -326,29 +326,6 @@ func TestALeaseGetsItsLabelBackAndStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestALeaseIsGivenItsLabelBackOnce(t *testing.T) {
-	r := newRoom(t)
-	if err := r.Relabel(t.Context(), store); err != nil {
-		t.Errorf("without a Lease: %v", err)
-	}
-	r.write(held("rollout/zone-a", "zone-a-0"))
-	r.server.change(stored, func(l *coordinationv1.Lease) bool {
-		delete(l.Labels, contract.HoldLabel)
-		return true
-	})
-	for range 2 {
-		if err := r.Relabel(t.Context(), store); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if is := r.server.stored(stored); is.Labels[contract.HoldLabel] != contract.HoldLabelGroup {
-		t.Errorf("labels %v", is.Labels)
-	}
-	if shown := r.Cached(store); !shown.Exists || len(shown.Intents) != 1 {
-		t.Errorf("the Store shows %+v, want the record as it was", shown)
-	}
-}
-
 // The watch does not show a Lease without the label, whether or not the Lease exists.
 func TestALeaseWithoutItsLabelIsNotDeletedOnceTheCacheIsPastIt(t *testing.T) {
 	r := newRoom(t)

@@ -279,8 +279,16 @@ var away = []Mutant{
 	},
 	{
 		Name:  "Lease that gets its label back in a namespace that has opted out",
-		Edits: []Edit{{"internal/serve/admission/holds.go", "\tif !h.Managed(key.Namespace) {\n\t\treturn errOptedOut\n\t}\n\treturn h.Store.Relabel(ctx, key)", "\treturn h.Store.Relabel(ctx, key)"}},
+		Edits: []Edit{{"internal/serve/admission/holds.go", "case !h.Managed(key.Namespace):", "case false:"}},
 		Test:  "internal/serve/admission TestRefusedOrphanRestoresTheLabelOfItsLease/its namespace has opted out", Rule: "want []",
+	},
+	{
+		Name: "Lease that gets its label back in a namespace that opts out while the Lease is read",
+		Edits: []Edit{
+			{"internal/serve/admission/holds.go", "\trecord, err := h.Store.Read(ctx, key)\n", "\tmanaged := h.Managed(key.Namespace)\n\trecord, err := h.Store.Read(ctx, key)\n"},
+			{"internal/serve/admission/holds.go", "case !h.Managed(key.Namespace):", "case !managed:"},
+		},
+		Test: "internal/serve/admission TestLabelIsRestoredOnlyIfItIsMissingAndItsNamespaceIsStillManaged/the namespace opts out during the live read", Rule: "written 1 times, want 0",
 	},
 	{
 		Name:  "refusal because of a Lease that cannot be read, which blames the caches",
@@ -289,12 +297,12 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pod without a hold that is evicted by caches alone",
-		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.judgeUnclaimed(ctx, e)\n\tcase !pod.Held:\n", "\tcase !pod.Held:\n"}},
+		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.judgeUnclaimed(ctx, e)\n\t}\n", "\tcase pod.Unclaimed:\n\t\treturn Allow(reason.NotManaged)\n\t}\n"}},
 		Test:  unclaimed + "the caches show the pod/a hold remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{
 		Name:  "pod that no cache shows and that is evicted without asking for holds",
-		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.judgeUnclaimed(ctx, e)\n\tcase !pod.Held && ", "\tcase !pod.Held && "}},
+		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.judgeUnclaimed(ctx, e)\n\tcase pod.Stranger():\n", "\tcase pod.Unclaimed, pod.Stranger():\n"}},
 		Test:  unclaimed + "only the API server shows it/a hold remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{
@@ -366,6 +374,11 @@ var away = []Mutant{
 		Name:  "zone that is away and shrinks at any time",
 		Edits: []Edit{{prepareDownscale, "inGroup := set.Held && set.Key.Rolled(); !inGroup {", "inGroup := set.Held && set.Key.Rolled(); false && !inGroup {"}},
 		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/one of its pods is down", Rule: "want ZoneLeftGroup",
+	},
+	{
+		Name:  "zone that is away, is prepared, and shrinks at any time",
+		Edits: []Edit{{prepareDownscale, "inGroup := set.Held && set.Key.Rolled();", "inGroup := set.Held;"}},
+		Test:  "internal/serve/admission TestFormerZoneThatIsPreparedShrinksOnlyWhileItIsAvailable", Rule: "want a refusal",
 	},
 	{
 		Name:  "zone that is away and shrinks while a pod of it is down",

@@ -238,6 +238,16 @@ var downscales = []Mutant{
 		Test:  "internal/plan/group TestWhoWasMadeLongAfterAllWereToldToStayNeedsNotBeTold", Rule: "one that nobody can have asked",
 	},
 	{
+		Name:  "downscale judged by a cached StatefulSet that is older than its label",
+		Edits: []Edit{{prepareDownscale, "known && ok && set.Version >= shown {", "known && ok && shown > 0 {"}},
+		Test:  "internal/serve/admission TestDownscaleIsJudgedByTheGroupThatItsStatefulSetHasJustJoined", Rule: "want 429 GroupHeld",
+	},
+	{
+		Name:  "preparation undone anew under the hold of another zone that was not renewed in time",
+		Edits: []Edit{{holdRecord, "free := record.Holder.Free() || record.Lapsed(now) ||", "free := record.Holder.Free() || record.Shared().Expired(now) ||"}},
+		Test:  "internal/lock/hold TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew", Rule: "another zone still has it: possible true",
+	},
+	{
 		Name:  "preparation undone under the deadline that is over",
 		Edits: []Edit{{prepareDownscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)\n\tdefer stop()\n\terr := p.stage", "ctx, stop := context.WithTimeout(ctx, detachedTimeout)\n\tdefer stop()\n\terr := p.stage"}},
 		Test:  "internal/serve/admission TestPodsAreNotifiedToStayIfPreparationTimesOut", Rule: "the hold notes",

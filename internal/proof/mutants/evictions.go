@@ -153,8 +153,23 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "pin that binds no pod of a StatefulSet which it knows no hold of",
-		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "!pod.Unplaced && !pod.Unclaimed:", "!pod.Unplaced:"}},
+		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "case pod.Stranger() && !e.namesZonePod():", "case !pod.Held && !pod.Unplaced:"}},
 		Test:  "internal/serve/admission TestEvictionIsBoundToTheJudgedPod/a pod of a StatefulSet that no hold covers as far as the caches show", Rule: "-want +got",
+	},
+	{
+		Name:  "pin that binds no pod which its caches show as a pod of another owner",
+		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "case pod.Stranger() && !e.namesZonePod():", "case pod.Stranger():"}},
+		Test:  "internal/serve/admission TestEvictionIsBoundToTheJudgedPod/a pod of no StatefulSet, with the name of a StatefulSet's pod", Rule: "-want +got",
+	},
+	{
+		Name:  "eviction of a zone's pod that the caches show as a pod of another owner",
+		Edits: []Edit{{podEviction, "case pod.Stranger() && e.namesZonePod():", "case false:"}},
+		Test:  "internal/serve/admission TestUncachedPodIsReadFromTheAPIServer/the caches show a pod of another owner, and it is a zone's", Rule: "want 429 CacheStale",
+	},
+	{
+		Name:  "eviction of any pod of another owner that costs a read",
+		Edits: []Edit{{podEviction, "case pod.Stranger() && e.namesZonePod():", "case pod.Stranger():"}},
+		Test:  "internal/serve/admission TestPodThatNoStatefulSetNamesIsEvictedWithoutALiveRead", Rule: "1 at pods",
 	},
 	{
 		Name:  "eviction that is bound to a former pod and asks for ever",
@@ -191,6 +206,16 @@ var evictions = []Mutant{
 		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if decision.Need == hold.Look || p.behind(cached, decision) {", "if decision.Need == hold.Look {"}},
 		Test:  "internal/serve/admission TestCachesOlderThanTheLastLiveReadGrantNoEviction", Rule: "a third pod may go",
 		Remark: "what comes of it in histories is a bent rule of the explorer: webhooks that forget",
+	},
+	{
+		Name:  "live read for a refused eviction that later plans do not know of",
+		Edits: []Edit{{podEviction, "\t\t\tp.Fresh.Looked(live)\n", ""}},
+		Test:  "internal/serve/admission TestLiveReadForARefusedEvictionShowsWhichCachesAreOlder", Rule: "count as up to date",
+	},
+	{
+		Name:  "count of a group that outlives a grant",
+		Edits: []Edit{{podEviction, "\t\t\tp.outlooks.forget(key)\n", ""}},
+		Test:  "internal/serve/admission TestEvictionsAfterAGrantAreRefusedByOneNewCount", Rule: "counted 3 times",
 	},
 	{
 		Name:  "pod that is down by a count of a moment ago",

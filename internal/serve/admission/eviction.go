@@ -23,6 +23,13 @@ type Eviction struct {
 	hasPreconditions bool // deleteOptions.preconditions is set
 }
 
+// namesZonePod reports whether a StatefulSet could give the pod its name. Most other pods have names that
+// end in random characters.
+func (e Eviction) namesZonePod() bool {
+	_, _, ok := plan.ParentOf(e.Pod)
+	return ok
+}
+
 // evictionObject is the part of an Eviction under review that eviction reads.
 type evictionObject struct {
 	APIVersion    string `json:"apiVersion"`

@@ -260,10 +260,18 @@ func TestEvictionIsBoundToTheJudgedPod(t *testing.T) {
 			pod.Held, pod.Unplaced = false, true
 			c.cached["zone-b-0"] = pod
 		}, whole, 0},
-		"a pod of no StatefulSet": {"zone-b-0", nil, func(c *evictable) {
+		"a pod of no StatefulSet, with the name of a StatefulSet's pod": {"zone-b-0", nil, func(c *evictable) {
 			pod := seenAs("zone-b-0", 10, true)
 			pod.Held = false
 			c.cached["zone-b-0"] = pod
+		}, whole, 0},
+		"such a pod that is down": {"zone-a-1", nil, func(c *evictable) {
+			pod := seenAs("zone-a-1", 10, false)
+			pod.Held = false
+			c.cached["zone-a-1"], c.there["zone-a-1"] = pod, pod
+		}, both, 1},
+		"a pod of no StatefulSet, with another name": {"web-5d4f8-x7k2p", nil, func(c *evictable) {
+			c.cached["web-5d4f8-x7k2p"] = observe.Pod{UID: "u", Version: 10, Up: true}
 		}, ``, 0},
 		"a pod of a StatefulSet that no hold covers as far as the caches show": {"zone-b-0", nil, func(c *evictable) {
 			pod := seenAs("zone-b-0", 10, true)

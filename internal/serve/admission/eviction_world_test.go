@@ -137,8 +137,18 @@ func (l *holdStore) Cached(plan.Key) group.Hold {
 	return l.record
 }
 
-// Relabel implements admission.Store.
-func (l *holdStore) Relabel(_ context.Context, key plan.Key) error {
+// Read implements admission.Store. Only a Lease that lost its label is read.
+func (l *holdStore) Read(_ context.Context, key plan.Key) (group.Hold, error) {
+	record := l.Cached(key)
+	if l.unwatched.Exists {
+		record = l.unwatched
+	}
+	record.Unlabelled = true
+	return record, nil
+}
+
+// Label implements admission.Store.
+func (l *holdStore) Label(_ context.Context, key plan.Key, _ group.Hold) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.relabelled = append(l.relabelled, key)

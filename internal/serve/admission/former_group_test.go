@@ -127,6 +127,19 @@ func TestStatefulSetKeepsItsReplicasWhileALeaseNamesNoGroup(t *testing.T) {
 	}
 }
 
+// The zone has a hold of its own, because it asks for preparation. Its former group still waits for it.
+func TestFormerZoneThatIsPreparedShrinksOnlyWhileItIsAvailable(t *testing.T) {
+	alone := askingAtRest()
+	alone.Key = plan.Key{Namespace: alone.Key.Namespace, Name: "zone-a", Kind: plan.KindStatefulSet}
+	alone.Zones = alone.Zones[:1]
+	webhook := &admission.PrepareDownscale{
+		Observer: withoutLabel{onlyGroup{withoutZoneA(plan.Starting)}, alone}, Holds: kept(staleHolds{alone.Hold}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+	}
+	if v := webhook.Judge(t.Context(), shrinking()); v.Allowed || v.Reason != reason.ZoneLeftGroup {
+		t.Errorf("got %+v, want a refusal because a pod of it is down beside the former group", v)
+	}
+}
+
 // declining are pods that refuse to prepare.
 type declining struct{}
 

@@ -18,8 +18,9 @@ type Holds struct {
 // Store stores the holds of groups.
 type Store interface {
 	Cached(plan.Key) group.Hold
+	Read(context.Context, plan.Key) (group.Hold, error)
 	Write(context.Context, plan.Key, group.Hold) error
-	Relabel(context.Context, plan.Key) error
+	Label(context.Context, plan.Key, group.Hold) error
 }
 
 // errOptedOut is the error of a write to a namespace that is no longer managed.
@@ -36,11 +37,15 @@ func (h Holds) Write(ctx context.Context, key plan.Key, record group.Hold) error
 	return h.Store.Write(ctx, key, record)
 }
 
-// Relabel restores the label by which lockstep watches a Lease, if the namespace is still
-// managed.
+// Relabel reads a Lease and restores the label by which lockstep watches it, if the label is missing and
+// the namespace is still managed after the read.
 func (h Holds) Relabel(ctx context.Context, key plan.Key) error {
-	if !h.Managed(key.Namespace) {
+	record, err := h.Store.Read(ctx, key)
+	switch {
+	case err != nil || !record.Unlabelled:
+		return err
+	case !h.Managed(key.Namespace):
 		return errOptedOut
 	}
-	return h.Store.Relabel(ctx, key)
+	return h.Store.Label(ctx, key, record)
 }

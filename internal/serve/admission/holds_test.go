@@ -86,7 +86,11 @@ func (l optingOutHolds) Cached(plan.Key) group.Hold {
 	return l.record
 }
 
-func (optingOutHolds) Relabel(context.Context, plan.Key) error { return nil }
+func (l optingOutHolds) Read(_ context.Context, key plan.Key) (group.Hold, error) {
+	return l.Cached(key), nil
+}
+
+func (optingOutHolds) Label(context.Context, plan.Key, group.Hold) error { return nil }
 
 func (l optingOutHolds) Write(_ context.Context, _ plan.Key, record group.Hold) error {
 	defer l.reach(noting)

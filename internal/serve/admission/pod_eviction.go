@@ -77,12 +77,14 @@ func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
 	switch {
 	case !known || e.UID != "" && e.UID != pod.UID:
 		return p.judgeUncached(ctx, e)
+	case pod.Stranger() && e.namesZonePod():
+		return p.judgeUncached(ctx, e) // a zone's pod may have replaced it, or a StatefulSet may have adopted it
+	case pod.Stranger():
+		return Allow(reason.NotManaged)
 	case pod.Unplaced:
 		return p.refused(e, refusalFor(reason.CacheStale))
 	case pod.Unclaimed:
 		return p.judgeUnclaimed(ctx, e)
-	case !pod.Held:
-		return Allow(reason.NotManaged)
 	}
 	return p.judge(ctx, pod.Key, e, group.EvictionRequest{Pod: e.Pod, UID: pod.UID}).of(pod.Key)
 }
@@ -92,8 +94,8 @@ func (p *PodEviction) Doubt(about string) Verdict {
 	return Deny(http.StatusBadRequest, reason.EvictionUnreadable, "lockstep cannot tell which pod this evicts: "+about)
 }
 
-// judgeUncached decides on the eviction of a pod that the caches do not show. Either the pod is
-// deleted, or the caches will show it soon.
+// judgeUncached decides on the eviction of a pod that the caches do not show, or show as a pod of another
+// owner. It reads the pod from the API server. A zone's pod is refused, because the caches will show it soon.
 func (p *PodEviction) judgeUncached(ctx context.Context, e Eviction) Verdict {
 	pod, exists, err := p.Observer.LivePod(ctx, e.Namespace, e.Pod)
 	switch {
@@ -103,7 +105,7 @@ func (p *PodEviction) judgeUncached(ctx context.Context, e Eviction) Verdict {
 		return p.refused(e, refusalFor(reason.PodNotFound))
 	case pod.Unclaimed:
 		return p.judgeUnclaimed(ctx, e)
-	case !pod.Held && !pod.Unplaced:
+	case pod.Stranger():
 		return Allow(reason.NotManaged)
 	}
 	return p.refused(e, refusalFor(reason.CacheStale)) // also if the eviction is bound to an earlier pod: a retry is bound to this pod

@@ -14,9 +14,11 @@ import (
 // PodEvictionPin judges for /admission/pod-eviction-pin. An eviction names a pod, so
 // PodEvictionPin binds it to the UID of the pod that PodEviction judges afterwards. If the pod is
 // down, PodEvictionPin also binds it to the pod's resourceVersion. It refuses only evictions that
-// it cannot bind: an unbound eviction would delete any later pod of that name. It binds evictions
-// of all pods of StatefulSets, even if its caches show no hold that covers the pod. The replica
-// that judges may know of a hold or a budget that this replica does not know yet.
+// it cannot bind: an unbound eviction would delete any later pod of that name.
+//
+// The replica that judges may know more than this replica: a hold or a budget that covers the pod, or
+// a zone's pod that has the name by now. So PodEvictionPin binds the evictions of all pods of
+// StatefulSets, and of all pods that have the name of such a pod.
 type PodEvictionPin struct {
 	Observer PodObserver
 	DryRun   bool // change no eviction
@@ -40,7 +42,7 @@ func (p *PodEvictionPin) Judge(ctx context.Context, e Eviction) Verdict {
 	switch {
 	case err != nil:
 		return unbound(e, reason.ParentUnknown, err)
-	case !pod.Held && !pod.Unplaced && !pod.Unclaimed:
+	case pod.Stranger() && !e.namesZonePod():
 		return Allow(reason.NotManaged)
 	case e.UID != "" && e.UID != pod.UID && pod.UID != noPodUID:
 		return replaced(e)

@@ -295,8 +295,12 @@ func TestUncachedPodIsReadFromTheAPIServer(t *testing.T) {
 		"it is too new for its StatefulSet": {func(c *evictable) {
 			c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x", Unplaced: true}
 		}, "", http.StatusTooManyRequests, reason.CacheStale},
-		"another one has its name":                 {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, another }, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
-		"the API server does not say":              {func(c *evictable) { c.hidden["zone-a-0"], c.unreachable = true, errors.New("planted") }, "", http.StatusTooManyRequests, reason.ParentUnknown},
+		"another one has its name":                                   {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, another }, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
+		"the API server does not say":                                {func(c *evictable) { c.hidden["zone-a-0"], c.unreachable = true, errors.New("planted") }, "", http.StatusTooManyRequests, reason.ParentUnknown},
+		"the caches show a pod of another owner, and it is a zone's": {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0"} }, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
+		"the caches show a pod of another owner, and so does the API server": {func(c *evictable) {
+			c.cached["zone-a-0"], c.there["zone-a-0"] = observe.Pod{UID: "zone-a-0"}, observe.Pod{UID: "zone-a-0"}
+		}, "zone-a-0", http.StatusOK, reason.NotManaged},
 		"the caches show the one before":           {func(c *evictable) { c.there["zone-a-0"] = another }, "another", http.StatusTooManyRequests, reason.CacheStale},
 		"the caches show the one after":            {func(*evictable) {}, "earlier", http.StatusTooManyRequests, reason.CacheStale},
 		"the caches show one that is gone as well": {func(c *evictable) { c.gone["zone-a-0"] = true }, "earlier", http.StatusNotFound, reason.PodNotFound},
@@ -317,7 +321,6 @@ func TestUnmanagedPodsAreEvictedAndUnknownPodsAreNot(t *testing.T) {
 		why    reason.Code
 	}{
 		"the namespace did not opt in":     {func(c *evictable) { c.unmanaged, c.unbudgeted = true, true }, http.StatusOK, reason.NotManaged},
-		"the pod is in no group":           {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0"} }, http.StatusOK, reason.NotManaged},
 		"its StatefulSet is not known yet": {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0", Unplaced: true} }, http.StatusTooManyRequests, reason.CacheStale},
 		"nothing is known yet":             {func(c *evictable) { c.unsynced, c.unmanaged = true, true }, http.StatusTooManyRequests, reason.CacheNotSynced},
 		"the budgets are not known yet":    {func(c *evictable) { c.unbudgeted = true }, http.StatusTooManyRequests, reason.CacheNotSynced},
@@ -329,6 +332,15 @@ func TestUnmanagedPodsAreEvictedAndUnknownPodsAreNot(t *testing.T) {
 			c.costs(t, 0, 0, 0)
 		})
 	}
+}
+
+// Other pods have random characters at the end of their names.
+func TestPodThatNoStatefulSetNamesIsEvictedWithoutALiveRead(t *testing.T) {
+	c := threeOfThree()
+	c.cached["web-5d4f8-x7k2p"] = observe.Pod{UID: "u", Up: true}
+	e := admission.Eviction{Namespace: "team", Pod: "web-5d4f8-x7k2p", UID: "u"}
+	says(t, c.webhook().Judge(t.Context(), e), http.StatusOK, reason.NotManaged)
+	c.costs(t, 0, 0, 0)
 }
 
 func TestLiveReadOverridesTheCaches(t *testing.T) {
@@ -371,6 +383,50 @@ func TestCachesOlderThanTheLastLiveReadGrantNoEviction(t *testing.T) {
 	if c.looks != 2 {
 		t.Errorf("%d looks, want 2", c.looks)
 	}
+}
+
+// The leader of the same process then makes no plan from caches that are older than the read.
+func TestLiveReadForARefusedEvictionShowsWhichCachesAreOlder(t *testing.T) {
+	c := threeOfThree()
+	c.live = func(s *group.Snapshot) {
+		fallen := &s.Zones[1].Pods[2]
+		fallen.Phase, fallen.Version = plan.Starting, fallen.Version+1
+	}
+	webhook, fresh := c.webhook(), freshness.NewLog()
+	webhook.Fresh = fresh
+	says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-0")), http.StatusTooManyRequests, reason.OtherZoneUnavailable)
+	if missing, _ := fresh.Behind(c.Cached(c.group.Key)); missing == "" {
+		t.Error("the caches count as up to date, although the live read showed a newer pod")
+	}
+}
+
+// countedViews counts how often the caches are asked for a group.
+type countedViews struct {
+	*evictable
+	views int
+}
+
+func (c *countedViews) Cached(key plan.Key) group.Snapshot {
+	c.views++
+	return c.evictable.Cached(key)
+}
+
+// By the count before the grant, each of these requests would wait for the lock of the group, and count the
+// group itself.
+func TestEvictionsAfterAGrantAreRefusedByOneNewCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &countedViews{evictable: threeOfThree()}
+		webhook := c.webhook()
+		webhook.Observer = c
+		says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-0")), http.StatusOK, reason.EvictionGranted)
+		c.views = 0
+		for _, pod := range []string{"zone-b-0", "zone-b-1", "zone-c-0"} {
+			says(t, webhook.Judge(t.Context(), c.pinned(t, pod)), http.StatusTooManyRequests, reason.GroupHeld)
+		}
+		if c.views != 1 {
+			t.Errorf("the group was counted %d times, want once", c.views)
+		}
+	})
 }
 
 // A process that loses leadership forgets what it knows of groups, but still serves webhooks.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
+	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -30,7 +31,9 @@ func (s *slow) Cached(plan.Key) group.Hold {
 	return s.record
 }
 
-func (*slow) Relabel(context.Context, plan.Key) error { return nil }
+func (s *slow) Read(_ context.Context, key plan.Key) (group.Hold, error) { return s.Cached(key), nil }
+
+func (*slow) Label(context.Context, plan.Key, group.Hold) error { return nil }
 
 func (s *slow) Write(ctx context.Context, _ plan.Key, record group.Hold) error {
 	s.mu.Lock()
@@ -49,6 +52,23 @@ func shrinking() admission.Change {
 	return admission.Change{
 		Group: "apps", Resource: "statefulsets", Namespace: "team", Name: "zone-a", Old: zone, New: zone, From: new(int32(3)), To: new(int32(2)),
 	}
+}
+
+// lateAboutItsLabel is a group whose zone-a has just got its label. The caches do not show that.
+type lateAboutItsLabel struct{ onlyGroup }
+
+func (lateAboutItsLabel) Set(string, string) (observe.Set, bool) {
+	return observe.Set{UID: "uid-a", Version: 6}, true
+}
+
+func (o lateAboutItsLabel) LiveSet(context.Context, string, string) (observe.Set, error) {
+	set, _ := o.onlyGroup.Set("", "")
+	return set, nil
+}
+
+func TestDownscaleIsJudgedByTheGroupThatItsStatefulSetHasJustJoined(t *testing.T) {
+	webhook := &admission.PrepareDownscale{Observer: lateAboutItsLabel{onlyGroup{rolling()}}, Holds: kept(staleHolds{rolling().Hold}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.GroupHeld)
 }
 
 func TestRecordOfAnUnansweredWriteIsRemoved(t *testing.T) {
@@ -96,8 +116,6 @@ func (silentPods) Prepare(ctx context.Context, _ plan.Key, _ group.Zone, _ []pla
 
 // strict stores holds unless the context has ended.
 type strict struct{ slow }
-
-func (*strict) Relabel(context.Context, plan.Key) error { return nil }
 
 func (s *strict) Write(ctx context.Context, _ plan.Key, record group.Hold) error {
 	s.mu.Lock()

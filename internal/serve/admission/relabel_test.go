@@ -4,7 +4,15 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
 	"github.com/lockstep-dev/lockstep/internal/cluster/clock"
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
@@ -55,6 +63,44 @@ func TestRefusalRestoresTheLabelOfALease(t *testing.T) {
 			}
 			if got := len(store.relabelled) > 0; got != tc.want || len(store.written) > 0 {
 				t.Errorf("labelled: %t, written %d times; want %t and no write", got, len(store.written), tc.want)
+			}
+		})
+	}
+}
+
+func TestLabelIsRestoredOnlyIfItIsMissingAndItsNamespaceIsStillManaged(t *testing.T) {
+	labelled := func(labels map[string]string) *coordinationv1.Lease {
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: "lockstep-group-store", UID: "u", ResourceVersion: "7", Labels: labels,
+			Annotations: map[string]string{contract.NameAnnotation(""): "store"},
+		}}
+	}
+	for sentence, tc := range map[string]struct {
+		exists  []runtime.Object
+		optsOut bool // while the Lease is read
+		labels  int
+		fails   bool
+	}{
+		"the label is missing":                        {[]runtime.Object{labelled(nil)}, false, 1, false},
+		"the label is there":                          {[]runtime.Object{labelled(map[string]string{contract.HoldLabel: contract.HoldLabelGroup})}, false, 0, false},
+		"there is no Lease":                           {nil, false, 0, false},
+		"the namespace opts out during the live read": {[]runtime.Object{labelled(nil)}, true, 0, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			managed, client := true, fake.NewClientset(tc.exists...)
+			client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+				managed = !tc.optsOut
+				return false, nil, nil
+			})
+			written := 0
+			client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+				written++
+				return false, nil, nil
+			})
+			holds := admission.Holds{Store: lease.NewStore(client, "", "me"), Managed: func(string) bool { return managed }}
+			err := holds.Relabel(t.Context(), plan.Key{Namespace: "team", Name: "store"})
+			if written != tc.labels || (err != nil) != tc.fails {
+				t.Errorf("written %d times, want %d; got %v", written, tc.labels, err)
 			}
 		})
 	}

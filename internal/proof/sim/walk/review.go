@@ -133,8 +133,15 @@ func (s records) Cached(plan.Key) group.Hold {
 	return at(s.task, func() group.Hold { return s.hold(s.g) })
 }
 
-// Relabel implements admission.Store.
-func (s records) Relabel(ctx context.Context, key plan.Key) error { return s.leases.Relabel(ctx, key) }
+// Read implements admission.Store.
+func (s records) Read(ctx context.Context, key plan.Key) (group.Hold, error) {
+	return s.leases.Read(ctx, key)
+}
+
+// Label implements admission.Store.
+func (s records) Label(ctx context.Context, key plan.Key, record group.Hold) error {
+	return s.leases.Label(ctx, key, record)
+}
 
 // Write implements admission.Store.
 func (s records) Write(ctx context.Context, key plan.Key, record group.Hold) error {
