@@ -124,6 +124,14 @@ var downscales = []Mutant{
 		Test:  "internal/plan/group TestAdmit/nor while the caches are behind the note of that", Rule: "want GroupHeld zone-b",
 	},
 	{
+		Name: "downscale of a pod that is down that is forgotten unless a zone asks for a minimum time by then",
+		Edits: []Edit{{
+			admit, "\treturn DownscaleAnswer{Because: firstOf(holdUnreadable(b)",
+			"\tif !slices.ContainsFunc(b.zonesAnywhere(), func(z *Zone) bool { return z.MinBetween != Span{} }) {\n\t\treturn DownscaleAnswer{}\n\t}\n\treturn DownscaleAnswer{Because: firstOf(holdUnreadable(b)",
+		}},
+		Test: "internal/plan/group TestAdmit", Rule: "who_is_down_can_leave_whatever_the_others_do",
+	},
+	{
 		Name:  "time of a downscale that an earlier one is written over",
 		Edits: []Edit{{"internal/lock/hold/times.go", "if !by.After(times[zone]) {", "if false {"}},
 		Test:  "internal/lock/hold TestTheLatestTimeOfADownscaleIsKept", Rule: "dated",
