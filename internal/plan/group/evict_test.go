@@ -277,6 +277,10 @@ func TestEvict(t *testing.T) {
 			"hold downscale/zone-a\n decrease zone-a from 4 to 2 admitted\nzone-a rev=1 replicas=4 budget=50%\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1 zone-a-3 ready@1\n",
 			"PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
 		},
+		"percentages refer to the replicas that a downscale leaves whose pods are prepared": {
+			"hold downscale/zone-a\n decrease zone-a from 4 to 2 preparing\nzone-a rev=1 replicas=4 budget=50%\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1 zone-a-3 ready@1\n",
+			"PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
 		"those of a StatefulSet before this one leave nothing here": {
 			"hold downscale/zone-a\n decrease zone-a from 4 to 2 admitted uid=former\nzone-a rev=1 replicas=4 budget=50%\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1 zone-a-3 ready@1\n",
 			"yes, noted zone-a-0",

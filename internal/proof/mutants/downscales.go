@@ -13,6 +13,11 @@ var downscales = []Mutant{
 		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "note zone-a from 2 to 1 admitted because DownscaleDetected",
 	},
 	{
+		Name:  "downscale ended before the StatefulSet controller has seen it",
+		Edits: []Edit{{downscaleState, "return z.surplus.None() && z.Observed", "return z.surplus.None()"}},
+		Test:  scenarios + "a-downscale-counts-until-the-statefulset-controller-has-seen-it", Rule: "end zone-a",
+	},
+	{
 		Name:  "downscale dropped while its update can still come",
 		Edits: []Edit{{downscale, "\t\treturn Awaited\n", "\t\treturn Overtaken\n"}, blind},
 		Test:  explore + "a downscale beside a rollout", Rule: "NoLostIntent",
