@@ -16,6 +16,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -323,6 +324,33 @@ func TestADownscaleBesideARolloutIsRefusedAndGetsTheNextTurn(t *testing.T) {
 	s.leaves("zone-c-2")
 	s.opensGatesAsTheyClose()
 	s.settled()
+}
+
+// A downscale of a pod that is down needs no hold. The zones ask for a minimum time only after it.
+func TestAMinimumTimeCountsFromADownscaleBeforeItWasSet(t *testing.T) {
+	t.Parallel()
+	s := guarded(t)
+	evictorOf(s).createOpen(zone("zone-a", 2, gated()), zone("zone-b", 2, gated()))
+	s.change("zone-b", version(2), gated())
+	s.awaitDeletion("zone-b-0")
+	s.gate("zone-a-1", corev1.ConditionFalse)
+	s.isBroken("zone-a-1")
+	s.shrinksAtLast(scaled, "zone-a")
+	s.opensGates("zone-b-0", "zone-b-1")
+	for _, name := range []string{"zone-a", "zone-b"} {
+		s.change(name, noted(apartAnnotation, "10m"))
+	}
+	s.settled()
+	var err error
+	s.eventually("the downscale of zone-b is admitted or comes too soon", func(present) error {
+		if err = s.scaleBy(scaled, "zone-b", -1); err != nil && !strings.Contains(err.Error(), "DownscaleTooSoon zone-a") {
+			return err
+		}
+		return nil
+	})
+	if err == nil {
+		t.Error("zone-b is scaled down right after zone-a")
+	}
 }
 
 func TestConcurrentDownscalesOfDifferentZonesComeOneAfterTheOther(t *testing.T) {

@@ -110,3 +110,18 @@ func TestOrphansInTheWayInTwoZonesAreEvictedOneByOne(t *testing.T) {
 	evict("zone-b-0", "zone-a-1")
 	e.mayEvict("zone-a-1")
 }
+
+// Each StatefulSet is created again in the other group, with another selector, so the orphans of each zone are in the way.
+func TestTwoGroupsThatSwapZonesEvictTheOrphansOfBoth(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.create(zone("zone-a", 1), zone("zone-b", 1), zone("zone-y", 1, inGroup("other")), zone("zone-z", 1, inGroup("other")))
+	e.remembers(theLease, "zone-b")
+	e.remembers("lockstep-group-other", "zone-y")
+	e.madeAnew(zone("zone-b", 1, otherLabels(), inGroup("other")))
+	e.madeAnew(zone("zone-y", 1, podLabels(map[string]string{"zone": "one-more"})))
+	for _, name := range []string{"zone-b-0", "zone-y-0"} {
+		e.eventually(name+" is evicted", func(present) error { return e.evict(name) })
+	}
+	e.settled()
+}

@@ -410,6 +410,16 @@ func TestAnEvictionThatIsGrantedLeavesTheQueue(t *testing.T) {
 	}
 }
 
+// Another group may disrupt the pods of a zone that left, so caches do not show whether they still serve.
+func TestAnEvictionIsGrantedByALiveReadWhileAZoneThatLeftIsRemembered(t *testing.T) {
+	const text = "hold eviction/zone-a\nrelabelled zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\nzone-a rev=1 replicas=1\n orphan zone-a-0 ready@1\n"
+	for live, want := range map[string]hold.Need{"": hold.Look, "live\n": hold.Write} {
+		if got := hold.DecideGrant(fixture.MustParse(live+text), granted("zone-a", "")).Need; got != want {
+			t.Errorf("%sgot %d, want %d", live, got, want)
+		}
+	}
+}
+
 func granted(zone, partition string) plan.Intent {
 	note := fixture.Noted(zone + "-0")
 	note.Zone, note.Cause, note.Partition = zone, reason.EvictionGranted, partition

@@ -161,9 +161,9 @@ func breaksGrantSparesTheRest(v *view, a *allowed) string {
 
 // notSpared returns a zone whose unavailable pods forbid the eviction. If the budget counts partitions, other
 // zones are checked by partition instead. An orphan in the way may be evicted while orphans serve in place of
-// all missing pods of another zone.
+// all missing pods of another zone, also of one that left the group.
 func (v *view) notSpared(a *allowed) (z *zone, found bool) {
-	if z, found = v.leftNotWhole(); found || a.byPartition() {
+	if z, found = v.leftNotWhole(a.inTheWay()); found || a.byPartition() {
 		return z, found
 	}
 	for i := range v.zones {

@@ -31,6 +31,16 @@ zone-b rev=1 replicas=2
   orphan zone-b-0 ready@1
 `
 
+// One zone of the two has moved to another group meanwhile.
+const leftInTheWay = `
+hold free
+relabelled zone-b rev=1 replicas=2
+  zone-b-1 ready@1
+  orphan zone-b-0 ready@1
+zone-a rev=1 replicas=2
+  orphan zone-a-0 ready@1 zone-a-1 ready@1
+`
+
 const regex = `zpdb a regex="zone-[ab]-([0-9]+)"`
 
 const byPartitions = `
@@ -109,9 +119,30 @@ var evictions = map[string]evicted{
 	"a pod of a partition while an orphan serves in another zone": {
 		"GrantWithinBudget", regex + with(inTheWay, "orphan zone-a-0 ready@1 zone-a-1 ready@1", "zone-a-0 ready@1 zone-a-1 ready@1"), ofPartition("0", "zone-a-0"), apart("zone-a-0"),
 	},
-	"an orphan while another zone misses a pod":                  {"GrantSparesTheRest", with(inTheWay, "zone-b-1 ready@1", ""), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"an orphan while another zone's orphan is down":              {"GrantSparesTheRest", with(inTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"an orphan while another zone's orphan is not available yet": {"GrantSparesTheRest", with(inTheWay, "zone-b rev=1", "zone-b rev=1 minReady=2h"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while another zone misses a pod":                                  {"GrantSparesTheRest", with(inTheWay, "zone-b-1 ready@1", ""), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while another zone's orphan is down":                              {"GrantSparesTheRest", with(inTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while another zone's orphan is not available yet":                 {"GrantSparesTheRest", with(inTheWay, "zone-b rev=1", "zone-b rev=1 minReady=2h"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while orphans serve in a zone that left the group":                {"", "live" + leftInTheWay, granted("zone-a-0"), remembering("zone-b", evicting("eviction/zone-a", "zone-a-0"))},
+	"an orphan of a partition while orphans serve in a zone that left the group": {"", regex + "\nlive" + leftInTheWay, ofPartition("0", "zone-a-0"), remembering("zone-b", apart("zone-a-0"))},
+	"an orphan while caches show orphans in a zone that left the group":          {"GrantSparesTheRest", leftInTheWay, granted("zone-a-0"), remembering("zone-b", evicting("eviction/zone-a", "zone-a-0"))},
+	"an orphan while an orphan of a zone that left the group is down": {
+		"GrantSparesTheRest", "live" + with(leftInTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), granted("zone-a-0"), remembering("zone-b", evicting("eviction/zone-a", "zone-a-0")),
+	},
+	"an orphan while a zone that left the group misses a pod": {
+		"GrantSparesTheRest", "live" + with(leftInTheWay, "orphan zone-b-0 ready@1", ""), granted("zone-a-0"), remembering("zone-b", evicting("eviction/zone-a", "zone-a-0")),
+	},
+	"an orphan while a zone that left the group has a pod beyond the spec": {
+		"GrantSparesTheRest", "live" + with(leftInTheWay, "zone-b-1 ready@1", "zone-b-1 ready@1 zone-b-2 ready@1"), granted("zone-a-0"), remembering("zone-b", evicting("eviction/zone-a", "zone-a-0")),
+	},
+	"an orphan while a zone that left the group is not observed": {
+		"GrantSparesTheRest", "live" + with(leftInTheWay, "zone-b rev=1", "zone-b rev=1 unobserved"), granted("zone-a-0"), remembering("zone-b", evicting("eviction/zone-a", "zone-a-0")),
+	},
+	"an orphan while a zone that left the group has no StatefulSet": {
+		"GrantSparesTheRest", "live" + with(with(leftInTheWay, "relabelled zone-b rev=1 replicas=2", "orphaned zone-b"), "  orphan zone-b-0 ready@1\n", ""), granted("zone-a-0"), remembering("zone-b", evicting("eviction/zone-a", "zone-a-0")),
+	},
+	"a pod while orphans serve in a zone that left the group": {
+		"GrantSparesTheRest", "live" + with(leftInTheWay, "orphan zone-a-0 ready@1 zone-a-1 ready@1", "zone-a-0 ready@1 zone-a-1 ready@1"), granted("zone-a-0"), remembering("zone-b", evicting("eviction/zone-a", "zone-a-0")),
+	},
 	"a pod while orphans serve in another zone": {
 		"GrantSparesTheRest", with(inTheWay, "orphan zone-a-0 ready@1 zone-a-1 ready@1", "zone-a-0 ready@1 zone-a-1 ready@1"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
 	},

@@ -147,7 +147,7 @@ func (v *view) isServedByOrphans(z *zone) bool {
 // otherNotWhole returns an unavailable zone other than the named one. A zone that left the group counts,
 // because it may return in its present state.
 func (v *view) otherNotWhole(name string) (z *zone, found bool) {
-	if z, found := v.leftNotWhole(); found {
+	if z, found := v.leftNotWhole(false); found {
 		return z, true
 	}
 	for i := range v.zones {
@@ -158,14 +158,23 @@ func (v *view) otherNotWhole(name string) (z *zone, found bool) {
 	return nil, false
 }
 
-// leftNotWhole returns a zone that left the group and could return with pods that are down.
-func (v *view) leftNotWhole() (z *zone, found bool) {
+// leftNotWhole returns a zone that left the group and could return with pods that are down. If orphans may
+// serve in place of missing pods, it skips zones in which they do.
+func (v *view) leftNotWhole(orphansServe bool) (z *zone, found bool) {
 	for i := range v.Left {
-		if z := (&zone{Zone: v.Left[i].Zone}); v.mayComeBackNotWhole(&v.Left[i], z) {
+		z := &zone{Zone: v.Left[i].Zone}
+		if v.mayComeBackNotWhole(&v.Left[i], z) && !(orphansServe && v.mayComeBackServedByOrphans(&v.Left[i], z)) {
 			return z, true
 		}
 	}
 	return nil, false
+}
+
+// mayComeBackServedByOrphans reports whether a live view shows that a zone that left the group lacks no pod
+// apart from those for which orphans serve.
+func (v *view) mayComeBackServedByOrphans(left *group.LeftZone, z *zone) bool {
+	surplus := slices.ContainsFunc(z.Pods, func(p plan.Pod) bool { return !z.asksFor(p.Ordinal) })
+	return v.Live && left.Exists && z.Observed && !surplus && v.isServedByOrphans(z)
 }
 
 // mayComeBackNotWhole reports whether a zone that left the group could return with pods that are down. A live

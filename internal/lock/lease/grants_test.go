@@ -58,3 +58,19 @@ func TestAGrantThatIsGivenAgainIsKnownAnew(t *testing.T) {
 		}
 	})
 }
+
+// Two evictions of a pod may be granted within a millisecond, each at another version of the pod.
+func TestAGrantAtALaterVersionIsKnownAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t)
+		grant := grantedAt(time.Now())
+		r.write(grant)
+		r.known()
+		time.Sleep(plan.GrantLimit - time.Second)
+		grant.Intents[0].Version++
+		r.write(grant)
+		if got := r.known(); got != 0 {
+			t.Errorf("known for %s, want 0s", got)
+		}
+	})
+}

@@ -90,8 +90,7 @@ func forDownscale(object guard[disruption]) guard[departure] {
 // If all pods that a downscale removes are down or absent, the downscale waits for no other zone,
 // only for the minimum time between downscales. If in addition no pod must be prepared and the hold
 // is not available, the downscale needs no hold. So a repair never waits for an operation that
-// waits for the repair. If zones ask for time between downscales, the hold still records the time
-// of the downscale.
+// waits for the repair. The hold still records the time of the downscale.
 func Admit(s Snapshot, r DownscaleRequest) DownscaleAnswer {
 	b := newGroupState(s.AsNoted())
 	answer := b.admit(r)
@@ -208,11 +207,9 @@ func (b *groupState) departure(z *zoneState, r DownscaleRequest) departure {
 	return d
 }
 
-// admitWithoutHold decides about a downscale that needs no hold.
+// admitWithoutHold decides about a downscale that needs no hold. The hold must record its time even if
+// no zone asks for time between downscales: zones may ask for it later.
 func (b *groupState) admitWithoutHold(d departure) DownscaleAnswer {
-	if !b.keepsTime() {
-		return DownscaleAnswer{}
-	}
 	return DownscaleAnswer{Because: firstOf(holdUnreadable(b), objectMoved(b, d), shrinksElsewhere(b, d), tooSoon(b, d)), Dated: true}
 }
 

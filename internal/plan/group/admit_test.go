@@ -4,8 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 )
 
 // admission is a group, and the expected answer to a request to scale zone-a down from 3 to 2.
@@ -78,14 +81,14 @@ var whoServes = map[string]admission{
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 starting@1
 		zone-b rev=2 current=1
 		  zone-b-0 ready@1`,
-		"yes"},
+		"yes, dated"},
 	"who is absent can leave whatever the others do": {`
 		hold manual/maintenance
 		zone-a rev=1 replicas=3
 		  zone-a-0 ready@1 zone-a-1 ready@1
 		zone-b rev=1
 		  zone-b-0 starting@1`,
-		"yes"},
+		"yes, dated"},
 	"a rollout of another zone holds the group": {`
 		hold rollout/zone-b
 		  noted zone-b-0
@@ -133,6 +136,22 @@ var whoServes = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1`,
 		"ObjectChanged zone-a"},
+}
+
+// A zone may ask for a minimum time later. So the Lease records each downscale or its time; it records downscales of
+// lockstep's own earlier.
+func TestEveryAdmittedDownscaleIsDated(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := draw.Odd().Draw(t, "snapshot")
+		show(t, s)
+		z := s.Zones[0]
+		r := group.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.Replicas - 1}
+		v := group.Admit(s, r)
+		own := s.Hold.Downscale.Ours && s.Hold.Downscale.Zone == z.Name
+		if v.Allowed() && v.Note.None() && !own && !(v.Dated && s.Hold.Exists) {
+			t.Errorf("%+v: the answer is %q, a Lease exists: %t", r, answer(v), s.Hold.Exists)
+		}
+	})
 }
 
 // A prepared pod that is terminating cannot be called again, but a pod of its name may come back.

@@ -88,11 +88,6 @@ func (b *groupState) unreadableTimes(shrinks *zoneState) plan.Refusal {
 	return plan.Refusal{}
 }
 
-// keepsTime reports whether zones of the group ask for time between their downscales.
-func (b *groupState) keepsTime() bool {
-	return slices.ContainsFunc(b.zonesAnywhere(), func(z *Zone) bool { return z.MinBetween != Span{} })
-}
-
 // shrinksElsewhere objects while another zone may scale down at any moment, because the time of
 // that downscale is not known yet.
 func shrinksElsewhere(b *groupState, d departure) plan.Refusal {

@@ -144,6 +144,13 @@ var minimumTimes = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1`,
 		"HoldUnreadable"},
+	"a hold that cannot be read refuses a downscale of a pod that is down without a minimum time": {`
+		hold rollout/zone-b unreadable=damaged
+		zone-a rev=1
+		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
+		zone-b rev=1
+		  zone-b-0 ready@1`,
+		"HoldUnreadable"},
 	"a zone that shrank and is gone counts, since it may be made anew": {`
 		hold free
 		  shrank zone-c 1m ago

@@ -234,6 +234,26 @@ func TestEvict(t *testing.T) {
 			"zone-a rev=1 replicas=1 start=10\n zone-a-10 ready@1\n orphan zone-a-0 ready@1\nzone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n",
 			"OtherZoneUnavailable zone-b-0 of zone-b (PodMissing); 1 pod unknown in zone-b",
 		},
+		"an orphan in the way goes while orphans serve in a zone that left the group": {
+			"live\nrelabelled zone-b rev=1 replicas=2\n zone-b-1 ready@1\n orphan zone-b-0 ready@1\n" + inTheWay, "yes, noted zone-a-0",
+		},
+		"also in a partition, if they serve": {
+			partitions + "\nlive\nrelabelled zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n" + inTheWay + "zone-c rev=1\n zone-c-0 ready@1\n", "yes, noted zone-a-0 in partition 0",
+		},
+		"it stays while an orphan of a zone that left the group does not serve": {
+			"live\nrelabelled zone-b rev=1 replicas=1\n orphan zone-b-0 starting@1\n" + inTheWay,
+			"ZoneLeftGroup zone-b-0 of zone-b (its StatefulSet is no longer in the group, and the StatefulSet cannot create the pod because an orphan has its name)",
+		},
+		"it stays once an orphan of a zone that left the group is noted": {
+			"live\nhold eviction/zone-a\n noted zone-b-0 zone=zone-b granted\nrelabelled zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n" + inTheWay, "GroupHeld zone-b-0 (by a zone that left the group)",
+		},
+		"it stays while a zone has no StatefulSet": {
+			"live\norphaned zone-b\n zone-b-0 ready@1\n" + inTheWay, "ZoneLeftGroup zone-b-0 of zone-b (its StatefulSet was deleted without its pods)",
+		},
+		"a pod stays while orphans serve in a zone that left the group": {
+			"live\nrelabelled zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\nzone-a rev=1\n zone-a-0 ready@1\n",
+			"ZoneLeftGroup zone-b-0 of zone-b (its StatefulSet is no longer in the group, and the StatefulSet cannot create the pod because an orphan has its name)",
+		},
 		"an orphan of a StatefulSet that left the group stays while it serves": {
 			"relabelled zone-a rev=1 replicas=1\n orphan zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
 			"ZoneLeftGroup zone-a-0 of zone-a (its StatefulSet is no longer in the group, and the StatefulSet cannot create the pod because an orphan has its name)",
@@ -275,6 +295,10 @@ func TestEvict(t *testing.T) {
 		},
 		"percentages refer to the replicas that a noted downscale leaves": {
 			"hold downscale/zone-a\n decrease zone-a from 4 to 2 admitted\nzone-a rev=1 replicas=4 budget=50%\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1 zone-a-3 ready@1\n",
+			"PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
+		},
+		"percentages refer to the replicas that a downscale leaves whose pods are prepared": {
+			"hold downscale/zone-a\n decrease zone-a from 4 to 2 preparing\nzone-a rev=1 replicas=4 budget=50%\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1 zone-a-3 ready@1\n",
 			"PodStarting zone-a-1 (1 of at most 1 down); 1 pod not ready in zone-a",
 		},
 		"those of a StatefulSet before this one leave nothing here": {

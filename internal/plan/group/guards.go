@@ -176,7 +176,7 @@ func (b *groupState) availableOrSettled(zone string) bool {
 }
 
 func otherZoneUnavailable(b *groupState, d disruption) plan.Refusal {
-	if left := b.leftZone(); !left.None() {
+	if left := b.leftZone(d.inTheWay); !left.None() {
 		return left
 	}
 	for _, z := range b.zoneStates {

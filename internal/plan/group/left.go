@@ -70,10 +70,13 @@ func (b *groupState) unsettled() []*LeftZone {
 	return zones
 }
 
-// leftZone objects while a zone that left the group is not settled.
-func (b *groupState) leftZone() plan.Refusal {
+// leftZone objects while a zone that left the group is not settled. The eviction of an orphan in the
+// way does not wait for a zone in which orphans serve.
+func (b *groupState) leftZone(inTheWay bool) plan.Refusal {
 	for _, z := range b.unsettled() {
-		return b.away(z)
+		if !inTheWay || !b.leftToOrphans(z) {
+			return b.away(z)
+		}
 	}
 	return plan.Refusal{}
 }

@@ -78,6 +78,12 @@ func (b *groupState) servedByOrphans(z *zoneState) bool {
 		firstOf(lifecycle(z.Zone), z.surplus, b.leftover(z.Zone), b.shrinkage(z.Zone)).None()
 }
 
+// leftToOrphans reports whether a zone that left the group has a StatefulSet and is unavailable only
+// because of its orphans. If two groups swap zones, each may wait for the orphans of the other.
+func (b *groupState) leftToOrphans(z *LeftZone) bool {
+	return z.Exists && b.servedByOrphans(b.survey(&z.Zone))
+}
+
 // standIns counts the pods of a zone that are missing because orphans that have been Ready for minReady
 // have their names. An orphan with an intent is about to leave and does not count.
 func (b *groupState) standIns(z *Zone, minReady time.Duration) int {

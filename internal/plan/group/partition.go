@@ -41,7 +41,7 @@ func partitionHeldElsewhere(b *groupState, e eviction) plan.Refusal {
 // partitionNotWhole objects if pods of the same partition in other zones have reached the
 // limit of the budget.
 func partitionNotWhole(b *groupState, e eviction) plan.Refusal {
-	if left := b.leftZone(); !left.None() {
+	if left := b.leftZone(e.inTheWay()); !left.None() {
 		return left
 	}
 	t := b.partitionDown(e)

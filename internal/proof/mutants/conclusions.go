@@ -14,6 +14,31 @@ var conclusions = []Mutant{
 		Test:  scenarios + "a-grant-counts-until-its-time-is-over", Rule: "GrantKept",
 	},
 	{
+		Name:  "absent pod beyond the spec that does not count in a live read",
+		Edits: []Edit{{groupState, "\tz.surplusDown += len(b.absentSurplus(zone))\n", "\tif !b.Live {\n\t\tz.surplusDown += len(b.absentSurplus(zone))\n\t}\n"}},
+		Test:  scenarios + "an-unbound-grant-of-a-pod-beyond-the-spec-counts-in-a-live-read", Rule: "WithinBudget",
+	},
+	{
+		Name:  "granted eviction that another record of its pod replaces",
+		Edits: []Edit{{groupState, "return other.Granted()", "return !other.Granted()"}},
+		Test:  scenarios + "of-two-records-of-a-pod-the-grant-counts", Rule: "zone-a-0 of zone-a because OutdatedRevision",
+	},
+	{
+		Name:  "recorded pod that a late cache frees",
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "case pod.Phase == plan.Leaving || pod.Version < i.Version:", "case pod.Phase == plan.Leaving:"}},
+		Test:  scenarios + "a-cached-pod-that-is-older-than-its-record-counts-as-down", Rule: "delete zone-a-0 of zone-a because OutdatedRevision",
+	},
+	{
+		Name:  "percentage of the replicas before a downscale that is prepared",
+		Edits: []Edit{{evict, "d.Zone == z.Name && d.UID == z.UID {\n\t\treturn min", "d.Zone == z.Name && d.UID == z.UID && d.Stage == Admitted {\n\t\treturn min"}},
+		Test:  "internal/plan/group TestEvict/percentages refer to the replicas that a downscale leaves whose pods are prepared", Rule: "got  yes",
+	},
+	{
+		Name:  "granted eviction that is as old as an earlier one of its pod",
+		Edits: []Edit{{"internal/lock/lease/ages.go", "intents[i].UID, intents[i].Version, intents", "intents[i].UID, 0, intents"}},
+		Test:  "internal/lock/lease TestAGrantAtALaterVersionIsKnownAnew", Rule: "want 0s",
+	},
+	{
 		Name:  "pod available as soon as it is Ready",
 		Edits: []Edit{{"internal/plan/pod.go", "return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))", "return p.Up()"}},
 		Test:  scenarios + "a-pod-is-available-only-after-min-ready", Rule: "WithinBudget",

@@ -13,6 +13,11 @@ var downscales = []Mutant{
 		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "note zone-a from 2 to 1 admitted because DownscaleDetected",
 	},
 	{
+		Name:  "downscale ended before the StatefulSet controller has seen it",
+		Edits: []Edit{{downscaleState, "return z.surplus.None() && z.Observed", "return z.surplus.None()"}},
+		Test:  scenarios + "a-downscale-counts-until-the-statefulset-controller-has-seen-it", Rule: "end zone-a",
+	},
+	{
 		Name:  "downscale dropped while its update can still come",
 		Edits: []Edit{{downscale, "\t\treturn Awaited\n", "\t\treturn Overtaken\n"}, blind},
 		Test:  explore + "a downscale beside a rollout", Rule: "NoLostIntent",
@@ -122,6 +127,14 @@ var downscales = []Mutant{
 		Name:  "downscale of a pod that is down while caches are behind the note of another zone's",
 		Edits: []Edit{{downscaleTime, "course != Awaited && course != Unseen {", "course != Awaited {"}},
 		Test:  "internal/plan/group TestAdmit/nor while the caches are behind the note of that", Rule: "want GroupHeld zone-b",
+	},
+	{
+		Name: "downscale of a pod that is down that is forgotten unless a zone asks for a minimum time by then",
+		Edits: []Edit{{
+			admit, "\treturn DownscaleAnswer{Because: firstOf(holdUnreadable(b)",
+			"\tif !slices.ContainsFunc(b.zonesAnywhere(), func(z *Zone) bool { return z.MinBetween != Span{} }) {\n\t\treturn DownscaleAnswer{}\n\t}\n\treturn DownscaleAnswer{Because: firstOf(holdUnreadable(b)",
+		}},
+		Test: "internal/plan/group TestAdmit", Rule: "who_is_down_can_leave_whatever_the_others_do",
 	},
 	{
 		Name:  "time of a downscale that an earlier one is written over",

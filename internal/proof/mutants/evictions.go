@@ -143,12 +143,12 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction that takes the hold without a look",
-		Edits: []Edit{{holdEvict, "if !s.Live && (s.Hold.Holder != holder || !s.Hold.Own) {", "if false {"}, blindToEvictions},
+		Edits: []Edit{{holdEvict, "if !s.Live && (s.Hold.Holder != holder || !s.Hold.Own || ", "if !s.Live && ("}, blindToEvictions},
 		Test:  explore + "an eviction and a crash", Rule: "RestIsWhole",
 	},
 	{
 		Name:  "eviction granted on caches under a record of another process",
-		Edits: []Edit{{holdEvict, "(s.Hold.Holder != holder || !s.Hold.Own)", "s.Hold.Holder != holder"}},
+		Edits: []Edit{{holdEvict, "s.Hold.Holder != holder || !s.Hold.Own || ", "s.Hold.Holder != holder || "}},
 		Test:  unreadHold + "another process wrote it", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{

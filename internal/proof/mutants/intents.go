@@ -15,12 +15,12 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "zone that left the group and keeps nobody back",
-		Edits: []Edit{{guards, "\tif left := b.leftZone(); !left.None() {\n\t\treturn left\n\t}\n\tfor _, z", "\tfor _, z"}},
+		Edits: []Edit{{guards, "\tif left := b.leftZone(d.inTheWay); !left.None() {\n\t\treturn left\n\t}\n\tfor _, z", "\tfor _, z"}},
 		Test:  scenarios + "a-zone-that-lost-its-label-keeps-the-others-back-while-it-is-not-whole", Rule: "RestIsWhole",
 	},
 	{
 		Name:  "zone that left the group and keeps nobody back, as histories show",
-		Edits: []Edit{{guards, "\tif left := b.leftZone(); !left.None() {\n\t\treturn left\n\t}\n\tfor _, z", "\tfor _, z"}, blind},
+		Edits: []Edit{{guards, "\tif left := b.leftZone(d.inTheWay); !left.None() {\n\t\treturn left\n\t}\n\tfor _, z", "\tfor _, z"}, blind},
 		Test:  explore + "a zone is orphaned and applied again while a pod of it crashes", Rule: "RestIsWhole",
 	},
 	{

@@ -49,6 +49,26 @@ var orphans = []Mutant{
 		Test:  "internal/plan/group TestEvict/one after the other", Rule: "got  yes, noted zone-a-0",
 	},
 	{
+		Name:  "orphan in the way that waits for the orphans of a zone that left",
+		Edits: []Edit{{planOrphans, "return z.Exists && b.servedByOrphans(b.survey(&z.Zone))", "return false"}},
+		Test:  "internal/plan/group TestEvict/an orphan in the way goes while orphans serve in a zone that left the group", Rule: "want yes, noted zone-a-0",
+	},
+	{
+		Name:  "orphan in the way that waits for no zone that left",
+		Edits: []Edit{{planOrphans, "return z.Exists && b.servedByOrphans(b.survey(&z.Zone))", "return z.Exists"}},
+		Test:  "internal/plan/group TestEvict/it stays while an orphan of a zone that left the group does not serve", Rule: "got  yes, noted zone-a-0",
+	},
+	{
+		Name:  "pod that is evicted while orphans serve in a zone that left",
+		Edits: []Edit{{left, "if !inTheWay || !b.leftToOrphans(z) {", "if !b.leftToOrphans(z) {"}},
+		Test:  "internal/plan/group TestEvict/a pod stays while orphans serve in a zone that left the group", Rule: "got  yes, noted zone-a-0",
+	},
+	{
+		Name:  "eviction that caches grant while a zone that left is remembered",
+		Edits: []Edit{{holdEvict, " || slices.ContainsFunc(s.Left, isCovered)) {", ") {"}},
+		Test:  "internal/lock/hold TestAnEvictionIsGrantedByALiveReadWhileAZoneThatLeftIsRemembered", Rule: "got 2, want 1",
+	},
+	{
 		Name:  "orphan in the way that goes before a lower one",
 		Edits: []Edit{{evict, "\tlowerOrphanFirst, // another pod can come in its place\n", ""}},
 		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/a higher one stays while it is there", Rule: "got  yes, noted zone-a-1",

@@ -141,6 +141,7 @@ func (e *explorer) confirmForAsker(w *world, i int, see visit) {
 }
 
 // judgeDownscale applies the real rules to what was read live.
+// The explorer knows no times, so it omits the write of a time to the Lease before a yes without the hold.
 func (e *explorer) judgeDownscale(w *world, i int, see visit) {
 	a := &w.askers[i]
 	v := e.admit(petition{view{pods: a.pods, zones: a.look, hold: a.known, live: true}, a.zone, a.to, a.version})

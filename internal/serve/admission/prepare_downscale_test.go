@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -311,15 +312,30 @@ func heldByRollout(s group.Snapshot) group.Snapshot {
 }
 
 func TestDownscaleOfAnUnavailablePodIsDatedWhicheverZoneHoldsTheGroup(t *testing.T) {
+	for _, between := range []time.Duration{0, time.Hour} {
+		group := unavailableDuringARollout(between)
+		holds := &holdStore{}
+		says(t, shrinker(group, holds).Judge(t.Context(), shrinking()), http.StatusOK, reason.DownscaleAdmitted)
+		held := holds.Cached(plan.Key{})
+		if at := held.Downscaled["zone-a"]; !at.Equal(group.Now.Add(plan.RequestLimit)) || held.Holder != group.Hold.Holder || len(held.Intents) != 1 {
+			t.Errorf("%s between downscales: the hold says %+v", between, held)
+		}
+	}
+}
+
+func TestDownscaleOfAnUnavailablePodIsRefusedIfItsTimeCannotBeRecorded(t *testing.T) {
+	for _, between := range []time.Duration{0, time.Hour} {
+		holds := &holdStore{broken: errors.New("the API server is away")}
+		says(t, shrinker(unavailableDuringARollout(between), holds).Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
+	}
+}
+
+// unavailableDuringARollout is a group whose zone-a loses an unavailable pod while another zone is rolled.
+func unavailableDuringARollout(between time.Duration) group.Snapshot {
 	group := rolling()
 	group.Hold.Exists = true
-	group.Zones[0].Pods[2].Phase, group.Zones[0].MinBetween.Duration = plan.Failing, time.Hour
-	holds := &holdStore{}
-	says(t, shrinker(group, holds).Judge(t.Context(), shrinking()), http.StatusOK, reason.DownscaleAdmitted)
-	held := holds.Cached(plan.Key{})
-	if at := held.Downscaled["zone-a"]; !at.Equal(group.Now.Add(plan.RequestLimit)) || held.Holder != group.Hold.Holder || len(held.Intents) != 1 {
-		t.Errorf("the hold says %+v", held)
-	}
+	group.Zones[0].Pods[2].Phase, group.Zones[0].MinBetween.Duration = plan.Failing, between
+	return group
 }
 
 // stuck stores the first hold at once. Later writes do not return in time.
