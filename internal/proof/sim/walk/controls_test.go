@@ -17,7 +17,7 @@ func TestEveryBentRuleIsNoticed(t *testing.T) {
 		"replicas added before the delete":                   {Rules{RaisedFirst: true}, "RestIsWhole", 300},
 		"Lease written whatever it says":                     {Rules{Overwriting: true}, "NotedFirst", 3},
 		"caches not asked again after a look":                {Rules{Unconfirmed: true}, "RestIsWhole", 190},
-		"StatefulSets not read before a takedown on caches":  {Rules{Unverified: true}, "StandStill", 0},
+		"StatefulSets not read before a takedown on caches":  {Rules{Unverified: true}, "StandStill", 1},
 		"timers that do not ring":                            {Rules{Sleepy: true}, "Progress", 0},
 		"looks without a reason":                             {Rules{Restless: true}, "Rests", 0},
 		"zones that left are not looked for":                 {Rules{Blind: true}, "OneZoneAtATime", 0},

@@ -33,10 +33,24 @@ func (w *walk) comes(m moment, g *simulatedGroup, p *process) {
 	switch {
 	case s.Kind <= Churn:
 		s.Group, s.Zone = g.no, s.Zone%len(g.zones)
+		if s.Kind == Stop {
+			s.Zone = g.heldZone(s.Zone)
+		}
 		s.Value %= max(1, g.zones[s.Zone].Replicas)
 	case p != nil:
 		s.Group = p.no
 	}
 	soon := []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second}[w.chance.IntN(3)]
 	w.after(w.between(0, soon), func() { w.do(s) })
+}
+
+// heldZone returns the zone of the holder, or another one if the group is free.
+func (g *simulatedGroup) heldZone(other int) int {
+	if g.lease == nil {
+		return other
+	}
+	if n := slices.IndexFunc(g.zones, func(z *zone) bool { return z.Name == g.lease.Holder.Zone() }); n >= 0 {
+		return n
+	}
+	return other
 }

@@ -54,6 +54,7 @@ const (
 	Template Kind = iota
 	BadTemplate
 	Pause
+	Stop     // a pause of the zone that is being rolled, while no process sees StatefulSets
 	Resize   // without admission
 	Shrink   // through admission
 	Force    // Value replicas, or none
@@ -77,7 +78,7 @@ const (
 const firstFault = Crash
 
 var kindNames = [...]string{
-	Template: "new template", BadTemplate: "template whose pods never become Ready", Pause: "pause", Resize: "resize past admission",
+	Template: "new template", BadTemplate: "template whose pods never become Ready", Pause: "pause", Stop: "pause that is seen late", Resize: "resize past admission",
 	Shrink: "downscale", Force: "forced replicas", Evict: "eviction", Maintain: "hold taken by hand",
 	Orphan: "StatefulSet deleted without its pods", Unlabel: "label of the group taken off", Crash: "crash of a pod",
 	Loss: "pod deleted by somebody else", Churn: "status churn", Kill: "death of a process", Sleep: "sleep of a process",
@@ -91,7 +92,7 @@ func (s Step) String() string { return clockTime(s.At) + " " + s.what() }
 func (s Step) what() string {
 	text := kindNames[s.Kind] + momentNames[s.Waits]
 	switch s.Kind {
-	case Template, BadTemplate, Pause, Resize, Shrink, Force, Evict, Orphan, Unlabel, Crash, Loss, Churn:
+	case Template, BadTemplate, Pause, Stop, Resize, Shrink, Force, Evict, Orphan, Unlabel, Crash, Loss, Churn:
 		text += fmt.Sprintf(" of group %d zone %d (%d)", s.Group, s.Zone, s.Value)
 	case Maintain:
 		text += fmt.Sprintf(" of group %d", s.Group)
@@ -115,9 +116,13 @@ const (
 	crowd       = 20
 )
 
+// One in stopsOnce schedules has pauses that are seen late.
+const stopsOnce = 4
+
 // Draw returns the schedule of a seed.
 func Draw(seed uint64) Schedule {
 	d, absences := drawing{rand.New(rand.NewPCG(seed, 1))}, drawing{rand.New(rand.NewPCG(seed, 3))}
+	stops := drawing{rand.New(rand.NewPCG(seed, 5))}
 	s := Schedule{Seed: seed, Processes: 2 + d.IntN(2), TrueClocks: d.IntN(3) == 0}
 	groups := 2 + d.IntN(4)
 	if seed%crowdedOnce == 0 {
@@ -131,6 +136,9 @@ func Draw(seed uint64) Schedule {
 		at += time.Hour + d.between(0, 20*time.Hour)
 		s.Steps = append(s.Steps, d.burst(&s, at)...)
 		s.Steps = append(s.Steps, absences.leaves(&s, at)...)
+		if seed%stopsOnce == 1 {
+			s.Steps = append(s.Steps, stops.stops(&s, at)...)
+		}
 	}
 	slices.SortStableFunc(s.Steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	s.Ends = at + longestBurst
@@ -191,6 +199,17 @@ func (d drawing) leaves(s *Schedule, at time.Duration) []Step {
 			}
 			steps = append(steps, step)
 		}
+	}
+	return steps
+}
+
+// stops pauses zones of which a pod is deleted or evicted just then.
+func (d drawing) stops(s *Schedule, at time.Duration) []Step {
+	var steps []Step
+	for range s.Groups {
+		steps = append(steps, Step{
+			At: at + d.between(0, 10*time.Minute), Kind: Stop, Waits: aPodIsSentAway, Lasts: d.between(5*time.Second, 2*time.Minute),
+		})
 	}
 	return steps
 }

@@ -18,6 +18,8 @@ func (w *walk) wish(s Step, g *simulatedGroup) {
 		w.after(s.Lasts, func() { w.repair(g, s.Zone) })
 	case Pause:
 		w.pause(s, g)
+	case Stop:
+		w.stop(s, g)
 	case Resize:
 		if n := g.sizable(s.Zone); n >= 0 {
 			g.wishes[n]++
@@ -83,6 +85,15 @@ func (w *walk) pause(s Step, g *simulatedGroup) {
 	if until.Time.IsZero() {
 		w.after(s.Lasts, func() { w.resume(g, s.Zone) })
 	}
+}
+
+// stop pauses a zone for a time, and lets no watch show changes of StatefulSets meanwhile.
+func (w *walk) stop(s Step, g *simulatedGroup) {
+	for _, p := range w.processes {
+		p.watches[ofZones].stuck = max(p.watches[ofZones].stuck, min(w.now+s.Lasts, w.schedule.Ends))
+	}
+	s.Value = 1 // until a user ends it
+	w.pause(s, g)
 }
 
 func (w *walk) resume(g *simulatedGroup, n int) {

@@ -19,7 +19,7 @@ type witness struct {
 	harmed []bool         // zones in which a downscale through lockstep deletes pods that were up
 	shrank []shrunk       // the last downscale of each zone
 	back   []plan.Version // since when a zone that was not remembered is in the group again
-	paused []plan.Version // since when a zone is paused; zero: it is not
+	paused []pause        // of each zone
 	away   []plan.Version // since when a zone is not in the group; zero: it is
 	timed  bool           // the clocks of processes are true
 }
@@ -55,7 +55,7 @@ type shrunk struct {
 }
 
 func newWitness(zones int, timed bool) witness {
-	w := witness{timed: timed, harmed: make([]bool, zones), shrank: make([]shrunk, zones), back: make([]plan.Version, zones), paused: make([]plan.Version, zones), away: make([]plan.Version, zones)}
+	w := witness{timed: timed, harmed: make([]bool, zones), shrank: make([]shrunk, zones), back: make([]plan.Version, zones), paused: make([]pause, zones), away: make([]plan.Version, zones)}
 	for range zones {
 		w.falls = append(w.falls, make([]fall, mostPods))
 	}
@@ -87,9 +87,18 @@ func (w *witness) watch(g *simulatedGroup, version plan.Version, zoneChanged boo
 			}
 		}
 		w.harmed[n] = w.harmed[n] && g.surplus(n)
-		w.paused[n] = since(w.paused[n], g.zones[n].Paused, version)
+		if until := g.zones[n].PausedUntil.Time; !g.zones[n].Paused || until != w.paused[n].until {
+			w.paused[n] = pause{until: until}
+		}
+		w.paused[n].since = since(w.paused[n].since, g.zones[n].Paused, version)
 		w.away[n] = since(w.away[n], g.zones[n].away != inGroup, version)
 	}
+}
+
+// pause is the present pause of a zone.
+type pause struct {
+	since plan.Version // zero: there is none
+	until time.Time    // zero: until a user ends it
 }
 
 // since returns since when something is true.
@@ -106,10 +115,9 @@ func since(former plan.Version, is bool, version plan.Version) plan.Version {
 // standsStill reports whether a zone was paused, or was not in the group, before a round began that rolls it. A
 // pause that ends by time does not count once its end can have come by a wrong clock.
 func (w *witness) standsStill(g *simulatedGroup, n int, began plan.Version, now time.Time) bool {
-	until := g.zones[n].PausedUntil.Time
-	ended := !until.IsZero() && (!w.timed || !now.Before(until))
-	paused := w.paused[n] > 0 && w.paused[n] <= began && !ended
-	return paused || w.away[n] > 0 && w.away[n] <= began
+	p := w.paused[n]
+	ended := !p.until.IsZero() && (!w.timed || !now.Before(p.until))
+	return p.since > 0 && p.since <= began && !ended || w.away[n] > 0 && w.away[n] <= began
 }
 
 // comesBack updates the history when a zone returns to the group.
