@@ -32,7 +32,7 @@ func (w *walk) leaves(g *simulatedGroup, n int, how absence, s Step) {
 // orphan simulates the garbage collector: it removes the owner of the pods of a zone.
 func (w *walk) orphan(g *simulatedGroup, n int) {
 	for ordinal, p := range g.pods[n] {
-		if p != nil {
+		if p.ofZone() {
 			w.handOver(g, n, ordinal, "")
 		}
 	}
@@ -75,7 +75,7 @@ func (w *walk) returns(g *simulatedGroup) {
 
 // gone reports whether a StatefulSet was deleted and none of its pods exists.
 func (g *simulatedGroup) gone(n int) bool {
-	return g.zones[n].away == orphaned && !slices.ContainsFunc(g.pods[n], func(p *pod) bool { return p != nil })
+	return g.zones[n].away == orphaned && !slices.ContainsFunc(g.pods[n], (*pod).ofZone)
 }
 
 // remembers reports whether the Lease remembers a zone.

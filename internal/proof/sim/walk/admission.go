@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
@@ -21,6 +22,7 @@ const (
 // answer is the answer of a webhook, with what the API server has shown the webhook for it.
 type answer struct {
 	yes   bool
+	why   reason.Code // of an eviction
 	shown served
 	since time.Time // the time of a downscale, written to its zone
 }

@@ -38,10 +38,12 @@ func (w *walk) control(g *simulatedGroup, n int) {
 		w.putZone(g, n, func(z *zone) { z.observe(counting) })
 		z = g.zones[n]
 	}
-	for ordinal := mostPods - 1; ordinal >= 0; ordinal-- {
+	for ordinal := g.reached(n) - 1; ordinal >= 0; ordinal-- {
 		switch p := g.pods[n][ordinal]; {
 		case p == nil && ordinal < z.Replicas:
 			w.create(g, n, ordinal)
+		case p != nil && p.owner == z.UID && p.unnamed && ordinal < z.Replicas && p.Phase != plan.Leaving:
+			w.identify(g, n, ordinal)
 		case p != nil && p.owner == z.UID && ordinal >= z.Replicas && p.Phase != plan.Leaving:
 			w.leave(g, n, ordinal, "controller removes")
 		}
@@ -53,10 +55,10 @@ func (w *walk) adopts(g *simulatedGroup, n int) bool {
 	return slices.ContainsFunc(g.pods[n], g.zones[n].adopts)
 }
 
-// adopts reports whether a StatefulSet adopts a pod: it must not control the pod, and the pod
-// must not be terminating.
+// adopts reports whether a StatefulSet adopts a pod: it must not control the pod, its selector must
+// match the pod, and the pod must not be terminating.
 func (z *zone) adopts(p *pod) bool {
-	return p != nil && p.owner != z.UID && p.Phase != plan.Leaving
+	return p != nil && p.owner != z.UID && !p.foreign && p.Phase != plan.Leaving
 }
 
 // adopt makes the current StatefulSet the owner of orphans.
@@ -64,6 +66,7 @@ func (w *walk) adopt(g *simulatedGroup, n int) {
 	for ordinal, p := range g.pods[n] {
 		if g.zones[n].adopts(p) {
 			w.story(g, "controller adopts", p.Name)
+			w.adoptsStranger(g, p)
 			w.handOver(g, n, ordinal, g.zones[n].UID)
 		}
 	}
@@ -84,7 +87,7 @@ func (w *walk) counting(g *simulatedGroup, n int) bool {
 		return false
 	}
 	for ordinal := range z.Replicas {
-		if p := g.pods[n][ordinal]; p == nil || !p.Up() || p.Revision != z.template {
+		if p := g.pods[n][ordinal]; !p.serves() || p.Revision != z.template {
 			return true
 		}
 	}
@@ -129,6 +132,9 @@ var phaseNames = [...]string{plan.Starting: "starting", plan.Failing: "failing",
 
 // leave makes a pod terminate, and removes it later.
 func (w *walk) leave(g *simulatedGroup, n, ordinal int, who string) {
+	if g.pods[n][ordinal].stranger() {
+		w.comes(aStrangerGoes, g, nil)
+	}
 	p := g.pods[n][ordinal].Pod
 	w.story(g, who, p.Name)
 	p.Phase, p.ReadySince, p.Why = plan.Leaving, time.Time{}, ""
@@ -137,6 +143,7 @@ func (w *walk) leave(g *simulatedGroup, n, ordinal int, who string) {
 		if now := g.pods[n][ordinal]; now != nil && now.UID == p.UID {
 			w.story(g, "kubelet:", p.Name, "is gone")
 			w.removePod(g, n, ordinal)
+			w.nameIsFree(g, n, ordinal)
 		}
 	})
 }

@@ -14,14 +14,15 @@ func TestEveryBentRuleIsNoticed(t *testing.T) {
 		"no preconditions on deletes":                        {Rules{Unconditional: true}, "ExactTarget", 0},
 		"evictions that are not bound to pods":               {Rules{Unpinned: true}, "ExactTarget", 0},
 		"intent written after the delete":                    {Rules{NotedLate: true}, "NotedFirst", 0},
-		"replicas added before the delete":                   {Rules{RaisedFirst: true}, "RestIsWhole", 300},
+		"replicas added before the delete":                   {Rules{RaisedFirst: true}, "RestIsWhole", 1145},
 		"Lease written whatever it says":                     {Rules{Overwriting: true}, "NotedFirst", 3},
 		"caches not asked again after a look":                {Rules{Unconfirmed: true}, "RestIsWhole", 190},
 		"StatefulSets not read before a takedown on caches":  {Rules{Unverified: true}, "StandStill", 1},
 		"timers that do not ring":                            {Rules{Sleepy: true}, "Progress", 0},
 		"looks without a reason":                             {Rules{Restless: true}, "Rests", 0},
 		"zones that left are not looked for":                 {Rules{Blind: true}, "OneZoneAtATime", 0},
-		"steady clocks that go at three times the true pace": {Rules{HastyClocks: true}, "NotedFirst", 187},
+		"strangers that are trusted":                         {Rules{Trusting: true}, "ExactTarget", 0},
+		"steady clocks that go at three times the true pace": {Rules{HastyClocks: true}, "NotedFirst", 321},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := tc.from; seed < tc.from+1000; seed++ {

@@ -69,7 +69,15 @@
 // at once. The StatefulSet controller adopts them when it processes the zone again, or later: its cache of
 // pods can lag, and it writes the status first.
 //
-// Not covered: pods that prepare or delay a downscale, resources that are mirrored, budgets by partitions,
+// Strangers are pods that users create under the names of pods of a zone. They have no controller and no
+// pod-name label, and the selector of the zone does not match them. Until the name is free again, the zone
+// lacks the pod, and the StatefulSet controller creates no pod with a higher ordinal. A user deletes the
+// stranger, or gives it the labels of the zone. In the second case the StatefulSet controller adopts it, and
+// adds the pod-name label by another write. Clients evict by name. If a process has seen a stranger with the
+// name, it may let the eviction continue, and the witness judges the pod that has the name when the eviction
+// takes effect.
+//
+// Not covered: orphans that no StatefulSet adopts, pods that prepare or delay a downscale, resources that are mirrored, budgets by partitions,
 // AdmissionReviews as text, zones that are new or never return, other update strategies, Leases that cannot
 // be read. The explorer covers some of these.
 //

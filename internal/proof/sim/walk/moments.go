@@ -14,11 +14,13 @@ const (
 	aHoldIsWritten
 	aPodIsSentAway
 	aWebhookSaysYes
+	aStrangerGoes // only steps that strangers come with wait for it
 	moments
 )
 
 var momentNames = [moments]string{
 	aLookBegins: " as a look begins", aHoldIsWritten: " as a hold is written", aPodIsSentAway: " as a pod is sent away", aWebhookSaysYes: " as a webhook says yes",
+	aStrangerGoes: " as a stranger goes or is adopted",
 }
 
 // comes runs one of the steps that wait for a moment. If the step is about pods, it

@@ -19,6 +19,8 @@ type pod struct {
 	plan.Pod
 
 	owner   string // the UID of its StatefulSet; empty: nothing controls it
+	unnamed bool   // a user created it: it has no pod-name label until a StatefulSet has adopted it
+	foreign bool   // the selector of its zone does not match its labels
 	written *corev1.Pod
 }
 
@@ -39,9 +41,8 @@ func (p *pod) object(g *simulatedGroup, n int) *corev1.Pod {
 func (p *pod) write(g *simulatedGroup, n int) *corev1.Pod {
 	o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: g.key.Namespace, Name: p.Name, UID: types.UID(p.UID), ResourceVersion: p.Version.String(),
-		CreationTimestamp: metav1.NewTime(p.Created.Time()), Labels: g.podLabels(n),
+		CreationTimestamp: metav1.NewTime(p.Created.Time()), Labels: p.labels(g, n),
 	}}
-	o.Labels[podNameLabel], o.Labels[contract.RevisionLabel] = p.Name, p.Revision
 	if p.owner != "" {
 		o.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: "apps/v1", Kind: "StatefulSet", Name: g.zones[n].Name, UID: types.UID(p.owner), Controller: new(true),
@@ -61,7 +62,22 @@ func (p *pod) write(g *simulatedGroup, n int) *corev1.Pod {
 	return o
 }
 
-// podLabels returns the labels of every pod of a zone. In every other group the selectors of
+// labels returns the labels of a pod.
+func (p *pod) labels(g *simulatedGroup, n int) map[string]string {
+	if p.foreign {
+		return map[string]string{"app": "shell"}
+	}
+	all := g.podLabels(n)
+	if !p.unnamed {
+		all[podNameLabel] = p.Name
+	}
+	if p.Revision != "" {
+		all[contract.RevisionLabel] = p.Revision
+	}
+	return all
+}
+
+// podLabels returns the labels of the pod template of a zone. In every other group the selectors of
 // zones have different keys, so that no list returns the pods of two zones.
 func (g *simulatedGroup) podLabels(n int) map[string]string {
 	return map[string]string{groupOfPod: g.key.Name, g.selecting(n): g.zones[n].Name}

@@ -70,12 +70,13 @@ func (p *process) begin(shown [kinds]int) {
 	}
 }
 
-func emptyPods(zones int) [][]*pod {
-	pods := make([][]*pod, zones)
-	for n := range pods {
-		pods[n] = make([]*pod, mostPods)
+// emptyPlaces returns a zero value for each zone and ordinal.
+func emptyPlaces[T any](zones int) [][]T {
+	places := make([][]T, zones)
+	for n := range places {
+		places[n] = make([]T, mostPods)
 	}
-	return pods
+	return places
 }
 
 // after runs do later in this life of the process, once the process is awake.

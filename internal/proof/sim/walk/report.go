@@ -42,6 +42,9 @@ const (
 	yesLate
 	controllersSlow
 	clocksJump
+	strangersCreated
+	strangersAdopted
+	strangersEvicted
 	faults
 )
 
@@ -62,6 +65,9 @@ var faultNames = [faults]string{
 	yesLate:             "what a webhook allowed happens late",
 	controllersSlow:     "controllers and kubelets are slow",
 	clocksJump:          "a wall clock jumps",
+	strangersCreated:    "a user creates a pod under the name of a pod of a zone",
+	strangersAdopted:    "... and the StatefulSet adopts it",
+	strangersEvicted:    "... or a client evicts it",
 }
 
 // deed is a kind of action that is counted.

@@ -17,12 +17,12 @@ import (
 // review is a request about a group that a webhook of a process judges.
 type review struct {
 	*task
-	shown served // by the API server, in the last read
+	shown served // by the API server, when the review began or in its last read
 }
 
 // judge runs lockstep's own code for a request. If the process dies, it does not answer.
 func (p *process) judge(g *simulatedGroup, judge func(context.Context, *review) admission.Verdict, done func(admission.Verdict, served)) {
-	r, v := &review{}, admission.Verdict{}
+	r, v := &review{shown: p.shown(g)}, admission.Verdict{}
 	p.run(g, func(ctx context.Context, t *task) {
 		r.task = t
 		v = judge(ctx, r)

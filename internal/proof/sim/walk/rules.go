@@ -13,5 +13,6 @@ type Rules struct {
 	Sleepy        bool // no timer fires
 	Restless      bool // groups are reconciled again without a reason
 	Blind         bool // zones that left are ignored
+	Trusting      bool // pods that caches show as strangers are evicted without a webhook
 	HastyClocks   bool // steady clocks run at three times the true rate
 }

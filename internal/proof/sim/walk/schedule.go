@@ -62,6 +62,8 @@ const (
 	Maintain // the hold is acquired manually
 	Orphan   // the StatefulSet is deleted without its pods, and applied again
 	Unlabel  // the label of the group is removed, and added again
+	Stranger // a pod is created under the name of a pod of the zone, and deleted
+	Adoptee  // such a pod is created and labelled, and the StatefulSet adopts it
 	Crash
 	Loss
 	Churn
@@ -81,6 +83,7 @@ var kindNames = [...]string{
 	Template: "new template", BadTemplate: "template whose pods never become Ready", Pause: "pause", Stop: "pause that is seen late", Resize: "resize past admission",
 	Shrink: "downscale", Force: "forced replicas", Evict: "eviction", Maintain: "hold taken by hand",
 	Orphan: "StatefulSet deleted without its pods", Unlabel: "label of the group taken off", Crash: "crash of a pod",
+	Stranger: "pod created by a user under the name of a pod", Adoptee: "pod created by a user for the StatefulSet to adopt",
 	Loss: "pod deleted by somebody else", Churn: "status churn", Kill: "death of a process", Sleep: "sleep of a process",
 	Lead: "leadership moves", Stick: "stuck watch", Network: "bad network", Slow: "slow controllers and kubelets", Clock: "clock jumps",
 }
@@ -92,7 +95,7 @@ func (s Step) String() string { return clockTime(s.At) + " " + s.what() }
 func (s Step) what() string {
 	text := kindNames[s.Kind] + momentNames[s.Waits]
 	switch s.Kind {
-	case Template, BadTemplate, Pause, Stop, Resize, Shrink, Force, Evict, Orphan, Unlabel, Crash, Loss, Churn:
+	case Template, BadTemplate, Pause, Stop, Resize, Shrink, Force, Evict, Orphan, Unlabel, Stranger, Adoptee, Crash, Loss, Churn:
 		text += fmt.Sprintf(" of group %d zone %d (%d)", s.Group, s.Zone, s.Value)
 	case Maintain:
 		text += fmt.Sprintf(" of group %d", s.Group)
@@ -121,8 +124,7 @@ const stopsOnce = 4
 
 // Draw returns the schedule of a seed.
 func Draw(seed uint64) Schedule {
-	d, absences := drawing{rand.New(rand.NewPCG(seed, 1))}, drawing{rand.New(rand.NewPCG(seed, 3))}
-	stops := drawing{rand.New(rand.NewPCG(seed, 5))}
+	d, absences, strangers, stops := drawingOf(seed, 1), drawingOf(seed, 3), drawingOf(seed, 4), drawingOf(seed, 5)
 	s := Schedule{Seed: seed, Processes: 2 + d.IntN(2), TrueClocks: d.IntN(3) == 0}
 	groups := 2 + d.IntN(4)
 	if seed%crowdedOnce == 0 {
@@ -131,11 +133,15 @@ func Draw(seed uint64) Schedule {
 	for n := range groups {
 		s.Groups = append(s.Groups, d.setting(n))
 	}
+	withStrangers := strangers.IntN(3) == 0
 	at := time.Duration(0)
 	for range 2 + d.IntN(3) {
 		at += time.Hour + d.between(0, 20*time.Hour)
 		s.Steps = append(s.Steps, d.burst(&s, at)...)
 		s.Steps = append(s.Steps, absences.leaves(&s, at)...)
+		if withStrangers {
+			s.Steps = append(s.Steps, strangers.strangers(&s, at)...)
+		}
 		if seed%stopsOnce == 1 {
 			s.Steps = append(s.Steps, stops.stops(&s, at)...)
 		}
@@ -149,6 +155,13 @@ func Draw(seed uint64) Schedule {
 const longestBurst = 40 * time.Minute
 
 type drawing struct{ *rand.Rand }
+
+// drawingOf returns one of the random sources of a seed. Each kind of events has a source of its own, so
+// that a new kind changes no other one.
+func drawingOf(seed, source uint64) drawing { return drawing{rand.New(rand.NewPCG(seed, source))} }
+
+// moment returns one of the moments that every schedule has.
+func (d drawing) moment() moment { return 1 + moment(d.IntN(int(aStrangerGoes)-1)) }
 
 func (d drawing) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(d.Int64N(int64(most-least)+1))
@@ -195,7 +208,7 @@ func (d drawing) leaves(s *Schedule, at time.Duration) []Step {
 			step := Step{At: at + d.between(0, 10*time.Minute), Kind: [...]Kind{Orphan, Unlabel}[d.IntN(2)], Group: g, Zone: d.IntN(s.Groups[g].Zones)}
 			step.Lasts = d.between(0, [...]time.Duration{20 * time.Millisecond, 10 * time.Second, 10 * time.Minute}[d.IntN(3)])
 			if d.IntN(2) == 0 {
-				step.Waits = 1 + moment(d.IntN(int(moments)-1))
+				step.Waits = d.moment()
 			}
 			steps = append(steps, step)
 		}
@@ -210,6 +223,32 @@ func (d drawing) stops(s *Schedule, at time.Duration) []Step {
 		steps = append(steps, Step{
 			At: at + d.between(0, 10*time.Minute), Kind: Stop, Waits: aPodIsSentAway, Lasts: d.between(5*time.Second, 2*time.Minute),
 		})
+	}
+	return steps
+}
+
+// strangers makes users create pods under the names of pods of some zones. Some processes learn later than
+// others that such a pod is gone or adopted. Meanwhile pods of the group crash, and zones get other sizes.
+func (d drawing) strangers(s *Schedule, at time.Duration) []Step {
+	var steps []Step
+	for g := range s.Groups {
+		for range d.IntN(3) {
+			step := Step{At: at + d.between(0, 10*time.Minute), Kind: [...]Kind{Stranger, Adoptee}[d.IntN(2)], Group: g, Zone: d.IntN(s.Groups[g].Zones), Value: d.IntN(mostPods)}
+			step.Lasts = d.between(0, [...]time.Duration{time.Second, time.Minute, 10 * time.Minute}[d.IntN(3)])
+			late := Step{At: step.At, Waits: aStrangerGoes, Kind: Stick, Group: d.IntN(s.Processes), Value: int(ofPods), Lasts: d.between(time.Second, 5*time.Minute)}
+			crash := Step{At: step.At, Waits: aStrangerGoes, Kind: Crash, Group: g, Zone: d.IntN(s.Groups[g].Zones), Value: d.IntN(mostPods)}
+			resize := Step{At: step.At + d.between(0, step.Lasts+time.Minute), Kind: Resize, Group: g, Zone: step.Zone, Value: d.IntN(5)}
+			if d.IntN(2) == 0 {
+				step.Waits = d.moment()
+			}
+			steps = append(steps, step, late)
+			if d.IntN(2) == 0 {
+				steps = append(steps, crash)
+			}
+			if d.IntN(4) == 0 {
+				steps = append(steps, resize)
+			}
+		}
 	}
 	return steps
 }
@@ -265,7 +304,7 @@ func (d drawing) fault(s *Schedule, at time.Duration) Step {
 		step.Group, step.Value = d.IntN(s.Processes), d.IntN(1000)
 	}
 	if d.IntN(3) > 0 {
-		step.Waits = 1 + moment(d.IntN(int(moments)-1))
+		step.Waits = d.moment()
 	}
 	return step
 }

@@ -66,6 +66,7 @@ type simulatedGroup struct {
 	witness witness
 
 	moved  []plan.Version // by zone: the version at which it last left or returned
+	names  [][]podName    // by zone and ordinal
 	wishes []int          // by zone: counts requests of users for another size
 	forced []bool         // zones whose replicas a user forces
 	asking int            // requests of users that are under way or will be retried
@@ -99,17 +100,24 @@ func (s *server) next() plan.Version {
 	return s.version
 }
 
-// putPod stores a pod of a StatefulSet with a new version.
-func (s *server) putPod(g *simulatedGroup, zone, ordinal int, p plan.Pod, owner string) {
-	p.Version = s.next()
-	next := &pod{Pod: p, owner: owner}
-	g.pods[zone][ordinal] = next
-	s.logs[ofPods] = append(s.logs[ofPods], change{version: p.Version, group: g.no, zone: zone, ordinal: ordinal, pod: next})
+// putPod stores a pod with a new version.
+func (s *server) putPod(g *simulatedGroup, zone, ordinal int, next pod) {
+	next.Version, next.written = s.next(), nil
+	s.logPod(g, zone, ordinal, &next)
 }
 
 func (s *server) removePod(g *simulatedGroup, zone, ordinal int) {
-	g.pods[zone][ordinal] = nil
-	s.logs[ofPods] = append(s.logs[ofPods], change{version: s.next(), group: g.no, zone: zone, ordinal: ordinal})
+	s.next()
+	s.logPod(g, zone, ordinal, nil)
+}
+
+// logPod makes a pod, or nil, the current one at the current version.
+func (s *server) logPod(g *simulatedGroup, zone, ordinal int, next *pod) {
+	if g.pods[zone][ordinal].stranger() || next.stranger() {
+		g.names[zone][ordinal].strange = s.version
+	}
+	g.pods[zone][ordinal] = next
+	s.logs[ofPods] = append(s.logs[ofPods], change{version: s.version, group: g.no, zone: zone, ordinal: ordinal, pod: next})
 }
 
 // putZone stores a changed zone with a new version.
@@ -215,5 +223,5 @@ func (g *simulatedGroup) wanted(zone, ordinal int) bool {
 
 // surplus reports whether a zone has surplus pods.
 func (g *simulatedGroup) surplus(zone int) bool {
-	return slices.ContainsFunc(g.pods[zone][g.zones[zone].Replicas:], func(p *pod) bool { return p != nil })
+	return slices.ContainsFunc(g.pods[zone][g.zones[zone].Replicas:], (*pod).ofZone)
 }

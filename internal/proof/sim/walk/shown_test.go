@@ -59,6 +59,7 @@ func TestSnapshotsShowWhatTheAPIServerHadStored(t *testing.T) {
 	for _, what := range []string{
 		"zone live", "zone from caches", "zone without its label live", "zone without its label from caches",
 		"zone of orphans live", "zone of orphans from caches", "zone that is back live", "pod that is not adopted yet live", "terminating pod live", "downscale live", "pods that nobody wants live",
+		"stranger that is not shown live", "adopted stranger live", "stranger with the name of a recorded pod",
 	} {
 		if shown[what] == 0 {
 			t.Errorf("no snapshot showed: %s", what)
@@ -176,8 +177,14 @@ func (c comparison) live() {
 		}
 		c.shown["zone live"]++
 		c.equal("zone", c.expected(n, stored, z.PodsAt, c.podsAt(n, z.PodsAt, ownedBy(z.UID, ""))), z)
-		if len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.owner != z.UID })) > 0 {
+		if len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.ofZone() && p.owner != z.UID })) > 0 {
 			c.shown["pod that is not adopted yet live"]++
+		}
+		if len(c.podsAt(n, z.PodsAt, (*pod).stranger)) > 0 {
+			c.shown["stranger that is not shown live"]++
+		}
+		if len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.unnamed && p.owner == z.UID })) > 0 {
+			c.shown["adopted stranger live"]++
 		}
 		if !c.seen.Hold.Downscale.None() {
 			if c.shown["downscale live"]++; z.PodsAt < c.seen.ZonesAt {
@@ -258,6 +265,9 @@ func (c comparison) strays(at plan.Version) []plan.Pod {
 		if _, is := s.Pod(i.Pod); !is {
 			n, ordinal := place(i.Zone, i.Pod)
 			all = append(all, c.podsAt(n, at, func(p *pod) bool { return p.Ordinal == ordinal })...)
+			if len(c.podsAt(n, at, func(p *pod) bool { return p.Ordinal == ordinal && p.stranger() })) > 0 {
+				c.shown["stranger with the name of a recorded pod"]++
+			}
 		}
 	}
 	return all
@@ -310,12 +320,24 @@ func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan
 		if p.Phase == plan.Leaving && c.seen.Live {
 			c.shown["terminating pod live"]++
 		}
-		seen := p.Pod
-		seen.Labels = plan.LabelsOf(c.group.podLabels(n))
-		seen.Unadopted = p.owner == ""
-		all = append(all, seen)
+		all = append(all, c.asShown(n, p))
 	}
 	return all
+}
+
+// asShown returns a stored pod as a snapshot should show it. Of a stranger it shows only what can end
+// an intent.
+func (c comparison) asShown(n int, p *pod) plan.Pod {
+	seen := p.Pod
+	if p.stranger() {
+		seen = plan.Pod{Name: p.Name, UID: p.UID, Version: p.Version}
+		if p.Phase == plan.Ready || p.Phase == plan.Leaving {
+			seen.Phase = p.Phase
+		}
+		return seen
+	}
+	seen.Labels, seen.Unadopted = plan.LabelsOf(p.labels(c.group, n)), p.owner == ""
+	return seen
 }
 
 // orphaned reports whether one of the pods of a zone had no owner.
@@ -324,9 +346,10 @@ func (c comparison) orphaned(n int, at plan.Version) bool {
 }
 
 // ofAnyOwner chooses the pods of a deleted StatefulSet: pods of every StatefulSet with its name
-// count.
-func ofAnyOwner(*pod) bool { return true }
+// count, if they have the pod-name label.
+func ofAnyOwner(p *pod) bool { return !p.unnamed }
 
+// ownedBy chooses the pods of a zone that one of the StatefulSets controls, or no one if "" is an owner.
 func ownedBy(owners ...string) func(*pod) bool {
-	return func(p *pod) bool { return slices.Contains(owners, p.owner) }
+	return func(p *pod) bool { return p.ofZone() && slices.Contains(owners, p.owner) }
 }

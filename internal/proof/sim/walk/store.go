@@ -14,18 +14,24 @@ import (
 
 // putPod stores a new pod of the current StatefulSet, or a changed pod.
 func (w *walk) putPod(g *simulatedGroup, n, ordinal int, p plan.Pod) {
-	owner := g.zones[n].UID
+	next := pod{Pod: p, owner: g.zones[n].UID}
 	if former := g.pods[n][ordinal]; former != nil {
-		owner = former.owner
+		next = *former
+		next.Pod = p
 	}
-	w.server.putPod(g, n, ordinal, p, owner)
+	w.storePod(g, n, ordinal, next)
+}
+
+func (w *walk) storePod(g *simulatedGroup, n, ordinal int, next pod) {
+	w.server.putPod(g, n, ordinal, next)
 	w.stored(g, n, ofPods)
 }
 
 // handOver stores a new owner of a pod.
 func (w *walk) handOver(g *simulatedGroup, n, ordinal int, owner string) {
-	w.server.putPod(g, n, ordinal, g.pods[n][ordinal].Pod, owner)
-	w.stored(g, n, ofPods)
+	next := *g.pods[n][ordinal]
+	next.owner = owner
+	w.storePod(g, n, ordinal, next)
 }
 
 func (w *walk) removePod(g *simulatedGroup, n, ordinal int) {
@@ -131,9 +137,11 @@ func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, t takedown) bool {
 	if !t.evicted && p.owner == "" {
 		w.violate(g, "ExactTarget", t.by+" deletes "+p.Name+", which no StatefulSet controls")
 	}
-	up, version := p.Up(), p.Version
+	up, version := p.serves(), p.Version
 	w.leave(g, n, ordinal, t.by+" deletes")
 	switch {
+	case p.stranger():
+		w.report.Faults[strangersEvicted]++
 	case t.evicted:
 		w.report.Deeds[evictions]++
 	case up:

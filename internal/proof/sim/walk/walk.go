@@ -112,7 +112,7 @@ func (w *walk) found(no int, s Setting) {
 		ofGroup := group.Requirement{Key: groupOfPod, Demand: group.LabelIn, Values: []string{s.Name}}
 		g.budgets = []group.DisruptionBudget{{Name: "budget-of-" + s.Name, Selector: group.Selector{ofGroup}, Limit: s.Limit}}
 	}
-	g.pods = emptyPods(s.Zones)
+	g.pods, g.names = emptyPlaces[*pod](s.Zones), emptyPlaces[podName](s.Zones)
 	w.groups = append(w.groups, g)
 	w.leaseNames[s.Namespace+"/"+hold.LeaseName(g.key)] = g
 	for n := range s.Zones {
@@ -130,10 +130,10 @@ func (w *walk) found(no int, s Setting) {
 		w.server.putZone(g, n, func(*zone) {})
 		for ordinal := range s.Replicas {
 			w.uids++
-			w.server.putPod(g, n, ordinal, plan.Pod{
+			w.server.putPod(g, n, ordinal, pod{owner: z.UID, Pod: plan.Pod{
 				Name: plan.PodName(z.Name, ordinal), Ordinal: ordinal, UID: "pod-" + strconv.Itoa(w.uids), Revision: "r1",
 				Created: plan.UnixTimeOf(epoch), ReadySince: epoch.Add(-time.Hour), IP: "10.0.0.1", Phase: plan.Ready,
-			}, z.UID)
+			}})
 		}
 	}
 	g.witness.watch(g, 0, false, w.wall())

@@ -41,6 +41,8 @@ func (w *walk) wish(s Step, g *simulatedGroup) {
 		w.leaves(g, s.Zone, orphaned, s)
 	case Unlabel:
 		w.leaves(g, s.Zone, unlabelled, s)
+	case Stranger, Adoptee:
+		w.claim(g, s)
 	default: // not a user action
 	}
 }

@@ -68,7 +68,7 @@ func (w *witness) watch(g *simulatedGroup, version plan.Version, zoneChanged boo
 	for n := range g.zones {
 		for ordinal := range w.falls[n] {
 			f, p := &w.falls[n][ordinal], g.pods[n][ordinal]
-			up, served := p != nil && p.Up(), f.served != ""
+			up, served := p.serves(), f.served != ""
 			switch {
 			case up && f.served != p.UID:
 				f.rose, f.served, f.until = version, p.UID, w.stableAt(p, g.zones[n].MinReady)
@@ -285,7 +285,7 @@ type downscale struct {
 func (w *witness) harms(g *simulatedGroup, n int, d downscale) bool {
 	for ordinal := d.to; ordinal < g.zones[n].Replicas; ordinal++ {
 		p := g.pods[n][ordinal]
-		if p != nil && p.Up() && w.falls[n][ordinal].rose <= d.shown.pods[n] {
+		if p.serves() && w.falls[n][ordinal].rose <= d.shown.pods[n] {
 			return true
 		}
 	}
