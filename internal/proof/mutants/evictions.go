@@ -162,6 +162,11 @@ var evictions = []Mutant{
 		Test:  "internal/serve/admission TestEvictionIsBoundToTheJudgedPod/a pod of no StatefulSet, with the name of a StatefulSet's pod", Rule: "-want +got",
 	},
 	{
+		Name:  "pod that a StatefulSet may adopt and that is bound by its UID alone",
+		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "(e.mayBeAdopted(pod) || !pod.Up && !pod.Leaving)", "(!pod.Up && !pod.Leaving)"}},
+		Test:  "internal/serve/admission TestEvictionIsBoundToTheJudgedPod/a pod of no StatefulSet, with the name of a StatefulSet's pod", Rule: "-want +got",
+	},
+	{
 		Name:  "eviction of a zone's pod that the caches show as a pod of another owner",
 		Edits: []Edit{{podEviction, "case pod.Stranger() && e.namesZonePod():", "case false:"}},
 		Test:  "internal/serve/admission TestUncachedPodIsReadFromTheAPIServer/the caches show a pod of another owner, and it is a zone's", Rule: "want 429 CacheStale",

@@ -263,8 +263,13 @@ func TestEvictionIsBoundToTheJudgedPod(t *testing.T) {
 		"a pod of no StatefulSet, with the name of a StatefulSet's pod": {"zone-b-0", nil, func(c *evictable) {
 			pod := seenAs("zone-b-0", 10, true)
 			pod.Held = false
-			c.cached["zone-b-0"] = pod
-		}, whole, 0},
+			c.cached["zone-b-0"], c.there["zone-b-0"] = pod, pod
+		}, strings.Replace(both, "zone-a-1", "zone-b-0", 1), 1},
+		"such a pod that a StatefulSet has adopted since": {"zone-b-0", nil, func(c *evictable) {
+			pod := seenAs("zone-b-0", 10, true)
+			pod.Held = false
+			c.cached["zone-b-0"], c.there["zone-b-0"] = pod, seenAs("zone-b-0", 12, true)
+		}, whole, 1},
 		"such a pod that is down": {"zone-a-1", nil, func(c *evictable) {
 			pod := seenAs("zone-a-1", 10, false)
 			pod.Held = false

@@ -13,7 +13,7 @@ import (
 
 // PodEvictionPin judges for /admission/pod-eviction-pin. An eviction names a pod, so
 // PodEvictionPin binds it to the UID of the pod that PodEviction judges afterwards. If the pod is
-// down, PodEvictionPin also binds it to the pod's resourceVersion. It refuses only evictions that
+// down, or a StatefulSet may adopt it, PodEvictionPin also binds it to the pod's resourceVersion. It refuses only evictions that
 // it cannot bind: an unbound eviction would delete any later pod of that name.
 //
 // The replica that judges may know more than this replica: a hold or a budget that covers the pod, or
@@ -77,7 +77,7 @@ func replaced(e Eviction) Verdict {
 func (p *PodEvictionPin) pod(ctx context.Context, e Eviction) (observe.Pod, error) {
 	pod, known := p.Observer.Pod(e.Namespace, e.Pod)
 	known = known && (e.UID == "" || e.UID == pod.UID)
-	if known && (pod.Up || pod.Leaving || e.Version != 0) {
+	if known && (e.Version != 0 || !e.mayBeAdopted(pod) && (pod.Up || pod.Leaving)) {
 		return pod, nil
 	}
 	live, exists, err := p.Observer.LivePod(ctx, e.Namespace, e.Pod)
@@ -92,6 +92,10 @@ func (p *PodEvictionPin) pod(ctx context.Context, e Eviction) (observe.Pod, erro
 	return live, nil
 }
 
+// mayBeAdopted reports whether a StatefulSet could adopt a pod that it has not created. The pod would keep its UID,
+// and the eviction could have been allowed as that of a pod of another owner.
+func (e Eviction) mayBeAdopted(pod observe.Pod) bool { return pod.Stranger() && e.namesZonePod() }
+
 // pin returns a JSON patch that adds the missing preconditions for the pod, or nil if none
 // is missing.
 func (e Eviction) pin(pod observe.Pod) []byte {
@@ -99,7 +103,7 @@ func (e Eviction) pin(pod observe.Pod) []byte {
 	if e.UID == "" {
 		wanted["uid"] = pod.UID
 	}
-	if e.Version == 0 && !pod.Up && !pod.Leaving && (e.UID == "" || e.UID == pod.UID) {
+	if e.Version == 0 && (e.mayBeAdopted(pod) || !pod.Up && !pod.Leaving) && (e.UID == "" || e.UID == pod.UID) {
 		wanted["resourceVersion"] = pod.Version.String()
 	}
 	switch {
