@@ -114,7 +114,7 @@ func since(former plan.Version, is bool, version plan.Version) plan.Version {
 
 // standsStill reports whether a zone was paused, or was not in the group, before a round began that rolls it. A
 // pause that ends by time does not count once its end can have come by a wrong clock.
-func (w *witness) standsStill(g *simulatedGroup, n int, began plan.Version, now time.Time) bool {
+func (w *witness) standsStill(n int, began plan.Version, now time.Time) bool {
 	p := w.paused[n]
 	ended := !p.until.IsZero() && (!w.timed || !now.Before(p.until))
 	return p.since > 0 && p.since <= began && !ended || w.away[n] > 0 && w.away[n] <= began
@@ -213,7 +213,7 @@ func (w *witness) judgeTakedown(g *simulatedGroup, n, ordinal int, t takedown, v
 		here += joined // the budget of evictions allowed the joined pods together with the pods recorded before
 	}
 	rule = judge.Deed{
-		Strange: !exact, Still: !t.evicted && w.standsStill(g, n, t.began, now),
+		Strange: !exact, Still: !t.evicted && w.standsStill(n, t.began, now),
 		Elsewhere: elsewhere, Rest: rest, Down: here, Budget: budget, Unnoted: !g.notes(n, ordinal, t, version),
 	}.Broken(judge.All)
 	if rule == "" {
