@@ -122,7 +122,7 @@ func TestAZoneDeletedAndMadeAnewMidRolloutIsWaitedFor(t *testing.T) {
 	// name it. Then the first pods of the new one may be replaced before they are ready. Ready pods
 	// stay.
 	var served []string
-	for _, d := range s.takedowns() {
+	for _, d := range s.disruptions() {
 		if d.WasServing {
 			served = append(served, d.Pod)
 		}

@@ -199,7 +199,7 @@ func between(t, from, to time.Time) bool {
 // was Ready again.
 func (s *scene) replacedIn(zone string, since time.Time) (first, last time.Time) {
 	s.t.Helper()
-	for _, d := range s.takedowns() {
+	for _, d := range s.disruptions() {
 		if zoneOf(d.Pod) == zone && !d.At.Before(since) {
 			first = earliest(first, d.At)
 			last = latest(last, s.readySince(d.Pod))

@@ -86,7 +86,7 @@ func (s *scene) respectsAHoldByHand() {
 	s.awaitEvent("Normal", "GroupHeld", "zone-a")
 	expiry := s.holdsByHand(10 * time.Second) // starts now, independently of the time until here
 	s.settled()
-	if first := s.takedowns()[before]; first.At.Before(expiry) || first.At.After(expiry.Add(byTimer)) {
+	if first := s.disruptions()[before]; first.At.Before(expiry) || first.At.After(expiry.Add(byTimer)) {
 		s.t.Errorf("%s was deleted at %s, the Lease expired at %s", first.Pod, first.At, expiry)
 	}
 }

@@ -76,10 +76,10 @@ func (s *scene) objections(history []judge.Event, requests []judge.Request) []st
 // unattributed returns the pods that left while the Lease of a rollout recorded them and that no
 // operator has deleted, according to the judge. The judge then knows of no disruption by lockstep,
 // and finds no violation.
-func unattributed(history []judge.Event, takedowns []judge.Disruption) []string {
+func unattributed(history []judge.Event, disruptions []judge.Disruption) []string {
 	byVersion := func(a, b judge.Event) int { return cmp.Compare(a.Version, b.Version) }
 	notes, left := map[string][]judge.PodIntent{}, map[string]bool{} // by group, by UID
-	for _, d := range takedowns {
+	for _, d := range disruptions {
 		left[d.UID] = true
 	}
 	var wrong []string
@@ -135,8 +135,8 @@ func (s *scene) try(history []judge.Event, requests []judge.Request) judge.Verdi
 	})
 }
 
-// takedowns returns the pods that operators have deleted so far, in order.
-func (s *scene) takedowns() []judge.Disruption {
+// disruptions returns the pods that operators have deleted so far, in order.
+func (s *scene) disruptions() []judge.Disruption {
 	s.t.Helper()
 	return slices.DeleteFunc(s.departures(), func(d judge.Disruption) bool { return d.Evicted })
 }
@@ -156,7 +156,7 @@ func (s *scene) departures() []judge.Disruption {
 func (s *scene) deletions() []string {
 	s.t.Helper()
 	var names []string
-	for _, d := range s.takedowns() {
+	for _, d := range s.disruptions() {
 		names = append(names, d.Pod)
 	}
 	return names

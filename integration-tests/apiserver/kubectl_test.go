@@ -187,7 +187,7 @@ func TestAPauseByKubectlEndsByItself(t *testing.T) {
 	}
 	until := p.pausesFor(10 * time.Second) // starts now, independently of the time until here
 	s.settled()
-	if first := s.takedowns()[0]; first.At.Before(until) || first.At.After(until.Add(byTimer)) {
+	if first := s.disruptions()[0]; first.At.Before(until) || first.At.After(until.Add(byTimer)) {
 		t.Errorf("%s was deleted at %s, the pause was over at %s", first.Pod, first.At, until)
 	}
 	s.wantEachOnce()

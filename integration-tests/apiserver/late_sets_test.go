@@ -19,7 +19,7 @@ func lateSets(s *scene, late time.Duration) {
 func (s *scene) wantRolledSince(since time.Time, most int) {
 	s.t.Helper()
 	count := 0
-	for _, d := range s.takedowns() {
+	for _, d := range s.disruptions() {
 		if d.At.After(since) {
 			count++
 			s.t.Logf("%s is deleted after %s", d.Pod, d.At.Sub(since))

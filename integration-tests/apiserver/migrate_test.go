@@ -29,13 +29,13 @@ func (s *scene) wroteOnly(patterns ...string) {
 		"patch validatingwebhookconfigurations " + s.own.LeadershipNamespace,
 	}, patterns...)
 	for _, r := range slices.Concat(s.writesOf(s.operator.user, time.Time{}), s.injections(s.operator.user)) {
-		deed := strings.TrimSpace(r.Verb + " " + r.Resource + " " + r.Name)
+		requestKind := strings.TrimSpace(r.Verb + " " + r.Resource + " " + r.Name)
 		expected := slices.ContainsFunc(known, func(pattern string) bool {
-			is, err := path.Match(pattern, deed)
+			is, err := path.Match(pattern, requestKind)
 			return err == nil && is
 		})
 		if !expected {
-			s.t.Errorf("nobody expects %q: %s", deed, r)
+			s.t.Errorf("nobody expects %q: %s", requestKind, r)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func (s *scene) wantSizes(want map[string][]int) {
 	}
 }
 
-func TestANamespaceAtRestIsTakenOverWithoutADeed(t *testing.T) {
+func TestANamespaceAtRestIsTakenOverWithoutAWrite(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	p, admin := s.predecessor(), s.shell()
@@ -289,7 +289,7 @@ func TestADownscaleThatIsStillOnItsWayIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := slices.IndexFunc(history, func(f judge.Event) bool { return f.Pod != nil && f.Pod.Name == "zone-b-2" && f.Pod.Deleted })
-	if first := s.takedowns()[0]; gone < 0 || first.Version < history[gone].Version {
+	if first := s.disruptions()[0]; gone < 0 || first.Version < history[gone].Version {
 		t.Errorf("%s was deleted before zone-b-2 was gone", first.Pod)
 	}
 	s.wantSizes(map[string][]int{"zone-a": {2}, "zone-b": {3, 2}})

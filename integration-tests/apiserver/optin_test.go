@@ -43,7 +43,7 @@ func TestOptingInTakesEffectAtOnce(t *testing.T) {
 	labelled := time.Now()
 	s.optsIn(true)
 	s.awaitDeletion("zone-a-0")
-	if took := s.takedowns()[0].At.Sub(labelled); took > atOnce {
+	if took := s.disruptions()[0].At.Sub(labelled); took > atOnce {
 		t.Errorf("the first pod was deleted after %s, at most %s wanted", took, atOnce)
 	}
 	s.settled()

@@ -49,20 +49,20 @@ func judgePermissions(auditLog string) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	deeds, err := readDeeds(auditLog)
+	requestKinds, err := readRequestKinds(auditLog)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	wrong := beyond(grants, deeds)
+	wrong := beyond(grants, requestKinds)
 	if !someTestsOnly() {
-		wrong = append(wrong, leftOver(grants, append(deeds, elsewhere...))...)
+		wrong = append(wrong, leftOver(grants, append(requestKinds, elsewhere...))...)
 	}
 	return wrong
 }
 
 // elsewhere is the list of requests of operators in a test's own cluster, which ended before
 // TestMain judges.
-var elsewhere []deed
+var elsewhere []requestKind
 
 // permissionsAreGranted judges the operators in a cluster of the test's own.
 func permissionsAreGranted(t *testing.T, auditLog string) {
@@ -71,7 +71,7 @@ func permissionsAreGranted(t *testing.T, auditLog string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if elsewhere, err = readDeeds(auditLog); err != nil {
+	if elsewhere, err = readRequestKinds(auditLog); err != nil {
 		t.Fatal(err)
 	}
 	for _, wrong := range beyond(grants, elsewhere) {
@@ -113,19 +113,19 @@ func (g grant) String() string {
 	return strings.TrimSpace(g.what+" "+g.name) + " (" + g.file + ")"
 }
 
-// A deed is a kind of request by an operator.
-type deed struct {
+// A requestKind is a kind of request by an operator.
+type requestKind struct {
 	account         string // the namespace of its service account
 	everywhere      bool   // it is an operator for the cluster
 	namespace, name string
 	what            string // verb and resource, as in a grant
 }
 
-func (d deed) String() string {
+func (d requestKind) String() string {
 	return fmt.Sprintf("%s %s in %q, by the operator in %s", d.what, d.name, d.namespace, d.account)
 }
 
-func (g grant) covers(d deed) bool {
+func (g grant) covers(d requestKind) bool {
 	if g.what != d.what || g.name != "" && g.name != d.name {
 		return false
 	}
@@ -141,9 +141,9 @@ func (g grant) covers(d deed) bool {
 }
 
 // beyond returns each kind of request that no grant covers.
-func beyond(grants []grant, deeds []deed) []string {
+func beyond(grants []grant, requestKinds []requestKind) []string {
 	var wrong []string
-	for _, d := range deeds {
+	for _, d := range requestKinds {
 		covered := slices.ContainsFunc(grants, func(g grant) bool { return g.covers(d) })
 		if !covered && !slices.Contains(ofEverybody, d.what) {
 			wrong = append(wrong, "manifests/rbac does not grant: "+d.String())
@@ -154,12 +154,12 @@ func beyond(grants []grant, deeds []deed) []string {
 }
 
 // leftOver returns each grant that no request used and that is not in reserve.
-func leftOver(grants []grant, deeds []deed) []string {
+func leftOver(grants []grant, requestKinds []requestKind) []string {
 	var wrong []string
 	reserved := map[string]bool{}
 	for _, g := range grants {
 		reserved[g.what] = true
-		used := slices.ContainsFunc(deeds, g.covers)
+		used := slices.ContainsFunc(requestKinds, g.covers)
 		if !used && inReserve[g.what] == "" {
 			wrong = append(wrong, "manifests/rbac grants what no test has used: "+g.String())
 		}
@@ -219,51 +219,51 @@ func grantsOf(file string, rule rbacv1.PolicyRule) []grant {
 func inGroupOf(resource, group string) string { return strings.TrimSuffix(resource+"."+group, ".") }
 
 // readDeeds returns the kinds of requests of operators, each once.
-func readDeeds(auditLog string) ([]deed, error) {
+func readRequestKinds(auditLog string) ([]requestKind, error) {
 	file, err := os.Open(auditLog)
 	if err != nil {
 		return nil, fmt.Errorf("read audit log: %w", err)
 	}
 	defer file.Close()
-	seen := map[deed]bool{}
-	var deeds []deed
+	seen := map[requestKind]bool{}
+	var requestKinds []requestKind
 	lines := bufio.NewReaderSize(file, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return markEverywhere(deeds), nil // a last line without an end is still being written
+			return markEverywhere(requestKinds), nil // a last line without an end is still being written
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read audit log: %w", err)
 		}
-		d, isOne, err := readDeed(line)
+		d, isOne, err := readRequestKind(line)
 		if err != nil {
 			return nil, err
 		}
 		if isOne && !seen[d] {
 			seen[d] = true
-			deeds = append(deeds, d)
+			requestKinds = append(requestKinds, d)
 		}
 	}
 }
 
 // markEverywhere marks the operators for the cluster. Only they watch namespaces.
-func markEverywhere(deeds []deed) []deed {
+func markEverywhere(requestKinds []requestKind) []requestKind {
 	watchers := map[string]bool{}
-	for _, d := range deeds {
+	for _, d := range requestKinds {
 		if d.what == "watch namespaces" {
 			watchers[d.account] = true
 		}
 	}
-	for i, d := range deeds {
-		deeds[i].everywhere = watchers[d.account]
+	for i, d := range requestKinds {
+		requestKinds[i].everywhere = watchers[d.account]
 	}
-	return deeds
+	return requestKinds
 }
 
-func readDeed(line []byte) (deed, bool, error) {
+func readRequestKind(line []byte) (requestKind, bool, error) {
 	if !bytes.Contains(line, []byte(`:lockstep"`)) {
-		return deed{}, false, nil
+		return requestKind{}, false, nil
 	}
 	var event struct {
 		Verb   string
@@ -271,14 +271,14 @@ func readDeed(line []byte) (deed, bool, error) {
 		Object *struct{ Resource, Subresource, Namespace, Name, APIGroup string } `json:"objectRef"`
 	}
 	if err := json.Unmarshal(line, &event); err != nil {
-		return deed{}, false, fmt.Errorf("read audit log: %w", err)
+		return requestKind{}, false, fmt.Errorf("read audit log: %w", err)
 	}
 	account, isOperator := strings.CutSuffix(event.User.Username, ":lockstep")
 	if !isOperator || event.Object == nil {
-		return deed{}, false, nil
+		return requestKind{}, false, nil
 	}
 	o := event.Object
-	return deed{
+	return requestKind{
 		account:   strings.TrimPrefix(account, "system:serviceaccount:"),
 		namespace: o.Namespace,
 		name:      o.Name,
@@ -293,9 +293,13 @@ func TestWhatIsAskedAndWhatIsGrantedAreCompared(t *testing.T) {
 		{forTheNamespace, "delete pods", ""},
 		{forHome, "update leases.coordination.k8s.io", "lockstep-leader"},
 	}
-	wide := func(namespace, name, what string) deed { return deed{systemNamespace, true, namespace, name, what} }
-	single := func(namespace, name, what string) deed { return deed{"mimir", false, namespace, name, what} }
-	all := []deed{
+	wide := func(namespace, name, what string) requestKind {
+		return requestKind{systemNamespace, true, namespace, name, what}
+	}
+	single := func(namespace, name, what string) requestKind {
+		return requestKind{"mimir", false, namespace, name, what}
+	}
+	all := []requestKind{
 		wide("team", "zone-a-0", "delete pods"),
 		wide("team", "zone-a", "patch statefulsets/status.apps"),
 		single("mimir", "zone-a-0", "delete pods"),
@@ -303,7 +307,7 @@ func TestWhatIsAskedAndWhatIsGrantedAreCompared(t *testing.T) {
 		wide("", "", ofEverybody[0]),
 	}
 	for sentence, tc := range map[string]struct {
-		deeds        []deed
+		requestKinds []requestKind
 		beyond, left int
 	}{
 		"nothing is beyond, nothing is left over":                      {all, 0, 0},
@@ -317,10 +321,10 @@ func TestWhatIsAskedAndWhatIsGrantedAreCompared(t *testing.T) {
 		"one that only the other kind of operator used is left over":   {slices.Delete(slices.Clone(all), 2, 3), 0, 1},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := beyond(grants, tc.deeds); len(got) != tc.beyond {
+			if got := beyond(grants, tc.requestKinds); len(got) != tc.beyond {
 				t.Errorf("beyond are %q, want %d", got, tc.beyond)
 			}
-			left := slices.DeleteFunc(leftOver(grants, tc.deeds), func(s string) bool { return strings.HasPrefix(s, "kept in reserve") })
+			left := slices.DeleteFunc(leftOver(grants, tc.requestKinds), func(s string) bool { return strings.HasPrefix(s, "kept in reserve") })
 			if len(left) != tc.left {
 				t.Errorf("left over are %q, want %d", left, tc.left)
 			}
@@ -328,7 +332,7 @@ func TestWhatIsAskedAndWhatIsGrantedAreCompared(t *testing.T) {
 	}
 }
 
-func TestDeedsAreReadFromTheAuditLog(t *testing.T) {
+func TestRequestKindsAreReadFromTheAuditLog(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.log")
 	text := `{"verb":"patch","user":{"username":"system:serviceaccount:mimir:lockstep"},"objectRef":{"resource":"statefulsets","subresource":"status","namespace":"mimir","name":"zone-a","apiGroup":"apps"}}
 {"verb":"patch","user":{"username":"system:serviceaccount:mimir:lockstep"},"objectRef":{"resource":"statefulsets","subresource":"status","namespace":"mimir","name":"zone-a","apiGroup":"apps"}}
@@ -339,11 +343,11 @@ func TestDeedsAreReadFromTheAuditLog(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readDeeds(file)
+	got, err := readRequestKinds(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []deed{
+	want := []requestKind{
 		{"mimir", false, "mimir", "zone-a", "patch statefulsets/status.apps"},
 		{"wide", true, "", "", "watch namespaces"},
 	}

@@ -329,7 +329,7 @@ func TestAnIdleNamespaceIsNotWrittenTo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		busy, renewals, deed := began, 0, "nothing"
+		busy, renewals, requestKind := began, 0, "nothing"
 		for _, r := range requests {
 			switch {
 			case r.User != op.user || r.At.Before(began):
@@ -337,11 +337,11 @@ func TestAnIdleNamespaceIsNotWrittenTo(t *testing.T) {
 				renewals++
 			case r.Verb == "watch" || (r.Verb == "get" && r.Name == "lockstep-leader"):
 			default:
-				busy, renewals, deed = r.At, 0, r.String()
+				busy, renewals, requestKind = r.At, 0, r.String()
 			}
 		}
 		if quiet := time.Since(busy); quiet < idle || renewals == 0 {
-			return fmt.Errorf("%s ago: %s, and then %d renewals", quiet, deed, renewals)
+			return fmt.Errorf("%s ago: %s, and then %d renewals", quiet, requestKind, renewals)
 		}
 		return nil
 	})

@@ -72,7 +72,7 @@ func (s *scene) waitsForMinReadySeconds(longer time.Duration) {
 	s.changeAll(version(2))
 	s.settled()
 	longer += 5 * request()
-	deleted := s.takedowns()
+	deleted := s.disruptions()
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
 	var late []time.Duration
 	for i, d := range deleted[1:] {
@@ -165,7 +165,7 @@ func TestAnOutdatedPodThatIsDownGoesFirst(t *testing.T) {
 	s.change("zone-a", version(2), func(set *appsv1.StatefulSet) { set.Spec.Template.Spec.ReadinessGates = nil })
 	s.settled()
 	s.wantDeletions("zone-a-2", "zone-a-0", "zone-a-1")
-	if first := s.takedowns()[0]; first.WasServing {
+	if first := s.disruptions()[0]; first.WasServing {
 		t.Error("the first deleted pod served")
 	}
 }

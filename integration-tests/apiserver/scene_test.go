@@ -413,7 +413,7 @@ func (s *scene) comesUp(pod string) {
 // nothingIsDeleted fails the test if operators delete a pod within aWhile.
 func (s *scene) nothingIsDeleted(why string) {
 	s.t.Helper()
-	before := len(s.takedowns())
+	before := len(s.disruptions())
 	s.stays("no pod is deleted "+why, aWhile, func(present) error {
 		if all := s.deletions(); len(all) > before {
 			return fmt.Errorf("operators deleted %q", all[before:])

@@ -166,7 +166,7 @@ func zoneOf(pod string) string {
 func (s *scene) wantTimes(trace []span) {
 	s.t.Helper()
 	near := func(a, b time.Time) bool { return a.Sub(b).Abs() <= time.Second }
-	for _, d := range s.takedowns() {
+	for _, d := range s.disruptions() {
 		i := slices.IndexFunc(trace, func(sp span) bool { return sp.OperationName == "pod "+d.Pod })
 		if i < 0 {
 			continue // wantTree has already reported this

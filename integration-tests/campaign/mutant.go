@@ -35,12 +35,12 @@ var mutants = []mutant{
 		{"internal/act/writes.go", "Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},", "Preconditions: nil,"},
 		{"internal/act/writes.go", "uid, version := types.UID(d.UID), d.Version.String()", "_ = types.UID(d.UID)"},
 	}},
-	{"notes-after-the-deed", []edit{
+	{"records-after-the-delete", []edit{
 		{"internal/act/executor.go", "\tif err := e.writeHold(ctx, s, d); err != nil {\n", "\tdeleted := e.several(ctx, s, plan.In(plan.Disrupting, steps))\n\tif err := e.writeHold(ctx, s, d); err != nil {\n"},
 		{"internal/act/executor.go", "\treceipts := e.several(ctx, s, plan.In(plan.Disrupting, steps))\n", "\treceipts := deleted\n"},
 	}},
 	{"takes-holds-without-a-look", []edit{
-		{"internal/lock/hold/hold.go", "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if false && needsLook(s.Hold, holder, deeds) {"},
+		{"internal/lock/hold/hold.go", "if !s.Live && needsLook(s.Hold, holder, deletes) {", "if false && needsLook(s.Hold, holder, deletes) {"},
 	}},
 	{"forgets-the-minimum-time", []edit{
 		{"internal/plan/group/admit.go", "\ttooSoon,", "\t"},

@@ -112,7 +112,7 @@ func unpackNothing(t *testing.T, source string, packages ...string) error {
 func asked(t *testing.T) {
 	t.Helper()
 	if os.Getenv("LOCKSTEP_E2E") == "" {
-		t.Skip("set LOCKSTEP_E2E=run to run this (make e2e)")
+		t.Skip("SKIPPED, NOT PROVED: set LOCKSTEP_E2E=run to run this (make e2e)")
 	}
 	if missing := debian.Missing(); missing != nil {
 		t.Skipf("SKIPPED, NOT PROVED: %v", missing)

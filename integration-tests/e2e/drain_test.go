@@ -16,7 +16,7 @@ import (
 
 func (w *world) drains(t *testing.T) {
 	if w.isYours() {
-		t.Skip("LEFT OUT, NOT PROVED: who drains nodes of yours sends away pods of others")
+		t.Skip("SKIPPED, NOT PROVED: a drain of your nodes would evict the pods of other users")
 	}
 	former, leader, err := w.leader(t.Context())
 	if err != nil {

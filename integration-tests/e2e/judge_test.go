@@ -18,7 +18,7 @@ const guarded, unguarded guarding = true, false
 // objections returns the violations in a history. If the judge cannot attribute disruptions, it
 // finds no violation. So each pod that left must have been requested to leave, and there must be at
 // least this number of disruptions.
-func objections(history []judge.Event, requests []judge.Request, by guarding, takedowns int, budgets ...judge.Budget) []string {
+func objections(history []judge.Event, requests []judge.Request, by guarding, disruptions int, budgets ...judge.Budget) []string {
 	verdict := judge.Verify(history, requests, judge.Rules{
 		Operators: operators(), Grace: grace, DownscaleWebhook: bool(by), EvictionWebhook: bool(by), Budgets: budgets,
 	})
@@ -29,8 +29,8 @@ func objections(history []judge.Event, requests []judge.Request, by guarding, ta
 	for _, departure := range verdict.Unexplained {
 		wrong = append(wrong, "the judge has not seen all that was asked: "+departure)
 	}
-	if n := len(verdict.Disruptions); n < takedowns {
-		wrong = append(wrong, fmt.Sprintf("the judge saw %d takedowns, %d wanted", n, takedowns))
+	if n := len(verdict.Disruptions); n < disruptions {
+		wrong = append(wrong, fmt.Sprintf("the judge saw %d disruptions, %d wanted", n, disruptions))
 	}
 	return wrong
 }
@@ -38,23 +38,23 @@ func objections(history []judge.Event, requests []judge.Request, by guarding, ta
 func TestTheJudgeObjectsToWhatItCannotSee(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change    func(*judge.Request)
-		takedowns int
-		want      []string
+		change      func(*judge.Request)
+		disruptions int
+		want        []string
 	}{
 		"what is all there":       {func(*judge.Request) {}, 1, nil},
-		"a takedown is missing":   {func(*judge.Request) {}, 2, []string{"the judge saw 1 takedowns, 2 wanted"}},
-		"it is taken for another": {func(r *judge.Request) { r.User = "somebody" }, 1, []string{"the judge saw 0 takedowns, 1 wanted"}},
+		"a disruption is missing": {func(*judge.Request) {}, 2, []string{"the judge saw 1 disruptions, 2 wanted"}},
+		"it is taken for another": {func(r *judge.Request) { r.User = "another user" }, 1, []string{"the judge saw 0 disruptions, 1 wanted"}},
 		"nobody asked for it": {func(r *judge.Request) { r.Name = "" }, 1, []string{
-			"the judge has not seen all that was asked", "the judge saw 0 takedowns, 1 wanted",
+			"the judge has not seen all that was asked", "the judge saw 0 disruptions, 1 wanted",
 		}},
 		"it was not allowed": {func(r *judge.Request) { r.RequiredVersion-- }, 1, []string{"what may never happen did: guarantee 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			history, request := aTakedown()
+			history, request := aDisruption()
 			test.change(&request)
-			got := objections(history, []judge.Request{request}, guarded, test.takedowns)
+			got := objections(history, []judge.Request{request}, guarded, test.disruptions)
 			if !slices.EqualFunc(got, test.want, strings.HasPrefix) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
@@ -62,8 +62,8 @@ func TestTheJudgeObjectsToWhatItCannotSee(t *testing.T) {
 	}
 }
 
-// aTakedown returns a correct step of a rollout.
-func aTakedown() ([]judge.Event, judge.Request) {
+// aDisruption returns a correct step of a rollout.
+func aDisruption() ([]judge.Event, judge.Request) {
 	began := time.Unix(0, 0)
 	pod := judge.Pod{Name: "store-zone-a-0", UID: "p", Owner: "a", Revision: "1", Ready: true, ReadySince: began}
 	leaving := pod

@@ -24,7 +24,7 @@ func (w *world) replacesTheLeader(t *testing.T) {
 	})
 	t.Run("when its process is killed", func(t *testing.T) {
 		if w.isYours() {
-			t.Skip("LEFT OUT, NOT PROVED: the process is on a node of yours")
+			t.Skip("SKIPPED, NOT PROVED: the process runs on one of your nodes")
 		}
 		w.rollsWithout(t, "leader-killed", func(leader *corev1.Pod) error {
 			pid, err := processOf(leader)

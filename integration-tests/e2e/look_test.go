@@ -124,7 +124,7 @@ func (l *look) wantNothingElseTouched(t *testing.T, theirs func(namespace string
 
 // judge judges the history of the visitor's namespaces until their deletion. lockstep must have
 // made at least this number of disruptions.
-func (l *look) judge(t *testing.T, theirs func(namespace string) bool, by guarding, takedowns int) {
+func (l *look) judge(t *testing.T, theirs func(namespace string) bool, by guarding, disruptions int) {
 	t.Helper()
 	history, err := l.witness.Events()
 	if err != nil {
@@ -140,7 +140,7 @@ func (l *look) judge(t *testing.T, theirs func(namespace string) bool, by guardi
 		t.Fatal(err)
 	}
 	requests = slices.DeleteFunc(requests, func(r judge.Request) bool { return r.At.Before(l.began) }) // earlier tests had namespaces with these names
-	for _, objection := range objections(history, requests, by, takedowns) {
+	for _, objection := range objections(history, requests, by, disruptions) {
 		t.Error(objection)
 	}
 }

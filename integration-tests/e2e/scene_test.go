@@ -37,14 +37,14 @@ type scene struct {
 	witness *judge.Observer
 	budgets []judge.Budget
 
-	takedowns int // minimum number of disruptions that the judge must find
+	disruptions int // minimum number of disruptions that the judge must find
 }
 
 // scene creates a namespace that opted in, with the Service that names its members. When the test
 // ends, it judges the history, with at least this number of disruptions, and deletes the namespace.
-func (w *world) scene(t *testing.T, name string, takedowns int) *scene {
+func (w *world) scene(t *testing.T, name string, disruptions int) *scene {
 	t.Helper()
-	s := &scene{world: w, t: t, name: namePrefix + name, takedowns: takedowns}
+	s := &scene{world: w, t: t, name: namePrefix + name, disruptions: disruptions}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name, Labels: map[string]string{optIn: "true", maker: "e2e"}}}
 	if _, err := w.admin.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
@@ -179,7 +179,7 @@ func (s *scene) judge() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, objection := range objections(history, requests, guarded, s.takedowns, s.budgets...) {
+	for _, objection := range objections(history, requests, guarded, s.disruptions, s.budgets...) {
 		s.t.Error(objection)
 	}
 }

@@ -55,7 +55,7 @@ func written() (files []string) {
 func enclosed(t *testing.T) {
 	t.Helper()
 	if !asked {
-		t.Skip("set LOCKSTEP_E2E=run to run this (make e2e)")
+		t.Skip("SKIPPED, NOT PROVED: set LOCKSTEP_E2E=run to run this (make e2e)")
 	}
 	if missing := enclosure.Missing(); missing != nil {
 		t.Skipf("SKIPPED, NOT PROVED: %v", missing)

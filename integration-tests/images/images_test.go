@@ -41,7 +41,7 @@ func TestOneProcessAtATimeWritesImagesToAFolder(t *testing.T) {
 func TestManifestsOfTheFormerCommitAreTakenFromACloneOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
-		t.Skip("SKIPPED, NOT PROVED: only root gives a clone to somebody else")
+		t.Skip("SKIPPED, NOT PROVED: only root can change the owner of a clone")
 	}
 	clone, into := filepath.Join(t.TempDir(), "clone"), t.TempDir()
 	for _, args := range [][]string{

@@ -50,7 +50,7 @@ func TestAPortThatIsReservedIsForWhoAsksForIt(t *testing.T) {
 		// A program that another test starts has a copy of all sockets until it is executed.
 		silent := func(context.Context) (bool, error) { return !listens(ports[0]), nil }
 		if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, silent); err != nil {
-			t.Errorf("somebody answers though nobody listens: %v", err)
+			t.Errorf("a connection succeeds although no process listens: %v", err)
 		}
 	}
 	// The kernel gives a program that does not share ports no reserved port.

@@ -44,7 +44,7 @@ func prepare(dir string) error {
 
 func TestAPodOnARealNodeBecomesReadyAndLeaves(t *testing.T) {
 	if os.Getenv("LOCKSTEP_E2E") == "" {
-		t.Skip("set LOCKSTEP_E2E=run to run this (make e2e)")
+		t.Skip("SKIPPED, NOT PROVED: set LOCKSTEP_E2E=run to run this (make e2e)")
 	}
 	if missing := realnode.Missing(); missing != nil {
 		t.Skipf("SKIPPED, NOT PROVED: no node can run here: %v", missing)

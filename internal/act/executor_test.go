@@ -495,7 +495,7 @@ func TestEveryRequestHasASpan(t *testing.T) {
 }
 
 func TestTheTraceInTheLease(t *testing.T) {
-	const former, deed = "00-11111111111111111111111111111111-1111111111111111-01", "00-22222222222222222222222222222222-2222222222222222-01"
+	const former, action = "00-11111111111111111111111111111111-1111111111111111-01", "00-22222222222222222222222222222222-2222222222222222-01"
 	here := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{3}, SpanID: trace.SpanID{3}, TraceFlags: trace.FlagsSampled})
 	const reconcile = "00-03000000000000000000000000000000-0300000000000000-01"
 	for sentence, tc := range map[string]struct {
@@ -504,16 +504,16 @@ func TestTheTraceInTheLease(t *testing.T) {
 		hold       string
 		fresh, old string // of a new intent and of an earlier one
 	}{
-		"whoever takes a free hold begins a trace": {"", here, reconcile, reconcile, deed},
-		"whoever goes on keeps the trace":          {"rollout/zone-a", here, former, reconcile, deed},
-		"without tracing the former trace stays":   {"", trace.SpanContext{}, former, "", deed},
+		"whoever takes a free hold begins a trace": {"", here, reconcile, reconcile, action},
+		"whoever goes on keeps the trace":          {"rollout/zone-a", here, former, reconcile, action},
+		"without tracing the former trace stays":   {"", trace.SpanContext{}, former, "", action},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
 			s := testGroup()
 			s.Hold.Holder = tc.before
 			d := write(s, "rollout/zone-a", "zone-a-0", "zone-a-1")
-			d.Record.Trace, d.Record.Intents[1].Trace = former, deed
+			d.Record.Trace, d.Record.Intents[1].Trace = former, action
 			if _, err := r.Run(trace.ContextWithSpanContext(t.Context(), tc.span), s, nil, d); err != nil {
 				t.Fatal(err)
 			}
@@ -731,12 +731,12 @@ func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 			[]plan.Action{group.RecordDownscale{Downscale: leave, Former: former}}, nil,
 			[]string{newLease, "noted zone-a from 2 to 1 preparing, before zone-a from 3 to 1 admitted"},
 		},
-		"not where that failed":    {[]plan.Action{group.RecordDownscale{Downscale: leave}, group.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
-		"not in foreign places":    {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.optedOut = true }, nil},
-		"not in a dry run":         {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.DryRun = true }, nil},
-		"and nobody else is noted": {[]plan.Action{group.RecordDownscale{Downscale: stay}}, nil, []string{newLease}},
-		"nor what a webhook began": {[]plan.Action{group.RecordDownscale{Downscale: theirs}}, nil, []string{newLease}},
-		"nor what needs no answer": {[]plan.Action{group.RecordDownscale{Downscale: agreed}}, nil, []string{newLease}},
+		"not where that failed":              {[]plan.Action{group.RecordDownscale{Downscale: leave}, group.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
+		"not in foreign places":              {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.optedOut = true }, nil},
+		"not in a dry run":                   {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.DryRun = true }, nil},
+		"and no other downscale is recorded": {[]plan.Action{group.RecordDownscale{Downscale: stay}}, nil, []string{newLease}},
+		"nor what a webhook began":           {[]plan.Action{group.RecordDownscale{Downscale: theirs}}, nil, []string{newLease}},
+		"nor what needs no answer":           {[]plan.Action{group.RecordDownscale{Downscale: agreed}}, nil, []string{newLease}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)

@@ -156,8 +156,8 @@ func TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard(t *testing.T) {
 		before func(*desk)
 		heard  bool
 	}{
-		"noted here, and nobody listens": {func(d *desk) { d.Noted(store, unreachable, group.Downscale{}) }, false},
-		"noted by somebody else":         {func(*desk) {}, true},
+		"recorded here, and no pod listens": {func(d *desk) { d.Noted(store, unreachable, group.Downscale{}) }, false},
+		"noted by somebody else":            {func(*desk) {}, true},
 		"noted here, and asked before": {func(d *desk) {
 			d.Noted(store, unreachable, group.Downscale{})
 			d.asksAbout(withPort(unreachable, 80))

@@ -143,13 +143,13 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		"being deleted":                            {func(s *appsv1.StatefulSet) { s.DeletionTimestamp = &noon }, func(z *group.Zone) { z.Deleting = true }},
 		"RollingUpdate":                            {func(s *appsv1.StatefulSet) { s.Spec.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType }, func(z *group.Zone) { z.OnDelete = false }},
 		"no strategy at all":                       {func(s *appsv1.StatefulSet) { s.Spec.UpdateStrategy.Type = "" }, func(z *group.Zone) { z.OnDelete = false }},
-		"a spec nobody has observed":               {func(s *appsv1.StatefulSet) { s.Generation = 4 }, func(z *group.Zone) { z.Generation, z.Observed = 4, false }},
+		"a spec that no controller has observed":   {func(s *appsv1.StatefulSet) { s.Generation = 4 }, func(z *group.Zone) { z.Generation, z.Observed = 4, false }},
 		"a status from the future":                 {func(s *appsv1.StatefulSet) { s.Status.ObservedGeneration = 4 }, func(*group.Zone) {}},
 		"no update revision yet":                   {func(s *appsv1.StatefulSet) { s.Status.UpdateRevision = "" }, func(z *group.Zone) { z.UpdateRevision, z.Observed = "", false }},
 		"created this moment":                      {func(s *appsv1.StatefulSet) { s.Status = appsv1.StatefulSetStatus{} }, func(z *group.Zone) { z.UpdateRevision, z.CurrentRevision, z.Observed = "", "", false }},
 		"a pod that is not counted as Ready yet":   {func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas = 1 }, func(z *group.Zone) { z.Counting = true }},
 		"a pod that is not counted as updated yet": {func(s *appsv1.StatefulSet) { s.Status.UpdatedReplicas = 1 }, func(z *group.Zone) { z.Counting = true }},
-		"pods that nobody has to count":            {func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas, s.Status.CurrentRevision = 0, "new" }, func(z *group.Zone) { z.CurrentRevision = "new" }},
+		"pods that the status need not count":      {func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas, s.Status.CurrentRevision = 0, "new" }, func(z *group.Zone) { z.CurrentRevision = "new" }},
 		"paused for a while": {func(s *appsv1.StatefulSet) {
 			s.Annotations = map[string]string{contract.PausedAnnotation: "true", contract.PausedUntilAnnotation: "2026-01-05T14:00:00+02:00"}
 		}, func(z *group.Zone) {

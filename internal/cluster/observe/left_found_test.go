@@ -143,7 +143,7 @@ func TestAZoneThatIsBackWhileItsPodsAreListedIsNotForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := group.Plan(live)
-	if takedowns := plan.Only[plan.DeletePod](steps); len(takedowns) > 0 {
+	if disruptions := plan.Only[plan.DeletePod](steps); len(disruptions) > 0 {
 		t.Errorf("although zone-a-1 is down, the plan is %q; caches confirm it: %t", plan.Notation(steps), group.Confirms(cached, live, steps))
 	}
 }

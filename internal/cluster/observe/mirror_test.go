@@ -90,7 +90,7 @@ func TestASnapshotShowsWhatIsKnownOfAReference(t *testing.T) {
 		"alone":                                    {nobody, false, known, -1, true},
 		"beside two other groups":                  {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(7)), newSet("zone-y", mirrors("web"), inGroup("y"), replicas(6))), false, known, 6, true},
 		"one that has no status":                   {nobody, true, known, -1, false},
-		"one of which nothing is known":            {nobody, true, group.Scale{Trouble: plan.Refusal{Code: reason.ReferenceMissing}}, -1, true},
+		"a resource that is not known":             {nobody, true, group.Scale{Trouble: plan.Refusal{Code: reason.ReferenceMissing}}, -1, true},
 		"beside a group that asks for no replicas": {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(0))), false, known, 0, true},
 		"beside a zone that is being deleted":      {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(0), leaving)), false, known, -1, true},
 	} {

@@ -16,13 +16,13 @@ import (
 func selectorOf(set *appsv1.StatefulSet) string {
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	if err != nil || selector.Empty() {
-		return nobody
+		return noPods
 	}
 	return selector.String()
 }
 
-// nobody selects no pod, because a label cannot have two values.
-const nobody = "lockstep.dev/nobody=a,lockstep.dev/nobody=b"
+// noPods selects no pod, because a label cannot have two values.
+const noPods = "lockstep.dev/no-pods=a,lockstep.dev/no-pods=b"
 
 // question is the selector of one list of pods, and the selectors that the list answers.
 type question struct {

@@ -125,10 +125,10 @@ func TestReportedWriteIsStoredForTheSameObject(t *testing.T) {
 		written  int
 		reported int
 	}{
-		"as it was judged":           {group.ReportReplicas{Reference: theWeb, UID: "first", Version: "102", To: 7}, 7, 7},
-		"after something later":      {group.ReportReplicas{Reference: theWeb, UID: "first", Version: "101", To: 7}, 7, 2},
-		"to one that has gone since": {group.ReportReplicas{Reference: theWeb, UID: "other", Version: "102", To: 7}, 0, 2},
-		"to one that nobody wants":   {group.ReportReplicas{Reference: group.Reference{Kind: "Other"}, UID: "first", Version: "102", To: 7}, 0, 2},
+		"as it was judged":                   {group.ReportReplicas{Reference: theWeb, UID: "first", Version: "102", To: 7}, 7, 7},
+		"after something later":              {group.ReportReplicas{Reference: theWeb, UID: "first", Version: "101", To: 7}, 7, 2},
+		"to one that has gone since":         {group.ReportReplicas{Reference: theWeb, UID: "other", Version: "102", To: 7}, 0, 2},
+		"to a resource that no zone mirrors": {group.ReportReplicas{Reference: group.Reference{Kind: "Other"}, UID: "first", Version: "102", To: 7}, 0, 2},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			inRunning(t, "", withTemplates(), func(d *running) {

@@ -135,15 +135,15 @@ func holderAfter(s *group.Snapshot, noted group.Downscale) plan.Holder {
 	return plan.DownscaleOperation.For(noted.Zone)
 }
 
-func decideDeletes(s *group.Snapshot, deeds []plan.DeletePod, downscale group.Downscale) Decision {
-	holder := holderFor(s.Hold, deeds)
+func decideDeletes(s *group.Snapshot, deletes []plan.DeletePod, downscale group.Downscale) Decision {
+	holder := holderFor(s.Hold, deletes)
 	if !downscale.None() {
 		holder = holderAfter(s, downscale)
 	}
-	if !s.Live && needsLook(s.Hold, holder, deeds) {
+	if !s.Live && needsLook(s.Hold, holder, deletes) {
 		return Decision{Need: Look}
 	}
-	underHold := inZone(deeds, holder.Zone())
+	underHold := inZone(deletes, holder.Zone())
 	nothing := len(underHold) == 0 && downscale == s.Hold.Downscale
 	if nothing || holder.Foreign() || s.Hold.Unreadable != "" {
 		return Decision{}
@@ -154,14 +154,14 @@ func decideDeletes(s *group.Snapshot, deeds []plan.DeletePod, downscale group.Do
 // holderFor returns the holder under which pods are deleted. The delete of a pod that is up requires the hold
 // of its zone's rollout. A repair joins the holder of its zone, takes a free hold, and does not change any
 // other hold.
-func holderFor(h group.Hold, deeds []plan.DeletePod) plan.Holder {
-	for _, d := range deeds {
+func holderFor(h group.Hold, deletes []plan.DeletePod) plan.Holder {
+	for _, d := range deletes {
 		if d.Up {
 			return plan.RolloutOperation.For(d.Zone)
 		}
 	}
 	if h.Holder.Free() && h.Unreadable == "" {
-		return plan.RolloutOperation.For(deeds[0].Zone)
+		return plan.RolloutOperation.For(deletes[0].Zone)
 	}
 	return h.Holder
 }
@@ -169,11 +169,11 @@ func holderFor(h group.Hold, deeds []plan.DeletePod) plan.Holder {
 // needsLook reports whether the caches do not suffice. That is so if the hold is to be taken, if another
 // process wrote the record, or if a pod may seem outdated only because the cached StatefulSet is older than
 // the pod (ADR 0006).
-func needsLook(h group.Hold, holder plan.Holder, deeds []plan.DeletePod) bool {
+func needsLook(h group.Hold, holder plan.Holder, deletes []plan.DeletePod) bool {
 	if h.Holder != holder || !h.Own {
 		return true
 	}
-	for _, d := range deeds {
+	for _, d := range deletes {
 		if !d.Up || d.UnknownRevision {
 			return true
 		}
@@ -188,9 +188,9 @@ func idle(s *group.Snapshot) bool {
 	return free && s.Hold.Downscale.None() && len(intents(s, nil)) == 0
 }
 
-func inZone(deeds []plan.DeletePod, zone string) []plan.DeletePod {
+func inZone(deletes []plan.DeletePod, zone string) []plan.DeletePod {
 	var here []plan.DeletePod
-	for _, d := range deeds {
+	for _, d := range deletes {
 		if d.Zone == zone {
 			here = append(here, d)
 		}

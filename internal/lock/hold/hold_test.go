@@ -141,8 +141,8 @@ func TestCover(t *testing.T) {
 // An unreadable record is not written even if a plan requests it.
 func TestARecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated)
-	takedown := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Up: true}
-	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {takedown}, {takedown, plan.EndIntent{}}, {takedown, group.RecordMembers{}}} {
+	disruption := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Up: true}
+	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {disruption}, {disruption, plan.EndIntent{}}, {disruption, group.RecordMembers{}}} {
 		if got := hold.Decide(s, steps).Need; got == hold.Write || got == hold.Remove {
 			t.Errorf("verdict %d for %q", got, plan.Notation(steps))
 		}
@@ -557,13 +557,13 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 		record group.Hold
 		want   bool
 	}{
-		"nobody has the hold":           {group.Hold{}, true},
+		"the hold is free":              {group.Hold{}, true},
 		"the zone's downscale has it":   {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}}, true},
 		"it still is under way":         {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Record: group.Record{Downscale: asked}}, false},
 		"pods leave by the one before":  {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Record: group.Record{Downscale: seen}}, true},
 		"another zone still has it":     {group.Hold{Hold: plan.Hold{Exists: true, Holder: "rollout/zone-b", Renewed: now.Add(-time.Hour), Duration: time.Minute}}, false},
 		"another zone has the hold":     {group.Hold{Hold: plan.Hold{Exists: true, Holder: "rollout/zone-b"}}, false},
-		"somebody has taken it by hand": {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance"}}, false},
+		"a person has taken it by hand": {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance"}}, false},
 		"somebody still has it by hand": {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour), Duration: time.Hour}}, false},
 		"somebody had it by hand":       {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour - time.Second), Duration: time.Hour}}, true},
 		"it cannot be read":             {group.Hold{Hold: plan.Hold{Exists: true, Unreadable: "damaged"}}, false},

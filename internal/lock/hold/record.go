@@ -133,15 +133,15 @@ func waiting(s *group.Snapshot, holder plan.Holder) []plan.Waiting {
 // first, then repairs whose intent replaces that of a former pod, then other repairs. If the hold is full, a
 // repair is left out, because it needs no intent. A repair of a pod whose eviction was granted adds none
 // either, because that eviction may still happen.
-func intents(s *group.Snapshot, deeds []plan.DeletePod) []plan.Intent {
-	deed := map[string]plan.DeletePod{}
-	for _, d := range deeds {
-		deed[d.Pod] = d
+func intents(s *group.Snapshot, deletes []plan.DeletePod) []plan.Intent {
+	deletion := map[string]plan.DeletePod{}
+	for _, d := range deletes {
+		deletion[d.Pod] = d
 	}
 	var next []plan.Intent
 	granted, replaced := map[string]bool{}, map[string]bool{}
 	for _, i := range s.Hold.Intents {
-		d, anew := deed[i.Pod]
+		d, anew := deletion[i.Pod]
 		stays := i.MayTake(d.UID, d.Version)
 		switch {
 		case !s.IntentStatus(i).Counts():
@@ -157,7 +157,7 @@ func intents(s *group.Snapshot, deeds []plan.DeletePod) []plan.Intent {
 		func(d plan.DeletePod) bool { return !d.Up && replaced[d.Pod] },
 		func(d plan.DeletePod) bool { return !d.Up && !replaced[d.Pod] },
 	} {
-		for _, d := range deeds {
+		for _, d := range deletes {
 			full := !d.Up && len(next) >= plan.MaxIntents
 			if turn(d) && !d.AlreadyNoted && !full && !granted[d.Pod] {
 				next = append(next, intent(d, s.Now))

@@ -43,7 +43,7 @@ var rules = []Rule{
 	{"DecreaseAlone", 1, "a downscale is noted only where no other zone has the hold, an intent or a downscale", pods(breaksDownscaleAlone), nil},
 	{"OutsideKept", 1, "a hold from outside lockstep is neither ended nor written over, nor is its time changed, before it expires", pods(breaksOutsideKept), nil},
 	{"ZonesKept", 1, "a zone that left the group is taken off the hold's record only when a live read shows that its last pod is gone, or that every pod its StatefulSet asks for is available", breaksZonesKept, nil},
-	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this deed is in the hold's record", pods(breaksNotedFirst), nil},
+	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this delete is in the hold's record", pods(breaksNotedFirst), nil},
 	{"DecreaseNoted", 1, "lockstep itself lowers spec.replicas only by the downscale that the hold notes as admitted and as its own", sizes(breaksDownscaleNoted), nil},
 	{"GrantAlone", 1, "the eviction of a pod that is up is granted only where no other zone has the hold, an intent that counts, or a downscale; by partitions only where no rollout and no downscale has", none, grants(breaksGrantAlone)},
 	{"GrantNoted", 1, "no pod that is up may be evicted before the hold notes this very pod, under its zone or under the partitions", none, grants(breaksGrantNoted)},

@@ -325,7 +325,7 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 	}
 }
 
-func TestTakedownsInTwoZonesAreFoundWhateverIsNoted(t *testing.T) {
+func TestDisruptionsInTwoZonesAreFoundWhateverIsRecorded(t *testing.T) {
 	s := fixture.MustParse(healthy)
 	both := deletes(up("zone-a-0"), up("zone-b-0"))
 	found := invariant.Check(s, actions(both), noted("zone-a-0", "zone-b-0"))

@@ -160,14 +160,14 @@ func (b *groupState) grants(zone int, pods []plan.Pod, index partitionIndex) (n 
 		until = earlier(until, later)
 		if granted {
 			n++
-			z.takeDown(e)
+			z.countAsDown(e)
 		}
 	}
 	return n, until
 }
 
-// takeDown counts the pod of an eviction as down.
-func (z *zoneState) takeDown(e eviction) {
+// countAsDown counts the pod of an eviction as down.
+func (z *zoneState) countAsDown(e eviction) {
 	if !e.alreadyDown {
 		z.down++
 		z.blame(plan.Refusal{Code: reason.PodDisruptionPending, Pod: e.pod.Name})

@@ -13,7 +13,7 @@ import (
 // from before a restore, a zone that was deleted with its pods. If the caches do not show the Lease
 // because a client removed its label, Confirms uses the Lease of the live read.
 func Confirms(view, looked Snapshot, steps []plan.Action) bool {
-	taken := takedowns(steps)
+	taken := disruptions(steps)
 	if len(taken) == 0 {
 		return true
 	}
@@ -22,7 +22,7 @@ func Confirms(view, looked Snapshot, steps []plan.Action) bool {
 	}
 	view.Hold = withoutEnded(view.Hold, steps)
 	view.Left, view.Strays = withoutGone(view.Left, view.Strays, steps)
-	proposed := takedowns(Plan(view))
+	proposed := disruptions(Plan(view))
 	return !slices.ContainsFunc(taken, func(uid string) bool { return !slices.Contains(proposed, uid) })
 }
 
@@ -58,8 +58,8 @@ func withoutGone(left []LeftZone, strays []plan.Pod, steps []plan.Action) (kept 
 	return kept, with
 }
 
-// takedowns returns the UIDs of the pods that a plan deletes although they are up.
-func takedowns(steps []plan.Action) []string {
+// disruptions returns the UIDs of the pods that a plan deletes although they are up.
+func disruptions(steps []plan.Action) []string {
 	var uids []string
 	for _, step := range steps {
 		if d, is := step.(plan.DeletePod); is && d.Up {

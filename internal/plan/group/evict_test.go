@@ -143,7 +143,7 @@ func TestEvict(t *testing.T) {
 				"zone-a rev=1 replicas=2\n zone-a-0 ready@1 zone-a-1 starting@1 zone-a-2 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
 			"yes, noted zone-a-0 before others",
 		},
-		"not where nobody has the hold: that is a new turn": {
+		"not if the hold is free: that is a new turn": {
 			"hold free\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=2\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1\n",
 			"QueuedBehindOtherZone zone-b (eviction)",
 		},

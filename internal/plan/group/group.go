@@ -18,12 +18,12 @@ import (
 // actions out in the order of their Effects.
 func Plan(s Snapshot) []plan.Action {
 	b := newGroupState(s)
-	var deeds, after, waits []plan.Action
+	var actions, after, waits []plan.Action
 	var turn plan.Refusal // the objection in the zone that has the turn
 
 	for _, z := range b.zoneStates {
 		replacements, objection := b.replace(z)
-		deeds = append(deeds, replacements...)
+		actions = append(actions, replacements...)
 		if wait := b.waitsFor(z, replacements, objection); !wait.Because.None() {
 			waits = append(waits, wait)
 		}
@@ -32,17 +32,17 @@ func Plan(s Snapshot) []plan.Action {
 		}
 	}
 
-	deeds = append(b.withdrawals(deeds), deeds...)
-	deeds = append(deeds, b.shrink()...)
-	raises := b.raises(deeds)
-	deeds = append(dropWritesToRaised(deeds, raises), raises...)
+	actions = append(b.withdrawals(actions), actions...)
+	actions = append(actions, b.shrink()...)
+	raises := b.raises(actions)
+	actions = append(dropWritesToRaised(actions, raises), raises...)
 
 	for _, z := range b.zoneStates {
 		after = append(after, b.adopt(z)...)
 	}
-	after = b.dropWritesThatVoid(append(after, b.stamp()...), deeds)
+	after = b.dropWritesThatVoid(append(after, b.stamp()...), actions)
 	after = append(after, b.reports()...)
-	after = append(dropWritesToRaised(after, raises), b.release(deeds)...)
+	after = append(dropWritesToRaised(after, raises), b.release(actions)...)
 	after = append(after, b.tell()...)
 	after = append(after, b.endIntents()...)
 	after = append(after, b.noteZones()...)
@@ -52,7 +52,7 @@ func Plan(s Snapshot) []plan.Action {
 		waits = b.waitForHold()
 	}
 	waits = append(waits, b.waitForLeft()...)
-	return slices.Concat(deeds, after, waits)
+	return slices.Concat(actions, after, waits)
 }
 
 // replace judges every outdated pod of a zone. It returns the deletions to which no guard
@@ -99,10 +99,10 @@ func (b *groupState) deletion(z *zoneState, c *candidate) plan.DeletePod {
 
 // withdrawals cancels recorded deletions that could still be carried out and are no longer
 // planned.
-func (b *groupState) withdrawals(deeds []plan.Action) []plan.Action {
+func (b *groupState) withdrawals(actions []plan.Action) []plan.Action {
 	wanted := map[string]bool{}
-	for _, deed := range deeds {
-		if d, ok := deed.(plan.DeletePod); ok && d.AlreadyNoted {
+	for _, action := range actions {
+		if d, ok := action.(plan.DeletePod); ok && d.AlreadyNoted {
 			wanted[d.Pod] = true
 		}
 	}
@@ -160,12 +160,12 @@ func statusLags(z *Zone) plan.Refusal {
 // available, and the operation is finished. A rollout also gives it back if it cannot continue,
 // or if it yields to evictions. The pods that this plan deletes are among the intents that
 // count.
-func (b *groupState) release(deeds []plan.Action) []plan.Action {
+func (b *groupState) release(actions []plan.Action) []plan.Action {
 	holder := b.Hold.Holder
 	if holder.Free() || holder.Foreign() || b.Hold.Unreadable != "" || b.intentCount > 0 {
 		return nil
 	}
-	if (!b.Hold.Downscale.None() && !b.ended) || plan.Has[RecordDownscale](deeds) {
+	if (!b.Hold.Downscale.None() && !b.ended) || plan.Has[RecordDownscale](actions) {
 		return nil
 	}
 	for _, z := range b.zoneStates {

@@ -26,8 +26,8 @@ var replaceGuards = []guard[disruption]{
 	notAdopted,          // guarantee 5: only a pod that its StatefulSet controls is deleted
 }
 
-// takedownGuards apply after the guards above to the replacement of a pod that is up.
-var takedownGuards = []guard[disruption]{
+// disruptionGuards apply after the guards above to the replacement of a pod that is up.
+var disruptionGuards = []guard[disruption]{
 	downscaleFirst,       // a downscale of lockstep's own goes before a zone begins
 	notItsTurn,           // one zone after the other, in order
 	othersBeforeRollout,  // a zone begins only if no refused operation waits
@@ -47,7 +47,7 @@ func (b *groupState) mayReplace(d disruption) plan.Refusal {
 	if !d.pod.Up() {
 		return plan.Refusal{}
 	}
-	return firstObjection(b, d, takedownGuards)
+	return firstObjection(b, d, disruptionGuards)
 }
 
 // firstObjection returns the first objection of the guards, list by list.

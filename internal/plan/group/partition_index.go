@@ -217,16 +217,16 @@ func (b *groupState) grantsInPartition(index partitionIndex, partition string) (
 			e.elsewhere = elsewhere(partition, index[partition], zone)
 			if granted, _ := b.grant(e); granted {
 				n++
-				b.takeDown(in, e)
-				z.takeDown(e)
+				b.countAsDown(in, e)
+				z.countAsDown(e)
 			}
 		}
 	}
 	return n
 }
 
-// takeDown counts a pod that is about to be evicted as down.
-func (b *groupState) takeDown(in *partitionInZone, e eviction) {
+// countAsDown counts a pod that is about to be evicted as down.
+func (b *groupState) countAsDown(in *partitionInZone, e eviction) {
 	fresh, down := b.inPartition(e.zone, e.pod, e.budget.Delay)
 	if !fresh.IsZero() {
 		in.fresh--

@@ -136,13 +136,13 @@ func TestCaution(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
 		show(t, s)
-		before := takedowns(group.Plan(s))
+		before := disruptions(group.Plan(s))
 		z, p := drawPod(t, s)
 		if p == nil || p.Phase != plan.Ready {
 			return
 		}
 		p.Phase, p.ReadySince = plan.Starting, time.Time{}
-		for pod, zone := range takedowns(group.Plan(s)) {
+		for pod, zone := range disruptions(group.Plan(s)) {
 			if _, planned := before[pod]; !planned && zone != z {
 				t.Fatalf("%s of %s is taken down because %s is not Ready any more", pod, zone, p.Name)
 			}
@@ -268,8 +268,8 @@ func sortedLines(steps []plan.Action) []string {
 	return lines
 }
 
-// takedowns returns the pods that the plan deletes and that are up, with their zones.
-func takedowns(steps []plan.Action) map[string]string {
+// disruptions returns the pods that the plan deletes and that are up, with their zones.
+func disruptions(steps []plan.Action) map[string]string {
 	pods := map[string]string{}
 	for _, step := range steps {
 		if d, ok := step.(plan.DeletePod); ok && d.Up {

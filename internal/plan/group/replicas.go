@@ -236,9 +236,9 @@ func (b *groupState) overdue(z *zoneState) plan.Refusal {
 
 // raises returns the actions that scale up zones. If a downscale did not take effect in time
 // and must be made impossible, its zone is scaled up after that.
-func (b *groupState) raises(deeds []plan.Action) []plan.Action {
+func (b *groupState) raises(actions []plan.Action) []plan.Action {
 	overdue := ""
-	if d := b.Hold.Downscale; !b.Now.Before(b.patience(d)) && plan.Has[CancelDownscale](deeds) {
+	if d := b.Hold.Downscale; !b.Now.Before(b.patience(d)) && plan.Has[CancelDownscale](actions) {
 		overdue = d.Zone
 	}
 	var steps []plan.Action
@@ -252,9 +252,9 @@ func (b *groupState) raises(deeds []plan.Action) []plan.Action {
 
 // dropWritesThatVoid drops writes to the StatefulSet of a zone whose downscale the plan
 // records. They would make the record void.
-func (b *groupState) dropWritesThatVoid(after, deeds []plan.Action) []plan.Action {
+func (b *groupState) dropWritesThatVoid(after, actions []plan.Action) []plan.Action {
 	noted := ""
-	for _, step := range deeds {
+	for _, step := range actions {
 		if a, is := step.(RecordDownscale); is && a.Downscale.Ours && a.Downscale.Stage != Undoing {
 			noted = a.Downscale.Zone
 		}

@@ -324,7 +324,7 @@ zone-a rev=2 current=1 minReady=1m
 zone-b rev=1
   zone-b-0 ready@1
 `)
-	if taken := takedowns(group.Plan(s)); len(taken) > 1 {
+	if taken := disruptions(group.Plan(s)); len(taken) > 1 {
 		t.Errorf("%d serving pods are taken down at once with budget 1", len(taken))
 	}
 }
@@ -332,7 +332,7 @@ zone-b rev=1
 // Corrupted state: the hold is free, but a pod of a zone that left the group has an
 // intent and is terminating. No pod of another zone may be disrupted, whatever the
 // cause is.
-func TestAnOpenIntentOfAVanishedZoneStopsTakedowns(t *testing.T) {
+func TestAnOpenIntentOfAVanishedZoneStopsDisruptions(t *testing.T) {
 	s := fixture.MustParse(`
 hold free
   noted zone-x-0
@@ -340,7 +340,7 @@ zone-a rev=2 current=1
   zone-a-0 ready@1
 stray zone-x-0 leaving@1 version=11
 `)
-	if taken := takedowns(group.Plan(s)); len(taken) > 0 {
+	if taken := disruptions(group.Plan(s)); len(taken) > 0 {
 		t.Errorf("taken down: %v", taken)
 	}
 }

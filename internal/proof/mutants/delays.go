@@ -124,7 +124,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "stamp beside the next note",
-		Edits: []Edit{{"internal/plan/group/group.go", "b.dropWritesThatVoid(append(after, b.stamp()...), deeds)", "append(after, b.stamp()...)"}},
+		Edits: []Edit{{"internal/plan/group/group.go", "b.dropWritesThatVoid(append(after, b.stamp()...), actions)", "append(after, b.stamp()...)"}},
 		Test:  scenarios + "a-downscale-is-not-stamped-while-the-next-one-is-noted", Rule: "stamp zone-b",
 	},
 	{

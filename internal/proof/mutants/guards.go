@@ -11,7 +11,7 @@ var replacements = []Mutant{
 		Name:  "guard paused removed",
 		Edits: []Edit{without(guards, "paused")},
 		Test:  explore + "a pause and a crash", Rule: "StandStill",
-		Remark: "takedowns are kept by notItsTurn as well: a paused zone is never at turn; repairs are not",
+		Remark: "notItsTurn stops disruptions as well: a paused zone never has its turn; repairs are not stopped",
 	},
 	{
 		Name:  "guard zoneInTransition removed",
@@ -35,13 +35,13 @@ var replacements = []Mutant{
 	},
 }
 
-// takedowns are mutants without a guard of pods that are up.
-var takedowns = []Mutant{
+// disruptions are mutants without a guard of pods that are up.
+var disruptions = []Mutant{
 	{
 		Name:  "guard notItsTurn removed",
 		Edits: []Edit{without(guards, "notItsTurn"), blind},
 		Test:  explore + "two operators", Rule: "NoLostIntent",
-		Remark: "both zones at once: the hold can only note the deeds of one",
+		Remark: "both zones at once: the hold can only record the deletes of one",
 	},
 	{
 		Name:  "guard heldElsewhere removed",

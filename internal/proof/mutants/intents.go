@@ -95,12 +95,12 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "hold taken without a look",
-		Edits: []Edit{{holdDecision, "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if false && needsLook(s.Hold, holder, deeds) {"}},
+		Edits: []Edit{{holdDecision, "if !s.Live && needsLook(s.Hold, holder, deletes) {", "if false && needsLook(s.Hold, holder, deletes) {"}},
 		Test:  explore + "three zones", Rule: "RestIsWhole",
 	},
 	{
 		Name:  "stale hold taken over without a look",
-		Edits: []Edit{{holdDecision, "if !s.Live && needsLook(s.Hold, holder, deeds) {", "if !s.Live && !s.Hold.Expired(s.Now) && needsLook(s.Hold, holder, deeds) {"}},
+		Edits: []Edit{{holdDecision, "if !s.Live && needsLook(s.Hold, holder, deletes) {", "if !s.Live && !s.Hold.Expired(s.Now) && needsLook(s.Hold, holder, deletes) {"}},
 		Test:  explore + "three zones", Rule: "RestIsWhole",
 	},
 	{
@@ -174,8 +174,8 @@ var intents = []Mutant{
 		Test:  explore + "somebody takes the hold by hand", Rule: "Progress",
 	},
 	{
-		Name:  "unwanted deed never made impossible",
-		Edits: []Edit{{group, "\tdeeds = append(b.withdrawals(deeds), deeds...)\n", ""}},
+		Name:  "unwanted delete that is never made impossible",
+		Edits: []Edit{{group, "\tactions = append(b.withdrawals(actions), actions...)\n", ""}},
 		Test:  explore + "a revert while the operator dies", Rule: "Progress",
 	},
 }

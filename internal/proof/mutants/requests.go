@@ -20,13 +20,13 @@ var requests = []Mutant{
 		Test:  "internal/act TestEveryWriteNamesTheVeryObject", Rule: "resourceVersion",
 	},
 	{
-		Name:  "intent written after the deed",
+		Name:  "intent written after the delete",
 		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, s, d); err != nil {\n", "\tdeleted := e.several(ctx, s, plan.In(plan.Disrupting, steps))\n\tif err := e.writeHold(ctx, s, d); err != nil {\n"}, {executor, "\treceipts := e.several(ctx, s, plan.In(plan.Disrupting, steps))\n", "\treceipts := deleted\n"}},
 		Test:  "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
 		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
 	},
 	{
-		Name:  "replicas added before the deed",
+		Name:  "replicas added before the delete",
 		Edits: []Edit{{executor, "\tdone, err := e.underHold(held, s, steps, d)\n", "\treceipts = append(receipts, e.inTurn(ctx, s, plan.In(plan.WithoutHold, steps))...)\n\tdone, err := e.underHold(held, s, steps, d)\n"}, {executor, "\treceipts = append(receipts, done...)\n\treceipts = append(receipts, e.inTurn(ctx, s, plan.In(plan.WithoutHold, steps))...)\n", "\treceipts = append(receipts, done...)\n"}},
 		Test:  "internal/act TestNoPodIsDeletedAfterReplicasWereAdded", Rule: "PATCH statefulsets/zone-b",
 		Remark: "what comes of it in the walk: TestEveryBentRuleIsNoticed",

@@ -19,7 +19,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale noted while the hold is given back",
-		Edits: []Edit{{group, "if (!b.Hold.Downscale.None() && !b.ended) || plan.Has[RecordDownscale](deeds) {", "if !b.Hold.Downscale.None() && !b.ended {"}},
+		Edits: []Edit{{group, "if (!b.Hold.Downscale.None() && !b.ended) || plan.Has[RecordDownscale](actions) {", "if !b.Hold.Downscale.None() && !b.ended {"}},
 		Test:  scenarios + "a-follower-shrinks-between-two-zones-of-a-rollout", Rule: "DecreaseAlone",
 	},
 	{

@@ -4,12 +4,12 @@ package mutants
 // memory.
 var views = []Mutant{
 	{
-		Name:  "takedown on caches before which StatefulSets are not read",
+		Name:  "disruption on caches before which StatefulSets are not read",
 		Edits: []Edit{{holdDecision, ", Verify: !s.Live}", "}"}},
 		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisruptedOnCaches", Rule: "a pod that is up is deleted",
 	},
 	{
-		Name:  "takedown on caches although StatefulSets ask for something else",
+		Name:  "disruption on caches although StatefulSets ask for something else",
 		Edits: []Edit{{"internal/control/groups/controller.go", "return same, nil", "return same || true, nil"}},
 		Test:  "internal/control/groups TestReconcile/a StatefulSet was paused, which the caches do not show yet", Rule: "release rollout/zone-a",
 	},
@@ -24,7 +24,7 @@ var views = []Mutant{
 		Test:  "internal/cluster/observe TestWhetherStatefulSetsStillAskForWhatTheCachesShow/another group", Rule: "true, <nil>, want false",
 	},
 	{
-		Name:  "walk that does not read StatefulSets before a takedown on caches",
+		Name:  "walk that does not read StatefulSets before a disruption on caches",
 		Edits: []Edit{{"internal/cluster/observe/verify.go", "same[i] = z.AsksTheSame(&live)", "same[i] = true"}, {"internal/cluster/observe/verify.go", " || !o.belongs(cached.Key, set)", ""}, {"internal/cluster/observe/verify.go", "live := zoneOf(set)", "_ = zoneOf(set)"}},
 		Test:  walk, Rule: "StandStill",
 	},

@@ -313,7 +313,7 @@ func (a *asker) unnoted(w *world) bool {
 func (e *explorer) judgeHarm(w *world, a *asker) (rule, how string) {
 	zone := int(a.zone)
 	elsewhere := down(&w.pods, &w.zones) &^ zoneSlots(zone)
-	rule = judge.Deed{
+	rule = judge.Disruption{
 		Elsewhere: w.ours&elsewhere != 0 || w.apart&down(&w.pods, &w.zones) != 0 || w.othersHarmed(zone),
 		Rest:      count(elsewhere &^ (a.shown &^ w.ours)),
 	}.Broken(e.rules.judges)

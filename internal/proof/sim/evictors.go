@@ -304,7 +304,7 @@ func (e *explorer) grant(w *world, i int, see visit) {
 		see(&m)
 		return
 	}
-	if w.lease.intents[ev.slot].grant != ownDeed {
+	if w.lease.intents[ev.slot].grant != ownDisruption {
 		m.exercises |= one(evictionsAgain)
 	}
 	if int(ev.by) >= e.config.Operators {
@@ -350,13 +350,13 @@ func (e *explorer) evict(w *world, i int, see visit) {
 		m.line = func() string { return ev.String() + ": comes too late, its pod has changed" }
 	case p.phase == leaving:
 	default:
-		e.takeDown(w, &m, ev)
+		e.disrupt(w, &m, ev)
 	}
 	see(&m)
 }
 
-// takeDown makes an evicted pod terminate, and judges the eviction.
-func (e *explorer) takeDown(w *world, m *move, ev *evictor) {
+// disrupt makes an evicted pod terminate, and judges the eviction.
+func (e *explorer) disrupt(w *world, m *move, ev *evictor) {
 	slot := int(ev.slot)
 	p := &m.next.pods[slot]
 	up := p.up()

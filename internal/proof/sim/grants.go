@@ -4,7 +4,7 @@ package sim
 // That time cannot pass while an eviction is still under way.
 func (e *explorer) grantsAge(w *world, see visit) {
 	for slot, noted := range w.lease.intents {
-		if noted.grant == ownDeed || noted.grant == timeOver || w.pods[slot].born != noted.born && !e.config.Unbound {
+		if noted.grant == ownDisruption || noted.grant == timeOver || w.pods[slot].born != noted.born && !e.config.Unbound {
 			continue
 		}
 		comes := false

@@ -13,17 +13,17 @@ func (e *explorer) judge(w *world, r request, exact, up bool) (rule, how string)
 	slot := int(r.target)
 	broken := down(&w.pods, &w.zones)
 	excused := broken &^ w.ours &^ r.evidence.before
-	deed := judge.Deed{
+	disruption := judge.Disruption{
 		Strange:   !exact,
 		Elsewhere: up && (zonesIn(w.ours&broken) > 1 || w.apart&broken != 0 || w.othersHarmed(zoneOf(slot))),
 		Unnoted:   up && !w.notes(r.step),
 	}
 	if up {
-		deed.Rest = count(broken &^ excused &^ zoneSlots(zoneOf(slot)))
-		deed.Down = count((broken &^ excused).with(slot) & zoneSlots(zoneOf(slot)) & wantedSlots(w))
-		deed.Budget = e.config.budget()
+		disruption.Rest = count(broken &^ excused &^ zoneSlots(zoneOf(slot)))
+		disruption.Down = count((broken &^ excused).with(slot) & zoneSlots(zoneOf(slot)) & wantedSlots(w))
+		disruption.Budget = e.config.budget()
 	}
-	if rule = deed.Broken(e.rules.judges); rule == "" {
+	if rule = disruption.Broken(e.rules.judges); rule == "" {
 		return "", ""
 	}
 	return rule, fmt.Sprintf("delete of %s; down: %v; of these by us: %v; excused: %v", podNames[slot], broken, w.ours&broken, excused)
@@ -44,7 +44,7 @@ func (e *explorer) judgeEviction(w *world, ev *evictor) (rule, how string) {
 		elsewhere = ours&^w.apart != 0 || w.othersHarmed(maxZones)
 		rest, beside = 0, (broken&^excused).with(slot)&partitionSlots(slot)
 	}
-	rule = judge.Deed{
+	rule = judge.Disruption{
 		Strange:   w.pods[slot].born != ev.born && !e.config.Unbound,
 		Elsewhere: elsewhere,
 		Rest:      count(rest),
@@ -127,7 +127,7 @@ func (w *world) notesEviction(ev *evictor) bool {
 	noted := w.lease.intents[ev.slot]
 	zone := int(w.lease.holder) == zoneOf(int(ev.slot))+1
 	apart := w.lease.holder == partitions && w.lease.operation == eviction
-	return noted.born == ev.born && noted.grant != ownDeed && (zone || apart)
+	return noted.born == ev.born && noted.grant != ownDisruption && (zone || apart)
 }
 
 func zoneSlots(zone int) slots { return (1<<maxPods - 1) << (zone * maxPods) }

@@ -143,7 +143,7 @@ func (v *view) record(c Config) group.Hold {
 func (g grant) tell(i *plan.Intent, c Config) {
 	var age time.Duration
 	switch g {
-	case ownDeed:
+	case ownDisruption:
 		return
 	case justGranted:
 	case timeOver:
@@ -158,7 +158,7 @@ func (g grant) tell(i *plan.Intent, c Config) {
 func grantOf(i plan.Intent) grant {
 	switch {
 	case !i.Granted():
-		return ownDeed
+		return ownDisruption
 	case i.Known >= plan.GrantLimit:
 		return timeOver
 	}

@@ -137,7 +137,7 @@ type intent struct {
 type grant uint8
 
 const (
-	ownDeed grant = iota
+	ownDisruption grant = iota
 	justGranted
 	timeOver // no API server can carry it out any more
 )

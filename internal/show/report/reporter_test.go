@@ -270,19 +270,19 @@ func TestARolloutTellsEachThingOnce(t *testing.T) {
 	}
 }
 
-func TestDeedsAreToldWhenTheyAreDone(t *testing.T) {
+func TestActionsAreReportedWhenTheyAreDone(t *testing.T) {
 	r := newRoom()
 	s := fixture.MustParse(settled)
-	deed := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedRevision}
-	steps := []plan.Action{deed}
-	if news, _ := r.Group(s, steps, []plan.Receipt{{Step: deed, Err: errors.New("conflict")}}); news {
+	action := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedRevision}
+	steps := []plan.Action{action}
+	if news, _ := r.Group(s, steps, []plan.Receipt{{Step: action, Err: errors.New("conflict")}}); news {
 		t.Error("a deed that failed is news")
 	}
 	if told := r.told(); told != nil {
 		t.Errorf("told of what was not done: %v", told)
 	}
 	if news, _ := r.Group(s, steps, []plan.Receipt{
-		{Step: deed},
+		{Step: action},
 		{Step: plan.CancelDeletion{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1"}, Because: plan.Refusal{Code: reason.Paused}}},
 		{Step: group.AdoptRevision{Zone: "zone-a", Revision: "web-2"}},
 		{Step: plan.Release{Holder: "rollout/zone-a"}},
@@ -476,8 +476,8 @@ func TestSeverity(t *testing.T) {
 func TestMetricsOfAGroup(t *testing.T) {
 	r := newRoom()
 	s := fixture.MustParse(rolling)
-	deed := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-1", Because: reason.OutdatedRevision}
-	r.Group(s, group.Plan(s), []plan.Receipt{{Step: deed}, {Step: deed, Err: errors.New("conflict")}})
+	action := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-1", Because: reason.OutdatedRevision}
+	r.Group(s, group.Plan(s), []plan.Receipt{{Step: action}, {Step: action, Err: errors.New("conflict")}})
 	for _, want := range []string{
 		`lockstep_group_hold_held{group="store",namespace="team",operation="rollout",zone="zone-a"} 1`,
 		`lockstep_group_pods_deleted_total{group="store",namespace="team",reason="OutdatedRevision",zone="zone-a"} 1`,

@@ -3,9 +3,9 @@
 // alone, never from what operators believe. The laws are the same for both.
 package judge
 
-// Deed describes the state just after a pod that was up was deleted or evicted, or after
+// Disruption describes the state just after a pod that was up was deleted or evicted, or after
 // a downscale of a zone that deletes pods that were up.
-type Deed struct {
+type Disruption struct {
 	Strange   bool // it is not the exact pod that was judged
 	Still     bool // it is a rollout of a zone that was paused, or in another group, before the operator read anything
 	Elsewhere bool // pods of another zone are down by lockstep, or leave by a downscale
@@ -18,19 +18,19 @@ type Deed struct {
 // laws are in order of precedence: Broken returns the first that a disruption breaks.
 var laws = []struct {
 	name   string
-	broken func(Deed) bool
+	broken func(Disruption) bool
 }{
-	{"ExactTarget", func(d Deed) bool { return d.Strange }},
-	{"StandStill", func(d Deed) bool { return d.Still }},
-	{"OneZoneAtATime", func(d Deed) bool { return d.Elsewhere }},
-	{"RestIsWhole", func(d Deed) bool { return d.Rest > 0 }},
-	{"WithinBudget", func(d Deed) bool { return d.Budget > 0 && d.Down > d.Budget }},
-	{"NotedFirst", func(d Deed) bool { return d.Unnoted }},
+	{"ExactTarget", func(d Disruption) bool { return d.Strange }},
+	{"StandStill", func(d Disruption) bool { return d.Still }},
+	{"OneZoneAtATime", func(d Disruption) bool { return d.Elsewhere }},
+	{"RestIsWhole", func(d Disruption) bool { return d.Rest > 0 }},
+	{"WithinBudget", func(d Disruption) bool { return d.Budget > 0 && d.Down > d.Budget }},
+	{"NotedFirst", func(d Disruption) bool { return d.Unnoted }},
 }
 
 // Broken returns the first law that a disruption breaks, among the laws that are judged; "" if
 // it breaks none.
-func (d Deed) Broken(judged func(law string) bool) string {
+func (d Disruption) Broken(judged func(law string) bool) string {
 	for _, law := range laws {
 		if law.broken(d) && judged(law.name) {
 			return law.name

@@ -3,7 +3,7 @@ package judge
 import "testing"
 
 func TestEveryLawCanBeBrokenAlone(t *testing.T) {
-	for want, d := range map[string]Deed{
+	for want, d := range map[string]Disruption{
 		"":               {Down: 2, Budget: 2},
 		"ExactTarget":    {Strange: true},
 		"StandStill":     {Still: true},
@@ -22,7 +22,7 @@ func TestEveryLawCanBeBrokenAlone(t *testing.T) {
 }
 
 func TestWhatIsBoundByNoBudgetBreaksNone(t *testing.T) {
-	if got := (Deed{Down: 9}).Broken(All); got != "" {
+	if got := (Disruption{Down: 9}).Broken(All); got != "" {
 		t.Errorf("it breaks %q", got)
 	}
 }

@@ -53,14 +53,14 @@ func (w *walk) audit() {
 
 // settle checks that processes at the goal plan nothing and write nothing.
 func (w *walk) settle() {
-	written, planned := w.report.Deeds[writes], w.report.Plans
+	written, planned := w.report.Tallies[writes], w.report.Plans
 	w.after(10*time.Minute, func() {
 		for _, g := range w.groups {
 			if why := g.unfinished(); why != "" {
 				w.violate(g, "Progress", "the goal is left again: "+why)
 			}
 		}
-		written, planned := w.report.Deeds[writes]-written, w.report.Plans-planned
+		written, planned := w.report.Tallies[writes]-written, w.report.Plans-planned
 		if written+planned > 0 {
 			w.violate(nil, "Rests", fmt.Sprintf("%d plans and %d writes at the goal", planned, written))
 		}

@@ -109,7 +109,7 @@ func (w *walk) askToEvict(g *simulatedGroup, n, ordinal int, uid string) {
 		}
 		w.call(func(p *process, done func(answer)) { p.evict(g, b, done) }, func(a answer) {
 			w.carryOut(g, began, a, func() {
-				w.deletePod(g, n, ordinal, takedown{by: b.by(a.why), uid: b.uid, version: b.version, shown: a.shown, evicted: true})
+				w.deletePod(g, n, ordinal, disruption{by: b.by(a.why), uid: b.uid, version: b.version, shown: a.shown, evicted: true})
 			}, again)
 		})
 	})

@@ -229,15 +229,15 @@ func (r *round) count() {
 	for _, step := range r.steps {
 		switch a := step.(type) {
 		case plan.EndIntent:
-			r.report.Deeds[lapses]++
+			r.report.Tallies[lapses]++
 			if a.Because == reason.HoldRestored {
 				r.violate(r.g, "NothingRestored", "drops the note of "+a.Intent.Pod+" as one of before a restore")
 			}
 		case plan.Enqueue:
-			r.report.Deeds[places]++
+			r.report.Tallies[places]++
 		case group.RecordDownscale:
 			if !a.Downscale.Ours {
-				r.report.Deeds[seen]++
+				r.report.Tallies[seen]++
 			}
 		}
 	}
@@ -348,7 +348,7 @@ func (r *round) touch(i plan.Intent) request {
 func (r *round) delete(a plan.DeletePod) request {
 	n, ordinal := place(a.Zone, a.Pod)
 	return func(done func(error)) {
-		asked := takedown{by: r.name, uid: a.UID, version: a.Version, began: r.began, shown: r.knows()}
+		asked := disruption{by: r.name, uid: a.UID, version: a.Version, began: r.began, shown: r.knows()}
 		r.sendWrite(func() bool { return r.deletePod(r.g, n, ordinal, asked) }, func(err error) {
 			if err == nil {
 				r.fresh.PodMoved(r.g.key, a.Pod, a.Version)
@@ -376,7 +376,7 @@ func (r *round) knows() served {
 	return known
 }
 
-func (r *round) patch(what deed, name string, judged plan.Version, changed func(*zone)) request {
+func (r *round) patch(what tally, name string, judged plan.Version, changed func(*zone)) request {
 	n := zoneNumber(name)
 	return r.write(n, func() bool { return r.changeZone(what, r.g, n, judged, changed) })
 }

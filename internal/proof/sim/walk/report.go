@@ -14,7 +14,7 @@ type Report struct {
 	Refusals  int // of downscales and evictions
 	Wishes    [firstFault]int
 	Faults    [faults]int
-	Deeds     [deeds]int
+	Tallies   [tallies]int
 	Goals     int // groups that reached their goal after the faults
 	Missed    int // groups that did not
 	Days      float64
@@ -57,7 +57,7 @@ var faultNames = [faults]string{
 	processesSleep:      "a process sleeps",
 	leadershipMoves:     "leadership moves, and its former holder hears of it later",
 	watchesStuck:        "a watch shows nothing for a while",
-	statesUnobserved:    "a cache jumps over states, which nobody sees",
+	statesUnobserved:    "a cache skips states, which no process sees",
 	requestsLost:        "a request never arrives",
 	repliesLost:         "a reply is lost",
 	requestsLate:        "a request arrives after its sender has given it up",
@@ -70,12 +70,12 @@ var faultNames = [faults]string{
 	strangersEvicted:    "... or a client evicts it",
 }
 
-// deed is a kind of action that is counted.
-type deed int
+// tally is a kind of action that is counted.
+type tally int
 
 // Actions.
 const (
-	takedowns deed = iota
+	rolled tally = iota
 	repairs
 	evictions
 	downscales
@@ -88,12 +88,12 @@ const (
 	places
 	touches
 	writes
-	deeds
+	tallies
 )
 
-var deedNames = [deeds]string{
-	takedowns: "pods that served taken down by a rollout", repairs: "pods that were down replaced", evictions: "pods evicted",
-	downscales: "downscales", seen: "downscales noted that nobody had asked about", raises: "zones raised by lockstep",
+var tallyNames = [tallies]string{
+	rolled: "pods that were up deleted by a rollout", repairs: "pods that were down replaced", evictions: "pods evicted",
+	downscales: "downscales", seen: "downscales recorded of which no webhook was called", raises: "zones raised by lockstep",
 	adoptions: "revisions adopted", voids: "downscales made impossible", stamps: "times of downscales stamped",
 	lapses: "granted evictions taken off the hold that never came", places: "places in the queue taken by lockstep",
 	touches: "pods touched, so that a delete cannot happen", writes: "writes of lockstep and of its webhooks",
@@ -112,7 +112,7 @@ func (r *Report) Add(other Report) {
 	r.Broken = append(r.Broken, other.Broken...)
 	add(r.Wishes[:], other.Wishes[:])
 	add(r.Faults[:], other.Faults[:])
-	add(r.Deeds[:], other.Deeds[:])
+	add(r.Tallies[:], other.Tallies[:])
 }
 
 // Missing returns the kinds of user actions, faults and actions that never happened. A
@@ -129,9 +129,9 @@ func (r *Report) Missing() []string {
 			all = append(all, faultNames[f])
 		}
 	}
-	for d, n := range r.Deeds {
+	for d, n := range r.Tallies {
 		if n == 0 {
-			all = append(all, deedNames[d])
+			all = append(all, tallyNames[d])
 		}
 	}
 	return all
@@ -153,8 +153,8 @@ func (r *Report) String() string {
 	row("moves", r.Moves)
 	row("plans", r.Plans)
 	row("refusals", r.Refusals)
-	for d, n := range r.Deeds {
-		row(deedNames[d], n)
+	for d, n := range r.Tallies {
+		row(tallyNames[d], n)
 	}
 	b.WriteString("\nwhat users do\n")
 	for k, n := range r.Wishes {

@@ -116,14 +116,14 @@ func (w *walk) touchPod(g *simulatedGroup, n, ordinal int, i plan.Intent) bool {
 		return false
 	}
 	w.wrote()
-	w.report.Deeds[touches]++
+	w.report.Tallies[touches]++
 	w.story(g, "touch of", p.Name)
 	w.putPod(g, n, ordinal, p.Pod)
 	return true
 }
 
 // deletePod deletes the pod that was judged, and judges the delete.
-func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, t takedown) bool {
+func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, t disruption) bool {
 	p := g.pods[n][ordinal]
 	exact := p != nil && p.UID == t.uid && (t.version == 0 || p.Version == t.version)
 	byName := t.evicted && t.uid == "" || !t.evicted && w.schedule.Rules.Unconditional
@@ -143,11 +143,11 @@ func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, t takedown) bool {
 	case p.stranger():
 		w.report.Faults[strangersEvicted]++
 	case t.evicted:
-		w.report.Deeds[evictions]++
+		w.report.Tallies[evictions]++
 	case up:
-		w.report.Deeds[takedowns]++
+		w.report.Tallies[rolled]++
 	default:
-		w.report.Deeds[repairs]++
+		w.report.Tallies[repairs]++
 	}
 	w.comes(aPodIsSentAway, g, nil)
 	if !up {
@@ -157,7 +157,7 @@ func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, t takedown) bool {
 		f.ours = true
 	}
 	g.witness.recover(w.wall())
-	if rule, how := g.witness.judgeTakedown(g, n, ordinal, t, version, exact, w.wall()); rule != "" {
+	if rule, how := g.witness.judgeDisruption(g, n, ordinal, t, version, exact, w.wall()); rule != "" {
 		w.violate(g, rule, how)
 	}
 	return true
@@ -165,12 +165,12 @@ func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, t takedown) bool {
 
 // changeZone changes a zone, except its replicas, if its version is the one that was
 // judged.
-func (w *walk) changeZone(what deed, g *simulatedGroup, n int, judged plan.Version, changed func(*zone)) bool {
+func (w *walk) changeZone(what tally, g *simulatedGroup, n int, judged plan.Version, changed func(*zone)) bool {
 	if g.zones[n].Version != judged {
 		return false
 	}
 	w.wrote()
-	w.report.Deeds[what]++
+	w.report.Tallies[what]++
 	w.putZone(g, n, changed)
 	return true
 }
@@ -195,7 +195,7 @@ func (w *walk) setReplicas(g *simulatedGroup, n int, d downscale) bool {
 	if d.to < z.Replicas {
 		what = downscales
 	}
-	w.report.Deeds[what]++
+	w.report.Tallies[what]++
 	w.respec(g, n, func(z *zone) { z.Replicas = d.to })
 	g.witness.harmed[n] = g.witness.harmed[n] || harms
 	return true

@@ -202,7 +202,7 @@ func (w *walk) slow() time.Duration {
 	return w.between(0, 30*time.Second)
 }
 
-func (w *walk) wrote() { w.report.Deeds[writes]++ }
+func (w *walk) wrote() { w.report.Tallies[writes]++ }
 
 // violate ends a schedule that breaks a rule.
 func (w *walk) violate(g *simulatedGroup, rule, how string) {

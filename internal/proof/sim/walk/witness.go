@@ -172,8 +172,8 @@ func (w *witness) stableAt(p *pod, minReady time.Duration) time.Time {
 	return p.StableAt(minReady)
 }
 
-// takedown is a delete as it was requested.
-type takedown struct {
+// disruption is a delete as it was requested.
+type disruption struct {
 	by      string
 	uid     string
 	version plan.Version // zero: any
@@ -182,8 +182,8 @@ type takedown struct {
 	evicted bool
 }
 
-// judgeTakedown judges the delete of a pod that was up.
-func (w *witness) judgeTakedown(g *simulatedGroup, n, ordinal int, t takedown, version plan.Version, exact bool, now time.Time) (rule, how string) {
+// judgeDisruption judges the delete of a pod that was up.
+func (w *witness) judgeDisruption(g *simulatedGroup, n, ordinal int, t disruption, version plan.Version, exact bool, now time.Time) (rule, how string) {
 	rest, here, joined, elsewhere := 0, 0, 0, false
 	own := &w.falls[n][ordinal]
 	own.evicted = t.evicted
@@ -212,7 +212,7 @@ func (w *witness) judgeTakedown(g *simulatedGroup, n, ordinal int, t takedown, v
 	if here+joined > max(budget, g.evictionBudget(n)) {
 		here += joined // the budget of evictions allowed the joined pods together with the pods recorded before
 	}
-	rule = judge.Deed{
+	rule = judge.Disruption{
 		Strange: !exact, Still: !t.evicted && w.standsStill(n, t.began, now),
 		Elsewhere: elsewhere, Rest: rest, Down: here, Budget: budget, Unnoted: !g.notes(n, ordinal, t, version),
 	}.Broken(judge.All)
@@ -244,7 +244,7 @@ func (f fall) byUs(now time.Time) bool {
 }
 
 // notes reports whether the Lease records exactly this delete.
-func (g *simulatedGroup) notes(n, ordinal int, t takedown, version plan.Version) bool {
+func (g *simulatedGroup) notes(n, ordinal int, t disruption, version plan.Version) bool {
 	if g.lease == nil || g.lease.Holder.Zone() != g.zones[n].Name {
 		return false
 	}
@@ -312,7 +312,7 @@ func (w *witness) judgeDownscale(g *simulatedGroup, n int, d downscale, now time
 	name := g.zones[n].Name
 	noted := g.lease != nil && g.lease.Holder.Zone() == name && g.lease.Downscale.Zone == name &&
 		g.lease.Downscale.Version == d.version && g.lease.Downscale.To == d.to
-	rule = judge.Deed{Elsewhere: elsewhere, Rest: rest, Unnoted: !noted}.Broken(judge.All)
+	rule = judge.Disruption{Elsewhere: elsewhere, Rest: rest, Unnoted: !noted}.Broken(judge.All)
 	if rule == "" {
 		return "", ""
 	}
