@@ -2,8 +2,8 @@ package plan
 
 import "time"
 
-// Hold is the lock of a workload, as its Lease records it: what all kinds share, and the part of its kind.
-// "The hold" in docs/guarantees.md lists its guarantees.
+// Hold is the lock of a workload, as its Lease records it, as far as all kinds share it. "The hold" in
+// docs/guarantees.md lists its guarantees.
 type Hold struct {
 	Exists      bool   // the Lease exists
 	UID         string // of the Lease
@@ -21,7 +21,6 @@ type Hold struct {
 	Unrenewed   time.Duration // if the holder is Newer: how long this process has observed no renewal
 	Unreadable  string        // why the intents could not be read; lockstep respects such a hold
 	Unlabelled  bool          // the Lease lost the label by which lockstep watches Leases
-	Part        Part          // what the Lease records for this kind alone; nil: nothing
 }
 
 // Expired reports whether the hold was not renewed in time. Expiry alone never allows another
@@ -44,23 +43,19 @@ func (h Hold) ExpiresAt() time.Time {
 // Lapsed reports whether a foreign holder has expired. Its name then stays on the Lease and
 // blocks no operation. The hold of a newer version of lockstep lapses only if the Lease
 // records no operation in progress and this process observes no renewal, whatever the renew
-// time is.
-func (h Hold) Lapsed(now time.Time) bool {
+// time is. idle says whether what the kind of workload records itself is not in progress.
+func (h Hold) Lapsed(now time.Time, idle bool) bool {
 	switch {
 	case !h.Holder.Foreign() || !h.Expired(now):
 		return false
 	case h.Holder.Newer():
-		return len(h.Intents) == 0 && (h.Part == nil || h.Part.Idle()) && h.Unrenewed >= h.Duration
+		return len(h.Intents) == 0 && idle && h.Unrenewed >= h.Duration
 	}
 	return true
 }
 
 // Respected reports whether an operation of a newer version of lockstep has the hold. Then
-// lockstep neither ends nor overwrites the records of that operation.
-func (h Hold) Respected(now time.Time) bool { return h.Holder.Newer() && !h.Lapsed(now) }
-
-// Part is what the Lease of a workload records for its kind alone.
-type Part interface {
-	// Idle reports whether the part records no operation that is in progress.
-	Idle() bool
+// lockstep neither ends nor overwrites the records of that operation. idle is as in Lapsed.
+func (h Hold) Respected(now time.Time, idle bool) bool {
+	return h.Holder.Newer() && !h.Lapsed(now, idle)
 }

@@ -21,27 +21,11 @@ type Record struct {
 	Acknowledged map[string]DelayRecord // the pods that acknowledged a delayed downscale, by zone
 }
 
-// Idle implements Part.
-func (r Record) Idle() bool { return r.Downscale.None() }
-
-// HoldOf returns the lock of a rollout group, of which h is what was read.
-func HoldOf(h plan.Hold) Hold {
-	record, _ := h.Part.(Record)
-	h.Part = nil
-	return Hold{h, record}
-}
-
-// Shared returns the lock as all kinds know it.
-func (h Hold) Shared() plan.Hold {
-	h.Hold.Part = h.Record
-	return h.Hold
-}
-
-// Lapsed is plan.Hold.Lapsed.
-func (h Hold) Lapsed(now time.Time) bool { return h.Shared().Lapsed(now) }
+// Lapsed is plan.Hold.Lapsed. A group with a downscale is not idle.
+func (h Hold) Lapsed(now time.Time) bool { return h.Hold.Lapsed(now, h.Downscale.None()) }
 
 // Respected is plan.Hold.Respected.
-func (h Hold) Respected(now time.Time) bool { return h.Shared().Respected(now) }
+func (h Hold) Respected(now time.Time) bool { return h.Hold.Respected(now, h.Downscale.None()) }
 
 // Recorder is an action that changes what the Lease records about rollout groups.
 type Recorder interface {

@@ -257,7 +257,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "preparation undone anew under the hold of another zone that was not renewed in time",
-		Edits: []Edit{{holdRecord, "free := record.Holder.Free() || record.Lapsed(now) ||", "free := record.Holder.Free() || record.Shared().Expired(now) ||"}},
+		Edits: []Edit{{holdRecord, "free := record.Holder.Free() || record.Lapsed(now) ||", "free := record.Holder.Free() || record.Expired(now) ||"}},
 		Test:  "internal/lock/hold TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew", Rule: "another zone still has it: possible true",
 	},
 	{

@@ -65,17 +65,17 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "hold of a newer version that lapses while it notes a pod",
-		Edits: []Edit{{planHold, "return len(h.Intents) == 0 && (h.Part == nil || h.Part.Idle()) && h.Unrenewed", "return h.Unrenewed"}},
+		Edits: []Edit{{planHold, "return len(h.Intents) == 0 && idle && h.Unrenewed", "return h.Unrenewed"}},
 		Test:  scenarios + "a-hold-of-a-newer-version-progressive-never-lapses-while-it-notes-a-pod", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "hold of a newer version that lapses while it notes a downscale",
-		Edits: []Edit{{planHold, "len(h.Intents) == 0 && (h.Part == nil || h.Part.Idle()) && h.Unrenewed", "len(h.Intents) == 0 && h.Unrenewed"}},
+		Edits: []Edit{{planHold, "len(h.Intents) == 0 && idle && h.Unrenewed", "len(h.Intents) == 0 && h.Unrenewed"}},
 		Test:  scenarios + "a-hold-of-a-newer-version-never-lapses-while-it-notes-a-downscale", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "hold of a newer version that lapses by its written time alone",
-		Edits: []Edit{{planHold, "(h.Part == nil || h.Part.Idle()) && h.Unrenewed >= h.Duration", "(h.Part == nil || h.Part.Idle())"}},
+		Edits: []Edit{{planHold, "idle && h.Unrenewed >= h.Duration", "idle"}},
 		Test:  "internal/lock/lease TestRenewalsOfANewerVersionAreTimedByTheProcessThatSeesThem", Rule: "the hold lapses",
 	},
 	{
