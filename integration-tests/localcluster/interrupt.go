@@ -72,14 +72,13 @@ func (c *Cluster) running(name string) (*process, error) {
 
 // release removes a process from the list of processes that must not end.
 func (c *Cluster) release(name string) (*process, error) {
+	p, err := c.running(name)
+	if err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.processes, func(p *process) bool { return p.name == name })
-	if i < 0 {
-		return nil, errors.New("the cluster runs no such program")
-	}
-	p := c.processes[i]
-	c.processes = slices.Delete(slices.Clone(c.processes), i, i+1)
+	c.processes = slices.DeleteFunc(slices.Clone(c.processes), func(other *process) bool { return other == p })
 	return p, nil
 }
 

@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/parallel"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
@@ -25,10 +26,5 @@ func (o *Observer) AsksTheSame(ctx context.Context, cached group.Snapshot) (bool
 	if err := cmp.Or(errs...); err != nil {
 		return false, err
 	}
-	for _, is := range same {
-		if !is {
-			return false, nil
-		}
-	}
-	return true, nil
+	return !slices.Contains(same, false), nil
 }

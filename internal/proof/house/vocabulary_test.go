@@ -71,7 +71,7 @@ func texts(t *testing.T) []string {
 	return files
 }
 
-// proseOf returns the lines of a file without what is not prose; all of a source except its comments is not.
+// proseOf returns the prose in each line of a file. In a source, only comments contain prose.
 func proseOf(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
