@@ -214,21 +214,7 @@ func (c *campaign) operatorFlags() string {
 func (c *campaign) report(r record) {
 	var b strings.Builder
 	fmt.Fprint(&b, newPlan(r.Seed))
-	for _, v := range r.Violations {
-		fmt.Fprintf(&b, "  violated  %s\n", v)
-	}
-	for _, f := range r.Failures {
-		fmt.Fprintf(&b, "  failed    %s\n", f)
-	}
-	for _, u := range r.Unjudged {
-		fmt.Fprintf(&b, "  unjudged  %s\n", u)
-	}
-	if r.Undone != "" {
-		fmt.Fprintf(&b, "  undone    %s\n", r.Undone)
-	}
-	if r.Missed != "" {
-		fmt.Fprintf(&b, "  missed    %s\n", r.Missed)
-	}
+	b.WriteString(r.findings())
 	for _, remark := range r.Remarks {
 		fmt.Fprintf(&b, "  remark    %s\n", remark)
 	}

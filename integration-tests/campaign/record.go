@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,6 +53,28 @@ func (r record) judged() bool { return len(r.Unjudged) == 0 && r.Undone == "" }
 // was not completed.
 func (r record) hasFindings() bool {
 	return len(r.Violations) > 0 || len(r.Failures) > 0 || r.Missed != ""
+}
+
+// findings returns a line for each reason why a plan did not succeed.
+func (r record) findings() string {
+	var b strings.Builder
+	line := func(what, finding string) { fmt.Fprintf(&b, "  %-9s %s\n", what, finding) }
+	for _, v := range r.Violations {
+		line("violated", v)
+	}
+	for _, f := range r.Failures {
+		line("failed", f)
+	}
+	for _, u := range r.Unjudged {
+		line("unjudged", u)
+	}
+	if r.Undone != "" {
+		line("undone", r.Undone)
+	}
+	if r.Missed != "" {
+		line("missed", r.Missed)
+	}
+	return b.String()
 }
 
 // isConclusive reports whether the result is known, so that the plan is not repeated.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func resultsWith(t *testing.T, lines string) *results {
@@ -176,15 +177,25 @@ func TestSumUp(t *testing.T) {
 	}
 }
 
-func TestBrokenRecords(t *testing.T) {
+func TestBrokenRecordsHaveFindings(t *testing.T) {
 	t.Parallel()
-	for _, r := range []record{{Violations: []string{"v"}}, {Missed: "m"}, {Failures: []string{"f"}}, {Unjudged: []string{"u"}}, {Undone: "u"}} {
-		if !r.broken() {
-			t.Errorf("%+v is not", r)
+	for _, r := range []record{{Violations: []string{"why"}}, {Missed: "why"}, {Failures: []string{"why"}}, {Unjudged: []string{"why"}}, {Undone: "why"}} {
+		if !r.broken() || strings.Count(r.findings(), "why\n") != 1 {
+			t.Errorf("%+v: broken %t, findings %q", r, r.broken(), r.findings())
 		}
 	}
-	if (record{Remarks: []string{"r"}}).broken() {
+	if r := (record{Remarks: []string{"r"}}); r.broken() || r.findings() != "" {
 		t.Error("one is broken by a remark")
+	}
+}
+
+func TestFindingsOfBrokenPlansEndTheOutput(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	c := &campaign{out: &out, results: &results{}}
+	c.printSummary([]record{{Seed: 17, Violations: []string{"WithinBudget: two pods"}}, {Seed: 18, Reached: true}}, time.Second)
+	if !strings.HasSuffix(out.String(), "\nplan 17:\n  violated  WithinBudget: two pods\n") {
+		t.Errorf("the output ends otherwise: %s", out.String())
 	}
 }
 

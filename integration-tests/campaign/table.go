@@ -19,6 +19,17 @@ func (c *campaign) printSummary(done []record, took time.Duration) {
 	fmt.Fprintf(c.out, "seeds %d to %d of code %s in %s; the second column adds up %s\n", c.seed, c.seed+uint64(c.plans)-1, c.code,
 		took.Round(time.Second), c.settings.results)
 	fmt.Fprintf(c.out, "again: make faults FAULTS=%d FAULTS_FLAGS='-seed %d%s' (seeds that are recorded for this code are passed over)\n", c.plans, c.seed, c.operatorFlags())
+	c.printBroken(done)
+}
+
+// printBroken prints the findings of the plans that did not succeed. They end the output, of which a
+// build machine often shows nothing but the end.
+func (c *campaign) printBroken(done []record) {
+	for _, r := range done {
+		if r.broken() {
+			fmt.Fprintf(c.out, "\nplan %d:\n%s", r.Seed, r.findings())
+		}
+	}
 }
 
 // summaryOfAllCode sums up the records of any code, one for each seed.
