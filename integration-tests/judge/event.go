@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // Event is one state of one object as a watch delivered it. The versions of all kinds form one
@@ -22,7 +24,8 @@ type Event struct {
 type Pod struct {
 	Name        string
 	UID         string
-	Owner       string // UID of the controlling StatefulSet
+	Owner       string // UID of the controlling StatefulSet; empty: none, so it may be adopted
+	Labels      map[string]string
 	Revision    string
 	Ready       bool // the Ready condition, even of a terminating pod
 	ReadySince  time.Time
@@ -48,7 +51,19 @@ type Zone struct {
 	PausedUntil          time.Time // when the pause ends; zero: when a user ends it
 	OnDelete             bool
 	Revision             string // status.updateRevision
+	Selector             string // of its pods; empty: it adopts none
 	Deleted              bool
+}
+
+// adopts reports whether the StatefulSet will adopt a pod: the pod has the name of one of its pods, no
+// controller, and matches the selector. Until then the pod serves as one of the zone.
+func (z *Zone) adopts(p *Pod) bool {
+	parent, _, _ := ordinalOf(p.Name)
+	if z.Deleted || z.Selector == "" || parent != z.Name || p.Owner != "" {
+		return false
+	}
+	selector, err := labels.Parse(z.Selector)
+	return err == nil && selector.Matches(labels.Set(p.Labels))
 }
 
 // pausedAt reports whether a zone is paused at a time.

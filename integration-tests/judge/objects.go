@@ -32,7 +32,7 @@ const (
 // PodOf converts a pod.
 func PodOf(p *corev1.Pod) *Pod {
 	state := &Pod{
-		Name: p.Name, UID: string(p.UID), Revision: p.Labels[appsv1.ControllerRevisionHashLabelKey],
+		Name: p.Name, UID: string(p.UID), Labels: p.Labels, Revision: p.Labels[appsv1.ControllerRevisionHashLabelKey],
 		Terminating: p.DeletionTimestamp != nil,
 	}
 	state.Ready, state.ReadySince = readiness(p)
@@ -65,6 +65,9 @@ func ZoneOf(s *appsv1.StatefulSet) *Zone {
 	}
 	if until, err := time.Parse(time.RFC3339, s.Annotations[pausedUntilAnnotation]); err == nil && state.Paused {
 		state.PausedUntil = until.UTC()
+	}
+	if selector, err := metav1.LabelSelectorAsSelector(s.Spec.Selector); err == nil {
+		state.Selector = selector.String()
 	}
 	if s.Spec.Ordinals != nil {
 		state.Start = int(s.Spec.Ordinals.Start)

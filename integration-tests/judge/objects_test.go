@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -38,13 +39,13 @@ func TestPodOf(t *testing.T) {
 		}},
 	}
 	e := observed(t, pod, watch.Modified)
-	want := Pod{Name: "zone-a-0", UID: "u", Owner: "owner", Revision: "r", Ready: true, ReadySince: since.Time, Terminating: true}
-	if *e.Pod != want || e.Version != 17 || e.Namespace != "n" {
+	want := Pod{Name: "zone-a-0", UID: "u", Owner: "owner", Labels: pod.Labels, Revision: "r", Ready: true, ReadySince: since.Time, Terminating: true}
+	if !reflect.DeepEqual(*e.Pod, want) || e.Version != 17 || e.Namespace != "n" {
 		t.Errorf("got %+v of %+v, want %+v", e, *e.Pod, want)
 	}
 	pod.DeletionTimestamp, pod.OwnerReferences, pod.Labels = nil, nil, nil
 	pod.Status.Conditions[1].Status = corev1.ConditionFalse
-	if got, want := *observed(t, pod, watch.Deleted).Pod, (Pod{Name: "zone-a-0", UID: "u", Deleted: true}); got != want {
+	if got, want := *observed(t, pod, watch.Deleted).Pod, (Pod{Name: "zone-a-0", UID: "u", Deleted: true}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
@@ -58,6 +59,7 @@ func TestZoneOf(t *testing.T) {
 			Annotations: map[string]string{"rollout-max-unavailable": "50%", "grafana.com/rollout-paused": "true", "lockstep.dev/paused-until": "2026-01-05T14:00:00+02:00"},
 		},
 		Spec: appsv1.StatefulSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "store"}},
 			Replicas: new(int32(5)), MinReadySeconds: 3, Ordinals: &appsv1.StatefulSetOrdinals{Start: 2},
 			UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
 		},
@@ -65,7 +67,7 @@ func TestZoneOf(t *testing.T) {
 	}
 	want := Zone{
 		Name: "zone-a", UID: "u", Group: "g", Grouped: true, Replicas: 5, Start: 2, MinReady: 3 * time.Second,
-		MaxUnavailable: 2, Paused: true, PausedUntil: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC), OnDelete: true, Revision: "r",
+		MaxUnavailable: 2, Paused: true, PausedUntil: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC), OnDelete: true, Revision: "r", Selector: "app=store",
 	}
 	if got := *observed(t, set, watch.Added).Zone; got != want {
 		t.Errorf("got %+v, want %+v", got, want)

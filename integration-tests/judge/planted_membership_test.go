@@ -16,6 +16,17 @@ func (h *history) recreate() *history {
 	return h.zone("zone-1", func(z *Zone) { z.UID, z.Deleted = uid, false }).setOwner(uid)
 }
 
+// recreateSelecting creates the StatefulSet of zone-1 again, which has not adopted the existing pods yet. It selects
+// the pods of an app; the existing pods belong to "store".
+func (h *history) recreateSelecting(app string) *history {
+	for _, pod := range podsOfFirstZone {
+		h.pod(pod, func(p *Pod) { p.Labels = map[string]string{"app": "store"} })
+	}
+	return h.zone("zone-1", func(z *Zone) {
+		z.UID, z.Deleted, z.Selector = "zone-1@anew", false, "app="+app
+	})
+}
+
 // setOwner sets the owner of the existing pods of zone-1; empty: none.
 func (h *history) setOwner(uid string) *history {
 	for _, pod := range podsOfFirstZone {
@@ -90,6 +101,21 @@ var plantedMembership = map[string]plantedCase{
 	},
 	"a pod is deleted when a zone that was created again is available": {
 		history: newHistory().orphan().after(3 * time.Second).recreate().startSecondRollout(),
+	},
+	"a pod is deleted before a zone that was created again adopts its pods": {
+		history: newHistory().orphan().recreateSelecting("store").after(3 * time.Second).startSecondRollout(),
+	},
+	"2: a pod is deleted while a zone that was created again does not select its former pods": {
+		history: newHistory().orphan().recreateSelecting("other").after(3 * time.Second).startSecondRollout(),
+		want: []string{
+			"2 zone-2-0 of zone zone-2 was deleted while zone-1-0 of zone zone-1 was down",
+			"2 zone-2-0 of zone zone-2 was deleted while zone-1-1 of zone zone-1 was down",
+		},
+	},
+	"2: a pod is deleted while a pod that a zone will adopt is down": {
+		history: newHistory().orphan().recreateSelecting("store").pod("zone-1-1", func(p *Pod) { p.Ready = false }).
+			after(3 * time.Second).startSecondRollout(),
+		want: []string{"2 zone-2-0 of zone zone-2 was deleted while zone-1-1 of zone zone-1 was down"},
 	},
 	"4: a second pod is deleted when its zone was created again": {
 		history: newPartialRollout().orphan().recreate().holdForRollout("zone-1", "zone-1-1").delete("zone-1-1"),

@@ -285,7 +285,7 @@ func (v *verifier) updateOutage(z *Zone, ordinal int, now time.Time, of resource
 		return
 	}
 	slot, p := podSlot{z.Name, ordinal}, v.pods[podName(z.Name, ordinal)]
-	if p != nil && p.Owner != z.UID && !(z.Deleted && v.setName(p) == z.Name) {
+	if p != nil && p.Owner != z.UID && !z.adopts(p) && !(z.Deleted && v.setName(p) == z.Name) {
 		p = nil
 	}
 	var availableAt time.Time
