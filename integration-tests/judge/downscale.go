@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -10,6 +11,7 @@ import (
 // downscale is a reduction of spec.replicas.
 type downscale struct {
 	at          time.Time
+	groups      []string        // for which the zone counted at that time
 	terminating map[string]bool // UIDs of the pods that were ready at that time and still exist
 }
 
@@ -38,7 +40,7 @@ func (v *verifier) verifyDownscale(e Event) {
 	if earlier := v.downscales[z.Name]; earlier != nil {
 		maps.Copy(terminating, earlier.terminating)
 	}
-	v.downscales[z.Name] = &downscale{at: e.At, terminating: terminating}
+	v.downscales[z.Name] = &downscale{at: e.At, groups: last(v.zones[z.Name]).groups(), terminating: terminating}
 }
 
 // downscaleAgents returns the operator that scaled the zone down. If a user did, it returns the
@@ -92,13 +94,13 @@ func (v *verifier) verifyHoldOfDownscale(z *Zone) {
 	}
 }
 
-// verifyTimeBetweenDownscales verifies the minimum time since the last downscale of another zone.
-// Operators read that time live from the Lease, so stale caches are no excuse. Only the delay of the
-// judge's own watches is tolerated.
+// verifyTimeBetweenDownscales verifies the minimum time since the last downscale of another zone, which
+// counted for the group at that time. Operators read that time live from the Lease, so stale caches are
+// no excuse. Only the delay of the judge's own watches is tolerated.
 func (v *verifier) verifyTimeBetweenDownscales(z *Zone, k knowledge) {
 	v.forEachOther(z.Group, z.Name, k, func(name string, states []zoneState) {
 		earlier := v.downscales[name]
-		if earlier == nil {
+		if earlier == nil || !slices.Contains(earlier.groups, z.Group) {
 			return
 		}
 		if minimum := max(z.MinBetweenDownscales, last(states).MinBetweenDownscales); k.now.Sub(earlier.at) < minimum-observerDelay {

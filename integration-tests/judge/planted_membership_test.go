@@ -127,6 +127,18 @@ var plantedMembership = map[string]plantedCase{
 		rules: downscaleWebhook,
 		want:  []string{"6 zone-2 was scaled down"},
 	},
+	"a zone is scaled down shortly after one that was in no group then": {
+		history: newHistory().zone("zone-1", setMinBetweenDownscales).setGroup("").after(3*time.Second).scaleTo("zone-1", 1).
+			deleteByOther("zone-1-1").remove("zone-1-1").setGroup("g").after(3*time.Second).intendDownscale("zone-2").scaleTo("zone-2", 1),
+		rules: downscaleWebhook,
+	},
+	"6: a zone is scaled down shortly after one for which the group still waited": {
+		history: newHistory().zone("zone-1", setMinBetweenDownscales).deleteByOther("zone-1-0").remove("zone-1-0").setGroup("").scaleTo("zone-1", 1).
+			deleteByOther("zone-1-1").remove("zone-1-1").setGroup("g").after(3*time.Second).replace("zone-1-0", true).
+			intendDownscale("zone-2").scaleTo("zone-2", 1),
+		rules: downscaleWebhook,
+		want:  []string{"6 zone-2 was scaled down"},
+	},
 	"1: a pod is deleted while an orphaned pod terminates by a downscale": {
 		history: newHistory().intendDownscale("zone-1").scaleTo("zone-1", 1).orphan().startSecondRollout(),
 		rules:   downscaleWebhook,
