@@ -47,6 +47,8 @@ const (
 	// recoveryTime is how long operators may exit, or fail to start, after a part of the control plane
 	// has returned.
 	recoveryTime = 5 * time.Second
+	// maxFaultDuration is how long a fault may take. If it takes longer, the plan goes on without it.
+	maxFaultDuration = 8 * time.Minute
 	// goalTimeout is how long after the last fault the goal may take.
 	goalTimeout = 4 * time.Minute
 )
@@ -153,7 +155,9 @@ func (t *trial) runFaults(ctx context.Context) {
 			if !wait(ctx, f.at) {
 				return
 			}
-			if err := f.run(ctx, t, t.replicas[max(f.replica, 0)]); err != nil {
+			limited, cancel := context.WithTimeout(ctx, maxFaultDuration)
+			defer cancel()
+			if err := f.run(limited, t, t.replicas[max(f.replica, 0)]); err != nil {
 				t.remark(ctx, "%s: %v", f.description, err)
 			}
 		})

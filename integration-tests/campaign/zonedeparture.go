@@ -33,7 +33,8 @@ type absenceKind struct {
 	kind  string // for the table
 	words string
 	leave func(ctx context.Context, t *trial, g group, zone string) error
-	back  func(ctx context.Context, t *trial, g group, zone string) error
+	// back makes the zone return, of which the StatefulSet had this UID before it left.
+	back func(ctx context.Context, t *trial, g group, zone string, uid types.UID) error
 }
 
 var (
@@ -85,11 +86,12 @@ func (d zoneDeparture) run(ctx context.Context, t *trial) error {
 	}
 	d.awaitTrigger(ctx, t)
 	podDown, otherDown := !t.state.zoneReady(d.zone), d.otherZoneDown(t)
+	uid := t.state.uidOf(d.zone)
 	if err := retry(ctx, "let a zone leave", func(ctx context.Context) error { return d.leave(ctx, t, d.group, d.zone) }); err != nil {
 		return err
 	}
 	wait(ctx, d.away)
-	if err := retry(ctx, "let a zone come back", func(ctx context.Context) error { return d.back(ctx, t, d.group, d.zone) }); err != nil {
+	if err := retry(ctx, "let a zone come back", func(ctx context.Context) error { return d.back(ctx, t, d.group, d.zone, uid) }); err != nil {
 		return err
 	}
 	t.count(d.kind)
@@ -145,8 +147,12 @@ func orphanZone(ctx context.Context, t *trial, _ group, zone string) error {
 	return ignoreMissing(err)
 }
 
-// recreateZone creates the StatefulSet of a zone as it was when it was deleted.
-func recreateZone(ctx context.Context, t *trial, _ group, zone string) error {
+// recreateZone creates the StatefulSet of a zone as it was when it was deleted. It may exist already, if
+// the answer to an earlier request was lost.
+func recreateZone(ctx context.Context, t *trial, _ group, zone string, uid types.UID) error {
+	if now := t.state.uidOf(zone); now != "" && now != uid {
+		return nil
+	}
 	was := t.state.deletedSet(zone)
 	if was == nil {
 		return fmt.Errorf("StatefulSet %s is not deleted yet", zone)
@@ -172,7 +178,7 @@ func setGroup(suffix string) func(context.Context, *trial, group, string) error 
 	}
 }
 
-func restoreGroup(ctx context.Context, t *trial, g group, zone string) error {
+func restoreGroup(ctx context.Context, t *trial, g group, zone string, _ types.UID) error {
 	if err := t.state.checkNoIntents(g.inOtherGroup(), zone); err != nil {
 		return err
 	}
@@ -227,6 +233,16 @@ func (s *clusterState) zoneReady(zone string) bool {
 		}
 	}
 	return true
+}
+
+// uidOf returns the UID of the StatefulSet of a zone, or an empty string if there is none.
+func (s *clusterState) uidOf(zone string) types.UID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if set := s.sets[zone]; set != nil {
+		return set.UID
+	}
+	return ""
 }
 
 // deletedSet returns the StatefulSet of a zone as it was when it was deleted, or nil if it exists.

@@ -59,20 +59,27 @@ func TestZoneIsRecreatedAsDeleted(t *testing.T) {
 	g := group{name: "store", replicas: [3]int32{2, 2, 2}}
 	trial := &trial{state: newClusterState(), client: fake.NewClientset(), namespace: "plan-1"}
 	set := g.statefulSet(0)
+	set.UID = "uid-1"
 	trial.observe(watch.Added, set)
-	if recreateZone(t.Context(), trial, g, set.Name) == nil {
+	if recreateZone(t.Context(), trial, g, set.Name, set.UID) == nil {
 		t.Fatal("the zone was recreated before it was deleted")
 	}
 	changed := set.DeepCopy()
 	changed.Spec.Template.Spec.Containers[0].Image = image(2)
 	trial.observe(watch.Deleted, changed)
-	if err := recreateZone(t.Context(), trial, g, set.Name); err != nil {
+	if err := recreateZone(t.Context(), trial, g, set.Name, set.UID); err != nil {
 		t.Fatal(err)
 	}
 	var got *appsv1.StatefulSet
 	got, err := trial.client.AppsV1().StatefulSets("plan-1").Get(t.Context(), set.Name, metav1.GetOptions{})
 	if err != nil || got.Spec.Template.Spec.Containers[0].Image != image(2) || got.Labels[groupLabel] != "store" {
 		t.Errorf("it is applied as %+v, %v", got, err)
+	}
+	recreated := changed.DeepCopy()
+	recreated.UID = "uid-2"
+	trial.observe(watch.Added, recreated)
+	if err := recreateZone(t.Context(), trial, g, set.Name, set.UID); err != nil {
+		t.Errorf("after a lost answer: %v", err)
 	}
 }
 
