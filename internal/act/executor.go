@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	metadataclient "k8s.io/client-go/metadata"
 
@@ -21,7 +21,6 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -45,14 +44,6 @@ type Executor struct {
 	DryRun       bool                        // if set, Run writes nothing
 }
 
-// References knows the resources from which zones take their replicas.
-type References interface {
-	// Resource returns the resource that currently serves the kind of a reference.
-	Resource(r group.Reference) (schema.GroupVersionResource, bool)
-	// Reported receives the report that was written into the status of a resource, or that was rejected.
-	Reported(namespace string, report group.ReportReplicas, written group.Report)
-}
-
 // The limits for one plan. Actions under the hold leave time for actions that require no hold. After the limit,
 // requests in progress and further requests fail, and their actions are planned again.
 const (
@@ -60,9 +51,9 @@ const (
 	longestUnderHold = 45 * time.Second
 )
 
-// Run carries out a plan that was made from s, under the hold that d decides. It returns a receipt for each
+// Run carries out a plan that was made from w, under the hold that d decides. It returns a receipt for each
 // action that it tried. An error of class Moved means that objects have changed since the plan was made.
-func (e *Executor) Run(ctx context.Context, s group.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+func (e *Executor) Run(ctx context.Context, w plan.Workload, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
 	if e.DryRun {
 		return nil, nil
 	}
@@ -70,54 +61,54 @@ func (e *Executor) Run(ctx context.Context, s group.Snapshot, steps []plan.Actio
 	defer stop()
 	held, stopHeld := context.WithTimeout(ctx, longestUnderHold)
 	defer stopHeld()
-	receipts := e.several(held, s, plan.In(plan.BeforeLease, steps))
-	done, err := e.underHold(held, s, steps, d)
+	receipts := e.several(held, w, plan.In(plan.BeforeLease, steps))
+	done, err := e.underHold(held, w, steps, d)
 	receipts = append(receipts, done...)
-	receipts = append(receipts, e.inTurn(ctx, s, plan.In(plan.WithoutHold, steps))...)
+	receipts = append(receipts, e.inTurn(ctx, w, plan.In(plan.WithoutHold, steps))...)
 	if err == nil {
-		receipts = append(receipts, e.call(ctx, s, withoutResized(plan.In(plan.Notifying, steps), receipts))...)
+		receipts = append(receipts, e.call(ctx, w, withoutUnresized(plan.In(plan.Notifying, steps), receipts))...)
 	}
 	return receipts, errors.Join(failures(receipts), err)
 }
 
 // underHold writes the Lease as decided, and carries out the actions that require the hold.
-func (e *Executor) underHold(ctx context.Context, s group.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
-	if err := e.writeHold(ctx, s, d); err != nil {
+func (e *Executor) underHold(ctx context.Context, w plan.Workload, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+	if err := e.writeHold(ctx, w, d); err != nil {
 		return nil, err
 	}
-	recorded := e.recorded(ctx, s, plan.In(plan.WithLease, steps))
-	ctx, stop := e.within(ctx, s.Hold, steps, d)
+	recorded := e.recorded(ctx, w, plan.In(plan.WithLease, steps))
+	ctx, stop := e.within(ctx, w.Record(), steps, d)
 	defer stop()
-	receipts := e.several(ctx, s, plan.In(plan.Disrupting, steps))
-	receipts = append(receipts, e.inTurn(ctx, s, plan.In(plan.UnderHold, steps))...)
+	receipts := e.several(ctx, w, plan.In(plan.Disrupting, steps))
+	receipts = append(receipts, e.inTurn(ctx, w, plan.In(plan.UnderHold, steps))...)
 	receipts = append(receipts, recorded...)
-	return append(receipts, e.call(ctx, s, plan.In(plan.Calling, steps))...), nil
+	return append(receipts, e.call(ctx, w, plan.In(plan.Calling, steps))...), nil
 }
 
 // several carries out actions concurrently, up to atATime of them.
-func (e *Executor) several(ctx context.Context, s group.Snapshot, steps []plan.Action) []plan.Receipt {
+func (e *Executor) several(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))
-	parallel.Each(len(steps), atATime, func(i int) { receipts[i] = e.carryOut(ctx, s, steps[i]) })
+	parallel.Each(len(steps), atATime, func(i int) { receipts[i] = e.carryOut(ctx, w, steps[i]) })
 	return receipts
 }
 
 // inTurn carries out actions one after the other.
-func (e *Executor) inTurn(ctx context.Context, s group.Snapshot, steps []plan.Action) []plan.Receipt {
+func (e *Executor) inTurn(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))
 	for i, step := range steps {
-		receipts[i] = e.carryOut(ctx, s, step)
+		receipts[i] = e.carryOut(ctx, w, step)
 	}
 	return receipts
 }
 
 // recorded returns receipts for the actions that the write of the Lease has carried out. If an action has a method,
 // recorded calls it.
-func (e *Executor) recorded(ctx context.Context, s group.Snapshot, steps []plan.Action) []plan.Receipt {
+func (e *Executor) recorded(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))
 	for i, step := range steps {
 		receipts[i] = plan.Receipt{Step: step}
 		if _, passedOn := methods[reflect.TypeOf(step)]; passedOn {
-			receipts[i] = e.carryOut(ctx, s, step)
+			receipts[i] = e.carryOut(ctx, w, step)
 		}
 	}
 	return receipts
@@ -125,28 +116,40 @@ func (e *Executor) recorded(ctx context.Context, s group.Snapshot, steps []plan.
 
 // call carries out actions that call pods, without waiting for their answers. Once ctx has ended or the namespace
 // has opted out, it carries out no further action.
-func (e *Executor) call(ctx context.Context, s group.Snapshot, steps []plan.Action) []plan.Receipt {
+func (e *Executor) call(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
 	var receipts []plan.Receipt
 	for _, step := range steps {
-		if ctx.Err() == nil && e.Managed(s.Key.Namespace) {
-			receipts = append(receipts, e.carryOut(ctx, s, step))
+		if ctx.Err() == nil && e.Managed(w.View().Key.Namespace) {
+			receipts = append(receipts, e.carryOut(ctx, w, step))
 		}
 	}
 	return receipts
 }
 
+// withoutUnresized drops messages for pods of zones whose replicas could not be written: a pod that leaves after all
+// must not be notified that it stays.
+func withoutUnresized(messages []plan.Action, receipts []plan.Receipt) []plan.Action {
+	failed := map[string]bool{}
+	for _, r := range receipts {
+		if e := r.Step.Effect(); e.Resizes && r.Err != nil {
+			failed[e.Zone] = true
+		}
+	}
+	return slices.DeleteFunc(messages, func(step plan.Action) bool { return failed[step.Effect().Zone] })
+}
+
 // carryOut carries out one action by the method for its type.
-func (e *Executor) carryOut(ctx context.Context, s group.Snapshot, step plan.Action) plan.Receipt {
+func (e *Executor) carryOut(ctx context.Context, w plan.Workload, step plan.Action) plan.Receipt {
 	m, exists := methods[reflect.TypeOf(step)]
 	switch {
 	case !exists:
 		return plan.Receipt{Step: step, Err: fmt.Errorf("no method of the executor carries out %T", step)}
 	case m.span == "":
-		return plan.Receipt{Step: step, Err: m.do(e, ctx, s, step)}
+		return plan.Receipt{Step: step, Err: m.do(e, ctx, w, step)}
 	}
 	effect := step.Effect()
-	return plan.Receipt{Step: step, Err: e.request(ctx, m.span, s.Key, cmp.Or(effect.Pod, effect.Zone), func(ctx context.Context) error {
-		return m.do(e, ctx, s, step)
+	return plan.Receipt{Step: step, Err: e.request(ctx, m.span, w.View().Key, cmp.Or(effect.Pod, effect.Zone), func(ctx context.Context) error {
+		return m.do(e, ctx, w, step)
 	})}
 }
 

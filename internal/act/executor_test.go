@@ -30,6 +30,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -97,7 +98,7 @@ func write(s group.Snapshot, holder plan.Holder, pods ...string) hold.Decision {
 	for _, pod := range pods {
 		record.Intents = append(record.Intents, fixture.Noted(pod))
 	}
-	return hold.Decision{Need: hold.Write, Record: record}
+	return hold.Decision{Need: hold.Write, Record: record.Record()}
 }
 
 func deletePod(pod string) plan.DeletePod {
@@ -131,7 +132,7 @@ func TestOrderOfRequests(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
-			if _, err := r.Run(t.Context(), s, tc.steps, tc.decision); err != nil {
+			if _, err := r.Run(t.Context(), &s, tc.steps, tc.decision); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, r.said()); diff != "" {
@@ -145,10 +146,10 @@ func TestALabelIsAWriteOfTheLease(t *testing.T) {
 	r := newRoom(t)
 	s := testGroup()
 	for _, d := range []hold.Decision{write(s, ""), {Need: hold.Label}} {
-		if _, err := r.Run(t.Context(), s, nil, d); err != nil {
+		if _, err := r.Run(t.Context(), &s, nil, d); err != nil {
 			t.Fatal(err)
 		}
-		s.Hold = r.Holds.Cached(s.Key)
+		s.Hold = group.HoldOf(r.Holds.Cached(s.Key))
 	}
 	if diff := cmp.Diff([]string{newLease, "PUT " + theLease}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -160,7 +161,7 @@ func TestADryRunSendsNothing(t *testing.T) {
 	r.DryRun = true
 	s := testGroup()
 	for _, d := range []hold.Decision{write(s, "rollout/zone-a", "zone-a-0"), {Need: hold.Remove}, {}} {
-		receipts, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt, release}, d)
+		receipts, err := r.Run(t.Context(), &s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt, release}, d)
 		if err != nil || len(receipts) != 0 {
 			t.Errorf("got %v, %v", receipts, err)
 		}
@@ -168,7 +169,7 @@ func TestADryRunSendsNothing(t *testing.T) {
 	if asked := r.said(); len(asked) != 0 {
 		t.Errorf("asked for %v", asked)
 	}
-	if behind, _ := r.Fresh.Behind(s); behind != "" {
+	if behind, _ := r.Fresh.Behind(&s); behind != "" {
 		t.Errorf("waits for what was never written: %s", behind)
 	}
 }
@@ -176,7 +177,7 @@ func TestADryRunSendsNothing(t *testing.T) {
 func TestEveryWriteNamesTheVeryObject(t *testing.T) {
 	r := newRoom(t)
 	s := testGroup()
-	if _, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, hold.Decision{}); err != nil {
+	if _, err := r.Run(t.Context(), &s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, hold.Decision{}); err != nil {
 		t.Fatal(err)
 	}
 	stamp := regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`) // it must only differ from the previous one
@@ -231,7 +232,7 @@ func TestWhatARefusalStops(t *testing.T) {
 				return 0
 			}
 			s := testGroup()
-			receipts, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, write(s, "rollout/zone-a", "zone-a-0"))
+			receipts, err := r.Run(t.Context(), &s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, write(s, "rollout/zone-a", "zone-a-0"))
 			if err == nil || reason.ClassOf(err) != tc.class {
 				t.Errorf("got %v of class %v, want class %v", err, reason.ClassOf(err), tc.class)
 			}
@@ -254,7 +255,7 @@ func TestOneReceiptForEachStepThatWasTried(t *testing.T) {
 		return 0
 	}
 	s := testGroup()
-	receipts, err := r.Run(t.Context(), s, []plan.Action{deletePod("zone-a-0"), deletePod("zone-a-1"), adopt, wait, release}, hold.Decision{})
+	receipts, err := r.Run(t.Context(), &s, []plan.Action{deletePod("zone-a-0"), deletePod("zone-a-1"), adopt, wait, release}, hold.Decision{})
 	var got []string
 	for _, receipt := range receipts {
 		got = append(got, fmt.Sprintf("%s: %v", receipt.Step, receipt.Err))
@@ -290,10 +291,10 @@ func TestWhatWasWrittenIsWaitedFor(t *testing.T) {
 			r := newRoom(t)
 			r.refuses = func(string) int32 { return tc.code }
 			s := testGroup()
-			if _, err := r.Run(t.Context(), s, []plan.Action{tc.step}, hold.Decision{}); (err != nil) != (tc.code != 0) {
+			if _, err := r.Run(t.Context(), &s, []plan.Action{tc.step}, hold.Decision{}); (err != nil) != (tc.code != 0) {
 				t.Fatal(err)
 			}
-			if got, _ := r.Fresh.Behind(s); got != tc.want {
+			if got, _ := r.Fresh.Behind(&s); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
@@ -310,7 +311,7 @@ func TestDeletesAreParallelAndBounded(t *testing.T) {
 			steps = append(steps, deletePod(fmt.Sprint("zone-a-", i)))
 		}
 		began := time.Now()
-		receipts, err := r.Run(t.Context(), s, steps, hold.Decision{})
+		receipts, err := r.Run(t.Context(), &s, steps, hold.Decision{})
 		if err != nil || len(receipts) != 25 || time.Since(began) != 3*time.Second || r.most != 10 {
 			t.Errorf("%d receipts after %s, at most %d at a time, %v; want 25 after 3s, 10 at a time", len(receipts), time.Since(began), r.most, err)
 		}
@@ -334,7 +335,7 @@ func TestManyWithdrawalsAreSentAFewAtATime(t *testing.T) {
 			steps = append(steps, w)
 		}
 		began := time.Now()
-		receipts, _ := r.Run(t.Context(), testGroup(), steps, hold.Decision{})
+		receipts, _ := r.Run(t.Context(), new(testGroup()), steps, hold.Decision{})
 		if took := time.Since(began); took > 10*hold.RequestTimeout || r.most != 10 || len(receipts) != len(steps) {
 			t.Errorf("%d of %d withdrawn in %s, %d at a time", len(receipts), len(steps), took, r.most)
 		}
@@ -368,7 +369,7 @@ func TestNothingIsSentUnderAHoldThatCouldExpire(t *testing.T) {
 				}
 				time.Sleep(tc.age)
 				began := time.Now()
-				_, err := r.Run(t.Context(), s, steps, write(s, "rollout/zone-a"))
+				_, err := r.Run(t.Context(), &s, steps, write(s, "rollout/zone-a"))
 				sent := len(slices.DeleteFunc(r.said(), func(what string) bool { return !strings.HasPrefix(what, "DELETE") }))
 				if sent != tc.sent || (err == nil) != (sent == 30) || time.Since(began) > tc.most {
 					t.Errorf("%d deletes in %s, %v; want %d in at most %s", sent, time.Since(began), err, tc.sent, tc.most)
@@ -389,12 +390,12 @@ func TestADownscaleIsNotSentLaterThanTheHoldDatesIt(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRoom(t)
 			s := testGroup()
-			s.Hold = write(s, "downscale/zone-a").Record
+			s.Hold = group.HoldOf(write(s, "downscale/zone-a").Record)
 			s.Hold.Downscale = fixture.Shrinking("zone-a", 2, 1, group.Admitted)
 			s.Hold.Downscale.Ours, s.Hold.Downscale.Since = true, s.Now
 			time.Sleep(stoodStill)
 			lower := group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 1}
-			_, err := r.Run(t.Context(), s, []plan.Action{lower}, hold.Decision{})
+			_, err := r.Run(t.Context(), &s, []plan.Action{lower}, hold.Decision{})
 			if sent := r.said(); !slices.Equal(sent, want) || (err == nil) != (len(want) > 0) {
 				t.Errorf("after %s: sent %q, %v; want %q", stoodStill, sent, err, want)
 			}
@@ -419,7 +420,7 @@ func TestNothingIsSentToANamespaceThatOptedOut(t *testing.T) {
 				return 0
 			}
 			s := testGroup()
-			_, err := r.Run(t.Context(), s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, write(s, "rollout/zone-a", "zone-a-0"))
+			_, err := r.Run(t.Context(), &s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, write(s, "rollout/zone-a", "zone-a-0"))
 			if err == nil || reason.ClassOf(err) != reason.Moved {
 				t.Errorf("got %v of class %v, want class moved", err, reason.ClassOf(err))
 			}
@@ -436,14 +437,14 @@ func TestNothingIsSentOnceTheProcessIsToEnd(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	s := testGroup()
-	if _, err := r.Run(ctx, s, []plan.Action{deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); !errors.Is(err, context.Canceled) {
+	if _, err := r.Run(ctx, &s, []plan.Action{deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	calls := []plan.Action{
 		group.PreparePods{Downscale: fixture.Shrinking("zone-a", 2, 1, group.Preparing), Pods: s.Zones[0].Pods, Within: time.Second},
 		group.NotifyPods{Zone: "zone-a", Message: group.Stay, Pods: s.Zones[0].Pods},
 	}
-	if receipts, err := r.Run(ctx, s, calls, hold.Decision{}); err != nil || len(receipts) > 0 {
+	if receipts, err := r.Run(ctx, &s, calls, hold.Decision{}); err != nil || len(receipts) > 0 {
 		t.Errorf("got %v, %v", receipts, err)
 	}
 	if asked := r.said(); len(asked) != 0 {
@@ -462,7 +463,7 @@ func TestEveryRequestHasASpan(t *testing.T) {
 	ctx, reconcile := tracer.Start(t.Context(), "reconcile")
 	s := testGroup()
 	steps := []plan.Action{withdraw, deletePod("zone-a-0"), deletePod("zone-a-1"), deletePod("zone-a-2"), adopt}
-	if _, err := r.Run(ctx, s, steps, write(s, "rollout/zone-a")); err == nil {
+	if _, err := r.Run(ctx, &s, steps, write(s, "rollout/zone-a")); err == nil {
 		t.Error("want the refusals")
 	}
 	var got []string
@@ -514,14 +515,14 @@ func TestTheTraceInTheLease(t *testing.T) {
 			s.Hold.Holder = tc.before
 			d := write(s, "rollout/zone-a", "zone-a-0", "zone-a-1")
 			d.Record.Trace, d.Record.Intents[1].Trace = former, action
-			if _, err := r.Run(trace.ContextWithSpanContext(t.Context(), tc.span), s, nil, d); err != nil {
+			if _, err := r.Run(trace.ContextWithSpanContext(t.Context(), tc.span), &s, nil, d); err != nil {
 				t.Fatal(err)
 			}
 			var sent coordinationv1.Lease
 			if err := json.Unmarshal([]byte(r.bodies[0]), &sent); err != nil {
 				t.Fatal(err)
 			}
-			intents, _, err := hold.ParseIntents(sent.Annotations[contract.IntentsAnnotation])
+			intents, _, err := record.ParseIntents(sent.Annotations[contract.IntentsAnnotation])
 			if err != nil || len(intents) != 2 {
 				t.Fatalf("got %v, %v", intents, err)
 			}
@@ -555,7 +556,7 @@ func TestTheTraceOfARollout(t *testing.T) {
 			}}
 			spans := tracetest.NewSpanRecorder()
 			ctx, reconcile := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test").Start(t.Context(), "reconcile")
-			if _, err := r.Run(ctx, s, nil, d); err != nil {
+			if _, err := r.Run(ctx, &s, nil, d); err != nil {
 				t.Fatal(err)
 			}
 			reconcile.End()
@@ -566,7 +567,7 @@ func TestTheTraceOfARollout(t *testing.T) {
 			if err := json.Unmarshal([]byte(r.bodies[0]), &sent); err != nil {
 				t.Fatal(err)
 			}
-			current := hold.ParseRollouts(sent.Annotations[contract.RolloutsAnnotation]).Current
+			current := record.ParseRollouts(sent.Annotations[contract.RolloutsAnnotation]).Current
 			if got := sent.Annotations[contract.TraceAnnotation]; got != tc.want || current.Trace != tc.want {
 				t.Errorf("the Lease has the trace %q and remembers %q, want %q", got, current.Trace, tc.want)
 			}
@@ -603,7 +604,7 @@ func TestWhatIsWrittenOnAShrinkingZoneNamesTheVeryObject(t *testing.T) {
 		group.CancelDownscale{Downscale: fixture.Shrinking("zone-a", 3, 1, group.Admitted)},
 		group.StampDownscale{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, Time: fixture.Now()},
 	}
-	if _, err := r.Run(t.Context(), s, steps, hold.Decision{}); err != nil {
+	if _, err := r.Run(t.Context(), &s, steps, hold.Decision{}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-a", "PATCH statefulsets/zone-b"}, r.said()); diff != "" {
@@ -624,8 +625,8 @@ func TestReplicasAreSetOnTheVeryObjectThatWasJudged(t *testing.T) {
 	raise := group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 5}
 	lower := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 2, To: 0}
 	s := testGroup()
-	s.Hold = write(s, "downscale/zone-b").Record
-	if _, err := r.Run(t.Context(), s, []plan.Action{raise, lower}, hold.Decision{}); err != nil {
+	s.Hold = group.HoldOf(write(s, "downscale/zone-b").Record)
+	if _, err := r.Run(t.Context(), &s, []plan.Action{raise, lower}, hold.Decision{}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"PATCH statefulsets/zone-b", "PATCH statefulsets/zone-a"}, r.said()); diff != "" {
@@ -639,7 +640,7 @@ func TestReplicasAreSetOnTheVeryObjectThatWasJudged(t *testing.T) {
 			t.Errorf("sent %s, want %s", r.bodies[i], want)
 		}
 	}
-	if missing, _ := r.Fresh.Behind(testGroup()); missing == "" {
+	if missing, _ := r.Fresh.Behind(new(testGroup())); missing == "" {
 		t.Error("a view without what was written is as new as any")
 	}
 }
@@ -655,7 +656,7 @@ func TestReplicasAreAddedThoughTheHoldCannotBeWritten(t *testing.T) {
 	s := testGroup()
 	raise := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
 	lower := group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 1}
-	receipts, err := r.Run(t.Context(), s, []plan.Action{deletePod("zone-a-0"), lower, raise}, write(s, "rollout/zone-a", "zone-a-0"))
+	receipts, err := r.Run(t.Context(), &s, []plan.Action{deletePod("zone-a-0"), lower, raise}, write(s, "rollout/zone-a", "zone-a-0"))
 	if err == nil || len(receipts) != 1 || receipts[0].Step != plan.Action(raise) {
 		t.Errorf("receipts %v, error %v; want the raise alone, and the error of the hold", receipts, err)
 	}
@@ -668,7 +669,7 @@ func TestNoPodIsDeletedAfterReplicasWereAdded(t *testing.T) {
 	r := newRoom(t)
 	s := testGroup()
 	raise := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
-	if _, err := r.Run(t.Context(), s, []plan.Action{raise, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); err != nil {
+	if _, err := r.Run(t.Context(), &s, []plan.Action{raise, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{newLease, "DELETE pods/zone-a-0", "PATCH statefulsets/zone-b"}, r.said()); diff != "" {
@@ -681,7 +682,7 @@ func TestReplicasAreAddedThoughPodsCannotBeDeleted(t *testing.T) {
 	r.refuses = refusing("DELETE pods/zone-a-0")
 	s := testGroup()
 	raise := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
-	if _, err := r.Run(t.Context(), s, []plan.Action{raise, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); err == nil {
+	if _, err := r.Run(t.Context(), &s, []plan.Action{raise, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); err == nil {
 		t.Error("nothing is said of the delete that was refused")
 	}
 	if !slices.Contains(r.said(), "PATCH statefulsets/zone-b") {
@@ -703,7 +704,7 @@ func TestPodsAreDeletedThoughReplicasCannotBeAdded(t *testing.T) {
 	}
 	s := testGroup()
 	raise := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
-	_, err := r.Run(t.Context(), s, []plan.Action{deletePod("zone-a-0"), raise}, write(s, "rollout/zone-a", "zone-a-0"))
+	_, err := r.Run(t.Context(), &s, []plan.Action{deletePod("zone-a-0"), raise}, write(s, "rollout/zone-a", "zone-a-0"))
 	if err == nil {
 		t.Error("nothing is said of the raise that was refused")
 	}
@@ -744,7 +745,7 @@ func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
 			if tc.prepare != nil {
 				tc.prepare(r)
 			}
-			_, err := r.Run(t.Context(), s, tc.steps, write(s, "downscale/zone-a"))
+			_, err := r.Run(t.Context(), &s, tc.steps, write(s, "downscale/zone-a"))
 			if failed := r.refuses != nil || r.optedOut; (err != nil) != failed {
 				t.Errorf("got error %v", err)
 			}
@@ -775,7 +776,7 @@ func TestPodsAreToldThatTheyStayUnderAHoldThatSomebodyTookLongAgo(t *testing.T) 
 	r := newRoom(t)
 	r.Preparations = asked{r.recorder}
 	undo := group.CancelPreparation{Downscale: fixture.Shrinking("zone-a", 2, 1, group.Undoing), Pods: s.Zones[0].Pods[1:]}
-	if _, err := r.Run(t.Context(), s, []plan.Action{undo}, outside(s)); err != nil {
+	if _, err := r.Run(t.Context(), &s, []plan.Action{undo}, outside(s)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{newLease, "ask undoing zone-a/zone-a-1"}, r.said()); diff != "" {
@@ -788,15 +789,15 @@ func TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone(t *testing.T) 
 	r := newRoom(t)
 	s := testGroup()
 	ctx := t.Context()
-	if err := r.Holds.Write(ctx, s.Key, group.Hold{Hold: plan.Hold{Own: true}}); err != nil { // this process has released the hold
+	if err := r.Holds.Write(ctx, s.Key, group.Hold{Hold: plan.Hold{Own: true}}.Record()); err != nil { // this process has released the hold
 		t.Fatal(err)
 	}
 	if err := r.Abandoned(ctx, s.Key, fixture.Shrinking("zone-a", 2, 1, group.Preparing)); err != nil {
 		t.Fatal(err)
 	}
-	s.Hold = r.Holds.Cached(s.Key)
+	s.Hold = group.HoldOf(r.Holds.Cached(s.Key))
 	grant := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Cause: reason.EvictionGranted}
-	if got := hold.DecideGrant(s, grant); s.Hold.Holder != "downscale/zone-a" || got.Need != hold.Look {
+	if got := hold.DecideGrant(&s, grant); s.Hold.Holder != "downscale/zone-a" || got.Need != hold.Look {
 		t.Errorf("under %q an eviction is decided on caches: %+v", s.Hold.Holder, got)
 	}
 }
@@ -813,7 +814,7 @@ func TestNobodyIsToldToStayWhereAWriteToTheZoneFailed(t *testing.T) {
 			r.Messages = r.recorder
 			r.refuses = refusing("PATCH statefulsets/zone-a")
 			tell := group.NotifyPods{Zone: "zone-a", Message: group.Stay, Pods: s.Zones[0].Pods}
-			if _, err := r.Run(t.Context(), s, []plan.Action{failing, tell}, hold.Decision{}); err == nil {
+			if _, err := r.Run(t.Context(), &s, []plan.Action{failing, tell}, hold.Decision{}); err == nil {
 				t.Error("a write that fails is no error")
 			}
 			if diff := cmp.Diff([]string{"PATCH statefulsets/zone-a"}, r.said()); diff != "" {
@@ -833,7 +834,7 @@ func TestReplicasAreAddedThoughWritesToPodsTakeTooLong(t *testing.T) {
 			steps = append(steps, plan.CancelDeletion{Intent: plan.Intent{Zone: "zone-a", Pod: fmt.Sprint("zone-a-", i), UID: "u", Version: 10}})
 		}
 		steps = append(steps, group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2})
-		receipts, _ := r.Run(t.Context(), testGroup(), steps, hold.Decision{})
+		receipts, _ := r.Run(t.Context(), new(testGroup()), steps, hold.Decision{})
 		if last := receipts[len(receipts)-1]; !slices.Contains(r.said(), "PATCH statefulsets/zone-b") || last.Err != nil {
 			t.Errorf("replicas are not added: %v", last)
 		}
@@ -853,7 +854,7 @@ func TestAPlanHasAMinute(t *testing.T) {
 			steps = append(steps, group.SetReplicas{Zone: fmt.Sprintf("zone-%d", i), UID: "u", Version: 1, From: 1, To: 2})
 		}
 		began := time.Now()
-		receipts, err := e.Run(t.Context(), group.Snapshot{Key: plan.Key{Namespace: "team", Name: "store"}}, steps, hold.Decision{})
+		receipts, err := e.Run(t.Context(), &group.Snapshot{Key: plan.Key{Namespace: "team", Name: "store"}}, steps, hold.Decision{})
 		if took := time.Since(began); took > time.Minute || err == nil || len(receipts) != len(steps) {
 			t.Errorf("%d steps took %s: %v; want a receipt for each of them after a minute", len(receipts), took, err)
 		}

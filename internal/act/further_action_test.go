@@ -50,7 +50,7 @@ func TestTheLockAsksAFurtherActionWhatItRequires(t *testing.T) {
 		"a read comes before a record": {deleteClaim{read: plan.Always, records: true}, hold.Look},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := hold.Decide(s, []plan.Action{tc.action}).Need; got != tc.want {
+			if got := hold.Decide(&s, []plan.Action{tc.action}).Need; got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})
@@ -77,7 +77,7 @@ func TestTheExecutorCarriesOutAFurtherActionInItsOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRoom(t)
-			if _, err := r.Run(t.Context(), s, steps(tc.order), write(s, "rollout/zone-a", "zone-a-0")); err != nil {
+			if _, err := r.Run(t.Context(), &s, steps(tc.order), write(s, "rollout/zone-a", "zone-a-0")); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, r.said()); diff != "" {
@@ -90,7 +90,7 @@ func TestTheExecutorCarriesOutAFurtherActionInItsOrder(t *testing.T) {
 func TestAnActionWithoutAMethodFails(t *testing.T) {
 	s := testGroup()
 	r := newRoom(t)
-	done, err := r.Run(t.Context(), s, []plan.Action{deleteClaim{order: plan.UnderHold}}, hold.Decision{})
+	done, err := r.Run(t.Context(), &s, []plan.Action{deleteClaim{order: plan.UnderHold}}, hold.Decision{})
 	if err == nil || !strings.Contains(err.Error(), "no method of the executor carries out act_test.deleteClaim") {
 		t.Errorf("got %v", err)
 	}

@@ -2,12 +2,12 @@ package act
 
 import (
 	"context"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
@@ -21,20 +21,21 @@ type Rollouts interface {
 }
 
 // writeHold writes the Lease as decided.
-func (e *Executor) writeHold(ctx context.Context, s group.Snapshot, d hold.Decision) error {
+func (e *Executor) writeHold(ctx context.Context, w plan.Workload, d hold.Decision) error {
+	key := w.View().Key
 	switch d.Need {
 	case hold.Write:
-		record := e.traced(ctx, s, d.Record)
-		return e.request(ctx, "write hold", s.Key, "", func(ctx context.Context) error {
-			return e.Holds.Write(ctx, s.Key, record)
+		record := e.traced(ctx, w, d.Record)
+		return e.request(ctx, "write hold", key, "", func(ctx context.Context) error {
+			return e.Holds.Write(ctx, key, record)
 		})
 	case hold.Remove:
-		return e.request(ctx, "remove hold", s.Key, "", func(ctx context.Context) error {
-			return e.Holds.Remove(ctx, s.Key, s.Hold)
+		return e.request(ctx, "remove hold", key, "", func(ctx context.Context) error {
+			return e.Holds.Remove(ctx, key, w.Record())
 		})
 	case hold.Label:
-		return e.request(ctx, "label hold", s.Key, "", func(ctx context.Context) error {
-			return e.Holds.Label(ctx, s.Key, s.Hold)
+		return e.request(ctx, "label hold", key, "", func(ctx context.Context) error {
+			return e.Holds.Label(ctx, key, w.Record())
 		})
 	case hold.Carry, hold.Look:
 	}
@@ -43,9 +44,9 @@ func (e *Executor) writeHold(ctx context.Context, s group.Snapshot, d hold.Decis
 
 // traced returns a record with the trace of the current rollout. Without a rollout, a record of a free group gets
 // the trace of the reconcile. New intents get it as well.
-func (e *Executor) traced(ctx context.Context, s group.Snapshot, record group.Hold) group.Hold {
+func (e *Executor) traced(ctx context.Context, w plan.Workload, record plan.Record) plan.Record {
 	reconcile := telemetry.Traceparent(ctx)
-	record.Rollouts = e.Rollouts.Kept(s.Key, record.Rollouts)
+	record.Rollouts = e.Rollouts.Kept(w.View().Key, record.Rollouts)
 	current := &record.Rollouts.Current
 	if current.Begun() && current.Trace == "" {
 		current.Trace = e.Rollouts.Begin(ctx)
@@ -54,7 +55,7 @@ func (e *Executor) traced(ctx context.Context, s group.Snapshot, record group.Ho
 	switch {
 	case current.Begun() && current.Trace != "":
 		record.Trace = current.Trace
-	case s.Hold.Holder.Free() && reconcile != "":
+	case w.Record().Holder.Free() && reconcile != "":
 		record.Trace = reconcile
 	}
 	for i := range record.Intents {
@@ -67,11 +68,11 @@ func (e *Executor) traced(ctx context.Context, s group.Snapshot, record group.Ho
 
 // within returns a context that ends before the hold could expire, if the hold covers the requests. The hold is
 // dated by the API server's clock; the monotonic clock measures requests.
-func (e *Executor) within(ctx context.Context, held group.Hold, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
+func (e *Executor) within(ctx context.Context, held plan.Record, steps []plan.Action, d hold.Decision) (context.Context, context.CancelFunc) {
 	switch {
 	case d.Need == hold.Write && !d.Record.Holder.Foreign():
 		return context.WithTimeout(ctx, hold.Deadline(d.Record).Sub(e.Clock.Now()))
-	case group.Lowers(steps):
+	case slices.ContainsFunc(steps, func(step plan.Action) bool { return step.Effect().UnderLease }):
 		return context.WithTimeout(ctx, hold.Deadline(held).Sub(e.Clock.Now()))
 	}
 	return context.WithCancel(ctx)

@@ -2,7 +2,6 @@ package act
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
@@ -27,26 +26,26 @@ type Messages interface {
 
 // rememberDownscale passes on a downscale of lockstep's own that this process has recorded, and the rest of the
 // previous one.
-func (e *Executor) rememberDownscale(s group.Snapshot, a group.RecordDownscale) {
+func (e *Executor) rememberDownscale(s *group.Snapshot, a group.RecordDownscale) {
 	if a.Downscale.Ours && a.Downscale.Stage == group.Preparing {
 		e.Preparations.Noted(s.Key, a.Downscale, a.Former)
 	}
 }
 
 // preparePods calls pods to prepare.
-func (e *Executor) preparePods(s group.Snapshot, a group.PreparePods) {
+func (e *Executor) preparePods(s *group.Snapshot, a group.PreparePods) {
 	zone, _ := s.Zone(a.Downscale.Zone)
 	e.Preparations.Ask(s.Key, zone, a.Downscale, a.Pods, a.Within)
 }
 
 // cancelPreparation calls pods to undo their preparation.
-func (e *Executor) cancelPreparation(s group.Snapshot, a group.CancelPreparation) {
+func (e *Executor) cancelPreparation(s *group.Snapshot, a group.CancelPreparation) {
 	zone, _ := s.Zone(a.Downscale.Zone)
 	e.Preparations.Ask(s.Key, zone, a.Downscale, a.Pods, 0)
 }
 
 // notifyPods notifies pods of a zone with a delay that they leave, or that they stay.
-func (e *Executor) notifyPods(s group.Snapshot, a group.NotifyPods) {
+func (e *Executor) notifyPods(s *group.Snapshot, a group.NotifyPods) {
 	zone, _ := s.Zone(a.Zone)
 	zone.Delay.Call = a.Call
 	e.Messages.Tell(s.Key, zone, a.Message, a.Pods)
@@ -55,7 +54,11 @@ func (e *Executor) notifyPods(s group.Snapshot, a group.NotifyPods) {
 // Abandoned records that pods must be notified that they stay. A process that no longer leads called them to
 // prepare, and another process has cancelled that downscale since, so that call may have reached the pods last.
 func (e *Executor) Abandoned(ctx context.Context, key plan.Key, d group.Downscale) error {
-	record, possible := hold.UndoAnew(e.Holds.Cached(key), d, e.Clock.Now())
+	record := e.Holds.Cached(key)
+	part, possible := group.HoldOf(record).UndoAnew(d, e.Clock.Now())
+	if possible {
+		record, possible = hold.Resume(record, part, e.Clock.Now())
+	}
 	if !possible {
 		return nil // the leader handles what the Lease records
 	}
@@ -63,18 +66,4 @@ func (e *Executor) Abandoned(ctx context.Context, key plan.Key, d group.Downscal
 	return e.request(ctx, "undo preparation anew", key, d.Zone, func(ctx context.Context) error {
 		return e.Holds.Write(ctx, key, record)
 	})
-}
-
-// withoutResized drops messages for pods of zones whose replicas could not be written: a pod that leaves after all
-// must not be notified that it stays.
-func withoutResized(messages []plan.Action, receipts []plan.Receipt) []plan.Action {
-	failed := map[string]bool{}
-	for _, r := range receipts {
-		switch r.Step.(type) {
-		case group.CancelDownscale, group.SetReplicas:
-			zone := r.Step.Effect().Zone
-			failed[zone] = failed[zone] || r.Err != nil
-		}
-	}
-	return slices.DeleteFunc(messages, func(step plan.Action) bool { return failed[step.Effect().Zone] })
 }

@@ -57,7 +57,7 @@ func TestReplicasAreReportedToTheVeryObjectThatWasJudged(t *testing.T) {
 			r.References = known
 			r.refuses = func(string) int32 { return tc.code }
 			began := time.Now()
-			receipts, err := r.Run(t.Context(), testGroup(), []plan.Action{report}, hold.Decision{})
+			receipts, err := r.Run(t.Context(), new(testGroup()), []plan.Action{report}, hold.Decision{})
 			failed := tc.kind != "Template" || tc.code != 0
 			if (err != nil) != failed || (err != nil && reason.ClassOf(err) != tc.class) {
 				t.Errorf("got %v of class %v", err, reason.ClassOf(err))
@@ -98,7 +98,7 @@ func TestAReportThatIsRefusedIsNotTriedAgainAtOnce(t *testing.T) {
 				reports = append(reports, step)
 			}
 		}
-		_, _ = r.Run(t.Context(), s, reports, hold.Decision{})
+		_, _ = r.Run(t.Context(), &s, reports, hold.Decision{})
 	}
 	if diff := cmp.Diff([]string{patchStatus}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -115,7 +115,7 @@ func TestReplicasAreReportedThoughTheHoldCannotBeWritten(t *testing.T) {
 		return 0
 	}
 	s := testGroup()
-	receipts, err := r.Run(t.Context(), s, []plan.Action{report, adopt, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0"))
+	receipts, err := r.Run(t.Context(), &s, []plan.Action{report, adopt, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0"))
 	if err == nil || len(receipts) != 1 || receipts[0].Step != plan.Action(report) {
 		t.Errorf("receipts %v, error %v; want the report alone, and the error of the hold", receipts, err)
 	}

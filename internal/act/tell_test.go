@@ -46,7 +46,7 @@ func TestPodsAreToldAfterTheHoldWasWritten(t *testing.T) {
 			if tc.prepare != nil {
 				tc.prepare(r)
 			}
-			receipts, err := r.Run(t.Context(), s, tc.steps, tc.decision)
+			receipts, err := r.Run(t.Context(), &s, tc.steps, tc.decision)
 			if failed := r.refuses != nil; (err != nil) != failed {
 				t.Errorf("got error %v", err)
 			}

@@ -123,7 +123,7 @@ func (m anonymizer) hold(h group.Hold) group.Hold {
 			Unreadable:  wrong(h.Unreadable),
 			Unlabelled:  h.Unlabelled,
 		},
-		Record: group.Record{
+		Part: group.Part{
 			Downscale:  m.downscale(h.Downscale),
 			Downscaled: m.times(h.Downscaled),
 			GivenUp:    m.times(h.GivenUp),

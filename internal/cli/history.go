@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
@@ -59,7 +59,7 @@ func rolloutsOf(r plan.Rollouts) []rolloutView {
 	}
 	views := []rolloutView{}
 	for _, g := range all {
-		v := rolloutView{Since: g.Since.UTC(), Until: moment(g.Until), TraceID: hold.TraceID(g.Trace), Zones: []rolledView{}}
+		v := rolloutView{Since: g.Since.UTC(), Until: moment(g.Until), TraceID: record.TraceID(g.Trace), Zones: []rolledView{}}
 		for _, z := range g.Zones {
 			v.Zones = append(v.Zones, rolledView{z.Name, z.From, z.To, z.Since.UTC(), moment(z.Until), z.Replaced})
 		}

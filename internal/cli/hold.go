@@ -11,7 +11,6 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -74,13 +73,13 @@ func (a *app) take(ctx context.Context, c *cluster, key plan.Key, holder plan.Ho
 	if len(zones) == 0 {
 		return c.unknownGroup(ctx, key)
 	}
-	var taken group.Hold
+	var taken plan.Record
 	var refusal plan.Refusal
 	now, err := c.atLeast.now()
 	if err != nil {
 		return err
 	}
-	err = c.change(ctx, key, func(h group.Hold) (group.Hold, bool) {
+	err = c.change(ctx, key, func(h plan.Record) (plan.Record, bool) {
 		taken, refusal = hold.Take(h, holder, now, lasts.Truncate(time.Second), renew)
 		return taken, refusal.None()
 	})
@@ -94,7 +93,7 @@ func (a *app) take(ctx context.Context, c *cluster, key plan.Key, holder plan.Ho
 }
 
 // untilOf returns the end of a hold as text.
-func untilOf(h group.Hold) string {
+func untilOf(h plan.Record) string {
 	if h.ExpiresAt().IsZero() {
 		return "it is released"
 	}
@@ -121,7 +120,7 @@ func (a *app) printRefusal(key plan.Key, refusal plan.Refusal, same bool) error 
 
 // change writes the hold of a group by compare-and-swap. If the second result of decide is false,
 // change writes nothing.
-func (c *cluster) change(ctx context.Context, key plan.Key, decide func(group.Hold) (group.Hold, bool)) error {
+func (c *cluster) change(ctx context.Context, key plan.Key, decide func(plan.Record) (plan.Record, bool)) error {
 	holds := lease.NewStore(c.client, key.Namespace, actor)
 	var err error
 	for range attempts {

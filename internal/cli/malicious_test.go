@@ -10,7 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
@@ -58,7 +58,7 @@ func poison(s *scene, text string) {
 	traced[contract.TraceAnnotation] = "00-" + text + "-x-01"
 	now := time.Now()
 	way := plan.RolledZone{Name: text + "x", From: "1", To: text, Since: now, Until: now}
-	traced[contract.RolloutsAnnotation] = hold.FormatRollouts(plan.Rollouts{Finished: []plan.RolledGroup{{Trace: "00-" + text, Since: now, Until: now, Zones: []plan.RolledZone{way}}}})
+	traced[contract.RolloutsAnnotation] = record.FormatRollouts(plan.Rollouts{Finished: []plan.RolledGroup{{Trace: "00-" + text, Since: now, Until: now, Zones: []plan.RolledZone{way}}}})
 	s.server.put(leasePath+"lockstep-group-store", held)
 	w := fixture.MustParse(rolling)
 	pod := w.Zones[0].Pods[1]

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
@@ -47,7 +47,7 @@ func agrees(s *scene) {
 	noted := map[string]group.DelayRecord{"zone-a": {Call: call, OrdinalRanges: []group.OrdinalRange{group.StretchOf("zone-a-1", 1, time.Now().Add(-time.Minute))}}}
 	s.server.put(leasePath+"lockstep-group-store", object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
 		"namespace": "team", "name": "lockstep-group-store", "labels": object{contract.HoldLabel: contract.HoldLabelGroup},
-		"annotations": object{contract.NameAnnotation(plan.KindGroup): "store", contract.AgreedAnnotation: hold.FormatAcknowledged(noted)},
+		"annotations": object{contract.NameAnnotation(plan.KindGroup): "store", contract.AgreedAnnotation: record.FormatAcknowledged(noted)},
 	}})
 }
 

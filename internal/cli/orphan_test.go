@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
@@ -28,7 +28,7 @@ func (s *scene) remembers(inGroup, zone string) {
 	name := "lockstep-group-" + inGroup
 	s.server.put(leasePath+name, object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
 		"namespace": "team", "name": name, "labels": object{contract.HoldLabel: contract.HoldLabelGroup},
-		"annotations": object{contract.NameAnnotation(plan.KindGroup): inGroup, contract.ZonesAnnotation: hold.FormatMembers([]group.Member{{Zone: zone, UID: "u"}})},
+		"annotations": object{contract.NameAnnotation(plan.KindGroup): inGroup, contract.ZonesAnnotation: record.FormatMembers([]group.Member{{Zone: zone, UID: "u"}})},
 	}})
 }
 

@@ -76,11 +76,11 @@ func (a *app) snapshotFor(c *cobra.Command, args []string, file string) (group.S
 
 func planOf(s group.Snapshot) planView {
 	steps := stepsFor(s)
-	decision := hold.Decide(s, steps)
+	decision := hold.Decide(&s, steps)
 	if decision.Need == hold.Look { // the operator reads live first; assume that it sees the same
 		s.Live = true
 		steps = stepsFor(s)
-		decision = hold.Decide(s, steps)
+		decision = hold.Decide(&s, steps)
 	}
 	v := planView{Namespace: s.Key.Namespace, Group: s.Key.Name, Hold: fixture.Decision(decision), Steps: []stepView{}, Remarks: remarksOn(s)}
 	for _, step := range steps {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -53,10 +52,10 @@ released. An operation of lockstep is never released: its hold ends with the ope
 // releaseHold releases a group from the holder of the first read. If named is set, the holder must be
 // named.
 func (a *app) releaseHold(ctx context.Context, c *cluster, key plan.Key, named plan.Holder, force bool) error {
-	var first, last group.Hold
+	var first, last plan.Record
 	var refused error
 	reads := 0
-	err := c.change(ctx, key, func(h group.Hold) (group.Hold, bool) {
+	err := c.change(ctx, key, func(h plan.Record) (plan.Record, bool) {
 		if reads++; reads == 1 {
 			first = h
 		}
@@ -81,7 +80,7 @@ func (a *app) releaseHold(ctx context.Context, c *cluster, key plan.Key, named p
 
 // checkRelease returns an error if the hold must not be released: its holder has changed since the first
 // read, differs from named, or is an operation of lockstep.
-func checkRelease(first, h group.Hold, named plan.Holder, force bool) error {
+func checkRelease(first, h plan.Record, named plan.Holder, force bool) error {
 	switch {
 	case h.Holder.Free():
 		return nil

@@ -349,7 +349,7 @@ func (s *apiServer) show(tb testing.TB, w group.Snapshot) {
 		}
 		record := w.Hold
 		record.UID = ""
-		if err := lease.NewStore(c.client, namespace, "test").Write(tb.Context(), w.Key, record); err != nil {
+		if err := lease.NewStore(c.client, namespace, "test").Write(tb.Context(), w.Key, record.Record()); err != nil {
 			tb.Fatal(err)
 		}
 	}

@@ -3,7 +3,7 @@ package cli
 import (
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -57,7 +57,7 @@ func viewOfSteps(s group.Snapshot, steps []plan.Action) groupView {
 	status := group.Describe(s, steps)
 	v := groupView{
 		Namespace: s.Key.Namespace, Group: s.Key.Name, Activity: string(status.Activity),
-		Holder: string(status.Holder), Since: moment(status.Since), TraceID: hold.TraceID(s.Hold.Trace),
+		Holder: string(status.Holder), Since: moment(status.Since), TraceID: record.TraceID(s.Hold.Trace),
 		Zones: []zoneView{},
 	}
 	if status.Holder.Foreign() {

@@ -57,13 +57,14 @@ func (o *Operator) showGroups(w http.ResponseWriter, r *http.Request) {
 		o.writeJSON(w, keys)
 		return
 	}
-	last, ok := o.reporter.Last(plan.KeyOf(r.PathValue("namespace"), r.PathValue("group")))
+	key := plan.KeyOf(r.PathValue("namespace"), r.PathValue("group"))
+	last, ok := o.reporter.Last(key)
 	if !ok {
 		http.Error(w, "this process has not evaluated that group; ask the replica that leads", http.StatusNotFound)
 		return
 	}
 	if last.Rests() {
-		last.Snapshot = o.observer.Cached(last.Snapshot.Key)
+		last.Snapshot = new(o.observer.Cached(key))
 	}
 	o.writeJSON(w, last)
 }

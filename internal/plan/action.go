@@ -31,6 +31,11 @@ type Effect struct {
 	Visible bool     // it changes objects that other clients see, or begins to: pods, StatefulSets, or a mirrored resource
 	Read    LiveRead // whether the action requires a live read
 	Records bool     // the Lease is written for the action, even if no other write is due
+	// UnderLease: the hold covers its request, so the request ends before the hold can expire, also if the plan does
+	// not write the Lease.
+	UnderLease bool
+	// Resizes: it decides which pods of its zone leave. If it fails, no pod of the zone is notified.
+	Resizes bool
 }
 
 // Order says when the executor carries out an action of a plan.

@@ -526,7 +526,7 @@ func TestWhoIsNotedIsToldToStayAlthoughTheDelayIsGone(t *testing.T) {
 	order := []string{<-arrived}
 	zone.Delay = group.Delay{}
 	s := group.Snapshot{Key: store, Zones: []group.Zone{zone}, Now: time.Now(), Hold: group.Hold{
-		Record: group.Record{
+		Part: group.Part{
 			Acknowledged: map[string]group.DelayRecord{"zone-a": {OrdinalRanges: []group.OrdinalRange{group.StretchOf("uid of zone-a-1", 1, time.Now())}, Over: true}},
 		},
 	}}

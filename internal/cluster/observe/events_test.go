@@ -22,8 +22,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,7 +48,7 @@ func newHold(name, holder string, intents ...plan.Intent) *coordinationv1.Lease 
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: hold.LeaseName(plan.Key{Name: name}), UID: "uid-of-hold", ResourceVersion: "8",
 			Labels:      map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
-			Annotations: map[string]string{contract.NameAnnotation(plan.KindGroup): name, contract.IntentsAnnotation: hold.FormatIntents(intents, group.Downscale{})},
+			Annotations: map[string]string{contract.NameAnnotation(plan.KindGroup): name, contract.IntentsAnnotation: record.FormatIntents(intents, nil)},
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder},
 	}

@@ -82,7 +82,7 @@ func TestAGroupHasTheStatefulSetsThatItsAnnotationPutsThere(t *testing.T) {
 func TestALiveReadFindsAnAnnotatedZoneThatTheHoldRemembers(t *testing.T) {
 	set := newSet("zone-a", all(inGroup("other"), annotatedInto("store")))
 	server := newLibrary(set, newPod("zone-a", 0))
-	held := group.Hold{Hold: plan.Hold{Exists: true}, Record: group.Record{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
+	held := group.Hold{Hold: plan.Hold{Exists: true}, Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
 	live, err := newObserver(t, server.client(t)).LiveUnder(t.Context(), store, held)
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func (s raising) RoundTrip(q *http.Request) (*http.Response, error) {
 // zone.
 func TestALiveReadConfirmsAnAnnotatedZoneThatTheHoldRemembers(t *testing.T) {
 	set := newSet("zone-a", all(inGroup("other"), annotatedInto("store")), func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(1)) })
-	held := group.Hold{Hold: plan.Hold{Exists: true, Intents: []plan.Intent{noted("zone-a", "zone-a-1")}}, Record: group.Record{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
+	held := group.Hold{Hold: plan.Hold{Exists: true, Intents: []plan.Intent{noted("zone-a", "zone-a-1")}}, Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
 	live, err := newObserver(t, apitest.Client(t, raising{newLibrary(set, newPod("zone-a", 0)), set})).LiveUnder(t.Context(), store, held)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
@@ -24,7 +25,7 @@ import (
 // zone would be removed from the hold.
 func TestOrphansOfAFormerSelectorAreShownByALiveRead(t *testing.T) {
 	l := remembering()
-	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]group.Member{{Zone: "zone-a", UID: "uid-of-the-second"}})
+	l.Annotations[contract.ZonesAnnotation] = record.FormatMembers([]group.Member{{Zone: "zone-a", UID: "uid-of-the-second"}})
 	cached, live := both(t, store, []runtime.Object{orphan(0), orphan(1), l}...)
 	for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
 		if len(s.Left) != 1 || len(s.Left[0].Pods) != 2 {
@@ -42,8 +43,8 @@ func TestAHoldThatCannotBeReadMayRememberAnyZone(t *testing.T) {
 	for text, want := range map[string]bool{
 		"garbage": true,
 		`{"version":2,"zones":[{"zone":"zone-a","uid":"u","selector":"set=zone-a"}]}`: true,
-		hold.FormatMembers([]group.Member{{Zone: "zone-b", UID: "u"}}):                false,
-		hold.FormatMembers([]group.Member{{Zone: "zone-a", UID: "u"}}):                true,
+		record.FormatMembers([]group.Member{{Zone: "zone-b", UID: "u"}}):              false,
+		record.FormatMembers([]group.Member{{Zone: "zone-a", UID: "u"}}):              true,
 	} {
 		l := remembering()
 		l.Annotations[contract.ZonesAnnotation] = text
@@ -70,7 +71,7 @@ func TestAZoneThatTwoLeasesRememberIsPlacedUnderItsGroup(t *testing.T) {
 		Labels: map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
 		Annotations: map[string]string{
 			contract.NameAnnotation(plan.KindBudget): "cache",
-			contract.ZonesAnnotation:                 hold.FormatMembers([]group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}),
+			contract.ZonesAnnotation:                 record.FormatMembers([]group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}),
 		},
 	}})
 	show(o, newSet("zone-a", func(s *appsv1.StatefulSet) { delete(s.Labels, contract.GroupLabel) }))
@@ -89,7 +90,7 @@ func TestAZoneThatTwoLeasesRememberIsPlacedUnderItsGroup(t *testing.T) {
 func TestAMemberWithANameOfNoObjectMakesTheHoldUnreadable(t *testing.T) {
 	for _, name := range []string{"a/b", "..", "%"} {
 		l := remembering()
-		l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]group.Member{{Zone: name, UID: "u"}})
+		l.Annotations[contract.ZonesAnnotation] = record.FormatMembers([]group.Member{{Zone: name, UID: "u"}})
 		cached, live := both(t, store, newSet("zone-a"), l)
 		for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
 			if !strings.Contains(s.Hold.Unreadable, "no name of a StatefulSet") || len(s.Left) > 0 {
@@ -130,7 +131,7 @@ func TestAZoneThatIsBackWhileItsPodsAreListedIsNotForgotten(t *testing.T) {
 	objects := []runtime.Object{rolls, newPod("zone-b", 0), newPod("zone-b", 1), orphan(0), down}
 	o := newObserver(t, apitest.Client(t, adopter{newLibrary(objects...)}))
 	l := remembering()
-	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]group.Member{
+	l.Annotations[contract.ZonesAnnotation] = record.FormatMembers([]group.Member{
 		{Zone: "zone-a", UID: "uid-of-zone-a"}, {Zone: "zone-b", UID: "uid-of-zone-b"},
 	})
 	showHold(o, l)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
@@ -21,7 +21,7 @@ import (
 // remembering returns the Lease of the group, which remembers zone-a.
 func remembering() *coordinationv1.Lease {
 	l := newHold("store", "")
-	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}})
+	l.Annotations[contract.ZonesAnnotation] = record.FormatMembers([]group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}})
 	return l
 }
 
@@ -83,7 +83,7 @@ func (s returner) RoundTrip(q *http.Request) (*http.Response, error) {
 
 func TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack(t *testing.T) {
 	server := returner{newLibrary(newPod("zone-a", 0)), new(int)}
-	held := group.Hold{Hold: plan.Hold{Exists: true}, Record: group.Record{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
+	held := group.Hold{Hold: plan.Hold{Exists: true}, Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
 	live, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, held)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack(t *testing.T) {
 
 func TestPodsOfAZoneThatLeftAreListedAfterItsStatefulSetIsGone(t *testing.T) {
 	server := newLibrary(orphan(0))
-	held := group.Hold{Hold: plan.Hold{Exists: true}, Record: group.Record{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
+	held := group.Hold{Hold: plan.Hold{Exists: true}, Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
 	if _, err := newObserver(t, server.client(t)).LiveUnder(t.Context(), store, held); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestALiveReadSaysHowNewThePodsOfAZoneThatLeftAre(t *testing.T) {
 		"orphaned":          {orphan(0)},
 		"without its label": {newSet("zone-a", ungrouped), newPod("zone-a", 0)},
 	} {
-		held := group.Hold{Hold: plan.Hold{Exists: true}, Record: group.Record{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
+		held := group.Hold{Hold: plan.Hold{Exists: true}, Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
 		live, err := newObserver(t, newLibrary(objects...).client(t)).LiveUnder(t.Context(), store, held)
 		if err != nil {
 			t.Fatal(err)

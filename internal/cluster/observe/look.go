@@ -37,7 +37,7 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (group.Snapshot, erro
 	if err != nil {
 		return group.Snapshot{}, err
 	}
-	return o.LiveUnder(ctx, key, held)
+	return o.LiveUnder(ctx, key, group.HoldOf(held))
 }
 
 // readsUntilConfirmed limits how often a group is read until its StatefulSets confirm that they

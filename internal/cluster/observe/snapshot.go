@@ -15,7 +15,7 @@ func (o *Observer) Cached(key plan.Key) group.Snapshot {
 	s := group.Snapshot{
 		Key:  key,
 		Now:  o.now(),
-		Hold: o.holds.Cached(key),
+		Hold: group.HoldOf(o.holds.Cached(key)),
 		// The versions are read before the data that they describe.
 		ZonesAt: seen(o.zones),
 		PodsAt:  seen(o.pods),

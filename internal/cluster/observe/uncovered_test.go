@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
@@ -17,7 +17,7 @@ import (
 // rememberingOf returns the Lease of a budget, which remembers zone-a.
 func rememberingOf(key plan.Key) *coordinationv1.Lease {
 	l := holdOf(key, "")
-	l.Annotations[contract.ZonesAnnotation] = hold.FormatMembers([]group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}})
+	l.Annotations[contract.ZonesAnnotation] = record.FormatMembers([]group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}})
 	return l
 }
 

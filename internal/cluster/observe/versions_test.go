@@ -102,7 +102,7 @@ func TestALiveReadUnderADownscaleShowsEveryPodThatItsZoneHadWhenItWasRead(t *tes
 		o := newObserver(t, apitest.Client(t, server))
 		show(o, zone) // so that the selector is known and pods are listed at the same time
 		noted := group.Downscale{Zone: "zone-a", UID: string(zone.UID), Version: 6, From: 3, To: 2, Stage: group.Admitted}
-		s, err := o.LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Record: group.Record{Downscale: noted}})
+		s, err := o.LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Part: group.Part{Downscale: noted}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ type observer interface {
 }
 
 type executor interface {
-	Run(context.Context, group.Snapshot, []plan.Action, hold.Decision) ([]plan.Receipt, error)
+	Run(context.Context, plan.Workload, []plan.Action, hold.Decision) ([]plan.Receipt, error)
 }
 
 type reporter interface {
@@ -91,7 +91,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 		return c.forget(key), nil
 	}
 	c.Traces.Show(ctx, key, cached.Hold.Rollouts)
-	if missing, lasting := c.Fresh.Behind(cached); missing != "" {
+	if missing, lasting := c.Fresh.Behind(&cached); missing != "" {
 		c.reportStaleCaches(ctx, cached, missing, lasting >= reportAfter)
 		return loop.After(hold.LookAgain), nil
 	}
@@ -123,7 +123,7 @@ func (c *Controller) step(ctx context.Context, cached group.Snapshot) (loop.Outc
 	if broken := invariant.Check(t.seen, t.steps, t.decision); broken != nil {
 		return loop.Done(), c.refuse(t.seen, t.steps, broken)
 	}
-	done, err := c.Executor.Run(ctx, t.seen, t.steps, t.decision)
+	done, err := c.Executor.Run(ctx, &t.seen, t.steps, t.decision)
 	c.remember(ctx, t.seen, done)
 	return outcome.Earlier(t.next()).Earlier(c.report(ctx, t, done, err)), err
 }
@@ -162,7 +162,7 @@ type evaluation struct {
 
 func evaluate(s group.Snapshot) evaluation {
 	steps := group.Plan(s)
-	return evaluation{s, steps, hold.Decide(s, steps)}
+	return evaluation{s, steps, hold.Decide(&s, steps)}
 }
 
 var errUnconfirmed = errors.New("the caches do not propose the plan of the live read yet")
@@ -174,7 +174,7 @@ func (c *Controller) evaluateLive(ctx context.Context, cached evaluation) (evalu
 	if err != nil {
 		return evaluation{}, fmt.Errorf("read %s live: %w", cached.seen.Key, err)
 	}
-	c.Fresh.Looked(live)
+	c.Fresh.Looked(&live)
 	t := evaluate(live)
 	if !group.Confirms(c.Observer.Cached(live.Key), live, t.steps) {
 		_, lasts := c.failures.observe(live.Key, live.Now, errUnconfirmed)
@@ -200,7 +200,7 @@ func (c *Controller) reportFailedRead(ctx context.Context, cached evaluation, er
 
 // readLive reads the group live, with its Lease if the hold must be read too.
 func (c *Controller) readLive(ctx context.Context, s group.Snapshot) (group.Snapshot, error) {
-	if hold.LookNeedsLease(s.Hold) {
+	if hold.LookNeedsLease(s.Record()) {
 		return c.Observer.Live(ctx, s.Key)
 	}
 	return c.Observer.LiveUnder(ctx, s.Key, s.Hold)
@@ -208,7 +208,7 @@ func (c *Controller) readLive(ctx context.Context, s group.Snapshot) (group.Snap
 
 // next returns when to reconcile again without an event.
 func (t evaluation) next() loop.Outcome {
-	if after, due := hold.NextLook(t.seen, t.steps, t.decision); due {
+	if after, due := hold.NextLook(&t.seen, t.steps, t.decision); due {
 		return loop.After(after)
 	}
 	return loop.Done()

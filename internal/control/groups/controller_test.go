@@ -109,7 +109,7 @@ func (w *world) ReplicasOverwritten(_ plan.Key, zone string) {
 	w.overwritten = append(w.overwritten, zone)
 }
 
-func (w *world) Run(_ context.Context, _ group.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+func (w *world) Run(_ context.Context, _ plan.Workload, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
 	w.ran = append(w.ran, reported(steps)+" ("+fixture.Decision(d)+")")
 	return w.done, w.runFails
 }
@@ -309,7 +309,7 @@ func TestForgetDropsTheStateOfAGroup(t *testing.T) {
 	if _, err := c.Reconcile(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
-	if reportStaleCaches, _ := c.Fresh.Behind(w.cached); reportStaleCaches != "" {
+	if reportStaleCaches, _ := c.Fresh.Behind(&w.cached); reportStaleCaches != "" {
 		t.Errorf("still waits for %s", reportStaleCaches)
 	}
 }
@@ -323,7 +323,7 @@ func TestResignKeepsWhatWasObservedAndWritten(t *testing.T) {
 	if slices.Contains(w.forgotten, "holds "+store.String()) || !slices.Contains(w.forgotten, "told "+store.String()) {
 		t.Errorf("forgotten: %q", w.forgotten)
 	}
-	if reportStaleCaches, _ := c.Fresh.Behind(w.cached); reportStaleCaches == "" {
+	if reportStaleCaches, _ := c.Fresh.Behind(&w.cached); reportStaleCaches == "" {
 		t.Error("what was deleted is not awaited any more")
 	}
 }
@@ -505,7 +505,8 @@ type judge struct {
 	wrong string
 }
 
-func (j *judge) Run(_ context.Context, s group.Snapshot, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+func (j *judge) Run(_ context.Context, w plan.Workload, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+	s := *w.(*group.Snapshot)
 	if broken := invariant.Check(s, steps, d); broken != nil {
 		j.wrong = broken.Error()
 	}

@@ -87,7 +87,7 @@ func TestMaliciousNamesAreEscapedInTheLog(t *testing.T) {
 	for _, text := range fuzzcorpus.Texts() {
 		synctest.Test(t, func(t *testing.T) {
 			w := world{cached: today("zone-a rev=2 current=1\n zone-a-0 ready@1\n")}
-			w.cached.Hold = group.Hold{Hold: plan.Hold{Exists: true, Holder: plan.Holder("downscale/" + text)}, Record: group.Record{Downscale: group.Downscale{Zone: text, UID: text, From: 2, To: 1, Stage: group.Stage(text)}}}
+			w.cached.Hold = group.Hold{Hold: plan.Hold{Exists: true, Holder: plan.Holder("downscale/" + text)}, Part: group.Part{Downscale: group.Downscale{Zone: text, UID: text, From: 2, To: 1, Stage: group.Stage(text)}}}
 			w.cached.Zones[0].UpdateRevision, w.cached.Zones[0].MaxUnavailable.Invalid = text, text
 			w.live = w.cached
 			w.live.Live = true

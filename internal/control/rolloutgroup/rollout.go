@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -20,7 +20,7 @@ func rolloutOf(s group.Snapshot, zones []group.ZoneStatus, before v1alpha1.Rollo
 	if since == nil || current.Over() {
 		return nil
 	}
-	rollout := &v1alpha1.RolloutGroupRollout{Since: *since, TraceID: hold.TraceID(current.Trace)}
+	rollout := &v1alpha1.RolloutGroupRollout{Since: *since, TraceID: record.TraceID(current.Trace)}
 	if hasWork(s, zones) {
 		rollout.EstimatedEnd = estimate(s, zones, expected(before, *since, zones, s.Now))
 	}

@@ -14,58 +14,59 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Log keeps what is known of each group until a view shows it, and then the version of that view. A reader
 // that took an older view and asks later is behind. Its methods may be called concurrently.
 type Log struct {
-	mu     sync.Mutex
-	groups map[plan.Key]*entry
+	mu      sync.Mutex
+	entries map[plan.Key]*entry
 }
 
 type entry struct {
 	Known
-	since           time.Time    // when a view was first found to be behind
-	zonesAt, podsAt plan.Version // the versions of the last view that showed everything
+	since             time.Time    // when a view was first found to be behind
+	objectsAt, podsAt plan.Version // the versions of the last view that showed everything
 }
 
 // NewLog returns an empty Log.
-func NewLog() *Log { return &Log{groups: map[plan.Key]*entry{}} }
+func NewLog() *Log { return &Log{entries: map[plan.Key]*entry{}} }
 
 // PodMoved records that a pod was deleted or updated while it was at a version.
 func (l *Log) PodMoved(key plan.Key, pod string, version plan.Version) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.group(key).PodMoved(pod, version)
+	l.entry(key).PodMoved(pod, version)
 }
 
 // ZoneWritten records the version that a write to a StatefulSet returned.
 func (l *Log) ZoneWritten(key plan.Key, zone string, version plan.Version) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.group(key).ZoneWritten(zone, version)
+	l.entry(key).ZoneWritten(zone, version)
 }
 
 // Looked records a live read. A view that is older than the live read is behind.
-func (l *Log) Looked(live group.Snapshot) {
+func (l *Log) Looked(live plan.Workload) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.group(live.Key).Looked(live)
+	l.entry(live.View().Key).Looked(live.Shown())
 }
 
 // Behind returns what the view does not show yet, and for how long views have been behind. If the view shows
 // everything that is known, Behind returns "" and keeps only the versions of the view.
-func (l *Log) Behind(view group.Snapshot) (missing string, lasting time.Duration) {
+func (l *Log) Behind(w plan.Workload) (missing string, lasting time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e, ok := l.groups[view.Key]
+	view := w.View()
+	e, ok := l.entries[view.Key]
 	if !ok {
 		return "", 0
 	}
-	missing = e.missing(view)
+	shown := w.Shown()
+	missing = e.missing(shown)
 	if missing == "" {
-		*e = entry{zonesAt: view.ZonesAt, podsAt: view.PodsAt}
+		*e = entry{objectsAt: shown.ObjectsAt, podsAt: shown.PodsAt}
 		return "", 0
 	}
 	if e.since.IsZero() || view.Now.Before(e.since) { // the clock may have been set back
@@ -78,31 +79,31 @@ func (l *Log) Behind(view group.Snapshot) (missing string, lasting time.Duration
 func (l *Log) Forget(key plan.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.groups, key)
+	delete(l.entries, key)
 }
 
 // ForgetBut drops everything that is known of the groups in a namespace, except for the groups in kept.
 func (l *Log) ForgetBut(namespace string, kept []plan.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.groups, func(key plan.Key, _ *entry) bool {
+	maps.DeleteFunc(l.entries, func(key plan.Key, _ *entry) bool {
 		return key.Namespace == namespace && !slices.Contains(kept, key)
 	})
 }
 
-func (l *Log) group(key plan.Key) *entry {
-	e, ok := l.groups[key]
+func (l *Log) entry(key plan.Key) *entry {
+	e, ok := l.entries[key]
 	if !ok {
 		e = &entry{}
-		l.groups[key] = e
+		l.entries[key] = e
 	}
 	return e
 }
 
-func (e *entry) missing(view group.Snapshot) string {
+func (e *entry) missing(view plan.Shown) string {
 	switch {
-	case view.ZonesAt < e.zonesAt:
-		return fmt.Sprintf("StatefulSets at version %d", e.zonesAt)
+	case view.ObjectsAt < e.objectsAt:
+		return fmt.Sprintf("StatefulSets at version %d", e.objectsAt)
 	case view.PodsAt < e.podsAt:
 		return fmt.Sprintf("pods at version %d", e.podsAt)
 	}

@@ -14,7 +14,7 @@ import (
 var key = plan.Key{Namespace: "team", Name: "store"}
 
 func missing(log *freshness.Log, view group.Snapshot) string {
-	what, _ := log.Behind(view)
+	what, _ := log.Behind(&view)
 	return what
 }
 
@@ -108,7 +108,7 @@ func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			log := freshness.NewLog()
-			log.Looked(fixture.MustParse(look))
+			log.Looked(new(fixture.MustParse(look)))
 			if got := missing(log, fixture.MustParse(tc.view)); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
@@ -133,7 +133,7 @@ func TestAViewIsBehindUntilItShowsTheOrphansThatALookHasShown(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			log := freshness.NewLog()
-			log.Looked(fixture.MustParse(look))
+			log.Looked(new(fixture.MustParse(look)))
 			if got := missing(log, fixture.MustParse(tc.view)); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
@@ -147,7 +147,7 @@ func TestAViewShowsAPodThatAZoneMadeAfterItLeft(t *testing.T) {
 	look := fixture.MustParse("live\nrelabelled zone-b rev=1 version=40\n zone-b-0 ready@1 version=30")
 	look.PodsAt, look.Left[0].PodsAt = ^plan.Version(0), 50
 	log := freshness.NewLog()
-	log.Looked(look)
+	log.Looked(&look)
 	const view = "zones at 60\npods at 60\nrelabelled zone-b rev=1 version=40\n zone-b-0 ready@1 version=30 zone-b-1 ready@1 version=55"
 	if got := missing(log, fixture.MustParse(view)); got != "" {
 		t.Errorf("behind: %s", got)
@@ -165,7 +165,7 @@ func TestALookIsAFloorForEachZone(t *testing.T) {
 		"pods at 60\n": "",
 	} {
 		log := freshness.NewLog()
-		log.Looked(look)
+		log.Looked(&look)
 		if got := missing(log, fixture.MustParse(at+cached)); got != want {
 			t.Errorf("%s got %q, want %q", at, got, want)
 		}
@@ -174,8 +174,8 @@ func TestALookIsAFloorForEachZone(t *testing.T) {
 
 func TestALaterLookReplacesAnEarlierOne(t *testing.T) {
 	log := freshness.NewLog()
-	log.Looked(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30"))
-	log.Looked(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=31"))
+	log.Looked(new(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30")))
+	log.Looked(new(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=31")))
 	if got, want := missing(log, fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30")), "pod zone-a-0 at version 31"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -186,8 +186,8 @@ func TestALaterLookReplacesAnEarlierOne(t *testing.T) {
 
 func TestALookThatEndsLaterHidesNothingOfANewerOne(t *testing.T) {
 	log := freshness.NewLog()
-	log.Looked(fixture.MustParse("live\npods at 100\nzone-a rev=1\n zone-a-0 leaving@1 version=99 zone-a-1 ready@1 version=30"))
-	log.Looked(fixture.MustParse("live\npods at 95\nzone-a rev=1\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=30"))
+	log.Looked(new(fixture.MustParse("live\npods at 100\nzone-a rev=1\n zone-a-0 leaving@1 version=99 zone-a-1 ready@1 version=30")))
+	log.Looked(new(fixture.MustParse("live\npods at 95\nzone-a rev=1\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=30")))
 	if got, want := missing(log, fixture.MustParse("pods at 97\nzone-a rev=1\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=30")), "pod zone-a-0 at version 99"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -254,7 +254,7 @@ func TestALogMayBeUsedByMany(t *testing.T) {
 			for range 100 {
 				log.PodMoved(key, "zone-a-0", 10)
 				log.ZoneWritten(key, "zone-a", 10)
-				log.Behind(view)
+				log.Behind(&view)
 				log.Forget(key)
 			}
 		})
@@ -269,15 +269,15 @@ func TestHowLongViewsHaveBeenBehind(t *testing.T) {
 	log := freshness.NewLog()
 	log.PodMoved(key, "zone-a-0", 10)
 	view := fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")
-	if _, lasting := log.Behind(view); lasting != 0 {
+	if _, lasting := log.Behind(&view); lasting != 0 {
 		t.Errorf("behind for %s at the first question", lasting)
 	}
 	view.Now = view.Now.Add(7 * time.Second)
-	if _, lasting := log.Behind(view); lasting != 7*time.Second {
+	if _, lasting := log.Behind(&view); lasting != 7*time.Second {
 		t.Errorf("behind for %s, want 7s", lasting)
 	}
 	view.Now = view.Now.Add(-time.Hour)
-	if _, lasting := log.Behind(view); lasting != 0 {
+	if _, lasting := log.Behind(&view); lasting != 0 {
 		t.Errorf("behind for %s once the clock was set back", lasting)
 	}
 }

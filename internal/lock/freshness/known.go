@@ -6,15 +6,14 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-// Known is what a process knows of one group without its caches. It contains the rule of this package as a
+// Known is what a process knows of one workload without its caches. It contains the rule of this package as a
 // value, without a mutex and without a clock. The zero Known knows nothing.
 type Known struct {
 	moved   map[string]plan.Version // pods by the version at which they were deleted or updated
 	written map[string]plan.Version // zones by the version that the write returned
-	looks   []group.Snapshot        // live reads, none of which covers another
+	looks   []plan.Shown            // live reads, none of which covers another
 }
 
 // PodMoved records that a pod was deleted or updated while it was at a version.
@@ -35,13 +34,13 @@ func (k *Known) ZoneWritten(zone string, version plan.Version) {
 
 // Looked records a live read and drops earlier ones that it covers. It compares all of them, because the live
 // read that ends last may have begun first.
-func (k *Known) Looked(live group.Snapshot) {
-	k.looks = slices.DeleteFunc(k.looks, func(former group.Snapshot) bool { return olderThan(live, former) == "" })
+func (k *Known) Looked(live plan.Shown) {
+	k.looks = slices.DeleteFunc(k.looks, func(former plan.Shown) bool { return olderThan(live, former) == "" })
 	k.looks = append(k.looks, live)
 }
 
 // Missing returns what is known and not shown by the view, or "" if the view shows everything.
-func (k *Known) Missing(view group.Snapshot) string {
+func (k *Known) Missing(view plan.Shown) string {
 	for name, version := range k.moved {
 		pod, present := view.Pod(name)
 		if (present && pod.Version == version) || !reached(present, pod.Version, view.PodsAt, version) {
@@ -49,8 +48,8 @@ func (k *Known) Missing(view group.Snapshot) string {
 		}
 	}
 	for name, version := range k.written {
-		zone, present := view.Zone(name)
-		if !reached(present, zone.Version, view.ZonesAt, version) {
+		object, present := view.Object(name)
+		if !reached(present, object.Version, view.ObjectsAt, version) {
 			return fmt.Sprintf("StatefulSet %s at version %d", name, version)
 		}
 	}
@@ -63,14 +62,14 @@ func (k *Known) Missing(view group.Snapshot) string {
 }
 
 // olderThan returns in which respect a view is older than a live read, or "".
-func olderThan(view, look group.Snapshot) string {
-	for _, seen := range look.Zones {
-		zone, present := view.Zone(seen.Name)
-		if !reached(present, zone.Version, view.ZonesAt, seen.Version) {
+func olderThan(view, look plan.Shown) string {
+	for _, seen := range look.Objects {
+		object, present := view.Object(seen.Name)
+		if !seen.Outside && !reached(present, object.Version, view.ObjectsAt, seen.Version) {
 			return fmt.Sprintf("StatefulSet %s at version %d", seen.Name, seen.Version)
 		}
 	}
-	for _, seen := range withLeft(look) {
+	for _, seen := range look.Objects {
 		if missing := cmp.Or(olderPod(view, seen.Pods), olderPod(view, seen.Orphans)); missing != "" {
 			return missing
 		}
@@ -78,7 +77,7 @@ func olderThan(view, look group.Snapshot) string {
 	return lingering(view, look)
 }
 
-func olderPod(view group.Snapshot, seen []plan.Pod) string {
+func olderPod(view plan.Shown, seen []plan.Pod) string {
 	for _, pod := range seen {
 		cached, present := view.Pod(pod.Name)
 		if !reached(present, cached.Version, view.PodsAt, pod.Version) {
@@ -88,34 +87,22 @@ func olderPod(view group.Snapshot, seen []plan.Pod) string {
 	return ""
 }
 
-// withLeft returns the zones of a group and the zones that left it.
-func withLeft(s group.Snapshot) []*group.Zone {
-	zones := make([]*group.Zone, 0, len(s.Zones)+len(s.Left))
-	for i := range s.Zones {
-		zones = append(zones, &s.Zones[i])
-	}
-	for i := range s.Left {
-		zones = append(zones, &s.Left[i].Zone)
-	}
-	return zones
-}
-
 // lingering returns an object that an older view still shows although it was missing in the live read. A view
 // that is newer than the live read cannot show an object that was deleted before it.
-func lingering(view, look group.Snapshot) string {
-	for _, zone := range view.Zones {
-		if _, known := look.Zone(zone.Name); !known && view.ZonesAt < look.ZonesAt && zone.Version <= look.ZonesAt {
-			return fmt.Sprintf("the end of StatefulSet %s before version %d", zone.Name, look.ZonesAt)
+func lingering(view, look plan.Shown) string {
+	for _, object := range view.Objects {
+		if _, known := look.Object(object.Name); !object.Outside && !known && view.ObjectsAt < look.ObjectsAt && object.Version <= look.ObjectsAt {
+			return fmt.Sprintf("the end of StatefulSet %s before version %d", object.Name, look.ObjectsAt)
 		}
 	}
-	shown := withLeft(look)
-	for _, zone := range withLeft(view) {
-		i := slices.IndexFunc(shown, func(seen *group.Zone) bool { return seen.Name == zone.Name && seen.UID == zone.UID })
+	for _, object := range view.Objects {
+		i := slices.IndexFunc(look.Objects, func(seen plan.ShownObject) bool { return seen.Name == object.Name && seen.UID == object.UID })
 		if i < 0 {
 			continue
 		}
-		if at := cmp.Or(shown[i].PodsAt, look.PodsAt); view.PodsAt < at {
-			if missing := cmp.Or(lingeringPod(zone.Pods, shown[i], at), lingeringPod(zone.Orphans, shown[i], at)); missing != "" {
+		seen := &look.Objects[i]
+		if at := cmp.Or(seen.PodsAt, look.PodsAt); view.PodsAt < at {
+			if missing := cmp.Or(lingeringPod(object.Pods, seen, at), lingeringPod(object.Orphans, seen, at)); missing != "" {
 				return missing
 			}
 		}
@@ -123,7 +110,7 @@ func lingering(view, look group.Snapshot) string {
 	return ""
 }
 
-func lingeringPod(pods []plan.Pod, look *group.Zone, at plan.Version) string {
+func lingeringPod(pods []plan.Pod, look *plan.ShownObject, at plan.Version) string {
 	for _, pod := range pods {
 		named := func(p plan.Pod) bool { return p.Name == pod.Name }
 		seen := slices.ContainsFunc(look.Pods, named) || slices.ContainsFunc(look.Orphans, named)

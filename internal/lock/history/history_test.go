@@ -136,7 +136,7 @@ func TestNothingEndsBeforeItBeganWhateverTheClocksOfLeaders(t *testing.T) {
 				}
 				record.Holder = ""
 			}
-			now = history.Next(s, record)
+			now = history.Next(&s, record.Record())
 			if now.Current.Begun() {
 				now.Current.Trace = trace
 			}
@@ -234,7 +234,7 @@ finished 0..20
 func TestTheBudgetOfAZoneIsTheOneThatItsRolloutGoesBy(t *testing.T) {
 	for zpdb, want := range map[string]int{"": 3, "zpdb store limit=2\n": 2, "zpdb store limit=5\n": 3} {
 		s := fixture.MustParse(zpdb + "zone-a rev=2 current=1 budget=3\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 ready@1")
-		got := history.Next(s, group.Hold{Hold: plan.Hold{Holder: plan.RolloutOperation.For("zone-a")}}).Current.Zones[0].Budget
+		got := history.Next(&s, group.Hold{Hold: plan.Hold{Holder: plan.RolloutOperation.For("zone-a")}}.Record()).Current.Zones[0].Budget
 		if got != want {
 			t.Errorf("%q: %d pods, want %d", zpdb, got, want)
 		}
@@ -247,7 +247,7 @@ func TestARolloutEndsAlthoughAZoneHasJustBeenTouched(t *testing.T) {
 		s := fixture.MustParse("hold rollout/zone-a\nzone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2\n " + situation)
 		s.Zones[1].Observed = false
 		s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{{Name: "zone-a", UID: s.Zones[0].UID, Since: fixture.Now()}}}
-		if got := history.Next(s, group.Hold{}); got.Current.Begun() == ends || len(got.Finished) == 1 != ends {
+		if got := history.Next(&s, group.Hold{}.Record()); got.Current.Begun() == ends || len(got.Finished) == 1 != ends {
 			t.Errorf("%s: got %s", situation, told(got))
 		}
 	}
@@ -315,7 +315,7 @@ func TestAPodIsReadyWhenAProcessSawThat(t *testing.T) {
 			if tc.seenReady != 0 {
 				pod.Seen.Ready = plan.SightingOf(at(tc.ready), at(tc.seenReady))
 			}
-			next := history.Next(s, group.Hold{Hold: plan.Hold{Holder: "rollout/zone-a", Intents: []plan.Intent{{Zone: "zone-a", Pod: "zone-a-1", UID: "next", Since: s.Now}}}})
+			next := history.Next(&s, group.Hold{Hold: plan.Hold{Holder: "rollout/zone-a", Intents: []plan.Intent{{Zone: "zone-a", Pod: "zone-a-1", UID: "next", Since: s.Now}}}}.Record())
 			want := []plan.RolledPod{{
 				Name: "zone-a-0", UID: "former", Cause: reason.OutdatedRevision,
 				Deleted: at(deleted), Recreated: at(tc.wantCreated), Ready: at(tc.wantReady), Seen: tc.seenReady != 0,
@@ -353,7 +353,7 @@ func TestWhatIsRememberedIsNotChangedInPlace(t *testing.T) {
 		record := s.Hold
 		record.Holder, record.Intents = plan.RolloutOperation.For("zone-b"), nil
 		s.Now = s.Now.Add(time.Hour)
-		history.Next(s, record)
+		history.Next(&s, record.Record())
 		if diff := cmp.Diff(before, told(s.Hold.Rollouts)); diff != "" {
 			t.Fatalf("(-before +after)\n%s", diff)
 		}

@@ -5,14 +5,13 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Next returns the rollouts that the Lease records after a write of record, which was decided on s. Next does
-// not modify s.
-func Next(s group.Snapshot, record group.Hold) plan.Rollouts {
-	was := s.Hold.Rollouts
+// Next returns the rollouts that the Lease records after a write of record, which was decided on w.
+func Next(w plan.Workload, record plan.Record) plan.Rollouts {
+	held := w.Record().Hold
+	was := held.Rollouts
 	rolling := ""
 	if record.Holder.Operation() == plan.RolloutOperation {
 		rolling = record.Holder.Zone()
@@ -20,7 +19,7 @@ func Next(s group.Snapshot, record group.Hold) plan.Rollouts {
 	if rolling == "" && !was.Current.Begun() {
 		return was
 	}
-	r := rollout{RolledGroup: copied(was.Current), seen: s, record: record, now: notBefore(was.Current, s.Now)}
+	r := rollout{RolledGroup: copied(was.Current), seen: w, held: held, record: record, now: notBefore(was.Current, w.View().Now)}
 	r.begin(rolling)
 	r.replace()
 	r.endZones(rolling)
@@ -34,8 +33,9 @@ func Next(s group.Snapshot, record group.Hold) plan.Rollouts {
 // rollout is the rollout in progress. Its fields change from the previous record to the next one.
 type rollout struct {
 	plan.RolledGroup
-	seen   group.Snapshot
-	record group.Hold
+	seen   plan.Workload
+	held   plan.Hold // before the write
+	record plan.Record
 	now    time.Time
 }
 
@@ -57,24 +57,25 @@ func copied(r plan.RolledGroup) plan.RolledGroup {
 // begin records that a rollout of the zone has the hold. If the update revision of the zone changed, it ends
 // the entry of the previous revision and begins another one.
 func (r *rollout) begin(zone string) {
-	z, exists := r.seen.Zone(zone)
+	u, exists := plan.UnitOf(r.seen, zone)
 	if !exists {
 		return
 	}
 	since := r.now
-	if held := r.seen.Hold; !r.Begun() && held.Holder == r.record.Holder && !held.Since.IsZero() {
-		since = held.Since // taken by a version that did not record rollouts
+	if !r.Begun() && r.held.Holder == r.record.Holder && !r.held.Since.IsZero() {
+		since = r.held.Since // taken by a version that did not record rollouts
 	}
 	if !r.Begun() {
 		r.Since = since
 	}
-	from := z.CurrentRevision
-	if last := r.last(z); last != nil {
-		unknown := !z.Observed || z.UpdateRevision == ""
-		if !last.Over() && (unknown || last.To == z.UpdateRevision) {
+	now := r.seen.Rollout(zone)
+	from := now.From
+	if last := r.last(u); last != nil {
+		unknown := !now.Observed || now.To == ""
+		if !last.Over() && (unknown || last.To == now.To) {
 			return
 		}
-		if from = last.To; from == z.UpdateRevision {
+		if from = last.To; from == now.To {
 			from = last.From
 		}
 		if !last.Over() {
@@ -82,14 +83,14 @@ func (r *rollout) begin(zone string) {
 		}
 	}
 	r.Zones = append(r.Zones, plan.RolledZone{
-		Name: z.Name, UID: z.UID, From: from, To: z.UpdateRevision, Budget: group.RolloutBudget(r.seen, z), Since: since,
+		Name: u.Name, UID: u.UID, From: from, To: now.To, Budget: now.Budget, Since: since,
 	})
 }
 
 // last returns the latest entry of a zone, or nil if it has none.
-func (r *rollout) last(z group.Zone) *plan.RolledZone {
+func (r *rollout) last(u plan.Unit) *plan.RolledZone {
 	for i := range slices.Backward(r.Zones) {
-		if r.Zones[i].Name == z.Name && r.Zones[i].UID == z.UID {
+		if r.Zones[i].Name == u.Name && r.Zones[i].UID == u.UID {
 			return &r.Zones[i]
 		}
 	}
@@ -98,7 +99,7 @@ func (r *rollout) last(z group.Zone) *plan.RolledZone {
 
 // replace records the pods whose intents have left the record because their successors exist.
 func (r *rollout) replace() {
-	for _, i := range r.seen.Hold.Intents {
+	for _, i := range r.held.Intents {
 		pod, present := r.seen.Pod(i.Pod)
 		if !takenDown(i) || r.stands(i) || !present || !i.Succeeded(pod.UID, pod.Version) {
 			continue
@@ -161,9 +162,9 @@ func (r *rollout) happened(second time.Time, seen plan.Sighting) time.Time {
 func (r *rollout) endZones(rolling string) {
 	for i := range r.Zones {
 		z := &r.Zones[i]
-		now, exists := r.seen.Zone(z.Name)
+		now, exists := plan.UnitOf(r.seen, z.Name)
 		gone := !exists || now.UID != z.UID
-		if !z.Over() && (gone || z.Name != rolling && r.done(now)) {
+		if !z.Over() && (gone || z.Name != rolling && r.done(z.Name)) {
 			z.Until = r.endOf(*z)
 		}
 	}
@@ -178,37 +179,15 @@ func (r *rollout) endOf(z plan.RolledZone) time.Time {
 	return end
 }
 
-// done reports whether every desired pod of a zone exists, is available, has no intent, and is at the update
-// revision.
-func (r *rollout) done(z group.Zone) bool {
-	if !z.Observed || slices.ContainsFunc(r.record.Intents, func(i plan.Intent) bool { return i.Zone == z.Name }) {
-		return false
-	}
-	serving := 0
-	for _, pod := range z.Pods {
-		if z.Owns(pod.Ordinal) && !z.Outdated(pod) && pod.Available(z.MinReady, r.seen.Now) {
-			serving++
-		}
-	}
-	return serving == z.Replicas
+// done reports whether the rollout of a unit is done, and none of its pods has an intent.
+func (r *rollout) done(unit string) bool {
+	recorded := slices.ContainsFunc(r.record.Intents, func(i plan.Intent) bool { return i.Zone == unit })
+	return !recorded && r.seen.Rollout(unit).Done
 }
 
-// complete reports whether the group has no outdated pod and no intent of a rollout. It does not wait until
-// the StatefulSet controller has observed a changed template, because the next reconcile may be weeks away.
-// Such a change begins another rollout.
+// complete reports whether no pod is left to replace, and no intent of a rollout.
 func (r *rollout) complete() bool {
-	if slices.ContainsFunc(r.record.Intents, takenDown) {
-		return false
-	}
-	for _, z := range r.seen.Zones {
-		if !z.OnDelete || z.Deleting {
-			continue
-		}
-		if slices.ContainsFunc(z.Pods, func(p plan.Pod) bool { return z.Owns(p.Ordinal) && z.Outdated(p) }) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.record.Intents, takenDown) && r.seen.RolledOut()
 }
 
 func (r *rollout) end() {

@@ -1,5 +1,5 @@
-// Package hold contains the rules of a group's lock as pure functions: what the Lease must contain before a
-// plan may be carried out, and in which format.
+// Package hold contains the rules of a workload's lock as pure functions, for all kinds of workloads: what the Lease
+// must contain before a plan may be carried out.
 //
 //	free ──take (after a live read)──► rollout/zone-a ──release──► free
 //	                                      │      ▲
@@ -13,7 +13,6 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Need is what must happen to the Lease before the actions of a plan.
@@ -22,12 +21,12 @@ type Need int
 const (
 	// Carry: carry out the actions; the Lease needs no write.
 	Carry Need = iota
-	// Look: read the group live, with the known record or one that is read as well, and plan again before any
+	// Look: read the workload live, with the known record or one that is read as well, and plan again before any
 	// action.
 	Look
 	// Write: write Record by compare-and-swap, then carry out the actions.
 	Write
-	// Remove: the group has no zones any more; delete the Lease.
+	// Remove: nothing of the workload exists any more; delete the Lease.
 	Remove
 	// Label: add the label by which lockstep watches Leases; the record does not change.
 	Label
@@ -36,53 +35,63 @@ const (
 // Decision is what the Lease needs, with the record to be written.
 type Decision struct {
 	Need   Need
-	Record group.Hold // for Write
+	Record plan.Record // for Write
 	// Verify: before the write, a read of the StatefulSets one by one must show that they still ask for what the
 	// plan assumes. The plan disrupts pods on caches, which may show a pause or another group late (ADR 30).
 	Verify bool
 }
 
+// situation is a workload with what the rules often ask it for.
+type situation struct {
+	plan.Workload
+	plan.View
+	plan.Record
+}
+
+func situationOf(w plan.Workload) *situation { return &situation{w, w.View(), w.Record()} }
+
 // Decide returns what the Lease needs before the actions of a plan are carried out. The delete of a pod that
 // is up is always recorded first. A repair is recorded if the hold is free or belongs to the zone of the pod.
 // Any other repair needs no record, because its delete requires the version at which the pod was seen to be
 // down.
-func Decide(s group.Snapshot, steps []plan.Action) Decision {
-	return withLabel(&s, withPlaces(&s, steps, withRecords(&s, steps, decide(&s, steps))))
+func Decide(w plan.Workload, steps []plan.Action) Decision {
+	s := situationOf(w)
+	return withLabel(s, withPlaces(s, steps, withRecords(s, steps, decide(s, steps))))
 }
 
 // withLabel adds the label to a Lease that lost it and needs no other write. No cache shows such a Lease, so
 // its group would be read live repeatedly. The record does not change, so an unreadable one is kept.
-func withLabel(s *group.Snapshot, d Decision) Decision {
+func withLabel(s *situation, d Decision) Decision {
 	if d.Need == Carry && s.Live && s.Hold.Unlabelled {
 		return Decision{Need: Label}
 	}
 	return d
 }
 
-func decide(s *group.Snapshot, steps []plan.Action) Decision {
+func decide(s *situation, steps []plan.Action) Decision {
 	deletes := plan.Only[plan.DeletePod](steps)
-	downscale, records := nextDownscale(s.Hold, steps), recorded(steps)
+	noted, records := s.Noted(steps, writes), recorded(steps)
 	switch {
 	case !s.Live && needsRead(s.Hold, steps):
 		return Decision{Need: Look}
 	case len(deletes) > 0:
-		decision := decideDeletes(s, deletes, downscale)
+		decision := decideDeletes(s, deletes, noted)
 		if decision.Need == Carry && records && s.Hold.Unreadable == "" {
-			return Decision{Need: Write, Record: nextRecordOfHolder(s, downscale)}
+			return Decision{Need: Write, Record: nextRecordOfHolder(s, noted)}
 		}
 		return decision
 	case s.Hold.Unreadable != "":
 		return Decision{} // an unreadable record is never overwritten
 	case plan.Has[plan.Release](steps):
-		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), downscale)}
+		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), noted)}
 	case records:
-		return Decision{Need: Write, Record: nextRecordOfHolder(s, downscale)}
-	case len(s.Zones) == 0 && len(s.Left) == 0 && s.Hold.Exists && idle(s):
+		return Decision{Need: Write, Record: nextRecordOfHolder(s, noted)}
+	case s.Hold.Exists && s.Gone() && idle(s):
 		return Decision{Need: Remove}
 	case renewalDue(s):
-		return Decision{Need: Write, Record: nextRecord(s, s.Hold.Holder, intents(s, nil), downscale)}
+		return Decision{Need: Write, Record: nextRecord(s, s.Hold.Holder, intents(s, nil), noted)}
 	case idle(s) && s.Hold.Rollouts.Current.Begun():
-		if record := nextRecordOfHolder(s, downscale); !record.Rollouts.Current.Begun() {
+		if record := nextRecordOfHolder(s, noted); !record.Rollouts.Current.Begun() {
 			return Decision{Need: Write, Record: record} // otherwise the end would not be recorded (ADR 17)
 		}
 	}
@@ -90,7 +99,7 @@ func decide(s *group.Snapshot, steps []plan.Action) Decision {
 }
 
 // needsRead reports whether an action of the plan requires a live read.
-func needsRead(h group.Hold, steps []plan.Action) bool {
+func needsRead(h plan.Hold, steps []plan.Action) bool {
 	for _, step := range steps {
 		switch step.Effect().Read {
 		case plan.Always:
@@ -114,47 +123,40 @@ func recorded(steps []plan.Action) bool {
 	return slices.ContainsFunc(steps, func(step plan.Action) bool { return step.Effect().Records })
 }
 
-// nextDownscale returns the downscale that the hold records after the plan.
-func nextDownscale(h group.Hold, steps []plan.Action) group.Downscale {
-	for _, step := range steps {
-		if r, is := step.(group.Recorder); is && step.Effect().Records {
-			r.Record(&h.Record)
-		}
-	}
-	return h.Downscale
-}
+// writes reports whether an action records something for which the Lease is written.
+func writes(a plan.Recorder) bool { return a.Effect().Records }
 
-// holderAfter returns the holder after a downscale was recorded or has ended. The end alone does not release
-// the hold; that is a separate action. A person who took the hold by hand during a downscale keeps it until
-// it expires.
-func holderAfter(s *group.Snapshot, noted group.Downscale) plan.Holder {
-	byHand := s.Hold.Holder.Foreign() && !s.Hold.Lapsed(s.Now)
-	if noted.None() || byHand {
+// holderAfter returns the holder once the part of the kind records what is noted. The end of what it recorded does
+// not release the hold; that is a separate action. A person who took the hold by hand meanwhile keeps it until it
+// expires.
+func holderAfter(s *situation, noted plan.Part) plan.Holder {
+	byHand := s.Hold.Holder.Foreign() && !s.Lapsed(s.Now)
+	next := plan.Record{Part: noted}.InProgress()
+	if next.Free() || byHand {
 		return s.Hold.Holder
 	}
-	return plan.DownscaleOperation.For(noted.Zone)
+	return next
 }
 
-func decideDeletes(s *group.Snapshot, deletes []plan.DeletePod, downscale group.Downscale) Decision {
+func decideDeletes(s *situation, deletes []plan.DeletePod, noted plan.Part) Decision {
 	holder := holderFor(s.Hold, deletes)
-	if !downscale.None() {
-		holder = holderAfter(s, downscale)
+	if !(plan.Record{Part: noted}).InProgress().Free() {
+		holder = holderAfter(s, noted)
 	}
 	if !s.Live && needsLook(s.Hold, holder, deletes) {
 		return Decision{Need: Look}
 	}
 	underHold := inZone(deletes, holder.Zone())
-	nothing := len(underHold) == 0 && downscale == s.Hold.Downscale
-	if nothing || holder.Foreign() || s.Hold.Unreadable != "" {
+	if len(underHold) == 0 || holder.Foreign() || s.Hold.Unreadable != "" {
 		return Decision{}
 	}
-	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), downscale), Verify: !s.Live}
+	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), noted), Verify: !s.Live}
 }
 
 // holderFor returns the holder under which pods are deleted. The delete of a pod that is up requires the hold
 // of its zone's rollout. A repair joins the holder of its zone, takes a free hold, and does not change any
 // other hold.
-func holderFor(h group.Hold, deletes []plan.DeletePod) plan.Holder {
+func holderFor(h plan.Hold, deletes []plan.DeletePod) plan.Holder {
 	for _, d := range deletes {
 		if d.Up {
 			return plan.RolloutOperation.For(d.Zone)
@@ -169,7 +171,7 @@ func holderFor(h group.Hold, deletes []plan.DeletePod) plan.Holder {
 // needsLook reports whether the caches do not suffice. That is so if the hold is to be taken, if another
 // process wrote the record, or if a pod may seem outdated only because the cached StatefulSet is older than
 // the pod (ADR 0006).
-func needsLook(h group.Hold, holder plan.Holder, deletes []plan.DeletePod) bool {
+func needsLook(h plan.Hold, holder plan.Holder, deletes []plan.DeletePod) bool {
 	if h.Holder != holder || !h.Own {
 		return true
 	}
@@ -183,9 +185,9 @@ func needsLook(h group.Hold, holder plan.Holder, deletes []plan.DeletePod) bool 
 
 // idle reports whether the hold is free, or a hold from outside lockstep has lapsed, and nothing that the
 // hold records still counts.
-func idle(s *group.Snapshot) bool {
-	free := s.Hold.Holder.Free() || s.Hold.Lapsed(s.Now)
-	return free && s.Hold.Downscale.None() && len(intents(s, nil)) == 0
+func idle(s *situation) bool {
+	free := s.Hold.Holder.Free() || s.Lapsed(s.Now)
+	return free && s.InProgress().Free() && len(intents(s, nil)) == 0
 }
 
 func inZone(deletes []plan.DeletePod, zone string) []plan.DeletePod {

@@ -131,7 +131,7 @@ func TestCover(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
 			steps := group.Plan(s)
-			if got := fixture.Decision(hold.Decide(s, steps)); got != tc.want {
+			if got := fixture.Decision(hold.Decide(&s, steps)); got != tc.want {
 				t.Errorf("got %q, want %q for\n%s", got, tc.want, plan.Notation(steps))
 			}
 		})
@@ -143,7 +143,7 @@ func TestARecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated)
 	disruption := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Up: true}
 	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {disruption}, {disruption, plan.EndIntent{}}, {disruption, group.RecordMembers{}}} {
-		if got := hold.Decide(s, steps).Need; got == hold.Write || got == hold.Remove {
+		if got := hold.Decide(&s, steps).Need; got == hold.Write || got == hold.Remove {
 			t.Errorf("verdict %d for %q", got, plan.Notation(steps))
 		}
 	}
@@ -170,12 +170,12 @@ zone-a rev=2 current=1
 				{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Budget: 1, Since: fixture.Now()},
 			}}},
 		},
-		Record: group.Record{
+		Part: group.Part{
 			Members: []group.Member{{Zone: "zone-a", UID: "zone-a"}, {Zone: "zone-b", UID: "zone-b"}},
 		},
 	}
-	got := hold.Decide(s, group.Plan(s))
-	if diff := cmp.Diff(want, got.Record); diff != "" {
+	got := hold.Decide(&s, group.Plan(s))
+	if diff := cmp.Diff(want.Record(), got.Record); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -193,7 +193,7 @@ func TestTransitionsCountChangesOfHolder(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
-			got := hold.Decide(s, group.Plan(s))
+			got := hold.Decide(&s, group.Plan(s))
 			if got.Need != hold.Write || got.Record.Transitions != tc.want {
 				t.Errorf("verdict %d with %d transitions, want a write with %d", got.Need, got.Record.Transitions, tc.want)
 			}
@@ -203,7 +203,7 @@ func TestTransitionsCountChangesOfHolder(t *testing.T) {
 
 func TestAnIntentThatStandsIsNotWrittenTwice(t *testing.T) {
 	s := fixture.MustParse("hold rollout/zone-a\n noted zone-a-0 since=9s trace=00-abc\n" + outdated)
-	got := hold.Decide(s, group.Plan(s)).Record.Intents
+	got := hold.Decide(&s, group.Plan(s)).Record.Intents
 	if diff := cmp.Diff(s.Hold.Intents, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -211,14 +211,14 @@ func TestAnIntentThatStandsIsNotWrittenTwice(t *testing.T) {
 
 func TestTimesOfAHold(t *testing.T) {
 	record := group.Hold{Hold: plan.Hold{Holder: "rollout/zone-a", Renewed: fixture.Now(), Duration: hold.Duration}}
-	if got, want := hold.Deadline(record), fixture.Now().Add(45*time.Second); !got.Equal(want) {
+	if got, want := hold.Deadline(record.Record()), fixture.Now().Add(45*time.Second); !got.Equal(want) {
 		t.Errorf("writers stop at %v, want %v", got, want)
 	}
-	if got, want := hold.RenewAt(record), fixture.Now().Add(20*time.Second); !got.Equal(want) {
+	if got, want := hold.RenewAt(record.Hold), fixture.Now().Add(20*time.Second); !got.Equal(want) {
 		t.Errorf("renewed at %v, want %v", got, want)
 	}
 	for _, holder := range []plan.Holder{"", "manual/x"} {
-		if got := hold.RenewAt(group.Hold{Hold: plan.Hold{Holder: holder, Renewed: fixture.Now()}}); !got.IsZero() {
+		if got := hold.RenewAt(group.Hold{Hold: plan.Hold{Holder: holder, Renewed: fixture.Now()}}.Hold); !got.IsZero() {
 			t.Errorf("%q is renewed at %v", holder, got)
 		}
 	}
@@ -245,9 +245,9 @@ zone-a rev=2
 zone-b rev=2
   zone-b-0 ready@2
 `)
-	record := hold.Decide(s, group.Plan(s)).Record
+	record := hold.Decide(&s, group.Plan(s)).Record
 	wantTimes := map[string]time.Time{"zone-a": fixture.Now().Add(-time.Hour), "zone-b": fixture.Now()}
-	if diff := cmp.Diff(wantTimes, record.Downscaled); diff != "" {
+	if diff := cmp.Diff(wantTimes, group.HoldOf(record).Downscaled); diff != "" {
 		t.Errorf("the time of a zone that left long ago is dropped, the new one is added (-want +got)\n%s", diff)
 	}
 	var queue []string
@@ -264,7 +264,7 @@ zone-b rev=2
 func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
 	for since, want := range map[string]time.Duration{"3s": 0, "34s": 0, "35s": -time.Second, "10m": 34*time.Second - 10*time.Minute, "-5s": 5 * time.Second} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
-		if got := hold.Decide(s, group.Plan(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+		if got := group.HoldOf(hold.Decide(&s, group.Plan(s)).Record).Downscaled["zone-b"].Sub(fixture.Now()); got != want {
 			t.Errorf("admitted %s ago: dated %s from now, want %s", since, got, want)
 		}
 	}
@@ -276,7 +276,7 @@ func TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest(t *te
 	const latest = group.CarryLimit + plan.RequestLimit
 	for since, want := range map[string]time.Duration{"3s": 0, "84s": 0, "85s": -time.Second, "10m": latest - 10*time.Minute} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted ours version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
-		if got := hold.Decide(s, group.Plan(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+		if got := group.HoldOf(hold.Decide(&s, group.Plan(s)).Record).Downscaled["zone-b"].Sub(fixture.Now()); got != want {
 			t.Errorf("noted %s ago: dated %s from now, want %s", since, got, want)
 		}
 	}
@@ -286,7 +286,7 @@ func TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest(t *te
 // before the hold could expire.
 func TestTheUpdateOfLockstepsOwnDownscaleIsSentInTime(t *testing.T) {
 	planned := fixture.Now().Add(group.UpdateLimit)
-	last := hold.Deadline(group.Hold{Hold: plan.Hold{Renewed: planned, Duration: hold.Duration}})
+	last := hold.Deadline(group.Hold{Hold: plan.Hold{Renewed: planned, Duration: hold.Duration}}.Record())
 	if got := last.Sub(fixture.Now()); got != group.CarryLimit {
 		t.Errorf("it is sent within %s, want %s", got, group.CarryLimit)
 	}
@@ -298,7 +298,7 @@ func TestTheLatestTimeOfADownscaleIsKept(t *testing.T) {
 	for dated, want := range map[string]time.Duration{"1m": -time.Minute, "-34s": 34 * time.Second, "20m": 34*time.Second - 10*time.Minute} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=10m\n shrank zone-b " + dated +
 			" ago\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
-		if got := hold.Decide(s, group.Plan(s)).Record.Downscaled["zone-b"].Sub(fixture.Now()); got != want {
+		if got := group.HoldOf(hold.Decide(&s, group.Plan(s)).Record).Downscaled["zone-b"].Sub(fixture.Now()); got != want {
 			t.Errorf("dated %s ago: the hold says %s from now, want %s", dated, got, want)
 		}
 	}
@@ -316,8 +316,8 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 		"undoing version=9 since=10s\nzone-b rev=2":          false,
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + noted + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
-		decision := hold.Decide(s, group.Plan(s))
-		at, is := decision.Record.Downscaled["zone-b"]
+		decision := hold.Decide(&s, group.Plan(s))
+		at, is := group.HoldOf(decision.Record).Downscaled["zone-b"]
 		if decision.Need != hold.Write || is != kept || (kept && !at.Equal(fixture.Now())) {
 			t.Errorf("%s: %v, shrank at %v (%t), want %t", noted, decision.Need, at, is, kept)
 		}
@@ -329,11 +329,11 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack(t *testing.T) {
 	for edits := 1; edits <= 5; edits += 2 {
 		s := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=20 replicas=2\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 leaving@1\nzone-b rev=1\n zone-b-0 ready@1\n", edits))
-		noted := hold.Decide(s, group.Plan(s)).Record
+		noted := hold.Decide(&s, group.Plan(s)).Record
 		later := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=30 replicas=3\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 ready@1 version=40 uid=anew\nzone-b rev=1\n zone-b-0 ready@1\n", edits+1))
-		later.Hold = noted
-		if got := hold.Decide(later, group.Plan(later)).Record.Downscaled["zone-a"]; noted.Downscale.Zone != "zone-a" || !got.Equal(fixture.Now()) {
-			t.Errorf("at generation %d noted %s, and dated %v", edits, noted.Downscale, got)
+		later.Hold = group.HoldOf(noted)
+		if got := group.HoldOf(hold.Decide(&later, group.Plan(later)).Record).Downscaled["zone-a"]; group.HoldOf(noted).Downscale.Zone != "zone-a" || !got.Equal(fixture.Now()) {
+			t.Errorf("at generation %d noted %s, and dated %v", edits, group.HoldOf(noted).Downscale, got)
 		}
 	}
 }
@@ -348,11 +348,11 @@ zone-a rev=1 version=20 replicas=2 leader=zone-b prepares
 zone-b rev=1
   zone-b-0 ready@1
 `)
-	s.Hold = hold.Decide(s, group.Plan(s)).Record
+	s.Hold = group.HoldOf(hold.Decide(&s, group.Plan(s)).Record)
 	seen := s.Hold.Downscale
-	next := hold.Decide(s, group.Plan(s)).Record
-	if got := next.Downscaled["zone-a"]; seen.Generation != group.SeenInEffect || next.Downscale.To != 1 || !got.Equal(fixture.Now()) {
-		t.Errorf("noted %s, then %s, and dated %v", seen, next.Downscale, got)
+	next := hold.Decide(&s, group.Plan(s)).Record
+	if got := group.HoldOf(next).Downscaled["zone-a"]; seen.Generation != group.SeenInEffect || group.HoldOf(next).Downscale.To != 1 || !got.Equal(fixture.Now()) {
+		t.Errorf("noted %s, then %s, and dated %v", seen, group.HoldOf(next).Downscale, got)
 	}
 }
 
@@ -368,9 +368,9 @@ zone-a rev=1 replicas=2 version=11 leader=zone-b prepares
 zone-b rev=1
   zone-b-0 ready@1
 `)
-	got := hold.Decide(s, group.Plan(s)).Record
-	if got.Downscale.Generation != group.SeenInEffect || got.Downscale.Call == (group.Call{}) || !got.GivenUp["zone-a"].Equal(s.Now) {
-		t.Errorf("noted %+v, given up %v", got.Downscale, got.GivenUp)
+	got := hold.Decide(&s, group.Plan(s)).Record
+	if group.HoldOf(got).Downscale.Generation != group.SeenInEffect || group.HoldOf(got).Downscale.Call == (group.Call{}) || !group.HoldOf(got).GivenUp["zone-a"].Equal(s.Now) {
+		t.Errorf("noted %+v, given up %v", group.HoldOf(got).Downscale, group.HoldOf(got).GivenUp)
 	}
 }
 
@@ -386,8 +386,8 @@ zone-b rev=2
   zone-b-0 ready@2
 `)
 	note := fixture.Shrinking("zone-a", 1, 0, group.Preparing)
-	got := hold.Admit(s, group.DownscaleAnswer{Note: note}, note.Zone)
-	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || got.Downscale != note || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
+	got := hold.Admit(&s, group.DownscaleAnswer{Note: note}.Admission(&s, note.Zone))
+	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || group.HoldOf(got).Downscale != note || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -395,8 +395,8 @@ zone-b rev=2
 // If another downscale replaces a downscale before any pod agreed, the replaced one did not fail.
 func TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 3 to 2 preparing ours version=9\nzone-a rev=2\n zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2\n")
-	if got := hold.Admit(s, group.DownscaleAnswer{Note: fixture.Shrinking("zone-a", 3, 1, group.Preparing)}, "zone-a"); len(got.GivenUp) > 0 {
-		t.Errorf("given up: %v", got.GivenUp)
+	if got := hold.Admit(&s, group.DownscaleAnswer{Note: fixture.Shrinking("zone-a", 3, 1, group.Preparing)}.Admission(&s, "zone-a")); len(group.HoldOf(got).GivenUp) > 0 {
+		t.Errorf("given up: %v", group.HoldOf(got).GivenUp)
 	}
 }
 
@@ -404,7 +404,7 @@ func TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
 // would block other operations.
 func TestAnEvictionThatIsGrantedLeavesTheQueue(t *testing.T) {
 	s := fixture.MustParse("hold rollout/zone-a\n waiting eviction/zone-a since 20s seen 5s\n waiting eviction/zone-b since 20s seen 5s\nzone-a rev=2\n zone-a-0 ready@2\n" + whole)
-	got := hold.DecideGrant(s, granted("zone-a", "")).Record
+	got := hold.DecideGrant(&s, granted("zone-a", "")).Record
 	if len(got.Waiting) != 1 || got.Waiting[0].Zone != "zone-b" {
 		t.Errorf("who waits: %+v, want zone-b alone", got.Waiting)
 	}
@@ -414,7 +414,7 @@ func TestAnEvictionThatIsGrantedLeavesTheQueue(t *testing.T) {
 func TestAnEvictionIsGrantedByALiveReadWhileAZoneThatLeftIsRemembered(t *testing.T) {
 	const text = "hold eviction/zone-a\nrelabelled zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\nzone-a rev=1 replicas=1\n orphan zone-a-0 ready@1\n"
 	for live, want := range map[string]hold.Need{"": hold.Look, "live\n": hold.Write} {
-		if got := hold.DecideGrant(fixture.MustParse(live+text), granted("zone-a", "")).Need; got != want {
+		if got := hold.DecideGrant(new(fixture.MustParse(live+text)), granted("zone-a", "")).Need; got != want {
 			t.Errorf("%sgot %d, want %d", live, got, want)
 		}
 	}
@@ -440,7 +440,7 @@ func TestUnderWhichHoldAPodIsEvicted(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse("live\n" + tc.hold + "\nzone-a rev=2\n zone-a-0 ready@2\n" + whole)
-			if got := hold.DecideGrant(s, granted("zone-a", tc.partition)).Record.Holder; got != tc.want {
+			if got := hold.DecideGrant(&s, granted("zone-a", tc.partition)).Record.Holder; got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 		})
@@ -458,7 +458,7 @@ func TestWhoAsksAgainKeepsItsPlaceInTheQueue(t *testing.T) {
 		"others who did not ask for too long wait no more": {[]plan.Waiting{place("zone-b", time.Hour, time.Minute)}, []plan.Waiting{place("zone-a", 0, 0)}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, changes := hold.Enqueued(group.Hold{Hold: plan.Hold{Exists: true, Waiting: tc.queue}}, place("zone-a", 0, 0))
+			got, changes := hold.Enqueued(group.Hold{Hold: plan.Hold{Exists: true, Waiting: tc.queue}}.Record(), place("zone-a", 0, 0))
 			if diff := cmp.Diff(tc.want, got.Waiting); diff != "" || !changes {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -469,7 +469,7 @@ func TestWhoAsksAgainKeepsItsPlaceInTheQueue(t *testing.T) {
 // The place of a rollout is written together with any other change, such as a renewal.
 func TestARolloutTakesItsPlaceInTheQueueByTheNextWrite(t *testing.T) {
 	s := fixture.MustParse("live\nhold eviction/zone-b renewed 20s ago\n" + outdated + "zone-b rev=2\n zone-b-0 leaving@2\n")
-	d := hold.Decide(s, group.Plan(s))
+	d := hold.Decide(&s, group.Plan(s))
 	if d.Need != hold.Write || len(d.Record.Waiting) != 1 || d.Record.Waiting[0].Zone != "zone-a" || !d.Record.Renewed.Equal(s.Now) {
 		t.Errorf("got %s, renewed %s, who waits: %+v", fixture.Decision(d), d.Record.Renewed, d.Record.Waiting)
 	}
@@ -486,7 +486,7 @@ zone-b rev=2 current=1
   zone-b-0 failing@1
 `)
 	steps := group.Plan(s)
-	d := hold.Decide(s, steps)
+	d := hold.Decide(&s, steps)
 	if d.Need != hold.Write || len(d.Record.Intents) != 0 {
 		t.Errorf("%s leaves %s", plan.Notation(steps), fixture.Decision(d))
 	}
@@ -505,7 +505,7 @@ func TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent(t *testing.T) {
 	}
 	s := fixture.MustParse(text.String())
 	steps := group.Plan(s)
-	d := hold.Decide(s, steps)
+	d := hold.Decide(&s, steps)
 	if broken := invariant.Check(s, steps, d); broken != nil || len(d.Record.Intents) != plan.MaxIntents {
 		t.Errorf("%d steps and %d intents: %v", len(steps), len(d.Record.Intents), broken)
 	}
@@ -522,7 +522,7 @@ zone-a rev=2 current=1 minReady=10s
 `)
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now.Add(-time.Minute), Zones: []plan.RolledZone{{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Since: s.Now.Add(-time.Minute)}}}
 	permit := group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
-	d := hold.DecideGrant(s, permit.Note)
+	d := hold.DecideGrant(&s, permit.Note)
 	if got := d.Record.Rollouts.Current.Zones; !permit.NeedsNote() || len(got) != 1 || got[0].Replaced != 1 {
 		t.Errorf("%v: remembered are %+v, want 1 replaced", permit, got)
 	}
@@ -539,12 +539,12 @@ zone-a rev=1 replicas=2 version=11
 zone-b rev=2
   zone-b-0 failing@1
 `)
-	d := hold.Decide(s, group.Plan(s))
+	d := hold.Decide(&s, group.Plan(s))
 	if broken := invariant.Check(s, group.Plan(s), d); broken != nil {
 		t.Error(broken)
 	}
-	if d.Record.Downscale.Stage != group.Undoing || d.Record.Holder != "manual/maintenance" || !d.Record.ExpiresAt().Equal(s.Hold.ExpiresAt()) {
-		t.Errorf("the Lease says %s of %s until %s", d.Record.Holder, d.Record.Downscale, d.Record.ExpiresAt())
+	if group.HoldOf(d.Record).Downscale.Stage != group.Undoing || d.Record.Holder != "manual/maintenance" || !d.Record.ExpiresAt().Equal(s.Hold.ExpiresAt()) {
+		t.Errorf("the Lease says %s of %s until %s", d.Record.Holder, group.HoldOf(d.Record).Downscale, d.Record.ExpiresAt())
 	}
 }
 
@@ -559,8 +559,8 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 	}{
 		"the hold is free":              {group.Hold{}, true},
 		"the zone's downscale has it":   {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}}, true},
-		"it still is under way":         {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Record: group.Record{Downscale: asked}}, false},
-		"pods leave by the one before":  {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Record: group.Record{Downscale: seen}}, true},
+		"it still is under way":         {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Part: group.Part{Downscale: asked}}, false},
+		"pods leave by the one before":  {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Part: group.Part{Downscale: seen}}, true},
 		"another zone still has it":     {group.Hold{Hold: plan.Hold{Exists: true, Holder: "rollout/zone-b", Renewed: now.Add(-time.Hour), Duration: time.Minute}}, false},
 		"another zone has the hold":     {group.Hold{Hold: plan.Hold{Exists: true, Holder: "rollout/zone-b"}}, false},
 		"a person has taken it by hand": {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance"}}, false},
@@ -568,7 +568,7 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 		"somebody had it by hand":       {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour - time.Second), Duration: time.Hour}}, true},
 		"it cannot be read":             {group.Hold{Hold: plan.Hold{Exists: true, Unreadable: "damaged"}}, false},
 	} {
-		next, possible := hold.UndoAnew(tc.record, asked, now)
+		next, possible := undoneAnew(tc.record, asked, now)
 		undoes := next.Downscale.Stage == group.Undoing && next.Holder == "downscale/zone-a" && next.Renewed.Equal(now) &&
 			(next.Transitions == 1) == (tc.record.Holder != next.Holder)
 		if possible != tc.want || (tc.want && !undoes) {
@@ -578,6 +578,16 @@ func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
 			t.Errorf("%s: the zone shrank at %v", sentence, dated)
 		}
 	}
+}
+
+// undoneAnew returns the record under which a downscale is undone again, or the given record if that is not possible.
+func undoneAnew(record group.Hold, d group.Downscale, now time.Time) (group.Hold, bool) {
+	part, possible := record.UndoAnew(d, now)
+	if !possible {
+		return record, false
+	}
+	next, possible := hold.Resume(record.Record(), part, now)
+	return group.HoldOf(next), possible
 }
 
 func TestADownscaleOfOurOwnThatFailedIsRemembered(t *testing.T) {
@@ -595,8 +605,8 @@ func TestADownscaleOfOurOwnThatFailedIsRemembered(t *testing.T) {
 		"one that came into effect early": {"decrease zone-a from 3 to 2 admitted ours since=1h", false},
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-a\n " + tc.hold + "\n" + scenario)
-		d := hold.Decide(s, group.Plan(s))
-		if _, remembered := d.Record.GivenUp["zone-a"]; remembered != tc.want || d.Need != hold.Write {
+		d := hold.Decide(&s, group.Plan(s))
+		if _, remembered := group.HoldOf(d.Record).GivenUp["zone-a"]; remembered != tc.want || d.Need != hold.Write {
 			t.Errorf("%s: remembered %t, want %t (%s)", sentence, remembered, tc.want, fixture.Decision(d))
 		}
 	}
@@ -606,7 +616,7 @@ func TestADownscaleOfOurOwnThatFailedIsRemembered(t *testing.T) {
 func TestARolloutThatEndedBesideAnExpiredHoldFromOutsideIsOver(t *testing.T) {
 	s := fixture.MustParse("hold manual/x renewed 5h ago\nzone-a rev=1\n  zone-a-0 ready@1")
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now().Add(-time.Hour)}
-	d := hold.Decide(s, nil)
+	d := hold.Decide(&s, nil)
 	if d.Need != hold.Write || d.Record.Rollouts.Current.Begun() {
 		t.Errorf("got %+v, want that the rollout ends", d)
 	}
@@ -618,14 +628,14 @@ func TestARolloutThatEndedBesideAnExpiredHoldFromOutsideIsOver(t *testing.T) {
 // A renewal needs no live read. Afterwards, the acts of the former process are still unknown.
 func TestAProcessThatHasOnlyRenewedAHoldReadsTheGroupBeforeItDeletes(t *testing.T) {
 	s := fixture.MustParse("hold rollout/zone-a renewed 20s ago inherited\nzone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\n" + whole)
-	renewal := hold.Decide(s, group.Plan(s))
+	renewal := hold.Decide(&s, group.Plan(s))
 	if got := fixture.Decision(renewal); got != "write rollout/zone-a" {
 		t.Fatalf("got %q, want a renewal", got)
 	}
-	s.Hold = renewal.Record
+	s.Hold = group.HoldOf(renewal.Record)
 	s.Zones[0].Pods[0].Phase = plan.Ready
 	steps := group.Plan(s)
-	if got := hold.Decide(s, steps); !plan.Disrupts(steps) || got.Need != hold.Look {
+	if got := hold.Decide(&s, steps); !plan.Disrupts(steps) || got.Need != hold.Look {
 		t.Errorf("got %q, want a live read before\n%s", fixture.Decision(got), plan.Notation(steps))
 	}
 }

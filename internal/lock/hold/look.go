@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 const (
@@ -16,19 +15,19 @@ const (
 	WaitsAgain = time.Minute
 )
 
-// NextLook returns after how long to reconcile a group again without an event: when a wait ends, the hold
-// must be renewed or lapses, pods must be notified again, a contest over replicas ends, or a wait must be
-// reported again. The second result is false if the group waits only for events.
+// NextLook returns after how long to reconcile a workload again without an event: when a wait ends, the hold must be
+// renewed or lapses, the kind requires it, or a wait must be reported again. The second result is false if the
+// workload waits only for events.
 //
 // The duration is relative to the time of the plan, so that a clock change in between has no effect. A time
 // that had already passed counts as LookAgain, so that reconciles do not repeat without a pause.
-func NextLook(s group.Snapshot, steps []plan.Action, d Decision) (time.Duration, bool) {
-	record := s.Hold
+func NextLook(w plan.Workload, steps []plan.Action, d Decision) (time.Duration, bool) {
+	s, record := w.View(), w.Record()
 	if d.Need == Write {
 		record = d.Record
 	}
 	var looks []time.Duration
-	for _, at := range []time.Time{plan.Wake(steps), RenewAt(record), group.NextMessage(s), group.ContestEnds(s), LapsesAt(record, s.Now)} {
+	for _, at := range append(w.Due(), plan.Wake(steps), RenewAt(record.Hold), LapsesAt(record, s.Now)) {
 		switch {
 		case at.IsZero():
 		case !at.After(s.Now):
@@ -46,7 +45,7 @@ func NextLook(s group.Snapshot, steps []plan.Action, d Decision) (time.Duration,
 	return slices.Min(looks), true
 }
 
-// LookNeedsLease reports whether a live read of a group must include the Lease. It must if no Lease is known,
-// and if the hold records a downscale, because its pods are notified without a prior write. Otherwise the
+// LookNeedsLease reports whether a live read of a workload must include the Lease. It must if no Lease is known, and
+// if the kind records something as in progress, because it may call pods without a prior write. Otherwise the
 // compare-and-swap detects a change of the Lease (ADR 13).
-func LookNeedsLease(h group.Hold) bool { return !h.Exists || !h.Downscale.None() }
+func LookNeedsLease(r plan.Record) bool { return !r.Exists || !r.InProgress().Free() }

@@ -34,14 +34,14 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 		"a time that is over makes no loop without rest":  {steps: []plan.Action{wait(now)}, want: hold.LookAgain},
 		"a hold is renewed":                               {hold: mine, want: hold.RenewEvery},
 		"a hold that is overdue makes no loop either":     {hold: overdue, want: hold.LookAgain},
-		"a hold that is written now is renewed from then": {hold: overdue, decision: hold.Decision{Need: hold.Write, Record: mine}, want: hold.RenewEvery},
+		"a hold that is written now is renewed from then": {hold: overdue, decision: hold.Decision{Need: hold.Write, Record: mine.Record()}, want: hold.RenewEvery},
 		"a hold from outside lapses":                      {hold: theirs, want: 30 * time.Second},
 		"a contest is over":                               {contest: group.Contest{Overwrites: 3, Last: now.Add(-5 * time.Minute)}, want: 10 * time.Minute},
 		"one that nobody was told of is over unnoticed":   {contest: group.Contest{Overwrites: 2, Last: now.Add(-5 * time.Minute)}},
 		"what comes first counts":                         {hold: mine, steps: []plan.Action{wait(now.Add(time.Hour)), wait(now.Add(7 * time.Second))}, want: 7 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, due := hold.NextLook(group.Snapshot{Now: now, Hold: tc.hold, Zones: []group.Zone{{Contest: tc.contest}}}, tc.steps, tc.decision)
+			got, due := hold.NextLook(&group.Snapshot{Now: now, Hold: tc.hold, Zones: []group.Zone{{Contest: tc.contest}}}, tc.steps, tc.decision)
 			if got != tc.want || due != (tc.want != 0) {
 				t.Errorf("looked at again after %v (%t), want %v", got, due, tc.want)
 			}
@@ -55,11 +55,11 @@ func TestALookReadsTheLeaseWhereNoneIsKnownOrADownscaleIsNoted(t *testing.T) {
 		want bool
 	}{
 		"none is known":        {group.Hold{}, true},
-		"a decrease is noted":  {group.Hold{Hold: plan.Hold{Exists: true}, Record: group.Record{Downscale: group.Downscale{Zone: "zone-a"}}}, true},
+		"a decrease is noted":  {group.Hold{Hold: plan.Hold{Exists: true}, Part: group.Part{Downscale: group.Downscale{Zone: "zone-a"}}}, true},
 		"nothing of that kind": {group.Hold{Hold: plan.Hold{Exists: true, Holder: plan.RolloutOperation.For("zone-a")}}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := hold.LookNeedsLease(tc.hold); got != tc.want {
+			if got := hold.LookNeedsLease(tc.hold.Record()); got != tc.want {
 				t.Errorf("the Lease is read: %t, want %t", got, tc.want)
 			}
 		})

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -35,18 +34,18 @@ func ManualFor(why string) (plan.Holder, bool) {
 // Take returns the record by which a person takes a hold for a time, or why the hold cannot be taken. A hold
 // that another person has, even for the same reason, can be taken only after it expired. With renew, Take
 // prolongs a hold that has the same reason, and never shortens it.
-func Take(h group.Hold, holder plan.Holder, now time.Time, lasts time.Duration, renew bool) (group.Hold, plan.Refusal) {
+func Take(h plan.Record, holder plan.Holder, now time.Time, lasts time.Duration, renew bool) (plan.Record, plan.Refusal) {
 	over := h.Lapsed(now)
 	same := renew && h.Holder == holder
 	switch {
 	case h.Unreadable != "":
 		return h, plan.Refusal{Code: reason.HoldUnreadable}
 	case !h.Holder.Free() && !same && !over:
-		return h, plan.Refusal{Code: reason.GroupHeld, Detail: string(h.Holder), Until: untilOf(h)}
+		return h, plan.Refusal{Code: reason.GroupHeld, Detail: string(h.Holder), Until: untilOf(h.Hold)}
 	case len(h.Intents) > 0:
 		return h, plan.Refusal{Code: reason.PodDisruptionPending, Pod: h.Intents[0].Pod, Zone: h.Intents[0].Zone}
-	case !h.Downscale.None():
-		return h, plan.Refusal{Code: reason.ZoneShrinking, Zone: h.Downscale.Zone}
+	case !h.InProgress().Free():
+		return h, plan.Refusal{Code: reason.ZoneShrinking, Zone: h.InProgress().Zone()}
 	}
 	next := h
 	next.Exists, next.Own = true, false
@@ -60,7 +59,7 @@ func Take(h group.Hold, holder plan.Holder, now time.Time, lasts time.Duration, 
 }
 
 // prolonged returns a record that lasts at least so long. A hold without an end keeps none.
-func prolonged(h group.Hold, now time.Time, lasts time.Duration) group.Hold {
+func prolonged(h plan.Record, now time.Time, lasts time.Duration) plan.Record {
 	if end := h.ExpiresAt(); !end.IsZero() && end.Before(now.Add(lasts)) {
 		h.Renewed, h.Duration = now, lasts
 	}
@@ -69,7 +68,7 @@ func prolonged(h group.Hold, now time.Time, lasts time.Duration) group.Hold {
 
 // untilOf returns when a hold from outside lockstep expires. Operations of lockstep, also of newer versions,
 // end with an event.
-func untilOf(h group.Hold) time.Time {
+func untilOf(h plan.Hold) time.Time {
 	if h.Holder.Foreign() && !h.Holder.Newer() {
 		return h.ExpiresAt()
 	}
@@ -79,7 +78,7 @@ func untilOf(h group.Hold) time.Time {
 // GiveBack returns the record after a person releases a hold. The second result is false if a person may not
 // release it: it is free, belongs to an operation of lockstep, or has an unreadable record, which the write
 // would erase. A hold from outside that is not manual requires force.
-func GiveBack(h group.Hold, force bool) (group.Hold, bool) {
+func GiveBack(h plan.Record, force bool) (plan.Record, bool) {
 	if h.Unreadable != "" || !h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force) {
 		return h, false
 	}

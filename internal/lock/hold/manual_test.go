@@ -48,7 +48,7 @@ func TestAPersonTakesAHoldOnlyWhereNobodyHasIt(t *testing.T) {
 	} {
 		t.Run(held, func(t *testing.T) {
 			before := fixture.MustParse(held).Hold
-			got, refusal := hold.Take(before, mine, fixture.Now(), time.Hour, false)
+			got, refusal := hold.Take(before.Record(), mine, fixture.Now(), time.Hour, false)
 			if refusal.Code != want {
 				t.Fatalf("refused because %s, want %q", refusal, want)
 			}
@@ -79,7 +79,7 @@ func TestAPersonGivesBackWhatPeopleHold(t *testing.T) {
 	} {
 		for force, want := range map[bool]bool{false: want.plain, true: want.forced} {
 			before := fixture.MustParse("hold " + holder + "\n noted zone-a-0\n").Hold
-			got, ok := hold.GiveBack(before, force)
+			got, ok := hold.GiveBack(before.Record(), force)
 			if ok != want || got.Holder.Free() != (want || holder == "free") || len(got.Intents) != 1 {
 				t.Errorf("%s, by force %t: got %t and %q with %d intents, want %t", holder, force, ok, got.Holder, len(got.Intents), want)
 			}
@@ -90,7 +90,7 @@ func TestAPersonGivesBackWhatPeopleHold(t *testing.T) {
 func TestAHoldThatCannotBeReadIsNotGivenBack(t *testing.T) {
 	before := fixture.MustParse("hold manual/upgrade unreadable=damaged\n").Hold
 	for _, force := range []bool{false, true} {
-		if got, ok := hold.GiveBack(before, force); ok || got.Holder != before.Holder {
+		if got, ok := hold.GiveBack(before.Record(), force); ok || got.Holder != before.Holder {
 			t.Errorf("by force %t: given back as %+v", force, got)
 		}
 	}
@@ -113,7 +113,7 @@ func TestAHoldIsRenewedForItsReasonAloneAndNeverEndsSooner(t *testing.T) {
 		"of another reason": {group.Hold{Hold: plan.Hold{Holder: "manual/backup", Renewed: fixture.Now(), Duration: time.Minute}}, in(time.Minute), reason.GroupHeld, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, refusal := hold.Take(tc.held, mine, fixture.Now(), time.Hour, true)
+			got, refusal := hold.Take(tc.held.Record(), mine, fixture.Now(), time.Hour, true)
 			if refusal.Code != tc.code || !got.ExpiresAt().Equal(tc.until) || got.Transitions != tc.takes {
 				t.Errorf("refused because %q, until %s, taken %d times; want %q, %s, %d", refusal.Code, got.ExpiresAt(), got.Transitions, tc.code, tc.until, tc.takes)
 			}

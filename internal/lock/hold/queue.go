@@ -4,13 +4,12 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Enqueued returns the record with the operation that asks now in the queue, and whether the record must be
 // written. An operation that asks again is written only every plan.AskAgain. A record that does not exist or
 // is unreadable does not change.
-func Enqueued(record group.Hold, asks plan.Waiting) (group.Hold, bool) {
+func Enqueued(record plan.Record, asks plan.Waiting) (plan.Record, bool) {
 	if !record.Exists || record.Unreadable != "" {
 		return record, false
 	}
@@ -32,7 +31,7 @@ func Enqueued(record group.Hold, asks plan.Waiting) (group.Hold, bool) {
 }
 
 // withPlaces adds to a decision the places in the queue that the actions take.
-func withPlaces(s *group.Snapshot, steps []plan.Action, d Decision) Decision {
+func withPlaces(s *situation, steps []plan.Action, d Decision) Decision {
 	for _, step := range steps {
 		a, is := step.(plan.Enqueue)
 		if !is {
@@ -42,7 +41,7 @@ func withPlaces(s *group.Snapshot, steps []plan.Action, d Decision) Decision {
 		case Write:
 			d.Record, _ = Enqueued(d.Record, a.Waiting)
 		case Carry:
-			if record, changes := Enqueued(s.Hold, a.Waiting); changes {
+			if record, changes := Enqueued(s.Record, a.Waiting); changes {
 				d = Decision{Need: Write, Record: record}
 			}
 		case Look, Remove, Label:

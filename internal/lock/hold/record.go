@@ -6,13 +6,12 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/history"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-// nextRecord returns the next record with these intents. It keeps the time of a downscale that ended, updates
-// the rollouts, and renews the hold.
-func nextRecord(s *group.Snapshot, holder plan.Holder, noted []plan.Intent, downscale group.Downscale) group.Hold {
-	next := s.Hold // with the UID and version for the compare-and-swap
+// nextRecord returns the next record with these intents and with what is noted for the kind. It updates the rollouts,
+// and renews the hold.
+func nextRecord(s *situation, holder plan.Holder, intents []plan.Intent, noted plan.Part) plan.Record {
+	next := s.Record // with the UID and version for the compare-and-swap
 	next.Exists, next.Unlabelled = true, false
 	next.Own = s.Hold.Own || s.Live
 	next.Renewed, next.Duration = s.Now, Duration
@@ -20,106 +19,61 @@ func nextRecord(s *group.Snapshot, holder plan.Holder, noted []plan.Intent, down
 		next.Transitions++
 	}
 	next.Holder = holder
-	next.Intents = noted
-	next.Members = group.Remembered(*s)
-	next.Downscale = downscale
-	next.Downscaled = downscaled(s, downscale)
-	next.GivenUp = givenUp(s, downscale)
+	next.Intents = intents
+	next.Part = s.NextPart(noted)
 	next.Waiting = waiting(s, holder)
-	next.Rollouts = history.Next(*s, next)
+	next.Rollouts = history.Next(s.Workload, next)
 	return next
 }
 
 // nextRecordOfHolder returns the next record for the present holder. It does not prolong a hold from outside
 // lockstep.
-func nextRecordOfHolder(s *group.Snapshot, downscale group.Downscale) group.Hold {
-	record := nextRecord(s, holderAfter(s, downscale), intents(s, nil), downscale)
+func nextRecordOfHolder(s *situation, noted plan.Part) plan.Record {
+	record := nextRecord(s, holderAfter(s, noted), intents(s, nil), noted)
 	if record.Holder.Foreign() {
 		record.Renewed, record.Duration = s.Hold.Renewed, s.Hold.Duration
 	}
 	return record
 }
 
-// Admit returns the record for an admitted downscale of a zone. If the downscale needs no hold, Admit only
-// adds the latest time at which it can take effect.
-func Admit(s group.Snapshot, v group.DownscaleAnswer, zone string) group.Hold {
-	if !v.Dated {
-		return nextRecord(&s, plan.DownscaleOperation.For(zone), intents(&s, nil), v.Note)
+// Admit returns the record for an operation that a webhook admits.
+func Admit(w plan.Workload, a plan.Admission) plan.Record {
+	s := situationOf(w)
+	if !a.Holder.Free() {
+		return nextRecord(s, a.Holder, intents(s, nil), a.Part)
 	}
-	next := s.Hold
-	next.Downscaled = lasting(&s)
-	next.Downscaled[zone] = s.Now.Add(plan.RequestLimit)
+	next := s.Record
+	next.Part = a.Part
 	return next
 }
 
-// UndoAnew returns the record under which lockstep undoes a downscale that another process has given up
-// meanwhile: pods may have been asked to prepare after that process notified them that they stay. The second
-// result is false if another operation has the hold by now; if that operation begins a downscale of the zone,
-// it asks the same pods. If pods still leave by the previous downscale, UndoAnew records the time of that
-// one; it is recorded again afterwards.
-func UndoAnew(record group.Hold, d group.Downscale, now time.Time) (group.Hold, bool) {
-	holder := plan.DownscaleOperation.For(d.Zone)
+// Resume returns the record under which an operation continues that a part records as in progress, although the
+// process that had begun it has ended it meanwhile. The second result is false if another operation has the hold by
+// now.
+func Resume(record plan.Record, part plan.Part, now time.Time) (plan.Record, bool) {
+	holder := part.InProgress()
 	free := record.Holder.Free() || record.Lapsed(now) || record.Holder == holder
-	before := record.Downscale
-	follows := before.None() || (before.Generation == group.SeenInEffect && before.Zone == d.Zone)
-	if !follows || !free || record.Unreadable != "" {
+	if !free || record.Unreadable != "" {
 		return record, false
-	}
-	if !before.None() {
-		record.Downscaled = dated(record.Downscaled, d.Zone, before.EffectiveBy(now))
 	}
 	if record.Holder != holder {
 		record.Transitions++
 	}
-	record.Exists, record.Holder = true, holder
-	record.Downscale = d.TakenBack(now)
+	record.Exists, record.Holder, record.Part = true, holder, part
 	record.Renewed, record.Duration = now, Duration
 	return record, true
 }
 
-// Unfinished reports whether the hold records something that only lockstep can end: one of its operations, a
-// downscale, or intents.
-func Unfinished(h group.Hold) bool {
-	ours := !h.Holder.Free() && !h.Holder.Foreign()
-	return ours || !h.Downscale.None() || len(h.Intents) > 0
-}
-
-// downscaled returns the time of the last downscale of each zone of the group. A downscale that ends or is
-// replaced counts if it took effect or may have.
-func downscaled(s *group.Snapshot, next group.Downscale) map[string]time.Time {
-	times := lasting(s)
-	former := s.Hold.Downscale
-	if !former.None() && !next.Same(former) && s.Shrank(former) {
-		times = dated(times, former.Zone, former.EffectiveBy(s.Now))
-	}
-	if len(times) == 0 {
-		return nil
-	}
-	return times
-}
-
-// givenUp returns when lockstep gave up its own downscales that may not be tried again yet. A downscale that
-// was only overtaken did not fail. If a downscale fails while pods still leave by the previous one, the hold
-// records the previous one next.
-func givenUp(s *group.Snapshot, next group.Downscale) map[string]time.Time {
-	times := map[string]time.Time{}
-	for zone, at := range s.Hold.GivenUp {
-		if group.StillGivenUp(at, s.Now) {
-			times[zone] = at
-		}
-	}
-	if d := s.Hold.Downscale; d.Ours && (next.None() || next.Generation == group.SeenInEffect) && d.Failed(*s) {
-		times[d.Zone] = s.Now
-	}
-	if len(times) == 0 {
-		return nil
-	}
-	return times
+// Unfinished reports whether the record has something that only lockstep can end: one of its operations, what the
+// kind records as in progress, or intents.
+func Unfinished(r plan.Record) bool {
+	ours := !r.Holder.Free() && !r.Holder.Foreign()
+	return ours || !r.InProgress().Free() || len(r.Intents) > 0
 }
 
 // waiting returns the operations that still wait. It drops the present holder, and operations whose last
 // attempt was too long ago.
-func waiting(s *group.Snapshot, holder plan.Holder) []plan.Waiting {
+func waiting(s *situation, holder plan.Holder) []plan.Waiting {
 	var next []plan.Waiting
 	for _, w := range s.Hold.Waiting {
 		if w.Operation.For(w.Zone) != holder && w.Counts(s.Now) {
@@ -133,7 +87,7 @@ func waiting(s *group.Snapshot, holder plan.Holder) []plan.Waiting {
 // first, then repairs whose intent replaces that of a former pod, then other repairs. If the hold is full, a
 // repair is left out, because it needs no intent. A repair of a pod whose eviction was granted adds none
 // either, because that eviction may still happen.
-func intents(s *group.Snapshot, deletes []plan.DeletePod) []plan.Intent {
+func intents(s *situation, deletes []plan.DeletePod) []plan.Intent {
 	deletion := map[string]plan.DeletePod{}
 	for _, d := range deletes {
 		deletion[d.Pod] = d
@@ -174,17 +128,17 @@ func intent(d plan.DeletePod, now time.Time) plan.Intent {
 // withRecords adds to a decision the records of actions that alone do not cause a write of the Lease. They
 // are written under any holder and without a live read, because the compare-and-swap fails if the Lease has
 // changed.
-func withRecords(s *group.Snapshot, steps []plan.Action, d Decision) Decision {
-	recorders := slices.DeleteFunc(plan.Only[group.Recorder](steps), func(r group.Recorder) bool { return r.Effect().Records })
-	if len(recorders) == 0 || s.Hold.Unreadable != "" {
+func withRecords(s *situation, steps []plan.Action, d Decision) Decision {
+	beside := func(a plan.Recorder) bool { return !writes(a) }
+	if !slices.ContainsFunc(plan.Only[plan.Recorder](steps), beside) || s.Hold.Unreadable != "" {
 		return d
 	}
 	switch d.Need {
 	case Carry:
 		if !s.Hold.Exists && !s.Live {
-			return Decision{Need: Look} // a new Lease needs the predecessor's downscale times
+			return Decision{Need: Look} // the live read of a new Lease may find a record of the predecessor
 		}
-		d = Decision{Need: Write, Record: s.Hold}
+		d = Decision{Need: Write, Record: s.Record}
 		d.Record.Exists = true
 		if !d.Record.Holder.Foreign() { // a hold from outside is not prolonged
 			d.Record.Renewed, d.Record.Duration = s.Now, Duration
@@ -193,8 +147,6 @@ func withRecords(s *group.Snapshot, steps []plan.Action, d Decision) Decision {
 		return d
 	case Write:
 	}
-	for _, r := range recorders {
-		r.Record(&d.Record.Record)
-	}
+	d.Record.Part = d.Record.Noted(steps, beside)
 	return d
 }

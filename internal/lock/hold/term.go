@@ -3,7 +3,7 @@ package hold
 import (
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 const (
@@ -19,29 +19,29 @@ const (
 )
 
 // Deadline returns the time until which requests may be sent under a record.
-func Deadline(record group.Hold) time.Time {
+func Deadline(record plan.Record) time.Time {
 	return record.Renewed.Add(record.Duration - Margin)
 }
 
 // RenewAt returns when the hold must be renewed next. It returns the zero time if no operation of lockstep
 // has the hold, or if the record is unreadable and must not be overwritten.
-func RenewAt(h group.Hold) time.Time {
+func RenewAt(h plan.Hold) time.Time {
 	if h.Holder.Free() || h.Holder.Foreign() || h.Unreadable != "" {
 		return time.Time{}
 	}
 	return h.Renewed.Add(RenewEvery)
 }
 
-func renewalDue(s *group.Snapshot) bool {
+func renewalDue(s *situation) bool {
 	at := RenewAt(s.Hold)
 	return !at.IsZero() && !s.Now.Before(at)
 }
 
 // LapsesAt returns when a hold from outside lockstep will lapse. It returns the zero time for any other hold,
 // and for one that has lapsed.
-func LapsesAt(h group.Hold, now time.Time) time.Time {
-	if h.Lapsed(now) {
+func LapsesAt(r plan.Record, now time.Time) time.Time {
+	if r.Lapsed(now) {
 		return time.Time{}
 	}
-	return untilOf(h)
+	return untilOf(r.Hold)
 }

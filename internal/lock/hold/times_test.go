@@ -22,12 +22,12 @@ const renewed = "hold rollout/zone-b renewed 30s ago\n%szone-b rev=2 current=1\n
 func TestTheTimeOfADownscaleOutlivesItsStatefulSet(t *testing.T) {
 	for ago, kept := range map[string]bool{"1h": true, "167h": true, "168h": false, "-167h": true, "-168h": false} {
 		s := fixture.MustParse(fmt.Sprintf(renewed, " shrank zone-a "+ago+" ago\n"))
-		decision := hold.Decide(s, group.Plan(s))
+		decision := hold.Decide(&s, group.Plan(s))
 		want := s.Hold.Downscaled
 		if !kept {
 			want = nil
 		}
-		if diff := cmp.Diff(want, decision.Record.Downscaled); diff != "" || decision.Need != hold.Write {
+		if diff := cmp.Diff(want, group.HoldOf(decision.Record).Downscaled); diff != "" || decision.Need != hold.Write {
 			t.Errorf("shrank %s ago: verdict %d (-want +got)\n%s", ago, decision.Need, diff)
 		}
 	}
@@ -38,7 +38,7 @@ func TestALeaseBeginsWithTheTimesOfItsOwnZones(t *testing.T) {
 	s := fixture.MustParse("live\nhold free\n shrank zone-a 1h ago\n shrank store-a 1h ago\n" + outdated)
 	s.Hold.Exists = false
 	want := map[string]time.Time{"zone-a": fixture.Now().Add(-time.Hour)}
-	if diff := cmp.Diff(want, hold.Decide(s, group.Plan(s)).Record.Downscaled); diff != "" {
+	if diff := cmp.Diff(want, group.HoldOf(hold.Decide(&s, group.Plan(s)).Record).Downscaled); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -49,7 +49,7 @@ func TestTheTimesOfZonesThatAreGoneAreBounded(t *testing.T) {
 		fmt.Fprintf(&all, " shrank zone-%d %dh ago\n", hours, hours)
 	}
 	s := fixture.MustParse(fmt.Sprintf(renewed, all.String()))
-	got := hold.Decide(s, group.Plan(s)).Record.Downscaled
+	got := group.HoldOf(hold.Decide(&s, group.Plan(s)).Record).Downscaled
 	if _, last := got["zone-19"]; len(got) != 20 || !last {
 		t.Errorf("%d are kept, zone-19 among them: %t; want the latest 20", len(got), last)
 	}
@@ -60,7 +60,7 @@ func TestADownscaleThatNeedsNoHoldTellsWhenItWas(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-b\n noted zone-b-0\n shrank zone-c 1h ago\nzone-a rev=1\nzone-b rev=1\n zone-b-0 ready@1\n")
 	want := s.Hold
 	want.Downscaled = map[string]time.Time{"zone-a": s.Now.Add(plan.RequestLimit), "zone-c": s.Now.Add(-time.Hour)}
-	if diff := cmp.Diff(want, hold.Admit(s, group.DownscaleAnswer{Dated: true}, "zone-a")); diff != "" {
+	if diff := cmp.Diff(want.Record(), hold.Admit(&s, group.DownscaleAnswer{Dated: true}.Admission(&s, "zone-a"))); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }

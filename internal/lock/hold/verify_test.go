@@ -21,7 +21,7 @@ func TestStatefulSetsAreReadBeforePodsAreDisruptedOnCaches(t *testing.T) {
 		"a hold is to be taken, so a read": {"zone-a rev=2 current=1\n zone-a-0 ready@1\n", false},
 	} {
 		s := fixture.MustParse(tc.text)
-		if d := hold.Decide(s, group.Plan(s)); d.Verify != tc.want {
+		if d := hold.Decide(&s, group.Plan(s)); d.Verify != tc.want {
 			t.Errorf("%s: %t, want %t (%s)", sentence, d.Verify, tc.want, fixture.Decision(d))
 		}
 	}

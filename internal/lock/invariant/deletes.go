@@ -10,13 +10,13 @@ import (
 )
 
 // pods makes a rule from a check of deletes.
-func pods(broken func(*view, []plan.DeletePod, *hold.Decision) string) func(*view, []plan.Action, *hold.Decision) string {
-	return func(v *view, steps []plan.Action, decision *hold.Decision) string {
+func pods(broken func(*view, []plan.DeletePod, *decided) string) func(*view, []plan.Action, *decided) string {
+	return func(v *view, steps []plan.Action, decision *decided) string {
 		return broken(v, only[plan.DeletePod](steps), decision)
 	}
 }
 
-func breaksOneZoneAtATime(v *view, deletes []plan.DeletePod, decision *hold.Decision) string {
+func breaksOneZoneAtATime(v *view, deletes []plan.DeletePod, decision *decided) string {
 	for _, d := range deletes {
 		if !d.Up {
 			continue
@@ -36,7 +36,7 @@ func breaksOneZoneAtATime(v *view, deletes []plan.DeletePod, decision *hold.Deci
 	return ""
 }
 
-func breaksNotedFirst(_ *view, deletes []plan.DeletePod, decision *hold.Decision) string {
+func breaksNotedFirst(_ *view, deletes []plan.DeletePod, decision *decided) string {
 	for _, d := range deletes {
 		if d.Up && (decision.Need != hold.Write || !notes(&decision.Record, d)) {
 			return fmt.Sprintf("%s would be deleted without an intent", d.Pod)
@@ -51,7 +51,7 @@ func notes(record *group.Hold, d plan.DeletePod) bool {
 	})
 }
 
-func breaksRestIsWhole(v *view, deletes []plan.DeletePod, _ *hold.Decision) string {
+func breaksRestIsWhole(v *view, deletes []plan.DeletePod, _ *decided) string {
 	for _, d := range deletes {
 		if !d.Up {
 			continue
@@ -63,7 +63,7 @@ func breaksRestIsWhole(v *view, deletes []plan.DeletePod, _ *hold.Decision) stri
 	return ""
 }
 
-func breaksOnDeleteOnly(v *view, deletes []plan.DeletePod, _ *hold.Decision) string {
+func breaksOnDeleteOnly(v *view, deletes []plan.DeletePod, _ *decided) string {
 	for i := range v.zones {
 		if z := &v.zones[i]; !z.OnDelete && len(deletes) > 0 {
 			return fmt.Sprintf("%s is deleted while zone %s is not OnDelete", deletes[0].Pod, z.Name)
@@ -72,7 +72,7 @@ func breaksOnDeleteOnly(v *view, deletes []plan.DeletePod, _ *hold.Decision) str
 	return ""
 }
 
-func breaksStandStill(v *view, deletes []plan.DeletePod, _ *hold.Decision) string {
+func breaksStandStill(v *view, deletes []plan.DeletePod, _ *decided) string {
 	for _, d := range deletes {
 		if z, _ := v.zoneNamed(d.Zone); v.isPaused(z) {
 			return fmt.Sprintf("%s of the paused zone %s is deleted", d.Pod, d.Zone)
@@ -83,7 +83,7 @@ func breaksStandStill(v *view, deletes []plan.DeletePod, _ *hold.Decision) strin
 
 // breaksWithinBudget counts the ordinals that would be unavailable after the deletes. It checks only zones in
 // which a pod that is up, available or not yet, is deleted.
-func breaksWithinBudget(v *view, deletes []plan.DeletePod, _ *hold.Decision) string {
+func breaksWithinBudget(v *view, deletes []plan.DeletePod, _ *decided) string {
 	for i := range v.zones {
 		z := &v.zones[i]
 		var taken []int
@@ -103,7 +103,7 @@ func breaksWithinBudget(v *view, deletes []plan.DeletePod, _ *hold.Decision) str
 	return ""
 }
 
-func breaksExactTarget(v *view, deletes []plan.DeletePod, _ *hold.Decision) string {
+func breaksExactTarget(v *view, deletes []plan.DeletePod, _ *decided) string {
 	for _, d := range deletes {
 		if z, _ := v.zoneNamed(d.Zone); !z.shows(d) {
 			return fmt.Sprintf("%s (%s at %d) is not what zone %s shows", d.Pod, d.UID, d.Version, d.Zone)

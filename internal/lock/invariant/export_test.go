@@ -13,8 +13,9 @@ func Broken(s group.Snapshot, deletes []plan.DeletePod, decision hold.Decision) 
 	for i, d := range deletes {
 		steps[i] = d
 	}
+	decided := decidedOf(decision)
 	for _, rule := range rules {
-		if rule.broken(viewOf(&s), steps, &decision) != "" {
+		if rule.broken(viewOf(&s), steps, &decided) != "" {
 			names = append(names, rule.Name)
 		}
 	}

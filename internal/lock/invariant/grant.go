@@ -14,7 +14,7 @@ import (
 type allowed struct {
 	group.EvictionRequest
 	group.EvictionAnswer
-	decision hold.Decision
+	decision decided
 	zone     *zone
 	pod      plan.Pod // the zero Pod if no zone shows it
 	budget   group.DisruptionBudget
@@ -38,7 +38,7 @@ func CheckEviction(s group.Snapshot, r group.EvictionRequest, p group.EvictionAn
 }
 
 func (v *view) allowed(r group.EvictionRequest, p group.EvictionAnswer, decision hold.Decision) *allowed {
-	a := &allowed{EvictionRequest: r, EvictionAnswer: p, decision: decision}
+	a := &allowed{EvictionRequest: r, EvictionAnswer: p, decision: decidedOf(decision)}
 	a.zone, a.pod = v.podNamed(r.Pod)
 	budgets := v.budgetsOf(a.pod)
 	a.known = !v.Unread
@@ -138,7 +138,7 @@ func keepsGrant(record *group.Hold, pod, uid string) bool {
 
 // breaksGrantKept returns a granted eviction that the decision drops while its intent counts. An intent of
 // the pod's successor may replace it.
-func breaksGrantKept(v *view, _ []plan.Action, decision *hold.Decision) string {
+func breaksGrantKept(v *view, _ []plan.Action, decision *decided) string {
 	if decision.Need != hold.Write && decision.Need != hold.Remove {
 		return ""
 	}

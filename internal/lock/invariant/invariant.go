@@ -30,7 +30,7 @@ type Rule struct {
 	Name      string
 	Guarantee int // its number in docs/guarantees.md
 	Statement string
-	broken    func(*view, []plan.Action, *hold.Decision) string
+	broken    func(*view, []plan.Action, *decided) string
 	evicts    func(*view, *allowed) string // nil: same as for an empty plan
 }
 
@@ -63,7 +63,8 @@ var rules = []Rule{
 }
 
 // Check returns the first rule that the plan breaks, or nil.
-func Check(s group.Snapshot, steps []plan.Action, decision hold.Decision) *Violation {
+func Check(s group.Snapshot, steps []plan.Action, d hold.Decision) *Violation {
+	decision := decidedOf(d)
 	if decision.Need == hold.Look {
 		return nil // this snapshot leads to no action
 	}
@@ -76,8 +77,16 @@ func Check(s group.Snapshot, steps []plan.Action, decision hold.Decision) *Viola
 	return nil
 }
 
+// decided is what the Lease needs, with the record of a group.
+type decided struct {
+	Need   hold.Need
+	Record group.Hold // for hold.Write
+}
+
+func decidedOf(d hold.Decision) decided { return decided{d.Need, group.HoldOf(d.Record)} }
+
 // none accepts every plan, because evictions are not actions of a plan.
-func none(*view, []plan.Action, *hold.Decision) string { return "" }
+func none(*view, []plan.Action, *decided) string { return "" }
 
 func only[T plan.Action](steps []plan.Action) []T {
 	var found []T

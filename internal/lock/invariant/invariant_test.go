@@ -394,7 +394,7 @@ func noted(pods ...string) hold.Decision {
 }
 
 func writing(holder plan.Holder, intents ...plan.Intent) hold.Decision {
-	return hold.Decision{Need: hold.Write, Record: group.Hold{Hold: plan.Hold{Exists: true, Own: true, Holder: holder, Intents: intents}}}
+	return hold.Decision{Need: hold.Write, Record: group.Hold{Hold: plan.Hold{Exists: true, Own: true, Holder: holder, Intents: intents}}.Record()}
 }
 
 func actions(deletes []plan.DeletePod) []plan.Action {
@@ -407,12 +407,16 @@ func actions(deletes []plan.DeletePod) []plan.Action {
 
 // beside adds a downscale to the record of a decision.
 func beside(d hold.Decision, downscale group.Downscale) hold.Decision {
-	d.Record.Downscale = downscale
+	held := group.HoldOf(d.Record)
+	held.Downscale = downscale
+	d.Record = held.Record()
 	return d
 }
 
 // remembering adds a zone to the record of a decision.
 func remembering(zone string, d hold.Decision) hold.Decision {
-	d.Record.Members = []group.Member{{Zone: zone, UID: zone}}
+	held := group.HoldOf(d.Record)
+	held.Members = []group.Member{{Zone: zone, UID: zone}}
+	d.Record = held.Record()
 	return d
 }

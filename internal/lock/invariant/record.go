@@ -10,7 +10,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-func breaksDownscaleKept(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
+func breaksDownscaleKept(v *view, _ []plan.DeletePod, decision *decided) string {
 	d := v.Hold.Downscale
 	kept := decision.Need != hold.Write || decision.Record.Downscale.Zone == d.Zone
 	if d.Zone == "" || kept {
@@ -37,7 +37,7 @@ func breaksDownscaleKept(v *view, _ []plan.DeletePod, decision *hold.Decision) s
 // only after it is admitted.
 func unmade(d group.Downscale) bool { return d.Ours && d.Stage == group.Preparing }
 
-func breaksDownscaleAlone(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
+func breaksDownscaleAlone(v *view, _ []plan.DeletePod, decision *decided) string {
 	d := decision.Record.Downscale
 	if decision.Need != hold.Write || d.Zone == "" || d.Zone == v.Hold.Downscale.Zone {
 		return ""
@@ -56,7 +56,7 @@ func breaksDownscaleAlone(v *view, _ []plan.DeletePod, decision *hold.Decision) 
 	return ""
 }
 
-func breaksOutsideKept(v *view, _ []plan.DeletePod, decision *hold.Decision) string {
+func breaksOutsideKept(v *view, _ []plan.DeletePod, decision *decided) string {
 	h, next := &v.Hold, &decision.Record
 	kept := next.Holder == h.Holder && next.Renewed.Equal(h.Renewed) && next.Duration == h.Duration
 	stays := decision.Need != hold.Remove && (decision.Need != hold.Write || kept)
@@ -68,7 +68,7 @@ func breaksOutsideKept(v *view, _ []plan.DeletePod, decision *hold.Decision) str
 
 // breaksZonesKept returns a zone that left the group and that the decision drops from the record although it
 // may return with pods that are down.
-func breaksZonesKept(v *view, _ []plan.Action, decision *hold.Decision) string {
+func breaksZonesKept(v *view, _ []plan.Action, decision *decided) string {
 	if decision.Need != hold.Write && decision.Need != hold.Remove {
 		return ""
 	}

@@ -6,14 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // sizes makes a rule from a check of changes of spec.replicas.
-func sizes(broken func(*view, []group.SetReplicas) string) func(*view, []plan.Action, *hold.Decision) string {
-	return func(v *view, steps []plan.Action, _ *hold.Decision) string {
+func sizes(broken func(*view, []group.SetReplicas) string) func(*view, []plan.Action, *decided) string {
+	return func(v *view, steps []plan.Action, _ *decided) string {
 		return broken(v, only[group.SetReplicas](steps))
 	}
 }

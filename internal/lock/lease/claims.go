@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Claim means that the hold of a group records a zone, or may record it.
@@ -49,8 +49,8 @@ func claimOn(lease *coordinationv1.Lease, zone string) (Claim, bool) {
 	if !owned {
 		key = plan.Key{Namespace: lease.Namespace}
 	}
-	zones, err := membersOf(lease)
-	remembers := err != nil || slices.ContainsFunc(zones, func(m group.Member) bool { return m.Zone == zone })
+	zones, err := record.RememberedZones(lease.Annotations)
+	remembers := err != nil || slices.Contains(zones, zone)
 	claim := Claim{Key: key, Lease: lease.Name, Unreadable: !owned || err != nil, Unlabelled: !watched(lease)}
 	return claim, remembers && (owned || hold.IsLeaseName(lease.Name))
 }

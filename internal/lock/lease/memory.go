@@ -5,26 +5,25 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // decoded is a Lease with its record, so that each Lease is decoded only once.
 type decoded struct {
 	lease  *coordinationv1.Lease
-	record group.Hold // snapshots share its maps and slices
+	record plan.Record // snapshots share its maps and slices
 }
 
 // decoded returns the record of a Lease. The caller must hold mu.
-func (s *Store) decoded(key plan.Key, lease *coordinationv1.Lease) group.Hold {
+func (s *Store) decoded(key plan.Key, lease *coordinationv1.Lease) plan.Record {
 	if lease == nil {
 		delete(s.records, key)
-		return group.Hold{}
+		return plan.Record{}
 	}
 	last := s.records[key]
 	if last.lease != lease {
-		next := decoded{lease, decode(lease)}
+		next := decoded{lease, decode(key, lease)}
 		next.record.Rollouts = last.rollouts(lease.Annotations[contract.RolloutsAnnotation])
 		s.records[key], last = next, next
 	}
@@ -40,7 +39,7 @@ func (d decoded) rollouts(text string) plan.Rollouts {
 	case d.lease != nil && d.lease.Annotations[contract.RolloutsAnnotation] == text:
 		return d.record.Rollouts
 	}
-	return hold.ParseRollouts(text)
+	return record.ParseRollouts(text)
 }
 
 // Forget drops everything that the Store keeps of a group beyond the cache.

@@ -20,6 +20,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/lock/history"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
@@ -151,7 +152,7 @@ func bytesForEach(tb testing.TB, groups int, text string) float64 {
 // The limit for a group with many rollouts is the memory of three pods (docs/performance.md).
 func TestAFullRecordOfRolloutsTakesLittleMemory(t *testing.T) {
 	const groups, most = 300, 9_500
-	text := hold.FormatRollouts(remembering("").Rollouts)
+	text := record.FormatRollouts(remembering("").Rollouts)
 	got := bytesForEach(t, groups, text) - bytesForEach(t, groups, "")
 	t.Logf("%d bytes of text take %.0f bytes", len(text), got)
 	if got > most {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
@@ -24,7 +25,7 @@ func holdOf(group, zones string) coordinationv1.Lease {
 }
 
 func TestWhichHoldsRememberAZone(t *testing.T) {
-	zone := func(name string) string { return hold.FormatMembers([]group.Member{{Zone: name, UID: "u"}}) }
+	zone := func(name string) string { return record.FormatMembers([]group.Member{{Zone: name, UID: "u"}}) }
 	renamed := holdOf("store", zone("zone-a"))
 	renamed.Name = "kube-scheduler"
 	ownerless := holdOf("store", zone("zone-a"))
@@ -75,7 +76,7 @@ func TestWhichHoldsRememberAZone(t *testing.T) {
 // If a budget covered a zone before the zone joined its group, two holds record the zone.
 func TestTheGroupThatRemembersAZoneComesBeforeABudget(t *testing.T) {
 	r := newRoom(t)
-	remembers := hold.FormatMembers([]group.Member{{Zone: "zone-a", UID: "u"}})
+	remembers := record.FormatMembers([]group.Member{{Zone: "zone-a", UID: "u"}})
 	covered := plan.Key{Namespace: "team", Name: "cache", Kind: plan.KindBudget}
 	group, budget := holdOf(store.Name, remembers), holdOf("", remembers)
 	budget.Name = hold.LeaseName(covered)

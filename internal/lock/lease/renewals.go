@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // renewals records when this process first saw the newest renewal by a holder that is Newer. It uses the
@@ -18,7 +17,7 @@ type renewal struct {
 }
 
 // date sets for how long this process has seen no renewal of a group's hold.
-func (r renewals) date(key plan.Key, h *group.Hold, now time.Time) {
+func (r renewals) date(key plan.Key, h *plan.Hold, now time.Time) {
 	if !h.Holder.Newer() {
 		delete(r, key)
 		return

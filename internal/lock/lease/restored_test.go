@@ -61,7 +61,7 @@ func TestAWriteOverARestoredLeaseShowsTheRestore(t *testing.T) {
 	restore := r.server.backup()
 	r.write(held("rollout/zone-a"))
 	restore()
-	if err := r.Write(t.Context(), store, r.over(held(""))); err == nil || reason.ClassOf(err) == reason.Moved {
+	if err := r.Write(t.Context(), store, r.over(held("")).Record()); err == nil || reason.ClassOf(err) == reason.Moved {
 		t.Errorf("got %v, want an error that is no reason to write again", err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)

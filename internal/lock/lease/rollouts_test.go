@@ -17,7 +17,7 @@ func TestALeaseRemembersRollouts(t *testing.T) {
 	record := held("rollout/zone-a")
 	record.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{{Name: "zone-a", UID: "u", To: "2", Since: fixture.Now()}}}
 	r.write(record)
-	for how, got := range map[string]group.Hold{"as it was written": r.Cached(store), "as it is read": r.read()} {
+	for how, got := range map[string]group.Hold{"as it was written": group.HoldOf(r.Cached(store)), "as it is read": r.read()} {
 		if diff := cmp.Diff(record.Rollouts, got.Rollouts); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", how, diff)
 		}
@@ -41,7 +41,7 @@ func TestRolloutsThatCannotBeReadKeepNobodyFromWorking(t *testing.T) {
 	if got.Unreadable != "" || len(got.Intents) != 1 || got.Rollouts.Current.Begun() {
 		t.Fatalf("got %+v", got)
 	}
-	r.write(got)
+	r.write(group.HoldOf(got))
 	if text, still := r.server.stored(stored).Annotations[contract.RolloutsAnnotation]; still {
 		t.Errorf("it stands there still: %s", text)
 	}

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -21,15 +20,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 	coordinationinformers "k8s.io/client-go/informers/coordination/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -89,23 +87,23 @@ func (s *Store) Informer() cache.SharedIndexInformer { return s.informer }
 
 // Cached returns the newest record that this process knows, from its own requests or its cache. It makes no
 // request.
-func (s *Store) Cached(key plan.Key) group.Hold {
+func (s *Store) Cached(key plan.Key) plan.Record {
 	newest := s.newest(key)
 	if newest.lease != nil && !watched(newest.lease) {
-		return group.Hold{} // created by hand and not watched, so its record requires a live read
+		return plan.Record{} // created by hand and not watched, so its record requires a live read
 	}
 	return s.known(key, newest.lease, newest.own)
 }
 
 // known returns the record of a Lease, including for how long this process has known each of its intents.
-func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) group.Hold {
+func (s *Store) known(key plan.Key, lease *coordinationv1.Lease, own bool) plan.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	record := s.decoded(key, lease)
-	record.Own, record.Intents = own, slices.Clone(record.Intents)
-	s.ages.date(key, record.Intents, time.Now())
-	s.renewals.date(key, &record, time.Now())
-	return record
+	known := s.decoded(key, lease)
+	known.Own, known.Intents = own, slices.Clone(known.Intents)
+	s.ages.date(key, known.Intents, time.Now())
+	s.renewals.date(key, &known.Hold, time.Now())
+	return known
 }
 
 // Busy reports whether the group has a holder or intents in the newest Lease that this process knows.
@@ -116,15 +114,17 @@ func (s *Store) Busy(key plan.Key) bool {
 
 // Read reads the record from the API server. If there is no Lease, the record contains only the downscale
 // times that the zone tracker of the predecessor recorded.
-func (s *Store) Read(ctx context.Context, key plan.Key) (group.Hold, error) {
-	record, err := s.get(ctx, key)
-	if err == nil && !record.Exists {
-		record.Downscaled, err = s.trackedTimes(ctx, key.Namespace)
+func (s *Store) Read(ctx context.Context, key plan.Key) (plan.Record, error) {
+	read, err := s.get(ctx, key)
+	if err == nil && !read.Exists {
+		var times map[string]time.Time
+		times, err = s.trackedTimes(ctx, key.Namespace)
+		read.Part = record.OfPredecessor(times)
 	}
-	return record, err
+	return read, err
 }
 
-func (s *Store) get(ctx context.Context, key plan.Key) (group.Hold, error) {
+func (s *Store) get(ctx context.Context, key plan.Key) (plan.Record, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
 	before := s.newest(key).version // another goroutine may create the Lease during the request
@@ -132,12 +132,12 @@ func (s *Store) get(ctx context.Context, key plan.Key) (group.Hold, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		s.remember(key, reply{version: before})
-		return group.Hold{}, nil
+		return plan.Record{}, nil
 	case err != nil:
-		return group.Hold{}, fmt.Errorf("read hold of %s: %w", key, err)
+		return plan.Record{}, fmt.Errorf("read hold of %s: %w", key, err)
 	}
 	if err := s.checkVersion("the Lease of "+key.String(), lease.ResourceVersion, before); err != nil {
-		return group.Hold{}, err
+		return plan.Record{}, err
 	}
 	known := s.newest(key)
 	own := known.own && known.version == versionOf(lease)
@@ -148,7 +148,7 @@ func (s *Store) get(ctx context.Context, key plan.Key) (group.Hold, error) {
 // Write replaces the Lease from which the record was read. The record has the UID and version of that Lease,
 // or none if there was no Lease. An error of class Moved means that another writer changed the Lease since.
 // After any error, Write tries to read the Lease again.
-func (s *Store) Write(ctx context.Context, key plan.Key, record group.Hold) error {
+func (s *Store) Write(ctx context.Context, key plan.Key, record plan.Record) error {
 	return s.replace(ctx, key, record, func(current *coordinationv1.Lease) *coordinationv1.Lease {
 		return encode(current, key, record, s.actor)
 	})
@@ -156,7 +156,7 @@ func (s *Store) Write(ctx context.Context, key plan.Key, record group.Hold) erro
 
 // Label adds the label by which the Store watches Leases to the Lease from which the record was read. It
 // changes nothing else. Its errors are those of Write.
-func (s *Store) Label(ctx context.Context, key plan.Key, record group.Hold) error {
+func (s *Store) Label(ctx context.Context, key plan.Key, record plan.Record) error {
 	if record.UID == "" {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (s *Store) Label(ctx context.Context, key plan.Key, record group.Hold) erro
 }
 
 // replace applies become to the Lease from which the record was read, and stores the result.
-func (s *Store) replace(ctx context.Context, key plan.Key, record group.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) error {
+func (s *Store) replace(ctx context.Context, key plan.Key, record plan.Record, become func(*coordinationv1.Lease) *coordinationv1.Lease) error {
 	lease, err := s.put(ctx, key, record, become)
 	if err == nil {
 		s.remember(key, reply{lease, versionOf(lease), record.Own})
@@ -180,7 +180,7 @@ func (s *Store) replace(ctx context.Context, key plan.Key, record group.Hold, be
 	return fmt.Errorf("write hold of %s: %w", key, classify(err))
 }
 
-func (s *Store) put(ctx context.Context, key plan.Key, record group.Hold, become func(*coordinationv1.Lease) *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+func (s *Store) put(ctx context.Context, key plan.Key, record plan.Record, become func(*coordinationv1.Lease) *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	leases := s.client.CoordinationV1().Leases(key.Namespace)
 	if record.UID == "" {
 		return leases.Create(ctx, become(nil), metav1.CreateOptions{})
@@ -196,7 +196,7 @@ func (s *Store) put(ctx context.Context, key plan.Key, record group.Hold, become
 var errMoved = reason.WithClass(reason.Moved, errors.New("another process has written it meanwhile"))
 
 // Remove deletes the Lease from which the record was read.
-func (s *Store) Remove(ctx context.Context, key plan.Key, record group.Hold) error {
+func (s *Store) Remove(ctx context.Context, key plan.Key, record plan.Record) error {
 	if record.UID == "" {
 		return nil
 	}
@@ -293,13 +293,13 @@ func indexByMember(object any) ([]string, error) {
 	if !ok {
 		return nil, nil
 	}
-	zones, err := membersOf(lease)
+	zones, err := record.RememberedZones(lease.Annotations)
 	if err != nil {
 		return nil, nil //nolint:nilerr // a hold that cannot be read is respected, and remembers nothing
 	}
 	var names []string
-	for _, m := range zones {
-		names = append(names, lease.Namespace+"/"+m.Zone)
+	for _, zone := range zones {
+		names = append(names, lease.Namespace+"/"+zone)
 	}
 	return names, nil
 }
@@ -310,7 +310,7 @@ func indexByNotedPod(object any) ([]string, error) {
 		return nil, nil
 	}
 	var pods []string
-	intents, _, err := hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
+	intents, _, err := record.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
 	if err != nil {
 		return nil, nil //nolint:nilerr // a hold that cannot be read is respected, and notes nothing
 	}
@@ -345,61 +345,23 @@ func versionOf(lease *coordinationv1.Lease) plan.Version {
 }
 
 // decode returns the record of a Lease without its rollouts.
-func decode(lease *coordinationv1.Lease) group.Hold {
-	h := group.Hold{
-		Hold: plan.Hold{
-			Exists:      true,
-			UID:         string(lease.UID),
-			Version:     versionOf(lease),
-			Holder:      plan.Holder(deref(lease.Spec.HolderIdentity)),
-			Duration:    time.Duration(deref(lease.Spec.LeaseDurationSeconds)) * time.Second,
-			Transitions: int(deref(lease.Spec.LeaseTransitions)),
-			Trace:       lease.Annotations[contract.TraceAnnotation],
-			Unlabelled:  !watched(lease),
-		},
-	}
+func decode(key plan.Key, lease *coordinationv1.Lease) plan.Record {
+	r := record.Decode(key.Kind, lease.Annotations)
+	r.Exists, r.UID, r.Version = true, string(lease.UID), versionOf(lease)
+	r.Holder = plan.Holder(deref(lease.Spec.HolderIdentity))
+	r.Duration = time.Duration(deref(lease.Spec.LeaseDurationSeconds)) * time.Second
+	r.Transitions = int(deref(lease.Spec.LeaseTransitions))
+	r.Unlabelled = !watched(lease)
 	if lease.Spec.RenewTime != nil {
-		h.Renewed = lease.Spec.RenewTime.Time
+		r.Renewed = lease.Spec.RenewTime.Time
 	}
-	if lease.Spec.AcquireTime != nil && !h.Holder.Free() {
-		h.Since = lease.Spec.AcquireTime.Time
+	if lease.Spec.AcquireTime != nil && !r.Holder.Free() {
+		r.Since = lease.Spec.AcquireTime.Time
 	}
-	var noted, times, zones error
-	h.Intents, h.Downscale, noted = hold.ParseIntents(lease.Annotations[contract.IntentsAnnotation])
-	h.Downscaled, times = hold.ParseTimes(lease.Annotations[contract.DownscalesAnnotation])
-	h.Members, zones = membersOf(lease)
-	if err := cmp.Or(noted, times, zones, wrongCall(h.Downscale.Call)); err != nil {
-		h.Unreadable = err.Error()
-	}
-	h.GivenUp, _ = hold.ParseTimes(lease.Annotations[contract.GivenUpAnnotation]) // zones without a time are tried again
-	h.Acknowledged = hold.ParseAcknowledged(lease.Annotations[contract.AgreedAnnotation])
-	maps.DeleteFunc(h.Acknowledged, func(_ string, a group.DelayRecord) bool { return !contract.CallOf(a.Call).Valid() })
-	h.Waiting = hold.ParseWaiting(lease.Annotations[contract.WaitingAnnotation])
-	return h
+	return r
 }
 
-// membersOf returns the zones that a Lease records. It returns an error if the annotation cannot be parsed or
-// a zone has a name that no StatefulSet can have.
-func membersOf(lease *coordinationv1.Lease) ([]group.Member, error) {
-	zones, err := hold.ParseMembers(lease.Annotations[contract.ZonesAnnotation])
-	for _, m := range zones {
-		if wrong := validation.IsDNS1123Subdomain(m.Zone); len(wrong) > 0 {
-			return nil, fmt.Errorf("read zones: %q is no name of a StatefulSet: %s", m.Zone, wrong[0])
-		}
-	}
-	return zones, err
-}
-
-// wrongCall returns an error if no annotation can have requested the call. Any client that may write Leases
-// in a namespace can write any text there.
-func wrongCall(c group.Call) error {
-	if c == (group.Call{}) || contract.CallOf(c).Valid() {
-		return nil
-	}
-	return errors.New("read intents: the decrease notes a call that no annotation can ask for")
-}
-
-func encode(current *coordinationv1.Lease, key plan.Key, record group.Hold, actor string) *coordinationv1.Lease {
+func encode(current *coordinationv1.Lease, key plan.Key, r plan.Record, actor string) *coordinationv1.Lease {
 	next := &coordinationv1.Lease{}
 	if current != nil {
 		next = current.DeepCopy()
@@ -410,27 +372,22 @@ func encode(current *coordinationv1.Lease, key plan.Key, record group.Hold, acto
 		delete(next.Annotations, contract.NameAnnotation(kind)) // a Lease has the name annotation of exactly one kind
 	}
 	next.Annotations = with(next.Annotations, contract.NameAnnotation(key.Kind), key.Name)
-	next.Annotations = with(next.Annotations, contract.IntentsAnnotation, hold.FormatIntents(record.Intents, record.Downscale))
-	next.Annotations = with(next.Annotations, contract.ZonesAnnotation, hold.FormatMembers(record.Members))
-	next.Annotations = with(next.Annotations, contract.DownscalesAnnotation, hold.FormatTimes(record.Downscaled))
-	next.Annotations = with(next.Annotations, contract.GivenUpAnnotation, hold.FormatTimes(record.GivenUp))
-	next.Annotations = with(next.Annotations, contract.AgreedAnnotation, hold.FormatAcknowledged(record.Acknowledged))
-	next.Annotations = with(next.Annotations, contract.WaitingAnnotation, hold.FormatWaiting(record.Waiting))
-	next.Annotations = with(next.Annotations, contract.TraceAnnotation, record.Trace)
-	next.Annotations = with(next.Annotations, contract.RolloutsAnnotation, hold.FormatRollouts(record.Rollouts))
+	for name, value := range record.Encode(key.Kind, r) {
+		next.Annotations = with(next.Annotations, name, value)
+	}
 	next.Annotations = with(next.Annotations, contract.ActorAnnotation, actor)
-	taken := deref(next.Spec.HolderIdentity) != string(record.Holder) || int(deref(next.Spec.LeaseTransitions)) != record.Transitions
-	next.Spec.HolderIdentity = new(string(record.Holder))
-	next.Spec.LeaseTransitions = new(int32(min(record.Transitions, math.MaxInt32)))
+	taken := deref(next.Spec.HolderIdentity) != string(r.Holder) || int(deref(next.Spec.LeaseTransitions)) != r.Transitions
+	next.Spec.HolderIdentity = new(string(r.Holder))
+	next.Spec.LeaseTransitions = new(int32(min(r.Transitions, math.MaxInt32)))
 	next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = nil, nil // for a hold without an expiry
-	if record.Duration > 0 {
-		next.Spec.LeaseDurationSeconds = new(int32(record.Duration / time.Second))
+	if r.Duration > 0 {
+		next.Spec.LeaseDurationSeconds = new(int32(r.Duration / time.Second))
 	}
-	if !record.Renewed.IsZero() {
-		next.Spec.RenewTime = &metav1.MicroTime{Time: record.Renewed}
+	if !r.Renewed.IsZero() {
+		next.Spec.RenewTime = &metav1.MicroTime{Time: r.Renewed}
 	}
-	if taken && !record.Holder.Free() {
-		next.Spec.AcquireTime = &metav1.MicroTime{Time: record.Renewed}
+	if taken && !r.Holder.Free() {
+		next.Spec.AcquireTime = &metav1.MicroTime{Time: r.Renewed}
 	}
 	return next
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -65,7 +66,7 @@ func newRoom(t *testing.T) *room {
 // over returns the record with the UID and version of the Lease that the Store has now, so that it can
 // replace that Lease.
 func (r *room) over(record group.Hold) group.Hold {
-	return replacing(r.Cached(store), record)
+	return replacing(group.HoldOf(r.Cached(store)), record)
 }
 
 func replacing(shown, record group.Hold) group.Hold {
@@ -78,7 +79,7 @@ var sameLease = cmpopts.IgnoreFields(group.Hold{}, "UID", "Version")
 
 func (r *room) write(record group.Hold) {
 	r.Helper()
-	if err := r.Write(r.Context(), store, r.over(record)); err != nil {
+	if err := r.Write(r.Context(), store, r.over(record).Record()); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -89,7 +90,7 @@ func (r *room) read() group.Hold {
 	if err != nil {
 		r.Fatal(err)
 	}
-	return h
+	return group.HoldOf(h)
 }
 
 // show puts a Lease into the cache.
@@ -306,7 +307,7 @@ func TestALeaseGetsItsLabelBackAndStaysAsItIs(t *testing.T) {
 	if !found.Unlabelled || found.Unreadable == "" {
 		t.Fatalf("read %+v, want a record without its label that cannot be read", found)
 	}
-	if err := r.Label(t.Context(), store, found); err != nil {
+	if err := r.Label(t.Context(), store, found.Record()); err != nil {
 		t.Fatal(err)
 	}
 	if shown := r.Cached(store); !shown.Exists || shown.Unlabelled {
@@ -321,7 +322,7 @@ func TestALeaseGetsItsLabelBackAndStaysAsItIs(t *testing.T) {
 		t.Errorf("beside the label there changed (-was +is):\n%s", diff)
 	}
 	r.elsewhere("rollout/zone-b")
-	if err := r.Label(t.Context(), store, found); reason.ClassOf(err) != reason.Moved {
+	if err := r.Label(t.Context(), store, found.Record()); reason.ClassOf(err) != reason.Moved {
 		t.Errorf("a Lease with a newer version: got %v, want an error of class Moved", err)
 	}
 }
@@ -332,7 +333,7 @@ func TestALeaseWithoutItsLabelIsNotDeletedOnceTheCacheIsPastIt(t *testing.T) {
 	r.server.change(stored, func(l *coordinationv1.Lease) bool { l.Labels = nil; return true })
 	found := r.read()
 	r.show(r.server.change("team/lockstep-group-other", func(*coordinationv1.Lease) bool { return true }))
-	if err := r.Label(t.Context(), store, found); err != nil {
+	if err := r.Label(t.Context(), store, found.Record()); err != nil {
 		t.Errorf("the Lease does not get its label back: %v", err)
 	}
 }
@@ -374,7 +375,7 @@ func TestAWriteThatIsRefusedIsFollowedByALook(t *testing.T) {
 			r := newRoom(t)
 			tc.happens(r)
 			theirs := r.server.stored(stored)
-			err := r.Write(t.Context(), store, r.over(held("rollout/zone-a", "zone-a-0")))
+			err := r.Write(t.Context(), store, r.over(held("rollout/zone-a", "zone-a-0")).Record())
 			if err == nil || reason.ClassOf(err) != reason.Moved {
 				t.Fatalf("got %v of class %v, want one of class moved", err, reason.ClassOf(err))
 			}
@@ -385,7 +386,7 @@ func TestAWriteThatIsRefusedIsFollowedByALook(t *testing.T) {
 			if string(got.Holder) != tc.want || got.Own || len(got.Intents) != 0 {
 				t.Errorf("got %+v, want what somebody else wrote: %q", got, tc.want)
 			}
-			if err := r.Write(t.Context(), store, r.over(held("rollout/zone-a"))); err != nil {
+			if err := r.Write(t.Context(), store, r.over(held("rollout/zone-a")).Record()); err != nil {
 				t.Errorf("the next write, after the look: %v", err)
 			}
 		})
@@ -413,7 +414,7 @@ func TestAWriteWithoutAnswerIsTriedAgain(t *testing.T) {
 				ctx, stop := context.WithTimeout(t.Context(), hold.RequestTimeout)
 				defer stop()
 				began := time.Now()
-				err := r.Write(ctx, store, r.over(held("rollout/zone-a", "zone-a-0")))
+				err := r.Write(ctx, store, r.over(held("rollout/zone-a", "zone-a-0")).Record())
 				if err == nil || reason.ClassOf(err) != reason.Again || time.Since(began) != hold.RequestTimeout {
 					t.Errorf("got %v of class %v after %s", err, reason.ClassOf(err), time.Since(began))
 				}
@@ -450,7 +451,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 				return refusal(tc.code, tc.why)
 			})
 			for what, err := range map[string]error{
-				"write":  r.Write(t.Context(), store, r.over(held("rollout/zone-a"))),
+				"write":  r.Write(t.Context(), store, r.over(held("rollout/zone-a")).Record()),
 				"remove": r.Remove(t.Context(), store, r.Cached(store)),
 			} {
 				if err == nil || reason.ClassOf(err) != tc.want {
@@ -513,7 +514,7 @@ func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
 		l.Spec.PreferredHolder, l.Spec.Strategy = &preferred, &strategy
 		return true
 	})
-	if err := r.Write(t.Context(), store, replacing(r.read(), held("rollout/zone-a", "zone-a-0"))); err != nil {
+	if err := r.Write(t.Context(), store, replacing(r.read(), held("rollout/zone-a", "zone-a-0")).Record()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -521,7 +522,7 @@ func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
 	want.Labels[contract.HoldLabel] = contract.HoldLabelGroup
 	want.Annotations = map[string]string{
 		"note": "keep me", contract.NameAnnotation(plan.KindGroup): "store", contract.ActorAnnotation: "replica-1",
-		contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0")}, group.Downscale{}),
+		contract.IntentsAnnotation: record.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0")}, nil),
 	}
 	at := metav1.NewMicroTime(fixture.Now())
 	want.Spec.HolderIdentity, want.Spec.LeaseDurationSeconds = new("rollout/zone-a"), new(int32(60))
@@ -554,7 +555,7 @@ func TestRecordsSurviveTheWayToTheServerAndBack(t *testing.T) {
 		key := plan.Key{Namespace: "team", Name: rapid.SampledFrom([]string{"store", "", "Store_1", "äöü", "a..b"}).Draw(rt, "name")}
 		server := newServer()
 		writer := lease.NewStore(server.client(t), "", "replica-1")
-		if err := writer.Write(t.Context(), key, record); err != nil {
+		if err := writer.Write(t.Context(), key, record.Record()); err != nil {
 			rt.Fatal(err)
 		}
 		other := lease.NewStore(server.client(t), "", "replica-2")
@@ -565,10 +566,10 @@ func TestRecordsSurviveTheWayToTheServerAndBack(t *testing.T) {
 		inherited := record
 		inherited.Own = false
 		same := []cmp.Option{cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(time.Millisecond), sameLease, cmpopts.IgnoreFields(plan.Intent{}, "Known")}
-		if diff := cmp.Diff(inherited, read, same...); diff != "" {
+		if diff := cmp.Diff(inherited, group.HoldOf(read), same...); diff != "" {
 			rt.Errorf("read by another process (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(record, writer.Cached(key), same...); diff != "" {
+		if diff := cmp.Diff(record, group.HoldOf(writer.Cached(key)), same...); diff != "" {
 			rt.Errorf("known to the writer (-want +got):\n%s", diff)
 		}
 		if writer.Busy(key) != (!record.Holder.Free() || len(record.Intents) > 0) {
@@ -605,7 +606,7 @@ func TestReadingWhatPeopleWrote(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
 			r.show(r.server.change(stored, func(l *coordinationv1.Lease) bool { tc.write(l); return true }))
-			for where, got := range map[string]group.Hold{"cache": r.Cached(store), "look": r.read()} {
+			for where, got := range map[string]group.Hold{"cache": group.HoldOf(r.Cached(store)), "look": r.read()} {
 				if diff := cmp.Diff(tc.want, got, sameLease); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", where, diff)
 				}
@@ -647,7 +648,7 @@ func TestGroupsDoNotShareAHold(t *testing.T) {
 	for i, key := range groups {
 		writers.Go(func() {
 			for range 5 {
-				if err := r.Write(t.Context(), key, replacing(r.Cached(key), held(plan.RolloutOperation.For(fmt.Sprint("zone-", i))))); err != nil {
+				if err := r.Write(t.Context(), key, replacing(group.HoldOf(r.Cached(key)), held(plan.RolloutOperation.For(fmt.Sprint("zone-", i)))).Record()); err != nil {
 					t.Error(err)
 				}
 				r.Cached(key)
@@ -691,8 +692,8 @@ func TestTheStoreWatchesHoldsOnly(t *testing.T) {
 // fail and must not use the new Lease as its base.
 func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T) {
 	for sentence, decide := range map[string]func(*room) group.Hold{
-		"the Lease was known":   func(r *room) group.Hold { r.write(held("")); return r.Cached(store) },
-		"there was no Lease":    func(r *room) group.Hold { return r.Cached(store) },
+		"the Lease was known":   func(r *room) group.Hold { r.write(held("")); return group.HoldOf(r.Cached(store)) },
+		"there was no Lease":    func(r *room) group.Hold { return group.HoldOf(r.Cached(store)) },
 		"it had been looked at": func(r *room) group.Hold { return r.read() },
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -700,11 +701,11 @@ func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T)
 			shown := decide(r)
 			theirs := r.server.change(stored, func(l *coordinationv1.Lease) bool {
 				l.Spec.HolderIdentity = new("rollout/zone-b")
-				l.Annotations = map[string]string{contract.IntentsAnnotation: hold.FormatIntents([]plan.Intent{fixture.Noted("zone-b-0")}, group.Downscale{})}
+				l.Annotations = map[string]string{contract.IntentsAnnotation: record.FormatIntents([]plan.Intent{fixture.Noted("zone-b-0")}, nil)}
 				return true
 			})
 			r.show(theirs) // a watch event arrives between the decision and the write
-			err := r.Write(t.Context(), store, replacing(shown, held("rollout/zone-a", "zone-a-0")))
+			err := r.Write(t.Context(), store, replacing(shown, held("rollout/zone-a", "zone-a-0")).Record())
 			if reason.ClassOf(err) != reason.Moved || err == nil {
 				t.Errorf("got %v, want an error of class moved", err)
 			}
@@ -734,7 +735,7 @@ func TestARecordThatWasDecidedOnAnotherLeaseIsNotWritten(t *testing.T) {
 	r.write(held("rollout/zone-a"))
 	record := r.over(held("rollout/zone-b"))
 	record.UID = "former"
-	if err := r.Write(t.Context(), store, record); reason.ClassOf(err) != reason.Moved {
+	if err := r.Write(t.Context(), store, record.Record()); reason.ClassOf(err) != reason.Moved {
 		t.Errorf("got %v, want one of class moved", err)
 	}
 	if got := *r.server.stored(stored).Spec.HolderIdentity; got != "rollout/zone-a" {

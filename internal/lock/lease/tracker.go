@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 )
 
 // trackedTimes returns the last downscale of each zone in a namespace, as the predecessor's zone tracker
@@ -34,7 +35,7 @@ func (s *Store) trackedTimes(ctx context.Context, namespace string) (map[string]
 		if json.Unmarshal([]byte(text), &tracked) != nil || at.Before(time.Unix(0, 0)) || at.After(written) {
 			*at = written
 		}
-		times[zone] = hold.Written(*at)
+		times[zone] = record.Written(*at)
 	}
 	return times, nil
 }

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
@@ -42,7 +43,7 @@ func TestAGroupWithoutALeaseTakesOverTrackedTimes(t *testing.T) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	eleven := written.Add(-time.Hour)
-	if diff := cmp.Diff(map[string]time.Time{"zone-a": eleven, "zone-b": eleven}, got.Downscaled); diff != "" {
+	if diff := cmp.Diff(map[string]time.Time{"zone-a": eleven, "zone-b": eleven}, group.HoldOf(got).Downscaled); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -56,7 +57,7 @@ func TestATrackedTimeThatCannotBeIsThatOfTheConfigMap(t *testing.T) {
 		r := newRoom(t)
 		r.tracks(map[string]string{"zone-a": text})
 		got, err := r.Read(t.Context(), store)
-		if at := got.Downscaled["zone-a"]; err != nil || !at.Equal(written) {
+		if at := group.HoldOf(got).Downscaled["zone-a"]; err != nil || !at.Equal(written) {
 			t.Errorf("%s: shrank at %s, %v", text, at, err)
 		}
 		if err := r.Write(t.Context(), store, got); err != nil {

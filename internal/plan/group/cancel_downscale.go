@@ -20,7 +20,7 @@ func (CancelDownscale) Reason() reason.Code { return reason.DownscaleCancelled }
 
 // Effect implements Action.
 func (a CancelDownscale) Effect() plan.Effect {
-	return plan.Effect{Zone: a.Downscale.Zone, Order: plan.UnderHold, Visible: true}
+	return plan.Effect{Zone: a.Downscale.Zone, Order: plan.UnderHold, Visible: true, Resizes: true}
 }
 
 // Event implements Action.

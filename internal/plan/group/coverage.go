@@ -98,8 +98,8 @@ func (b *groupState) disruptionBudget(pod plan.Pod) (budget DisruptionBudget, co
 	return budget, true, because
 }
 
-// RolloutBudget returns how many pods of a zone may be down during its rollout.
-func RolloutBudget(s Snapshot, z Zone) int {
+// rolloutBudget returns how many pods of a zone may be down during its rollout.
+func rolloutBudget(s *Snapshot, z Zone) int {
 	covers := coverageOf(s.Budgets, []Zone{z})
 	covers.unread = s.Unread
 	return covers.budgetOf(&z)

@@ -164,8 +164,8 @@ func (s *Snapshot) Shrank(d Downscale) bool {
 	return false
 }
 
-// Failed reports whether a downscale that ends now did not happen although it had enough time.
-func (d Downscale) Failed(s Snapshot) bool {
+// failed reports whether a downscale that ends now did not happen although it had enough time.
+func (s *Snapshot) failed(d Downscale) bool {
 	return !s.Shrank(d) && (d.Stage != Admitted || !s.Now.Before(s.patience(d)))
 }
 
@@ -195,9 +195,9 @@ func Fingerprint(pods []plan.Pod) string {
 	return fmt.Sprintf("%d %016x", len(pods), sum.Sum64())
 }
 
-// StillGivenUp reports whether a downscale that failed at a time is not tried again yet. A time
+// stillGivenUp reports whether a downscale that failed at a time is not tried again yet. A time
 // too far in the future causes no wait.
-func StillGivenUp(at, now time.Time) bool {
+func stillGivenUp(at, now time.Time) bool {
 	return now.Before(at.Add(RetryAfter)) && !at.After(now.Add(RetryAfter))
 }
 

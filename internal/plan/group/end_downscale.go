@@ -57,7 +57,11 @@ func (a EndDownscale) Event() plan.Event {
 }
 
 // Record implements Recorder.
-func (EndDownscale) Record(next *Record) { next.Downscale = Downscale{} }
+func (EndDownscale) Record(part plan.Part) plan.Part {
+	next := partOf(part)
+	next.Downscale = Downscale{}
+	return next
+}
 
 // String implements Action: end zone-a from 5 to 3 admitted because DownscaleCompleted.
 func (a EndDownscale) String() string {

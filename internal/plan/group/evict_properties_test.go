@@ -37,7 +37,7 @@ func mustEvictSafely(t *rapid.T, s group.Snapshot) {
 				permit, decision = mayGo(t, live, ask)
 			}
 			if permit.Allowed() && decision.Need == hold.Write {
-				s.Hold = decision.Record
+				s.Hold = group.HoldOf(decision.Record)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func TestAZoneThatIsAwayAndBecomesAvailableByTime(t *testing.T) {
 			UID:     "l",
 			Version: 1,
 		},
-		Record: group.Record{
+		Part: group.Part{
 			Members: []group.Member{{Zone: "zone-a", UID: "a"}, {Zone: "zone-b", UID: "b"}},
 		},
 	}}
@@ -73,7 +73,7 @@ func TestTheLongerTimeBetweenDownscalesOfAZoneThatIsAway(t *testing.T) {
 			UID:     "l",
 			Version: 1,
 		},
-		Record: group.Record{
+		Part: group.Part{
 			Downscaled: map[string]time.Time{"zone-a": now.Add(-time.Minute)},
 			Members:    []group.Member{{Zone: "zone-a", UID: "zone-a"}, {Zone: "zone-b", UID: "zone-b"}},
 		},

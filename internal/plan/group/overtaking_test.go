@@ -218,7 +218,7 @@ func TestAPodThatIsRolledBeforeOthersIsNotedAsSuch(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse("live\n" + tc.hold + zones)
 			got := map[string]bool{}
-			for _, i := range hold.Decide(s, group.Plan(s)).Record.Intents {
+			for _, i := range hold.Decide(&s, group.Plan(s)).Record.Intents {
 				got[i.Pod] = i.Overtook
 			}
 			if !maps.Equal(got, tc.want) {

@@ -75,7 +75,7 @@ func TestLeavesNoTrace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Odd().Draw(t, "snapshot")
 		before := fixture.Clone(s)
-		hold.Decide(s, group.Plan(s))
+		hold.Decide(&s, group.Plan(s))
 		if diff := cmp.Diff(before, s, sameRegex); diff != "" {
 			t.Fatalf("the snapshot changed (-before +after)\n%s", diff)
 		}
@@ -252,7 +252,7 @@ func TestSafetyBeforeTheLook(t *testing.T) {
 		show(t, s)
 		s.Live = false
 		steps := group.Plan(s)
-		decision := hold.Decide(s, steps)
+		decision := hold.Decide(&s, steps)
 		if v := invariant.Check(s, steps, decision); v != nil {
 			t.Fatalf("%v\n%s", v, plan.Notation(steps))
 		}

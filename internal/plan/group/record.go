@@ -6,14 +6,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Hold is the lock of a rollout group: what all kinds of workloads share, and the record of the group.
+// Hold is the lock of a rollout group: what all kinds of workloads share, and the part of the group.
 type Hold struct {
 	plan.Hold
-	Record
+	Part
 }
 
-// Record is what the Lease of a rollout group records beyond what all kinds share.
-type Record struct {
+// Part is what the Lease of a rollout group records beyond what all kinds share.
+type Part struct {
 	Members      []Member               // the zones that the group had at the last write
 	Downscale    Downscale              // in progress in the holder's zone; usually none
 	Downscaled   map[string]time.Time   // when each zone was last scaled down, as far as known
@@ -21,16 +21,27 @@ type Record struct {
 	Acknowledged map[string]DelayRecord // the pods that acknowledged a delayed downscale, by zone
 }
 
+// HoldOf returns the lock of a group from what its Lease records.
+func HoldOf(r plan.Record) Hold { return Hold{r.Hold, partOf(r.Part)} }
+
+func partOf(p plan.Part) Part {
+	part, _ := p.(Part)
+	return part
+}
+
+// Record returns what the Lease records.
+func (h Hold) Record() plan.Record { return plan.Record{Hold: h.Hold, Part: h.Part} }
+
+// InProgress implements plan.Part: a downscale is in progress.
+func (p Part) InProgress() plan.Holder {
+	if p.Downscale.None() {
+		return ""
+	}
+	return plan.DownscaleOperation.For(p.Downscale.Zone)
+}
+
 // Lapsed is plan.Hold.Lapsed. A group with a downscale is not idle.
 func (h Hold) Lapsed(now time.Time) bool { return h.Hold.Lapsed(now, h.Downscale.None()) }
 
 // Respected is plan.Hold.Respected.
 func (h Hold) Respected(now time.Time) bool { return h.Hold.Respected(now, h.Downscale.None()) }
-
-// Recorder is an action that changes what the Lease records about rollout groups.
-type Recorder interface {
-	plan.Action
-	// Record changes the record that is written next. It must not change memory that the previous record
-	// uses.
-	Record(next *Record)
-}

@@ -29,16 +29,18 @@ func (a RecordAcknowledged) Effect() plan.Effect {
 func (RecordAcknowledged) Event() plan.Event { return plan.Event{} }
 
 // Record implements Recorder.
-func (a RecordAcknowledged) Record(next *Record) {
+func (a RecordAcknowledged) Record(part plan.Part) plan.Part {
+	next := partOf(part)
 	next.Acknowledged = maps.Clone(next.Acknowledged)
 	if a.Acknowledged.None() {
 		delete(next.Acknowledged, a.Zone)
-		return
+		return next
 	}
 	if next.Acknowledged == nil {
 		next.Acknowledged = map[string]DelayRecord{}
 	}
 	next.Acknowledged[a.Zone] = a.Acknowledged
+	return next
 }
 
 // String implements Action: note agreed zone-a 3 to 5 since 2026-01-05T12:00:00Z.

@@ -44,7 +44,11 @@ func preparationFailed(d Downscale, why string) plan.Event {
 }
 
 // Record implements Recorder.
-func (a RecordDownscale) Record(next *Record) { next.Downscale = a.Downscale }
+func (a RecordDownscale) Record(part plan.Part) plan.Part {
+	next := partOf(part)
+	next.Downscale = a.Downscale
+	return next
+}
 
 // String implements Action: note zone-a from 5 to 3 admitted because DownscaleDetected.
 func (a RecordDownscale) String() string {

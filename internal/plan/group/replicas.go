@@ -218,7 +218,7 @@ func barred(z *zoneState) plan.Refusal {
 // gaveUp objects while a failed downscale is not tried again.
 func (b *groupState) gaveUp(z *zoneState) plan.Refusal {
 	at := b.Hold.GivenUp[z.Name]
-	if StillGivenUp(at, b.Now) {
+	if stillGivenUp(at, b.Now) {
 		return plan.Refusal{Code: reason.PreparationFailed, Until: at.Add(RetryAfter)}
 	}
 	return plan.Refusal{}

@@ -307,7 +307,7 @@ func TestAHoldCarriesAtMostAHundredIntents(t *testing.T) {
 				parts = append(parts, fixture.Pod(ordinal, phase, "1"))
 			}
 			s := fixture.Group(fixture.Live(), fixture.Zone("zone-a", "2", parts...))
-			decision := hold.Decide(s, group.Plan(s))
+			decision := hold.Decide(&s, group.Plan(s))
 			if n := len(decision.Record.Intents); n != 100 {
 				t.Errorf("the hold carries %d intents, want 100", n)
 			}

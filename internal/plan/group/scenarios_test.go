@@ -58,7 +58,7 @@ func mustBeSafe(t interface {
 	t.Helper()
 	s.Live = true
 	steps := group.Plan(s)
-	if v := invariant.Check(s, steps, hold.Decide(s, steps)); v != nil {
+	if v := invariant.Check(s, steps, hold.Decide(&s, steps)); v != nil {
 		t.Errorf("%v\n%s\n%s", v, fixture.PrintSnapshot(s), plan.Notation(steps))
 	}
 }

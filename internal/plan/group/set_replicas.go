@@ -25,11 +25,11 @@ func (a SetReplicas) Reason() reason.Code { return a.Because }
 // process does not know what the other one observed, so a live read is required.
 func (a SetReplicas) Effect() plan.Effect {
 	if a.To > a.From {
-		return plan.Effect{Zone: a.Zone, Order: plan.WithoutHold, Visible: true}
+		return plan.Effect{Zone: a.Zone, Order: plan.WithoutHold, Visible: true, Resizes: true}
 	}
-	e := plan.Effect{Zone: a.Zone, Order: plan.UnderHold, Visible: true}
+	e := plan.Effect{Zone: a.Zone, Order: plan.UnderHold, Visible: true, Resizes: true}
 	if a.To < a.From {
-		e.Read = plan.IfInherited
+		e.Read, e.UnderLease = plan.IfInherited, true
 	}
 	return e
 }
@@ -45,14 +45,4 @@ func (a SetReplicas) Event() plan.Event {
 // String implements Action: set zone-b from 3 to 5 because LeaderFollowed.
 func (a SetReplicas) String() string {
 	return fmt.Sprintf("set %s from %d to %d because %s", a.Zone, a.From, a.To, a.Because)
-}
-
-// Lowers reports whether the plan lowers the replicas of a zone.
-func Lowers(steps []plan.Action) bool {
-	for _, step := range steps {
-		if a, ok := step.(SetReplicas); ok && a.To < a.From {
-			return true
-		}
-	}
-	return false
 }

@@ -1,8 +1,8 @@
 package mutants
 
 const (
-	holdMembers    = "internal/lock/hold/members.go"
-	holdFormat     = "internal/lock/hold/format.go"
+	recordMembers  = "internal/lock/record/members.go"
+	recordIntents  = "internal/lock/record/intents.go"
 	observeLeft    = "internal/cluster/observe/left.go"
 	observeOrphans = "internal/cluster/observe/orphans.go"
 	covered        = "internal/cluster/observe/covered.go"
@@ -64,23 +64,23 @@ var away = []Mutant{
 	},
 	{
 		Name:  "Lease that is removed although it remembers orphans",
-		Edits: []Edit{{holdDecision, "len(s.Zones) == 0 && len(s.Left) == 0 &&", "len(s.Zones) == 0 &&"}},
+		Edits: []Edit{{workload, "len(s.Zones) == 0 && len(s.Left) == 0", "len(s.Zones) == 0"}},
 		Test:  "internal/lock/hold TestCover/a Lease that remembers orphans is not removed", Rule: `got "remove"`,
 	},
 	{
 		Name:  "more remembered zones than are ever written",
-		Edits: []Edit{{holdMembers, "if len(doc.Zones) > group.MostMembers {", "if false {"}},
-		Test:  "internal/lock/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/more zones than are written", Rule: "at most 100 are remembered",
+		Edits: []Edit{{recordMembers, "if len(doc.Zones) > group.MostMembers {", "if false {"}},
+		Test:  "internal/lock/record TestRememberedZonesThatAreNotUnderstoodAreRefused/more zones than are written", Rule: "at most 100 are remembered",
 	},
 	{
 		Name:  "fields of an annotation that only a later version knows",
-		Edits: []Edit{{holdFormat, "\tdecoder.DisallowUnknownFields()\n", ""}},
-		Test:  "internal/lock/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/an unknown field of a zone", Rule: `error <nil>, want an error that says "unknown field \"selector\""`,
+		Edits: []Edit{{recordIntents, "\tdecoder.DisallowUnknownFields()\n", ""}},
+		Test:  "internal/lock/record TestRememberedZonesThatAreNotUnderstoodAreRefused/an unknown field of a zone", Rule: `error <nil>, want an error that says "unknown field \"selector\""`,
 	},
 	{
 		Name:  "text behind an annotation that is not read",
-		Edits: []Edit{{holdFormat, "json.Unmarshal([]byte(text), &of)", "json.NewDecoder(strings.NewReader(text)).Decode(&of)"}},
-		Test:  "internal/lock/hold TestRememberedZonesThatAreNotUnderstoodAreRefused/two texts", Rule: "error <nil>",
+		Edits: []Edit{{recordIntents, "json.Unmarshal([]byte(text), &of)", "json.NewDecoder(strings.NewReader(text)).Decode(&of)"}},
+		Test:  "internal/lock/record TestRememberedZonesThatAreNotUnderstoodAreRefused/two texts", Rule: "error <nil>",
 	},
 	{
 		Name:  "pod that counts as deleted although it exists",

@@ -104,7 +104,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "pods told to stay before the hold forgets that they agreed",
-		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, s, d); err != nil {\n", "\te.call(ctx, s, plan.In(plan.Notifying, steps))\n\tif err := e.writeHold(ctx, s, d); err != nil {\n"}},
+		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, w, d); err != nil {\n", "\te.call(ctx, w, plan.In(plan.Notifying, steps))\n\tif err := e.writeHold(ctx, w, d); err != nil {\n"}},
 		Test:  "internal/act TestPodsAreToldAfterTheHoldWasWritten", Rule: "tell stay",
 	},
 	{
@@ -119,7 +119,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "who is to leave after all told to stay where a void failed",
-		Edits: []Edit{{executor, "withoutResized(plan.In(plan.Notifying, steps), receipts)", "plan.In(plan.Notifying, steps)"}},
+		Edits: []Edit{{executor, "withoutUnresized(plan.In(plan.Notifying, steps), receipts)", "plan.In(plan.Notifying, steps)"}},
 		Test:  "internal/act TestNobodyIsToldToStayWhereAWriteToTheZoneFailed/a void", Rule: "tell stay",
 	},
 	{

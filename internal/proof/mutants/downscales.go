@@ -45,22 +45,22 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "note of a downscale that vouches for the group",
-		Edits: []Edit{{prepareDownscale, "record.Own = false // so the leader reads", "record.Own = true // so the leader reads"}},
+		Edits: []Edit{{prepareDownscale, "next.Own = false // so the leader reads", "next.Own = true // so the leader reads"}},
 		Test:  unreadHold + "this process noted a downscale of pods that are down", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "note of prepared pods that vouches for the group",
-		Edits: []Edit{{prepareDownscale, "\t\trecord.Own = false\n\t\tif err = p.Holds", "\t\trecord.Own = true\n\t\tif err = p.Holds"}},
+		Edits: []Edit{{prepareDownscale, "\t\theld.Own = false\n\t\tif err = p.Holds", "\t\theld.Own = true\n\t\tif err = p.Holds"}},
 		Test:  unreadHold + "this process noted that pods are prepared", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "note of pods that are told to stay that vouches for the group",
-		Edits: []Edit{{prepareDownscale, "\t\trecord.Own = false\n\t\tif err = p.Holds", "\t\tif err = p.Holds"}},
+		Edits: []Edit{{prepareDownscale, "\t\theld.Own = false\n\t\tif err = p.Holds", "\t\tif err = p.Holds"}},
 		Test:  unreadHold + "this process noted that pods of a downscale which was given up are told to stay", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "downscale that a later request has noted, admitted by an earlier one",
-		Edits: []Edit{{prepareDownscale, " || !hold.Written(note.Since).Equal(hold.Written(record.Downscale.Since)) {", " {"}},
+		Edits: []Edit{{prepareDownscale, "!record.Written(note.Since).Equal(record.Written(held.Downscale.Since)) {", "record.Written(note.Since).IsZero() {"}},
 		Test:  "internal/serve/admission TestEarlierRequestDoesNotAdmitTheRecordOfALaterRequest", Rule: "want 429 PreparationCancelled",
 	},
 	{
@@ -70,7 +70,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "downscale of lockstep's own that is sent later than the hold dates it",
-		Edits: []Edit{{actHold, "case group.Lowers(steps):", "case false && group.Lowers(steps):"}},
+		Edits: []Edit{{actHold, "return step.Effect().UnderLease })", "return step.Effect().UnderLease && false })"}},
 		Test:  "internal/act TestADownscaleIsNotSentLaterThanTheHoldDatesIt", Rule: "after 45s: sent",
 	},
 	{
@@ -80,12 +80,12 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "decrease that counts as failed since another one takes its place",
-		Edits: []Edit{{holdRecord, "d.Ours && (next.None() || next.Generation == group.SeenInEffect) && d", "d.Ours && d"}},
+		Edits: []Edit{{nextPart, "d.Ours && (next.None() || next.Generation == SeenInEffect) && s", "d.Ours && s"}},
 		Test:  "internal/lock/hold TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce", Rule: "given up",
 	},
 	{
 		Name:  "pod told to stay although the raise of its zone failed",
-		Edits: []Edit{{podCalls, "failed[zone] = failed[zone] || r.Err != nil", "failed[zone] = failed[zone] && r.Err != nil"}},
+		Edits: []Edit{{executor, "e.Resizes && r.Err != nil {", "e.Resizes && r.Err != nil && false {"}},
 		Test:  "internal/act TestNobodyIsToldToStayWhereAWriteToTheZoneFailed/a raise", Rule: "-want +got",
 	},
 	{
@@ -105,12 +105,12 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "pods asked by a process that is to end",
-		Edits: []Edit{{executor, "if ctx.Err() == nil && e.Managed(s.Key.Namespace) {", "if e.Managed(s.Key.Namespace) {"}},
+		Edits: []Edit{{executor, "if ctx.Err() == nil && e.Managed(w.View().Key.Namespace) {", "if e.Managed(w.View().Key.Namespace) {"}},
 		Test:  "internal/act TestNothingIsSentOnceTheProcessIsToEnd", Rule: "asked for [ask preparing",
 	},
 	{
 		Name:  "pods told to stay by a process that is to end",
-		Edits: []Edit{{executor, "if ctx.Err() == nil && e.Managed(s.Key.Namespace) {", "if e.Managed(s.Key.Namespace) {"}},
+		Edits: []Edit{{executor, "if ctx.Err() == nil && e.Managed(w.View().Key.Namespace) {", "if e.Managed(w.View().Key.Namespace) {"}},
 		Test:  "internal/act TestNothingIsSentOnceTheProcessIsToEnd", Rule: "stay",
 	},
 	{
@@ -138,7 +138,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "time of a downscale that an earlier one is written over",
-		Edits: []Edit{{"internal/lock/hold/times.go", "if !by.After(times[zone]) {", "if false {"}},
+		Edits: []Edit{{nextPart, "if !by.After(times[zone]) {", "if false {"}},
 		Test:  "internal/lock/hold TestTheLatestTimeOfADownscaleIsKept", Rule: "dated",
 	},
 	{
@@ -197,7 +197,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:   "downscale that counts from the yes to it",
-		Edits:  []Edit{{holdRecord, "former.Zone, former.EffectiveBy(s.Now))", "former.Zone, former.Since)"}},
+		Edits:  []Edit{{nextPart, "former.Zone, former.EffectiveBy(s.Now))", "former.Zone, former.Since)"}},
 		Test:   "internal/lock/hold TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest",
 		Rule:   "dated",
 		Remark: "TestWalk finds it in 547 schedules",
@@ -267,7 +267,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "webhook that writes to a namespace which opted out while it judged",
-		Edits: []Edit{{"internal/serve/admission/holds.go", "record group.Hold) error {\n\tif !h.Managed(key.Namespace) {", "record group.Hold) error {\n\tif false {"}},
+		Edits: []Edit{{"internal/serve/admission/holds.go", "record plan.Record) error {\n\tif !h.Managed(key.Namespace) {", "record plan.Record) error {\n\tif false {"}},
 		Test:  "internal/serve/admission TestDownscaleWritesNothingAfterItsNamespaceOptedOut", Rule: "written after the namespace opted out",
 	},
 	{
@@ -280,7 +280,7 @@ var downscales = []Mutant{
 		Name: "downscale recorded over what another replica has written",
 		Edits: []Edit{{
 			prepareDownscale, "\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\tcontinue\n",
-			"\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\trecord.Version = p.Holds.Cached(key).Version\n\t\t\t_ = p.Holds.Write(ctx, key, record)\n",
+			"\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\tnext.Version = p.Holds.Cached(key).Version\n\t\t\t_ = p.Holds.Write(ctx, key, next)\n",
 		}},
 		Test: "internal/serve/admission TestConcurrentDownscalesAreAdmittedInOneZone", Rule: "2 of two zones may shrink",
 	},

@@ -214,7 +214,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "live read for a refused eviction that later plans do not know of",
-		Edits: []Edit{{podEviction, "\t\t\tp.Fresh.Looked(live)\n", ""}},
+		Edits: []Edit{{podEviction, "\t\t\tp.Fresh.Looked(&live)\n", ""}},
 		Test:  "internal/serve/admission TestLiveReadForARefusedEvictionShowsWhichCachesAreOlder", Rule: "count as up to date",
 	},
 	{

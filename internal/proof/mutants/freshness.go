@@ -21,7 +21,7 @@ var freshness = []Mutant{
 	},
 	{
 		Name:  "freshness ignores that an orphan had gone",
-		Edits: []Edit{{freshnessKnown, "cmp.Or(lingeringPod(zone.Pods, shown[i], at), lingeringPod(zone.Orphans, shown[i], at))", "lingeringPod(zone.Pods, shown[i], at)"}},
+		Edits: []Edit{{freshnessKnown, "cmp.Or(lingeringPod(object.Pods, seen, at), lingeringPod(object.Orphans, seen, at))", "lingeringPod(object.Pods, seen, at)"}},
 		Test:  orphansOfALook + "an orphan that had gone before is behind", Rule: "the end of pod zone-a-1 before version 50",
 	},
 	{

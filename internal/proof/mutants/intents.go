@@ -150,7 +150,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "Lease removed that notes a downscale which the caches do not show yet",
-		Edits: []Edit{{holdDecision, "return free && s.Hold.Downscale.None() && len", "return free && len"}},
+		Edits: []Edit{{holdDecision, "return free && s.InProgress().Free() && len", "return free && len"}},
 		Test:  "internal/lock/hold TestCover/it stays while it notes a downscale of later", Rule: "got \"remove\"",
 	},
 	{

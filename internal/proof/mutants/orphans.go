@@ -10,12 +10,12 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "label that is not written",
-		Edits: []Edit{{actHold, "return e.Holds.Label(ctx, s.Key, s.Hold)", "return nil"}},
+		Edits: []Edit{{actHold, "return e.Holds.Label(ctx, key, w.Record())", "return nil"}},
 		Test:  "internal/act TestALabelIsAWriteOfTheLease", Rule: "PUT leases/lockstep-group-store",
 	},
 	{
 		Name:  "Lease without its label that reads like any other",
-		Edits: []Edit{{store, "Unlabelled:  !watched(lease),", "Unlabelled:  false,"}},
+		Edits: []Edit{{store, "r.Unlabelled = !watched(lease)", "r.Unlabelled = false"}},
 		Test:  "internal/lock/lease TestALeaseGetsItsLabelBackAndStaysAsItIs", Rule: "want a record without its label that cannot be read",
 	},
 	{
@@ -65,7 +65,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "eviction that caches grant while a zone that left is remembered",
-		Edits: []Edit{{holdEvict, " || slices.ContainsFunc(s.Left, isCovered)) {", ") {"}},
+		Edits: []Edit{{holdEvict, " || s.Shared) {", ") {"}},
 		Test:  "internal/lock/hold TestAnEvictionIsGrantedByALiveReadWhileAZoneThatLeftIsRemembered", Rule: "got 2, want 1",
 	},
 	{

@@ -29,7 +29,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale of another process carried out without a look",
-		Edits: []Edit{{"internal/plan/group/set_replicas.go", "e.Read = plan.IfInherited", "e.Read = plan.OnCaches"}},
+		Edits: []Edit{{"internal/plan/group/set_replicas.go", "e.Read, e.UnderLease = plan.IfInherited, true", "e.Read, e.UnderLease = plan.OnCaches, true"}},
 		Test:  "internal/lock/hold TestCover", Rule: `want "look live"`,
 	},
 	{
@@ -54,7 +54,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale tried again at once after it failed",
-		Edits: []Edit{{replicas, "if StillGivenUp(at, b.Now) {", "if false {"}},
+		Edits: []Edit{{replicas, "if stillGivenUp(at, b.Now) {", "if false {"}},
 		Test:  scenarios + "a-downscale-that-failed-gives-others-a-turn", Rule: "note zone-b",
 	},
 	{
@@ -69,12 +69,12 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "time of a downscale that was only seen lost to the next one",
-		Edits: []Edit{{holdRecord, "if !former.None() && !next.Same(former) && s.Shrank", "if !former.None() && (next.Version != former.Version || next.Zone != former.Zone) && s.Shrank"}},
+		Edits: []Edit{{nextPart, "if !former.None() && !next.Same(former) && s.Shrank", "if !former.None() && (next.Version != former.Version || next.Zone != former.Zone) && s.Shrank"}},
 		Test:  "internal/lock/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptWhenTheNextOneReplacesIt", Rule: "dated 0001",
 	},
 	{
 		Name:  "downscale that failed tried again at once while pods leave",
-		Edits: []Edit{{holdRecord, "(next.None() || next.Generation == group.SeenInEffect)", "next.None()"}},
+		Edits: []Edit{{nextPart, "(next.None() || next.Generation == SeenInEffect)", "next.None()"}},
 		Test:  "internal/lock/hold TestADownscaleThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce", Rule: "given up map[]",
 	},
 	{
@@ -94,7 +94,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "hold taken by hand beside a downscale is written over",
-		Edits: []Edit{{holdDecision, "if noted.None() || byHand {", "if noted.None() || (byHand && false) {"}},
+		Edits: []Edit{{holdDecision, "if next.Free() || byHand {", "if next.Free() || (byHand && false) {"}},
 		Test:  "internal/lock/hold TestADownscaleIsUndoneUnderTheHoldThatSomebodyTookBeside", Rule: "OutsideKept",
 	},
 	{

@@ -58,7 +58,7 @@ var views = []Mutant{
 	},
 	{
 		Name:  "damaged times of downscales that count as none",
-		Edits: []Edit{{store, "wrongCall(h.Downscale.Call)); err != nil {", "wrongCall(h.Downscale.Call)); err != nil && times == nil {"}},
+		Edits: []Edit{{recordOfGroup, "p.Downscaled, times = ParseTimes", "p.Downscaled, _ = ParseTimes"}, {recordOfGroup, "var noted, times, zones error", "var noted, zones error"}, {recordOfGroup, "cmp.Or(noted, times, zones,", "cmp.Or(noted, zones,"}},
 		Test:  "internal/lock/lease TestReadingWhatPeopleWrote/damaged times of downscales are said to be", Rule: "read times of downscales",
 	},
 	{

@@ -174,7 +174,7 @@ func (e *explorer) admit(p petition) verdict {
 	})
 	v := verdict{refused: answer.Because, noted: !answer.Note.None()}
 	if v.noted {
-		v.record = p.written(hold.Admit(s, answer, name))
+		v.record = p.written(group.HoldOf(hold.Admit(&s, answer.Admission(&s, name))))
 	}
 	e.verdicts[p] = v
 	return v

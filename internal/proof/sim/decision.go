@@ -42,7 +42,7 @@ func (e *explorer) decide(v view) *decision {
 func (e *explorer) ponder(v *view) *decision {
 	s := v.snapshot(e.config)
 	actions := group.Plan(s)
-	holdDecision := hold.Decide(s, actions)
+	holdDecision := hold.Decide(&s, actions)
 	d := &decision{shown: ^v.hold.downIn(&v.pods, &v.zones), notes: plan.Notation(actions)}
 	if broken := invariant.Check(s, actions, holdDecision); broken != nil {
 		d.rule, d.broken = broken.Name, "the plan breaks it: "+broken.Detail
@@ -61,7 +61,7 @@ func (e *explorer) ponder(v *view) *decision {
 	d.lapses = slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Reason() == reason.EvictionLapsed })
 	d.verify = holdDecision.Verify
 	if holdDecision.Need == hold.Write {
-		d.record = v.written(holdDecision.Record)
+		d.record = v.written(group.HoldOf(holdDecision.Record))
 		d.claims = holdDecision.Record.Own
 		d.joins = d.record.holder != free && (!v.own || v.hold.holder != d.record.holder)
 	}

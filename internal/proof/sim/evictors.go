@@ -257,7 +257,7 @@ func (e *explorer) refuseEviction(w *world, i, n int, p permit, see visit) {
 	first := p.refused.Code == reason.GroupHeld || p.refused.Code == reason.QueuedBehindOtherZone
 	if waits := first && p.place.Zone != ""; e.config.Queue && waits {
 		known := view{pods: o.pods, hold: o.known}
-		if next, changes := hold.Enqueued(known.record(e.config), p.place); changes && e.write(&m, known.written(next)) {
+		if next, changes := hold.Enqueued(known.record(e.config).Record(), p.place); changes && e.write(&m, known.written(group.HoldOf(next))) {
 			m.next.operators[n].knows(m.next.lease, false)
 			m.exercises |= one(evictionsQueued)
 			m.line = func() string {
@@ -279,10 +279,10 @@ func (e *explorer) permit(p plea) permit {
 	out := permit{refused: answer.Because, place: answer.Place, version: seen(answer.Version), shown: ^p.hold.downIn(&p.pods, &p.zones)}
 	out.leaves = answer.Allowed() && !answer.NeedsNote() && answer.Version == 0
 	if answer.Allowed() && answer.NeedsNote() {
-		holdDecision = hold.DecideGrant(s, answer.Note)
+		holdDecision = hold.DecideGrant(&s, answer.Note)
 		out.looks = holdDecision.Need == hold.Look
 		if !out.looks {
-			out.record, out.claims = p.written(holdDecision.Record), holdDecision.Record.Own
+			out.record, out.claims = p.written(group.HoldOf(holdDecision.Record)), holdDecision.Record.Own
 		}
 	}
 	if broken := invariant.CheckEviction(s, ask, answer, holdDecision); broken != nil {

@@ -76,9 +76,10 @@ func (q *question) missing(c Config) bool {
 	if q.known.looked {
 		look := q.snapshot(q.known.pods, q.known.zones, c)
 		look.Live, look.PodsAt, look.ZonesAt = true, 2*unseen, 2*unseen
-		known.Looked(look)
+		known.Looked(look.Shown())
 	}
-	return known.Missing(q.snapshot(q.pods, q.zones, c)) != ""
+	view := q.snapshot(q.pods, q.zones, c)
+	return known.Missing(view.Shown()) != ""
 }
 
 // ofPod returns a version of a pod as a number. Comparisons of that number with the

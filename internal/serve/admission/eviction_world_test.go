@@ -103,7 +103,7 @@ func (c *evictable) LivePod(_ context.Context, _, name string) (observe.Pod, boo
 
 func (c *evictable) Cached(plan.Key) group.Snapshot {
 	s := fixture.Clone(c.group)
-	s.Hold = c.holdStore.Cached(plan.Key{})
+	s.Hold = group.HoldOf(c.holdStore.Cached(plan.Key{}))
 	return s
 }
 
@@ -131,24 +131,24 @@ type holdStore struct {
 }
 
 // Cached implements admission.Store.
-func (l *holdStore) Cached(plan.Key) group.Hold {
+func (l *holdStore) Cached(plan.Key) plan.Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.record
+	return l.record.Record()
 }
 
 // Read implements admission.Store. Only a Lease that lost its label is read.
-func (l *holdStore) Read(_ context.Context, key plan.Key) (group.Hold, error) {
+func (l *holdStore) Read(_ context.Context, key plan.Key) (plan.Record, error) {
 	record := l.Cached(key)
 	if l.unwatched.Exists {
-		record = l.unwatched
+		record = l.unwatched.Record()
 	}
 	record.Unlabelled = true
 	return record, nil
 }
 
 // Label implements admission.Store.
-func (l *holdStore) Label(_ context.Context, key plan.Key, _ group.Hold) error {
+func (l *holdStore) Label(_ context.Context, key plan.Key, _ plan.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.relabelled = append(l.relabelled, key)
@@ -159,13 +159,13 @@ func (l *holdStore) Label(_ context.Context, key plan.Key, _ group.Hold) error {
 }
 
 // Write implements admission.Store.
-func (l *holdStore) Write(_ context.Context, _ plan.Key, record group.Hold) error {
+func (l *holdStore) Write(_ context.Context, _ plan.Key, record plan.Record) error {
 	if l.slow != nil {
 		l.slow()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.written = append(l.written, record)
+	l.written = append(l.written, group.HoldOf(record))
 	switch {
 	case l.broken != nil:
 		return l.broken
@@ -179,7 +179,7 @@ func (l *holdStore) Write(_ context.Context, _ plan.Key, record group.Hold) erro
 	}
 	record.Version++
 	record.Exists = true
-	l.record = record
+	l.record = group.HoldOf(record)
 	return nil
 }
 

@@ -113,11 +113,13 @@ func kept(store admission.Store) admission.Holds {
 // staleHolds accepts every write of a hold and keeps returning the same record.
 type staleHolds struct{ snapshot group.Hold }
 
-func (f staleHolds) Cached(plan.Key) group.Hold                         { return f.snapshot }
-func (f staleHolds) Read(context.Context, plan.Key) (group.Hold, error) { return f.snapshot, nil }
+func (f staleHolds) Cached(plan.Key) plan.Record { return f.snapshot.Record() }
+func (f staleHolds) Read(context.Context, plan.Key) (plan.Record, error) {
+	return f.snapshot.Record(), nil
+}
 
-func (staleHolds) Label(context.Context, plan.Key, group.Hold) error { return nil }
-func (staleHolds) Write(context.Context, plan.Key, group.Hold) error { return nil }
+func (staleHolds) Label(context.Context, plan.Key, plan.Record) error { return nil }
+func (staleHolds) Write(context.Context, plan.Key, plan.Record) error { return nil }
 
 // agreeingPods are pods that prepare.
 type agreeingPods struct{}

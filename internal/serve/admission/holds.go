@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Holds reads and writes the holds of groups for judges. Requests take time, so Holds
@@ -17,20 +16,20 @@ type Holds struct {
 
 // Store stores the holds of groups.
 type Store interface {
-	Cached(plan.Key) group.Hold
-	Read(context.Context, plan.Key) (group.Hold, error)
-	Write(context.Context, plan.Key, group.Hold) error
-	Label(context.Context, plan.Key, group.Hold) error
+	Cached(plan.Key) plan.Record
+	Read(context.Context, plan.Key) (plan.Record, error)
+	Write(context.Context, plan.Key, plan.Record) error
+	Label(context.Context, plan.Key, plan.Record) error
 }
 
 // errOptedOut is the error of a write to a namespace that is no longer managed.
 var errOptedOut = errors.New("the namespace is no longer managed")
 
 // Cached returns the newest record that this process knows.
-func (h Holds) Cached(key plan.Key) group.Hold { return h.Store.Cached(key) }
+func (h Holds) Cached(key plan.Key) plan.Record { return h.Store.Cached(key) }
 
 // Write stores a record if the namespace is still managed.
-func (h Holds) Write(ctx context.Context, key plan.Key, record group.Hold) error {
+func (h Holds) Write(ctx context.Context, key plan.Key, record plan.Record) error {
 	if !h.Managed(key.Namespace) {
 		return errOptedOut
 	}

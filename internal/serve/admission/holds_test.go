@@ -80,28 +80,28 @@ func (l *optingOut) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (
 // optingOutHolds stores the hold of the group.
 type optingOutHolds struct{ *optingOut }
 
-func (l optingOutHolds) Cached(plan.Key) group.Hold {
+func (l optingOutHolds) Cached(plan.Key) plan.Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.record
+	return l.record.Record()
 }
 
-func (l optingOutHolds) Read(_ context.Context, key plan.Key) (group.Hold, error) {
+func (l optingOutHolds) Read(_ context.Context, key plan.Key) (plan.Record, error) {
 	return l.Cached(key), nil
 }
 
-func (optingOutHolds) Label(context.Context, plan.Key, group.Hold) error { return nil }
+func (optingOutHolds) Label(context.Context, plan.Key, plan.Record) error { return nil }
 
-func (l optingOutHolds) Write(_ context.Context, _ plan.Key, record group.Hold) error {
+func (l optingOutHolds) Write(_ context.Context, _ plan.Key, record plan.Record) error {
 	defer l.reach(noting)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.record = record
+	l.record = group.HoldOf(record)
 	if l.out {
-		l.after = append(l.after, record)
+		l.after = append(l.after, group.HoldOf(record))
 		return nil
 	}
-	l.before = append(l.before, record)
+	l.before = append(l.before, group.HoldOf(record))
 	if len(l.before) == 1 {
 		return l.lost
 	}

@@ -45,8 +45,8 @@ type PodEviction struct {
 // live reads of webhooks count for the leader's plans, and the leader's live reads count for
 // webhooks.
 type Freshness interface {
-	Looked(live group.Snapshot)
-	Behind(view group.Snapshot) (missing string, duration time.Duration)
+	Looked(live plan.Workload)
+	Behind(view plan.Workload) (missing string, duration time.Duration)
 }
 
 // PodObserver looks up pods and their groups.
@@ -200,7 +200,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask g
 			if err != nil {
 				return p.unknown(e, "the API server did not show the group", err)
 			}
-			p.Fresh.Looked(live)
+			p.Fresh.Looked(&live)
 			fromAPIServer = live
 			permit, decision = decideGrant(ctx, live, e, ask)
 		}
@@ -219,7 +219,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask g
 			return Allow(reason.NotManaged)
 		case err == nil:
 			if fromAPIServer.Live {
-				p.Fresh.Looked(fromAPIServer) // another request may have forgotten it during the write
+				p.Fresh.Looked(&fromAPIServer) // another request may have forgotten it during the write
 			}
 			p.outlooks.forget(key)
 			return p.result(ctx, e, permit)
@@ -237,7 +237,7 @@ func (p *PodEviction) behind(cached group.Snapshot, decision hold.Decision) bool
 	if decision.Need != hold.Write {
 		return false
 	}
-	missing, _ := p.Fresh.Behind(cached)
+	missing, _ := p.Fresh.Behind(&cached)
 	return missing != ""
 }
 
@@ -250,7 +250,7 @@ func decideGrant(ctx context.Context, s group.Snapshot, e Eviction, ask group.Ev
 	}
 	permit.Note.Trace = telemetry.Traceparent(ctx)
 	permit.Note.Unbound = e.UID == ""
-	decision := hold.DecideGrant(s, permit.Note)
+	decision := hold.DecideGrant(&s, permit.Note)
 	if broken := invariant.CheckEviction(s, ask, permit, decision); broken != nil {
 		permit.Because = plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}
 	}

@@ -395,7 +395,7 @@ func TestLiveReadForARefusedEvictionShowsWhichCachesAreOlder(t *testing.T) {
 	webhook, fresh := c.webhook(), freshness.NewLog()
 	webhook.Fresh = fresh
 	says(t, webhook.Judge(t.Context(), c.pinned(t, "zone-a-0")), http.StatusTooManyRequests, reason.OtherZoneUnavailable)
-	if missing, _ := fresh.Behind(c.Cached(c.group.Key)); missing == "" {
+	if missing, _ := fresh.Behind(new(c.Cached(c.group.Key))); missing == "" {
 		t.Error("the caches count as up to date, although the live read showed a newer pod")
 	}
 }

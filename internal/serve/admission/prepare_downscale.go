@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -170,9 +171,9 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		case c.DryRun || (v.Note.None() && !v.Dated):
 			return Allow(reason.DownscaleAdmitted)
 		}
-		record := hold.Admit(live, v, ask.Zone)
-		record.Own = false // so the leader reads the group live before it continues
-		switch err := p.Holds.Write(ctx, key, record); {
+		next := hold.Admit(&live, v.Admission(&live, ask.Zone))
+		next.Own = false // so the leader reads the group live before it continues
+		switch err := p.Holds.Write(ctx, key, next); {
 		case errors.Is(err, errOptedOut):
 			return Allow(reason.NotManaged)
 		case reason.ClassOf(err) == reason.Moved:
@@ -258,11 +259,11 @@ func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live group.Sna
 // admit records that all pods agreed. It refuses if the group has changed in the meantime, or if
 // the Lease that it overwrites objects.
 func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v group.DownscaleAnswer) (answer group.DownscaleAnswer) {
-	err := p.rewrite(ctx, key, func(record *group.Hold) error {
+	err := p.rewrite(ctx, key, func(held *group.Hold) error {
 		if answer = group.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {
 			return errRefused
 		}
-		return advance(record, v.Note, func(d group.Downscale) group.Downscale {
+		return advance(held, v.Note, func(d group.Downscale) group.Downscale {
 			d.Stage, d.Since = group.Admitted, p.Clock.Now()
 			return d
 		})
@@ -319,29 +320,33 @@ func (p *PrepareDownscale) cancelled(v group.DownscaleAnswer, delivered bool) fu
 
 // stage changes the record of a downscale in preparation, if it is still recorded.
 func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note group.Downscale, next func(group.Downscale) group.Downscale) error {
-	return p.rewrite(ctx, key, func(record *group.Hold) error { return advance(record, note, next) })
+	return p.rewrite(ctx, key, func(held *group.Hold) error { return advance(held, note, next) })
 }
 
 // advance moves a recorded downscale to its next stage.
-func advance(record *group.Hold, note group.Downscale, next func(group.Downscale) group.Downscale) error {
-	d := record.Downscale
+func advance(held *group.Hold, note group.Downscale, next func(group.Downscale) group.Downscale) error {
+	d := held.Downscale
 	d.Since, d.Trace = note.Since, note.Trace
-	if d != note || !hold.Written(note.Since).Equal(hold.Written(record.Downscale.Since)) {
+	if d != note || !record.Written(note.Since).Equal(record.Written(held.Downscale.Since)) {
 		return errCancelled
 	}
-	record.Downscale = next(record.Downscale)
+	held.Downscale = next(held.Downscale)
 	return nil
 }
 
 // undoAgain records again that a downscale must be undone that another process has cancelled:
 // pods may have received the call after that process notified them that they stay.
 func (p *PrepareDownscale) undoAgain(ctx context.Context, key plan.Key, note group.Downscale) error {
-	return p.rewrite(ctx, key, func(record *group.Hold) error {
-		next, possible := hold.UndoAnew(*record, note, p.Clock.Now())
+	return p.rewrite(ctx, key, func(held *group.Hold) error {
+		part, possible := held.UndoAnew(note, p.Clock.Now())
 		if !possible {
 			return errCancelled
 		}
-		*record = next
+		next, possible := hold.Resume(held.Record(), part, p.Clock.Now())
+		if !possible {
+			return errCancelled
+		}
+		*held = group.HoldOf(next)
 		return nil
 	})
 }
@@ -350,12 +355,12 @@ func (p *PrepareDownscale) undoAgain(ctx context.Context, key plan.Key, note gro
 func (p *PrepareDownscale) rewrite(ctx context.Context, key plan.Key, change func(*group.Hold) error) error {
 	var err error
 	for range attempts {
-		record := p.Holds.Cached(key)
-		if err := change(&record); err != nil {
+		held := group.HoldOf(p.Holds.Cached(key))
+		if err := change(&held); err != nil {
 			return err
 		}
-		record.Own = false
-		if err = p.Holds.Write(ctx, key, record); reason.ClassOf(err) != reason.Moved {
+		held.Own = false
+		if err = p.Holds.Write(ctx, key, held.Record()); reason.ClassOf(err) != reason.Moved {
 			break
 		}
 	}

@@ -26,20 +26,20 @@ type slow struct {
 	writes int
 }
 
-func (s *slow) Cached(plan.Key) group.Hold {
+func (s *slow) Cached(plan.Key) plan.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.record
+	return s.record.Record()
 }
 
-func (s *slow) Read(_ context.Context, key plan.Key) (group.Hold, error) { return s.Cached(key), nil }
+func (s *slow) Read(_ context.Context, key plan.Key) (plan.Record, error) { return s.Cached(key), nil }
 
-func (*slow) Label(context.Context, plan.Key, group.Hold) error { return nil }
+func (*slow) Label(context.Context, plan.Key, plan.Record) error { return nil }
 
-func (s *slow) Write(ctx context.Context, _ plan.Key, record group.Hold) error {
+func (s *slow) Write(ctx context.Context, _ plan.Key, record plan.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.record = record
+	s.record = group.HoldOf(record)
 	if s.writes++; s.writes == 1 {
 		<-ctx.Done()
 		return ctx.Err()
@@ -82,8 +82,8 @@ func TestRecordOfAnUnansweredWriteIsRemoved(t *testing.T) {
 			t.Errorf("got %+v, want a refusal for now", v)
 		}
 		webhook.Wait()
-		if held := holds.Cached(plan.Key{}); !held.Downscale.None() || holds.writes != 2 {
-			t.Errorf("after %d writes the hold notes %+v", holds.writes, held.Downscale)
+		if held := holds.Cached(plan.Key{}); !group.HoldOf(held).Downscale.None() || holds.writes != 2 {
+			t.Errorf("after %d writes the hold notes %+v", holds.writes, group.HoldOf(held).Downscale)
 		}
 	})
 }
@@ -118,13 +118,13 @@ func (silentPods) Prepare(ctx context.Context, _ plan.Key, _ group.Zone, _ []pla
 // strict stores holds unless the context has ended.
 type strict struct{ slow }
 
-func (s *strict) Write(ctx context.Context, _ plan.Key, record group.Hold) error {
+func (s *strict) Write(ctx context.Context, _ plan.Key, record plan.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	s.record = record
+	s.record = group.HoldOf(record)
 	return nil
 }
 
@@ -140,7 +140,7 @@ func TestPodsAreNotifiedToStayIfPreparationTimesOut(t *testing.T) {
 			t.Errorf("got %+v, want a refusal", v)
 		}
 		synctest.Wait()
-		if d := holds.Cached(plan.Key{}).Downscale; d.Stage != group.Undoing {
+		if d := group.HoldOf(holds.Cached(plan.Key{})).Downscale; d.Stage != group.Undoing {
 			t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, group.Undoing)
 		}
 	})
@@ -189,7 +189,7 @@ func TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation(t *testing.T) {
 			if v.Allowed != (tc.want == reason.DownscaleAdmitted) || string(v.Reason) != string(tc.want) {
 				t.Errorf("got %+v, want %s", v, tc.want)
 			}
-			if stage := holds.Cached(plan.Key{}).Downscale.Stage; (stage == group.Admitted) != v.Allowed || (stage == group.Undoing) == v.Allowed {
+			if stage := group.HoldOf(holds.Cached(plan.Key{})).Downscale.Stage; (stage == group.Admitted) != v.Allowed || (stage == group.Undoing) == v.Allowed {
 				t.Errorf("the hold notes the stage %q", stage)
 			}
 		})
@@ -230,7 +230,7 @@ func TestDownscaleIsRefusedIfTheLeaseChangesBeforeItIsAdmitted(t *testing.T) {
 	pods := &conflicts{onlyGroup: onlyGroup{askingAtRest()}, holds: holds, later: later}
 	webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.DownscaleTooSoon)
-	if stage := holds.Cached(plan.Key{}).Downscale.Stage; stage != group.Undoing {
+	if stage := group.HoldOf(holds.Cached(plan.Key{})).Downscale.Stage; stage != group.Undoing {
 		t.Errorf("the hold notes the stage %q", stage)
 	}
 }
@@ -251,7 +251,7 @@ func TestEarlierRequestDoesNotAdmitTheRecordOfALaterRequest(t *testing.T) {
 	webhook := shrinker(askingAtRest(), holds)
 	webhook.Pods = notedAnew{holds}
 	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.PreparationCancelled)
-	if d := holds.Cached(plan.Key{}).Downscale; d.Stage != group.Preparing {
+	if d := group.HoldOf(holds.Cached(plan.Key{})).Downscale; d.Stage != group.Preparing {
 		t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, group.Preparing)
 	}
 }
@@ -313,11 +313,11 @@ func heldByRollout(s group.Snapshot) group.Snapshot {
 
 func TestDownscaleOfAnUnavailablePodIsDatedWhicheverZoneHoldsTheGroup(t *testing.T) {
 	for _, between := range []time.Duration{0, time.Hour} {
-		group := unavailableDuringARollout(between)
+		snapshot := unavailableDuringARollout(between)
 		holds := &holdStore{}
-		says(t, shrinker(group, holds).Judge(t.Context(), shrinking()), http.StatusOK, reason.DownscaleAdmitted)
+		says(t, shrinker(snapshot, holds).Judge(t.Context(), shrinking()), http.StatusOK, reason.DownscaleAdmitted)
 		held := holds.Cached(plan.Key{})
-		if at := held.Downscaled["zone-a"]; !at.Equal(group.Now.Add(plan.RequestLimit)) || held.Holder != group.Hold.Holder || len(held.Intents) != 1 {
+		if at := group.HoldOf(held).Downscaled["zone-a"]; !at.Equal(snapshot.Now.Add(plan.RequestLimit)) || held.Holder != snapshot.Hold.Holder || len(held.Intents) != 1 {
 			t.Errorf("%s between downscales: the hold says %+v", between, held)
 		}
 	}
@@ -341,8 +341,8 @@ func unavailableDuringARollout(between time.Duration) group.Snapshot {
 // stuck stores the first hold at once. Later writes do not return in time.
 type stuck struct{ strict }
 
-func (s *stuck) Write(ctx context.Context, key plan.Key, record group.Hold) error {
-	if !s.Cached(key).Downscale.None() {
+func (s *stuck) Write(ctx context.Context, key plan.Key, record plan.Record) error {
+	if !group.HoldOf(s.Cached(key)).Downscale.None() {
 		<-ctx.Done()
 		return ctx.Err()
 	}

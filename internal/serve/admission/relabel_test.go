@@ -43,7 +43,7 @@ func TestRefusalRestoresTheLabelOfALease(t *testing.T) {
 		want    bool
 	}{
 		"an operation is under way":  {rolls, false, true, true},
-		"a downscale is noted":       {group.Hold{Hold: plan.Hold{Holder: plan.DownscaleOperation.For("zone-b"), Unlabelled: true}, Record: group.Record{Downscale: fixture.Shrinking("zone-b", 3, 2, group.Admitted)}}, false, true, true},
+		"a downscale is noted":       {group.Hold{Hold: plan.Hold{Holder: plan.DownscaleOperation.For("zone-b"), Unlabelled: true}, Part: group.Part{Downscale: fixture.Shrinking("zone-b", 3, 2, group.Admitted)}}, false, true, true},
 		"a person holds the group":   {group.Hold{Hold: plan.Hold{Holder: "manual/maintenance", Renewed: now, Duration: time.Hour, Unlabelled: true}}, false, true, true},
 		"the Lease cannot be read":   {damaged, false, true, true},
 		"the Lease has its label":    {labelled, false, true, false},

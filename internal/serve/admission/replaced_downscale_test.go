@@ -32,7 +32,7 @@ func afterAYes() group.Snapshot {
 			UID:    "lease",
 			Holder: plan.DownscaleOperation.For("zone-a"),
 		},
-		Record: group.Record{
+		Part: group.Part{
 			Downscale: group.Downscale{
 				Zone: "zone-a", UID: "uid-a", Version: 6, Generation: 1, From: 3, To: 2, Call: snapshot.Zones[0].Call,
 				Stage: group.Admitted, Since: snapshot.Now.Add(-time.Second),
@@ -67,7 +67,7 @@ func TestPodsPreparedForAReplacedDownscaleAreNotifiedToStay(t *testing.T) {
 			if v := webhook.Judge(t.Context(), tc.asks); v.Allowed != (tc.of == 7) {
 				t.Errorf("got %+v", v)
 			}
-			d := holds.Cached(plan.Key{}).Downscale
+			d := group.HoldOf(holds.Cached(plan.Key{})).Downscale
 			if d.Stage != tc.want || d.Version != tc.of {
 				t.Errorf("the hold notes %+v, want version %d at the stage %q", d, tc.of, tc.want)
 			}
@@ -84,7 +84,7 @@ func TestLateRecordKeepsThePreparedPodsOfTheFormerDownscale(t *testing.T) {
 		defer stop()
 		says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
 		webhook.Wait()
-		if d := holds.Cached(plan.Key{}).Downscale; d.Version != 6 || d.Stage != group.Undoing || holds.writes != 2 {
+		if d := group.HoldOf(holds.Cached(plan.Key{})).Downscale; d.Version != 6 || d.Stage != group.Undoing || holds.writes != 2 {
 			t.Errorf("after %d writes the hold notes %+v, want that the one of version 6 is undone", holds.writes, d)
 		}
 	})

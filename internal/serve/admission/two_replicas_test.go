@@ -35,9 +35,9 @@ func (s sharing) LiveSet(_ context.Context, namespace, name string) (observe.Set
 }
 
 func (s sharing) Cached(key plan.Key) group.Snapshot {
-	group := s.onlyGroup.Cached(key)
-	group.Hold = s.lease.Cached(key)
-	return group
+	cached := s.onlyGroup.Cached(key)
+	cached.Hold = group.HoldOf(s.lease.Cached(key))
+	return cached
 }
 
 func (s sharing) Live(_ context.Context, key plan.Key) (group.Snapshot, error) {

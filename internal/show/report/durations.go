@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // durationsOfGroups contains the durations of each group. The zero value is ready for use,
@@ -56,9 +55,9 @@ func (c *durationsOfGroups) forget(key plan.Key) {
 
 // follow reports durations that have ended since the last call, by the times in the Lease. If
 // they ended before the first call, the previous leader has reported them.
-func (c *durations) follow(s group.Snapshot, watch stopwatch) {
-	c.steps(s, watch)
-	c.rollouts(s.Hold.Rollouts, watch)
+func (c *durations) follow(w plan.Workload, watch stopwatch) {
+	c.steps(w, watch)
+	c.rollouts(w.Record().Rollouts, watch)
 	c.begun = true
 }
 
@@ -84,20 +83,20 @@ func (c *durations) rollouts(r plan.Rollouts, watch stopwatch) {
 }
 
 // steps reports each pod with an intent once it was replaced.
-func (c *durations) steps(s group.Snapshot, watch stopwatch) {
+func (c *durations) steps(w plan.Workload, watch stopwatch) {
 	replaced := map[string]bool{}
-	for _, intent := range s.Hold.Intents {
-		if intent.Granted() || s.IntentStatus(intent) != plan.Done {
+	for _, intent := range w.Record().Intents {
+		if intent.Granted() || w.IntentStatus(intent) != plan.Done {
 			continue
 		}
-		pod, present := s.Pod(intent.Pod)
+		pod, present := w.Pod(intent.Pod)
 		if !present || !pod.Up() {
 			continue // the pod was deleted without replacement, or its zone left the group
 		}
 		replaced[intent.UID] = true
 		if !c.replaced[intent.UID] {
-			zone, _ := s.Zone(intent.Zone)
-			watch.Stepped(replacedAt(s.Now, pod, zone.MinReady).Sub(intent.Since))
+			unit, _ := plan.UnitOf(w, intent.Zone)
+			watch.Stepped(replacedAt(w.View().Now, pod, unit.MinReady).Sub(intent.Since))
 		}
 	}
 	c.replaced = replaced

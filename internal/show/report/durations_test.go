@@ -54,7 +54,7 @@ func TestHowLongARolloutTookIsToldOnceAtItsEnd(t *testing.T) {
 			for _, r := range tc.looks {
 				s := fixture.MustParse("zone-a rev=2\n")
 				s.Hold.Rollouts = r
-				c.follow(s, &watch)
+				c.follow(&s, &watch)
 			}
 			if diff := cmp.Diff(tc.want, watch); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -66,7 +66,7 @@ func TestHowLongARolloutTookIsToldOnceAtItsEnd(t *testing.T) {
 func TestAReplacementThatNobodyWaitsForTookNoTime(t *testing.T) {
 	var watch clocked
 	c := (&durationsOfGroups{}).of(plan.Key{})
-	c.follow(fixture.MustParse("hold rollout/zone-x\n noted zone-x-0\nstray zone-x-0 starting@2 uid=later version=20\n"), &watch)
+	c.follow(new(fixture.MustParse("hold rollout/zone-x\n noted zone-x-0\nstray zone-x-0 starting@2 uid=later version=20\n")), &watch)
 	if len(watch) > 0 {
 		t.Errorf("told %v", watch)
 	}
@@ -92,7 +92,7 @@ func TestHowLongAStepTookIsToldOnce(t *testing.T) {
 			s.Hold.Intents = []plan.Intent{noted}
 			s.Zones[0].Pods[0].UID, s.Zones[0].Pods[0].Version, s.Zones[0].Pods[0].Phase = "next", 9, plan.Starting
 			s.Now = began.Add(10 * time.Second)
-			c.follow(s, &watch)
+			c.follow(&s, &watch)
 			ready := began.Add(12 * time.Second)
 			s.Zones[0].Pods[0].Phase, s.Zones[0].Pods[0].ReadySince = plan.Ready, ready
 			if tc.seen != 0 {
@@ -100,10 +100,10 @@ func TestHowLongAStepTookIsToldOnce(t *testing.T) {
 			}
 			for range 3 {
 				s.Now = ready.Add(tc.late)
-				c.follow(s, &watch)
+				c.follow(&s, &watch)
 			}
 			s.Hold.Intents = nil
-			c.follow(s, &watch)
+			c.follow(&s, &watch)
 			if diff := cmp.Diff(tc.want, watch); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -26,8 +25,8 @@ type event struct {
 
 // about returns the related object of an Event, with a hash of the note in its FieldPath.
 // client-go counts Events that differ only in their note as one, and shows the first note.
-func (e event) about(s group.Snapshot, note string) *corev1.ObjectReference {
-	related := zoneReference(s, e.zone)
+func (e event) about(s *situation, note string) *corev1.ObjectReference {
+	related := s.unitReference(e.zone)
 	if e.related != nil {
 		related = e.related
 	}
@@ -38,7 +37,7 @@ func (e event) about(s group.Snapshot, note string) *corev1.ObjectReference {
 }
 
 // outcomes returns the Events of the steps that were carried out.
-func outcomes(s group.Snapshot, done []plan.Receipt) []event {
+func (s *situation) outcomes(done []plan.Receipt) []event {
 	var news []event
 	for _, receipt := range done {
 		told := receipt.Step.Event()
@@ -47,7 +46,7 @@ func outcomes(s group.Snapshot, done []plan.Receipt) []event {
 		}
 		e := event{zone: told.Zone, kind: corev1.EventTypeNormal, code: receipt.Step.Reason(), action: told.Action, note: told.Note}
 		if told.Pod != "" {
-			e.related = thePod(s, told.Pod, told.PodUID)
+			e.related = s.thePod(told.Pod, told.PodUID)
 		}
 		if told.Warning {
 			e.kind = corev1.EventTypeWarning
@@ -66,15 +65,15 @@ type standing struct {
 // waits returns an Event for every zone that has waited long enough, and the time until the next
 // wait becomes an Event; 0 if there is none. A wait that ends in the normal course of a rollout
 // neither causes an Event nor replaces the last reported wait.
-func (m *memory) waits(s group.Snapshot, steps []plan.Action) (news []event, due time.Duration) {
+func (m *memory) waits(s *situation, steps []plan.Action) (news []event, due time.Duration) {
 	waiting := map[string]plan.Refusal{}
 	for _, step := range steps {
 		if w, ok := step.(plan.Wait); ok {
 			waiting[w.Zone] = w.Because
 		}
 	}
-	told, stands, remarked := map[string]plan.Refusal{}, map[string]standing{}, remarksOf(s)
-	for _, z := range s.Zones {
+	told, stands, remarked := map[string]plan.Refusal{}, map[string]standing{}, s.remarked()
+	for _, z := range s.units {
 		why, waits := waiting[z.Name]
 		if !waits {
 			continue
@@ -86,7 +85,7 @@ func (m *memory) waits(s group.Snapshot, steps []plan.Action) (news []event, due
 		if lasts >= patience && !sameStory(before, why, lasts) && !silent {
 			told[z.UID] = why
 			news = append(news, event{
-				zone: z.Name, related: inTheWay(s, why), kind: severity(why.Code), code: why.Code, action: "Wait", note: "waits: " + why.Sentence(),
+				zone: z.Name, related: s.inTheWay(why), kind: severity(why.Code), code: why.Code, action: "Wait", note: "waits: " + why.Sentence(),
 				untold: func() { delete(told, z.UID) },
 			})
 			continue
@@ -108,10 +107,10 @@ type about struct {
 	code reason.Code
 }
 
-// remarksOf returns the subjects of remarks. Their Events cover waits for the same reason.
-func remarksOf(s group.Snapshot) map[about]bool {
+// remarked returns the subjects of remarks. Their Events cover waits for the same reason.
+func (s *situation) remarked() map[about]bool {
 	all := map[about]bool{}
-	for _, r := range group.Remarks(s) {
+	for _, r := range s.remarks {
 		all[about{r.Zone, r.Because.Code}] = true
 	}
 	return all
@@ -151,12 +150,12 @@ func sooner(a, b time.Duration) time.Duration {
 }
 
 // inTheWay returns the pod or zone that the zone waits for, if there is one.
-func inTheWay(s group.Snapshot, why plan.Refusal) *corev1.ObjectReference {
+func (s *situation) inTheWay(why plan.Refusal) *corev1.ObjectReference {
 	switch {
 	case why.Pod != "":
-		return podReference(s, why.Pod)
+		return s.podReference(why.Pod)
 	case why.Zone != "":
-		return zoneReference(s, why.Zone)
+		return s.unitReference(why.Zone)
 	}
 	return nil
 }
@@ -172,11 +171,10 @@ type remark struct {
 // lasted, and the time until the next remark becomes an Event; 0 if there is none. Because of the
 // delay, a user can apply labels and annotations one after the other without a warning in
 // between.
-func (m *memory) remarks(s group.Snapshot) (news []event, due time.Duration) {
+func (m *memory) remarks(s *situation) (news []event, due time.Duration) {
 	standing := map[string]*remark{}
-	for _, wait := range group.Remarks(s) {
-		z, _ := s.Zone(wait.Zone)
-		id := z.UID + " " + wait.String()
+	for _, wait := range s.remarks {
+		id := s.unitNamed(wait.Zone).UID + " " + wait.String()
 		r := m.remarked[id]
 		if r == nil || s.Now.Before(r.since) {
 			r = &remark{since: s.Now, told: r != nil && r.told}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
@@ -38,8 +37,8 @@ type Reporter struct {
 	metrics   *telemetry.Metrics
 	durations durationsOfGroups
 
-	mu     sync.Mutex
-	groups map[plan.Key]*memory
+	mu        sync.Mutex
+	workloads map[plan.Key]*memory
 }
 
 // memory is the last reported state of a group.
@@ -50,47 +49,48 @@ type memory struct {
 	last     Record
 }
 
-// Record is the last plan of a group, with its snapshot and its errors.
+// Record is the last plan of a workload, with its snapshot and its errors.
 type Record struct {
-	At       time.Time      `json:"at"`
-	Snapshot group.Snapshot `json:"snapshot"` // only the key if the group rests
-	Plan     []string       `json:"plan"`
-	Errors   []string       `json:"errors,omitempty"`
+	At       time.Time     `json:"at"`
+	Snapshot plan.Workload `json:"snapshot"` // nil if the workload rests
+	Plan     []string      `json:"plan"`
+	Errors   []string      `json:"errors,omitempty"`
 }
 
-// Rests reports whether there was no action and no wait, as for most groups of a cluster most of
-// the time. The caches show the state of such a group, or a newer one.
+// Rests reports whether there was no action and no wait, as for most workloads of a cluster most of
+// the time. The caches show the state of such a workload, or a newer one.
 func (r Record) Rests() bool { return len(r.Plan)+len(r.Errors) == 0 }
 
 // New returns a Reporter.
 func New(events Recorder, metrics *telemetry.Metrics) *Reporter {
-	return &Reporter{events: events, limiter: newEventLimiter(), metrics: metrics, groups: map[plan.Key]*memory{}}
+	return &Reporter{events: events, limiter: newEventLimiter(), metrics: metrics, workloads: map[plan.Key]*memory{}}
 }
 
-// Group reports one plan and its outcome. It returns whether it has written an Event for an
+// Report reports one plan and its outcome. It returns whether it has written an Event for an
 // action or for a new wait. Waits and remarks become Events after they have lasted for some time.
-// due is the time after which the group must be reported again for that; 0 if no Event is
+// due is the time after which the workload must be reported again for that; 0 if no Event is
 // pending.
-func (r *Reporter) Group(s group.Snapshot, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
-	r.measure(s, steps, done)
+func (r *Reporter) Report(w plan.Workload, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
+	key := w.View().Key
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m, ok := r.groups[s.Key]
+	m, ok := r.workloads[key]
 	if !ok {
 		m = &memory{}
-		r.groups[s.Key] = m
+		r.workloads[key] = m
 	}
-	m.last = record(s, steps, done)
+	m.last = record(w, steps, done)
+	s := situationOf(w)
 	waits, waitDue := m.waits(s, steps)
 	remarks, remarkDue := m.remarks(s)
-	for _, e := range slices.Concat(outcomes(s, done), waits, remarks) {
+	for _, e := range slices.Concat(s.outcomes(done), waits, remarks) {
 		news = r.tell(s, e) || news
 	}
 	return news, sooner(waitDue, remarkDue)
 }
 
 // tell writes an Event if the limits permit it.
-func (r *Reporter) tell(s group.Snapshot, e event) bool {
+func (r *Reporter) tell(s *situation, e event) bool {
 	if !r.limiter.allow(s.Key.Namespace) {
 		r.metrics.EventWritten(eventExcess)
 		if e.untold != nil {
@@ -99,7 +99,7 @@ func (r *Reporter) tell(s group.Snapshot, e event) bool {
 		return false
 	}
 	note := plan.Plain(e.note, longestNote)
-	r.events.Eventf(zoneReference(s, e.zone), e.about(s, note), e.kind, string(e.code), e.action, "%s", note)
+	r.events.Eventf(s.unitReference(e.zone), e.about(s, note), e.kind, string(e.code), e.action, "%s", note)
 	return true
 }
 
@@ -111,14 +111,14 @@ func (r *Reporter) Forget(key plan.Key) {
 	r.durations.forget(key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.groups, key)
+	delete(r.workloads, key)
 }
 
 // Last returns the last record of a group.
 func (r *Reporter) Last(key plan.Key) (Record, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m, ok := r.groups[key]
+	m, ok := r.workloads[key]
 	if !ok {
 		return Record{}, false
 	}
@@ -129,15 +129,15 @@ func (r *Reporter) Last(key plan.Key) (Record, bool) {
 func (r *Reporter) Keys() []plan.Key {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	keys := make([]plan.Key, 0, len(r.groups))
-	for key := range r.groups {
+	keys := make([]plan.Key, 0, len(r.workloads))
+	for key := range r.workloads {
 		keys = append(keys, key)
 	}
 	return keys
 }
 
-func record(s group.Snapshot, steps []plan.Action, done []plan.Receipt) Record {
-	last := Record{At: s.Now, Snapshot: s, Plan: []string{}}
+func record(w plan.Workload, steps []plan.Action, done []plan.Receipt) Record {
+	last := Record{At: w.View().Now, Snapshot: w, Plan: []string{}}
 	for _, step := range steps {
 		last.Plan = append(last.Plan, step.String())
 	}
@@ -147,25 +147,45 @@ func record(s group.Snapshot, steps []plan.Action, done []plan.Receipt) Record {
 		}
 	}
 	if last.Rests() {
-		last.Snapshot = group.Snapshot{Key: s.Key}
+		last.Snapshot = nil
 	}
 	return last
 }
 
-func zoneReference(s group.Snapshot, zone string) *corev1.ObjectReference {
-	z, _ := s.Zone(zone)
+// situation is a workload with what Events often ask it for.
+type situation struct {
+	plan.Workload
+	plan.View
+	units   []plan.Unit
+	remarks []plan.Wait
+}
+
+func situationOf(w plan.Workload) *situation { return &situation{w, w.View(), w.Units(), w.Remarks()} }
+
+// unitNamed returns the unit of that name, or a unit without UID.
+func (s *situation) unitNamed(name string) plan.Unit {
+	for _, u := range s.units {
+		if u.Name == name {
+			return u
+		}
+	}
+	return plan.Unit{Name: name}
+}
+
+// unitReference returns a reference to the object of a unit.
+func (s *situation) unitReference(name string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
-		APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: s.Key.Namespace, Name: plan.Plain(zone, longestName), UID: types.UID(z.UID),
+		APIVersion: s.APIVersion, Kind: s.Kind, Namespace: s.Key.Namespace, Name: plan.Plain(name, longestName), UID: types.UID(s.unitNamed(name).UID),
 	}
 }
 
-func podReference(s group.Snapshot, pod string) *corev1.ObjectReference {
+func (s *situation) podReference(pod string) *corev1.ObjectReference {
 	p, _ := s.Pod(pod)
-	return thePod(s, pod, p.UID)
+	return s.thePod(pod, p.UID)
 }
 
 // thePod returns a reference to a pod by name and UID. Another pod may have the name now.
-func thePod(s group.Snapshot, pod, uid string) *corev1.ObjectReference {
+func (s *situation) thePod(pod, uid string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Pod", Namespace: s.Key.Namespace, Name: plan.Plain(pod, longestName), UID: types.UID(uid),
 	}

@@ -23,7 +23,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.uber.org/goleak"
 
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
@@ -81,7 +81,7 @@ func (p *process) remember(ctx context.Context, r plan.Rollouts) plan.Rollouts {
 	if r.Current.Begun() && r.Current.Trace == "" {
 		r.Current.Trace = p.Begin(ctx)
 	}
-	return hold.ParseRollouts(hold.FormatRollouts(r)) // the form that the Lease contains
+	return record.ParseRollouts(record.FormatRollouts(r)) // the form that the Lease contains
 }
 
 const twoZones = `

@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
@@ -126,7 +127,8 @@ func (l leases) Delete(ctx context.Context, name string, o metav1.DeleteOptions)
 // recordOf returns the record in the Lease of a group, as lockstep reads it; nil without a
 // Lease.
 func (w *walk) recordOf(g *simulatedGroup) *group.Hold {
-	record, err := w.people.Read(w.ctx, g.key)
+	read, err := w.people.Read(w.ctx, g.key)
+	record := group.HoldOf(read)
 	switch {
 	case err != nil:
 		panic(fmt.Sprintf("walk: the Lease of %s: %v", g.key, err))
@@ -178,7 +180,7 @@ func (p *process) showLease(shown cache.Indexer, c change) {
 // hold returns the newest record of a group that the process knows.
 func (p *process) hold(g *simulatedGroup) group.Hold {
 	p.catchUp()
-	return p.dated(p.leases.Cached(g.key))
+	return p.dated(group.HoldOf(p.leases.Cached(g.key)))
 }
 
 // dated returns a record with durations as measured by the process' steady clock, whose rate
@@ -203,13 +205,13 @@ func (t *task) mustNotBeRestored(err error) {
 }
 
 // writeLease writes a record by compare-and-swap.
-func (p *process) writeLease(g *simulatedGroup, record group.Hold, done func(error)) {
+func (p *process) writeLease(g *simulatedGroup, record plan.Record, done func(error)) {
 	var err error
 	p.run(g, func(ctx context.Context, t *task) { err = t.leases.Write(ctx, g.key, record) }, func() { done(err) })
 }
 
 // removeLease deletes the Lease that a record was read from.
-func (p *process) removeLease(g *simulatedGroup, record group.Hold, done func(error)) {
+func (p *process) removeLease(g *simulatedGroup, record plan.Record, done func(error)) {
 	var err error
 	p.run(g, func(ctx context.Context, t *task) { err = t.leases.Remove(ctx, g.key, record) }, func() { done(err) })
 }

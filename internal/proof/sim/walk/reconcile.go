@@ -68,7 +68,7 @@ func (p *process) reconcile(g *simulatedGroup) {
 	p.report.Plans++
 	r := &round{process: p, g: g, term: p.term, began: p.version, outcome: never}
 	r.seen = p.cached(g)
-	if missing, _ := p.fresh.Behind(r.seen); missing != "" {
+	if missing, _ := p.fresh.Behind(&r.seen); missing != "" {
 		r.end(hold.LookAgain, nil)
 		return
 	}
@@ -104,7 +104,7 @@ func (r *round) verify() {
 // look plans and acts on a live read.
 func (r *round) look() {
 	p, g := r.process, r.g
-	p.look(g, hold.LookNeedsLease(r.seen.Hold), r.whileWorking(func(live group.Snapshot, err error) {
+	p.look(g, hold.LookNeedsLease(r.seen.Record()), r.whileWorking(func(live group.Snapshot, err error) {
 		if err != nil {
 			r.end(never, err)
 			return
@@ -137,7 +137,7 @@ func (r *round) works() bool { return r.term == r.process.term }
 
 func (r *round) think() {
 	r.steps = group.Plan(r.seen)
-	r.decision = hold.Decide(r.seen, r.steps)
+	r.decision = hold.Decide(&r.seen, r.steps)
 }
 
 // act checks a plan and carries it out.
@@ -156,7 +156,7 @@ func (r *round) act() {
 
 // next returns when to reconcile again without an event.
 func (r *round) next() time.Duration {
-	if after, due := hold.NextLook(r.seen, r.steps, r.decision); due {
+	if after, due := hold.NextLook(&r.seen, r.steps, r.decision); due {
 		return after
 	}
 	return never
@@ -324,10 +324,10 @@ func (r *round) writeHold(done func(error)) {
 	}
 	switch r.decision.Need {
 	case hold.Write:
-		r.story(r.g, r.name, "writes", (*spelled)(&r.decision.Record))
+		r.story(r.g, r.name, "writes", (*spelled)(new(group.HoldOf(r.decision.Record))))
 		r.writeLease(r.g, r.decision.Record, then)
 	case hold.Remove:
-		r.removeLease(r.g, r.seen.Hold, then)
+		r.removeLease(r.g, r.seen.Record(), then)
 	case hold.Carry, hold.Look, hold.Label:
 		done(nil) // every Lease has its label here
 	}

@@ -109,15 +109,15 @@ func (v view) Live(ctx context.Context, _ plan.Key) (group.Snapshot, error) {
 type recent struct{ *review }
 
 // Looked implements admission.Freshness.
-func (f recent) Looked(live group.Snapshot) {
+func (f recent) Looked(live plan.Workload) {
 	at(f.task, func() nothing {
-		f.looked(f.g, live)
+		f.looked(f.g, *live.(*group.Snapshot))
 		return nothing{}
 	})
 }
 
 // Behind implements admission.Freshness.
-func (f recent) Behind(cached group.Snapshot) (missing string, lasting time.Duration) {
+func (f recent) Behind(cached plan.Workload) (missing string, lasting time.Duration) {
 	return f.fresh.Behind(cached)
 }
 
@@ -129,24 +129,24 @@ func (r *review) holds() admission.Holds {
 }
 
 // Cached implements admission.Store.
-func (s records) Cached(plan.Key) group.Hold {
-	return at(s.task, func() group.Hold { return s.hold(s.g) })
+func (s records) Cached(plan.Key) plan.Record {
+	return at(s.task, func() plan.Record { return s.hold(s.g).Record() })
 }
 
 // Read implements admission.Store.
-func (s records) Read(ctx context.Context, key plan.Key) (group.Hold, error) {
+func (s records) Read(ctx context.Context, key plan.Key) (plan.Record, error) {
 	return s.leases.Read(ctx, key)
 }
 
 // Label implements admission.Store.
-func (s records) Label(ctx context.Context, key plan.Key, record group.Hold) error {
+func (s records) Label(ctx context.Context, key plan.Key, record plan.Record) error {
 	return s.leases.Label(ctx, key, record)
 }
 
 // Write implements admission.Store.
-func (s records) Write(ctx context.Context, key plan.Key, record group.Hold) error {
+func (s records) Write(ctx context.Context, key plan.Key, record plan.Record) error {
 	at(s.task, func() nothing {
-		s.story(s.g, s.name, "writes for a webhook:", (*spelled)(&record))
+		s.story(s.g, s.name, "writes for a webhook:", (*spelled)(new(group.HoldOf(record))))
 		return nothing{}
 	})
 	return s.leases.Write(ctx, key, record)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -103,7 +102,7 @@ func TestARequestIsJudgedByWhatWasKnownAsItWasSent(t *testing.T) {
 		w := begin(t.Context(), Draw(1))
 		p, g := w.processes[0], w.groups[0]
 		first, pod := g.zones[0], g.pods[0][0]
-		w.byHand(g, group.Hold{
+		w.byHand(g, plan.Record{
 			Hold: plan.Hold{
 				Holder:   plan.Holder("rollout/" + first.Name),
 				Duration: hold.Duration,

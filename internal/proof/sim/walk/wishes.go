@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
@@ -117,9 +118,9 @@ func (w *walk) force(g *simulatedGroup, s Step) {
 
 // maintain makes a user acquire the hold manually, if it is free, and release it later.
 func (w *walk) maintain(g *simulatedGroup, lasts time.Duration) {
-	record := group.Hold{}
+	record := plan.Record{}
 	if g.lease != nil {
-		record = *g.lease
+		record = g.lease.Record()
 	}
 	next, because := hold.Take(record, "manual/maintenance", w.wall(), lasts, false)
 	if because.None() && w.byHand(g, next) {
@@ -132,7 +133,7 @@ func (w *walk) maintain(g *simulatedGroup, lasts time.Duration) {
 
 // byHand writes the hold for a user, as kubectl lockstep does. It reports whether the
 // write was stored.
-func (w *walk) byHand(g *simulatedGroup, next group.Hold) bool {
+func (w *walk) byHand(g *simulatedGroup, next plan.Record) bool {
 	return w.people.Write(w.ctx, g.key, next) == nil
 }
 
@@ -140,7 +141,7 @@ func (w *walk) giveBack(g *simulatedGroup) {
 	if g.lease == nil {
 		return
 	}
-	if next, ok := hold.GiveBack(*g.lease, true); ok {
+	if next, ok := hold.GiveBack(g.lease.Record(), true); ok {
 		w.story(g, "somebody gives the hold back")
 		w.byHand(g, next)
 	}

@@ -1,4 +1,4 @@
-package hold_test
+package record_test
 
 import (
 	"math"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/history"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -37,10 +38,10 @@ func TestRolloutsAsText(t *testing.T) {
 		`"pods":[{"name":"zone-a-0","uid":"p","cause":"OutdatedRevision","deleted":"2026-01-05T12:00:01.001Z",` +
 		`"recreated":"2026-01-05T12:00:02Z","ready":"2026-01-05T12:00:03Z","seen":true}]}]},` +
 		`"finished":[{"since":"2026-01-05T11:58:20Z","until":"2026-01-05T11:59:10Z","exported":true}]}`
-	if diff := cmp.Diff(want, hold.FormatRollouts(plan.Rollouts{Current: current, Finished: []plan.RolledGroup{finished}})); diff != "" {
+	if diff := cmp.Diff(want, record.FormatRollouts(plan.Rollouts{Current: current, Finished: []plan.RolledGroup{finished}})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if got := hold.FormatRollouts(plan.Rollouts{}); got != "" {
+	if got := record.FormatRollouts(plan.Rollouts{}); got != "" {
 		t.Errorf("nothing is written as %q", got)
 	}
 }
@@ -54,7 +55,7 @@ func TestRolloutsComeBackAsTheyWere(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "finished") {
 			want.Finished = append(want.Finished, rolled(t, true))
 		}
-		if diff := cmp.Diff(want, hold.ParseRollouts(hold.FormatRollouts(want))); diff != "" {
+		if diff := cmp.Diff(want, record.ParseRollouts(record.FormatRollouts(want))); diff != "" {
 			t.Fatalf("(-want +got)\n%s", diff)
 		}
 	})
@@ -97,7 +98,7 @@ func rolled(t *rapid.T, over bool) plan.RolledGroup {
 
 func TestRolloutsThatCannotBeReadAreNotRemembered(t *testing.T) {
 	const readable = `{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"z","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`
-	if !hold.ParseRollouts(readable).Current.Begun() {
+	if !record.ParseRollouts(readable).Current.Begun() {
 		t.Fatal("the text that the cases change is not read itself")
 	}
 	for sentence, change := range map[string]string{
@@ -119,7 +120,7 @@ func TestRolloutsThatCannotBeReadAreNotRemembered(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			old, by, _ := strings.Cut(change, " -> ")
-			if got := hold.ParseRollouts(strings.Replace(readable, old, by, 1)); got.Current.Begun() || len(got.Finished) > 0 {
+			if got := record.ParseRollouts(strings.Replace(readable, old, by, 1)); got.Current.Begun() || len(got.Finished) > 0 {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -135,12 +136,12 @@ func FuzzRollouts(f *testing.F) {
 	f.Add(`{"version":1,"current":{"since":"0001-01-01T00:00:00.0001Z"},"finished":[{"since":"2026-01-05T12:00:00Z","until":"0001-01-01T00:00:00.0001Z"}]}`)
 	f.Add(`{"version":1,"current":{"trace":"` + traceparent + `","since":"2026-01-05T12:00:00Z"}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		read := hold.ParseRollouts(text)
-		written := hold.FormatRollouts(read)
-		if again := hold.FormatRollouts(hold.ParseRollouts(written)); again != written {
+		read := record.ParseRollouts(text)
+		written := record.FormatRollouts(read)
+		if again := record.FormatRollouts(record.ParseRollouts(written)); again != written {
 			t.Errorf("%q is written again as %s, and then as %s", text, written, again)
 		}
-		if len(read.Finished) > history.MaxFinished || len(written) > hold.MaxRollouts {
+		if len(read.Finished) > history.MaxFinished || len(written) > record.MaxRollouts {
 			t.Errorf("%d bytes are written again as %d, with %d rollouts", len(text), len(written), len(read.Finished))
 		}
 		for _, group := range append(read.Finished, read.Current) {
@@ -181,10 +182,10 @@ func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
 	if len(full.Finished) != history.MaxFinished {
 		t.Fatalf("%d finished rollouts are remembered of the longest names, want %d", len(full.Finished), history.MaxFinished)
 	}
-	if n := len(hold.FormatRollouts(full)); n > hold.MaxRollouts || n < hold.MaxRollouts*9/10 {
-		t.Errorf("as much as may be remembered takes %d bytes, and the bound is %d", n, hold.MaxRollouts)
+	if n := len(record.FormatRollouts(full)); n > record.MaxRollouts || n < record.MaxRollouts*9/10 {
+		t.Errorf("as much as may be remembered takes %d bytes, and the bound is %d", n, record.MaxRollouts)
 	}
-	if diff := cmp.Diff(full, hold.ParseRollouts(hold.FormatRollouts(full)), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(full, record.ParseRollouts(record.FormatRollouts(full)), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("as much as may be remembered reads differently (-want +got)\n%s", diff)
 	}
 }
@@ -193,9 +194,9 @@ func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
 // that JSON escapes take more bytes once they are written again.
 func TestRolloutsOfNamesThatNobodyHasAreNotRemembered(t *testing.T) {
 	for _, letter := range []string{"z", "<"} {
-		text := `{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"` + strings.Repeat(letter, hold.MaxRollouts/4) + `","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`
-		if read := hold.ParseRollouts(text); len(hold.FormatRollouts(read)) > hold.MaxRollouts {
-			t.Errorf("%d bytes are read, and written again as %d", len(text), len(hold.FormatRollouts(read)))
+		text := `{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"` + strings.Repeat(letter, record.MaxRollouts/4) + `","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`
+		if read := record.ParseRollouts(text); len(record.FormatRollouts(read)) > record.MaxRollouts {
+			t.Errorf("%d bytes are read, and written again as %d", len(text), len(record.FormatRollouts(read)))
 		}
 	}
 }
@@ -207,7 +208,7 @@ func TestARolloutThatIsGivenUpEndsAlthoughAnIntentOfItIsStillNoted(t *testing.T)
 	s.Hold.Intents = []plan.Intent{{
 		Zone: "zone-a", Pod: "zone-a-0", UID: "former", Version: 1, Cause: reason.OutdatedRevision, Since: fixture.Now().Add(-5 * time.Hour),
 	}}
-	if d := hold.Decide(s, group.Plan(s)); d.Need != hold.Write || d.Record.Rollouts.Current.Begun() {
+	if d := hold.Decide(&s, group.Plan(s)); d.Need != hold.Write || d.Record.Rollouts.Current.Begun() {
 		t.Errorf("got %+v, want a write by which the rollout ends", d)
 	}
 }

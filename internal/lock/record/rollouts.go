@@ -1,4 +1,4 @@
-package hold
+package record
 
 import (
 	"encoding/json"
@@ -149,6 +149,9 @@ func TraceID(text string) string {
 	}
 	return parts[1]
 }
+
+// longestName is the longest name that an API object can have.
+const longestName = 253
 
 const hexDigits = "0123456789abcdef"
 

@@ -1,13 +1,14 @@
-package hold_test
+package record_test
 
 import (
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
+
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
@@ -17,7 +18,7 @@ func TestRememberedZonesComeBackAsTheyWere(t *testing.T) {
 		most = append(most, group.Member{Zone: fmt.Sprintf("zone-%d", i), UID: fmt.Sprintf("uid-%d", i)})
 	}
 	for _, zones := range [][]group.Member{nil, most[:1], most} {
-		got, err := hold.ParseMembers(hold.FormatMembers(zones))
+		got, err := record.ParseMembers(record.FormatMembers(zones))
 		if diff := cmp.Diff(zones, got); diff != "" || err != nil {
 			t.Errorf("error %v, (-want +got)\n%s", err, diff)
 		}
@@ -38,7 +39,7 @@ func TestRememberedZonesThatAreNotUnderstoodAreRefused(t *testing.T) {
 		"a zone without UID":          {`{"version":1,"zones":[` + zone + `,{"zone":"zone-b"}]}`, "entry 1 needs zone and uid"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			zones, err := hold.ParseMembers(tc.text)
+			zones, err := record.ParseMembers(tc.text)
 			if err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("got %v and error %v, want an error that says %q", zones, err, tc.says)
 			}

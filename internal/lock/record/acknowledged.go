@@ -1,4 +1,4 @@
-package hold
+package record
 
 import (
 	"encoding/json"

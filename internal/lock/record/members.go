@@ -1,8 +1,11 @@
-package hold
+package record
 
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
@@ -48,7 +51,23 @@ func ParseMembers(text string) ([]group.Member, error) {
 		if m.Zone == "" || m.UID == "" {
 			return nil, fmt.Errorf("read zones: entry %d needs zone and uid", n)
 		}
+		if wrong := validation.IsDNS1123Subdomain(m.Zone); len(wrong) > 0 {
+			return nil, fmt.Errorf("read zones: %q is no name of a StatefulSet: %s", m.Zone, wrong[0])
+		}
 		zones = append(zones, group.Member(m))
 	}
 	return zones, nil
+}
+
+// RememberedZones returns the names of the zones that a Lease records.
+func RememberedZones(annotations map[string]string) ([]string, error) {
+	members, err := ParseMembers(annotations[contract.ZonesAnnotation])
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(members))
+	for i, m := range members {
+		names[i] = m.Zone
+	}
+	return names, nil
 }

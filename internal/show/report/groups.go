@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
@@ -9,9 +10,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
+// Group is Report for a rollout group. It updates the metrics of the group as well.
+func (r *Reporter) Group(s group.Snapshot, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
+	r.measure(&s, steps, done)
+	return r.Report(&s, steps, done)
+}
+
 // measure updates the group's metrics from the snapshot and its plan. A StatefulSet or a budget
 // that only has a hold has no metrics, because it may have the name of a group.
-func (r *Reporter) measure(s group.Snapshot, steps []plan.Action, done []plan.Receipt) {
+func (r *Reporter) measure(s *group.Snapshot, steps []plan.Action, done []plan.Receipt) {
 	if !s.Key.Rolled() {
 		return
 	}
@@ -48,8 +55,8 @@ func dropsRestored(receipt plan.Receipt) bool {
 // causes are the reasons for deleting pods.
 var causes = []string{string(reason.OutdatedRevision), string(reason.OutdatedAndUnavailable)}
 
-func state(s group.Snapshot, steps []plan.Action) telemetry.GroupState {
-	status := group.Describe(s, steps)
+func state(s *group.Snapshot, steps []plan.Action) telemetry.GroupState {
+	status := group.Describe(*s, steps)
 	shown := telemetry.GroupState{At: s.Now, Hold: heldBy(s, status), Causes: causes}
 	for _, z := range status.Zones {
 		zone := telemetry.ZoneState{
@@ -72,7 +79,7 @@ func state(s group.Snapshot, steps []plan.Action) telemetry.GroupState {
 
 // heldBy returns the holder in words of lockstep, because a tenant can write any text into the
 // Lease.
-func heldBy(s group.Snapshot, status group.Status) telemetry.HoldState {
+func heldBy(s *group.Snapshot, status group.Status) telemetry.HoldState {
 	holder := status.Holder
 	shown := telemetry.HoldState{Transitions: s.Hold.Transitions}
 	if holder.Free() {
@@ -91,7 +98,7 @@ func heldBy(s group.Snapshot, status group.Status) telemetry.HoldState {
 // holds reports whether an operation of lockstep in this zone has the hold.
 func holds(holder plan.Holder, zone string) bool { return !holder.Foreign() && holder.Zone() == zone }
 
-func isZone(s group.Snapshot, name string) bool {
+func isZone(s *group.Snapshot, name string) bool {
 	_, exists := s.Zone(name)
 	return exists
 }

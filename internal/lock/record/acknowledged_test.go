@@ -1,4 +1,4 @@
-package hold_test
+package record_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
@@ -25,10 +25,10 @@ func TestWhoAgreedComesBackAsNoted(t *testing.T) {
 		},
 		"zone-b": {OrdinalRanges: []group.OrdinalRange{group.StretchOf("zone-b-1", 1, at)}, Call: group.Call{Port: 1, Path: "/", Service: "b"}, Over: true},
 	}
-	if diff := cmp.Diff(agreed, hold.ParseAcknowledged(hold.FormatAcknowledged(agreed))); diff != "" {
+	if diff := cmp.Diff(agreed, record.ParseAcknowledged(record.FormatAcknowledged(agreed))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if text := hold.FormatAcknowledged(map[string]group.DelayRecord{"zone-a": {Over: true}}); text != "" {
+	if text := record.FormatAcknowledged(map[string]group.DelayRecord{"zone-a": {Over: true}}); text != "" {
 		t.Errorf("nobody is written as %s", text)
 	}
 }
@@ -68,11 +68,11 @@ func TestWhoeverCannotBeReadHasNotAgreed(t *testing.T) {
 		"too many pods":             `{"zone-a":{"pods":[{"from":0,"to":1001,` + whenever + `,"pods":"` + strings.Repeat("abcdef", group.MaxAcknowledged+1) + `"}]}}`,
 		"no zone":                   `{"":{"pods":[{"from":1,"to":2,` + since + `}]}}`,
 	} {
-		if got := hold.ParseAcknowledged(text); got != nil {
+		if got := record.ParseAcknowledged(text); got != nil {
 			t.Errorf("%s is read as %v", sentence, got)
 		}
 	}
-	one := hold.ParseAcknowledged(`{"zone-a":{"pods":[{"from":1,"to":1,` + since + `}]},"zone-b":{"pods":[{"from":1,"to":2,` + since + `}]}}`)
+	one := record.ParseAcknowledged(`{"zone-a":{"pods":[{"from":1,"to":1,` + since + `}]},"zone-b":{"pods":[{"from":1,"to":2,` + since + `}]}}`)
 	if len(one) != 1 || len(one["zone-b"].OrdinalRanges) != 1 {
 		t.Errorf("one zone that cannot be read costs another: %v", one)
 	}
@@ -87,7 +87,7 @@ func TestWhoAgreedTakesLittleRoom(t *testing.T) {
 			from := 1_000_000 + i*2*each
 			all = append(all, group.OrdinalRange{From: from, To: from + each, Pods: strings.Repeat("abcdef", each), Since: fixture.Now().Add(time.Millisecond)})
 		}
-		if n := len(hold.FormatAcknowledged(map[string]group.DelayRecord{strings.Repeat("z", 253): {OrdinalRanges: all, Call: group.Call{TLS: true, Port: 65535, Path: "/" + strings.Repeat("p", 1000), Service: strings.Repeat("s", 63)}}})); n > most {
+		if n := len(record.FormatAcknowledged(map[string]group.DelayRecord{strings.Repeat("z", 253): {OrdinalRanges: all, Call: group.Call{TLS: true, Port: 65535, Path: "/" + strings.Repeat("p", 1000), Service: strings.Repeat("s", 63)}}})); n > most {
 			t.Errorf("the fullest record of %d pods takes %d bytes, want no more than %d", pods, n, most)
 		}
 	}
@@ -119,7 +119,7 @@ func TestAGroupOfManyZonesOfWhichAllPodsAgreedIsNotedInOneLease(t *testing.T) {
 	if len(noted) != len(s.Zones) {
 		t.Errorf("pods of %d zones are noted, want those of %d", len(noted), len(s.Zones))
 	}
-	if n := len(hold.FormatAcknowledged(noted)); n > half {
+	if n := len(record.FormatAcknowledged(noted)); n > half {
 		t.Errorf("they take %d bytes, want no more than %d", n, half)
 	}
 }
@@ -128,60 +128,9 @@ func FuzzAgreed(f *testing.F) {
 	f.Add(`{"zone-a":{"pods":[{"from":1,"to":2,"pods":"abcdef","since":"2026-01-05T12:00:00+01:00"},{"from":2,"to":4,"pods":"abcdef------","since":"2026-01-05T12:00:00.123456Z"}]}}`)
 	f.Add(`{"zone-a":{"pods":[{"from":0,"to":1,"pods":"abcdef","since":"9999-12-31T23:59:59Z"}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		written := hold.FormatAcknowledged(hold.ParseAcknowledged(text))
-		if again := hold.FormatAcknowledged(hold.ParseAcknowledged(written)); again != written {
+		written := record.FormatAcknowledged(record.ParseAcknowledged(text))
+		if again := record.FormatAcknowledged(record.ParseAcknowledged(written)); again != written {
 			t.Errorf("written as %s, then as %s", written, again)
 		}
 	})
 }
-
-const left = "zone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1s\n"
-
-// lockstep records which pods acknowledged without a live read. It does not take the hold for that, and does
-// not prolong a hold from outside.
-func TestANoteOfWhoAgreedLeavesTheHoldAsItIs(t *testing.T) {
-	for sentence, tc := range map[string]struct {
-		group, want string
-		prolongs    bool
-	}{
-		"a free hold":                      {"hold free renewed 5h ago\n", "write free", true},
-		"no Lease":                         {"", "look live", false},
-		"no Lease, after a look":           {"live\n", "write free", true},
-		"the hold of another zone":         {"hold rollout/zone-b renewed 5s ago inherited\nzone-b rev=2\n zone-b-0 starting@2\n", "write rollout/zone-b", true},
-		"a hold from outside":              {"hold manual/x renewed 5s ago\n", "write manual/x", false},
-		"an expired one":                   {"hold manual/x renewed 5h ago\n", "write manual/x", false},
-		"a hold that cannot be read":       {"hold free unreadable=damaged\n", "as it is", false},
-		"an intent that waits for its end": {"hold rollout/zone-b\n noted zone-b-0 version=20\nzone-b rev=2\n zone-b-0 ready@2\n", "write rollout/zone-b with zone-b-0", true},
-	} {
-		s := fixture.MustParse(tc.group + left)
-		d := hold.Decide(s, group.Plan(s))
-		if got := fixture.Decision(d); got != tc.want {
-			t.Errorf("%s: %s, want %s", sentence, got, tc.want)
-		}
-		if d.Need != hold.Write {
-			continue
-		}
-		want := []group.OrdinalRange{group.StretchOf("zone-a-0", 0, s.Now.Add(-time.Second))}
-		if diff := cmp.Diff(want, d.Record.Acknowledged["zone-a"].OrdinalRanges); diff != "" || d.Record.Own != s.Hold.Own || d.Record.Transitions != 0 {
-			t.Errorf("%s: %+v\n(-want +got)\n%s", sentence, d.Record, diff)
-		}
-		if prolongs := d.Record.Renewed.Equal(s.Now); prolongs != tc.prolongs {
-			t.Errorf("%s: prolonged %t, want %t", sentence, prolongs, tc.prolongs)
-		}
-	}
-}
-
-func TestANoteOfWhoAgreedGoesWithWhateverIsWritten(t *testing.T) {
-	for sentence, scenario := range map[string]string{
-		"a takedown":          "live\nhold free\n" + left + outdated2,
-		"the hold given back": "hold rollout/zone-b\n" + left + "zone-b rev=2\n zone-b-0 ready@2\n",
-		"a renewal":           "hold rollout/zone-b renewed 30s ago\n" + left + "zone-b rev=2\n zone-b-0 starting@2\n",
-	} {
-		s := fixture.MustParse(scenario)
-		if d := hold.Decide(s, group.Plan(s)); d.Need != hold.Write || len(d.Record.Acknowledged["zone-a"].OrdinalRanges) != 1 {
-			t.Errorf("%s: %s notes %v", sentence, fixture.Decision(d), d.Record.Acknowledged)
-		}
-	}
-}
-
-const outdated2 = "zone-b rev=2 current=1\n zone-b-0 ready@1\n"

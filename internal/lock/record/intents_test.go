@@ -1,4 +1,4 @@
-package hold_test
+package record_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -22,10 +22,10 @@ func TestIntentsAsText(t *testing.T) {
 	}
 	const want = `{"version":1,"pods":[{"pod":"zone-a-0","zone":"zone-a","uid":"u-1",` +
 		`"resourceVersion":"18446744073709551615","cause":"OutdatedRevision","since":"2026-01-05T12:00:00.001Z","trace":"00-abc"}]}`
-	if got := hold.FormatIntents([]plan.Intent{intent}, group.Downscale{}); got != want {
+	if got := record.FormatIntents([]plan.Intent{intent}, nil); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := hold.FormatIntents(nil, group.Downscale{}); got != "" {
+	if got := record.FormatIntents(nil, nil); got != "" {
 		t.Errorf("no intents are written as %q", got)
 	}
 }
@@ -42,7 +42,7 @@ func TestIntentsComeBackAsTheyWere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := intents.Draw(t, "intents")
 		wantDownscale := downscales().Draw(t, "decrease")
-		got, gotDownscale, err := hold.ParseIntents(hold.FormatIntents(want, wantDownscale))
+		got, gotDownscale, err := parsed(record.FormatIntents(want, record.FormatDownscale(wantDownscale)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,6 +53,16 @@ func TestIntentsComeBackAsTheyWere(t *testing.T) {
 			t.Fatalf("(-want +got)\n%s", diff)
 		}
 	})
+}
+
+// parsed parses the annotation of the intents of a rollout group.
+func parsed(text string) ([]plan.Intent, group.Downscale, error) {
+	intents, ofKind, err := record.ParseIntents(text)
+	if err != nil {
+		return nil, group.Downscale{}, err
+	}
+	d, err := record.ParseDownscale(ofKind)
+	return intents, d, err
 }
 
 // downscales draws any downscale that can be recorded, or none.
@@ -83,7 +93,7 @@ func TestAFullHoldFitsIntoAnAnnotation(t *testing.T) {
 		})
 	}
 	const annotations = 256 << 10 // the limit for all annotations of an object
-	if n := len(hold.FormatIntents(intents, group.Downscale{})); n > annotations/2 {
+	if n := len(record.FormatIntents(intents, nil)); n > annotations/2 {
 		t.Errorf("100 intents of the longest names take %d bytes", n)
 	}
 }
@@ -126,19 +136,19 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 		"an unknown field of a decrease": {downscale(`"to":3 -> "to":3,"by":2`), `unknown field "by"`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			intents, _, err := hold.ParseIntents(tc.text)
+			intents, _, err := parsed(tc.text)
 			if err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%s: got %v and error %v, want an error that says %q", tc.text, intents, err, tc.says)
 			}
 		})
 	}
-	if intents, _, err := hold.ParseIntents(""); err != nil || len(intents) != 0 {
+	if intents, _, err := record.ParseIntents(""); err != nil || len(intents) != 0 {
 		t.Errorf("no text: %v, %v", intents, err)
 	}
-	if _, d, err := hold.ParseIntents(downscale(" -> ")); err != nil || d.To != 3 {
+	if _, d, err := parsed(downscale(" -> ")); err != nil || d.To != 3 {
 		t.Errorf("the decrease that the cases change is refused itself: %v, %v", d, err)
 	}
-	if intents, _, err := hold.ParseIntents(entry(" -> ")); err != nil || len(intents) != 1 {
+	if intents, _, err := record.ParseIntents(entry(" -> ")); err != nil || len(intents) != 1 {
 		t.Errorf("the text that the cases change is refused itself: %v, %v", intents, err)
 	}
 }
@@ -146,21 +156,21 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 // A text that can be parsed can be written again and then parses to the same value. Any client that may write
 // Leases in a namespace can write any text there.
 func FuzzIntents(f *testing.F) {
-	f.Add(hold.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0"), fixture.NotedAs("zone-b-1", "u", 7)}, fixture.Shrinking("zone-a", 5, 3, group.Preparing)))
+	f.Add(record.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0"), fixture.NotedAs("zone-b-1", "u", 7)}, record.FormatDownscale(fixture.Shrinking("zone-a", 5, 3, group.Preparing))))
 	f.Add(`{"version":2,"pods":[]}`)
 	f.Add(`{"version":1,"pods":[{"pod":"p","zone":"z","uid":"u","resourceVersion":"1","cause":"c","since":"9999-12-31T23:59:59-23:59"}]}`)
 	f.Add(`{"version":1,"pods":[{"pod":"p","zone":"z","uid":"u","resourceVersion":"1","cause":"c","since":"0000-01-01T00:00:00+23:59"}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		first, downscale, err := hold.ParseIntents(text)
+		first, downscale, err := record.ParseIntents(text)
 		if err != nil {
 			return
 		}
-		written := hold.FormatIntents(first, downscale)
-		second, sameDownscale, err := hold.ParseIntents(written)
+		written := record.FormatIntents(first, downscale)
+		second, sameDownscale, err := record.ParseIntents(written)
 		if err != nil {
 			t.Fatalf("%q is written as %q: %v", text, written, err)
 		}
-		if again := hold.FormatIntents(second, sameDownscale); again != written {
+		if again := record.FormatIntents(second, sameDownscale); again != written {
 			t.Errorf("written as %s, then as %s", written, again)
 		}
 	})
@@ -175,13 +185,13 @@ func TestATimeBeyondTheYearsIsWrittenAsTheNearestThatThereIs(t *testing.T) {
 		"before all years":  {time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := hold.Written(tc.at); !got.Equal(tc.want) {
+			if got := record.Written(tc.at); !got.Equal(tc.want) {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 			rollouts := plan.Rollouts{Current: plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{{
 				Name: "zone-a", UID: "u", Since: fixture.Now(), Pods: []plan.RolledPod{{Name: "zone-a-0", UID: "p", Ready: tc.at}},
 			}}}}
-			back := hold.ParseRollouts(hold.FormatRollouts(rollouts))
+			back := record.ParseRollouts(record.FormatRollouts(rollouts))
 			if !back.Current.Begun() || !back.Current.Zones[0].Pods[0].Ready.Equal(tc.want) {
 				t.Errorf("remembered as %+v", back)
 			}
@@ -192,20 +202,20 @@ func TestATimeBeyondTheYearsIsWrittenAsTheNearestThatThereIs(t *testing.T) {
 func TestTimesAndPlacesComeBackAsTheyWere(t *testing.T) {
 	at := fixture.Now().Add(5 * time.Millisecond)
 	times := map[string]time.Time{"zone-a": at, "zone-b": at.Add(-time.Hour)}
-	got, err := hold.ParseTimes(hold.FormatTimes(times))
+	got, err := record.ParseTimes(record.FormatTimes(times))
 	if diff := cmp.Diff(times, got); diff != "" || err != nil {
 		t.Errorf("error %v, (-want +got)\n%s", err, diff)
 	}
 	for _, text := range []string{"yesterday", `{"zone-a":"yesterday"}`, `["zone-a"]`, `{"zone-a":"9999-12-31T23:59:59-23:59"}`} {
-		if times, err := hold.ParseTimes(text); err == nil {
+		if times, err := record.ParseTimes(text); err == nil {
 			t.Errorf("%s is read as %v", text, times)
 		}
 	}
 	queue := []plan.Waiting{{Operation: plan.DownscaleOperation, Zone: "zone-b", Since: at, LastSeen: at.Add(time.Second)}}
-	if diff := cmp.Diff(queue, hold.ParseWaiting(hold.FormatWaiting(queue))); diff != "" {
+	if diff := cmp.Diff(queue, record.ParseWaiting(record.FormatWaiting(queue))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if queue := hold.ParseWaiting(`[{"operation":"downscale"}`); queue != nil {
+	if queue := record.ParseWaiting(`[{"operation":"downscale"}`); queue != nil {
 		t.Errorf("damaged text gives places: %v", queue)
 	}
 }

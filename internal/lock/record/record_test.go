@@ -1,0 +1,36 @@
+package record_test
+
+import (
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+)
+
+// A Lease may be of a kind that this version of lockstep does not know. What its part has stays as it is.
+func TestAKindWithoutACodecRecordsWhatAllKindsShare(t *testing.T) {
+	r := plan.Record{
+		Hold: plan.Hold{Intents: []plan.Intent{fixture.Noted("zone-a-0")}},
+		Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "u"}}},
+	}
+	annotations := record.Encode("pool", r)
+	if _, written := annotations[contract.ZonesAnnotation]; written || annotations[contract.IntentsAnnotation] == "" {
+		t.Errorf("got %v", annotations)
+	}
+	annotations["lockstep.dev/pool-part"] = "{"
+	if got := record.Decode("pool", annotations); got.Unreadable != "" || got.Part != nil || len(got.Intents) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAnOldRecordHasItsDownscaleAmongTheIntents(t *testing.T) {
+	got := record.Decode(plan.KindGroup, map[string]string{
+		contract.IntentsAnnotation: `{"version":1,"decrease":{"zone":"zone-a","uid":"u","resourceVersion":"7","from":3,"to":2,"stage":"admitted","since":"2026-01-05T12:00:00Z"}}`,
+	})
+	if d := group.HoldOf(got).Downscale; got.Unreadable != "" || d.Zone != "zone-a" || got.InProgress() != "downscale/zone-a" {
+		t.Errorf("got %+v", got)
+	}
+}
