@@ -506,7 +506,7 @@ type judge struct {
 }
 
 func (j *judge) Run(_ context.Context, w plan.Workload, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
-	s := *w.(*group.Snapshot)
+	s := *w.(*group.Snapshot) //nolint:errcheck // the controller of groups carries out plans of groups
 	if broken := invariant.Check(s, steps, d); broken != nil {
 		j.wrong = broken.Error()
 	}

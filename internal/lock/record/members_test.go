@@ -1,14 +1,13 @@
 package record_test
 
 import (
-	"github.com/lockstep-dev/lockstep/internal/lock/record"
-
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 

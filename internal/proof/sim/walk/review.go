@@ -111,7 +111,7 @@ type recent struct{ *review }
 // Looked implements admission.Freshness.
 func (f recent) Looked(live plan.Workload) {
 	at(f.task, func() nothing {
-		f.looked(f.g, *live.(*group.Snapshot))
+		f.looked(f.g, *live.(*group.Snapshot)) //nolint:errcheck // these webhooks read groups
 		return nothing{}
 	})
 }
