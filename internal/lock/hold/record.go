@@ -64,13 +64,6 @@ func Resume(record plan.Record, part plan.Part, now time.Time) (plan.Record, boo
 	return record, true
 }
 
-// Unfinished reports whether the record has something that only lockstep can end: one of its operations, what the
-// kind records as in progress, or intents.
-func Unfinished(r plan.Record) bool {
-	ours := !r.Holder.Free() && !r.Holder.Foreign()
-	return ours || !r.InProgress().Free() || len(r.Intents) > 0
-}
-
 // waiting returns the operations that still wait. It drops the present holder, and operations whose last
 // attempt was too long ago.
 func waiting(s *situation, holder plan.Holder) []plan.Waiting {

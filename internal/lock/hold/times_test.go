@@ -58,6 +58,14 @@ func TestTheTimesOfZonesThatAreGoneAreBounded(t *testing.T) {
 // The holder and everything else in the record stay the same.
 func TestADownscaleThatNeedsNoHoldTellsWhenItWas(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-b\n noted zone-b-0\n shrank zone-c 1h ago\nzone-a rev=1\nzone-b rev=1\n zone-b-0 ready@1\n")
+	for _, holder := range []plan.Holder{s.Hold.Holder, ""} {
+		s.Hold.Holder = holder
+		checkDated(t, s)
+	}
+}
+
+func checkDated(t *testing.T, s group.Snapshot) {
+	t.Helper()
 	want := s.Hold
 	want.Downscaled = map[string]time.Time{"zone-a": s.Now.Add(plan.RequestLimit), "zone-c": s.Now.Add(-time.Hour)}
 	if diff := cmp.Diff(want.Record(), hold.Admit(&s, group.DownscaleAnswer{Dated: true}.Admission(&s, "zone-a"))); diff != "" {

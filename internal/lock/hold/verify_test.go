@@ -15,6 +15,7 @@ func TestStatefulSetsAreReadBeforePodsAreDisruptedOnCaches(t *testing.T) {
 		want bool
 	}{
 		"a pod that is up is deleted":      {rolling + "ready@1\n", true},
+		"its delete is already recorded":   {"hold rollout/zone-a\n noted zone-a-0 version=10\nzone-a rev=2 current=1\n zone-a-0 ready@1 version=10\n", true},
 		"the same plan is of a live read":  {"live\n" + rolling + "ready@1\n", false},
 		"a plan that deletes nothing":      {rolling + "starting@2\n", false},
 		"a plan that releases the hold":    {rolling + "ready@2\n", false},

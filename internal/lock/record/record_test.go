@@ -2,6 +2,10 @@ package record_test
 
 import (
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/record"
@@ -31,6 +35,28 @@ func TestAnOldRecordHasItsDownscaleAmongTheIntents(t *testing.T) {
 		contract.IntentsAnnotation: `{"version":1,"decrease":{"zone":"zone-a","uid":"u","resourceVersion":"7","from":3,"to":2,"stage":"admitted","since":"2026-01-05T12:00:00Z"}}`,
 	})
 	if d := group.HoldOf(got).Downscale; got.Unreadable != "" || d.Zone != "zone-a" || got.InProgress() != "downscale/zone-a" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A StatefulSet without a group and a budget record the same as a group.
+func TestEveryKindOfLeaseKeepsItsPart(t *testing.T) {
+	want := group.Part{
+		Members:   []group.Member{{Zone: "zone-a", UID: "u"}},
+		Downscale: fixture.Shrinking("zone-a", 3, 2, group.Admitted),
+	}
+	for _, kind := range plan.Kinds() {
+		got := record.Decode(kind, record.Encode(kind, plan.Record{Part: want}))
+		if diff := cmp.Diff(want, group.HoldOf(got).Part, cmpopts.EquateApproxTime(time.Millisecond)); diff != "" || got.Unreadable != "" {
+			t.Errorf("%s: %s (-want +got)\n%s", kind.Word(), got.Unreadable, diff)
+		}
+	}
+}
+
+func TestAPartThatCannotBeReadIsNotOverwritten(t *testing.T) {
+	annotations := record.Encode(plan.KindGroup, plan.Record{Hold: plan.Hold{Intents: []plan.Intent{fixture.Noted("zone-a-0")}}})
+	annotations[contract.ZonesAnnotation] = "{"
+	if got := record.Decode(plan.KindGroup, annotations); got.Unreadable == "" || len(got.Intents) != 1 {
 		t.Errorf("got %+v", got)
 	}
 }

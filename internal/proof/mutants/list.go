@@ -5,7 +5,7 @@ import "slices"
 // All returns the mutants.
 func All() []Mutant {
 	return slices.Concat(
-		budgets, replacements, disruptions, intents, views, snapshots, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored, groups, away, orphans,
+		budgets, replacements, disruptions, intents, views, snapshots, conclusions, freshness, requests, downscales, scaling, delays, evictions, certificates, people, restored, groups, away, orphans, workloads,
 	)
 }
 
@@ -26,6 +26,7 @@ const (
 	nextPart         = "internal/plan/group/next_part.go"
 	workload         = "internal/plan/group/workload.go"
 	recordOfGroup    = "internal/lock/record/group.go"
+	recordOfKinds    = "internal/lock/record/record.go"
 	holdTerm         = "internal/lock/hold/term.go"
 	invariantGrant   = "internal/lock/invariant/grant.go"
 	invariantCheck   = "internal/lock/invariant/invariant.go"

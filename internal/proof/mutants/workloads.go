@@ -1,0 +1,65 @@
+package mutants
+
+// workloads are mistakes in what the lock knows of a workload, and in the record of its Lease.
+var workloads = []Mutant{
+	{
+		Name:  "recorded delete that is repeated although its zone was paused",
+		Edits: []Edit{{holdDecision, "Verify: !s.Live}", "Verify: !s.Live && !(len(deletes) == 1 && deletes[0].AlreadyNoted)}"}},
+		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisruptedOnCaches", Rule: "its delete is already recorded",
+	},
+	{
+		Name:  "free hold that is taken for the time of a downscale",
+		Edits: []Edit{{holdRecord, "\tif !a.Holder.Free() {", "\tif !a.Holder.Free() || s.Hold.Holder.Free() {"}},
+		Test:  "internal/lock/hold TestADownscaleThatNeedsNoHoldTellsWhenItWas", Rule: "-want +got",
+	},
+	{
+		Name:  "Lease of a budget without its part",
+		Edits: []Edit{{recordOfKinds, "\tplan.KindBudget:      groups{},\n", ""}},
+		Test:  "internal/lock/record TestEveryKindOfLeaseKeepsItsPart", Rule: "budget",
+	},
+	{
+		Name:  "part that cannot be read beside intents that can",
+		Edits: []Edit{{recordOfKinds, "cmp.Or(wrongIntents, wrongPart); err != nil {", "cmp.Or(wrongIntents, wrongPart); err != nil && len(r.Intents) == 0 {"}},
+		Test:  "internal/lock/record TestAPartThatCannotBeReadIsNotOverwritten", Rule: "got",
+	},
+	{
+		Name:  "zones that left are no longer remembered once the record is written",
+		Edits: []Edit{{nextPart, "\tnext.Members = Remembered(*s)\n", "\tif len(s.Left) == 0 {\n\t\tnext.Members = Remembered(*s)\n\t}\n"}},
+		Test:  "internal/plan/group TestTheNextPartRemembersZonesThatLeft", Rule: "zone-c",
+	},
+	{
+		Name:  "time of a downscale written into the record that snapshots share",
+		Edits: []Edit{{nextPart, "\tnext := map[string]time.Time{}\n\tmaps.Copy(next, times)\n", "\tnext := times\n\tmaps.Copy(next, times)\n"}},
+		Test:  "internal/plan/group TestNextPartsDoNotChangeTheRecord", Rule: "-before +after",
+	},
+	{
+		Name:  "downscale that failed, after which pods are told that they stay",
+		Edits: []Edit{{"internal/plan/group/set_replicas.go", "Order: plan.UnderHold, Visible: true, Resizes: true}", "Order: plan.UnderHold, Visible: true}"}},
+		Test:  "internal/plan/group TestAnyChangeOfReplicasDecidesWhichPodsLeave", Rule: "from 3 to 1",
+	},
+	{
+		Name:  "zone that left and counts as a zone of the group for freshness",
+		Edits: []Edit{{workload, "s.Left[i].shown(true)", "s.Left[i].shown(false)"}},
+		Test:  "internal/plan/group TestZonesThatLeftAreShownOutsideOfTheGroup", Rule: "zone-a is shown",
+	},
+	{
+		Name:  "orphans that no other group can have",
+		Edits: []Edit{{workload, "return !z.Uncovered }", "return !z.Uncovered && z.Exists }"}},
+		Test:  "internal/plan/group TestAGroupIsSharedWhileAZoneThatLeftMayBelongToAnother", Rule: "orphaned",
+	},
+	{
+		Name:  "rollout of a zone that is done by a status of the spec before",
+		Edits: []Edit{{workload, "Done: z.Observed && z", "Done: z"}},
+		Test:  "internal/plan/group TestHowFarTheRolloutOfAZoneIs", Rule: "the status is behind the spec",
+	},
+	{
+		Name:  "rollout of a zone that is done by its first pod",
+		Edits: []Edit{{workload, "return serving == z.Replicas", "return serving > 0"}},
+		Test:  "internal/plan/group TestHowFarTheRolloutOfAZoneIs", Rule: "one starts",
+	},
+	{
+		Name:  "rollout that waits for a zone which another controller rolls",
+		Edits: []Edit{{workload, "return z.OnDelete && !z.Deleting &&", "return !z.Deleting &&"}},
+		Test:  "internal/plan/group TestHowFarTheRolloutOfAZoneIs", Rule: "another controller rolls the zone",
+	},
+}
