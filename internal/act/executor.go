@@ -66,7 +66,7 @@ func (e *Executor) Run(ctx context.Context, w plan.Workload, steps []plan.Action
 	receipts = append(receipts, done...)
 	receipts = append(receipts, e.inTurn(ctx, w, plan.In(plan.WithoutHold, steps))...)
 	if err == nil {
-		receipts = append(receipts, e.call(ctx, w, withoutUnresized(plan.In(plan.Notifying, steps), receipts))...)
+		receipts = append(receipts, e.call(ctx, w, withoutFailedResizes(plan.In(plan.Notifying, steps), receipts))...)
 	}
 	return receipts, errors.Join(failures(receipts), err)
 }
@@ -126,9 +126,9 @@ func (e *Executor) call(ctx context.Context, w plan.Workload, steps []plan.Actio
 	return receipts
 }
 
-// withoutUnresized drops messages for pods of zones whose replicas could not be written: a pod that leaves after all
+// withoutFailedResizes drops messages for pods of zones whose replicas could not be written: a pod that leaves after all
 // must not be notified that it stays.
-func withoutUnresized(messages []plan.Action, receipts []plan.Receipt) []plan.Action {
+func withoutFailedResizes(messages []plan.Action, receipts []plan.Receipt) []plan.Action {
 	failed := map[string]bool{}
 	for _, r := range receipts {
 		if e := r.Step.Effect(); e.Resizes && r.Err != nil {

@@ -505,9 +505,9 @@ func TestTheTraceInTheLease(t *testing.T) {
 		hold       string
 		fresh, old string // of a new intent and of an earlier one
 	}{
-		"whoever takes a free hold begins a trace": {"", here, reconcile, reconcile, action},
-		"whoever goes on keeps the trace":          {"rollout/zone-a", here, former, reconcile, action},
-		"without tracing the former trace stays":   {"", trace.SpanContext{}, former, "", action},
+		"a write that takes a free hold begins a trace": {"", here, reconcile, reconcile, action},
+		"a write of the same holder keeps the trace":    {"rollout/zone-a", here, former, reconcile, action},
+		"without tracing the former trace stays":        {"", trace.SpanContext{}, former, "", action},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)

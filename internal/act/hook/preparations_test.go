@@ -157,7 +157,7 @@ func TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard(t *testing.T) {
 		heard  bool
 	}{
 		"recorded here, and no pod listens": {func(d *desk) { d.Noted(store, unreachable, group.Downscale{}) }, false},
-		"noted by somebody else":            {func(*desk) {}, true},
+		"recorded by another process":       {func(*desk) {}, true},
 		"noted here, and asked before": {func(d *desk) {
 			d.Noted(store, unreachable, group.Downscale{})
 			d.asksAbout(withPort(unreachable, 80))

@@ -16,7 +16,7 @@ import (
 type groups struct{}
 
 func (groups) encode(part plan.Part) (annotations map[string]string, inIntents json.RawMessage) {
-	p := group.HoldOf(plan.Record{Part: part}).Part
+	p := group.PartOf(part)
 	return map[string]string{
 		contract.ZonesAnnotation:      FormatMembers(p.Members),
 		contract.DownscalesAnnotation: FormatTimes(p.Downscaled),

@@ -23,7 +23,8 @@ type codec interface {
 	decode(annotations map[string]string, inIntents json.RawMessage) (plan.Part, error)
 }
 
-// codecs are the codecs of the kinds that record something. A StatefulSet without a group and a budget record the same as a group.
+// codecs are the codecs of the kinds that record something. A StatefulSet without a group and a budget record the same
+// as a group.
 var codecs = map[plan.Kind]codec{
 	plan.KindGroup:       groups{},
 	plan.KindStatefulSet: groups{},

@@ -58,7 +58,7 @@ func (a EndDownscale) Event() plan.Event {
 
 // Record implements Recorder.
 func (EndDownscale) Record(part plan.Part) plan.Part {
-	next := partOf(part)
+	next := PartOf(part)
 	next.Downscale = Downscale{}
 	return next
 }

@@ -11,7 +11,7 @@ import (
 
 // NextPart implements plan.Workload. It keeps the time of a downscale that ended.
 func (s *Snapshot) NextPart(noted plan.Part) plan.Part {
-	next := partOf(noted)
+	next := PartOf(noted)
 	next.Members = Remembered(*s)
 	next.Downscaled = s.downscaled(next.Downscale)
 	next.GivenUp = s.givenUp(next.Downscale)

@@ -22,9 +22,10 @@ type Part struct {
 }
 
 // HoldOf returns the lock of a group from what its Lease records.
-func HoldOf(r plan.Record) Hold { return Hold{r.Hold, partOf(r.Part)} }
+func HoldOf(r plan.Record) Hold { return Hold{r.Hold, PartOf(r.Part)} }
 
-func partOf(p plan.Part) Part {
+// PartOf returns the part of a group, which is empty if a Lease records none.
+func PartOf(p plan.Part) Part {
 	part, _ := p.(Part)
 	return part
 }

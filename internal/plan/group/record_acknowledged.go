@@ -30,7 +30,7 @@ func (RecordAcknowledged) Event() plan.Event { return plan.Event{} }
 
 // Record implements Recorder.
 func (a RecordAcknowledged) Record(part plan.Part) plan.Part {
-	next := partOf(part)
+	next := PartOf(part)
 	next.Acknowledged = maps.Clone(next.Acknowledged)
 	if a.Acknowledged.None() {
 		delete(next.Acknowledged, a.Zone)

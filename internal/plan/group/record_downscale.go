@@ -45,7 +45,7 @@ func preparationFailed(d Downscale, why string) plan.Event {
 
 // Record implements Recorder.
 func (a RecordDownscale) Record(part plan.Part) plan.Part {
-	next := partOf(part)
+	next := PartOf(part)
 	next.Downscale = a.Downscale
 	return next
 }

@@ -119,7 +119,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "who is to leave after all told to stay where a void failed",
-		Edits: []Edit{{executor, "withoutUnresized(plan.In(plan.Notifying, steps), receipts)", "plan.In(plan.Notifying, steps)"}},
+		Edits: []Edit{{executor, "withoutFailedResizes(plan.In(plan.Notifying, steps), receipts)", "plan.In(plan.Notifying, steps)"}},
 		Test:  "internal/act TestNobodyIsToldToStayWhereAWriteToTheZoneFailed/a void", Rule: "tell stay",
 	},
 	{
