@@ -24,8 +24,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// atATime limits the concurrent requests about pods for one plan.
-const atATime = 10
+// atATime limits the concurrent requests about pods for one plan. All deletes of a plan are sent at the same time.
+const atATime = plan.MaxDeletions
 
 // Executor writes to the API server. Its methods may be called concurrently
 // for different groups.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,8 @@ type Effect struct {
 	Visible bool     // it changes objects that other clients see, or begins to: pods, StatefulSets, or a mirrored resource
 	Read    LiveRead // whether the action requires a live read
 	Records bool     // the Lease is written for the action, even if no other write is due
+	// Disrupts: pods may leave because of it, so what the plan assumes is read again just before (ADR 30).
+	Disrupts bool
 	// UnderLease: the hold covers its request, so the request ends before the hold can expire, also if the plan does
 	// not write the Lease.
 	UnderLease bool
@@ -105,8 +108,10 @@ func Wake(steps []Action) time.Time {
 	return wake
 }
 
-// Disrupts reports whether the plan deletes a pod.
-func Disrupts(steps []Action) bool { return Has[DeletePod](steps) }
+// Disrupts reports whether pods may leave because of the plan.
+func Disrupts(steps []Action) bool {
+	return slices.ContainsFunc(steps, func(step Action) bool { return step.Effect().Disrupts })
+}
 
 // Acts reports whether the plan has an action with a visible effect.
 func Acts(steps []Action) bool {

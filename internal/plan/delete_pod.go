@@ -6,6 +6,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
+// MaxDeletions is the largest number of pods that a plan deletes. The deletes are sent at the same time, so that none of
+// them is sent much later than the plan was made (ADR 32).
+const MaxDeletions = 10
+
 // DeletePod deletes exactly the pod that was judged: the delete requires this UID and this
 // resourceVersion.
 type DeletePod struct {
@@ -25,7 +29,7 @@ func (a DeletePod) Reason() reason.Code { return a.Because }
 
 // Effect implements Action.
 func (a DeletePod) Effect() Effect {
-	return Effect{Zone: a.Zone, Pod: a.Pod, Order: Disrupting, Visible: true}
+	return Effect{Zone: a.Zone, Pod: a.Pod, Order: Disrupting, Visible: true, Disrupts: true}
 }
 
 // Event implements Action.

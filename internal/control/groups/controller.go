@@ -101,23 +101,12 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 // step plans on the caches and, if they are not sufficient, again on a live read. It checks
 // the plan, carries it out and reports it.
 func (c *Controller) step(ctx context.Context, cached group.Snapshot) (loop.Outcome, error) {
-	t, outcome := evaluate(cached), loop.Done()
-	suffices, err := c.cachesSuffice(ctx, t)
+	t, err := c.confirmed(ctx, evaluate(cached))
 	switch {
+	case errors.Is(err, errUnconfirmed):
+		return loop.After(hold.LookAgain), nil
 	case err != nil:
 		return c.reportFailedRead(ctx, t, err), err
-	case !suffices:
-		live, err := c.evaluateLive(ctx, t)
-		switch {
-		case errors.Is(err, errUnconfirmed):
-			return loop.After(hold.LookAgain), nil
-		case err != nil:
-			return c.reportFailedRead(ctx, t, err), err
-		}
-		t = live
-		if !plan.Disrupts(t.steps) {
-			outcome = c.caughtUp()
-		}
 	}
 	describe(ctx, t.seen, t.steps)
 	if broken := invariant.Check(t.seen, t.steps, t.decision); broken != nil {
@@ -125,29 +114,16 @@ func (c *Controller) step(ctx context.Context, cached group.Snapshot) (loop.Outc
 	}
 	done, err := c.Executor.Run(ctx, &t.seen, t.steps, t.decision)
 	c.remember(ctx, t.seen, done)
-	return outcome.Earlier(t.next()).Earlier(c.report(ctx, t, done, err)), err
+	return c.caughtUp(t).Earlier(t.next()).Earlier(c.report(ctx, t, done, err)), err
 }
 
-// cachesSuffice reports whether a plan may be carried out that was made on caches. If the plan
-// disrupts pods, the StatefulSets must still ask for what the caches show.
-func (c *Controller) cachesSuffice(ctx context.Context, cached evaluation) (bool, error) {
-	switch {
-	case cached.decision.Need == hold.Look:
-		return false, nil
-	case !cached.decision.Verify:
-		return true, nil
-	}
-	same, err := c.Observer.AsksTheSame(ctx, cached.seen)
-	if err != nil {
-		return false, fmt.Errorf("read the StatefulSets of %s: %w", cached.seen.Key, err)
-	}
-	return same, nil
-}
-
-// caughtUp returns when to reconcile again after a live read, so that the caches show the read
+// caughtUp returns when to reconcile again after a live read that disrupts nothing, so that the caches show the read
 // and later writes. A dry run writes nothing, so its caches may never change.
-func (c *Controller) caughtUp() loop.Outcome {
-	if c.DryRun {
+func (c *Controller) caughtUp(t evaluation) loop.Outcome {
+	switch {
+	case !t.seen.Live || plan.Disrupts(t.steps):
+		return loop.Done()
+	case c.DryRun:
 		return loop.After(hold.WaitsAgain)
 	}
 	return loop.After(hold.LookAgain)
@@ -165,23 +141,53 @@ func evaluate(s group.Snapshot) evaluation {
 	return evaluation{s, steps, hold.Decide(&s, steps)}
 }
 
-var errUnconfirmed = errors.New("the caches do not propose the plan of the live read yet")
+// errUnconfirmed is the result if what is known after a plan was made contradicts it.
+var errUnconfirmed = errors.New("the plan is not confirmed")
 
-// evaluateLive plans again on a live read. It returns errUnconfirmed if the caches do not show yet the state that
-// such a plan depends on.
-func (c *Controller) evaluateLive(ctx context.Context, cached evaluation) (evaluation, error) {
-	live, err := c.readLive(ctx, cached.seen)
+// confirmed returns the plan to carry out: that of the caches if they suffice, else that of a live read. It returns
+// errUnconfirmed if no plan is confirmed yet.
+func (c *Controller) confirmed(ctx context.Context, cached evaluation) (evaluation, error) {
+	if cached.decision.Need != hold.Look {
+		if err := c.confirm(ctx, cached); !errors.Is(err, errUnconfirmed) {
+			return cached, err
+		}
+	}
+	live, err := c.evaluateLive(ctx, cached.seen)
 	if err != nil {
-		return evaluation{}, fmt.Errorf("read %s live: %w", cached.seen.Key, err)
+		return cached, err
+	}
+	err = c.confirm(ctx, live)
+	if errors.Is(err, errUnconfirmed) {
+		_, lasts := c.failures.observe(live.seen.Key, live.seen.Now, err)
+		c.reportStaleCaches(ctx, live.seen, "the last live read", lasts)
+	}
+	return live, err
+}
+
+// confirm returns errUnconfirmed if a plan disrupts pods, and StatefulSets do not ask any more for what it assumes, or
+// the caches do not propose it, because they show more than the plan or less.
+func (c *Controller) confirm(ctx context.Context, t evaluation) error {
+	if !t.decision.Verify {
+		return nil
+	}
+	same, err := c.Observer.AsksTheSame(ctx, t.seen)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the StatefulSets of %s: %w", t.seen.Key, err)
+	case !same || !group.Confirms(c.Observer.Cached(t.seen.Key), t.seen, t.steps):
+		return errUnconfirmed
+	}
+	return nil
+}
+
+// evaluateLive plans again on a live read.
+func (c *Controller) evaluateLive(ctx context.Context, cached group.Snapshot) (evaluation, error) {
+	live, err := c.readLive(ctx, cached)
+	if err != nil {
+		return evaluation{}, fmt.Errorf("read %s live: %w", cached.Key, err)
 	}
 	c.Fresh.Looked(&live)
-	t := evaluate(live)
-	if !group.Confirms(c.Observer.Cached(live.Key), live, t.steps) {
-		_, lasts := c.failures.observe(live.Key, live.Now, errUnconfirmed)
-		c.reportStaleCaches(ctx, live, "the last live read", lasts)
-		return evaluation{}, errUnconfirmed
-	}
-	return t, nil
+	return evaluate(live), nil
 }
 
 // reportFailedRead reports live reads that have failed for a while. It returns when to reconcile again

@@ -38,7 +38,7 @@ var store = plan.Key{Namespace: "team", Name: "store"}
 type world struct {
 	unmanaged    bool
 	cached, live group.Snapshot
-	meanwhile    *group.Snapshot // what the caches show after the live read
+	meanwhile    *group.Snapshot // what the caches show after the first read
 	changed      bool            // StatefulSets ask for something else than the caches show
 	verifyFails  error
 	lookFails    error
@@ -57,6 +57,7 @@ type world struct {
 	diagnosed     int
 
 	looks     int
+	reads     int      // of any kind
 	under     []int    // transitions of the holds of live reads
 	ran       []string // plans with the decision that covers them
 	reported  []string
@@ -65,7 +66,7 @@ type world struct {
 
 func (w *world) Managed(string) bool { return !w.unmanaged }
 func (w *world) Cached(plan.Key) group.Snapshot {
-	if w.looks > 0 && w.meanwhile != nil {
+	if w.reads > 0 && w.meanwhile != nil {
 		return *w.meanwhile
 	}
 	return w.filled(w.cached)
@@ -81,17 +82,18 @@ func (w *world) filled(s group.Snapshot) group.Snapshot {
 }
 
 func (w *world) Live(context.Context, plan.Key) (group.Snapshot, error) {
-	w.looks++
+	w.looks, w.reads = w.looks+1, w.reads+1
 	return w.live, w.lookFails
 }
 
 func (w *world) LiveUnder(_ context.Context, _ plan.Key, held group.Hold) (group.Snapshot, error) {
-	w.looks++
+	w.looks, w.reads = w.looks+1, w.reads+1
 	w.under = append(w.under, held.Transitions)
 	return w.live, w.lookFails
 }
 
 func (w *world) AsksTheSame(context.Context, group.Snapshot) (bool, error) {
+	w.reads++
 	return !w.changed, w.verifyFails
 }
 
@@ -148,6 +150,7 @@ const (
 	starting = "zone-a rev=2\n zone-a-0 starting@2\n"
 	rolling  = "hold rollout/zone-a\n"
 	lapsed   = "hold eviction/zone-b\n noted zone-b-0 granted known=70s\n"
+	broken   = "zone-b rev=2\n zone-b-0 starting@2\n"
 	other    = "zone-b rev=2\n zone-b-0 ready@2\n"
 )
 
@@ -178,6 +181,14 @@ func TestReconcile(t *testing.T) {
 			world: world{changed: true}, cached: rolling + outdated, live: "live\n" + rolling + "zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n",
 			want: loop.After(time.Second), looks: 1,
 			ran: []string{"release rollout/zone-a; wait zone-a because Paused (write free)"}, reported: []string{"release rollout/zone-a; wait zone-a because Paused"},
+		},
+		"a StatefulSet was paused during the live read": {
+			world: world{changed: true}, cached: outdated, live: "live\n" + outdated, want: loop.After(time.Second), looks: 1,
+		},
+		"a pod of another zone broke during the read of the StatefulSets": {
+			cached: rolling + outdated + other, meanwhile: rolling + outdated + broken, live: "live\n" + rolling + outdated + broken, want: loop.After(time.Second), looks: 1,
+			ran:      []string{"wait zone-a because OtherZoneUnavailable zone-b-0 of zone-b (PodStarting); wait zone-b because PodStarting zone-b-0 (as it is)"},
+			reported: []string{"wait zone-a because OtherZoneUnavailable zone-b-0 of zone-b (PodStarting); wait zone-b because PodStarting zone-b-0"},
 		},
 		"what the caches would not take down after the look stays": {
 			cached: outdated, live: "live\n" + outdated, meanwhile: starting, want: loop.After(time.Second), looks: 1,
@@ -311,6 +322,18 @@ func TestForgetDropsTheStateOfAGroup(t *testing.T) {
 	}
 	if reportStaleCaches, _ := c.Fresh.Behind(&w.cached); reportStaleCaches != "" {
 		t.Errorf("still waits for %s", reportStaleCaches)
+	}
+}
+
+// Evictions of its pods create the Lease.
+func TestABudgetWithoutALeaseIsNotReconciled(t *testing.T) {
+	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
+	w := world{cached: fixture.MustParse(outdated)}
+	w.cached.Key = key
+	c, _ := newController(&w)
+	got, err := c.Reconcile(t.Context(), key)
+	if err != nil || got != loop.Gone() || len(w.ran) > 0 {
+		t.Errorf("got %s, %v, ran %q, want %s", got, err, w.ran, loop.Gone())
 	}
 }
 

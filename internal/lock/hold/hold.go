@@ -36,8 +36,9 @@ const (
 type Decision struct {
 	Need   Need
 	Record plan.Record // for Write
-	// Verify: before the write, a read of the StatefulSets one by one must show that they still ask for what the
-	// plan assumes. The plan disrupts pods on caches, which may show a pause or another group late (ADR 30).
+	// Verify: before the write and the actions, a read of the objects of the workload one by one must show that they
+	// still ask for what the plan assumes. The plan disrupts pods, and a cache or a live read may be older than a
+	// pause or a move to another group (ADR 30).
 	Verify bool
 }
 
@@ -56,7 +57,9 @@ func situationOf(w plan.Workload) *situation { return &situation{w, w.View(), w.
 // down.
 func Decide(w plan.Workload, steps []plan.Action) Decision {
 	s := situationOf(w)
-	return withLabel(s, withPlaces(s, steps, withRecords(s, steps, decide(s, steps))))
+	d := withLabel(s, withPlaces(s, steps, withRecords(s, steps, decide(s, steps))))
+	d.Verify = plan.Disrupts(steps) && d.Need != Look
+	return d
 }
 
 // withLabel adds the label to a Lease that lost it and needs no other write. No cache shows such a Lease, so
@@ -150,7 +153,7 @@ func decideDeletes(s *situation, deletes []plan.DeletePod, noted plan.Part) Deci
 	if len(underHold) == 0 || holder.Foreign() || s.Hold.Unreadable != "" {
 		return Decision{}
 	}
-	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), noted), Verify: !s.Live}
+	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), noted)}
 }
 
 // holderFor returns the holder under which pods are deleted. The delete of a pod that is up requires the hold

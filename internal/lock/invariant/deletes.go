@@ -45,6 +45,24 @@ func breaksNotedFirst(_ *view, deletes []plan.DeletePod, decision *decided) stri
 	return ""
 }
 
+func breaksAskedFirst(_ *view, steps []plan.Action, decision *decided) string {
+	for _, step := range steps {
+		size, resizes := step.(group.SetReplicas)
+		_, deletes := step.(plan.DeletePod)
+		if (deletes || resizes && size.To < size.From) && !decision.Verify {
+			return fmt.Sprintf("%q although nobody has read again what the StatefulSets ask for", step)
+		}
+	}
+	return ""
+}
+
+func breaksFewAtOnce(_ *view, deletes []plan.DeletePod, _ *decided) string {
+	if len(deletes) > 10 {
+		return fmt.Sprintf("%d pods would be deleted by one plan", len(deletes))
+	}
+	return ""
+}
+
 func notes(record *group.Hold, d plan.DeletePod) bool {
 	return record.Holder == holderOf(plan.RolloutOperation, d.Zone) && slices.ContainsFunc(record.Intents, func(i plan.Intent) bool {
 		return i.Pod == d.Pod && i.UID == d.UID && i.Version == d.Version

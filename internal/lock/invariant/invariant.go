@@ -53,6 +53,8 @@ var rules = []Rule{
 	{"GrantSparesTheRest", 2, "the eviction of a pod that is up is granted only while every pod of every other zone exists and is available, unless partitions count; for an orphan in the way, an orphan that is available stands in for the missing pod of its name", none, grants(breaksGrantSparesTheRest)},
 	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", pods(breaksOnDeleteOnly), nil},
 	{"StandStill", 3, "no pod of a paused zone is deleted", pods(breaksStandStill), nil},
+	{"AskedFirst", 3, "no pod is deleted, and spec.replicas is not lowered, before a further read shows that the StatefulSets still ask for what the plan assumes", breaksAskedFirst, nil},
+	{"FewAtOnce", 3, "one plan deletes at most ten pods, so that a pause soon counts", pods(breaksFewAtOnce), nil},
 	{"WithinBudget", 4, "in a zone, pods that are down, noted or about to go never exceed the budget through a deed of ours", pods(breaksWithinBudget), nil},
 	{"GrantWithinBudget", 4, "with an eviction, pods of the zone, or of the partition in all other zones, that are down or noted never exceed the budget that covers the pod", none, grants(breaksGrantWithinBudget)},
 	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", pods(breaksExactTarget), nil},
@@ -81,9 +83,10 @@ func Check(s group.Snapshot, steps []plan.Action, d hold.Decision) *Violation {
 type decided struct {
 	Need   hold.Need
 	Record group.Hold // for hold.Write
+	Verify bool
 }
 
-func decidedOf(d hold.Decision) decided { return decided{d.Need, group.HoldOf(d.Record)} }
+func decidedOf(d hold.Decision) decided { return decided{d.Need, group.HoldOf(d.Record), d.Verify} }
 
 // none accepts every plan, because evictions are not actions of a plan.
 func none(*view, []plan.Action, *decided) string { return "" }

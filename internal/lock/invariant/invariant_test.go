@@ -1,6 +1,7 @@
 package invariant_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -63,6 +64,7 @@ func TestChangesOfReplicas(t *testing.T) {
 	}{
 		"the decrease that is noted":         {"", shrinking, []plan.Action{lower}},
 		"an increase needs no hold":          {"", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{change(func(a *group.SetReplicas) { a.To = 9 })}},
+		"a decrease that nobody asked about": {"AskedFirst", shrinking, []plan.Action{lower}},
 		"a decrease that is not noted":       {"DecreaseNoted", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{lower}},
 		"a decrease that somebody asked for": {"DecreaseNoted", strings.Replace(shrinking, " ours", "", 1), []plan.Action{lower}},
 		"a decrease that is being prepared":  {"DecreaseNoted", strings.Replace(shrinking, "admitted", "preparing", 1), []plan.Action{lower}},
@@ -93,7 +95,7 @@ func TestChangesOfReplicas(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rule := ""
-			if found := invariant.Check(fixture.MustParse(tc.group), tc.sizes, hold.Decision{}); found != nil {
+			if found := invariant.Check(fixture.MustParse(tc.group), tc.sizes, hold.Decision{Verify: tc.rule != "AskedFirst"}); found != nil {
 				rule = found.Name
 			}
 			if rule != tc.rule {
@@ -238,6 +240,18 @@ var violations = map[string]violation{
 	"a repair in a paused zone": {
 		"StandStill", "zone-a rev=2 paused\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
 	},
+	"a takedown without a further read": {
+		"AskedFirst", healthy, deletes(up("zone-a-0")), noted("zone-a-0"),
+	},
+	"a repair without a further read": {
+		"AskedFirst", "zone-a rev=2\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
+	},
+	"eleven repairs by one plan": {
+		"FewAtOnce", failing(11), repairsOf(11), hold.Decision{},
+	},
+	"ten repairs by one plan": {
+		"", failing(10), repairsOf(10), hold.Decision{},
+	},
 	"two takedowns with budget one": {
 		"WithinBudget", healthy, deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
 	},
@@ -299,6 +313,7 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 		covered[v.rule] = true
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(v.group)
+			v.decision.Verify = v.rule != "AskedFirst"
 			got := strings.Join(invariant.Broken(s, v.deletes, v.decision), ", ")
 			if got != v.rule {
 				t.Errorf("breaks %q, want %q", got, v.rule)
@@ -419,4 +434,24 @@ func remembering(zone string, d hold.Decision) hold.Decision {
 	held.Members = []group.Member{{Zone: zone, UID: zone}}
 	d.Record = held.Record()
 	return d
+}
+
+// failing returns a zone of failing pods, and repairsOf the deletes of all of them.
+func failing(n int) string {
+	text := "zone-a rev=2\n"
+	for _, d := range repairsOf(n) {
+		text += " " + d.Pod + " failing@1"
+	}
+	return text
+}
+
+func repairsOf(n int) []plan.DeletePod {
+	var all []plan.DeletePod
+	for ordinal := range n {
+		d := down("zone-a-0")
+		d.Pod = fmt.Sprint("zone-a-", ordinal)
+		d.UID = d.Pod
+		all = append(all, d)
+	}
+	return all
 }

@@ -1,13 +1,15 @@
 package group
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 // Confirms reports whether the cached view proposes the same disruptions as a plan that was made
-// from a live read. A live read takes a while, and the caches show pods that failed meanwhile.
+// a while ago, or from a live read. Reads take a while, and the caches show pods that failed
+// meanwhile.
 //
 // Records that the plan ends because of the live read do not count: a granted eviction, a record
 // from before a restore, a zone that was deleted with its pods. If the caches do not show the Lease
@@ -23,7 +25,7 @@ func Confirms(view, looked Snapshot, steps []plan.Action) bool {
 	view.Hold = withoutEnded(view.Hold, steps)
 	view.Left, view.Strays = withoutGone(view.Left, view.Strays, steps)
 	proposed := disruptions(Plan(view))
-	return !slices.ContainsFunc(taken, func(uid string) bool { return !slices.Contains(proposed, uid) })
+	return !slices.ContainsFunc(taken, func(one string) bool { return !slices.Contains(proposed, one) })
 }
 
 // withoutEnded returns a hold without the records that a plan ends and whose end only a live read
@@ -58,13 +60,21 @@ func withoutGone(left []LeftZone, strays []plan.Pod, steps []plan.Action) (kept 
 	return kept, with
 }
 
-// disruptions returns the UIDs of the pods that a plan deletes although they are up.
+// disruptions returns the pods that a plan deletes although they are up, and the zones of which it lowers the
+// replicas, as texts to compare.
 func disruptions(steps []plan.Action) []string {
-	var uids []string
+	var all []string
 	for _, step := range steps {
-		if d, is := step.(plan.DeletePod); is && d.Up {
-			uids = append(uids, d.UID)
+		switch a := step.(type) {
+		case plan.DeletePod:
+			if a.Up {
+				all = append(all, "pod "+a.UID)
+			}
+		case SetReplicas:
+			if a.lowers() {
+				all = append(all, fmt.Sprintf("zone %s to %d", a.Zone, a.To))
+			}
 		}
 	}
-	return uids
+	return all
 }

@@ -1,6 +1,7 @@
 package group_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -17,6 +18,7 @@ func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
 	const moved = "hold rollout/zone-c\n noted zone-c-0 uid=former version=5\nrelabelled zone-c rev=2\n zone-c-0 ready@2\n"
 	const restored = "hold rollout/zone-b\n noted zone-b-1 uid=former version=999\n"
 	const shrinking = "hold downscale/zone-b\n decrease zone-b from 2 to 1 admitted uid=former version=999 since=1h\n"
+	const lowers = "hold downscale/zone-b\n decrease zone-b from 2 to 1 admitted ours\nzone-b rev=1 mirror=web asks=1\n zone-b-0 ready@1 zone-b-1 ready@1\nzone-a rev=1\n zone-a-0 "
 	for sentence, tc := range map[string]struct {
 		live, cached string
 		want         bool
@@ -24,6 +26,9 @@ func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
 		"what they propose as well":                                         {available, available, true},
 		"not what would break what broke meanwhile":                         {available, outdated + " zone-b-0 starting@2\n", false},
 		"what they propose without the Lease that a look read":              {"hold rollout/zone-b\n" + both, both, true},
+		"a downscale that they carry out as well":                           {lowers + "ready@1\n", lowers + "ready@1\n", true},
+		"not a downscale beside what broke meanwhile":                       {lowers + "ready@1\n", lowers + "starting@1\n", false},
+		"not a downscale to another size":                                   {lowers + "ready@1\n", strings.Replace(lowers, "to 1", "to 0", 1) + "ready@1\n", false},
 		"a plan that takes nobody down":                                     {outdated + " zone-b-0 starting@2\n", outdated, true},
 		"a takedown that a grant was in the way of":                         {lapsed + available, lapsed + available, true},
 		"a takedown that a note of before a restore was in the way of":      {restored + available, restored + available, true},

@@ -18,12 +18,13 @@ import (
 // actions out in the order of their Effects.
 func Plan(s Snapshot) []plan.Action {
 	b := newGroupState(s)
-	var actions, after, waits []plan.Action
+	var deletions []plan.DeletePod
+	var after, waits []plan.Action
 	var turn plan.Refusal // the objection in the zone that has the turn
 
 	for _, z := range b.zoneStates {
 		replacements, objection := b.replace(z)
-		actions = append(actions, replacements...)
+		deletions = append(deletions, replacements...)
 		if wait := b.waitsFor(z, replacements, objection); !wait.Because.None() {
 			waits = append(waits, wait)
 		}
@@ -32,7 +33,7 @@ func Plan(s Snapshot) []plan.Action {
 		}
 	}
 
-	actions = append(b.withdrawals(actions), actions...)
+	actions := append(b.withdrawals(deletions), firstDeletions(deletions)...)
 	actions = append(actions, b.shrink()...)
 	raises := b.raises(actions)
 	actions = append(dropWritesToRaised(actions, raises), raises...)
@@ -57,8 +58,8 @@ func Plan(s Snapshot) []plan.Action {
 
 // replace judges every outdated pod of a zone. It returns the deletions to which no guard
 // objects, and the first objection.
-func (b *groupState) replace(z *zoneState) ([]plan.Action, plan.Refusal) {
-	var deletes []plan.Action
+func (b *groupState) replace(z *zoneState) ([]plan.DeletePod, plan.Refusal) {
+	var deletes []plan.DeletePod
 	var first plan.Refusal
 	for i := range z.candidates {
 		c := &z.candidates[i]
@@ -75,6 +76,15 @@ func (b *groupState) replace(z *zoneState) ([]plan.Action, plan.Refusal) {
 		}
 	}
 	return deletes, first
+}
+
+// firstDeletions returns the deletions that one plan may have.
+func firstDeletions(all []plan.DeletePod) []plan.Action {
+	actions := make([]plan.Action, min(len(all), plan.MaxDeletions))
+	for i := range actions {
+		actions[i] = all[i]
+	}
+	return actions
 }
 
 // without returns the zone as it will be once the pod of c, which is not down yet, is deleted.
@@ -98,11 +108,11 @@ func (b *groupState) deletion(z *zoneState, c *candidate) plan.DeletePod {
 }
 
 // withdrawals cancels recorded deletions that could still be carried out and are no longer
-// planned.
-func (b *groupState) withdrawals(actions []plan.Action) []plan.Action {
+// wanted.
+func (b *groupState) withdrawals(planned []plan.DeletePod) []plan.Action {
 	wanted := map[string]bool{}
-	for _, action := range actions {
-		if d, ok := action.(plan.DeletePod); ok && d.AlreadyNoted {
+	for _, d := range planned {
+		if d.AlreadyNoted {
 			wanted[d.Pod] = true
 		}
 	}
@@ -188,7 +198,7 @@ func (b *groupState) goesOn(z *zoneState) bool {
 }
 
 // waitsFor returns what an unfinished zone waits for, if anything.
-func (b *groupState) waitsFor(z *zoneState, replacements []plan.Action, objection plan.Refusal) plan.Wait {
+func (b *groupState) waitsFor(z *zoneState, replacements []plan.DeletePod, objection plan.Refusal) plan.Wait {
 	because := firstOf(objection, z.unavailableBecause)
 	if because.None() && z.unadopted() && b.Key.Rolled() {
 		because = b.againstAdoption(z)

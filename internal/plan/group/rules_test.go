@@ -3,6 +3,7 @@ package group_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -296,20 +297,54 @@ zone-a rev=2 current=1 budget=2 minReady=10s
 	}
 }
 
-// The intents of a group are stored in one annotation of limited size.
+// The intents of a group are stored in one annotation of limited size. The first 97 pods have been deleted, and are
+// not seen again yet.
 func TestAHoldCarriesAtMostAHundredIntents(t *testing.T) {
 	for sentence, phase := range map[string]plan.Phase{
 		"pods that are up": plan.Ready, "pods that are down": plan.Failing,
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			parts := []fixture.ZonePart{fixture.Budget(500)}
-			for ordinal := range 300 {
-				parts = append(parts, fixture.Pod(ordinal, phase, "1"))
+			var intents []plan.Intent
+			parts := []fixture.ZonePart{fixture.Budget(500), fixture.Replicas(300)}
+			for ordinal := range 97 {
+				intents = append(intents, fixture.Noted("zone-a-"+strconv.Itoa(ordinal)))
 			}
-			s := fixture.Group(fixture.Live(), fixture.Zone("zone-a", "2", parts...))
+			for ordinal := range 203 {
+				parts = append(parts, fixture.Pod(97+ordinal, phase, "1"))
+			}
+			s := fixture.Group(fixture.Live(), fixture.Held("rollout/zone-a", intents...), fixture.Zone("zone-a", "2", parts...))
 			decision := hold.Decide(&s, group.Plan(s))
 			if n := len(decision.Record.Intents); n != 100 {
 				t.Errorf("the hold carries %d intents, want 100", n)
+			}
+		})
+	}
+}
+
+// All deletes of a plan are sent at the same time, so a plan has no more than can be. Deletions that are recorded
+// already and are not among the first ones stay recorded: they are still wanted.
+func TestAPlanDeletesAtMostTenPods(t *testing.T) {
+	const rolling = "hold rollout/zone-a\n%s\nzone-a rev=2 current=1 budget=40\n%s\nzone-b rev=1\n zone-b-0 ready@1\n"
+	pods := func(phase string) string {
+		var all strings.Builder
+		for ordinal := range 40 {
+			fmt.Fprintf(&all, " zone-a-%d %s@1", ordinal, phase)
+		}
+		return all.String()
+	}
+	for sentence, text := range map[string]string{
+		"pods that are up":                         fmt.Sprintf(rolling, "", pods("ready")),
+		"pods that are down":                       fmt.Sprintf(rolling, "", pods("failing")),
+		"pods whose deletions are recorded":        fmt.Sprintf(rolling, " noted zone-a-38 version=10\n noted zone-a-39 version=10", pods("ready")),
+		"recorded deletions of pods that are down": fmt.Sprintf(rolling, " noted zone-a-38 version=10\n noted zone-a-39 version=10", pods("failing")),
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			steps := group.Plan(fixture.MustParse(text))
+			if deletes := plan.Only[plan.DeletePod](steps); len(deletes) != 10 {
+				t.Errorf("%d pods are deleted, want 10", len(deletes))
+			}
+			if plan.Has[plan.CancelDeletion](steps) || plan.Has[plan.Release](steps) {
+				t.Errorf("a rollout that goes on cancels or releases:\n%s", plan.Notation(steps))
 			}
 		})
 	}

@@ -28,11 +28,14 @@ func (a SetReplicas) Effect() plan.Effect {
 		return plan.Effect{Zone: a.Zone, Order: plan.WithoutHold, Visible: true, Resizes: true}
 	}
 	e := plan.Effect{Zone: a.Zone, Order: plan.UnderHold, Visible: true, Resizes: true}
-	if a.To < a.From {
-		e.Read, e.UnderLease = plan.IfInherited, true
+	if a.lowers() {
+		e.Read, e.UnderLease, e.Disrupts = plan.IfInherited, true, true
 	}
 	return e
 }
+
+// lowers reports whether pods leave because of it.
+func (a SetReplicas) lowers() bool { return a.To < a.From }
 
 // Event implements Action.
 func (a SetReplicas) Event() plan.Event {

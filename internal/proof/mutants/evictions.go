@@ -118,7 +118,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "caches not asked again after a look",
-		Edits: []Edit{{confirm, "!slices.Contains(proposed, uid)", "false && !slices.Contains(proposed, uid)"}},
+		Edits: []Edit{{confirm, "!slices.Contains(proposed, one)", "false && !slices.Contains(proposed, one)"}},
 		Test:  "internal/plan/group TestCachesConfirmWhatALookHasDecided/not what would break what broke meanwhile", Rule: "got true",
 	},
 	{

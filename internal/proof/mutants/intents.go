@@ -175,7 +175,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "unwanted delete that is never made impossible",
-		Edits: []Edit{{group, "\tactions = append(b.withdrawals(actions), actions...)\n", ""}},
+		Edits: []Edit{{group, "append(b.withdrawals(deletions), firstDeletions(deletions)...)", "firstDeletions(deletions)"}},
 		Test:  explore + "a revert while the operator dies", Rule: "Progress",
 	},
 }

@@ -29,7 +29,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale of another process carried out without a look",
-		Edits: []Edit{{"internal/plan/group/set_replicas.go", "e.Read, e.UnderLease = plan.IfInherited, true", "e.Read, e.UnderLease = plan.OnCaches, true"}},
+		Edits: []Edit{{"internal/plan/group/set_replicas.go", "plan.IfInherited, true, true", "plan.OnCaches, true, true"}},
 		Test:  "internal/lock/hold TestCover", Rule: `want "look live"`,
 	},
 	{

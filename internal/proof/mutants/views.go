@@ -4,14 +4,54 @@ package mutants
 // memory.
 var views = []Mutant{
 	{
-		Name:  "disruption on caches before which StatefulSets are not read",
-		Edits: []Edit{{holdDecision, ", Verify: !s.Live}", "}"}},
-		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisruptedOnCaches", Rule: "a pod that is up is deleted",
+		Name:  "disruption before which StatefulSets are not read",
+		Edits: []Edit{{holdDecision, "plan.Disrupts(steps) && d.Need != Look", "false"}},
+		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisrupted", Rule: "a pod that is up is deleted",
+	},
+	{
+		Name:  "disruption on a live read before which StatefulSets are not read",
+		Edits: []Edit{{holdDecision, "d.Need != Look", "d.Need != Look && !s.Live"}},
+		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisrupted", Rule: "the same plan is of a live read",
+	},
+	{
+		Name:  "downscale before which StatefulSets are not read",
+		Edits: []Edit{{"internal/plan/group/set_replicas.go", "plan.IfInherited, true, true", "plan.IfInherited, true, false"}},
+		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisrupted", Rule: "a downscale that is carried out",
 	},
 	{
 		Name:  "disruption on caches although StatefulSets ask for something else",
-		Edits: []Edit{{"internal/control/groups/controller.go", "return same, nil", "return same || true, nil"}},
+		Edits: []Edit{{groupsController, "case !same || ", "case !same && t.seen.Live || "}},
 		Test:  "internal/control/groups TestReconcile/a StatefulSet was paused, which the caches do not show yet", Rule: "release rollout/zone-a",
+	},
+	{
+		Name:  "disruption on a live read although StatefulSets ask for something else",
+		Edits: []Edit{{groupsController, "case !same || ", "case !same && !t.seen.Live || "}},
+		Test:  "internal/control/groups TestReconcile/a StatefulSet was paused during the live read", Rule: "carried out",
+	},
+	{
+		Name:  "disruption although a pod of another zone broke during the last read",
+		Edits: []Edit{{groupsController, "!same || !group.Confirms(", "!same || t.seen.Live && !group.Confirms("}},
+		Test:  "internal/control/groups TestReconcile/a pod of another zone broke during the read of the StatefulSets", Rule: "OtherZoneUnavailable",
+	},
+	{
+		Name:  "downscale although a pod of another zone broke during the last read",
+		Edits: []Edit{{confirm, "if a.lowers() {", "if false {"}},
+		Test:  "internal/plan/group TestCachesConfirmWhatALookHasDecided/not a downscale beside what broke meanwhile", Rule: "got true",
+	},
+	{
+		Name:  "plan that deletes as many pods as the budget allows",
+		Edits: []Edit{{group, "min(len(all), plan.MaxDeletions)", "len(all)"}},
+		Test:  "internal/plan/group TestAPlanDeletesAtMostTenPods/pods that are up", Rule: "40 pods are deleted",
+	},
+	{
+		Name:  "recorded delete that is cancelled because it is not its turn yet",
+		Edits: []Edit{{group, "b.withdrawals(deletions)", "b.withdrawals(deletions[:min(len(deletions), plan.MaxDeletions)])"}},
+		Test:  "internal/plan/group TestAPlanDeletesAtMostTenPods/recorded deletions of pods that are down", Rule: "cancels or releases",
+	},
+	{
+		Name:  "deletes of one plan that are sent one after the other",
+		Edits: []Edit{{executor, "const atATime = plan.MaxDeletions", "const atATime = plan.MaxDeletions / 10"}},
+		Test:  "internal/act TestDeletesAreParallelAndBounded", Rule: "1 at a time",
 	},
 	{
 		Name:  "pause that a read of StatefulSets does not notice",

@@ -71,10 +71,10 @@ func (p *process) begin(shown [kinds]int) {
 }
 
 // emptyPlaces returns a zero value for each zone and ordinal.
-func emptyPlaces[T any](zones int) [][]T {
+func emptyPlaces[T any](zones, ordinals int) [][]T {
 	places := make([][]T, zones)
 	for n := range places {
-		places[n] = make([]T, mostPods)
+		places[n] = make([]T, ordinals)
 	}
 	return places
 }
@@ -191,6 +191,16 @@ func (s served) with(g *simulatedGroup, look group.Snapshot) served {
 	next := served{max(s.zones, look.ZonesAt), slices.Clone(s.answered), slices.Clone(s.pods)}
 	for n := range next.pods {
 		next.pods[n] = max(next.pods[n], podsAt(look, g.zones[n].Name))
+	}
+	return next
+}
+
+// and returns what was shown, including what was shown otherwise.
+func (s served) and(other served) served {
+	next := served{max(s.zones, other.zones), slices.Clone(s.answered), slices.Clone(s.pods)}
+	for n := range next.pods {
+		next.answered[n] = max(next.answered[n], other.answered[n])
+		next.pods[n] = max(next.pods[n], other.pods[n])
 	}
 	return next
 }

@@ -74,18 +74,23 @@ func (p *process) reconcile(g *simulatedGroup) {
 	}
 	r.shown = p.shown(g)
 	r.think()
-	switch {
-	case r.decision.Need == hold.Look:
+	if r.decision.Need == hold.Look {
 		r.look()
-	case r.decision.Verify && !p.schedule.Rules.Unverified:
-		r.verify()
-	default:
-		r.act()
+	} else {
+		r.confirm(r.look)
 	}
 }
 
-// verify acts if the StatefulSets still ask for what the caches show, and plans on a live read otherwise.
-func (r *round) verify() {
+// confirm acts if the StatefulSets still ask for what the plan assumes, and the caches still propose it.
+func (r *round) confirm(otherwise func()) {
+	switch {
+	case !r.decision.Verify:
+		r.act()
+		return
+	case r.schedule.Rules.Unverified:
+		r.compare(otherwise)
+		return
+	}
 	began := r.version
 	r.process.verify(r.g, r.seen, func(same bool, err error) {
 		switch {
@@ -93,12 +98,22 @@ func (r *round) verify() {
 		case err != nil:
 			r.end(never, err)
 		case !same:
-			r.look()
+			otherwise()
 		default:
 			r.verified = began
-			r.act()
+			r.compare(otherwise)
 		}
 	})
+}
+
+// compare acts if the caches propose the plan.
+func (r *round) compare(otherwise func()) {
+	if !r.schedule.Rules.Unconfirmed && !group.Confirms(r.cached(r.g), r.seen, r.steps) {
+		otherwise()
+		return
+	}
+	r.shown = r.shown.and(r.byCaches(r.g))
+	r.act()
 }
 
 // look plans and acts on a live read.
@@ -113,14 +128,10 @@ func (r *round) look() {
 		r.seen = live
 		r.shown = p.byCaches(g).with(g, live)
 		r.think()
-		if !p.schedule.Rules.Unconfirmed && !group.Confirms(p.cached(g), r.seen, r.steps) {
-			r.end(hold.LookAgain, nil)
-			return
-		}
 		if !plan.Disrupts(r.steps) {
 			r.outcome = hold.LookAgain
 		}
-		r.act()
+		r.confirm(func() { r.end(hold.LookAgain, nil) })
 	}))
 }
 
@@ -210,7 +221,7 @@ func (r *round) run(done func(error)) {
 	if r.schedule.Rules.RaisedFirst {
 		touches, free = append(free, touches...), nil
 	}
-	r.inTurn(touches, func(before error) {
+	r.together(touches, func(before error) {
 		r.writeHold(func(err error) {
 			if err != nil {
 				r.inTurn(free, func(raised error) { done(errors.Join(before, err, raised)) })
@@ -367,11 +378,14 @@ func (r *round) resize(a group.SetReplicas) request {
 }
 
 // knows returns what the API server has shown for this decision, and its answers since to
-// writes of this process. The sender of a request cannot know more.
+// writes of this process. The sender of a request cannot know more. A StatefulSet that has
+// joined the group since is not read.
 func (r *round) knows() served {
 	known := r.answered(r.g, r.shown)
-	for n := range known.answered {
-		known.answered[n] = max(known.answered[n], r.verified)
+	for n, z := range r.g.zones {
+		if _, seen := r.seen.Zone(z.Name); seen {
+			known.answered[n] = max(known.answered[n], r.verified)
+		}
 	}
 	return known
 }

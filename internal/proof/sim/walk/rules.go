@@ -8,8 +8,8 @@ type Rules struct {
 	Unconditional bool // deletes have no preconditions
 	Unpinned      bool // evictions are not bound to pods
 	Overwriting   bool // the Lease is written whatever its version
-	Unconfirmed   bool // caches are not checked again after a live read
-	Unverified    bool // StatefulSets are not read before pods are disrupted on caches
+	Unconfirmed   bool // caches are not checked again after reads
+	Unverified    bool // StatefulSets are not read before pods are disrupted
 	Sleepy        bool // no timer fires
 	Restless      bool // groups are reconciled again without a reason
 	Blind         bool // zones that left are ignored

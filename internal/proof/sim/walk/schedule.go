@@ -26,6 +26,7 @@ type Setting struct {
 	Name       string
 	Zones      int
 	Replicas   int
+	Ordinals   int           // of each zone, for pods
 	Budget     int           // maxUnavailable
 	Limit      int           // of a budget of evictions; 0: there is none
 	MinReady   time.Duration // minReadySeconds
@@ -119,6 +120,9 @@ const (
 	crowd       = 20
 )
 
+// One in widensOnce schedules has a group whose zones need several steps, because a plan deletes ten pods at most.
+const widensOnce = 20
+
 // One in stopsOnce schedules has pauses that are seen late.
 const stopsOnce = 4
 
@@ -132,6 +136,9 @@ func Draw(seed uint64) Schedule {
 	}
 	for n := range groups {
 		s.Groups = append(s.Groups, d.setting(n))
+	}
+	if seed%widensOnce == 1 {
+		drawingOf(seed, 6).widen(&s.Groups[0])
 	}
 	withStrangers := strangers.IntN(3) == 0
 	at := time.Duration(0)
@@ -170,7 +177,7 @@ func (d drawing) between(least, most time.Duration) time.Duration {
 func (d drawing) setting(n int) Setting {
 	s := Setting{
 		Namespace: fmt.Sprintf("team-%d", d.IntN(3)), Name: fmt.Sprintf("store-%d", n),
-		Zones: 2 + d.IntN(2), Replicas: 1 + d.IntN(4), Budget: 1 + d.IntN(3), Follows: d.IntN(4) == 0,
+		Zones: 2 + d.IntN(2), Replicas: 1 + d.IntN(4), Ordinals: mostPods, Budget: 1 + d.IntN(3), Follows: d.IntN(4) == 0,
 	}
 	if d.IntN(4) == 0 {
 		s.Limit = 1 + d.IntN(2)
@@ -182,6 +189,11 @@ func (d drawing) setting(n int) Setting {
 		s.MinBetween = d.between(time.Second, 5*time.Minute).Truncate(time.Second)
 	}
 	return s
+}
+
+// widen gives a group more pods than a plan deletes.
+func (d drawing) widen(s *Setting) {
+	s.Ordinals, s.Replicas, s.Budget = wideZones, 11+d.IntN(4), 8+d.IntN(8)
 }
 
 // burst returns the events of some minutes: a few user actions, and faults at about the

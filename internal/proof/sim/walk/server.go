@@ -81,8 +81,14 @@ type zone struct {
 	written  *appsv1.StatefulSet // nil until it is first read
 }
 
-// mostPods is the number of ordinals of each zone.
-const mostPods = 6
+// The number of ordinals of each zone: of few groups it is large enough for several steps of a rollout.
+const (
+	mostPods  = 6
+	wideZones = 18
+)
+
+// ordinals returns the number of ordinals of each zone.
+func (g *simulatedGroup) ordinals() int { return len(g.pods[0]) }
 
 // groupsOf returns the groups of a namespace.
 func (s *server) groupsOf(namespace string) iter.Seq[*simulatedGroup] {
@@ -196,7 +202,7 @@ func (s *server) deleteLease(g *simulatedGroup, only metav1.Preconditions) error
 // place returns the indexes of a stored pod.
 func place(zone, pod string) (n, ordinal int) {
 	ordinal, ok := plan.OrdinalOf(zone, pod)
-	if !ok || ordinal >= mostPods {
+	if !ok || ordinal >= wideZones {
 		panic("walk: the planner made up pod " + pod)
 	}
 	return zoneNumber(zone), ordinal

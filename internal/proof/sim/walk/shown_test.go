@@ -306,7 +306,7 @@ func (c comparison) zonesAt(at plan.Version) []group.Zone {
 
 // podsAt returns the chosen pods of a zone as they were stored at a version.
 func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan.Pod {
-	last := make([]*pod, mostPods)
+	last := make([]*pod, c.group.ordinals())
 	for _, change := range c.until(ofPods, at) {
 		if change.zone == n {
 			last[change.ordinal] = change.pod

@@ -36,7 +36,7 @@ func (g *simulatedGroup) strangeSince(n, ordinal int, version plan.Version) bool
 // claim makes a user create a stranger, at the latest when its name has become free. Half of the users
 // delete the pod that has the name.
 func (w *walk) claim(g *simulatedGroup, s Step) {
-	s.Value %= mostPods
+	s.Value %= g.ordinals()
 	at, p := &g.names[s.Zone][s.Value], g.pods[s.Zone][s.Value]
 	switch {
 	case at.until > w.now || p.stranger():
@@ -114,7 +114,7 @@ func (g *simulatedGroup) reached(n int) int {
 	if taken := slices.IndexFunc(g.pods[n][:g.zones[n].Replicas], (*pod).stranger); taken >= 0 {
 		return taken
 	}
-	return mostPods
+	return g.ordinals()
 }
 
 // adoptsStranger counts the adoption of a stranger.

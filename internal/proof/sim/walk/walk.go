@@ -106,13 +106,13 @@ func begin(ctx context.Context, s Schedule) *walk {
 
 // found creates an available group on its first revision.
 func (w *walk) found(no int, s Setting) {
-	g := &simulatedGroup{no: no, key: plan.Key{Namespace: s.Namespace, Name: s.Name}, bad: map[string]bool{}, witness: newWitness(s.Zones, w.schedule.TrueClocks), wishes: make([]int, s.Zones)}
+	g := &simulatedGroup{no: no, key: plan.Key{Namespace: s.Namespace, Name: s.Name}, bad: map[string]bool{}, witness: newWitness(s.Zones, s.Ordinals, w.schedule.TrueClocks), wishes: make([]int, s.Zones)}
 	g.forced, g.moved = make([]bool, s.Zones), make([]plan.Version, s.Zones)
 	if s.Limit > 0 {
 		ofGroup := group.Requirement{Key: groupOfPod, Demand: group.LabelIn, Values: []string{s.Name}}
 		g.budgets = []group.DisruptionBudget{{Name: "budget-of-" + s.Name, Selector: group.Selector{ofGroup}, Limit: s.Limit}}
 	}
-	g.pods, g.names = emptyPlaces[*pod](s.Zones), emptyPlaces[podName](s.Zones)
+	g.pods, g.names = emptyPlaces[*pod](s.Zones, s.Ordinals), emptyPlaces[podName](s.Zones, s.Ordinals)
 	w.groups = append(w.groups, g)
 	w.leaseNames[s.Namespace+"/"+hold.LeaseName(g.key)] = g
 	for n := range s.Zones {

@@ -24,7 +24,7 @@ func (w *walk) wish(s Step, g *simulatedGroup) {
 	case Resize:
 		if n := g.sizable(s.Zone); n >= 0 {
 			g.wishes[n]++
-			w.respec(g, n, func(z *zone) { z.Replicas = 1 + s.Value%4 })
+			w.respec(g, n, func(z *zone) { z.Replicas = 1 + s.Value%4*g.ordinals()/mostPods })
 		}
 	case Shrink:
 		if n := g.sizable(s.Zone); n >= 0 {

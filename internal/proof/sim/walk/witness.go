@@ -54,10 +54,10 @@ type shrunk struct {
 	by time.Duration // the minimum time between downscales that the zone required
 }
 
-func newWitness(zones int, timed bool) witness {
+func newWitness(zones, ordinals int, timed bool) witness {
 	w := witness{timed: timed, harmed: make([]bool, zones), shrank: make([]shrunk, zones), back: make([]plan.Version, zones), paused: make([]pause, zones), away: make([]plan.Version, zones)}
 	for range zones {
-		w.falls = append(w.falls, make([]fall, mostPods))
+		w.falls = append(w.falls, make([]fall, ordinals))
 	}
 	return w
 }
