@@ -93,6 +93,18 @@ func TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack(t *testing.T) {
 	}
 }
 
+// A live read of a budget lists the StatefulSets that it covers, and is not repeated for another one.
+func TestALiveReadOfABudgetIsNotRepeatedWhenAStatefulSetIsBack(t *testing.T) {
+	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
+	covered := newSet("zone-a", ungrouped, ofApp)
+	server := newLibrary(covered)
+	o := newObserver(t, server.client(t))
+	o.budgets = &one{}
+	if _, err := o.readLeft(t.Context(), key, group.Member{Zone: "zone-a", UID: string(covered.UID)}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPodsOfAZoneThatLeftAreListedAfterItsStatefulSetIsGone(t *testing.T) {
 	server := newLibrary(orphan(0))
 	held := group.Hold{Hold: plan.Hold{Exists: true}, Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}

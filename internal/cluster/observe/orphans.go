@@ -40,11 +40,11 @@ func (o *Observer) cachedPods(namespace string, z *group.Zone) (own, orphans []*
 	return own, orphans
 }
 
-// ownOrphans returns the listed orphans that count as pods of a StatefulSet.
+// ownOrphans returns the orphans that count as pods of a StatefulSet, of those that its selector lists: it adopts them.
 func ownOrphans(z *group.Zone, listed []plan.Pod) []plan.Pod {
 	var own []plan.Pod
 	for _, p := range listed {
-		if parent, _, _ := plan.ParentOf(p.Name); parent == z.Name && adopts(z, p) {
+		if parent, _, _ := plan.ParentOf(p.Name); parent == z.Name {
 			own = append(own, p)
 		}
 	}

@@ -154,6 +154,15 @@ func TestAViewShowsAPodThatAZoneMadeAfterItLeft(t *testing.T) {
 	}
 }
 
+// The StatefulSet of a zone that left is read by its name, after the list of the group.
+func TestAViewNeedNotShowTheStatefulSetOfAZoneThatLeft(t *testing.T) {
+	log := freshness.NewLog()
+	log.Looked(new(fixture.MustParse("live\nzones at 50\npods at 50\nrelabelled zone-b rev=1 version=70\n zone-b-0 ready@1 version=30")))
+	if got := missing(log, fixture.MustParse("zones at 60\npods at 60")); got != "" {
+		t.Errorf("behind: %s", got)
+	}
+}
+
 // The live read lists the pods of each zone by a separate request. A pod that one of these lists showed to be
 // deleted must not return in a view.
 func TestALookIsAFloorForEachZone(t *testing.T) {

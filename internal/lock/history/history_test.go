@@ -241,6 +241,31 @@ func TestTheBudgetOfAZoneIsTheOneThatItsRolloutGoesBy(t *testing.T) {
 	}
 }
 
+// A version that did not record rollouts may have begun this one.
+func TestARolloutBeginsWhenItsHoldWasTaken(t *testing.T) {
+	earlier := fixture.Now().Add(-time.Hour)
+	for holder, want := range map[plan.Holder]time.Time{"rollout/zone-a": earlier, "rollout/zone-b": fixture.Now(), "": fixture.Now()} {
+		s := fixture.MustParse(twoZones)
+		s.Hold.Exists, s.Hold.Holder, s.Hold.Since = true, holder, earlier
+		got := history.Next(&s, group.Hold{Hold: plan.Hold{Holder: plan.RolloutOperation.For("zone-a")}}.Record())
+		if !got.Current.Since.Equal(want) {
+			t.Errorf("after %q it begins %s from now, want %s", holder, got.Current.Since.Sub(fixture.Now()), want.Sub(fixture.Now()))
+		}
+	}
+}
+
+func TestAZoneIsNotDoneWhileADeleteOfItsPodsIsRecorded(t *testing.T) {
+	s := fixture.MustParse("hold rollout/zone-b\nzone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2 current=1\n zone-b-0 ready@1\n")
+	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{{Name: "zone-a", UID: s.Zones[0].UID, To: "2", Since: fixture.Now()}}}
+	for _, intents := range [][]plan.Intent{{fixture.Noted("zone-a-0")}, nil} {
+		next := group.Hold{Hold: plan.Hold{Holder: plan.RolloutOperation.For("zone-b"), Intents: intents}}
+		got := history.Next(&s, next.Record()).Current.Zones[0]
+		if got.Over() != (len(intents) == 0) {
+			t.Errorf("with %d intents, zone-a is over: %t", len(intents), got.Over())
+		}
+	}
+}
+
 // No write follows the one that releases the hold until there is work again.
 func TestARolloutEndsAlthoughAZoneHasJustBeenTouched(t *testing.T) {
 	for situation, ends := range map[string]bool{"zone-b-0 ready@2": true, "zone-b-0 ready@1": false} {

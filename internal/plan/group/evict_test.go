@@ -247,6 +247,10 @@ func TestEvict(t *testing.T) {
 		"it stays once an orphan of a zone that left the group is noted": {
 			"live\nhold eviction/zone-a\n noted zone-b-0 zone=zone-b granted\nrelabelled zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n" + inTheWay, "GroupHeld zone-b-0 (by a zone that left the group)",
 		},
+		"it stays while a pod of such a zone that was evicted by partitions is recorded": {
+			partitions + "\nhold eviction/partitions\n noted zone-b-1 zone=zone-b granted partition=1\nrelabelled zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n" + inTheWay + "zone-c rev=1\n zone-c-0 ready@1\n",
+			"ZoneLeftGroup zone-b-0 of zone-b (its StatefulSet is no longer in the group, and the StatefulSet cannot create the pod because an orphan has its name)",
+		},
 		"it stays while a zone has no StatefulSet": {
 			"live\norphaned zone-b\n zone-b-0 ready@1\n" + inTheWay, "ZoneLeftGroup zone-b-0 of zone-b (its StatefulSet was deleted without its pods)",
 		},

@@ -72,10 +72,11 @@ func (b *groupState) waitsForOrphan(zone string) bool {
 
 // servedByOrphans reports whether every pod of a zone that is down is missing because an available
 // orphan has its name. Such a zone does not block the eviction of an orphan in the way in another zone.
-// If each zone waited for the orphans of another, no orphan would ever be evicted.
+// If each zone waited for the orphans of another, no orphan would ever be evicted. The guards before it object to a
+// downscale of the zone.
 func (b *groupState) servedByOrphans(z *zoneState) bool {
 	return z.down == b.standIns(z.Zone, z.MinReady) &&
-		firstOf(lifecycle(z.Zone), z.surplus, b.leftover(z.Zone), b.shrinkage(z.Zone)).None()
+		firstOf(lifecycle(z.Zone), z.surplus, b.leftover(z.Zone)).None()
 }
 
 // leftToOrphans reports whether a zone that left the group has a StatefulSet and is unavailable only

@@ -148,7 +148,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "granted eviction that is known anew with each term of a leader",
-		Edits: []Edit{{"internal/control/groups/controller.go", "\tc.Reporter.Forget(key)\n\tc.Messages", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Messages"}},
+		Edits: []Edit{{groupsController, "\tc.Reporter.Forget(key)\n\tc.Messages", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Messages"}},
 		Test:  "internal/control/groups TestResignKeepsWhatWasObservedAndWritten", Rule: "forgotten",
 	},
 	{

@@ -4,8 +4,8 @@ package mutants
 var workloads = []Mutant{
 	{
 		Name:  "recorded delete that is repeated although its zone was paused",
-		Edits: []Edit{{holdDecision, "Verify: !s.Live}", "Verify: !s.Live && !(len(deletes) == 1 && deletes[0].AlreadyNoted)}"}},
-		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisruptedOnCaches", Rule: "its delete is already recorded",
+		Edits: []Edit{{holdDecision, "d.Need != Look", "d.Need != Look && !slices.ContainsFunc(plan.Only[plan.DeletePod](steps), func(d plan.DeletePod) bool { return d.AlreadyNoted })"}},
+		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisrupted", Rule: "its delete is already recorded",
 	},
 	{
 		Name:  "free hold that is taken for the time of a downscale",
@@ -61,5 +61,45 @@ var workloads = []Mutant{
 		Name:  "rollout that waits for a zone which another controller rolls",
 		Edits: []Edit{{workload, "return z.OnDelete && !z.Deleting &&", "return !z.Deleting &&"}},
 		Test:  "internal/plan/group TestHowFarTheRolloutOfAZoneIs", Rule: "another controller rolls the zone",
+	},
+	{
+		Name:  "caches that wait for the StatefulSet of a zone that left",
+		Edits: []Edit{{"internal/lock/freshness/known.go", "!seen.Outside && !reached(", "!reached("}},
+		Test:  "internal/lock/freshness TestAViewNeedNotShowTheStatefulSetOfAZoneThatLeft", Rule: "behind: StatefulSet zone-b",
+	},
+	{
+		Name:  "rollout that began when another operation took the hold",
+		Edits: []Edit{{"internal/lock/history/next.go", "r.held.Holder == r.record.Holder && ", ""}},
+		Test:  "internal/lock/history TestARolloutBeginsWhenItsHoldWasTaken", Rule: "it begins -1h0m0s from now",
+	},
+	{
+		Name:  "zone that is done while a delete of its pods is recorded",
+		Edits: []Edit{{"internal/lock/history/next.go", "return !recorded && r.seen", "return (recorded || true) && r.seen"}},
+		Test:  "internal/lock/history TestAZoneIsNotDoneWhileADeleteOfItsPodsIsRecorded", Rule: "with 1 intents, zone-a is over: true",
+	},
+	{
+		Name:  "live read of a budget that is repeated for a StatefulSet that is back",
+		Edits: []Edit{{"internal/cluster/observe/left.go", "return key.Rolled() && o.belongs(key, set)", "return o.belongs(key, set)"}},
+		Test:  "internal/cluster/observe TestALiveReadOfABudgetIsNotRepeatedWhenAStatefulSetIsBack", Rule: "a StatefulSet that left the group is back",
+	},
+	{
+		Name:  "zone that is served by orphans although an eviction of its pods is recorded",
+		Edits: []Edit{{"internal/plan/group/orphans.go", ", b.leftover(z.Zone)).None()", ").None()"}},
+		Test:  "internal/plan/group TestEvict/it stays while a pod of such a zone that was evicted by partitions is recorded", Rule: "got  yes",
+	},
+	{
+		Name:  "time of a downscale that cannot be written again",
+		Edits: []Edit{{"internal/lock/record/downscale.go", "if !writable(d.Since) {", "if false {"}},
+		Test:  "internal/lock/record TestTextThatIsNotUnderstoodIsRefused/a time of a decrease that UTC cannot write", Rule: "years 0 to 9999",
+	},
+	{
+		Name:  "budget without a Lease that is reconciled",
+		Edits: []Edit{{groupsController, " || key.Kind == plan.KindBudget", ""}},
+		Test:  "internal/control/groups TestABudgetWithoutALeaseIsNotReconciled", Rule: "want",
+	},
+	{
+		Name:  "refused downscale that takes the hold of another zone",
+		Edits: []Edit{{"internal/serve/admission/prepare_downscale.go", "next, possible := hold.Resume(held.Record(), part, p.Clock.Now())", "next, _ := hold.Resume(held.Record(), part, p.Clock.Now())\n\t\tnext.Holder, next.Part = part.InProgress(), part"}},
+		Test:  "internal/serve/admission TestARefusedDownscaleDoesNotTakeTheHoldOfAnotherZone", Rule: "the hold is downscale/zone-a",
 	},
 }

@@ -256,6 +256,27 @@ func TestEarlierRequestDoesNotAdmitTheRecordOfALaterRequest(t *testing.T) {
 	}
 }
 
+// cancelled are pods that agree to leave. In the meantime another process cancels the downscale, and then a rollout of
+// another zone takes the hold.
+type cancelled struct{ holds *holdStore }
+
+func (c cancelled) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
+	c.holds.mu.Lock()
+	defer c.holds.mu.Unlock()
+	c.holds.record.Downscale, c.holds.record.Holder = group.Downscale{}, "rollout/zone-b"
+	return true, nil
+}
+
+func TestARefusedDownscaleDoesNotTakeTheHoldOfAnotherZone(t *testing.T) {
+	holds := &holdStore{}
+	webhook := shrinker(askingAtRest(), holds)
+	webhook.Pods = cancelled{holds}
+	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.PreparationCancelled)
+	if h := group.HoldOf(holds.Cached(plan.Key{})); h.Holder != "rollout/zone-b" || !h.Downscale.None() {
+		t.Errorf("the hold is %s with the downscale %q", h.Holder, h.Downscale)
+	}
+}
+
 // hindered pods agree to leave. After that, other writers write the Lease first.
 type hindered struct{ holds *holdStore }
 
