@@ -281,7 +281,7 @@ func (in *installation) applyQuestionnaire(t *testing.T, selectors []string) {
 func verdicts(ctx context.Context, probe kubernetes.Interface, namespace string) (string, error) {
 	err := writes["create"].try(ctx, probe, namespace)
 	if err == nil {
-		return "", errors.New("the questionnaire was not asked")
+		return "", errors.New("the questionnaire was not called")
 	}
 	_, found, ok := strings.Cut(err.Error(), "verdicts:")
 	if !ok {

@@ -64,7 +64,7 @@ func (t *trial) expectRefusal(webhook string, ask attempt) attempt {
 	return func(ctx context.Context) error {
 		err := ask(ctx)
 		if err == nil || !strings.Contains(err.Error(), `"`+webhook+`"`) {
-			return fmt.Errorf("%s was not asked: %w", webhook, errors.Join(err, errors.New("not refused")))
+			return fmt.Errorf("%s was not called: %w", webhook, errors.Join(err, errors.New("not refused")))
 		}
 		return nil
 	}

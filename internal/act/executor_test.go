@@ -106,10 +106,10 @@ func deletePod(pod string) plan.DeletePod {
 }
 
 var (
-	adopt    = group.AdoptRevision{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, Revision: "web-2"}
-	withdraw = plan.CancelDeletion{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1", UID: "uid-of-zone-a-1", Version: 10}, Because: plan.Refusal{Code: reason.Paused}}
-	wait     = plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodStarting}}
-	release  = plan.Release{Holder: "rollout/zone-a"}
+	adopt   = group.AdoptRevision{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, Revision: "web-2"}
+	cancels = plan.CancelDeletion{Intent: plan.Intent{Zone: "zone-a", Pod: "zone-a-1", UID: "uid-of-zone-a-1", Version: 10}, Because: plan.Refusal{Code: reason.Paused}}
+	wait    = plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodStarting}}
+	release = plan.Release{Holder: "rollout/zone-a"}
 )
 
 func TestOrderOfRequests(t *testing.T) {
@@ -119,8 +119,8 @@ func TestOrderOfRequests(t *testing.T) {
 		decision hold.Decision
 		want     []string
 	}{
-		"withdraw, write the hold, delete, adopt, whatever order the plan has": {
-			[]plan.Action{adopt, deletePod("zone-a-0"), wait, withdraw}, write(s, "rollout/zone-a", "zone-a-0"),
+		"cancel deletions, write the hold, delete, adopt, whatever order the plan has": {
+			[]plan.Action{adopt, deletePod("zone-a-0"), wait, cancels}, write(s, "rollout/zone-a", "zone-a-0"),
 			[]string{"PATCH pods/zone-a-1", newLease, "DELETE pods/zone-a-0", "PATCH statefulsets/zone-a/status"},
 		},
 		"giving back is a write":                     {[]plan.Action{release}, write(s, ""), []string{newLease}},
@@ -161,7 +161,7 @@ func TestADryRunSendsNothing(t *testing.T) {
 	r.DryRun = true
 	s := testGroup()
 	for _, d := range []hold.Decision{write(s, "rollout/zone-a", "zone-a-0"), {Need: hold.Remove}, {}} {
-		receipts, err := r.Run(t.Context(), &s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt, release}, d)
+		receipts, err := r.Run(t.Context(), &s, []plan.Action{cancels, deletePod("zone-a-0"), adopt, release}, d)
 		if err != nil || len(receipts) != 0 {
 			t.Errorf("got %v, %v", receipts, err)
 		}
@@ -177,7 +177,7 @@ func TestADryRunSendsNothing(t *testing.T) {
 func TestEveryWriteNamesTheVeryObject(t *testing.T) {
 	r := newRoom(t)
 	s := testGroup()
-	if _, err := r.Run(t.Context(), &s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, hold.Decision{}); err != nil {
+	if _, err := r.Run(t.Context(), &s, []plan.Action{cancels, deletePod("zone-a-0"), adopt}, hold.Decision{}); err != nil {
 		t.Fatal(err)
 	}
 	stamp := regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`) // it must only differ from the previous one
@@ -232,7 +232,7 @@ func TestWhatARefusalStops(t *testing.T) {
 				return 0
 			}
 			s := testGroup()
-			receipts, err := r.Run(t.Context(), &s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, write(s, "rollout/zone-a", "zone-a-0"))
+			receipts, err := r.Run(t.Context(), &s, []plan.Action{cancels, deletePod("zone-a-0"), adopt}, write(s, "rollout/zone-a", "zone-a-0"))
 			if err == nil || reason.ClassOf(err) != tc.class {
 				t.Errorf("got %v of class %v, want class %v", err, reason.ClassOf(err), tc.class)
 			}
@@ -330,14 +330,14 @@ func TestManyWithdrawalsAreSentAFewAtATime(t *testing.T) {
 		r.takes = time.Hour
 		var steps []plan.Action
 		for i := range plan.MaxIntents {
-			w := withdraw
+			w := cancels
 			w.Intent.Pod = fmt.Sprint("zone-a-", i)
 			steps = append(steps, w)
 		}
 		began := time.Now()
 		receipts, _ := r.Run(t.Context(), new(testGroup()), steps, hold.Decision{})
 		if took := time.Since(began); took > 10*hold.RequestTimeout || r.most != 10 || len(receipts) != len(steps) {
-			t.Errorf("%d of %d withdrawn in %s, %d at a time", len(receipts), len(steps), took, r.most)
+			t.Errorf("%d of %d cancelled in %s, %d at a time", len(receipts), len(steps), took, r.most)
 		}
 	})
 }
@@ -408,9 +408,9 @@ func TestNothingIsSentToANamespaceThatOptedOut(t *testing.T) {
 		after string // the last request before the namespace opts out
 		want  []string
 	}{
-		"before the plan":     {"", nil},
-		"behind the hold":     {newLease, []string{"PATCH pods/zone-a-1", newLease}},
-		"behind a withdrawal": {"PATCH pods/zone-a-1", []string{"PATCH pods/zone-a-1"}},
+		"before the plan":             {"", nil},
+		"behind the hold":             {newLease, []string{"PATCH pods/zone-a-1", newLease}},
+		"behind a cancelled deletion": {"PATCH pods/zone-a-1", []string{"PATCH pods/zone-a-1"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -420,7 +420,7 @@ func TestNothingIsSentToANamespaceThatOptedOut(t *testing.T) {
 				return 0
 			}
 			s := testGroup()
-			_, err := r.Run(t.Context(), &s, []plan.Action{withdraw, deletePod("zone-a-0"), adopt}, write(s, "rollout/zone-a", "zone-a-0"))
+			_, err := r.Run(t.Context(), &s, []plan.Action{cancels, deletePod("zone-a-0"), adopt}, write(s, "rollout/zone-a", "zone-a-0"))
 			if err == nil || reason.ClassOf(err) != reason.Moved {
 				t.Errorf("got %v of class %v, want class moved", err, reason.ClassOf(err))
 			}
@@ -462,7 +462,7 @@ func TestEveryRequestHasASpan(t *testing.T) {
 	}
 	ctx, reconcile := tracer.Start(t.Context(), "reconcile")
 	s := testGroup()
-	steps := []plan.Action{withdraw, deletePod("zone-a-0"), deletePod("zone-a-1"), deletePod("zone-a-2"), adopt}
+	steps := []plan.Action{cancels, deletePod("zone-a-0"), deletePod("zone-a-1"), deletePod("zone-a-2"), adopt}
 	if _, err := r.Run(ctx, &s, steps, write(s, "rollout/zone-a")); err == nil {
 		t.Error("want the refusals")
 	}
@@ -484,10 +484,10 @@ func TestEveryRequestHasASpan(t *testing.T) {
 	const of = " k8s.namespace.name=team lockstep.group=store lockstep.object="
 	want := []string{
 		"adopt revision" + of + "zone-a",
+		"cancel deletion" + of + "zone-a-1",
 		"delete pod" + of + "zone-a-0",
 		"delete pod" + of + "zone-a-1", // a conflict is not a failure
 		"delete pod" + of + "zone-a-2 failed",
-		"withdraw" + of + "zone-a-1",
 		"write hold" + of,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -581,7 +581,7 @@ func TestTheTraceOfARollout(t *testing.T) {
 // asked records the calls about downscales among the requests.
 type asked struct{ *recorder }
 
-func (a asked) Noted(_ plan.Key, d, replaced group.Downscale) {
+func (a asked) Recorded(_ plan.Key, d, replaced group.Downscale) {
 	text := "noted " + d.String()
 	if !replaced.None() {
 		text += ", before " + replaced.String()
@@ -797,7 +797,7 @@ func TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone(t *testing.T) 
 	}
 	s.Hold = group.HoldOf(r.Holds.Cached(s.Key))
 	grant := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Cause: reason.EvictionGranted}
-	if got := hold.DecideGrant(&s, grant); s.Hold.Holder != "downscale/zone-a" || got.Need != hold.Look {
+	if got := hold.DecideGrant(&s, grant); s.Hold.Holder != "downscale/zone-a" || got.Need != hold.ReadLive {
 		t.Errorf("under %q an eviction is decided on caches: %+v", s.Hold.Holder, got)
 	}
 }

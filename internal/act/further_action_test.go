@@ -44,10 +44,10 @@ func TestTheLockAsksAFurtherActionWhatItRequires(t *testing.T) {
 		want   hold.Need
 	}{
 		"caches are sufficient":        {deleteClaim{}, hold.Carry},
-		"it requires a live read":      {deleteClaim{read: plan.Always}, hold.Look},
+		"it requires a live read":      {deleteClaim{read: plan.Always}, hold.ReadLive},
 		"another process wrote last":   {deleteClaim{read: plan.IfInherited}, hold.Carry},
 		"the Lease is written for it":  {deleteClaim{records: true}, hold.Write},
-		"a read comes before a record": {deleteClaim{read: plan.Always, records: true}, hold.Look},
+		"a read comes before a record": {deleteClaim{read: plan.Always, records: true}, hold.ReadLive},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := hold.Decide(&s, []plan.Action{tc.action}).Need; got != tc.want {

@@ -88,7 +88,7 @@ func up(name string) plan.Pod {
 // the pod under it.
 func TestAFurtherKindIsRolledUnderItsOwnLock(t *testing.T) {
 	cached := newPool(false, up("store-x7k2"))
-	if d := hold.Decide(cached, cached.plan()); d.Need != hold.Look {
+	if d := hold.Decide(cached, cached.plan()); d.Need != hold.ReadLive {
 		t.Errorf("on caches the lock needs %v, want a live read", d.Need)
 	}
 	live := newPool(true, up("store-x7k2"))

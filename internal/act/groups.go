@@ -26,7 +26,7 @@ type References interface {
 // methodsOfGroups are the methods for the actions that only rollout groups have.
 var methodsOfGroups = []method{
 	sends("adopt revision", (*Executor).adoptRevision),
-	sends("void downscale", (*Executor).cancelDownscale),
+	sends("cancel downscale", (*Executor).cancelDownscale),
 	sends("stamp downscale", (*Executor).stampDownscale),
 	sends("set replicas", (*Executor).setReplicas),
 	sends("report replicas", (*Executor).reportReplicas),
@@ -57,7 +57,7 @@ func (e *Executor) cancelDownscale(ctx context.Context, key plan.Key, a group.Ca
 	d := a.Downscale
 	touch := requiring(d.UID, d.Version)
 	touch.Metadata.Annotations = map[string]string{contract.VoidedAnnotation: touchMark()}
-	return e.patchZone(ctx, "void downscale", key, d.Zone, touch)
+	return e.patchZone(ctx, "cancel downscale", key, d.Zone, touch)
 }
 
 // stampDownscale writes the time at which a zone was scaled down.

@@ -37,7 +37,7 @@ func (e *Executor) writeHold(ctx context.Context, w plan.Workload, d hold.Decisi
 		return e.request(ctx, "label hold", key, "", func(ctx context.Context) error {
 			return e.Holds.Label(ctx, key, w.Record())
 		})
-	case hold.Carry, hold.Look:
+	case hold.Carry, hold.ReadLive:
 	}
 	return nil
 }

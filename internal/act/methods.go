@@ -14,7 +14,7 @@ var methods = byType(slices.Concat(methodsOfAllKinds, methodsOfGroups)...)
 
 var methodsOfAllKinds = []method{
 	sends("delete pod", (*Executor).deletePod),
-	sends("withdraw", (*Executor).cancelDeletion),
+	sends("cancel deletion", (*Executor).cancelDeletion),
 }
 
 // method carries out the actions of one type.

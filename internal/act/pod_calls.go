@@ -11,24 +11,24 @@ import (
 
 // Preparations calls pods about a downscale, without waiting for their answers.
 type Preparations interface {
-	// Noted receives a downscale that this process has recorded and about which no pod was called, and the
+	// Recorded receives a downscale that this process has recorded and about which no pod was called, and the
 	// rest of the previous one.
-	Noted(key plan.Key, d, former group.Downscale)
+	Recorded(key plan.Key, d, former group.Downscale)
 	// Ask calls pods of a zone to prepare or, if the downscale is being cancelled, to undo the preparation.
 	Ask(key plan.Key, zone group.Zone, d group.Downscale, pods []plan.Pod, limit time.Duration)
 }
 
 // Messages notifies pods of zones with a delay.
 type Messages interface {
-	// Tell queues a message for pods of a zone, without waiting for their answers.
-	Tell(key plan.Key, zone group.Zone, message group.Message, pods []plan.Pod)
+	// Notify queues a message for pods of a zone, without waiting for their answers.
+	Notify(key plan.Key, zone group.Zone, message group.Message, pods []plan.Pod)
 }
 
 // rememberDownscale passes on a downscale of lockstep's own that this process has recorded, and the rest of the
 // previous one.
 func (e *Executor) rememberDownscale(s *group.Snapshot, a group.RecordDownscale) {
 	if a.Downscale.Ours && a.Downscale.Stage == group.Preparing {
-		e.Preparations.Noted(s.Key, a.Downscale, a.Former)
+		e.Preparations.Recorded(s.Key, a.Downscale, a.Former)
 	}
 }
 
@@ -48,7 +48,7 @@ func (e *Executor) cancelPreparation(s *group.Snapshot, a group.CancelPreparatio
 func (e *Executor) notifyPods(s *group.Snapshot, a group.NotifyPods) {
 	zone, _ := s.Zone(a.Zone)
 	zone.Delay.Call = a.Call
-	e.Messages.Tell(s.Key, zone, a.Message, a.Pods)
+	e.Messages.Notify(s.Key, zone, a.Message, a.Pods)
 }
 
 // Abandoned records that pods must be notified that they stay. A process that no longer leads called them to

@@ -12,9 +12,9 @@ import (
 )
 
 // Tell implements act.Messages.
-func (r *recorder) Tell(_ plan.Key, zone group.Zone, message group.Message, pods []plan.Pod) {
+func (r *recorder) Notify(_ plan.Key, zone group.Zone, message group.Message, pods []plan.Pod) {
 	for _, pod := range pods {
-		r.begin("tell "+string(message)+" to "+zone.Name+"/"+pod.Name+zone.Delay.Call.Path, nil)
+		r.begin("send "+string(message)+" to "+zone.Name+"/"+pod.Name+zone.Delay.Call.Path, nil)
 		r.end()
 	}
 }
@@ -25,7 +25,7 @@ func TestPodsAreToldAfterTheHoldWasWritten(t *testing.T) {
 	s := testGroup()
 	tell := group.NotifyPods{Zone: "zone-a", Message: group.Stay, Call: group.Call{Port: 1, Path: "/former"}, Pods: s.Zones[0].Pods}
 	forget := group.RecordAcknowledged{Zone: "zone-a"}
-	told := []string{"tell stay to zone-a/zone-a-0/former", "tell stay to zone-a/zone-a-1/former"}
+	told := []string{"send stay to zone-a/zone-a-0/former", "send stay to zone-a/zone-a-1/former"}
 	raise := group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 3}
 	for sentence, tc := range map[string]struct {
 		steps    []plan.Action

@@ -35,7 +35,7 @@ func (e *Executor) cancelDeletion(ctx context.Context, key plan.Key, w plan.Canc
 	touch.Metadata.Annotations = map[string]string{contract.WithdrawnAnnotation: touchMark()}
 	_, err := e.Client.CoreV1().Pods(key.Namespace).Patch(ctx, i.Pod, types.MergePatchType, touch.json(), metav1.PatchOptions{})
 	if err != nil {
-		return fmt.Errorf("withdraw delete of pod %s/%s: %w", key.Namespace, i.Pod, classify(err))
+		return fmt.Errorf("cancel deletion of pod %s/%s: %w", key.Namespace, i.Pod, classify(err))
 	}
 	e.Fresh.PodMoved(key, i.Pod, i.Version)
 	return nil

@@ -47,9 +47,9 @@ func TestAnonymizedSnapshotGivesTheSamePlanWithoutNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range named.Zones { // calls to pods are left out
-			named.Zones[i].Told = nil
+			named.Zones[i].Notifications = nil
 		}
-		named.Asked = group.Asked{}
+		named.Called = group.PodCall{}
 		anonymized := anonymize(named)
 		leftOut := named.Hold.Acknowledged != nil || !named.Hold.Downscale.None() || unknownPartitions(named)
 		if want, got := causes(named), causes(anonymized); !slices.Equal(want, got) && !leftOut {

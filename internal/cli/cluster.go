@@ -104,7 +104,7 @@ func (c *cluster) readLive(ctx context.Context, key plan.Key) (group.Snapshot, e
 			return group.Snapshot{}, withPermissionHint(err)
 		}
 	}
-	return s.AsNoted(), nil
+	return s.AsRecorded(), nil
 }
 
 // existing reads a group and returns an error if it does not exist.

@@ -77,7 +77,7 @@ func (a *app) snapshotFor(c *cobra.Command, args []string, file string) (group.S
 func planOf(s group.Snapshot) planView {
 	steps := stepsFor(s)
 	decision := hold.Decide(&s, steps)
-	if decision.Need == hold.Look { // the operator reads live first; assume that it sees the same
+	if decision.Need == hold.ReadLive { // the operator reads live first; assume that it sees the same
 		s.Live = true
 		steps = stepsFor(s)
 		decision = hold.Decide(&s, steps)

@@ -114,7 +114,7 @@ func (c *cluster) mayWatch(ctx context.Context, namespace string) error {
 func (seen *watching) snapshots(w wanted) []group.Snapshot {
 	var all []group.Snapshot
 	for _, key := range seen.Groups(seen.namespace) {
-		if s := seen.Cached(key).AsNoted(); w.includes(key) && len(s.Zones) > 0 {
+		if s := seen.Cached(key).AsRecorded(); w.includes(key) && len(s.Zones) > 0 {
 			all = append(all, s)
 		}
 	}

@@ -30,7 +30,7 @@ func (a CancelDeletion) Event() Event {
 	}
 }
 
-// String implements Action: withdraw zone-a-0 of zone-a because Paused.
+// String implements Action: cancel deletion of zone-a-0 of zone-a because Paused.
 func (a CancelDeletion) String() string {
-	return fmt.Sprintf("withdraw %s of %s because %s", a.Intent.Pod, a.Intent.Zone, a.Because)
+	return fmt.Sprintf("cancel deletion of %s of %s because %s", a.Intent.Pod, a.Intent.Zone, a.Because)
 }

@@ -18,7 +18,7 @@ type DeletePod struct {
 	UID             string
 	Version         Version
 	Up              bool // the pod is up, so the hold must record the delete first
-	AlreadyNoted    bool // the hold has an intent for exactly this delete
+	AlreadyRecorded bool // the hold has an intent for exactly this delete
 	UnknownRevision bool // the status of the zone does not name the pod's revision, so the view may be stale
 	Overtakes       bool // an operation of another zone has waited longer, but could not continue anyway
 	Because         reason.Code

@@ -30,7 +30,7 @@ func (a EndIntent) Event() Event {
 		return Event{}
 	case reason.HoldRestored:
 		e.Action, e.Warning = "DropNote", true
-		e.Note = fmt.Sprintf("drops the note of pod %s: %s", a.Intent.Pod, a.Because.Sentence())
+		e.Note = fmt.Sprintf("drops the record of pod %s: %s", a.Intent.Pod, a.Because.Sentence())
 	default:
 		e.Action = "EndEviction"
 		e.Note = fmt.Sprintf("the eviction of pod %s counts no more: %s", a.Intent.Pod, a.Because.Sentence())

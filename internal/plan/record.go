@@ -33,8 +33,8 @@ func (r Record) InProgress() Holder {
 // Lapsed is Hold.Lapsed, with what the part of the kind records.
 func (r Record) Lapsed(now time.Time) bool { return r.Hold.Lapsed(now, r.InProgress().Free()) }
 
-// Noted returns the part after the actions that satisfy a condition have recorded in it.
-func (r Record) Noted(steps []Action, records func(Recorder) bool) Part {
+// PartAfter returns the part after the actions that satisfy a condition have recorded in it.
+func (r Record) PartAfter(steps []Action, records func(Recorder) bool) Part {
 	part := r.Part
 	for _, a := range Only[Recorder](steps) {
 		if records(a) {

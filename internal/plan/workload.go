@@ -9,9 +9,9 @@ type Workload interface {
 	View() View
 	// Record returns what its Lease records.
 	Record() Record
-	// NextPart returns the part that the next write of the Lease records. noted is the present part with what the
+	// NextPart returns the part that the next write of the Lease records. recorded is the present part with what the
 	// actions of the plan record in it.
-	NextPart(noted Part) Part
+	NextPart(recorded Part) Part
 	// IntentStatus returns the status of an intent.
 	IntentStatus(i Intent) IntentStatus
 	// Pod returns the pod of that name.

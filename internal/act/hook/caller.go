@@ -116,11 +116,11 @@ func (c *Caller) Undo(ctx context.Context, call contract.Call, pods []Pod) Resul
 	return all.results
 }
 
-// check returns a result for each pod: NotAsked if it may be called, or Refused with the reason.
+// check returns a result for each pod: NotCalled if it may be called, or Refused with the reason.
 func (c *Caller) check(call contract.Call, pods []Pod) Results {
 	results := make(Results, len(pods))
 	for i, pod := range pods {
-		results[i] = Result{Pod: pod.Name, Outcome: NotAsked}
+		results[i] = Result{Pod: pod.Name, Outcome: NotCalled}
 		if why := c.objection(call, pod); why != "" {
 			results[i].Outcome, results[i].Why = Refused, why
 		}
@@ -187,11 +187,11 @@ func (r round) alone(ctx context.Context) Result {
 func (r round) one(ctx, begin context.Context, pod Pod) Result {
 	c := r.caller
 	if err := c.slots.take(begin, pod.Namespace, pod.Name); err != nil {
-		return Result{Pod: pod.Name, Outcome: NotAsked}
+		return Result{Pod: pod.Name, Outcome: NotCalled}
 	}
 	defer c.slots.give(pod.Namespace, pod.Name)
 	if begin.Err() != nil || !c.options.Managed(pod.Namespace) {
-		return Result{Pod: pod.Name, Outcome: NotAsked}
+		return Result{Pod: pod.Name, Outcome: NotCalled}
 	}
 	ctx, span := c.options.Tracer.Start(ctx, "hook "+string(r.purpose), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.String("k8s.namespace.name", pod.Namespace), attribute.String("k8s.pod.name", pod.Name)))

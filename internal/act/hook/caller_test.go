@@ -222,7 +222,7 @@ func TestIfOnePodMayNotBeCalledNoneIs(t *testing.T) {
 	all[2].IP = "127.0.0.1"
 	got := prepare(t.Context(), hook.New(hook.Options{}), shutdown, all)
 	want := hook.Results{
-		{Pod: "zone-a-0", Outcome: hook.NotAsked}, {Pod: "zone-a-1", Outcome: hook.NotAsked},
+		{Pod: "zone-a-0", Outcome: hook.NotCalled}, {Pod: "zone-a-1", Outcome: hook.NotCalled},
 		{Pod: "zone-a-2", Outcome: hook.Refused, Why: hook.Loopback},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(l.connections()) > 0 {
@@ -252,12 +252,12 @@ func TestUndoAsksAllThatMayBeAskedWhateverBecomesOfOthers(t *testing.T) {
 }
 
 func TestTheFirstFailureStopsWhatHasNotBegun(t *testing.T) {
-	var asked sync.WaitGroup
-	asked.Add(4)
+	var called sync.WaitGroup
+	called.Add(4)
 	rest := make(chan struct{})
 	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
-		asked.Done() // panics if more pods are called
-		asked.Wait()
+		called.Done() // panics if more pods are called
+		called.Wait()
 		if calledAt(r) == podAddress(0) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -277,7 +277,7 @@ func TestTheFirstFailureStopsWhatHasNotBegun(t *testing.T) {
 	for _, r := range got {
 		count[r.Outcome]++
 	}
-	if diff := cmp.Diff(map[hook.Outcome]int{hook.Failed: 1, hook.Answered: 3, hook.NotAsked: 96}, count); diff != "" {
+	if diff := cmp.Diff(map[hook.Outcome]int{hook.Failed: 1, hook.Answered: 3, hook.NotCalled: 96}, count); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -292,7 +292,7 @@ func TestNobodyIsAskedInANamespaceThatIsNotManagedAnyMore(t *testing.T) {
 		"undo":    func() hook.Results { return c.Undo(t.Context(), shutdown, pods(3)) },
 	} {
 		left.Store(false)
-		want := hook.Results{answered("zone-a-0", 200), {Pod: "zone-a-1", Outcome: hook.NotAsked}, {Pod: "zone-a-2", Outcome: hook.NotAsked}}
+		want := hook.Results{answered("zone-a-0", 200), {Pod: "zone-a-1", Outcome: hook.NotCalled}, {Pod: "zone-a-2", Outcome: hook.NotCalled}}
 		if diff := cmp.Diff(want, ask(), withoutTook); diff != "" || len(l.connections()) != 1 {
 			t.Errorf("%s (-want +got):\n%s", how, diff)
 		}
@@ -420,12 +420,12 @@ func TestNobodyIsAskedWhenTheRequestHasEnded(t *testing.T) {
 		"undo":                           c.Undo(ended, shutdown, pods(3)),
 	} {
 		for _, r := range got {
-			if r.Outcome != hook.NotAsked {
+			if r.Outcome != hook.NotCalled {
 				t.Errorf("%s: %v", how, r)
 			}
 		}
 		if first := got.First(); first == nil || first.Pod != "zone-a-0" {
-			t.Errorf("%s: the first that was not asked is %v", how, first)
+			t.Errorf("%s: the first that was not called is %v", how, first)
 		}
 	}
 	if reached := l.connections(); len(reached) > 0 {
@@ -440,7 +440,7 @@ func TestUndoHasALimitOfItsOwn(t *testing.T) {
 	if took := time.Since(began); took > 8*time.Second {
 		t.Errorf("took %v", took)
 	}
-	want := hook.Results{{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Abandoned}, {Pod: "zone-a-1", Outcome: hook.NotAsked}, {Pod: "zone-a-2", Outcome: hook.NotAsked}}
+	want := hook.Results{{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Abandoned}, {Pod: "zone-a-1", Outcome: hook.NotCalled}, {Pod: "zone-a-2", Outcome: hook.NotCalled}}
 	if diff := cmp.Diff(want, got, withoutTook); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -501,7 +501,7 @@ func TestACallSaysInTheNameOfWhichGroupItIs(t *testing.T) {
 func TestAResultReadsAsASentence(t *testing.T) {
 	for want, r := range map[string]hook.Result{
 		"pod a-0 answered with status 200":       answered("a-0", 200),
-		"pod a-0 was not asked":                  {Pod: "a-0", Outcome: hook.NotAsked},
+		"pod a-0 was not called":                 {Pod: "a-0", Outcome: hook.NotCalled},
 		"pod a-0 declined with status 503":       {Pod: "a-0", Outcome: hook.Failed, Why: hook.Declined, Status: 503},
 		"pod a-0 did not answer in time":         {Pod: "a-0", Outcome: hook.Failed, Why: hook.NoAnswer},
 		"pod a-0 has a loopback address":         {Pod: "a-0", Outcome: hook.Refused, Why: hook.Loopback},

@@ -179,29 +179,29 @@ func (n notConnected) Unwrap() error { return n.error }
 // unsolicited data verbatim.
 type boundedConn struct {
 	net.Conn
-	left  int
-	asked chan struct{} // closed by the first Write or by Close
-	begin sync.Once
+	left     int
+	lastCall chan struct{} // closed by the first Write or by Close
+	begin    sync.Once
 }
 
 var errTooLong = errors.New("the connection has carried as much as it may")
 
 func bounded(c net.Conn, bytes int) *boundedConn {
-	return &boundedConn{Conn: c, left: bytes, asked: make(chan struct{})}
+	return &boundedConn{Conn: c, left: bytes, lastCall: make(chan struct{})}
 }
 
 func (c *boundedConn) Write(p []byte) (int, error) {
-	c.begin.Do(func() { close(c.asked) })
+	c.begin.Do(func() { close(c.lastCall) })
 	return c.Conn.Write(p)
 }
 
 func (c *boundedConn) Close() error {
-	c.begin.Do(func() { close(c.asked) })
+	c.begin.Do(func() { close(c.lastCall) })
 	return c.Conn.Close()
 }
 
 func (c *boundedConn) Read(p []byte) (int, error) {
-	<-c.asked
+	<-c.lastCall
 	if c.left <= 0 {
 		return 0, errTooLong
 	}
@@ -211,13 +211,13 @@ func (c *boundedConn) Read(p []byte) (int, error) {
 }
 
 // whyOf returns the reason of a failure without the text of the error, which may come from the pod.
-func whyOf(asked, limited context.Context, err error) Why {
+func whyOf(called, limited context.Context, err error) Why {
 	switch {
 	case errors.Is(err, errDiverted):
 		return Diverted
 	case errors.Is(err, errBadCall):
 		return BadCall
-	case asked.Err() != nil:
+	case called.Err() != nil:
 		return Abandoned
 	case limited.Err() != nil:
 		return NoAnswer

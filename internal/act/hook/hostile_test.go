@@ -75,7 +75,7 @@ func TestNoAnnotationLeadsAnywhereButToThePod(t *testing.T) {
 // askedNames counts packets to any name server.
 func askedNames(t *testing.T) *atomic.Int64 {
 	t.Helper()
-	var asked atomic.Int64
+	var called atomic.Int64
 	server, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", ":53")
 	if err != nil {
 		t.Fatal(err)
@@ -88,11 +88,11 @@ func askedNames(t *testing.T) *atomic.Int64 {
 			if _, _, err := server.ReadFrom(packet); err != nil {
 				return
 			}
-			asked.Add(1)
+			called.Add(1)
 		}
 	}()
 	t.Cleanup(func() { _ = server.Close(); <-ended })
-	return &asked
+	return &called
 }
 
 // say returns a server that answers each connection with a text and keeps it open.

@@ -31,9 +31,9 @@ type MessageOptions struct {
 // calls, in other goroutines than their callers. Only the newest message to a pod counts. Calls to one pod
 // never overlap, because they could arrive in the wrong order.
 //
-//	Tell ──► waits for its turn ──► call ──► answer or failure ──► Fill
-//	             ▲                    │ another message came meanwhile
-//	             └────────────────────┘
+//	Notify ──► waits for its turn ──► call ──► answer or failure ──► Fill
+//	               ▲                    │ another message came meanwhile
+//	               └────────────────────┘
 //
 // The table is lost when the process ends or loses leadership. Then all pods are notified again.
 type Messages struct {
@@ -58,7 +58,7 @@ type recipients struct {
 
 // letter is the newest message to one pod.
 type letter struct {
-	told     group.Told
+	latest   group.Notification
 	zone     string
 	pod      Pod
 	call     contract.Call
@@ -76,7 +76,7 @@ type note struct {
 	call    group.Call
 }
 
-func noteOf(t group.Told) note { return note{t.Message, t.Call} }
+func noteOf(t group.Notification) note { return note{t.Message, t.Call} }
 
 // NewMessages returns an empty table.
 func NewMessages(c *Caller, o MessageOptions) *Messages {
@@ -94,8 +94,8 @@ func NewMessages(c *Caller, o MessageOptions) *Messages {
 	}
 }
 
-// Tell queues a message for pods of a zone. It does not wait for their answers.
-func (m *Messages) Tell(key plan.Key, zone group.Zone, message group.Message, pods []plan.Pod) {
+// Notify queues a message for pods of a zone. It does not wait for their answers.
+func (m *Messages) Notify(key plan.Key, zone group.Zone, message group.Message, pods []plan.Pod) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	g := m.groups[key]
@@ -110,14 +110,14 @@ func (m *Messages) Tell(key plan.Key, zone group.Zone, message group.Message, po
 			l = &letter{}
 			g.letters[pod.UID] = l
 		}
-		same := noteOf(l.told) == note{message, zone.Delay.Call}
-		if same && l.told.Underway {
+		same := noteOf(l.latest) == note{message, zone.Delay.Call}
+		if same && l.latest.Underway {
 			continue
 		}
 		if !same {
 			l.failures = 0
 		}
-		l.told = group.Told{Message: message, Call: zone.Delay.Call, Underway: true, Ready: pod.ReadySince, At: m.options.Now()}
+		l.latest = group.Notification{Message: message, Call: zone.Delay.Call, Underway: true, Ready: pod.ReadySince, At: m.options.Now()}
 		l.zone, l.pod, l.call = zone.Name, addressed[i], contract.CallOf(zone.Delay.Call)
 		if l.sent == (note{}) && !l.queued {
 			m.enqueue(g, l)
@@ -140,7 +140,7 @@ func (m *Messages) enqueue(g *recipients, l *letter) {
 	g.waiting = append(g.waiting, l)
 }
 
-// Fill sets Told of the pods in zones with a delay. In a zone without a delay that has acknowledged pods in
+// Fill sets Notifications of the pods in zones with a delay. In a zone without a delay that has acknowledged pods in
 // the hold, it sets only notifications that pods stay. It drops all other messages of the group, and their
 // pods are not called any more.
 func (m *Messages) Fill(s group.Snapshot) {
@@ -153,15 +153,15 @@ func (m *Messages) Fill(s group.Snapshot) {
 		if !z.Delay.Configured() && s.Hold.Acknowledged[z.Name].None() {
 			continue
 		}
-		z.Told = map[string]group.Told{}
+		z.Notifications = map[string]group.Notification{}
 		for _, pod := range z.Pods {
 			l := g.letter(z.Name, pod)
-			if l != nil && (z.Delay.Configured() || l.told.Message == group.Stay) {
-				l.told.Again = within(l.told.Again, l.rest, s.Now)
-				if l.told.At.After(s.Now.Add(group.FarAhead)) { // the clock was wrong, so a record would not be trusted
-					l.told.At = s.Now
+			if l != nil && (z.Delay.Configured() || l.latest.Message == group.Stay) {
+				l.latest.Again = within(l.latest.Again, l.rest, s.Now)
+				if l.latest.At.After(s.Now.Add(group.FarAhead)) { // the clock was wrong, so a record would not be trusted
+					l.latest.At = s.Now
 				}
-				z.Told[pod.UID], present[l] = l.told, true
+				z.Notifications[pod.UID], present[l] = l.latest, true
 			}
 		}
 	}
@@ -257,7 +257,7 @@ func (m *Messages) hand(ctx context.Context, calls *sync.WaitGroup) {
 		i := g.first()
 		l := g.waiting[i]
 		g.waiting = slices.Delete(g.waiting, i, i+1)
-		l.sent, l.queued = noteOf(l.told), false
+		l.sent, l.queued = noteOf(l.latest), false
 		g.calls++
 		m.quota.take(g.key.Namespace)
 		r := round{caller: m.caller, purpose: purposes[l.sent.message], call: l.call, pods: []Pod{l.pod}}
@@ -323,7 +323,7 @@ func (m *Messages) done(g *recipients, l *letter, r Result) bool {
 	case l.dropped:
 		m.dropIfEmpty(g)
 		return false
-	case noteOf(l.told) != sent:
+	case noteOf(l.latest) != sent:
 		m.enqueue(g, l)
 		return false
 	}
@@ -333,24 +333,24 @@ func (m *Messages) done(g *recipients, l *letter, r Result) bool {
 
 func (m *Messages) answer(l *letter, r Result) {
 	now := m.options.Now()
-	l.told.Underway, l.told.At = false, now
-	if !heard(l.told.Message, r) {
-		l.told.Failed, l.told.Why = true, r.failure()
+	l.latest.Underway, l.latest.At = false, now
+	if !delivered(l.latest.Message, r) {
+		l.latest.Failed, l.latest.Why = true, r.failure()
 		l.rest = m.pause(l)
-		l.told.Again = now.Add(l.rest)
+		l.latest.Again = now.Add(l.rest)
 		l.failures++
 		return
 	}
 	l.failures = 0
-	l.told.Since = r.Since
-	if l.told.Message == group.Stay {
+	l.latest.Since = r.Since
+	if l.latest.Message == group.Stay {
 		l.rest = m.options.StayEvery
-		l.told.Again = now.Add(l.rest)
+		l.latest.Again = now.Add(l.rest)
 	}
 }
 
-// heard reports whether a pod accepted a message.
-func heard(message group.Message, r Result) bool {
+// delivered reports whether a pod accepted a message.
+func delivered(message group.Message, r Result) bool {
 	if message == group.Stay {
 		return stays(r)
 	}
@@ -361,7 +361,7 @@ func heard(message group.Message, r Result) bool {
 func (m *Messages) pause(l *letter) time.Duration {
 	const first, most = 5 * time.Second, time.Minute
 	limit := most
-	if l.told.Message == group.Stay {
+	if l.latest.Message == group.Stay {
 		limit = m.options.StayEvery
 	}
 	return min(first<<min(l.failures, 16), limit)
@@ -375,7 +375,7 @@ func (m *Messages) gather(g *recipients) bool {
 		return true
 	}
 	if g.gather == nil {
-		g.gather = time.AfterFunc(m.options.Gather, func() { m.tellAnswers(g) })
+		g.gather = time.AfterFunc(m.options.Gather, func() { m.publishAnswers(g) })
 	}
 	return false
 }
@@ -387,7 +387,7 @@ func (g *recipients) gathered() {
 	}
 }
 
-func (m *Messages) tellAnswers(g *recipients) {
+func (m *Messages) publishAnswers(g *recipients) {
 	m.mu.Lock()
 	news := g.gather != nil
 	g.gathered()

@@ -69,14 +69,14 @@ func delayed(name string, first, pods int) group.Zone {
 }
 
 // told waits until no call to a group is pending, and returns the notifications of its zone by pod.
-func (f office) told(t *testing.T, key plan.Key, zone group.Zone) map[string]group.Told {
+func (f office) latest(t *testing.T, key plan.Key, zone group.Zone) map[string]group.Notification {
 	t.Helper()
 	for {
 		zones := []group.Zone{zone}
 		f.Fill(key, zones)
-		all, busy := map[string]group.Told{}, false
+		all, busy := map[string]group.Notification{}, false
 		for _, pod := range zone.Pods {
-			if told, known := zones[0].Told[pod.UID]; known {
+			if told, known := zones[0].Notifications[pod.UID]; known {
 				all[pod.Name], busy = told, busy || told.Underway
 			}
 		}
@@ -93,20 +93,20 @@ func (f office) told(t *testing.T, key plan.Key, zone group.Zone) map[string]gro
 
 func TestWhoLeavesSaysSinceWhenHeIsReadyAndWhoStaysIsToldAgainLater(t *testing.T) {
 	var mu sync.Mutex
-	var asked []string
+	var called []string
 	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		asked = append(asked, r.Method+" "+calledAt(r)+r.RequestURI)
+		called = append(called, r.Method+" "+calledAt(r)+r.RequestURI)
 		_, _ = io.WriteString(w, ` {"timestamp": 1767614400, "state": "preparing"} `)
 	}, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{StayEvery: time.Hour})
 	zone := delayed("zone-a", 0, 3)
 	began := time.Now()
-	f.Tell(store, zone, group.Stay, zone.Pods[:1])
-	f.Tell(store, zone, group.Leave, zone.Pods[1:])
-	f.Tell(store, zone, group.Leave, zone.Pods[1:]) // calls to them are in progress
-	got := f.told(t, store, zone)
+	f.Notify(store, zone, group.Stay, zone.Pods[:1])
+	f.Notify(store, zone, group.Leave, zone.Pods[1:])
+	f.Notify(store, zone, group.Leave, zone.Pods[1:]) // calls to them are in progress
+	got := f.latest(t, store, zone)
 
 	for name, told := range got {
 		if told.At.Before(began) || told.At.After(time.Now()) {
@@ -119,14 +119,14 @@ func TestWhoLeavesSaysSinceWhenHeIsReadyAndWhoStaysIsToldAgainLater(t *testing.T
 		got[name] = told
 	}
 	since := time.Unix(1767614400, 0).UTC()
-	want := map[string]group.Told{
+	want := map[string]group.Notification{
 		"zone-a-0": {Message: group.Stay}, "zone-a-1": {Message: group.Leave, Since: since}, "zone-a-2": {Message: group.Leave, Since: since},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	slices.Sort(asked)
-	if diff := cmp.Diff([]string{"DELETE 10.244.0.1/delay?x=y", "POST 10.244.0.2/delay?x=y", "POST 10.244.0.3/delay?x=y"}, asked); diff != "" {
+	slices.Sort(called)
+	if diff := cmp.Diff([]string{"DELETE 10.244.0.1/delay?x=y", "POST 10.244.0.2/delay?x=y", "POST 10.244.0.3/delay?x=y"}, called); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
@@ -164,8 +164,8 @@ func TestOnlyAWholeNumberOfSecondsIsATimestamp(t *testing.T) {
 	} {
 		status, body = tc.status, tc.body
 		zone.Pods[0].UID = fmt.Sprint(i)
-		f.Tell(store, zone, group.Leave, zone.Pods)
-		got := f.told(t, store, zone)["zone-a-0"]
+		f.Notify(store, zone, group.Leave, zone.Pods)
+		got := f.latest(t, store, zone)["zone-a-0"]
 		if got.Failed != (tc.why != "") || got.Why != tc.why || got.Failed != got.Since.IsZero() {
 			t.Errorf("%d %.40s: got %+v, want %q", tc.status, tc.body, got, tc.why)
 		}
@@ -190,8 +190,8 @@ func TestWhateverAPodSaysOfTheTimeTakesLittleTimeAndIsNoAgreement(t *testing.T) 
 			f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
 			zone := delayed("zone-a", 0, 1)
 			began := time.Now()
-			f.Tell(store, zone, group.Leave, zone.Pods)
-			if got := f.told(t, store, zone)["zone-a-0"]; !got.Failed || got.Why == "" || !got.Since.IsZero() {
+			f.Notify(store, zone, group.Leave, zone.Pods)
+			if got := f.latest(t, store, zone)["zone-a-0"]; !got.Failed || got.Why == "" || !got.Since.IsZero() {
 				t.Errorf("got %+v", got)
 			}
 			if took := time.Since(began); took > 10*limit {
@@ -209,8 +209,8 @@ func TestWhoDoesNotKnowHowToStayStays(t *testing.T) {
 	for code, fails := range map[int]bool{200: false, 204: false, 404: false, 405: false, 409: false, 501: false, 302: true, 403: true, 500: true, 503: true} {
 		status = code
 		zone.Pods[0].UID = fmt.Sprint(code)
-		f.Tell(store, zone, group.Stay, zone.Pods)
-		if got := f.told(t, store, zone)["zone-a-0"]; got.Failed != fails {
+		f.Notify(store, zone, group.Stay, zone.Pods)
+		if got := f.latest(t, store, zone)["zone-a-0"]; got.Failed != fails {
 			t.Errorf("%d: got %+v, want that it failed: %t", code, got, fails)
 		}
 	}
@@ -220,8 +220,8 @@ func TestAClockThatIsSetBackKeepsNobodyWaiting(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	zone := delayed("zone-a", 0, 1)
-	f.Tell(store, zone, group.Leave, zone.Pods)
-	if rest := time.Until(f.told(t, store, zone)["zone-a-0"].Again); rest > 5*time.Second {
+	f.Notify(store, zone, group.Leave, zone.Pods)
+	if rest := time.Until(f.latest(t, store, zone)["zone-a-0"].Again); rest > 5*time.Second {
 		t.Errorf("told again in %v, want 5 s", rest)
 	}
 }
@@ -231,8 +231,8 @@ func TestAnAnswerIsNotDatedFarAheadOfTheClock(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp": 1767614400}`) }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Now: func() time.Time { return time.Now().Add(2 * group.FarAhead) }})
 	zone := delayed("zone-a", 0, 1)
-	f.Tell(store, zone, group.Leave, zone.Pods)
-	if ahead := time.Until(f.told(t, store, zone)["zone-a-0"].At); ahead > 0 {
+	f.Notify(store, zone, group.Leave, zone.Pods)
+	if ahead := time.Until(f.latest(t, store, zone)["zone-a-0"].At); ahead > 0 {
 		t.Errorf("answered in %v", ahead)
 	}
 }
@@ -246,8 +246,8 @@ func TestWhoFailsIsToldAgainEverMoreSeldom(t *testing.T) {
 		f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{StayEvery: 100 * time.Second})
 		zone := delayed("zone-a", 0, 1)
 		for i, pause := range want {
-			f.Tell(store, zone, message, zone.Pods)
-			got := f.told(t, store, zone)["zone-a-0"]
+			f.Notify(store, zone, message, zone.Pods)
+			got := f.latest(t, store, zone)["zone-a-0"]
 			if !got.Failed || got.Again.Sub(got.At) != pause {
 				t.Errorf("%s after failure %d: told again after %s, want %s", message, i, got.Again.Sub(got.At), pause)
 			}
@@ -259,9 +259,9 @@ func TestWhoMayNotBeCalledDoesNotAgreeAndMayStay(t *testing.T) {
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
 	zone := delayed("zone-a", 0, 2)
 	zone.Pods[0].OnHost, zone.Pods[1].OnHost = true, true
-	f.Tell(store, zone, group.Leave, zone.Pods[:1])
-	f.Tell(store, zone, group.Stay, zone.Pods[1:])
-	got := f.told(t, store, zone)
+	f.Notify(store, zone, group.Leave, zone.Pods[:1])
+	f.Notify(store, zone, group.Stay, zone.Pods[1:])
+	got := f.latest(t, store, zone)
 	if leave := got["zone-a-0"]; !leave.Failed || !strings.Contains(leave.Why, "hostNetwork") {
 		t.Errorf("who is to leave: %+v", leave)
 	}
@@ -280,11 +280,11 @@ func TestTheNewestMessageWinsAndCallsDoNotOverlap(t *testing.T) {
 	}, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
 	zone := delayed("zone-a", 0, 1)
-	f.Tell(store, zone, group.Leave, zone.Pods)
+	f.Notify(store, zone, group.Leave, zone.Pods)
 	order := []string{<-arrived}
-	f.Tell(store, zone, group.Stay, zone.Pods)
-	f.Tell(store, zone, group.Leave, zone.Pods)
-	f.Tell(store, zone, group.Stay, zone.Pods)
+	f.Notify(store, zone, group.Stay, zone.Pods)
+	f.Notify(store, zone, group.Leave, zone.Pods)
+	f.Notify(store, zone, group.Stay, zone.Pods)
 	select {
 	case method := <-arrived:
 		t.Errorf("%s during another call", method)
@@ -293,7 +293,7 @@ func TestTheNewestMessageWinsAndCallsDoNotOverlap(t *testing.T) {
 	goOn <- true
 	order = append(order, <-arrived)
 	goOn <- true
-	if got := f.told(t, store, zone)["zone-a-0"]; got.Message != group.Stay || got.Failed || !got.Since.IsZero() {
+	if got := f.latest(t, store, zone)["zone-a-0"]; got.Message != group.Stay || got.Failed || !got.Since.IsZero() {
 		t.Errorf("at the end it was told %+v", got)
 	}
 	if diff := cmp.Diff([]string{"POST", "DELETE"}, order); diff != "" || len(arrived) > 0 {
@@ -314,12 +314,12 @@ func TestSilentPodsOfOneGroupMakeNobodyElseWait(t *testing.T) {
 	f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
 	for i, key := range []plan.Key{{Namespace: "team", Name: "silent"}, {Namespace: "other", Name: "silent"}, {Namespace: "third", Name: "silent"}} {
 		zone := delayed("zone-s", 300*i, 300)
-		f.Tell(key, zone, group.Leave, zone.Pods)
+		f.Notify(key, zone, group.Leave, zone.Pods)
 	}
 	for i, key := range []plan.Key{store, {Namespace: "fourth", Name: "store"}} {
 		began, zone := time.Now(), delayed("zone-a", 9*200+10*i, 10)
-		f.Tell(key, zone, group.Leave, zone.Pods)
-		for name, told := range f.told(t, key, zone) {
+		f.Notify(key, zone, group.Leave, zone.Pods)
+		for name, told := range f.latest(t, key, zone) {
 			if told.Failed || told.Underway {
 				t.Errorf("%s: %s: %+v", key, name, told)
 			}
@@ -350,14 +350,14 @@ func TestSilentGroupsOfANamespaceMakeItsOtherGroupsWaitForNothing(t *testing.T) 
 	for i, name := range []string{"silent", "as silent"} {
 		zone := delayed(fmt.Sprint("zone-s", i), 100*i, 100) // with equal names, one pod would wait for the other
 		zone.Delay.Call.Path = "/silent"
-		f.Tell(plan.Key{Namespace: store.Namespace, Name: name}, zone, group.Leave, zone.Pods)
+		f.Notify(plan.Key{Namespace: store.Namespace, Name: name}, zone, group.Leave, zone.Pods)
 	}
 	for range 28 { // the most calls that these two groups may have
 		<-silent
 	}
 	began, zone := time.Now(), delayed("zone-a", 1000, 10)
-	f.Tell(store, zone, group.Leave, zone.Pods)
-	for name, told := range f.told(t, store, zone) {
+	f.Notify(store, zone, group.Leave, zone.Pods)
+	for name, told := range f.latest(t, store, zone) {
 		if told.Failed || told.Underway {
 			t.Errorf("%s: %+v", name, told)
 		}
@@ -377,21 +377,21 @@ func TestPodsThatFailedWaitForTheOthersOfTheirGroup(t *testing.T) {
 	}, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
 	zone := delayed("zone-a", 0, 4)
-	f.Tell(store, zone, group.Stay, zone.Pods[:2])
+	f.Notify(store, zone, group.Stay, zone.Pods[:2])
 	for range 2 {
 		<-arrived
 		goOn <- true
 	}
-	f.told(t, store, zone)
-	f.Tell(store, zone, group.Stay, zone.Pods[:2]) // the first one is called now, and the other one waits
+	f.latest(t, store, zone)
+	f.Notify(store, zone, group.Stay, zone.Pods[:2]) // the first one is called now, and the other one waits
 	order := []string{<-arrived}
-	f.Tell(store, zone, group.Stay, zone.Pods[2:])
+	f.Notify(store, zone, group.Stay, zone.Pods[2:])
 	for range 3 {
 		goOn <- true
 		order = append(order, <-arrived)
 	}
 	goOn <- true
-	f.told(t, store, zone)
+	f.latest(t, store, zone)
 	if diff := cmp.Diff([]string{podAddress(0), podAddress(2), podAddress(3), podAddress(1)}, order); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -401,9 +401,9 @@ func TestAnswersOfAGroupAreGathered(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp":1}`) }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Gather: time.Minute})
 	zone := delayed("zone-a", 0, 100)
-	f.Tell(store, zone, group.Leave, zone.Pods)
+	f.Notify(store, zone, group.Leave, zone.Pods)
 	<-f.news
-	if got := f.told(t, store, zone); len(got) != 100 || len(f.news) > 0 {
+	if got := f.latest(t, store, zone); len(got) != 100 || len(f.news) > 0 {
 		t.Errorf("%d have answered, and it is told another %d times", len(got), len(f.news))
 	}
 }
@@ -418,13 +418,13 @@ func TestAnswersAreKnownAlthoughOthersAreSilent(t *testing.T) {
 	}, 80)
 	f := newOffice(t, hook.New(hook.Options{CallLimit: time.Minute}), hook.MessageOptions{Gather: time.Millisecond})
 	zone := delayed("zone-a", 0, 5)
-	f.Tell(store, zone, group.Leave, zone.Pods)
+	f.Notify(store, zone, group.Leave, zone.Pods)
 	for answers := 0; answers < 4; {
 		<-f.news
 		zones := []group.Zone{zone}
 		f.Fill(store, zones)
 		answers = 0
-		for _, told := range zones[0].Told {
+		for _, told := range zones[0].Notifications {
 			if !told.Underway {
 				answers++
 			}
@@ -453,7 +453,7 @@ func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 			}, 80)
 			f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
 			zone := delayed("zone-a", 0, 10)
-			f.Tell(store, zone, group.Stay, zone.Pods)
+			f.Notify(store, zone, group.Stay, zone.Pods)
 			<-arrived
 			drop(f, zone)
 			close(goOn)
@@ -462,13 +462,13 @@ func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 				t.Errorf("called %v", got)
 			}
 			zones := []group.Zone{zone}
-			if f.Fill(store, zones); how != "the pods" && len(zones[0].Told) > 0 {
-				t.Errorf("something is known of %v", zones[0].Told)
+			if f.Fill(store, zones); how != "the pods" && len(zones[0].Notifications) > 0 {
+				t.Errorf("something is known of %v", zones[0].Notifications)
 			}
 			if how == "the work" {
 				f.work(t)
 			}
-			f.Tell(store, zone, group.Stay, zone.Pods[5:6]) // it still works
+			f.Notify(store, zone, group.Stay, zone.Pods[5:6]) // it still works
 			<-arrived
 		})
 	}
@@ -481,9 +481,9 @@ func TestItIsKnownSinceWhenAPodWasReadyAsItWasTold(t *testing.T) {
 	zone := delayed("zone-a", 0, 1)
 	for _, since := range []time.Time{time.Unix(1000, 0), {}, time.Unix(2000, 0)} {
 		zone.Pods[0].ReadySince = since
-		f.Tell(store, zone, group.Leave, zone.Pods)
+		f.Notify(store, zone, group.Leave, zone.Pods)
 		zone.Pods[0].ReadySince = time.Now() // changes during the call
-		if got := f.told(t, store, zone)["zone-a-0"]; !got.Ready.Equal(since) {
+		if got := f.latest(t, store, zone)["zone-a-0"]; !got.Ready.Equal(since) {
 			t.Errorf("it was Ready since %s, and %s is known", since, got.Ready)
 		}
 	}
@@ -500,13 +500,13 @@ func TestWhoIsToldByAnotherCallHearsThatOneAfterwards(t *testing.T) {
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
 	former, zone := delayed("zone-a", 0, 1), delayed("zone-a", 0, 1)
 	zone.Delay.Call.Path = "/other"
-	f.Tell(store, former, group.Leave, former.Pods)
+	f.Notify(store, former, group.Leave, former.Pods)
 	order := []string{<-arrived}
-	f.Tell(store, zone, group.Leave, zone.Pods)
+	f.Notify(store, zone, group.Leave, zone.Pods)
 	goOn <- true
 	order = append(order, <-arrived)
 	goOn <- true
-	if got := f.told(t, store, zone)["zone-a-0"]; got.Call != zone.Delay.Call || got.Message != group.Leave {
+	if got := f.latest(t, store, zone)["zone-a-0"]; got.Call != zone.Delay.Call || got.Message != group.Leave {
 		t.Errorf("at the end it was told %+v", got)
 	}
 	if diff := cmp.Diff([]string{"POST /delay?x=y", "POST /other"}, order); diff != "" {
@@ -521,8 +521,8 @@ func TestWhoIsNotedIsToldToStayAlthoughTheDelayIsGone(t *testing.T) {
 	httpLand(t, func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Method + " " + calledAt(r); <-goOn }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
 	zone := delayed("zone-a", 0, 3)
-	f.Tell(store, zone, group.Stay, zone.Pods[:2])
-	f.Tell(store, zone, group.Leave, zone.Pods[2:])
+	f.Notify(store, zone, group.Stay, zone.Pods[:2])
+	f.Notify(store, zone, group.Leave, zone.Pods[2:])
 	order := []string{<-arrived}
 	zone.Delay = group.Delay{}
 	s := group.Snapshot{Key: store, Zones: []group.Zone{zone}, Now: time.Now(), Hold: group.Hold{
@@ -534,10 +534,10 @@ func TestWhoIsNotedIsToldToStayAlthoughTheDelayIsGone(t *testing.T) {
 	goOn <- true
 	order = append(order, <-arrived)
 	goOn <- true
-	for f.Messages.Fill(s); s.Zones[0].Told["uid of zone-a-1"].Underway; f.Messages.Fill(s) {
+	for f.Messages.Fill(s); s.Zones[0].Notifications["uid of zone-a-1"].Underway; f.Messages.Fill(s) {
 		<-f.news
 	}
-	if told := s.Zones[0].Told; len(told) != 2 || told["uid of zone-a-1"].Message != group.Stay {
+	if told := s.Zones[0].Notifications; len(told) != 2 || told["uid of zone-a-1"].Message != group.Stay {
 		t.Errorf("known is %v", told)
 	}
 	if diff := cmp.Diff([]string{"DELETE " + podAddress(0), "DELETE " + podAddress(1)}, order); diff != "" || len(arrived) > 0 {
@@ -550,12 +550,12 @@ func TestAPodIsCalledAtThePresentAddress(t *testing.T) {
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) { first <- true; <-goOn }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
 	zone := delayed("zone-a", 0, 2)
-	f.Tell(store, zone, group.Stay, zone.Pods)
+	f.Notify(store, zone, group.Stay, zone.Pods)
 	<-first
 	zone.Pods[1].IP = "10.244.7.7"
 	f.Fill(store, []group.Zone{zone})
 	close(goOn)
-	f.told(t, store, zone)
+	f.latest(t, store, zone)
 	if diff := cmp.Diff(map[string]int{"10.244.0.1:80": 1, "10.244.7.7:80": 1}, l.connections()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -586,8 +586,8 @@ func TestACallByHTTPSNeedsACertificateForThePodsName(t *testing.T) {
 			f := newOffice(t, hook.New(hook.Options{Roots: roots}), hook.MessageOptions{})
 			zone := delayed("zone-a", 0, 1)
 			zone.Delay.Call.TLS, zone.Delay.Call.Port = true, 443
-			f.Tell(store, zone, group.Leave, zone.Pods)
-			if got := f.told(t, store, zone)["zone-a-0"]; got.Why != tc.why || got.Failed != (tc.why != "") {
+			f.Notify(store, zone, group.Leave, zone.Pods)
+			if got := f.latest(t, store, zone)["zone-a-0"]; got.Why != tc.why || got.Failed != (tc.why != "") {
 				t.Errorf("got %+v, want %q", got, tc.why)
 			}
 		})

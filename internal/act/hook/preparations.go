@@ -36,11 +36,11 @@ type Preparations struct {
 
 // preparation is the last request to the pods of a group.
 type preparation struct {
-	noted group.Downscale // recorded by this process before any pod was asked
-	asked group.Asked
-	rest  time.Duration      // the wait before they are asked again after a failure
-	stop  context.CancelFunc // no further call begins
-	ended chan struct{}      // closed when no call is in progress; nil if no pod was asked
+	recorded group.Downscale // recorded by this process before any pod was asked
+	lastCall group.PodCall
+	rest     time.Duration      // the wait before they are asked again after a failure
+	stop     context.CancelFunc // no further call begins
+	ended    chan struct{}      // closed when no call is in progress; nil if no pod was called
 }
 
 const (
@@ -72,18 +72,18 @@ func (p *Preparations) Run(ctx context.Context) {
 	p.rounds.Wait()
 }
 
-// Noted receives a downscale that this process has recorded and about which no pod was asked, and the rest of
+// Recorded receives a downscale that this process has recorded and about which no pod was called, and the rest of
 // the previous one.
-func (p *Preparations) Noted(key plan.Key, d, former group.Downscale) {
+func (p *Preparations) Recorded(key plan.Key, d, former group.Downscale) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.group(key)
-	others := former.Stage == group.Undoing && !(former.Ours && g.noted.Same(former))
-	if others || (g.asked.Downscale.Stage == group.Preparing && g.asked.Heard) {
-		g.noted = group.Downscale{} // a pod may have been asked about the previous one
+	others := former.Stage == group.Undoing && !(former.Ours && g.recorded.Same(former))
+	if others || (g.lastCall.Downscale.Stage == group.Preparing && g.lastCall.Delivered) {
+		g.recorded = group.Downscale{} // a pod may have been asked about the previous one
 		return
 	}
-	g.noted, g.asked = d, group.Asked{}
+	g.recorded, g.lastCall = d, group.PodCall{}
 }
 
 func (p *Preparations) group(key plan.Key) *preparation {
@@ -106,17 +106,17 @@ func (p *Preparations) Ask(key plan.Key, zone group.Zone, d group.Downscale, pod
 	if g.stop != nil {
 		g.stop()
 	}
-	asked := group.Asked{Downscale: d, Underway: true, Heard: true}
+	called := group.PodCall{Downscale: d, Underway: true, Delivered: true}
 	for _, pod := range pods {
-		asked.UIDs = append(asked.UIDs, pod.UID)
+		called.UIDs = append(called.UIDs, pod.UID)
 	}
 	ctx := p.working
 	wanted, stop := context.WithCancel(ctx)
-	next := &preparation{noted: g.noted, asked: asked, rest: askAgain, stop: stop, ended: make(chan struct{})}
-	if g.asked.Failed != "" && g.asked.Downscale.Same(d) && g.asked.Downscale.Stage == d.Stage {
+	next := &preparation{recorded: g.recorded, lastCall: called, rest: askAgain, stop: stop, ended: make(chan struct{})}
+	if g.lastCall.Failed != "" && g.lastCall.Downscale.Same(d) && g.lastCall.Downscale.Stage == d.Stage {
 		next.rest = min(2*g.rest, askAgainMost)
 	}
-	heard := !g.noted.Same(d) || (g.asked.Downscale.Same(d) && g.asked.Heard)
+	delivered := !g.recorded.Same(d) || (g.lastCall.Downscale.Same(d) && g.lastCall.Delivered)
 	p.groups[key] = next
 	p.rounds.Go(func() {
 		defer close(next.ended)
@@ -127,46 +127,46 @@ func (p *Preparations) Ask(key plan.Key, zone group.Zone, d group.Downscale, pod
 		if wanted.Err() != nil {
 			return // there is a newer request, or calls are not permitted any more
 		}
-		p.round(ctx, wanted, key, zone, next, pods, limit, heard)
+		p.round(ctx, wanted, key, zone, next, pods, limit, delivered)
 	})
 }
 
 // round calls pods and records the result.
-func (p *Preparations) round(ctx, wanted context.Context, key plan.Key, zone group.Zone, g *preparation, pods []plan.Pod, limit time.Duration, heard bool) {
-	noted := g.asked.Downscale.Call // the call by which the pods are asked
+func (p *Preparations) round(ctx, wanted context.Context, key plan.Key, zone group.Zone, g *preparation, pods []plan.Pod, limit time.Duration, delivered bool) {
+	recorded := g.lastCall.Downscale.Call // the call by which the pods are asked
 	var err error
-	if undoing := g.asked.Downscale.Stage == group.Undoing; undoing {
-		err = p.zones.Undo(ctx, key, zone, noted, pods)
+	if undoing := g.lastCall.Downscale.Stage == group.Undoing; undoing {
+		err = p.zones.Undo(ctx, key, zone, recorded, pods)
 	} else {
-		zone.Call = noted
+		zone.Call = recorded
 		ctx, stop := context.WithTimeout(ctx, limit)
 		defer stop()
 		var now bool
 		now, err = p.zones.prepareWhile(ctx, wanted, key, zone, pods)
-		heard = heard || now
+		delivered = delivered || now
 	}
-	p.done(ctx, key, g, heard, err)
+	p.done(ctx, key, g, delivered, err)
 }
 
-func (p *Preparations) done(ctx context.Context, key plan.Key, g *preparation, heard bool, err error) {
+func (p *Preparations) done(ctx context.Context, key plan.Key, g *preparation, delivered bool, err error) {
 	p.mu.Lock()
-	g.asked.Underway, g.asked.Heard = false, heard
+	g.lastCall.Underway, g.lastCall.Delivered = false, delivered
 	if err != nil {
-		g.asked.Failed, g.asked.Again = err.Error(), p.options.Now().Add(g.rest)
+		g.lastCall.Failed, g.lastCall.Again = err.Error(), p.options.Now().Add(g.rest)
 	}
 	counts, works := p.groups[key] == g, p.working != nil
 	p.mu.Unlock()
 	switch {
 	case counts:
 		p.options.Answered(key)
-	case !works && heard && g.asked.Downscale.Stage == group.Preparing:
+	case !works && delivered && g.lastCall.Downscale.Stage == group.Preparing:
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonedLimit)
 		defer stop()
-		p.options.Abandoned(ctx, key, g.asked.Downscale)
+		p.options.Abandoned(ctx, key, g.lastCall.Downscale)
 	}
 }
 
-// Fill sets Asked of a snapshot to the last request to its pods. It drops the request once the snapshot shows
+// Fill sets Called of a snapshot to the last request to its pods. It drops the request once the snapshot shows
 // the zone without those pods.
 func (p *Preparations) Fill(s *group.Snapshot) {
 	p.mu.Lock()
@@ -175,12 +175,12 @@ func (p *Preparations) Fill(s *group.Snapshot) {
 	if g == nil || g.ended == nil {
 		return
 	}
-	if _, exists := s.Zone(g.asked.Downscale.Zone); exists && !g.asked.Underway && !shows(*s, g.asked.UIDs) {
-		g.asked = group.Asked{}
+	if _, exists := s.Zone(g.lastCall.Downscale.Zone); exists && !g.lastCall.Underway && !shows(*s, g.lastCall.UIDs) {
+		g.lastCall = group.PodCall{}
 		return
 	}
-	g.asked.Again = within(g.asked.Again, g.rest, s.Now)
-	s.Asked = g.asked
+	g.lastCall.Again = within(g.lastCall.Again, g.rest, s.Now)
+	s.Called = g.lastCall
 }
 
 // within returns again, but at most rest after now: the clock may have been set back since.
@@ -192,13 +192,13 @@ func within(again time.Time, rest time.Duration, now time.Time) time.Time {
 }
 
 func shows(s group.Snapshot, uids []string) bool {
-	asked := map[string]bool{}
+	called := map[string]bool{}
 	for _, uid := range uids {
-		asked[uid] = true
+		called[uid] = true
 	}
 	for _, z := range s.Zones {
 		for _, pod := range z.Pods {
-			if asked[pod.UID] {
+			if called[pod.UID] {
 				return true
 			}
 		}

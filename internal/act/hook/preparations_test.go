@@ -58,7 +58,7 @@ func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
 	go func() { defer close(ended); d.Run(ctx) }()
 	d.stop = func() { cancel(); <-ended }
 	t.Cleanup(d.stop)
-	for d.asks(); len(d.asked().UIDs) == 0; d.asks() { // until Run permits calls
+	for d.asks(); len(d.lastCall().UIDs) == 0; d.asks() { // until Run permits calls
 		time.Sleep(time.Millisecond)
 	}
 	d.ends()
@@ -85,21 +85,21 @@ func (d *desk) asksAbout(downscale group.Downscale) {
 	d.Ask(store, z, downscale, z.Pods[1:], 10*time.Second)
 }
 
-func (d *desk) asked() group.Asked {
+func (d *desk) lastCall() group.PodCall {
 	s := group.Snapshot{Key: store, Now: time.Now(), Zones: []group.Zone{zoneToAsk()}}
 	d.Fill(&s)
-	return s.Asked
+	return s.Called
 }
 
 // ends waits until no call is in progress, and returns the result.
-func (d *desk) ends() group.Asked {
+func (d *desk) ends() group.PodCall {
 	d.t.Helper()
 	select {
 	case <-d.answered:
 	case <-time.After(10 * time.Second):
-		d.t.Fatalf("nobody is told that pods have answered: %+v, calls %v", d.asked(), d.called())
+		d.t.Fatalf("nobody is told that pods have answered: %+v, calls %v", d.lastCall(), d.called())
 	}
-	return d.asked()
+	return d.lastCall()
 }
 
 func (d *desk) called() []string {
@@ -114,10 +114,10 @@ func undoing() group.Downscale { return leaving.TakenBack(time.Now()) }
 
 func TestWhatPodsAreAskedIsKnownWhenAllHaveAnswered(t *testing.T) {
 	d := newDesk(t, nil)
-	d.Noted(store, leaving, group.Downscale{})
+	d.Recorded(store, leaving, group.Downscale{})
 	d.asks()
 	got := d.ends()
-	if want := (group.Asked{Downscale: leaving, UIDs: []string{"uid of zone-a-1", "uid of zone-a-2"}, Heard: true}); !cmp.Equal(got, want) {
+	if want := (group.PodCall{Downscale: leaving, UIDs: []string{"uid of zone-a-1", "uid of zone-a-2"}, Delivered: true}); !cmp.Equal(got, want) {
 		t.Errorf("-want +got:\n%s", cmp.Diff(want, got))
 	}
 	d.asksAbout(undoing())
@@ -136,9 +136,9 @@ func TestWhoDeclinesIsNamedAndWasHeard(t *testing.T) {
 		}
 		return http.StatusOK
 	})
-	d.Noted(store, leaving, group.Downscale{})
+	d.Recorded(store, leaving, group.Downscale{})
 	d.asks()
-	if got := d.ends(); !got.Heard || !strings.Contains(got.Failed, "zone-a-2") || got.Again.IsZero() {
+	if got := d.ends(); !got.Delivered || !strings.Contains(got.Failed, "zone-a-2") || got.Again.IsZero() {
 		t.Errorf("got %+v, want that zone-a-2 declined", got)
 	}
 }
@@ -156,33 +156,33 @@ func TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard(t *testing.T) {
 		before func(*desk)
 		heard  bool
 	}{
-		"recorded here, and no pod listens": {func(d *desk) { d.Noted(store, unreachable, group.Downscale{}) }, false},
+		"recorded here, and no pod listens": {func(d *desk) { d.Recorded(store, unreachable, group.Downscale{}) }, false},
 		"recorded by another process":       {func(*desk) {}, true},
 		"noted here, and asked before": {func(d *desk) {
-			d.Noted(store, unreachable, group.Downscale{})
+			d.Recorded(store, unreachable, group.Downscale{})
 			d.asksAbout(withPort(unreachable, 80))
 			d.ends()
 		}, true},
 		"noted anew after somebody was asked": {func(d *desk) {
-			d.Noted(store, leaving, group.Downscale{})
+			d.Recorded(store, leaving, group.Downscale{})
 			d.asks()
 			d.ends()
-			d.Noted(store, unreachable, leaving)
+			d.Recorded(store, unreachable, leaving)
 		}, true},
-		"in the place of what somebody else has noted": {func(d *desk) { d.Noted(store, unreachable, undone) }, true},
-		"in the place of what was noted here, unasked": {func(d *desk) { d.Noted(store, another, group.Downscale{}); d.Noted(store, unreachable, undone) }, false},
+		"in the place of what somebody else has noted": {func(d *desk) { d.Recorded(store, unreachable, undone) }, true},
+		"in the place of what was noted here, unasked": {func(d *desk) { d.Recorded(store, another, group.Downscale{}); d.Recorded(store, unreachable, undone) }, false},
 		"in the place of somebody else's, asked for the same after ours was over": {func(d *desk) {
-			d.Noted(store, another, group.Downscale{})
-			d.Noted(store, unreachable, others)
+			d.Recorded(store, another, group.Downscale{})
+			d.Recorded(store, unreachable, others)
 		}, true},
-		"after what somebody else has noted and is so": {func(d *desk) { d.Noted(store, unreachable, another) }, false},
-		"another one was noted here than was asked":    {func(d *desk) { d.Noted(store, another, group.Downscale{}) }, true},
+		"after what somebody else has noted and is so": {func(d *desk) { d.Recorded(store, unreachable, another) }, false},
+		"another one was noted here than was asked":    {func(d *desk) { d.Recorded(store, another, group.Downscale{}) }, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			d := newDesk(t, nil)
 			tc.before(d)
 			d.asksAbout(unreachable)
-			if got := d.ends(); got.Heard != tc.heard || got.Failed == "" {
+			if got := d.ends(); got.Delivered != tc.heard || got.Failed == "" {
 				t.Errorf("got %+v, want heard %t", got, tc.heard)
 			}
 		})
@@ -270,7 +270,7 @@ func TestAViewWithoutTheZoneForgetsNoAnswer(t *testing.T) {
 	d.ends()
 	s := group.Snapshot{Key: store, Now: time.Now()}
 	d.Fill(&s)
-	if got := d.asked(); len(got.UIDs) == 0 {
+	if got := d.lastCall(); len(got.UIDs) == 0 {
 		t.Errorf("got %+v, want that all have answered", got)
 	}
 }
@@ -299,7 +299,7 @@ func TestWhatIsAskedNextWaitsForTheCallsBefore(t *testing.T) {
 	d.asks()
 	posts.Wait()
 	d.asksAbout(undoing())
-	if got := d.asked(); !got.Underway || got.Downscale.Stage != group.Undoing {
+	if got := d.lastCall(); !got.Underway || got.Downscale.Stage != group.Undoing {
 		t.Errorf("got %+v, want that it is being undone", got)
 	}
 	time.AfterFunc(50*time.Millisecond, func() { close(goOn) })
@@ -309,17 +309,17 @@ func TestWhatIsAskedNextWaitsForTheCallsBefore(t *testing.T) {
 }
 
 func TestWhoWorksNoMoreSaysWhomHeHasAsked(t *testing.T) {
-	var asked sync.WaitGroup
-	asked.Add(2)
+	var called sync.WaitGroup
+	called.Add(2)
 	goOn := make(chan struct{})
 	d := newDesk(t, nil)
 	d.reply = func(_, _ string) int {
-		asked.Done()
+		called.Done()
 		<-goOn
 		return http.StatusOK
 	}
 	d.asks()
-	asked.Wait()
+	called.Wait()
 	d.stop()
 	close(goOn)
 	select {
@@ -331,7 +331,7 @@ func TestWhoWorksNoMoreSaysWhomHeHasAsked(t *testing.T) {
 		t.Error("nobody hears whom he has asked")
 	}
 	d.asks()
-	if got := d.asked(); len(got.UIDs) > 0 {
+	if got := d.lastCall(); len(got.UIDs) > 0 {
 		t.Errorf("after the end of the work: %+v", got)
 	}
 }
@@ -343,8 +343,8 @@ func TestWhatWasAskedOfPodsThatAreGoneIsForgotten(t *testing.T) {
 	s := group.Snapshot{Key: store, Now: time.Now(), Zones: []group.Zone{zoneToAsk()}}
 	s.Zones[0].Pods = s.Zones[0].Pods[:1]
 	d.Fill(&s)
-	if got := d.asked(); len(s.Asked.UIDs) > 0 || len(got.UIDs) > 0 {
-		t.Errorf("got %+v, later %+v", s.Asked, got)
+	if got := d.lastCall(); len(s.Called.UIDs) > 0 || len(got.UIDs) > 0 {
+		t.Errorf("got %+v, later %+v", s.Called, got)
 	}
 }
 
@@ -363,7 +363,7 @@ func TestNobodyIsAskedAnyMoreWhoseNamespaceIsForgotten(t *testing.T) {
 	d.ForgetNamespace(store.Namespace)
 	close(goOn)
 	d.stop()
-	if got := d.asked(); len(got.UIDs) > 0 {
+	if got := d.lastCall(); len(got.UIDs) > 0 {
 		t.Errorf("got %+v, want that nothing is known", got)
 	}
 	if calls := d.called(); slices.ContainsFunc(calls, func(c string) bool { return strings.HasPrefix(c, http.MethodDelete) }) {

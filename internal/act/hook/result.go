@@ -19,9 +19,9 @@ type Result struct {
 type Outcome string
 
 const (
-	// NotAsked: the pod was not called because another one had failed, the time was over, or its namespace is
+	// NotCalled: the pod was not called because another one had failed, the time was over, or its namespace is
 	// not managed any more.
-	NotAsked Outcome = "not_asked"
+	NotCalled Outcome = "not_asked"
 	// Answered: the pod answered with a 2xx.
 	Answered Outcome = "answered"
 	// Refused: lockstep does not call such a pod.
@@ -87,8 +87,8 @@ func (r Result) String() string {
 	switch r.Outcome {
 	case Answered:
 		return fmt.Sprintf("pod %s answered with status %d", r.Pod, r.Status)
-	case NotAsked:
-		return fmt.Sprintf("pod %s was not asked", r.Pod)
+	case NotCalled:
+		return fmt.Sprintf("pod %s was not called", r.Pod)
 	case Refused, Failed:
 	}
 	return fmt.Sprintf("pod %s %s", r.Pod, r.failure())
@@ -105,20 +105,20 @@ func (r Result) failure() string {
 // Results are the results for all pods, in the order of the pods.
 type Results []Result
 
-// First returns the first result that was refused or failed, else the first that was not asked. If all pods
+// First returns the first result that was refused or failed, else the first that was not called. If all pods
 // answered, it returns nil.
 func (all Results) First() *Result {
-	var notAsked *Result
+	var notCalled *Result
 	for i := range all {
 		switch r := &all[i]; r.Outcome {
 		case Refused, Failed:
 			return r
-		case NotAsked:
-			if notAsked == nil {
-				notAsked = r
+		case NotCalled:
+			if notCalled == nil {
+				notCalled = r
 			}
 		case Answered:
 		}
 	}
-	return notAsked
+	return notCalled
 }

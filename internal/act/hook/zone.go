@@ -15,21 +15,21 @@ import (
 type Zones struct{ Caller *Caller }
 
 // Prepare calls pods of a zone to prepare to leave. The error names the first pod that did not, in words for
-// users. heard reports whether any of the pods may have received the call.
-func (z Zones) Prepare(ctx context.Context, key plan.Key, zone group.Zone, pods []plan.Pod) (heard bool, err error) {
+// users. delivered reports whether any of the pods may have received the call.
+func (z Zones) Prepare(ctx context.Context, key plan.Key, zone group.Zone, pods []plan.Pod) (delivered bool, err error) {
 	return z.prepareWhile(ctx, ctx, key, zone, pods)
 }
 
 // prepareWhile is Prepare, but no call begins once wanted has ended.
-func (z Zones) prepareWhile(ctx, wanted context.Context, key plan.Key, zone group.Zone, pods []plan.Pod) (heard bool, err error) {
+func (z Zones) prepareWhile(ctx, wanted context.Context, key plan.Key, zone group.Zone, pods []plan.Pod) (delivered bool, err error) {
 	results := z.Caller.Prepare(ctx, wanted, contract.CallOf(zone.Call), podsOf(key, zone.Call.Service, pods))
 	for _, r := range results {
-		heard = heard || r.Outcome == Answered || (r.Outcome == Failed && r.Why != Unreachable)
+		delivered = delivered || r.Outcome == Answered || (r.Outcome == Failed && r.Why != Unreachable)
 	}
 	if first := results.First(); first != nil {
 		err = errors.New(first.String())
 	}
-	return heard, err
+	return delivered, err
 }
 
 // undoesNothing are the status codes of pods that do not support an undo or have nothing to undo.
@@ -39,9 +39,9 @@ var undoesNothing = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http
 // ends. A pod that does not know the call has nothing to undo, and a pod that may not be called was not
 // asked. A pod that fails is called again with the present call of the zone, which may have been corrected
 // since. That second call requires a 2xx.
-func (z Zones) Undo(ctx context.Context, key plan.Key, zone group.Zone, asked group.Call, pods []plan.Pod) error {
-	left, err := z.undo(ctx, key, asked, pods, stays)
-	if present := zone.Call; err != nil && present != asked && present.Invalid == "" && present.Service != "" {
+func (z Zones) Undo(ctx context.Context, key plan.Key, zone group.Zone, called group.Call, pods []plan.Pod) error {
+	left, err := z.undo(ctx, key, called, pods, stays)
+	if present := zone.Call; err != nil && present != called && present.Invalid == "" && present.Service != "" {
 		_, err = z.undo(ctx, key, present, left, answered)
 	}
 	return err

@@ -233,7 +233,7 @@ type messages struct{ asked []string }
 func (m *messages) Fill(s group.Snapshot) {
 	for i, z := range s.Zones {
 		m.asked = append(m.asked, s.Key.String()+"/"+z.Name+" with "+z.Pods[0].Name)
-		s.Zones[i].Told = map[string]group.Told{z.Pods[0].UID: {Message: group.Leave}}
+		s.Zones[i].Notifications = map[string]group.Notification{z.Pods[0].UID: {Message: group.Leave}}
 	}
 }
 
@@ -249,14 +249,14 @@ func TestCachedAndLiveShowWhatPodsWereTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for how, s := range map[string]group.Snapshot{"cached": o.Cached(store), "live": live} {
-		if got := s.Zones[0].Told["uid-of-zone-a-0"].Message; got != group.Leave {
+		if got := s.Zones[0].Notifications["uid-of-zone-a-0"].Message; got != group.Leave {
 			t.Errorf("%s: told %q", how, got)
 		}
 	}
 	if diff := cmp.Diff([]string{"team/store/zone-a with zone-a-0", "team/store/zone-a with zone-a-0"}, told.asked); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if again := o.Cached(store); again.Zones[0].Told == nil {
+	if again := o.Cached(store); again.Zones[0].Notifications == nil {
 		t.Error("asked once")
 	}
 }

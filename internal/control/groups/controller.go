@@ -93,7 +93,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	c.Traces.Show(ctx, key, cached.Hold.Rollouts)
 	if missing, lasting := c.Fresh.Behind(&cached); missing != "" {
 		c.reportStaleCaches(ctx, cached, missing, lasting >= reportAfter)
-		return loop.After(hold.LookAgain), nil
+		return loop.After(hold.RetryAfter), nil
 	}
 	return c.step(ctx, cached)
 }
@@ -104,7 +104,7 @@ func (c *Controller) step(ctx context.Context, cached group.Snapshot) (loop.Outc
 	t, err := c.confirmed(ctx, evaluate(cached))
 	switch {
 	case errors.Is(err, errUnconfirmed):
-		return loop.After(hold.LookAgain), nil
+		return loop.After(hold.RetryAfter), nil
 	case err != nil:
 		return c.reportFailedRead(ctx, t, err), err
 	}
@@ -124,9 +124,9 @@ func (c *Controller) caughtUp(t evaluation) loop.Outcome {
 	case !t.seen.Live || plan.Disrupts(t.steps):
 		return loop.Done()
 	case c.DryRun:
-		return loop.After(hold.WaitsAgain)
+		return loop.After(hold.ReportAfter)
 	}
-	return loop.After(hold.LookAgain)
+	return loop.After(hold.RetryAfter)
 }
 
 // evaluation is a plan, the snapshot that it was made from, and the record that the hold needs.
@@ -147,7 +147,7 @@ var errUnconfirmed = errors.New("the plan is not confirmed")
 // confirmed returns the plan to carry out: that of the caches if they suffice, else that of a live read. It returns
 // errUnconfirmed if no plan is confirmed yet.
 func (c *Controller) confirmed(ctx context.Context, cached evaluation) (evaluation, error) {
-	if cached.decision.Need != hold.Look {
+	if cached.decision.Need != hold.ReadLive {
 		if err := c.confirm(ctx, cached); !errors.Is(err, errUnconfirmed) {
 			return cached, err
 		}
@@ -186,7 +186,7 @@ func (c *Controller) evaluateLive(ctx context.Context, cached group.Snapshot) (e
 	if err != nil {
 		return evaluation{}, fmt.Errorf("read %s live: %w", cached.Key, err)
 	}
-	c.Fresh.Looked(&live)
+	c.Fresh.ReadLive(&live)
 	return evaluate(live), nil
 }
 
@@ -206,7 +206,7 @@ func (c *Controller) reportFailedRead(ctx context.Context, cached evaluation, er
 
 // readLive reads the group live, with its Lease if the hold must be read too.
 func (c *Controller) readLive(ctx context.Context, s group.Snapshot) (group.Snapshot, error) {
-	if hold.LookNeedsLease(s.Record()) {
+	if hold.LiveReadNeedsLease(s.Record()) {
 		return c.Observer.Live(ctx, s.Key)
 	}
 	return c.Observer.LiveUnder(ctx, s.Key, s.Hold)
@@ -214,7 +214,7 @@ func (c *Controller) readLive(ctx context.Context, s group.Snapshot) (group.Snap
 
 // next returns when to reconcile again without an event.
 func (t evaluation) next() loop.Outcome {
-	if after, due := hold.NextLook(&t.seen, t.steps, t.decision); due {
+	if after, due := hold.NextReconcile(&t.seen, t.steps, t.decision); due {
 		return loop.After(after)
 	}
 	return loop.Done()

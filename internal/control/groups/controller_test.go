@@ -298,12 +298,12 @@ func today(situation string) group.Snapshot {
 		for i := range z.Pods {
 			z.Pods[i].ReadySince = z.Pods[i].ReadySince.Add(later)
 		}
-		for uid, t := range z.Told {
+		for uid, t := range z.Notifications {
 			t.Ready = t.Ready.Add(later)
 			if t.At, t.Since = t.At.Add(later), t.Since.Add(later); !t.Again.IsZero() {
 				t.Again = t.Again.Add(later)
 			}
-			z.Told[uid] = t
+			z.Notifications[uid] = t
 		}
 		for i := range s.Hold.Acknowledged[z.Name].OrdinalRanges {
 			stretch := &s.Hold.Acknowledged[z.Name].OrdinalRanges[i]
@@ -533,7 +533,7 @@ func (j *judge) Run(_ context.Context, w plan.Workload, steps []plan.Action, d h
 	if broken := invariant.Check(s, steps, d); broken != nil {
 		j.wrong = broken.Error()
 	}
-	if d.Need == hold.Look {
+	if d.Need == hold.ReadLive {
 		j.wrong = "a plan that needs a look is carried out"
 	}
 	if plan.Disrupts(steps) && !s.Live && !s.Hold.Own {

@@ -68,7 +68,7 @@ func TestDryRunLogsWhatItWouldWrite(t *testing.T) {
 		"a pod that goes":       {outdated, "delete zone-a-0", "would step"},
 		"a follower that grows": {"zone-a rev=1\n" + two + "zone-b rev=1 leader=zone-a\n zone-b-0 ready@1\n", "set zone-b from 1 to 2", "would step"},
 		"a follower that shrinks": {"zone-a rev=1\n" + one + "zone-b rev=1 leader=zone-a\n zone-b-0 ready@1 zone-b-1 ready@1\n",
-			"note zone-b from 2 to 1", "would step"},
+			"record zone-b from 2 to 1", "would step"},
 		"nothing for one that waits": {starting, "wait zone-a", "reconciled"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -47,10 +47,10 @@ func (l *Log) ZoneWritten(key plan.Key, zone string, version plan.Version) {
 }
 
 // Looked records a live read. A view that is older than the live read is behind.
-func (l *Log) Looked(live plan.Workload) {
+func (l *Log) ReadLive(live plan.Workload) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.entry(live.View().Key).Looked(live.Shown())
+	l.entry(live.View().Key).ReadLive(live.Shown())
 }
 
 // Behind returns what the view does not show yet, and for how long views have been behind. If the view shows

@@ -84,10 +84,10 @@ func TestOneShownWriteDoesNotHideAnother(t *testing.T) {
 
 func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
 	const zoneA = "zone-a rev=1 version=40\n zone-a-0 ready@1 version=30\n"
-	const look = "live\nzones at 50\npods at 50\n" + zoneA
+	const read = "live\nzones at 50\npods at 50\n" + zoneA
 	const before = "zones at 49\npods at 49\n" + zoneA
 	for sentence, tc := range map[string]struct{ view, want string }{
-		"the same is shown":                           {look, ""},
+		"the same is shown":                           {read, ""},
 		"later states are shown":                      {"zone-a rev=2 version=60\n zone-a-0 leaving@1 version=61", ""},
 		"an older zone is behind":                     {"zone-a rev=1 version=39\n zone-a-0 ready@1 version=30", "StatefulSet zone-a at version 40"},
 		"an older pod is behind":                      {"zone-a rev=1 version=40\n zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
@@ -96,19 +96,19 @@ func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
 		"a zone not heard of yet is behind":           {"zones at 39", "StatefulSet zone-a at version 40"},
 		"a zone that left since is shown":             {"zones at 62\npods at 62", ""},
 		"a pod that had gone before is behind":        {before + " zone-a-1 ready@1 version=49", "the end of pod zone-a-1 before version 50"},
-		"a view past the look shows no such pod":      {look + " zone-a-1 ready@1 version=49", ""},
-		"a pod that came later is shown":              {look + " zone-a-1 ready@1 version=51", ""},
+		"a view past the look shows no such pod":      {read + " zone-a-1 ready@1 version=49", ""},
+		"a pod that came later is shown":              {read + " zone-a-1 ready@1 version=51", ""},
 		"a pod that came after the look is shown":     {before + " zone-a-1 ready@1 version=51", ""},
 		"a zone that had left before is behind":       {before + "zone-b rev=1 version=49", "the end of StatefulSet zone-b before version 50"},
 		"a zone that joined with old pods is shown":   {before + "zone-b rev=1 version=51\n zone-b-0 ready@1 version=3", ""},
 		"pods of a zone made anew do not linger":      {before[:len(before)-len(zoneA)] + "zone-a rev=1 uid=anew version=60\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=3", ""},
-		"a zone that came later is shown":             {look + "zone-b rev=1 version=51", ""},
+		"a zone that came later is shown":             {read + "zone-b rev=1 version=51", ""},
 		"a successor under the same name is shown":    {"zone-a rev=1 version=40\n zone-a-0 starting@1 uid=new version=70", ""},
 		"a predecessor under the same name is behind": {"zone-a rev=1 version=40\n zone-a-0 ready@1 uid=old version=3", "pod zone-a-0 at version 30"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			log := freshness.NewLog()
-			log.Looked(new(fixture.MustParse(look)))
+			log.ReadLive(new(fixture.MustParse(read)))
 			if got := missing(log, fixture.MustParse(tc.view)); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
@@ -117,10 +117,10 @@ func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
 }
 
 func TestAViewIsBehindUntilItShowsTheOrphansThatALookHasShown(t *testing.T) {
-	const look = "live\nzones at 50\npods at 50\nzone-a rev=1 replicas=2 version=40\n orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=30\n"
+	const read = "live\nzones at 50\npods at 50\nzone-a rev=1 replicas=2 version=40\n orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=30\n"
 	const view = "zones at 49\npods at 49\nzone-a rev=1 replicas=2 version=40\n"
 	for sentence, tc := range map[string]struct{ view, want string }{
-		"the same is shown":                                 {look, ""},
+		"the same is shown":                                 {read, ""},
 		"an older orphan is behind":                         {view + " orphan zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
 		"an orphan not heard of yet is behind":              {"pods at 29\nzone-a rev=1 replicas=2 version=40", "pod zone-a-0 at version 30"},
 		"an orphan gone since is shown":                     {"pods at 62\nzone-a rev=1 replicas=2 version=40", ""},
@@ -133,7 +133,7 @@ func TestAViewIsBehindUntilItShowsTheOrphansThatALookHasShown(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			log := freshness.NewLog()
-			log.Looked(new(fixture.MustParse(look)))
+			log.ReadLive(new(fixture.MustParse(read)))
 			if got := missing(log, fixture.MustParse(tc.view)); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
@@ -144,10 +144,10 @@ func TestAViewIsBehindUntilItShowsTheOrphansThatALookHasShown(t *testing.T) {
 // A live read that lists no zone of the group is newer than any view. Its list of pods of a zone that left is
 // not.
 func TestAViewShowsAPodThatAZoneMadeAfterItLeft(t *testing.T) {
-	look := fixture.MustParse("live\nrelabelled zone-b rev=1 version=40\n zone-b-0 ready@1 version=30")
-	look.PodsAt, look.Left[0].PodsAt = ^plan.Version(0), 50
+	read := fixture.MustParse("live\nrelabelled zone-b rev=1 version=40\n zone-b-0 ready@1 version=30")
+	read.PodsAt, read.Left[0].PodsAt = ^plan.Version(0), 50
 	log := freshness.NewLog()
-	log.Looked(&look)
+	log.ReadLive(&read)
 	const view = "zones at 60\npods at 60\nrelabelled zone-b rev=1 version=40\n zone-b-0 ready@1 version=30 zone-b-1 ready@1 version=55"
 	if got := missing(log, fixture.MustParse(view)); got != "" {
 		t.Errorf("behind: %s", got)
@@ -157,7 +157,7 @@ func TestAViewShowsAPodThatAZoneMadeAfterItLeft(t *testing.T) {
 // The StatefulSet of a zone that left is read by its name, after the list of the group.
 func TestAViewNeedNotShowTheStatefulSetOfAZoneThatLeft(t *testing.T) {
 	log := freshness.NewLog()
-	log.Looked(new(fixture.MustParse("live\nzones at 50\npods at 50\nrelabelled zone-b rev=1 version=70\n zone-b-0 ready@1 version=30")))
+	log.ReadLive(new(fixture.MustParse("live\nzones at 50\npods at 50\nrelabelled zone-b rev=1 version=70\n zone-b-0 ready@1 version=30")))
 	if got := missing(log, fixture.MustParse("zones at 60\npods at 60")); got != "" {
 		t.Errorf("behind: %s", got)
 	}
@@ -166,15 +166,15 @@ func TestAViewNeedNotShowTheStatefulSetOfAZoneThatLeft(t *testing.T) {
 // The live read lists the pods of each zone by a separate request. A pod that one of these lists showed to be
 // deleted must not return in a view.
 func TestALookIsAFloorForEachZone(t *testing.T) {
-	look := fixture.MustParse("live\nzones at 50\npods at 50\nzone-a rev=1 version=40\n zone-a-0 ready@1 version=30\nzone-b rev=1 version=40\n")
-	look.Zones[1].PodsAt = 60
+	read := fixture.MustParse("live\nzones at 50\npods at 50\nzone-a rev=1 version=40\n zone-a-0 ready@1 version=30\nzone-b rev=1 version=40\n")
+	read.Zones[1].PodsAt = 60
 	const cached = "zone-a rev=1 version=40\n zone-a-0 ready@1 version=30\nzone-b rev=1 version=40\n zone-b-1 ready@1 version=55\n"
 	for at, want := range map[string]string{
 		"pods at 56\n": "the end of pod zone-b-1 before version 60",
 		"pods at 60\n": "",
 	} {
 		log := freshness.NewLog()
-		log.Looked(&look)
+		log.ReadLive(&read)
 		if got := missing(log, fixture.MustParse(at+cached)); got != want {
 			t.Errorf("%s got %q, want %q", at, got, want)
 		}
@@ -183,8 +183,8 @@ func TestALookIsAFloorForEachZone(t *testing.T) {
 
 func TestALaterLookReplacesAnEarlierOne(t *testing.T) {
 	log := freshness.NewLog()
-	log.Looked(new(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30")))
-	log.Looked(new(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=31")))
+	log.ReadLive(new(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30")))
+	log.ReadLive(new(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=31")))
 	if got, want := missing(log, fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30")), "pod zone-a-0 at version 31"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -195,8 +195,8 @@ func TestALaterLookReplacesAnEarlierOne(t *testing.T) {
 
 func TestALookThatEndsLaterHidesNothingOfANewerOne(t *testing.T) {
 	log := freshness.NewLog()
-	log.Looked(new(fixture.MustParse("live\npods at 100\nzone-a rev=1\n zone-a-0 leaving@1 version=99 zone-a-1 ready@1 version=30")))
-	log.Looked(new(fixture.MustParse("live\npods at 95\nzone-a rev=1\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=30")))
+	log.ReadLive(new(fixture.MustParse("live\npods at 100\nzone-a rev=1\n zone-a-0 leaving@1 version=99 zone-a-1 ready@1 version=30")))
+	log.ReadLive(new(fixture.MustParse("live\npods at 95\nzone-a rev=1\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=30")))
 	if got, want := missing(log, fixture.MustParse("pods at 97\nzone-a rev=1\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=30")), "pod zone-a-0 at version 99"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -11,9 +11,9 @@ import (
 // Known is what a process knows of one workload without its caches. It contains the rule of this package as a
 // value, without a mutex and without a clock. The zero Known knows nothing.
 type Known struct {
-	moved   map[string]plan.Version // pods by the version at which they were deleted or updated
-	written map[string]plan.Version // zones by the version that the write returned
-	looks   []plan.Shown            // live reads, none of which covers another
+	moved     map[string]plan.Version // pods by the version at which they were deleted or updated
+	written   map[string]plan.Version // zones by the version that the write returned
+	liveReads []plan.Shown            // live reads, none of which covers another
 }
 
 // PodMoved records that a pod was deleted or updated while it was at a version.
@@ -34,9 +34,9 @@ func (k *Known) ZoneWritten(zone string, version plan.Version) {
 
 // Looked records a live read and drops earlier ones that it covers. It compares all of them, because the live
 // read that ends last may have begun first.
-func (k *Known) Looked(live plan.Shown) {
-	k.looks = slices.DeleteFunc(k.looks, func(former plan.Shown) bool { return olderThan(live, former) == "" })
-	k.looks = append(k.looks, live)
+func (k *Known) ReadLive(live plan.Shown) {
+	k.liveReads = slices.DeleteFunc(k.liveReads, func(former plan.Shown) bool { return olderThan(live, former) == "" })
+	k.liveReads = append(k.liveReads, live)
 }
 
 // Missing returns what is known and not shown by the view, or "" if the view shows everything.
@@ -53,8 +53,8 @@ func (k *Known) Missing(view plan.Shown) string {
 			return fmt.Sprintf("StatefulSet %s at version %d", name, version)
 		}
 	}
-	for _, look := range k.looks {
-		if missing := olderThan(view, look); missing != "" {
+	for _, read := range k.liveReads {
+		if missing := olderThan(view, read); missing != "" {
 			return missing
 		}
 	}
@@ -62,19 +62,19 @@ func (k *Known) Missing(view plan.Shown) string {
 }
 
 // olderThan returns in which respect a view is older than a live read, or "".
-func olderThan(view, look plan.Shown) string {
-	for _, seen := range look.Objects {
+func olderThan(view, read plan.Shown) string {
+	for _, seen := range read.Objects {
 		object, present := view.Object(seen.Name)
 		if !seen.Outside && !reached(present, object.Version, view.ObjectsAt, seen.Version) {
 			return fmt.Sprintf("StatefulSet %s at version %d", seen.Name, seen.Version)
 		}
 	}
-	for _, seen := range look.Objects {
+	for _, seen := range read.Objects {
 		if missing := cmp.Or(olderPod(view, seen.Pods), olderPod(view, seen.Orphans)); missing != "" {
 			return missing
 		}
 	}
-	return lingering(view, look)
+	return lingering(view, read)
 }
 
 func olderPod(view plan.Shown, seen []plan.Pod) string {
@@ -89,19 +89,19 @@ func olderPod(view plan.Shown, seen []plan.Pod) string {
 
 // lingering returns an object that an older view still shows although it was missing in the live read. A view
 // that is newer than the live read cannot show an object that was deleted before it.
-func lingering(view, look plan.Shown) string {
+func lingering(view, read plan.Shown) string {
 	for _, object := range view.Objects {
-		if _, known := look.Object(object.Name); !object.Outside && !known && view.ObjectsAt < look.ObjectsAt && object.Version <= look.ObjectsAt {
-			return fmt.Sprintf("the end of StatefulSet %s before version %d", object.Name, look.ObjectsAt)
+		if _, known := read.Object(object.Name); !object.Outside && !known && view.ObjectsAt < read.ObjectsAt && object.Version <= read.ObjectsAt {
+			return fmt.Sprintf("the end of StatefulSet %s before version %d", object.Name, read.ObjectsAt)
 		}
 	}
 	for _, object := range view.Objects {
-		i := slices.IndexFunc(look.Objects, func(seen plan.ShownObject) bool { return seen.Name == object.Name && seen.UID == object.UID })
+		i := slices.IndexFunc(read.Objects, func(seen plan.ShownObject) bool { return seen.Name == object.Name && seen.UID == object.UID })
 		if i < 0 {
 			continue
 		}
-		seen := &look.Objects[i]
-		if at := cmp.Or(seen.PodsAt, look.PodsAt); view.PodsAt < at {
+		seen := &read.Objects[i]
+		if at := cmp.Or(seen.PodsAt, read.PodsAt); view.PodsAt < at {
 			if missing := cmp.Or(lingeringPod(object.Pods, seen, at), lingeringPod(object.Orphans, seen, at)); missing != "" {
 				return missing
 			}
@@ -110,10 +110,10 @@ func lingering(view, look plan.Shown) string {
 	return ""
 }
 
-func lingeringPod(pods []plan.Pod, look *plan.ShownObject, at plan.Version) string {
+func lingeringPod(pods []plan.Pod, read *plan.ShownObject, at plan.Version) string {
 	for _, pod := range pods {
 		named := func(p plan.Pod) bool { return p.Name == pod.Name }
-		seen := slices.ContainsFunc(look.Pods, named) || slices.ContainsFunc(look.Orphans, named)
+		seen := slices.ContainsFunc(read.Pods, named) || slices.ContainsFunc(read.Orphans, named)
 		if !seen && pod.Version <= at {
 			return fmt.Sprintf("the end of pod %s before version %d", pod.Name, at)
 		}

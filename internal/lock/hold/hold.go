@@ -23,7 +23,7 @@ const (
 	Carry Need = iota
 	// Look: read the workload live, with the known record or one that is read as well, and plan again before any
 	// action.
-	Look
+	ReadLive
 	// Write: write Record by compare-and-swap, then carry out the actions.
 	Write
 	// Remove: nothing of the workload exists any more; delete the Lease.
@@ -58,7 +58,7 @@ func situationOf(w plan.Workload) *situation { return &situation{w, w.View(), w.
 func Decide(w plan.Workload, steps []plan.Action) Decision {
 	s := situationOf(w)
 	d := withLabel(s, withPlaces(s, steps, withRecords(s, steps, decide(s, steps))))
-	d.Verify = plan.Disrupts(steps) && d.Need != Look
+	d.Verify = plan.Disrupts(steps) && d.Need != ReadLive
 	return d
 }
 
@@ -73,28 +73,28 @@ func withLabel(s *situation, d Decision) Decision {
 
 func decide(s *situation, steps []plan.Action) Decision {
 	deletes := plan.Only[plan.DeletePod](steps)
-	noted, records := s.Noted(steps, writes), recorded(steps)
+	part, records := s.PartAfter(steps, writes), recorded(steps)
 	switch {
 	case !s.Live && needsRead(s.Hold, steps):
-		return Decision{Need: Look}
+		return Decision{Need: ReadLive}
 	case len(deletes) > 0:
-		decision := decideDeletes(s, deletes, noted)
+		decision := decideDeletes(s, deletes, part)
 		if decision.Need == Carry && records && s.Hold.Unreadable == "" {
-			return Decision{Need: Write, Record: nextRecordOfHolder(s, noted)}
+			return Decision{Need: Write, Record: nextRecordOfHolder(s, part)}
 		}
 		return decision
 	case s.Hold.Unreadable != "":
 		return Decision{} // an unreadable record is never overwritten
 	case plan.Has[plan.Release](steps):
-		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), noted)}
+		return Decision{Need: Write, Record: nextRecord(s, "", intents(s, nil), part)}
 	case records:
-		return Decision{Need: Write, Record: nextRecordOfHolder(s, noted)}
+		return Decision{Need: Write, Record: nextRecordOfHolder(s, part)}
 	case s.Hold.Exists && s.Gone() && idle(s):
 		return Decision{Need: Remove}
 	case renewalDue(s):
-		return Decision{Need: Write, Record: nextRecord(s, s.Hold.Holder, intents(s, nil), noted)}
+		return Decision{Need: Write, Record: nextRecord(s, s.Hold.Holder, intents(s, nil), part)}
 	case idle(s) && s.Hold.Rollouts.Current.Begun():
-		if record := nextRecordOfHolder(s, noted); !record.Rollouts.Current.Begun() {
+		if record := nextRecordOfHolder(s, part); !record.Rollouts.Current.Begun() {
 			return Decision{Need: Write, Record: record} // otherwise the end would not be recorded (ADR 17)
 		}
 	}
@@ -129,31 +129,31 @@ func recorded(steps []plan.Action) bool {
 // writes reports whether an action records something for which the Lease is written.
 func writes(a plan.Recorder) bool { return a.Effect().Records }
 
-// holderAfter returns the holder once the part of the kind records what is noted. The end of what it recorded does
+// holderAfter returns the holder once the record has the next part of the kind. The end of what it recorded does
 // not release the hold; that is a separate action. A person who took the hold by hand meanwhile keeps it until it
 // expires.
-func holderAfter(s *situation, noted plan.Part) plan.Holder {
+func holderAfter(s *situation, part plan.Part) plan.Holder {
 	byHand := s.Hold.Holder.Foreign() && !s.Lapsed(s.Now)
-	next := plan.Record{Part: noted}.InProgress()
+	next := plan.Record{Part: part}.InProgress()
 	if next.Free() || byHand {
 		return s.Hold.Holder
 	}
 	return next
 }
 
-func decideDeletes(s *situation, deletes []plan.DeletePod, noted plan.Part) Decision {
+func decideDeletes(s *situation, deletes []plan.DeletePod, part plan.Part) Decision {
 	holder := holderFor(s.Hold, deletes)
-	if !(plan.Record{Part: noted}).InProgress().Free() {
-		holder = holderAfter(s, noted)
+	if !(plan.Record{Part: part}).InProgress().Free() {
+		holder = holderAfter(s, part)
 	}
-	if !s.Live && needsLook(s.Hold, holder, deletes) {
-		return Decision{Need: Look}
+	if !s.Live && needsLiveRead(s.Hold, holder, deletes) {
+		return Decision{Need: ReadLive}
 	}
 	underHold := inZone(deletes, holder.Zone())
 	if len(underHold) == 0 || holder.Foreign() || s.Hold.Unreadable != "" {
 		return Decision{}
 	}
-	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), noted)}
+	return Decision{Need: Write, Record: nextRecord(s, holder, intents(s, underHold), part)}
 }
 
 // holderFor returns the holder under which pods are deleted. The delete of a pod that is up requires the hold
@@ -171,10 +171,10 @@ func holderFor(h plan.Hold, deletes []plan.DeletePod) plan.Holder {
 	return h.Holder
 }
 
-// needsLook reports whether the caches do not suffice. That is so if the hold is to be taken, if another
+// needsLiveRead reports whether the caches do not suffice. That is so if the hold is to be taken, if another
 // process wrote the record, or if a pod may seem outdated only because the cached StatefulSet is older than
 // the pod (ADR 0006).
-func needsLook(h plan.Hold, holder plan.Holder, deletes []plan.DeletePod) bool {
+func needsLiveRead(h plan.Hold, holder plan.Holder, deletes []plan.DeletePod) bool {
 	if h.Holder != holder || !h.Own {
 		return true
 	}

@@ -307,7 +307,7 @@ func TestTheLatestTimeOfADownscaleIsKept(t *testing.T) {
 // A downscale through /scale and its reversal leave no trace on the object. Two changes of the spec since the
 // admission may have been just that.
 func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
-	for noted, kept := range map[string]bool{
+	for part, kept := range map[string]bool{
 		"admitted version=9 since=10s\nzone-b rev=2 edits=3": true,
 		"undoing version=9 since=10s\nzone-b rev=2 edits=3":  true,
 		"admitted uid=former since=10s\nzone-b rev=2":        true, // recreated; the spec of the former one is unknown
@@ -315,11 +315,11 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 		"admitted version=9 since=10s\nzone-b rev=2 edits=2": false, // another writer's change instead
 		"undoing version=9 since=10s\nzone-b rev=2":          false,
 	} {
-		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + noted + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
+		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + part + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
 		decision := hold.Decide(&s, group.Plan(s))
 		at, is := group.HoldOf(decision.Record).Downscaled["zone-b"]
 		if decision.Need != hold.Write || is != kept || (kept && !at.Equal(fixture.Now())) {
-			t.Errorf("%s: %v, shrank at %v (%t), want %t", noted, decision.Need, at, is, kept)
+			t.Errorf("%s: %v, shrank at %v (%t), want %t", part, decision.Need, at, is, kept)
 		}
 	}
 }
@@ -329,11 +329,11 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack(t *testing.T) {
 	for edits := 1; edits <= 5; edits += 2 {
 		s := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=20 replicas=2\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 leaving@1\nzone-b rev=1\n zone-b-0 ready@1\n", edits))
-		noted := hold.Decide(&s, group.Plan(s)).Record
+		part := hold.Decide(&s, group.Plan(s)).Record
 		later := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=30 replicas=3\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 ready@1 version=40 uid=anew\nzone-b rev=1\n zone-b-0 ready@1\n", edits+1))
-		later.Hold = group.HoldOf(noted)
-		if got := group.HoldOf(hold.Decide(&later, group.Plan(later)).Record).Downscaled["zone-a"]; group.HoldOf(noted).Downscale.Zone != "zone-a" || !got.Equal(fixture.Now()) {
-			t.Errorf("at generation %d noted %s, and dated %v", edits, group.HoldOf(noted).Downscale, got)
+		later.Hold = group.HoldOf(part)
+		if got := group.HoldOf(hold.Decide(&later, group.Plan(later)).Record).Downscaled["zone-a"]; group.HoldOf(part).Downscale.Zone != "zone-a" || !got.Equal(fixture.Now()) {
+			t.Errorf("at generation %d noted %s, and dated %v", edits, group.HoldOf(part).Downscale, got)
 		}
 	}
 }
@@ -385,9 +385,9 @@ zone-a rev=2 current=1
 zone-b rev=2
   zone-b-0 ready@2
 `)
-	note := fixture.Shrinking("zone-a", 1, 0, group.Preparing)
-	got := hold.Admit(&s, group.DownscaleAnswer{Note: note}.Admission(&s, note.Zone))
-	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || group.HoldOf(got).Downscale != note || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
+	granted := fixture.Shrinking("zone-a", 1, 0, group.Preparing)
+	got := hold.Admit(&s, group.DownscaleAnswer{Note: granted}.Admission(&s, granted.Zone))
+	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || group.HoldOf(got).Downscale != granted || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -413,7 +413,7 @@ func TestAnEvictionThatIsGrantedLeavesTheQueue(t *testing.T) {
 // Another group may disrupt the pods of a zone that left, so caches do not show whether they still serve.
 func TestAnEvictionIsGrantedByALiveReadWhileAZoneThatLeftIsRemembered(t *testing.T) {
 	const text = "hold eviction/zone-a\nrelabelled zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\nzone-a rev=1 replicas=1\n orphan zone-a-0 ready@1\n"
-	for live, want := range map[string]hold.Need{"": hold.Look, "live\n": hold.Write} {
+	for live, want := range map[string]hold.Need{"": hold.ReadLive, "live\n": hold.Write} {
 		if got := hold.DecideGrant(new(fixture.MustParse(live+text)), granted("zone-a", "")).Need; got != want {
 			t.Errorf("%sgot %d, want %d", live, got, want)
 		}
@@ -421,9 +421,9 @@ func TestAnEvictionIsGrantedByALiveReadWhileAZoneThatLeftIsRemembered(t *testing
 }
 
 func granted(zone, partition string) plan.Intent {
-	note := fixture.Noted(zone + "-0")
-	note.Zone, note.Cause, note.Partition = zone, reason.EvictionGranted, partition
-	return note
+	granted := fixture.Noted(zone + "-0")
+	granted.Zone, granted.Cause, granted.Partition = zone, reason.EvictionGranted, partition
+	return granted
 }
 
 func TestUnderWhichHoldAPodIsEvicted(t *testing.T) {
@@ -523,7 +523,7 @@ zone-a rev=2 current=1 minReady=10s
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now.Add(-time.Minute), Zones: []plan.RolledZone{{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Since: s.Now.Add(-time.Minute)}}}
 	permit := group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
 	d := hold.DecideGrant(&s, permit.Note)
-	if got := d.Record.Rollouts.Current.Zones; !permit.NeedsNote() || len(got) != 1 || got[0].Replaced != 1 {
+	if got := d.Record.Rollouts.Current.Zones; !permit.NeedsRecord() || len(got) != 1 || got[0].Replaced != 1 {
 		t.Errorf("%v: remembered are %+v, want 1 replaced", permit, got)
 	}
 }
@@ -635,7 +635,7 @@ func TestAProcessThatHasOnlyRenewedAHoldReadsTheGroupBeforeItDeletes(t *testing.
 	s.Hold = group.HoldOf(renewal.Record)
 	s.Zones[0].Pods[0].Phase = plan.Ready
 	steps := group.Plan(s)
-	if got := hold.Decide(&s, steps); !plan.Disrupts(steps) || got.Need != hold.Look {
+	if got := hold.Decide(&s, steps); !plan.Disrupts(steps) || got.Need != hold.ReadLive {
 		t.Errorf("got %q, want a live read before\n%s", fixture.Decision(got), plan.Notation(steps))
 	}
 }

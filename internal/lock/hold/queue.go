@@ -44,7 +44,7 @@ func withPlaces(s *situation, steps []plan.Action, d Decision) Decision {
 			if record, changes := Enqueued(s.Record, a.Waiting); changes {
 				d = Decision{Need: Write, Record: record}
 			}
-		case Look, Remove, Label:
+		case ReadLive, Remove, Label:
 		}
 	}
 	return d

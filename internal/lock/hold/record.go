@@ -8,9 +8,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// nextRecord returns the next record with these intents and with what is noted for the kind. It updates the rollouts,
+// nextRecord returns the next record with these intents and this part of the kind. It updates the rollouts,
 // and renews the hold.
-func nextRecord(s *situation, holder plan.Holder, intents []plan.Intent, noted plan.Part) plan.Record {
+func nextRecord(s *situation, holder plan.Holder, intents []plan.Intent, part plan.Part) plan.Record {
 	next := s.Record // with the UID and version for the compare-and-swap
 	next.Exists, next.Unlabelled = true, false
 	next.Own = s.Hold.Own || s.Live
@@ -20,7 +20,7 @@ func nextRecord(s *situation, holder plan.Holder, intents []plan.Intent, noted p
 	}
 	next.Holder = holder
 	next.Intents = intents
-	next.Part = s.NextPart(noted)
+	next.Part = s.NextPart(part)
 	next.Waiting = waiting(s, holder)
 	next.Rollouts = history.Next(s.Workload, next)
 	return next
@@ -28,8 +28,8 @@ func nextRecord(s *situation, holder plan.Holder, intents []plan.Intent, noted p
 
 // nextRecordOfHolder returns the next record for the present holder. It does not prolong a hold from outside
 // lockstep.
-func nextRecordOfHolder(s *situation, noted plan.Part) plan.Record {
-	record := nextRecord(s, holderAfter(s, noted), intents(s, nil), noted)
+func nextRecordOfHolder(s *situation, part plan.Part) plan.Record {
+	record := nextRecord(s, holderAfter(s, part), intents(s, nil), part)
 	if record.Holder.Foreign() {
 		record.Renewed, record.Duration = s.Hold.Renewed, s.Hold.Duration
 	}
@@ -92,7 +92,7 @@ func intents(s *situation, deletes []plan.DeletePod) []plan.Intent {
 		stays := i.MayTake(d.UID, d.Version)
 		switch {
 		case !s.IntentStatus(i).Counts():
-		case !anew || d.AlreadyNoted || stays:
+		case !anew || d.AlreadyRecorded || stays:
 			next = append(next, i)
 			granted[i.Pod] = stays
 		default:
@@ -106,7 +106,7 @@ func intents(s *situation, deletes []plan.DeletePod) []plan.Intent {
 	} {
 		for _, d := range deletes {
 			full := !d.Up && len(next) >= plan.MaxIntents
-			if turn(d) && !d.AlreadyNoted && !full && !granted[d.Pod] {
+			if turn(d) && !d.AlreadyRecorded && !full && !granted[d.Pod] {
 				next = append(next, intent(d, s.Now))
 			}
 		}
@@ -129,17 +129,17 @@ func withRecords(s *situation, steps []plan.Action, d Decision) Decision {
 	switch d.Need {
 	case Carry:
 		if !s.Hold.Exists && !s.Live {
-			return Decision{Need: Look} // the live read of a new Lease may find a record of the predecessor
+			return Decision{Need: ReadLive} // the live read of a new Lease may find a record of the predecessor
 		}
 		d = Decision{Need: Write, Record: s.Record}
 		d.Record.Exists = true
 		if !d.Record.Holder.Foreign() { // a hold from outside is not prolonged
 			d.Record.Renewed, d.Record.Duration = s.Now, Duration
 		}
-	case Look, Remove, Label:
+	case ReadLive, Remove, Label:
 		return d
 	case Write:
 	}
-	d.Record.Part = d.Record.Noted(steps, beside)
+	d.Record.Part = d.Record.PartAfter(steps, beside)
 	return d
 }

@@ -129,10 +129,10 @@ func (v *view) servedInPartition(z *zone, b group.DisruptionBudget, partition st
 	if z.Replicas-len(z.Pods) > mostMissing {
 		return 0
 	}
-	served, noted := 0, v.notedOf(z)
+	served, recorded := 0, v.recordedOf(z)
 	for _, p := range z.Orphans {
 		of := partitionOf(b, p.Name) == partition && z.asksFor(p.Ordinal)
-		if of && isAvailable(p, max(z.MinReady, b.Delay), v.Now) && !slices.Contains(noted, p.Ordinal) {
+		if of && isAvailable(p, max(z.MinReady, b.Delay), v.Now) && !slices.Contains(recorded, p.Ordinal) {
 			served++
 		}
 	}
@@ -142,7 +142,7 @@ func (v *view) servedInPartition(z *zone, b group.DisruptionBudget, partition st
 // downOfPartition is downInPartition for one zone. If the zone has no pod of the partition and its spec has
 // none either, it returns one.
 func (v *view) downOfPartition(z *zone, b group.DisruptionBudget, partition string) int {
-	available, noted := v.availableOf(z), v.notedOf(z)
+	available, recorded := v.availableOf(z), v.recordedOf(z)
 	down, members, exists := 0, 0, map[int]bool{}
 	for _, p := range z.Pods {
 		exists[p.Ordinal] = true
@@ -151,11 +151,11 @@ func (v *view) downOfPartition(z *zone, b group.DisruptionBudget, partition stri
 		}
 		members++
 		rested := b.Delay <= 0 || v.Now.Sub(p.ReadySince) >= b.Delay
-		if !available[p.Ordinal] || slices.Contains(noted, p.Ordinal) || !rested {
+		if !available[p.Ordinal] || slices.Contains(recorded, p.Ordinal) || !rested {
 			down++
 		}
 	}
-	for _, ordinal := range noted {
+	for _, ordinal := range recorded {
 		if !exists[ordinal] && !z.asksFor(ordinal) && partitionOf(b, plan.PodName(z.Name, ordinal)) == partition {
 			exists[ordinal], members, down = true, members+1, down+1
 		}

@@ -23,29 +23,29 @@ func breaksOneZoneAtATime(v *view, deletes []plan.DeletePod, decision *decided) 
 		}
 		for _, other := range deletes {
 			if other.Up && other.Zone != d.Zone {
-				return fmt.Sprintf("%s and %s are taken down together", d.Pod, other.Pod)
+				return fmt.Sprintf("%s and %s are deleted together", d.Pod, other.Pod)
 			}
 		}
-		if noted := decision.Record.Downscale; noted.Zone != "" && noted.Zone != d.Zone {
-			return fmt.Sprintf("%s is taken down beside the downscale of %s", d.Pod, noted)
+		if recorded := decision.Record.Downscale; recorded.Zone != "" && recorded.Zone != d.Zone {
+			return fmt.Sprintf("%s is deleted during the downscale of %s", d.Pod, recorded)
 		}
-		if i, found := v.notedBeside(d.Zone); found {
-			return fmt.Sprintf("%s is taken down while %s of zone %s is noted", d.Pod, i.Pod, i.Zone)
+		if i, found := v.recordedElsewhere(d.Zone); found {
+			return fmt.Sprintf("%s is deleted while %s of zone %s is recorded", d.Pod, i.Pod, i.Zone)
 		}
 	}
 	return ""
 }
 
-func breaksNotedFirst(_ *view, deletes []plan.DeletePod, decision *decided) string {
+func breaksRecordedFirst(_ *view, deletes []plan.DeletePod, decision *decided) string {
 	for _, d := range deletes {
-		if d.Up && (decision.Need != hold.Write || !notes(&decision.Record, d)) {
+		if d.Up && (decision.Need != hold.Write || !records(&decision.Record, d)) {
 			return fmt.Sprintf("%s would be deleted without an intent", d.Pod)
 		}
 	}
 	return ""
 }
 
-func breaksAskedFirst(_ *view, steps []plan.Action, decision *decided) string {
+func breaksConfirmedFirst(_ *view, steps []plan.Action, decision *decided) string {
 	for _, step := range steps {
 		size, resizes := step.(group.SetReplicas)
 		_, deletes := step.(plan.DeletePod)
@@ -63,19 +63,19 @@ func breaksFewAtOnce(_ *view, deletes []plan.DeletePod, _ *decided) string {
 	return ""
 }
 
-func notes(record *group.Hold, d plan.DeletePod) bool {
+func records(record *group.Hold, d plan.DeletePod) bool {
 	return record.Holder == holderOf(plan.RolloutOperation, d.Zone) && slices.ContainsFunc(record.Intents, func(i plan.Intent) bool {
 		return i.Pod == d.Pod && i.UID == d.UID && i.Version == d.Version
 	})
 }
 
-func breaksRestIsWhole(v *view, deletes []plan.DeletePod, _ *decided) string {
+func breaksOthersAvailable(v *view, deletes []plan.DeletePod, _ *decided) string {
 	for _, d := range deletes {
 		if !d.Up {
 			continue
 		}
-		if z, found := v.otherNotWhole(d.Zone); found {
-			return fmt.Sprintf("%s is taken down while zone %s has %d of %d pods available", d.Pod, z.Name, len(v.availableOf(z)), z.Replicas)
+		if z, found := v.otherUnavailable(d.Zone); found {
+			return fmt.Sprintf("%s is deleted while zone %s has %d of %d pods available", d.Pod, z.Name, len(v.availableOf(z)), z.Replicas)
 		}
 	}
 	return ""

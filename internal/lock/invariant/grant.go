@@ -24,7 +24,7 @@ type allowed struct {
 
 // CheckEviction returns the first rule that an allowed eviction breaks, or nil.
 func CheckEviction(s group.Snapshot, r group.EvictionRequest, p group.EvictionAnswer, decision hold.Decision) *Violation {
-	if p.Because.Code != "" || decision.Need == hold.Look {
+	if p.Because.Code != "" || decision.Need == hold.ReadLive {
 		return nil
 	}
 	v := viewOf(&s)
@@ -101,7 +101,7 @@ func breaksGrantAlone(v *view, a *allowed) string {
 	}
 	for _, i := range v.counting {
 		if beside := i.Zone != a.zone.Name; a.byPartition() && i.Partition == "" || !a.byPartition() && beside {
-			return fmt.Sprintf("%s is granted while %s of zone %s is noted", a.Pod, i.Pod, i.Zone)
+			return fmt.Sprintf("%s is granted while %s of zone %s is recorded", a.Pod, i.Pod, i.Zone)
 		}
 	}
 	if h := v.Hold.Holder; h != "" && !a.under(h) && !(v.Live && (v.leavesHold(h) || a.inTheWay() && v.leavesHoldToOrphans(h))) {
@@ -120,13 +120,13 @@ func (a *allowed) under(h plan.Holder) bool {
 	return ours && at == a.zone.Name
 }
 
-func breaksGrantNoted(_ *view, a *allowed) string {
+func breaksGrantRecorded(_ *view, a *allowed) string {
 	record := &a.decision.Record
 	if a.decision.Need != hold.Write || !a.under(record.Holder) {
 		return fmt.Sprintf("%s may go under the hold of %q", a.Pod, record.Holder)
 	}
 	if !keepsGrant(record, a.Pod, a.pod.UID) {
-		return fmt.Sprintf("%s may go and is not noted", a.Pod)
+		return fmt.Sprintf("%s may be evicted and is not recorded", a.Pod)
 	}
 	return ""
 }
@@ -144,9 +144,9 @@ func breaksGrantKept(v *view, _ []plan.Action, decision *decided) string {
 	}
 	for _, i := range v.counting {
 		anew := slices.ContainsFunc(decision.Record.Intents, func(next plan.Intent) bool { return next.Pod == i.Pod })
-		replaced := anew && succeeds(v.noted[i.Pod], i)
+		replaced := anew && succeeds(v.recorded[i.Pod], i)
 		if isGrant(i) && !replaced && !keepsGrant(&decision.Record, i.Pod, i.UID) {
-			return fmt.Sprintf("the eviction of %s is not noted any more, and may still happen", i.Pod)
+			return fmt.Sprintf("the eviction of %s is not recorded any more, and may still happen", i.Pod)
 		}
 	}
 	return ""
@@ -163,12 +163,12 @@ func breaksGrantSparesTheRest(v *view, a *allowed) string {
 // zones are checked by partition instead. An orphan in the way may be evicted while orphans serve in place of
 // all missing pods of another zone, also of one that left the group.
 func (v *view) notSpared(a *allowed) (z *zone, found bool) {
-	if z, found = v.leftNotWhole(a.inTheWay()); found || a.byPartition() {
+	if z, found = v.leftUnavailable(a.inTheWay()); found || a.byPartition() {
 		return z, found
 	}
 	for i := range v.zones {
 		z := &v.zones[i]
-		if z.Name != a.zone.Name && !v.isWhole(z) && !(a.inTheWay() && v.isServedByOrphans(z)) {
+		if z.Name != a.zone.Name && !v.allAvailable(z) && !(a.inTheWay() && v.isServedByOrphans(z)) {
 			return z, true
 		}
 	}
@@ -211,9 +211,9 @@ func (v *view) downWithEviction(a *allowed) int {
 // servedByOtherOrphans returns how many desired pods of a zone are missing while orphans with their names are
 // up. It ignores the named orphan and orphans with intents.
 func (v *view) servedByOtherOrphans(z *zone, name string) int {
-	served, noted := 0, v.notedOf(z)
+	served, recorded := 0, v.recordedOf(z)
 	for _, p := range z.Orphans {
-		if p.Name != name && up(p) && z.asksFor(p.Ordinal) && !slices.Contains(noted, p.Ordinal) {
+		if p.Name != name && up(p) && z.asksFor(p.Ordinal) && !slices.Contains(recorded, p.Ordinal) {
 			served++
 		}
 	}
@@ -221,12 +221,12 @@ func (v *view) servedByOtherOrphans(z *zone, name string) int {
 }
 
 func breaksExactGrant(_ *view, a *allowed) string {
-	p, note := a.pod, a.EvictionAnswer.Note
+	p, record := a.pod, a.EvictionAnswer.Note
 	exact := a.UID == p.UID && p.Name != ""
-	if note.Pod == "" {
+	if record.Pod == "" {
 		exact = exact && !up(p) && (a.EvictionAnswer.Version == p.Version || terminating(p)) // a terminating pod never becomes Ready again
 	} else {
-		exact = exact && up(p) && note.Pod == p.Name && note.UID == p.UID && note.Version == p.Version && note.Zone == a.zone.Name && isGrant(note)
+		exact = exact && up(p) && record.Pod == p.Name && record.UID == p.UID && record.Version == p.Version && record.Zone == a.zone.Name && isGrant(record)
 	}
 	if !exact {
 		return fmt.Sprintf("%s (%s) may go as %+v, and %s at %d is shown, up: %t", a.Pod, a.UID, a.EvictionAnswer, p.UID, p.Version, up(p))

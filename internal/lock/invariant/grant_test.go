@@ -276,9 +276,9 @@ func with(text, former, next string) string { return strings.Replace(text, forme
 func granted(pod string) group.EvictionAnswer { return grantedAs(pod, pod) }
 
 func grantedAs(pod, uid string) group.EvictionAnswer {
-	note := fixture.Granted(pod)
-	note.UID, note.Since = uid, fixture.Now().Add(-time.Second)
-	return group.EvictionAnswer{Note: note}
+	record := fixture.Granted(pod)
+	record.UID, record.Since = uid, fixture.Now().Add(-time.Second)
+	return group.EvictionAnswer{Note: record}
 }
 
 func ofPartition(partition, pod string) group.EvictionAnswer {

@@ -62,7 +62,7 @@ func (v *view) leavesHold(h plan.Holder) bool {
 	}
 	name, _ := operationIn(h)
 	z, shown := v.zoneNamed(name)
-	return !shown || (v.isWhole(z) && len(z.Pods) == z.Replicas)
+	return !shown || (v.allAvailable(z) && len(z.Pods) == z.Replicas)
 }
 
 // leavesHoldToOrphans reports whether the zone of the operation that has the hold would be available without

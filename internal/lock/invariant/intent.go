@@ -31,7 +31,7 @@ func (v *view) isFromAnotherHistory(i plan.Intent) bool {
 	if !v.Live {
 		return false
 	}
-	p, exists := v.noted[i.Pod]
+	p, exists := v.recorded[i.Pod]
 	if !exists {
 		return v.PodsAt < i.Version
 	}
@@ -41,7 +41,7 @@ func (v *view) isFromAnotherHistory(i plan.Intent) bool {
 // mayStillDelete reports whether a request from another history may still delete a pod. The request requires
 // the UID of the recorded pod, and the API server gives up on it after a time.
 func (v *view) mayStillDelete(i plan.Intent) bool {
-	p, exists := v.noted[i.Pod]
+	p, exists := v.recorded[i.Pod]
 	return exists && p.UID == i.UID && (terminating(p) || i.Known < longestEviction)
 }
 
@@ -51,7 +51,7 @@ func (v *view) mayStillDelete(i plan.Intent) bool {
 // deleted pod.
 func (v *view) showsEnd(i plan.Intent) bool {
 	z, _ := v.zoneNamed(i.Zone)
-	p, exists := v.noted[i.Pod]
+	p, exists := v.recorded[i.Pod]
 	if !exists {
 		return v.Live && v.PodsAt >= i.Version && !z.asksForPod(i.Pod) && !v.mayBeMadeAnew(i)
 	}
@@ -81,7 +81,7 @@ func succeeds(p plan.Pod, i plan.Intent) bool { return p.UID != i.UID && p.Versi
 // requires no version. It can happen until the API server has given up on the request, which only a live view
 // shows.
 func (v *view) rulesOut(i plan.Intent) bool {
-	p, exists := v.noted[i.Pod]
+	p, exists := v.recorded[i.Pod]
 	switch {
 	case !exists || p.UID != i.UID || terminating(p):
 		return false
@@ -96,7 +96,7 @@ func (v *view) rulesOut(i plan.Intent) bool {
 func isGrant(i plan.Intent) bool { return i.Cause == reason.EvictionGranted }
 
 // notedBeside returns an intent that counts and belongs to another zone than the named one.
-func (v *view) notedBeside(name string) (i plan.Intent, found bool) {
+func (v *view) recordedElsewhere(name string) (i plan.Intent, found bool) {
 	for _, i := range v.counting {
 		if i.Zone != name {
 			return i, true

@@ -38,25 +38,25 @@ type Rule struct {
 func Rules() []Rule { return append([]Rule(nil), rules...) }
 
 var rules = []Rule{
-	{"OneZoneAtATime", 1, "pods that are up are taken down in one zone only, and in none while an intent of another zone has not ended", pods(breaksOneZoneAtATime), nil},
+	{"OneZoneAtATime", 1, "pods that are up are deleted in one zone only, and in none while an intent of another zone has not ended", pods(breaksOneZoneAtATime), nil},
 	{"DecreaseKept", 1, "a downscale is taken off the hold's record only when a live read shows that its last pod has gone, or that it can never happen", pods(breaksDownscaleKept), nil},
-	{"DecreaseAlone", 1, "a downscale is noted only where no other zone has the hold, an intent or a downscale", pods(breaksDownscaleAlone), nil},
+	{"DecreaseAlone", 1, "a downscale is recorded only where no other zone has the hold, an intent or a downscale", pods(breaksDownscaleAlone), nil},
 	{"OutsideKept", 1, "a hold from outside lockstep is neither ended nor written over, nor is its time changed, before it expires", pods(breaksOutsideKept), nil},
 	{"ZonesKept", 1, "a zone that left the group is taken off the hold's record only when a live read shows that its last pod is gone, or that every pod its StatefulSet asks for is available", breaksZonesKept, nil},
-	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this delete is in the hold's record", pods(breaksNotedFirst), nil},
-	{"DecreaseNoted", 1, "lockstep itself lowers spec.replicas only by the downscale that the hold notes as admitted and as its own", sizes(breaksDownscaleNoted), nil},
+	{"NotedFirst", 1, "no pod that is up is deleted before an intent for exactly this delete is in the hold's record", pods(breaksRecordedFirst), nil},
+	{"DecreaseNoted", 1, "lockstep itself lowers spec.replicas only by the downscale that the hold records as admitted and as its own", sizes(breaksDownscaleRecorded), nil},
 	{"GrantAlone", 1, "the eviction of a pod that is up is granted only where no other zone has the hold, an intent that counts, or a downscale; by partitions only where no rollout and no downscale has", none, grants(breaksGrantAlone)},
-	{"GrantNoted", 1, "no pod that is up may be evicted before the hold notes this very pod, under its zone or under the partitions", none, grants(breaksGrantNoted)},
+	{"GrantNoted", 1, "no pod that is up may be evicted before the hold records this very pod, under its zone or under the partitions", none, grants(breaksGrantRecorded)},
 	{"GrantKept", 1, "a granted eviction is taken off the hold's record only when its end is seen, or when a live read shows the pod as it was after the time in which anybody could carry it out", breaksGrantKept, nil},
-	{"RestIsWhole", 2, "a pod that is up is taken down only while every pod of every other zone exists and is available", pods(breaksRestIsWhole), nil},
+	{"RestIsWhole", 2, "a pod that is up is deleted only while every pod of every other zone exists and is available", pods(breaksOthersAvailable), nil},
 	{"DownscaleSparesTheRest", 2, "lockstep itself lets a pod that is up leave by a downscale only while every pod of every other zone exists and is available", sizes(breaksDownscaleSparesTheRest), nil},
 	{"GrantSparesTheRest", 2, "the eviction of a pod that is up is granted only while every pod of every other zone exists and is available, unless partitions count; for an orphan in the way, an orphan that is available stands in for the missing pod of its name", none, grants(breaksGrantSparesTheRest)},
 	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", pods(breaksOnDeleteOnly), nil},
 	{"StandStill", 3, "no pod of a paused zone is deleted", pods(breaksStandStill), nil},
-	{"AskedFirst", 3, "no pod is deleted, and spec.replicas is not lowered, before a further read shows that the StatefulSets still ask for what the plan assumes", breaksAskedFirst, nil},
+	{"AskedFirst", 3, "no pod is deleted, and spec.replicas is not lowered, before a further read shows that the StatefulSets still ask for what the plan assumes", breaksConfirmedFirst, nil},
 	{"FewAtOnce", 3, "one plan deletes at most ten pods, so that a pause soon counts", pods(breaksFewAtOnce), nil},
-	{"WithinBudget", 4, "in a zone, pods that are down, noted or about to go never exceed the budget through a deed of ours", pods(breaksWithinBudget), nil},
-	{"GrantWithinBudget", 4, "with an eviction, pods of the zone, or of the partition in all other zones, that are down or noted never exceed the budget that covers the pod", none, grants(breaksGrantWithinBudget)},
+	{"WithinBudget", 4, "in a zone, pods that are down, recorded or about to be deleted never exceed the budget because of a delete by lockstep", pods(breaksWithinBudget), nil},
+	{"GrantWithinBudget", 4, "with an eviction, pods of the zone, or of the partition in all other zones, that are down or recorded never exceed the budget that covers the pod", none, grants(breaksGrantWithinBudget)},
 	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", pods(breaksExactTarget), nil},
 	{"ExactSize", 5, "every change of spec.replicas names a zone as the snapshot shows it, once", sizes(breaksExactSize), nil},
 	{"ExactGrant", 5, "an eviction is granted for the very pod that the snapshot shows to be up, or for one that is down, at the version that is shown where it may serve again", none, breaksExactGrant},
@@ -67,7 +67,7 @@ var rules = []Rule{
 // Check returns the first rule that the plan breaks, or nil.
 func Check(s group.Snapshot, steps []plan.Action, d hold.Decision) *Violation {
 	decision := decidedOf(d)
-	if decision.Need == hold.Look {
+	if decision.Need == hold.ReadLive {
 		return nil // this snapshot leads to no action
 	}
 	v := viewOf(&s)

@@ -72,7 +72,7 @@ func TestChangesOfReplicas(t *testing.T) {
 		"under another hold":                 {"DecreaseNoted", strings.Replace(shrinking, "hold downscale/zone-b", "hold rollout/zone-b", 1), []plan.Action{lower}},
 		"while another zone is not whole":    {"DownscaleSparesTheRest", strings.Replace(shrinking, "zone-a-0 ready", "zone-a-0 starting", 1), []plan.Action{lower}},
 		"who is down leaves nevertheless":    {"", strings.NewReplacer("zone-a-0 ready", "zone-a-0 starting", "zone-b-1 ready", "zone-b-1 starting").Replace(shrinking), []plan.Action{lower}},
-		"somebody who was not asked": {
+		"somebody who was not called": {
 			"PreparedFirst", strings.NewReplacer("zone-b rev=1", "zone-b rev=1 prepares", "zone-b-1 ready@1", "zone-b-1 ready@1 ip=10.0.0.1").Replace(shrinking), []plan.Action{lower},
 		},
 		"who has waited":                                {"", waiting, []plan.Action{lower}},
@@ -351,7 +351,7 @@ func TestDisruptionsInTwoZonesAreFoundWhateverIsRecorded(t *testing.T) {
 
 func TestNothingIsJudgedThatIsOnlyLookedAt(t *testing.T) {
 	s := fixture.MustParse(healthy)
-	if found := invariant.Check(s, actions(deletes(up("zone-a-0"))), hold.Decision{Need: hold.Look}); found != nil {
+	if found := invariant.Check(s, actions(deletes(up("zone-a-0"))), hold.Decision{Need: hold.ReadLive}); found != nil {
 		t.Errorf("found %v", found)
 	}
 }

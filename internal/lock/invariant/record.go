@@ -43,15 +43,15 @@ func breaksDownscaleAlone(v *view, _ []plan.DeletePod, decision *decided) string
 		return ""
 	}
 	if h := decision.Record.Holder; h != holderOf(plan.DownscaleOperation, d.Zone) {
-		return fmt.Sprintf("%s is noted under the hold of %q", d, h)
+		return fmt.Sprintf("%s is recorded under the hold of %q", d, h)
 	}
 	h := v.Hold.Holder
 	at, _ := operationIn(h)
 	if h != "" && at != d.Zone && !(v.Live && v.leavesHold(h)) {
-		return fmt.Sprintf("%s is noted over %s", d, h)
+		return fmt.Sprintf("%s is recorded over %s", d, h)
 	}
-	if i, found := v.notedBeside(d.Zone); found {
-		return fmt.Sprintf("%s is noted while %s of zone %s is", d, i.Pod, i.Zone)
+	if i, found := v.recordedElsewhere(d.Zone); found {
+		return fmt.Sprintf("%s is recorded while %s of zone %s is", d, i.Pod, i.Zone)
 	}
 	return ""
 }
@@ -76,7 +76,7 @@ func breaksZonesKept(v *view, _ []plan.Action, decision *decided) string {
 		left := &v.Left[i]
 		remembered := slices.ContainsFunc(decision.Record.Members, func(m group.Member) bool { return m.Zone == left.Name })
 		kept := decision.Need == hold.Write && remembered
-		if !kept && v.mayComeBackNotWhole(left, &zone{Zone: left.Zone}) {
+		if !kept && v.mayComeBackUnavailable(left, &zone{Zone: left.Zone}) {
 			return fmt.Sprintf("zone %s left the group and is not remembered any more", left.Name)
 		}
 	}

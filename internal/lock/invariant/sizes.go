@@ -17,7 +17,7 @@ func sizes(broken func(*view, []group.SetReplicas) string) func(*view, []plan.Ac
 	}
 }
 
-func breaksDownscaleNoted(v *view, sizes []group.SetReplicas) string {
+func breaksDownscaleRecorded(v *view, sizes []group.SetReplicas) string {
 	d := v.Hold.Downscale
 	for _, a := range sizes {
 		exact := d.Zone == a.Zone && d.UID == a.UID && d.Version == a.Version && d.From == a.From && d.To == a.To
@@ -35,7 +35,7 @@ func breaksDownscaleSparesTheRest(v *view, sizes []group.SetReplicas) string {
 		if !slices.ContainsFunc(z.leaving(a), up) {
 			continue
 		}
-		if other, found := v.otherNotWhole(a.Zone); found {
+		if other, found := v.otherUnavailable(a.Zone); found {
 			return fmt.Sprintf("%s is lowered while zone %s has %d of %d pods available", a.Zone, other.Name, len(v.availableOf(other)), other.Replicas)
 		}
 	}
@@ -58,8 +58,8 @@ func breaksPreparedFirst(v *view, sizes []group.SetReplicas) string {
 	for _, a := range sizes {
 		z, _ := v.zoneNamed(a.Zone)
 		leave := slices.DeleteFunc(z.leaving(a), func(p plan.Pod) bool { return !z.Prepares || !runs(p) })
-		if len(leave) > 0 && agreedAs(leave) != v.Hold.Downscale.Asked {
-			return fmt.Sprintf("%d pods of %s would leave, and who agreed is noted as %q", len(leave), a.Zone, v.Hold.Downscale.Asked)
+		if len(leave) > 0 && agreedAs(leave) != v.Hold.Downscale.Called {
+			return fmt.Sprintf("%d pods of %s would leave, and the pods that agreed are recorded as %q", len(leave), a.Zone, v.Hold.Downscale.Called)
 		}
 	}
 	return ""
@@ -104,17 +104,17 @@ func hasDelay(z *zone) bool {
 // waited reports whether a pod has been ready to leave for the delay of its zone. Both its own answer, given
 // since it became Ready, and the record of the hold must say so.
 func (v *view) waited(z *zone, p plan.Pod) bool {
-	said := z.Told[p.UID]
+	said := z.Notifications[p.UID]
 	if said.Message != group.Leave || said.Underway || said.Failed || !said.Ready.Equal(p.ReadySince) || terminating(p) ||
 		v.Now.Before(said.Since.Add(z.Delay.For)) {
 		return false
 	}
-	noted := v.Hold.Acknowledged[z.Name]
-	if noted.Over || noted.Call != z.Delay.Call || said.Call != z.Delay.Call {
+	recorded := v.Hold.Acknowledged[z.Name]
+	if recorded.Over || recorded.Call != z.Delay.Call || said.Call != z.Delay.Call {
 		return false
 	}
 	place := p.Ordinal - z.Start
-	for _, stretch := range noted.OrdinalRanges {
+	for _, stretch := range recorded.OrdinalRanges {
 		if place >= stretch.From && place < stretch.To {
 			at := (place - stretch.From) * group.MarkLength
 			same := strings.HasPrefix(stretch.Pods[min(at, len(stretch.Pods)):], markOf(p.UID))

@@ -14,7 +14,7 @@ import (
 type view struct {
 	*group.Snapshot
 	zones    []zone
-	noted    map[string]plan.Pod // pods whose name occurs in an intent, by name
+	recorded map[string]plan.Pod // pods whose name occurs in an intent, by name
 	counting []plan.Intent       // intents of the hold that count
 }
 
@@ -28,7 +28,7 @@ type zone struct {
 // viewOf returns the view of a snapshot. If the hold has intents, it reads each pod once; otherwise its cost
 // does not depend on the number of pods.
 func viewOf(s *group.Snapshot) *view {
-	v := &view{Snapshot: s, zones: make([]zone, len(s.Zones)), noted: podsNamed(s, s.Hold.Intents)}
+	v := &view{Snapshot: s, zones: make([]zone, len(s.Zones)), recorded: podsNamed(s, s.Hold.Intents)}
 	for i := range s.Zones {
 		v.zones[i].Zone = s.Zones[i]
 	}
@@ -41,12 +41,12 @@ func viewOf(s *group.Snapshot) *view {
 }
 
 // podsNamed returns the pods whose names occur in intents: from a zone, or else from outside of all zones.
-func podsNamed(s *group.Snapshot, noted []plan.Intent) map[string]plan.Pod {
-	if len(noted) == 0 {
+func podsNamed(s *group.Snapshot, recorded []plan.Intent) map[string]plan.Pod {
+	if len(recorded) == 0 {
 		return nil
 	}
-	wanted, found := make(map[string]bool, len(noted)), make(map[string]plan.Pod, len(noted))
-	for _, i := range noted {
+	wanted, found := make(map[string]bool, len(recorded)), make(map[string]plan.Pod, len(recorded))
+	for _, i := range recorded {
 		wanted[i.Pod] = true
 	}
 	find := func(pods []plan.Pod) {
@@ -129,8 +129,8 @@ func (v *view) availableOf(z *zone) map[int]bool {
 	return z.available
 }
 
-// isWhole reports whether each desired pod of a zone exists and is available.
-func (v *view) isWhole(z *zone) bool { return len(v.availableOf(z)) >= z.Replicas }
+// allAvailable reports whether each desired pod of a zone exists and is available.
+func (v *view) allAvailable(z *zone) bool { return len(v.availableOf(z)) >= z.Replicas }
 
 // isServedByOrphans reports whether each desired pod of a zone is available, or an orphan with its name is.
 // No pod of the zone may have an intent that counts.
@@ -141,17 +141,17 @@ func (v *view) isServedByOrphans(z *zone) bool {
 			serving[p.Ordinal] = true
 		}
 	}
-	return len(serving) >= z.Replicas && len(v.notedOf(z)) == 0
+	return len(serving) >= z.Replicas && len(v.recordedOf(z)) == 0
 }
 
 // otherNotWhole returns an unavailable zone other than the named one. A zone that left the group counts,
 // because it may return in its present state.
-func (v *view) otherNotWhole(name string) (z *zone, found bool) {
-	if z, found := v.leftNotWhole(false); found {
+func (v *view) otherUnavailable(name string) (z *zone, found bool) {
+	if z, found := v.leftUnavailable(false); found {
 		return z, true
 	}
 	for i := range v.zones {
-		if z := &v.zones[i]; z.Name != name && !v.isWhole(z) {
+		if z := &v.zones[i]; z.Name != name && !v.allAvailable(z) {
 			return z, true
 		}
 	}
@@ -160,10 +160,10 @@ func (v *view) otherNotWhole(name string) (z *zone, found bool) {
 
 // leftNotWhole returns a zone that left the group and could return with pods that are down. If orphans may
 // serve in place of missing pods, it skips zones in which they do.
-func (v *view) leftNotWhole(orphansServe bool) (z *zone, found bool) {
+func (v *view) leftUnavailable(orphansServe bool) (z *zone, found bool) {
 	for i := range v.Left {
 		z := &zone{Zone: v.Left[i].Zone}
-		if v.mayComeBackNotWhole(&v.Left[i], z) && !(orphansServe && v.mayComeBackServedByOrphans(&v.Left[i], z)) {
+		if v.mayComeBackUnavailable(&v.Left[i], z) && !(orphansServe && v.mayComeBackServedByOrphans(&v.Left[i], z)) {
 			return z, true
 		}
 	}
@@ -180,14 +180,14 @@ func (v *view) mayComeBackServedByOrphans(left *group.LeftZone, z *zone) bool {
 // mayComeBackNotWhole reports whether a zone that left the group could return with pods that are down. A live
 // view rules that out if the last pod of the zone was deleted, or if its StatefulSet outside of the group has
 // every desired pod. A zone that no budget covers any more is protected only by its intents.
-func (v *view) mayComeBackNotWhole(left *group.LeftZone, z *zone) bool {
+func (v *view) mayComeBackUnavailable(left *group.LeftZone, z *zone) bool {
 	switch {
 	case left.Uncovered:
 		return false
 	case !v.Live:
 		return true
 	case left.Exists:
-		return !v.isWhole(z) || len(z.Pods) > z.Replicas || !z.Observed
+		return !v.allAvailable(z) || len(z.Pods) > z.Replicas || !z.Observed
 	}
 	return len(z.Pods) > 0
 }
@@ -198,7 +198,7 @@ func (v *view) mayComeBackNotWhole(left *group.LeftZone, z *zone) bool {
 func (v *view) downWith(z *zone, taken ...int) int {
 	available := v.availableOf(z)
 	down, seen := z.Replicas-len(available), map[int]bool{}
-	for _, ordinal := range slices.Concat(taken, v.notedOf(z)) {
+	for _, ordinal := range slices.Concat(taken, v.recordedOf(z)) {
 		if !seen[ordinal] && (available[ordinal] || !z.asksFor(ordinal)) {
 			down++
 		}
@@ -208,14 +208,14 @@ func (v *view) downWith(z *zone, taken ...int) int {
 }
 
 // notedOf returns the ordinals of a zone's pods whose intents count.
-func (v *view) notedOf(z *zone) []int {
-	var noted []int
+func (v *view) recordedOf(z *zone) []int {
+	var recorded []int
 	for _, i := range v.counting {
 		if ordinal, is := plan.OrdinalOf(z.Name, i.Pod); is {
-			noted = append(noted, ordinal)
+			recorded = append(recorded, ordinal)
 		}
 	}
-	return noted
+	return recorded
 }
 
 // isPaused reports whether a zone is paused and the pause has not ended.

@@ -8,10 +8,10 @@ import (
 
 // ages records when this process first saw each intent, by its own monotonic clock. The time that another
 // process wrote into an intent does not tell how old the intent is.
-type ages map[plan.Key]map[noted]time.Time
+type ages map[plan.Key]map[recorded]time.Time
 
-// noted identifies an intent. A second intent for the same pod is a different one.
-type noted struct {
+// recorded identifies an intent. A second intent for the same pod is a different one.
+type recorded struct {
 	pod, uid string
 	version  plan.Version
 	since    int64 // in milliseconds, as in the Lease
@@ -24,9 +24,9 @@ func (a ages) date(key plan.Key, intents []plan.Intent, now time.Time) {
 		delete(a, key)
 		return
 	}
-	known := make(map[noted]time.Time, len(intents))
+	known := make(map[recorded]time.Time, len(intents))
 	for i := range intents {
-		this := noted{intents[i].Pod, intents[i].UID, intents[i].Version, intents[i].Since.UnixMilli()}
+		this := recorded{intents[i].Pod, intents[i].UID, intents[i].Version, intents[i].Since.UnixMilli()}
 		seen, before := a[key][this]
 		if !before {
 			seen = now

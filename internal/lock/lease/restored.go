@@ -15,8 +15,8 @@ import (
 // reconciled. After an error it reads more often: a restore is easiest to detect right afterwards, before
 // versions have reached their former values.
 const (
-	askEvery   = 10 * time.Second
-	askUnheard = time.Second
+	askEvery          = 10 * time.Second
+	askUnacknowledged = time.Second
 )
 
 // RestoredError means that a live read returned an older version than this process knew before the request.
@@ -45,7 +45,7 @@ func (s *Store) AwaitRestore(ctx context.Context) error {
 		case <-ask.C:
 			next := askEvery
 			if err := s.askVersion(ctx); err != nil {
-				next = askUnheard
+				next = askUnacknowledged
 			}
 			ask.Reset(next)
 		}

@@ -58,7 +58,7 @@ type reply struct {
 // NewStore returns a Store of the Leases in one namespace, or in all namespaces if namespace is empty. Each
 // write records the actor, for information only.
 func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
-	indexers := cache.Indexers{byNotedPod: indexByNotedPod, byMember: indexByMember, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	indexers := cache.Indexers{byRecordedPod: indexByRecordedPod, byMember: indexByMember, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 	s := &Store{
 		client:    client,
 		namespace: namespace,
@@ -245,7 +245,7 @@ func watched(lease *coordinationv1.Lease) bool {
 
 // Noting returns the groups of a namespace whose hold records an intent for a pod of that name.
 func (s *Store) Noting(namespace, pod string) []plan.Key {
-	return s.having(byNotedPod, namespace+"/"+pod)
+	return s.having(byRecordedPod, namespace+"/"+pod)
 }
 
 // Remembering returns the groups of a namespace whose hold records a zone of that name. Groups with zones of
@@ -284,8 +284,8 @@ func (s *Store) having(index, value string) []plan.Key {
 
 // Indexes of Leases by the pods of their intents and by the zones that they record, each with its namespace.
 const (
-	byNotedPod = "noted"
-	byMember   = "member"
+	byRecordedPod = "noted"
+	byMember      = "member"
 )
 
 func indexByMember(object any) ([]string, error) {
@@ -304,7 +304,7 @@ func indexByMember(object any) ([]string, error) {
 	return names, nil
 }
 
-func indexByNotedPod(object any) ([]string, error) {
+func indexByRecordedPod(object any) ([]string, error) {
 	lease, ok := object.(*coordinationv1.Lease)
 	if !ok {
 		return nil, nil

@@ -101,25 +101,25 @@ func TestAGroupOfManyZonesOfWhichAllPodsAgreedIsNotedInOneLease(t *testing.T) {
 		zone := fixture.Zone(fmt.Sprintf("zone-%d", n), "1", fixture.Mirrors("web", 0), fixture.Delays(time.Hour))
 		zone(&s)
 		z := &s.Zones[n]
-		z.Told = map[string]group.Told{}
+		z.Notifications = map[string]group.Notification{}
 		z.Replicas = group.MaxAcknowledged
 		for i := range z.Replicas {
 			fixture.Pod(i, plan.Ready, "1")(z)
 			z.Pods[i].IP = "10.0.0.1"
 			at := s.Now.Add(-time.Duration(i*7919%1000) * time.Second)
-			z.Told[z.Pods[i].UID] = group.Told{Message: group.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
+			z.Notifications[z.Pods[i].UID] = group.Notification{Message: group.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
 		}
 	}
-	noted := map[string]group.DelayRecord{}
+	part := map[string]group.DelayRecord{}
 	for _, step := range group.Plan(s) {
 		if note, is := step.(group.RecordAcknowledged); is {
-			noted[note.Zone] = note.Acknowledged
+			part[note.Zone] = note.Acknowledged
 		}
 	}
-	if len(noted) != len(s.Zones) {
-		t.Errorf("pods of %d zones are noted, want those of %d", len(noted), len(s.Zones))
+	if len(part) != len(s.Zones) {
+		t.Errorf("pods of %d zones are noted, want those of %d", len(part), len(s.Zones))
 	}
-	if n := len(record.FormatAcknowledged(noted)); n > half {
+	if n := len(record.FormatAcknowledged(part)); n > half {
 		t.Errorf("they take %d bytes, want no more than %d", n, half)
 	}
 }

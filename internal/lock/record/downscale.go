@@ -19,7 +19,7 @@ type downscale struct {
 	From            int       `json:"from"`
 	To              int       `json:"to"`
 	Call            *call     `json:"call,omitempty"`
-	Asked           string    `json:"asked,omitempty"`
+	Called          string    `json:"asked,omitempty"`
 	Stage           string    `json:"stage"`
 	Ours            bool      `json:"ours,omitempty"`
 	Since           time.Time `json:"since"`
@@ -40,7 +40,7 @@ func FormatDownscale(d group.Downscale) json.RawMessage {
 	}
 	doc := downscale{
 		Zone: d.Zone, UID: d.UID, ResourceVersion: d.Version.String(), Generation: d.Generation, From: d.From, To: d.To,
-		Asked: d.Asked, Stage: string(d.Stage), Ours: d.Ours, Since: Written(d.Since), Trace: d.Trace,
+		Called: d.Called, Stage: string(d.Stage), Ours: d.Ours, Since: Written(d.Since), Trace: d.Trace,
 	}
 	if d.Call != (group.Call{}) {
 		doc.Call = &call{d.Call.Port, d.Call.Path, d.Call.Service}
@@ -74,7 +74,7 @@ func ParseDownscale(text json.RawMessage) (group.Downscale, error) {
 		return group.Downscale{}, fmt.Errorf("read intents: the decrease has a time outside of the years 0 to 9999: %s", d.Since)
 	}
 	out := group.Downscale{
-		Zone: d.Zone, UID: d.UID, Version: version, Generation: d.Generation, From: d.From, To: d.To, Asked: d.Asked, Stage: stage, Ours: d.Ours,
+		Zone: d.Zone, UID: d.UID, Version: version, Generation: d.Generation, From: d.From, To: d.To, Called: d.Called, Stage: stage, Ours: d.Ours,
 		Since: d.Since, Trace: d.Trace,
 	}
 	if d.Call != nil {

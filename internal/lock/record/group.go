@@ -27,14 +27,14 @@ func (groups) encode(part plan.Part) (annotations map[string]string, inIntents j
 
 func (groups) decode(annotations map[string]string, inIntents json.RawMessage) (plan.Part, error) {
 	var p group.Part
-	var noted, times, zones error
-	p.Downscale, noted = ParseDownscale(inIntents)
+	var part, times, zones error
+	p.Downscale, part = ParseDownscale(inIntents)
 	p.Downscaled, times = ParseTimes(annotations[contract.DownscalesAnnotation])
 	p.Members, zones = ParseMembers(annotations[contract.ZonesAnnotation])
 	p.GivenUp, _ = ParseTimes(annotations[contract.GivenUpAnnotation]) // zones without a time are tried again
 	p.Acknowledged = ParseAcknowledged(annotations[contract.AgreedAnnotation])
 	maps.DeleteFunc(p.Acknowledged, func(_ string, a group.DelayRecord) bool { return !contract.CallOf(a.Call).Valid() })
-	return p, cmp.Or(noted, times, zones, wrongCall(p.Downscale.Call))
+	return p, cmp.Or(part, times, zones, wrongCall(p.Downscale.Call))
 }
 
 // OfPredecessor returns the part of a group without a Lease, for which the predecessor of lockstep recorded these times
@@ -46,5 +46,5 @@ func wrongCall(c group.Call) error {
 	if c == (group.Call{}) || contract.CallOf(c).Valid() {
 		return nil
 	}
-	return errors.New("read intents: the decrease notes a call that no annotation can ask for")
+	return errors.New("read intents: the decrease records a call that no annotation can ask for")
 }

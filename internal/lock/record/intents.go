@@ -121,7 +121,7 @@ const mostEntries = 10 * plan.MaxIntents
 
 func parseEntries(entries []entry) ([]plan.Intent, error) {
 	if len(entries) > mostEntries {
-		return nil, fmt.Errorf("read intents: there are %d, and at most %d are noted", len(entries), mostEntries)
+		return nil, fmt.Errorf("read intents: there are %d, and at most %d are recorded", len(entries), mostEntries)
 	}
 	intents := make([]plan.Intent, 0, len(entries))
 	for n, e := range entries {

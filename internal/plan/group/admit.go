@@ -92,7 +92,7 @@ func forDownscale(object guard[disruption]) guard[departure] {
 // is not available, the downscale needs no hold. So a repair never waits for an operation that
 // waits for the repair. The hold still records the time of the downscale.
 func Admit(s Snapshot, r DownscaleRequest) DownscaleAnswer {
-	b := newGroupState(s.AsNoted())
+	b := newGroupState(s.AsRecorded())
 	answer := b.admit(r)
 	answer.PredecessorReason = b.predecessorReason(r.Zone, answer.Because)
 	return answer
@@ -108,7 +108,7 @@ func (b *groupState) admit(r DownscaleRequest) DownscaleAnswer {
 		return DownscaleAnswer{Because: plan.Refusal{Code: reason.CacheStale, Zone: r.Zone}}
 	}
 	d := b.departure(z, r)
-	if b.isOwnNotedDownscale(d) {
+	if b.isOwnRecordedDownscale(d) {
 		return DownscaleAnswer{}
 	}
 	if because := barred(z); !because.None() {
@@ -120,45 +120,45 @@ func (b *groupState) admit(r DownscaleRequest) DownscaleAnswer {
 		}
 		return DownscaleAnswer{Because: because}
 	}
-	return DownscaleAnswer{Note: b.note(d), Former: b.former(d.Zone), Ask: d.ask}
+	return DownscaleAnswer{Note: b.recordOf(d), Former: b.former(d.Zone), Ask: d.ask}
 }
 
 // StillAdmits is called once all pods that a recorded downscale removes are prepared. Preparation
 // takes time, and the rest of the group continues meanwhile. StillAdmits returns the current
 // objection to the downscale. The answer requires no record.
-func StillAdmits(s Snapshot, noted Downscale, asked []plan.Pod) DownscaleAnswer {
-	b := newGroupState(s.AsNoted())
-	because := b.stillAdmits(noted, asked)
-	return DownscaleAnswer{Because: because, PredecessorReason: b.predecessorReason(noted.Zone, because)}
+func StillAdmits(s Snapshot, recorded Downscale, called []plan.Pod) DownscaleAnswer {
+	b := newGroupState(s.AsRecorded())
+	because := b.stillAdmits(recorded, called)
+	return DownscaleAnswer{Because: because, PredecessorReason: b.predecessorReason(recorded.Zone, because)}
 }
 
-func (b *groupState) stillAdmits(noted Downscale, asked []plan.Pod) plan.Refusal {
-	z, exists := b.zoneState(noted.Zone)
-	if b.DownscaleStatus(noted) == Unseen {
-		return plan.Refusal{Code: reason.CacheStale, Zone: noted.Zone}
+func (b *groupState) stillAdmits(recorded Downscale, called []plan.Pod) plan.Refusal {
+	z, exists := b.zoneState(recorded.Zone)
+	if b.DownscaleStatus(recorded) == Unseen {
+		return plan.Refusal{Code: reason.CacheStale, Zone: recorded.Zone}
 	}
-	if !exists || z.UID != noted.UID {
-		return plan.Refusal{Code: reason.ObjectChanged, Zone: noted.Zone}
+	if !exists || z.UID != recorded.UID {
+		return plan.Refusal{Code: reason.ObjectChanged, Zone: recorded.Zone}
 	}
-	d := b.departure(z, DownscaleRequest{Zone: noted.Zone, UID: noted.UID, Version: noted.Version, From: noted.From, To: noted.To})
+	d := b.departure(z, DownscaleRequest{Zone: recorded.Zone, UID: recorded.UID, Version: recorded.Version, From: recorded.From, To: recorded.To})
 	for _, pod := range d.ask {
-		if !slices.ContainsFunc(asked, func(p plan.Pod) bool { return p.UID == pod.UID }) {
-			return plan.Refusal{Code: reason.PreparationFailed, Zone: z.Name, Pod: pod.Name, Detail: "it came up while the others were asked"}
+		if !slices.ContainsFunc(called, func(p plan.Pod) bool { return p.UID == pod.UID }) {
+			return plan.Refusal{Code: reason.PreparationFailed, Zone: z.Name, Pod: pod.Name, Detail: "it came up while the others were called"}
 		}
 	}
 	return firstObjection(b, d, downscaleGuards)
 }
 
 // note returns the record of a downscale that may happen.
-func (b *groupState) note(d departure) Downscale {
-	note := d.downscale()
-	note.Generation, note.Stage, note.Since = d.zone.Generation, Admitted, b.Now
+func (b *groupState) recordOf(d departure) Downscale {
+	record := d.downscale()
+	record.Generation, record.Stage, record.Since = d.zone.Generation, Admitted, b.Now
 	if len(d.ask) > 0 {
-		note.Stage, note.Call = Preparing, d.zone.Call
+		record.Stage, record.Call = Preparing, d.zone.Call
 	} else if former := b.Hold.Downscale; former.Zone == d.Zone && b.DownscaleStatus(former) == Overtaken {
-		note.Call = former.Call // pods called for the former one leave by this one, or are notified that they stay
+		record.Call = former.Call // pods called for the former one leave by this one, or are notified that they stay
 	}
-	return note
+	return record
 }
 
 // former returns what is left of a zone's downscale that the next one replaces: pods that are still
@@ -181,14 +181,14 @@ func (b *groupState) former(zone string) Downscale {
 // has recorded and may still carry out: all its pods are prepared. The record dates the downscale.
 // So after CarryLimit, a request waits until the leading replica has ended that downscale, and then
 // needs its own record.
-func (b *groupState) isOwnNotedDownscale(d departure) bool {
-	noted := b.Hold.Downscale
-	if !noted.Same(d.downscale()) || !noted.Ours || noted.Stage != Admitted || !b.Now.Before(noted.Since.Add(CarryLimit)) {
+func (b *groupState) isOwnRecordedDownscale(d departure) bool {
+	recorded := b.Hold.Downscale
+	if !recorded.Same(d.downscale()) || !recorded.Ours || recorded.Stage != Admitted || !b.Now.Before(recorded.Since.Add(CarryLimit)) {
 		return false
 	}
-	_, because := b.stillDue(noted)
+	_, because := b.stillDue(recorded)
 	if because.Code == reason.ReferenceNotRead { // the process that recorded it has read the reference
-		_, because = b.stillAllowed(d.zone, noted)
+		_, because = b.stillAllowed(d.zone, recorded)
 	}
 	return because.None()
 }
@@ -232,23 +232,23 @@ func objectMoved(_ *groupState, d departure) plan.Refusal {
 // replace an overtaken one, if the new one removes all pods that were prepared for the overtaken
 // one. Both require that the pods are called in the same way, because a record has only one Call.
 func downscaleUnderWay(b *groupState, d departure) plan.Refusal {
-	noted := b.Hold.Downscale
-	if noted.Zone != d.Zone || b.ended {
+	recorded := b.Hold.Downscale
+	if recorded.Zone != d.Zone || b.ended {
 		return plan.Refusal{}
 	}
-	course := b.DownscaleStatus(noted)
-	asksAlike := len(d.ask) == 0 || !noted.asks() || noted.Call == d.zone.Call
+	course := b.DownscaleStatus(recorded)
+	asksAlike := len(d.ask) == 0 || !recorded.asks() || recorded.Call == d.zone.Call
 	switch {
-	case noted.Stage == Undoing:
+	case recorded.Stage == Undoing:
 		return plan.Refusal{Code: reason.PreparationCancelled}
 	case course == InEffect && asksAlike:
 		return plan.Refusal{}
 	case course == InEffect:
-		return plan.Refusal{Code: reason.ZoneShrinking, Detail: noted.String()}
-	case course == Overtaken && (noted.Stage == Admitted || noted.Ours) && d.To <= noted.To && asksAlike:
+		return plan.Refusal{Code: reason.ZoneShrinking, Detail: recorded.String()}
+	case course == Overtaken && (recorded.Stage == Admitted || recorded.Ours) && d.To <= recorded.To && asksAlike:
 		return plan.Refusal{}
 	}
-	return plan.Refusal{Code: reason.ZoneShrinking, Detail: noted.String(), Until: b.ahead(b.patience(noted))}
+	return plan.Refusal{Code: reason.ZoneShrinking, Detail: recorded.String(), Until: b.ahead(b.patience(recorded))}
 }
 
 func cannotPrepare(_ *groupState, d departure) plan.Refusal {

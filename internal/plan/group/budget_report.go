@@ -142,15 +142,15 @@ func (b *groupState) zonePart(z *zoneState, pods []plan.Pod) BudgetPart {
 }
 
 func (b *groupState) isDown(z *zoneState, pod plan.Pod) bool {
-	intent, noted := b.activeIntents[pod.Name]
-	return !b.unavailable(z.Zone, pod, intent, noted).None()
+	intent, recorded := b.activeIntents[pod.Name]
+	return !b.unavailable(z.Zone, pod, intent, recorded).None()
 }
 
 // grants counts how many of these pods of a zone could be evicted one after the other, and returns
 // when more could be.
 func (b *groupState) grants(zone int, pods []plan.Pod, index partitionIndex) (n int, until time.Time) {
-	z, noted := *b.zoneStates[zone], b.intentCount
-	defer func() { b.intentCount = noted }()
+	z, recorded := *b.zoneStates[zone], b.intentCount
+	defer func() { b.intentCount = recorded }()
 	for _, pod := range pods {
 		e := b.eviction(&z, pod)
 		if index != nil {

@@ -64,8 +64,8 @@ func TestWhatIsToldOfABudget(t *testing.T) {
 			if want == "" {
 				want = "0 in "
 			}
-			if told := tallies(got[0]); told != want {
-				t.Errorf("got %q\nwant %q", told, want)
+			if notified := tallies(got[0]); notified != want {
+				t.Errorf("got %q\nwant %q", notified, want)
 			}
 		})
 	}
@@ -134,7 +134,7 @@ func drawBudgets(t *rapid.T) []group.DisruptionBudget {
 func granted(s group.Snapshot, pods []plan.Pod) (n int) {
 	for _, pod := range pods {
 		p := group.Evict(s, group.EvictionRequest{Pod: pod.Name, UID: pod.UID})
-		if !p.Allowed() || !p.NeedsNote() {
+		if !p.Allowed() || !p.NeedsRecord() {
 			continue
 		}
 		n++
@@ -150,11 +150,11 @@ func granted(s group.Snapshot, pods []plan.Pod) (n int) {
 
 // agree compares the reported number with the number of granted evictions. If an operation waits,
 // the first grant may give the turn to that operation.
-func agree(s group.Snapshot, told, granted int) bool {
+func agree(s group.Snapshot, notified, granted int) bool {
 	if len(s.Hold.Waiting) > 0 {
-		return (told > 0) == (granted > 0)
+		return (notified > 0) == (granted > 0)
 	}
-	return told == granted
+	return notified == granted
 }
 
 // The new pod is Ready and not available yet. It counts as down already, in place of the deleted
@@ -170,8 +170,8 @@ zone-b rev=2
   zone-b-0 ready@2
 `)
 	permit := group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
-	if told := group.ReportBudgets(s.Budgets, []group.Snapshot{s})[0].Allowed; !permit.Allowed() || told != 1 {
-		t.Errorf("told %d, and asked: %v", told, permit)
+	if notified := group.ReportBudgets(s.Budgets, []group.Snapshot{s})[0].Allowed; !permit.Allowed() || notified != 1 {
+		t.Errorf("told %d, and asked: %v", notified, permit)
 	}
 }
 

@@ -26,5 +26,5 @@ func (a CancelDownscale) Effect() plan.Effect {
 // Event implements Action.
 func (CancelDownscale) Event() plan.Event { return plan.Event{} }
 
-// String implements Action: void zone-a from 5 to 3 admitted.
-func (a CancelDownscale) String() string { return fmt.Sprintf("void %s", a.Downscale) }
+// String implements Action: cancel downscale zone-a from 5 to 3 admitted.
+func (a CancelDownscale) String() string { return fmt.Sprintf("cancel downscale %s", a.Downscale) }

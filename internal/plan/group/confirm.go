@@ -14,13 +14,13 @@ import (
 // Records that the plan ends because of the live read do not count: a granted eviction, a record
 // from before a restore, a zone that was deleted with its pods. If the caches do not show the Lease
 // because a client removed its label, Confirms uses the Lease of the live read.
-func Confirms(view, looked Snapshot, steps []plan.Action) bool {
+func Confirms(view, live Snapshot, steps []plan.Action) bool {
 	taken := disruptions(steps)
 	if len(taken) == 0 {
 		return true
 	}
 	if !view.Hold.Exists {
-		view.Hold = looked.Hold
+		view.Hold = live.Hold
 	}
 	view.Hold = withoutEnded(view.Hold, steps)
 	view.Left, view.Strays = withoutGone(view.Left, view.Strays, steps)

@@ -40,9 +40,9 @@ func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
 		"not beside one grant that is over and one that not":                {lapsed + available, lapsed + " noted zone-b-1 granted known=1s\n" + available + " zone-b-1 ready@2\n", false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			looked := fixture.MustParse("live\n" + tc.live)
-			steps := group.Plan(looked)
-			if got := group.Confirms(fixture.MustParse(tc.cached), looked, steps); got != tc.want {
+			live := fixture.MustParse("live\n" + tc.live)
+			steps := group.Plan(live)
+			if got := group.Confirms(fixture.MustParse(tc.cached), live, steps); got != tc.want {
 				t.Errorf("got %t, want %t for\n%s", got, tc.want, plan.Notation(steps))
 			}
 		})

@@ -64,7 +64,7 @@ func (c Contest) seen(z *Zone, w wish, now time.Time) Contest {
 	case left <= 0, left > 2*contestOver: // over, or the clock was set back
 		return Contest{}
 	case c.At.IsZero():
-	case w.none() || w.asked != c.Replicas:
+	case w.none() || w.immediate != c.Replicas:
 		c.At, c.Overwritten = time.Time{}, false
 	case z.Replicas == c.Replicas:
 		c.Overwritten = false

@@ -27,7 +27,7 @@ func (z *Zone) delays() bool { return z.Mirror.Configured() && z.Delay.Configure
 // as far as its last pods have been ready to leave for the delay, one after the other from the
 // last pod down. It scales up at once.
 func (b *groupState) delayed(z *Zone, w wish) wish {
-	w.asked = w.replicas
+	w.immediate = w.replicas
 	switch {
 	case w.none() || !z.delays():
 		return w
@@ -36,7 +36,7 @@ func (b *groupState) delayed(z *Zone, w wish) wish {
 		w.objection = plan.Refusal{Code: reason.InvalidDelay, Detail: z.Delay.Invalid}
 		return w
 	case z.Barred: // so no pod is notified that it leaves
-		w.asked = max(w.replicas, z.Replicas)
+		w.immediate = max(w.replicas, z.Replicas)
 		return w
 	}
 	if w.objection = b.parting(z); !w.objection.None() && w.replicas < z.Replicas {
@@ -45,7 +45,7 @@ func (b *groupState) delayed(z *Zone, w wish) wish {
 	}
 	w.objection = plan.Refusal{}
 	pods := z.byPlace()
-	for place := z.Replicas - 1; place >= w.asked; place-- {
+	for place := z.Replicas - 1; place >= w.immediate; place-- {
 		if w.objection = b.mayLeave(z, pods, place); !w.objection.None() {
 			w.replicas = place + 1
 			return w
@@ -64,7 +64,7 @@ func (b *groupState) parting(z *Zone) plan.Refusal {
 	pod := z.byPlace()[last]
 	return plan.Refusal{
 		Code: reason.PodNotAcknowledged, Pod: pod.Name, Detail: "has not answered yet that it stays",
-		Until: b.ahead(z.Told[pod.UID].Again),
+		Until: b.ahead(z.Notifications[pod.UID].Again),
 	}
 }
 
@@ -81,7 +81,7 @@ func (z *Zone) byPlace() map[int]plan.Pod {
 // hold, the delay does not end.
 func (b *groupState) mayLeave(z *Zone, pods map[int]plan.Pod, place int) plan.Refusal {
 	pod, exists := pods[place]
-	told := z.Told[pod.UID]
+	notified := z.Notifications[pod.UID]
 	silent := plan.Refusal{Code: reason.PodNotAcknowledged, Pod: plan.PodName(z.Name, z.Start+place)}
 	switch {
 	case !exists:
@@ -92,30 +92,30 @@ func (b *groupState) mayLeave(z *Zone, pods map[int]plan.Pod, place int) plan.Re
 		silent.Detail = "has no IP address"
 	case pod.OnHost:
 		return plan.Refusal{Code: reason.PodOnHostNetwork, Pod: pod.Name}
-	case !told.has(Leave, z.Delay.Call):
+	case !notified.has(Leave, z.Delay.Call):
 		silent.Detail = "has not answered yet"
-	case told.Failed:
-		silent.Detail, silent.Until = told.Why, b.ahead(told.Again)
-	case told.outlived(pod) && pod.Phase != plan.Ready:
+	case notified.Failed:
+		silent.Detail, silent.Until = notified.Why, b.ahead(notified.Again)
+	case notified.outlived(pod) && pod.Phase != plan.Ready:
 		silent.Detail = "is not Ready any more"
-	case told.outlived(pod):
+	case notified.outlived(pod):
 		silent.Detail = "has not answered since it is Ready again"
 	default:
-		return b.waitsSince(z, pod, told)
+		return b.waitsSince(z, pod, notified)
 	}
 	return silent
 }
 
-func (b *groupState) waitsSince(z *Zone, pod plan.Pod, told Told) plan.Refusal {
-	since, noted := b.AgreedSince(z, pod)
-	if !noted {
-		since = told.At
+func (b *groupState) waitsSince(z *Zone, pod plan.Pod, notified Notification) plan.Refusal {
+	since, recorded := b.AgreedSince(z, pod)
+	if !recorded {
+		since = notified.At
 	}
-	if told.Since.After(since) {
-		since = told.Since
+	if notified.Since.After(since) {
+		since = notified.Since
 	}
 	due := since.Add(z.Delay.For)
-	if noted && !b.Now.Before(due) {
+	if recorded && !b.Now.Before(due) {
 		return plan.Refusal{}
 	}
 	if due.Year() > 9999 {
@@ -136,31 +136,31 @@ func (b *groupState) unreleased(z *Zone) plan.Refusal {
 // acknowledged returns what the hold should record of the pods that leave. It drops pods that
 // stay or no longer exist, and adds pods that have acknowledged since.
 func (b *groupState) acknowledged(z *zoneState) DelayRecord {
-	noted := b.Hold.Acknowledged[z.Name]
+	recorded := b.Hold.Acknowledged[z.Name]
 	if owed := b.owed(z.Zone); !owed.None() {
 		return owed
 	}
 	switch {
-	case !noted.ends(z.Zone) && !z.sendsMessages():
-		return noted // it is unknown which pods leave
+	case !recorded.ends(z.Zone) && !z.sendsMessages():
+		return recorded // it is unknown which pods leave
 	case !z.sendsMessages():
 		return DelayRecord{}
 	}
 	next := append(b.stillAgreed(z), b.freshlyAgreed(z)...)
 	slices.SortFunc(next, func(a, b OrdinalRange) int { return cmp.Compare(a.From, b.From) })
-	return agreement(z.Delay.Call, roomOf(len(b.zoneStates)).with(noted.OrdinalRanges).fit(next))
+	return agreement(z.Delay.Call, roomOf(len(b.zoneStates)).with(recorded.OrdinalRanges).fit(next))
 }
 
 // owed returns the pods that were prepared by a call that no longer counts, and that have not
 // answered yet that they stay.
 func (b *groupState) owed(z *Zone) DelayRecord {
-	noted := b.Hold.Acknowledged[z.Name]
-	if !noted.ends(z) {
+	recorded := b.Hold.Acknowledged[z.Name]
+	if !recorded.ends(z) {
 		return DelayRecord{}
 	}
-	owed := agreement(noted.Call, noted.of(z, 0, z.Replicas, func(pod plan.Pod) bool {
-		told := z.Told[pod.UID]
-		return pod.Callable() && (!told.has(Stay, noted.Call) || told.Failed)
+	owed := agreement(recorded.Call, recorded.of(z, 0, z.Replicas, func(pod plan.Pod) bool {
+		notified := z.Notifications[pod.UID]
+		return pod.Callable() && (!notified.has(Stay, recorded.Call) || notified.Failed)
 	}))
 	owed.Over = !owed.None()
 	return owed
@@ -168,7 +168,7 @@ func (b *groupState) owed(z *Zone) DelayRecord {
 
 // stillAgreed returns the records of pods that still leave and still have the recorded UID.
 func (b *groupState) stillAgreed(z *zoneState) []OrdinalRange {
-	return b.Hold.Acknowledged[z.Name].of(z.Zone, z.wish.asked, z.Replicas, func(pod plan.Pod) bool {
+	return b.Hold.Acknowledged[z.Name].of(z.Zone, z.wish.immediate, z.Replicas, func(pod plan.Pod) bool {
 		_, counts := b.AgreedSince(z.Zone, pod)
 		return counts
 	})
@@ -179,34 +179,34 @@ func (b *groupState) stillAgreed(z *zoneState) []OrdinalRange {
 func (b *groupState) freshlyAgreed(z *zoneState) []OrdinalRange {
 	var fresh []OrdinalRange
 	for _, pod := range z.Pods {
-		place, told := pod.Ordinal-z.Start, z.Told[pod.UID]
-		_, noted := b.AgreedSince(z.Zone, pod)
-		if noted || place < z.wish.asked || !z.Owns(pod.Ordinal) || !told.agrees(z.Delay.Call, pod) {
+		place, notified := pod.Ordinal-z.Start, z.Notifications[pod.UID]
+		_, recorded := b.AgreedSince(z.Zone, pod)
+		if recorded || place < z.wish.immediate || !z.Owns(pod.Ordinal) || !notified.agrees(z.Delay.Call, pod) {
 			continue
 		}
 		last := len(fresh) - 1
 		if last < 0 || fresh[last].To != place {
-			fresh = append(fresh, StretchOf(pod.UID, place, told.At))
+			fresh = append(fresh, StretchOf(pod.UID, place, notified.At))
 			continue
 		}
-		fresh[last] = fresh[last].with(StretchOf(pod.UID, place, told.At))
+		fresh[last] = fresh[last].with(StretchOf(pod.UID, place, notified.At))
 	}
 	return fresh
 }
 
-// AsNoted returns a snapshot as any process can know it: a pod has acknowledged if the hold
+// AsRecorded returns a snapshot as any process can know it: a pod has acknowledged if the hold
 // records it. The process that wrote the record had the answer of the pod.
-func (s Snapshot) AsNoted() Snapshot {
+func (s Snapshot) AsRecorded() Snapshot {
 	if len(s.Hold.Acknowledged) == 0 {
 		return s // a pod that is not recorded does not leave, whatever it answered
 	}
 	s.Zones = slices.Clone(s.Zones)
 	for i := range s.Zones {
 		z := &s.Zones[i]
-		z.Told = map[string]Told{}
+		z.Notifications = map[string]Notification{}
 		for _, pod := range z.Pods {
-			if since, noted := s.AgreedSince(z, pod); noted {
-				z.Told[pod.UID] = Told{Message: Leave, Call: z.Delay.Call, Ready: pod.ReadySince, At: since, Since: since}
+			if since, recorded := s.AgreedSince(z, pod); recorded {
+				z.Notifications[pod.UID] = Notification{Message: Leave, Call: z.Delay.Call, Ready: pod.ReadySince, At: since, Since: since}
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func (w *waiter) leave(now time.Time, z group.Zone, a group.SetReplicas) string 
 	for place := a.To; place < a.From; place++ {
 		pod := z.Pods[slices.IndexFunc(z.Pods, func(p plan.Pod) bool { return p.Ordinal == place })]
 		since, acknowledged := w.since[pod.UID]
-		said := now.Sub(z.Told[pod.UID].Since)
+		said := now.Sub(z.Notifications[pod.UID].Since)
 		if waited := now.Sub(since); !acknowledged || waited < delay || said < delay {
 			return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, acknowledged, said)
 		}
@@ -116,7 +116,7 @@ func legalRound(t *rapid.T, w *fixture.World) ([]plan.Action, group.Snapshot) {
 func happened(steps []plan.Action, before, after group.Snapshot) []plan.Action {
 	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
 		if a, tells := step.(group.NotifyPods); tells {
-			return after.Zones[0].Told[a.Pods[0].UID].At != before.Now
+			return after.Zones[0].Notifications[a.Pods[0].UID].At != before.Now
 		}
 		_, sizes := step.(group.SetReplicas)
 		return sizes && before.Zones[0].Replicas == after.Zones[0].Replicas
@@ -179,16 +179,16 @@ func (p prepared) saw(steps []plan.Action, after group.Snapshot, silent map[stri
 		}
 	}
 	z := after.Zones[0]
-	noted := after.Hold.Acknowledged[z.Name]
+	recorded := after.Hold.Acknowledged[z.Name]
 	for _, pod := range z.Pods {
 		place := pod.Ordinal - z.Start
-		kept := slices.ContainsFunc(noted.OrdinalRanges, func(s group.OrdinalRange) bool {
+		kept := slices.ContainsFunc(recorded.OrdinalRanges, func(s group.OrdinalRange) bool {
 			return s.From <= place && place < s.To && strings.HasPrefix(s.Pods[(place-s.From)*group.MarkLength:], group.MarkOf(pod.UID))
 		})
 		call, was := p[pod.UID]
 		switch {
-		case kept && !noted.Over:
-			p[pod.UID] = noted.Call
+		case kept && !recorded.Over:
+			p[pod.UID] = recorded.Call
 		case was && !kept && pod.Callable():
 			return fmt.Sprintf("%s was prepared by %s, and is neither told to stay nor noted", pod.Name, call.Path)
 		}
@@ -251,7 +251,7 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
 		z := &s.Zones[0]
-		z.Told = map[string]group.Told{}
+		z.Notifications = map[string]group.Notification{}
 		z.Replicas = rapid.IntRange(1, 1400).Draw(t, "pods")
 		step := rapid.IntRange(1, 3).Draw(t, "every so many agree")
 		for i := range z.Replicas {
@@ -259,29 +259,29 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 			z.Pods[i].IP = "10.0.0.1"
 			if i%step == 0 {
 				at := s.Now.Add(-time.Duration(i*7919%1000) * time.Second)
-				z.Told[z.Pods[i].UID] = group.Told{Message: group.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
+				z.Notifications[z.Pods[i].UID] = group.Notification{Message: group.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
 			}
 		}
 		for round := range 500 {
-			notes := notesIn(group.Plan(s))
-			if len(notes) == 0 {
+			records := notesIn(group.Plan(s))
+			if len(records) == 0 {
 				return
 			}
 			if round == 499 {
 				t.Fatal("there is always something new to note")
 			}
-			s.Hold.Acknowledged = map[string]group.DelayRecord{"zone-a": notes[0].Acknowledged}
-			if n := len(notes[0].Acknowledged.OrdinalRanges); n > group.MaxOrdinalRanges {
+			s.Hold.Acknowledged = map[string]group.DelayRecord{"zone-a": records[0].Acknowledged}
+			if n := len(records[0].Acknowledged.OrdinalRanges); n > group.MaxOrdinalRanges {
 				t.Fatalf("%d stretches", n)
 			}
 			end, acknowledged := 0, 0
-			for _, ordinalRange := range notes[0].Acknowledged.OrdinalRanges {
+			for _, ordinalRange := range records[0].Acknowledged.OrdinalRanges {
 				if ordinalRange.From < end || ordinalRange.To <= ordinalRange.From {
-					t.Fatalf("stretches out of order: %v", notes[0])
+					t.Fatalf("stretches out of order: %v", records[0])
 				}
 				for end = ordinalRange.From; end < ordinalRange.To; end++ {
-					if told := z.Told[z.Pods[end].UID]; told.Message != group.Leave || told.At.After(ordinalRange.Since) {
-						t.Fatalf("%s is noted since %s, and told %+v", z.Pods[end].Name, ordinalRange.Since, told)
+					if notified := z.Notifications[z.Pods[end].UID]; notified.Message != group.Leave || notified.At.After(ordinalRange.Since) {
+						t.Fatalf("%s is noted since %s, and told %+v", z.Pods[end].Name, ordinalRange.Since, notified)
 					}
 					if since, known := s.AgreedSince(z, z.Pods[end]); !known || !since.Equal(ordinalRange.Since) {
 						t.Fatalf("%s is noted, and not known again: %t, %s", z.Pods[end].Name, known, since)
@@ -289,21 +289,21 @@ func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
 					acknowledged++
 				}
 			}
-			if acknowledged > group.MaxAcknowledged || acknowledged < min(group.MaxAcknowledged, len(z.Told)) && len(notes[0].Acknowledged.OrdinalRanges) < group.MaxOrdinalRanges {
-				t.Fatalf("%d of %d are noted", acknowledged, len(z.Told))
+			if acknowledged > group.MaxAcknowledged || acknowledged < min(group.MaxAcknowledged, len(z.Notifications)) && len(records[0].Acknowledged.OrdinalRanges) < group.MaxOrdinalRanges {
+				t.Fatalf("%d of %d are noted", acknowledged, len(z.Notifications))
 			}
 		}
 	})
 }
 
 func notesIn(steps []plan.Action) []group.RecordAcknowledged {
-	var notes []group.RecordAcknowledged
+	var records []group.RecordAcknowledged
 	for _, step := range steps {
 		if a, is := step.(group.RecordAcknowledged); is {
-			notes = append(notes, a)
+			records = append(records, a)
 		}
 	}
-	return notes
+	return records
 }
 
 func TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale(t *testing.T) {
@@ -327,9 +327,9 @@ zone-a rev=2 mirror=web asks=1 delay=1h
 
 func TestATimeThatNobodyCanWriteIsNotWaitedFor(t *testing.T) {
 	s := fixture.MustParse("hold free\n agreed zone-a 0 to 1 1h ago\nzone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n")
-	told := s.Zones[0].Told["zone-a-0"]
-	told.Since = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
-	s.Zones[0].Told["zone-a-0"] = told
+	notified := s.Zones[0].Notifications["zone-a-0"]
+	notified.Since = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	s.Zones[0].Notifications["zone-a-0"] = notified
 	steps := group.Plan(s)
 	if wait, is := steps[0].(plan.Wait); !is || len(steps) != 1 || wait.Because.Code != reason.DownscaleDelayed || !wait.Because.Until.IsZero() {
 		t.Errorf("the plan is %v", steps)
@@ -375,13 +375,13 @@ zone-a rev=2 mirror=web asks=4 delay=1h
 func TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead(t *testing.T) {
 	s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
 	z := &s.Zones[0]
-	z.Replicas, z.Told = 4*group.MaxOrdinalRanges, map[string]group.Told{}
+	z.Replicas, z.Notifications = 4*group.MaxOrdinalRanges, map[string]group.Notification{}
 	var all []group.OrdinalRange
 	for i := range z.Replicas {
 		fixture.Pod(i, plan.Ready, "1")(z)
 		z.Pods[i].IP = "10.0.0.1"
 		at := s.Now.Add(-time.Duration(i/4) * time.Minute)
-		z.Told[z.Pods[i].UID] = group.Told{Message: group.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
+		z.Notifications[z.Pods[i].UID] = group.Notification{Message: group.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
 		if one := group.StretchOf(z.Pods[i].UID, i, at); i%4 == 0 {
 			all = append(all, one)
 		} else {
@@ -390,19 +390,19 @@ func TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead(t *testing.T) {
 		}
 	}
 	s.Hold.Acknowledged = map[string]group.DelayRecord{"zone-a": {OrdinalRanges: all, Call: z.Delay.Call}}
-	if notes := notesIn(group.Plan(s)); len(notes) > 0 {
-		t.Fatalf("the case does not test what it should: %v", notes)
+	if records := notesIn(group.Plan(s)); len(records) > 0 {
+		t.Fatalf("the case does not test what it should: %v", records)
 	}
 	for _, place := range []int{2, 9} { // within an OrdinalRange
 		z.Pods[place].UID, z.Pods[place].Phase = "another", plan.Starting
-		notes := notesIn(group.Plan(s))
-		if len(notes) != 1 {
-			t.Fatalf("that %s was replaced is noted %d times", z.Pods[place].Name, len(notes))
+		records := notesIn(group.Plan(s))
+		if len(records) != 1 {
+			t.Fatalf("that %s was replaced is noted %d times", z.Pods[place].Name, len(records))
 		}
-		if n := len(notes[0].Acknowledged.OrdinalRanges); n > group.MaxOrdinalRanges {
+		if n := len(records[0].Acknowledged.OrdinalRanges); n > group.MaxOrdinalRanges {
 			t.Fatalf("%d stretches, want %d at most", n, group.MaxOrdinalRanges)
 		}
-		s.Hold.Acknowledged["zone-a"] = notes[0].Acknowledged
+		s.Hold.Acknowledged["zone-a"] = records[0].Acknowledged
 	}
 }
 
@@ -419,25 +419,25 @@ func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
 		}))
 	}
 	s := fixture.Group(parts...)
-	told := allAgree(&s)
-	if len(told) == 0 {
+	notified := allAgree(&s)
+	if len(notified) == 0 {
 		t.Fatal("nobody is told to leave: the case does not test what it should")
 	}
-	notes := func() {
-		for _, note := range notesIn(group.Plan(s)) {
-			s.Hold.Acknowledged[note.Zone] = note.Acknowledged
+	records := func() {
+		for _, record := range notesIn(group.Plan(s)) {
+			s.Hold.Acknowledged[record.Zone] = record.Acknowledged
 		}
 	}
 	s.Hold.Acknowledged = map[string]group.DelayRecord{}
-	notes()
+	records()
 	for n := range 10 { // this reduces the share of each zone
 		s.Zones = append(s.Zones, fixture.Group(fixture.Zone(fmt.Sprintf("zone-x%d", n), "1")).Zones...)
 	}
-	notes()
+	records()
 	for _, z := range s.Zones {
 		for _, pod := range z.Pods {
-			if _, noted := s.AgreedSince(&z, pod); told[pod.UID] != noted {
-				t.Fatalf("%s is told to leave: %t, noted: %t", pod.Name, told[pod.UID], noted)
+			if _, recorded := s.AgreedSince(&z, pod); notified[pod.UID] != recorded {
+				t.Fatalf("%s is told to leave: %t, noted: %t", pod.Name, notified[pod.UID], recorded)
 			}
 		}
 	}
@@ -445,7 +445,7 @@ func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
 
 // allAgree lets all pods agree that the plan notifies to leave. It returns their UIDs.
 func allAgree(s *group.Snapshot) map[string]bool {
-	told := map[string]bool{}
+	notified := map[string]bool{}
 	for _, step := range group.Plan(*s) {
 		a, tells := step.(group.NotifyPods)
 		if !tells || a.Message != group.Leave {
@@ -453,13 +453,13 @@ func allAgree(s *group.Snapshot) map[string]bool {
 		}
 		for i := range s.Zones {
 			if s.Zones[i].Name == a.Zone {
-				s.Zones[i].Told = map[string]group.Told{}
+				s.Zones[i].Notifications = map[string]group.Notification{}
 				for _, pod := range a.Pods {
-					s.Zones[i].Told[pod.UID] = group.Told{Message: group.Leave, Call: a.Call, Ready: pod.ReadySince, At: s.Now, Since: s.Now}
-					told[pod.UID] = true
+					s.Zones[i].Notifications[pod.UID] = group.Notification{Message: group.Leave, Call: a.Call, Ready: pod.ReadySince, At: s.Now, Since: s.Now}
+					notified[pod.UID] = true
 				}
 			}
 		}
 	}
-	return told
+	return notified
 }

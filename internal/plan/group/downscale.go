@@ -22,7 +22,7 @@ type Downscale struct {
 	From       int          // the spec.replicas of that StatefulSet
 	To         int          // the requested spec.replicas
 	Call       Call         // how the pods to be deleted are called to prepare; the zero Call: no pod is called
-	Asked      string       // the pods that agreed to leave by a downscale of lockstep's own, as a Fingerprint
+	Called     string       // the pods that agreed to leave by a downscale of lockstep's own, as a Fingerprint
 	Stage      Stage
 	Ours       bool      // lockstep itself makes it; otherwise a client requested it, or lockstep observed it
 	Since      time.Time // when it reached its stage

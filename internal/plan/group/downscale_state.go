@@ -50,10 +50,10 @@ func (b *groupState) shrinkage(zone *Zone) plan.Refusal {
 
 // unanswered returns which calls have failed, so that a preparation is not undone yet.
 func (b *groupState) unanswered(d Downscale) plan.Refusal {
-	if d.Stage != Undoing || !b.Asked.sameAttempt(d) || b.Asked.Failed == "" {
+	if d.Stage != Undoing || !b.Called.sameAttempt(d) || b.Called.Failed == "" {
 		return plan.Refusal{}
 	}
-	return plan.Refusal{Code: reason.PodNotNotified, Detail: b.Asked.Failed, Until: b.ahead(b.Asked.Again)}
+	return plan.Refusal{Code: reason.PodNotNotified, Detail: b.Called.Failed, Until: b.ahead(b.Called.Again)}
 }
 
 // prepared returns the pods that may have been called to prepare and will stay.
@@ -61,7 +61,7 @@ func (b *groupState) prepared(d Downscale) []plan.Pod {
 	z, _ := b.zoneState(d.Zone)
 	var pods []plan.Pod
 	for _, pod := range z.Pods {
-		if b.mayHaveAsked(d, pod) && z.Owns(pod.Ordinal) && d.Leaves(*z.Zone, pod.Ordinal) && pod.Callable() {
+		if b.mayHaveCalled(d, pod) && z.Owns(pod.Ordinal) && d.Leaves(*z.Zone, pod.Ordinal) && pod.Callable() {
 			pods = append(pods, pod)
 		}
 	}
@@ -72,10 +72,10 @@ func (b *groupState) prepared(d Downscale) []plan.Pod {
 // a margin.
 const lateCalls = time.Minute
 
-// mayHaveAsked reports whether a pod may have been called to prepare. A pod that was created
+// mayHaveCalled reports whether a pod may have been called to prepare. A pod that was created
 // long after the decision that pods stay was not called. A creation time in the future proves
 // nothing.
-func (b *groupState) mayHaveAsked(d Downscale, pod plan.Pod) bool {
+func (b *groupState) mayHaveCalled(d Downscale, pod plan.Pod) bool {
 	made := pod.Created.Time()
 	return d.asks() && (d.Stage != Undoing || made.Before(d.Since.Add(lateCalls)) || made.After(b.Now))
 }
@@ -125,7 +125,7 @@ func (z *zoneState) extent() int {
 func (b *groupState) joinable(zone string) bool {
 	h := b.Hold.Holder
 	free := h.Free() || b.Hold.Lapsed(b.Now)
-	return b.notedElsewhere(zone).None() && (free || (!h.Foreign() && h.Zone() == zone))
+	return b.recordedElsewhere(zone).None() && (free || (!h.Foreign() && h.Zone() == zone))
 }
 
 // String returns the status in lower case.

@@ -66,9 +66,9 @@ func (b *groupState) prepare(d Downscale) []plan.Action {
 	leaves, because := b.stillDue(d)
 	left := b.patience(d).Sub(b.Now) - (PrepareLimit - AnswerLimit) // it takes time to record the result
 	late := left <= 0
-	asked := b.Asked
-	if !asked.sameAttempt(d) {
-		asked = Asked{}
+	called := b.Called
+	if !called.sameAttempt(d) {
+		called = PodCall{}
 	}
 	switch {
 	case unknownYet[because.Code] && !late:
@@ -77,16 +77,16 @@ func (b *groupState) prepare(d Downscale) []plan.Action {
 		return nil // another process may still call pods
 	case !because.None() || late:
 		return b.takeBack(d)
-	case len(leaves.ask) > 0 && !asked.includes(d, leaves.ask):
+	case len(leaves.ask) > 0 && !called.includes(d, leaves.ask):
 		return []plan.Action{PreparePods{Downscale: d, Pods: leaves.ask, Within: left}}
-	case asked.Underway:
+	case called.Underway:
 		return nil
-	case asked.Failed != "" && asked.Heard:
-		return []plan.Action{RecordDownscale{Downscale: d.TakenBack(b.Now), Because: reason.PreparationFailed, Failed: d, Why: asked.Failed}}
-	case asked.Failed != "":
-		return b.endUnheard(d, asked.Failed) // no pod received a call
+	case called.Failed != "" && called.Delivered:
+		return []plan.Action{RecordDownscale{Downscale: d.TakenBack(b.Now), Because: reason.PreparationFailed, Failed: d, Why: called.Failed}}
+	case called.Failed != "":
+		return b.endUndelivered(d, called.Failed) // no pod received a call
 	}
-	d.Stage, d.Since, d.Asked = Admitted, b.Now, Fingerprint(leaves.ask)
+	d.Stage, d.Since, d.Called = Admitted, b.Now, Fingerprint(leaves.ask)
 	return []plan.Action{RecordDownscale{Downscale: d, Because: leaves.zone.wish.because}}
 }
 
@@ -116,7 +116,7 @@ func (b *groupState) stillDue(d Downscale) (departure, plan.Refusal) {
 	switch unseen := z.wish.objection; {
 	case z.Replicas != d.From || b.DownscaleStatus(d) != Awaited:
 		return departure{}, plan.Refusal{Code: reason.DeletionCancelled}
-	case z.wish.none() && unseen.Code == reason.ReferenceNotRead, !z.wishesFor(d) && z.wish.asked <= d.To && unseen.Code == reason.PodNotAcknowledged:
+	case z.wish.none() && unseen.Code == reason.ReferenceNotRead, !z.wishesFor(d) && z.wish.immediate <= d.To && unseen.Code == reason.PodNotAcknowledged:
 		return departure{}, unseen
 	case !z.wishesFor(d):
 		return departure{}, plan.Refusal{Code: reason.DeletionCancelled}
@@ -131,7 +131,7 @@ var unknownYet = map[reason.Code]bool{reason.ReferenceNotRead: true, reason.PodN
 // stillAllowed is stillDue without the check that the downscale is still wanted.
 func (b *groupState) stillAllowed(z *zoneState, d Downscale) (departure, plan.Refusal) {
 	leaves := b.departure(z, DownscaleRequest{Zone: d.Zone, UID: d.UID, Version: d.Version, From: d.From, To: d.To})
-	if d.Stage == Admitted && d.Asked != Fingerprint(leaves.ask) {
+	if d.Stage == Admitted && d.Called != Fingerprint(leaves.ask) {
 		return leaves, plan.Refusal{Code: reason.PodStarting} // a pod became Callable after the call
 	}
 	return leaves, firstOf(barred(z), firstObjection(b, leaves, downscaleGuards))
@@ -176,13 +176,13 @@ func (b *groupState) undo(d Downscale) []plan.Action {
 	if c := b.DownscaleStatus(d); c == Unseen || c == InEffect {
 		return nil
 	}
-	pods, asked := b.prepared(d), b.Asked
+	pods, called := b.prepared(d), b.Called
 	switch {
 	case len(pods) == 0:
 		return nil // a StatefulSet was created again; it is unknown which pods it has adopted
-	case !asked.includes(d, pods), !asked.Underway && asked.Failed != "" && !b.Now.Before(asked.Again):
+	case !called.includes(d, pods), !called.Underway && called.Failed != "" && !b.Now.Before(called.Again):
 		return []plan.Action{CancelPreparation{Downscale: d, Pods: pods}}
-	case asked.Underway || asked.Failed != "":
+	case called.Underway || called.Failed != "":
 		return nil
 	}
 	return b.end(d)
@@ -203,8 +203,8 @@ func (b *groupState) replaced(d Downscale) bool {
 	return exists && z.UID != d.UID
 }
 
-// endUnheard is end for a downscale that failed before any pod received a call.
-func (b *groupState) endUnheard(d Downscale, why string) []plan.Action {
+// endUndelivered is end for a downscale that failed before any pod received a call.
+func (b *groupState) endUndelivered(d Downscale, why string) []plan.Action {
 	if before, leave := b.before(d); leave {
 		return []plan.Action{RecordDownscale{Downscale: before, Because: reason.PreparationFailed, Failed: d, Why: why}}
 	}
@@ -215,13 +215,13 @@ func (b *groupState) endUnheard(d Downscale, why string) []plan.Action {
 // stay, and the hold no longer records it. The call may have arrived after another process
 // notified the pods that they stay.
 func (b *groupState) undoOrphanedPreparation() []plan.Action {
-	a := b.Asked
-	if a.Downscale.Stage != Preparing || a.Underway || !a.Heard || !b.joinable(a.Downscale.Zone) {
+	a := b.Called
+	if a.Downscale.Stage != Preparing || a.Underway || !a.Delivered || !b.joinable(a.Downscale.Zone) {
 		return nil
 	}
 	d := a.Downscale.TakenBack(b.Now)
-	asked := func(pod plan.Pod) bool { return slices.Contains(a.UIDs, pod.UID) }
-	if !slices.ContainsFunc(b.prepared(d), asked) {
+	called := func(pod plan.Pod) bool { return slices.Contains(a.UIDs, pod.UID) }
+	if !slices.ContainsFunc(b.prepared(d), called) {
 		return nil
 	}
 	return []plan.Action{RecordDownscale{Downscale: d, Because: reason.DownscaleCancelled}}

@@ -91,13 +91,13 @@ func (b *groupState) unreadableTimes(shrinks *zoneState) plan.Refusal {
 // shrinksElsewhere objects while another zone may scale down at any moment, because the time of
 // that downscale is not known yet.
 func shrinksElsewhere(b *groupState, d departure) plan.Refusal {
-	noted := b.Hold.Downscale
-	other, exists := b.zoneState(noted.Zone)
-	if noted.Zone == d.Zone || noted.Stage == Undoing || !exists || max(d.zone.MinBetween.Duration, other.MinBetween.Duration) == 0 {
+	recorded := b.Hold.Downscale
+	other, exists := b.zoneState(recorded.Zone)
+	if recorded.Zone == d.Zone || recorded.Stage == Undoing || !exists || max(d.zone.MinBetween.Duration, other.MinBetween.Duration) == 0 {
 		return plan.Refusal{}
 	}
-	if course := b.DownscaleStatus(noted); course != Awaited && course != Unseen {
+	if course := b.DownscaleStatus(recorded); course != Awaited && course != Unseen {
 		return plan.Refusal{}
 	}
-	return b.held(noted.Zone, "")
+	return b.held(recorded.Zone, "")
 }

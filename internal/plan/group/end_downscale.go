@@ -43,7 +43,7 @@ func (a EndDownscale) Event() plan.Event {
 	case a.Restored:
 		return plan.Event{
 			Zone: d.Zone, Warning: true, Action: "DropNote",
-			Note: fmt.Sprintf("drops the note of the downscale from %d to %d: %s", d.From, d.To, a.Reason().Sentence()),
+			Note: fmt.Sprintf("drops the record of the downscale from %d to %d: %s", d.From, d.To, a.Reason().Sentence()),
 		}
 	case a.Replaced:
 		return plan.Event{}

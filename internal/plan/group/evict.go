@@ -28,8 +28,8 @@ type EvictionAnswer struct {
 // asks for.
 func (p EvictionAnswer) Allowed() bool { return p.Because.None() }
 
-// NeedsNote reports whether the hold must record an intent before the eviction is allowed.
-func (p EvictionAnswer) NeedsNote() bool { return p.Note.Pod != "" }
+// NeedsRecord reports whether the hold must record an intent before the eviction is allowed.
+func (p EvictionAnswer) NeedsRecord() bool { return p.Note.Pod != "" }
 
 // eviction is a pod that a client wants to evict, with everything that decides about it.
 type eviction struct {
@@ -52,7 +52,7 @@ type eviction struct {
 var evictGuards = []guard[eviction]{
 	budgetUnknown,    // it is known which budget applies
 	evictionsBarred,  // the budget allows evictions
-	alreadyNoted,     // the pod is not about to be deleted already
+	alreadyRecorded,  // the pod is not about to be deleted already
 	lowerOrphanFirst, // another pod can come in its place
 }
 
@@ -69,7 +69,7 @@ var zoneGuards = []guard[eviction]{
 var partitionGuards = []guard[eviction]{
 	partitionHeldElsewhere, // rollouts and downscales exclude evictions by partitions
 	othersBeforeEviction,
-	partitionNotWhole,
+	partitionUnavailable,
 	onlyZoneSpent, // guarantee 4, if no other zone can have the partition
 	forEviction(tooManyIntents),
 }
@@ -248,11 +248,11 @@ func evictionsBarred(_ *groupState, e eviction) plan.Refusal {
 	return plan.Refusal{}
 }
 
-// alreadyNoted objects to a pod that lockstep itself deletes, and to a pod whose eviction was
+// alreadyRecorded objects to a pod that lockstep itself deletes, and to a pod whose eviction was
 // granted, because the eviction may be under way. An unbound eviction may be under way for any
 // pod that has the name by now. Once the grant has lapsed, other operations have their turn,
 // and then the eviction can be granted again.
-func alreadyNoted(b *groupState, e eviction) plan.Refusal {
+func alreadyRecorded(b *groupState, e eviction) plan.Refusal {
 	switch {
 	case !e.hasIntent:
 		return plan.Refusal{}
@@ -322,7 +322,7 @@ func (b *groupState) couldHaveItsTurn(e eviction) bool {
 		return false
 	}
 	if e.budget.ByPartition() {
-		return firstOf(partitionNotWhole(b, e), onlyZoneSpent(b, e)).None()
+		return firstOf(partitionUnavailable(b, e), onlyZoneSpent(b, e)).None()
 	}
 	return forEviction(budgetSpent)(b, e).None()
 }

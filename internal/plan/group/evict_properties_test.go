@@ -31,7 +31,7 @@ func mustEvictSafely(t *rapid.T, s group.Snapshot) {
 		for _, pod := range slices.Concat(z.Pods, z.Orphans) {
 			ask := group.EvictionRequest{Pod: pod.Name, UID: pod.UID}
 			permit, decision := mayGo(t, s, ask)
-			if decision.Need == hold.Look {
+			if decision.Need == hold.ReadLive {
 				live := s
 				live.Live = true
 				permit, decision = mayGo(t, live, ask)
@@ -96,7 +96,7 @@ func TestAPodThatIsDownMayGoWhateverElseIsDown(t *testing.T) {
 		}
 		p := group.Evict(s, group.EvictionRequest{Pod: pod.Name, UID: pod.UID})
 		bound := p.Version == pod.Version || pod.Phase == plan.Leaving
-		if !p.Allowed() || p.NeedsNote() || !bound {
+		if !p.Allowed() || p.NeedsRecord() || !bound {
 			t.Fatalf("%s is down, and the answer is %+v", pod.Name, p)
 		}
 	})

@@ -411,7 +411,7 @@ func permitted(s group.Snapshot, p group.EvictionAnswer) string {
 			text += fmt.Sprintf(", %s left", p.Because.Until.Sub(s.Now))
 		}
 		return text
-	case p.NeedsNote():
+	case p.NeedsRecord():
 		text := "yes, noted " + p.Note.Pod
 		if p.Note.Partition != "" {
 			text += " in partition " + p.Note.Partition

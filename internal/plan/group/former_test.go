@@ -40,15 +40,15 @@ zone-b rev=1
 			if !v.Allowed() || v.Former.Stage != tc.left {
 				t.Errorf("a webhook is told %+v", v)
 			}
-			steps, noted := group.Plan(s), false
+			steps, recorded := group.Plan(s), false
 			for _, step := range steps {
-				a, notes := step.(group.RecordDownscale)
-				noted = noted || notes
-				if notes && a.Former != v.Former {
+				a, records := step.(group.RecordDownscale)
+				recorded = recorded || records
+				if records && a.Former != v.Former {
 					t.Errorf("the leader notes %+v, want that %s is left", a, v.Former)
 				}
 			}
-			if tc.left != "" && !noted {
+			if tc.left != "" && !recorded {
 				t.Errorf("the leader does not note the next one: %s", plan.Notation(steps))
 			}
 		})
@@ -64,7 +64,7 @@ zone-a rev=1 prepares version=20 edits=2
   zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3
 `)
 	for _, step := range group.Plan(s) {
-		if a, notes := step.(group.RecordDownscale); notes {
+		if a, records := step.(group.RecordDownscale); records {
 			s.Hold.Downscale = a.Downscale
 		}
 	}

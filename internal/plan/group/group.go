@@ -33,7 +33,7 @@ func Plan(s Snapshot) []plan.Action {
 		}
 	}
 
-	actions := append(b.withdrawals(deletions), firstDeletions(deletions)...)
+	actions := append(b.cancelDeletions(deletions), firstDeletions(deletions)...)
 	actions = append(actions, b.shrink()...)
 	raises := b.raises(actions)
 	actions = append(dropWritesToRaised(actions, raises), raises...)
@@ -41,12 +41,12 @@ func Plan(s Snapshot) []plan.Action {
 	for _, z := range b.zoneStates {
 		after = append(after, b.adopt(z)...)
 	}
-	after = b.dropWritesThatVoid(append(after, b.stamp()...), actions)
+	after = b.dropWritesThatCancel(append(after, b.stamp()...), actions)
 	after = append(after, b.reports()...)
 	after = append(dropWritesToRaised(after, raises), b.release(actions)...)
-	after = append(after, b.tell()...)
+	after = append(after, b.notify()...)
 	after = append(after, b.endIntents()...)
-	after = append(after, b.noteZones()...)
+	after = append(after, b.recordMembers()...)
 	after = append(after, b.enqueueWaiting(turn)...)
 
 	if len(waits) == 0 {
@@ -103,29 +103,29 @@ func (b *groupState) deletion(z *zoneState, c *candidate) plan.DeletePod {
 	}
 	return plan.DeletePod{
 		Zone: z.Name, Pod: c.Name, UID: c.UID, Version: c.Version, Because: because,
-		Up: c.Up(), AlreadyNoted: c.intentPending, UnknownRevision: c.Revision != z.CurrentRevision, Overtakes: overtakes,
+		Up: c.Up(), AlreadyRecorded: c.intentPending, UnknownRevision: c.Revision != z.CurrentRevision, Overtakes: overtakes,
 	}
 }
 
-// withdrawals cancels recorded deletions that could still be carried out and are no longer
+// cancelDeletions cancels recorded deletions that could still be carried out and are no longer
 // wanted.
-func (b *groupState) withdrawals(planned []plan.DeletePod) []plan.Action {
+func (b *groupState) cancelDeletions(planned []plan.DeletePod) []plan.Action {
 	wanted := map[string]bool{}
 	for _, d := range planned {
-		if d.AlreadyNoted {
+		if d.AlreadyRecorded {
 			wanted[d.Pod] = true
 		}
 	}
 	if b.Hold.Respected(b.Now) {
 		return nil
 	}
-	var withdrawn []plan.Action
+	var cancelled []plan.Action
 	for _, intent := range b.Hold.Intents {
 		if b.IntentStatus(intent) == plan.Pending && !wanted[intent.Pod] {
-			withdrawn = append(withdrawn, plan.CancelDeletion{Intent: intent, Because: b.against(intent)})
+			cancelled = append(cancelled, plan.CancelDeletion{Intent: intent, Because: b.against(intent)})
 		}
 	}
-	return withdrawn
+	return cancelled
 }
 
 // against returns the current objection to a pending intent.

@@ -100,8 +100,8 @@ func (b *groupState) zoneState(name string) (*zoneState, bool) {
 // the UID of the existing pod, and among equals a granted eviction, which another client may
 // carry out.
 func (b *groupState) outweighed(i plan.Intent) bool {
-	other, noted := b.activeIntents[i.Pod]
-	if !noted {
+	other, recorded := b.activeIntents[i.Pod]
+	if !recorded {
 		return false
 	}
 	pod, _ := b.Pod(i.Pod)
@@ -117,8 +117,8 @@ func (b *groupState) survey(zone *Zone) *zoneState {
 	z := &zoneState{Zone: zone, budget: b.covers.budgetOf(zone)}
 	present, firstGap := 0, zone.Start
 	for _, pod := range zone.Pods {
-		intent, noted := b.activeIntents[pod.Name]
-		objection := b.unavailable(zone, pod, intent, noted)
+		intent, recorded := b.activeIntents[pod.Name]
+		objection := b.unavailable(zone, pod, intent, recorded)
 		if !zone.Owns(pod.Ordinal) {
 			z.surplus = plan.Refusal{Code: reason.SurplusPods, Pod: pod.Name}
 			if !objection.None() {
@@ -134,7 +134,7 @@ func (b *groupState) survey(zone *Zone) *zoneState {
 			z.down++
 			z.blame(objection)
 		}
-		if c, ok := b.candidate(zone, pod, intent, noted); ok {
+		if c, ok := b.candidate(zone, pod, intent, recorded); ok {
 			c.alreadyDown = !objection.None()
 			z.candidates = append(z.candidates, c)
 		}
@@ -173,7 +173,7 @@ func (z *zoneState) blame(r plan.Refusal) {
 }
 
 // unavailable returns why a pod counts as down.
-func (b *groupState) unavailable(zone *Zone, pod plan.Pod, intent plan.Intent, noted bool) plan.Refusal {
+func (b *groupState) unavailable(zone *Zone, pod plan.Pod, intent plan.Intent, recorded bool) plan.Refusal {
 	switch pod.Phase {
 	case plan.Leaving:
 		return plan.Refusal{Code: reason.PodTerminating, Pod: pod.Name}
@@ -186,7 +186,7 @@ func (b *groupState) unavailable(zone *Zone, pod plan.Pod, intent plan.Intent, n
 	if !pod.Available(zone.MinReady, b.Now) {
 		return plan.Refusal{Code: reason.PodNotYetAvailable, Pod: pod.Name, Until: pod.StableAt(zone.MinReady)}
 	}
-	if noted {
+	if recorded {
 		return plan.Refusal{Code: reason.PodDisruptionPending, Pod: pod.Name, Until: b.grantEnds(intent)}
 	}
 	return plan.Refusal{}
@@ -195,16 +195,16 @@ func (b *groupState) unavailable(zone *Zone, pod plan.Pod, intent plan.Intent, n
 // candidate reports whether a pod could be replaced now: it is outdated and not terminating,
 // and this view of it is not older than its intent. A pod that is up and whose eviction was
 // granted is no candidate: the eviction deletes it, or it stays until the grant has ended.
-func (b *groupState) candidate(zone *Zone, pod plan.Pod, intent plan.Intent, noted bool) (candidate, bool) {
+func (b *groupState) candidate(zone *Zone, pod plan.Pod, intent plan.Intent, recorded bool) (candidate, bool) {
 	if !zone.Outdated(pod) || pod.Phase == plan.Leaving || !b.Key.Rolled() {
 		return candidate{}, false
 	}
-	granted := noted && intent.MayTake(pod.UID, pod.Version)
-	if noted && pod.Version < intent.Version || granted && pod.Up() {
+	granted := recorded && intent.MayTake(pod.UID, pod.Version)
+	if recorded && pod.Version < intent.Version || granted && pod.Up() {
 		return candidate{}, false
 	}
-	pending := noted && b.IntentStatus(intent) == plan.Pending
-	return candidate{Pod: pod, hasIntent: noted, intentPending: pending, overtook: noted && intent.Overtook}, true
+	pending := recorded && b.IntentStatus(intent) == plan.Pending
+	return candidate{Pod: pod, hasIntent: recorded, intentPending: pending, overtook: recorded && intent.Overtook}, true
 }
 
 // cheapestFirst orders candidates: failing pods, other pods that are not up, pods that count as

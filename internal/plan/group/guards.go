@@ -51,10 +51,10 @@ func (b *groupState) mayReplace(d disruption) plan.Refusal {
 }
 
 // firstObjection returns the first objection of the guards, list by list.
-func firstObjection[Q any](b *groupState, asked Q, lists ...[]guard[Q]) plan.Refusal {
+func firstObjection[Q any](b *groupState, called Q, lists ...[]guard[Q]) plan.Refusal {
 	for _, guards := range lists {
 		for _, object := range guards {
-			if r := object(b, asked); !r.None() {
+			if r := object(b, called); !r.None() {
 				return r
 			}
 		}
@@ -95,11 +95,11 @@ func notAdopted(_ *groupState, d disruption) plan.Refusal {
 // A live read decides about the takeover again.
 func heldElsewhere(b *groupState, d disruption) plan.Refusal {
 	h := &b.Hold
-	switch noted := b.notedElsewhere(d.zone.Name); {
+	switch recorded := b.recordedElsewhere(d.zone.Name); {
 	case h.Unreadable != "":
 		return plan.Refusal{Code: reason.HoldUnreadable}
-	case !noted.None():
-		return noted
+	case !recorded.None():
+		return recorded
 	case h.Holder.Free():
 		return plan.Refusal{}
 	case h.Holder.Foreign():
@@ -112,10 +112,10 @@ func heldElsewhere(b *groupState, d disruption) plan.Refusal {
 	return b.held(h.Holder.Zone(), "")
 }
 
-// notedElsewhere objects while an intent or a downscale of another zone counts, whichever
+// recordedElsewhere objects while an intent or a downscale of another zone counts, whichever
 // operation has the hold. An eviction that counts by partitions has no zone: only evictions of
 // its kind can join it.
-func (b *groupState) notedElsewhere(zone string) plan.Refusal {
+func (b *groupState) recordedElsewhere(zone string) plan.Refusal {
 	if stands := b.downscaleElsewhere(zone); !stands.None() && !b.ended {
 		return stands
 	}

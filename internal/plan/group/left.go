@@ -132,10 +132,10 @@ func Away(s Snapshot, zone string) plan.Refusal {
 	return plan.Refusal{}
 }
 
-// noteZones returns the action that updates the zones that the hold records. Zones that joined are
+// recordMembers returns the action that updates the zones that the hold records. Zones that joined are
 // recorded at once, before any disruption of them. Zones that left are removed by a live read that
 // shows them settled.
-func (b *groupState) noteZones() []plan.Action {
+func (b *groupState) recordMembers() []plan.Action {
 	if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {
 		return nil
 	}

@@ -18,8 +18,8 @@ const (
 	Stay Message = "stay"
 )
 
-// Told is the last message that this process sent to a pod, and its result.
-type Told struct {
+// Notification is the last message that this process sent to a pod, and its result.
+type Notification struct {
 	Message  Message
 	Call     Call      // that sent it
 	Underway bool      // the pod has not answered yet, or the message still waits to be sent
@@ -33,25 +33,25 @@ type Told struct {
 
 // agrees reports whether a pod acknowledged that it is ready to leave, and has not been
 // restarted since.
-func (t Told) agrees(call Call, pod plan.Pod) bool {
+func (t Notification) agrees(call Call, pod plan.Pod) bool {
 	return t.has(Leave, call) && !t.Failed && !t.outlived(pod)
 }
 
 // has reports whether the message was the last one, by this call, and is no longer
 // Underway.
-func (t Told) has(message Message, call Call) bool {
+func (t Notification) has(message Message, call Call) bool {
 	return t.Message == message && t.Call == call && !t.Underway
 }
 
 // outlived reports whether a pod may have lost its preparation, because it became or
 // stopped being Ready after it was notified to leave. Times are only compared for
 // equality, so no clock matters.
-func (t Told) outlived(pod plan.Pod) bool {
+func (t Notification) outlived(pod plan.Pod) bool {
 	return t.Message == Leave && !t.Ready.Equal(pod.ReadySince)
 }
 
 // isDue reports whether a message must be sent to a pod, or sent again.
-func (t Told) isDue(message Message, call Call, pod plan.Pod, now time.Time) bool {
+func (t Notification) isDue(message Message, call Call, pod plan.Pod, now time.Time) bool {
 	over := !t.Again.IsZero() && !now.Before(t.Again)
 	return t.Message != message || t.Call != call || (!t.Underway && (over || t.outlived(pod)))
 }
@@ -68,19 +68,19 @@ func (b *groupState) maySendMessages() bool { return b.Key.Rolled() && b.Hold.Un
 // tell returns the updates of acknowledgements in the hold, and then the notifications
 // that are due. A pod is notified to stay only once the hold no longer records its
 // acknowledgement. Otherwise its next delay would be too short.
-func (b *groupState) tell() []plan.Action {
+func (b *groupState) notify() []plan.Action {
 	if !b.maySendMessages() {
 		return nil
 	}
-	var notes, messages []plan.Action
+	var records, messages []plan.Action
 	for _, z := range b.zoneStates {
 		next := b.acknowledged(z)
 		if !next.equal(b.Hold.Acknowledged[z.Name]) {
-			notes = append(notes, RecordAcknowledged{Zone: z.Name, Acknowledged: next})
+			records = append(records, RecordAcknowledged{Zone: z.Name, Acknowledged: next})
 		}
 		messages = append(messages, b.messages(z, next)...)
 	}
-	return append(append(notes, b.vanished()...), messages...)
+	return append(append(records, b.vanished()...), messages...)
 }
 
 // vanished removes the acknowledgements of zones that are no longer in the group.
@@ -88,30 +88,30 @@ func (b *groupState) vanished() []plan.Action {
 	if len(b.Hold.Acknowledged) == 0 || len(b.Zones) == 0 {
 		return nil
 	}
-	var notes []plan.Action
+	var records []plan.Action
 	for _, zone := range slices.SortedFunc(maps.Keys(b.Hold.Acknowledged), plan.CompareNatural) {
 		if _, exists := b.Zone(zone); !exists {
-			notes = append(notes, RecordAcknowledged{Zone: zone})
+			records = append(records, RecordAcknowledged{Zone: zone})
 		}
 	}
-	return notes
+	return records
 }
 
 // messages returns the notifications that are due for pods of a zone. If an earlier call
 // prepared pods, that call notifies them that they stay. If the hold has no room to record
 // pods, they are notified to leave once other pods have left.
-func (b *groupState) messages(z *zoneState, noted DelayRecord) []plan.Action {
+func (b *groupState) messages(z *zoneState, recorded DelayRecord) []plan.Action {
 	parts := func(pod plan.Pod) bool {
-		_, is := noted.since(z.Zone, pod)
-		return noted.Over && is
+		_, is := recorded.since(z.Zone, pod)
+		return recorded.Over && is
 	}
-	steps := b.message(z, Stay, noted.Call, parts)
+	steps := b.message(z, Stay, recorded.Call, parts)
 	if !z.sendsMessages() {
 		return steps
 	}
-	leaves := max(z.wish.asked, z.Replicas-roomOf(len(b.zoneStates)).pods)
+	leaves := max(z.wish.immediate, z.Replicas-roomOf(len(b.zoneStates)).pods)
 	steps = append(steps, b.message(z, Stay, z.Delay.Call, func(pod plan.Pod) bool {
-		return pod.Ordinal-z.Start < z.wish.asked && !parts(pod)
+		return pod.Ordinal-z.Start < z.wish.immediate && !parts(pod)
 	})...)
 	return append(steps, b.message(z, Leave, z.Delay.Call, func(pod plan.Pod) bool {
 		return pod.Ordinal-z.Start >= leaves && !parts(pod)
@@ -121,7 +121,7 @@ func (b *groupState) messages(z *zoneState, noted DelayRecord) []plan.Action {
 func (b *groupState) message(z *zoneState, message Message, call Call, wanted func(plan.Pod) bool) []plan.Action {
 	var pods []plan.Pod
 	for _, pod := range z.Pods {
-		if z.Owns(pod.Ordinal) && pod.Callable() && wanted(pod) && z.Told[pod.UID].isDue(message, call, pod, b.Now) {
+		if z.Owns(pod.Ordinal) && pod.Callable() && wanted(pod) && z.Notifications[pod.UID].isDue(message, call, pod, b.Now) {
 			pods = append(pods, pod)
 		}
 	}
@@ -136,8 +136,8 @@ func NextMessage(s Snapshot) time.Time {
 	var next time.Time
 	for _, z := range s.Zones {
 		for _, pod := range z.Pods {
-			if told := z.Told[pod.UID]; !told.Underway && told.Again.After(s.Now) {
-				next = earlier(next, told.Again)
+			if notified := z.Notifications[pod.UID]; !notified.Underway && notified.Again.After(s.Now) {
+				next = earlier(next, notified.Again)
 			}
 		}
 	}

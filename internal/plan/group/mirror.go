@@ -78,13 +78,13 @@ func (b *groupState) reports() []plan.Action {
 		return nil
 	}
 	var reports []plan.Action
-	told := map[Reference]bool{}
+	notified := map[Reference]bool{}
 	for _, z := range b.zoneStates {
 		m := z.Mirror
-		if !z.reports() || told[m.Reference] {
+		if !z.reports() || notified[m.Reference] {
 			continue
 		}
-		told[m.Reference] = true
+		notified[m.Reference] = true
 		if least := b.least(m); least != m.Scale.Reported && b.contested(m).None() {
 			reports = append(reports, ReportReplicas{
 				Zone: z.Name, Reference: m.Reference, UID: m.Scale.UID, Version: m.Scale.Version, From: m.Scale.Reported, To: least,

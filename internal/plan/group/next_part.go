@@ -10,8 +10,8 @@ import (
 )
 
 // NextPart implements plan.Workload. It keeps the time of a downscale that ended.
-func (s *Snapshot) NextPart(noted plan.Part) plan.Part {
-	next := PartOf(noted)
+func (s *Snapshot) NextPart(recorded plan.Part) plan.Part {
+	next := PartOf(recorded)
 	next.Members = Remembered(*s)
 	next.Downscaled = s.downscaled(next.Downscale)
 	next.GivenUp = s.givenUp(next.Downscale)

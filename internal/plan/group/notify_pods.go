@@ -27,9 +27,9 @@ func (a NotifyPods) Effect() plan.Effect { return plan.Effect{Zone: a.Zone, Orde
 // Event implements Action.
 func (NotifyPods) Event() plan.Event { return plan.Event{} }
 
-// String implements Action: tell leave to zone-a-3 zone-a-4.
+// String implements Action: send leave to zone-a-3 zone-a-4.
 func (a NotifyPods) String() string {
-	text := fmt.Sprintf("tell %s to %s", a.Message, namesOf(a.Pods))
+	text := fmt.Sprintf("send %s to %s", a.Message, namesOf(a.Pods))
 	if a.Former {
 		text += " by the former call"
 	}

@@ -50,7 +50,7 @@ func (a DelayRecord) since(z *Zone, pod plan.Pod) (time.Time, bool) {
 	place := pod.Ordinal - z.Start
 	for _, ordinalRange := range a.OrdinalRanges {
 		if ordinalRange.From <= place && place < ordinalRange.To {
-			return ordinalRange.Since, ordinalRange.notes(place, pod)
+			return ordinalRange.Since, ordinalRange.records(place, pod)
 		}
 	}
 	return time.Time{}, false
@@ -63,7 +63,7 @@ func (a DelayRecord) of(z *Zone, from, to int, wanted func(plan.Pod) bool) []Ord
 	for _, s := range within(a.OrdinalRanges, from, to) {
 		still = append(still, s.where(func(place int) bool {
 			pod, exists := pods[place]
-			return exists && s.notes(place, pod) && wanted(pod)
+			return exists && s.records(place, pod) && wanted(pod)
 		})...)
 	}
 	return still
@@ -80,11 +80,11 @@ type OrdinalRange struct {
 }
 
 // Limits of the record of a zone, because annotations of an object have little room. In a
-// group of more than fullyNoted zones, each zone has a smaller share.
+// group of more than fullyRecorded zones, each zone has a smaller share.
 const (
 	MaxOrdinalRanges = 100
 	MaxAcknowledged  = 1000 // pods
-	fullyNoted       = 4
+	fullyRecorded    = 4
 )
 
 // MarkLength is the number of letters in a mark.
@@ -117,15 +117,15 @@ const FarAhead = time.Hour
 // AgreedSince returns since when a pod of a zone is ready to leave, as the hold records
 // it.
 func (s *Snapshot) AgreedSince(z *Zone, pod plan.Pod) (time.Time, bool) {
-	noted := s.Hold.Acknowledged[z.Name]
-	if !noted.counts(z) {
+	recorded := s.Hold.Acknowledged[z.Name]
+	if !recorded.counts(z) {
 		return time.Time{}, false
 	}
-	since, known := noted.since(z, pod)
+	since, known := recorded.since(z, pod)
 	return since, known && !since.After(s.Now.Add(FarAhead))
 }
 
-func (s OrdinalRange) notes(place int, pod plan.Pod) bool {
+func (s OrdinalRange) records(place int, pod plan.Pod) bool {
 	return s.between(place, place+1).Pods == MarkOf(pod.UID)
 }
 
@@ -187,18 +187,18 @@ type room struct{ ordinalRanges, pods int }
 
 // roomOf returns the share of each zone in a group of this many zones.
 func roomOf(zones int) room {
-	share := 1 + (zones-1)/fullyNoted
+	share := 1 + (zones-1)/fullyRecorded
 	return room{max(1, MaxOrdinalRanges/share), max(1, MaxAcknowledged/share)}
 }
 
 // with returns a room that is large enough for the present record, even if zones joined
 // the group since. So a pod that was notified to leave is not dropped.
-func (r room) with(noted []OrdinalRange) room {
+func (r room) with(recorded []OrdinalRange) room {
 	pods := 0
-	for _, s := range noted {
+	for _, s := range recorded {
 		pods += s.To - s.From
 	}
-	return room{min(MaxOrdinalRanges, max(r.ordinalRanges, len(noted))), min(MaxAcknowledged, max(r.pods, pods))}
+	return room{min(MaxOrdinalRanges, max(r.ordinalRanges, len(recorded))), min(MaxAcknowledged, max(r.pods, pods))}
 }
 
 // fit reduces ranges to the room. It merges neighbours, those with the least time between

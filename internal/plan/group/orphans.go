@@ -53,8 +53,8 @@ func lowerOrphanFirst(b *groupState, e eviction) plan.Refusal {
 // intent or are terminating.
 func (b *groupState) lowestInTheWay(z *Zone) (lowest plan.Pod, exists bool) {
 	for _, pod := range z.Orphans {
-		_, noted := b.activeIntents[pod.Name]
-		if !z.Owns(pod.Ordinal) || noted || pod.Phase == plan.Leaving {
+		_, recorded := b.activeIntents[pod.Name]
+		if !z.Owns(pod.Ordinal) || recorded || pod.Phase == plan.Leaving {
 			continue
 		}
 		if !exists || pod.Ordinal < lowest.Ordinal {
@@ -119,8 +119,8 @@ func (b *groupState) firstUnserved(z zoneState) plan.Refusal {
 		if !exists {
 			return plan.Refusal{Code: reason.PodMissing, Pod: name, Detail: b.createdAfter(z.Zone, ordinal)}
 		}
-		intent, noted := b.activeIntents[name]
-		if objection := b.unavailable(z.Zone, pod, intent, noted); !objection.None() && !b.standsIn(z.Zone, pod, 0) {
+		intent, recorded := b.activeIntents[name]
+		if objection := b.unavailable(z.Zone, pod, intent, recorded); !objection.None() && !b.standsIn(z.Zone, pod, 0) {
 			return objection
 		}
 	}
@@ -136,8 +136,8 @@ func (b *groupState) createdAfter(z *Zone, ordinal int) string {
 }
 
 func (b *groupState) standsIn(z *Zone, pod plan.Pod, minReady time.Duration) bool {
-	_, noted := b.activeIntents[pod.Name]
-	return pod.Available(minReady, b.Now) && z.Owns(pod.Ordinal) && !noted
+	_, recorded := b.activeIntents[pod.Name]
+	return pod.Available(minReady, b.Now) && z.Owns(pod.Ordinal) && !recorded
 }
 
 // standInsOfPartition counts the pods of a partition that are missing in other zones because available

@@ -64,7 +64,7 @@ func (m *moving) wants(name string) bool {
 		return false
 	}
 	p := m.Drain(name)
-	if !p.Allowed() || !p.NeedsNote() {
+	if !p.Allowed() || !p.NeedsRecord() {
 		return false
 	}
 	m.Leave(name)
@@ -184,7 +184,7 @@ func TestAZoneHasItsTurnHoweverManyOthersOvertakeIt(t *testing.T) {
 				for _, name := range podsOf("zone-a") {
 					m.wants(name)
 				}
-				if asked := m.second >= asks && m.second%5 == 3; asked && m.wants("zone-b-0") {
+				if called := m.second >= asks && m.second%5 == 3; called && m.wants("zone-b-0") {
 					longest, turns = max(longest, m.second-asks), turns+1
 					asks = m.second + away + 10
 				}

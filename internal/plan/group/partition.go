@@ -38,9 +38,9 @@ func partitionHeldElsewhere(b *groupState, e eviction) plan.Refusal {
 	return b.held(h.Holder.Zone(), "")
 }
 
-// partitionNotWhole objects if pods of the same partition in other zones have reached the
+// partitionUnavailable objects if pods of the same partition in other zones have reached the
 // limit of the budget.
-func partitionNotWhole(b *groupState, e eviction) plan.Refusal {
+func partitionUnavailable(b *groupState, e eviction) plan.Refusal {
 	if left := b.leftZone(e.inTheWay()); !left.None() {
 		return left
 	}

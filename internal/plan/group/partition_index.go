@@ -208,8 +208,8 @@ func (b *groupState) partitionParts(index partitionIndex) []BudgetPart {
 // grantsInPartition counts how many pods of a partition could be evicted one after the
 // other, across zones. It uses up the index.
 func (b *groupState) grantsInPartition(index partitionIndex, partition string) (n int) {
-	noted := b.intentCount
-	defer func() { b.intentCount = noted }()
+	recorded := b.intentCount
+	defer func() { b.intentCount = recorded }()
 	for zone := range index[partition] {
 		in, z := &index[partition][zone], *b.zoneStates[zone]
 		for _, pod := range in.covered {

@@ -172,8 +172,8 @@ func TestWakesInTime(t *testing.T) {
 		if !wake.IsZero() && wake.Before(s.Now) {
 			t.Fatalf("to be woken at %s, which is over\n%s", wake.Sub(s.Now), plan.Notation(steps))
 		}
-		notes := func(step plan.Action) bool { _, is := step.(group.RecordDownscale); return is }
-		if plan.Disrupts(steps) || slices.ContainsFunc(steps, notes) {
+		records := func(step plan.Action) bool { _, is := step.(group.RecordDownscale); return is }
+		if plan.Disrupts(steps) || slices.ContainsFunc(steps, records) {
 			return // the actions cause events
 		}
 		for d := time.Duration(1); d <= 2*time.Minute; d += time.Second {

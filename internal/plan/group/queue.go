@@ -53,16 +53,16 @@ func (b *groupState) zonesThatMayOvertake() map[string]bool {
 	}
 	zones := map[string]bool{}
 	holder, _ := b.zoneState(b.Hold.Holder.Zone())
-	noted := 0 // pods that count as down in the holder's zone because of an intent
+	recorded := 0 // pods that count as down in the holder's zone because of an intent
 	for _, intent := range b.activeIntents {
 		if !intent.Overtook {
 			zones[intent.Evicts().Zone()] = true
 		}
 		if intent.Zone == holder.Name && holder.Wants(intent.Pod) {
-			noted++
+			recorded++
 		}
 	}
-	if holder.down > noted && !b.Hold.Holder.Foreign() {
+	if holder.down > recorded && !b.Hold.Holder.Foreign() {
 		zones[holder.Name] = true
 	}
 	return zones

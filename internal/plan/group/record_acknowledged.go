@@ -43,7 +43,7 @@ func (a RecordAcknowledged) Record(part plan.Part) plan.Part {
 	return next
 }
 
-// String implements Action: note agreed zone-a 3 to 5 since 2026-01-05T12:00:00Z.
+// String implements Action: record acknowledged zone-a 3 to 5 since 2026-01-05T12:00:00Z.
 func (a RecordAcknowledged) String() string {
 	var parts []string
 	for _, ordinalRange := range a.Acknowledged.OrdinalRanges {
@@ -52,5 +52,5 @@ func (a RecordAcknowledged) String() string {
 	if a.Acknowledged.Over {
 		parts = append(parts, "who are to stay")
 	}
-	return strings.TrimSpace(fmt.Sprintf("note agreed %s %s", a.Zone, strings.Join(parts, ", ")))
+	return strings.TrimSpace(fmt.Sprintf("record acknowledged %s %s", a.Zone, strings.Join(parts, ", ")))
 }

@@ -31,7 +31,7 @@ func (a RecordDownscale) Event() plan.Event {
 	}
 	return plan.Event{
 		Zone: a.Downscale.Zone, Action: "NoteDownscale",
-		Note: fmt.Sprintf("notes the downscale from %d to %d: %s", a.Downscale.From, a.Downscale.To, a.Because.Sentence()),
+		Note: fmt.Sprintf("records the downscale from %d to %d: %s", a.Downscale.From, a.Downscale.To, a.Because.Sentence()),
 	}
 }
 
@@ -50,7 +50,7 @@ func (a RecordDownscale) Record(part plan.Part) plan.Part {
 	return next
 }
 
-// String implements Action: note zone-a from 5 to 3 admitted because DownscaleDetected.
+// String implements Action: record zone-a from 5 to 3 admitted because DownscaleDetected.
 func (a RecordDownscale) String() string {
-	return fmt.Sprintf("note %s because %s", a.Downscale, a.Because)
+	return fmt.Sprintf("record %s because %s", a.Downscale, a.Because)
 }

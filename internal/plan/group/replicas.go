@@ -13,7 +13,7 @@ import (
 // replicas. The objection then says why a request cannot be fulfilled, if there is one.
 type wish struct {
 	replicas  int
-	asked     int // replicas, if no pod had to wait before it leaves
+	immediate int // replicas, if no pod had to wait before it leaves
 	because   reason.Code
 	objection plan.Refusal
 }
@@ -71,7 +71,7 @@ func (b *groupState) rolling() string {
 type wishing uint8
 
 const (
-	unasked wishing = iota
+	unresolved wishing = iota
 	onTheWay
 	settled
 )
@@ -79,7 +79,7 @@ const (
 // resolveWish determines the wish of a zone, after the wish of its leader. So the followers of
 // a zone that is scaled up do not have to wait for the next plan.
 func (b *groupState) resolveWish(z *zoneState) {
-	if z.wishing != unasked {
+	if z.wishing != unresolved {
 		return
 	}
 	z.wishing = onTheWay
@@ -193,19 +193,19 @@ func (b *groupState) lower(z *zoneState) (Downscale, plan.Refusal) {
 // StatefulSet was changed meanwhile, it gets no more time. It also calls no pod that has agreed
 // to the replaced downscale.
 func (b *groupState) ours(d departure) Downscale {
-	note := b.note(d)
-	note.Ours = true
+	record := b.recordOf(d)
+	record.Ours = true
 	former := b.Hold.Downscale
 	if !former.Ours || former.Zone != d.Zone || b.DownscaleStatus(former) != Overtaken {
-		return note
+		return record
 	}
-	if note.Call == former.Call && former.Stage == Admitted && former.Asked == Fingerprint(d.ask) {
-		note.Stage, note.Asked = Admitted, former.Asked
+	if record.Call == former.Call && former.Stage == Admitted && former.Called == Fingerprint(d.ask) {
+		record.Stage, record.Called = Admitted, former.Called
 	}
-	if asksNoMore := former.Stage == Preparing && note.Stage == Admitted; !asksNoMore {
-		note.Since = former.Since
+	if asksNoMore := former.Stage == Preparing && record.Stage == Admitted; !asksNoMore {
+		record.Since = former.Since
 	}
-	return note
+	return record
 }
 
 func barred(z *zoneState) plan.Refusal {
@@ -252,17 +252,17 @@ func (b *groupState) raises(actions []plan.Action) []plan.Action {
 
 // dropWritesThatVoid drops writes to the StatefulSet of a zone whose downscale the plan
 // records. They would make the record void.
-func (b *groupState) dropWritesThatVoid(after, actions []plan.Action) []plan.Action {
-	noted := ""
+func (b *groupState) dropWritesThatCancel(after, actions []plan.Action) []plan.Action {
+	recorded := ""
 	for _, step := range actions {
 		if a, is := step.(RecordDownscale); is && a.Downscale.Ours && a.Downscale.Stage != Undoing {
-			noted = a.Downscale.Zone
+			recorded = a.Downscale.Zone
 		}
 	}
 	return slices.DeleteFunc(after, func(step plan.Action) bool {
 		adopts, _ := step.(AdoptRevision)
 		stamps, _ := step.(StampDownscale)
-		return noted != "" && (adopts.Zone == noted || stamps.Zone == noted)
+		return recorded != "" && (adopts.Zone == recorded || stamps.Zone == recorded)
 	})
 }
 

@@ -21,11 +21,11 @@ zone-a rev=2 prepares
   zone-a-1 ready@2
   zone-a-2 ready@2 ip=10.0.0.3
 `)
-	notes := plan.Only[group.RecordDownscale](group.Plan(s))
-	if len(notes) != 1 || notes[0].Downscale.Stage != group.Undoing {
+	records := plan.Only[group.RecordDownscale](group.Plan(s))
+	if len(records) != 1 || records[0].Downscale.Stage != group.Undoing {
 		t.Fatalf("the plan is %q, want the downscale noted to be undone", plan.Notation(group.Plan(s)))
 	}
-	if notes[0].Downscale.Ours {
+	if records[0].Downscale.Ours {
 		t.Error("it is noted as lockstep's own, which fails when its undoing ends")
 	}
 }

@@ -435,7 +435,7 @@ func TestNotation(t *testing.T) {
 	intent := fixture.Noted("zone-a-0")
 	for want, step := range map[string]plan.Action{
 		"delete zone-a-0 of zone-a because OutdatedAndUnavailable": plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedAndUnavailable},
-		"withdraw zone-a-0 of zone-a because Paused":               plan.CancelDeletion{Intent: intent, Because: plan.Refusal{Code: reason.Paused}},
+		"cancel deletion of zone-a-0 of zone-a because Paused":     plan.CancelDeletion{Intent: intent, Because: plan.Refusal{Code: reason.Paused}},
 		"adopt 2 in zone-a":      group.AdoptRevision{Zone: "zone-a", Revision: "2"},
 		"release rollout/zone-a": plan.Release{Holder: "rollout/zone-a"},
 		"wait zone-b because OtherZoneUnavailable zone-a-1 of zone-a (PodStarting)": plan.Wait{Zone: "zone-b", Because: plan.Refusal{Code: reason.OtherZoneUnavailable, Zone: "zone-a", Pod: "zone-a-1", Detail: "PodStarting"}},
@@ -540,14 +540,14 @@ zone-a rev=1
   zone-a-0 ready@1
 zone-b rev=1 leader=zone-a version=11 prepares
   zone-b-0 ready@1 ip=10.0.0.1   zone-b-1 ` + tc.last + "\n")
-			noted := s.Hold.Downscale
+			recorded := s.Hold.Downscale
 			for _, step := range group.Plan(s) {
 				if n, is := step.(group.RecordDownscale); is {
-					noted = n.Downscale
+					recorded = n.Downscale
 				}
 			}
-			if noted.Version != 11 || noted.Stage != tc.stage || !noted.Since.Equal(s.Now.Add(-tc.since)) {
-				t.Errorf("noted %s at version %d since %s, want %s at version 11 since %s", noted, noted.Version, s.Now.Sub(noted.Since), tc.stage, tc.since)
+			if recorded.Version != 11 || recorded.Stage != tc.stage || !recorded.Since.Equal(s.Now.Add(-tc.since)) {
+				t.Errorf("noted %s at version %d since %s, want %s at version 11 since %s", recorded, recorded.Version, s.Now.Sub(recorded.Since), tc.stage, tc.since)
 			}
 		})
 	}
@@ -561,11 +561,11 @@ func TestTheDownscaleBeforeIsKnownByWhatAskedItsPods(t *testing.T) {
 	for sentence, tc := range map[string]struct{ hold, last, want string }{
 		"no pod heard of the next one": {
 			"decrease zone-a from 2 to 1 preparing ours asked version=11\n  asked zone-a-1 unheard failed=\"cannot be reached\"", "ready@1 ip=10.0.0.2",
-			"note zone-a from 4 to 2 admitted because PreparationFailed",
+			"record zone-a from 4 to 2 admitted because PreparationFailed",
 		},
 		"no pod has to hear of the next one": {
 			"decrease zone-a from 2 to 1 admitted ours since=6s", "starting@1",
-			"note zone-a from 4 to 2 admitted because DownscaleDetected",
+			"record zone-a from 4 to 2 admitted because DownscaleDetected",
 		},
 		"they would be asked in another way": {
 			"decrease zone-a from 4 to 2 admitted asked path=/other version=9", "ready@1 ip=10.0.0.2", "",
@@ -573,14 +573,14 @@ func TestTheDownscaleBeforeIsKnownByWhatAskedItsPods(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse("live\nhold downscale/zone-a\n  " + tc.hold + "\n" + fmt.Sprintf(next, tc.last))
-			var noted group.RecordDownscale
+			var recorded group.RecordDownscale
 			text := ""
 			for _, step := range group.Plan(s) {
 				if n, is := step.(group.RecordDownscale); is {
-					noted, text = n, n.String()
+					recorded, text = n, n.String()
 				}
 			}
-			if text != tc.want || (text != "" && noted.Downscale.Call != s.Zones[0].Call) {
+			if text != tc.want || (text != "" && recorded.Downscale.Call != s.Zones[0].Call) {
 				t.Errorf("the plan is %v, want %q, asked by %v", plan.Notation(group.Plan(s)), tc.want, s.Zones[0].Call)
 			}
 		})
@@ -598,11 +598,11 @@ func TestADownscaleThatWasSeenAndTakenBackWasOne(t *testing.T) {
 // The former pod of this name was deleted by the rollout, and a client may still carry
 // out the granted eviction of the present one.
 func TestAPodWhoseEvictionIsGrantedIsNotTakenDownForTheOneBeforeIt(t *testing.T) {
-	for sentence, noted := range map[string]string{
+	for sentence, recorded := range map[string]string{
 		"noted in their order": "  noted zone-a-1 uid=former version=9\n  noted zone-a-1 version=9 granted\n",
 		"or in another one":    "  noted zone-a-1 version=9 granted\n  noted zone-a-1 uid=former version=9\n",
 	} {
-		s := fixture.MustParse("live\nhold rollout/zone-a\n" + noted + "zone-a rev=2 minReady=10s\n zone-a-0 ready@2 zone-a-1 ready@1 for=9s zone-a-2 ready@2\n")
+		s := fixture.MustParse("live\nhold rollout/zone-a\n" + recorded + "zone-a rev=2 minReady=10s\n zone-a-0 ready@2 zone-a-1 ready@1 for=9s zone-a-2 ready@2\n")
 		if got := plan.Notation(group.Plan(s)); strings.Contains(got, "delete") {
 			t.Errorf("%s: %s", sentence, got)
 		}
@@ -623,25 +623,25 @@ func TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed(t *testing.T) {
 
 func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
 	const scenario = "live\nhold %s\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 prepares\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n"
-	asked := group.Asked{Downscale: fixture.Shrinking("zone-b", 2, 1, group.Preparing), UIDs: []string{"zone-b-1"}, Heard: true}
+	called := group.PodCall{Downscale: fixture.Shrinking("zone-b", 2, 1, group.Preparing), UIDs: []string{"zone-b-1"}, Delivered: true}
 	for sentence, tc := range map[string]struct {
 		hold   string
-		change func(*group.Asked)
+		change func(*group.PodCall)
 		want   bool
 	}{
-		"under a note that is gone":          {"free", func(*group.Asked) {}, true},
-		"not while they are being asked":     {"free", func(a *group.Asked) { a.Underway = true }, false},
-		"not if nobody heard it":             {"free", func(a *group.Asked) { a.Heard = false }, false},
-		"not if they are gone":               {"free", func(a *group.Asked) { a.UIDs = []string{"former"} }, false},
-		"not under somebody else's hold":     {"manual/maintenance", func(*group.Asked) {}, false},
-		"under somebody's hold that is over": {"manual/maintenance renewed 5m ago", func(*group.Asked) {}, true},
-		"by a StatefulSet that is made anew": {"free", func(a *group.Asked) { a.Downscale.UID = "former" }, true},
-		"not if the note is about others":    {"free", func(a *group.Asked) { a.UIDs = []string{"zone-b-0"} }, false},
-		"not if they have been told already": {"free", func(a *group.Asked) { a.Downscale.Stage = group.Undoing }, false},
+		"under a note that is gone":          {"free", func(*group.PodCall) {}, true},
+		"not while they are being asked":     {"free", func(a *group.PodCall) { a.Underway = true }, false},
+		"not if nobody heard it":             {"free", func(a *group.PodCall) { a.Delivered = false }, false},
+		"not if they are gone":               {"free", func(a *group.PodCall) { a.UIDs = []string{"former"} }, false},
+		"not under somebody else's hold":     {"manual/maintenance", func(*group.PodCall) {}, false},
+		"under somebody's hold that is over": {"manual/maintenance renewed 5m ago", func(*group.PodCall) {}, true},
+		"by a StatefulSet that is made anew": {"free", func(a *group.PodCall) { a.Downscale.UID = "former" }, true},
+		"not if the note is about others":    {"free", func(a *group.PodCall) { a.UIDs = []string{"zone-b-0"} }, false},
+		"not if they have been told already": {"free", func(a *group.PodCall) { a.Downscale.Stage = group.Undoing }, false},
 	} {
 		s := fixture.MustParse(fmt.Sprintf(scenario, tc.hold))
-		s.Asked = asked
-		tc.change(&s.Asked)
+		s.Called = called
+		tc.change(&s.Called)
 		undoes := slices.ContainsFunc(group.Plan(s), func(a plan.Action) bool {
 			n, is := a.(group.RecordDownscale)
 			return is && n.Downscale.Stage == group.Undoing && n.Downscale.Zone == "zone-b"
@@ -655,17 +655,17 @@ func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
 // kubectl delete statefulset zone-b --cascade=orphan, followed by kubectl apply: the
 // same pods now belong to another StatefulSet, to which the downscale does not apply.
 func TestWhoWasAskedIsToldToStayWhenTheStatefulSetIsMadeAnew(t *testing.T) {
-	const asked, silent = "zone-b-1 ready@1 ip=10.0.0.2", "zone-b-1 starting@1"
+	const called, silent = "zone-b-1 ready@1 ip=10.0.0.2", "zone-b-1 starting@1"
 	for _, tc := range []struct{ noted, zone, pod, want string }{
-		{"preparing since=3s", "", asked, ""}, // a webhook may still be calling pods
-		{"preparing since=50s", "", asked, "note zone-b from 2 to 1 undoing because DownscaleCancelled"},
-		{"admitted asked since=6s", "", asked, "note zone-b from 2 to 1 undoing because DownscaleCancelled"},
-		{"undoing", "", asked, "undo zone-b from 2 to 1 undoing at zone-b-1"},
+		{"preparing since=3s", "", called, ""}, // a webhook may still be calling pods
+		{"preparing since=50s", "", called, "record zone-b from 2 to 1 undoing because DownscaleCancelled"},
+		{"admitted asked since=6s", "", called, "record zone-b from 2 to 1 undoing because DownscaleCancelled"},
+		{"undoing", "", called, "undo zone-b from 2 to 1 undoing at zone-b-1"},
 		{"undoing", "replicas=2 unobserved", "", ""}, // it has not adopted its pods yet
 		{"preparing since=3s", "replicas=2 unobserved", "", ""},
 		{"undoing", "", silent, "end zone-b from 2 to 1 undoing because DownscaleCancelled"},
 		{"preparing since=3s", "", silent, "end zone-b from 2 to 1 preparing because DownscaleCancelled"},
-		{"admitted since=3s", "", asked, "end zone-b from 2 to 1 admitted because DownscaleCancelled"}, // no pod was called
+		{"admitted since=3s", "", called, "end zone-b from 2 to 1 admitted because DownscaleCancelled"}, // no pod was called
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + tc.noted + " uid=former\n" +
 			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 version=11 prepares " + tc.zone + "\n zone-b-0 ready@1 ip=10.0.0.1 " + tc.pod + "\n")

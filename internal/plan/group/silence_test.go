@@ -17,7 +17,7 @@ import (
 // Most drawn groups are far from their goal. So conditions that keep a group from its
 // goal when it is otherwise there are drawn separately.
 func TestExplainedSilenceNearTheGoal(t *testing.T) {
-	silent, told := 0, 0
+	silent, notified := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawFinished(t)
 		for range rapid.IntRange(0, 3).Draw(t, "flaws") {
@@ -31,11 +31,11 @@ func TestExplainedSilenceNearTheGoal(t *testing.T) {
 		if len(steps) == 0 {
 			silent++
 		} else {
-			told++
+			notified++
 		}
 	})
-	if silent < told/20 || told < silent/20 {
-		t.Errorf("%d plans are empty and %d are not", silent, told)
+	if silent < notified/20 || notified < silent/20 {
+		t.Errorf("%d plans are empty and %d are not", silent, notified)
 	}
 }
 
@@ -100,10 +100,10 @@ func takeOver(z *group.Zone, asks int) {
 
 // tellAll notifies every pod of a zone that it stays.
 func tellAll(z *group.Zone) {
-	z.Told = map[string]group.Told{}
+	z.Notifications = map[string]group.Notification{}
 	for i := range z.Pods {
 		z.Pods[i].IP = "10.0.0.1"
-		z.Told[z.Pods[i].UID] = group.Told{
+		z.Notifications[z.Pods[i].UID] = group.Notification{
 			Message: group.Stay, Call: fixture.UsualCall(*z), Ready: z.Pods[i].ReadySince, At: fixture.Now(),
 		}
 	}
@@ -111,9 +111,9 @@ func tellAll(z *group.Zone) {
 
 // unanswered sets that no pod of a zone has answered its last message.
 func unanswered(z *group.Zone) {
-	for uid, told := range z.Told {
-		told.Failed, told.Why, told.Again = true, "did not answer in time", fixture.Now().Add(time.Minute)
-		z.Told[uid] = told
+	for uid, notified := range z.Notifications {
+		notified.Failed, notified.Why, notified.Again = true, "did not answer in time", fixture.Now().Add(time.Minute)
+		z.Notifications[uid] = notified
 	}
 }
 
@@ -128,7 +128,7 @@ func noteLast(s *group.Snapshot, z *group.Zone, call group.Call) {
 
 // endAgreement sets that the record of a zone is over.
 func endAgreement(s *group.Snapshot, z *group.Zone) {
-	if a, noted := s.Hold.Acknowledged[z.Name]; noted {
+	if a, recorded := s.Hold.Acknowledged[z.Name]; recorded {
 		a.Over = true
 		s.Hold.Acknowledged[z.Name] = a
 	}

@@ -12,7 +12,7 @@ type Snapshot struct {
 	Now     time.Time
 	Live    bool               // read live, not from caches; StatefulSets at least as new as deletions of recorded pods
 	Hold    Hold               // the group's lock
-	Asked   Asked              // the last calls of this process to pods about a downscale
+	Called  PodCall            // the last calls of this process to pods about a downscale
 	Budgets []DisruptionBudget // of the namespace, in order of names, including unusable ones
 	Unread  bool               // budgets could not be read, so there may be more
 	Zones   []Zone             // in natural order of names
@@ -63,10 +63,10 @@ type Zone struct {
 
 	// Its pods.
 
-	Pods    []plan.Pod      // owned by the StatefulSet, by ascending ordinal
-	Orphans []plan.Pod      // of a former StatefulSet of that name; the selector of this one does not match them
-	Told    map[string]Told // the last messages to its pods, by UID; nil without a delay, unless the hold records a pod
-	PodsAt  plan.Version    // of the live read of its pods, if that is later than the snapshot's
+	Pods          []plan.Pod              // owned by the StatefulSet, by ascending ordinal
+	Orphans       []plan.Pod              // of a former StatefulSet of that name; the selector of this one does not match them
+	Notifications map[string]Notification // the last messages to its pods, by UID; nil without a delay, unless the hold records a pod
+	PodsAt        plan.Version            // of the live read of its pods, if that is later than the snapshot's
 }
 
 // Call is how a zone's pods are called.

@@ -69,8 +69,8 @@ func Describe(s Snapshot, steps []plan.Action) Status {
 // forgotten reports whether the holder has lapsed and nothing that the hold records
 // counts. Then the hold is as good as free.
 func (b *groupState) forgotten() bool {
-	noted := b.intentCount > 0 || (!b.Hold.Downscale.None() && !b.ended) || b.Hold.Unreadable != ""
-	return b.Hold.Lapsed(b.Now) && !noted
+	recorded := b.intentCount > 0 || (!b.Hold.Downscale.None() && !b.ended) || b.Hold.Unreadable != ""
+	return b.Hold.Lapsed(b.Now) && !recorded
 }
 
 // Stalled returns the first wait that only a person can end and that is not a pause.

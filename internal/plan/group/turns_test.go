@@ -37,7 +37,7 @@ func TestARolloutTakesTurnsWithEvictionsThatNeverGetThrough(t *testing.T) {
 					if second%5 != 0 {
 						continue
 					}
-					if p := w.Drain(pod); p.Allowed() && p.NeedsNote() {
+					if p := w.Drain(pod); p.Allowed() && p.NeedsRecord() {
 						grants[pod]++
 					}
 				}
@@ -80,7 +80,7 @@ func TestARolloutTakesTurnsWithDrainsWithoutAnEnd(t *testing.T) {
 						if pod, is := s.Pod(name); second%5 != 0 || !is || !pod.Up() {
 							continue
 						}
-						if p := w.Drain(name); p.Allowed() && p.NeedsNote() {
+						if p := w.Drain(name); p.Allowed() && p.NeedsRecord() {
 							w.Leave(name)
 							w.Stuck[name], back[name] = true, second+away
 						}

@@ -322,7 +322,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pod under a budget alone that is down and is evicted by caches alone",
-		Edits: []Edit{{podEviction, "p.refusalOfRememberingGroup(ctx, key, e); refusal != nil", "p.refusalOfRememberingGroup(ctx, key, e); refusal != nil && permit.NeedsNote()"}},
+		Edits: []Edit{{podEviction, "p.refusalOfRememberingGroup(ctx, key, e); refusal != nil", "p.refusalOfRememberingGroup(ctx, key, e); refusal != nil && permit.NeedsRecord()"}},
 		Test:  budgetAlone + "zone-a-1/a group remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{

@@ -27,7 +27,7 @@ var budgets = []Mutant{
 	},
 	{
 		Name:  "noted pods not counted",
-		Edits: []Edit{{groupState, "\tif noted {\n", "\tif false && noted {\n"}, blind},
+		Edits: []Edit{{groupState, "\tif recorded {\n", "\tif false && recorded {\n"}, blind},
 		Test:  explore + "a revert while requests come late", Rule: "WithinBudget",
 	},
 	{

@@ -4,32 +4,32 @@ package mutants
 var delays = []Mutant{
 	{
 		Name:  "pods told to leave for whom the hold has no room",
-		Edits: []Edit{{messages, "max(z.wish.asked, z.Replicas-roomOf(len(b.zoneStates)).pods)", "max(z.wish.asked, z.Replicas-MaxAcknowledged)"}},
+		Edits: []Edit{{messages, "max(z.wish.immediate, z.Replicas-roomOf(len(b.zoneStates)).pods)", "max(z.wish.immediate, z.Replicas-MaxAcknowledged)"}},
 		Test:  "internal/plan/group TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
 	},
 	{
 		Name:  "more noted of a zone than is read back",
-		Edits: []Edit{{ordinalRange, "min(MaxOrdinalRanges, max(r.ordinalRanges, len(noted)))", "max(r.ordinalRanges, len(noted)+1)"}},
+		Edits: []Edit{{ordinalRange, "min(MaxOrdinalRanges, max(r.ordinalRanges, len(recorded)))", "max(r.ordinalRanges, len(recorded)+1)"}},
 		Test:  "internal/plan/group TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead", Rule: "101 stretches",
 	},
 	{
 		Name:  "who agreed forgotten when the group gets more zones",
-		Edits: []Edit{{delay, ".with(noted.OrdinalRanges).fit(next)", ".fit(next)"}},
+		Edits: []Edit{{delay, ".with(recorded.OrdinalRanges).fit(next)", ".fit(next)"}},
 		Test:  "internal/plan/group TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre", Rule: "is told to leave: true, noted: false",
 	},
 	{
 		Name:  "delayed downscale without a look at what the hold notes",
-		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z, pod)\n", "\tsince, noted := told.Since, true\n"}, blind},
+		Edits: []Edit{{delay, "\tsince, recorded := b.AgreedSince(z, pod)\n", "\tsince, recorded := notified.Since, true\n"}, blind},
 		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
 		Name:  "delayed downscale without a look at what the hold notes, seen by the check",
-		Edits: []Edit{{delay, "\tsince, noted := b.AgreedSince(z, pod)\n", "\tsince, noted := told.Since, true\n"}},
+		Edits: []Edit{{delay, "\tsince, recorded := b.AgreedSince(z, pod)\n", "\tsince, recorded := notified.Since, true\n"}},
 		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
 	},
 	{
 		Name:  "delayed downscale without a look at what the pod says",
-		Edits: []Edit{{delay, "if told.Since.After(since) {", "if false {"}, blind},
+		Edits: []Edit{{delay, "if notified.Since.After(since) {", "if false {"}, blind},
 		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
@@ -54,7 +54,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "delayed downscale that is taken away, and who was prepared hears it by another call",
-		Edits: []Edit{{messages, "b.message(z, Stay, noted.Call, parts)", "b.message(z, Stay, z.Delay.Call, parts)"}},
+		Edits: []Edit{{messages, "b.message(z, Stay, recorded.Call, parts)", "b.message(z, Stay, z.Delay.Call, parts)"}},
 		Test:  "internal/plan/group TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "at last",
 	},
 	{
@@ -79,12 +79,12 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "delayed downscale that is withdrawn and nobody is told to stay",
-		Edits: []Edit{{messages, "return pod.Ordinal-z.Start < z.wish.asked && !parts(pod)", "return false && pod.Ordinal-z.Start < z.wish.asked && !parts(pod)"}},
+		Edits: []Edit{{messages, "return pod.Ordinal-z.Start < z.wish.immediate && !parts(pod)", "return false && pod.Ordinal-z.Start < z.wish.immediate && !parts(pod)"}},
 		Test:  scenarios + "a-wish-that-is-withdrawn-tells-all-to-stay", Rule: "tell stay",
 	},
 	{
 		Name:  "delayed downscale that is withdrawn and remembered",
-		Edits: []Edit{{delay, "z.wish.asked, z.Replicas, func", "0, z.Replicas, func"}, blind},
+		Edits: []Edit{{delay, "z.wish.immediate, z.Replicas, func", "0, z.Replicas, func"}, blind},
 		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
 	},
 	{
@@ -99,7 +99,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "delayed downscale not known to the webhook of another replica",
-		Edits: []Edit{{admit, "newGroupState(s.AsNoted())\n\tanswer := b.admit(r)", "newGroupState(s)\n\tanswer := b.admit(r)"}},
+		Edits: []Edit{{admit, "newGroupState(s.AsRecorded())\n\tanswer := b.admit(r)", "newGroupState(s)\n\tanswer := b.admit(r)"}},
 		Test:  "internal/plan/group TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale", Rule: "answers",
 	},
 	{
@@ -124,7 +124,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "stamp beside the next note",
-		Edits: []Edit{{"internal/plan/group/group.go", "b.dropWritesThatVoid(append(after, b.stamp()...), actions)", "append(after, b.stamp()...)"}},
+		Edits: []Edit{{"internal/plan/group/group.go", "b.dropWritesThatCancel(append(after, b.stamp()...), actions)", "append(after, b.stamp()...)"}},
 		Test:  scenarios + "a-downscale-is-not-stamped-while-the-next-one-is-noted", Rule: "stamp zone-b",
 	},
 	{

@@ -10,7 +10,7 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale ended before its last pod",
 		Edits: []Edit{{downscaleState, "return z.surplus.None() && z.Observed", "return true || z.Observed"}},
-		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "note zone-a from 2 to 1 admitted because DownscaleDetected",
+		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "record zone-a from 2 to 1 admitted because DownscaleDetected",
 	},
 	{
 		Name:  "downscale ended before the StatefulSet controller has seen it",
@@ -40,7 +40,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "downscale admitted on caches that are behind its note",
-		Edits: []Edit{{admit, "if b.DownscaleStatus(noted) == Unseen {", "if false {"}},
+		Edits: []Edit{{admit, "if b.DownscaleStatus(recorded) == Unseen {", "if false {"}},
 		Test:  "internal/serve/admission TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation/the caches are behind the note", Rule: "want CacheStale",
 	},
 	{
@@ -60,7 +60,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "downscale that a later request has noted, admitted by an earlier one",
-		Edits: []Edit{{prepareDownscale, "!record.Written(note.Since).Equal(record.Written(held.Downscale.Since)) {", "record.Written(note.Since).IsZero() {"}},
+		Edits: []Edit{{prepareDownscale, "!record.Written(recorded.Since).Equal(record.Written(held.Downscale.Since)) {", "record.Written(recorded.Since).IsZero() {"}},
 		Test:  "internal/serve/admission TestEarlierRequestDoesNotAdmitTheRecordOfALaterRequest", Rule: "want 429 PreparationCancelled",
 	},
 	{
@@ -204,17 +204,17 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "preparation begun while another is undone",
-		Edits: []Edit{{admit, "case noted.Stage == Undoing:", "case false:"}},
+		Edits: []Edit{{admit, "case recorded.Stage == Undoing:", "case false:"}},
 		Test:  "internal/plan/group TestAdmit", Rule: "nobody_is_prepared_while_others_are_told_that_they_stay",
 	},
 	{
 		Name:  "observed downscale recorded over the hold of another zone",
-		Edits: []Edit{{downscaleState, "return b.notedElsewhere(zone).None() &&", "return true || b.notedElsewhere(zone).None() &&"}},
+		Edits: []Edit{{downscaleState, "return b.recordedElsewhere(zone).None() &&", "return true || b.recordedElsewhere(zone).None() &&"}},
 		Test:  explore + "scaling in two zones", Rule: "DecreaseAlone",
 	},
 	{
 		Name:  "downscale taken off the hold before all pods have answered",
-		Edits: []Edit{{downscaleSteps, "\tcase asked.Underway || asked.Failed != \"\":\n\t\treturn nil\n", ""}},
+		Edits: []Edit{{downscaleSteps, "\tcase called.Underway || called.Failed != \"\":\n\t\treturn nil\n", ""}},
 		Test:  scenarios + "who-does-not-answer-that-he-stays-is-named-and-told-again", Rule: "end zone-b",
 	},
 	{
@@ -237,7 +237,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "answers of pods forgotten by a view that does not show their zone",
-		Edits: []Edit{{"internal/act/hook/preparations.go", "exists && !g.asked.Underway &&", "(exists || true) && !g.asked.Underway &&"}},
+		Edits: []Edit{{"internal/act/hook/preparations.go", "exists && !g.lastCall.Underway &&", "(exists || true) && !g.lastCall.Underway &&"}},
 		Test:  "internal/act/hook TestAViewWithoutTheZoneForgetsNoAnswer", Rule: "want that all have answered",
 	},
 	{

@@ -49,12 +49,12 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction of whoever lockstep itself takes down",
-		Edits: []Edit{without(evict, "alreadyNoted")},
+		Edits: []Edit{without(evict, "alreadyRecorded")},
 		Test:  explore + "an eviction beside a rollout of its zone", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "eviction of a partition that is down in another zone",
-		Edits: []Edit{{evict, "\tpartitionHeldElsewhere, // rollouts and downscales exclude evictions by partitions\n\tothersBeforeEviction,\n\tpartitionNotWhole,\n", "\tpartitionHeldElsewhere,\n\tothersBeforeEviction,\n"}, blindToEvictions},
+		Edits: []Edit{{evict, "\tpartitionHeldElsewhere, // rollouts and downscales exclude evictions by partitions\n\tothersBeforeEviction,\n\tpartitionUnavailable,\n", "\tpartitionHeldElsewhere,\n\tothersBeforeEviction,\n"}, blindToEvictions},
 		Test:  explore + "evictions of one partition", Rule: "WithinBudget",
 	},
 	{
@@ -108,7 +108,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "dry run of an eviction that takes the hold",
-		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "case !permit.NeedsNote() || e.DryRun:", "case !permit.NeedsNote():"}},
+		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "case !permit.NeedsRecord() || e.DryRun:", "case !permit.NeedsRecord():"}},
 		Test:  "internal/serve/admission TestDryRunEvictionIsJudgedAndChangesNothing", Rule: "1 writes; want 1, 0, 0",
 	},
 	{
@@ -193,12 +193,12 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction that is granted and still waits",
-		Edits: []Edit{{holdEvict, "return w.Operation.For(w.Zone) == note.Evicts() })", "return false })"}},
+		Edits: []Edit{{holdEvict, "return w.Operation.For(w.Zone) == granted.Evicts() })", "return false })"}},
 		Test:  "internal/lock/hold TestAnEvictionThatIsGrantedLeavesTheQueue", Rule: "want zone-b alone",
 	},
 	{
 		Name:  "eviction by partitions under the hold of its zone",
-		Edits: []Edit{{holdEvict, "if note.Partition == \"\" && ", "if "}},
+		Edits: []Edit{{holdEvict, "if granted.Partition == \"\" && ", "if "}},
 		Test:  "internal/lock/hold TestUnderWhichHoldAPodIsEvicted/partitions count, and its zone has it", Rule: "want eviction/partitions",
 	},
 	{
@@ -208,13 +208,13 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction granted on caches that are older than the last look",
-		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if decision.Need == hold.Look || p.behind(cached, decision) {", "if decision.Need == hold.Look {"}},
+		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if decision.Need == hold.ReadLive || p.behind(cached, decision) {", "if decision.Need == hold.ReadLive {"}},
 		Test:  "internal/serve/admission TestCachesOlderThanTheLastLiveReadGrantNoEviction", Rule: "a third pod may go",
 		Remark: "what comes of it in histories is a bent rule of the explorer: webhooks that forget",
 	},
 	{
 		Name:  "live read for a refused eviction that later plans do not know of",
-		Edits: []Edit{{podEviction, "\t\t\tp.Fresh.Looked(&live)\n", ""}},
+		Edits: []Edit{{podEviction, "\t\t\tp.Fresh.ReadLive(&live)\n", ""}},
 		Test:  "internal/serve/admission TestLiveReadForARefusedEvictionShowsWhichCachesAreOlder", Rule: "count as up to date",
 	},
 	{
@@ -224,7 +224,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "pod that is down by a count of a moment ago",
-		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if permit.Allowed() && !permit.NeedsNote() {", "if false {"}},
+		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if permit.Allowed() && !permit.NeedsRecord() {", "if false {"}},
 		Test:  "internal/serve/admission TestEvictionIsNotGrantedFromACountOfAnEarlierRequest", Rule: "PodUnavailable",
 	},
 	{
@@ -274,7 +274,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction that is noted in place of others",
-		Edits: []Edit{{holdEvict, "append(others, note)", "append(others[:0], note)"}, blindToEvictions},
+		Edits: []Edit{{holdEvict, "append(others, granted)", "append(others[:0], granted)"}, blindToEvictions},
 		Test:  explore + "evictions of two pods of one zone", Rule: "NoLostIntent",
 	},
 	{

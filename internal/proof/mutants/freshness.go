@@ -6,12 +6,12 @@ const orphansOfALook = "internal/lock/freshness TestAViewIsBehindUntilItShowsThe
 var freshness = []Mutant{
 	{
 		Name:  "freshness ignores looks",
-		Edits: []Edit{{freshnessKnown, "k.looks = append(k.looks, live)", ""}},
+		Edits: []Edit{{freshnessKnown, "k.liveReads = append(k.liveReads, live)", ""}},
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
 	},
 	{
 		Name:  "freshness ignores that a pod had gone",
-		Edits: []Edit{{freshnessKnown, "\treturn lingering(view, look)\n", "\t_ = lingering\n\treturn \"\"\n"}},
+		Edits: []Edit{{freshnessKnown, "\treturn lingering(view, read)\n", "\t_ = lingering\n\treturn \"\"\n"}},
 		Test:  explore + "two pods at a time while others delete pods and replies get lost", Rule: "WithinBudget",
 	},
 	{

@@ -95,12 +95,12 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "hold taken without a look",
-		Edits: []Edit{{holdDecision, "if !s.Live && needsLook(s.Hold, holder, deletes) {", "if false && needsLook(s.Hold, holder, deletes) {"}},
+		Edits: []Edit{{holdDecision, "if !s.Live && needsLiveRead(s.Hold, holder, deletes) {", "if false && needsLiveRead(s.Hold, holder, deletes) {"}},
 		Test:  explore + "three zones", Rule: "RestIsWhole",
 	},
 	{
 		Name:  "stale hold taken over without a look",
-		Edits: []Edit{{holdDecision, "if !s.Live && needsLook(s.Hold, holder, deletes) {", "if !s.Live && !s.Hold.Expired(s.Now) && needsLook(s.Hold, holder, deletes) {"}},
+		Edits: []Edit{{holdDecision, "if !s.Live && needsLiveRead(s.Hold, holder, deletes) {", "if !s.Live && !s.Hold.Expired(s.Now) && needsLiveRead(s.Hold, holder, deletes) {"}},
 		Test:  explore + "three zones", Rule: "RestIsWhole",
 	},
 	{
@@ -126,7 +126,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "intents of others left out of the record",
-		Edits: []Edit{{holdRecord, "case !anew || d.AlreadyNoted || stays:", "case false && (!anew || d.AlreadyNoted || stays):"}, blind},
+		Edits: []Edit{{holdRecord, "case !anew || d.AlreadyRecorded || stays:", "case false && (!anew || d.AlreadyRecorded || stays):"}, blind},
 		Test:  explore + "a revert while the operator dies", Rule: "NoLostIntent",
 	},
 	{
@@ -175,7 +175,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "unwanted delete that is never made impossible",
-		Edits: []Edit{{group, "append(b.withdrawals(deletions), firstDeletions(deletions)...)", "firstDeletions(deletions)"}},
+		Edits: []Edit{{group, "append(b.cancelDeletions(deletions), firstDeletions(deletions)...)", "firstDeletions(deletions)"}},
 		Test:  explore + "a revert while the operator dies", Rule: "Progress",
 	},
 }

@@ -33,7 +33,7 @@ const (
 	invariantNotes   = "internal/lock/invariant/intent.go"
 	leaseRestored    = "internal/lock/lease/restored.go"
 	leaseMemory      = "internal/lock/lease/memory.go"
-	liveRead         = "internal/cluster/observe/look.go"
+	liveRead         = "internal/cluster/observe/live.go"
 	store            = "internal/lock/lease/store.go"
 
 	admit            = "internal/plan/group/admit.go"
@@ -74,10 +74,10 @@ const (
 
 // blind disables the check of single plans. The mistake must then be detected by its
 // effects.
-var blind = Edit{invariantCheck, "if decision.Need == hold.Look {", "if true {"}
+var blind = Edit{invariantCheck, "if decision.Need == hold.ReadLive {", "if true {"}
 
 // blindToEvictions disables the check of single evictions in the same way.
-var blindToEvictions = Edit{invariantGrant, "if p.Because.Code != \"\" || decision.Need == hold.Look {", "if true {"}
+var blindToEvictions = Edit{invariantGrant, "if p.Because.Code != \"\" || decision.Need == hold.ReadLive {", "if true {"}
 
 // without removes a guard from the only list of the file that contains it.
 func without(file, guard string) Edit { return Edit{file, "\t" + guard + ",", "\t"} }

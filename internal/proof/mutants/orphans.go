@@ -45,7 +45,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "orphans in the way of pods that all go at once",
-		Edits: []Edit{{planOrphans, "z.Owns(pod.Ordinal) && !noted\n", "z.Owns(pod.Ordinal) && (noted || !noted)\n"}},
+		Edits: []Edit{{planOrphans, "z.Owns(pod.Ordinal) && !recorded\n", "z.Owns(pod.Ordinal) && (recorded || !recorded)\n"}},
 		Test:  "internal/plan/group TestEvict/one after the other", Rule: "got  yes, noted zone-a-0",
 	},
 	{
@@ -75,7 +75,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "orphan that waits for a lower one whose eviction is granted",
-		Edits: []Edit{{planOrphans, "|| noted || pod.Phase == plan.Leaving", "|| noted && false || pod.Phase == plan.Leaving"}},
+		Edits: []Edit{{planOrphans, "|| recorded || pod.Phase == plan.Leaving", "|| recorded && false || pod.Phase == plan.Leaving"}},
 		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/a budget of two pods lets it go beside one that is noted", Rule: "want yes, noted zone-a-1",
 	},
 	{

@@ -40,7 +40,7 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale carried out although nobody wants it any more",
 		Edits: []Edit{{downscaleSteps, "\tcase !z.wishesFor(d):\n", "\tcase false:\n"}},
-		Test:  scenarios + "a-downscale-of-our-own-that-is-not-wanted-any-more-is-voided", Rule: "void zone-b",
+		Test:  scenarios + "a-downscale-of-our-own-that-is-not-wanted-any-more-is-voided", Rule: "cancel downscale zone-b",
 	},
 	{
 		Name:  "own downscale carried out under whatever hold there is",
@@ -48,8 +48,8 @@ var scaling = []Mutant{
 		Test:  scenarios + "a-downscale-of-our-own-under-another-hold-is-voided", Rule: "DecreaseNoted",
 	},
 	{
-		Name:  "own downscale takes along who was not asked",
-		Edits: []Edit{{downscaleSteps, "if d.Stage == Admitted && d.Asked != Fingerprint(leaves.ask) {", "if false {"}},
+		Name:  "own downscale takes along who was not called",
+		Edits: []Edit{{downscaleSteps, "if d.Stage == Admitted && d.Called != Fingerprint(leaves.ask) {", "if false {"}},
 		Test:  scenarios + "who-came-up-after-the-note-is-asked-too", Rule: "PreparedFirst",
 	},
 	{
@@ -64,7 +64,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale not known to the webhook",
-		Edits: []Edit{{admit, "\tif b.isOwnNotedDownscale(d) {\n\t\treturn DownscaleAnswer{}\n\t}\n", ""}},
+		Edits: []Edit{{admit, "\tif b.isOwnRecordedDownscale(d) {\n\t\treturn DownscaleAnswer{}\n\t}\n", ""}},
 		Test:  "internal/plan/group TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_needs_no_second_note",
 	},
 	{
@@ -79,18 +79,18 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "note of somebody else taken for one's own",
-		Edits: []Edit{{"internal/act/hook/preparations.go", "!(former.Ours && g.noted.Same(former))", "!g.noted.Same(former)"}},
+		Edits: []Edit{{"internal/act/hook/preparations.go", "!(former.Ours && g.recorded.Same(former))", "!g.recorded.Same(former)"}},
 		Test:  "internal/act/hook TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard", Rule: "want heard true",
 	},
 	{
 		Name:  "downscale that no pod heard of takes the one before it off the hold",
-		Edits: []Edit{{downscaleSteps, "return b.endUnheard(d, asked.Failed)", "return []plan.Action{EndDownscale{Downscale: d, Failed: asked.Failed}}"}},
-		Test:  "internal/plan/group TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "note zone-a from 4 to 2 admitted because PreparationFailed",
+		Edits: []Edit{{downscaleSteps, "return b.endUndelivered(d, called.Failed)", "return []plan.Action{EndDownscale{Downscale: d, Failed: called.Failed}}"}},
+		Test:  "internal/plan/group TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "record zone-a from 4 to 2 admitted because PreparationFailed",
 	},
 	{
 		Name:  "downscale that asks in another way follows one whose pods still leave",
 		Edits: []Edit{{"internal/plan/group/admit.go", "case course == InEffect && asksAlike:", "case course == InEffect && (asksAlike || true):"}},
-		Test:  "internal/plan/group TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "note zone-a from 2 to 1 preparing",
+		Test:  "internal/plan/group TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "record zone-a from 2 to 1 preparing",
 	},
 	{
 		Name:  "hold taken by hand beside a downscale is written over",
@@ -114,7 +114,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale known to the webhook however long ago",
-		Edits: []Edit{{admit, " || !b.Now.Before(noted.Since.Add(CarryLimit)) {", " {"}},
+		Edits: []Edit{{admit, " || !b.Now.Before(recorded.Since.Add(CarryLimit)) {", " {"}},
 		Test:  "internal/plan/group TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_long_ago_is_refused",
 	},
 	{
@@ -149,13 +149,13 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "downscale admitted although somebody declined",
-		Edits: []Edit{{downscaleSteps, "\tcase asked.Failed != \"\" && asked.Heard:\n", "\tcase asked.Failed != \"\" && asked.Heard && false:\n"}, {downscaleSteps, "\tcase asked.Failed != \"\":\n", "\tcase false:\n"}},
+		Edits: []Edit{{downscaleSteps, "\tcase called.Failed != \"\" && called.Delivered:\n", "\tcase called.Failed != \"\" && called.Delivered && false:\n"}, {downscaleSteps, "\tcase called.Failed != \"\":\n", "\tcase false:\n"}},
 		Test:  scenarios + "a-pod-that-declines-ends-the-downscale", Rule: "admitted because LeaderFollow",
 	},
 	{
 		Name:  "who came up after the others agreed leaves unasked",
-		Edits: []Edit{{downscaleSteps, "if d.Stage == Admitted && d.Asked != Fingerprint(leaves.ask) {", "if d.Stage == Admitted && d.Asked == \"\" && len(leaves.ask) > 0 {"}},
-		Test:  scenarios + "who-came-up-after-the-others-agreed-is-asked-too", Rule: "void zone-b",
+		Edits: []Edit{{downscaleSteps, "if d.Stage == Admitted && d.Called != Fingerprint(leaves.ask) {", "if d.Stage == Admitted && d.Called == \"\" && len(leaves.ask) > 0 {"}},
+		Test:  scenarios + "who-came-up-after-the-others-agreed-is-asked-too", Rule: "cancel downscale zone-b",
 	},
 	{
 		Name:  "who was asked under a note that is gone stays prepared",
@@ -169,7 +169,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "who was prepared under the note of another leader that is replaced stays prepared",
-		Edits: []Edit{{"internal/act/hook/preparations.go", "former.Stage == group.Undoing && !(former.Ours && g.noted.Same(former))", "false"}},
+		Edits: []Edit{{"internal/act/hook/preparations.go", "former.Stage == group.Undoing && !(former.Ours && g.recorded.Same(former))", "false"}},
 		Test:  "internal/act/hook TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard", Rule: "in_the_place_of_what_somebody_else_has_noted",
 	},
 	{
@@ -204,7 +204,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "a leader that grows waits for the pause that another writer causes",
-		Edits: []Edit{{contest, "\tcase w.none() || w.asked != c.Replicas:", "\tcase w.none():"}},
+		Edits: []Edit{{contest, "\tcase w.none() || w.immediate != c.Replicas:", "\tcase w.none():"}},
 		Test:  scenarios + "a-leader-that-grows-is-followed-at-once-in-a-contest", Rule: "ReplicasContested",
 	},
 	{

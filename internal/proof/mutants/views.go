@@ -5,12 +5,12 @@ package mutants
 var views = []Mutant{
 	{
 		Name:  "disruption before which StatefulSets are not read",
-		Edits: []Edit{{holdDecision, "plan.Disrupts(steps) && d.Need != Look", "false"}},
+		Edits: []Edit{{holdDecision, "plan.Disrupts(steps) && d.Need != ReadLive", "false"}},
 		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisrupted", Rule: "a pod that is up is deleted",
 	},
 	{
 		Name:  "disruption on a live read before which StatefulSets are not read",
-		Edits: []Edit{{holdDecision, "d.Need != Look", "d.Need != Look && !s.Live"}},
+		Edits: []Edit{{holdDecision, "d.Need != ReadLive", "d.Need != ReadLive && !s.Live"}},
 		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisrupted", Rule: "the same plan is of a live read",
 	},
 	{
@@ -45,7 +45,7 @@ var views = []Mutant{
 	},
 	{
 		Name:  "recorded delete that is cancelled because it is not its turn yet",
-		Edits: []Edit{{group, "b.withdrawals(deletions)", "b.withdrawals(deletions[:min(len(deletions), plan.MaxDeletions)])"}},
+		Edits: []Edit{{group, "b.cancelDeletions(deletions)", "b.cancelDeletions(deletions[:min(len(deletions), plan.MaxDeletions)])"}},
 		Test:  "internal/plan/group TestAPlanDeletesAtMostTenPods/recorded deletions of pods that are down", Rule: "cancels or releases",
 	},
 	{
@@ -98,7 +98,7 @@ var views = []Mutant{
 	},
 	{
 		Name:  "damaged times of downscales that count as none",
-		Edits: []Edit{{recordOfGroup, "p.Downscaled, times = ParseTimes", "p.Downscaled, _ = ParseTimes"}, {recordOfGroup, "var noted, times, zones error", "var noted, zones error"}, {recordOfGroup, "cmp.Or(noted, times, zones,", "cmp.Or(noted, zones,"}},
+		Edits: []Edit{{recordOfGroup, "p.Downscaled, times = ParseTimes", "p.Downscaled, _ = ParseTimes"}, {recordOfGroup, "var part, times, zones error", "var part, zones error"}, {recordOfGroup, "cmp.Or(part, times, zones,", "cmp.Or(part, zones,"}},
 		Test:  "internal/lock/lease TestReadingWhatPeopleWrote/damaged times of downscales are said to be", Rule: "read times of downscales",
 	},
 	{

@@ -4,7 +4,7 @@ package mutants
 var workloads = []Mutant{
 	{
 		Name:  "recorded delete that is repeated although its zone was paused",
-		Edits: []Edit{{holdDecision, "d.Need != Look", "d.Need != Look && !slices.ContainsFunc(plan.Only[plan.DeletePod](steps), func(d plan.DeletePod) bool { return d.AlreadyNoted })"}},
+		Edits: []Edit{{holdDecision, "d.Need != ReadLive", "d.Need != ReadLive && !slices.ContainsFunc(plan.Only[plan.DeletePod](steps), func(d plan.DeletePod) bool { return d.AlreadyRecorded })"}},
 		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisrupted", Rule: "its delete is already recorded",
 	},
 	{

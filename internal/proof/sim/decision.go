@@ -48,7 +48,7 @@ func (e *explorer) ponder(v *view) *decision {
 		d.rule, d.broken = broken.Name, "the plan breaks it: "+broken.Detail
 		return d
 	}
-	if holdDecision.Need == hold.Look {
+	if holdDecision.Need == hold.ReadLive {
 		d.look = true
 		return d
 	}

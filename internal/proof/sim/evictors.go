@@ -277,10 +277,10 @@ func (e *explorer) permit(p plea) permit {
 	ask := group.EvictionRequest{Pod: podNames[p.slot], UID: numbers[p.born]}
 	answer, holdDecision := group.Evict(s, ask), hold.Decision{}
 	out := permit{refused: answer.Because, place: answer.Place, version: seen(answer.Version), shown: ^p.hold.downIn(&p.pods, &p.zones)}
-	out.leaves = answer.Allowed() && !answer.NeedsNote() && answer.Version == 0
-	if answer.Allowed() && answer.NeedsNote() {
+	out.leaves = answer.Allowed() && !answer.NeedsRecord() && answer.Version == 0
+	if answer.Allowed() && answer.NeedsRecord() {
 		holdDecision = hold.DecideGrant(&s, answer.Note)
-		out.looks = holdDecision.Need == hold.Look
+		out.looks = holdDecision.Need == hold.ReadLive
 		if !out.looks {
 			out.record, out.claims = p.written(group.HoldOf(holdDecision.Record)), holdDecision.Record.Own
 		}

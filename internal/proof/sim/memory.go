@@ -76,7 +76,7 @@ func (q *question) missing(c Config) bool {
 	if q.known.looked {
 		look := q.snapshot(q.known.pods, q.known.zones, c)
 		look.Live, look.PodsAt, look.ZonesAt = true, 2*unseen, 2*unseen
-		known.Looked(look.Shown())
+		known.ReadLive(look.Shown())
 	}
 	view := q.snapshot(q.pods, q.zones, c)
 	return known.Missing(view.Shown()) != ""

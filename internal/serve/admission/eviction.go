@@ -70,15 +70,15 @@ func (q *review) eviction() (Eviction, error) {
 	case r.Name == "" || r.Namespace == "":
 		return Eviction{}, errors.New("the request names no pod in a namespace")
 	}
-	var whole struct {
+	var entire struct {
 		Request struct {
 			Object *evictionObject `json:"object"`
 		} `json:"request"`
 	}
-	if err := json.Unmarshal(q.body, &whole); err != nil {
+	if err := json.Unmarshal(q.body, &entire); err != nil {
 		return Eviction{}, fmt.Errorf("the object cannot be read: %w", err)
 	}
-	return whole.Request.Object.of(r)
+	return entire.Request.Object.of(r)
 }
 
 // of returns the eviction that the object requests.

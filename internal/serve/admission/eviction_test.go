@@ -223,7 +223,7 @@ func TestMalformedEvictionReviewIsNeverAllowed(t *testing.T) {
 }
 
 func TestEvictionIsBoundToTheJudgedPod(t *testing.T) {
-	const whole = `[{"op":"add","path":"/deleteOptions","value":{"preconditions":{"uid":"zone-b-0"}}}]`
+	const entire = `[{"op":"add","path":"/deleteOptions","value":{"preconditions":{"uid":"zone-b-0"}}}]`
 	const both = `[{"op":"add","path":"/deleteOptions","value":{"preconditions":{"resourceVersion":"10","uid":"zone-a-1"}}}]`
 	const toNobody = `[{"op":"add","path":"/deleteOptions","value":{"preconditions":{"uid":"nobody"}}}]`
 	for sentence, tc := range map[string]struct {
@@ -233,7 +233,7 @@ func TestEvictionIsBoundToTheJudgedPod(t *testing.T) {
 		want     string
 		podLooks int
 	}{
-		"a pod that serves":                      {"zone-b-0", nil, nil, whole, 0},
+		"a pod that serves":                      {"zone-b-0", nil, nil, entire, 0},
 		"with other options":                     {"zone-b-0", &metav1.DeleteOptions{GracePeriodSeconds: new(int64(7))}, nil, `[{"op":"add","path":"/deleteOptions/preconditions","value":{"uid":"zone-b-0"}}]`, 0},
 		"with preconditions that say nothing":    {"zone-b-0", bound("", ""), nil, `[{"op":"add","path":"/deleteOptions/preconditions/uid","value":"zone-b-0"}]`, 0},
 		"bound already":                          {"zone-b-0", bound("zone-b-0", ""), nil, ``, 0},
@@ -246,20 +246,20 @@ func TestEvictionIsBoundToTheJudgedPod(t *testing.T) {
 		}, strings.Replace(both, `"10"`, `"12"`, 1), 1},
 		"a pod that was down, and serves by now": {"zone-a-1", nil, func(c *evictable) {
 			c.there["zone-a-1"] = seenAs("zone-a-1", 12, true)
-		}, strings.Replace(whole, "zone-b-0", "zone-a-1", 1), 1},
+		}, strings.Replace(entire, "zone-b-0", "zone-a-1", 1), 1},
 		"a pod that was down, and is another one by now": {"zone-a-1", nil, func(c *evictable) {
 			c.there["zone-a-1"] = seenAs("another", 12, true)
-		}, strings.Replace(whole, "zone-b-0", "another", 1), 1},
+		}, strings.Replace(entire, "zone-b-0", "another", 1), 1},
 		"a pod that is down, and nobody can look": {"zone-a-1", nil, func(c *evictable) { c.unreachable = http.ErrServerClosed }, both, 1},
 		"a pod that is down, and gone":            {"zone-a-1", nil, func(c *evictable) { c.gone["zone-a-1"] = true }, toNobody, 1},
-		"a pod that is too new":                   {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"] = true }, whole, 1},
+		"a pod that is too new":                   {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"] = true }, entire, 1},
 		"a pod that does not exist":               {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"], c.gone["zone-b-0"] = true, true }, toNobody, 1},
 		"a pod that does not exist, bound to one": {"zone-b-0", bound("earlier", ""), func(c *evictable) { c.hidden["zone-b-0"], c.gone["zone-b-0"] = true, true }, ``, 1},
 		"a pod of a StatefulSet that is not known": {"zone-b-0", nil, func(c *evictable) {
 			pod := seenAs("zone-b-0", 10, true)
 			pod.Held, pod.Unplaced = false, true
 			c.cached["zone-b-0"] = pod
-		}, whole, 0},
+		}, entire, 0},
 		"a pod of no StatefulSet, with the name of a StatefulSet's pod": {"zone-b-0", nil, func(c *evictable) {
 			pod := seenAs("zone-b-0", 10, true)
 			pod.Held = false
@@ -269,7 +269,7 @@ func TestEvictionIsBoundToTheJudgedPod(t *testing.T) {
 			pod := seenAs("zone-b-0", 10, true)
 			pod.Held = false
 			c.cached["zone-b-0"], c.there["zone-b-0"] = pod, seenAs("zone-b-0", 12, true)
-		}, whole, 1},
+		}, entire, 1},
 		"such a pod that is down": {"zone-a-1", nil, func(c *evictable) {
 			pod := seenAs("zone-a-1", 10, false)
 			pod.Held = false
@@ -282,7 +282,7 @@ func TestEvictionIsBoundToTheJudgedPod(t *testing.T) {
 			pod := seenAs("zone-b-0", 10, true)
 			pod.Held, pod.Unclaimed = false, true
 			c.cached["zone-b-0"] = pod
-		}, whole, 0},
+		}, entire, 0},
 		"bound to a pod that the caches do not show yet": {"zone-b-0", bound("another", ""), func(c *evictable) {
 			c.there["zone-b-0"] = seenAs("another", 12, true)
 		}, ``, 1},

@@ -249,7 +249,7 @@ func TestChangeIsParsed(t *testing.T) {
 	}
 	unconditional := func(s *appsv1.StatefulSet) { s.ResourceVersion = "" }
 	number := func(n int32) *int32 { return &n }
-	whole := admission.Change{
+	entire := admission.Change{
 		Group: "apps", Resource: "statefulsets", Namespace: "team", Name: "zone-a", From: number(3), To: number(2),
 		Old: admission.Object{UID: "uid-a", Version: "7", Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}},
 		New: admission.Object{UID: "uid-a"},
@@ -260,11 +260,11 @@ func TestChangeIsParsed(t *testing.T) {
 			Old: admission.Object{UID: "uid-a", Version: "7"}, New: admission.Object{UID: "uid-a", Version: "7"},
 		}
 	}
-	dry := whole
+	dry := entire
 	dry.DryRun = true
-	absent := whole
+	absent := entire
 	absent.To = nil
-	status := whole
+	status := entire
 	status.Subresource, status.To = "status", number(3)
 	yes := true
 	for name, tc := range map[string]struct {
@@ -273,9 +273,9 @@ func TestChangeIsParsed(t *testing.T) {
 		full, shrinks bool
 		unknown       bool
 	}{
-		"a StatefulSet":                          {update(t, set(3, labelled), set(2, unconditional)), whole, true, true, false},
+		"a StatefulSet":                          {update(t, set(3, labelled), set(2, unconditional)), entire, true, true, false},
 		"a dry run":                              {update(t, set(3, labelled), set(2, unconditional), func(r *admissionv1.AdmissionReview) { r.Request.DryRun = &yes }), dry, true, true, false},
-		"a review that does not say if it's dry": {update(t, set(3, labelled), set(2, unconditional), func(r *admissionv1.AdmissionReview) { r.Request.DryRun = nil }), whole, true, true, false},
+		"a review that does not say if it's dry": {update(t, set(3, labelled), set(2, unconditional), func(r *admissionv1.AdmissionReview) { r.Request.DryRun = nil }), entire, true, true, false},
 		"a StatefulSet without replicas":         {update(t, set(3, labelled), set(-1, unconditional)), absent, true, false, true},
 		"a Scale":                                {update(t, scale(3), scale(2)), ofScale(3, 2), false, true, false},
 		"a Scale to nothing":                     {update(t, scale(3), scale(0)), ofScale(3, 0), false, true, false},

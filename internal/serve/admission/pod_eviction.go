@@ -45,7 +45,7 @@ type PodEviction struct {
 // live reads of webhooks count for the leader's plans, and the leader's live reads count for
 // webhooks.
 type Freshness interface {
-	Looked(live plan.Workload)
+	ReadLive(live plan.Workload)
 	Behind(view plan.Workload) (missing string, duration time.Duration)
 }
 
@@ -161,7 +161,7 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask g
 	defer linkRollout(ctx, p.Holds, key)
 	count := func() group.Outlook { return group.OutlookOf(p.Observer.Cached(key)) }
 	permit := permitted(p.outlooks.of(key, count), e, ask)
-	if permit.Allowed() && !permit.NeedsNote() {
+	if permit.Allowed() && !permit.NeedsRecord() {
 		permit = permitted(p.outlooks.fresh(key, count), e, ask) // a grant needs a count that began after the request
 	}
 	if !permit.Allowed() {
@@ -174,7 +174,7 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask g
 	if refusal := p.refusalOfRememberingGroup(ctx, key, e); refusal != nil {
 		return *refusal
 	}
-	if !permit.NeedsNote() {
+	if !permit.NeedsRecord() {
 		return p.result(ctx, e, permit)
 	}
 	leave, err := p.Turns.take(ctx, key)
@@ -195,12 +195,12 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask g
 		var fromAPIServer group.Snapshot
 		cached := p.Observer.Cached(key)
 		permit, decision = decideGrant(ctx, cached, e, ask)
-		if decision.Need == hold.Look || p.behind(cached, decision) {
+		if decision.Need == hold.ReadLive || p.behind(cached, decision) {
 			live, err := p.Observer.Live(ctx, key)
 			if err != nil {
 				return p.unknown(e, "the API server did not show the group", err)
 			}
-			p.Fresh.Looked(&live)
+			p.Fresh.ReadLive(&live)
 			fromAPIServer = live
 			permit, decision = decideGrant(ctx, live, e, ask)
 		}
@@ -211,7 +211,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask g
 			}
 			p.queue(ctx, key, e, permit)
 			return p.result(ctx, e, permit)
-		case !permit.NeedsNote() || e.DryRun:
+		case !permit.NeedsRecord() || e.DryRun:
 			return p.result(ctx, e, permit)
 		}
 		switch err := p.Holds.Write(ctx, key, decision.Record); {
@@ -219,7 +219,7 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask g
 			return Allow(reason.NotManaged)
 		case err == nil:
 			if fromAPIServer.Live {
-				p.Fresh.Looked(&fromAPIServer) // another request may have forgotten it during the write
+				p.Fresh.ReadLive(&fromAPIServer) // another request may have forgotten it during the write
 			}
 			p.outlooks.forget(key)
 			return p.result(ctx, e, permit)
@@ -245,7 +245,7 @@ func (p *PodEviction) behind(cached group.Snapshot, decision hold.Decision) bool
 // the grant would violate an invariant, decideGrant refuses it.
 func decideGrant(ctx context.Context, s group.Snapshot, e Eviction, ask group.EvictionRequest) (group.EvictionAnswer, hold.Decision) {
 	permit := permitted(group.OutlookOf(s), e, ask)
-	if !permit.Allowed() || !permit.NeedsNote() {
+	if !permit.Allowed() || !permit.NeedsRecord() {
 		return permit, hold.Decision{}
 	}
 	permit.Note.Trace = telemetry.Traceparent(ctx)
@@ -272,7 +272,7 @@ func permitted(o group.Outlook, e Eviction, ask group.EvictionRequest) group.Evi
 		permit.Because = plan.Refusal{Code: reason.CacheStale, Pod: e.Pod}
 	case e.Version < judged:
 		permit.Because = plan.Refusal{Code: reason.ObjectChanged, Pod: e.Pod}
-	case e.Version > judged && !permit.NeedsNote():
+	case e.Version > judged && !permit.NeedsRecord():
 		permit.Because = plan.Refusal{Code: reason.CacheStale, Pod: e.Pod}
 	}
 	return permit
@@ -292,7 +292,7 @@ func (p *PodEviction) result(ctx context.Context, e Eviction, permit group.Evict
 	switch {
 	case !permit.Allowed():
 		v = p.refused(e, permit)
-	case !permit.NeedsNote():
+	case !permit.NeedsRecord():
 		v = Allow(reason.PodUnavailable)
 	}
 	if p.Decided != nil && permit.Budget != "" && !e.DryRun {

@@ -180,7 +180,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 			continue
 		case err != nil:
 			if !v.Dated {
-				p.withdraw(ctx, key, v)
+				p.cancel(ctx, key, v)
 			}
 			return p.doubt(c, reason.ParentUnknown, "the hold could not be written: "+err.Error())
 		}
@@ -196,7 +196,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 // withdraw removes the record of a downscale whose write returned an error but may have
 // succeeded. No answer depends on the record. If the record is not visible yet, the leader
 // removes it.
-func (p *PrepareDownscale) withdraw(ctx context.Context, key plan.Key, v group.DownscaleAnswer) {
+func (p *PrepareDownscale) cancel(ctx context.Context, key plan.Key, v group.DownscaleAnswer) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 	p.background.Go(func() {
 		defer stop()
@@ -319,15 +319,15 @@ func (p *PrepareDownscale) cancelled(v group.DownscaleAnswer, delivered bool) fu
 }
 
 // stage changes the record of a downscale in preparation, if it is still recorded.
-func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, note group.Downscale, next func(group.Downscale) group.Downscale) error {
-	return p.rewrite(ctx, key, func(held *group.Hold) error { return advance(held, note, next) })
+func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, recorded group.Downscale, next func(group.Downscale) group.Downscale) error {
+	return p.rewrite(ctx, key, func(held *group.Hold) error { return advance(held, recorded, next) })
 }
 
 // advance moves a recorded downscale to its next stage.
-func advance(held *group.Hold, note group.Downscale, next func(group.Downscale) group.Downscale) error {
+func advance(held *group.Hold, recorded group.Downscale, next func(group.Downscale) group.Downscale) error {
 	d := held.Downscale
-	d.Since, d.Trace = note.Since, note.Trace
-	if d != note || !record.Written(note.Since).Equal(record.Written(held.Downscale.Since)) {
+	d.Since, d.Trace = recorded.Since, recorded.Trace
+	if d != recorded || !record.Written(recorded.Since).Equal(record.Written(held.Downscale.Since)) {
 		return errCancelled
 	}
 	held.Downscale = next(held.Downscale)
@@ -336,9 +336,9 @@ func advance(held *group.Hold, note group.Downscale, next func(group.Downscale) 
 
 // undoAgain records again that a downscale must be undone that another process has cancelled:
 // pods may have received the call after that process notified them that they stay.
-func (p *PrepareDownscale) undoAgain(ctx context.Context, key plan.Key, note group.Downscale) error {
+func (p *PrepareDownscale) undoAgain(ctx context.Context, key plan.Key, recorded group.Downscale) error {
 	return p.rewrite(ctx, key, func(held *group.Hold) error {
-		part, possible := held.UndoAnew(note, p.Clock.Now())
+		part, possible := held.UndoAnew(recorded, p.Clock.Now())
 		if !possible {
 			return errCancelled
 		}
@@ -368,10 +368,10 @@ func (p *PrepareDownscale) rewrite(ctx context.Context, key plan.Key, change fun
 }
 
 // admitted allows a downscale. If the full object is under review, a patch sets its downscale time.
-func (p *PrepareDownscale) admitted(c Change, note group.Downscale) Verdict {
+func (p *PrepareDownscale) admitted(c Change, recorded group.Downscale) Verdict {
 	v := Allow(reason.DownscaleAdmitted)
 	if c.Full() {
-		v.Patch = stamp(c.New.Annotations, note.Since)
+		v.Patch = stamp(c.New.Annotations, recorded.Since)
 	}
 	return v
 }

@@ -238,20 +238,20 @@ func TestMalformedReviewIsNeverAllowed(t *testing.T) {
 func oddly(t *testing.T, review []byte, try func([]byte)) {
 	t.Helper()
 	unparsable := []any{nil, "", "x", -1, 0, 1.5, math.MaxInt64, true, []any{}, map[string]any{}, []any{map[string]any{}}}
-	var whole map[string]any
-	if err := json.Unmarshal(review, &whole); err != nil {
+	var entire map[string]any
+	if err := json.Unmarshal(review, &entire); err != nil {
 		t.Fatal(err)
 	}
 	tried := 0
-	everywhere(whole, func(parent map[string]any, key string) {
+	everywhere(entire, func(parent map[string]any, key string) {
 		was := parent[key]
 		for _, value := range unparsable {
 			parent[key] = value
-			try(encode(t, whole))
+			try(encode(t, entire))
 			tried++
 		}
 		delete(parent, key)
-		try(encode(t, whole))
+		try(encode(t, entire))
 		parent[key] = was
 	})
 	if tried < 200 {

@@ -44,16 +44,16 @@ func budgetWarnings(b group.DisruptionBudget) []string {
 
 // object returns the new object of a review with all of its fields, or nil if there is none.
 func (q *review) object() (map[string]any, error) {
-	var whole struct {
+	var entire struct {
 		Request struct {
 			Object any `json:"object"`
 		} `json:"request"`
 	}
-	if err := json.Unmarshal(q.body, &whole); err != nil {
+	if err := json.Unmarshal(q.body, &entire); err != nil {
 		return nil, fmt.Errorf("the object cannot be read: %w", err)
 	}
-	object, is := whole.Request.Object.(map[string]any)
-	if !is && whole.Request.Object != nil {
+	object, is := entire.Request.Object.(map[string]any)
+	if !is && entire.Request.Object != nil {
 		return nil, errors.New("the object is not a JSON object")
 	}
 	return object, nil

@@ -63,14 +63,14 @@ func (c *durations) follow(w plan.Workload, watch stopwatch) {
 
 func (c *durations) rollouts(r plan.Rollouts, watch stopwatch) {
 	rolled := make(map[rollStart]bool, len(c.rolled))
-	ended := func(zone string, since, until time.Time, tell func(time.Duration)) {
+	ended := func(zone string, since, until time.Time, send func(time.Duration)) {
 		start := rollStart{zone, since.UnixNano()}
 		if until.IsZero() || rolled[start] {
 			return
 		}
 		rolled[start] = true
 		if c.begun && !c.rolled[start] {
-			tell(until.Sub(since))
+			send(until.Sub(since))
 		}
 	}
 	for _, g := range append([]plan.RolledGroup{r.Current}, r.Finished...) {

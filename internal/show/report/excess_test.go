@@ -22,7 +22,7 @@ func TestAWaitForWhichThereWasNoRoomIsToldLater(t *testing.T) {
 				s := fixture.MustParse("zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=1 strategy=RollingUpdate\n zone-b-0 ready@1\n")
 				s.Key = plan.Key{Namespace: "team", Name: strconv.Itoa(number)}
 				s.Now = s.Now.Add(time.Since(began))
-				if told, _ := r.Group(s, group.Plan(s), nil); told {
+				if sent, _ := r.Group(s, group.Plan(s), nil); sent {
 					news++
 				}
 			}
@@ -39,7 +39,7 @@ func TestAWaitForWhichThereWasNoRoomIsToldLater(t *testing.T) {
 			time.Sleep(time.Minute)
 			look()
 		}
-		if events, news := len(r.told()), look(); news != 0 || events < groups {
+		if events, news := len(r.sent()), look(); news != 0 || events < groups {
 			t.Errorf("%d Events of %d groups after ten minutes, and %d are still to come", events, groups, news)
 		}
 	})

@@ -20,7 +20,7 @@ type event struct {
 	code    reason.Code
 	action  string
 	note    string
-	untold  func() // called if the Event was dropped, so that it is written next time; nil: the Event is lost
+	unsent  func() // called if the Event was dropped, so that it is written next time; nil: the Event is lost
 }
 
 // about returns the related object of an Event, with a hash of the note in its FieldPath.
@@ -40,15 +40,15 @@ func (e event) about(s *situation, note string) *corev1.ObjectReference {
 func (s *situation) outcomes(done []plan.Receipt) []event {
 	var news []event
 	for _, receipt := range done {
-		told := receipt.Step.Event()
-		if receipt.Err != nil || told.None() {
+		sent := receipt.Step.Event()
+		if receipt.Err != nil || sent.None() {
 			continue
 		}
-		e := event{zone: told.Zone, kind: corev1.EventTypeNormal, code: receipt.Step.Reason(), action: told.Action, note: told.Note}
-		if told.Pod != "" {
-			e.related = s.thePod(told.Pod, told.PodUID)
+		e := event{zone: sent.Zone, kind: corev1.EventTypeNormal, code: receipt.Step.Reason(), action: sent.Action, note: sent.Note}
+		if sent.Pod != "" {
+			e.related = s.thePod(sent.Pod, sent.PodUID)
 		}
-		if told.Warning {
+		if sent.Warning {
 			e.kind = corev1.EventTypeWarning
 		}
 		news = append(news, e)
@@ -72,32 +72,32 @@ func (m *memory) waits(s *situation, steps []plan.Action) (news []event, due tim
 			waiting[w.Zone] = w.Because
 		}
 	}
-	told, stands, remarked := map[string]plan.Refusal{}, map[string]standing{}, s.remarked()
+	sent, stands, remarked := map[string]plan.Refusal{}, map[string]standing{}, s.remarked()
 	for _, z := range s.units {
 		why, waits := waiting[z.Name]
 		if !waits {
 			continue
 		}
 		stands[z.UID] = m.standing(z.UID, why, s.Now)
-		before, known := m.told[z.UID]
+		before, known := m.sent[z.UID]
 		lasts, patience := s.Now.Sub(stands[z.UID].since), patienceFor(why.Code)
 		silent := remarked[about{z.Name, why.Code}]
 		if lasts >= patience && !sameStory(before, why, lasts) && !silent {
-			told[z.UID] = why
+			sent[z.UID] = why
 			news = append(news, event{
 				zone: z.Name, related: s.inTheWay(why), kind: severity(why.Code), code: why.Code, action: "Wait", note: "waits: " + why.Sentence(),
-				untold: func() { delete(told, z.UID) },
+				unsent: func() { delete(sent, z.UID) },
 			})
 			continue
 		}
 		if known {
-			told[z.UID] = before
+			sent[z.UID] = before
 		}
 		if lasts < patience && !sameStory(before, why, patience) && !silent {
 			due = sooner(due, patience-lasts)
 		}
 	}
-	m.told, m.stands = told, stands
+	m.sent, m.stands = sent, stands
 	return news, due
 }
 
@@ -164,7 +164,7 @@ func (s *situation) inTheWay(why plan.Refusal) *corev1.ObjectReference {
 // Event reported it.
 type remark struct {
 	since time.Time
-	told  bool
+	sent  bool
 }
 
 // remarks returns an Event for every configuration that a person should correct and that has
@@ -177,19 +177,19 @@ func (m *memory) remarks(s *situation) (news []event, due time.Duration) {
 		id := s.unitNamed(wait.Zone).UID + " " + wait.String()
 		r := m.remarked[id]
 		if r == nil || s.Now.Before(r.since) {
-			r = &remark{since: s.Now, told: r != nil && r.told}
+			r = &remark{since: s.Now, sent: r != nil && r.sent}
 		}
 		standing[id] = r
 		switch lasts := s.Now.Sub(r.since); {
-		case r.told:
+		case r.sent:
 		case lasts < noticeable:
 			due = sooner(due, noticeable-lasts)
 		default:
-			r.told = true
+			r.sent = true
 			code := wait.Because.Code
 			news = append(news, event{
 				zone: wait.Zone, kind: severity(code), code: code, action: "Check", note: wait.Because.Sentence(),
-				untold: func() { r.told = false },
+				unsent: func() { r.sent = false },
 			})
 		}
 	}
@@ -213,8 +213,8 @@ var outlasting = []reason.Code{
 // sameStory reports whether the reported wait covers a wait that lasts that long. For reasons
 // that every pod has during a rollout, each pod is a separate wait. For lasting reasons, a wait
 // for another pod is separate once it has lasted long.
-func sameStory(told, why plan.Refusal, lasts time.Duration) bool {
-	return told.Code == why.Code && told.Zone == why.Zone && (told.Pod == why.Pod || lasting(told.Code) && lasts < long)
+func sameStory(sent, why plan.Refusal, lasts time.Duration) bool {
+	return sent.Code == why.Code && sent.Zone == why.Zone && (sent.Pod == why.Pod || lasting(sent.Code) && lasts < long)
 }
 
 func severity(code reason.Code) string {

@@ -43,7 +43,7 @@ type Reporter struct {
 
 // memory is the last reported state of a group.
 type memory struct {
-	told     map[string]plan.Refusal // by UID of the zone: the last wait that an Event reported
+	sent     map[string]plan.Refusal // by UID of the zone: the last wait that an Event reported
 	stands   map[string]standing     // by UID of the zone: its current wait
 	remarked map[string]*remark      // current remarks
 	last     Record
@@ -84,17 +84,17 @@ func (r *Reporter) Report(w plan.Workload, steps []plan.Action, done []plan.Rece
 	waits, waitDue := m.waits(s, steps)
 	remarks, remarkDue := m.remarks(s)
 	for _, e := range slices.Concat(s.outcomes(done), waits, remarks) {
-		news = r.tell(s, e) || news
+		news = r.send(s, e) || news
 	}
 	return news, sooner(waitDue, remarkDue)
 }
 
 // tell writes an Event if the limits permit it.
-func (r *Reporter) tell(s *situation, e event) bool {
+func (r *Reporter) send(s *situation, e event) bool {
 	if !r.limiter.allow(s.Key.Namespace) {
 		r.metrics.EventWritten(eventExcess)
-		if e.untold != nil {
-			e.untold()
+		if e.unsent != nil {
+			e.unsent()
 		}
 		return false
 	}

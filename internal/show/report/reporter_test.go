@@ -58,8 +58,8 @@ func (p *pinboard) Eventf(regarding, _ runtime.Object, kind, code, action, note 
 	p.events = append(p.events, event{about, kind, code, action, fmt.Sprintf(note, args...)})
 }
 
-// told returns the Events since the last call.
-func (p *pinboard) told() []string {
+// sent returns the Events since the last call.
+func (p *pinboard) sent() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var all []string
@@ -101,7 +101,7 @@ func (r *room) show(s group.Snapshot) (news bool, due time.Duration) {
 // often there was an Event.
 func (r *room) lasts(s group.Snapshot) (news int) {
 	for range 2 {
-		if told, _ := r.show(s); told {
+		if sent, _ := r.show(s); sent {
 			news++
 		}
 		r.passed += noticeable
@@ -154,15 +154,15 @@ func TestEventsTellOfWaitsThatLast(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom()
-			told := 0
+			sent := 0
 			for _, situation := range tc.looks {
-				told += r.lasts(fixture.MustParse(situation))
+				sent += r.lasts(fixture.MustParse(situation))
 			}
-			if diff := cmp.Diff(tc.want, r.told()); diff != "" {
+			if diff := cmp.Diff(tc.want, r.sent()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if told != len(tc.want) {
-				t.Errorf("said to have news %d times", told)
+			if sent != len(tc.want) {
+				t.Errorf("said to have news %d times", sent)
 			}
 		})
 	}
@@ -201,7 +201,7 @@ func TestAWaitBecomesAnEventAfterTwoSeconds(t *testing.T) {
 			for _, l := range looks {
 				r.passed = l.at
 				news, due := r.show(fixture.MustParse(l.situation))
-				if diff := cmp.Diff(l.want, r.told()); diff != "" || news != (l.want != nil) {
+				if diff := cmp.Diff(l.want, r.sent()); diff != "" || news != (l.want != nil) {
 					t.Errorf("after %s, with news: %t (-want +got):\n%s", l.at, news, diff)
 				}
 				if due != l.due {
@@ -216,8 +216,8 @@ func TestAWaitBecomesAnEventAfterTwoSeconds(t *testing.T) {
 func TestARefusedPlanIsToldAtOnce(t *testing.T) {
 	r := newRoom()
 	news, due := r.Group(fixture.MustParse(settled), []plan.Action{plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.InvariantViolated}}}, nil)
-	if told := r.told(); len(told) != 1 || !news || due != 0 {
-		t.Errorf("news %t, due in %s, told %q", news, due, told)
+	if sent := r.sent(); len(sent) != 1 || !news || due != 0 {
+		t.Errorf("news %t, due in %s, told %q", news, due, sent)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestARolloutTellsEachThingOnce(t *testing.T) {
 				t.Fatal("the rollout has not ended")
 			}
 			times := map[string]int{}
-			for _, e := range r.told() {
+			for _, e := range r.sent() {
 				times[e]++
 				if strings.Contains(e, "deleted pod") {
 					deleted++
@@ -278,8 +278,8 @@ func TestActionsAreReportedWhenTheyAreDone(t *testing.T) {
 	if news, _ := r.Group(s, steps, []plan.Receipt{{Step: action, Err: errors.New("conflict")}}); news {
 		t.Error("a deed that failed is news")
 	}
-	if told := r.told(); told != nil {
-		t.Errorf("told of what was not done: %v", told)
+	if sent := r.sent(); sent != nil {
+		t.Errorf("told of what was not done: %v", sent)
 	}
 	if news, _ := r.Group(s, steps, []plan.Receipt{
 		{Step: action},
@@ -305,7 +305,7 @@ func TestActionsAreReportedWhenTheyAreDone(t *testing.T) {
 		"zone-a Normal DeletionCancelled: no longer deletes pod zone-a-1 (Paused): the planned deletion of a pod was cancelled; lockstep updated the pod so that a pending delete request fails its resourceVersion precondition",
 		"zone-a Normal RevisionComplete: made web-2 the current revision: every pod of the zone runs the update revision and is available, so the update revision becomes the current revision",
 	}
-	if diff := cmp.Diff(want, r.told()); diff != "" {
+	if diff := cmp.Diff(want, r.sent()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -319,7 +319,7 @@ func TestTheEndOfADownscaleIsReportedForItsOwnStatefulSet(t *testing.T) {
 			t.Fatalf("the downscale of UID %q ends %d times, want once", uid, len(ends))
 		}
 		if r.Group(s, nil, []plan.Receipt{{Step: ends[0]}}); len(r.events) != want {
-			t.Errorf("%d Events for the UID %q: %v, want %d", len(r.events), uid, r.told(), want)
+			t.Errorf("%d Events for the UID %q: %v, want %d", len(r.events), uid, r.sent(), want)
 		}
 	}
 }
@@ -346,7 +346,7 @@ func TestAFurtherActionIsShownByItsEvent(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom()
 			r.Group(fixture.MustParse(settled), nil, []plan.Receipt{tc.receipt})
-			if diff := cmp.Diff(tc.want, r.told(), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tc.want, r.sent(), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -378,7 +378,7 @@ func TestRemarksAreToldOnce(t *testing.T) {
 			for _, s := range tc.looks {
 				r.lasts(s)
 			}
-			if diff := cmp.Diff(tc.want, r.told()); diff != "" {
+			if diff := cmp.Diff(tc.want, r.sent()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -387,13 +387,13 @@ func TestRemarksAreToldOnce(t *testing.T) {
 
 // A wait that should end by itself is reported if it does not.
 func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
-	const told = "zone-a Normal PodStarting: waits: a pod exists and is not ready yet (pod zone-a-0, 1 of at most 1 down)"
+	const sent = "zone-a Normal PodStarting: waits: a pod exists and is not ready yet (pod zone-a-0, 1 of at most 1 down)"
 	r := newRoom()
 	s := fixture.MustParse(starting)
-	for minute, want := range [][]string{nil, {told}, nil, nil} {
+	for minute, want := range [][]string{nil, {sent}, nil, nil} {
 		s.Now = s.Now.Add(time.Minute)
 		r.Group(s, group.Plan(s), nil)
-		if diff := cmp.Diff(want, r.told()); diff != "" {
+		if diff := cmp.Diff(want, r.sent()); diff != "" {
 			t.Errorf("after %d minutes (-want +got):\n%s", minute, diff)
 		}
 	}
@@ -402,7 +402,7 @@ func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
 	for minute, want := range [][]string{nil, {toldOfNext}} {
 		other.Now = s.Now.Add(time.Duration(minute) * time.Minute)
 		r.Group(other, group.Plan(other), nil)
-		if diff := cmp.Diff(want, r.told()); diff != "" {
+		if diff := cmp.Diff(want, r.sent()); diff != "" {
 			t.Errorf("the next pod after %d minutes (-want +got):\n%s", minute, diff)
 		}
 	}
@@ -414,7 +414,7 @@ func TestAnotherPodThatFailsForLongIsTold(t *testing.T) {
 		return fixture.MustParse("zone-a rev=2 current=1 budget=2\n " + pods + " zone-a-2 ready@1\n")
 	}
 	const first, second = "zone-a-0 failing@2 why=CrashLoopBackOff zone-a-1 starting@2", "zone-a-0 starting@2 zone-a-1 failing@2 why=CrashLoopBackOff"
-	const told = "zone-a Warning PodFailing: waits: a container of the pod cannot run (crash loop, image pull, configuration) (pod %s, CrashLoopBackOff, 2 of at most 2 down)"
+	const sent = "zone-a Warning PodFailing: waits: a container of the pod cannot run (crash loop, image pull, configuration) (pod %s, CrashLoopBackOff, 2 of at most 2 down)"
 	r, now := newRoom(), fixture.Now()
 	for i, step := range []struct {
 		pods  string
@@ -422,21 +422,21 @@ func TestAnotherPodThatFailsForLongIsTold(t *testing.T) {
 		want  []string
 	}{
 		{first, 0, nil},
-		{first, noticeable, []string{fmt.Sprintf(told, "zone-a-0")}},
+		{first, noticeable, []string{fmt.Sprintf(sent, "zone-a-0")}},
 		{second, 30 * time.Second, nil},
 		{first, 30 * time.Second, nil},
 		{second, 30 * time.Second, nil},
 		{second, 30 * time.Second, nil},
-		{second, 30 * time.Second, []string{fmt.Sprintf(told, "zone-a-1")}},
+		{second, 30 * time.Second, []string{fmt.Sprintf(sent, "zone-a-1")}},
 		{second, time.Hour, nil},
 		{first, time.Hour, nil},
-		{first, time.Minute, []string{fmt.Sprintf(told, "zone-a-0")}},
+		{first, time.Minute, []string{fmt.Sprintf(sent, "zone-a-0")}},
 	} {
 		now = now.Add(step.after)
 		s := of(step.pods)
 		s.Now = now
 		r.Group(s, group.Plan(s), nil)
-		if diff := cmp.Diff(step.want, r.told()); diff != "" {
+		if diff := cmp.Diff(step.want, r.sent()); diff != "" {
 			t.Errorf("look %d (-want +got):\n%s", i, diff)
 		}
 	}
@@ -607,7 +607,7 @@ func TestTheLastRecordOfAGroup(t *testing.T) {
 	if _, ok := r.Last(s.Key); ok || len(r.Keys()) != 0 {
 		t.Error("a group that is forgotten is still known")
 	}
-	if r.lasts(fixture.MustParse(failing)); len(r.told()) != 1 {
+	if r.lasts(fixture.MustParse(failing)); len(r.sent()) != 1 {
 		t.Error("a group that comes again is not told of anew")
 	}
 }
@@ -650,7 +650,7 @@ func TestGroupsAreToldOfAtTheSameTime(t *testing.T) {
 		})
 	}
 	telling.Wait()
-	if n := len(r.told()); n != 4 {
+	if n := len(r.sent()); n != 4 {
 		t.Errorf("%d Events, want one for each group", n)
 	}
 }
@@ -659,13 +659,13 @@ func TestWhatIsDroppedAfterARestoreIsToldAndCounted(t *testing.T) {
 	intent := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former"}
 	downscale := group.Downscale{Zone: "zone-a", UID: "former", From: 3, To: 2}
 	for note, step := range map[string]plan.Action{
-		"drops the note of pod zone-a-0":              plan.EndIntent{Intent: intent, Because: reason.HoldRestored},
-		"drops the note of the downscale from 3 to 2": group.EndDownscale{Downscale: downscale, Restored: true},
+		"drops the record of pod zone-a-0":              plan.EndIntent{Intent: intent, Because: reason.HoldRestored},
+		"drops the record of the downscale from 3 to 2": group.EndDownscale{Downscale: downscale, Restored: true},
 	} {
 		r := newRoom()
 		r.Group(fixture.MustParse(settled), nil, []plan.Receipt{{Step: step}})
-		if told := r.told(); len(told) != 1 || !strings.HasPrefix(told[0], "zone-a Warning HoldRestored: "+note+": ") {
-			t.Errorf("told %q, want %s", told, note)
+		if sent := r.sent(); len(sent) != 1 || !strings.HasPrefix(sent[0], "zone-a Warning HoldRestored: "+note+": ") {
+			t.Errorf("told %q, want %s", sent, note)
 		}
 		answer := httptest.NewRecorder()
 		r.metrics.Handler(logrus.New()).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
@@ -680,15 +680,15 @@ func TestReplicasThatAnotherWriterOverwritesAreOneEvent(t *testing.T) {
 	const situation = "zone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1 leader=zone-a set=2@1s overwritten overwrites=5@1s writer=gitops\n zone-b-0 ready@1\n"
 	r := newRoom()
 	s := fixture.MustParse(situation)
-	var told []string
+	var sent []string
 	for range 10 {
 		r.Group(s, group.Plan(s), nil)
-		told = append(told, r.told()...)
+		sent = append(sent, r.sent()...)
 		s = fixture.Clone(s)
 		s.Now = s.Now.Add(time.Second)
 	}
 	want := []string{`zone-b Warning ReplicasContested: another client repeatedly overwrites the spec.replicas that lockstep sets, so lockstep sets it less often; remove replicas from the manifest that the client applies (field manager "gitops")`}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, sent); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -36,7 +36,7 @@ func TestAWaitOfTheWholeGroupIsVisible(t *testing.T) {
 			if !slices.Contains(r.series(t), tc.want) {
 				t.Errorf("the plan is %q; no series says so", plan.Notation(steps))
 			}
-			if strings.Contains(plan.Notation(steps), "Unreadable") && len(r.told()) == 0 {
+			if strings.Contains(plan.Notation(steps), "Unreadable") && len(r.sent()) == 0 {
 				t.Error("a hold that only a person can repair is told to nobody")
 			}
 		})

@@ -245,7 +245,7 @@ func (p *process) byCaches(g *simulatedGroup) served {
 
 // looked remembers what a live read has shown.
 func (p *process) looked(g *simulatedGroup, live group.Snapshot) {
-	p.fresh.Looked(&live)
+	p.fresh.ReadLive(&live)
 	s := p.sights[g.no]
 	s.served = s.served.with(g, live)
 }

@@ -69,12 +69,12 @@ func (p *process) reconcile(g *simulatedGroup) {
 	r := &round{process: p, g: g, term: p.term, began: p.version, outcome: never}
 	r.seen = p.cached(g)
 	if missing, _ := p.fresh.Behind(&r.seen); missing != "" {
-		r.end(hold.LookAgain, nil)
+		r.end(hold.RetryAfter, nil)
 		return
 	}
 	r.shown = p.shown(g)
 	r.think()
-	if r.decision.Need == hold.Look {
+	if r.decision.Need == hold.ReadLive {
 		r.look()
 	} else {
 		r.confirm(r.look)
@@ -119,7 +119,7 @@ func (r *round) compare(otherwise func()) {
 // look plans and acts on a live read.
 func (r *round) look() {
 	p, g := r.process, r.g
-	p.look(g, hold.LookNeedsLease(r.seen.Record()), r.whileWorking(func(live group.Snapshot, err error) {
+	p.look(g, hold.LiveReadNeedsLease(r.seen.Record()), r.whileWorking(func(live group.Snapshot, err error) {
 		if err != nil {
 			r.end(never, err)
 			return
@@ -129,9 +129,9 @@ func (r *round) look() {
 		r.shown = p.byCaches(g).with(g, live)
 		r.think()
 		if !plan.Disrupts(r.steps) {
-			r.outcome = hold.LookAgain
+			r.outcome = hold.RetryAfter
 		}
-		r.confirm(func() { r.end(hold.LookAgain, nil) })
+		r.confirm(func() { r.end(hold.RetryAfter, nil) })
 	}))
 }
 
@@ -167,7 +167,7 @@ func (r *round) act() {
 
 // next returns when to reconcile again without an event.
 func (r *round) next() time.Duration {
-	if after, due := hold.NextLook(&r.seen, r.steps, r.decision); due {
+	if after, due := hold.NextReconcile(&r.seen, r.steps, r.decision); due {
 		return after
 	}
 	return never
@@ -192,7 +192,7 @@ func (r *round) end(outcome time.Duration, err error) {
 		return
 	}
 	if r.schedule.Rules.Restless {
-		outcome = min(outcome, hold.WaitsAgain)
+		outcome = min(outcome, hold.ReportAfter)
 	}
 	if outcome == never || r.schedule.Rules.Sleepy {
 		return
@@ -339,7 +339,7 @@ func (r *round) writeHold(done func(error)) {
 		r.writeLease(r.g, r.decision.Record, then)
 	case hold.Remove:
 		r.removeLease(r.g, r.seen.Record(), then)
-	case hold.Carry, hold.Look, hold.Label:
+	case hold.Carry, hold.ReadLive, hold.Label:
 		done(nil) // every Lease has its label here
 	}
 }

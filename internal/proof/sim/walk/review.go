@@ -109,7 +109,7 @@ func (v view) Live(ctx context.Context, _ plan.Key) (group.Snapshot, error) {
 type recent struct{ *review }
 
 // Looked implements admission.Freshness.
-func (f recent) Looked(live plan.Workload) {
+func (f recent) ReadLive(live plan.Workload) {
 	at(f.task, func() nothing {
 		f.looked(f.g, *live.(*group.Snapshot)) //nolint:errcheck // these webhooks read groups
 		return nothing{}

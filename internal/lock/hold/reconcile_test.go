@@ -29,11 +29,11 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 	}{
 		"a group that rests waits for events":             {},
 		"a wait ends by time":                             {steps: []plan.Action{wait(now.Add(5 * time.Second))}, want: 5 * time.Second},
-		"that a wait lasts is told":                       {steps: []plan.Action{wait(time.Time{})}, want: hold.WaitsAgain},
-		"a wait that ends late is told of in between":     {steps: []plan.Action{wait(now.Add(time.Hour))}, want: hold.WaitsAgain},
-		"a time that is over makes no loop without rest":  {steps: []plan.Action{wait(now)}, want: hold.LookAgain},
+		"that a wait lasts is told":                       {steps: []plan.Action{wait(time.Time{})}, want: hold.ReportAfter},
+		"a wait that ends late is told of in between":     {steps: []plan.Action{wait(now.Add(time.Hour))}, want: hold.ReportAfter},
+		"a time that is over makes no loop without rest":  {steps: []plan.Action{wait(now)}, want: hold.RetryAfter},
 		"a hold is renewed":                               {hold: mine, want: hold.RenewEvery},
-		"a hold that is overdue makes no loop either":     {hold: overdue, want: hold.LookAgain},
+		"a hold that is overdue makes no loop either":     {hold: overdue, want: hold.RetryAfter},
 		"a hold that is written now is renewed from then": {hold: overdue, decision: hold.Decision{Need: hold.Write, Record: mine.Record()}, want: hold.RenewEvery},
 		"a hold from outside lapses":                      {hold: theirs, want: 30 * time.Second},
 		"a contest is over":                               {contest: group.Contest{Overwrites: 3, Last: now.Add(-5 * time.Minute)}, want: 10 * time.Minute},
@@ -41,7 +41,7 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 		"what comes first counts":                         {hold: mine, steps: []plan.Action{wait(now.Add(time.Hour)), wait(now.Add(7 * time.Second))}, want: 7 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, due := hold.NextLook(&group.Snapshot{Now: now, Hold: tc.hold, Zones: []group.Zone{{Contest: tc.contest}}}, tc.steps, tc.decision)
+			got, due := hold.NextReconcile(&group.Snapshot{Now: now, Hold: tc.hold, Zones: []group.Zone{{Contest: tc.contest}}}, tc.steps, tc.decision)
 			if got != tc.want || due != (tc.want != 0) {
 				t.Errorf("looked at again after %v (%t), want %v", got, due, tc.want)
 			}
@@ -59,7 +59,7 @@ func TestALookReadsTheLeaseWhereNoneIsKnownOrADownscaleIsNoted(t *testing.T) {
 		"nothing of that kind": {group.Hold{Hold: plan.Hold{Exists: true, Holder: plan.RolloutOperation.For("zone-a")}}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := hold.LookNeedsLease(tc.hold.Record()); got != tc.want {
+			if got := hold.LiveReadNeedsLease(tc.hold.Record()); got != tc.want {
 				t.Errorf("the Lease is read: %t, want %t", got, tc.want)
 			}
 		})

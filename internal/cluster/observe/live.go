@@ -24,14 +24,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-// longestLook limits a live read, however many requests it needs. During that time it occupies a
+// longestRead limits a live read, however many requests it needs. During that time it occupies a
 // worker, or delays a review.
-const longestLook = time.Minute
+const longestRead = time.Minute
 
 // Live reads a group from the API server, within a minute: first its hold, then its StatefulSets
 // and the pods that they select.
 func (o *Observer) Live(ctx context.Context, key plan.Key) (group.Snapshot, error) {
-	ctx, stop := context.WithTimeout(ctx, longestLook)
+	ctx, stop := context.WithTimeout(ctx, longestRead)
 	defer stop()
 	held, err := o.holds.Read(ctx, key)
 	if err != nil {
@@ -52,7 +52,7 @@ const readsUntilConfirmed = 3
 // If a pod with an intent was deleted and the StatefulSets of the snapshot do not want it, they
 // were listed again after the pods and still did not want it (ADR 24).
 func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held group.Hold) (group.Snapshot, error) {
-	ctx, stop := context.WithTimeout(ctx, longestLook)
+	ctx, stop := context.WithTimeout(ctx, longestRead)
 	defer stop()
 	for range readsUntilConfirmed {
 		s, err := o.readGroup(ctx, key, held)
