@@ -79,10 +79,15 @@ func (c *contender) cpu() time.Duration {
 }
 
 // memory returns the resident memory of all processes in KB.
-func (c *contender) memory() int {
+func (c *contender) memory() int { return c.sum((*process).memory) }
+
+// peakMemory returns the largest memory so far of all its processes, in KB.
+func (c *contender) peakMemory() int { return c.sum((*process).peakMemory) }
+
+func (c *contender) sum(of func(*process) int) int {
 	sum := 0
 	for _, p := range c.processes {
-		sum += p.memory()
+		sum += of(p)
 	}
 	return sum
 }

@@ -94,7 +94,7 @@ func TestProcFigures(t *testing.T) {
 		t.Errorf("CPU time of nothing %s", got)
 	}
 	const status = "Name:\tx\nVmHWM:\t  99 kB\nVmRSS:\t   51234 kB\nRssAnon:\t 7 kB\n"
-	for name, want := range map[string]int{"VmRSS": 51234, "RssAnon": 7, "RssFile": 0} {
+	for name, want := range map[string]int{"VmRSS": 51234, "VmHWM": 99, "RssAnon": 7, "RssFile": 0} {
 		if got := statusOf(status, name); got != want {
 			t.Errorf("%s is %d KB, want %d", name, got, want)
 		}
@@ -103,14 +103,16 @@ func TestProcFigures(t *testing.T) {
 
 func TestMemoryRows(t *testing.T) {
 	rows := memoryRows(map[string]footprint{lockstepName: {
-		base: point{1024, 30 << 10}, managed: []point{{2048, 43 << 10}, {5120, 57 << 10}}, others: point{20480, 65 << 10},
+		base: point{30, 30 << 10, 49 << 10}, managed: []point{{1230, 43 << 10, 57 << 10}, {5120, 57 << 10, 90 << 10}}, others: point{20480, 65 << 10, 0},
 	}})
 	var got []string
 	for _, r := range rows {
 		got = append(got, r.goal+": "+r.cells[lockstepName]+" "+string(r.met))
 	}
 	want := []string{
-		"≤ 43.0 MB: 30.0 MB yes", "≤ 46.0 MB: 43.0 MB (13.0 KB) yes", "≤ 55.0 MB: 57.0 MB (6.8 KB) no", "≤ 65.0 MB: 65.0 MB (0.40 KB) yes",
+		"≤ 40.1 MB: 30.0 MB yes", "≤ 43.6 MB: 43.0 MB (11.1 KB) yes", "≤ 55.0 MB: 57.0 MB (5.4 KB) no",
+		"≤ 49.0 MB: 49.0 MB yes", "≤ 57.0 MB: 57.0 MB yes", "≤ 82.9 MB: 90.0 MB no",
+		"≤ 65.0 MB: 65.0 MB (0.40 KB) yes",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

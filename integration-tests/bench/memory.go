@@ -20,6 +20,9 @@ const (
 	maxPerOther   = 0.5
 )
 
+// maxPeak returns the goal for the largest memory in KB: 49 MB with 30 pods, and 8 MB more with 1200 more pods.
+func maxPeak(managed int) int { return 49<<10 + (8<<10)*(managed-30)/1200 }
+
 func maxMemory(managed, others int) int {
 	return maxBase + int(maxPerManaged*float64(managed)+maxPerOther*float64(others))
 }
@@ -35,8 +38,8 @@ type footprint struct {
 	typical typicalUse // with all of these; only of lockstep
 }
 
-// point is a number of pods and the operator's memory.
-type point struct{ pods, kilobytes int }
+// point is a number of pods and the operator's memory, with its peak so far.
+type point struct{ pods, kilobytes, peak int }
 
 // memorySizes measures every operator on a cluster of its own, so that no operator watches the pods of
 // another one.
@@ -66,6 +69,12 @@ func memoryRows(all map[string]footprint) []row {
 		what := fmt.Sprintf("memory with %d managed pods (each of those that came)", p.pods)
 		rows = append(rows, memoryRow(what, p.kilobytes, maxMemory(p.pods, 0), all, func(f footprint) string {
 			return fmt.Sprintf("%s (%.1f KB)", megabytes(f.managed[i].kilobytes), f.perManaged(i))
+		}))
+	}
+	for i, p := range append([]point{own.base}, own.managed...) {
+		what := fmt.Sprintf("largest memory with up to %d managed pods", p.pods)
+		rows = append(rows, memoryRow(what, p.peak, maxPeak(p.pods), all, func(f footprint) string {
+			return megabytes(append([]point{f.base}, f.managed...)[i].peak)
 		}))
 	}
 	if own.others.pods > 0 {
@@ -116,6 +125,7 @@ func (tb *testbed) measureFootprint(ctx context.Context, c *contender) (footprin
 	if f.base.kilobytes, err = tb.stableMemory(ctx, c, fmt.Sprint(f.base.pods, " managed pods"), tb.memory.settle); err != nil {
 		return f, err
 	}
+	f.base.peak = c.peakMemory()
 	existing := 1
 	for _, pods := range tb.memory.pods {
 		count := (pods + f.base.pods - 1) / f.base.pods
@@ -128,6 +138,7 @@ func (tb *testbed) measureFootprint(ctx context.Context, c *contender) (footprin
 		if now.kilobytes, err = tb.stableMemory(ctx, c, fmt.Sprint(now.pods, " managed pods"), tb.memory.settle); err != nil {
 			return f, err
 		}
+		now.peak = c.peakMemory()
 		f.managed = append(f.managed, now)
 	}
 	if f.others.pods = tb.memory.others; f.others.pods > 0 {

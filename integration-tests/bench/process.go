@@ -105,6 +105,9 @@ func cpuOf(stat string) time.Duration {
 // memory returns the resident set size of the process in KB.
 func (p *process) memory() int { return p.status("VmRSS") }
 
+// peakMemory returns the largest resident set size so far in KB.
+func (p *process) peakMemory() int { return p.status("VmHWM") }
+
 // anonymousMemory returns the part of it that is not backed by files. The kernel may drop the rest,
 // which are pages of the program.
 func (p *process) anonymousMemory() int { return p.status("RssAnon") }

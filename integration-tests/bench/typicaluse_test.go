@@ -17,7 +17,7 @@ func TestTypicalUseRowChecksLargestSample(t *testing.T) {
 	for largest, want := range map[int]verdict{44 << 10: met, 44<<10 + 1: missed} {
 		d := typicalUse{every: 15 * time.Second, scrapes: 4, samples: []int{41 << 10, largest, 42 << 10}}
 		rows := memoryRows(map[string]footprint{
-			lockstepName: {managed: []point{{1024, 41 << 10}}, others: point{2048, 42 << 10}, typical: d},
+			lockstepName: {managed: []point{{pods: 1024, kilobytes: 41 << 10}}, others: point{pods: 2048, kilobytes: 42 << 10}, typical: d},
 		})
 		r := rows[len(rows)-1]
 		if r.cells[lockstepName] != "42.0 MB, 44.0 MB" || r.goal != "≤ 44.0 MB" || r.met != want || !strings.Contains(r.what, "1024 managed pods and 2048 others") {
