@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,23 +82,10 @@ func (o *operator) awaitReady(ctx context.Context) error {
 			return fmt.Errorf("start operator: it ended by itself; %s", logTail(o.log))
 		case <-time.After(50 * time.Millisecond):
 		}
-		if o.answers(ctx) {
+		if localcluster.Answers(ctx, o.url+"/ready") {
 			return nil
 		}
 	}
-}
-
-func (o *operator) answers(ctx context.Context) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.url+"/ready", nil)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	response.Body.Close()
-	return response.StatusCode == http.StatusOK
 }
 
 // stopKept stops the programs that DEMO_KEEP=1 left running. It ignores programs that have ended already.

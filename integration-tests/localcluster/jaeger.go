@@ -80,7 +80,7 @@ func (j *Jaeger) launch(ctx context.Context, program string) error {
 		return err
 	}
 	ready := func() bool {
-		return answers(ctx, fmt.Sprintf("http://127.0.0.1:%d/", ports[2])) && answers(ctx, j.query+"/api/services")
+		return Answers(ctx, fmt.Sprintf("http://127.0.0.1:%d/", ports[2])) && Answers(ctx, j.query+"/api/services")
 	}
 	return poll(ctx, "Jaeger to answer", ready, j.process)
 }

@@ -192,7 +192,7 @@ func (o *Operator) awaitReady(ctx context.Context, watch *addressWatch) error {
 	if err := poll(ctx, `the operator's log line with "msg":"listening"`, listening, o.process); err != nil {
 		return err
 	}
-	ready := func() bool { return answers(ctx, o.url+"/ready") }
+	ready := func() bool { return Answers(ctx, o.url+"/ready") }
 	return poll(ctx, o.url+"/ready", ready, o.process)
 }
 
@@ -246,7 +246,8 @@ func (o *Operator) Stop(ctx context.Context) (int, error) {
 	}
 }
 
-func answers(ctx context.Context, url string) bool {
+// Answers reports whether a server answers a GET of the URL with 200 within a second.
+func Answers(ctx context.Context, url string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -72,9 +72,9 @@ const (
 // the names are equal and the domains similar.
 func (s spelling) near(other spelling) bool {
 	if s.domain == other.domain {
-		return (len(s.name) >= shortest || s.domain == ownDomain) && (distance(s.name, other.name) <= typos || oneWordApart(s.name, other.name))
+		return (len(s.name) >= shortest || s.domain == ownDomain) && (EditDistance(s.name, other.name) <= typos || oneWordApart(s.name, other.name))
 	}
-	return s.name == other.name && (ours(s.domain) || distance(s.domain, other.domain) <= typos)
+	return s.name == other.name && (ours(s.domain) || EditDistance(s.domain, other.domain) <= typos)
 }
 
 // ours reports whether names of the contract have this domain. Some have none.
@@ -98,8 +98,8 @@ func oneWordApart(a, b string) bool {
 	return apart == 1
 }
 
-// distance returns how many letters must be inserted, removed or replaced to turn one text into the other.
-func distance(a, b string) int {
+// EditDistance returns how many bytes must be inserted, removed or replaced to turn one text into the other.
+func EditDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
