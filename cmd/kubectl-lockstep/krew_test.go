@@ -40,7 +40,7 @@ var platforms = map[string]string{
 	"windows_amd64": "kubectl-lockstep.exe", "windows_arm64": "kubectl-lockstep.exe",
 }
 
-func TestTheKrewManifestIsWholeOnceAReleaseFillsItIn(t *testing.T) {
+func TestTheKrewManifestIsCompleteInARelease(t *testing.T) {
 	text, err := os.ReadFile("../../manifests/krew/lockstep.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -166,7 +166,7 @@ func TestARefusalNamesTheLeaseThatCannotBeRead(t *testing.T) {
 
 // No operation has the hold. A user removes the annotation that names the group from the Lease, and a
 // zone is orphaned.
-func TestOrphansAreGuardedWhileTheLeaseDoesNotSayWhoseItIs(t *testing.T) {
+func TestOrphansAreGuardedByALeaseWithoutItsGroup(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.createOpen(zone("zone-a", 2), zone("zone-b", 2, gated()))

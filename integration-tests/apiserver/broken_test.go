@@ -81,7 +81,7 @@ func (s *scene) isBroken(pod string) {
 	})
 }
 
-func TestABrokenRevisionOfAWholeZoneIsReplacedByAGoodOneAtOnce(t *testing.T) {
+func TestABrokenRevisionOfAnEntireZoneIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 3, maxUnavailable("3")), zone("zone-b", 2))
@@ -110,7 +110,7 @@ func TestARevertHealsABrokenRevision(t *testing.T) {
 	s.wantDeletions("zone-a-0", "zone-a-0")
 }
 
-func TestAPausedZoneThatIsNotWholeBlocksTheOthers(t *testing.T) {
+func TestAPausedZoneThatIsUnavailableBlocksTheOthers(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 2))
@@ -200,7 +200,7 @@ func TestAStrategyChangedMidRolloutStopsTheGroup(t *testing.T) {
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-a-2")
 }
 
-func TestAnEventIsToldOncePerTransition(t *testing.T) {
+func TestAnEventIsSentOncePerTransition(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 2))

@@ -108,7 +108,7 @@ func TestAZoneThatLeavesItsGroupMidRolloutFreesTheGroup(t *testing.T) {
 	s.wantEachOnce()
 }
 
-func TestAZoneDeletedAndMadeAnewMidRolloutIsWaitedFor(t *testing.T) {
+func TestAZoneCreatedAgainDuringARolloutIsAwaited(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 2))
@@ -223,7 +223,7 @@ func TestTheSameChangeThreeTimesInARowIsOneRolloutEach(t *testing.T) {
 	}
 }
 
-func TestAWholeGroupBornAtOnceIsNotRolled(t *testing.T) {
+func TestAGroupThatIsCreatedAtOnceIsNotRolled(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.begin(zone("zone-a", 2, readyAfter(short)), zone("zone-b", 2), zone("zone-c", 2, readyAfter(2*short)))

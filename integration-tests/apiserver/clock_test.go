@@ -17,7 +17,7 @@ var programWithWrongClocks = sync.OnceValues(func() (string, error) {
 })
 
 // See ADR 18.
-func TestAMachineWhoseDateIsWrongKeepsAllTimes(t *testing.T) {
+func TestAMachineWithAWrongDateKeepsAllTimes(t *testing.T) {
 	t.Parallel()
 	const wrong = 20 * time.Minute
 	for date, offset := range map[string]time.Duration{"fast": wrong, "slow": -wrong} {

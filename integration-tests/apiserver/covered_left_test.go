@@ -50,7 +50,7 @@ func TestADeletedBudgetGuardsNothing(t *testing.T) {
 	e.mayEvict("cache-b-0")
 }
 
-func TestABudgetMadeAnewKnowsWhatWasEvictedUnderIt(t *testing.T) {
+func TestABudgetThatIsCreatedAgainCountsItsEarlierEvictions(t *testing.T) {
 	t.Parallel()
 	e := coveredAndDown(t)
 	e.dropBudget("cache")
@@ -67,7 +67,7 @@ func TestABudgetMadeAnewKnowsWhatWasEvictedUnderIt(t *testing.T) {
 	e.refused(e.evict("cache-b-0"), "GroupHeld")
 }
 
-func TestABudgetUnderAnotherNameIsAskedAlone(t *testing.T) {
+func TestABudgetUnderAnotherNameIsReadAlone(t *testing.T) {
 	t.Parallel()
 	e := coveredAndDown(t)
 	e.dropBudget("cache")

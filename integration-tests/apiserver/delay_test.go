@@ -114,7 +114,7 @@ func TestWhoLeavesWaitsForTheDelay(t *testing.T) {
 	})
 }
 
-func TestAWishThatIsWithdrawnTellsAllToStay(t *testing.T) {
+func TestACancelledScaleRequestNotifiesAllPodsToStay(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
 		s.answersLike(nil)

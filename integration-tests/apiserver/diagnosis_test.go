@@ -97,7 +97,7 @@ var ailments = map[string]struct {
 	},
 }
 
-func TestWhatKubernetesKnowsOfAPodIsToldToWhoAsksAndByTheOperator(t *testing.T) {
+func TestDiagnosisOfAPodIsShownByThePluginAndTheOperator(t *testing.T) {
 	t.Parallel()
 	for name, tc := range ailments {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestWhatKubernetesKnowsOfAPodIsToldToWhoAsksAndByTheOperator(t *testing.T) 
 	}
 }
 
-func TestAPersonWhoMayNotReadNodesIsToldSo(t *testing.T) {
+func TestMissingPermissionForNodesIsReported(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	who := s.person()

@@ -249,7 +249,7 @@ func (s *scene) observed(zone string) {
 	})
 }
 
-func TestADownscaleIsAdmittedUnderTheHoldAndTellsItsTime(t *testing.T) {
+func TestADownscaleIsAdmittedUnderTheHoldAndRecordsItsTime(t *testing.T) {
 	t.Parallel()
 	s := guarded(t)
 	s.create(zone("zone-a", 4), zone("zone-b", 2))

@@ -77,7 +77,7 @@ func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 
 // The client never sends the admitted update. The group has no other work, so lockstep reads the
 // Lease only to answer a webhook.
-func TestADownscaleIsEndedWhoseLeaseOnlyALookShows(t *testing.T) {
+func TestADownscaleEndsIfOnlyALiveReadShowsItsLease(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 2))
@@ -103,7 +103,7 @@ func TestADownscaleIsEndedWhoseLeaseOnlyALookShows(t *testing.T) {
 	e.settled()
 }
 
-func TestAPodThatIsDownIsEvictedWhoeverHasTheHold(t *testing.T) {
+func TestAPodThatIsDownIsEvictedUnderAnyHold(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.createOpen(zone("zone-a", 2, gated()), zone("zone-b", 1, gated()))
@@ -154,7 +154,7 @@ func TestAnEvictionThatIsBoundToNoPodIsGrantedWithAWarning(t *testing.T) {
 	e.settled()
 }
 
-func TestADrainIsToldThatAPodIsGone(t *testing.T) {
+func TestADrainGetsNotFoundForAPodThatIsGone(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	if err := e.evict("zone-a-0"); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "pod-eviction.lockstep.dev") {

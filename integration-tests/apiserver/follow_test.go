@@ -80,7 +80,7 @@ func TestZonesFollowTheirLeaderUpAndDown(t *testing.T) {
 	})
 }
 
-func TestAFollowerGrowsThoughNobodyMayShrink(t *testing.T) {
+func TestAFollowerGrowsAlthoughNoZoneMayShrink(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	s.create(zone("zone-a", 1, noted(apartAnnotation, "often")), zone("zone-b", 1, follows("zone-a")), zone("zone-c", 3, follows("zone-c")))
@@ -107,7 +107,7 @@ func TestAFollowerShrinksNoSoonerThanTheMinimumTime(t *testing.T) {
 	})
 }
 
-func TestALeaderThatIsNoneIsNamedAndKeepsNobodyElse(t *testing.T) {
+func TestAnInvalidLeaderIsReportedAndBlocksNoOtherZone(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	s.create(
@@ -154,7 +154,7 @@ func (s *scene) awaitRemark(reason, zone string, stands bool) {
 	})
 }
 
-func TestACarefulFollowerGrowsOnceItsLeaderIsWhole(t *testing.T) {
+func TestACarefulFollowerGrowsOnceItsLeaderIsAvailable(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	s.begin(zone("zone-a", 1, gated()), zone("zone-b", 1, follows("zone-a"), noted(afterLeaderAnnotation, "true")))
@@ -174,7 +174,7 @@ func TestACarefulFollowerGrowsOnceItsLeaderIsWhole(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
 }
 
-func TestAFollowerThatMustNotShrinkKeepsNobodyFromRolling(t *testing.T) {
+func TestAFollowerThatMustNotShrinkBlocksNoRollout(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	barred := func(s *appsv1.StatefulSet) { set(&s.Labels, "grafana.com/no-downscale", "true") }
@@ -188,7 +188,7 @@ func TestAFollowerThatMustNotShrinkKeepsNobodyFromRolling(t *testing.T) {
 }
 
 // The replicas of a follower belong to its leader. lockstep sets back the edit of a person, once.
-func TestAPersonWhoScalesAFollowerIsOverruledOnce(t *testing.T) {
+func TestAManualScaleOfAFollowerIsOverruledOnce(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
 		s.create(zone("zone-a", 2), zone("zone-b", 2, follows("zone-a")))
@@ -215,7 +215,7 @@ func (s *scene) isOverruledOnce(zone string) {
 	s.stays(zone+" is left alone", aWhile, twice)
 }
 
-func TestARolloutAndFollowersGetAlong(t *testing.T) {
+func TestARolloutAndFollowersBothFinish(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
 		s.create(zone("zone-a", 3), zone("zone-b", 3, follows("zone-a")), zone("zone-c", 3, follows("zone-a")))
@@ -248,7 +248,7 @@ func TestFollowersArePreparedOnceBeforeTheyLeave(t *testing.T) {
 	})
 }
 
-func TestAFollowerWhosePodDeclinesGivesOthersATurn(t *testing.T) {
+func TestAFollowerWhosePodDeclinesLetsOtherZonesContinue(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	s.patience = longPatience

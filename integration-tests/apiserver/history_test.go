@@ -119,7 +119,7 @@ func (s *scene) revisions() map[string]string {
 	return revisions
 }
 
-func TestHistoryByKubectlTellsTheRolloutsThatTheLeaseRemembers(t *testing.T) {
+func TestKubectlHistoryShowsTheRolloutsOfTheLease(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	p := s.person()

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestTheLeaseTellsTheRolloutFromItsBeginningToItsEnd(t *testing.T) {
+func TestTheLeaseRecordsARolloutFromBeginningToEnd(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 2), zone("zone-c", 2))
@@ -102,7 +102,7 @@ func (s *scene) holdsByHand(d time.Duration) time.Time {
 	return taken.Add(d)
 }
 
-func TestAGroupWithoutANameIsManagedAndSaidToBe(t *testing.T) {
+func TestAGroupWithoutANameIsManagedAndReported(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2, inGroup("")), zone("zone-b", 2, inGroup("")))

@@ -20,7 +20,7 @@ import (
 // theLease is the name of the default group's Lease.
 const theLease = "lockstep-group-" + defaultGroup
 
-func TestIntentsThatCannotBeReadAreRespectedAndSaidToBe(t *testing.T) {
+func TestUnreadableIntentsAreRespectedAndReported(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"no JSON at all":       `{"version":1,"pods":[`,
@@ -82,7 +82,7 @@ func (s *scene) opensGates(pods ...string) {
 	}
 }
 
-func TestAPersonWhoEditsTheLeaseMidRolloutBreaksNothing(t *testing.T) {
+func TestEditsOfTheLeaseDuringARolloutBreakNothing(t *testing.T) {
 	t.Parallel()
 	farAway := metav1.NewMicroTime(time.Now().Add(1000 * time.Hour))
 	for name, edit := range map[string]func(*coordinationv1.Lease){
@@ -140,7 +140,7 @@ func (s *scene) opensGatesAsTheyClose() {
 	})
 }
 
-func TestALeaseDeletedMidRolloutIsMadeAnew(t *testing.T) {
+func TestALeaseDeletedDuringARolloutIsCreatedAgain(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 2))
@@ -167,7 +167,7 @@ func TestZonesWithTheSameSelectorRollTheirOwnPods(t *testing.T) {
 	s.wantEachOnce()
 }
 
-func TestAPodOfSomebodyElseInAZonesPlaceStopsTheRollout(t *testing.T) {
+func TestAPodOfAnotherOwnerWithTheNameOfAZonesPodStopsTheRollout(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 1))
@@ -207,7 +207,7 @@ func (s *scene) awaitWaiting(reason, zone string) {
 	})
 }
 
-func TestANamespaceDeletedMidRolloutHarmsNobody(t *testing.T) {
+func TestANamespaceDeletedDuringARolloutAffectsNoOtherNamespace(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.rules.unasked, s.rules.contested = true, true
@@ -235,7 +235,7 @@ func TestANamespaceDeletedMidRolloutHarmsNobody(t *testing.T) {
 	}
 }
 
-func TestAGroupThatIsLargerThanWhatCanBeNoted(t *testing.T) {
+func TestAGroupWithMoreZonesThanTheHoldCanRecord(t *testing.T) {
 	t.Parallel()
 	s, size := managed(t), int32(130)
 	if everyFault() {

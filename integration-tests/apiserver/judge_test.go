@@ -200,7 +200,7 @@ func (s *scene) writesOf(user string, from time.Time) []judge.Request {
 	})
 }
 
-func TestTheJudgeIsAskedInEveryScene(t *testing.T) {
+func TestEverySceneIsJudged(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 2))

@@ -91,7 +91,7 @@ func TestEvictionsAreRefusedWhileTheOperatorIsAway(t *testing.T) {
 	c.settled()
 }
 
-func TestEveryReplicaAnswersEvictionsWhileNobodyLeads(t *testing.T) {
+func TestEveryReplicaAnswersEvictionsWithoutALeader(t *testing.T) {
 	t.Parallel()
 	c, replicas := leaderless(t)
 	e := c.evictionsAnswered()

@@ -130,7 +130,7 @@ func TestADownscaleIsRefusedInTimeWhileTheAPIServerIsTooSlow(t *testing.T) {
 // The record of a downscale may be written although its answer comes too late. lockstep then
 // cancels the downscale. This writes to the zone, so the API server may call the webhook again by
 // itself.
-func TestADownscaleThatIsNotedTooLateIsTakenBack(t *testing.T) {
+func TestADownscaleThatIsRecordedTooLateIsCancelled(t *testing.T) {
 	t.Parallel()
 	c := guardedBehindProxy(t)
 	c.create(zone("zone-a", 3), zone("zone-b", 2))

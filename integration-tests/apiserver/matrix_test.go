@@ -202,7 +202,7 @@ func (c *trial) eachRefuses(replicas []*operator) {
 	c.leaves("zone-a-3")
 }
 
-func TestNothingIsRolledWhileNobodyLeads(t *testing.T) {
+func TestNothingIsRolledWithoutALeader(t *testing.T) {
 	t.Parallel()
 	c, replicas := leaderless(t)
 	c.changeAll(version(2))
@@ -241,7 +241,7 @@ func TestWhoDoesNotLeadShowsTheRefusalsOfAGroupAsLongAsThereIsOne(t *testing.T) 
 	})
 }
 
-func TestEveryReplicaAnswersDownscalesWhileNobodyLeads(t *testing.T) {
+func TestEveryReplicaAnswersDownscalesWithoutALeader(t *testing.T) {
 	t.Parallel()
 	c, replicas := leaderless(t)
 	c.eachRefuses(replicas)

@@ -195,7 +195,7 @@ func TestAZoneWithoutAnyPodsBlocksTheOthers(t *testing.T) {
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-a-2")
 }
 
-func TestAZoneScaledToZeroOnPurposeIsWhole(t *testing.T) {
+func TestAZoneScaledToZeroOnPurposeIsAvailable(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 0), zone("zone-c", 2))

@@ -142,7 +142,7 @@ func (p *predecessor) judges(name string) {
 	})
 }
 
-func TestADownscaleThatTwoOperatorsJudgeHarmsNobody(t *testing.T) {
+func TestADownscaleJudgedByTwoOperatorsIsSafe(t *testing.T) {
 	t.Parallel()
 	for order, name := range map[string]string{"the predecessor first": "former-", "lockstep first": "zone-"} {
 		t.Run(order, func(t *testing.T) {

@@ -153,7 +153,7 @@ func TestTheSmallestZoneIsWrittenBackOfAllGroups(t *testing.T) {
 	s.awaitReport(templates, "web", 3)
 }
 
-func TestAPersonWhoScalesAMirrorIsOverruledOnce(t *testing.T) {
+func TestAManualScaleOfAMirrorIsOverruledOnce(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
 		s.template("web", 2)

@@ -60,7 +60,7 @@ func (s *scene) spares(why string, lasting time.Duration, pods ...string) {
 	})
 }
 
-func TestAZoneOrphanedMidRolloutKeepsTheOthersBackUntilItIsWhole(t *testing.T) {
+func TestAZoneOrphanedDuringARolloutBlocksTheOthersUntilItIsAvailable(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2, goneAfter(4*time.Second)), zone("zone-b", 2))
@@ -143,7 +143,7 @@ func TestPodsOfAnOrphanedZoneAreNotEvictedBesideAnotherZone(t *testing.T) {
 	e.settled()
 }
 
-func TestAZoneThatGoesWithItsPodsKeepsNobodyBack(t *testing.T) {
+func TestAZoneDeletedWithItsPodsBlocksNoOtherZone(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 2))

@@ -286,7 +286,7 @@ func readRequestKind(line []byte) (requestKind, bool, error) {
 	}, true, nil
 }
 
-func TestWhatIsAskedAndWhatIsGrantedAreCompared(t *testing.T) {
+func TestRequestedAndGrantedPermissionsAreCompared(t *testing.T) {
 	grants := []grant{
 		{forTheCluster, "delete pods", ""},
 		{forTheCluster, "patch statefulsets/status.apps", ""},

@@ -234,7 +234,7 @@ func TestAStatefulSetThatStandsAloneIsPreparedAndNeverRolled(t *testing.T) {
 // alone removes a StatefulSet from its group.
 func alone(s *appsv1.StatefulSet) { delete(s.Labels, groupLabel) }
 
-func TestAPodThatDeclinesKeepsItsZoneAndTheOthersAreToldToStay(t *testing.T) {
+func TestAPodThatDeclinesKeepsItsZoneAndTheOthersAreNotifiedToStay(t *testing.T) {
 	t.Parallel()
 	s := answering(t, func(method, pod string) int {
 		if method == http.MethodPost && pod == "zone-a-2" {
@@ -278,7 +278,7 @@ func TestAnAdmittedDownscaleThatNeverComesIsUndone(t *testing.T) {
 	s.settled()
 }
 
-func TestADryRunOfADownscaleAsksNobodyAndIsJudged(t *testing.T) {
+func TestADryRunOfADownscaleCallsNoPodAndIsJudged(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
 	s.create(zone("zone-a", 2, prepares), zone("zone-b", 1))
@@ -328,7 +328,7 @@ func TestADownscaleBelowNothingIsRefusedAndLeavesNothingBehind(t *testing.T) {
 }
 
 // Pods that cannot be reached have received no call, so lockstep need not undo any.
-func TestPodsThatCannotBeReachedHoldNobodyUp(t *testing.T) {
+func TestUnreachablePodsDelayNoOtherPod(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
 	s.create(zone("zone-a", 2, prepares, answersNowhere), zone("zone-b", 1))

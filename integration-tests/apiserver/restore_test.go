@@ -16,7 +16,7 @@ import (
 
 // etcd and the API server are stopped, an older data folder is restored, and they start again. The
 // operator runs meanwhile.
-func TestARestoreOfEtcdIsNoticedToldAndGotOver(t *testing.T) {
+func TestARestoreOfEtcdIsNoticedReportedAndResolved(t *testing.T) {
 	t.Parallel()
 	c := newOwnCluster(t)
 	const team = "team"

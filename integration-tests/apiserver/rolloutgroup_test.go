@@ -101,7 +101,7 @@ func (s *scene) kubectl(args ...string) string {
 	return out.String()
 }
 
-func TestARolloutGroupTellsARolloutFromBeginningToEnd(t *testing.T) {
+func TestARolloutGroupShowsARolloutFromBeginningToEnd(t *testing.T) {
 	t.Parallel()
 	for sentence, begin := range map[string]func(*testing.T) *scene{"by the operator for the cluster": managed, "by one for the namespace": single} {
 		t.Run(sentence, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestARolloutGroupTellsARolloutFromBeginningToEnd(t *testing.T) {
 	}
 }
 
-func TestARolloutGroupTellsAPauseFromATrouble(t *testing.T) {
+func TestARolloutGroupDistinguishesAPauseFromAProblem(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 1, inGroup("Store_A")), zone("zone-b", 1, inGroup("Store_A")))
@@ -265,7 +265,7 @@ func TestARolloutGroupIsPutRightAndStaysWithItsGroup(t *testing.T) {
 	s.showsGroup("store", "Settled, 1/1, Ready, Current")
 }
 
-func TestOneWriteForAGroupASecondTellsAHundredRollouts(t *testing.T) {
+func TestOneStatusWriteASecondShowsAHundredRollouts(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.patience = longPatience

@@ -161,20 +161,20 @@ var notPlights = map[string][]string{
 	"it takes an operator, an API server or a controller of its own, which TestLastingFailuresAreReported, TestAMissingPermissionIsNamed and others have": {
 		"CacheStale", "RequestFailing", "RequestForbidden", "StatusBehind", "ReferenceForbidden", "ReferenceUnreadable",
 	},
-	"TestARestoreOfEtcdIsNoticedToldAndGotOver has it":                                       {"ClusterRestored"},
-	"TestPodsAreNotReplacedBeforeTheirStatefulSetHasAdoptedThem has it":                      {"PodNotAdopted"},
-	"TestAZoneOrphanedMidRolloutKeepsTheOthersBackUntilItIsWhole and its neighbours have it": {"ZoneLeftGroup"},
-	"TestTheSmallestZoneIsWrittenBackOfAllGroups and its neighbours have it":                 {"ReportContested", "ReportFailed", "PodNotNotified"},
-	"TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly has it":                     {"ReplicasContested"},
-	"TestAGroupThatIsLargerThanWhatCanBeNoted has it, with more than a hundred pods":         {"TooManyIntents"},
-	"TestAGroupWithoutANameIsManagedAndSaidToBe has it":                                      {"EmptyGroupName"},
-	"it stands in the way of other zones, which say OtherZoneUnavailable":                    {"ZoneDeleting", "ZoneShrinking"},
-	"the API server refuses such an object":                                                  {"ReplicasOutOfRange"},
-	"it takes a right to be missing, which TestBudgetsInAClusterWithoutTheirKind has":        {"BudgetsUnread"},
+	"TestARestoreOfEtcdIsNoticedReportedAndResolved has it":                                       {"ClusterRestored"},
+	"TestPodsAreNotReplacedBeforeTheirStatefulSetHasAdoptedThem has it":                           {"PodNotAdopted"},
+	"TestAZoneOrphanedDuringARolloutBlocksTheOthersUntilItIsAvailable and its neighbours have it": {"ZoneLeftGroup"},
+	"TestTheSmallestZoneIsWrittenBackOfAllGroups and its neighbours have it":                      {"ReportContested", "ReportFailed", "PodNotNotified"},
+	"TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly has it":                          {"ReplicasContested"},
+	"TestAGroupWithMoreZonesThanTheHoldCanRecord has it, with more than a hundred pods":           {"TooManyIntents"},
+	"TestAGroupWithoutANameIsManagedAndReported has it":                                           {"EmptyGroupName"},
+	"it stands in the way of other zones, which say OtherZoneUnavailable":                         {"ZoneDeleting", "ZoneShrinking"},
+	"the API server refuses such an object":                                                       {"ReplicasOutOfRange"},
+	"it takes a right to be missing, which TestBudgetsInAClusterWithoutTheirKind has":             {"BudgetsUnread"},
 	"it must never happen": {"InvariantViolated"},
 }
 
-func TestEveryReasonToWaitIsDrivenOrSaidNotToBe(t *testing.T) {
+func TestEveryReasonToWaitHasATestOrAnException(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	for code := range plights {

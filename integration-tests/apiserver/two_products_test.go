@@ -58,7 +58,7 @@ func TestAProductThatIsIgnoredLetsTheOtherRoll(t *testing.T) {
 	}
 }
 
-func TestAZoneThatIsIgnoredMidRolloutKeepsTheOthersBackUntilItIsWhole(t *testing.T) {
+func TestAZoneIgnoredDuringARolloutBlocksTheOthersUntilItIsAvailable(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.createOpen(zone("zone-a", 2, gated()), zone("zone-b", 2))

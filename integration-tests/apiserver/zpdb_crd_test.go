@@ -53,7 +53,7 @@ func TestTheCRDOfBudgetsTakesWhatThePredecessorTook(t *testing.T) {
 	}
 }
 
-func TestTheCRDOfBudgetsRefusesWhatItCanTell(t *testing.T) {
+func TestTheCRDOfBudgetsRefusesInvalidFields(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	for spec, want := range map[string]string{

@@ -177,7 +177,7 @@ func TestABudgetSaysHowManyEvictionsItAllows(t *testing.T) {
 	}
 }
 
-func TestABudgetTellsWhatTheLastEvictionWasAnswered(t *testing.T) {
+func TestBudgetStatusShowsTheAnswerToTheLastEviction(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.createOpen(zone("zone-a", 2, gated()), zone("zone-b", 2))
@@ -217,7 +217,7 @@ func (s *scene) decidedLast(budget, want string) {
 	})
 }
 
-func TestNoStatusIsWrittenWhereNobodyOptedIn(t *testing.T) {
+func TestNoStatusIsWrittenInAnUnmanagedNamespace(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	if err := s.budget("all", `{`+everyPod+`}`); err != nil {

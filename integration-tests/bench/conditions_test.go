@@ -48,7 +48,7 @@ func TestCommandOfQuotesArguments(t *testing.T) {
 	}
 }
 
-func TestFlagsAmongMatchesWholeNames(t *testing.T) {
+func TestFlagsAmongMatchesEntireNames(t *testing.T) {
 	words := []string{"--max-requests-inflight=2000", "--unsafe-no-fsync", "--max-requests", "--max-requests-inflight-not=1"}
 	if got := flagsAmong(words, []string{"--max-requests-inflight", "--absent"}); got != "--max-requests-inflight=2000" {
 		t.Errorf("got %q", got)

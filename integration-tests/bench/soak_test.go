@@ -46,7 +46,7 @@ func TestSoakRowsCompareOuterThirdsAfterWarmUp(t *testing.T) {
 	}
 }
 
-func TestOuterThirdsUseWholeEventCycles(t *testing.T) {
+func TestOuterThirdsUseCompleteEventCycles(t *testing.T) {
 	var values []int
 	for i := range 50 {
 		values = append(values, 1000+100*(i%eventCycle))

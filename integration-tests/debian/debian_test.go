@@ -76,7 +76,7 @@ func TestAPackageThatTheDistributionLacksIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhereNobodyAnswersPackagesCannotBeFetched(t *testing.T) {
+func TestWithoutAServerPackagesCannotBeFetched(t *testing.T) {
 	if err := unpackNothing(t, "http://127.0.0.1:1", "hello"); !errors.Is(err, debian.ErrUnreachable) {
 		t.Errorf("it says %v", err)
 	}

@@ -73,7 +73,7 @@ func TestTheMachineIsAsItWasUnlessASettingOrAControlGroupSaysOtherwise(t *testin
 	}
 }
 
-func TestLookingAroundSeesTheMachine(t *testing.T) {
+func TestConditionsOfTheMachineAreReported(t *testing.T) {
 	t.Parallel()
 	if seen := lookAround(); seen["/proc/sys/kernel/panic"] == "" {
 		t.Errorf("it sees %d things and not kernel.panic", len(seen))

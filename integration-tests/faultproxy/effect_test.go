@@ -60,7 +60,7 @@ func TestAWatchThatIsHeldBackCountsWhenItBegins(t *testing.T) {
 	}
 }
 
-func TestOnlyWatchesThatTellLateAreCountedAsLate(t *testing.T) {
+func TestOnlyDelayedWatchesAreCountedAsLate(t *testing.T) {
 	t.Parallel()
 	_, p, c := through(t)
 	p.DelayWatches("pods", time.Millisecond)

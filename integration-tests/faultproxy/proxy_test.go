@@ -377,7 +377,7 @@ func TestClientsAreSigned(t *testing.T) {
 	}
 }
 
-func TestWhatIsAnsweredLooksLikeTheAPIServer(t *testing.T) {
+func TestAnswersHaveTheFormOfTheAPIServer(t *testing.T) {
 	t.Parallel()
 	_, p, c := through(t)
 	for code, want := range map[int]metav1.StatusReason{

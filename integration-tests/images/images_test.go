@@ -38,7 +38,7 @@ func TestOneProcessAtATimeWritesImagesToAFolder(t *testing.T) {
 	}
 }
 
-func TestManifestsOfTheFormerCommitAreTakenFromACloneOfSomebodyElse(t *testing.T) {
+func TestManifestsOfTheFormerCommitComeFromAnotherUsersClone(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("SKIPPED, NOT PROVED: only root can change the owner of a clone")

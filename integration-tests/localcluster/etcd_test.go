@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-func TestAWriteWaitsForTheDiskWhereItIsAsked(t *testing.T) {
+func TestAWriteWaitsForTheDiskIfConfigured(t *testing.T) {
 	t.Parallel()
 	const writes = 5
 	for sentence, syncs := range map[string]bool{"it does where asked": true, "it does not by itself": false} {

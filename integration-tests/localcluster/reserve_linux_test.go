@@ -31,7 +31,7 @@ func reserveAnyPort(t *testing.T) (ports []int, release func()) {
 	}
 }
 
-func TestAPortThatIsReservedIsForWhoAsksForIt(t *testing.T) {
+func TestAReservedPortIsGivenOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	ports, release := reserveAnyPort(t)
 	t.Cleanup(release)

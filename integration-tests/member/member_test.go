@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAMemberTellsWhetherItIsPrepared(t *testing.T) {
+func TestAMemberReportsWhetherItIsPrepared(t *testing.T) {
 	t.Parallel()
 	m := &member{}
 	for _, step := range []struct{ method, path, want string }{
@@ -27,7 +27,7 @@ DELETE /prepare-delayed-downscale "example.com"`},
 	}
 }
 
-func TestNoHostMakesALineOfALogLookLikeAnother(t *testing.T) {
+func TestNoHostNameForgesALogLine(t *testing.T) {
 	t.Parallel()
 	m := &member{}
 	call := httptest.NewRequest("POST", "/prepare-shutdown", nil)

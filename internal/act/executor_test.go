@@ -713,7 +713,7 @@ func TestPodsAreDeletedThoughReplicasCannotBeAdded(t *testing.T) {
 	}
 }
 
-func TestPodsAreAskedAfterTheHoldWasWritten(t *testing.T) {
+func TestPodsAreCalledAfterTheHoldWasWritten(t *testing.T) {
 	s := testGroup()
 	leave, stay := fixture.Shrinking("zone-a", 2, 1, group.Preparing), fixture.Shrinking("zone-a", 2, 1, group.Undoing)
 	theirs, agreed := leave, fixture.Shrinking("zone-a", 2, 1, group.Admitted)
@@ -771,7 +771,7 @@ func TestWhoWasAskedByWhoLeadsNoMoreIsToldToStay(t *testing.T) {
 
 // A hold from outside has the duration that a person chose. Even so, the pods of a downscale that is being
 // undone are notified.
-func TestPodsAreToldThatTheyStayUnderAHoldThatSomebodyTookLongAgo(t *testing.T) {
+func TestPodsAreNotifiedToStayUnderALapsedHold(t *testing.T) {
 	s := testGroup()
 	r := newRoom(t)
 	r.Preparations = asked{r.recorder}
@@ -785,7 +785,7 @@ func TestPodsAreToldThatTheyStayUnderAHoldThatSomebodyTookLongAgo(t *testing.T) 
 }
 
 // A process that no longer leads has not read the group before it takes the hold for the undo.
-func TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone(t *testing.T) {
+func TestAPreparationUndoneByAFormerLeaderSettlesNoZone(t *testing.T) {
 	r := newRoom(t)
 	s := testGroup()
 	ctx := t.Context()
@@ -803,7 +803,7 @@ func TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone(t *testing.T) 
 }
 
 // If the write to its zone failed, a pod may still leave, so it must not be notified that it stays.
-func TestNobodyIsToldToStayWhereAWriteToTheZoneFailed(t *testing.T) {
+func TestPodsAreNotNotifiedToStayIfAWriteOfTheirZoneFailed(t *testing.T) {
 	s := testGroup()
 	for sentence, failing := range map[string]plan.Action{
 		"a void":  group.CancelDownscale{Downscale: fixture.Shrinking("zone-a", 2, 1, group.Admitted)},

@@ -21,7 +21,7 @@ func (r *recorder) Notify(_ plan.Key, zone group.Zone, message group.Message, po
 
 // A pod that stays after all is notified only after the hold has dropped its acknowledgement. Otherwise the
 // delay of its next downscale would be too short.
-func TestPodsAreToldAfterTheHoldWasWritten(t *testing.T) {
+func TestPodsAreNotifiedAfterTheHoldWasWritten(t *testing.T) {
 	s := testGroup()
 	tell := group.NotifyPods{Zone: "zone-a", Message: group.Stay, Call: group.Call{Port: 1, Path: "/former"}, Pods: s.Zones[0].Pods}
 	forget := group.RecordAcknowledged{Zone: "zone-a"}

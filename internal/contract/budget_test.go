@@ -141,7 +141,7 @@ var violations = map[string]struct {
 	},
 }
 
-func TestEverythingWrongWithABudgetIsToldInThePredecessorsOrder(t *testing.T) {
+func TestProblemsOfABudgetAreReportedInThePredecessorsOrder(t *testing.T) {
 	for sentence, tc := range violations {
 		t.Run(sentence, func(t *testing.T) {
 			got, wrong := contract.Budget(budget(t, tc.spec))
@@ -194,7 +194,7 @@ func TestAnAbsentObjectIsNoBudget(t *testing.T) {
 	}
 }
 
-func TestANameIsMatchedAsAWholeByEveryAlternative(t *testing.T) {
+func TestEveryAlternativeMatchesTheEntireName(t *testing.T) {
 	b, wrong := contract.Budget(budget(t, `{`+everything+`,"podNamePartitionRegex":"a-([0-9]+)|b-[0-9]+"}`))
 	if len(wrong) > 0 {
 		t.Fatal(wrong)

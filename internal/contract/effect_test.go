@@ -6,7 +6,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-func TestWhatIsWrittenWithoutEffectIsSaid(t *testing.T) {
+func TestAnnotationsWithoutEffectAreReported(t *testing.T) {
 	type texts = map[string]string
 	for sentence, tc := range map[string]struct {
 		annotations, labels texts

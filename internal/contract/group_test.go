@@ -72,7 +72,7 @@ func TestAnIgnoredObjectHasNoLabelsForLockstep(t *testing.T) {
 	}
 }
 
-func TestAnIgnoreAnnotationWithAnotherValueIsSaidToHaveNoEffect(t *testing.T) {
+func TestAnIgnoreAnnotationWithAnotherValueIsReported(t *testing.T) {
 	for value, want := range map[string]string{
 		"true": "", "false": "", "": "",
 		"yes": `annotation lockstep.dev/ignore is "yes": only true has an effect`,

@@ -40,7 +40,7 @@ func misplaced(place string, w contract.Word) string {
 	return strings.TrimSpace(kind+" "+w.Name+" "+template) + " has no effect: it has an effect only as " + w.As + " on " + w.On
 }
 
-func TestEveryWordInTheWrongPlaceIsSaid(t *testing.T) {
+func TestEveryMisplacedNameIsReported(t *testing.T) {
 	for _, w := range forUsers(true) {
 		for _, place := range places {
 			got := contract.WithoutEffect(written(place, w.Name, "true"))
@@ -59,7 +59,7 @@ func TestEveryWordInTheWrongPlaceIsSaid(t *testing.T) {
 	}
 }
 
-func TestAWordThatHasItsEffectIsNotSaidToHaveNone(t *testing.T) {
+func TestAnEffectiveAnnotationIsNotReported(t *testing.T) {
 	type texts = map[string]string
 	for sentence, m := range map[string]contract.Metadata{
 		"a label that all objects of a chart have": {Labels: texts{contract.NoDownscaleLabel: "true"}, PodLabels: texts{contract.NoDownscaleLabel: "true"}},

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
-func TestEveryWordThatIsSpelledDifferentlyIsSaid(t *testing.T) {
+func TestEveryMisspelledNameIsReported(t *testing.T) {
 	for _, w := range forUsers(true) {
 		domain, name, has := strings.Cut(w.Name, "/")
 		if !has {

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-func TestABudgetTellsOfADecisionWithItsTrace(t *testing.T) {
+func TestBudgetStatusShowsADecisionWithItsTrace(t *testing.T) {
 	seen := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{10}, SpanID: trace.SpanID{1}})
 	refusal := admission.Deny(http.StatusTooManyRequests, reason.GroupHeld, "not now")
 	for sentence, tc := range map[string]struct {

@@ -87,7 +87,7 @@ func TestPanicsOfEveryLoopAreCounted(t *testing.T) {
 }
 
 // A StatefulSet without a group, or a budget, may have the name of a group.
-func TestOnlyLooksAtGroupsThatAreRolledAreCounted(t *testing.T) {
+func TestOnlyReconcilesOfRolledGroupsAreCounted(t *testing.T) {
 	o := &Operator{metrics: telemetry.NewMetrics("test")}
 	for _, key := range []plan.Key{{Namespace: "team", Name: "store", Kind: plan.KindStatefulSet}, {Namespace: "team", Name: "store", Kind: plan.KindBudget}} {
 		o.reconciled(t.Context(), key, loop.ResultDone, time.Second)

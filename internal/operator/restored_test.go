@@ -60,7 +60,7 @@ func TestAProcessThatNoticesARestoreEndsAndSaysWhy(t *testing.T) {
 	}
 }
 
-func TestARestoreIsShownForAWhileUnlessTheProcessIsToldToEnd(t *testing.T) {
+func TestARestoreIsShownForAWhileUnlessTheProcessMustEnd(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		restored error
 		told     time.Duration

@@ -39,7 +39,7 @@ func counts(faults ...cabundle.Fault) map[string]int {
 	return all
 }
 
-func TestAFaultThatLastsIsToldOnceAndShownUntilItEnds(t *testing.T) {
+func TestALastingFaultIsLoggedOnceAndShownUntilItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, lines := logtest.NewNullLogger()
 		there, shown := &configured{unknown: errors.New("not yet")}, map[string]int{}

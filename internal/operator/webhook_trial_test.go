@@ -75,7 +75,7 @@ func TestATrialNeedsAWebhookAndAStatefulSet(t *testing.T) {
 	}
 }
 
-func TestATrialTellsByTheAnswerWhetherAWebhookCanBeCalled(t *testing.T) {
+func TestATrialFindsWhetherAWebhookCanBeCalled(t *testing.T) {
 	uncalled := func(webhook string) func() *http.Response {
 		return refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, `failed calling webhook "`+webhook+`": no endpoints`)
 	}

@@ -67,7 +67,7 @@ func (cabinet) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return nil, nil
 }
 
-func TestReadinessTellsOfTheCertificate(t *testing.T) {
+func TestReadinessReportsTheCertificate(t *testing.T) {
 	expired, waits := errors.New("it has expired"), errors.New("it waits for x")
 	for sentence, tc := range map[string]struct {
 		cabinet

@@ -30,7 +30,7 @@ func TestTextIsMadePlain(t *testing.T) {
 }
 
 // Names of pods, zones and holders may be any text that a user wrote into a Lease.
-func TestWhatIsSaidOfAWaitIsPlainAndBounded(t *testing.T) {
+func TestTheTextOfAWaitIsPlainAndBounded(t *testing.T) {
 	for _, text := range fuzzcorpus.Texts() {
 		because := plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}
 		for what, said := range map[string]string{

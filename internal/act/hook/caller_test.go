@@ -47,7 +47,7 @@ func answered(name string, status int) hook.Result {
 	return hook.Result{Pod: name, Outcome: hook.Answered, Status: status}
 }
 
-func TestAPodIsAskedByNameAtItsAddress(t *testing.T) {
+func TestAPodIsCalledByNameAtItsAddress(t *testing.T) {
 	type seen struct {
 		Method, Host, URI, At string
 		Header                http.Header
@@ -149,7 +149,7 @@ func TestTheClusterDomainIsThatOfTheOptions(t *testing.T) {
 	}
 }
 
-func TestAPodWithAnIPv6AddressIsAskedThere(t *testing.T) {
+func TestAPodWithAnIPv6AddressIsCalledThere(t *testing.T) {
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
 	pod := pods(1)
 	pod[0].IP = "fd00:10:244::5"
@@ -161,7 +161,7 @@ func TestAPodWithAnIPv6AddressIsAskedThere(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAskedAtAnAddressThatIsNotAPods(t *testing.T) {
+func TestAnAddressThatIsNotAPodsIsNotCalled(t *testing.T) {
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80, 8080)
 	pod := func(change func(*hook.Pod)) hook.Pod {
 		p := pods(1)[0]
@@ -233,7 +233,7 @@ func TestIfOnePodMayNotBeCalledNoneIs(t *testing.T) {
 	}
 }
 
-func TestUndoAsksAllThatMayBeAskedWhateverBecomesOfOthers(t *testing.T) {
+func TestUndoCallsEveryPodDespiteFailures(t *testing.T) {
 	l := httpLand(t, func(w http.ResponseWriter, r *http.Request) {
 		if calledAt(r) == podAddress(0) {
 			w.WriteHeader(http.StatusInternalServerError)
@@ -283,7 +283,7 @@ func TestTheFirstFailureStopsWhatHasNotBegun(t *testing.T) {
 }
 
 // After a namespace opts out during a round of calls, no further pod of it is called.
-func TestNobodyIsAskedInANamespaceThatIsNotManagedAnyMore(t *testing.T) {
+func TestPodsOfANamespaceThatOptedOutAreNotCalled(t *testing.T) {
 	var left atomic.Bool
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) { left.Store(true) }, 80)
 	c := hook.New(hook.Options{Parallel: 1, Managed: func(namespace string) bool { return namespace == "team" && !left.Load() }})
@@ -299,7 +299,7 @@ func TestNobodyIsAskedInANamespaceThatIsNotManagedAnyMore(t *testing.T) {
 	}
 }
 
-func TestNobodyToPrepareIsEverybodyPrepared(t *testing.T) {
+func TestADownscaleWithoutPodsToPrepareIsPrepared(t *testing.T) {
 	c := hook.New(hook.Options{})
 	if prepare(t.Context(), c, shutdown, nil).First() != nil || c.Undo(t.Context(), shutdown, nil).First() != nil {
 		t.Error("no pods, and not all have answered")
@@ -409,7 +409,7 @@ func TestANamespaceWhosePodsNeverAnswerWaitsForItself(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAskedWhenTheRequestHasEnded(t *testing.T) {
+func TestPodsAreNotCalledAfterTheRequestHasEnded(t *testing.T) {
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -446,7 +446,7 @@ func TestUndoHasALimitOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestEveryCallIsToldAndTraced(t *testing.T) {
+func TestEveryCallIsLoggedAndTraced(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, 80)
 	spans := tracetest.NewSpanRecorder()
 	type told struct {

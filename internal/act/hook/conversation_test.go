@@ -28,7 +28,7 @@ func TestOnlyTheAddressThatWasJudgedIsDialled(t *testing.T) {
 	}
 }
 
-func TestNobodyIsDialledWhenTheCallHasEnded(t *testing.T) {
+func TestNoConnectionIsOpenedAfterTheCallHasEnded(t *testing.T) {
 	c := conversation{target: netip.MustParseAddrPort("10.244.0.1:80")}
 	ctx, end := context.WithCancel(t.Context())
 	end()
@@ -37,7 +37,7 @@ func TestNobodyIsDialledWhenTheCallHasEnded(t *testing.T) {
 	}
 }
 
-func TestAConnectionCarriesSoMuchAndNotBeforeSomethingWasSaid(t *testing.T) {
+func TestAConnectionHasALimitOfRequestsAndNeedsARequestFirst(t *testing.T) {
 	ours, pod := net.Pipe()
 	c := bounded(ours, 10)
 	defer func() { _ = c.Close() }()
@@ -75,7 +75,7 @@ func TestAConnectionCarriesSoMuchAndNotBeforeSomethingWasSaid(t *testing.T) {
 	}
 }
 
-func TestAConnectionOnWhichNothingIsSaidCanBeClosed(t *testing.T) {
+func TestASilentConnectionCanBeClosed(t *testing.T) {
 	ours, pod := net.Pipe()
 	defer func() { _ = pod.Close() }()
 	c := bounded(ours, 10)

@@ -210,7 +210,7 @@ func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsForMoreThan64KiB(t *testing.T) {
+func TestMoreThan64KiBAreNotRead(t *testing.T) {
 	listen(t, say(ok+"\r\n"+megabyte[:64<<10]), 80) // and nothing more
 	got := prepare(t.Context(), hook.New(hook.Options{CallLimit: time.Minute}), shutdown, pods(1))[0]
 	if got.Outcome != hook.Answered || got.Took > 30*time.Second {

@@ -131,7 +131,7 @@ func TestWhoLeavesSaysSinceWhenHeIsReadyAndWhoStaysIsToldAgainLater(t *testing.T
 	}
 }
 
-func TestOnlyAWholeNumberOfSecondsIsATimestamp(t *testing.T) {
+func TestOnlyAnIntegerOfSecondsIsATimestamp(t *testing.T) {
 	var body string
 	status := 200
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); _, _ = io.WriteString(w, body) }, 80)
@@ -216,7 +216,7 @@ func TestWhoDoesNotKnowHowToStayStays(t *testing.T) {
 	}
 }
 
-func TestAClockThatIsSetBackKeepsNobodyWaiting(t *testing.T) {
+func TestAClockThatIsSetBackDelaysNoEvent(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	zone := delayed("zone-a", 0, 1)
@@ -301,7 +301,7 @@ func TestTheNewestMessageWinsAndCallsDoNotOverlap(t *testing.T) {
 	}
 }
 
-func TestSilentPodsOfOneGroupMakeNobodyElseWait(t *testing.T) {
+func TestSilentPodsOfOneGroupDelayNoOtherGroup(t *testing.T) {
 	l := listen(t, func(ctx context.Context, c net.Conn) {
 		if where := addressPort(c.LocalAddr()); where < "10.244.9" {
 			<-ctx.Done() // never answers
@@ -433,7 +433,7 @@ func TestAnswersAreKnownAlthoughOthersAreSilent(t *testing.T) {
 }
 
 // A pod that no longer exists is not called any more, because another pod may have its address.
-func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
+func TestMessagesToDeletedPodsAreDropped(t *testing.T) {
 	for how, drop := range map[string]func(office, group.Zone){
 		"the pods":      func(f office, z group.Zone) { z.Pods = z.Pods[:1]; f.Fill(store, []group.Zone{z}) },
 		"the zone":      func(f office, _ group.Zone) { f.Fill(store, nil) },
@@ -475,7 +475,7 @@ func TestMessagesToWhoIsGoneAreDropped(t *testing.T) {
 }
 
 // The time since which a pod is Ready shows whether it was restarted after the notification.
-func TestItIsKnownSinceWhenAPodWasReadyAsItWasTold(t *testing.T) {
+func TestANotificationRecordsSinceWhenItsPodWasReady(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp":1}`) }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
 	zone := delayed("zone-a", 0, 1)

@@ -112,7 +112,7 @@ func (d *desk) called() []string {
 
 func undoing() group.Downscale { return leaving.TakenBack(time.Now()) }
 
-func TestWhatPodsAreAskedIsKnownWhenAllHaveAnswered(t *testing.T) {
+func TestTheResultOfACallIsKnownWhenAllPodsHaveAnswered(t *testing.T) {
 	d := newDesk(t, nil)
 	d.Recorded(store, leaving, group.Downscale{})
 	d.asks()
@@ -144,7 +144,7 @@ func TestWhoDeclinesIsNamedAndWasHeard(t *testing.T) {
 }
 
 // A downscale must be undone only if a pod may have received a call about it.
-func TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard(t *testing.T) {
+func TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled(t *testing.T) {
 	unreachable := leaving
 	unreachable.Call.Port = 81
 	another := unreachable
@@ -205,7 +205,7 @@ func TestAPreparationIsUndoneByTheCallAsItWasCorrected(t *testing.T) {
 	}
 }
 
-func TestAPodThatDidNotTakeItIsNotToldByACallThatTellsNothing(t *testing.T) {
+func TestAPodThatDeclinedIsNotNotifiedByACallWithoutContent(t *testing.T) {
 	for sentence, present := range map[string]group.Call{
 		"no call any more":               {},
 		"one that is invalid":            {Port: 80, Path: "/prepare", Service: "ingester", Invalid: "port is missing"},
@@ -276,7 +276,7 @@ func TestAViewWithoutTheZoneForgetsNoAnswer(t *testing.T) {
 }
 
 // If the calls overlapped, the notification that a pod stays could arrive before the call to prepare.
-func TestWhatIsAskedNextWaitsForTheCallsBefore(t *testing.T) {
+func TestACallWaitsForEarlierCalls(t *testing.T) {
 	var posts sync.WaitGroup
 	posts.Add(2)
 	goOn := make(chan struct{})
@@ -336,7 +336,7 @@ func TestWhoWorksNoMoreSaysWhomHeHasAsked(t *testing.T) {
 	}
 }
 
-func TestWhatWasAskedOfPodsThatAreGoneIsForgotten(t *testing.T) {
+func TestCallsToDeletedPodsAreForgotten(t *testing.T) {
 	d := newDesk(t, nil)
 	d.asks()
 	d.ends()
@@ -348,7 +348,7 @@ func TestWhatWasAskedOfPodsThatAreGoneIsForgotten(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAskedAnyMoreWhoseNamespaceIsForgotten(t *testing.T) {
+func TestPodsOfAForgottenNamespaceAreNotCalled(t *testing.T) {
 	first := make(chan struct{}, 2)
 	goOn := make(chan struct{})
 	d := newDesk(t, nil)

@@ -75,7 +75,7 @@ func TestTurnsKeepTheirLimitsAndLeaveNothingBehind(t *testing.T) {
 	})
 }
 
-func TestAFreePlaceGoesToWhoeverHasFewest(t *testing.T) {
+func TestAFreeSlotGoesToTheNamespaceWithTheFewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slots := newSlots(10, 3)
 		take := func(namespace, pod string) {
@@ -108,7 +108,7 @@ func TestAFreePlaceGoesToWhoeverHasFewest(t *testing.T) {
 	})
 }
 
-func TestTheLastPlacesAreKeptForWhoeverHasNone(t *testing.T) {
+func TestTheLastSlotsAreKeptForNamespacesWithoutOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slots := newSlots(100, 16) // 2 of them are reserved
 		ctx, stop := context.WithCancel(t.Context())

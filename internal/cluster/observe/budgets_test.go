@@ -117,7 +117,7 @@ func TestABudgetConcernsEveryGroupOfItsNamespace(t *testing.T) {
 }
 
 // Budgets of namespaces that did not opt in delay no other group.
-func TestABudgetOfANamespaceThatIsNotManagedConcernsNobody(t *testing.T) {
+func TestABudgetOfAnUnmanagedNamespaceNotifiesNoListener(t *testing.T) {
 	o := newObserver(t, unreachable)
 	source := &counted{}
 	o.budgets = source

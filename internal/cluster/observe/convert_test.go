@@ -116,7 +116,7 @@ func TestMembershipOfAPod(t *testing.T) {
 	}
 }
 
-func TestAPodIsConvertedWhole(t *testing.T) {
+func TestAPodIsConvertedCompletely(t *testing.T) {
 	want := plan.Pod{
 		Name: "zone-a-3", Ordinal: 3, UID: "uid-of-zone-a-3", Version: 9, Revision: "old",
 		Phase: plan.Ready, ReadySince: noon.Time, Labels: plan.LabelsOf(map[string]string{"set": "zone-a"}),
@@ -237,7 +237,7 @@ func (m *messages) Fill(s group.Snapshot) {
 	}
 }
 
-func TestCachedAndLiveShowWhatPodsWereTold(t *testing.T) {
+func TestCachedAndLiveSnapshotsShowNotificationsOfPods(t *testing.T) {
 	told := &messages{}
 	server := newLibrary(newSet("zone-a", delayed("app")), newPod("zone-a", 0))
 	o := newObserver(t, server.client(t))

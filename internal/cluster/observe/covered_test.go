@@ -60,7 +60,7 @@ func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
 
 // The Lease of a budget is deleted once no pod is evicted under it any more. Therefore every
 // event that may allow this must enqueue the budget.
-func TestWhatEndsEvictionsUnderABudgetLetsItsLeaseBeLookedAt(t *testing.T) {
+func TestTheEndOfEvictionsUnderABudgetEnqueuesIt(t *testing.T) {
 	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	idle := holdOf(key, "")
 	covered := newSet("covered", ungrouped, ofApp)

@@ -45,7 +45,7 @@ func TestCachesAndLiveReadsCountTheSamePodsOfAZoneThatLeft(t *testing.T) {
 	}
 }
 
-func TestAGroupHearsOfAnOrphanThatAControllerOfAnotherKindAdopts(t *testing.T) {
+func TestAGroupIsEnqueuedForAnOrphanThatAnotherControllerAdopts(t *testing.T) {
 	o := newObserver(t, newLibrary().client(t))
 	showHold(o, remembering())
 	var told []plan.Key

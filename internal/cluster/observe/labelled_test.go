@@ -198,7 +198,7 @@ func (o lookout) wantUnknown(resource, name string) {
 	}
 }
 
-func TestNothingButMetadataOfWhatHasTheLabelIsAskedFor(t *testing.T) {
+func TestOnlyMetadataOfLabelledObjectsIsRequested(t *testing.T) {
 	const list, object = "as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", "as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	for namespace, path := range map[string]string{"": "/apis/apps/v1/", "team": "/apis/apps/v1/namespaces/team/"} {
 		t.Run("in namespace "+namespace, func(t *testing.T) {

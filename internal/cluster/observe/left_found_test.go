@@ -150,7 +150,7 @@ func TestAZoneThatIsBackWhileItsPodsAreListedIsNotForgotten(t *testing.T) {
 }
 
 // The name of the Lease is that of a budget's Lease, and its annotation names another budget.
-func TestALeaseThatDoesNotSayWhoseItIsMayBeThatOfAGroup(t *testing.T) {
+func TestALeaseWithoutItsGroupMayBelongToAnyGroup(t *testing.T) {
 	l := covering()
 	l.Annotations[contract.NameAnnotation(plan.KindBudget)] = "other"
 	claims, err := newObserver(t, newLibrary(l).client(t)).ClaimsOfGroups(t.Context(), "team", "zone-a")

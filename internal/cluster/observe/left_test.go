@@ -81,7 +81,7 @@ func (s returner) RoundTrip(q *http.Request) (*http.Response, error) {
 	return s.library.RoundTrip(q)
 }
 
-func TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack(t *testing.T) {
+func TestALiveReadIsRepeatedIfAZoneThatLeftIsBack(t *testing.T) {
 	server := returner{newLibrary(newPod("zone-a", 0)), new(int)}
 	held := group.Hold{Hold: plan.Hold{Exists: true}, Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
 	live, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, held)
@@ -167,7 +167,7 @@ func TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup(t *testing.T) {
 	})
 }
 
-func TestAGroupHearsOfPodsOfAZoneThatLeftIt(t *testing.T) {
+func TestAGroupIsEnqueuedForPodsOfAZoneThatLeftIt(t *testing.T) {
 	o := newObserver(t, newLibrary().client(t))
 	showHold(o, remembering())
 	for sentence, pod := range map[string]*corev1.Pod{"orphaned": orphan(0), "of a StatefulSet that is gone": newPod("zone-a", 1)} {

@@ -24,7 +24,7 @@ import (
 
 // If the hold is not known, a live read requests it first. It lists the pods of all zones with
 // one request if possible, and never lists all pods of the namespace.
-func TestWhatALookAsksFor(t *testing.T) {
+func TestRequestsOfALiveRead(t *testing.T) {
 	stray := noted("zone-x", "zone-x-0")
 	held := newHold("store", "", stray)
 	readHold, listSets, readStray := "get team/leases "+held.Name, "list team/statefulsets rollout-group=store", "get team/pods zone-x-0"
@@ -107,7 +107,7 @@ func (s *raiser) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-func TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod(t *testing.T) {
+func TestALiveReadIsRepeatedIfAStatefulSetWantsADeletedPodAgain(t *testing.T) {
 	set := newSet("zone-a", func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(1)) })
 	server := newRaiser(set, 1)
 	o := newObserver(t, apitest.Client(t, server))
@@ -158,7 +158,7 @@ func (s slowServer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Replacements of all pods of a zone may be late at the same time.
-func TestALookAtManyNotedPodsIsSoonDone(t *testing.T) {
+func TestALiveReadOfManyRecordedPodsIsFast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var held group.Hold
 		for i := range plan.MaxIntents {
@@ -176,7 +176,7 @@ func TestALookAtManyNotedPodsIsSoonDone(t *testing.T) {
 }
 
 // A live read must not occupy a worker until the process is considered dead.
-func TestALookHasAMinute(t *testing.T) {
+func TestALiveReadHasALimitOfAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var held group.Hold
 		for i := range 10 * plan.MaxIntents {
@@ -197,7 +197,7 @@ type broken struct{}
 func (broken) RoundTrip(*http.Request) (*http.Response, error) { panic("oh") }
 
 // The caller of a live read recovers from panics; the goroutines of a live read do not.
-func TestAPanicOfALookIsThatOfWhoLooks(t *testing.T) {
+func TestAPanicDuringALiveReadReachesItsCaller(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("nobody panics")
@@ -206,7 +206,7 @@ func TestAPanicOfALookIsThatOfWhoLooks(t *testing.T) {
 	_, _ = newObserver(t, apitest.Client(t, broken{})).LiveUnder(t.Context(), store, group.Hold{})
 }
 
-func TestALookUnderAKnownHoldShowsThatHold(t *testing.T) {
+func TestALiveReadUnderAKnownHoldShowsThatHold(t *testing.T) {
 	known := group.Hold{Hold: plan.Hold{Exists: true, Version: 5, Holder: "rollout/zone-a"}}
 	s, err := newObserver(t, newLibrary(newSet("zone-a"), newHold("store", "rollout/zone-b")).client(t)).LiveUnder(t.Context(), store, known)
 	if err != nil {

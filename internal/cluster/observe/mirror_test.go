@@ -312,7 +312,7 @@ func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
 }
 
 // If many groups follow one number, a change enqueues each of them once.
-func TestGroupsThatGrowTogetherHearOfItOnce(t *testing.T) {
+func TestGroupsThatGrowTogetherAreEnqueuedOnce(t *testing.T) {
 	const groups = 100
 	o, _ := withLedger(t, "team", newLibrary())
 	told := 0

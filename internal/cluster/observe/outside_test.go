@@ -23,7 +23,7 @@ func covering() *coordinationv1.Lease {
 	return l
 }
 
-func TestAnOrphanWhoseStatefulSetIsOutsideOfItsGroupIsEvictedUnderIt(t *testing.T) {
+func TestAnOrphanOfAStatefulSetOutsideOfItsGroupIsEvictedUnderThatGroup(t *testing.T) {
 	o := newObserver(t, unreachable)
 	showHold(o, remembering())
 	show(o, newSet("zone-a", ungrouped))
@@ -33,7 +33,7 @@ func TestAnOrphanWhoseStatefulSetIsOutsideOfItsGroupIsEvictedUnderIt(t *testing.
 	}
 }
 
-func TestAGroupHearsOfAStatefulSetThatLeftIt(t *testing.T) {
+func TestAGroupIsEnqueuedForAStatefulSetThatLeftIt(t *testing.T) {
 	changed := func(s *appsv1.StatefulSet) { ungrouped(s); version10(s); s.Generation++ }
 	for sentence, handle := range map[string]func(o *Observer, enqueue func(plan.Key)){
 		"it changes": func(o *Observer, enqueue func(plan.Key)) {

@@ -133,7 +133,7 @@ func TestPodsOfStrangersAreNotShown(t *testing.T) {
 
 // This happens after kubectl delete statefulset --cascade=orphan, before the replacement of a pod
 // is Ready.
-func TestAnOrphanThatServesEndsTheIntentOfWhomItReplaced(t *testing.T) {
+func TestAReadyOrphanEndsTheIntentOfThePodThatItReplaced(t *testing.T) {
 	orphan := func(p *corev1.Pod) { p.UID, p.ResourceVersion, p.OwnerReferences = "its-replacement", "20", nil }
 	for sentence, tc := range map[string]struct {
 		pod  *corev1.Pod
@@ -154,7 +154,7 @@ func TestAnOrphanThatServesEndsTheIntentOfWhomItReplaced(t *testing.T) {
 	}
 }
 
-func TestNotedPodsOutsideOfTheGroupAreStrays(t *testing.T) {
+func TestRecordedPodsOutsideOfTheGroupAreStrays(t *testing.T) {
 	for sentence, objects := range map[string][]runtime.Object{
 		"its StatefulSet moved to another group": {newSet("zone-a", inGroup("other")), newPod("zone-a", 0)},
 		"its StatefulSet is gone already":        {newPod("zone-a", 0, terminating)},
@@ -232,7 +232,7 @@ func drawPod(t *rapid.T, name string) change[*corev1.Pod] {
 	}).Draw(t, name+" is")
 }
 
-func TestALookThatFailsSaysWhatItLookedAt(t *testing.T) {
+func TestAFailedLiveReadNamesItsObject(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		refuses, want string
 	}{

@@ -13,7 +13,7 @@ import (
 // This is kubectl delete statefulset zone-a --cascade=orphan while zone-a-0 has an intent. The
 // version of the pod is newer than that of the intent, so the intent is void. Otherwise the other
 // zones would wait as long as the orphan exists.
-func TestAnOrphanedNotedPodIsTheSamePodInTheCache(t *testing.T) {
+func TestARecordedOrphanIsTheSamePodInTheCache(t *testing.T) {
 	orphan := newPod("zone-a", 0, ownedBy(), func(p *corev1.Pod) { version10(p) })
 	intent := noted("zone-a", "zone-a-0")
 	cached, live := both(t, store, []runtime.Object{newSet("zone-b"), orphan, newHold("store", "rollout/zone-a", intent)}...)
@@ -27,7 +27,7 @@ func TestAnOrphanedNotedPodIsTheSamePodInTheCache(t *testing.T) {
 
 // The StatefulSet is deleted before its pods. The group waits for the end of the pod with an
 // intent.
-func TestTheEndOfANotedPodWakesTheGroupAfterItsStatefulSetHasGone(t *testing.T) {
+func TestTheEndOfARecordedPodEnqueuesTheGroupAfterItsStatefulSetIsGone(t *testing.T) {
 	o := newObserver(t, unreachable)
 	show(o, newSet("zone-b"))
 	showHold(o, newHold("store", "rollout/zone-a", noted("zone-a", "zone-a-0")))

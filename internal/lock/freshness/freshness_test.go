@@ -82,7 +82,7 @@ func TestOneShownWriteDoesNotHideAnother(t *testing.T) {
 	}
 }
 
-func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
+func TestAViewIsStaleUntilItShowsTheLiveRead(t *testing.T) {
 	const zoneA = "zone-a rev=1 version=40\n zone-a-0 ready@1 version=30\n"
 	const read = "live\nzones at 50\npods at 50\n" + zoneA
 	const before = "zones at 49\npods at 49\n" + zoneA
@@ -116,7 +116,7 @@ func TestAViewIsBehindUntilItShowsWhatALookHasShown(t *testing.T) {
 	}
 }
 
-func TestAViewIsBehindUntilItShowsTheOrphansThatALookHasShown(t *testing.T) {
+func TestAViewIsStaleUntilItShowsTheOrphansOfTheLiveRead(t *testing.T) {
 	const read = "live\nzones at 50\npods at 50\nzone-a rev=1 replicas=2 version=40\n orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=30\n"
 	const view = "zones at 49\npods at 49\nzone-a rev=1 replicas=2 version=40\n"
 	for sentence, tc := range map[string]struct{ view, want string }{
@@ -165,7 +165,7 @@ func TestAViewNeedNotShowTheStatefulSetOfAZoneThatLeft(t *testing.T) {
 
 // The live read lists the pods of each zone by a separate request. A pod that one of these lists showed to be
 // deleted must not return in a view.
-func TestALookIsAFloorForEachZone(t *testing.T) {
+func TestALiveReadIsALowerBoundForEachZone(t *testing.T) {
 	read := fixture.MustParse("live\nzones at 50\npods at 50\nzone-a rev=1 version=40\n zone-a-0 ready@1 version=30\nzone-b rev=1 version=40\n")
 	read.Zones[1].PodsAt = 60
 	const cached = "zone-a rev=1 version=40\n zone-a-0 ready@1 version=30\nzone-b rev=1 version=40\n zone-b-1 ready@1 version=55\n"
@@ -181,7 +181,7 @@ func TestALookIsAFloorForEachZone(t *testing.T) {
 	}
 }
 
-func TestALaterLookReplacesAnEarlierOne(t *testing.T) {
+func TestALaterLiveReadReplacesAnEarlierOne(t *testing.T) {
 	log := freshness.NewLog()
 	log.ReadLive(new(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=30")))
 	log.ReadLive(new(fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1 version=31")))
@@ -193,7 +193,7 @@ func TestALaterLookReplacesAnEarlierOne(t *testing.T) {
 	}
 }
 
-func TestALookThatEndsLaterHidesNothingOfANewerOne(t *testing.T) {
+func TestASlowLiveReadHidesNothingOfANewerOne(t *testing.T) {
 	log := freshness.NewLog()
 	log.ReadLive(new(fixture.MustParse("live\npods at 100\nzone-a rev=1\n zone-a-0 leaving@1 version=99 zone-a-1 ready@1 version=30")))
 	log.ReadLive(new(fixture.MustParse("live\npods at 95\nzone-a rev=1\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=30")))

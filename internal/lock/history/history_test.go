@@ -216,7 +216,7 @@ finished 0..43
 
 // While all outdated zones are paused, no operation has the hold. If the templates are then reverted, no
 // operation takes it.
-func TestARolloutThatIsGivenUpWhileNobodyHoldsEnds(t *testing.T) {
+func TestAnAbandonedRolloutEndsWhileTheHoldIsFree(t *testing.T) {
 	w := world(twoZones, "")
 	same(t, `
 finished 0..20
@@ -279,7 +279,7 @@ func TestARolloutEndsAlthoughAZoneHasJustBeenTouched(t *testing.T) {
 }
 
 // Another StatefulSet with the same name is another zone.
-func TestAZoneThatIsMadeAnewBeginsAnew(t *testing.T) {
+func TestAZoneThatIsCreatedAgainHasANewHistory(t *testing.T) {
 	w := world("zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1", "")
 	same(t, `
 finished 0..9

@@ -15,7 +15,7 @@ const left = "zone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0
 
 // lockstep records which pods acknowledged without a live read. It does not take the hold for that, and does
 // not prolong a hold from outside.
-func TestANoteOfWhoAgreedLeavesTheHoldAsItIs(t *testing.T) {
+func TestAcknowledgementsDoNotChangeTheHold(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		group, want string
 		prolongs    bool
@@ -47,7 +47,7 @@ func TestANoteOfWhoAgreedLeavesTheHoldAsItIs(t *testing.T) {
 	}
 }
 
-func TestANoteOfWhoAgreedGoesWithWhateverIsWritten(t *testing.T) {
+func TestAcknowledgementsAreWrittenWithTheNextRecord(t *testing.T) {
 	for sentence, scenario := range map[string]string{
 		"a takedown":          "live\nhold free\n" + left + outdated2,
 		"the hold given back": "hold rollout/zone-b\n" + left + "zone-b rev=2\n zone-b-0 ready@2\n",

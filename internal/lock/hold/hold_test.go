@@ -529,7 +529,7 @@ zone-a rev=2 current=1 minReady=10s
 }
 
 // A client other than lockstep's own command may write its holder while a downscale is recorded.
-func TestADownscaleIsUndoneUnderTheHoldThatSomebodyTookBeside(t *testing.T) {
+func TestADownscaleIsUndoneUnderTheHoldOfAnotherOperation(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold manual/maintenance
@@ -548,7 +548,7 @@ zone-b rev=2
 	}
 }
 
-func TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew(t *testing.T) {
+func TestAPreparationThatAnotherProcessGaveUpIsUndoneAgain(t *testing.T) {
 	now := time.Now()
 	asked := fixture.Shrinking("zone-a", 2, 1, group.Preparing)
 	seen := fixture.Shrinking("zone-a", 3, 2, group.Admitted)

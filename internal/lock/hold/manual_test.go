@@ -31,7 +31,7 @@ func TestAReasonBecomesPartOfAHolder(t *testing.T) {
 	}
 }
 
-func TestAPersonTakesAHoldOnlyWhereNobodyHasIt(t *testing.T) {
+func TestAPersonTakesOnlyAFreeHold(t *testing.T) {
 	const mine = plan.Holder("manual/upgrade")
 	for held, want := range map[string]reason.Code{
 		"":                                                   "",

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
+func TestAGroupIsReconciledAtTheEarliestDueTime(t *testing.T) {
 	now := fixture.Now()
 	wait := func(until time.Time) plan.Action {
 		return plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.PodNotYetAvailable, Until: until}}
@@ -49,7 +49,7 @@ func TestAGroupIsLookedAtAgainAtTheEarliestTimeThatMatters(t *testing.T) {
 	}
 }
 
-func TestALookReadsTheLeaseWhereNoneIsKnownOrADownscaleIsNoted(t *testing.T) {
+func TestALiveReadIncludesTheLeaseIfNoneIsKnownOrADownscaleIsRecorded(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		hold group.Hold
 		want bool

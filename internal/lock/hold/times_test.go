@@ -56,7 +56,7 @@ func TestTheTimesOfZonesThatAreGoneAreBounded(t *testing.T) {
 }
 
 // The holder and everything else in the record stay the same.
-func TestADownscaleThatNeedsNoHoldTellsWhenItWas(t *testing.T) {
+func TestADownscaleThatNeedsNoHoldIsDated(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-b\n noted zone-b-0\n shrank zone-c 1h ago\nzone-a rev=1\nzone-b rev=1\n zone-b-0 ready@1\n")
 	for _, holder := range []plan.Holder{s.Hold.Holder, ""} {
 		s.Hold.Holder = holder

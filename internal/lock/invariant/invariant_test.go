@@ -349,7 +349,7 @@ func TestDisruptionsInTwoZonesAreFoundWhateverIsRecorded(t *testing.T) {
 	}
 }
 
-func TestNothingIsJudgedThatIsOnlyLookedAt(t *testing.T) {
+func TestAPlanThatNeedsALiveReadIsNotJudged(t *testing.T) {
 	s := fixture.MustParse(healthy)
 	if found := invariant.Check(s, actions(deletes(up("zone-a-0"))), hold.Decision{Need: hold.ReadLive}); found != nil {
 		t.Errorf("found %v", found)

@@ -46,7 +46,7 @@ func TestAGrantIsKnownSinceThisProcessHasSeenItFirst(t *testing.T) {
 
 // After the API server has given up on the first request, it may work on a second request for the full time
 // limit.
-func TestAGrantThatIsGivenAgainIsKnownAnew(t *testing.T) {
+func TestARepeatedGrantIsANewGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
 		r.write(grantedAt(time.Now()))
@@ -60,7 +60,7 @@ func TestAGrantThatIsGivenAgainIsKnownAnew(t *testing.T) {
 }
 
 // Two evictions of a pod may be granted within a millisecond, each at another version of the pod.
-func TestAGrantAtALaterVersionIsKnownAnew(t *testing.T) {
+func TestAGrantAtALaterVersionIsANewGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
 		grant := grantedAt(time.Now())

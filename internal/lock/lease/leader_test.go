@@ -177,7 +177,7 @@ func TestLeadershipEndsInOrder(t *testing.T) {
 }
 
 // A standby replica can tell whether a leader works even if it cannot reach the leader.
-func TestSomebodyIsSeenToLeadForAsLongAsTheLeaseIsRenewed(t *testing.T) {
+func TestAReplicaLeadsForAsLongAsItRenewsTheLease(t *testing.T) {
 	refuseWrites := func(q *http.Request) *http.Response {
 		if q.Method == http.MethodPut {
 			return refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
@@ -298,7 +298,7 @@ func TestWorkOfTwoTermsNeverOverlaps(t *testing.T) {
 	})
 }
 
-func TestALeaseTakenBySomebodyElseIsLeftToHim(t *testing.T) {
+func TestALeaseTakenByAnotherClientIsLeftAlone(t *testing.T) {
 	inBubble(t, func(r *replica) {
 		r.begin()
 		time.Sleep(time.Minute)

@@ -30,7 +30,7 @@ func TestALeaseRemembersRollouts(t *testing.T) {
 
 // Any client that may write Leases can write any text into them. Unreadable rollouts must not block the
 // group.
-func TestRolloutsThatCannotBeReadKeepNobodyFromWorking(t *testing.T) {
+func TestUnreadableRolloutsBlockNoOperation(t *testing.T) {
 	r := newRoom(t)
 	r.write(held("rollout/zone-a", "zone-a-0"))
 	r.show(r.server.change(stored, func(l *coordinationv1.Lease) bool {

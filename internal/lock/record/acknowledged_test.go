@@ -94,7 +94,7 @@ func TestWhoAgreedTakesLittleRoom(t *testing.T) {
 }
 
 // If its annotations were too large, a Lease could not be written any more.
-func TestAGroupOfManyZonesOfWhichAllPodsAgreedIsNotedInOneLease(t *testing.T) {
+func TestAcknowledgementsOfManyZonesFitIntoOneLease(t *testing.T) {
 	const half = 128 << 10 // half the limit for all annotations of an object
 	s := fixture.Group(fixture.Held(""))
 	for n := range 30 {

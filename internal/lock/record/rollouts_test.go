@@ -192,7 +192,7 @@ func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
 
 // If its annotations were too long, the Lease could not be written, which would block the group. Characters
 // that JSON escapes take more bytes once they are written again.
-func TestRolloutsOfNamesThatNobodyHasAreNotRemembered(t *testing.T) {
+func TestRolloutsOfUnknownNamesAreNotRemembered(t *testing.T) {
 	for _, letter := range []string{"z", "<"} {
 		text := `{"version":1,"current":{"since":"2026-01-05T12:00:00Z","zones":[{"name":"` + strings.Repeat(letter, record.MaxRollouts/4) + `","uid":"u","since":"2026-01-05T12:00:00Z"}]}}`
 		if read := record.ParseRollouts(text); len(record.FormatRollouts(read)) > record.MaxRollouts {
@@ -202,7 +202,7 @@ func TestRolloutsOfNamesThatNobodyHasAreNotRemembered(t *testing.T) {
 }
 
 // A person took the hold by hand while a pod was being replaced, and never released it.
-func TestARolloutThatIsGivenUpEndsAlthoughAnIntentOfItIsStillNoted(t *testing.T) {
+func TestAnAbandonedRolloutEndsAlthoughAnIntentOfItIsRecorded(t *testing.T) {
 	s := fixture.MustParse("hold manual/x renewed 5h ago\nzone-a rev=1\n  zone-a-0 ready@1")
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now().Add(-6 * time.Hour)}
 	s.Hold.Intents = []plan.Intent{{

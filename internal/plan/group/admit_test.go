@@ -156,7 +156,7 @@ func TestEveryAdmittedDownscaleIsDated(t *testing.T) {
 
 // A prepared pod that is terminating cannot be called again, but a pod of its name may come back.
 // So the next downscale keeps the Call that prepared it.
-func TestADownscaleThatReplacesAnotherRemembersWhoWasAsked(t *testing.T) {
+func TestADownscaleThatReplacesAnotherKnowsTheCalledPods(t *testing.T) {
 	const former = "hold downscale/zone-a\n decrease zone-a from 3 to 2 admitted version=9 asked\n"
 	for _, zone := range []string{"zone-a rev=1 prepares\n", "zone-a rev=1\n"} {
 		s := fixture.MustParse(former + zone + " zone-a-0 ready@1 ip=10.0.0.1\n zone-a-1 ready@1 ip=10.0.0.2\n zone-a-2 leaving@1 ip=10.0.0.3\n")

@@ -32,7 +32,7 @@ func tallies(r group.BudgetReport) string {
 }
 
 // Each case is a group, and the expected report about its first budget.
-func TestWhatIsToldOfABudget(t *testing.T) {
+func TestStatusOfABudget(t *testing.T) {
 	partitions := `zpdb store regex="zone-[a-c]-([0-9]+)"`
 	for promise, tc := range map[string]struct{ group, want string }{
 		"one pod of one zone":           {"zpdb store\n" + three, "1 in store; zone-a: 0 of 3 down, 1; zone-b: 0 of 3 down, 1; zone-c: 0 of 3 down, 1"},
@@ -159,7 +159,7 @@ func agree(s group.Snapshot, notified, granted int) bool {
 
 // The new pod is Ready and not available yet. It counts as down already, in place of the deleted
 // pod.
-func TestABudgetAllowsTheEvictionOfAPodThatReplacesATakenDownOne(t *testing.T) {
+func TestABudgetAllowsTheEvictionOfAPodThatReplacesADeletedPod(t *testing.T) {
 	s := fixture.MustParse(`
 zpdb store limit=1
 hold rollout/zone-a
@@ -210,7 +210,7 @@ func TestABudgetAllowsWhatEvictionsAreGranted(t *testing.T) {
 	})
 }
 
-func TestTellingOfBudgetsChangesNothing(t *testing.T) {
+func TestReportsAboutBudgetsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Odd().Draw(t, "snapshot")
 		s.Budgets = drawBudgets(t)

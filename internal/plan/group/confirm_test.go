@@ -10,7 +10,7 @@ import (
 )
 
 // After a live read and before the disruption, lockstep plans once more from the caches.
-func TestCachesConfirmWhatALookHasDecided(t *testing.T) {
+func TestCachesConfirmThePlanOfALiveRead(t *testing.T) {
 	const outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n"
 	const available = outdated + " zone-b-0 ready@2\n"
 	const both = "zone-a rev=3 current=2\n zone-a-0 ready@2\nzone-b rev=3 current=2\n zone-b-0 ready@3\n zone-b-1 ready@2\n"

@@ -86,7 +86,7 @@ func TestWritesAgainstAnotherWriterAreSpacedOut(t *testing.T) {
 	}
 }
 
-func TestAThirdOverwriteIsTold(t *testing.T) {
+func TestAThirdOverwriteIsReported(t *testing.T) {
 	c := &contestant{t: t, leader: 4, follower: 2}
 	for overwrites := range 4 {
 		c.fight(time.Second)
@@ -96,7 +96,7 @@ func TestAThirdOverwriteIsTold(t *testing.T) {
 	}
 }
 
-func TestAContestIsOverOnceNobodyOverwrites(t *testing.T) {
+func TestAContestEndsOnceReplicasAreNotOverwritten(t *testing.T) {
 	c := &contestant{t: t, leader: 4, follower: 2}
 	c.fight(time.Minute)
 	for end := c.at + 15*time.Minute; c.at < end; {
@@ -144,7 +144,7 @@ func TestALeaderThatGoesUpAndDownIsNoOverwrite(t *testing.T) {
 	}
 }
 
-func TestAToolThatAppliesEveryTenMinutesIsTold(t *testing.T) {
+func TestAToolThatAppliesEveryTenMinutesIsReported(t *testing.T) {
 	c := &contestant{t: t, leader: 4, follower: 2}
 	for range 4 {
 		c.follower = 2

@@ -76,7 +76,7 @@ func (w *waiter) leave(now time.Time, z group.Zone, a group.SetReplicas) string 
 
 // No pod leaves before it has agreed, without interruption, for as long as the delay. That is
 // true for any order of answers, crashes, failed writes, changed wishes and clocks of pods.
-func TestNobodyLeavesBeforeTheDelayIsOver(t *testing.T) {
+func TestNoPodLeavesBeforeItsDelayIsOver(t *testing.T) {
 	left := 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := fixture.NewWorld(delayedZone())
@@ -198,7 +198,7 @@ func (p prepared) saw(steps []plan.Action, after group.Snapshot, silent map[stri
 
 // A prepared pod is notified that it stays by the call that prepared it. That is true if the
 // delay is removed or the call changes, and during crashes and failed writes.
-func TestNobodyStaysPreparedWhenTheDelayChanges(t *testing.T) {
+func TestNoPodStaysPreparedWhenTheDelayChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := fixture.NewWorld(delayedZone())
 		w.Zone("zone-a", func(z *group.Zone) { z.Mirror.Scale.Replicas = 2; fixture.Delays(100 * time.Hour)(z) })
@@ -247,7 +247,7 @@ func change(t *rapid.T, w *fixture.World) {
 	}
 }
 
-func TestManyStretchesBecomeFewAndNobodyLeavesSooner(t *testing.T) {
+func TestManyOrdinalRangesAreMergedAndNoPodLeavesEarlier(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
 		z := &s.Zones[0]
@@ -325,7 +325,7 @@ zone-a rev=2 mirror=web asks=1 delay=1h
 	}
 }
 
-func TestATimeThatNobodyCanWriteIsNotWaitedFor(t *testing.T) {
+func TestATimeThatCannotBeWrittenIsNotAwaited(t *testing.T) {
 	s := fixture.MustParse("hold free\n agreed zone-a 0 to 1 1h ago\nzone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n")
 	notified := s.Zones[0].Notifications["zone-a-0"]
 	notified.Since = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
@@ -355,7 +355,7 @@ zone-a rev=2 mirror=web asks=1 delay=1h
 	}
 }
 
-func TestPodsAreToldAgainInTime(t *testing.T) {
+func TestPodsAreNotifiedAgainInTime(t *testing.T) {
 	s := fixture.MustParse(`
 zone-a rev=2 mirror=web asks=4 delay=1h
   zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2 zone-a-3 ready@2

@@ -436,7 +436,7 @@ func TestAnEvictionIsJudgedOnThePodThatWillGo(t *testing.T) {
 	}
 }
 
-func TestAGrantEndsByALiveLookAfterItsTime(t *testing.T) {
+func TestAGrantEndsByALiveReadAfterItsTime(t *testing.T) {
 	const held = "hold eviction/zone-a\n noted zone-a-0 granted"
 	for promise, tc := range map[string]struct {
 		group string

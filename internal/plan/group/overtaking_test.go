@@ -203,7 +203,7 @@ func TestAZoneHasItsTurnHoweverManyOthersOvertakeIt(t *testing.T) {
 
 // A rollout that overtakes records this in the hold. So does the repair of a pod that
 // overtook. Otherwise each pod would let the next one follow, without end.
-func TestAPodThatIsRolledBeforeOthersIsNotedAsSuch(t *testing.T) {
+func TestAPodThatIsRolledBeforeOthersIsRecordedAsSuch(t *testing.T) {
 	const waits = "  waiting eviction/zone-b since 10s seen 1s\n"
 	const zones = "zone-a rev=2 current=1 budget=2\n  zone-a-0 failing@1 zone-a-1 ready@1\nzone-b rev=1\n  zone-b-0 ready@1\n"
 	for sentence, tc := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-func TestAPausedZoneIsLookedAtAgainWhenItsPauseIsOver(t *testing.T) {
+func TestAPausedZoneIsReconciledWhenItsPauseEnds(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		zone string
 		in   time.Duration // 0: only an event ends the wait
@@ -40,7 +40,7 @@ func TestAPausedZoneIsLookedAtAgainWhenItsPauseIsOver(t *testing.T) {
 
 // If another pod becomes available meanwhile, the plan is evaluated again. The wait
 // still has no end that users could see.
-func TestWhatIsToldEndsByItselfAlone(t *testing.T) {
+func TestAReportEndsOnlyByItsOwnEnd(t *testing.T) {
 	for sentence, text := range map[string]string{
 		"a pause without an end":  "zone-a rev=2 current=1 paused minReady=1m\n zone-a-0 ready@1 zone-a-1 ready@2 for=10s\n",
 		"another update strategy": "zone-a rev=2 current=1 strategy=RollingUpdate minReady=1m\n zone-a-0 ready@1 zone-a-1 ready@2 for=10s\n",

@@ -53,7 +53,7 @@ func TestReasonsAreSeenWhereTheCatalogueSaysSo(t *testing.T) {
 }
 
 // If the catalogue says that zones wait for a reason, a scenario has such a wait.
-func TestEveryReasonSaidToBeWaitedForIs(t *testing.T) {
+func TestEveryReasonListedAsAWaitIsReported(t *testing.T) {
 	waited := map[reason.Code]bool{
 		// Planners do not know these.
 		reason.RequestForbidden: true, reason.InvariantViolated: true, reason.ReferenceUnreadable: true,

@@ -15,7 +15,7 @@ import (
 // joins is a group of two zones, of which the hold records zone-a.
 const joins = "hold free\nmembers zone-a\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n"
 
-func TestAZoneForWhichTheHoldHasNoRoomIsNotNoted(t *testing.T) {
+func TestAZoneForWhichTheHoldHasNoRoomIsNotRecorded(t *testing.T) {
 	var members, zones strings.Builder
 	for i := range group.MostMembers {
 		fmt.Fprintf(&members, " zone-%03d", i)
@@ -47,7 +47,7 @@ func TestOnlyTheHoldOfARolloutGroupNotesZonesThatJoin(t *testing.T) {
 	}
 }
 
-func TestAStatefulSetThatWasMadeAnewIsNoted(t *testing.T) {
+func TestAStatefulSetThatWasCreatedAgainIsRecorded(t *testing.T) {
 	s := fixture.MustParse("hold free\nzone-a rev=1\n zone-a-0 ready@1\n")
 	s.Hold.Members[0].UID = "former"
 	if got, want := plan.Notation(group.Plan(s)), "remember zone-a"; got != want {

@@ -270,7 +270,7 @@ func TestWakeIsTheEarliestTime(t *testing.T) {
 
 // An outside writer overwrote the holder while an intent was open, and did not renew
 // its hold.
-func TestNobodyIsWokenForATimeThatIsOver(t *testing.T) {
+func TestATimeInThePastSetsNoTimer(t *testing.T) {
 	s := fixture.MustParse(`
 hold manual/maintenance renewed 5m ago
   noted zone-a-0 version=20
@@ -352,7 +352,7 @@ func TestAPlanDeletesAtMostTenPods(t *testing.T) {
 
 // Of three Ready pods that are not available yet, budget 1 permits one delete. Ready
 // pods serve, so minReadySeconds does not permit more.
-func TestPodsThatServeAreNotTakenDownTogetherBecauseTheyAreYoung(t *testing.T) {
+func TestReadyPodsThatAreNotAvailableYetAreNotDeletedTogether(t *testing.T) {
 	s := fixture.MustParse(`
 zone-a rev=2 current=1 minReady=1m
   zone-a-0 ready@1 for=10s   zone-a-1 ready@1 for=10s   zone-a-2 ready@1 for=10s
@@ -462,7 +462,7 @@ func TestWordsForPhasesAndFates(t *testing.T) {
 	}
 }
 
-func TestAHoldThatSaysNoTimeIsRespectedAndWakesNobody(t *testing.T) {
+func TestAHoldWithoutATimeIsRespectedAndSetsNoTimer(t *testing.T) {
 	for sentence, change := range map[string]func(*group.Hold){
 		"no time of renewal": func(h *group.Hold) { h.Renewed = time.Time{} },
 		"no duration":        func(h *group.Hold) { h.Duration = 0 },
@@ -509,7 +509,7 @@ func TestALongChainOfLeadersIsFollowedAtOnce(t *testing.T) {
 	}
 }
 
-func TestRemarksTellWhatIsForced(t *testing.T) {
+func TestRemarksReportForcedReplicas(t *testing.T) {
 	s := fixture.MustParse("zone-a rev=1 force=2\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1 force=many\n zone-b-0 ready@1\n")
 	var got []string
 	for _, remark := range group.Remarks(s) {
@@ -521,7 +521,7 @@ func TestRemarksTellWhatIsForced(t *testing.T) {
 	}
 }
 
-func TestADownscaleThatIsNotedAnewIsGivenNoMoreTimeForItsStage(t *testing.T) {
+func TestADownscaleThatIsRecordedAgainGetsNoMoreTimeForItsStage(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		former, last string // the record in the hold, and the pod that leaves
 		stage        group.Stage
@@ -555,7 +555,7 @@ zone-b rev=1 leader=zone-a version=11 prepares
 
 // Pods that leave by the former downscale were called to prepare. If the hold lost that
 // record, they would not be notified that they stay after all.
-func TestTheDownscaleBeforeIsKnownByWhatAskedItsPods(t *testing.T) {
+func TestTheFormerDownscaleIsKnownByItsCall(t *testing.T) {
 	const next = "zone-a rev=1 replicas=2 version=11 leader=zone-b prepares\n" +
 		"  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 %s zone-a-2 ready@1 ip=10.0.0.3 zone-a-3 leaving@1 ip=10.0.0.4\nzone-b rev=1\n  zone-b-0 ready@1\n"
 	for sentence, tc := range map[string]struct{ hold, last, want string }{
@@ -597,7 +597,7 @@ func TestADownscaleThatWasSeenAndTakenBackWasOne(t *testing.T) {
 
 // The former pod of this name was deleted by the rollout, and a client may still carry
 // out the granted eviction of the present one.
-func TestAPodWhoseEvictionIsGrantedIsNotTakenDownForTheOneBeforeIt(t *testing.T) {
+func TestAPodWithAGrantedEvictionIsNotDeletedForItsPredecessor(t *testing.T) {
 	for sentence, recorded := range map[string]string{
 		"noted in their order": "  noted zone-a-1 uid=former version=9\n  noted zone-a-1 version=9 granted\n",
 		"or in another one":    "  noted zone-a-1 version=9 granted\n  noted zone-a-1 uid=former version=9\n",
@@ -609,7 +609,7 @@ func TestAPodWhoseEvictionIsGrantedIsNotTakenDownForTheOneBeforeIt(t *testing.T)
 	}
 }
 
-func TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed(t *testing.T) {
+func TestADownscaleThatIsNotRequestedAnyMoreIsUndoneWithoutAFailure(t *testing.T) {
 	for leader, ours := range map[string]bool{"zone-a-0 ready@1": true, "zone-a-0 ready@1 zone-a-1 ready@1": false} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted ours asked since=6s\n" +
 			"zone-a rev=1\n " + leader + "\nzone-b rev=1 leader=zone-a prepares version=11\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n")

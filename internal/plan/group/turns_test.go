@@ -112,7 +112,7 @@ zone-c rev=1
 
 // Pods whose volumes are on the drained node can start only when its drain is over. So an
 // operation that waits for them must not have its turn before the rest of that drain.
-func TestADrainIsFinishedWhoeverWaitsForThePodsThatHaveLeft(t *testing.T) {
+func TestADrainFinishesWhileOthersWaitForItsPods(t *testing.T) {
 	const limited, partitioned = "zpdb store limit=2\n", "zpdb store regex=\"zone-.-([0-9]+)\"\n"
 	nodeOfZoneB := []string{"zone-b-0", "zone-b-1"}
 	for sentence, tc := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-func TestAGroupIsReadAnewWhenAZoneAsksAgainForADeletedPod(t *testing.T) {
+func TestAGroupIsReadAgainIfAZoneWantsADeletedPodAgain(t *testing.T) {
 	deleted := []plan.Intent{{Zone: "zone-a", Pod: "zone-a-2"}}
 	for sentence, tc := range map[string]struct {
 		listed []group.Zone

@@ -117,7 +117,7 @@ func TestEveryAlertAndEveryReasonThatNeedsAPersonHasARunbook(t *testing.T) {
 	}
 }
 
-func TestEveryRunbookSaysWhatItMeansWhereToLookAndWhatToDo(t *testing.T) {
+func TestEveryRunbookHasMeaningDiagnosisAndActions(t *testing.T) {
 	for name := range pages(t) {
 		text := read(t, filepath.Join(runbooks, name+".md"))
 		if !strings.HasPrefix(text, "# "+name+"\n") {
@@ -227,7 +227,7 @@ func TestEveryReasonThatNeedsAPersonRaisesAnAlertWhereItIsSeen(t *testing.T) {
 }
 
 // An alert that selects a reason in a metric that never has it can never fire.
-func TestAlertsLookForReasonsWhereTheyAreSeen(t *testing.T) {
+func TestAlertsSelectReasonsOfTheirMetrics(t *testing.T) {
 	for _, a := range alerts(t) {
 		for _, s := range selections(t, a.Expr) {
 			for _, code := range s.named {

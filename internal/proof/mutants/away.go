@@ -30,7 +30,7 @@ var away = []Mutant{
 	{
 		Name:  "zone that is noted again and again where the hold has no room for it",
 		Edits: []Edit{{left, "len(step.Joined) < MostMembers", "len(step.Joined) < MostMembers || true"}},
-		Test:  "internal/plan/group TestAZoneForWhichTheHoldHasNoRoomIsNotNoted", Rule: `the plan is "remember zone-more"`,
+		Test:  "internal/plan/group TestAZoneForWhichTheHoldHasNoRoomIsNotRecorded", Rule: `the plan is "remember zone-more"`,
 	},
 	{
 		Name:  "zone that is noted in a hold of a newer version",
@@ -50,7 +50,7 @@ var away = []Mutant{
 	{
 		Name:  "StatefulSet that was made anew and is not noted",
 		Edits: []Edit{{left, "return m.Zone == z.Name && m.UID == z.UID })", "return m.Zone == z.Name })"}},
-		Test:  "internal/plan/group TestAStatefulSetThatWasMadeAnewIsNoted", Rule: `got "", want "remember zone-a"`,
+		Test:  "internal/plan/group TestAStatefulSetThatWasCreatedAgainIsRecorded", Rule: `got "", want "remember zone-a"`,
 	},
 	{
 		Name:  "zone that joined and is forgotten beside a repair in another zone",
@@ -125,12 +125,12 @@ var away = []Mutant{
 	{
 		Name:  "orphan that is waited for although its StatefulSet is outside of the group",
 		Edits: []Edit{{lookup, "exists && set.grouped {", "exists && set != nil {"}},
-		Test:  "internal/cluster/observe TestAnOrphanWhoseStatefulSetIsOutsideOfItsGroupIsEvictedUnderIt", Rule: "Unplaced:true",
+		Test:  "internal/cluster/observe TestAnOrphanOfAStatefulSetOutsideOfItsGroupIsEvictedUnderThatGroup", Rule: "Unplaced:true",
 	},
 	{
 		Name:  "events of StatefulSets outside of the group that reach no group",
 		Edits: []Edit{{"internal/cluster/observe/events.go", "range o.holds.Remembering(r.namespace, r.zone.Name) {", "range o.holds.Remembering(r.namespace, \"\") {"}},
-		Test:  "internal/cluster/observe TestAGroupHearsOfAStatefulSetThatLeftIt/it changes", Rule: "enqueued []",
+		Test:  "internal/cluster/observe TestAGroupIsEnqueuedForAStatefulSetThatLeftIt/it changes", Rule: "enqueued []",
 	},
 	{
 		Name:  "StatefulSet that a budget covered and that counts as away",
@@ -190,7 +190,7 @@ var away = []Mutant{
 	{
 		Name:  "orphan that a controller of another kind adopts, of which its group does not hear",
 		Edits: []Edit{{"internal/cluster/observe/events.go", "return ours != stays || was", "return ours != stays && false || was"}},
-		Test:  "internal/cluster/observe TestAGroupHearsOfAnOrphanThatAControllerOfAnotherKindAdopts", Rule: "want the group",
+		Test:  "internal/cluster/observe TestAGroupIsEnqueuedForAnOrphanThatAnotherControllerAdopts", Rule: "want the group",
 	},
 	{
 		Name:  "orphan that a budget covers and that is evicted under no hold",
@@ -265,7 +265,7 @@ var away = []Mutant{
 	{
 		Name:  "Lease that does not say whose it is and counts as that of a budget",
 		Edits: []Edit{{claims, "\tif !owned {\n", "\tif false {\n"}},
-		Test:  "internal/cluster/observe TestALeaseThatDoesNotSayWhoseItIsMayBeThatOfAGroup", Rule: "want the Lease lockstep-budget-store",
+		Test:  "internal/cluster/observe TestALeaseWithoutItsGroupMayBelongToAnyGroup", Rule: "want the Lease lockstep-budget-store",
 	},
 	{
 		Name:  "Lease that lost its label and does not get it back when an orphan is refused",

@@ -36,7 +36,7 @@ var conclusions = []Mutant{
 	{
 		Name:  "granted eviction that is as old as an earlier one of its pod",
 		Edits: []Edit{{"internal/lock/lease/ages.go", "intents[i].UID, intents[i].Version, intents", "intents[i].UID, 0, intents"}},
-		Test:  "internal/lock/lease TestAGrantAtALaterVersionIsKnownAnew", Rule: "want 0s",
+		Test:  "internal/lock/lease TestAGrantAtALaterVersionIsANewGrant", Rule: "want 0s",
 	},
 	{
 		Name:  "pod available as soon as it is Ready",

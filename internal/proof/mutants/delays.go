@@ -20,32 +20,32 @@ var delays = []Mutant{
 	{
 		Name:  "delayed downscale without a look at what the hold notes",
 		Edits: []Edit{{delay, "\tsince, recorded := b.AgreedSince(z, pod)\n", "\tsince, recorded := notified.Since, true\n"}, blind},
-		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+		Test:  "internal/plan/group TestNoPodLeavesBeforeItsDelayIsOver", Rule: "leaves after",
 	},
 	{
 		Name:  "delayed downscale without a look at what the hold notes, seen by the check",
 		Edits: []Edit{{delay, "\tsince, recorded := b.AgreedSince(z, pod)\n", "\tsince, recorded := notified.Since, true\n"}},
-		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
+		Test:  "internal/plan/group TestNoPodLeavesBeforeItsDelayIsOver", Rule: "DelayKept",
 	},
 	{
 		Name:  "delayed downscale without a look at what the pod says",
 		Edits: []Edit{{delay, "if notified.Since.After(since) {", "if false {"}, blind},
-		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+		Test:  "internal/plan/group TestNoPodLeavesBeforeItsDelayIsOver", Rule: "leaves after",
 	},
 	{
 		Name:  "delayed downscale of who was restarted since he agreed",
 		Edits: []Edit{{messages, "t.Message == Leave && !t.Ready.Equal(pod.ReadySince)", "false"}, blind},
-		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "restarted",
+		Test:  "internal/plan/group TestNoPodLeavesBeforeItsDelayIsOver", Rule: "restarted",
 	},
 	{
 		Name:  "delayed downscale of who was restarted since he agreed, seen by the check",
 		Edits: []Edit{{messages, "t.Message == Leave && !t.Ready.Equal(pod.ReadySince)", "false"}},
-		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
+		Test:  "internal/plan/group TestNoPodLeavesBeforeItsDelayIsOver", Rule: "DelayKept",
 	},
 	{
 		Name:  "delayed downscale that is taken away, and who was prepared is forgotten",
 		Edits: []Edit{{delay, "if owed := b.owed(z.Zone); !owed.None() {", "if owed := b.owed(z.Zone); false {"}},
-		Test:  "internal/plan/group TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "neither told to stay nor noted",
+		Test:  "internal/plan/group TestNoPodStaysPreparedWhenTheDelayChanges", Rule: "neither told to stay nor noted",
 	},
 	{
 		Name:  "delayed downscale that is taken away, and nobody is told who does not answer",
@@ -55,7 +55,7 @@ var delays = []Mutant{
 	{
 		Name:  "delayed downscale that is taken away, and who was prepared hears it by another call",
 		Edits: []Edit{{messages, "b.message(z, Stay, recorded.Call, parts)", "b.message(z, Stay, z.Delay.Call, parts)"}},
-		Test:  "internal/plan/group TestNobodyStaysPreparedWhenTheDelayChanges", Rule: "at last",
+		Test:  "internal/plan/group TestNoPodStaysPreparedWhenTheDelayChanges", Rule: "at last",
 	},
 	{
 		Name:  "delayed downscale by what was agreed to by another call",
@@ -85,17 +85,17 @@ var delays = []Mutant{
 	{
 		Name:  "delayed downscale that is withdrawn and remembered",
 		Edits: []Edit{{delay, "z.wish.immediate, z.Replicas, func", "0, z.Replicas, func"}, blind},
-		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+		Test:  "internal/plan/group TestNoPodLeavesBeforeItsDelayIsOver", Rule: "leaves after",
 	},
 	{
 		Name:  "delayed downscale remembered for whoever comes next",
 		Edits: []Edit{{ordinalRange, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}, blind},
-		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "leaves after",
+		Test:  "internal/plan/group TestNoPodLeavesBeforeItsDelayIsOver", Rule: "leaves after",
 	},
 	{
 		Name:  "delayed downscale remembered for whoever comes next, seen by the check",
 		Edits: []Edit{{ordinalRange, "s.between(place, place+1).Pods == MarkOf(pod.UID)", "true"}},
-		Test:  "internal/plan/group TestNobodyLeavesBeforeTheDelayIsOver", Rule: "DelayKept",
+		Test:  "internal/plan/group TestNoPodLeavesBeforeItsDelayIsOver", Rule: "DelayKept",
 	},
 	{
 		Name:  "delayed downscale not known to the webhook of another replica",
@@ -105,7 +105,7 @@ var delays = []Mutant{
 	{
 		Name:  "pods told to stay before the hold forgets that they agreed",
 		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, w, d); err != nil {\n", "\te.call(ctx, w, plan.In(plan.Notifying, steps))\n\tif err := e.writeHold(ctx, w, d); err != nil {\n"}},
-		Test:  "internal/act TestPodsAreToldAfterTheHoldWasWritten", Rule: "tell stay",
+		Test:  "internal/act TestPodsAreNotifiedAfterTheHoldWasWritten", Rule: "tell stay",
 	},
 	{
 		Name:  "who agreed noted over what nobody has read",
@@ -115,12 +115,12 @@ var delays = []Mutant{
 	{
 		Name:  "who agreed noted, and a hold from outside prolonged",
 		Edits: []Edit{{holdRecord, "if !d.Record.Holder.Foreign() { // a hold from outside", "if true { // a hold from outside"}},
-		Test:  "internal/lock/hold TestANoteOfWhoAgreedLeavesTheHoldAsItIs", Rule: "prolonged true",
+		Test:  "internal/lock/hold TestAcknowledgementsDoNotChangeTheHold", Rule: "prolonged true",
 	},
 	{
 		Name:  "who is to leave after all told to stay where a void failed",
 		Edits: []Edit{{executor, "withoutFailedResizes(plan.In(plan.Notifying, steps), receipts)", "plan.In(plan.Notifying, steps)"}},
-		Test:  "internal/act TestNobodyIsToldToStayWhereAWriteToTheZoneFailed/a void", Rule: "tell stay",
+		Test:  "internal/act TestPodsAreNotNotifiedToStayIfAWriteOfTheirZoneFailed/a void", Rule: "tell stay",
 	},
 	{
 		Name:  "stamp beside the next note",

@@ -66,7 +66,7 @@ var downscales = []Mutant{
 	{
 		Name:  "undone preparation that vouches for the group",
 		Edits: []Edit{{podCalls, "\trecord.Own = false // the process that continues reads the group live first\n", ""}},
-		Test:  "internal/act TestAPreparationThatIsUndoneByWhoLeadsNoMoreVouchesForNoZone", Rule: "an eviction is decided on caches",
+		Test:  "internal/act TestAPreparationUndoneByAFormerLeaderSettlesNoZone", Rule: "an eviction is decided on caches",
 	},
 	{
 		Name:  "downscale of lockstep's own that is sent later than the hold dates it",
@@ -86,22 +86,22 @@ var downscales = []Mutant{
 	{
 		Name:  "pod told to stay although the raise of its zone failed",
 		Edits: []Edit{{executor, "e.Resizes && r.Err != nil {", "e.Resizes && r.Err != nil && false {"}},
-		Test:  "internal/act TestNobodyIsToldToStayWhereAWriteToTheZoneFailed/a raise", Rule: "-want +got",
+		Test:  "internal/act TestPodsAreNotNotifiedToStayIfAWriteOfTheirZoneFailed/a raise", Rule: "-want +got",
 	},
 	{
 		Name:  "pods not told that they stay beside a hold from outside",
 		Edits: []Edit{{actHold, "case d.Need == hold.Write && !d.Record.Holder.Foreign():", "case d.Need == hold.Write:"}},
-		Test:  "internal/act TestPodsAreToldThatTheyStayUnderAHoldThatSomebodyTookLongAgo", Rule: "ask undoing zone-a/zone-a-1",
+		Test:  "internal/act TestPodsAreNotifiedToStayUnderALapsedHold", Rule: "ask undoing zone-a/zone-a-1",
 	},
 	{
 		Name:  "answers of pods forgotten for a downscale that a webhook began",
 		Edits: []Edit{{podCalls, "if a.Downscale.Ours && a", "if a"}},
-		Test:  "internal/act TestPodsAreAskedAfterTheHoldWasWritten/nor what a webhook began", Rule: "noted zone-a from 2 to 1 preparing",
+		Test:  "internal/act TestPodsAreCalledAfterTheHoldWasWritten/nor what a webhook began", Rule: "noted zone-a from 2 to 1 preparing",
 	},
 	{
 		Name:  "answers of pods forgotten for a downscale that needs none",
 		Edits: []Edit{{podCalls, "a.Downscale.Ours && a.Downscale.Stage == group.Preparing {", "a.Downscale.Ours {"}},
-		Test:  "internal/act TestPodsAreAskedAfterTheHoldWasWritten/nor what needs no answer", Rule: "noted zone-a from 2 to 1 admitted",
+		Test:  "internal/act TestPodsAreCalledAfterTheHoldWasWritten/nor what needs no answer", Rule: "noted zone-a from 2 to 1 admitted",
 	},
 	{
 		Name:  "pods asked by a process that is to end",
@@ -233,7 +233,7 @@ var downscales = []Mutant{
 	{
 		Name:  "pod told to stay by a call that it does not know",
 		Edits: []Edit{{"internal/act/hook/zone.go", "present, left, answered)", "present, left, stays)"}},
-		Test:  "internal/act/hook TestAPodThatDidNotTakeItIsNotToldByACallThatTellsNothing", Rule: "one_that_the_pod_does_not_know",
+		Test:  "internal/act/hook TestAPodThatDeclinedIsNotNotifiedByACallWithoutContent", Rule: "one_that_the_pod_does_not_know",
 	},
 	{
 		Name:  "answers of pods forgotten by a view that does not show their zone",
@@ -258,7 +258,7 @@ var downscales = []Mutant{
 	{
 		Name:  "preparation undone anew under the hold of another zone that was not renewed in time",
 		Edits: []Edit{{holdRecord, "free := record.Holder.Free() || record.Lapsed(now) ||", "free := record.Holder.Free() || record.Expired(now) ||"}},
-		Test:  "internal/lock/hold TestAPreparationThatSomebodyElseGaveUpIsUndoneAnew", Rule: "another zone still has it: possible true",
+		Test:  "internal/lock/hold TestAPreparationThatAnotherProcessGaveUpIsUndoneAgain", Rule: "another zone still has it: possible true",
 	},
 	{
 		Name:  "preparation undone under the deadline that is over",

@@ -119,7 +119,7 @@ var evictions = []Mutant{
 	{
 		Name:  "caches not asked again after a look",
 		Edits: []Edit{{confirm, "!slices.Contains(proposed, one)", "false && !slices.Contains(proposed, one)"}},
-		Test:  "internal/plan/group TestCachesConfirmWhatALookHasDecided/not what would break what broke meanwhile", Rule: "got true",
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not what would break what broke meanwhile", Rule: "got true",
 	},
 	{
 		Name:  "rollout that joins evictions by partitions of its zone",
@@ -250,7 +250,7 @@ var evictions = []Mutant{
 	{
 		Name:  "drain that waits for who waits for the drain",
 		Edits: []Edit{{evict, "intent.Since.Add(-away)", "b.Now"}},
-		Test:  "internal/plan/group TestADrainIsFinishedWhoeverWaitsForThePodsThatHaveLeft", Rule: "is not over after half an hour",
+		Test:  "internal/plan/group TestADrainFinishesWhileOthersWaitForItsPods", Rule: "is not over after half an hour",
 	},
 	{
 		Name:  "drains that wait for nobody once a pod is away for long",
@@ -260,7 +260,7 @@ var evictions = []Mutant{
 	{
 		Name:  "drain that goes before those alone who came after it",
 		Edits: []Edit{{evict, "intent.Since.Add(-away)", "intent.Since"}},
-		Test:  "internal/plan/group TestADrainIsFinishedWhoeverWaitsForThePodsThatHaveLeft", Rule: "is not over after half an hour",
+		Test:  "internal/plan/group TestADrainFinishesWhileOthersWaitForItsPods", Rule: "is not over after half an hour",
 	},
 	{
 		Name:  "eviction by budgets that cannot be read",
@@ -300,12 +300,12 @@ var evictions = []Mutant{
 	{
 		Name:  "rollout that overtakes and lets others follow",
 		Edits: []Edit{{group, "overtakes = true", "overtakes = false"}},
-		Test:  "internal/plan/group TestAPodThatIsRolledBeforeOthersIsNotedAsSuch", Rule: "zone-a-1:false",
+		Test:  "internal/plan/group TestAPodThatIsRolledBeforeOthersIsRecordedAsSuch", Rule: "zone-a-1:false",
 	},
 	{
 		Name:  "repair that forgets that the pod before it overtook",
 		Edits: []Edit{{group, "reason.OutdatedRevision, c.overtook", "reason.OutdatedRevision, false"}},
-		Test:  "internal/plan/group TestAPodThatIsRolledBeforeOthersIsNotedAsSuch", Rule: "zone-a-0:false",
+		Test:  "internal/plan/group TestAPodThatIsRolledBeforeOthersIsRecordedAsSuch", Rule: "zone-a-0:false",
 	},
 	{
 		Name:  "rollout kept for ever by a partition that a smaller zone does not have",

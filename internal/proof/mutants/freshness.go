@@ -1,6 +1,6 @@
 package mutants
 
-const orphansOfALook = "internal/lock/freshness TestAViewIsBehindUntilItShowsTheOrphansThatALookHasShown/"
+const orphansOfALook = "internal/lock/freshness TestAViewIsStaleUntilItShowsTheOrphansOfTheLiveRead/"
 
 // freshness are mutants that trust caches too early or never.
 var freshness = []Mutant{
@@ -39,7 +39,7 @@ var freshness = []Mutant{
 	{
 		Name:  "older look in place of a newer one",
 		Edits: []Edit{{freshnessKnown, "return olderThan(live, former) == \"\"", "return true"}},
-		Test:  "internal/lock/freshness TestALookThatEndsLaterHidesNothingOfANewerOne", Rule: "pod zone-a-0 at version 99",
+		Test:  "internal/lock/freshness TestASlowLiveReadHidesNothingOfANewerOne", Rule: "pod zone-a-0 at version 99",
 	},
 	{
 		Name:  "freshness ignores own deletes and touches",

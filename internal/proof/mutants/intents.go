@@ -26,7 +26,7 @@ var intents = []Mutant{
 	{
 		Name:  "zone that is forgotten although it is back",
 		Edits: []Edit{{observeLeft, "case set != nil && o.isBack(key, set):", "case set != nil && o.isBack(key, set) && false:"}},
-		Test:  "internal/cluster/observe TestALiveReadBeginsAnewWhenAZoneThatLeftIsBack", Rule: "want zone-a with its pod in the group",
+		Test:  "internal/cluster/observe TestALiveReadIsRepeatedIfAZoneThatLeftIsBack", Rule: "want zone-a with its pod in the group",
 	},
 	{
 		Name:  "pods of a zone that left the group are evicted while they serve",
@@ -36,7 +36,7 @@ var intents = []Mutant{
 	{
 		Name:  "zone that has gone keeps every takedown from its live read",
 		Edits: []Edit{{confirm, "return slices.Contains(a.Gone, z.Name)", "return false"}},
-		Test:  "internal/plan/group TestCachesConfirmWhatALookHasDecided/a takedown that a zone which has gone was in the way of", Rule: "got false, want true",
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a takedown that a zone which has gone was in the way of", Rule: "got false, want true",
 	},
 	{
 		Name:  "note of a pod that ends while its zone is away",
@@ -61,7 +61,7 @@ var intents = []Mutant{
 	{
 		Name:  "pods of a zone that left the group that concern nobody",
 		Edits: []Edit{{"internal/cluster/observe/events.go", "for _, key := range o.holds.Remembering(member.namespace(), parent) {", "for _, key := range o.holds.Remembering(member.namespace(), parent+\"?\") {"}},
-		Test:  "internal/cluster/observe TestAGroupHearsOfPodsOfAZoneThatLeftIt", Rule: "want its group",
+		Test:  "internal/cluster/observe TestAGroupIsEnqueuedForPodsOfAZoneThatLeftIt", Rule: "want its group",
 	},
 	{
 		Name:  "hold of a newer version that lapses while it notes a pod",
@@ -81,7 +81,7 @@ var intents = []Mutant{
 	{
 		Name:  "live read that does not list StatefulSets once more after a pod was deleted",
 		Edits: []Edit{{liveRead, "\t\tif confirmed {\n", "\t\tif confirmed || true {\n"}},
-		Test:  "internal/cluster/observe TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod", Rule: "want 2 and open",
+		Test:  "internal/cluster/observe TestALiveReadIsRepeatedIfAStatefulSetWantsADeletedPodAgain", Rule: "want 2 and open",
 	},
 	{
 		Name:  "intent dropped since an older pod of that name is seen",

@@ -15,17 +15,17 @@ var people = []Mutant{
 	{
 		Name:  "pause after whose end nobody looks again",
 		Edits: []Edit{{guards, "plan.Refusal{Code: reason.Paused, Until: d.zone.PausedUntil.Time}", "plan.Refusal{Code: reason.Paused}"}},
-		Test:  "internal/plan/group TestAPausedZoneIsLookedAtAgainWhenItsPauseIsOver", Rule: "woken at",
+		Test:  "internal/plan/group TestAPausedZoneIsReconciledWhenItsPauseEnds", Rule: "woken at",
 	},
 	{
 		Name:  "person who drives out a rollout",
 		Edits: []Edit{{holdManual, "case !h.Holder.Free() && !same && !over:", "case h.Holder.Foreign() && !same && !over:"}},
-		Test:  "internal/lock/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"GroupHeld\"",
+		Test:  "internal/lock/hold TestAPersonTakesOnlyAFreeHold", Rule: "want \"GroupHeld\"",
 	},
 	{
 		Name:  "person who holds while a pod is on its way",
 		Edits: []Edit{{holdManual, "case len(h.Intents) > 0:", "case false:"}},
-		Test:  "internal/lock/hold TestAPersonTakesAHoldOnlyWhereNobodyHasIt", Rule: "want \"PodDisruptionPending\"",
+		Test:  "internal/lock/hold TestAPersonTakesOnlyAFreeHold", Rule: "want \"PodDisruptionPending\"",
 	},
 	{
 		Name:  "person who gives back what lockstep holds",

@@ -50,7 +50,7 @@ var restored = []Mutant{
 	{
 		Name:  "caches never confirm what ends a downscale of another history",
 		Edits: []Edit{{confirm, "if a.Restored && h.Downscale.Same(a.Downscale)", "if false && h.Downscale.Same(a.Downscale)"}},
-		Test:  "internal/plan/group TestCachesConfirmWhatALookHasDecided", Rule: "got false, want true",
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead", Rule: "got false, want true",
 	},
 	{
 		Name:  "live read of a Lease that goes back and is not noticed",

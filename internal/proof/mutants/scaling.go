@@ -80,27 +80,27 @@ var scaling = []Mutant{
 	{
 		Name:  "note of somebody else taken for one's own",
 		Edits: []Edit{{"internal/act/hook/preparations.go", "!(former.Ours && g.recorded.Same(former))", "!g.recorded.Same(former)"}},
-		Test:  "internal/act/hook TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard", Rule: "want heard true",
+		Test:  "internal/act/hook TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled", Rule: "want heard true",
 	},
 	{
 		Name:  "downscale that no pod heard of takes the one before it off the hold",
 		Edits: []Edit{{downscaleSteps, "return b.endUndelivered(d, called.Failed)", "return []plan.Action{EndDownscale{Downscale: d, Failed: called.Failed}}"}},
-		Test:  "internal/plan/group TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "record zone-a from 4 to 2 admitted because PreparationFailed",
+		Test:  "internal/plan/group TestTheFormerDownscaleIsKnownByItsCall", Rule: "record zone-a from 4 to 2 admitted because PreparationFailed",
 	},
 	{
 		Name:  "downscale that asks in another way follows one whose pods still leave",
 		Edits: []Edit{{"internal/plan/group/admit.go", "case course == InEffect && asksAlike:", "case course == InEffect && (asksAlike || true):"}},
-		Test:  "internal/plan/group TestTheDownscaleBeforeIsKnownByWhatAskedItsPods", Rule: "record zone-a from 2 to 1 preparing",
+		Test:  "internal/plan/group TestTheFormerDownscaleIsKnownByItsCall", Rule: "record zone-a from 2 to 1 preparing",
 	},
 	{
 		Name:  "hold taken by hand beside a downscale is written over",
 		Edits: []Edit{{holdDecision, "if next.Free() || byHand {", "if next.Free() || (byHand && false) {"}},
-		Test:  "internal/lock/hold TestADownscaleIsUndoneUnderTheHoldThatSomebodyTookBeside", Rule: "OutsideKept",
+		Test:  "internal/lock/hold TestADownscaleIsUndoneUnderTheHoldOfAnotherOperation", Rule: "OutsideKept",
 	},
 	{
 		Name:  "pod whose eviction is granted taken down for the one before it",
 		Edits: []Edit{{"internal/plan/group/group_state.go", " && !b.outweighed(intent)", ""}},
-		Test:  "internal/plan/group TestAPodWhoseEvictionIsGrantedIsNotTakenDownForTheOneBeforeIt", Rule: "delete zone-a-1",
+		Test:  "internal/plan/group TestAPodWithAGrantedEvictionIsNotDeletedForItsPredecessor", Rule: "delete zone-a-1",
 	},
 	{
 		Name:  "Lease that lost its label stays hidden from whoever leads",
@@ -170,12 +170,12 @@ var scaling = []Mutant{
 	{
 		Name:  "who was prepared under the note of another leader that is replaced stays prepared",
 		Edits: []Edit{{"internal/act/hook/preparations.go", "former.Stage == group.Undoing && !(former.Ours && g.recorded.Same(former))", "false"}},
-		Test:  "internal/act/hook TestOnlyWhoNotedADownscaleKnowsThatNobodyHeard", Rule: "in_the_place_of_what_somebody_else_has_noted",
+		Test:  "internal/act/hook TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled", Rule: "in_the_place_of_what_somebody_else_has_noted",
 	},
 	{
 		Name:  "a withdrawn wish counts as a failure",
 		Edits: []Edit{{downscaleSteps, "\td.Ours = d.Ours && z.wishesFor(d)\n", ""}, {downscaleSteps, "\tz, _ := b.zoneState(d.Zone)\n\treturn []plan.Action{RecordDownscale", "\treturn []plan.Action{RecordDownscale"}},
-		Test:  "internal/plan/group TestWhatNobodyWishesForAnyMoreIsUndoneAndHasNotFailed", Rule: "want that the downscale is undone",
+		Test:  "internal/plan/group TestADownscaleThatIsNotRequestedAnyMoreIsUndoneWithoutAFailure", Rule: "want that the downscale is undone",
 	},
 	{
 		Name:  "leader counts before what is mirrored",

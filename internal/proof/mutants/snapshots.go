@@ -35,7 +35,7 @@ var snapshots = []Mutant{
 	{
 		Name:  "StatefulSets that are not listed again after a pod was found to be deleted",
 		Edits: []Edit{{liveRead, "confirmed, err := o.confirm(ctx, &s)", "confirmed, err := true, error(nil)"}},
-		Test:  "internal/cluster/observe TestALiveReadBeginsAnewWhenAStatefulSetAsksAgainForADeletedPod", Rule: "want 2 and open",
+		Test:  "internal/cluster/observe TestALiveReadIsRepeatedIfAStatefulSetWantsADeletedPodAgain", Rule: "want 2 and open",
 	},
 	{
 		Name:  "pods of a zone that left which say nothing of how new they are",

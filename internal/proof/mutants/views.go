@@ -36,7 +36,7 @@ var views = []Mutant{
 	{
 		Name:  "downscale although a pod of another zone broke during the last read",
 		Edits: []Edit{{confirm, "if a.lowers() {", "if false {"}},
-		Test:  "internal/plan/group TestCachesConfirmWhatALookHasDecided/not a downscale beside what broke meanwhile", Rule: "got true",
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not a downscale beside what broke meanwhile", Rule: "got true",
 	},
 	{
 		Name:  "plan that deletes as many pods as the budget allows",
@@ -114,7 +114,7 @@ var views = []Mutant{
 	{
 		Name:  "granted eviction that is granted again and counts from the first time",
 		Edits: []Edit{{"internal/lock/lease/ages.go", "intents[i].Since.UnixMilli()}", "0}"}},
-		Test:  "internal/lock/lease TestAGrantThatIsGivenAgainIsKnownAnew", Rule: "want 0s",
+		Test:  "internal/lock/lease TestARepeatedGrantIsANewGrant", Rule: "want 0s",
 	},
 	{
 		Name:  "budgets that become known after they were read",
@@ -134,7 +134,7 @@ var views = []Mutant{
 	{
 		Name:  "pod that came after a live read counts as gone by it",
 		Edits: []Edit{{freshnessKnown, "if !seen && pod.Version <= at {", "if !seen {"}},
-		Test:  "internal/lock/freshness TestAViewIsBehindUntilItShowsWhatALookHasShown/a pod that came after the look is shown", Rule: "the end of pod zone-a-1",
+		Test:  "internal/lock/freshness TestAViewIsStaleUntilItShowsTheLiveRead/a pod that came after the look is shown", Rule: "the end of pod zone-a-1",
 	},
 	{
 		Name:  "caches that a clock which is set back makes look behind for longer",

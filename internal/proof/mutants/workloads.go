@@ -10,7 +10,7 @@ var workloads = []Mutant{
 	{
 		Name:  "free hold that is taken for the time of a downscale",
 		Edits: []Edit{{holdRecord, "\tif !a.Holder.Free() {", "\tif !a.Holder.Free() || s.Hold.Holder.Free() {"}},
-		Test:  "internal/lock/hold TestADownscaleThatNeedsNoHoldTellsWhenItWas", Rule: "-want +got",
+		Test:  "internal/lock/hold TestADownscaleThatNeedsNoHoldIsDated", Rule: "-want +got",
 	},
 	{
 		Name:  "Lease of a budget without its part",

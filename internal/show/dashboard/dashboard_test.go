@@ -44,7 +44,7 @@ type shown struct {
 	}
 }
 
-func TestPanelsAreToldApartAndDoNotOverlap(t *testing.T) {
+func TestPanelsHaveDistinctTitlesAndDoNotOverlap(t *testing.T) {
 	text, err := JSON()
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestRowsAboutGroupsFollowTheVariables(t *testing.T) {
 }
 
 // Groups of two namespaces may have the same name.
-func TestGroupsAreToldApartByTheirNamespaces(t *testing.T) {
+func TestGroupsAreDistinguishedByNamespace(t *testing.T) {
 	aggregates := regexp.MustCompile(`\bby \(([^)]*)\)`)
 	for _, r := range rows {
 		for _, p := range r.panels {

@@ -18,7 +18,7 @@ func (c *clocked) Stepped(took time.Duration)    { *c = append(*c, fmt.Sprint("p
 func (c *clocked) ZoneRolled(took time.Duration) { *c = append(*c, fmt.Sprint("zone ", took)) }
 func (c *clocked) Rolled(took time.Duration)     { *c = append(*c, fmt.Sprint("group ", took)) }
 
-func TestHowLongARolloutTookIsToldOnceAtItsEnd(t *testing.T) {
+func TestTheDurationOfARolloutIsReportedOnceAtItsEnd(t *testing.T) {
 	at := func(second int64) time.Time {
 		if second == 0 {
 			return time.Time{}
@@ -63,7 +63,7 @@ func TestHowLongARolloutTookIsToldOnceAtItsEnd(t *testing.T) {
 	}
 }
 
-func TestAReplacementThatNobodyWaitsForTookNoTime(t *testing.T) {
+func TestAReplacementThatWasNotAwaitedHasNoDuration(t *testing.T) {
 	var watch clocked
 	c := (&durationsOfGroups{}).of(plan.Key{})
 	c.follow(new(fixture.MustParse("hold rollout/zone-x\n noted zone-x-0\nstray zone-x-0 starting@2 uid=later version=20\n")), &watch)
@@ -72,7 +72,7 @@ func TestAReplacementThatNobodyWaitsForTookNoTime(t *testing.T) {
 	}
 }
 
-func TestHowLongAStepTookIsToldOnce(t *testing.T) {
+func TestTheDurationOfAStepIsReportedOnce(t *testing.T) {
 	began := time.Unix(1_000_000, 0)
 	noted := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former", Version: 5, Since: began}
 	for sentence, tc := range map[string]struct {

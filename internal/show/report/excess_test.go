@@ -12,7 +12,7 @@ import (
 )
 
 // A new leader finds very many waits at the same time.
-func TestAWaitForWhichThereWasNoRoomIsToldLater(t *testing.T) {
+func TestAWaitBeyondTheLimitIsReportedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups = 500
 		r := newRoom()

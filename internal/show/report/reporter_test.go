@@ -134,7 +134,7 @@ const (
 	paused   = "zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n"
 )
 
-func TestEventsTellOfWaitsThatLast(t *testing.T) {
+func TestLastingWaitsBecomeEvents(t *testing.T) {
 	const crash = "zone-a Warning PodFailing: waits: a container of the pod cannot run (crash loop, image pull, configuration) (pod zone-a-0, CrashLoopBackOff, 1 of at most 1 down)"
 	for sentence, tc := range map[string]struct {
 		looks []string
@@ -213,7 +213,7 @@ func TestAWaitBecomesAnEventAfterTwoSeconds(t *testing.T) {
 }
 
 // The group is not reconciled again until something changes.
-func TestARefusedPlanIsToldAtOnce(t *testing.T) {
+func TestARefusedPlanIsReportedAtOnce(t *testing.T) {
 	r := newRoom()
 	news, due := r.Group(fixture.MustParse(settled), []plan.Action{plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.InvariantViolated}}}, nil)
 	if sent := r.sent(); len(sent) != 1 || !news || due != 0 {
@@ -222,7 +222,7 @@ func TestARefusedPlanIsToldAtOnce(t *testing.T) {
 }
 
 // During a rollout without failures, each Event is written once.
-func TestARolloutTellsEachThingOnce(t *testing.T) {
+func TestARolloutReportsEachFactOnce(t *testing.T) {
 	for sentence, situation := range map[string]string{
 		"three zones of four pods": "zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 ready@1\n" +
 			"zone-b rev=2 current=1\n zone-b-0 ready@1 zone-b-1 ready@1 zone-b-2 ready@1 zone-b-3 ready@1\n" +
@@ -353,7 +353,7 @@ func TestAFurtherActionIsShownByItsEvent(t *testing.T) {
 	}
 }
 
-func TestRemarksAreToldOnce(t *testing.T) {
+func TestRemarksAreReportedOnce(t *testing.T) {
 	odd := fixture.MustParse(settled)
 	odd.Zones[0].MaxUnavailable.Invalid = `"lots"`
 	plain := fixture.MustParse(settled)
@@ -386,7 +386,7 @@ func TestRemarksAreToldOnce(t *testing.T) {
 }
 
 // A wait that should end by itself is reported if it does not.
-func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
+func TestALastingWaitIsReported(t *testing.T) {
 	const sent = "zone-a Normal PodStarting: waits: a pod exists and is not ready yet (pod zone-a-0, 1 of at most 1 down)"
 	r := newRoom()
 	s := fixture.MustParse(starting)
@@ -409,7 +409,7 @@ func TestAWaitThatDoesNotPassIsTold(t *testing.T) {
 }
 
 // Pods that fail in turn cause one Event. Another pod that fails for long causes the next.
-func TestAnotherPodThatFailsForLongIsTold(t *testing.T) {
+func TestAnotherLastingPodFailureIsReported(t *testing.T) {
 	of := func(pods string) group.Snapshot {
 		return fixture.MustParse("zone-a rev=2 current=1 budget=2\n " + pods + " zone-a-2 ready@1\n")
 	}
@@ -528,7 +528,7 @@ func TestOnlyGroupsThatAreRolledHaveMetrics(t *testing.T) {
 	}
 }
 
-func TestSomebodyElsesHolderIsNoLabel(t *testing.T) {
+func TestAForeignHolderIsNoLabelValue(t *testing.T) {
 	r := newRoom()
 	s := fixture.MustParse(settled)
 	s.Hold = group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/for Anna, until Friday"}}
@@ -633,7 +633,7 @@ func TestEveryEventIsAboutAZoneOfTheGroup(t *testing.T) {
 	})
 }
 
-func TestGroupsAreToldOfAtTheSameTime(t *testing.T) {
+func TestGroupsAreReportedAtTheSameTime(t *testing.T) {
 	r := newRoom()
 	var telling sync.WaitGroup
 	for i := range 4 {
@@ -655,7 +655,7 @@ func TestGroupsAreToldOfAtTheSameTime(t *testing.T) {
 	}
 }
 
-func TestWhatIsDroppedAfterARestoreIsToldAndCounted(t *testing.T) {
+func TestRecordsDroppedAfterARestoreAreReportedAndCounted(t *testing.T) {
 	intent := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "former"}
 	downscale := group.Downscale{Zone: "zone-a", UID: "former", From: 3, To: 2}
 	for note, step := range map[string]plan.Action{

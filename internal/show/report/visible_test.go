@@ -17,7 +17,7 @@ import (
 
 // Guarantee 9: every wait has a reason that a person can read, on the object and in metrics, also
 // a wait of the group or of a zone that left it.
-func TestAWaitOfTheWholeGroupIsVisible(t *testing.T) {
+func TestAWaitOfTheEntireGroupIsVisible(t *testing.T) {
 	for sentence, tc := range map[string]struct{ situation, want string }{
 		"nobody can read the hold, and nobody holds": {
 			"hold free unreadable=damaged\n" + settled,

@@ -378,7 +378,7 @@ func TestHostileNamesBreakNoSpan(t *testing.T) {
 }
 
 // Users who may write a Lease can put any text there.
-func TestATraceThatNobodyCanHaveBegunIsNone(t *testing.T) {
+func TestAnImpossibleTraceIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}
 		p := start(c, "one")

@@ -68,7 +68,7 @@ func TestTheExpiryOfTheCertificateIsShownWhereOneIsServed(t *testing.T) {
 	}
 }
 
-func TestFaultsOfWebhookConfigurationsAreShownWhereTheyAreLookedAt(t *testing.T) {
+func TestFaultsOfWebhookConfigurationsAreShownInStatusAndReady(t *testing.T) {
 	const series = `lockstep_webhook_configuration_faults{fault="path"}`
 	m := telemetry.NewMetrics("v1")
 	if _, there := scrape(t, m)[series]; there {

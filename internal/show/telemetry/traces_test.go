@@ -40,7 +40,7 @@ func without(t *testing.T) {
 	}
 }
 
-func TestTracingIsOffUnlessAskedFor(t *testing.T) {
+func TestTracingIsOffByDefault(t *testing.T) {
 	for name, env := range map[string]map[string]string{
 		"nothing is set":             {},
 		"the exporter is none":       {"OTEL_TRACES_EXPORTER": "none"},
