@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// A process that was started as init runs no test.
+// init ends a process that was started as init, before it runs a test.
 func init() {
 	if os.Getenv(role) != asInit {
 		return

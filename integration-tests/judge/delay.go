@@ -58,6 +58,7 @@ type delayMatcher func(Delay) bool
 
 // These matchers describe the requests between a live read and a disruption. After a request that an
 // operator abandoned, it decides again.
+
 func isLeaseWrite(d Delay) bool {
 	return d.Request.Writes() && d.Request.Resource == "leases" && !d.To.After(d.AbandonedAt)
 }

@@ -61,10 +61,10 @@ func (e *Executor) Run(ctx context.Context, w plan.Workload, steps []plan.Action
 	defer stop()
 	held, stopHeld := context.WithTimeout(ctx, longestUnderHold)
 	defer stopHeld()
-	receipts := e.several(held, w, plan.In(plan.BeforeLease, steps))
+	receipts := e.runConcurrently(held, w, plan.In(plan.BeforeLease, steps))
 	done, err := e.underHold(held, w, steps, d)
 	receipts = append(receipts, done...)
-	receipts = append(receipts, e.inTurn(ctx, w, plan.In(plan.WithoutHold, steps))...)
+	receipts = append(receipts, e.runSequentially(ctx, w, plan.In(plan.WithoutHold, steps))...)
 	if err == nil {
 		receipts = append(receipts, e.call(ctx, w, withoutFailedResizes(plan.In(plan.Notifying, steps), receipts))...)
 	}
@@ -76,24 +76,24 @@ func (e *Executor) underHold(ctx context.Context, w plan.Workload, steps []plan.
 	if err := e.writeHold(ctx, w, d); err != nil {
 		return nil, err
 	}
-	recorded := e.recorded(ctx, w, plan.In(plan.WithLease, steps))
+	recorded := e.receiptsOfLeaseWrite(ctx, w, plan.In(plan.WithLease, steps))
 	ctx, stop := e.within(ctx, w.Record(), steps, d)
 	defer stop()
-	receipts := e.several(ctx, w, plan.In(plan.Disrupting, steps))
-	receipts = append(receipts, e.inTurn(ctx, w, plan.In(plan.UnderHold, steps))...)
+	receipts := e.runConcurrently(ctx, w, plan.In(plan.Disrupting, steps))
+	receipts = append(receipts, e.runSequentially(ctx, w, plan.In(plan.UnderHold, steps))...)
 	receipts = append(receipts, recorded...)
 	return append(receipts, e.call(ctx, w, plan.In(plan.Calling, steps))...), nil
 }
 
-// several carries out actions concurrently, up to atATime of them.
-func (e *Executor) several(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
+// runConcurrently carries out actions concurrently, up to atATime of them.
+func (e *Executor) runConcurrently(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))
 	parallel.Each(len(steps), atATime, func(i int) { receipts[i] = e.carryOut(ctx, w, steps[i]) })
 	return receipts
 }
 
-// inTurn carries out actions one after the other.
-func (e *Executor) inTurn(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
+// runSequentially carries out actions one after the other.
+func (e *Executor) runSequentially(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))
 	for i, step := range steps {
 		receipts[i] = e.carryOut(ctx, w, step)
@@ -102,8 +102,8 @@ func (e *Executor) inTurn(ctx context.Context, w plan.Workload, steps []plan.Act
 }
 
 // recorded returns receipts for the actions that the write of the Lease has carried out. If an action has a method,
-// recorded calls it.
-func (e *Executor) recorded(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
+// receiptsOfLeaseWrite calls it.
+func (e *Executor) receiptsOfLeaseWrite(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))
 	for i, step := range steps {
 		receipts[i] = plan.Receipt{Step: step}

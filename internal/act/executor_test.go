@@ -758,7 +758,7 @@ func TestPodsAreCalledAfterTheHoldWasWritten(t *testing.T) {
 
 func TestWhoWasAskedByWhoLeadsNoMoreIsToldToStay(t *testing.T) {
 	r := newRoom(t)
-	if err := r.Abandoned(t.Context(), testGroup().Key, fixture.Shrinking("zone-a", 2, 1, group.Preparing)); err != nil {
+	if err := r.RecordUndo(t.Context(), testGroup().Key, fixture.Shrinking("zone-a", 2, 1, group.Preparing)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{newLease}, r.said()); diff != "" {
@@ -792,7 +792,7 @@ func TestAPreparationUndoneByAFormerLeaderSettlesNoZone(t *testing.T) {
 	if err := r.Holds.Write(ctx, s.Key, group.Hold{Hold: plan.Hold{Own: true}}.Record()); err != nil { // this process has released the hold
 		t.Fatal(err)
 	}
-	if err := r.Abandoned(ctx, s.Key, fixture.Shrinking("zone-a", 2, 1, group.Preparing)); err != nil {
+	if err := r.RecordUndo(ctx, s.Key, fixture.Shrinking("zone-a", 2, 1, group.Preparing)); err != nil {
 		t.Fatal(err)
 	}
 	s.Hold = group.HoldOf(r.Holds.Cached(s.Key))

@@ -30,14 +30,14 @@ var methodsOfGroups = []method{
 	sends("stamp downscale", (*Executor).stampDownscale),
 	sends("set replicas", (*Executor).setReplicas),
 	sends("report replicas", (*Executor).reportReplicas),
-	passes((*Executor).rememberDownscale),
-	passes((*Executor).preparePods),
-	passes((*Executor).cancelPreparation),
-	passes((*Executor).notifyPods),
+	delegates((*Executor).rememberDownscale),
+	delegates((*Executor).preparePods),
+	delegates((*Executor).cancelPreparation),
+	delegates((*Executor).notifyPods),
 }
 
-// passes returns the method that passes on an action of a rollout group of type A. It cannot fail.
-func passes[A plan.Action](pass func(*Executor, *group.Snapshot, A)) method {
+// delegates returns the method that passes on an action of a rollout group of type A. It cannot fail.
+func delegates[A plan.Action](pass func(*Executor, *group.Snapshot, A)) method {
 	return method{of: reflect.TypeFor[A](), do: func(e *Executor, _ context.Context, w plan.Workload, step plan.Action) error {
 		pass(e, w.(*group.Snapshot), step.(A)) //nolint:errcheck // only plans of groups have the action, and it is found by this type
 		return nil

@@ -72,7 +72,7 @@ func (e *Executor) within(ctx context.Context, held plan.Record, steps []plan.Ac
 	switch {
 	case d.Need == hold.Write && !d.Record.Holder.Foreign():
 		return context.WithTimeout(ctx, hold.Deadline(d.Record).Sub(e.Clock.Now()))
-	case slices.ContainsFunc(steps, func(step plan.Action) bool { return step.Effect().UnderLease }):
+	case slices.ContainsFunc(steps, func(step plan.Action) bool { return step.Effect().EndsBeforeExpiry }):
 		return context.WithTimeout(ctx, hold.Deadline(held).Sub(e.Clock.Now()))
 	}
 	return context.WithCancel(ctx)

@@ -51,9 +51,9 @@ func (e *Executor) notifyPods(s *group.Snapshot, a group.NotifyPods) {
 	e.Messages.Notify(s.Key, zone, a.Message, a.Pods)
 }
 
-// Abandoned records that pods must be notified that they stay. A process that no longer leads called them to
+// RecordUndo records that pods must be notified that they stay. A process that no longer leads called them to
 // prepare, and another process has cancelled that downscale since, so that call may have reached the pods last.
-func (e *Executor) Abandoned(ctx context.Context, key plan.Key, d group.Downscale) error {
+func (e *Executor) RecordUndo(ctx context.Context, key plan.Key, d group.Downscale) error {
 	record := e.Holds.Cached(key)
 	part, possible := group.HoldOf(record).UndoAnew(d, e.Clock.Now())
 	if possible {

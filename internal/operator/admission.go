@@ -53,7 +53,7 @@ func (o *Operator) tellPods() *hook.Messages {
 // askPods returns the table of requests to pods to prepare for downscales.
 func (o *Operator) askPods() *hook.Preparations {
 	return hook.NewPreparations(o.pods, hook.PreparationOptions{Answered: o.enqueue, Now: o.clients.clock.Now, Abandoned: func(ctx context.Context, key plan.Key, d group.Downscale) {
-		if err := o.executor.Abandoned(ctx, key, d); err != nil {
+		if err := o.executor.RecordUndo(ctx, key, d); err != nil {
 			o.log.WithContext(ctx).WithError(err).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Name, "zone": d.Zone}).
 				Warn("the former leader called pods to prepare for a downscale; they may not be notified that they stay")
 		}

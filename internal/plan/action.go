@@ -36,7 +36,7 @@ type Effect struct {
 	Disrupts bool
 	// UnderLease: the hold covers its request, so the request ends before the hold can expire, also if the plan does
 	// not write the Lease.
-	UnderLease bool
+	EndsBeforeExpiry bool
 	// Resizes: it decides which pods of its zone leave. If it fails, no pod of the zone is notified.
 	Resizes bool
 }

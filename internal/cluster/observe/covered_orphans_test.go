@@ -29,9 +29,9 @@ func TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem(t *testing.T
 	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	ignored := annotated(contract.IgnoreAnnotation, "true")
 	for sentence, tc := range map[string]struct {
-		set     *appsv1.StatefulSet
-		held    bool
-		refusal reason.Code
+		set      *appsv1.StatefulSet
+		usesHold bool
+		refusal  reason.Code
 	}{
 		"the budget covers neither the new StatefulSet nor its template": {newSet("zone-a", ungrouped, selectsOthers), true, ""},
 		"the budget covers the new StatefulSet":                          {newSet("zone-a", ungrouped, selectsOthers, ofApp), true, ""},
@@ -49,10 +49,10 @@ func TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem(t *testing.T
 			for _, object := range objects {
 				show(o, object)
 			}
-			if pod, _ := o.Pod("team", "zone-a-0"); pod.Held != tc.held || pod.Held && pod.Key != key || pod.Unclaimed == tc.held {
-				t.Fatalf("the orphan is %+v, want it under %s: %t", pod, key, tc.held)
+			if pod, _ := o.Pod("team", "zone-a-0"); pod.Held != tc.usesHold || pod.Held && pod.Key != key || pod.Unclaimed == tc.usesHold {
+				t.Fatalf("the orphan is %+v, want it under %s: %t", pod, key, tc.usesHold)
 			}
-			if !tc.held {
+			if !tc.usesHold {
 				return
 			}
 			live, err := o.Live(t.Context(), key)

@@ -56,14 +56,14 @@ func (o *Observer) zoneEvents(enqueue func(plan.Key)) cache.ResourceEventHandler
 		if !ok {
 			return
 		}
-		if r.held() {
+		if r.usesHold() {
 			enqueue(r.key())
 		}
 		for _, key := range o.coveredBy(r) {
 			enqueue(key)
 		}
 		for _, key := range o.holds.Remembering(r.namespace, r.zone.Name) {
-			if !r.held() || key != r.key() {
+			if !r.usesHold() || key != r.key() {
 				enqueue(key)
 			}
 		}
@@ -84,7 +84,7 @@ func (o *Observer) zoneEvents(enqueue func(plan.Key)) cache.ResourceEventHandler
 			if !ok || !alsoOK || (was.sameBut(is) && !o.holds.Busy(is.key())) {
 				return
 			}
-			if was.key() != is.key() || was.held() != is.held() || was.zone.Ignored != is.zone.Ignored {
+			if was.key() != is.key() || was.usesHold() != is.usesHold() || was.zone.Ignored != is.zone.Ignored {
 				concern(before)
 			}
 			concern(after)
@@ -146,7 +146,7 @@ func (o *Observer) concernedBy(r keptPod) []plan.Key {
 		}
 	}
 	for _, z := range sets {
-		if z.held() && !slices.Contains(keys, z.key()) {
+		if z.usesHold() && !slices.Contains(keys, z.key()) {
 			keys = append(keys, z.key())
 		}
 		for _, key := range o.coveredBy(z) {

@@ -88,11 +88,11 @@ func (o *Observer) uncovered(key plan.Key, set *zoneRecord, z *group.Zone) bool 
 // guarding returns the groups of a namespace whose holds guard a zone of that name that left them, as far as the
 // caches show. Groups that have zones of their own come first.
 func (o *Observer) guarding(namespace, zone string) []plan.Key {
-	return slices.DeleteFunc(o.holds.Remembering(namespace, zone), func(key plan.Key) bool { return o.letGo(key, zone) })
+	return slices.DeleteFunc(o.holds.Remembering(namespace, zone), func(key plan.Key) bool { return o.noLongerGuards(key, zone) })
 }
 
-// letGo reports whether a hold that remembers a zone does not guard it any more.
-func (o *Observer) letGo(key plan.Key, zone string) bool {
+// noLongerGuards reports whether a hold that remembers a zone does not guard it any more.
+func (o *Observer) noLongerGuards(key plan.Key, zone string) bool {
 	return key.Kind == plan.KindBudget && o.cachedMember(key, group.Member{Zone: zone}).Uncovered
 }
 

@@ -136,8 +136,8 @@ func TestALiveReadSaysHowNewThePodsOfAZoneThatLeftAre(t *testing.T) {
 
 func TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		objects        []any
-		held, unplaced bool
+		objects            []any
+		usesHold, unplaced bool
 	}{
 		"orphaned": {nil, true, false},
 		"orphaned, and its StatefulSet is back and about to adopt it": {[]any{newSet("zone-a")}, false, true},
@@ -151,7 +151,7 @@ func TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup(t *testing.T) {
 				show(o, object)
 			}
 			pod, known := o.Pod("team", "zone-a-0")
-			if !known || pod.Held != tc.held || pod.Unplaced != tc.unplaced || pod.Held && pod.Key != store {
+			if !known || pod.Held != tc.usesHold || pod.Unplaced != tc.unplaced || pod.Held && pod.Key != store {
 				t.Errorf("known %t: %+v", known, pod)
 			}
 		})

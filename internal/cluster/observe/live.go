@@ -62,7 +62,7 @@ func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held group.Hold)
 		if err != nil {
 			return group.Snapshot{}, err
 		}
-		confirmed, err := o.confirm(ctx, &s)
+		confirmed, err := o.stillUnwanted(ctx, &s)
 		if err != nil {
 			return group.Snapshot{}, err
 		}
@@ -73,9 +73,9 @@ func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held group.Hold)
 	return group.Snapshot{}, fmt.Errorf("read %s: a StatefulSet joined it, or changed spec.replicas, during each of %d reads", key, readsUntilConfirmed)
 }
 
-// confirm lists the StatefulSets again and reports whether they still do not want the deleted
+// stillUnwanted lists the StatefulSets again and reports whether they still do not want the deleted
 // pods with intents. The list in the snapshot may be older than the list of the pods.
-func (o *Observer) confirm(ctx context.Context, s *group.Snapshot) (bool, error) {
+func (o *Observer) stillUnwanted(ctx context.Context, s *group.Snapshot) (bool, error) {
 	deleted := s.DeletedAndUnwanted()
 	if len(deleted) == 0 {
 		return true, nil

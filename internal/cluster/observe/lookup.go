@@ -53,7 +53,7 @@ func (o *Observer) LiveSet(ctx context.Context, namespace, name string) (Set, er
 }
 
 func (o *Observer) setOf(r *zoneRecord) Set {
-	set := Set{UID: r.zone.UID, Version: r.zone.Version, NoDownscale: r.barred, Ignored: r.zone.Ignored, Held: r.held()}
+	set := Set{UID: r.zone.UID, Version: r.zone.Version, NoDownscale: r.barred, Ignored: r.zone.Ignored, Held: r.usesHold()}
 	if set.Held {
 		set.Key = r.key()
 	}
@@ -91,7 +91,7 @@ func (p Pod) Stranger() bool { return !p.Held && !p.Unplaced && !p.Unclaimed }
 func (o *Observer) Claims(ctx context.Context, namespace, pod string) ([]lease.Claim, error) {
 	set, _, _ := plan.ParentOf(pod)
 	claims, err := o.holds.LiveRemembering(ctx, namespace, set)
-	return slices.DeleteFunc(claims, func(c lease.Claim) bool { return o.letGo(c.Key, set) }), err
+	return slices.DeleteFunc(claims, func(c lease.Claim) bool { return o.noLongerGuards(c.Key, set) }), err
 }
 
 // Pod returns a pod from the cache. It makes no request.

@@ -160,7 +160,7 @@ func indexOrphans(object any) ([]string, error) {
 }
 
 func indexByGroup(object any) ([]string, error) {
-	if r, ok := object.(*zoneRecord); ok && r.held() {
+	if r, ok := object.(*zoneRecord); ok && r.usesHold() {
 		return []string{r.key().String()}, nil
 	}
 	return nil, nil
@@ -260,7 +260,7 @@ func (o *Observer) Groups(namespace string) []plan.Key {
 	asked := func(key plan.Key) bool { return namespace != "" || o.Managed(key.Namespace) }
 	seen := map[plan.Key]bool{}
 	for _, r := range within[*zoneRecord](o.zones, namespace) {
-		if r.held() && asked(r.key()) {
+		if r.usesHold() && asked(r.key()) {
 			seen[r.key()] = true
 		}
 	}

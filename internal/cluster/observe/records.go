@@ -150,8 +150,8 @@ func (r *zoneRecord) annotated() bool {
 	return r.grouped && (!labelled || label != r.group)
 }
 
-// held reports whether the StatefulSet changes under a hold.
-func (r *zoneRecord) held() bool { return r.grouped || r.zone.Prepares }
+// usesHold reports whether the StatefulSet changes under a hold.
+func (r *zoneRecord) usesHold() bool { return r.grouped || r.zone.Prepares }
 
 // samePod reports whether two states of a pod differ in nothing but the version.
 func samePod(before, after keptPod) bool {

@@ -95,13 +95,13 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 		c.reportStaleCaches(ctx, cached, missing, lasting >= reportAfter)
 		return loop.After(hold.RetryAfter), nil
 	}
-	return c.step(ctx, cached)
+	return c.planAndAct(ctx, cached)
 }
 
-// step plans on the caches and, if they are not sufficient, again on a live read. It checks
+// planAndAct plans on the caches and, if they are not sufficient, again on a live read. It checks
 // the plan, carries it out and reports it.
-func (c *Controller) step(ctx context.Context, cached group.Snapshot) (loop.Outcome, error) {
-	t, err := c.confirmed(ctx, evaluate(cached))
+func (c *Controller) planAndAct(ctx context.Context, cached group.Snapshot) (loop.Outcome, error) {
+	t, err := c.planToCarryOut(ctx, evaluate(cached))
 	switch {
 	case errors.Is(err, errUnconfirmed):
 		return loop.After(hold.RetryAfter), nil
@@ -144,11 +144,11 @@ func evaluate(s group.Snapshot) evaluation {
 // errUnconfirmed is the result if what is known after a plan was made contradicts it.
 var errUnconfirmed = errors.New("the plan is not confirmed")
 
-// confirmed returns the plan to carry out: that of the caches if they suffice, else that of a live read. It returns
+// planToCarryOut returns the plan to carry out: that of the caches if they suffice, else that of a live read. It returns
 // errUnconfirmed if no plan is confirmed yet.
-func (c *Controller) confirmed(ctx context.Context, cached evaluation) (evaluation, error) {
+func (c *Controller) planToCarryOut(ctx context.Context, cached evaluation) (evaluation, error) {
 	if cached.decision.Need != hold.ReadLive {
-		if err := c.confirm(ctx, cached); !errors.Is(err, errUnconfirmed) {
+		if err := c.stillValid(ctx, cached); !errors.Is(err, errUnconfirmed) {
 			return cached, err
 		}
 	}
@@ -156,7 +156,7 @@ func (c *Controller) confirmed(ctx context.Context, cached evaluation) (evaluati
 	if err != nil {
 		return cached, err
 	}
-	err = c.confirm(ctx, live)
+	err = c.stillValid(ctx, live)
 	if errors.Is(err, errUnconfirmed) {
 		_, lasts := c.failures.observe(live.seen.Key, live.seen.Now, err)
 		c.reportStaleCaches(ctx, live.seen, "the last live read", lasts)
@@ -164,9 +164,9 @@ func (c *Controller) confirmed(ctx context.Context, cached evaluation) (evaluati
 	return live, err
 }
 
-// confirm returns errUnconfirmed if a plan disrupts pods, and StatefulSets do not ask any more for what it assumes, or
+// stillValid returns errUnconfirmed if a plan disrupts pods, and StatefulSets do not ask any more for what it assumes, or
 // the caches do not propose it, because they show more than the plan or less.
-func (c *Controller) confirm(ctx context.Context, t evaluation) error {
+func (c *Controller) stillValid(ctx context.Context, t evaluation) error {
 	if !t.decision.Verify {
 		return nil
 	}

@@ -46,7 +46,7 @@ func (l *Log) ZoneWritten(key plan.Key, zone string, version plan.Version) {
 	l.entry(key).ZoneWritten(zone, version)
 }
 
-// Looked records a live read. A view that is older than the live read is behind.
+// ReadLive records a live read. A view that is older than the live read is behind.
 func (l *Log) ReadLive(live plan.Workload) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,7 +32,7 @@ func (k *Known) ZoneWritten(zone string, version plan.Version) {
 	k.written[zone] = version
 }
 
-// Looked records a live read and drops earlier ones that it covers. It compares all of them, because the live
+// ReadLive records a live read and drops earlier ones that it covers. It compares all of them, because the live
 // read that ends last may have begun first.
 func (k *Known) ReadLive(live plan.Shown) {
 	k.liveReads = slices.DeleteFunc(k.liveReads, func(former plan.Shown) bool { return olderThan(live, former) == "" })

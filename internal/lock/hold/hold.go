@@ -73,9 +73,9 @@ func withLabel(s *situation, d Decision) Decision {
 
 func decide(s *situation, steps []plan.Action) Decision {
 	deletes := plan.Only[plan.DeletePod](steps)
-	part, records := s.PartAfter(steps, writes), recorded(steps)
+	part, records := s.PartAfter(steps, requiresWrite), anyRequiresWrite(steps)
 	switch {
-	case !s.Live && needsRead(s.Hold, steps):
+	case !s.Live && actionsNeedLiveRead(s.Hold, steps):
 		return Decision{Need: ReadLive}
 	case len(deletes) > 0:
 		decision := decideDeletes(s, deletes, part)
@@ -101,8 +101,8 @@ func decide(s *situation, steps []plan.Action) Decision {
 	return Decision{}
 }
 
-// needsRead reports whether an action of the plan requires a live read.
-func needsRead(h plan.Hold, steps []plan.Action) bool {
+// actionsNeedLiveRead reports whether an action of the plan requires a live read.
+func actionsNeedLiveRead(h plan.Hold, steps []plan.Action) bool {
 	for _, step := range steps {
 		switch step.Effect().Read {
 		case plan.Always:
@@ -121,13 +121,13 @@ func needsRead(h plan.Hold, steps []plan.Action) bool {
 	return false
 }
 
-// recorded reports whether an action of the plan requires a write of the Lease.
-func recorded(steps []plan.Action) bool {
+// anyRequiresWrite reports whether an action of the plan requires a write of the Lease.
+func anyRequiresWrite(steps []plan.Action) bool {
 	return slices.ContainsFunc(steps, func(step plan.Action) bool { return step.Effect().Records })
 }
 
-// writes reports whether an action records something for which the Lease is written.
-func writes(a plan.Recorder) bool { return a.Effect().Records }
+// requiresWrite reports whether an action records something for which the Lease is written.
+func requiresWrite(a plan.Recorder) bool { return a.Effect().Records }
 
 // holderAfter returns the holder once the record has the next part of the kind. The end of what it recorded does
 // not release the hold; that is a separate action. A person who took the hold by hand meanwhile keeps it until it
@@ -146,7 +146,7 @@ func decideDeletes(s *situation, deletes []plan.DeletePod, part plan.Part) Decis
 	if !(plan.Record{Part: part}).InProgress().Free() {
 		holder = holderAfter(s, part)
 	}
-	if !s.Live && needsLiveRead(s.Hold, holder, deletes) {
+	if !s.Live && deletesNeedLiveRead(s.Hold, holder, deletes) {
 		return Decision{Need: ReadLive}
 	}
 	underHold := inZone(deletes, holder.Zone())
@@ -171,10 +171,10 @@ func holderFor(h plan.Hold, deletes []plan.DeletePod) plan.Holder {
 	return h.Holder
 }
 
-// needsLiveRead reports whether the caches do not suffice. That is so if the hold is to be taken, if another
+// deletesNeedLiveRead reports whether the caches do not suffice. That is so if the hold is to be taken, if another
 // process wrote the record, or if a pod may seem outdated only because the cached StatefulSet is older than
 // the pod (ADR 0006).
-func needsLiveRead(h plan.Hold, holder plan.Holder, deletes []plan.DeletePod) bool {
+func deletesNeedLiveRead(h plan.Hold, holder plan.Holder, deletes []plan.DeletePod) bool {
 	if h.Holder != holder || !h.Own {
 		return true
 	}

@@ -386,7 +386,7 @@ zone-b rev=2
   zone-b-0 ready@2
 `)
 	granted := fixture.Shrinking("zone-a", 1, 0, group.Preparing)
-	got := hold.Admit(&s, group.DownscaleAnswer{Note: granted}.Admission(&s, granted.Zone))
+	got := hold.Admit(&s, group.DownscaleAnswer{Record: granted}.Admission(&s, granted.Zone))
 	if got.Holder != "downscale/zone-a" || got.Transitions != 4 || group.HoldOf(got).Downscale != granted || len(got.Intents) != 1 || len(got.Waiting) != 0 || !got.Own {
 		t.Errorf("got %+v", got)
 	}
@@ -395,7 +395,7 @@ zone-b rev=2
 // If another downscale replaces a downscale before any pod agreed, the replaced one did not fail.
 func TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 3 to 2 preparing ours version=9\nzone-a rev=2\n zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2\n")
-	if got := hold.Admit(&s, group.DownscaleAnswer{Note: fixture.Shrinking("zone-a", 3, 1, group.Preparing)}.Admission(&s, "zone-a")); len(group.HoldOf(got).GivenUp) > 0 {
+	if got := hold.Admit(&s, group.DownscaleAnswer{Record: fixture.Shrinking("zone-a", 3, 1, group.Preparing)}.Admission(&s, "zone-a")); len(group.HoldOf(got).GivenUp) > 0 {
 		t.Errorf("given up: %v", group.HoldOf(got).GivenUp)
 	}
 }
@@ -522,7 +522,7 @@ zone-a rev=2 current=1 minReady=10s
 `)
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now.Add(-time.Minute), Zones: []plan.RolledZone{{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Since: s.Now.Add(-time.Minute)}}}
 	permit := group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
-	d := hold.DecideGrant(&s, permit.Note)
+	d := hold.DecideGrant(&s, permit.Record)
 	if got := d.Record.Rollouts.Current.Zones; !permit.NeedsRecord() || len(got) != 1 || got[0].Replaced != 1 {
 		t.Errorf("%v: remembered are %+v, want 1 replaced", permit, got)
 	}

@@ -221,7 +221,7 @@ func (v *view) servedByOtherOrphans(z *zone, name string) int {
 }
 
 func breaksExactGrant(_ *view, a *allowed) string {
-	p, record := a.pod, a.EvictionAnswer.Note
+	p, record := a.pod, a.EvictionAnswer.Record
 	exact := a.UID == p.UID && p.Name != ""
 	if record.Pod == "" {
 		exact = exact && !up(p) && (a.EvictionAnswer.Version == p.Version || terminating(p)) // a terminating pod never becomes Ready again

@@ -202,13 +202,13 @@ func TestEveryRuleAboutEvictionsCanBeBrokenAlone(t *testing.T) {
 		covered[e.rule] = true
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(e.group)
-			pod := e.permit.Note.Pod
+			pod := e.permit.Record.Pod
 			if pod == "" {
 				pod = "zone-a-0"
 			}
 			ask := group.EvictionRequest{Pod: pod, UID: pod}
-			if e.permit.Note.UID != "" {
-				ask.UID = e.permit.Note.UID
+			if e.permit.Record.UID != "" {
+				ask.UID = e.permit.Record.UID
 			}
 			if e.permit.Allowed() {
 				if got := strings.Join(invariant.BrokenByEviction(s, ask, e.permit, e.decision), ", "); got != e.rule {
@@ -278,12 +278,12 @@ func granted(pod string) group.EvictionAnswer { return grantedAs(pod, pod) }
 func grantedAs(pod, uid string) group.EvictionAnswer {
 	record := fixture.Granted(pod)
 	record.UID, record.Since = uid, fixture.Now().Add(-time.Second)
-	return group.EvictionAnswer{Note: record}
+	return group.EvictionAnswer{Record: record}
 }
 
 func ofPartition(partition, pod string) group.EvictionAnswer {
 	p := granted(pod)
-	p.Note.Partition = partition
+	p.Record.Partition = partition
 	return p
 }
 

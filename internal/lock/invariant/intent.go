@@ -95,7 +95,7 @@ func (v *view) rulesOut(i plan.Intent) bool {
 // lockstep carries out all other disruptions.
 func isGrant(i plan.Intent) bool { return i.Cause == reason.EvictionGranted }
 
-// notedBeside returns an intent that counts and belongs to another zone than the named one.
+// recordedElsewhere returns an intent that counts and belongs to another zone than the named one.
 func (v *view) recordedElsewhere(name string) (i plan.Intent, found bool) {
 	for _, i := range v.counting {
 		if i.Zone != name {

@@ -144,7 +144,7 @@ func (v *view) isServedByOrphans(z *zone) bool {
 	return len(serving) >= z.Replicas && len(v.recordedOf(z)) == 0
 }
 
-// otherNotWhole returns an unavailable zone other than the named one. A zone that left the group counts,
+// otherUnavailable returns an unavailable zone other than the named one. A zone that left the group counts,
 // because it may return in its present state.
 func (v *view) otherUnavailable(name string) (z *zone, found bool) {
 	if z, found := v.leftUnavailable(false); found {
@@ -158,7 +158,7 @@ func (v *view) otherUnavailable(name string) (z *zone, found bool) {
 	return nil, false
 }
 
-// leftNotWhole returns a zone that left the group and could return with pods that are down. If orphans may
+// leftUnavailable returns a zone that left the group and could return with pods that are down. If orphans may
 // serve in place of missing pods, it skips zones in which they do.
 func (v *view) leftUnavailable(orphansServe bool) (z *zone, found bool) {
 	for i := range v.Left {
@@ -177,7 +177,7 @@ func (v *view) mayComeBackServedByOrphans(left *group.LeftZone, z *zone) bool {
 	return v.Live && left.Exists && z.Observed && !surplus && v.isServedByOrphans(z)
 }
 
-// mayComeBackNotWhole reports whether a zone that left the group could return with pods that are down. A live
+// mayComeBackUnavailable reports whether a zone that left the group could return with pods that are down. A live
 // view rules that out if the last pod of the zone was deleted, or if its StatefulSet outside of the group has
 // every desired pod. A zone that no budget covers any more is protected only by its intents.
 func (v *view) mayComeBackUnavailable(left *group.LeftZone, z *zone) bool {
@@ -207,7 +207,7 @@ func (v *view) downWith(z *zone, taken ...int) int {
 	return down
 }
 
-// notedOf returns the ordinals of a zone's pods whose intents count.
+// recordedOf returns the ordinals of a zone's pods whose intents count.
 func (v *view) recordedOf(z *zone) []int {
 	var recorded []int
 	for _, i := range v.counting {

@@ -25,7 +25,7 @@ func (r DownscaleRequest) downscale() Downscale {
 type DownscaleAnswer struct {
 	Because           plan.Refusal // the refusal; none: the downscale is allowed
 	PredecessorReason string       // Because in the predecessor's words; empty: it has none, or they need no numbers
-	Note              Downscale    // what the hold must record before the admission; zero: nothing
+	Record            Downscale    // what the hold must record before the admission; zero: nothing
 	Former            Downscale    // the rest of the previous downscale, recorded again if no pod receives the call of Note
 	Ask               []plan.Pod   // the pods that must be prepared between the record and the admission
 	Dated             bool         // the hold must record when the zone scales down, and nothing else, before the admission
@@ -52,14 +52,14 @@ var requestGuards = []guard[departure]{
 
 // downscaleGuards apply to a requested downscale, and to a recorded one until it is carried out.
 var downscaleGuards = []guard[departure]{
-	forDownscale(heldElsewhere),                          // guarantee 1: one operation in one zone at a time
-	ifSomebodyServes(forDownscale(otherZoneUnavailable)), // guarantee 2: the other zones are available
+	forDownscale(heldElsewhere),                      // guarantee 1: one operation in one zone at a time
+	ifDisrupting(forDownscale(otherZoneUnavailable)), // guarantee 2: the other zones are available
 	tooSoon, // guarantee 6: the minimum time between downscales
 }
 
 // queueGuards apply to a requested downscale, after the guards above.
 var queueGuards = []guard[departure]{
-	ifSomebodyServes(othersBeforeDownscale), // the operation that was refused first goes first
+	ifDisrupting(othersBeforeDownscale), // the operation that was refused first goes first
 }
 
 // mayShrink returns the first objection to a requested downscale.
@@ -67,8 +67,8 @@ func (b *groupState) mayShrink(d departure) plan.Refusal {
 	return firstObjection(b, d, requestGuards, downscaleGuards, queueGuards)
 }
 
-// ifSomebodyServes applies a guard only to a downscale that removes a pod that is up.
-func ifSomebodyServes(object guard[departure]) guard[departure] {
+// ifDisrupting applies a guard only to a downscale that removes a pod that is up.
+func ifDisrupting(object guard[departure]) guard[departure] {
 	return func(b *groupState, d departure) plan.Refusal {
 		if !d.disrupts {
 			return plan.Refusal{}
@@ -120,7 +120,7 @@ func (b *groupState) admit(r DownscaleRequest) DownscaleAnswer {
 		}
 		return DownscaleAnswer{Because: because}
 	}
-	return DownscaleAnswer{Note: b.recordOf(d), Former: b.former(d.Zone), Ask: d.ask}
+	return DownscaleAnswer{Record: b.recordOf(d), Former: b.former(d.Zone), Ask: d.ask}
 }
 
 // StillAdmits is called once all pods that a recorded downscale removes are prepared. Preparation
@@ -149,7 +149,7 @@ func (b *groupState) stillAdmits(recorded Downscale, called []plan.Pod) plan.Ref
 	return firstObjection(b, d, downscaleGuards)
 }
 
-// note returns the record of a downscale that may happen.
+// recordOf returns the record of a downscale that may happen.
 func (b *groupState) recordOf(d departure) Downscale {
 	record := d.downscale()
 	record.Generation, record.Stage, record.Since = d.zone.Generation, Admitted, b.Now
@@ -177,7 +177,7 @@ func (b *groupState) former(zone string) Downscale {
 	return Downscale{}
 }
 
-// isOwnNotedDownscale reports whether the request is for exactly the downscale that lockstep itself
+// isOwnRecordedDownscale reports whether the request is for exactly the downscale that lockstep itself
 // has recorded and may still carry out: all its pods are prepared. The record dates the downscale.
 // So after CarryLimit, a request waits until the leading replica has ended that downscale, and then
 // needs its own record.
@@ -248,7 +248,7 @@ func downscaleUnderWay(b *groupState, d departure) plan.Refusal {
 	case course == Overtaken && (recorded.Stage == Admitted || recorded.Ours) && d.To <= recorded.To && asksAlike:
 		return plan.Refusal{}
 	}
-	return plan.Refusal{Code: reason.ZoneShrinking, Detail: recorded.String(), Until: b.ahead(b.patience(recorded))}
+	return plan.Refusal{Code: reason.ZoneShrinking, Detail: recorded.String(), Until: b.ahead(b.stageDeadline(recorded))}
 }
 
 func cannotPrepare(_ *groupState, d departure) plan.Refusal {

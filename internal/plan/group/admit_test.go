@@ -148,7 +148,7 @@ func TestEveryAdmittedDownscaleIsDated(t *testing.T) {
 		r := group.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.Replicas - 1}
 		v := group.Admit(s, r)
 		own := s.Hold.Downscale.Ours && s.Hold.Downscale.Zone == z.Name
-		if v.Allowed() && v.Note.None() && !own && !(v.Dated && s.Hold.Exists) {
+		if v.Allowed() && v.Record.None() && !own && !(v.Dated && s.Hold.Exists) {
 			t.Errorf("%+v: the answer is %q, a Lease exists: %t", r, answer(v), s.Hold.Exists)
 		}
 	})
@@ -161,8 +161,8 @@ func TestADownscaleThatReplacesAnotherKnowsTheCalledPods(t *testing.T) {
 	for _, zone := range []string{"zone-a rev=1 prepares\n", "zone-a rev=1\n"} {
 		s := fixture.MustParse(former + zone + " zone-a-0 ready@1 ip=10.0.0.1\n zone-a-1 ready@1 ip=10.0.0.2\n zone-a-2 leaving@1 ip=10.0.0.3\n")
 		v := group.Admit(s, group.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 3, To: 2})
-		if !v.Allowed() || v.Note.Stage != group.Admitted || v.Note.Call != s.Hold.Downscale.Call {
-			t.Errorf("%sgot %s, asked by %+v, want by %+v", zone, answer(v), v.Note.Call, s.Hold.Downscale.Call)
+		if !v.Allowed() || v.Record.Stage != group.Admitted || v.Record.Call != s.Hold.Downscale.Call {
+			t.Errorf("%sgot %s, asked by %+v, want by %+v", zone, answer(v), v.Record.Call, s.Hold.Downscale.Call)
 		}
 	}
 }
@@ -175,8 +175,8 @@ func answer(v group.DownscaleAnswer) string {
 		return v.Because.String()
 	}
 	text := "yes"
-	if !v.Note.None() {
-		text += ", noted " + v.Note.String()
+	if !v.Record.None() {
+		text += ", noted " + v.Record.String()
 	}
 	if v.Dated {
 		text += ", dated"

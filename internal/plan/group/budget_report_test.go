@@ -139,11 +139,11 @@ func granted(s group.Snapshot, pods []plan.Pod) (n int) {
 		}
 		n++
 		holder := s.Hold.Holder
-		if p.Note.Partition != "" || holder.Foreign() || holder.Zone() != p.Note.Zone {
-			s.Hold.Holder = p.Note.Evicts()
+		if p.Record.Partition != "" || holder.Foreign() || holder.Zone() != p.Record.Zone {
+			s.Hold.Holder = p.Record.Evicts()
 		}
 		others := slices.DeleteFunc(slices.Clone(s.Hold.Intents), func(i plan.Intent) bool { return i.Pod == pod.Name })
-		s.Hold.Intents = append(others, p.Note)
+		s.Hold.Intents = append(others, p.Record)
 	}
 	return n
 }

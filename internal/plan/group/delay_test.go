@@ -315,8 +315,8 @@ zone-a rev=2 mirror=web asks=1 delay=1h
   zone-a-0 ready@2 ip=10.0.0.1   zone-a-1 ready@2 ip=10.0.0.2
 `
 	ours := group.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 2, To: 1}
-	if v := group.Admit(fixture.MustParse(situation), ours); !v.Allowed() || !v.Note.None() {
-		t.Errorf("answers %s and notes %s", v.Because, v.Note)
+	if v := group.Admit(fixture.MustParse(situation), ours); !v.Allowed() || !v.Record.None() {
+		t.Errorf("answers %s and notes %s", v.Because, v.Record)
 	}
 	s := fixture.MustParse(situation)
 	s.Hold.Acknowledged = nil

@@ -166,12 +166,12 @@ func (s *Snapshot) Shrank(d Downscale) bool {
 
 // failed reports whether a downscale that ends now did not happen although it had enough time.
 func (s *Snapshot) failed(d Downscale) bool {
-	return !s.Shrank(d) && (d.Stage != Admitted || !s.Now.Before(s.patience(d)))
+	return !s.Shrank(d) && (d.Stage != Admitted || !s.Now.Before(s.stageDeadline(d)))
 }
 
-// patience returns when the current stage times out, or the zero time if it has no limit. If
+// stageDeadline returns when the current stage times out, or the zero time if it has no limit. If
 // the recorded time is too far in the future, the stage times out at once.
-func (s *Snapshot) patience(d Downscale) time.Time {
+func (s *Snapshot) stageDeadline(d Downscale) time.Time {
 	limit := map[Stage]time.Duration{Preparing: PrepareLimit, Admitted: UpdateLimit}[d.Stage]
 	switch {
 	case limit == 0:

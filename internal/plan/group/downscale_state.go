@@ -43,7 +43,7 @@ func (b *groupState) shrinkage(zone *Zone) plan.Refusal {
 	}
 	r := plan.Refusal{Code: reason.ZoneShrinking, Detail: fmt.Sprintf("%d to %d, %s", d.From, d.To, d.Stage)}
 	if b.DownscaleStatus(d) != InEffect {
-		r.Until = b.ahead(b.patience(d))
+		r.Until = b.ahead(b.stageDeadline(d))
 	}
 	return r
 }

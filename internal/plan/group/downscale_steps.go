@@ -64,7 +64,7 @@ func (b *groupState) begin() []plan.Action {
 // once all have agreed.
 func (b *groupState) prepare(d Downscale) []plan.Action {
 	leaves, because := b.stillDue(d)
-	left := b.patience(d).Sub(b.Now) - (PrepareLimit - AnswerLimit) // it takes time to record the result
+	left := b.stageDeadline(d).Sub(b.Now) - (PrepareLimit - AnswerLimit) // it takes time to record the result
 	late := left <= 0
 	called := b.Called
 	if !called.sameAttempt(d) {
@@ -73,7 +73,7 @@ func (b *groupState) prepare(d Downscale) []plan.Action {
 	switch {
 	case unknownYet[because.Code] && !late:
 		return nil // it is unknown whether the downscale is still wanted
-	case (!because.None() || late) && !b.Hold.Own && b.Now.Before(b.patience(d)):
+	case (!because.None() || late) && !b.Hold.Own && b.Now.Before(b.stageDeadline(d)):
 		return nil // another process may still call pods
 	case !because.None() || late:
 		return b.takeBack(d)
@@ -94,7 +94,7 @@ func (b *groupState) prepare(d Downscale) []plan.Action {
 // no longer wanted or allowed.
 func (b *groupState) carryOut(d Downscale) []plan.Action {
 	leaves, because := b.stillDue(d)
-	switch late := !b.Now.Before(b.patience(d)); {
+	switch late := !b.Now.Before(b.stageDeadline(d)); {
 	case !late && unknownYet[because.Code]:
 		return nil
 	case late || !because.None():
@@ -139,7 +139,7 @@ func (b *groupState) stillAllowed(z *zoneState, d Downscale) (departure, plan.Re
 
 // giveUp undoes a preparation after its limit, when no process works on it any more.
 func (b *groupState) giveUp(d Downscale) []plan.Action {
-	if b.DownscaleStatus(d) == InEffect || b.Now.Before(b.patience(d)) {
+	if b.DownscaleStatus(d) == InEffect || b.Now.Before(b.stageDeadline(d)) {
 		return nil
 	}
 	return b.takeBack(d)
@@ -148,7 +148,7 @@ func (b *groupState) giveUp(d Downscale) []plan.Action {
 // recall ends an admitted downscale whose update does not arrive. It updates the StatefulSet,
 // so that the update cannot arrive any more, and then undoes the preparation.
 func (b *groupState) recall(d Downscale) []plan.Action {
-	if b.Now.Before(b.patience(d)) {
+	if b.Now.Before(b.stageDeadline(d)) {
 		return nil
 	}
 	switch b.DownscaleStatus(d) {

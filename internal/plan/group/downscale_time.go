@@ -99,5 +99,5 @@ func shrinksElsewhere(b *groupState, d departure) plan.Refusal {
 	if course := b.DownscaleStatus(recorded); course != Awaited && course != Unseen {
 		return plan.Refusal{}
 	}
-	return b.held(recorded.Zone, "")
+	return b.refusedByHolder(recorded.Zone, "")
 }

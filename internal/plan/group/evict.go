@@ -19,7 +19,7 @@ type EvictionAnswer struct {
 	Zone    string       // of the pod
 	Place   plan.Waiting // the place to record in the queue, if the eviction could be granted at its turn
 	Tally   Tally        // the pods that are down, if they are the reason
-	Note    plan.Intent  // what the hold must record before the eviction is allowed; zero: nothing
+	Record  plan.Intent  // what the hold must record before the eviction is allowed; zero: nothing
 	Version plan.Version // not 0: the answer is valid only for the pod at this version
 	Budget  string       // the budget that covers the pod, if one does
 }
@@ -29,7 +29,7 @@ type EvictionAnswer struct {
 func (p EvictionAnswer) Allowed() bool { return p.Because.None() }
 
 // NeedsRecord reports whether the hold must record an intent before the eviction is allowed.
-func (p EvictionAnswer) NeedsRecord() bool { return p.Note.Pod != "" }
+func (p EvictionAnswer) NeedsRecord() bool { return p.Record.Pod != "" }
 
 // eviction is a pod that a client wants to evict, with everything that decides about it.
 type eviction struct {
@@ -117,7 +117,7 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 	e := b.eviction(z, pod)
 	p := EvictionAnswer{Zone: z.Name, Budget: e.budget.Name}
 	if e.down() {
-		p.Version = mayServe(pod)
+		p.Version = requiredVersion(pod)
 		return p
 	}
 	p.Because = b.mayEvict(e)
@@ -128,12 +128,12 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 			p.Place = b.placeOf(e)
 		}
 	case pod.Up():
-		p.Note = plan.Intent{
+		p.Record = plan.Intent{
 			Zone: z.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version, Cause: reason.EvictionGranted, Partition: e.partition, Since: b.Now,
 			Overtook: !b.beforeEviction(e).None(),
 		}
 	default:
-		p.Version = mayServe(pod)
+		p.Version = requiredVersion(pod)
 	}
 	return p
 }
@@ -151,7 +151,7 @@ func (b *groupState) evictLeft(r EvictionRequest) EvictionAnswer {
 	p := EvictionAnswer{Zone: z.Name, Budget: e.budget.Name}
 	switch {
 	case !pod.Up() && (z.Ignored || e.down()):
-		p.Version = mayServe(pod)
+		p.Version = requiredVersion(pod)
 	case b.Hold.Unreadable != "":
 		p.Because = plan.Refusal{Code: reason.HoldUnreadable}
 	case z.Ignored:
@@ -162,9 +162,9 @@ func (b *groupState) evictLeft(r EvictionRequest) EvictionAnswer {
 	return p
 }
 
-// mayServe returns the version that a pod that is down must still have, so that its eviction
+// requiredVersion returns the version that a pod that is down must still have, so that its eviction
 // disrupts nothing. It returns 0 for a terminating pod, which never becomes up again.
-func mayServe(p plan.Pod) plan.Version {
+func requiredVersion(p plan.Pod) plan.Version {
 	if p.Phase == plan.Leaving {
 		return 0
 	}

@@ -412,11 +412,11 @@ func permitted(s group.Snapshot, p group.EvictionAnswer) string {
 		}
 		return text
 	case p.NeedsRecord():
-		text := "yes, noted " + p.Note.Pod
-		if p.Note.Partition != "" {
-			text += " in partition " + p.Note.Partition
+		text := "yes, noted " + p.Record.Pod
+		if p.Record.Partition != "" {
+			text += " in partition " + p.Record.Partition
 		}
-		if p.Note.Overtook {
+		if p.Record.Overtook {
 			text += " before others"
 		}
 		return text

@@ -122,14 +122,14 @@ func (b *groupState) cancelDeletions(planned []plan.DeletePod) []plan.Action {
 	var cancelled []plan.Action
 	for _, intent := range b.Hold.Intents {
 		if b.IntentStatus(intent) == plan.Pending && !wanted[intent.Pod] {
-			cancelled = append(cancelled, plan.CancelDeletion{Intent: intent, Because: b.against(intent)})
+			cancelled = append(cancelled, plan.CancelDeletion{Intent: intent, Because: b.objectionTo(intent)})
 		}
 	}
 	return cancelled
 }
 
-// against returns the current objection to a pending intent.
-func (b *groupState) against(intent plan.Intent) plan.Refusal {
+// objectionTo returns the current objection to a pending intent.
+func (b *groupState) objectionTo(intent plan.Intent) plan.Refusal {
 	for _, z := range b.zoneStates {
 		for i := range z.candidates {
 			if c := &z.candidates[i]; c.Name == intent.Pod {
@@ -144,14 +144,14 @@ func (b *groupState) against(intent plan.Intent) plan.Refusal {
 // available. The status must say so as well: lockstep does not write to a status that its
 // controller is about to write.
 func (b *groupState) adopt(z *zoneState) []plan.Action {
-	if !z.unadopted() || !b.againstAdoption(z).None() || !b.Key.Rolled() {
+	if !z.revisionPending() || !b.againstAdoption(z).None() || !b.Key.Rolled() {
 		return nil
 	}
 	return []plan.Action{AdoptRevision{Zone: z.Name, UID: z.UID, Version: z.Version, Revision: z.UpdateRevision}}
 }
 
-// unadopted reports whether a zone is finished except for its current revision.
-func (z *zoneState) unadopted() bool {
+// revisionPending reports whether a zone is finished except for its current revision.
+func (z *zoneState) revisionPending() bool {
 	return z.available() && len(z.candidates) == 0 && z.UpdateRevision != "" && z.CurrentRevision != z.UpdateRevision
 }
 
@@ -200,11 +200,11 @@ func (b *groupState) goesOn(z *zoneState) bool {
 // waitsFor returns what an unfinished zone waits for, if anything.
 func (b *groupState) waitsFor(z *zoneState, replacements []plan.DeletePod, objection plan.Refusal) plan.Wait {
 	because := firstOf(objection, z.unavailableBecause)
-	if because.None() && z.unadopted() && b.Key.Rolled() {
+	if because.None() && z.revisionPending() && b.Key.Rolled() {
 		because = b.againstAdoption(z)
 	}
 	pods := because.Until
-	because = z.foremost(because)
+	because = z.mostUrgent(because)
 	if z.reports() {
 		because = firstOf(because, b.contested(z.Mirror))
 	}
@@ -217,10 +217,10 @@ func (b *groupState) waitsFor(z *zoneState, replacements []plan.DeletePod, objec
 	return plan.Wait{Zone: z.Name, Because: because, Again: again}
 }
 
-// foremost returns which of two objections is reported: the one to the replacement of pods, or
+// mostUrgent returns which of two objections is reported: the one to the replacement of pods, or
 // the one to a change of replicas. The latter is reported if it needs a person and the former
 // does not end by itself.
-func (z *zoneState) foremost(because plan.Refusal) plan.Refusal {
+func (z *zoneState) mostUrgent(because plan.Refusal) plan.Refusal {
 	if needsPerson(z.scaleObjection) && (because.None() || needsPerson(because)) {
 		return z.scaleObjection
 	}

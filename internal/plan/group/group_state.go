@@ -38,7 +38,7 @@ type zoneState struct {
 	surplus            plan.Refusal // a pod beyond the spec
 	stableAt           time.Time    // when the next Ready pod becomes available
 	candidates         []candidate
-	wishing            wishing
+	resolution         resolution
 	wish               wish         // the replicas that the zone should have
 	contest            Contest      // the contest after that wish is observed
 	scaleObjection     plan.Refusal // why the zone does not get these replicas now

@@ -109,7 +109,7 @@ func heldElsewhere(b *groupState, d disruption) plan.Refusal {
 	case b.availableOrSettled(h.Holder.Zone()), d.inTheWay && b.waitsForOrphan(h.Holder.Zone()):
 		return plan.Refusal{}
 	}
-	return b.held(h.Holder.Zone(), "")
+	return b.refusedByHolder(h.Holder.Zone(), "")
 }
 
 // recordedElsewhere objects while an intent or a downscale of another zone counts, whichever
@@ -121,7 +121,7 @@ func (b *groupState) recordedElsewhere(zone string) plan.Refusal {
 	}
 	for _, intent := range b.Hold.Intents {
 		if _, counts := b.activeIntents[intent.Pod]; counts && (intent.Zone != zone || intent.Partition != "") {
-			return b.held(intent.Zone, intent.Pod)
+			return b.refusedByHolder(intent.Zone, intent.Pod)
 		}
 	}
 	return plan.Refusal{}
@@ -132,14 +132,14 @@ func (b *groupState) recordedElsewhere(zone string) plan.Refusal {
 // leading replica has removed it.
 func (b *groupState) downscaleElsewhere(zone string) plan.Refusal {
 	if d := b.Hold.Downscale; !d.None() && d.Zone != zone {
-		return b.held(d.Zone, "")
+		return b.refusedByHolder(d.Zone, "")
 	}
 	return plan.Refusal{}
 }
 
-// held says that another zone has the hold, and whether the hold is overdue. The hold of a
+// refusedByHolder says that another zone has the hold, and whether the hold is overdue. The hold of a
 // rollout never is, because the process that plans here renews it.
-func (b *groupState) held(zone, pod string) plan.Refusal {
+func (b *groupState) refusedByHolder(zone, pod string) plan.Refusal {
 	holder := b.Hold.Holder
 	code := reason.GroupHeld
 	if b.Hold.Expired(b.Now) && holder.Operation() != plan.RolloutOperation {

@@ -65,7 +65,7 @@ func (z *zoneState) sendsMessages() bool {
 // maySendMessages reports whether pods of the group are notified at all.
 func (b *groupState) maySendMessages() bool { return b.Key.Rolled() && b.Hold.Unreadable == "" }
 
-// tell returns the updates of acknowledgements in the hold, and then the notifications
+// notify returns the updates of acknowledgements in the hold, and then the notifications
 // that are due. A pod is notified to stay only once the hold no longer records its
 // acknowledgement. Otherwise its next delay would be too short.
 func (b *groupState) notify() []plan.Action {

@@ -102,7 +102,7 @@ func (v DownscaleAnswer) Admission(s *Snapshot, zone string) plan.Admission {
 		part.Downscaled[zone] = s.Now.Add(plan.RequestLimit)
 		return plan.Admission{Part: part}
 	}
-	part.Downscale = v.Note
+	part.Downscale = v.Record
 	return plan.Admission{Holder: plan.DownscaleOperation.For(zone), Part: part}
 }
 

@@ -24,7 +24,7 @@ func partitionHeldElsewhere(b *groupState, e eviction) plan.Refusal {
 	}
 	for _, intent := range h.Intents {
 		if _, counts := b.activeIntents[intent.Pod]; counts && intent.Partition == "" {
-			return b.held(intent.Zone, intent.Pod)
+			return b.refusedByHolder(intent.Zone, intent.Pod)
 		}
 	}
 	switch {
@@ -35,7 +35,7 @@ func partitionHeldElsewhere(b *groupState, e eviction) plan.Refusal {
 	case b.availableOrSettled(h.Holder.Zone()), e.inTheWay() && b.waitsForOrphan(h.Holder.Zone()):
 		return plan.Refusal{}
 	}
-	return b.held(h.Holder.Zone(), "")
+	return b.refusedByHolder(h.Holder.Zone(), "")
 }
 
 // partitionUnavailable objects if pods of the same partition in other zones have reached the

@@ -43,7 +43,7 @@ func (b *groupState) scale() {
 		case b.lowering.None() && (rolling == "" || rolling == z.Name):
 			b.lowering = d
 		case b.lowering.None():
-			z.scaleObjection = b.held(rolling, "")
+			z.scaleObjection = b.refusedByHolder(rolling, "")
 		default:
 			z.scaleObjection = plan.Refusal{Code: reason.NotItsTurn, Zone: b.lowering.Zone}
 		}
@@ -67,26 +67,26 @@ func (b *groupState) rolling() string {
 	return ""
 }
 
-// wishing is the progress of determining the wish of a zone.
-type wishing uint8
+// resolution is the progress of determining the wish of a zone.
+type resolution uint8
 
 const (
-	unresolved wishing = iota
-	onTheWay
-	settled
+	unresolved resolution = iota
+	resolving
+	resolved
 )
 
 // resolveWish determines the wish of a zone, after the wish of its leader. So the followers of
 // a zone that is scaled up do not have to wait for the next plan.
 func (b *groupState) resolveWish(z *zoneState) {
-	if z.wishing != unresolved {
+	if z.resolution != unresolved {
 		return
 	}
-	z.wishing = onTheWay
+	z.resolution = resolving
 	z.wish = b.delayed(z.Zone, b.wishOf(z.Zone))
 	z.contest = z.Contest.seen(z.Zone, z.wish, b.Now)
 	_, z.scaleObjection = b.raise(z)
-	z.wishing = settled
+	z.resolution = resolved
 }
 
 // MaxReplicas is the most replicas that lockstep gives a zone: more pods than a cluster can
@@ -124,15 +124,15 @@ func (b *groupState) following(z *Zone) wish {
 		return wish{objection: plan.Refusal{Code: reason.LeaderUnknown, Detail: fmt.Sprintf("%+.63q", z.Leader)}}
 	}
 	b.resolveWish(leader)
-	if leader.wishing == onTheWay || leader.wish.objection.Code == reason.LeaderInCycle {
+	if leader.resolution == resolving || leader.wish.objection.Code == reason.LeaderInCycle {
 		return wish{objection: plan.Refusal{Code: reason.LeaderInCycle, Zone: leader.Name}}
 	}
-	return wish{replicas: b.height(leader), because: reason.LeaderFollowed}
+	return wish{replicas: b.replicasAfterScaleUp(leader), because: reason.LeaderFollowed}
 }
 
-// height returns how many replicas a zone has once it is scaled up. While lockstep waits before
+// replicasAfterScaleUp returns how many replicas a zone has once it is scaled up. While lockstep waits before
 // it overwrites another writer of a zone, followers use the replicas that the zone should have.
-func (b *groupState) height(z *zoneState) int {
+func (b *groupState) replicasAfterScaleUp(z *zoneState) int {
 	if !z.contest.objection(b.Now).None() {
 		return z.wish.replicas
 	}
@@ -228,7 +228,7 @@ func (b *groupState) gaveUp(z *zoneState) plan.Refusal {
 // downscale ends before the next one begins.
 func (b *groupState) overdue(z *zoneState) plan.Refusal {
 	d := b.Hold.Downscale
-	if d.Zone == z.Name && !b.ended && b.DownscaleStatus(d) == Overtaken && !b.Now.Before(b.patience(d)) {
+	if d.Zone == z.Name && !b.ended && b.DownscaleStatus(d) == Overtaken && !b.Now.Before(b.stageDeadline(d)) {
 		return plan.Refusal{Code: reason.ZoneShrinking, Detail: d.String()}
 	}
 	return plan.Refusal{}
@@ -238,7 +238,7 @@ func (b *groupState) overdue(z *zoneState) plan.Refusal {
 // and must be made impossible, its zone is scaled up after that.
 func (b *groupState) raises(actions []plan.Action) []plan.Action {
 	overdue := ""
-	if d := b.Hold.Downscale; !b.Now.Before(b.patience(d)) && plan.Has[CancelDownscale](actions) {
+	if d := b.Hold.Downscale; !b.Now.Before(b.stageDeadline(d)) && plan.Has[CancelDownscale](actions) {
 		overdue = d.Zone
 	}
 	var steps []plan.Action
@@ -250,7 +250,7 @@ func (b *groupState) raises(actions []plan.Action) []plan.Action {
 	return steps
 }
 
-// dropWritesThatVoid drops writes to the StatefulSet of a zone whose downscale the plan
+// dropWritesThatCancel drops writes to the StatefulSet of a zone whose downscale the plan
 // records. They would make the record void.
 func (b *groupState) dropWritesThatCancel(after, actions []plan.Action) []plan.Action {
 	recorded := ""

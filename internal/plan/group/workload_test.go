@@ -93,7 +93,7 @@ func TestNextPartsDoNotChangeTheRecord(t *testing.T) {
 
 func TestAnyChangeOfReplicasDecidesWhichPodsLeave(t *testing.T) {
 	for _, to := range []int{1, 5} {
-		if e := (group.SetReplicas{Zone: "zone-a", From: 3, To: to}).Effect(); !e.Resizes || e.UnderLease != (to < 3) {
+		if e := (group.SetReplicas{Zone: "zone-a", From: 3, To: to}).Effect(); !e.Resizes || e.EndsBeforeExpiry != (to < 3) {
 			t.Errorf("from 3 to %d: %+v", to, e)
 		}
 	}

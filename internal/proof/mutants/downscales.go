@@ -30,12 +30,12 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "downscale admitted although another zone is not whole",
-		Edits: []Edit{without(admit, "ifSomebodyServes(forDownscale(otherZoneUnavailable))")},
+		Edits: []Edit{without(admit, "ifDisrupting(forDownscale(otherZoneUnavailable))")},
 		Test:  "internal/plan/group TestAdmit", Rule: "OtherZoneUnavailable",
 	},
 	{
 		Name:  "downscale admitted whatever has broken while pods were prepared",
-		Edits: []Edit{{prepareDownscale, "if answer = group.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {", "if answer = (group.DownscaleAnswer{}); !answer.Allowed() {"}},
+		Edits: []Edit{{prepareDownscale, "if answer = group.StillAdmits(p.Observer.Cached(key), v.Record, v.Ask); !answer.Allowed() {", "if answer = (group.DownscaleAnswer{}); !answer.Allowed() {"}},
 		Test:  "internal/serve/admission TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation", Rule: "a_pod_of_another_zone_breaks",
 	},
 	{
@@ -70,7 +70,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "downscale of lockstep's own that is sent later than the hold dates it",
-		Edits: []Edit{{actHold, "return step.Effect().UnderLease })", "return step.Effect().UnderLease && false })"}},
+		Edits: []Edit{{actHold, "return step.Effect().EndsBeforeExpiry })", "return step.Effect().EndsBeforeExpiry && false })"}},
 		Test:  "internal/act TestADownscaleIsNotSentLaterThanTheHoldDatesIt", Rule: "after 45s: sent",
 	},
 	{
@@ -190,7 +190,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:   "minimum time between downscales not asked for by pods that are down",
-		Edits:  []Edit{{admit, "\ttooSoon,", "\tifSomebodyServes(tooSoon),"}},
+		Edits:  []Edit{{admit, "\ttooSoon,", "\tifDisrupting(tooSoon),"}},
 		Test:   "internal/plan/group TestAdmit",
 		Rule:   "who_is_down_keeps_the_minimum_time",
 		Remark: "they may come up before the update comes: a campaign has found this",

@@ -44,7 +44,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "unbound eviction that is noted as bound",
-		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "permit.Note.Unbound = e.UID == \"\"", "permit.Note.Unbound = false"}},
+		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "permit.Record.Unbound = e.UID == \"\"", "permit.Record.Unbound = false"}},
 		Test:  "internal/serve/admission TestUnboundEvictionIsRecordedAsUnbound", Rule: "an eviction that is bound false is noted as bound true",
 	},
 	{
@@ -69,7 +69,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction of a pod that is down at whatever version",
-		Edits: []Edit{{evict, "\tif e.down() {\n\t\tp.Version = mayServe(pod)\n", "\tif e.down() {\n"}},
+		Edits: []Edit{{evict, "\tif e.down() {\n\t\tp.Version = requiredVersion(pod)\n", "\tif e.down() {\n"}},
 		Test:  explore + "an eviction and a crash", Rule: "ExactGrant",
 	},
 	{

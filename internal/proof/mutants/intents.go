@@ -95,12 +95,12 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "hold taken without a look",
-		Edits: []Edit{{holdDecision, "if !s.Live && needsLiveRead(s.Hold, holder, deletes) {", "if false && needsLiveRead(s.Hold, holder, deletes) {"}},
+		Edits: []Edit{{holdDecision, "if !s.Live && deletesNeedLiveRead(s.Hold, holder, deletes) {", "if false && deletesNeedLiveRead(s.Hold, holder, deletes) {"}},
 		Test:  explore + "three zones", Rule: "RestIsWhole",
 	},
 	{
 		Name:  "stale hold taken over without a look",
-		Edits: []Edit{{holdDecision, "if !s.Live && needsLiveRead(s.Hold, holder, deletes) {", "if !s.Live && !s.Hold.Expired(s.Now) && needsLiveRead(s.Hold, holder, deletes) {"}},
+		Edits: []Edit{{holdDecision, "if !s.Live && deletesNeedLiveRead(s.Hold, holder, deletes) {", "if !s.Live && !s.Hold.Expired(s.Now) && deletesNeedLiveRead(s.Hold, holder, deletes) {"}},
 		Test:  explore + "three zones", Rule: "RestIsWhole",
 	},
 	{

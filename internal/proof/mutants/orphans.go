@@ -135,7 +135,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "hold of a former budget that is asked about its pods, as the API server shows it",
-		Edits: []Edit{{"internal/cluster/observe/lookup.go", "return o.letGo(c.Key, set) }), err", "return false }), err"}},
+		Edits: []Edit{{"internal/cluster/observe/lookup.go", "return o.noLongerGuards(c.Key, set) }), err", "return false }), err"}},
 		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "want any: false",
 	},
 	{

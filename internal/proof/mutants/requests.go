@@ -21,13 +21,13 @@ var requests = []Mutant{
 	},
 	{
 		Name:  "intent written after the delete",
-		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, w, d); err != nil {\n", "\tdeleted := e.several(ctx, w, plan.In(plan.Disrupting, steps))\n\tif err := e.writeHold(ctx, w, d); err != nil {\n"}, {executor, "\treceipts := e.several(ctx, w, plan.In(plan.Disrupting, steps))\n", "\treceipts := deleted\n"}},
+		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, w, d); err != nil {\n", "\tdeleted := e.runConcurrently(ctx, w, plan.In(plan.Disrupting, steps))\n\tif err := e.writeHold(ctx, w, d); err != nil {\n"}, {executor, "\treceipts := e.runConcurrently(ctx, w, plan.In(plan.Disrupting, steps))\n", "\treceipts := deleted\n"}},
 		Test:  "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
 		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
 	},
 	{
 		Name:  "replicas added before the delete",
-		Edits: []Edit{{executor, "\tdone, err := e.underHold(held, w, steps, d)\n", "\treceipts = append(receipts, e.inTurn(ctx, w, plan.In(plan.WithoutHold, steps))...)\n\tdone, err := e.underHold(held, w, steps, d)\n"}, {executor, "\treceipts = append(receipts, done...)\n\treceipts = append(receipts, e.inTurn(ctx, w, plan.In(plan.WithoutHold, steps))...)\n", "\treceipts = append(receipts, done...)\n"}},
+		Edits: []Edit{{executor, "\tdone, err := e.underHold(held, w, steps, d)\n", "\treceipts = append(receipts, e.runSequentially(ctx, w, plan.In(plan.WithoutHold, steps))...)\n\tdone, err := e.underHold(held, w, steps, d)\n"}, {executor, "\treceipts = append(receipts, done...)\n\treceipts = append(receipts, e.runSequentially(ctx, w, plan.In(plan.WithoutHold, steps))...)\n", "\treceipts = append(receipts, done...)\n"}},
 		Test:  "internal/act TestNoPodIsDeletedAfterReplicasWereAdded", Rule: "PATCH statefulsets/zone-b",
 		Remark: "what comes of it in the walk: TestEveryBentRuleIsNoticed",
 	},

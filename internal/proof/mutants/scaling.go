@@ -134,7 +134,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "follower waits a plan for its leader's raise",
-		Edits: []Edit{{replicas, "\treturn wish{replicas: b.height(leader), because: reason.LeaderFollowed}\n", "\treturn wish{replicas: leader.Replicas, because: reason.LeaderFollowed}\n"}},
+		Edits: []Edit{{replicas, "\treturn wish{replicas: b.replicasAfterScaleUp(leader), because: reason.LeaderFollowed}\n", "\treturn wish{replicas: leader.Replicas, because: reason.LeaderFollowed}\n"}},
 		Test:  scenarios + "several-followers-grow-in-one-plan", Rule: "set zone-c",
 	},
 	{

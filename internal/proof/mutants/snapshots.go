@@ -34,7 +34,7 @@ var snapshots = []Mutant{
 	},
 	{
 		Name:  "StatefulSets that are not listed again after a pod was found to be deleted",
-		Edits: []Edit{{liveRead, "confirmed, err := o.confirm(ctx, &s)", "confirmed, err := true, error(nil)"}},
+		Edits: []Edit{{liveRead, "confirmed, err := o.stillUnwanted(ctx, &s)", "confirmed, err := true, error(nil)"}},
 		Test:  "internal/cluster/observe TestALiveReadIsRepeatedIfAStatefulSetWantsADeletedPodAgain", Rule: "want 2 and open",
 	},
 	{

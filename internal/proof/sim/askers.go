@@ -172,7 +172,7 @@ func (e *explorer) admit(p petition) verdict {
 	answer := group.Admit(s, group.DownscaleRequest{
 		Zone: name, UID: name, Version: plan.Version(p.version), From: int(p.zones[p.zone].replicas), To: int(p.to),
 	})
-	v := verdict{refused: answer.Because, noted: !answer.Note.None()}
+	v := verdict{refused: answer.Because, noted: !answer.Record.None()}
 	if v.noted {
 		v.record = p.written(group.HoldOf(hold.Admit(&s, answer.Admission(&s, name))))
 	}

@@ -279,7 +279,7 @@ func (e *explorer) permit(p plea) permit {
 	out := permit{refused: answer.Because, place: answer.Place, version: seen(answer.Version), shown: ^p.hold.downIn(&p.pods, &p.zones)}
 	out.leaves = answer.Allowed() && !answer.NeedsRecord() && answer.Version == 0
 	if answer.Allowed() && answer.NeedsRecord() {
-		holdDecision = hold.DecideGrant(&s, answer.Note)
+		holdDecision = hold.DecideGrant(&s, answer.Record)
 		out.looks = holdDecision.Need == hold.ReadLive
 		if !out.looks {
 			out.record, out.claims = p.written(group.HoldOf(holdDecision.Record)), holdDecision.Record.Own

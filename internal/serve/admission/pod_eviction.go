@@ -248,9 +248,9 @@ func decideGrant(ctx context.Context, s group.Snapshot, e Eviction, ask group.Ev
 	if !permit.Allowed() || !permit.NeedsRecord() {
 		return permit, hold.Decision{}
 	}
-	permit.Note.Trace = telemetry.Traceparent(ctx)
-	permit.Note.Unbound = e.UID == ""
-	decision := hold.DecideGrant(&s, permit.Note)
+	permit.Record.Trace = telemetry.Traceparent(ctx)
+	permit.Record.Unbound = e.UID == ""
+	decision := hold.DecideGrant(&s, permit.Record)
 	if broken := invariant.CheckEviction(s, ask, permit, decision); broken != nil {
 		permit.Because = plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}
 	}
@@ -264,7 +264,7 @@ func decideGrant(ctx context.Context, s group.Snapshot, e Eviction, ask group.Ev
 // binds evictions in this way.
 func permitted(o group.Outlook, e Eviction, ask group.EvictionRequest) group.EvictionAnswer {
 	permit := o.Evict(ask)
-	judged := max(permit.Version, permit.Note.Version)
+	judged := max(permit.Version, permit.Record.Version)
 	switch {
 	case !permit.Allowed():
 	case e.Version == 0 && (e.UID == "" || permit.Version == 0):

@@ -168,7 +168,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 				relabel(ctx, p.Holds, p.Log, key)
 			}
 			return p.wait(ctx, key, c, v)
-		case c.DryRun || (v.Note.None() && !v.Dated):
+		case c.DryRun || (v.Record.None() && !v.Dated):
 			return Allow(reason.DownscaleAdmitted)
 		}
 		next := hold.Admit(&live, v.Admission(&live, ask.Zone))
@@ -193,14 +193,14 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 	return p.refused(c, refusing(holdContended))
 }
 
-// withdraw removes the record of a downscale whose write returned an error but may have
+// cancel removes the record of a downscale whose write returned an error but may have
 // succeeded. No answer depends on the record. If the record is not visible yet, the leader
 // removes it.
 func (p *PrepareDownscale) cancel(ctx context.Context, key plan.Key, v group.DownscaleAnswer) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 	p.background.Go(func() {
 		defer stop()
-		if err := p.stage(ctx, key, v.Note, p.cancelled(v, false)); err != nil {
+		if err := p.stage(ctx, key, v.Record, p.cancelled(v, false)); err != nil {
 			p.Log.WithContext(ctx).WithError(err).Debug("the record of a refused downscale was not removed; the leader removes it")
 		}
 	})
@@ -227,11 +227,11 @@ func (p *PrepareDownscale) refusal(key plan.Key, ask group.DownscaleRequest) gro
 // stage Preparing; the preparation is undone if the namespace opts in again.
 func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, live group.Snapshot, v group.DownscaleAnswer) Verdict {
 	if len(v.Ask) == 0 {
-		return p.admitted(c, v.Note)
+		return p.admitted(c, v.Record)
 	}
 	delivered, answer := p.ask(ctx, key, live, v)
 	if answer.Allowed() {
-		return p.admitted(c, v.Note)
+		return p.admitted(c, v.Record)
 	}
 	written := make(chan struct{})
 	p.background.Go(func() {
@@ -248,7 +248,7 @@ func (p *PrepareDownscale) prepare(ctx context.Context, key plan.Key, c Change, 
 // ask calls the pods that the downscale removes, and records that all agreed unless there is a
 // new objection. It reports whether any pod may have received the call.
 func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live group.Snapshot, v group.DownscaleAnswer) (delivered bool, answer group.DownscaleAnswer) {
-	zone, _ := live.Zone(v.Note.Zone)
+	zone, _ := live.Zone(v.Record.Zone)
 	delivered, err := p.Pods.Prepare(ctx, key, zone, v.Ask)
 	if err != nil {
 		return delivered, refusing(plan.Refusal{Code: reason.PreparationFailed, Detail: err.Error()})
@@ -260,10 +260,10 @@ func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live group.Sna
 // the Lease that it overwrites objects.
 func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v group.DownscaleAnswer) (answer group.DownscaleAnswer) {
 	err := p.rewrite(ctx, key, func(held *group.Hold) error {
-		if answer = group.StillAdmits(p.Observer.Cached(key), v.Note, v.Ask); !answer.Allowed() {
+		if answer = group.StillAdmits(p.Observer.Cached(key), v.Record, v.Ask); !answer.Allowed() {
 			return errRefused
 		}
-		return advance(held, v.Note, func(d group.Downscale) group.Downscale {
+		return advance(held, v.Record, func(d group.Downscale) group.Downscale {
 			d.Stage, d.Since = group.Admitted, p.Clock.Now()
 			return d
 		})
@@ -292,12 +292,12 @@ func refusalOfFailedWrite(err error) plan.Refusal {
 func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, v group.DownscaleAnswer, delivered bool) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)
 	defer stop()
-	err := p.stage(ctx, key, v.Note, p.cancelled(v, delivered))
+	err := p.stage(ctx, key, v.Record, p.cancelled(v, delivered))
 	if errors.Is(err, errCancelled) && delivered {
-		err = p.undoAgain(ctx, key, v.Note)
+		err = p.undoAgain(ctx, key, v.Record)
 	}
 	if err != nil {
-		p.Log.WithContext(ctx).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Name, "zone": v.Note.Zone}).
+		p.Log.WithContext(ctx).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Name, "zone": v.Record.Zone}).
 			WithError(err).Warn("a failed downscale could not be recorded; the leader undoes it later")
 	}
 }

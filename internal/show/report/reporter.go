@@ -89,7 +89,7 @@ func (r *Reporter) Report(w plan.Workload, steps []plan.Action, done []plan.Rece
 	return news, sooner(waitDue, remarkDue)
 }
 
-// tell writes an Event if the limits permit it.
+// send writes an Event if the limits permit it.
 func (r *Reporter) send(s *situation, e event) bool {
 	if !r.limiter.allow(s.Key.Namespace) {
 		r.metrics.EventWritten(eventExcess)
