@@ -24,8 +24,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// atATime limits the concurrent requests about pods for one plan. All deletes of a plan are sent at the same time.
-const atATime = plan.MaxDeletions
+// atATime limits the concurrent requests about pods for one plan.
+const atATime = 10
 
 // Executor writes to the API server. Its methods may be called concurrently
 // for different groups.
@@ -79,10 +79,44 @@ func (e *Executor) underHold(ctx context.Context, w plan.Workload, steps []plan.
 	recorded := e.receiptsOfLeaseWrite(ctx, w, plan.In(plan.WithLease, steps))
 	ctx, stop := e.within(ctx, w.Record(), steps, d)
 	defer stop()
-	receipts := e.runConcurrently(ctx, w, plan.In(plan.Disrupting, steps))
-	receipts = append(receipts, e.runSequentially(ctx, w, plan.In(plan.UnderHold, steps))...)
+	receipts := e.disrupt(ctx, w, whileConfirmed(d, plan.In(plan.Disrupting, steps)))
+	receipts = append(receipts, e.runSequentially(ctx, w, whileConfirmed(d, plan.In(plan.UnderHold, steps)))...)
+	if plan.Disrupts(steps) && tooLate(d) && len(receipts) == 0 {
+		return recorded, errTooLate
+	}
 	receipts = append(receipts, recorded...)
 	return append(receipts, e.call(ctx, w, plan.In(plan.Calling, steps))...), nil
+}
+
+// errTooLate is the error of a plan that was confirmed too long ago. It is made again.
+var errTooLate = reason.WithClass(reason.Moved, errors.New("the plan was confirmed too long ago"))
+
+func tooLate(d hold.Decision) bool {
+	return !d.DisruptBefore.IsZero() && !time.Now().Before(d.DisruptBefore)
+}
+
+// whileConfirmed drops disruptions from a plan that does not count as confirmed any more.
+func whileConfirmed(d hold.Decision, steps []plan.Action) []plan.Action {
+	if !tooLate(d) {
+		return steps
+	}
+	return slices.DeleteFunc(steps, func(step plan.Action) bool { return step.Effect().Disrupts })
+}
+
+// beginWithin is how long after the first delete of a plan the last one may begin.
+const beginWithin = time.Second
+
+// disrupt deletes pods concurrently. If the API server is slow, it leaves deletes out, and they are planned again: the
+// group may have changed since the first one (ADR 32).
+func (e *Executor) disrupt(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
+	began := time.Now()
+	receipts := make([]plan.Receipt, len(steps))
+	parallel.Each(len(steps), atATime, func(i int) {
+		if time.Since(began) < beginWithin {
+			receipts[i] = e.carryOut(ctx, w, steps[i])
+		}
+	})
+	return slices.DeleteFunc(receipts, func(r plan.Receipt) bool { return r.Step == nil })
 }
 
 // runConcurrently carries out actions concurrently, up to atATime of them.
@@ -101,7 +135,7 @@ func (e *Executor) runSequentially(ctx context.Context, w plan.Workload, steps [
 	return receipts
 }
 
-// recorded returns receipts for the actions that the write of the Lease has carried out. If an action has a method,
+// receiptsOfLeaseWrite returns receipts for the actions that the write of the Lease has carried out. If an action has a method,
 // receiptsOfLeaseWrite calls it.
 func (e *Executor) receiptsOfLeaseWrite(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))

@@ -6,10 +6,6 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// MaxDeletions is the largest number of pods that a plan deletes. The deletes are sent at the same time, so that none of
-// them is sent much later than the plan was made (ADR 32).
-const MaxDeletions = 10
-
 // DeletePod deletes exactly the pod that was judged: the delete requires this UID and this
 // resourceVersion.
 type DeletePod struct {

@@ -11,6 +11,7 @@ package hold
 
 import (
 	"slices"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -40,6 +41,9 @@ type Decision struct {
 	// still ask for what the plan assumes. The plan disrupts pods, and a cache or a live read may be older than a
 	// pause or a move to another group (ADR 30).
 	Verify bool
+	// DisruptBefore is when the plan no longer counts as confirmed, by the clock of this process; zero: never. The
+	// process that confirms the plan sets it.
+	DisruptBefore time.Time
 }
 
 // situation is a workload with what the rules often ask it for.

@@ -16,6 +16,9 @@ const (
 	Margin = 15 * time.Second
 	// RequestTimeout limits each request under a hold.
 	RequestTimeout = 10 * time.Second
+	// ConfirmedFor is how long a plan counts as confirmed, from when lockstep began to read the StatefulSets again. After
+	// that, no disruption of the plan begins.
+	ConfirmedFor = 15 * time.Second
 )
 
 // Deadline returns the time until which requests may be sent under a record.

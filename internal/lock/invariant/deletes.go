@@ -56,13 +56,6 @@ func breaksConfirmedFirst(_ *view, steps []plan.Action, decision *decided) strin
 	return ""
 }
 
-func breaksFewAtOnce(_ *view, deletes []plan.DeletePod, _ *decided) string {
-	if len(deletes) > 10 {
-		return fmt.Sprintf("%d pods would be deleted by one plan", len(deletes))
-	}
-	return ""
-}
-
 func records(record *group.Hold, d plan.DeletePod) bool {
 	return record.Holder == holderOf(plan.RolloutOperation, d.Zone) && slices.ContainsFunc(record.Intents, func(i plan.Intent) bool {
 		return i.Pod == d.Pod && i.UID == d.UID && i.Version == d.Version

@@ -54,7 +54,6 @@ var rules = []Rule{
 	{"OnDeleteOnly", 3, "no pod is deleted while a zone of the group has another update strategy", pods(breaksOnDeleteOnly), nil},
 	{"StandStill", 3, "no pod of a paused zone is deleted", pods(breaksStandStill), nil},
 	{"AskedFirst", 3, "no pod is deleted, and spec.replicas is not lowered, before a further read shows that the StatefulSets still ask for what the plan assumes", breaksConfirmedFirst, nil},
-	{"FewAtOnce", 3, "one plan deletes at most ten pods, so that a pause soon counts", pods(breaksFewAtOnce), nil},
 	{"WithinBudget", 4, "in a zone, pods that are down, recorded or about to be deleted never exceed the budget because of a delete by lockstep", pods(breaksWithinBudget), nil},
 	{"GrantWithinBudget", 4, "with an eviction, pods of the zone, or of the partition in all other zones, that are down or recorded never exceed the budget that covers the pod", none, grants(breaksGrantWithinBudget)},
 	{"ExactTarget", 5, "every delete names a pod of the zone with the UID and the version that the snapshot shows", pods(breaksExactTarget), nil},

@@ -1,7 +1,6 @@
 package invariant_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -246,12 +245,6 @@ var violations = map[string]violation{
 	"a repair without a further read": {
 		"AskedFirst", "zone-a rev=2\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
 	},
-	"eleven repairs by one plan": {
-		"FewAtOnce", failing(11), repairsOf(11), hold.Decision{},
-	},
-	"ten repairs by one plan": {
-		"", failing(10), repairsOf(10), hold.Decision{},
-	},
 	"two takedowns with budget one": {
 		"WithinBudget", healthy, deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
 	},
@@ -434,24 +427,4 @@ func remembering(zone string, d hold.Decision) hold.Decision {
 	held.Members = []group.Member{{Zone: zone, UID: zone}}
 	d.Record = held.Record()
 	return d
-}
-
-// failing returns a zone of failing pods, and repairsOf the deletes of all of them.
-func failing(n int) string {
-	text := "zone-a rev=2\n"
-	for _, d := range repairsOf(n) {
-		text += " " + d.Pod + " failing@1"
-	}
-	return text
-}
-
-func repairsOf(n int) []plan.DeletePod {
-	var all []plan.DeletePod
-	for ordinal := range n {
-		d := down("zone-a-0")
-		d.Pod = fmt.Sprint("zone-a-", ordinal)
-		d.UID = d.Pod
-		all = append(all, d)
-	}
-	return all
 }

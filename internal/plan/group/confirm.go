@@ -11,6 +11,8 @@ import (
 // a while ago, or from a live read. Reads take a while, and the caches show pods that failed
 // meanwhile.
 //
+// It judges by the time of the plan: a record that the plan carries out does not time out meanwhile.
+//
 // Records that the plan ends because of the live read do not count: a granted eviction, a record
 // from before a restore, a zone that was deleted with its pods. If the caches do not show the Lease
 // because a client removed its label, Confirms uses the Lease of the live read.
@@ -19,6 +21,7 @@ func Confirms(view, live Snapshot, steps []plan.Action) bool {
 	if len(taken) == 0 {
 		return true
 	}
+	view.Now = live.Now
 	if !view.Hold.Exists {
 		view.Hold = live.Hold
 	}

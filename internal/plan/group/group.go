@@ -18,13 +18,12 @@ import (
 // actions out in the order of their Effects.
 func Plan(s Snapshot) []plan.Action {
 	b := newGroupState(s)
-	var deletions []plan.DeletePod
-	var after, waits []plan.Action
+	var actions, after, waits []plan.Action
 	var turn plan.Refusal // the objection in the zone that has the turn
 
 	for _, z := range b.zoneStates {
 		replacements, objection := b.replace(z)
-		deletions = append(deletions, replacements...)
+		actions = append(actions, replacements...)
 		if wait := b.waitsFor(z, replacements, objection); !wait.Because.None() {
 			waits = append(waits, wait)
 		}
@@ -33,7 +32,7 @@ func Plan(s Snapshot) []plan.Action {
 		}
 	}
 
-	actions := append(b.cancelDeletions(deletions), firstDeletions(deletions)...)
+	actions = append(b.cancelDeletions(actions), actions...)
 	actions = append(actions, b.shrink()...)
 	raises := b.raises(actions)
 	actions = append(dropWritesToRaised(actions, raises), raises...)
@@ -58,8 +57,8 @@ func Plan(s Snapshot) []plan.Action {
 
 // replace judges every outdated pod of a zone. It returns the deletions to which no guard
 // objects, and the first objection.
-func (b *groupState) replace(z *zoneState) ([]plan.DeletePod, plan.Refusal) {
-	var deletes []plan.DeletePod
+func (b *groupState) replace(z *zoneState) ([]plan.Action, plan.Refusal) {
+	var deletes []plan.Action
 	var first plan.Refusal
 	for i := range z.candidates {
 		c := &z.candidates[i]
@@ -76,15 +75,6 @@ func (b *groupState) replace(z *zoneState) ([]plan.DeletePod, plan.Refusal) {
 		}
 	}
 	return deletes, first
-}
-
-// firstDeletions returns the deletions that one plan may have.
-func firstDeletions(all []plan.DeletePod) []plan.Action {
-	actions := make([]plan.Action, min(len(all), plan.MaxDeletions))
-	for i := range actions {
-		actions[i] = all[i]
-	}
-	return actions
 }
 
 // without returns the zone as it will be once the pod of c, which is not down yet, is deleted.
@@ -108,10 +98,10 @@ func (b *groupState) deletion(z *zoneState, c *candidate) plan.DeletePod {
 }
 
 // cancelDeletions cancels recorded deletions that could still be carried out and are no longer
-// wanted.
-func (b *groupState) cancelDeletions(planned []plan.DeletePod) []plan.Action {
+// planned.
+func (b *groupState) cancelDeletions(actions []plan.Action) []plan.Action {
 	wanted := map[string]bool{}
-	for _, d := range planned {
+	for _, d := range plan.Only[plan.DeletePod](actions) {
 		if d.AlreadyRecorded {
 			wanted[d.Pod] = true
 		}
@@ -198,7 +188,7 @@ func (b *groupState) goesOn(z *zoneState) bool {
 }
 
 // waitsFor returns what an unfinished zone waits for, if anything.
-func (b *groupState) waitsFor(z *zoneState, replacements []plan.DeletePod, objection plan.Refusal) plan.Wait {
+func (b *groupState) waitsFor(z *zoneState, replacements []plan.Action, objection plan.Refusal) plan.Wait {
 	because := firstOf(objection, z.unavailableBecause)
 	if because.None() && z.revisionPending() && b.Key.Rolled() {
 		because = b.againstAdoption(z)

@@ -321,35 +321,6 @@ func TestAHoldCarriesAtMostAHundredIntents(t *testing.T) {
 	}
 }
 
-// All deletes of a plan are sent at the same time, so a plan has no more than can be. Deletions that are recorded
-// already and are not among the first ones stay recorded: they are still wanted.
-func TestAPlanDeletesAtMostTenPods(t *testing.T) {
-	const rolling = "hold rollout/zone-a\n%s\nzone-a rev=2 current=1 budget=40\n%s\nzone-b rev=1\n zone-b-0 ready@1\n"
-	pods := func(phase string) string {
-		var all strings.Builder
-		for ordinal := range 40 {
-			fmt.Fprintf(&all, " zone-a-%d %s@1", ordinal, phase)
-		}
-		return all.String()
-	}
-	for sentence, text := range map[string]string{
-		"pods that are up":                         fmt.Sprintf(rolling, "", pods("ready")),
-		"pods that are down":                       fmt.Sprintf(rolling, "", pods("failing")),
-		"pods whose deletions are recorded":        fmt.Sprintf(rolling, " noted zone-a-38 version=10\n noted zone-a-39 version=10", pods("ready")),
-		"recorded deletions of pods that are down": fmt.Sprintf(rolling, " noted zone-a-38 version=10\n noted zone-a-39 version=10", pods("failing")),
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			steps := group.Plan(fixture.MustParse(text))
-			if deletes := plan.Only[plan.DeletePod](steps); len(deletes) != 10 {
-				t.Errorf("%d pods are deleted, want 10", len(deletes))
-			}
-			if plan.Has[plan.CancelDeletion](steps) || plan.Has[plan.Release](steps) {
-				t.Errorf("a rollout that goes on cancels or releases:\n%s", plan.Notation(steps))
-			}
-		})
-	}
-}
-
 // Of three Ready pods that are not available yet, budget 1 permits one delete. Ready
 // pods serve, so minReadySeconds does not permit more.
 func TestReadyPodsThatAreNotAvailableYetAreNotDeletedTogether(t *testing.T) {

@@ -29,7 +29,7 @@ func (a SetReplicas) Effect() plan.Effect {
 	}
 	e := plan.Effect{Zone: a.Zone, Order: plan.UnderHold, Visible: true, Resizes: true}
 	if a.lowers() {
-		e.Read, e.EndsBeforeExpiry, e.Disrupts = plan.IfInherited, true, true
+		e.Read, e.EndsBeforeExpiry, e.Disrupts, e.Records = plan.IfInherited, true, true, true
 	}
 	return e
 }

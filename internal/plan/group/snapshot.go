@@ -1,6 +1,7 @@
 package group
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -113,13 +114,20 @@ func (z *Zone) Owns(ordinal int) bool {
 	return ordinal >= z.Start && ordinal-z.Start < z.Replicas
 }
 
-// AsksTheSame reports whether two states of a StatefulSet ask for the same as far as rollouts depend on it: it is
-// the same object with the same spec, and neither a pause nor a budget nor its group's name was changed. Status and
-// resourceVersion may differ.
+// AsksTheSame reports whether two snapshots have the same zones, each of which asks for the same.
+func (s *Snapshot) AsksTheSame(other *Snapshot) bool {
+	return slices.EqualFunc(s.Zones, other.Zones, func(a, b Zone) bool { return a.Name == b.Name && a.AsksTheSame(&b) })
+}
+
+// AsksTheSame reports whether two states of a StatefulSet ask for the same as far as disruptions depend on it: it is
+// the same object with the same spec, and no annotation was changed that allows, forbids or limits disruptions. Status
+// and resourceVersion may differ.
 func (z *Zone) AsksTheSame(other *Zone) bool {
 	return z.UID == other.UID && z.Generation == other.Generation && z.Deleting == other.Deleting &&
 		z.Ignored == other.Ignored && z.InvalidGroup == other.InvalidGroup &&
-		z.Paused == other.Paused && z.PausedUntil.equal(other.PausedUntil) && z.MaxUnavailable == other.MaxUnavailable
+		z.Paused == other.Paused && z.PausedUntil.equal(other.PausedUntil) && z.MaxUnavailable == other.MaxUnavailable &&
+		z.MinBetween == other.MinBetween && z.Downscaled.equal(other.Downscaled) &&
+		z.Forced == other.Forced && z.Leader == other.Leader && z.Barred == other.Barred
 }
 
 // Wants reports whether the spec requires a pod of that name.
