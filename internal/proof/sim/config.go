@@ -8,14 +8,14 @@ import (
 
 // The size of the largest world.
 const (
-	maxZones     = 3
-	maxPods      = 3
-	maxSlots     = maxZones * maxPods
-	maxOperators = 2
-	maxTracks    = 6
-	maxAskers    = 2
-	maxEvictors  = 2
-	maxQueue     = 6
+	maxZones            = 3
+	maxPods             = 3
+	maxSlots            = maxZones * maxPods
+	maxOperators        = 2
+	maxTracks           = 6
+	maxDownscaleClients = 2
+	maxEvictionClients  = 2
+	maxQueue            = 6
 )
 
 // Config bounds a world. At the start its zones are available and on revision 1, and the
@@ -41,18 +41,18 @@ type Config struct {
 
 	Tracks [][]Edit // edits by users: each track in its order, tracks in any order
 
-	Crashes     int  // how often a Ready pod becomes starting again
-	Losses      int  // how often a Ready pod is deleted from outside of lockstep
-	Churn       int  // how often only the version of a pod changes
-	Kills       int  // how often an operator loses its memory
-	OldCaches   bool // a killed operator can start with the first caches
-	Lost        int  // how often a request, or only its reply, is lost
-	Late        int  // how often a sender gives up on a request that is carried out later
-	Minutes     int  // how often a minute passes, which expires every hold
-	Maintenance int  // how often a user acquires the free hold manually
-	Vetoes      int  // how often a PodDisruptionBudget refuses a granted eviction
+	Crashes      int  // how often a Ready pod becomes starting again
+	PodDeletes   int  // how often a Ready pod is deleted from outside of lockstep
+	PodUpdates   int  // how often only the version of a pod changes
+	Kills        int  // how often an operator loses its memory
+	OldCaches    bool // a killed operator can start with the first caches
+	LostRequests int  // how often a request, or only its reply, is lost
+	LateRequests int  // how often a sender gives up on a request that is carried out later
+	Expiries     int  // how often a minute passes, which expires every hold
+	ManualHolds  int  // how often a user acquires the free hold manually
+	Vetoes       int  // how often a PodDisruptionBudget refuses a granted eviction
 
-	Trickle bool // caches can also jump to a time between what they show and the present
+	StepwiseCaches bool // caches can also jump to a time between what they show and the present
 
 	MaxStates int // stops beyond this number; 0: no limit
 }
@@ -68,14 +68,14 @@ const (
 	Resume
 	RollingUpdate // changes the update strategy: the StatefulSet controller replaces pods itself
 	OnDelete
-	Shrink // to Value replicas, through admission
-	Force  // to Value replicas, which lockstep sets
-	Evict  // the pod with ordinal Value
+	Downscale     // to Value replicas, through admission
+	ForceReplicas // to Value replicas, which lockstep sets
+	Evict         // the pod with ordinal Value
 
-	Orphan  // deletes the StatefulSet without its pods
-	Apply   // creates it again, unchanged
-	Unlabel // removes the label of the group
-	Relabel // adds the label again
+	Orphan   // deletes the StatefulSet without its pods
+	Recreate // creates it again, unchanged
+	Unlabel  // removes the label of the group
+	Relabel  // adds the label again
 )
 
 // Edit is one change of a zone by a user.
@@ -101,13 +101,13 @@ func (e Edit) String() string {
 		return "set " + zone + " to RollingUpdate"
 	case OnDelete:
 		return "set " + zone + " to OnDelete"
-	case Shrink:
+	case Downscale:
 		return fmt.Sprintf("ask to shrink %s to %d", zone, e.Value)
-	case Force:
+	case ForceReplicas:
 		return fmt.Sprintf("force %d replicas of %s", e.Value, zone)
 	case Orphan:
 		return "delete " + zone + " without its pods"
-	case Apply:
+	case Recreate:
 		return "apply " + zone + " again"
 	case Unlabel:
 		return "take the label of the group off " + zone
@@ -145,8 +145,8 @@ func (c Config) String() string {
 		often int
 		what  string
 	}{
-		{c.Crashes, "crashes"}, {c.Losses, "losses"}, {c.Churn, "churns"}, {c.Kills, "kills"}, {c.Lost, "lost"},
-		{c.Late, "late"}, {c.Minutes, "minutes"}, {c.Maintenance, "maintenance"}, {c.Vetoes, "vetoes"},
+		{c.Crashes, "crashes"}, {c.PodDeletes, "losses"}, {c.PodUpdates, "churns"}, {c.Kills, "kills"}, {c.LostRequests, "lost"},
+		{c.LateRequests, "late"}, {c.Expiries, "minutes"}, {c.ManualHolds, "maintenance"}, {c.Vetoes, "vetoes"},
 	} {
 		if n.often > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n.often, n.what))
@@ -158,7 +158,7 @@ func (c Config) String() string {
 	if c.OldCaches {
 		words = append(words, "old caches")
 	}
-	if c.Trickle {
+	if c.StepwiseCaches {
 		words = append(words, "trickling")
 	}
 	for _, track := range c.Tracks {
@@ -186,8 +186,8 @@ func (c Config) validate() error {
 	}
 	for _, track := range c.Tracks {
 		for _, e := range track {
-			sizes := e.Kind == Scale || e.Kind == Shrink || e.Kind == Force
-			if e.Zone < 0 || e.Zone >= c.Zones || (sizes && (e.Value < 0 || e.Value > maxPods)) || (e.Kind == Evict && (e.Value < 0 || e.Value >= maxPods)) {
+			setsSize := e.Kind == Scale || e.Kind == Downscale || e.Kind == ForceReplicas
+			if e.Zone < 0 || e.Zone >= c.Zones || (setsSize && (e.Value < 0 || e.Value > maxPods)) || (e.Kind == Evict && (e.Value < 0 || e.Value >= maxPods)) {
 				return fmt.Errorf("explore: edit %+v is outside of the world", e)
 			}
 		}
@@ -195,8 +195,8 @@ func (c Config) validate() error {
 	return nil
 }
 
-// leaves reports whether zones leave the group and return.
-func (c Config) leaves() bool {
+// hasAbsences reports whether zones leave the group and return.
+func (c Config) hasAbsences() bool {
 	return slices.ContainsFunc(c.Tracks, func(track []Edit) bool {
 		return slices.ContainsFunc(track, func(e Edit) bool { return e.Kind == Orphan || e.Kind == Unlabel })
 	})

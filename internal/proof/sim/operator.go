@@ -2,258 +2,258 @@ package sim
 
 var operatorNames = [maxOperators]string{"operator-1", "operator-2"}
 
-// work visits the next move of an operator's round.
-func (e *explorer) work(w *world, n int, see visit) {
-	switch w.operators[n].at {
-	case idle:
+// advanceRound visits the next move of an operator's round.
+func (e *explorer) advanceRound(w *world, n int, yield moveFunc) {
+	switch w.operators[n].state {
+	case roundIdle:
 		if w.operators[n].leads {
-			e.begin(w, n, see)
+			e.beginRound(w, n, yield)
 		}
-	case looking:
-		m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": reads the zones live" }}
+	case roundReading:
+		m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": reads the zones live" }}
 		next := &m.next.operators[n]
-		next.at, next.look.zones = zonesRead, w.zones
-		see(&m)
-		m = move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": reads the pods live" }}
+		next.state, next.liveRead.zones = roundZonesRead, w.zones
+		yield(&m)
+		m = move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": reads the pods live" }}
 		next = &m.next.operators[n]
-		next.at, next.look.pods, next.look.down = podsRead, w.pods, down(&w.pods, &w.zones)
-		see(&m)
-	case zonesRead:
-		zones := w.operators[n].look.zones
-		e.readAll(w, n, look{zones: zones, pods: w.pods, down: down(&w.pods, &zones)}, see)
-	case podsRead:
-		e.readAll(w, n, look{zones: w.zones, pods: w.operators[n].look.pods, down: w.operators[n].look.down}, see)
-	case leftRead:
-		e.readLeft(w, n, see)
-	case confirming:
-		e.confirm(w, n, see)
-	case acting:
-		e.send(w, n, nil, see)
+		next.state, next.liveRead.pods, next.liveRead.down = roundPodsRead, w.pods, down(&w.pods, &w.zones)
+		yield(&m)
+	case roundZonesRead:
+		zones := w.operators[n].liveRead.zones
+		e.readAll(w, n, liveRead{zones: zones, pods: w.pods, down: down(&w.pods, &zones)}, yield)
+	case roundPodsRead:
+		e.readAll(w, n, liveRead{zones: w.zones, pods: w.operators[n].liveRead.pods, down: w.operators[n].liveRead.down}, yield)
+	case roundLeftRead:
+		e.readLeft(w, n, yield)
+	case roundConfirming:
+		e.confirmZones(w, n, yield)
+	case roundActing:
+		e.send(w, n, nil, yield)
 	}
 }
 
-// begin plans on the caches if they show everything that is known. No event between a plan on
+// beginRound plans on the caches if they show everything that is known. No event between a plan on
 // caches and its first request matters, so both are one move. The read of the zones before
 // the Lease is written is a part of it: a change after this read is like a change after the write.
-func (e *explorer) begin(w *world, n int, see visit) {
+func (e *explorer) beginRound(w *world, n int, yield moveFunc) {
 	o := &w.operators[n]
-	if e.misses(o, o.memory) {
+	if e.cachesMiss(o, o.memory) {
 		return
 	}
-	d := e.decide(view{pods: o.pods, zones: o.zones, hold: o.known, own: o.own})
-	covers := w.beginning(n)
+	d := e.decide(view{pods: o.pods, zones: o.zones, hold: o.known, own: o.ownRecord})
+	covers := w.coversOfRound(n)
 	switch {
 	case d.rule != "":
-		e.refuse(w, n, d, see)
-	case d.look, d.verify && !o.zones.askTheSame(&w.zones):
-		m := move{next: *w, fair: true, exercises: covers, line: func() string { return operatorNames[n] + ": begins to look" }}
+		e.reportViolation(w, n, d, yield)
+	case d.needsLiveRead, d.verify && !o.zones.sameSpecs(&w.zones):
+		m := move{next: *w, fair: true, covers: covers, describe: func() string { return operatorNames[n] + ": begins to look" }}
 		next := &m.next.operators[n]
 		if next.known.version == 0 || next.known.recordedDownscale.zone != 0 {
 			next.learn(w.lease)
-			m.line = func() string { return operatorNames[n] + ": reads the Lease live" }
+			m.describe = func() string { return operatorNames[n] + ": reads the Lease live" }
 		}
-		next.at, next.look.over = looking, next.known.over()
-		see(&m)
+		next.state, next.liveRead.expiredGrants = roundReading, next.known.expiredGrants()
+		yield(&m)
 	case len(d.steps) > 0:
 		next := *w
-		next.operators[n].resolve(d, down(&w.pods, &w.zones), down(&w.pods, &w.zones))
+		next.operators[n].startActing(d, down(&w.pods, &w.zones), down(&w.pods, &w.zones))
 		e.send(&next, n, d, func(m *move) {
-			m.exercises |= covers
-			see(m)
+			m.covers |= covers
+			yield(m)
 		})
 	}
 }
 
 // readAll continues with what was read live. If remembered zones have left the group, it reads
 // these zones and their pods first.
-func (e *explorer) readAll(w *world, n int, read look, see visit) {
-	record, _ := w.operators[n].underlying()
-	if !record.remembersAway(&read.zones) {
-		e.readOnce(w, n, read, see)
+func (e *explorer) readAll(w *world, n int, read liveRead, yield moveFunc) {
+	record, _ := w.operators[n].recordOfRead()
+	if !record.remembersAbsent(&read.zones) {
+		e.confirmOrPlan(w, n, read, yield)
 		return
 	}
-	m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": has seen both live, and that zones have left" }}
+	m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": has seen both live, and that zones have left" }}
 	next := &m.next.operators[n]
-	next.at, next.look.zones, next.look.pods, next.look.down = leftRead, read.zones, read.pods, read.down
-	see(&m)
+	next.state, next.liveRead.zones, next.liveRead.pods, next.liveRead.down = roundLeftRead, read.zones, read.pods, read.down
+	yield(&m)
 }
 
 // readLeft reads the zones that have left, and then their pods. If one of these zones has
 // returned, the live read starts again.
-func (e *explorer) readLeft(w *world, n int, see visit) {
-	read := w.operators[n].look
+func (e *explorer) readLeft(w *world, n int, yield moveFunc) {
+	read := w.operators[n].liveRead
 	for zone := range e.config.Zones {
-		if read.zones[zone].away == present {
+		if read.zones[zone].absence == present {
 			continue
 		}
-		if read.zones[zone] = w.zones[zone]; read.zones[zone].away == present {
-			e.lookAnew(w, n, "finds a zone back that had left", see)
+		if read.zones[zone] = w.zones[zone]; read.zones[zone].absence == present {
+			e.restartLiveRead(w, n, "finds a zone back that had left", yield)
 			return
 		}
 		copy(read.pods[zone*maxPods:(zone+1)*maxPods], w.pods[zone*maxPods:(zone+1)*maxPods])
 	}
 	read.down = down(&read.pods, &read.zones) & (read.down | down(&w.pods, &w.zones))
-	e.readOnce(w, n, read, see)
+	e.confirmOrPlan(w, n, read, yield)
 }
 
-// readOnce plans on what was read live, or reads the zones once more first.
-func (e *explorer) readOnce(w *world, n int, read look, see visit) {
-	record, _ := w.operators[n].underlying()
+// confirmOrPlan plans on what was read live, or reads the zones once more first.
+func (e *explorer) confirmOrPlan(w *world, n int, read liveRead, yield moveFunc) {
+	record, _ := w.operators[n].recordOfRead()
 	if record.deletedAndUnwanted(&read.pods, &read.zones) == 0 {
-		e.finishLook(w, n, read, see)
+		e.planOnLiveRead(w, n, read, yield)
 		return
 	}
-	m := move{next: *w, fair: true, line: func() string { return operatorNames[n] + ": has seen both live" }}
+	m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": has seen both live" }}
 	next := &m.next.operators[n]
-	next.at, next.look.zones, next.look.pods, next.look.down = confirming, read.zones, read.pods, read.down
-	see(&m)
+	next.state, next.liveRead.zones, next.liveRead.pods, next.liveRead.down = roundConfirming, read.zones, read.pods, read.down
+	yield(&m)
 }
 
-// confirm reads the zones once more. If a deleted pod is wanted now, the live read starts
+// confirmZones reads the zones once more. If a deleted pod is wanted now, the live read starts
 // again.
-func (e *explorer) confirm(w *world, n int, see visit) {
-	read := w.operators[n].look
-	record, _ := w.operators[n].underlying()
+func (e *explorer) confirmZones(w *world, n int, yield moveFunc) {
+	read := w.operators[n].liveRead
+	record, _ := w.operators[n].recordOfRead()
 	if !w.zones.anyWanted(record.deletedAndUnwanted(&read.pods, &read.zones)) {
-		e.finishLook(w, n, read, see)
+		e.planOnLiveRead(w, n, read, yield)
 		return
 	}
-	e.lookAnew(w, n, "reads the zones again, which ask for a pod that was deleted", see)
+	e.restartLiveRead(w, n, "reads the zones again, which ask for a pod that was deleted", yield)
 }
 
-func (e *explorer) lookAnew(w *world, n int, since string, see visit) {
-	m := move{next: *w, fair: true, exercises: one(looksBeginAnew), line: func() string { return operatorNames[n] + ": " + since }}
+func (e *explorer) restartLiveRead(w *world, n int, why string, yield moveFunc) {
+	m := move{next: *w, fair: true, covers: covering(liveReadsRestarted), describe: func() string { return operatorNames[n] + ": " + why }}
 	next := &m.next.operators[n]
-	next.at, next.look.zones, next.look.pods, next.look.down = looking, zones{}, pods{}, 0
-	see(&m)
+	next.state, next.liveRead.zones, next.liveRead.pods, next.liveRead.down = roundReading, zones{}, pods{}, 0
+	yield(&m)
 }
 
-// finishLook plans on what was read live. The last read was just now.
-func (e *explorer) finishLook(w *world, n int, read look, see visit) {
-	record, own := w.operators[n].underlying()
+// planOnLiveRead plans on what was read live. The last read was just now.
+func (e *explorer) planOnLiveRead(w *world, n int, read liveRead, yield moveFunc) {
+	record, own := w.operators[n].recordOfRead()
 	d := e.decide(view{pods: read.pods, zones: read.zones, hold: record, own: own, live: true})
 	if d.rule != "" {
-		e.refuse(w, n, d, see)
+		e.reportViolation(w, n, d, yield)
 		return
 	}
-	m := move{next: *w, fair: true, exercises: d.exercises(), line: func() string {
-		return operatorNames[n] + ": has seen both live and plans" + indented(d.notes)
+	m := move{next: *w, fair: true, covers: d.covers(), describe: func() string {
+		return operatorNames[n] + ": has seen both live and plans" + indented(d.notation)
 	}}
 	next := &m.next.operators[n]
-	next.memory.looked, next.memory.pods, next.memory.zones = true, read.pods.sights(), read.zones.versions()
-	e.recall(next)
-	next.rest()
+	next.memory.hasLiveRead, next.memory.pods, next.memory.zones = true, read.pods.versions(), read.zones.versions()
+	e.forget(next)
+	next.endRound()
 	if len(d.steps) > 0 {
-		next.resolve(d, read.down&record.downIn(&read.pods, &read.zones), down(&w.pods, &w.zones))
+		next.startActing(d, read.down&record.downIn(&read.pods, &read.zones), down(&w.pods, &w.zones))
 	}
-	see(&m)
+	yield(&m)
 }
 
-func (e *explorer) refuse(w *world, n int, d *decision, see visit) {
-	see(&move{next: *w, rule: d.rule, how: d.broken, line: func() string {
-		return operatorNames[n] + ": plans" + indented(d.notes)
+func (e *explorer) reportViolation(w *world, n int, d *decision, yield moveFunc) {
+	yield(&move{next: *w, rule: d.rule, detail: d.detail, describe: func() string {
+		return operatorNames[n] + ": plans" + indented(d.notation)
 	}})
 }
 
 // send carries out each of the requests that an operator can send next. If the decision is
 // new, the line contains it.
-func (e *explorer) send(w *world, n int, just *decision, see visit) {
-	for i := range w.operators[n].ready() {
+func (e *explorer) send(w *world, n int, just *decision, yield moveFunc) {
+	for i := range w.operators[n].sendable() {
 		r := w.operators[n].request(i)
-		m := move{next: *w, fair: true, exercises: w.sending(r, e.config), line: func() string { return e.tell(w, n, r, just) }}
+		m := move{next: *w, fair: true, covers: w.coversOfRequest(r, e.config), describe: func() string { return e.describeSend(w, n, r, just) }}
 		if just != nil {
-			m.exercises |= just.exercises()
+			m.covers |= just.covers()
 		}
 		if w.operators[n].memory.repeats(r.step) {
-			m.rule, m.how = "NoRepeat", operatorNames[n]+" has done so before, knows it, and has not seen what came of it"
+			m.rule, m.detail = "NoRepeat", operatorNames[n]+" has done so before, knows it, and has not seen what came of it"
 		}
 		done := e.carryOut(&m, r)
 		unanswered := m
-		e.answer(&m.next, n, i, done)
-		see(&m)
-		e.lose(w, &unanswered, n, i, done, see)
-		e.giveUp(w, n, i, m.line, see)
+		e.deliverAnswer(&m.next, n, i, done)
+		yield(&m)
+		e.loseRequest(w, &unanswered, n, i, done, yield)
+		e.giveUp(w, n, i, m.describe, yield)
 	}
 }
 
-// answer gives the sender the result of its request.
-func (e *explorer) answer(w *world, n, i int, done bool) {
+// deliverAnswer gives the sender the result of its request.
+func (e *explorer) deliverAnswer(w *world, n, i int, done bool) {
 	o := &w.operators[n]
 	s := o.steps[i]
 	switch {
-	case s.kind == write && !done:
+	case s.kind == stepWriteLease && !done:
 		o.learn(w.lease)
-		o.rest()
+		o.endRound()
 		return
-	case s.kind == write:
-		o.knows(w.lease, o.claims)
-		o.record, o.claims = lease{}, false
-	case done && (s.kind == adopt || s.kind == void || s.kind == size):
-		o.memory.written[s.target] = w.zones[s.target].version
+	case s.kind == stepWriteLease:
+		o.setKnown(w.lease, o.ownAfterWrite)
+		o.record, o.ownAfterWrite = lease{}, false
+	case done && (s.kind == stepAdoptRevision || s.kind == stepUpdateZone || s.kind == stepSetReplicas):
+		o.memory.zoneWrites[s.target] = w.zones[s.target].version
 	case done:
-		o.memory.moved[s.target] = s.version
+		o.memory.podWrites[s.target] = s.version
 	}
-	o.drop(i)
-	e.recall(o)
+	o.dropStep(i)
+	e.forget(o)
 }
 
-// unanswered makes the sender continue without an answer, as after an error. An error of a
+// failStep makes the sender continue without an answer, as after an error. An error of a
 // Lease write ends the round.
-func (o *operator) unanswered(i int) {
-	if o.steps[i].kind == write {
-		o.rest()
+func (o *operator) failStep(i int) {
+	if o.steps[i].kind == stepWriteLease {
+		o.endRound()
 		return
 	}
-	o.drop(i)
+	o.dropStep(i)
 }
 
-// lose: the request does not arrive, or it arrives and its sender sees an error.
-func (e *explorer) lose(w *world, carriedOut *move, n, i int, done bool, see visit) {
-	if w.left.lost == 0 {
+// loseRequest: the request does not arrive, or it arrives and its sender sees an error.
+func (e *explorer) loseRequest(w *world, carriedOut *move, n, i int, done bool, yield moveFunc) {
+	if w.remaining.lostRequests == 0 {
 		return
 	}
-	line := carriedOut.line
-	m := move{next: *w, exercises: one(requestsLost), line: func() string { return line() + ", which never arrives" }}
-	m.next.left.lost--
-	m.next.operators[n].unanswered(i)
-	see(&m)
+	line := carriedOut.describe
+	m := move{next: *w, covers: covering(requestsLost), describe: func() string { return line() + ", which never arrives" }}
+	m.next.remaining.lostRequests--
+	m.next.operators[n].failStep(i)
+	yield(&m)
 	if !done {
 		return
 	}
 	m = *carriedOut
-	m.fair, m.exercises = false, m.exercises|one(repliesLost)
-	m.line = func() string { return line() + ", and the reply is lost" }
-	m.next.left.lost--
-	m.next.operators[n].unanswered(i)
-	see(&m)
+	m.fair, m.covers = false, m.covers|covering(repliesLost)
+	m.describe = func() string { return line() + ", and the reply is lost" }
+	m.next.remaining.lostRequests--
+	m.next.operators[n].failStep(i)
+	yield(&m)
 }
 
 // giveUp: the sender sees an error while its request is still on its way.
-func (e *explorer) giveUp(w *world, n, i int, line func() string, see visit) {
-	if !w.mayBeLate() {
+func (e *explorer) giveUp(w *world, n, i int, line func() string, yield moveFunc) {
+	if !w.canDelay() {
 		return
 	}
-	m := move{next: *w, exercises: one(requestsComeLate), line: func() string { return line() + ", which is given up on its way" }}
-	m.next.postpone(w.operators[n].request(i))
-	m.next.operators[n].unanswered(i)
-	see(&m)
+	m := move{next: *w, covers: covering(requestsArriveLate), describe: func() string { return line() + ", which is given up on its way" }}
+	m.next.delay(w.operators[n].request(i))
+	m.next.operators[n].failStep(i)
+	yield(&m)
 }
 
-func (w *world) mayBeLate() bool { return w.left.late > 0 && w.late.kind == 0 }
+func (w *world) canDelay() bool { return w.remaining.lateRequests > 0 && w.lateRequest.kind == 0 }
 
-func (w *world) postpone(r request) {
-	w.left.late--
-	w.late = r
+func (w *world) delay(r request) {
+	w.remaining.lateRequests--
+	w.lateRequest = r
 }
 
-// arrival carries out a request after its sender gave up or died.
-func (e *explorer) arrival(w *world, see visit) {
-	if w.late.kind == 0 {
+// deliverLate carries out a request after its sender gave up or died.
+func (e *explorer) deliverLate(w *world, yield moveFunc) {
+	if w.lateRequest.kind == 0 {
 		return
 	}
-	r := w.late
-	m := move{next: *w, line: func() string { return "late arrives: " + r.describe(w) }}
-	m.next.late = request{}
+	r := w.lateRequest
+	m := move{next: *w, describe: func() string { return "late arrives: " + r.describe(w) }}
+	m.next.lateRequest = request{}
 	e.carryOut(&m, r)
-	see(&m)
+	yield(&m)
 }

@@ -13,45 +13,45 @@ import (
 // was accepted.
 func (e *explorer) carryOut(m *move, r request) bool {
 	switch r.kind {
-	case touch:
-		return m.next.touch(r.step)
-	case write:
-		return e.write(m, r.record)
-	case remove:
-		return e.remove(m, r)
-	case adopt:
+	case stepUpdatePod:
+		return m.next.updatePod(r.step)
+	case stepWriteLease:
+		return e.writeLease(m, r.record)
+	case stepDeletePod:
+		return e.deletePod(m, r)
+	case stepAdoptRevision:
 		return m.next.adoptRevision(r.step)
-	case void:
-		return m.next.touchZone(r.step)
-	case size:
-		return e.resize(m, r)
+	case stepUpdateZone:
+		return m.next.updateZone(r.step)
+	case stepSetReplicas:
+		return e.setReplicas(m, r)
 	}
 	return false
 }
 
-// resize changes the replicas of a zone if its version is the one that was judged, and
+// setReplicas changes the replicas of a zone if its version is the one that was judged, and
 // judges a downscale.
-func (e *explorer) resize(m *move, r request) bool {
+func (e *explorer) setReplicas(m *move, r request) bool {
 	before := *m
 	z := &m.next.zones[r.target]
 	if z.version != r.version {
 		return false
 	}
-	a := asker{zone: r.target, to: r.born, shown: r.evidence.shown &^ r.evidence.before}
-	harms := a.harms(&before.next)
+	a := downscaleClient{zone: r.target, to: r.value, notDown: r.evidence.notDown &^ r.evidence.knownDown}
+	disrupts := a.disrupts(&before.next)
 	z.version++
-	z.replicas, z.observed = r.born, false
-	if r.born < before.next.zones[r.target].replicas {
-		m.exercises |= one(downscalesOfOurOwn)
+	z.replicas, z.observed = r.value, false
+	if r.value < before.next.zones[r.target].replicas {
+		m.covers |= covering(ownDownscales)
 	}
-	if harms {
-		z.harmed = true
-		m.rule, m.how = e.judgeHarm(&before.next, &a)
+	if disrupts {
+		z.disrupted = true
+		m.rule, m.detail = e.checkDownscale(&before.next, &a)
 	}
 	return true
 }
 
-func (w *world) touchZone(s step) bool {
+func (w *world) updateZone(s step) bool {
 	z := &w.zones[s.target]
 	if z.version != s.version {
 		return false
@@ -60,22 +60,22 @@ func (w *world) touchZone(s step) bool {
 	return true
 }
 
-func (w *world) touch(s step) bool {
+func (w *world) updatePod(s step) bool {
 	p := &w.pods[s.target]
-	if p.born != s.born || p.version != s.version {
+	if p.uid != s.value || p.version != s.version {
 		return false
 	}
 	p.version++
 	return true
 }
 
-func (e *explorer) write(m *move, record lease) bool {
+func (e *explorer) writeLease(m *move, record lease) bool {
 	current := &m.next.lease
-	if record.version != current.version && !e.rules.Overwriting {
+	if record.version != current.version && !e.deviations.Overwriting {
 		return false
 	}
 	if current.holder == foreign && !current.expired && record.holder != foreign {
-		m.rule, m.how = "HandsOff", "the hold is taken from somebody who took it by hand and may still keep it"
+		m.rule, m.detail = "HandsOff", "the hold is taken from somebody who took it by hand and may still keep it"
 	}
 	version := current.version
 	*current = record
@@ -89,16 +89,16 @@ func (w *world) adoptRevision(s step) bool {
 		return false
 	}
 	z.version++
-	z.current = s.born
+	z.current = s.value
 	return true
 }
 
-// remove deletes a pod if it is the pod that was judged, and judges the delete.
-func (e *explorer) remove(m *move, r request) bool {
+// deletePod deletes a pod if it is the pod that was judged, and judges the delete.
+func (e *explorer) deletePod(m *move, r request) bool {
 	w := &m.next
 	p := &w.pods[r.target]
-	exact := p.born == r.born && p.version == r.version
-	meets := exact || e.rules.Unconditional || (e.rules.Versionless && p.born == r.born)
+	exact := p.uid == r.value && p.version == r.version
+	meets := exact || e.deviations.Unconditional || (e.deviations.Versionless && p.uid == r.value)
 	if !p.exists() || !meets {
 		return false
 	}
@@ -109,19 +109,19 @@ func (e *explorer) remove(m *move, r request) bool {
 	p.version++
 	p.phase = leaving
 	if up {
-		w.ours = w.ours.with(int(r.target))
+		w.byLockstep = w.byLockstep.with(int(r.target))
 	}
-	if rule, how := e.judge(w, r, exact, up); rule != "" {
-		m.rule, m.how = rule, how
+	if rule, detail := e.checkDelete(w, r, exact, up); rule != "" {
+		m.rule, m.detail = rule, detail
 	}
 	return true
 }
 
-// tell describes a request, with the plan if that is new.
-func (e *explorer) tell(w *world, n int, r request, just *decision) string {
+// describeSend describes a request, with the plan if that is new.
+func (e *explorer) describeSend(w *world, n int, r request, just *decision) string {
 	what := r.describe(w)
-	if just != nil && just.notes != what {
-		return operatorNames[n] + ": plans on its caches" + indented(just.notes) + "\n    " + operatorNames[n] + ": " + what
+	if just != nil && just.notation != what {
+		return operatorNames[n] + ": plans on its caches" + indented(just.notation) + "\n    " + operatorNames[n] + ": " + what
 	}
 	return operatorNames[n] + ": " + what
 }
@@ -129,49 +129,49 @@ func (e *explorer) tell(w *world, n int, r request, just *decision) string {
 // describe describes a request in the planner's notation.
 func (r request) describe(w *world) string {
 	switch r.kind {
-	case touch:
+	case stepUpdatePod:
 		return plan.CancelDeletion{
 			Intent: plan.Intent{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))]}, Because: plan.Refusal{Code: reason.DeletionCancelled},
 		}.String()
-	case write:
+	case stepWriteLease:
 		if r.record.version != w.lease.version {
 			return "write " + r.record.String() + " (conflict)"
 		}
 		return "write " + r.record.String()
-	case remove:
+	case stepDeletePod:
 		because := reason.OutdatedRevision
 		if !r.up {
 			because = reason.OutdatedAndUnavailable
 		}
 		what := plan.DeletePod{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))], Because: because}.String()
-		if p := w.pods[r.target]; p.born != r.born || p.version != r.version {
+		if p := w.pods[r.target]; p.uid != r.value || p.version != r.version {
 			what += " (not the pod that was judged)"
 		}
 		return what
-	case adopt:
-		return group.AdoptRevision{Zone: zoneNames[r.target], Revision: numbers[r.born]}.String()
-	case void:
+	case stepAdoptRevision:
+		return group.AdoptRevision{Zone: zoneNames[r.target], Revision: numbers[r.value]}.String()
+	case stepUpdateZone:
 		return "touch " + zoneNames[r.target]
-	case size:
-		return fmt.Sprintf("set %s to %d", zoneNames[r.target], r.born)
+	case stepSetReplicas:
+		return fmt.Sprintf("set %s to %d", zoneNames[r.target], r.value)
 	}
 	return "nothing"
 }
 
-// onItsWay describes the request that is on its way when an operator dies.
-func (r request) onItsWay() string {
+// inFlight describes the request that is on its way when an operator dies.
+func (r request) inFlight() string {
 	switch r.kind {
-	case touch:
+	case stepUpdatePod:
 		return ", its touch of " + podNames[r.target] + " on its way"
-	case write:
+	case stepWriteLease:
 		return ", its write of " + r.record.String() + " on its way"
-	case remove:
+	case stepDeletePod:
 		return ", its delete of " + podNames[r.target] + " on its way"
-	case adopt:
+	case stepAdoptRevision:
 		return ", its adoption of " + zoneNames[r.target] + " on its way"
-	case void:
+	case stepUpdateZone:
 		return ", its touch of " + zoneNames[r.target] + " on its way"
-	case size:
+	case stepSetReplicas:
 		return ", its change of " + zoneNames[r.target] + " on its way"
 	}
 	return ""
@@ -185,11 +185,11 @@ func (l lease) String() string {
 	}
 	var noted []string
 	for slot, i := range l.intents {
-		if i.born > 0 {
+		if i.uid > 0 {
 			noted = append(noted, podNames[slot])
 		}
 	}
-	if d := l.recordedDownscale.noted(); !d.None() {
+	if d := l.recordedDownscale.asInput(); !d.None() {
 		noted = append(noted, d.String())
 	}
 	return fmt.Sprintf("hold %s [%s]", holder, strings.Join(noted, " "))

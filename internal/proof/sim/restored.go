@@ -11,7 +11,7 @@ type Restored uint8
 const (
 	NothingRestored Restored = iota
 	AnotherPod               // the Lease is from a cluster in which pods had other UIDs
-	TheVeryPod               // the pods were restored as well
+	SamePod                  // the pods were restored as well
 )
 
 // lease returns the Lease at the start.
@@ -19,9 +19,9 @@ func (r Restored) lease() lease {
 	if r == NothingRestored {
 		return lease{}
 	}
-	noted := intent{born: 2, version: 2, grant: timeOver} // pods begin at version 1
-	if r == TheVeryPod {
-		noted.born = 1
+	noted := intent{uid: 2, version: 2, grant: expiredGrant} // pods begin at version 1
+	if r == SamePod {
+		noted.uid = 1
 	}
 	l := lease{version: 1, holder: 1, operation: eviction}
 	l.intents[0] = noted
@@ -35,7 +35,7 @@ func (r Restored) String() string {
 		return "nothing restored"
 	case AnotherPod:
 		return "a Lease with another pod restored"
-	case TheVeryPod:
+	case SamePod:
 		return "a Lease with the very pod restored"
 	}
 	return fmt.Sprintf("Restored(%d)", uint8(r))

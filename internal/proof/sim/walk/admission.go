@@ -21,16 +21,16 @@ const (
 
 // answer is the answer of a webhook, with what the API server has shown the webhook for it.
 type answer struct {
-	yes   bool
-	why   reason.Code // of an eviction
-	shown served
-	since time.Time // the time of a downscale, written to its zone
+	allowed    bool
+	reason     reason.Code // of an eviction
+	shown      shownVersions
+	downscaled time.Time // the time of a downscale, written to its zone
 }
 
-// call makes the API server call the webhook of any live process. If the process does not
+// callWebhook makes the API server call the webhook of any live process. If the process does not
 // answer in time, the answer is no.
-func (w *walk) call(ask func(p *process, done func(answer)), then func(answer)) {
-	p := w.anyone()
+func (w *walk) callWebhook(ask func(p *process, done func(answer)), then func(answer)) {
+	p := w.anyProcess()
 	if p == nil {
 		w.after(time.Second, func() { then(answer{}) })
 		return
@@ -43,13 +43,13 @@ func (w *walk) call(ask func(p *process, done func(answer)), then func(answer)) 
 		}
 	}
 	w.after(webhookLimit, func() { once(answer{}) })
-	p.after(w.travels(), func() {
-		ask(p, func(a answer) { w.after(w.travels(), func() { once(a) }) })
+	p.after(w.latency(), func() {
+		ask(p, func(a answer) { w.after(w.latency(), func() { once(a) }) })
 	})
 }
 
-// anyone returns a random process that serves webhooks, as far as the API server can know.
-func (w *walk) anyone() *process {
+// anyProcess returns a random process that serves webhooks, as far as the API server can know.
+func (w *walk) anyProcess() *process {
 	var all []*process
 	for _, p := range w.processes {
 		if !p.dead {
@@ -70,11 +70,11 @@ func (p *process) admit(g *simulatedGroup, ask group.DownscaleRequest, done func
 		change.Subresource = "scale"
 		change.Old.Labels, change.New.Labels, change.New.Annotations = nil, nil, nil
 	}
-	p.judge(g, func(ctx context.Context, r *review) admission.Verdict {
+	p.runReview(g, func(ctx context.Context, r *review) admission.Verdict {
 		webhook := &admission.PrepareDownscale{Observer: r.view(), Holds: r.holds(), Turns: r.turns, Log: r.log, Clock: r}
 		return webhook.Judge(ctx, change)
-	}, func(v admission.Verdict, shown served) {
-		done(answer{yes: v.Allowed, shown: shown, since: stamped(v.Patch)})
+	}, func(v admission.Verdict, shown shownVersions) {
+		done(answer{allowed: v.Allowed, shown: shown, downscaled: downscaledTime(v.Patch)})
 	})
 }
 
@@ -87,11 +87,11 @@ func changeOf(g *simulatedGroup, ask group.DownscaleRequest) admission.Change {
 	}
 }
 
-// stamped returns the time of the downscale that a patch writes to a zone; the zero time if
+// downscaledTime returns the time of the downscale that a patch writes to a zone; the zero time if
 // it writes none.
-func stamped(patch []byte) time.Time {
+func downscaledTime(patch []byte) time.Time {
 	var at time.Time
-	for _, value := range added(patch) {
+	for _, value := range addedValues(patch) {
 		var text string
 		if err := json.Unmarshal(value, &text); err != nil {
 			panic(fmt.Sprintf("walk: the patch %s of a zone: %v", patch, err))
@@ -101,8 +101,8 @@ func stamped(patch []byte) time.Time {
 	return at
 }
 
-// added returns the values that a JSON patch adds, by path.
-func added(patch []byte) map[string]json.RawMessage {
+// addedValues returns the values that a JSON patch adds, by path.
+func addedValues(patch []byte) map[string]json.RawMessage {
 	if len(patch) == 0 {
 		return nil
 	}

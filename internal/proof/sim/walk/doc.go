@@ -42,7 +42,7 @@
 // (round.run) as in internal/control/groups and internal/act; and queue, timers and back-off as in
 // internal/control/loop. Each change of a group leads to a round of the group; the walk uses no
 // notifications of an observe.Listener. No test compares the copies. The objects of the API server are
-// written as API objects (objects.go). TestSnapshotsShowWhatTheAPIServerHadStored compares what the Observer
+// written as API objects (objects.go). TestSnapshotsMatchStoredObjects compares what the Observer
 // derives from them, field by field, with what was stored.
 //
 // The judge is the witness with the laws of the explorer. The witness sees what the API server stores, and

@@ -22,7 +22,7 @@ import (
 // changes for each kind, and the current objects of each group.
 type server struct {
 	version plan.Version
-	logs    [kinds][]change
+	logs    [allKinds][]change
 	groups  []*simulatedGroup
 
 	leaseNames map[string]*simulatedGroup // by namespace and name of its Lease
@@ -34,10 +34,10 @@ type server struct {
 type kind int
 
 const (
-	ofPods kind = iota
-	ofZones
-	ofLeases
-	kinds
+	podKind kind = iota
+	zoneKind
+	leaseKind
+	allKinds
 )
 
 // change is one write, as watches show it.
@@ -61,30 +61,30 @@ type simulatedGroup struct {
 	stored *coordinationv1.Lease
 	lease  *group.Hold // the record in it
 
-	budgets []group.DisruptionBudget
-	bad     map[string]bool // revisions whose pods never become Ready
-	witness witness
+	budgets      []group.DisruptionBudget
+	badRevisions map[string]bool // revisions whose pods never become Ready
+	history      groupHistory
 
-	moved  []plan.Version // by zone: the version at which it last left or returned
-	names  [][]podName    // by zone and ordinal
-	wishes []int          // by zone: counts requests of users for another size
-	forced []bool         // zones whose replicas a user forces
-	asking int            // requests of users that are under way or will be retried
+	absenceChanged  []plan.Version // by zone: the version at which it last left or returned
+	podNames        [][]podName    // by zone and ordinal
+	sizeRequests    []int          // by zone: counts requests of users for another size
+	forced          []bool         // zones whose replicas a user forces
+	pendingRequests int            // requests of users that are under way or will be retried
 }
 
 // zone is a StatefulSet, with the part of its spec that its status does not show yet.
 type zone struct {
 	group.Zone
 
-	template string
-	away     absence
-	written  *appsv1.StatefulSet // nil until it is first read
+	template  string
+	absence   absence
+	apiObject *appsv1.StatefulSet // nil until it is first read
 }
 
 // The number of ordinals of each zone: of few groups it is large enough for several steps of a rollout.
 const (
-	mostPods  = 6
-	wideZones = 18
+	maxOrdinals     = 6
+	maxWideOrdinals = 18
 )
 
 // ordinals returns the number of ordinals of each zone.
@@ -108,7 +108,7 @@ func (s *server) next() plan.Version {
 
 // putPod stores a pod with a new version.
 func (s *server) putPod(g *simulatedGroup, zone, ordinal int, next pod) {
-	next.Version, next.written = s.next(), nil
+	next.Version, next.apiObject = s.next(), nil
 	s.logPod(g, zone, ordinal, &next)
 }
 
@@ -119,24 +119,24 @@ func (s *server) removePod(g *simulatedGroup, zone, ordinal int) {
 
 // logPod makes a pod, or nil, the current one at the current version.
 func (s *server) logPod(g *simulatedGroup, zone, ordinal int, next *pod) {
-	if g.pods[zone][ordinal].stranger() || next.stranger() {
-		g.names[zone][ordinal].strange = s.version
+	if g.pods[zone][ordinal].bare() || next.bare() {
+		g.podNames[zone][ordinal].barePodChanged = s.version
 	}
 	g.pods[zone][ordinal] = next
-	s.logs[ofPods] = append(s.logs[ofPods], change{version: s.version, group: g.no, zone: zone, ordinal: ordinal, pod: next})
+	s.logs[podKind] = append(s.logs[podKind], change{version: s.version, group: g.no, zone: zone, ordinal: ordinal, pod: next})
 }
 
 // putZone stores a changed zone with a new version.
 func (s *server) putZone(g *simulatedGroup, n int, changed func(*zone)) {
 	z := *g.zones[n]
 	changed(&z)
-	z.Version, z.written = s.next(), nil
+	z.Version, z.apiObject = s.next(), nil
 	g.zones[n] = &z
-	s.logs[ofZones] = append(s.logs[ofZones], change{version: z.Version, group: g.no, zone: n, set: &z})
+	s.logs[zoneKind] = append(s.logs[zoneKind], change{version: z.Version, group: g.no, zone: n, set: &z})
 }
 
-// respec is putZone for changes of the spec.
-func (s *server) respec(g *simulatedGroup, n int, changed func(*zone)) {
+// putSpec is putZone for changes of the spec.
+func (s *server) putSpec(g *simulatedGroup, n int, changed func(*zone)) {
 	s.putZone(g, n, func(z *zone) {
 		changed(z)
 		z.Generation++
@@ -158,7 +158,7 @@ func (s *server) putLease(g *simulatedGroup, next *coordinationv1.Lease) error {
 	case now != nil && next.UID == "":
 		return apierrors.NewAlreadyExists(coordinationv1.Resource("leases"), next.Name)
 	case now != nil && (now.UID != next.UID || now.ResourceVersion != next.ResourceVersion):
-		return movedOn(next.Name)
+		return conflictError(next.Name)
 	}
 	version := s.next()
 	next.ResourceVersion = version.String()
@@ -172,7 +172,7 @@ func (s *server) putLease(g *simulatedGroup, next *coordinationv1.Lease) error {
 		next.Spec.AcquireTime = asWritten(next.Spec.AcquireTime)
 	}
 	g.stored = next
-	s.logs[ofLeases] = append(s.logs[ofLeases], change{version: version, group: g.no, lease: next})
+	s.logs[leaseKind] = append(s.logs[leaseKind], change{version: version, group: g.no, lease: next})
 	return nil
 }
 
@@ -181,7 +181,7 @@ func asWritten(t *metav1.MicroTime) *metav1.MicroTime {
 	return &metav1.MicroTime{Time: t.Truncate(time.Microsecond)}
 }
 
-func movedOn(name string) error {
+func conflictError(name string) error {
 	return apierrors.NewConflict(coordinationv1.Resource("leases"), name, errors.New("it has moved on"))
 }
 
@@ -192,17 +192,17 @@ func (s *server) deleteLease(g *simulatedGroup, only metav1.Preconditions) error
 	case now == nil:
 		return apierrors.NewNotFound(coordinationv1.Resource("leases"), name)
 	case now.UID != *only.UID || now.ResourceVersion != *only.ResourceVersion:
-		return movedOn(name)
+		return conflictError(name)
 	}
 	g.stored = nil
-	s.logs[ofLeases] = append(s.logs[ofLeases], change{version: s.next(), group: g.no})
+	s.logs[leaseKind] = append(s.logs[leaseKind], change{version: s.next(), group: g.no})
 	return nil
 }
 
-// place returns the indexes of a stored pod.
-func place(zone, pod string) (n, ordinal int) {
+// podIndex returns the indexes of a stored pod.
+func podIndex(zone, pod string) (n, ordinal int) {
 	ordinal, ok := plan.OrdinalOf(zone, pod)
-	if !ok || ordinal >= wideZones {
+	if !ok || ordinal >= maxWideOrdinals {
 		panic("walk: the planner made up pod " + pod)
 	}
 	return zoneNumber(zone), ordinal
@@ -224,10 +224,10 @@ func zoneNumber(name string) int {
 // wanted reports whether the spec includes an ordinal. A StatefulSet that was deleted with
 // all of its pods wants none.
 func (g *simulatedGroup) wanted(zone, ordinal int) bool {
-	return ordinal < g.zones[zone].Replicas && !g.gone(zone)
+	return ordinal < g.zones[zone].Replicas && !g.goneWithPods(zone)
 }
 
-// surplus reports whether a zone has surplus pods.
-func (g *simulatedGroup) surplus(zone int) bool {
-	return slices.ContainsFunc(g.pods[zone][g.zones[zone].Replicas:], (*pod).ofZone)
+// hasSurplus reports whether a zone has surplus pods.
+func (g *simulatedGroup) hasSurplus(zone int) bool {
+	return slices.ContainsFunc(g.pods[zone][g.zones[zone].Replicas:], (*pod).inZone)
 }

@@ -19,9 +19,9 @@ func (w *world) key(c Config) key {
 	}
 	twin := *w
 	twin.operators[0], twin.operators[1] = w.operators[1], w.operators[0]
-	for i := range twin.evictors {
-		if ev := &twin.evictors[i]; ev.answered() {
-			ev.by = 1 - ev.by
+	for i := range twin.evictionClients {
+		if ev := &twin.evictionClients[i]; ev.underReview() {
+			ev.process = 1 - ev.process
 		}
 	}
 	b := twin.digest()
@@ -40,28 +40,28 @@ func (w *world) digest() key {
 // values that no longer matter.
 func (w *world) renumber(c Config) {
 	broken := down(&w.pods, &w.zones)
-	w.ours &= broken
-	w.apart &= w.ours
-	w.late.evidence.before &= broken
+	w.byLockstep &= broken
+	w.byPartition &= w.byLockstep
+	w.lateRequest.evidence.knownDown &= broken
 	for n := range c.Zones {
-		if w.zones[n].harmed && !w.shrinking(n) {
-			w.zones[n].harmed = false
+		if w.zones[n].disrupted && !w.hasSurplus(n) {
+			w.zones[n].disrupted = false
 		}
 	}
-	for i := range w.evictors {
-		w.evictors[i].joined &= broken
-		w.evictors[i].before &= broken
+	for i := range w.evictionClients {
+		w.evictionClients[i].downInRead &= broken
+		w.evictionClients[i].knownDown &= broken
 	}
 	for n := range c.processes() {
-		w.operators[n].before &= broken
-		w.operators[n].evidence.before &= broken
-		w.operators[n].look.down &= broken
+		w.operators[n].downAtJoin &= broken
+		w.operators[n].evidence.knownDown &= broken
+		w.operators[n].liveRead.down &= broken
 	}
 	least := ranks(0)
 	if c.OldCaches {
 		least.add(1) // keeps its rank: an operator can return to the first caches
 	}
-	list := make(mentions, 0, 64)
+	list := make(versionRefs, 0, 64)
 	for slot := range c.Zones * maxPods {
 		list = list[:0]
 		w.ofPod(slot, c, &list)
@@ -77,27 +77,27 @@ func (w *world) renumber(c Config) {
 	list.rank(0)
 }
 
-// mentions are pointers to all versions of one object in a world.
-type mentions []*uint8
+// versionRefs are pointers to all versions of one object in a world.
+type versionRefs []*uint8
 
-func (m *mentions) add(v *uint8) {
+func (m *versionRefs) add(v *uint8) {
 	if *v > 0 {
 		*m = append(*m, v)
 	}
 }
 
-func (m *mentions) addPod(p *pod) {
-	m.add(&p.born)
+func (m *versionRefs) addPod(p *pod) {
+	m.add(&p.uid)
 	m.add(&p.version)
 }
 
-func (m *mentions) addIntent(i *intent) {
-	m.add(&i.born)
+func (m *versionRefs) addIntent(i *intent) {
+	m.add(&i.uid)
 	m.add(&i.version)
 }
 
 // rank replaces versions by their ranks. The versions in there always count.
-func (m mentions) rank(there ranks) {
+func (m versionRefs) rank(there ranks) {
 	for _, v := range m {
 		there.add(*v)
 	}
@@ -116,34 +116,34 @@ func (r ranks) of(version uint8) uint8 {
 }
 
 // ofPod lists all versions of a pod name.
-func (w *world) ofPod(slot int, c Config, list *mentions) {
+func (w *world) ofPod(slot int, c Config, list *versionRefs) {
 	list.addPod(&w.pods[slot])
 	list.addIntent(&w.lease.intents[slot])
-	list.addIntent(&w.late.record.intents[slot])
-	for i := range w.askers {
-		list.addPod(&w.askers[i].pods[slot])
-		list.addIntent(&w.askers[i].known.intents[slot])
-		list.addIntent(&w.askers[i].record.intents[slot])
+	list.addIntent(&w.lateRequest.record.intents[slot])
+	for i := range w.downscaleClients {
+		list.addPod(&w.downscaleClients[i].pods[slot])
+		list.addIntent(&w.downscaleClients[i].known.intents[slot])
+		list.addIntent(&w.downscaleClients[i].record.intents[slot])
 	}
-	for i := range w.evictors {
-		ev := &w.evictors[i]
-		list.addIntent(&ev.paper.intents[slot])
+	for i := range w.evictionClients {
+		ev := &w.evictionClients[i]
+		list.addIntent(&ev.record.intents[slot])
 		list.addPod(&ev.pods[slot])
 		if int(ev.slot) == slot {
-			list.add(&ev.born)
+			list.add(&ev.uid)
 			list.add(&ev.version)
 		}
 	}
-	w.late.ofPod(slot, list)
+	w.lateRequest.ofPod(slot, list)
 	for n := range c.processes() {
 		o := &w.operators[n]
 		list.addPod(&o.pods[slot])
-		list.addPod(&o.podsOnTheWay[slot])
-		list.addPod(&o.look.pods[slot])
+		list.addPod(&o.nextPods[slot])
+		list.addPod(&o.liveRead.pods[slot])
 		list.addIntent(&o.known.intents[slot])
-		list.addIntent(&o.look.under.intents[slot])
+		list.addIntent(&o.liveRead.record.intents[slot])
 		list.addIntent(&o.record.intents[slot])
-		list.add(&o.memory.moved[slot])
+		list.add(&o.memory.podWrites[slot])
 		list.add(&o.memory.pods[slot].version)
 		for i := range o.count {
 			o.steps[i].ofPod(slot, list)
@@ -151,40 +151,40 @@ func (w *world) ofPod(slot int, c Config, list *mentions) {
 	}
 }
 
-func (s *step) ofPod(slot int, list *mentions) {
-	if (s.kind == touch || s.kind == remove) && int(s.target) == slot {
-		list.add(&s.born)
+func (s *step) ofPod(slot int, list *versionRefs) {
+	if (s.kind == stepUpdatePod || s.kind == stepDeletePod) && int(s.target) == slot {
+		list.add(&s.value)
 		list.add(&s.version)
 	}
 }
 
-func (w *world) ofZone(zone int, c Config, list *mentions) {
+func (w *world) ofZone(zone int, c Config, list *versionRefs) {
 	list.add(&w.zones[zone].version)
-	w.late.ofZone(zone, list)
+	w.lateRequest.ofZone(zone, list)
 	w.lease.ofZone(zone, list)
-	w.late.record.ofZone(zone, list)
-	for i := range w.askers {
-		a := &w.askers[i]
-		list.add(&a.look[zone].version)
+	w.lateRequest.record.ofZone(zone, list)
+	for i := range w.downscaleClients {
+		a := &w.downscaleClients[i]
+		list.add(&a.zones[zone].version)
 		a.known.ofZone(zone, list)
 		a.record.ofZone(zone, list)
 		if int(a.zone) == zone {
 			list.add(&a.version)
 		}
 	}
-	for i := range w.evictors {
-		list.add(&w.evictors[i].look[zone].version)
-		w.evictors[i].paper.ofZone(zone, list)
+	for i := range w.evictionClients {
+		list.add(&w.evictionClients[i].zones[zone].version)
+		w.evictionClients[i].record.ofZone(zone, list)
 	}
 	for n := range c.processes() {
 		o := &w.operators[n]
 		list.add(&o.zones[zone].version)
-		list.add(&o.zonesOnTheWay[zone].version)
-		list.add(&o.look.zones[zone].version)
-		list.add(&o.memory.written[zone])
+		list.add(&o.nextZones[zone].version)
+		list.add(&o.liveRead.zones[zone].version)
+		list.add(&o.memory.zoneWrites[zone])
 		list.add(&o.memory.zones[zone])
 		o.known.ofZone(zone, list)
-		o.look.under.ofZone(zone, list)
+		o.liveRead.record.ofZone(zone, list)
 		o.record.ofZone(zone, list)
 		for i := range o.count {
 			o.steps[i].ofZone(zone, list)
@@ -192,31 +192,31 @@ func (w *world) ofZone(zone int, c Config, list *mentions) {
 	}
 }
 
-func (s *step) ofZone(zone int, list *mentions) {
-	if (s.kind == adopt || s.kind == void || s.kind == size) && int(s.target) == zone {
+func (s *step) ofZone(zone int, list *versionRefs) {
+	if (s.kind == stepAdoptRevision || s.kind == stepUpdateZone || s.kind == stepSetReplicas) && int(s.target) == zone {
 		list.add(&s.version)
 	}
 }
 
-func (l *lease) ofZone(zone int, list *mentions) {
+func (l *lease) ofZone(zone int, list *versionRefs) {
 	if int(l.recordedDownscale.zone) == zone+1 {
-		list.add(&l.recordedDownscale.judged)
+		list.add(&l.recordedDownscale.zoneVersion)
 	}
 }
 
-func (w *world) ofLease(c Config, list *mentions) {
+func (w *world) ofLease(c Config, list *versionRefs) {
 	list.add(&w.lease.version)
-	list.add(&w.late.record.version)
-	for i := range w.askers {
-		list.add(&w.askers[i].known.version)
-		list.add(&w.askers[i].record.version)
+	list.add(&w.lateRequest.record.version)
+	for i := range w.downscaleClients {
+		list.add(&w.downscaleClients[i].known.version)
+		list.add(&w.downscaleClients[i].record.version)
 	}
-	for i := range w.evictors {
-		list.add(&w.evictors[i].paper.version)
+	for i := range w.evictionClients {
+		list.add(&w.evictionClients[i].record.version)
 	}
 	for n := range c.processes() {
 		list.add(&w.operators[n].known.version)
-		list.add(&w.operators[n].look.under.version)
+		list.add(&w.operators[n].liveRead.record.version)
 		list.add(&w.operators[n].record.version)
 	}
 }
