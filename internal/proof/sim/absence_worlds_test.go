@@ -15,7 +15,7 @@ var absenceWorlds = []*exploration{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Crashes: 1,
 		Tracks: [][]Edit{{{Unlabel, 0, 0}, {Relabel, 0, 0}}},
 	}},
-	{name: "a zone is orphaned and applied again beside evictions in both zones", config: Config{
+	{name: "a zone is orphaned and applied again during evictions in both zones", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1,
 		Tracks: [][]Edit{{{Orphan, 0, 0}, {Recreate, 0, 0}}, {{Evict, 0, 0}}, {{Evict, 1, 0}}},
 	}},

@@ -39,23 +39,23 @@ func (w *world) digest() key {
 // renumber replaces every version by its rank among the versions in the world, and clears
 // values that no longer matter.
 func (w *world) renumber(c Config) {
-	broken := down(&w.pods, &w.zones)
-	w.byLockstep &= broken
+	downPods := down(&w.pods, &w.zones)
+	w.byLockstep &= downPods
 	w.byPartition &= w.byLockstep
-	w.lateRequest.evidence.knownDown &= broken
+	w.lateRequest.evidence.knownDown &= downPods
 	for n := range c.Zones {
 		if w.zones[n].disrupted && !w.hasSurplus(n) {
 			w.zones[n].disrupted = false
 		}
 	}
 	for i := range w.evictionClients {
-		w.evictionClients[i].downInRead &= broken
-		w.evictionClients[i].knownDown &= broken
+		w.evictionClients[i].downInRead &= downPods
+		w.evictionClients[i].knownDown &= downPods
 	}
 	for n := range c.processes() {
-		w.operators[n].downAtJoin &= broken
-		w.operators[n].evidence.knownDown &= broken
-		w.operators[n].liveRead.down &= broken
+		w.operators[n].downAtJoin &= downPods
+		w.operators[n].evidence.knownDown &= downPods
+		w.operators[n].liveRead.down &= downPods
 	}
 	least := ranks(0)
 	if c.OldCaches {
@@ -96,7 +96,7 @@ func (m *versionRefs) addIntent(i *intent) {
 	m.add(&i.version)
 }
 
-// rank replaces versions by their ranks. The versions in there always count.
+// rank replaces versions by their ranks. The versions in there count in any case.
 func (m versionRefs) rank(there ranks) {
 	for _, v := range m {
 		there.add(*v)
@@ -115,7 +115,7 @@ func (r ranks) of(version uint8) uint8 {
 	return uint8(bits.OnesCount64(uint64(r)&(1<<version-1))) + 1
 }
 
-// ofPod lists all versions of a pod name.
+// ofPod adds all versions of a pod name to the list.
 func (w *world) ofPod(slot int, c Config, list *versionRefs) {
 	list.addPod(&w.pods[slot])
 	list.addIntent(&w.lease.intents[slot])
@@ -158,6 +158,7 @@ func (s *step) ofPod(slot int, list *versionRefs) {
 	}
 }
 
+// ofZone adds all versions of a zone to the list.
 func (w *world) ofZone(zone int, c Config, list *versionRefs) {
 	list.add(&w.zones[zone].version)
 	w.lateRequest.ofZone(zone, list)
@@ -204,6 +205,7 @@ func (l *lease) ofZone(zone int, list *versionRefs) {
 	}
 }
 
+// ofLease adds all versions of the Lease to the list.
 func (w *world) ofLease(c Config, list *versionRefs) {
 	list.add(&w.lease.version)
 	list.add(&w.lateRequest.record.version)

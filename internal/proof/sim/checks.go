@@ -7,58 +7,59 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/sim/judge"
 )
 
-// checkDelete judges a delete that was just carried out. It returns the rule that the delete
-// breaks and how, or nothing.
+// checkDelete checks a delete that was just carried out. It returns the rule that the delete breaks
+// and how, or nothing.
 func (e *explorer) checkDelete(w *world, r request, exact, up bool) (rule, detail string) {
 	slot := int(r.target)
-	broken := down(&w.pods, &w.zones)
-	excused := broken &^ w.byLockstep &^ r.evidence.knownDown
+	downPods := down(&w.pods, &w.zones)
+	excused := downPods &^ w.byLockstep &^ r.evidence.knownDown
 	disruption := judge.Disruption{
 		WrongTarget:        !exact,
-		OtherZoneDisrupted: up && (zonesIn(w.byLockstep&broken) > 1 || w.byPartition&broken != 0 || w.otherZoneDisrupted(zoneOf(slot))),
+		OtherZoneDisrupted: up && (zonesIn(w.byLockstep&downPods) > 1 || w.byPartition&downPods != 0 || w.otherZoneDisrupted(zoneOf(slot))),
 		Unrecorded:         up && !w.recordsDelete(r.step),
 	}
 	if up {
-		disruption.OtherZonesDown = count(broken &^ excused &^ zoneSlots(zoneOf(slot)))
-		disruption.Down = count((broken &^ excused).with(slot) & zoneSlots(zoneOf(slot)) & wantedSlots(w))
+		disruption.OtherZonesDown = count(downPods &^ excused &^ zoneSlots(zoneOf(slot)))
+		disruption.Down = count((downPods &^ excused).with(slot) & zoneSlots(zoneOf(slot)) & wantedSlots(w))
 		disruption.Budget = e.config.budget()
 	}
 	if rule = disruption.BrokenRule(e.deviations.judges); rule == "" {
 		return "", ""
 	}
-	return rule, fmt.Sprintf("delete of %s; down: %v; of these by us: %v; excused: %v", podNames[slot], broken, w.byLockstep&broken, excused)
+	return rule, fmt.Sprintf("delete of %s; down: %v; of these by lockstep: %v; excused: %v", podNames[slot], downPods, w.byLockstep&downPods, excused)
 }
 
-// checkEviction judges an eviction that was just carried out and disrupts a pod that is
-// up.
+// checkEviction checks an eviction that has just disrupted a pod. It returns the rule that the
+// eviction breaks and how, or nothing.
 func (e *explorer) checkEviction(w *world, ev *evictionClient) (rule, detail string) {
 	slot := int(ev.slot)
 	zone := zoneOf(slot)
-	broken := down(&w.pods, &w.zones)
-	excused := broken &^ w.byLockstep &^ ev.knownDown
-	ours := w.byLockstep & broken
-	elsewhere := zonesIn(ours) > 1 || w.otherZoneDisrupted(zone)
-	rest := broken &^ excused &^ zoneSlots(zone)
-	beside := (broken &^ excused).with(slot) & zoneSlots(zone) & wantedSlots(w)
+	downPods := down(&w.pods, &w.zones)
+	excused := downPods &^ w.byLockstep &^ ev.knownDown
+	byLockstep := w.byLockstep & downPods
+	otherZoneDisrupted := zonesIn(byLockstep) > 1 || w.otherZoneDisrupted(zone)
+	otherZonesDown := downPods &^ excused &^ zoneSlots(zone)
+	zoneDown := (downPods &^ excused).with(slot) & zoneSlots(zone) & wantedSlots(w)
 	if e.config.Partitions { // only pods of the same partition count
-		elsewhere = ours&^w.byPartition != 0 || w.otherZoneDisrupted(maxZones)
-		rest, beside = 0, (broken&^excused).with(slot)&partitionSlots(slot)
+		otherZoneDisrupted = byLockstep&^w.byPartition != 0 || w.otherZoneDisrupted(maxZones)
+		otherZonesDown, zoneDown = 0, (downPods&^excused).with(slot)&partitionSlots(slot)
 	}
 	rule = judge.Disruption{
 		WrongTarget:        w.pods[slot].uid != ev.uid && !e.config.Unbound,
-		OtherZoneDisrupted: elsewhere,
-		OtherZonesDown:     count(rest),
-		Down:               count(beside),
+		OtherZoneDisrupted: otherZoneDisrupted,
+		OtherZonesDown:     count(otherZonesDown),
+		Down:               count(zoneDown),
 		Budget:             e.config.limit(),
 		Unrecorded:         !w.recordsEviction(ev),
 	}.BrokenRule(e.deviations.judges)
 	if rule == "" {
 		return "", ""
 	}
-	return rule, fmt.Sprintf("eviction of %s; down: %v; of these by us: %v; excused: %v", podNames[slot], broken, ours, excused)
+	return rule, fmt.Sprintf("eviction of %s; down: %v; of these by lockstep: %v; excused: %v", podNames[slot], downPods, byLockstep, excused)
 }
 
-// checkState looks for disruptions that are under way, can succeed and are not recorded.
+// checkState finds a disruption that is in flight, can succeed and is not recorded. It returns the
+// rule that the state breaks and how, or nothing.
 func (e *explorer) checkState(w *world) (rule, detail string) {
 	if !e.deviations.judges("NoLostIntent") {
 		return "", ""
@@ -68,12 +69,12 @@ func (e *explorer) checkState(w *world) (rule, detail string) {
 	}
 	for i := range w.downscaleClients {
 		if a := &w.downscaleClients[i]; a.unrecorded(w) {
-			return "NoLostIntent", fmt.Sprintf("%s may still shrink to %d, of which the Lease says %v", zoneNames[a.zone], a.to, w.lease)
+			return "NoLostIntent", fmt.Sprintf("%s may still be scaled down to %d, but the Lease records %v", zoneNames[a.zone], a.to, w.lease)
 		}
 	}
 	for i := range w.evictionClients {
 		if ev := &w.evictionClients[i]; ev.unrecorded(w, e.config) {
-			return "NoLostIntent", fmt.Sprintf("%s may still be evicted, of which the Lease says %v", podNames[ev.slot], w.lease)
+			return "NoLostIntent", fmt.Sprintf("%s may still be evicted, but the Lease records %v", podNames[ev.slot], w.lease)
 		}
 	}
 	for n := range e.config.Operators {
@@ -101,11 +102,11 @@ func (w *world) unrecorded(s step) bool {
 	return s.kind == stepDeletePod && s.up && p.uid == s.value && p.version == s.version && !w.recordsDelete(s)
 }
 
-func (w *world) describeUnrecorded(who string, s step) string {
+func (w *world) describeUnrecorded(sender string, s step) string {
 	if s.kind == stepSetReplicas {
-		return fmt.Sprintf("%s may still set %s to %d, of which the Lease says %v", who, zoneNames[s.target], s.value, w.lease)
+		return fmt.Sprintf("%s may still set %s to %d, but the Lease records %v", sender, zoneNames[s.target], s.value, w.lease)
 	}
-	return fmt.Sprintf("%s may still delete %s, of which the Lease says %v", who, podNames[s.target], w.lease)
+	return fmt.Sprintf("%s may still delete %s, but the Lease records %v", sender, podNames[s.target], w.lease)
 }
 
 // recordsDelete reports whether the Lease records exactly this delete.
@@ -124,10 +125,10 @@ func (ev *evictionClient) unrecorded(w *world, c Config) bool {
 
 // recordsEviction reports whether the Lease records exactly this eviction.
 func (w *world) recordsEviction(ev *evictionClient) bool {
-	noted := w.lease.intents[ev.slot]
-	zone := int(w.lease.holder) == zoneOf(int(ev.slot))+1
-	apart := w.lease.holder == partitions && w.lease.operation == eviction
-	return noted.uid == ev.uid && noted.grant != noGrant && (zone || apart)
+	intent := w.lease.intents[ev.slot]
+	byZone := int(w.lease.holder) == zoneOf(int(ev.slot))+1
+	byPartition := w.lease.holder == partitions && w.lease.operation == eviction
+	return intent.uid == ev.uid && intent.grant != noGrant && (byZone || byPartition)
 }
 
 func zoneSlots(zone int) slots { return (1<<maxPods - 1) << (zone * maxPods) }

@@ -31,7 +31,7 @@ type Config struct {
 	Limit      int  // of a budget of evictions; 0: there is none
 	Partitions bool // the budget counts partitions, which are ordinals
 	Queue      bool // a refused eviction waits in the queue
-	Unbound    bool // no precondition ties evictions to one pod: they delete the pod that has the name
+	Unbound    bool // evictions have no UID as a precondition: they delete any pod with the name
 
 	Templates []int   // update revision of each zone at the start; the default is 1
 	Pods      [][]int // revision of each zone's pods at the start; the default is 1
@@ -39,22 +39,22 @@ type Config struct {
 
 	Restored Restored // what a Lease from a backup records at the start
 
-	Tracks [][]Edit // edits by users: each track in its order, tracks in any order
+	Tracks [][]Edit // edits by users; the edits of a track keep their order
 
-	Crashes      int  // how often a Ready pod becomes starting again
-	PodDeletes   int  // how often a Ready pod is deleted from outside of lockstep
-	PodUpdates   int  // how often only the version of a pod changes
-	Kills        int  // how often an operator loses its memory
-	OldCaches    bool // a killed operator can start with the first caches
+	Crashes      int  // how often a Ready pod crashes
+	PodDeletes   int  // how often another client deletes a Ready pod
+	PodUpdates   int  // how often another client changes only the version of a pod
+	Kills        int  // how often a process dies and restarts without its memory
+	OldCaches    bool // a restarted process can have the caches of the start
 	LostRequests int  // how often a request, or only its reply, is lost
-	LateRequests int  // how often a sender gives up on a request that is carried out later
-	Expiries     int  // how often a minute passes, which expires every hold
-	ManualHolds  int  // how often a user acquires the free hold manually
+	LateRequests int  // how often a request is carried out after its sender gave up
+	Expiries     int  // how often a minute passes; then every hold expires
+	ManualHolds  int  // how often a user acquires a free hold manually
 	Vetoes       int  // how often a PodDisruptionBudget refuses a granted eviction
 
-	StepwiseCaches bool // caches can also jump to a time between what they show and the present
+	StepwiseCaches bool // caches can also advance to a state between the one that they show and the present one
 
-	MaxStates int // stops beyond this number; 0: no limit
+	MaxStates int // Explore stops if there are more; 0: no limit
 }
 
 // EditKind is a kind of change by a user.
@@ -85,7 +85,7 @@ type Edit struct {
 	Value int
 }
 
-// String returns the edit as a line of a story.
+// String returns the edit as a line of a trace.
 func (e Edit) String() string {
 	zone := zoneNames[e.Zone]
 	switch e.Kind {
@@ -102,7 +102,7 @@ func (e Edit) String() string {
 	case OnDelete:
 		return "set " + zone + " to OnDelete"
 	case Downscale:
-		return fmt.Sprintf("ask to shrink %s to %d", zone, e.Value)
+		return fmt.Sprintf("request a downscale of %s to %d", zone, e.Value)
 	case ForceReplicas:
 		return fmt.Sprintf("force %d replicas of %s", e.Value, zone)
 	case Orphan:
@@ -110,11 +110,11 @@ func (e Edit) String() string {
 	case Recreate:
 		return "apply " + zone + " again"
 	case Unlabel:
-		return "take the label of the group off " + zone
+		return "remove the label of the group from " + zone
 	case Relabel:
-		return "put the label of the group back on " + zone
+		return "add the label of the group to " + zone + " again"
 	case Evict:
-		return fmt.Sprintf("want %s to leave", podNames[e.Zone*maxPods+e.Value])
+		return fmt.Sprintf("evict %s", podNames[e.Zone*maxPods+e.Value])
 	}
 	return fmt.Sprintf("EditKind(%d)", int(e.Kind))
 }
@@ -130,7 +130,7 @@ func (c Config) String() string {
 		words = append(words, fmt.Sprintf("%d handovers", c.Handovers))
 	}
 	if c.Limit > 0 {
-		words = append(words, fmt.Sprintf("%d to be evicted per %s", c.Limit, map[bool]string{false: "zone", true: "partition"}[c.Partitions]))
+		words = append(words, fmt.Sprintf("%d evictions per %s", c.Limit, map[bool]string{false: "zone", true: "partition"}[c.Partitions]))
 	}
 	if c.Queue {
 		words = append(words, "queue")
@@ -145,8 +145,8 @@ func (c Config) String() string {
 		often int
 		what  string
 	}{
-		{c.Crashes, "crashes"}, {c.PodDeletes, "losses"}, {c.PodUpdates, "churns"}, {c.Kills, "kills"}, {c.LostRequests, "lost"},
-		{c.LateRequests, "late"}, {c.Expiries, "minutes"}, {c.ManualHolds, "maintenance"}, {c.Vetoes, "vetoes"},
+		{c.Crashes, "crashes"}, {c.PodDeletes, "pod deletes"}, {c.PodUpdates, "pod updates"}, {c.Kills, "kills"}, {c.LostRequests, "lost requests"},
+		{c.LateRequests, "late requests"}, {c.Expiries, "expiries"}, {c.ManualHolds, "manual holds"}, {c.Vetoes, "refusals by a PodDisruptionBudget"},
 	} {
 		if n.often > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n.often, n.what))
@@ -159,7 +159,7 @@ func (c Config) String() string {
 		words = append(words, "old caches")
 	}
 	if c.StepwiseCaches {
-		words = append(words, "trickling")
+		words = append(words, "stepwise caches")
 	}
 	for _, track := range c.Tracks {
 		words = append(words, fmt.Sprint(track))
@@ -174,7 +174,7 @@ func (c Config) validate() error {
 	case c.Replicas < 1 || c.Replicas > maxPods:
 		return fmt.Errorf("explore: %d replicas, want 1 to %d", c.Replicas, maxPods)
 	case c.Operators < 1 || c.Standby < 0 || c.processes() > maxOperators:
-		return fmt.Errorf("explore: %d operators and %d standby, want at least 1 and at most %d together", c.Operators, c.Standby, maxOperators)
+		return fmt.Errorf("explore: %d operators and %d standby, want at least 1 and at most %d in total", c.Operators, c.Standby, maxOperators)
 	case c.Handovers > 0 && c.Operators < 2:
 		return fmt.Errorf("explore: %d handovers without a second operator", c.Handovers)
 	case c.Partitions && c.Limit < 1:

@@ -1,7 +1,6 @@
 package sim
 
-// coverPoint is an event or a combination of events that the explored histories must
-// contain.
+// coverPoint is an event, or a combination of events, that the explored histories must contain.
 type coverPoint uint8
 
 // Events.
@@ -51,53 +50,53 @@ const (
 
 var coverPointNames = [coverPoints]string{
 	cachesJump:                      "caches lag and jump to the present",
-	cachesAdvanceInSteps:            "caches lag and trickle",
+	cachesAdvanceInSteps:            "caches lag and advance step by step",
 	podCrashes:                      "a pod crashes",
-	podsDeletedByOthers:             "somebody else deletes a pod",
-	podsUpdatedByOthers:             "somebody else touches a pod",
+	podsDeletedByOthers:             "another client deletes a pod",
+	podsUpdatedByOthers:             "another client updates a pod",
 	userEdits:                       "a user changes a zone",
 	operatorsDie:                    "an operator dies, at any point of its round",
-	operatorsRestartWithFirstCaches: "... and starts with the very first caches",
+	operatorsRestartWithFirstCaches: "... and restarts with the caches of the start",
 	leadershipChanges:               "leadership passes to another operator, at any point of a round",
-	secondOperatorStartsStale:       "a second operator begins with the first caches while the first one works",
-	staleDeleteSent:                 "an operator sleeps until another zone has the hold, then sends its takedown",
+	secondOperatorStartsStale:       "a second operator begins with the caches of the start during another round",
+	staleDeleteSent:                 "an operator sends a delete although another zone has acquired the hold",
 	staleDeleteSentAfterExpiry:      "... and a hold has expired before",
-	staleLeaseWriteSent:             "an operator sleeps until the hold was written, then writes it",
+	staleLeaseWriteSent:             "an operator writes the Lease although the Lease has changed",
 	requestsLost:                    "a request never arrives",
 	repliesLost:                     "a reply is lost",
-	requestsArriveLate:              "a request arrives after its sender has given it up or died",
+	requestsArriveLate:              "a request arrives after its sender gave up or died",
 	holdsExpire:                     "a hold expires",
-	holdsAcquiredManually:           "somebody takes the hold by hand",
-	budgetsUsed:                     "a pod is taken down beside one that is down",
-	downscalesAdmitted:              "a downscale is admitted and happens",
+	holdsAcquiredManually:           "a user acquires the hold manually",
+	budgetsUsed:                     "a rollout disrupts a pod while another pod of the zone is down",
+	downscalesAdmitted:              "a downscale is admitted and carried out",
 	downscalesRefused:               "a downscale is refused",
-	downscalesWithoutHold:           "a downscale harms nobody and needs no hold",
-	downscalesReviewedAgain:         "a downscale is admitted, overtaken and judged again",
-	admittedDownscalesLost:          "a downscale is admitted and never happens",
-	unadmittedDownscales:            "a downscale that nobody admitted is seen",
-	ownDownscales:                   "lockstep itself makes a downscale",
-	evictionsCarriedOut:             "an eviction is granted and takes a pod down",
-	evictionsDuringOperation:        "... beside a rollout or a downscale of the same zone",
-	concurrentEvictions:             "... while another one is under way",
+	downscalesWithoutHold:           "a downscale disrupts no pod and needs no hold",
+	downscalesReviewedAgain:         "an admitted downscale is too late and is reviewed again",
+	admittedDownscalesLost:          "a downscale is admitted and never carried out",
+	unadmittedDownscales:            "lockstep records a downscale that was not admitted",
+	ownDownscales:                   "lockstep itself scales a zone down",
+	evictionsCarriedOut:             "an eviction is granted and disrupts a pod",
+	evictionsDuringOperation:        "... during a rollout or a downscale of the same zone",
+	concurrentEvictions:             "... during another eviction",
 	evictionsOfDown:                 "a pod that is down is evicted",
 	evictionsRefused:                "an eviction is refused",
 	evictionsQueued:                 "... and waits in the queue",
 	evictionsRefusedByPDB:           "an eviction is granted and a PodDisruptionBudget refuses it",
-	evictionsGrantedAgain:           "an eviction is granted again whose grant has lapsed",
-	grantsEnded:                     "an eviction that was granted and did not happen is taken off the hold",
+	evictionsGrantedAgain:           "an eviction is granted again while an earlier grant is recorded",
+	grantsEnded:                     "a granted eviction that was not carried out is removed from the hold",
 	evictionsLate:                   "an eviction arrives after its pod was replaced",
-	evictionsFromCaches:             "an eviction is granted on caches",
-	evictionsByStandby:              "an eviction is granted by a process that does not lead",
-	liveReadsRestarted:              "a live read begins anew, since a zone asks again for a pod that was deleted",
+	evictionsFromCaches:             "an eviction is granted from caches",
+	evictionsByStandby:              "an eviction is granted by a standby process",
+	liveReadsRestarted:              "a live read restarts because a zone wants a deleted pod again",
 	evictionsByPartition:            "pods of one partition are evicted while another partition has pods down",
 }
 
-// coverSet is a set of dimensions.
+// coverSet is a set of cover points.
 type coverSet uint64
 
 func covering(d coverPoint) coverSet { return 1 << d }
 
-// coversOfRound returns the dimensions of an operator that begins a round now.
+// coversOfRound returns the cover points of an operator that begins a round now.
 func (w *world) coversOfRound(n int) coverSet {
 	o := &w.operators[n]
 	for other := range w.operators {
@@ -108,7 +107,7 @@ func (w *world) coversOfRound(n int) coverSet {
 	return 0
 }
 
-// coversOfRequest returns the dimensions of a request that is sent now.
+// coversOfRequest returns the cover points of a request that is sent now.
 func (w *world) coversOfRequest(r request, c Config) (set coverSet) {
 	overtaken := w.lease.holder != free && w.lease.holder != foreign && int(w.lease.holder) != zoneOf(int(r.target))+1
 	switch {
@@ -123,7 +122,7 @@ func (w *world) coversOfRequest(r request, c Config) (set coverSet) {
 	return set
 }
 
-// covers returns the dimensions of a decision.
+// covers returns the cover points of a decision.
 func (d *decision) covers() (set coverSet) {
 	if d.usesBudget {
 		set |= covering(budgetsUsed)

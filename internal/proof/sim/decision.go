@@ -11,25 +11,25 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// decision is the reaction of an operator to a view.
+// decision is the result of planning on a view.
 type decision struct {
 	needsLiveRead     bool
-	verify            bool // the zones must still ask for what the caches show
+	verify            bool // before it acts, the operator checks that the specs of the zones are as in the caches
 	steps             []step
 	record            lease
-	ownAfterWrite     bool  // once it is written, the operator knows the record as its own
-	joins             bool  // no live read since another process wrote the hold, or the hold was for another zone
+	ownAfterWrite     bool  // after the write, the operator knows the record as its own
+	joins             bool  // the record acquires the hold, or takes it over from another process
 	notDown           slots // pods that are not down in the view
 	usesBudget        bool  // disrupts a pod while another pod of its zone is down
 	recordsUnadmitted bool  // records a downscale that was not admitted
 	endsGrant         bool  // removes a granted eviction from the hold
 	detail            string
 	rule              string
-	notation          string // the plan, for readers of the story
+	notation          string // the plan, for the trace
 }
 
-// decide calls the real planner and the real rules of the hold. Equal views lead to equal
-// decisions, because the view is their only input.
+// decide returns the decision for a view. It caches decisions, because the view is their only
+// input.
 func (e *explorer) decide(v view) *decision {
 	if d, ok := e.decisions[v]; ok {
 		return d
@@ -39,6 +39,7 @@ func (e *explorer) decide(v view) *decision {
 	return d
 }
 
+// evaluate calls the real planner and the real rules of the hold.
 func (e *explorer) evaluate(v *view) *decision {
 	s := v.snapshot(e.config)
 	actions := group.Plan(s)
@@ -69,8 +70,8 @@ func (e *explorer) evaluate(v *view) *decision {
 }
 
 // requests returns the requests of a plan in the order of internal/act: cancelled deletions, the
-// Lease, deletes, adoptions. Small worlds have no pods that prepare and no client that reads
-// stamps.
+// Lease, deletes, adoptions. Small worlds have no pods that prepare, and no client
+// that reads the times of downscales.
 func (v *view) requests(actions []plan.Action, holdDecision hold.Decision, late bool) []step {
 	var updates, writes, deletes, adoptions []step
 	for _, action := range actions {
@@ -104,8 +105,8 @@ func podStep(kind stepKind, name, uid string, version plan.Version, up bool) ste
 	return step{kind: kind, target: uint8(slotNumber(name)), value: parseNumber(uid), version: originalVersion(version), up: up}
 }
 
-// unnecessaryDelete returns the rule that a delete breaks because the view itself shows that it should not
-// happen.
+// unnecessaryDelete returns the rule that a delete breaks according to its own view, and how; or
+// nothing.
 func (v *view) unnecessaryDelete(steps []step) (rule, detail string) {
 	for _, s := range steps {
 		if s.kind != stepDeletePod {
@@ -114,23 +115,23 @@ func (v *view) unnecessaryDelete(steps []step) (rule, detail string) {
 		slot := int(s.target)
 		z := zoneOf(slot)
 		if v.pods[slot].revision == v.zones[z].revision {
-			return "AsAsked", fmt.Sprintf("%s is to be replaced and runs revision %d, which is asked for", podNames[slot], v.zones[z].revision)
+			return "AsAsked", fmt.Sprintf("%s is to be replaced although it is at the update revision %d", podNames[slot], v.zones[z].revision)
 		}
 		for other := z * maxPods; s.up && other < (z+1)*maxPods; other++ {
 			if v.pods[other].exists() && !v.zones.wanted(other) {
-				return "ShrinksFirst", fmt.Sprintf("%s is taken down before %s, which is one too many, has left", podNames[slot], podNames[other])
+				return "ShrinksFirst", fmt.Sprintf("%s is disrupted although the surplus pod %s still exists", podNames[slot], podNames[other])
 			}
 		}
 	}
 	return "", ""
 }
 
-// usesBudget reports whether the plan uses the budget: it disrupts a pod while the view shows another
-// pod of its zone down.
+// usesBudget reports whether the plan uses the budget: it disrupts a pod while the view shows
+// another pod of its zone down.
 func (v *view) usesBudget(steps []step) bool {
-	broken := down(&v.pods, &v.zones)
+	downPods := down(&v.pods, &v.zones)
 	for _, s := range steps {
-		if s.kind == stepDeletePod && s.up && broken&zoneSlots(zoneOf(int(s.target))) != 0 {
+		if s.kind == stepDeletePod && s.up && downPods&zoneSlots(zoneOf(int(s.target))) != 0 {
 			return true
 		}
 	}

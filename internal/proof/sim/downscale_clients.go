@@ -9,20 +9,20 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/sim/judge"
 )
 
-// downscaleClient is a request for a downscale of a zone. The API server reads the zone, calls a
-// webhook, and updates the zone if its version has not changed; otherwise it calls the
+// downscaleClient is a client that requests a downscale of a zone. The API server reads the zone,
+// calls a webhook, and updates the zone if its version has not changed. Otherwise it calls the
 // webhook again.
 type downscaleClient struct {
 	state    downscaleState
 	zone     uint8
 	to       uint8
 	version  uint8 // of the zone on which the webhook decides
-	recorded bool  // the admission depends on a record in the Lease
-	known    lease // as the webhook has read it
+	recorded bool  // the Lease has the record of the admission
+	known    lease // the Lease as the webhook has read it
 	zones    zones
-	pods     pods  // only at askerConfirms
-	record   lease // that the webhook writes
-	notDown  slots // pods that were not down when the webhook read them
+	pods     pods  // as the webhook has read them; only at downscaleConfirming
+	record   lease // the Lease that the webhook writes
+	notDown  slots // the pods that were not down in the live read of the webhook
 }
 
 // downscaleState is the progress of a request for a downscale.
@@ -38,19 +38,20 @@ const (
 	downscaleAdmitted
 )
 
-// downscaleInput is everything that a verdict depends on.
+// downscaleInput is the complete input of a downscaleAnswer.
 type downscaleInput struct {
 	view
 	zone, to, version uint8
 }
 
+// downscaleAnswer is the answer of a webhook to a request for a downscale.
 type downscaleAnswer struct {
 	refusal     plan.Refusal
 	needsRecord bool
 	record      lease
 }
 
-// requestDownscale makes a user request a downscale, at most one for each track.
+// requestDownscale makes a user request a downscale. Each track has at most one open request.
 func (e *explorer) requestDownscale(w *world, track int, edit Edit, yield moveFunc) {
 	i := 0
 	for _, earlier := range e.config.Tracks[:track] {
@@ -103,7 +104,7 @@ func (e *explorer) beginDownscale(w *world, i int, yield moveFunc) {
 	next := &m.next.downscaleClients[i]
 	if w.zones[a.zone].replicas <= a.to {
 		*next = downscaleClient{}
-		m.describe = func() string { return a.String() + ": has nothing to ask for any more" }
+		m.describe = func() string { return a.String() + ": has nothing left to request" }
 	} else {
 		next.state, next.version, next.known = downscaleLeaseRead, w.zones[a.zone].version, w.lease
 	}
@@ -133,15 +134,15 @@ func (e *explorer) confirmZonesForDownscale(w *world, i int, yield moveFunc) {
 		return
 	}
 	m := move{next: *w, fair: true, covers: covering(liveReadsRestarted), describe: func() string {
-		return a.String() + ": reads the zones again, which ask for a pod that was deleted"
+		return a.String() + ": reads the zones again and finds that they want a deleted pod"
 	}}
 	next := &m.next.downscaleClients[i]
 	next.state, next.zones, next.pods = downscaleLeaseRead, zones{}, pods{}
 	yield(&m)
 }
 
-// decideDownscale applies the real rules to what was read live.
-// The explorer knows no times, so it omits the write of a time to the Lease before a yes without the hold.
+// decideDownscale applies the real rules to the live read. The explorer knows no times, so it does
+// not write a time to the Lease before it admits a downscale without the hold.
 func (e *explorer) decideDownscale(w *world, i int, yield moveFunc) {
 	a := &w.downscaleClients[i]
 	v := e.admitDownscale(downscaleInput{view{pods: a.pods, zones: a.zones, hold: a.known, live: true}, a.zone, a.to, a.version})
@@ -155,10 +156,10 @@ func (e *explorer) decideDownscale(w *world, i int, yield moveFunc) {
 	case !v.needsRecord:
 		m.covers = covering(downscalesWithoutHold)
 		next.state, next.version, next.notDown = downscaleAdmitted, a.version, ^down(&a.pods, &a.zones)
-		m.describe = func() string { return a.String() + ": gets a yes without the hold" }
+		m.describe = func() string { return a.String() + ": is admitted without the hold" }
 	default:
 		next.state, next.version, next.notDown, next.record = downscaleWriting, a.version, ^down(&a.pods, &a.zones), v.record
-		m.describe = func() string { return a.String() + ": gets a yes once it is noted" }
+		m.describe = func() string { return a.String() + ": will be admitted once the Lease records it" }
 	}
 	yield(&m)
 }
@@ -180,7 +181,7 @@ func (e *explorer) admitDownscale(p downscaleInput) downscaleAnswer {
 	return v
 }
 
-// writeDownscale writes the downscale into the Lease by compare-and-swap.
+// writeDownscale records the downscale in the Lease by compare-and-swap.
 func (e *explorer) writeDownscale(w *world, i int, yield moveFunc) {
 	a := &w.downscaleClients[i]
 	m := move{next: *w, fair: true, describe: func() string { return a.String() + ": writes " + a.record.String() }}
@@ -198,13 +199,13 @@ func (e *explorer) writeDownscale(w *world, i int, yield moveFunc) {
 	yield(&m)
 }
 
-// applyDownscale changes the zone if its version is the one that was judged.
+// applyDownscale updates the zone if its version is the one that the webhook reviewed.
 func (e *explorer) applyDownscale(w *world, i int, yield moveFunc) {
 	a := &w.downscaleClients[i]
-	m := move{next: *w, fair: true, describe: func() string { return a.String() + ": happens" }}
+	m := move{next: *w, fair: true, describe: func() string { return a.String() + ": is carried out" }}
 	if w.zones[a.zone].version != a.version {
 		m.next.downscaleClients[i] = downscaleClient{state: downscaleRequested, zone: a.zone, to: a.to}
-		m.describe = func() string { return a.String() + ": comes too late, and is judged again" }
+		m.describe = func() string { return a.String() + ": is too late, and is reviewed again" }
 		yield(&m)
 		return
 	}
@@ -221,13 +222,13 @@ func (e *explorer) applyDownscale(w *world, i int, yield moveFunc) {
 	yield(&m)
 }
 
-// loseDownscale: the client gives up, or the webhook's process dies.
+// loseDownscale ends a request: the client gives up, or the process of the webhook dies.
 func (e *explorer) loseDownscale(w *world, i int, yield moveFunc) {
 	if w.remaining.lostRequests == 0 {
 		return
 	}
 	a := &w.downscaleClients[i]
-	m := move{next: *w, covers: covering(requestsLost), describe: func() string { return a.String() + ": is given up" }}
+	m := move{next: *w, covers: covering(requestsLost), describe: func() string { return a.String() + ": its client gives up" }}
 	if a.recorded {
 		m.covers |= covering(admittedDownscalesLost)
 	}
@@ -242,7 +243,7 @@ func (e *explorer) expireDownscale(w *world, yield moveFunc) {
 	if d.zone == 0 || d.overdue {
 		return
 	}
-	m := move{next: *w, fair: true, describe: func() string { return "some seconds pass" }}
+	m := move{next: *w, fair: true, describe: func() string { return "the admitted downscale becomes overdue" }}
 	for _, l := range m.next.leases() {
 		if l.recordedDownscale == d {
 			l.recordedDownscale.overdue = true
@@ -267,8 +268,8 @@ func (w *world) leases() []*lease {
 }
 
 // disrupts reports whether the downscale deletes a pod that is up and was up when the webhook
-// decided. A pod that became Ready between the live read and the update is treated as down,
-// because no process could know better.
+// decided. A pod that became Ready between the live read and the update counts as down, because no
+// process could know that it is up.
 func (a *downscaleClient) disrupts(w *world) bool {
 	for ordinal := int(a.to); ordinal < int(w.zones[a.zone].replicas); ordinal++ {
 		slot := int(a.zone)*maxPods + ordinal
@@ -309,21 +310,22 @@ func (a *downscaleClient) unrecorded(w *world) bool {
 	return int(w.lease.holder) != int(a.zone)+1 || d.zone != a.zone+1 || d.zoneVersion != a.version || d.to != a.to
 }
 
-// checkDownscale judges a downscale that takes effect and deletes a pod that is up.
+// checkDownscale checks a downscale that takes effect and deletes a pod that is up. It returns the
+// rule that the downscale breaks and how, or nothing.
 func (e *explorer) checkDownscale(w *world, a *downscaleClient) (rule, detail string) {
 	zone := int(a.zone)
-	elsewhere := down(&w.pods, &w.zones) &^ zoneSlots(zone)
+	otherZonesDown := down(&w.pods, &w.zones) &^ zoneSlots(zone)
 	rule = judge.Disruption{
-		OtherZoneDisrupted: w.byLockstep&elsewhere != 0 || w.byPartition&down(&w.pods, &w.zones) != 0 || w.otherZoneDisrupted(zone),
-		OtherZonesDown:     count(elsewhere &^ (a.notDown &^ w.byLockstep)),
+		OtherZoneDisrupted: w.byLockstep&otherZonesDown != 0 || w.byPartition&down(&w.pods, &w.zones) != 0 || w.otherZoneDisrupted(zone),
+		OtherZonesDown:     count(otherZonesDown &^ (a.notDown &^ w.byLockstep)),
 	}.BrokenRule(e.deviations.judges)
 	if rule == "" {
 		return "", ""
 	}
-	return rule, fmt.Sprintf("%s shrinks to %d; down elsewhere: %v; of these by us: %v", zoneNames[zone], a.to, elsewhere, w.byLockstep&elsewhere)
+	return rule, fmt.Sprintf("downscale of %s to %d; down in other zones: %v; of these by lockstep: %v", zoneNames[zone], a.to, otherZonesDown, w.byLockstep&otherZonesDown)
 }
 
-// String returns the request as a part of a story.
+// String returns the request as a part of a trace.
 func (a *downscaleClient) String() string {
 	return fmt.Sprintf("downscale of %s to %d", zoneNames[a.zone], a.to)
 }

@@ -9,18 +9,18 @@ import (
 )
 
 // evictionClient is a client that evicts a pod. The API server calls the webhook of any process,
-// and deletes the pod if it is still the pod that was judged.
+// and deletes the pod if it is still the pod that the webhook reviewed.
 type evictionClient struct {
 	state         evictionState
 	slot          uint8
 	uid           uint8 // of the pod
 	version       uint8 // if not zero, the eviction is allowed only at this version of the pod
-	process       uint8 // the process whose webhook answers
-	record        lease // the record that the webhook has read, or that it writes
-	ownAfterWrite bool  // once it is written, the process knows the record as its own
+	process       uint8 // whose webhook answers
+	record        lease // the Lease that the webhook has read, or that it writes
+	ownAfterWrite bool  // after the write, the process knows the record as its own
 	zones         zones
-	pods          pods  // only at confirmingZones
-	downInRead    slots // down in the live read, and ever since
+	pods          pods  // only at evictionConfirming
+	downInRead    slots // down in the live read and ever since
 	knownDown     slots // as in evidence
 }
 
@@ -42,15 +42,16 @@ func (ev *evictionClient) underReview() bool {
 	return ev.state == evictionLeaseRead || ev.state == evictionZonesRead || ev.state == evictionConfirming || ev.state == evictionWriting
 }
 
-// evictionInput is everything that a permit depends on.
+// evictionInput is the complete input of an evictionAnswer.
 type evictionInput struct {
 	view
 	slot, uid uint8
 }
 
+// evictionAnswer is the answer of a webhook to an eviction.
 type evictionAnswer struct {
 	refusal       plan.Refusal
-	queuePlace    plan.Waiting // the place in the queue for a refused client, if there is one
+	queuePlace    plan.Waiting // of a refused client, if it waits in the queue
 	needsLiveRead bool         // the caches do not suffice
 	terminating   bool         // the pod is already terminating
 	version       uint8        // of a pod that is down
@@ -61,7 +62,7 @@ type evictionAnswer struct {
 	detail        string // how it breaks the rule
 }
 
-// requestEviction makes a client evict a pod, at most one for each track.
+// requestEviction makes a client evict a pod. Each track has at most one open request.
 func (e *explorer) requestEviction(w *world, track int, edit Edit, yield moveFunc) {
 	i := 0
 	for _, earlier := range e.config.Tracks[:track] {
@@ -76,7 +77,7 @@ func (e *explorer) requestEviction(w *world, track int, edit Edit, yield moveFun
 		return
 	}
 	slot := edit.Zone*maxPods + edit.Value
-	m := move{next: *w, covers: covering(userEdits), describe: func() string { return "somebody: " + edit.String() }}
+	m := move{next: *w, covers: covering(userEdits), describe: func() string { return "client: " + edit.String() }}
 	m.next.tracks[track]++
 	if w.pods[slot].exists() {
 		m.next.evictionClients[i] = evictionClient{state: evictionRequested, slot: uint8(slot), uid: w.pods[slot].uid}
@@ -115,8 +116,8 @@ func (e *explorer) advanceEvictions(w *world, yield moveFunc) {
 // caches lack something, it reads live.
 func (e *explorer) callWebhooks(w *world, i int, yield moveFunc) {
 	ev := &w.evictionClients[i]
-	if p := w.pods[ev.slot]; p.uid != ev.uid || p.phase == leaving {
-		m := move{next: *w, fair: true, describe: func() string { return ev.String() + ": is not needed any more" }}
+	if answer := w.pods[ev.slot]; answer.uid != ev.uid || answer.phase == leaving {
+		m := move{next: *w, fair: true, describe: func() string { return ev.String() + ": is no longer needed" }}
 		m.next.evictionClients[i] = evictionClient{}
 		yield(&m)
 		return
@@ -124,30 +125,30 @@ func (e *explorer) callWebhooks(w *world, i int, yield moveFunc) {
 	for n := range e.config.processes() {
 		o := &w.operators[n]
 		if zone := zoneOf(int(ev.slot)); o.zones[zone].absence != present && o.known.members[zone] == 0 {
-			yield(&move{next: *w, rule: "Remembered", detail: podNames[ev.slot] + " is evicted although its zone is away, and is not remembered", describe: func() string {
-				return ev.String() + ": is allowed by " + operatorNames[n] + ", which knows no group of it"
+			yield(&move{next: *w, rule: "Remembered", detail: podNames[ev.slot] + " is evicted although its zone left the group and the hold does not remember it", describe: func() string {
+				return ev.String() + ": is allowed by " + operatorNames[n] + ", which knows no group of the pod"
 			}})
 			continue
 		}
-		p := evictionAnswer{needsLiveRead: true}
+		answer := evictionAnswer{needsLiveRead: true}
 		if e.deviations.LiveReadsForgotten || !e.cachesMiss(o, o.memory) {
-			p = e.answerEviction(evictionInput{view{pods: o.pods, zones: o.zones, hold: o.known, own: o.ownRecord}, ev.slot, ev.uid})
+			answer = e.answerEviction(evictionInput{view{pods: o.pods, zones: o.zones, hold: o.known, own: o.ownRecord}, ev.slot, ev.uid})
 		}
 		switch {
-		case !p.refusal.None():
-			e.refuseEviction(w, i, n, p, yield)
-		case p.version > 0 || p.terminating:
-			yield(w.allowEvictionOfDown(i, p, operatorNames[n]+" by its caches"))
-		case !w.reviewing(n) && p.needsLiveRead:
+		case !answer.refusal.None():
+			e.refuseEviction(w, i, n, answer, yield)
+		case answer.version > 0 || answer.terminating:
+			yield(w.allowEvictionOfDown(i, answer, operatorNames[n]+" from its caches"))
+		case !w.reviewing(n) && answer.needsLiveRead:
 			m := move{next: *w, fair: true, describe: func() string { return ev.String() + ": " + operatorNames[n] + " reads the Lease live" }}
 			m.next.operators[n].learn(w.lease)
 			m.next.evictionClients[i].state, m.next.evictionClients[i].process, m.next.evictionClients[i].record = evictionLeaseRead, uint8(n), w.lease
 			yield(&m)
 		case !w.reviewing(n):
-			m := w.beginGrant(i, p, operatorNames[n]+" by its caches")
+			m := w.beginGrant(i, answer, operatorNames[n]+" from its caches")
 			next := &m.next.evictionClients[i]
-			next.process, next.knownDown = uint8(n), o.evidenceFor(p.notDown, down(&w.pods, &w.zones)).knownDown
-			if !o.ownRecord || o.known.holder != p.record.holder { // acquires the hold without a live read
+			next.process, next.knownDown = uint8(n), o.evidenceFor(answer.notDown, down(&w.pods, &w.zones)).knownDown
+			if !o.ownRecord || o.known.holder != answer.record.holder { // it acquires the hold without a live read
 				next.downInRead = down(&w.pods, &w.zones)
 				next.knownDown = next.downInRead
 			}
@@ -190,78 +191,78 @@ func (e *explorer) confirmZonesForEviction(w *world, i int, yield moveFunc) {
 		return
 	}
 	m := move{next: *w, fair: true, covers: covering(liveReadsRestarted), describe: func() string {
-		return ev.String() + ": the webhook reads the zones again, which ask for a pod that was deleted"
+		return ev.String() + ": the webhook reads the zones again and finds that they want a deleted pod"
 	}}
 	next := &m.next.evictionClients[i]
 	next.state, next.zones, next.pods, next.downInRead = evictionLeaseRead, zones{}, pods{}, 0
 	yield(&m)
 }
 
-// decideEviction applies the real rules to what was read live.
+// decideEviction applies the real rules to the live read.
 func (e *explorer) decideEviction(w *world, i int, yield moveFunc) {
 	ev := &w.evictionClients[i]
-	p := e.answerEviction(evictionInput{view{pods: ev.pods, zones: ev.zones, hold: ev.record, live: true}, ev.slot, ev.uid})
+	answer := e.answerEviction(evictionInput{view{pods: ev.pods, zones: ev.zones, hold: ev.record, live: true}, ev.slot, ev.uid})
 	afterRead := *w
 	if o := &afterRead.operators[ev.process]; !e.deviations.LiveReadsForgotten {
 		o.memory.hasLiveRead, o.memory.pods, o.memory.zones = true, ev.pods.versions(), ev.zones.versions()
 		e.forget(o)
 	}
 	switch {
-	case p.refusal.Code == reason.PodNotFound:
-		m := move{next: afterRead, fair: true, describe: func() string { return ev.String() + ": finds the pod gone" }}
+	case answer.refusal.Code == reason.PodNotFound:
+		m := move{next: afterRead, fair: true, describe: func() string { return ev.String() + ": finds that the pod no longer exists" }}
 		m.next.evictionClients[i] = evictionClient{}
 		yield(&m)
-	case !p.refusal.None():
-		e.refuseEviction(&afterRead, i, int(ev.process), p, yield)
-	case p.version > 0 || p.terminating:
-		yield(afterRead.allowEvictionOfDown(i, p, operatorNames[ev.process]))
+	case !answer.refusal.None():
+		e.refuseEviction(&afterRead, i, int(ev.process), answer, yield)
+	case answer.version > 0 || answer.terminating:
+		yield(afterRead.allowEvictionOfDown(i, answer, operatorNames[ev.process]))
 	default:
-		m := afterRead.beginGrant(i, p, operatorNames[ev.process])
+		m := afterRead.beginGrant(i, answer, operatorNames[ev.process])
 		next := &m.next.evictionClients[i]
 		next.downInRead = ev.downInRead
-		next.knownDown = (&operator{downAtJoin: next.downInRead}).evidenceFor(p.notDown, down(&w.pods, &w.zones)).knownDown
+		next.knownDown = (&operator{downAtJoin: next.downInRead}).evidenceFor(answer.notDown, down(&w.pods, &w.zones)).knownDown
 		yield(m)
 	}
 }
 
-// allowEvictionOfDown allows the eviction of a pod that is down, only at this version, or that is
-// already terminating.
-func (w *world) allowEvictionOfDown(i int, p evictionAnswer, who string) *move {
+// allowEvictionOfDown allows the eviction of a pod that is already terminating, or of a pod that is
+// down. The eviction of a pod that is down is bound to the version of the pod.
+func (w *world) allowEvictionOfDown(i int, answer evictionAnswer, webhook string) *move {
 	ev := &w.evictionClients[i]
-	m := &move{next: *w, fair: true, describe: func() string { return ev.String() + ": is allowed by " + who + ", since the pod is down" }}
-	m.next.evictionClients[i] = evictionClient{state: evictionAllowed, slot: ev.slot, uid: ev.uid, version: p.version}
-	if p.terminating {
-		m.next.evictionClients[i] = evictionClient{} // the pod terminates without it
+	m := &move{next: *w, fair: true, describe: func() string { return ev.String() + ": is allowed by " + webhook + " because the pod is down" }}
+	m.next.evictionClients[i] = evictionClient{state: evictionAllowed, slot: ev.slot, uid: ev.uid, version: answer.version}
+	if answer.terminating {
+		m.next.evictionClients[i] = evictionClient{} // the pod terminates without the eviction
 	}
-	m.rule, m.detail = p.rule, p.detail
+	m.rule, m.detail = answer.rule, answer.detail
 	return m
 }
 
 // beginGrant begins to write the record that must precede the answer.
-func (w *world) beginGrant(i int, p evictionAnswer, who string) *move {
+func (w *world) beginGrant(i int, answer evictionAnswer, webhook string) *move {
 	ev := &w.evictionClients[i]
-	m := &move{next: *w, fair: true, describe: func() string { return ev.String() + ": gets a yes from " + who + " once it is noted" }}
-	m.next.evictionClients[i] = evictionClient{state: evictionWriting, slot: ev.slot, uid: ev.uid, process: ev.process, record: p.record, ownAfterWrite: p.ownAfterWrite}
-	m.rule, m.detail = p.rule, p.detail
+	m := &move{next: *w, fair: true, describe: func() string { return ev.String() + ": will be allowed by " + webhook + " once the Lease records it" }}
+	m.next.evictionClients[i] = evictionClient{state: evictionWriting, slot: ev.slot, uid: ev.uid, process: ev.process, record: answer.record, ownAfterWrite: answer.ownAfterWrite}
+	m.rule, m.detail = answer.rule, answer.detail
 	return m
 }
 
 // refuseEviction makes the client retry, and wait in the queue if the configuration says so.
 // A refusal alone does not change what a process knows.
-func (e *explorer) refuseEviction(w *world, i, n int, p evictionAnswer, yield moveFunc) {
+func (e *explorer) refuseEviction(w *world, i, n int, answer evictionAnswer, yield moveFunc) {
 	ev, o := &w.evictionClients[i], &w.operators[n]
 	m := move{next: *w, fair: true, covers: covering(evictionsRefused), describe: func() string {
-		return ev.String() + ": is refused by " + operatorNames[n] + " because " + p.refusal.String()
+		return ev.String() + ": is refused by " + operatorNames[n] + " because " + answer.refusal.String()
 	}}
 	m.next.evictionClients[i] = evictionClient{state: evictionRequested, slot: ev.slot, uid: ev.uid}
-	first := p.refusal.Code == reason.GroupHeld || p.refusal.Code == reason.QueuedBehindOtherZone
-	if waits := first && p.queuePlace.Zone != ""; e.config.Queue && waits {
+	queueable := answer.refusal.Code == reason.GroupHeld || answer.refusal.Code == reason.QueuedBehindOtherZone
+	if hasPlace := queueable && answer.queuePlace.Zone != ""; e.config.Queue && hasPlace {
 		known := view{pods: o.pods, hold: o.known}
-		if next, changes := hold.Enqueued(known.holdInput(e.config).Record(), p.queuePlace); changes && e.writeLease(&m, known.leaseOf(group.HoldOf(next))) {
+		if next, changes := hold.Enqueued(known.holdInput(e.config).Record(), answer.queuePlace); changes && e.writeLease(&m, known.leaseOf(group.HoldOf(next))) {
 			m.next.operators[n].setKnown(m.next.lease, false)
 			m.covers |= covering(evictionsQueued)
 			m.describe = func() string {
-				return ev.String() + ": is refused by " + operatorNames[n] + " because " + p.refusal.String() + ", and waits in the queue"
+				return ev.String() + ": is refused by " + operatorNames[n] + " because " + answer.refusal.String() + ", and waits in the queue"
 			}
 		}
 	}
@@ -274,8 +275,8 @@ func (e *explorer) answerEviction(p evictionInput) evictionAnswer {
 		return known
 	}
 	s := p.snapshot(e.config)
-	ask := group.EvictionRequest{Pod: podNames[p.slot], UID: numbers[p.uid]}
-	answer, holdDecision := group.Evict(s, ask), hold.Decision{}
+	eviction := group.EvictionRequest{Pod: podNames[p.slot], UID: numbers[p.uid]}
+	answer, holdDecision := group.Evict(s, eviction), hold.Decision{}
 	out := evictionAnswer{refusal: answer.Because, queuePlace: answer.Place, version: originalVersion(answer.Version), notDown: ^p.hold.downIn(&p.pods, &p.zones)}
 	out.terminating = answer.Allowed() && !answer.NeedsNote() && answer.Version == 0
 	if answer.Allowed() && answer.NeedsNote() {
@@ -285,14 +286,14 @@ func (e *explorer) answerEviction(p evictionInput) evictionAnswer {
 			out.record, out.ownAfterWrite = p.leaseOf(group.HoldOf(holdDecision.Record)), holdDecision.Record.Own
 		}
 	}
-	if broken := invariant.CheckEviction(s, ask, answer, holdDecision); broken != nil {
+	if broken := invariant.CheckEviction(s, eviction, answer, holdDecision); broken != nil {
 		out.rule, out.detail = broken.Name, "the answer breaks it: "+broken.Detail
 	}
 	e.evictionAnswers[p] = out
 	return out
 }
 
-// writeGrant writes the grant into the Lease by compare-and-swap.
+// writeGrant records the grant in the Lease by compare-and-swap.
 func (e *explorer) writeGrant(w *world, i int, yield moveFunc) {
 	ev := &w.evictionClients[i]
 	o := &w.operators[ev.process]
@@ -322,15 +323,15 @@ func (e *explorer) writeGrant(w *world, i int, yield moveFunc) {
 	yield(&m)
 	if w.remaining.lostRequests > 0 {
 		lost.fair, lost.covers = false, lost.covers|covering(repliesLost)
-		line := lost.describe
-		lost.describe = func() string { return line() + ", and the reply is lost" }
+		describe := lost.describe
+		lost.describe = func() string { return describe() + ", and the reply is lost" }
 		lost.next.remaining.lostRequests--
 		lost.next.evictionClients[i] = evictionClient{}
 		yield(&lost)
 	}
 }
 
-// carryOutEviction deletes the pod if it is still the pod that was judged, or makes a
+// carryOutEviction deletes the pod if it is still the pod that the webhook reviewed, or makes a
 // PodDisruptionBudget refuse the eviction.
 func (e *explorer) carryOutEviction(w *world, i int, yield moveFunc) {
 	ev := &w.evictionClients[i]
@@ -341,15 +342,15 @@ func (e *explorer) carryOutEviction(w *world, i int, yield moveFunc) {
 		m.next.evictionClients[i] = evictionClient{state: evictionRequested, slot: ev.slot, uid: ev.uid}
 		yield(&m)
 	}
-	m := move{next: *w, fair: true, describe: func() string { return ev.String() + ": happens" }}
+	m := move{next: *w, fair: true, describe: func() string { return ev.String() + ": is carried out" }}
 	m.next.evictionClients[i] = evictionClient{}
 	switch {
 	case !p.exists() || p.uid != ev.uid && !e.deviations.Unpinned && !e.config.Unbound:
 		m.covers = covering(evictionsLate)
-		m.describe = func() string { return ev.String() + ": comes too late, its pod has gone" }
+		m.describe = func() string { return ev.String() + ": is too late, its pod no longer exists" }
 	case ev.version > 0 && p.version != ev.version:
 		m.next.evictionClients[i] = evictionClient{state: evictionRequested, slot: ev.slot, uid: ev.uid}
-		m.describe = func() string { return ev.String() + ": comes too late, its pod has changed" }
+		m.describe = func() string { return ev.String() + ": is too late, its pod has changed" }
 	case p.phase == leaving:
 	default:
 		e.disruptPod(w, &m, ev)
@@ -357,7 +358,7 @@ func (e *explorer) carryOutEviction(w *world, i int, yield moveFunc) {
 	yield(&m)
 }
 
-// disruptPod makes an evicted pod terminate, and judges the eviction.
+// disruptPod makes an evicted pod terminate, and checks the eviction.
 func (e *explorer) disruptPod(w *world, m *move, ev *evictionClient) {
 	slot := int(ev.slot)
 	p := &m.next.pods[slot]
@@ -387,24 +388,24 @@ func (e *explorer) disruptPod(w *world, m *move, ev *evictionClient) {
 	m.rule, m.detail = e.checkEviction(&m.next, ev)
 }
 
-// loseEviction: the client gives up, or the webhook's process does.
+// loseEviction ends an eviction: the client gives up, or the process of the webhook dies.
 func (e *explorer) loseEviction(w *world, i int, yield moveFunc) {
 	if w.remaining.lostRequests == 0 {
 		return
 	}
 	ev := &w.evictionClients[i]
-	m := move{next: *w, covers: covering(requestsLost), describe: func() string { return ev.String() + ": is given up" }}
+	m := move{next: *w, covers: covering(requestsLost), describe: func() string { return ev.String() + ": its client gives up" }}
 	m.next.remaining.lostRequests--
 	m.next.evictionClients[i] = evictionClient{}
 	yield(&m)
 }
 
-// retryAfterDeath makes the client retry if the process that was answering has died.
+// retryAfterDeath makes the client retry if the process that was reviewing the eviction has died.
 func (ev *evictionClient) retryAfterDeath(n int) {
 	if ev.underReview() && int(ev.process) == n {
 		*ev = evictionClient{state: evictionRequested, slot: ev.slot, uid: ev.uid}
 	}
 }
 
-// String returns the eviction as a part of a story.
+// String returns the eviction as a part of a trace.
 func (ev *evictionClient) String() string { return "eviction of " + podNames[ev.slot] }

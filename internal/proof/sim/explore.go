@@ -14,7 +14,7 @@ type Report struct {
 	Moves     int              // between states
 	Depth     int              // maximum over all states of the shortest history
 	Goals     int              // states in which the goal is reached
-	Coverage  [coverPoints]int // number of moves by dimension
+	Coverage  [coverPoints]int // number of moves, by cover point
 	Violation *Counterexample
 }
 
@@ -25,7 +25,7 @@ type Counterexample struct {
 	Moves  []string // one for each move
 }
 
-// String returns the story as text.
+// String returns the counterexample as text.
 func (s *Counterexample) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", s.Rule, s.Detail)
@@ -56,8 +56,8 @@ func Explore(c Config, r Deviations) (Report, error) {
 	return e.report(), nil
 }
 
-// errTooLarge means that a world has more than MaxStates states. The states that were
-// visited are judged.
+// errTooLarge means that a world has more than MaxStates states. The visited states have been
+// checked.
 var errTooLarge = errors.New("explore")
 
 type explorer struct {
@@ -67,7 +67,7 @@ type explorer struct {
 
 	index            map[key]uint32 // numbers of states, in the order of discovery
 	parents          []uint32
-	fulfillable      []bool // fulfillable, by state
+	fulfillable      []bool // by state
 	goals            []uint32
 	fair             []uint32 // targets of fair moves, state by state
 	fairEnds         []uint32 // end of each state's targets in fair
@@ -112,7 +112,7 @@ func (e *explorer) run() error {
 	return nil
 }
 
-// level has the worlds of one depth, in parts that are released one by one.
+// level has the worlds of one depth, in parts that can be released one by one.
 type level [][]world
 
 func (l *level) add(w *world) {
@@ -125,7 +125,7 @@ func (l *level) add(w *world) {
 	(*l)[last] = append((*l)[last], *w)
 }
 
-// expand visits all moves from the next state.
+// expand visits all moves from a state, and adds the new states to the next level.
 func (e *explorer) expand(w *world, next *level) {
 	from := uint32(len(e.fairEnds))
 	e.moves(w, func(m *move) {
@@ -174,8 +174,9 @@ func (e *explorer) add(w *world, parent uint32) (number uint32, isNew bool) {
 	return n, true
 }
 
-// checkProgress goes back from the goals along fair moves. Most moves lead to states with
-// higher numbers, so a few passes from the last state to the first suffice.
+// checkProgress finds a state from which the goal must be reachable and is not. It goes back from
+// the goals along fair moves. Most moves lead to states with higher numbers, so a few passes from
+// the last state to the first suffice.
 func (e *explorer) checkProgress() {
 	reaches := make([]bool, len(e.index))
 	for _, n := range e.goals {
@@ -191,7 +192,7 @@ func (e *explorer) checkProgress() {
 	}
 	for n := range reaches {
 		if e.fulfillable[n] && !reaches[n] {
-			e.violation = &Counterexample{Rule: "Progress", Detail: "from here the goal cannot be reached", Moves: e.trace(uint32(n))}
+			e.violation = &Counterexample{Rule: "Progress", Detail: "the goal cannot be reached from this state", Moves: e.trace(uint32(n))}
 			return
 		}
 	}
@@ -206,7 +207,7 @@ func (e *explorer) fairFrom(n int) []uint32 {
 	return e.fair[begin:e.fairEnds[n]]
 }
 
-// trace returns the moves that lead to a state, by repeating them.
+// trace returns the descriptions of the moves that lead to a state. It repeats the moves.
 func (e *explorer) trace(n uint32) []string {
 	var lines []string
 	w := e.first

@@ -20,7 +20,7 @@ func TestExplore(t *testing.T) {
 		}
 		visited = append(visited, w)
 		if full {
-			debug.SetMemoryLimit(max(w.memory, 1200<<20)) // near the limit, garbage is collected more often
+			debug.SetMemoryLimit(max(w.memory, 1200<<20)) // near the limit, the garbage collector runs more often
 		}
 		t.Run(w.name, w.run)
 	}
@@ -28,7 +28,7 @@ func TestExplore(t *testing.T) {
 		total.print(os.Stdout, visited)
 		for d, name := range coverPointNames {
 			if total.moves[d] == 0 && (full || coverPoint(d) != staleDeleteSentAfterExpiry) { // half a million states
-				t.Errorf("in no history: %s", name)
+				t.Errorf("no history contains: %s", name)
 			}
 		}
 	}
@@ -47,10 +47,10 @@ func (w *exploration) run(t *testing.T) {
 		t.Fatalf("\n%v", report.Violation)
 	}
 	if report.Goals == 0 {
-		t.Error("the goal is reached nowhere: the world proves nothing")
+		t.Error("no state reaches the goal: the world proves nothing")
 	}
 	if w.config.Budget > 1 && report.Coverage[budgetsUsed] == 0 && report.Coverage[concurrentEvictions] == 0 {
-		t.Error("BudgetUsed: no pod is ever taken down beside one that is down")
+		t.Error("BudgetUsed: no pod is ever disrupted while another pod of the zone is down")
 	}
 }
 
@@ -96,7 +96,7 @@ func (all totals) print(out io.Writer, visited []*exploration) {
 		fmt.Fprintf(out, "  %v\n", w.config)
 	}
 	fmt.Fprintf(out, row, fmt.Sprintf("%d worlds", all.worlds), all.states, all.allMoves, "", fmt.Sprintf("%.1f", all.duration.Seconds()))
-	fmt.Fprintf(out, "\n%-76s %6s %10s\n", "what happens in them", "worlds", "moves")
+	fmt.Fprintf(out, "\n%-76s %6s %10s\n", "events", "worlds", "moves")
 	for d, name := range coverPointNames {
 		fmt.Fprintf(out, "%-76s %6d %10d\n", name, all.worldsWith[d], all.moves[d])
 	}
@@ -106,13 +106,13 @@ func (all totals) print(out io.Writer, visited []*exploration) {
 func TestExploreRejectsInvalidConfigs(t *testing.T) {
 	good := Config{Zones: 1, Replicas: 1, Budget: 1, Operators: 1}
 	for name, change := range map[string]func(*Config){
-		"no zones":                 func(c *Config) { c.Zones = 0 },
-		"too many pods":            func(c *Config) { c.Replicas = 4 },
-		"no budget":                func(c *Config) { c.Budget = 0 },
-		"three operators":          func(c *Config) { c.Operators = 3 },
-		"nobody else to lead":      func(c *Config) { c.Handovers = 1 },
-		"an edit of no zone":       func(c *Config) { c.Tracks = [][]Edit{{{Pause, 1, 0}}} },
-		"a scale beyond the world": func(c *Config) { c.Tracks = [][]Edit{{{Scale, 0, 9}}} },
+		"no zones":                     func(c *Config) { c.Zones = 0 },
+		"too many pods":                func(c *Config) { c.Replicas = 4 },
+		"no budget":                    func(c *Config) { c.Budget = 0 },
+		"three operators":              func(c *Config) { c.Operators = 3 },
+		"no second operator to lead":   func(c *Config) { c.Handovers = 1 },
+		"an edit of an unknown zone":   func(c *Config) { c.Tracks = [][]Edit{{{Pause, 1, 0}}} },
+		"too many replicas in an edit": func(c *Config) { c.Tracks = [][]Edit{{{Scale, 0, 9}}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := good

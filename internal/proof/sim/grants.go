@@ -1,27 +1,27 @@
 package sim
 
-// ageGrants lets enough time pass that no API server can carry out an eviction any more.
-// That time cannot pass while an eviction is still under way.
+// ageGrants lets enough time pass that no API server can carry out a granted eviction any more.
+// That time cannot pass while an API server is still processing the eviction.
 func (e *explorer) ageGrants(w *world, yield moveFunc) {
-	for slot, noted := range w.lease.intents {
-		if noted.grant == noGrant || noted.grant == expiredGrant || w.pods[slot].uid != noted.uid && !e.config.Unbound {
+	for slot, intent := range w.lease.intents {
+		if intent.grant == noGrant || intent.grant == expiredGrant || w.pods[slot].uid != intent.uid && !e.config.Unbound {
 			continue
 		}
-		comes := false
+		inFlight := false
 		for i := range w.evictionClients {
 			ev := &w.evictionClients[i]
-			same := int(ev.slot) == slot && ev.uid == noted.uid
-			comes = comes || (same && ev.state == evictionAllowed && ev.version == 0)
+			samePod := int(ev.slot) == slot && ev.uid == intent.uid
+			inFlight = inFlight || (samePod && ev.state == evictionAllowed && ev.version == 0)
 		}
-		if !comes || e.deviations.GrantsEndedEarly {
-			yield(w.ageGrant(slot, expiredGrant, "nobody can carry out the eviction of "+podNames[slot]+" any more"))
+		if !inFlight || e.deviations.GrantsEndedEarly {
+			yield(w.ageGrant(slot, expiredGrant, "no API server can carry out the eviction of "+podNames[slot]+" any more"))
 		}
 	}
 }
 
-// ageGrant makes every record of a pod's grant older, except the records under which a webhook
-// is reading a group live: the webhook determined their age before. A younger grant than
-// the one in the Lease is another grant, which is about to be written.
+// ageGrant makes a grant older in every record of it. Exceptions are the records under which a
+// webhook is reading the group live: the webhook determined their age before the read. A younger
+// grant than the one in the Lease is a different grant, which is about to be written.
 func (w *world) ageGrant(slot int, to grant, what string) *move {
 	m := &move{next: *w, fair: true, describe: func() string { return what }}
 	for _, l := range m.next.leases() {
@@ -47,7 +47,7 @@ func (l *lease) expiredGrants() (set slots) {
 	return set
 }
 
-// withExpired returns the record as it was known when only these grants were over.
+// withExpired returns the record in which only these grants are expired.
 func (l lease) withExpired(expired slots) lease {
 	for slot := range l.intents {
 		if i := &l.intents[slot]; i.grant == expiredGrant && !expired.has(slot) {

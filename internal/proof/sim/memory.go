@@ -6,16 +6,17 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-// memory is what an operator reports to internal/lock/freshness, as long as it matters.
+// memory is the knowledge that an operator has reported to internal/lock/freshness and that its
+// caches may not show yet.
 type memory struct {
-	podWrites   [maxSlots]uint8 // versions of the pods that it deleted or touched
+	podWrites   [maxSlots]uint8 // versions of the pods that it deleted or updated
 	zoneWrites  [maxZones]uint8 // new versions of the zones that it wrote
 	hasLiveRead bool
-	pods        podVersions // what the last live read showed
+	pods        podVersions // in the last live read
 	zones       [maxZones]uint8
 }
 
-// podVersions is everything in a view of pods that freshness can use.
+// podVersions is the part of a view of pods that freshness uses.
 type podVersions [maxSlots]podVersion
 
 // podVersion is the version of a pod name, and whether the pod exists.
@@ -38,16 +39,15 @@ func (z *zones) versions() (all [maxZones]uint8) {
 	return all
 }
 
-// freshnessInput is a question to internal/lock/freshness, with everything that the answer
-// depends on.
+// freshnessInput is the complete input of an answer of internal/lock/freshness.
 type freshnessInput struct {
 	pods  podVersions
 	zones [maxZones]uint8
 	known memory
 }
 
-// cachesMiss asks the real rule whether the operator's caches lack something that is known.
-// It caches the answers.
+// cachesMiss reports whether the operator's caches lack something that is known, by the real rule
+// of freshness. It caches the answers.
 func (e *explorer) cachesMiss(o *operator, known memory) bool {
 	if known == (memory{}) {
 		return false
@@ -82,7 +82,7 @@ func (q *freshnessInput) missing(c Config) bool {
 	return known.Missing(view.Shown()) != ""
 }
 
-// ofPod returns a version of a pod as a number. Comparisons of that number with the
+// ofPod returns a version of a pod as a number. Comparisons of this number with the
 // cached view and the live read have the same results as with one counter for all pods:
 // versions in the view come first, then versions in the live read.
 func (q *freshnessInput) ofPod(slot int, version uint8) plan.Version {
@@ -102,8 +102,8 @@ func (q *freshnessInput) ofZone(n int, version uint8) plan.Version {
 // versionOffset lies between the versions that a view includes and all later ones.
 const versionOffset = 1000
 
-// offsetVersion returns the version as a number. It adds unseen for each of the views, oldest
-// first, that does not include it.
+// offsetVersion returns the version as a number. It adds versionOffset for each of the views,
+// oldest first, that does not include it.
 func offsetVersion(version uint8, views ...uint8) plan.Version {
 	number := plan.Version(version)
 	for _, view := range views {
@@ -130,10 +130,9 @@ func (q *freshnessInput) snapshot(seen podVersions, versions [maxZones]uint8, c 
 	return s
 }
 
-// forget drops entries that no longer matter: the parts of a live read and the single
-// writes that the caches show, and everything once nothing is missing. If the caches do
-// not show a write of this process, recall keeps it, whatever the rule says, for the
-// judge.
+// forget drops entries that no longer matter: the parts of a live read and the single writes that
+// the caches show, and all entries once the caches lack nothing. It keeps each write of this
+// process that the caches do not show, whatever the real rule says, because the judge needs it.
 func (e *explorer) forget(o *operator) {
 	if o.memory == (memory{}) {
 		return
@@ -159,8 +158,8 @@ func (e *explorer) forget(o *operator) {
 	}
 }
 
-// raiseLiveRead updates the live read to what the caches show by now, as if it had been
-// later. Views never go back, so a version that they have included once is never missing
+// raiseLiveRead advances the live read to the versions that the caches show by now, as if it had
+// been later. Views never go back, so a version that they have included once is never missing
 // again.
 func (o *operator) raiseLiveRead() {
 	m := &o.memory
@@ -177,8 +176,8 @@ func (o *operator) raiseLiveRead() {
 	}
 }
 
-// repeats reports whether the sender knows that the request was already carried out, and
-// has not seen its effect.
+// repeats reports whether the sender knows that the request was already carried out, but has not
+// seen its effect.
 func (m *memory) repeats(s step) bool {
 	switch s.kind {
 	case stepUpdatePod, stepDeletePod:

@@ -5,7 +5,7 @@ import "fmt"
 // move is one action of one actor.
 type move struct {
 	next     world
-	fair     bool // happens eventually without a user or an accident
+	fair     bool // happens eventually without a user and without a fault
 	covers   coverSet
 	rule     string
 	detail   string // how the rule was broken
@@ -35,6 +35,7 @@ func (e *explorer) moves(w *world, yield moveFunc) {
 	}
 }
 
+// moveUsers makes the next edit of each track.
 func (e *explorer) moveUsers(w *world, yield moveFunc) {
 	for t, track := range e.config.Tracks {
 		done := int(w.tracks[t])
@@ -83,11 +84,11 @@ func (z *zone) apply(e Edit) {
 		z.absence = unlabelled
 	case Relabel:
 		z.absence = present
-	case Downscale, Evict: // they go through admission
+	case Downscale, Evict: // these are requests that webhooks review
 	}
 }
 
-// moveControllers: each StatefulSet controller acts on what it has observed.
+// moveControllers makes each StatefulSet controller act on the spec that it has observed.
 func (e *explorer) moveControllers(w *world, yield moveFunc) {
 	for n := range e.config.Zones {
 		if z := w.zones[n]; !z.observed && z.absence != orphaned {
@@ -117,8 +118,8 @@ func (e *explorer) moveControllers(w *world, yield moveFunc) {
 	}
 }
 
-// controllerReplaces reports whether the StatefulSet controller replaces the pod itself: it replaces
-// the last outdated pod of an available zone.
+// controllerReplaces reports whether the StatefulSet controller replaces the pod itself: it
+// replaces the last outdated pod of an available zone.
 func (w *world) controllerReplaces(slot int) bool {
 	n := zoneOf(slot)
 	z := w.zones[n]
@@ -141,37 +142,38 @@ func (w *world) setPhase(slot int, phase podPhase, fair bool, what string) *move
 	return m
 }
 
+// moveKubelets starts pods and removes terminating pods.
 func (e *explorer) moveKubelets(w *world, yield moveFunc) {
 	for slot, p := range w.pods {
 		switch {
 		case !p.exists():
 		case p.phase == starting && !e.config.bad(p.revision):
-			yield(w.setPhase(slot, ready, true, "kubelet: ready is"))
+			yield(w.setPhase(slot, ready, true, "kubelet: reports Ready:"))
 		case p.phase == leaving:
-			m := move{next: *w, fair: true, describe: func() string { return "kubelet: gone is " + podNames[slot] }}
+			m := move{next: *w, fair: true, describe: func() string { return "kubelet: removes " + podNames[slot] }}
 			m.next.pods[slot] = pod{version: p.version + 1}
 			yield(&m)
 		}
 	}
 }
 
-// moveFaults are events that lockstep does not cause and that need not happen.
+// moveFaults causes crashes, deletes and updates of pods, and lets holds expire.
 func (e *explorer) moveFaults(w *world, yield moveFunc) {
 	for slot, p := range w.pods {
 		if p.up() && w.remaining.crashes > 0 {
-			m := w.setPhase(slot, starting, false, "crash of")
+			m := w.setPhase(slot, starting, false, "kubelet: restarts")
 			m.next.remaining.crashes--
 			m.covers = covering(podCrashes)
 			yield(m)
 		}
 		if p.up() && w.remaining.podDeletes > 0 {
-			m := w.setPhase(slot, leaving, false, "somebody else deletes")
+			m := w.setPhase(slot, leaving, false, "another client deletes")
 			m.next.remaining.podDeletes--
 			m.covers = covering(podsDeletedByOthers)
 			yield(m)
 		}
 		if p.exists() && w.remaining.podUpdates > 0 {
-			m := w.setPhase(slot, p.phase, false, "kubelet: status churn of")
+			m := w.setPhase(slot, p.phase, false, "another client updates")
 			m.next.remaining.podUpdates--
 			m.covers = covering(podsUpdatedByOthers)
 			yield(m)
@@ -188,24 +190,24 @@ func (e *explorer) moveFaults(w *world, yield moveFunc) {
 	}
 }
 
-// moveManualHolds: a user acquires the free hold manually, and releases it.
+// moveManualHolds makes a user acquire the free hold manually, and release it.
 func (e *explorer) moveManualHolds(w *world, yield moveFunc) {
 	if w.remaining.manualHolds > 0 && w.lease.holder == free {
-		m := move{next: *w, covers: covering(holdsAcquiredManually), describe: func() string { return "somebody takes the hold by hand" }}
+		m := move{next: *w, covers: covering(holdsAcquiredManually), describe: func() string { return "user: acquires the hold manually" }}
 		m.next.remaining.manualHolds--
 		m.next.lease.holder = foreign
 		m.next.lease.version++
 		yield(&m)
 	}
 	if w.lease.holder == foreign {
-		m := move{next: *w, fair: true, describe: func() string { return "somebody gives the hold back" }}
+		m := move{next: *w, fair: true, describe: func() string { return "user: releases the hold" }}
 		m.next.lease.holder, m.next.lease.expired = free, false
 		m.next.lease.version++
 		yield(&m)
 	}
 }
 
-// changeLeader: another operator is elected. The former leader continues its round.
+// changeLeader elects another operator. The former leader continues its round.
 func (e *explorer) changeLeader(w *world, yield moveFunc) {
 	if w.remaining.handovers == 0 {
 		return
@@ -218,8 +220,8 @@ func (e *explorer) changeLeader(w *world, yield moveFunc) {
 	yield(&m)
 }
 
-// updateCaches makes caches jump to the present or, if they trickle, to the state that is on
-// its way.
+// updateCaches advances caches to the present state. With stepwise caches, it advances them to the
+// state that updateWatches has chosen.
 func (e *explorer) updateCaches(w *world, n int, yield moveFunc) {
 	o := &w.operators[n]
 	pods, zones := w.pods, w.zones
@@ -248,22 +250,22 @@ func (e *explorer) updateCaches(w *world, n int, yield moveFunc) {
 	}
 }
 
-// updateWatches puts the present state on its way to the caches.
+// updateWatches makes the present state the next one that stepwise caches show.
 func (e *explorer) updateWatches(w *world, n int, yield moveFunc) {
 	if o := &w.operators[n]; o.nextPods != w.pods {
-		m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": will see the pods as they are" }}
+		m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": will see the present pods" }}
 		m.next.operators[n].nextPods = w.pods
 		yield(&m)
 	}
 	if o := &w.operators[n]; o.nextZones != w.zones {
-		m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": will see the zones as they are" }}
+		m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": will see the present zones" }}
 		m.next.operators[n].nextZones = w.zones
 		yield(&m)
 	}
 }
 
-// kill makes an operator lose its memory at any time. One of its requests can remain on
-// its way.
+// kill makes an operator die and restart without its memory, at any time. One of its requests can
+// remain in flight.
 func (e *explorer) kill(w *world, n int, yield moveFunc) {
 	if w.remaining.kills == 0 {
 		return
@@ -278,7 +280,7 @@ func (e *explorer) kill(w *world, n int, yield moveFunc) {
 }
 
 func (e *explorer) restart(w *world, n int, inFlight request, yield moveFunc) {
-	m := move{next: *w, covers: covering(operatorsDie), describe: func() string { return operatorNames[n] + ": dies and starts again" + inFlight.inFlight() }}
+	m := move{next: *w, covers: covering(operatorsDie), describe: func() string { return operatorNames[n] + ": dies and restarts" + inFlight.inFlight() }}
 	m.next.remaining.kills--
 	if inFlight.kind != 0 {
 		m.next.delay(inFlight)
@@ -300,7 +302,7 @@ func (e *explorer) restart(w *world, n int, inFlight request, yield moveFunc) {
 	o.leads = leads
 	m.covers |= covering(operatorsRestartWithFirstCaches)
 	m.describe = func() string {
-		return operatorNames[n] + ": dies and starts again with the oldest caches" + inFlight.inFlight()
+		return operatorNames[n] + ": dies and restarts with the caches of the start" + inFlight.inFlight()
 	}
 	yield(&m)
 }

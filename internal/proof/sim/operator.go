@@ -32,7 +32,7 @@ func (e *explorer) advanceRound(w *world, n int, yield moveFunc) {
 	}
 }
 
-// beginRound plans on the caches if they show everything that is known. No event between a plan on
+// beginRound plans on the caches if they lack nothing that is known. No event between a plan on
 // caches and its first request matters, so both are one move. The read of the zones before
 // the Lease is written is a part of it: a change after this read is like a change after the write.
 func (e *explorer) beginRound(w *world, n int, yield moveFunc) {
@@ -46,7 +46,7 @@ func (e *explorer) beginRound(w *world, n int, yield moveFunc) {
 	case d.rule != "":
 		e.reportViolation(w, n, d, yield)
 	case d.needsLiveRead, d.verify && !o.zones.sameSpecs(&w.zones):
-		m := move{next: *w, fair: true, covers: covers, describe: func() string { return operatorNames[n] + ": begins to look" }}
+		m := move{next: *w, fair: true, covers: covers, describe: func() string { return operatorNames[n] + ": begins a live read" }}
 		next := &m.next.operators[n]
 		if next.known.version == 0 || next.known.recordedDownscale.zone != 0 {
 			next.learn(w.lease)
@@ -64,15 +64,15 @@ func (e *explorer) beginRound(w *world, n int, yield moveFunc) {
 	}
 }
 
-// readAll continues with what was read live. If remembered zones have left the group, it reads
-// these zones and their pods first.
+// readAll continues after zones and pods were read live. If remembered zones have left the group,
+// it reads these zones and their pods first.
 func (e *explorer) readAll(w *world, n int, read liveRead, yield moveFunc) {
 	record, _ := w.operators[n].recordOfRead()
 	if !record.remembersAbsent(&read.zones) {
 		e.confirmOrPlan(w, n, read, yield)
 		return
 	}
-	m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": has seen both live, and that zones have left" }}
+	m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": has read both live and finds that zones have left" }}
 	next := &m.next.operators[n]
 	next.state, next.liveRead.zones, next.liveRead.pods, next.liveRead.down = roundLeftRead, read.zones, read.pods, read.down
 	yield(&m)
@@ -87,7 +87,7 @@ func (e *explorer) readLeft(w *world, n int, yield moveFunc) {
 			continue
 		}
 		if read.zones[zone] = w.zones[zone]; read.zones[zone].absence == present {
-			e.restartLiveRead(w, n, "finds a zone back that had left", yield)
+			e.restartLiveRead(w, n, "finds that a zone has returned", yield)
 			return
 		}
 		copy(read.pods[zone*maxPods:(zone+1)*maxPods], w.pods[zone*maxPods:(zone+1)*maxPods])
@@ -96,14 +96,15 @@ func (e *explorer) readLeft(w *world, n int, yield moveFunc) {
 	e.confirmOrPlan(w, n, read, yield)
 }
 
-// confirmOrPlan plans on what was read live, or reads the zones once more first.
+// confirmOrPlan plans on the live read. If the read shows that a recorded pod is deleted and
+// unwanted, the operator first reads the zones once more.
 func (e *explorer) confirmOrPlan(w *world, n int, read liveRead, yield moveFunc) {
 	record, _ := w.operators[n].recordOfRead()
 	if record.deletedAndUnwanted(&read.pods, &read.zones) == 0 {
 		e.planOnLiveRead(w, n, read, yield)
 		return
 	}
-	m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": has seen both live" }}
+	m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": has read both live" }}
 	next := &m.next.operators[n]
 	next.state, next.liveRead.zones, next.liveRead.pods, next.liveRead.down = roundConfirming, read.zones, read.pods, read.down
 	yield(&m)
@@ -118,7 +119,7 @@ func (e *explorer) confirmZones(w *world, n int, yield moveFunc) {
 		e.planOnLiveRead(w, n, read, yield)
 		return
 	}
-	e.restartLiveRead(w, n, "reads the zones again, which ask for a pod that was deleted", yield)
+	e.restartLiveRead(w, n, "reads the zones again and finds that they want a deleted pod", yield)
 }
 
 func (e *explorer) restartLiveRead(w *world, n int, why string, yield moveFunc) {
@@ -128,7 +129,7 @@ func (e *explorer) restartLiveRead(w *world, n int, why string, yield moveFunc) 
 	yield(&m)
 }
 
-// planOnLiveRead plans on what was read live. The last read was just now.
+// planOnLiveRead plans on the live read, whose last request has just been answered.
 func (e *explorer) planOnLiveRead(w *world, n int, read liveRead, yield moveFunc) {
 	record, own := w.operators[n].recordOfRead()
 	d := e.decide(view{pods: read.pods, zones: read.zones, hold: record, own: own, live: true})
@@ -137,7 +138,7 @@ func (e *explorer) planOnLiveRead(w *world, n int, read liveRead, yield moveFunc
 		return
 	}
 	m := move{next: *w, fair: true, covers: d.covers(), describe: func() string {
-		return operatorNames[n] + ": has seen both live and plans" + indented(d.notation)
+		return operatorNames[n] + ": has read both live and plans" + indented(d.notation)
 	}}
 	next := &m.next.operators[n]
 	next.memory.hasLiveRead, next.memory.pods, next.memory.zones = true, read.pods.versions(), read.zones.versions()
@@ -155,17 +156,17 @@ func (e *explorer) reportViolation(w *world, n int, d *decision, yield moveFunc)
 	}})
 }
 
-// send carries out each of the requests that an operator can send next. If the decision is
-// new, the line contains it.
-func (e *explorer) send(w *world, n int, just *decision, yield moveFunc) {
+// send carries out each of the requests that an operator can send next. If the decision is new, the
+// description of the move contains it.
+func (e *explorer) send(w *world, n int, fresh *decision, yield moveFunc) {
 	for i := range w.operators[n].sendable() {
 		r := w.operators[n].request(i)
-		m := move{next: *w, fair: true, covers: w.coversOfRequest(r, e.config), describe: func() string { return e.describeSend(w, n, r, just) }}
-		if just != nil {
-			m.covers |= just.covers()
+		m := move{next: *w, fair: true, covers: w.coversOfRequest(r, e.config), describe: func() string { return e.describeSend(w, n, r, fresh) }}
+		if fresh != nil {
+			m.covers |= fresh.covers()
 		}
 		if w.operators[n].memory.repeats(r.step) {
-			m.rule, m.detail = "NoRepeat", operatorNames[n]+" has done so before, knows it, and has not seen what came of it"
+			m.rule, m.detail = "NoRepeat", operatorNames[n]+" repeats a request that it knows was carried out, before its caches show the effect"
 		}
 		done := e.carryOut(&m, r)
 		unanswered := m
@@ -176,7 +177,7 @@ func (e *explorer) send(w *world, n int, just *decision, yield moveFunc) {
 	}
 }
 
-// deliverAnswer gives the sender the result of its request.
+// deliverAnswer gives the sender of a request the result.
 func (e *explorer) deliverAnswer(w *world, n, i int, done bool) {
 	o := &w.operators[n]
 	s := o.steps[i]
@@ -197,8 +198,8 @@ func (e *explorer) deliverAnswer(w *world, n, i int, done bool) {
 	e.forget(o)
 }
 
-// failStep makes the sender continue without an answer, as after an error. An error of a
-// Lease write ends the round.
+// failStep makes the sender of a request continue as after an error. An error of a Lease write ends
+// the round.
 func (o *operator) failStep(i int) {
 	if o.steps[i].kind == stepWriteLease {
 		o.endRound()
@@ -207,13 +208,13 @@ func (o *operator) failStep(i int) {
 	o.dropStep(i)
 }
 
-// loseRequest: the request does not arrive, or it arrives and its sender sees an error.
+// loseRequest loses a request, or only its reply. In both cases the sender sees an error.
 func (e *explorer) loseRequest(w *world, carriedOut *move, n, i int, done bool, yield moveFunc) {
 	if w.remaining.lostRequests == 0 {
 		return
 	}
-	line := carriedOut.describe
-	m := move{next: *w, covers: covering(requestsLost), describe: func() string { return line() + ", which never arrives" }}
+	describe := carriedOut.describe
+	m := move{next: *w, covers: covering(requestsLost), describe: func() string { return describe() + ", which never arrives" }}
 	m.next.remaining.lostRequests--
 	m.next.operators[n].failStep(i)
 	yield(&m)
@@ -222,18 +223,18 @@ func (e *explorer) loseRequest(w *world, carriedOut *move, n, i int, done bool, 
 	}
 	m = *carriedOut
 	m.fair, m.covers = false, m.covers|covering(repliesLost)
-	m.describe = func() string { return line() + ", and the reply is lost" }
+	m.describe = func() string { return describe() + ", and the reply is lost" }
 	m.next.remaining.lostRequests--
 	m.next.operators[n].failStep(i)
 	yield(&m)
 }
 
-// giveUp: the sender sees an error while its request is still on its way.
-func (e *explorer) giveUp(w *world, n, i int, line func() string, yield moveFunc) {
+// giveUp makes the sender of a request see an error while the request is still in flight.
+func (e *explorer) giveUp(w *world, n, i int, describe func() string, yield moveFunc) {
 	if !w.canDelay() {
 		return
 	}
-	m := move{next: *w, covers: covering(requestsArriveLate), describe: func() string { return line() + ", which is given up on its way" }}
+	m := move{next: *w, covers: covering(requestsArriveLate), describe: func() string { return describe() + ", and its sender gives up while it is in flight" }}
 	m.next.delay(w.operators[n].request(i))
 	m.next.operators[n].failStep(i)
 	yield(&m)
@@ -252,7 +253,7 @@ func (e *explorer) deliverLate(w *world, yield moveFunc) {
 		return
 	}
 	r := w.lateRequest
-	m := move{next: *w, describe: func() string { return "late arrives: " + r.describe(w) }}
+	m := move{next: *w, describe: func() string { return "a late request arrives: " + r.describe(w) }}
 	m.next.lateRequest = request{}
 	e.carryOut(&m, r)
 	yield(&m)

@@ -1,33 +1,32 @@
 package sim
 
-// operator is a process of lockstep: what it sees, what it remembers, and the progress of
-// its round.
+// operator is a process of lockstep: its caches, its memory, and the progress of its round.
 type operator struct {
-	leads      bool // begins rounds
+	leads      bool // it leads: it begins rounds
 	pods       pods
 	zones      zones
 	known      lease  // the newest record that it knows
 	ownRecord  bool   // it wrote that record
-	downAtJoin slots  // down when it joined the hold, and ever since
-	memory     memory // of what its caches do not show yet
+	downAtJoin slots  // down when it joined the hold and ever since
+	memory     memory // of writes and live reads that its caches may not show yet
 
-	nextPods  pods  // what the cache of pods will show next, if caches trickle
+	nextPods  pods  // that the cache of pods will show next, with stepwise caches
 	nextZones zones // the same for zones
 
 	state         roundState // of its round
-	liveRead      liveRead   // what the live read has read so far
+	liveRead      liveRead   // the live read so far
 	steps         [maxSteps]step
 	count         uint8 // of remaining steps
-	record        lease // what a write step writes, with the version that it requires
-	ownAfterWrite bool  // once it is written, the operator knows the record as its own
+	record        lease // that stepWriteLease writes, with the version that it requires
+	ownAfterWrite bool  // after the write, the operator knows the record as its own
 	evidence      evidence
 }
 
-// evidence is what the sender of a disruption could know when it decided. The judge
-// excuses other pods that are down.
+// evidence is the part of the view of a decision from which the judge derives which pods the sender
+// of a disruption could know to be down. The judge excuses other pods that are down.
 type evidence struct {
 	notDown   slots // pods that are not down in the view of the decision
-	knownDown slots // down in that view, or when this process joined the hold, and ever since
+	knownDown slots // down ever since that view, or ever since this process joined the hold
 }
 
 // roundState is the progress of an operator's round.
@@ -38,31 +37,31 @@ const (
 	roundReading            // a live read has begun, under the known record
 	roundZonesRead
 	roundPodsRead
-	roundLeftRead   // both were read; the zones that left will be read
-	roundConfirming // both were read; the zones will be read once more
+	roundLeftRead   // both were read; next are the zones that left
+	roundConfirming // both were read; next are the zones once more
 	roundActing
 )
 
-// liveRead is the part of a live read that was read so far.
+// liveRead is the result of the requests of a live read so far.
 type liveRead struct {
-	zones         zones // at zonesRead, leftRead and confirming
-	pods          pods  // at podsRead, leftRead and confirming
-	down          slots // in this read, and ever since
-	expiredGrants slots // grants that no API server could carry out any more before the read began
+	zones         zones // at roundZonesRead, roundLeftRead and roundConfirming
+	pods          pods  // at roundPodsRead, roundLeftRead and roundConfirming
+	down          slots // in this read and ever since
+	expiredGrants slots // grants that had expired before the read began
 
 	superseded bool  // the process knows a newer record than the one under which it reads
-	record     lease // the record under which it reads, if moved
+	record     lease // the record under which it reads, if superseded
 	own        bool
 }
 
-// All pods touched or deleted, the Lease written, all zones adopted.
+// maxSteps is enough to update or delete every pod, to write the Lease and to write every zone.
 const maxSteps = maxSlots + 1 + maxZones
 
 // step is a request that an operator is going to send.
 type step struct {
 	kind    stepKind
-	target  uint8 // slot, or zone for adopt, void and size
-	value   uint8 // or the revision for adopt, or the replicas for size
+	target  uint8 // a slot, or a zone for stepAdoptRevision, stepUpdateZone and stepSetReplicas
+	value   uint8 // the UID of the pod, the revision for stepAdoptRevision, or the replicas for stepSetReplicas
 	version uint8
 	up      bool
 }
@@ -78,10 +77,10 @@ const (
 	stepSetReplicas
 )
 
-// request is a step on its way, with everything that its result depends on.
+// request is a step in flight, with the complete input of its result.
 type request struct {
 	step
-	record   lease // for write
+	record   lease // for stepWriteLease
 	evidence evidence
 }
 
@@ -124,27 +123,26 @@ func (o *operator) endRound() {
 }
 
 // startActing makes the operator carry out a decision.
-func (o *operator) startActing(d *decision, joined, broken slots) {
+func (o *operator) startActing(d *decision, downAtJoin, downPods slots) {
 	o.state, o.liveRead = roundActing, liveRead{}
 	o.count = uint8(copy(o.steps[:], d.steps))
 	if d.joins {
-		o.downAtJoin = joined
+		o.downAtJoin = downAtJoin
 	}
-	o.record, o.ownAfterWrite, o.evidence = d.record, d.ownAfterWrite, o.evidenceFor(d.notDown, broken)
+	o.record, o.ownAfterWrite, o.evidence = d.record, d.ownAfterWrite, o.evidenceFor(d.notDown, downPods)
 }
 
-// evidenceFor returns the evidence for a decision on a view in which the pods of shown are not
-// down.
-func (o *operator) evidenceFor(shown, broken slots) evidence {
-	return evidence{notDown: shown, knownDown: (o.downAtJoin | ^shown) & broken}
+// evidenceFor returns the evidence of a decision on a view in which these pods are not down.
+func (o *operator) evidenceFor(shown, downPods slots) evidence {
+	return evidence{notDown: shown, knownDown: (o.downAtJoin | ^shown) & downPods}
 }
 
-// learn takes over a record that was read from the Lease or its cache.
+// learn stores a record that was read from the Lease or its cache as the known one.
 func (o *operator) learn(l lease) {
 	o.setKnown(l, o.ownRecord && o.known.version == l.version)
 }
 
-// setKnown takes over a record; own means that the process wrote it.
+// setKnown stores a record as the known one; own means that the process wrote it.
 func (o *operator) setKnown(l lease, own bool) {
 	if looks := o.state == roundReading || o.state == roundZonesRead || o.state == roundPodsRead || o.state == roundLeftRead || o.state == roundConfirming; looks && !o.liveRead.superseded && o.known.version != l.version {
 		o.liveRead.superseded, o.liveRead.record, o.liveRead.own = true, o.known, o.ownRecord
@@ -153,7 +151,7 @@ func (o *operator) setKnown(l lease, own bool) {
 }
 
 // recordOfRead returns the record under which a live read began, and whether the process
-// wrote it. A write in its place fails if another record has replaced it.
+// wrote it. A write based on this record fails if another record has replaced it.
 func (o *operator) recordOfRead() (l lease, own bool) {
 	if o.liveRead.superseded {
 		return o.liveRead.record.withExpired(o.liveRead.expiredGrants), o.liveRead.own

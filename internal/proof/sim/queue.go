@@ -3,7 +3,7 @@ package sim
 // queue contains the waiting operations in the order of their first refusal.
 type queue [maxQueue]waiter
 
-// waiter is an operation and a zone in one number; zero: none.
+// waiter is an operation in a zone, as one number; zero: none.
 type waiter uint8
 
 func waiterOf(operation, holder uint8) waiter { return waiter(1 + operation*8 + holder) }
@@ -11,15 +11,14 @@ func waiterOf(operation, holder uint8) waiter { return waiter(1 + operation*8 + 
 func (w waiter) operation() uint8 { return uint8(w-1) / 8 }
 func (w waiter) holder() uint8    { return uint8(w-1) % 8 }
 
-// loseQueuePlaces lets enough time pass that an operation that was not attempted again
-// loses its place in the queue.
+// loseQueuePlaces lets so much time pass that a waiting operation loses its place in the queue.
 func (e *explorer) loseQueuePlaces(w *world, yield moveFunc) {
 	for _, waiting := range w.lease.queue {
 		if waiting == 0 {
 			continue
 		}
 		m := move{next: *w, fair: true, describe: func() string {
-			return "a place of " + string(operations[waiting.operation()].For(holderZone(waiting.holder()))) + " in the queue is lost"
+			return "the queue: the place of " + string(operations[waiting.operation()].For(holderZone(waiting.holder()))) + " is lost"
 		}}
 		for _, l := range m.next.leases() {
 			l.queue.remove(waiting)

@@ -9,8 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// carryOut does what the API server does with a request. It reports whether the request
-// was accepted.
+// carryOut processes a request as the API server does. It reports whether the request was accepted.
 func (e *explorer) carryOut(m *move, r request) bool {
 	switch r.kind {
 	case stepUpdatePod:
@@ -29,16 +28,16 @@ func (e *explorer) carryOut(m *move, r request) bool {
 	return false
 }
 
-// setReplicas changes the replicas of a zone if its version is the one that was judged, and
-// judges a downscale.
+// setReplicas changes the replicas of a zone if its version is the one of the decision. It checks a
+// downscale.
 func (e *explorer) setReplicas(m *move, r request) bool {
 	before := *m
 	z := &m.next.zones[r.target]
 	if z.version != r.version {
 		return false
 	}
-	a := downscaleClient{zone: r.target, to: r.value, notDown: r.evidence.notDown &^ r.evidence.knownDown}
-	disrupts := a.disrupts(&before.next)
+	client := downscaleClient{zone: r.target, to: r.value, notDown: r.evidence.notDown &^ r.evidence.knownDown}
+	disrupts := client.disrupts(&before.next)
 	z.version++
 	z.replicas, z.observed = r.value, false
 	if r.value < before.next.zones[r.target].replicas {
@@ -46,11 +45,12 @@ func (e *explorer) setReplicas(m *move, r request) bool {
 	}
 	if disrupts {
 		z.disrupted = true
-		m.rule, m.detail = e.checkDownscale(&before.next, &a)
+		m.rule, m.detail = e.checkDownscale(&before.next, &client)
 	}
 	return true
 }
 
+// updateZone changes only the version of a zone.
 func (w *world) updateZone(s step) bool {
 	z := &w.zones[s.target]
 	if z.version != s.version {
@@ -60,6 +60,7 @@ func (w *world) updateZone(s step) bool {
 	return true
 }
 
+// updatePod changes only the version of a pod.
 func (w *world) updatePod(s step) bool {
 	p := &w.pods[s.target]
 	if p.uid != s.value || p.version != s.version {
@@ -69,13 +70,14 @@ func (w *world) updatePod(s step) bool {
 	return true
 }
 
+// writeLease writes the Lease by compare-and-swap.
 func (e *explorer) writeLease(m *move, record lease) bool {
 	current := &m.next.lease
 	if record.version != current.version && !e.deviations.Overwriting {
 		return false
 	}
 	if current.holder == foreign && !current.expired && record.holder != foreign {
-		m.rule, m.detail = "HandsOff", "the hold is taken from somebody who took it by hand and may still keep it"
+		m.rule, m.detail = "HandsOff", "a hold that a user acquired manually is overwritten before it expires"
 	}
 	version := current.version
 	*current = record
@@ -93,7 +95,7 @@ func (w *world) adoptRevision(s step) bool {
 	return true
 }
 
-// deletePod deletes a pod if it is the pod that was judged, and judges the delete.
+// deletePod deletes a pod if it has the UID and the version of the decision. It checks the delete.
 func (e *explorer) deletePod(m *move, r request) bool {
 	w := &m.next
 	p := &w.pods[r.target]
@@ -117,11 +119,11 @@ func (e *explorer) deletePod(m *move, r request) bool {
 	return true
 }
 
-// describeSend describes a request, with the plan if that is new.
-func (e *explorer) describeSend(w *world, n int, r request, just *decision) string {
+// describeSend describes a request, with its plan if the request is the first one of a decision.
+func (e *explorer) describeSend(w *world, n int, r request, fresh *decision) string {
 	what := r.describe(w)
-	if just != nil && just.notation != what {
-		return operatorNames[n] + ": plans on its caches" + indented(just.notation) + "\n    " + operatorNames[n] + ": " + what
+	if fresh != nil && fresh.notation != what {
+		return operatorNames[n] + ": plans on its caches" + indented(fresh.notation) + "\n    " + operatorNames[n] + ": " + what
 	}
 	return operatorNames[n] + ": " + what
 }
@@ -143,56 +145,56 @@ func (r request) describe(w *world) string {
 		if !r.up {
 			because = reason.OutdatedAndUnavailable
 		}
-		what := plan.DeletePod{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))], Because: because}.String()
+		text := plan.DeletePod{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))], Because: because}.String()
 		if p := w.pods[r.target]; p.uid != r.value || p.version != r.version {
-			what += " (not the pod that was judged)"
+			text += " (not the pod of the decision)"
 		}
-		return what
+		return text
 	case stepAdoptRevision:
 		return group.AdoptRevision{Zone: zoneNames[r.target], Revision: numbers[r.value]}.String()
 	case stepUpdateZone:
-		return "touch " + zoneNames[r.target]
+		return "update " + zoneNames[r.target]
 	case stepSetReplicas:
 		return fmt.Sprintf("set %s to %d", zoneNames[r.target], r.value)
 	}
 	return "nothing"
 }
 
-// inFlight describes the request that is on its way when an operator dies.
+// inFlight describes a request that is in flight when its sender dies.
 func (r request) inFlight() string {
 	switch r.kind {
 	case stepUpdatePod:
-		return ", its touch of " + podNames[r.target] + " on its way"
+		return ", its update of " + podNames[r.target] + " is in flight"
 	case stepWriteLease:
-		return ", its write of " + r.record.String() + " on its way"
+		return ", its write of " + r.record.String() + " is in flight"
 	case stepDeletePod:
-		return ", its delete of " + podNames[r.target] + " on its way"
+		return ", its delete of " + podNames[r.target] + " is in flight"
 	case stepAdoptRevision:
-		return ", its adoption of " + zoneNames[r.target] + " on its way"
+		return ", its adoption of the revision of " + zoneNames[r.target] + " is in flight"
 	case stepUpdateZone:
-		return ", its touch of " + zoneNames[r.target] + " on its way"
+		return ", its update of " + zoneNames[r.target] + " is in flight"
 	case stepSetReplicas:
-		return ", its change of " + zoneNames[r.target] + " on its way"
+		return ", its resize of " + zoneNames[r.target] + " is in flight"
 	}
 	return ""
 }
 
-// String returns the record as a part of a story.
+// String returns the record as a part of a trace.
 func (l lease) String() string {
 	holder := "free"
 	if l.holder != free {
 		holder = string(l.identity())
 	}
-	var noted []string
+	var records []string
 	for slot, i := range l.intents {
 		if i.uid > 0 {
-			noted = append(noted, podNames[slot])
+			records = append(records, podNames[slot])
 		}
 	}
 	if d := l.recordedDownscale.asInput(); !d.None() {
-		noted = append(noted, d.String())
+		records = append(records, d.String())
 	}
-	return fmt.Sprintf("hold %s [%s]", holder, strings.Join(noted, " "))
+	return fmt.Sprintf("hold %s [%s]", holder, strings.Join(records, " "))
 }
 
 func indented(notes string) string {

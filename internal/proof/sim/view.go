@@ -37,7 +37,7 @@ func nameNumbers() (names [64]string) {
 	return names
 }
 
-// view is everything that an operator's decision depends on.
+// view is the complete input of a decision.
 type view struct {
 	pods  pods
 	zones zones
@@ -72,7 +72,7 @@ func (v *view) snapshot(c Config) group.Snapshot {
 	return s
 }
 
-// leftZoneInput returns a zone that left the group.
+// leftZoneInput returns a zone that left the group, as the planner's input.
 func (v *view) leftZoneInput(n int, c Config) group.LeftZone {
 	z := v.zoneInput(n, c)
 	if v.zones[n].absence == unlabelled {
@@ -81,12 +81,12 @@ func (v *view) leftZoneInput(n int, c Config) group.LeftZone {
 	return group.LeftZone{Zone: group.Zone{Name: z.Name, UID: z.UID, Pods: z.Pods}, Orphaned: len(z.Pods) > 0}
 }
 
-// uidOf returns the UID of a zone's StatefulSet after it was created again this many
-// times.
+// uidOf returns the UID of a zone's StatefulSet after it was recreated this many times.
 func uidOf(zone int, recreations uint8) string {
 	return zoneNames[zone] + strings.Repeat("'", int(recreations))
 }
 
+// zoneInput returns a zone as the planner's input.
 func (v *view) zoneInput(n int, c Config) group.Zone {
 	z := v.zones[n]
 	out := group.Zone{
@@ -108,6 +108,7 @@ func (v *view) zoneInput(n int, c Config) group.Zone {
 	return out
 }
 
+// holdInput returns the record of the Lease as the planner's input.
 func (v *view) holdInput(c Config) group.Hold {
 	h := group.Hold{Hold: plan.Hold{Exists: v.hold.version > 0, Own: v.own}}
 	for n := range c.Zones {
@@ -129,19 +130,19 @@ func (v *view) holdInput(c Config) group.Hold {
 	h.Downscale = v.hold.recordedDownscale.asInput()
 	for slot, i := range v.hold.intents {
 		if i.uid > 0 {
-			noted := plan.Intent{
+			recorded := plan.Intent{
 				Zone: zoneNames[zoneOf(slot)], Pod: podNames[slot], UID: numbers[i.uid], Version: v.podVersion(slot, i.version),
 			}
-			i.grant.complete(&noted, c)
-			noted.Overtook = v.hold.overtook.has(slot)
-			h.Intents = append(h.Intents, noted)
+			i.grant.complete(&recorded, c)
+			recorded.Overtook = v.hold.overtook.has(slot)
+			h.Intents = append(h.Intents, recorded)
 		}
 	}
 	h.Waiting = v.hold.queue.asInput()
 	return h
 }
 
-// complete completes the intent of a granted eviction.
+// complete adds the fields of a granted eviction to an intent.
 func (g grant) complete(i *plan.Intent, c Config) {
 	var age time.Duration
 	switch g {
@@ -167,8 +168,7 @@ func grantOf(i plan.Intent) grant {
 	return freshGrant
 }
 
-// asInput returns the queue as the planner's input. Every operation in it was attempted
-// just now.
+// asInput returns the queue as the planner's input. All operations in it have just been attempted.
 func (q queue) asInput() []plan.Waiting {
 	var all []plan.Waiting
 	for n, w := range q {
@@ -261,13 +261,13 @@ func (v *view) leaseOf(h group.Hold) lease {
 	return l
 }
 
-// originalVersion returns the version that numbered made this number of.
+// originalVersion is the inverse of offsetVersion.
 func originalVersion(version plan.Version) uint8 { return uint8(version % versionOffset) }
 
 func parseNumber(name string) uint8 {
 	n, err := strconv.ParseUint(name, 10, 6)
 	if err != nil {
-		panic("explore: the planner made up the name " + name)
+		panic("explore: the planner returns the unknown number " + name)
 	}
 	return uint8(n)
 }
@@ -278,7 +278,7 @@ func zoneNumber(name string) int {
 			return n
 		}
 	}
-	panic("explore: the planner made up zone " + name)
+	panic("explore: the planner returns the unknown zone " + name)
 }
 
 func slotNumber(name string) int {
@@ -287,5 +287,5 @@ func slotNumber(name string) int {
 			return n
 		}
 	}
-	panic("explore: the planner made up pod " + name)
+	panic("explore: the planner returns the unknown pod " + name)
 }

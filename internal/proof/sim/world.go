@@ -8,8 +8,8 @@ type world struct {
 	pods        pods
 	zones       zones
 	lease       lease
-	byLockstep  slots // down by us: see the package comment
-	byPartition slots // the part of ours that partition evictions disrupted
+	byLockstep  slots // down by lockstep: see the package comment
+	byPartition slots // the part of byLockstep that evictions by partition disrupted
 
 	operators        [maxOperators]operator
 	lateRequest      request // a request that its sender has given up
@@ -20,7 +20,7 @@ type world struct {
 	remaining faultCounts
 }
 
-// faultCounts is how often each accident can still happen.
+// faultCounts has how often each fault can still happen.
 type faultCounts struct {
 	crashes, podDeletes, podUpdates, kills, lostRequests, lateRequests, expiries, manualHolds, vetoes, handovers uint8
 }
@@ -65,7 +65,7 @@ type zone struct {
 	disrupted        bool  // by an admitted downscale, until no surplus pod exists
 	forced           uint8 // the forced replicas plus one; zero: none
 	absence          absence
-	recreations      uint8 // how often its StatefulSet was created again
+	recreations      uint8 // how often its StatefulSet was recreated
 }
 
 // absence is how a zone has left the group.
@@ -79,7 +79,7 @@ const (
 
 type zones [maxZones]zone
 
-// sameSpecs reports what group.Zone.AsksTheSame reports of each zone.
+// sameSpecs reports whether group.Zone.AsksTheSame holds for each zone.
 func (z *zones) sameSpecs(other *zones) bool {
 	for n := range z {
 		a, b := &z[n], &other[n]
@@ -98,8 +98,8 @@ type lease struct {
 	operation uint8 // of the holder
 	expired   bool
 	intents   [maxSlots]intent
-	overtook  slots           // pods whose intents say so
-	members   [maxZones]uint8 // remembered zones: how often each was created again, plus one
+	overtook  slots           // pods whose intents have overtaken a waiting operation
+	members   [maxZones]uint8 // remembered zones: how often each was recreated, plus one
 	recordedDownscale
 	queue
 }
@@ -114,10 +114,10 @@ const (
 // recordedDownscale is the downscale in a Lease.
 type recordedDownscale struct {
 	zone        uint8 // its number plus one; zero: none
-	zoneVersion uint8 // version of the zone on which it was decided
+	zoneVersion uint8 // of the zone on which it was decided
 	from, to    uint8
-	overdue     bool // its update was awaited for long enough
-	byLockstep  bool // lockstep makes it
+	overdue     bool // the time limit for its update has passed
+	byLockstep  bool // lockstep scales the zone down itself
 }
 
 // Holders that are not zones.
@@ -133,13 +133,13 @@ type intent struct {
 	grant   grant
 }
 
-// grant reports whether an intent is a granted eviction, and how old it is.
+// grant has whether an intent is a granted eviction, and how old the grant is.
 type grant uint8
 
 const (
 	noGrant grant = iota
 	freshGrant
-	expiredGrant // no API server can carry it out any more
+	expiredGrant // no API server can carry out the eviction any more
 )
 
 // slots is a set of pod names.
@@ -219,13 +219,13 @@ func (l *lease) remembersAbsent(z *zones) bool {
 // downIn returns the wanted pods that are down in a view under a record. A reader of the view
 // knows a zone that left only if the record remembers it.
 func (l *lease) downIn(p *pods, z *zones) slots {
-	broken := down(p, z)
+	downPods := down(p, z)
 	for n := range z {
 		if z[n].absence != present && l.members[n] == 0 {
-			broken &^= zoneSlots(n)
+			downPods &^= zoneSlots(n)
 		}
 	}
-	return broken
+	return downPods
 }
 
 // down returns the wanted pods that are not up.

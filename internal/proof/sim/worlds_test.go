@@ -23,25 +23,25 @@ var worlds = []*exploration{
 		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Bad: []int{2}, Kills: 1, OldCaches: true,
 		Tracks: [][]Edit{{{Template, 0, 3}}, {{Template, 1, 3}}},
 	}},
-	{name: "a pause while requests and replies get lost", config: Config{
+	{name: "a pause while requests and replies are lost", config: Config{
 		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true, LostRequests: 1,
 		Tracks: [][]Edit{{{Pause, 0, 0}, {Resume, 0, 0}}},
 	}},
-	{name: "a pause while requests come late and the hold expires", config: Config{
+	{name: "a pause while requests arrive late and the hold expires", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, LateRequests: 1, Expiries: 1,
 		Tracks: [][]Edit{{{Pause, 0, 0}, {Resume, 0, 0}}},
 	}},
 	{name: "a crash while the operator dies and its hold expires", config: Config{
 		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 1}, Kills: 1, Crashes: 1, Expiries: 1,
 	}},
-	{name: "others delete and touch pods", config: Config{
+	{name: "others delete and update pods", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, PodDeletes: 1, PodUpdates: 1,
 	}},
 	{name: "a pause and a crash", config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Crashes: 1,
 		Tracks: [][]Edit{{{Pause, 0, 0}, {Resume, 0, 0}}},
 	}},
-	{name: "a revert while requests come late", config: Config{
+	{name: "a revert while requests arrive late", config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Pods: [][]int{{1, 2}}, LateRequests: 1,
 		Tracks: [][]Edit{{{Template, 0, 1}}},
 	}},
@@ -63,7 +63,7 @@ var worlds = []*exploration{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2},
 		Tracks: [][]Edit{{{Scale, 0, 0}}},
 	}},
-	{name: "scaling up while the operator dies and requests come late", config: Config{
+	{name: "scaling up while the operator dies and requests arrive late", config: Config{
 		Zones: 1, Replicas: 1, Budget: 1, Operators: 1, Kills: 1, OldCaches: true, LateRequests: 1,
 		Tracks: [][]Edit{{{Scale, 0, 2}, {Template, 0, 2}}},
 	}},
@@ -71,10 +71,10 @@ var worlds = []*exploration{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2},
 		Tracks: [][]Edit{{{RollingUpdate, 1, 0}, {OnDelete, 1, 0}}},
 	}},
-	{name: "somebody takes the hold by hand", config: Config{
+	{name: "a user acquires the hold manually", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, ManualHolds: 1, Expiries: 1,
 	}},
-	{name: "caches that trickle and a crash", config: Config{
+	{name: "stepwise caches and a crash", config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Crashes: 1, StepwiseCaches: true,
 	}},
 	{name: "two operators", config: Config{
@@ -85,51 +85,51 @@ var worlds = []*exploration{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1,
 		Tracks: [][]Edit{{{Downscale, 0, 0}}, {{Downscale, 1, 0}}},
 	}},
-	{name: "a downscale beside a rollout", config: Config{
+	{name: "a downscale during a rollout", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2},
 		Tracks: [][]Edit{{{Downscale, 0, 0}}},
 	}},
-	{name: "a downscale that never comes", config: Config{
+	{name: "an admitted downscale that is never carried out", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, LostRequests: 1,
 		Tracks: [][]Edit{{{Downscale, 0, 0}}},
 	}},
-	{name: "a downscale of what is down while somebody has the hold", config: Config{
+	{name: "a downscale of a pod that is down while a user has the hold", config: Config{
 		Zones: 1, Replicas: 1, Budget: 1, Operators: 1, Crashes: 1, ManualHolds: 1,
 		Tracks: [][]Edit{{{Downscale, 0, 0}}},
 	}},
-	{name: "a downscale in the zone that rolls", config: Config{
+	{name: "a downscale in the zone of a rollout", config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2},
 		Tracks: [][]Edit{{{Downscale, 0, 1}}},
 	}},
-	{name: "a downscale of our own beside a rollout", config: Config{
+	{name: "a downscale by lockstep during a rollout", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2},
 		Tracks: [][]Edit{{{ForceReplicas, 0, 0}}},
 	}},
-	{name: "a downscale of our own and back while requests come late", config: Config{
+	{name: "a downscale by lockstep and back while requests arrive late", config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, LateRequests: 1,
 		Tracks: [][]Edit{{{ForceReplicas, 0, 1}, {ForceReplicas, 0, 2}}},
 	}},
-	{name: "two downscales of our own while the operator dies", slow: true, config: Config{
+	{name: "two downscales by lockstep while the operator dies", slow: true, config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Kills: 1, OldCaches: true, LateRequests: 1,
 		Tracks: [][]Edit{{{ForceReplicas, 0, 0}}, {{ForceReplicas, 1, 0}}},
 	}},
-	{name: "a downscale of our own and a crash", config: Config{
+	{name: "a downscale by lockstep and a crash", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Crashes: 1, Kills: 1,
 		Tracks: [][]Edit{{{ForceReplicas, 0, 0}}},
 	}},
-	{name: "downscales of our own and of others", config: Config{
+	{name: "downscales by lockstep and by others", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, LostRequests: 1,
 		Tracks: [][]Edit{{{ForceReplicas, 0, 0}}, {{Downscale, 1, 0}}},
 	}},
-	{name: "two operators and a downscale of our own", slow: true, config: Config{
+	{name: "two operators and a downscale by lockstep", slow: true, config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Templates: []int{1, 2},
 		Tracks: [][]Edit{{{ForceReplicas, 0, 0}}},
 	}},
 
-	{name: "two operators of which another one leads after a while", config: Config{
+	{name: "two operators and a change of leader", config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, Handovers: 1, Templates: []int{2, 2},
 	}},
-	{name: "two rollouts and a downscale of our own in three zones, and another leader", slow: true, memory: 4 << 30, config: Config{
+	{name: "two rollouts and a downscale by lockstep in three zones, and a change of leader", slow: true, memory: 4 << 30, config: Config{
 		Zones: 3, Replicas: 1, Budget: 1, Operators: 2, Handovers: 1, Templates: []int{1, 2, 2},
 		Tracks: [][]Edit{{{ForceReplicas, 0, 0}}},
 	}},
@@ -138,18 +138,18 @@ var worlds = []*exploration{
 		Zones: 3, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2, 2},
 		Kills: 1, OldCaches: true, Crashes: 1, Expiries: 1,
 	}},
-	{name: "two templates while the operator dies and requests come late", config: Config{
+	{name: "two templates while the operator dies and requests arrive late", config: Config{
 		Zones: 1, Replicas: 1, Budget: 1, Operators: 1, Kills: 1, OldCaches: true, LateRequests: 1,
 		Tracks: [][]Edit{{{Template, 0, 2}, {Template, 0, 3}}},
 	}},
-	{name: "a pause while the operator dies and requests come late", slow: true, config: Config{
+	{name: "a pause while the operator dies and requests arrive late", slow: true, config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, OldCaches: true, LateRequests: 1, Expiries: 1,
 		Tracks: [][]Edit{{{Pause, 0, 0}, {Resume, 0, 0}}},
 	}},
-	{name: "caches that trickle while the operator dies and its hold expires", slow: true, config: Config{
+	{name: "stepwise caches while the operator dies and its hold expires", slow: true, config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2}, Kills: 1, Crashes: 1, Expiries: 1, StepwiseCaches: true,
 	}},
-	{name: "caches that trickle over two zones", slow: true, config: Config{
+	{name: "stepwise caches over two zones", slow: true, config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, Crashes: 1, Expiries: 1, StepwiseCaches: true,
 	}},
 	{name: "scaling down and up", slow: true, config: Config{
@@ -164,22 +164,22 @@ var worlds = []*exploration{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Kills: 1, OldCaches: true, LostRequests: 1,
 		Tracks: [][]Edit{{{Downscale, 0, 0}}, {{Downscale, 1, 0}}},
 	}},
-	{name: "a downscale beside a rollout while the operator dies and its hold expires", slow: true, config: Config{
+	{name: "a downscale during a rollout while the operator dies and its hold expires", slow: true, config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Kills: 1, OldCaches: true, LateRequests: 1, Expiries: 1,
 		Tracks: [][]Edit{{{Downscale, 0, 0}}},
 	}},
-	{name: "a downscale and back beside a rollout", slow: true, config: Config{
+	{name: "a downscale and back during a rollout", slow: true, config: Config{
 		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{1, 2},
 		Tracks: [][]Edit{{{Downscale, 0, 1}, {Scale, 0, 2}}},
 	}},
-	{name: "a downscale beside a rollout and a crash", slow: true, config: Config{
+	{name: "a downscale during a rollout and a crash", slow: true, config: Config{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, Crashes: 1,
 		Tracks: [][]Edit{{{Downscale, 0, 0}}},
 	}},
-	{name: "others delete and touch pods while the operator dies", slow: true, config: Config{
+	{name: "others delete and update pods while the operator dies", slow: true, config: Config{
 		Zones: 2, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2, 2}, Kills: 1, PodDeletes: 1, PodUpdates: 1,
 	}},
-	{name: "two pods at a time while others delete pods and replies get lost", slow: true, config: Config{
+	{name: "two pods at a time while others delete pods and replies are lost", slow: true, config: Config{
 		Zones: 1, Replicas: 3, Budget: 2, Operators: 1, Templates: []int{2}, PodDeletes: 1, LostRequests: 1,
 	}},
 	{name: "two pods at a time in two zones", slow: true, config: Config{

@@ -1,21 +1,21 @@
-// Package judge has the laws by which the explorer and the walk judge histories. The
-// caller determines the facts of a disruption from the state of its simulated API server
-// alone, never from what operators believe. The laws are the same for both.
+// Package judge has the rules that the explorer and the walk apply to each disruption. The caller
+// describes a disruption by the state of its simulated API server alone, never by the knowledge of
+// an operator.
 package judge
 
 // Disruption describes the state just after a pod that was up was deleted or evicted, or after
 // a downscale of a zone that deletes pods that were up.
 type Disruption struct {
-	WrongTarget        bool // it is not the exact pod that was judged
-	Paused             bool // it is a rollout of a zone that was paused, or in another group, before the operator read anything
-	OtherZoneDisrupted bool // pods of another zone are down by lockstep, or leave by a downscale
-	OtherZonesDown     int  // pods of other zones that are down, except those that no process could know
-	Down               int  // pods of the zone that are down, including this one, with the same exception
+	WrongTarget        bool // the pod is not exactly the one of the decision
+	Paused             bool // a rollout, and the zone was paused, or was not in the group, before the operator read anything
+	OtherZoneDisrupted bool // lockstep disrupted pods of another zone that are still down, or a downscale of another zone deletes pods
+	OtherZonesDown     int  // number of pods of other zones that are down, without those that no process could know to be down
+	Down               int  // number of pods of the zone that are down, this one included, with the same exception
 	Budget             int  // of the zone; 0: no budget applies
 	Unrecorded         bool // the Lease does not record exactly this disruption
 }
 
-// rules are in order of precedence: Broken returns the first that a disruption breaks.
+// rules are in order of precedence.
 var rules = []struct {
 	name   string
 	broken func(Disruption) bool
@@ -39,5 +39,5 @@ func (d Disruption) BrokenRule(judged func(rule string) bool) string {
 	return ""
 }
 
-// AllRules judges every law.
+// AllRules makes BrokenRule check every rule.
 func AllRules(string) bool { return true }

@@ -16,13 +16,13 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 			t.Errorf("%+v breaks %q, want %q", d, got, want)
 		}
 		if got := d.BrokenRule(func(rule string) bool { return rule != want }); got != "" {
-			t.Errorf("%+v breaks %q although that is not judged", d, got)
+			t.Errorf("%+v breaks %q although that rule is not checked", d, got)
 		}
 	}
 }
 
 func TestNoBudgetNoViolation(t *testing.T) {
 	if got := (Disruption{Down: 9}).BrokenRule(AllRules); got != "" {
-		t.Errorf("it breaks %q", got)
+		t.Errorf("a disruption without a budget breaks %q", got)
 	}
 }
