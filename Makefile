@@ -119,7 +119,7 @@ test: ## all tests: units, properties, scenarios, a small exploration, then the 
 
 ##@ Longer and deeper
 
-explore: ## every history of planner, hold and freshness in small worlds, wider than make test; prints sizes and dimensions
+explore: ## every history of planner, hold and freshness in small worlds, wider than make test; prints sizes and covered events
 	cd internal/proof/sim && LOCKSTEP_EXPLORE=full $(GO) test -run TestExplore -count=1 -timeout 4h
 
 sim: ## LOCKSTEP_SCHEDULES walks (20000) through days of invented time, of many groups, faults and clocks; LOCKSTEP_SEED=n begins with that one

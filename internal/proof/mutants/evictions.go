@@ -210,7 +210,7 @@ var evictions = []Mutant{
 		Name:  "eviction granted on caches that are older than the last look",
 		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if decision.Need == hold.Look || p.behind(cached, decision) {", "if decision.Need == hold.Look {"}},
 		Test:  "internal/serve/admission TestCachesOlderThanTheLastLiveReadGrantNoEviction", Rule: "a third pod may go",
-		Remark: "what comes of it in histories is a bent rule of the explorer: webhooks that forget",
+		Remark: "its consequence in histories is a deviation of the explorer: live reads forgotten by webhooks",
 	},
 	{
 		Name:  "live read for a refused eviction that later plans do not know of",

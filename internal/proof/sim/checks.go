@@ -23,7 +23,7 @@ func (e *explorer) checkDelete(w *world, r request, exact, up bool) (rule, detai
 		disruption.Down = count((downPods &^ excused).with(slot) & zoneSlots(zoneOf(slot)) & wantedSlots(w))
 		disruption.Budget = e.config.budget()
 	}
-	if rule = disruption.BrokenRule(e.deviations.judges); rule == "" {
+	if rule = disruption.BrokenRule(e.deviations.checks); rule == "" {
 		return "", ""
 	}
 	return rule, fmt.Sprintf("delete of %s; down: %v; of these by lockstep: %v; excused: %v", podNames[slot], downPods, w.byLockstep&downPods, excused)
@@ -51,7 +51,7 @@ func (e *explorer) checkEviction(w *world, ev *evictionClient) (rule, detail str
 		Down:               count(zoneDown),
 		Budget:             e.config.limit(),
 		Unrecorded:         !w.recordsEviction(ev),
-	}.BrokenRule(e.deviations.judges)
+	}.BrokenRule(e.deviations.checks)
 	if rule == "" {
 		return "", ""
 	}
@@ -61,7 +61,7 @@ func (e *explorer) checkEviction(w *world, ev *evictionClient) (rule, detail str
 // checkState finds a disruption that is in flight, can succeed and is not recorded. It returns the
 // rule that the state breaks and how, or nothing.
 func (e *explorer) checkState(w *world) (rule, detail string) {
-	if !e.deviations.judges("NoLostIntent") {
+	if !e.deviations.checks("NoLostIntent") {
 		return "", ""
 	}
 	if w.unrecorded(w.lateRequest.step) {

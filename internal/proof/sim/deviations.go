@@ -18,6 +18,6 @@ type Deviations struct {
 	Ignore []string // rules that are not checked
 }
 
-func (r Deviations) judges(name string) bool {
+func (r Deviations) checks(name string) bool {
 	return !slices.Contains(r.Ignore, name)
 }

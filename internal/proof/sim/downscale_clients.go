@@ -318,7 +318,7 @@ func (e *explorer) checkDownscale(w *world, a *downscaleClient) (rule, detail st
 	rule = judge.Disruption{
 		OtherZoneDisrupted: w.byLockstep&otherZonesDown != 0 || w.byPartition&down(&w.pods, &w.zones) != 0 || w.otherZoneDisrupted(zone),
 		OtherZonesDown:     count(otherZonesDown &^ (a.notDown &^ w.byLockstep)),
-	}.BrokenRule(e.deviations.judges)
+	}.BrokenRule(e.deviations.checks)
 	if rule == "" {
 		return "", ""
 	}

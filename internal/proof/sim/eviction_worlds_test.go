@@ -79,7 +79,7 @@ var evictionWorlds = []*exploration{
 		Tracks: [][]Edit{{{Scale, 0, 3}, {Evict, 0, 2}}},
 	}},
 
-	{name: "evictions of two pods of a zone that shrinks and grows again", slow: true, config: Config{
+	{name: "evictions of two pods of a zone that is scaled down and up again", slow: true, config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1,
 		Tracks: [][]Edit{{{Scale, 0, 1}, {Scale, 0, 2}}, {{Evict, 0, 0}}, {{Evict, 0, 1}}},
 	}},

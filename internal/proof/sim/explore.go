@@ -38,19 +38,19 @@ func (s *Counterexample) String() string {
 // Explore visits every reachable state, breadth first, and stops at the first state that
 // breaks a rule. It returns an error if the configuration is invalid or the world has more
 // than MaxStates states.
-func Explore(c Config, r Deviations) (Report, error) {
-	if err := c.validate(); err != nil {
+func Explore(config Config, deviations Deviations) (Report, error) {
+	if err := config.validate(); err != nil {
 		return Report{}, err
 	}
 	e := &explorer{
-		config: c, deviations: r, first: c.start(),
+		config: config, deviations: deviations, first: config.start(),
 		index: map[key]uint32{}, decisions: map[view]*decision{}, freshnessAnswers: map[freshnessInput]bool{}, downscaleAnswers: map[downscaleInput]downscaleAnswer{}, evictionAnswers: map[evictionInput]evictionAnswer{},
 	}
-	e.first.renumber(c)
+	e.first.renumber(config)
 	if err := e.run(); err != nil {
 		return e.report(), err
 	}
-	if e.violation == nil && r.judges("Progress") {
+	if e.violation == nil && deviations.checks("Progress") {
 		e.checkProgress()
 	}
 	return e.report(), nil
@@ -135,7 +135,7 @@ func (e *explorer) expand(w *world, next *level) {
 		if m.rule == "" {
 			m.rule, m.detail = e.checkState(&m.next)
 		}
-		if m.rule != "" && e.deviations.judges(m.rule) {
+		if m.rule != "" && e.deviations.checks(m.rule) {
 			e.violation = &Counterexample{Rule: m.rule, Detail: m.detail, Moves: append(e.trace(from), m.describe())}
 			return
 		}

@@ -74,9 +74,9 @@ func (q *freshnessInput) missing(c Config) bool {
 		}
 	}
 	if q.known.hasLiveRead {
-		look := q.snapshot(q.known.pods, q.known.zones, c)
-		look.Live, look.PodsAt, look.ZonesAt = true, 2*versionOffset, 2*versionOffset
-		known.Looked(look.Shown())
+		live := q.snapshot(q.known.pods, q.known.zones, c)
+		live.Live, live.PodsAt, live.ZonesAt = true, 2*versionOffset, 2*versionOffset
+		known.Looked(live.Shown())
 	}
 	view := q.snapshot(q.pods, q.zones, c)
 	return known.Missing(view.Shown()) != ""

@@ -144,7 +144,7 @@ func (o *operator) learn(l lease) {
 
 // setKnown stores a record as the known one; own means that the process wrote it.
 func (o *operator) setKnown(l lease, own bool) {
-	if looks := o.state == roundReading || o.state == roundZonesRead || o.state == roundPodsRead || o.state == roundLeftRead || o.state == roundConfirming; looks && !o.liveRead.superseded && o.known.version != l.version {
+	if reading := o.state == roundReading || o.state == roundZonesRead || o.state == roundPodsRead || o.state == roundLeftRead || o.state == roundConfirming; reading && !o.liveRead.superseded && o.known.version != l.version {
 		o.liveRead.superseded, o.liveRead.record, o.liveRead.own = true, o.known, o.ownRecord
 	}
 	o.known, o.ownRecord = l, own

@@ -197,9 +197,9 @@ func (l lease) String() string {
 	return fmt.Sprintf("hold %s [%s]", holder, strings.Join(records, " "))
 }
 
-func indented(notes string) string {
-	if notes == "" {
+func indented(notation string) string {
+	if notation == "" {
 		return ": nothing"
 	}
-	return "\n        " + strings.ReplaceAll(notes, "\n", "\n        ")
+	return "\n        " + strings.ReplaceAll(notation, "\n", "\n        ")
 }

@@ -28,11 +28,11 @@ var rules = []struct {
 	{"NotedFirst", func(d Disruption) bool { return d.Unrecorded }},
 }
 
-// BrokenRule returns the first law that a disruption breaks, among the laws that are judged; "" if
+// BrokenRule returns the first rule that a disruption breaks, among the rules that are checked; "" if
 // it breaks none.
-func (d Disruption) BrokenRule(judged func(rule string) bool) string {
+func (d Disruption) BrokenRule(checked func(rule string) bool) string {
 	for _, rule := range rules {
-		if rule.broken(d) && judged(rule.name) {
+		if rule.broken(d) && checked(rule.name) {
 			return rule.name
 		}
 	}

@@ -16,13 +16,13 @@ const (
 )
 
 // leaveGroup makes a zone leave its group for a time.
-func (w *walk) leaveGroup(g *simulatedGroup, n int, detail absence, s Step) {
+func (w *walk) leaveGroup(g *simulatedGroup, n int, how absence, s Step) {
 	if g.zones[n].absence != inGroup {
 		return
 	}
-	w.trace(g, g.zones[n].Name, [...]string{orphaned: "is deleted without its pods", unlabelled: "loses the label of the group"}[detail])
-	w.putZone(g, n, func(z *zone) { z.absence = detail })
-	if detail == orphaned {
+	w.trace(g, g.zones[n].Name, [...]string{orphaned: "is deleted without its pods", unlabelled: "loses the label of the group"}[how])
+	w.putZone(g, n, func(z *zone) { z.absence = how })
+	if how == orphaned {
 		w.orphanPods(g, n)
 	}
 	g.absenceChanged[n] = w.version
@@ -44,7 +44,7 @@ func (w *walk) returnToGroup(g *simulatedGroup, n int) {
 	if former == inGroup {
 		return
 	}
-	w.trace(g, g.zones[n].Name, "comes back")
+	w.trace(g, g.zones[n].Name, "returns to the group")
 	g.history.zoneReturns(g, n, w.version+1)
 	w.putZone(g, n, func(z *zone) {
 		z.absence = inGroup
@@ -53,7 +53,7 @@ func (w *walk) returnToGroup(g *simulatedGroup, n int) {
 		}
 	})
 	if former == orphaned {
-		g.history.lastDownscales[n] = pastDownscale{} // its time was deleted with the StatefulSet
+		g.history.lastDownscales[n] = pastDownscale{} // the annotation with its time was deleted with the StatefulSet
 	}
 	g.absenceChanged[n] = w.version
 }

@@ -19,7 +19,7 @@ const (
 	requestLimit = 34 * time.Second
 )
 
-// answer is the answer of a webhook, with what the API server has shown the webhook for it.
+// answer is the answer of a webhook, with the versions that the API server had shown the webhook.
 type answer struct {
 	allowed    bool
 	reason     reason.Code // of an eviction
@@ -28,27 +28,28 @@ type answer struct {
 }
 
 // callWebhook makes the API server call the webhook of any live process. If the process does not
-// answer in time, the answer is no.
-func (w *walk) callWebhook(ask func(p *process, done func(answer)), then func(answer)) {
+// answer in time, the API server refuses the request.
+func (w *walk) callWebhook(call func(p *process, done func(answer)), then func(answer)) {
 	p := w.anyProcess()
 	if p == nil {
 		w.after(time.Second, func() { then(answer{}) })
 		return
 	}
-	over := false
+	answered := false
 	once := func(a answer) {
-		if !over {
-			over = true
+		if !answered {
+			answered = true
 			then(a)
 		}
 	}
 	w.after(webhookLimit, func() { once(answer{}) })
 	p.after(w.latency(), func() {
-		ask(p, func(a answer) { w.after(w.latency(), func() { once(a) }) })
+		call(p, func(a answer) { w.after(w.latency(), func() { once(a) }) })
 	})
 }
 
-// anyProcess returns a random process that serves webhooks, as far as the API server can know.
+// anyProcess returns a random process that the API server believes to serve webhooks: a process that
+// sleeps counts.
 func (w *walk) anyProcess() *process {
 	var all []*process
 	for _, p := range w.processes {
@@ -62,10 +63,10 @@ func (w *walk) anyProcess() *process {
 	return all[w.chance.IntN(len(all))]
 }
 
-// admit makes the webhook prepare-downscale judge a downscale: an update of the zone, or of
-// its scale. Only the answer about the zone contains a patch.
-func (p *process) admit(g *simulatedGroup, ask group.DownscaleRequest, done func(answer)) {
-	change := changeOf(g, ask)
+// admit makes the webhook prepare-downscale review a downscale: an update of the zone, or of its
+// scale. Only the answer to an update of the zone contains a patch.
+func (p *process) admit(g *simulatedGroup, request group.DownscaleRequest, done func(answer)) {
+	change := changeOf(g, request)
 	if p.chance.IntN(2) == 0 {
 		change.Subresource = "scale"
 		change.Old.Labels, change.New.Labels, change.New.Annotations = nil, nil, nil
@@ -78,17 +79,18 @@ func (p *process) admit(g *simulatedGroup, ask group.DownscaleRequest, done func
 	})
 }
 
-func changeOf(g *simulatedGroup, ask group.DownscaleRequest) admission.Change {
+// changeOf returns a request for a downscale as an update of the zone.
+func changeOf(g *simulatedGroup, request group.DownscaleRequest) admission.Change {
 	labels := map[string]string{contract.GroupLabel: g.key.Name}
-	object := admission.Object{UID: ask.UID, Version: ask.Version.String(), Labels: labels, Annotations: map[string]string{}}
+	object := admission.Object{UID: request.UID, Version: request.Version.String(), Labels: labels, Annotations: map[string]string{}}
 	return admission.Change{
-		Group: "apps", Resource: "statefulsets", Namespace: g.key.Namespace, Name: ask.Zone,
-		From: new(int32(ask.From)), To: new(int32(ask.To)), Old: object, New: object,
+		Group: "apps", Resource: "statefulsets", Namespace: g.key.Namespace, Name: request.Zone,
+		From: new(int32(request.From)), To: new(int32(request.To)), Old: object, New: object,
 	}
 }
 
-// downscaledTime returns the time of the downscale that a patch writes to a zone; the zero time if
-// it writes none.
+// downscaledTime returns the time of the downscale that a patch adds to a zone; the zero time if the
+// patch adds none.
 func downscaledTime(patch []byte) time.Time {
 	var at time.Time
 	for _, value := range addedValues(patch) {

@@ -8,11 +8,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// A stranger is a pod that a user created under the name of a pod of a zone, and that no StatefulSet
-// controls. The zone lacks the pod of that name until the stranger is deleted, or until the StatefulSet
+// A bare pod is a pod that a user created with the name of a pod of a zone, and that no StatefulSet
+// controls. The zone lacks the pod of that name until the bare pod is deleted, or until the StatefulSet
 // adopts it because its labels match.
 
-// bare reports whether a pod is a stranger. It accepts nil, as the other methods do.
+// bare reports whether a pod is a bare pod. It accepts nil, as the other methods do.
 func (p *pod) bare() bool { return p != nil && p.userCreated && p.owner == "" }
 
 // inZone reports whether a pod exists and is a pod of its zone.
@@ -21,56 +21,56 @@ func (p *pod) inZone() bool { return p != nil && !p.bare() }
 // upInZone reports whether a pod is up and is a pod of its zone.
 func (p *pod) upInZone() bool { return p.inZone() && p.Up() }
 
-// podName is what users and strangers do with the name of a pod.
+// podName has the user actions and the bare pods of one pod name.
 type podName struct {
-	waiting        Step         // of a user who waits until the name is free
-	waitsUntil     instant      // until then
-	barePodChanged plan.Version // of the last change of a stranger with this name
+	waiting        Step         // of the user that waits until the name is free
+	waitsUntil     instant      // the user waits until then
+	barePodChanged plan.Version // of the last change of a bare pod with this name
 }
 
-// barePodSince reports whether a stranger has had a name at a version or later.
+// barePodSince reports whether a bare pod has had a name at a version or later.
 func (g *simulatedGroup) barePodSince(n, ordinal int, version plan.Version) bool {
 	return g.pods[n][ordinal].bare() || g.podNames[n][ordinal].barePodChanged > version
 }
 
-// createBarePodLater makes a user create a stranger, at the latest when its name has become free. Half of the users
-// delete the pod that has the name.
+// createBarePodLater makes a user create a bare pod: at once if the name is free, otherwise once it
+// becomes free. Half of the users delete the pod that has the name.
 func (w *walk) createBarePodLater(g *simulatedGroup, s Step) {
 	s.Value %= g.ordinals()
-	at, p := &g.podNames[s.Zone][s.Value], g.pods[s.Zone][s.Value]
+	name, p := &g.podNames[s.Zone][s.Value], g.pods[s.Zone][s.Value]
 	switch {
-	case at.waitsUntil > w.now || p.bare():
-		return // another user is faster
+	case name.waitsUntil > w.now || p.bare():
+		return // another user has the name or waits for it
 	case p == nil:
 		w.createBarePod(g, s)
 		return
 	}
-	at.waiting, at.waitsUntil = s, min(w.now+s.Duration+time.Minute, w.schedule.Ends)
+	name.waiting, name.waitsUntil = s, min(w.now+s.Duration+time.Minute, w.schedule.FaultsEnd)
 	if p.Up() && w.chance.IntN(2) == 0 {
 		w.report.Faults[podsDeletedByOthers]++
 		w.terminatePod(g, s.Zone, s.Value, "a user deletes")
 	}
 }
 
-// nameReleased makes the user who waits for a name create a stranger, if the StatefulSet controller does
-// not create a pod before.
+// nameReleased makes the user that waits for a name create a bare pod, unless the StatefulSet controller
+// creates a pod before.
 func (w *walk) nameReleased(g *simulatedGroup, n, ordinal int) {
-	at := &g.podNames[n][ordinal]
-	if at.waitsUntil <= w.now {
+	name := &g.podNames[n][ordinal]
+	if name.waitsUntil <= w.now {
 		return
 	}
-	at.waitsUntil = 0
+	name.waitsUntil = 0
 	w.after(w.between(0, 20*time.Millisecond), func() {
 		if g.pods[n][ordinal] == nil {
-			w.createBarePod(g, at.waiting)
+			w.createBarePod(g, name.waiting)
 		}
 	})
 }
 
-// createBarePod creates a stranger that lasts for a time. Meanwhile and afterwards clients evict the
-// pod that has its name.
+// createBarePod makes a user create a bare pod for a time. Meanwhile and afterwards clients evict the pod
+// that has the name.
 func (w *walk) createBarePod(g *simulatedGroup, s Step) {
-	if w.now >= w.schedule.Ends {
+	if w.now >= w.schedule.FaultsEnd {
 		return
 	}
 	n, ordinal := s.Zone, s.Value
@@ -84,14 +84,14 @@ func (w *walk) createBarePod(g *simulatedGroup, s Step) {
 	w.trace(g, "a user creates", next.Name)
 	w.storePod(g, n, ordinal, next)
 	w.startPod(g, n, ordinal)
-	lasts := min(s.Duration, w.schedule.Ends-w.now)
-	w.after(lasts, func() { w.endBarePod(g, s, uid) })
+	duration := min(s.Duration, w.schedule.FaultsEnd-w.now)
+	w.after(duration, func() { w.endBarePod(g, s, uid) })
 	for range w.chance.IntN(4) {
-		w.after(w.between(0, min(lasts+time.Minute, w.schedule.Ends-w.now)), func() { w.drain(g, n, ordinal) })
+		w.after(w.between(0, min(duration+time.Minute, w.schedule.FaultsEnd-w.now)), func() { w.drain(g, n, ordinal) })
 	}
 }
 
-// endBarePod makes a user delete a stranger, or label it so that its StatefulSet adopts it.
+// endBarePod makes a user delete a bare pod, or label it so that the StatefulSet adopts it.
 func (w *walk) endBarePod(g *simulatedGroup, s Step, uid string) {
 	p := g.pods[s.Zone][s.Value]
 	if !p.bare() || p.UID != uid || p.Phase == plan.Leaving {
@@ -108,16 +108,16 @@ func (w *walk) endBarePod(g *simulatedGroup, s Step, uid string) {
 	w.storePod(g, s.Zone, s.Value, next)
 }
 
-// processedOrdinals returns the number of ordinals that the StatefulSet controller processes. It creates pods in
-// order and stops at the first name that a stranger has.
+// processedOrdinals returns the number of ordinals that the StatefulSet controller processes. It creates pods
+// in order and stops at the first name that a bare pod has.
 func (g *simulatedGroup) processedOrdinals(n int) int {
-	if taken := slices.IndexFunc(g.pods[n][:g.zones[n].Replicas], (*pod).bare); taken >= 0 {
-		return taken
+	if barePod := slices.IndexFunc(g.pods[n][:g.zones[n].Replicas], (*pod).bare); barePod >= 0 {
+		return barePod
 	}
 	return g.ordinals()
 }
 
-// countBarePodAdoption counts the adoption of a stranger.
+// countBarePodAdoption counts the adoption of a bare pod.
 func (w *walk) countBarePodAdoption(g *simulatedGroup, p *pod) {
 	if p.bare() {
 		w.report.Faults[barePodsAdopted]++
@@ -132,8 +132,8 @@ func (w *walk) addNameLabel(g *simulatedGroup, n, ordinal int) {
 	w.storePod(g, n, ordinal, next)
 }
 
-// skipsWebhook reports whether a process evicts the pod of a name without a webhook, because its caches show
-// a stranger.
+// skipsWebhook reports whether a process allows the eviction of a pod without a review, because its
+// caches show a bare pod.
 func (p *process) skipsWebhook(g *simulatedGroup, n, ordinal int) bool {
 	if !p.schedule.Deviations.BarePodsNotReviewed {
 		return false

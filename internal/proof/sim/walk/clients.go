@@ -13,38 +13,38 @@ const (
 	evictionRetryInterval = 5 * time.Second
 )
 
-// requestDownscale makes a user request a downscale of a zone through admission, until the zone has
-// scaled down or a user requests another size.
+// requestDownscale makes a user request a downscale of a zone through admission. The user retries until
+// the zone has scaled down or a user requests another size.
 func (w *walk) requestDownscale(g *simulatedGroup, n, to int) {
 	g.sizeRequests[n]++
 	g.pendingRequests++
 	w.sendDownscale(g, n, to, g.sizeRequests[n])
 }
 
-// sendDownscale: the API server reads the zone, calls a webhook, and updates the zone if
-// its version has not changed.
-func (w *walk) sendDownscale(g *simulatedGroup, n, to, request int) {
+// sendDownscale sends a request for a downscale: the API server reads the zone, calls a webhook, and
+// updates the zone if its version has not changed.
+func (w *walk) sendDownscale(g *simulatedGroup, n, to, requestNo int) {
 	z := g.zones[n]
-	if z.Replicas <= to || g.sizeRequests[n] != request {
+	if z.Replicas <= to || g.sizeRequests[n] != requestNo {
 		g.pendingRequests--
 		return
 	}
-	if z.absence != inGroup { // then it is no downscale of a zone of the group
-		w.after(w.between(downscaleRetryInterval, downscaleRetryInterval+time.Second), func() { w.sendDownscale(g, n, to, request) })
+	if z.absence != inGroup { // the group would not review this downscale
+		w.after(w.between(downscaleRetryInterval, downscaleRetryInterval+time.Second), func() { w.sendDownscale(g, n, to, requestNo) })
 		return
 	}
 	began := w.now
-	ask := group.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: to}
-	w.callWebhook(func(p *process, done func(answer)) { p.admit(g, ask, done) }, func(a answer) {
-		w.finishAllowed(g, began, a, func() { w.applyDownscale(g, n, ask, a) }, func() {
-			w.after(w.between(downscaleRetryInterval, downscaleRetryInterval+time.Second), func() { w.sendDownscale(g, n, to, request) })
+	request := group.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: to}
+	w.callWebhook(func(p *process, done func(answer)) { p.admit(g, request, done) }, func(a answer) {
+		w.finishAllowed(g, began, a, func() { w.applyDownscale(g, n, request, a) }, func() {
+			w.after(w.between(downscaleRetryInterval, downscaleRetryInterval+time.Second), func() { w.sendDownscale(g, n, to, requestNo) })
 		})
 	})
 }
 
-// applyDownscale updates the zone, with the time of the downscale if the patch has it.
-func (w *walk) applyDownscale(g *simulatedGroup, n int, ask group.DownscaleRequest, a answer) {
-	if !w.setReplicas(g, n, downscale{actor: "a user", version: ask.Version, to: ask.To, shown: a.shown}) {
+// applyDownscale updates the zone. If the patch has the time of the downscale, it writes this time too.
+func (w *walk) applyDownscale(g *simulatedGroup, n int, request group.DownscaleRequest, a answer) {
+	if !w.setReplicas(g, n, downscale{actor: "a user", version: request.Version, to: request.To, shown: a.shown}) {
 		return
 	}
 	if !a.downscaled.IsZero() {
@@ -52,28 +52,28 @@ func (w *walk) applyDownscale(g *simulatedGroup, n int, ask group.DownscaleReque
 	}
 }
 
-// finishAllowed carries out an allowed request, now or later, within the time limit of the API
-// server; or never, because another webhook can refuse it.
-func (w *walk) finishAllowed(g *simulatedGroup, began instant, a answer, do, then func()) {
-	left := began + requestLimit - w.now
+// finishAllowed carries out an allowed request, now or later within the time limit of the API server;
+// or never, because another webhook can refuse it. At the end it calls done.
+func (w *walk) finishAllowed(g *simulatedGroup, began instant, a answer, carryOut, done func()) {
+	remaining := began + requestLimit - w.now
 	if a.allowed {
 		w.fire(webhookAllows, g, nil)
 	}
 	switch {
-	case !a.allowed || left <= 0:
-		then()
+	case !a.allowed || remaining <= 0:
+		done()
 	case w.badNetworkUntil > w.now && w.chance.IntN(4) == 0:
 		w.report.Faults[allowedNotCarriedOut]++
-		then()
+		done()
 	case w.badNetworkUntil > w.now && w.chance.IntN(3) == 0:
 		w.report.Faults[allowedCarriedOutLate]++
-		w.after(w.between(0, left), func() {
-			do()
-			then()
+		w.after(w.between(0, remaining), func() {
+			carryOut()
+			done()
 		})
 	default:
-		do()
-		then()
+		carryOut()
+		done()
 	}
 }
 
@@ -85,8 +85,8 @@ func (w *walk) drain(g *simulatedGroup, n, ordinal int) {
 	}
 }
 
-// sendEviction: the API server calls one webhook that binds the eviction and another one
-// that judges it. Then it deletes the pod that the eviction is bound to.
+// sendEviction sends an eviction: the API server calls one webhook that binds the eviction, and another
+// one that reviews it. Then it deletes the pod to which the eviction is bound.
 func (w *walk) sendEviction(g *simulatedGroup, n, ordinal int, uid string) {
 	if p := g.pods[n][ordinal]; p == nil || p.UID != uid {
 		g.pendingRequests--

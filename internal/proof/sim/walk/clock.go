@@ -5,8 +5,8 @@ import "time"
 // epoch is the time at which every schedule begins.
 var epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// clock has the clocks of a process. The wall clock is ahead or behind, runs at its own
-// rate and is corrected when its error is too large. The steady clock measures durations;
+// clock has the clocks of a process. The wall clock has an offset and a rate of its own, and is
+// set again when its error becomes too large. The steady clock measures durations;
 // only its rate is wrong.
 type clock struct {
 	setAt  instant // when the wall clock was last set
@@ -23,9 +23,10 @@ const (
 	maxClockRate = 2
 )
 
-// maxClockError is the maximum error of a wall clock before it is set.
+// maxClockError is the maximum error of a wall clock.
 const maxClockError = 10 * time.Minute
 
+// wall returns the time that the wall clock shows.
 func (c clock) wall(now instant) time.Time {
 	return epoch.Add(c.setAt + c.offset + time.Duration(c.rate*float64(now-c.setAt)))
 }
@@ -35,7 +36,7 @@ func (c clock) trueDuration(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / c.steady)
 }
 
-// correctionDue returns when a wall clock must be set; false for never.
+// correctionDue returns when a wall clock reaches its maximum error; false if it never does.
 func (c clock) correctionDue() (instant, bool) {
 	left := maxClockError - c.offset
 	drift := c.rate - 1
@@ -48,7 +49,7 @@ func (c clock) correctionDue() (instant, bool) {
 	return c.setAt + time.Duration(float64(left)/drift), true
 }
 
-// initClock gives a process a clock of its own.
+// initClock gives a process clocks of its own, unless the clocks of the schedule are true.
 func (w *walk) initClock(p *process) {
 	switch {
 	case w.schedule.Deviations.FastClocks:
@@ -60,19 +61,20 @@ func (w *walk) initClock(p *process) {
 	}
 }
 
-// setClock sets a wall clock, and sets it again when its error is too large.
+// setClock sets a wall clock, and sets it again when its error becomes too large.
 func (w *walk) setClock(p *process, offset time.Duration, rate float64) {
 	p.clock.setAt, p.clock.offset, p.clock.rate = w.now, offset, rate
-	this := p.clock
-	if at, ever := this.correctionDue(); ever && at > w.now {
+	current := p.clock
+	if at, ever := current.correctionDue(); ever && at > w.now {
 		w.agenda.add(at, func() {
-			if p.clock == this && w.now < w.schedule.Ends {
+			if p.clock == current && w.now < w.schedule.FaultsEnd {
 				w.setClock(p, w.between(-maxClockError/2, maxClockError/2), rate)
 			}
 		})
 	}
 }
 
+// jumpClock sets a wall clock to another error.
 func (w *walk) jumpClock(p *process, value int) {
 	if w.schedule.TrueClocks {
 		return

@@ -22,8 +22,8 @@ func (w *walk) enqueueZone(g *simulatedGroup, n int) {
 	})
 }
 
-// reconcileZone is the StatefulSet controller: it adopts, creates and deletes pods, and writes the
-// status. Zones are OnDelete, so it replaces no pods.
+// reconcileZone is a reconcile of the StatefulSet controller: it adopts, creates and deletes pods, and
+// writes the status. Zones are OnDelete, so it replaces no pods.
 func (w *walk) reconcileZone(g *simulatedGroup, n int) {
 	z := g.zones[n]
 	if z.absence == orphaned {
@@ -45,7 +45,7 @@ func (w *walk) reconcileZone(g *simulatedGroup, n int) {
 		case p != nil && p.owner == z.UID && p.userCreated && ordinal < z.Replicas && p.Phase != plan.Leaving:
 			w.addNameLabel(g, n, ordinal)
 		case p != nil && p.owner == z.UID && ordinal >= z.Replicas && p.Phase != plan.Leaving:
-			w.terminatePod(g, n, ordinal, "controller removes")
+			w.terminatePod(g, n, ordinal, "the StatefulSet controller deletes")
 		}
 	}
 }
@@ -65,15 +65,15 @@ func (z *zone) adopts(p *pod) bool {
 func (w *walk) adoptOrphans(g *simulatedGroup, n int) {
 	for ordinal, p := range g.pods[n] {
 		if g.zones[n].adopts(p) {
-			w.trace(g, "controller adopts", p.Name)
+			w.trace(g, "the StatefulSet controller adopts", p.Name)
 			w.countBarePodAdoption(g, p)
 			w.setOwner(g, n, ordinal, g.zones[n].UID)
 		}
 	}
 }
 
-// observe writes the status of a zone. The first status of a StatefulSet says that its pods
-// have the current template.
+// observe writes the status of a zone. The first status of a StatefulSet has the current
+// template as the revision of all pods.
 func (z *zone) observe(counting bool) {
 	z.Observed, z.UpdateRevision, z.Counting = true, z.template, counting
 	z.CurrentRevision = cmp.Or(z.CurrentRevision, z.template)
@@ -94,6 +94,7 @@ func (w *walk) counting(g *simulatedGroup, n int) bool {
 	return false
 }
 
+// createPod makes the StatefulSet controller create a pod.
 func (w *walk) createPod(g *simulatedGroup, n, ordinal int) {
 	z := g.zones[n]
 	w.uids++
@@ -102,12 +103,12 @@ func (w *walk) createPod(g *simulatedGroup, n, ordinal int) {
 		Name: plan.PodName(z.Name, ordinal), Ordinal: ordinal, UID: "pod-" + strconv.Itoa(w.uids), Revision: z.template,
 		Created: plan.UnixTimeOf(now), IP: "10.0.0.1", Phase: plan.Starting,
 	}
-	w.trace(g, "controller creates", p.Name, "at", p.Revision)
+	w.trace(g, "the StatefulSet controller creates", p.Name, "at", p.Revision)
 	w.putPod(g, n, ordinal, p)
 	w.startPod(g, n, ordinal)
 }
 
-// startPod makes the kubelet start a pod, or fail to.
+// startPod makes the kubelet report a pod as Ready, or as failing if its revision is bad.
 func (w *walk) startPod(g *simulatedGroup, n, ordinal int) {
 	uid := g.pods[n][ordinal].UID
 	w.after(w.between(100*time.Millisecond, 20*time.Second)+w.controllerDelay(), func() {
@@ -130,7 +131,7 @@ func (w *walk) startPod(g *simulatedGroup, n, ordinal int) {
 
 var phaseNames = [...]string{plan.Starting: "starting", plan.Failing: "failing", plan.Ready: "ready", plan.Leaving: "leaving"}
 
-// terminatePod makes a pod terminate, and removes it later.
+// terminatePod makes a pod terminate, and makes the kubelet remove it later.
 func (w *walk) terminatePod(g *simulatedGroup, n, ordinal int, actor string) {
 	if g.pods[n][ordinal].bare() {
 		w.fire(barePodReplaced, g, nil)
@@ -141,17 +142,17 @@ func (w *walk) terminatePod(g *simulatedGroup, n, ordinal int, actor string) {
 	w.putPod(g, n, ordinal, p)
 	w.after(w.between(50*time.Millisecond, 10*time.Second)+w.controllerDelay(), func() {
 		if now := g.pods[n][ordinal]; now != nil && now.UID == p.UID {
-			w.trace(g, "kubelet:", p.Name, "is gone")
+			w.trace(g, "kubelet:", p.Name, "no longer exists")
 			w.removePod(g, n, ordinal)
 			w.nameReleased(g, n, ordinal)
 		}
 	})
 }
 
-// crashPod makes a pod that is up start again.
+// crashPod makes a pod that is up crash and restart.
 func (w *walk) crashPod(g *simulatedGroup, n, ordinal int) {
 	p := g.pods[n][ordinal].Pod
-	w.trace(g, "crash of", p.Name)
+	w.trace(g, "crash:", p.Name)
 	p.Phase, p.ReadySince = plan.Starting, time.Time{}
 	w.putPod(g, n, ordinal, p)
 	w.startPod(g, n, ordinal)
@@ -159,6 +160,6 @@ func (w *walk) crashPod(g *simulatedGroup, n, ordinal int) {
 
 // updatePod changes only the version of a pod.
 func (w *walk) updatePod(g *simulatedGroup, n, ordinal int) {
-	w.trace(g, "status churn of", g.pods[n][ordinal].Name)
+	w.trace(g, "another client updates", g.pods[n][ordinal].Name)
 	w.putPod(g, n, ordinal, g.pods[n][ordinal].Pod)
 }

@@ -1,18 +1,18 @@
 package walk
 
-// Deviations changes what the walk itself implements, so that tests can check that the judge
-// detects it. The zero Rules behave like lockstep and the API server.
+// Deviations are mistakes in the code that the walk implements itself. Tests use them to show that the
+// judge detects mistakes. The zero Deviations behave like lockstep and the API server.
 type Deviations struct {
 	LeaseWrittenLate    bool // the Lease is written after the deletes
 	UpscaleFirst        bool // replicas are added before deletes
 	Unconditional       bool // deletes have no preconditions
 	Unpinned            bool // evictions are not bound to pods
-	Overwriting         bool // the Lease is written whatever its version
-	Unconfirmed         bool // caches are not checked again after reads
-	Unverified          bool // StatefulSets are not read before pods are disrupted
+	Overwriting         bool // Lease writes have no preconditions
+	Unconfirmed         bool // caches are not checked again after live reads
+	Unverified          bool // StatefulSets are not read before a disruption
 	NoTimers            bool // no timer fires
-	NeedlessReconciles  bool // groups are reconciled again without a reason
+	NeedlessReconciles  bool // groups are reconciled periodically without a reason
 	AbsentZonesIgnored  bool // zones that left are ignored
-	BarePodsNotReviewed bool // pods that caches show as strangers are evicted without a webhook
+	BarePodsNotReviewed bool // evictions of pods that caches show as bare pods are not reviewed
 	FastClocks          bool // steady clocks run at three times the true rate
 }

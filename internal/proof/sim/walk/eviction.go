@@ -18,11 +18,13 @@ type boundEviction struct {
 	version       plan.Version
 }
 
+// of returns the eviction as the webhooks receive it.
 func (b boundEviction) of(g *simulatedGroup) admission.Eviction {
 	return admission.Eviction{Namespace: g.key.Namespace, Pod: plan.PodName(g.zones[b.zone].Name, b.ordinal), UID: b.uid, Version: b.version}
 }
 
-// actor describes who deletes a pod by an eviction that was allowed.
+// actor names the API server as the actor of an allowed eviction, with the reason and the
+// preconditions.
 func (b boundEviction) actor(why reason.Code) string {
 	switch {
 	case b.uid == "":
@@ -34,7 +36,7 @@ func (b boundEviction) actor(why reason.Code) string {
 }
 
 // pin makes the webhook pod-eviction-pin bind an eviction. If that replica does not guard the pod,
-// the eviction continues unbound: the replica that judges it may know more.
+// the eviction continues unbound, because the replica that reviews the eviction may know more.
 func (p *process) pin(g *simulatedGroup, zone, ordinal int, done func(boundEviction, bool)) {
 	b := boundEviction{zone: zone, ordinal: ordinal}
 	if p.skipsWebhook(g, zone, ordinal) {
@@ -69,22 +71,22 @@ func preconditionsOf(patch []byte) (uid string, version plan.Version) {
 	return uid, version
 }
 
-// evict makes the webhook pod-eviction judge an eviction.
+// evict makes the webhook pod-eviction review an eviction.
 func (p *process) evict(g *simulatedGroup, b boundEviction, done func(answer)) {
 	if p.skipsWebhook(g, b.zone, b.ordinal) {
-		done(answer{allowed: true, reason: reason.NotManaged, shown: p.shown(g)})
+		done(answer{allowed: true, reason: reason.NotManaged, shown: p.shownOf(g)})
 		return
 	}
-	asks, known := b.of(g), p.knownOf(g, b.zone)
+	bound, known := b.of(g), p.knownOf(g, b.zone)
 	p.runReview(g, func(ctx context.Context, r *review) admission.Verdict {
 		webhook := &admission.PodEviction{Observer: r.view(), Holds: r.holds(), Fresh: knownState{r}, Turns: r.turns, Log: r.log, Clock: r}
-		return webhook.Judge(ctx, asks)
+		return webhook.Judge(ctx, bound)
 	}, func(v admission.Verdict, shown shownVersions) {
 		done(answer{allowed: p.carriesOut(g, b, v, known), reason: v.Reason, shown: shown})
 	})
 }
 
-// knowledge is what a process knows of the pods of a zone when a review begins.
+// knowledge is the knowledge of a process about the pods of a zone when a review begins.
 type knowledge struct {
 	inGroup bool         // its caches show that the zone is in its group, and it is
 	pods    plan.Version // of its cache of pods
@@ -96,17 +98,17 @@ func (p *process) knownOf(g *simulatedGroup, n int) knowledge {
 	return k
 }
 
-// carriesOut reports whether a client carries out an eviction after the answer of a webhook. If no group
-// guards the pod, and the process knows that the zone is in its group, the process must have seen a
-// stranger with this name, and the eviction continues: it may affect a pod of the zone. Clients evict no
-// pod of a zone of which the process does not know that.
+// carriesOut reports whether an eviction continues after the answer of a webhook. If no group guards the
+// pod, although the process knows that the zone is in its group, the process must have seen a bare pod
+// with this name. Then the eviction continues, and can affect a pod of the zone. If the process does not
+// know that the zone is in its group, the eviction of an unguarded pod ends.
 func (p *process) carriesOut(g *simulatedGroup, b boundEviction, v admission.Verdict, known knowledge) bool {
 	guarded := v.Reason != reason.NotManaged
 	if guarded || !known.inGroup || g.zones[b.zone].absence != inGroup {
 		return v.Allowed && guarded
 	}
 	if !g.barePodSince(b.zone, b.ordinal, known.pods) {
-		p.violate(g, "Guarded", p.name+" guards no pod of "+g.zones[b.zone].Name)
+		p.violate(g, "Guarded", p.name+" does not guard a pod of "+g.zones[b.zone].Name)
 	}
 	return v.Allowed
 }

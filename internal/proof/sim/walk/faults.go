@@ -2,7 +2,7 @@ package walk
 
 import "time"
 
-// podFault changes a pod without lockstep.
+// podFault crashes, deletes or updates a pod without lockstep.
 func (w *walk) podFault(s Step, g *simulatedGroup) {
 	p := g.pods[s.Zone][s.Value]
 	switch {
@@ -16,13 +16,13 @@ func (w *walk) podFault(s Step, g *simulatedGroup) {
 		w.crashPod(g, s.Zone, s.Value)
 	default:
 		w.report.Faults[podsDeletedByOthers]++
-		w.terminatePod(g, s.Zone, s.Value, "somebody else deletes")
+		w.terminatePod(g, s.Zone, s.Value, "another client deletes")
 	}
 }
 
-// processFault disturbs a process, or the environment of all processes.
+// processFault causes a fault of a process, or of the environment of all processes.
 func (w *walk) processFault(s Step, p *process) {
-	until := min(w.now+s.Duration, w.schedule.Ends)
+	until := min(w.now+s.Duration, w.schedule.FaultsEnd)
 	switch s.Kind {
 	case Kill:
 		w.kill(p, until-w.now, s.Value)
@@ -44,13 +44,13 @@ func (w *walk) processFault(s Step, p *process) {
 		w.slowUntil = max(w.slowUntil, until)
 	case ClockJump:
 		w.jumpClock(p, s.Value)
-	default: // not about processes
+	default: // not a fault of processes
 	}
 }
 
-// kill ends a process. It restarts with the caches of now, of an earlier time or of the
-// beginning.
-func (w *walk) kill(p *process, lasts time.Duration, detail int) {
+// kill makes a process die. It restarts with the present caches, with those of an earlier time or with
+// those of the start.
+func (w *walk) kill(p *process, duration time.Duration, variant int) {
 	if p.dead {
 		return
 	}
@@ -65,18 +65,18 @@ func (w *walk) kill(p *process, lasts time.Duration, detail int) {
 	for k := range allKinds {
 		shown[k] = len(w.logs[k])
 	}
-	if detail%2 == 0 {
+	if variant%2 == 0 {
 		w.report.Faults[startsWithOldCaches]++
 		for k := range allKinds {
 			first := w.initialLogLength(k)
-			if detail%4 == 0 {
+			if variant%4 == 0 {
 				first = w.chance.IntN(shown[k]-first+1) + first
 			}
 			shown[k] = first
 		}
 	}
-	w.after(lasts, func() {
-		w.traceAll(p.name, "begins again")
+	w.after(duration, func() {
+		w.traceAll(p.name, "restarts")
 		p.start(shown)
 		if p == w.elected {
 			p.lead()
@@ -99,7 +99,7 @@ func (w *walk) initialLogLength(k kind) int {
 	return n
 }
 
-// elect elects another process as the leader. The former leader observes that later.
+// elect elects another process as the leader. The former leader stops later.
 func (w *walk) elect(former *process) {
 	var others []*process
 	for _, p := range w.processes {

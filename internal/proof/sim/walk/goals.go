@@ -7,8 +7,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// endFaults ends all faults, and every user action that deliberately keeps a group from its
-// goal.
+// endFaults ends all faults, and every user action that prevents a group from reaching its goal.
 func (w *walk) endFaults() {
 	w.traceAll("faults end")
 	w.badNetworkUntil, w.slowUntil, w.waitingSteps = 0, 0, nil
@@ -38,7 +37,7 @@ func (w *walk) checkGoals() {
 	w.elected.lead()
 	for _, g := range w.groups {
 		if why := g.unfinished(); why != "" {
-			if w.now > w.schedule.Ends+goalTimeout {
+			if w.now > w.schedule.FaultsEnd+goalTimeout {
 				w.report.GoalsMissed++
 				w.violate(g, "Progress", why)
 				return
@@ -51,13 +50,13 @@ func (w *walk) checkGoals() {
 	w.after(2*time.Minute, w.checkQuiet)
 }
 
-// checkQuiet checks that processes at the goal plan nothing and write nothing.
+// checkQuiet checks that at the goal no process plans and no process writes.
 func (w *walk) checkQuiet() {
 	written, planned := w.report.Actions[writes], w.report.Plans
 	w.after(10*time.Minute, func() {
 		for _, g := range w.groups {
 			if why := g.unfinished(); why != "" {
-				w.violate(g, "Progress", "the goal is left again: "+why)
+				w.violate(g, "Progress", "the group has left its goal: "+why)
 			}
 		}
 		written, planned := w.report.Actions[writes]-written, w.report.Plans-planned
@@ -68,11 +67,11 @@ func (w *walk) checkQuiet() {
 	})
 }
 
-// unfinished returns what keeps a group from its goal; "" if it is at its goal.
+// unfinished returns why a group is not at its goal; "" if it is.
 func (g *simulatedGroup) unfinished() string {
 	switch {
 	case g.pendingRequests > 0:
-		return "somebody still asks"
+		return "a user request is pending"
 	case g.lease != nil && (!g.lease.Holder.Free() || len(g.lease.Intents) > 0 || !g.lease.Downscale.None()):
 		return (*holdText)(g.lease).String()
 	}
@@ -84,12 +83,12 @@ func (g *simulatedGroup) unfinished() string {
 		case !z.Observed || z.UpdateRevision != z.template || z.CurrentRevision != z.template:
 			return z.Name + " is not at its template"
 		case z.Forced.Given && z.Replicas != z.Forced.Replicas, z.Leader != "" && !z.Forced.Given && z.Replicas != g.zones[0].Replicas:
-			return z.Name + " has not the replicas that it should have"
+			return z.Name + " does not have the replicas that it should have"
 		}
 		for ordinal, p := range g.pods[n] {
 			wanted := g.wanted(n, ordinal)
 			if wanted != (p != nil) || (wanted && (!p.Up() || p.Revision != z.template)) {
-				return plan.PodName(z.Name, ordinal) + " is not as it should be"
+				return plan.PodName(z.Name, ordinal) + " is missing, surplus, not up or outdated"
 			}
 		}
 	}

@@ -21,12 +21,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-// client has the methods of a client of the API server that a lease.Store needs.
+// client is a client of the simulated API server, with the methods that a lease.Store and an Observer
+// need.
 type client struct {
 	kubernetes.Interface
 
 	*walk
-	by *process // nil: a user, whose requests are answered at once
+	by *process // nil: a user, to whom the API server answers at once
 }
 
 // CoordinationV1 implements kubernetes.Interface.
@@ -57,7 +58,7 @@ type core struct {
 // ConfigMaps implements coreclient.CoreV1Interface.
 func (c core) ConfigMaps(string) coreclient.ConfigMapInterface { return configMaps{c: c.c} }
 
-// configMaps has no ConfigMaps, as in a cluster in which the predecessor has never run.
+// configMaps has no ConfigMaps, as a cluster in which the predecessor has never run.
 type configMaps struct {
 	coreclient.ConfigMapInterface
 
@@ -86,7 +87,7 @@ func doRequest[T any](ctx context.Context, c client, what string, apply func() (
 	}
 	t, is := ctx.Value(taskKey{}).(*task)
 	if !is {
-		panic("walk: a request of no task")
+		panic("walk: a request outside of a task")
 	}
 	return awaitAnswer(t, what, func(answer func(T, error)) { send(c.by, apply, answer) })
 }
@@ -124,8 +125,7 @@ func (l leases) Delete(ctx context.Context, name string, o metav1.DeleteOptions)
 	return err
 }
 
-// recordOf returns the record in the Lease of a group, as lockstep reads it; nil without a
-// Lease.
+// recordOf returns the record in the Lease of a group, as lockstep reads it; nil if there is no Lease.
 func (w *walk) recordOf(g *simulatedGroup) *group.Hold {
 	read, err := w.userLeases.Read(w.ctx, g.key)
 	record := group.HoldOf(read)
@@ -133,7 +133,7 @@ func (w *walk) recordOf(g *simulatedGroup) *group.Hold {
 	case err != nil:
 		panic(fmt.Sprintf("walk: the Lease of %s: %v", g.key, err))
 	case record.Unreadable != "":
-		panic(fmt.Sprintf("walk: lockstep cannot read what it wrote in the Lease of %s: %s", g.key, record.Unreadable))
+		panic(fmt.Sprintf("walk: lockstep cannot read its own record in the Lease of %s: %s", g.key, record.Unreadable))
 	case !record.Exists:
 		return nil
 	}
@@ -144,13 +144,13 @@ func (w *walk) recordOf(g *simulatedGroup) *group.Hold {
 	return &record
 }
 
-// newLeaseStore returns the store of Leases of a process at the beginning of a life.
+// newLeaseStore returns the store of Leases of a process that starts.
 func (p *process) newLeaseStore() *lease.Store {
 	return lease.NewStore(client{walk: p.walk, by: p}, "", p.name)
 }
 
-// catchUp updates the cache of Leases to its watch, and the time of the bubble to that of
-// the walk, before lockstep's own code continues.
+// catchUp advances the cache of Leases to its watch, and the time of the bubble to the time of the
+// walk, before lockstep's own code continues.
 func (p *process) catchUp() {
 	p.advanceBubbleTime()
 	shown := p.leases.Informer().GetIndexer()
@@ -194,7 +194,7 @@ func (p *process) withProcessDurations(h group.Hold) group.Hold {
 	return h
 }
 
-// checkNotRestored reports a violation if a read counts as one after a restore.
+// checkNotRestored reports a violation if lockstep treats a read as one after a restore.
 func (t *task) checkNotRestored(err error) {
 	if restored, is := errors.AsType[*lease.RestoredError](err); is {
 		runInLoop(t, func() none {

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	errConflict = reason.WithClass(reason.Moved, errors.New("it has moved on"))
+	errConflict = reason.WithClass(reason.Moved, errors.New("the object has been modified"))
 	errLost     = errors.New("no answer")
 )
 
@@ -25,7 +25,7 @@ const (
 	deliveredLate
 )
 
-// drawDelivery draws the fate of a request that is sent now.
+// drawDelivery draws the result of sending a request now.
 func (w *walk) drawDelivery() delivery {
 	if w.badNetworkUntil <= w.now || w.chance.IntN(6) != 0 {
 		return delivered
@@ -35,7 +35,7 @@ func (w *walk) drawDelivery() delivery {
 	return f
 }
 
-// send carries out a request of a process at the API server, and returns the answer to
+// send carries out a request of a process at the API server, and passes the answer to
 // the process. If the process gives up on a request, it does so after the time limit.
 func send[T any](p *process, apply func() (T, error), answer func(T, error)) {
 	var none T
@@ -71,7 +71,7 @@ func (p *process) sendWrite(apply func() bool, done func(error)) {
 	}, func(_ none, err error) { done(err) })
 }
 
-// latency returns how long a request, or its answer, is on its way.
+// latency returns how long a request, or its answer, is in flight.
 func (w *walk) latency() time.Duration {
 	if w.badNetworkUntil > w.now && w.chance.IntN(4) == 0 {
 		return w.between(0, 4*time.Second)
@@ -99,7 +99,7 @@ func (p *process) liveRead(g *simulatedGroup, withLease bool, done func(group.Sn
 	})
 }
 
-// verify reads the StatefulSets of a cached snapshot, and passes on whether they ask for the same.
+// verify reads the StatefulSets of a cached snapshot, and reports whether their specs are unchanged.
 func (p *process) verify(g *simulatedGroup, cached group.Snapshot, done func(same bool, err error)) {
 	var same bool
 	var err error

@@ -19,7 +19,7 @@ type pod struct {
 	plan.Pod
 
 	owner       string // the UID of its StatefulSet; empty: nothing controls it
-	userCreated bool   // a user created it: it has no pod-name label until a StatefulSet has adopted it
+	userCreated bool   // a user created it; it has no pod-name label until a StatefulSet has adopted it
 	unselected  bool   // the selector of its zone does not match its labels
 	apiObject   *corev1.Pod
 }
@@ -83,6 +83,7 @@ func (g *simulatedGroup) podLabels(n int) map[string]string {
 	return map[string]string{podGroupLabel: g.key.Name, g.selectorKey(n): g.zones[n].Name}
 }
 
+// selectorKey returns the label that the selector of a zone requires.
 func (g *simulatedGroup) selectorKey(n int) string {
 	if g.no%2 == 0 {
 		return "zone"

@@ -20,7 +20,7 @@ type process struct {
 	name  string
 	clock clock
 
-	incarnation   int     // number of lives; what an earlier life waited for is lost
+	incarnation   int     // number of starts; events of an earlier incarnation are dropped
 	dead          bool    // until it restarts
 	asleepUntil   instant // until then
 	leads         bool
@@ -30,28 +30,28 @@ type process struct {
 	fresh         *freshness.Log
 	lifetime      *lifetime
 	leases        *lease.Store
-	pendingLeases []change // of Leases, for their cache, which is updated before it is read
+	pendingLeases []change // changes of Leases that their cache does not show yet; it is updated before each read
 
 	observer *observe.Observer
 
 	turns *admission.GroupLocks
 }
 
-// watch is how far a process has followed the log of one kind.
+// watch is the position of a process in the log of one kind.
 type watch struct {
 	shown      int // entries of the log
 	version    plan.Version
 	pending    bool
-	stuckUntil instant // until then it shows nothing
+	stuckUntil instant // until then it shows no changes
 }
 
-// groupProgress is what a process was shown of one group, and its work on the group.
+// groupProgress has the versions of one group that a process was shown, and its work on the group.
 type groupProgress struct {
 	shown  shownVersions
 	worker worker
 }
 
-// start starts a life with caches that have followed the logs up to these positions.
+// start starts the process with caches at these positions in the logs.
 func (p *process) start(shown [allKinds]int) {
 	p.incarnation++
 	p.term++
@@ -79,11 +79,12 @@ func perOrdinal[T any](zones, ordinals int) [][]T {
 	return places
 }
 
-// after runs do later in this life of the process, once the process is awake.
+// after runs do later, once the process is awake, unless the process dies before.
 func (p *process) after(d time.Duration, do func()) {
 	p.agenda.put(event{at: p.now + max(d, 0), run: do, process: p, incarnation: p.incarnation})
 }
 
+// runAwake runs do now, or once the process is awake; never if this incarnation has ended.
 func (p *process) runAwake(incarnation int, do func()) {
 	switch {
 	case p.incarnation != incarnation || p.dead:
@@ -98,51 +99,51 @@ func (p *process) wallNow() time.Time { return p.clock.wall(p.now) }
 
 // scheduleWatch makes a watch show new changes some time later.
 func (p *process) scheduleWatch(k kind) {
-	q := &p.watches[k]
-	if q.pending || p.dead || q.shown == len(p.logs[k]) {
+	watch := &p.watches[k]
+	if watch.pending || p.dead || watch.shown == len(p.logs[k]) {
 		return
 	}
-	q.pending = true
-	p.after(max(p.watchLag(), q.stuckUntil-p.now), func() {
-		q.pending = false
-		if q.stuckUntil > p.now {
+	watch.pending = true
+	p.after(max(p.watchLag(), watch.stuckUntil-p.now), func() {
+		watch.pending = false
+		if watch.stuckUntil > p.now {
 			p.scheduleWatch(k)
 			return
 		}
 		to := len(p.logs[k])
 		if p.chance.IntN(3) == 0 {
-			to = q.shown + 1 + p.chance.IntN(to-q.shown)
+			to = watch.shown + 1 + p.chance.IntN(to-watch.shown)
 		}
 		p.advanceWatch(k, to)
 		p.scheduleWatch(k)
 	})
 }
 
-// advanceWatch updates a cache to a position in the log, and enqueues the groups of the
-// changes. The cache never shows the states in between.
+// advanceWatch advances a cache to a position in the log, and enqueues the groups of the changes. The
+// cache never shows the states in between.
 func (p *process) advanceWatch(k kind, to int) {
-	q := &p.watches[k]
-	if to-q.shown > 1 {
+	watch := &p.watches[k]
+	if to-watch.shown > 1 {
 		p.report.Faults[statesUnobserved]++
 	}
 	if k == leaseKind {
-		p.pendingLeases = append(p.pendingLeases, p.logs[k][q.shown:to]...)
+		p.pendingLeases = append(p.pendingLeases, p.logs[k][watch.shown:to]...)
 	}
-	for _, c := range newest(p.logs[k][q.shown:to]) {
+	for _, c := range newest(p.logs[k][watch.shown:to]) {
 		p.show(k, c)
 	}
-	for _, c := range p.logs[k][q.shown:to] {
+	for _, c := range p.logs[k][watch.shown:to] {
 		p.enqueue(c.group)
-		q.version = c.version
+		watch.version = c.version
 	}
-	q.shown = to
-	p.showUpTo(k, q.version)
+	watch.shown = to
+	p.showUpTo(k, watch.version)
 	for _, s := range p.progress {
 		switch k {
 		case podKind:
-			s.shown.allPods(q.version)
+			s.shown.allPods(watch.version)
 		case zoneKind:
-			s.shown.zones = max(s.shown.zones, q.version)
+			s.shown.zones = max(s.shown.zones, watch.version)
 		case leaseKind, allKinds:
 		}
 	}
@@ -186,7 +187,7 @@ func (s *shownVersions) allPods(at plan.Version) {
 	}
 }
 
-// withLiveRead returns what was shown, including a live read.
+// withLiveRead returns the versions that were shown, including those of a live read.
 func (s shownVersions) withLiveRead(g *simulatedGroup, live group.Snapshot) shownVersions {
 	next := shownVersions{max(s.zones, live.ZonesAt), slices.Clone(s.answered), slices.Clone(s.pods)}
 	for n := range next.pods {
@@ -195,7 +196,7 @@ func (s shownVersions) withLiveRead(g *simulatedGroup, live group.Snapshot) show
 	return next
 }
 
-// merge returns what was shown, including what was shown otherwise.
+// merge returns the newer of both versions for each part.
 func (s shownVersions) merge(other shownVersions) shownVersions {
 	next := shownVersions{max(s.zones, other.zones), slices.Clone(s.answered), slices.Clone(s.pods)}
 	for n := range next.pods {
@@ -218,24 +219,24 @@ func podsAt(live group.Snapshot, zone string) plan.Version {
 	return 0
 }
 
-// shown returns what the API server has shown of a group in this life so far.
-func (p *process) shown(g *simulatedGroup) shownVersions {
+// shownOf returns the versions of a group that the API server has shown since the start of the process.
+func (p *process) shownOf(g *simulatedGroup) shownVersions {
 	s := p.progress[g.no].shown
 	return shownVersions{s.zones, slices.Clone(s.answered), slices.Clone(s.pods)}
 }
 
-// withAnswers adds the answers that this process has received to its own writes since.
+// withAnswers adds the versions in the answers to later writes of this process.
 func (p *process) withAnswers(g *simulatedGroup, s shownVersions) shownVersions {
 	s.answered = slices.Clone(p.progress[g.no].shown.answered)
 	return s
 }
 
-// shownByLiveRead returns what a live read alone has shown.
+// shownByLiveRead returns the versions that a live read has shown.
 func shownByLiveRead(g *simulatedGroup, live group.Snapshot) shownVersions {
 	return nothingShown(g).withLiveRead(g, live)
 }
 
-// shownByCaches returns what the caches alone have shown.
+// shownByCaches returns the versions that the caches show.
 func (p *process) shownByCaches(g *simulatedGroup) shownVersions {
 	s := nothingShown(g)
 	s.zones = p.watches[zoneKind].version
@@ -243,7 +244,7 @@ func (p *process) shownByCaches(g *simulatedGroup) shownVersions {
 	return s
 }
 
-// recordLiveRead remembers what a live read has shown.
+// recordLiveRead records that the process was shown a live read.
 func (p *process) recordLiveRead(g *simulatedGroup, live group.Snapshot) {
 	p.fresh.Looked(&live)
 	s := p.progress[g.no]
@@ -258,8 +259,8 @@ func (p *process) cached(g *simulatedGroup) group.Snapshot {
 	return p.checkSnapshot(g, s)
 }
 
-// checkSnapshot returns a snapshot as the process uses it, after comparing it if a test requires
-// that.
+// checkSnapshot returns the snapshot that the process uses. If a test compares snapshots, it passes the
+// snapshot to the test first.
 func (p *process) checkSnapshot(g *simulatedGroup, s group.Snapshot) group.Snapshot {
 	if p.compare != nil {
 		p.compare(p, g, s)
@@ -282,13 +283,12 @@ func (p *process) lead() {
 	}
 }
 
-// resign ends the leader's work. The webhooks of the process continue, and it keeps its
-// knowledge.
+// resign ends the work of a leader. The webhooks of the process continue, and it keeps its knowledge.
 func (p *process) resign() {
 	if !p.leads {
 		return
 	}
-	p.traceAll(p.name, "leads no more")
+	p.traceAll(p.name, "stops leading")
 	p.leads = false
 	p.term++
 	for _, s := range p.progress {

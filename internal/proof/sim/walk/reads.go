@@ -18,8 +18,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// The requests of an observe.Observer are answered here. It can send several requests at the
-// same time; each of them has a travel time of its own.
+// These methods answer the requests of an observe.Observer. An Observer can send several requests at the
+// same time; each of them has a latency of its own.
 
 // AppsV1 implements kubernetes.Interface.
 func (c client) AppsV1() appsclient.AppsV1Interface { return apps{c: c} }
@@ -151,15 +151,14 @@ func (w *walk) selector(o metav1.ListOptions) labels.Selector {
 	return known
 }
 
-// noDeadline is a context without a time limit for live reads, because the walk does not rely on
-// their deadline. It claims to have a deadline, so that the read sets no other one, and never
-// ends because of it.
+// noDeadline is a context for live reads without a time limit, because the walk does not rely on their
+// deadline. It reports a deadline, so that the read sets no other one, but never ends because of it.
 type noDeadline struct{ context.Context } //nolint:containedctx // it is one
 
 // Deadline implements context.Context.
 func (noDeadline) Deadline() (time.Time, bool) { return time.Time{}, true }
 
-// newObserver returns the Observer of a process at the beginning of a life.
+// newObserver returns the Observer of a process that starts.
 func (p *process) newObserver() *observe.Observer {
 	o, err := observe.New(client{walk: p.walk, by: p}, p.leases, observe.Options{
 		Selector: labels.Everything(), Now: p.wallNow, Budgets: budgets{p.walk},
@@ -195,7 +194,7 @@ func (p *process) show(k kind, c change) {
 	}
 }
 
-// showUpTo sets the version up to which the cache of pods or of StatefulSets has followed.
+// showUpTo sets the version up to which the cache of pods or of StatefulSets is complete.
 func (p *process) showUpTo(k kind, version plan.Version) {
 	switch k {
 	case podKind:

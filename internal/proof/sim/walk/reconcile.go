@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// As in internal/control/loop.
+// The back-off of internal/control/loop.
 const (
 	errorBackOffMin    = 50 * time.Millisecond
 	errorBackOffMax    = time.Minute
@@ -19,22 +19,22 @@ const (
 	conflictBackOffMax = time.Second
 )
 
-// worker is a leader's work on one group.
+// worker is the work of a leader on one group.
 type worker struct {
 	queued, busy, rerun bool
 	timer               int // number of timers that were set; only the last one fires
 	failures, conflicts int // consecutive results of that kind
 }
 
-// enqueue makes a group be reconciled soon. Equal requests are merged.
+// enqueue schedules a reconcile of a group. Requests before its begin are merged.
 func (p *process) enqueue(no int) {
-	k := &p.progress[no].worker
+	wk := &p.progress[no].worker
 	switch {
 	case !p.leads:
-	case k.busy:
-		k.rerun = true
-	case !k.queued:
-		k.queued = true
+	case wk.busy:
+		wk.rerun = true
+	case !wk.queued:
+		wk.queued = true
 		term := p.term
 		p.after(p.between(50*time.Microsecond, 2*time.Millisecond), func() {
 			if p.term == term {
@@ -44,7 +44,7 @@ func (p *process) enqueue(no int) {
 	}
 }
 
-// round is one reconcile of a group: the inputs of its decision, and its outcome.
+// round is one reconcile of a group: the input of its decision, and its result.
 type round struct {
 	*process
 	g            *simulatedGroup
@@ -52,27 +52,27 @@ type round struct {
 	snapshot     group.Snapshot
 	actions      []plan.Action
 	decision     hold.Decision
-	startVersion plan.Version  // of the API server, before anything was read
+	startVersion plan.Version  // of the API server, before the round read anything
 	shown        shownVersions // by the API server, before this decision
-	verified     plan.Version  // the StatefulSets have been read since; zero: they have not
+	verified     plan.Version  // of the API server, before the StatefulSets were read once more; zero: they were not
 	requeueAfter time.Duration
 }
 
-// never is the outcome of a round after which only an event leads to the next one.
-const never = time.Duration(1<<63 - 1)
+// onlyEvents is the requeueAfter of a round after which only an event leads to the next one.
+const onlyEvents = time.Duration(1<<63 - 1)
 
 func (p *process) reconcile(g *simulatedGroup) {
-	k := &p.progress[g.no].worker
-	k.queued, k.busy, k.rerun = false, true, false
-	k.timer++
+	wk := &p.progress[g.no].worker
+	wk.queued, wk.busy, wk.rerun = false, true, false
+	wk.timer++
 	p.report.Plans++
-	r := &round{process: p, g: g, term: p.term, startVersion: p.version, requeueAfter: never}
+	r := &round{process: p, g: g, term: p.term, startVersion: p.version, requeueAfter: onlyEvents}
 	r.snapshot = p.cached(g)
 	if missing, _ := p.fresh.Behind(&r.snapshot); missing != "" {
 		r.end(hold.LookAgain, nil)
 		return
 	}
-	r.shown = p.shown(g)
+	r.shown = p.shownOf(g)
 	r.evaluate()
 	if r.decision.Need == hold.Look {
 		r.readLive()
@@ -81,7 +81,8 @@ func (p *process) reconcile(g *simulatedGroup) {
 	}
 }
 
-// verifyAndAct acts if the StatefulSets still ask for what the plan assumes, and the caches still propose it.
+// verifyAndAct acts if the specs of the StatefulSets are still those of the snapshot, and the caches
+// still allow the plan. Otherwise it calls fallback.
 func (r *round) verifyAndAct(fallback func()) {
 	switch {
 	case !r.decision.Verify:
@@ -96,7 +97,7 @@ func (r *round) verifyAndAct(fallback func()) {
 		switch {
 		case !r.leading():
 		case err != nil:
-			r.end(never, err)
+			r.end(onlyEvents, err)
 		case !same:
 			fallback()
 		default:
@@ -106,7 +107,7 @@ func (r *round) verifyAndAct(fallback func()) {
 	})
 }
 
-// compareAndAct acts if the caches propose the plan.
+// compareAndAct acts if the caches still allow the plan. Otherwise it calls fallback.
 func (r *round) compareAndAct(fallback func()) {
 	if !r.schedule.Deviations.Unconfirmed && !group.Confirms(r.cached(r.g), r.snapshot, r.actions) {
 		fallback()
@@ -116,12 +117,12 @@ func (r *round) compareAndAct(fallback func()) {
 	r.act()
 }
 
-// readLive plans and acts on a live read.
+// readLive reads the group live, plans and acts.
 func (r *round) readLive() {
 	p, g := r.process, r.g
 	p.liveRead(g, hold.LookNeedsLease(r.snapshot.Record()), r.ifLeading(func(live group.Snapshot, err error) {
 		if err != nil {
-			r.end(never, err)
+			r.end(onlyEvents, err)
 			return
 		}
 		p.recordLiveRead(g, live)
@@ -144,8 +145,10 @@ func (r *round) ifLeading(then func(group.Snapshot, error)) func(group.Snapshot,
 	}
 }
 
+// leading reports whether the process has led without interruption since the round began.
 func (r *round) leading() bool { return r.term == r.process.term }
 
+// evaluate calls the real planner and the real rules of the hold.
 func (r *round) evaluate() {
 	r.actions = group.Plan(r.snapshot)
 	r.decision = hold.Decide(&r.snapshot, r.actions)
@@ -153,8 +156,8 @@ func (r *round) evaluate() {
 
 // act checks a plan and carries it out.
 func (r *round) act() {
-	if broken := invariant.Check(r.snapshot, r.actions, r.decision); broken != nil {
-		r.violate(r.g, broken.Name, "the plan breaks it: "+broken.Detail)
+	if violated := invariant.Check(r.snapshot, r.actions, r.decision); violated != nil {
+		r.violate(r.g, violated.Name, "the plan breaks it: "+violated.Detail)
 		return
 	}
 	if r.tracing {
@@ -165,41 +168,42 @@ func (r *round) act() {
 	r.execute(func(err error) { r.end(min(r.requeueAfter, r.nextReconcile()), err) })
 }
 
-// nextReconcile returns when to reconcile again without an event.
+// nextReconcile returns after which time the next reconcile is due without an event.
 func (r *round) nextReconcile() time.Duration {
 	if after, due := hold.NextLook(&r.snapshot, r.actions, r.decision); due {
 		return after
 	}
-	return never
+	return onlyEvents
 }
 
-// end sets the timer of the group: for the outcome, or for a retry after an error.
-func (r *round) end(outcome time.Duration, err error) {
-	k := &r.progress[r.g.no].worker
-	k.busy = false
+// end ends the round and sets the timer of the group: for the next reconcile, or for a retry after an
+// error.
+func (r *round) end(requeueAfter time.Duration, err error) {
+	wk := &r.progress[r.g.no].worker
+	wk.busy = false
 	switch {
 	case err == nil:
-		k.failures, k.conflicts = 0, 0
+		wk.failures, wk.conflicts = 0, 0
 	case reason.ClassOf(err) == reason.Moved:
-		outcome = min(outcome, backOff(conflictBackOffMin, conflictBackOffMax, k.conflicts))
-		k.conflicts++
+		requeueAfter = min(requeueAfter, backOff(conflictBackOffMin, conflictBackOffMax, wk.conflicts))
+		wk.conflicts++
 	default:
-		outcome = min(outcome, backOff(errorBackOffMin, errorBackOffMax, k.failures))
-		k.failures++
+		requeueAfter = min(requeueAfter, backOff(errorBackOffMin, errorBackOffMax, wk.failures))
+		wk.failures++
 	}
-	if k.rerun {
+	if wk.rerun {
 		r.enqueue(r.g.no)
 		return
 	}
 	if r.schedule.Deviations.NeedlessReconciles {
-		outcome = min(outcome, hold.WaitsAgain)
+		requeueAfter = min(requeueAfter, hold.WaitsAgain)
 	}
-	if outcome == never || r.schedule.Deviations.NoTimers {
+	if requeueAfter == onlyEvents || r.schedule.Deviations.NoTimers {
 		return
 	}
-	timer, term := k.timer, r.term
-	r.after(r.clock.trueDuration(outcome), func() {
-		if r.process.term == term && k.timer == timer {
+	timer, term := wk.timer, r.term
+	r.after(r.clock.trueDuration(requeueAfter), func() {
+		if r.process.term == term && wk.timer == timer {
 			r.enqueue(r.g.no)
 		}
 	})
@@ -209,40 +213,40 @@ func backOff(first, most time.Duration, failures int) time.Duration {
 	return min(most, first<<min(failures, 20))
 }
 
-// execute carries out a plan in the order of internal/act.
+// execute carries out the plan in the order of internal/act.
 func (r *round) execute(done func(error)) {
 	r.countRecords()
-	touches, deletes := r.requests(plan.BeforeLease), r.requests(plan.Disrupting)
-	writes, free := r.requests(plan.UnderHold), r.requests(plan.WithoutHold)
+	updates, deletes := r.requests(plan.BeforeLease), r.requests(plan.Disrupting)
+	underHold, withoutHold := r.requests(plan.UnderHold), r.requests(plan.WithoutHold)
 	if r.schedule.Deviations.LeaseWrittenLate {
 		r.concurrently(deletes, func(error) { r.writeHold(done) })
 		return
 	}
 	if r.schedule.Deviations.UpscaleFirst {
-		touches, free = append(free, touches...), nil
+		updates, withoutHold = append(withoutHold, updates...), nil
 	}
-	r.concurrently(touches, func(before error) {
+	r.concurrently(updates, func(updateErr error) {
 		r.writeHold(func(err error) {
 			if err != nil {
-				r.sequentially(free, func(raised error) { done(errors.Join(before, err, raised)) })
+				r.sequentially(withoutHold, func(writeErr error) { done(errors.Join(updateErr, err, writeErr)) })
 				return
 			}
-			r.concurrently(deletes, func(deleted error) {
-				r.sequentially(append(writes, free...), func(written error) { done(errors.Join(before, deleted, written)) })
+			r.concurrently(deletes, func(deleteErr error) {
+				r.sequentially(append(underHold, withoutHold...), func(writeErr error) { done(errors.Join(updateErr, deleteErr, writeErr)) })
 			})
 		})
 	})
 }
 
-// countRecords counts what the plan records in the Lease. It reports a violation if the walk cannot
-// have caused a record to end.
+// countRecords counts the changes of the record in the plan. It reports a violation if the plan treats
+// the record as restored, because the walk restores nothing.
 func (r *round) countRecords() {
-	for _, step := range r.actions {
-		switch a := step.(type) {
+	for _, action := range r.actions {
+		switch a := action.(type) {
 		case plan.EndIntent:
-			r.report.Actions[grantsEnded]++
+			r.report.Actions[intentsEnded]++
 			if a.Because == reason.HoldRestored {
-				r.violate(r.g, "NothingRestored", "drops the note of "+a.Intent.Pod+" as one of before a restore")
+				r.violate(r.g, "NothingRestored", "drops the intent of "+a.Intent.Pod+" as if it was from before a restore")
 			}
 		case plan.Enqueue:
 			r.report.Actions[queuePlaces]++
@@ -257,17 +261,17 @@ func (r *round) countRecords() {
 // requests returns the requests of the actions of one order.
 func (r *round) requests(order plan.Order) []request {
 	var all []request
-	for _, step := range plan.In(order, r.actions) {
-		if send := r.requestOf(step); send != nil {
+	for _, action := range plan.In(order, r.actions) {
+		if send := r.requestOf(action); send != nil {
 			all = append(all, send)
 		}
 	}
 	return all
 }
 
-// requestOf returns the request of an action; nil if walks have no object of that kind.
-func (r *round) requestOf(step plan.Action) request {
-	switch a := step.(type) {
+// requestOf returns the request of an action; nil if the action needs none in a walk.
+func (r *round) requestOf(action plan.Action) request {
+	switch a := action.(type) {
 	case plan.CancelDeletion:
 		return r.requestUpdate(a.Intent)
 	case plan.DeletePod:
@@ -284,9 +288,10 @@ func (r *round) requestOf(step plan.Action) request {
 	return nil
 }
 
-// request sends a request and passes on its result.
+// request sends a request and passes its result to done.
 type request func(done func(error))
 
+// sequentially sends each request after the answer to the previous one.
 func (r *round) sequentially(all []request, done func(error)) {
 	if len(all) == 0 {
 		done(nil)
@@ -309,6 +314,7 @@ func (r *round) sequentially(all []request, done func(error)) {
 	send(0)
 }
 
+// concurrently sends all requests at the same time.
 func (r *round) concurrently(all []request, done func(error)) {
 	left := len(all)
 	if left == 0 {
@@ -340,7 +346,7 @@ func (r *round) writeHold(done func(error)) {
 	case hold.Remove:
 		r.removeLease(r.g, r.snapshot.Record(), then)
 	case hold.Carry, hold.Look, hold.Label:
-		done(nil) // every Lease has its label here
+		done(nil) // in a walk, every Lease has its label
 	}
 }
 
@@ -359,8 +365,8 @@ func (r *round) requestUpdate(i plan.Intent) request {
 func (r *round) requestDelete(a plan.DeletePod) request {
 	n, ordinal := podIndex(a.Zone, a.Pod)
 	return func(done func(error)) {
-		asked := disruption{actor: r.name, uid: a.UID, version: a.Version, startVersion: r.startVersion, shown: r.knownVersions()}
-		r.sendWrite(func() bool { return r.deletePod(r.g, n, ordinal, asked) }, func(err error) {
+		d := disruption{actor: r.name, uid: a.UID, version: a.Version, startVersion: r.startVersion, shown: r.knownVersions()}
+		r.sendWrite(func() bool { return r.deletePod(r.g, n, ordinal, d) }, func(err error) {
 			if err == nil {
 				r.fresh.PodMoved(r.g.key, a.Pod, a.Version)
 			}
@@ -372,14 +378,14 @@ func (r *round) requestDelete(a plan.DeletePod) request {
 func (r *round) requestReplicas(a group.SetReplicas) request {
 	n := zoneNumber(a.Zone)
 	return func(done func(error)) {
-		asked := downscale{actor: r.name, version: a.Version, to: a.To, shown: r.knownVersions()}
-		r.requestZoneWrite(n, func() bool { return r.setReplicas(r.g, n, asked) })(done)
+		d := downscale{actor: r.name, version: a.Version, to: a.To, shown: r.knownVersions()}
+		r.requestZoneWrite(n, func() bool { return r.setReplicas(r.g, n, d) })(done)
 	}
 }
 
-// knownVersions returns what the API server has shown for this decision, and its answers since to
-// writes of this process. The sender of a request cannot know more. A StatefulSet that has
-// joined the group since is not read.
+// knownVersions returns the versions that the sender of a request can know: those of the decision, and
+// those in later answers to writes of this process. A StatefulSet that joined the group later is not
+// among them.
 func (r *round) knownVersions() shownVersions {
 	known := r.withAnswers(r.g, r.shown)
 	for n, z := range r.g.zones {
@@ -390,9 +396,9 @@ func (r *round) knownVersions() shownVersions {
 	return known
 }
 
-func (r *round) requestPatch(what action, name string, judged plan.Version, changed func(*zone)) request {
+func (r *round) requestPatch(what action, name string, version plan.Version, changed func(*zone)) request {
 	n := zoneNumber(name)
-	return r.requestZoneWrite(n, func() bool { return r.changeZone(what, r.g, n, judged, changed) })
+	return r.requestZoneWrite(n, func() bool { return r.changeZone(what, r.g, n, version, changed) })
 }
 
 // requestZoneWrite sends a write of a zone. The answer contains the new version of the zone.

@@ -9,7 +9,7 @@ import (
 type Report struct {
 	Schedules   int
 	Crowded     int // schedules with many groups
-	Events      int // events
+	Events      int // that the event loop has run
 	Plans       int // reconciles by leaders
 	Refusals    int // of downscales and evictions
 	UserActions [firstFault]int
@@ -50,19 +50,19 @@ const (
 
 var faultNames = [faultKinds]string{
 	podsCrash:             "a pod crashes",
-	podsDeletedByOthers:   "somebody else deletes a pod",
-	podsUpdatedByOthers:   "somebody else touches a pod",
+	podsDeletedByOthers:   "another client deletes a pod",
+	podsUpdatedByOthers:   "another client updates a pod",
 	processesDie:          "a process dies",
-	startsWithOldCaches:   "... and starts with caches of some time ago, or the very first ones",
+	startsWithOldCaches:   "... and restarts with the caches of an earlier time",
 	processesSleep:        "a process sleeps",
-	leadershipMoves:       "leadership moves, and its former holder hears of it later",
-	watchesStuck:          "a watch shows nothing for a while",
-	statesUnobserved:      "a cache skips states, which no process sees",
+	leadershipMoves:       "leadership moves, and the former leader stops later",
+	watchesStuck:          "a watch shows no changes for a while",
+	statesUnobserved:      "a cache skips states",
 	requestsLost:          "a request never arrives",
 	repliesLost:           "a reply is lost",
-	requestsLate:          "a request arrives after its sender has given it up",
-	allowedNotCarriedOut:  "what a webhook allowed never happens",
-	allowedCarriedOutLate: "what a webhook allowed happens late",
+	requestsLate:          "a request arrives after its sender gave up",
+	allowedNotCarriedOut:  "an allowed request is never carried out",
+	allowedCarriedOutLate: "an allowed request is carried out late",
 	controllersSlow:       "controllers and kubelets are slow",
 	clocksJump:            "a wall clock jumps",
 	barePodsCreated:       "a user creates a pod under the name of a pod of a zone",
@@ -70,7 +70,7 @@ var faultNames = [faultKinds]string{
 	barePodsEvicted:       "... or a client evicts it",
 }
 
-// action is a kind of action that is counted.
+// action is a kind of action of lockstep or of a client that the report counts.
 type action int
 
 // Actions.
@@ -84,7 +84,7 @@ const (
 	revisionsAdopted
 	downscalesCancelled
 	downscalesStamped
-	grantsEnded
+	intentsEnded
 	queuePlaces
 	podsUpdated
 	writes
@@ -93,10 +93,10 @@ const (
 
 var actionNames = [actions]string{
 	upPodsReplaced: "pods that were up deleted by a rollout", downPodsReplaced: "pods that were down replaced", podsEvicted: "pods evicted",
-	downscales: "downscales", unadmittedDownscales: "downscales recorded of which no webhook was called", upscales: "zones raised by lockstep",
-	revisionsAdopted: "revisions adopted", downscalesCancelled: "downscales made impossible", downscalesStamped: "times of downscales stamped",
-	grantsEnded: "granted evictions taken off the hold that never came", queuePlaces: "places in the queue taken by lockstep",
-	podsUpdated: "pods touched, so that a delete cannot happen", writes: "writes of lockstep and of its webhooks",
+	downscales: "downscales", unadmittedDownscales: "unadmitted downscales recorded", upscales: "zones scaled up",
+	revisionsAdopted: "revisions adopted", downscalesCancelled: "downscales cancelled", downscalesStamped: "times of downscales written",
+	intentsEnded: "intents ended", queuePlaces: "operations queued by lockstep",
+	podsUpdated: "pods updated, so that a pending delete fails", writes: "writes that lockstep or a webhook decided",
 }
 
 // Add adds the results of other schedules.
@@ -115,8 +115,8 @@ func (r *Report) Add(other Report) {
 	add(r.Actions[:], other.Actions[:])
 }
 
-// Missing returns the kinds of user actions, faults and actions that never happened. A
-// report without them proves less than it seems to.
+// Missing returns the kinds of user actions, faults and actions that never happened. A report without
+// them proves too little.
 func (r *Report) Missing() []string {
 	var all []string
 	for k, n := range r.UserActions {
@@ -149,18 +149,18 @@ func (r *Report) String() string {
 	row := func(name string, n any) { fmt.Fprintf(&b, "%-72s %12v\n", name, n) }
 	row("schedules", r.Schedules)
 	row("... of these with twenty to forty groups", r.Crowded)
-	row("days of invented time", int(r.Days))
-	row("moves", r.Events)
+	row("days of simulated time", int(r.Days))
+	row("events", r.Events)
 	row("plans", r.Plans)
 	row("refusals", r.Refusals)
 	for d, n := range r.Actions {
 		row(actionNames[d], n)
 	}
-	b.WriteString("\nwhat users do\n")
+	b.WriteString("\nuser actions\n")
 	for k, n := range r.UserActions {
 		row(kindNames[k], n)
 	}
-	b.WriteString("\nwhat goes wrong\n")
+	b.WriteString("\nfaults\n")
 	for f, n := range r.Faults {
 		row(faultNames[f], n)
 	}
@@ -171,7 +171,7 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// Counterexample is a schedule that breaks a rule.
+// Counterexample is a schedule that breaks a rule, with the trace of the group that the rule is about.
 type Counterexample struct {
 	Seed   uint64
 	Rule   string
@@ -182,7 +182,7 @@ type Counterexample struct {
 	Trace  []string
 }
 
-// String returns the story as text.
+// String returns the counterexample as text.
 func (s *Counterexample) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n  LOCKSTEP_SEED=%d, group %d, %s\n", s.Rule, s.Detail, s.Seed, s.Group, s.At)

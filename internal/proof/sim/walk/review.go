@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// review is a request about a group that a webhook of a process judges.
+// review is a request about a group that a webhook of a process reviews.
 type review struct {
 	*task
 	shown shownVersions // by the API server, when the review began or in its last read
@@ -22,7 +22,7 @@ type review struct {
 
 // runReview runs lockstep's own code for a request. If the process dies, it does not answer.
 func (p *process) runReview(g *simulatedGroup, decide func(context.Context, *review) admission.Verdict, done func(admission.Verdict, shownVersions)) {
-	r, v := &review{shown: p.shown(g)}, admission.Verdict{}
+	r, v := &review{shown: p.shownOf(g)}, admission.Verdict{}
 	p.run(g, func(ctx context.Context, t *task) {
 		r.task = t
 		v = decide(ctx, r)
@@ -48,7 +48,7 @@ func silent() *logrus.Logger {
 	return log
 }
 
-// view is what lockstep's webhooks see of the group under review.
+// view is the Observer of lockstep's webhooks during a review.
 type view struct {
 	*observe.Observer
 	*review
@@ -71,9 +71,9 @@ func (v view) LivePod(ctx context.Context, namespace, name string) (observe.Pod,
 	return budgetOnlyUnclaimed(pod), exists, err
 }
 
-// budgetOnlyUnclaimed marks a pod as covered by no hold, as far as the caches show, if only a budget covers it.
-// The budgets of a walk always have room, but their pods are bound, and the webhook reads the holds
-// of groups.
+// budgetOnlyUnclaimed marks a pod that only a budget covers as a pod that no hold covers, as far as the
+// caches show. So the webhooks bind the evictions of such pods, and read the holds of groups. The budgets
+// of a walk never refuse an eviction.
 func budgetOnlyUnclaimed(pod observe.Pod) observe.Pod {
 	if pod.Held && !pod.Key.Rolled() {
 		pod.Held, pod.Unclaimed = false, true
@@ -84,7 +84,7 @@ func budgetOnlyUnclaimed(pod observe.Pod) observe.Pod {
 // Cached implements admission.Observer.
 func (v view) Cached(plan.Key) group.Snapshot {
 	return runInLoop(v.task, func() group.Snapshot {
-		v.shown = v.process.shown(v.g)
+		v.shown = v.process.shownOf(v.g)
 		return v.cached(v.g)
 	})
 }
@@ -105,7 +105,7 @@ func (v view) Live(ctx context.Context, _ plan.Key) (group.Snapshot, error) {
 	}), nil
 }
 
-// knownState has what this process knows about groups and its caches may not show yet.
+// knownState is the knowledge of the process that its caches may not show yet.
 type knownState struct{ *review }
 
 // Looked implements admission.Freshness.
@@ -121,7 +121,7 @@ func (f knownState) Behind(cached plan.Workload) (missing string, lasting time.D
 	return f.fresh.Behind(cached)
 }
 
-// webhookStore has the holds of groups, for webhooks.
+// webhookStore is the store of holds for webhooks.
 type webhookStore struct{ *review }
 
 func (r *review) holds() admission.Holds {

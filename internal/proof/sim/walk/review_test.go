@@ -14,9 +14,9 @@ func TestReviewsEndWithTheirProcess(t *testing.T) {
 		w := newWalk(t.Context(), Draw(1))
 		p, g := w.processes[0], w.groups[0]
 		z := g.zones[0]
-		ask := group.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.Replicas - 1}
+		request := group.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.Replicas - 1}
 		for range 2 { // the first locks the group, the second waits for the lock
-			p.admit(g, ask, func(answer) { t.Error("a process that has died answers") })
+			p.admit(g, request, func(answer) { t.Error("a process that has died answers") })
 			w.waitForTasks()
 		}
 		if got := len(p.lifetime.pending); got != 1 {

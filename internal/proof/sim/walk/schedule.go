@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// Schedule is the initial state of a walk and its events, except how long each operation
-// takes.
+// Schedule is the initial state of a walk, with its user actions and faults.
 type Schedule struct {
 	Seed       uint64
 	Processes  int
-	TrueClocks bool // of all processes; otherwise each process has a clock of its own
+	TrueClocks bool // of all processes; otherwise each process has clocks of its own
 	Groups     []GroupConfig
 	Steps      []Step
-	Ends       time.Duration // when faults end
+	FaultsEnd  time.Duration // when faults end
 	Deviations Deviations
 }
 
@@ -26,22 +25,21 @@ type GroupConfig struct {
 	Name       string
 	Zones      int
 	Replicas   int
-	Ordinals   int           // of each zone, for pods
+	Ordinals   int           // of each zone: the maximum number of pods
 	Budget     int           // maxUnavailable
 	Limit      int           // of a budget of evictions; 0: there is none
 	MinReady   time.Duration // minReadySeconds
-	MinBetween time.Duration // between downscales of two zones
-	Follows    bool          // all zones follow the first one
+	MinBetween time.Duration // the minimum time between downscales of two zones
+	Follows    bool          // the first zone is the leader of all other zones
 }
 
-// Step is an action of a user or a fault. It happens at a time or, if it waits, at the
-// next moment of that kind after it. Then it affects the group or the process of that
-// moment.
+// Step is a user action or a fault. It happens at a time or, with a trigger, at the first trigger of
+// that kind after this time. Then it affects the group or the process of the trigger.
 type Step struct {
 	At       time.Duration
 	Trigger  trigger
 	Kind     Kind
-	Group    int // or a process
+	Group    int // or the process, for a fault of a process
 	Zone     int
 	Value    int
 	Duration time.Duration
@@ -55,25 +53,25 @@ const (
 	Template Kind = iota
 	BadTemplate
 	Pause
-	UnseenPause    // a pause of the zone that is being rolled, while no process sees StatefulSets
+	UnseenPause    // a pause of the zone of the holder; meanwhile no watch shows StatefulSets
 	Resize         // without admission
 	Downscale      // through admission
-	ForceReplicas  // Value replicas, or none
+	ForceReplicas  // to Value replicas, or no longer
 	Evict          // the pod with ordinal Value
-	ManualHold     // the hold is acquired manually
+	ManualHold     // a user acquires the hold
 	Orphan         // the StatefulSet is deleted without its pods, and applied again
 	Unlabel        // the label of the group is removed, and added again
-	BarePod        // a pod is created under the name of a pod of the zone, and deleted
-	AdoptedBarePod // such a pod is created and labelled, and the StatefulSet adopts it
+	BarePod        // a user creates a pod with the name of a pod of the zone, and deletes it later
+	AdoptedBarePod // a user creates such a pod and labels it later, so that the StatefulSet adopts it
 	Crash
 	DeletePod
 	UpdatePod
 	Kill
 	Sleep
 	ChangeLeader
-	StuckWatch // a watch shows nothing
+	StuckWatch // a watch shows no changes
 	BadNetwork
-	SlowControllers // controllers and kubelets
+	SlowControllers // and kubelets
 	ClockJump
 )
 
@@ -81,19 +79,19 @@ const (
 const firstFault = Crash
 
 var kindNames = [...]string{
-	Template: "new template", BadTemplate: "template whose pods never become Ready", Pause: "pause", UnseenPause: "pause that is seen late", Resize: "resize past admission",
-	Downscale: "downscale", ForceReplicas: "forced replicas", Evict: "eviction", ManualHold: "hold taken by hand",
-	Orphan: "StatefulSet deleted without its pods", Unlabel: "label of the group taken off", Crash: "crash of a pod",
-	BarePod: "pod created by a user under the name of a pod", AdoptedBarePod: "pod created by a user for the StatefulSet to adopt",
-	DeletePod: "pod deleted by somebody else", UpdatePod: "status churn", Kill: "death of a process", Sleep: "sleep of a process",
-	ChangeLeader: "leadership moves", StuckWatch: "stuck watch", BadNetwork: "bad network", SlowControllers: "slow controllers and kubelets", ClockJump: "clock jumps",
+	Template: "new template", BadTemplate: "template whose pods never become Ready", Pause: "pause", UnseenPause: "pause that processes see late", Resize: "resize without admission",
+	Downscale: "downscale", ForceReplicas: "forced replicas", Evict: "eviction", ManualHold: "hold acquired manually",
+	Orphan: "StatefulSet deleted without its pods", Unlabel: "label of the group removed", Crash: "crash of a pod",
+	BarePod: "pod created by a user with the name of a pod", AdoptedBarePod: "pod created by a user for the StatefulSet to adopt",
+	DeletePod: "pod deleted by another client", UpdatePod: "pod updated by another client", Kill: "death of a process", Sleep: "sleep of a process",
+	ChangeLeader: "leader change", StuckWatch: "stuck watch", BadNetwork: "bad network", SlowControllers: "slow controllers and kubelets", ClockJump: "clock jump",
 }
 
 // String returns the step as a line.
-func (s Step) String() string { return clockTime(s.At) + " " + s.what() }
+func (s Step) String() string { return clockTime(s.At) + " " + s.describe() }
 
-// what describes the step without its time.
-func (s Step) what() string {
+// describe describes the step without its time.
+func (s Step) describe() string {
 	text := kindNames[s.Kind] + triggerNames[s.Trigger]
 	switch s.Kind {
 	case Template, BadTemplate, Pause, UnseenPause, Resize, Downscale, ForceReplicas, Evict, Orphan, Unlabel, BarePod, AdoptedBarePod, Crash, DeletePod, UpdatePod:
@@ -110,51 +108,53 @@ func (s Step) what() string {
 	return text
 }
 
+// clockTime formats a time since the beginning of the schedule.
 func clockTime(at time.Duration) string {
 	return fmt.Sprintf("%dd %s", at/(24*time.Hour), epoch.Add(at).Add(-12*time.Hour).Format("15:04:05.000"))
 }
 
-// One in crowdedOnce schedules has many groups: crowd to twice crowd.
+// One in crowdedOneIn schedules has many groups: crowdedGroups to twice as many.
 const (
-	crowdedOneIn = 100
-	crowd        = 20
+	crowdedOneIn  = 100
+	crowdedGroups = 20
 )
 
-// One in widensOnce schedules has a group whose zones need several steps, because a plan deletes ten pods at most.
+// One in wideOneIn schedules has a group whose zones need several steps, because a plan deletes at most ten
+// pods.
 const wideOneIn = 20
 
-// One in stopsOnce schedules has pauses that are seen late.
+// One in unseenPausesOneIn schedules has pauses that processes see late.
 const unseenPausesOneIn = 4
 
 // Draw returns the schedule of a seed.
 func Draw(seed uint64) Schedule {
-	d, absences, strangers, stops := drawingOf(seed, 1), drawingOf(seed, 3), drawingOf(seed, 4), drawingOf(seed, 5)
+	d, absences, barePods, unseenPauses := drawingOf(seed, 1), drawingOf(seed, 3), drawingOf(seed, 4), drawingOf(seed, 5)
 	s := Schedule{Seed: seed, Processes: 2 + d.IntN(2), TrueClocks: d.IntN(3) == 0}
 	groups := 2 + d.IntN(4)
 	if seed%crowdedOneIn == 0 {
-		groups = crowd + d.IntN(crowd+1)
+		groups = crowdedGroups + d.IntN(crowdedGroups+1)
 	}
 	for n := range groups {
 		s.Groups = append(s.Groups, d.groupConfig(n))
 	}
 	if seed%wideOneIn == 1 {
-		drawingOf(seed, 6).widen(&s.Groups[0])
+		drawingOf(seed, 6).useWideZones(&s.Groups[0])
 	}
-	withStrangers := strangers.IntN(3) == 0
+	withBarePods := barePods.IntN(3) == 0
 	at := time.Duration(0)
 	for range 2 + d.IntN(3) {
 		at += time.Hour + d.between(0, 20*time.Hour)
 		s.Steps = append(s.Steps, d.burst(&s, at)...)
 		s.Steps = append(s.Steps, absences.absences(&s, at)...)
-		if withStrangers {
-			s.Steps = append(s.Steps, strangers.barePods(&s, at)...)
+		if withBarePods {
+			s.Steps = append(s.Steps, barePods.barePods(&s, at)...)
 		}
 		if seed%unseenPausesOneIn == 1 {
-			s.Steps = append(s.Steps, stops.unseenPauses(&s, at)...)
+			s.Steps = append(s.Steps, unseenPauses.unseenPauses(&s, at)...)
 		}
 	}
 	slices.SortStableFunc(s.Steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
-	s.Ends = at + longestBurst
+	s.FaultsEnd = at + longestBurst
 	return s
 }
 
@@ -164,10 +164,10 @@ const longestBurst = 40 * time.Minute
 type drawing struct{ *rand.Rand }
 
 // drawingOf returns one of the random sources of a seed. Each kind of events has a source of its own, so
-// that a new kind changes no other one.
+// that a new kind does not change the events of the others.
 func drawingOf(seed, source uint64) drawing { return drawing{rand.New(rand.NewPCG(seed, source))} }
 
-// trigger returns one of the moments that every schedule has.
+// trigger returns one of the triggers that every schedule has.
 func (d drawing) trigger() trigger { return 1 + trigger(d.IntN(int(barePodReplaced)-1)) }
 
 func (d drawing) between(least, most time.Duration) time.Duration {
@@ -191,13 +191,12 @@ func (d drawing) groupConfig(n int) GroupConfig {
 	return s
 }
 
-// widen gives a group more pods than a plan deletes.
-func (d drawing) widen(s *GroupConfig) {
+// useWideZones gives the zones of a group more pods than a plan deletes.
+func (d drawing) useWideZones(s *GroupConfig) {
 	s.Ordinals, s.Replicas, s.Budget = maxWideOrdinals, 11+d.IntN(4), 8+d.IntN(8)
 }
 
-// burst returns the events of some minutes: a few user actions, and faults at about the
-// same time.
+// burst returns the steps of some minutes: a few user actions, and faults at about the same time.
 func (d drawing) burst(s *Schedule, at time.Duration) []Step {
 	var steps []Step
 	wide := d.between(10*time.Second, 10*time.Minute)
@@ -228,7 +227,7 @@ func (d drawing) absences(s *Schedule, at time.Duration) []Step {
 	return steps
 }
 
-// unseenPauses pauses zones of which a pod is deleted or evicted just then.
+// unseenPauses pauses zones just when a pod of them is deleted or evicted.
 func (d drawing) unseenPauses(s *Schedule, at time.Duration) []Step {
 	var steps []Step
 	for range s.Groups {
@@ -239,8 +238,8 @@ func (d drawing) unseenPauses(s *Schedule, at time.Duration) []Step {
 	return steps
 }
 
-// barePods makes users create pods under the names of pods of some zones. Some processes learn later than
-// others that such a pod is gone or adopted. Meanwhile pods of the group crash, and zones get other sizes.
+// barePods makes users create pods with the names of pods of some zones. Some processes see late that
+// such a pod was deleted or adopted. Meanwhile pods of the group crash, and users resize zones.
 func (d drawing) barePods(s *Schedule, at time.Duration) []Step {
 	var steps []Step
 	for g := range s.Groups {
@@ -265,6 +264,7 @@ func (d drawing) barePods(s *Schedule, at time.Duration) []Step {
 	return steps
 }
 
+// userAction returns a random user action; a change of the template can be one step for each zone.
 func (d drawing) userAction(s *Schedule, g int, at time.Duration) []Step {
 	zone := d.IntN(s.Groups[g].Zones)
 	step := Step{At: at, Group: g, Zone: zone, Value: d.IntN(5)}

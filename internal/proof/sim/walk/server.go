@@ -27,7 +27,7 @@ type server struct {
 
 	leaseNames map[string]*simulatedGroup // by namespace and name of its Lease
 
-	overwriting bool // Rules.Overwriting
+	overwriting bool // Deviations.Overwriting
 }
 
 // kind is a kind of objects. Each kind has its own watch.
@@ -51,25 +51,25 @@ type change struct {
 	lease   *coordinationv1.Lease // nil: the Lease was deleted
 }
 
-// group is what is stored of a group. The index of a pod is its ordinal; nil: there is
-// none. Stored values are replaced, never modified.
+// simulatedGroup has the stored objects of a group. The index of a pod is its ordinal; nil: the pod does
+// not exist. Stored objects are replaced, never modified.
 type simulatedGroup struct {
 	no     int
 	key    plan.Key
 	zones  []*zone
 	pods   [][]*pod
 	stored *coordinationv1.Lease
-	lease  *group.Hold // the record in it
+	lease  *group.Hold // the record in the stored Lease
 
 	budgets      []group.DisruptionBudget
 	badRevisions map[string]bool // revisions whose pods never become Ready
 	history      groupHistory
 
-	absenceChanged  []plan.Version // by zone: the version at which it last left or returned
+	absenceChanged  []plan.Version // by zone: the version at which the zone last left or returned
 	podNames        [][]podName    // by zone and ordinal
-	sizeRequests    []int          // by zone: counts requests of users for another size
-	forced          []bool         // zones whose replicas a user forces
-	pendingRequests int            // requests of users that are under way or will be retried
+	sizeRequests    []int          // by zone: number of user requests for another size
+	forced          []bool         // by zone: a user forces its replicas
+	pendingRequests int            // user requests that are in flight or will be retried
 }
 
 // zone is a StatefulSet, with the part of its spec that its status does not show yet.
@@ -81,7 +81,8 @@ type zone struct {
 	apiObject *appsv1.StatefulSet // nil until it is first read
 }
 
-// The number of ordinals of each zone: of few groups it is large enough for several steps of a rollout.
+// The number of ordinals of each zone. In a few groups it is maxWideOrdinals, so that a rollout needs
+// several steps.
 const (
 	maxOrdinals     = 6
 	maxWideOrdinals = 18
@@ -144,7 +145,7 @@ func (s *server) putSpec(g *simulatedGroup, n int, changed func(*zone)) {
 	})
 }
 
-// putLease stores a Lease if it was made from the current one.
+// putLease stores a Lease if its UID and version are those of the current one.
 func (s *server) putLease(g *simulatedGroup, next *coordinationv1.Lease) error {
 	now := g.stored
 	next = next.DeepCopy()
@@ -182,7 +183,7 @@ func asWritten(t *metav1.MicroTime) *metav1.MicroTime {
 }
 
 func conflictError(name string) error {
-	return apierrors.NewConflict(coordinationv1.Resource("leases"), name, errors.New("it has moved on"))
+	return apierrors.NewConflict(coordinationv1.Resource("leases"), name, errors.New("the object has been modified"))
 }
 
 // deleteLease deletes the Lease with that UID and version.
@@ -199,11 +200,11 @@ func (s *server) deleteLease(g *simulatedGroup, only metav1.Preconditions) error
 	return nil
 }
 
-// podIndex returns the indexes of a stored pod.
+// podIndex returns the zone and the ordinal of a pod.
 func podIndex(zone, pod string) (n, ordinal int) {
 	ordinal, ok := plan.OrdinalOf(zone, pod)
 	if !ok || ordinal >= maxWideOrdinals {
-		panic("walk: the planner made up pod " + pod)
+		panic("walk: the planner returns the unknown pod " + pod)
 	}
 	return zoneNumber(zone), ordinal
 }
@@ -216,12 +217,12 @@ func zoneName(group string, n int) string { return group + "-" + zoneNames[n] }
 func zoneNumber(name string) int {
 	n := slices.IndexFunc(zoneNames, func(end string) bool { return strings.HasSuffix(name, "-"+end) })
 	if n < 0 {
-		panic("walk: the planner made up zone " + name)
+		panic("walk: the planner returns the unknown zone " + name)
 	}
 	return n
 }
 
-// wanted reports whether the spec includes an ordinal. A StatefulSet that was deleted with
+// wanted reports whether the spec of a zone includes an ordinal. A StatefulSet that was deleted with
 // all of its pods wants none.
 func (g *simulatedGroup) wanted(zone, ordinal int) bool {
 	return ordinal < g.zones[zone].Replicas && !g.goneWithPods(zone)

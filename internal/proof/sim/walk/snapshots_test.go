@@ -14,8 +14,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-// The test compares every snapshot of this many drawn schedules, and of schedules with rare cases:
-// a zone that returns during a live read, and a deleted pod that no zone wants.
+// The test uses this many drawn schedules, and schedules with rare cases: a zone that returns during a
+// live read, and a deleted pod that no zone wants.
 const drawnSchedules = 20
 
 var rareSchedules = []uint64{1, 4, 7, 9, 10, 11, 12, 14, 18, 26, 28, 29, 35, 36}
@@ -25,7 +25,7 @@ var rareSchedules = []uint64{1, 4, 7, 9, 10, 11, 12, 14, 18, 26, 28, 29, 35, 36}
 // time at which the process saw a pod (Pod.Seen), because the API server does not know it. A
 // snapshot from caches is compared if the caches show something new of its group.
 func TestSnapshotsMatchStoredObjects(t *testing.T) {
-	first := number(t, "LOCKSTEP_SEED", uint64(time.Now().UnixNano()%1_000_000))
+	first := envNumber(t, "LOCKSTEP_SEED", uint64(time.Now().UnixNano()%1_000_000))
 	t.Logf("seeds %d to %d", first, first+drawnSchedules-1)
 	seeds, shown := slices.Clone(rareSchedules), map[string]int{}
 	for n := range uint64(drawnSchedules) {
@@ -50,7 +50,7 @@ func TestSnapshotsMatchStoredObjects(t *testing.T) {
 					c.cached()
 				}
 				if t.Failed() {
-					t.Errorf("LOCKSTEP_SEED=%d: %s sees this of group %d, live: %t", seed, p.name, g.no, s.Live)
+					t.Errorf("LOCKSTEP_SEED=%d: %s has this snapshot of group %d, live: %t", seed, p.name, g.no, s.Live)
 				}
 			}
 			w.run()
@@ -58,26 +58,26 @@ func TestSnapshotsMatchStoredObjects(t *testing.T) {
 	}
 	for _, what := range []string{
 		"zone live", "zone from caches", "zone without its label live", "zone without its label from caches",
-		"zone of orphans live", "zone of orphans from caches", "zone that is back live", "pod that is not adopted yet live", "terminating pod live", "downscale live", "pods that nobody wants live",
-		"stranger that is not shown live", "adopted stranger live", "stranger with the name of a recorded pod",
+		"zone of orphans live", "zone of orphans from caches", "zone that returned live", "pod that is not adopted yet live", "terminating pod live", "downscale live", "unwanted pods live",
+		"bare pod that is not shown live", "adopted bare pod live", "bare pod with the name of a recorded pod",
 	} {
 		if shown[what] == 0 {
-			t.Errorf("no snapshot showed: %s", what)
+			t.Errorf("no snapshot contains: %s", what)
 		}
 	}
 	t.Log(shown)
 }
 
-// changeHistory is what was stored, by group.
+// changeHistory has the stored changes of each group.
 type changeHistory struct {
 	*walk
 
-	changes  [allKinds][][]change
-	followed [allKinds]int    // number of log entries that were read
-	compared map[[2]int]state // by process and group: what its caches showed last
+	changes     [allKinds][][]change
+	entriesRead [allKinds]int    // number of log entries that were read
+	compared    map[[2]int]state // by process and group: the last state of the caches
 }
 
-// state is what caches show of a group: the number of its changes, and the version of its hold.
+// state is the state of a group in the caches: the number of its changes, and the version of its hold.
 type state struct {
 	changes [allKinds]int
 	hold    plan.Version
@@ -88,10 +88,10 @@ func (h *changeHistory) read() *changeHistory {
 		if h.changes[k] == nil {
 			h.changes[k] = make([][]change, len(h.groups))
 		}
-		for _, c := range h.logs[k][h.followed[k]:] {
+		for _, c := range h.logs[k][h.entriesRead[k]:] {
 			h.changes[k][c.group] = append(h.changes[k][c.group], c)
 		}
-		h.followed[k] = len(h.logs[k])
+		h.entriesRead[k] = len(h.logs[k])
 	}
 	return h
 }
@@ -130,7 +130,7 @@ func (c comparison) equal(what string, want, got any) {
 	}
 }
 
-// cached: zones and pods match the logs up to the versions of the caches.
+// cached checks that zones and pods match the logs at the versions of the caches.
 func (c comparison) cached() {
 	var zones []group.Zone
 	for n := range c.group.zones {
@@ -160,9 +160,9 @@ func (c comparison) cached() {
 	c.equal("strays from caches", c.strays(c.snapshot.PodsAt), c.snapshot.Strays)
 }
 
-// live: zones match the log at ZonesAt or, if they were read by name, later. Pods match the log at
-// the version of their own list. If the result depends on a deleted pod, the read must have
-// confirmed it.
+// live checks that zones match the log at ZonesAt or, if they were read by name, at a later version.
+// Pods must match the log at the version of their own list. If the result depends on a deleted pod, the
+// read must have confirmed it.
 func (c comparison) live() {
 	oldest := ^plan.Version(0)
 	for _, z := range c.snapshot.Zones {
@@ -171,9 +171,9 @@ func (c comparison) live() {
 		if at := c.zoneAt(n, c.snapshot.ZonesAt); at.absence == inGroup {
 			stored = at
 		} else if stored.Version < c.snapshot.ZonesAt {
-			c.Errorf("%s is shown as at version %d, and had left at %d", z.Name, z.Version, c.snapshot.ZonesAt)
+			c.Errorf("%s is shown as of version %d, but had left the group at %d", z.Name, z.Version, c.snapshot.ZonesAt)
 		} else {
-			c.shown["zone that is back live"]++
+			c.shown["zone that returned live"]++
 		}
 		c.shown["zone live"]++
 		c.equal("zone", c.expected(n, stored, z.PodsAt, c.podsAt(n, z.PodsAt, ownedBy(z.UID, ""))), z)
@@ -181,14 +181,14 @@ func (c comparison) live() {
 			c.shown["pod that is not adopted yet live"]++
 		}
 		if len(c.podsAt(n, z.PodsAt, (*pod).bare)) > 0 {
-			c.shown["stranger that is not shown live"]++
+			c.shown["bare pod that is not shown live"]++
 		}
 		if len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.userCreated && p.owner == z.UID })) > 0 {
-			c.shown["adopted stranger live"]++
+			c.shown["adopted bare pod live"]++
 		}
 		if !c.snapshot.Hold.Downscale.None() {
 			if c.shown["downscale live"]++; z.PodsAt < c.snapshot.ZonesAt {
-				c.Errorf("a downscale is noted, and pods of %s were listed at %d, before zones at %d", z.Name, z.PodsAt, c.snapshot.ZonesAt)
+				c.Errorf("a downscale is recorded, but pods of %s were listed at %d, before zones at %d", z.Name, z.PodsAt, c.snapshot.ZonesAt)
 			}
 		}
 		oldest = min(oldest, z.PodsAt)
@@ -196,13 +196,14 @@ func (c comparison) live() {
 	c.equal("version of the oldest list of pods", oldest, c.snapshot.PodsAt)
 	for n, z := range c.group.zones {
 		if _, is := c.snapshot.Zone(z.Name); !is && c.zoneAt(n, c.snapshot.ZonesAt).absence == inGroup {
-			c.Errorf("%s was in the group at version %d, and is not shown", z.Name, c.snapshot.ZonesAt)
+			c.Errorf("%s was in the group at version %d, but is not shown", z.Name, c.snapshot.ZonesAt)
 		}
 	}
 	c.liveLeft()
 	c.confirmed()
 }
 
+// liveLeft checks the zones that left in a live snapshot.
 func (c comparison) liveLeft() {
 	absent := c.absent()
 	if len(absent) != len(c.snapshot.Left) {
@@ -216,7 +217,7 @@ func (c comparison) liveLeft() {
 			c.shown["zone without its label live"]++
 			z := c.zoneAt(n, left.Version)
 			if z.absence == inGroup {
-				c.Errorf("%s is shown as a zone that left, and was in the group at version %d", m.Zone, left.Version)
+				c.Errorf("%s is shown as a zone that left, but was in the group at version %d", m.Zone, left.Version)
 			}
 			want.Exists, want.Zone = true, c.expected(n, z, left.PodsAt, c.podsAt(n, left.PodsAt, ownedBy(z.UID, "")))
 		} else {
@@ -225,25 +226,25 @@ func (c comparison) liveLeft() {
 		}
 		c.equal("zone that left", want, left)
 		if left.PodsAt < c.snapshot.ZonesAt || left.Version > left.PodsAt {
-			c.Errorf("pods of %s, which left, were listed at %d, before it was seen to have left", m.Zone, left.PodsAt)
+			c.Errorf("pods of %s, which left, were listed at %d, before the read found that it had left", m.Zone, left.PodsAt)
 		}
 	}
 }
 
-// confirmed: at some version from the list of pods on, no zone wants a pod that the read treats as
-// deleted and unwanted.
+// confirmed checks that at some version from the list of pods on no zone wants a pod that the read
+// treats as deleted and unwanted.
 func (c comparison) confirmed() {
 	deleted := c.snapshot.DeletedAndUnwanted()
 	if len(deleted) == 0 {
 		return
 	}
-	c.shown["pods that nobody wants live"]++
+	c.shown["unwanted pods live"]++
 	at := []plan.Version{c.snapshot.PodsAt}
 	for _, change := range c.changes[zoneKind][c.group.no][len(c.until(zoneKind, c.snapshot.PodsAt)):] {
 		at = append(at, change.version)
 	}
 	if !slices.ContainsFunc(at, func(v plan.Version) bool { return !group.WantAgain(deleted, c.zonesAt(v)) }) {
-		c.Errorf("zones at %d do not ask for %v, which were gone at %d, and all of later ones do", c.snapshot.ZonesAt, deleted, c.snapshot.PodsAt)
+		c.Errorf("zones at %d do not want %v, which did not exist at %d, but zones at every later version do", c.snapshot.ZonesAt, deleted, c.snapshot.PodsAt)
 	}
 }
 
@@ -256,7 +257,7 @@ func (c comparison) absent() []group.Member {
 	})
 }
 
-// strays returns the recorded pods that were stored and that no zone shows.
+// strays returns the recorded pods that were stored but that no zone of the snapshot shows.
 func (c comparison) strays(at plan.Version) []plan.Pod {
 	var all []plan.Pod
 	s := c.snapshot
@@ -266,7 +267,7 @@ func (c comparison) strays(at plan.Version) []plan.Pod {
 			n, ordinal := podIndex(i.Zone, i.Pod)
 			all = append(all, c.podsAt(n, at, func(p *pod) bool { return p.Ordinal == ordinal })...)
 			if len(c.podsAt(n, at, func(p *pod) bool { return p.Ordinal == ordinal && p.bare() })) > 0 {
-				c.shown["stranger with the name of a recorded pod"]++
+				c.shown["bare pod with the name of a recorded pod"]++
 			}
 		}
 	}
@@ -325,8 +326,8 @@ func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan
 	return all
 }
 
-// asShown returns a stored pod as a snapshot should show it. Of a stranger it shows only what can end
-// an intent.
+// asShown returns a stored pod as a snapshot should show it. Of a bare pod it has only the fields that
+// can end an intent.
 func (c comparison) asShown(n int, p *pod) plan.Pod {
 	seen := p.Pod
 	if p.bare() {
@@ -349,7 +350,7 @@ func (c comparison) orphaned(n int, at plan.Version) bool {
 // count, if they have the pod-name label.
 func ofAnyOwner(p *pod) bool { return !p.userCreated }
 
-// ownedBy chooses the pods of a zone that one of the StatefulSets controls, or no one if "" is an owner.
+// ownedBy chooses the pods of a zone that one of these StatefulSets controls; "" chooses orphans.
 func ownedBy(owners ...string) func(*pod) bool {
 	return func(p *pod) bool { return p.inZone() && slices.Contains(owners, p.owner) }
 }

@@ -1,6 +1,6 @@
 package walk
 
-// startStep runs a step, or makes it wait for its moment.
+// startStep runs a step, or makes it wait for its trigger.
 func (w *walk) startStep(s Step) {
 	if s.Trigger == noTrigger {
 		w.runStep(s)
@@ -11,7 +11,7 @@ func (w *walk) startStep(s Step) {
 
 // runStep runs a step.
 func (w *walk) runStep(s Step) {
-	w.traceAll(s.what())
+	w.traceAll(s.describe())
 	switch {
 	case s.Kind < firstFault:
 		w.report.UserActions[s.Kind]++

@@ -9,8 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// All writes go through these methods: they store an object, judge the write and notify
-// watches.
+// All writes use these methods. They store an object, check the write and notify the watches.
 
 // putPod stores a new pod of the current StatefulSet, or a changed pod.
 func (w *walk) putPod(g *simulatedGroup, n, ordinal int, p plan.Pod) {
@@ -49,6 +48,8 @@ func (w *walk) putSpec(g *simulatedGroup, n int, changed func(*zone)) {
 	w.afterStore(g, n, zoneKind)
 }
 
+// afterStore updates the history of a group after a write, and notifies the StatefulSet controller and
+// the watches.
 func (w *walk) afterStore(g *simulatedGroup, n int, k kind) {
 	g.history.update(g, w.version, k == zoneKind, w.wall())
 	w.enqueueZone(g, n)
@@ -76,13 +77,13 @@ func (w *walk) storeLease(p *process, g *simulatedGroup, next *coordinationv1.Le
 	p.countWrite()
 	w.fire(holdWritten, g, p)
 	if former != nil && former.Holder.Foreign() && g.lease.Holder != former.Holder && !former.Lapsed(w.decisionTime(g.lease.Renewed)) {
-		w.violate(g, "HandsOff", string(former.Holder)+" still counts as "+p.name+" decides to write "+(*holdText)(g.lease).String())
+		w.violate(g, "HandsOff", string(former.Holder)+" still has the hold when "+p.name+" decides to write "+(*holdText)(g.lease).String())
 	}
 	return g.stored, nil
 }
 
-// decisionTime returns the time that counts for a decision: the time of the clock that the
-// decision used. If clocks are true, it is never later than the current time.
+// decisionTime returns the time of a decision by the clock of the process. If clocks are true, it is
+// never later than the current time.
 func (w *walk) decisionTime(decided time.Time) time.Time {
 	if w.schedule.TrueClocks && decided.After(w.wall()) {
 		return w.wall()
@@ -101,10 +102,10 @@ func (w *walk) dropLease(p *process, g *simulatedGroup, only metav1.Precondition
 	p.countWrite()
 	w.notifyWatches(leaseKind)
 	if former.Holder.Foreign() && !former.Lapsed(w.decisionTime(p.wallNow())) {
-		w.violate(g, "HandsOff", string(former.Holder)+" still counts as "+p.name+" removes the Lease")
+		w.violate(g, "HandsOff", string(former.Holder)+" still has the hold when "+p.name+" deletes the Lease")
 	}
 	if len(former.Intents) > 0 || !former.Downscale.None() {
-		w.violate(g, "NotedFirst", p.name+" removes the Lease that notes "+(*holdText)(former).String())
+		w.violate(g, "NotedFirst", p.name+" deletes a Lease with records: "+(*holdText)(former).String())
 	}
 	return nil
 }
@@ -117,16 +118,16 @@ func (w *walk) updateVersion(g *simulatedGroup, n, ordinal int, i plan.Intent) b
 	}
 	w.countWrite()
 	w.report.Actions[podsUpdated]++
-	w.trace(g, "touch of", p.Name)
+	w.trace(g, "update of", p.Name)
 	w.putPod(g, n, ordinal, p.Pod)
 	return true
 }
 
-// deletePod deletes the pod that was judged, and judges the delete.
-func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, t disruption) bool {
+// deletePod deletes a pod if it meets the preconditions, and checks the delete.
+func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, d disruption) bool {
 	p := g.pods[n][ordinal]
-	exact := p != nil && p.UID == t.uid && (t.version == 0 || p.Version == t.version)
-	byName := t.evicted && t.uid == "" || !t.evicted && w.schedule.Deviations.Unconditional
+	exact := p != nil && p.UID == d.uid && (d.version == 0 || p.Version == d.version)
+	byName := d.evicted && d.uid == "" || !d.evicted && w.schedule.Deviations.Unconditional
 	if p == nil || !exact && !byName {
 		return false
 	}
@@ -134,15 +135,15 @@ func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, t disruption) bool {
 	if p.Phase == plan.Leaving {
 		return true
 	}
-	if !t.evicted && p.owner == "" {
-		w.violate(g, "ExactTarget", t.actor+" deletes "+p.Name+", which no StatefulSet controls")
+	if !d.evicted && p.owner == "" {
+		w.violate(g, "ExactTarget", d.actor+" deletes "+p.Name+", which no StatefulSet controls")
 	}
 	up, version := p.upInZone(), p.Version
-	w.terminatePod(g, n, ordinal, t.actor+" deletes")
+	w.terminatePod(g, n, ordinal, d.actor+" deletes")
 	switch {
 	case p.bare():
 		w.report.Faults[barePodsEvicted]++
-	case t.evicted:
+	case d.evicted:
 		w.report.Actions[podsEvicted]++
 	case up:
 		w.report.Actions[upPodsReplaced]++
@@ -153,20 +154,19 @@ func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, t disruption) bool {
 	if !up {
 		return true
 	}
-	if f := &g.history.downtimes[n][ordinal]; f.since > 0 {
-		f.byLockstep = true
+	if dt := &g.history.downtimes[n][ordinal]; dt.since > 0 {
+		dt.byLockstep = true
 	}
 	g.history.endDowntimes(w.wall())
-	if rule, detail := g.history.checkDisruption(g, n, ordinal, t, version, exact, w.wall()); rule != "" {
+	if rule, detail := g.history.checkDisruption(g, n, ordinal, d, version, exact, w.wall()); rule != "" {
 		w.violate(g, rule, detail)
 	}
 	return true
 }
 
-// changeZone changes a zone, except its replicas, if its version is the one that was
-// judged.
-func (w *walk) changeZone(what action, g *simulatedGroup, n int, judged plan.Version, changed func(*zone)) bool {
-	if g.zones[n].Version != judged {
+// changeZone changes a zone, except its replicas, if its version is the one of the decision.
+func (w *walk) changeZone(what action, g *simulatedGroup, n int, version plan.Version, changed func(*zone)) bool {
+	if g.zones[n].Version != version {
 		return false
 	}
 	w.countWrite()
@@ -175,8 +175,8 @@ func (w *walk) changeZone(what action, g *simulatedGroup, n int, judged plan.Ver
 	return true
 }
 
-// setReplicas changes the replicas of a zone if its version is the one that was judged,
-// and judges a downscale.
+// setReplicas changes the replicas of a zone if its version is the one of the decision. It checks a
+// downscale.
 func (w *walk) setReplicas(g *simulatedGroup, n int, d downscale) bool {
 	z := g.zones[n]
 	if z.Version != d.version {
@@ -201,6 +201,7 @@ func (w *walk) setReplicas(g *simulatedGroup, n int, d downscale) bool {
 	return true
 }
 
+// checkDownscale checks a downscale that is about to delete pods that are up.
 func (w *walk) checkDownscale(g *simulatedGroup, n int, d downscale) {
 	g.history.endDowntimes(w.wall())
 	if rule, detail := g.history.checkDownscale(g, n, d, w.wall()); rule != "" {
@@ -208,8 +209,8 @@ func (w *walk) checkDownscale(g *simulatedGroup, n int, d downscale) {
 	}
 }
 
-// checkDownscaleInterval judges the time between a downscale and the downscales of other zones, even
-// if no pod that leaves is up.
+// checkDownscaleInterval checks the time between a downscale and the downscales of other zones, even if
+// no deleted pod is up.
 func (w *walk) checkDownscaleInterval(g *simulatedGroup, n int) {
 	if w.schedule.TrueClocks {
 		if detail := g.history.tooSoon(g, n, w.wall()); detail != "" {

@@ -13,10 +13,10 @@ import (
 
 // taskRunner runs lockstep's own blocking code in goroutines in the bubble of the schedule, so
 // that a schedule is deterministic. The goroutines access nothing of the walk. A goroutine
-// hands over an errand and waits. Once all goroutines wait, the event loop runs the errands
-// one by one.
+// submits a loopCall and waits. Once all goroutines wait, the event loop runs the calls one by
+// one.
 type taskRunner struct {
-	resumptions []func()  // each starts a goroutine, or gives it its answer
+	resumptions []func()  // each starts a goroutine, or passes an answer to it
 	tasks       int       // number of tasks so far
 	began       time.Time // in the time of the bubble
 
@@ -24,18 +24,18 @@ type taskRunner struct {
 	calls []loopCall
 }
 
-// loopCall is what the event loop does for a goroutine.
+// loopCall is a function that the event loop runs for a goroutine.
 type loopCall struct {
 	task  int    // the number of the task
 	final bool   // the task has ended
-	what  string // distinguishes errands that a task hands over at the same time
+	what  string // distinguishes calls that a task submits at the same time
 	run   func()
 }
 
-func (h *taskRunner) submit(e loopCall) {
+func (h *taskRunner) submit(c loopCall) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.calls = append(h.calls, e)
+	h.calls = append(h.calls, c)
 }
 
 // resumeTask makes a goroutine continue after the current event.
@@ -51,17 +51,17 @@ func (h *taskRunner) waitForTasks() {
 			synctest.Wait()
 			continue
 		}
-		next, handed := h.nextCall()
-		if !handed {
+		next, submitted := h.nextCall()
+		if !submitted {
 			return
 		}
 		next.run()
 	}
 }
 
-// nextCall returns the errand of the oldest task. A task can hand over several at a time: the
-// concurrent lists of a live read, or its end together with a write that its answer did not
-// wait for.
+// nextCall returns the first call of the oldest task. A task can submit several calls at a time: the
+// concurrent lists of a live read, or its end together with a write for which its answer did not
+// wait.
 func (h *taskRunner) nextCall() (loopCall, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,14 +79,14 @@ func (h *taskRunner) nextCall() (loopCall, bool) {
 	return first, true
 }
 
-// errDied is the answer to everything that a process waits for when it dies.
+// errDied is the answer to every request that is pending when a process dies.
 var errDied = errors.New("the process has died")
 
-// lifetime is one life of a process: its goroutines end with it.
+// lifetime is the time from a start of a process to its death. The goroutines of a lifetime end with it.
 type lifetime struct {
 	ctx     context.Context //nolint:containedctx // ends with the process
 	end     context.CancelFunc
-	pending map[int]func() // each makes the wait of a goroutine fail; keys ascend in the order of their start
+	pending map[int]func() // each makes a pending request fail; keys ascend in the order of the requests
 	started int
 }
 
@@ -95,11 +95,10 @@ func newLifetime(schedule context.Context) *lifetime {
 	return &lifetime{ctx: ctx, end: end, pending: map[int]func(){}}
 }
 
-// ended reports whether the process has died since.
+// ended reports whether the process has died since the start of the lifetime.
 func (l *lifetime) ended() bool { return l.ctx.Err() != nil }
 
-// endLifetime makes the goroutines of a life end: everything that they wait for, or request from
-// now on, fails.
+// endLifetime ends the goroutines of a lifetime: their pending requests and all later ones fail.
 func (w *walk) endLifetime(l *lifetime) {
 	w.resumeTask(l.end)
 	for _, no := range slices.Sorted(maps.Keys(l.pending)) {
@@ -107,7 +106,7 @@ func (w *walk) endLifetime(l *lifetime) {
 	}
 }
 
-// task is code of lockstep about a group that a process runs in a goroutine.
+// task is lockstep's own code about a group, in a goroutine of a process.
 type task struct {
 	*process
 	lifetime *lifetime
@@ -118,8 +117,7 @@ type task struct {
 // taskKey is the key of the task in a context.
 type taskKey struct{}
 
-// run starts code as a task. If the process is still in the same life when the task ends, then
-// runs in the event loop.
+// run starts code as a task. If the lifetime has not ended when the task ends, the event loop runs then.
 func (p *process) run(g *simulatedGroup, code func(context.Context, *task), then func()) {
 	p.tasks++
 	t := &task{process: p, lifetime: p.lifetime, no: p.tasks, g: g}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// trigger is an event at which faults are most likely to matter.
+// trigger is an event at which faults are most likely to have consequences.
 type trigger int
 
 const (
@@ -14,17 +14,17 @@ const (
 	holdWritten
 	podDeleted
 	webhookAllows
-	barePodReplaced // only steps that strangers come with wait for it
+	barePodReplaced // only steps that accompany bare pods wait for it
 	triggers
 )
 
 var triggerNames = [triggers]string{
-	liveReadBegins: " as a look begins", holdWritten: " as a hold is written", podDeleted: " as a pod is sent away", webhookAllows: " as a webhook says yes",
-	barePodReplaced: " as a stranger goes or is adopted",
+	liveReadBegins: " when a live read begins", holdWritten: " when a hold is written", podDeleted: " when lockstep or an eviction deletes a pod", webhookAllows: " when a webhook allows a request",
+	barePodReplaced: " when a bare pod is deleted or adopted",
 }
 
-// fire runs one of the steps that wait for a moment. If the step is about pods, it
-// affects this group. If it is about processes and p is not nil, it affects this process.
+// fire runs one of the steps that wait for a trigger. A step about pods then affects this group. A step
+// about processes affects this process, unless p is nil.
 func (w *walk) fire(m trigger, g *simulatedGroup, p *process) {
 	i := slices.IndexFunc(w.waitingSteps, func(s Step) bool { return s.Trigger == m })
 	if i < 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
+// runUserAction runs a user action.
 func (w *walk) runUserAction(s Step, g *simulatedGroup) {
 	z := g.zones[s.Zone]
 	switch s.Kind {
@@ -48,8 +49,8 @@ func (w *walk) runUserAction(s Step, g *simulatedGroup) {
 	}
 }
 
-// scalableZone returns the zone whose replicas users change instead of this one's; -1 if only
-// lockstep sets them because they are forced.
+// scalableZone returns the zone whose replicas a user changes in order to scale this zone: its leader, if
+// it has one. It returns -1 if lockstep sets the replicas because a user forces them.
 func (g *simulatedGroup) scalableZone(n int) int {
 	if g.zones[n].Leader != "" {
 		n = 0
@@ -78,7 +79,7 @@ func (w *walk) repairTemplate(g *simulatedGroup, n int) {
 	}
 }
 
-// pause pauses a zone until a user ends the pause, or for a time.
+// pause pauses a zone until a user ends the pause, or until a time in the annotation.
 func (w *walk) pause(s Step, g *simulatedGroup) {
 	until := group.Moment{}
 	if s.Value%2 == 0 {
@@ -90,12 +91,12 @@ func (w *walk) pause(s Step, g *simulatedGroup) {
 	}
 }
 
-// pauseUnseen pauses a zone for a time, and lets no watch show changes of StatefulSets meanwhile.
+// pauseUnseen pauses a zone for a time. Meanwhile no watch shows changes of StatefulSets.
 func (w *walk) pauseUnseen(s Step, g *simulatedGroup) {
 	for _, p := range w.processes {
-		p.watches[zoneKind].stuckUntil = max(p.watches[zoneKind].stuckUntil, min(w.now+s.Duration, w.schedule.Ends))
+		p.watches[zoneKind].stuckUntil = max(p.watches[zoneKind].stuckUntil, min(w.now+s.Duration, w.schedule.FaultsEnd))
 	}
-	s.Value = 1 // until a user ends it
+	s.Value = 1 // a user ends the pause
 	w.pause(s, g)
 }
 
@@ -105,7 +106,7 @@ func (w *walk) resume(g *simulatedGroup, n int) {
 	}
 }
 
-// forceReplicas makes a user force a number of replicas, or end that.
+// forceReplicas makes a user force a number of replicas, or stop forcing it.
 func (w *walk) forceReplicas(g *simulatedGroup, s Step) {
 	n := s.Zone
 	if g.zones[n].Leader != "" {
@@ -117,16 +118,16 @@ func (w *walk) forceReplicas(g *simulatedGroup, s Step) {
 }
 
 // acquireHold makes a user acquire the hold manually, if it is free, and release it later.
-func (w *walk) acquireHold(g *simulatedGroup, lasts time.Duration) {
+func (w *walk) acquireHold(g *simulatedGroup, duration time.Duration) {
 	record := plan.Record{}
 	if g.lease != nil {
 		record = g.lease.Record()
 	}
-	next, because := hold.Take(record, "manual/maintenance", w.wall(), lasts, false)
+	next, because := hold.Take(record, "manual/maintenance", w.wall(), duration, false)
 	if because.None() && w.writeHold(g, next) {
-		w.trace(g, "somebody takes the hold by hand")
+		w.trace(g, "a user acquires the hold manually")
 		if w.chance.IntN(2) == 0 {
-			w.after(w.between(0, lasts), func() { w.releaseHold(g) })
+			w.after(w.between(0, duration), func() { w.releaseHold(g) })
 		}
 	}
 }
@@ -142,7 +143,7 @@ func (w *walk) releaseHold(g *simulatedGroup) {
 		return
 	}
 	if next, ok := hold.GiveBack(g.lease.Record(), true); ok {
-		w.trace(g, "somebody gives the hold back")
+		w.trace(g, "a user releases the hold")
 		w.writeHold(g, next)
 	}
 }

@@ -20,10 +20,10 @@ import (
 )
 
 // maxEvents is the maximum number of events of a schedule. A schedule with more events
-// never rests.
+// never ends.
 const maxEvents = 1_000_000
 
-// goalTimeout is the time after the faults in which every group must reach its goal.
+// goalTimeout is the time after the end of faults in which every group must reach its goal.
 const goalTimeout = 3 * time.Hour
 
 // walk is a running schedule.
@@ -38,11 +38,11 @@ type walk struct {
 	chance          *rand.Rand // for the durations of operations
 	now             instant
 	processes       []*process
-	elected         *process // the process that should lead
+	elected         *process // the leader
 	zonesQueued     map[[2]int]bool
-	selectors       map[string]labels.Selector // of lists, parsed
+	selectors       map[string]labels.Selector // the parsed selectors of lists
 	uids            int
-	waitingSteps    []Step  // for their moments
+	waitingSteps    []Step  // that wait for their triggers
 	badNetworkUntil instant // the network is bad until then
 	slowUntil       instant // controllers and kubelets are slow until then
 
@@ -54,7 +54,7 @@ type walk struct {
 	violation *Counterexample
 }
 
-// line is a line of a story, about a group or, with -1, about no group.
+// line is a line of a trace. Its group is -1 if the line is not about one group.
 type line struct {
 	group int
 	text  string
@@ -66,7 +66,7 @@ func Run(t *testing.T, s Schedule) Report {
 	return runWalk(t, s, false).report
 }
 
-// runWalk runs a schedule. If telling is set, it collects the lines of the story.
+// runWalk runs a schedule. If tracing is set, it collects the lines of the trace.
 func runWalk(t *testing.T, s Schedule, tracing bool) *walk {
 	t.Helper()
 	var w *walk
@@ -81,7 +81,7 @@ func runWalk(t *testing.T, s Schedule, tracing bool) *walk {
 func newWalk(ctx context.Context, s Schedule) *walk {
 	w := &walk{ctx: ctx, schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), zonesQueued: map[[2]int]bool{}, selectors: map[string]labels.Selector{}, log: silent()}
 	w.overwriting, w.leaseNames = s.Deviations.Overwriting, map[string]*simulatedGroup{}
-	w.userLeases = lease.NewStore(client{walk: w}, "", "somebody")
+	w.userLeases = lease.NewStore(client{walk: w}, "", "user")
 	w.began = time.Now() //nolint:forbidigo // the time of the bubble
 	for n, setting := range s.Groups {
 		w.createGroup(n, setting)
@@ -100,7 +100,7 @@ func newWalk(ctx context.Context, s Schedule) *walk {
 	for _, step := range s.Steps {
 		w.agenda.add(step.At, func() { w.startStep(step) })
 	}
-	w.agenda.add(s.Ends, w.endFaults)
+	w.agenda.add(s.FaultsEnd, w.endFaults)
 	return w
 }
 
@@ -142,14 +142,14 @@ func (w *walk) createGroup(no int, s GroupConfig) {
 func (w *walk) run() {
 	for len(w.events) > 0 && w.violation == nil {
 		if w.report.Events++; w.report.Events > maxEvents {
-			w.violate(nil, "Rests", "it never does")
+			w.violate(nil, "Rests", fmt.Sprintf("more than %d events", maxEvents))
 			break
 		}
 		w.step()
 	}
 	w.end()
 	w.report.Schedules = 1
-	if len(w.groups) >= crowd {
+	if len(w.groups) >= crowdedGroups {
 		w.report.Crowded = 1
 	}
 	w.report.Days = w.now.Hours() / 24
@@ -166,7 +166,7 @@ func (w *walk) step() {
 	w.waitForTasks()
 }
 
-// end ends everything that goroutines still wait for.
+// end makes all pending requests fail, so that all goroutines end.
 func (w *walk) end() {
 	for _, p := range w.processes {
 		w.endLifetime(p.lifetime)
@@ -186,7 +186,7 @@ func (w *walk) between(least, most time.Duration) time.Duration {
 // wall returns the true time as a wall clock time.
 func (w *walk) wall() time.Time { return epoch.Add(w.now) }
 
-// watchLag returns how long a change is on its way to a watch.
+// watchLag returns after which time a watch shows a change.
 func (w *walk) watchLag() time.Duration {
 	if w.chance.IntN(50) == 0 {
 		return w.between(0, 2*time.Second)
@@ -194,7 +194,7 @@ func (w *walk) watchLag() time.Duration {
 	return w.between(200*time.Microsecond, 20*time.Millisecond)
 }
 
-// controllerDelay returns the additional delay of controllers and kubelets now.
+// controllerDelay returns the additional delay of controllers and kubelets at present.
 func (w *walk) controllerDelay() time.Duration {
 	if w.slowUntil <= w.now {
 		return 0
@@ -220,21 +220,21 @@ func (w *walk) violate(g *simulatedGroup, rule, detail string) {
 	}
 }
 
-// trace adds a line about a group.
+// trace adds a line about a group to the trace.
 func (w *walk) trace(g *simulatedGroup, words ...any) {
 	if w.tracing {
 		w.lines = append(w.lines, line{g.no, clockTime(w.now) + " " + strings.TrimSpace(fmt.Sprintln(words...))})
 	}
 }
 
-// traceAll adds a line that is not about one group.
+// traceAll adds a line that is not about one group to the trace.
 func (w *walk) traceAll(words ...any) {
 	if w.tracing {
 		w.lines = append(w.lines, line{-1, clockTime(w.now) + " " + strings.TrimSpace(fmt.Sprintln(words...))})
 	}
 }
 
-// holdText formats the record in a Lease for a story.
+// holdText formats the record in a Lease for a trace.
 type holdText group.Hold
 
 // String implements fmt.Stringer.

@@ -18,30 +18,30 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// defaultSchedules is the number of schedules for every change; make sim runs many more.
+// defaultSchedules is the number of schedules of make test; make sim runs many more.
 const defaultSchedules = 300
 
 // gcPercent is the GC percentage. It is high because a schedule keeps almost no memory.
 const gcPercent = 1500
 
 func TestWalk(t *testing.T) {
-	first, schedules := number(t, "LOCKSTEP_SEED", 1), number(t, "LOCKSTEP_SCHEDULES", defaultSchedules)
+	first, schedules := envNumber(t, "LOCKSTEP_SEED", 1), envNumber(t, "LOCKSTEP_SCHEDULES", defaultSchedules)
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	began := time.Now()
 	report := runSchedules(t, first, schedules)
 	fmt.Fprintf(os.Stdout, "seeds %d to %d, %d at a time, %.0f s\n%v", first, first+schedules-1, runtime.GOMAXPROCS(0), time.Since(began).Seconds(), &report)
-	for _, broken := range report.Violations {
-		t.Errorf("\n%v", broken)
+	for _, violation := range report.Violations {
+		t.Errorf("\n%v", violation)
 	}
 	if schedules < defaultSchedules || t.Failed() {
 		return
 	}
 	for _, name := range report.Missing() {
-		t.Errorf("in no schedule: %s", name)
+		t.Errorf("no schedule contains: %s", name)
 	}
 }
 
-func number(t *testing.T, name string, fallback uint64) uint64 {
+func envNumber(t *testing.T, name string, fallback uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {
@@ -54,8 +54,8 @@ func number(t *testing.T, name string, fallback uint64) uint64 {
 	return n
 }
 
-// runSchedules runs schedules on all processors until one of them breaks a rule. If several do, it
-// returns the story of the lowest seed.
+// runSchedules runs schedules on all processors until one of them breaks a rule. If several do, the
+// report has the counterexample of the lowest seed.
 func runSchedules(t *testing.T, first, schedules uint64) Report {
 	t.Helper()
 	var next, done atomic.Uint64
@@ -63,11 +63,11 @@ func runSchedules(t *testing.T, first, schedules uint64) Report {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	var sum Report
-	var broken []uint64
+	var violating []uint64
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			var mine Report
-			var ours []uint64
+			var myViolating []uint64
 			for !failed.Load() {
 				n := next.Add(1) - 1
 				if n >= schedules {
@@ -80,18 +80,18 @@ func runSchedules(t *testing.T, first, schedules uint64) Report {
 				}
 				if len(report.Violations) > 0 {
 					failed.Store(true)
-					ours = append(ours, first+n)
+					myViolating = append(myViolating, first+n)
 				}
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			sum.Add(mine)
-			broken = append(broken, ours...)
+			violating = append(violating, myViolating...)
 		})
 	}
 	all.Wait()
-	if len(broken) > 0 {
-		sum.Violations = []*Counterexample{Minimize(t, Draw(slices.Min(broken)))}
+	if len(violating) > 0 {
+		sum.Violations = []*Counterexample{Minimize(t, Draw(slices.Min(violating)))}
 	}
 	return sum
 }
@@ -110,7 +110,7 @@ func TestDeleteIsJudgedByWhatItsSenderKnew(t *testing.T) {
 				Intents:  []plan.Intent{{Pod: pod.Name, Zone: first.Name, UID: pod.UID, Version: pod.Version, Cause: reason.OutdatedRevision, Since: w.wall()}},
 			},
 		})
-		r := &round{process: p, g: g, shown: p.shown(g)}
+		r := &round{process: p, g: g, shown: p.shownOf(g)}
 		r.requestDelete(plan.DeletePod{Zone: first.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version})(func(error) {})
 		w.putSpec(g, 1, func(z *zone) { z.Replicas++ })
 		p.progress[g.no].shown.answered[1] = g.zones[1].Version
@@ -118,7 +118,7 @@ func TestDeleteIsJudgedByWhatItsSenderKnew(t *testing.T) {
 			w.step()
 		}
 		if now := g.pods[0][0]; now == pod || w.violation != nil {
-			t.Errorf("deleted: %t, broken: %+v", now != pod, w.violation)
+			t.Errorf("deleted: %t, violation: %+v", now != pod, w.violation)
 		}
 		w.end()
 	})
