@@ -5,7 +5,7 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction while somebody has the hold by hand",
 		Edits: []Edit{without(evict, "evictionHeldElsewhere"), blindToEvictions},
-		Test:  explore + "an eviction during a rollout while a user acquires the hold manually", Rule: "HandsOff",
+		Test:  explore + "an eviction during a rollout while a user acquires the hold manually", Rule: "ManualHoldKept",
 	},
 	{
 		Name:  "eviction while another zone has the hold, seen by the check",

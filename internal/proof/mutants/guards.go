@@ -16,7 +16,7 @@ var replacements = []Mutant{
 	{
 		Name:  "guard zoneInTransition removed",
 		Edits: []Edit{without(guards, "zoneInTransition")},
-		Test:  explore + "a revert while the operator dies", Rule: "AsAsked",
+		Test:  explore + "a revert while the operator dies", Rule: "OutdatedOnly",
 	},
 	{
 		Name:  "guard notAdopted removed",
@@ -46,7 +46,7 @@ var disruptions = []Mutant{
 	{
 		Name:  "guard heldElsewhere removed",
 		Edits: []Edit{without(guards, "heldElsewhere"), blind},
-		Test:  explore + "a user acquires the hold manually", Rule: "HandsOff",
+		Test:  explore + "a user acquires the hold manually", Rule: "ManualHoldKept",
 		Remark: "what a rollout holds is kept by otherZoneNotWhole as well: a zone with an intent is not whole",
 	},
 	{

@@ -115,11 +115,11 @@ func (v *view) unnecessaryDelete(steps []step) (rule, detail string) {
 		slot := int(s.target)
 		z := zoneOf(slot)
 		if v.pods[slot].revision == v.zones[z].revision {
-			return "AsAsked", fmt.Sprintf("%s is to be replaced although it is at the update revision %d", podNames[slot], v.zones[z].revision)
+			return "OutdatedOnly", fmt.Sprintf("%s is to be replaced although it is at the update revision %d", podNames[slot], v.zones[z].revision)
 		}
 		for other := z * maxPods; s.up && other < (z+1)*maxPods; other++ {
 			if v.pods[other].exists() && !v.zones.wanted(other) {
-				return "ShrinksFirst", fmt.Sprintf("%s is disrupted although the surplus pod %s still exists", podNames[slot], podNames[other])
+				return "SurplusFirst", fmt.Sprintf("%s is disrupted although the surplus pod %s still exists", podNames[slot], podNames[other])
 			}
 		}
 	}

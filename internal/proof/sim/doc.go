@@ -39,11 +39,11 @@
 // decision, or ever since this process joined the hold, for which it reads live. Further rules:
 //
 //   - NoLostIntent: a disruption that is in flight and can succeed is recorded;
-//   - HandsOff: a hold that a user acquired manually is not overwritten before it expires;
+//   - ManualHoldKept: a hold that a user acquired manually is not overwritten before it expires;
 //   - NoRepeat: no process repeats a request that it knows was carried out, before its caches show
 //     the effect;
-//   - AsAsked: no pod is replaced that has the update revision in the view;
-//   - ShrinksFirst: no pod is disrupted while its zone has a surplus pod in the view;
+//   - OutdatedOnly: no pod is replaced that has the update revision in the view;
+//   - SurplusFirst: no pod is disrupted while its zone has a surplus pod in the view;
 //   - each plan passes invariant.Check.
 //
 // Finally, Progress: if no user paused a zone and pods of all wanted revisions can become

@@ -1,260 +1,160 @@
 package sim
 
-var operatorNames = [maxOperators]string{"operator-1", "operator-2"}
+// operator is a process of lockstep: its caches, its memory, and the progress of its round.
+type operator struct {
+	leads      bool // it leads: it begins rounds
+	pods       pods
+	zones      zones
+	known      lease  // the newest record that it knows
+	ownRecord  bool   // it wrote that record
+	downAtJoin slots  // down when it joined the hold and ever since
+	memory     memory // of writes and live reads that its caches may not show yet
 
-// advanceRound visits the next move of an operator's round.
-func (e *explorer) advanceRound(w *world, n int, yield moveFunc) {
-	switch w.operators[n].state {
-	case roundIdle:
-		if w.operators[n].leads {
-			e.beginRound(w, n, yield)
-		}
-	case roundReading:
-		m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": reads the zones live" }}
-		next := &m.next.operators[n]
-		next.state, next.liveRead.zones = roundZonesRead, w.zones
-		yield(&m)
-		m = move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": reads the pods live" }}
-		next = &m.next.operators[n]
-		next.state, next.liveRead.pods, next.liveRead.down = roundPodsRead, w.pods, down(&w.pods, &w.zones)
-		yield(&m)
-	case roundZonesRead:
-		zones := w.operators[n].liveRead.zones
-		e.readAll(w, n, liveRead{zones: zones, pods: w.pods, down: down(&w.pods, &zones)}, yield)
-	case roundPodsRead:
-		e.readAll(w, n, liveRead{zones: w.zones, pods: w.operators[n].liveRead.pods, down: w.operators[n].liveRead.down}, yield)
-	case roundLeftRead:
-		e.readLeft(w, n, yield)
-	case roundConfirming:
-		e.confirmZones(w, n, yield)
-	case roundActing:
-		e.send(w, n, nil, yield)
-	}
+	nextPods  pods  // that the cache of pods will show next, with stepwise caches
+	nextZones zones // the same for zones
+
+	state         roundState // of its round
+	liveRead      liveRead   // the live read so far
+	steps         [maxSteps]step
+	count         uint8 // of remaining steps
+	record        lease // that stepWriteLease writes, with the version that it requires
+	ownAfterWrite bool  // after the write, the operator knows the record as its own
+	evidence      evidence
 }
 
-// beginRound plans on the caches if they lack nothing that is known. No event between a plan on
-// caches and its first request matters, so both are one move. The read of the zones before
-// the Lease is written is a part of it: a change after this read is like a change after the write.
-func (e *explorer) beginRound(w *world, n int, yield moveFunc) {
-	o := &w.operators[n]
-	if e.cachesMiss(o, o.memory) {
-		return
-	}
-	d := e.decide(view{pods: o.pods, zones: o.zones, hold: o.known, own: o.ownRecord})
-	covers := w.coversOfRound(n)
-	switch {
-	case d.rule != "":
-		e.reportViolation(w, n, d, yield)
-	case d.needsLiveRead, d.verify && !o.zones.sameSpecs(&w.zones):
-		m := move{next: *w, fair: true, covers: covers, describe: func() string { return operatorNames[n] + ": begins a live read" }}
-		next := &m.next.operators[n]
-		if next.known.version == 0 || next.known.recordedDownscale.zone != 0 {
-			next.learn(w.lease)
-			m.describe = func() string { return operatorNames[n] + ": reads the Lease live" }
-		}
-		next.state, next.liveRead.expiredGrants = roundReading, next.known.expiredGrants()
-		yield(&m)
-	case len(d.steps) > 0:
-		next := *w
-		next.operators[n].startActing(d, down(&w.pods, &w.zones), down(&w.pods, &w.zones))
-		e.send(&next, n, d, func(m *move) {
-			m.covers |= covers
-			yield(m)
-		})
-	}
+// evidence is the part of the view of a decision from which the judge derives which pods the sender
+// of a disruption could know to be down. The judge excuses other pods that are down.
+type evidence struct {
+	notDown   slots // pods that are not down in the view of the decision
+	knownDown slots // down ever since that view, or ever since this process joined the hold
 }
 
-// readAll continues after zones and pods were read live. If remembered zones have left the group,
-// it reads these zones and their pods first.
-func (e *explorer) readAll(w *world, n int, read liveRead, yield moveFunc) {
-	record, _ := w.operators[n].recordOfRead()
-	if !record.remembersAbsent(&read.zones) {
-		e.confirmOrPlan(w, n, read, yield)
-		return
+// roundState is the progress of an operator's round.
+type roundState uint8
+
+const (
+	roundIdle    roundState = iota
+	roundReading            // a live read has begun, under the known record
+	roundZonesRead
+	roundPodsRead
+	roundLeftRead   // both were read; next are the zones that left
+	roundConfirming // both were read; next are the zones once more
+	roundActing
+)
+
+// liveRead is the result of the requests of a live read so far.
+type liveRead struct {
+	zones         zones // at roundZonesRead, roundLeftRead and roundConfirming
+	pods          pods  // at roundPodsRead, roundLeftRead and roundConfirming
+	down          slots // in this read and ever since
+	expiredGrants slots // grants that had expired before the read began
+
+	superseded bool  // the process knows a newer record than the one under which it reads
+	record     lease // the record under which it reads, if superseded
+	own        bool
+}
+
+// maxSteps is enough to update or delete every pod, to write the Lease and to write every zone.
+const maxSteps = maxSlots + 1 + maxZones
+
+// step is a request that an operator is going to send.
+type step struct {
+	kind    stepKind
+	target  uint8 // a slot, or a zone for stepAdoptRevision, stepUpdateZone and stepSetReplicas
+	value   uint8 // the UID of the pod, the revision for stepAdoptRevision, or the replicas for stepSetReplicas
+	version uint8
+	up      bool
+}
+
+type stepKind uint8
+
+const (
+	stepUpdatePod stepKind = iota + 1
+	stepWriteLease
+	stepDeletePod
+	stepAdoptRevision
+	stepUpdateZone
+	stepSetReplicas
+)
+
+// request is a step in flight, with the complete input of its result.
+type request struct {
+	step
+	record   lease // for stepWriteLease
+	evidence evidence
+}
+
+// request returns the request of a step.
+func (o *operator) request(i int) request {
+	r := request{step: o.steps[i]}
+	switch r.kind {
+	case stepWriteLease:
+		r.record = o.record
+	case stepDeletePod, stepSetReplicas:
+		r.evidence = o.evidence
+	case stepUpdatePod, stepAdoptRevision, stepUpdateZone:
 	}
-	m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": has read both live and finds that zones have left" }}
-	next := &m.next.operators[n]
-	next.state, next.liveRead.zones, next.liveRead.pods, next.liveRead.down = roundLeftRead, read.zones, read.pods, read.down
-	yield(&m)
+	return r
 }
 
-// readLeft reads the zones that have left, and then their pods. If one of these zones has
-// returned, the live read starts again.
-func (e *explorer) readLeft(w *world, n int, yield moveFunc) {
-	read := w.operators[n].liveRead
-	for zone := range e.config.Zones {
-		if read.zones[zone].absence == present {
-			continue
-		}
-		if read.zones[zone] = w.zones[zone]; read.zones[zone].absence == present {
-			e.restartLiveRead(w, n, "finds that a zone has returned", yield)
-			return
-		}
-		copy(read.pods[zone*maxPods:(zone+1)*maxPods], w.pods[zone*maxPods:(zone+1)*maxPods])
+// sendable returns how many of the first steps can be sent now. Deletes are concurrent; all
+// other requests are sent one by one.
+func (o *operator) sendable() int {
+	n := 0
+	for n < int(o.count) && o.steps[n].kind == stepDeletePod {
+		n++
 	}
-	read.down = down(&read.pods, &read.zones) & (read.down | down(&w.pods, &w.zones))
-	e.confirmOrPlan(w, n, read, yield)
+	return max(n, min(1, int(o.count)))
 }
 
-// confirmOrPlan plans on the live read. If the read shows that a recorded pod is deleted and
-// unwanted, the operator first reads the zones once more.
-func (e *explorer) confirmOrPlan(w *world, n int, read liveRead, yield moveFunc) {
-	record, _ := w.operators[n].recordOfRead()
-	if record.deletedAndUnwanted(&read.pods, &read.zones) == 0 {
-		e.planOnLiveRead(w, n, read, yield)
-		return
-	}
-	m := move{next: *w, fair: true, describe: func() string { return operatorNames[n] + ": has read both live" }}
-	next := &m.next.operators[n]
-	next.state, next.liveRead.zones, next.liveRead.pods, next.liveRead.down = roundConfirming, read.zones, read.pods, read.down
-	yield(&m)
-}
-
-// confirmZones reads the zones once more. If a deleted pod is wanted now, the live read starts
-// again.
-func (e *explorer) confirmZones(w *world, n int, yield moveFunc) {
-	read := w.operators[n].liveRead
-	record, _ := w.operators[n].recordOfRead()
-	if !w.zones.anyWanted(record.deletedAndUnwanted(&read.pods, &read.zones)) {
-		e.planOnLiveRead(w, n, read, yield)
-		return
-	}
-	e.restartLiveRead(w, n, "reads the zones again and finds that they want a deleted pod", yield)
-}
-
-func (e *explorer) restartLiveRead(w *world, n int, why string, yield moveFunc) {
-	m := move{next: *w, fair: true, covers: covering(liveReadsRestarted), describe: func() string { return operatorNames[n] + ": " + why }}
-	next := &m.next.operators[n]
-	next.state, next.liveRead.zones, next.liveRead.pods, next.liveRead.down = roundReading, zones{}, pods{}, 0
-	yield(&m)
-}
-
-// planOnLiveRead plans on the live read, whose last request has just been answered.
-func (e *explorer) planOnLiveRead(w *world, n int, read liveRead, yield moveFunc) {
-	record, own := w.operators[n].recordOfRead()
-	d := e.decide(view{pods: read.pods, zones: read.zones, hold: record, own: own, live: true})
-	if d.rule != "" {
-		e.reportViolation(w, n, d, yield)
-		return
-	}
-	m := move{next: *w, fair: true, covers: d.covers(), describe: func() string {
-		return operatorNames[n] + ": has read both live and plans" + indented(d.notation)
-	}}
-	next := &m.next.operators[n]
-	next.memory.hasLiveRead, next.memory.pods, next.memory.zones = true, read.pods.versions(), read.zones.versions()
-	e.forget(next)
-	next.endRound()
-	if len(d.steps) > 0 {
-		next.startActing(d, read.down&record.downIn(&read.pods, &read.zones), down(&w.pods, &w.zones))
-	}
-	yield(&m)
-}
-
-func (e *explorer) reportViolation(w *world, n int, d *decision, yield moveFunc) {
-	yield(&move{next: *w, rule: d.rule, detail: d.detail, describe: func() string {
-		return operatorNames[n] + ": plans" + indented(d.notation)
-	}})
-}
-
-// send carries out each of the requests that an operator can send next. If the decision is new, the
-// description of the move contains it.
-func (e *explorer) send(w *world, n int, fresh *decision, yield moveFunc) {
-	for i := range w.operators[n].sendable() {
-		r := w.operators[n].request(i)
-		m := move{next: *w, fair: true, covers: w.coversOfRequest(r, e.config), describe: func() string { return e.describeSend(w, n, r, fresh) }}
-		if fresh != nil {
-			m.covers |= fresh.covers()
-		}
-		if w.operators[n].memory.repeats(r.step) {
-			m.rule, m.detail = "NoRepeat", operatorNames[n]+" repeats a request that it knows was carried out, before its caches show the effect"
-		}
-		done := e.carryOut(&m, r)
-		unanswered := m
-		e.deliverAnswer(&m.next, n, i, done)
-		yield(&m)
-		e.loseRequest(w, &unanswered, n, i, done, yield)
-		e.giveUp(w, n, i, m.describe, yield)
-	}
-}
-
-// deliverAnswer gives the sender of a request the result.
-func (e *explorer) deliverAnswer(w *world, n, i int, done bool) {
-	o := &w.operators[n]
-	s := o.steps[i]
-	switch {
-	case s.kind == stepWriteLease && !done:
-		o.learn(w.lease)
+// dropStep removes a step from the list.
+func (o *operator) dropStep(i int) {
+	copy(o.steps[i:], o.steps[i+1:])
+	o.steps[maxSteps-1] = step{}
+	if o.count--; o.count == 0 {
 		o.endRound()
-		return
-	case s.kind == stepWriteLease:
-		o.setKnown(w.lease, o.ownAfterWrite)
-		o.record, o.ownAfterWrite = lease{}, false
-	case done && (s.kind == stepAdoptRevision || s.kind == stepUpdateZone || s.kind == stepSetReplicas):
-		o.memory.zoneWrites[s.target] = w.zones[s.target].version
-	case done:
-		o.memory.podWrites[s.target] = s.version
 	}
-	o.dropStep(i)
-	e.forget(o)
 }
 
-// failStep makes the sender of a request continue as after an error. An error of a Lease write ends
-// the round.
-func (o *operator) failStep(i int) {
-	if o.steps[i].kind == stepWriteLease {
-		o.endRound()
-		return
-	}
-	o.dropStep(i)
+// endRound ends the round.
+func (o *operator) endRound() {
+	o.state, o.liveRead, o.steps, o.count = roundIdle, liveRead{}, [maxSteps]step{}, 0
+	o.record, o.ownAfterWrite, o.evidence = lease{}, false, evidence{}
 }
 
-// loseRequest loses a request, or only its reply. In both cases the sender sees an error.
-func (e *explorer) loseRequest(w *world, carriedOut *move, n, i int, done bool, yield moveFunc) {
-	if w.remaining.lostRequests == 0 {
-		return
+// startActing makes the operator carry out a decision.
+func (o *operator) startActing(d *decision, downAtJoin, downPods slots) {
+	o.state, o.liveRead = roundActing, liveRead{}
+	o.count = uint8(copy(o.steps[:], d.steps))
+	if d.joins {
+		o.downAtJoin = downAtJoin
 	}
-	describe := carriedOut.describe
-	m := move{next: *w, covers: covering(requestsLost), describe: func() string { return describe() + ", which never arrives" }}
-	m.next.remaining.lostRequests--
-	m.next.operators[n].failStep(i)
-	yield(&m)
-	if !done {
-		return
-	}
-	m = *carriedOut
-	m.fair, m.covers = false, m.covers|covering(repliesLost)
-	m.describe = func() string { return describe() + ", and the reply is lost" }
-	m.next.remaining.lostRequests--
-	m.next.operators[n].failStep(i)
-	yield(&m)
+	o.record, o.ownAfterWrite, o.evidence = d.record, d.ownAfterWrite, o.evidenceFor(d.notDown, downPods)
 }
 
-// giveUp makes the sender of a request see an error while the request is still in flight.
-func (e *explorer) giveUp(w *world, n, i int, describe func() string, yield moveFunc) {
-	if !w.canDelay() {
-		return
-	}
-	m := move{next: *w, covers: covering(requestsArriveLate), describe: func() string { return describe() + ", and its sender gives up while it is in flight" }}
-	m.next.delay(w.operators[n].request(i))
-	m.next.operators[n].failStep(i)
-	yield(&m)
+// evidenceFor returns the evidence of a decision on a view in which these pods are not down.
+func (o *operator) evidenceFor(shown, downPods slots) evidence {
+	return evidence{notDown: shown, knownDown: (o.downAtJoin | ^shown) & downPods}
 }
 
-func (w *world) canDelay() bool { return w.remaining.lateRequests > 0 && w.lateRequest.kind == 0 }
-
-func (w *world) delay(r request) {
-	w.remaining.lateRequests--
-	w.lateRequest = r
+// learn stores a record that was read from the Lease or its cache as the known one.
+func (o *operator) learn(l lease) {
+	o.setKnown(l, o.ownRecord && o.known.version == l.version)
 }
 
-// deliverLate carries out a request after its sender gave up or died.
-func (e *explorer) deliverLate(w *world, yield moveFunc) {
-	if w.lateRequest.kind == 0 {
-		return
+// setKnown stores a record as the known one; own means that the process wrote it.
+func (o *operator) setKnown(l lease, own bool) {
+	if reading := o.state == roundReading || o.state == roundZonesRead || o.state == roundPodsRead || o.state == roundLeftRead || o.state == roundConfirming; reading && !o.liveRead.superseded && o.known.version != l.version {
+		o.liveRead.superseded, o.liveRead.record, o.liveRead.own = true, o.known, o.ownRecord
 	}
-	r := w.lateRequest
-	m := move{next: *w, describe: func() string { return "a late request arrives: " + r.describe(w) }}
-	m.next.lateRequest = request{}
-	e.carryOut(&m, r)
-	yield(&m)
+	o.known, o.ownRecord = l, own
+}
+
+// recordOfRead returns the record under which a live read began, and whether the process
+// wrote it. A write based on this record fails if another record has replaced it.
+func (o *operator) recordOfRead() (l lease, own bool) {
+	if o.liveRead.superseded {
+		return o.liveRead.record.withExpired(o.liveRead.expiredGrants), o.liveRead.own
+	}
+	return o.known.withExpired(o.liveRead.expiredGrants), o.ownRecord
 }

@@ -77,7 +77,7 @@ func (e *explorer) writeLease(m *move, record lease) bool {
 		return false
 	}
 	if current.holder == foreign && !current.expired && record.holder != foreign {
-		m.rule, m.detail = "HandsOff", "a hold that a user acquired manually is overwritten before it expires"
+		m.rule, m.detail = "ManualHoldKept", "a hold that a user acquired manually is overwritten before it expires"
 	}
 	version := current.version
 	*current = record

@@ -21,7 +21,7 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 	}
 }
 
-func TestNoBudgetNoViolation(t *testing.T) {
+func TestDisruptionWithoutBudgetBreaksNoRule(t *testing.T) {
 	if got := (Disruption{Down: 9}).BrokenRule(AllRules); got != "" {
 		t.Errorf("a disruption without a budget breaks %q", got)
 	}

@@ -19,7 +19,7 @@ func TestEveryDeviationIsDetected(t *testing.T) {
 		"caches not checked again after a read":      {Deviations{Unconfirmed: true}, "RestIsWhole", 190},
 		"StatefulSets not read before a disruption":  {Deviations{Unverified: true}, "StandStill", 1},
 		"timers that do not fire":                    {Deviations{NoTimers: true}, "Progress", 0},
-		"reconciles without a reason":                {Deviations{NeedlessReconciles: true}, "Rests", 0},
+		"reconciles without a reason":                {Deviations{NeedlessReconciles: true}, "Quiet", 0},
 		"zones that left are ignored":                {Deviations{AbsentZonesIgnored: true}, "OneZoneAtATime", 0},
 		"bare pods evicted without a review":         {Deviations{BarePodsNotReviewed: true}, "ExactTarget", 0},
 		"steady clocks at three times the true rate": {Deviations{FastClocks: true}, "NotedFirst", 321},

@@ -51,13 +51,13 @@
 // could not know that it is down. Further rules:
 //
 //   - each plan passes invariant.Check, each allowed eviction invariant.CheckEviction;
-//   - HandsOff: a hold that a user acquired manually is not overwritten before it expires, at the time of the
+//   - ManualHoldKept: a hold that a user acquired manually is not overwritten before it expires, at the time of the
 //     decision; if clocks are wrong, at the time in the record;
 //   - TooSoon, if all clocks are true: the time between downscales of two zones is at least the minimum
 //     time that each of them requires;
 //   - Progress: after faults have ended, every group reaches its goal and stays there: all templates are
 //     rolled out, no user request is pending, the hold is free, and every zone is remembered;
-//   - Rests: at the goal no process plans or writes, and every schedule ends;
+//   - Quiet: at the goal no process plans or writes, and every schedule ends;
 //   - Guarded: a process that knows that a zone is in its group reviews the evictions of its pods;
 //   - NothingRestored: lockstep never treats a record as one from before a restore, or a read as one after a
 //     restore, even if caches lag far behind.

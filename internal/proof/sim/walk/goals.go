@@ -61,7 +61,7 @@ func (w *walk) checkQuiet() {
 		}
 		written, planned := w.report.Actions[writes]-written, w.report.Plans-planned
 		if written+planned > 0 {
-			w.violate(nil, "Rests", fmt.Sprintf("%d plans and %d writes at the goal", planned, written))
+			w.violate(nil, "Quiet", fmt.Sprintf("%d plans and %d writes at the goal", planned, written))
 		}
 		w.agenda = agenda{}
 	})

@@ -77,7 +77,7 @@ func (w *walk) storeLease(p *process, g *simulatedGroup, next *coordinationv1.Le
 	p.countWrite()
 	w.fire(holdWritten, g, p)
 	if former != nil && former.Holder.Foreign() && g.lease.Holder != former.Holder && !former.Lapsed(w.decisionTime(g.lease.Renewed)) {
-		w.violate(g, "HandsOff", string(former.Holder)+" still has the hold when "+p.name+" decides to write "+(*holdText)(g.lease).String())
+		w.violate(g, "ManualHoldKept", string(former.Holder)+" still has the hold when "+p.name+" decides to write "+(*holdText)(g.lease).String())
 	}
 	return g.stored, nil
 }
@@ -102,7 +102,7 @@ func (w *walk) dropLease(p *process, g *simulatedGroup, only metav1.Precondition
 	p.countWrite()
 	w.notifyWatches(leaseKind)
 	if former.Holder.Foreign() && !former.Lapsed(w.decisionTime(p.wallNow())) {
-		w.violate(g, "HandsOff", string(former.Holder)+" still has the hold when "+p.name+" deletes the Lease")
+		w.violate(g, "ManualHoldKept", string(former.Holder)+" still has the hold when "+p.name+" deletes the Lease")
 	}
 	if len(former.Intents) > 0 || !former.Downscale.None() {
 		w.violate(g, "NotedFirst", p.name+" deletes a Lease with records: "+(*holdText)(former).String())

@@ -142,7 +142,7 @@ func (w *walk) createGroup(no int, s GroupConfig) {
 func (w *walk) run() {
 	for len(w.events) > 0 && w.violation == nil {
 		if w.report.Events++; w.report.Events > maxEvents {
-			w.violate(nil, "Rests", fmt.Sprintf("more than %d events", maxEvents))
+			w.violate(nil, "Quiet", fmt.Sprintf("more than %d events", maxEvents))
 			break
 		}
 		w.step()
