@@ -5,7 +5,7 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale ended on caches",
 		Edits: []Edit{{"internal/plan/group/end_downscale.go", "Read: plan.Always, ", ""}},
-		Test:  explore + "a downscale beside a rollout", Rule: "DecreaseKept",
+		Test:  explore + "a downscale during a rollout", Rule: "DecreaseKept",
 	},
 	{
 		Name:  "downscale ended before its last pod",
@@ -20,7 +20,7 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale dropped while its update can still come",
 		Edits: []Edit{{downscale, "\t\treturn Awaited\n", "\t\treturn Overtaken\n"}, blind},
-		Test:  explore + "a downscale beside a rollout", Rule: "NoLostIntent",
+		Test:  explore + "a downscale during a rollout", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "downscale admitted whoever has the hold",

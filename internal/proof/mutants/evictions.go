@@ -5,12 +5,12 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction while somebody has the hold by hand",
 		Edits: []Edit{without(evict, "evictionHeldElsewhere"), blindToEvictions},
-		Test:  explore + "an eviction beside a rollout while somebody takes the hold by hand", Rule: "HandsOff",
+		Test:  explore + "an eviction during a rollout while a user acquires the hold manually", Rule: "ManualHoldKept",
 	},
 	{
 		Name:  "eviction while another zone has the hold, seen by the check",
 		Edits: []Edit{without(evict, "evictionHeldElsewhere")},
-		Test:  explore + "an eviction beside a downscale of our own", Rule: "GrantAlone",
+		Test:  explore + "an eviction during a downscale by lockstep", Rule: "GrantAlone",
 	},
 	{
 		Name:  "eviction while a pod of another zone is down",
@@ -20,7 +20,7 @@ var evictions = []Mutant{
 	{
 		Name:  "evictions beyond the budget",
 		Edits: []Edit{without(evict, "forEviction(budgetSpent)"), blindToEvictions},
-		Test:  explore + "an eviction beside a rollout of its zone", Rule: "WithinBudget",
+		Test:  explore + "an eviction during a rollout of its zone", Rule: "WithinBudget",
 	},
 	{
 		Name:  "eviction of a pod beyond the cached spec that costs nothing",
@@ -60,12 +60,12 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction by partitions beside a rollout",
 		Edits: []Edit{without(evict, "partitionHeldElsewhere"), blindToEvictions},
-		Test:  explore + "an eviction by partitions beside a rollout", Rule: "NoLostIntent",
+		Test:  explore + "an eviction by partitions during a rollout", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "eviction of a pod that took the place of the one that was asked about",
 		Edits: []Edit{{evict, "\tif pod.UID != r.UID {\n", "\tif false {\n"}},
-		Test:  explore + "an eviction beside a rollout of its zone", Rule: "ExactGrant",
+		Test:  explore + "an eviction during a rollout of its zone", Rule: "ExactGrant",
 	},
 	{
 		Name:  "eviction of a pod that is down at whatever version",
@@ -75,17 +75,17 @@ var evictions = []Mutant{
 	{
 		Name:  "granted eviction void once its pod has another version",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "case pod.UID == i.UID && i.Granted():", "case false && i.Granted():"}, blind},
-		Test:  explore + "an eviction beside a rollout, and a crash", Rule: "NoLostIntent",
+		Test:  explore + "an eviction during a rollout, and a crash", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "granted eviction that ends while it can happen",
 		Edits: []Edit{{"internal/plan/intent.go", "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}, blind, blindToEvictions},
-		Test:  explore + "an eviction beside a rollout of another zone", Rule: "NoLostIntent",
+		Test:  explore + "an eviction during a rollout of another zone", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "granted eviction that ends while it can happen, seen by the check",
 		Edits: []Edit{{"internal/plan/intent.go", "i.Granted() && i.Known >= GrantLimit", "i.Granted()"}},
-		Test:  explore + "an eviction beside a rollout of another zone", Rule: "OneZoneAtATime: the plan breaks it",
+		Test:  explore + "an eviction during a rollout of another zone", Rule: "OneZoneAtATime: the plan breaks it",
 	},
 	{
 		Name: "granted eviction that ends while the API server works on it",
@@ -99,7 +99,7 @@ var evictions = []Mutant{
 	{
 		Name:  "granted eviction that ends on caches",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "if s.Live && i.Lapsed() &&", "if i.Lapsed() &&"}, {"internal/plan/end_intent.go", "Read: Always, ", ""}},
-		Test:  explore + "an eviction beside a rollout of another zone", Rule: "GrantKept",
+		Test:  explore + "an eviction during a rollout of another zone", Rule: "GrantKept",
 	},
 	{
 		Name:  "granted eviction that never ends",
@@ -134,12 +134,12 @@ var evictions = []Mutant{
 	{
 		Name:  "pod rolled whose eviction is granted",
 		Edits: []Edit{{groupState, "|| granted && pod.Up() {", "|| false && granted {"}, blind},
-		Test:  explore + "an eviction beside a rollout of its zone", Rule: "NoLostIntent",
+		Test:  explore + "an eviction during a rollout of its zone", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "granted eviction forgotten for the repair of its pod",
 		Edits: []Edit{{holdRecord, "stays := i.MayTake(d.UID, d.Version)", "stays := false"}, blind},
-		Test:  explore + "an eviction beside a rollout, and a crash", Rule: "NoLostIntent",
+		Test:  explore + "an eviction during a rollout, and a crash", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "eviction that takes the hold without a look",
@@ -210,7 +210,7 @@ var evictions = []Mutant{
 		Name:  "eviction granted on caches that are older than the last look",
 		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if decision.Need == hold.ReadLive || p.behind(cached, decision) {", "if decision.Need == hold.ReadLive {"}},
 		Test:  "internal/serve/admission TestCachesOlderThanTheLastLiveReadGrantNoEviction", Rule: "a third pod may go",
-		Remark: "what comes of it in histories is a bent rule of the explorer: webhooks that forget",
+		Remark: "its consequence in histories is a deviation of the explorer: live reads forgotten by webhooks",
 	},
 	{
 		Name:  "live read for a refused eviction that later plans do not know of",

@@ -16,7 +16,7 @@ var replacements = []Mutant{
 	{
 		Name:  "guard zoneInTransition removed",
 		Edits: []Edit{without(guards, "zoneInTransition")},
-		Test:  explore + "a revert while the operator dies", Rule: "AsAsked",
+		Test:  explore + "a revert while the operator dies", Rule: "OutdatedOnly",
 	},
 	{
 		Name:  "guard notAdopted removed",
@@ -46,7 +46,7 @@ var disruptions = []Mutant{
 	{
 		Name:  "guard heldElsewhere removed",
 		Edits: []Edit{without(guards, "heldElsewhere"), blind},
-		Test:  explore + "somebody takes the hold by hand", Rule: "HandsOff",
+		Test:  explore + "a user acquires the hold manually", Rule: "ManualHoldKept",
 		Remark: "what a rollout holds is kept by otherZoneNotWhole as well: a zone with an intent is not whole",
 	},
 	{
@@ -60,7 +60,7 @@ var disruptions = []Mutant{
 			without(guards, "heldElsewhere"),
 			without(guards, "otherZoneUnavailable"), blind,
 		},
-		Test: explore + "a pause while requests come late and the hold expires", Rule: "OneZoneAtATime",
+		Test: explore + "a pause while requests arrive late and the hold expires", Rule: "OneZoneAtATime",
 		Remark: "each stands in for the other, and notItsTurn for both until the zone at turn is paused",
 	},
 	{

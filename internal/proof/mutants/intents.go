@@ -6,12 +6,12 @@ var intents = []Mutant{
 	{
 		Name:  "intent dropped by time alone",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n\tcase s.Hold.Expired(s.Now):\n\t\treturn plan.Void\n"}, blind},
-		Test:  explore + "a pause while requests come late and the hold expires", Rule: "NoLostIntent",
+		Test:  explore + "a pause while requests arrive late and the hold expires", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "intent of a deleted pod that ends on a cache in which its zone was not raised yet",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "if s.Live && s.deletedAndUnwanted(i) {", "if s.deletedAndUnwanted(i) {"}, blind, blindToEvictions},
-		Test:  explore + "an eviction beside a rollout of a zone that grows", Rule: "WithinBudget",
+		Test:  explore + "an eviction during a rollout of a zone that grows", Rule: "WithinBudget",
 	},
 	{
 		Name:  "zone that left the group and keeps nobody back",
@@ -86,12 +86,12 @@ var intents = []Mutant{
 	{
 		Name:  "intent dropped since an older pod of that name is seen",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "\tcase pod.Version <= i.Version:\n\t\treturn plan.Open // an older incarnation: this view is behind\n", ""}, blind},
-		Test:  explore + "two templates while the operator dies and requests come late", Rule: "NoLostIntent",
+		Test:  explore + "two templates while the operator dies and requests arrive late", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "intent that is no longer wanted dropped without a touch",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "\tcase pod.Version == i.Version:\n\t\treturn plan.Pending\n", ""}, blind},
-		Test:  explore + "a pause while requests come late and the hold expires", Rule: "NoLostIntent",
+		Test:  explore + "a pause while requests arrive late and the hold expires", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "hold taken without a look",
@@ -140,7 +140,7 @@ var intents = []Mutant{
 			{group, "b.Hold.Unreadable != \"\" || b.intentCount > 0 {", "b.Hold.Unreadable != \"\" {"},
 			{group, "if z.Name == holder.Zone() && (!z.available() || (holder.Operation() == plan.RolloutOperation && b.goesOn(z) && !b.yields(z))) {", "if z.Name == holder.Zone() && b.goesOn(z) {"},
 		},
-		Test: explore + "a pause while requests come late and the hold expires", Rule: "Progress",
+		Test: explore + "a pause while requests arrive late and the hold expires", Rule: "Progress",
 		Remark: "asked twice: a zone with an intent is not whole either",
 	},
 	{
@@ -171,7 +171,7 @@ var intents = []Mutant{
 	{
 		Name:  "hold never given back",
 		Edits: []Edit{{group, "\treturn []plan.Action{plan.Release{Holder: holder}}\n", "\treturn nil\n"}},
-		Test:  explore + "somebody takes the hold by hand", Rule: "Progress",
+		Test:  explore + "a user acquires the hold manually", Rule: "Progress",
 	},
 	{
 		Name:  "unwanted delete that is never made impossible",

@@ -12,7 +12,7 @@ var requests = []Mutant{
 		Name:  "resourceVersion dropped from the preconditions of a delete",
 		Edits: []Edit{{writes, "Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},", "Preconditions: &metav1.Preconditions{UID: &uid},"}, {writes, "uid, version := types.UID(d.UID), d.Version.String()", "uid := types.UID(d.UID)"}},
 		Test:  "internal/act TestEveryWriteNamesTheVeryObject", Rule: "resourceVersion",
-		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
+		Remark: "what comes of it in the explorer: TestEveryDeviationIsDetected",
 	},
 	{
 		Name:  "resourceVersion dropped from touches and adoptions",
@@ -23,13 +23,13 @@ var requests = []Mutant{
 		Name:  "intent written after the delete",
 		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, w, d); err != nil {\n", "\tdeleted := e.runConcurrently(ctx, w, plan.In(plan.Disrupting, steps))\n\tif err := e.writeHold(ctx, w, d); err != nil {\n"}, {executor, "\treceipts := e.runConcurrently(ctx, w, plan.In(plan.Disrupting, steps))\n", "\treceipts := deleted\n"}},
 		Test:  "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
-		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
+		Remark: "what comes of it in the explorer: TestEveryDeviationIsDetected",
 	},
 	{
 		Name:  "replicas added before the delete",
 		Edits: []Edit{{executor, "\tdone, err := e.underHold(held, w, steps, d)\n", "\treceipts = append(receipts, e.runSequentially(ctx, w, plan.In(plan.WithoutHold, steps))...)\n\tdone, err := e.underHold(held, w, steps, d)\n"}, {executor, "\treceipts = append(receipts, done...)\n\treceipts = append(receipts, e.runSequentially(ctx, w, plan.In(plan.WithoutHold, steps))...)\n", "\treceipts = append(receipts, done...)\n"}},
 		Test:  "internal/act TestNoPodIsDeletedAfterReplicasWereAdded", Rule: "PATCH statefulsets/zone-b",
-		Remark: "what comes of it in the walk: TestEveryBentRuleIsNoticed",
+		Remark: "what comes of it in the walk: TestEveryDeviationIsDetected",
 	},
 	{
 		Name:  "writers go on until the hold expires",
@@ -40,7 +40,7 @@ var requests = []Mutant{
 		Name:  "Lease written without its version",
 		Edits: []Edit{{store, "\treturn leases.Update(ctx, become(current), metav1.UpdateOptions{})", "\tnext := become(current)\n\tnext.ResourceVersion = \"\"\n\treturn leases.Update(ctx, next, metav1.UpdateOptions{})"}},
 		Test:  "internal/lock/lease TestEveryWriteNamesTheLeaseThatItReplaces", Rule: "Conflict",
-		Remark: "what comes of it in the explorer: TestEveryBentRuleIsNoticed",
+		Remark: "what comes of it in the explorer: TestEveryDeviationIsDetected",
 	},
 	{
 		Name:  "Lease written without its intents",

@@ -10,7 +10,7 @@ var restored = []Mutant{
 	{
 		Name:  "note of another history that counts for ever, in all histories",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "case s.Live && s.behindIntent(i):", "case false && s.behindIntent(i):"}},
-		Test:  explore + "a Lease of another history beside a rollout of its zone", Rule: "Progress",
+		Test:  explore + "a restored Lease and a rollout of its zone", Rule: "Progress",
 	},
 	{
 		Name:  "note that ends because a cache is late",

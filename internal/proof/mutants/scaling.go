@@ -5,12 +5,12 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale carried out although another zone is not whole",
 		Edits: []Edit{{downscaleSteps, "\treturn leaves, firstOf(barred(z), firstObjection(b, leaves, downscaleGuards))\n", "\treturn leaves, plan.Refusal{}\n"}, blind},
-		Test:  explore + "a downscale of our own and a crash", Rule: "RestIsWhole",
+		Test:  explore + "a downscale by lockstep and a crash", Rule: "RestIsWhole",
 	},
 	{
 		Name:  "own downscale begun beside a takedown",
 		Edits: []Edit{without(guards, "downscaleFirst")},
-		Test:  explore + "a downscale of our own beside a rollout", Rule: "OneZoneAtATime",
+		Test:  explore + "a downscale by lockstep during a rollout", Rule: "OneZoneAtATime",
 	},
 	{
 		Name:  "own downscale begun while the rollout of another zone goes on",

@@ -2,7 +2,7 @@ package mutants
 
 // seen is a test that compares every snapshot of some walks with the objects that the API
 // server had stored.
-const seen = "internal/proof/sim/walk TestSnapshotsShowWhatTheAPIServerHadStored"
+const seen = "internal/proof/sim/walk TestSnapshotsMatchStoredObjects"
 
 // snapshots are mutants of internal/cluster/observe, which derives snapshots from caches
 // and live reads.

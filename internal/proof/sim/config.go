@@ -8,14 +8,14 @@ import (
 
 // The size of the largest world.
 const (
-	maxZones     = 3
-	maxPods      = 3
-	maxSlots     = maxZones * maxPods
-	maxOperators = 2
-	maxTracks    = 6
-	maxAskers    = 2
-	maxEvictors  = 2
-	maxQueue     = 6
+	maxZones            = 3
+	maxPods             = 3
+	maxSlots            = maxZones * maxPods
+	maxOperators        = 2
+	maxTracks           = 6
+	maxDownscaleClients = 2
+	maxEvictionClients  = 2
+	maxQueue            = 6
 )
 
 // Config bounds a world. At the start its zones are available and on revision 1, and the
@@ -31,7 +31,7 @@ type Config struct {
 	Limit      int  // of a budget of evictions; 0: there is none
 	Partitions bool // the budget counts partitions, which are ordinals
 	Queue      bool // a refused eviction waits in the queue
-	Unbound    bool // no precondition ties evictions to one pod: they delete the pod that has the name
+	Unbound    bool // evictions have no UID as a precondition: they delete any pod with the name
 
 	Templates []int   // update revision of each zone at the start; the default is 1
 	Pods      [][]int // revision of each zone's pods at the start; the default is 1
@@ -39,22 +39,22 @@ type Config struct {
 
 	Restored Restored // what a Lease from a backup records at the start
 
-	Tracks [][]Edit // edits by users: each track in its order, tracks in any order
+	Tracks [][]Edit // edits by users; the edits of a track keep their order
 
-	Crashes     int  // how often a Ready pod becomes starting again
-	Losses      int  // how often a Ready pod is deleted from outside of lockstep
-	Churn       int  // how often only the version of a pod changes
-	Kills       int  // how often an operator loses its memory
-	OldCaches   bool // a killed operator can start with the first caches
-	Lost        int  // how often a request, or only its reply, is lost
-	Late        int  // how often a sender gives up on a request that is carried out later
-	Minutes     int  // how often a minute passes, which expires every hold
-	Maintenance int  // how often a user acquires the free hold manually
-	Vetoes      int  // how often a PodDisruptionBudget refuses a granted eviction
+	Crashes      int  // how often a Ready pod crashes
+	PodDeletes   int  // how often another client deletes a Ready pod
+	PodUpdates   int  // how often another client changes only the version of a pod
+	Kills        int  // how often a process dies and restarts without its memory
+	OldCaches    bool // a restarted process can have the caches of the start
+	LostRequests int  // how often a request, or only its reply, is lost
+	LateRequests int  // how often a request is carried out after its sender gave up
+	Expiries     int  // how often a minute passes; then every hold expires
+	ManualHolds  int  // how often a user acquires a free hold manually
+	Vetoes       int  // how often a PodDisruptionBudget refuses a granted eviction
 
-	Trickle bool // caches can also jump to a time between what they show and the present
+	StepwiseCaches bool // caches can also advance to a state between the one that they show and the present one
 
-	MaxStates int // stops beyond this number; 0: no limit
+	MaxStates int // Explore stops if there are more; 0: no limit
 }
 
 // EditKind is a kind of change by a user.
@@ -68,14 +68,14 @@ const (
 	Resume
 	RollingUpdate // changes the update strategy: the StatefulSet controller replaces pods itself
 	OnDelete
-	Shrink // to Value replicas, through admission
-	Force  // to Value replicas, which lockstep sets
-	Evict  // the pod with ordinal Value
+	Downscale     // to Value replicas, through admission
+	ForceReplicas // to Value replicas, which lockstep sets
+	Evict         // the pod with ordinal Value
 
-	Orphan  // deletes the StatefulSet without its pods
-	Apply   // creates it again, unchanged
-	Unlabel // removes the label of the group
-	Relabel // adds the label again
+	Orphan   // deletes the StatefulSet without its pods
+	Recreate // creates it again, unchanged
+	Unlabel  // removes the label of the group
+	Relabel  // adds the label again
 )
 
 // Edit is one change of a zone by a user.
@@ -85,7 +85,7 @@ type Edit struct {
 	Value int
 }
 
-// String returns the edit as a line of a story.
+// String returns the edit as a line of a trace.
 func (e Edit) String() string {
 	zone := zoneNames[e.Zone]
 	switch e.Kind {
@@ -101,20 +101,20 @@ func (e Edit) String() string {
 		return "set " + zone + " to RollingUpdate"
 	case OnDelete:
 		return "set " + zone + " to OnDelete"
-	case Shrink:
-		return fmt.Sprintf("ask to shrink %s to %d", zone, e.Value)
-	case Force:
+	case Downscale:
+		return fmt.Sprintf("request a downscale of %s to %d", zone, e.Value)
+	case ForceReplicas:
 		return fmt.Sprintf("force %d replicas of %s", e.Value, zone)
 	case Orphan:
 		return "delete " + zone + " without its pods"
-	case Apply:
+	case Recreate:
 		return "apply " + zone + " again"
 	case Unlabel:
-		return "take the label of the group off " + zone
+		return "remove the label of the group from " + zone
 	case Relabel:
-		return "put the label of the group back on " + zone
+		return "add the label of the group to " + zone + " again"
 	case Evict:
-		return fmt.Sprintf("want %s to leave", podNames[e.Zone*maxPods+e.Value])
+		return fmt.Sprintf("evict %s", podNames[e.Zone*maxPods+e.Value])
 	}
 	return fmt.Sprintf("EditKind(%d)", int(e.Kind))
 }
@@ -130,7 +130,7 @@ func (c Config) String() string {
 		words = append(words, fmt.Sprintf("%d handovers", c.Handovers))
 	}
 	if c.Limit > 0 {
-		words = append(words, fmt.Sprintf("%d to be evicted per %s", c.Limit, map[bool]string{false: "zone", true: "partition"}[c.Partitions]))
+		words = append(words, fmt.Sprintf("%d evictions per %s", c.Limit, map[bool]string{false: "zone", true: "partition"}[c.Partitions]))
 	}
 	if c.Queue {
 		words = append(words, "queue")
@@ -145,8 +145,8 @@ func (c Config) String() string {
 		often int
 		what  string
 	}{
-		{c.Crashes, "crashes"}, {c.Losses, "losses"}, {c.Churn, "churns"}, {c.Kills, "kills"}, {c.Lost, "lost"},
-		{c.Late, "late"}, {c.Minutes, "minutes"}, {c.Maintenance, "maintenance"}, {c.Vetoes, "vetoes"},
+		{c.Crashes, "crashes"}, {c.PodDeletes, "pod deletes"}, {c.PodUpdates, "pod updates"}, {c.Kills, "kills"}, {c.LostRequests, "lost requests"},
+		{c.LateRequests, "late requests"}, {c.Expiries, "expiries"}, {c.ManualHolds, "manual holds"}, {c.Vetoes, "refusals by a PodDisruptionBudget"},
 	} {
 		if n.often > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n.often, n.what))
@@ -158,8 +158,8 @@ func (c Config) String() string {
 	if c.OldCaches {
 		words = append(words, "old caches")
 	}
-	if c.Trickle {
-		words = append(words, "trickling")
+	if c.StepwiseCaches {
+		words = append(words, "stepwise caches")
 	}
 	for _, track := range c.Tracks {
 		words = append(words, fmt.Sprint(track))
@@ -174,7 +174,7 @@ func (c Config) validate() error {
 	case c.Replicas < 1 || c.Replicas > maxPods:
 		return fmt.Errorf("explore: %d replicas, want 1 to %d", c.Replicas, maxPods)
 	case c.Operators < 1 || c.Standby < 0 || c.processes() > maxOperators:
-		return fmt.Errorf("explore: %d operators and %d standby, want at least 1 and at most %d together", c.Operators, c.Standby, maxOperators)
+		return fmt.Errorf("explore: %d operators and %d standby, want at least 1 and at most %d in total", c.Operators, c.Standby, maxOperators)
 	case c.Handovers > 0 && c.Operators < 2:
 		return fmt.Errorf("explore: %d handovers without a second operator", c.Handovers)
 	case c.Partitions && c.Limit < 1:
@@ -186,8 +186,8 @@ func (c Config) validate() error {
 	}
 	for _, track := range c.Tracks {
 		for _, e := range track {
-			sizes := e.Kind == Scale || e.Kind == Shrink || e.Kind == Force
-			if e.Zone < 0 || e.Zone >= c.Zones || (sizes && (e.Value < 0 || e.Value > maxPods)) || (e.Kind == Evict && (e.Value < 0 || e.Value >= maxPods)) {
+			setsSize := e.Kind == Scale || e.Kind == Downscale || e.Kind == ForceReplicas
+			if e.Zone < 0 || e.Zone >= c.Zones || (setsSize && (e.Value < 0 || e.Value > maxPods)) || (e.Kind == Evict && (e.Value < 0 || e.Value >= maxPods)) {
 				return fmt.Errorf("explore: edit %+v is outside of the world", e)
 			}
 		}
@@ -195,8 +195,8 @@ func (c Config) validate() error {
 	return nil
 }
 
-// leaves reports whether zones leave the group and return.
-func (c Config) leaves() bool {
+// hasAbsences reports whether zones leave the group and return.
+func (c Config) hasAbsences() bool {
 	return slices.ContainsFunc(c.Tracks, func(track []Edit) bool {
 		return slices.ContainsFunc(track, func(e Edit) bool { return e.Kind == Orphan || e.Kind == Unlabel })
 	})

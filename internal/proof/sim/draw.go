@@ -28,7 +28,7 @@ func Draw(seed uint64) Config {
 		}
 	}
 	for range d.IntN(3) {
-		d.addAccident()
+		d.addFault()
 	}
 	return d.Config
 }
@@ -68,35 +68,35 @@ func (d *drawing) has(zone int, kinds ...EditKind) bool {
 // tracks.
 func (d *drawing) addTrack(zone int) {
 	size := d.IntN(min(d.Replicas+2, maxPods+1))
-	leaves := d.has(zone, Orphan, Unlabel)
-	resizes := d.has(zone, Scale, Shrink, Force)
+	absent := d.has(zone, Orphan, Unlabel)
+	resizes := d.has(zone, Scale, Downscale, ForceReplicas)
 	switch d.IntN(9) {
 	case 0:
 		d.add(Edit{Template, zone, 2 + d.IntN(2)})
 	case 1:
 		d.add(Edit{Pause, zone, 0}, Edit{Resume, zone, 0})
 	case 2, 3:
-		if !leaves {
+		if !absent {
 			d.add(Edit{Scale, zone, size}, Edit{Scale, zone, d.Replicas})
 		}
 	case 4:
-		if d.count(Shrink) < maxAskers && !leaves && size < d.Replicas {
-			d.add(Edit{Shrink, zone, size})
+		if d.count(Downscale) < maxDownscaleClients && !absent && size < d.Replicas {
+			d.add(Edit{Downscale, zone, size})
 		}
 	case 5:
-		if !leaves {
-			d.add(Edit{Force, zone, size})
+		if !absent {
+			d.add(Edit{ForceReplicas, zone, size})
 		}
 	case 6:
-		if !leaves && !resizes {
-			d.add(Edit{Orphan, zone, 0}, Edit{Apply, zone, 0})
+		if !absent && !resizes {
+			d.add(Edit{Orphan, zone, 0}, Edit{Recreate, zone, 0})
 		}
 	case 7:
-		if !leaves && !resizes && !d.has(zone, Evict) {
+		if !absent && !resizes && !d.has(zone, Evict) {
 			d.add(Edit{Unlabel, zone, 0}, Edit{Relabel, zone, 0})
 		}
 	default:
-		if d.count(Evict) < maxEvictors && !d.has(zone, Unlabel) {
+		if d.count(Evict) < maxEvictionClients && !d.has(zone, Unlabel) {
 			d.add(Edit{Evict, zone, d.IntN(d.Replicas)})
 		}
 	}
@@ -104,9 +104,9 @@ func (d *drawing) addTrack(zone int) {
 
 func (d *drawing) add(track ...Edit) { d.Tracks = append(d.Tracks, track) }
 
-// addAccident adds an event that happens at most once.
-func (d *drawing) addAccident() {
-	accidents := []*int{&d.Crashes, &d.Losses, &d.Churn, &d.Kills, &d.Lost, &d.Late, &d.Minutes, &d.Vetoes}
-	*accidents[d.IntN(len(accidents))] = 1
+// addFault adds an event that happens at most once.
+func (d *drawing) addFault() {
+	faults := []*int{&d.Crashes, &d.PodDeletes, &d.PodUpdates, &d.Kills, &d.LostRequests, &d.LateRequests, &d.Expiries, &d.Vetoes}
+	*faults[d.IntN(len(faults))] = 1
 	d.OldCaches = d.Kills > 0 && d.oneIn(2)
 }

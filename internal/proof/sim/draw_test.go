@@ -11,35 +11,35 @@ import (
 // The environment sets the number and size of these worlds: LOCKSTEP_WORLDS worlds of at
 // most LOCKSTEP_STATES states, with seeds from LOCKSTEP_SEED on.
 func TestExploreDrawnWorlds(t *testing.T) {
-	worlds, most, seed := number64(t, "LOCKSTEP_WORLDS", 12), number64(t, "LOCKSTEP_STATES", 20_000), uint64(time.Now().UnixNano())
+	worlds, maxStates, seed := envNumber(t, "LOCKSTEP_WORLDS", 12), envNumber(t, "LOCKSTEP_STATES", 20_000), uint64(time.Now().UnixNano())
 	if os.Getenv("LOCKSTEP_EXPLORE") == "full" {
-		worlds, most = number64(t, "LOCKSTEP_WORLDS", 200), number64(t, "LOCKSTEP_STATES", 1_000_000)
+		worlds, maxStates = envNumber(t, "LOCKSTEP_WORLDS", 200), envNumber(t, "LOCKSTEP_STATES", 1_000_000)
 	}
-	seed = number64(t, "LOCKSTEP_SEED", seed%1_000_000)
-	whole, states := 0, 0
+	seed = envNumber(t, "LOCKSTEP_SEED", seed%1_000_000)
+	complete, states := 0, 0
 	for n := range worlds {
 		config := Draw(seed + n)
-		config.MaxStates = int(most)
-		report, err := Explore(config, Rules{})
+		config.MaxStates = int(maxStates)
+		report, err := Explore(config, Deviations{})
 		states += report.States
 		switch {
 		case err == nil:
-			whole++
+			complete++
 		case !errors.Is(err, errTooLarge):
 			t.Fatalf("LOCKSTEP_SEED=%d: %v: %v", seed+n, config, err)
 		}
-		if report.Broken != nil {
-			t.Fatalf("LOCKSTEP_SEED=%d: %v\n%v", seed+n, config, report.Broken)
+		if report.Violation != nil {
+			t.Fatalf("LOCKSTEP_SEED=%d: %v\n%v", seed+n, config, report.Violation)
 		}
 	}
-	t.Logf("LOCKSTEP_SEED=%d: %d worlds, %d of them whole, %d states", seed, worlds, whole, states)
+	t.Logf("LOCKSTEP_SEED=%d: %d worlds, %d of them complete, %d states", seed, worlds, complete, states)
 }
 
-func number64(t *testing.T, name string, otherwise uint64) uint64 {
+func envNumber(t *testing.T, name string, fallback uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {
-		return otherwise
+		return fallback
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -48,7 +48,7 @@ func number64(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-func TestDrawnWorldsAreWithinBounds(t *testing.T) {
+func TestDrawnWorldsAreValid(t *testing.T) {
 	for seed := range uint64(10_000) {
 		if err := Draw(seed).validate(); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)

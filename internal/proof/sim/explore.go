@@ -10,26 +10,26 @@ import (
 
 // Report is the result of an exploration.
 type Report struct {
-	States int                // distinct up to renumbering
-	Moves  int                // between states
-	Depth  int                // maximum over all states of the shortest history
-	Goals  int                // states in which the goal is reached
-	Covers [allDimensions]int // number of moves by dimension
-	Broken *Story
+	States    int              // distinct up to renumbering
+	Moves     int              // between states
+	Depth     int              // maximum over all states of the shortest history
+	Goals     int              // states in which the goal is reached
+	Coverage  [coverPoints]int // number of moves, by cover point
+	Violation *Counterexample
 }
 
-// Story is the shortest history that breaks a rule.
-type Story struct {
-	Rule  string
-	How   string
-	Lines []string // one for each move
+// Counterexample is the shortest history that breaks a rule.
+type Counterexample struct {
+	Rule   string
+	Detail string
+	Moves  []string // one for each move
 }
 
-// String returns the story as text.
-func (s *Story) String() string {
+// String returns the counterexample as text.
+func (s *Counterexample) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", s.Rule, s.How)
-	for n, line := range s.Lines {
+	fmt.Fprintf(&b, "%s: %s\n", s.Rule, s.Detail)
+	for n, line := range s.Moves {
 		fmt.Fprintf(&b, "%3d %s\n", n+1, line)
 	}
 	return b.String()
@@ -38,52 +38,52 @@ func (s *Story) String() string {
 // Explore visits every reachable state, breadth first, and stops at the first state that
 // breaks a rule. It returns an error if the configuration is invalid or the world has more
 // than MaxStates states.
-func Explore(c Config, r Rules) (Report, error) {
-	if err := c.validate(); err != nil {
+func Explore(config Config, deviations Deviations) (Report, error) {
+	if err := config.validate(); err != nil {
 		return Report{}, err
 	}
 	e := &explorer{
-		config: c, rules: r, first: c.start(),
-		index: map[key]uint32{}, decisions: map[view]*decision{}, answers: map[question]bool{}, verdicts: map[petition]verdict{}, permits: map[plea]permit{},
+		config: config, deviations: deviations, first: config.start(),
+		index: map[key]uint32{}, decisions: map[view]*decision{}, freshnessAnswers: map[freshnessInput]bool{}, downscaleAnswers: map[downscaleInput]downscaleAnswer{}, evictionAnswers: map[evictionInput]evictionAnswer{},
 	}
-	e.first.renumber(c)
+	e.first.renumber(config)
 	if err := e.run(); err != nil {
 		return e.report(), err
 	}
-	if e.broken == nil && r.judges("Progress") {
-		e.judgeProgress()
+	if e.violation == nil && deviations.checks("Progress") {
+		e.checkProgress()
 	}
 	return e.report(), nil
 }
 
-// errTooLarge means that a world has more than MaxStates states. The states that were
-// visited are judged.
+// errTooLarge means that a world has more than MaxStates states. The visited states have been
+// checked.
 var errTooLarge = errors.New("explore")
 
 type explorer struct {
-	config Config
-	rules  Rules
-	first  world
+	config     Config
+	deviations Deviations
+	first      world
 
-	index     map[key]uint32 // numbers of states, in the order of discovery
-	parents   []uint32
-	wishes    []bool // fulfillable, by state
-	goals     []uint32
-	fair      []uint32 // targets of fair moves, state by state
-	fairEnds  []uint32 // end of each state's targets in fair
-	moveCount int
-	depth     int
-	covers    [allDimensions]int
-	broken    *Story
-	decisions map[view]*decision
-	answers   map[question]bool
-	verdicts  map[petition]verdict
-	permits   map[plea]permit
+	index            map[key]uint32 // numbers of states, in the order of discovery
+	parents          []uint32
+	fulfillable      []bool // by state
+	goals            []uint32
+	fair             []uint32 // targets of fair moves, state by state
+	fairEnds         []uint32 // end of each state's targets in fair
+	moveCount        int
+	depth            int
+	coverage         [coverPoints]int
+	violation        *Counterexample
+	decisions        map[view]*decision
+	freshnessAnswers map[freshnessInput]bool
+	downscaleAnswers map[downscaleInput]downscaleAnswer
+	evictionAnswers  map[evictionInput]evictionAnswer
 }
 
 func (e *explorer) report() Report {
 	return Report{
-		States: len(e.index), Moves: e.moveCount, Depth: e.depth, Goals: len(e.goals), Covers: e.covers, Broken: e.broken,
+		States: len(e.index), Moves: e.moveCount, Depth: e.depth, Goals: len(e.goals), Coverage: e.coverage, Violation: e.violation,
 	}
 }
 
@@ -96,7 +96,7 @@ func (e *explorer) run() error {
 		for i, part := range now {
 			for j := range part {
 				e.expand(&part[j], &next)
-				if e.broken != nil {
+				if e.violation != nil {
 					return nil
 				}
 			}
@@ -112,7 +112,7 @@ func (e *explorer) run() error {
 	return nil
 }
 
-// level has the worlds of one depth, in parts that are released one by one.
+// level has the worlds of one depth, in parts that can be released one by one.
 type level [][]world
 
 func (l *level) add(w *world) {
@@ -125,22 +125,22 @@ func (l *level) add(w *world) {
 	(*l)[last] = append((*l)[last], *w)
 }
 
-// expand visits all moves from the next state.
+// expand visits all moves from a state, and adds the new states to the next level.
 func (e *explorer) expand(w *world, next *level) {
 	from := uint32(len(e.fairEnds))
 	e.moves(w, func(m *move) {
-		if e.broken != nil {
+		if e.violation != nil {
 			return
 		}
 		if m.rule == "" {
-			m.rule, m.how = e.judgeState(&m.next)
+			m.rule, m.detail = e.checkState(&m.next)
 		}
-		if m.rule != "" && e.rules.judges(m.rule) {
-			e.broken = &Story{Rule: m.rule, How: m.how, Lines: append(e.story(from), m.line())}
+		if m.rule != "" && e.deviations.checks(m.rule) {
+			e.violation = &Counterexample{Rule: m.rule, Detail: m.detail, Moves: append(e.trace(from), m.describe())}
 			return
 		}
 		e.moveCount++
-		e.exercise(m.exercises)
+		e.exercise(m.covers)
 		m.next.renumber(e.config)
 		to, isNew := e.add(&m.next, from)
 		if isNew {
@@ -153,9 +153,9 @@ func (e *explorer) expand(w *world, next *level) {
 	e.fairEnds = append(e.fairEnds, uint32(len(e.fair)))
 }
 
-func (e *explorer) exercise(set dimensions) {
+func (e *explorer) exercise(set coverSet) {
 	for ; set != 0; set &= set - 1 {
-		e.covers[bits.TrailingZeros64(uint64(set))]++
+		e.coverage[bits.TrailingZeros64(uint64(set))]++
 	}
 }
 
@@ -167,16 +167,17 @@ func (e *explorer) add(w *world, parent uint32) (number uint32, isNew bool) {
 	n := uint32(len(e.index))
 	e.index[k] = n
 	e.parents = append(e.parents, parent)
-	e.wishes = append(e.wishes, w.fulfillable(e.config))
-	if w.reached(e.config) {
+	e.fulfillable = append(e.fulfillable, w.fulfillable(e.config))
+	if w.atGoal(e.config) {
 		e.goals = append(e.goals, n)
 	}
 	return n, true
 }
 
-// judgeProgress goes back from the goals along fair moves. Most moves lead to states with
-// higher numbers, so a few passes from the last state to the first suffice.
-func (e *explorer) judgeProgress() {
+// checkProgress finds a state from which the goal must be reachable and is not. It goes back from
+// the goals along fair moves. Most moves lead to states with higher numbers, so a few passes from
+// the last state to the first suffice.
+func (e *explorer) checkProgress() {
 	reaches := make([]bool, len(e.index))
 	for _, n := range e.goals {
 		reaches[n] = true
@@ -190,8 +191,8 @@ func (e *explorer) judgeProgress() {
 		}
 	}
 	for n := range reaches {
-		if e.wishes[n] && !reaches[n] {
-			e.broken = &Story{Rule: "Progress", How: "from here the goal cannot be reached", Lines: e.story(uint32(n))}
+		if e.fulfillable[n] && !reaches[n] {
+			e.violation = &Counterexample{Rule: "Progress", Detail: "the goal cannot be reached from this state", Moves: e.trace(uint32(n))}
 			return
 		}
 	}
@@ -206,8 +207,8 @@ func (e *explorer) fairFrom(n int) []uint32 {
 	return e.fair[begin:e.fairEnds[n]]
 }
 
-// story returns the moves that lead to a state, by repeating them.
-func (e *explorer) story(n uint32) []string {
+// trace returns the descriptions of the moves that lead to a state. It repeats the moves.
+func (e *explorer) trace(n uint32) []string {
 	var lines []string
 	w := e.first
 	for _, k := range e.path(n) {
@@ -220,7 +221,7 @@ func (e *explorer) story(n uint32) []string {
 			m.next.renumber(e.config)
 			if m.next.key(e.config) == k {
 				found, next = true, m.next
-				lines = append(lines, m.line())
+				lines = append(lines, m.describe())
 			}
 		})
 		if !found {

@@ -6,27 +6,28 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-// memory is what an operator reports to internal/lock/freshness, as long as it matters.
+// memory is the knowledge that an operator has reported to internal/lock/freshness and that its
+// caches may not show yet.
 type memory struct {
-	moved   [maxSlots]uint8 // versions of the pods that it deleted or touched
-	written [maxZones]uint8 // new versions of the zones that it wrote
-	looked  bool
-	pods    sights // what the last live read showed
-	zones   [maxZones]uint8
+	podWrites   [maxSlots]uint8 // versions of the pods that it deleted or updated
+	zoneWrites  [maxZones]uint8 // new versions of the zones that it wrote
+	hasLiveRead bool
+	pods        podVersions // in the last live read
+	zones       [maxZones]uint8
 }
 
-// sights is everything in a view of pods that freshness can use.
-type sights [maxSlots]sight
+// podVersions is the part of a view of pods that freshness uses.
+type podVersions [maxSlots]podVersion
 
-// sight is the version of a pod name, and whether the pod exists.
-type sight struct {
+// podVersion is the version of a pod name, and whether the pod exists.
+type podVersion struct {
 	version uint8
-	there   bool
+	exists  bool
 }
 
-func (p *pods) sights() (all sights) {
+func (p *pods) versions() (all podVersions) {
 	for slot := range p {
-		all[slot] = sight{p[slot].version, p[slot].exists()}
+		all[slot] = podVersion{p[slot].version, p[slot].exists()}
 	}
 	return all
 }
@@ -38,88 +39,87 @@ func (z *zones) versions() (all [maxZones]uint8) {
 	return all
 }
 
-// question is a question to internal/lock/freshness, with everything that the answer
-// depends on.
-type question struct {
-	pods  sights
+// freshnessInput is the complete input of an answer of internal/lock/freshness.
+type freshnessInput struct {
+	pods  podVersions
 	zones [maxZones]uint8
 	known memory
 }
 
-// misses asks the real rule whether the operator's caches lack something that is known.
-// It caches the answers.
-func (e *explorer) misses(o *operator, known memory) bool {
+// cachesMiss reports whether the operator's caches lack something that is known, by the real rule
+// of freshness. It caches the answers.
+func (e *explorer) cachesMiss(o *operator, known memory) bool {
 	if known == (memory{}) {
 		return false
 	}
-	q := question{o.pods.sights(), o.zones.versions(), known}
-	missing, ok := e.answers[q]
+	q := freshnessInput{o.pods.versions(), o.zones.versions(), known}
+	missing, ok := e.freshnessAnswers[q]
 	if !ok {
 		missing = q.missing(e.config)
-		e.answers[q] = missing
+		e.freshnessAnswers[q] = missing
 	}
 	return missing
 }
 
-func (q *question) missing(c Config) bool {
+func (q *freshnessInput) missing(c Config) bool {
 	var known freshness.Known
-	for slot, version := range q.known.moved {
+	for slot, version := range q.known.podWrites {
 		if version > 0 {
 			known.PodMoved(podNames[slot], q.ofPod(slot, version))
 		}
 	}
-	for n, version := range q.known.written {
+	for n, version := range q.known.zoneWrites {
 		if version > 0 {
 			known.ZoneWritten(zoneNames[n], q.ofZone(n, version))
 		}
 	}
-	if q.known.looked {
-		look := q.snapshot(q.known.pods, q.known.zones, c)
-		look.Live, look.PodsAt, look.ZonesAt = true, 2*unseen, 2*unseen
-		known.ReadLive(look.Shown())
+	if q.known.hasLiveRead {
+		live := q.snapshot(q.known.pods, q.known.zones, c)
+		live.Live, live.PodsAt, live.ZonesAt = true, 2*versionOffset, 2*versionOffset
+		known.ReadLive(live.Shown())
 	}
 	view := q.snapshot(q.pods, q.zones, c)
 	return known.Missing(view.Shown()) != ""
 }
 
-// ofPod returns a version of a pod as a number. Comparisons of that number with the
+// ofPod returns a version of a pod as a number. Comparisons of this number with the
 // cached view and the live read have the same results as with one counter for all pods:
 // versions in the view come first, then versions in the live read.
-func (q *question) ofPod(slot int, version uint8) plan.Version {
-	if !q.known.looked {
-		return numbered(version, q.pods[slot].version)
+func (q *freshnessInput) ofPod(slot int, version uint8) plan.Version {
+	if !q.known.hasLiveRead {
+		return offsetVersion(version, q.pods[slot].version)
 	}
-	return numbered(version, q.pods[slot].version, q.known.pods[slot].version)
+	return offsetVersion(version, q.pods[slot].version, q.known.pods[slot].version)
 }
 
-func (q *question) ofZone(n int, version uint8) plan.Version {
-	if !q.known.looked {
-		return numbered(version, q.zones[n])
+func (q *freshnessInput) ofZone(n int, version uint8) plan.Version {
+	if !q.known.hasLiveRead {
+		return offsetVersion(version, q.zones[n])
 	}
-	return numbered(version, q.zones[n], q.known.zones[n])
+	return offsetVersion(version, q.zones[n], q.known.zones[n])
 }
 
-// unseen lies between the versions that a view includes and all later ones.
-const unseen = 1000
+// versionOffset lies between the versions that a view includes and all later ones.
+const versionOffset = 1000
 
-// numbered returns the version as a number. It adds unseen for each of the views, oldest
-// first, that does not include it.
-func numbered(version uint8, views ...uint8) plan.Version {
+// offsetVersion returns the version as a number. It adds versionOffset for each of the views,
+// oldest first, that does not include it.
+func offsetVersion(version uint8, views ...uint8) plan.Version {
 	number := plan.Version(version)
 	for _, view := range views {
 		if version > view {
-			number += unseen
+			number += versionOffset
 		}
 	}
 	return number
 }
 
-func (q *question) snapshot(seen sights, versions [maxZones]uint8, c Config) group.Snapshot {
-	s := group.Snapshot{Key: groupKey, PodsAt: unseen, ZonesAt: unseen}
+func (q *freshnessInput) snapshot(seen podVersions, versions [maxZones]uint8, c Config) group.Snapshot {
+	s := group.Snapshot{Key: groupKey, PodsAt: versionOffset, ZonesAt: versionOffset}
 	for n := range c.Zones {
 		z := group.Zone{Name: zoneNames[n], UID: zoneNames[n], Version: q.ofZone(n, versions[n])}
 		for slot := n * maxPods; slot < (n+1)*maxPods; slot++ {
-			if seen[slot].there {
+			if seen[slot].exists {
 				z.Pods = append(z.Pods, plan.Pod{
 					Name: podNames[slot], Ordinal: ordinalOf(slot), Version: q.ofPod(slot, seen[slot].version),
 				})
@@ -130,45 +130,44 @@ func (q *question) snapshot(seen sights, versions [maxZones]uint8, c Config) gro
 	return s
 }
 
-// recall drops entries that no longer matter: the parts of a live read and the single
-// writes that the caches show, and everything once nothing is missing. If the caches do
-// not show a write of this process, recall keeps it, whatever the rule says, for the
-// judge.
-func (e *explorer) recall(o *operator) {
+// forget drops entries that no longer matter: the parts of a live read and the single writes that
+// the caches show, and all entries once the caches lack nothing. It keeps each write of this
+// process that the caches do not show, whatever the real rule says, because the judge needs it.
+func (e *explorer) forget(o *operator) {
 	if o.memory == (memory{}) {
 		return
 	}
-	o.raiseLook()
-	nothingMissing := !e.misses(o, o.memory)
+	o.raiseLiveRead()
+	nothingMissing := !e.cachesMiss(o, o.memory)
 	if nothingMissing {
-		o.memory.looked, o.memory.pods, o.memory.zones = false, sights{}, [maxZones]uint8{}
+		o.memory.hasLiveRead, o.memory.pods, o.memory.zones = false, podVersions{}, [maxZones]uint8{}
 	}
-	for slot, version := range o.memory.moved {
+	for slot, version := range o.memory.podWrites {
 		only := memory{}
-		only.moved[slot] = version
-		if version < o.pods[slot].version && (nothingMissing || !e.misses(o, only)) {
-			o.memory.moved[slot] = 0
+		only.podWrites[slot] = version
+		if version < o.pods[slot].version && (nothingMissing || !e.cachesMiss(o, only)) {
+			o.memory.podWrites[slot] = 0
 		}
 	}
-	for n, version := range o.memory.written {
+	for n, version := range o.memory.zoneWrites {
 		only := memory{}
-		only.written[n] = version
-		if version <= o.zones[n].version && (nothingMissing || !e.misses(o, only)) {
-			o.memory.written[n] = 0
+		only.zoneWrites[n] = version
+		if version <= o.zones[n].version && (nothingMissing || !e.cachesMiss(o, only)) {
+			o.memory.zoneWrites[n] = 0
 		}
 	}
 }
 
-// raiseLook updates the live read to what the caches show by now, as if it had been
-// later. Views never go back, so a version that they have included once is never missing
+// raiseLiveRead advances the live read to the versions that the caches show by now, as if it had
+// been later. Views never go back, so a version that they have included once is never missing
 // again.
-func (o *operator) raiseLook() {
+func (o *operator) raiseLiveRead() {
 	m := &o.memory
-	if !m.looked {
+	if !m.hasLiveRead {
 		return
 	}
 	for slot := range o.pods {
-		if shown := (sight{o.pods[slot].version, o.pods[slot].exists()}); shown.version >= m.pods[slot].version {
+		if shown := (podVersion{o.pods[slot].version, o.pods[slot].exists()}); shown.version >= m.pods[slot].version {
 			m.pods[slot] = shown
 		}
 	}
@@ -177,15 +176,15 @@ func (o *operator) raiseLook() {
 	}
 }
 
-// repeats reports whether the sender knows that the request was already carried out, and
-// has not seen its effect.
+// repeats reports whether the sender knows that the request was already carried out, but has not
+// seen its effect.
 func (m *memory) repeats(s step) bool {
 	switch s.kind {
-	case touch, remove:
-		return m.moved[s.target] > 0 && s.version <= m.moved[s.target]
-	case adopt, void, size:
-		return s.version < m.written[s.target]
-	case write:
+	case stepUpdatePod, stepDeletePod:
+		return m.podWrites[s.target] > 0 && s.version <= m.podWrites[s.target]
+	case stepAdoptRevision, stepUpdateZone, stepSetReplicas:
+		return s.version < m.zoneWrites[s.target]
+	case stepWriteLease:
 	}
 	return false
 }

@@ -9,49 +9,49 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// carryOut does what the API server does with a request. It reports whether the request
-// was accepted.
+// carryOut processes a request as the API server does. It reports whether the request was accepted.
 func (e *explorer) carryOut(m *move, r request) bool {
 	switch r.kind {
-	case touch:
-		return m.next.touch(r.step)
-	case write:
-		return e.write(m, r.record)
-	case remove:
-		return e.remove(m, r)
-	case adopt:
+	case stepUpdatePod:
+		return m.next.updatePod(r.step)
+	case stepWriteLease:
+		return e.writeLease(m, r.record)
+	case stepDeletePod:
+		return e.deletePod(m, r)
+	case stepAdoptRevision:
 		return m.next.adoptRevision(r.step)
-	case void:
-		return m.next.touchZone(r.step)
-	case size:
-		return e.resize(m, r)
+	case stepUpdateZone:
+		return m.next.updateZone(r.step)
+	case stepSetReplicas:
+		return e.setReplicas(m, r)
 	}
 	return false
 }
 
-// resize changes the replicas of a zone if its version is the one that was judged, and
-// judges a downscale.
-func (e *explorer) resize(m *move, r request) bool {
+// setReplicas changes the replicas of a zone if its version is the one of the decision. It checks a
+// downscale.
+func (e *explorer) setReplicas(m *move, r request) bool {
 	before := *m
 	z := &m.next.zones[r.target]
 	if z.version != r.version {
 		return false
 	}
-	a := asker{zone: r.target, to: r.born, shown: r.evidence.shown &^ r.evidence.before}
-	harms := a.harms(&before.next)
+	client := downscaleClient{zone: r.target, to: r.value, notDown: r.evidence.notDown &^ r.evidence.knownDown}
+	disrupts := client.disrupts(&before.next)
 	z.version++
-	z.replicas, z.observed = r.born, false
-	if r.born < before.next.zones[r.target].replicas {
-		m.exercises |= one(downscalesOfOurOwn)
+	z.replicas, z.observed = r.value, false
+	if r.value < before.next.zones[r.target].replicas {
+		m.covers |= covering(ownDownscales)
 	}
-	if harms {
-		z.harmed = true
-		m.rule, m.how = e.judgeHarm(&before.next, &a)
+	if disrupts {
+		z.disrupted = true
+		m.rule, m.detail = e.checkDownscale(&before.next, &client)
 	}
 	return true
 }
 
-func (w *world) touchZone(s step) bool {
+// updateZone changes only the version of a zone.
+func (w *world) updateZone(s step) bool {
 	z := &w.zones[s.target]
 	if z.version != s.version {
 		return false
@@ -60,22 +60,24 @@ func (w *world) touchZone(s step) bool {
 	return true
 }
 
-func (w *world) touch(s step) bool {
+// updatePod changes only the version of a pod.
+func (w *world) updatePod(s step) bool {
 	p := &w.pods[s.target]
-	if p.born != s.born || p.version != s.version {
+	if p.uid != s.value || p.version != s.version {
 		return false
 	}
 	p.version++
 	return true
 }
 
-func (e *explorer) write(m *move, record lease) bool {
+// writeLease writes the Lease by compare-and-swap.
+func (e *explorer) writeLease(m *move, record lease) bool {
 	current := &m.next.lease
-	if record.version != current.version && !e.rules.Overwriting {
+	if record.version != current.version && !e.deviations.Overwriting {
 		return false
 	}
 	if current.holder == foreign && !current.expired && record.holder != foreign {
-		m.rule, m.how = "HandsOff", "the hold is taken from somebody who took it by hand and may still keep it"
+		m.rule, m.detail = "ManualHoldKept", "a hold that a user acquired manually is overwritten before it expires"
 	}
 	version := current.version
 	*current = record
@@ -89,16 +91,16 @@ func (w *world) adoptRevision(s step) bool {
 		return false
 	}
 	z.version++
-	z.current = s.born
+	z.current = s.value
 	return true
 }
 
-// remove deletes a pod if it is the pod that was judged, and judges the delete.
-func (e *explorer) remove(m *move, r request) bool {
+// deletePod deletes a pod if it has the UID and the version of the decision. It checks the delete.
+func (e *explorer) deletePod(m *move, r request) bool {
 	w := &m.next
 	p := &w.pods[r.target]
-	exact := p.born == r.born && p.version == r.version
-	meets := exact || e.rules.Unconditional || (e.rules.Versionless && p.born == r.born)
+	exact := p.uid == r.value && p.version == r.version
+	meets := exact || e.deviations.Unconditional || (e.deviations.Versionless && p.uid == r.value)
 	if !p.exists() || !meets {
 		return false
 	}
@@ -109,19 +111,19 @@ func (e *explorer) remove(m *move, r request) bool {
 	p.version++
 	p.phase = leaving
 	if up {
-		w.ours = w.ours.with(int(r.target))
+		w.byLockstep = w.byLockstep.with(int(r.target))
 	}
-	if rule, how := e.judge(w, r, exact, up); rule != "" {
-		m.rule, m.how = rule, how
+	if rule, detail := e.checkDelete(w, r, exact, up); rule != "" {
+		m.rule, m.detail = rule, detail
 	}
 	return true
 }
 
-// tell describes a request, with the plan if that is new.
-func (e *explorer) tell(w *world, n int, r request, just *decision) string {
+// describeSend describes a request, with its plan if the request is the first one of a decision.
+func (e *explorer) describeSend(w *world, n int, r request, fresh *decision) string {
 	what := r.describe(w)
-	if just != nil && just.notes != what {
-		return operatorNames[n] + ": plans on its caches" + indented(just.notes) + "\n    " + operatorNames[n] + ": " + what
+	if fresh != nil && fresh.notation != what {
+		return operatorNames[n] + ": plans on its caches" + indented(fresh.notation) + "\n    " + operatorNames[n] + ": " + what
 	}
 	return operatorNames[n] + ": " + what
 }
@@ -129,75 +131,75 @@ func (e *explorer) tell(w *world, n int, r request, just *decision) string {
 // describe describes a request in the planner's notation.
 func (r request) describe(w *world) string {
 	switch r.kind {
-	case touch:
+	case stepUpdatePod:
 		return plan.CancelDeletion{
 			Intent: plan.Intent{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))]}, Because: plan.Refusal{Code: reason.DeletionCancelled},
 		}.String()
-	case write:
+	case stepWriteLease:
 		if r.record.version != w.lease.version {
 			return "write " + r.record.String() + " (conflict)"
 		}
 		return "write " + r.record.String()
-	case remove:
+	case stepDeletePod:
 		because := reason.OutdatedRevision
 		if !r.up {
 			because = reason.OutdatedAndUnavailable
 		}
-		what := plan.DeletePod{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))], Because: because}.String()
-		if p := w.pods[r.target]; p.born != r.born || p.version != r.version {
-			what += " (not the pod that was judged)"
+		text := plan.DeletePod{Pod: podNames[r.target], Zone: zoneNames[zoneOf(int(r.target))], Because: because}.String()
+		if p := w.pods[r.target]; p.uid != r.value || p.version != r.version {
+			text += " (not the pod of the decision)"
 		}
-		return what
-	case adopt:
-		return group.AdoptRevision{Zone: zoneNames[r.target], Revision: numbers[r.born]}.String()
-	case void:
-		return "touch " + zoneNames[r.target]
-	case size:
-		return fmt.Sprintf("set %s to %d", zoneNames[r.target], r.born)
+		return text
+	case stepAdoptRevision:
+		return group.AdoptRevision{Zone: zoneNames[r.target], Revision: numbers[r.value]}.String()
+	case stepUpdateZone:
+		return "update " + zoneNames[r.target]
+	case stepSetReplicas:
+		return fmt.Sprintf("set %s to %d", zoneNames[r.target], r.value)
 	}
 	return "nothing"
 }
 
-// onItsWay describes the request that is on its way when an operator dies.
-func (r request) onItsWay() string {
+// inFlight describes a request that is in flight when its sender dies.
+func (r request) inFlight() string {
 	switch r.kind {
-	case touch:
-		return ", its touch of " + podNames[r.target] + " on its way"
-	case write:
-		return ", its write of " + r.record.String() + " on its way"
-	case remove:
-		return ", its delete of " + podNames[r.target] + " on its way"
-	case adopt:
-		return ", its adoption of " + zoneNames[r.target] + " on its way"
-	case void:
-		return ", its touch of " + zoneNames[r.target] + " on its way"
-	case size:
-		return ", its change of " + zoneNames[r.target] + " on its way"
+	case stepUpdatePod:
+		return ", its update of " + podNames[r.target] + " is in flight"
+	case stepWriteLease:
+		return ", its write of " + r.record.String() + " is in flight"
+	case stepDeletePod:
+		return ", its delete of " + podNames[r.target] + " is in flight"
+	case stepAdoptRevision:
+		return ", its adoption of the revision of " + zoneNames[r.target] + " is in flight"
+	case stepUpdateZone:
+		return ", its update of " + zoneNames[r.target] + " is in flight"
+	case stepSetReplicas:
+		return ", its resize of " + zoneNames[r.target] + " is in flight"
 	}
 	return ""
 }
 
-// String returns the record as a part of a story.
+// String returns the record as a part of a trace.
 func (l lease) String() string {
 	holder := "free"
 	if l.holder != free {
 		holder = string(l.identity())
 	}
-	var noted []string
+	var records []string
 	for slot, i := range l.intents {
-		if i.born > 0 {
-			noted = append(noted, podNames[slot])
+		if i.uid > 0 {
+			records = append(records, podNames[slot])
 		}
 	}
-	if d := l.recordedDownscale.noted(); !d.None() {
-		noted = append(noted, d.String())
+	if d := l.recordedDownscale.asInput(); !d.None() {
+		records = append(records, d.String())
 	}
-	return fmt.Sprintf("hold %s [%s]", holder, strings.Join(noted, " "))
+	return fmt.Sprintf("hold %s [%s]", holder, strings.Join(records, " "))
 }
 
-func indented(notes string) string {
-	if notes == "" {
+func indented(notation string) string {
+	if notation == "" {
 		return ": nothing"
 	}
-	return "\n        " + strings.ReplaceAll(notes, "\n", "\n        ")
+	return "\n        " + strings.ReplaceAll(notation, "\n", "\n        ")
 }

@@ -2,29 +2,29 @@ package sim
 
 import "fmt"
 
-// Restored is the content of a Lease that was restored from a backup at the start: an
-// eviction of the first pod, at a version that no pod has reached. No API server can carry
-// it out any more.
+// Restored describes a Lease that was restored from a backup before the start. The Lease records an
+// eviction of the first pod, at a version that the pod has not reached. No API server can carry out
+// this eviction any more.
 type Restored uint8
 
 // Possible contents.
 const (
 	NothingRestored Restored = iota
-	AnotherPod               // the Lease is from a cluster in which pods had other UIDs
-	TheVeryPod               // the pods were restored as well
+	AnotherPod               // in the restored Lease the pod has another UID
+	SamePod                  // the pod was restored as well: it has the UID of the record
 )
 
-// lease returns the Lease at the start.
+// lease returns the Lease as it is at the start.
 func (r Restored) lease() lease {
 	if r == NothingRestored {
 		return lease{}
 	}
-	noted := intent{born: 2, version: 2, grant: timeOver} // pods begin at version 1
-	if r == TheVeryPod {
-		noted.born = 1
+	i := intent{uid: 2, version: 2, grant: expiredGrant} // pods begin at version 1
+	if r == SamePod {
+		i.uid = 1
 	}
 	l := lease{version: 1, holder: 1, operation: eviction}
-	l.intents[0] = noted
+	l.intents[0] = i
 	return l
 }
 
@@ -34,9 +34,9 @@ func (r Restored) String() string {
 	case NothingRestored:
 		return "nothing restored"
 	case AnotherPod:
-		return "a Lease with another pod restored"
-	case TheVeryPod:
-		return "a Lease with the very pod restored"
+		return "a restored Lease with another UID"
+	case SamePod:
+		return "a restored Lease with the UID of the pod"
 	}
 	return fmt.Sprintf("Restored(%d)", uint8(r))
 }

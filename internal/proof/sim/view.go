@@ -37,7 +37,7 @@ func nameNumbers() (names [64]string) {
 	return names
 }
 
-// view is everything that an operator's decision depends on.
+// view is the complete input of a decision.
 type view struct {
 	pods  pods
 	zones zones
@@ -46,16 +46,16 @@ type view struct {
 	live  bool
 }
 
-// version returns a version of a pod as a number. Comparisons across pods, that is
+// podVersion returns a version of a pod as a number. Comparisons across pods, that is
 // between the full view and an intent, have the same results as with one counter for all
 // pods.
-func (v *view) version(slot int, version uint8) plan.Version {
-	return numbered(version, v.pods[slot].version)
+func (v *view) podVersion(slot int, version uint8) plan.Version {
+	return offsetVersion(version, v.pods[slot].version)
 }
 
 // snapshot returns the view as the planner's input.
 func (v *view) snapshot(c Config) group.Snapshot {
-	s := group.Snapshot{Key: groupKey, Now: today, Live: v.live, ZonesAt: unseen, PodsAt: unseen, Hold: v.record(c)}
+	s := group.Snapshot{Key: groupKey, Now: today, Live: v.live, ZonesAt: versionOffset, PodsAt: versionOffset, Hold: v.holdInput(c)}
 	if c.Limit > 0 {
 		s.Budgets = []group.DisruptionBudget{{Name: "budget", Limit: c.Limit}}
 		if c.Partitions {
@@ -63,33 +63,35 @@ func (v *view) snapshot(c Config) group.Snapshot {
 		}
 	}
 	for n := range c.Zones {
-		if v.zones[n].away == present {
-			s.Zones = append(s.Zones, v.zone(n, c))
+		if v.zones[n].absence == present {
+			s.Zones = append(s.Zones, v.zoneInput(n, c))
 		} else if v.hold.members[n] > 0 {
-			s.Left = append(s.Left, v.left(n, c))
+			s.Left = append(s.Left, v.leftZoneInput(n, c))
 		}
 	}
 	return s
 }
 
-// left returns a zone that left the group.
-func (v *view) left(n int, c Config) group.LeftZone {
-	z := v.zone(n, c)
-	if v.zones[n].away == unlabelled {
+// leftZoneInput returns a zone that left the group, as the planner's input.
+func (v *view) leftZoneInput(n int, c Config) group.LeftZone {
+	z := v.zoneInput(n, c)
+	if v.zones[n].absence == unlabelled {
 		return group.LeftZone{Zone: z, Exists: true}
 	}
 	return group.LeftZone{Zone: group.Zone{Name: z.Name, UID: z.UID, Pods: z.Pods}, Orphaned: len(z.Pods) > 0}
 }
 
-// uidOf returns the UID of a zone's StatefulSet after it was created again this many
-// times.
-func uidOf(zone int, made uint8) string { return zoneNames[zone] + strings.Repeat("'", int(made)) }
+// uidOf returns the UID of a zone's StatefulSet after it was recreated this many times.
+func uidOf(zone int, recreations uint8) string {
+	return zoneNames[zone] + strings.Repeat("'", int(recreations))
+}
 
-func (v *view) zone(n int, c Config) group.Zone {
+// zoneInput returns a zone as the planner's input.
+func (v *view) zoneInput(n int, c Config) group.Zone {
 	z := v.zones[n]
 	out := group.Zone{
-		Name: zoneNames[n], UID: uidOf(n, z.made), Version: plan.Version(z.version), Replicas: int(z.replicas),
-		UpdateRevision: numbers[z.seenRevision], CurrentRevision: numbers[z.current], Observed: z.observed,
+		Name: zoneNames[n], UID: uidOf(n, z.recreations), Version: plan.Version(z.version), Replicas: int(z.replicas),
+		UpdateRevision: numbers[z.observedRevision], CurrentRevision: numbers[z.current], Observed: z.observed,
 		OnDelete: !z.rolling, Paused: z.paused, MaxUnavailable: plan.Budget{Pods: c.Budget},
 	}
 	if z.forced > 0 {
@@ -98,7 +100,7 @@ func (v *view) zone(n int, c Config) group.Zone {
 	for slot := n * maxPods; slot < (n+1)*maxPods; slot++ {
 		if p := v.pods[slot]; p.exists() {
 			out.Pods = append(out.Pods, plan.Pod{
-				Name: podNames[slot], Ordinal: ordinalOf(slot), UID: numbers[p.born], Version: v.version(slot, p.version),
+				Name: podNames[slot], Ordinal: ordinalOf(slot), UID: numbers[p.uid], Version: v.podVersion(slot, p.version),
 				Revision: numbers[p.revision], Phase: plan.Phase(p.phase),
 			})
 		}
@@ -106,11 +108,12 @@ func (v *view) zone(n int, c Config) group.Zone {
 	return out
 }
 
-func (v *view) record(c Config) group.Hold {
+// holdInput returns the record of the Lease as the planner's input.
+func (v *view) holdInput(c Config) group.Hold {
 	h := group.Hold{Hold: plan.Hold{Exists: v.hold.version > 0, Own: v.own}}
 	for n := range c.Zones {
 		switch made := v.hold.members[n]; {
-		case !c.leaves():
+		case !c.hasAbsences():
 			h.Members = append(h.Members, group.Member{Zone: zoneNames[n], UID: zoneNames[n]})
 		case made > 0:
 			h.Members = append(h.Members, group.Member{Zone: zoneNames[n], UID: uidOf(n, made-1)})
@@ -124,29 +127,29 @@ func (v *view) record(c Config) group.Hold {
 		h.Renewed = today.Add(-hold.Duration - time.Minute)
 	}
 	h.Holder = v.hold.identity()
-	h.Downscale = v.hold.recordedDownscale.noted()
+	h.Downscale = v.hold.recordedDownscale.asInput()
 	for slot, i := range v.hold.intents {
-		if i.born > 0 {
-			noted := plan.Intent{
-				Zone: zoneNames[zoneOf(slot)], Pod: podNames[slot], UID: numbers[i.born], Version: v.version(slot, i.version),
+		if i.uid > 0 {
+			recorded := plan.Intent{
+				Zone: zoneNames[zoneOf(slot)], Pod: podNames[slot], UID: numbers[i.uid], Version: v.podVersion(slot, i.version),
 			}
-			i.grant.tell(&noted, c)
-			noted.Overtook = v.hold.overtook.has(slot)
-			h.Intents = append(h.Intents, noted)
+			i.grant.complete(&recorded, c)
+			recorded.Overtook = v.hold.overtook.has(slot)
+			h.Intents = append(h.Intents, recorded)
 		}
 	}
-	h.Waiting = v.hold.queue.noted()
+	h.Waiting = v.hold.queue.asInput()
 	return h
 }
 
-// tell completes the intent of a granted eviction.
-func (g grant) tell(i *plan.Intent, c Config) {
+// complete adds the fields of a granted eviction to an intent.
+func (g grant) complete(i *plan.Intent, c Config) {
 	var age time.Duration
 	switch g {
-	case ownDisruption:
+	case noGrant:
 		return
-	case justGranted:
-	case timeOver:
+	case freshGrant:
+	case expiredGrant:
 		age = plan.GrantLimit
 	}
 	i.Cause, i.Since, i.Known, i.Unbound = reason.EvictionGranted, today.Add(-age), age, c.Unbound
@@ -158,16 +161,15 @@ func (g grant) tell(i *plan.Intent, c Config) {
 func grantOf(i plan.Intent) grant {
 	switch {
 	case !i.Granted():
-		return ownDisruption
+		return noGrant
 	case i.Known >= plan.GrantLimit:
-		return timeOver
+		return expiredGrant
 	}
-	return justGranted
+	return freshGrant
 }
 
-// noted returns the queue as the planner's input. Every operation in it was attempted
-// just now.
-func (q queue) noted() []plan.Waiting {
+// asInput returns the queue as the planner's input. All operations in it have just been attempted.
+func (q queue) asInput() []plan.Waiting {
 	var all []plan.Waiting
 	for n, w := range q {
 		if w > 0 {
@@ -214,14 +216,14 @@ func (l *lease) identity() plan.Holder {
 	return operations[l.operation].For(holderZone(l.holder))
 }
 
-// noted returns a downscale as the planner's input.
-func (d recordedDownscale) noted() group.Downscale {
+// asInput returns a downscale as the planner's input.
+func (d recordedDownscale) asInput() group.Downscale {
 	if d.zone == 0 {
 		return group.Downscale{}
 	}
 	name := zoneNames[d.zone-1]
 	out := group.Downscale{
-		Zone: name, UID: name, Version: plan.Version(d.judged), From: int(d.from), To: int(d.to), Stage: group.Admitted, Ours: d.ours, Since: today,
+		Zone: name, UID: name, Version: plan.Version(d.zoneVersion), From: int(d.from), To: int(d.to), Stage: group.Admitted, Ours: d.byLockstep, Since: today,
 	}
 	if d.overdue {
 		out.Since = today.Add(-group.UpdateLimit)
@@ -229,8 +231,8 @@ func (d recordedDownscale) noted() group.Downscale {
 	return out
 }
 
-// written converts a record of the planner to a lease.
-func (v *view) written(h group.Hold) lease {
+// leaseOf converts a record of the planner to a lease.
+func (v *view) leaseOf(h group.Hold) lease {
 	l := lease{version: v.hold.version}
 	switch {
 	case h.Holder == maintenance:
@@ -241,12 +243,12 @@ func (v *view) written(h group.Hold) lease {
 	}
 	if d := h.Downscale; !d.None() {
 		l.recordedDownscale = recordedDownscale{
-			zone: uint8(zoneNumber(d.Zone)) + 1, judged: uint8(d.Version), from: uint8(d.From), to: uint8(d.To), overdue: d.Since.Before(today), ours: d.Ours,
+			zone: uint8(zoneNumber(d.Zone)) + 1, zoneVersion: uint8(d.Version), from: uint8(d.From), to: uint8(d.To), overdue: d.Since.Before(today), byLockstep: d.Ours,
 		}
 	}
 	for _, i := range h.Intents {
 		slot := slotNumber(i.Pod)
-		l.intents[slot] = intent{born: number(i.UID), version: seen(i.Version), grant: grantOf(i)}
+		l.intents[slot] = intent{uid: parseNumber(i.UID), version: originalVersion(i.Version), grant: grantOf(i)}
 		if i.Overtook {
 			l.overtook = l.overtook.with(slot)
 		}
@@ -259,13 +261,13 @@ func (v *view) written(h group.Hold) lease {
 	return l
 }
 
-// seen returns the version that numbered made this number of.
-func seen(version plan.Version) uint8 { return uint8(version % unseen) }
+// originalVersion is the inverse of offsetVersion.
+func originalVersion(version plan.Version) uint8 { return uint8(version % versionOffset) }
 
-func number(name string) uint8 {
+func parseNumber(name string) uint8 {
 	n, err := strconv.ParseUint(name, 10, 6)
 	if err != nil {
-		panic("explore: the planner made up the name " + name)
+		panic("explore: the planner returns the unknown number " + name)
 	}
 	return uint8(n)
 }
@@ -276,7 +278,7 @@ func zoneNumber(name string) int {
 			return n
 		}
 	}
-	panic("explore: the planner made up zone " + name)
+	panic("explore: the planner returns the unknown zone " + name)
 }
 
 func slotNumber(name string) int {
@@ -285,5 +287,5 @@ func slotNumber(name string) int {
 			return n
 		}
 	}
-	panic("explore: the planner made up pod " + name)
+	panic("explore: the planner returns the unknown pod " + name)
 }

@@ -5,45 +5,45 @@ import "github.com/lockstep-dev/lockstep/internal/plan"
 // world is one state of everything. It is a value: a copy is a snapshot, and two worlds are the
 // same if they are equal after renumbering.
 type world struct {
-	pods  pods
-	zones zones
-	lease lease
-	ours  slots // down by us: see the package comment
-	apart slots // the part of ours that partition evictions disrupted
+	pods        pods
+	zones       zones
+	lease       lease
+	byLockstep  slots // down by lockstep: see the package comment
+	byPartition slots // the part of byLockstep that evictions by partition disrupted
 
-	operators [maxOperators]operator
-	late      request // a request that its sender has given up
-	askers    [maxAskers]asker
-	evictors  [maxEvictors]evictor
+	operators        [maxOperators]operator
+	lateRequest      request // a request that its sender has given up
+	downscaleClients [maxDownscaleClients]downscaleClient
+	evictionClients  [maxEvictionClients]evictionClient
 
-	tracks [maxTracks]uint8 // edits made so far
-	left   accidents
+	tracks    [maxTracks]uint8 // edits made so far
+	remaining faultCounts
 }
 
-// accidents is how often each accident can still happen.
-type accidents struct {
-	crashes, losses, churn, kills, lost, late, minutes, maintenance, vetoes, handovers uint8
+// faultCounts has how often each fault can still happen.
+type faultCounts struct {
+	crashes, podDeletes, podUpdates, kills, lostRequests, lateRequests, expiries, manualHolds, vetoes, handovers uint8
 }
 
 // pod is the state of a pod name. The version changes when a pod is created, changed or
 // removed. A pod's UID is the version at its creation.
 type pod struct {
-	born     uint8 // zero: there is none
+	uid      uint8 // zero: there is none
 	version  uint8
 	revision uint8
-	phase    plan8
+	phase    podPhase
 }
 
-// plan8 is a plan.Phase in one byte.
-type plan8 uint8
+// podPhase is a plan.Phase in one byte.
+type podPhase uint8
 
 const (
-	starting = plan8(plan.Starting)
-	ready    = plan8(plan.Ready)
-	leaving  = plan8(plan.Leaving)
+	starting = podPhase(plan.Starting)
+	ready    = podPhase(plan.Ready)
+	leaving  = podPhase(plan.Leaving)
 )
 
-func (p pod) exists() bool { return p.born != 0 }
+func (p pod) exists() bool { return p.uid != 0 }
 
 // up reports whether the pod is up.
 func (p pod) up() bool { return p.exists() && p.phase == ready }
@@ -53,19 +53,19 @@ type pods [maxSlots]pod
 // zone is a StatefulSet: its spec, and the part of it that the controller has observed and acts
 // on.
 type zone struct {
-	version      uint8
-	revision     uint8
-	replicas     uint8
-	paused       bool
-	rolling      bool // the update strategy is not OnDelete
-	observed     bool // the controller has observed the newest spec
-	seenRevision uint8
-	seenReplicas uint8
-	current      uint8 // status.currentRevision
-	harmed       bool  // by an admitted downscale, until no surplus pod exists
-	forced       uint8 // the forced replicas plus one; zero: none
-	away         absence
-	made         uint8 // how often its StatefulSet was created again
+	version          uint8
+	revision         uint8
+	replicas         uint8
+	paused           bool
+	rolling          bool // the update strategy is not OnDelete
+	observed         bool // the controller has observed the newest spec
+	observedRevision uint8
+	observedReplicas uint8
+	current          uint8 // status.currentRevision
+	disrupted        bool  // by an admitted downscale, until no surplus pod exists
+	forced           uint8 // the forced replicas plus one; zero: none
+	absence          absence
+	recreations      uint8 // how often its StatefulSet was recreated
 }
 
 // absence is how a zone has left the group.
@@ -79,12 +79,12 @@ const (
 
 type zones [maxZones]zone
 
-// askTheSame reports what group.Zone.AsksTheSame reports of each zone.
-func (z *zones) askTheSame(other *zones) bool {
+// sameSpecs reports whether group.Zone.AsksTheSame holds for each zone.
+func (z *zones) sameSpecs(other *zones) bool {
 	for n := range z {
 		a, b := &z[n], &other[n]
 		if a.revision != b.revision || a.replicas != b.replicas || a.rolling != b.rolling ||
-			a.paused != b.paused || a.away != b.away || a.made != b.made {
+			a.paused != b.paused || a.absence != b.absence || a.recreations != b.recreations {
 			return false
 		}
 	}
@@ -98,8 +98,8 @@ type lease struct {
 	operation uint8 // of the holder
 	expired   bool
 	intents   [maxSlots]intent
-	overtook  slots           // pods whose intents say so
-	members   [maxZones]uint8 // remembered zones: how often each was created again, plus one
+	overtook  slots           // pods whose intents have overtaken a waiting operation
+	members   [maxZones]uint8 // remembered zones: how often each was recreated, plus one
 	recordedDownscale
 	queue
 }
@@ -113,11 +113,11 @@ const (
 
 // recordedDownscale is the downscale in a Lease.
 type recordedDownscale struct {
-	zone     uint8 // its number plus one; zero: none
-	judged   uint8 // version of the zone on which it was decided
-	from, to uint8
-	overdue  bool // its update was awaited for long enough
-	ours     bool // lockstep makes it
+	zone        uint8 // its number plus one; zero: none
+	zoneVersion uint8 // of the zone on which it was decided
+	from, to    uint8
+	overdue     bool // the time limit for its update has passed
+	byLockstep  bool // lockstep scales the zone down itself
 }
 
 // Holders that are not zones.
@@ -128,18 +128,18 @@ const (
 )
 
 type intent struct {
-	born    uint8 // zero: none
+	uid     uint8 // zero: none
 	version uint8
 	grant   grant
 }
 
-// grant reports whether an intent is a granted eviction, and how old it is.
+// grant has whether an intent is a granted eviction, and how old the grant is.
 type grant uint8
 
 const (
-	ownDisruption grant = iota
-	justGranted
-	timeOver // no API server can carry it out any more
+	noGrant grant = iota
+	freshGrant
+	expiredGrant // no API server can carry out the eviction any more
 )
 
 // slots is a set of pod names.
@@ -154,12 +154,14 @@ func ordinalOf(slot int) int { return slot % maxPods }
 // wanted reports whether the spec of a zone includes the ordinal.
 func (z *zones) wanted(slot int) bool { return ordinalOf(slot) < int(z[zoneOf(slot)].replicas) }
 
-// asked reports whether a zone of the group wants the ordinal.
-func (z *zones) asked(slot int) bool { return z[zoneOf(slot)].away == present && z.wanted(slot) }
+// wantedInGroup reports whether a zone of the group wants the ordinal.
+func (z *zones) wantedInGroup(slot int) bool {
+	return z[zoneOf(slot)].absence == present && z.wanted(slot)
+}
 
-// gone reports whether a zone left with all of its pods. Then none of them is missing.
-func (z *zones) gone(zone int, p *pods) bool {
-	if z[zone].away != orphaned {
+// goneWithPods reports whether a zone left with all of its pods. Then none of them is missing.
+func (z *zones) goneWithPods(zone int, p *pods) bool {
+	if z[zone].absence != orphaned {
 		return false
 	}
 	for slot := zone * maxPods; slot < (zone+1)*maxPods; slot++ {
@@ -173,7 +175,7 @@ func (z *zones) gone(zone int, p *pods) bool {
 // anyWanted reports whether zones of the group want one of these pods.
 func (z *zones) anyWanted(of slots) bool {
 	for slot := range maxSlots {
-		if of.has(slot) && z.asked(slot) {
+		if of.has(slot) && z.wantedInGroup(slot) {
 			return true
 		}
 	}
@@ -185,29 +187,29 @@ func (z *zones) anyWanted(of slots) bool {
 func (l *lease) deletedAndUnwanted(p *pods, z *zones) slots {
 	var set slots
 	for slot, i := range l.intents {
-		if i.born > 0 && !p[slot].exists() && !z.asked(slot) && !l.awaits(slot, p, z) {
+		if i.uid > 0 && !p[slot].exists() && !z.wantedInGroup(slot) && !l.willRecreate(slot, p, z) {
 			set = set.with(slot)
 		}
 	}
 	return set
 }
 
-// awaits reports whether a remembered zone that left will create the pod again.
-func (l *lease) awaits(slot int, p *pods, z *zones) bool {
+// willRecreate reports whether a remembered zone that left will create the pod again.
+func (l *lease) willRecreate(slot int, p *pods, z *zones) bool {
 	zone := zoneOf(slot)
 	switch {
-	case l.members[zone] == 0, z[zone].away == present:
+	case l.members[zone] == 0, z[zone].absence == present:
 		return false
-	case z[zone].away == orphaned:
-		return !z.gone(zone, p)
+	case z[zone].absence == orphaned:
+		return !z.goneWithPods(zone, p)
 	}
 	return z.wanted(slot)
 }
 
-// remembersAway reports whether the hold remembers a zone that has left.
-func (l *lease) remembersAway(z *zones) bool {
+// remembersAbsent reports whether the hold remembers a zone that has left.
+func (l *lease) remembersAbsent(z *zones) bool {
 	for n := range z {
-		if z[n].away != present && l.members[n] > 0 {
+		if z[n].absence != present && l.members[n] > 0 {
 			return true
 		}
 	}
@@ -217,20 +219,20 @@ func (l *lease) remembersAway(z *zones) bool {
 // downIn returns the wanted pods that are down in a view under a record. A reader of the view
 // knows a zone that left only if the record remembers it.
 func (l *lease) downIn(p *pods, z *zones) slots {
-	broken := down(p, z)
+	downPods := down(p, z)
 	for n := range z {
-		if z[n].away != present && l.members[n] == 0 {
-			broken &^= zoneSlots(n)
+		if z[n].absence != present && l.members[n] == 0 {
+			downPods &^= zoneSlots(n)
 		}
 	}
-	return broken
+	return downPods
 }
 
 // down returns the wanted pods that are not up.
 func down(p *pods, z *zones) slots {
 	var set slots
 	for slot := range p {
-		if z.wanted(slot) && !p[slot].up() && !z.gone(zoneOf(slot), p) {
+		if z.wanted(slot) && !p[slot].up() && !z.goneWithPods(zoneOf(slot), p) {
 			set = set.with(slot)
 		}
 	}
@@ -240,21 +242,21 @@ func down(p *pods, z *zones) slots {
 func (c Config) start() world {
 	var w world
 	for n := range c.Zones {
-		revision := at(c.Templates, n)
+		revision := revisionAt(c.Templates, n)
 		w.zones[n] = zone{
 			version: 1, revision: revision, replicas: uint8(c.Replicas), observed: true,
-			seenRevision: revision, seenReplicas: uint8(c.Replicas), current: 1,
+			observedRevision: revision, observedReplicas: uint8(c.Replicas), current: 1,
 		}
 		var revisions []int
 		if n < len(c.Pods) {
 			revisions = c.Pods[n]
 		}
 		for o := range c.Replicas {
-			w.pods[n*maxPods+o] = pod{born: 1, version: 1, revision: at(revisions, o), phase: ready}
+			w.pods[n*maxPods+o] = pod{uid: 1, version: 1, revision: revisionAt(revisions, o), phase: ready}
 		}
 	}
 	w.lease = c.Restored.lease()
-	if c.leaves() { // this world does not cover the time before a zone joined
+	if c.hasAbsences() { // this world does not cover the time before a zone joined
 		w.lease.version = 1
 		for n := range c.Zones {
 			w.lease.members[n] = 1
@@ -262,36 +264,36 @@ func (c Config) start() world {
 	}
 	for n := range c.processes() {
 		w.operators[n] = operator{leads: n == 0 || c.Handovers == 0, pods: w.pods, zones: w.zones}
-		if c.leaves() {
+		if c.hasAbsences() {
 			w.operators[n].known = w.lease
 		}
-		if c.Trickle {
-			w.operators[n].podsOnTheWay, w.operators[n].zonesOnTheWay = w.pods, w.zones
+		if c.StepwiseCaches {
+			w.operators[n].nextPods, w.operators[n].nextZones = w.pods, w.zones
 		}
 	}
-	w.left = accidents{
-		crashes: uint8(c.Crashes), losses: uint8(c.Losses), churn: uint8(c.Churn), kills: uint8(c.Kills),
-		lost: uint8(c.Lost), late: uint8(c.Late), minutes: uint8(c.Minutes), maintenance: uint8(c.Maintenance), vetoes: uint8(c.Vetoes),
+	w.remaining = faultCounts{
+		crashes: uint8(c.Crashes), podDeletes: uint8(c.PodDeletes), podUpdates: uint8(c.PodUpdates), kills: uint8(c.Kills),
+		lostRequests: uint8(c.LostRequests), lateRequests: uint8(c.LateRequests), expiries: uint8(c.Expiries), manualHolds: uint8(c.ManualHolds), vetoes: uint8(c.Vetoes),
 		handovers: uint8(c.Handovers),
 	}
 	return w
 }
 
-func at(revisions []int, n int) uint8 {
+func revisionAt(revisions []int, n int) uint8 {
 	if n < len(revisions) {
 		return uint8(revisions[n])
 	}
 	return 1
 }
 
-// reached reports whether the goal is reached: all zones match their specs, the hold is free,
+// atGoal reports whether the goal is reached: all zones match their specs, the hold is free,
 // and no actor is busy.
-func (w *world) reached(c Config) bool {
-	if w.lease.holder != free || w.lease.intents != [maxSlots]intent{} || w.lease.recordedDownscale != (recordedDownscale{}) || w.askers != [maxAskers]asker{} || w.evictors != [maxEvictors]evictor{} {
+func (w *world) atGoal(c Config) bool {
+	if w.lease.holder != free || w.lease.intents != [maxSlots]intent{} || w.lease.recordedDownscale != (recordedDownscale{}) || w.downscaleClients != [maxDownscaleClients]downscaleClient{} || w.evictionClients != [maxEvictionClients]evictionClient{} {
 		return false
 	}
 	for n := range c.Operators {
-		if w.operators[n].at != idle {
+		if w.operators[n].state != roundIdle {
 			return false
 		}
 	}
@@ -312,7 +314,7 @@ func (w *world) reached(c Config) bool {
 // fulfillable reports whether the specs of all zones can be fulfilled.
 func (w *world) fulfillable(c Config) bool {
 	for n := range c.Zones {
-		if z := w.zones[n]; z.away != present || z.paused || z.rolling || c.bad(z.revision) {
+		if z := w.zones[n]; z.absence != present || z.paused || z.rolling || c.bad(z.revision) {
 			return false
 		}
 	}

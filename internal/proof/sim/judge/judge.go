@@ -1,43 +1,43 @@
-// Package judge has the laws by which the explorer and the walk judge histories. The
-// caller determines the facts of a disruption from the state of its simulated API server
-// alone, never from what operators believe. The laws are the same for both.
+// Package judge has the rules that the explorer and the walk apply to each disruption. The caller
+// describes a disruption by the state of its simulated API server alone, never by the knowledge of
+// an operator.
 package judge
 
 // Disruption describes the state just after a pod that was up was deleted or evicted, or after
 // a downscale of a zone that deletes pods that were up.
 type Disruption struct {
-	Strange   bool // it is not the exact pod that was judged
-	Still     bool // it is a rollout of a zone that was paused, or in another group, before the operator read anything
-	Elsewhere bool // pods of another zone are down by lockstep, or leave by a downscale
-	Rest      int  // pods of other zones that are down, except those that no process could know
-	Down      int  // pods of the zone that are down, including this one, with the same exception
-	Budget    int  // of the zone; 0: no budget applies
-	Unnoted   bool // the Lease does not record exactly this disruption
+	WrongTarget        bool // the pod is not exactly the one of the decision
+	Paused             bool // a rollout, and the zone was paused, or was not in the group, before the operator read anything
+	OtherZoneDisrupted bool // lockstep disrupted pods of another zone that are still down, or a downscale of another zone deletes pods
+	OtherZonesDown     int  // number of pods of other zones that are down, without those that no process could know to be down
+	Down               int  // number of pods of the zone that are down, this one included, with the same exception
+	Budget             int  // of the zone; 0: no budget applies
+	Unrecorded         bool // the Lease does not record exactly this disruption
 }
 
-// laws are in order of precedence: Broken returns the first that a disruption breaks.
-var laws = []struct {
+// rules are in order of precedence.
+var rules = []struct {
 	name   string
 	broken func(Disruption) bool
 }{
-	{"ExactTarget", func(d Disruption) bool { return d.Strange }},
-	{"StandStill", func(d Disruption) bool { return d.Still }},
-	{"OneZoneAtATime", func(d Disruption) bool { return d.Elsewhere }},
-	{"RestIsWhole", func(d Disruption) bool { return d.Rest > 0 }},
+	{"ExactTarget", func(d Disruption) bool { return d.WrongTarget }},
+	{"StandStill", func(d Disruption) bool { return d.Paused }},
+	{"OneZoneAtATime", func(d Disruption) bool { return d.OtherZoneDisrupted }},
+	{"RestIsWhole", func(d Disruption) bool { return d.OtherZonesDown > 0 }},
 	{"WithinBudget", func(d Disruption) bool { return d.Budget > 0 && d.Down > d.Budget }},
-	{"NotedFirst", func(d Disruption) bool { return d.Unnoted }},
+	{"NotedFirst", func(d Disruption) bool { return d.Unrecorded }},
 }
 
-// Broken returns the first law that a disruption breaks, among the laws that are judged; "" if
+// BrokenRule returns the first rule that a disruption breaks, among the rules that are checked; "" if
 // it breaks none.
-func (d Disruption) Broken(judged func(law string) bool) string {
-	for _, law := range laws {
-		if law.broken(d) && judged(law.name) {
-			return law.name
+func (d Disruption) BrokenRule(checked func(rule string) bool) string {
+	for _, rule := range rules {
+		if rule.broken(d) && checked(rule.name) {
+			return rule.name
 		}
 	}
 	return ""
 }
 
-// All judges every law.
-func All(string) bool { return true }
+// AllRules makes BrokenRule check every rule.
+func AllRules(string) bool { return true }

@@ -15,67 +15,67 @@ const (
 	unlabelled         // its StatefulSet no longer has the label of the group
 )
 
-// leaves makes a zone leave its group for a time.
-func (w *walk) leaves(g *simulatedGroup, n int, how absence, s Step) {
-	if g.zones[n].away != inGroup {
+// leaveGroup makes a zone leave its group for a time.
+func (w *walk) leaveGroup(g *simulatedGroup, n int, how absence, s Step) {
+	if g.zones[n].absence != inGroup {
 		return
 	}
-	w.story(g, g.zones[n].Name, [...]string{orphaned: "is deleted without its pods", unlabelled: "loses the label of the group"}[how])
-	w.putZone(g, n, func(z *zone) { z.away = how })
+	w.trace(g, g.zones[n].Name, [...]string{orphaned: "is deleted without its pods", unlabelled: "loses the label of the group"}[how])
+	w.putZone(g, n, func(z *zone) { z.absence = how })
 	if how == orphaned {
-		w.orphan(g, n)
+		w.orphanPods(g, n)
 	}
-	g.moved[n] = w.version
-	w.after(s.Lasts, func() { w.comesBack(g, n) })
+	g.absenceChanged[n] = w.version
+	w.after(s.Duration, func() { w.returnToGroup(g, n) })
 }
 
-// orphan simulates the garbage collector: it removes the owner of the pods of a zone.
-func (w *walk) orphan(g *simulatedGroup, n int) {
+// orphanPods simulates the garbage collector: it removes the owner of the pods of a zone.
+func (w *walk) orphanPods(g *simulatedGroup, n int) {
 	for ordinal, p := range g.pods[n] {
-		if p.ofZone() {
-			w.handOver(g, n, ordinal, "")
+		if p.inZone() {
+			w.setOwner(g, n, ordinal, "")
 		}
 	}
 }
 
-// comesBack ends an absence: the StatefulSet is applied again, or its label is restored.
-func (w *walk) comesBack(g *simulatedGroup, n int) {
-	former := g.zones[n].away
+// returnToGroup ends an absence: the StatefulSet is applied again, or its label is restored.
+func (w *walk) returnToGroup(g *simulatedGroup, n int) {
+	former := g.zones[n].absence
 	if former == inGroup {
 		return
 	}
-	w.story(g, g.zones[n].Name, "comes back")
-	g.witness.comesBack(g, n, w.version+1)
+	w.trace(g, g.zones[n].Name, "returns to the group")
+	g.history.zoneReturns(g, n, w.version+1)
 	w.putZone(g, n, func(z *zone) {
-		z.away = inGroup
+		z.absence = inGroup
 		if former == orphaned {
-			z.made()
+			z.resetToManifest()
 		}
 	})
 	if former == orphaned {
-		g.witness.shrank[n] = shrunk{} // its time was deleted with the StatefulSet
+		g.history.lastDownscales[n] = pastDownscale{} // the annotation with its time was deleted with the StatefulSet
 	}
-	g.moved[n] = w.version
+	g.absenceChanged[n] = w.version
 }
 
-// made resets a StatefulSet to its state after a user has applied only its manifest.
-func (z *zone) made() {
+// resetToManifest resets a StatefulSet to its state after a user has applied only its manifest.
+func (z *zone) resetToManifest() {
 	z.UID += "'"
 	z.Generation, z.Observed = 1, false
 	z.UpdateRevision, z.CurrentRevision, z.Counting = "", "", false
 	z.Downscaled = group.Moment{}
 }
 
-// returns ends the absence of all zones.
-func (w *walk) returns(g *simulatedGroup) {
+// endAbsences ends the absence of all zones.
+func (w *walk) endAbsences(g *simulatedGroup) {
 	for n := range g.zones {
-		w.comesBack(g, n)
+		w.returnToGroup(g, n)
 	}
 }
 
-// gone reports whether a StatefulSet was deleted and none of its pods exists.
-func (g *simulatedGroup) gone(n int) bool {
-	return g.zones[n].away == orphaned && !slices.ContainsFunc(g.pods[n], (*pod).ofZone)
+// goneWithPods reports whether a StatefulSet was deleted and none of its pods exists.
+func (g *simulatedGroup) goneWithPods(n int) bool {
+	return g.zones[n].absence == orphaned && !slices.ContainsFunc(g.pods[n], (*pod).inZone)
 }
 
 // remembers reports whether the Lease remembers a zone.

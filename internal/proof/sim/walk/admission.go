@@ -19,37 +19,38 @@ const (
 	requestLimit = 34 * time.Second
 )
 
-// answer is the answer of a webhook, with what the API server has shown the webhook for it.
+// answer is the answer of a webhook, with the versions that the API server had shown the webhook.
 type answer struct {
-	yes   bool
-	why   reason.Code // of an eviction
-	shown served
-	since time.Time // the time of a downscale, written to its zone
+	allowed    bool
+	reason     reason.Code // of an eviction
+	shown      shownVersions
+	downscaled time.Time // the time of a downscale, written to its zone
 }
 
-// call makes the API server call the webhook of any live process. If the process does not
-// answer in time, the answer is no.
-func (w *walk) call(ask func(p *process, done func(answer)), then func(answer)) {
-	p := w.anyone()
+// callWebhook makes the API server call the webhook of any live process. If the process does not
+// answer in time, the API server refuses the request.
+func (w *walk) callWebhook(call func(p *process, done func(answer)), then func(answer)) {
+	p := w.anyProcess()
 	if p == nil {
 		w.after(time.Second, func() { then(answer{}) })
 		return
 	}
-	over := false
+	answered := false
 	once := func(a answer) {
-		if !over {
-			over = true
+		if !answered {
+			answered = true
 			then(a)
 		}
 	}
 	w.after(webhookLimit, func() { once(answer{}) })
-	p.after(w.travels(), func() {
-		ask(p, func(a answer) { w.after(w.travels(), func() { once(a) }) })
+	p.after(w.latency(), func() {
+		call(p, func(a answer) { w.after(w.latency(), func() { once(a) }) })
 	})
 }
 
-// anyone returns a random process that serves webhooks, as far as the API server can know.
-func (w *walk) anyone() *process {
+// anyProcess returns a random process that the API server believes to serve webhooks: a process that
+// sleeps counts.
+func (w *walk) anyProcess() *process {
 	var all []*process
 	for _, p := range w.processes {
 		if !p.dead {
@@ -62,36 +63,37 @@ func (w *walk) anyone() *process {
 	return all[w.chance.IntN(len(all))]
 }
 
-// admit makes the webhook prepare-downscale judge a downscale: an update of the zone, or of
-// its scale. Only the answer about the zone contains a patch.
-func (p *process) admit(g *simulatedGroup, ask group.DownscaleRequest, done func(answer)) {
-	change := changeOf(g, ask)
+// admit makes the webhook prepare-downscale review a downscale: an update of the zone, or of its
+// scale. Only the answer to an update of the zone contains a patch.
+func (p *process) admit(g *simulatedGroup, request group.DownscaleRequest, done func(answer)) {
+	change := changeOf(g, request)
 	if p.chance.IntN(2) == 0 {
 		change.Subresource = "scale"
 		change.Old.Labels, change.New.Labels, change.New.Annotations = nil, nil, nil
 	}
-	p.judge(g, func(ctx context.Context, r *review) admission.Verdict {
+	p.runReview(g, func(ctx context.Context, r *review) admission.Verdict {
 		webhook := &admission.PrepareDownscale{Observer: r.view(), Holds: r.holds(), Turns: r.turns, Log: r.log, Clock: r}
 		return webhook.Judge(ctx, change)
-	}, func(v admission.Verdict, shown served) {
-		done(answer{yes: v.Allowed, shown: shown, since: stamped(v.Patch)})
+	}, func(v admission.Verdict, shown shownVersions) {
+		done(answer{allowed: v.Allowed, shown: shown, downscaled: downscaledTime(v.Patch)})
 	})
 }
 
-func changeOf(g *simulatedGroup, ask group.DownscaleRequest) admission.Change {
+// changeOf returns a request for a downscale as an update of the zone.
+func changeOf(g *simulatedGroup, request group.DownscaleRequest) admission.Change {
 	labels := map[string]string{contract.GroupLabel: g.key.Name}
-	object := admission.Object{UID: ask.UID, Version: ask.Version.String(), Labels: labels, Annotations: map[string]string{}}
+	object := admission.Object{UID: request.UID, Version: request.Version.String(), Labels: labels, Annotations: map[string]string{}}
 	return admission.Change{
-		Group: "apps", Resource: "statefulsets", Namespace: g.key.Namespace, Name: ask.Zone,
-		From: new(int32(ask.From)), To: new(int32(ask.To)), Old: object, New: object,
+		Group: "apps", Resource: "statefulsets", Namespace: g.key.Namespace, Name: request.Zone,
+		From: new(int32(request.From)), To: new(int32(request.To)), Old: object, New: object,
 	}
 }
 
-// stamped returns the time of the downscale that a patch writes to a zone; the zero time if
-// it writes none.
-func stamped(patch []byte) time.Time {
+// downscaledTime returns the time of the downscale that a patch adds to a zone; the zero time if the
+// patch adds none.
+func downscaledTime(patch []byte) time.Time {
 	var at time.Time
-	for _, value := range added(patch) {
+	for _, value := range addedValues(patch) {
 		var text string
 		if err := json.Unmarshal(value, &text); err != nil {
 			panic(fmt.Sprintf("walk: the patch %s of a zone: %v", patch, err))
@@ -101,8 +103,8 @@ func stamped(patch []byte) time.Time {
 	return at
 }
 
-// added returns the values that a JSON patch adds, by path.
-func added(patch []byte) map[string]json.RawMessage {
+// addedValues returns the values that a JSON patch adds, by path.
+func addedValues(patch []byte) map[string]json.RawMessage {
 	if len(patch) == 0 {
 		return nil
 	}

@@ -13,30 +13,30 @@ type agenda struct {
 }
 
 type event struct {
-	at   instant
-	no   uint64
-	do   func()
-	of   *process // nil: the event does not depend on a process
-	life int      // of the process
+	at          instant
+	seq         uint64
+	run         func()
+	process     *process // nil: the event does not depend on a process
+	incarnation int      // of the process
 }
 
-func (e event) happen() {
-	if e.of == nil {
-		e.do()
+func (e event) fire() {
+	if e.process == nil {
+		e.run()
 		return
 	}
-	e.of.awake(e.life, e.do)
+	e.process.runAwake(e.incarnation, e.run)
 }
 
 func (e event) before(other event) bool {
-	return e.at < other.at || (e.at == other.at && e.no < other.no)
+	return e.at < other.at || (e.at == other.at && e.seq < other.seq)
 }
 
-func (a *agenda) add(at instant, do func()) { a.put(event{at: at, do: do}) }
+func (a *agenda) add(at instant, do func()) { a.put(event{at: at, run: do}) }
 
 func (a *agenda) put(e event) {
 	a.count++
-	e.no = a.count
+	e.seq = a.count
 	a.events = append(a.events, e)
 	for n := len(a.events) - 1; n > 0; {
 		parent := (n - 1) / 2

@@ -5,12 +5,12 @@ import "time"
 // epoch is the time at which every schedule begins.
 var epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// clock has the clocks of a process. The wall clock is ahead or behind, runs at its own
-// rate and is corrected when its error is too large. The steady clock measures durations;
+// clock has the clocks of a process. The wall clock has an offset and a rate of its own, and is
+// set again when its error becomes too large. The steady clock measures durations;
 // only its rate is wrong.
 type clock struct {
-	set    instant // when the wall clock was last set
-	ahead  time.Duration
+	setAt  instant // when the wall clock was last set
+	offset time.Duration
 	rate   float64
 	steady float64
 }
@@ -19,62 +19,66 @@ type clock struct {
 // conclude that no API server can carry out a granted eviction any more (plan.GrantLimit),
 // while the API server still processes it (requestLimit).
 const (
-	slowest = 0.5
-	fastest = 2
+	minClockRate = 0.5
+	maxClockRate = 2
 )
 
-// mostWrong is the maximum error of a wall clock before it is set.
-const mostWrong = 10 * time.Minute
+// maxClockError is the maximum error of a wall clock.
+const maxClockError = 10 * time.Minute
 
+// wall returns the time that the wall clock shows.
 func (c clock) wall(now instant) time.Time {
-	return epoch.Add(c.set + c.ahead + time.Duration(c.rate*float64(now-c.set)))
+	return epoch.Add(c.setAt + c.offset + time.Duration(c.rate*float64(now-c.setAt)))
 }
 
-// truly returns the true duration in which d passes on the steady clock.
-func (c clock) truly(d time.Duration) time.Duration { return time.Duration(float64(d) / c.steady) }
+// trueDuration returns the true duration in which d passes on the steady clock.
+func (c clock) trueDuration(d time.Duration) time.Duration {
+	return time.Duration(float64(d) / c.steady)
+}
 
-// tooWrongAt returns when a wall clock must be set; false for never.
-func (c clock) tooWrongAt() (instant, bool) {
-	left := mostWrong - c.ahead
+// correctionDue returns when a wall clock reaches its maximum error; false if it never does.
+func (c clock) correctionDue() (instant, bool) {
+	left := maxClockError - c.offset
 	drift := c.rate - 1
 	if drift < 0 {
-		left, drift = mostWrong+c.ahead, -drift
+		left, drift = maxClockError+c.offset, -drift
 	}
 	if drift < 0.001 {
 		return 0, false
 	}
-	return c.set + time.Duration(float64(left)/drift), true
+	return c.setAt + time.Duration(float64(left)/drift), true
 }
 
-// windUp gives a process a clock of its own.
-func (w *walk) windUp(p *process) {
+// initClock gives a process clocks of its own, unless the clocks of the schedule are true.
+func (w *walk) initClock(p *process) {
 	switch {
-	case w.schedule.Rules.HastyClocks:
+	case w.schedule.Deviations.FastClocks:
 		p.clock.steady = 3
 	case !w.schedule.TrueClocks:
-		p.clock.steady = slowest + (fastest-slowest)*w.chance.Float64()
+		p.clock.steady = minClockRate + (maxClockRate-minClockRate)*w.chance.Float64()
 		rate := []float64{0.5, 1, 2, 0.5 + 1.5*w.chance.Float64()}[w.chance.IntN(4)]
-		w.setClock(p, w.between(-mostWrong/2, mostWrong/2), rate)
+		w.setClock(p, w.between(-maxClockError/2, maxClockError/2), rate)
 	}
 }
 
-// setClock sets a wall clock, and sets it again when its error is too large.
-func (w *walk) setClock(p *process, ahead time.Duration, rate float64) {
-	p.clock.set, p.clock.ahead, p.clock.rate = w.now, ahead, rate
-	this := p.clock
-	if at, ever := this.tooWrongAt(); ever && at > w.now {
+// setClock sets a wall clock, and sets it again when its error becomes too large.
+func (w *walk) setClock(p *process, offset time.Duration, rate float64) {
+	p.clock.setAt, p.clock.offset, p.clock.rate = w.now, offset, rate
+	current := p.clock
+	if at, ever := current.correctionDue(); ever && at > w.now {
 		w.agenda.add(at, func() {
-			if p.clock == this && w.now < w.schedule.Ends {
-				w.setClock(p, w.between(-mostWrong/2, mostWrong/2), rate)
+			if p.clock == current && w.now < w.schedule.FaultsEnd {
+				w.setClock(p, w.between(-maxClockError/2, maxClockError/2), rate)
 			}
 		})
 	}
 }
 
-func (w *walk) jump(p *process, value int) {
+// jumpClock sets a wall clock to another error.
+func (w *walk) jumpClock(p *process, value int) {
 	if w.schedule.TrueClocks {
 		return
 	}
 	w.report.Faults[clocksJump]++
-	w.setClock(p, time.Duration(value-500)*mostWrong/500, p.clock.rate)
+	w.setClock(p, time.Duration(value-500)*maxClockError/500, p.clock.rate)
 }

@@ -9,43 +9,43 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// sync makes the StatefulSet controller process a zone soon.
-func (w *walk) sync(g *simulatedGroup, n int) {
+// enqueueZone makes the StatefulSet controller process a zone soon.
+func (w *walk) enqueueZone(g *simulatedGroup, n int) {
 	key := [2]int{g.no, n}
-	if w.syncing[key] {
+	if w.zonesQueued[key] {
 		return
 	}
-	w.syncing[key] = true
-	w.after(w.between(time.Millisecond, 50*time.Millisecond)+w.slow(), func() {
-		delete(w.syncing, key)
-		w.control(g, n)
+	w.zonesQueued[key] = true
+	w.after(w.between(time.Millisecond, 50*time.Millisecond)+w.controllerDelay(), func() {
+		delete(w.zonesQueued, key)
+		w.reconcileZone(g, n)
 	})
 }
 
-// control is the StatefulSet controller: it adopts, creates and deletes pods, and writes the
-// status. Zones are OnDelete, so it replaces no pods.
-func (w *walk) control(g *simulatedGroup, n int) {
+// reconcileZone is a reconcile of the StatefulSet controller: it adopts, creates and deletes pods, and
+// writes the status. Zones are OnDelete, so it replaces no pods.
+func (w *walk) reconcileZone(g *simulatedGroup, n int) {
 	z := g.zones[n]
-	if z.away == orphaned {
+	if z.absence == orphaned {
 		return
 	}
 	if w.adopts(g, n) && w.chance.IntN(2) == 0 {
-		w.sync(g, n) // its cache of pods lags
+		w.enqueueZone(g, n) // its cache of pods lags
 	} else {
-		w.adopt(g, n)
+		w.adoptOrphans(g, n)
 	}
 	if counting := w.counting(g, n); !z.Observed || z.Counting != counting || z.UpdateRevision != z.template {
 		w.putZone(g, n, func(z *zone) { z.observe(counting) })
 		z = g.zones[n]
 	}
-	for ordinal := g.reached(n) - 1; ordinal >= 0; ordinal-- {
+	for ordinal := g.processedOrdinals(n) - 1; ordinal >= 0; ordinal-- {
 		switch p := g.pods[n][ordinal]; {
 		case p == nil && ordinal < z.Replicas:
-			w.create(g, n, ordinal)
-		case p != nil && p.owner == z.UID && p.unnamed && ordinal < z.Replicas && p.Phase != plan.Leaving:
-			w.identify(g, n, ordinal)
+			w.createPod(g, n, ordinal)
+		case p != nil && p.owner == z.UID && p.userCreated && ordinal < z.Replicas && p.Phase != plan.Leaving:
+			w.addNameLabel(g, n, ordinal)
 		case p != nil && p.owner == z.UID && ordinal >= z.Replicas && p.Phase != plan.Leaving:
-			w.leave(g, n, ordinal, "controller removes")
+			w.terminatePod(g, n, ordinal, "the StatefulSet controller deletes")
 		}
 	}
 }
@@ -58,22 +58,22 @@ func (w *walk) adopts(g *simulatedGroup, n int) bool {
 // adopts reports whether a StatefulSet adopts a pod: it must not control the pod, its selector must
 // match the pod, and the pod must not be terminating.
 func (z *zone) adopts(p *pod) bool {
-	return p != nil && p.owner != z.UID && !p.foreign && p.Phase != plan.Leaving
+	return p != nil && p.owner != z.UID && !p.unselected && p.Phase != plan.Leaving
 }
 
-// adopt makes the current StatefulSet the owner of orphans.
-func (w *walk) adopt(g *simulatedGroup, n int) {
+// adoptOrphans makes the current StatefulSet the owner of orphans.
+func (w *walk) adoptOrphans(g *simulatedGroup, n int) {
 	for ordinal, p := range g.pods[n] {
 		if g.zones[n].adopts(p) {
-			w.story(g, "controller adopts", p.Name)
-			w.adoptsStranger(g, p)
-			w.handOver(g, n, ordinal, g.zones[n].UID)
+			w.trace(g, "the StatefulSet controller adopts", p.Name)
+			w.countBarePodAdoption(g, p)
+			w.setOwner(g, n, ordinal, g.zones[n].UID)
 		}
 	}
 }
 
-// observe writes the status of a zone. The first status of a StatefulSet says that its pods
-// have the current template.
+// observe writes the status of a zone. The first status of a StatefulSet has the current
+// template as the revision of all pods.
 func (z *zone) observe(counting bool) {
 	z.Observed, z.UpdateRevision, z.Counting = true, z.template, counting
 	z.CurrentRevision = cmp.Or(z.CurrentRevision, z.template)
@@ -87,14 +87,15 @@ func (w *walk) counting(g *simulatedGroup, n int) bool {
 		return false
 	}
 	for ordinal := range z.Replicas {
-		if p := g.pods[n][ordinal]; !p.serves() || p.Revision != z.template {
+		if p := g.pods[n][ordinal]; !p.upInZone() || p.Revision != z.template {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *walk) create(g *simulatedGroup, n, ordinal int) {
+// createPod makes the StatefulSet controller create a pod.
+func (w *walk) createPod(g *simulatedGroup, n, ordinal int) {
 	z := g.zones[n]
 	w.uids++
 	now := w.wall()
@@ -102,63 +103,63 @@ func (w *walk) create(g *simulatedGroup, n, ordinal int) {
 		Name: plan.PodName(z.Name, ordinal), Ordinal: ordinal, UID: "pod-" + strconv.Itoa(w.uids), Revision: z.template,
 		Created: plan.UnixTimeOf(now), IP: "10.0.0.1", Phase: plan.Starting,
 	}
-	w.story(g, "controller creates", p.Name, "at", p.Revision)
+	w.trace(g, "the StatefulSet controller creates", p.Name, "at", p.Revision)
 	w.putPod(g, n, ordinal, p)
-	w.start(g, n, ordinal)
+	w.startPod(g, n, ordinal)
 }
 
-// start makes the kubelet start a pod, or fail to.
-func (w *walk) start(g *simulatedGroup, n, ordinal int) {
+// startPod makes the kubelet report a pod as Ready, or as failing if its revision is bad.
+func (w *walk) startPod(g *simulatedGroup, n, ordinal int) {
 	uid := g.pods[n][ordinal].UID
-	w.after(w.between(100*time.Millisecond, 20*time.Second)+w.slow(), func() {
+	w.after(w.between(100*time.Millisecond, 20*time.Second)+w.controllerDelay(), func() {
 		p := g.pods[n][ordinal]
 		if p == nil || p.UID != uid || (p.Phase != plan.Starting && p.Phase != plan.Failing) {
 			return
 		}
 		next := p.Pod
 		next.Phase, next.ReadySince = plan.Ready, w.wall().Truncate(time.Second)
-		if g.bad[p.Revision] {
+		if g.badRevisions[p.Revision] {
 			if p.Phase == plan.Failing {
 				return
 			}
 			next.Phase, next.ReadySince, next.Why = plan.Failing, time.Time{}, "CrashLoopBackOff"
 		}
-		w.story(g, "kubelet:", p.Name, "is", phaseNames[next.Phase])
+		w.trace(g, "kubelet:", p.Name, "is", phaseNames[next.Phase])
 		w.putPod(g, n, ordinal, next)
 	})
 }
 
 var phaseNames = [...]string{plan.Starting: "starting", plan.Failing: "failing", plan.Ready: "ready", plan.Leaving: "leaving"}
 
-// leave makes a pod terminate, and removes it later.
-func (w *walk) leave(g *simulatedGroup, n, ordinal int, who string) {
-	if g.pods[n][ordinal].stranger() {
-		w.comes(aStrangerGoes, g, nil)
+// terminatePod makes a pod terminate, and makes the kubelet remove it later.
+func (w *walk) terminatePod(g *simulatedGroup, n, ordinal int, actor string) {
+	if g.pods[n][ordinal].bare() {
+		w.fire(barePodReplaced, g, nil)
 	}
 	p := g.pods[n][ordinal].Pod
-	w.story(g, who, p.Name)
+	w.trace(g, actor, p.Name)
 	p.Phase, p.ReadySince, p.Why = plan.Leaving, time.Time{}, ""
 	w.putPod(g, n, ordinal, p)
-	w.after(w.between(50*time.Millisecond, 10*time.Second)+w.slow(), func() {
+	w.after(w.between(50*time.Millisecond, 10*time.Second)+w.controllerDelay(), func() {
 		if now := g.pods[n][ordinal]; now != nil && now.UID == p.UID {
-			w.story(g, "kubelet:", p.Name, "is gone")
+			w.trace(g, "kubelet:", p.Name, "no longer exists")
 			w.removePod(g, n, ordinal)
-			w.nameIsFree(g, n, ordinal)
+			w.nameReleased(g, n, ordinal)
 		}
 	})
 }
 
-// crash makes a pod that is up start again.
-func (w *walk) crash(g *simulatedGroup, n, ordinal int) {
+// crashPod makes a pod that is up crash and restart.
+func (w *walk) crashPod(g *simulatedGroup, n, ordinal int) {
 	p := g.pods[n][ordinal].Pod
-	w.story(g, "crash of", p.Name)
+	w.trace(g, "crash:", p.Name)
 	p.Phase, p.ReadySince = plan.Starting, time.Time{}
 	w.putPod(g, n, ordinal, p)
-	w.start(g, n, ordinal)
+	w.startPod(g, n, ordinal)
 }
 
-// churn changes only the version of a pod.
-func (w *walk) churn(g *simulatedGroup, n, ordinal int) {
-	w.story(g, "status churn of", g.pods[n][ordinal].Name)
+// updatePod changes only the version of a pod.
+func (w *walk) updatePod(g *simulatedGroup, n, ordinal int) {
+	w.trace(g, "another client updates", g.pods[n][ordinal].Name)
 	w.putPod(g, n, ordinal, g.pods[n][ordinal].Pod)
 }

@@ -21,12 +21,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-// client has the methods of a client of the API server that a lease.Store needs.
+// client is a client of the simulated API server, with the methods that a lease.Store and an Observer
+// need.
 type client struct {
 	kubernetes.Interface
 
 	*walk
-	by *process // nil: a user, whose requests are answered at once
+	by *process // nil: a user, to whom the API server answers at once
 }
 
 // CoordinationV1 implements kubernetes.Interface.
@@ -57,7 +58,7 @@ type core struct {
 // ConfigMaps implements coreclient.CoreV1Interface.
 func (c core) ConfigMaps(string) coreclient.ConfigMapInterface { return configMaps{c: c.c} }
 
-// configMaps has no ConfigMaps, as in a cluster in which the predecessor has never run.
+// configMaps has no ConfigMaps, as a cluster in which the predecessor has never run.
 type configMaps struct {
 	coreclient.ConfigMapInterface
 
@@ -66,7 +67,7 @@ type configMaps struct {
 
 // Get implements coreclient.ConfigMapInterface.
 func (m configMaps) Get(ctx context.Context, name string, _ metav1.GetOptions) (*corev1.ConfigMap, error) {
-	return carried(ctx, m.c, "get ConfigMap", func() (*corev1.ConfigMap, error) {
+	return doRequest(ctx, m.c, "get ConfigMap", func() (*corev1.ConfigMap, error) {
 		return nil, apierrors.NewNotFound(corev1.Resource("configmaps"), name)
 	})
 }
@@ -78,23 +79,23 @@ type leases struct {
 	namespace string
 }
 
-// carried carries out a request at the API server. For the task of a process it has the
+// doRequest carries out a request at the API server. For the task of a process it has the
 // delays and faults of any other request.
-func carried[T any](ctx context.Context, c client, what string, carry func() (T, error)) (T, error) {
+func doRequest[T any](ctx context.Context, c client, what string, apply func() (T, error)) (T, error) {
 	if c.by == nil {
-		return carry()
+		return apply()
 	}
 	t, is := ctx.Value(taskKey{}).(*task)
 	if !is {
-		panic("walk: a request of no task")
+		panic("walk: a request outside of a task")
 	}
-	return await(t, what, func(answer func(T, error)) { send(c.by, carry, answer) })
+	return awaitAnswer(t, what, func(answer func(T, error)) { send(c.by, apply, answer) })
 }
 
 // Get implements coordinationclient.LeaseInterface.
 func (l leases) Get(ctx context.Context, name string, _ metav1.GetOptions) (*coordinationv1.Lease, error) {
 	g := l.c.leaseNames[l.namespace+"/"+name]
-	return carried(ctx, l.c, "get Lease", func() (*coordinationv1.Lease, error) {
+	return doRequest(ctx, l.c, "get Lease", func() (*coordinationv1.Lease, error) {
 		if g.stored == nil {
 			return nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), name)
 		}
@@ -114,26 +115,25 @@ func (l leases) Update(ctx context.Context, next *coordinationv1.Lease, _ metav1
 
 func (l leases) put(ctx context.Context, next *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	g := l.c.leaseNames[l.namespace+"/"+next.Name]
-	return carried(ctx, l.c, "put Lease", func() (*coordinationv1.Lease, error) { return l.c.storeLease(l.c.by, g, next) })
+	return doRequest(ctx, l.c, "put Lease", func() (*coordinationv1.Lease, error) { return l.c.storeLease(l.c.by, g, next) })
 }
 
 // Delete implements coordinationclient.LeaseInterface.
 func (l leases) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
 	g := l.c.leaseNames[l.namespace+"/"+name]
-	_, err := carried(ctx, l.c, "delete Lease", func() (nothing, error) { return nothing{}, l.c.dropLease(l.c.by, g, *o.Preconditions) })
+	_, err := doRequest(ctx, l.c, "delete Lease", func() (none, error) { return none{}, l.c.dropLease(l.c.by, g, *o.Preconditions) })
 	return err
 }
 
-// recordOf returns the record in the Lease of a group, as lockstep reads it; nil without a
-// Lease.
+// recordOf returns the record in the Lease of a group, as lockstep reads it; nil if there is no Lease.
 func (w *walk) recordOf(g *simulatedGroup) *group.Hold {
-	read, err := w.people.Read(w.ctx, g.key)
+	read, err := w.userLeases.Read(w.ctx, g.key)
 	record := group.HoldOf(read)
 	switch {
 	case err != nil:
 		panic(fmt.Sprintf("walk: the Lease of %s: %v", g.key, err))
 	case record.Unreadable != "":
-		panic(fmt.Sprintf("walk: lockstep cannot read what it wrote in the Lease of %s: %s", g.key, record.Unreadable))
+		panic(fmt.Sprintf("walk: lockstep cannot read its own record in the Lease of %s: %s", g.key, record.Unreadable))
 	case !record.Exists:
 		return nil
 	}
@@ -144,23 +144,23 @@ func (w *walk) recordOf(g *simulatedGroup) *group.Hold {
 	return &record
 }
 
-// newLeases returns the store of Leases of a process at the beginning of a life.
-func (p *process) newLeases() *lease.Store {
+// newLeaseStore returns the store of Leases of a process that starts.
+func (p *process) newLeaseStore() *lease.Store {
 	return lease.NewStore(client{walk: p.walk, by: p}, "", p.name)
 }
 
-// catchUp updates the cache of Leases to its watch, and the time of the bubble to that of
-// the walk, before lockstep's own code continues.
+// catchUp advances the cache of Leases to its watch, and the time of the bubble to the time of the
+// walk, before lockstep's own code continues.
 func (p *process) catchUp() {
-	p.pass()
+	p.advanceBubbleTime()
 	shown := p.leases.Informer().GetIndexer()
-	if len(p.unshown) == 0 {
+	if len(p.pendingLeases) == 0 {
 		return
 	}
-	for _, c := range newest(p.unshown) {
+	for _, c := range newest(p.pendingLeases) {
 		p.showLease(shown, c)
 	}
-	p.unshown = nil
+	p.pendingLeases = nil
 }
 
 func (p *process) showLease(shown cache.Indexer, c change) {
@@ -177,15 +177,15 @@ func (p *process) showLease(shown cache.Indexer, c change) {
 	shown.Bookmark(c.version.String())
 }
 
-// hold returns the newest record of a group that the process knows.
-func (p *process) hold(g *simulatedGroup) group.Hold {
+// knownHold returns the newest record of a group that the process knows.
+func (p *process) knownHold(g *simulatedGroup) group.Hold {
 	p.catchUp()
-	return p.dated(group.HoldOf(p.leases.Cached(g.key)))
+	return p.withProcessDurations(group.HoldOf(p.leases.Cached(g.key)))
 }
 
-// dated returns a record with durations as measured by the process' steady clock, whose rate
+// withProcessDurations returns a record with durations as measured by the process' steady clock, whose rate
 // differs from that of the bubble.
-func (p *process) dated(h group.Hold) group.Hold {
+func (p *process) withProcessDurations(h group.Hold) group.Hold {
 	pace := func(d time.Duration) time.Duration { return time.Duration(p.clock.steady * float64(d)) }
 	for i := range h.Intents {
 		h.Intents[i].Known = pace(h.Intents[i].Known)
@@ -194,12 +194,12 @@ func (p *process) dated(h group.Hold) group.Hold {
 	return h
 }
 
-// mustNotBeRestored reports a violation if a read counts as one after a restore.
-func (t *task) mustNotBeRestored(err error) {
+// checkNotRestored reports a violation if lockstep treats a read as one after a restore.
+func (t *task) checkNotRestored(err error) {
 	if restored, is := errors.AsType[*lease.RestoredError](err); is {
-		at(t, func() nothing {
+		runInLoop(t, func() none {
 			t.violate(t.g, "NothingRestored", restored.Error())
-			return nothing{}
+			return none{}
 		})
 	}
 }

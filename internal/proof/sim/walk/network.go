@@ -11,78 +11,78 @@ import (
 )
 
 var (
-	errMoved = reason.WithClass(reason.Moved, errors.New("it has moved on"))
-	errLost  = errors.New("no answer")
+	errConflict = reason.WithClass(reason.Moved, errors.New("the object has been modified"))
+	errLost     = errors.New("no answer")
 )
 
-// fate is the result of sending a request.
-type fate int
+// delivery is the result of sending a request.
+type delivery int
 
 const (
-	arrives fate = iota
-	isLost
-	losesItsReply
-	comesLate
+	delivered delivery = iota
+	requestLost
+	replyLost
+	deliveredLate
 )
 
-// fateOf draws the fate of a request that is sent now.
-func (w *walk) fateOf() fate {
-	if w.network <= w.now || w.chance.IntN(6) != 0 {
-		return arrives
+// drawDelivery draws the result of sending a request now.
+func (w *walk) drawDelivery() delivery {
+	if w.badNetworkUntil <= w.now || w.chance.IntN(6) != 0 {
+		return delivered
 	}
-	f := fate(1 + w.chance.IntN(3))
-	w.report.Faults[[...]fault{isLost: requestsLost, losesItsReply: repliesLost, comesLate: requestsLate}[f]]++
+	f := delivery(1 + w.chance.IntN(3))
+	w.report.Faults[[...]fault{requestLost: requestsLost, replyLost: repliesLost, deliveredLate: requestsLate}[f]]++
 	return f
 }
 
-// send carries out a request of a process at the API server, and returns the answer to
+// send carries out a request of a process at the API server, and passes the answer to
 // the process. If the process gives up on a request, it does so after the time limit.
-func send[T any](p *process, carry func() (T, error), answer func(T, error)) {
+func send[T any](p *process, apply func() (T, error), answer func(T, error)) {
 	var none T
-	limit := p.clock.truly(hold.RequestTimeout)
+	limit := p.clock.trueDuration(hold.RequestTimeout)
 	fail := func() { answer(none, errLost) }
-	switch p.fateOf() {
-	case arrives:
-		p.walk.after(p.travels(), func() {
-			v, err := carry()
-			p.after(p.travels(), func() { answer(v, err) })
+	switch p.drawDelivery() {
+	case delivered:
+		p.walk.after(p.latency(), func() {
+			v, err := apply()
+			p.after(p.latency(), func() { answer(v, err) })
 		})
-	case isLost:
+	case requestLost:
 		p.after(p.between(0, limit), fail)
-	case losesItsReply:
-		p.walk.after(p.travels(), func() { _, _ = carry() })
+	case replyLost:
+		p.walk.after(p.latency(), func() { _, _ = apply() })
 		p.after(limit, fail)
-	case comesLate:
-		p.walk.after(p.between(limit, limit+time.Minute), func() { _, _ = carry() })
+	case deliveredLate:
+		p.walk.after(p.between(limit, limit+time.Minute), func() { _, _ = apply() })
 		p.after(limit, fail)
 	}
 }
 
-// nothing is the answer to a request without a result.
-type nothing = struct{}
+// none is the answer to a request without a result.
+type none = struct{}
 
 // sendWrite is send for a request that is rejected if the object has changed.
-func (p *process) sendWrite(carry func() bool, done func(error)) {
-	send(p, func() (nothing, error) {
-		if !carry() {
-			return nothing{}, errMoved
+func (p *process) sendWrite(apply func() bool, done func(error)) {
+	send(p, func() (none, error) {
+		if !apply() {
+			return none{}, errConflict
 		}
-		return nothing{}, nil
-	}, func(_ nothing, err error) { done(err) })
+		return none{}, nil
+	}, func(_ none, err error) { done(err) })
 }
 
-// travels returns how long a request, or its answer, is on its way.
-func (w *walk) travels() time.Duration {
-	if w.network > w.now && w.chance.IntN(4) == 0 {
+// latency returns how long a request, or its answer, is in flight.
+func (w *walk) latency() time.Duration {
+	if w.badNetworkUntil > w.now && w.chance.IntN(4) == 0 {
 		return w.between(0, 4*time.Second)
 	}
 	return w.between(200*time.Microsecond, 5*time.Millisecond)
 }
 
-// look reads a group live, and the Lease first if withLease is set.
-func (p *process) look(g *simulatedGroup, withLease bool, done func(group.Snapshot, error)) {
-	p.comes(aLookBegins, g, p)
-	held := p.hold(g)
+// liveRead reads a group live, and the Lease first if withLease is set.
+func (p *process) liveRead(g *simulatedGroup, withLease bool, done func(group.Snapshot, error)) {
+	p.fire(liveReadBegins, g, p)
+	held := p.knownHold(g)
 	var live group.Snapshot
 	var err error
 	p.run(g, func(ctx context.Context, t *task) {
@@ -90,28 +90,28 @@ func (p *process) look(g *simulatedGroup, withLease bool, done func(group.Snapsh
 			live, err = t.readLive(ctx)
 			return
 		}
-		live, err = t.observer.LiveUnder(patient{ctx}, g.key, held)
+		live, err = t.observer.LiveUnder(noDeadline{ctx}, g.key, held)
 	}, func() {
 		if err == nil {
-			live = p.shows(g, live)
+			live = p.checkSnapshot(g, live)
 		}
 		done(live, err)
 	})
 }
 
-// verify reads the StatefulSets of a cached snapshot, and passes on whether they ask for the same.
+// verify reads the StatefulSets of a cached snapshot, and reports whether their specs are unchanged.
 func (p *process) verify(g *simulatedGroup, cached group.Snapshot, done func(same bool, err error)) {
 	var same bool
 	var err error
 	p.run(g, func(ctx context.Context, t *task) {
-		same, err = t.observer.AsksTheSame(patient{ctx}, cached)
+		same, err = t.observer.AsksTheSame(noDeadline{ctx}, cached)
 	}, func() { done(same, err) })
 }
 
 // readLive reads the group of a task live, and the Lease first.
 func (t *task) readLive(ctx context.Context) (group.Snapshot, error) {
-	live, err := t.observer.Live(patient{ctx}, t.g.key)
-	t.mustNotBeRestored(err)
-	live.Hold = t.dated(live.Hold)
+	live, err := t.observer.Live(noDeadline{ctx}, t.g.key)
+	t.checkNotRestored(err)
+	live.Hold = t.withProcessDurations(live.Hold)
 	return live, err
 }

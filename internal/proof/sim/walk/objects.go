@@ -18,27 +18,27 @@ import (
 type pod struct {
 	plan.Pod
 
-	owner   string // the UID of its StatefulSet; empty: nothing controls it
-	unnamed bool   // a user created it: it has no pod-name label until a StatefulSet has adopted it
-	foreign bool   // the selector of its zone does not match its labels
-	written *corev1.Pod
+	owner       string // the UID of its StatefulSet; empty: nothing controls it
+	userCreated bool   // a user created it; it has no pod-name label until a StatefulSet has adopted it
+	unselected  bool   // the selector of its zone does not match its labels
+	apiObject   *corev1.Pod
 }
 
-// groupOfPod is the label of pods that budgets select.
-const groupOfPod = "store"
+// podGroupLabel is the label of pods that budgets select.
+const podGroupLabel = "store"
 
 // podNameLabel is the label of every pod that a StatefulSet created.
 const podNameLabel = "statefulset.kubernetes.io/pod-name"
 
 // object returns a pod of a zone as an API object. Callers must not change it.
 func (p *pod) object(g *simulatedGroup, n int) *corev1.Pod {
-	if p.written == nil {
-		p.written = p.write(g, n)
+	if p.apiObject == nil {
+		p.apiObject = p.toObject(g, n)
 	}
-	return p.written
+	return p.apiObject
 }
 
-func (p *pod) write(g *simulatedGroup, n int) *corev1.Pod {
+func (p *pod) toObject(g *simulatedGroup, n int) *corev1.Pod {
 	o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: g.key.Namespace, Name: p.Name, UID: types.UID(p.UID), ResourceVersion: p.Version.String(),
 		CreationTimestamp: metav1.NewTime(p.Created.Time()), Labels: p.labels(g, n),
@@ -64,11 +64,11 @@ func (p *pod) write(g *simulatedGroup, n int) *corev1.Pod {
 
 // labels returns the labels of a pod.
 func (p *pod) labels(g *simulatedGroup, n int) map[string]string {
-	if p.foreign {
+	if p.unselected {
 		return map[string]string{"app": "shell"}
 	}
 	all := g.podLabels(n)
-	if !p.unnamed {
+	if !p.userCreated {
 		all[podNameLabel] = p.Name
 	}
 	if p.Revision != "" {
@@ -80,10 +80,11 @@ func (p *pod) labels(g *simulatedGroup, n int) map[string]string {
 // podLabels returns the labels of the pod template of a zone. In every other group the selectors of
 // zones have different keys, so that no list returns the pods of two zones.
 func (g *simulatedGroup) podLabels(n int) map[string]string {
-	return map[string]string{groupOfPod: g.key.Name, g.selecting(n): g.zones[n].Name}
+	return map[string]string{podGroupLabel: g.key.Name, g.selectorKey(n): g.zones[n].Name}
 }
 
-func (g *simulatedGroup) selecting(n int) string {
+// selectorKey returns the label that the selector of a zone requires.
+func (g *simulatedGroup) selectorKey(n int) string {
 	if g.no%2 == 0 {
 		return "zone"
 	}
@@ -93,27 +94,27 @@ func (g *simulatedGroup) selecting(n int) string {
 // object returns a zone as an API object, which callers must not change; nil if the
 // StatefulSet was deleted.
 func (z *zone) object(g *simulatedGroup, n int) *appsv1.StatefulSet {
-	if z.away == orphaned {
+	if z.absence == orphaned {
 		return nil
 	}
-	if z.written == nil {
-		z.written = z.write(g, n)
+	if z.apiObject == nil {
+		z.apiObject = z.toObject(g, n)
 	}
-	return z.written
+	return z.apiObject
 }
 
-func (z *zone) write(g *simulatedGroup, n int) *appsv1.StatefulSet {
+func (z *zone) toObject(g *simulatedGroup, n int) *appsv1.StatefulSet {
 	o := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{
 		Namespace: g.key.Namespace, Name: z.Name, UID: types.UID(z.UID), ResourceVersion: z.Version.String(),
 		Generation: z.Generation, Annotations: z.annotations(),
 	}}
-	if z.away == inGroup {
+	if z.absence == inGroup {
 		o.Labels = map[string]string{contract.GroupLabel: g.key.Name}
 	}
 	o.Spec.Replicas = new(int32(z.Replicas))
 	o.Spec.MinReadySeconds = int32(z.MinReady / time.Second)
 	o.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
-	o.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{g.selecting(n): z.Name}}
+	o.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{g.selectorKey(n): z.Name}}
 	o.Spec.Template.Labels = g.podLabels(n)
 	o.Status.UpdateRevision, o.Status.CurrentRevision = z.UpdateRevision, z.CurrentRevision
 	if o.Status.ObservedGeneration = z.Generation; !z.Observed {

@@ -20,58 +20,58 @@ type process struct {
 	name  string
 	clock clock
 
-	life    int     // number of lives; what an earlier life waited for is lost
-	dead    bool    // until it restarts
-	asleep  instant // until then
-	leads   bool
-	term    int // counts lost leaderships
-	watches [kinds]watch
-	sights  []*sight
-	fresh   *freshness.Log
-	living  *life
-	leases  *lease.Store
-	unshown []change // of Leases, for their cache, which is updated before it is read
+	incarnation   int     // number of starts; events of an earlier incarnation are dropped
+	dead          bool    // until it restarts
+	asleepUntil   instant // until then
+	leads         bool
+	term          int // counts lost leaderships
+	watches       [allKinds]watch
+	progress      []*groupProgress
+	fresh         *freshness.Log
+	lifetime      *lifetime
+	leases        *lease.Store
+	pendingLeases []change // changes of Leases that their cache does not show yet; it is updated before each read
 
 	observer *observe.Observer
 
 	turns *admission.GroupLocks
 }
 
-// watch is how far a process has followed the log of one kind.
+// watch is the position of a process in the log of one kind.
 type watch struct {
-	shown   int // entries of the log
-	version plan.Version
-	pending bool
-	stuck   instant // until then it shows nothing
+	shown      int // entries of the log
+	version    plan.Version
+	pending    bool
+	stuckUntil instant // until then it shows no changes
 }
 
-// sight is what a process was shown of one group, and its work on the group.
-type sight struct {
-	served served
+// groupProgress has the versions of one group that a process was shown, and its work on the group.
+type groupProgress struct {
+	shown  shownVersions
 	worker worker
 }
 
-// begin starts a life with caches that have followed the logs up to these positions.
-func (p *process) begin(shown [kinds]int) {
-	p.life++
+// start starts the process with caches at these positions in the logs.
+func (p *process) start(shown [allKinds]int) {
+	p.incarnation++
 	p.term++
 	p.dead, p.leads = false, false
 	p.fresh = freshness.NewLog()
-	p.living, p.leases, p.turns = newLife(p.ctx), p.newLeases(), &admission.GroupLocks{}
-	p.unshown, p.observer = nil, p.newObserver()
-	p.sights = p.sights[:0]
+	p.lifetime, p.leases, p.turns = newLifetime(p.ctx), p.newLeaseStore(), &admission.GroupLocks{}
+	p.pendingLeases, p.observer = nil, p.newObserver()
+	p.progress = p.progress[:0]
 	for _, g := range p.groups {
-		p.sights = append(p.sights, &sight{served: nothingServed(g)})
+		p.progress = append(p.progress, &groupProgress{shown: nothingShown(g)})
 	}
-	for k := range kinds {
-		p.watches[k] = watch{stuck: p.watches[k].stuck}
-		p.follow(k, shown[k])
-		p.await(k)
+	for k := range allKinds {
+		p.watches[k] = watch{stuckUntil: p.watches[k].stuckUntil}
+		p.advanceWatch(k, shown[k])
+		p.scheduleWatch(k)
 	}
 }
 
-// emptyPlaces returns a zero value for each zone and ordinal.
-func emptyPlaces[T any](zones, ordinals int) [][]T {
+// perOrdinal returns a zero value for each zone and ordinal.
+func perOrdinal[T any](zones, ordinals int) [][]T {
 	places := make([][]T, zones)
 	for n := range places {
 		places[n] = make([]T, ordinals)
@@ -79,16 +79,17 @@ func emptyPlaces[T any](zones, ordinals int) [][]T {
 	return places
 }
 
-// after runs do later in this life of the process, once the process is awake.
+// after runs do later, once the process is awake, unless the process dies before.
 func (p *process) after(d time.Duration, do func()) {
-	p.agenda.put(event{at: p.now + max(d, 0), do: do, of: p, life: p.life})
+	p.agenda.put(event{at: p.now + max(d, 0), run: do, process: p, incarnation: p.incarnation})
 }
 
-func (p *process) awake(life int, do func()) {
+// runAwake runs do now, or once the process is awake; never if this incarnation has ended.
+func (p *process) runAwake(incarnation int, do func()) {
 	switch {
-	case p.life != life || p.dead:
-	case p.asleep > p.now:
-		p.agenda.put(event{at: p.asleep + p.between(0, 100*time.Millisecond), do: do, of: p, life: life})
+	case p.incarnation != incarnation || p.dead:
+	case p.asleepUntil > p.now:
+		p.agenda.put(event{at: p.asleepUntil + p.between(0, 100*time.Millisecond), run: do, process: p, incarnation: incarnation})
 	default:
 		do()
 	}
@@ -96,54 +97,54 @@ func (p *process) awake(life int, do func()) {
 
 func (p *process) wallNow() time.Time { return p.clock.wall(p.now) }
 
-// await makes a watch show new changes some time later.
-func (p *process) await(k kind) {
-	q := &p.watches[k]
-	if q.pending || p.dead || q.shown == len(p.logs[k]) {
+// scheduleWatch makes a watch show new changes some time later.
+func (p *process) scheduleWatch(k kind) {
+	watch := &p.watches[k]
+	if watch.pending || p.dead || watch.shown == len(p.logs[k]) {
 		return
 	}
-	q.pending = true
-	p.after(max(p.lag(), q.stuck-p.now), func() {
-		q.pending = false
-		if q.stuck > p.now {
-			p.await(k)
+	watch.pending = true
+	p.after(max(p.watchLag(), watch.stuckUntil-p.now), func() {
+		watch.pending = false
+		if watch.stuckUntil > p.now {
+			p.scheduleWatch(k)
 			return
 		}
 		to := len(p.logs[k])
 		if p.chance.IntN(3) == 0 {
-			to = q.shown + 1 + p.chance.IntN(to-q.shown)
+			to = watch.shown + 1 + p.chance.IntN(to-watch.shown)
 		}
-		p.follow(k, to)
-		p.await(k)
+		p.advanceWatch(k, to)
+		p.scheduleWatch(k)
 	})
 }
 
-// follow updates a cache to a position in the log, and enqueues the groups of the
-// changes. The cache never shows the states in between.
-func (p *process) follow(k kind, to int) {
-	q := &p.watches[k]
-	if to-q.shown > 1 {
+// advanceWatch advances a cache to a position in the log, and enqueues the groups of the changes. The
+// cache never shows the states in between.
+func (p *process) advanceWatch(k kind, to int) {
+	watch := &p.watches[k]
+	if to-watch.shown > 1 {
 		p.report.Faults[statesUnobserved]++
 	}
-	if k == ofLeases {
-		p.unshown = append(p.unshown, p.logs[k][q.shown:to]...)
+	if k == leaseKind {
+		p.pendingLeases = append(p.pendingLeases, p.logs[k][watch.shown:to]...)
 	}
-	for _, c := range newest(p.logs[k][q.shown:to]) {
+	for _, c := range newest(p.logs[k][watch.shown:to]) {
 		p.show(k, c)
 	}
-	for _, c := range p.logs[k][q.shown:to] {
+	for _, c := range p.logs[k][watch.shown:to] {
 		p.enqueue(c.group)
-		q.version = c.version
+		watch.version = c.version
 	}
-	q.shown = to
-	p.showUpTo(k, q.version)
-	for _, s := range p.sights {
+	watch.shown = to
+	p.showUpTo(k, watch.version)
+	for _, s := range p.progress {
 		switch k {
-		case ofPods:
-			s.served.allPods(q.version)
-		case ofZones:
-			s.served.zones = max(s.served.zones, q.version)
-		case ofLeases, kinds:
+		case podKind:
+			s.shown.allPods(watch.version)
+		case zoneKind:
+			s.shown.zones = max(s.shown.zones, watch.version)
+		case leaseKind, allKinds:
 		}
 	}
 }
@@ -165,39 +166,39 @@ func newest(changes []change) []change {
 	return last
 }
 
-// served has the versions up to which the API server has shown a group: for all zones,
+// shownVersions has the versions up to which the API server has shown a group: for all zones,
 // for each zone by answers to writes, and for the pods of each zone.
-type served struct {
+type shownVersions struct {
 	zones    plan.Version
 	answered []plan.Version
 	pods     []plan.Version
 }
 
-func nothingServed(g *simulatedGroup) served {
-	return served{answered: make([]plan.Version, len(g.zones)), pods: make([]plan.Version, len(g.zones))}
+func nothingShown(g *simulatedGroup) shownVersions {
+	return shownVersions{answered: make([]plan.Version, len(g.zones)), pods: make([]plan.Version, len(g.zones))}
 }
 
 // zone returns the version up to which a zone was shown.
-func (s served) zone(n int) plan.Version { return max(s.zones, s.answered[n]) }
+func (s shownVersions) zone(n int) plan.Version { return max(s.zones, s.answered[n]) }
 
-func (s *served) allPods(at plan.Version) {
+func (s *shownVersions) allPods(at plan.Version) {
 	for n := range s.pods {
 		s.pods[n] = max(s.pods[n], at)
 	}
 }
 
-// with returns what was shown, including a live read.
-func (s served) with(g *simulatedGroup, look group.Snapshot) served {
-	next := served{max(s.zones, look.ZonesAt), slices.Clone(s.answered), slices.Clone(s.pods)}
+// withLiveRead returns the versions that were shown, including those of a live read.
+func (s shownVersions) withLiveRead(g *simulatedGroup, live group.Snapshot) shownVersions {
+	next := shownVersions{max(s.zones, live.ZonesAt), slices.Clone(s.answered), slices.Clone(s.pods)}
 	for n := range next.pods {
-		next.pods[n] = max(next.pods[n], podsAt(look, g.zones[n].Name))
+		next.pods[n] = max(next.pods[n], podsAt(live, g.zones[n].Name))
 	}
 	return next
 }
 
-// and returns what was shown, including what was shown otherwise.
-func (s served) and(other served) served {
-	next := served{max(s.zones, other.zones), slices.Clone(s.answered), slices.Clone(s.pods)}
+// merge returns the newer of both versions for each part.
+func (s shownVersions) merge(other shownVersions) shownVersions {
+	next := shownVersions{max(s.zones, other.zones), slices.Clone(s.answered), slices.Clone(s.pods)}
 	for n := range next.pods {
 		next.answered[n] = max(next.answered[n], other.answered[n])
 		next.pods[n] = max(next.pods[n], other.pods[n])
@@ -206,11 +207,11 @@ func (s served) and(other served) served {
 }
 
 // podsAt returns the version at which a live read listed the pods of a zone.
-func podsAt(look group.Snapshot, zone string) plan.Version {
-	if z, present := look.Zone(zone); present {
+func podsAt(live group.Snapshot, zone string) plan.Version {
+	if z, present := live.Zone(zone); present {
 		return z.PodsAt
 	}
-	for _, z := range look.Left {
+	for _, z := range live.Left {
 		if z.Name == zone {
 			return z.PodsAt
 		}
@@ -218,53 +219,53 @@ func podsAt(look group.Snapshot, zone string) plan.Version {
 	return 0
 }
 
-// shown returns what the API server has shown of a group in this life so far.
-func (p *process) shown(g *simulatedGroup) served {
-	s := p.sights[g.no].served
-	return served{s.zones, slices.Clone(s.answered), slices.Clone(s.pods)}
+// shownOf returns the versions of a group that the API server has shown since the start of the process.
+func (p *process) shownOf(g *simulatedGroup) shownVersions {
+	s := p.progress[g.no].shown
+	return shownVersions{s.zones, slices.Clone(s.answered), slices.Clone(s.pods)}
 }
 
-// answered adds the answers that this process has received to its own writes since.
-func (p *process) answered(g *simulatedGroup, s served) served {
-	s.answered = slices.Clone(p.sights[g.no].served.answered)
+// withAnswers adds the versions in the answers to later writes of this process.
+func (p *process) withAnswers(g *simulatedGroup, s shownVersions) shownVersions {
+	s.answered = slices.Clone(p.progress[g.no].shown.answered)
 	return s
 }
 
-// byLook returns what a live read alone has shown.
-func byLook(g *simulatedGroup, look group.Snapshot) served {
-	return nothingServed(g).with(g, look)
+// shownByLiveRead returns the versions that a live read has shown.
+func shownByLiveRead(g *simulatedGroup, live group.Snapshot) shownVersions {
+	return nothingShown(g).withLiveRead(g, live)
 }
 
-// byCaches returns what the caches alone have shown.
-func (p *process) byCaches(g *simulatedGroup) served {
-	s := nothingServed(g)
-	s.zones = p.watches[ofZones].version
-	s.allPods(p.watches[ofPods].version)
+// shownByCaches returns the versions that the caches show.
+func (p *process) shownByCaches(g *simulatedGroup) shownVersions {
+	s := nothingShown(g)
+	s.zones = p.watches[zoneKind].version
+	s.allPods(p.watches[podKind].version)
 	return s
 }
 
-// looked remembers what a live read has shown.
-func (p *process) looked(g *simulatedGroup, live group.Snapshot) {
+// recordLiveRead records that the process was shown a live read.
+func (p *process) recordLiveRead(g *simulatedGroup, live group.Snapshot) {
 	p.fresh.ReadLive(&live)
-	s := p.sights[g.no]
-	s.served = s.served.with(g, live)
+	s := p.progress[g.no]
+	s.shown = s.shown.withLiveRead(g, live)
 }
 
 // cached returns a group as the caches show it.
 func (p *process) cached(g *simulatedGroup) group.Snapshot {
 	p.catchUp()
 	s := p.observer.Cached(g.key)
-	s.Hold = p.dated(s.Hold)
-	return p.shows(g, s)
+	s.Hold = p.withProcessDurations(s.Hold)
+	return p.checkSnapshot(g, s)
 }
 
-// shows returns a snapshot as the process uses it, after comparing it if a test requires
-// that.
-func (p *process) shows(g *simulatedGroup, s group.Snapshot) group.Snapshot {
+// checkSnapshot returns the snapshot that the process uses. If a test compares snapshots, it passes the
+// snapshot to the test first.
+func (p *process) checkSnapshot(g *simulatedGroup, s group.Snapshot) group.Snapshot {
 	if p.compare != nil {
 		p.compare(p, g, s)
 	}
-	if p.schedule.Rules.Blind {
+	if p.schedule.Deviations.AbsentZonesIgnored {
 		s.Left = nil
 	}
 	return s
@@ -275,23 +276,22 @@ func (p *process) lead() {
 	if p.leads || p.dead {
 		return
 	}
-	p.tell(p.name, "leads")
+	p.traceAll(p.name, "leads")
 	p.leads = true
-	for no := range p.sights {
+	for no := range p.progress {
 		p.enqueue(no)
 	}
 }
 
-// resign ends the leader's work. The webhooks of the process continue, and it keeps its
-// knowledge.
+// resign ends the work of a leader. The webhooks of the process continue, and it keeps its knowledge.
 func (p *process) resign() {
 	if !p.leads {
 		return
 	}
-	p.tell(p.name, "leads no more")
+	p.traceAll(p.name, "stops leading")
 	p.leads = false
 	p.term++
-	for _, s := range p.sights {
+	for _, s := range p.progress {
 		s.worker = worker{}
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// The requests of an observe.Observer are answered here. It can send several requests at the
-// same time; each of them has a travel time of its own.
+// These methods answer the requests of an observe.Observer. An Observer can send several requests at the
+// same time; each of them has a latency of its own.
 
 // AppsV1 implements kubernetes.Interface.
 func (c client) AppsV1() appsclient.AppsV1Interface { return apps{c: c} }
@@ -44,7 +44,7 @@ type statefulSets struct {
 
 // List implements appsclient.StatefulSetInterface.
 func (s statefulSets) List(ctx context.Context, o metav1.ListOptions) (*appsv1.StatefulSetList, error) {
-	return carried(ctx, s.c, "list StatefulSets "+o.LabelSelector, func() (*appsv1.StatefulSetList, error) {
+	return doRequest(ctx, s.c, "list StatefulSets "+o.LabelSelector, func() (*appsv1.StatefulSetList, error) {
 		selected, list := s.c.selector(o), &appsv1.StatefulSetList{}
 		list.ResourceVersion = s.c.version.String()
 		for g := range s.c.groupsOf(s.namespace) {
@@ -60,7 +60,7 @@ func (s statefulSets) List(ctx context.Context, o metav1.ListOptions) (*appsv1.S
 
 // Get implements appsclient.StatefulSetInterface.
 func (s statefulSets) Get(ctx context.Context, name string, _ metav1.GetOptions) (*appsv1.StatefulSet, error) {
-	return carried(ctx, s.c, "get StatefulSet "+name, func() (*appsv1.StatefulSet, error) {
+	return doRequest(ctx, s.c, "get StatefulSet "+name, func() (*appsv1.StatefulSet, error) {
 		for g := range s.c.groupsOf(s.namespace) {
 			for n, z := range g.zones {
 				if set := z.object(g, n); set != nil && z.Name == name {
@@ -86,7 +86,7 @@ type pods struct {
 
 // List implements coreclient.PodInterface.
 func (l pods) List(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
-	return carried(ctx, l.c, "list pods "+o.LabelSelector, func() (*corev1.PodList, error) {
+	return doRequest(ctx, l.c, "list pods "+o.LabelSelector, func() (*corev1.PodList, error) {
 		selected, list := l.c.selector(o), &corev1.PodList{}
 		list.ResourceVersion = l.c.version.String()
 		for _, p := range l.c.podsOf(l.namespace) {
@@ -100,7 +100,7 @@ func (l pods) List(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, 
 
 // Get implements coreclient.PodInterface.
 func (l pods) Get(ctx context.Context, name string, _ metav1.GetOptions) (*corev1.Pod, error) {
-	return carried(ctx, l.c, "get pod "+name, func() (*corev1.Pod, error) {
+	return doRequest(ctx, l.c, "get pod "+name, func() (*corev1.Pod, error) {
 		for _, p := range l.c.podsOf(l.namespace) {
 			if p.Name == name {
 				return p, nil
@@ -126,7 +126,7 @@ func (s *server) podsOf(namespace string) []*corev1.Pod {
 
 // List implements coordinationclient.LeaseInterface.
 func (l leases) List(ctx context.Context, _ metav1.ListOptions) (*coordinationv1.LeaseList, error) {
-	return carried(ctx, l.c, "list Leases", func() (*coordinationv1.LeaseList, error) {
+	return doRequest(ctx, l.c, "list Leases", func() (*coordinationv1.LeaseList, error) {
 		list := &coordinationv1.LeaseList{}
 		list.ResourceVersion = l.c.version.String()
 		for g := range l.c.groupsOf(l.namespace) {
@@ -151,15 +151,14 @@ func (w *walk) selector(o metav1.ListOptions) labels.Selector {
 	return known
 }
 
-// patient is a context without a time limit for live reads, because the walk does not rely on
-// their deadline. It claims to have a deadline, so that the read sets no other one, and never
-// ends because of it.
-type patient struct{ context.Context } //nolint:containedctx // it is one
+// noDeadline is a context for live reads without a time limit, because the walk does not rely on their
+// deadline. It reports a deadline, so that the read sets no other one, but never ends because of it.
+type noDeadline struct{ context.Context } //nolint:containedctx // it is one
 
 // Deadline implements context.Context.
-func (patient) Deadline() (time.Time, bool) { return time.Time{}, true }
+func (noDeadline) Deadline() (time.Time, bool) { return time.Time{}, true }
 
-// newObserver returns the Observer of a process at the beginning of a life.
+// newObserver returns the Observer of a process that starts.
 func (p *process) newObserver() *observe.Observer {
 	o, err := observe.New(client{walk: p.walk, by: p}, p.leases, observe.Options{
 		Selector: labels.Everything(), Now: p.wallNow, Budgets: budgets{p.walk},
@@ -183,25 +182,25 @@ func must(err error) {
 func (p *process) show(k kind, c change) {
 	g := p.groups[c.group]
 	switch {
-	case k == ofPods && c.pod != nil:
+	case k == podKind && c.pod != nil:
 		must(p.observer.Show(c.pod.object(g, c.zone)))
-	case k == ofPods:
+	case k == podKind:
 		name := plan.PodName(g.zones[c.zone].Name, c.ordinal)
 		must(p.observer.Hide(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: g.key.Namespace, Name: name}}))
-	case k == ofZones && c.set.away != orphaned:
+	case k == zoneKind && c.set.absence != orphaned:
 		must(p.observer.Show(c.set.object(g, c.zone)))
-	case k == ofZones:
+	case k == zoneKind:
 		must(p.observer.Hide(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: g.key.Namespace, Name: c.set.Name}}))
 	}
 }
 
-// showUpTo sets the version up to which the cache of pods or of StatefulSets has followed.
+// showUpTo sets the version up to which the cache of pods or of StatefulSets is complete.
 func (p *process) showUpTo(k kind, version plan.Version) {
 	switch k {
-	case ofPods:
+	case podKind:
 		must(p.observer.ShowUpTo(version, &corev1.Pod{}))
-	case ofZones:
+	case zoneKind:
 		must(p.observer.ShowUpTo(version, &appsv1.StatefulSet{}))
-	case ofLeases, kinds:
+	case leaseKind, allKinds:
 	}
 }

@@ -11,30 +11,30 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// As in internal/control/loop.
+// The back-off of internal/control/loop.
 const (
-	againFirst = 50 * time.Millisecond
-	againMost  = time.Minute
-	movedFirst = 2 * time.Millisecond
-	movedMost  = time.Second
+	errorBackOffMin    = 50 * time.Millisecond
+	errorBackOffMax    = time.Minute
+	conflictBackOffMin = 2 * time.Millisecond
+	conflictBackOffMax = time.Second
 )
 
-// worker is a leader's work on one group.
+// worker is the work of a leader on one group.
 type worker struct {
-	queued, busy, again bool
+	queued, busy, rerun bool
 	timer               int // number of timers that were set; only the last one fires
-	failed, moved       int // consecutive results of that kind
+	failures, conflicts int // consecutive results of that kind
 }
 
-// enqueue makes a group be reconciled soon. Equal requests are merged.
+// enqueue schedules a reconcile of a group. Requests before its begin are merged.
 func (p *process) enqueue(no int) {
-	k := &p.sights[no].worker
+	wk := &p.progress[no].worker
 	switch {
 	case !p.leads:
-	case k.busy:
-		k.again = true
-	case !k.queued:
-		k.queued = true
+	case wk.busy:
+		wk.rerun = true
+	case !wk.queued:
+		wk.queued = true
 		term := p.term
 		p.after(p.between(50*time.Microsecond, 2*time.Millisecond), func() {
 			if p.term == term {
@@ -44,162 +44,166 @@ func (p *process) enqueue(no int) {
 	}
 }
 
-// round is one reconcile of a group: the inputs of its decision, and its outcome.
+// round is one reconcile of a group: the input of its decision, and its result.
 type round struct {
 	*process
-	g        *simulatedGroup
-	term     int
-	seen     group.Snapshot
-	steps    []plan.Action
-	decision hold.Decision
-	began    plan.Version // of the API server, before anything was read
-	shown    served       // by the API server, before this decision
-	verified plan.Version // the StatefulSets have been read since; zero: they have not
-	outcome  time.Duration
+	g            *simulatedGroup
+	term         int
+	snapshot     group.Snapshot
+	actions      []plan.Action
+	decision     hold.Decision
+	startVersion plan.Version  // of the API server, before the round read anything
+	shown        shownVersions // by the API server, before this decision
+	verified     plan.Version  // of the API server, before the StatefulSets were read once more; zero: they were not
+	requeueAfter time.Duration
 }
 
-// never is the outcome of a round after which only an event leads to the next one.
-const never = time.Duration(1<<63 - 1)
+// onlyEvents is the requeueAfter of a round after which only an event leads to the next one.
+const onlyEvents = time.Duration(1<<63 - 1)
 
 func (p *process) reconcile(g *simulatedGroup) {
-	k := &p.sights[g.no].worker
-	k.queued, k.busy, k.again = false, true, false
-	k.timer++
+	wk := &p.progress[g.no].worker
+	wk.queued, wk.busy, wk.rerun = false, true, false
+	wk.timer++
 	p.report.Plans++
-	r := &round{process: p, g: g, term: p.term, began: p.version, outcome: never}
-	r.seen = p.cached(g)
-	if missing, _ := p.fresh.Behind(&r.seen); missing != "" {
+	r := &round{process: p, g: g, term: p.term, startVersion: p.version, requeueAfter: onlyEvents}
+	r.snapshot = p.cached(g)
+	if missing, _ := p.fresh.Behind(&r.snapshot); missing != "" {
 		r.end(hold.RetryAfter, nil)
 		return
 	}
-	r.shown = p.shown(g)
-	r.think()
+	r.shown = p.shownOf(g)
+	r.evaluate()
 	if r.decision.Need == hold.ReadLive {
-		r.look()
+		r.readLive()
 	} else {
-		r.confirm(r.look)
+		r.verifyAndAct(r.readLive)
 	}
 }
 
-// confirm acts if the StatefulSets still ask for what the plan assumes, and the caches still propose it.
-func (r *round) confirm(otherwise func()) {
+// verifyAndAct acts if the specs of the StatefulSets are still those of the snapshot, and the caches
+// still allow the plan. Otherwise it calls fallback.
+func (r *round) verifyAndAct(fallback func()) {
 	switch {
 	case !r.decision.Verify:
 		r.act()
 		return
-	case r.schedule.Rules.Unverified:
-		r.compare(otherwise)
+	case r.schedule.Deviations.Unverified:
+		r.compareAndAct(fallback)
 		return
 	}
 	began := r.version
-	r.process.verify(r.g, r.seen, func(same bool, err error) {
+	r.process.verify(r.g, r.snapshot, func(same bool, err error) {
 		switch {
-		case !r.works():
+		case !r.leading():
 		case err != nil:
-			r.end(never, err)
+			r.end(onlyEvents, err)
 		case !same:
-			otherwise()
+			fallback()
 		default:
 			r.verified = began
-			r.compare(otherwise)
+			r.compareAndAct(fallback)
 		}
 	})
 }
 
-// compare acts if the caches propose the plan.
-func (r *round) compare(otherwise func()) {
-	if !r.schedule.Rules.Unconfirmed && !group.Confirms(r.cached(r.g), r.seen, r.steps) {
-		otherwise()
+// compareAndAct acts if the caches still allow the plan. Otherwise it calls fallback.
+func (r *round) compareAndAct(fallback func()) {
+	if !r.schedule.Deviations.Unconfirmed && !group.Confirms(r.cached(r.g), r.snapshot, r.actions) {
+		fallback()
 		return
 	}
-	r.shown = r.shown.and(r.byCaches(r.g))
+	r.shown = r.shown.merge(r.shownByCaches(r.g))
 	r.act()
 }
 
-// look plans and acts on a live read.
-func (r *round) look() {
+// readLive reads the group live, plans and acts.
+func (r *round) readLive() {
 	p, g := r.process, r.g
-	p.look(g, hold.LiveReadNeedsLease(r.seen.Record()), r.whileWorking(func(live group.Snapshot, err error) {
+	p.liveRead(g, hold.LiveReadNeedsLease(r.snapshot.Record()), r.ifLeading(func(live group.Snapshot, err error) {
 		if err != nil {
-			r.end(never, err)
+			r.end(onlyEvents, err)
 			return
 		}
-		p.looked(g, live)
-		r.seen = live
-		r.shown = p.byCaches(g).with(g, live)
-		r.think()
-		if !plan.Disrupts(r.steps) {
-			r.outcome = hold.RetryAfter
+		p.recordLiveRead(g, live)
+		r.snapshot = live
+		r.shown = p.shownByCaches(g).withLiveRead(g, live)
+		r.evaluate()
+		if !plan.Disrupts(r.actions) {
+			r.requeueAfter = hold.RetryAfter
 		}
-		r.confirm(func() { r.end(hold.RetryAfter, nil) })
+		r.verifyAndAct(func() { r.end(hold.RetryAfter, nil) })
 	}))
 }
 
-// whileWorking drops an answer if the process no longer leads.
-func (r *round) whileWorking(then func(group.Snapshot, error)) func(group.Snapshot, error) {
+// ifLeading drops an answer if the process no longer leads.
+func (r *round) ifLeading(then func(group.Snapshot, error)) func(group.Snapshot, error) {
 	return func(s group.Snapshot, err error) {
-		if r.works() {
+		if r.leading() {
 			then(s, err)
 		}
 	}
 }
 
-func (r *round) works() bool { return r.term == r.process.term }
+// leading reports whether the process has led without interruption since the round began.
+func (r *round) leading() bool { return r.term == r.process.term }
 
-func (r *round) think() {
-	r.steps = group.Plan(r.seen)
-	r.decision = hold.Decide(&r.seen, r.steps)
+// evaluate calls the real planner and the real rules of the hold.
+func (r *round) evaluate() {
+	r.actions = group.Plan(r.snapshot)
+	r.decision = hold.Decide(&r.snapshot, r.actions)
 }
 
 // act checks a plan and carries it out.
 func (r *round) act() {
-	if broken := invariant.Check(r.seen, r.steps, r.decision); broken != nil {
-		r.violate(r.g, broken.Name, "the plan breaks it: "+broken.Detail)
+	if violated := invariant.Check(r.snapshot, r.actions, r.decision); violated != nil {
+		r.violate(r.g, violated.Name, "the plan breaks it: "+violated.Detail)
 		return
 	}
-	if r.telling {
-		if notes := plan.Notation(r.steps); notes != "" && (len(r.steps) > 1 || r.decision.Need != hold.Carry) {
-			r.story(r.g, r.name, "plans:", notes)
+	if r.tracing {
+		if notation := plan.Notation(r.actions); notation != "" && (len(r.actions) > 1 || r.decision.Need != hold.Carry) {
+			r.trace(r.g, r.name, "plans:", notation)
 		}
 	}
-	r.run(func(err error) { r.end(min(r.outcome, r.next()), err) })
+	r.execute(func(err error) { r.end(min(r.requeueAfter, r.nextReconcile()), err) })
 }
 
-// next returns when to reconcile again without an event.
-func (r *round) next() time.Duration {
-	if after, due := hold.NextReconcile(&r.seen, r.steps, r.decision); due {
+// nextReconcile returns after which time the next reconcile is due without an event.
+func (r *round) nextReconcile() time.Duration {
+	if after, due := hold.NextReconcile(&r.snapshot, r.actions, r.decision); due {
 		return after
 	}
-	return never
+	return onlyEvents
 }
 
-// end sets the timer of the group: for the outcome, or for a retry after an error.
-func (r *round) end(outcome time.Duration, err error) {
-	k := &r.sights[r.g.no].worker
-	k.busy = false
+// end ends the round and sets the timer of the group: for the next reconcile, or for a retry after an
+// error.
+func (r *round) end(requeueAfter time.Duration, err error) {
+	wk := &r.progress[r.g.no].worker
+	wk.busy = false
 	switch {
 	case err == nil:
-		k.failed, k.moved = 0, 0
+		wk.failures, wk.conflicts = 0, 0
 	case reason.ClassOf(err) == reason.Moved:
-		outcome = min(outcome, backOff(movedFirst, movedMost, k.moved))
-		k.moved++
+		requeueAfter = min(requeueAfter, backOff(conflictBackOffMin, conflictBackOffMax, wk.conflicts))
+		wk.conflicts++
 	default:
-		outcome = min(outcome, backOff(againFirst, againMost, k.failed))
-		k.failed++
+		requeueAfter = min(requeueAfter, backOff(errorBackOffMin, errorBackOffMax, wk.failures))
+		wk.failures++
 	}
-	if k.again {
+	if wk.rerun {
 		r.enqueue(r.g.no)
 		return
 	}
-	if r.schedule.Rules.Restless {
-		outcome = min(outcome, hold.ReportAfter)
+	if r.schedule.Deviations.NeedlessReconciles {
+		requeueAfter = min(requeueAfter, hold.ReportAfter)
 	}
-	if outcome == never || r.schedule.Rules.Sleepy {
+	if requeueAfter == onlyEvents || r.schedule.Deviations.NoTimers {
 		return
 	}
-	timer, term := k.timer, r.term
-	r.after(r.clock.truly(outcome), func() {
-		if r.process.term == term && k.timer == timer {
+	timer, term := wk.timer, r.term
+	r.after(r.clock.trueDuration(requeueAfter), func() {
+		if r.process.term == term && wk.timer == timer {
 			r.enqueue(r.g.no)
 		}
 	})
@@ -209,46 +213,46 @@ func backOff(first, most time.Duration, failures int) time.Duration {
 	return min(most, first<<min(failures, 20))
 }
 
-// run carries out a plan in the order of internal/act.
-func (r *round) run(done func(error)) {
-	r.count()
-	touches, deletes := r.requests(plan.BeforeLease), r.requests(plan.Disrupting)
-	writes, free := r.requests(plan.UnderHold), r.requests(plan.WithoutHold)
-	if r.schedule.Rules.NotedLate {
-		r.together(deletes, func(error) { r.writeHold(done) })
+// execute carries out the plan in the order of internal/act.
+func (r *round) execute(done func(error)) {
+	r.countRecords()
+	updates, deletes := r.requests(plan.BeforeLease), r.requests(plan.Disrupting)
+	underHold, withoutHold := r.requests(plan.UnderHold), r.requests(plan.WithoutHold)
+	if r.schedule.Deviations.LeaseWrittenLate {
+		r.concurrently(deletes, func(error) { r.writeHold(done) })
 		return
 	}
-	if r.schedule.Rules.RaisedFirst {
-		touches, free = append(free, touches...), nil
+	if r.schedule.Deviations.UpscaleFirst {
+		updates, withoutHold = append(withoutHold, updates...), nil
 	}
-	r.together(touches, func(before error) {
+	r.concurrently(updates, func(updateErr error) {
 		r.writeHold(func(err error) {
 			if err != nil {
-				r.inTurn(free, func(raised error) { done(errors.Join(before, err, raised)) })
+				r.sequentially(withoutHold, func(writeErr error) { done(errors.Join(updateErr, err, writeErr)) })
 				return
 			}
-			r.together(deletes, func(deleted error) {
-				r.inTurn(append(writes, free...), func(written error) { done(errors.Join(before, deleted, written)) })
+			r.concurrently(deletes, func(deleteErr error) {
+				r.sequentially(append(underHold, withoutHold...), func(writeErr error) { done(errors.Join(updateErr, deleteErr, writeErr)) })
 			})
 		})
 	})
 }
 
-// count counts what the plan records in the Lease. It reports a violation if the walk cannot
-// have caused a record to end.
-func (r *round) count() {
-	for _, step := range r.steps {
-		switch a := step.(type) {
+// countRecords counts the changes of the record in the plan. It reports a violation if the plan treats
+// the record as restored, because the walk restores nothing.
+func (r *round) countRecords() {
+	for _, action := range r.actions {
+		switch a := action.(type) {
 		case plan.EndIntent:
-			r.report.Tallies[lapses]++
+			r.report.Actions[intentsEnded]++
 			if a.Because == reason.HoldRestored {
-				r.violate(r.g, "NothingRestored", "drops the note of "+a.Intent.Pod+" as one of before a restore")
+				r.violate(r.g, "NothingRestored", "drops the intent of "+a.Intent.Pod+" as if it was from before a restore")
 			}
 		case plan.Enqueue:
-			r.report.Tallies[places]++
+			r.report.Actions[queuePlaces]++
 		case group.RecordDownscale:
 			if !a.Downscale.Ours {
-				r.report.Tallies[seen]++
+				r.report.Actions[unadmittedDownscales]++
 			}
 		}
 	}
@@ -257,37 +261,38 @@ func (r *round) count() {
 // requests returns the requests of the actions of one order.
 func (r *round) requests(order plan.Order) []request {
 	var all []request
-	for _, step := range plan.In(order, r.steps) {
-		if send := r.requestOf(step); send != nil {
+	for _, action := range plan.In(order, r.actions) {
+		if send := r.requestOf(action); send != nil {
 			all = append(all, send)
 		}
 	}
 	return all
 }
 
-// requestOf returns the request of an action; nil if walks have no object of that kind.
-func (r *round) requestOf(step plan.Action) request {
-	switch a := step.(type) {
+// requestOf returns the request of an action; nil if the action needs none in a walk.
+func (r *round) requestOf(action plan.Action) request {
+	switch a := action.(type) {
 	case plan.CancelDeletion:
-		return r.touch(a.Intent)
+		return r.requestUpdate(a.Intent)
 	case plan.DeletePod:
-		return r.delete(a)
+		return r.requestDelete(a)
 	case group.SetReplicas:
-		return r.resize(a)
+		return r.requestReplicas(a)
 	case group.AdoptRevision:
-		return r.patch(adoptions, a.Zone, a.Version, func(z *zone) { z.CurrentRevision = a.Revision })
+		return r.requestPatch(revisionsAdopted, a.Zone, a.Version, func(z *zone) { z.CurrentRevision = a.Revision })
 	case group.CancelDownscale:
-		return r.patch(voids, a.Downscale.Zone, a.Downscale.Version, func(*zone) {})
+		return r.requestPatch(downscalesCancelled, a.Downscale.Zone, a.Downscale.Version, func(*zone) {})
 	case group.StampDownscale:
-		return r.patch(stamps, a.Zone, a.Version, func(z *zone) { z.Downscaled = group.Moment{Time: a.Time} })
+		return r.requestPatch(downscalesStamped, a.Zone, a.Version, func(z *zone) { z.Downscaled = group.Moment{Time: a.Time} })
 	}
 	return nil
 }
 
-// request sends a request and passes on its result.
+// request sends a request and passes its result to done.
 type request func(done func(error))
 
-func (r *round) inTurn(all []request, done func(error)) {
+// sequentially sends each request after the answer to the previous one.
+func (r *round) sequentially(all []request, done func(error)) {
 	if len(all) == 0 {
 		done(nil)
 		return
@@ -301,7 +306,7 @@ func (r *round) inTurn(all []request, done func(error)) {
 		}
 		all[n](func(err error) {
 			failed = errors.Join(failed, err)
-			if r.works() {
+			if r.leading() {
 				send(n + 1)
 			}
 		})
@@ -309,7 +314,8 @@ func (r *round) inTurn(all []request, done func(error)) {
 	send(0)
 }
 
-func (r *round) together(all []request, done func(error)) {
+// concurrently sends all requests at the same time.
+func (r *round) concurrently(all []request, done func(error)) {
 	left := len(all)
 	if left == 0 {
 		done(nil)
@@ -319,7 +325,7 @@ func (r *round) together(all []request, done func(error)) {
 	for _, send := range all {
 		send(func(err error) {
 			failed = errors.Join(failed, err)
-			if left--; left == 0 && r.works() {
+			if left--; left == 0 && r.leading() {
 				done(failed)
 			}
 		})
@@ -329,25 +335,25 @@ func (r *round) together(all []request, done func(error)) {
 // writeHold writes the Lease as decided.
 func (r *round) writeHold(done func(error)) {
 	then := func(err error) {
-		if r.works() {
+		if r.leading() {
 			done(err)
 		}
 	}
 	switch r.decision.Need {
 	case hold.Write:
-		r.story(r.g, r.name, "writes", (*spelled)(new(group.HoldOf(r.decision.Record))))
+		r.trace(r.g, r.name, "writes", (*holdText)(new(group.HoldOf(r.decision.Record))))
 		r.writeLease(r.g, r.decision.Record, then)
 	case hold.Remove:
-		r.removeLease(r.g, r.seen.Record(), then)
+		r.removeLease(r.g, r.snapshot.Record(), then)
 	case hold.Carry, hold.ReadLive, hold.Label:
-		done(nil) // every Lease has its label here
+		done(nil) // in a walk, every Lease has its label
 	}
 }
 
-func (r *round) touch(i plan.Intent) request {
-	n, ordinal := place(i.Zone, i.Pod)
+func (r *round) requestUpdate(i plan.Intent) request {
+	n, ordinal := podIndex(i.Zone, i.Pod)
 	return func(done func(error)) {
-		r.sendWrite(func() bool { return r.touchPod(r.g, n, ordinal, i) }, func(err error) {
+		r.sendWrite(func() bool { return r.updateVersion(r.g, n, ordinal, i) }, func(err error) {
 			if err == nil {
 				r.fresh.PodMoved(r.g.key, i.Pod, i.Version)
 			}
@@ -356,11 +362,11 @@ func (r *round) touch(i plan.Intent) request {
 	}
 }
 
-func (r *round) delete(a plan.DeletePod) request {
-	n, ordinal := place(a.Zone, a.Pod)
+func (r *round) requestDelete(a plan.DeletePod) request {
+	n, ordinal := podIndex(a.Zone, a.Pod)
 	return func(done func(error)) {
-		asked := disruption{by: r.name, uid: a.UID, version: a.Version, began: r.began, shown: r.knows()}
-		r.sendWrite(func() bool { return r.deletePod(r.g, n, ordinal, asked) }, func(err error) {
+		d := disruption{actor: r.name, uid: a.UID, version: a.Version, startVersion: r.startVersion, shown: r.knownVersions()}
+		r.sendWrite(func() bool { return r.deletePod(r.g, n, ordinal, d) }, func(err error) {
 			if err == nil {
 				r.fresh.PodMoved(r.g.key, a.Pod, a.Version)
 			}
@@ -369,44 +375,44 @@ func (r *round) delete(a plan.DeletePod) request {
 	}
 }
 
-func (r *round) resize(a group.SetReplicas) request {
+func (r *round) requestReplicas(a group.SetReplicas) request {
 	n := zoneNumber(a.Zone)
 	return func(done func(error)) {
-		asked := downscale{by: r.name, version: a.Version, to: a.To, shown: r.knows()}
-		r.write(n, func() bool { return r.setReplicas(r.g, n, asked) })(done)
+		d := downscale{actor: r.name, version: a.Version, to: a.To, shown: r.knownVersions()}
+		r.requestZoneWrite(n, func() bool { return r.setReplicas(r.g, n, d) })(done)
 	}
 }
 
-// knows returns what the API server has shown for this decision, and its answers since to
-// writes of this process. The sender of a request cannot know more. A StatefulSet that has
-// joined the group since is not read.
-func (r *round) knows() served {
-	known := r.answered(r.g, r.shown)
+// knownVersions returns the versions that the sender of a request can know: those of the decision, and
+// those in later answers to writes of this process. A StatefulSet that joined the group later is not
+// among them.
+func (r *round) knownVersions() shownVersions {
+	known := r.withAnswers(r.g, r.shown)
 	for n, z := range r.g.zones {
-		if _, seen := r.seen.Zone(z.Name); seen {
+		if _, seen := r.snapshot.Zone(z.Name); seen {
 			known.answered[n] = max(known.answered[n], r.verified)
 		}
 	}
 	return known
 }
 
-func (r *round) patch(what tally, name string, judged plan.Version, changed func(*zone)) request {
+func (r *round) requestPatch(what action, name string, version plan.Version, changed func(*zone)) request {
 	n := zoneNumber(name)
-	return r.write(n, func() bool { return r.changeZone(what, r.g, n, judged, changed) })
+	return r.requestZoneWrite(n, func() bool { return r.changeZone(what, r.g, n, version, changed) })
 }
 
-// write sends a write of a zone. The answer contains the new version of the zone.
-func (r *round) write(n int, carry func() bool) request {
+// requestZoneWrite sends a write of a zone. The answer contains the new version of the zone.
+func (r *round) requestZoneWrite(n int, apply func() bool) request {
 	return func(done func(error)) {
 		send(r.process, func() (plan.Version, error) {
-			if !carry() {
-				return 0, errMoved
+			if !apply() {
+				return 0, errConflict
 			}
 			return r.g.zones[n].Version, nil
 		}, func(v plan.Version, err error) {
 			if err == nil {
 				r.fresh.ZoneWritten(r.g.key, r.g.zones[n].Name, v)
-				r.sights[r.g.no].served.answered[n] = v
+				r.progress[r.g.no].shown.answered[n] = v
 			}
 			done(err)
 		})

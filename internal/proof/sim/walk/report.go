@@ -7,18 +7,18 @@ import (
 
 // Report is the result of schedules.
 type Report struct {
-	Schedules int
-	Crowded   int // schedules with many groups
-	Moves     int // events
-	Plans     int // reconciles by leaders
-	Refusals  int // of downscales and evictions
-	Wishes    [firstFault]int
-	Faults    [faults]int
-	Tallies   [tallies]int
-	Goals     int // groups that reached their goal after the faults
-	Missed    int // groups that did not
-	Days      float64
-	Broken    []*Story
+	Schedules   int
+	Crowded     int // schedules with many groups
+	Events      int // that the event loop has run
+	Plans       int // reconciles by leaders
+	Refusals    int // of downscales and evictions
+	UserActions [firstFault]int
+	Faults      [faultKinds]int
+	Actions     [actions]int
+	Goals       int // groups that reached their goal after the faults
+	GoalsMissed int // groups that did not
+	Days        float64
+	Violations  []*Counterexample
 }
 
 // fault is a kind of fault.
@@ -27,8 +27,8 @@ type fault int
 // Faults.
 const (
 	podsCrash fault = iota
-	podsLost
-	podsTouched
+	podsDeletedByOthers
+	podsUpdatedByOthers
 	processesDie
 	startsWithOldCaches
 	processesSleep
@@ -38,88 +38,88 @@ const (
 	requestsLost
 	repliesLost
 	requestsLate
-	yesInVain
-	yesLate
+	allowedNotCarriedOut
+	allowedCarriedOutLate
 	controllersSlow
 	clocksJump
-	strangersCreated
-	strangersAdopted
-	strangersEvicted
-	faults
+	barePodsCreated
+	barePodsAdopted
+	barePodsEvicted
+	faultKinds
 )
 
-var faultNames = [faults]string{
-	podsCrash:           "a pod crashes",
-	podsLost:            "somebody else deletes a pod",
-	podsTouched:         "somebody else touches a pod",
-	processesDie:        "a process dies",
-	startsWithOldCaches: "... and starts with caches of some time ago, or the very first ones",
-	processesSleep:      "a process sleeps",
-	leadershipMoves:     "leadership moves, and its former holder hears of it later",
-	watchesStuck:        "a watch shows nothing for a while",
-	statesUnobserved:    "a cache skips states, which no process sees",
-	requestsLost:        "a request never arrives",
-	repliesLost:         "a reply is lost",
-	requestsLate:        "a request arrives after its sender has given it up",
-	yesInVain:           "what a webhook allowed never happens",
-	yesLate:             "what a webhook allowed happens late",
-	controllersSlow:     "controllers and kubelets are slow",
-	clocksJump:          "a wall clock jumps",
-	strangersCreated:    "a user creates a pod under the name of a pod of a zone",
-	strangersAdopted:    "... and the StatefulSet adopts it",
-	strangersEvicted:    "... or a client evicts it",
+var faultNames = [faultKinds]string{
+	podsCrash:             "a pod crashes",
+	podsDeletedByOthers:   "another client deletes a pod",
+	podsUpdatedByOthers:   "another client updates a pod",
+	processesDie:          "a process dies",
+	startsWithOldCaches:   "... and restarts with the caches of an earlier time",
+	processesSleep:        "a process sleeps",
+	leadershipMoves:       "leadership moves, and the former leader stops later",
+	watchesStuck:          "a watch shows no changes for a while",
+	statesUnobserved:      "a cache skips states",
+	requestsLost:          "a request never arrives",
+	repliesLost:           "a reply is lost",
+	requestsLate:          "a request arrives after its sender gave up",
+	allowedNotCarriedOut:  "an allowed request is never carried out",
+	allowedCarriedOutLate: "an allowed request is carried out late",
+	controllersSlow:       "controllers and kubelets are slow",
+	clocksJump:            "a wall clock jumps",
+	barePodsCreated:       "a user creates a pod under the name of a pod of a zone",
+	barePodsAdopted:       "... and the StatefulSet adopts it",
+	barePodsEvicted:       "... or a client evicts it",
 }
 
-// tally is a kind of action that is counted.
-type tally int
+// action is a kind of action of lockstep or of a client that the report counts.
+type action int
 
 // Actions.
 const (
-	rolled tally = iota
-	repairs
-	evictions
+	upPodsReplaced action = iota
+	downPodsReplaced
+	podsEvicted
 	downscales
-	seen
-	raises
-	adoptions
-	voids
-	stamps
-	lapses
-	places
-	touches
+	unadmittedDownscales
+	upscales
+	revisionsAdopted
+	downscalesCancelled
+	downscalesStamped
+	intentsEnded
+	queuePlaces
+	podsUpdated
 	writes
-	tallies
+	actions
 )
 
-var tallyNames = [tallies]string{
-	rolled: "pods that were up deleted by a rollout", repairs: "pods that were down replaced", evictions: "pods evicted",
-	downscales: "downscales", seen: "downscales recorded of which no webhook was called", raises: "zones raised by lockstep",
-	adoptions: "revisions adopted", voids: "downscales made impossible", stamps: "times of downscales stamped",
-	lapses: "granted evictions taken off the hold that never came", places: "places in the queue taken by lockstep",
-	touches: "pods touched, so that a delete cannot happen", writes: "writes of lockstep and of its webhooks",
+var actionNames = [actions]string{
+	upPodsReplaced: "pods that were up deleted by a rollout", downPodsReplaced: "pods that were down replaced", podsEvicted: "pods evicted",
+	downscales: "downscales", unadmittedDownscales: "unadmitted downscales recorded", upscales: "zones scaled up",
+	revisionsAdopted: "revisions adopted", downscalesCancelled: "downscales cancelled", downscalesStamped: "times of downscales written",
+	intentsEnded: "intents ended", queuePlaces: "operations queued by lockstep",
+	podsUpdated: "pods updated, so that a pending delete fails", writes: "writes that lockstep or a webhook decided",
 }
 
 // Add adds the results of other schedules.
 func (r *Report) Add(other Report) {
 	r.Schedules += other.Schedules
 	r.Crowded += other.Crowded
-	r.Moves += other.Moves
+	r.Events += other.Events
 	r.Plans += other.Plans
 	r.Refusals += other.Refusals
 	r.Goals += other.Goals
-	r.Missed += other.Missed
+	r.GoalsMissed += other.GoalsMissed
 	r.Days += other.Days
-	r.Broken = append(r.Broken, other.Broken...)
-	add(r.Wishes[:], other.Wishes[:])
+	r.Violations = append(r.Violations, other.Violations...)
+	add(r.UserActions[:], other.UserActions[:])
 	add(r.Faults[:], other.Faults[:])
-	add(r.Tallies[:], other.Tallies[:])
+	add(r.Actions[:], other.Actions[:])
 }
 
-// Missing returns the kinds of user actions, faults and actions that never happened. A
-// report without them proves less than it seems to.
+// Missing returns the kinds of user actions, faults and actions that never happened. A report without
+// them proves too little.
 func (r *Report) Missing() []string {
 	var all []string
-	for k, n := range r.Wishes {
+	for k, n := range r.UserActions {
 		if n == 0 {
 			all = append(all, kindNames[k])
 		}
@@ -129,9 +129,9 @@ func (r *Report) Missing() []string {
 			all = append(all, faultNames[f])
 		}
 	}
-	for d, n := range r.Tallies {
+	for d, n := range r.Actions {
 		if n == 0 {
-			all = append(all, tallyNames[d])
+			all = append(all, actionNames[d])
 		}
 	}
 	return all
@@ -149,47 +149,47 @@ func (r *Report) String() string {
 	row := func(name string, n any) { fmt.Fprintf(&b, "%-72s %12v\n", name, n) }
 	row("schedules", r.Schedules)
 	row("... of these with twenty to forty groups", r.Crowded)
-	row("days of invented time", int(r.Days))
-	row("moves", r.Moves)
+	row("days of simulated time", int(r.Days))
+	row("events", r.Events)
 	row("plans", r.Plans)
 	row("refusals", r.Refusals)
-	for d, n := range r.Tallies {
-		row(tallyNames[d], n)
+	for d, n := range r.Actions {
+		row(actionNames[d], n)
 	}
-	b.WriteString("\nwhat users do\n")
-	for k, n := range r.Wishes {
+	b.WriteString("\nuser actions\n")
+	for k, n := range r.UserActions {
 		row(kindNames[k], n)
 	}
-	b.WriteString("\nwhat goes wrong\n")
+	b.WriteString("\nfaults\n")
 	for f, n := range r.Faults {
 		row(faultNames[f], n)
 	}
 	b.WriteString("\n")
 	row("goals reached after the faults", r.Goals)
-	row("goals missed", r.Missed)
-	row("violations", len(r.Broken))
+	row("goals missed", r.GoalsMissed)
+	row("violations", len(r.Violations))
 	return b.String()
 }
 
-// Story is a schedule that breaks a rule.
-type Story struct {
-	Seed  uint64
-	Rule  string
-	How   string
-	Group int
-	At    string
-	Steps []Step
-	Lines []string
+// Counterexample is a schedule that breaks a rule, with the trace of the group that the rule is about.
+type Counterexample struct {
+	Seed   uint64
+	Rule   string
+	Detail string
+	Group  int
+	At     string
+	Steps  []Step
+	Trace  []string
 }
 
-// String returns the story as text.
-func (s *Story) String() string {
+// String returns the counterexample as text.
+func (s *Counterexample) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n  LOCKSTEP_SEED=%d, group %d, %s\n", s.Rule, s.How, s.Seed, s.Group, s.At)
+	fmt.Fprintf(&b, "%s: %s\n  LOCKSTEP_SEED=%d, group %d, %s\n", s.Rule, s.Detail, s.Seed, s.Group, s.At)
 	for _, step := range s.Steps {
 		fmt.Fprintf(&b, "  %v\n", step)
 	}
-	for _, line := range s.Lines {
+	for _, line := range s.Trace {
 		fmt.Fprintf(&b, "    %s\n", line)
 	}
 	return b.String()

@@ -8,43 +8,41 @@ import (
 	"time"
 )
 
-// Schedule is the initial state of a walk and its events, except how long each operation
-// takes.
+// Schedule is the initial state of a walk, with its user actions and faults.
 type Schedule struct {
 	Seed       uint64
 	Processes  int
-	TrueClocks bool // of all processes; otherwise each process has a clock of its own
-	Groups     []Setting
+	TrueClocks bool // of all processes; otherwise each process has clocks of its own
+	Groups     []GroupConfig
 	Steps      []Step
-	Ends       time.Duration // when faults end
-	Rules      Rules
+	FaultsEnd  time.Duration // when faults end
+	Deviations Deviations
 }
 
-// Setting is the initial state of a group.
-type Setting struct {
+// GroupConfig is the initial state of a group.
+type GroupConfig struct {
 	Namespace  string
 	Name       string
 	Zones      int
 	Replicas   int
-	Ordinals   int           // of each zone, for pods
+	Ordinals   int           // of each zone: the maximum number of pods
 	Budget     int           // maxUnavailable
 	Limit      int           // of a budget of evictions; 0: there is none
 	MinReady   time.Duration // minReadySeconds
-	MinBetween time.Duration // between downscales of two zones
-	Follows    bool          // all zones follow the first one
+	MinBetween time.Duration // the minimum time between downscales of two zones
+	Follows    bool          // the first zone is the leader of all other zones
 }
 
-// Step is an action of a user or a fault. It happens at a time or, if it waits, at the
-// next moment of that kind after it. Then it affects the group or the process of that
-// moment.
+// Step is a user action or a fault. It happens at a time or, with a trigger, at the first trigger of
+// that kind after this time. Then it affects the group or the process of the trigger.
 type Step struct {
-	At    time.Duration
-	Waits moment
-	Kind  Kind
-	Group int // or a process
-	Zone  int
-	Value int
-	Lasts time.Duration
+	At       time.Duration
+	Trigger  trigger
+	Kind     Kind
+	Group    int // or the process, for a fault of a process
+	Zone     int
+	Value    int
+	Duration time.Duration
 }
 
 // Kind is the kind of a Step.
@@ -55,106 +53,108 @@ const (
 	Template Kind = iota
 	BadTemplate
 	Pause
-	Stop     // a pause of the zone that is being rolled, while no process sees StatefulSets
-	Resize   // without admission
-	Shrink   // through admission
-	Force    // Value replicas, or none
-	Evict    // the pod with ordinal Value
-	Maintain // the hold is acquired manually
-	Orphan   // the StatefulSet is deleted without its pods, and applied again
-	Unlabel  // the label of the group is removed, and added again
-	Stranger // a pod is created under the name of a pod of the zone, and deleted
-	Adoptee  // such a pod is created and labelled, and the StatefulSet adopts it
+	UnseenPause    // a pause of the zone of the holder; meanwhile no watch shows StatefulSets
+	Resize         // without admission
+	Downscale      // through admission
+	ForceReplicas  // to Value replicas, or no longer
+	Evict          // the pod with ordinal Value
+	ManualHold     // a user acquires the hold
+	Orphan         // the StatefulSet is deleted without its pods, and applied again
+	Unlabel        // the label of the group is removed, and added again
+	BarePod        // a user creates a pod with the name of a pod of the zone, and deletes it later
+	AdoptedBarePod // a user creates such a pod and labels it later, so that the StatefulSet adopts it
 	Crash
-	Loss
-	Churn
+	DeletePod
+	UpdatePod
 	Kill
 	Sleep
-	Lead
-	Stick // a watch shows nothing
-	Network
-	Slow // controllers and kubelets
-	Clock
+	ChangeLeader
+	StuckWatch // a watch shows no changes
+	BadNetwork
+	SlowControllers // and kubelets
+	ClockJump
 )
 
 // firstFault is the first Kind that is not a user action.
 const firstFault = Crash
 
 var kindNames = [...]string{
-	Template: "new template", BadTemplate: "template whose pods never become Ready", Pause: "pause", Stop: "pause that is seen late", Resize: "resize past admission",
-	Shrink: "downscale", Force: "forced replicas", Evict: "eviction", Maintain: "hold taken by hand",
-	Orphan: "StatefulSet deleted without its pods", Unlabel: "label of the group taken off", Crash: "crash of a pod",
-	Stranger: "pod created by a user under the name of a pod", Adoptee: "pod created by a user for the StatefulSet to adopt",
-	Loss: "pod deleted by somebody else", Churn: "status churn", Kill: "death of a process", Sleep: "sleep of a process",
-	Lead: "leadership moves", Stick: "stuck watch", Network: "bad network", Slow: "slow controllers and kubelets", Clock: "clock jumps",
+	Template: "new template", BadTemplate: "template whose pods never become Ready", Pause: "pause", UnseenPause: "pause that processes see late", Resize: "resize without admission",
+	Downscale: "downscale", ForceReplicas: "forced replicas", Evict: "eviction", ManualHold: "hold acquired manually",
+	Orphan: "StatefulSet deleted without its pods", Unlabel: "label of the group removed", Crash: "crash of a pod",
+	BarePod: "pod created by a user with the name of a pod", AdoptedBarePod: "pod created by a user for the StatefulSet to adopt",
+	DeletePod: "pod deleted by another client", UpdatePod: "pod updated by another client", Kill: "death of a process", Sleep: "sleep of a process",
+	ChangeLeader: "leader change", StuckWatch: "stuck watch", BadNetwork: "bad network", SlowControllers: "slow controllers and kubelets", ClockJump: "clock jump",
 }
 
 // String returns the step as a line.
-func (s Step) String() string { return clockTime(s.At) + " " + s.what() }
+func (s Step) String() string { return clockTime(s.At) + " " + s.describe() }
 
-// what describes the step without its time.
-func (s Step) what() string {
-	text := kindNames[s.Kind] + momentNames[s.Waits]
+// describe describes the step without its time.
+func (s Step) describe() string {
+	text := kindNames[s.Kind] + triggerNames[s.Trigger]
 	switch s.Kind {
-	case Template, BadTemplate, Pause, Stop, Resize, Shrink, Force, Evict, Orphan, Unlabel, Stranger, Adoptee, Crash, Loss, Churn:
+	case Template, BadTemplate, Pause, UnseenPause, Resize, Downscale, ForceReplicas, Evict, Orphan, Unlabel, BarePod, AdoptedBarePod, Crash, DeletePod, UpdatePod:
 		text += fmt.Sprintf(" of group %d zone %d (%d)", s.Group, s.Zone, s.Value)
-	case Maintain:
+	case ManualHold:
 		text += fmt.Sprintf(" of group %d", s.Group)
-	case Kill, Sleep, Lead, Stick, Clock:
+	case Kill, Sleep, ChangeLeader, StuckWatch, ClockJump:
 		text += fmt.Sprintf(" of process %d (%d)", s.Group, s.Value)
-	case Network, Slow:
+	case BadNetwork, SlowControllers:
 	}
-	if s.Lasts > 0 {
-		text += " for " + s.Lasts.Round(time.Second).String()
+	if s.Duration > 0 {
+		text += " for " + s.Duration.Round(time.Second).String()
 	}
 	return text
 }
 
+// clockTime formats a time since the beginning of the schedule.
 func clockTime(at time.Duration) string {
 	return fmt.Sprintf("%dd %s", at/(24*time.Hour), epoch.Add(at).Add(-12*time.Hour).Format("15:04:05.000"))
 }
 
-// One in crowdedOnce schedules has many groups: crowd to twice crowd.
+// One in crowdedOneIn schedules has many groups: crowdedGroups to twice as many.
 const (
-	crowdedOnce = 100
-	crowd       = 20
+	crowdedOneIn  = 100
+	crowdedGroups = 20
 )
 
-// One in widensOnce schedules has a group whose zones need several steps, because a plan deletes ten pods at most.
-const widensOnce = 20
+// One in wideOneIn schedules has a group whose zones need several steps, because a plan deletes at most ten
+// pods.
+const wideOneIn = 20
 
-// One in stopsOnce schedules has pauses that are seen late.
-const stopsOnce = 4
+// One in unseenPausesOneIn schedules has pauses that processes see late.
+const unseenPausesOneIn = 4
 
 // Draw returns the schedule of a seed.
 func Draw(seed uint64) Schedule {
-	d, absences, strangers, stops := drawingOf(seed, 1), drawingOf(seed, 3), drawingOf(seed, 4), drawingOf(seed, 5)
+	d, absences, barePods, unseenPauses := drawingOf(seed, 1), drawingOf(seed, 3), drawingOf(seed, 4), drawingOf(seed, 5)
 	s := Schedule{Seed: seed, Processes: 2 + d.IntN(2), TrueClocks: d.IntN(3) == 0}
 	groups := 2 + d.IntN(4)
-	if seed%crowdedOnce == 0 {
-		groups = crowd + d.IntN(crowd+1)
+	if seed%crowdedOneIn == 0 {
+		groups = crowdedGroups + d.IntN(crowdedGroups+1)
 	}
 	for n := range groups {
-		s.Groups = append(s.Groups, d.setting(n))
+		s.Groups = append(s.Groups, d.groupConfig(n))
 	}
-	if seed%widensOnce == 1 {
-		drawingOf(seed, 6).widen(&s.Groups[0])
+	if seed%wideOneIn == 1 {
+		drawingOf(seed, 6).useWideZones(&s.Groups[0])
 	}
-	withStrangers := strangers.IntN(3) == 0
+	withBarePods := barePods.IntN(3) == 0
 	at := time.Duration(0)
 	for range 2 + d.IntN(3) {
 		at += time.Hour + d.between(0, 20*time.Hour)
 		s.Steps = append(s.Steps, d.burst(&s, at)...)
-		s.Steps = append(s.Steps, absences.leaves(&s, at)...)
-		if withStrangers {
-			s.Steps = append(s.Steps, strangers.strangers(&s, at)...)
+		s.Steps = append(s.Steps, absences.absences(&s, at)...)
+		if withBarePods {
+			s.Steps = append(s.Steps, barePods.barePods(&s, at)...)
 		}
-		if seed%stopsOnce == 1 {
-			s.Steps = append(s.Steps, stops.stops(&s, at)...)
+		if seed%unseenPausesOneIn == 1 {
+			s.Steps = append(s.Steps, unseenPauses.unseenPauses(&s, at)...)
 		}
 	}
 	slices.SortStableFunc(s.Steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
-	s.Ends = at + longestBurst
+	s.FaultsEnd = at + longestBurst
 	return s
 }
 
@@ -164,20 +164,20 @@ const longestBurst = 40 * time.Minute
 type drawing struct{ *rand.Rand }
 
 // drawingOf returns one of the random sources of a seed. Each kind of events has a source of its own, so
-// that a new kind changes no other one.
+// that a new kind does not change the events of the others.
 func drawingOf(seed, source uint64) drawing { return drawing{rand.New(rand.NewPCG(seed, source))} }
 
-// moment returns one of the moments that every schedule has.
-func (d drawing) moment() moment { return 1 + moment(d.IntN(int(aStrangerGoes)-1)) }
+// trigger returns one of the triggers that every schedule has.
+func (d drawing) trigger() trigger { return 1 + trigger(d.IntN(int(barePodReplaced)-1)) }
 
 func (d drawing) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(d.Int64N(int64(most-least)+1))
 }
 
-func (d drawing) setting(n int) Setting {
-	s := Setting{
+func (d drawing) groupConfig(n int) GroupConfig {
+	s := GroupConfig{
 		Namespace: fmt.Sprintf("team-%d", d.IntN(3)), Name: fmt.Sprintf("store-%d", n),
-		Zones: 2 + d.IntN(2), Replicas: 1 + d.IntN(4), Ordinals: mostPods, Budget: 1 + d.IntN(3), Follows: d.IntN(4) == 0,
+		Zones: 2 + d.IntN(2), Replicas: 1 + d.IntN(4), Ordinals: maxOrdinals, Budget: 1 + d.IntN(3), Follows: d.IntN(4) == 0,
 	}
 	if d.IntN(4) == 0 {
 		s.Limit = 1 + d.IntN(2)
@@ -191,19 +191,18 @@ func (d drawing) setting(n int) Setting {
 	return s
 }
 
-// widen gives a group more pods than a plan deletes.
-func (d drawing) widen(s *Setting) {
-	s.Ordinals, s.Replicas, s.Budget = wideZones, 11+d.IntN(4), 8+d.IntN(8)
+// useWideZones gives the zones of a group more pods than a plan deletes.
+func (d drawing) useWideZones(s *GroupConfig) {
+	s.Ordinals, s.Replicas, s.Budget = maxWideOrdinals, 11+d.IntN(4), 8+d.IntN(8)
 }
 
-// burst returns the events of some minutes: a few user actions, and faults at about the
-// same time.
+// burst returns the steps of some minutes: a few user actions, and faults at about the same time.
 func (d drawing) burst(s *Schedule, at time.Duration) []Step {
 	var steps []Step
 	wide := d.between(10*time.Second, 10*time.Minute)
 	for g := range s.Groups {
 		for range d.IntN(4) {
-			steps = append(steps, d.wish(s, g, at+d.between(0, wide))...)
+			steps = append(steps, d.userAction(s, g, at+d.between(0, wide))...)
 		}
 	}
 	for range (2 + d.IntN(8)) * (1 + len(s.Groups)/6) {
@@ -212,15 +211,15 @@ func (d drawing) burst(s *Schedule, at time.Duration) []Step {
 	return steps
 }
 
-// leaves makes zones of some groups leave for a time.
-func (d drawing) leaves(s *Schedule, at time.Duration) []Step {
+// absences makes zones of some groups leave for a time.
+func (d drawing) absences(s *Schedule, at time.Duration) []Step {
 	var steps []Step
 	for g := range s.Groups {
 		for range d.IntN(3) {
 			step := Step{At: at + d.between(0, 10*time.Minute), Kind: [...]Kind{Orphan, Unlabel}[d.IntN(2)], Group: g, Zone: d.IntN(s.Groups[g].Zones)}
-			step.Lasts = d.between(0, [...]time.Duration{20 * time.Millisecond, 10 * time.Second, 10 * time.Minute}[d.IntN(3)])
+			step.Duration = d.between(0, [...]time.Duration{20 * time.Millisecond, 10 * time.Second, 10 * time.Minute}[d.IntN(3)])
 			if d.IntN(2) == 0 {
-				step.Waits = d.moment()
+				step.Trigger = d.trigger()
 			}
 			steps = append(steps, step)
 		}
@@ -228,30 +227,30 @@ func (d drawing) leaves(s *Schedule, at time.Duration) []Step {
 	return steps
 }
 
-// stops pauses zones of which a pod is deleted or evicted just then.
-func (d drawing) stops(s *Schedule, at time.Duration) []Step {
+// unseenPauses pauses zones just when a pod of them is deleted or evicted.
+func (d drawing) unseenPauses(s *Schedule, at time.Duration) []Step {
 	var steps []Step
 	for range s.Groups {
 		steps = append(steps, Step{
-			At: at + d.between(0, 10*time.Minute), Kind: Stop, Waits: aPodIsSentAway, Lasts: d.between(5*time.Second, 2*time.Minute),
+			At: at + d.between(0, 10*time.Minute), Kind: UnseenPause, Trigger: podDeleted, Duration: d.between(5*time.Second, 2*time.Minute),
 		})
 	}
 	return steps
 }
 
-// strangers makes users create pods under the names of pods of some zones. Some processes learn later than
-// others that such a pod is gone or adopted. Meanwhile pods of the group crash, and zones get other sizes.
-func (d drawing) strangers(s *Schedule, at time.Duration) []Step {
+// barePods makes users create pods with the names of pods of some zones. Some processes see late that
+// such a pod was deleted or adopted. Meanwhile pods of the group crash, and users resize zones.
+func (d drawing) barePods(s *Schedule, at time.Duration) []Step {
 	var steps []Step
 	for g := range s.Groups {
 		for range d.IntN(3) {
-			step := Step{At: at + d.between(0, 10*time.Minute), Kind: [...]Kind{Stranger, Adoptee}[d.IntN(2)], Group: g, Zone: d.IntN(s.Groups[g].Zones), Value: d.IntN(mostPods)}
-			step.Lasts = d.between(0, [...]time.Duration{time.Second, time.Minute, 10 * time.Minute}[d.IntN(3)])
-			late := Step{At: step.At, Waits: aStrangerGoes, Kind: Stick, Group: d.IntN(s.Processes), Value: int(ofPods), Lasts: d.between(time.Second, 5*time.Minute)}
-			crash := Step{At: step.At, Waits: aStrangerGoes, Kind: Crash, Group: g, Zone: d.IntN(s.Groups[g].Zones), Value: d.IntN(mostPods)}
-			resize := Step{At: step.At + d.between(0, step.Lasts+time.Minute), Kind: Resize, Group: g, Zone: step.Zone, Value: d.IntN(5)}
+			step := Step{At: at + d.between(0, 10*time.Minute), Kind: [...]Kind{BarePod, AdoptedBarePod}[d.IntN(2)], Group: g, Zone: d.IntN(s.Groups[g].Zones), Value: d.IntN(maxOrdinals)}
+			step.Duration = d.between(0, [...]time.Duration{time.Second, time.Minute, 10 * time.Minute}[d.IntN(3)])
+			late := Step{At: step.At, Trigger: barePodReplaced, Kind: StuckWatch, Group: d.IntN(s.Processes), Value: int(podKind), Duration: d.between(time.Second, 5*time.Minute)}
+			crash := Step{At: step.At, Trigger: barePodReplaced, Kind: Crash, Group: g, Zone: d.IntN(s.Groups[g].Zones), Value: d.IntN(maxOrdinals)}
+			resize := Step{At: step.At + d.between(0, step.Duration+time.Minute), Kind: Resize, Group: g, Zone: step.Zone, Value: d.IntN(5)}
 			if d.IntN(2) == 0 {
-				step.Waits = d.moment()
+				step.Trigger = d.trigger()
 			}
 			steps = append(steps, step, late)
 			if d.IntN(2) == 0 {
@@ -265,25 +264,26 @@ func (d drawing) strangers(s *Schedule, at time.Duration) []Step {
 	return steps
 }
 
-func (d drawing) wish(s *Schedule, g int, at time.Duration) []Step {
+// userAction returns a random user action; a change of the template can be one step for each zone.
+func (d drawing) userAction(s *Schedule, g int, at time.Duration) []Step {
 	zone := d.IntN(s.Groups[g].Zones)
 	step := Step{At: at, Group: g, Zone: zone, Value: d.IntN(5)}
 	switch d.IntN(10) {
 	case 0, 1, 2:
 		return d.templates(s, step, Template)
 	case 3:
-		step.Lasts = d.between(10*time.Second, 10*time.Minute)
+		step.Duration = d.between(10*time.Second, 10*time.Minute)
 		return d.templates(s, step, BadTemplate)
 	case 4:
-		step.Kind, step.Lasts = Pause, d.between(time.Second, 10*time.Minute)
+		step.Kind, step.Duration = Pause, d.between(time.Second, 10*time.Minute)
 	case 5:
-		step.Kind = Shrink
+		step.Kind = Downscale
 	case 6:
-		step.Kind = [...]Kind{Resize, Force}[d.IntN(2)]
+		step.Kind = [...]Kind{Resize, ForceReplicas}[d.IntN(2)]
 	case 7, 8:
 		step.Kind = Evict
 	case 9:
-		step.Kind, step.Lasts = Maintain, d.between(time.Second, 10*time.Minute)
+		step.Kind, step.Duration = ManualHold, d.between(time.Second, 10*time.Minute)
 	}
 	return []Step{step}
 }
@@ -304,19 +304,19 @@ func (d drawing) templates(s *Schedule, step Step, kind Kind) []Step {
 }
 
 func (d drawing) fault(s *Schedule, at time.Duration) Step {
-	step := Step{At: at, Kind: firstFault + Kind(d.IntN(int(Clock-firstFault)+1)), Lasts: d.between(time.Second, 30*time.Second)}
+	step := Step{At: at, Kind: firstFault + Kind(d.IntN(int(ClockJump-firstFault)+1)), Duration: d.between(time.Second, 30*time.Second)}
 	if d.IntN(4) == 0 {
-		step.Lasts = d.between(time.Second, 10*time.Minute)
+		step.Duration = d.between(time.Second, 10*time.Minute)
 	}
 	switch step.Kind {
-	case Crash, Loss, Churn:
+	case Crash, DeletePod, UpdatePod:
 		step.Group = d.IntN(len(s.Groups))
-		step.Zone, step.Value, step.Lasts = d.IntN(s.Groups[step.Group].Zones), d.IntN(mostPods), 0
+		step.Zone, step.Value, step.Duration = d.IntN(s.Groups[step.Group].Zones), d.IntN(maxOrdinals), 0
 	default:
 		step.Group, step.Value = d.IntN(s.Processes), d.IntN(1000)
 	}
 	if d.IntN(3) > 0 {
-		step.Waits = d.moment()
+		step.Trigger = d.trigger()
 	}
 	return step
 }

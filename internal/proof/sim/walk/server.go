@@ -22,22 +22,22 @@ import (
 // changes for each kind, and the current objects of each group.
 type server struct {
 	version plan.Version
-	logs    [kinds][]change
+	logs    [allKinds][]change
 	groups  []*simulatedGroup
 
 	leaseNames map[string]*simulatedGroup // by namespace and name of its Lease
 
-	overwriting bool // Rules.Overwriting
+	overwriting bool // Deviations.Overwriting
 }
 
 // kind is a kind of objects. Each kind has its own watch.
 type kind int
 
 const (
-	ofPods kind = iota
-	ofZones
-	ofLeases
-	kinds
+	podKind kind = iota
+	zoneKind
+	leaseKind
+	allKinds
 )
 
 // change is one write, as watches show it.
@@ -51,40 +51,41 @@ type change struct {
 	lease   *coordinationv1.Lease // nil: the Lease was deleted
 }
 
-// group is what is stored of a group. The index of a pod is its ordinal; nil: there is
-// none. Stored values are replaced, never modified.
+// simulatedGroup has the stored objects of a group. The index of a pod is its ordinal; nil: the pod does
+// not exist. Stored objects are replaced, never modified.
 type simulatedGroup struct {
 	no     int
 	key    plan.Key
 	zones  []*zone
 	pods   [][]*pod
 	stored *coordinationv1.Lease
-	lease  *group.Hold // the record in it
+	lease  *group.Hold // the record in the stored Lease
 
-	budgets []group.DisruptionBudget
-	bad     map[string]bool // revisions whose pods never become Ready
-	witness witness
+	budgets      []group.DisruptionBudget
+	badRevisions map[string]bool // revisions whose pods never become Ready
+	history      groupHistory
 
-	moved  []plan.Version // by zone: the version at which it last left or returned
-	names  [][]podName    // by zone and ordinal
-	wishes []int          // by zone: counts requests of users for another size
-	forced []bool         // zones whose replicas a user forces
-	asking int            // requests of users that are under way or will be retried
+	absenceChanged  []plan.Version // by zone: the version at which the zone last left or returned
+	podNames        [][]podName    // by zone and ordinal
+	sizeRequests    []int          // by zone: number of user requests for another size
+	forced          []bool         // by zone: a user forces its replicas
+	pendingRequests int            // user requests that are in flight or will be retried
 }
 
 // zone is a StatefulSet, with the part of its spec that its status does not show yet.
 type zone struct {
 	group.Zone
 
-	template string
-	away     absence
-	written  *appsv1.StatefulSet // nil until it is first read
+	template  string
+	absence   absence
+	apiObject *appsv1.StatefulSet // nil until it is first read
 }
 
-// The number of ordinals of each zone: of few groups it is large enough for several steps of a rollout.
+// The number of ordinals of each zone. In a few groups it is maxWideOrdinals, so that a rollout needs
+// several steps.
 const (
-	mostPods  = 6
-	wideZones = 18
+	maxOrdinals     = 6
+	maxWideOrdinals = 18
 )
 
 // ordinals returns the number of ordinals of each zone.
@@ -108,7 +109,7 @@ func (s *server) next() plan.Version {
 
 // putPod stores a pod with a new version.
 func (s *server) putPod(g *simulatedGroup, zone, ordinal int, next pod) {
-	next.Version, next.written = s.next(), nil
+	next.Version, next.apiObject = s.next(), nil
 	s.logPod(g, zone, ordinal, &next)
 }
 
@@ -119,24 +120,24 @@ func (s *server) removePod(g *simulatedGroup, zone, ordinal int) {
 
 // logPod makes a pod, or nil, the current one at the current version.
 func (s *server) logPod(g *simulatedGroup, zone, ordinal int, next *pod) {
-	if g.pods[zone][ordinal].stranger() || next.stranger() {
-		g.names[zone][ordinal].strange = s.version
+	if g.pods[zone][ordinal].bare() || next.bare() {
+		g.podNames[zone][ordinal].barePodChanged = s.version
 	}
 	g.pods[zone][ordinal] = next
-	s.logs[ofPods] = append(s.logs[ofPods], change{version: s.version, group: g.no, zone: zone, ordinal: ordinal, pod: next})
+	s.logs[podKind] = append(s.logs[podKind], change{version: s.version, group: g.no, zone: zone, ordinal: ordinal, pod: next})
 }
 
 // putZone stores a changed zone with a new version.
 func (s *server) putZone(g *simulatedGroup, n int, changed func(*zone)) {
 	z := *g.zones[n]
 	changed(&z)
-	z.Version, z.written = s.next(), nil
+	z.Version, z.apiObject = s.next(), nil
 	g.zones[n] = &z
-	s.logs[ofZones] = append(s.logs[ofZones], change{version: z.Version, group: g.no, zone: n, set: &z})
+	s.logs[zoneKind] = append(s.logs[zoneKind], change{version: z.Version, group: g.no, zone: n, set: &z})
 }
 
-// respec is putZone for changes of the spec.
-func (s *server) respec(g *simulatedGroup, n int, changed func(*zone)) {
+// putSpec is putZone for changes of the spec.
+func (s *server) putSpec(g *simulatedGroup, n int, changed func(*zone)) {
 	s.putZone(g, n, func(z *zone) {
 		changed(z)
 		z.Generation++
@@ -144,7 +145,7 @@ func (s *server) respec(g *simulatedGroup, n int, changed func(*zone)) {
 	})
 }
 
-// putLease stores a Lease if it was made from the current one.
+// putLease stores a Lease if its UID and version are those of the current one.
 func (s *server) putLease(g *simulatedGroup, next *coordinationv1.Lease) error {
 	now := g.stored
 	next = next.DeepCopy()
@@ -158,7 +159,7 @@ func (s *server) putLease(g *simulatedGroup, next *coordinationv1.Lease) error {
 	case now != nil && next.UID == "":
 		return apierrors.NewAlreadyExists(coordinationv1.Resource("leases"), next.Name)
 	case now != nil && (now.UID != next.UID || now.ResourceVersion != next.ResourceVersion):
-		return movedOn(next.Name)
+		return conflictError(next.Name)
 	}
 	version := s.next()
 	next.ResourceVersion = version.String()
@@ -172,7 +173,7 @@ func (s *server) putLease(g *simulatedGroup, next *coordinationv1.Lease) error {
 		next.Spec.AcquireTime = asWritten(next.Spec.AcquireTime)
 	}
 	g.stored = next
-	s.logs[ofLeases] = append(s.logs[ofLeases], change{version: version, group: g.no, lease: next})
+	s.logs[leaseKind] = append(s.logs[leaseKind], change{version: version, group: g.no, lease: next})
 	return nil
 }
 
@@ -181,8 +182,8 @@ func asWritten(t *metav1.MicroTime) *metav1.MicroTime {
 	return &metav1.MicroTime{Time: t.Truncate(time.Microsecond)}
 }
 
-func movedOn(name string) error {
-	return apierrors.NewConflict(coordinationv1.Resource("leases"), name, errors.New("it has moved on"))
+func conflictError(name string) error {
+	return apierrors.NewConflict(coordinationv1.Resource("leases"), name, errors.New("the object has been modified"))
 }
 
 // deleteLease deletes the Lease with that UID and version.
@@ -192,18 +193,18 @@ func (s *server) deleteLease(g *simulatedGroup, only metav1.Preconditions) error
 	case now == nil:
 		return apierrors.NewNotFound(coordinationv1.Resource("leases"), name)
 	case now.UID != *only.UID || now.ResourceVersion != *only.ResourceVersion:
-		return movedOn(name)
+		return conflictError(name)
 	}
 	g.stored = nil
-	s.logs[ofLeases] = append(s.logs[ofLeases], change{version: s.next(), group: g.no})
+	s.logs[leaseKind] = append(s.logs[leaseKind], change{version: s.next(), group: g.no})
 	return nil
 }
 
-// place returns the indexes of a stored pod.
-func place(zone, pod string) (n, ordinal int) {
+// podIndex returns the zone and the ordinal of a pod.
+func podIndex(zone, pod string) (n, ordinal int) {
 	ordinal, ok := plan.OrdinalOf(zone, pod)
-	if !ok || ordinal >= wideZones {
-		panic("walk: the planner made up pod " + pod)
+	if !ok || ordinal >= maxWideOrdinals {
+		panic("walk: the planner returns the unknown pod " + pod)
 	}
 	return zoneNumber(zone), ordinal
 }
@@ -216,18 +217,18 @@ func zoneName(group string, n int) string { return group + "-" + zoneNames[n] }
 func zoneNumber(name string) int {
 	n := slices.IndexFunc(zoneNames, func(end string) bool { return strings.HasSuffix(name, "-"+end) })
 	if n < 0 {
-		panic("walk: the planner made up zone " + name)
+		panic("walk: the planner returns the unknown zone " + name)
 	}
 	return n
 }
 
-// wanted reports whether the spec includes an ordinal. A StatefulSet that was deleted with
+// wanted reports whether the spec of a zone includes an ordinal. A StatefulSet that was deleted with
 // all of its pods wants none.
 func (g *simulatedGroup) wanted(zone, ordinal int) bool {
-	return ordinal < g.zones[zone].Replicas && !g.gone(zone)
+	return ordinal < g.zones[zone].Replicas && !g.goneWithPods(zone)
 }
 
-// surplus reports whether a zone has surplus pods.
-func (g *simulatedGroup) surplus(zone int) bool {
-	return slices.ContainsFunc(g.pods[zone][g.zones[zone].Replicas:], (*pod).ofZone)
+// hasSurplus reports whether a zone has surplus pods.
+func (g *simulatedGroup) hasSurplus(zone int) bool {
+	return slices.ContainsFunc(g.pods[zone][g.zones[zone].Replicas:], (*pod).inZone)
 }

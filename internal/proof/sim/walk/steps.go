@@ -1,24 +1,24 @@
 package walk
 
-// begins runs a step, or makes it wait for its moment.
-func (w *walk) begins(s Step) {
-	if s.Waits == anytime {
-		w.do(s)
+// startStep runs a step, or makes it wait for its trigger.
+func (w *walk) startStep(s Step) {
+	if s.Trigger == noTrigger {
+		w.runStep(s)
 		return
 	}
-	w.waiting = append(w.waiting, s)
+	w.waitingSteps = append(w.waitingSteps, s)
 }
 
-// do runs a step.
-func (w *walk) do(s Step) {
-	w.tell(s.what())
+// runStep runs a step.
+func (w *walk) runStep(s Step) {
+	w.traceAll(s.describe())
 	switch {
 	case s.Kind < firstFault:
-		w.report.Wishes[s.Kind]++
-		w.wish(s, w.groups[s.Group])
-	case s.Kind <= Churn:
-		w.disturb(s, w.groups[s.Group])
+		w.report.UserActions[s.Kind]++
+		w.runUserAction(s, w.groups[s.Group])
+	case s.Kind <= UpdatePod:
+		w.podFault(s, w.groups[s.Group])
 	default:
-		w.upset(s, w.processes[s.Group])
+		w.processFault(s, w.processes[s.Group])
 	}
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// All writes go through these methods: they store an object, judge the write and notify
-// watches.
+// All writes use these methods. They store an object, check the write and notify the watches.
 
 // putPod stores a new pod of the current StatefulSet, or a changed pod.
 func (w *walk) putPod(g *simulatedGroup, n, ordinal int, p plan.Pod) {
@@ -24,11 +23,11 @@ func (w *walk) putPod(g *simulatedGroup, n, ordinal int, p plan.Pod) {
 
 func (w *walk) storePod(g *simulatedGroup, n, ordinal int, next pod) {
 	w.server.putPod(g, n, ordinal, next)
-	w.stored(g, n, ofPods)
+	w.afterStore(g, n, podKind)
 }
 
-// handOver stores a new owner of a pod.
-func (w *walk) handOver(g *simulatedGroup, n, ordinal int, owner string) {
+// setOwner stores a new owner of a pod.
+func (w *walk) setOwner(g *simulatedGroup, n, ordinal int, owner string) {
 	next := *g.pods[n][ordinal]
 	next.owner = owner
 	w.storePod(g, n, ordinal, next)
@@ -36,28 +35,30 @@ func (w *walk) handOver(g *simulatedGroup, n, ordinal int, owner string) {
 
 func (w *walk) removePod(g *simulatedGroup, n, ordinal int) {
 	w.server.removePod(g, n, ordinal)
-	w.stored(g, n, ofPods)
+	w.afterStore(g, n, podKind)
 }
 
 func (w *walk) putZone(g *simulatedGroup, n int, changed func(*zone)) {
 	w.server.putZone(g, n, changed)
-	w.stored(g, n, ofZones)
+	w.afterStore(g, n, zoneKind)
 }
 
-func (w *walk) respec(g *simulatedGroup, n int, changed func(*zone)) {
-	w.server.respec(g, n, changed)
-	w.stored(g, n, ofZones)
+func (w *walk) putSpec(g *simulatedGroup, n int, changed func(*zone)) {
+	w.server.putSpec(g, n, changed)
+	w.afterStore(g, n, zoneKind)
 }
 
-func (w *walk) stored(g *simulatedGroup, n int, k kind) {
-	g.witness.watch(g, w.version, k == ofZones, w.wall())
-	w.sync(g, n)
-	w.show(k)
+// afterStore updates the history of a group after a write, and notifies the StatefulSet controller and
+// the watches.
+func (w *walk) afterStore(g *simulatedGroup, n int, k kind) {
+	g.history.update(g, w.version, k == zoneKind, w.wall())
+	w.enqueueZone(g, n)
+	w.notifyWatches(k)
 }
 
-func (w *walk) show(k kind) {
+func (w *walk) notifyWatches(k kind) {
 	for _, p := range w.processes {
-		p.await(k)
+		p.scheduleWatch(k)
 	}
 }
 
@@ -68,22 +69,22 @@ func (w *walk) storeLease(p *process, g *simulatedGroup, next *coordinationv1.Le
 		return nil, err
 	}
 	g.lease = w.recordOf(g)
-	g.witness.notes(g, g.lease)
-	w.show(ofLeases)
+	g.history.updateRecorded(g, g.lease)
+	w.notifyWatches(leaseKind)
 	if p == nil {
 		return g.stored, nil
 	}
-	p.wrote()
-	w.comes(aHoldIsWritten, g, p)
-	if former != nil && former.Holder.Foreign() && g.lease.Holder != former.Holder && !former.Lapsed(w.known(g.lease.Renewed)) {
-		w.violate(g, "HandsOff", string(former.Holder)+" still counts as "+p.name+" decides to write "+(*spelled)(g.lease).String())
+	p.countWrite()
+	w.fire(holdWritten, g, p)
+	if former != nil && former.Holder.Foreign() && g.lease.Holder != former.Holder && !former.Lapsed(w.decisionTime(g.lease.Renewed)) {
+		w.violate(g, "ManualHoldKept", string(former.Holder)+" still has the hold when "+p.name+" decides to write "+(*holdText)(g.lease).String())
 	}
 	return g.stored, nil
 }
 
-// known returns the time that counts for a decision: the time of the clock that the
-// decision used. If clocks are true, it is never later than the current time.
-func (w *walk) known(decided time.Time) time.Time {
+// decisionTime returns the time of a decision by the clock of the process. If clocks are true, it is
+// never later than the current time.
+func (w *walk) decisionTime(decided time.Time) time.Time {
 	if w.schedule.TrueClocks && decided.After(w.wall()) {
 		return w.wall()
 	}
@@ -98,123 +99,123 @@ func (w *walk) dropLease(p *process, g *simulatedGroup, only metav1.Precondition
 		return err
 	}
 	g.lease = nil
-	p.wrote()
-	w.show(ofLeases)
-	if former.Holder.Foreign() && !former.Lapsed(w.known(p.wallNow())) {
-		w.violate(g, "HandsOff", string(former.Holder)+" still counts as "+p.name+" removes the Lease")
+	p.countWrite()
+	w.notifyWatches(leaseKind)
+	if former.Holder.Foreign() && !former.Lapsed(w.decisionTime(p.wallNow())) {
+		w.violate(g, "ManualHoldKept", string(former.Holder)+" still has the hold when "+p.name+" deletes the Lease")
 	}
 	if len(former.Intents) > 0 || !former.Downscale.None() {
-		w.violate(g, "NotedFirst", p.name+" removes the Lease that notes "+(*spelled)(former).String())
+		w.violate(g, "NotedFirst", p.name+" deletes a Lease with records: "+(*holdText)(former).String())
 	}
 	return nil
 }
 
-// touchPod changes the version of a pod that matches its intent.
-func (w *walk) touchPod(g *simulatedGroup, n, ordinal int, i plan.Intent) bool {
+// updateVersion changes the version of a pod that matches its intent.
+func (w *walk) updateVersion(g *simulatedGroup, n, ordinal int, i plan.Intent) bool {
 	p := g.pods[n][ordinal]
 	if p == nil || p.UID != i.UID || p.Version != i.Version {
 		return false
 	}
-	w.wrote()
-	w.report.Tallies[touches]++
-	w.story(g, "touch of", p.Name)
+	w.countWrite()
+	w.report.Actions[podsUpdated]++
+	w.trace(g, "update of", p.Name)
 	w.putPod(g, n, ordinal, p.Pod)
 	return true
 }
 
-// deletePod deletes the pod that was judged, and judges the delete.
-func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, t disruption) bool {
+// deletePod deletes a pod if it meets the preconditions, and checks the delete.
+func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, d disruption) bool {
 	p := g.pods[n][ordinal]
-	exact := p != nil && p.UID == t.uid && (t.version == 0 || p.Version == t.version)
-	byName := t.evicted && t.uid == "" || !t.evicted && w.schedule.Rules.Unconditional
+	exact := p != nil && p.UID == d.uid && (d.version == 0 || p.Version == d.version)
+	byName := d.evicted && d.uid == "" || !d.evicted && w.schedule.Deviations.Unconditional
 	if p == nil || !exact && !byName {
 		return false
 	}
-	w.wrote()
+	w.countWrite()
 	if p.Phase == plan.Leaving {
 		return true
 	}
-	if !t.evicted && p.owner == "" {
-		w.violate(g, "ExactTarget", t.by+" deletes "+p.Name+", which no StatefulSet controls")
+	if !d.evicted && p.owner == "" {
+		w.violate(g, "ExactTarget", d.actor+" deletes "+p.Name+", which no StatefulSet controls")
 	}
-	up, version := p.serves(), p.Version
-	w.leave(g, n, ordinal, t.by+" deletes")
+	up, version := p.upInZone(), p.Version
+	w.terminatePod(g, n, ordinal, d.actor+" deletes")
 	switch {
-	case p.stranger():
-		w.report.Faults[strangersEvicted]++
-	case t.evicted:
-		w.report.Tallies[evictions]++
+	case p.bare():
+		w.report.Faults[barePodsEvicted]++
+	case d.evicted:
+		w.report.Actions[podsEvicted]++
 	case up:
-		w.report.Tallies[rolled]++
+		w.report.Actions[upPodsReplaced]++
 	default:
-		w.report.Tallies[repairs]++
+		w.report.Actions[downPodsReplaced]++
 	}
-	w.comes(aPodIsSentAway, g, nil)
+	w.fire(podDeleted, g, nil)
 	if !up {
 		return true
 	}
-	if f := &g.witness.falls[n][ordinal]; f.since > 0 {
-		f.ours = true
+	if dt := &g.history.downtimes[n][ordinal]; dt.since > 0 {
+		dt.byLockstep = true
 	}
-	g.witness.recover(w.wall())
-	if rule, how := g.witness.judgeDisruption(g, n, ordinal, t, version, exact, w.wall()); rule != "" {
-		w.violate(g, rule, how)
+	g.history.endDowntimes(w.wall())
+	if rule, detail := g.history.checkDisruption(g, n, ordinal, d, version, exact, w.wall()); rule != "" {
+		w.violate(g, rule, detail)
 	}
 	return true
 }
 
-// changeZone changes a zone, except its replicas, if its version is the one that was
-// judged.
-func (w *walk) changeZone(what tally, g *simulatedGroup, n int, judged plan.Version, changed func(*zone)) bool {
-	if g.zones[n].Version != judged {
+// changeZone changes a zone, except its replicas, if its version is the one of the decision.
+func (w *walk) changeZone(what action, g *simulatedGroup, n int, version plan.Version, changed func(*zone)) bool {
+	if g.zones[n].Version != version {
 		return false
 	}
-	w.wrote()
-	w.report.Tallies[what]++
+	w.countWrite()
+	w.report.Actions[what]++
 	w.putZone(g, n, changed)
 	return true
 }
 
-// setReplicas changes the replicas of a zone if its version is the one that was judged,
-// and judges a downscale.
+// setReplicas changes the replicas of a zone if its version is the one of the decision. It checks a
+// downscale.
 func (w *walk) setReplicas(g *simulatedGroup, n int, d downscale) bool {
 	z := g.zones[n]
 	if z.Version != d.version {
 		return false
 	}
-	w.wrote()
-	w.story(g, d.by, "sets", z.Name)
-	harms := d.to < z.Replicas && g.witness.harms(g, n, d)
-	if harms {
-		w.judgeHarm(g, n, d)
+	w.countWrite()
+	w.trace(g, d.actor, "sets", z.Name)
+	disrupts := d.to < z.Replicas && g.history.disrupts(g, n, d)
+	if disrupts {
+		w.checkDownscale(g, n, d)
 	}
 	if d.to < z.Replicas {
-		w.judgeTime(g, n)
+		w.checkDownscaleInterval(g, n)
 	}
-	what := raises
+	what := upscales
 	if d.to < z.Replicas {
 		what = downscales
 	}
-	w.report.Tallies[what]++
-	w.respec(g, n, func(z *zone) { z.Replicas = d.to })
-	g.witness.harmed[n] = g.witness.harmed[n] || harms
+	w.report.Actions[what]++
+	w.putSpec(g, n, func(z *zone) { z.Replicas = d.to })
+	g.history.disrupted[n] = g.history.disrupted[n] || disrupts
 	return true
 }
 
-func (w *walk) judgeHarm(g *simulatedGroup, n int, d downscale) {
-	g.witness.recover(w.wall())
-	if rule, how := g.witness.judgeDownscale(g, n, d, w.wall()); rule != "" {
-		w.violate(g, rule, how)
+// checkDownscale checks a downscale that is about to delete pods that are up.
+func (w *walk) checkDownscale(g *simulatedGroup, n int, d downscale) {
+	g.history.endDowntimes(w.wall())
+	if rule, detail := g.history.checkDownscale(g, n, d, w.wall()); rule != "" {
+		w.violate(g, rule, detail)
 	}
 }
 
-// judgeTime judges the time between a downscale and the downscales of other zones, even
-// if no pod that leaves is up.
-func (w *walk) judgeTime(g *simulatedGroup, n int) {
+// checkDownscaleInterval checks the time between a downscale and the downscales of other zones, even if
+// no deleted pod is up.
+func (w *walk) checkDownscaleInterval(g *simulatedGroup, n int) {
 	if w.schedule.TrueClocks {
-		if how := g.witness.tooSoon(g, n, w.wall()); how != "" {
-			w.violate(g, "TooSoon", how)
+		if detail := g.history.tooSoon(g, n, w.wall()); detail != "" {
+			w.violate(g, "TooSoon", detail)
 		}
-		g.witness.shrank[n] = shrunk{w.wall(), g.zones[n].MinBetween.Duration}
+		g.history.lastDownscales[n] = pastDownscale{w.wall(), g.zones[n].MinBetween.Duration}
 	}
 }

@@ -19,42 +19,42 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-// mostMoves is the maximum number of events of a schedule. A schedule with more events
-// never rests.
-const mostMoves = 1_000_000
+// maxEvents is the maximum number of events of a schedule. A schedule with more events
+// never ends.
+const maxEvents = 1_000_000
 
-// patience is the time after the faults in which every group must reach its goal.
-const patience = 3 * time.Hour
+// goalTimeout is the time after the end of faults in which every group must reach its goal.
+const goalTimeout = 3 * time.Hour
 
 // walk is a running schedule.
 type walk struct {
 	server
 	agenda
-	handover
-	ctx       context.Context //nolint:containedctx // ends with the bubble of the schedule
-	log       *logrus.Logger
-	people    *lease.Store // of users who acquire and release holds manually
-	schedule  Schedule
-	chance    *rand.Rand // for the durations of operations
-	now       instant
-	processes []*process
-	elected   *process // the process that should lead
-	syncing   map[[2]int]bool
-	selectors map[string]labels.Selector // of lists, parsed
-	uids      int
-	waiting   []Step  // for their moments
-	network   instant // the network is bad until then
-	slowness  instant // controllers and kubelets are slow until then
+	taskRunner
+	ctx             context.Context //nolint:containedctx // ends with the bubble of the schedule
+	log             *logrus.Logger
+	userLeases      *lease.Store // of users who acquire and release holds manually
+	schedule        Schedule
+	chance          *rand.Rand // for the durations of operations
+	now             instant
+	processes       []*process
+	elected         *process // the leader
+	zonesQueued     map[[2]int]bool
+	selectors       map[string]labels.Selector // the parsed selectors of lists
+	uids            int
+	waitingSteps    []Step  // that wait for their triggers
+	badNetworkUntil instant // the network is bad until then
+	slowUntil       instant // controllers and kubelets are slow until then
 
 	compare func(*process, *simulatedGroup, group.Snapshot) // called with every snapshot; can be nil
 
-	telling bool
-	lines   []line
-	report  Report
-	broken  *Story
+	tracing   bool
+	lines     []line
+	report    Report
+	violation *Counterexample
 }
 
-// line is a line of a story, about a group or, with -1, about no group.
+// line is a line of a trace. Its group is -1 if the line is not about one group.
 type line struct {
 	group int
 	text  string
@@ -63,56 +63,56 @@ type line struct {
 // Run runs a schedule in a bubble. All goroutines end before it returns.
 func Run(t *testing.T, s Schedule) Report {
 	t.Helper()
-	return live(t, s, false).report
+	return runWalk(t, s, false).report
 }
 
-// live runs a schedule. If telling is set, it collects the lines of the story.
-func live(t *testing.T, s Schedule, telling bool) *walk {
+// runWalk runs a schedule. If tracing is set, it collects the lines of the trace.
+func runWalk(t *testing.T, s Schedule, tracing bool) *walk {
 	t.Helper()
 	var w *walk
 	synctest.Test(t, func(t *testing.T) {
-		w = begin(t.Context(), s)
-		w.telling = telling
+		w = newWalk(t.Context(), s)
+		w.tracing = tracing
 		w.run()
 	})
 	return w
 }
 
-func begin(ctx context.Context, s Schedule) *walk {
-	w := &walk{ctx: ctx, schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), syncing: map[[2]int]bool{}, selectors: map[string]labels.Selector{}, log: silent()}
-	w.overwriting, w.leaseNames = s.Rules.Overwriting, map[string]*simulatedGroup{}
-	w.people = lease.NewStore(client{walk: w}, "", "somebody")
+func newWalk(ctx context.Context, s Schedule) *walk {
+	w := &walk{ctx: ctx, schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), zonesQueued: map[[2]int]bool{}, selectors: map[string]labels.Selector{}, log: silent()}
+	w.overwriting, w.leaseNames = s.Deviations.Overwriting, map[string]*simulatedGroup{}
+	w.userLeases = lease.NewStore(client{walk: w}, "", "user")
 	w.began = time.Now() //nolint:forbidigo // the time of the bubble
 	for n, setting := range s.Groups {
-		w.found(n, setting)
+		w.createGroup(n, setting)
 	}
-	var shown [kinds]int
-	for k := range kinds {
+	var shown [allKinds]int
+	for k := range allKinds {
 		shown[k] = len(w.logs[k])
 	}
 	for n := range s.Processes {
 		p := &process{walk: w, no: n, name: "process-" + strconv.Itoa(n), clock: clock{rate: 1, steady: 1}}
 		w.processes = append(w.processes, p)
-		w.windUp(p)
-		p.begin(shown)
+		w.initClock(p)
+		p.start(shown)
 	}
 	w.elect(nil)
 	for _, step := range s.Steps {
-		w.agenda.add(step.At, func() { w.begins(step) })
+		w.agenda.add(step.At, func() { w.startStep(step) })
 	}
-	w.agenda.add(s.Ends, w.mend)
+	w.agenda.add(s.FaultsEnd, w.endFaults)
 	return w
 }
 
-// found creates an available group on its first revision.
-func (w *walk) found(no int, s Setting) {
-	g := &simulatedGroup{no: no, key: plan.Key{Namespace: s.Namespace, Name: s.Name}, bad: map[string]bool{}, witness: newWitness(s.Zones, s.Ordinals, w.schedule.TrueClocks), wishes: make([]int, s.Zones)}
-	g.forced, g.moved = make([]bool, s.Zones), make([]plan.Version, s.Zones)
+// createGroup creates an available group on its first revision.
+func (w *walk) createGroup(no int, s GroupConfig) {
+	g := &simulatedGroup{no: no, key: plan.Key{Namespace: s.Namespace, Name: s.Name}, badRevisions: map[string]bool{}, history: newGroupHistory(s.Zones, s.Ordinals, w.schedule.TrueClocks), sizeRequests: make([]int, s.Zones)}
+	g.forced, g.absenceChanged = make([]bool, s.Zones), make([]plan.Version, s.Zones)
 	if s.Limit > 0 {
-		ofGroup := group.Requirement{Key: groupOfPod, Demand: group.LabelIn, Values: []string{s.Name}}
+		ofGroup := group.Requirement{Key: podGroupLabel, Demand: group.LabelIn, Values: []string{s.Name}}
 		g.budgets = []group.DisruptionBudget{{Name: "budget-of-" + s.Name, Selector: group.Selector{ofGroup}, Limit: s.Limit}}
 	}
-	g.pods, g.names = emptyPlaces[*pod](s.Zones, s.Ordinals), emptyPlaces[podName](s.Zones, s.Ordinals)
+	g.pods, g.podNames = perOrdinal[*pod](s.Zones, s.Ordinals), perOrdinal[podName](s.Zones, s.Ordinals)
 	w.groups = append(w.groups, g)
 	w.leaseNames[s.Namespace+"/"+hold.LeaseName(g.key)] = g
 	for n := range s.Zones {
@@ -136,42 +136,42 @@ func (w *walk) found(no int, s Setting) {
 			}})
 		}
 	}
-	g.witness.watch(g, 0, false, w.wall())
+	g.history.update(g, 0, false, w.wall())
 }
 
 func (w *walk) run() {
-	for len(w.events) > 0 && w.broken == nil {
-		if w.report.Moves++; w.report.Moves > mostMoves {
-			w.violate(nil, "Rests", "it never does")
+	for len(w.events) > 0 && w.violation == nil {
+		if w.report.Events++; w.report.Events > maxEvents {
+			w.violate(nil, "Quiet", fmt.Sprintf("more than %d events", maxEvents))
 			break
 		}
-		w.happens()
+		w.step()
 	}
 	w.end()
 	w.report.Schedules = 1
-	if len(w.groups) >= crowd {
+	if len(w.groups) >= crowdedGroups {
 		w.report.Crowded = 1
 	}
 	w.report.Days = w.now.Hours() / 24
-	if w.broken != nil {
-		w.report.Broken = append(w.report.Broken, w.broken)
+	if w.violation != nil {
+		w.report.Violations = append(w.report.Violations, w.violation)
 	}
 }
 
-// happens runs the next event.
-func (w *walk) happens() {
+// step runs the next event.
+func (w *walk) step() {
 	e := w.agenda.next()
 	w.now = e.at
-	e.happen()
-	w.allWait()
+	e.fire()
+	w.waitForTasks()
 }
 
-// end ends everything that goroutines still wait for.
+// end makes all pending requests fail, so that all goroutines end.
 func (w *walk) end() {
 	for _, p := range w.processes {
-		w.abandon(p.living)
+		w.endLifetime(p.lifetime)
 	}
-	w.allWait()
+	w.waitForTasks()
 }
 
 func (w *walk) after(d time.Duration, do func()) { w.agenda.add(w.now+max(d, 0), do) }
@@ -186,72 +186,72 @@ func (w *walk) between(least, most time.Duration) time.Duration {
 // wall returns the true time as a wall clock time.
 func (w *walk) wall() time.Time { return epoch.Add(w.now) }
 
-// lag returns how long a change is on its way to a watch.
-func (w *walk) lag() time.Duration {
+// watchLag returns after which time a watch shows a change.
+func (w *walk) watchLag() time.Duration {
 	if w.chance.IntN(50) == 0 {
 		return w.between(0, 2*time.Second)
 	}
 	return w.between(200*time.Microsecond, 20*time.Millisecond)
 }
 
-// slow returns the additional delay of controllers and kubelets now.
-func (w *walk) slow() time.Duration {
-	if w.slowness <= w.now {
+// controllerDelay returns the additional delay of controllers and kubelets at present.
+func (w *walk) controllerDelay() time.Duration {
+	if w.slowUntil <= w.now {
 		return 0
 	}
 	return w.between(0, 30*time.Second)
 }
 
-func (w *walk) wrote() { w.report.Tallies[writes]++ }
+func (w *walk) countWrite() { w.report.Actions[writes]++ }
 
 // violate ends a schedule that breaks a rule.
-func (w *walk) violate(g *simulatedGroup, rule, how string) {
-	if w.broken != nil {
+func (w *walk) violate(g *simulatedGroup, rule, detail string) {
+	if w.violation != nil {
 		return
 	}
-	w.broken = &Story{Seed: w.schedule.Seed, Rule: rule, How: how, Group: -1, At: clockTime(w.now), Steps: w.schedule.Steps}
+	w.violation = &Counterexample{Seed: w.schedule.Seed, Rule: rule, Detail: detail, Group: -1, At: clockTime(w.now), Steps: w.schedule.Steps}
 	if g != nil {
-		w.broken.Group = g.no
+		w.violation.Group = g.no
 	}
 	for _, l := range w.lines {
 		if l.group < 0 || g == nil || l.group == g.no {
-			w.broken.Lines = append(w.broken.Lines, l.text)
+			w.violation.Trace = append(w.violation.Trace, l.text)
 		}
 	}
 }
 
-// story adds a line about a group.
-func (w *walk) story(g *simulatedGroup, words ...any) {
-	if w.telling {
+// trace adds a line about a group to the trace.
+func (w *walk) trace(g *simulatedGroup, words ...any) {
+	if w.tracing {
 		w.lines = append(w.lines, line{g.no, clockTime(w.now) + " " + strings.TrimSpace(fmt.Sprintln(words...))})
 	}
 }
 
-// tell adds a line that is not about one group.
-func (w *walk) tell(words ...any) {
-	if w.telling {
+// traceAll adds a line that is not about one group to the trace.
+func (w *walk) traceAll(words ...any) {
+	if w.tracing {
 		w.lines = append(w.lines, line{-1, clockTime(w.now) + " " + strings.TrimSpace(fmt.Sprintln(words...))})
 	}
 }
 
-// spelled formats the record in a Lease for a story.
-type spelled group.Hold
+// holdText formats the record in a Lease for a trace.
+type holdText group.Hold
 
 // String implements fmt.Stringer.
-func (h *spelled) String() string {
+func (h *holdText) String() string {
 	holder := string(h.Holder)
 	if h.Holder.Free() {
 		holder = "free"
 	}
-	var noted []string
+	var records []string
 	for _, i := range h.Intents {
-		noted = append(noted, i.Pod)
+		records = append(records, i.Pod)
 	}
 	if !h.Downscale.None() {
-		noted = append(noted, h.Downscale.String())
+		records = append(records, h.Downscale.String())
 	}
 	for _, waits := range h.Waiting {
-		noted = append(noted, fmt.Sprintf("(%s %s waits)", waits.Operation, waits.Zone))
+		records = append(records, fmt.Sprintf("(%s %s waits)", waits.Operation, waits.Zone))
 	}
-	return "hold " + holder + " " + fmt.Sprint(noted)
+	return "hold " + holder + " " + fmt.Sprint(records)
 }

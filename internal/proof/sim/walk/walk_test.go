@@ -18,34 +18,34 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// few is the number of schedules for every change; make sim runs many more.
-const few = 300
+// defaultSchedules is the number of schedules of make test; make sim runs many more.
+const defaultSchedules = 300
 
-// garbage is the GC percentage. It is high because a schedule keeps almost no memory.
-const garbage = 1500
+// gcPercent is the GC percentage. It is high because a schedule keeps almost no memory.
+const gcPercent = 1500
 
 func TestWalk(t *testing.T) {
-	first, schedules := number(t, "LOCKSTEP_SEED", 1), number(t, "LOCKSTEP_SCHEDULES", few)
-	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	first, schedules := envNumber(t, "LOCKSTEP_SEED", 1), envNumber(t, "LOCKSTEP_SCHEDULES", defaultSchedules)
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	began := time.Now()
-	report := walks(t, first, schedules)
+	report := runSchedules(t, first, schedules)
 	fmt.Fprintf(os.Stdout, "seeds %d to %d, %d at a time, %.0f s\n%v", first, first+schedules-1, runtime.GOMAXPROCS(0), time.Since(began).Seconds(), &report)
-	for _, broken := range report.Broken {
-		t.Errorf("\n%v", broken)
+	for _, violation := range report.Violations {
+		t.Errorf("\n%v", violation)
 	}
-	if schedules < few || t.Failed() {
+	if schedules < defaultSchedules || t.Failed() {
 		return
 	}
 	for _, name := range report.Missing() {
-		t.Errorf("in no schedule: %s", name)
+		t.Errorf("no schedule contains: %s", name)
 	}
 }
 
-func number(t *testing.T, name string, otherwise uint64) uint64 {
+func envNumber(t *testing.T, name string, fallback uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {
-		return otherwise
+		return fallback
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -54,20 +54,20 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// walks runs schedules on all processors until one of them breaks a rule. If several do, it
-// returns the story of the lowest seed.
-func walks(t *testing.T, first, schedules uint64) Report {
+// runSchedules runs schedules on all processors until one of them breaks a rule. If several do, the
+// report has the counterexample of the lowest seed.
+func runSchedules(t *testing.T, first, schedules uint64) Report {
 	t.Helper()
 	var next, done atomic.Uint64
 	var failed atomic.Bool
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	var sum Report
-	var broken []uint64
+	var violating []uint64
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			var mine Report
-			var ours []uint64
+			var myViolating []uint64
 			for !failed.Load() {
 				n := next.Add(1) - 1
 				if n >= schedules {
@@ -78,31 +78,31 @@ func walks(t *testing.T, first, schedules uint64) Report {
 				if n := done.Add(1); n%10_000 == 0 {
 					fmt.Fprintf(os.Stdout, "%d of %d schedules\n", n, schedules)
 				}
-				if len(report.Broken) > 0 {
+				if len(report.Violations) > 0 {
 					failed.Store(true)
-					ours = append(ours, first+n)
+					myViolating = append(myViolating, first+n)
 				}
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			sum.Add(mine)
-			broken = append(broken, ours...)
+			violating = append(violating, myViolating...)
 		})
 	}
 	all.Wait()
-	if len(broken) > 0 {
-		sum.Broken = []*Story{Retell(t, Draw(slices.Min(broken)))}
+	if len(violating) > 0 {
+		sum.Violations = []*Counterexample{Minimize(t, Draw(slices.Min(violating)))}
 	}
 	return sum
 }
 
 // Before the delete arrives, its sender adds a replica to another zone and receives the answer.
-func TestARequestIsJudgedByWhatWasKnownAsItWasSent(t *testing.T) {
+func TestDeleteIsJudgedByWhatItsSenderKnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t.Context(), Draw(1))
+		w := newWalk(t.Context(), Draw(1))
 		p, g := w.processes[0], w.groups[0]
 		first, pod := g.zones[0], g.pods[0][0]
-		w.byHand(g, plan.Record{
+		w.writeHold(g, plan.Record{
 			Hold: plan.Hold{
 				Holder:   plan.Holder("rollout/" + first.Name),
 				Duration: hold.Duration,
@@ -110,15 +110,15 @@ func TestARequestIsJudgedByWhatWasKnownAsItWasSent(t *testing.T) {
 				Intents:  []plan.Intent{{Pod: pod.Name, Zone: first.Name, UID: pod.UID, Version: pod.Version, Cause: reason.OutdatedRevision, Since: w.wall()}},
 			},
 		})
-		r := &round{process: p, g: g, shown: p.shown(g)}
-		r.delete(plan.DeletePod{Zone: first.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version})(func(error) {})
-		w.respec(g, 1, func(z *zone) { z.Replicas++ })
-		p.sights[g.no].served.answered[1] = g.zones[1].Version
+		r := &round{process: p, g: g, shown: p.shownOf(g)}
+		r.requestDelete(plan.DeletePod{Zone: first.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version})(func(error) {})
+		w.putSpec(g, 1, func(z *zone) { z.Replicas++ })
+		p.progress[g.no].shown.answered[1] = g.zones[1].Version
 		for w.events[0].at < 6*time.Millisecond && g.pods[0][0] == pod {
-			w.happens()
+			w.step()
 		}
-		if now := g.pods[0][0]; now == pod || w.broken != nil {
-			t.Errorf("deleted: %t, broken: %+v", now != pod, w.broken)
+		if now := g.pods[0][0]; now == pod || w.violation != nil {
+			t.Errorf("deleted: %t, violation: %+v", now != pod, w.violation)
 		}
 		w.end()
 	})

@@ -7,74 +7,73 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// mend ends all faults, and every user action that deliberately keeps a group from its
-// goal.
-func (w *walk) mend() {
-	w.tell("faults end")
-	w.network, w.slowness, w.waiting = 0, 0, nil
+// endFaults ends all faults, and every user action that prevents a group from reaching its goal.
+func (w *walk) endFaults() {
+	w.traceAll("faults end")
+	w.badNetworkUntil, w.slowUntil, w.waitingSteps = 0, 0, nil
 	for _, p := range w.processes {
-		p.asleep = 0
+		p.asleepUntil = 0
 		w.setClock(p, 0, 1)
 		if p != w.elected {
 			p.resign()
 		}
 	}
 	for _, g := range w.groups {
-		w.giveBack(g)
-		w.returns(g)
+		w.releaseHold(g)
+		w.endAbsences(g)
 		for n := range g.zones {
-			w.repair(g, n)
+			w.repairTemplate(g, n)
 			w.resume(g, n)
 		}
 	}
-	w.after(time.Second, w.audit)
+	w.after(time.Second, w.checkGoals)
 }
 
-// audit checks whether every group has reached its goal.
-func (w *walk) audit() {
+// checkGoals checks whether every group has reached its goal.
+func (w *walk) checkGoals() {
 	if w.elected.dead {
 		w.elect(w.elected)
 	}
 	w.elected.lead()
 	for _, g := range w.groups {
 		if why := g.unfinished(); why != "" {
-			if w.now > w.schedule.Ends+patience {
-				w.report.Missed++
+			if w.now > w.schedule.FaultsEnd+goalTimeout {
+				w.report.GoalsMissed++
 				w.violate(g, "Progress", why)
 				return
 			}
-			w.after(10*time.Second, w.audit)
+			w.after(10*time.Second, w.checkGoals)
 			return
 		}
 	}
 	w.report.Goals += len(w.groups)
-	w.after(2*time.Minute, w.settle)
+	w.after(2*time.Minute, w.checkQuiet)
 }
 
-// settle checks that processes at the goal plan nothing and write nothing.
-func (w *walk) settle() {
-	written, planned := w.report.Tallies[writes], w.report.Plans
+// checkQuiet checks that at the goal no process plans and no process writes.
+func (w *walk) checkQuiet() {
+	written, planned := w.report.Actions[writes], w.report.Plans
 	w.after(10*time.Minute, func() {
 		for _, g := range w.groups {
 			if why := g.unfinished(); why != "" {
-				w.violate(g, "Progress", "the goal is left again: "+why)
+				w.violate(g, "Progress", "the group has left its goal: "+why)
 			}
 		}
-		written, planned := w.report.Tallies[writes]-written, w.report.Plans-planned
+		written, planned := w.report.Actions[writes]-written, w.report.Plans-planned
 		if written+planned > 0 {
-			w.violate(nil, "Rests", fmt.Sprintf("%d plans and %d writes at the goal", planned, written))
+			w.violate(nil, "Quiet", fmt.Sprintf("%d plans and %d writes at the goal", planned, written))
 		}
 		w.agenda = agenda{}
 	})
 }
 
-// unfinished returns what keeps a group from its goal; "" if it is at its goal.
+// unfinished returns why a group is not at its goal; "" if it is.
 func (g *simulatedGroup) unfinished() string {
 	switch {
-	case g.asking > 0:
-		return "somebody still asks"
+	case g.pendingRequests > 0:
+		return "a user request is pending"
 	case g.lease != nil && (!g.lease.Holder.Free() || len(g.lease.Intents) > 0 || !g.lease.Downscale.None()):
-		return (*spelled)(g.lease).String()
+		return (*holdText)(g.lease).String()
 	}
 	if !g.remembersAll() {
 		return "not all zones are remembered"
@@ -84,12 +83,12 @@ func (g *simulatedGroup) unfinished() string {
 		case !z.Observed || z.UpdateRevision != z.template || z.CurrentRevision != z.template:
 			return z.Name + " is not at its template"
 		case z.Forced.Given && z.Replicas != z.Forced.Replicas, z.Leader != "" && !z.Forced.Given && z.Replicas != g.zones[0].Replicas:
-			return z.Name + " has not the replicas that it should have"
+			return z.Name + " does not have the replicas that it should have"
 		}
 		for ordinal, p := range g.pods[n] {
 			wanted := g.wanted(n, ordinal)
 			if wanted != (p != nil) || (wanted && (!p.Up() || p.Revision != z.template)) {
-				return plan.PodName(z.Name, ordinal) + " is not as it should be"
+				return plan.PodName(z.Name, ordinal) + " is missing, surplus, not up or outdated"
 			}
 		}
 	}

@@ -14,20 +14,20 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-// The test compares every snapshot of this many drawn schedules, and of schedules with rare cases:
-// a zone that returns during a live read, and a deleted pod that no zone wants.
+// The test uses this many drawn schedules, and schedules with rare cases: a zone that returns during a
+// live read, and a deleted pod that no zone wants.
 const drawnSchedules = 20
 
-var richSchedules = []uint64{1, 4, 7, 9, 10, 11, 12, 14, 18, 26, 28, 29, 35, 36}
+var rareSchedules = []uint64{1, 4, 7, 9, 10, 11, 12, 14, 18, 26, 28, 29, 35, 36}
 
 // The test compares each zone and each pod of every snapshot, from caches and live, with what the
 // API server had stored at the versions in the snapshot. The only field that it ignores is the
 // time at which the process saw a pod (Pod.Seen), because the API server does not know it. A
 // snapshot from caches is compared if the caches show something new of its group.
-func TestSnapshotsShowWhatTheAPIServerHadStored(t *testing.T) {
-	first := number(t, "LOCKSTEP_SEED", uint64(time.Now().UnixNano()%1_000_000))
+func TestSnapshotsMatchStoredObjects(t *testing.T) {
+	first := envNumber(t, "LOCKSTEP_SEED", uint64(time.Now().UnixNano()%1_000_000))
 	t.Logf("seeds %d to %d", first, first+drawnSchedules-1)
-	seeds, shown := slices.Clone(richSchedules), map[string]int{}
+	seeds, shown := slices.Clone(rareSchedules), map[string]int{}
 	for n := range uint64(drawnSchedules) {
 		seeds = append(seeds, first+n)
 	}
@@ -36,13 +36,13 @@ func TestSnapshotsShowWhatTheAPIServerHadStored(t *testing.T) {
 			return
 		}
 		synctest.Test(t, func(t *testing.T) {
-			w := begin(t.Context(), Draw(seed))
-			past := &history{walk: w, compared: map[[2]int]state{}}
+			w := newWalk(t.Context(), Draw(seed))
+			past := &changeHistory{walk: w, compared: map[[2]int]state{}}
 			w.compare = func(p *process, g *simulatedGroup, s group.Snapshot) {
 				if t.Failed() {
 					return
 				}
-				c := comparison{T: t, history: past.read(), group: g, seen: s, shown: shown}
+				c := comparison{T: t, changeHistory: past.read(), group: g, snapshot: s, shown: shown}
 				switch {
 				case s.Live:
 					c.live()
@@ -50,7 +50,7 @@ func TestSnapshotsShowWhatTheAPIServerHadStored(t *testing.T) {
 					c.cached()
 				}
 				if t.Failed() {
-					t.Errorf("LOCKSTEP_SEED=%d: %s sees this of group %d, live: %t", seed, p.name, g.no, s.Live)
+					t.Errorf("LOCKSTEP_SEED=%d: %s has this snapshot of group %d, live: %t", seed, p.name, g.no, s.Live)
 				}
 			}
 			w.run()
@@ -58,40 +58,40 @@ func TestSnapshotsShowWhatTheAPIServerHadStored(t *testing.T) {
 	}
 	for _, what := range []string{
 		"zone live", "zone from caches", "zone without its label live", "zone without its label from caches",
-		"zone of orphans live", "zone of orphans from caches", "zone that is back live", "pod that is not adopted yet live", "terminating pod live", "downscale live", "pods that nobody wants live",
-		"stranger that is not shown live", "adopted stranger live", "stranger with the name of a recorded pod",
+		"zone of orphans live", "zone of orphans from caches", "zone that returned live", "pod that is not adopted yet live", "terminating pod live", "downscale live", "unwanted pods live",
+		"bare pod that is not shown live", "adopted bare pod live", "bare pod with the name of a recorded pod",
 	} {
 		if shown[what] == 0 {
-			t.Errorf("no snapshot showed: %s", what)
+			t.Errorf("no snapshot contains: %s", what)
 		}
 	}
 	t.Log(shown)
 }
 
-// history is what was stored, by group.
-type history struct {
+// changeHistory has the stored changes of each group.
+type changeHistory struct {
 	*walk
 
-	changes  [kinds][][]change
-	followed [kinds]int       // number of log entries that were read
-	compared map[[2]int]state // by process and group: what its caches showed last
+	changes     [allKinds][][]change
+	entriesRead [allKinds]int    // number of log entries that were read
+	compared    map[[2]int]state // by process and group: the last state of the caches
 }
 
-// state is what caches show of a group: the number of its changes, and the version of its hold.
+// state is the state of a group in the caches: the number of its changes, and the version of its hold.
 type state struct {
-	changes [kinds]int
+	changes [allKinds]int
 	hold    plan.Version
 }
 
-func (h *history) read() *history {
-	for k := range kinds {
+func (h *changeHistory) read() *changeHistory {
+	for k := range allKinds {
 		if h.changes[k] == nil {
 			h.changes[k] = make([][]change, len(h.groups))
 		}
-		for _, c := range h.logs[k][h.followed[k]:] {
+		for _, c := range h.logs[k][h.entriesRead[k]:] {
 			h.changes[k][c.group] = append(h.changes[k][c.group], c)
 		}
-		h.followed[k] = len(h.logs[k])
+		h.entriesRead[k] = len(h.logs[k])
 	}
 	return h
 }
@@ -99,17 +99,17 @@ func (h *history) read() *history {
 // comparison compares a snapshot of a group with what was stored.
 type comparison struct {
 	*testing.T
-	*history
+	*changeHistory
 
-	group *simulatedGroup
-	seen  group.Snapshot
-	shown map[string]int // number of snapshots with each case
+	group    *simulatedGroup
+	snapshot group.Snapshot
+	shown    map[string]int // number of snapshots with each case
 }
 
 // changed reports whether the caches of a process show another state than before.
 func (c comparison) changed(p *process) bool {
-	next := state{hold: c.seen.Hold.Version}
-	next.changes[ofZones], next.changes[ofPods] = len(c.until(ofZones, c.seen.ZonesAt)), len(c.until(ofPods, c.seen.PodsAt))
+	next := state{hold: c.snapshot.Hold.Version}
+	next.changes[zoneKind], next.changes[podKind] = len(c.until(zoneKind, c.snapshot.ZonesAt)), len(c.until(podKind, c.snapshot.PodsAt))
 	at := [2]int{p.no, c.group.no}
 	former, is := c.compared[at]
 	c.compared[at] = next
@@ -130,93 +130,94 @@ func (c comparison) equal(what string, want, got any) {
 	}
 }
 
-// cached: zones and pods match the logs up to the versions of the caches.
+// cached checks that zones and pods match the logs at the versions of the caches.
 func (c comparison) cached() {
 	var zones []group.Zone
 	for n := range c.group.zones {
-		if z := c.zoneAt(n, c.seen.ZonesAt); z.away == inGroup {
+		if z := c.zoneAt(n, c.snapshot.ZonesAt); z.absence == inGroup {
 			c.shown["zone from caches"]++
-			zones = append(zones, c.expected(n, z, 0, c.podsAt(n, c.seen.PodsAt, ownedBy(z.UID, ""))))
+			zones = append(zones, c.expected(n, z, 0, c.podsAt(n, c.snapshot.PodsAt, ownedBy(z.UID, ""))))
 		}
 	}
-	c.equal("zones from caches", zones, c.seen.Zones)
+	c.equal("zones from caches", zones, c.snapshot.Zones)
 	var left []group.LeftZone
 	for _, m := range c.absent() {
 		n := zoneNumber(m.Zone)
-		switch z := c.zoneAt(n, c.seen.ZonesAt); z.away {
+		switch z := c.zoneAt(n, c.snapshot.ZonesAt); z.absence {
 		case unlabelled:
 			c.shown["zone without its label from caches"]++
 			left = append(left, group.LeftZone{
-				Zone: c.expected(n, z, 0, c.podsAt(n, c.seen.PodsAt, ownedBy(z.UID, ""))), Exists: true, Orphaned: c.orphaned(n, c.seen.PodsAt),
+				Zone: c.expected(n, z, 0, c.podsAt(n, c.snapshot.PodsAt, ownedBy(z.UID, ""))), Exists: true, Orphaned: c.orphaned(n, c.snapshot.PodsAt),
 			})
 		default:
 			c.shown["zone of orphans from caches"]++
 			left = append(left, group.LeftZone{
-				Zone: group.Zone{Name: m.Zone, UID: m.UID, Pods: c.podsAt(n, c.seen.PodsAt, ofAnyOwner)}, Orphaned: c.orphaned(n, c.seen.PodsAt),
+				Zone: group.Zone{Name: m.Zone, UID: m.UID, Pods: c.podsAt(n, c.snapshot.PodsAt, ofAnyOwner)}, Orphaned: c.orphaned(n, c.snapshot.PodsAt),
 			})
 		}
 	}
-	c.equal("zones that left, from caches", left, c.seen.Left)
-	c.equal("strays from caches", c.strays(c.seen.PodsAt), c.seen.Strays)
+	c.equal("zones that left, from caches", left, c.snapshot.Left)
+	c.equal("strays from caches", c.strays(c.snapshot.PodsAt), c.snapshot.Strays)
 }
 
-// live: zones match the log at ZonesAt or, if they were read by name, later. Pods match the log at
-// the version of their own list. If the result depends on a deleted pod, the read must have
-// confirmed it.
+// live checks that zones match the log at ZonesAt or, if they were read by name, at a later version.
+// Pods must match the log at the version of their own list. If the result depends on a deleted pod, the
+// read must have confirmed it.
 func (c comparison) live() {
 	oldest := ^plan.Version(0)
-	for _, z := range c.seen.Zones {
+	for _, z := range c.snapshot.Zones {
 		n := zoneNumber(z.Name)
 		stored := c.zoneAt(n, z.Version)
-		if at := c.zoneAt(n, c.seen.ZonesAt); at.away == inGroup {
+		if at := c.zoneAt(n, c.snapshot.ZonesAt); at.absence == inGroup {
 			stored = at
-		} else if stored.Version < c.seen.ZonesAt {
-			c.Errorf("%s is shown as at version %d, and had left at %d", z.Name, z.Version, c.seen.ZonesAt)
+		} else if stored.Version < c.snapshot.ZonesAt {
+			c.Errorf("%s is shown as of version %d, but had left the group at %d", z.Name, z.Version, c.snapshot.ZonesAt)
 		} else {
-			c.shown["zone that is back live"]++
+			c.shown["zone that returned live"]++
 		}
 		c.shown["zone live"]++
 		c.equal("zone", c.expected(n, stored, z.PodsAt, c.podsAt(n, z.PodsAt, ownedBy(z.UID, ""))), z)
-		if len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.ofZone() && p.owner != z.UID })) > 0 {
+		if len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.inZone() && p.owner != z.UID })) > 0 {
 			c.shown["pod that is not adopted yet live"]++
 		}
-		if len(c.podsAt(n, z.PodsAt, (*pod).stranger)) > 0 {
-			c.shown["stranger that is not shown live"]++
+		if len(c.podsAt(n, z.PodsAt, (*pod).bare)) > 0 {
+			c.shown["bare pod that is not shown live"]++
 		}
-		if len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.unnamed && p.owner == z.UID })) > 0 {
-			c.shown["adopted stranger live"]++
+		if len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.userCreated && p.owner == z.UID })) > 0 {
+			c.shown["adopted bare pod live"]++
 		}
-		if !c.seen.Hold.Downscale.None() {
-			if c.shown["downscale live"]++; z.PodsAt < c.seen.ZonesAt {
-				c.Errorf("a downscale is noted, and pods of %s were listed at %d, before zones at %d", z.Name, z.PodsAt, c.seen.ZonesAt)
+		if !c.snapshot.Hold.Downscale.None() {
+			if c.shown["downscale live"]++; z.PodsAt < c.snapshot.ZonesAt {
+				c.Errorf("a downscale is recorded, but pods of %s were listed at %d, before zones at %d", z.Name, z.PodsAt, c.snapshot.ZonesAt)
 			}
 		}
 		oldest = min(oldest, z.PodsAt)
 	}
-	c.equal("version of the oldest list of pods", oldest, c.seen.PodsAt)
+	c.equal("version of the oldest list of pods", oldest, c.snapshot.PodsAt)
 	for n, z := range c.group.zones {
-		if _, is := c.seen.Zone(z.Name); !is && c.zoneAt(n, c.seen.ZonesAt).away == inGroup {
-			c.Errorf("%s was in the group at version %d, and is not shown", z.Name, c.seen.ZonesAt)
+		if _, is := c.snapshot.Zone(z.Name); !is && c.zoneAt(n, c.snapshot.ZonesAt).absence == inGroup {
+			c.Errorf("%s was in the group at version %d, but is not shown", z.Name, c.snapshot.ZonesAt)
 		}
 	}
 	c.liveLeft()
 	c.confirmed()
 }
 
+// liveLeft checks the zones that left in a live snapshot.
 func (c comparison) liveLeft() {
 	absent := c.absent()
-	if len(absent) != len(c.seen.Left) {
-		c.Errorf("%d zones that left are shown, want %d", len(c.seen.Left), len(absent))
+	if len(absent) != len(c.snapshot.Left) {
+		c.Errorf("%d zones that left are shown, want %d", len(c.snapshot.Left), len(absent))
 		return
 	}
 	for i, m := range absent {
-		left, n := c.seen.Left[i], zoneNumber(m.Zone)
+		left, n := c.snapshot.Left[i], zoneNumber(m.Zone)
 		want := group.LeftZone{Zone: group.Zone{Name: m.Zone, UID: m.UID}, Orphaned: c.orphaned(n, left.PodsAt)}
 		if left.Exists {
 			c.shown["zone without its label live"]++
 			z := c.zoneAt(n, left.Version)
-			if z.away == inGroup {
-				c.Errorf("%s is shown as a zone that left, and was in the group at version %d", m.Zone, left.Version)
+			if z.absence == inGroup {
+				c.Errorf("%s is shown as a zone that left, but was in the group at version %d", m.Zone, left.Version)
 			}
 			want.Exists, want.Zone = true, c.expected(n, z, left.PodsAt, c.podsAt(n, left.PodsAt, ownedBy(z.UID, "")))
 		} else {
@@ -224,49 +225,49 @@ func (c comparison) liveLeft() {
 			want.Pods, want.PodsAt = c.podsAt(n, left.PodsAt, ofAnyOwner), left.PodsAt
 		}
 		c.equal("zone that left", want, left)
-		if left.PodsAt < c.seen.ZonesAt || left.Version > left.PodsAt {
-			c.Errorf("pods of %s, which left, were listed at %d, before it was seen to have left", m.Zone, left.PodsAt)
+		if left.PodsAt < c.snapshot.ZonesAt || left.Version > left.PodsAt {
+			c.Errorf("pods of %s, which left, were listed at %d, before the read found that it had left", m.Zone, left.PodsAt)
 		}
 	}
 }
 
-// confirmed: at some version from the list of pods on, no zone wants a pod that the read treats as
-// deleted and unwanted.
+// confirmed checks that at some version from the list of pods on no zone wants a pod that the read
+// treats as deleted and unwanted.
 func (c comparison) confirmed() {
-	deleted := c.seen.DeletedAndUnwanted()
+	deleted := c.snapshot.DeletedAndUnwanted()
 	if len(deleted) == 0 {
 		return
 	}
-	c.shown["pods that nobody wants live"]++
-	at := []plan.Version{c.seen.PodsAt}
-	for _, change := range c.changes[ofZones][c.group.no][len(c.until(ofZones, c.seen.PodsAt)):] {
+	c.shown["unwanted pods live"]++
+	at := []plan.Version{c.snapshot.PodsAt}
+	for _, change := range c.changes[zoneKind][c.group.no][len(c.until(zoneKind, c.snapshot.PodsAt)):] {
 		at = append(at, change.version)
 	}
 	if !slices.ContainsFunc(at, func(v plan.Version) bool { return !group.WantAgain(deleted, c.zonesAt(v)) }) {
-		c.Errorf("zones at %d do not ask for %v, which were gone at %d, and all of later ones do", c.seen.ZonesAt, deleted, c.seen.PodsAt)
+		c.Errorf("zones at %d do not want %v, which did not exist at %d, but zones at every later version do", c.snapshot.ZonesAt, deleted, c.snapshot.PodsAt)
 	}
 }
 
 // absent returns the zones that the hold remembers and that the snapshot does not show in the
 // group.
 func (c comparison) absent() []group.Member {
-	return slices.DeleteFunc(slices.Clone(c.seen.Hold.Members), func(m group.Member) bool {
-		_, is := c.seen.Zone(m.Zone)
+	return slices.DeleteFunc(slices.Clone(c.snapshot.Hold.Members), func(m group.Member) bool {
+		_, is := c.snapshot.Zone(m.Zone)
 		return is
 	})
 }
 
-// strays returns the recorded pods that were stored and that no zone shows.
+// strays returns the recorded pods that were stored but that no zone of the snapshot shows.
 func (c comparison) strays(at plan.Version) []plan.Pod {
 	var all []plan.Pod
-	s := c.seen
+	s := c.snapshot
 	s.Strays = nil
 	for _, i := range s.Hold.Intents {
 		if _, is := s.Pod(i.Pod); !is {
-			n, ordinal := place(i.Zone, i.Pod)
+			n, ordinal := podIndex(i.Zone, i.Pod)
 			all = append(all, c.podsAt(n, at, func(p *pod) bool { return p.Ordinal == ordinal })...)
-			if len(c.podsAt(n, at, func(p *pod) bool { return p.Ordinal == ordinal && p.stranger() })) > 0 {
-				c.shown["stranger with the name of a recorded pod"]++
+			if len(c.podsAt(n, at, func(p *pod) bool { return p.Ordinal == ordinal && p.bare() })) > 0 {
+				c.shown["bare pod with the name of a recorded pod"]++
 			}
 		}
 	}
@@ -276,7 +277,7 @@ func (c comparison) strays(at plan.Version) []plan.Pod {
 // expected returns a stored zone as a snapshot should show it.
 func (c comparison) expected(n int, stored *zone, at plan.Version, pods []plan.Pod) group.Zone {
 	z := stored.Zone
-	z.Selector, z.PodsAt, z.Pods = c.group.selecting(n)+"="+z.Name, at, pods
+	z.Selector, z.PodsAt, z.Pods = c.group.selectorKey(n)+"="+z.Name, at, pods
 	z.Counting = z.Counting && z.UpdateRevision != z.CurrentRevision && z.Replicas > 0
 	z.Downscaled.Time = z.Downscaled.Time.Truncate(time.Second)
 	return z
@@ -285,7 +286,7 @@ func (c comparison) expected(n int, stored *zone, at plan.Version, pods []plan.P
 // zoneAt returns a zone as it was stored at a version.
 func (c comparison) zoneAt(n int, at plan.Version) *zone {
 	var last *zone
-	for _, change := range c.until(ofZones, at) {
+	for _, change := range c.until(zoneKind, at) {
 		if change.zone == n {
 			last = change.set
 		}
@@ -297,7 +298,7 @@ func (c comparison) zoneAt(n int, at plan.Version) *zone {
 func (c comparison) zonesAt(at plan.Version) []group.Zone {
 	var all []group.Zone
 	for n := range c.group.zones {
-		if z := c.zoneAt(n, at); z != nil && z.away == inGroup {
+		if z := c.zoneAt(n, at); z != nil && z.absence == inGroup {
 			all = append(all, z.Zone)
 		}
 	}
@@ -307,7 +308,7 @@ func (c comparison) zonesAt(at plan.Version) []group.Zone {
 // podsAt returns the chosen pods of a zone as they were stored at a version.
 func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan.Pod {
 	last := make([]*pod, c.group.ordinals())
-	for _, change := range c.until(ofPods, at) {
+	for _, change := range c.until(podKind, at) {
 		if change.zone == n {
 			last[change.ordinal] = change.pod
 		}
@@ -317,7 +318,7 @@ func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan
 		if p == nil || !which(p) {
 			continue
 		}
-		if p.Phase == plan.Leaving && c.seen.Live {
+		if p.Phase == plan.Leaving && c.snapshot.Live {
 			c.shown["terminating pod live"]++
 		}
 		all = append(all, c.asShown(n, p))
@@ -325,11 +326,11 @@ func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan
 	return all
 }
 
-// asShown returns a stored pod as a snapshot should show it. Of a stranger it shows only what can end
-// an intent.
+// asShown returns a stored pod as a snapshot should show it. Of a bare pod it has only the fields that
+// can end an intent.
 func (c comparison) asShown(n int, p *pod) plan.Pod {
 	seen := p.Pod
-	if p.stranger() {
+	if p.bare() {
 		seen = plan.Pod{Name: p.Name, UID: p.UID, Version: p.Version}
 		if p.Phase == plan.Ready || p.Phase == plan.Leaving {
 			seen.Phase = p.Phase
@@ -347,9 +348,9 @@ func (c comparison) orphaned(n int, at plan.Version) bool {
 
 // ofAnyOwner chooses the pods of a deleted StatefulSet: pods of every StatefulSet with its name
 // count, if they have the pod-name label.
-func ofAnyOwner(p *pod) bool { return !p.unnamed }
+func ofAnyOwner(p *pod) bool { return !p.userCreated }
 
-// ownedBy chooses the pods of a zone that one of the StatefulSets controls, or no one if "" is an owner.
+// ownedBy chooses the pods of a zone that one of these StatefulSets controls; "" chooses orphans.
 func ownedBy(owners ...string) func(*pod) bool {
-	return func(p *pod) bool { return p.ofZone() && slices.Contains(owners, p.owner) }
+	return func(p *pod) bool { return p.inZone() && slices.Contains(owners, p.owner) }
 }
