@@ -3,8 +3,13 @@ package apiserver_test
 import (
 	"errors"
 	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
@@ -16,31 +21,50 @@ const slowly = 4 * time.Second
 // under way.
 func slowServer(s *scene, isSlow func(faultproxy.Request) bool) (awaitSlow func()) {
 	s.t.Helper()
+	proxy := withFaults(s, isSlow, faultproxy.Held(slowly))
+	return func() {
+		s.t.Helper()
+		s.awaitHeld(proxy)
+		time.Sleep(slowly / 8)
+	}
+}
+
+// withFaults starts an operator. Once it has recorded the zones of the group, a fault happens to the requests that has
+// selects.
+func withFaults(s *scene, has func(faultproxy.Request) bool, fault faultproxy.Fault) *faultproxy.Proxy {
+	s.t.Helper()
 	s.withRole()
 	proxy, through := s.proxied()
 	s.startOperatorWith(through, withoutElection)
+	s.awaitLease()
+	proxy.Play(func(r faultproxy.Request) faultproxy.Fault {
+		if has(r) {
+			return fault
+		}
+		return faultproxy.Fault{}
+	})
+	return proxy
+}
+
+func (s *scene) awaitLease() {
+	s.t.Helper()
 	s.eventually("the operator has recorded the zones of the group", func(now present) error {
 		if len(now.leases) == 0 {
 			return errors.New("there is no Lease")
 		}
 		return nil
 	})
-	proxy.Play(func(r faultproxy.Request) faultproxy.Fault {
-		if isSlow(r) {
-			return faultproxy.Held(slowly)
+}
+
+// awaitHeld waits until the proxy holds a request back.
+func (s *scene) awaitHeld(proxy *faultproxy.Proxy) {
+	s.t.Helper()
+	s.eventually("a request is held back", func(present) error {
+		if proxy.Holding() == 0 {
+			return errors.New("there is none")
 		}
-		return faultproxy.Fault{}
+		return nil
 	})
-	return func() {
-		s.t.Helper()
-		s.eventually("a slow request is under way", func(present) error {
-			if proxy.Holding() == 0 {
-				return errors.New("there is none")
-			}
-			return nil
-		})
-		time.Sleep(slowly / 8)
-	}
 }
 
 func isListOfPods(r faultproxy.Request) bool {
@@ -114,4 +138,147 @@ func TestStepOfManyPodsEndsWhenItsGroupChanges(t *testing.T) {
 			s.wantRolledSince(changed, 10)
 		})
 	}
+}
+
+func TestRefusedDeletesBlockNoOtherPod(t *testing.T) {
+	t.Parallel()
+	t.Run("pods of the same zone", func(t *testing.T) {
+		t.Parallel()
+		s := unmanaged(t)
+		s.create(zone("zone-a", 25, maxUnavailable("25")))
+		refusesDeletes(s, func(pod string) bool { return len(pod) == len("zone-a-0") })
+		s.change("zone-a", version(2))
+		s.awaitDeletions(15)
+	})
+	t.Run("pods of another zone that are down", func(t *testing.T) {
+		t.Parallel()
+		s := unmanaged(t)
+		s.begin(zone("zone-a", 12, gated()), zone("zone-b", 2, gated()))
+		s.serve(s.allPods()...)
+		s.settled()
+		for _, pod := range s.allPods() {
+			s.gate(pod, corev1.ConditionFalse)
+		}
+		refusesDeletes(s, func(pod string) bool { return strings.HasPrefix(pod, "zone-a-") })
+		s.changeBackwards(version(2), gateless())
+		s.awaitDeletion("zone-b-0")
+		s.awaitDeletion("zone-b-1")
+	})
+}
+
+// refusesDeletes starts an operator that may not delete some pods.
+func refusesDeletes(s *scene, of func(pod string) bool) {
+	s.t.Helper()
+	s.rules.contested = true
+	withFaults(s, func(r faultproxy.Request) bool { return isDeleteOfAPod(r) && of(r.Name) }, faultproxy.Answered(http.StatusForbidden))
+}
+
+func TestDownscaleSucceedsAlthoughTheLastReadTakesLongerThanItsUpdateMay(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	const slow = 5500 * time.Millisecond
+	s.rules.grace = defaultGrace + slow
+	s.create(zone("zone-a", 2), zone("zone-b", 1))
+	withFaults(s, isReadOfAStatefulSet, faultproxy.Held(slow))
+	s.change("zone-a", forced("1"))
+	s.sized(map[string]int32{"zone-a": 1})
+}
+
+func (s *scene) wantReplicas(name string, want int32) {
+	s.t.Helper()
+	if got := *s.witness.now().sets[name].Spec.Replicas; got != want {
+		s.t.Errorf("%s has %d replicas, want %d", name, got, want)
+	}
+}
+
+// The watch of Leases is late, so only the write of the Lease shows that a person has taken the hold.
+func TestDownscaleStopsWhenAPersonTakesItsHold(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.create(zone("zone-a", 2), zone("zone-b", 1))
+	s.withRole()
+	proxy, through := s.proxied()
+	const late = 15 * time.Second
+	proxy.DelayWatches("leases", late)
+	s.startOperatorWith(through, withoutElection)
+	s.awaitLease()
+	time.Sleep(late + time.Second)
+	proxy.Play(func(r faultproxy.Request) faultproxy.Fault {
+		if isReadOfAStatefulSet(r) {
+			return faultproxy.Held(slowly)
+		}
+		return faultproxy.Fault{}
+	})
+	s.change("zone-a", forced("1"))
+	s.awaitHeld(proxy)
+	lease := s.lease(theLease).DeepCopy()
+	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = new("manual/maintenance"), new(int32(3600))
+	if _, err := s.world.admin.CoordinationV1().Leases(s.name).Update(t.Context(), lease, updateOptions); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * slowly)
+	s.wantReplicas("zone-a", 2)
+}
+
+// The caches show the annotation after the downscale.
+func TestDownscaleWaitsForAMinimumTimeThatIsSetWhileItIsRecorded(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.template("web", 3)
+	s.create(zone("zone-a", 2), zone("zone-b", 3, mirrors("web")))
+	s.withRole()
+	first := s.startOperator(withoutElection)
+	s.change("zone-a", forced("1"))
+	s.sized(map[string]int32{"zone-a": 1})
+	first.Kill()
+	proxy, through := s.proxied()
+	proxy.DelayWatches("statefulsets", 30*time.Second)
+	s.startOperatorWith(through, withoutElection)
+	time.Sleep(slowly)
+	var held atomic.Bool
+	proxy.Play(func(r faultproxy.Request) faultproxy.Fault {
+		if r.Kind == faultproxy.Write && r.Resource == "leases" && held.CompareAndSwap(false, true) {
+			return faultproxy.Held(slowly)
+		}
+		return faultproxy.Fault{}
+	})
+	s.asks("web", 1)
+	s.awaitHeld(proxy)
+	s.change("zone-a", noted(apartAnnotation, "1h"))
+	time.Sleep(3 * slowly)
+	s.wantReplicas("zone-b", 3)
+}
+
+// The answers to its last read arrive when the process continues, and its caches are as old as they are.
+func TestOperatorThatWasSuspendedDuringItsLastReadDisruptsNothing(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.create(zone("zone-a", 2), zone("zone-b", 1))
+	s.withRole()
+	proxy, through := s.proxied()
+	operator := s.startOperatorWith(through, withoutElection)
+	s.awaitLease()
+	var asleep atomic.Bool
+	proxy.Play(func(r faultproxy.Request) faultproxy.Fault {
+		if isReadOfAStatefulSet(r) && r.Name == "zone-a" && asleep.CompareAndSwap(false, true) {
+			return faultproxy.StoppedAt(func() { _ = operator.Signal(syscall.SIGSTOP) })
+		}
+		return faultproxy.Fault{}
+	})
+	s.change("zone-a", version(2), readyAfter(longPatience))
+	s.eventually("the operator is suspended", func(present) error {
+		if !asleep.Load() {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	time.Sleep(time.Second)
+	s.change("zone-a", paused(true))
+	changed := time.Now()
+	time.Sleep(16 * time.Second)
+	if err := operator.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(slowly)
+	s.wantRolledSince(changed, 0)
 }

@@ -302,22 +302,57 @@ func TestWhatWasWrittenIsWaitedFor(t *testing.T) {
 }
 
 func TestDeletesAreParallelAndBounded(t *testing.T) {
+	var steps []plan.Action
+	for i := range 25 {
+		steps = append(steps, deletePod(fmt.Sprint("zone-a-", i)))
+	}
+	for takes, want := range map[time.Duration]struct {
+		deletes int
+		lasts   time.Duration
+	}{
+		100 * time.Millisecond: {25, 300 * time.Millisecond},
+		time.Second:            {10, time.Second}, // the group may have changed by then
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRoom(t)
+			r.takes = takes
+			began := time.Now()
+			receipts, err := r.Run(t.Context(), new(testGroup()), steps, hold.Decision{})
+			if err != nil || len(receipts) != want.deletes || time.Since(began) != want.lasts || r.most != 10 {
+				t.Errorf("%d receipts after %s, at most %d at a time, %v; want %d after %s, 10 at a time", len(receipts), time.Since(began), r.most, err, want.deletes, want.lasts)
+			}
+			for i, receipt := range receipts {
+				if receipt.Step != steps[i] {
+					t.Errorf("receipt %d is that of %s", i, receipt.Step)
+				}
+			}
+		})
+	}
+}
+
+func TestAPlanThatWasConfirmedTooLongAgoDisruptsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
-		r.takes = time.Second
-		s := testGroup()
-		var steps []plan.Action
-		for i := range 25 {
-			steps = append(steps, deletePod(fmt.Sprint("zone-a-", i)))
-		}
-		began := time.Now()
-		receipts, err := r.Run(t.Context(), &s, steps, hold.Decision{})
-		if err != nil || len(receipts) != 25 || time.Since(began) != 3*time.Second || r.most != 10 {
-			t.Errorf("%d receipts after %s, at most %d at a time, %v; want 25 after 3s, 10 at a time", len(receipts), time.Since(began), r.most, err)
-		}
-		for i, receipt := range receipts {
-			if receipt.Step != steps[i] {
-				t.Errorf("receipt %d is that of %s", i, receipt.Step)
+		for sentence, tc := range map[string]struct {
+			takes time.Duration
+			steps []plan.Action
+			want  []string
+		}{
+			"in time":                   {3 * time.Second, []plan.Action{deletePod("zone-a-0"), adopt}, []string{newLease, "DELETE pods/zone-a-0", "PATCH statefulsets/zone-a/status"}},
+			"too late":                  {6 * time.Second, []plan.Action{deletePod("zone-a-0"), adopt}, []string{newLease, "PATCH statefulsets/zone-a/status"}},
+			"nothing but a disruption":  {6 * time.Second, []plan.Action{deletePod("zone-a-0")}, []string{newLease}},
+			"a downscale after repairs": {3 * time.Second, []plan.Action{deletePod("zone-a-0"), group.SetReplicas{Zone: "zone-a", UID: "zone-a", From: 3, To: 2}}, []string{newLease, "DELETE pods/zone-a-0"}},
+		} {
+			r := newRoom(t)
+			r.takes = tc.takes
+			s := testGroup()
+			d := write(s, "rollout/zone-a", "zone-a-0")
+			d.DisruptBefore = time.Now().Add(5 * time.Second)
+			_, err := r.Run(t.Context(), &s, tc.steps, d)
+			if diff := cmp.Diff(tc.want, r.said()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", sentence, diff)
+			}
+			if tooLate := len(tc.want) == 1; tooLate != (reason.ClassOf(err) == reason.Moved && err != nil) {
+				t.Errorf("%s: %v", sentence, err)
 			}
 		}
 	})

@@ -11,6 +11,16 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
+func TestAFailedReadIsNotTakenForTheSame(t *testing.T) {
+	server := newLibrary(newSet("zone-a"))
+	server.refuses = "get team/statefulsets"
+	o := newObserver(t, server.client(t))
+	show(o, newSet("zone-a"))
+	if same, err := o.AsksTheSame(t.Context(), o.Cached(store)); same || err == nil {
+		t.Errorf("%t, %v, want an error", same, err)
+	}
+}
+
 func TestWhetherStatefulSetsStillAskForWhatTheCachesShow(t *testing.T) {
 	for change, tc := range map[string]struct {
 		change func(*appsv1.StatefulSet)

@@ -148,15 +148,15 @@ var errUnconfirmed = errors.New("the plan is not confirmed")
 // errUnconfirmed if no plan is confirmed yet.
 func (c *Controller) planToCarryOut(ctx context.Context, cached evaluation) (evaluation, error) {
 	if cached.decision.Need != hold.ReadLive {
-		if err := c.stillValid(ctx, cached); !errors.Is(err, errUnconfirmed) {
-			return cached, err
+		if t, err := c.onCaches(ctx, cached); !errors.Is(err, errUnconfirmed) {
+			return t, err
 		}
 	}
 	live, err := c.evaluateLive(ctx, cached.seen)
 	if err != nil {
 		return cached, err
 	}
-	err = c.stillValid(ctx, live)
+	live, err = c.asRead(ctx, live)
 	if errors.Is(err, errUnconfirmed) {
 		_, lasts := c.failures.observe(live.seen.Key, live.seen.Now, err)
 		c.reportStaleCaches(ctx, live.seen, "the last live read", lasts)
@@ -164,20 +164,56 @@ func (c *Controller) planToCarryOut(ctx context.Context, cached evaluation) (eva
 	return live, err
 }
 
-// stillValid returns errUnconfirmed if a plan disrupts pods, and StatefulSets do not ask any more for what it assumes, or
-// the caches do not propose it, because they show more than the plan or less.
-func (c *Controller) stillValid(ctx context.Context, t evaluation) error {
+// onCaches confirms a plan of the caches. After the read of the StatefulSets it plans again on the caches, which may
+// show more by now, by the time of the first plan: a record that the plan carries out does not time out meanwhile.
+func (c *Controller) onCaches(ctx context.Context, t evaluation) (evaluation, error) {
 	if !t.decision.Verify {
-		return nil
+		return t, nil
 	}
+	before, err := c.readAgain(ctx, t)
+	if err != nil {
+		return t, err
+	}
+	seen := c.Observer.Cached(t.seen.Key)
+	seen.Now = t.seen.Now
+	if missing, _ := c.Fresh.Behind(&seen); missing != "" || !seen.AsksTheSame(&t.seen) {
+		return t, errUnconfirmed
+	}
+	again := evaluate(seen)
+	if again.decision.Need == hold.ReadLive {
+		return t, errUnconfirmed
+	}
+	again.decision.DisruptBefore = before
+	return again, nil
+}
+
+// asRead confirms a plan of a live read: the caches must propose its disruptions.
+func (c *Controller) asRead(ctx context.Context, t evaluation) (evaluation, error) {
+	if !t.decision.Verify {
+		return t, nil
+	}
+	before, err := c.readAgain(ctx, t)
+	if err == nil && !group.Confirms(c.Observer.Cached(t.seen.Key), t.seen, t.steps) {
+		err = errUnconfirmed
+	}
+	t.decision.DisruptBefore = before
+	return t, err
+}
+
+// readAgain reads what the StatefulSets ask for, and returns until when a plan counts as confirmed that assumes the
+// same. It returns errUnconfirmed if they ask for something else, or if the read took too long.
+func (c *Controller) readAgain(ctx context.Context, t evaluation) (time.Time, error) {
+	before := time.Now().Add(hold.ConfirmedFor)
+	ctx, stop := context.WithDeadline(ctx, before)
+	defer stop()
 	same, err := c.Observer.AsksTheSame(ctx, t.seen)
 	switch {
 	case err != nil:
-		return fmt.Errorf("read the StatefulSets of %s: %w", t.seen.Key, err)
-	case !same || !group.Confirms(c.Observer.Cached(t.seen.Key), t.seen, t.steps):
-		return errUnconfirmed
+		return before, fmt.Errorf("read the StatefulSets of %s: %w", t.seen.Key, err)
+	case !same:
+		return before, errUnconfirmed
 	}
-	return nil
+	return before, nil
 }
 
 // evaluateLive plans again on a live read.

@@ -57,9 +57,11 @@ type world struct {
 	diagnosed     int
 
 	looks     int
-	reads     int      // of any kind
-	under     []int    // transitions of the holds of live reads
-	ran       []string // plans with the decision that covers them
+	reads     int            // of any kind
+	assumed   group.Snapshot // that was compared with the StatefulSets
+	under     []int          // transitions of the holds of live reads
+	ran       []string       // plans with the decision that covers them
+	before    time.Time      // until when the last one counts as confirmed
 	reported  []string
 	forgotten []string
 }
@@ -92,8 +94,9 @@ func (w *world) LiveUnder(_ context.Context, _ plan.Key, held group.Hold) (group
 	return w.live, w.lookFails
 }
 
-func (w *world) AsksTheSame(context.Context, group.Snapshot) (bool, error) {
+func (w *world) AsksTheSame(_ context.Context, assumed group.Snapshot) (bool, error) {
 	w.reads++
+	w.assumed = assumed
 	return !w.changed, w.verifyFails
 }
 
@@ -112,7 +115,7 @@ func (w *world) ReplicasOverwritten(_ plan.Key, zone string) {
 }
 
 func (w *world) Run(_ context.Context, _ plan.Workload, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
-	w.ran = append(w.ran, reported(steps)+" ("+fixture.Decision(d)+")")
+	w.ran, w.before = append(w.ran, reported(steps)+" ("+fixture.Decision(d)+")"), d.DisruptBefore
 	return w.done, w.runFails
 }
 
@@ -182,11 +185,16 @@ func TestReconcile(t *testing.T) {
 			want: loop.After(time.Second), looks: 1,
 			ran: []string{"release rollout/zone-a; wait zone-a because Paused (write free)"}, reported: []string{"release rollout/zone-a; wait zone-a because Paused"},
 		},
+		"a zone was paused while StatefulSets were read, and the caches show it already": {
+			cached: rolling + outdated, meanwhile: rolling + "zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n", live: "live\n" + rolling + "zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n",
+			want: loop.After(time.Second), looks: 1,
+			ran: []string{"release rollout/zone-a; wait zone-a because Paused (write free)"}, reported: []string{"release rollout/zone-a; wait zone-a because Paused"},
+		},
 		"a StatefulSet was paused during the live read": {
 			world: world{changed: true}, cached: outdated, live: "live\n" + outdated, want: loop.After(time.Second), looks: 1,
 		},
 		"a pod of another zone broke during the read of the StatefulSets": {
-			cached: rolling + outdated + other, meanwhile: rolling + outdated + broken, live: "live\n" + rolling + outdated + broken, want: loop.After(time.Second), looks: 1,
+			cached: rolling + outdated + other, meanwhile: rolling + outdated + broken, want: loop.After(hold.RenewEvery),
 			ran:      []string{"wait zone-a because OtherZoneUnavailable zone-b-0 of zone-b (PodStarting); wait zone-b because PodStarting zone-b-0 (as it is)"},
 			reported: []string{"wait zone-a because OtherZoneUnavailable zone-b-0 of zone-b (PodStarting); wait zone-b because PodStarting zone-b-0"},
 		},
@@ -379,6 +387,41 @@ func TestRolloutContinuesIfOnlyALiveReadShowsItsLease(t *testing.T) {
 	if _, err := c.Reconcile(t.Context(), store); err != nil || len(w.ran) != 1 {
 		t.Errorf("ran %q, %v", w.ran, err)
 	}
+}
+
+// The StatefulSets are compared with what the plan assumes, and not with newer caches. The executor knows how long the
+// plan counts as confirmed.
+func TestAPlanIsConfirmedByWhatItAssumes(t *testing.T) {
+	for from, text := range map[string]string{"caches": rolling + outdated, "a live read": outdated} {
+		synctest.Test(t, func(t *testing.T) {
+			w := world{cached: today(text), live: today("live\n" + text)}
+			w.live.Zones[0].Generation, w.cached.Zones[0].Generation = 5, 4
+			c, _ := newController(&w)
+			if _, err := c.Reconcile(t.Context(), store); err != nil || len(w.ran) != 1 {
+				t.Fatalf("ran %q, %v", w.ran, err)
+			}
+			if want := map[bool]int64{true: 5, false: 4}[from != "caches"]; w.assumed.Zones[0].Generation != want {
+				t.Errorf("compared with generation %d, want that of %s", w.assumed.Zones[0].Generation, from)
+			}
+			if want := time.Now().Add(hold.ConfirmedFor); !w.before.Equal(want) {
+				t.Errorf("confirmed until %s, want %s", w.before, want)
+			}
+		})
+	}
+}
+
+func TestARecordDoesNotTimeOutWhileItsPlanIsConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lowers = "hold downscale/zone-a\n decrease zone-a from 2 to 1 admitted ours\nzone-a rev=1 force=1\n zone-a-0 ready@1 zone-a-1 ready@1\n"
+		w := world{cached: today(lowers), meanwhile: new(today(lowers))}
+		w.cached.Hold.Downscale.Since, w.meanwhile.Hold.Downscale.Since = w.cached.Now, w.cached.Now
+		w.meanwhile.Now = w.cached.Now.Add(6 * time.Second)
+		c, _ := newController(&w)
+		_, err := c.Reconcile(t.Context(), store)
+		if err != nil || len(w.ran) != 1 || !strings.HasPrefix(w.ran[0], "set zone-a from 2 to 1") {
+			t.Errorf("ran %q, %v, want set zone-a from 2 to 1", w.ran, err)
+		}
+	})
 }
 
 func TestCachesThatNeverConfirmALiveReadAreReported(t *testing.T) {

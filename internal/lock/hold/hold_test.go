@@ -102,15 +102,15 @@ func TestCover(t *testing.T) {
 		"a downscale of a zone that left the group has ended":      {"live\nhold downscale/zone-x\n decrease zone-x from 1 to 0 admitted\n" + done, "write free"},
 
 		// Downscales by lockstep itself
-		"one that is due is looked at before it is noted":         {"zone-a rev=2 force=0\n zone-a-0 ready@2\n", "look live"},
-		"after the look one that is due is noted":                 {"live\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
-		"one that this process noted is carried out":              {"hold downscale/zone-a\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "as it is"},
-		"one that another process noted is looked at":             {"hold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "look live"},
-		"one that another process noted is then carried out":      {"live\nhold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "as it is"},
-		"pods are asked to prepare after a look":                  {asking, "look live"},
-		"after the look they are asked":                           {"live\n" + asking, "as it is"},
-		"replicas that are added need no hold, whoever has it":    {"hold manual/x inherited\nzone-a rev=2 force=2\n zone-a-0 ready@2\n", "as it is"},
-		"one takes a settled hold over from a rollout that ended": {"live\nhold rollout/zone-b\nzone-a rev=2 force=0\n zone-a-0 ready@2\n" + whole, "write downscale/zone-a"},
+		"one that is due is looked at before it is noted":                           {"zone-a rev=2 force=0\n zone-a-0 ready@2\n", "look live"},
+		"after the look one that is due is noted":                                   {"live\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
+		"one that this process recorded is carried out once no person has the hold": {"hold downscale/zone-a\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
+		"one that another process noted is looked at":                               {"hold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "look live"},
+		"one that another process recorded is then carried out":                     {"live\nhold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
+		"pods are asked to prepare after a look":                                    {asking, "look live"},
+		"after the look they are asked":                                             {"live\n" + asking, "as it is"},
+		"replicas that are added need no hold, whoever has it":                      {"hold manual/x inherited\nzone-a rev=2 force=2\n zone-a-0 ready@2\n", "as it is"},
+		"one takes a settled hold over from a rollout that ended":                   {"live\nhold rollout/zone-b\nzone-a rev=2 force=0\n zone-a-0 ready@2\n" + whole, "write downscale/zone-a"},
 
 		// Release and removal
 		"a finished rollout gives the hold back":        {"hold rollout/zone-a\n" + done, "write free"},

@@ -26,6 +26,11 @@ func TestWhetherTwoStatesOfAStatefulSetAskForTheSame(t *testing.T) {
 		"it is paused":                         {func(z *group.Zone) { z.Paused = true }, false},
 		"the end of its pause":                 {func(z *group.Zone) { z.PausedUntil.Time = until.Add(time.Second) }, false},
 		"its pause ends at an unreadable time": {func(z *group.Zone) { z.PausedUntil.Invalid = "soon" }, false},
+		"it asks for another minimum time":     {func(z *group.Zone) { z.MinBetween.Duration = time.Hour }, false},
+		"when it was scaled down":              {func(z *group.Zone) { z.Downscaled.Time = until }, false},
+		"forced replicas":                      {func(z *group.Zone) { z.Forced.Given = true }, false},
+		"its leader":                           {func(z *group.Zone) { z.Leader = "zone-b" }, false},
+		"it must not be scaled down":           {func(z *group.Zone) { z.Barred = true }, false},
 		"its budget":                           {func(z *group.Zone) { z.MaxUnavailable.Percent = 10 }, false},
 	} {
 		live := cached

@@ -13,6 +13,7 @@ import (
 func TestCachesConfirmThePlanOfALiveRead(t *testing.T) {
 	const outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n"
 	const available = outdated + " zone-b-0 ready@2\n"
+	const two = "hold rollout/zone-a\nzone-a rev=2 current=1 budget=2\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=2\n zone-b-0 ready@2\n"
 	const both = "zone-a rev=3 current=2\n zone-a-0 ready@2\nzone-b rev=3 current=2\n zone-b-0 ready@3\n zone-b-1 ready@2\n"
 	const lapsed = "hold eviction/zone-b\n noted zone-b-0 granted known=70s\n"
 	const moved = "hold rollout/zone-c\n noted zone-c-0 uid=former version=5\nrelabelled zone-c rev=2\n zone-c-0 ready@2\n"
@@ -26,6 +27,11 @@ func TestCachesConfirmThePlanOfALiveRead(t *testing.T) {
 		"what they propose as well":                                         {available, available, true},
 		"not what would break what broke meanwhile":                         {available, outdated + " zone-b-0 starting@2\n", false},
 		"what they propose without the Lease that a look read":              {"hold rollout/zone-b\n" + both, both, true},
+		"not two pods of which they propose one":                            {two, "hold rollout/zone-a\nzone-a rev=2 current=1 budget=2\n zone-a-0 ready@1 zone-a-1 leaving@1\nzone-b rev=2\n zone-b-0 ready@2\n", false},
+		"one pod of two that they propose":                                  {"hold rollout/zone-a\nzone-a rev=2 current=1 budget=2\n zone-a-0 ready@1 zone-a-1 leaving@1\nzone-b rev=2\n zone-b-0 ready@2\n", two, true},
+		"not a pod that was created again":                                  {available, strings.Replace(available, "zone-a-0 ready@1", "zone-a-0 ready@1 uid=another", 1), false},
+		"a repair, although they show that the pod is up again":             {"zone-a rev=2 current=1\n zone-a-0 failing@1\n", "zone-a rev=2 current=1\n zone-a-0 ready@2\n", true},
+		"not beside a zone that left, if another one is forgotten":          {"deleted zone-c\n" + available, "deleted zone-c\norphaned zone-d\n zone-d-0 ready@1\n" + available, false},
 		"a downscale that they carry out as well":                           {lowers + "ready@1\n", lowers + "ready@1\n", true},
 		"not a downscale beside what broke meanwhile":                       {lowers + "ready@1\n", lowers + "starting@1\n", false},
 		"not a downscale to another size":                                   {lowers + "ready@1\n", strings.Replace(lowers, "to 1", "to 0", 1) + "ready@1\n", false},

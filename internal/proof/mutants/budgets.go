@@ -28,7 +28,7 @@ var budgets = []Mutant{
 	{
 		Name:  "noted pods not counted",
 		Edits: []Edit{{groupState, "\tif recorded {\n", "\tif false && recorded {\n"}, blind},
-		Test:  explore + "a revert while requests come late", Rule: "WithinBudget",
+		Test:  explore + "a revert while requests arrive late", Rule: "WithinBudget",
 	},
 	{
 		Name: "down pods counted twice",

@@ -80,7 +80,7 @@ var delays = []Mutant{
 	{
 		Name:  "delayed downscale that is withdrawn and nobody is told to stay",
 		Edits: []Edit{{messages, "return pod.Ordinal-z.Start < z.wish.immediate && !parts(pod)", "return false && pod.Ordinal-z.Start < z.wish.immediate && !parts(pod)"}},
-		Test:  scenarios + "a-wish-that-is-withdrawn-tells-all-to-stay", Rule: "tell stay",
+		Test:  scenarios + "a-wish-that-is-withdrawn-tells-all-to-stay", Rule: "send stay",
 	},
 	{
 		Name:  "delayed downscale that is withdrawn and remembered",
@@ -105,7 +105,7 @@ var delays = []Mutant{
 	{
 		Name:  "pods told to stay before the hold forgets that they agreed",
 		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, w, d); err != nil {\n", "\te.call(ctx, w, plan.In(plan.Notifying, steps))\n\tif err := e.writeHold(ctx, w, d); err != nil {\n"}},
-		Test:  "internal/act TestPodsAreNotifiedAfterTheHoldWasWritten", Rule: "tell stay",
+		Test:  "internal/act TestPodsAreNotifiedAfterTheHoldWasWritten", Rule: "send stay",
 	},
 	{
 		Name:  "who agreed noted over what nobody has read",
@@ -120,7 +120,7 @@ var delays = []Mutant{
 	{
 		Name:  "who is to leave after all told to stay where a void failed",
 		Edits: []Edit{{executor, "withoutFailedResizes(plan.In(plan.Notifying, steps), receipts)", "plan.In(plan.Notifying, steps)"}},
-		Test:  "internal/act TestPodsAreNotNotifiedToStayIfAWriteOfTheirZoneFailed/a void", Rule: "tell stay",
+		Test:  "internal/act TestPodsAreNotNotifiedToStayIfAWriteOfTheirZoneFailed/a void", Rule: "send stay",
 	},
 	{
 		Name:  "stamp beside the next note",

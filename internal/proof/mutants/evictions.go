@@ -50,7 +50,7 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction of whoever lockstep itself takes down",
 		Edits: []Edit{without(evict, "alreadyRecorded")},
-		Test:  explore + "an eviction beside a rollout of its zone", Rule: "NoLostIntent",
+		Test:  explore + "an eviction during a rollout of its zone", Rule: "NoLostIntent",
 	},
 	{
 		Name:  "eviction of a partition that is down in another zone",

@@ -12,7 +12,7 @@ var freshness = []Mutant{
 	{
 		Name:  "freshness ignores that a pod had gone",
 		Edits: []Edit{{freshnessKnown, "\treturn lingering(view, read)\n", "\t_ = lingering\n\treturn \"\"\n"}},
-		Test:  explore + "two pods at a time while others delete pods and replies get lost", Rule: "WithinBudget",
+		Test:  explore + "two pods at a time while others delete pods and replies are lost", Rule: "WithinBudget",
 	},
 	{
 		Name:  "freshness ignores orphans",

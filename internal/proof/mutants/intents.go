@@ -175,7 +175,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "unwanted delete that is never made impossible",
-		Edits: []Edit{{group, "append(b.cancelDeletions(deletions), firstDeletions(deletions)...)", "firstDeletions(deletions)"}},
+		Edits: []Edit{{group, "\tactions = append(b.cancelDeletions(actions), actions...)\n", ""}},
 		Test:  explore + "a revert while the operator dies", Rule: "Progress",
 	},
 }

@@ -21,7 +21,7 @@ var requests = []Mutant{
 	},
 	{
 		Name:  "intent written after the delete",
-		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, w, d); err != nil {\n", "\tdeleted := e.runConcurrently(ctx, w, plan.In(plan.Disrupting, steps))\n\tif err := e.writeHold(ctx, w, d); err != nil {\n"}, {executor, "\treceipts := e.runConcurrently(ctx, w, plan.In(plan.Disrupting, steps))\n", "\treceipts := deleted\n"}},
+		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, w, d); err != nil {\n", "\tdeleted := e.disrupt(ctx, w, plan.In(plan.Disrupting, steps))\n\tif err := e.writeHold(ctx, w, d); err != nil {\n"}, {executor, "\treceipts := e.disrupt(ctx, w, whileConfirmed(d, plan.In(plan.Disrupting, steps)))\n", "\treceipts := deleted\n"}},
 		Test:  "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
 		Remark: "what comes of it in the explorer: TestEveryDeviationIsDetected",
 	},

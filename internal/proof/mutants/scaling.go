@@ -29,7 +29,7 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "own downscale of another process carried out without a look",
-		Edits: []Edit{{"internal/plan/group/set_replicas.go", "plan.IfInherited, true, true", "plan.OnCaches, true, true"}},
+		Edits: []Edit{{"internal/plan/group/set_replicas.go", "plan.IfInherited, true, true, true", "plan.OnCaches, true, true, true"}},
 		Test:  "internal/lock/hold TestCover", Rule: `want "look live"`,
 	},
 	{
@@ -55,7 +55,7 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale tried again at once after it failed",
 		Edits: []Edit{{replicas, "if stillGivenUp(at, b.Now) {", "if false {"}},
-		Test:  scenarios + "a-downscale-that-failed-gives-others-a-turn", Rule: "note zone-b",
+		Test:  scenarios + "a-downscale-that-failed-gives-others-a-turn", Rule: "record zone-b",
 	},
 	{
 		Name:  "own downscale of a zone that must not shrink",
@@ -180,7 +180,7 @@ var scaling = []Mutant{
 	{
 		Name:  "leader counts before what is mirrored",
 		Edits: []Edit{{replicas, "\tcase z.Mirror.Configured():", "\tcase z.Mirror.Configured() && z.Leader == \"\":"}},
-		Test:  scenarios + "what-is-mirrored-comes-before-the-leader", Rule: "note zone-b",
+		Test:  scenarios + "what-is-mirrored-comes-before-the-leader", Rule: "record zone-b",
 	},
 	{
 		Name:  "any number of replicas is taken over",

@@ -15,43 +15,98 @@ var views = []Mutant{
 	},
 	{
 		Name:  "downscale before which StatefulSets are not read",
-		Edits: []Edit{{"internal/plan/group/set_replicas.go", "plan.IfInherited, true, true", "plan.IfInherited, true, false"}},
+		Edits: []Edit{{"internal/plan/group/set_replicas.go", "plan.IfInherited, true, true, true", "plan.IfInherited, true, false, true"}},
 		Test:  "internal/lock/hold TestStatefulSetsAreReadBeforePodsAreDisrupted", Rule: "a downscale that is carried out",
 	},
 	{
-		Name:  "disruption on caches although StatefulSets ask for something else",
-		Edits: []Edit{{groupsController, "case !same || ", "case !same && t.seen.Live || "}},
-		Test:  "internal/control/groups TestReconcile/a StatefulSet was paused, which the caches do not show yet", Rule: "release rollout/zone-a",
+		Name:  "downscale under a hold that a person may have taken since",
+		Edits: []Edit{{"internal/plan/group/set_replicas.go", "plan.IfInherited, true, true, true", "plan.IfInherited, true, true, false"}},
+		Test:  "internal/lock/hold TestCover", Rule: `want "write downscale/zone-a"`,
 	},
 	{
-		Name:  "disruption on a live read although StatefulSets ask for something else",
-		Edits: []Edit{{groupsController, "case !same || ", "case !same && !t.seen.Live || "}},
+		Name:  "disruption although StatefulSets ask for something else",
+		Edits: []Edit{{groupsController, "case !same:", "case false && !same:"}},
 		Test:  "internal/control/groups TestReconcile/a StatefulSet was paused during the live read", Rule: "carried out",
 	},
 	{
+		Name:  "disruption although the caches show by now that a zone is paused",
+		Edits: []Edit{{groupsController, " || !seen.AsksTheSame(&t.seen)", ""}},
+		Test:  "internal/control/groups TestReconcile/a zone was paused while StatefulSets were read, and the caches show it already", Rule: "looks, want 1",
+	},
+	{
 		Name:  "disruption although a pod of another zone broke during the last read",
-		Edits: []Edit{{groupsController, "!same || !group.Confirms(", "!same || t.seen.Live && !group.Confirms("}},
+		Edits: []Edit{{groupsController, "\treturn again, nil\n", "\tt.decision.DisruptBefore = before\n\treturn t, nil\n"}},
 		Test:  "internal/control/groups TestReconcile/a pod of another zone broke during the read of the StatefulSets", Rule: "OtherZoneUnavailable",
+	},
+	{
+		Name:  "live read that is confirmed by what the caches show of StatefulSets",
+		Edits: []Edit{{groupsController, "c.Observer.AsksTheSame(ctx, t.seen)", "c.Observer.AsksTheSame(ctx, c.Observer.Cached(t.seen.Key))"}},
+		Test:  "internal/control/groups TestAPlanIsConfirmedByWhatItAssumes", Rule: "want that of a live read",
+	},
+	{
+		Name:  "plan that counts as confirmed for ever",
+		Edits: []Edit{{groupsController, "again.decision.DisruptBefore = before", "again.decision.DisruptBefore = before.Add(time.Hour)"}},
+		Test:  "internal/control/groups TestAPlanIsConfirmedByWhatItAssumes", Rule: "confirmed until",
+	},
+	{
+		Name:  "disruption of a plan that was confirmed too long ago",
+		Edits: []Edit{{executor, "if !tooLate(d) {", "if true {"}},
+		Test:  "internal/act TestAPlanThatWasConfirmedTooLongAgoDisruptsNothing", Rule: "too late",
+	},
+	{
+		Name:  "step that deletes pods for as long as the API server is slow",
+		Edits: []Edit{{executor, "if time.Since(began) < beginWithin {", "if true || time.Since(began) < beginWithin {"}},
+		Test:  "internal/act TestDeletesAreParallelAndBounded", Rule: "want 10 after 1s",
+	},
+	{
+		Name:  "deletes of one plan that are sent one after the other",
+		Edits: []Edit{{executor, "const atATime = 10", "const atATime = 1"}},
+		Test:  "internal/act TestDeletesAreParallelAndBounded", Rule: "at most 1 at a time",
+	},
+	{
+		Name:  "plan of two pods of which the caches propose one",
+		Edits: []Edit{{confirm, "return !slices.ContainsFunc(taken, func(one string) bool { return !slices.Contains(proposed, one) })", "return slices.ContainsFunc(taken, func(one string) bool { return slices.Contains(proposed, one) })"}},
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not two pods of which they propose one", Rule: "got true",
+	},
+	{
+		Name:  "plan that must be the one of the caches",
+		Edits: []Edit{{confirm, "return !slices.ContainsFunc(taken, func(one string) bool { return !slices.Contains(proposed, one) })", "return slices.Equal(taken, proposed)"}},
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/one pod of two that they propose", Rule: "got false",
+	},
+	{
+		Name:  "pod that was created again, confirmed by its name",
+		Edits: []Edit{{confirm, `"pod "+a.UID`, `"pod "+a.Pod`}},
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not a pod that was created again", Rule: "got true",
+	},
+	{
+		Name:  "repair that the caches must confirm",
+		Edits: []Edit{{confirm, "if a.Up {", "if true {"}},
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a repair, although they show that the pod is up again", Rule: "got false",
+	},
+	{
+		Name:  "zones that left, all forgotten with one of them",
+		Edits: []Edit{{confirm, "return slices.Contains(a.Gone, z.Name)", "return len(a.Gone) > 0"}},
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not beside a zone that left, if another one is forgotten", Rule: "got true",
+	},
+	{
+		Name:  "downscale whose record times out while StatefulSets are read",
+		Edits: []Edit{{groupsController, "\tseen.Now = t.seen.Now\n", ""}},
+		Test:  "internal/control/groups TestARecordDoesNotTimeOutWhileItsPlanIsConfirmed", Rule: "set zone-a from 2 to 1",
+	},
+	{
+		Name:  "minimum time between downscales that a read of StatefulSets does not notice",
+		Edits: []Edit{{snapshot, "z.MinBetween == other.MinBetween && ", ""}},
+		Test:  "internal/plan/group TestWhetherTwoStatesOfAStatefulSetAskForTheSame", Rule: "changed: it asks for another minimum time",
+	},
+	{
+		Name:  "read of a StatefulSet that failed, taken for the same",
+		Edits: []Edit{{"internal/cluster/observe/verify.go", "\t\treturn false, err\n", "\t\treturn true, nil\n"}},
+		Test:  "internal/cluster/observe TestAFailedReadIsNotTakenForTheSame", Rule: "true, <nil>",
 	},
 	{
 		Name:  "downscale although a pod of another zone broke during the last read",
 		Edits: []Edit{{confirm, "if a.lowers() {", "if false {"}},
 		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not a downscale beside what broke meanwhile", Rule: "got true",
-	},
-	{
-		Name:  "plan that deletes as many pods as the budget allows",
-		Edits: []Edit{{group, "min(len(all), plan.MaxDeletions)", "len(all)"}},
-		Test:  "internal/plan/group TestAPlanDeletesAtMostTenPods/pods that are up", Rule: "40 pods are deleted",
-	},
-	{
-		Name:  "recorded delete that is cancelled because it is not its turn yet",
-		Edits: []Edit{{group, "b.cancelDeletions(deletions)", "b.cancelDeletions(deletions[:min(len(deletions), plan.MaxDeletions)])"}},
-		Test:  "internal/plan/group TestAPlanDeletesAtMostTenPods/recorded deletions of pods that are down", Rule: "cancels or releases",
-	},
-	{
-		Name:  "deletes of one plan that are sent one after the other",
-		Edits: []Edit{{executor, "const atATime = plan.MaxDeletions", "const atATime = plan.MaxDeletions / 10"}},
-		Test:  "internal/act TestDeletesAreParallelAndBounded", Rule: "1 at a time",
 	},
 	{
 		Name:  "pause that a read of StatefulSets does not notice",

@@ -55,7 +55,9 @@ type round struct {
 	startVersion plan.Version  // of the API server, before the round read anything
 	shown        shownVersions // by the API server, before this decision
 	verified     plan.Version  // of the API server, before the StatefulSets were read once more; zero: they were not
-	requeueAfter time.Duration
+
+	confirmedUntil time.Duration // when no disruption may begin any more; zero: never
+	requeueAfter   time.Duration
 }
 
 // onlyEvents is the requeueAfter of a round after which only an event leads to the next one.
@@ -93,6 +95,7 @@ func (r *round) verifyAndAct(fallback func()) {
 		return
 	}
 	began := r.version
+	r.confirmedUntil = r.now + r.clock.trueDuration(hold.ConfirmedFor)
 	r.process.verify(r.g, r.snapshot, func(same bool, err error) {
 		switch {
 		case !r.leading():
@@ -107,14 +110,28 @@ func (r *round) verifyAndAct(fallback func()) {
 	})
 }
 
-// compareAndAct acts if the caches still allow the plan. Otherwise it calls fallback.
+// compareAndAct acts if the caches still allow the plan of a live read, or else on the plan of the caches
+// as they are now. If neither is possible, it calls fallback.
 func (r *round) compareAndAct(fallback func()) {
-	if !r.schedule.Deviations.Unconfirmed && !group.Confirms(r.cached(r.g), r.snapshot, r.actions) {
+	if !r.schedule.Deviations.Unconfirmed && !r.agree(r.cached(r.g)) {
 		fallback()
 		return
 	}
 	r.shown = r.shown.merge(r.shownByCaches(r.g))
 	r.act()
+}
+
+func (r *round) agree(cached group.Snapshot) bool {
+	if r.snapshot.Live {
+		return group.Confirms(cached, r.snapshot, r.actions)
+	}
+	cached.Now = r.snapshot.Now
+	if missing, _ := r.fresh.Behind(&cached); missing != "" || !cached.AsksTheSame(&r.snapshot) {
+		return false
+	}
+	r.snapshot = cached
+	r.evaluate()
+	return r.decision.Need != hold.ReadLive
 }
 
 // readLive reads the group live, plans and acts.
@@ -231,7 +248,11 @@ func (r *round) execute(done func(error)) {
 				r.sequentially(withoutHold, func(writeErr error) { done(errors.Join(updateErr, err, writeErr)) })
 				return
 			}
-			r.concurrently(deletes, func(deleteErr error) {
+			if r.confirmedUntil > 0 && r.now >= r.confirmedUntil {
+				r.sequentially(withoutHold, func(writeErr error) { done(errors.Join(updateErr, errConflict, writeErr)) })
+				return
+			}
+			r.inWaves(deletes, func(deleteErr error) {
 				r.sequentially(append(underHold, withoutHold...), func(writeErr error) { done(errors.Join(updateErr, deleteErr, writeErr)) })
 			})
 		})
@@ -330,6 +351,33 @@ func (r *round) concurrently(all []request, done func(error)) {
 			}
 		})
 	}
+}
+
+// inWaves sends ten requests at a time. It sends none a second after the first one.
+func (r *round) inWaves(all []request, done func(error)) {
+	if len(all) == 0 {
+		done(nil)
+		return
+	}
+	began, next, underWay := r.now, 0, 0
+	var failed error
+	var send func()
+	send = func() {
+		for ; next < len(all) && underWay < 10 && r.now-began < time.Second; next++ {
+			underWay++
+			all[next](func(err error) {
+				failed = errors.Join(failed, err)
+				underWay--
+				if r.leading() {
+					send()
+				}
+			})
+		}
+		if underWay == 0 {
+			done(failed)
+		}
+	}
+	send()
 }
 
 // writeHold writes the Lease as decided.

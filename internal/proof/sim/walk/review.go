@@ -108,7 +108,7 @@ func (v view) Live(ctx context.Context, _ plan.Key) (group.Snapshot, error) {
 // knownState is the knowledge of the process that its caches may not show yet.
 type knownState struct{ *review }
 
-// Looked implements admission.Freshness.
+// ReadLive implements admission.Freshness.
 func (f knownState) ReadLive(live plan.Workload) {
 	runInLoop(f.task, func() none {
 		f.recordLiveRead(f.g, *live.(*group.Snapshot)) //nolint:errcheck // these webhooks read groups
