@@ -31,8 +31,8 @@ are not ready are still replaced.
 
 A second hold with the same reason is refused too. --renew prolongs a hold and never
 shortens it.`,
-		Example: `  kubectl lockstep hold ingester --reason "node upgrade"
-  kubectl lockstep hold ingester --reason "node upgrade" --for 4h --renew
+		Example: `  kubectl lockstep hold ingester --reason backup
+  kubectl lockstep hold ingester --reason backup --for 4h --renew
   until kubectl lockstep hold ingester --reason backup; do sleep 10; done`,
 		Args:              one("hold GROUP --reason TEXT"),
 		ValidArgsFunction: a.completeGroups,

@@ -21,7 +21,7 @@ func (a *app) release() *cobra.Command {
 		Long: `Release a group that is held for maintenance: from its current holder or, with --reason,
 only from the holder with that reason. If the holder changes meanwhile, the group is not
 released. An operation of lockstep is never released: its hold ends with the operation.`,
-		Example: `  kubectl lockstep release ingester --reason "node upgrade"
+		Example: `  kubectl lockstep release ingester --reason backup
   kubectl lockstep release ingester           # any holder manual/...
   kubectl lockstep release ingester --force   # any holder but lockstep`,
 		Args:              one("release GROUP"),
