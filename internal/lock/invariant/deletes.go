@@ -83,7 +83,7 @@ func breaksOnDeleteOnly(v *view, deletes []plan.DeletePod, _ *decided) string {
 	return ""
 }
 
-func breaksStandStill(v *view, deletes []plan.DeletePod, _ *decided) string {
+func breaksNotPaused(v *view, deletes []plan.DeletePod, _ *decided) string {
 	for _, d := range deletes {
 		if z, _ := v.zoneNamed(d.Zone); v.isPaused(z) {
 			return fmt.Sprintf("%s of the paused zone %s is deleted", d.Pod, d.Zone)

@@ -152,7 +152,7 @@ func breaksGrantKept(v *view, _ []plan.Action, decision *decided) string {
 	return ""
 }
 
-func breaksGrantSparesTheRest(v *view, a *allowed) string {
+func breaksGrantSparesOtherZones(v *view, a *allowed) string {
 	if z, found := v.notSpared(a); found {
 		return fmt.Sprintf("%s may go while zone %s has %d of %d pods available", a.Pod, z.Name, len(v.availableOf(z)), z.Replicas)
 	}

@@ -63,13 +63,13 @@ func TestChangesOfReplicas(t *testing.T) {
 	}{
 		"the decrease that is noted":         {"", shrinking, []plan.Action{lower}},
 		"an increase needs no hold":          {"", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{change(func(a *group.SetReplicas) { a.To = 9 })}},
-		"a decrease that nobody asked about": {"AskedFirst", shrinking, []plan.Action{lower}},
-		"a decrease that is not noted":       {"DecreaseNoted", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{lower}},
-		"a decrease that somebody asked for": {"DecreaseNoted", strings.Replace(shrinking, " ours", "", 1), []plan.Action{lower}},
-		"a decrease that is being prepared":  {"DecreaseNoted", strings.Replace(shrinking, "admitted", "preparing", 1), []plan.Action{lower}},
-		"further than noted":                 {"DecreaseNoted", shrinking, []plan.Action{change(func(a *group.SetReplicas) { a.To = 0 })}},
-		"under another hold":                 {"DecreaseNoted", strings.Replace(shrinking, "hold downscale/zone-b", "hold rollout/zone-b", 1), []plan.Action{lower}},
-		"while another zone is not whole":    {"DownscaleSparesTheRest", strings.Replace(shrinking, "zone-a-0 ready", "zone-a-0 starting", 1), []plan.Action{lower}},
+		"a decrease that nobody asked about": {"ConfirmedFirst", shrinking, []plan.Action{lower}},
+		"a decrease that is not noted":       {"DownscaleRecorded", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{lower}},
+		"a decrease that somebody asked for": {"DownscaleRecorded", strings.Replace(shrinking, " ours", "", 1), []plan.Action{lower}},
+		"a decrease that is being prepared":  {"DownscaleRecorded", strings.Replace(shrinking, "admitted", "preparing", 1), []plan.Action{lower}},
+		"further than noted":                 {"DownscaleRecorded", shrinking, []plan.Action{change(func(a *group.SetReplicas) { a.To = 0 })}},
+		"under another hold":                 {"DownscaleRecorded", strings.Replace(shrinking, "hold downscale/zone-b", "hold rollout/zone-b", 1), []plan.Action{lower}},
+		"while another zone is not whole":    {"DownscaleSparesOtherZones", strings.Replace(shrinking, "zone-a-0 ready", "zone-a-0 starting", 1), []plan.Action{lower}},
 		"who is down leaves nevertheless":    {"", strings.NewReplacer("zone-a-0 ready", "zone-a-0 starting", "zone-b-1 ready", "zone-b-1 starting").Replace(shrinking), []plan.Action{lower}},
 		"somebody who was not called": {
 			"PreparedFirst", strings.NewReplacer("zone-b rev=1", "zone-b rev=1 prepares", "zone-b-1 ready@1", "zone-b-1 ready@1 ip=10.0.0.1").Replace(shrinking), []plan.Action{lower},
@@ -94,7 +94,7 @@ func TestChangesOfReplicas(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rule := ""
-			if found := invariant.Check(fixture.MustParse(tc.group), tc.sizes, hold.Decision{Verify: tc.rule != "AskedFirst"}); found != nil {
+			if found := invariant.Check(fixture.MustParse(tc.group), tc.sizes, hold.Decision{Verify: tc.rule != "ConfirmedFirst"}); found != nil {
 				rule = found.Name
 			}
 			if rule != tc.rule {
@@ -142,19 +142,19 @@ var violations = map[string]violation{
 		"", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
 	"a downscale that ends on caches": {
-		"DecreaseKept", "hold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+		"DownscaleKept", "hold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
 	"a downscale that ends before its last pod": {
-		"DecreaseKept", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1 replicas=1\n zone-a-0 ready@1 zone-a-1 leaving@1", nil, writing(""),
+		"DownscaleKept", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1 replicas=1\n zone-a-0 ready@1 zone-a-1 leaving@1", nil, writing(""),
 	},
 	"a downscale that ends while it can still happen": {
-		"DecreaseKept", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1", nil, writing(""),
+		"DownscaleKept", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1", nil, writing(""),
 	},
 	"a downscale noted over the hold of another zone": {
-		"DecreaseAlone", healthy, nil, beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
+		"DownscaleAlone", healthy, nil, beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
 	"a downscale noted while a pod of another zone is": {
-		"DecreaseAlone", strings.Replace(healthy, "rollout/zone-a\n", "free\n  noted zone-a-0\n", 1), nil,
+		"DownscaleAlone", strings.Replace(healthy, "rollout/zone-a\n", "free\n  noted zone-a-0\n", 1), nil,
 		beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
 	"a hold from outside that a downscale is noted over": {
@@ -174,7 +174,7 @@ var violations = map[string]violation{
 		"", "live\nhold manual/maintenance renewed 5m ago\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
 	"a takedown without any note": {
-		"NotedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{},
+		"RecordedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{},
 	},
 	"a zone that left is forgotten while its pods live on": {
 		"ZonesKept", "live\norphaned zone-c\n zone-c-0 ready@1\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
@@ -189,7 +189,7 @@ var violations = map[string]violation{
 		"", "live\ndeleted zone-c\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
 	"a takedown while a zone that left may come back": {
-		"RestIsWhole", "live\n" + healthy + "orphaned zone-c\n zone-c-0 ready@1\n", deletes(up("zone-a-0")), remembering("zone-c", noted("zone-a-0")),
+		"OtherZonesAvailable", "live\n" + healthy + "orphaned zone-c\n zone-c-0 ready@1\n", deletes(up("zone-a-0")), remembering("zone-c", noted("zone-a-0")),
 	},
 	"a hold of a newer version is taken over while it notes a pod": {
 		"OutsideKept", "live\nhold progressive/web renewed 5m ago unrenewed=5m\n noted zone-a-0 uid=former version=5\nzone-a rev=1\n zone-a-0 ready@1 version=20", nil, writing(""),
@@ -201,49 +201,49 @@ var violations = map[string]violation{
 		"", "live\nhold progressive/web renewed 5m ago unrenewed=1m\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
 	"a takedown whose note is of another pod": {
-		"NotedFirst", healthy, deletes(up("zone-a-0")), noted("zone-a-1"),
+		"RecordedFirst", healthy, deletes(up("zone-a-0")), noted("zone-a-1"),
 	},
 	"a takedown whose note is of another version": {
-		"NotedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.NotedAs("zone-a-0", "zone-a-0", 9)),
+		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.NotedAs("zone-a-0", "zone-a-0", 9)),
 	},
 	"a takedown whose note is of another UID": {
-		"NotedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.NotedAs("zone-a-0", "former", 10)),
+		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.NotedAs("zone-a-0", "former", 10)),
 	},
 	"a takedown under the hold of another zone": {
-		"NotedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-b", fixture.Noted("zone-a-0")),
+		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-b", fixture.Noted("zone-a-0")),
 	},
 	"a takedown under the hold of another operation": {
-		"NotedFirst", healthy, deletes(up("zone-a-0")), writing("downscale/zone-a", fixture.Noted("zone-a-0")),
+		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("downscale/zone-a", fixture.Noted("zone-a-0")),
 	},
 	"a takedown while the Lease is to be removed": {
-		"NotedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{Need: hold.Remove, Record: noted("zone-a-0").Record},
+		"RecordedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{Need: hold.Remove, Record: noted("zone-a-0").Record},
 	},
 	"a takedown while a pod of another zone starts": {
-		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 starting", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
+		"OtherZonesAvailable", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 starting", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a takedown while a pod of another zone is missing": {
-		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready@1", "", 1) + "zone-c rev=1 replicas=1\n", deletes(up("zone-a-0")), noted("zone-a-0"),
+		"OtherZonesAvailable", strings.Replace(healthy, "zone-b-1 ready@1", "", 1) + "zone-c rev=1 replicas=1\n", deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a takedown while a pod of another zone leaves": {
-		"RestIsWhole", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 leaving", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
+		"OtherZonesAvailable", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 leaving", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a takedown while a pod of another zone is not stable": {
-		"RestIsWhole", healthy + "zone-c rev=1 minReady=10s\n  zone-c-0 ready@1 for=9s\n", deletes(up("zone-a-0")), noted("zone-a-0"),
+		"OtherZonesAvailable", healthy + "zone-c rev=1 minReady=10s\n  zone-c-0 ready@1 for=9s\n", deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a surplus pod does not stand in for a missing one": {
-		"RestIsWhole", healthy + "zone-c rev=1 replicas=1 start=1\n  zone-c-0 ready@1\n", deletes(up("zone-a-0")), noted("zone-a-0"),
+		"OtherZonesAvailable", healthy + "zone-c rev=1 replicas=1 start=1\n  zone-c-0 ready@1\n", deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a repair while a zone has another strategy": {
 		"OnDeleteOnly", "zone-a rev=2\n zone-a-0 failing@1\nzone-b rev=2 strategy=RollingUpdate\n zone-b-0 ready@2", deletes(down("zone-a-0")), hold.Decision{},
 	},
 	"a repair in a paused zone": {
-		"StandStill", "zone-a rev=2 paused\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
+		"NotPaused", "zone-a rev=2 paused\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
 	},
 	"a takedown without a further read": {
-		"AskedFirst", healthy, deletes(up("zone-a-0")), noted("zone-a-0"),
+		"ConfirmedFirst", healthy, deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a repair without a further read": {
-		"AskedFirst", "zone-a rev=2\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
+		"ConfirmedFirst", "zone-a rev=2\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
 	},
 	"two takedowns with budget one": {
 		"WithinBudget", healthy, deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
@@ -306,7 +306,7 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 		covered[v.rule] = true
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(v.group)
-			v.decision.Verify = v.rule != "AskedFirst"
+			v.decision.Verify = v.rule != "ConfirmedFirst"
 			got := strings.Join(invariant.Broken(s, v.deletes, v.decision), ", ")
 			if got != v.rule {
 				t.Errorf("breaks %q, want %q", got, v.rule)
@@ -322,7 +322,7 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 			}
 		})
 	}
-	for _, rule := range []string{"DecreaseNoted", "DownscaleSparesTheRest", "PreparedFirst", "DelayKept", "ExactSize"} {
+	for _, rule := range []string{"DownscaleRecorded", "DownscaleSparesOtherZones", "PreparedFirst", "DelayKept", "ExactSize"} {
 		covered[rule] = true // in TestChangesOfReplicas
 	}
 	for _, rule := range invariant.Rules() {

@@ -29,7 +29,7 @@ func breaksDownscaleRecorded(v *view, sizes []group.SetReplicas) string {
 	return ""
 }
 
-func breaksDownscaleSparesTheRest(v *view, sizes []group.SetReplicas) string {
+func breaksDownscaleSparesOtherZones(v *view, sizes []group.SetReplicas) string {
 	for _, a := range sizes {
 		z, _ := v.zoneNamed(a.Zone)
 		if !slices.ContainsFunc(z.leaving(a), up) {

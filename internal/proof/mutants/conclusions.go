@@ -46,6 +46,6 @@ var conclusions = []Mutant{
 	{
 		Name:  "ordinal beyond spec.replicas that the spec asks for",
 		Edits: []Edit{{snapshot, "ordinal-z.Start < z.Replicas", "ordinal-z.Start <= z.Replicas"}},
-		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "DecreaseKept",
+		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "DownscaleKept",
 	},
 }

@@ -5,7 +5,7 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale ended on caches",
 		Edits: []Edit{{"internal/plan/group/end_downscale.go", "Read: plan.Always, ", ""}},
-		Test:  explore + "a downscale during a rollout", Rule: "DecreaseKept",
+		Test:  explore + "a downscale during a rollout", Rule: "DownscaleKept",
 	},
 	{
 		Name:  "downscale ended before its last pod",
@@ -210,7 +210,7 @@ var downscales = []Mutant{
 	{
 		Name:  "observed downscale recorded over the hold of another zone",
 		Edits: []Edit{{downscaleState, "return b.recordedElsewhere(zone).None() &&", "return true || b.recordedElsewhere(zone).None() &&"}},
-		Test:  explore + "scaling in two zones", Rule: "DecreaseAlone",
+		Test:  explore + "scaling in two zones", Rule: "DownscaleAlone",
 	},
 	{
 		Name:  "downscale taken off the hold before all pods have answered",
@@ -287,6 +287,6 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale allowed whether or not the hold could be written",
 		Edits: []Edit{{prepareDownscale, "\t\tcase err != nil:\n\t\t\tif !v.Dated {", "\t\tcase false:\n\t\t\tif !v.Dated {"}},
-		Test:  walk, Rule: "NotedFirst",
+		Test:  walk, Rule: "RecordedFirst",
 	},
 }

@@ -15,7 +15,7 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction while a pod of another zone is down",
 		Edits: []Edit{without(evict, "forEviction(otherZoneUnavailable)"), blindToEvictions},
-		Test:  explore + "an eviction and a crash", Rule: "RestIsWhole",
+		Test:  explore + "an eviction and a crash", Rule: "OtherZonesAvailable",
 	},
 	{
 		Name:  "evictions beyond the budget",
@@ -93,7 +93,7 @@ var evictions = []Mutant{
 			{"internal/plan/intent.go", "const GrantLimit = 70 * time.Second", "const GrantLimit = 10 * time.Second"},
 			{invariantNotes, "const longestEviction = 70 * time.Second", "const longestEviction = 10 * time.Second"},
 		},
-		Test: walk, Rule: "NotedFirst",
+		Test: walk, Rule: "RecordedFirst",
 		Remark: "the explorer has no lengths of time",
 	},
 	{
@@ -144,7 +144,7 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction that takes the hold without a look",
 		Edits: []Edit{{holdEvict, "if !s.Live && (s.Hold.Holder != holder || !s.Hold.Own || ", "if !s.Live && ("}, blindToEvictions},
-		Test:  explore + "an eviction and a crash", Rule: "RestIsWhole",
+		Test:  explore + "an eviction and a crash", Rule: "OtherZonesAvailable",
 	},
 	{
 		Name:  "eviction granted on caches under a record of another process",

@@ -10,7 +10,7 @@ var replacements = []Mutant{
 	{
 		Name:  "guard paused removed",
 		Edits: []Edit{without(guards, "paused")},
-		Test:  explore + "a pause and a crash", Rule: "StandStill",
+		Test:  explore + "a pause and a crash", Rule: "NotPaused",
 		Remark: "notItsTurn stops disruptions as well: a paused zone never has its turn; repairs are not stopped",
 	},
 	{
@@ -52,7 +52,7 @@ var disruptions = []Mutant{
 	{
 		Name:  "guard otherZoneNotWhole removed",
 		Edits: []Edit{without(guards, "otherZoneUnavailable"), blind},
-		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "RestIsWhole",
+		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "OtherZonesAvailable",
 	},
 	{
 		Name: "guards heldElsewhere and otherZoneNotWhole removed",
@@ -66,7 +66,7 @@ var disruptions = []Mutant{
 	{
 		Name:  "guard zoneShrinking removed",
 		Edits: []Edit{without(guards, "zoneShrinking")},
-		Test:  explore + "scaling down and up in one zone", Rule: "NotedFirst",
+		Test:  explore + "scaling down and up in one zone", Rule: "RecordedFirst",
 		Remark: "the downscale is noted under the hold that the takedown would need",
 	},
 	{

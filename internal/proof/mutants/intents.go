@@ -16,12 +16,12 @@ var intents = []Mutant{
 	{
 		Name:  "zone that left the group and keeps nobody back",
 		Edits: []Edit{{guards, "\tif left := b.leftZone(d.inTheWay); !left.None() {\n\t\treturn left\n\t}\n\tfor _, z", "\tfor _, z"}},
-		Test:  scenarios + "a-zone-that-lost-its-label-keeps-the-others-back-while-it-is-not-whole", Rule: "RestIsWhole",
+		Test:  scenarios + "a-zone-that-lost-its-label-keeps-the-others-back-while-it-is-not-whole", Rule: "OtherZonesAvailable",
 	},
 	{
 		Name:  "zone that left the group and keeps nobody back, as histories show",
 		Edits: []Edit{{guards, "\tif left := b.leftZone(d.inTheWay); !left.None() {\n\t\treturn left\n\t}\n\tfor _, z", "\tfor _, z"}, blind},
-		Test:  explore + "a zone is orphaned and applied again while a pod of it crashes", Rule: "RestIsWhole",
+		Test:  explore + "a zone is orphaned and applied again while a pod of it crashes", Rule: "OtherZonesAvailable",
 	},
 	{
 		Name:  "zone that is forgotten although it is back",
@@ -96,17 +96,17 @@ var intents = []Mutant{
 	{
 		Name:  "hold taken without a look",
 		Edits: []Edit{{holdDecision, "if !s.Live && deletesNeedLiveRead(s.Hold, holder, deletes) {", "if false && deletesNeedLiveRead(s.Hold, holder, deletes) {"}},
-		Test:  explore + "three zones", Rule: "RestIsWhole",
+		Test:  explore + "three zones", Rule: "OtherZonesAvailable",
 	},
 	{
 		Name:  "stale hold taken over without a look",
 		Edits: []Edit{{holdDecision, "if !s.Live && deletesNeedLiveRead(s.Hold, holder, deletes) {", "if !s.Live && !s.Hold.Expired(s.Now) && deletesNeedLiveRead(s.Hold, holder, deletes) {"}},
-		Test:  explore + "three zones", Rule: "RestIsWhole",
+		Test:  explore + "three zones", Rule: "OtherZonesAvailable",
 	},
 	{
 		Name:  "record of another process gone on with without a look",
 		Edits: []Edit{{holdDecision, "if h.Holder != holder || !h.Own {", "if h.Holder != holder {"}},
-		Test:  explore + "three zones", Rule: "RestIsWhole",
+		Test:  explore + "three zones", Rule: "OtherZonesAvailable",
 	},
 	{
 		Name:  "record of another process that counts as looked under once it is renewed",

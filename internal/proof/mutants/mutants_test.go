@@ -179,7 +179,7 @@ func TestWhatDoesNotCountAsCaught(t *testing.T) {
 		"caught in a part of it":    {"--- FAIL: TestX/a_case (0.1s)\n --- FAIL: TestX/a_case/too (0.1s)\n WithinBudget: 2", exit, ""},
 		"a test that passes":        {"PASS", nil, "it survives"},
 		"a test that is not there":  {"testing: warning: no tests to run\nPASS", nil, "it survives"},
-		"another rule":              {"--- FAIL: TestX/a_case (0.1s)\n RestIsWhole", exit, `does not name "WithinBudget"`},
+		"another rule":              {"--- FAIL: TestX/a_case (0.1s)\n OtherZonesAvailable", exit, `does not name "WithinBudget"`},
 		"another test":              {"--- FAIL: TestX/a_case (0.1s)\n --- FAIL: TestX/b (0.1s)\n WithinBudget", exit, "caught by TestX/b"},
 		"a crash":                   {"--- FAIL: TestX/a_case (0.1s)\n WithinBudget\npanic: oh", exit, "crash"},
 		"an end before the test":    {"signal: killed WithinBudget", exit, "did not fail"},

@@ -45,7 +45,7 @@ var requests = []Mutant{
 	{
 		Name:  "Lease written without its intents",
 		Edits: []Edit{{"internal/lock/record/record.go", "FormatIntents(r.Intents, inIntents)", "FormatIntents(nil, inIntents)"}},
-		Test:  walk, Rule: "NotedFirst",
+		Test:  walk, Rule: "RecordedFirst",
 	},
 	{
 		Name:  "Lease written over a record that nobody decided on",

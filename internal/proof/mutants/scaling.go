@@ -5,7 +5,7 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale carried out although another zone is not whole",
 		Edits: []Edit{{downscaleSteps, "\treturn leaves, firstOf(barred(z), firstObjection(b, leaves, downscaleGuards))\n", "\treturn leaves, plan.Refusal{}\n"}, blind},
-		Test:  explore + "a downscale by lockstep and a crash", Rule: "RestIsWhole",
+		Test:  explore + "a downscale by lockstep and a crash", Rule: "OtherZonesAvailable",
 	},
 	{
 		Name:  "own downscale begun beside a takedown",
@@ -20,12 +20,12 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale noted while the hold is given back",
 		Edits: []Edit{{group, "if (!b.Hold.Downscale.None() && !b.ended) || plan.Has[RecordDownscale](actions) {", "if !b.Hold.Downscale.None() && !b.ended {"}},
-		Test:  scenarios + "a-follower-shrinks-between-two-zones-of-a-rollout", Rule: "DecreaseAlone",
+		Test:  scenarios + "a-follower-shrinks-between-two-zones-of-a-rollout", Rule: "DownscaleAlone",
 	},
 	{
 		Name:  "downscale that somebody else asked for carried out",
 		Edits: []Edit{{downscaleSteps, "\tcase d.Stage == Admitted && d.Ours && b.DownscaleStatus(d) == Awaited:\n", "\tcase d.Stage == Admitted && b.DownscaleStatus(d) == Awaited:\n"}},
-		Test:  scenarios + "a-downscale-that-somebody-asked-for-is-not-ours-to-make", Rule: "DecreaseNoted",
+		Test:  scenarios + "a-downscale-that-somebody-asked-for-is-not-ours-to-make", Rule: "DownscaleRecorded",
 	},
 	{
 		Name:  "own downscale of another process carried out without a look",
@@ -45,7 +45,7 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale carried out under whatever hold there is",
 		Edits: []Edit{{downscaleSteps, "if b.Hold.Holder != plan.DownscaleOperation.For(d.Zone) {", "if false {"}},
-		Test:  scenarios + "a-downscale-of-our-own-under-another-hold-is-voided", Rule: "DecreaseNoted",
+		Test:  scenarios + "a-downscale-of-our-own-under-another-hold-is-voided", Rule: "DownscaleRecorded",
 	},
 	{
 		Name:  "own downscale takes along who was not called",

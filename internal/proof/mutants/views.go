@@ -121,7 +121,7 @@ var views = []Mutant{
 	{
 		Name:  "walk that does not read StatefulSets before a disruption on caches",
 		Edits: []Edit{{"internal/cluster/observe/verify.go", "same[i] = z.AsksTheSame(&live)", "same[i] = true"}, {"internal/cluster/observe/verify.go", " || !o.belongs(cached.Key, set)", ""}, {"internal/cluster/observe/verify.go", "live := zoneOf(set)", "_ = zoneOf(set)"}},
-		Test:  walk, Rule: "StandStill",
+		Test:  walk, Rule: "NotPaused",
 	},
 	{
 		Name:  "live read as new as its newest list of pods",

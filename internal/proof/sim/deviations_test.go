@@ -23,14 +23,14 @@ func TestEveryDeviationIsDetected(t *testing.T) {
 	}{
 		"no preconditions on deletes": {two, Deviations{Unconditional: true}, "ExactTarget", 30},
 		"no preconditions on deletes, detected by the consequence": {
-			two, Deviations{Unconditional: true, Ignore: []string{"ExactTarget", "NotedFirst"}}, "OneZoneAtATime", 30,
+			two, Deviations{Unconditional: true, Ignore: []string{"ExactTarget", "RecordedFirst"}}, "OneZoneAtATime", 30,
 		},
 		"no version among the preconditions of deletes": {
-			pause, Deviations{Versionless: true, Ignore: []string{"ExactTarget", "NotedFirst"}}, "OneZoneAtATime", 30,
+			pause, Deviations{Versionless: true, Ignore: []string{"ExactTarget", "RecordedFirst"}}, "OneZoneAtATime", 30,
 		},
-		"intent written after the delete": {pause, Deviations{LeaseWrittenLate: true, Ignore: []string{"NoLostIntent"}}, "NotedFirst", 12},
+		"intent written after the delete": {pause, Deviations{LeaseWrittenLate: true, Ignore: []string{"NoLostIntent"}}, "RecordedFirst", 12},
 		"intent written after the delete, detected by the consequence": {
-			pause, Deviations{LeaseWrittenLate: true, Ignore: []string{"NotedFirst", "NoLostIntent"}}, "OneZoneAtATime", 12,
+			pause, Deviations{LeaseWrittenLate: true, Ignore: []string{"RecordedFirst", "NoLostIntent"}}, "OneZoneAtATime", 12,
 		},
 		"no UID among the preconditions of evictions":                       {evicted, Deviations{Unpinned: true}, "ExactTarget", 15},
 		"granted eviction ended while it can still be carried out":          {evicted, Deviations{GrantsEndedEarly: true}, "NoLostIntent", 15},

@@ -29,12 +29,12 @@
 // that is up:
 //
 //   - OneZoneAtATime: pods that are down by lockstep belong to one zone;
-//   - NotedFirst: the Lease records exactly this delete under this zone's rollout;
-//   - RestIsWhole: no pod of another zone is down;
+//   - RecordedFirst: the Lease records exactly this delete under this zone's rollout;
+//   - OtherZonesAvailable: no pod of another zone is down;
 //   - WithinBudget: the zone has no more pods down than its budget;
 //   - ExactTarget: the pod has the UID and the version of the decision.
 //
-// RestIsWhole and WithinBudget ignore a pod that is down by itself and that the process could not
+// OtherZonesAvailable and WithinBudget ignore a pod that is down by itself and that the process could not
 // know to be down. The process could know it if the pod has been down ever since the view of the
 // decision, or ever since this process joined the hold, for which it reads live. Further rules:
 //
@@ -60,7 +60,7 @@
 //
 // Downscales. A user requests one through admission, makes one without admission, or forces a
 // number of replicas, which lockstep records and sets itself. Then the change of the zone is a
-// request like a delete. RestIsWhole and OneZoneAtATime apply to it when it is carried out, and
+// request like a delete. OtherZonesAvailable and OneZoneAtATime apply to it when it is carried out, and
 // NoLostIntent while it is in flight. No pod prepares for a downscale here.
 //
 // Evictions. A client evicts a pod. The API server calls the webhook of any process. The webhook

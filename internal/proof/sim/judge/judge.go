@@ -21,11 +21,11 @@ var rules = []struct {
 	broken func(Disruption) bool
 }{
 	{"ExactTarget", func(d Disruption) bool { return d.WrongTarget }},
-	{"StandStill", func(d Disruption) bool { return d.Paused }},
+	{"NotPaused", func(d Disruption) bool { return d.Paused }},
 	{"OneZoneAtATime", func(d Disruption) bool { return d.OtherZoneDisrupted }},
-	{"RestIsWhole", func(d Disruption) bool { return d.OtherZonesDown > 0 }},
+	{"OtherZonesAvailable", func(d Disruption) bool { return d.OtherZonesDown > 0 }},
 	{"WithinBudget", func(d Disruption) bool { return d.Budget > 0 && d.Down > d.Budget }},
-	{"NotedFirst", func(d Disruption) bool { return d.Unrecorded }},
+	{"RecordedFirst", func(d Disruption) bool { return d.Unrecorded }},
 }
 
 // BrokenRule returns the first rule that a disruption breaks, among the rules that are checked; "" if

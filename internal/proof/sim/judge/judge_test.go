@@ -4,13 +4,13 @@ import "testing"
 
 func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 	for want, d := range map[string]Disruption{
-		"":               {Down: 2, Budget: 2},
-		"ExactTarget":    {WrongTarget: true},
-		"StandStill":     {Paused: true},
-		"OneZoneAtATime": {OtherZoneDisrupted: true},
-		"RestIsWhole":    {OtherZonesDown: 1},
-		"WithinBudget":   {Down: 3, Budget: 2},
-		"NotedFirst":     {Unrecorded: true},
+		"":                    {Down: 2, Budget: 2},
+		"ExactTarget":         {WrongTarget: true},
+		"NotPaused":           {Paused: true},
+		"OneZoneAtATime":      {OtherZoneDisrupted: true},
+		"OtherZonesAvailable": {OtherZonesDown: 1},
+		"WithinBudget":        {Down: 3, Budget: 2},
+		"RecordedFirst":       {Unrecorded: true},
 	} {
 		if got := d.BrokenRule(AllRules); got != want {
 			t.Errorf("%+v breaks %q, want %q", d, got, want)

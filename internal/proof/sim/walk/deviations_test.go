@@ -13,16 +13,16 @@ func TestEveryDeviationIsDetected(t *testing.T) {
 	}{
 		"no preconditions on deletes":                {Deviations{Unconditional: true}, "ExactTarget", 0},
 		"evictions that are not bound to pods":       {Deviations{Unpinned: true}, "ExactTarget", 0},
-		"intent written after the delete":            {Deviations{LeaseWrittenLate: true}, "NotedFirst", 0},
-		"replicas added before the delete":           {Deviations{UpscaleFirst: true}, "RestIsWhole", 1145},
-		"no preconditions on Lease writes":           {Deviations{Overwriting: true}, "NotedFirst", 3},
-		"caches not checked again after a read":      {Deviations{Unconfirmed: true}, "RestIsWhole", 190},
-		"StatefulSets not read before a disruption":  {Deviations{Unverified: true}, "StandStill", 1},
+		"intent written after the delete":            {Deviations{LeaseWrittenLate: true}, "RecordedFirst", 0},
+		"replicas added before the delete":           {Deviations{UpscaleFirst: true}, "OtherZonesAvailable", 1145},
+		"no preconditions on Lease writes":           {Deviations{Overwriting: true}, "RecordedFirst", 3},
+		"caches not checked again after a read":      {Deviations{Unconfirmed: true}, "OtherZonesAvailable", 190},
+		"StatefulSets not read before a disruption":  {Deviations{Unverified: true}, "NotPaused", 1},
 		"timers that do not fire":                    {Deviations{NoTimers: true}, "Progress", 0},
 		"reconciles without a reason":                {Deviations{NeedlessReconciles: true}, "Quiet", 0},
 		"zones that left are ignored":                {Deviations{AbsentZonesIgnored: true}, "OneZoneAtATime", 0},
 		"bare pods evicted without a review":         {Deviations{BarePodsNotReviewed: true}, "ExactTarget", 0},
-		"steady clocks at three times the true rate": {Deviations{FastClocks: true}, "NotedFirst", 321},
+		"steady clocks at three times the true rate": {Deviations{FastClocks: true}, "RecordedFirst", 321},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := tc.from; seed < tc.from+1000; seed++ {

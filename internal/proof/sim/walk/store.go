@@ -105,7 +105,7 @@ func (w *walk) dropLease(p *process, g *simulatedGroup, only metav1.Precondition
 		w.violate(g, "ManualHoldKept", string(former.Holder)+" still has the hold when "+p.name+" deletes the Lease")
 	}
 	if len(former.Intents) > 0 || !former.Downscale.None() {
-		w.violate(g, "NotedFirst", p.name+" deletes a Lease with records: "+(*holdText)(former).String())
+		w.violate(g, "RecordedFirst", p.name+" deletes a Lease with records: "+(*holdText)(former).String())
 	}
 	return nil
 }
