@@ -13,10 +13,10 @@ import (
 
 // The back-off of internal/control/loop.
 const (
-	errorBackOffMin    = 50 * time.Millisecond
-	errorBackOffMax    = time.Minute
-	conflictBackOffMin = 2 * time.Millisecond
-	conflictBackOffMax = time.Second
+	firstErrorBackOff      = 50 * time.Millisecond
+	longestErrorBackOff    = time.Minute
+	firstConflictBackOff   = 2 * time.Millisecond
+	longestConflictBackOff = time.Second
 )
 
 // worker is the work of a leader on one group.
@@ -202,10 +202,10 @@ func (r *round) end(requeueAfter time.Duration, err error) {
 	case err == nil:
 		wk.failures, wk.conflicts = 0, 0
 	case reason.ClassOf(err) == reason.Moved:
-		requeueAfter = min(requeueAfter, backOff(conflictBackOffMin, conflictBackOffMax, wk.conflicts))
+		requeueAfter = min(requeueAfter, backOff(firstConflictBackOff, longestConflictBackOff, wk.conflicts))
 		wk.conflicts++
 	default:
-		requeueAfter = min(requeueAfter, backOff(errorBackOffMin, errorBackOffMax, wk.failures))
+		requeueAfter = min(requeueAfter, backOff(firstErrorBackOff, longestErrorBackOff, wk.failures))
 		wk.failures++
 	}
 	if wk.rerun {
