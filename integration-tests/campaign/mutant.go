@@ -26,9 +26,9 @@ type edit struct{ file, old, new string }
 // repository is the path of the operator's source from integration-tests.
 const repository = "../"
 
-var withoutInvariants = edit{"internal/lock/invariant/invariant.go", "if decision.Need == hold.Look {", "if true {"}
+var withoutInvariants = edit{"internal/lock/invariant/invariant.go", "if decision.Need == hold.ReadLive {", "if true {"}
 
-var withoutEvictionInvariants = edit{"internal/lock/invariant/grant.go", "if p.Because.Code != \"\" || decision.Need == hold.Look {", "if true {"}
+var withoutEvictionInvariants = edit{"internal/lock/invariant/grant.go", "if p.Because.Code != \"\" || decision.Need == hold.ReadLive {", "if true {"}
 
 var mutants = []mutant{
 	{"deletes-without-preconditions", []edit{
@@ -40,7 +40,7 @@ var mutants = []mutant{
 		{"internal/act/executor.go", "\treceipts := e.several(ctx, w, plan.In(plan.Disrupting, steps))\n", "\treceipts := deleted\n"},
 	}},
 	{"takes-holds-without-a-look", []edit{
-		{"internal/lock/hold/hold.go", "if !s.Live && needsLook(s.Hold, holder, deletes) {", "if false && needsLook(s.Hold, holder, deletes) {"},
+		{"internal/lock/hold/hold.go", "if !s.Live && deletesNeedLiveRead(s.Hold, holder, deletes) {", "if false && deletesNeedLiveRead(s.Hold, holder, deletes) {"},
 	}},
 	{"forgets-the-minimum-time", []edit{
 		{"internal/plan/group/admit.go", "\ttooSoon,", "\t"},

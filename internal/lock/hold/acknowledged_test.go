@@ -21,7 +21,7 @@ func TestAcknowledgementsDoNotChangeTheHold(t *testing.T) {
 		prolongs    bool
 	}{
 		"a free hold":                      {"hold free renewed 5h ago\n", "write free", true},
-		"no Lease":                         {"", "look live", false},
+		"no Lease":                         {"", "read live", false},
 		"no Lease, after a look":           {"live\n", "write free", true},
 		"the hold of another zone":         {"hold rollout/zone-b renewed 5s ago inherited\nzone-b rev=2\n zone-b-0 starting@2\n", "write rollout/zone-b", true},
 		"a hold from outside":              {"hold manual/x renewed 5s ago\n", "write manual/x", false},

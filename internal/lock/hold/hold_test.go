@@ -31,14 +31,14 @@ func TestCover(t *testing.T) {
 		want  string // as formatted by fixture.Decision
 	}{
 		// Take
-		"a free hold is looked at before it is taken":             {outdated, "look live"},
-		"a Lease that is free is looked at too":                   {"hold free\n" + outdated, "look live"},
+		"a free hold is looked at before it is taken":             {outdated, "read live"},
+		"a Lease that is free is looked at too":                   {"hold free\n" + outdated, "read live"},
 		"after the look the hold is taken":                        {"live\n" + outdated, "write rollout/zone-a with zone-a-0"},
 		"in its own zone a rollout goes on without a look":        {"hold rollout/zone-a\n" + outdated, "write rollout/zone-a with zone-a-0"},
-		"a record of another process is looked at first":          {"hold rollout/zone-a inherited\n" + outdated, "look live"},
+		"a record of another process is looked at first":          {"hold rollout/zone-a inherited\n" + outdated, "read live"},
 		"after the look the inherited record is this process's":   {"live\nhold rollout/zone-a inherited\n" + outdated, "write rollout/zone-a with zone-a-0"},
-		"a pod of an unknown revision is looked at first":         {"hold rollout/zone-a\nzone-a rev=3 current=1\n zone-a-0 ready@2 zone-a-1 ready@1\n", "look live"},
-		"what a settled zone holds is looked at before it passes": {"hold rollout/zone-b\n" + outdated + whole, "look live"},
+		"a pod of an unknown revision is looked at first":         {"hold rollout/zone-a\nzone-a rev=3 current=1\n zone-a-0 ready@2 zone-a-1 ready@1\n", "read live"},
+		"what a settled zone holds is looked at before it passes": {"hold rollout/zone-b\n" + outdated + whole, "read live"},
 		"after the look a settled hold passes on":                 {"live\nhold rollout/zone-b\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
 		"a settled downscale passes on":                           {"live\nhold downscale/zone-b\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
 		"a settled hold passes on also when expired":              {"live\nhold rollout/zone-b renewed 5m ago\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
@@ -63,7 +63,7 @@ func TestCover(t *testing.T) {
 		"a write of the record adds the label":                    {"live\nhold free unlabelled\n" + outdated, "write rollout/zone-a with zone-a-0"},
 
 		// Repairs
-		"a repair is always looked at":                          {"hold rollout/zone-a\n" + broken, "look live"},
+		"a repair is always looked at":                          {"hold rollout/zone-a\n" + broken, "read live"},
 		"a repair takes a free hold":                            {"live\n" + broken, "write rollout/zone-a with zone-a-0"},
 		"a repair joins what holds its zone":                    {"live\nhold downscale/zone-a\n" + broken, "write downscale/zone-a with zone-a-0"},
 		"a repair elsewhere needs no cover":                     {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + broken + shaken, "as it is"},
@@ -90,11 +90,11 @@ func TestCover(t *testing.T) {
 		"nobody renews a free hold":                       {"hold free renewed 5m ago\n" + done, "as it is"},
 
 		// Downscales
-		"a downscale that is seen is looked at before it is noted": {done + shaken, "look live"},
+		"a downscale that is seen is looked at before it is noted": {done + shaken, "read live"},
 		"after the look it is noted":                               {"live\n" + done + shaken, "write downscale/zone-b"},
 		"a downscale joins the rollout of its zone":                {"live\nhold rollout/zone-b\n" + done + shaken, "write downscale/zone-b"},
 		"a downscale does not join what another zone holds":        {"live\nhold rollout/zone-a\n noted zone-a-0 version=20\n" + done + shaken, "as it is"},
-		"the end of a downscale is looked at":                      {"hold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + whole, "look live"},
+		"the end of a downscale is looked at":                      {"hold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + whole, "read live"},
 		"a downscale that has ended gives the hold back":           {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + whole, "write free"},
 		"a downscale keeps the hold while its zone is not whole":   {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write downscale/zone-b"},
 		"a downscale that may still come is only waited for":       {"live\nhold downscale/zone-a\n decrease zone-a from 1 to 0 admitted\n" + done, "as it is"},
@@ -102,12 +102,12 @@ func TestCover(t *testing.T) {
 		"a downscale of a zone that left the group has ended":      {"live\nhold downscale/zone-x\n decrease zone-x from 1 to 0 admitted\n" + done, "write free"},
 
 		// Downscales by lockstep itself
-		"one that is due is looked at before it is noted":                           {"zone-a rev=2 force=0\n zone-a-0 ready@2\n", "look live"},
+		"one that is due is looked at before it is noted":                           {"zone-a rev=2 force=0\n zone-a-0 ready@2\n", "read live"},
 		"after the look one that is due is noted":                                   {"live\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
 		"one that this process recorded is carried out once no person has the hold": {"hold downscale/zone-a\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
-		"one that another process noted is looked at":                               {"hold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "look live"},
+		"one that another process noted is looked at":                               {"hold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "read live"},
 		"one that another process recorded is then carried out":                     {"live\nhold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
-		"pods are asked to prepare after a look":                                    {asking, "look live"},
+		"pods are asked to prepare after a look":                                    {asking, "read live"},
 		"after the look they are asked":                                             {"live\n" + asking, "as it is"},
 		"replicas that are added need no hold, whoever has it":                      {"hold manual/x inherited\nzone-a rev=2 force=2\n zone-a-0 ready@2\n", "as it is"},
 		"one takes a settled hold over from a rollout that ended":                   {"live\nhold rollout/zone-b\nzone-a rev=2 force=0\n zone-a-0 ready@2\n" + whole, "write downscale/zone-a"},

@@ -97,7 +97,7 @@ type ignored struct {
 }
 
 const (
-	noTick      = "lockstep reconciles a group when an event arrives, not at an interval"
+	noTick      = "lockstep reconciles a group when an event arrives or a timer ends, not at an interval"
 	noLimit     = "lockstep does not limit its rate of requests; API Priority and Fairness protects the API server"
 	noLabels    = "lockstep has no cluster validation"
 	noTracker   = "the times of downscales are in the Lease of the group; lockstep imports them only from the ConfigMap rollout-operator-zone-tracker"

@@ -96,7 +96,7 @@ func TestParse(t *testing.T) {
 			env:  []string{"LOCKSTEP_ZPDB_POD_READY_ANNOTATION_PATCH_TIMEOUT=5s"},
 			want: defaults(func(c *config.Config) { c.Workers = 2 }),
 			warnings: []string{
-				"-reconcile.interval: accepted and ignored: lockstep reconciles a group when an event arrives, not at an interval",
+				"-reconcile.interval: accepted and ignored: lockstep reconciles a group when an event arrives or a timer ends, not at an interval",
 				"-kubernetes.client-qps: accepted and ignored: lockstep does not limit its rate of requests; API Priority and Fairness protects the API server",
 				"-use-zone-tracker: accepted and ignored: the times of downscales are in the Lease of the group; lockstep imports them only from the ConfigMap rollout-operator-zone-tracker",
 				"LOCKSTEP_ZPDB_POD_READY_ANNOTATION_PATCH_TIMEOUT: accepted and ignored: lockstep reads readiness from the conditions of pods and does not annotate them",

@@ -110,7 +110,7 @@ var delays = []Mutant{
 	{
 		Name:  "who agreed noted over what nobody has read",
 		Edits: []Edit{{holdRecord, "if !s.Hold.Exists && !s.Live {", "if false {"}},
-		Test:  scenarios + "a-first-note-of-who-agreed-looks-for-what-the-predecessor-kept", Rule: "look live",
+		Test:  scenarios + "a-first-note-of-who-agreed-looks-for-what-the-predecessor-kept", Rule: "read live",
 	},
 	{
 		Name:  "who agreed noted, and a hold from outside prolonged",
@@ -145,6 +145,6 @@ var delays = []Mutant{
 	{
 		Name:  "pods asked on what the caches say of the hold",
 		Edits: []Edit{{"internal/plan/group/prepare_pods.go", ", Read: plan.Always}", "}"}},
-		Test:  scenarios + "who-leaves-by-our-own-downscale-is-asked", Rule: "look live",
+		Test:  scenarios + "who-leaves-by-our-own-downscale-is-asked", Rule: "read live",
 	},
 }

@@ -76,7 +76,7 @@ var downscales = []Mutant{
 	{
 		Name:  "pods asked to prepare on caches alone",
 		Edits: []Edit{{"internal/plan/group/prepare_pods.go", ", Read: plan.Always}", "}"}},
-		Test:  "internal/lock/hold TestCover/pods are asked to prepare after a look", Rule: "want \"look live\"",
+		Test:  "internal/lock/hold TestCover/pods are asked to prepare after a look", Rule: "want \"read live\"",
 	},
 	{
 		Name:  "decrease that counts as failed since another one takes its place",

@@ -121,7 +121,7 @@ var intents = []Mutant{
 	{
 		Name:  "repair planned on caches alone",
 		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision {", "if d.UnknownRevision {"}},
-		Test:  "internal/lock/hold TestCover/a repair is always looked at", Rule: `want "look live"`,
+		Test:  "internal/lock/hold TestCover/a repair is always looked at", Rule: `want "read live"`,
 		Remark: "it would repeat deletes while the cache of zones is behind, which breaks no rule",
 	},
 	{
@@ -146,7 +146,7 @@ var intents = []Mutant{
 	{
 		Name:  "pod of an unknown revision deleted on caches alone",
 		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision {", "if !d.Up {"}},
-		Test:  "internal/lock/hold TestCover/a pod of an unknown revision is looked at first", Rule: "want \"look live\"",
+		Test:  "internal/lock/hold TestCover/a pod of an unknown revision is looked at first", Rule: "want \"read live\"",
 	},
 	{
 		Name:  "Lease removed that notes a downscale which the caches do not show yet",

@@ -30,7 +30,7 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale of another process carried out without a look",
 		Edits: []Edit{{"internal/plan/group/set_replicas.go", "plan.IfInherited, true, true, true", "plan.OnCaches, true, true, true"}},
-		Test:  "internal/lock/hold TestCover", Rule: `want "look live"`,
+		Test:  "internal/lock/hold TestCover", Rule: `want "read live"`,
 	},
 	{
 		Name:  "own downscale carried out long after it was judged",
