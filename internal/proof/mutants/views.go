@@ -109,6 +109,11 @@ var views = []Mutant{
 		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not a downscale beside what broke meanwhile", Rule: "got true",
 	},
 	{
+		Name:  "explorer in which an old version of the Lease becomes the present one",
+		Edits: []Edit{{"internal/proof/sim/canonical.go", "if !c.hasAbsences() {", "if true {"}},
+		Test:  "internal/proof/sim TestFirstCachesKeepTheirVersionOfTheLease", Rule: "NoLostIntent",
+	},
+	{
 		Name:  "pause that a read of StatefulSets does not notice",
 		Edits: []Edit{{snapshot, "z.Paused == other.Paused &&", ""}},
 		Test:  "internal/plan/group TestWhetherTwoStatesOfAStatefulSetAskForTheSame", Rule: "changed: it is paused",

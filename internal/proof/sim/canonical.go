@@ -74,7 +74,10 @@ func (w *world) renumber(c Config) {
 	}
 	list = list[:0]
 	w.ofLease(c, &list)
-	list.rank(0)
+	if !c.hasAbsences() {
+		least = 0 // there is no Lease at the start
+	}
+	list.rank(least)
 }
 
 // versionRefs are pointers to all versions of one object in a world.

@@ -55,3 +55,13 @@ func TestDrawnWorldsAreValid(t *testing.T) {
 		}
 	}
 }
+
+// An operator that restarts with the caches of the start knows the first version of the Lease. If the renumbering gave
+// this version to a later Lease, the operator could write over it.
+func TestFirstCachesKeepTheirVersionOfTheLease(t *testing.T) {
+	config := Draw(912363)
+	report, err := Explore(config, Deviations{})
+	if err != nil || report.Violation != nil || !config.OldCaches || !config.hasAbsences() {
+		t.Errorf("%v: %v, %v", config, err, report.Violation)
+	}
+}
