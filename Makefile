@@ -126,7 +126,7 @@ sim: ## LOCKSTEP_SCHEDULES walks (20000) through days of simulated time, of many
 	cd internal/proof/sim/walk && LOCKSTEP_SCHEDULES=$${LOCKSTEP_SCHEDULES:-20000} $(GO) test $(TEST_FLAGS) -run TestWalk -count=1 -timeout 24h
 
 mutants: ## plant mistakes in the source, each of which its own test must notice; MUTANTS=part of a name for some
-	cd internal/proof/mutants && LOCKSTEP_MUTANTS='$(or $(MUTANTS),all)' $(GO) test -run TestMutants -count=1 -timeout 60m
+	cd internal/proof/mutants && LOCKSTEP_MUTANTS='$(or $(MUTANTS),all)' $(GO) test -run TestMutants -count=1 -timeout 90m
 
 faults: ## a campaign of plans made from seeds, with faults nobody chose; FAULTS=1000 for more, FAULTS_FLAGS='-seed 1001' for others, '-only 17' for one again
 	cd $(SUITES) && $(GO) run ./campaign -plans $(FAULTS) -results $(abspath $(FAULTS_RESULTS)) $(FAULTS_FLAGS)
