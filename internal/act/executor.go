@@ -135,8 +135,8 @@ func (e *Executor) runSequentially(ctx context.Context, w plan.Workload, steps [
 	return receipts
 }
 
-// receiptsOfLeaseWrite returns receipts for the actions that the write of the Lease has carried out. If an action has a method,
-// receiptsOfLeaseWrite calls it.
+// receiptsOfLeaseWrite returns receipts for the actions that the write of the Lease has carried out. If an action has
+// a method, receiptsOfLeaseWrite calls it.
 func (e *Executor) receiptsOfLeaseWrite(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
 	receipts := make([]plan.Receipt, len(steps))
 	for i, step := range steps {

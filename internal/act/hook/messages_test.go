@@ -86,7 +86,7 @@ func (f office) latest(t *testing.T, key plan.Key, zone group.Zone) map[string]g
 		select {
 		case <-f.news:
 		case <-time.After(10 * time.Second):
-			t.Fatalf("nobody is told that pods have answered: %v", all)
+			t.Fatalf("no listener was notified that pods have answered: %v", all)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (d *desk) ends() group.PodCall {
 	select {
 	case <-d.answered:
 	case <-time.After(10 * time.Second):
-		d.t.Fatalf("nobody is told that pods have answered: %+v, calls %v", d.lastCall(), d.called())
+		d.t.Fatalf("no listener was notified that pods have answered: %+v, calls %v", d.lastCall(), d.called())
 	}
 	return d.lastCall()
 }
@@ -163,20 +163,20 @@ func TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled(t *testing.
 			d.asksAbout(withPort(unreachable, 80))
 			d.ends()
 		}, true},
-		"noted anew after somebody was asked": {func(d *desk) {
+		"recorded again after a pod was called": {func(d *desk) {
 			d.Recorded(store, leaving, group.Downscale{})
 			d.asks()
 			d.ends()
 			d.Recorded(store, unreachable, leaving)
 		}, true},
-		"in the place of what somebody else has noted": {func(d *desk) { d.Recorded(store, unreachable, undone) }, true},
+		"in place of a record of another process":      {func(d *desk) { d.Recorded(store, unreachable, undone) }, true},
 		"in the place of what was noted here, unasked": {func(d *desk) { d.Recorded(store, another, group.Downscale{}); d.Recorded(store, unreachable, undone) }, false},
-		"in the place of somebody else's, asked for the same after ours was over": {func(d *desk) {
+		"in place of another process's record of the same call, after this process's record ended": {func(d *desk) {
 			d.Recorded(store, another, group.Downscale{})
 			d.Recorded(store, unreachable, others)
 		}, true},
-		"after what somebody else has noted and is so": {func(d *desk) { d.Recorded(store, unreachable, another) }, false},
-		"another one was noted here than was asked":    {func(d *desk) { d.Recorded(store, another, group.Downscale{}) }, true},
+		"after a record of another process that is in effect": {func(d *desk) { d.Recorded(store, unreachable, another) }, false},
+		"another one was noted here than was asked":           {func(d *desk) { d.Recorded(store, another, group.Downscale{}) }, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			d := newDesk(t, nil)

@@ -109,7 +109,7 @@ func TestCover(t *testing.T) {
 		"one that another process recorded is then carried out":                     {"live\nhold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
 		"pods are asked to prepare after a look":                                    {asking, "read live"},
 		"after the look they are asked":                                             {"live\n" + asking, "as it is"},
-		"replicas that are added need no hold, whoever has it":                      {"hold manual/x inherited\nzone-a rev=2 force=2\n zone-a-0 ready@2\n", "as it is"},
+		"replicas that are added need no hold, whichever holder has it":             {"hold manual/x inherited\nzone-a rev=2 force=2\n zone-a-0 ready@2\n", "as it is"},
 		"one takes a settled hold over from a rollout that ended":                   {"live\nhold rollout/zone-b\nzone-a rev=2 force=0\n zone-a-0 ready@2\n" + whole, "write downscale/zone-a"},
 
 		// Release and removal

@@ -50,7 +50,7 @@ func breaksConfirmedFirst(_ *view, steps []plan.Action, decision *decided) strin
 		size, resizes := step.(group.SetReplicas)
 		_, deletes := step.(plan.DeletePod)
 		if (deletes || resizes && size.To < size.From) && !decision.Verify {
-			return fmt.Sprintf("%q although nobody has read again what the StatefulSets ask for", step)
+			return fmt.Sprintf("%q before the StatefulSets were read again", step)
 		}
 	}
 	return ""

@@ -132,7 +132,7 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 		"a decrease without zone":                    {downscale(`"zone":"z", -> `), "the decrease needs zone, uid and a decimal resourceVersion"},
 		"a decrease that is none":                    {downscale(`"to":3 -> "to":5`), "from 5 to 5 replicas is not a decrease"},
 		"a decrease below nothing":                   {downscale(`"to":3 -> "to":-1`), "from 5 to -1 replicas is not a decrease"},
-		"a stage that nobody knows":                  {downscale(`admitted -> done`), "the decrease is at an unknown stage"},
+		"an unknown stage":                           {downscale(`admitted -> done`), "the decrease is at an unknown stage"},
 		"a time of a decrease that UTC cannot write": {downscale(`2026-01-05T12:00:00Z -> 0000-01-01T00:00:00+23:00`), "years 0 to 9999"},
 		"an unknown field of a decrease":             {downscale(`"to":3 -> "to":3,"by":2`), `unknown field "by"`},
 	} {

@@ -600,15 +600,15 @@ func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
 		change func(*group.PodCall)
 		want   bool
 	}{
-		"under a note that is gone":          {"free", func(*group.PodCall) {}, true},
-		"not while they are being asked":     {"free", func(a *group.PodCall) { a.Underway = true }, false},
-		"not if nobody heard it":             {"free", func(a *group.PodCall) { a.Delivered = false }, false},
-		"not if they are gone":               {"free", func(a *group.PodCall) { a.UIDs = []string{"former"} }, false},
-		"not under somebody else's hold":     {"manual/maintenance", func(*group.PodCall) {}, false},
-		"under somebody's hold that is over": {"manual/maintenance renewed 5m ago", func(*group.PodCall) {}, true},
-		"by a StatefulSet that is made anew": {"free", func(a *group.PodCall) { a.Downscale.UID = "former" }, true},
-		"not if the note is about others":    {"free", func(a *group.PodCall) { a.UIDs = []string{"zone-b-0"} }, false},
-		"not if they have been told already": {"free", func(a *group.PodCall) { a.Downscale.Stage = group.Undoing }, false},
+		"under a note that is gone":            {"free", func(*group.PodCall) {}, true},
+		"not while they are being asked":       {"free", func(a *group.PodCall) { a.Underway = true }, false},
+		"not if no pod received the call":      {"free", func(a *group.PodCall) { a.Delivered = false }, false},
+		"not if they are gone":                 {"free", func(a *group.PodCall) { a.UIDs = []string{"former"} }, false},
+		"not under the hold of another holder": {"manual/maintenance", func(*group.PodCall) {}, false},
+		"under a hold that has expired":        {"manual/maintenance renewed 5m ago", func(*group.PodCall) {}, true},
+		"by a StatefulSet that is made anew":   {"free", func(a *group.PodCall) { a.Downscale.UID = "former" }, true},
+		"not if the note is about others":      {"free", func(a *group.PodCall) { a.UIDs = []string{"zone-b-0"} }, false},
+		"not if they have been told already":   {"free", func(a *group.PodCall) { a.Downscale.Stage = group.Undoing }, false},
 	} {
 		s := fixture.MustParse(fmt.Sprintf(scenario, tc.hold))
 		s.Called = called

@@ -25,7 +25,7 @@ var scaling = []Mutant{
 	{
 		Name:  "downscale that somebody else asked for carried out",
 		Edits: []Edit{{downscaleSteps, "\tcase d.Stage == Admitted && d.Ours && b.DownscaleStatus(d) == Awaited:\n", "\tcase d.Stage == Admitted && b.DownscaleStatus(d) == Awaited:\n"}},
-		Test:  scenarios + "a-downscale-that-somebody-asked-for-is-not-ours-to-make", Rule: "DownscaleRecorded",
+		Test:  scenarios + "a-downscale-of-another-client-is-not-carried-out", Rule: "DownscaleRecorded",
 	},
 	{
 		Name:  "own downscale of another process carried out without a look",

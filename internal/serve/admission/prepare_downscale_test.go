@@ -172,13 +172,13 @@ func TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation(t *testing.T) {
 		change func(*group.Snapshot)
 		want   reason.Code
 	}{
-		"nothing":                           {func(*group.Snapshot) {}, reason.DownscaleAdmitted},
-		"a pod of another zone breaks":      {func(s *group.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }, reason.OtherZoneUnavailable},
-		"another zone has shrunk":           {func(s *group.Snapshot) { shrankJustNow(&s.Zones[1]) }, reason.DownscaleTooSoon},
-		"somebody comes who was not called": {func(s *group.Snapshot) { s.Zones[0].Pods[2].UID = "another" }, reason.PreparationFailed},
-		"somebody else takes the hold":      {func(s *group.Snapshot) { *s = heldByRollout(*s) }, reason.GroupHeld},
-		"the StatefulSet is made anew":      {func(s *group.Snapshot) { s.Zones[0].UID = "another" }, reason.ObjectChanged},
-		"the caches are behind the note":    {func(s *group.Snapshot) { s.Zones[0].Version = 6 }, reason.CacheStale},
+		"nothing":                            {func(*group.Snapshot) {}, reason.DownscaleAdmitted},
+		"a pod of another zone breaks":       {func(s *group.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }, reason.OtherZoneUnavailable},
+		"another zone has shrunk":            {func(s *group.Snapshot) { shrankJustNow(&s.Zones[1]) }, reason.DownscaleTooSoon},
+		"a pod comes up that was not called": {func(s *group.Snapshot) { s.Zones[0].Pods[2].UID = "another" }, reason.PreparationFailed},
+		"another operation takes the hold":   {func(s *group.Snapshot) { *s = heldByRollout(*s) }, reason.GroupHeld},
+		"the StatefulSet is made anew":       {func(s *group.Snapshot) { s.Zones[0].UID = "another" }, reason.ObjectChanged},
+		"the caches are behind the note":     {func(s *group.Snapshot) { s.Zones[0].Version = 6 }, reason.CacheStale},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			later := askingAtRest()
