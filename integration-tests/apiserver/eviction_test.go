@@ -37,7 +37,7 @@ func TestAPodIsEvictedUnderTheHoldOfItsGroup(t *testing.T) {
 		}
 	}
 	if warned := e.warned(); !noted || len(warned) > 0 {
-		t.Errorf("noted %t, warned of %q", noted, warned)
+		t.Errorf("recorded %t, warned of %q", noted, warned)
 	}
 }
 

@@ -96,7 +96,7 @@ func testGroup() group.Snapshot {
 func write(s group.Snapshot, holder plan.Holder, pods ...string) hold.Decision {
 	record := group.Hold{Hold: plan.Hold{Own: true, Holder: holder, Renewed: s.Now, Duration: hold.Duration}}
 	for _, pod := range pods {
-		record.Intents = append(record.Intents, fixture.Noted(pod))
+		record.Intents = append(record.Intents, fixture.IntentOf(pod))
 	}
 	return hold.Decision{Need: hold.Write, Record: record.Record()}
 }
@@ -281,10 +281,10 @@ func TestWhatWasWrittenIsWaitedFor(t *testing.T) {
 		want string
 	}{
 		"a delete":            {plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10}, 0, "pod zone-a-0 after version 10"},
-		"a touch":             {plan.CancelDeletion{Intent: fixture.Noted("zone-a-0")}, 0, "pod zone-a-0 after version 10"},
+		"a touch":             {plan.CancelDeletion{Intent: fixture.IntentOf("zone-a-0")}, 0, "pod zone-a-0 after version 10"},
 		"an adoption":         {adopt, 0, "StatefulSet zone-a at version 500"},
 		"a delete in vain":    {plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10}, http.StatusConflict, ""},
-		"a touch in vain":     {plan.CancelDeletion{Intent: fixture.Noted("zone-a-0")}, http.StatusConflict, ""},
+		"a touch in vain":     {plan.CancelDeletion{Intent: fixture.IntentOf("zone-a-0")}, http.StatusConflict, ""},
 		"an adoption in vain": {adopt, http.StatusConflict, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -20,7 +20,7 @@ const (
 	claimPath  = "/api/v1/namespaces/team/persistentvolumeclaims/data-zone-a-0"
 	volumePath = "/api/v1/persistentvolumes/pv-1"
 
-	leaving   = "zone-a rev=1\n zone-a-0 leaving@1 zone-a-1 ready@1\nzone-b rev=2 current=1\n zone-b-0 ready@1\n"
+	leaving   = "zone-a rev=1\n zone-a-0 terminating@1 zone-a-1 ready@1\nzone-b rev=2 current=1\n zone-b-0 ready@1\n"
 	notThere  = "zone-a rev=1 replicas=2\n zone-a-1 ready@1\n"
 	notPlaced = "zone-a rev=1\n zone-a-0 starting@1 zone-a-1 ready@1\n"
 )

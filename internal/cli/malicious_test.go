@@ -95,7 +95,7 @@ const (
 const longNames = `
 group team GROUP
 hold rollout/ZONE0
-  noted ZONE0-0 uid=before version=5
+  intent ZONE0-0 uid=before version=5
 ZONE0 rev=ZONE0-56f7d9c8b4 current=1
   ZONE0-0 failing@ZONE0-56f7d9c8b4 why=CrashLoopBackOff
 ZONE1 rev=ZONE1-56f7d9c8b4 current=1

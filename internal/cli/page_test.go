@@ -30,8 +30,8 @@ ingester-zone-c rev=ingester-zone-c-6ff6dc7599
 	brokenOnThePage = `
 group mimir ingester
 hold rollout/ingester-zone-a renewed 4s ago
-  noted ingester-zone-a-0 uid=before-0 version=5 since=4s
-  noted ingester-zone-a-1 uid=before-1 version=6 since=4s
+  intent ingester-zone-a-0 uid=before-0 version=5 since=4s
+  intent ingester-zone-a-1 uid=before-1 version=6 since=4s
 ingester-zone-a rev=ingester-zone-a-5978fd9b8b current=ingester-zone-a-6ff6dc7599 budget=2
   ingester-zone-a-0 failing@ingester-zone-a-5978fd9b8b why=CrashLoopBackOff
   ingester-zone-a-1 failing@ingester-zone-a-5978fd9b8b why=CrashLoopBackOff

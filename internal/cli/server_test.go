@@ -421,7 +421,7 @@ func podIn(namespace string, z group.Zone, p plan.Pod) *corev1.Pod {
 	switch p.Phase {
 	case plan.Ready:
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(p.ReadySince)}}
-	case plan.Leaving:
+	case plan.Terminating:
 		pod.DeletionTimestamp = new(metav1.Now())
 	case plan.Failing:
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{

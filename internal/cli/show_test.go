@@ -19,7 +19,7 @@ import (
 
 const rolling = `
 hold rollout/zone-a renewed 5s ago trace=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-  noted zone-a-1 uid=before version=5 since=90s
+  intent zone-a-1 uid=before version=5 since=90s
 zone-a rev=2 current=1
   zone-a-0 ready@2   zone-a-1 failing@2 why=CrashLoopBackOff   zone-a-2 ready@1
 zone-b rev=2 current=1 paused until=2h

@@ -33,16 +33,16 @@ const (
 	Failing
 	// Ready: the Ready condition is true and the pod is not terminating.
 	Ready
-	// Leaving: the pod is terminating, whatever its conditions say.
-	Leaving
+	// Terminating: the pod is being deleted, whatever its conditions say.
+	Terminating
 )
 
 // Up reports whether the pod serves, so that its disruption costs availability.
 func (p Pod) Up() bool { return p.Phase == Ready }
 
 // Callable reports whether the pod runs, or has run, so that it may have to be called
-// before it leaves. A pod that never ran, has ended or is leaving has nothing to prepare.
-func (p Pod) Callable() bool { return p.IP != "" && p.Phase != Leaving }
+// before it leaves. A pod that never ran, has ended or is terminating has nothing to prepare.
+func (p Pod) Callable() bool { return p.IP != "" && p.Phase != Terminating }
 
 // StableAt returns when a Ready pod has been Ready for minReady.
 func (p Pod) StableAt(minReady time.Duration) time.Time { return p.ReadySince.Add(minReady) }
@@ -61,8 +61,8 @@ func (p Phase) String() string {
 		return "failing"
 	case Ready:
 		return "ready"
-	case Leaving:
-		return "leaving"
+	case Terminating:
+		return "terminating"
 	}
 	return fmt.Sprintf("Phase(%d)", int(p))
 }

@@ -87,7 +87,7 @@ func ran(pod *corev1.Pod) bool {
 // Ready or terminating; other phases do not matter.
 func strangerOf(pod *corev1.Pod) plan.Pod {
 	view := plan.Pod{Name: pod.Name, UID: string(pod.UID), Version: versionOf(pod)}
-	if phase, _, _ := phaseOf(pod); phase == plan.Leaving || phase == plan.Ready {
+	if phase, _, _ := phaseOf(pod); phase == plan.Terminating || phase == plan.Ready {
 		view.Phase = phase
 	}
 	return view
@@ -96,7 +96,7 @@ func strangerOf(pod *corev1.Pod) plan.Pod {
 // phaseOf returns the phase of a pod, since when it is Ready, and why it fails.
 func phaseOf(pod *corev1.Pod) (plan.Phase, time.Time, string) {
 	if pod.DeletionTimestamp != nil {
-		return plan.Leaving, time.Time{}, ""
+		return plan.Terminating, time.Time{}, ""
 	}
 	if since, ready := readySince(pod); ready && pod.Status.Phase == corev1.PodRunning {
 		return plan.Ready, since, ""

@@ -20,8 +20,8 @@ func TestPhaseOfAPod(t *testing.T) {
 		want string
 	}{
 		"a Ready pod that runs is ready":          {func(*corev1.Pod) {}, "ready"},
-		"a terminating pod leaves, however Ready": {terminating, "leaving"},
-		"a terminating pod that crashes leaves":   {func(p *corev1.Pod) { notReady(waits("CrashLoopBackOff"))(p); terminating(p) }, "leaving"},
+		"a terminating pod leaves, however Ready": {terminating, "terminating"},
+		"a terminating pod that crashes leaves":   {func(p *corev1.Pod) { notReady(waits("CrashLoopBackOff"))(p); terminating(p) }, "terminating"},
 		"a pod without conditions starts":         {func(p *corev1.Pod) { p.Status.Conditions = nil }, "starting"},
 		"a pod whose readiness is unknown starts": {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionUnknown }, "starting"},
 		"a pod nobody has scheduled starts":       {func(p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodPending} }, "starting"},

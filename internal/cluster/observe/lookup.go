@@ -70,13 +70,13 @@ func (o *Observer) ClaimsOfGroups(ctx context.Context, namespace, set string) ([
 // Pod is the state of a pod that a decision about it by name needs. If the pod belongs to no
 // StatefulSet, only its UID and version are known.
 type Pod struct {
-	UID      string
-	Version  plan.Version
-	Up       bool // it is Ready and not terminating
-	Leaving  bool // it will not be Ready again
-	Unplaced bool // the cache does not show its StatefulSet, so it is unknown whether the pod is held
-	Held     bool // it is disrupted under the hold of Key
-	Key      plan.Key
+	UID         string
+	Version     plan.Version
+	Up          bool // it is Ready and not terminating
+	Terminating bool // it will not be Ready again
+	Unplaced    bool // the cache does not show its StatefulSet, so it is unknown whether the pod is held
+	Held        bool // it is disrupted under the hold of Key
+	Key         plan.Key
 	// Unclaimed is set if a StatefulSet created the pod and the caches show no hold for it. Then
 	// only a live read of the holds can decide (see Claims).
 	Unclaimed bool
@@ -157,7 +157,7 @@ func (o *Observer) Diagnose(ctx context.Context, namespace string, pod plan.Pod)
 // pod. Other pods have no hold.
 func (o *Observer) place(kept keptPod) Pod {
 	view := kept.view()
-	pod := Pod{UID: view.UID, Version: view.Version, Up: view.Up(), Leaving: view.Phase == plan.Leaving}
+	pod := Pod{UID: view.UID, Version: view.Version, Up: view.Up(), Terminating: view.Phase == plan.Terminating}
 	if kept.controller() == "" {
 		return o.placeOrphan(kept, pod)
 	}

@@ -60,7 +60,7 @@ var thePods = map[string]struct {
 }{
 	"grouped-0":  {newPod("grouped", 0), Pod{UID: "uid-of-grouped-0", Version: 9, Up: true, Held: true, Key: plan.Key{Namespace: "team", Name: "store"}}},
 	"grouped-1":  {newPod("grouped", 1, notReady()), Pod{UID: "uid-of-grouped-1", Version: 9, Held: true, Key: plan.Key{Namespace: "team", Name: "store"}}},
-	"grouped-2":  {newPod("grouped", 2, terminating), Pod{UID: "uid-of-grouped-2", Version: 9, Leaving: true, Held: true, Key: plan.Key{Namespace: "team", Name: "store"}}},
+	"grouped-2":  {newPod("grouped", 2, terminating), Pod{UID: "uid-of-grouped-2", Version: 9, Terminating: true, Held: true, Key: plan.Key{Namespace: "team", Name: "store"}}},
 	"grouped-3":  {newPod("grouped", 3, ownedBy()), Pod{UID: "uid-of-grouped-3", Version: 9, Up: true}},
 	"alone-0":    {newPod("alone", 0), Pod{UID: "uid-of-alone-0", Version: 9, Up: true, Unclaimed: true}},
 	"prepared-0": {newPod("prepared", 0), Pod{UID: "uid-of-prepared-0", Version: 9, Up: true, Unclaimed: true}},

@@ -98,7 +98,7 @@ func TestPodsThatTheirStatefulSetHasNotAdoptedCountAsItsOwn(t *testing.T) {
 				got = append(got, fmt.Sprintf("%s %s %s, unadopted: %t", z.Name, p.Name, p.Phase, p.Unadopted))
 			}
 		}
-		want := []string{"zone-a zone-a-0 ready, unadopted: true", "zone-a zone-a-1 leaving, unadopted: true", "zone-b zone-b-0 ready, unadopted: false"}
+		want := []string{"zone-a zone-a-0 ready, unadopted: true", "zone-a zone-a-1 terminating, unadopted: true", "zone-b zone-b-0 ready, unadopted: false"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s show (-want +got):\n%s", from, diff)
 		}

@@ -55,7 +55,7 @@ func TestRolloutContinuesSafelyAfterAClockJump(t *testing.T) {
 				w := world{}
 				c, _ := newController(&w)
 				for _, situation := range []struct{ cached, want string }{
-					{rolling + " noted zone-a-0 uid=former version=5\n" + starting, "wait zone-a because PodStarting zone-a-0"},
+					{rolling + " intent zone-a-0 uid=former version=5\n" + starting, "wait zone-a because PodStarting zone-a-0"},
 					{rolling + settled, "release rollout/zone-a"},
 				} {
 					w.cached, w.reported = jumped(situation.cached, jump), nil

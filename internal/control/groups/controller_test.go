@@ -152,7 +152,7 @@ const (
 	settled  = "zone-a rev=2\n zone-a-0 ready@2\n"
 	starting = "zone-a rev=2\n zone-a-0 starting@2\n"
 	rolling  = "hold rollout/zone-a\n"
-	lapsed   = "hold eviction/zone-b\n noted zone-b-0 granted known=70s\n"
+	lapsed   = "hold eviction/zone-b\n intent zone-b-0 granted known=70s\n"
 	broken   = "zone-b rev=2\n zone-b-0 starting@2\n"
 	other    = "zone-b rev=2\n zone-b-0 ready@2\n"
 )
@@ -210,7 +210,7 @@ func TestReconcile(t *testing.T) {
 			cached: outdated, live: "live\n" + settled, want: loop.After(time.Second), looks: 1, ran: []string{" (as it is)"}, reported: []string{""},
 		},
 		"a look that shows another holder comes to nothing": {
-			cached: outdated, live: "live\nhold eviction/zone-b\n" + outdated + "zone-b rev=2\n zone-b-0 leaving@2\n", want: loop.After(time.Second), looks: 1,
+			cached: outdated, live: "live\nhold eviction/zone-b\n" + outdated + "zone-b rev=2\n zone-b-0 terminating@2\n", want: loop.After(time.Second), looks: 1,
 			ran:      []string{"queue rollout/zone-a; wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodTerminating zone-b-0 (write eviction/zone-b)"},
 			reported: []string{"queue rollout/zone-a; wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodTerminating zone-b-0"},
 		},
@@ -230,11 +230,11 @@ func TestReconcile(t *testing.T) {
 			ran: []string{"wait zone-a because PodNotYetAvailable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetAvailable zone-a-0"},
 		},
 		"who stays is told so again in time": {
-			cached: "zone-a rev=2 mirror=web asks=1 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told stay zone-a-0 again=7m\n", want: loop.After(7 * time.Minute),
+			cached: "zone-a rev=2 mirror=web scale=1 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n notified stay zone-a-0 again=7m\n", want: loop.After(7 * time.Minute),
 			ran: []string{" (as it is)"}, reported: []string{""},
 		},
 		"the end of a delay sets the time": {
-			cached: "hold free\n agreed zone-a 0 to 1 59m30s ago\nzone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n", want: loop.After(30 * time.Second),
+			cached: "hold free\n acknowledged zone-a 0 to 1 59m30s ago\nzone-a rev=2 mirror=web scale=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n notified leave zone-a-0 ago=1h\n", want: loop.After(30 * time.Second),
 			ran: []string{"wait zone-a because DownscaleDelayed zone-a-0 (as it is)"}, reported: []string{"wait zone-a because DownscaleDelayed zone-a-0"},
 		},
 		"the earlier one of renewal and wait counts": {
@@ -412,7 +412,7 @@ func TestAPlanIsConfirmedByWhatItAssumes(t *testing.T) {
 
 func TestARecordDoesNotTimeOutWhileItsPlanIsConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const lowers = "hold downscale/zone-a\n decrease zone-a from 2 to 1 admitted ours\nzone-a rev=1 force=1\n zone-a-0 ready@1 zone-a-1 ready@1\n"
+		const lowers = "hold downscale/zone-a\n downscale zone-a from 2 to 1 admitted own\nzone-a rev=1 force=1\n zone-a-0 ready@1 zone-a-1 ready@1\n"
 		w := world{cached: today(lowers), meanwhile: new(today(lowers))}
 		w.cached.Hold.Downscale.Since, w.meanwhile.Hold.Downscale.Since = w.cached.Now, w.cached.Now
 		w.meanwhile.Now = w.cached.Now.Add(6 * time.Second)
@@ -449,7 +449,7 @@ func TestLiveReadIncludesTheLeaseIfNoWriteComparesIt(t *testing.T) {
 		"":                          0,
 		"hold free transitions=7\n": 1,
 		"hold rollout/zone-b\n":     1,
-		"hold free transitions=7\n decrease zone-a from 2 to 1 undoing\n": 0,
+		"hold free transitions=7\n downscale zone-a from 2 to 1 undoing\n": 0,
 	} {
 		t.Run(held, func(t *testing.T) {
 			w := &world{cached: fixture.MustParse(held + outdated), live: fixture.MustParse("live\n" + held + outdated)}

@@ -31,7 +31,7 @@ func keepsWaiting(t *testing.T, w *world, minutes int) []string {
 func TestLastingWaitContainsTheDiagnosisOfItsPod(t *testing.T) {
 	facts := []diagnosis.Fact{{Says: "the pod cannot be removed while it has finalizer x/y"}, {Says: "node-1 is slow"}}
 	const (
-		leaving = "zone-a rev=2\n zone-a-0 leaving@2\n"
+		leaving = "zone-a rev=2\n zone-a-0 terminating@2\n"
 		failing = "zone-a rev=2\n zone-a-0 failing@2 why=CrashLoopBackOff\n"
 		known   = "the pod cannot be removed while it has finalizer x/y; node-1 is slow)"
 	)
@@ -74,7 +74,7 @@ func TestLastingWaitContainsTheDiagnosisOfItsPod(t *testing.T) {
 // again.
 func TestWaitingPodsAreReadAtIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := world{cached: today("zone-a rev=2\n zone-a-0 leaving@2\n"), facts: []diagnosis.Fact{{Says: "x"}}}
+		w := world{cached: today("zone-a rev=2\n zone-a-0 terminating@2\n"), facts: []diagnosis.Fact{{Says: "x"}}}
 		c, _ := newController(&w)
 		looks := func(minutes int) (reads int) {
 			before := w.diagnosed

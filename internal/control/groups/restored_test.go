@@ -29,7 +29,7 @@ func TestRestoreIsReportedForAllZones(t *testing.T) {
 
 // A record that only a live read may end does not wait for the caches.
 func TestLiveReadDropsARecordFromBeforeARestore(t *testing.T) {
-	const group = "hold rollout/zone-a\n noted zone-a-0 uid=former version=999 known=10s\nzone-a rev=2 current=1\n zone-a-0 ready@2 version=20\n zone-a-1 ready@1\n"
+	const group = "hold rollout/zone-a\n intent zone-a-0 uid=former version=999 known=10s\nzone-a rev=2 current=1\n zone-a-0 ready@2 version=20\n zone-a-1 ready@1\n"
 	w := &world{cached: fixture.MustParse(group), live: fixture.MustParse("live\n" + group)}
 	c, _ := newController(w)
 	if _, err := c.Reconcile(t.Context(), store); err != nil {

@@ -98,7 +98,7 @@ func TestConditions(t *testing.T) {
 func midRollout() evaluation {
 	th := evaluationIn(`
 hold rollout/zone-a renewed 5s ago
-  noted zone-a-1 uid=former version=5
+  intent zone-a-1 uid=former version=5
 zone-a rev=2 current=1 edits=7
   zone-a-0 ready@2   zone-a-1 starting@2   zone-a-2 ready@1
 zone-b rev=2 current=1
@@ -189,7 +189,7 @@ func TestForeignConditionsAreRemoved(t *testing.T) {
 // rollsSince returns a rollout that began at the given time. Of three pods in each of two zones, some
 // are replaced, and the next one is starting.
 func rollsSince(began, now time.Time, replaced int) evaluation {
-	groupState := "hold rollout/zone-a renewed 5s ago\n noted zone-a-X uid=former version=5\nzone-a rev=2 current=1\n"
+	groupState := "hold rollout/zone-a renewed 5s ago\n intent zone-a-X uid=former version=5\nzone-a rev=2 current=1\n"
 	for pod := range 3 {
 		state := "ready@1"
 		switch {
@@ -293,7 +293,7 @@ func TestInvalidLeaseBreaksNoStatus(t *testing.T) {
 		"short traces": func(h *group.Hold) { h.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: "00-12"} },
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := fixture.MustParse("hold rollout/zone-b\n noted zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
+			s := fixture.MustParse("hold rollout/zone-b\n intent zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
 			change(&s.Hold)
 			status := statusOf(evaluation{s, group.Plan(s)}, 1, v1alpha1.RolloutGroupStatus{})
 			texts := map[string]int{status.Holder: longestHolder}
@@ -340,7 +340,7 @@ func TestUnrepresentableTimeIsOmitted(t *testing.T) {
 
 func TestMaliciousTextsBreakNoStatus(t *testing.T) {
 	for _, text := range fuzzcorpus.Texts() {
-		s := fixture.MustParse("hold rollout/zone-b\n noted zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
+		s := fixture.MustParse("hold rollout/zone-b\n intent zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
 		s.Hold.Holder, s.Hold.Unreadable = plan.Holder("manual/"+text), text
 		s.Hold.Intents[0].Pod, s.Hold.Intents[0].Version = text+"x", 1<<40
 		s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now, Trace: text}

@@ -29,7 +29,7 @@ func TestAViewIsBehindUntilItShowsWhatWasWritten(t *testing.T) {
 		"nothing written is shown":                             {func(*freshness.Log) {}, "zone-a rev=1", ""},
 		"a pod at the noted version is not shown as moved":     {pod, "zone-a rev=1\n zone-a-0 ready@1", "pod zone-a-0 after version 10"},
 		"a pod at an older version is not":                     {pod, "zone-a rev=1\n zone-a-0 ready@1 version=9", "pod zone-a-0 after version 10"},
-		"a leaving pod at a later version is":                  {pod, "zone-a rev=1\n zone-a-0 leaving@1 version=11", ""},
+		"a leaving pod at a later version is":                  {pod, "zone-a rev=1\n zone-a-0 terminating@1 version=11", ""},
 		"a touched pod at a later version is":                  {pod, "zone-a rev=1\n zone-a-0 ready@1 version=11", ""},
 		"a replacement is":                                     {pod, "zone-a rev=1\n zone-a-0 starting@1 uid=new version=12", ""},
 		"an older incarnation is not":                          {pod, "zone-a rev=1\n zone-a-0 ready@1 uid=old version=3", "pod zone-a-0 after version 10"},
@@ -76,7 +76,7 @@ func TestOneShownWriteDoesNotHideAnother(t *testing.T) {
 	log := freshness.NewLog()
 	log.PodMoved(key, "zone-a-0", 10)
 	log.PodMoved(key, "zone-a-1", 10)
-	view := fixture.MustParse("zone-a rev=1\n zone-a-0 leaving@1 version=11 zone-a-1 ready@1")
+	view := fixture.MustParse("zone-a rev=1\n zone-a-0 terminating@1 version=11 zone-a-1 ready@1")
 	if got, want := missing(log, view), "pod zone-a-1 after version 10"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -88,7 +88,7 @@ func TestAViewIsStaleUntilItShowsTheLiveRead(t *testing.T) {
 	const before = "zones at 49\npods at 49\n" + zoneA
 	for sentence, tc := range map[string]struct{ view, want string }{
 		"the same is shown":                           {read, ""},
-		"later states are shown":                      {"zone-a rev=2 version=60\n zone-a-0 leaving@1 version=61", ""},
+		"later states are shown":                      {"zone-a rev=2 version=60\n zone-a-0 terminating@1 version=61", ""},
 		"an older zone is behind":                     {"zone-a rev=1 version=39\n zone-a-0 ready@1 version=30", "StatefulSet zone-a at version 40"},
 		"an older pod is behind":                      {"zone-a rev=1 version=40\n zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
 		"a pod not heard of yet is behind":            {"pods at 29\nzone-a rev=1 version=40 replicas=1", "pod zone-a-0 at version 30"},
@@ -195,7 +195,7 @@ func TestALaterLiveReadReplacesAnEarlierOne(t *testing.T) {
 
 func TestASlowLiveReadHidesNothingOfANewerOne(t *testing.T) {
 	log := freshness.NewLog()
-	log.ReadLive(new(fixture.MustParse("live\npods at 100\nzone-a rev=1\n zone-a-0 leaving@1 version=99 zone-a-1 ready@1 version=30")))
+	log.ReadLive(new(fixture.MustParse("live\npods at 100\nzone-a rev=1\n zone-a-0 terminating@1 version=99 zone-a-1 ready@1 version=30")))
 	log.ReadLive(new(fixture.MustParse("live\npods at 95\nzone-a rev=1\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=30")))
 	if got, want := missing(log, fixture.MustParse("pods at 97\nzone-a rev=1\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=30")), "pod zone-a-0 at version 99"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -257,7 +257,7 @@ func TestARolloutBeginsWhenItsHoldWasTaken(t *testing.T) {
 func TestAZoneIsNotDoneWhileADeleteOfItsPodsIsRecorded(t *testing.T) {
 	s := fixture.MustParse("hold rollout/zone-b\nzone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2 current=1\n zone-b-0 ready@1\n")
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{{Name: "zone-a", UID: s.Zones[0].UID, To: "2", Since: fixture.Now()}}}
-	for _, intents := range [][]plan.Intent{{fixture.Noted("zone-a-0")}, nil} {
+	for _, intents := range [][]plan.Intent{{fixture.IntentOf("zone-a-0")}, nil} {
 		next := group.Hold{Hold: plan.Hold{Holder: plan.RolloutOperation.For("zone-b"), Intents: intents}}
 		got := history.Next(&s, next.Record()).Current.Zones[0]
 		if got.Over() != (len(intents) == 0) {

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-const left = "zone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1s\n"
+const left = "zone-a rev=2 mirror=web scale=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n notified leave zone-a-0 ago=1s\n"
 
 // lockstep records which pods acknowledged without a live read. It does not take the hold for that, and does
 // not prolong a hold from outside.
@@ -27,7 +27,7 @@ func TestAcknowledgementsDoNotChangeTheHold(t *testing.T) {
 		"a hold from outside":              {"hold manual/x renewed 5s ago\n", "write manual/x", false},
 		"an expired one":                   {"hold manual/x renewed 5h ago\n", "write manual/x", false},
 		"a hold that cannot be read":       {"hold free unreadable=damaged\n", "as it is", false},
-		"an intent that waits for its end": {"hold rollout/zone-b\n noted zone-b-0 version=20\nzone-b rev=2\n zone-b-0 ready@2\n", "write rollout/zone-b with zone-b-0", true},
+		"an intent that waits for its end": {"hold rollout/zone-b\n intent zone-b-0 version=20\nzone-b rev=2\n zone-b-0 ready@2\n", "write rollout/zone-b with zone-b-0", true},
 	} {
 		s := fixture.MustParse(tc.group + left)
 		d := hold.Decide(&s, group.Plan(s))

@@ -20,9 +20,9 @@ const (
 	outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1\n"
 	broken   = "zone-a rev=2 current=1\n zone-a-0 failing@1 zone-a-1 ready@1\n"
 	whole    = "zone-b rev=2\n zone-b-0 ready@2\n"
-	shaken   = "zone-b rev=2 replicas=1\n zone-b-0 ready@2 zone-b-1 leaving@2\n"
+	shaken   = "zone-b rev=2 replicas=1\n zone-b-0 ready@2 zone-b-1 terminating@2\n"
 	done     = "zone-a rev=2\n zone-a-0 ready@2\n"
-	asking   = "hold downscale/zone-b\n decrease zone-b from 2 to 1 preparing ours\n" + done + "zone-b rev=2 leader=zone-a prepares\n zone-b-0 ready@2 ip=10.0.0.1 zone-b-1 ready@2 ip=10.0.0.2\n"
+	asking   = "hold downscale/zone-b\n downscale zone-b from 2 to 1 preparing own\n" + done + "zone-b rev=2 leader=zone-a prepares\n zone-b-0 ready@2 ip=10.0.0.1 zone-b-1 ready@2 ip=10.0.0.2\n"
 )
 
 func TestCover(t *testing.T) {
@@ -45,14 +45,14 @@ func TestCover(t *testing.T) {
 		"a downscale in the zone becomes its rollout":             {"live\nhold downscale/zone-a\n" + outdated, "write rollout/zone-a with zone-a-0"},
 		"a foreign hold that expired is taken":                    {"live\nhold manual/x renewed 5m ago\n" + outdated, "write rollout/zone-a with zone-a-0"},
 		"an ended intent is left out when the next is noted": {
-			"hold rollout/zone-a\n noted zone-a-1 uid=former version=5\n" + outdated, "write rollout/zone-a with zone-a-0",
+			"hold rollout/zone-a\n intent zone-a-1 uid=former version=5\n" + outdated, "write rollout/zone-a with zone-a-0",
 		},
 		"an open intent stays when the next is noted": {
-			"hold rollout/zone-a\n noted zone-a-1 version=20\nzone-a rev=2 current=1 budget=2\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1",
+			"hold rollout/zone-a\n intent zone-a-1 version=20\nzone-a rev=2 current=1 budget=2\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1",
 			"write rollout/zone-a with zone-a-1, zone-a-0",
 		},
 		"a void intent is noted anew": {
-			"hold rollout/zone-a\n noted zone-a-0 version=9\n" + outdated, "write rollout/zone-a with zone-a-0",
+			"hold rollout/zone-a\n intent zone-a-0 version=9\n" + outdated, "write rollout/zone-a with zone-a-0",
 		},
 
 		// Labels
@@ -66,12 +66,12 @@ func TestCover(t *testing.T) {
 		"a repair is always looked at":                          {"hold rollout/zone-a\n" + broken, "read live"},
 		"a repair takes a free hold":                            {"live\n" + broken, "write rollout/zone-a with zone-a-0"},
 		"a repair joins what holds its zone":                    {"live\nhold downscale/zone-a\n" + broken, "write downscale/zone-a with zone-a-0"},
-		"a repair elsewhere needs no cover":                     {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + broken + shaken, "as it is"},
+		"a repair elsewhere needs no cover":                     {"live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\n" + broken + shaken, "as it is"},
 		"a repair under a foreign hold needs no cover":          {"live\nhold manual/zone-a\n" + broken, "as it is"},
 		"a repair under an unreadable hold needs no cover":      {"live\nhold rollout/zone-a unreadable=damaged\n" + broken, "as it is"},
 		"a repair writes nothing to a free hold it cannot read": {"live\nhold free unreadable=damaged\n" + broken, "as it is"},
 		"a zone that joined is remembered beside a repair that needs no cover": {
-			"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\nmembers zone-b\n" + broken + shaken, "write downscale/zone-b",
+			"live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\nmembers zone-b\n" + broken + shaken, "write downscale/zone-b",
 		},
 		"repairs in two zones: the first has the hold":           {"live\n" + broken + "zone-b rev=2\n zone-b-0 failing@1\n", "write rollout/zone-a with zone-a-0"},
 		"repairs in two zones: the holder's zone keeps the hold": {"live\nhold rollout/zone-b\n" + broken + "zone-b rev=2\n zone-b-0 failing@1\n", "write rollout/zone-b with zone-b-0"},
@@ -83,8 +83,8 @@ func TestCover(t *testing.T) {
 		"a fresh hold is not renewed":                     {"hold rollout/zone-a renewed 19s ago\nzone-a rev=2\n zone-a-0 starting@2", "as it is"},
 		"a hold in use is renewed":                        {"hold rollout/zone-a renewed 20s ago\nzone-a rev=2\n zone-a-0 starting@2", "write rollout/zone-a"},
 		"an expired hold in use is renewed":               {"hold rollout/zone-a renewed 5m ago\nzone-a rev=2\n zone-a-0 starting@2", "write rollout/zone-a"},
-		"a renewal keeps open intents and drops the rest": {"hold rollout/zone-a renewed 20s ago\n noted zone-a-0 uid=former version=5\n noted zone-a-1 uid=former version=5\nzone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@2", "write rollout/zone-a with zone-a-0"},
-		"a downscale is renewed as well":                  {"hold downscale/zone-b renewed 20s ago\n decrease zone-b from 2 to 1 admitted version=9\n" + done + shaken, "write downscale/zone-b"},
+		"a renewal keeps open intents and drops the rest": {"hold rollout/zone-a renewed 20s ago\n intent zone-a-0 uid=former version=5\n intent zone-a-1 uid=former version=5\nzone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@2", "write rollout/zone-a with zone-a-0"},
+		"a downscale is renewed as well":                  {"hold downscale/zone-b renewed 20s ago\n downscale zone-b from 2 to 1 admitted version=9\n" + done + shaken, "write downscale/zone-b"},
 		"an eviction is renewed as well":                  {"hold eviction/zone-b renewed 20s ago\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write eviction/zone-b"},
 		"what others do is not renewed":                   {"hold manual/zone-b renewed 30s ago\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "as it is"},
 		"nobody renews a free hold":                       {"hold free renewed 5m ago\n" + done, "as it is"},
@@ -93,20 +93,20 @@ func TestCover(t *testing.T) {
 		"a downscale that is seen is looked at before it is noted": {done + shaken, "read live"},
 		"after the look it is noted":                               {"live\n" + done + shaken, "write downscale/zone-b"},
 		"a downscale joins the rollout of its zone":                {"live\nhold rollout/zone-b\n" + done + shaken, "write downscale/zone-b"},
-		"a downscale does not join what another zone holds":        {"live\nhold rollout/zone-a\n noted zone-a-0 version=20\n" + done + shaken, "as it is"},
-		"the end of a downscale is looked at":                      {"hold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + whole, "read live"},
-		"a downscale that has ended gives the hold back":           {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + whole, "write free"},
-		"a downscale keeps the hold while its zone is not whole":   {"live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write downscale/zone-b"},
-		"a downscale that may still come is only waited for":       {"live\nhold downscale/zone-a\n decrease zone-a from 1 to 0 admitted\n" + done, "as it is"},
+		"a downscale does not join what another zone holds":        {"live\nhold rollout/zone-a\n intent zone-a-0 version=20\n" + done + shaken, "as it is"},
+		"the end of a downscale is looked at":                      {"hold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\n" + done + whole, "read live"},
+		"a downscale that has ended gives the hold back":           {"live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\n" + done + whole, "write free"},
+		"a downscale keeps the hold while its zone is not whole":   {"live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write downscale/zone-b"},
+		"a downscale that may still come is only waited for":       {"live\nhold downscale/zone-a\n downscale zone-a from 1 to 0 admitted\n" + done, "as it is"},
 		"a downscale takes over from a foreign hold that expired":  {"live\nhold manual/x renewed 5m ago\n" + done + shaken, "write downscale/zone-b"},
-		"a downscale of a zone that left the group has ended":      {"live\nhold downscale/zone-x\n decrease zone-x from 1 to 0 admitted\n" + done, "write free"},
+		"a downscale of a zone that left the group has ended":      {"live\nhold downscale/zone-x\n downscale zone-x from 1 to 0 admitted\n" + done, "write free"},
 
 		// Downscales by lockstep itself
 		"one that is due is looked at before it is noted":                           {"zone-a rev=2 force=0\n zone-a-0 ready@2\n", "read live"},
 		"after the look one that is due is noted":                                   {"live\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
-		"one that this process recorded is carried out once no person has the hold": {"hold downscale/zone-a\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
-		"one that another process noted is looked at":                               {"hold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "read live"},
-		"one that another process recorded is then carried out":                     {"live\nhold downscale/zone-a inherited\n decrease zone-a from 1 to 0 admitted ours\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
+		"one that this process recorded is carried out once no person has the hold": {"hold downscale/zone-a\n downscale zone-a from 1 to 0 admitted own\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
+		"one that another process noted is looked at":                               {"hold downscale/zone-a inherited\n downscale zone-a from 1 to 0 admitted own\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "read live"},
+		"one that another process recorded is then carried out":                     {"live\nhold downscale/zone-a inherited\n downscale zone-a from 1 to 0 admitted own\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
 		"pods are asked to prepare after a look":                                    {asking, "read live"},
 		"after the look they are asked":                                             {"live\n" + asking, "as it is"},
 		"replicas that are added need no hold, whichever holder has it":             {"hold manual/x inherited\nzone-a rev=2 force=2\n zone-a-0 ready@2\n", "as it is"},
@@ -120,12 +120,12 @@ func TestCover(t *testing.T) {
 		"a group without zones gives its hold back":     {"hold rollout/zone-a", "write free"},
 		"a Lease with a foreign holder is not removed":  {"hold manual/x", "as it is"},
 		"what a person forgot is removed in the end":    {"hold manual/x renewed 5m ago", "remove"},
-		"it stays while it notes a pod":                 {"hold manual/x renewed 5m ago\n noted zone-a-0\nstray zone-a-0 ready@1", "as it is"},
-		"it stays while it notes a downscale of later":  {"zones at 100\nhold manual/x renewed 5m ago\n decrease zone-a from 2 to 1 admitted version=200", "as it is"},
+		"it stays while it notes a pod":                 {"hold manual/x renewed 5m ago\n intent zone-a-0\nstray zone-a-0 ready@1", "as it is"},
+		"it stays while it notes a downscale of later":  {"zones at 100\nhold manual/x renewed 5m ago\n downscale zone-a from 2 to 1 admitted version=200", "as it is"},
 		"it stays while the group has zones":            {"hold manual/x renewed 5m ago\n" + done, "as it is"},
 		"a Lease nobody can read is not removed":        {"hold free unreadable=damaged", "as it is"},
-		"a Lease with an open intent is not removed":    {"hold free\n noted zone-a-0\nstray zone-a-0 ready@1", "as it is"},
-		"nor does when a zone shrank keep it":           {"hold free\n shrank zone-a 1h ago", "remove"},
+		"a Lease with an open intent is not removed":    {"hold free\n intent zone-a-0\nstray zone-a-0 ready@1", "as it is"},
+		"nor does when a zone shrank keep it":           {"hold free\n downscaled zone-a 1h ago", "remove"},
 		"a group without zones and Lease needs nothing": {"", "as it is"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -165,7 +165,7 @@ zone-a rev=2 current=1
 			Duration:    hold.Duration,
 			Transitions: 5,
 			Trace:       "00-abc",
-			Intents:     []plan.Intent{fixture.NotedAs("zone-a-0", "u", 17)},
+			Intents:     []plan.Intent{fixture.IntentAt("zone-a-0", "u", 17)},
 			Rollouts: plan.Rollouts{Current: plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{
 				{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Budget: 1, Since: fixture.Now()},
 			}}},
@@ -202,7 +202,7 @@ func TestTransitionsCountChangesOfHolder(t *testing.T) {
 }
 
 func TestAnIntentThatStandsIsNotWrittenTwice(t *testing.T) {
-	s := fixture.MustParse("hold rollout/zone-a\n noted zone-a-0 since=9s trace=00-abc\n" + outdated)
+	s := fixture.MustParse("hold rollout/zone-a\n intent zone-a-0 since=9s trace=00-abc\n" + outdated)
 	got := hold.Decide(&s, group.Plan(s)).Record.Intents
 	if diff := cmp.Diff(s.Hold.Intents, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -234,9 +234,9 @@ func TestTheTimeOfADownscaleIsKeptFromItsEnd(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold downscale/zone-b
-  decrease zone-b from 2 to 1 admitted version=9 since=10s
-  shrank zone-a 1h ago
-  shrank zone-x 168h ago
+  downscale zone-b from 2 to 1 admitted version=9 since=10s
+  downscaled zone-a 1h ago
+  downscaled zone-x 168h ago
   waiting downscale/zone-a since 20s seen 5s
   waiting downscale/zone-b since 20s seen 5s
   waiting eviction/zone-a since 2m seen 1m
@@ -263,7 +263,7 @@ zone-b rev=2
 // could shrink closer together than they allow by as much.
 func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
 	for since, want := range map[string]time.Duration{"3s": 0, "34s": 0, "35s": -time.Second, "10m": 34*time.Second - 10*time.Minute, "-5s": 5 * time.Second} {
-		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
+		s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
 		if got := group.HoldOf(hold.Decide(&s, group.Plan(s)).Record).Downscaled["zone-b"].Sub(fixture.Now()); got != want {
 			t.Errorf("admitted %s ago: dated %s from now, want %s", since, got, want)
 		}
@@ -275,9 +275,9 @@ func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
 func TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest(t *testing.T) {
 	const latest = group.CarryLimit + plan.RequestLimit
 	for since, want := range map[string]time.Duration{"3s": 0, "84s": 0, "85s": -time.Second, "10m": latest - 10*time.Minute} {
-		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted ours version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
+		s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted own version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
 		if got := group.HoldOf(hold.Decide(&s, group.Plan(s)).Record).Downscaled["zone-b"].Sub(fixture.Now()); got != want {
-			t.Errorf("noted %s ago: dated %s from now, want %s", since, got, want)
+			t.Errorf("intent %s ago: dated %s from now, want %s", since, got, want)
 		}
 	}
 }
@@ -296,7 +296,7 @@ func TestTheUpdateOfLockstepsOwnDownscaleIsSentInTime(t *testing.T) {
 // its time. Once the second one takes effect, the first one seems to have taken effect as well.
 func TestTheLatestTimeOfADownscaleIsKept(t *testing.T) {
 	for dated, want := range map[string]time.Duration{"1m": -time.Minute, "-34s": 34 * time.Second, "20m": 34*time.Second - 10*time.Minute} {
-		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted version=9 since=10m\n shrank zone-b " + dated +
+		s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9 since=10m\n downscaled zone-b " + dated +
 			" ago\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
 		if got := group.HoldOf(hold.Decide(&s, group.Plan(s)).Record).Downscaled["zone-b"].Sub(fixture.Now()); got != want {
 			t.Errorf("dated %s ago: the hold says %s from now, want %s", dated, got, want)
@@ -315,7 +315,7 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 		"admitted version=9 since=10s\nzone-b rev=2 edits=2": false, // another writer's change instead
 		"undoing version=9 since=10s\nzone-b rev=2":          false,
 	} {
-		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + part + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
+		s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 " + part + "\n zone-b-0 ready@2\n zone-b-1 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
 		decision := hold.Decide(&s, group.Plan(s))
 		at, is := group.HoldOf(decision.Record).Downscaled["zone-b"]
 		if decision.Need != hold.Write || is != kept || (kept && !at.Equal(fixture.Now())) {
@@ -328,7 +328,7 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 // only ever shown this spec.
 func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack(t *testing.T) {
 	for edits := 1; edits <= 5; edits += 2 {
-		s := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=20 replicas=2\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 leaving@1\nzone-b rev=1\n zone-b-0 ready@1\n", edits))
+		s := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=20 replicas=2\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 terminating@1\nzone-b rev=1\n zone-b-0 ready@1\n", edits))
 		part := hold.Decide(&s, group.Plan(s)).Record
 		later := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=30 replicas=3\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 ready@1 version=40 uid=anew\nzone-b rev=1\n zone-b-0 ready@1\n", edits+1))
 		later.Hold = group.HoldOf(part)
@@ -344,7 +344,7 @@ func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptWhenTheNextOneReplacesIt(t *tes
 live
 hold free
 zone-a rev=1 version=20 replicas=2 leader=zone-b prepares
-  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 leaving@1 ip=10.0.0.3
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 terminating@1 ip=10.0.0.3
 zone-b rev=1
   zone-b-0 ready@1
 `)
@@ -352,7 +352,7 @@ zone-b rev=1
 	seen := s.Hold.Downscale
 	next := hold.Decide(&s, group.Plan(s)).Record
 	if got := group.HoldOf(next).Downscaled["zone-a"]; seen.Generation != group.SeenInEffect || group.HoldOf(next).Downscale.To != 1 || !got.Equal(fixture.Now()) {
-		t.Errorf("noted %s, then %s, and dated %v", seen, group.HoldOf(next).Downscale, got)
+		t.Errorf("intent %s, then %s, and dated %v", seen, group.HoldOf(next).Downscale, got)
 	}
 }
 
@@ -362,15 +362,15 @@ func TestADownscaleThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce(t 
 	s := fixture.MustParse(`
 live
 hold downscale/zone-a
-  decrease zone-a from 2 to 1 undoing ours asked version=11
+  downscale zone-a from 2 to 1 undoing own calls version=11
 zone-a rev=1 replicas=2 version=11 leader=zone-b prepares
-  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 starting@1 zone-a-2 leaving@1 ip=10.0.0.3
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 starting@1 zone-a-2 terminating@1 ip=10.0.0.3
 zone-b rev=1
   zone-b-0 ready@1
 `)
 	got := hold.Decide(&s, group.Plan(s)).Record
 	if group.HoldOf(got).Downscale.Generation != group.SeenInEffect || group.HoldOf(got).Downscale.Call == (group.Call{}) || !group.HoldOf(got).GivenUp["zone-a"].Equal(s.Now) {
-		t.Errorf("noted %+v, given up %v", group.HoldOf(got).Downscale, group.HoldOf(got).GivenUp)
+		t.Errorf("intent %+v, given up %v", group.HoldOf(got).Downscale, group.HoldOf(got).GivenUp)
 	}
 }
 
@@ -378,7 +378,7 @@ func TestAnAdmittedDownscaleTakesTheHoldAndLeavesTheQueue(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold rollout/zone-a transitions=3
-  noted zone-a-0
+  intent zone-a-0
   waiting downscale/zone-a since 20s seen 5s
 zone-a rev=2 current=1
   zone-a-0 ready@1
@@ -394,7 +394,7 @@ zone-b rev=2
 
 // If another downscale replaces a downscale before any pod agreed, the replaced one did not fail.
 func TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
-	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 3 to 2 preparing ours version=9\nzone-a rev=2\n zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2\n")
+	s := fixture.MustParse("live\nhold downscale/zone-a\n downscale zone-a from 3 to 2 preparing own version=9\nzone-a rev=2\n zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2\n")
 	if got := hold.Admit(&s, group.DownscaleAnswer{Record: fixture.Shrinking("zone-a", 3, 1, group.Preparing)}.Admission(&s, "zone-a")); len(group.HoldOf(got).GivenUp) > 0 {
 		t.Errorf("given up: %v", group.HoldOf(got).GivenUp)
 	}
@@ -421,7 +421,7 @@ func TestAnEvictionIsGrantedByALiveReadWhileAZoneThatLeftIsRemembered(t *testing
 }
 
 func granted(zone, partition string) plan.Intent {
-	granted := fixture.Noted(zone + "-0")
+	granted := fixture.IntentOf(zone + "-0")
 	granted.Zone, granted.Cause, granted.Partition = zone, reason.EvictionGranted, partition
 	return granted
 }
@@ -468,7 +468,7 @@ func TestWhoAsksAgainKeepsItsPlaceInTheQueue(t *testing.T) {
 
 // The place of a rollout is written together with any other change, such as a renewal.
 func TestARolloutTakesItsPlaceInTheQueueByTheNextWrite(t *testing.T) {
-	s := fixture.MustParse("live\nhold eviction/zone-b renewed 20s ago\n" + outdated + "zone-b rev=2\n zone-b-0 leaving@2\n")
+	s := fixture.MustParse("live\nhold eviction/zone-b renewed 20s ago\n" + outdated + "zone-b rev=2\n zone-b-0 terminating@2\n")
 	d := hold.Decide(&s, group.Plan(s))
 	if d.Need != hold.Write || len(d.Record.Waiting) != 1 || d.Record.Waiting[0].Zone != "zone-a" || !d.Record.Renewed.Equal(s.Now) {
 		t.Errorf("got %s, renewed %s, who waits: %+v", fixture.Decision(d), d.Record.Renewed, d.Record.Waiting)
@@ -479,7 +479,7 @@ func TestAGrantThatEndsBesideARepairIsTakenOffTheHold(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold eviction/zone-a
-  noted zone-a-1 version=10 granted known=2m
+  intent zone-a-1 version=10 granted known=2m
 zone-a rev=1
   zone-a-0 ready@1 zone-a-1 ready@1
 zone-b rev=2 current=1
@@ -497,9 +497,9 @@ func TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("live\nhold rollout/zone-a\n")
 	for n := 1; n < plan.MaxIntents; n++ {
-		fmt.Fprintf(&text, "  noted zone-a-%d uid=former version=5\n", n)
+		fmt.Fprintf(&text, "  intent zone-a-%d uid=former version=5\n", n)
 	}
-	fmt.Fprintf(&text, "  noted zone-a-%d uid=former version=5 granted known=5s\nzone-a rev=3 current=1 budget=150\n", plan.MaxIntents)
+	fmt.Fprintf(&text, "  intent zone-a-%d uid=former version=5 granted known=5s\nzone-a rev=3 current=1 budget=150\n", plan.MaxIntents)
 	for n := range plan.MaxIntents + 1 {
 		fmt.Fprintf(&text, "  zone-a-%d failing@2 version=20\n", n)
 	}
@@ -516,7 +516,7 @@ func TestAnEvictionRightAfterAReplacementDoesNotHideThat(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold rollout/zone-a
-  noted zone-a-0 uid=former version=5
+  intent zone-a-0 uid=former version=5
 zone-a rev=2 current=1 minReady=10s
   zone-a-0 ready@2 for=5s zone-a-1 ready@1
 `)
@@ -533,7 +533,7 @@ func TestADownscaleIsUndoneUnderTheHoldOfAnotherOperation(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold manual/maintenance
-  decrease zone-a from 2 to 1 admitted ours asked version=9 since=10s
+  downscale zone-a from 2 to 1 admitted own calls version=9 since=10s
 zone-a rev=1 replicas=2 version=11
   zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2
 zone-b rev=2
@@ -596,13 +596,13 @@ func TestADownscaleOfOurOwnThatFailedIsRemembered(t *testing.T) {
 		hold string
 		want bool
 	}{
-		"one that did not get through":    {"decrease zone-a from 2 to 1 admitted ours since=5s", true},
-		"one that was undone":             {"decrease zone-a from 2 to 1 undoing ours", true},
-		"one that was merely overtaken":   {"decrease zone-a from 2 to 1 admitted ours since=4s", false},
-		"one that somebody else wanted":   {"decrease zone-a from 2 to 1 admitted since=5s", false},
-		"one that failed a moment ago":    {"failed zone-a 29s ago\n decrease zone-a from 2 to 1 admitted since=5s", true},
-		"one that failed some time ago":   {"failed zone-a 30s ago\n decrease zone-a from 2 to 1 admitted since=5s", false},
-		"one that came into effect early": {"decrease zone-a from 3 to 2 admitted ours since=1h", false},
+		"one that did not get through":    {"downscale zone-a from 2 to 1 admitted own since=5s", true},
+		"one that was undone":             {"downscale zone-a from 2 to 1 undoing own", true},
+		"one that was merely overtaken":   {"downscale zone-a from 2 to 1 admitted own since=4s", false},
+		"one that somebody else wanted":   {"downscale zone-a from 2 to 1 admitted since=5s", false},
+		"one that failed a moment ago":    {"failed zone-a 29s ago\n downscale zone-a from 2 to 1 admitted since=5s", true},
+		"one that failed some time ago":   {"failed zone-a 30s ago\n downscale zone-a from 2 to 1 admitted since=5s", false},
+		"one that came into effect early": {"downscale zone-a from 3 to 2 admitted own since=1h", false},
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-a\n " + tc.hold + "\n" + scenario)
 		d := hold.Decide(&s, group.Plan(s))

@@ -34,17 +34,17 @@ func TestAReasonBecomesPartOfAHolder(t *testing.T) {
 func TestAPersonTakesOnlyAFreeHold(t *testing.T) {
 	const mine = plan.Holder("manual/upgrade")
 	for held, want := range map[string]reason.Code{
-		"":                                                   "",
-		"hold free transitions=3\n":                          "",
-		"hold manual/upgrade\n":                              reason.GroupHeld,
-		"hold manual/upgrade renewed 2m ago\n":               "",
-		"hold manual/other renewed 2m ago\n":                 "",
-		"hold manual/other\n":                                reason.GroupHeld,
-		"hold rollout/zone-a\n":                              reason.GroupHeld,
-		"hold downscale/zone-a renewed 1h ago\n":             reason.GroupHeld,
-		"hold free\n noted zone-a-0\n":                       reason.PodDisruptionPending,
-		"hold free\n decrease zone-a from 2 to 1 admitted\n": reason.ZoneShrinking,
-		"hold free unreadable=damaged\n":                     reason.HoldUnreadable,
+		"":                                                    "",
+		"hold free transitions=3\n":                           "",
+		"hold manual/upgrade\n":                               reason.GroupHeld,
+		"hold manual/upgrade renewed 2m ago\n":                "",
+		"hold manual/other renewed 2m ago\n":                  "",
+		"hold manual/other\n":                                 reason.GroupHeld,
+		"hold rollout/zone-a\n":                               reason.GroupHeld,
+		"hold downscale/zone-a renewed 1h ago\n":              reason.GroupHeld,
+		"hold free\n intent zone-a-0\n":                       reason.PodDisruptionPending,
+		"hold free\n downscale zone-a from 2 to 1 admitted\n": reason.ZoneShrinking,
+		"hold free unreadable=damaged\n":                      reason.HoldUnreadable,
 	} {
 		t.Run(held, func(t *testing.T) {
 			before := fixture.MustParse(held).Hold
@@ -78,7 +78,7 @@ func TestAPersonGivesBackWhatPeopleHold(t *testing.T) {
 		"free":           {false, false},
 	} {
 		for force, want := range map[bool]bool{false: want.plain, true: want.forced} {
-			before := fixture.MustParse("hold " + holder + "\n noted zone-a-0\n").Hold
+			before := fixture.MustParse("hold " + holder + "\n intent zone-a-0\n").Hold
 			got, ok := hold.GiveBack(before.Record(), force)
 			if ok != want || got.Holder.Free() != (want || holder == "free") || len(got.Intents) != 1 {
 				t.Errorf("%s, by force %t: got %t and %q with %d intents, want %t", holder, force, ok, got.Holder, len(got.Intents), want)

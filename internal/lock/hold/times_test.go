@@ -21,21 +21,21 @@ const renewed = "hold rollout/zone-b renewed 30s ago\n%szone-b rev=2 current=1\n
 // zone-a are lost. Only the Lease knows when it shrank.
 func TestTheTimeOfADownscaleOutlivesItsStatefulSet(t *testing.T) {
 	for ago, kept := range map[string]bool{"1h": true, "167h": true, "168h": false, "-167h": true, "-168h": false} {
-		s := fixture.MustParse(fmt.Sprintf(renewed, " shrank zone-a "+ago+" ago\n"))
+		s := fixture.MustParse(fmt.Sprintf(renewed, " downscaled zone-a "+ago+" ago\n"))
 		decision := hold.Decide(&s, group.Plan(s))
 		want := s.Hold.Downscaled
 		if !kept {
 			want = nil
 		}
 		if diff := cmp.Diff(want, group.HoldOf(decision.Record).Downscaled); diff != "" || decision.Need != hold.Write {
-			t.Errorf("shrank %s ago: verdict %d (-want +got)\n%s", ago, decision.Need, diff)
+			t.Errorf("downscaled %s ago: verdict %d (-want +got)\n%s", ago, decision.Need, diff)
 		}
 	}
 }
 
 // A new Lease starts with the times that the predecessor tracked in all of the namespace.
 func TestALeaseBeginsWithTheTimesOfItsOwnZones(t *testing.T) {
-	s := fixture.MustParse("live\nhold free\n shrank zone-a 1h ago\n shrank store-a 1h ago\n" + outdated)
+	s := fixture.MustParse("live\nhold free\n downscaled zone-a 1h ago\n downscaled store-a 1h ago\n" + outdated)
 	s.Hold.Exists = false
 	want := map[string]time.Time{"zone-a": fixture.Now().Add(-time.Hour)}
 	if diff := cmp.Diff(want, group.HoldOf(hold.Decide(&s, group.Plan(s)).Record).Downscaled); diff != "" {
@@ -46,7 +46,7 @@ func TestALeaseBeginsWithTheTimesOfItsOwnZones(t *testing.T) {
 func TestTheTimesOfZonesThatAreGoneAreBounded(t *testing.T) {
 	var all strings.Builder
 	for hours := range 100 {
-		fmt.Fprintf(&all, " shrank zone-%d %dh ago\n", hours, hours)
+		fmt.Fprintf(&all, " downscaled zone-%d %dh ago\n", hours, hours)
 	}
 	s := fixture.MustParse(fmt.Sprintf(renewed, all.String()))
 	got := group.HoldOf(hold.Decide(&s, group.Plan(s)).Record).Downscaled
@@ -57,7 +57,7 @@ func TestTheTimesOfZonesThatAreGoneAreBounded(t *testing.T) {
 
 // The holder and everything else in the record stay the same.
 func TestADownscaleThatNeedsNoHoldIsDated(t *testing.T) {
-	s := fixture.MustParse("live\nhold rollout/zone-b\n noted zone-b-0\n shrank zone-c 1h ago\nzone-a rev=1\nzone-b rev=1\n zone-b-0 ready@1\n")
+	s := fixture.MustParse("live\nhold rollout/zone-b\n intent zone-b-0\n downscaled zone-c 1h ago\nzone-a rev=1\nzone-b rev=1\n zone-b-0 ready@1\n")
 	for _, holder := range []plan.Holder{s.Hold.Holder, ""} {
 		s.Hold.Holder = holder
 		checkDated(t, s)

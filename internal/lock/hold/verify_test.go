@@ -15,10 +15,10 @@ func TestStatefulSetsAreReadBeforePodsAreDisrupted(t *testing.T) {
 		want bool
 	}{
 		"a pod that is up is deleted":      {rolling + "ready@1\n", true},
-		"its delete is already recorded":   {"hold rollout/zone-a\n noted zone-a-0 version=10\nzone-a rev=2 current=1\n zone-a-0 ready@1 version=10\n", true},
+		"its delete is already recorded":   {"hold rollout/zone-a\n intent zone-a-0 version=10\nzone-a rev=2 current=1\n zone-a-0 ready@1 version=10\n", true},
 		"the same plan is of a live read":  {"live\n" + rolling + "ready@1\n", true},
 		"a pod that is down, on a read":    {"live\nzone-a rev=2 current=1\n zone-a-0 failing@1\n", true},
-		"a downscale that is carried out":  {"hold downscale/zone-a\n decrease zone-a from 2 to 1 admitted ours\nzone-a rev=1 mirror=web asks=1\n zone-a-0 ready@1 zone-a-1 ready@1\n", true},
+		"a downscale that is carried out":  {"hold downscale/zone-a\n downscale zone-a from 2 to 1 admitted own\nzone-a rev=1 mirror=web scale=1\n zone-a-0 ready@1 zone-a-1 ready@1\n", true},
 		"a plan that deletes nothing":      {rolling + "starting@2\n", false},
 		"a plan that releases the hold":    {rolling + "ready@2\n", false},
 		"a hold is to be taken, so a read": {"zone-a rev=2 current=1\n zone-a-0 ready@1\n", false},

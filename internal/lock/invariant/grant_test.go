@@ -72,21 +72,21 @@ var evictions = map[string]evicted{
 	"a grant beside a rollout of its zone":              {"", with(drained, "hold free", "hold rollout/zone-a"), granted("zone-a-0"), evicting("rollout/zone-a", "zone-a-0")},
 	"a grant while another zone rolls":                  {"GrantAlone", with(drained, "hold free", "hold rollout/zone-b"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a grant after a live look at a zone that is whole": {"", "live" + with(drained, "hold free", "hold rollout/zone-b"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"a grant while another zone's pod is noted":         {"GrantAlone", with(drained, "hold free", "hold free\n noted zone-b-0"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-b-0")},
+	"a grant while another zone's pod is noted":         {"GrantAlone", with(drained, "hold free", "hold free\n intent zone-b-0"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-b-0")},
 	"a grant beside a downscale of another zone": {
-		"GrantAlone", with(drained, "hold free", "hold eviction/zone-a\n decrease zone-b from 3 to 2 admitted"), granted("zone-a-0"),
+		"GrantAlone", with(drained, "hold free", "hold eviction/zone-a\n downscale zone-b from 3 to 2 admitted"), granted("zone-a-0"),
 		beside(evicting("eviction/zone-a", "zone-a-0"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
 	"a grant that the hold does not say":             {"GrantRecorded", drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-1")},
 	"a grant under the hold of another zone":         {"GrantRecorded", drained, granted("zone-a-0"), evicting("eviction/zone-b", "zone-a-0")},
 	"a grant without a write":                        {"GrantRecorded", drained, granted("zone-a-0"), hold.Decision{}},
 	"a grant for the former pod of that name":        {"GrantRecorded", with(drained, "zone-a-0 ready@1", "zone-a-0 ready@1 uid=new"), grantedAs("zone-a-0", "new"), evicting("eviction/zone-a", "zone-a-0")},
-	"a grant in place of another one":                {"GrantKept", with(drained, "hold free", "zpdb a limit=2\nhold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"a grant in place of another one":                {"GrantKept", with(drained, "hold free", "zpdb a limit=2\nhold eviction/zone-a\n intent zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a grant while a pod of another zone is down":    {"GrantSparesOtherZones", with(drained, "zone-b-1 ready", "zone-b-1 starting"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a grant while a pod of another zone is missing": {"GrantSparesOtherZones", with(with(drained, "zone-b-1 ready@1", ""), "zone-b rev=1", "zone-b rev=1 replicas=2"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a grant while a pod of its zone is down":        {"GrantWithinBudget", with(drained, "zone-a-1 ready", "zone-a-1 starting"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"a grant beside another one":                     {"GrantWithinBudget", with(drained, "hold free", "hold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
-	"a grant beside another one within the budget":   {"", with(drained, "hold free", "zpdb a limit=2\nhold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
+	"a grant beside another one":                     {"GrantWithinBudget", with(drained, "hold free", "hold eviction/zone-a\n intent zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
+	"a grant beside another one within the budget":   {"", with(drained, "hold free", "zpdb a limit=2\nhold eviction/zone-a\n intent zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
 	"a grant under a budget that allows none":        {"GrantWithinBudget", "zpdb a limit=0" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a grant under a small percentage":               {"", "zpdb a percent=1" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a grant under two budgets":                      {"GrantWithinBudget", "zpdb a\nzpdb b" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
@@ -94,7 +94,7 @@ var evictions = map[string]evicted{
 	"a budget of others does not count":              {"", "zpdb a limit=0 select=other" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a pod beyond the spec alone":                    {"", with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1")},
 	"an orphan that has the name of a missing pod":   {"", with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "orphan zone-a-0 ready@1 zone-a-1 ready@1"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"an orphan beside one that is noted":             {"GrantWithinBudget", with(with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "orphan zone-a-0 ready@1 zone-a-1 ready@1"), "hold free", "hold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
+	"an orphan beside one that is noted":             {"GrantWithinBudget", with(with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "orphan zone-a-0 ready@1 zone-a-1 ready@1"), "hold free", "hold eviction/zone-a\n intent zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
 	"an orphan beside a pod that is down":            {"GrantWithinBudget", with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "zone-a-0 starting@1\n  orphan zone-a-1 ready@1"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1")},
 	"an orphan while orphans serve in another zone":  {"", inTheWay, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"an orphan after a live look at a zone in which orphans serve": {
@@ -114,7 +114,7 @@ var evictions = map[string]evicted{
 		"GrantWithinBudget", regex + " delay=2h" + inTheWay, ofPartition("0", "zone-a-0"), apart("zone-a-0"),
 	},
 	"an orphan of a partition while the orphan of another zone is noted": {
-		"GrantWithinBudget", regex + with(inTheWay, "hold free", "hold eviction/partitions\n noted zone-b-0 granted partition=0\n"), ofPartition("0", "zone-a-0"), apart("zone-a-0", "zone-b-0"),
+		"GrantWithinBudget", regex + with(inTheWay, "hold free", "hold eviction/partitions\n intent zone-b-0 granted partition=0\n"), ofPartition("0", "zone-a-0"), apart("zone-a-0", "zone-b-0"),
 	},
 	"a pod of a partition while an orphan serves in another zone": {
 		"GrantWithinBudget", regex + with(inTheWay, "orphan zone-a-0 ready@1 zone-a-1 ready@1", "zone-a-0 ready@1 zone-a-1 ready@1"), ofPartition("0", "zone-a-0"), apart("zone-a-0"),
@@ -150,16 +150,16 @@ var evictions = map[string]evicted{
 		"GrantSparesOtherZones", with(inTheWay, "zone-a rev=1 replicas=2", "zone-a rev=1 replicas=0"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
 	},
 	"a pod beyond the spec beside one that is down":  {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "zone-a-0 ready", "zone-a-0 starting"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1")},
-	"a pod beyond the spec beside one that is noted": {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "hold free", "hold eviction/zone-a\n noted zone-a-0 granted\n"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1", "zone-a-0")},
-	"a grant beside a noted pod beyond the spec":     {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "hold free", "hold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
+	"a pod beyond the spec beside one that is noted": {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "hold free", "hold eviction/zone-a\n intent zone-a-0 granted\n"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1", "zone-a-0")},
+	"a grant beside a noted pod beyond the spec":     {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "hold free", "hold eviction/zone-a\n intent zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
 	"a grant beside a noted pod that is gone and that a cached spec does not ask for": {
-		"GrantWithinBudget", with(with(drained, "   zone-a-1 ready@1", ""), "hold free", "hold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1"),
+		"GrantWithinBudget", with(with(drained, "   zone-a-1 ready@1", ""), "hold free", "hold eviction/zone-a\n intent zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1"),
 	},
 	"a grant beside a noted pod that is gone and that a live spec does not ask for": {
-		"", "live" + with(with(drained, "   zone-a-1 ready@1", ""), "hold free", "hold eviction/zone-a\n noted zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+		"", "live" + with(with(drained, "   zone-a-1 ready@1", ""), "hold free", "hold eviction/zone-a\n intent zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
 	},
 	"a partition of which a noted pod beyond the spec is gone": {
-		"GrantWithinBudget", with(with(byPartitions, "([0-9]+)", "[0-9]*([0-9])"), "hold eviction/partitions", "hold eviction/partitions\n noted zone-b-10 granted partition=0\n"),
+		"GrantWithinBudget", with(with(byPartitions, "([0-9]+)", "[0-9]*([0-9])"), "hold eviction/partitions", "hold eviction/partitions\n intent zone-b-10 granted partition=0\n"),
 		ofPartition("0", "zone-a-0"), apart("zone-b-10", "zone-a-0"),
 	},
 	"who is down goes without a note":     {"", with(drained, "zone-a-0 ready", "zone-a-0 failing"), group.EvictionAnswer{Version: 10}, hold.Decision{}},
@@ -186,12 +186,12 @@ var evictions = map[string]evicted{
 	"a partition that is too fresh":                  {"GrantWithinBudget", with(with(byPartitions, "zpdb a", "zpdb a delay=1m"), "zone-b-0 ready@1", "zone-b-0 ready@1 for=59s"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
 	"a partition that is fresh no more":              {"", with(with(byPartitions, "zpdb a", "zpdb a delay=1m"), "zone-b-0 ready@1", "zone-b-0 ready@1 for=1m"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
 	"a partition beside a rollout":                   {"GrantAlone", with(byPartitions, "hold eviction/partitions", "hold rollout/zone-a"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
-	"a partition while a pod of a rollout is noted":  {"GrantAlone", with(byPartitions, "hold eviction/partitions", "hold eviction/partitions\n noted zone-a-1"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
-	"a partition while one of another zone is noted": {"", with(byPartitions, "hold eviction/partitions", "hold eviction/partitions\n noted zone-b-1 granted partition=1\n"), ofPartition("0", "zone-a-0"), withPartition(apart("zone-a-0", "zone-b-1"), "1")},
+	"a partition while a pod of a rollout is noted":  {"GrantAlone", with(byPartitions, "hold eviction/partitions", "hold eviction/partitions\n intent zone-a-1"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"a partition while one of another zone is noted": {"", with(byPartitions, "hold eviction/partitions", "hold eviction/partitions\n intent zone-b-1 granted partition=1\n"), ofPartition("0", "zone-a-0"), withPartition(apart("zone-a-0", "zone-b-1"), "1")},
 	"a partition under the hold of a zone":           {"GrantRecorded", byPartitions, ofPartition("0", "zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"a zone while a pod of a partition is noted":     {"GrantAlone", with(drained, "hold free", "hold eviction/partitions\n noted zone-b-1 granted partition=1\n"), granted("zone-a-0"), withPartition(evicting("eviction/zone-a", "zone-a-0", "zone-b-1"), "1")},
+	"a zone while a pod of a partition is noted":     {"GrantAlone", with(drained, "hold free", "hold eviction/partitions\n intent zone-b-1 granted partition=1\n"), granted("zone-a-0"), withPartition(evicting("eviction/zone-a", "zone-a-0", "zone-b-1"), "1")},
 	"a partition beside a downscale of its own zone": {
-		"GrantAlone", with(byPartitions, "hold eviction/partitions", "hold eviction/partitions\n decrease zone-a from 3 to 2 admitted"), ofPartition("0", "zone-a-0"),
+		"GrantAlone", with(byPartitions, "hold eviction/partitions", "hold eviction/partitions\n downscale zone-a from 3 to 2 admitted"), ofPartition("0", "zone-a-0"),
 		beside(apart("zone-a-0"), fixture.Shrinking("zone-a", 3, 2, group.Admitted)),
 	},
 }
@@ -229,7 +229,7 @@ func TestEveryRuleAboutEvictionsCanBeBrokenAlone(t *testing.T) {
 }
 
 func TestGrantsAreKeptUntilTheirEndIsSeen(t *testing.T) {
-	const grant = "hold eviction/zone-a\n noted zone-a-0 granted "
+	const grant = "hold eviction/zone-a\n intent zone-a-0 granted "
 	const zone = "\nzone-a rev=1\n zone-a-0 "
 	for sentence, tc := range map[string]struct {
 		group  string
@@ -243,12 +243,12 @@ func TestGrantsAreKeptUntilTheirEndIsSeen(t *testing.T) {
 		"a pod that is older than noted":                          {"live\n" + grant + "known=69s" + zone + "ready@1 version=9", false, writing("")},
 		"a pod that a restore made older than noted":              {"live\n" + grant + "known=70s" + zone + "ready@1 version=9", true, writing("")},
 		"a pod that a restore made older than noted, on caches":   {grant + "known=70s" + zone + "ready@1 version=9", false, writing("")},
-		"a pod that leaves":                                       {"live\n" + grant + "known=1h" + zone + "leaving@1 version=11", false, writing("")},
+		"a pod that leaves":                                       {"live\n" + grant + "known=1h" + zone + "terminating@1 version=11", false, writing("")},
 		"a successor that serves":                                 {grant + zone + "ready@1 uid=new version=20", true, writing("")},
 		"a successor that serves, and nothing binds the eviction": {"live\n" + grant + "unbound known=69s" + zone + "ready@1 uid=new version=20", false, writing("")},
 		"the same after the time":                                 {"live\n" + grant + "unbound known=70s" + zone + "ready@1 uid=new version=20", true, writing("")},
 		"a successor that starts":                                 {grant + zone + "starting@1 uid=new version=20", false, writing("")},
-		"a successor that is repaired":                            {grant + zone + "starting@1 uid=new version=20", true, writing("rollout/zone-a", fixture.NotedAs("zone-a-0", "new", 20))},
+		"a successor that is repaired":                            {grant + zone + "starting@1 uid=new version=20", true, writing("rollout/zone-a", fixture.IntentAt("zone-a-0", "new", 20))},
 		"a predecessor that serves":                               {grant + zone + "ready@1 uid=old version=9", false, writing("")},
 		"a pod that a restore put in its place":                   {"live\n" + grant + zone + "ready@1 uid=old version=9", true, writing("")},
 		"the same, and nothing binds the eviction":                {"live\n" + grant + "unbound known=69s" + zone + "ready@1 uid=old version=9", false, writing("")},
@@ -257,7 +257,7 @@ func TestGrantsAreKeptUntilTheirEndIsSeen(t *testing.T) {
 		"a pod that a cached spec does not ask for":               {grant + "\nzone-a rev=1 replicas=0", false, writing("")},
 		"a pod that an old view does not show":                    {"pods at 9\n" + grant + "\nzone-a rev=1 replicas=0", false, writing("")},
 		"a pod that a restore took away":                          {"live\npods at 9\n" + grant + "\nzone-a rev=1 replicas=1", true, writing("")},
-		"a pod as it was noted, and a deed of lockstep":           {grant + zone + "ready@1", false, writing("rollout/zone-a", fixture.Noted("zone-a-0"))},
+		"a pod as it was noted, and a deed of lockstep":           {grant + zone + "ready@1", false, writing("rollout/zone-a", fixture.IntentOf("zone-a-0"))},
 		"a pod as it was noted, that is granted again":            {grant + zone + "ready@1", true, writing("eviction/zone-a", fixture.Granted("zone-a-0"))},
 		"nothing is written":                                      {grant + zone + "ready@1", true, hold.Decision{}},
 		"a Lease that is removed":                                 {grant + "\npods at 9", false, hold.Decision{Need: hold.Remove}},

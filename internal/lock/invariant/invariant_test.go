@@ -32,7 +32,7 @@ type violation struct {
 
 const shrinking = `
 hold downscale/zone-b
-  decrease zone-b from 2 to 1 admitted ours
+  downscale zone-b from 2 to 1 admitted own
 zone-a rev=1
   zone-a-0 ready@1
 zone-b rev=1
@@ -41,12 +41,12 @@ zone-b rev=1
 
 const waiting = `
 hold downscale/zone-b
-  decrease zone-b from 2 to 1 admitted ours
-  agreed zone-b 1 to 2 1h ago
-zone-b rev=1 mirror=web asks=1 delay=1h
+  downscale zone-b from 2 to 1 admitted own
+  acknowledged zone-b 1 to 2 1h ago
+zone-b rev=1 mirror=web scale=1 delay=1h
   zone-b-0 ready@1
   zone-b-1 ready@1
-  told leave zone-b-1 ago=1h
+  notified leave zone-b-1 ago=1h
 `
 
 var lower = group.SetReplicas{Zone: "zone-b", UID: "zone-b", Version: 10, From: 2, To: 1}
@@ -65,7 +65,7 @@ func TestChangesOfReplicas(t *testing.T) {
 		"an increase needs no hold":          {"", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{change(func(a *group.SetReplicas) { a.To = 9 })}},
 		"a downscale without a further read": {"ConfirmedFirst", shrinking, []plan.Action{lower}},
 		"a decrease that is not noted":       {"DownscaleRecorded", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{lower}},
-		"a downscale of another client":      {"DownscaleRecorded", strings.Replace(shrinking, " ours", "", 1), []plan.Action{lower}},
+		"a downscale of another client":      {"DownscaleRecorded", strings.Replace(shrinking, " own", "", 1), []plan.Action{lower}},
 		"a decrease that is being prepared":  {"DownscaleRecorded", strings.Replace(shrinking, "admitted", "preparing", 1), []plan.Action{lower}},
 		"further than noted":                 {"DownscaleRecorded", shrinking, []plan.Action{change(func(a *group.SetReplicas) { a.To = 0 })}},
 		"under another hold":                 {"DownscaleRecorded", strings.Replace(shrinking, "hold downscale/zone-b", "hold rollout/zone-b", 1), []plan.Action{lower}},
@@ -82,11 +82,11 @@ func TestChangesOfReplicas(t *testing.T) {
 		"who agreed by another call":             {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h by=/former", 1), []plan.Action{lower}},
 		"who is noted by another call":           {"DelayKept", strings.Replace(waiting, "1h ago", "1h ago by=/former", 1), []plan.Action{lower}},
 		"who has not waited by himself":          {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h stamp=59m", 1), []plan.Action{lower}},
-		"who was told to stay":                   {"DelayKept", strings.Replace(waiting, "told leave", "told stay", 1), []plan.Action{lower}},
+		"who was told to stay":                   {"DelayKept", strings.Replace(waiting, "notified leave", "notified stay", 1), []plan.Action{lower}},
 		"who did not agree":                      {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h failed=no", 1), []plan.Action{lower}},
 		"who is asked":                           {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h underway", 1), []plan.Action{lower}},
-		"who was restarted since":                {"DelayKept", strings.Replace(waiting, "told leave zone-b-1", "told leave zone-b-1 restarted", 1), []plan.Action{lower}},
-		"who is absent":                          {"DelayKept", strings.NewReplacer("  zone-b-1 ready@1\n", "", "rev=1 mirror", "rev=1 replicas=2 mirror", "  told leave zone-b-1 ago=1h\n", "").Replace(waiting), []plan.Action{lower}},
+		"who was restarted since":                {"DelayKept", strings.Replace(waiting, "notified leave zone-b-1", "notified leave zone-b-1 restarted", 1), []plan.Action{lower}},
+		"who is absent":                          {"DelayKept", strings.NewReplacer("  zone-b-1 ready@1\n", "", "rev=1 mirror", "rev=1 replicas=2 mirror", "  notified leave zone-b-1 ago=1h\n", "").Replace(waiting), []plan.Action{lower}},
 		"pods that leave by an unreadable delay": {"DelayKept", strings.Replace(waiting, "delay=1h", "delay=soon", 1), []plan.Action{lower}},
 
 		"at another version": {"ExactSize", "zone-b rev=1 version=11\n zone-b-0 ready@1", []plan.Action{change(func(a *group.SetReplicas) { a.From, a.To = 1, 2 })}},
@@ -131,34 +131,34 @@ var violations = map[string]violation{
 		"", strings.Replace(healthy, "hold rollout", "zpdb a limit=0\nhold rollout", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a takedown while another zone's pod is noted": {
-		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  noted zone-b-0\n", 1),
+		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  intent zone-b-0\n", 1),
 		deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a takedown beside a downscale of another zone": {
-		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "downscale/zone-b\n  decrease zone-b from 3 to 2 admitted\n", 1),
+		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "downscale/zone-b\n  downscale zone-b from 3 to 2 admitted\n", 1),
 		deletes(up("zone-a-0")), beside(noted("zone-a-0"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
 	"a downscale that ends with its last pod breaks nothing": {
-		"", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+		"", "live\nhold downscale/zone-a\n downscale zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
 	"a downscale that ends on caches": {
-		"DownscaleKept", "hold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
+		"DownscaleKept", "hold downscale/zone-a\n downscale zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
 	"a downscale that ends before its last pod": {
-		"DownscaleKept", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1 replicas=1\n zone-a-0 ready@1 zone-a-1 leaving@1", nil, writing(""),
+		"DownscaleKept", "live\nhold downscale/zone-a\n downscale zone-a from 2 to 1 admitted version=9\nzone-a rev=1 replicas=1\n zone-a-0 ready@1 zone-a-1 terminating@1", nil, writing(""),
 	},
 	"a downscale that ends while it can still happen": {
-		"DownscaleKept", "live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1", nil, writing(""),
+		"DownscaleKept", "live\nhold downscale/zone-a\n downscale zone-a from 2 to 1 admitted\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1", nil, writing(""),
 	},
 	"a downscale noted over the hold of another zone": {
 		"DownscaleAlone", healthy, nil, beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
 	"a downscale noted while a pod of another zone is": {
-		"DownscaleAlone", strings.Replace(healthy, "rollout/zone-a\n", "free\n  noted zone-a-0\n", 1), nil,
+		"DownscaleAlone", strings.Replace(healthy, "rollout/zone-a\n", "free\n  intent zone-a-0\n", 1), nil,
 		beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
 	"a hold from outside that a downscale is noted over": {
-		"OutsideKept", "live\nhold manual/maintenance\n decrease zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1", nil,
+		"OutsideKept", "live\nhold manual/maintenance\n downscale zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1", nil,
 		beside(writing("downscale/zone-a"), fixture.Shrinking("zone-a", 2, 1, group.Undoing)),
 	},
 	"a hold from outside that is given back": {
@@ -192,7 +192,7 @@ var violations = map[string]violation{
 		"OtherZonesAvailable", "live\n" + healthy + "orphaned zone-c\n zone-c-0 ready@1\n", deletes(up("zone-a-0")), remembering("zone-c", noted("zone-a-0")),
 	},
 	"a hold of a newer version is taken over while it notes a pod": {
-		"OutsideKept", "live\nhold progressive/web renewed 5m ago unrenewed=5m\n noted zone-a-0 uid=former version=5\nzone-a rev=1\n zone-a-0 ready@1 version=20", nil, writing(""),
+		"OutsideKept", "live\nhold progressive/web renewed 5m ago unrenewed=5m\n intent zone-a-0 uid=former version=5\nzone-a rev=1\n zone-a-0 ready@1 version=20", nil, writing(""),
 	},
 	"a hold of a newer version is taken over while its renewals are seen": {
 		"OutsideKept", "live\nhold progressive/web renewed 5m ago unrenewed=59s\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
@@ -204,16 +204,16 @@ var violations = map[string]violation{
 		"RecordedFirst", healthy, deletes(up("zone-a-0")), noted("zone-a-1"),
 	},
 	"a takedown whose note is of another version": {
-		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.NotedAs("zone-a-0", "zone-a-0", 9)),
+		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.IntentAt("zone-a-0", "zone-a-0", 9)),
 	},
 	"a takedown whose note is of another UID": {
-		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.NotedAs("zone-a-0", "former", 10)),
+		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.IntentAt("zone-a-0", "former", 10)),
 	},
 	"a takedown under the hold of another zone": {
-		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-b", fixture.Noted("zone-a-0")),
+		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-b", fixture.IntentOf("zone-a-0")),
 	},
 	"a takedown under the hold of another operation": {
-		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("downscale/zone-a", fixture.Noted("zone-a-0")),
+		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("downscale/zone-a", fixture.IntentOf("zone-a-0")),
 	},
 	"a takedown while the Lease is to be removed": {
 		"RecordedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{Need: hold.Remove, Record: noted("zone-a-0").Record},
@@ -225,7 +225,7 @@ var violations = map[string]violation{
 		"OtherZonesAvailable", strings.Replace(healthy, "zone-b-1 ready@1", "", 1) + "zone-c rev=1 replicas=1\n", deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a takedown while a pod of another zone leaves": {
-		"OtherZonesAvailable", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 leaving", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
+		"OtherZonesAvailable", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 terminating", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a takedown while a pod of another zone is not stable": {
 		"OtherZonesAvailable", healthy + "zone-c rev=1 minReady=10s\n  zone-c-0 ready@1 for=9s\n", deletes(up("zone-a-0")), noted("zone-a-0"),
@@ -261,20 +261,20 @@ var violations = map[string]violation{
 		"WithinBudget", "zone-a rev=2 replicas=2\n zone-a-1 ready@1", deletes(up("zone-a-1")), noted("zone-a-1"),
 	},
 	"a takedown beside a noted pod beyond the spec": {
-		"WithinBudget", "hold rollout/zone-a\n noted zone-a-1 version=5\nzone-a rev=2 replicas=1\n zone-a-0 ready@1 zone-a-1 leaving@1", deletes(up("zone-a-0")), noted("zone-a-0", "zone-a-1"),
+		"WithinBudget", "hold rollout/zone-a\n intent zone-a-1 version=5\nzone-a rev=2 replicas=1\n zone-a-0 ready@1 zone-a-1 terminating@1", deletes(up("zone-a-0")), noted("zone-a-0", "zone-a-1"),
 	},
 	"a takedown beside a noted pod that is gone and that a cached spec does not ask for": {
-		"WithinBudget", "hold rollout/zone-a\n noted zone-a-1 version=5\nzone-a rev=2\n zone-a-0 ready@1", deletes(up("zone-a-0")), noted("zone-a-0", "zone-a-1"),
+		"WithinBudget", "hold rollout/zone-a\n intent zone-a-1 version=5\nzone-a rev=2\n zone-a-0 ready@1", deletes(up("zone-a-0")), noted("zone-a-0", "zone-a-1"),
 	},
 	"a takedown beside a noted pod that is gone and that a live spec does not ask for": {
-		"", "live\nhold rollout/zone-a\n noted zone-a-1 version=5\nzone-a rev=2\n zone-a-0 ready@1", deletes(up("zone-a-0")), noted("zone-a-0", "zone-a-1"),
+		"", "live\nhold rollout/zone-a\n intent zone-a-1 version=5\nzone-a rev=2\n zone-a-0 ready@1", deletes(up("zone-a-0")), noted("zone-a-0", "zone-a-1"),
 	},
 	"a takedown while a pod of another zone is noted that is gone and that a cached spec does not ask for": {
-		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  noted zone-b-2\n", 1),
+		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  intent zone-b-2\n", 1),
 		deletes(up("zone-a-0")), noted("zone-a-0"),
 	},
 	"a takedown beside a noted pod": {
-		"WithinBudget", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  noted zone-a-0 version=20\n", 1),
+		"WithinBudget", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  intent zone-a-0 version=20\n", 1),
 		deletes(up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
 	},
 	"a delete of another version": {
@@ -284,7 +284,7 @@ var violations = map[string]violation{
 		"ExactTarget", "zone-a rev=2\n zone-a-0 failing@1 uid=new", deletes(down("zone-a-0")), hold.Decision{},
 	},
 	"a delete of a pod that is leaving": {
-		"ExactTarget", "zone-a rev=2\n zone-a-0 leaving@1", deletes(down("zone-a-0")), hold.Decision{},
+		"ExactTarget", "zone-a rev=2\n zone-a-0 terminating@1", deletes(down("zone-a-0")), hold.Decision{},
 	},
 	"a delete of a pod that is not adopted yet": {
 		"ExactTarget", "zone-a rev=2\n zone-a-0 failing@1 adopted=no", deletes(down("zone-a-0")), hold.Decision{},
@@ -353,7 +353,7 @@ func TestWaitsAndOtherStepsBreakNothing(t *testing.T) {
 	s := fixture.MustParse(healthy)
 	steps := []plan.Action{
 		plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.Paused}},
-		plan.CancelDeletion{Intent: fixture.Noted("zone-a-0")}, plan.Release{Holder: "rollout/zone-a"},
+		plan.CancelDeletion{Intent: fixture.IntentOf("zone-a-0")}, plan.Release{Holder: "rollout/zone-a"},
 		group.AdoptRevision{Zone: "zone-a", Revision: "2"},
 	}
 	if found := invariant.Check(s, steps, hold.Decision{}); found != nil {
@@ -396,7 +396,7 @@ func down(pod string) plan.DeletePod {
 func noted(pods ...string) hold.Decision {
 	var intents []plan.Intent
 	for _, pod := range pods {
-		intents = append(intents, fixture.Noted(pod))
+		intents = append(intents, fixture.IntentOf(pod))
 	}
 	return writing(plan.RolloutOperation.For("zone-a"), intents...)
 }

@@ -68,9 +68,9 @@ func rolling(pods, deletes int) (group.Snapshot, []plan.Action, []plan.Intent) {
 		if ordinal < deletes {
 			steps = append(steps, plan.DeletePod{Zone: "zone-a", Pod: p.Name, UID: p.UID, Version: p.Version, Up: true})
 		} else {
-			s.Hold.Intents = append(s.Hold.Intents, fixture.NotedAs(p.Name, p.UID, p.Version))
+			s.Hold.Intents = append(s.Hold.Intents, fixture.IntentAt(p.Name, p.UID, p.Version))
 		}
-		intents = append(intents, fixture.NotedAs(p.Name, p.UID, p.Version))
+		intents = append(intents, fixture.IntentAt(p.Name, p.UID, p.Version))
 	}
 	s.Hold.Holder = plan.RolloutOperation.For("zone-a")
 	return s, steps, intents

@@ -82,7 +82,7 @@ func (v *view) zoneNamed(name string) (z *zone, shown bool) {
 func up(p plan.Pod) bool { return p.Phase == plan.Ready }
 
 // terminating reports whether a pod has been deleted and still exists.
-func terminating(p plan.Pod) bool { return p.Phase == plan.Leaving }
+func terminating(p plan.Pod) bool { return p.Phase == plan.Terminating }
 
 // runs reports whether a pod runs, or did so, and is not terminating.
 func runs(p plan.Pod) bool { return p.IP != "" && !terminating(p) }

@@ -45,7 +45,7 @@ var store = plan.Key{Namespace: "team", Name: "store"}
 func held(holder plan.Holder, pods ...string) group.Hold {
 	h := group.Hold{Hold: plan.Hold{Own: true, Holder: holder, Renewed: fixture.Now(), Duration: hold.Duration}}
 	for _, pod := range pods {
-		h.Intents = append(h.Intents, fixture.Noted(pod))
+		h.Intents = append(h.Intents, fixture.IntentOf(pod))
 	}
 	return h
 }
@@ -522,7 +522,7 @@ func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
 	want.Labels[contract.HoldLabel] = contract.HoldLabelGroup
 	want.Annotations = map[string]string{
 		"note": "keep me", contract.NameAnnotation(plan.KindGroup): "store", contract.ActorAnnotation: "replica-1",
-		contract.IntentsAnnotation: record.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0")}, nil),
+		contract.IntentsAnnotation: record.FormatIntents([]plan.Intent{fixture.IntentOf("zone-a-0")}, nil),
 	}
 	at := metav1.NewMicroTime(fixture.Now())
 	want.Spec.HolderIdentity, want.Spec.LeaseDurationSeconds = new("rollout/zone-a"), new(int32(60))
@@ -701,7 +701,7 @@ func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T)
 			shown := decide(r)
 			theirs := r.server.change(stored, func(l *coordinationv1.Lease) bool {
 				l.Spec.HolderIdentity = new("rollout/zone-b")
-				l.Annotations = map[string]string{contract.IntentsAnnotation: record.FormatIntents([]plan.Intent{fixture.Noted("zone-b-0")}, nil)}
+				l.Annotations = map[string]string{contract.IntentsAnnotation: record.FormatIntents([]plan.Intent{fixture.IntentOf("zone-b-0")}, nil)}
 				return true
 			})
 			r.show(theirs) // a watch event arrives between the decision and the write

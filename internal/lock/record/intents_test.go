@@ -157,7 +157,7 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 // A text that can be parsed can be written again and then parses to the same value. Any client that may write
 // Leases in a namespace can write any text there.
 func FuzzIntents(f *testing.F) {
-	f.Add(record.FormatIntents([]plan.Intent{fixture.Noted("zone-a-0"), fixture.NotedAs("zone-b-1", "u", 7)}, record.FormatDownscale(fixture.Shrinking("zone-a", 5, 3, group.Preparing))))
+	f.Add(record.FormatIntents([]plan.Intent{fixture.IntentOf("zone-a-0"), fixture.IntentAt("zone-b-1", "u", 7)}, record.FormatDownscale(fixture.Shrinking("zone-a", 5, 3, group.Preparing))))
 	f.Add(`{"version":2,"pods":[]}`)
 	f.Add(`{"version":1,"pods":[{"pod":"p","zone":"z","uid":"u","resourceVersion":"1","cause":"c","since":"9999-12-31T23:59:59-23:59"}]}`)
 	f.Add(`{"version":1,"pods":[{"pod":"p","zone":"z","uid":"u","resourceVersion":"1","cause":"c","since":"0000-01-01T00:00:00+23:59"}]}`)

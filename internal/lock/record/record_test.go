@@ -17,7 +17,7 @@ import (
 // A Lease may be of a kind that this version of lockstep does not know. What its part has stays as it is.
 func TestAKindWithoutACodecRecordsWhatAllKindsShare(t *testing.T) {
 	r := plan.Record{
-		Hold: plan.Hold{Intents: []plan.Intent{fixture.Noted("zone-a-0")}},
+		Hold: plan.Hold{Intents: []plan.Intent{fixture.IntentOf("zone-a-0")}},
 		Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "u"}}},
 	}
 	annotations := record.Encode("pool", r)
@@ -54,7 +54,7 @@ func TestEveryKindOfLeaseKeepsItsPart(t *testing.T) {
 }
 
 func TestAPartThatCannotBeReadIsNotOverwritten(t *testing.T) {
-	annotations := record.Encode(plan.KindGroup, plan.Record{Hold: plan.Hold{Intents: []plan.Intent{fixture.Noted("zone-a-0")}}})
+	annotations := record.Encode(plan.KindGroup, plan.Record{Hold: plan.Hold{Intents: []plan.Intent{fixture.IntentOf("zone-a-0")}}})
 	annotations[contract.ZonesAnnotation] = "{"
 	if got := record.Decode(plan.KindGroup, annotations); got.Unreadable == "" || len(got.Intents) != 1 {
 		t.Errorf("got %+v", got)

@@ -43,11 +43,11 @@ var whoServes = map[string]admission{
 		  zone-b-0 ready@1`,
 		"yes, noted zone-a from 3 to 2 preparing, once zone-a-2 is prepared"},
 	"where the zone may not shrink nobody is asked": {`
-		zone-a rev=1 prepares barred
+		zone-a rev=1 prepares noDownscale
 		  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3`,
 		"DownscaleNotAllowed"},
 	"who is down may not leave it either": {`
-		zone-a rev=1 barred replicas=3
+		zone-a rev=1 noDownscale replicas=3
 		  zone-a-0 ready@1 zone-a-1 ready@1`,
 		"DownscaleNotAllowed"},
 	"who never ran has nothing to prepare": {`
@@ -76,7 +76,7 @@ var whoServes = map[string]admission{
 		"yes, noted zone-a from 3 to 2 admitted"},
 	"who is down can leave whatever the others do": {`
 		hold rollout/zone-b
-		  noted zone-b-0
+		  intent zone-b-0
 		zone-a rev=1
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 starting@1
 		zone-b rev=2 current=1
@@ -91,7 +91,7 @@ var whoServes = map[string]admission{
 		"yes, dated"},
 	"a rollout of another zone holds the group": {`
 		hold rollout/zone-b
-		  noted zone-b-0
+		  intent zone-b-0
 		zone-a rev=2 current=1
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=2 current=1
@@ -99,7 +99,7 @@ var whoServes = map[string]admission{
 		"GroupHeld zone-b-0 of zone-b (rollout/zone-b)"},
 	"a downscale of another zone holds the group": {`
 		hold downscale/zone-b
-		  decrease zone-b from 2 to 1 admitted
+		  downscale zone-b from 2 to 1 admitted
 		zone-a rev=1
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=1
@@ -117,7 +117,7 @@ var whoServes = map[string]admission{
 		"HoldUnreadable"},
 	"a rollout of the same zone is joined": {`
 		hold rollout/zone-a
-		  noted zone-a-0
+		  intent zone-a-0
 		zone-a rev=2 current=1
 		  zone-a-0 starting@2 uid=next version=20 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=2 current=1
@@ -157,9 +157,9 @@ func TestEveryAdmittedDownscaleIsDated(t *testing.T) {
 // A prepared pod that is terminating cannot be called again, but a pod of its name may come back.
 // So the next downscale keeps the Call that prepared it.
 func TestADownscaleThatReplacesAnotherKnowsTheCalledPods(t *testing.T) {
-	const former = "hold downscale/zone-a\n decrease zone-a from 3 to 2 admitted version=9 asked\n"
+	const former = "hold downscale/zone-a\n downscale zone-a from 3 to 2 admitted version=9 calls\n"
 	for _, zone := range []string{"zone-a rev=1 prepares\n", "zone-a rev=1\n"} {
-		s := fixture.MustParse(former + zone + " zone-a-0 ready@1 ip=10.0.0.1\n zone-a-1 ready@1 ip=10.0.0.2\n zone-a-2 leaving@1 ip=10.0.0.3\n")
+		s := fixture.MustParse(former + zone + " zone-a-0 ready@1 ip=10.0.0.1\n zone-a-1 ready@1 ip=10.0.0.2\n zone-a-2 terminating@1 ip=10.0.0.3\n")
 		v := group.Admit(s, group.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 3, To: 2})
 		if !v.Allowed() || v.Record.Stage != group.Admitted || v.Record.Call != s.Hold.Downscale.Call {
 			t.Errorf("%sgot %s, asked by %+v, want by %+v", zone, answer(v), v.Record.Call, s.Hold.Downscale.Call)

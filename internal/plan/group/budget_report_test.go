@@ -45,7 +45,7 @@ func TestStatusOfABudget(t *testing.T) {
 		"that it cannot be used":        {"zpdb store invalid=\"no limit\"\n" + three, "0 in store; zone-a: 0 of 3 down, 0; zone-b: 0 of 3 down, 0; zone-c: 0 of 3 down, 0"},
 		"who else covers the same":      {"zpdb one\nzpdb two limit=3\n" + three, "0 in store beside two; zone-a: 0 of 3 down, 0; zone-b: 0 of 3 down, 0; zone-c: 0 of 3 down, 0"},
 		"nothing while another zone has the hold": {
-			"zpdb store\nhold rollout/zone-b\n noted zone-b-1\n" + three, "0 in store; zone-a: 0 of 3 down, 0; zone-b: 1 of 3 down, 0; zone-c: 0 of 3 down, 0",
+			"zpdb store\nhold rollout/zone-b\n intent zone-b-1\n" + three, "0 in store; zone-a: 0 of 3 down, 0; zone-b: 1 of 3 down, 0; zone-c: 0 of 3 down, 0",
 		},
 		"partitions one by one": {
 			partitions + "\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 starting@1\nzone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1\n",
@@ -163,7 +163,7 @@ func TestABudgetAllowsTheEvictionOfAPodThatReplacesADeletedPod(t *testing.T) {
 	s := fixture.MustParse(`
 zpdb store limit=1
 hold rollout/zone-a
-  noted zone-a-0 uid=former version=5
+  intent zone-a-0 uid=former version=5
 zone-a rev=2 current=1 minReady=1m
   zone-a-0 ready@2 for=5s version=20 zone-a-1 ready@2 for=1h
 zone-b rev=2

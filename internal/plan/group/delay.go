@@ -86,7 +86,7 @@ func (b *groupState) mayLeave(z *Zone, pods map[int]plan.Pod, place int) plan.Re
 	switch {
 	case !exists:
 		silent.Detail = "does not exist"
-	case pod.Phase == plan.Leaving:
+	case pod.Phase == plan.Terminating:
 		silent.Detail = "is terminating"
 	case pod.IP == "":
 		silent.Detail = "has no IP address"

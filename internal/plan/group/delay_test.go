@@ -143,7 +143,7 @@ func happen(t *rapid.T, w *fixture.World) {
 	case 2:
 		w.Clocks[pod] = rapid.SampledFrom([]time.Duration{0, -time.Hour, -30 * time.Second, 30 * time.Second, time.Hour}).Draw(t, "clock")
 	case 3:
-		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Leaving, time.Time{} })
+		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Terminating, time.Time{} })
 	case 4:
 		w.Forget()
 	case 5:
@@ -241,7 +241,7 @@ func change(t *rapid.T, w *fixture.World) {
 	case 6:
 		w.Conflict = true
 	case 7:
-		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Leaving, time.Time{} })
+		w.Pod(pod, func(p *plan.Pod) { p.Phase, p.ReadySince = plan.Terminating, time.Time{} })
 	default:
 		w.Wait(rapid.SampledFrom([]time.Duration{0, time.Minute, 10 * time.Minute}).Draw(t, "time passes"))
 	}
@@ -309,9 +309,9 @@ func notesIn(steps []plan.Action) []group.RecordAcknowledged {
 func TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale(t *testing.T) {
 	const situation = `
 hold downscale/zone-a
-  decrease zone-a from 2 to 1 admitted ours
-  agreed zone-a 1 to 2 1h ago
-zone-a rev=2 mirror=web asks=1 delay=1h
+  downscale zone-a from 2 to 1 admitted own
+  acknowledged zone-a 1 to 2 1h ago
+zone-a rev=2 mirror=web scale=1 delay=1h
   zone-a-0 ready@2 ip=10.0.0.1   zone-a-1 ready@2 ip=10.0.0.2
 `
 	ours := group.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 2, To: 1}
@@ -326,7 +326,7 @@ zone-a rev=2 mirror=web asks=1 delay=1h
 }
 
 func TestATimeThatCannotBeWrittenIsNotAwaited(t *testing.T) {
-	s := fixture.MustParse("hold free\n agreed zone-a 0 to 1 1h ago\nzone-a rev=2 mirror=web asks=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n told leave zone-a-0 ago=1h\n")
+	s := fixture.MustParse("hold free\n acknowledged zone-a 0 to 1 1h ago\nzone-a rev=2 mirror=web scale=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n notified leave zone-a-0 ago=1h\n")
 	notified := s.Zones[0].Notifications["zone-a-0"]
 	notified.Since = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	s.Zones[0].Notifications["zone-a-0"] = notified
@@ -340,8 +340,8 @@ func TestATimeThatCannotBeWrittenIsNotAwaited(t *testing.T) {
 func TestATimeThatIsFarAheadIsNotWaitedFor(t *testing.T) {
 	w := fixture.NewWorld(fixture.MustParse(`
 hold free
-  agreed zone-a 1 to 2 -87600h ago
-zone-a rev=2 mirror=web asks=1 delay=1h
+  acknowledged zone-a 1 to 2 -87600h ago
+zone-a rev=2 mirror=web scale=1 delay=1h
   zone-a-0 ready@2 ip=10.0.0.1   zone-a-1 ready@2 ip=10.0.0.2
 `))
 	for i := range 10 {
@@ -357,12 +357,12 @@ zone-a rev=2 mirror=web asks=1 delay=1h
 
 func TestPodsAreNotifiedAgainInTime(t *testing.T) {
 	s := fixture.MustParse(`
-zone-a rev=2 mirror=web asks=4 delay=1h
+zone-a rev=2 mirror=web scale=4 delay=1h
   zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2 zone-a-3 ready@2
-  told stay zone-a-0 again=10m
-  told stay zone-a-1 again=7m
-  told stay zone-a-2 again=5m underway
-  told stay zone-a-3 again=0s
+  notified stay zone-a-0 again=10m
+  notified stay zone-a-1 again=7m
+  notified stay zone-a-2 again=5m underway
+  notified stay zone-a-3 again=0s
 `)
 	if diff := cmp.Diff(s.Now.Add(7*time.Minute), group.NextMessage(s)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

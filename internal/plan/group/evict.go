@@ -165,7 +165,7 @@ func (b *groupState) evictLeft(r EvictionRequest) EvictionAnswer {
 // requiredVersion returns the version that a pod that is down must still have, so that its eviction
 // disrupts nothing. It returns 0 for a terminating pod, which never becomes up again.
 func requiredVersion(p plan.Pod) plan.Version {
-	if p.Phase == plan.Leaving {
+	if p.Phase == plan.Terminating {
 		return 0
 	}
 	return p.Version

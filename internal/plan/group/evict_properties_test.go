@@ -95,7 +95,7 @@ func TestAPodThatIsDownMayGoWhateverElseIsDown(t *testing.T) {
 			return
 		}
 		p := group.Evict(s, group.EvictionRequest{Pod: pod.Name, UID: pod.UID})
-		bound := p.Version == pod.Version || pod.Phase == plan.Leaving
+		bound := p.Version == pod.Version || pod.Phase == plan.Terminating
 		if !p.Allowed() || p.NeedsRecord() || !bound {
 			t.Fatalf("%s is down, and the answer is %+v", pod.Name, p)
 		}

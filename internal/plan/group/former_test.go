@@ -19,7 +19,7 @@ zone-b rev=1
 `
 	const leaving = `
 zone-a rev=1 version=11 leader=zone-b replicas=2 prepares
-  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 leaving@1 ip=10.0.0.3
+  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 terminating@1 ip=10.0.0.3
 zone-b rev=1
   zone-b-0 ready@1
 `
@@ -27,10 +27,10 @@ zone-b rev=1
 		text string
 		left group.Stage
 	}{
-		"pods were prepared for an update that was overtaken":  {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted ours asked version=10 since=2s" + rest, group.Undoing},
-		"pods are asked about an update that was overtaken":    {"live\nhold downscale/zone-a inherited\n  decrease zone-a from 3 to 2 preparing ours asked version=10 since=2s" + rest, group.Undoing},
-		"a pod is still to leave":                              {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=10 since=2s" + leaving, group.Admitted},
-		"nobody was prepared for an update that was overtaken": {"live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=10 since=2s" + rest, ""},
+		"pods were prepared for an update that was overtaken":  {"live\nhold downscale/zone-a\n  downscale zone-a from 3 to 2 admitted own calls version=10 since=2s" + rest, group.Undoing},
+		"pods are asked about an update that was overtaken":    {"live\nhold downscale/zone-a inherited\n  downscale zone-a from 3 to 2 preparing own calls version=10 since=2s" + rest, group.Undoing},
+		"a pod is still to leave":                              {"live\nhold downscale/zone-a\n  downscale zone-a from 3 to 2 admitted version=10 since=2s" + leaving, group.Admitted},
+		"nobody was prepared for an update that was overtaken": {"live\nhold downscale/zone-a\n  downscale zone-a from 3 to 2 admitted version=10 since=2s" + rest, ""},
 		"nothing is noted":                                     {"live\nhold free" + rest, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -59,7 +59,7 @@ zone-b rev=1
 func TestADownscaleThatIsTakenBackHasNotHappenedHoweverOftenTheZoneChangesLater(t *testing.T) {
 	s := fixture.MustParse(`live
 hold downscale/zone-a
-  decrease zone-a from 3 to 2 admitted asked version=10 since=1m
+  downscale zone-a from 3 to 2 admitted calls version=10 since=1m
 zone-a rev=1 prepares version=20 edits=2
   zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3
 `)

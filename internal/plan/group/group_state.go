@@ -175,7 +175,7 @@ func (z *zoneState) blame(r plan.Refusal) {
 // unavailable returns why a pod counts as down.
 func (b *groupState) unavailable(zone *Zone, pod plan.Pod, intent plan.Intent, recorded bool) plan.Refusal {
 	switch pod.Phase {
-	case plan.Leaving:
+	case plan.Terminating:
 		return plan.Refusal{Code: reason.PodTerminating, Pod: pod.Name}
 	case plan.Failing:
 		return plan.Refusal{Code: reason.PodFailing, Pod: pod.Name, Detail: pod.Why}
@@ -196,7 +196,7 @@ func (b *groupState) unavailable(zone *Zone, pod plan.Pod, intent plan.Intent, r
 // and this view of it is not older than its intent. A pod that is up and whose eviction was
 // granted is no candidate: the eviction deletes it, or it stays until the grant has ended.
 func (b *groupState) candidate(zone *Zone, pod plan.Pod, intent plan.Intent, recorded bool) (candidate, bool) {
-	if !zone.Outdated(pod) || pod.Phase == plan.Leaving || !b.Key.Rolled() {
+	if !zone.Outdated(pod) || pod.Phase == plan.Terminating || !b.Key.Rolled() {
 		return candidate{}, false
 	}
 	granted := recorded && intent.MayTake(pod.UID, pod.Version)

@@ -34,7 +34,7 @@ func (s *Snapshot) IntentStatus(i plan.Intent) plan.IntentStatus {
 
 func statusOfSame(pod plan.Pod, i plan.Intent) plan.IntentStatus {
 	switch {
-	case pod.Phase == plan.Leaving || pod.Version < i.Version:
+	case pod.Phase == plan.Terminating || pod.Version < i.Version:
 		return plan.Open
 	case pod.Version == i.Version:
 		return plan.Pending
@@ -46,7 +46,7 @@ func statusOfSame(pod plan.Pod, i plan.Intent) plan.IntentStatus {
 // carry out the eviction at any version of the pod, as long as the API server waits for it. So
 // only a live read after that time ends the intent (ADR 15).
 func (s *Snapshot) statusOfGrant(pod plan.Pod, i plan.Intent) plan.IntentStatus {
-	if s.Live && i.Lapsed() && pod.Phase != plan.Leaving {
+	if s.Live && i.Lapsed() && pod.Phase != plan.Terminating {
 		return plan.Void
 	}
 	return plan.Open

@@ -54,7 +54,7 @@ func lowerOrphanFirst(b *groupState, e eviction) plan.Refusal {
 func (b *groupState) lowestInTheWay(z *Zone) (lowest plan.Pod, exists bool) {
 	for _, pod := range z.Orphans {
 		_, recorded := b.activeIntents[pod.Name]
-		if !z.Owns(pod.Ordinal) || recorded || pod.Phase == plan.Leaving {
+		if !z.Owns(pod.Ordinal) || recorded || pod.Phase == plan.Terminating {
 			continue
 		}
 		if !exists || pod.Ordinal < lowest.Ordinal {

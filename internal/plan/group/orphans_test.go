@@ -47,10 +47,10 @@ func TestOrphansInTheWayAreEvictedInOrder(t *testing.T) {
 			"zone-a-10", "PodMissing zone-a-2 (an orphan has its name, and the StatefulSet creates pods in order: evict this orphan first); 2 pods unknown in zone-a",
 		},
 		"a budget of two pods lets it go beside one that is noted": {
-			"hold eviction/zone-a\n noted zone-a-0 granted\nzone-a rev=1 replicas=2 budget=2\n orphan zone-a-0 ready@1 zone-a-1 ready@1\n" + other, "zone-a-1", "yes, noted zone-a-1",
+			"hold eviction/zone-a\n intent zone-a-0 granted\nzone-a rev=1 replicas=2 budget=2\n orphan zone-a-0 ready@1 zone-a-1 ready@1\n" + other, "zone-a-1", "yes, noted zone-a-1",
 		},
 		"or beside one that terminates": {
-			"zone-a rev=1 replicas=2 budget=2\n orphan zone-a-0 leaving@1 zone-a-1 ready@1\n" + other, "zone-a-1", "yes, noted zone-a-1",
+			"zone-a rev=1 replicas=2 budget=2\n orphan zone-a-0 terminating@1 zone-a-1 ready@1\n" + other, "zone-a-1", "yes, noted zone-a-1",
 		},
 		"but not beside one that is not Ready": {
 			"zone-a rev=1 replicas=2 budget=2\n orphan zone-a-0 starting@1 zone-a-1 ready@1\n" + other, "zone-a-1", first + "2 pods unknown in zone-a",

@@ -210,9 +210,9 @@ func TestAPodThatIsRolledBeforeOthersIsRecordedAsSuch(t *testing.T) {
 		hold string
 		want map[string]bool // by pod
 	}{
-		"nobody waits":            {"hold rollout/zone-a\n  noted zone-a-0\n", map[string]bool{"zone-a-0": false, "zone-a-1": false}},
-		"another zone waits":      {"hold rollout/zone-a\n  noted zone-a-0\n" + waits, map[string]bool{"zone-a-0": false, "zone-a-1": true}},
-		"the broken one overtook": {"hold rollout/zone-a\n  noted zone-a-0 uid=former version=5 overtook\n" + waits, map[string]bool{"zone-a-0": true}},
+		"nobody waits":            {"hold rollout/zone-a\n  intent zone-a-0\n", map[string]bool{"zone-a-0": false, "zone-a-1": false}},
+		"another zone waits":      {"hold rollout/zone-a\n  intent zone-a-0\n" + waits, map[string]bool{"zone-a-0": false, "zone-a-1": true}},
+		"the broken one overtook": {"hold rollout/zone-a\n  intent zone-a-0 uid=former version=5 overtook\n" + waits, map[string]bool{"zone-a-0": true}},
 		"one is down by itself":   {"hold rollout/zone-a\n" + waits, map[string]bool{"zone-a-0": false, "zone-a-1": true}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

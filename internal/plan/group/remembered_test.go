@@ -76,7 +76,7 @@ func TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable(t *testing.T) {
 		"it is in the group":                                         {"live\n" + scenario, "zone-c", "no objection"},
 		"caches may be older than its pods":                          {scenario, "zone-a", "ZoneLeftGroup zone-a (its StatefulSet is no longer in the group)"},
 		"it has a pod beyond its replicas":                           {"live\nrelabelled zone-a rev=1 replicas=1\n zone-a-0 ready@1\n zone-a-1 ready@1\n", "zone-a", "ZoneLeftGroup zone-a-1 of zone-a (its StatefulSet is no longer in the group)"},
-		"the hold notes a pod beyond its replicas":                   {"live\nhold eviction/zone-a\n noted zone-a-1 granted unbound\nrelabelled zone-a rev=1\n zone-a-0 ready@1\n", "zone-a", "ZoneLeftGroup zone-a-1 of zone-a (its StatefulSet is no longer in the group)"},
+		"the hold notes a pod beyond its replicas":                   {"live\nhold eviction/zone-a\n intent zone-a-1 granted unbound\nrelabelled zone-a rev=1\n zone-a-0 ready@1\n", "zone-a", "ZoneLeftGroup zone-a-1 of zone-a (its StatefulSet is no longer in the group)"},
 		"its status is behind its spec":                              {"live\nrelabelled zone-a rev=1 unobserved\n zone-a-0 ready@1\n", "zone-a", "ZoneLeftGroup zone-a (its StatefulSet is no longer in the group)"},
 		"orphans have the names of its pods": {
 			"live\nrelabelled zone-a rev=1 replicas=2 ignored\n zone-a-0 ready@1\n orphan zone-a-1 ready@1\nzone-c rev=1\n zone-c-0 ready@1\n", "zone-a",

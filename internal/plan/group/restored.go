@@ -32,7 +32,7 @@ func (s *Snapshot) behindIntent(i plan.Intent) bool {
 // and a request from before the restore may be in progress until the API server gives up.
 func (s *Snapshot) statusOfRestored(i plan.Intent) plan.IntentStatus {
 	pod, present := s.Pod(i.Pod)
-	if present && pod.UID == i.UID && (pod.Phase == plan.Leaving || i.Known < plan.GrantLimit) {
+	if present && pod.UID == i.UID && (pod.Phase == plan.Terminating || i.Known < plan.GrantLimit) {
 		return plan.Open
 	}
 	return plan.Void

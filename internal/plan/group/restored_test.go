@@ -15,7 +15,7 @@ func TestADownscaleThatARestoreTookBackIsNoLongerLockstepsOwn(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold downscale/zone-a
-  decrease zone-a from 3 to 2 preparing ours asked uid=former version=99999999 since=1h
+  downscale zone-a from 3 to 2 preparing own calls uid=former version=99999999 since=1h
 zone-a rev=2 prepares
   zone-a-0 ready@2
   zone-a-1 ready@2
@@ -38,7 +38,7 @@ func TestAnUnboundGrantThatCachesDoNotReachIsReadLiveOnceItHasLapsed(t *testing.
 		"granted unbound known=4s": plan.GrantLimit - 4*time.Second,
 	} {
 		t.Run(options, func(t *testing.T) {
-			s := fixture.MustParse("hold eviction/zone-a\n noted zone-a-0 uid=former version=99999999 " + options + "\nzone-a rev=1\n zone-a-0 ready@1\n")
+			s := fixture.MustParse("hold eviction/zone-a\n intent zone-a-0 uid=former version=99999999 " + options + "\nzone-a rev=1\n zone-a-0 ready@1\n")
 			steps := group.Plan(s)
 			if got := plan.Wake(steps).Sub(s.Now); got != want {
 				t.Errorf("woken after %s, want %s: %q", got, want, plan.Notation(steps))

@@ -137,7 +137,7 @@ func TestOrdinalsComeBackFromPodNames(t *testing.T) {
 }
 
 func TestIntentStatus(t *testing.T) {
-	at := func(uid string, v plan.Version) plan.Intent { return fixture.NotedAs("zone-a-1", uid, v) }
+	at := func(uid string, v plan.Version) plan.Intent { return fixture.IntentAt("zone-a-1", uid, v) }
 	for sentence, tc := range map[string]struct {
 		group  string
 		intent plan.Intent
@@ -147,8 +147,8 @@ func TestIntentStatus(t *testing.T) {
 		"a pod that is down and stands as noted can too":           {one("failing@1"), at("zone-a-1", 10), plan.Pending},
 		"a pod that has moved past the noted version cannot":       {one("ready@1 version=11"), at("zone-a-1", 10), plan.Void},
 		"a pod older than noted is a view that is behind":          {one("ready@1"), at("zone-a-1", 11), plan.Open},
-		"a leaving pod is not back yet":                            {one("leaving@1 version=11"), at("zone-a-1", 10), plan.Open},
-		"a leaving pod is open even at the noted version":          {one("leaving@1"), at("zone-a-1", 10), plan.Open},
+		"a leaving pod is not back yet":                            {one("terminating@1 version=11"), at("zone-a-1", 10), plan.Open},
+		"a leaving pod is open even at the noted version":          {one("terminating@1"), at("zone-a-1", 10), plan.Open},
 		"a replacement that is available ends the deed":            {one("ready@2 uid=new version=12"), at("zone-a-1", 10), plan.Done},
 		"a replacement that starts does not":                       {one("starting@2 uid=new version=12"), at("zone-a-1", 10), plan.Open},
 		"a replacement that fails does not":                        {one("failing@2 uid=new version=12"), at("zone-a-1", 10), plan.Open},
@@ -168,7 +168,7 @@ func TestIntentStatus(t *testing.T) {
 		"an absent pod of a zone that left the group is gone":      {"live\nzone-b rev=2", at("zone-a-1", 10), plan.Done},
 		"a zone may be back that the cache does not show yet":      {"zone-b rev=2", at("zone-a-1", 10), plan.Open},
 		"a pod of a zone that left the group can still be deleted": {"zone-b rev=2\nstray zone-a-1 ready@1", at("zone-a-1", 10), plan.Pending},
-		"a leaving pod of a zone that left is not gone":            {"zone-b rev=2\nstray zone-a-1 leaving@1 version=11", at("zone-a-1", 10), plan.Open},
+		"a leaving pod of a zone that left is not gone":            {"zone-b rev=2\nstray zone-a-1 terminating@1 version=11", at("zone-a-1", 10), plan.Open},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
@@ -273,7 +273,7 @@ func TestWakeIsTheEarliestTime(t *testing.T) {
 func TestATimeInThePastSetsNoTimer(t *testing.T) {
 	s := fixture.MustParse(`
 hold manual/maintenance renewed 5m ago
-  noted zone-a-0 version=20
+  intent zone-a-0 version=20
 zone-a rev=2 current=1
   zone-a-0 ready@1   zone-a-1 ready@1
 `)
@@ -307,7 +307,7 @@ func TestAHoldCarriesAtMostAHundredIntents(t *testing.T) {
 			var intents []plan.Intent
 			parts := []fixture.ZonePart{fixture.Budget(500), fixture.Replicas(300)}
 			for ordinal := range 97 {
-				intents = append(intents, fixture.Noted("zone-a-"+strconv.Itoa(ordinal)))
+				intents = append(intents, fixture.IntentOf("zone-a-"+strconv.Itoa(ordinal)))
 			}
 			for ordinal := range 203 {
 				parts = append(parts, fixture.Pod(97+ordinal, phase, "1"))
@@ -341,10 +341,10 @@ zone-b rev=1
 func TestAnOpenIntentOfAVanishedZoneStopsDisruptions(t *testing.T) {
 	s := fixture.MustParse(`
 hold free
-  noted zone-x-0
+  intent zone-x-0
 zone-a rev=2 current=1
   zone-a-0 ready@1
-stray zone-x-0 leaving@1 version=11
+stray zone-x-0 terminating@1 version=11
 `)
 	if taken := disruptions(group.Plan(s)); len(taken) > 0 {
 		t.Errorf("taken down: %v", taken)
@@ -403,7 +403,7 @@ func TestARemarkSaysWhyOnePodAtATimeIsRolledWhileBudgetsCannotBeRead(t *testing.
 // Every action has one line that says what it does and why. These lines are compared,
 // logged and searched.
 func TestNotation(t *testing.T) {
-	intent := fixture.Noted("zone-a-0")
+	intent := fixture.IntentOf("zone-a-0")
 	for want, step := range map[string]plan.Action{
 		"delete zone-a-0 of zone-a because OutdatedAndUnavailable": plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedAndUnavailable},
 		"cancel deletion of zone-a-0 of zone-a because Paused":     plan.CancelDeletion{Intent: intent, Because: plan.Refusal{Code: reason.Paused}},
@@ -426,9 +426,9 @@ func TestNotation(t *testing.T) {
 	}
 }
 
-func TestWordsForPhasesAndFates(t *testing.T) {
-	got := fmt.Sprint(plan.Starting, plan.Failing, plan.Ready, plan.Leaving, plan.Phase(9), plan.Open, plan.Pending, plan.Done, plan.Void, plan.IntentStatus(9))
-	if want := "starting failing ready leaving Phase(9) open pending done void IntentStatus(9)"; got != want {
+func TestPhasesAndStatusesHaveNames(t *testing.T) {
+	got := fmt.Sprint(plan.Starting, plan.Failing, plan.Ready, plan.Terminating, plan.Phase(9), plan.Open, plan.Pending, plan.Done, plan.Void, plan.IntentStatus(9))
+	if want := "starting failing ready terminating Phase(9) open pending done void IntentStatus(9)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -498,15 +498,15 @@ func TestADownscaleThatIsRecordedAgainGetsNoMoreTimeForItsStage(t *testing.T) {
 		stage        group.Stage
 		since        time.Duration
 	}{
-		"who came up is asked in the time that is left":         {`admitted ours asked agreed="1 0" since=3s`, "ready@1 ip=10.0.0.2", group.Preparing, 3 * time.Second},
-		"who was being asked is asked in the time that is left": {"preparing ours asked since=20s", "ready@1 ip=10.0.0.2", group.Preparing, 20 * time.Second},
-		"where nobody is left to ask the update has its time":   {"preparing ours asked since=20s", "starting@1", group.Admitted, 0},
+		"who came up is asked in the time that is left":         {`admitted own calls called="1 0" since=3s`, "ready@1 ip=10.0.0.2", group.Preparing, 3 * time.Second},
+		"who was being asked is asked in the time that is left": {"preparing own calls since=20s", "ready@1 ip=10.0.0.2", group.Preparing, 20 * time.Second},
+		"where nobody is left to ask the update has its time":   {"preparing own calls since=20s", "starting@1", group.Admitted, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(`
 live
 hold downscale/zone-b
-  decrease zone-b from 2 to 1 ` + tc.former + `
+  downscale zone-b from 2 to 1 ` + tc.former + `
 zone-a rev=1
   zone-a-0 ready@1
 zone-b rev=1 leader=zone-a version=11 prepares
@@ -518,7 +518,7 @@ zone-b rev=1 leader=zone-a version=11 prepares
 				}
 			}
 			if recorded.Version != 11 || recorded.Stage != tc.stage || !recorded.Since.Equal(s.Now.Add(-tc.since)) {
-				t.Errorf("noted %s at version %d since %s, want %s at version 11 since %s", recorded, recorded.Version, s.Now.Sub(recorded.Since), tc.stage, tc.since)
+				t.Errorf("recorded %s at version %d since %s, want %s at version 11 since %s", recorded, recorded.Version, s.Now.Sub(recorded.Since), tc.stage, tc.since)
 			}
 		})
 	}
@@ -528,18 +528,18 @@ zone-b rev=1 leader=zone-a version=11 prepares
 // record, they would not be notified that they stay after all.
 func TestTheFormerDownscaleIsKnownByItsCall(t *testing.T) {
 	const next = "zone-a rev=1 replicas=2 version=11 leader=zone-b prepares\n" +
-		"  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 %s zone-a-2 ready@1 ip=10.0.0.3 zone-a-3 leaving@1 ip=10.0.0.4\nzone-b rev=1\n  zone-b-0 ready@1\n"
+		"  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 %s zone-a-2 ready@1 ip=10.0.0.3 zone-a-3 terminating@1 ip=10.0.0.4\nzone-b rev=1\n  zone-b-0 ready@1\n"
 	for sentence, tc := range map[string]struct{ hold, last, want string }{
 		"no pod heard of the next one": {
-			"decrease zone-a from 2 to 1 preparing ours asked version=11\n  asked zone-a-1 unheard failed=\"cannot be reached\"", "ready@1 ip=10.0.0.2",
+			"downscale zone-a from 2 to 1 preparing own calls version=11\n  called zone-a-1 undelivered failed=\"cannot be reached\"", "ready@1 ip=10.0.0.2",
 			"record zone-a from 4 to 2 admitted because PreparationFailed",
 		},
 		"no pod has to hear of the next one": {
-			"decrease zone-a from 2 to 1 admitted ours since=6s", "starting@1",
+			"downscale zone-a from 2 to 1 admitted own since=6s", "starting@1",
 			"record zone-a from 4 to 2 admitted because DownscaleDetected",
 		},
 		"they would be asked in another way": {
-			"decrease zone-a from 4 to 2 admitted asked path=/other version=9", "ready@1 ip=10.0.0.2", "",
+			"downscale zone-a from 4 to 2 admitted calls path=/other version=9", "ready@1 ip=10.0.0.2", "",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -559,7 +559,7 @@ func TestTheFormerDownscaleIsKnownByItsCall(t *testing.T) {
 }
 
 func TestADownscaleThatWasSeenAndTakenBackWasOne(t *testing.T) {
-	s := fixture.MustParse("live\nhold downscale/zone-a\n decrease zone-a from 2 to 1 admitted version=9 since=30s\nzone-a rev=1 version=11\n zone-a-0 ready@1 zone-a-1 ready@1\n")
+	s := fixture.MustParse("live\nhold downscale/zone-a\n downscale zone-a from 2 to 1 admitted version=9 since=30s\nzone-a rev=1 version=11\n zone-a-0 ready@1 zone-a-1 ready@1\n")
 	s.Hold.Downscale.Generation = group.SeenInEffect
 	if got, want := plan.Notation(group.Plan(s)), "end zone-a from 2 to 1 admitted because DownscaleCompleted"; !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want that it begins with %q", got, want)
@@ -570,8 +570,8 @@ func TestADownscaleThatWasSeenAndTakenBackWasOne(t *testing.T) {
 // out the granted eviction of the present one.
 func TestAPodWithAGrantedEvictionIsNotDeletedForItsPredecessor(t *testing.T) {
 	for sentence, recorded := range map[string]string{
-		"noted in their order": "  noted zone-a-1 uid=former version=9\n  noted zone-a-1 version=9 granted\n",
-		"or in another one":    "  noted zone-a-1 version=9 granted\n  noted zone-a-1 uid=former version=9\n",
+		"noted in their order": "  intent zone-a-1 uid=former version=9\n  intent zone-a-1 version=9 granted\n",
+		"or in another one":    "  intent zone-a-1 version=9 granted\n  intent zone-a-1 uid=former version=9\n",
 	} {
 		s := fixture.MustParse("live\nhold rollout/zone-a\n" + recorded + "zone-a rev=2 minReady=10s\n zone-a-0 ready@2 zone-a-1 ready@1 for=9s zone-a-2 ready@2\n")
 		if got := plan.Notation(group.Plan(s)); strings.Contains(got, "delete") {
@@ -582,7 +582,7 @@ func TestAPodWithAGrantedEvictionIsNotDeletedForItsPredecessor(t *testing.T) {
 
 func TestADownscaleThatIsNotRequestedAnyMoreIsUndoneWithoutAFailure(t *testing.T) {
 	for leader, ours := range map[string]bool{"zone-a-0 ready@1": true, "zone-a-0 ready@1 zone-a-1 ready@1": false} {
-		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 admitted ours asked since=6s\n" +
+		s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted own calls since=6s\n" +
 			"zone-a rev=1\n " + leader + "\nzone-b rev=1 leader=zone-a prepares version=11\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n")
 		steps := group.Plan(s)
 		n, is := steps[0].(group.RecordDownscale)
@@ -630,7 +630,7 @@ func TestWhoWasAskedIsToldToStayWhenTheStatefulSetIsMadeAnew(t *testing.T) {
 	for _, tc := range []struct{ noted, zone, pod, want string }{
 		{"preparing since=3s", "", called, ""}, // a webhook may still be calling pods
 		{"preparing since=50s", "", called, "record zone-b from 2 to 1 undoing because DownscaleCancelled"},
-		{"admitted asked since=6s", "", called, "record zone-b from 2 to 1 undoing because DownscaleCancelled"},
+		{"admitted calls since=6s", "", called, "record zone-b from 2 to 1 undoing because DownscaleCancelled"},
 		{"undoing", "", called, "undo zone-b from 2 to 1 undoing at zone-b-1"},
 		{"undoing", "replicas=2 unobserved", "", ""}, // it has not adopted its pods yet
 		{"preparing since=3s", "replicas=2 unobserved", "", ""},
@@ -638,7 +638,7 @@ func TestWhoWasAskedIsToldToStayWhenTheStatefulSetIsMadeAnew(t *testing.T) {
 		{"preparing since=3s", "", silent, "end zone-b from 2 to 1 preparing because DownscaleCancelled"},
 		{"admitted since=3s", "", called, "end zone-b from 2 to 1 admitted because DownscaleCancelled"}, // no pod was called
 	} {
-		s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 " + tc.noted + " uid=former\n" +
+		s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 " + tc.noted + " uid=former\n" +
 			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 version=11 prepares " + tc.zone + "\n zone-b-0 ready@1 ip=10.0.0.1 " + tc.pod + "\n")
 		steps := slices.DeleteFunc(group.Plan(s), func(a plan.Action) bool { _, waits := a.(plan.Wait); return waits })
 		got, _, _ := strings.Cut(plan.Notation(steps), "\n")
@@ -650,7 +650,7 @@ func TestWhoWasAskedIsToldToStayWhenTheStatefulSetIsMadeAnew(t *testing.T) {
 
 // A webhook that calls pods itself may try the same downscale again.
 func TestWhatWasUndoneBeforeSaysNothingOfTheNextTime(t *testing.T) {
-	s := fixture.MustParse("live\nhold downscale/zone-b\n decrease zone-b from 2 to 1 undoing asked since=1s\n asked zone-b-1\n" +
+	s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 undoing calls since=1s\n called zone-b-1\n" +
 		"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 prepares\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n")
 	tells := func() bool {
 		return slices.ContainsFunc(group.Plan(s), func(a plan.Action) bool { _, is := a.(group.CancelPreparation); return is })

@@ -88,7 +88,7 @@ func drawFlaw(t *rapid.T, s *group.Snapshot) {
 		"surplus":          func() { z.Replicas = max(0, z.Replicas-1) },
 		"missing":          func() { z.Replicas++ },
 		"min ready":        func() { z.MinReady = 2 * time.Hour },
-		"noted":            func() { s.Hold.Intents = append(s.Hold.Intents, fixture.Noted(plan.PodName(z.Name, 0))) },
+		"noted":            func() { s.Hold.Intents = append(s.Hold.Intents, fixture.IntentOf(plan.PodName(z.Name, 0))) },
 	}
 	flaws[rapid.SampledFrom(slices.Sorted(maps.Keys(flaws))).Draw(t, "flaw")]()
 }

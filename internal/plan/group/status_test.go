@@ -21,9 +21,9 @@ func describe(text string) group.Status {
 func TestAStatusCountsAsThePlannerDoes(t *testing.T) {
 	got := describe(`
 hold rollout/zone-a
-  noted zone-a-1
+  intent zone-a-1
 zone-a rev=2 current=1 replicas=5 budget=40%
-  zone-a-0 ready@2   zone-a-1 ready@1   zone-a-2 starting@1   zone-a-3 leaving@1   zone-a-5 ready@1
+  zone-a-0 ready@2   zone-a-1 ready@1   zone-a-2 starting@1   zone-a-3 terminating@1   zone-a-5 ready@1
 zone-b rev=2
   zone-b-0 ready@2
 `).Zones
@@ -45,8 +45,8 @@ func TestWhoHeldFromOutsideIsShownForAsLongAsHeKeepsOthers(t *testing.T) {
 	}{
 		"until his time is over":                  {"hold manual/x renewed 5s ago\n" + available, "manual/x"},
 		"not after it":                            {"hold manual/x renewed 5m ago\n" + available, ""},
-		"after it, while a pod is noted":          {"hold manual/x renewed 5m ago\n noted zone-a-0\n" + available, "manual/x"},
-		"not for a pod whose replacement is back": {"hold manual/x renewed 5m ago\n noted zone-a-0 uid=former version=5\n" + available, ""},
+		"after it, while a pod is noted":          {"hold manual/x renewed 5m ago\n intent zone-a-0\n" + available, "manual/x"},
+		"not for a pod whose replacement is back": {"hold manual/x renewed 5m ago\n intent zone-a-0 uid=former version=5\n" + available, ""},
 		"after it, where nobody can read it":      {"hold manual/x renewed 5m ago unreadable=damaged\n" + available, "manual/x"},
 		"what lockstep does ends otherwise":       {"hold rollout/zone-a renewed 5m ago\n" + available, "rollout/zone-a"},
 	} {

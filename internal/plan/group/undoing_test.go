@@ -16,7 +16,7 @@ func TestWhoWasMadeLongAfterAllWereToldToStayNeedsNotBeTold(t *testing.T) {
 	const undoing = `
 live
 hold downscale/zone-b
-  decrease zone-b from 2 to 1 undoing ours
+  downscale zone-b from 2 to 1 undoing own
 zone-a rev=1
   zone-a-0 ready@1
 zone-b rev=1 leader=zone-a prepares

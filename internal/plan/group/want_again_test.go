@@ -45,7 +45,7 @@ func TestWhichNotedPodsAreDeletedAndUnwanted(t *testing.T) {
 		"its StatefulSet and all of its pods are gone":       {"deleted zone-a\n" + other, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := fixture.MustParse("live\nhold rollout/zone-a\n noted zone-a-1\n" + tc.group)
+			s := fixture.MustParse("live\nhold rollout/zone-a\n intent zone-a-1\n" + tc.group)
 			if got := len(s.DeletedAndUnwanted()) > 0; got != tc.want {
 				t.Errorf("deleted and unwanted: %t, want %t", got, tc.want)
 			}

@@ -78,7 +78,7 @@ func TestTheNextPartRemembersZonesThatLeft(t *testing.T) {
 
 // Snapshots share the maps of a record.
 func TestNextPartsDoNotChangeTheRecord(t *testing.T) {
-	s := fixture.MustParse("live\nhold free\n shrank zone-a 1h ago\nzone-a rev=1\n zone-a-0 ready@1\n")
+	s := fixture.MustParse("live\nhold free\n downscaled zone-a 1h ago\nzone-a rev=1\n zone-a-0 ready@1\n")
 	before := maps.Clone(s.Hold.Downscaled)
 	group.DownscaleAnswer{Dated: true}.Admission(&s, "zone-a")
 	former := fixture.Shrinking("zone-a", 3, 2, group.Admitted)

@@ -26,7 +26,7 @@ var budgets = []Mutant{
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
 	},
 	{
-		Name:  "noted pods not counted",
+		Name:  "recorded pods not counted",
 		Edits: []Edit{{groupState, "\tif recorded {\n", "\tif false && recorded {\n"}, blind},
 		Test:  explore + "a revert while requests arrive late", Rule: "WithinBudget",
 	},

@@ -25,7 +25,7 @@ var conclusions = []Mutant{
 	},
 	{
 		Name:  "recorded pod that a late cache frees",
-		Edits: []Edit{{"internal/plan/group/intent_status.go", "case pod.Phase == plan.Leaving || pod.Version < i.Version:", "case pod.Phase == plan.Leaving:"}},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "case pod.Phase == plan.Terminating || pod.Version < i.Version:", "case pod.Phase == plan.Terminating:"}},
 		Test:  scenarios + "a-cached-pod-that-is-older-than-its-record-counts-as-down", Rule: "delete zone-a-0 of zone-a because OutdatedRevision",
 	},
 	{

@@ -163,7 +163,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "pod that a StatefulSet may adopt and that is bound by its UID alone",
-		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "(e.mayBeAdopted(pod) || !pod.Up && !pod.Leaving)", "(!pod.Up && !pod.Leaving)"}},
+		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "(e.mayBeAdopted(pod) || !pod.Up && !pod.Terminating)", "(!pod.Up && !pod.Terminating)"}},
 		Test:  "internal/serve/admission TestEvictionIsBoundToTheJudgedPod/a pod of no StatefulSet, with the name of a StatefulSet's pod", Rule: "-want +got",
 	},
 	{
@@ -323,7 +323,7 @@ var evictions = []Mutant{
 		Test:  "internal/plan/group TestEvict/those of a StatefulSet before this one leave nothing here", Rule: "got  PodStarting zone-a-1",
 	},
 	{
-		Name:  "noted pod beyond the spec that stands for one that is down by itself",
+		Name:  "recorded pod beyond the spec that stands for one that is down by itself",
 		Edits: []Edit{{"internal/plan/group/queue.go", "intent.Zone == holder.Name && holder.Wants(intent.Pod) {", "intent.Zone == holder.Name {"}},
 		Test:  "internal/plan/group TestEvict/a noted pod beyond the spec does not stand for one that is down by itself", Rule: "got  QueuedBehindOtherZone zone-b",
 	},

@@ -75,7 +75,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "orphan that waits for a lower one whose eviction is granted",
-		Edits: []Edit{{planOrphans, "|| recorded || pod.Phase == plan.Leaving", "|| recorded && false || pod.Phase == plan.Leaving"}},
+		Edits: []Edit{{planOrphans, "|| recorded || pod.Phase == plan.Terminating", "|| recorded && false || pod.Phase == plan.Terminating"}},
 		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/a budget of two pods lets it go beside one that is noted", Rule: "want yes, noted zone-a-1",
 	},
 	{

@@ -19,7 +19,7 @@ var restored = []Mutant{
 	},
 	{
 		Name:  "note of another history that ends while a delete of the very pod may be under way",
-		Edits: []Edit{{planRestored, "(pod.Phase == plan.Leaving || i.Known < plan.GrantLimit)", "pod.Phase == plan.Leaving"}},
+		Edits: []Edit{{planRestored, "(pod.Phase == plan.Terminating || i.Known < plan.GrantLimit)", "pod.Phase == plan.Terminating"}},
 		Test:  scenarios + "a-restored-note-of-the-very-pod-counts-while-its-delete-may-be-under-way", Rule: "until no request of that time",
 	},
 	{

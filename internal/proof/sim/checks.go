@@ -120,7 +120,7 @@ func (w *world) recordsDelete(s step) bool {
 func (ev *evictionClient) unrecorded(w *world, c Config) bool {
 	p := w.pods[ev.slot]
 	takes := p.uid == ev.uid || c.Unbound
-	return ev.state == evictionAllowed && ev.version == 0 && p.exists() && takes && p.phase != leaving && !w.recordsEviction(ev)
+	return ev.state == evictionAllowed && ev.version == 0 && p.exists() && takes && p.phase != terminating && !w.recordsEviction(ev)
 }
 
 // recordsEviction reports whether the Lease records exactly this eviction.

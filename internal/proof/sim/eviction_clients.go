@@ -116,7 +116,7 @@ func (e *explorer) advanceEvictions(w *world, yield moveFunc) {
 // caches lack something, it reads live.
 func (e *explorer) callWebhooks(w *world, i int, yield moveFunc) {
 	ev := &w.evictionClients[i]
-	if answer := w.pods[ev.slot]; answer.uid != ev.uid || answer.phase == leaving {
+	if answer := w.pods[ev.slot]; answer.uid != ev.uid || answer.phase == terminating {
 		m := move{next: *w, fair: true, describe: func() string { return ev.String() + ": is no longer needed" }}
 		m.next.evictionClients[i] = evictionClient{}
 		yield(&m)
@@ -351,7 +351,7 @@ func (e *explorer) carryOutEviction(w *world, i int, yield moveFunc) {
 	case ev.version > 0 && p.version != ev.version:
 		m.next.evictionClients[i] = evictionClient{state: evictionRequested, slot: ev.slot, uid: ev.uid}
 		m.describe = func() string { return ev.String() + ": is too late, its pod has changed" }
-	case p.phase == leaving:
+	case p.phase == terminating:
 	default:
 		e.disruptPod(w, &m, ev)
 	}
@@ -364,7 +364,7 @@ func (e *explorer) disruptPod(w *world, m *move, ev *evictionClient) {
 	p := &m.next.pods[slot]
 	up := p.up()
 	p.version++
-	p.phase = leaving
+	p.phase = terminating
 	if !up {
 		m.covers = covering(evictionsOfDown)
 		return

@@ -110,10 +110,10 @@ func (e *explorer) moveControllers(w *world, yield moveFunc) {
 			}}
 			m.next.pods[slot] = pod{uid: p.version + 1, version: p.version + 1, revision: z.observedRevision, phase: starting}
 			yield(&m)
-		case !due && p.exists() && p.phase != leaving:
-			yield(w.setPhase(slot, leaving, true, "controller: removes surplus"))
+		case !due && p.exists() && p.phase != terminating:
+			yield(w.setPhase(slot, terminating, true, "controller: removes surplus"))
 		case due && w.controllerReplaces(slot):
-			yield(w.setPhase(slot, leaving, true, "controller: replaces"))
+			yield(w.setPhase(slot, terminating, true, "controller: replaces"))
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (e *explorer) moveKubelets(w *world, yield moveFunc) {
 		case !p.exists():
 		case p.phase == starting && !e.config.bad(p.revision):
 			yield(w.setPhase(slot, ready, true, "kubelet: reports Ready:"))
-		case p.phase == leaving:
+		case p.phase == terminating:
 			m := move{next: *w, fair: true, describe: func() string { return "kubelet: removes " + podNames[slot] }}
 			m.next.pods[slot] = pod{version: p.version + 1}
 			yield(&m)
@@ -167,7 +167,7 @@ func (e *explorer) moveFaults(w *world, yield moveFunc) {
 			yield(m)
 		}
 		if p.up() && w.remaining.podDeletes > 0 {
-			m := w.setPhase(slot, leaving, false, "another client deletes")
+			m := w.setPhase(slot, terminating, false, "another client deletes")
 			m.next.remaining.podDeletes--
 			m.covers = covering(podsDeletedByOthers)
 			yield(m)

@@ -104,12 +104,12 @@ func (e *explorer) deletePod(m *move, r request) bool {
 	if !p.exists() || !meets {
 		return false
 	}
-	if p.phase == leaving {
+	if p.phase == terminating {
 		return true
 	}
 	up := p.up()
 	p.version++
-	p.phase = leaving
+	p.phase = terminating
 	if up {
 		w.byLockstep = w.byLockstep.with(int(r.target))
 	}

@@ -38,9 +38,9 @@ type pod struct {
 type podPhase uint8
 
 const (
-	starting = podPhase(plan.Starting)
-	ready    = podPhase(plan.Ready)
-	leaving  = podPhase(plan.Leaving)
+	starting    = podPhase(plan.Starting)
+	ready       = podPhase(plan.Ready)
+	terminating = podPhase(plan.Terminating)
 )
 
 func (p pod) exists() bool { return p.uid != 0 }

@@ -73,7 +73,7 @@ func askingAtRest() group.Snapshot {
 
 func rolling() group.Snapshot {
 	group := atRest()
-	fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))(&group)
+	fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.IntentOf("zone-b-0"))(&group)
 	return group
 }
 

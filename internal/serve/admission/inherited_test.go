@@ -85,7 +85,7 @@ func unlabelledRollout() *evictable {
 		fixture.Zone("zone-b", "1", fixture.Budget(2), fixture.Pods("1", "1")),
 	)
 	held := fixture.Clone(c.group)
-	fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-1"))(&held)
+	fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.IntentOf("zone-b-1"))(&held)
 	c.unwatched, c.unwatched.Own, c.unwatched.Unlabelled = held.Hold, false, true
 	c.live = func(s *group.Snapshot) {
 		s.Zones[0].Pods[0].Phase = plan.Starting

@@ -77,7 +77,7 @@ func replaced(e Eviction) Verdict {
 func (p *PodEvictionPin) pod(ctx context.Context, e Eviction) (observe.Pod, error) {
 	pod, known := p.Observer.Pod(e.Namespace, e.Pod)
 	known = known && (e.UID == "" || e.UID == pod.UID)
-	if known && (e.Version != 0 || !e.mayBeAdopted(pod) && (pod.Up || pod.Leaving)) {
+	if known && (e.Version != 0 || !e.mayBeAdopted(pod) && (pod.Up || pod.Terminating)) {
 		return pod, nil
 	}
 	live, exists, err := p.Observer.LivePod(ctx, e.Namespace, e.Pod)
@@ -103,7 +103,7 @@ func (e Eviction) pin(pod observe.Pod) []byte {
 	if e.UID == "" {
 		wanted["uid"] = pod.UID
 	}
-	if e.Version == 0 && (e.mayBeAdopted(pod) || !pod.Up && !pod.Leaving) && (e.UID == "" || e.UID == pod.UID) {
+	if e.Version == 0 && (e.mayBeAdopted(pod) || !pod.Up && !pod.Terminating) && (e.UID == "" || e.UID == pod.UID) {
 		wanted["resourceVersion"] = pod.Version.String()
 	}
 	switch {

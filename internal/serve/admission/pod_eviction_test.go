@@ -84,12 +84,12 @@ func TestEvictionRefusalBeginsWithThePredecessorsText(t *testing.T) {
 			"1 pod not ready, 2 pods unknown in zone-b; eviction of zone-a-0",
 		},
 		"another zone is rolled": {
-			threeOfThree(fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))),
+			threeOfThree(fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.IntentOf("zone-b-0"))),
 			http.StatusTooManyRequests, reason.GroupHeld,
 			"1 pod not ready in zone-b; eviction of zone-a-0 in zone-a is refused (GroupHeld zone-b-0 of zone-b (rollout/zone-b)): another operation holds the group",
 		},
 		"the limit is reached": {
-			threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a"), fixture.Noted("zone-a-1"))),
+			threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a"), fixture.IntentOf("zone-a-1"))),
 			http.StatusTooManyRequests, reason.PodDisruptionPending, "1 pod not ready in zone-a; eviction of zone-a-0 in zone-a is refused (",
 		},
 		"the limit is 0": {
@@ -148,7 +148,7 @@ func TestRefusalStatesItsDurationOnlyIfItIsKnown(t *testing.T) {
 }
 
 func TestRefusedEvictionKeepsItsPlaceWithOneWriteInTenSeconds(t *testing.T) {
-	rolled := fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))
+	rolled := fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.IntentOf("zone-b-0"))
 	c := threeOfThree(rolled)
 	for range 3 {
 		says(t, c.judge(t, "zone-a-0"), http.StatusTooManyRequests, reason.GroupHeld)
@@ -184,7 +184,7 @@ func dryEviction(e *admission.Eviction) { e.DryRun = true }
 func asItIs(*admission.Eviction) {}
 
 func TestUnavailablePodIsEvictedWhicheverZoneHoldsTheGroup(t *testing.T) {
-	c := aDown(fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0")))
+	c := aDown(fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.IntentOf("zone-b-0")))
 	v := c.judge(t, "zone-a-1")
 	says(t, v, http.StatusOK, reason.PodUnavailable)
 	c.costs(t, 0, 0, 0)
@@ -196,7 +196,7 @@ func TestUnavailablePodIsEvictedWhicheverZoneHoldsTheGroup(t *testing.T) {
 // The first request counts the group while the pod is down. The second request must not get this
 // count, because the pod is up by then.
 func TestEvictionIsNotGrantedFromACountOfAnEarlierRequest(t *testing.T) {
-	c := aDown(fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0")))
+	c := aDown(fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.IntentOf("zone-b-0")))
 	webhook, e := c.webhook(), c.pinned(t, "zone-a-1")
 	e.Version = 0
 	e.UID = ""
@@ -349,7 +349,7 @@ func TestLiveReadOverridesTheCaches(t *testing.T) {
 		code int
 		why  reason.Code
 	}{
-		"another zone has the hold": {fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0")), http.StatusTooManyRequests, reason.GroupHeld},
+		"another zone has the hold": {fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.IntentOf("zone-b-0")), http.StatusTooManyRequests, reason.GroupHeld},
 		"another zone is not whole": {func(s *group.Snapshot) { s.Zones[1].Pods[2].Phase = plan.Starting }, http.StatusTooManyRequests, reason.OtherZoneUnavailable},
 		"the pod is gone":           {func(s *group.Snapshot) { s.Zones[0].Pods[0].UID = "another" }, http.StatusTooManyRequests, reason.CacheStale},
 		"the pod is down by now":    {func(s *group.Snapshot) { s.Zones[0].Pods[0].Phase = plan.Starting }, http.StatusTooManyRequests, reason.CacheStale},
@@ -533,7 +533,7 @@ func TestConcurrentEvictionsAreGrantedInOneZone(t *testing.T) {
 
 func TestRefusedEvictionDoesNotWaitForTheGroupLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a"), fixture.Noted("zone-a-1")), budgeted(group.DisruptionBudget{Name: "two", Limit: 2}))
+		c := threeOfThree(fixture.Held(plan.EvictionOperation.For("zone-a"), fixture.IntentOf("zone-a-1")), budgeted(group.DisruptionBudget{Name: "two", Limit: 2}))
 		c.slow = func() { time.Sleep(5 * time.Second) }
 		webhook, granted := c.webhook(), make(chan admission.Verdict, 1)
 		up, refused := c.pinned(t, "zone-a-0"), c.pinned(t, "zone-b-0")

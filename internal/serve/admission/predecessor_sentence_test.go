@@ -81,7 +81,7 @@ func TestDownscaleRefusalsBeginWithThePredecessorsText(t *testing.T) {
 			"statefulset zone-b has 0 non-updated replicas and 1 non-ready replicas. It is refused for now (OtherZoneUnavailable"},
 		"another zone is being rolled out": {requests(func(s *group.Snapshot) {
 			s.Zones[1].UpdateRevision = "2"
-			fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))(s)
+			fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.IntentOf("zone-b-0"))(s)
 		}), shrinks,
 			"statefulset zone-b has 3 non-updated replicas and 1 non-ready replicas. It is refused for now (GroupHeld"},
 		"another zone is being downscaled": {requests(func(s *group.Snapshot) {

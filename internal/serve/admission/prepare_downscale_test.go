@@ -328,7 +328,7 @@ func shrankJustNow(z *group.Zone) {
 }
 
 func heldByRollout(s group.Snapshot) group.Snapshot {
-	fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.Noted("zone-b-0"))(&s)
+	fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.IntentOf("zone-b-0"))(&s)
 	return s
 }
 
@@ -414,7 +414,7 @@ func TestOnlyTemporaryRefusalsSayForNow(t *testing.T) {
 
 func TestStaleHoldRefusesForNow(t *testing.T) {
 	group := atRest()
-	fixture.Held(plan.EvictionOperation.For("zone-b"), fixture.Noted("zone-b-0"))(&group)
+	fixture.Held(plan.EvictionOperation.For("zone-b"), fixture.IntentOf("zone-b-0"))(&group)
 	fixture.Later(time.Hour)(&group)
 	says(t, shrinker(group, &holdStore{}).Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.StaleHold)
 }

@@ -32,7 +32,7 @@ func (u unlabelled) Cached(key plan.Key) group.Snapshot {
 // the watch.
 func TestRefusalRestoresTheLabelOfALease(t *testing.T) {
 	now := atRest().Now
-	noted := fixture.Noted("zone-b-0")
+	noted := fixture.IntentOf("zone-b-0")
 	rolls := group.Hold{Hold: plan.Hold{Holder: plan.RolloutOperation.For("zone-b"), Intents: []plan.Intent{noted}, Unlabelled: true}}
 	damaged, labelled := rolls, rolls
 	damaged.Unreadable, labelled.Unlabelled = "?", false

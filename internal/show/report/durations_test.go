@@ -66,7 +66,7 @@ func TestTheDurationOfARolloutIsReportedOnceAtItsEnd(t *testing.T) {
 func TestAReplacementThatWasNotAwaitedHasNoDuration(t *testing.T) {
 	var watch clocked
 	c := (&durationsOfGroups{}).of(plan.Key{})
-	c.follow(new(fixture.MustParse("hold rollout/zone-x\n noted zone-x-0\nstray zone-x-0 starting@2 uid=later version=20\n")), &watch)
+	c.follow(new(fixture.MustParse("hold rollout/zone-x\n intent zone-x-0\nstray zone-x-0 starting@2 uid=later version=20\n")), &watch)
 	if len(watch) > 0 {
 		t.Errorf("told %v", watch)
 	}

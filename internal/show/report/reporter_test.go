@@ -313,7 +313,7 @@ func TestActionsAreReportedWhenTheyAreDone(t *testing.T) {
 func TestTheEndOfADownscaleIsReportedForItsOwnStatefulSet(t *testing.T) {
 	for uid, want := range map[string]int{"zone-a": 1, "former": 0} {
 		r := newRoom()
-		s := fixture.MustParse("live\nhold downscale/zone-a\n  decrease zone-a from 3 to 2 admitted version=20 uid=" + uid + "\nzone-a rev=2 version=30\n  zone-a-0 ready@2\n  zone-a-1 ready@2")
+		s := fixture.MustParse("live\nhold downscale/zone-a\n  downscale zone-a from 3 to 2 admitted version=20 uid=" + uid + "\nzone-a rev=2 version=30\n  zone-a-0 ready@2\n  zone-a-1 ready@2")
 		ends := plan.Only[group.EndDownscale](group.Plan(s))
 		if len(ends) != 1 {
 			t.Fatalf("the downscale of UID %q ends %d times, want once", uid, len(ends))

@@ -24,7 +24,7 @@ func TestAWaitOfTheEntireGroupIsVisible(t *testing.T) {
 			`lockstep_group_zone_waiting{group="store",namespace="team",reason="HoldUnreadable",zone="zone-a"} 1`,
 		},
 		"a noted pod's zone has left the group": {
-			"hold rollout/zone-x\n noted zone-x-0\nstray zone-x-0 leaving@1\n" + settled,
+			"hold rollout/zone-x\n intent zone-x-0\nstray zone-x-0 terminating@1\n" + settled,
 			`lockstep_group_zone_waiting{group="store",namespace="team",reason="PodDisruptionPending",zone=""} 1`,
 		},
 	} {
@@ -54,7 +54,7 @@ func TestTextOfALeaseIsMadeSafe(t *testing.T) {
 		"a text that no Event can carry": func(h *group.Hold) { h.Intents[0].Pod, h.Intents[0].Version = strings.Repeat("x", 2000), 1<<40 },
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := fixture.MustParse("hold rollout/zone-b\n noted zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
+			s := fixture.MustParse("hold rollout/zone-b\n intent zone-b-0 uid=former version=5\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 starting@2\n")
 			change(&s.Hold)
 			r := newRoom()
 			r.lasts(s)

@@ -94,7 +94,7 @@ func (w *walk) createBarePod(g *simulatedGroup, s Step) {
 // endBarePod makes a user delete a bare pod, or label it so that the StatefulSet adopts it.
 func (w *walk) endBarePod(g *simulatedGroup, s Step, uid string) {
 	p := g.pods[s.Zone][s.Value]
-	if !p.bare() || p.UID != uid || p.Phase == plan.Leaving {
+	if !p.bare() || p.UID != uid || p.Phase == plan.Terminating {
 		return
 	}
 	if s.Kind == BarePod {

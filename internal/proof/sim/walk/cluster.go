@@ -42,9 +42,9 @@ func (w *walk) reconcileZone(g *simulatedGroup, n int) {
 		switch p := g.pods[n][ordinal]; {
 		case p == nil && ordinal < z.Replicas:
 			w.createPod(g, n, ordinal)
-		case p != nil && p.owner == z.UID && p.userCreated && ordinal < z.Replicas && p.Phase != plan.Leaving:
+		case p != nil && p.owner == z.UID && p.userCreated && ordinal < z.Replicas && p.Phase != plan.Terminating:
 			w.addNameLabel(g, n, ordinal)
-		case p != nil && p.owner == z.UID && ordinal >= z.Replicas && p.Phase != plan.Leaving:
+		case p != nil && p.owner == z.UID && ordinal >= z.Replicas && p.Phase != plan.Terminating:
 			w.terminatePod(g, n, ordinal, "the StatefulSet controller deletes")
 		}
 	}
@@ -58,7 +58,7 @@ func (w *walk) adopts(g *simulatedGroup, n int) bool {
 // adopts reports whether a StatefulSet adopts a pod: it must not control the pod, its selector must
 // match the pod, and the pod must not be terminating.
 func (z *zone) adopts(p *pod) bool {
-	return p != nil && p.owner != z.UID && !p.unselected && p.Phase != plan.Leaving
+	return p != nil && p.owner != z.UID && !p.unselected && p.Phase != plan.Terminating
 }
 
 // adoptOrphans makes the current StatefulSet the owner of orphans.
@@ -129,7 +129,7 @@ func (w *walk) startPod(g *simulatedGroup, n, ordinal int) {
 	})
 }
 
-var phaseNames = [...]string{plan.Starting: "starting", plan.Failing: "failing", plan.Ready: "ready", plan.Leaving: "leaving"}
+var phaseNames = [...]string{plan.Starting: "starting", plan.Failing: "failing", plan.Ready: "ready", plan.Terminating: "terminating"}
 
 // terminatePod makes a pod terminate, and makes the kubelet remove it later.
 func (w *walk) terminatePod(g *simulatedGroup, n, ordinal int, actor string) {
@@ -138,7 +138,7 @@ func (w *walk) terminatePod(g *simulatedGroup, n, ordinal int, actor string) {
 	}
 	p := g.pods[n][ordinal].Pod
 	w.trace(g, actor, p.Name)
-	p.Phase, p.ReadySince, p.Why = plan.Leaving, time.Time{}, ""
+	p.Phase, p.ReadySince, p.Why = plan.Terminating, time.Time{}, ""
 	w.putPod(g, n, ordinal, p)
 	w.after(w.between(50*time.Millisecond, 10*time.Second)+w.controllerDelay(), func() {
 		if now := g.pods[n][ordinal]; now != nil && now.UID == p.UID {

@@ -54,7 +54,7 @@ func (p *pod) toObject(g *simulatedGroup, n int) *corev1.Pod {
 		ready.Status, ready.LastTransitionTime = corev1.ConditionTrue, metav1.NewTime(p.ReadySince)
 	case plan.Failing:
 		o.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: p.Why}}}}
-	case plan.Leaving:
+	case plan.Terminating:
 		o.DeletionTimestamp = &metav1.Time{Time: epoch}
 	case plan.Starting:
 	}

@@ -318,7 +318,7 @@ func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan
 		if p == nil || !which(p) {
 			continue
 		}
-		if p.Phase == plan.Leaving && c.snapshot.Live {
+		if p.Phase == plan.Terminating && c.snapshot.Live {
 			c.shown["terminating pod live"]++
 		}
 		all = append(all, c.asShown(n, p))
@@ -332,7 +332,7 @@ func (c comparison) asShown(n int, p *pod) plan.Pod {
 	seen := p.Pod
 	if p.bare() {
 		seen = plan.Pod{Name: p.Name, UID: p.UID, Version: p.Version}
-		if p.Phase == plan.Ready || p.Phase == plan.Leaving {
+		if p.Phase == plan.Ready || p.Phase == plan.Terminating {
 			seen.Phase = p.Phase
 		}
 		return seen

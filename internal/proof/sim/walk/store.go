@@ -132,7 +132,7 @@ func (w *walk) deletePod(g *simulatedGroup, n, ordinal int, d disruption) bool {
 		return false
 	}
 	w.countWrite()
-	if p.Phase == plan.Leaving {
+	if p.Phase == plan.Terminating {
 		return true
 	}
 	if !d.evicted && p.owner == "" {
