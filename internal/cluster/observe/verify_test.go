@@ -1,14 +1,20 @@
 package observe
 
 import (
+	"context"
+	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
 func TestAFailedReadIsNotTakenForTheSame(t *testing.T) {
@@ -57,5 +63,43 @@ func TestWhetherStatefulSetsStillAskForWhatTheCachesShow(t *testing.T) {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A plan counts as confirmed from the beginning of the read, so a slow API server must not delay
+// it once for each zone.
+func TestStatefulSetsAreReadAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b, c := newSet("zone-a"), newSet("zone-b"), newSet("zone-c")
+		server := &meeting{RoundTripper: newLibrary(a, b, c), complete: make(chan struct{})}
+		server.missing.Store(3)
+		o := newObserver(t, apitest.Client(t, server))
+		show(o, a)
+		show(o, b)
+		show(o, c)
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if same, err := o.AsksTheSame(ctx, o.Cached(store)); !same || err != nil {
+			t.Errorf("%t, %v: a request waits until the API server has answered another one", same, err)
+		}
+	})
+}
+
+// meeting is an API server that answers no request before all requests have arrived.
+type meeting struct {
+	http.RoundTripper
+	missing  atomic.Int32
+	complete chan struct{}
+}
+
+func (m *meeting) RoundTrip(q *http.Request) (*http.Response, error) {
+	if m.missing.Add(-1) == 0 {
+		close(m.complete)
+	}
+	select {
+	case <-m.complete:
+		return m.RoundTripper.RoundTrip(q)
+	case <-q.Context().Done():
+		return nil, q.Context().Err()
 	}
 }

@@ -104,6 +104,11 @@ var views = []Mutant{
 		Test:  "internal/cluster/observe TestAFailedReadIsNotTakenForTheSame", Rule: "true, <nil>",
 	},
 	{
+		Name:  "StatefulSets read one after the other",
+		Edits: []Edit{{"internal/cluster/observe/verify.go", "parallel.Each(len(cached.Zones), len(cached.Zones), func", "parallel.Each(len(cached.Zones), 1, func"}},
+		Test:  "internal/cluster/observe TestStatefulSetsAreReadAtTheSameTime", Rule: "a request waits until",
+	},
+	{
 		Name:  "downscale although a pod of another zone broke during the last read",
 		Edits: []Edit{{confirm, "if a.lowers() {", "if false {"}},
 		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not a downscale beside what broke meanwhile", Rule: "got true",
