@@ -99,6 +99,9 @@ func (w *walk) dropLease(p *process, g *simulatedGroup, only metav1.Precondition
 		return err
 	}
 	g.lease = nil
+	if g.allAbsent() {
+		clear(g.history.lastDownscales) // the group is gone; a zone that returns begins a new one
+	}
 	p.countWrite()
 	w.notifyWatches(leaseKind)
 	if former.Holder.Foreign() && !former.Lapsed(w.decisionTime(p.wallNow())) {
