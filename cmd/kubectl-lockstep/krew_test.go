@@ -57,7 +57,7 @@ func TestTheKrewManifestIsCompleteInARelease(t *testing.T) {
 		case name == "SHA256_...": // in a comment of the manifest
 			return ""
 		}
-		t.Errorf("nobody fills in ${%s}", name)
+		t.Errorf("no step of the release replaces ${%s}", name)
 		return ""
 	})
 	var plugin krewPlugin
@@ -79,6 +79,6 @@ func TestTheKrewManifestIsCompleteInARelease(t *testing.T) {
 		named[name] = p.Bin
 	}
 	if !maps.Equal(named, platforms) {
-		t.Errorf("it names %v, and what is built is %v", named, platforms)
+		t.Errorf("the manifest lists %v, but the built platforms are %v", named, platforms)
 	}
 }

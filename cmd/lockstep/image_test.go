@@ -89,8 +89,8 @@ func TestTheImageRunsAsTheDeploymentSays(t *testing.T) {
 			t.Errorf("the last %s is %s, want %s", name, got, want)
 		}
 	}
-	if who := pod.SecurityContext; who.RunAsNonRoot == nil || !*who.RunAsNonRoot || who.RunAsUser != nil {
-		t.Errorf("the Deployment runs it as %+v, want whom image or cluster name, and not root", who)
+	if user := pod.SecurityContext; user.RunAsNonRoot == nil || !*user.RunAsNonRoot || user.RunAsUser != nil {
+		t.Errorf("the Deployment runs it as %+v, want the user of the image or of the cluster, and not root", user)
 	}
 	if got := container.Ports[0].ContainerPort; int(got) != c.Server.Port {
 		t.Errorf("the Deployment names port %d, the operator listens on %d", got, c.Server.Port)
@@ -171,7 +171,7 @@ func isStatic(t *testing.T, program string, machine elf.Machine) {
 	}
 	for _, segment := range file.Progs {
 		if segment.Type == elf.PT_INTERP {
-			t.Error("it asks for an interpreter, so it is not static")
+			t.Error("it requires an interpreter, so it is not static")
 		}
 	}
 }

@@ -21,7 +21,7 @@ func TestNothingMakesTheLinkerKeepEveryMethod(t *testing.T) {
 	linked := strings.Fields(string(list))
 	for _, template := range []string{"text/template", "html/template"} {
 		if slices.Contains(linked, template) {
-			t.Errorf("%s is linked: go list -tags %s -deps -f '{{.ImportPath}} {{.Imports}}' ./cmd/lockstep tells who imports it", template, tag)
+			t.Errorf("%s is linked: go list -tags %s -deps -f '{{.ImportPath}} {{.Imports}}' ./cmd/lockstep shows the packages that import it", template, tag)
 		}
 	}
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))

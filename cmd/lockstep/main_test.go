@@ -14,12 +14,12 @@ func TestExitCodes(t *testing.T) {
 		code           int
 		stdout, stderr []string // the expected parts of the output; none: no output
 	}{
-		"help is no failure, and goes where it can be piped": {
+		"help is no failure, and is written to stdout": {
 			[]string{"-help"}, 0, []string{"Usage: lockstep [flags]", "-namespaces.selector", "-dry-run", "Exit codes: 0"}, nil,
 		},
-		"help in short":                {[]string{"-h"}, 0, []string{"Usage: lockstep"}, nil},
-		"help wins over what is wrong": {[]string{"-nonsense", "--help"}, 0, []string{"Usage: lockstep"}, nil},
-		"the version":                  {[]string{"-version"}, 0, []string{"lockstep devel\n"}, nil},
+		"help in short":                     {[]string{"-h"}, 0, []string{"Usage: lockstep"}, nil},
+		"help takes precedence over errors": {[]string{"-nonsense", "--help"}, 0, []string{"Usage: lockstep"}, nil},
+		"the version":                       {[]string{"-version"}, 0, []string{"lockstep devel\n"}, nil},
 		"the policy that fits the flags": {
 			[]string{"-print-admission-policy", "-namespaces.selector=team=a", "-operator.namespace=ours"}, 0,
 			[]string{"kind: ValidatingAdmissionPolicy\n", "kind: ValidatingAdmissionPolicyBinding\n", "team=a", "ours"}, nil,
@@ -27,9 +27,9 @@ func TestExitCodes(t *testing.T) {
 		"a policy where a Role is the limit": {
 			[]string{"-print-admission-policy", "-kubernetes.namespace=team"}, 2, nil, []string{"-print-admission-policy: must not be set with -kubernetes.namespace"},
 		},
-		"a flag that does not exist":         {[]string{"-server.prt=1"}, 2, nil, []string{"unknown flag -server.prt: did you mean -server.port?", "lockstep -help lists every flag."}},
-		"a value that cannot be":             {[]string{"-server.port=70000"}, 2, nil, []string{`-server.port="70000"`}},
-		"an argument where none is expected": {[]string{"run"}, 2, nil, []string{`unexpected argument "run"`}},
+		"a flag that does not exist": {[]string{"-server.prt=1"}, 2, nil, []string{"unknown flag -server.prt: did you mean -server.port?", "lockstep -help lists every flag."}},
+		"a value that cannot be":     {[]string{"-server.port=70000"}, 2, nil, []string{`-server.port="70000"`}},
+		"an unexpected argument":     {[]string{"run"}, 2, nil, []string{`unexpected argument "run"`}},
 		"everything that is wrong, at once": {
 			[]string{"-server.port=70000", "-workers=0", "-namespaces.selector=a=b=c"}, 2, nil,
 			[]string{"-server.port=", "-workers=", "-namespaces.selector="},
@@ -50,7 +50,7 @@ func TestExitCodes(t *testing.T) {
 func says(t *testing.T, where, got string, want []string) {
 	t.Helper()
 	if len(want) == 0 && got != "" {
-		t.Errorf("%s says %q, want nothing", where, got)
+		t.Errorf("%s prints %q, want no output", where, got)
 	}
 	for _, part := range want {
 		if !strings.Contains(got, part) {

@@ -87,7 +87,7 @@ func TestPodsAreNotReplacedBeforeTheirStatefulSetHasAdoptedThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.spares("pods without an owner serve", 5*time.Second, "zone-a-0", "zone-a-1")
-	s.eventually("lockstep says what it waits for", func(present) error {
+	s.eventually("lockstep shows its wait", func(present) error {
 		if !strings.Contains(s.operator.Logs(), "wait zone-a because PodNotAdopted zone-a-0") {
 			return errors.New("not yet")
 		}

@@ -100,24 +100,24 @@ func TestTheExampleOfAnAutoscaledGroupIsUnderstood(t *testing.T) {
 	s.stays("the followers wait for their leader", aWhile, func(now present) error {
 		for _, name := range []string{"store-zone-b", "store-zone-c"} {
 			if *now.sets[name].Spec.Replicas != 1 {
-				s.servedBeforeGrowthOf(name, "store-zone-a-0", "store-zone-a-1", "store-zone-a-2")
+				s.servedBeforeScaleUpOf(name, "store-zone-a-0", "store-zone-a-1", "store-zone-a-2")
 			}
 		}
 		return nil
 	})
 }
 
-// servedBeforeGrowthOf waits until the observer has recorded that the pods were ready before a zone
+// servedBeforeScaleUpOf waits until the observer has recorded that the pods were ready before a zone
 // got more replicas than it had at first. The observer may receive the zone before it receives the
 // pods.
-func (s *scene) servedBeforeGrowthOf(zone string, pods ...string) {
+func (s *scene) servedBeforeScaleUpOf(zone string, pods ...string) {
 	s.t.Helper()
-	s.eventually(fmt.Sprintf("%q served before %s grew", pods, zone), func(present) error {
+	s.eventually(fmt.Sprintf("%q served before %s was scaled up", pods, zone), func(present) error {
 		history, err := s.witness.Events()
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		grew := grownAt(history, zone)
+		grew := scaledUpAt(history, zone)
 		for _, pod := range pods {
 			served := func(f judge.Event) bool {
 				return f.Pod != nil && f.Pod.Name == pod && f.Pod.Serving() && f.Version < grew
@@ -130,8 +130,8 @@ func (s *scene) servedBeforeGrowthOf(zone string, pods ...string) {
 	})
 }
 
-// grownAt returns the version of the first state of a zone with more replicas than it had at first.
-func grownAt(history []judge.Event, zone string) uint64 {
+// scaledUpAt returns the version of the first state of a zone with more replicas than it had at first.
+func scaledUpAt(history []judge.Event, zone string) uint64 {
 	first := -1
 	for _, f := range history {
 		switch {

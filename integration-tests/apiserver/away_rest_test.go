@@ -19,14 +19,14 @@ func (s *scene) restsQuietly() {
 	time.Sleep(5 * time.Second)
 	began := time.Now()
 	time.Sleep(10 * time.Second)
-	var asked []string
+	var requested []string
 	for _, r := range s.requests() {
 		if r.User == s.operator.user && r.At.After(began) && r.Name != "lockstep-leader" && r.Verb != "watch" {
-			asked = append(asked, r.Verb+" "+r.Resource+" "+r.Name)
+			requested = append(requested, r.Verb+" "+r.Resource+" "+r.Name)
 		}
 	}
-	if len(asked) > 5 {
-		s.t.Errorf("the operator made %d requests in 10 s at rest: %q", len(asked), asked)
+	if len(requested) > 5 {
+		s.t.Errorf("the operator made %d requests in 10 s at rest: %q", len(requested), requested)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestPodsThatAnotherControllerAdoptsAreNoOrphans(t *testing.T) {
 
 // A zone is deleted, created again and deleted again, while a pod of the first StatefulSet terminates
 // slowly.
-func TestAPodOfAFormerStatefulSetThatLeavesSlowlyCausesNoRequests(t *testing.T) {
+func TestASlowlyTerminatingPodOfAFormerStatefulSetCausesNoRequests(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 1), zone("zone-b", 1))
@@ -107,7 +107,7 @@ func TestOrphansThatABudgetCoversAreEvictedOneByOne(t *testing.T) {
 				e.settled()
 				e.remembers("lockstep-budget-cache", "cache-a")
 			}
-			e.madeAnew(zone("cache-a", 2, append([]option{alone, otherLabels(), gated()}, tc.second...)...))
+			e.recreated(zone("cache-a", 2, append([]option{alone, otherLabels(), gated()}, tc.second...)...))
 			former := e.pod("cache-a-0")
 			e.patience = 30 * time.Second
 			e.eventually("the first orphan is evicted", func(present) error { return e.evict("cache-a-0") })
@@ -126,7 +126,7 @@ func TestTheLeaseOfABudgetGetsItsLabelBackWhenAnOrphanIsToBeEvicted(t *testing.T
 	e.opens(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cache-a-0", UID: "former"}})
 	e.settled()
 	e.editBudgetLease(func(l *coordinationv1.Lease) { delete(l.Labels, holdLabel) })
-	e.madeAnew(zone("cache-a", 2, alone, covers, otherLabels(), covers))
+	e.recreated(zone("cache-a", 2, alone, covers, otherLabels(), covers))
 	e.patience = 30 * time.Second
 	e.eventually("an orphan in the way is evicted", func(present) error { return e.evict("cache-a-0") })
 }

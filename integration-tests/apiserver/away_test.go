@@ -40,9 +40,9 @@ func (s *scene) remembers(lease, text string) {
 	})
 }
 
-func (s *scene) setIsGone(name string) {
+func (s *scene) setIsDeleted(name string) {
 	s.t.Helper()
-	s.eventually(name+" is gone", func(now present) error {
+	s.eventually(name+" is deleted", func(now present) error {
 		_, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(s.t.Context(), name, getOptions)
 		if !apierrors.IsNotFound(err) {
 			return errors.New("not yet")
@@ -53,7 +53,7 @@ func (s *scene) setIsGone(name string) {
 
 // A StatefulSet is orphaned, applied with a selector that does not match its pods, and orphaned
 // again. Meanwhile a pod of another zone is down, so lockstep reads the group live.
-func TestOrphansOfAFormerSelectorKeepTheOthersBack(t *testing.T) {
+func TestOrphansOfAFormerSelectorBlockTheOthers(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.createOpen(zone("zone-a", 2, gated()), zone("zone-b", 2, gated()))
@@ -69,18 +69,18 @@ func TestOrphansOfAFormerSelectorKeepTheOthersBack(t *testing.T) {
 	if err := sets.Delete(t.Context(), "zone-a", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}); err != nil {
 		t.Fatal(err)
 	}
-	e.setIsGone("zone-a")
+	e.setIsDeleted("zone-a")
 	e.gate("zone-b-1", corev1.ConditionFalse)
 	e.isBroken("zone-b-1")
 	e.change("zone-b", version(2), gateless())
-	e.spares("zone-b-0 serves while zone-a is away and its orphans exist, one of them down", 10*time.Second, "zone-b-0")
+	e.spares("zone-b-0 serves while zone-a is outside of its group and its orphans exist, one of them down", 10*time.Second, "zone-b-0")
 	apply()
 	e.gate("zone-a-1", corev1.ConditionTrue)
 	e.settled()
 }
 
 // The record of zones in the Lease cannot be read, or has a newer version.
-func TestOrphansAreGuardedWhileWhatIsRememberedCannotBeRead(t *testing.T) {
+func TestOrphansAreGuardedWhileTheRememberedZonesAreUnreadable(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"garbage": "zone-a and zone-b", "newer": `{"version":2,"zones":[{"zone":"zone-a","uid":"u","selector":"zone=zone-a","more":1}]}`} {
 		t.Run(name, func(t *testing.T) {
@@ -140,11 +140,12 @@ func TestAReplicaThatSeesLeasesLateGuardsOrphans(t *testing.T) {
 	e.never("the eviction of orphaned zone-b-0 while zone-a-0 is down", 10*time.Second, func() error { return e.evicts(t.Context(), "zone-b-0", nil) })
 }
 
-// An unavailable zone leaves its group, and a budget that covers its pods allows more disruptions.
-// A replica that has not observed the hold of the group yet has observed the budget.
-func TestAReplicaThatSeesLeasesLateGuardsPodsOfAZoneThatLeftUnderABudget(t *testing.T) {
+// An unavailable zone is removed from its group, and a budget that covers its pods allows
+// more disruptions. A replica that has not observed the hold of the group yet has observed
+// the budget.
+func TestAReplicaThatSeesLeasesLateGuardsPodsOfAFormerZoneUnderABudget(t *testing.T) {
 	t.Parallel()
-	for name, leaves := range map[string]func(e *drainable){
+	for name, departs := range map[string]func(e *drainable){
 		"orphaned":      func(e *drainable) { e.orphans("zone-b") },
 		"without label": func(e *drainable) { e.change("zone-b", regrouped("")) },
 	} {
@@ -162,7 +163,7 @@ func TestAReplicaThatSeesLeasesLateGuardsPodsOfAZoneThatLeftUnderABudget(t *test
 			if err := e.budget("cache", `{"selector":{"matchLabels":{"app":"cache"}},"maxUnavailable":2}`); err != nil {
 				t.Fatal(err)
 			}
-			leaves(e)
+			departs(e)
 			e.never("the eviction of zone-b-0 while zone-a-0 is down", 10*time.Second, func() error { return e.evicts(t.Context(), "zone-b-0", nil) })
 		})
 	}
@@ -199,7 +200,7 @@ func TestAZoneThatTwoLeasesRememberIsGuardedByItsGroup(t *testing.T) {
 }
 
 // A zone is unavailable when it loses its label, and a rollout has deleted a pod of another zone.
-func TestFormerZoneShrinksOnlyWhileItIsAvailable(t *testing.T) {
+func TestFormerZoneScalesDownOnlyWhileItIsAvailable(t *testing.T) {
 	t.Parallel()
 	e := evictorOf(guarded(t))
 	e.createOpen(zone("zone-a", 3, gated()), zone("zone-b", 2))
@@ -211,7 +212,7 @@ func TestFormerZoneShrinksOnlyWhileItIsAvailable(t *testing.T) {
 	e.change("zone-a", func(s *appsv1.StatefulSet) { set(&s.Labels, groupLabel, "") })
 	e.never("the downscale of zone-a while it is away and zone-b-0 is down", 4*time.Second, func() error { return e.scaleBy(scaled, "zone-a", -1) })
 	e.gate("zone-a-0", corev1.ConditionTrue)
-	e.eventually("zone-a, which is whole, shrinks", func(present) error { return e.scaleBy(scaled, "zone-a", -1) })
+	e.eventually("zone-a, which is available, is scaled down", func(present) error { return e.scaleBy(scaled, "zone-a", -1) })
 }
 
 func TestALeaseWithoutItsLabelGetsItBackWhileItsGroupRests(t *testing.T) {
@@ -238,7 +239,7 @@ func TestALeaseWithoutItsLabelGetsItBackWhileItsGroupRests(t *testing.T) {
 	time.Sleep(rest)
 	for _, r := range s.requests() {
 		if r.User == s.operator.user && r.At.After(time.Now().Add(-rest)) {
-			t.Errorf("the operator asks at rest: %s", r)
+			t.Errorf("requests of the operator at rest: %s", r)
 		}
 	}
 }

@@ -78,10 +78,10 @@ func (b *balancer) pass(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the API server has closed the connection
 	}
-	err = errors.New("no operator to ask")
+	err = errors.New("no operator can be reached")
 	for _, address := range b.inTurn() {
 		var answer *http.Response
-		answer, err = b.ask(r, address, review)
+		answer, err = b.send(r, address, review)
 		if err == nil {
 			b.count(r.URL.Path)
 			copyAnswer(w, answer)
@@ -100,7 +100,7 @@ func (b *balancer) count(path string) {
 	b.calls[path]++
 }
 
-func (b *balancer) ask(r *http.Request, address string, review []byte) (*http.Response, error) {
+func (b *balancer) send(r *http.Request, address string, review []byte) (*http.Response, error) {
 	url := "https://" + address + r.URL.RequestURI()
 	request, err := http.NewRequestWithContext(r.Context(), r.Method, url, bytes.NewReader(review))
 	if err != nil {

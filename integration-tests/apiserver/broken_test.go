@@ -73,7 +73,7 @@ func (s *scene) isBroken(pod string) {
 		p := now.pods[pod]
 		switch {
 		case p == nil || p.DeletionTimestamp != nil || p.Status.PodIP == "":
-			return errors.New("it has not come back")
+			return errors.New("it has not been created again")
 		case isReady(p):
 			return errors.New("it is Ready")
 		}
@@ -118,7 +118,7 @@ func TestAPausedZoneThatIsUnavailableBlocksTheOthers(t *testing.T) {
 	s.deletePod("zone-a-1") // its replacement has the newest template, and its gate is closed
 	s.isBroken("zone-a-1")
 	s.change("zone-b", version(2))
-	s.nothingIsDeleted("while the paused zone is not whole")
+	s.nothingIsDeleted("while the paused zone is unavailable")
 	s.wantDeletions()
 	s.gate("zone-a-1", "True")
 	s.finishes("zone-b")
@@ -127,7 +127,7 @@ func TestAPausedZoneThatIsUnavailableBlocksTheOthers(t *testing.T) {
 	s.awaitEvent("Normal", "Paused", "zone-a")
 }
 
-func TestAPausedZoneIsSkippedAndGoesOnWhenResumed(t *testing.T) {
+func TestAPausedZoneIsSkippedAndContinuesWhenResumed(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.rules.unordered = true // zone-a comes last
@@ -174,7 +174,7 @@ func TestAZoneThatIsNotOnDeleteStopsTheGroupVisibly(t *testing.T) {
 	s.wantDeletions()
 	event := s.awaitEvent("Warning", "WrongUpdateStrategy", "zone-a")
 	if _, metrics := s.operator.get("/metrics"); !hasSeries(metrics, "lockstep_group_zone_waiting", s.name, `zone="zone-a"`, `reason="WrongUpdateStrategy"`) {
-		t.Errorf("the wait is not among the metrics; the Event says %q", event.Note)
+		t.Errorf("the wait is not among the metrics; the Event is %q", event.Note)
 	}
 	s.change("zone-b", strategy("OnDelete"))
 	s.settledSoon()
@@ -222,7 +222,7 @@ func TestAnEventIsSentOncePerTransition(t *testing.T) {
 	}
 	for what, n := range times {
 		if n > 1 {
-			t.Errorf("told %d times: %s", n, what)
+			t.Errorf("reported %d times: %s", n, what)
 		}
 	}
 	if len(times) == 0 {

@@ -73,7 +73,7 @@ func webhookAddress(t *testing.T, o *operator) string {
 	t.Helper()
 	address := addressIn(o.Logs(), "serving webhooks")
 	if address == "" {
-		t.Fatalf("it does not say where it serves webhooks:\n%s", o.Logs())
+		t.Fatalf("the log does not contain the address of the webhooks:\n%s", o.Logs())
 	}
 	return address
 }
@@ -125,7 +125,7 @@ func (s *scene) secret() *corev1.Secret {
 // certificate of every operator.
 func (s *scene) wantOneCA(operators []*operator) {
 	s.t.Helper()
-	s.eventually("there is one CA, and everybody serves by it", func(present) error {
+	s.eventually("there is one CA, and all replicas serve with it", func(present) error {
 		secret := s.secret()
 		if n := bytes.Count(secret.Data["ca"], []byte("BEGIN")); n != 1 || len(secret.Data["next-cert"]) > 0 {
 			return fmt.Errorf("%d CAs, next %q", n, secret.Data["next-cert"])
@@ -230,7 +230,7 @@ func TestACertificateThatLivesForSecondsIsRenewedUnnoticed(t *testing.T) {
 	s.eventually("the configuration has a CA that verifies the certificate", func(present) error {
 		counts, err := s.callOnce(t.Context(), 0, webhookAddress(t, operators[0]))
 		if !counts {
-			return errors.New("nobody was asked in time")
+			return errors.New("no call in time")
 		}
 		return err
 	})
@@ -366,7 +366,7 @@ func (c *calls) count(counts bool, err error) {
 // answered.
 func (c *calls) end(s *scene) {
 	s.t.Helper()
-	s.eventually("it has been asked a while", func(present) error {
+	s.eventually("it has been called for a while", func(present) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.made < 100 {

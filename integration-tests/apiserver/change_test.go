@@ -19,7 +19,7 @@ func TestATemplateChangedAgainAndAgainIsFollowed(t *testing.T) {
 	s.settledSoon()
 }
 
-func TestARevertMidRolloutTouchesOnlyWhatWasRolled(t *testing.T) {
+func TestARevertMidRolloutReplacesOnlyPodsThatWereRolled(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 3), zone("zone-b", 2))
@@ -34,7 +34,7 @@ func TestARevertMidRolloutTouchesOnlyWhatWasRolled(t *testing.T) {
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-a-1", "zone-a-0")
 }
 
-func TestARevertBeforeAnythingHappenedTouchesNothing(t *testing.T) {
+func TestARevertBeforeTheFirstDeletionReplacesNoPod(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 2))
@@ -52,7 +52,7 @@ func TestARevertBeforeAnythingHappenedTouchesNothing(t *testing.T) {
 	s.wantDeletions()
 }
 
-func TestABrandNewStatefulSetIsLeftAloneAndWaitedFor(t *testing.T) {
+func TestANewStatefulSetIsNotRolledAndWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 3))
@@ -66,14 +66,14 @@ func TestABrandNewStatefulSetIsLeftAloneAndWaitedFor(t *testing.T) {
 func TestAZoneDeletedMidRolloutFreesTheGroup(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
-	s.create(zone("zone-a", 3, goneAfter(time.Second)), zone("zone-b", 2)) // its pods outlive the zone
+	s.create(zone("zone-a", 3, removedAfter(time.Second)), zone("zone-b", 2)) // its pods outlive the zone
 	s.changeAll(version(2), gated())
 	s.awaitDeletion("zone-a-0")
 	s.remove("zone-a")
 	gone := time.Now()
 	s.awaitDeletion("zone-b-0")
 	if took := time.Since(gone); took > soon {
-		t.Errorf("the group went on %s after the zone was gone, at most %s wanted", took, soon)
+		t.Errorf("the group continued %s after the zone was deleted, want at most %s", took, soon)
 	}
 	for _, pod := range []string{"zone-b-0", "zone-b-1"} {
 		s.awaitDeletion(pod)
@@ -84,7 +84,7 @@ func TestAZoneDeletedMidRolloutFreesTheGroup(t *testing.T) {
 	s.wantDeletions("zone-a-0", "zone-b-0", "zone-b-1")
 }
 
-func TestAZoneThatLeavesItsGroupMidRolloutFreesTheGroup(t *testing.T) {
+func TestAZoneRemovedFromItsGroupMidRolloutFreesTheGroup(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("zone-a", 1), zone("zone-b", 2))
@@ -118,9 +118,9 @@ func TestAZoneCreatedAgainDuringARolloutIsAwaited(t *testing.T) {
 	s.begin(zone("zone-a", 2, version(2), readyAfter(time.Second)))
 	s.opensGates("zone-b-0", "zone-b-1")
 	s.settledSoon()
-	// Until the garbage collector has deleted the revision of the old StatefulSet, the new one may
-	// name it. Then the first pods of the new one may be replaced before they are ready. Ready pods
-	// stay.
+	// Until the garbage collector has deleted the revision of the old StatefulSet, the new
+	// one may name it. Then the first pods of the new one may be replaced before they are
+	// ready. Ready pods are kept.
 	var served []string
 	for _, d := range s.disruptions() {
 		if d.WasServing {

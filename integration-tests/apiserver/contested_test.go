@@ -40,9 +40,9 @@ func (s *scene) keepsApplying(zone string, replicas int) (stop func()) {
 // editsOf returns the generation of a zone, which counts the changes of its spec.
 func (s *scene) editsOf(zone string) int64 { return s.witness.now().sets[zone].Generation }
 
-// TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly runs a tool that applies its own
+// TestAnotherWriterOfReplicasIsNamedAndOverwrittenMoreSlowly runs a tool that applies its own
 // number of replicas to a follower.
-func TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly(t *testing.T) {
+func TestAnotherWriterOfReplicasIsNamedAndOverwrittenMoreSlowly(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*testing.T) *scene{"with webhooks": guarded, "without webhooks": managed} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly(t *testing.T) {
 			event := s.awaitEvent("Warning", "ReplicasContested", "zone-b")
 			for _, want := range []string{gitOps, "remove replicas from the manifest that the client applies"} {
 				if !strings.Contains(event.Note, want) {
-					t.Errorf("the Event does not say %q: %s", want, event.Note)
+					t.Errorf("the Event does not contain %q: %s", want, event.Note)
 				}
 			}
 			s.awaitRemark("ReplicasContested", "zone-b", true)
@@ -63,7 +63,7 @@ func TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly(t *testing.T) {
 			}
 			s.answersRarely("zone-b")
 			s.change("zone-a", forced("5"))
-			s.eventually("zone-b follows its leader, which grows", func(now present) error {
+			s.eventually("zone-b follows its leader, which is scaled up", func(now present) error {
 				if n := *now.sets["zone-b"].Spec.Replicas; n != 5 {
 					return fmt.Errorf("it has %d replicas", n)
 				}

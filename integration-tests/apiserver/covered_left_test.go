@@ -21,13 +21,13 @@ func coveredAndDown(t *testing.T) *evictor {
 		t.Fatal(err)
 	}
 	e.mayEvict("cache-a-0")
-	e.eventually("the operator knows the budget", func(present) error { return e.isNoted("cache-a-0") })
+	e.eventually("the operator knows the budget", func(present) error { return e.isRecorded("cache-a-0") })
 	e.isBroken("cache-a-0")
 	return e
 }
 
-// isNoted returns nil if the budget has a Lease. Otherwise it evicts a pod and returns an error.
-func (e *evictor) isNoted(pod string) error {
+// isRecorded returns nil if the budget has a Lease. Otherwise it evicts a pod and returns an error.
+func (e *evictor) isRecorded(pod string) error {
 	if e.witness.now().leases["lockstep-budget-cache"] != nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func TestABudgetUnderAnotherNameIsReadAlone(t *testing.T) {
 	e.refused(e.evict("cache-b-0"), "cache-a")
 }
 
-func TestABudgetThatSelectsOtherStatefulSetsLetsTheFormerGo(t *testing.T) {
+func TestABudgetThatSelectsOtherStatefulSetsReleasesTheFormerOnes(t *testing.T) {
 	t.Parallel()
 	e := coveredAndDown(t)
 	other := []byte(`{"spec":{"selector":{"matchLabels":{"app":"other"}}}}`)
@@ -94,7 +94,7 @@ func TestABudgetThatSelectsOtherStatefulSetsLetsTheFormerGo(t *testing.T) {
 	e.mayEvict("cache-a-1")
 	e.mayEvict("cache-b-0")
 	e.gate("cache-a-0", corev1.ConditionTrue)
-	e.eventually("the Lease of the budget is gone", func(now present) error {
+	e.eventually("the Lease of the budget is deleted", func(now present) error {
 		if now.leases["lockstep-budget-cache"] != nil {
 			return errors.New("not yet")
 		}

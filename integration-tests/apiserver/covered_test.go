@@ -29,7 +29,7 @@ func TestPodsWithoutAGroupAreEvictedUnderTheLeaseOfTheirBudget(t *testing.T) {
 		t.Errorf("no budget covers it, and %v", err)
 	}
 	e.opens(first)
-	e.eventually("its turn comes", func(now present) error {
+	e.eventually("its turn begins", func(now present) error {
 		if now.leases["lockstep-budget-cache"] == nil {
 			t.Fatal("there is no Lease of the budget")
 		}

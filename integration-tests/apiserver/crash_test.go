@@ -213,7 +213,7 @@ func TestARolloutSurvivesOneCrashAfterTheOther(t *testing.T) {
 func (s *scene) crashes(crashed <-chan struct{}) bool {
 	s.t.Helper()
 	happened := false
-	s.eventually("the operator is killed or has nothing left to do", func(now present) error {
+	s.eventually("the operator is killed or has finished", func(now present) error {
 		select {
 		case <-crashed:
 			happened = true

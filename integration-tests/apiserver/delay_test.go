@@ -26,14 +26,14 @@ func delays(text string) option {
 // theDelay is the delay in most tests. The clocks of pods have whole seconds.
 const theDelay = 3 * time.Second
 
-// told waits until a pod has received exactly these calls about a downscale. The operator may
-// repeat a call that was not answered in time.
-func (s *scene) told(pod, want string) {
+// awaitCalls waits until a pod has received exactly these calls about a downscale. The
+// operator may repeat a call that was not answered in time.
+func (s *scene) awaitCalls(pod, want string) {
 	s.t.Helper()
-	s.eventually(pod+" was told "+want, func(present) error {
-		got := s.heardOf(toLeave, pod)
+	s.eventually(pod+" received "+want, func(present) error {
+		got := s.callsAbout(toLeave, pod)
 		saidAgain := len(got) > len(want) && unrepeated(got) == unrepeated(want)
-		if got != want && !(saidAgain && s.calledInVain()) {
+		if got != want && !(saidAgain && s.anyCallFailed()) {
 			return errors.New(got)
 		}
 		return nil
@@ -41,35 +41,35 @@ func (s *scene) told(pod, want string) {
 }
 
 // unrepeated removes consecutive duplicates from the calls that a pod received.
-func unrepeated(heard string) string {
-	return strings.Join(slices.Compact(strings.Split(heard, ", ")), ", ")
+func unrepeated(received string) string {
+	return strings.Join(slices.Compact(strings.Split(received, ", ")), ", ")
 }
 
-// calledInVain reports whether the metrics contain a call to a pod that was not answered in time.
+// anyCallFailed reports whether the metrics contain a call to a pod that was not answered in time.
 // This happens if the machine stalls.
-func (s *scene) calledInVain() bool {
+func (s *scene) anyCallFailed() bool {
 	_, metrics := s.operator.get("/metrics")
 	return hasSeries(metrics, "lockstep_group_pod_calls_total", s.name, `outcome="failed"`)
 }
 
-// leftAfter fails the test if a pod began to terminate earlier than delay after the last call that
+// terminatesAfter fails the test if a pod began to terminate earlier than delay after the last call that
 // announced the downscale.
-func (s *scene) leftAfter(pod string, delay time.Duration) {
+func (s *scene) terminatesAfter(pod string, delay time.Duration) {
 	s.t.Helper()
-	var asked time.Time
+	var requested time.Time
 	for _, c := range s.calls() {
-		if c.pod == pod && c.path == toLeave && c.method == http.MethodPost && (asked.IsZero() || c.status == http.StatusOK) {
-			asked = c.at
+		if c.pod == pod && c.path == toLeave && c.method == http.MethodPost && (requested.IsZero() || c.status == http.StatusOK) {
+			requested = c.at
 		}
 	}
-	left := s.left(pod)
-	if waited := left.Sub(asked); asked.IsZero() || left.IsZero() || waited < delay {
-		s.t.Errorf("%s was asked at %s and left at %s, %s wanted in between", pod, asked, left, delay)
+	left := s.terminatedAt(pod)
+	if waited := left.Sub(requested); requested.IsZero() || left.IsZero() || waited < delay {
+		s.t.Errorf("%s was called at %s and was deleted at %s, want %s in between", pod, requested, left, delay)
 	}
 }
 
-// left returns when a pod last began to terminate.
-func (s *scene) left(pod string) time.Time {
+// terminatedAt returns when a pod last began to terminate.
+func (s *scene) terminatedAt(pod string) time.Time {
 	s.t.Helper()
 	history, _ := s.witness.Events()
 	var left time.Time
@@ -78,7 +78,7 @@ func (s *scene) left(pod string) time.Time {
 		if f.Pod == nil || f.Pod.Name != pod {
 			continue
 		}
-		if is := leaves(f.Pod); is != was {
+		if is := terminates(f.Pod); is != was {
 			was = is
 			if is {
 				left = f.At
@@ -88,28 +88,28 @@ func (s *scene) left(pod string) time.Time {
 	return left
 }
 
-func leaves(p *judge.Pod) bool { return p.Terminating || p.Deleted }
+func terminates(p *judge.Pod) bool { return p.Terminating || p.Deleted }
 
-func TestWhoLeavesWaitsForTheDelay(t *testing.T) {
+func TestADownscaleWaitsForTheDelayOfItsPods(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
 		s.answersLike(nil)
 		s.template("web", 4)
 		s.create(zone("zone-a", 4, mirrors("web"), delays("3s")), zone("zone-b", 4, prepares, mirrors("web"), delays("3s")))
 		for _, pod := range s.allPods() {
-			s.told(pod, "DELETE 200")
+			s.awaitCalls(pod, "DELETE 200")
 		}
-		s.asks("web", 2)
+		s.setsReplicas("web", 2)
 		s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
 		for _, pod := range []string{"zone-a-2", "zone-a-3", "zone-b-2", "zone-b-3"} {
-			s.told(pod, "DELETE 200, POST 200")
-			s.leftAfter(pod, theDelay)
+			s.awaitCalls(pod, "DELETE 200, POST 200")
+			s.terminatesAfter(pod, theDelay)
 		}
 		for _, pod := range []string{"zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1"} {
-			s.told(pod, "DELETE 200")
+			s.awaitCalls(pod, "DELETE 200")
 		}
-		s.leftPrepared("zone-b-2")
-		s.leftPrepared("zone-b-3")
+		s.removedPrepared("zone-b-2")
+		s.removedPrepared("zone-b-3")
 		s.awaitReport(templates, "web", 2)
 	})
 }
@@ -121,23 +121,23 @@ func TestACancelledScaleRequestNotifiesAllPodsToStay(t *testing.T) {
 		s.template("web", 4)
 		s.create(zone("zone-a", 4, mirrors("web"), delays("1h")), zone("zone-b", 1))
 		for _, pod := range []string{"zone-a-1", "zone-a-2", "zone-a-3"} {
-			s.told(pod, "DELETE 200")
+			s.awaitCalls(pod, "DELETE 200")
 		}
-		s.asks("web", 1)
+		s.setsReplicas("web", 1)
 		for _, pod := range []string{"zone-a-1", "zone-a-2", "zone-a-3"} {
-			s.told(pod, "DELETE 200, POST 200")
+			s.awaitCalls(pod, "DELETE 200, POST 200")
 		}
 		s.awaitWaiting("DownscaleDelayed", "zone-a")
-		s.asks("web", 3)
-		s.told("zone-a-1", "DELETE 200, POST 200, DELETE 200")
-		s.told("zone-a-2", "DELETE 200, POST 200, DELETE 200")
+		s.setsReplicas("web", 3)
+		s.awaitCalls("zone-a-1", "DELETE 200, POST 200, DELETE 200")
+		s.awaitCalls("zone-a-2", "DELETE 200, POST 200, DELETE 200")
 		s.change("zone-a", delays("3s"))
 		s.sized(map[string]int32{"zone-a": 3})
-		s.asks("web", 2)
-		s.told("zone-a-2", "DELETE 200, POST 200, DELETE 200, POST 200")
+		s.setsReplicas("web", 2)
+		s.awaitCalls("zone-a-2", "DELETE 200, POST 200, DELETE 200, POST 200")
 		s.sized(map[string]int32{"zone-a": 2})
-		s.leftAfter("zone-a-2", theDelay)
-		s.leftAfter("zone-a-3", theDelay)
+		s.terminatesAfter("zone-a-2", theDelay)
+		s.terminatesAfter("zone-a-3", theDelay)
 	})
 }
 
@@ -156,18 +156,18 @@ func TestAWrongClockAndARestartShortenNoDelay(t *testing.T) {
 			op := s.startOperator(withoutElection)
 			s.template("web", 3)
 			s.create(zone("zone-a", 3, mirrors("web"), delays("6s")), zone("zone-b", 1))
-			s.told("zone-a-2", "DELETE 200")
-			s.asks("web", 2)
-			s.told("zone-a-2", "DELETE 200, POST 200")
+			s.awaitCalls("zone-a-2", "DELETE 200")
+			s.setsReplicas("web", 2)
+			s.awaitCalls("zone-a-2", "DELETE 200, POST 200")
 			s.awaitWaiting("DownscaleDelayed", "zone-a")
 			op.Kill()
 			s.startOperator(withoutElection)
 			s.sized(map[string]int32{"zone-a": 2})
-			asked := s.calls()[slices.IndexFunc(s.calls(), func(c call) bool { return c.method == http.MethodPost })].at
-			if waited := s.left("zone-a-2").Sub(asked); waited < 5*time.Second || waited > time.Minute {
-				t.Errorf("it waited %s after a restart, want 6s and what a restart takes", waited)
+			requested := s.calls()[slices.IndexFunc(s.calls(), func(c call) bool { return c.method == http.MethodPost })].at
+			if waited := s.terminatedAt("zone-a-2").Sub(requested); waited < 5*time.Second || waited > time.Minute {
+				t.Errorf("it waited %s after a restart, want 6s plus the duration of a restart", waited)
 			}
-			s.told("zone-a-2", "DELETE 200, POST 200, POST 200")
+			s.awaitCalls("zone-a-2", "DELETE 200, POST 200, POST 200")
 		})
 	}
 }
@@ -185,7 +185,7 @@ func TestTheTailEndsAtAPodThatDoesNotAgree(t *testing.T) {
 	agrees := s.declines("zone-a-2")
 	s.template("web", 5)
 	s.create(zone("zone-a", 5, mirrors("web"), delays("1s")), zone("zone-b", 1))
-	s.asks("web", 1)
+	s.setsReplicas("web", 1)
 	s.sized(map[string]int32{"zone-a": 3})
 	s.awaitWaiting("PodNotAcknowledged", "zone-a")
 	s.awaitReport(templates, "web", 3)
@@ -193,23 +193,23 @@ func TestTheTailEndsAtAPodThatDoesNotAgree(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 1})
 }
 
-func TestAMisspeltDelayKeepsAZoneFromShrinkingAlone(t *testing.T) {
+func TestAnInvalidDelayBlocksOnlyTheDownscaleOfItsZone(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	s.answersLike(nil)
 	s.template("web", 2)
 	s.create(zone("zone-a", 2, mirrors("web"), delays("often")), zone("zone-b", 2, mirrors("web")))
 	s.awaitWaiting("InvalidDelay", "zone-a")
-	s.asks("web", 4)
+	s.setsReplicas("web", 4)
 	s.sized(map[string]int32{"zone-a": 4, "zone-b": 4})
-	s.asks("web", 3)
+	s.setsReplicas("web", 3)
 	s.sized(map[string]int32{"zone-a": 4, "zone-b": 3})
 	s.change("zone-a", delays("1s"))
 	s.sized(map[string]int32{"zone-a": 3, "zone-b": 3})
 }
 
 // Pods of two groups never answer. Other groups do not wait for them.
-func TestPodsThatNeverAnswerStallTheirOwnGroupsAlone(t *testing.T) {
+func TestPodsThatNeverAnswerBlockOnlyTheirOwnGroups(t *testing.T) {
 	t.Parallel()
 	pods := int32(40)
 	if everyFault() {
@@ -232,18 +232,18 @@ func TestPodsThatNeverAnswerStallTheirOwnGroupsAlone(t *testing.T) {
 		zone("silent-b", pods, inGroup("silent-too"), mirrors("silent"), delays("1s")),
 		zone("zone-a", 4, mirrors("web"), delays("1s")), zone("zone-b", 1),
 	)
-	s.asks("silent", 1)
+	s.setsReplicas("silent", 1)
 	s.awaitWaiting("PodNotAcknowledged", "silent-a")
 	s.awaitWaiting("PodNotAcknowledged", "silent-b")
 	for _, n := range []int32{2, 4, 1} {
 		began := time.Now()
-		s.asks("web", int64(n))
+		s.setsReplicas("web", int64(n))
 		s.sized(map[string]int32{"zone-a": n})
-		if took := time.Since(began); took-thePulse().stood(began, time.Now()) > soon {
+		if took := time.Since(began); took-thePulse().stalled(began, time.Now()) > soon {
 			t.Errorf("to %d took %s, at most %s wanted", n, took, soon)
 		}
 	}
-	s.stays("nobody of the silent leaves", aWhile, func(now present) error {
+	s.stays("no silent pod is removed", aWhile, func(now present) error {
 		if n := *now.sets["silent-a"].Spec.Replicas; n != pods {
 			return fmt.Errorf("it has %d replicas", n)
 		}
@@ -251,7 +251,7 @@ func TestPodsThatNeverAnswerStallTheirOwnGroupsAlone(t *testing.T) {
 	})
 }
 
-func TestWhoStaysIsToldAgainNowAndThen(t *testing.T) {
+func TestPodsThatStayAreNotifiedRepeatedly(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	s.rules.guarded = true
@@ -260,22 +260,22 @@ func TestWhoStaysIsToldAgainNowAndThen(t *testing.T) {
 	s.startOperator(withoutElection, "-delayed-downscale.cancel-interval=1s")
 	s.template("web", 2)
 	s.create(zone("zone-a", 2, mirrors("web"), delays("1h")), zone("zone-b", 1))
-	s.asks("web", 1)
-	s.eventually("zone-a-1 is told that it leaves", func(present) error {
-		if got := s.heardOf(toLeave, "zone-a-1"); unrepeated(got) != "DELETE 200, POST 200" { // the calls repeat that the pod stays
+	s.setsReplicas("web", 1)
+	s.eventually("zone-a-1 is notified of its removal", func(present) error {
+		if got := s.callsAbout(toLeave, "zone-a-1"); unrepeated(got) != "DELETE 200, POST 200" { // the calls repeat that the pod stays
 			return errors.New(got)
 		}
 		return nil
 	})
 	for _, times := range []int{3, 5} {
-		s.eventually(fmt.Sprintf("zone-a-0 is told %d times", times), func(present) error {
-			if got := s.heardOf(toLeave, "zone-a-0"); strings.Count(got, "DELETE 200") < times || strings.Contains(got, "POST") {
+		s.eventually(fmt.Sprintf("zone-a-0 is notified %d times", times), func(present) error {
+			if got := s.callsAbout(toLeave, "zone-a-0"); strings.Count(got, "DELETE 200") < times || strings.Contains(got, "POST") {
 				return errors.New(got)
 			}
 			return nil
 		})
 	}
-	if got := s.heardOf(toLeave, "zone-a-1"); unrepeated(got) != "DELETE 200, POST 200" || strings.Count(got, "POST") != 1 && !s.calledInVain() {
-		t.Errorf("who leaves heard %s, want that he is told so once", got)
+	if got := s.callsAbout(toLeave, "zone-a-1"); unrepeated(got) != "DELETE 200, POST 200" || strings.Count(got, "POST") != 1 && !s.anyCallFailed() {
+		t.Errorf("the removed pod received %s, want one notification", got)
 	}
 }

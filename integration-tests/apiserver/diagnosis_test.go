@@ -31,7 +31,7 @@ var ailments = map[string]struct {
 	bring func(*scene)
 	code  string
 	want  func(*scene) []fact
-	told  string // what the operator reports as well, as far as the pod itself shows it
+	shown string // the diagnosis of the operator as well, as far as the pod itself shows it
 }{
 	"a finalizer": {
 		code: "PodTerminating",
@@ -44,13 +44,13 @@ var ailments = map[string]struct {
 		want: func(*scene) []fact {
 			return []fact{{"finalizer", finalizer, "the pod cannot be removed while it has finalizer " + finalizer}, {"node", localcluster.NodeName(0), "is Ready since "}}
 		},
-		told: "finalizer " + finalizer,
+		shown: "finalizer " + finalizer,
 	},
 	"a node that is lost": {
 		code: "PodTerminating",
 		bring: func(s *scene) {
 			nodes := s.addNodes(1, "lost")
-			s.create(zone("zone-a", 1, s.placedOn("lost"), goneAfter(never)), zone("zone-b", 1))
+			s.create(zone("zone-a", 1, s.placedOn("lost"), removedAfter(never)), zone("zone-b", 1))
 			s.loses(nodes[0])
 			s.deletePod("zone-a-0")
 		},
@@ -58,7 +58,7 @@ var ailments = map[string]struct {
 			node := s.nodeNames("lost")[0]
 			return []fact{{"deletion", "", " to end"}, {"node", node, "node " + node + ` is not Ready since `}}
 		},
-		told: " to end",
+		shown: " to end",
 	},
 	"no node for it": {
 		code: "PodStarting",
@@ -70,7 +70,7 @@ var ailments = map[string]struct {
 		want: func(*scene) []fact {
 			return []fact{{"scheduler", "default-scheduler", "the pod cannot be scheduled: Unschedulable "}}
 		},
-		told: "Unschedulable",
+		shown: "Unschedulable",
 	},
 	"a volume of another node": {
 		code: "PodStarting",
@@ -85,7 +85,7 @@ var ailments = map[string]struct {
 				{"claim", "data-zone-a-0", fmt.Sprintf("claim data-zone-a-0 is bound to volume %s, which only nodes with \"kubernetes.io/hostname in (node-of-the-volume)\" can use: there is no such node", s.name)},
 			}
 		},
-		told: "PersistentVolume's node affinity",
+		shown: "PersistentVolume's node affinity",
 	},
 	"a crash": {
 		code:  "PodFailing",
@@ -93,7 +93,7 @@ var ailments = map[string]struct {
 		want: func(*scene) []fact {
 			return []fact{{"container", "main", "container main waits: CrashLoopBackOff "}, {"container", "main", "it ended with exit code 1 (Error)"}, {"container", "main", "its termination message ends with " + `"no space left on \x1b[31mdevice"`}}
 		},
-		told: "exit code 1 (Error)",
+		shown: "exit code 1 (Error)",
 	},
 }
 
@@ -103,14 +103,14 @@ func TestDiagnosisOfAPodIsShownByThePluginAndTheOperator(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := managed(t)
-			who := s.person()
-			who.looksAtNodes()
+			user := s.person()
+			user.mayReadNodes()
 			tc.bring(s)
 			s.awaitWaiting(tc.code, "zone-a")
 			for _, want := range tc.want(s) {
-				who.isToldOf("zone-a-0", want)
+				user.showsDiagnosis("zone-a-0", want)
 			}
-			s.eventually("the RolloutGroup says "+tc.told, func(present) error {
+			s.eventually("the RolloutGroup shows "+tc.shown, func(present) error {
 				o, err := s.resources(rolloutGroups).Get(t.Context(), defaultGroup, getOptions)
 				if err != nil {
 					return err
@@ -123,22 +123,22 @@ func TestDiagnosisOfAPodIsShownByThePluginAndTheOperator(t *testing.T) {
 				if err := json.Unmarshal(text, &shown); err != nil {
 					return err
 				}
-				if ready := shown.condition("Ready"); !strings.Contains(ready.Message, tc.told) {
+				if ready := shown.condition("Ready"); !strings.Contains(ready.Message, tc.shown) {
 					return errors.New(ready.Message)
 				}
 				return nil
 			})
-			s.eventually("an Event says "+tc.told, func(present) error {
+			s.eventually("an Event contains "+tc.shown, func(present) error {
 				list, err := s.world.admin.EventsV1().Events(s.name).List(t.Context(), listOptions)
 				if err != nil {
 					return err
 				}
 				for _, e := range list.Items {
-					if e.Reason == tc.code && strings.Contains(e.Note, tc.told) {
+					if e.Reason == tc.code && strings.Contains(e.Note, tc.shown) {
 						return nil
 					}
 				}
-				return errors.New("none does")
+				return errors.New("no Event does")
 			})
 		})
 	}
@@ -147,18 +147,18 @@ func TestDiagnosisOfAPodIsShownByThePluginAndTheOperator(t *testing.T) {
 func TestMissingPermissionForNodesIsReported(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
-	who := s.person()
+	user := s.person()
 	stuckBy(plays(localcluster.PlayCrashLoop))(s)
 	s.awaitWaiting("PodFailing", "zone-a")
 	node := localcluster.NodeName(0)
-	who.isToldOf("zone-a-0", fact{"node", node, "whether node " + node + " is Ready is not known, because you may not read nodes"})
-	who.isToldOf("zone-a-0", fact{"container", "main", "exit code 1 (Error)"})
+	user.showsDiagnosis("zone-a-0", fact{"node", node, "whether node " + node + " is Ready is not known, because you may not read nodes"})
+	user.showsDiagnosis("zone-a-0", fact{"container", "main", "exit code 1 (Error)"})
 }
 
-// isToldOf waits until kubectl lockstep why prints a fact about a pod.
-func (p person) isToldOf(pod string, want fact) {
+// showsDiagnosis waits until kubectl lockstep why prints a fact about a pod.
+func (p person) showsDiagnosis(pod string, want fact) {
 	p.scene.t.Helper()
-	p.scene.eventually(fmt.Sprintf("kubectl lockstep why says of %s: %s", pod, want.Says), func(present) error {
+	p.scene.eventually(fmt.Sprintf("output of kubectl lockstep why for %s: %s", pod, want.Says), func(present) error {
 		_, out, errs := p.types("why", defaultGroup, "-o", "json")
 		var why struct {
 			Pods []struct {
@@ -176,12 +176,12 @@ func (p person) isToldOf(pod string, want fact) {
 				return nil
 			}
 		}
-		return fmt.Errorf("it says %+v", why.Pods)
+		return fmt.Errorf("the diagnosis is %+v", why.Pods)
 	})
 }
 
-// looksAtNodes allows a person to read nodes and volumes until the test ends.
-func (p person) looksAtNodes() {
+// mayReadNodes allows a person to read nodes and volumes until the test ends.
+func (p person) mayReadNodes() {
 	p.scene.t.Helper()
 	bindings := p.scene.world.admin.RbacV1().ClusterRoleBindings()
 	name := p.scene.name + "-" + personAccount

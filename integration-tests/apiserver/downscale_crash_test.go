@@ -10,15 +10,15 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
-// shrinkable returns a scene whose pods answer, with one operator behind a proxy that guards
+// scalable returns a scene whose pods answer, with one operator behind a proxy that guards
 // downscales. The last result starts the operator again.
-func shrinkable(t *testing.T) (*scene, *faultproxy.Proxy, func() *operator) {
+func scalable(t *testing.T) (*scene, *faultproxy.Proxy, func() *operator) {
 	t.Helper()
 	c := onTrial(t, withoutElection)
 	c.start()
-	c.isAsked()
+	c.isCalled()
 	c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
-	c.mayShrink("zone-a")
+	c.awaitScalable("zone-a")
 	return c.scene, c.proxy, c.start
 }
 
@@ -26,7 +26,7 @@ func shrinkable(t *testing.T) (*scene, *faultproxy.Proxy, func() *operator) {
 // beginning.
 func writesOfADownscale(t *testing.T) []faultproxy.Request {
 	t.Helper()
-	s, proxy, _ := shrinkable(t)
+	s, proxy, _ := scalable(t)
 	before := len(proxy.Writes())
 	if err := s.scaleBy(scaled, "zone-a", -1); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,8 @@ func writesOfADownscale(t *testing.T) []faultproxy.Request {
 	return writes
 }
 
-// After a crash, a client may repeat its request or not. If it does not, no pod may stay prepared.
+// After a crash, a client may repeat its request or not. If it does not, no pod may stay
+// prepared.
 func TestADownscaleSurvivesACrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	random, _ := seeded(t)
@@ -57,23 +58,23 @@ func TestADownscaleSurvivesACrashAtEveryWrite(t *testing.T) {
 	chosen := someOf(random, few, all)
 	t.Logf("a downscale with preparation has %d histories with a crash; %d of them are tried", len(all), len(chosen))
 	for _, h := range chosen {
-		name := h.String() + ", given up"
+		name := h.String() + ", not repeated"
 		if h.again {
-			name = h.String() + ", asked again"
+			name = h.String() + ", repeated"
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, proxy, start := shrinkable(t)
+			s, proxy, start := scalable(t)
 			s.patience = longPatience // a preparation that no client continues ends after 40 seconds
 			started := s.crashAt(proxy, len(proxy.Writes())+h.write.Number, h.after, start)
-			asked := s.scaleBy(scaled, "zone-a", -1)
+			requested := s.scaleBy(scaled, "zone-a", -1)
 			started()
-			if h.again && asked != nil {
-				s.shrinksAtLast(scaled, "zone-a")
+			if h.again && requested != nil {
+				s.scalesDownAtLast(scaled, "zone-a")
 			}
 			s.settled()
-			s.leftPrepared("zone-a-2")
-			s.nobodyIsPreparedInVain("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
+			s.removedPrepared("zone-a-2")
+			s.noPreparedPodStays("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
 		})
 	}
 }
@@ -111,17 +112,18 @@ func (s *scene) crashAt(proxy *faultproxy.Proxy, write int, after bool, start fu
 	}
 }
 
-// leftPrepared waits until a pod was prepared and then deleted, or stays and was notified of that.
-func (s *scene) leftPrepared(pod string) {
+// removedPrepared waits until a pod was prepared and then deleted, or stays and was
+// notified of that.
+func (s *scene) removedPrepared(pod string) {
 	s.t.Helper()
-	s.eventually(pod+" has left prepared, or knows that it stays", func(now present) error {
-		heard := s.heardBy(pod)
-		prepared := strings.HasSuffix(heard, "POST 200")
+	s.eventually(pod+" was removed prepared, or was notified that it stays", func(now present) error {
+		received := s.callsTo(pod)
+		prepared := strings.HasSuffix(received, "POST 200")
 		switch stays := now.pods[pod] != nil; {
 		case stays && prepared:
-			return fmt.Errorf("it stays and heard %q last", heard)
+			return fmt.Errorf("it stays and received %q last", received)
 		case !stays && !prepared:
-			return fmt.Errorf("it is gone and heard %q", heard)
+			return fmt.Errorf("it was deleted and received %q", received)
 		}
 		return nil
 	})

@@ -9,9 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A zone whose pods refuse to leave is removed from its group. It then has no group, and its pods
-// are prepared as before, even while the group's Lease still remembers it.
-func TestAZoneThatJustLeftItsGroupIsPreparedBeforeItShrinks(t *testing.T) {
+// A zone whose pods decline their preparation is removed from its group. It then has no
+// group, and its pods are prepared as before, even while the group's Lease still remembers
+// it.
+func TestAZoneJustRemovedFromItsGroupIsPreparedBeforeItScalesDown(t *testing.T) {
 	t.Parallel()
 	for name, unreadable := range map[string]bool{"at once": false, "while the Lease cannot be read": true} {
 		t.Run(name, func(t *testing.T) {
@@ -30,12 +31,12 @@ func TestAZoneThatJustLeftItsGroupIsPreparedBeforeItShrinks(t *testing.T) {
 				s.editLease(func(l *coordinationv1.Lease) { l.Annotations[intentsAnnotation] = "garbage" })
 				time.Sleep(time.Second)
 			}
-			asked := s.heardBy("zone-a-2")
+			requested := s.callsTo("zone-a-2")
 			s.change("zone-a", regrouped(""))
 			s.never("the downscale of zone-a outside of its group, whose pods decline", 3*time.Second, func() error {
 				err := s.scaleBy(scaled, "zone-a", -1)
 				if err == nil {
-					t.Logf("before it left zone-a-2 heard %q, by now %q", asked, s.heardBy("zone-a-2"))
+					t.Logf("before its removal zone-a-2 received %q, by now %q", requested, s.callsTo("zone-a-2"))
 				}
 				return err
 			})
@@ -45,7 +46,7 @@ func TestAZoneThatJustLeftItsGroupIsPreparedBeforeItShrinks(t *testing.T) {
 
 // While the record of zones in the Lease cannot be read, a zone that lost its label keeps its
 // replicas.
-func TestAZoneThatLeftDoesNotShrinkWhileWhatIsRememberedCannotBeRead(t *testing.T) {
+func TestAFormerZoneDoesNotScaleDownWhileTheRememberedZonesAreUnreadable(t *testing.T) {
 	t.Parallel()
 	e := evictorOf(guarded(t))
 	e.createOpen(zone("zone-a", 3, gated()), zone("zone-b", 2))
@@ -58,11 +59,12 @@ func TestAZoneThatLeftDoesNotShrinkWhileWhatIsRememberedCannotBeRead(t *testing.
 	e.editLease(func(l *coordinationv1.Lease) { l.Annotations[zonesAnnotation] = "zone-a and zone-b" })
 	e.never("the downscale of zone-a in its group", time.Second, func() error { return e.scaleBy(scaled, "zone-a", -1) })
 	e.change("zone-a", regrouped(""))
-	e.never("the downscale of zone-a while it is away, not whole, and zone-b-0 is down", 6*time.Second, func() error { return e.scaleBy(scaled, "zone-a", -1) })
+	e.never("the downscale of zone-a while it is outside of its group and unavailable, and zone-b-0 is down", 6*time.Second, func() error { return e.scaleBy(scaled, "zone-a", -1) })
 }
 
-// A replica that observes Leases late also refuses the downscale of a zone that left its group.
-func TestAReplicaThatSeesLeasesLateGuardsDownscalesOfZonesThatLeft(t *testing.T) {
+// A replica that observes Leases late also refuses the downscale of a zone that was removed
+// from its group.
+func TestAReplicaThatSeesLeasesLateGuardsDownscalesOfFormerZones(t *testing.T) {
 	t.Parallel()
 	e := answeredLate(t, "leases", 15*time.Second)
 	e.create(zone("zone-a", 2))
@@ -74,5 +76,5 @@ func TestAReplicaThatSeesLeasesLateGuardsDownscalesOfZonesThatLeft(t *testing.T)
 	e.deletePod("zone-b-0") // it crashes
 	e.isBroken("zone-b-0")
 	e.change("zone-b", regrouped(""))
-	e.never("the downscale of zone-b, which left, while zone-a-0 is down", 8*time.Second, func() error { return e.scaleBy(scaled, "zone-b", -1) })
+	e.never("the downscale of zone-b, which was removed from its group, while zone-a-0 is down", 8*time.Second, func() error { return e.scaleBy(scaled, "zone-b", -1) })
 }

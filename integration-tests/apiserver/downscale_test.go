@@ -129,7 +129,7 @@ func prepareDownscale(t *testing.T, name, address string, ca []byte, namespaces 
 func (s *scene) awaitGuard() {
 	s.t.Helper()
 	s.begin(zone("probe", 1, inGroup("probe"), readyAfter(time.Hour)))
-	s.eventually("the API server asks the webhook", func(present) error {
+	s.eventually("the API server calls the webhook", func(present) error {
 		before, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(s.t.Context(), "probe", getOptions)
 		if err != nil {
 			return err
@@ -141,7 +141,7 @@ func (s *scene) awaitGuard() {
 		if *before.Spec.Replicas == 0 {
 			by = 1
 		}
-		return errors.Join(errors.New("a downscale of the probe leaves no time"), s.scaleBy(patched, "probe", by))
+		return errors.Join(errors.New("a downscale of the probe is not refused in time"), s.scaleBy(patched, "probe", by))
 	})
 	s.remove("probe")
 }
@@ -211,21 +211,21 @@ func (s *scene) scaleBy(way, zone string, by int32) error {
 	return err
 }
 
-// shrinksAtLast requests one replica less until the request is admitted.
-func (s *scene) shrinksAtLast(way, zone string) {
+// scalesDownAtLast requests one replica less until the request is admitted.
+func (s *scene) scalesDownAtLast(way, zone string) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("%s of %s by one", way, zone), func(present) error { return s.scaleBy(way, zone, -1) })
 }
 
-// mayShrink waits until the called operator sees that a zone may shrink, which the observer may
-// have seen earlier. Its requests are dry runs.
-func (s *scene) mayShrink(zone string) {
+// awaitScalable waits until the called operator sees that a zone may be scaled down, which
+// the observer may have seen earlier. Its requests are dry runs.
+func (s *scene) awaitScalable(zone string) {
 	s.t.Helper()
-	s.eventually("the operator sees that "+zone+" may shrink", func(present) error { return s.shrinkOnTrial(zone) })
+	s.eventually("the operator sees that "+zone+" may be scaled down", func(present) error { return s.tryDownscale(zone) })
 }
 
-// shrinkOnTrial requests one replica less once, as a dry run.
-func (s *scene) shrinkOnTrial(zone string) error {
+// tryDownscale requests one replica less once, as a dry run.
+func (s *scene) tryDownscale(zone string) error {
 	s.t.Helper()
 	ctx, sets := s.t.Context(), s.world.admin.AppsV1().StatefulSets(s.name)
 	set, err := sets.Get(ctx, zone, getOptions)
@@ -255,9 +255,9 @@ func TestADownscaleIsAdmittedUnderTheHoldAndRecordsItsTime(t *testing.T) {
 	s.create(zone("zone-a", 4), zone("zone-b", 2))
 	for _, way := range waysToScale {
 		began := aNewSecond()
-		s.shrinksAtLast(way, "zone-a") // a write of the status at the same time is a reason to repeat the request
+		s.scalesDownAtLast(way, "zone-a") // a write of the status at the same time is a reason to repeat the request
 		s.settled()
-		s.tellsItsTime("zone-a", began)
+		s.recordsItsTime("zone-a", began)
 	}
 }
 
@@ -270,25 +270,25 @@ func aNewSecond() time.Time {
 	return next.Add(-time.Second)
 }
 
-// tellsItsTime waits until a zone has the time of its downscale, which must not be before began.
-func (s *scene) tellsItsTime(zone string, began time.Time) {
+// recordsItsTime waits until a zone has the time of its downscale, which must not be before began.
+func (s *scene) recordsItsTime(zone string, began time.Time) {
 	s.t.Helper()
 	s.eventually("the time is on the zone", func(now present) error {
 		text := now.sets[zone].Annotations[downscaledAnnotation]
 		at, err := time.Parse(time.RFC3339, text)
 		if err == nil && at.Before(began) {
-			err = fmt.Errorf("it says %s, the downscale began at %s", text, began)
+			err = fmt.Errorf("the recorded time is %s, the downscale began at %s", text, began)
 		}
 		return err
 	})
 }
 
 // lockstep would judge a different change from the change of the pods.
-func TestAChangeThatTakesPodsInAnotherWayThanADownscaleIsRefused(t *testing.T) {
+func TestAChangeThatRemovesPodsOtherThanByADownscaleIsRefused(t *testing.T) {
 	t.Parallel()
 	s := guarded(t)
 	s.create(zone("zone-a", 3), zone("zone-b", 2), zone("lonely", 2, alone))
-	s.mayShrink("zone-a")
+	s.awaitScalable("zone-a")
 	for _, refused := range []struct{ zone, change, why string }{
 		{"zone-a", `{"metadata":{"labels":{"rollout-group":"another"}},"spec":{"replicas":2}}`, "GroupChanged"},
 		{"zone-a", `{"metadata":{"labels":{"rollout-group":null}},"spec":{"replicas":2}}`, "GroupChanged"},
@@ -303,7 +303,7 @@ func TestAChangeThatTakesPodsInAnotherWayThanADownscaleIsRefused(t *testing.T) {
 	s.settled()
 }
 
-func TestADownscaleBesideARolloutIsRefusedAndGetsTheNextTurn(t *testing.T) {
+func TestADownscaleDuringARolloutIsRefusedAndGetsTheNextTurn(t *testing.T) {
 	t.Parallel()
 	s := guarded(t)
 	s.create(zone("zone-a", 3), zone("zone-b", 3), zone("zone-c", 3))
@@ -319,14 +319,15 @@ func TestADownscaleBesideARolloutIsRefusedAndGetsTheNextTurn(t *testing.T) {
 		t.Error("the refusal suggests a delay, so clients repeat it by themselves")
 	}
 	s.opensGates("zone-a-0", "zone-a-1", "zone-a-2")
-	s.shrinksAtLast(scaled, "zone-c")
+	s.scalesDownAtLast(scaled, "zone-c")
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-a-2")
-	s.leaves("zone-c-2")
+	s.endsLingering("zone-c-2")
 	s.opensGatesAsTheyClose()
 	s.settled()
 }
 
-// A downscale of a pod that is down needs no hold. The zones ask for a minimum time only after it.
+// A downscale of a pod that is down needs no hold. The zones get a minimum time only after
+// it.
 func TestAMinimumTimeCountsFromADownscaleBeforeItWasSet(t *testing.T) {
 	t.Parallel()
 	s := guarded(t)
@@ -335,10 +336,10 @@ func TestAMinimumTimeCountsFromADownscaleBeforeItWasSet(t *testing.T) {
 	s.awaitDeletion("zone-b-0")
 	s.gate("zone-a-1", corev1.ConditionFalse)
 	s.isBroken("zone-a-1")
-	s.shrinksAtLast(scaled, "zone-a")
+	s.scalesDownAtLast(scaled, "zone-a")
 	s.opensGates("zone-b-0", "zone-b-1")
 	for _, name := range []string{"zone-a", "zone-b"} {
-		s.change(name, noted(apartAnnotation, "10m"))
+		s.change(name, setAnnotated(apartAnnotation, "10m"))
 	}
 	s.settled()
 	var err error
@@ -353,12 +354,12 @@ func TestAMinimumTimeCountsFromADownscaleBeforeItWasSet(t *testing.T) {
 	}
 }
 
-func TestConcurrentDownscalesOfDifferentZonesComeOneAfterTheOther(t *testing.T) {
+func TestConcurrentDownscalesOfDifferentZonesAreSerialized(t *testing.T) {
 	t.Parallel()
 	s, operators := guardedByBoth(t)
 	zones := []string{"zone-a", "zone-b", "zone-c"}
 	for _, name := range zones {
-		s.begin(zone(name, 12, goneAfter(300*time.Millisecond)))
+		s.begin(zone(name, 12, removedAfter(300*time.Millisecond)))
 	}
 	s.settled()
 	var requests sync.WaitGroup
@@ -379,11 +380,11 @@ func TestConcurrentDownscalesOfDifferentZonesComeOneAfterTheOther(t *testing.T) 
 	requests.Wait()
 	t.Logf("%d passed, %d were refused in %s", passed.Load(), refused.Load(), time.Since(began))
 	if passed.Load() == 0 || refused.Load() == 0 {
-		t.Error("nothing was decided")
+		t.Error("no decision")
 	}
 	for _, o := range operators {
 		if !strings.Contains(o.Logs(), `"object":"statefulsets`) {
-			t.Error("one of the two operators refused nothing")
+			t.Error("one of the two operators refused no downscale")
 		}
 	}
 	s.settled()

@@ -54,13 +54,13 @@ func TestAMissingPodBlocksOnlyItsOwnPartition(t *testing.T) {
 		return nil
 	})
 	for n := range min(last, 7) {
-		e.leavesAtLast(fmt.Sprintf("zone-b-%d", n))
-		e.leavesAtLast(fmt.Sprintf("zone-c-%d", n))
+		e.isEvictedAtLast(fmt.Sprintf("zone-b-%d", n))
+		e.isEvictedAtLast(fmt.Sprintf("zone-c-%d", n))
 	}
 	blocked := fmt.Sprintf("zone-b-%d", last)
 	e.staysPut(blocked, fmt.Sprintf("1 pod unknown in partition %d", last))
 	e.gives(missing)
-	e.leavesAtLast(blocked)
+	e.isEvictedAtLast(blocked)
 	e.settled()
 }
 
@@ -80,7 +80,7 @@ func (e *drainable) takesThePlaceOf(name string) {
 func (e *drainable) gives(name string) {
 	e.t.Helper()
 	e.deletePod(name)
-	e.eventually(name+" is there", func(now present) error {
+	e.eventually(name+" exists", func(now present) error {
 		if p := now.pods[name]; p == nil || metav1.GetControllerOf(p) == nil || !judge.PodOf(p).Serving() {
 			return errors.New("it is not")
 		}
@@ -104,8 +104,8 @@ func (e *drainable) staysPut(pod, words string) {
 	})
 }
 
-// leavesAtLast evicts a pod and repeats the request while it is refused for now.
-func (e *drainable) leavesAtLast(pod string) {
+// isEvictedAtLast evicts a pod and repeats the request while it is refused for now.
+func (e *drainable) isEvictedAtLast(pod string) {
 	e.t.Helper()
 	e.eventually(pod+" is evicted", func(present) error {
 		err := e.evicts(e.t.Context(), pod, nil)

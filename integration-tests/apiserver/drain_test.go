@@ -94,11 +94,11 @@ func (e *drainable) wantAlternation(zone string, evictions int) {
 	}
 	between := slices.Contains(order[max(0, first):last+1], "rolled")
 	if first < 1 || last == len(order)-1 || evictions > 1 && !between {
-		e.t.Errorf("pods left in this order, and should alternate: %q", order)
+		e.t.Errorf("pods were evicted in this order, and should alternate: %q", order)
 	}
 }
 
-func TestAPodThatARolloutWaitsForLeavesWithItsNode(t *testing.T) {
+func TestAPodThatARolloutWaitsForIsEvictedWithItsNode(t *testing.T) {
 	t.Parallel()
 	e := evictedUnder(t, judge.Budget{Limit: 1})
 	e.addNodes(2, "a")

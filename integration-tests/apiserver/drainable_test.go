@@ -101,7 +101,7 @@ func (e *drainable) guardBy(replicas ...*operator) {
 	e.service = newBalancer(e.t, e.secret().Data["ca"])
 	e.leads()
 	e.registers()
-	e.isAsked()
+	e.isCalled()
 }
 
 func (e *drainable) startReplica() *operator {
@@ -130,12 +130,12 @@ const (
 // namespace only.
 func (e *drainable) registers() {
 	e.t.Helper()
-	var shrinking, pinning admissionregistrationv1.MutatingWebhookConfiguration
+	var downscaling, pinning admissionregistrationv1.MutatingWebhookConfiguration
 	var evicting admissionregistrationv1.ValidatingWebhookConfiguration
-	readManifest(e.t, "prepare-downscale.yaml", &shrinking)
+	readManifest(e.t, "prepare-downscale.yaml", &downscaling)
 	readManifest(e.t, "pod-eviction-pin.yaml", &pinning)
 	readManifest(e.t, "pod-eviction.yaml", &evicting)
-	changing := slices.Concat(shrinking.Webhooks, pinning.Webhooks)
+	changing := slices.Concat(downscaling.Webhooks, pinning.Webhooks)
 	for i := range changing {
 		e.redirects(&changing[i].ClientConfig, &changing[i].NamespaceSelector)
 	}
@@ -162,22 +162,22 @@ func (e *drainable) redirects(client *admissionregistrationv1.WebhookClientConfi
 	*namespaces = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": e.name}}
 }
 
-// isAsked waits until the API server calls all webhooks. Its requests are dry runs.
-func (e *drainable) isAsked() {
+// isCalled waits until the API server calls all webhooks. Its requests are dry runs.
+func (e *drainable) isCalled() {
 	e.t.Helper()
 	e.begin(zone("probe", 1, inGroup("probe")))
 	trial := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
 	e.eventually("the API server calls the webhooks", func(present) error {
 		ctx, sets := e.t.Context(), e.world.admin.AppsV1().StatefulSets(e.name)
-		_, shrinks := sets.Patch(ctx, "probe", "application/merge-patch+json", []byte(`{"spec":{"replicas":0}}`), trial)
+		_, scalesDown := sets.Patch(ctx, "probe", "application/merge-patch+json", []byte(`{"spec":{"replicas":0}}`), trial)
 		evicts := e.evictOnTrial("probe-0")
 		answered := e.service.answered()
 		for _, path := range []string{pathOfPrepare, pathOfEviction, pathOfPin} {
 			if answered[path] == 0 {
-				return errors.Join(fmt.Errorf("%s was not called", path), shrinks, evicts)
+				return errors.Join(fmt.Errorf("%s was not called", path), scalesDown, evicts)
 			}
 		}
-		return errors.Join(shrinks, evicts)
+		return errors.Join(scalesDown, evicts)
 	})
 	e.remove("probe")
 }

@@ -27,7 +27,7 @@ type exodus struct {
 	pods    []string
 	vetoed  bool     // after the first grant, a PodDisruptionBudget refuses
 	holders []string // that the Lease of the group names while it records evictions
-	waiting string   // the zone that waits in the queue until the first pod has left; empty if no zone waits
+	waiting string   // the zone that waits in the queue until the first pod was removed; empty if no zone waits
 }
 
 var exoduses = []exodus{
@@ -50,7 +50,7 @@ var exoduses = []exodus{
 		holders: []string{"eviction/partitions"},
 	},
 	{
-		name:    "after a yes that came to nothing",
+		name:    "after an admission without effect",
 		zones:   func() []*appsv1.StatefulSet { return []*appsv1.StatefulSet{zone("zone-a", 2), zone("zone-b", 2)} },
 		pods:    []string{"zone-a-0"},
 		vetoed:  true,
@@ -58,9 +58,9 @@ var exoduses = []exodus{
 	},
 }
 
-// leavable returns a scene with one operator behind a proxy, which the API server calls about
+// drainableGroup returns a scene with one operator behind a proxy, which the API server calls about
 // evictions. The last result starts the operator again.
-func leavable(t *testing.T, of exodus) (*drainable, *faultproxy.Proxy, func()) {
+func drainableGroup(t *testing.T, of exodus) (*drainable, *faultproxy.Proxy, func()) {
 	t.Helper()
 	e := newDrainable(t)
 	if of.budget != nil {
@@ -112,12 +112,12 @@ func (of exodus) needs(write faultproxy.Request) bool {
 // writes of its resource, because the time of a status write varies.
 func writesOfAnExodus(t *testing.T, of exodus) []faultproxy.Request {
 	t.Helper()
-	e, proxy, _ := leavable(t, of)
+	e, proxy, _ := drainableGroup(t, of)
 	before := len(proxy.Writes())
 	if of.waiting != "" {
 		e.lingers(of.pods[0], never)
 	}
-	all := e.leave(of)
+	all := e.startEvictions(of)
 	if of.waiting != "" {
 		e.eventually(of.waiting+" waits in the queue", func(now present) error {
 			lease := now.leases["lockstep-group-"+defaultGroup]
@@ -126,9 +126,9 @@ func writesOfAnExodus(t *testing.T, of exodus) []faultproxy.Request {
 			}
 			return nil
 		})
-		e.leaves(of.pods[0])
+		e.endsLingering(of.pods[0])
 	}
-	all.haveLeft()
+	all.awaitRemoved()
 	e.settled()
 	e.wantEvicted(of.pods...)
 	e.wantHolders(of.holders...)
@@ -157,11 +157,11 @@ func fromNowOn(write faultproxy.Request, f faultproxy.Fault) faultproxy.Script {
 // survives tests an exodus with this crash and returns whether the exodus reached the crash point.
 func (of exodus) survives(t *testing.T, point crashPoint) bool {
 	t.Helper()
-	e, proxy, start := leavable(t, of)
+	e, proxy, start := drainableGroup(t, of)
 	op := e.operator
 	fault, crashed := killing(op, point.after)
 	proxy.Play(fromNowOn(point.write, fault))
-	all := e.leave(of)
+	all := e.startEvictions(of)
 	select {
 	case <-crashed:
 	case <-all.over:
@@ -171,7 +171,7 @@ func (of exodus) survives(t *testing.T, point crashPoint) bool {
 	reached := len(proxy.Counts().Faults) > 0 // at its last write, the exodus may end before the operator is dead
 	op.Kill()
 	start()
-	all.haveLeft()
+	all.awaitRemoved()
 	e.settled()
 	e.wantEvicted(of.pods...)
 	e.wantHolders(of.holders...)
@@ -181,34 +181,34 @@ func (of exodus) survives(t *testing.T, point crashPoint) bool {
 	return reached
 }
 
-// leavers is the state of the evictions of an exodus.
-type leavers struct {
+// evictionRun is the state of the evictions of an exodus.
+type evictionRun struct {
 	t    *testing.T
-	over chan struct{} // closed when all pods have left, or never will
+	over chan struct{} // closed when all pods were removed, or never will be
 	err  error         // set before over is closed
 }
 
-// leave starts to evict the pods of an exodus.
-func (e *drainable) leave(of exodus) *leavers {
+// startEvictions starts to evict the pods of an exodus.
+func (e *drainable) startEvictions(of exodus) *evictionRun {
 	e.t.Helper()
 	if of.vetoed {
 		e.forbidsEvictions()
 	}
-	all := &leavers{t: e.t, over: make(chan struct{})}
+	all := &evictionRun{t: e.t, over: make(chan struct{})}
 	go func() {
 		defer close(all.over)
 		if of.vetoed {
 			all.err = e.meetsTheVeto(of.pods[0])
 		}
 		for _, pod := range of.pods {
-			all.err = errors.Join(all.err, e.asksUntilGranted(pod))
+			all.err = errors.Join(all.err, e.evictUntilGranted(pod))
 		}
 	}()
 	return all
 }
 
-// haveLeft waits until all of them have left.
-func (l *leavers) haveLeft() {
+// awaitRemoved waits until all of them were removed.
+func (l *evictionRun) awaitRemoved() {
 	l.t.Helper()
 	<-l.over
 	if l.err != nil {
@@ -216,10 +216,10 @@ func (l *leavers) haveLeft() {
 	}
 }
 
-// asksUntilGranted requests an eviction until it is granted. Like a drain, it continues while no
+// evictUntilGranted requests an eviction until it is granted. Like a drain, it continues while no
 // operator runs.
-func (e *drainable) asksUntilGranted(pod string) error {
-	return e.asksUntil(pod, func(err error) bool { return err == nil })
+func (e *drainable) evictUntilGranted(pod string) error {
+	return e.evictUntil(pod, func(err error) bool { return err == nil })
 }
 
 // forbidsEvictions creates a PodDisruptionBudget that refuses every eviction, after the webhooks.
@@ -237,7 +237,7 @@ func (e *drainable) forbidsEvictions() {
 // meetsTheVeto requests an eviction until the PodDisruptionBudget refuses it, and deletes the
 // PodDisruptionBudget.
 func (e *drainable) meetsTheVeto(pod string) error {
-	if err := e.asksUntil(pod, func(err error) bool {
+	if err := e.evictUntil(pod, func(err error) bool {
 		return apierrors.IsTooManyRequests(err) && strings.Contains(err.Error(), "disruption budget")
 	}); err != nil {
 		return err
@@ -245,14 +245,14 @@ func (e *drainable) meetsTheVeto(pod string) error {
 	return e.world.admin.PolicyV1().PodDisruptionBudgets(e.name).Delete(e.t.Context(), "veto", deleteOptions)
 }
 
-func (e *drainable) asksUntil(pod string, answered func(error) bool) error {
+func (e *drainable) evictUntil(pod string, answered func(error) bool) error {
 	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		err := e.evicts(e.t.Context(), pod, nil)
 		switch {
 		case answered(err):
 			return nil
 		case time.Since(began) > e.patience:
-			return fmt.Errorf("eviction of %s was answered in vain for %s: %w", pod, e.patience, err)
+			return fmt.Errorf("eviction of %s was not answered finally for %s: %w", pod, e.patience, err)
 		}
 	}
 }
@@ -271,6 +271,6 @@ func (s *scene) wantHolders(holders ...string) {
 		}
 	}
 	if !slices.Equal(got, holders) {
-		s.t.Errorf("pods were noted for %q, %q wanted", got, holders)
+		s.t.Errorf("pods were recorded for %q, %q wanted", got, holders)
 	}
 }

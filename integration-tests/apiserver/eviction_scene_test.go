@@ -97,7 +97,7 @@ func (e *evictor) evictedAndBoundBy(address string, ca []byte) {
 func (e *evictor) awaitsEvictions(bound bool) {
 	e.t.Helper()
 	e.begin(zone("probe", 1, inGroup("probe"), readyAfter(time.Hour)))
-	e.eventually(fmt.Sprintf("the API server asks, and evictions are bound: %t", bound), func(present) error {
+	e.eventually(fmt.Sprintf("the API server calls the webhook, and evictions are bound: %t", bound), func(present) error {
 		if err := e.evict("probe-0", dryEviction); err != nil {
 			return err
 		}
@@ -252,11 +252,11 @@ func (s *scene) comesBack(formerly *corev1.Pod) {
 // the deletion. finish lets the eviction continue and returns its result.
 func (e *evictor) replacedOnceGranted(pod *corev1.Pod) (finish func() error) {
 	e.t.Helper()
-	asked, goOn := e.asksBesides(pod.Name)
+	requested, goOn := e.secondWebhook(pod.Name)
 	answer := make(chan error, 1)
 	go func() { answer <- e.evict(pod.Name) }()
-	e.eventually("the API server asks, and the eviction is noted", func(now present) error {
-		if free(now) == nil || len(asked) == 0 {
+	e.eventually("the API server calls the webhook, and the eviction is recorded", func(now present) error {
+		if free(now) == nil || len(requested) == 0 {
 			return errors.New("not yet")
 		}
 		return nil
@@ -269,10 +269,10 @@ func (e *evictor) replacedOnceGranted(pod *corev1.Pod) (finish func() error) {
 	}
 }
 
-// asksBesides registers a second webhook for evictions, which answers after goOn was called. asked
-// receives a value when the API server calls it about an eviction that is not a dry run. The dry
-// runs of the pod show that the API server calls the webhook.
-func (e *evictor) asksBesides(pod string) (asked <-chan struct{}, goOn func()) {
+// secondWebhook registers a second webhook for evictions, which answers after goOn was
+// called. called receives a value when the API server calls it about an eviction that is
+// not a dry run. The dry runs of the pod show that the API server calls the webhook.
+func (e *evictor) secondWebhook(pod string) (called <-chan struct{}, goOn func()) {
 	e.t.Helper()
 	asks, answers := make(chan struct{}, 9), make(chan struct{})
 	goOn = sync.OnceFunc(func() { close(answers) })
@@ -286,7 +286,7 @@ func (e *evictor) asksBesides(pod string) (asked <-chan struct{}, goOn func()) {
 			asks <- struct{}{}
 			<-answers
 		}
-		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: []string{"asked besides"}}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: []string{"called as well"}}
 		_ = json.NewEncoder(w).Encode(review) // the API server may have closed the connection
 	}))
 	e.t.Cleanup(server.Close)
@@ -299,7 +299,7 @@ func (e *evictor) asksBesides(pod string) (asked <-chan struct{}, goOn func()) {
 		URL: &server.URL, CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 	}
 	e.validates(&c)
-	e.eventually("the API server asks besides", func(present) error {
+	e.eventually("the API server calls the second webhook", func(present) error {
 		err := e.evictDryByQuery(pod)
 		if err == nil && len(e.warned()) == 0 {
 			err = errors.New("not yet")

@@ -30,7 +30,7 @@ type storm struct {
 
 // storms lists storms by the fault that occurs meanwhile.
 var storms = map[string]storm{
-	"nothing else goes wrong":     {},
+	"no further fault":            {},
 	"the leader is killed":        {kills: (*drainable).leader},
 	"the other replica is killed": {kills: (*drainable).follower},
 	"caches are late":             {late: true},
@@ -106,9 +106,9 @@ const stormPatience = 8 * time.Minute
 func (e *drainable) leader() *operator {
 	e.t.Helper()
 	i := -1
-	e.eventually("somebody leads", func(present) error {
+	e.eventually("a replica leads", func(present) error {
 		if i = slices.IndexFunc(e.replicas, leads); i < 0 {
-			return errors.New("nobody")
+			return errors.New("no replica")
 		}
 		return nil
 	})
@@ -161,9 +161,9 @@ func newBlows(e *drainable, o storm, seed uint64, pods []string) *blows {
 func (b *blows) evict(random *rand.Rand, pods []string, half int64) {
 	for b.left.Load() > 0 {
 		pod := pods[random.IntN(len(pods))]
-		for again := true; again; again = b.ask(pod) {
+		for again := true; again; again = b.request(pod) {
 			if time.Since(b.began) > b.e.patience {
-				b.note(func() { b.odd = append(b.odd, pod+" was never evicted") })
+				b.update(func() { b.odd = append(b.odd, pod+" was never evicted") })
 				return
 			}
 			left := b.left.Add(-1)
@@ -181,13 +181,13 @@ func (b *blows) evict(random *rand.Rand, pods []string, half int64) {
 // since it was judged.
 var expected = []int{http.StatusCreated, http.StatusTooManyRequests, http.StatusNotFound, http.StatusConflict}
 
-// ask evicts a pod once and reports whether to repeat the request.
-func (b *blows) ask(pod string) bool {
+// request evicts a pod once and reports whether to repeat the request.
+func (b *blows) request(pod string) bool {
 	began := time.Now()
 	err := b.e.evicts(b.e.t.Context(), pod, nil)
 	took, code := time.Since(began), codeOf(err)
 	known := slices.Contains(expected, code)
-	b.note(func() {
+	b.update(func() {
 		b.answers[code]++
 		b.slowest = max(b.slowest, took)
 		switch {
@@ -212,10 +212,10 @@ func codeOf(err error) int {
 	return 0
 }
 
-func (b *blows) note(what func()) {
+func (b *blows) update(change func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	what()
+	change()
 }
 
 // downscale requests one replica less every quarter of a second until the request is admitted.
@@ -255,7 +255,7 @@ func (b *blows) judge() {
 		t.Errorf("the slowest answer came after %s", b.slowest)
 	}
 	if evicted := b.e.evicted(); len(evicted) == 0 || b.answers[http.StatusTooManyRequests] == 0 {
-		t.Errorf("%d pods that served were evicted, and %d evictions were refused: nothing was decided", len(evicted), b.answers[http.StatusTooManyRequests])
+		t.Errorf("%d serving pods were evicted, and %d evictions were refused: no decision was required", len(evicted), b.answers[http.StatusTooManyRequests])
 	}
 }
 
@@ -273,9 +273,9 @@ func (e *drainable) wantFewConflicts() {
 			written++
 		}
 	}
-	e.t.Logf("%d pods that served were evicted, %d were deleted; the Lease was written %d times, and %d times in vain",
+	e.t.Logf("%d serving pods were evicted, %d were deleted; the Lease was written %d times, and %d writes conflicted",
 		len(e.evicted()), len(e.deletions()), written, conflicts)
 	if conflicts > written {
-		e.t.Error("it was written in vain more often than not")
+		e.t.Error("more than half of its writes conflicted")
 	}
 }

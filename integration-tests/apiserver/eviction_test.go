@@ -27,17 +27,17 @@ func TestAPodIsEvictedUnderTheHoldOfItsGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noted := false
+	recorded := false
 	for _, f := range history {
 		if f.Hold != nil && f.Hold.Holder == "eviction/zone-a" && len(f.Hold.Intents) == 1 && f.Hold.Intents[0].UID == string(before.UID) {
-			noted = true
+			recorded = true
 		}
-		if f.Pod != nil && f.Pod.UID == string(before.UID) && (f.Pod.Terminating || f.Pod.Deleted) && !noted {
-			t.Fatalf("%s leaves before its eviction is noted", before.Name)
+		if f.Pod != nil && f.Pod.UID == string(before.UID) && (f.Pod.Terminating || f.Pod.Deleted) && !recorded {
+			t.Fatalf("%s terminates before its eviction is recorded", before.Name)
 		}
 	}
-	if warned := e.warned(); !noted || len(warned) > 0 {
-		t.Errorf("recorded %t, warned of %q", noted, warned)
+	if warned := e.warned(); !recorded || len(warned) > 0 {
+		t.Errorf("recorded %t, warned of %q", recorded, warned)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 	}
 	e.refused(e.evict("zone-a-1"), "1 pod ", " in zone-a; eviction of zone-a-1 in zone-a is refused (")
 	e.refused(e.evict(second.Name), "1 pod ", " in zone-a; eviction of zone-b-0 in zone-b is refused (GroupHeld", "another operation holds the group")
-	e.eventually("zone-b, which asks on, has a place in the queue", func(now present) error {
+	e.eventually("zone-b, which repeats its request, has a place in the queue", func(now present) error {
 		e.refused(e.evict(second.Name), "eviction of zone-b-0 in zone-b is refused (GroupHeld")
 		lease := now.leases["lockstep-group-"+defaultGroup]
 		if lease == nil || !strings.Contains(lease.Annotations["lockstep.dev/waiting"], "zone-b") {
@@ -70,7 +70,7 @@ func TestEvictionsInTwoZonesTakeTurns(t *testing.T) {
 		return nil
 	})
 	e.opens(first)
-	e.eventually("its turn comes", func(present) error { return e.evict(second.Name) })
+	e.eventually("its turn begins", func(present) error { return e.evict(second.Name) })
 	e.comesBack(second)
 	e.settled()
 }
@@ -114,7 +114,7 @@ func TestAPodThatIsDownIsEvictedUnderAnyHold(t *testing.T) {
 	}
 	e.gate(down.Name, corev1.ConditionFalse)
 	e.eventually("it is evicted", func(present) error { return e.evict(down.Name) })
-	e.eventually("it is gone", func(now present) error {
+	e.eventually("it is deleted", func(now present) error {
 		if pod := now.pods[down.Name]; pod != nil && pod.UID == down.UID {
 			return errors.New("not yet")
 		}
@@ -125,7 +125,7 @@ func TestAPodThatIsDownIsEvictedUnderAnyHold(t *testing.T) {
 	}
 }
 
-func TestADryRunOfAnEvictionLeavesNothing(t *testing.T) {
+func TestADryRunOfAnEvictionWritesNothing(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 2))
@@ -135,7 +135,7 @@ func TestADryRunOfAnEvictionLeavesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	e.stays("nothing holds the group", aWhile, free)
+	e.stays("the group has no holder", aWhile, free)
 }
 
 func TestAnEvictionThatIsBoundToNoPodIsGrantedWithAWarning(t *testing.T) {
@@ -154,7 +154,7 @@ func TestAnEvictionThatIsBoundToNoPodIsGrantedWithAWarning(t *testing.T) {
 	e.settled()
 }
 
-func TestADrainGetsNotFoundForAPodThatIsGone(t *testing.T) {
+func TestADrainGetsNotFoundForADeletedPod(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	if err := e.evict("zone-a-0"); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "pod-eviction.lockstep.dev") {
@@ -164,7 +164,7 @@ func TestADrainGetsNotFoundForAPodThatIsGone(t *testing.T) {
 
 // If a pod is replaced between the grant and the deletion, the eviction does not delete the
 // replacement.
-func TestAPodThatComesBetweenGrantAndDeletionSurvives(t *testing.T) {
+func TestAPodCreatedBetweenGrantAndDeletionSurvives(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 2))
@@ -176,13 +176,13 @@ func TestAPodThatComesBetweenGrantAndDeletionSurvives(t *testing.T) {
 	after := e.pod(before.Name)
 	e.settled()
 	if now := e.pod(before.Name); now.UID != after.UID {
-		t.Error("the replacement is gone")
+		t.Error("the replacement was deleted")
 	}
 }
 
 // An unbound eviction deletes the pod that has the name when the API server carries it out. So it
 // blocks other zones even after the pod was replaced.
-func TestAnUnboundEvictionThatTakesTheReplacementTakesOneZoneDownAlone(t *testing.T) {
+func TestAnUnboundEvictionOfTheReplacementDisruptsOnlyOneZone(t *testing.T) {
 	t.Parallel()
 	e := unboundEvictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 2))
@@ -192,7 +192,7 @@ func TestAnUnboundEvictionThatTakesTheReplacementTakesOneZoneDownAlone(t *testin
 	e.change("zone-b", version(2))
 	e.spares("zone-b waits after the pod was replaced", aWhile, "zone-b-0", "zone-b-1")
 	if err := finish(); err != nil {
-		t.Errorf("nothing binds the eviction, and it failed: %v", err)
+		t.Errorf("the eviction is not bound, and it failed: %v", err)
 	}
 	e.comesBack(replacement)
 	e.spares("zone-b waits after the replacement was evicted", aWhile, "zone-b-0", "zone-b-1")

@@ -87,7 +87,7 @@ const (
 	longPatience = 3 * time.Minute
 )
 
-func TestARolloutSurvivesWhatGoesWrongAroundIt(t *testing.T) {
+func TestARolloutSurvivesFaultsAroundIt(t *testing.T) {
 	t.Parallel()
 	random, seed := seeded(t)
 	const few, rounds = 2, 3
@@ -217,7 +217,7 @@ func (s *scene) managesByLabel() {
 	s.withRole()
 	s.own = judge.Operator{User: user(s.name), Selector: labels.SelectorFromSet(labels.Set{ownLabel: s.name}), LeadershipNamespace: s.name}
 	s.mayEverywhere(account)
-	s.eventually("the API server has heard of the binding", func(present) error {
+	s.eventually("the API server has received the binding", func(present) error {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: s.own.User, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "namespaces"},
 		}}

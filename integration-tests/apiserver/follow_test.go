@@ -19,15 +19,15 @@ const (
 	apartAnnotation       = "grafana.com/min-time-between-zones-downscale"
 )
 
-// noted sets an annotation of the StatefulSet itself.
-func noted(key, value string) option {
+// setAnnotated sets an annotation of the StatefulSet itself.
+func setAnnotated(key, value string) option {
 	return func(s *appsv1.StatefulSet) { set(&s.Annotations, key, value) }
 }
 
-func follows(leader string) option { return noted(leaderAnnotation, leader) }
+func follows(leader string) option { return setAnnotated(leaderAnnotation, leader) }
 
 // forced sets the annotation that forces a number of replicas. The empty text removes it.
-func forced(text string) option { return noted(forceAnnotation, text) }
+func forced(text string) option { return setAnnotated(forceAnnotation, text) }
 
 // ungated returns a managed scene without webhooks. Its downscales are judged as well: only
 // lockstep may make any.
@@ -80,23 +80,23 @@ func TestZonesFollowTheirLeaderUpAndDown(t *testing.T) {
 	})
 }
 
-func TestAFollowerGrowsAlthoughNoZoneMayShrink(t *testing.T) {
+func TestAFollowerScalesUpWhileDownscalesAreForbidden(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
-	s.create(zone("zone-a", 1, noted(apartAnnotation, "often")), zone("zone-b", 1, follows("zone-a")), zone("zone-c", 3, follows("zone-c")))
-	s.change("zone-a", forced("3"), noted(downscaledAnnotation, "yesterday"))
+	s.create(zone("zone-a", 1, setAnnotated(apartAnnotation, "often")), zone("zone-b", 1, follows("zone-a")), zone("zone-c", 3, follows("zone-c")))
+	s.change("zone-a", forced("3"), setAnnotated(downscaledAnnotation, "yesterday"))
 	s.sized(map[string]int32{"zone-a": 3, "zone-b": 3})
 	s.change("zone-a", forced("1"))
 	s.awaitWaiting("InvalidDownscaleTime", "zone-a")
 }
 
-func TestAFollowerShrinksNoSoonerThanTheMinimumTime(t *testing.T) {
+func TestAFollowerScalesDownNoSoonerThanTheMinimumTime(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
-		apart := noted(apartAnnotation, "20s") // the verifier reads it as well
+		apart := setAnnotated(apartAnnotation, "20s") // the verifier reads it as well
 		s.create(zone("zone-a", 3, apart), zone("zone-b", 3, follows("zone-a"), apart))
 		s.change("zone-a", forced("2"))
-		s.eventually("zone-a has shrunk", func(now present) error {
+		s.eventually("zone-a was scaled down", func(now present) error {
 			if n := *now.sets["zone-a"].Spec.Replicas; n != 2 {
 				return fmt.Errorf("it has %d replicas", n)
 			}
@@ -127,7 +127,7 @@ func TestAnInvalidLeaderIsReportedAndBlocksNoOtherZone(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2, "zone-c": 2, "zone-d": 2, "zone-e": 2, "zone-f": 2, "zone-g": 2})
 }
 
-func TestReplicasThatAreForcedAreVisibleWhileTheyStand(t *testing.T) {
+func TestForcedReplicasAreVisibleWhileTheyLast(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	s.create(zone("zone-a", 2), zone("zone-b", 2, follows("zone-a")))
@@ -154,10 +154,10 @@ func (s *scene) awaitRemark(reason, zone string, stands bool) {
 	})
 }
 
-func TestACarefulFollowerGrowsOnceItsLeaderIsAvailable(t *testing.T) {
+func TestACarefulFollowerScalesUpOnceItsLeaderIsAvailable(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
-	s.begin(zone("zone-a", 1, gated()), zone("zone-b", 1, follows("zone-a"), noted(afterLeaderAnnotation, "true")))
+	s.begin(zone("zone-a", 1, gated()), zone("zone-b", 1, follows("zone-a"), setAnnotated(afterLeaderAnnotation, "true")))
 	s.isBroken("zone-a-0")
 	s.gate("zone-a-0", corev1.ConditionTrue)
 	s.settled()
@@ -174,7 +174,7 @@ func TestACarefulFollowerGrowsOnceItsLeaderIsAvailable(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
 }
 
-func TestAFollowerThatMustNotShrinkBlocksNoRollout(t *testing.T) {
+func TestAFollowerThatMustNotScaleDownBlocksNoRollout(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	barred := func(s *appsv1.StatefulSet) { set(&s.Labels, "grafana.com/no-downscale", "true") }
@@ -187,7 +187,8 @@ func TestAFollowerThatMustNotShrinkBlocksNoRollout(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
 }
 
-// The replicas of a follower belong to its leader. lockstep sets back the edit of a person, once.
+// The leader determines the replicas of a follower. lockstep reverts the edit of a person,
+// once.
 func TestAManualScaleOfAFollowerIsOverruledOnce(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
@@ -212,7 +213,7 @@ func (s *scene) isOverruledOnce(zone string) {
 	}
 	s.eventually(zone+" is set back", twice)
 	s.sized(map[string]int32{zone: *before.Spec.Replicas})
-	s.stays(zone+" is left alone", aWhile, twice)
+	s.stays(zone+" is not changed", aWhile, twice)
 }
 
 func TestARolloutAndFollowersBothFinish(t *testing.T) {
@@ -228,7 +229,7 @@ func TestARolloutAndFollowersBothFinish(t *testing.T) {
 	})
 }
 
-func TestFollowersArePreparedOnceBeforeTheyLeave(t *testing.T) {
+func TestPodsOfFollowersArePreparedOnceBeforeTheirRemoval(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
 		s.answersLike(nil)
@@ -236,13 +237,13 @@ func TestFollowersArePreparedOnceBeforeTheyLeave(t *testing.T) {
 		s.change("zone-a", forced("2"))
 		s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
 		for _, pod := range []string{"zone-a-2", "zone-a-3", "zone-b-2", "zone-b-3"} {
-			if heard := s.heardBy(pod); heard != "POST 200" && !(strings.HasPrefix(heard, "POST 200, ") && strings.HasSuffix(heard, "POST 200")) {
-				s.t.Errorf("%s heard %q", pod, heard)
+			if received := s.callsTo(pod); received != "POST 200" && !(strings.HasPrefix(received, "POST 200, ") && strings.HasSuffix(received, "POST 200")) {
+				s.t.Errorf("%s received %q", pod, received)
 			}
 		}
 		for _, pod := range []string{"zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1"} {
-			if heard := s.heardBy(pod); heard != "" {
-				s.t.Errorf("%s stays and heard %q", pod, heard)
+			if received := s.callsTo(pod); received != "" {
+				s.t.Errorf("%s stays and received %q", pod, received)
 			}
 		}
 	})
@@ -256,31 +257,31 @@ func TestAFollowerWhosePodDeclinesLetsOtherZonesContinue(t *testing.T) {
 	s.create(zone("zone-a", 3, forced("3")), zone("zone-b", 3, prepares, follows("zone-a")))
 	s.change("zone-b", forced("1"))
 	s.awaitEvent("Warning", "PreparationFailed", "zone-b")
-	s.nobodyIsPreparedInVain("zone-b-1", "zone-b-2")
+	s.noPreparedPodStays("zone-b-1", "zone-b-2")
 	s.change("zone-a", version(2))
-	s.eventually("zone-a rolls although zone-b wants to shrink", func(now present) error { return finished(now, "zone-a") })
+	s.eventually("zone-a rolls although zone-b is due for a downscale", func(now present) error { return finished(now, "zone-a") })
 	agrees()
 	s.sized(map[string]int32{"zone-a": 3, "zone-b": 1})
-	s.leftPrepared("zone-b-1")
-	s.leftPrepared("zone-b-2")
+	s.removedPrepared("zone-b-1")
+	s.removedPrepared("zone-b-2")
 }
 
-func TestZonesGrowWhilePodsOfAnotherAreAsked(t *testing.T) {
+func TestZonesScaleUpWhilePodsOfAnotherAreCalled(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(s *scene) {
-		asked, goOn := make(chan struct{}, 100), make(chan struct{}) // a pod that is too slow may be called again
+		requested, goOn := make(chan struct{}, 100), make(chan struct{}) // a pod that is too slow may be called again
 		s.answersLike(func(method, _ string) int {
 			if method == http.MethodPost {
-				asked <- struct{}{}
+				requested <- struct{}{}
 				<-goOn
 			}
 			return http.StatusOK
 		})
 		s.create(zone("zone-a", 1), zone("zone-b", 2, prepares))
 		s.change("zone-b", forced("1"))
-		<-asked
+		<-requested
 		s.change("zone-a", forced("3"))
-		s.eventually("zone-a grows", func(now present) error {
+		s.eventually("zone-a is scaled up", func(now present) error {
 			if n := *now.sets["zone-a"].Spec.Replicas; n != 3 {
 				return fmt.Errorf("it has %d replicas", n)
 			}

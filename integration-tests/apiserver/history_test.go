@@ -68,14 +68,14 @@ func (s *scene) remembered() []rolledGroup {
 	}
 	all := []rolledGroup{}
 	for _, g := range doc.Finished {
-		told := rolledGroup{Since: g.Since, Until: toTheSecond(g.Until), Zones: []rolledZone{}}
+		shown := rolledGroup{Since: g.Since, Until: toTheSecond(g.Until), Zones: []rolledZone{}}
 		if parts := strings.Split(g.Trace, "-"); len(parts) == 4 {
-			told.TraceID = parts[1]
+			shown.TraceID = parts[1]
 		}
 		for _, z := range g.Zones {
-			told.Zones = append(told.Zones, rolledZone{z.Name, z.From, z.To, z.Since, toTheSecond(z.Until), z.Replaced})
+			shown.Zones = append(shown.Zones, rolledZone{z.Name, z.From, z.To, z.Since, toTheSecond(z.Until), z.Replaced})
 		}
-		all = append(all, told)
+		all = append(all, shown)
 	}
 	return all
 }
@@ -87,27 +87,27 @@ func toTheSecond(t time.Time) *time.Time {
 	return new(t.Truncate(time.Second))
 }
 
-// tellsHistory waits until kubectl lockstep history prints these rollouts, which must equal those
-// of the Lease, and returns them.
-func (p person) tellsHistory(want ...string) []rolledGroup {
+// showsHistory waits until kubectl lockstep history prints these rollouts, which must equal
+// those of the Lease, and returns them.
+func (p person) showsHistory(want ...string) []rolledGroup {
 	s := p.scene
 	s.t.Helper()
-	var told []rolledGroup
+	var shown []rolledGroup
 	s.eventually(fmt.Sprintf("history is %q", want), func(present) error {
-		p.reads(&told, 0, "history", defaultGroup)
+		p.reads(&shown, 0, "history", defaultGroup)
 		var got []string
-		for _, g := range told {
+		for _, g := range shown {
 			got = append(got, g.String())
 		}
 		if !slices.Equal(got, want) {
 			return fmt.Errorf("it is %q", got)
 		}
-		if lease := s.remembered(); !reflect.DeepEqual(told, lease) {
-			return fmt.Errorf("it tells\n%+v\nthe Lease\n%+v", told, lease)
+		if lease := s.remembered(); !reflect.DeepEqual(shown, lease) {
+			return fmt.Errorf("it prints\n%+v\nthe Lease contains\n%+v", shown, lease)
 		}
 		return nil
 	})
-	return told
+	return shown
 }
 
 // revisions returns the update revision of each zone.
@@ -134,7 +134,7 @@ func TestKubectlHistoryShowsTheRolloutsOfTheLease(t *testing.T) {
 	second := s.revisions()
 	done := fmt.Sprintf("zone-a %s->%s replaced 2 over true, zone-b %s->%s replaced 1 over true; over true",
 		first["zone-a"], second["zone-a"], first["zone-b"], second["zone-b"])
-	s.hasItsTimes(p.tellsHistory(done)[0], began)
+	s.hasItsTimes(p.showsHistory(done)[0], began)
 
 	began = time.Now()
 	s.changeAll(version(3), gated())
@@ -142,15 +142,15 @@ func TestKubectlHistoryShowsTheRolloutsOfTheLease(t *testing.T) {
 	s.isBroken("zone-a-0")
 	third := s.revisions()
 	way := fmt.Sprintf("zone-a %s->%s replaced ", second["zone-a"], third["zone-a"])
-	p.tellsHistory(way+"0 over false; over false", done)
+	p.showsHistory(way+"0 over false; over false", done)
 	s.gate("zone-a-0", corev1.ConditionTrue)
 	s.awaitDeletions(5)
-	p.tellsHistory(way+"1 over false; over false", done)
+	p.showsHistory(way+"1 over false; over false", done)
 	s.opensGates("zone-a-1", "zone-b-0")
 	s.settled()
 	third = s.revisions() // read again, because zone-b may not have had its new revision before
 	again := fmt.Sprintf("%s2 over true, zone-b %s->%s replaced 1 over true; over true", way, second["zone-b"], third["zone-b"])
-	s.hasItsTimes(p.tellsHistory(again, done)[0], began)
+	s.hasItsTimes(p.showsHistory(again, done)[0], began)
 	text := p.ends(0, "history", defaultGroup)
 	for _, zone := range []string{"zone-a", "zone-b"} {
 		for _, way := range [][2]string{{first[zone], second[zone]}, {second[zone], third[zone]}} {
@@ -164,27 +164,27 @@ func TestKubectlHistoryShowsTheRolloutsOfTheLease(t *testing.T) {
 	}
 }
 
-// hasItsTimes checks the times of a finished rollout that was requested at asked, and of its zones.
-// The times of a zone are those of its hold. It begins between the event before it and its first
-// deletion. It ends between the readiness of its last pod and the next event, according to the API
-// server.
-func (s *scene) hasItsTimes(g rolledGroup, asked time.Time) {
+// hasItsTimes checks the times of a finished rollout that was requested at requested, and
+// of its zones. The times of a zone are those of its hold. It begins between the event
+// before it and its first deletion. It ends between the readiness of its last pod and the
+// next event, according to the API server.
+func (s *scene) hasItsTimes(g rolledGroup, requested time.Time) {
 	s.t.Helper()
-	before := asked
+	before := requested
 	for i, z := range g.Zones {
-		first, last := s.replacedIn(z.Zone, asked)
+		first, last := s.replacedIn(z.Zone, requested)
 		next := s.freed()
 		if i+1 < len(g.Zones) {
-			next, _ = s.replacedIn(g.Zones[i+1].Zone, asked)
+			next, _ = s.replacedIn(g.Zones[i+1].Zone, requested)
 		}
 		if !between(z.Since, before, first) || !between(*z.Until, last, next) {
-			s.t.Errorf("%s goes from %s to %s; it was its turn at %s, its pods go from %s to %s, and what came next was at %s",
+			s.t.Errorf("%s lasts from %s to %s; its turn began at %s, its pods last from %s to %s, and the next event was at %s",
 				z.Zone, z.Since, z.Until, before, first, last, next)
 		}
 		before = last
 	}
 	if begin, end := g.Zones[0], last(g.Zones); !between(g.Since, begin.Since, begin.Since) || !between(*g.Until, *end.Until, *end.Until) {
-		s.t.Errorf("the rollout goes from %s to %s, its first zone from %s, and its last one to %s", g.Since, g.Until, begin.Since, end.Until)
+		s.t.Errorf("the rollout lasts from %s to %s, its first zone from %s, and its last one to %s", g.Since, g.Until, begin.Since, end.Until)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestTheLeaseRecordsARolloutFromBeginningToEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	var holders []string
-	noted := 0
+	recorded := 0
 	for _, f := range history {
 		if f.Hold == nil {
 			continue
@@ -36,14 +36,14 @@ func TestTheLeaseRecordsARolloutFromBeginningToEnd(t *testing.T) {
 		if h := f.Hold.Holder; h != "" && (len(holders) == 0 || last(holders) != h) {
 			holders = append(holders, h) // between zones, the hold may be released or handed over
 		}
-		noted = max(noted, len(f.Hold.Intents))
+		recorded = max(recorded, len(f.Hold.Intents))
 	}
 	want := []string{"rollout/zone-a", "rollout/zone-b", "rollout/zone-c"}
 	if !slices.Equal(holders, want) {
 		t.Errorf("holders were %q, want %q", holders, want)
 	}
-	if noted != 1 {
-		t.Errorf("up to %d pods were noted at a time, want 1", noted)
+	if recorded != 1 {
+		t.Errorf("up to %d pods were recorded at a time, want 1", recorded)
 	}
 	l := s.lease("lockstep-group-" + defaultGroup)
 	if got := *l.Spec.LeaseTransitions; got != 3 {
@@ -56,7 +56,7 @@ func TestTheLeaseRecordsARolloutFromBeginningToEnd(t *testing.T) {
 	for _, name := range slices.Clone(s.zones) {
 		s.remove(name)
 	}
-	s.eventually("the Lease is gone with its group", func(now present) error {
+	s.eventually("the Lease is deleted with its group", func(now present) error {
 		if len(now.leases) > 0 {
 			return fmt.Errorf("there is %q", sortedKeys(now.leases))
 		}
@@ -75,7 +75,7 @@ func (s *scene) respectsAHoldByHand() {
 	s.changeAll(version(2))
 	s.settledSoon()
 	s.holdsByHand(never)
-	s.eventually("the witness hears of it", func(now present) error {
+	s.eventually("the observer receives it", func(now present) error {
 		if free(now) == nil {
 			return errors.New("not yet")
 		}

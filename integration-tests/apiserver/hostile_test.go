@@ -37,8 +37,8 @@ func TestHostileTextsAndTheLongestNamesBreakNoOutput(t *testing.T) {
 	s.changeAll(version(9))
 	s.settled() // so that there is a Lease
 	s.poisonsLease()
-	s.changeAll(version(2), maxUnavailable(hostileText), paused(true), noted("lockstep.dev/paused-until", hostileText),
-		noted(forceAnnotation, hostileText), noted("lockstep.dev/paused-reason", strings.Repeat(hostileText, (200<<10)/len(hostileText))))
+	s.changeAll(version(2), maxUnavailable(hostileText), paused(true), setAnnotated("lockstep.dev/paused-until", hostileText),
+		setAnnotated(forceAnnotation, hostileText), setAnnotated("lockstep.dev/paused-reason", strings.Repeat(hostileText, (200<<10)/len(hostileText))))
 	s.change(zones[1], paused(false), follows(hostileText))
 	s.awaitWaiting("GroupHeld", zones[1])
 	for _, reason := range []string{"InvalidMaxUnavailable", "InvalidPausedUntil", "InvalidForceReplicas"} {
@@ -155,7 +155,7 @@ func (s *scene) eventsArePlain() {
 func (s *scene) objectIsPlain() {
 	s.t.Helper()
 	var table string
-	s.eventually("kubectl get rg tells of the group, and who holds it", func(present) error {
+	s.eventually("kubectl get rg shows the group and its holder", func(present) error {
 		table = s.kubectl("get", "rg", "-o", "wide")
 		for _, part := range []string{longGroup, "manual/?[2J", "日本語"} {
 			if !strings.Contains(table, part) {
@@ -188,14 +188,14 @@ func (p person) readsPlainly(zones []string) {
 		p.scene.plainly("kubectl lockstep "+line, out+errs)
 		for _, name := range names {
 			if !strings.Contains(out, name) {
-				p.scene.t.Errorf("kubectl lockstep %s does not say %q:\n%s%s", line, name, out, errs)
+				p.scene.t.Errorf("the output of kubectl lockstep %s does not contain %q:\n%s%s", line, name, out, errs)
 			}
 		}
 		for _, form := range []string{"json", "yaml"} {
 			_, out, errs := p.types(append(strings.SplitN(line, " ", 2), "-o", form)...)
 			p.scene.plainly("kubectl lockstep "+line+" -o "+form, out+errs)
 			if form == "json" && len(names) > 0 && !json.Valid([]byte(out)) {
-				p.scene.t.Errorf("kubectl lockstep %s -o json is none: %.200q%s", line, out, errs)
+				p.scene.t.Errorf("the output of kubectl lockstep %s is not JSON: %.200q%s", line, out, errs)
 			}
 		}
 	}

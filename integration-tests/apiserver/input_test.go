@@ -24,8 +24,8 @@ func TestUnreadableIntentsAreRespectedAndReported(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"no JSON at all":       `{"version":1,"pods":[`,
-		"a version to come":    `{"version":2,"pods":[]}`,
-		"a field to come":      `{"version":1,"pods":[],"partitions":[]}`,
+		"a future version":     `{"version":2,"pods":[]}`,
+		"a future field":       `{"version":1,"pods":[],"partitions":[]}`,
 		"an entry without UID": `{"version":1,"pods":[{"pod":"zone-a-0","zone":"zone-a","resourceVersion":"7"}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestUnreadableIntentsAreRespectedAndReported(t *testing.T) {
 			s.editLease(func(l *coordinationv1.Lease) { l.Annotations[intentsAnnotation] = text })
 			s.gate("zone-a-0", corev1.ConditionTrue)
 			s.awaitEvent("Warning", "HoldUnreadable", "zone-a")
-			s.nothingIsDeleted("while nobody can read what is noted")
+			s.nothingIsDeleted("while the intents are unreadable")
 			if got := s.lease(theLease).Annotations[intentsAnnotation]; got != text {
 				t.Errorf("the annotation became %q", got)
 			}
@@ -94,8 +94,8 @@ func TestEditsOfTheLeaseDuringARolloutBreakNothing(t *testing.T) {
 			l.Spec.HolderIdentity = nil
 			delete(l.Annotations, intentsAnnotation)
 		},
-		"it names another zone":       func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("rollout/zone-b") },
-		"it names a zone of nobody's": func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("rollout/zone-x") },
+		"it names another zone":    func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("rollout/zone-b") },
+		"it names an unknown zone": func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("rollout/zone-x") },
 		"it has no times": func(l *coordinationv1.Lease) {
 			l.Spec.RenewTime, l.Spec.AcquireTime, l.Spec.LeaseDurationSeconds = nil, nil, nil
 		},
@@ -113,7 +113,7 @@ func TestEditsOfTheLeaseDuringARolloutBreakNothing(t *testing.T) {
 			s.awaitDeletion("zone-a-0")
 			s.isBroken("zone-a-0")
 			s.editLease(edit)
-			s.nothingIsDeleted("while a pod is down, whatever the Lease says")
+			s.nothingIsDeleted("while a pod is down, whatever the Lease contains")
 			s.opensGatesAsTheyClose()
 			s.settledSoon()
 			s.wantEachOnce()
@@ -201,7 +201,7 @@ func (s *scene) awaitWaiting(reason, zone string) {
 	s.eventually(fmt.Sprintf("%s waits because %s", zone, reason), func(present) error {
 		_, metrics := s.operator.get("/metrics")
 		if !hasSeries(metrics, "lockstep_group_zone_waiting", s.name, fmt.Sprintf("zone=%q", zone), fmt.Sprintf("reason=%q", reason)) {
-			return errors.New("no series says so")
+			return errors.New("no series shows that")
 		}
 		return nil
 	})
@@ -211,7 +211,7 @@ func TestANamespaceDeletedDuringARolloutAffectsNoOtherNamespace(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.rules.unasked, s.rules.contested = true, true
-	slowly := goneAfter(2 * underWay) // so that lockstep has objects to write to for long enough
+	slowly := removedAfter(2 * underWay) // so that lockstep has objects to write to for long enough
 	s.create(zone("zone-a", 3, slowly), zone("zone-b", 3, slowly))
 	s.changeAll(version(2), readyAfter(short))
 	s.awaitDeletion("zone-a-0")
@@ -266,12 +266,12 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 			s.create(zone("zone-a", 1), zone("zone-b", 1))
 			s.withRole()
 			s.bindTo(limited)
-			who := s.person()
+			user := s.person()
 			s.setVerb(limited, tc.resource, tc.verb, false)
 			op := s.startOperatorAs(limited, "-leader-election.enabled=false")
 			s.changeAll(version(2))
 			s.awaitEvent("Warning", "RequestForbidden", "zone-a")
-			who.isTold("RequestForbidden", plight{zone: "zone-a"})
+			user.isShown("RequestForbidden", plight{zone: "zone-a"})
 			s.eventually("the missing permission is named", func(present) error {
 				code, ready := op.get("/ready")
 				_, metrics := op.get("/metrics")
@@ -283,7 +283,7 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 				case !strings.Contains(metrics, "lockstep_permissions_missing 1\n"):
 					return errors.New("the metric does not count it")
 				case !hasSeries(metrics, "lockstep_group_zone_waiting", s.name, `reason="RequestForbidden"`):
-					return errors.New("no metric of the group says so")
+					return errors.New("no metric of the group shows that")
 				}
 				return nil
 			})
@@ -316,7 +316,7 @@ func (s *scene) bindTo(account string) {
 
 // setVerb grants or revokes a verb in the scene's Role for its subjects, and waits until the API
 // server applies the change.
-func (s *scene) setVerb(who, resource, verb string, granted bool) {
+func (s *scene) setVerb(account, resource, verb string, granted bool) {
 	s.t.Helper()
 	roles := s.world.admin.RbacV1().Roles(s.name)
 	role, err := roles.Get(s.t.Context(), account, getOptions)
@@ -341,7 +341,7 @@ func (s *scene) setVerb(who, resource, verb string, granted bool) {
 	if right == nil {
 		s.t.Fatalf("no rule of the Role has %s %s", verb, resource)
 	}
-	user := "system:serviceaccount:" + s.name + ":" + who
+	user := "system:serviceaccount:" + s.name + ":" + account
 	s.awaitRight(user, *right, !granted)
 	if _, err := roles.Update(s.t.Context(), role, updateOptions); err != nil {
 		s.t.Fatal(err)

@@ -99,11 +99,11 @@ func (s span) within(other span) bool {
 }
 
 // trace returns the spans of a trace.
-func (j jaeger) trace(id string) ([]span, error) { return j.ask("/api/traces/" + id) }
+func (j jaeger) trace(id string) ([]span, error) { return j.get("/api/traces/" + id) }
 
 // named returns the spans of that name in all traces.
 func (j jaeger) named(operation string) ([]span, error) {
-	all, err := j.ask("/api/traces?limit=1000&service=lockstep&operation=" + url.QueryEscape(operation))
+	all, err := j.get("/api/traces?limit=1000&service=lockstep&operation=" + url.QueryEscape(operation))
 	var named []span
 	for _, s := range all {
 		if s.OperationName == operation {
@@ -113,7 +113,7 @@ func (j jaeger) named(operation string) ([]span, error) {
 	return named, err
 }
 
-func (j jaeger) ask(path string) ([]span, error) {
+func (j jaeger) get(path string) ([]span, error) {
 	code, body := get(j.Query() + path)
 	if code != http.StatusOK {
 		return nil, fmt.Errorf("Jaeger answers %d: %s", code, strings.TrimSpace(body))

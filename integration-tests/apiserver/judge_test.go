@@ -50,8 +50,8 @@ func (s *scene) judge() {
 	if err != nil {
 		s.t.Errorf("the judge cannot judge: %v", err)
 	}
-	if wrong := append(s.objections(history, requests), s.strangers()...); len(wrong) > 0 {
-		s.t.Errorf("what may never happen did:\n  %s\n%s", strings.Join(wrong, "\n  "), s.describe())
+	if wrong := append(s.objections(history, requests), s.otherWrites()...); len(wrong) > 0 {
+		s.t.Errorf("guarantees were violated:\n  %s\n%s", strings.Join(wrong, "\n  "), s.describe())
 	}
 }
 
@@ -73,9 +73,9 @@ func (s *scene) objections(history []judge.Event, requests []judge.Request) []st
 	return wrong
 }
 
-// unattributed returns the pods that left while the Lease of a rollout recorded them and that no
-// operator has deleted, according to the judge. The judge then knows of no disruption by lockstep,
-// and finds no violation.
+// unattributed returns the pods that terminated while the Lease of a rollout recorded them
+// and that no operator has deleted, according to the judge. The judge then knows of no
+// disruption by lockstep, and finds no violation.
 func unattributed(history []judge.Event, disruptions []judge.Disruption) []string {
 	byVersion := func(a, b judge.Event) int { return cmp.Compare(a.Version, b.Version) }
 	notes, left := map[string][]judge.PodIntent{}, map[string]bool{} // by group, by UID
@@ -92,15 +92,15 @@ func unattributed(history []judge.Event, disruptions []judge.Disruption) []strin
 		case p != nil && (p.Terminating || p.Deleted) && !left[p.UID]:
 			left[p.UID] = true
 			if slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(notes))...), func(n judge.PodIntent) bool { return n.UID == p.UID }) {
-				wrong = append(wrong, fmt.Sprintf("%s: %s left as an operator had noted, and no operator took it down", f.Namespace, p.Name))
+				wrong = append(wrong, fmt.Sprintf("%s: %s terminated as an operator had recorded, and no operator deleted it", f.Namespace, p.Name))
 			}
 		}
 	}
 	return wrong
 }
 
-// strangers returns the writes of operators that do not belong to the scene.
-func (s *scene) strangers() []string {
+// otherWrites returns the writes of operators of other scenes.
+func (s *scene) otherWrites() []string {
 	var wrong []string
 	for _, r := range s.requests() {
 		known := slices.ContainsFunc(s.operators(), func(o judge.Operator) bool { return o.User == r.User })
@@ -208,7 +208,7 @@ func TestEverySceneIsJudged(t *testing.T) {
 	s.settled()
 	verdict, err := s.verdict()
 	if err != nil || len(verdict.Disruptions) != 4 || len(verdict.Violations) > 0 {
-		t.Fatalf("%d takedowns, want 4: %+v, %v", len(verdict.Disruptions), verdict, err)
+		t.Fatalf("%d disruptions, want 4: %+v, %v", len(verdict.Disruptions), verdict, err)
 	}
 	// If the operator should not have touched the namespace, a correct rollout is a violation.
 	facts, err := s.witness.Events()
@@ -232,7 +232,7 @@ func TestEverySceneIsJudged(t *testing.T) {
 		elses[i].User = "somebody"
 	}
 	if got := s.objections(facts, elses); len(got) != 4 {
-		t.Errorf("of somebody else's requests: %q", got)
+		t.Errorf("of requests of another user: %q", got)
 	}
 	unheld := slices.DeleteFunc(facts, func(f judge.Event) bool { return f.Hold != nil })
 	found := judge.Verify(unheld, s.requests(), judge.Rules{Operators: s.operators()}).Violations

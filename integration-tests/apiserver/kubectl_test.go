@@ -118,7 +118,7 @@ func TestKubectlNamesTheReasonThatMetricAndEventName(t *testing.T) {
 	s.awaitDeletion("zone-a-0")
 	s.isBroken("zone-a-0")
 	s.awaitEvent("Warning", "PodFailing", "zone-a")
-	s.eventually("the metric says so", func(present) error {
+	s.eventually("the metric shows it", func(present) error {
 		if _, metrics := s.operator.get("/metrics"); !hasSeries(metrics, "lockstep_group_zone_waiting", s.name, `zone="zone-a"`, `reason="PodFailing"`) {
 			return errors.New("it does not")
 		}
@@ -165,12 +165,12 @@ func TestKubectlNamesTheReasonThatMetricAndEventName(t *testing.T) {
 		t.Errorf("why zone-b-1: %+v", pod)
 	}
 	if out := p.ends(0, "status"); !strings.Contains(out, "PodFailing zone-a-0") {
-		t.Errorf("status says:\n%s", out)
+		t.Errorf("output of status:\n%s", out)
 	}
 	s.changeAll(version(3), plays(""))
 	s.settledSoon()
 	if out := p.ends(0, "why", defaultGroup); !strings.Contains(out, "Nothing waits") {
-		t.Errorf("why says:\n%s", out)
+		t.Errorf("output of why:\n%s", out)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestAPauseByKubectlEndsByItself(t *testing.T) {
 	s.changeAll(version(2))
 	s.awaitEvent("Normal", "Paused", "zone-a")
 	if out := p.ends(2, "why", defaultGroup); !strings.Contains(out, "zone-a is paused until") || !strings.Contains(out, ": a test") {
-		t.Errorf("why says:\n%s", out)
+		t.Errorf("output of why:\n%s", out)
 	}
 	until := p.pausesFor(10 * time.Second) // starts now, independently of the time until here
 	s.settled()
@@ -231,7 +231,7 @@ func TestAHoldByKubectlKeepsARolloutFromBeginning(t *testing.T) {
 	s.awaitEvent("Normal", "GroupHeld", "zone-a")
 	s.nothingIsDeleted("while a person holds the group")
 	if out := p.ends(0, "status", defaultGroup); !strings.Contains(out, "held by manual/node-upgrade") {
-		t.Errorf("status says:\n%s", out)
+		t.Errorf("output of status:\n%s", out)
 	}
 	p.ends(2, "hold", defaultGroup, "--reason", "another one")
 	p.ends(0, "release", defaultGroup)
@@ -263,7 +263,7 @@ func (p person) restarts(zones []string, args ...string) {
 	p.scene.t.Helper()
 	before := p.scene.witness.now().sets
 	p.ends(0, append([]string{"restart", defaultGroup}, args...)...)
-	p.scene.eventually("the witness hears of the restart", func(now present) error {
+	p.scene.eventually("the observer receives the restart", func(now present) error {
 		for _, name := range zones {
 			if now.sets[name].Generation == before[name].Generation {
 				return errors.New("not yet of " + name)

@@ -50,10 +50,10 @@ type installation struct {
 func TestTheManifestsInstallAnOperatorThatWorks(t *testing.T) {
 	t.Parallel()
 	in := install(t)
-	t.Run("for the whole cluster", in.forTheWholeCluster)
-	t.Run("and the policy denies lockstep every write where nobody opted in", in.policyDenies)
+	t.Run("for all namespaces", in.forAllNamespaces)
+	t.Run("and the policy denies lockstep every write in unmanaged namespaces", in.policyDenies)
 	t.Run("and the policy follows the labels of a namespace at once", in.policyFollows)
-	t.Run("and the policy selects what the selector selects", in.policySelects)
+	t.Run("and the policy selects the same namespaces as the selector", in.policySelects)
 	t.Run("with webhooks", in.withWebhooks)
 	t.Run("with webhooks and power over their configurations alone", in.withNamedWebhooks)
 	t.Run("with a replica in each of three zones", in.forHighAvailability)
@@ -88,7 +88,7 @@ var clusterWide = []string{
 	"lockstep-system: Service lockstep", "lockstep-system: ServiceAccount lockstep",
 }
 
-func (in *installation) forTheWholeCluster(t *testing.T) {
+func (in *installation) forAllNamespaces(t *testing.T) {
 	wantObjects(t, in.apply(t, repository+"/manifests"), clusterWide)
 	pods := in.runs(t, systemNamespace, 2)
 	if pods[0].Spec.NodeName == pods[1].Spec.NodeName {
@@ -299,18 +299,18 @@ func (in *installation) forOneNamespace(t *testing.T) {
 	in.operate(t, namespace, pods[0])
 	in.changeTemplates(t, namespace)
 	in.rolled(t, namespace)
-	in.leavesNoLease(t, namespace)
+	in.removesLeases(t, namespace)
 }
 
-// leavesNoLease deletes the group and waits until its Lease is deleted as well.
-func (in *installation) leavesNoLease(t *testing.T, namespace string) {
+// removesLeases deletes the group and waits until its Lease is deleted as well.
+func (in *installation) removesLeases(t *testing.T, namespace string) {
 	t.Helper()
 	background := metav1.DeletePropagationBackground
 	options := metav1.DeleteOptions{PropagationPolicy: &background}
 	if err := in.admin.AppsV1().StatefulSets(namespace).DeleteCollection(t.Context(), options, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	awaitInstalled(t, "the Lease of the group is gone", func(ctx context.Context) error {
+	awaitInstalled(t, "the Lease of the group is deleted", func(ctx context.Context) error {
 		_, err := in.admin.CoordinationV1().Leases(namespace).Get(ctx, "lockstep-group-store", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -557,7 +557,7 @@ func (in *installation) operate(t *testing.T, namespace string, pod corev1.Pod) 
 	mib := container.Resources.Limits.Memory().Value() >> 20
 	limit := "go_gc_gomemlimit_bytes " + strconv.FormatFloat(float64(mib)*1e6, 'g', -1, 64) + "\n"
 	if !strings.Contains(answered(t, op.URL()+"/metrics"), limit) {
-		t.Errorf("the metrics do not say %s", limit)
+		t.Errorf("the metrics do not contain %s", limit)
 	}
 }
 
@@ -635,7 +635,7 @@ func (in *installation) group(t *testing.T, namespace string) {
 	if err := in.cluster.ApplyIn(t.Context(), namespace, restrictedGroup); err != nil {
 		t.Fatal(err)
 	}
-	in.eachZone(t, namespace, "is whole", func(s appsv1.StatefulSetStatus) bool { return s.ReadyReplicas == 2 })
+	in.eachZone(t, namespace, "is available", func(s appsv1.StatefulSetStatus) bool { return s.ReadyReplicas == 2 })
 }
 
 // changeTemplates gives every zone a new template.
@@ -697,7 +697,7 @@ func awaitInstalled(t *testing.T, what string, check func(context.Context) error
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s in vain: %s\nlast: %v", installed, what, err)
+			t.Fatalf("waited %s without success: %s\nlast: %v", installed, what, err)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -42,7 +42,7 @@ func evictable(t *testing.T, args ...string) (*trial, *evictor, *operator) {
 	t.Helper()
 	c := onTrial(t, args...)
 	op := c.start()
-	c.isAsked()
+	c.isCalled()
 	e := c.evictionsAnswered()
 	c.create(zone("zone-a", 2), zone("zone-b", 2))
 	e.mayEvict("zone-a-0")
@@ -70,7 +70,7 @@ func TestAnEvictionIsRefusedInTimeWhileTheAPIServerIsTooSlow(t *testing.T) {
 	tooSlow := func() { c.proxy.Play(late(webhookTimeout)) }
 	err := c.answeredJustInTime(tooSlow, func() error { return e.evict(before.Name) })
 	e.refused(err, "the API server did not show the group")
-	c.leftNothing()
+	c.changedNothing()
 	c.proxy.Play(nil)
 	c.eventually("it is evicted", func(present) error { return e.evict(before.Name) })
 	e.comesBack(before)
@@ -104,7 +104,7 @@ func TestEveryReplicaAnswersEvictionsWithoutALeader(t *testing.T) {
 		err := c.heldUpBy("eviction/zone-a", func() error { return e.evict(second.Name) })
 		e.refused(err, "eviction of "+second.Name)
 	}
-	c.leaves(first.Name)
+	c.endsLingering(first.Name)
 	e.comesBack(first)
 	c.eventually("the other one is evicted", func(present) error { return e.evict(second.Name) }) // by the replica that did not grant the first one
 	e.comesBack(second)
@@ -146,7 +146,7 @@ func TestAnEvictionIsRefusedBeforeTheCachesAreFilled(t *testing.T) {
 	t.Parallel()
 	c, b, release := unsynced(t)
 	e := c.evictionsOn()
-	c.eventually("the API server asks", func(present) error {
+	c.eventually("the API server calls the webhook", func(present) error {
 		if err := e.evict("zone-a-0"); !apierrors.IsTooManyRequests(err) {
 			return fmt.Errorf("got %w", err)
 		}
@@ -155,7 +155,7 @@ func TestAnEvictionIsRefusedBeforeTheCachesAreFilled(t *testing.T) {
 	for _, pod := range c.allPods() {
 		e.refused(e.evict(pod), "the caches of this replica of lockstep are not filled yet")
 	}
-	c.leftNothing()
+	c.changedNothing()
 	release()
 	b.ready()
 	before := e.pod("zone-a-0")
@@ -171,8 +171,8 @@ func TestAnEvictionIsRefusedUntilTheExpiredCertificateIsRenewed(t *testing.T) {
 			t.Parallel()
 			c, renew := expired(t)
 			e := c.evictionsOn()
-			c.eventually("the API server asks", func(present) error {
-				err := e.evict("nobody-0")
+			c.eventually("the API server calls the webhook", func(present) error {
+				err := e.evict("missing-0")
 				if err == nil || !apierrors.IsInternalError(err) {
 					return errors.Join(errors.New("not yet"), err)
 				}

@@ -36,7 +36,7 @@ var expiries = map[string]func(*testing.T) (c *trial, renew func()){
 // twoZones creates the zones of these tests.
 func (c *trial) twoZones() { c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares)) }
 
-func TestARolloutGoesOnWhileTheCertificateHasExpired(t *testing.T) {
+func TestARolloutContinuesWhileTheCertificateHasExpired(t *testing.T) {
 	t.Parallel()
 	for name, expired := range expiries {
 		t.Run(name, func(t *testing.T) {
@@ -58,12 +58,12 @@ func TestADownscaleIsRefusedUntilTheExpiredCertificateIsRenewed(t *testing.T) {
 			c, renew := expired(t)
 			c.refusesAll("zone-a", apierrors.IsInternalError, "prepare-downscale.lockstep.dev", "tls: ")
 			if err := c.scaleBarred(scaled, 1); err != nil {
-				t.Errorf("a decrease of what only the label bars: %v", err)
+				t.Errorf("a downscale that only the label forbids: %v", err)
 			}
 			renew()
-			c.shrinksAtLast(scaled, "zone-a")
+			c.scalesDownAtLast(scaled, "zone-a")
 			c.settled()
-			c.leftPrepared("zone-a-2")
+			c.removedPrepared("zone-a-2")
 		})
 	}
 }
@@ -90,7 +90,7 @@ func expiredFiles(t *testing.T) (*trial, func()) {
 	address := webhookAddress(t, op)
 	c.service.leadTo(address) // a client verifies a certificate when a connection begins
 	c.eventually("the API server begins another one", func(present) error {
-		if err := c.shrinkOnTrial("zone-a"); err == nil || !strings.Contains(err.Error(), "tls: ") {
+		if err := c.tryDownscale("zone-a"); err == nil || !strings.Contains(err.Error(), "tls: ") {
 			return errors.New(fmt.Sprint("got ", err))
 		}
 		return nil
@@ -114,7 +114,7 @@ func expiredSecret(t *testing.T) (*trial, func()) {
 	c := onTrial(t, withoutElection, "-webhooks.update-ca-bundle=true")
 	c.withWebhooks()
 	op := c.start()
-	c.isAsked()
+	c.isCalled()
 	c.barsToo(c.secret().Data["ca"])
 	c.injectedFromNowOn()
 	c.twoZones()

@@ -31,7 +31,7 @@ func late(d time.Duration) faultproxy.Script {
 	}
 }
 
-func TestARolloutGoesOnSlowlyWhileTheAPIServerIsSlow(t *testing.T) {
+func TestARolloutContinuesSlowlyWhileTheAPIServerIsSlow(t *testing.T) {
 	t.Parallel()
 	c := onTrial(t)
 	c.rules.grace, c.patience = defaultGrace+slow, longPatience
@@ -44,7 +44,7 @@ func TestARolloutGoesOnSlowlyWhileTheAPIServerIsSlow(t *testing.T) {
 	c.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0")
 	const least = 3 * 2 * slow // three pods; each is recorded and then deleted
 	if took := time.Since(began); took < least {
-		t.Errorf("took %s, at least %s wanted: nothing was slow", took, least)
+		t.Errorf("took %s, at least %s wanted: the API server was not slow", took, least)
 	}
 }
 
@@ -55,7 +55,7 @@ func guardedBehindProxy(t *testing.T) *trial {
 	c := onTrial(t)
 	c.patience = longPatience
 	c.start()
-	c.isAsked()
+	c.isCalled()
 	c.barsToo(c.secret().Data["ca"])
 	return c
 }
@@ -99,7 +99,7 @@ func TestADownscaleIsAdmittedInTimeWhileTheAPIServerIsSlow(t *testing.T) {
 	t.Parallel()
 	c := guardedBehindProxy(t)
 	c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
-	c.mayShrink("zone-a")
+	c.awaitScalable("zone-a")
 	c.proxy.Play(late(slow))
 	const least = 3 * slow // a live read, a record before the pod is called, and a record after that
 	if err := c.answeredInTime(least, func() error { return c.scaleBy(scaled, "zone-a", -1) }); err != nil {
@@ -107,24 +107,24 @@ func TestADownscaleIsAdmittedInTimeWhileTheAPIServerIsSlow(t *testing.T) {
 	}
 	c.keepsBarred(patched, scaled)
 	c.settled()
-	c.leftPrepared("zone-a-2")
-	c.nobodyIsPreparedInVain("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
+	c.removedPrepared("zone-a-2")
+	c.noPreparedPodStays("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
 }
 
 func TestADownscaleIsRefusedInTimeWhileTheAPIServerIsTooSlow(t *testing.T) {
 	t.Parallel()
 	c := guardedBehindProxy(t)
 	c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
-	c.mayShrink("zone-a")
+	c.awaitScalable("zone-a")
 	tooSlow := func() { c.proxy.Play(late(webhookTimeout)) }
 	err := c.answeredJustInTime(tooSlow, func() error { return c.scaleBy(scaled, "zone-a", -1) })
 	c.refuses(err, apierrors.IsTooManyRequests, "the API server did not show the group")
-	c.leftNothing()
+	c.changedNothing()
 	c.keepsBarred(patched)
 	c.proxy.Play(nil)
-	c.shrinksAtLast(scaled, "zone-a")
+	c.scalesDownAtLast(scaled, "zone-a")
 	c.settled()
-	c.leftPrepared("zone-a-2")
+	c.removedPrepared("zone-a-2")
 }
 
 // The record of a downscale may be written although its answer comes too late. lockstep then
@@ -137,16 +137,16 @@ func TestADownscaleThatIsRecordedTooLateIsCancelled(t *testing.T) {
 	before := int32(0)
 	tooLate := func() {
 		c.settled()
-		c.mayShrink("zone-a")
+		c.awaitScalable("zone-a")
 		if l := c.witness.now().leases[theLease]; l != nil {
 			before = *l.Spec.LeaseTransitions
 		}
 		c.proxy.Play(answersNotesLate())
 	}
 	err := c.answeredJustInTime(tooLate, func() error { return c.scaleBy(scaled, "zone-a", -1) })
-	want, noted := int32(2), int32(2) // the late downscale, and then the admitted one
+	want, recorded := int32(2), int32(2) // the late downscale, and then the admitted one
 	if apierrors.IsTooManyRequests(err) {
-		want, noted = 3, 1
+		want, recorded = 3, 1
 	} else if err != nil {
 		t.Error(err)
 	}
@@ -154,19 +154,19 @@ func TestADownscaleThatIsRecordedTooLateIsCancelled(t *testing.T) {
 	if n := *c.witness.now().sets["zone-a"].Spec.Replicas; n != want {
 		t.Errorf("zone-a has %d replicas, want %d: %v", n, want, err)
 	}
-	if n := *c.lease(theLease).Spec.LeaseTransitions - before; n != noted {
-		t.Errorf("the hold was taken %d times, want %d: %v", n, noted, err)
+	if n := *c.lease(theLease).Spec.LeaseTransitions - before; n != recorded {
+		t.Errorf("the hold was taken %d times, want %d: %v", n, recorded, err)
 	}
-	c.shrinksAtLast(scaled, "zone-a")
+	c.scalesDownAtLast(scaled, "zone-a")
 	c.settled()
 }
 
 // answersNotesLate delays the answer to the first write of a Lease until the webhook call has timed
 // out. The write succeeds.
 func answersNotesLate() faultproxy.Script {
-	var noted atomic.Bool
+	var recorded atomic.Bool
 	return func(r faultproxy.Request) faultproxy.Fault {
-		if r.Kind == faultproxy.Write && r.Resource == "leases" && r.Method != http.MethodDelete && noted.CompareAndSwap(false, true) {
+		if r.Kind == faultproxy.Write && r.Resource == "leases" && r.Method != http.MethodDelete && recorded.CompareAndSwap(false, true) {
 			return faultproxy.CrashAfter(func() { time.Sleep(webhookTimeout) })
 		}
 		return faultproxy.Fault{}

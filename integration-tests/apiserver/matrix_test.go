@@ -18,7 +18,7 @@ import (
 // These tests and those of matrix_*_test.go are the cells of the matrix in docs/webhooks.md: the
 // effect of faults near the webhooks on rollouts and downscales.
 
-// barred is a Deployment that must not shrink.
+// barred is a Deployment whose downscales are forbidden.
 const barred = "web"
 
 // barsToo creates that Deployment and makes the API server call the operator about it.
@@ -35,7 +35,7 @@ func (c *trial) barsToo(ca []byte) {
 		c.t.Fatal(err)
 	}
 	c.barredAt(c.service.address, ca)
-	c.eventually("the API server asks about "+barred, func(present) error {
+	c.eventually("the API server calls the webhook about "+barred, func(present) error {
 		err := c.scaleBarred(patched, 1)
 		if apierrors.IsForbidden(err) {
 			return nil
@@ -64,7 +64,7 @@ func (c *trial) keepsBarred(ways ...string) {
 	c.t.Helper()
 	for _, way := range ways {
 		if err := c.scaleBarred(way, 1); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), noDownscale) {
-			c.t.Errorf("%s of a Deployment that must not shrink: got %v, want 403 that names the label", way, err)
+			c.t.Errorf("%s of a Deployment whose downscales are forbidden: got %v, want 403 that names the label", way, err)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (c *trial) refusesAll(zone string, is func(error) bool, words ...string) {
 	for _, way := range waysToScale {
 		c.refuses(c.scaleBy(way, zone, -1), is, words...)
 	}
-	c.leftNothing()
+	c.changedNothing()
 }
 
 func (c *trial) refuses(err error, is func(error) bool, words ...string) {
@@ -88,14 +88,14 @@ func (c *trial) refuses(err error, is func(error) bool, words ...string) {
 	}
 }
 
-// leftNothing fails the test if the group is held or a pod was called to prepare.
-func (c *trial) leftNothing() {
+// changedNothing fails the test if the group is held or a pod was called to prepare.
+func (c *trial) changedNothing() {
 	c.t.Helper()
 	if err := free(c.witness.now()); err != nil {
 		c.t.Error(err)
 	}
 	if all := c.calls(); len(all) > 0 {
-		c.t.Errorf("pods were asked: %v", all)
+		c.t.Errorf("pods were called: %v", all)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestOnlyDownscalesAreRefusedWhileTheOperatorIsAway(t *testing.T) {
 	t.Parallel()
 	c := onTrial(t, impatient...)
 	op := c.start()
-	c.isAsked()
+	c.isCalled()
 	c.barsToo(c.secret().Data["ca"])
 	c.create(zone("zone-a", 2, prepares), zone("zone-b", 1, prepares), zone("lonely", 2, alone))
 	op.Kill()
@@ -133,8 +133,8 @@ func TestOnlyDownscalesAreRefusedWhileTheOperatorIsAway(t *testing.T) {
 	c.refusesAll("zone-a", apierrors.IsInternalError, hook)
 	c.refusesAll("lonely", apierrors.IsInternalError, hook) // the webhook is called about every StatefulSet
 	for what, pass := range map[string]func() error{
-		"an increase":                            func() error { return c.scaleBy(scaled, "zone-a", 1) },
-		"a decrease of what only the label bars": func() error { return c.scaleBarred(patched, 1) },
+		"an increase": func() error { return c.scaleBy(scaled, "zone-a", 1) },
+		"a downscale that only the label forbids": func() error { return c.scaleBarred(patched, 1) },
 	} {
 		if err := pass(); err != nil {
 			t.Errorf("%s: %v", what, err)
@@ -142,10 +142,10 @@ func TestOnlyDownscalesAreRefusedWhileTheOperatorIsAway(t *testing.T) {
 	}
 	c.change("zone-b", version(2)) // the template changes as well
 	c.start()
-	c.shrinksAtLast(scaled, "zone-a")
+	c.scalesDownAtLast(scaled, "zone-a")
 	c.settled()
-	c.leftPrepared("zone-a-2")
-	c.nobodyIsPreparedInVain("zone-a-0", "zone-a-1", "zone-b-0")
+	c.removedPrepared("zone-a-2")
+	c.noPreparedPodStays("zone-a-0", "zone-a-1", "zone-b-0")
 }
 
 // leadership gives the leader Lease to a holder for an hour. Without a name, any replica may take
@@ -172,10 +172,10 @@ func leaderless(t *testing.T) (*trial, []*operator) {
 	t.Helper()
 	c := onTrial(t, impatient...)
 	replicas := []*operator{c.start(), c.start()}
-	c.isAsked()
+	c.isCalled()
 	c.barsToo(c.secret().Data["ca"])
 	c.create(zone("zone-a", 4, prepares), zone("zone-b", 3, prepares))
-	c.leadership("somebody-else")
+	c.leadership("another-holder")
 	c.eventually("neither replica leads", func(present) error {
 		if slices.ContainsFunc(replicas, leads) {
 			return errors.New("one does")
@@ -190,7 +190,7 @@ func leaderless(t *testing.T) (*trial, []*operator) {
 func (c *trial) eachRefuses(replicas []*operator) {
 	c.t.Helper()
 	c.lingers("zone-a-3", never)
-	c.mayShrink("zone-a")
+	c.awaitScalable("zone-a")
 	if err := c.scaleBy(scaled, "zone-a", -1); err != nil {
 		c.t.Fatal(err)
 	}
@@ -199,20 +199,20 @@ func (c *trial) eachRefuses(replicas []*operator) {
 		_ = c.heldUpBy("downscale/zone-a", func() error { return c.scaleBy(patched, "zone-b", -1) })
 		c.keepsBarred(patched, scaled)
 	}
-	c.leaves("zone-a-3")
+	c.endsLingering("zone-a-3")
 }
 
 func TestNothingIsRolledWithoutALeader(t *testing.T) {
 	t.Parallel()
 	c, replicas := leaderless(t)
 	c.changeAll(version(2))
-	c.nothingIsDeleted("while nobody leads")
+	c.nothingIsDeleted("while no replica leads")
 	for _, o := range replicas {
 		if code, body := o.get("/ready"); code != 200 {
 			t.Errorf("a replica is not ready: %s", body)
 		}
 		if _, metrics := o.get("/metrics"); !strings.Contains(metrics, "\nlockstep_leader 0\n") {
-			t.Error("no metric says that it does not lead")
+			t.Error("no metric shows that it does not lead")
 		}
 	}
 	c.leadership("")
@@ -220,7 +220,7 @@ func TestNothingIsRolledWithoutALeader(t *testing.T) {
 	c.wantDeletions(c.allPods()...)
 }
 
-func TestWhoDoesNotLeadShowsTheRefusalsOfAGroupAsLongAsThereIsOne(t *testing.T) {
+func TestAReplicaThatDoesNotLeadShowsTheRefusalsOfExistingGroups(t *testing.T) {
 	t.Parallel()
 	c, replicas := leaderless(t)
 	c.eachRefuses(replicas)
@@ -231,7 +231,7 @@ func TestWhoDoesNotLeadShowsTheRefusalsOfAGroupAsLongAsThereIsOne(t *testing.T) 
 	}
 	c.remove("zone-a")
 	c.remove("zone-b")
-	c.eventually("nothing is shown of the group any more", func(present) error {
+	c.eventually("the group is not shown any more", func(present) error {
 		for _, o := range replicas {
 			if _, metrics := o.get("/metrics"); hasSeries(metrics, "lockstep_group_", c.name) {
 				return errors.New("there are metrics of it")
@@ -245,12 +245,12 @@ func TestEveryReplicaAnswersDownscalesWithoutALeader(t *testing.T) {
 	t.Parallel()
 	c, replicas := leaderless(t)
 	c.eachRefuses(replicas)
-	c.shrinksAtLast(patched, "zone-b") // once the pod of zone-a has left
+	c.scalesDownAtLast(patched, "zone-b") // once the pod of zone-a was removed
 	set, err := c.world.admin.AppsV1().StatefulSets(c.name).Get(t.Context(), "zone-b", getOptions)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.eventually("what would be invalid is admitted and never comes", func(present) error {
+	c.eventually("a downscale with an invalid result is admitted and never takes place", func(present) error {
 		set.Spec.Replicas, set.Spec.ServiceName, set.ResourceVersion = new(int32(1)), "another", ""
 		_, err := c.world.admin.AppsV1().StatefulSets(c.name).Update(t.Context(), set, updateOptions)
 		if apierrors.IsInvalid(err) {
@@ -264,12 +264,12 @@ func TestEveryReplicaAnswersDownscalesWithoutALeader(t *testing.T) {
 		}
 		return nil
 	})
-	if all := c.heardBy("zone-b-1"); !strings.HasSuffix(all, "POST 200") {
-		t.Errorf("zone-b-1 heard %q", all)
+	if all := c.callsTo("zone-b-1"); !strings.HasSuffix(all, "POST 200") {
+		t.Errorf("zone-b-1 received %q", all)
 	}
 	c.leadership("")
 	c.settled()
-	c.leftPrepared("zone-a-3")
-	c.leftPrepared("zone-b-2")
-	c.nobodyIsPreparedInVain("zone-a-0", "zone-a-1", "zone-a-2", "zone-b-0", "zone-b-1")
+	c.removedPrepared("zone-a-3")
+	c.removedPrepared("zone-b-2")
+	c.noPreparedPodStays("zone-a-0", "zone-a-1", "zone-a-2", "zone-b-0", "zone-b-1")
 }

@@ -38,7 +38,7 @@ func unsynced(t *testing.T) (*trial, *beginner, func()) {
 	t.Helper()
 	c := onTrial(t, withoutElection)
 	op := c.start()
-	c.isAsked()
+	c.isCalled()
 	c.barsToo(c.secret().Data["ca"])
 	c.create(zone("zone-a", 3, prepares), zone("zone-b", 2, prepares))
 	op.Kill()
@@ -80,7 +80,7 @@ func TestADownscaleIsRefusedBeforeTheCachesAreFilled(t *testing.T) {
 	c.keepsBarred(patched, scaled)
 	release()
 	b.ready()
-	c.shrinksAtLast(scaled, "zone-a")
+	c.scalesDownAtLast(scaled, "zone-a")
 	c.settled()
-	c.leftPrepared("zone-a-2")
+	c.removedPrepared("zone-a-2")
 }

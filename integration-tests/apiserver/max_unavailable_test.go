@@ -20,7 +20,7 @@ func TestABudgetTakesPodsDownTogetherAndNoMore(t *testing.T) {
 		together int // how many of a zone's four pods are deleted together
 		invalid  bool
 	}{
-		"nothing said":                   {"", 1, false},
+		"no annotation":                  {"", 1, false},
 		"two pods":                       {"2", 2, false},
 		"two pods and white space":       {" 2 ", 2, false},
 		"half of the pods":               {"50%", 2, false},
@@ -28,7 +28,7 @@ func TestABudgetTakesPodsDownTogetherAndNoMore(t *testing.T) {
 		"less than one pod is one":       {"1%", 1, false},
 		"all pods":                       {"100%", 4, false},
 		"more pods than the zone has":    {"9", 4, false},
-		"none is one pod":                {"0", 1, true},
+		"0 is one pod":                   {"0", 1, true},
 		"a negative number is one pod":   {"-2", 1, true},
 		"a fraction is one pod":          {"2.5", 1, true},
 		"an invalid percentage is a pod": {"101%", 1, true},
@@ -68,7 +68,7 @@ func TestABudgetIsUsedToTheEndOfTheRollout(t *testing.T) {
 func TestTerminatingPodsAreDown(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
-	s.create(zone("zone-a", 2, goneAfter(700*time.Millisecond)), zone("zone-b", 2, goneAfter(700*time.Millisecond)))
+	s.create(zone("zone-a", 2, removedAfter(700*time.Millisecond)), zone("zone-b", 2, removedAfter(700*time.Millisecond)))
 	s.changeAll(version(2))
 	s.settled()
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
@@ -77,7 +77,7 @@ func TestTerminatingPodsAreDown(t *testing.T) {
 func TestADrainOfAnotherZoneMakesTheRolloutWait(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
-	s.create(zone("zone-a", 3), zone("zone-b", 2, goneAfter(never)))
+	s.create(zone("zone-a", 3), zone("zone-b", 2, removedAfter(never)))
 	s.change("zone-a", version(2), gated())
 	s.awaitDeletion("zone-a-0")
 	s.deletePod("zone-b-1") // it terminates and stays Ready until the test lets it end
@@ -88,7 +88,7 @@ func TestADrainOfAnotherZoneMakesTheRolloutWait(t *testing.T) {
 	if drained := s.witness.now().pods["zone-b-1"]; drained == nil || drained.DeletionTimestamp == nil || !isReady(drained) {
 		t.Fatalf("the drained pod should be terminating and Ready, and is %v", drained)
 	}
-	s.leaves("zone-b-1")
+	s.endsLingering("zone-b-1")
 	s.opensGates("zone-a-1", "zone-a-2")
 	s.settled()
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-a-2")
@@ -127,7 +127,7 @@ func TestAQuotaThatForbidsReplacementsStopsTheRolloutUntilItIsLifted(t *testing.
 	s.nothingIsDeleted("while the last one cannot be replaced")
 	s.wantDeletions("zone-a-0", "zone-a-1")
 	if got := len(s.witness.now().pods); got != 5 {
-		t.Errorf("%d of 6 pods are left, want 5: one was to be replaced when the quota came", got)
+		t.Errorf("%d of 6 pods remain, want 5: one was to be replaced when the quota was set", got)
 	}
 	s.allowPods()
 	s.poke()
@@ -182,7 +182,7 @@ func TestAZoneWithoutAnyPodsBlocksTheOthers(t *testing.T) {
 		return nil
 	})
 	s.change("zone-a", version(2))
-	s.nothingIsDeleted("while zone-b has none of its pods")
+	s.nothingIsDeleted("while zone-b has no pods")
 	s.wantDeletions()
 	s.awaitEvent("Normal", "OtherZoneUnavailable", "zone-a")
 	later := &corev1.ServiceAccount{}

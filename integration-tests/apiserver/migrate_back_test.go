@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestThePredecessorFindsWhatItNeedsWhenItComesBack(t *testing.T) {
+func TestThePredecessorCanTakeOverAgain(t *testing.T) {
 	t.Parallel()
 	s := guarded(t)
 	p, admin := s.predecessor(), s.shell()
@@ -22,7 +22,7 @@ func TestThePredecessorFindsWhatItNeedsWhenItComesBack(t *testing.T) {
 	p.isForgotten()
 	began := time.Now().Truncate(time.Second)
 	s.changeAll(version(2))
-	s.shrinksAtLast(scaled, "zone-b")
+	s.scalesDownAtLast(scaled, "zone-b")
 	s.settled()
 	s.eventually("the time is on the zone", func(now present) error {
 		if now.sets["zone-b"].Annotations[downscaledAnnotation] == "" {
@@ -39,10 +39,10 @@ func TestThePredecessorFindsWhatItNeedsWhenItComesBack(t *testing.T) {
 	}
 	var tracked struct{ LastDownscaled time.Time }
 	if err := json.Unmarshal([]byte(after["zone-b"]), &tracked); err != nil || tracked.LastDownscaled.Before(began) || tracked.LastDownscaled.After(back) {
-		t.Errorf("of zone-b it knows %s (%v), which shrank after %s", after["zone-b"], err, began)
+		t.Errorf("for zone-b it knows %s (%v), which was scaled down after %s", after["zone-b"], err, began)
 	}
 	if !maps.EqualFunc(p.certificate(), secret, bytes.Equal) {
-		t.Error("its Secret is not what it was")
+		t.Error("its Secret was changed")
 	}
 	p.hasItsWebhooks()
 	deployment, err := s.world.admin.AppsV1().Deployments(s.name).Get(t.Context(), former, getOptions)
@@ -82,7 +82,7 @@ func (p *predecessor) hasItsWebhooks() {
 // hasNoLease waits until no group has a Lease.
 func (s *scene) hasNoLease() {
 	s.t.Helper()
-	s.eventually("no Lease is left", func(now present) error {
+	s.eventually("no Lease remains", func(now present) error {
 		if left := sortedKeys(now.leases); len(left) > 0 {
 			return errors.New(left[0])
 		}

@@ -73,7 +73,7 @@ func (p *predecessor) nextPod() string {
 	return ""
 }
 
-func TestPodsThatAnotherOperatorTakesDownCountAndNoneIsTakenTwice(t *testing.T) {
+func TestPodsThatAnotherOperatorDeletesCountAndNoneIsDeletedTwice(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.rules.unordered, s.rules.contested = true, true // either operator may delete a pod first
@@ -132,7 +132,7 @@ func (p *predecessor) judges(name string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.eventually("it is asked", func(present) error {
+	p.eventually("it is called", func(present) error {
 		_, err := client.AppsV1().StatefulSets(p.name).Patch(p.t.Context(), p.zones[0], types.MergePatchType,
 			[]byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		if len(warned.warned()) == 0 {
@@ -153,19 +153,19 @@ func TestADownscaleJudgedByTwoOperatorsIsSafe(t *testing.T) {
 			s.create(zone("zone-a", 6, formerly, prepares), zone("zone-b", 2, formerly, prepares))
 			p.judges(name + s.name)
 			for _, way := range waysToScale {
-				s.shrinksAtLast(way, "zone-a")
+				s.scalesDownAtLast(way, "zone-a")
 				s.settled()
 			}
-			s.nobodyIsPreparedInVain(s.allPods()...)
+			s.noPreparedPodStays(s.allPods()...)
 			s.wantSizes(map[string][]int{"zone-a": {6, 5, 4, 3}, "zone-b": {2}})
 			for _, pod := range []string{"zone-a-3", "zone-a-4", "zone-a-5"} {
-				s.leftPrepared(pod)
+				s.removedPrepared(pod)
 			}
 		})
 	}
 }
 
-func TestACAThatTwoOperatorsWriteIsNotWrittenForEver(t *testing.T) {
+func TestACAThatTwoOperatorsWriteIsWrittenMoreSlowly(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	p := s.predecessor()
@@ -182,7 +182,7 @@ func TestACAThatTwoOperatorsWriteIsNotWrittenForEver(t *testing.T) {
 		return nil
 	})
 	began := time.Now()
-	s.eventually("the log says that there is another operator", func(present) error {
+	s.eventually("the log reports another operator", func(present) error {
 		if err := p.publishes(); err != nil && !apierrors.IsInvalid(err) {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestACAThatTwoOperatorsWriteIsNotWrittenForEver(t *testing.T) {
 }
 
 // The predecessor's webhooks were not removed, and no server answers them.
-func TestAWebhookThatThePredecessorLeftIsNamedByWhatItHoldsUp(t *testing.T) {
+func TestARemainingWebhookOfThePredecessorIsNamedInTheReason(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	s.patience = longPatience
@@ -207,7 +207,7 @@ func TestAWebhookThatThePredecessorLeftIsNamedByWhatItHoldsUp(t *testing.T) {
 	s.create(zone("zone-a", 3, formerly, mirrors("web")), zone("zone-b", 2, formerly))
 	p.registers()
 	p.isAway()
-	s.asks("web", 2)
+	s.setsReplicas("web", 2)
 	s.eventually("it is named", func(present) error {
 		_, record := s.operator.get("/debug/groups/" + s.name + "/" + defaultGroup)
 		if !strings.Contains(record, formerMutating+s.name+".grafana.com") {

@@ -40,14 +40,14 @@ func (s *scene) dryRun() *operator {
 	return op
 }
 
-func TestADryRunBesideThePredecessorNamesEachPodFirstAndWritesNothing(t *testing.T) {
+func TestADryRunNextToThePredecessorNamesEachPodFirstAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	p, admin := s.predecessor(), s.shell()
 	s.create(zone("zone-a", 2, formerly), zone("zone-b", 2, formerly))
 	s.changeAll(version(2))
 	if said := admin.types(guided(t, "Plan and dry run", "sh")); !strings.Contains(said, "delete zone-a-0 of zone-a because OutdatedRevision") {
-		t.Errorf("the plugin says:\n%s", said)
+		t.Errorf("output of the plugin:\n%s", said)
 	}
 	dry := s.dryRun()
 	for _, pod := range s.allPods() {

@@ -22,11 +22,11 @@ func TestThePredecessorsManifestsRunThisImageWithOneRole(t *testing.T) {
 	p, admin := s.predecessor(), s.shell()
 	p.losesItsRole()
 	p.mayInject()
-	root, err := filepath.Abs(repository)
+	manifests, err := filepath.Abs(repository + "/manifests")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(root, filepath.Join(admin.folder, "lockstep")); err != nil {
+	if err := os.Symlink(manifests, filepath.Join(admin.folder, "manifests")); err != nil {
 		t.Fatal(err)
 	}
 	admin.types(guided(t, "Your manifests, this image and one Role", "sh"))

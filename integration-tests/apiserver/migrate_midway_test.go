@@ -25,7 +25,7 @@ func TestARolloutThatIsGivenBackInTheMiddleIsFinishedByThePredecessor(t *testing
 	s.changeAll(version(2))
 	s.awaitDeletion("zone-a-1")
 	if free(s.witness.now()) == nil {
-		t.Error("nobody holds the group, so this is not the middle")
+		t.Error("the group has no holder, so this is not the middle")
 	}
 
 	admin.types(withoutWait(t, s.guide("Go back to the predecessor")))
@@ -35,11 +35,11 @@ func TestARolloutThatIsGivenBackInTheMiddleIsFinishedByThePredecessor(t *testing
 	p.hasItsWebhooks()
 	s.stays("the predecessor waits for the pod that lockstep sent away", aWhile, func(present) error {
 		if pod := p.nextPod(); pod != "" {
-			return fmt.Errorf("it would take down %s", pod)
+			return fmt.Errorf("it would delete %s", pod)
 		}
 		return nil
 	})
-	s.leaves("zone-a-1")
+	s.endsLingering("zone-a-1")
 	s.comesUp("zone-a-1")
 	for _, pod := range []string{"zone-a-2", "zone-b-0", "zone-b-1", "zone-c-0"} {
 		p.replaces(pod)
@@ -72,9 +72,9 @@ func withoutWait(t *testing.T, commands string) string {
 // every change; the predecessor checks every five seconds.
 func (p *predecessor) replaces(pod string) {
 	p.t.Helper()
-	p.eventually("the predecessor would take down "+pod, func(present) error {
+	p.eventually("the predecessor would delete "+pod, func(present) error {
 		if next := p.nextPod(); next != pod {
-			return fmt.Errorf("it would take down %q", next)
+			return fmt.Errorf("it would delete %q", next)
 		}
 		return nil
 	})
@@ -103,6 +103,6 @@ func (p *predecessor) followedLockstep(pods []string) {
 		names = append(names, d.Pod)
 	}
 	if !slices.Equal(names, pods) {
-		p.t.Errorf("taken down were\n  %q, wanted\n  %q\n%s", names, pods, p.describe())
+		p.t.Errorf("deleted were\n  %q, wanted\n  %q\n%s", names, pods, p.describe())
 	}
 }

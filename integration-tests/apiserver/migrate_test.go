@@ -35,7 +35,7 @@ func (s *scene) wroteOnly(patterns ...string) {
 			return err == nil && is
 		})
 		if !expected {
-			s.t.Errorf("nobody expects %q: %s", requestKind, r)
+			s.t.Errorf("unexpected %q: %s", requestKind, r)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func (s *scene) comesToRest() {
 	s.t.Helper()
 	const quiet = 2 * time.Second
 	since := time.Now()
-	s.eventually("the operator writes nothing any more", func(present) error {
+	s.eventually("the operator makes no more writes", func(present) error {
 		if until := time.Until(since.Add(quiet)); until > 0 {
 			return fmt.Errorf("%s to go", until)
 		}
@@ -111,10 +111,10 @@ func TestANamespaceAtRestIsTakenOverWithoutAWrite(t *testing.T) {
 	s.comesToRest()
 	s.wroteOnly("patch zoneawarepoddisruptionbudgets/status store")
 	if n := len(s.writesOf(s.operator.user, time.Time{})); n > 8 {
-		t.Errorf("it wrote %d times, where there is a status to be told of a group and a budget", n)
+		t.Errorf("it wrote %d times, and a group and a budget have a status", n)
 	}
 	if err := free(s.witness.now()); err != nil {
-		t.Errorf("nothing was to be done: %v", err)
+		t.Errorf("no change was needed: %v", err)
 	}
 	for name, pod := range s.witness.now().pods {
 		if pod.UID != pods[name].UID {
@@ -136,7 +136,7 @@ func TestATakeOverThatCannotStopThePredecessorChangesNothing(t *testing.T) {
 	p.comesFromHelm()
 	p.registers()
 	if said, err := admin.tries(guided(t, "Take over", "sh")); err == nil || !strings.Contains(said, former) {
-		t.Errorf("a Deployment that is not there was stopped (%v):\n%s", err, said)
+		t.Errorf("a missing Deployment was stopped (%v):\n%s", err, said)
 	}
 	namespace, err := s.world.admin.CoreV1().Namespaces().Get(t.Context(), s.name, getOptions)
 	if err != nil {
@@ -146,14 +146,14 @@ func TestATakeOverThatCannotStopThePredecessorChangesNothing(t *testing.T) {
 		t.Error("the namespace has opted in")
 	}
 	if n := len(p.bundles()); n != 4 {
-		t.Errorf("%d of its 4 webhook configurations are left as they were", n)
+		t.Errorf("%d of its 4 webhook configurations are unchanged", n)
 	}
 	if n := p.running(s.witness.now()); n != 1 {
 		t.Errorf("the predecessor has %d pods", n)
 	}
 }
 
-func TestARolloutThatWasLeftHalfDoneIsFinished(t *testing.T) {
+func TestAnUnfinishedRolloutOfThePredecessorIsFinished(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	p, admin := s.predecessor(), s.shell()
@@ -167,7 +167,7 @@ func TestARolloutThatWasLeftHalfDoneIsFinished(t *testing.T) {
 	p.registers()
 	admin.types(s.guide("Take over"))
 	s.awaitWaiting("PodTerminating", "zone-a")
-	s.leaves("zone-a-1")
+	s.endsLingering("zone-a-1")
 	s.settled()
 	s.wantDeletions("zone-a-2", "zone-b-0", "zone-b-1", "zone-b-2", "zone-c-0", "zone-c-1", "zone-c-2")
 	s.comesToRest()
@@ -183,15 +183,15 @@ func (s *scene) lingers(pod string, d time.Duration) {
 	}
 }
 
-// leaves ends the delay of lingers.
-func (s *scene) leaves(pod string) {
+// endsLingering ends the delay of lingers.
+func (s *scene) endsLingering(pod string) {
 	s.t.Helper()
 	s.lingers(pod, time.Millisecond)
 }
 
 // The predecessor stops after it replaced the last pod of a zone and before the zone's
 // currentRevision changes.
-func TestAZoneThatLacksNothingButItsRevisionGetsItAlone(t *testing.T) {
+func TestAZoneThatLacksOnlyItsRevisionGetsOnlyThat(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	p := s.predecessor()
@@ -209,7 +209,7 @@ func TestAZoneThatLacksNothingButItsRevisionGetsItAlone(t *testing.T) {
 }
 
 // Zone-a was scaled down by the predecessor, the other zones follow.
-func TestADownscaleThatWasLeftHalfDoneIsFinished(t *testing.T) {
+func TestAnUnfinishedDownscaleOfThePredecessorIsFinished(t *testing.T) {
 	t.Parallel()
 	for name, remembers := range map[string]func(*predecessor){
 		"with the zone tracker": func(p *predecessor) { p.tracks(map[string]time.Time{"zone-a": time.Now().Add(-time.Minute)}) },
@@ -236,8 +236,8 @@ func TestADownscaleThatWasLeftHalfDoneIsFinished(t *testing.T) {
 
 			s.changeAll(apartByLabel("4s")) // zone-a was scaled down a minute ago
 			s.sized(map[string]int32{"zone-a": 2, "zone-b": 2, "zone-c": 2})
-			s.leftPrepared("zone-b-2")
-			s.leftPrepared("zone-c-2")
+			s.removedPrepared("zone-b-2")
+			s.removedPrepared("zone-c-2")
 			s.comesToRest()
 			s.wroteOnly("patch statefulsets zone-[bc]")
 			s.wantSizes(map[string][]int{"zone-a": {2}, "zone-b": {3, 2}, "zone-c": {3, 2}})
@@ -257,13 +257,13 @@ func TestAStampWithoutADownscaleCountsAsOne(t *testing.T) {
 	s.changeAll(forced("2"))
 	s.optsIn(true)
 	s.awaitWaiting("DownscaleTooSoon", "zone-b")
-	s.eventually("the zone that was stamped goes on", func(now present) error { return finished(now, "zone-a") })
+	s.eventually("the zone that was stamped continues", func(now present) error { return finished(now, "zone-a") })
 	s.comesToRest()
 	s.wantSizes(map[string][]int{"zone-a": {3, 2}, "zone-b": {3}})
 	s.wroteOnly("patch statefulsets zone-a")
 }
 
-func TestADownscaleThatIsStillOnItsWayIsWaitedFor(t *testing.T) {
+func TestADownscaleInProgressIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	s.rules.unordered = true
@@ -272,7 +272,7 @@ func TestADownscaleThatIsStillOnItsWayIsWaitedFor(t *testing.T) {
 	s.changeAll(version(2))
 	s.lingers("zone-b-2", never)
 	p.stamps("zone-b", time.Now())
-	p.shrinks("zone-b", 2)
+	p.scalesDown("zone-b", 2)
 	s.optsIn(true)
 	s.eventually("the downscale has the group", func(now present) error {
 		l := now.leases["lockstep-group-"+defaultGroup]
@@ -281,7 +281,7 @@ func TestADownscaleThatIsStillOnItsWayIsWaitedFor(t *testing.T) {
 		}
 		return nil
 	})
-	s.leaves("zone-b-2")
+	s.endsLingering("zone-b-2")
 	s.settled()
 	s.wantEachOnce()
 	history, err := s.witness.Events()
@@ -290,16 +290,16 @@ func TestADownscaleThatIsStillOnItsWayIsWaitedFor(t *testing.T) {
 	}
 	gone := slices.IndexFunc(history, func(f judge.Event) bool { return f.Pod != nil && f.Pod.Name == "zone-b-2" && f.Pod.Deleted })
 	if first := s.disruptions()[0]; gone < 0 || first.Version < history[gone].Version {
-		t.Errorf("%s was deleted before zone-b-2 was gone", first.Pod)
+		t.Errorf("%s was deleted before zone-b-2 was removed", first.Pod)
 	}
 	s.wantSizes(map[string][]int{"zone-a": {2}, "zone-b": {3, 2}})
 	s.comesToRest()
 	s.wroteOnly("delete pods zone-[ab]-[01]", "patch statefulsets/status zone-[ab]", "patch statefulsets zone-b")
 }
 
-// An hour ago, pods were called to leave. If lockstep called them to stay, they would lose that
-// time.
-func TestADelayedDownscaleThatWasLeftHalfDoneIsNotTakenBack(t *testing.T) {
+// An hour ago, pods were notified of their removal. If lockstep called them to stay, they
+// would lose that time.
+func TestADelayedDownscaleOfThePredecessorIsNotCancelled(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	s.rules.guarded = true
@@ -318,11 +318,11 @@ func TestADelayedDownscaleThatWasLeftHalfDoneIsNotTakenBack(t *testing.T) {
 	s.sized(map[string]int32{"zone-a": 2, "zone-b": 2})
 	s.awaitReport(templates, "web", 2)
 	for _, pod := range leaving {
-		s.told(pod, "POST 200")
-		s.leftAfter(pod, 4*time.Second)
+		s.awaitCalls(pod, "POST 200")
+		s.terminatesAfter(pod, 4*time.Second)
 	}
 	for _, pod := range s.allPods() {
-		s.told(pod, "DELETE 200")
+		s.awaitCalls(pod, "DELETE 200")
 	}
 	s.comesToRest()
 	s.wantDeletions()

@@ -76,7 +76,7 @@ func (s *scene) guide(heading string) string {
 	commands := guided(s.t, heading, "sh")
 	own := strings.NewReplacer(optIn+"=true", s.own.Selector.String(), optIn+"-", ownLabel+"-").Replace(commands)
 	if own == commands {
-		s.t.Fatalf("%s does not say below %q how a namespace opts in or out", migrationGuide, heading)
+		s.t.Fatalf("%s does not show below %q how a namespace opts in or out", migrationGuide, heading)
 	}
 	return own
 }

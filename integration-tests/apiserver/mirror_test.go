@@ -72,8 +72,8 @@ func (s *scene) dial(kind schema.GroupVersionResource, kindName, name string, re
 	})
 }
 
-// asks changes the replicas of a ReplicaTemplate.
-func (s *scene) asks(name string, replicas int64) {
+// setsReplicas changes the replicas of a ReplicaTemplate.
+func (s *scene) setsReplicas(name string, replicas int64) {
 	s.t.Helper()
 	s.turn(templates, name, strconv.FormatInt(replicas, 10))
 }
@@ -90,13 +90,13 @@ func (s *scene) turn(kind schema.GroupVersionResource, name, replicas string) {
 // awaitReport waits until the status of a resource has this number of replicas.
 func (s *scene) awaitReport(kind schema.GroupVersionResource, name string, want int64) {
 	s.t.Helper()
-	s.eventually(fmt.Sprintf("%s is told of %d replicas", name, want), func(present) error {
+	s.eventually(fmt.Sprintf("%s has a status of %d replicas", name, want), func(present) error {
 		object, err := s.resources(kind).Get(s.t.Context(), name, getOptions)
 		if err != nil {
 			return err
 		}
 		if got, _, err := unstructured.NestedInt64(object.Object, "status", "replicas"); err != nil || got != want {
-			return fmt.Errorf("it says %d (%w)", got, err)
+			return fmt.Errorf("its status is %d (%w)", got, err)
 		}
 		return nil
 	})
@@ -109,7 +109,7 @@ func TestZonesMirrorAResourceUpAndDown(t *testing.T) {
 		s.create(zone("zone-a", 2, mirrors("web")), zone("zone-b", 2, mirrors("web")), zone("zone-c", 2, follows("zone-b")))
 		s.awaitReport(templates, "web", 2)
 		for _, n := range []int32{4, 1, 3} {
-			s.asks("web", int64(n))
+			s.setsReplicas("web", int64(n))
 			s.sized(map[string]int32{"zone-a": n, "zone-b": n, "zone-c": n})
 			s.awaitReport(templates, "web", int64(n))
 		}
@@ -117,7 +117,7 @@ func TestZonesMirrorAResourceUpAndDown(t *testing.T) {
 	})
 }
 
-func TestAResourceThatIsGoneIsNamedAndFollowedWhenItIsBack(t *testing.T) {
+func TestADeletedResourceIsNamedAndFollowedOnceItIsCreatedAgain(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	s.create(zone("zone-a", 2, mirrors("web")), zone("zone-b", 1), zone("zone-c", 1, follows("zone-b")))
@@ -143,7 +143,7 @@ func TestTheSmallestZoneIsWrittenBackOfAllGroups(t *testing.T) {
 	s.create(
 		zone("zone-a", 3, mirrors("web")), zone("zone-b", 3, mirrors("web"), forced("2")),
 		zone("zone-x", 3, inGroup("other"), mirrors("web"), forced("1")),
-		zone("zone-y", 3, inGroup("third"), mirrors("web"), noted(mirrorAnnotation+"write-back", "false"), forced("0")),
+		zone("zone-y", 3, inGroup("third"), mirrors("web"), setAnnotated(mirrorAnnotation+"write-back", "false"), forced("0")),
 	)
 	s.sized(map[string]int32{"zone-a": 3, "zone-b": 2, "zone-x": 1, "zone-y": 0})
 	s.awaitReport(templates, "web", 1)
@@ -175,7 +175,7 @@ func ofDials(r judge.Request) bool { return strings.HasPrefix(r.Resource, dials.
 
 func mirrorsDial(name string) option { return mirrorsKind("Dial", dials.GroupVersion().String(), name) }
 
-func TestAKindThatComesAndGoes(t *testing.T) {
+func TestAKindThatIsCreatedAndDeleted(t *testing.T) {
 	t.Parallel()
 	s := ungated(t)
 	s.patience = longPatience
@@ -204,7 +204,7 @@ func TestAKindThatComesAndGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.awaitWaiting("ReferenceKindUnknown", "zone-a")
-	s.eventually("the kind is gone", func(present) error {
+	s.eventually("the kind is deleted", func(present) error {
 		if _, err := s.resources(definitions).Get(t.Context(), "dials.mirror.example.com", getOptions); !apierrors.IsNotFound(err) {
 			return errors.New("it is still there")
 		}

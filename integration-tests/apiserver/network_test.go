@@ -30,7 +30,7 @@ var noNetwork error
 func enterNetwork() {
 	if netns.Inside() {
 		if err := netns.Own(podAddresses); err != nil {
-			fmt.Fprintln(os.Stderr, "no network of our own:", err)
+			fmt.Fprintln(os.Stderr, "no separate network:", err)
 			os.Exit(withoutNetwork)
 		}
 		return

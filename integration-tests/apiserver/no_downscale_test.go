@@ -58,14 +58,14 @@ func (w *world) ca(t *testing.T) []byte {
 }
 
 // Workloads with the label keep their replicas, whichever way they are scaled.
-func TestWhatMustNotShrinkKeepsItsReplicas(t *testing.T) {
+func TestDownscalesAreForbiddenByTheLabel(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.barredBy(s.operator, s.world.ca(t))
 	s.keepsReplicas()
 }
 
-func TestWhatMustNotShrinkKeepsItsReplicasByAnOperatorOfOneNamespace(t *testing.T) {
+func TestDownscalesAreForbiddenByTheLabelWithAnOperatorOfOneNamespace(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	s.withRole()
@@ -85,23 +85,23 @@ func (s *scene) keepsReplicas() {
 	s.beginOthers("web", map[string]string{noDownscale: "true"})
 	s.beginOthers("free", nil)
 	s.settled()
-	s.eventually("the API server asks the webhook", func(present) error {
+	s.eventually("the API server calls the webhook", func(present) error {
 		if shrank := s.scaleBy(scaled, "zone-a", -1) == nil; shrank {
 			return errors.Join(errors.New("not yet"), s.scaleBy(scaled, "zone-a", 1))
 		}
 		return nil
 	})
-	for what, shrink := range map[string]func() error{
-		"deployments":             func() error { return s.scaleOther("deployments", "web", 1) },
-		"deployments as a whole":  func() error { return s.patchOther("deployments", "web", `{"spec":{"replicas":1}}`) },
-		"replicasets":             func() error { return s.scaleOther("replicasets", "web", 1) },
-		"replicasets as a whole":  func() error { return s.patchOther("replicasets", "web", `{"spec":{"replicas":1}}`) },
-		"statefulsets":            func() error { return s.scaleBy(scaled, "zone-a", -1) },
-		"statefulsets as a whole": func() error { return s.scaleBy(updated, "zone-a", -1) },
+	for what, scaleDown := range map[string]func() error{
+		"deployments":                func() error { return s.scaleOther("deployments", "web", 1) },
+		"all fields of deployments":  func() error { return s.patchOther("deployments", "web", `{"spec":{"replicas":1}}`) },
+		"replicasets":                func() error { return s.scaleOther("replicasets", "web", 1) },
+		"all fields of replicasets":  func() error { return s.patchOther("replicasets", "web", `{"spec":{"replicas":1}}`) },
+		"statefulsets":               func() error { return s.scaleBy(scaled, "zone-a", -1) },
+		"all fields of statefulsets": func() error { return s.scaleBy(updated, "zone-a", -1) },
 	} {
-		err := shrink()
+		err := scaleDown()
 		for apierrors.IsConflict(err) {
-			err = shrink()
+			err = scaleDown()
 		}
 		if !barredByLabel(err) {
 			s.t.Errorf("%s: got %v, want 403 that names the label", what, err)
@@ -151,7 +151,7 @@ func (s *scene) refusesFromCaches() {
 	s.t.Helper()
 	want := []string{"deployments/free", "replicasets/free"}
 	s.eventually("the operator refuses without a request", func(present) error {
-		before := len(s.lookedAt())
+		before := len(s.readObjects())
 		var errs []error
 		for range 3 {
 			for _, resource := range others {
@@ -167,11 +167,11 @@ func (s *scene) refusesFromCaches() {
 			errs = append(errs, s.scaleOther(resource, "free", 1), s.scaleOther(resource, "free", 2))
 		}
 		if err := errors.Join(errs...); err != nil {
-			s.t.Fatalf("what has no label may shrink: %v", err)
+			s.t.Fatalf("an object without the label may be scaled down: %v", err)
 		}
 		var got []string
-		s.eventually("the audit log has what came last", func(present) error {
-			if got = s.lookedAt()[before:]; !slices.Contains(got, want[1]) {
+		s.eventually("the audit log contains the last request", func(present) error {
+			if got = s.readObjects()[before:]; !slices.Contains(got, want[1]) {
 				return fmt.Errorf("%q", got)
 			}
 			return nil
@@ -183,8 +183,8 @@ func (s *scene) refusesFromCaches() {
 	})
 }
 
-// lookedAt returns the workloads that the operator read with a GET: "deployments/web".
-func (s *scene) lookedAt() []string {
+// readObjects returns the workloads that the operator read with a GET: "deployments/web".
+func (s *scene) readObjects() []string {
 	s.t.Helper()
 	var all []string
 	for _, r := range s.requests() {

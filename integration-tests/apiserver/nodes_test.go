@@ -62,7 +62,7 @@ func (s *scene) drain(nodes ...string) (finished func()) {
 	}
 	ctx, stop := context.WithTimeoutCause(s.t.Context(), s.patience, fmt.Errorf("not drained after %s", s.patience))
 	var mu sync.Mutex
-	told, began := map[string]string{}, time.Now()
+	outputs, began := map[string]string{}, time.Now()
 	var all sync.WaitGroup
 	for _, node := range nodes {
 		all.Go(func() {
@@ -73,7 +73,7 @@ func (s *scene) drain(nodes ...string) (finished func()) {
 			err := command.Run()
 			mu.Lock()
 			defer mu.Unlock()
-			told[node] = out.String()
+			outputs[node] = out.String()
 			if err != nil {
 				s.t.Errorf("drain of %s: %v\n%s", node, errors.Join(err, context.Cause(ctx)), out.String())
 			}
@@ -84,10 +84,10 @@ func (s *scene) drain(nodes ...string) (finished func()) {
 		all.Wait()
 		stop()
 		s.t.Logf("%d nodes are drained after %s", len(nodes), time.Since(began).Round(time.Millisecond))
-		for node, words := range told {
+		for node, words := range outputs {
 			s.t.Logf("kubectl drain %s:\n%s", node, words)
 		}
-		s.eventually("no pod is left on the drained nodes", func(now present) error {
+		s.eventually("no pod remains on the drained nodes", func(now present) error {
 			for _, node := range nodes {
 				if left := now.podsOn(node); len(left) > 0 {
 					return fmt.Errorf("%s has %q", node, left)

@@ -73,7 +73,7 @@ func TestOptingOutMidRolloutStopsEverythingAtOnce(t *testing.T) {
 		t.Errorf("%s after the opt-out: %s", r.At.Sub(out), r)
 	}
 	if free(s.witness.now()) == nil {
-		t.Error("the Lease was given back, although nothing may be written")
+		t.Error("the Lease was released, although no write is allowed")
 	}
 	s.countsEveryOptOut()
 	s.isNotTimed()
@@ -87,7 +87,7 @@ func TestOptingOutMidRolloutStopsEverythingAtOnce(t *testing.T) {
 func (s *scene) isNotTimed() {
 	s.t.Helper()
 	if _, metrics := s.operator.get("/metrics"); hasSeries(metrics, "lockstep_namespace_queue_duration_seconds_count", s.name) {
-		s.t.Error("it is told how long groups wait of a namespace that is not managed")
+		s.t.Error("waits of groups of an unmanaged namespace are shown")
 	}
 }
 
@@ -97,7 +97,7 @@ const letBe = "namespace is no longer managed"
 // awaitOptOut waits until the log contains the opt-out of the namespace.
 func (s *scene) awaitOptOut() {
 	s.t.Helper()
-	s.eventually("the log tells of the opt-out", func(present) error {
+	s.eventually("the log contains the opt-out", func(present) error {
 		if said := lastLines(s.operator.Logs(), `"`+s.name+`"`, 1000); !strings.Contains(said, letBe) {
 			return errors.New("it does not")
 		}
@@ -109,11 +109,11 @@ func (s *scene) awaitOptOut() {
 // scenes, because they share the operator.
 func (s *scene) countsEveryOptOut() {
 	s.t.Helper()
-	s.eventually("the metric counts every opt-out that the log tells of", func(present) error {
-		told := strings.Count(s.operator.Logs(), letBe)
+	s.eventually("the metric counts every opt-out in the log", func(present) error {
+		logged := strings.Count(s.operator.Logs(), letBe)
 		code, metrics := s.operator.get("/metrics")
-		if want := fmt.Sprintf("\nlockstep_opt_outs_total %d\n", told); told == 0 || code != http.StatusOK || !strings.Contains(metrics, want) {
-			return fmt.Errorf("the log tells of %d; answered with %d: %s", told, code, lastLines(metrics, "lockstep_opt_outs_total", 3))
+		if want := fmt.Sprintf("\nlockstep_opt_outs_total %d\n", logged); logged == 0 || code != http.StatusOK || !strings.Contains(metrics, want) {
+			return fmt.Errorf("the log contains %d; answered with %d: %s", logged, code, lastLines(metrics, "lockstep_opt_outs_total", 3))
 		}
 		return nil
 	})
@@ -152,7 +152,7 @@ func TestOneNamespaceIsManagedWithARoleAlone(t *testing.T) {
 	}
 	for _, r := range requests {
 		if r.User == op.user && r.Namespace != s.name && r.Resource != "selfsubjectaccessreviews" {
-			t.Errorf("it asked for more than its namespace: %s", r)
+			t.Errorf("requests outside of its namespace: %s", r)
 		}
 		if byOperator(r.User) && r.User != op.user && r.Namespace == s.name && r.Writes() {
 			t.Errorf("another operator wrote here: %s", r)
@@ -160,20 +160,20 @@ func TestOneNamespaceIsManagedWithARoleAlone(t *testing.T) {
 	}
 }
 
-func TestTheLeaseOfADeletedGroupGoesWhileAnotherGroupStays(t *testing.T) {
+func TestTheLeaseOfADeletedGroupIsDeletedWhileAnotherGroupExists(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("x-a", 2, inGroup("x")), zone("y-a", 2, inGroup("y")))
 	s.changeAll(version(2))
 	s.settled()
 	s.remove("x-a")
-	s.eventually("the Lease of x is gone", func(now present) error {
+	s.eventually("the Lease of x is deleted", func(now present) error {
 		if now.leases["lockstep-group-x"] != nil {
-			return errors.New("it is there")
+			return errors.New("it exists")
 		}
 		return nil
 	})
-	s.stays("the Lease of y is there", aWhile/2, func(now present) error {
+	s.stays("the Lease of y exists", aWhile/2, func(now present) error {
 		if now.leases["lockstep-group-y"] == nil {
 			return fmt.Errorf("there is %q", sortedKeys(now.leases))
 		}

@@ -27,7 +27,7 @@ func (s *scene) orphans(name string) (apply func()) {
 	if err := sets.Delete(s.t.Context(), name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}); err != nil {
 		s.t.Fatal(err)
 	}
-	s.eventually(name+" has gone without its pods", func(present) error {
+	s.eventually(name+" was deleted without its pods", func(present) error {
 		_, err := sets.Get(s.t.Context(), name, getOptions)
 		if !apierrors.IsNotFound(err) {
 			return errors.Join(errors.New("not yet"), err)
@@ -63,12 +63,12 @@ func (s *scene) spares(why string, lasting time.Duration, pods ...string) {
 func TestAZoneOrphanedDuringARolloutBlocksTheOthersUntilItIsAvailable(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
-	s.create(zone("zone-a", 2, goneAfter(4*time.Second)), zone("zone-b", 2))
+	s.create(zone("zone-a", 2, removedAfter(4*time.Second)), zone("zone-b", 2))
 	s.changeAll(version(2), gated())
 	s.awaitDeletion("zone-a-0")
 	first := s.witness.now().pods["zone-a-0"]
 	apply := s.orphans("zone-a")
-	s.eventually("zone-a-0 is gone", func(now present) error {
+	s.eventually("zone-a-0 is deleted", func(now present) error {
 		if pod := now.pods["zone-a-0"]; pod != nil && pod.UID == first.UID {
 			return errors.New("not yet")
 		}
@@ -77,12 +77,12 @@ func TestAZoneOrphanedDuringARolloutBlocksTheOthersUntilItIsAvailable(t *testing
 	s.spares("zone-b serves while zone-a is away", awayFor, "zone-b-0", "zone-b-1")
 	s.awaitEvent("Warning", "ZoneLeftGroup", "zone-b")
 	apply()
-	s.spares("zone-b serves while zone-a is not whole", 3*time.Second, "zone-b-0", "zone-b-1")
+	s.spares("zone-b serves while zone-a is unavailable", 3*time.Second, "zone-b-0", "zone-b-1")
 	s.changeAll(version(3), gateless())
 	s.settled()
 }
 
-func TestAZoneOrphanedBesideAPodThatIsDownKeepsTheOthersBack(t *testing.T) {
+func TestAZoneOrphanedWithAPodDownBlocksTheOthers(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.createOpen(zone("zone-a", 2, gated()), zone("zone-b", 2))
@@ -92,7 +92,7 @@ func TestAZoneOrphanedBesideAPodThatIsDownKeepsTheOthersBack(t *testing.T) {
 	apply := e.orphans("zone-a")
 	e.spares("zone-b serves while zone-a is away", awayFor, "zone-b-0", "zone-b-1")
 	apply()
-	e.spares("zone-b serves while zone-a is not whole", aWhile, "zone-b-0", "zone-b-1")
+	e.spares("zone-b serves while zone-a is unavailable", aWhile, "zone-b-0", "zone-b-1")
 	e.gate("zone-a-1", corev1.ConditionTrue)
 	e.settled()
 }
@@ -101,7 +101,7 @@ func regrouped(to string) option {
 	return func(s *appsv1.StatefulSet) { set(&s.Labels, groupLabel, to) }
 }
 
-func TestAZoneOutOfItsGroupForAMomentKeepsTheOthersBack(t *testing.T) {
+func TestAZoneOutOfItsGroupForAMomentBlocksTheOthers(t *testing.T) {
 	t.Parallel()
 	for name, moves := range map[string]struct{ there, back option }{
 		"without a group":                   {regrouped(""), regrouped(defaultGroup)},
@@ -119,17 +119,17 @@ func TestAZoneOutOfItsGroupForAMomentKeepsTheOthersBack(t *testing.T) {
 			e.change("zone-a", moves.there)
 			e.spares("zone-b serves while zone-a is away", awayFor, "zone-b-0", "zone-b-1")
 			e.change("zone-a", moves.back)
-			e.spares("zone-b serves while zone-a is not whole", aWhile, "zone-b-0", "zone-b-1")
+			e.spares("zone-b serves while zone-a is unavailable", aWhile, "zone-b-0", "zone-b-1")
 			e.gate("zone-a-1", corev1.ConditionTrue)
 			e.settled()
 		})
 	}
 }
 
-func TestPodsOfAnOrphanedZoneAreNotEvictedBesideAnotherZone(t *testing.T) {
+func TestPodsOfAnOrphanedZoneAreNotEvictedWhileAnotherZoneIsDown(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
-	e.create(zone("zone-a", 2), zone("zone-b", 2, goneAfter(6*time.Second)))
+	e.create(zone("zone-a", 2), zone("zone-b", 2, removedAfter(6*time.Second)))
 	e.mayEvict("zone-b-0")
 	if err := e.evict("zone-b-0"); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func TestAnEvictionWithinTheBudgetOvertakesAZoneThatWaitsForTheFirst(t *testing.
 	e.settled()
 	e.grants("zone-a-0")
 	e.hasEvicted("zone-a-0")
-	e.eventually("zone-b, which asks on, has a place in the queue", func(now present) error {
+	e.eventually("zone-b, which repeats its request, has a place in the queue", func(now present) error {
 		if err := e.evicts(t.Context(), "zone-b-0", nil); err == nil {
 			t.Fatal("zone-b-0 is evicted while zone-a-0 is away")
 		}
@@ -49,7 +49,7 @@ func TestAnEvictionWithinTheBudgetOvertakesAZoneThatWaitsForTheFirst(t *testing.
 		return nil
 	})
 	e.opens("zone-a-1")
-	e.eventually("the turn of zone-b comes", func(present) error { return e.evicts(t.Context(), "zone-b-0", nil) })
+	e.eventually("the turn of zone-b begins", func(present) error { return e.evicts(t.Context(), "zone-b-0", nil) })
 	e.hasEvicted("zone-b-0")
 	e.settled()
 }
@@ -72,26 +72,26 @@ func (e *drainable) grants(pod string) {
 	e.eventually(pod+" is evicted", func(present) error { return e.evicts(e.t.Context(), pod, nil) })
 }
 
-// Two zones of five pods are drained concurrently, two pods at a time. Each turn takes two pods, so
-// the last pod has left after about twice the time of one zone.
+// Two zones of five pods are drained concurrently, two pods at a time. Each turn takes two
+// pods, so the last pod is removed after about twice the time of one zone.
 func TestTwoZonesThatAreDrainedAtOnceEachUseTheirBudget(t *testing.T) {
 	t.Parallel()
 	both := drainedZones(t, "zone-a", "zone-b")
 	for _, zone := range []string{"zone-a", "zone-b"} {
 		if got := both.turns[zone]; got > 4 {
-			t.Errorf("%s needed %d turns for five pods, two at a time; they left in this order: %q", zone, got, both.order)
+			t.Errorf("%s needed %d turns for five pods, two at a time; they were removed in this order: %q", zone, got, both.order)
 		}
 	}
 	alone := drainedZones(t, "zone-a")
-	t.Logf("two zones: the last pod left after %s; one alone: %s", both.took, alone.took)
+	t.Logf("two zones: the last pod was removed after %s; one alone: %s", both.took, alone.took)
 	if most := 3 * alone.took; both.took > most {
-		t.Errorf("the last pod of two zones left after %s, that of one zone alone after %s", both.took, alone.took)
+		t.Errorf("the last pod of two zones was removed after %s, that of one zone alone after %s", both.took, alone.took)
 	}
 }
 
 // exits is the result of draining some zones concurrently.
 type exits struct {
-	took  time.Duration  // until the last pod had left
+	took  time.Duration  // until the last pod was removed
 	order []string       // of the pods
 	turns map[string]int // how often the turn changed to a zone, by zone
 }
@@ -108,7 +108,7 @@ func drainedZones(t *testing.T, zones ...string) exits {
 	for ordinal := range 5 {
 		for _, zone := range zones {
 			asking.Go(func() {
-				if err := e.asksUntilGranted(fmt.Sprintf("%s-%d", zone, ordinal)); err != nil {
+				if err := e.evictUntilGranted(fmt.Sprintf("%s-%d", zone, ordinal)); err != nil {
 					t.Error(err)
 				}
 			})

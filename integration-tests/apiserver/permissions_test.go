@@ -23,7 +23,7 @@ import (
 
 // inReserve lists grants that a run of the suites may not use.
 var inReserve = map[string]string{
-	"list namespaces":                 "an API server that streams lists is only watched; an older one is asked for them",
+	"list namespaces":                 "an API server that streams lists is only watched; an older one receives list requests",
 	"list leases.coordination.k8s.io": "the same",
 	"list secrets":                    "the same",
 	"list deployments.apps":           "the same",
@@ -35,8 +35,8 @@ var inReserve = map[string]string{
 	"list validatingwebhookconfigurations.admissionregistration.k8s.io": "the same",
 	"list mutatingwebhookconfigurations.admissionregistration.k8s.io":   "the same",
 	"get statefulsets.apps":                                             "for a StatefulSet that a replica has not seen yet, a moment that no test can choose",
-	"get pods":                                                          "for a noted pod that is no pod of its group any more, which no test brings about at will",
-	"patch pods":                                                        "to make a delete under way void when it is no longer wanted, a moment that no test can choose",
+	"get pods":                                                          "for a recorded pod that is no longer a pod of its group, which no test causes",
+	"patch pods":                                                        "to cancel a pending delete that is no longer wanted, a moment that no test can choose",
 }
 
 // ofEverybody lists the grants of Kubernetes itself to every service account.
@@ -55,7 +55,7 @@ func judgePermissions(auditLog string) []string {
 	}
 	wrong := beyond(grants, requestKinds)
 	if !someTestsOnly() {
-		wrong = append(wrong, leftOver(grants, append(requestKinds, elsewhere...))...)
+		wrong = append(wrong, unusedOf(grants, append(requestKinds, elsewhere...))...)
 	}
 	return wrong
 }
@@ -153,15 +153,15 @@ func beyond(grants []grant, requestKinds []requestKind) []string {
 	return slices.Compact(wrong)
 }
 
-// leftOver returns each grant that no request used and that is not in reserve.
-func leftOver(grants []grant, requestKinds []requestKind) []string {
+// unusedOf returns each grant that no request used and that is not in reserve.
+func unusedOf(grants []grant, requestKinds []requestKind) []string {
 	var wrong []string
 	reserved := map[string]bool{}
 	for _, g := range grants {
 		reserved[g.what] = true
 		used := slices.ContainsFunc(requestKinds, g.covers)
 		if !used && inReserve[g.what] == "" {
-			wrong = append(wrong, "manifests/rbac grants what no test has used: "+g.String())
+			wrong = append(wrong, "manifests/rbac grants permissions that no test has used: "+g.String())
 		}
 	}
 	for what := range inReserve {
@@ -307,26 +307,26 @@ func TestRequestedAndGrantedPermissionsAreCompared(t *testing.T) {
 		wide("", "", ofEverybody[0]),
 	}
 	for sentence, tc := range map[string]struct {
-		requestKinds []requestKind
-		beyond, left int
+		requestKinds   []requestKind
+		beyond, unused int
 	}{
-		"nothing is beyond, nothing is left over":                      {all, 0, 0},
+		"no missing and no unused permissions":                         {all, 0, 0},
 		"a verb that is not granted is beyond":                         {append(all, wide("team", "zone-a-0", "update pods")), 1, 0},
 		"a subresource is not its resource":                            {append(all, wide("team", "zone-a", "patch statefulsets.apps")), 1, 0},
 		"another object than the named one is beyond":                  {append(all, wide(systemNamespace, "other", "update leases.coordination.k8s.io")), 1, 0},
 		"home is nowhere else":                                         {append(all, wide("team", "lockstep-leader", "update leases.coordination.k8s.io")), 1, 0},
-		"the operator of one namespace is granted nothing in another":  {append(all, single("team", "zone-a-0", "delete pods")), 1, 0},
+		"the operator of one namespace has no permissions in another":  {append(all, single("team", "zone-a-0", "delete pods")), 1, 0},
 		"the operator of one namespace has no part in the ClusterRole": {append(all, single("mimir", "zone-a", "patch statefulsets/status.apps")), 1, 0},
-		"a grant that nobody used is left over":                        {all[1:], 0, 1},
-		"one that only the other kind of operator used is left over":   {slices.Delete(slices.Clone(all), 2, 3), 0, 1},
+		"an unused permission":                                         {all[1:], 0, 1},
+		"a permission that only the other kind of operator used":       {slices.Delete(slices.Clone(all), 2, 3), 0, 1},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := beyond(grants, tc.requestKinds); len(got) != tc.beyond {
 				t.Errorf("beyond are %q, want %d", got, tc.beyond)
 			}
-			left := slices.DeleteFunc(leftOver(grants, tc.requestKinds), func(s string) bool { return strings.HasPrefix(s, "kept in reserve") })
-			if len(left) != tc.left {
-				t.Errorf("left over are %q, want %d", left, tc.left)
+			unused := slices.DeleteFunc(unusedOf(grants, tc.requestKinds), func(s string) bool { return strings.HasPrefix(s, "kept in reserve") })
+			if len(unused) != tc.unused {
+				t.Errorf("unused are %q, want %d", unused, tc.unused)
 			}
 		})
 	}

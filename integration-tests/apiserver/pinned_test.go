@@ -58,13 +58,13 @@ func (s *scene) evictionsGoTo(judges, binds *operator) *evictor {
 
 // becomesReadyMeanwhile evicts a pod that is down and makes it Ready after lockstep's answer,
 // before the API server deletes it. Another webhook delays the deletion.
-func (e *evictor) becomesReadyMeanwhile(pod string, asked <-chan struct{}, goOn func()) {
+func (e *evictor) becomesReadyMeanwhile(pod string, requested <-chan struct{}, goOn func()) {
 	e.t.Helper()
 	before := e.pod(pod)
 	answer := make(chan error, 1)
 	go func() { answer <- e.evict(pod) }()
 	select {
-	case <-asked:
+	case <-requested:
 	case err := <-answer:
 		e.t.Fatalf("answered at once: %v", err)
 	}
@@ -79,7 +79,7 @@ func (e *evictor) becomesReadyMeanwhile(pod string, asked <-chan struct{}, goOn 
 	}
 }
 
-func TestAReplicaThatSeesLeasesLateBindsEvictionsOfAZoneThatLeft(t *testing.T) {
+func TestAReplicaThatSeesLeasesLateBindsEvictionsOfAFormerZone(t *testing.T) {
 	t.Parallel()
 	e := pinnedLate(t, "leases")
 	e.begin(zone("zone-a", 2, gated()), zone("zone-b", 1))
@@ -87,12 +87,12 @@ func TestAReplicaThatSeesLeasesLateBindsEvictionsOfAZoneThatLeft(t *testing.T) {
 	e.remembers(theLease, "zone-a")
 	e.gate("zone-a-0", corev1.ConditionFalse)
 	e.isBroken("zone-a-0")
-	asked, goOn := e.asksBesides("zone-a-0")
+	requested, goOn := e.secondWebhook("zone-a-0")
 	e.gate("zone-a-1", corev1.ConditionFalse)
 	e.isBroken("zone-a-1")
 	e.orphans("zone-a")
-	time.Sleep(time.Second) // both replicas observe that it left
-	e.becomesReadyMeanwhile("zone-a-0", asked, goOn)
+	time.Sleep(time.Second) // both replicas observe that it was removed
+	e.becomesReadyMeanwhile("zone-a-0", requested, goOn)
 }
 
 func TestAReplicaThatSeesBudgetsLateBindsEvictionsOfPodsThatTheyCover(t *testing.T) {
@@ -111,19 +111,20 @@ func TestAReplicaThatSeesBudgetsLateBindsEvictionsOfPodsThatTheyCover(t *testing
 		}
 		return nil
 	})
-	asked, goOn := e.asksBesides("cache-a-0")
+	requested, goOn := e.secondWebhook("cache-a-0")
 	e.gate("cache-a-1", corev1.ConditionFalse)
 	e.isBroken("cache-a-1")
 	time.Sleep(time.Second)
-	e.becomesReadyMeanwhile("cache-a-0", asked, goOn)
+	e.becomesReadyMeanwhile("cache-a-0", requested, goOn)
 }
 
-// Budgets that protect running pods that are not ready also do so after their zone left the group.
-func TestABudgetCountsForPodsOfAZoneThatLeft(t *testing.T) {
+// Budgets that protect running pods that are not ready also do so after their zone was
+// removed from the group.
+func TestABudgetCountsForPodsOfAFormerZone(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		spec   string
-		leaves func(e *evictor)
+		spec    string
+		departs func(e *evictor)
 	}{
 		"zero, orphaned":                 {`{` + store + `,"maxUnavailable":0}`, func(e *evictor) { e.orphans("zone-a") }},
 		"zero, without label":            {`{` + store + `,"maxUnavailable":0}`, func(e *evictor) { e.change("zone-a", regrouped("")) }},
@@ -148,8 +149,8 @@ func TestABudgetCountsForPodsOfAZoneThatLeft(t *testing.T) {
 				}
 				return nil
 			})
-			tc.leaves(e)
-			e.never("the eviction of zone-a-0, which runs, is not ready, and left its group", 3*time.Second, func() error { return e.evict("zone-a-0", dryEviction) })
+			tc.departs(e)
+			e.never("the eviction of zone-a-0, which runs, is not ready, and was removed from its group", 3*time.Second, func() error { return e.evict("zone-a-0", dryEviction) })
 		})
 	}
 }

@@ -33,19 +33,19 @@ func (s *scene) logs(code string, p plight) {
 	if p.remark {
 		want = fmt.Sprintf("%s %s", p.zone, code)
 	}
-	s.eventually("the log says: "+want, func(present) error {
+	s.eventually("the log contains: "+want, func(present) error {
 		for line := range strings.Lines(s.operator.Logs()) {
 			if strings.Contains(line, `"`+s.name+`"`) && strings.Contains(line, want) {
 				return nil
 			}
 		}
-		return errors.New("no line says so")
+		return errors.New("no line contains that")
 	})
 }
 
-// tellsOf waits for an Event that also names the pod. The Event of a wait that is usually short
-// comes after a minute.
-func (s *scene) tellsOf(code string, p plight) {
+// hasEvent waits for an Event that also names the pod. The Event of a wait that is usually
+// short comes after a minute.
+func (s *scene) hasEvent(code string, p plight) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("an Event %s on %s names %q", code, p.zone, p.pod), func(present) error {
 		list, err := s.world.admin.EventsV1().Events(s.name).List(s.t.Context(), listOptions)
@@ -89,26 +89,26 @@ func (s *scene) showsPlight(code string, p plight) {
 		if err := json.Unmarshal(text, &shown); err != nil {
 			return err
 		}
-		if err := shown.tells(code, p, kinds); err != nil {
+		if err := shown.describes(code, p, kinds); err != nil {
 			return fmt.Errorf("%w: %+v", err, shown.Status)
 		}
 		return nil
 	})
 }
 
-// tells returns an error if the RolloutGroup does not describe a plight completely.
-func (g shownGroup) tells(code string, p plight, kinds map[string]string) error {
+// describes returns an error if the RolloutGroup does not describe a plight completely.
+func (g shownGroup) describes(code string, p plight, kinds map[string]string) error {
 	if p.remark {
 		if ready := g.condition("Ready"); !p.names(code).in(ready.Message) {
-			return errors.New("its condition Ready does not tell of it")
+			return errors.New("its condition Ready does not contain it")
 		}
 		return nil
 	}
-	told := func(z struct{ Name, Reason, Message string }) bool {
+	shown := func(z struct{ Name, Reason, Message string }) bool {
 		return z.Name == p.zone && z.Reason == code && strings.Contains(z.Message, p.pod)
 	}
-	if !slices.ContainsFunc(g.Status.Zones, told) {
-		return errors.New("its zone says something else")
+	if !slices.ContainsFunc(g.Status.Zones, shown) {
+		return errors.New("its zone has another reason")
 	}
 	first := p.first(code)
 	if w := g.Status.Waiting; (said{w.Zone, w.Reason, w.Pod}) != first {
@@ -135,8 +135,8 @@ func (g shownGroup) condition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// isTold waits until kubectl lockstep why contains code, zone and pod, both in JSON and in text.
-func (p person) isTold(code string, of plight) {
+// isShown waits until kubectl lockstep why contains code, zone and pod, both in JSON and in text.
+func (p person) isShown(code string, of plight) {
 	p.scene.t.Helper()
 	wait, first, exit := of.names(code), of.first(code), 2
 	if of.remark {
@@ -148,12 +148,12 @@ func (p person) isTold(code string, of plight) {
 		if got != exit || errs != "" || json.Unmarshal([]byte(out), &why) != nil {
 			return fmt.Errorf("exit code %d, want %d\n%s%s", got, exit, out, errs)
 		}
-		told := why.Waits
+		shown := why.Waits
 		if of.remark {
-			told = why.Remarks
+			shown = why.Remarks
 		}
-		if !slices.Contains(told, wait) || told[0] != first {
-			return fmt.Errorf("it tells %+v, and %+v was to be first", told, first)
+		if !slices.Contains(shown, wait) || shown[0] != first {
+			return fmt.Errorf("it shows %+v, and %+v was to be first", shown, first)
 		}
 		text := strings.TrimSpace(wait.Zone + " " + wait.Code + " " + wait.Pod)
 		if _, out, _ := p.types("why", defaultGroup); !strings.Contains(out, "\n"+text) {

@@ -30,27 +30,27 @@ const lockstepUser = "system:serviceaccount:" + systemNamespace + ":lockstep"
 type write struct {
 	method, path, body string
 	contentType        string // JSON if it is empty
-	connects           bool   // leaves the API server, so it cannot succeed here
+	connects           bool   // connects to a pod or node, so it cannot succeed here
 }
 
 const core = "/api/v1/namespaces/NAMESPACE/"
 
 var writes = map[string]write{
-	"create":                      {method: "POST", path: core + "configmaps", body: `{"metadata":{"name":"new"}}`},
-	"create a Lease":              {method: "POST", path: "/apis/coordination.k8s.io/v1/namespaces/NAMESPACE/leases", body: `{"metadata":{"name":"new"}}`},
-	"create an Event":             {method: "POST", path: "/apis/events.k8s.io/v1/namespaces/NAMESPACE/events", body: event},
-	"create what a CRD describes": {method: "POST", path: "/apis/example.com/v1/namespaces/NAMESPACE/lamps", body: `{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"new"}}`},
-	"update":                      {method: "PUT", path: core + "configmaps/kept", body: `{"metadata":{"name":"kept"}}`},
-	"patch":                       {method: "PATCH", path: "/apis/apps/v1/namespaces/NAMESPACE/statefulsets/zone-a", body: `{"metadata":{"labels":{"new":"x"}}}`, contentType: string(types.MergePatchType)},
-	"apply":                       {method: "PATCH", path: core + "configmaps/kept?fieldManager=x", body: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kept"}}`, contentType: string(types.ApplyYAMLPatchType)},
-	"patch a status":              {method: "PATCH", path: "/apis/apps/v1/namespaces/NAMESPACE/statefulsets/zone-a/status", body: `{"status":{"replicas":7}}`, contentType: string(types.MergePatchType)},
-	"scale":                       {method: "PATCH", path: "/apis/apps/v1/namespaces/NAMESPACE/statefulsets/zone-a/scale", body: `{"spec":{"replicas":1}}`, contentType: string(types.MergePatchType)},
-	"delete":                      {method: "DELETE", path: core + "pods/zone-a-0"},
-	"delete a collection":         {method: "DELETE", path: core + "configmaps"},
-	"evict":                       {method: "POST", path: core + "pods/zone-a-0/eviction", body: `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"zone-a-0"}}`},
-	"ask for a token":             {method: "POST", path: core + "serviceaccounts/default/token", body: `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":600}}`},
-	"execute in a pod":            {method: "POST", path: core + "pods/zone-a-0/exec?command=true", connects: true},
-	"reach a pod":                 {method: "GET", path: core + "pods/zone-a-0/proxy/", connects: true},
+	"create":                  {method: "POST", path: core + "configmaps", body: `{"metadata":{"name":"new"}}`},
+	"create a Lease":          {method: "POST", path: "/apis/coordination.k8s.io/v1/namespaces/NAMESPACE/leases", body: `{"metadata":{"name":"new"}}`},
+	"create an Event":         {method: "POST", path: "/apis/events.k8s.io/v1/namespaces/NAMESPACE/events", body: event},
+	"create objects of a CRD": {method: "POST", path: "/apis/example.com/v1/namespaces/NAMESPACE/lamps", body: `{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"new"}}`},
+	"update":                  {method: "PUT", path: core + "configmaps/kept", body: `{"metadata":{"name":"kept"}}`},
+	"patch":                   {method: "PATCH", path: "/apis/apps/v1/namespaces/NAMESPACE/statefulsets/zone-a", body: `{"metadata":{"labels":{"new":"x"}}}`, contentType: string(types.MergePatchType)},
+	"apply":                   {method: "PATCH", path: core + "configmaps/kept?fieldManager=x", body: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kept"}}`, contentType: string(types.ApplyYAMLPatchType)},
+	"patch a status":          {method: "PATCH", path: "/apis/apps/v1/namespaces/NAMESPACE/statefulsets/zone-a/status", body: `{"status":{"replicas":7}}`, contentType: string(types.MergePatchType)},
+	"scale":                   {method: "PATCH", path: "/apis/apps/v1/namespaces/NAMESPACE/statefulsets/zone-a/scale", body: `{"spec":{"replicas":1}}`, contentType: string(types.MergePatchType)},
+	"delete":                  {method: "DELETE", path: core + "pods/zone-a-0"},
+	"delete a collection":     {method: "DELETE", path: core + "configmaps"},
+	"evict":                   {method: "POST", path: core + "pods/zone-a-0/eviction", body: `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"zone-a-0"}}`},
+	"request a token":         {method: "POST", path: core + "serviceaccounts/default/token", body: `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":600}}`},
+	"execute in a pod":        {method: "POST", path: core + "pods/zone-a-0/exec?command=true", connects: true},
+	"reach a pod":             {method: "GET", path: core + "pods/zone-a-0/proxy/", connects: true},
 }
 
 const event = `{"metadata":{"name":"new"},"eventTime":"2026-01-01T00:00:00.000000Z","reportingController":"x","reportingInstance":"x",` +
@@ -119,7 +119,7 @@ func (in *installation) policyDenies(t *testing.T) {
 	in.policyIsInForce(t, lockstep)
 	for name, w := range writes {
 		if err := w.try(t.Context(), lockstep, "stranger"); !isDenial(err, "stranger") {
-			t.Errorf("%s where nobody opted in: got %v, want the policy's refusal", name, err)
+			t.Errorf("%s in an unmanaged namespace: got %v, want the policy's refusal", name, err)
 		}
 		for _, namespace := range []string{"opted-in", systemNamespace} {
 			if err := w.try(t.Context(), lockstep, namespace); err != nil {
@@ -229,7 +229,7 @@ func (in *installation) policySelects(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want := selector.Matches(labels.Set(namespace.Labels)); want != (got[n] == '1') {
-				t.Errorf("selector %s and labels %v: the policy says %t, want %t", text, namespace.Labels, !want, want)
+				t.Errorf("selector %s and labels %v: the policy returns %t, want %t", text, namespace.Labels, !want, want)
 			}
 		}
 	}
@@ -243,7 +243,7 @@ const questions = "questions"
 // applyQuestionnaire creates a policy from the expressions of many.
 func (in *installation) applyQuestionnaire(t *testing.T, selectors []string) {
 	t.Helper()
-	var asked []string
+	var requested []string
 	var policy admissionregistrationv1.ValidatingAdmissionPolicy
 	for _, selector := range selectors {
 		policy = admissionregistrationv1.ValidatingAdmissionPolicy{}
@@ -251,7 +251,7 @@ func (in *installation) applyQuestionnaire(t *testing.T, selectors []string) {
 		if err := yaml.NewYAMLOrJSONDecoder(printed, 4096).Decode(&policy); err != nil {
 			t.Fatal(err)
 		}
-		asked = append(asked, policy.Spec.Validations[0].Expression)
+		requested = append(requested, policy.Spec.Validations[0].Expression)
 	}
 	policy.ObjectMeta = metav1.ObjectMeta{Name: questions}
 	policy.Spec.MatchConditions = []admissionregistrationv1.MatchCondition{{
@@ -259,7 +259,7 @@ func (in *installation) applyQuestionnaire(t *testing.T, selectors []string) {
 	}}
 	policy.Spec.Validations = []admissionregistrationv1.Validation{{
 		Expression:        "false",
-		MessageExpression: `"verdicts:" + [` + strings.Join(asked, ", ") + `].map(verdict, verdict ? "1" : "0").join("")`,
+		MessageExpression: `"verdicts:" + [` + strings.Join(requested, ", ") + `].map(verdict, verdict ? "1" : "0").join("")`,
 	}}
 	policies := in.admin.AdmissionregistrationV1().ValidatingAdmissionPolicies()
 	if _, err := policies.Create(t.Context(), &policy, metav1.CreateOptions{}); err != nil {

@@ -236,13 +236,13 @@ func (p *predecessor) unregister() {
 // isForgotten waits until the API server does not call its webhooks any more.
 func (p *predecessor) isForgotten() {
 	p.t.Helper()
-	p.eventually("the predecessor is not asked any more", func(present) error { return p.updateOnTrial() })
+	p.eventually("the predecessor is not called any more", func(present) error { return p.updateOnTrial() })
 }
 
 // isAway waits until the API server calls its webhooks, which do not answer.
 func (p *predecessor) isAway() {
 	p.t.Helper()
-	p.eventually("the predecessor is asked, and away", func(present) error {
+	p.eventually("the predecessor is called, and does not answer", func(present) error {
 		if err := p.updateOnTrial(); !apierrors.IsInternalError(err) {
 			return errors.New(fmt.Sprint("got ", err))
 		}
@@ -313,8 +313,8 @@ func (p *predecessor) removes(pod string) {
 	}
 }
 
-// shrinks scales a zone down.
-func (p *predecessor) shrinks(zone string, to int) {
+// scalesDown scales a zone down.
+func (p *predecessor) scalesDown(zone string, to int) {
 	p.t.Helper()
 	p.patches(zone, fmt.Sprintf(`{"spec":{"replicas":%d}}`, to))
 }
@@ -338,7 +338,7 @@ func (p *predecessor) patches(zone, body string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.heard(set)
+	p.received(set)
 }
 
 func (p *predecessor) patch(zone, body string) error {
@@ -380,14 +380,14 @@ func (p *predecessor) seesReady() {
 }
 
 // The stand-in has the rights to make the changes that the tests make in its name.
-func TestWhatThePredecessorLeavesIsWhatItMayWrite(t *testing.T) {
+func TestThePredecessorStandInMayMakeItsChanges(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	p := s.predecessor()
 	s.create(zone("zone-a", 2, formerly), zone("zone-b", 1, formerly))
 	p.removes("zone-a-0")
 	p.stamps("zone-a", time.Now())
-	p.shrinks("zone-a", 1)
+	p.scalesDown("zone-a", 1)
 	p.tracks(map[string]time.Time{"zone-a": time.Now()})
 	s.settled()
 	p.seesReady()

@@ -48,7 +48,7 @@ type voices struct {
 	calls   map[string][]call                       // by namespace
 	answers map[string]func(method, pod string) int // by namespace
 	behind  map[string]time.Duration                // how slow the clocks of a namespace's pods are
-	leaving map[string]time.Time                    // since when a pod is ready to leave, by namespace/name
+	leaving map[string]time.Time                    // since when a pod is ready to be removed, by namespace/name
 }
 
 var theVoices = sync.OnceValues(func() (*voices, error) {
@@ -90,8 +90,8 @@ func (v *voices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ready returns since when a pod is ready to leave, by its own clock. A pod is ready to leave from
-// the first call to leave until a call to stay.
+// ready returns since when a pod is ready to be removed, by its own clock. It is ready from
+// the first call that announces its removal until a call to stay.
 func (v *voices) ready(namespace, pod, method string) time.Time {
 	key := namespace + "/" + pod
 	if method == http.MethodDelete {
@@ -118,7 +118,7 @@ func (s *scene) answersLike(answer func(method, pod string) int) {
 	s.withVoices(func(v *voices) { v.answers[s.name] = answer })
 }
 
-// declines makes a pod refuse to leave until agrees is called.
+// declines makes a pod decline its preparation until agrees is called.
 func (s *scene) declines(name string) (agrees func()) {
 	s.t.Helper()
 	var agreed atomic.Bool
@@ -151,11 +151,11 @@ func (s *scene) calls() []call {
 	return all
 }
 
-// heardBy returns the calls to a pod about preparation: "POST 200, DELETE 200".
-func (s *scene) heardBy(pod string) string { s.t.Helper(); return s.heardOf(toPrepare, pod) }
+// callsTo returns the calls to a pod about preparation: "POST 200, DELETE 200".
+func (s *scene) callsTo(pod string) string { s.t.Helper(); return s.callsAbout(toPrepare, pod) }
 
-// heardOf returns the calls to a pod at a path.
-func (s *scene) heardOf(path, pod string) string {
+// callsAbout returns the calls to a pod at a path.
+func (s *scene) callsAbout(path, pod string) string {
 	s.t.Helper()
 	var words []string
 	for _, c := range s.calls() {
@@ -166,13 +166,13 @@ func (s *scene) heardOf(path, pod string) string {
 	return strings.Join(words, ", ")
 }
 
-// nobodyIsPreparedInVain waits until no pod that stays has a call to prepare as its last one:
+// noPreparedPodStays waits until no pod that stays has a call to prepare as its last one:
 // guarantee 7.
-func (s *scene) nobodyIsPreparedInVain(pods ...string) {
+func (s *scene) noPreparedPodStays(pods ...string) {
 	s.t.Helper()
 	for _, pod := range pods {
-		s.eventually(pod+" knows that it stays", func(present) error {
-			if all := s.heardBy(pod); all != "" && !strings.HasSuffix(all, "DELETE 200") {
+		s.eventually(pod+" was notified that it stays", func(present) error {
+			if all := s.callsTo(pod); all != "" && !strings.HasSuffix(all, "DELETE 200") {
 				return errors.New(all)
 			}
 			return nil
@@ -180,7 +180,7 @@ func (s *scene) nobodyIsPreparedInVain(pods ...string) {
 	}
 }
 
-func TestWhoLeavesIsAskedFirstAndNobodyElse(t *testing.T) {
+func TestOnlyPodsThatAreRemovedArePreparedBefore(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
 	s.create(zone("zone-a", 4, prepares), zone("zone-b", 2, prepares))
@@ -190,38 +190,38 @@ func TestWhoLeavesIsAskedFirstAndNobodyElse(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.settled()
-		s.tellsItsTime("zone-a", began)
+		s.recordsItsTime("zone-a", began)
 	}
 	var got []string
 	for _, c := range s.calls() {
 		got = append(got, c.method+" "+c.pod)
 	}
 	if want := []string{"POST zone-a-3", "POST zone-a-2", "POST zone-a-1"}; !slices.Equal(got, want) {
-		t.Errorf("asked %q, want %q", got, want)
+		t.Errorf("calls %q, want %q", got, want)
 	}
 }
 
 // lockstep also prepares the pods of a StatefulSet without a group.
-func TestAStatefulSetThatStandsAloneIsPreparedAndNeverRolled(t *testing.T) {
+func TestAStatefulSetWithoutAGroupIsPreparedAndNeverRolled(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
 	s.create(zone("lonely", 3, prepares, alone))
 	pods := s.witness.now().pods
 	s.change("lonely", version(2))
 	s.observed("lonely")
-	s.mayShrink("lonely")
+	s.awaitScalable("lonely")
 	if err := s.scaleBy(scaled, "lonely", -1); err != nil {
 		t.Fatal(err)
 	}
 	s.lease("lockstep-statefulset-lonely")
-	s.eventually("one pod has left, and nothing is held", func(now present) error {
+	s.eventually("one pod was removed, and the group has no holder", func(now present) error {
 		if now.pods["lonely-2"] != nil {
 			return errors.New("lonely-2 is still there")
 		}
 		return free(now)
 	})
-	if all := s.heardBy("lonely-2"); all != "POST 200" {
-		t.Errorf("lonely-2 heard %q", all)
+	if all := s.callsTo("lonely-2"); all != "POST 200" {
+		t.Errorf("lonely-2 received %q", all)
 	}
 	s.nothingIsDeleted("of a StatefulSet without a group")
 	for _, name := range []string{"lonely-0", "lonely-1"} {
@@ -243,24 +243,24 @@ func TestAPodThatDeclinesKeepsItsZoneAndTheOthersAreNotifiedToStay(t *testing.T)
 		return http.StatusOK
 	})
 	s.create(zone("zone-a", 3, prepares), zone("zone-b", 1))
-	s.mayShrink("zone-a")
+	s.awaitScalable("zone-a")
 	err := s.scaleBy(scaled, "zone-a", -2)
 	if !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "zone-a-2") {
 		t.Errorf("got %v, want a 429 that names the pod", err)
 	}
 	s.settled()
-	s.nobodyIsPreparedInVain("zone-a-1", "zone-a-2")
-	if all := s.heardBy("zone-a-0"); all != "" {
-		t.Errorf("zone-a-0, which was to stay, was asked: %s", all)
+	s.noPreparedPodStays("zone-a-1", "zone-a-2")
+	if all := s.callsTo("zone-a-0"); all != "" {
+		t.Errorf("zone-a-0, which was to stay, was called: %s", all)
 	}
 }
 
 // An update can fail after its webhooks have admitted it. Here it also changes an immutable field.
-func TestAnAdmittedDownscaleThatNeverComesIsUndone(t *testing.T) {
+func TestAnAdmittedDownscaleThatNeverTakesPlaceIsUndone(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
 	s.create(zone("zone-a", 3, prepares), zone("zone-b", 1))
-	s.mayShrink("zone-a")
+	s.awaitScalable("zone-a")
 	set, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(t.Context(), "zone-a", getOptions)
 	if err != nil {
 		t.Fatal(err)
@@ -269,12 +269,12 @@ func TestAnAdmittedDownscaleThatNeverComesIsUndone(t *testing.T) {
 	if _, err := s.world.admin.AppsV1().StatefulSets(s.name).Update(t.Context(), set, updateOptions); !apierrors.IsInvalid(err) {
 		t.Fatalf("got %v, want that it is invalid", err)
 	}
-	if all := s.heardBy("zone-a-2"); all != "POST 200" {
-		t.Errorf("zone-a-2 heard %q before the update failed", all)
+	if all := s.callsTo("zone-a-2"); all != "POST 200" {
+		t.Errorf("zone-a-2 received %q before the update failed", all)
 	}
 	s.settled()
-	s.nobodyIsPreparedInVain("zone-a-1", "zone-a-2")
-	s.shrinksAtLast(scaled, "zone-a")
+	s.noPreparedPodStays("zone-a-1", "zone-a-2")
+	s.scalesDownAtLast(scaled, "zone-a")
 	s.settled()
 }
 
@@ -282,7 +282,7 @@ func TestADryRunOfADownscaleCallsNoPodAndIsJudged(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
 	s.create(zone("zone-a", 2, prepares), zone("zone-b", 1))
-	s.mayShrink("zone-a")
+	s.awaitScalable("zone-a")
 	try := func() error {
 		set, err := s.world.admin.AppsV1().StatefulSets(s.name).Get(t.Context(), "zone-a", getOptions)
 		if err != nil {
@@ -298,14 +298,14 @@ func TestADryRunOfADownscaleCallsNoPodAndIsJudged(t *testing.T) {
 		t.Errorf("got %v, want a yes", err)
 	}
 	s.change("zone-b", replicas(2), readyAfter(time.Hour))
-	s.eventually("a zone that is not whole refuses the dry run as well", func(present) error {
+	s.eventually("an unavailable zone refuses the dry run as well", func(present) error {
 		if err := try(); !apierrors.IsTooManyRequests(err) {
 			return fmt.Errorf("got %w", err)
 		}
 		return nil
 	})
 	if all := s.calls(); len(all) > 0 {
-		t.Errorf("pods were asked: %v", all)
+		t.Errorf("pods were called: %v", all)
 	}
 	if err := free(s.witness.now()); err != nil {
 		t.Error(err)
@@ -313,7 +313,7 @@ func TestADryRunOfADownscaleCallsNoPodAndIsJudged(t *testing.T) {
 }
 
 // The API server calls webhooks before it validates the number.
-func TestADownscaleBelowNothingIsRefusedAndLeavesNothingBehind(t *testing.T) {
+func TestADownscaleBelowZeroIsRefusedAndRecordsNothing(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
 	s.create(zone("zone-a", 2, prepares), zone("zone-b", 1))
@@ -321,9 +321,9 @@ func TestADownscaleBelowNothingIsRefusedAndLeavesNothingBehind(t *testing.T) {
 		t.Error("-1 replicas are accepted")
 	}
 	if all := s.calls(); len(all) > 0 {
-		t.Errorf("pods were asked: %v", all)
+		t.Errorf("pods were called: %v", all)
 	}
-	s.shrinksAtLast(patched, "zone-a")
+	s.scalesDownAtLast(patched, "zone-a")
 	s.settled()
 }
 
@@ -332,7 +332,7 @@ func TestUnreachablePodsDelayNoOtherPod(t *testing.T) {
 	t.Parallel()
 	s := answering(t, nil)
 	s.create(zone("zone-a", 2, prepares, answersNowhere), zone("zone-b", 1))
-	s.mayShrink("zone-a")
+	s.awaitScalable("zone-a")
 	if err := s.scaleBy(scaled, "zone-a", -1); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "zone-a-1 cannot be reached") {
 		t.Errorf("got %v, want a 429 that names the pod", err)
 	}

@@ -30,7 +30,7 @@ var (
 	expectant = append(slices.Clone(enduring), "-leader-election.retry-period=1s")
 )
 
-func TestAnOperatorKilledMidRolloutGoesOnAfterItsRestart(t *testing.T) {
+func TestAnOperatorKilledMidRolloutContinuesAfterItsRestart(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	s.create(zone("zone-a", 3), zone("zone-b", 2))
@@ -69,7 +69,7 @@ func TestAnOperatorMayBeKilledAtAnyMoment(t *testing.T) {
 	s.wantEachOnce()
 }
 
-// writesAgain waits until an operator has written something, or has nothing left to do.
+// writesAgain waits until an operator has written something, or has finished.
 func (s *scene) writesAgain(op *operator) {
 	s.t.Helper()
 	since := time.Now()
@@ -102,7 +102,7 @@ func TestTheNextReplicaTakesOverFromOneThatIsStopped(t *testing.T) {
 	}
 	s.awaitLeadership(second)
 	if took := time.Since(stopped); took > 30*time.Second {
-		t.Errorf("handing over took %s: that looks like a Lease that expired", took)
+		t.Errorf("handing over took %s: the Lease has probably expired", took)
 	}
 	s.settled()
 	s.wantEachOnce()
@@ -129,7 +129,7 @@ func TestSIGTERMInTheMomentOfTakingLeadershipFreesTheLeaderLeaseToo(t *testing.T
 		op := s.startOperator(enduring...)
 		for s.leader() == "" { // no pause, because the moment is short
 			if t.Context().Err() != nil {
-				t.Fatal("nobody takes the lead")
+				t.Fatal("no process becomes leader")
 			}
 		}
 		s.endsCleanly(op)
@@ -230,7 +230,7 @@ func listens(t *testing.T, log io.Reader) string {
 			return "http://" + address
 		}
 	}
-	t.Fatalf("the log ended before it said where: %v", lines.Err())
+	t.Fatalf("the log ended before it contained the address: %v", lines.Err())
 	return ""
 }
 
@@ -268,7 +268,7 @@ func TestTheOperationsListenerShowsGroupsAndForgetsThem(t *testing.T) {
 		t.Errorf("the group's record is answered with %d: %s", code, body)
 	}
 	s.remove("zone-a")
-	s.eventually("nothing is shown of the group any more", func(present) error {
+	s.eventually("the group is not shown any more", func(present) error {
 		if _, metrics := s.operator.get("/metrics"); hasSeries(metrics, "lockstep_group_", s.name) {
 			return errors.New("there are metrics of it")
 		}
@@ -289,7 +289,7 @@ func TestMetricsOfANamespaceGoWithItsOptIn(t *testing.T) {
 		t.Error("the group has no metrics")
 	}
 	s.optsIn(false)
-	s.eventually("the group's metrics are gone", func(present) error {
+	s.eventually("the group's metrics are deleted", func(present) error {
 		if _, metrics := s.operator.get("/metrics"); hasSeries(metrics, "lockstep_group_", s.name) {
 			return errors.New("they are there")
 		}
@@ -324,12 +324,12 @@ func TestAnIdleNamespaceIsNotWrittenTo(t *testing.T) {
 	s.showsGroup("store", "Settled, 4/4, Ready, Current")
 	const idle = 3 * time.Second
 	began := time.Now() // a status and Events may still be written
-	s.eventually("it does nothing for a while but renew its leadership", func(present) error {
+	s.eventually("for a while it only renews its leadership", func(present) error {
 		requests, err := s.world.audit.Requests()
 		if err != nil {
 			t.Fatal(err)
 		}
-		busy, renewals, requestKind := began, 0, "nothing"
+		busy, renewals, requestKind := began, 0, "no request"
 		for _, r := range requests {
 			switch {
 			case r.User != op.user || r.At.Before(began):

@@ -38,8 +38,8 @@ func (p *pulse) felt(from, to time.Time) {
 	p.paused = append(p.paused, stillness{from, to})
 }
 
-// stood returns how long the machine stalled between two times.
-func (p *pulse) stood(from, to time.Time) (still time.Duration) {
+// stalled returns how long the machine stalled between two times.
+func (p *pulse) stalled(from, to time.Time) (still time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.paused {

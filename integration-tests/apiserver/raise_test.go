@@ -16,7 +16,7 @@ func TestAReplicaThatSeesARaiseLateKeepsTheBudget(t *testing.T) {
 	t.Parallel()
 	e := answeredLate(t, "statefulsets", 12*time.Second)
 
-	e.create(zone("zone-a", 1, goneAfter(9*time.Second)))
+	e.create(zone("zone-a", 1, removedAfter(9*time.Second)))
 	e.eventually("the replica sees the zone", func(present) error { return e.evictOnTrial("zone-a-0") })
 	if err := e.evicts(t.Context(), "zone-a-0", nil); err != nil {
 		t.Fatal(err)
@@ -31,6 +31,6 @@ func TestAReplicaThatSeesARaiseLateKeepsTheBudget(t *testing.T) {
 	if err := e.evicts(t.Context(), "zone-a-1", nil); !apierrors.IsTooManyRequests(err) {
 		t.Errorf("eviction of zone-a-1 while zone-a-0 is down: got %v, want 429", err)
 	}
-	e.eventually("its turn comes", func(present) error { return e.evicts(t.Context(), "zone-a-1", nil) })
+	e.eventually("its turn begins", func(present) error { return e.evicts(t.Context(), "zone-a-1", nil) })
 	e.settled()
 }

@@ -84,7 +84,7 @@ func (s *scene) waitsForMinReadySeconds(longer time.Duration) {
 	}
 	slices.Sort(late)
 	if median := late[len(late)/2]; median > longer {
-		s.t.Errorf("the next pod was deleted %s after the last one was available: that looks like a tick, not a timer", late)
+		s.t.Errorf("the next pod was deleted %s after the last one was available: probably a tick, not a timer", late)
 	}
 }
 
@@ -144,14 +144,14 @@ func TestAPodThatFallsOverMidRolloutIsWaitedFor(t *testing.T) {
 	s.isBroken("zone-a-2")
 	time.Sleep(defaultGrace)
 	s.change("zone-b", version(2))
-	s.nothingIsDeleted("while zone-a is not whole")
+	s.nothingIsDeleted("while zone-a is unavailable")
 	s.wantDeletions()
 	s.gate("zone-a-2", corev1.ConditionTrue)
 	s.settled()
 	s.wantDeletions("zone-b-0", "zone-b-1")
 }
 
-func TestAnOutdatedPodThatIsDownGoesFirst(t *testing.T) {
+func TestAnOutdatedPodThatIsDownIsReplacedFirst(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.begin(zone("zone-a", 3, gated()), zone("zone-b", 2))

@@ -28,7 +28,7 @@ func (s *scene) awaitLeader(r *pair) {
 	s.eventually("one of the two leads", func(present) error {
 		one, other := leads(r.leader), leads(r.follower)
 		if one == other {
-			return fmt.Errorf("both say the same: %t", one)
+			return fmt.Errorf("both have the same state: %t", one)
 		}
 		if other {
 			r.leader, r.follower = r.follower, r.leader

@@ -38,19 +38,19 @@ func TestARestoreOfEtcdIsNoticedReportedAndResolved(t *testing.T) {
 		t.Fatal(err)
 	}
 	const noticed = time.Minute
-	within(t, noticed, "/ready says it", func() error {
+	within(t, noticed, "/ready shows it", func() error {
 		if code, text := get(op.URL() + "/ready"); code != http.StatusInternalServerError || !strings.Contains(text, "history: etcd was restored from a backup") {
 			return fmt.Errorf("%d: %s", code, text)
 		}
 		return nil
 	})
-	within(t, patience, "a metric says it", func() error {
+	within(t, patience, "a metric shows it", func() error {
 		if _, text := get(op.URL() + "/metrics"); !strings.Contains(text, `lockstep_restores_seen_total{of="cluster"} 1`) {
-			return errors.New("none does")
+			return errors.New("no metric does")
 		}
 		return nil
 	})
-	within(t, patience, "an Event says it", func() error { return c.hasEvent(team, "ClusterRestored") })
+	within(t, patience, "an Event contains it", func() error { return c.hasEvent(team, "ClusterRestored") })
 	select {
 	case <-op.Exited():
 		if op.ExitCode() != 1 || !strings.Contains(op.Logs(), "etcd was restored from a backup") {
@@ -113,7 +113,7 @@ func (c *ownCluster) hasEvent(namespace, reason string) error {
 			return nil
 		}
 	}
-	return errors.New("none of the Events does")
+	return errors.New("no Event does")
 }
 
 // within waits until a check passes, and fails the test after limit.
@@ -130,7 +130,7 @@ func within(t *testing.T, limit time.Duration, what string, check func() error) 
 
 // A tool that backs up namespaces restores a Lease with the resourceVersions of another cluster.
 func TestALeaseFromAnotherClusterHoldsNothingUp(t *testing.T) {
-	for sentence, noted := range map[string]string{
+	for sentence, recorded := range map[string]string{
 		"with a pod":       `{"version":1,"pods":[{"pod":"zone-a-0","zone":"zone-a","uid":"former","resourceVersion":"999999999","cause":"OutdatedRevision","since":"2026-01-05T12:00:00Z"}]}`,
 		"with a downscale": `{"version":1,"decrease":{"zone":"zone-a","uid":"former","resourceVersion":"999999999","generation":2,"from":3,"to":2,"stage":"admitted","since":"2026-01-05T12:00:00Z"}}`,
 	} {
@@ -138,7 +138,7 @@ func TestALeaseFromAnotherClusterHoldsNothingUp(t *testing.T) {
 			t.Parallel()
 			s := managed(t)
 			s.create(zone("zone-a", 2), zone("zone-b", 1))
-			s.restoreLease(noted)
+			s.restoreLease(recorded)
 			s.changeAll(version(2))
 			s.awaitEvent("Warning", "HoldRestored", "zone-a")
 			s.settled()
@@ -147,10 +147,10 @@ func TestALeaseFromAnotherClusterHoldsNothingUp(t *testing.T) {
 }
 
 // restoreLease gives the Lease of the group the content of a Lease from another cluster.
-func (s *scene) restoreLease(noted string) {
+func (s *scene) restoreLease(recorded string) {
 	s.t.Helper()
 	s.lease("lockstep-group-" + defaultGroup)
 	s.editLease(func(l *coordinationv1.Lease) {
-		l.Annotations[intentsAnnotation], l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds = noted, new("rollout/zone-a"), new(int32(60))
+		l.Annotations[intentsAnnotation], l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds = recorded, new("rollout/zone-a"), new(int32(60))
 	})
 }

@@ -21,7 +21,7 @@ func may(ctx context.Context, admin kubernetes.Interface, user string, right aut
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &right}}
 	answer, err := admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, createOptions)
 	if err != nil {
-		return false, fmt.Errorf("ask what %s may do: %w", user, err)
+		return false, fmt.Errorf("read the permissions of %s: %w", user, err)
 	}
 	return answer.Status.Allowed, nil
 }

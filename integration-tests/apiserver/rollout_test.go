@@ -39,7 +39,7 @@ func TestOneZoneAloneIsAGroup(t *testing.T) {
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-a-2")
 }
 
-func TestStatefulSetsOutsideGroupsAreLeftAlone(t *testing.T) {
+func TestStatefulSetsOutsideGroupsAreNotWritten(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	alone := zone("alone", 2)
@@ -83,7 +83,7 @@ func TestPodsStartedOneAfterTheOtherAreRolledAsWell(t *testing.T) {
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
 }
 
-func TestTwoNamespacesWithTheSameGroupDoNotKnowEachOther(t *testing.T) {
+func TestTwoNamespacesWithTheSameGroupAreIndependent(t *testing.T) {
 	t.Parallel()
 	s, other := managed(t), newScene(t, "-b", true)
 	for _, scene := range []*scene{s, other} {
@@ -102,7 +102,7 @@ func TestTwoNamespacesWithTheSameGroupDoNotKnowEachOther(t *testing.T) {
 	}
 }
 
-func TestTwoGroupsOfANamespaceDoNotKnowEachOther(t *testing.T) {
+func TestTwoGroupsOfANamespaceAreIndependent(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	s.create(zone("x-a", 2, inGroup("x")), zone("x-b", 2, inGroup("x")), zone("y-a", 2, inGroup("y")), zone("y-b", 2, inGroup("y")))
@@ -130,7 +130,7 @@ func TestAStuckGroupDoesNotKeepAnotherNamespaceWaiting(t *testing.T) {
 	stuck.wantDeletions("zone-a-0")
 }
 
-func TestPodsOfStrangersAreNeitherTouchedNorCounted(t *testing.T) {
+func TestPodsOfOtherOwnersAreNeitherDeletedNorCounted(t *testing.T) {
 	t.Parallel()
 	s := managed(t)
 	same := map[string]string{"app": "store", "rollout-group": defaultGroup}
@@ -147,7 +147,7 @@ func TestPodsOfStrangersAreNeitherTouchedNorCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.create(zone("zone-b", 2))
-	s.eventually("the strangers are there", func(now present) error {
+	s.eventually("the pods of other owners exist", func(now present) error {
 		for _, name := range []string{"stranger", "twin-0", "twin-1"} {
 			if p := now.pods[name]; p == nil || p.Status.PodIP == "" {
 				return fmt.Errorf("%s is not", name)
@@ -155,14 +155,14 @@ func TestPodsOfStrangersAreNeitherTouchedNorCounted(t *testing.T) {
 		}
 		return nil
 	})
-	strangers := func(now present) string {
+	otherPods := func(now present) string {
 		return fmt.Sprint(now.pods["stranger"].UID, now.pods["twin-0"].UID, now.pods["twin-1"].UID)
 	}
-	before := strangers(s.witness.now())
+	before := otherPods(s.witness.now())
 	s.changeAll(version(2))
 	s.settledSoon()
 	s.wantDeletions("zone-a-0", "zone-a-1", "zone-b-0", "zone-b-1")
-	if after := strangers(s.witness.now()); after != before {
-		t.Errorf("strangers were replaced: %s became %s", before, after)
+	if after := otherPods(s.witness.now()); after != before {
+		t.Errorf("pods of other owners were replaced: %s became %s", before, after)
 	}
 }

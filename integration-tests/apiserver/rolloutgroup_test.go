@@ -375,11 +375,11 @@ func (c *ownCluster) shows(namespace, want string) {
 
 func (c *ownCluster) eventually(what string, check func() error) {
 	c.Helper()
-	err := errors.New("never asked")
+	err := errors.New("never called")
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if err = check(); err == nil {
 			return
 		}
 	}
-	c.Fatalf("waited in vain: %s\nlast: %v", what, err)
+	c.Fatalf("waited without success: %s\nlast: %v", what, err)
 }

@@ -151,7 +151,7 @@ func (s *scene) begin(zones ...*appsv1.StatefulSet) {
 			s.t.Fatal(err)
 		}
 		s.zones = append(s.zones, z.Name)
-		s.heard(made)
+		s.received(made)
 	}
 }
 
@@ -193,7 +193,7 @@ func (s *scene) change(name string, options ...option) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.heard(changed)
+	s.received(changed)
 }
 
 // changeAll changes all zones, in the order of their creation.
@@ -222,7 +222,7 @@ func (s *scene) remove(name string) {
 		s.t.Fatal(err)
 	}
 	s.zones = slices.DeleteFunc(s.zones, func(z string) bool { return z == name })
-	s.eventually("StatefulSet "+name+" is gone", func(now present) error {
+	s.eventually("StatefulSet "+name+" is deleted", func(now present) error {
 		if now.sets[name] != nil {
 			return errors.New("it is still there")
 		}
@@ -230,10 +230,11 @@ func (s *scene) remove(name string) {
 	})
 }
 
-// heard waits until the observer has received a StatefulSet in this version or a newer one.
-func (s *scene) heard(of *appsv1.StatefulSet) {
+// received waits until the observer has received a StatefulSet in this version or a newer
+// one.
+func (s *scene) received(of *appsv1.StatefulSet) {
 	s.t.Helper()
-	s.eventually("the witness hears of "+of.Name, func(now present) error {
+	s.eventually("the observer receives "+of.Name, func(now present) error {
 		known := now.sets[of.Name]
 		if known == nil || judge.Version(known) < judge.Version(of) {
 			return errors.New("not yet")
@@ -287,7 +288,7 @@ func (s *scene) label(name, value string) {
 // settled waits until every zone is available on its newest template and the group is free.
 func (s *scene) settled() {
 	s.t.Helper()
-	s.eventually("every zone is whole on its newest template, and no Lease is held", func(now present) error {
+	s.eventually("every zone is available on its newest template, and no Lease is held", func(now present) error {
 		for _, name := range s.zones {
 			if err := finished(now, name); err != nil {
 				return err
@@ -321,8 +322,8 @@ func (s *scene) neverIdled(since time.Time) {
 		}
 	}
 	for i, next := range append(times[1:], time.Now()) {
-		if idle := next.Sub(times[i]); idle-thePulse().stood(times[i], next) > soon {
-			s.t.Errorf("nothing happened for %s from %s on, at most %s wanted\n%s", idle, times[i], soon, s.describe())
+		if idle := next.Sub(times[i]); idle-thePulse().stalled(times[i], next) > soon {
+			s.t.Errorf("no change for %s from %s on, want at most %s\n%s", idle, times[i], soon, s.describe())
 		}
 	}
 }
@@ -330,7 +331,7 @@ func (s *scene) neverIdled(since time.Time) {
 // finishes waits until one zone is available on its newest template.
 func (s *scene) finishes(name string) {
 	s.t.Helper()
-	s.eventually("zone "+name+" is whole on its newest template", func(now present) error { return finished(now, name) })
+	s.eventually("zone "+name+" is available on its newest template", func(now present) error { return finished(now, name) })
 }
 
 // finished returns the reason why a zone has not reached its goal.
@@ -472,7 +473,7 @@ func (s *scene) eventually(what string, check func(present) error) {
 		case <-now.changed:
 		case <-time.After(50 * time.Millisecond):
 		case <-deadline:
-			s.t.Fatalf("waited %s in vain: %s\nlast: %v\n%s", s.patience, what, err, s.describe())
+			s.t.Fatalf("waited %s without success: %s\nlast: %v\n%s", s.patience, what, err, s.describe())
 		}
 	}
 }

@@ -80,12 +80,12 @@ func isDeleteOfAPod(r faultproxy.Request) bool {
 }
 
 // A live read lists StatefulSets and pods at the same time, and the answer with the StatefulSets comes first.
-func TestRolloutIsNotBegunAgainstWhatChangesDuringItsLiveRead(t *testing.T) {
+func TestRolloutIsNotBegunIfTheGroupChangesDuringItsLiveRead(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*scene){
-		"its zone is paused":                func(s *scene) { s.change("zone-a", paused(true)) },
-		"its zone leaves the group":         func(s *scene) { s.change("zone-a", alone) },
-		"another zone has another strategy": func(s *scene) { s.change("zone-b", strategy("RollingUpdate")) },
+		"its zone is paused":                 func(s *scene) { s.change("zone-a", paused(true)) },
+		"its zone is removed from the group": func(s *scene) { s.change("zone-a", alone) },
+		"another zone has another strategy":  func(s *scene) { s.change("zone-b", strategy("RollingUpdate")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -242,9 +242,9 @@ func TestDownscaleWaitsForAMinimumTimeThatIsSetWhileItIsRecorded(t *testing.T) {
 		}
 		return faultproxy.Fault{}
 	})
-	s.asks("web", 1)
+	s.setsReplicas("web", 1)
 	s.awaitHeld(proxy)
-	s.change("zone-a", noted(apartAnnotation, "1h"))
+	s.change("zone-a", setAnnotated(apartAnnotation, "1h"))
 	time.Sleep(3 * slowly)
 	s.wantReplicas("zone-b", 3)
 }

@@ -35,15 +35,15 @@ var steerings = []steering{
 		zones: func() []*appsv1.StatefulSet {
 			return []*appsv1.StatefulSet{zone("zone-a", 2, mirrors("web")), zone("zone-b", 2, prepares, mirrors("web"))}
 		},
-		ask: func(s *scene, n int32) { s.asks("web", int64(n)) },
+		ask: func(s *scene, n int32) { s.setsReplicas("web", int64(n)) },
 	},
 	{
-		name:  "shrinking after a delay",
+		name:  "scaling down after a delay",
 		begin: func(s *scene) { s.template("web", 2) },
 		zones: func() []*appsv1.StatefulSet {
 			return []*appsv1.StatefulSet{zone("zone-a", 2, mirrors("web"), delays("1s")), zone("zone-b", 2, prepares, mirrors("web"), delays("2s"))}
 		},
-		ask: func(s *scene, n int32) { s.asks("web", int64(n)) },
+		ask: func(s *scene, n int32) { s.setsReplicas("web", int64(n)) },
 	},
 }
 
@@ -73,7 +73,7 @@ func (s *scene) reaches(way steering, n int32) {
 
 // writesOf returns the operator's writes of scaling up and of scaling down without a crash, each
 // numbered from its beginning.
-func writesOf(t *testing.T, way steering) (growing, shrinking []faultproxy.Request) {
+func writesOf(t *testing.T, way steering) (scalingUp, scalingDown []faultproxy.Request) {
 	t.Helper()
 	s, proxy, _ := steered(t, way)
 	since := func(before int) []faultproxy.Request {
@@ -85,10 +85,10 @@ func writesOf(t *testing.T, way steering) (growing, shrinking []faultproxy.Reque
 	}
 	before := len(proxy.Writes())
 	s.reaches(way, 3)
-	growing = since(before)
+	scalingUp = since(before)
 	before = len(proxy.Writes())
 	s.reaches(way, 1)
-	return growing, since(before)
+	return scalingUp, since(before)
 }
 
 // resize is a crash during a change of the number of replicas.
@@ -107,8 +107,8 @@ func TestScalingSurvivesACrashAtEveryWrite(t *testing.T) {
 			random, _ := seeded(t)
 			const few = 3
 			var all []resize
-			growing, shrinking := writesOf(t, way)
-			for to, writes := range map[int32][]faultproxy.Request{3: growing, 1: shrinking} {
+			scalingUp, scalingDown := writesOf(t, way)
+			for to, writes := range map[int32][]faultproxy.Request{3: scalingUp, 1: scalingDown} {
 				for _, write := range writes {
 					all = append(all, resize{crashPoint{write, false}, to}, resize{crashPoint{write, true}, to})
 				}
@@ -138,7 +138,7 @@ func (r resize) survives(t *testing.T, way steering) {
 	started()
 	s.reaches(way, r.to)
 	s.reaches(way, 1)
-	s.leftPrepared("zone-b-1")
-	s.leftPrepared("zone-b-2")
-	s.nobodyIsPreparedInVain("zone-b-0")
+	s.removedPrepared("zone-b-1")
+	s.removedPrepared("zone-b-2")
+	s.noPreparedPodStays("zone-b-0")
 }

@@ -84,13 +84,13 @@ func TestAnEvictionOfAPodThatReplacedAnotherOwnersPodIsBoundByALateReplica(t *te
 		return nil
 	})
 	time.Sleep(time.Second) // the replica that judges observes it
-	asked, goOn := e.asksBesides("other-0")
+	requested, goOn := e.secondWebhook("other-0")
 	answer := make(chan error, 1)
 	go func() { answer <- e.evict("zone-a-0") }()
 	var err error
 	select {
 	case err = <-answer:
-	case <-asked:
+	case <-requested:
 		e.gate("zone-a-0", corev1.ConditionTrue)
 		e.serve("zone-a-0")
 		goOn()

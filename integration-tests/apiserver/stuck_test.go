@@ -30,16 +30,16 @@ const never = time.Hour
 // help.
 var plights = map[string]plight{
 	"PodMissing": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
-		s.create(zone("zone-a", 2, goneAfter(never)), zone("zone-b", 2))
+		s.create(zone("zone-a", 2, removedAfter(never)), zone("zone-b", 2))
 		s.changeAll(version(2))
 		s.awaitDeletion("zone-a-0")
 		s.forbidPods()
-		s.leaves("zone-a-0")
+		s.endsLingering("zone-a-0")
 	}},
 	"PodStarting": {zone: "zone-a", pod: "zone-a-0", bring: stuckBy(plays(localcluster.PlayNeverReady))},
 	"PodFailing":  {zone: "zone-a", pod: "zone-a-0", bring: stuckBy(plays(localcluster.PlayCrashLoop))},
 	"PodTerminating": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
-		s.create(zone("zone-a", 2, goneAfter(never)), zone("zone-b", 2))
+		s.create(zone("zone-a", 2, removedAfter(never)), zone("zone-b", 2))
 		s.changeAll(version(2))
 	}},
 	"PodNotYetAvailable": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
@@ -60,32 +60,32 @@ var plights = map[string]plight{
 		s.changeAll(version(2))
 	}},
 	"SurplusPods": {zone: "zone-b", pod: "zone-b-1", bring: func(s *scene) {
-		s.create(zone("zone-a", 2), zone("zone-b", 2, goneAfter(never)))
+		s.create(zone("zone-a", 2), zone("zone-b", 2, removedAfter(never)))
 		s.change("zone-b", replicas(1))
 	}},
 	"DownscaleTooSoon": {zone: "zone-b", bring: func(s *scene) {
-		apart := noted(apartAnnotation, "2h")
+		apart := setAnnotated(apartAnnotation, "2h")
 		s.create(zone("zone-a", 2, apart), zone("zone-b", 2, follows("zone-a"), apart))
 		s.change("zone-a", forced("1"))
 	}},
 	"LeaderNotReady": {zone: "zone-b", pod: "zone-a-1", from: said{"zone-a", "PodStarting", "zone-a-1"}, bring: func(s *scene) {
-		s.create(zone("zone-a", 1), zone("zone-b", 1, follows("zone-a"), noted(afterLeaderAnnotation, "true")))
+		s.create(zone("zone-a", 1), zone("zone-b", 1, follows("zone-a"), setAnnotated(afterLeaderAnnotation, "true")))
 		s.change("zone-a", replicas(2), plays(localcluster.PlayNeverReady))
 	}},
 	"ReferenceMissing":     {zone: "zone-a", bring: having(mirrors("web"))},
 	"ReferenceKindUnknown": {zone: "zone-a", bring: having(mirrorsKind("Nothing", "example.com/v1", "web"))},
-	"InvalidReference":     {zone: "zone-a", bring: having(noted("grafana.com/rollout-mirror-replicas-from-resource-name", "web"))},
+	"InvalidReference":     {zone: "zone-a", bring: having(setAnnotated("grafana.com/rollout-mirror-replicas-from-resource-name", "web"))},
 	"PodNotAcknowledged": {zone: "zone-a", pod: "zone-a-1", bring: func(s *scene) {
 		s.declines("zone-a-1")
 		s.template("web", 2)
 		s.create(zone("zone-a", 2, mirrors("web"), delays("1s")), zone("zone-b", 1))
-		s.asks("web", 1)
+		s.setsReplicas("web", 1)
 	}},
 	"DownscaleDelayed": {zone: "zone-a", pod: "zone-a-1", bring: func(s *scene) {
 		s.answersLike(nil)
 		s.template("web", 2)
 		s.create(zone("zone-a", 2, mirrors("web"), delays("1h")), zone("zone-b", 1))
-		s.asks("web", 1)
+		s.setsReplicas("web", 1)
 	}},
 	"PreparationFailed": {zone: "zone-b", bring: func(s *scene) {
 		s.declines("zone-b-1")
@@ -99,7 +99,7 @@ var plights = map[string]plight{
 		s.change("zone-a", version(2))
 	}},
 	"StaleHold": {zone: "zone-b", pod: "zone-a-0", bring: func(s *scene) {
-		s.create(zone("zone-a", 2, goneAfter(never)), zone("zone-b", 2))
+		s.create(zone("zone-a", 2, removedAfter(never)), zone("zone-b", 2))
 		s.changeAll(version(2))
 		s.awaitDeletion("zone-a-0")
 		s.change("zone-a", paused(true))
@@ -114,7 +114,7 @@ var plights = map[string]plight{
 		s.editLease(func(l *coordinationv1.Lease) { l.Annotations[intentsAnnotation] = "{" })
 	}},
 	"InvalidDownscaleTime": {zone: "zone-a", bring: func(s *scene) {
-		s.create(zone("zone-a", 2), zone("zone-b", 2, noted(apartAnnotation, "often")))
+		s.create(zone("zone-a", 2), zone("zone-b", 2, setAnnotated(apartAnnotation, "often")))
 		s.change("zone-a", forced("1"))
 	}},
 	"InvalidPrepareCall": {zone: "zone-b", bring: func(s *scene) {
@@ -151,13 +151,13 @@ var plights = map[string]plight{
 
 // notPlights lists the other reasons for a wait, and why these tests do not cover them.
 var notPlights = map[string][]string{
-	"it passes before anybody could look": {"PodDisruptionPending", "QueuedBehindOtherZone", "PreparationCancelled", "ReferenceNotRead"},
-	"only a webhook says so, to whoever asked": {
+	"it passes before it can be observed": {"PodDisruptionPending", "QueuedBehindOtherZone", "PreparationCancelled", "ReferenceNotRead"},
+	"only the answer of a webhook shows it": {
 		"ObjectChanged", "ParentUnknown", "CacheNotSynced", "PodOnHostNetwork", "ObjectUnreadable", "ReplicasUnknown",
 		"EvictionInProgress", "PartitionUnavailable", "PartitionDelayPending", "EvictionsNotAllowed", "SeveralBudgets",
 		"PartitionUnknown", "EvictionUnreadable", "OrdinalsChanged", "GroupChanged",
 	},
-	"a condition of the budget says so": {"BudgetInvalid", "NoPodsCovered", "SeveralGroups"},
+	"a condition of the budget shows it": {"BudgetInvalid", "NoPodsCovered", "SeveralGroups"},
 	"it takes an operator, an API server or a controller of its own, which TestLastingFailuresAreReported, TestAMissingPermissionIsNamed and others have": {
 		"CacheStale", "RequestFailing", "RequestForbidden", "StatusBehind", "ReferenceForbidden", "ReferenceUnreadable",
 	},
@@ -165,10 +165,10 @@ var notPlights = map[string][]string{
 	"TestPodsAreNotReplacedBeforeTheirStatefulSetHasAdoptedThem has it":                           {"PodNotAdopted"},
 	"TestAZoneOrphanedDuringARolloutBlocksTheOthersUntilItIsAvailable and its neighbours have it": {"ZoneLeftGroup"},
 	"TestTheSmallestZoneIsWrittenBackOfAllGroups and its neighbours have it":                      {"ReportContested", "ReportFailed", "PodNotNotified"},
-	"TestAnotherWriterOfReplicasIsNamedAndAnsweredEverMoreSlowly has it":                          {"ReplicasContested"},
+	"TestAnotherWriterOfReplicasIsNamedAndOverwrittenMoreSlowly has it":                           {"ReplicasContested"},
 	"TestAGroupWithMoreZonesThanTheHoldCanRecord has it, with more than a hundred pods":           {"TooManyIntents"},
 	"TestAGroupWithoutANameIsManagedAndReported has it":                                           {"EmptyGroupName"},
-	"it stands in the way of other zones, which say OtherZoneUnavailable":                         {"ZoneDeleting", "ZoneShrinking"},
+	"it blocks other zones, which show OtherZoneUnavailable":                                      {"ZoneDeleting", "ZoneShrinking"},
 	"the API server refuses such an object":                                                       {"ReplicasOutOfRange"},
 	"it takes a right to be missing, which TestBudgetsInAClusterWithoutTheirKind has":             {"BudgetsUnread"},
 	"it must never happen": {"InvariantViolated"},
@@ -183,14 +183,14 @@ func TestEveryReasonToWaitHasATestOrAnException(t *testing.T) {
 	for why, codes := range notPlights {
 		for _, code := range codes {
 			if known[code] {
-				t.Errorf("%s is known already, and said not to be: %s", code, why)
+				t.Errorf("%s is tested already, and listed as untested: %s", code, why)
 			}
 			known[code] = true
 		}
 	}
 	for code, kind := range documentedReasons(t) {
 		if kind != "outcome" && !known[code] {
-			t.Errorf("%s is neither driven nor said not to be", code)
+			t.Errorf("%s is neither tested nor listed as untested", code)
 		}
 		delete(known, code)
 	}
@@ -215,14 +215,14 @@ func documentedReasons(t *testing.T) map[string]string {
 	return reasons
 }
 
-func TestWhateverAGroupIsStuckByEverythingSaysTheSame(t *testing.T) {
+func TestEveryOutputShowsTheSameReasonForAStuckGroup(t *testing.T) {
 	t.Parallel()
 	random, _ := seeded(t)
 	for _, code := range someOf(random, 6, slices.Sorted(maps.Keys(plights))) {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			s, p := managed(t), plights[code]
-			who := s.person()
+			user := s.person()
 			p.bring(s)
 			if p.remark {
 				s.awaitRemark(code, p.zone, true)
@@ -231,8 +231,8 @@ func TestWhateverAGroupIsStuckByEverythingSaysTheSame(t *testing.T) {
 			}
 			s.logs(code, p)
 			s.showsPlight(code, p)
-			who.isTold(code, p)
-			s.tellsOf(code, p)
+			user.isShown(code, p)
+			s.hasEvent(code, p)
 		})
 	}
 }

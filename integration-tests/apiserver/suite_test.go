@@ -137,7 +137,7 @@ func (w *world) end() int {
 	if len(wrong) == 0 {
 		return 0
 	}
-	fmt.Fprintf(os.Stderr, "--- FAIL: the run as a whole\n    %s\n", strings.Join(wrong, "\n    "))
+	fmt.Fprintf(os.Stderr, "--- FAIL: the entire run\n    %s\n", strings.Join(wrong, "\n    "))
 	return 1
 }
 

@@ -38,12 +38,12 @@ func TestARolloutReadsAsOneTraceInJaegerAfterAKillAndARefusedDownscale(t *testin
 	first.Kill()
 	s.awaitLeadership(second)
 	s.opensGates("zone-a-1")
-	s.shrinksAtLast(scaled, "zone-c") // during the rollout, or after it
+	s.scalesDownAtLast(scaled, "zone-c") // during the rollout, or after it
 	s.settled()
 
 	trace := s.tracedIn(j)
 	if len(trace) != 1+3+6 && len(trace) != 1+3+7 {
-		t.Errorf("there are %d spans, want one of the rollout, three of zones and one of each pod:\n%s", len(trace), told(trace))
+		t.Errorf("there are %d spans, want one of the rollout, three of zones and one of each pod:\n%s", len(trace), describeSpans(trace))
 	}
 	s.wantTree(trace)
 	s.wantTimes(trace)
@@ -53,7 +53,7 @@ func TestARolloutReadsAsOneTraceInJaegerAfterAKillAndARefusedDownscale(t *testin
 	s.wantLink(j, trace, "reconcile group", map[string]string{"lockstep.holder": "rollout/zone-b"})
 
 	second.Kill()
-	s.forgetsWhatIsExported()
+	s.forgetsExportedSpans()
 	other := startJaeger(t)
 	s.startTraced(other.environment(100*time.Millisecond), impatient...)
 	again := s.tracedIn(other)
@@ -62,14 +62,14 @@ func TestARolloutReadsAsOneTraceInJaegerAfterAKillAndARefusedDownscale(t *testin
 	}
 	for _, again := range again {
 		if !slices.ContainsFunc(trace, again.same) {
-			t.Errorf("%s %s was not exported before:\n%s", again.OperationName, again.SpanID, told(trace))
+			t.Errorf("%s %s was not exported before:\n%s", again.OperationName, again.SpanID, describeSpans(trace))
 		}
 	}
 }
 
-// forgetsWhatIsExported changes the Lease to the state after a crash before the export of the trace
+// forgetsExportedSpans changes the Lease to the state after a crash before the export of the trace
 // was recorded.
-func (s *scene) forgetsWhatIsExported() {
+func (s *scene) forgetsExportedSpans() {
 	s.t.Helper()
 	leases := s.world.admin.CoordinationV1().Leases(s.name)
 	lease, err := leases.Get(s.t.Context(), "lockstep-group-"+defaultGroup, getOptions)
@@ -143,7 +143,7 @@ func (s *scene) wantTree(trace []span) {
 		case parent.OperationName != want:
 			s.t.Errorf("%q is below %q, want %q", sp.OperationName, parent.OperationName, want)
 		case parent.SpanID != "" && !sp.within(parent):
-			s.t.Errorf("%q goes from %s to %s, and %q, of which it is a part, from %s to %s", sp.OperationName, sp.start(), sp.end(), want, parent.start(), parent.end())
+			s.t.Errorf("%q lasts from %s to %s, and its parent %q from %s to %s", sp.OperationName, sp.start(), sp.end(), want, parent.start(), parent.end())
 		case sp.service != "lockstep" || sp.Tags.get(tag) != value || sp.Tags.get("k8s.namespace.name") != s.name:
 			s.t.Errorf("%q of service %q has the tags %v", sp.OperationName, sp.service, sp.Tags)
 		}
@@ -180,8 +180,8 @@ func (s *scene) wantTimes(trace []span) {
 			s.t.Errorf("the span of %s has the tags %v", d.Pod, sp.Tags)
 		case !slices.Equal(events, []string{"deleted", "gone", "recreated", "Ready"}):
 			s.t.Errorf("the span of %s has the events %q", d.Pod, events)
-		case !near(sp.start(), s.witness.notedSince(d.UID)) || sp.start().After(d.At.Add(time.Second)):
-			s.t.Errorf("the span of %s begins at %s, it was noted at %s and deleted at %s", d.Pod, sp.start(), s.witness.notedSince(d.UID), d.At)
+		case !near(sp.start(), s.witness.recordedSince(d.UID)) || sp.start().After(d.At.Add(time.Second)):
+			s.t.Errorf("the span of %s begins at %s, it was recorded at %s and deleted at %s", d.Pod, sp.start(), s.witness.recordedSince(d.UID), d.At)
 		case s.witness.now().pods[d.Pod] != nil && (sp.end().Before(s.readySince(d.Pod)) || !near(sp.end(), s.readySince(d.Pod).Add(time.Second))):
 			s.t.Errorf("the span of %s ends at %s, it is Ready since %s", d.Pod, sp.end(), s.readySince(d.Pod))
 		}
@@ -206,12 +206,12 @@ func (s *scene) wantLink(j jaeger, trace []span, operation string, want map[stri
 				return nil
 			}
 		}
-		return fmt.Errorf("there are %d, none linked and with %v:\n%s", len(all), want, told(all))
+		return fmt.Errorf("there are %d, none linked and with %v:\n%s", len(all), want, describeSpans(all))
 	})
 }
 
-// told returns spans as text.
-func told(spans []span) string {
+// describeSpans returns spans as text.
+func describeSpans(spans []span) string {
 	var lines []string
 	for _, sp := range spans {
 		lines = append(lines, fmt.Sprintf("%s %s..%s parent %q %v", sp.OperationName, sp.start().Format(time.StampMilli), sp.end().Format(time.StampMilli), sp.parent(), sp.Tags))

@@ -30,18 +30,18 @@ func TestTimesOfThePredecessorsZoneTrackerCount(t *testing.T) {
 		t.Helper()
 		err := s.scaleBy(scaled, "zone-b", -1)
 		if !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "DownscaleTooSoon zone-a") {
-			t.Errorf("%s: got %v, want a 429 since zone-a shrank a minute ago", when, err)
+			t.Errorf("%s: got %v, want a 429 since zone-a was scaled down a minute ago", when, err)
 		}
 	}
-	s.eventually("the operator sees that both zones are whole", func(present) error {
-		if err := s.shrinkOnTrial("zone-b"); !apierrors.IsTooManyRequests(err) || strings.Contains(err.Error(), "OtherZoneUnavailable") {
+	s.eventually("the operator sees that both zones are available", func(present) error {
+		if err := s.tryDownscale("zone-b"); !apierrors.IsTooManyRequests(err) || strings.Contains(err.Error(), "OtherZoneUnavailable") {
 			return fmt.Errorf("got %w", err)
 		}
-		return s.shrinkOnTrial("zone-a")
+		return s.tryDownscale("zone-a")
 	})
 	refused("by the ConfigMap")
 	if err := s.scaleBy(scaled, "zone-a", -1); err != nil {
-		t.Fatalf("the zone that shrank last may go on: %v", err)
+		t.Fatalf("the zone that was scaled down last may continue: %v", err)
 	}
 	s.settled()
 	if err := configMaps.Delete(t.Context(), tracker, deleteOptions); err != nil {

@@ -49,8 +49,8 @@ func (c *trial) start() *operator {
 	return op
 }
 
-// isAsked makes the API server call the operator about downscales.
-func (c *trial) isAsked() {
+// isCalled makes the API server call the operator about downscales.
+func (c *trial) isCalled() {
 	c.t.Helper()
 	c.wantOneCA([]*operator{c.operator})
 	c.guardedAt(c.service.address, c.secret().Data["ca"])

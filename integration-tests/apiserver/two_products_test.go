@@ -15,9 +15,9 @@ const (
 
 // named puts a StatefulSet into the group of that name, whatever its label is. The empty name
 // removes the annotation.
-func named(group string) option { return noted(groupNameAnnotation, group) }
+func named(group string) option { return setAnnotated(groupNameAnnotation, group) }
 
-func ignored(yes bool) option { return noted(ignoreAnnotation, strconv.FormatBool(yes)) }
+func ignored(yes bool) option { return setAnnotated(ignoreAnnotation, strconv.FormatBool(yes)) }
 
 // One of two products is stuck. The other one continues.
 func TestTwoProductsWithTheSameLabelAreRolledAsTwoGroups(t *testing.T) {
@@ -31,7 +31,7 @@ func TestTwoProductsWithTheSameLabelAreRolledAsTwoGroups(t *testing.T) {
 	s.change("loki-b", version(2))
 	s.finishes("loki-a")
 	s.finishes("loki-b")
-	s.spares("zone-b serves while zone-a is not whole", aWhile, "zone-b-0", "zone-b-1")
+	s.spares("zone-b serves while zone-a is unavailable", aWhile, "zone-b-0", "zone-b-1")
 	s.lease("lockstep-group-loki")
 	s.change("zone-a", version(3), gateless())
 	s.settled()
@@ -66,7 +66,7 @@ func TestAZoneIgnoredDuringARolloutBlocksTheOthersUntilItIsAvailable(t *testing.
 	e.change("zone-b", version(2))
 	e.awaitDeletion("zone-a-0")
 	e.change("zone-a", ignored(true))
-	e.spares("nothing is deleted while zone-a is not whole", awayFor, "zone-a-1", "zone-b-0", "zone-b-1")
+	e.spares("nothing is deleted while zone-a is unavailable", awayFor, "zone-a-1", "zone-b-0", "zone-b-1")
 	e.awaitEvent("Warning", "ZoneLeftGroup", "zone-b")
 	e.refused(e.evict("zone-a-1", dryEviction), "eviction of zone-a-1 in zone-a is refused (")
 	e.refused(e.evict("zone-b-0", dryEviction), "by a zone that left the group")
@@ -85,7 +85,7 @@ func TestAZoneIgnoredDuringARolloutBlocksTheOthersUntilItIsAvailable(t *testing.
 func TestEvictionsCountInTheGroupThatAnAnnotationNames(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
-	later := goneAfter(8 * time.Second)
+	later := removedAfter(8 * time.Second)
 	e.create(zone("zone-a", 2, later), zone("loki-a", 2, later, named("loki")), zone("loki-b", 2, later, named("loki")))
 	e.mayEvict("loki-a-0")
 	if err := e.evict("loki-a-0"); err != nil {

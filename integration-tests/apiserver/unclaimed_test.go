@@ -6,8 +6,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// madeAnew deletes the StatefulSet of a zone without its pods, and creates another one with its name.
-func (s *scene) madeAnew(z *appsv1.StatefulSet) {
+// recreated deletes the StatefulSet of a zone without its pods, and creates another one with its name.
+func (s *scene) recreated(z *appsv1.StatefulSet) {
 	s.t.Helper()
 	s.orphans(z.Name)
 	if _, err := s.world.admin.AppsV1().StatefulSets(s.name).Create(s.t.Context(), z, createOptions); err != nil {
@@ -18,11 +18,11 @@ func (s *scene) madeAnew(z *appsv1.StatefulSet) {
 // otherLabels replaces the labels of a zone's pods.
 func otherLabels() option { return podLabels(map[string]string{"zone": "another"}) }
 
-func TestOrphansThatTheirStatefulSetDoesNotAskForAreEvicted(t *testing.T) {
+func TestOrphansBeyondTheReplicasOfTheirStatefulSetAreEvicted(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 2))
-	e.madeAnew(zone("zone-a", 2, otherLabels(), ordinalsFrom(10)))
+	e.recreated(zone("zone-a", 2, otherLabels(), ordinalsFrom(10)))
 	e.serve("zone-a-0", "zone-a-1", "zone-a-10", "zone-a-11")
 	for _, pod := range []string{"zone-a-0", "zone-a-1"} {
 		e.eventually(pod+" is evicted", func(present) error { return e.evict(pod) })
@@ -36,7 +36,7 @@ func TestOrphansInTheWayOfTheirStatefulSetAreEvictedOneByOne(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 2))
-	e.madeAnew(zone("zone-a", 2, otherLabels(), gated()))
+	e.recreated(zone("zone-a", 2, otherLabels(), gated()))
 	e.never("the eviction of zone-b-0 while zone-a has no pods", aWhile, func() error { return e.evict("zone-b-0") })
 	first, second := e.pod("zone-a-0"), e.pod("zone-a-1")
 	e.eventually("zone-a-0 is evicted", func(present) error { return e.evict("zone-a-0") })
@@ -65,7 +65,7 @@ func TestOrphansInTheWayAreEvictedInOrder(t *testing.T) {
 			e := evictions(t)
 			created := func(set *appsv1.StatefulSet) { set.Spec.PodManagementPolicy = policy }
 			e.create(zone("zone-a", 2, created), zone("zone-b", 2, created))
-			e.madeAnew(zone("zone-a", 2, created, otherLabels()))
+			e.recreated(zone("zone-a", 2, created, otherLabels()))
 			e.never("the eviction of zone-a-1 while zone-a-0 is an orphan", aWhile, func() error { return e.evict("zone-a-1") })
 			e.refused(e.evict("zone-a-1"), "zone-a-0", "evict this orphan first")
 			e.eventually("zone-a-0 is evicted", func(present) error { return e.evict("zone-a-0") })
@@ -82,7 +82,7 @@ func TestAnOrphanInTheWayOfAStatefulSetOutsideOfTheGroupStays(t *testing.T) {
 	e := evictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 2))
 	e.remembers(theLease, "zone-a")
-	e.madeAnew(zone("zone-a", 2, otherLabels(), ignored(true)))
+	e.recreated(zone("zone-a", 2, otherLabels(), ignored(true)))
 	e.never("the eviction of zone-a-0", aWhile, func() error { return e.evict("zone-a-0") })
 	e.refused(e.evict("zone-a-0"), "zone-a-0", "an orphan has its name")
 	e.change("zone-a", ignored(false))
@@ -96,8 +96,8 @@ func TestOrphansInTheWayInTwoZonesAreEvictedOneByOne(t *testing.T) {
 	t.Parallel()
 	e := evictions(t)
 	e.create(zone("zone-a", 2), zone("zone-b", 1))
-	e.madeAnew(zone("zone-a", 2, otherLabels(), gated()))
-	e.madeAnew(zone("zone-b", 1, podLabels(map[string]string{"zone": "one-more"}), gated()))
+	e.recreated(zone("zone-a", 2, otherLabels(), gated()))
+	e.recreated(zone("zone-b", 1, podLabels(map[string]string{"zone": "one-more"}), gated()))
 	evict := func(name, waits string) {
 		former := e.pod(name)
 		e.eventually(name+" is evicted", func(present) error { return e.evict(name) })
@@ -118,8 +118,8 @@ func TestTwoGroupsThatSwapZonesEvictTheOrphansOfBoth(t *testing.T) {
 	e.create(zone("zone-a", 1), zone("zone-b", 1), zone("zone-y", 1, inGroup("other")), zone("zone-z", 1, inGroup("other")))
 	e.remembers(theLease, "zone-b")
 	e.remembers("lockstep-group-other", "zone-y")
-	e.madeAnew(zone("zone-b", 1, otherLabels(), inGroup("other")))
-	e.madeAnew(zone("zone-y", 1, podLabels(map[string]string{"zone": "one-more"})))
+	e.recreated(zone("zone-b", 1, otherLabels(), inGroup("other")))
+	e.recreated(zone("zone-y", 1, podLabels(map[string]string{"zone": "one-more"})))
 	for _, name := range []string{"zone-b-0", "zone-y-0"} {
 		e.eventually(name+" is evicted", func(present) error { return e.evict(name) })
 	}

@@ -119,7 +119,7 @@ func readManifest(t *testing.T, name string, into any) {
 	}
 }
 
-func TestTheManifestsCallForWhatMayTakePodsAwayAndForNothingElse(t *testing.T) {
+func TestTheWebhooksOfTheManifestsCoverExactlyRequestsThatMayRemovePods(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	r := newReceiver(t)
@@ -172,8 +172,8 @@ func TestTheManifestsCallForWhatMayTakePodsAwayAndForNothingElse(t *testing.T) {
 		{"an increase", patch(`{"spec":{"replicas":3}}`), nil},
 		{"a decrease", patch(`{"spec":{"replicas":2}}`), both("statefulsets")},
 		{"another first ordinal", patch(`{"spec":{"ordinals":{"start":1}}}`), preparing},
-		{"an increase beside it", patch(`{"spec":{"replicas":4}}`), nil},
-		{"a decrease beside it", patch(`{"spec":{"replicas":2}}`), both("statefulsets")},
+		{"a scale-up next to it", patch(`{"spec":{"replicas":4}}`), nil},
+		{"a downscale next to it", patch(`{"spec":{"replicas":2}}`), both("statefulsets")},
 		{"no first ordinal, which is 0", patch(`{"spec":{"ordinals":{"start":null}}}`), preparing},
 		{"no ordinals, which is the same", patch(`{"spec":{"ordinals":null}}`), nil},
 		{"another annotation", patch(`{"metadata":{"annotations":{"a":"b"}}}`), nil},

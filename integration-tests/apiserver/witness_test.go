@@ -22,19 +22,19 @@ import (
 type witness struct {
 	*judge.Observer
 
-	mu      sync.Mutex
-	pods    map[string]*corev1.Pod
-	sets    map[string]*appsv1.StatefulSet
-	leases  map[string]*coordinationv1.Lease // of groups
-	noted   map[string]time.Time             // by UID of a pod: since when a Lease has its intent
-	changed chan struct{}                    // closed and replaced at every change
+	mu       sync.Mutex
+	pods     map[string]*corev1.Pod
+	sets     map[string]*appsv1.StatefulSet
+	leases   map[string]*coordinationv1.Lease // of groups
+	recorded map[string]time.Time             // by UID of a pod: since when a Lease has its intent
+	changed  chan struct{}                    // closed and replaced at every change
 }
 
 // watchNamespace watches a namespace until ctx ends.
 func watchNamespace(ctx context.Context, client kubernetes.Interface, namespace string) (*witness, error) {
 	w := &witness{
 		pods: map[string]*corev1.Pod{}, sets: map[string]*appsv1.StatefulSet{}, leases: map[string]*coordinationv1.Lease{},
-		noted: map[string]time.Time{}, changed: make(chan struct{}),
+		recorded: map[string]time.Time{}, changed: make(chan struct{}),
 	}
 	var err error
 	w.Observer, err = judge.Watch(ctx, client, w.take, namespace)
@@ -55,14 +55,14 @@ func (w *witness) take(event watch.Event) {
 			return // the leader Lease, or a Lease of another program
 		}
 		keep(w.leases, o.Name, o, gone)
-		w.note(o)
+		w.keepTimes(o)
 	}
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-// note keeps the times of the intents in a Lease.
-func (w *witness) note(lease *coordinationv1.Lease) {
+// keepTimes keeps the times of the intents in a Lease.
+func (w *witness) keepTimes(lease *coordinationv1.Lease) {
 	var intents struct {
 		Pods []struct {
 			UID   string
@@ -73,15 +73,15 @@ func (w *witness) note(lease *coordinationv1.Lease) {
 		return // a test wrote something else
 	}
 	for _, pod := range intents.Pods {
-		w.noted[pod.UID] = pod.Since
+		w.recorded[pod.UID] = pod.Since
 	}
 }
 
-// notedSince returns since when a Lease has the intent of a pod, or zero if none has.
-func (w *witness) notedSince(uid string) time.Time {
+// recordedSince returns since when a Lease has the intent of a pod, or zero if none has.
+func (w *witness) recordedSince(uid string) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.noted[uid]
+	return w.recorded[uid]
 }
 
 func keep[T any](all map[string]T, name string, object T, gone bool) {

@@ -132,7 +132,7 @@ func plays(what string) option { return annotated(localcluster.Play, what) }
 
 func readyAfter(d time.Duration) option { return annotated(localcluster.ReadyAfter, d.String()) }
 
-func goneAfter(d time.Duration) option { return annotated(localcluster.GoneAfter, d.String()) }
+func removedAfter(d time.Duration) option { return annotated(localcluster.GoneAfter, d.String()) }
 
 func annotated(key, value string) option {
 	return func(s *appsv1.StatefulSet) { set(&s.Spec.Template.Annotations, key, value) }

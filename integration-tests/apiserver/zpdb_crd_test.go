@@ -32,7 +32,7 @@ func zpdb(t *testing.T, name, spec string) *unstructured.Unstructured {
 
 const store = `"selector":{"matchLabels":{"rollout-group":"store"}}`
 
-func TestTheCRDOfBudgetsTakesWhatThePredecessorTook(t *testing.T) {
+func TestTheCRDOfBudgetsAcceptsTheBudgetsOfThePredecessor(t *testing.T) {
 	t.Parallel()
 	s := unmanaged(t)
 	for i, spec := range []string{
@@ -111,7 +111,7 @@ func TestTheManifestsCallForABudgetWithAnotherSpec(t *testing.T) {
 	// The API server patches the object in its cache first, and then the stored one.
 	settle := func(written *unstructured.Unstructured, err error) error {
 		if err == nil {
-			s.eventually("the API server's cache shows what was written", func(present) error {
+			s.eventually("the API server's cache shows the written object", func(present) error {
 				cached, err := here.Get(t.Context(), written.GetName(), metav1.GetOptions{ResourceVersion: "0"})
 				if err == nil && cached.GetResourceVersion() != written.GetResourceVersion() {
 					err = errors.New("not yet")

@@ -289,8 +289,8 @@ func TestBudgetsInAClusterWithoutTheirKind(t *testing.T) {
 		seesBudgets(t, op, namespace)
 		ready(t, op, "budgets: ok")
 	}
-	t.Run("they are seen once it is installed, and gone with it", func(t *testing.T) { c.comesAndGoes(t, operators) })
-	t.Run("an operator that may not read them is ready and says so", c.mayNotRead)
+	t.Run("they are seen once it is installed, and removed with it", func(t *testing.T) { c.comesAndGoes(t, operators) })
+	t.Run("an operator that may not read them is ready and reports it", c.mayNotRead)
 }
 
 func (c *ownCluster) comesAndGoes(t *testing.T, operators map[string]*localcluster.Operator) {
@@ -399,7 +399,7 @@ func (c *ownCluster) deletesCRD(kind schema.GroupResource) {
 	if err := c.client.Resource(definitions).Delete(c.Context(), kind.String(), deleteOptions); err != nil {
 		c.Fatal(err)
 	}
-	c.eventually("the CRD of "+kind.String()+" is gone", func() error {
+	c.eventually("the CRD of "+kind.String()+" is deleted", func() error {
 		_, err := c.client.Resource(definitions).Get(c.Context(), kind.String(), getOptions)
 		if apierrors.IsNotFound(err) {
 			return nil

@@ -127,15 +127,15 @@ func (c *conditions) addCluster(ctx context.Context, cluster *localcluster.Clust
 	}
 	server, err := client.Discovery().ServerVersion()
 	if err != nil {
-		return fmt.Errorf("ask for the version of the API server: %w", err)
+		return fmt.Errorf("read the version of the API server: %w", err)
 	}
 	etcd, err := etcdVersion(ctx, cluster.EtcdURL())
 	if err != nil {
-		return fmt.Errorf("ask for the version of etcd: %w", err)
+		return fmt.Errorf("read the version of etcd: %w", err)
 	}
 	kubelet, err := kubeletVersion(ctx)
 	if err != nil {
-		return fmt.Errorf("ask for the version of the simulated kubelet: %w", err)
+		return fmt.Errorf("read the version of the simulated kubelet: %w", err)
 	}
 	c.versions = append([]string{"kube-apiserver " + strings.TrimPrefix(server.GitVersion, "v"), "etcd " + etcd, "kwok " + kubelet}, c.versions...)
 	c.tuning, err = tuningOf(cluster.Dir())

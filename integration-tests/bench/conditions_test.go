@@ -91,6 +91,6 @@ func TestVersionIn(t *testing.T) {
 		}
 	}
 	if got, err := versionIn("unknown"); err == nil {
-		t.Errorf("got %q of none", got)
+		t.Errorf("got %q without one", got)
 	}
 }

@@ -21,6 +21,6 @@ func TestWritesExcludesLeaderLease(t *testing.T) {
 		}
 	}
 	if leads.user, leads.resource = "admin", "pods"; c.writes(leads) {
-		t.Error("what others write counts")
+		t.Error("writes of other clients count")
 	}
 }

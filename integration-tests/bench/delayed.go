@@ -155,7 +155,7 @@ func (tb *testbed) scaleDelayedGroup(ctx context.Context, c *contender, e *delay
 func (tb *testbed) checkNoneRemoved(ctx context.Context, e *delayedGroup) error {
 	set, err := tb.delayedZone(ctx, e)
 	if err == nil && int(*set.Spec.Replicas) != e.pods {
-		err = fmt.Errorf("%d of %d replicas are left before the downscale is cancelled: the delay is too short", *set.Spec.Replicas, e.pods)
+		err = fmt.Errorf("%d of %d replicas remain before the downscale is cancelled: the delay is too short", *set.Spec.Replicas, e.pods)
 	}
 	return err
 }

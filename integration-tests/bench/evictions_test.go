@@ -25,16 +25,16 @@ func TestEvictionReviewIsThatOfAPIServer(t *testing.T) {
 	if err := json.Unmarshal(q.withUID("a-uid"), &review); err != nil {
 		t.Fatal(err)
 	}
-	var asked policyv1.Eviction
+	var requested policyv1.Eviction
 	r := review.Request
-	if err := json.Unmarshal(r.Object.Raw, &asked); err != nil {
+	if err := json.Unmarshal(r.Object.Raw, &requested); err != nil {
 		t.Fatal(err)
 	}
 	if q.path != "/admission/pod-eviction" || r.UID != "a-uid" || r.Operation != admissionv1.Create || r.Resource.Resource != "pods" || r.SubResource != "eviction" {
-		t.Errorf("%s is asked for %s %+v/%s of %s", q.path, r.Operation, r.Resource, r.SubResource, r.UID)
+		t.Errorf("%s is evicted for %s %+v/%s of %s", q.path, r.Operation, r.Resource, r.SubResource, r.UID)
 	}
-	if r.Namespace != "n" || r.Name != "zone-a-0" || *asked.DeleteOptions.Preconditions.UID != "uid-of-pod" || *r.DryRun {
-		t.Errorf("of pod %s/%s, dry run %t, under %+v", r.Namespace, r.Name, *r.DryRun, asked.DeleteOptions)
+	if r.Namespace != "n" || r.Name != "zone-a-0" || *requested.DeleteOptions.Preconditions.UID != "uid-of-pod" || *r.DryRun {
+		t.Errorf("of pod %s/%s, dry run %t, under %+v", r.Namespace, r.Name, *r.DryRun, requested.DeleteOptions)
 	}
 }
 
@@ -102,13 +102,13 @@ func TestGrantRequestsAreThoseDuringEvictions(t *testing.T) {
 		cell  string
 		want  verdict
 	}{
-		"one write each":            {nil, 0, "0.00 reads, 1.00 writes", met},
-		"what happens between them": {[]request{at(1500*time.Millisecond, "get")}, 0, "0.00 reads, 1.00 writes", met},
-		"an unexpected read":        {[]request{at(time.Second, "get")}, 0, "0.50 reads, 1.00 writes", missed},
-		"a look":                    {[]request{at(0, "list"), at(2*time.Second, "get")}, 1, "1.00 reads, 1.00 writes", met},
-		"the status of a budget":    {[]request{status}, 0, "0.00 reads, 1.00 writes", met},
-		"the status of a group":     {[]request{shown}, 0, "0.00 reads, 1.00 writes", met},
-		"a second write":            {[]request{at(2*time.Second, "update")}, 1, "0.00 reads, 1.50 writes", missed},
+		"one write each":         {nil, 0, "0.00 reads, 1.00 writes", met},
+		"events in between":      {[]request{at(1500*time.Millisecond, "get")}, 0, "0.00 reads, 1.00 writes", met},
+		"an unexpected read":     {[]request{at(time.Second, "get")}, 0, "0.50 reads, 1.00 writes", missed},
+		"a read":                 {[]request{at(0, "list"), at(2*time.Second, "get")}, 1, "1.00 reads, 1.00 writes", met},
+		"the status of a budget": {[]request{status}, 0, "0.00 reads, 1.00 writes", met},
+		"the status of a group":  {[]request{shown}, 0, "0.00 reads, 1.00 writes", met},
+		"a second write":         {[]request{at(2*time.Second, "update")}, 1, "0.00 reads, 1.50 writes", missed},
 	} {
 		r := twoGrants(slices.Concat(writes, tc.more)...).requestsRow(tc.reads)
 		if r.cells[lockstepName] != tc.cell || r.met != tc.want {

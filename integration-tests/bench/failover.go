@@ -79,7 +79,7 @@ func (tb *testbed) measureInterruptions(ctx context.Context, c *contender, group
 		}
 		next := slices.IndexFunc(result.deletions, func(d deletion) bool { return d.sent.After(at) })
 		if next < 0 {
-			return nil, fmt.Errorf("no pod was left to delete after the leader was %s", how)
+			return nil, fmt.Errorf("no pod remained to be deleted after the leader was %s", how)
 		}
 		all = append(all, result.deletions[next].sent.Sub(at))
 		tb.report("leader %s, %d of %d: next delete after %s", how, n+1, count, seconds(all[n]))

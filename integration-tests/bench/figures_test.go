@@ -28,7 +28,7 @@ func TestTableIsAlignedMarkdown(t *testing.T) {
 func TestQuantile(t *testing.T) {
 	values := []int{}
 	if got := quantile(values, 0.99); got != 0 {
-		t.Errorf("of none: %d", got)
+		t.Errorf("without one: %d", got)
 	}
 	for n := range 300 {
 		values = append(values, 300-n)
@@ -53,7 +53,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-func TestAuditLogReadsGrowingFile(t *testing.T) {
+func TestAuditLogReadsAppendedLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	log := &auditLog{path: path}
 	if got, err := log.next(); len(got) != 0 || err != nil {
@@ -91,7 +91,7 @@ func TestProcFigures(t *testing.T) {
 		t.Errorf("CPU time %s", got)
 	}
 	if got := cpuOf("4711 (gone"); got != 0 {
-		t.Errorf("CPU time of nothing %s", got)
+		t.Errorf("CPU time of no process %s", got)
 	}
 	const status = "Name:\tx\nVmHWM:\t  99 kB\nVmRSS:\t   51234 kB\nRssAnon:\t 7 kB\n"
 	for name, want := range map[string]int{"VmRSS": 51234, "VmHWM": 99, "RssAnon": 7, "RssFile": 0} {

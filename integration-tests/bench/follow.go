@@ -22,7 +22,7 @@ type replicaSource struct {
 func (s replicaSource) setReplicas(ctx context.Context, replicas int) (time.Time, error) {
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
 	if _, err := s.objects.Patch(ctx, s.name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		return time.Time{}, fmt.Errorf("ask %s for %d replicas: %w", s.name, replicas, err)
+		return time.Time{}, fmt.Errorf("set %s to %d replicas: %w", s.name, replicas, err)
 	}
 	return time.Now(), nil
 }

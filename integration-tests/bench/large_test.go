@@ -66,7 +66,7 @@ func TestStandInRowsCompareWithFewestPods(t *testing.T) {
 		took  time.Duration
 		want  string
 	}{
-		"the first number of pods is compared with nothing": {nil, 4 * time.Millisecond, "4.0 / 4.0 ms (4.00)"},
+		"the first number of pods is compared with no other": {nil, 4 * time.Millisecond, "4.0 / 4.0 ms (4.00)"},
 		"the same":    {few, 4 * time.Millisecond, "4.0 / 4.0 ms (4.00) yes"},
 		"much slower": {few, 6 * time.Millisecond, "6.0 / 6.0 ms (6.00) no"},
 	} {

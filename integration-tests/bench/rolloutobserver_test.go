@@ -23,7 +23,7 @@ func newPodEvent(t *testing.T, g *group, ms int, text string) podEvent {
 		ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: name, Labels: map[string]string{groupLabel: g.name}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Image: "image:" + revision}}},
 	}
-	kinds := map[string]watch.EventType{"added": watch.Added, "changed": watch.Modified, "gone": watch.Deleted}
+	kinds := map[string]watch.EventType{"added": watch.Added, "changed": watch.Modified, "deleted": watch.Deleted}
 	switch words[1] {
 	case "ready":
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -36,7 +36,7 @@ func newPodEvent(t *testing.T, g *group, ms int, text string) podEvent {
 // replacementEvents are the events when a pod is disrupted and replaced with revision 1.
 func replacementEvents(pod, from string) []string {
 	return []string{
-		"changed leaving " + pod + "@" + from, "gone leaving " + pod + "@" + from,
+		"changed leaving " + pod + "@" + from, "deleted leaving " + pod + "@" + from,
 		"added starting " + pod + "@1", "changed ready " + pod + "@1",
 	}
 }
@@ -66,7 +66,7 @@ func TestRolloutFinishesWhenAllPodsAreUpdatedAndReady(t *testing.T) {
 	}
 	w, h := observeAll(t, append(three, replacementEvents("g-zone-b-1", "0"))...)
 	if w.unfinished != 0 || h.finished != start.Add(160*time.Millisecond) {
-		t.Errorf("%d groups are left, finished %s", w.unfinished, h.finished)
+		t.Errorf("%d groups remain, finished %s", w.unfinished, h.finished)
 	}
 }
 
@@ -102,22 +102,22 @@ func TestStepsRunFromReadyToNextDelete(t *testing.T) {
 func TestRetryProtocolErrorRetriesNoOtherError(t *testing.T) {
 	full, wrong := errors.New("stream error: stream ID 1393; PROTOCOL_ERROR; received from peer"), errors.New("forbidden")
 	for sentence, tc := range map[string]struct {
-		answers []error
-		asked   int
-		want    error
+		answers   []error
+		requested int
+		want      error
 	}{
-		"there is room":                    {[]error{nil}, 1, nil},
-		"there is room soon":               {[]error{full, full, nil}, 3, nil},
-		"something else stands in the way": {[]error{full, wrong, nil}, 2, wrong},
+		"there is room":      {[]error{nil}, 1, nil},
+		"there is room soon": {[]error{full, full, nil}, 3, nil},
+		"another cause":      {[]error{full, wrong, nil}, 2, wrong},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			asked := 0
+			requested := 0
 			_, err := retryProtocolError(t.Context(), func() (int, error) {
-				asked++
-				return 0, tc.answers[asked-1]
+				requested++
+				return 0, tc.answers[requested-1]
 			})
-			if !errors.Is(err, tc.want) || asked != tc.asked {
-				t.Errorf("asked %d times, got %v; want %d times, %v", asked, err, tc.asked, tc.want)
+			if !errors.Is(err, tc.want) || requested != tc.requested {
+				t.Errorf("%d requests, got %v; want %d, %v", requested, err, tc.requested, tc.want)
 			}
 		})
 	}
@@ -149,7 +149,7 @@ func TestRolloutViolations(t *testing.T) {
 		},
 		"the pod of the other zone broke again after its replacement": {
 			sent:      map[int]string{5: "g-zone-a-0", 65: "g-zone-b-1"},
-			sequences: [][]string{replacementEvents("g-zone-a-0", "0"), {"changed leaving g-zone-a-0@1"}, {"gone leaving g-zone-a-0@1", "changed leaving g-zone-b-1@0"}},
+			sequences: [][]string{replacementEvents("g-zone-a-0", "0"), {"changed leaving g-zone-a-0@1"}, {"deleted leaving g-zone-a-0@1", "changed leaving g-zone-b-1@0"}},
 		},
 		"two pods of one zone are down": {
 			sent:      map[int]string{5: "g-zone-a-0", 15: "g-zone-a-1"},

@@ -37,7 +37,7 @@ func TestVerdictOfBothNamesMissedGoal(t *testing.T) {
 	for want, took := range map[verdict][]time.Duration{"yes": {10 * ms, 50 * ms}, "no (p99)": {10 * ms, 51 * ms}, "no (p50)": {11 * ms, 11 * ms}} {
 		r := withIdleRows(30, 200, of(8*ms), of(slices.Concat(took[:1], took)...))[1]
 		if r.met != want || r.goal != "≤ 1.25 × alone / 50 ms" {
-			t.Errorf("beside others %v: %q of %s, want %q", took, r.met, r.goal, want)
+			t.Errorf("next to others %v: %q of %s, want %q", took, r.met, r.goal, want)
 		}
 	}
 }

@@ -147,11 +147,11 @@ func TestPodServerKeepsTimestampUntilDelete(t *testing.T) {
 	say(http.MethodPost)
 	r.ready["p-1"] = start
 	if got := say(http.MethodPost); got != `{"timestamp":1893456000}` {
-		t.Errorf("asked again, it says %s", got)
+		t.Errorf("the repeated request returns %s", got)
 	}
 	say(http.MethodDelete)
 	if say(http.MethodPost); r.ready["p-1"].Equal(start) {
-		t.Error("it still leaves as of the first time")
+		t.Error("it is still prepared as of the first time")
 	}
 	if got := len(r.since(1)); got != 3 {
 		t.Errorf("%d calls after the first", got)

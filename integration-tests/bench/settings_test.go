@@ -13,7 +13,7 @@ func TestLongKeepsExplicitFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.rollout.runs != 3 || s.idle.groups.String() != "7,9" {
-		t.Errorf("what was given is lost: %d runs, idle groups %s", s.rollout.runs, s.idle.groups.String())
+		t.Errorf("the given settings are lost: %d runs, idle groups %s", s.rollout.runs, s.idle.groups.String())
 	}
 	if s.memory.others != 20000 || s.memory.pods.String() != "1000,5000" || s.idle.window != 2*time.Minute {
 		t.Errorf("-long measures %d other pods, %s managed ones, idleness for %s", s.memory.others, s.memory.pods.String(), s.idle.window)
@@ -52,7 +52,7 @@ func TestContenderFlagNames(t *testing.T) {
 
 func TestInvalidFlagsAreRefused(t *testing.T) {
 	for sentence, arguments := range map[string][]string{
-		"a scenario that is not there":          {"-only", "rollout,speed"},
+		"an unknown scenario":                   {"-only", "rollout,speed"},
 		"no runs":                               {"-rollout.runs", "0"},
 		"no reviews of evictions":               {"-evictions.rate", "0"},
 		"more groups that roll than there are":  {"-large.groups", "5"},
@@ -60,7 +60,7 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 		"pods that start for too long":          {"-many.start", "2m"},
 		"a soak without a pace":                 {"-soak.every", "0s"},
 		"a soak that is all warm-up":            {"-soak.minutes", "12"},
-		"a number that is none":                 {"-memory.pods", "many"},
+		"an invalid number":                     {"-memory.pods", "many"},
 		"two operators of one name":             {"-contender", "a=x", "-contender", "a=y"},
 		"an operator of the name of another":    {"-contender", "lockstep=x"},
 		"an operator without a command":         {"-contender", ""},

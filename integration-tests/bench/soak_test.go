@@ -20,13 +20,13 @@ func TestSoakRowsCompareOuterThirdsAfterWarmUp(t *testing.T) {
 		want    string
 		met     verdict
 	}{
-		"what only the warm-up needed does not count": {
+		"memory of the warm-up does not count": {
 			[]processStats{at(100), at(1000), at(1000), at(1000), at(1000)}, "1000 KB, then 1000 KB (+0.00 %)", met,
 		},
-		"what grows all the time is found": {
+		"constant growth is found": {
 			[]processStats{at(100), at(1000), at(1004), at(1006), at(1010)}, "1000 KB, then 1010 KB (+1.00 %)", missed,
 		},
-		"one sample apart says nothing": {
+		"one outlier shows nothing": {
 			[]processStats{at(100), at(1000), at(1000), at(1000), at(1000), at(1000), at(1000), at(9000), at(1000), at(1000)},
 			"1000 KB, then 1000 KB (+0.00 %)", met,
 		},
@@ -39,7 +39,7 @@ func TestSoakRowsCompareOuterThirdsAfterWarmUp(t *testing.T) {
 			}
 			for _, r := range rows[1:] {
 				if r.met != met {
-					t.Errorf("%s, which stays the same, is judged %q", r.what, r.met)
+					t.Errorf("%s, which does not change, is judged %q", r.what, r.met)
 				}
 			}
 		})
@@ -52,7 +52,7 @@ func TestOuterThirdsUseCompleteEventCycles(t *testing.T) {
 		values = append(values, 1000+100*(i%eventCycle))
 	}
 	if first, last := outerThirds(values); first != last {
-		t.Errorf("what comes in waves is %d first and %d last", first, last)
+		t.Errorf("periodic values are %d first and %d last", first, last)
 	}
 }
 
@@ -69,9 +69,9 @@ func TestOuterThirdsOfFewValues(t *testing.T) {
 }
 
 func TestStatsAreReadFromProfiles(t *testing.T) {
-	var asked []string
+	var requested []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.String())
+		requested = append(requested, r.URL.String())
 		answer := "heap profile: 1: 2 [3: 4] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 5\n# HeapAlloc = 4711\n# HeapIdle = 300\n" +
 			"# HeapInuse = 5000\n# HeapReleased = 100\n# Stack = 70 / 80\n# BuckHashSys = 90\n"
 		if r.URL.Path == "/debug/pprof/goroutine" {
@@ -102,8 +102,8 @@ func TestStatsAreReadFromProfiles(t *testing.T) {
 	if got.anonymous <= 0 || got.resident <= got.anonymous {
 		t.Errorf("%d KB resident, of these %d its own", got.resident, got.anonymous)
 	}
-	if want := []string{heapAfterCollection, heapAfterCollection, goroutineProfile}; !slices.Equal(asked, want) {
-		t.Errorf("asked for %q, want %q", asked, want)
+	if want := []string{heapAfterCollection, heapAfterCollection, goroutineProfile}; !slices.Equal(requested, want) {
+		t.Errorf("requested %q, want %q", requested, want)
 	}
 }
 

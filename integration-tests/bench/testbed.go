@@ -243,7 +243,7 @@ func (tb *testbed) authorize(ctx context.Context, c *contender, namespace, accou
 	return tb.await(ctx, "permissions of "+c.name, 1, func() (int, error) {
 		answer, err := tb.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err != nil {
-			return 0, fmt.Errorf("ask what %s may do: %w", c.name, err)
+			return 0, fmt.Errorf("read the permissions of %s: %w", c.name, err)
 		}
 		if answer.Status.Allowed {
 			return 1, nil

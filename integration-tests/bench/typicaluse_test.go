@@ -27,13 +27,13 @@ func TestTypicalUseRowChecksLargestSample(t *testing.T) {
 }
 
 func TestScrapeRepeatsUntilEnd(t *testing.T) {
-	var asked atomic.Int64
+	var requested atomic.Int64
 	code := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/metrics" || !strings.HasPrefix(r.Header.Get("Accept"), "application/openmetrics-text") || r.Header.Get("Accept-Encoding") != "gzip" {
-			t.Errorf("asked for %s as %s, %s", r.URL.Path, r.Header.Get("Accept"), r.Header.Get("Accept-Encoding"))
+			t.Errorf("requested %s as %s, %s", r.URL.Path, r.Header.Get("Accept"), r.Header.Get("Accept-Encoding"))
 		}
-		asked.Add(1)
+		requested.Add(1)
 		w.WriteHeader(code)
 	}))
 	defer server.Close()
@@ -48,8 +48,8 @@ func TestScrapeRepeatsUntilEnd(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	s.end()
-	if before := asked.Load(); ctx.Err() != nil || before < 3 {
-		t.Fatalf("asked %d times, %v", before, context.Cause(ctx))
+	if before := requested.Load(); ctx.Err() != nil || before < 3 {
+		t.Fatalf("%d requests, %v", before, context.Cause(ctx))
 	}
 	code = http.StatusInternalServerError
 	defer a.scrape(ctx, p, time.Hour).end()

@@ -93,14 +93,14 @@ func TestRequestsRowAllowsRefusalRecords(t *testing.T) {
 		notes    bool
 		want     verdict
 	}{
-		"nothing":                       {nil, false, met},
-		"what others do":                {[]request{{user: "admin", verb: "get", namespace: "n"}}, false, met},
-		"what keeps a leader":           {[]request{{user: user, verb: "update", namespace: lockstepHome, resource: "leases"}}, false, met},
-		"an access review":              {[]request{{user: user, verb: "create", resource: "selfsubjectaccessreviews"}}, false, met},
-		"a read":                        {[]request{{user: user, verb: "get", namespace: "n"}}, true, missed},
-		"a record without a held group": {[]request{note}, false, missed},
-		"a note at once and after 10 s": {[]request{note, note, note}, true, met},
-		"a note too many":               {[]request{note, note, note, note}, true, missed},
+		"no requests":                     {nil, false, met},
+		"requests of other clients":       {[]request{{user: "admin", verb: "get", namespace: "n"}}, false, met},
+		"writes for leadership":           {[]request{{user: user, verb: "update", namespace: lockstepHome, resource: "leases"}}, false, met},
+		"an access review":                {[]request{{user: user, verb: "create", resource: "selfsubjectaccessreviews"}}, false, met},
+		"a read":                          {[]request{{user: user, verb: "get", namespace: "n"}}, true, missed},
+		"a record without a held group":   {[]request{note}, false, missed},
+		"a record at once and after 10 s": {[]request{note, note, note}, true, met},
+		"one record too many":             {[]request{note, note, note, note}, true, missed},
 	} {
 		v := newLoadResult()
 		v.took[lockstepName], v.duration = make([][]time.Duration, 2), 15*time.Second
@@ -140,7 +140,7 @@ took_sum{name="a.dev"} 7
 		t.Errorf("twice the same: %v, of %v", two, b)
 	}
 	if got := (buckets{}).quantile(0.99); got != 0 {
-		t.Errorf("of nothing %v", got)
+		t.Errorf("without data %v", got)
 	}
 }
 

@@ -56,7 +56,7 @@ func (e *environment) createProbes(ctx context.Context) error {
 			return err
 		},
 	} {
-		if err := retry(ctx, "make what echoes", func(ctx context.Context) error { return ignoreExisting(create(ctx)) }); err != nil {
+		if err := retry(ctx, "create the object of the cache probe", func(ctx context.Context) error { return ignoreExisting(create(ctx)) }); err != nil {
 			return err
 		}
 	}

@@ -119,7 +119,7 @@ func (s *clusterState) checkZone(zone string, replicas int32, newest bool) error
 	status := set.Status
 	switch {
 	case *set.Spec.Replicas != replicas:
-		return fmt.Errorf("zone %s asks for %d pods, %d wanted", zone, *set.Spec.Replicas, replicas)
+		return fmt.Errorf("zone %s has %d replicas, %d wanted", zone, *set.Spec.Replicas, replicas)
 	case status.ObservedGeneration < set.Generation:
 		return fmt.Errorf("zone %s: generation %d, observed %d", zone, set.Generation, status.ObservedGeneration)
 	case status.Replicas != replicas || status.ReadyReplicas != replicas:

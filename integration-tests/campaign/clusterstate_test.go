@@ -40,7 +40,7 @@ func TestGoalRequiresAllChanges(t *testing.T) {
 	}
 	for want, change := range map[string]func(*clusterState){
 		"does not exist":                  func(p *clusterState) { p.sets["store-zone-b"] = nil },
-		"asks for 2 pods, 1 wanted":       func(p *clusterState) { p.sets["store-zone-b"].Spec.Replicas = new(int32(2)) },
+		"has 2 replicas, 1 wanted":        func(p *clusterState) { p.sets["store-zone-b"].Spec.Replicas = new(int32(2)) },
 		"generation 7, observed 0":        func(p *clusterState) { p.sets["store-zone-b"].Generation = 7 },
 		"2 exist":                         func(p *clusterState) { p.sets["store-zone-b"].Status.Replicas = 2 },
 		"current revision old":            func(p *clusterState) { p.sets["store-zone-b"].Status.CurrentRevision = "old" },

@@ -34,12 +34,12 @@ func codeOf(ctx context.Context, program string) (string, error) {
 	} {
 		out, err := exec.CommandContext(ctx, "git", append(args, testedFolders...)...).Output()
 		if err != nil {
-			return "", fmt.Errorf("ask git what is tried: git %s: %w", args[0], err)
+			return "", fmt.Errorf("read the version of the source tree: git %s: %w", args[0], err)
 		}
 		sum.Write(out)
 	}
 	if err := addUntracked(ctx, sum); err != nil {
-		return "", fmt.Errorf("ask git what is tried: %w", err)
+		return "", fmt.Errorf("read the version of the source tree: %w", err)
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil)[:6]), nil
 }

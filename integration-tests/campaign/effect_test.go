@@ -56,7 +56,7 @@ func TestForeignFaultsAreThoseDuringSteps(t *testing.T) {
 		{kind: "a pause after the goal", by: other, from: at(-10), to: at(-8)},
 	}
 	if got := trial.foreignFaults(); len(got) > 0 {
-		t.Errorf("before the steps: got %v, want none", got)
+		t.Errorf("before the steps: got %v, want no effect", got)
 	}
 	trial.stepsBegan, trial.stepsEnded = at(-40), at(-20)
 	if got, want := trial.foreignFaults(), map[string]int{"when users began for another plan": 1, "a pause for another plan": 1}; !maps.Equal(got, want) {
@@ -72,15 +72,15 @@ func TestWasCompleteUnlessAbsenceIsPermanent(t *testing.T) {
 		absence absence
 		want    bool
 	}{
-		"it was back in time":   {absence{from: before.Add(-time.Second), to: before}, true},
-		"it came back later":    {absence{from: before, to: after}, true},
-		"it never came back":    {absence{from: before, permanent: true}, false},
-		"it was lost later":     {absence{from: after, permanent: true}, true},
-		"it goes away later on": {absence{from: after}, true},
+		"it was back in time": {absence{from: before.Add(-time.Second), to: before}, true},
+		"it came back later":  {absence{from: before, to: after}, true},
+		"it never came back":  {absence{from: before, permanent: true}, false},
+		"it was lost later":   {absence{from: after, permanent: true}, true},
+		"it ends later":       {absence{from: after}, true},
 	} {
 		e := &environment{absences: []absence{test.absence}}
 		if got := e.wasComplete(now); got != test.want {
-			t.Errorf("%s: stood %t, want %t", name, got, test.want)
+			t.Errorf("%s: had an effect %t, want %t", name, got, test.want)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestEveryMutantApplies(t *testing.T) {
 			before, errBefore := os.ReadFile(original)
 			after, errAfter := os.ReadFile(replaced)
 			if errBefore != nil || errAfter != nil || string(before) == string(after) {
-				t.Errorf("%s changes nothing of %s: %v, %v", m.name, original, errBefore, errAfter)
+				t.Errorf("%s does not change %s: %v, %v", m.name, original, errBefore, errAfter)
 			}
 		}
 	}

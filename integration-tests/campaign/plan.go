@@ -56,16 +56,16 @@ func newPlan(seed uint64) plan {
 	return p
 }
 
-// addRecentFeatures draws what the former version does not support: zones that leave for a while,
-// scale-ups during evictions, in which pods are verified that cached StatefulSets do not include, and
-// pauses of controllers, after which pods are adopted late. Its random source is separate, so the rest
-// of a plan does not depend on it.
+// addRecentFeatures draws what the former version does not support: zones that are removed
+// from their group for a while, scale-ups during evictions, in which pods are verified that
+// cached StatefulSets do not include, and pauses of controllers, after which pods are
+// adopted late. Its random source is separate, so the rest of a plan does not depend on it.
 func (p *plan) addRecentFeatures(random *rand.Rand) {
 	oneOf := 3
 	for i := range p.groups {
 		g := &p.groups[i]
 		if random.IntN(2) == 0 {
-			p.faults = append(p.faults, zoneLeaves(random, *g))
+			p.faults = append(p.faults, zoneDeparts(random, *g))
 		}
 		if zone, can := g.scalableZone(random); can && random.IntN(2) == 0 {
 			p.lanes = append(p.lanes, g.newRaise(random, zone)...)

@@ -36,7 +36,7 @@ func TestPlansCoverAllStepsAndFaults(t *testing.T) {
 	}
 	for _, kind := range []string{stepRollout, stepDownscale, stepUpscale, stepFollow, stepEviction, stepPause, stepStrategy, stepRaise, stepAdded, stepBeside} {
 		if steps[kind] < plans/20 {
-			t.Errorf("%d plans ask for a %s %d times", plans, kind, steps[kind])
+			t.Errorf("%d plans contain a %s %d times", plans, kind, steps[kind])
 		}
 	}
 	for _, words := range faultWords {

@@ -138,7 +138,7 @@ func TestInconclusivePlanIsRepeatedAndCounted(t *testing.T) {
 	for seed := uint64(3); seed < 8; seed++ {
 		c.settings = settings{plans: 1, seed: seed}
 		if c.succeeded(nil) {
-			t.Errorf("what was wrong with seed %d is forgotten", seed)
+			t.Errorf("the findings of seed %d are lost", seed)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestInterruptedPlanKeepsFindings(t *testing.T) {
 			r, err := c.store(ctx, test.came, nil, nil)
 			c.score.line.End()
 			if !errors.Is(err, interrupted) {
-				t.Errorf("it goes on: %v", err)
+				t.Errorf("it continues: %v", err)
 			}
 			if kept := c.results.of("now"); len(kept) != test.kept || (r.Code != "") != (test.kept == 1) {
 				t.Errorf("recorded are %+v, handed on is %+v", kept, r)

@@ -100,6 +100,6 @@ func TestServiceCut(t *testing.T) {
 		t.Error("there was no connection to cut")
 	}
 	if _, err := c.Read(make([]byte, 1)); err == nil {
-		t.Error("it goes on")
+		t.Error("it continues")
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // setUp creates everything that a trial begins with. Operators run until the second context ends.
 func (t *trial) setUp(ctx, working context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, setUpTimeout, fmt.Errorf("not there after %s", setUpTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, setUpTimeout, fmt.Errorf("still missing after %s", setUpTimeout))
 	defer cancel()
 	var err error
 	if t.service, err = newService(); err != nil {

@@ -22,11 +22,11 @@ func TestGraceOf(t *testing.T) {
 		violations  []judge.Violation
 		want        grace
 	}{
-		"no disruption":                  {nil, nil, grace{Longest: 1}},
-		"as always":                      {[]judge.Disruption{took(1, true), took(0.5, true)}, nil, grace{Longest: 1}},
-		"some at more":                   {[]judge.Disruption{took(1.2, true), took(3, true), took(7.5, true)}, nil, grace{Longer: 3, Much: 1, Longest: 7.5}},
-		"a pod that was down":            {[]judge.Disruption{took(9, false)}, nil, grace{Longest: 1}},
-		"what only an excuse has spared": {[]judge.Disruption{took(2, true)}, make([]judge.Violation, 2), grace{Longer: 1, Longest: 2, Needed: 2}},
+		"no disruption":       {nil, nil, grace{Longest: 1}},
+		"as always":           {[]judge.Disruption{took(1, true), took(0.5, true)}, nil, grace{Longest: 1}},
+		"some at more":        {[]judge.Disruption{took(1.2, true), took(3, true), took(7.5, true)}, nil, grace{Longer: 3, Much: 1, Longest: 7.5}},
+		"a pod that was down": {[]judge.Disruption{took(9, false)}, nil, grace{Longest: 1}},
+		"a violation that only an excuse prevents": {[]judge.Disruption{took(2, true)}, make([]judge.Violation, 2), grace{Longer: 1, Longest: 2, Needed: 2}},
 	} {
 		if got := graceOf(test.disruptions, test.violations); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
@@ -62,7 +62,7 @@ func TestStaleWindowsAreThoseOfAffectedReplica(t *testing.T) {
 		t.Fatalf("and an API server that lags by %+v", got)
 	}
 	if got[2].Delay != lag || got[2].Resource != "statefulsets" {
-		t.Fatalf("pods that are late excuse what StatefulSets show by %+v", got[2])
+		t.Fatalf("late pods excuse stale StatefulSets by %+v", got[2])
 	}
 }
 
@@ -77,7 +77,7 @@ func TestStaleWindowsLastUntilCachesRecover(t *testing.T) {
 	}
 	r.stale = at(3)
 	if got := trial.staleWindows(); len(got) != 3 || got[2].To != at(8) {
-		t.Errorf("whose caches are filled by the API server that lags is excused by %+v", got)
+		t.Errorf("caches filled by the API server that lags are excused by %+v", got)
 	}
 	trial.env.absences[0].laggingRecovered = time.Time{}
 	if got := trial.staleWindows(); time.Since(got[2].To) > time.Second {
@@ -97,7 +97,7 @@ func TestStaleWindowsAreSplitByProcess(t *testing.T) {
 		t.Errorf("they are excused by %+v, want %+v", got, want)
 	}
 	if got := r.splitByProcess(judge.Window{From: at(20), To: at(21)}); len(got) != 1 || got[0].Agent != "(first 2)" {
-		t.Errorf("what the second did not hear excuses %+v", got)
+		t.Errorf("events that the second replica did not receive excuse %+v", got)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestTrapCatchesLeaderThenAnyReplica(t *testing.T) {
 	}
 	trap.arm()
 	if !trap.disarm() || trap.catch(leader) {
-		t.Error("it closes though it is not armed any more")
+		t.Error("it closes although it is not armed")
 	}
 }
 

@@ -47,7 +47,8 @@ const (
 	// recoveryTime is how long operators may exit, or fail to start, after a part of the control plane
 	// has returned.
 	recoveryTime = 5 * time.Second
-	// maxFaultDuration is how long a fault may take. If it takes longer, the plan goes on without it.
+	// maxFaultDuration is how long a fault may take. If it takes longer, the plan continues
+	// without it.
 	maxFaultDuration = 8 * time.Minute
 	// goalTimeout is how long after the last fault the goal may take.
 	goalTimeout = 4 * time.Minute

@@ -39,7 +39,7 @@ func (t *trial) registerWebhooks(ctx context.Context) error {
 	if err := t.registerValidating(ctx, ca); err != nil {
 		return err
 	}
-	if err := retry(ctx, "wait for pod-eviction to be asked", t.expectRefusal("pod-eviction.lockstep.dev", func(ctx context.Context) error {
+	if err := retry(ctx, "wait for a call of pod-eviction", t.expectRefusal("pod-eviction.lockstep.dev", func(ctx context.Context) error {
 		return t.evict(ctx, pod, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
 	})); err != nil {
 		return err
@@ -47,12 +47,12 @@ func (t *trial) registerWebhooks(ctx context.Context) error {
 	if err := t.registerMutating(ctx, ca); err != nil {
 		return err
 	}
-	if err := retry(ctx, "wait for pod-eviction-pin to be asked", t.expectRefusal("pod-eviction-pin.lockstep.dev", func(ctx context.Context) error {
+	if err := retry(ctx, "wait for a call of pod-eviction-pin", t.expectRefusal("pod-eviction-pin.lockstep.dev", func(ctx context.Context) error {
 		return t.evict(ctx, pod, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
 	})); err != nil {
 		return err
 	}
-	if err := retry(ctx, "wait for prepare-downscale to be asked", t.expectRefusal("prepare-downscale.lockstep.dev", t.downscaleDryRun)); err != nil {
+	if err := retry(ctx, "wait for a call of prepare-downscale", t.expectRefusal("prepare-downscale.lockstep.dev", t.downscaleDryRun)); err != nil {
 		return err
 	}
 	t.service.open()

@@ -22,18 +22,18 @@ const otherGroupSuffix = "-elsewhere"
 // zonesAnnotation is the annotation of a group's Lease that contains its zones.
 const zonesAnnotation = "lockstep.dev/zones"
 
-// These count the zones that left while a pod was down.
+// These count the zones that were removed from their group while a pod was down.
 const (
 	leftWithPodDown       = "zones that left with a pod down"
 	leftWithOtherZoneDown = "zones that left beside a pod of another zone that was down"
 )
 
-// absenceKind is a way in which a zone leaves its group and keeps its pods.
+// absenceKind is a way in which a zone is removed from its group and keeps its pods.
 type absenceKind struct {
 	kind  string // for the table
 	words string
 	leave func(ctx context.Context, t *trial, g group, zone string) error
-	// back makes the zone return, of which the StatefulSet had this UID before it left.
+	// back makes the zone return. Its StatefulSet had this UID before the removal.
 	back func(ctx context.Context, t *trial, g group, zone string, uid types.UID) error
 }
 
@@ -43,7 +43,7 @@ var (
 	inOtherGroup = absenceKind{"zone in another group", "is in another group", setGroup(otherGroupSuffix), restoreGroup}
 )
 
-// zoneDeparture is a zone that leaves its group for a while.
+// zoneDeparture removes a zone from its group for a while.
 type zoneDeparture struct {
 	absenceKind
 	group   group
@@ -59,8 +59,8 @@ const (
 	whenOtherZoneDown
 )
 
-// zoneLeaves makes a zone of a group leave for a while.
-func zoneLeaves(random *rand.Rand, g group) fault {
+// zoneDeparts removes a zone from its group for a while.
+func zoneDeparts(random *rand.Rand, g group) fault {
 	d := zoneDeparture{
 		absenceKind: []absenceKind{orphaned, orphaned, unlabelled, inOtherGroup}[random.IntN(4)],
 		group:       g, zone: g.zone(random.IntN(len(g.replicas))),
@@ -76,7 +76,7 @@ func zoneLeaves(random *rand.Rand, g group) fault {
 	return f
 }
 
-// run makes the zone leave and return.
+// run removes the zone and lets it return.
 func (d zoneDeparture) run(ctx context.Context, t *trial) error {
 	if err := d.awaitRecorded(ctx, t); err != nil {
 		if ctx.Err() == nil {
@@ -87,11 +87,11 @@ func (d zoneDeparture) run(ctx context.Context, t *trial) error {
 	d.awaitTrigger(ctx, t)
 	podDown, otherDown := !t.state.zoneReady(d.zone), d.otherZoneDown(t)
 	uid := t.state.uidOf(d.zone)
-	if err := retry(ctx, "let a zone leave", func(ctx context.Context) error { return d.leave(ctx, t, d.group, d.zone) }); err != nil {
+	if err := retry(ctx, "remove a zone from its group", func(ctx context.Context) error { return d.leave(ctx, t, d.group, d.zone) }); err != nil {
 		return err
 	}
 	wait(ctx, d.away)
-	if err := retry(ctx, "let a zone come back", func(ctx context.Context) error { return d.back(ctx, t, d.group, d.zone, uid) }); err != nil {
+	if err := retry(ctx, "return a zone to its group", func(ctx context.Context) error { return d.back(ctx, t, d.group, d.zone, uid) }); err != nil {
 		return err
 	}
 	t.count(d.kind)

@@ -24,7 +24,7 @@ func leaseWith(annotations map[string]string) *coordinationv1.Lease {
 	}}
 }
 
-func TestZoneLeavesAfterItIsRecorded(t *testing.T) {
+func TestZoneIsRemovedAfterItIsRecorded(t *testing.T) {
 	t.Parallel()
 	g := group{name: "store", replicas: [3]int32{2, 2, 2}}
 	trial := &trial{state: newClusterState()}
@@ -44,7 +44,7 @@ func TestZoneLeavesAfterItIsRecorded(t *testing.T) {
 	trial.observe(watch.Added, pod)
 	trial.observe(watch.Modified, leaseWith(map[string]string{"lockstep.dev/intents": `{"pods":[{"pod":"store-zone-a-0","uid":"pod-1"}]}`}))
 	if trial.state.checkNoIntents(g, set.Name) == nil || trial.state.checkNoIntents(g, g.zone(1)) != nil {
-		t.Error("a zone moves while a pod of it is about to leave, or does not while one of another is")
+		t.Error("a zone moves while a pod of it has an intent, or does not while a pod of another zone has one")
 	}
 	leaving := pod.DeepCopy()
 	leaving.DeletionTimestamp = new(metav1.Now())

@@ -14,7 +14,7 @@ import (
 )
 
 func TestAProgramOfAPackageRunsFromWhereItWasUnpackedAndTheMachineStaysAsItIs(t *testing.T) {
-	asked(t)
+	needsNetwork(t)
 	before := machineLists(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root, err := debian.Unpack(t.Context(), os.Stderr, "hello")
@@ -28,7 +28,7 @@ func TestAProgramOfAPackageRunsFromWhereItWasUnpackedAndTheMachineStaysAsItIs(t 
 	command.Env = root.Environment()
 	out, err := command.Output()
 	if err != nil || !strings.Contains(string(out), "Hello, world!") {
-		t.Errorf("it said %q, %v", out, err)
+		t.Errorf("it printed %q, %v", out, err)
 	}
 	again, err := debian.Unpack(t.Context(), os.Stderr, "hello")
 	if err != nil || again != root {
@@ -103,13 +103,13 @@ func unpackNothing(t *testing.T, source string, packages ...string) error {
 	t.Setenv("XDG_CACHE_HOME", cache)
 	_, err := debian.Unpack(t.Context(), nil, packages...)
 	if left, failure := os.ReadDir(cache + "/lockstep/debian"); failure != nil || len(left) > 0 {
-		t.Errorf("left are %v, %v", left, failure)
+		t.Errorf("remaining are %v, %v", left, failure)
 	}
 	return err
 }
 
-// asked skips a test that needs a network, or if packages cannot be fetched.
-func asked(t *testing.T) {
+// needsNetwork skips a test that needs a network, or if packages cannot be fetched.
+func needsNetwork(t *testing.T) {
 	t.Helper()
 	if os.Getenv("LOCKSTEP_E2E") == "" {
 		t.Skip("SKIPPED, NOT PROVED: set LOCKSTEP_E2E=run to run this (make e2e)")

@@ -11,7 +11,7 @@ import (
 
 const (
 	rolloutTimeout = 3 * time.Minute        // for the rollout of simulated pods
-	afterGoal      = 2 * time.Second        // after the goal, while nothing may change any more
+	afterGoal      = 2 * time.Second        // after the goal, while no pod may change
 	traceTimeout   = 5 * time.Second        // for the last spans
 	frameInterval  = 100 * time.Millisecond // at the latest
 )

@@ -53,15 +53,15 @@ func lastPlan(ctx context.Context, operator, namespace, group string) (map[strin
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, fmt.Errorf("ask operator: %w", err)
+		return nil, fmt.Errorf("read the plan of the operator: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask operator: %w", err)
+		return nil, fmt.Errorf("read the plan of the operator: %w", err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("ask operator: %s answers %s", address, response.Status)
+		return nil, fmt.Errorf("read the plan of the operator: %s answers %s", address, response.Status)
 	}
 	var record struct {
 		Plan []string `json:"plan"`

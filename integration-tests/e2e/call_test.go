@@ -8,13 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ask calls a member and returns its answer. The API server forwards the call, so that it reaches
-// pods on every node.
+// ask calls a member and returns its answer. The API server forwards the call, so that it
+// reaches pods on every node.
 func (s *scene) ask(pod, path string, parameters map[string]string) (string, error) {
 	call := s.admin.CoreV1().Pods(s.name).ProxyGet("http", pod, fmt.Sprint(port), path, parameters)
 	answer, err := call.DoRaw(s.t.Context())
 	if err != nil {
-		return "", fmt.Errorf("ask %s for %s: %w: %s", pod, path, err, answer)
+		return "", fmt.Errorf("call %s at %s: %w: %s", pod, path, err, answer)
 	}
 	return strings.TrimSpace(string(answer)), nil
 }
@@ -30,7 +30,7 @@ func (s *scene) wantLog(pod string, calls ...string) {
 	case err != nil:
 		s.t.Error(err)
 	case got != strings.Join(want, "\n"):
-		s.t.Errorf("%s was asked %q, want %q", pod, got, want)
+		s.t.Errorf("%s received %q, want %q", pod, got, want)
 	}
 }
 
@@ -44,18 +44,18 @@ func (s *scene) hostOf(pod string) string { return fmt.Sprintf("%s:%d", s.nameOf
 
 // reachesByName returns an error unless a member reaches another one by its DNS name, and the name
 // resolves to the address of its pod.
-func (s *scene) reachesByName(asking, asked, path, want string) error {
-	pod, err := s.admin.CoreV1().Pods(s.name).Get(s.t.Context(), asked, metav1.GetOptions{})
+func (s *scene) reachesByName(asking, requested, path, want string) error {
+	pod, err := s.admin.CoreV1().Pods(s.name).Get(s.t.Context(), requested, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	switch addresses, err := s.ask(asking, "/resolve", map[string]string{"name": s.nameOf(asked)}); {
+	switch addresses, err := s.ask(asking, "/resolve", map[string]string{"name": s.nameOf(requested)}); {
 	case err != nil:
 		return err
 	case addresses != pod.Status.PodIP:
-		return fmt.Errorf("%s leads to %q, and its pod has %s", s.nameOf(asked), addresses, pod.Status.PodIP)
+		return fmt.Errorf("%s leads to %q, and its pod has %s", s.nameOf(requested), addresses, pod.Status.PodIP)
 	}
-	switch got, err := s.ask(asking, "/ask", map[string]string{"url": "http://" + s.hostOf(asked) + path}); {
+	switch got, err := s.ask(asking, "/ask", map[string]string{"url": "http://" + s.hostOf(requested) + path}); {
 	case err != nil:
 		return err
 	case got != want:

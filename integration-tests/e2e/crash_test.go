@@ -38,8 +38,8 @@ func (s *scene) crash(pod string) error {
 	return nil
 }
 
-// wantHeldStill fails the test unless a pod was not ready for a time. No other pod may leave from
-// when the operator must have observed that, until the pod is ready again.
+// wantHeldStill fails the test unless a pod was not ready for a time. No other pod may
+// terminate from when the operator must have observed that, until the pod is ready again.
 func (s *scene) wantHeldStill(pod string, history []judge.Event) {
 	s.t.Helper()
 	var away, back time.Time
@@ -54,12 +54,12 @@ func (s *scene) wantHeldStill(pod string, history []judge.Event) {
 		case (p.Terminating || p.Deleted) && !leaving[p.UID]:
 			leaving[p.UID] = true
 			if !away.IsZero() && back.IsZero() && f.At.After(away.Add(grace)) {
-				s.t.Errorf("%s left %s after %s was away", p.Name, f.At.Sub(away), pod)
+				s.t.Errorf("%s terminated %s after %s was down", p.Name, f.At.Sub(away), pod)
 			}
 		}
 	}
 	if away.IsZero() || back.Sub(away) < 2*grace {
-		s.t.Errorf("%s was away from %s to %s, which proves nothing", pod, away, back)
+		s.t.Errorf("%s was down from %s to %s, which proves nothing", pod, away, back)
 	}
 }
 

@@ -20,55 +20,55 @@ const wasPrepared = "POST /prepare-shutdown"
 
 func (w *world) preparesDownscales(t *testing.T) {
 	t.Parallel()
-	s := w.scene(t, "shrinks", 0)
+	s := w.scene(t, "scales-down", 0)
 	slowly := variable("MEMBER_STOP", "8s")
 	s.create(zone("a", 2, prepared, slowly), zone("b", 2, prepared, slowly), zone("c", 2, prepared, slowly))
-	for _, asked := range []string{"store-zone-a-1", "store-zone-b-1", "store-zone-c-1"} {
-		eventually(t, asked+" is reached by its name", func() error {
-			return s.reachesByName("store-zone-a-0", asked, "/prepare-shutdown", `{"prepared": false}`)
+	for _, requested := range []string{"store-zone-a-1", "store-zone-b-1", "store-zone-c-1"} {
+		eventually(t, requested+" is reached by its name", func() error {
+			return s.reachesByName("store-zone-a-0", requested, "/prepare-shutdown", `{"prepared": false}`)
 		})
 	}
 
-	s.wantStamped("store-zone-a", s.shrinkByPatch)
+	s.wantStamped("store-zone-a", s.scaleDownByPatch)
 	s.wantLog("store-zone-a-1", wasPrepared)
 	s.wantLog("store-zone-a-0")
-	s.wantRefused("store-zone-a", "store-zone-b", s.shrinkByKubectl)
-	s.wantRefused("store-zone-a", "store-zone-c", s.shrinkByClient)
-	s.isGone("store-zone-a-1")
+	s.wantRefused("store-zone-a", "store-zone-b", s.scaleDownByKubectl)
+	s.wantRefused("store-zone-a", "store-zone-c", s.scaleDownByClient)
+	s.isDeleted("store-zone-a-1")
 
-	eventually(t, "zone b may shrink by kubectl scale", func() error { return s.shrinkByKubectl("store-zone-b") })
+	eventually(t, "zone b may be scaled down by kubectl scale", func() error { return s.scaleDownByKubectl("store-zone-b") })
 	s.wantLog("store-zone-b-1", wasPrepared)
-	s.wantRefused("store-zone-b", "store-zone-c", s.shrinkByClient)
-	s.isGone("store-zone-b-1")
+	s.wantRefused("store-zone-b", "store-zone-c", s.scaleDownByClient)
+	s.isDeleted("store-zone-b-1")
 
-	eventually(t, "zone c may shrink through scale", func() error { return s.shrinkByClient("store-zone-c") })
+	eventually(t, "zone c may be scaled down through scale", func() error { return s.scaleDownByClient("store-zone-c") })
 	s.wantLog("store-zone-c-1", wasPrepared)
-	s.isGone("store-zone-c-1")
+	s.isDeleted("store-zone-c-1")
 	s.settled()
 }
 
 // wantRefused fails the test unless the downscale of a zone is refused because of another one,
 // without calls to its pods.
-func (s *scene) wantRefused(shrinking, zone string, shrink func(zone string) error) {
+func (s *scene) wantRefused(scaling, zone string, scaleDown func(zone string) error) {
 	s.t.Helper()
-	if err := shrink(zone); err == nil || !strings.Contains(err.Error(), shrinking) {
-		s.t.Errorf("while %s shrinks, %s is answered %v", shrinking, zone, err)
+	if err := scaleDown(zone); err == nil || !strings.Contains(err.Error(), scaling) {
+		s.t.Errorf("while %s is scaled down, %s is answered %v", scaling, zone, err)
 	}
 	s.wantLog(zone + "-1")
 }
 
 // wantStamped fails the test unless a zone is scaled down and the object in the API server's answer
 // has the time.
-func (s *scene) wantStamped(zone string, shrink func(zone string) (stamp string, err error)) {
+func (s *scene) wantStamped(zone string, scaleDown func(zone string) (stamp string, err error)) {
 	s.t.Helper()
-	asked := time.Now()
-	stamp, err := shrink(zone)
+	requested := time.Now()
+	stamp, err := scaleDown(zone)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	at, err := time.Parse(time.RFC3339, stamp)
-	if err != nil || at.Before(asked.Add(-rounding)) || at.After(time.Now().Add(rounding)) {
-		s.t.Errorf("%s shrank at %s, and %s says %q, %v", zone, asked, lastDownscale, stamp, err)
+	if err != nil || at.Before(requested.Add(-rounding)) || at.After(time.Now().Add(rounding)) {
+		s.t.Errorf("%s was scaled down at %s, and %s is %q, %v", zone, requested, lastDownscale, stamp, err)
 	}
 }
 
@@ -78,19 +78,19 @@ const lastDownscale = "grafana.com/last-downscale"
 // seconds.
 const rounding = 2 * time.Second
 
-// shrinkByPatch removes a replica by spec.replicas and returns the time in the zone's annotation.
-func (s *scene) shrinkByPatch(zone string) (stamp string, err error) {
+// scaleDownByPatch removes a replica by spec.replicas and returns the time in the zone's annotation.
+func (s *scene) scaleDownByPatch(zone string) (stamp string, err error) {
 	return s.answer(s.t.Context(), "patch", "--namespace="+s.name, "statefulset/"+zone, `--patch={"spec":{"replicas":1}}`,
 		"--output=jsonpath={.metadata.annotations."+strings.ReplaceAll(lastDownscale, ".", `\.`)+"}")
 }
 
-// shrinkByKubectl removes a replica like a user, which changes the scale.
-func (s *scene) shrinkByKubectl(zone string) error {
+// scaleDownByKubectl removes a replica like a user, which changes the scale.
+func (s *scene) scaleDownByKubectl(zone string) error {
 	return s.try(s.t.Context(), "scale", "--namespace="+s.name, "statefulset/"+zone, "--replicas=1")
 }
 
-// shrinkByClient removes a replica like an autoscaler, which writes the complete scale.
-func (s *scene) shrinkByClient(zone string) error {
+// scaleDownByClient removes a replica like an autoscaler, which writes the complete scale.
+func (s *scene) scaleDownByClient(zone string) error {
 	sets := s.admin.AppsV1().StatefulSets(s.name)
 	scale, err := sets.GetScale(s.t.Context(), zone, metav1.GetOptions{})
 	if err != nil {
@@ -101,22 +101,22 @@ func (s *scene) shrinkByClient(zone string) error {
 	return err
 }
 
-func (s *scene) isGone(pod string) {
+func (s *scene) isDeleted(pod string) {
 	s.t.Helper()
-	eventually(s.t, pod+" is gone", func() error {
+	eventually(s.t, pod+" is deleted", func() error {
 		_, err := s.admin.CoreV1().Pods(s.name).Get(s.t.Context(), pod, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil
 		case err == nil:
-			return errors.New("it is there")
+			return errors.New("it exists")
 		}
 		return err
 	})
 }
 
-// delay is how long a member stays after it was called to leave. It is long enough for a slow
-// machine to read since when the member is ready to leave.
+// delay is how long a member stays after it was called about its removal. It is long enough
+// for a slow machine to read since when the member is ready for it.
 const delay = 30 * time.Second
 
 func (w *world) delaysDownscales(t *testing.T) {
@@ -125,23 +125,23 @@ func (w *world) delaysDownscales(t *testing.T) {
 	w.run(t, "apply", "--namespace="+s.name, "-f", "testdata/replicatemplate.yaml")
 	s.create(zone("a", 2, delayed), zone("b", 2))
 	w.run(t, "scale", "--namespace="+s.name, "replicatemplate/store", "--replicas=1")
-	eventually(t, "the member was told", func() error {
+	eventually(t, "the member was notified", func() error {
 		log, err := s.ask("store-zone-a-1", "/log", nil)
 		if told := fmt.Sprintf("POST /prepare-delayed-downscale %q", s.hostOf("store-zone-a-1")); err == nil && !strings.HasSuffix(log, told) {
 			err = fmt.Errorf("its log is %q", log)
 		}
 		return err
 	})
-	answered := s.readyToLeave("store-zone-a-1")
-	s.isGone("store-zone-a-1")
-	if waited := s.beganToLeave("store-zone-a-1").Sub(answered); waited < delay {
-		t.Errorf("the member began to leave %s after it was ready to, %s wanted", waited, delay)
+	answered := s.preparedSince("store-zone-a-1")
+	s.isDeleted("store-zone-a-1")
+	if waited := s.terminatingSince("store-zone-a-1").Sub(answered); waited < delay {
+		t.Errorf("the removal of the member began %s after it was ready, %s wanted", waited, delay)
 	}
 	s.settled()
 }
 
-// readyToLeave returns the member's own answer since when it is ready to leave.
-func (s *scene) readyToLeave(pod string) time.Time {
+// preparedSince returns the member's own answer since when it is ready to be removed.
+func (s *scene) preparedSince(pod string) time.Time {
 	s.t.Helper()
 	text, err := s.ask(pod, "/prepare-delayed-downscale", nil)
 	if err != nil {
@@ -154,15 +154,15 @@ func (s *scene) readyToLeave(pod string) time.Time {
 	return time.Unix(answer.Timestamp, 0)
 }
 
-// beganToLeave returns when the observer received that a deleted pod began to terminate.
-func (s *scene) beganToLeave(pod string) time.Time {
+// terminatingSince returns when the observer received that a deleted pod began to terminate.
+func (s *scene) terminatingSince(pod string) time.Time {
 	s.t.Helper()
 	history := s.history()
 	i := slices.IndexFunc(history, func(f judge.Event) bool {
 		return f.Pod != nil && f.Pod.Name == pod && (f.Pod.Terminating || f.Pod.Deleted)
 	})
 	if i < 0 {
-		s.t.Fatalf("%s left, and no watch has told", pod)
+		s.t.Fatalf("%s terminated, and no watch has shown it", pod)
 	}
 	return history[i].At
 }

@@ -33,7 +33,7 @@ func (w *world) drains(t *testing.T) {
 		each.budgets = []judge.Budget{{Group: group, Limit: 1}}
 		w.run(t, "apply", "--namespace="+each.name, "-f", "testdata/budget.yaml")
 	}
-	w.run(t, "cordon", kept) // so that every member has to leave
+	w.run(t, "cordon", kept) // so that every member has to be evicted
 	s.create(zone("a", 2, twoDown), zone("b", 2, twoDown), zone("c", 2, twoDown))
 	alone.create(zone("a", 2, twoDown)) // without another zone that waits, only the budget delays its second pod
 	w.run(t, "uncordon", kept)
@@ -52,7 +52,7 @@ func (w *world) drains(t *testing.T) {
 	}
 	eventually(t, "another process leads", func() error { return w.leadsNoMore(t.Context(), former) })
 	if now, err := w.admin.CoreV1().Pods(home).Get(t.Context(), leader.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the leader's pod is there still: %v, %v", now.Status, err)
+		t.Errorf("the leader's pod still exists: %v, %v", now.Status, err)
 	}
 	w.works(t)
 }
@@ -73,7 +73,7 @@ func (s *scene) wantTwoOfEachZoneOn(nodes []string) {
 	on := s.membersOn(nodes)
 	for _, zone := range s.zones {
 		if on[zone] != 2 {
-			s.t.Fatalf("the nodes %q carry %v: to drain them proves nothing", nodes, on)
+			s.t.Fatalf("the nodes %q have %v: draining them proves nothing", nodes, on)
 		}
 	}
 }

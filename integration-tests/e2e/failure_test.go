@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// tell logs data that is lost when the scene of a failed test is deleted: the logs of the replicas
-// and the Events of the scene.
-func (s *scene) tell() {
+// logState logs data that is lost when the scene of a failed test is deleted: the logs of
+// the replicas and the Events of the scene.
+func (s *scene) logState() {
 	if !s.t.Failed() {
 		return
 	}

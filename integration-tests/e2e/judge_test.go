@@ -15,19 +15,19 @@ type guarding bool
 
 const guarded, unguarded guarding = true, false
 
-// objections returns the violations in a history. If the judge cannot attribute disruptions, it
-// finds no violation. So each pod that left must have been requested to leave, and there must be at
-// least this number of disruptions.
+// objections returns the violations in a history. If the judge cannot attribute
+// disruptions, it finds no violation. So each pod that terminated must have been requested
+// to, and there must be at least this number of disruptions.
 func objections(history []judge.Event, requests []judge.Request, by guarding, disruptions int, budgets ...judge.Budget) []string {
 	verdict := judge.Verify(history, requests, judge.Rules{
 		Operators: operators(), Grace: grace, DownscaleWebhook: bool(by), EvictionWebhook: bool(by), Budgets: budgets,
 	})
 	var wrong []string
 	for _, v := range verdict.Violations {
-		wrong = append(wrong, "what may never happen did: "+v.String())
+		wrong = append(wrong, "guarantees were violated: "+v.String())
 	}
 	for _, departure := range verdict.Unexplained {
-		wrong = append(wrong, "the judge has not seen all that was asked: "+departure)
+		wrong = append(wrong, "the judge has not observed all requests: "+departure)
 	}
 	if n := len(verdict.Disruptions); n < disruptions {
 		wrong = append(wrong, fmt.Sprintf("the judge saw %d disruptions, %d wanted", n, disruptions))
@@ -35,20 +35,20 @@ func objections(history []judge.Event, requests []judge.Request, by guarding, di
 	return wrong
 }
 
-func TestTheJudgeObjectsToWhatItCannotSee(t *testing.T) {
+func TestTheJudgeReportsIncompleteInput(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change      func(*judge.Request)
 		disruptions int
 		want        []string
 	}{
-		"what is all there":       {func(*judge.Request) {}, 1, nil},
+		"complete":                {func(*judge.Request) {}, 1, nil},
 		"a disruption is missing": {func(*judge.Request) {}, 2, []string{"the judge saw 1 disruptions, 2 wanted"}},
 		"it is taken for another": {func(r *judge.Request) { r.User = "another user" }, 1, []string{"the judge saw 0 disruptions, 1 wanted"}},
-		"nobody asked for it": {func(r *judge.Request) { r.Name = "" }, 1, []string{
-			"the judge has not seen all that was asked", "the judge saw 0 disruptions, 1 wanted",
+		"without a request": {func(r *judge.Request) { r.Name = "" }, 1, []string{
+			"the judge has not observed all requests", "the judge saw 0 disruptions, 1 wanted",
 		}},
-		"it was not allowed": {func(r *judge.Request) { r.RequiredVersion-- }, 1, []string{"what may never happen did: guarantee 1"}},
+		"it was not allowed": {func(r *judge.Request) { r.RequiredVersion-- }, 1, []string{"guarantees were violated: guarantee 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,9 +79,9 @@ func aDisruption() ([]judge.Event, judge.Request) {
 		history[i].Version, history[i].Namespace = uint64(i+1), namePrefix+"planted"
 		history[i].At = began.Add(time.Duration(i) * time.Minute)
 	}
-	asked := history[4].At.Add(-time.Millisecond)
+	requested := history[4].At.Add(-time.Millisecond)
 	return history, judge.Request{
-		At: asked, Ended: asked.Add(2 * time.Millisecond), User: user, Verb: "delete", Resource: "pods", Namespace: namePrefix + "planted", Name: pod.Name,
+		At: requested, Ended: requested.Add(2 * time.Millisecond), User: user, Verb: "delete", Resource: "pods", Namespace: namePrefix + "planted", Name: pod.Name,
 		Code: 200, UID: pod.UID, RequiredUID: pod.UID, RequiredVersion: 3,
 	}
 }

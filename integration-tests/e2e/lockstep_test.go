@@ -18,7 +18,7 @@ func TestLockstepOnRealNodes(t *testing.T) {
 		t.Run("members that end at once stop at one pod and better ones repair it", w.repairsMembersThatEnd)
 		t.Run("a member that crashes in another zone holds a rollout still until it is back", w.holdsStill)
 		t.Run("downscales by kubectl patch, by kubectl scale and by a client are prepared one after the other", w.preparesDownscales)
-		t.Run("a pod that leaves after a delay stays for as long as that", w.delaysDownscales)
+		t.Run("a pod with a delay stays for as long as that", w.delaysDownscales)
 	})
 	t.Run("a leader that is killed is replaced in the middle of a rollout", w.replacesTheLeader)
 	t.Run("two nodes are drained at once within the budget", w.drains)

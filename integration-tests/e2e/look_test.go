@@ -16,7 +16,7 @@ import (
 type visitor struct {
 	*world
 	kubeconfig string
-	asked      *judge.AuditLog // has the visitor's requests, among others
+	requested  *judge.AuditLog // has the visitor's requests, among others
 }
 
 const (
@@ -33,14 +33,14 @@ func (w *world) visitor(t *testing.T) *visitor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := judge.NewAuditLog(w.cluster.AuditLog(), func(user string) bool { return user == visitorUser })
-	return &visitor{w, kubeconfig, asked}
+	requested := judge.NewAuditLog(w.cluster.AuditLog(), func(user string) bool { return user == visitorUser })
+	return &visitor{w, kubeconfig, requested}
 }
 
 // wrote returns all writes of the visitor so far.
 func (v *visitor) wrote(t *testing.T) []judge.Request {
 	t.Helper()
-	requests, err := v.asked.Requests()
+	requests, err := v.requested.Requests()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ type look struct {
 	wrote      int      // before the visit
 }
 
-func (v *visitor) beginsToLook(t *testing.T) *look {
+func (v *visitor) beginsVisit(t *testing.T) *look {
 	t.Helper()
 	began := time.Now()
 	witness, err := judge.Watch(t.Context(), v.admin, nil)
@@ -88,7 +88,7 @@ func (v *visitor) names(t *testing.T) (names []string) {
 	return names
 }
 
-func (l *look) wantNothingLeft(t *testing.T) {
+func (l *look) wantNoRemains(t *testing.T) {
 	t.Helper()
 	l.wantNoTraces(t)
 	if now := l.names(t); !slices.Equal(now, l.namespaces) {
@@ -108,7 +108,7 @@ func (l *look) wantNothingElseTouched(t *testing.T, theirs func(namespace string
 	t.Helper()
 	wrote := l.visitor.wrote(t)[l.wrote:]
 	if len(wrote) == 0 {
-		t.Error("nothing was written")
+		t.Error("there was no write")
 	}
 	for _, r := range wrote {
 		space := r.Namespace

@@ -45,7 +45,7 @@ func (s *scene) wantMarks(documented map[mark]bool, made *appsv1.StatefulSet) {
 	s.t.Helper()
 	for mark := range s.marks(made) {
 		if !documented[mark] {
-			s.t.Errorf("%s has the %s, and %s does not say that lockstep writes it", s.name, mark, contractPage)
+			s.t.Errorf("%s has the %s, and %s does not mention that lockstep writes it", s.name, mark, contractPage)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func writtenBy(manager, kind string, entries []metav1.ManagedFieldsEntry) (map[m
 	return marks, nil
 }
 
-func TestOnlyWhatLockstepLeftIsTakenForIts(t *testing.T) {
+func TestOnlyObjectsOfLockstepCountAsTraces(t *testing.T) {
 	t.Parallel()
 	made := metav1.ObjectMeta{Labels: map[string]string{"rollout-group": group}}
 	left := metav1.ObjectMeta{
@@ -170,10 +170,10 @@ func TestOnlyWhatLockstepLeftIsTakenForIts(t *testing.T) {
 	}
 }
 
-func TestTheContractSaysWhatStays(t *testing.T) {
+func TestTheContractListsAnnotationsThatRemain(t *testing.T) {
 	t.Parallel()
 	documented := documentedMarks(t)
 	if !documented[mark{lastDownscale, "annotation on StatefulSet"}] || documented[mark{"rollout-group", "label on StatefulSet"}] {
-		t.Errorf("of what lockstep writes, %s says %v", contractPage, documented)
+		t.Errorf("of lockstep's marks, %s names %v", contractPage, documented)
 	}
 }

@@ -28,7 +28,7 @@ func (w *world) wantAllowed(t *testing.T, after int) {
 		}
 	}
 	if own == 0 {
-		t.Error("the operator asked for nothing")
+		t.Error("there were no requests of the operator")
 	}
 }
 

@@ -51,7 +51,7 @@ func (w *world) scene(t *testing.T, name string, disruptions int) *scene {
 		stop()
 		t.Fatal(err) // another run owns the namespace of this name
 	}
-	t.Cleanup(s.leave)
+	t.Cleanup(s.remove)
 	var err error
 	if s.witness, err = judge.Watch(ctx, w.admin, nil, s.name); err != nil {
 		stop()
@@ -73,11 +73,11 @@ func (w *world) scene(t *testing.T, name string, disruptions int) *scene {
 	return s
 }
 
-// leave deletes the namespace and waits until the deletion has finished, so that it does not affect
-// the next test.
-func (s *scene) leave() {
+// remove deletes the namespace and waits until the deletion has finished, so that it does
+// not affect the next test.
+func (s *scene) remove() {
 	s.t.Helper()
-	s.tell()
+	s.logState()
 	if err := s.try(context.WithoutCancel(s.t.Context()), "delete", "namespace", s.name, "--timeout="+patience.String()); err != nil {
 		s.t.Error(err)
 	}
@@ -124,13 +124,13 @@ func (s *scene) changeOnly(zones []string, options ...option) {
 // settled waits until every zone is available on its newest template and the group is free.
 func (s *scene) settled() {
 	s.t.Helper()
-	eventually(s.t, "every zone of "+s.name+" is whole on its newest template, and no Lease is held", func() error {
+	eventually(s.t, "every zone of "+s.name+" is available on its newest template, and no Lease is held", func() error {
 		for _, name := range s.zones {
 			set, err := s.admin.AppsV1().StatefulSets(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
-			if err := whole(set); err != nil {
+			if err := unfinished(set); err != nil {
 				return err
 			}
 		}
@@ -138,8 +138,8 @@ func (s *scene) settled() {
 	})
 }
 
-// whole returns the reason why a zone has not reached its goal.
-func whole(set *appsv1.StatefulSet) error {
+// unfinished returns the reason why a zone has not reached its goal.
+func unfinished(set *appsv1.StatefulSet) error {
 	want, status := *set.Spec.Replicas, set.Status
 	switch {
 	case status.ObservedGeneration < set.Generation:
@@ -194,7 +194,7 @@ func (s *scene) history() []judge.Event {
 	return history
 }
 
-// departures returns the names of the pods that left or are about to, in order.
+// departures returns the names of the pods that terminated or are about to, in order.
 func (s *scene) departures() []string {
 	s.t.Helper()
 	var names []string
@@ -208,40 +208,40 @@ func (s *scene) departures() []string {
 	return names
 }
 
-// wantDepartures fails the test unless this number of pods have left.
+// wantDepartures fails the test unless this number of pods have terminated.
 func (s *scene) wantDepartures(pods int) {
 	s.t.Helper()
 	if names := s.departures(); len(names) != pods {
-		s.t.Errorf("%d pods left, %d wanted: %s", len(names), pods, strings.Join(names, ", "))
+		s.t.Errorf("%d pods terminated, %d wanted: %s", len(names), pods, strings.Join(names, ", "))
 	}
 }
 
-// staysAtDepartures fails the test if more pods than this number leave within a time.
+// staysAtDepartures fails the test if more pods than this number terminate within a time.
 func (s *scene) staysAtDepartures(pods int) {
 	s.t.Helper()
 	const aWhile = 5 * time.Second
-	stays(s.t, fmt.Sprintf("no more than %d pods leave", pods), aWhile, func() error {
+	stays(s.t, fmt.Sprintf("no more than %d pods terminate", pods), aWhile, func() error {
 		if names := s.departures(); len(names) > pods {
-			return fmt.Errorf("%d left: %s", len(names), strings.Join(names, ", "))
+			return fmt.Errorf("%d terminated: %s", len(names), strings.Join(names, ", "))
 		}
 		return nil
 	})
 	s.wantDepartures(pods)
 }
 
-// wantUnderway fails the test unless fewer than all pods have left, so that the rollout is still in
-// progress.
+// wantUnderway fails the test unless fewer than all pods have terminated, so that the
+// rollout is still in progress.
 func (s *scene) wantUnderway(all int) {
 	s.t.Helper()
 	if names := s.departures(); len(names) >= all {
-		s.t.Fatalf("all %d pods have left: it is no longer the middle of the rollout", len(names))
+		s.t.Fatalf("all %d pods have terminated: it is no longer the middle of the rollout", len(names))
 	}
 }
 
-// awaitDepartures waits until this number of pods have left.
+// awaitDepartures waits until this number of pods have terminated.
 func (s *scene) awaitDepartures(pods int) {
 	s.t.Helper()
-	eventually(s.t, fmt.Sprintf("%d pods have left", pods), func() error {
+	eventually(s.t, fmt.Sprintf("%d pods have terminated", pods), func() error {
 		if names := s.departures(); len(names) < pods {
 			return fmt.Errorf("%d have", len(names))
 		}

@@ -33,14 +33,14 @@ func run(m *testing.M) int {
 			return 1
 		}
 		return code
-	case !asked() || yours() != "" || missing() != nil:
+	case !requested() || yours() != "" || missing() != nil:
 		return m.Run()
 	}
 	return enclosure.Main(m, prepare)
 }
 
-// asked reports whether the tests are to run on any cluster.
-func asked() bool { return os.Getenv("LOCKSTEP_E2E") != "" || yours() != "" }
+// requested reports whether the tests are to run on any cluster.
+func requested() bool { return os.Getenv("LOCKSTEP_E2E") != "" || yours() != "" }
 
 // missing returns the reason why the suite cannot have a cluster of its own.
 func missing() error { return realnode.Missing() }

@@ -29,7 +29,7 @@ func (w *world) uninstalls(t *testing.T) {
 	free.create(zone("a", 2), zone("b", 1))
 	free.change(revision("2"))
 	free.settled()
-	free.wantStamped("store-zone-a", free.shrinkByPatch)
+	free.wantStamped("store-zone-a", free.scaleDownByPatch)
 	free.settled()
 	held.create(zone("a", 1), zone("b", 1))
 	held.change(runs(missingImage))
@@ -37,7 +37,7 @@ func (w *world) uninstalls(t *testing.T) {
 	before := map[*scene]*judge.Hold{}
 	for s, holder := range scenes {
 		if before[s] = s.hold(); before[s] == nil || before[s].Holder != holder {
-			t.Fatalf("the Lease of %s says %+v, %q wanted as its holder", s.name, before[s], holder)
+			t.Fatalf("the Lease of %s contains %+v, %q wanted as its holder", s.name, before[s], holder)
 		}
 	}
 	witness, err := judge.Watch(t.Context(), w.admin, nil, home)
@@ -49,20 +49,20 @@ func (w *world) uninstalls(t *testing.T) {
 	w.types(t, command)
 	w.wantNoTraces(t)
 	w.types(t, command) // finds nothing and succeeds
-	without := goneAt(t, witness)
+	without := deletedAt(t, witness)
 	for s := range scenes {
 		s.wantKept(before[s], without)
 		s.wantMarks(documentedMarks(t), zone("a", 1))
 	}
 	if mark := (mark{lastDownscale, "annotation on StatefulSet"}); !free.marks(zone("a", 1))[mark] {
-		t.Errorf("a zone shrank, and has no %s", mark)
+		t.Errorf("a zone was scaled down, and has no %s", mark)
 	}
 }
 
-// goneAt returns the version at which the namespace of lockstep was deleted.
-func goneAt(t *testing.T, witness *judge.Observer) (version uint64) {
+// deletedAt returns the version at which the namespace of lockstep was deleted.
+func deletedAt(t *testing.T, witness *judge.Observer) (version uint64) {
 	t.Helper()
-	eventually(t, "a watch tells that lockstep is gone", func() error {
+	eventually(t, "a watch shows that lockstep is removed", func() error {
 		facts, err := witness.Events()
 		if err != nil {
 			t.Fatal(err)
@@ -87,14 +87,14 @@ func (s *scene) wantKept(before *judge.Hold, after uint64) {
 	}
 	want := *before
 	want.Deleted = true
-	eventually(s.t, "a watch tells that the Lease of "+s.name+" is gone", func() error {
+	eventually(s.t, "a watch shows that the Lease of "+s.name+" is deleted", func() error {
 		history := s.history()
 		i := slices.IndexFunc(history, func(f judge.Event) bool { return f.Hold != nil && f.Hold.Deleted })
 		if i < 0 {
 			return errors.New("it has not yet")
 		}
 		if end := history[i]; !reflect.DeepEqual(*end.Hold, want) || end.Version < after {
-			s.t.Errorf("the Lease of %s says %+v at its end, before %+v; it ends at version %d, lockstep at %d", s.name, end.Hold, before, end.Version, after)
+			s.t.Errorf("the Lease of %s contains %+v at its end, before %+v; it ends at version %d, lockstep at %d", s.name, end.Hold, before, end.Version, after)
 		}
 		return nil
 	})

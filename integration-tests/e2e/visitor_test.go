@@ -20,21 +20,21 @@ import (
 // only a kubeconfig.
 func (w *world) servesVisitors(t *testing.T) {
 	v := w.visitor(t)
-	t.Run("who are refused where lockstep is installed", v.isRefused)
+	t.Run("refused where lockstep is installed", v.isRefused)
 	if err := w.sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("whose scenarios pass", v.runsScenarios)
-	t.Run("who interrupt their scenarios", v.interruptsScenarios)
-	t.Run("who look at the demo", v.looksAtTheDemo)
-	t.Run("who interrupt the demo", v.interruptsTheDemo)
+	t.Run("scenarios pass", v.runsScenarios)
+	t.Run("scenarios are interrupted", v.interruptsScenarios)
+	t.Run("the demo passes", v.runsTheDemo)
+	t.Run("the demo is interrupted", v.interruptsTheDemo)
 }
 
 func (v *visitor) isRefused(t *testing.T) {
 	for name, program := range map[string]*exec.Cmd{"suite": v.suite(t.Context()), "demo": v.demo(t.Context())} {
 		out, err := finish(t, program)
 		if err == nil || !strings.Contains(out, "nothing of it was touched") || !strings.Contains(out, "docs/installation.md") {
-			t.Errorf("where lockstep is installed, the %s says %q and ends with %v", name, out, err)
+			t.Errorf("where lockstep is installed, the %s prints %q and ends with %v", name, out, err)
 		}
 	}
 	if wrote := v.wrote(t); len(wrote) > 0 {
@@ -43,16 +43,16 @@ func (v *visitor) isRefused(t *testing.T) {
 }
 
 func (v *visitor) runsScenarios(t *testing.T) {
-	look := v.beginsToLook(t)
+	look := v.beginsVisit(t)
 	out, err := finish(t, v.suite(t.Context()))
 	if err != nil {
 		t.Error(err)
 	}
-	wantTold(t, out,
+	wantPrinted(t, out,
 		"NOT JUDGED", "SKIPPED, NOT PROVED: the process", "SKIPPED, NOT PROVED: a drain",
 		"--- PASS: TestLockstepOnRealNodes/one_command_removes_everything",
 		"--- PASS: TestLockstepOnRealNodes/the_operator_is_upgraded_in_the_middle_of_a_rollout")
-	look.wantNothingLeft(t)
+	look.wantNoRemains(t)
 	look.wantNothingElseTouched(t, ofSuite)
 	look.judge(t, ofSuite, guarded, 47) // 12 roll, 10 repair, 3 hold still, 6 continue without the leader, 4 before the uninstallation, 12 in upgrades
 }
@@ -68,7 +68,7 @@ func (v *visitor) interruptsTheDemo(t *testing.T) { v.interrupts(t, "north", ofD
 // interrupts presses Ctrl-C when a namespace exists.
 func (v *visitor) interrupts(t *testing.T, namespace string, theirs func(string) bool, program func(context.Context) *exec.Cmd) {
 	t.Helper()
-	look := v.beginsToLook(t)
+	look := v.beginsVisit(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	go func() {
@@ -79,31 +79,31 @@ func (v *visitor) interrupts(t *testing.T, namespace string, theirs func(string)
 	if exit, ended := errors.AsType[*exec.ExitError](err); !ended || exit.ExitCode() != exitInterrupted {
 		t.Errorf("it was interrupted and ended with %v", err)
 	}
-	wantTold(t, out, "taking away what")
-	look.wantNothingLeft(t)
+	wantPrinted(t, out, "taking away what")
+	look.wantNoRemains(t)
 	look.wantNothingElseTouched(t, theirs)
 	if !slices.ContainsFunc(v.wrote(t)[look.wrote:], func(r judge.Request) bool { return theirs(r.Namespace) }) {
 		t.Errorf("it was interrupted before it wrote anything to %s", namespace)
 	}
 }
 
-func (v *visitor) looksAtTheDemo(t *testing.T) {
-	look := v.beginsToLook(t)
+func (v *visitor) runsTheDemo(t *testing.T) {
+	look := v.beginsVisit(t)
 	out, err := finish(t, v.demo(t.Context()))
 	if err != nil {
 		t.Error(err)
 	}
-	wantTold(t, out, "NOT JUDGED", "Nothing was violated", "24 pods in 2 groups replaced")
-	look.wantNothingLeft(t)
+	wantPrinted(t, out, "NOT JUDGED", "Nothing was violated", "24 pods in 2 groups replaced")
+	look.wantNoRemains(t)
 	look.wantNothingElseTouched(t, ofDemo)
 	look.judge(t, ofDemo, unguarded, 24)
 }
 
-func wantTold(t *testing.T, out string, texts ...string) {
+func wantPrinted(t *testing.T, out string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if !strings.Contains(out, text) {
-			t.Errorf("it does not say %q", text)
+			t.Errorf("it does not print %q", text)
 		}
 	}
 }

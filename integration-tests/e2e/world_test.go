@@ -34,7 +34,7 @@ type world struct {
 func theWorld(t *testing.T) *world {
 	t.Helper()
 	switch {
-	case !asked():
+	case !requested():
 		t.Skip("SKIPPED, NOT PROVED: set LOCKSTEP_E2E=run to run this on nodes of its own (make e2e), KUBECONFIG_E2E=FILE for a cluster of yours")
 	case yours() != "":
 		return mustOpen(t, yours())

@@ -101,7 +101,7 @@ func (w *world) sweep(ctx context.Context) error {
 	case err != nil:
 		return err
 	case len(left) > 0:
-		return fmt.Errorf("left are %q", left)
+		return fmt.Errorf("remaining are %q", left)
 	}
 	return nil
 }

@@ -14,18 +14,19 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/enclosure"
 )
 
-// asked reports whether tests that change namespaces and mounts are to run (make e2e).
-var asked = os.Getenv("LOCKSTEP_E2E") != ""
+// requested reports whether tests that change namespaces and mounts are to run (make e2e).
+var requested = os.Getenv("LOCKSTEP_E2E") != ""
 
 func TestMain(m *testing.M) {
-	if !asked || enclosure.Missing() != nil {
+	if !requested || enclosure.Missing() != nil {
 		os.Exit(m.Run())
 	}
-	os.Exit(looksOutside(m))
+	os.Exit(verifiesOutside(m))
 }
 
-// looksOutside runs the tests in an enclosure, and fails if the enclosure leaves anything.
-func looksOutside(m *testing.M) int {
+// verifiesOutside runs the tests in an enclosure, and fails if objects of the enclosure
+// remain.
+func verifiesOutside(m *testing.M) int {
 	if enclosure.Inside() {
 		return m.Run()
 	}
@@ -36,7 +37,7 @@ func looksOutside(m *testing.M) int {
 	})
 	for _, path := range append(written(), dir) {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-			fmt.Fprintln(os.Stderr, "--- FAIL: the enclosure left", path, err)
+			fmt.Fprintln(os.Stderr, "--- FAIL: remaining objects of the enclosure", path, err)
 			code = 1
 		}
 	}
@@ -54,7 +55,7 @@ func written() (files []string) {
 // enclosed skips a test if there is no enclosure.
 func enclosed(t *testing.T) {
 	t.Helper()
-	if !asked {
+	if !requested {
 		t.Skip("SKIPPED, NOT PROVED: set LOCKSTEP_E2E=run to run this (make e2e)")
 	}
 	if missing := enclosure.Missing(); missing != nil {
@@ -62,7 +63,7 @@ func enclosed(t *testing.T) {
 	}
 }
 
-func TestTheFolderHasWhatWasPrepared(t *testing.T) {
+func TestTheFolderContainsThePreparedFiles(t *testing.T) {
 	enclosed(t)
 	if _, err := os.Stat(filepath.Join(enclosure.Dir(), "prepared")); err != nil {
 		t.Error(err)
@@ -156,7 +157,7 @@ func TestWhereNoEnclosureCanBeHadTestsAreSkippedAndSayWhy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, err := outside(t, place.within).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "SKIPPED, NOT PROVED") || !strings.Contains(string(out), place.says) {
-				t.Errorf("it ends with %v and does not say %q:\n%s", err, place.says, out)
+				t.Errorf("it ends with %v and does not print %q:\n%s", err, place.says, out)
 			}
 		})
 	}
@@ -167,7 +168,7 @@ func TestWhereNoEnclosureCanBeHadTestsAreSkippedAndSayWhy(t *testing.T) {
 func outside(t *testing.T, within string) *exec.Cmd {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", within, "sh",
-		os.Args[0], "-test.run=^TestTheFolderHasWhatWasPrepared$", "-test.v")
+		os.Args[0], "-test.run=^TestTheFolderContainsThePreparedFiles$", "-test.v")
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "LOCKSTEP_ENCLOSURE") {
 			command.Env = append(command.Env, variable)

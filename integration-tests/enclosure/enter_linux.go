@@ -49,13 +49,13 @@ func (r *run) try(ctx context.Context) error {
 // the run does not have. If a setting or a control group of the machine differs afterwards, Enter
 // returns an error.
 func Enter(ctx context.Context, prepare func(dir string) error) (code int, err error) {
-	before := lookAround()
+	before := readMachine()
 	r, err := newRun(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("make the folder of the enclosure: %w", err)
 	}
 	code, err = r.enclose(ctx, prepare)
-	return code, errors.Join(err, r.end(), before.compare(lookAround()))
+	return code, errors.Join(err, r.end(), before.compare(readMachine()))
 }
 
 func (r *run) enclose(ctx context.Context, prepare func(dir string) error) (code int, err error) {

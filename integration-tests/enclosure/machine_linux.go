@@ -21,7 +21,7 @@ var restless = []string{
 	"/proc/sys/kernel/random", "/proc/sys/vm/stat_refresh",
 }
 
-func lookAround() machine {
+func readMachine() machine {
 	seen := machine{}
 	for _, area := range []string{"fs", "kernel", "net/netfilter", "vm"} {
 		seen.readAll(filepath.Join("/proc/sys", area))
@@ -71,7 +71,7 @@ func (m machine) compare(now machine) error {
 	for _, what := range slices.Sorted(maps.Keys(now)) {
 		was, known := m[what]
 		if was != now[what] && (known || strings.HasPrefix(what, hierarchies)) {
-			changes = append(changes, fmt.Errorf("the machine is not as it was: %s was %q and is %q", what, was, now[what]))
+			changes = append(changes, fmt.Errorf("the machine was changed: %s was %q and is %q", what, was, now[what]))
 		}
 	}
 	return errors.Join(changes...)

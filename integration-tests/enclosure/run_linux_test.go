@@ -17,7 +17,7 @@ func TestARunThatWasKilledIsSweptByTheNextAndOneThatLivesIsNot(t *testing.T) {
 	next := makeRun(t)
 	for _, path := range places(killed) {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("of the dead, %s is left: %v", path, err)
+			t.Errorf("of the dead runs, %s remains: %v", path, err)
 		}
 	}
 	for _, r := range []*run{living, next} {
@@ -60,7 +60,7 @@ func TestTheMachineIsAsItWasUnlessASettingOrAControlGroupSaysOtherwise(t *testin
 		now   machine
 		wants bool
 	}{
-		"nothing happened":          {before, true},
+		"no change":                 {before, true},
 		"a module brought settings": {machine{"/proc/sys/net/netfilter/nf_conntrack_max": "1"}, true},
 		"others ended":              {machine{}, true},
 		"a setting is another":      {machine{"/proc/sys/kernel/panic": "10"}, false},
@@ -75,7 +75,7 @@ func TestTheMachineIsAsItWasUnlessASettingOrAControlGroupSaysOtherwise(t *testin
 
 func TestConditionsOfTheMachineAreReported(t *testing.T) {
 	t.Parallel()
-	if seen := lookAround(); seen["/proc/sys/kernel/panic"] == "" {
-		t.Errorf("it sees %d things and not kernel.panic", len(seen))
+	if seen := readMachine(); seen["/proc/sys/kernel/panic"] == "" {
+		t.Errorf("it sees %d files and not kernel.panic", len(seen))
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 )
 
-func TestAFaultThatNeedsAnAnswerDoesNotCountWhereThereIsNone(t *testing.T) {
+func TestAFaultThatNeedsAnAnswerDoesNotCountWithoutOne(t *testing.T) {
 	t.Parallel()
-	killed := func() { t.Error("somebody was killed after an answer that never came") }
+	killed := func() { t.Error("an operator was killed after an answer that was never sent") }
 	for _, fault := range []faultproxy.Fault{
 		faultproxy.Lost(), faultproxy.Repeated(), faultproxy.Held(time.Millisecond),
 		faultproxy.LateWrite(time.Millisecond, func() {}), faultproxy.CrashAfter(killed),
@@ -67,11 +67,11 @@ func TestOnlyDelayedWatchesAreCountedAsLate(t *testing.T) {
 	p.Play(faultproxy.Sometimes(1, faultproxy.Watch, 1, faultproxy.Answered(http.StatusGone)))
 	watch(t, c, p.URL()+pods+"?watch=1")
 	if got := p.Counts(); got.Late["pods"] != 0 || got.Watches["pods"] != 1 {
-		t.Errorf("one that was refused is counted as %+v", got)
+		t.Errorf("a refused watch is counted as %+v", got)
 	}
 	p.Play(nil)
 	watch(t, c, p.URL()+pods+"?watch=1")
 	if got := p.Counts(); got.Late["pods"] != 1 || got.Watches["pods"] != 2 {
-		t.Errorf("one that began is counted as %+v", got)
+		t.Errorf("a watch that began is counted as %+v", got)
 	}
 }

@@ -26,9 +26,9 @@ import (
 // each word.
 type server struct {
 	*httptest.Server
-	mu    sync.Mutex
-	heard []string
-	words chan string
+	mu       sync.Mutex
+	received []string
+	words    chan string
 }
 
 func newServer(t *testing.T) *server {
@@ -42,10 +42,10 @@ func newServer(t *testing.T) *server {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.heard = append(s.heard, r.Method+" "+r.URL.Path+" "+string(body))
-		w.Header().Set("X-Answer", fmt.Sprint(len(s.heard)))
+		s.received = append(s.received, r.Method+" "+r.URL.Path+" "+string(body))
+		w.Header().Set("X-Answer", fmt.Sprint(len(s.received)))
 		w.WriteHeader(http.StatusAccepted)
-		fmt.Fprint(w, "answer ", len(s.heard))
+		fmt.Fprint(w, "answer ", len(s.received))
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -68,7 +68,7 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 func (s *server) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.heard)
+	return slices.Clone(s.received)
 }
 
 // through returns a server, a proxy for it, and a client of the proxy that uses HTTP/2.
@@ -87,7 +87,7 @@ func clientOf(t *testing.T, p *faultproxy.Proxy) *http.Client {
 	t.Helper()
 	authorities := x509.NewCertPool()
 	if !authorities.AppendCertsFromPEM(p.Authority()) {
-		t.Fatal("the proxy's certificate is none")
+		t.Fatal("the proxy's certificate is invalid")
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities}, ForceAttemptHTTP2: true}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -130,8 +130,8 @@ func TestWithoutAScriptEverythingIsPassedOnAndCounted(t *testing.T) {
 		if err != nil || code != http.StatusAccepted || !strings.HasPrefix(body, "answer ") {
 			t.Errorf("%s %s: %d %q, %v", r.method, r.path, code, body, err)
 		}
-		if heard := s.requests(); heard[len(heard)-1] != strings.Join([]string{r.method, r.path, r.body}, " ") {
-			t.Errorf("%s %s was heard as %q", r.method, r.path, heard[len(heard)-1])
+		if received := s.requests(); received[len(received)-1] != strings.Join([]string{r.method, r.path, r.body}, " ") {
+			t.Errorf("%s %s was received as %q", r.method, r.path, received[len(received)-1])
 		}
 	}
 	want := map[faultproxy.Kind]int{faultproxy.Read: 2, faultproxy.Write: 3, faultproxy.Event: 1, faultproxy.Leader: 2}
@@ -168,10 +168,10 @@ func TestItSpeaksHTTP2(t *testing.T) {
 func TestFaultsOfOneWrite(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		fault  faultproxy.Fault
-		heard  int // requests at the server
-		code   int // 0: no answer
-		answer string
+		fault    faultproxy.Fault
+		received int // requests at the server
+		code     int // 0: no answer
+		answer   string
 	}{
 		"lost":      {faultproxy.Lost(), 1, 0, ""},
 		"repeated":  {faultproxy.Repeated(), 2, http.StatusAccepted, "answer 2"},
@@ -188,8 +188,8 @@ func TestFaultsOfOneWrite(t *testing.T) {
 			if code != test.code || !strings.Contains(answer, test.answer) || (err == nil) != (test.code != 0) {
 				t.Errorf("answered %d %q, %v; want %d %q", code, answer, err, test.code, test.answer)
 			}
-			if heard := s.requests(); len(heard) != test.heard {
-				t.Errorf("the server heard %q, want it %d times", heard, test.heard)
+			if received := s.requests(); len(received) != test.received {
+				t.Errorf("the server received %q, want it %d times", received, test.received)
 			}
 			if name == "held back" && time.Since(began) < 50*time.Millisecond {
 				t.Error("it was not held back")
@@ -207,8 +207,8 @@ func TestFaultsOfOneWrite(t *testing.T) {
 func TestACrashIsCalledBeforeAWriteIsPassedOnOrAfterItWasAnswered(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		fault func(func()) faultproxy.Fault
-		heard int
+		fault    func(func()) faultproxy.Fault
+		received int
 	}{
 		"before": {faultproxy.CrashBefore, 1},
 		"after":  {faultproxy.CrashAfter, 2},
@@ -216,27 +216,27 @@ func TestACrashIsCalledBeforeAWriteIsPassedOnOrAfterItWasAnswered(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, p, c := through(t)
-			heard := -1
-			p.Play(faultproxy.At(2, test.fault(func() { heard = len(s.requests()) })))
+			received := -1
+			p.Play(faultproxy.At(2, test.fault(func() { received = len(s.requests()) })))
 			if _, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-0", ""); err != nil {
 				t.Error(err)
 			}
 			if _, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-1", ""); err == nil {
 				t.Error("the second write was answered")
 			}
-			if heard != test.heard || len(s.requests()) != test.heard {
-				t.Errorf("the server had heard %d writes at the crash and %d in the end, want %d", heard, len(s.requests()), test.heard)
+			if received != test.received || len(s.requests()) != test.received {
+				t.Errorf("the server had received %d writes at the crash and %d in the end, want %d", received, len(s.requests()), test.received)
 			}
 		})
 	}
 }
 
-func TestAWriteArrivesThoughItsClientIsGone(t *testing.T) {
+func TestAWriteArrivesThoughItsClientHasEnded(t *testing.T) {
 	t.Parallel()
 	const late = 5 * time.Second
 	for name, fault := range map[string]func(leave func()) faultproxy.Fault{
-		"it gave up": func(func()) faultproxy.Fault { return faultproxy.Held(late) },
-		"it died":    func(leave func()) faultproxy.Fault { return faultproxy.LateWrite(late, leave) },
+		"the client has ended": func(func()) faultproxy.Fault { return faultproxy.Held(late) },
+		"it died":              func(leave func()) faultproxy.Fault { return faultproxy.LateWrite(late, leave) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -249,8 +249,8 @@ func TestAWriteArrivesThoughItsClientIsGone(t *testing.T) {
 			if _, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}"); err == nil {
 				t.Fatal("it was answered in time")
 			}
-			if heard := s.requests()[1:]; len(heard) > 0 || p.Holding() != 1 {
-				t.Fatalf("the server heard %q while %d requests were held", heard, p.Holding())
+			if received := s.requests()[1:]; len(received) > 0 || p.Holding() != 1 {
+				t.Fatalf("the server received %q while %d requests were held", received, p.Holding())
 			}
 			for deadline := time.Now().Add(time.Minute); len(s.requests()) == 1; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {
@@ -264,7 +264,7 @@ func TestAWriteArrivesThoughItsClientIsGone(t *testing.T) {
 	}
 }
 
-func TestWhatIsSentAgainIsOnItsWaySinceItsFirstAttempt(t *testing.T) {
+func TestARepeatedRequestIsInProgressSinceItsFirstAttempt(t *testing.T) {
 	t.Parallel()
 	_, p, c := through(t)
 	p.Sign("the first")
@@ -296,7 +296,7 @@ func TestWhatIsSentAgainIsOnItsWaySinceItsFirstAttempt(t *testing.T) {
 	}
 }
 
-func TestWhatComesAgainAtOnceIsAnotherRequest(t *testing.T) {
+func TestARequestRepeatedAtOnceIsAnotherRequest(t *testing.T) {
 	t.Parallel()
 	for range 5 { // a machine that stalls is too slow for this test
 		_, p, c := through(t)
@@ -315,7 +315,7 @@ func TestWhatComesAgainAtOnceIsAnotherRequest(t *testing.T) {
 	t.Error("two requests were never at once")
 }
 
-func TestWhatComesAgainInAnotherNameIsAnotherRequest(t *testing.T) {
+func TestARequestOfAnotherUserIsAnotherRequest(t *testing.T) {
 	t.Parallel()
 	_, p, c := through(t)
 	p.Play(faultproxy.At(1, faultproxy.Answered(http.StatusTooManyRequests)))
@@ -352,7 +352,7 @@ func TestTimesWithoutAWatchAreKnown(t *testing.T) {
 	}
 	time.Sleep(20 * time.Millisecond)
 	if again := p.Unheard(); !slices.Equal(again, after) {
-		t.Errorf("it grew from %v to %v", after, again)
+		t.Errorf("the delay grew from %v to %v", after, again)
 	}
 }
 
@@ -399,14 +399,14 @@ func TestCuttingAConnectionEndsTheWatchOnIt(t *testing.T) {
 	lines := watch(t, c, p.URL()+pods+"?watch=1")
 	s.words <- "hello"
 	if got := <-lines; got != "hello" {
-		t.Fatalf("the watch told %q", got)
+		t.Fatalf("the watch sent %q", got)
 	}
 	p.Play(faultproxy.At(1, faultproxy.Cut()))
 	if _, _, err := do(t, c, "DELETE", p.URL()+pods+"/a-0", ""); err == nil {
 		t.Error("it was answered")
 	}
 	if _, more := <-lines; more {
-		t.Error("the watch goes on")
+		t.Error("the watch continues")
 	}
 }
 
@@ -428,8 +428,8 @@ func watch(t *testing.T, c *http.Client, url string) <-chan string {
 	return lines
 }
 
-// says sends five words to a watch. It fails the test if a word arrives before least has passed,
-// and returns the time of the fastest one.
+// says sends five words to a watch. It fails the test if a word arrives before least has
+// passed, and returns the time of the fastest one.
 func (s *server) says(t *testing.T, lines <-chan string, least time.Duration) (fastest time.Duration) {
 	t.Helper()
 	fastest = time.Hour
@@ -439,7 +439,7 @@ func (s *server) says(t *testing.T, lines <-chan string, least time.Duration) (f
 		<-lines
 		took := time.Since(began)
 		if took < least {
-			t.Errorf("told after %s, want %s at least", took, least)
+			t.Errorf("received after %s, want %s at least", took, least)
 		}
 		fastest = min(fastest, took)
 	}
@@ -456,7 +456,7 @@ func TestWatchesOfOneResourceAreLate(t *testing.T) {
 		s.says(t, lines, want)
 		fastest := s.says(t, lines, want) // these words are not late because of earlier ones
 		if fastest > want+late*2/3 {
-			t.Errorf("a watch of %s told it after %s, want %s", path, fastest, want)
+			t.Errorf("a watch of %s received it after %s, want %s", path, fastest, want)
 		}
 		if got := p.Counts().Watches; len(got) != 1 || got[path[strings.LastIndex(path, "/")+1:]] != 1 {
 			t.Errorf("watches of %s are counted as %v", path, got)
@@ -464,7 +464,7 @@ func TestWatchesOfOneResourceAreLate(t *testing.T) {
 	}
 }
 
-func TestItGoesAwayAndComesBackAtTheSameAddress(t *testing.T) {
+func TestTheProxyReturnsAtTheSameAddress(t *testing.T) {
 	t.Parallel()
 	s, p, c := through(t)
 	lines := watch(t, c, p.URL()+pods+"?watch=1")
@@ -472,7 +472,7 @@ func TestItGoesAwayAndComesBackAtTheSameAddress(t *testing.T) {
 	<-lines
 	p.Leave()
 	if _, more := <-lines; more {
-		t.Error("the watch goes on")
+		t.Error("the watch continues")
 	}
 	if _, _, err := do(t, c, "GET", p.URL()+pods, ""); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("while it is away: %v", err)
@@ -519,7 +519,7 @@ func TestASeedDecidesWhichRequestsMeetWhichFaults(t *testing.T) {
 		longest = max(longest, inARow)
 	}
 	if longest > 8 {
-		t.Errorf("%d faults in a row: the numbers of requests are not told apart well", longest)
+		t.Errorf("%d faults in a row: the numbers of requests are not mixed well", longest)
 	}
 	for name, want := range map[string]int{"lost answer": 33, "repeated": 33, "cut": 67} {
 		if got := times[name]; got < want/2 || got > 2*want {
@@ -538,13 +538,13 @@ func TestAShortenedWatchEndsByItself(t *testing.T) {
 		select {
 		case s.words <- "hello":
 		case <-lines:
-			t.Fatal("the watch ended before there was anything to tell")
+			t.Fatal("the watch ended before it sent an event")
 		}
 		if late == 0 && <-lines != "hello" {
-			t.Error("it told nothing before")
+			t.Error("it sent no event before")
 		}
 		if _, more := <-lines; more {
-			t.Error("the watch goes on")
+			t.Error("the watch continues")
 		}
 		if n := p.Counts().Faults["watch ended"]; n != 1 {
 			t.Errorf("counted %d times", n)
@@ -552,7 +552,7 @@ func TestAShortenedWatchEndsByItself(t *testing.T) {
 	}
 }
 
-func TestWhatCachesMayAnswerGoesToAnotherAPIServer(t *testing.T) {
+func TestCacheableReadsGoToAnotherAPIServer(t *testing.T) {
 	t.Parallel()
 	stale := newServer(t) // it ends after the proxy
 	fresh, p, c := through(t)
@@ -562,7 +562,7 @@ func TestWhatCachesMayAnswerGoesToAnotherAPIServer(t *testing.T) {
 	lines := watch(t, c, p.URL()+pods+"?watch=1")
 	stale.words <- "hello"
 	if got := <-lines; got != "hello" {
-		t.Errorf("the watch told %q", got)
+		t.Errorf("the watch sent %q", got)
 	}
 	for _, query := range []string{"?resourceVersion=0", "", "?resourceVersion=7"} {
 		if code, _, err := do(t, c, "GET", p.URL()+pods+query, ""); code != http.StatusAccepted {
@@ -573,10 +573,10 @@ func TestWhatCachesMayAnswerGoesToAnotherAPIServer(t *testing.T) {
 		t.Error(err)
 	}
 	if got := stale.requests(); len(got) != 1 {
-		t.Errorf("the one for caches heard %q", got)
+		t.Errorf("the proxy for caches received %q", got)
 	}
 	if got := fresh.requests(); len(got) != 3 {
-		t.Errorf("the one for all else heard %q", got)
+		t.Errorf("the proxy for other requests received %q", got)
 	}
 }
 
@@ -589,17 +589,17 @@ func TestAPipeHandsAnswersOnLate(t *testing.T) {
 	for _, want := range []time.Duration{0, late, 0} {
 		p.Delay(want)
 		if fastest := s.says(t, lines, want); want == 0 && fastest > late {
-			t.Errorf("told after %s, want %s", fastest, want)
+			t.Errorf("received after %s, want %s", fastest, want)
 		}
 	}
 	p.Close()
 	if _, more := <-lines; more {
-		t.Error("the watch goes on")
+		t.Error("the watch continues")
 	}
 }
 
 // With such a window, and a delay from end to end, 200 pieces would take 200 times as long.
-func TestWhatIsLateInAPipeDoesNotComeLaterAndLater(t *testing.T) {
+func TestTheDelayOfAPipeIsConstant(t *testing.T) {
 	t.Parallel()
 	const late, window, pieces = time.Second, 64 << 10, 200
 	p, c := behind(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -620,7 +620,7 @@ func TestWhatIsLateInAPipeDoesNotComeLaterAndLater(t *testing.T) {
 		t.Errorf("%d bytes after %s, %v; want %d after %s", got, took, err, pieces*window, late)
 	}
 	if status := response.Trailer.Get("Grpc-Status"); status != "0" {
-		t.Errorf("the trailer says %q", status)
+		t.Errorf("the trailer is %q", status)
 	}
 }
 

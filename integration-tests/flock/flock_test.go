@@ -18,12 +18,12 @@ func TestALockHasOneOwnerAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := flock.Try(folder); !errors.Is(err, flock.ErrTaken) {
-		t.Errorf("the second owner is told %v", err)
+		t.Errorf("the second owner gets %v", err)
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, err := flock.Lock(soon, folder); !errors.Is(err, flock.ErrTaken) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("who waited in vain is told %v", err)
+		t.Errorf("an owner that waited too long gets %v", err)
 	}
 	time.AfterFunc(100*time.Millisecond, func() { first.Close() })
 	second, err := flock.Lock(t.Context(), folder)

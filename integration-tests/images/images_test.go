@@ -11,7 +11,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/images"
 )
 
-func TestWhatAKilledRunLeftIsGoneOnceAnImageIsWritten(t *testing.T) {
+func TestRemainsOfAKilledRunAreRemovedByTheNextRun(t *testing.T) {
 	t.Parallel()
 	into := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(into, ".building", "old"), 0o755); err != nil {
@@ -34,7 +34,7 @@ func TestOneProcessAtATimeWritesImagesToAFolder(t *testing.T) {
 	}
 	defer lock.Close()
 	if err := images.Write(t.Context(), "../..", into, images.Pause); !errors.Is(err, flock.ErrTaken) {
-		t.Errorf("the second one is told %v", err)
+		t.Errorf("the second one gets %v", err)
 	}
 }
 

@@ -15,7 +15,7 @@ const auditLines = `{"verb":"delete","user":{"username":"op"},"objectRef":{"reso
 {"verb":"patch","user":{"username":"op"},"objectRef":{"resource":"statefulsets","subresource":"status","namespace":"m","name":"a"},"responseStatus":{"code":200}}
 `
 
-func TestAuditLogReadsGrowingFile(t *testing.T) {
+func TestAuditLogReadsAppendedLines(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.log")
 	log := NewAuditLog(path, func(user string) bool { return user == "op" })

@@ -12,20 +12,22 @@ type zoneState struct {
 	version uint64
 	*Zone
 
-	// formerGroups are the groups that the zone left and still counts for, because its pods have not
-	// all been available since.
+	// formerGroups are the groups from which the zone was removed and for which it still
+	// counts, because its pods have not all been available since.
 	formerGroups []string
 }
 
 // isIn reports whether a zone is a member of a group.
 func (s zoneState) isIn(group string) bool { return s.Grouped && !s.Deleted && s.Group == group }
 
-// countsFor reports whether a zone is a member of a group, or left it and still counts for it.
+// countsFor reports whether a zone is a member of a group, or was removed from it and still
+// counts for it.
 func (s zoneState) countsFor(group string) bool {
 	return s.isIn(group) || slices.Contains(s.formerGroups, group)
 }
 
-// hasPods reports whether a zone has a StatefulSet, or pods that its deleted StatefulSet left behind.
+// hasPods reports whether a zone has a StatefulSet, or orphaned pods of its deleted
+// StatefulSet.
 func (s zoneState) hasPods() bool { return !s.Deleted || len(s.formerGroups) > 0 }
 
 // groups returns the groups that a zone counts for, its own group first.

@@ -100,7 +100,7 @@ var plantedDelays = map[string]plantedCase{
 	"2: a pod is deleted after a write of another group's Lease that was late": {
 		history: lateDeletion(), rules: Rules{Delays: []Delay{leaseWrite(0, 3).with(func(d *Delay) { d.Group = "other" })}}, want: deletionViolation,
 	},
-	"2: a pod is deleted after a write of its Lease that was given up before it arrived": {
+	"2: a pod is deleted after a write of its Lease whose client ended before it arrived": {
 		history: lateDeletion(), rules: Rules{Delays: []Delay{leaseWrite(0, 3).with(func(d *Delay) { d.AbandonedAt = seconds(2) })}}, want: deletionViolation,
 	},
 	"2: a pod is deleted while a write of its Lease is on its way": {

@@ -306,7 +306,7 @@ var plantedEvictions = map[string]plantedCase{
 		rules:   evictionWebhook,
 		want:    []string{"1 zone-1-0 was evicted without a Lease of its group"},
 	},
-	"a deletion that required the pod as it was deleted it, not the eviction that was asked for before": {
+	"a deletion that required the pod as it was deleted it, not the eviction that was requested before": {
 		history: newHistory().holdForRollout("zone-1", "zone-1-0").requestEviction("zone-1-0", nil).delete("zone-1-0"),
 		rules:   zoneBudget(0),
 	},

@@ -2,7 +2,7 @@ package judge
 
 import "time"
 
-// podsOfFirstZone are the pods of zone-1, the zone that leaves its group.
+// podsOfFirstZone are the pods of zone-1, the zone that is removed from its group.
 var podsOfFirstZone = []string{"zone-1-0", "zone-1-1"}
 
 // orphan deletes the StatefulSet of zone-1 and keeps its pods.
@@ -64,7 +64,8 @@ const (
 	orphanedZoneViolation = "2 zone-2-0 of zone zone-2 was deleted while zone zone-1 had no StatefulSet"
 )
 
-// plantedMembership are histories in which a zone leaves its group or returns to it.
+// plantedMembership are histories in which a zone is removed from its group or returns to
+// it.
 var plantedMembership = map[string]plantedCase{
 	"1: a pod is deleted while an orphaned zone has a pod down": {
 		history: newPartialRollout().orphan().startSecondRollout(),
@@ -85,7 +86,7 @@ var plantedMembership = map[string]plantedCase{
 		history: newHistory().orphan().deleteByOther("zone-1-0").remove("zone-1-0").deleteByOther("zone-1-1").after(3 * time.Second).startSecondRollout(),
 		want:    []string{"2 zone-2-0 of zone zone-2 was deleted while zone-1-0", "2 zone-2-0 of zone zone-2 was deleted while zone-1-1", orphanedZoneViolation},
 	},
-	"a pod is deleted when the last pod of a deleted StatefulSet is gone": {
+	"a pod is deleted when the last pod of a deleted StatefulSet is deleted": {
 		history: newHistory().orphan().deleteByOther("zone-1-0").remove("zone-1-0").deleteByOther("zone-1-1").remove("zone-1-1").startSecondRollout(),
 	},
 	"a pod is deleted when the pods of a StatefulSet were deleted with it": {
@@ -171,7 +172,7 @@ var plantedMembership = map[string]plantedCase{
 	"a pod is deleted when a zone without its label was available for a moment": {
 		history: newPartialRollout().setGroup("").replace("zone-1-0", true).hold("").deleteByOther("zone-1-0").after(3 * time.Second).startSecondRollout(),
 	},
-	"a zone that left its group while available is not verified": {
+	"a zone that was removed from its group while available is not verified": {
 		history: newHistory().setGroup("").deleteByOther("zone-1-0").after(3 * time.Second).startSecondRollout(),
 	},
 	"a zone that was available elsewhere and just returned need not be known": {
@@ -181,7 +182,7 @@ var plantedMembership = map[string]plantedCase{
 		history: newHistory().setGroup("").deleteByOther("zone-1-0").after(3 * time.Second).setGroup("g").after(2 * time.Second).startSecondRollout(),
 		want:    []string{"2 zone-2-0 of zone zone-2 was deleted while zone-1-0 of zone zone-1 was down"},
 	},
-	"a zone that left its group need not be OnDelete": {
+	"a zone that was removed from its group need not be OnDelete": {
 		history: newHistory().zone("zone-1", func(z *Zone) { z.MinReady = time.Second }).deleteByOther("zone-1-0").setGroup("").zone("zone-1", useRollingUpdate).
 			after(3*time.Second).pod("zone-2-0", setNotReady).after(3 * time.Second).delete("zone-2-0"),
 	},
@@ -213,7 +214,7 @@ var plantedMembership = map[string]plantedCase{
 		history: newHistory().holdForEviction("zone-1", "zone-1-0").requestEviction("zone-1-0", nil).orphan().terminate("zone-1-0"),
 		rules:   evictionWebhook,
 	},
-	"a pod of a zone that left its group while available may be evicted without an intent": {
+	"a pod of a zone that was removed from its group while available may be evicted without an intent": {
 		history: newHistory().startSecondRollout().setGroup("").after(3 * time.Second).evict("zone-1-0"),
 		rules:   evictionWebhook,
 	},

@@ -170,7 +170,7 @@ var plantedDisruptions = map[string]plantedCase{
 	"a pod is deleted just as another zone is broken by another user": {
 		history: newHistory().holdForRollout("zone-1", "zone-1-0").deleteByOther("zone-2-1").delete("zone-1-0"),
 	},
-	"a longer grace covers what is known later": {
+	"a longer grace covers later knowledge": {
 		history: newHistory().deleteByOther("zone-2-1").after(3*time.Second).holdForRollout("zone-1", "zone-1-0").delete("zone-1-0"),
 		rules:   Rules{Grace: 5 * time.Second},
 	},
@@ -342,7 +342,7 @@ var plantedDisruptions = map[string]plantedCase{
 			pod("zone-3-0", nil).pod("zone-3-1", nil).after(3 * time.Second).delete("zone-3-0"),
 		want: []string{"5 zone-3-0 was deleted, which belongs to no group", "1 zone-3-0 was deleted without a Lease"},
 	},
-	"5: a pod that a deleted StatefulSet left behind is deleted": {
+	"5: an orphaned pod of a deleted StatefulSet is deleted": {
 		history: newHistory().zone("zone-1", func(z *Zone) { z.Deleted = true }).after(3*time.Second).roll("zone-1", "zone-1-0"),
 		want:    []string{"5 zone-1-0 was deleted, which was left by a deleted StatefulSet"},
 	},

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-func TestManifestsAreAppliedIntoANamespaceAndServiceAccountsMayDoWhatTheirRoleSays(t *testing.T) {
+func TestManifestsAreAppliedIntoANamespaceAndServiceAccountsHaveTheirRole(t *testing.T) {
 	t.Parallel()
 	cluster := localcluster.For(t, localcluster.Options{})
 	client := clientFor(t, cluster)
@@ -41,16 +41,16 @@ func TestManifestsAreAppliedIntoANamespaceAndServiceAccountsMayDoWhatTheirRoleSa
 		t.Fatal(err)
 	}
 	lamps := reader.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "lamps"}).Namespace("study")
-	eventually(t, "what the role allows is read", func() error {
+	eventually(t, "objects that the role allows are read", func() error {
 		_, err := lamps.Get(t.Context(), "desk", metav1.GetOptions{})
 		return err
 	})
 	if err := lamps.Delete(t.Context(), "desk", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
-		t.Errorf("delete what the role does not allow: got %v, wanted forbidden", err)
+		t.Errorf("delete an object that the role does not allow: got %v, wanted forbidden", err)
 	}
 
 	err = cluster.Apply(t.Context(), "testdata/manifests/2-lamps.yaml")
 	if err == nil || !strings.Contains(err.Error(), "document 3, ServiceAccount reader") {
-		t.Errorf("apply into a namespace that is not there: got %v, wanted an error that names the document", err)
+		t.Errorf("apply into a missing namespace: got %v, wanted an error that names the document", err)
 	}
 }

@@ -72,7 +72,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		if attempt == startAttempts || !portTaken(err) {
 			return nil, fmt.Errorf("start local cluster: %w", err)
 		}
-		fmt.Fprintln(options.Progress, "another process took one of our ports, trying others")
+		fmt.Fprintln(options.Progress, "another process took one of the cluster's ports, trying others")
 	}
 }
 
@@ -277,7 +277,7 @@ func (c *Cluster) recordProcesses() error {
 func (c *Cluster) end() error {
 	var failures []error
 	for _, p := range c.started() {
-		if p.gone() {
+		if p.ended() {
 			failures = append(failures, p.failure())
 		}
 	}

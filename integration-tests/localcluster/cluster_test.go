@@ -110,7 +110,7 @@ func TestNodesAndASchedulerJoinARunningCluster(t *testing.T) {
 	}
 	for _, name := range []string{"late-0", "late-1"} {
 		if got := podWithStatus(t, client, name).Spec.NodeName; got != nodes[1] {
-			t.Errorf("%s is on node %s, want %s, the one that is not cordoned", name, got, nodes[1])
+			t.Errorf("%s is on node %s, want %s, which is not cordoned", name, got, nodes[1])
 		}
 	}
 	schedulers := slices.DeleteFunc(processesOf(t, cluster.Dir()), func(p string) bool { return p != "kube-scheduler" })
@@ -119,7 +119,7 @@ func TestNodesAndASchedulerJoinARunningCluster(t *testing.T) {
 	}
 }
 
-func TestPodsPlayWhatTheirAnnotationsSay(t *testing.T) {
+func TestPodsBehaveAsTheirAnnotationsSpecify(t *testing.T) {
 	t.Parallel()
 	cluster := localcluster.For(t, localcluster.Options{})
 	client := clientFor(t, cluster)
@@ -171,7 +171,7 @@ func TestPodsPlayWhatTheirAnnotationsSay(t *testing.T) {
 			t.Errorf("Ready after %s, wanted between %s and %s", took, soonest, latest)
 		}
 	})
-	t.Run("a pod that takes its time to end stays Ready until then", func(t *testing.T) {
+	t.Run("a pod that terminates slowly stays Ready until then", func(t *testing.T) {
 		t.Parallel()
 		create(t, client, statefulSet("lingering", 1, map[string]string{localcluster.GoneAfter: "25s"}))
 		podWithStatus(t, client, "lingering-0")
@@ -189,7 +189,7 @@ func TestPodsPlayWhatTheirAnnotationsSay(t *testing.T) {
 			return err
 		})
 	})
-	t.Run("readiness gates are left to whoever owns them", func(t *testing.T) {
+	t.Run("readiness gates are not changed", func(t *testing.T) {
 		t.Parallel()
 		const gate = corev1.PodConditionType("example.com/gate")
 		set := statefulSet("gated", 1, nil)

@@ -14,7 +14,7 @@ import (
 func TestAWriteWaitsForTheDiskIfConfigured(t *testing.T) {
 	t.Parallel()
 	const writes = 5
-	for sentence, syncs := range map[string]bool{"it does where asked": true, "it does not by itself": false} {
+	for sentence, syncs := range map[string]bool{"it does if requested": true, "it does not by itself": false} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			cluster := localcluster.For(t, localcluster.Options{EtcdSyncs: syncs})
@@ -51,7 +51,7 @@ func syncsOf(t *testing.T, cluster *localcluster.Cluster) int {
 	}
 	parts := syncsLine.FindSubmatch(text)
 	if parts == nil {
-		t.Fatal("etcd does not tell how often it waited for the disk")
+		t.Fatal("etcd does not report how often it waited for the disk")
 	}
 	n, err := strconv.Atoi(string(parts[1]))
 	if err != nil {

@@ -92,8 +92,8 @@ func (c *Cluster) resume(ctx context.Context, from command) error {
 		if err != nil {
 			return err
 		}
-		err = poll(ctx, "the API server", func() bool { return !p.gone() && c.serves(ctx) }, p)
-		if err == nil || attempt == startAttempts || !p.gone() || !portTaken(err) {
+		err = poll(ctx, "the API server", func() bool { return !p.ended() && c.serves(ctx) }, p)
+		if err == nil || attempt == startAttempts || !p.ended() || !portTaken(err) {
 			return err
 		}
 		if _, err := c.release(from.name); err != nil {

@@ -27,7 +27,7 @@ func configMap(t *testing.T, client kubernetes.Interface, name string) string {
 	return made.ResourceVersion
 }
 
-func TestAnInterruptedProgramComesBackWithAllThatWasThere(t *testing.T) {
+func TestAnInterruptedProgramRestartsWithItsData(t *testing.T) {
 	t.Parallel()
 	cluster := localcluster.For(t, localcluster.Options{}) // when it ends, it would report a program that had ended
 	client := clientFor(t, cluster)
@@ -50,7 +50,7 @@ func TestAnInterruptedProgramComesBackWithAllThatWasThere(t *testing.T) {
 	}
 	for _, program := range []string{localcluster.APIServer, localcluster.Etcd} {
 		if !strings.Contains(string(log), "before-"+program) {
-			t.Errorf("the audit log has lost what was before %s was interrupted", program)
+			t.Errorf("the audit log has lost the requests before %s was interrupted", program)
 		}
 	}
 	if err := cluster.Interrupt(t.Context(), "no such program", 0); err == nil {
@@ -91,7 +91,7 @@ func TestPausedControllersCatchUp(t *testing.T) {
 	}
 }
 
-func TestAnUncachedAPIServerGoesOnWithAWatchAtAnyVersion(t *testing.T) {
+func TestAnUncachedAPIServerContinuesAWatchAtAnyVersion(t *testing.T) {
 	t.Parallel()
 	cluster := localcluster.For(t, localcluster.Options{})
 	added, err := cluster.AddAPIServer(t.Context(), localcluster.APIServerOptions{Name: "uncached", Uncached: true})
@@ -112,7 +112,7 @@ func TestAnUncachedAPIServerGoesOnWithAWatchAtAnyVersion(t *testing.T) {
 	configMap(t, clientFor(t, cluster), "third")
 	for _, want := range []string{"second", "third"} {
 		if got := nextOf(t, uncached, &from); got != want {
-			t.Errorf("it tells of %s, want %s", got, want)
+			t.Errorf("it reports %s, want %s", got, want)
 		}
 	}
 	log, err := os.ReadFile(added.AuditLog())
@@ -129,7 +129,7 @@ func nextOf(t *testing.T, client kubernetes.Interface, version *string) string {
 	for {
 		events, err := client.CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{ResourceVersion: *version})
 		if ctx.Err() != nil {
-			t.Fatalf("nothing is told after version %s: %v", *version, err)
+			t.Fatalf("no event after version %s: %v", *version, err)
 		}
 		if err != nil {
 			continue
@@ -164,10 +164,10 @@ func TestAnAPIServerBehindASlowPipeShowsThePast(t *testing.T) {
 	configMap(t, clientFor(t, cluster), "new")
 	cached := metav1.GetOptions{ResourceVersion: "0"}
 	if _, err := stale.CoreV1().ConfigMaps("default").Get(t.Context(), "new", cached); err == nil {
-		t.Error("it knows at once what is new")
+		t.Error("it shows new objects at once")
 	}
 	pipe.Delay(0)
-	eventually(t, "it hears of what is new", func() error {
+	eventually(t, "it shows new objects later", func() error {
 		_, err := stale.CoreV1().ConfigMaps("default").Get(t.Context(), "new", cached)
 		return err
 	})
@@ -188,7 +188,7 @@ func TestAFormerOperatorIsBuiltOnceFromItsCommit(t *testing.T) {
 		t.Errorf("the second time it is %s, %v", again, err)
 	}
 	if out, err := exec.CommandContext(t.Context(), program, "-version").CombinedOutput(); err != nil {
-		t.Errorf("it does not say its version: %v: %s", err, out)
+		t.Errorf("it does not print its version: %v: %s", err, out)
 	}
 	if _, err := localcluster.BuildFormerOperator(t.Context(), strings.Repeat("0", 40), nil); err == nil {
 		t.Error("a commit that there is not was built")

@@ -101,7 +101,7 @@ func TestTwoClustersAtOnceKnowNothingOfEachOther(t *testing.T) {
 		if err := cluster.Stop(); err != nil {
 			t.Error(err)
 		}
-		wantNothingLeft(t, cluster.Dir())
+		wantNoRemains(t, cluster.Dir())
 		if _, err := os.Stat(cluster.Dir()); !os.IsNotExist(err) {
 			t.Errorf("folder after Stop: %v", err)
 		}
@@ -118,7 +118,7 @@ func TestAKilledOwnerLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = owner.Wait()
-	wantNothingLeft(t, dir)
+	wantNoRemains(t, dir)
 
 	// The next cluster or operator removes the folder.
 	if _, err := localcluster.StartOperator(t.Context(), operatorOptions("broken operator")); err == nil {
@@ -149,7 +149,7 @@ func TestADetachedClusterStaysUntilItIsStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantNothingLeft(t, dir)
+	wantNoRemains(t, dir)
 }
 
 func TestAnOperatorRunsUntilItIsStoppedOrKilled(t *testing.T) {
@@ -163,7 +163,7 @@ func TestAnOperatorRunsUntilItIsStoppedOrKilled(t *testing.T) {
 			t.Errorf("logs lack the flags: %s", logs)
 		}
 	})
-	t.Run("killed it is gone at once", func(t *testing.T) {
+	t.Run("a killed owner ends it at once", func(t *testing.T) {
 		operator := startOperator(t)
 		operator.Kill()
 		select {
@@ -175,7 +175,7 @@ func TestAnOperatorRunsUntilItIsStoppedOrKilled(t *testing.T) {
 			t.Errorf("exit code: got %d", code)
 		}
 	})
-	t.Run("one that ends by itself is an error with its log", func(t *testing.T) {
+	t.Run("a program that ends by itself is an error with its log", func(t *testing.T) {
 		_, err := localcluster.StartOperator(t.Context(), operatorOptions("broken operator"))
 		if err == nil || !strings.Contains(err.Error(), "no such flag") || !strings.Contains(err.Error(), "exit status 2") {
 			t.Errorf("got %v", err)
@@ -243,9 +243,9 @@ func startOwner(t *testing.T, play string) (*exec.Cmd, string) {
 	return owner, strings.TrimSpace(dir)
 }
 
-func wantNothingLeft(t *testing.T, dir string) {
+func wantNoRemains(t *testing.T, dir string) {
 	t.Helper()
-	eventually(t, "no process of "+dir+" is left", func() error {
+	eventually(t, "no process of "+dir+" remains", func() error {
 		if left := processesOf(t, dir); len(left) > 0 {
 			return fmt.Errorf("there are %v", left)
 		}

@@ -219,7 +219,7 @@ func (o *Operator) Exited() <-chan struct{} { return o.process.exited }
 
 // ExitCode returns the exit code of the process: -1 after a signal, and while it runs.
 func (o *Operator) ExitCode() int {
-	if !o.process.gone() {
+	if !o.process.ended() {
 		return -1
 	}
 	return o.process.cmd.ProcessState.ExitCode()
@@ -274,12 +274,12 @@ type addressWatch struct {
 
 func (w *addressWatch) Write(p []byte) (int, error) {
 	if !w.done {
-		w.look(p)
+		w.scan(p)
 	}
 	return w.out.Write(p)
 }
 
-func (w *addressWatch) look(p []byte) {
+func (w *addressWatch) scan(p []byte) {
 	w.line = append(w.line, p...)
 	for !w.done {
 		line, rest, complete := bytes.Cut(w.line, []byte("\n"))

@@ -83,7 +83,7 @@ func (p *process) signal(s os.Signal) error {
 	return nil
 }
 
-func (p *process) gone() bool {
+func (p *process) ended() bool {
 	select {
 	case <-p.exited:
 		return true
@@ -110,7 +110,7 @@ func poll(ctx context.Context, what string, done func() bool, processes ...*proc
 	defer ticker.Stop()
 	for !done() {
 		for _, p := range processes {
-			if p.gone() {
+			if p.ended() {
 				return fmt.Errorf("wait for %s: %w", what, p.failure())
 			}
 		}

@@ -42,7 +42,7 @@ func TestAReservedPortIsGivenOnlyOnRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !listens(ports[0]) {
-			t.Error("nobody answers")
+			t.Error("no answer")
 		}
 		if err := listener.Close(); err != nil {
 			t.Fatal(err)
@@ -62,6 +62,6 @@ func TestAReservedPortIsGivenOnlyOnRequest(t *testing.T) {
 		return errors.Join(err, refused)
 	}}
 	if listener, err := alone.Listen(t.Context(), "tcp", address); !errors.Is(err, syscall.EADDRINUSE) {
-		t.Errorf("somebody else has it: %v, %v", listener, err)
+		t.Errorf("another process has it: %v, %v", listener, err)
 	}
 }

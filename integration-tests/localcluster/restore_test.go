@@ -30,7 +30,7 @@ func TestARestoredClusterIsAsItWasAtTheBackup(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "lost-0", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("what was made after the backup: %v", err)
+		t.Errorf("objects of the time after the backup: %v", err)
 	}
 	before, _ := strconv.Atoi(lost)
 	after, _ := strconv.Atoi(configMap(t, client, "after"))

@@ -177,7 +177,7 @@ func waitForLock(ctx context.Context, path string, out io.Writer) (*os.File, err
 	if err != nil {
 		return nil, err
 	}
-	for told := false; ; told = true {
+	for logged := false; ; logged = true {
 		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return lock, nil
@@ -186,7 +186,7 @@ func waitForLock(ctx context.Context, path string, out io.Writer) (*os.File, err
 			lock.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		if !told {
+		if !logged {
 			fmt.Fprintln(out, "waiting for another process that builds the same")
 		}
 		select {

@@ -18,7 +18,7 @@ type member struct {
 
 	mu       sync.Mutex
 	prepared bool
-	leaving  int64 // since when it is ready to leave, in seconds since 1970; 0: not ready
+	leaving  int64 // since when it is ready to be removed, in seconds since 1970; 0: not ready
 	log      []string
 }
 
@@ -29,7 +29,7 @@ func (m *member) handler() http.Handler {
 	mux.HandleFunc("/prepare-delayed-downscale", m.prepareDelayed)
 	mux.HandleFunc("POST /crash", func(http.ResponseWriter, *http.Request) { os.Exit(1) })
 	mux.HandleFunc("GET /log", m.showLog)
-	mux.HandleFunc("GET /ask", askAnother)
+	mux.HandleFunc("GET /ask", callAnother)
 	mux.HandleFunc("GET /resolve", resolve)
 	return mux
 }
@@ -53,7 +53,7 @@ func (m *member) prepare(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	m.note(r)
+	m.record(r)
 	fmt.Fprintf(w, "{\"prepared\": %t}\n", m.prepared)
 }
 
@@ -72,13 +72,13 @@ func (m *member) prepareDelayed(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	m.note(r)
+	m.record(r)
 	fmt.Fprintf(w, "{\"timestamp\": %d}\n", m.leaving)
 }
 
-// note records a call that changed something. The Host is quoted, because the caller may send any
-// text.
-func (m *member) note(r *http.Request) {
+// record records a call that changed something. The Host is quoted, because the caller may
+// send any text.
+func (m *member) record(r *http.Request) {
 	if r.Method != http.MethodGet {
 		m.log = append(m.log, fmt.Sprintf("%s %s %q", r.Method, r.URL.Path, r.Host))
 	}
@@ -90,8 +90,8 @@ func (m *member) showLog(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, strings.Join(m.log, "\n"))
 }
 
-// askAnother calls another member by the URL of the request.
-func askAnother(w http.ResponseWriter, r *http.Request) {
+// callAnother calls another member by the URL of the request.
+func callAnother(w http.ResponseWriter, r *http.Request) {
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, r.URL.Query().Get("url"), nil)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

@@ -21,7 +21,7 @@ func TestAMemberReportsWhetherItIsPrepared(t *testing.T) {
 DELETE /prepare-shutdown "example.com"
 DELETE /prepare-delayed-downscale "example.com"`},
 	} {
-		if _, got := ask(m, step.method, step.path); got != step.want {
+		if _, got := send(m, step.method, step.path); got != step.want {
 			t.Errorf("%s %s: %q, want %q", step.method, step.path, got, step.want)
 		}
 	}
@@ -33,60 +33,60 @@ func TestNoHostNameForgesALogLine(t *testing.T) {
 	call := httptest.NewRequest("POST", "/prepare-shutdown", nil)
 	call.Host = "a\"\nDELETE /prepare-shutdown \"b"
 	m.handler().ServeHTTP(httptest.NewRecorder(), call)
-	if _, got := ask(m, "GET", "/log"); got != `POST /prepare-shutdown "a\"\nDELETE /prepare-shutdown \"b"` {
+	if _, got := send(m, "GET", "/log"); got != `POST /prepare-shutdown "a\"\nDELETE /prepare-shutdown \"b"` {
 		t.Errorf("its log is %q", got)
 	}
 }
 
-func TestAMemberKeepsTheTimeSinceWhenItIsReadyToLeave(t *testing.T) {
+func TestAMemberKeepsTheTimeSinceWhenItIsPrepared(t *testing.T) {
 	t.Parallel()
 	m := &member{leaving: 1767614400}
-	if _, got := ask(m, "POST", "/prepare-delayed-downscale"); got != `{"timestamp": 1767614400}` {
-		t.Errorf("asked once more it says %q", got)
+	if _, got := send(m, "POST", "/prepare-delayed-downscale"); got != `{"timestamp": 1767614400}` {
+		t.Errorf("the repeated call returns %q", got)
 	}
 }
 
 func TestAMemberIsReadyOnceItHasStarted(t *testing.T) {
 	t.Parallel()
 	m := &member{}
-	if code, _ := ask(m, "GET", "/ready"); code != http.StatusServiceUnavailable {
+	if code, _ := send(m, "GET", "/ready"); code != http.StatusServiceUnavailable {
 		t.Errorf("before its start: %d", code)
 	}
 	m.ready.Store(true)
-	if code, _ := ask(m, "GET", "/ready"); code != http.StatusOK {
+	if code, _ := send(m, "GET", "/ready"); code != http.StatusOK {
 		t.Errorf("after its start: %d", code)
 	}
 }
 
-func TestAMemberAsksAnother(t *testing.T) {
+func TestAMemberCallsAnother(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer((&member{prepared: true}).handler())
 	defer other.Close()
-	if code, got := ask(&member{}, "GET", "/ask?url="+other.URL+"/prepare-shutdown"); code != http.StatusOK || got != `{"prepared": true}` {
+	if code, got := send(&member{}, "GET", "/ask?url="+other.URL+"/prepare-shutdown"); code != http.StatusOK || got != `{"prepared": true}` {
 		t.Errorf("it answers %d %q", code, got)
 	}
-	if code, _ := ask(&member{}, "GET", "/ask?url="+other.URL+"/ready"); code != http.StatusServiceUnavailable {
-		t.Errorf("of one that is not ready it says %d", code)
+	if code, _ := send(&member{}, "GET", "/ask?url="+other.URL+"/ready"); code != http.StatusServiceUnavailable {
+		t.Errorf("a member that is not ready returns %d", code)
 	}
 }
 
 func TestAMemberResolvesNames(t *testing.T) {
 	t.Parallel()
-	code, got := ask(&member{}, "GET", "/resolve?name=localhost")
+	code, got := send(&member{}, "GET", "/resolve?name=localhost")
 	if code != http.StatusOK || got == "" {
-		t.Errorf("of localhost it says %d %q", code, got)
+		t.Errorf("for localhost it returns %d %q", code, got)
 	}
 	for address := range strings.Lines(got) {
 		if ip := net.ParseIP(strings.TrimSpace(address)); ip == nil || !ip.IsLoopback() {
 			t.Errorf("localhost is %q", got)
 		}
 	}
-	if code, got := ask(&member{}, "GET", "/resolve?name="); code != http.StatusBadGateway {
-		t.Errorf("of no name it says %d %q", code, got)
+	if code, got := send(&member{}, "GET", "/resolve?name="); code != http.StatusBadGateway {
+		t.Errorf("without a name it returns %d %q", code, got)
 	}
 }
 
-func ask(m *member, method, path string) (code int, body string) {
+func send(m *member, method, path string) (code int, body string) {
 	answer := httptest.NewRecorder()
 	m.handler().ServeHTTP(answer, httptest.NewRequest(method, path, nil))
 	return answer.Code, strings.TrimSpace(answer.Body.String())

@@ -44,13 +44,13 @@ func (c *caller) babble() {
 	c.must(err)
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusBadRequest {
-		c.Fatalf("what is no review is answered with %s", answer.Status)
+		c.Fatalf("an invalid review is answered with %s", answer.Status)
 	}
 }
 
-// shrinkForGood requests a downscale that is not a dry run. It is refused, because the last pod has
+// scaleDownForGood requests a downscale that is not a dry run. It is refused, because the last pod has
 // an address that lockstep never calls.
-func (c *caller) shrinkForGood(zone string) {
+func (c *caller) scaleDownForGood(zone string) {
 	c.Helper()
 	last := fmt.Sprintf("%s-%d", zone, podsEach-1)
 	const nowhere = `{"status": {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}}`
@@ -59,9 +59,9 @@ func (c *caller) shrinkForGood(zone string) {
 		c.Logf("%s cannot be given an address now: %v", last, err)
 		return
 	}
-	before, after := c.shrunk(zone)
-	if why := c.ask("prepare-downscale", inEarnest(updateOf(zone, before, after))); why == "" {
-		c.Errorf("%s may shrink", zone)
+	before, after := c.scaledDown(zone)
+	if why := c.send("prepare-downscale", inEarnest(updateOf(zone, before, after))); why == "" {
+		c.Errorf("%s may be scaled down", zone)
 	}
 }
 
@@ -75,7 +75,7 @@ func (c *caller) evict(pod string, seen func() error) {
 		if evicted, err = c.admin.CoreV1().Pods(namespace).Get(c.Context(), pod, metav1.GetOptions{}); err != nil {
 			return err
 		}
-		if why := c.ask("pod-eviction", inEarnest(evictionOf(pod, string(evicted.UID)))); why != "" {
+		if why := c.send("pod-eviction", inEarnest(evictionOf(pod, string(evicted.UID)))); why != "" {
 			return fmt.Errorf("refused: %s", why)
 		}
 		return nil

@@ -20,7 +20,7 @@ type played struct {
 }
 
 func TestRulesAreUnderstoodByPrometheus(t *testing.T) {
-	asked(t)
+	needsPrograms(t)
 	for _, name := range []string{"alerts.yaml", "predecessor.yaml"} {
 		file := filepath.Join(t.TempDir(), name)
 		writeRules(t, file, rulesOf(t, name))
@@ -28,8 +28,8 @@ func TestRulesAreUnderstoodByPrometheus(t *testing.T) {
 	}
 }
 
-func TestAlertsAreRaisedByWhatTheyAreAbout(t *testing.T) {
-	asked(t)
+func TestAlertsAreRaisedByTheirCauses(t *testing.T) {
+	needsPrograms(t)
 	folder := t.TempDir()
 	groups := rulesOf(t, "alerts.yaml")
 	for _, g := range groups {

@@ -13,7 +13,7 @@ import (
 
 // rightlyEmpty lists the panels that this test cannot fill, with the reason.
 var rightlyEmpty = map[string]string{
-	"Retried requests": "client-go repeats what an API server in trouble refuses, and this one has none",
+	"Retried requests": "client-go repeats requests that an API server in trouble refuses, and this API server has none",
 }
 
 // panelQuery is one query of a panel.
@@ -45,7 +45,7 @@ func panelQueries(t *testing.T) []panelQuery {
 // Every query returns data after one rollout, one eviction and one refused downscale, so that a
 // panel needs no second one.
 func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
-	asked(t)
+	needsPrograms(t)
 	left := panelQueries(t)
 	for title := range rightlyEmpty {
 		if !slices.ContainsFunc(left, func(q panelQuery) bool { return q.title == title }) {
@@ -65,7 +65,7 @@ func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 
 	s.roll()
 	s.await("the rollout", func() error {
-		c.askAll()
+		c.sendAll()
 		empty()
 		return s.behind()
 	})
@@ -77,8 +77,8 @@ func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 		return nil
 	})
 	for deadline := time.Now().Add(patience); empty() && time.Now().Before(deadline); {
-		c.askAll()
-		c.shrinkForGood(zones[1])
+		c.sendAll()
+		c.scaleDownForGood(zones[1])
 	}
 	for _, q := range left {
 		if rightlyEmpty[q.title] == "" {
@@ -148,7 +148,7 @@ func (p *prometheus) agrees(rollouts int) {
 
 // An API server with the CRDs of the prometheus-operator accepts the manifests.
 func TestMonitoringIsAcceptedByAnAPIServer(t *testing.T) {
-	asked(t)
+	needsPrograms(t)
 	s := newScene(t)
 	crds := definitions(t)
 	for _, kind := range []string{"prometheusrules", "servicemonitors", "podmonitors"} {
@@ -164,7 +164,7 @@ func TestMonitoringIsAcceptedByAnAPIServer(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			rendered := kustomized(t, "operator", tc.components...)
 			if !strings.Contains(rendered, tc.want) || strings.Contains(rendered, tc.never) {
-				t.Errorf("rendered is not what is wanted: %s, without %s", tc.want, tc.never)
+				t.Errorf("the rendered panels differ: %s, without %s", tc.want, tc.never)
 			}
 			file := filepath.Join(t.TempDir(), "rendered.yaml")
 			writeFile(t, file, rendered)

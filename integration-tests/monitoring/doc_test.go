@@ -13,8 +13,8 @@ import (
 
 const repository = "../.."
 
-// asked skips a test that needs programs whose build takes minutes.
-func asked(t *testing.T) {
+// needsPrograms skips a test that needs programs whose build takes minutes.
+func needsPrograms(t *testing.T) {
 	t.Helper()
 	if os.Getenv("LOCKSTEP_MONITORING") == "" {
 		t.Skip("SKIPPED, NOT PROVED: set LOCKSTEP_MONITORING=check to build Prometheus and run this (make monitoring)")

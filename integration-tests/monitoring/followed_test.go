@@ -16,7 +16,7 @@ import (
 // A refused client receives a message. The log has the message with a trace, the trace has the same
 // reason, and the metric of that reason has an exemplar with the trace.
 func TestARefusedDownscaleIsFollowedFromItsMessageToLogTraceAndExemplar(t *testing.T) {
-	asked(t)
+	needsPrograms(t)
 	jaeger, err := localcluster.StartJaeger(t.Context(), os.Stderr)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestARefusedDownscaleIsFollowedFromItsMessageToLogTraceAndExemplar(t *testi
 	s.roll()
 	var message string
 	s.await("a refusal", func() error {
-		if message = c.shrink(zones[2]); !strings.Contains(message, "(GroupHeld") {
+		if message = c.scaleDown(zones[2]); !strings.Contains(message, "(GroupHeld") {
 			return fmt.Errorf("it is answered %q", message)
 		}
 		return nil
@@ -103,7 +103,7 @@ func tagged(s *scene, trace string, r review) error {
 			}
 		}
 	}
-	return errors.New("it is not there, or says something else")
+	return errors.New("it does not exist, or has another value")
 }
 
 func (s *scene) fetch(url, accept string) string {

@@ -21,7 +21,7 @@ import (
 // The alerts of the predecessor's and of Mimir's mixin are raised by lockstep's metrics in the situations in which the
 // predecessor's metrics raised them, with the thresholds and times of the mixins.
 func TestAlertsOfThePredecessorAreRaisedWhereTheyWere(t *testing.T) {
-	asked(t)
+	needsPrograms(t)
 	folder := t.TempDir()
 	writeRules(t, filepath.Join(folder, "predecessor.rules.yaml"), rulesOf(t, "predecessor.yaml"))
 	writeRules(t, filepath.Join(folder, "predecessor-alerts.rules.yaml"), []ruleGroup{{Name: "former", Rules: formerRules()}})
@@ -50,7 +50,7 @@ const (
 
 // Dashboards and alerts of the predecessor's and of Mimir's mixin read a running lockstep through the recording rules.
 func TestDashboardsAndAlertsOfThePredecessorMeanTheSame(t *testing.T) {
-	asked(t)
+	needsPrograms(t)
 	s := newScene(t)
 	s.operate("http://127.0.0.1:1") // no server listens there
 	p := s.scrape(withNative)
@@ -72,7 +72,7 @@ func TestDashboardsAndAlertsOfThePredecessorMeanTheSame(t *testing.T) {
 	for deadline := time.Now().Add(patience); len(left) > 0 && time.Now().Before(deadline); {
 		s.roll()
 		s.await("the rollout", func() error {
-			c.askAll()
+			c.sendAll()
 			return s.behind()
 		})
 		left = slices.DeleteFunc(left, p.showsLines)

@@ -17,7 +17,7 @@ type caller struct {
 	*scene
 	address string
 	client  *http.Client
-	asked   int
+	reviews int
 }
 
 func (s *scene) caller() *caller {
@@ -28,8 +28,8 @@ func (s *scene) caller() *caller {
 	}}
 }
 
-// askAll sends a dry run to every webhook, and an invalid review to one of them.
-func (c *caller) askAll() {
+// sendAll sends a dry run to every webhook, and an invalid review to one of them.
+func (c *caller) sendAll() {
 	c.Helper()
 	c.babble()
 	set := func(replicas int) object {
@@ -40,14 +40,14 @@ func (c *caller) askAll() {
 		}
 	}
 	for _, webhook := range []string{"no-downscale", "prepare-downscale"} {
-		c.ask(webhook, updateOf(zones[0], set(podsEach), set(podsEach-1)))
+		c.send(webhook, updateOf(zones[0], set(podsEach), set(podsEach-1)))
 	}
 	for _, webhook := range []string{"pod-eviction-pin", "pod-eviction"} {
-		c.ask(webhook, evictionOf(zones[0]+"-0", ""))
+		c.send(webhook, evictionOf(zones[0]+"-0", ""))
 	}
 	budgets := object{"group": "rollout-operator.grafana.com", "version": "v1", "resource": "zoneawarepoddisruptionbudgets"}
 	budget := object{"group": "rollout-operator.grafana.com", "version": "v1", "kind": "ZoneAwarePodDisruptionBudget"}
-	c.ask("zpdb-validation", object{
+	c.send("zpdb-validation", object{
 		"kind": budget, "resource": budgets, "requestKind": budget, "requestResource": budgets, "name": "b", "operation": "CREATE",
 		"object": object{
 			"apiVersion": "rollout-operator.grafana.com/v1", "kind": "ZoneAwarePodDisruptionBudget", "metadata": object{"name": "b", "namespace": namespace},
@@ -79,15 +79,16 @@ func evictionOf(pod, uid string) object {
 	}
 }
 
-// shrink requests a downscale of a zone by one pod, and returns the reason of its refusal.
-func (c *caller) shrink(zone string) (refusal string) {
+// scaleDown requests a downscale of a zone by one pod, and returns the reason of its
+// refusal.
+func (c *caller) scaleDown(zone string) (refusal string) {
 	c.Helper()
-	before, after := c.shrunk(zone)
-	return c.ask("prepare-downscale", updateOf(zone, before, after))
+	before, after := c.scaledDown(zone)
+	return c.send("prepare-downscale", updateOf(zone, before, after))
 }
 
-// shrunk returns a zone as it is, and with one pod less.
-func (c *caller) shrunk(zone string) (before, after *appsv1.StatefulSet) {
+// scaledDown returns a zone as it is, and with one pod less.
+func (c *caller) scaledDown(zone string) (before, after *appsv1.StatefulSet) {
 	c.Helper()
 	before, err := c.admin.AppsV1().StatefulSets(namespace).Get(c.Context(), zone, metav1.GetOptions{})
 	c.must(err)
@@ -97,11 +98,11 @@ func (c *caller) shrunk(zone string) (before, after *appsv1.StatefulSet) {
 	return before, after
 }
 
-// ask sends one request, as a dry run by default, and returns the reason of its refusal.
-func (c *caller) ask(webhook string, request object) (refusal string) {
+// send sends one request, as a dry run by default, and returns the reason of its refusal.
+func (c *caller) send(webhook string, request object) (refusal string) {
 	c.Helper()
-	c.asked++
-	request["uid"], request["namespace"] = fmt.Sprint("review-", c.asked), namespace
+	c.reviews++
+	request["uid"], request["namespace"] = fmt.Sprint("review-", c.reviews), namespace
 	if _, said := request["dryRun"]; !said {
 		request["dryRun"] = true
 	}

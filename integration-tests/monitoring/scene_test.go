@@ -109,7 +109,7 @@ func (s *scene) settle() {
 	s.rolled()
 }
 
-// zoneOf returns a zone. The first zone may not shrink.
+// zoneOf returns a zone. Downscales of the first zone are forbidden.
 func zoneOf(name string) *appsv1.StatefulSet {
 	labels, may := map[string]string{"rollout-group": group, "name": name}, map[string]string{"rollout-group": group}
 	if name == zones[0] {

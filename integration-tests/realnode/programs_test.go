@@ -18,7 +18,7 @@ func TestWhereThePackagesDoNotExistNoNodeCanRun(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongHereIsNotMissing(t *testing.T) {
+func TestLocalErrorsDoNotCountAsMissingPackages(t *testing.T) {
 	fromNowhere(t)
 	t.Setenv("XDG_CACHE_HOME", os.Args[0]) // not a folder
 	if err := missingOf(t.Context(), nil, "absent"); err != nil {

@@ -42,7 +42,7 @@ func prepare(dir string) error {
 	return images.Write(ctx, "../..", filepath.Join(dir, imagesFolder), images.Pause, images.Member)
 }
 
-func TestAPodOnARealNodeBecomesReadyAndLeaves(t *testing.T) {
+func TestAPodOnARealNodeBecomesReadyAndTerminates(t *testing.T) {
 	if os.Getenv("LOCKSTEP_E2E") == "" {
 		t.Skip("SKIPPED, NOT PROVED: set LOCKSTEP_E2E=run to run this (make e2e)")
 	}
@@ -93,7 +93,7 @@ func TestAPodOnARealNodeBecomesReadyAndLeaves(t *testing.T) {
 	if err := pods.Delete(t.Context(), "member", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the pod is gone", func() (bool, string) {
+	await(t, "the pod is deleted", func() (bool, string) {
 		left, err := pods.List(t.Context(), metav1.ListOptions{})
 		return err == nil && len(left.Items) == 0, fmt.Sprint(left.Items, err)
 	})

@@ -16,7 +16,7 @@ func (p Programs) Versions(ctx context.Context, others ...string) ([]string, err
 		asked.Env = p.packages.Environment()
 		out, err := asked.Output()
 		if err != nil {
-			return nil, fmt.Errorf("ask %s for its version: %w", program, err)
+			return nil, fmt.Errorf("read the version of %s: %w", program, err)
 		}
 		first, _, _ := strings.Cut(string(out), "\n")
 		all = append(all, first)

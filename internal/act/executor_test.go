@@ -123,12 +123,12 @@ func TestOrderOfRequests(t *testing.T) {
 			[]plan.Action{adopt, deletePod("zone-a-0"), wait, cancels}, write(s, "rollout/zone-a", "zone-a-0"),
 			[]string{"PATCH pods/zone-a-1", newLease, "DELETE pods/zone-a-0", "PATCH statefulsets/zone-a/status"},
 		},
-		"giving back is a write":                     {[]plan.Action{release}, write(s, ""), []string{newLease}},
-		"waiting is no request":                      {[]plan.Action{wait}, hold.Decision{}, nil},
-		"a repair without cover writes no hold":      {[]plan.Action{deletePod("zone-a-0")}, hold.Decision{}, []string{"DELETE pods/zone-a-0"}},
-		"a renewal is a write":                       {nil, write(s, "rollout/zone-a"), []string{newLease}},
-		"a Lease that is not there needs no removal": {nil, hold.Decision{Need: hold.Remove}, nil},
-		"a Lease that is not there needs no label":   {nil, hold.Decision{Need: hold.Label}, nil},
+		"giving back is a write":                {[]plan.Action{release}, write(s, ""), []string{newLease}},
+		"waiting is no request":                 {[]plan.Action{wait}, hold.Decision{}, nil},
+		"a repair without cover writes no hold": {[]plan.Action{deletePod("zone-a-0")}, hold.Decision{}, []string{"DELETE pods/zone-a-0"}},
+		"a renewal is a write":                  {nil, write(s, "rollout/zone-a"), []string{newLease}},
+		"a missing Lease needs no removal":      {nil, hold.Decision{Need: hold.Remove}, nil},
+		"a missing Lease needs no label":        {nil, hold.Decision{Need: hold.Label}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -166,15 +166,15 @@ func TestADryRunSendsNothing(t *testing.T) {
 			t.Errorf("got %v, %v", receipts, err)
 		}
 	}
-	if asked := r.said(); len(asked) != 0 {
-		t.Errorf("asked for %v", asked)
+	if requests := r.said(); len(requests) != 0 {
+		t.Errorf("requests: %v", requests)
 	}
 	if behind, _ := r.Fresh.Behind(&s); behind != "" {
-		t.Errorf("waits for what was never written: %s", behind)
+		t.Errorf("waits for a write that was never made: %s", behind)
 	}
 }
 
-func TestEveryWriteNamesTheVeryObject(t *testing.T) {
+func TestEveryWriteHasThePreconditionsOfItsObject(t *testing.T) {
 	r := newRoom(t)
 	s := testGroup()
 	if _, err := r.Run(t.Context(), &s, []plan.Action{cancels, deletePod("zone-a-0"), adopt}, hold.Decision{}); err != nil {
@@ -199,7 +199,7 @@ func TestEveryWriteNamesTheVeryObject(t *testing.T) {
 }
 
 // Each case rejects one request and lists the requests that are still sent.
-func TestWhatARefusalStops(t *testing.T) {
+func TestARefusedRequestStopsOnlyRequestsThatDependOnIt(t *testing.T) {
 	const del, patchPod, status = "DELETE pods/zone-a-0", "PATCH pods/zone-a-1", "PATCH statefulsets/zone-a/status"
 	all := []string{patchPod, newLease, del, status}
 	for sentence, tc := range map[string]struct {
@@ -208,17 +208,17 @@ func TestWhatARefusalStops(t *testing.T) {
 		want    []string
 		class   reason.Class
 	}{
-		"a touch that conflicts stops nothing else":         {patchPod, http.StatusConflict, all, reason.Moved},
-		"a pod that is gone needs no touch":                 {patchPod, http.StatusNotFound, all, reason.Moved},
-		"a touch that is refused stops nothing else":        {patchPod, http.StatusForbidden, all, reason.Again},
-		"a hold that somebody took first stops the deletes": {newLease, http.StatusConflict, []string{patchPod, newLease, "GET " + theLease}, reason.Moved},
-		"a hold that can't be written stops the deletes":    {newLease, http.StatusInternalServerError, []string{patchPod, newLease, "GET " + theLease}, reason.Again},
-		"a namespace that is going stops the deletes":       {newLease, http.StatusForbidden, []string{patchPod, newLease, "GET " + theLease}, reason.Again},
-		"a pod that has moved on is no failure":             {del, http.StatusConflict, all, reason.Moved},
-		"a pod that is gone is no failure":                  {del, http.StatusNotFound, all, reason.Moved},
-		"a delete that is refused is one":                   {del, http.StatusForbidden, all, reason.Again},
-		"a status that has moved on is no failure":          {status, http.StatusConflict, all, reason.Moved},
-		"a StatefulSet that is gone is no failure":          {status, http.StatusNotFound, all, reason.Moved},
+		"a touch that conflicts stops nothing else":               {patchPod, http.StatusConflict, all, reason.Moved},
+		"a pod that is gone needs no touch":                       {patchPod, http.StatusNotFound, all, reason.Moved},
+		"a touch that is refused stops nothing else":              {patchPod, http.StatusForbidden, all, reason.Again},
+		"a hold that another writer took first stops the deletes": {newLease, http.StatusConflict, []string{patchPod, newLease, "GET " + theLease}, reason.Moved},
+		"a hold that can't be written stops the deletes":          {newLease, http.StatusInternalServerError, []string{patchPod, newLease, "GET " + theLease}, reason.Again},
+		"a namespace that is being deleted stops the deletes":     {newLease, http.StatusForbidden, []string{patchPod, newLease, "GET " + theLease}, reason.Again},
+		"a pod that has moved on is no failure":                   {del, http.StatusConflict, all, reason.Moved},
+		"a pod that is gone is no failure":                        {del, http.StatusNotFound, all, reason.Moved},
+		"a delete that is refused is one":                         {del, http.StatusForbidden, all, reason.Again},
+		"a status that has moved on is no failure":                {status, http.StatusConflict, all, reason.Moved},
+		"a StatefulSet that is gone is no failure":                {status, http.StatusNotFound, all, reason.Moved},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -240,7 +240,7 @@ func TestWhatARefusalStops(t *testing.T) {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 			if len(receipts) == 0 {
-				t.Error("nothing is said of the touch")
+				t.Error("there is no receipt for the touch")
 			}
 		})
 	}
@@ -274,18 +274,18 @@ func TestOneReceiptForEachStepThatWasTried(t *testing.T) {
 }
 
 // The next plan requires a view that shows successful writes. Failed writes need not be shown.
-func TestWhatWasWrittenIsWaitedFor(t *testing.T) {
+func TestTheNextPlanWaitsForSuccessfulWrites(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		step plan.Action
 		code int32
 		want string
 	}{
-		"a delete":            {plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10}, 0, "pod zone-a-0 after version 10"},
-		"a touch":             {plan.CancelDeletion{Intent: fixture.IntentOf("zone-a-0")}, 0, "pod zone-a-0 after version 10"},
-		"an adoption":         {adopt, 0, "StatefulSet zone-a at version 500"},
-		"a delete in vain":    {plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10}, http.StatusConflict, ""},
-		"a touch in vain":     {plan.CancelDeletion{Intent: fixture.IntentOf("zone-a-0")}, http.StatusConflict, ""},
-		"an adoption in vain": {adopt, http.StatusConflict, ""},
+		"a delete":               {plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10}, 0, "pod zone-a-0 after version 10"},
+		"a touch":                {plan.CancelDeletion{Intent: fixture.IntentOf("zone-a-0")}, 0, "pod zone-a-0 after version 10"},
+		"an adoption":            {adopt, 0, "StatefulSet zone-a at version 500"},
+		"a delete that fails":    {plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10}, http.StatusConflict, ""},
+		"a touch that fails":     {plan.CancelDeletion{Intent: fixture.IntentOf("zone-a-0")}, http.StatusConflict, ""},
+		"an adoption that fails": {adopt, http.StatusConflict, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -339,7 +339,7 @@ func TestAPlanThatWasConfirmedTooLongAgoDisruptsNothing(t *testing.T) {
 		}{
 			"in time":                   {3 * time.Second, []plan.Action{deletePod("zone-a-0"), adopt}, []string{newLease, "DELETE pods/zone-a-0", "PATCH statefulsets/zone-a/status"}},
 			"too late":                  {6 * time.Second, []plan.Action{deletePod("zone-a-0"), adopt}, []string{newLease, "PATCH statefulsets/zone-a/status"}},
-			"nothing but a disruption":  {6 * time.Second, []plan.Action{deletePod("zone-a-0")}, []string{newLease}},
+			"only a disruption":         {6 * time.Second, []plan.Action{deletePod("zone-a-0")}, []string{newLease}},
 			"a downscale after repairs": {3 * time.Second, []plan.Action{deletePod("zone-a-0"), group.SetReplicas{Zone: "zone-a", UID: "zone-a", From: 3, To: 2}}, []string{newLease, "DELETE pods/zone-a-0"}},
 		} {
 			r := newRoom(t)
@@ -468,7 +468,7 @@ func TestNothingIsSentToANamespaceThatOptedOut(t *testing.T) {
 
 func TestNothingIsSentOnceTheProcessIsToEnd(t *testing.T) {
 	r := newRoom(t)
-	r.Preparations, r.Messages = asked{r.recorder}, r.recorder
+	r.Preparations, r.Messages = podCalls{r.recorder}, r.recorder
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	s := testGroup()
@@ -482,8 +482,8 @@ func TestNothingIsSentOnceTheProcessIsToEnd(t *testing.T) {
 	if receipts, err := r.Run(ctx, &s, calls, hold.Decision{}); err != nil || len(receipts) > 0 {
 		t.Errorf("got %v, %v", receipts, err)
 	}
-	if asked := r.said(); len(asked) != 0 {
-		t.Errorf("asked for %v", asked)
+	if requests := r.said(); len(requests) != 0 {
+		t.Errorf("requests: %v", requests)
 	}
 }
 
@@ -542,7 +542,7 @@ func TestTheTraceInTheLease(t *testing.T) {
 	}{
 		"a write that takes a free hold begins a trace": {"", here, reconcile, reconcile, action},
 		"a write of the same holder keeps the trace":    {"rollout/zone-a", here, former, reconcile, action},
-		"without tracing the former trace stays":        {"", trace.SpanContext{}, former, "", action},
+		"without tracing the former trace is kept":      {"", trace.SpanContext{}, former, "", action},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -577,7 +577,7 @@ func TestTheTraceOfARollout(t *testing.T) {
 		want   string
 	}{
 		"a rollout that begins begins a trace":              {"", "", begun},
-		"a rollout that goes on keeps its trace":            {"rollout/zone-a", former, former},
+		"a rollout that continues keeps its trace":          {"rollout/zone-a", former, former},
 		"a rollout that takes the hold again has its trace": {"", former, former},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -596,7 +596,7 @@ func TestTheTraceOfARollout(t *testing.T) {
 			}
 			reconcile.End()
 			if links := spans.Ended()[0].Links(); (len(links) == 1) != (tc.has == "") {
-				t.Errorf("whoever begins a rollout is linked to it, and nobody else here: %+v", links)
+				t.Errorf("only the reconcile that begins a rollout is linked to it: %+v", links)
 			}
 			var sent coordinationv1.Lease
 			if err := json.Unmarshal([]byte(r.bodies[0]), &sent); err != nil {
@@ -613,11 +613,11 @@ func TestTheTraceOfARollout(t *testing.T) {
 	}
 }
 
-// asked records the calls about downscales among the requests.
-type asked struct{ *recorder }
+// podCalls records the calls about downscales among the requests.
+type podCalls struct{ *recorder }
 
-func (a asked) Recorded(_ plan.Key, d, replaced group.Downscale) {
-	text := "noted " + d.String()
+func (a podCalls) Recorded(_ plan.Key, d, replaced group.Downscale) {
+	text := "recorded " + d.String()
 	if !replaced.None() {
 		text += ", before " + replaced.String()
 	}
@@ -625,14 +625,14 @@ func (a asked) Recorded(_ plan.Key, d, replaced group.Downscale) {
 	a.end()
 }
 
-func (a asked) Ask(_ plan.Key, zone group.Zone, d group.Downscale, pods []plan.Pod, _ time.Duration) {
+func (a podCalls) Ask(_ plan.Key, zone group.Zone, d group.Downscale, pods []plan.Pod, _ time.Duration) {
 	for _, pod := range pods {
-		a.begin("ask "+string(d.Stage)+" "+zone.Name+"/"+pod.Name, nil)
+		a.begin("call "+string(d.Stage)+" "+zone.Name+"/"+pod.Name, nil)
 		a.end()
 	}
 }
 
-func TestWhatIsWrittenOnAShrinkingZoneNamesTheVeryObject(t *testing.T) {
+func TestWritesOfADownscaleHaveThePreconditionsOfTheirObject(t *testing.T) {
 	r := newRoom(t)
 	s := testGroup()
 	steps := []plan.Action{
@@ -655,7 +655,7 @@ func TestWhatIsWrittenOnAShrinkingZoneNamesTheVeryObject(t *testing.T) {
 	}
 }
 
-func TestReplicasAreSetOnTheVeryObjectThatWasJudged(t *testing.T) {
+func TestReplicasAreSetWithThePreconditionsOfTheJudgedObject(t *testing.T) {
 	r := newRoom(t)
 	raise := group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 5}
 	lower := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 2, To: 0}
@@ -676,7 +676,7 @@ func TestReplicasAreSetOnTheVeryObjectThatWasJudged(t *testing.T) {
 		}
 	}
 	if missing, _ := r.Fresh.Behind(new(testGroup())); missing == "" {
-		t.Error("a view without what was written is as new as any")
+		t.Error("a view without the written object counts as up to date")
 	}
 }
 
@@ -718,7 +718,7 @@ func TestReplicasAreAddedThoughPodsCannotBeDeleted(t *testing.T) {
 	s := testGroup()
 	raise := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
 	if _, err := r.Run(t.Context(), &s, []plan.Action{raise, deletePod("zone-a-0")}, write(s, "rollout/zone-a", "zone-a-0")); err == nil {
-		t.Error("nothing is said of the delete that was refused")
+		t.Error("there is no receipt for the rejected delete")
 	}
 	if !slices.Contains(r.said(), "PATCH statefulsets/zone-b") {
 		t.Errorf("no replicas were added: %v", r.said())
@@ -741,7 +741,7 @@ func TestPodsAreDeletedThoughReplicasCannotBeAdded(t *testing.T) {
 	raise := group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2}
 	_, err := r.Run(t.Context(), &s, []plan.Action{deletePod("zone-a-0"), raise}, write(s, "rollout/zone-a", "zone-a-0"))
 	if err == nil {
-		t.Error("nothing is said of the raise that was refused")
+		t.Error("there is no receipt for the rejected scale-up")
 	}
 	if diff := cmp.Diff([]string{newLease, "DELETE pods/zone-a-0", patch}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -754,29 +754,29 @@ func TestPodsAreCalledAfterTheHoldWasWritten(t *testing.T) {
 	theirs, agreed := leave, fixture.Shrinking("zone-a", 2, 1, group.Admitted)
 	leave.Ours, agreed.Ours = true, true
 	former := fixture.Shrinking("zone-a", 3, 1, group.Admitted)
-	who := s.Zones[0].Pods[1:]
+	removed := s.Zones[0].Pods[1:]
 	for sentence, tc := range map[string]struct {
 		steps   []plan.Action
 		prepare func(*room)
 		want    []string
 	}{
-		"to prepare":             {[]plan.Action{group.PreparePods{Downscale: leave, Pods: who, Within: time.Second}}, nil, []string{newLease, "ask preparing zone-a/zone-a-1"}},
-		"to undo that":           {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: who}}, nil, []string{newLease, "ask undoing zone-a/zone-a-1"}},
-		"not before it is noted": {[]plan.Action{group.RecordDownscale{Downscale: leave}}, nil, []string{newLease, "noted zone-a from 2 to 1 preparing"}},
-		"and what was noted before": {
+		"to prepare":                {[]plan.Action{group.PreparePods{Downscale: leave, Pods: removed, Within: time.Second}}, nil, []string{newLease, "call preparing zone-a/zone-a-1"}},
+		"to undo that":              {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: removed}}, nil, []string{newLease, "call undoing zone-a/zone-a-1"}},
+		"not before it is recorded": {[]plan.Action{group.RecordDownscale{Downscale: leave}}, nil, []string{newLease, "recorded zone-a from 2 to 1 preparing"}},
+		"and the previous record": {
 			[]plan.Action{group.RecordDownscale{Downscale: leave, Former: former}}, nil,
-			[]string{newLease, "noted zone-a from 2 to 1 preparing, before zone-a from 3 to 1 admitted"},
+			[]string{newLease, "recorded zone-a from 2 to 1 preparing, before zone-a from 3 to 1 admitted"},
 		},
-		"not where that failed":              {[]plan.Action{group.RecordDownscale{Downscale: leave}, group.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
-		"not in foreign places":              {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.optedOut = true }, nil},
-		"not in a dry run":                   {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: who}}, func(r *room) { r.DryRun = true }, nil},
-		"and no other downscale is recorded": {[]plan.Action{group.RecordDownscale{Downscale: stay}}, nil, []string{newLease}},
-		"nor what a webhook began":           {[]plan.Action{group.RecordDownscale{Downscale: theirs}}, nil, []string{newLease}},
-		"nor what needs no answer":           {[]plan.Action{group.RecordDownscale{Downscale: agreed}}, nil, []string{newLease}},
+		"not where that failed":                {[]plan.Action{group.RecordDownscale{Downscale: leave}, group.CancelPreparation{Downscale: stay, Pods: removed}}, func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
+		"not in an unmanaged namespace":        {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: removed}}, func(r *room) { r.optedOut = true }, nil},
+		"not in a dry run":                     {[]plan.Action{group.CancelPreparation{Downscale: stay, Pods: removed}}, func(r *room) { r.DryRun = true }, nil},
+		"and no other downscale is recorded":   {[]plan.Action{group.RecordDownscale{Downscale: stay}}, nil, []string{newLease}},
+		"nor the preparation of a webhook":     {[]plan.Action{group.RecordDownscale{Downscale: theirs}}, nil, []string{newLease}},
+		"nor a downscale that needs no answer": {[]plan.Action{group.RecordDownscale{Downscale: agreed}}, nil, []string{newLease}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
-			r.Preparations = asked{r.recorder}
+			r.Preparations = podCalls{r.recorder}
 			if tc.prepare != nil {
 				tc.prepare(r)
 			}
@@ -791,7 +791,7 @@ func TestPodsAreCalledAfterTheHoldWasWritten(t *testing.T) {
 	}
 }
 
-func TestWhoWasAskedByWhoLeadsNoMoreIsToldToStay(t *testing.T) {
+func TestPreparationsOfAFormerLeaderAreUndone(t *testing.T) {
 	r := newRoom(t)
 	if err := r.RecordUndo(t.Context(), testGroup().Key, fixture.Shrinking("zone-a", 2, 1, group.Preparing)); err != nil {
 		t.Fatal(err)
@@ -800,7 +800,7 @@ func TestWhoWasAskedByWhoLeadsNoMoreIsToldToStay(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if last := r.bodies[0]; !strings.Contains(last, `\"stage\":\"undoing\"`) {
-		t.Errorf("the hold says %s, want that it is undone", last)
+		t.Errorf("the hold contains %s, want a downscale that is being undone", last)
 	}
 }
 
@@ -809,12 +809,12 @@ func TestWhoWasAskedByWhoLeadsNoMoreIsToldToStay(t *testing.T) {
 func TestPodsAreNotifiedToStayUnderALapsedHold(t *testing.T) {
 	s := testGroup()
 	r := newRoom(t)
-	r.Preparations = asked{r.recorder}
+	r.Preparations = podCalls{r.recorder}
 	undo := group.CancelPreparation{Downscale: fixture.Shrinking("zone-a", 2, 1, group.Undoing), Pods: s.Zones[0].Pods[1:]}
 	if _, err := r.Run(t.Context(), &s, []plan.Action{undo}, outside(s)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{newLease, "ask undoing zone-a/zone-a-1"}, r.said()); diff != "" {
+	if diff := cmp.Diff([]string{newLease, "call undoing zone-a/zone-a-1"}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -837,19 +837,20 @@ func TestAPreparationUndoneByAFormerLeaderSettlesNoZone(t *testing.T) {
 	}
 }
 
-// If the write to its zone failed, a pod may still leave, so it must not be notified that it stays.
+// If the write to its zone failed, a pod may still be deleted, so it must not be notified
+// that it stays.
 func TestPodsAreNotNotifiedToStayIfAWriteOfTheirZoneFailed(t *testing.T) {
 	s := testGroup()
 	for sentence, failing := range map[string]plan.Action{
-		"a void":  group.CancelDownscale{Downscale: fixture.Shrinking("zone-a", 2, 1, group.Admitted)},
-		"a raise": group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 1, To: 2},
+		"a cancelled downscale": group.CancelDownscale{Downscale: fixture.Shrinking("zone-a", 2, 1, group.Admitted)},
+		"a raise":               group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 1, To: 2},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
 			r.Messages = r.recorder
 			r.refuses = refusing("PATCH statefulsets/zone-a")
-			tell := group.NotifyPods{Zone: "zone-a", Message: group.Stay, Pods: s.Zones[0].Pods}
-			if _, err := r.Run(t.Context(), &s, []plan.Action{failing, tell}, hold.Decision{}); err == nil {
+			notify := group.NotifyPods{Zone: "zone-a", Message: group.Stay, Pods: s.Zones[0].Pods}
+			if _, err := r.Run(t.Context(), &s, []plan.Action{failing, notify}, hold.Decision{}); err == nil {
 				t.Error("a write that fails is no error")
 			}
 			if diff := cmp.Diff([]string{"PATCH statefulsets/zone-a"}, r.said()); diff != "" {

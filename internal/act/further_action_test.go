@@ -35,7 +35,7 @@ func (a deleteClaim) Event() plan.Event {
 	return plan.Event{Zone: a.zone, Action: "DeleteClaim", Note: "deleted claim " + a.claim}
 }
 
-func TestTheLockAsksAFurtherActionWhatItRequires(t *testing.T) {
+func TestTheLockUsesTheRequirementsOfAFurtherAction(t *testing.T) {
 	s := testGroup()
 	s.Hold = group.Hold{Hold: plan.Hold{Exists: true, Own: true, Holder: "rollout/zone-a", Renewed: s.Now, Duration: hold.Duration}}
 	s.Hold.Members = group.Remembered(s)

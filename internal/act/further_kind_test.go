@@ -20,7 +20,7 @@ type pool struct {
 	to     string // the revision that pods should have
 }
 
-// leaving is the part of a pool in the record: the pod that prepares to leave.
+// leaving is the part of a pool in the record: the pod that prepares for its removal.
 type leaving struct{ pod string }
 
 func (l leaving) InProgress() plan.Holder {
@@ -30,20 +30,20 @@ func (l leaving) InProgress() plan.Holder {
 	return plan.DownscaleOperation.For("pool")
 }
 
-// leave is an action of pools: a pod begins to leave.
-type leave struct{ pod string }
+// removePod is an action of pools: a pod begins its removal.
+type removePod struct{ pod string }
 
-func (leave) Reason() reason.Code { return reason.DownscaleDetected }
+func (removePod) Reason() reason.Code { return reason.DownscaleDetected }
 
-func (a leave) String() string { return "leave " + a.pod }
+func (a removePod) String() string { return "leave " + a.pod }
 
-func (a leave) Effect() plan.Effect {
+func (a removePod) Effect() plan.Effect {
 	return plan.Effect{Pod: a.pod, Order: plan.WithLease, Read: plan.Always, Records: true}
 }
 
-func (leave) Event() plan.Event { return plan.Event{} }
+func (removePod) Event() plan.Event { return plan.Event{} }
 
-func (a leave) Record(plan.Part) plan.Part { return leaving(a) }
+func (a removePod) Record(plan.Part) plan.Part { return leaving(a) }
 
 func newPool(live bool, pods ...plan.Pod) *pool {
 	key := plan.Key{Namespace: "team", Kind: "pool", Name: "store"}
@@ -104,28 +104,28 @@ func TestAFurtherKindIsRolledUnderItsOwnLock(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if missing, _ := r.Fresh.Behind(live); !strings.Contains(missing, "store-x7k2") {
-		t.Errorf("a view from before the delete lacks %q", missing)
+		t.Errorf("a view from before the delete does not wait for %q", missing)
 	}
 	live.record = d.Record
 	if steps := live.plan(); len(steps) != 0 {
-		t.Errorf("beside an intent: %s", plan.Notation(steps))
+		t.Errorf("next to an intent: %s", plan.Notation(steps))
 	}
 }
 
-// What a kind records in its part decides which operation has the hold.
-func TestAFurtherKindRecordsWhatItDoes(t *testing.T) {
+// The part of a kind in the record decides which operation has the hold.
+func TestAFurtherKindRecordsItsOperations(t *testing.T) {
 	p := newPool(true, up("store-x7k2"))
-	steps := []plan.Action{leave{"store-x7k2"}}
+	steps := []plan.Action{removePod{"store-x7k2"}}
 	d := hold.Decide(p, steps)
 	if d.Need != hold.Write || d.Record.Holder != "downscale/pool" || d.Record.Part != (leaving{"store-x7k2"}) {
 		t.Fatalf("got %+v", d)
 	}
 	p.record, p.pods = d.Record, nil
 	if d := hold.Decide(p, nil); d.Need == hold.Remove {
-		t.Error("the Lease is removed while a pod leaves")
+		t.Error("the Lease is removed while a pod is being removed")
 	}
 	p.record.Part, p.record.Holder = leaving{}, ""
 	if d := hold.Decide(p, nil); d.Need != hold.Remove {
-		t.Errorf("once everything is gone the lock needs %v, want that the Lease is removed", d.Need)
+		t.Errorf("once all pods are removed the lock needs %v, want that the Lease is removed", d.Need)
 	}
 }

@@ -39,14 +39,14 @@ func TestReplicasAreReportedToTheVeryObjectThatWasJudged(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		kind     string
 		code     int32
-		asked    []string
+		requests []string
 		reported bool
 		class    reason.Class
 	}{
 		"they are":                        {"Template", 0, []string{patchStatus}, true, reason.Again},
 		"it has changed":                  {"Template", http.StatusConflict, []string{patchStatus}, false, reason.Moved},
-		"it has gone":                     {"Template", http.StatusNotFound, []string{patchStatus}, false, reason.Moved},
-		"its kind has gone":               {"Other", 0, nil, false, reason.Moved},
+		"it was deleted":                  {"Template", http.StatusNotFound, []string{patchStatus}, false, reason.Moved},
+		"its kind was deleted":            {"Other", 0, nil, false, reason.Moved},
 		"lockstep may not write to it":    {"Template", http.StatusForbidden, []string{patchStatus}, true, reason.Again},
 		"a schema does not let it pass":   {"Template", http.StatusUnprocessableEntity, []string{patchStatus}, true, reason.Again},
 		"the API server cannot answer it": {"Template", http.StatusInternalServerError, []string{patchStatus}, true, reason.Again},
@@ -65,7 +65,7 @@ func TestReplicasAreReportedToTheVeryObjectThatWasJudged(t *testing.T) {
 			if len(receipts) != 1 || !errors.Is(err, receipts[0].Err) {
 				t.Errorf("receipts %v", receipts)
 			}
-			if diff := cmp.Diff(tc.asked, r.said()); diff != "" {
+			if diff := cmp.Diff(tc.requests, r.said()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			const want = `{"metadata":{"uid":"uid-of-web","resourceVersion":"41"},"status":{"replicas":3}}`

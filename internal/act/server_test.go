@@ -20,7 +20,7 @@ type recorder struct {
 	refuses func(what string) (code int32) // 0 means that it accepts the request
 
 	mu       sync.Mutex
-	asked    []string
+	requests []string
 	bodies   []string
 	underway int
 	most     int // the most concurrent requests
@@ -30,8 +30,8 @@ type recorder struct {
 func (r *recorder) said() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	defer func() { r.asked = nil }()
-	return r.asked
+	defer func() { r.requests = nil }()
+	return r.requests
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -63,7 +63,7 @@ func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 func (r *recorder) begin(what string, body []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked = append(r.asked, what)
+	r.requests = append(r.requests, what)
 	r.bodies = append(r.bodies, string(body))
 	r.underway++
 	r.most = max(r.most, r.underway)

@@ -23,9 +23,9 @@ func (r *recorder) Notify(_ plan.Key, zone group.Zone, message group.Message, po
 // delay of its next downscale would be too short.
 func TestPodsAreNotifiedAfterTheHoldWasWritten(t *testing.T) {
 	s := testGroup()
-	tell := group.NotifyPods{Zone: "zone-a", Message: group.Stay, Call: group.Call{Port: 1, Path: "/former"}, Pods: s.Zones[0].Pods}
+	notify := group.NotifyPods{Zone: "zone-a", Message: group.Stay, Call: group.Call{Port: 1, Path: "/former"}, Pods: s.Zones[0].Pods}
 	forget := group.RecordAcknowledged{Zone: "zone-a"}
-	told := []string{"send stay to zone-a/zone-a-0/former", "send stay to zone-a/zone-a-1/former"}
+	notified := []string{"send stay to zone-a/zone-a-0/former", "send stay to zone-a/zone-a-1/former"}
 	raise := group.SetReplicas{Zone: "zone-a", UID: "uid-of-zone-a", Version: 10, From: 2, To: 3}
 	for sentence, tc := range map[string]struct {
 		steps    []plan.Action
@@ -33,12 +33,12 @@ func TestPodsAreNotifiedAfterTheHoldWasWritten(t *testing.T) {
 		prepare  func(*room)
 		want     []string
 	}{
-		"with a note":                 {[]plan.Action{tell, forget}, write(s, ""), nil, append([]string{newLease}, told...)},
-		"without one":                 {[]plan.Action{tell}, hold.Decision{}, nil, told},
-		"under a hold from outside":   {[]plan.Action{tell, forget, raise}, outside(s), nil, append([]string{newLease, "PATCH statefulsets/zone-a"}, told...)},
-		"not without the note":        {[]plan.Action{tell, forget}, write(s, ""), func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
-		"not where nobody is managed": {[]plan.Action{tell}, hold.Decision{}, func(r *room) { r.optedOut = true }, nil},
-		"not in a dry run":            {[]plan.Action{tell, forget}, write(s, ""), func(r *room) { r.DryRun = true }, nil},
+		"with a write of the hold":          {[]plan.Action{notify, forget}, write(s, ""), nil, append([]string{newLease}, notified...)},
+		"without one":                       {[]plan.Action{notify}, hold.Decision{}, nil, notified},
+		"under a hold from outside":         {[]plan.Action{notify, forget, raise}, outside(s), nil, append([]string{newLease, "PATCH statefulsets/zone-a"}, notified...)},
+		"not if the hold cannot be written": {[]plan.Action{notify, forget}, write(s, ""), func(r *room) { r.refuses = refusing(newLease) }, []string{newLease, "GET " + theLease}},
+		"not in an unmanaged namespace":     {[]plan.Action{notify}, hold.Decision{}, func(r *room) { r.optedOut = true }, nil},
+		"not in a dry run":                  {[]plan.Action{notify, forget}, write(s, ""), func(r *room) { r.DryRun = true }, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)

@@ -55,10 +55,10 @@ func TestAnonymizedSnapshotGivesTheSamePlanWithoutNames(t *testing.T) {
 		if want, got := causes(named), causes(anonymized); !slices.Equal(want, got) && !leftOut {
 			t.Fatalf("got  %q\nwant %q\n%s", got, want, fixture.PrintSnapshot(named))
 		}
-		told := fmt.Sprintf("%+v\n%s\n%s", anonymized, fixture.PrintSnapshot(anonymized), strings.Join(fixture.Outcome(anonymized), "\n"))
+		printed := fmt.Sprintf("%+v\n%s\n%s", anonymized, fixture.PrintSnapshot(anonymized), strings.Join(fixture.Outcome(anonymized), "\n"))
 		for _, secret := range []string{"ingester", "mimir", "10.1.2.3", "ReplicaOf", "CrashLoop"} {
-			if strings.Contains(told, secret) {
-				t.Fatalf("%q is told:\n%s", secret, told)
+			if strings.Contains(printed, secret) {
+				t.Fatalf("%q is printed:\n%s", secret, printed)
 			}
 		}
 	})

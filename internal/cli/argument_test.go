@@ -42,8 +42,8 @@ func TestArgumentKindSelectsTheObject(t *testing.T) {
 func TestKindDistinguishesObjectsWithTheSameName(t *testing.T) {
 	inScene(t, []string{namesakes}, func(s *scene) {
 		s.succeeds("pause", "zone/twin")
-		if asked := s.server.written(); len(asked) != 1 || asked[0] != "PATCH "+zonePath+"twin" {
-			s.Errorf("pause of the zone alone wrote %q", asked)
+		if requested := s.server.written(); len(requested) != 1 || requested[0] != "PATCH "+zonePath+"twin" {
+			s.Errorf("pause of the zone alone wrote %q", requested)
 		}
 		if out := s.succeeds("status", "group/twin"); !strings.Contains(out, "team/twin") {
 			s.Errorf("it says %q", out)

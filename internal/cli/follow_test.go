@@ -96,8 +96,8 @@ func TestWatchReportsResourcesWithoutData(t *testing.T) {
 							s.Errorf("it does not say %q:\n%q", part, got)
 						}
 					}
-					if told := strings.Count(got, "No data since"); told > 4 { // one more for each resource without data
-						s.Errorf("told %d times:\n%s", told, got)
+					if printed := strings.Count(got, "No data since"); printed > 4 { // one more for each resource without data
+						s.Errorf("printed %d times:\n%s", printed, got)
 					}
 					s.server.hangUp(nil)
 					s.server.mu.Lock()
@@ -105,7 +105,7 @@ func TestWatchReportsResourcesWithoutData(t *testing.T) {
 					s.server.mu.Unlock()
 					time.Sleep(5 * time.Minute)
 					if got := screenOf(out); style && strings.Contains(got, "No data since") || !style && strings.Count(got, "Data arrives again.") != 1 {
-						s.Errorf("it still says so:\n%q", got)
+						s.Errorf("it is still printed:\n%q", got)
 					}
 				})
 			})

@@ -35,7 +35,7 @@ func TestMaliciousTextsAreEscapedOnATerminal(t *testing.T) {
 					harmless(s, where+" "+line, out+errs)
 				}
 				_, out, errs := s.types("why", text)
-				harmless(s, "what is typed", out+errs)
+				harmless(s, "the arguments", out+errs)
 				_, out, errs = s.types("pause", "store", "--reason", text)
 				harmless(s, "a reason", out+errs)
 			})

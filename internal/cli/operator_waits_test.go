@@ -17,7 +17,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// delayed is a group whose last pod has agreed to leave after a delay of an hour.
+// delayed is a group whose last pod has acknowledged a downscale with a delay of an hour.
 const delayed = "zone-a rev=1\n zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2\nzone-b rev=1\n zone-b-0 ready@1\n"
 
 // mirrors makes zone-a take over the replicas of a Deployment, which has one, with a delay of an
@@ -41,8 +41,8 @@ func mirrors(s *scene) {
 	s.server.put(zonePath+"zone-a", set)
 }
 
-// agrees records in the hold that zone-a-1 agreed to leave.
-func agrees(s *scene) {
+// acknowledges records in the hold that zone-a-1 acknowledged its removal.
+func acknowledges(s *scene) {
 	call := group.Call{Port: 8080, Path: "/leave", Service: "zone-a"}
 	noted := map[string]group.DelayRecord{"zone-a": {Call: call, OrdinalRanges: []group.OrdinalRange{group.StretchOf("zone-a-1", 1, time.Now().Add(-time.Minute))}}}
 	s.server.put(leasePath+"lockstep-group-store", object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
@@ -51,8 +51,8 @@ func agrees(s *scene) {
 	}})
 }
 
-// told writes the wait of a zone, and its generation, into the RolloutGroup.
-func told(s *scene, zone, code string, generation int) {
+// reportWait writes the wait of a zone, and its generation, into the RolloutGroup.
+func reportWait(s *scene, zone, code string, generation int) {
 	s.server.put("/apis/lockstep.dev/v1alpha1/namespaces/team/rolloutgroups/store", object{
 		"kind": "RolloutGroup", "apiVersion": "lockstep.dev/v1alpha1", "metadata": object{"namespace": "team", "name": "store"}, "spec": object{"group": "store"},
 		"status": object{
@@ -90,9 +90,9 @@ func TestWhyShowsRecordedDelaysOfPods(t *testing.T) {
 	inScene(t, []string{delayed}, func(s *scene) {
 		mirrors(s)
 		if got, want := waitsOf(s), "zone-a PodNotAcknowledged zone-a-1"; got != want {
-			s.Errorf("nobody has agreed: %s, want %s", got, want)
+			s.Errorf("no pod has acknowledged: %s, want %s", got, want)
 		}
-		agrees(s)
+		acknowledges(s)
 		if got, want := waitsOf(s), "zone-a DownscaleDelayed zone-a-1"; got != want {
 			s.Errorf("zone-a-1 has agreed: %s, want %s", got, want)
 		}
@@ -107,20 +107,20 @@ func TestWhyShowsOperatorWaitsFromTheRolloutGroup(t *testing.T) {
 		hidden     bool // the user may not read the Deployment
 		want       string
 	}{
-		"its requests fail":                                      {code: "RequestForbidden", generation: 1, want: "zone-a RequestForbidden zone-a-1"},
-		"another writer overwrites what it sets":                 {code: "ReplicasContested", generation: 1, want: "zone-a ReplicasContested zone-a-1"},
-		"it may not read the Deployment":                         {code: "ReferenceForbidden", generation: 1, want: forbidden + " zone-a-1"},
-		"who asks may not read the Deployment":                   {code: "PodNotAcknowledged", generation: 1, hidden: true, want: "zone-a PodNotAcknowledged zone-a-1"},
-		"who asks may not read it, and nothing is waited for":    {code: "", generation: 1, hidden: true, want: ""},
-		"what anybody can see is seen":                           {code: "Paused", generation: 1, want: "zone-a PodNotAcknowledged zone-a-1"},
-		"what is said of another generation does not count":      {code: "RequestForbidden", generation: 7, want: "zone-a PodNotAcknowledged zone-a-1"},
-		"nor does it where who asks may not read the Deployment": {code: "Paused", generation: 7, hidden: true, want: ""},
-		"what is no code is not said":                            {code: "\x1b[2J", generation: 1, hidden: true, want: ""},
+		"its requests fail":                                   {code: "RequestForbidden", generation: 1, want: "zone-a RequestForbidden zone-a-1"},
+		"another writer overwrites its replicas":              {code: "ReplicasContested", generation: 1, want: "zone-a ReplicasContested zone-a-1"},
+		"it may not read the Deployment":                      {code: "ReferenceForbidden", generation: 1, want: forbidden + " zone-a-1"},
+		"the user may not read the Deployment":                {code: "PodNotAcknowledged", generation: 1, hidden: true, want: "zone-a PodNotAcknowledged zone-a-1"},
+		"the user may not read it, and there is no wait":      {code: "", generation: 1, hidden: true, want: ""},
+		"a wait that the caches show is computed from them":   {code: "Paused", generation: 1, want: "zone-a PodNotAcknowledged zone-a-1"},
+		"the status of another generation does not count":     {code: "RequestForbidden", generation: 7, want: "zone-a PodNotAcknowledged zone-a-1"},
+		"nor does it if the user may not read the Deployment": {code: "Paused", generation: 7, hidden: true, want: ""},
+		"an invalid code is not printed":                      {code: "\x1b[2J", generation: 1, hidden: true, want: ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			inScene(t, []string{delayed}, func(s *scene) {
 				mirrors(s)
-				told(s, "zone-a", tc.code, tc.generation)
+				reportWait(s, "zone-a", tc.code, tc.generation)
 				if tc.hidden {
 					s.server.refuse = noDeployments
 				}
@@ -137,7 +137,7 @@ func TestRolloutGroupIsIgnoredInUnmanagedNamespaces(t *testing.T) {
 	inScene(t, []string{delayed}, func(s *scene) {
 		s.server.put("/api/v1/namespaces/team", object{"kind": "Namespace", "apiVersion": "v1", "metadata": object{"name": "team"}})
 		mirrors(s)
-		told(s, "zone-a", "RequestForbidden", 1)
+		reportWait(s, "zone-a", "RequestForbidden", 1)
 		if got, want := waitsOf(s), "zone-a PodNotAcknowledged zone-a-1"; got != want {
 			s.Errorf("got %q, want %q", got, want)
 		}

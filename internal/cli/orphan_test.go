@@ -37,9 +37,9 @@ func TestWhyExplainsOrphans(t *testing.T) {
 		pod  string
 		want string
 	}{
-		"its StatefulSet is gone, and its group waits for it": {"zone-d-0", "StatefulSet zone-d is not in group ingester any more, and the group waits for it"},
-		"its StatefulSet has not adopted it":                  {"zone-a-7", "StatefulSet zone-a of group ingester has not adopted it"},
-		"no group remembers its StatefulSet":                  {"zone-e-0", "an orphan of a StatefulSet zone-e that no group remembers, so lockstep has nothing to do with it"},
+		"its StatefulSet was deleted, and its group waits for it": {"zone-d-0", "StatefulSet zone-d is not in group ingester any more, and the group waits for it"},
+		"its StatefulSet has not adopted it":                      {"zone-a-7", "StatefulSet zone-a of group ingester has not adopted it"},
+		"no group remembers its StatefulSet":                      {"zone-e-0", "an orphan of a StatefulSet zone-e that no group remembers, so lockstep has nothing to do with it"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			inScene(t, []string{products}, func(s *scene) {

@@ -109,7 +109,7 @@ func (s *scene) breaks() {
 	s.server.show(s.T, fixture.At(fixture.MustParse(brokenOnThePage), time.Now()))
 	s.server.put(nodePath, nodeThat(corev1.ConditionTrue, time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)))
 	s.succeeds("--namespace=mimir", "pause", "ingester-zone-c", "--for", "1h59m", "--reason", "INC-123: disk replaced")
-	for i, told := range []struct{ kind, reason, note string }{
+	for i, event := range []struct{ kind, reason, note string }{
 		{corev1.EventTypeWarning, "PodFailing", "waits: a container of the pod cannot run (crash loop, image pull, configuration) (pod ingester-zone-a-1, CrashLoopBackOff, 2 of at most 2 down)"},
 		{corev1.EventTypeNormal, "OutdatedRevision", "deleted pod ingester-zone-a-0: the pod does not run the update revision of its StatefulSet"},
 	} {
@@ -118,7 +118,7 @@ func (s *scene) breaks() {
 			TypeMeta:       metav1.TypeMeta{Kind: "Event", APIVersion: "v1"},
 			ObjectMeta:     metav1.ObjectMeta{Namespace: "mimir", Name: name},
 			InvolvedObject: corev1.ObjectReference{Kind: "StatefulSet", Namespace: "mimir", Name: "ingester-zone-a"},
-			Type:           told.kind, Reason: told.reason, Message: told.note,
+			Type:           event.kind, Reason: event.reason, Message: event.note,
 			ReportingController: "lockstep", LastTimestamp: metav1.NewTime(time.Now().Add(time.Duration(-3-i) * time.Second)),
 		})
 	}

@@ -76,7 +76,7 @@ func TestPauseWithTheSameReasonIsReplaced(t *testing.T) {
 		s.succeeds("pause", "web")
 		s.succeeds("pause", "web") // has no effect
 		s.wantPauses(byGroup, byGroup, byGroup)
-		s.ends(exitWaits, "pause", "web", "--for", "1h") // lockstep cannot know who set the existing pauses
+		s.ends(exitWaits, "pause", "web", "--for", "1h") // lockstep cannot know which user set the existing pauses
 		s.wantPauses(byGroup, byGroup, byGroup)
 	})
 }

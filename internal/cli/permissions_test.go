@@ -64,7 +64,7 @@ func TestResourceThatTheUserCannotReadIsNoWait(t *testing.T) {
 						s.Errorf("it blames the operator:\n%s", out)
 					}
 					if !strings.Contains(out, want) || !strings.Contains(out, named) && !strings.Contains(line, "zone-x-0") {
-						s.Errorf("it says neither %q nor %q:\n%s", want, named, out)
+						s.Errorf("it contains neither %q nor %q:\n%s", want, named, out)
 					}
 				})
 			})

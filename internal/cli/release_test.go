@@ -101,8 +101,8 @@ func TestReleaseWithAReasonKeepsOtherHolds(t *testing.T) {
 		}
 		s.ends(exitFailed, "release", "store", "--reason", "upgrade", "--force")
 		s.ends(exitFailed, "release", "store", "--reason", "…")
-		if asked := s.server.written(); len(asked) > 0 {
-			s.Errorf("written: %q", asked)
+		if requested := s.server.written(); len(requested) > 0 {
+			s.Errorf("written: %q", requested)
 		}
 		if out := s.succeeds("release", "store", "--reason", "Upgrade!"); out != "team/store released from manual/upgrade\n" {
 			s.Errorf("it says %q", out)

@@ -26,8 +26,8 @@ func TestRestartIsRefusedUnlessTheUpdateStrategyIsOnDelete(t *testing.T) {
 				s.Errorf("%s: exit code %d: %s", line, code, errs)
 			}
 		}
-		if asked := s.server.written(); len(asked) > 0 {
-			s.Errorf("written: %q", asked)
+		if requested := s.server.written(); len(requested) > 0 {
+			s.Errorf("written: %q", requested)
 		}
 		s.succeeds("restart", "store", "--zone", "zone-a")
 	})

@@ -36,11 +36,11 @@ type apiServer struct {
 	broken error                              // no request arrives
 	slow   time.Duration                      // by how much its clock is behind the user's
 
-	mu      sync.Mutex
-	version int
-	objects map[string]object
-	watches []watcher
-	asked   []string // the writes, as "METHOD path"
+	mu        sync.Mutex
+	version   int
+	objects   map[string]object
+	watches   []watcher
+	requested []string // the writes, as "METHOD path"
 }
 
 type watcher struct {
@@ -134,7 +134,7 @@ func (s *apiServer) everything() map[string]object {
 func (s *apiServer) written() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.asked)
+	return slices.Clone(s.requested)
 }
 
 func clone(o object) object {
@@ -179,7 +179,7 @@ func (s *apiServer) answerTo(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.Method != http.MethodGet {
-		s.asked = append(s.asked, r.Method+" "+r.URL.Path)
+		s.requested = append(s.requested, r.Method+" "+r.URL.Path)
 	}
 	path := r.URL.Path
 	switch {
@@ -254,7 +254,7 @@ func selected(o object, r *http.Request) bool {
 	if err != nil || !wanted.Matches(had) {
 		return false
 	}
-	asked, err := fields.ParseSelector(r.URL.Query().Get("fieldSelector"))
+	requested, err := fields.ParseSelector(r.URL.Query().Get("fieldSelector"))
 	if err != nil {
 		return false
 	}
@@ -263,7 +263,7 @@ func selected(o object, r *http.Request) bool {
 	of, _ := about["name"].(string)
 	reason, _ := o["reason"].(string)
 	name, _ := meta["name"].(string)
-	return asked.Matches(fields.Set{"involvedObject.kind": kind, "involvedObject.name": of, "reason": reason, "metadata.name": name})
+	return requested.Matches(fields.Set{"involvedObject.kind": kind, "involvedObject.name": of, "reason": reason, "metadata.name": name})
 }
 
 func (s *apiServer) create(folder string, body []byte) *http.Response {
@@ -294,7 +294,7 @@ func (s *apiServer) patch(path string, body []byte) *http.Response {
 	var change object
 	_ = json.Unmarshal(body, &change)
 	o := clone(s.objects[path])
-	if asked := at(change, "metadata", "resourceVersion"); asked != nil && asked != at(o, "metadata", "resourceVersion") {
+	if requested := at(change, "metadata", "resourceVersion"); requested != nil && requested != at(o, "metadata", "resourceVersion") {
 		return apitest.Refusal(http.StatusConflict, metav1.StatusReasonConflict)
 	}
 	merge(o, change)
@@ -353,7 +353,7 @@ func (s *apiServer) show(tb testing.TB, w group.Snapshot) {
 			tb.Fatal(err)
 		}
 	}
-	s.asked = nil
+	s.requested = nil
 }
 
 // nodeOfAll is the node of all pods.

@@ -63,7 +63,7 @@ func TestOutput(t *testing.T) {
 					s.style = style
 					s.server.event("StatefulSet", "zone-a", "lockstep", "PodFailing", "waits: a container of the pod cannot run", time.Now().Add(-time.Minute))
 					s.server.event("Pod", "zone-a-1", "kubelet", "BackOff", "back-off restarting failed container", time.Now().Add(-time.Second))
-					s.server.event("Pod", "zone-a-2", "kubelet", "Unrelated", "nobody waits for this pod", time.Now())
+					s.server.event("Pod", "zone-a-2", "kubelet", "Unrelated", "no client waits for this pod", time.Now())
 					_, out, errs := s.types(args...)
 					golden(s.T, strings.ReplaceAll(name, ".", "-")+"."+where+".golden", out+errs)
 				})
@@ -117,7 +117,7 @@ func TestExitCodes(t *testing.T) {
 				}
 				if code == exitFailed && !strings.Contains(errs, "accepted") && !strings.Contains(errs, "required") &&
 					!strings.Contains(errs, "unknown command") && !strings.Contains(errs, "lockstep's own") && !strings.Contains(errs, "has no hold") {
-					s.Errorf("the error does not say what would be accepted: %s", errs)
+					s.Errorf("the error does not name the accepted values: %s", errs)
 				}
 			})
 		})
@@ -230,7 +230,7 @@ func TestHashNamesKeepsThePlan(t *testing.T) {
 		}
 		for _, secret := range []string{"store", "team", "zone-a", "CrashLoop", "4bf92f"} {
 			if strings.Contains(one, secret) {
-				s.Errorf("it tells %q:\n%s", secret, one)
+				s.Errorf("it prints %q:\n%s", secret, one)
 			}
 		}
 		s.in = one

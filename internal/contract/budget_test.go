@@ -49,20 +49,20 @@ func TestABudgetIsReadAsWritten(t *testing.T) {
 		spec string
 		want group.DisruptionBudget
 	}{
-		"one pod is the default":      {`{` + everything + `}`, usual},
-		"none is a limit":             {`{` + everything + `,"maxUnavailable":0}`, but(func(b *group.DisruptionBudget) { b.Limit = 0 })},
-		"a limit is a number":         {`{` + everything + `,"maxUnavailable":3}`, but(func(b *group.DisruptionBudget) { b.Limit = 3 })},
-		"or a percentage":             {`{` + everything + `,"maxUnavailablePercentage":100}`, but(func(b *group.DisruptionBudget) { b.Limit, b.Percentage = 0, 100 })},
-		"more than any group has":     {`{` + everything + `,"maxUnavailable":9007199254740992}`, but(func(b *group.DisruptionBudget) { b.Limit = 1<<31 - 1 })},
-		"the only group":              {`{` + everything + `,"podNamePartitionRegex":"[a-z-]+-([0-9]+)"}`, but(regex(`^(?:[a-z-]+-([0-9]+))$`, 1))},
-		"one group of two":            {`{` + everything + `,"podNamePartitionRegex":"([a-z-]+)-([0-9]+)","podNameRegexGroup":2}`, but(regex(`^(?:([a-z-]+)-([0-9]+))$`, 2))},
-		"an empty regex is none":      {`{` + everything + `,"podNamePartitionRegex":"","podNameRegexGroup":7}`, usual},
-		"an empty delay is none":      {`{` + everything + `,"crossZoneEvictionDelay":""}`, usual},
-		"a delay of 0 delays nothing": {`{` + everything + `,"crossZoneEvictionDelay":"0s"}`, usual},
-		"0% with partitions":          {`{` + everything + `,"maxUnavailablePercentage":0,"podNamePartitionRegex":"x-([0-9]+)"}`, but(func(b *group.DisruptionBudget) { b.Limit = 0; regex(`^(?:x-([0-9]+))$`, 1)(b) })},
-		"a delay":                     {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","crossZoneEvictionDelay":"1.5h"}`, but(func(b *group.DisruptionBudget) { b.Delay = 90 * time.Minute; regex(`^(?:x-([0-9]+))$`, 1)(b) })},
-		"the usual policy":            {`{` + everything + `,"unhealthyPodEvictionPolicy":"IfHealthyBudget"}`, but(func(b *group.DisruptionBudget) { b.Unhealthy = group.IfHealthyBudget })},
-		"another policy":              {`{` + everything + `,"unhealthyPodEvictionPolicy":"AlwaysAllow"}`, but(func(b *group.DisruptionBudget) { b.Unhealthy = group.AlwaysAllow })},
+		"one pod is the default":          {`{` + everything + `}`, usual},
+		"no limit":                        {`{` + everything + `,"maxUnavailable":0}`, but(func(b *group.DisruptionBudget) { b.Limit = 0 })},
+		"a limit is a number":             {`{` + everything + `,"maxUnavailable":3}`, but(func(b *group.DisruptionBudget) { b.Limit = 3 })},
+		"or a percentage":                 {`{` + everything + `,"maxUnavailablePercentage":100}`, but(func(b *group.DisruptionBudget) { b.Limit, b.Percentage = 0, 100 })},
+		"more than any group has":         {`{` + everything + `,"maxUnavailable":9007199254740992}`, but(func(b *group.DisruptionBudget) { b.Limit = 1<<31 - 1 })},
+		"the only group":                  {`{` + everything + `,"podNamePartitionRegex":"[a-z-]+-([0-9]+)"}`, but(regex(`^(?:[a-z-]+-([0-9]+))$`, 1))},
+		"one group of two":                {`{` + everything + `,"podNamePartitionRegex":"([a-z-]+)-([0-9]+)","podNameRegexGroup":2}`, but(regex(`^(?:([a-z-]+)-([0-9]+))$`, 2))},
+		"an empty regex counts as absent": {`{` + everything + `,"podNamePartitionRegex":"","podNameRegexGroup":7}`, usual},
+		"an empty delay counts as absent": {`{` + everything + `,"crossZoneEvictionDelay":""}`, usual},
+		"a delay of 0 has no effect":      {`{` + everything + `,"crossZoneEvictionDelay":"0s"}`, usual},
+		"0% with partitions":              {`{` + everything + `,"maxUnavailablePercentage":0,"podNamePartitionRegex":"x-([0-9]+)"}`, but(func(b *group.DisruptionBudget) { b.Limit = 0; regex(`^(?:x-([0-9]+))$`, 1)(b) })},
+		"a delay":                         {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","crossZoneEvictionDelay":"1.5h"}`, but(func(b *group.DisruptionBudget) { b.Delay = 90 * time.Minute; regex(`^(?:x-([0-9]+))$`, 1)(b) })},
+		"the usual policy":                {`{` + everything + `,"unhealthyPodEvictionPolicy":"IfHealthyBudget"}`, but(func(b *group.DisruptionBudget) { b.Unhealthy = group.IfHealthyBudget })},
+		"another policy":                  {`{` + everything + `,"unhealthyPodEvictionPolicy":"AlwaysAllow"}`, but(func(b *group.DisruptionBudget) { b.Unhealthy = group.AlwaysAllow })},
 		"labels in a fixed order": {`{"selector":{"matchLabels":{"b":"2","a":"1"}}}`, but(func(b *group.DisruptionBudget) {
 			b.Selector = group.Selector{demand("a", group.LabelIn, "1"), demand("b", group.LabelIn, "2")}
 		})},
@@ -92,41 +92,41 @@ var violations = map[string]struct {
 	spec string
 	want []string
 }{
-	"no spec":                      {`null`, []string{"spec is missing"}},
-	"a spec that is none":          {`[]`, []string{"spec is missing"}},
-	"both limits":                  {`{` + everything + `,"maxUnavailable":0,"maxUnavailablePercentage":0}`, []string{"maxUnavailable and maxUnavailablePercentage are mutually exclusive: set one of them"}},
-	"half a pod":                   {`{` + everything + `,"maxUnavailable":0.5}`, []string{"maxUnavailable must be a whole number"}},
-	"a limit as text":              {`{` + everything + `,"maxUnavailable":"25%"}`, []string{"maxUnavailable must be a whole number"}},
-	"a limit below 0":              {`{` + everything + `,"maxUnavailable":-1}`, []string{"maxUnavailable is -1: must be at least 0"}},
-	"a percentage below 0":         {`{` + everything + `,"maxUnavailablePercentage":-1}`, []string{"maxUnavailablePercentage is -1: must be from 0 to 100"}},
-	"a percentage above 100":       {`{` + everything + `,"maxUnavailablePercentage":101}`, []string{"maxUnavailablePercentage is 101: must be from 0 to 100"}},
-	"a regex that is no text":      {`{` + everything + `,"podNamePartitionRegex":5}`, []string{"podNamePartitionRegex must be a string"}},
-	"a broken regex":               {`{` + everything + `,"podNamePartitionRegex":"([0-9]+"}`, []string{`podNamePartitionRegex is not a regular expression: missing closing ) "([0-9]+"`}},
-	"a regex that leaves its cage": {`{` + everything + `,"podNamePartitionRegex":"a)|(b"}`, []string{`podNamePartitionRegex is not a regular expression: unexpected ) "a)|(b"`}},
-	"a regex without a group":      {`{` + everything + `,"podNamePartitionRegex":"x-[0-9]+"}`, []string{"podNamePartitionRegex has no capture group: one must match the partition"}},
-	"a choice of groups":           {`{` + everything + `,"podNamePartitionRegex":"(x)-([0-9]+)"}`, []string{"podNamePartitionRegex has 2 capture groups: podNameRegexGroup must be the number of the one that matches the partition"}},
-	"a group too many":             {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","podNameRegexGroup":2}`, []string{"podNameRegexGroup is 2: must be at most 1, the number of capture groups in podNamePartitionRegex"}},
-	"group 0":                      {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","podNameRegexGroup":0}`, []string{"podNameRegexGroup is 0: must be at least 1"}},
-	"a group as text":              {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","podNameRegexGroup":"1"}`, []string{"podNameRegexGroup must be a whole number"}},
-	"a regex too long":             {`{` + everything + `,"podNamePartitionRegex":"(` + strings.Repeat("x", 1023) + `)"}`, []string{"podNamePartitionRegex has 1025 characters: at most 1024 are allowed"}},
-	"a regex too costly":           {`{` + everything + `,"podNamePartitionRegex":"(` + strings.Repeat("x{999}", 11) + `)"}`, []string{"podNamePartitionRegex is too complex: it has 10993 instructions, and at most 2000 are allowed"}},
-	"no selector":                  {`{}`, []string{"selector must have matchLabels, which may be empty, or matchExpressions"}},
-	"a selector of nothing":        {`{"selector":{}}`, []string{"selector must have matchLabels, which may be empty, or matchExpressions"}},
-	"labels that are none":         {`{"selector":{"matchLabels":[]}}`, []string{"selector.matchLabels must be a map of strings"}},
-	"a label with a number":        {`{"selector":{"matchLabels":{"a":1}}}`, []string{`selector.matchLabels must be a map of strings: the value of "a" is not a string`}},
-	"expressions that are none":    {`{"selector":{"matchExpressions":{}}}`, []string{"selector.matchExpressions must be a list"}},
-	"an expression that is none":   {`{"selector":{"matchExpressions":["a"]}}`, []string{"selector.matchExpressions[0]: must be an object"}},
-	"an expression without a key":  {`{"selector":{"matchExpressions":[{"operator":"Exists"}]}}`, []string{"selector.matchExpressions[0]: key is missing"}},
-	"an unknown operator":          {`{"selector":{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}}`, []string{`selector.matchExpressions[0]: operator is "Gt": must be In, NotIn, Exists or DoesNotExist`}},
-	"one of no values":             {`{"selector":{"matchExpressions":[{"key":"a","operator":"In"}]}}`, []string{"selector.matchExpressions[0]: values must be set with the operators In and NotIn, and only with these"}},
-	"a value for what exists":      {`{"selector":{"matchExpressions":[{"key":"a","operator":"Exists","values":["1"]}]}}`, []string{"selector.matchExpressions[0]: values must be set with the operators In and NotIn, and only with these"}},
-	"values that are none":         {`{"selector":{"matchExpressions":[{"key":"a","operator":"In","values":[1]}]}}`, []string{"selector.matchExpressions[0]: values must be a list of strings"}},
-	"a delay that is no text":      {`{` + everything + `,"crossZoneEvictionDelay":600}`, []string{"crossZoneEvictionDelay must be a string"}},
-	"a delay in days":              {`{` + everything + `,"crossZoneEvictionDelay":"1d"}`, []string{`crossZoneEvictionDelay must be a duration such as 10m or 1h30m, and not negative: it is "1d"`}},
-	"a delay below 0":              {`{` + everything + `,"crossZoneEvictionDelay":"-1s"}`, []string{`crossZoneEvictionDelay must be a duration such as 10m or 1h30m, and not negative: it is "-1s"`}},
-	"a delay of zones":             {`{` + everything + `,"crossZoneEvictionDelay":"10m"}`, []string{"crossZoneEvictionDelay requires podNamePartitionRegex: it delays evictions from a partition"}},
-	"a percentage of partitions":   {`{` + everything + `,"maxUnavailablePercentage":1,"podNamePartitionRegex":"x-([0-9]+)"}`, []string{"maxUnavailablePercentage counts pods of a zone: it cannot be used with podNamePartitionRegex"}},
-	"an unknown policy":            {`{` + everything + `,"unhealthyPodEvictionPolicy":"Never"}`, []string{"unhealthyPodEvictionPolicy must be IfHealthyBudget or AlwaysAllow"}},
+	"no spec":                               {`null`, []string{"spec is missing"}},
+	"an invalid spec":                       {`[]`, []string{"spec is missing"}},
+	"both limits":                           {`{` + everything + `,"maxUnavailable":0,"maxUnavailablePercentage":0}`, []string{"maxUnavailable and maxUnavailablePercentage are mutually exclusive: set one of them"}},
+	"half a pod":                            {`{` + everything + `,"maxUnavailable":0.5}`, []string{"maxUnavailable must be a whole number"}},
+	"a limit as text":                       {`{` + everything + `,"maxUnavailable":"25%"}`, []string{"maxUnavailable must be a whole number"}},
+	"a limit below 0":                       {`{` + everything + `,"maxUnavailable":-1}`, []string{"maxUnavailable is -1: must be at least 0"}},
+	"a percentage below 0":                  {`{` + everything + `,"maxUnavailablePercentage":-1}`, []string{"maxUnavailablePercentage is -1: must be from 0 to 100"}},
+	"a percentage above 100":                {`{` + everything + `,"maxUnavailablePercentage":101}`, []string{"maxUnavailablePercentage is 101: must be from 0 to 100"}},
+	"a regex that is no text":               {`{` + everything + `,"podNamePartitionRegex":5}`, []string{"podNamePartitionRegex must be a string"}},
+	"a broken regex":                        {`{` + everything + `,"podNamePartitionRegex":"([0-9]+"}`, []string{`podNamePartitionRegex is not a regular expression: missing closing ) "([0-9]+"`}},
+	"a regex with an unmatched parenthesis": {`{` + everything + `,"podNamePartitionRegex":"a)|(b"}`, []string{`podNamePartitionRegex is not a regular expression: unexpected ) "a)|(b"`}},
+	"a regex without a group":               {`{` + everything + `,"podNamePartitionRegex":"x-[0-9]+"}`, []string{"podNamePartitionRegex has no capture group: one must match the partition"}},
+	"a choice of groups":                    {`{` + everything + `,"podNamePartitionRegex":"(x)-([0-9]+)"}`, []string{"podNamePartitionRegex has 2 capture groups: podNameRegexGroup must be the number of the one that matches the partition"}},
+	"a group too many":                      {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","podNameRegexGroup":2}`, []string{"podNameRegexGroup is 2: must be at most 1, the number of capture groups in podNamePartitionRegex"}},
+	"group 0":                               {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","podNameRegexGroup":0}`, []string{"podNameRegexGroup is 0: must be at least 1"}},
+	"a group as text":                       {`{` + everything + `,"podNamePartitionRegex":"x-([0-9]+)","podNameRegexGroup":"1"}`, []string{"podNameRegexGroup must be a whole number"}},
+	"a regex too long":                      {`{` + everything + `,"podNamePartitionRegex":"(` + strings.Repeat("x", 1023) + `)"}`, []string{"podNamePartitionRegex has 1025 characters: at most 1024 are allowed"}},
+	"a regex too costly":                    {`{` + everything + `,"podNamePartitionRegex":"(` + strings.Repeat("x{999}", 11) + `)"}`, []string{"podNamePartitionRegex is too complex: it has 10993 instructions, and at most 2000 are allowed"}},
+	"no selector":                           {`{}`, []string{"selector must have matchLabels, which may be empty, or matchExpressions"}},
+	"a selector that selects nothing":       {`{"selector":{}}`, []string{"selector must have matchLabels, which may be empty, or matchExpressions"}},
+	"invalid labels":                        {`{"selector":{"matchLabels":[]}}`, []string{"selector.matchLabels must be a map of strings"}},
+	"a label with a number":                 {`{"selector":{"matchLabels":{"a":1}}}`, []string{`selector.matchLabels must be a map of strings: the value of "a" is not a string`}},
+	"invalid expressions":                   {`{"selector":{"matchExpressions":{}}}`, []string{"selector.matchExpressions must be a list"}},
+	"an invalid expression":                 {`{"selector":{"matchExpressions":["a"]}}`, []string{"selector.matchExpressions[0]: must be an object"}},
+	"an expression without a key":           {`{"selector":{"matchExpressions":[{"operator":"Exists"}]}}`, []string{"selector.matchExpressions[0]: key is missing"}},
+	"an unknown operator":                   {`{"selector":{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}}`, []string{`selector.matchExpressions[0]: operator is "Gt": must be In, NotIn, Exists or DoesNotExist`}},
+	"an expression without values":          {`{"selector":{"matchExpressions":[{"key":"a","operator":"In"}]}}`, []string{"selector.matchExpressions[0]: values must be set with the operators In and NotIn, and only with these"}},
+	"a value for Exists":                    {`{"selector":{"matchExpressions":[{"key":"a","operator":"Exists","values":["1"]}]}}`, []string{"selector.matchExpressions[0]: values must be set with the operators In and NotIn, and only with these"}},
+	"invalid values":                        {`{"selector":{"matchExpressions":[{"key":"a","operator":"In","values":[1]}]}}`, []string{"selector.matchExpressions[0]: values must be a list of strings"}},
+	"a delay that is no text":               {`{` + everything + `,"crossZoneEvictionDelay":600}`, []string{"crossZoneEvictionDelay must be a string"}},
+	"a delay in days":                       {`{` + everything + `,"crossZoneEvictionDelay":"1d"}`, []string{`crossZoneEvictionDelay must be a duration such as 10m or 1h30m, and not negative: it is "1d"`}},
+	"a delay below 0":                       {`{` + everything + `,"crossZoneEvictionDelay":"-1s"}`, []string{`crossZoneEvictionDelay must be a duration such as 10m or 1h30m, and not negative: it is "-1s"`}},
+	"a delay of zones":                      {`{` + everything + `,"crossZoneEvictionDelay":"10m"}`, []string{"crossZoneEvictionDelay requires podNamePartitionRegex: it delays evictions from a partition"}},
+	"a percentage of partitions":            {`{` + everything + `,"maxUnavailablePercentage":1,"podNamePartitionRegex":"x-([0-9]+)"}`, []string{"maxUnavailablePercentage counts pods of a zone: it cannot be used with podNamePartitionRegex"}},
+	"an unknown policy":                     {`{` + everything + `,"unhealthyPodEvictionPolicy":"Never"}`, []string{"unhealthyPodEvictionPolicy must be IfHealthyBudget or AlwaysAllow"}},
 	"everything at once": {
 		`{"maxUnavailable":-1,"maxUnavailablePercentage":50,"podNamePartitionRegex":"(","crossZoneEvictionDelay":"1d","unhealthyPodEvictionPolicy":"x"}`,
 		[]string{
@@ -150,20 +150,20 @@ func TestProblemsOfABudgetAreReportedInThePredecessorsOrder(t *testing.T) {
 			}
 			want := group.DisruptionBudget{Name: "ingester", Invalid: strings.Join(prefixed(tc.want), "; ")}
 			if diff := cmp.Diff(want, got, byText); diff != "" {
-				t.Errorf("what is kept of it (-want +got):\n%s", diff)
+				t.Errorf("kept fields (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestWhatAnInvalidBudgetSelectsIsKeptAsFarAsItCanBeRead(t *testing.T) {
+func TestTheReadableSelectorOfAnInvalidBudgetIsKept(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		spec string
 		want group.Selector
 	}{
-		"all of it":          {`{"maxUnavailable":-1,"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b","operator":"Exists"}]}}`, group.Selector{demand("a", group.LabelIn, "1"), demand("b", group.LabelExists)}},
-		"the labels":         {`{"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b"}]}}`, group.Selector{demand("a", group.LabelIn, "1")}},
-		"nothing: all count": {`{"selector":{"matchLabels":[]}}`, nil},
+		"all of it":                {`{"maxUnavailable":-1,"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b","operator":"Exists"}]}}`, group.Selector{demand("a", group.LabelIn, "1"), demand("b", group.LabelExists)}},
+		"the labels":               {`{"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b"}]}}`, group.Selector{demand("a", group.LabelIn, "1")}},
+		"no regex: all pods count": {`{"selector":{"matchLabels":[]}}`, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, wrong := contract.Budget(budget(t, tc.spec))
@@ -185,7 +185,7 @@ func prefixed(texts []string) []string {
 
 func TestAnAbsentObjectIsNoBudget(t *testing.T) {
 	if _, wrong := contract.Budget(nil); len(wrong) == 0 {
-		t.Error("nothing is wrong with it")
+		t.Error("no violation")
 	}
 	other := budget(t, `{`+everything+`}`)
 	other["kind"] = "PodDisruptionBudget"
@@ -207,7 +207,7 @@ func TestEveryAlternativeMatchesTheEntireName(t *testing.T) {
 }
 
 // The messages of the CRD's own validation are those of this package.
-func TestTheCRDSaysWhatTheContractSays(t *testing.T) {
+func TestTheCRDHasTheMessagesOfTheContract(t *testing.T) {
 	text, err := os.ReadFile("../../manifests/crds/rollout-operator.grafana.com_zoneawarepoddisruptionbudgets.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestTheCRDSaysWhatTheContractSays(t *testing.T) {
 	}
 	for _, message := range found {
 		if !slices.ContainsFunc(known, func(violation string) bool { return strings.HasPrefix(violation, message) }) {
-			t.Errorf("no violation says %q", message)
+			t.Errorf("no violation contains %q", message)
 		}
 	}
 }
@@ -287,9 +287,9 @@ func sound(t *testing.T, b group.DisruptionBudget) {
 	t.Helper()
 	switch {
 	case b.Limit < 0, b.Percentage < 0, b.Percentage > 100, b.Limit > 0 && b.Percentage > 0, b.Delay < 0:
-		t.Errorf("%+v has a limit or a delay that is none", b)
+		t.Errorf("%+v has an invalid limit or delay", b)
 	case b.ByPartition() && (b.Group < 1 || b.Group > b.Partition.NumSubexp() || b.Percentage > 0):
-		t.Errorf("%+v counts partitions that it cannot tell", b)
+		t.Errorf("%+v counts partitions that it cannot determine", b)
 	case !b.ByPartition() && b.Delay > 0:
 		t.Errorf("%+v delays without partitions", b)
 	case b.Unhealthy != "" && b.Unhealthy != group.IfHealthyBudget && b.Unhealthy != group.AlwaysAllow:

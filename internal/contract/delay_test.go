@@ -27,7 +27,7 @@ func TestADelayNeedsBothAnnotationsAndMoreThanNothing(t *testing.T) {
 	}
 	for what, got := range map[string]group.Delay{
 		"nothing": contract.Delay(nil), "no URL": delay("1h", ""), "no URL and no duration": delay("x", ""), "a URL alone": delay("", url),
-		"0": delay("0", url), "0s": delay("0s", url), "0h0m": delay("0h0m", url), "0 with a URL that is none": delay("0", "x"),
+		"0": delay("0", url), "0s": delay("0s", url), "0h0m": delay("0h0m", url), "0 with an invalid URL": delay("0", "x"),
 	} {
 		if got != (group.Delay{}) {
 			t.Errorf("%s: got %+v, want no delay", what, got)
@@ -103,7 +103,7 @@ func TestAURLThatCannotBeCalledIsInvalid(t *testing.T) {
 		}
 	}
 	if both := delay("x", "y").Invalid; strings.Count(both, "annotation") != 2 {
-		t.Errorf("not all is said: %s", both)
+		t.Errorf("the message is incomplete: %s", both)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestTheAnnotationCountsForTheGroupAndThenTheLabel(t *testing.T) {
 		"a label without a value":                {texts{contract.GroupLabel: ""}, nil, "", true},
 		"the annotation":                         {nil, annotated("loki"), "loki", true},
 		"both":                                   {ingester, annotated("loki"), "loki", true},
-		"both, and they say the same":            {ingester, annotated("ingester"), "ingester", true},
+		"both, with the same value":              {ingester, annotated("ingester"), "ingester", true},
 		"the longest name":                       {ingester, annotated(strings.Repeat("x", 63)), strings.Repeat("x", 63), true},
 		"a name with a dot and capital letters":  {ingester, annotated("Loki.ingester_1"), "Loki.ingester_1", true},
 		"an empty annotation":                    {ingester, annotated(""), "ingester", true},

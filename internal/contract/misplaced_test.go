@@ -63,12 +63,12 @@ func TestAnEffectiveAnnotationIsNotReported(t *testing.T) {
 	type texts = map[string]string
 	for sentence, m := range map[string]contract.Metadata{
 		"a label that all objects of a chart have": {Labels: texts{contract.NoDownscaleLabel: "true"}, PodLabels: texts{contract.NoDownscaleLabel: "true"}},
-		"an annotation beside its label":           {Labels: texts{contract.NoDownscaleLabel: "true"}, Annotations: texts{contract.NoDownscaleLabel: "true"}},
+		"an annotation next to its label":          {Labels: texts{contract.NoDownscaleLabel: "true"}, Annotations: texts{contract.NoDownscaleLabel: "true"}},
 		"pods with a group of their own":           {Labels: texts{contract.GroupLabel: "store"}, PodLabels: texts{contract.GroupLabel: "store-zone"}},
 		"pods of a group that an annotation names": {Annotations: texts{contract.RolloutGroupAnnotation: "store"}, PodLabels: texts{contract.GroupLabel: "chart"}},
 		"a time as label, as it used to be":        {Labels: texts{contract.MinBetweenName: "1h"}},
 		"a switch that is off":                     {Annotations: texts{contract.NoDownscaleLabel: "false", contract.PrepareDownscaleLabel: ""}},
-		"what lockstep writes":                     {Annotations: texts{contract.DownscaledAnnotation: "x", contract.VoidedAnnotation: "x"}, PodLabels: texts{contract.RevisionLabel: "x", contract.ManagedByLabel: "Helm"}},
+		"an annotation that lockstep writes":       {Annotations: texts{contract.DownscaledAnnotation: "x", contract.VoidedAnnotation: "x"}, PodLabels: texts{contract.RevisionLabel: "x", contract.ManagedByLabel: "Helm"}},
 	} {
 		if got := contract.WithoutEffect(m); got != "" {
 			t.Errorf("%s: got %q", sentence, got)
@@ -76,6 +76,6 @@ func TestAnEffectiveAnnotationIsNotReported(t *testing.T) {
 	}
 	half := contract.Metadata{Labels: texts{contract.NoDownscaleLabel: "false"}, PodLabels: texts{contract.NoDownscaleLabel: "true"}}
 	if got := contract.WithoutEffect(half); got == "" {
-		t.Error("nothing is said of a label that says something else than that of the StatefulSet")
+		t.Error("no remark about a label that differs from the StatefulSet's")
 	}
 }

@@ -16,7 +16,7 @@ var moments = map[string]func(map[string]string) group.Moment{
 	contract.PausedUntilAnnotation: contract.PausedUntil,
 }
 
-func TestAMomentIsATimeThatCanBeShownOrSaysWhatIsAccepted(t *testing.T) {
+func TestATimeIsRepresentableOrItsErrorNamesAcceptedValues(t *testing.T) {
 	noon := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
 		"2026-01-05T12:00:00Z":           noon,
@@ -36,7 +36,7 @@ func TestAMomentIsATimeThatCanBeShownOrSaysWhatIsAccepted(t *testing.T) {
 				t.Errorf("%s %q: got %s, want %s", name, text, got.Time, want)
 			}
 			if says := strings.Contains(got.Invalid, "must be a time such as 2026-01-05T12:00:00Z"); says != want.IsZero() {
-				t.Errorf("%s %q: what is wrong is %q", name, text, got.Invalid)
+				t.Errorf("%s %q: the remark is %q", name, text, got.Invalid)
 			}
 			if _, err := json.Marshal(got); err != nil {
 				t.Errorf("%s %q: %v", name, text, err)

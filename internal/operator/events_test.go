@@ -27,19 +27,19 @@ func (a answers) Patch(_ context.Context, e *eventsv1.Event, _ []byte) (*eventsv
 	return e, a.err
 }
 
-func TestWhatBecomesOfEventsIsCounted(t *testing.T) {
+func TestOutcomesOfEventsAreCounted(t *testing.T) {
 	kind := schema.GroupResource{Group: "events.k8s.io", Resource: "events"}
 	for sentence, tc := range map[string]struct {
 		namespace string
 		err       error
 		want      []string // of Create, Update and Patch
 	}{
-		"one that is accepted is written":           {"team", nil, []string{"written", "written", "written"}},
-		"one that is refused is dropped":            {"team", apierrors.NewForbidden(kind, "e", nil), []string{"dropped", "dropped", "dropped"}},
-		"one without an answer is tried again":      {"team", errors.New("no route"), []string{"unanswered", "unanswered", "unanswered"}},
-		"one that is there already is not lost":     {"team", apierrors.NewAlreadyExists(kind, "e"), nil},
-		"one that is gone is created anew":          {"team", apierrors.NewNotFound(kind, "e"), []string{"dropped", "dropped"}},
-		"one for a namespace that left is withheld": {"other", nil, []string{"withheld", "withheld", "withheld"}},
+		"an accepted Event is written":                        {"team", nil, []string{"written", "written", "written"}},
+		"a rejected Event is dropped":                         {"team", apierrors.NewForbidden(kind, "e", nil), []string{"dropped", "dropped", "dropped"}},
+		"one without an answer is tried again":                {"team", errors.New("no route"), []string{"unanswered", "unanswered", "unanswered"}},
+		"an Event that exists already is not lost":            {"team", apierrors.NewAlreadyExists(kind, "e"), nil},
+		"a deleted Event is created again":                    {"team", apierrors.NewNotFound(kind, "e"), []string{"dropped", "dropped"}},
+		"an Event for a namespace that opted out is withheld": {"other", nil, []string{"withheld", "withheld", "withheld"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			var got []string

@@ -97,7 +97,7 @@ func TestOnlyReconcilesOfRolledGroupsAreCounted(t *testing.T) {
 	}
 	o.reconciled(t.Context(), plan.Key{Namespace: "team", Name: "store"}, loop.ResultDone, time.Second)
 	if len(measured(t, o.metrics, "lockstep_group_reconciles_total")) != 1 {
-		t.Error("a look at a group is not counted")
+		t.Error("a reconcile of a group is not counted")
 	}
 }
 

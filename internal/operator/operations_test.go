@@ -52,7 +52,7 @@ func newShown(t *testing.T, groups ...plan.Key) *Operator {
 	return o
 }
 
-func ask(t *testing.T, h http.HandlerFunc, namespace, group string) *httptest.ResponseRecorder {
+func get(t *testing.T, h http.HandlerFunc, namespace, group string) *httptest.ResponseRecorder {
 	t.Helper()
 	q := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/debug", nil)
 	q.SetPathValue("namespace", namespace)
@@ -65,7 +65,7 @@ func ask(t *testing.T, h http.HandlerFunc, namespace, group string) *httptest.Re
 func TestGroupsAreListedInOrder(t *testing.T) {
 	o := newShown(t, plan.Key{Namespace: "b", Name: "y"}, plan.Key{Namespace: "b", Name: "x"}, plan.Key{Namespace: "a"})
 	var got []plan.Key
-	if err := json.Unmarshal(ask(t, o.showGroups, "", "").Body.Bytes(), &got); err != nil {
+	if err := json.Unmarshal(get(t, o.showGroups, "", "").Body.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != 3 || got[0].Namespace != "a" || got[1].Name != "x" || got[2].Name != "y" {
@@ -73,21 +73,21 @@ func TestGroupsAreListedInOrder(t *testing.T) {
 	}
 }
 
-func TestWhatIsShownOfAGroup(t *testing.T) {
+func TestAGroupIsShownWithItsPlan(t *testing.T) {
 	o := newShown(t, plan.Key{Namespace: "team", Name: "store"}, plan.Key{Namespace: "team"}, plan.KeyOf("team", "statefulset/lone"))
 	for sentence, tc := range map[string]struct {
 		namespace, group string
 		status           int
 		want             string
 	}{
-		"its last plan":                       {"team", "store", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
-		"also without a name":                 {"team", "", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
-		"what caches show of one that rests":  {"team", "statefulset/lone", http.StatusOK, `"Kind": "statefulset"`},
-		"but not as a group's":                {"team", "lone", http.StatusNotFound, ""},
-		"whom to ask about one not looked at": {"team", "other", http.StatusNotFound, "ask the replica that leads"},
+		"its last plan":               {"team", "store", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
+		"also without a name":         {"team", "", http.StatusOK, "wait zone-a because PodStarting zone-a-0"},
+		"the caches of an idle group": {"team", "statefulset/lone", http.StatusOK, `"Kind": "statefulset"`},
+		"but not as a group's":        {"team", "lone", http.StatusNotFound, ""},
+		"the replica that knows a group without a reconcile here": {"team", "other", http.StatusNotFound, "ask the replica that leads"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			answer := ask(t, o.showGroups, tc.namespace, tc.group)
+			answer := get(t, o.showGroups, tc.namespace, tc.group)
 			if answer.Code != tc.status || !strings.Contains(answer.Body.String(), tc.want) {
 				t.Errorf("got %d %s, want %d ...%s...", answer.Code, answer.Body, tc.status, tc.want)
 			}
@@ -97,7 +97,7 @@ func TestWhatIsShownOfAGroup(t *testing.T) {
 
 func TestTheConfigurationIsShown(t *testing.T) {
 	var got []config.Setting
-	if err := json.Unmarshal(ask(t, newShown(t).showConfig, "", "").Body.Bytes(), &got); err != nil {
+	if err := json.Unmarshal(get(t, newShown(t).showConfig, "", "").Body.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
 	shown := map[string]string{}
@@ -113,7 +113,7 @@ func TestAReconcileThatDoesNotEndIsUnhealthy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var u underway
 		if err := u.check(); err != nil {
-			t.Errorf("nothing is under way: %v", err)
+			t.Errorf("no reconcile is in progress: %v", err)
 		}
 		end := u.begin(plan.Key{Namespace: "team", Name: "store"})
 		other := u.begin(plan.Key{Namespace: "team", Name: "other"})

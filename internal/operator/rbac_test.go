@@ -64,7 +64,7 @@ func TestGeneratedRBACIsUpToDate(t *testing.T) {
 	}
 }
 
-func TestEveryPermissionStandsInSomeManifest(t *testing.T) {
+func TestEveryPermissionIsInAManifest(t *testing.T) {
 	covered := map[string]bool{}
 	for _, m := range manifests {
 		for _, need := range m.granted() {
@@ -73,7 +73,7 @@ func TestEveryPermissionStandsInSomeManifest(t *testing.T) {
 	}
 	for _, need := range slices.Concat(operator.Permissions(), operator.CertificatePermissions(theSecret), operator.InjectionPermissions(nil)) {
 		if !covered[fmt.Sprint(need)] || need.Why == "" || len(need.Verbs) == 0 {
-			t.Errorf("%+v is in no manifest, or does not say why", need)
+			t.Errorf("%+v is in no manifest, or without a reason", need)
 		}
 	}
 }

@@ -56,14 +56,14 @@ func TestAProcessThatNoticesARestoreEndsAndSaysWhy(t *testing.T) {
 		t.Errorf("measured %v", got)
 	}
 	if len(said.Entries) != 1 || !strings.Contains(said.LastEntry().Message, "ends soon") {
-		t.Errorf("said %v", said.Entries)
+		t.Errorf("logged %v", said.Entries)
 	}
 }
 
 func TestARestoreIsShownForAWhileUnlessTheProcessMustEnd(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		restored error
-		told     time.Duration
+		notified time.Duration
 		want     time.Duration
 	}{
 		"a restore":                        {&lease.RestoredError{}, time.Hour, 35 * time.Second},
@@ -76,7 +76,7 @@ func TestARestoreIsShownForAWhileUnlessTheProcessMustEnd(t *testing.T) {
 				if tc.restored != nil {
 					o.restored.Store(&tc.restored)
 				}
-				ctx, stop := context.WithTimeout(t.Context(), tc.told)
+				ctx, stop := context.WithTimeout(t.Context(), tc.notified)
 				defer stop()
 				began := time.Now()
 				o.showRestore(ctx)

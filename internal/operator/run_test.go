@@ -64,8 +64,8 @@ func parse(t *testing.T, args ...string) config.Config {
 	return c
 }
 
-// Whatever the state of the cluster, the process reports it, stops on request, and leaves no
-// goroutine behind.
+// Whatever the state of the cluster, the process reports it, stops on request, and ends all
+// goroutines.
 func TestWithoutAnyPermission(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { // after all subtests
@@ -120,7 +120,7 @@ func TestWithoutAnyPermission(t *testing.T) {
 	}
 }
 
-func TestWhatKeepsAProcessFromStarting(t *testing.T) {
+func TestConditionsThatPreventTheStart(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken")
 	if err := os.WriteFile(broken, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)

@@ -81,16 +81,16 @@ func TestALastingFaultIsLoggedOnceAndShownUntilItEnds(t *testing.T) {
 		states("a fault that passed", counts(), logrus.InfoLevel, 3)
 
 		f.try = func(context.Context) []cabundle.Fault { return []cabundle.Fault{path} }
-		states("what a request shows", counts(path), logrus.WarnLevel, 4)
+		states("the faults that a request shows", counts(path), logrus.WarnLevel, 4)
 		f.try = nil
 		time.Sleep(lookAgain + settling)
 		if !maps.Equal(shown, counts()) {
-			t.Errorf("nobody looks again: %v", shown)
+			t.Errorf("no further check: %v", shown)
 		}
 		f.try = func(context.Context) []cabundle.Fault { return []cabundle.Fault{path} } // a firewall blocks the path, without an event
 		time.Sleep(lookAgain + settling)
 		if !maps.Equal(shown, counts(path)) {
-			t.Errorf("nobody looks again where nothing was wrong: %v", shown)
+			t.Errorf("a further check although there was no fault: %v", shown)
 		}
 		stop()
 	})

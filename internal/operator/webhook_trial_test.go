@@ -17,8 +17,8 @@ import (
 
 // respondent gives the same response to every request, and records the requests.
 type respondent struct {
-	answer func() *http.Response
-	asked  []string
+	answer    func() *http.Response
+	requested []string
 }
 
 func (r *respondent) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -26,7 +26,7 @@ func (r *respondent) RoundTrip(q *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.asked = append(r.asked, q.Method+" "+q.URL.RequestURI()+" "+string(body))
+	r.requested = append(r.requested, q.Method+" "+q.URL.RequestURI()+" "+string(body))
 	return r.answer(), nil
 }
 
@@ -59,8 +59,8 @@ func TestATrialIsADryRunOfADownscaleThatWouldBeRefused(t *testing.T) {
 	tried(t, server).run(t.Context())
 	const set = "PATCH /apis/apps/v1/namespaces/team/statefulsets/zone-a?dryRun=All "
 	want := []string{set + `{"spec":{"replicas":2}}`, set + `{"metadata":{"resourceVersion":"1"},"spec":{"replicas":2}}`}
-	if !slices.Equal(server.asked, want) {
-		t.Errorf("got %q, want %q", server.asked, want)
+	if !slices.Equal(server.requested, want) {
+		t.Errorf("got %q, want %q", server.requested, want)
 	}
 }
 
@@ -70,8 +70,8 @@ func TestATrialNeedsAWebhookAndAStatefulSet(t *testing.T) {
 	without.hooks = func(cabundle.Kind, string) []cabundle.Hook { return nil }
 	empty := tried(t, server)
 	empty.guarded = func(string) (triedSet, bool) { return triedSet{}, false }
-	if got := append(without.run(t.Context()), empty.run(t.Context())...); got != nil || server.asked != nil {
-		t.Errorf("found %v, asked %q", got, server.asked)
+	if got := append(without.run(t.Context()), empty.run(t.Context())...); got != nil || server.requested != nil {
+		t.Errorf("found %v, requests %q", got, server.requested)
 	}
 }
 
@@ -89,12 +89,12 @@ func TestATrialFindsWhetherAWebhookCanBeCalled(t *testing.T) {
 		"prepare-downscale refuses": {
 			refusal(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "prepare.lockstep.dev" denied the request: it has moved on`), "",
 		},
-		"a policy refuses":                   {refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "ValidatingAdmissionPolicy x denied it"), ""},
-		"nobody refuses":                     {func() *http.Response { return apitest.Answer(http.StatusOK, &appsv1.StatefulSet{}) }, ""},
-		"it is old, and that":                {refusal(http.StatusConflict, metav1.StatusReasonConflict, "the object has been modified"), ""},
-		"somebody else's cannot be called":   {uncalled("other"), ""},
-		"prepare-downscale cannot be called": {uncalled("prepare.lockstep.dev"), "prepare.lockstep.dev"},
-		"no-downscale cannot be called":      {uncalled("no.lockstep.dev"), "no.lockstep.dev"},
+		"a policy refuses":                              {refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "ValidatingAdmissionPolicy x denied it"), ""},
+		"no webhook refuses":                            {func() *http.Response { return apitest.Answer(http.StatusOK, &appsv1.StatefulSet{}) }, ""},
+		"it is old, and that":                           {refusal(http.StatusConflict, metav1.StatusReasonConflict, "the object has been modified"), ""},
+		"a webhook of another program cannot be called": {uncalled("other"), ""},
+		"prepare-downscale cannot be called":            {uncalled("prepare.lockstep.dev"), "prepare.lockstep.dev"},
+		"no-downscale cannot be called":                 {uncalled("no.lockstep.dev"), "no.lockstep.dev"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			found := tried(t, &respondent{answer: tc.answer}).run(t.Context())

@@ -14,21 +14,21 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/server"
 )
 
-func TestWhatWebhooksNeedOfTheAPIServer(t *testing.T) {
+func TestRequirementsOfWebhooks(t *testing.T) {
 	const anySecret, anyConfiguration = "create secrets ", "patch validatingwebhookconfigurations "
 	own := []string{"-server-tls.cert-file=c", "-server-tls.key-file=k"}
 	for sentence, tc := range map[string]struct {
 		args []string
 		want []string
 	}{
-		"nothing without them":                      {nil, nil},
-		"a Secret, and all configurations":          {[]string{"-server-tls.enabled"}, []string{anySecret, "update secrets lockstep-webhook-certificate", anyConfiguration}},
-		"the Secret of that name":                   {[]string{"-server-tls.enabled", "-server-tls.self-signed-cert.secret-name=x"}, []string{anySecret, "update secrets x", anyConfiguration}},
-		"the configurations that are named":         {[]string{"-server-tls.enabled", "-webhooks.ca-bundle-names=x"}, []string{anySecret, "update secrets lockstep-webhook-certificate", anyConfiguration + "x"}},
-		"a Secret, where somebody else injects":     {[]string{"-server-tls.enabled", "-webhooks.update-ca-bundle=false"}, []string{anySecret, "update secrets lockstep-webhook-certificate"}},
-		"nothing beside a certificate of one's own": {append([]string{"-server-tls.enabled"}, own...), nil},
-		"configurations where its CA is injected":   {append([]string{"-server-tls.enabled", "-server-tls.ca-file=a"}, own...), []string{anyConfiguration}},
-		"nothing but reading in a dry run":          {[]string{"-server-tls.enabled", "-dry-run"}, nil},
+		"no permissions without webhooks":              {nil, nil},
+		"a Secret, and all configurations":             {[]string{"-server-tls.enabled"}, []string{anySecret, "update secrets lockstep-webhook-certificate", anyConfiguration}},
+		"the Secret of that name":                      {[]string{"-server-tls.enabled", "-server-tls.self-signed-cert.secret-name=x"}, []string{anySecret, "update secrets x", anyConfiguration}},
+		"the configurations that are named":            {[]string{"-server-tls.enabled", "-webhooks.ca-bundle-names=x"}, []string{anySecret, "update secrets lockstep-webhook-certificate", anyConfiguration + "x"}},
+		"a Secret, if another program injects the CA":  {[]string{"-server-tls.enabled", "-webhooks.update-ca-bundle=false"}, []string{anySecret, "update secrets lockstep-webhook-certificate"}},
+		"no permissions with a certificate from files": {append([]string{"-server-tls.enabled"}, own...), nil},
+		"configurations where its CA is injected":      {append([]string{"-server-tls.enabled", "-server-tls.ca-file=a"}, own...), []string{anyConfiguration}},
+		"only reads in a dry run":                      {[]string{"-server-tls.enabled", "-dry-run"}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c, _, err := config.Parse(tc.args, config.Environment{})
@@ -75,8 +75,8 @@ func TestReadinessReportsTheCertificate(t *testing.T) {
 		says   string
 	}{
 		"all is well": {cabinet{}, 200, "certificate: ok"},
-		"what keeps it from being renewed does not keep API servers away": {cabinet{nil, waits}, 200, "certificate: it waits for x"},
-		"what nobody accepts does":                                        {cabinet{expired, waits}, 500, "certificate: it has expired"},
+		"an error that prevents its renewal does not prevent calls": {cabinet{nil, waits}, 200, "certificate: it waits for x"},
+		"a certificate that no API server accepts does":             {cabinet{expired, waits}, 500, "certificate: it has expired"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := newShown(t)

@@ -22,6 +22,6 @@ func TestASightingIsATimeAfterItsSecond(t *testing.T) {
 		}
 	}
 	if got := plan.Sighting(0).Time(second); got != second {
-		t.Errorf("what nobody saw happened at %s", got)
+		t.Errorf("an event that was not seen has the time %s", got)
 	}
 }

@@ -33,11 +33,11 @@ func TestTextIsMadePlain(t *testing.T) {
 func TestTheTextOfAWaitIsPlainAndBounded(t *testing.T) {
 	for _, text := range fuzzcorpus.Texts() {
 		because := plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}
-		for what, said := range map[string]string{
+		for kind, got := range map[string]string{
 			"the sentence": because.Sentence(), "the notation": because.String(), "the holder": plan.Holder("manual/" + text).Plain(),
 		} {
-			if len(said) > 1200 || !utf8.ValidString(said) || strings.ContainsFunc(said, func(r rune) bool { return !unicode.IsPrint(r) }) {
-				t.Errorf("%s of %.20q has %d bytes: %.80q", what, text, len(said), said)
+			if len(got) > 1200 || !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("%s of %.20q has %d bytes: %.80q", kind, text, len(got), got)
 			}
 		}
 	}

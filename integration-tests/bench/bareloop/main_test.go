@@ -29,13 +29,13 @@ func TestNextReturnsFirstOutdatedPodWhenAllAreReady(t *testing.T) {
 		zones []zone
 		want  string
 	}{
-		"none outdated":                      {[]zone{{set("a", 1, 2), []*corev1.Pod{pod("a-0", "new", yes)}}}, ""},
-		"zones and pods go by their names":   {[]zone{{set("b", 1, 2), []*corev1.Pod{pod("b-0", "old", yes)}}, {set("a", 2, 2), []*corev1.Pod{pod("a-1", "old", yes), pod("a-0", "old", yes)}}}, "a-0"},
-		"what is new already is passed over": {[]zone{{set("a", 2, 2), []*corev1.Pod{pod("a-0", "new", yes), pod("a-1", "old", yes)}}}, "a-1"},
-		"a pod is not Ready":                 {[]zone{{set("a", 1, 2), []*corev1.Pod{pod("a-0", "old", yes)}}, {set("b", 1, 2), []*corev1.Pod{pod("b-0", "new", no)}}}, ""},
-		"a pod is leaving":                   {[]zone{{set("a", 1, 2), []*corev1.Pod{pod("a-0", "old", yes)}}, {set("b", 1, 2), []*corev1.Pod{leaving}}}, ""},
-		"a pod is missing":                   {[]zone{{set("a", 2, 2), []*corev1.Pod{pod("a-0", "old", yes)}}}, ""},
-		"a template is not observed yet":     {[]zone{{set("a", 1, 1), []*corev1.Pod{pod("a-0", "old", yes)}}}, ""},
+		"no outdated pod":                  {[]zone{{set("a", 1, 2), []*corev1.Pod{pod("a-0", "new", yes)}}}, ""},
+		"zones and pods go by their names": {[]zone{{set("b", 1, 2), []*corev1.Pod{pod("b-0", "old", yes)}}, {set("a", 2, 2), []*corev1.Pod{pod("a-1", "old", yes), pod("a-0", "old", yes)}}}, "a-0"},
+		"an updated pod is skipped":        {[]zone{{set("a", 2, 2), []*corev1.Pod{pod("a-0", "new", yes), pod("a-1", "old", yes)}}}, "a-1"},
+		"a pod is not Ready":               {[]zone{{set("a", 1, 2), []*corev1.Pod{pod("a-0", "old", yes)}}, {set("b", 1, 2), []*corev1.Pod{pod("b-0", "new", no)}}}, ""},
+		"a pod is terminating":             {[]zone{{set("a", 1, 2), []*corev1.Pod{pod("a-0", "old", yes)}}, {set("b", 1, 2), []*corev1.Pod{leaving}}}, ""},
+		"a pod is missing":                 {[]zone{{set("a", 2, 2), []*corev1.Pod{pod("a-0", "old", yes)}}}, ""},
+		"a template is not observed yet":   {[]zone{{set("a", 1, 1), []*corev1.Pod{pod("a-0", "old", yes)}}}, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got := ""

@@ -148,7 +148,7 @@ func (r podRecord) status() corev1.PodStatus {
 	return status
 }
 
-// leaseRecord is a Lease as it was written.
+// leaseRecord is a Lease in its encoded form.
 type leaseRecord struct{ lease *coordinationv1.Lease }
 
 func (r leaseRecord) names() (string, string) { return r.lease.Namespace, r.lease.Name }

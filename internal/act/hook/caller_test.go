@@ -216,7 +216,7 @@ func TestAnAddressThatIsNotAPodsIsNotCalled(t *testing.T) {
 	}
 }
 
-func TestIfOnePodMayNotBeCalledNoneIs(t *testing.T) {
+func TestNoPodIsCalledIfOnePodMayNotBe(t *testing.T) {
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
 	all := pods(3)
 	all[2].IP = "127.0.0.1"
@@ -229,7 +229,7 @@ func TestIfOnePodMayNotBeCalledNoneIs(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if got.First().Pod != "zone-a-2" {
-		t.Errorf("the first that stands in the way is %v", got.First())
+		t.Errorf("the first reason is %v", got.First())
 	}
 }
 
@@ -251,7 +251,7 @@ func TestUndoCallsEveryPodDespiteFailures(t *testing.T) {
 	}
 }
 
-func TestTheFirstFailureStopsWhatHasNotBegun(t *testing.T) {
+func TestTheFirstFailureStopsCallsThatHaveNotBegun(t *testing.T) {
 	var called sync.WaitGroup
 	called.Add(4)
 	rest := make(chan struct{})
@@ -382,7 +382,7 @@ func TestANamespaceWhosePodsNeverAnswerWaitsForItself(t *testing.T) {
 	defer func() { stop(); stuck.Wait() }()
 	begun := make(chan struct{})
 	var once sync.Once
-	for tenant := range 4 { // enough to take every slot if none were reserved
+	for tenant := range 4 { // enough to use every slot if none were reserved
 		for range 10 {
 			stuck.Go(func() {
 				all := pods(100)
@@ -405,7 +405,7 @@ func TestANamespaceWhosePodsNeverAnswerWaitsForItself(t *testing.T) {
 		t.Errorf("%v", got.First())
 	}
 	if took := time.Since(began); took > limit/2 {
-		t.Errorf("20 pods that answer took %v beside 400 that do not", took)
+		t.Errorf("20 pods that answer took %v next to 400 that do not", took)
 	}
 }
 
@@ -415,9 +415,9 @@ func TestPodsAreNotCalledAfterTheRequestHasEnded(t *testing.T) {
 	end()
 	c := hook.New(hook.Options{})
 	for how, got := range map[string]hook.Results{
-		"prepare":                        prepare(ended, c, shutdown, pods(3)),
-		"prepare what is wanted no more": c.Prepare(t.Context(), ended, shutdown, pods(3)),
-		"undo":                           c.Undo(ended, shutdown, pods(3)),
+		"prepare": prepare(ended, c, shutdown, pods(3)),
+		"prepare for a downscale that was cancelled": c.Prepare(t.Context(), ended, shutdown, pods(3)),
+		"undo": c.Undo(ended, shutdown, pods(3)),
 	} {
 		for _, r := range got {
 			if r.Outcome != hook.NotCalled {
@@ -449,28 +449,28 @@ func TestUndoHasALimitOfItsOwn(t *testing.T) {
 func TestEveryCallIsLoggedAndTraced(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, 80)
 	spans := tracetest.NewSpanRecorder()
-	type told struct {
+	type notified struct {
 		Namespace string
 		Purpose   hook.Purpose
 		Result    hook.Result
 	}
-	var got []told
+	var got []notified
 	c := hook.New(hook.Options{
 		Tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
 		Observe: func(pod hook.Pod, purpose hook.Purpose, r hook.Result) {
-			got = append(got, told{pod.Namespace, purpose, r})
+			got = append(got, notified{pod.Namespace, purpose, r})
 		},
 	})
 	prepare(t.Context(), c, shutdown, pods(1))
 	refused := pods(1)
 	refused[0].IP = "::1"
 	c.Undo(t.Context(), shutdown, refused)
-	want := []told{
+	want := []notified{
 		{"team", hook.ToPrepare, hook.Result{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Declined, Status: 418}},
 		{"team", hook.ToUndo, hook.Result{Pod: "zone-a-0", Outcome: hook.Refused, Why: hook.Loopback}},
 	}
 	if diff := cmp.Diff(want, got, withoutTook); diff != "" || got[0].Result.Took <= 0 {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("notified (-want +got):\n%s", diff)
 	}
 	if len(spans.Ended()) != 1 {
 		t.Fatalf("%d spans", len(spans.Ended()))
@@ -486,15 +486,15 @@ func TestEveryCallIsLoggedAndTraced(t *testing.T) {
 
 func TestACallSaysInTheNameOfWhichGroupItIs(t *testing.T) {
 	store := plan.Key{Namespace: "team", Name: "store"}
-	var told []plan.Key
-	c := hook.New(hook.Options{Observe: func(pod hook.Pod, _ hook.Purpose, _ hook.Result) { told = append(told, pod.Group) }})
+	var notified []plan.Key
+	c := hook.New(hook.Options{Observe: func(pod hook.Pod, _ hook.Purpose, _ hook.Result) { notified = append(notified, pod.Group) }})
 	zones := hook.Zones{Caller: c}
 	zone := group.Zone{Name: "zone-a", Call: group.Call{Port: 80, Path: "/", Service: "store"}}
 	if _, err := zones.Prepare(t.Context(), store, zone, []plan.Pod{{Name: "zone-a-0"}}); err == nil {
-		t.Error("a pod without an address was asked")
+		t.Error("a pod without an address was called")
 	}
-	if diff := cmp.Diff([]plan.Key{store}, told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]plan.Key{store}, notified); diff != "" {
+		t.Errorf("notified (-want +got):\n%s", diff)
 	}
 }
 

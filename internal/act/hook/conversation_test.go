@@ -24,7 +24,7 @@ func TestOnlyTheAddressThatWasJudgedIsDialled(t *testing.T) {
 		t.Error("only TCP is permitted")
 	}
 	if (conversation{target: netip.MustParseAddrPort("127.0.0.1:80")}).permit("tcp4", "127.0.0.1:80") == nil {
-		t.Error("what is refused is refused again when it is dialled")
+		t.Error("a refused address is refused again when it is dialled")
 	}
 }
 
@@ -33,7 +33,7 @@ func TestNoConnectionIsOpenedAfterTheCallHasEnded(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	end()
 	if _, err := c.transport(ctx).DialContext(t.Context(), "tcp", "pod:80"); !errors.Is(err, context.Canceled) {
-		t.Errorf("dialling goes on: %v", err)
+		t.Errorf("dialling continues: %v", err)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestAConnectionHasALimitOfRequestsAndNeedsARequestFirst(t *testing.T) {
 	}()
 	select {
 	case text := <-early:
-		t.Fatalf("%q was read before anything was said", text)
+		t.Fatalf("%q was read before anything was sent", text)
 	default:
 	}
 	if _, err := c.Write([]byte("question")); err != nil {

@@ -33,7 +33,7 @@ func TestNoAnnotationLeadsAnywhereButToThePod(t *testing.T) {
 			wrongHost.Store(&r.Host)
 		}
 	}, 80, 8080, 443, 22, 53, 6379, 65535)
-	questions := askedNames(t)
+	questions := countLookups(t)
 	c := hook.New(hook.Options{})
 	forms, called := 0, 0
 	try := func(what string, call contract.Call) {
@@ -72,8 +72,8 @@ func TestNoAnnotationLeadsAnywhereButToThePod(t *testing.T) {
 	}
 }
 
-// askedNames counts packets to any name server.
-func askedNames(t *testing.T) *atomic.Int64 {
+// countLookups counts packets to any name server.
+func countLookups(t *testing.T) *atomic.Int64 {
 	t.Helper()
 	var called atomic.Int64
 	server, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", ":53")
@@ -122,7 +122,7 @@ const ok = "HTTP/1.1 200 OK\r\n"
 var megabyte = strings.Repeat("x", 1<<20)
 
 func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
-	neverDone := []string{"a body that drips", "a body that never comes", "a size of chunk beyond measure"} // answers without an end
+	neverDone := []string{"a body that drips", "a body that never arrives", "a size of chunk beyond measure"} // answers without an end
 	answered := hook.Result{Pod: "zone-a-0", Outcome: hook.Answered, Status: 200}
 	failed := func(why hook.Why) hook.Result {
 		return hook.Result{Pod: "zone-a-0", Outcome: hook.Failed, Why: why}
@@ -152,9 +152,9 @@ func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 		"a size of chunk beyond measure":   {say(ok + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n"), answered},
 		"a gigabyte":                       {forever(ok+"Content-Length: 1073741824\r\n\r\n", megabyte, 0), answered},
 		"an exabyte":                       {forever(ok+"Content-Length: 9223372036854775807\r\n\r\n", megabyte, 0), answered},
-		"a gzip that grows":                {forever(ok+"Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", megabyte, 0), answered},
+		"a gzip bomb":                      {forever(ok+"Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", megabyte, 0), answered},
 		"a body that drips":                {forever(ok+"\r\n", "x", 10*time.Millisecond), answered},
-		"a body that never comes":          {say(ok + "Content-Length: 10\r\n\r\n"), answered},
+		"a body that never arrives":        {say(ok + "Content-Length: 10\r\n\r\n"), answered},
 		"a head that drips":                {forever(ok, "X: y\r\n", 10*time.Millisecond), failed(hook.NoAnswer)},
 		"a status line that drips":         {forever("HTTP/1.1 200 ", "x", 10*time.Millisecond), failed(hook.NoAnswer)},
 		"a head without an end":            {forever(ok, "X: "+megabyte[:1000]+"\r\n", 0), failed(hook.Garbled)},
@@ -175,7 +175,7 @@ func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 		"two lengths":                      {say(ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"), failed(hook.Garbled)},
 		"a negative length":                {say(ok + "Content-Length: -1\r\n\r\n"), failed(hook.Garbled)},
 		"a header with a line break in it": {say(ok + "X: a\r\n b\r\nContent-Length: 0\r\n\r\n"), answered},
-		"a header that is none":            {say(ok + "no colon\r\n\r\n"), failed(hook.Garbled)},
+		"an invalid header":                {say(ok + "no colon\r\n\r\n"), failed(hook.Garbled)},
 		"a redirect in a refresh":          {say(ok + "Refresh: 0;url=http://10.9.9.9/\r\nContent-Length: 0\r\n\r\n"), answered},
 		"a demand for credentials":         {say("HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"), declined(401)},
 		"a demand of a proxy":              {say("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Negotiate\r\nContent-Length: 0\r\n\r\n"), declined(407)},
@@ -227,7 +227,7 @@ func TestAPodThatIsNotThereCannotBeReached(t *testing.T) {
 }
 
 // The text of a pod's answer must not occur in messages to users or in metrics.
-func TestWhatAPodSaysIsNotPassedOn(t *testing.T) {
+func TestTextOfAPodIsNotPassedOn(t *testing.T) {
 	var logged bytes.Buffer // net/http writes log messages that cannot be disabled
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
@@ -237,13 +237,13 @@ func TestWhatAPodSaysIsNotPassedOn(t *testing.T) {
 	} {
 		t.Run("", func(t *testing.T) {
 			listen(t, say(answer), 80)
-			var told []string
-			c := hook.New(hook.Options{Observe: func(_ hook.Pod, _ hook.Purpose, r hook.Result) { told = append(told, fmt.Sprintf("%+v", r)) }})
+			var notified []string
+			c := hook.New(hook.Options{Observe: func(_ hook.Pod, _ hook.Purpose, r hook.Result) { notified = append(notified, fmt.Sprintf("%+v", r)) }})
 			for _, r := range prepare(t.Context(), c, shutdown, pods(1)) {
-				told = append(told, r.String())
+				notified = append(notified, r.String())
 			}
-			if all := strings.Join(told, "\n"); strings.Contains(all, "secret") {
-				t.Errorf("%q is told as %q", answer, all)
+			if all := strings.Join(notified, "\n"); strings.Contains(all, "secret") {
+				t.Errorf("%q is reported as %q", answer, all)
 			}
 		})
 	}

@@ -31,14 +31,14 @@ var store = plan.Key{Namespace: "team", Name: "store"}
 // office is a Messages with a channel for its notifications of answers.
 type office struct {
 	*hook.Messages
-	news chan plan.Key
-	stop func() // stops Run and waits for its end
+	answers chan plan.Key
+	stop    func() // stops Run and waits for its end
 }
 
 func newOffice(t *testing.T, c *hook.Caller, o hook.MessageOptions) office {
 	t.Helper()
-	f := office{news: make(chan plan.Key, 1000)}
-	o.Answered = func(key plan.Key) { f.news <- key }
+	f := office{answers: make(chan plan.Key, 1000)}
+	o.Answered = func(key plan.Key) { f.answers <- key }
 	f.Messages = hook.NewMessages(c, o)
 	f.work(t)
 	return f
@@ -68,7 +68,8 @@ func delayed(name string, first, pods int) group.Zone {
 	return z
 }
 
-// told waits until no call to a group is pending, and returns the notifications of its zone by pod.
+// latest waits until no call to a group is pending, and returns the notifications of its
+// zone by pod.
 func (f office) latest(t *testing.T, key plan.Key, zone group.Zone) map[string]group.Notification {
 	t.Helper()
 	for {
@@ -76,22 +77,22 @@ func (f office) latest(t *testing.T, key plan.Key, zone group.Zone) map[string]g
 		f.Fill(key, zones)
 		all, busy := map[string]group.Notification{}, false
 		for _, pod := range zone.Pods {
-			if told, known := zones[0].Notifications[pod.UID]; known {
-				all[pod.Name], busy = told, busy || told.Underway
+			if notified, known := zones[0].Notifications[pod.UID]; known {
+				all[pod.Name], busy = notified, busy || notified.Underway
 			}
 		}
 		if !busy {
 			return all
 		}
 		select {
-		case <-f.news:
+		case <-f.answers:
 		case <-time.After(10 * time.Second):
 			t.Fatalf("no listener was notified that pods have answered: %v", all)
 		}
 	}
 }
 
-func TestWhoLeavesSaysSinceWhenHeIsReadyAndWhoStaysIsToldAgainLater(t *testing.T) {
+func TestAPodAnswersSinceWhenItIsReadyAndAPodThatStaysIsNotifiedAgain(t *testing.T) {
 	var mu sync.Mutex
 	var called []string
 	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
@@ -108,15 +109,15 @@ func TestWhoLeavesSaysSinceWhenHeIsReadyAndWhoStaysIsToldAgainLater(t *testing.T
 	f.Notify(store, zone, group.Leave, zone.Pods[1:]) // calls to them are in progress
 	got := f.latest(t, store, zone)
 
-	for name, told := range got {
-		if told.At.Before(began) || told.At.After(time.Now()) {
-			t.Errorf("%s has answered at %s", name, told.At)
+	for name, notified := range got {
+		if notified.At.Before(began) || notified.At.After(time.Now()) {
+			t.Errorf("%s has answered at %s", name, notified.At)
 		}
-		if stays := told.Message == group.Stay; stays && !told.Again.Equal(told.At.Add(time.Hour)) || !stays && !told.Again.IsZero() {
-			t.Errorf("%s is told again at %s, having answered at %s", name, told.Again, told.At)
+		if stays := notified.Message == group.Stay; stays && !notified.Again.Equal(notified.At.Add(time.Hour)) || !stays && !notified.Again.IsZero() {
+			t.Errorf("%s is notified again at %s, having answered at %s", name, notified.Again, notified.At)
 		}
-		told.At, told.Again, told.Call = time.Time{}, time.Time{}, group.Call{}
-		got[name] = told
+		notified.At, notified.Again, notified.Call = time.Time{}, time.Time{}, group.Call{}
+		got[name] = notified
 	}
 	since := time.Unix(1767614400, 0).UTC()
 	want := map[string]group.Notification{
@@ -173,7 +174,7 @@ func TestOnlyAnIntegerOfSecondsIsATimestamp(t *testing.T) {
 }
 
 // For this message the body is read, so it can be too long, too slow or missing.
-func TestWhateverAPodSaysOfTheTimeTakesLittleTimeAndIsNoAgreement(t *testing.T) {
+func TestMalformedTimestampsTakeLittleTimeAndAreNoAcknowledgement(t *testing.T) {
 	const limit = 300 * time.Millisecond
 	for name, pod := range map[string]func(context.Context, net.Conn){
 		"a body without an end":  forever(ok+"\r\n", megabyte, 0),
@@ -201,7 +202,7 @@ func TestWhateverAPodSaysOfTheTimeTakesLittleTimeAndIsNoAgreement(t *testing.T) 
 	}
 }
 
-func TestWhoDoesNotKnowHowToStayStays(t *testing.T) {
+func TestAPodWithoutACallToStayStays(t *testing.T) {
 	var status int
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
@@ -222,7 +223,7 @@ func TestAClockThatIsSetBackDelaysNoEvent(t *testing.T) {
 	zone := delayed("zone-a", 0, 1)
 	f.Notify(store, zone, group.Leave, zone.Pods)
 	if rest := time.Until(f.latest(t, store, zone)["zone-a-0"].Again); rest > 5*time.Second {
-		t.Errorf("told again in %v, want 5 s", rest)
+		t.Errorf("notified again in %v, want 5 s", rest)
 	}
 }
 
@@ -237,7 +238,7 @@ func TestAnAnswerIsNotDatedFarAheadOfTheClock(t *testing.T) {
 	}
 }
 
-func TestWhoFailsIsToldAgainEverMoreSeldom(t *testing.T) {
+func TestFailedNotificationsAreRepeatedWithBackOff(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, 80)
 	for message, want := range map[group.Message][]time.Duration{
 		group.Leave: {5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute},
@@ -249,13 +250,13 @@ func TestWhoFailsIsToldAgainEverMoreSeldom(t *testing.T) {
 			f.Notify(store, zone, message, zone.Pods)
 			got := f.latest(t, store, zone)["zone-a-0"]
 			if !got.Failed || got.Again.Sub(got.At) != pause {
-				t.Errorf("%s after failure %d: told again after %s, want %s", message, i, got.Again.Sub(got.At), pause)
+				t.Errorf("%s after failure %d: notified again after %s, want %s", message, i, got.Again.Sub(got.At), pause)
 			}
 		}
 	}
 }
 
-func TestWhoMayNotBeCalledDoesNotAgreeAndMayStay(t *testing.T) {
+func TestAPodThatMayNotBeCalledDoesNotAcknowledgeAndMayStay(t *testing.T) {
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
 	zone := delayed("zone-a", 0, 2)
 	zone.Pods[0].OnHost, zone.Pods[1].OnHost = true, true
@@ -263,14 +264,15 @@ func TestWhoMayNotBeCalledDoesNotAgreeAndMayStay(t *testing.T) {
 	f.Notify(store, zone, group.Stay, zone.Pods[1:])
 	got := f.latest(t, store, zone)
 	if leave := got["zone-a-0"]; !leave.Failed || !strings.Contains(leave.Why, "hostNetwork") {
-		t.Errorf("who is to leave: %+v", leave)
+		t.Errorf("the pod that is to be removed: %+v", leave)
 	}
 	if stay := got["zone-a-1"]; stay.Failed || stay.Underway {
-		t.Errorf("who stays: %+v", stay)
+		t.Errorf("the pod that stays: %+v", stay)
 	}
 }
 
-// If a pod is notified that it stays during a call that it leaves, the second call waits for the first.
+// If a pod is notified that it stays during a call that announces its removal, the second
+// call waits for the first.
 func TestTheNewestMessageWinsAndCallsDoNotOverlap(t *testing.T) {
 	arrived, goOn := make(chan string, 10), make(chan bool)
 	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
@@ -294,7 +296,7 @@ func TestTheNewestMessageWinsAndCallsDoNotOverlap(t *testing.T) {
 	order = append(order, <-arrived)
 	goOn <- true
 	if got := f.latest(t, store, zone)["zone-a-0"]; got.Message != group.Stay || got.Failed || !got.Since.IsZero() {
-		t.Errorf("at the end it was told %+v", got)
+		t.Errorf("the last notification is %+v", got)
 	}
 	if diff := cmp.Diff([]string{"POST", "DELETE"}, order); diff != "" || len(arrived) > 0 {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -319,17 +321,17 @@ func TestSilentPodsOfOneGroupDelayNoOtherGroup(t *testing.T) {
 	for i, key := range []plan.Key{store, {Namespace: "fourth", Name: "store"}} {
 		began, zone := time.Now(), delayed("zone-a", 9*200+10*i, 10)
 		f.Notify(key, zone, group.Leave, zone.Pods)
-		for name, told := range f.latest(t, key, zone) {
-			if told.Failed || told.Underway {
-				t.Errorf("%s: %s: %+v", key, name, told)
+		for name, notified := range f.latest(t, key, zone) {
+			if notified.Failed || notified.Underway {
+				t.Errorf("%s: %s: %+v", key, name, notified)
 			}
 		}
 		if took := time.Since(began); took > limit/2 {
-			t.Errorf("%s was told after %s", key, took)
+			t.Errorf("%s was notified after %s", key, took)
 		}
 	}
 	if got := len(l.connections()); got > 64+20 {
-		t.Errorf("%d pods were called, want no more than there are places, and the 20 that answered", got)
+		t.Errorf("%d pods were called, want at most the free slots and the 20 that answered", got)
 	}
 }
 
@@ -357,13 +359,13 @@ func TestSilentGroupsOfANamespaceMakeItsOtherGroupsWaitForNothing(t *testing.T) 
 	}
 	began, zone := time.Now(), delayed("zone-a", 1000, 10)
 	f.Notify(store, zone, group.Leave, zone.Pods)
-	for name, told := range f.latest(t, store, zone) {
-		if told.Failed || told.Underway {
-			t.Errorf("%s: %+v", name, told)
+	for name, notified := range f.latest(t, store, zone) {
+		if notified.Failed || notified.Underway {
+			t.Errorf("%s: %+v", name, notified)
 		}
 	}
 	if took := time.Since(began); took > limit/2 {
-		t.Errorf("the third group was told after %s", took)
+		t.Errorf("the third group was notified after %s", took)
 	}
 	f.ForgetNamespace(store.Namespace)
 }
@@ -402,9 +404,9 @@ func TestAnswersOfAGroupAreGathered(t *testing.T) {
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Gather: time.Minute})
 	zone := delayed("zone-a", 0, 100)
 	f.Notify(store, zone, group.Leave, zone.Pods)
-	<-f.news
-	if got := f.latest(t, store, zone); len(got) != 100 || len(f.news) > 0 {
-		t.Errorf("%d have answered, and it is told another %d times", len(got), len(f.news))
+	<-f.answers
+	if got := f.latest(t, store, zone); len(got) != 100 || len(f.answers) > 0 {
+		t.Errorf("%d have answered, and the pod is notified another %d times", len(got), len(f.answers))
 	}
 }
 
@@ -420,12 +422,12 @@ func TestAnswersAreKnownAlthoughOthersAreSilent(t *testing.T) {
 	zone := delayed("zone-a", 0, 5)
 	f.Notify(store, zone, group.Leave, zone.Pods)
 	for answers := 0; answers < 4; {
-		<-f.news
+		<-f.answers
 		zones := []group.Zone{zone}
 		f.Fill(store, zones)
 		answers = 0
-		for _, told := range zones[0].Notifications {
-			if !told.Underway {
+		for _, notified := range zones[0].Notifications {
+			if !notified.Underway {
 				answers++
 			}
 		}
@@ -490,7 +492,7 @@ func TestANotificationRecordsSinceWhenItsPodWasReady(t *testing.T) {
 }
 
 // The same message by another call is another message and must also be delivered.
-func TestWhoIsToldByAnotherCallHearsThatOneAfterwards(t *testing.T) {
+func TestAChangedCallIsMadeAfterTheFormerOne(t *testing.T) {
 	arrived, goOn := make(chan string, 10), make(chan bool)
 	httpLand(t, func(w http.ResponseWriter, r *http.Request) {
 		arrived <- r.Method + " " + r.RequestURI
@@ -507,16 +509,17 @@ func TestWhoIsToldByAnotherCallHearsThatOneAfterwards(t *testing.T) {
 	order = append(order, <-arrived)
 	goOn <- true
 	if got := f.latest(t, store, zone)["zone-a-0"]; got.Call != zone.Delay.Call || got.Message != group.Leave {
-		t.Errorf("at the end it was told %+v", got)
+		t.Errorf("the last notification is %+v", got)
 	}
 	if diff := cmp.Diff([]string{"POST /delay?x=y", "POST /other"}, order); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
 
-// If the delay was removed while the hold still has acknowledged pods, the last notification of such a pod is
-// kept until it has answered that it stays. No pod is notified that it leaves any more.
-func TestWhoIsNotedIsToldToStayAlthoughTheDelayIsGone(t *testing.T) {
+// If the delay was removed while the hold still has acknowledged pods, the last
+// notification of such a pod is kept until it has answered that it stays. No further pod is
+// notified of its removal.
+func TestAcknowledgedPodsAreNotifiedToStayAfterTheDelayIsRemoved(t *testing.T) {
 	arrived, goOn := make(chan string, 10), make(chan bool)
 	httpLand(t, func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Method + " " + calledAt(r); <-goOn }, 80)
 	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
@@ -535,10 +538,10 @@ func TestWhoIsNotedIsToldToStayAlthoughTheDelayIsGone(t *testing.T) {
 	order = append(order, <-arrived)
 	goOn <- true
 	for f.Messages.Fill(s); s.Zones[0].Notifications["uid of zone-a-1"].Underway; f.Messages.Fill(s) {
-		<-f.news
+		<-f.answers
 	}
-	if told := s.Zones[0].Notifications; len(told) != 2 || told["uid of zone-a-1"].Message != group.Stay {
-		t.Errorf("known is %v", told)
+	if notified := s.Zones[0].Notifications; len(notified) != 2 || notified["uid of zone-a-1"].Message != group.Stay {
+		t.Errorf("known is %v", notified)
 	}
 	if diff := cmp.Diff([]string{"DELETE " + podAddress(0), "DELETE " + podAddress(1)}, order); diff != "" || len(arrived) > 0 {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -567,9 +570,9 @@ func TestACallByHTTPSNeedsACertificateForThePodsName(t *testing.T) {
 		trusted bool
 		why     string
 	}{
-		"one for its name":               {"zone-a-0.ingester.team.svc.cluster.local", true, ""},
-		"one for another name":           {"zone-a-1.ingester.team.svc.cluster.local", true, "has a certificate that is not valid for its name or that nobody known vouches for"},
-		"one that nobody trusted issued": {"zone-a-0.ingester.team.svc.cluster.local", false, "has a certificate that is not valid for its name or that nobody known vouches for"},
+		"one for its name":                   {"zone-a-0.ingester.team.svc.cluster.local", true, ""},
+		"one for another name":               {"zone-a-1.ingester.team.svc.cluster.local", true, "has a certificate that is not valid for its name or that nobody known vouches for"},
+		"a certificate of an unknown issuer": {"zone-a-0.ingester.team.svc.cluster.local", false, "has a certificate that is not valid for its name or that nobody known vouches for"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			certificate, roots := certificateFor(t, tc.name)

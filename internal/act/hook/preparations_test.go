@@ -58,7 +58,7 @@ func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
 	go func() { defer close(ended); d.Run(ctx) }()
 	d.stop = func() { cancel(); <-ended }
 	t.Cleanup(d.stop)
-	for d.asks(); len(d.lastCall().UIDs) == 0; d.asks() { // until Run permits calls
+	for d.prepares(); len(d.lastCall().UIDs) == 0; d.prepares() { // until Run permits calls
 		time.Sleep(time.Millisecond)
 	}
 	d.ends()
@@ -72,21 +72,21 @@ var leaving = group.Downscale{
 	Call: group.Call{Port: 80, Path: "/prepare", Service: "ingester"},
 }
 
-func zoneToAsk() group.Zone {
+func zoneToCall() group.Zone {
 	z := delayed("zone-a", 0, 3)
 	z.Call = leaving.Call
 	return z
 }
 
-func (d *desk) asks() { d.asksAbout(leaving) }
+func (d *desk) prepares() { d.preparesFor(leaving) }
 
-func (d *desk) asksAbout(downscale group.Downscale) {
-	z := zoneToAsk()
+func (d *desk) preparesFor(downscale group.Downscale) {
+	z := zoneToCall()
 	d.Ask(store, z, downscale, z.Pods[1:], 10*time.Second)
 }
 
 func (d *desk) lastCall() group.PodCall {
-	s := group.Snapshot{Key: store, Now: time.Now(), Zones: []group.Zone{zoneToAsk()}}
+	s := group.Snapshot{Key: store, Now: time.Now(), Zones: []group.Zone{zoneToCall()}}
 	d.Fill(&s)
 	return s.Called
 }
@@ -115,12 +115,12 @@ func undoing() group.Downscale { return leaving.TakenBack(time.Now()) }
 func TestTheResultOfACallIsKnownWhenAllPodsHaveAnswered(t *testing.T) {
 	d := newDesk(t, nil)
 	d.Recorded(store, leaving, group.Downscale{})
-	d.asks()
+	d.prepares()
 	got := d.ends()
 	if want := (group.PodCall{Downscale: leaving, UIDs: []string{"uid of zone-a-1", "uid of zone-a-2"}, Delivered: true}); !cmp.Equal(got, want) {
 		t.Errorf("-want +got:\n%s", cmp.Diff(want, got))
 	}
-	d.asksAbout(undoing())
+	d.preparesFor(undoing())
 	if got := d.ends(); got.Failed != "" || got.Underway || got.Downscale.Stage != group.Undoing {
 		t.Errorf("undone: %+v", got)
 	}
@@ -129,7 +129,7 @@ func TestTheResultOfACallIsKnownWhenAllPodsHaveAnswered(t *testing.T) {
 	}
 }
 
-func TestWhoDeclinesIsNamedAndWasHeard(t *testing.T) {
+func TestAPodThatDeclinesIsNamedAndItsCallWasDelivered(t *testing.T) {
 	d := newDesk(t, func(_, pod string) int {
 		if pod == "zone-a-2" {
 			return http.StatusServiceUnavailable
@@ -137,7 +137,7 @@ func TestWhoDeclinesIsNamedAndWasHeard(t *testing.T) {
 		return http.StatusOK
 	})
 	d.Recorded(store, leaving, group.Downscale{})
-	d.asks()
+	d.prepares()
 	if got := d.ends(); !got.Delivered || !strings.Contains(got.Failed, "zone-a-2") || got.Again.IsZero() {
 		t.Errorf("got %+v, want that zone-a-2 declined", got)
 	}
@@ -153,37 +153,37 @@ func TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled(t *testing.
 	others := undone
 	others.Ours = false
 	for sentence, tc := range map[string]struct {
-		before func(*desk)
-		heard  bool
+		before    func(*desk)
+		delivered bool
 	}{
 		"recorded here, and no pod listens": {func(d *desk) { d.Recorded(store, unreachable, group.Downscale{}) }, false},
 		"recorded by another process":       {func(*desk) {}, true},
-		"noted here, and asked before": {func(d *desk) {
+		"recorded here, after pods were called": {func(d *desk) {
 			d.Recorded(store, unreachable, group.Downscale{})
-			d.asksAbout(withPort(unreachable, 80))
+			d.preparesFor(withPort(unreachable, 80))
 			d.ends()
 		}, true},
 		"recorded again after a pod was called": {func(d *desk) {
 			d.Recorded(store, leaving, group.Downscale{})
-			d.asks()
+			d.prepares()
 			d.ends()
 			d.Recorded(store, unreachable, leaving)
 		}, true},
-		"in place of a record of another process":      {func(d *desk) { d.Recorded(store, unreachable, undone) }, true},
-		"in the place of what was noted here, unasked": {func(d *desk) { d.Recorded(store, another, group.Downscale{}); d.Recorded(store, unreachable, undone) }, false},
+		"in place of a record of another process":                       {func(d *desk) { d.Recorded(store, unreachable, undone) }, true},
+		"in place of a record of this process, before pods were called": {func(d *desk) { d.Recorded(store, another, group.Downscale{}); d.Recorded(store, unreachable, undone) }, false},
 		"in place of another process's record of the same call, after this process's record ended": {func(d *desk) {
 			d.Recorded(store, another, group.Downscale{})
 			d.Recorded(store, unreachable, others)
 		}, true},
-		"after a record of another process that is in effect": {func(d *desk) { d.Recorded(store, unreachable, another) }, false},
-		"another one was noted here than was asked":           {func(d *desk) { d.Recorded(store, another, group.Downscale{}) }, true},
+		"after a record of another process that is in effect":   {func(d *desk) { d.Recorded(store, unreachable, another) }, false},
+		"the record of this process is not the one in the call": {func(d *desk) { d.Recorded(store, another, group.Downscale{}) }, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			d := newDesk(t, nil)
 			tc.before(d)
-			d.asksAbout(unreachable)
-			if got := d.ends(); got.Delivered != tc.heard || got.Failed == "" {
-				t.Errorf("got %+v, want heard %t", got, tc.heard)
+			d.preparesFor(unreachable)
+			if got := d.ends(); got.Delivered != tc.delivered || got.Failed == "" {
+				t.Errorf("got %+v, want delivered %t", got, tc.delivered)
 			}
 		})
 	}
@@ -196,9 +196,9 @@ func withPort(d group.Downscale, port int) group.Downscale {
 
 func TestAPreparationIsUndoneByTheCallAsItWasCorrected(t *testing.T) {
 	d := newDesk(t, nil)
-	d.asksAbout(withPort(undoing(), 81))
+	d.preparesFor(withPort(undoing(), 81))
 	if got := d.ends(); got.Failed != "" {
-		t.Errorf("got %+v, want that all were told", got)
+		t.Errorf("got %+v, want that all pods were notified", got)
 	}
 	if diff := cmp.Diff([]string{"DELETE zone-a-1", "DELETE zone-a-2"}, d.called()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -207,10 +207,10 @@ func TestAPreparationIsUndoneByTheCallAsItWasCorrected(t *testing.T) {
 
 func TestAPodThatDeclinedIsNotNotifiedByACallWithoutContent(t *testing.T) {
 	for sentence, present := range map[string]group.Call{
-		"no call any more":               {},
-		"one that is invalid":            {Port: 80, Path: "/prepare", Service: "ingester", Invalid: "port is missing"},
-		"no service any more":            {Port: 80, Path: "/corrected"},
-		"one that the pod does not know": {Port: 80, Path: "/corrected", Service: "ingester"},
+		"no call any more":                   {},
+		"an invalid call":                    {Port: 80, Path: "/prepare", Service: "ingester", Invalid: "port is missing"},
+		"no service any more":                {Port: 80, Path: "/corrected"},
+		"a call that the pod does not serve": {Port: 80, Path: "/corrected", Service: "ingester"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			d := newDesk(t, nil)
@@ -220,26 +220,26 @@ func TestAPodThatDeclinedIsNotNotifiedByACallWithoutContent(t *testing.T) {
 				}
 				return http.StatusNotFound
 			}
-			z := zoneToAsk()
+			z := zoneToCall()
 			z.Call = present
 			d.Ask(store, z, undoing(), z.Pods[1:], 10*time.Second)
 			if got := d.ends(); got.Failed == "" {
-				t.Errorf("got %+v, want that they were not told", got)
+				t.Errorf("got %+v, want that the pods were not notified", got)
 			}
 		})
 	}
 }
 
-func TestWhoDoesNotAnswerIsToldEverMoreSeldom(t *testing.T) {
+func TestCallsToPodsThatDoNotAnswerAreRepeatedWithBackOff(t *testing.T) {
 	d := newDesk(t, func(string, string) int { return http.StatusServiceUnavailable })
 	var rests []time.Duration
 	about := undoing()
 	for range 6 {
-		d.asksAbout(about)
+		d.preparesFor(about)
 		rests = append(rests, time.Until(d.ends().Again).Round(time.Second))
 	}
 	about.Version++ // another downscale
-	d.asksAbout(about)
+	d.preparesFor(about)
 	rests = append(rests, time.Until(d.ends().Again).Round(time.Second))
 	want := []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute, 5 * time.Second}
 	if diff := cmp.Diff(want, rests); diff != "" {
@@ -247,14 +247,14 @@ func TestWhoDoesNotAnswerIsToldEverMoreSeldom(t *testing.T) {
 	}
 }
 
-func TestWhoTookItIsNotToldByTheCorrectedCall(t *testing.T) {
+func TestPodsThatAcceptedTheFormerCallDoNotReceiveTheCorrectedOne(t *testing.T) {
 	d := newDesk(t, func(_, pod string) int {
 		if pod == "zone-a-1" {
 			return http.StatusOK
 		}
 		return http.StatusServiceUnavailable
 	})
-	z := zoneToAsk()
+	z := zoneToCall()
 	z.Call.Path = "/corrected"
 	d.Ask(store, z, undoing(), z.Pods[1:], 10*time.Second)
 	d.ends()
@@ -266,7 +266,7 @@ func TestWhoTookItIsNotToldByTheCorrectedCall(t *testing.T) {
 // The caches may no longer show a StatefulSet under the key of its group although a live read does.
 func TestAViewWithoutTheZoneForgetsNoAnswer(t *testing.T) {
 	d := newDesk(t, nil)
-	d.asksAbout(undoing())
+	d.preparesFor(undoing())
 	d.ends()
 	s := group.Snapshot{Key: store, Now: time.Now()}
 	d.Fill(&s)
@@ -296,19 +296,19 @@ func TestACallWaitsForEarlierCalls(t *testing.T) {
 		}
 		return http.StatusOK
 	}
-	d.asks()
+	d.prepares()
 	posts.Wait()
-	d.asksAbout(undoing())
+	d.preparesFor(undoing())
 	if got := d.lastCall(); !got.Underway || got.Downscale.Stage != group.Undoing {
 		t.Errorf("got %+v, want that it is being undone", got)
 	}
 	time.AfterFunc(50*time.Millisecond, func() { close(goOn) })
 	if got := d.ends(); got.Failed != "" || early {
-		t.Errorf("got %+v; told to stay while being asked to leave: %t", got, early)
+		t.Errorf("got %+v; notified to stay during the call to prepare: %t", got, early)
 	}
 }
 
-func TestWhoWorksNoMoreSaysWhomHeHasAsked(t *testing.T) {
+func TestPreparationsInProgressAreReportedAtTheEndOfTheProcess(t *testing.T) {
 	var called sync.WaitGroup
 	called.Add(2)
 	goOn := make(chan struct{})
@@ -318,7 +318,7 @@ func TestWhoWorksNoMoreSaysWhomHeHasAsked(t *testing.T) {
 		<-goOn
 		return http.StatusOK
 	}
-	d.asks()
+	d.prepares()
 	called.Wait()
 	d.stop()
 	close(goOn)
@@ -328,9 +328,9 @@ func TestWhoWorksNoMoreSaysWhomHeHasAsked(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	default:
-		t.Error("nobody hears whom he has asked")
+		t.Error("the abandoned preparation was not reported")
 	}
-	d.asks()
+	d.prepares()
 	if got := d.lastCall(); len(got.UIDs) > 0 {
 		t.Errorf("after the end of the work: %+v", got)
 	}
@@ -338,9 +338,9 @@ func TestWhoWorksNoMoreSaysWhomHeHasAsked(t *testing.T) {
 
 func TestCallsToDeletedPodsAreForgotten(t *testing.T) {
 	d := newDesk(t, nil)
-	d.asks()
+	d.prepares()
 	d.ends()
-	s := group.Snapshot{Key: store, Now: time.Now(), Zones: []group.Zone{zoneToAsk()}}
+	s := group.Snapshot{Key: store, Now: time.Now(), Zones: []group.Zone{zoneToCall()}}
 	s.Zones[0].Pods = s.Zones[0].Pods[:1]
 	d.Fill(&s)
 	if got := d.lastCall(); len(s.Called.UIDs) > 0 || len(got.UIDs) > 0 {
@@ -357,14 +357,14 @@ func TestPodsOfAForgottenNamespaceAreNotCalled(t *testing.T) {
 		<-goOn
 		return http.StatusOK
 	}
-	d.asks()
+	d.prepares()
 	<-first
-	d.asksAbout(undoing()) // waits for the previous calls
+	d.preparesFor(undoing()) // waits for the previous calls
 	d.ForgetNamespace(store.Namespace)
 	close(goOn)
 	d.stop()
 	if got := d.lastCall(); len(got.UIDs) > 0 {
-		t.Errorf("got %+v, want that nothing is known", got)
+		t.Errorf("got %+v, want no known call", got)
 	}
 	if calls := d.called(); slices.ContainsFunc(calls, func(c string) bool { return strings.HasPrefix(c, http.MethodDelete) }) {
 		t.Errorf("calls: %v", calls)

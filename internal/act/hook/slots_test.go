@@ -29,7 +29,7 @@ func calls() *rapid.Generator[call] {
 	})
 }
 
-func TestTurnsKeepTheirLimitsAndLeaveNothingBehind(t *testing.T) {
+func TestSlotsKeepTheirLimitsAndAreAllReturned(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		perNamespace, perProcess := rapid.IntRange(1, 5).Draw(r, "per namespace"), rapid.IntRange(1, 12).Draw(r, "per process")
 		all := rapid.SliceOfN(calls(), 0, 60).Draw(r, "calls")
@@ -66,7 +66,7 @@ func TestTurnsKeepTheirLimitsAndLeaveNothingBehind(t *testing.T) {
 			}
 			callers.Wait()
 			if slots.quota.underway != 0 || len(slots.lanes) != 0 {
-				wrong = fmt.Sprintf("%d under way and %d lanes are left", slots.quota.underway, len(slots.lanes))
+				wrong = fmt.Sprintf("%d calls in progress and %d lanes remain", slots.quota.underway, len(slots.lanes))
 			}
 		})
 		if wrong != "" {
@@ -89,10 +89,10 @@ func TestAFreeSlotGoesToTheNamespaceWithTheFewest(t *testing.T) {
 		take("other", "0")
 		var order []string
 		var waiting sync.WaitGroup
-		for _, who := range [][2]string{{"busy", "2"}, {"busy", "3"}, {"other", "1"}, {"new", "0"}} {
+		for _, key := range [][2]string{{"busy", "2"}, {"busy", "3"}, {"other", "1"}, {"new", "0"}} {
 			waiting.Go(func() {
-				take(who[0], who[1])
-				order = append(order, who[0]+"/"+who[1])
+				take(key[0], key[1])
+				order = append(order, key[0]+"/"+key[1])
 			})
 			synctest.Wait() // so that they arrive in this order
 		}
@@ -128,7 +128,7 @@ func TestTheLastSlotsAreKeptForNamespacesWithoutOne(t *testing.T) {
 	})
 }
 
-func TestATurnThatComesTooLateIsGivenBack(t *testing.T) {
+func TestASlotThatIsGrantedTooLateIsReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slots := newSlots(1, 1)
 		if err := slots.take(t.Context(), "team", "0"); err != nil {
@@ -144,7 +144,7 @@ func TestATurnThatComesTooLateIsGivenBack(t *testing.T) {
 			t.Error("it was taken after patience had ended")
 		}
 		if slots.quota.underway != 0 || len(slots.lanes) != 0 {
-			t.Errorf("%d under way and %d lanes are left", slots.quota.underway, len(slots.lanes))
+			t.Errorf("%d calls in progress and %d lanes remain", slots.quota.underway, len(slots.lanes))
 		}
 	})
 }

@@ -95,7 +95,7 @@ func TestColoursAreUsedOnlyOnTerminals(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if got := screen.StyleOf(&strings.Builder{}, func(string) string { return "" }); got != (screen.Style{}) {
-		t.Errorf("what is no terminal gets %+v", got)
+		t.Errorf("an output that is not a terminal gets %+v", got)
 	}
 }
 

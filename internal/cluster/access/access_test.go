@@ -33,10 +33,10 @@ var needs = []permission.Need{
 // apiServer is an API server that grants everything except withheld permissions. It
 // answers in the goroutine of the client, so that it can run in a synctest bubble.
 type apiServer struct {
-	mu       sync.Mutex
-	away     bool
-	withheld []string // "delete pods"
-	asked    []authorizationv1.ResourceAttributes
+	mu        sync.Mutex
+	away      bool
+	withheld  []string // "delete pods"
+	requested []authorizationv1.ResourceAttributes
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -54,7 +54,7 @@ func (a *apiServer) RoundTrip(q *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	about := *review.Spec.ResourceAttributes
-	a.asked = append(a.asked, about)
+	a.requested = append(a.requested, about)
 	review.Status.Allowed = !slices.Contains(a.withheld, about.Verb+" "+about.Resource)
 	return apitest.Answer(http.StatusCreated, &review), nil
 }
@@ -65,7 +65,7 @@ func (a *apiServer) withhold(what ...string) {
 	a.withheld = what
 }
 
-func (a *apiServer) leave(away bool) {
+func (a *apiServer) stopServing(away bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.away = away
@@ -74,8 +74,8 @@ func (a *apiServer) leave(away bool) {
 func (a *apiServer) questions() []authorizationv1.ResourceAttributes {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	defer func() { a.asked = nil }()
-	return a.asked
+	defer func() { a.requested = nil }()
+	return a.requested
 }
 
 // running is a running Review with its log and its count.
@@ -83,7 +83,7 @@ type running struct {
 	t *testing.T
 	*access.Review
 	apiServer
-	client  *http.Client // whose refusals raise the alarm
+	client  *http.Client // whose refusals set off the alarm
 	log     *logtest.Hook
 	missing int
 }
@@ -145,7 +145,7 @@ func TestOperatorOfOneNamespaceNeedsNoClusterPermissions(t *testing.T) {
 	inReview(t, "team", nil, func(o *running) {
 		for _, q := range o.questions() {
 			if q.Namespace != "team" && q.Namespace != "home" {
-				o.t.Errorf("asked beyond the namespace: %+v", q)
+				o.t.Errorf("a review outside of the namespace: %+v", q)
 			}
 		}
 	})
@@ -188,8 +188,8 @@ func TestInapplicableNeedIsNotMissing(t *testing.T) {
 		if err := review.Missing(); err != nil || len(lines.AllEntries()) > 0 {
 			t.Errorf("complains of %v", err)
 		}
-		if asked := theAuthority.questions(); len(asked) == 0 || slices.ContainsFunc(asked, func(q authorizationv1.ResourceAttributes) bool { return q.Resource == "pods" }) {
-			t.Errorf("asked %v", asked)
+		if requested := theAuthority.questions(); len(requested) == 0 || slices.ContainsFunc(requested, func(q authorizationv1.ResourceAttributes) bool { return q.Resource == "pods" }) {
+			t.Errorf("reviews: %v", requested)
 		}
 		stop()
 		running.Wait()
@@ -201,7 +201,7 @@ func TestCompletePermissionsAreNotLogged(t *testing.T) {
 		o.questions()
 		time.Sleep(time.Hour)
 		if q := o.questions(); len(q) > 0 || len(o.log.AllEntries()) > 0 {
-			o.t.Errorf("asked %d questions in an idle hour", len(q))
+			o.t.Errorf("%d reviews in an idle hour", len(q))
 		}
 	})
 }
@@ -226,15 +226,15 @@ func TestFailedReviewIsRetried(t *testing.T) {
 	inReview(t, "", nil, func(o *running) {
 		o.withhold("delete pods")
 		o.refused()
-		o.leave(true)
+		o.stopServing(true)
 		time.Sleep(time.Minute)
 		if err := o.Missing(); err != nil {
 			o.t.Errorf("no answer is taken for a refusal: %v", err)
 		}
-		o.leave(false)
+		o.stopServing(false)
 		time.Sleep(time.Minute)
 		if o.Missing() == nil {
-			o.t.Error("not asked again")
+			o.t.Error("not reviewed again")
 		}
 	})
 }

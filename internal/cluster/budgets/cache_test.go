@@ -69,7 +69,7 @@ func TestBudgetsAreCachedInOrderOfNames(t *testing.T) {
 				time.Sleep(24 * time.Hour)
 				for _, q := range d.questions() {
 					if !strings.HasPrefix(q, "watch ") {
-						d.t.Errorf("asked while nothing changed: %s", q)
+						d.t.Errorf("requests although nothing changed: %s", q)
 					}
 				}
 			})
@@ -86,13 +86,13 @@ func TestStatusChangeCausesNoNotificationAndNoParsing(t *testing.T) {
 		before := d.Budgets("team")
 		d.touch("team")
 		if notifications := d.notifications(); len(notifications) > 0 {
-			d.t.Errorf("told of %s", notifications)
+			d.t.Errorf("notified of %s", notifications)
 		}
 		if after := d.Budgets("team"); after[0].Partition != before[0].Partition {
 			d.t.Error("it was read again")
 		}
 		if n := testing.AllocsPerRun(10, func() { d.Budgets("team") }); n > 0 {
-			d.t.Errorf("%v allocations where nothing has changed", n)
+			d.t.Errorf("%v allocations although nothing has changed", n)
 		}
 		d.interrupt()
 		seconds(10)
@@ -183,7 +183,7 @@ func TestOneNamespaceCausesNoRequestsForOthers(t *testing.T) {
 		}
 		for _, q := range d.questions() {
 			if !strings.HasPrefix(q, "list "+kind+" in team") && !strings.HasPrefix(q, "watch "+kind+" in team") {
-				d.t.Errorf("asked: %s", q)
+				d.t.Errorf("requests: %s", q)
 			}
 		}
 	})
@@ -192,16 +192,16 @@ func TestOneNamespaceCausesNoRequestsForOthers(t *testing.T) {
 func TestOnlyTheCRDOfBudgetsIsWatched(t *testing.T) {
 	inRunning(t, "", withKind(), func(d *running) {
 		synctest.Wait()
-		asked := 0
+		requested := 0
 		for _, q := range d.questions() {
 			if strings.Contains(q, crds) {
-				asked++
+				requested++
 				if !strings.HasSuffix(q, " with metadata.name="+crd) {
-					d.t.Errorf("asked: %s", q)
+					d.t.Errorf("requests: %s", q)
 				}
 			}
 		}
-		if asked == 0 {
+		if requested == 0 {
 			d.t.Error("the CRD is not watched")
 		}
 	})
@@ -223,14 +223,14 @@ func TestObjectsContainTheCurrentStatus(t *testing.T) {
 			d.t.Errorf("got %+v", got)
 		}
 		if got := d.touched(); len(got) != 1 || got[0] != "team" {
-			d.t.Errorf("told of %s", got)
+			d.t.Errorf("notified of %s", got)
 		}
 		if !d.Any("team") || d.Any("other") || !slices.Equal(d.Namespaces(), []string{"team"}) {
 			d.t.Errorf("there are some in %s", d.Namespaces())
 		}
 		d.take("team", "a")
 		if got := d.touched(); len(got) != 1 || d.Any("team") || len(d.Objects("team")) > 0 {
-			d.t.Errorf("told of %s, there is %v", got, d.Objects("team"))
+			d.t.Errorf("notified of %s, there is %v", got, d.Objects("team"))
 		}
 	})
 }
@@ -277,7 +277,7 @@ func TestChangeDuringANotificationCausesAnother(t *testing.T) {
 		}
 		d.touch("theirs")
 		if notifications := d.notifications(); len(notifications) > 0 {
-			d.t.Errorf("told of %s, though the last time is not over", notifications)
+			d.t.Errorf("notified of %s, though the notification before has not returned", notifications)
 		}
 		goOn()
 		if diff := cmp.Diff([]string{"ours", "theirs"}, d.notifications()); diff != "" {

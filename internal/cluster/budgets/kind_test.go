@@ -19,12 +19,12 @@ func TestBudgetsAreKnownIfTheKindDoesNotExist(t *testing.T) {
 				time.Sleep(time.Hour)
 				d.want("", true)
 				if n := d.loggedState("does not exist, so"); n != 1 {
-					d.t.Errorf("said %d times", n)
+					d.t.Errorf("logged %d times", n)
 				}
 				d.questions()
 				time.Sleep(time.Hour)
 				if n := len(d.questions()); n > 2*150 {
-					d.t.Errorf("asked %d times in an hour", n)
+					d.t.Errorf("%d requests in an hour", n)
 				}
 			})
 		})
@@ -100,7 +100,7 @@ func TestBudgetsStayKnownWhileTheKindIsBrieflyMissing(t *testing.T) {
 		seconds(20)
 		d.want("a", true)
 		if notifications := d.notifications(); len(notifications) > 0 {
-			d.t.Errorf("told of %s", notifications)
+			d.t.Errorf("notified of %s", notifications)
 		}
 		d.put("team", "b", covering("b"))
 		d.want("a b", true)
@@ -120,13 +120,13 @@ func TestForbiddenBudgetsAreUnknown(t *testing.T) {
 			time.Sleep(time.Hour)
 		}
 		if n := d.loggedState("cannot be read"); n != 1 {
-			d.t.Errorf("said %d times", n)
+			d.t.Errorf("logged %d times", n)
 		}
 		d.refuse(0, "list", "watch")
 		seconds(40)
 		d.want("a", true)
 		if n := d.loggedState("are watched"); n != 1 {
-			d.t.Errorf("said %d times that they are watched", n)
+			d.t.Errorf("logged %d times that they are watched", n)
 		}
 	})
 }
@@ -179,12 +179,12 @@ func TestListenersAreCalledWhenBudgetsAreKnownAgain(t *testing.T) {
 				d.touched()
 				d.refuse(http.StatusServiceUnavailable, "list", "watch")
 				d.interrupt()
-				seconds(20) // the next attempt comes within a minute, whatever its pause
+				seconds(20) // the next attempt is made within a minute, whatever its pause
 				d.refuse(0, "list", "watch")
 				seconds(60)
 				d.want("a", true)
 				if notifications := d.notifications(); len(notifications) > 0 {
-					d.t.Errorf("told of %s, where they were known all the time", notifications)
+					d.t.Errorf("notified of %s, although they were known all the time", notifications)
 				}
 				d.refuse(http.StatusServiceUnavailable, "list", "watch")
 				d.interrupt()
@@ -194,10 +194,10 @@ func TestListenersAreCalledWhenBudgetsAreKnownAgain(t *testing.T) {
 				seconds(120)
 				d.want("a", true)
 				if notifications := d.notifications(); !slices.Equal(notifications, []string{"other", "team"}) {
-					d.t.Errorf("told of %s", notifications)
+					d.t.Errorf("notified of %s", notifications)
 				}
 				if notifications := d.touched(); len(notifications) == 0 {
-					d.t.Error("who writes what becomes of them was not told")
+					d.t.Error("the writer of their status was not notified")
 				}
 			})
 		})
@@ -208,9 +208,9 @@ func TestListenersAreCalledWhenBudgetsAreKnownAgain(t *testing.T) {
 // handler.
 func TestBudgetsWithoutHeartbeatsAreUnknown(t *testing.T) {
 	for sentence, begins := range map[string]func(*running){
-		"too many requests":             func(d *running) { d.refuse(http.StatusTooManyRequests, "list", "watch"); d.interrupt() },
-		"connections break":             func(d *running) { d.refuse(unanswered, "list", "watch"); d.interrupt() },
-		"watches tell nothing any more": func(d *running) { d.silence(true); d.refuse(unanswered, "list", "watch") },
+		"too many requests":              func(d *running) { d.refuse(http.StatusTooManyRequests, "list", "watch"); d.interrupt() },
+		"connections break":              func(d *running) { d.refuse(unanswered, "list", "watch"); d.interrupt() },
+		"watches deliver no more events": func(d *running) { d.silence(true); d.refuse(unanswered, "list", "watch") },
 	} {
 		for how, streams := range map[string]bool{"listed": false, "streamed": true} {
 			t.Run(sentence+", "+how, func(t *testing.T) {
@@ -298,10 +298,10 @@ func TestRegularEndOfWatchesIsNoFailure(t *testing.T) {
 			d.want("a", true)
 		}
 		if notifications := d.notifications(); len(notifications) > 0 {
-			d.t.Errorf("told of %s", notifications)
+			d.t.Errorf("notified of %s", notifications)
 		}
 		if n := d.loggedState("budgets"); n != 1 {
-			d.t.Errorf("said %d times something", n)
+			d.t.Errorf("logged %d times", n)
 		}
 	})
 }
@@ -322,8 +322,8 @@ func TestBudgetsAreUnknownBeforeTheFirstRead(t *testing.T) {
 	})
 }
 
-// The start of a replica does not wait for budgets for ever. Requests that need budgets are refused
-// while they are unknown.
+// The start of a replica waits for budgets only for a limited time. Requests that need
+// budgets are refused while they are unknown.
 func TestAnsweredIsTrueAfterAMinuteWithoutResponse(t *testing.T) {
 	for sentence, code := range map[string]int32{
 		"they are read":     0,

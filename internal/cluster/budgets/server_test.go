@@ -40,17 +40,17 @@ const (
 // server is an API server with budgets. Their kind can be created and deleted. It records
 // requests, and refuses those that a test selects.
 type server struct {
-	mu      sync.Mutex
-	asked   []string
-	version int
-	served  bool
-	defined *metav1.PartialObjectMetadata
-	objects map[string]map[string]any // by namespace/name
-	readers apitest.Watchers[place]
-	refuses map[string]int32 // codes by verb and resource: list zoneawarepoddisruptionbudgets
-	streams bool             // a watch may begin with all existing objects
-	mute    bool             // watches stay open and send nothing, not even bookmarks
-	cut     bool             // initial events of a watch never end
+	mu        sync.Mutex
+	requested []string
+	version   int
+	served    bool
+	defined   *metav1.PartialObjectMetadata
+	objects   map[string]map[string]any // by namespace/name
+	readers   apitest.Watchers[place]
+	refuses   map[string]int32 // codes by verb and resource: list zoneawarepoddisruptionbudgets
+	streams   bool             // a watch may begin with all existing objects
+	mute      bool             // watches stay open and send nothing, not even bookmarks
+	cut       bool             // initial events of a watch never end
 }
 
 // unanswered is a code for a broken connection.
@@ -220,8 +220,8 @@ func (s *server) refuse(code int32, verbs ...string) {
 func (s *server) questions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer func() { s.asked = nil }()
-	return s.asked
+	defer func() { s.requested = nil }()
+	return s.requested
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -235,17 +235,17 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	stream := q.URL.Query().Has("sendInitialEvents")
 	what := verb + " " + resource
-	asked := what
+	requested := what
 	if namespace != "" {
-		asked += " in " + namespace
+		requested += " in " + namespace
 	}
 	if stream {
-		asked += " from the beginning"
+		requested += " from the beginning"
 	}
 	if selector := q.URL.Query().Get("fieldSelector"); selector != "" {
-		asked += " with " + selector
+		requested += " with " + selector
 	}
-	s.asked = append(s.asked, asked)
+	s.requested = append(s.requested, requested)
 	code := s.refuses[what]
 	switch {
 	case code == unanswered:

@@ -41,8 +41,8 @@ func TestClockDropsAPastDifference(t *testing.T) {
 
 func TestClockAdvancesSteadilyAfterAResponse(t *testing.T) {
 	for name, tc := range map[string]struct{ fast, want time.Duration }{
-		"one that agrees, at its pace":        {0, 3 * time.Minute},
-		"one that does not, as if it hurried": {time.Hour, time.Hour + 3*time.Minute - 2*time.Second},
+		"a server that agrees, at its pace":          {0, 3 * time.Minute},
+		"a server that disagrees, as if it ran fast": {time.Hour, time.Hour + 3*time.Minute - 2*time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := New()
@@ -128,7 +128,7 @@ func TestSlowResponseKeepsTheBoundsOfAFastOne(t *testing.T) {
 		fast = time.Minute
 		answer(10 * time.Second)
 		if got := c.Offset(); got > -fast || got < -fast-11*time.Second {
-			t.Errorf("off by %v, want about %v: the slow answer contradicts what was known", got, -fast)
+			t.Errorf("off by %v, want about %v: the slow answer contradicts the known time", got, -fast)
 		}
 	})
 }

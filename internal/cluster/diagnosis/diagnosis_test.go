@@ -43,7 +43,7 @@ func TestOfPod(t *testing.T) {
 		pod  func(*corev1.Pod)
 		want []string
 	}{
-		"a Ready pod shows nothing": {func(p *corev1.Pod) {
+		"a Ready pod has no diagnosis": {func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		}, nil},
 		"a finalizer is named": {func(p *corev1.Pod) {
@@ -54,7 +54,7 @@ func TestOfPod(t *testing.T) {
 			deleted(p, earlier, 0)
 			p.Finalizers = []string{"x/1", "x/2", "x/3", "x/4", "x/5", "x/6"}
 		}, []string{"the pod cannot be removed while it has finalizer x/1, x/2, x/3, x/4, x/5 and others"}},
-		"a pod that ends in time says until when": {func(p *corev1.Pod) { deleted(p, later, 90) }, []string{
+		"a pod that terminates in time shows until when": {func(p *corev1.Pod) { deleted(p, later, 90) }, []string{
 			"its containers have until 2026-01-05T12:01:00Z to end",
 		}},
 		"a node that does not confirm the end is named": {func(p *corev1.Pod) {
@@ -72,10 +72,10 @@ func TestOfPod(t *testing.T) {
 			p.Spec.NodeName, p.Spec.SchedulingGates = "", []corev1.PodSchedulingGate{{Name: "example.com/quota"}}
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "SchedulingGated"}}
 		}, []string{"the pod cannot be scheduled while it has scheduling gate example.com/quota"}},
-		"a pod that no scheduler has seen is told": {func(p *corev1.Pod) { p.Spec.NodeName = "" }, []string{
+		"a pod that no scheduler has observed is shown": {func(p *corev1.Pod) { p.Spec.NodeName = "" }, []string{
 			"no scheduler has handled the pod yet",
 		}},
-		"a crash is told with the last line of the termination message": {func(p *corev1.Pod) {
+		"a crash is shown with the last line of the termination message": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{
 				Name: "main", RestartCount: 4, State: waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container"),
 				LastTerminationState: corev1.ContainerState{Terminated: terminated(1, "Error", "starting\npanic: no \x1b[31mdisk\x1b[0m\n\n")},
@@ -84,14 +84,14 @@ func TestOfPod(t *testing.T) {
 			`container main waits: CrashLoopBackOff "back-off 5m0s restarting failed container"; it ended with exit code 1 (Error) at 2026-01-05T11:00:00Z, restart count 4, ` +
 				`and its termination message ends with "panic: no \x1b[31mdisk\x1b[0m"`,
 		}},
-		"a container that has just ended is told": {func(p *corev1.Pod) {
+		"a container that has just ended is shown": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: terminated(137, "OOMKilled", "")}}}
 		}, []string{"container main ended with exit code 137 (OOMKilled) at 2026-01-05T11:00:00Z"}},
-		"an image that cannot be pulled is told": {func(p *corev1.Pod) {
+		"an image that cannot be pulled is shown": {func(p *corev1.Pod) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", State: waiting("ImagePullBackOff", "not found")}}
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: waiting("PodInitializing", "")}}
 		}, []string{`init container init waits: ImagePullBackOff "not found"`}},
-		"probes that do not pass are told": {func(p *corev1.Pod) {
+		"probes that do not pass are shown": {func(p *corev1.Pod) {
 			running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: earlier}}
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{
 				{Name: "done", State: corev1.ContainerState{Terminated: terminated(0, "Completed", "")}}, {Name: "sidecar", State: running, Started: new(true)}, {Name: "slow", State: running},
@@ -109,14 +109,14 @@ func TestOfPod(t *testing.T) {
 			p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/lb"}, {ConditionType: "example.com/dns"}}
 			p.Status.Conditions = []corev1.PodCondition{{Type: "example.com/dns", Status: corev1.ConditionTrue}}
 		}, []string{"readiness gate example.com/lb is not True"}},
-		"a pod that no container of was started is told": {func(p *corev1.Pod) {
+		"a pod none of whose containers was started is shown": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: waiting("ContainerCreating", "")}}
 		}, []string{"node node-1 has not started a container of the pod yet"}},
-		"a pod whose node stopped answering says what its condition says": {func(p *corev1.Pod) {
+		"a pod whose node stopped answering shows its condition": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: earlier}}}}
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"}}
 		}, []string{"the pod is not Ready: ContainersNotReady"}},
-		"a pod that was evicted by its node says why": {func(p *corev1.Pod) {
+		"a pod that was evicted by its node shows why": {func(p *corev1.Pod) {
 			p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
 		}, []string{`the pod has ended as Failed: Evicted "The node was low on resource: memory."`}},
 	} {
@@ -149,12 +149,12 @@ func TestOfNode(t *testing.T) {
 		says string
 		toDo string // a part of it
 	}{
-		"Ready":                         {node("node-1", corev1.ConditionTrue), "node node-1 is Ready since 2026-01-05T11:00:00Z", ""},
-		"lost, with the way out":        {node("node-1", corev1.ConditionUnknown), lost, "kubectl taint nodes node-1 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"},
-		"lost, with the price":          {node("node-1", corev1.ConditionFalse), lost, "The price: "},
-		"out of service already":        {node("node-1", corev1.ConditionUnknown, corev1.Taint{Key: corev1.TaintNodeOutOfService}), lost + ", and has the taint node.kubernetes.io/out-of-service", "Remove the taint"},
-		"gone":                          {nil, "node node-1, which the pod was placed on, does not exist", "kube-controller-manager"},
-		"new, so that nothing is known": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}, "node node-1 is not Ready", "Bring the node back"},
+		"Ready":                        {node("node-1", corev1.ConditionTrue), "node node-1 is Ready since 2026-01-05T11:00:00Z", ""},
+		"lost, with the way out":       {node("node-1", corev1.ConditionUnknown), lost, "kubectl taint nodes node-1 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"},
+		"lost, with the price":         {node("node-1", corev1.ConditionFalse), lost, "The price: "},
+		"out of service already":       {node("node-1", corev1.ConditionUnknown, corev1.Taint{Key: corev1.TaintNodeOutOfService}), lost + ", and has the taint node.kubernetes.io/out-of-service", "Remove the taint"},
+		"deleted":                      {nil, "node node-1, which the pod was placed on, does not exist", "kube-controller-manager"},
+		"new, so its state is unknown": {&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}, "node node-1 is not Ready", "Bring the node back"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got := diagnosis.OfNode("node-1", tc.node)
@@ -229,7 +229,7 @@ func TestPlacesOf(t *testing.T) {
 		t.Error("a name of a node was taken for a label")
 	}
 	if places, tells := diagnosis.PlacesOf(volume(term("size", corev1.NodeSelectorOpGt, "large"))); !tells || places[0].String() != "" || !places[0].Empty() && places[0].Matches(nil) {
-		t.Errorf("what Kubernetes would not accept matches %q", places)
+		t.Errorf("an object that Kubernetes would reject matches %q", places)
 	}
 }
 

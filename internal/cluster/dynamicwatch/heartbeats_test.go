@@ -43,7 +43,7 @@ func (l *listener) want(all, sign, passed int) {
 	l.t.Helper()
 	synctest.Wait()
 	if l.listed != all || l.heartbeats != sign || l.passed != passed {
-		l.t.Errorf("heard all %d times, %d signs, %d events; want %d, %d, %d", l.listed, l.heartbeats, l.passed, all, sign, passed)
+		l.t.Errorf("%d complete lists, %d heartbeats, %d events; want %d, %d, %d", l.listed, l.heartbeats, l.passed, all, sign, passed)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestWatchEndsEvenIfTheAPIServerKeepsItOpen(t *testing.T) {
 		time.Sleep(limit)
 		synctest.Wait()
 		if !l.IsStopped() {
-			l.t.Error("it goes on")
+			l.t.Error("the watch continues")
 		}
 	})
 }

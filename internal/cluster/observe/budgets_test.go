@@ -83,7 +83,7 @@ func TestAPodOfAGroupIsEvictedUnderTheHoldOfItsGroup(t *testing.T) {
 func TestWhetherBudgetsAreKnown(t *testing.T) {
 	o := newObserver(t, unreachable)
 	if !o.BudgetsKnown() {
-		t.Error("where nobody reads them none are missing")
+		t.Error("missing budgets although no process reads them")
 	}
 	for _, known := range []bool{true, false} {
 		o.budgets = &budgets{known: known}
@@ -130,8 +130,8 @@ func TestABudgetOfAnUnmanagedNamespaceNotifiesNoListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	source.tell("team")
-	if len(got) > 0 || source.asked > 0 {
-		t.Errorf("enqueued %s, and asked for budgets %d times", got, source.asked)
+	if len(got) > 0 || source.requested > 0 {
+		t.Errorf("enqueued %s, and read budgets %d times", got, source.requested)
 	}
 	optIn(o)
 	source.tell("team")
@@ -141,7 +141,7 @@ func TestABudgetOfAnUnmanagedNamespaceNotifiesNoListener(t *testing.T) {
 	}
 	opted := o.Groups("team") // these groups are enqueued when the namespace opts in
 	if !slices.Contains(opted, evicted) || !slices.Contains(opted, store) {
-		t.Errorf("looked at %v", opted)
+		t.Errorf("evaluated %v", opted)
 	}
 }
 

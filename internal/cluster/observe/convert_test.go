@@ -19,30 +19,30 @@ func TestPhaseOfAPod(t *testing.T) {
 		pod  change[*corev1.Pod]
 		want string
 	}{
-		"a Ready pod that runs is ready":          {func(*corev1.Pod) {}, "ready"},
-		"a terminating pod leaves, however Ready": {terminating, "terminating"},
-		"a terminating pod that crashes leaves":   {func(p *corev1.Pod) { notReady(waits("CrashLoopBackOff"))(p); terminating(p) }, "terminating"},
-		"a pod without conditions starts":         {func(p *corev1.Pod) { p.Status.Conditions = nil }, "starting"},
-		"a pod whose readiness is unknown starts": {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionUnknown }, "starting"},
-		"a pod nobody has scheduled starts":       {func(p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodPending} }, "starting"},
-		"a pod without any status starts":         {func(p *corev1.Pod) { p.Status = corev1.PodStatus{} }, "starting"},
-		"a stale Ready of a pod that failed":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, "failing PodFailed"},
-		"a pod that was evicted fails":            {func(p *corev1.Pod) { notReady()(p); p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted" }, "failing PodFailed"},
-		"a pod that succeeded is not ready":       {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, "starting"},
-		"a pod on a lost node is not ready":       {func(p *corev1.Pod) { p.Status.Phase = corev1.PodUnknown }, "starting"},
-		"a pod that is being created starts":      {notReady(waits("ContainerCreating")), "starting"},
-		"a pod that initialises starts":           {notReady(waits("PodInitializing")), "starting"},
-		"a container that just crashed restarts":  {notReady(crashed), "starting"},
-		"a crash loop fails":                      {notReady(waits("CrashLoopBackOff")), "failing CrashLoopBackOff"},
-		"an image that can't be pulled fails":     {notReady(waits("ImagePullBackOff")), "failing ImagePullBackOff"},
-		"an image that was not pulled fails":      {notReady(waits("ErrImagePull")), "failing ErrImagePull"},
-		"a name that is no image fails":           {notReady(waits("InvalidImageName")), "failing InvalidImageName"},
-		"a missing ConfigMap fails":               {notReady(waits("CreateContainerConfigError")), "failing CreateContainerConfigError"},
-		"a container that can't be created fails": {notReady(waits("CreateContainerError")), "failing CreateContainerError"},
-		"one failing container of several fails":  {notReady(runs, waits("CrashLoopBackOff")), "failing CrashLoopBackOff"},
-		"a failing init container fails":          {notReadyInit(waits("CrashLoopBackOff")), "failing CrashLoopBackOff"},
-		"a failing sidecar beside a running one":  {notReadyInit(runs, waits("ImagePullBackOff")), "failing ImagePullBackOff"},
-		"a reason that a tenant made up":          {notReady(waits("Rm -rf\n\x1b[31m")), "starting"},
+		"a Ready pod that runs is ready":                        {func(*corev1.Pod) {}, "ready"},
+		"a terminating pod is Terminating, even if it is Ready": {terminating, "terminating"},
+		"a terminating pod that crashes is Terminating":         {func(p *corev1.Pod) { notReady(waits("CrashLoopBackOff"))(p); terminating(p) }, "terminating"},
+		"a pod without conditions starts":                       {func(p *corev1.Pod) { p.Status.Conditions = nil }, "starting"},
+		"a pod whose readiness is unknown is Starting":          {func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionUnknown }, "starting"},
+		"a pod without a node is Starting":                      {func(p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodPending} }, "starting"},
+		"a pod without any status starts":                       {func(p *corev1.Pod) { p.Status = corev1.PodStatus{} }, "starting"},
+		"a stale Ready of a pod that failed":                    {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, "failing PodFailed"},
+		"a pod that was evicted fails":                          {func(p *corev1.Pod) { notReady()(p); p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted" }, "failing PodFailed"},
+		"a pod that succeeded is not ready":                     {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, "starting"},
+		"a pod on a lost node is not ready":                     {func(p *corev1.Pod) { p.Status.Phase = corev1.PodUnknown }, "starting"},
+		"a pod that is being created starts":                    {notReady(waits("ContainerCreating")), "starting"},
+		"a pod that initialises starts":                         {notReady(waits("PodInitializing")), "starting"},
+		"a container that just crashed restarts":                {notReady(crashed), "starting"},
+		"a crash loop fails":                                    {notReady(waits("CrashLoopBackOff")), "failing CrashLoopBackOff"},
+		"an image that can't be pulled fails":                   {notReady(waits("ImagePullBackOff")), "failing ImagePullBackOff"},
+		"an image that was not pulled fails":                    {notReady(waits("ErrImagePull")), "failing ErrImagePull"},
+		"a name that is no image fails":                         {notReady(waits("InvalidImageName")), "failing InvalidImageName"},
+		"a missing ConfigMap fails":                             {notReady(waits("CreateContainerConfigError")), "failing CreateContainerConfigError"},
+		"a container that can't be created fails":               {notReady(waits("CreateContainerError")), "failing CreateContainerError"},
+		"one failing container of several fails":                {notReady(runs, waits("CrashLoopBackOff")), "failing CrashLoopBackOff"},
+		"a failing init container fails":                        {notReadyInit(waits("CrashLoopBackOff")), "failing CrashLoopBackOff"},
+		"a failing sidecar next to a running one":               {notReadyInit(runs, waits("ImagePullBackOff")), "failing ImagePullBackOff"},
+		"a reason that a tenant made up":                        {notReady(waits("Rm -rf\n\x1b[31m")), "starting"},
 		"a Ready pod with a container that waits": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: waits("CrashLoopBackOff")}}
 		}, "ready"},
@@ -93,11 +93,11 @@ func TestMembershipOfAPod(t *testing.T) {
 		ordinal int
 	}{
 		"the controlling StatefulSet":            {ownedBy(owner()), "uid-of-zone-a", 3},
-		"labels of a stranger do not matter":     {func(p *corev1.Pod) { p.Labels = map[string]string{"set": "zone-b"} }, "uid-of-zone-a", 3},
-		"nobody":                                 {ownedBy(), "", 0},
+		"other labels do not matter":             {func(p *corev1.Pod) { p.Labels = map[string]string{"set": "zone-b"} }, "uid-of-zone-a", 3},
+		"no owner":                               {ownedBy(), "", 0},
 		"an owner that does not control":         {ownedBy(owner(func(r *metav1.OwnerReference) { r.Controller = nil })), "", 0},
 		"an owner that expressly does not":       {ownedBy(owner(func(r *metav1.OwnerReference) { r.Controller = new(false) })), "", 0},
-		"the controlling one of two owners":      {ownedBy(owner(func(r *metav1.OwnerReference) { r.Controller, r.UID = nil, "x" }), owner()), "uid-of-zone-a", 3},
+		"the controlling owner of two":           {ownedBy(owner(func(r *metav1.OwnerReference) { r.Controller, r.UID = nil, "x" }), owner()), "uid-of-zone-a", 3},
 		"another kind of controller":             {ownedBy(owner(func(r *metav1.OwnerReference) { r.Kind = "ReplicaSet" })), "", 0},
 		"a StatefulSet of another API":           {ownedBy(owner(func(r *metav1.OwnerReference) { r.APIVersion = "apps.kruise.io/v1beta1" })), "", 0},
 		"a name that the controller never gives": {named("zone-a-03"), "", 0},
@@ -136,8 +136,8 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		want change[*group.Zone]
 	}{
 		"a settled one":                            {func(*appsv1.StatefulSet) {}, func(*group.Zone) {}},
-		"replicas left to the default":             {func(s *appsv1.StatefulSet) { s.Spec.Replicas = nil }, func(z *group.Zone) { z.Replicas = 1 }},
-		"scaled to nothing on purpose":             {func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(0)) }, func(z *group.Zone) { z.Replicas = 0 }},
+		"default replicas":                         {func(s *appsv1.StatefulSet) { s.Spec.Replicas = nil }, func(z *group.Zone) { z.Replicas = 1 }},
+		"scaled to zero on purpose":                {func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(0)) }, func(z *group.Zone) { z.Replicas = 0 }},
 		"ordinals that start later":                {func(s *appsv1.StatefulSet) { s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 5} }, func(z *group.Zone) { z.Start = 5 }},
 		"minReadySeconds":                          {func(s *appsv1.StatefulSet) { s.Spec.MinReadySeconds = 30 }, func(z *group.Zone) { z.MinReady = 30 * time.Second }},
 		"being deleted":                            {func(s *appsv1.StatefulSet) { s.DeletionTimestamp = &noon }, func(z *group.Zone) { z.Deleting = true }},
@@ -168,18 +168,18 @@ func TestZoneOfAStatefulSet(t *testing.T) {
 		"a leader that is waited for": {annotated(contract.AfterLeaderAnnotation, "true"), func(z *group.Zone) {
 			z.AfterLeader, z.WithoutEffect = true, "annotation "+contract.AfterLeaderAnnotation+" has no effect without "+contract.LeaderAnnotation
 		}},
-		"replicas that are forced":  {annotated(contract.ForceAnnotation, "7"), func(z *group.Zone) { z.Forced = group.Force{Given: true, Replicas: 7} }},
-		"nonsense that is forced":   {annotated(contract.ForceAnnotation, "many"), func(z *group.Zone) { z.Forced.Invalid = `"many"` }},
-		"a label against shrinking": {func(s *appsv1.StatefulSet) { s.Labels[contract.NoDownscaleLabel] = "true" }, func(z *group.Zone) { z.Barred = true }},
+		"replicas that are forced":        {annotated(contract.ForceAnnotation, "7"), func(z *group.Zone) { z.Forced = group.Force{Given: true, Replicas: 7} }},
+		"nonsense that is forced":         {annotated(contract.ForceAnnotation, "many"), func(z *group.Zone) { z.Forced.Invalid = `"many"` }},
+		"a label that forbids downscales": {func(s *appsv1.StatefulSet) { s.Labels[contract.NoDownscaleLabel] = "true" }, func(z *group.Zone) { z.Barred = true }},
 		"a delay": {delayed("app"), func(z *group.Zone) {
 			z.Delay = group.Delay{For: time.Hour, Call: group.Call{Port: 8080, Path: "/x", Service: "app"}}
 		}},
 		"a delay of pods without names": {delayed(""), func(z *group.Zone) { z.Delay.Invalid = noService }},
-		"what a prepare call lacks": {prepared("app", contract.PreparePortAnnotation, "80"), func(z *group.Zone) {
+		"a missing part of a prepare call": {prepared("app", contract.PreparePortAnnotation, "80"), func(z *group.Zone) {
 			lacks(z, contract.PreparePathAnnotation+" annotation")
 			z.WithoutEffect = preparesNothingWithout(contract.PreparePathAnnotation)
 		}},
-		"all that it lacks, in order": {prepared("", "x", "y"), func(z *group.Zone) {
+		"all missing parts, in order": {prepared("", "x", "y"), func(z *group.Zone) {
 			lacks(z, contract.PreparePortAnnotation+" annotation")
 			z.WithoutEffect = preparesNothingWithout(contract.PreparePortAnnotation) + "; " + preparesNothingWithout(contract.PreparePathAnnotation)
 		}},
@@ -215,7 +215,7 @@ func delayed(service string) change[*appsv1.StatefulSet] {
 	}
 }
 
-// prepared returns a change that requires pods to be prepared before they leave.
+// prepared returns a change that requires pods to be prepared before their removal.
 func prepared(service, annotation, value string) change[*appsv1.StatefulSet] {
 	return func(s *appsv1.StatefulSet) {
 		s.Labels[contract.PrepareDownscaleLabel] = "true"
@@ -228,20 +228,20 @@ func lacks(z *group.Zone, missing string) { z.Prepares, z.Call.Missing = true, m
 
 // messages contains the messages to one pod of each zone. It records which pods a snapshot
 // contained.
-type messages struct{ asked []string }
+type messages struct{ requested []string }
 
 func (m *messages) Fill(s group.Snapshot) {
 	for i, z := range s.Zones {
-		m.asked = append(m.asked, s.Key.String()+"/"+z.Name+" with "+z.Pods[0].Name)
+		m.requested = append(m.requested, s.Key.String()+"/"+z.Name+" with "+z.Pods[0].Name)
 		s.Zones[i].Notifications = map[string]group.Notification{z.Pods[0].UID: {Message: group.Leave}}
 	}
 }
 
 func TestCachedAndLiveSnapshotsShowNotificationsOfPods(t *testing.T) {
-	told := &messages{}
+	notified := &messages{}
 	server := newLibrary(newSet("zone-a", delayed("app")), newPod("zone-a", 0))
 	o := newObserver(t, server.client(t))
-	o.messages = told
+	o.messages = notified
 	show(o, newSet("zone-a", delayed("app")))
 	show(o, newPod("zone-a", 0))
 	live, err := o.Live(t.Context(), store)
@@ -250,14 +250,14 @@ func TestCachedAndLiveSnapshotsShowNotificationsOfPods(t *testing.T) {
 	}
 	for how, s := range map[string]group.Snapshot{"cached": o.Cached(store), "live": live} {
 		if got := s.Zones[0].Notifications["uid-of-zone-a-0"].Message; got != group.Leave {
-			t.Errorf("%s: told %q", how, got)
+			t.Errorf("%s: reported %q", how, got)
 		}
 	}
-	if diff := cmp.Diff([]string{"team/store/zone-a with zone-a-0", "team/store/zone-a with zone-a-0"}, told.asked); diff != "" {
+	if diff := cmp.Diff([]string{"team/store/zone-a with zone-a-0", "team/store/zone-a with zone-a-0"}, notified.requested); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if again := o.Cached(store); again.Zones[0].Notifications == nil {
-		t.Error("asked once")
+		t.Error("read once")
 	}
 }
 
@@ -273,17 +273,17 @@ func TestAPodIsCalledAtAnAddressOfItsOwn(t *testing.T) {
 		ip     string
 		onHost bool
 	}{
-		"its own":                        {at("10.0.0.1", "192.0.2.1"), "10.0.0.1", false},
-		"none yet":                       {at("", ""), "", false},
-		"that of its node":               {at("192.0.2.1", "192.0.2.1"), "192.0.2.1", true},
-		"that of its node, by its spec":  {func(p *corev1.Pod) { p.Spec.HostNetwork = true; at("10.0.0.1", "")(p) }, "10.0.0.1", true},
-		"one that it has before it runs": {ended(corev1.PodPending), "", false},
-		"one that it had before its node was started anew": {func(p *corev1.Pod) {
+		"its own":                       {at("10.0.0.1", "192.0.2.1"), "10.0.0.1", false},
+		"no address yet":                {at("", ""), "", false},
+		"that of its node":              {at("192.0.2.1", "192.0.2.1"), "192.0.2.1", true},
+		"that of its node, by its spec": {func(p *corev1.Pod) { p.Spec.HostNetwork = true; at("10.0.0.1", "")(p) }, "10.0.0.1", true},
+		"an address before it runs":     {ended(corev1.PodPending), "", false},
+		"an address of the time before its node was restarted": {func(p *corev1.Pod) {
 			ended(corev1.PodPending)(p)
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}
 		}, "10.0.0.1", false},
-		"one that it had before it failed": {ended(corev1.PodFailed), "", false},
-		"one that it had until its end":    {ended(corev1.PodSucceeded), "", false},
+		"an address of the time before it failed": {ended(corev1.PodFailed), "", false},
+		"an address until its end":                {ended(corev1.PodSucceeded), "", false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if ip, onHost := addressOf(newPod("zone-a", 0, tc.pod)); ip != tc.ip || onHost != tc.onHost {

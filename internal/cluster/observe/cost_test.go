@@ -16,7 +16,7 @@ func BenchmarkPodEvent(b *testing.B) {
 			show(o, newSet("zone-a"))
 			for i := range others {
 				zone := fmt.Sprint("other-", i)
-				showHold(o, newHold(zone, "rollout/"+zone, noted(zone, zone+"-0")))
+				showHold(o, newHold(zone, "rollout/"+zone, recordedIntent(zone, zone+"-0")))
 			}
 			was, is := must(trimPod(newPod("zone-a", 0))), must(trimPod(newPod("zone-a", 0, terminating)))
 			h := o.podEvents(func(plan.Key) {})
@@ -29,7 +29,7 @@ func BenchmarkPodEvent(b *testing.B) {
 
 // A cluster may have a hundred thousand of these records. The allocator rounds sizes up: one more
 // field beyond this size costs 16 bytes.
-func TestWhatIsKeptOfAPodIsSmall(t *testing.T) {
+func TestTrimmedPodsAreSmall(t *testing.T) {
 	if size := reflect.TypeFor[podRecord]().Size(); size > 160 {
 		t.Errorf("%d bytes", size)
 	}

@@ -63,7 +63,7 @@ func TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem(t *testing.T
 				answer := group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "uid-of-zone-a-0"})
 				switch {
 				case answer.Because.Code == reason.CacheStale:
-					t.Errorf("%s: the zone of the orphan is not there: %+v", from, answer)
+					t.Errorf("%s: the zone of the orphan is missing: %+v", from, answer)
 				case tc.refusal != "" && answer.Because.Code != tc.refusal:
 					t.Errorf("%s: the answer is %s, want %s", from, answer.Because, tc.refusal)
 				case tc.refusal == "" && (answer.Budget != "store" || answer.Zone != "zone-a"):
@@ -88,7 +88,7 @@ func TestABudgetHasNoZoneOfOrphansThatItDoesNotCover(t *testing.T) {
 	}
 	for from, s := range map[string]group.Snapshot{"caches": o.Cached(key), "the API server": live} {
 		if len(s.Zones)+len(s.Left) > 0 {
-			t.Errorf("%s show %d zones and %d that left", from, len(s.Zones), len(s.Left))
+			t.Errorf("%s show %d zones and %d former zones", from, len(s.Zones), len(s.Left))
 		}
 	}
 	if pod, _ := o.Pod("team", "zone-a-0"); pod.Held || !pod.Unclaimed {
@@ -98,7 +98,7 @@ func TestABudgetHasNoZoneOfOrphansThatItDoesNotCover(t *testing.T) {
 
 // Caches may show an orphan that was deleted. Then a live read shows no zone that could be
 // removed from the hold.
-func TestALiveReadDoesNotShowAZoneOfOrphansThatAreGone(t *testing.T) {
+func TestALiveReadDoesNotShowAZoneOfDeletedOrphans(t *testing.T) {
 	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	o := newObserver(t, newLibrary().client(t))
 	o.budgets = &one{budgets{known: true}}
@@ -108,7 +108,7 @@ func TestALiveReadDoesNotShowAZoneOfOrphansThatAreGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(live.Left) > 0 {
-		t.Errorf("it shows %d zones that left", len(live.Left))
+		t.Errorf("it shows %d former zones", len(live.Left))
 	}
 	if cached := o.Cached(key); !slices.ContainsFunc(cached.Left, func(z group.LeftZone) bool { return z.Name == "zone-a" }) {
 		t.Error("the caches do not show the zone of the orphan")

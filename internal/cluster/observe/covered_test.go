@@ -81,10 +81,10 @@ func TestTheEndOfEvictionsUnderABudgetEnqueuesIt(t *testing.T) {
 			optIn(o)
 			show(o, covered)
 			showHold(o, idle)
-			var told []plan.Key
-			happens(o, func(key plan.Key) { told = append(told, key) })
-			if diff := cmp.Diff([]plan.Key{key}, told); diff != "" {
-				t.Errorf("told of (-want +got):\n%s", diff)
+			var notified []plan.Key
+			happens(o, func(key plan.Key) { notified = append(notified, key) })
+			if diff := cmp.Diff([]plan.Key{key}, notified); diff != "" {
+				t.Errorf("notified of (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -98,15 +98,15 @@ func (*none) Budgets(string) []group.DisruptionBudget { return nil }
 func TestAPodConcernsTheBudgetUnderWhichPodsAreEvicted(t *testing.T) {
 	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
 	for sentence, tc := range map[string]struct {
-		managed bool
-		set     change[*appsv1.StatefulSet]
-		lease   *coordinationv1.Lease
-		want    []string
-		asked   bool // for budgets
+		managed   bool
+		set       change[*appsv1.StatefulSet]
+		lease     *coordinationv1.Lease
+		want      []string
+		requested bool // for budgets
 	}{
 		"while one is held":                    {true, ofApp, holdOf(key, "evict/covered"), []string{"store"}, true},
-		"not while none is held":               {true, ofApp, holdOf(key, ""), nil, false},
-		"not where none ever was":              {true, ofApp, newHold("other", "rollout/zone-a"), nil, false},
+		"not while no budget has a hold":       {true, ofApp, holdOf(key, ""), nil, false},
+		"not if no hold ever existed":          {true, ofApp, newHold("other", "rollout/zone-a"), nil, false},
 		"not where it does not cover the pod":  {true, ungrouped, holdOf(key, "evict/other"), nil, true},
 		"not where the namespace is unmanaged": {false, ofApp, holdOf(key, "evict/covered"), nil, false},
 		"not where another budget is held":     {true, ofApp, holdOf(plan.Key{Namespace: "team", Name: "gone", Kind: plan.KindBudget}, "evict/gone"), nil, true},
@@ -124,17 +124,17 @@ func TestAPodConcernsTheBudgetUnderWhichPodsAreEvicted(t *testing.T) {
 			showHold(o, tc.lease)
 			was, is := must(trimPod(newPod("covered", 0))), must(trimPod(newPod("covered", 0, terminating)))
 			for event, happens := range map[string]func(enqueue func(plan.Key)){
-				"it comes":                func(enqueue func(plan.Key)) { o.podEvents(enqueue).OnAdd(was, false) },
-				"it begins to leave":      func(enqueue func(plan.Key)) { o.podEvents(enqueue).OnUpdate(was, is) },
-				"it goes":                 func(enqueue func(plan.Key)) { o.podEvents(enqueue).OnDelete(is) },
+				"it is added":             func(enqueue func(plan.Key)) { o.podEvents(enqueue).OnAdd(was, false) },
+				"it begins to terminate":  func(enqueue func(plan.Key)) { o.podEvents(enqueue).OnUpdate(was, is) },
+				"it is deleted":           func(enqueue func(plan.Key)) { o.podEvents(enqueue).OnDelete(is) },
 				"its StatefulSet changes": func(enqueue func(plan.Key)) { o.zoneEvents(enqueue).OnAdd(set, false) },
 			} {
 				if diff := cmp.Diff(tc.want, enqueued(happens)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", event, diff)
 				}
 			}
-			if asked := source.asked > 0; asked != tc.asked {
-				t.Errorf("budgets were asked for %d times", source.asked)
+			if requested := source.requested > 0; requested != tc.requested {
+				t.Errorf("budgets were read %d times", source.requested)
 			}
 		})
 	}
@@ -143,11 +143,11 @@ func TestAPodConcernsTheBudgetUnderWhichPodsAreEvicted(t *testing.T) {
 // counted counts the requests for its budget.
 type counted struct {
 	one
-	asked int
+	requested int
 }
 
 func (c *counted) Budgets(namespace string) []group.DisruptionBudget {
-	c.asked++
+	c.requested++
 	return c.one.Budgets(namespace)
 }
 

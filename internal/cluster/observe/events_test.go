@@ -31,7 +31,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // unreachable is the API server of tests that make no request.
 var unreachable = kubernetes.NewForConfigOrDie(&rest.Config{Host: "http://127.0.0.1:1"})
 
-// newObserver returns an observer of the cluster. Its caches contain what the test puts there.
+// newObserver returns an observer of the cluster. Its caches contain the objects that the
+// test adds.
 func newObserver(tb testing.TB, client kubernetes.Interface) *Observer {
 	tb.Helper()
 	o, err := New(client, lease.NewStore(client, "", "test"), Options{Selector: labels.SelectorFromSet(labels.Set{"lockstep.dev/enabled": "true"})})
@@ -80,19 +81,19 @@ func TestWhatAPodEventEnqueues(t *testing.T) {
 		want  []string
 	}{
 		"nothing changed":                            {idle, pods{nil, nil}, nil},
-		"nothing that matters changed":               {idle, pods{nil, func(p *corev1.Pod) { version10(p) }}, nil},
+		"no relevant field changed":                  {idle, pods{nil, func(p *corev1.Pod) { version10(p) }}, nil},
 		"only the version changed, while it is busy": {busy, pods{nil, func(p *corev1.Pod) { version10(p) }}, []string{"store"}},
-		"it begins to leave":                         {idle, pods{nil, terminating}, []string{"store"}},
-		"it is Ready no more":                        {idle, pods{nil, notReady()}, []string{"store"}},
+		"it begins to terminate":                     {idle, pods{nil, terminating}, []string{"store"}},
+		"it is no longer Ready":                      {idle, pods{nil, notReady()}, []string{"store"}},
 		"it becomes Ready":                           {idle, pods{notReady(), nil}, []string{"store"}},
 		"it was replaced unseen":                     {idle, pods{nil, func(p *corev1.Pod) { p.UID = "other" }}, []string{"store"}},
 		"it has lost its owner":                      {idle, pods{nil, orphan}, []string{"store"}},
 		"it has found its owner":                     {idle, pods{orphan, nil}, []string{"store"}},
 		"its owner is another one":                   {idle, pods{nil, moved}, []string{"store", "other"}},
-		"it is nobody's":                             {busy, pods{orphan, func(p *corev1.Pod) { orphan(p); version10(p) }}, nil},
-		"it comes":                                   {idle, pods{nil}, []string{"store"}},
-		"it is nobody's, and comes":                  {idle, pods{orphan}, nil},
-		"it comes before its StatefulSet":            {idle, pods{func(p *corev1.Pod) { p.OwnerReferences[0].UID = "unknown" }}, nil},
+		"it has no owner":                            {busy, pods{orphan, func(p *corev1.Pod) { orphan(p); version10(p) }}, nil},
+		"it is added":                                {idle, pods{nil}, []string{"store"}},
+		"it has no owner, and is added":              {idle, pods{orphan}, nil},
+		"it is added before its StatefulSet":         {idle, pods{func(p *corev1.Pod) { p.OwnerReferences[0].UID = "unknown" }}, nil},
 		"its StatefulSet has no group":               {idle, pods{func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-of-alone" }}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -144,24 +145,24 @@ func TestWhatAStatefulSetEventEnqueues(t *testing.T) {
 		sets  sets
 		want  []string
 	}{
-		"nothing changed":                            {idle, sets{nil, nil}, nil},
-		"nothing that matters changed":               {idle, sets{nil, counted}, nil},
-		"only the version changed, while it is free": {free, sets{nil, counted}, nil},
-		"only the version changed, while it is busy": {busy, sets{nil, counted}, []string{"store"}},
-		"its last pod is counted as Ready":           {idle, sets{counting, nil}, []string{"store"}},
-		"it is paused":                               {idle, sets{nil, annotated(contract.PausedAnnotation, "true")}, []string{"store"}},
-		"it moves to another group":                  {idle, sets{nil, inGroup("other")}, []string{"store", "other"}},
-		"it joins the group":                         {idle, sets{ungrouped, nil}, []string{"store"}},
-		"it leaves the group":                        {idle, sets{nil, ungrouped}, []string{"store"}},
-		"an annotation moves it to another group":    {idle, sets{nil, annotatedInto("other")}, []string{"store", "other"}},
-		"an annotation names its group":              {idle, sets{nil, annotatedInto("store")}, nil},
-		"it is ignored":                              {idle, sets{nil, ignored}, []string{"store"}},
-		"it is ignored no more":                      {idle, sets{ignored, nil}, []string{"store"}},
-		"it moves to the group without a name":       {idle, sets{nil, inGroup("")}, []string{"store", ""}},
-		"it leaves the group without a name":         {idle, sets{inGroup(""), ungrouped}, []string{""}},
-		"one of no group changes":                    {busy, sets{ungrouped, func(s *appsv1.StatefulSet) { ungrouped(s); version10(s); s.Generation++ }}, nil},
-		"it comes":                                   {idle, sets{nil}, []string{"store"}},
-		"one of no group comes":                      {idle, sets{ungrouped}, nil},
+		"nothing changed":                             {idle, sets{nil, nil}, nil},
+		"no relevant field changed":                   {idle, sets{nil, counted}, nil},
+		"only the version changed, while it is free":  {free, sets{nil, counted}, nil},
+		"only the version changed, while it is busy":  {busy, sets{nil, counted}, []string{"store"}},
+		"its last pod is counted as Ready":            {idle, sets{counting, nil}, []string{"store"}},
+		"it is paused":                                {idle, sets{nil, annotated(contract.PausedAnnotation, "true")}, []string{"store"}},
+		"it moves to another group":                   {idle, sets{nil, inGroup("other")}, []string{"store", "other"}},
+		"it joins the group":                          {idle, sets{ungrouped, nil}, []string{"store"}},
+		"it is removed from the group":                {idle, sets{nil, ungrouped}, []string{"store"}},
+		"an annotation moves it to another group":     {idle, sets{nil, annotatedInto("other")}, []string{"store", "other"}},
+		"an annotation names its group":               {idle, sets{nil, annotatedInto("store")}, nil},
+		"it is ignored":                               {idle, sets{nil, ignored}, []string{"store"}},
+		"it is no longer ignored":                     {idle, sets{ignored, nil}, []string{"store"}},
+		"it moves to the group without a name":        {idle, sets{nil, inGroup("")}, []string{"store", ""}},
+		"it is removed from the group without a name": {idle, sets{inGroup(""), ungrouped}, []string{""}},
+		"a StatefulSet without a group changes":       {busy, sets{ungrouped, func(s *appsv1.StatefulSet) { ungrouped(s); version10(s); s.Generation++ }}, nil},
+		"it is added":                                 {idle, sets{nil}, []string{"store"}},
+		"a StatefulSet without a group is added":      {idle, sets{ungrouped}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := newObserver(t, unreachable)
@@ -220,8 +221,8 @@ func TestWhatAHoldEventEnqueues(t *testing.T) {
 	}
 }
 
-func TestARenewalOfOurOwnEnqueuesNothing(t *testing.T) {
-	noted := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "u", Version: 7}
+func TestARenewalByThisProcessEnqueuesNothing(t *testing.T) {
+	recordedIntent := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "u", Version: 7}
 	for sentence, tc := range map[string]struct {
 		holder string
 		change func(*coordinationv1.Lease)
@@ -233,11 +234,11 @@ func TestARenewalOfOurOwnEnqueuesNothing(t *testing.T) {
 		"another holder":                {"rollout/zone-a", func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("rollout/zone-b") }, []string{"store"}},
 		"another intent":                {"rollout/zone-a", func(l *coordinationv1.Lease) { delete(l.Annotations, contract.IntentsAnnotation) }, []string{"store"}},
 		"another duration":              {"rollout/zone-a", func(l *coordinationv1.Lease) { l.Spec.LeaseDurationSeconds = new(int32(1)) }, []string{"store"}},
-		"deleted and made anew":         {"rollout/zone-a", func(l *coordinationv1.Lease) { l.UID = "another" }, []string{"store"}},
+		"deleted and created again":     {"rollout/zone-a", func(l *coordinationv1.Lease) { l.UID = "another" }, []string{"store"}},
 		"a label that a person removed": {"rollout/zone-a", func(l *coordinationv1.Lease) { l.Labels = nil }, []string{"store"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			before := newHold("store", tc.holder, noted)
+			before := newHold("store", tc.holder, recordedIntent)
 			before.Spec.RenewTime = &metav1.MicroTime{Time: noon.Time}
 			after := before.DeepCopy()
 			after.ResourceVersion, after.Spec.RenewTime = "9", &metav1.MicroTime{Time: noon.Add(time.Second)}
@@ -258,18 +259,18 @@ func TestWhichNamespacesAreManaged(t *testing.T) {
 		}
 		return as[*namespaceRecord](must(trimNamespace(n)))
 	}
-	there, leaving := namespace(false), namespace(true)
+	there, deleting := namespace(false), namespace(true)
 	for sentence, tc := range map[string]struct {
 		happens func(cache.ResourceEventHandler)
 		want    []string
 	}{
-		"it opted in":                    {func(h cache.ResourceEventHandler) { h.OnAdd(there, false) }, []string{"team true"}},
-		"it is going when first seen":    {func(h cache.ResourceEventHandler) { h.OnAdd(leaving, true) }, nil},
-		"it changed in some way":         {func(h cache.ResourceEventHandler) { h.OnUpdate(there, there) }, nil},
-		"it begins to go":                {func(h cache.ResourceEventHandler) { h.OnUpdate(there, leaving) }, []string{"team false"}},
-		"it opted out":                   {func(h cache.ResourceEventHandler) { h.OnDelete(there) }, []string{"team false"}},
-		"it had begun to go before":      {func(h cache.ResourceEventHandler) { h.OnDelete(leaving) }, nil},
-		"it opted out, which was missed": {func(h cache.ResourceEventHandler) { h.OnDelete(cache.DeletedFinalStateUnknown{Obj: there}) }, []string{"team false"}},
+		"it opted in": {func(h cache.ResourceEventHandler) { h.OnAdd(there, false) }, []string{"team true"}},
+		"it is being deleted when first observed": {func(h cache.ResourceEventHandler) { h.OnAdd(deleting, true) }, nil},
+		"it changed in some way":                  {func(h cache.ResourceEventHandler) { h.OnUpdate(there, there) }, nil},
+		"it begins to go":                         {func(h cache.ResourceEventHandler) { h.OnUpdate(there, deleting) }, []string{"team false"}},
+		"it opted out":                            {func(h cache.ResourceEventHandler) { h.OnDelete(there) }, []string{"team false"}},
+		"it had begun to go before":               {func(h cache.ResourceEventHandler) { h.OnDelete(deleting) }, nil},
+		"it opted out, which was missed":          {func(h cache.ResourceEventHandler) { h.OnDelete(cache.DeletedFinalStateUnknown{Obj: there}) }, []string{"team false"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			var got []string
@@ -323,8 +324,8 @@ func TestInOneNamespaceNoOptInIsNeeded(t *testing.T) {
 	}
 }
 
-// This tests all parts together, with a real watch: events enqueue groups, and no goroutine is
-// left afterwards.
+// This tests all parts together, with a real watch: events enqueue groups, and all
+// goroutines end.
 func TestFromAWatchToTheQueueAndBackToRest(t *testing.T) {
 	server := newLibrary(
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{"lockstep.dev/enabled": "true"}}},
@@ -336,10 +337,10 @@ func TestFromAWatchToTheQueueAndBackToRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heard := make(chan string, 100)
+	received := make(chan string, 100)
 	if err := o.Listen(Listener{
-		Group:     func(key plan.Key) { heard <- key.String() },
-		Namespace: func(name string, managed bool) { heard <- fmt.Sprint(name, " ", managed) },
+		Group:     func(key plan.Key) { received <- key.String() },
+		Namespace: func(name string, managed bool) { received <- fmt.Sprint(name, " ", managed) },
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -348,10 +349,10 @@ func TestFromAWatchToTheQueueAndBackToRest(t *testing.T) {
 		t.Helper()
 		for !all[want] {
 			select {
-			case got := <-heard:
+			case got := <-received:
 				all[got] = true
 			case <-time.After(10 * time.Second):
-				t.Fatalf("nothing heard of %q, only of %v", want, all)
+				t.Fatalf("no event of %q, only of %v", want, all)
 			}
 		}
 	}

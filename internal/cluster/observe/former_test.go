@@ -20,14 +20,14 @@ func anotherKind(p *corev1.Pod) {
 // formerSet is a change to a pod: its controller is a former StatefulSet of the same name.
 func formerSet(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-of-the-former" }
 
-func TestCachesAndLiveReadsCountTheSamePodsOfAZoneThatLeft(t *testing.T) {
+func TestCachesAndLiveReadsCountTheSamePodsOfAFormerZone(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		objects []runtime.Object
 		want    []string
 	}{
 		"deleted: pods of a former StatefulSet count":        {[]runtime.Object{newPod("zone-a", 0, made, formerSet), newPod("zone-a", 1, made)}, []string{"zone-a-0", "zone-a-1"}},
 		"deleted: pods of another kind of controller do not": {[]runtime.Object{newPod("zone-a", 0, made, anotherKind)}, nil},
-		"deleted: pods that somebody else made do not":       {[]runtime.Object{newPod("zone-a", 0), newPod("zone-a", 1, made)}, []string{"zone-a-1"}},
+		"deleted: pods of another creator do not":            {[]runtime.Object{newPod("zone-a", 0), newPod("zone-a", 1, made)}, []string{"zone-a-1"}},
 		"outside: pods of a former StatefulSet do not":       {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, made, formerSet), newPod("zone-a", 1, made)}, []string{"zone-a-1"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -48,10 +48,10 @@ func TestCachesAndLiveReadsCountTheSamePodsOfAZoneThatLeft(t *testing.T) {
 func TestAGroupIsEnqueuedForAnOrphanThatAnotherControllerAdopts(t *testing.T) {
 	o := newObserver(t, newLibrary().client(t))
 	showHold(o, remembering())
-	var told []plan.Key
+	var notified []plan.Key
 	was, is := must(trimPod(orphan(0))), must(trimPod(newPod("zone-a", 0, made, anotherKind)))
-	o.podEvents(func(key plan.Key) { told = append(told, key) }).OnUpdate(was, is)
-	if !slices.Equal(told, []plan.Key{store}) {
-		t.Errorf("told %v, want the group", told)
+	o.podEvents(func(key plan.Key) { notified = append(notified, key) }).OnUpdate(was, is)
+	if !slices.Equal(notified, []plan.Key{store}) {
+		t.Errorf("enqueued %v, want the group", notified)
 	}
 }

@@ -88,11 +88,11 @@ func TestALiveReadFindsAnAnnotatedZoneThatTheHoldRemembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"zone-a"}, zoneNames(live)); diff != "" || len(live.Left) > 0 || len(live.Zones[0].Pods) != 1 {
-		t.Errorf("%d zones left; the group has (-want +got):\n%s", len(live.Left), diff)
+		t.Errorf("%d former zones; the group has (-want +got):\n%s", len(live.Left), diff)
 	}
 }
 
-func TestALiveReadAsksForAnnotatedZonesByName(t *testing.T) {
+func TestALiveReadGetsAnnotatedZonesByName(t *testing.T) {
 	labelled, moved := newSet("zone-a"), newSet("zone-b", all(inGroup("other"), annotatedInto("store")))
 	server := newLibrary(labelled, moved)
 	o := newObserver(t, server.client(t))
@@ -118,7 +118,7 @@ func TestALiveReadFailsIfAnAnnotatedZoneCannotBeRead(t *testing.T) {
 	o := newObserver(t, server.client(t))
 	show(o, moved)
 	if _, err := o.LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true}}); err == nil {
-		t.Error("the zone was left out")
+		t.Error("the zone is missing")
 	}
 }
 
@@ -131,7 +131,7 @@ func TestAnAnnotationTakesAZoneOutOfItsGroup(t *testing.T) {
 			cached, live := both(t, store, newSet("zone-a", changed), newPod("zone-a", 0, notReady()), newSet("zone-b"), remembering())
 			for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
 				if len(s.Left) != 1 || s.Left[0].Name != "zone-a" || !s.Left[0].Exists || len(s.Left[0].Pods) != 1 {
-					t.Errorf("%s show as zones that left: %+v", from, s.Left)
+					t.Errorf("%s show former zones: %+v", from, s.Left)
 				}
 				if diff := cmp.Diff([]string{"zone-b"}, zoneNames(s)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", from, diff)
@@ -148,9 +148,9 @@ func TestPodsBelongToTheGroupOfTheirStatefulSet(t *testing.T) {
 		set  change[*appsv1.StatefulSet]
 		want Pod
 	}{
-		"an annotation moves it":                            {annotatedInto("other"), Pod{Held: true, Key: plan.Key{Namespace: "team", Name: "other"}}},
-		"it is ignored, although a budget selects its pods": {ignored, Pod{}},
-		"it is ignored, although it asks for preparation":   {all(prepares, ignored), Pod{}},
+		"an annotation moves it":                              {annotatedInto("other"), Pod{Held: true, Key: plan.Key{Namespace: "team", Name: "other"}}},
+		"it is ignored, although a budget selects its pods":   {ignored, Pod{}},
+		"it is ignored, although its pods are to be prepared": {all(prepares, ignored), Pod{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := newObserver(t, unreachable)
@@ -205,15 +205,15 @@ func TestABudgetDoesNotCountIgnoredStatefulSets(t *testing.T) {
 	if keys := o.GroupsIn("team"); len(keys) > 0 {
 		t.Errorf("the namespace has %v, want nothing: its only StatefulSet is ignored", keys)
 	}
-	told := enqueued(func(enqueue func(plan.Key)) {
+	notified := enqueued(func(enqueue func(plan.Key)) {
 		o.zoneEvents(enqueue).OnUpdate(must(trimZone(newSet("out", ungrouped, ofApp))), must(trimZone(out)))
 	})
-	if diff := cmp.Diff([]string{"store"}, told); diff != "" {
-		t.Errorf("when one is ignored from now on, told were (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"store"}, notified); diff != "" {
+		t.Errorf("after one was ignored, enqueued were (-want +got):\n%s", diff)
 	}
 }
 
-func TestADeploymentThatIsIgnoredMayShrink(t *testing.T) {
+func TestAnIgnoredDeploymentMayScaleDown(t *testing.T) {
 	for value, want := range map[string]bool{"true": false, "false": true} {
 		record := must(trimLabelled(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Labels: map[string]string{contract.NoDownscaleLabel: "true"}, Annotations: map[string]string{contract.IgnoreAnnotation: value},
@@ -244,12 +244,12 @@ func (s raising) RoundTrip(q *http.Request) (*http.Response, error) {
 // zone.
 func TestALiveReadConfirmsAnAnnotatedZoneThatTheHoldRemembers(t *testing.T) {
 	set := newSet("zone-a", all(inGroup("other"), annotatedInto("store")), func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(1)) })
-	held := group.Hold{Hold: plan.Hold{Exists: true, Intents: []plan.Intent{noted("zone-a", "zone-a-1")}}, Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
+	held := group.Hold{Hold: plan.Hold{Exists: true, Intents: []plan.Intent{recordedIntent("zone-a", "zone-a-1")}}, Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
 	live, err := newObserver(t, apitest.Client(t, raising{newLibrary(set, newPod("zone-a", 0)), set})).LiveUnder(t.Context(), store, held)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if live.Zones[0].Replicas != 2 {
-		t.Errorf("zone-a has %d replicas, want those that it was raised to while its pods were listed", live.Zones[0].Replicas)
+		t.Errorf("zone-a has %d replicas, want the number after the scale-up while its pods were listed", live.Zones[0].Replicas)
 	}
 }

@@ -29,9 +29,9 @@ type catalogue struct {
 	objects map[string][]metav1.PartialObjectMetadata // by resource
 	refuses string                                    // a resource that it refuses to return
 
-	mu    sync.Mutex
-	asked []string
-	tell  map[string]chan metav1.WatchEvent // by resource
+	mu        sync.Mutex
+	requested []string
+	tell      map[string]chan metav1.WatchEvent // by resource
 }
 
 var (
@@ -82,7 +82,7 @@ func (c *catalogue) RoundTrip(q *http.Request) (*http.Response, error) {
 		verb = "watch"
 	}
 	c.mu.Lock()
-	c.asked = append(c.asked, strings.Join([]string{verb, q.URL.Path, selector.String(), asWhat(q.Header.Get("Accept"))}, " "))
+	c.requested = append(c.requested, strings.Join([]string{verb, q.URL.Path, selector.String(), asWhat(q.Header.Get("Accept"))}, " "))
 	c.mu.Unlock()
 	switch {
 	case c.refuses == resource:
@@ -112,7 +112,7 @@ func asWhat(accept string) string {
 func (c *catalogue) questions() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := slices.Clone(c.asked)
+	all := slices.Clone(c.requested)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -218,7 +218,7 @@ func TestOnlyMetadataOfLabelledObjectsIsRequested(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotListDeploymentsGoesOnWithoutThem(t *testing.T) {
+func TestWithoutPermissionToListDeploymentsTheyAreUnknown(t *testing.T) {
 	c := newCatalogue()
 	c.refuses = "deployments"
 	watching(t, "", c, func(o lookout) {
@@ -230,7 +230,7 @@ func TestWhoMayNotListDeploymentsGoesOnWithoutThem(t *testing.T) {
 	})
 }
 
-func TestWhereNobodyAsksOnlyStatefulSetsAreCached(t *testing.T) {
+func TestWithoutNoDownscaleWebhookOnlyStatefulSetsAreCached(t *testing.T) {
 	watching(t, "", nil, func(o lookout) {
 		show(o.Observer, newSet("zone-a", func(s *appsv1.StatefulSet) { s.Labels["grafana.com/no-downscale"] = "true" }))
 		if !o.Synced() {
@@ -242,7 +242,7 @@ func TestWhereNobodyAsksOnlyStatefulSetsAreCached(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoMetadataIsNotCached(t *testing.T) {
+func TestOnlyMetadataIsCached(t *testing.T) {
 	if kept, err := trimLabelled(newSet("zone-a")); err == nil {
 		t.Errorf("got %T, want an error", kept)
 	}
@@ -250,7 +250,7 @@ func TestWhatIsNoMetadataIsNotCached(t *testing.T) {
 	kept := must(trimLabelled(&e))
 	for _, object := range []any{kept, cache.DeletedFinalStateUnknown{Key: "team/barred", Obj: kept}} {
 		if again := must(trimLabelled(object)); again != object {
-			t.Errorf("got %+v, want %+v as it was", again, object)
+			t.Errorf("got %+v, want %+v unchanged", again, object)
 		}
 	}
 	if key, err := cache.MetaNamespaceKeyFunc(kept); err != nil || key != "team/barred" {

@@ -94,7 +94,7 @@ func TestAMemberWithANameOfNoObjectMakesTheHoldUnreadable(t *testing.T) {
 		cached, live := both(t, store, newSet("zone-a"), l)
 		for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
 			if !strings.Contains(s.Hold.Unreadable, "no name of a StatefulSet") || len(s.Left) > 0 {
-				t.Errorf("member %q, %s: unreadable %q, left %+v", name, from, s.Hold.Unreadable, s.Left)
+				t.Errorf("member %q, %s: unreadable %q, former %+v", name, from, s.Hold.Unreadable, s.Left)
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func TestALeaseWithoutItsGroupMayBelongToAnyGroup(t *testing.T) {
 
 // ClaimsOfGroups returns the groups that remember a StatefulSet without a label, whatever the
 // caches show.
-func TestAStatefulSetThatLeftItsGroupIsRemembered(t *testing.T) {
+func TestAStatefulSetRemovedFromItsGroupIsRemembered(t *testing.T) {
 	o := newObserver(t, newLibrary(remembering(), covering()).client(t))
 	for set, want := range map[string][]plan.Key{"zone-a": {store}, "zone-x": nil} {
 		claims, err := o.ClaimsOfGroups(t.Context(), "team", set)

@@ -33,7 +33,7 @@ func orphan(ordinal int) *corev1.Pod {
 // made gives a pod the label that a StatefulSet gives to each of its pods.
 func made(p *corev1.Pod) { p.Labels[podNameLabel] = p.Name }
 
-func TestZonesThatLeftTheGroupAreShownWithTheirPods(t *testing.T) {
+func TestFormerZonesAreShownWithTheirPods(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		objects          []runtime.Object
 		exists, orphaned bool
@@ -43,14 +43,14 @@ func TestZonesThatLeftTheGroupAreShownWithTheirPods(t *testing.T) {
 		"its StatefulSet was deleted with its pods":    {[]runtime.Object{newPod("zone-a", 1, made)}, false, false, []string{"zone-a-1"}},
 		"its StatefulSet lost the label of the group":  {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0)}, true, false, []string{"zone-a-0"}},
 		"its StatefulSet moved to another group":       {[]runtime.Object{newSet("zone-a", inGroup("other")), newPod("zone-a", 0)}, true, false, []string{"zone-a-0"}},
-		"it has gone with all of its pods":             {nil, false, false, nil},
+		"it was deleted with all of its pods":          {nil, false, false, nil},
 		"pods of other StatefulSets are not its own":   {[]runtime.Object{newPod("zone-b", 0), newSet("zone-b")}, false, false, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cached, live := both(t, store, append(tc.objects, remembering())...)
 			for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
 				if len(s.Left) != 1 {
-					t.Fatalf("%s show %d zones that left, want zone-a", from, len(s.Left))
+					t.Fatalf("%s show %d former zones, want zone-a", from, len(s.Left))
 				}
 				left := s.Left[0]
 				var pods []string
@@ -65,8 +65,8 @@ func TestZonesThatLeftTheGroupAreShownWithTheirPods(t *testing.T) {
 	}
 }
 
-// returner lets a StatefulSet join the group when it is read by its name for the second time. The
-// first read is of the zones of the group, the second of the zones that left it.
+// returner lets a StatefulSet join the group when it is read by its name for the second
+// time. The first read is of the zones of the group, the second of its former zones.
 type returner struct {
 	*library
 	reads *int
@@ -81,7 +81,7 @@ func (s returner) RoundTrip(q *http.Request) (*http.Response, error) {
 	return s.library.RoundTrip(q)
 }
 
-func TestALiveReadIsRepeatedIfAZoneThatLeftIsBack(t *testing.T) {
+func TestALiveReadIsRepeatedIfAFormerZoneReturns(t *testing.T) {
 	server := returner{newLibrary(newPod("zone-a", 0)), new(int)}
 	held := group.Hold{Hold: plan.Hold{Exists: true}, Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
 	live, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, held)
@@ -89,7 +89,7 @@ func TestALiveReadIsRepeatedIfAZoneThatLeftIsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(live.Left) > 0 || len(live.Zones) != 1 || len(live.Zones[0].Pods) != 1 {
-		t.Errorf("the read shows %d zones that left and the zones %+v, want zone-a with its pod in the group", len(live.Left), live.Zones)
+		t.Errorf("the read shows %d former zones and the zones %+v, want zone-a with its pod in the group", len(live.Left), live.Zones)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestALiveReadOfABudgetIsNotRepeatedWhenAStatefulSetIsBack(t *testing.T) {
 	}
 }
 
-func TestPodsOfAZoneThatLeftAreListedAfterItsStatefulSetIsGone(t *testing.T) {
+func TestPodsOfAFormerZoneAreListedAfterItsStatefulSetIsDeleted(t *testing.T) {
 	server := newLibrary(orphan(0))
 	held := group.Hold{Hold: plan.Hold{Exists: true}, Part: group.Part{Members: []group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}}}
 	if _, err := newObserver(t, server.client(t)).LiveUnder(t.Context(), store, held); err != nil {
@@ -118,7 +118,7 @@ func TestPodsOfAZoneThatLeftAreListedAfterItsStatefulSetIsGone(t *testing.T) {
 	}
 }
 
-func TestALiveReadSaysHowNewThePodsOfAZoneThatLeftAre(t *testing.T) {
+func TestALiveReadHasTheVersionOfThePodsOfAFormerZone(t *testing.T) {
 	for sentence, objects := range map[string][]runtime.Object{
 		"orphaned":          {orphan(0)},
 		"without its label": {newSet("zone-a", ungrouped), newPod("zone-a", 0)},
@@ -134,7 +134,7 @@ func TestALiveReadSaysHowNewThePodsOfAZoneThatLeftAre(t *testing.T) {
 	}
 }
 
-func TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup(t *testing.T) {
+func TestPodsOfAFormerZoneAreEvictedUnderItsGroup(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		objects            []any
 		usesHold, unplaced bool
@@ -167,10 +167,10 @@ func TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup(t *testing.T) {
 	})
 }
 
-func TestAGroupIsEnqueuedForPodsOfAZoneThatLeftIt(t *testing.T) {
+func TestAGroupIsEnqueuedForPodsOfItsFormerZone(t *testing.T) {
 	o := newObserver(t, newLibrary().client(t))
 	showHold(o, remembering())
-	for sentence, pod := range map[string]*corev1.Pod{"orphaned": orphan(0), "of a StatefulSet that is gone": newPod("zone-a", 1)} {
+	for sentence, pod := range map[string]*corev1.Pod{"orphaned": orphan(0), "of a deleted StatefulSet": newPod("zone-a", 1)} {
 		if keys := o.concernedBy(keep(pod)); !slices.Equal(keys, []plan.Key{store}) {
 			t.Errorf("a pod that is %s concerns %v, want its group", sentence, keys)
 		}

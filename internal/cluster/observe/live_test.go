@@ -25,7 +25,7 @@ import (
 // If the hold is not known, a live read requests it first. It lists the pods of all zones with
 // one request if possible, and never lists all pods of the namespace.
 func TestRequestsOfALiveRead(t *testing.T) {
-	stray := noted("zone-x", "zone-x-0")
+	stray := recordedIntent("zone-x", "zone-x-0")
 	held := newHold("store", "", stray)
 	readHold, listSets, readStray := "get team/leases "+held.Name, "list team/statefulsets rollout-group=store", "get team/pods zone-x-0"
 	confirm := listSets // zone-x-0 was deleted, and no StatefulSet wants it
@@ -36,11 +36,11 @@ func TestRequestsOfALiveRead(t *testing.T) {
 		known  bool // the hold is known
 		want   []string
 	}{
-		"nothing is known":      {want: []string{readHold, listSets, "list team/pods set in (zone-a,zone-b)", readStray, confirm}},
-		"the zones are known":   {cached: []*appsv1.StatefulSet{a, b}, want: []string{readHold, listSets, "list team/pods set in (zone-a,zone-b)", readStray, confirm}},
-		"the hold is known":     {cached: []*appsv1.StatefulSet{a, b}, known: true, want: []string{listSets, "list team/pods set in (zone-a,zone-b)", readStray, confirm}},
-		"a zone is new":         {cached: []*appsv1.StatefulSet{a}, known: true, want: []string{listSets, "list team/pods set=zone-a", "list team/pods set=zone-b", readStray, confirm}},
-		"a zone exists no more": {cached: []*appsv1.StatefulSet{a, b, newSet("zone-c")}, known: true, want: []string{listSets, "list team/pods set in (zone-a,zone-b,zone-c)", readStray, confirm}},
+		"the state is unknown":    {want: []string{readHold, listSets, "list team/pods set in (zone-a,zone-b)", readStray, confirm}},
+		"the zones are known":     {cached: []*appsv1.StatefulSet{a, b}, want: []string{readHold, listSets, "list team/pods set in (zone-a,zone-b)", readStray, confirm}},
+		"the hold is known":       {cached: []*appsv1.StatefulSet{a, b}, known: true, want: []string{listSets, "list team/pods set in (zone-a,zone-b)", readStray, confirm}},
+		"a zone is new":           {cached: []*appsv1.StatefulSet{a}, known: true, want: []string{listSets, "list team/pods set=zone-a", "list team/pods set=zone-b", readStray, confirm}},
+		"a zone no longer exists": {cached: []*appsv1.StatefulSet{a, b, newSet("zone-c")}, known: true, want: []string{listSets, "list team/pods set in (zone-a,zone-b,zone-c)", readStray, confirm}},
 		"a zone selects otherwise": {cached: []*appsv1.StatefulSet{a, b, differs}, known: true, want: []string{
 			listSets, "list team/pods set=zone-a", "list team/pods set=zone-b", "list team/pods role=store,set=zone-c", readStray, confirm,
 		}},
@@ -79,7 +79,7 @@ type raiser struct {
 	library *library
 	set     *appsv1.StatefulSet
 	raises  int
-	times   int // how many of these increases are left
+	times   int // the number of remaining increases
 
 	answered chan struct{} // one for each list of StatefulSets that was answered
 }
@@ -112,14 +112,14 @@ func TestALiveReadIsRepeatedIfAStatefulSetWantsADeletedPodAgain(t *testing.T) {
 	server := newRaiser(set, 1)
 	o := newObserver(t, apitest.Client(t, server))
 	show(o, set)
-	held := group.Hold{Hold: plan.Hold{Exists: true, Holder: "eviction/zone-a", Intents: []plan.Intent{noted("zone-a", "zone-a-1")}}}
+	held := group.Hold{Hold: plan.Hold{Exists: true, Holder: "eviction/zone-a", Intents: []plan.Intent{recordedIntent("zone-a", "zone-a-1")}}}
 
 	live, err := o.LiveUnder(t.Context(), store, held)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if live.Zones[0].Replicas != 2 || live.IntentStatus(held.Intents[0]) != plan.Open {
-		t.Errorf("zone-a asks for %d replicas and the intent of zone-a-1 is %v, want 2 and open", live.Zones[0].Replicas, live.IntentStatus(held.Intents[0]))
+		t.Errorf("zone-a has %d replicas and the intent of zone-a-1 is %v, want 2 and open", live.Zones[0].Replicas, live.IntentStatus(held.Intents[0]))
 	}
 	lists := slices.DeleteFunc(server.library.requests(), func(what string) bool { return !strings.HasPrefix(what, "list team/statefulsets") })
 	if len(lists) != 3 { // the read, its confirmation, and the read that shows that the pod is wanted
@@ -134,12 +134,12 @@ func TestALiveReadFailsWhenReplicasNeverSettle(t *testing.T) {
 	show(o, set)
 	var intents []plan.Intent
 	for ordinal := 1; ordinal < 9; ordinal++ {
-		intents = append(intents, noted("zone-a", plan.PodName("zone-a", ordinal)))
+		intents = append(intents, recordedIntent("zone-a", plan.PodName("zone-a", ordinal)))
 	}
 
 	_, err := o.LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true, Holder: "eviction/zone-a", Intents: intents}})
 	if err == nil || !strings.Contains(err.Error(), "changed spec.replicas") {
-		t.Errorf("got %v, want an error that says that spec.replicas changed", err)
+		t.Errorf("got %v, want an error about the change of spec.replicas", err)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestALiveReadOfManyRecordedPodsIsFast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var held group.Hold
 		for i := range plan.MaxIntents {
-			held.Intents = append(held.Intents, noted("zone-a", fmt.Sprint("zone-a-", i)))
+			held.Intents = append(held.Intents, recordedIntent("zone-a", fmt.Sprint("zone-a-", i)))
 		}
 		server := slowServer{newLibrary(newSet("zone-a"))}
 		began := time.Now()
@@ -180,7 +180,7 @@ func TestALiveReadHasALimitOfAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var held group.Hold
 		for i := range 10 * plan.MaxIntents {
-			held.Intents = append(held.Intents, noted("zone-a", fmt.Sprint("zone-a-", i)))
+			held.Intents = append(held.Intents, recordedIntent("zone-a", fmt.Sprint("zone-a-", i)))
 		}
 		server := slowServer{newLibrary(newSet("zone-a"))}
 		began := time.Now()
@@ -200,7 +200,7 @@ func (broken) RoundTrip(*http.Request) (*http.Response, error) { panic("oh") }
 func TestAPanicDuringALiveReadReachesItsCaller(t *testing.T) {
 	defer func() {
 		if recover() == nil {
-			t.Error("nobody panics")
+			t.Error("no goroutine panics")
 		}
 	}()
 	_, _ = newObserver(t, apitest.Client(t, broken{})).LiveUnder(t.Context(), store, group.Hold{})
@@ -219,13 +219,13 @@ func TestALiveReadUnderAKnownHoldShowsThatHold(t *testing.T) {
 
 // Each selector is answered by exactly one question, and a question selects exactly the union of
 // its selectors.
-func TestQuestionsAskForWhatSelectorsSelect(t *testing.T) {
+func TestRequestsUseTheSelectorsOfTheGroup(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		var asked []string
+		var requested []string
 		for range rapid.IntRange(0, 4).Draw(rt, "zones") {
-			asked = append(asked, selectorOf(newSet("zone", drawSelector(rt))))
+			requested = append(requested, selectorOf(newSet("zone", drawSelector(rt))))
 		}
-		questions := merge(asked)
+		questions := merge(requested)
 		var answered []string
 		for _, q := range questions {
 			answered = append(answered, q.answers...)
@@ -236,8 +236,8 @@ func TestQuestionsAskForWhatSelectorsSelect(t *testing.T) {
 			}
 		}
 		slices.Sort(answered)
-		if diff := cmp.Diff(slices.Compact(slices.Sorted(slices.Values(asked))), answered); diff != "" {
-			rt.Errorf("-asked +answered:\n%s", diff)
+		if diff := cmp.Diff(slices.Compact(slices.Sorted(slices.Values(requested))), answered); diff != "" {
+			rt.Errorf("-requested +answered:\n%s", diff)
 		}
 	})
 }

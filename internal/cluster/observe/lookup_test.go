@@ -38,8 +38,8 @@ func TestAStatefulSetIsFoundByNameWhetherItHasAGroupOrNot(t *testing.T) {
 	if got, known := o.Set("other", "alone"); known || got != (Set{}) {
 		t.Errorf("in another namespace: got %v", got)
 	}
-	if asked := library.requests(); len(asked) > 0 {
-		t.Errorf("requests %v, want none", asked)
+	if requested := library.requests(); len(requested) > 0 {
+		t.Errorf("requests %v, want none", requested)
 	}
 }
 
@@ -84,12 +84,12 @@ func TestAPodIsFoundByNameWithTheGroupOfItsStatefulSet(t *testing.T) {
 			t.Errorf("%s: got %v", nowhere, got)
 		}
 	}
-	if asked := library.requests(); len(asked) > 0 {
-		t.Errorf("requests %v, want none", asked)
+	if requested := library.requests(); len(requested) > 0 {
+		t.Errorf("requests %v, want none", requested)
 	}
 }
 
-func TestALivePodIsReadByOneRequestWhateverTheCacheShows(t *testing.T) {
+func TestALivePodIsReadByOneRequestIndependentOfTheCache(t *testing.T) {
 	for name, tc := range thePods {
 		library := newLibrary(tc.pod)
 		o := newObserver(t, library.client(t))
@@ -104,12 +104,12 @@ func TestALivePodIsReadByOneRequestWhateverTheCacheShows(t *testing.T) {
 	}
 }
 
-func TestALivePodThatIsGoneOrMayNotBeReadIsNoPod(t *testing.T) {
+func TestALivePodThatIsDeletedOrForbiddenIsNotReturned(t *testing.T) {
 	library := newLibrary()
 	o := newObserver(t, library.client(t))
 	show(o, newPod("grouped", 0))
 	if got, exists, err := o.LivePod(t.Context(), "team", "grouped-0"); got != (Pod{}) || exists || err != nil {
-		t.Errorf("gone: got %v, %t, %v", got, exists, err)
+		t.Errorf("deleted: got %v, %t, %v", got, exists, err)
 	}
 	library.refuses = "get team/pods"
 	got, exists, err := o.LivePod(t.Context(), "team", "grouped-0")

@@ -57,7 +57,7 @@ func replicas(n int32) change[*appsv1.StatefulSet] {
 	return func(s *appsv1.StatefulSet) { s.Spec.Replicas = &n }
 }
 
-func leaving(s *appsv1.StatefulSet) { s.DeletionTimestamp = &metav1.Time{Time: noon.Time} }
+func deleting(s *appsv1.StatefulSet) { s.DeletionTimestamp = &metav1.Time{Time: noon.Time} }
 
 func silent(s *appsv1.StatefulSet) { s.Annotations[contract.MirrorWriteBackAnnotation] = "false" }
 
@@ -73,9 +73,9 @@ func withLedger(t *testing.T, namespace string, server *library) (*Observer, *le
 	return o, l
 }
 
-func TestASnapshotShowsWhatIsKnownOfAReference(t *testing.T) {
+func TestASnapshotShowsTheStateOfAReference(t *testing.T) {
 	known := group.Scale{UID: "uid-of-web", Version: "12", Replicas: 5, Reported: 4, Written: group.Report{Replicas: 4, At: noon.Time}}
-	nobody := []*appsv1.StatefulSet{
+	ownZones := []*appsv1.StatefulSet{
 		newSet("zone-c", inGroup("third")), newSet("zone-d", mirrors("other"), inGroup("third"), replicas(1)),
 		newSet("zone-e", mirrors("web"), inGroup("third"), replicas(1), silent), newSet("zone-f", mirrors("web"), ungrouped, replicas(1)),
 		newSet("zone-g", mirrors("web"), inGroup("third"), replicas(1), func(s *appsv1.StatefulSet) { s.Namespace, s.UID = "elsewhere", "other" }),
@@ -87,12 +87,12 @@ func TestASnapshotShowsWhatIsKnownOfAReference(t *testing.T) {
 		least  int
 		writes bool
 	}{
-		"alone":                                    {nobody, false, known, -1, true},
-		"beside two other groups":                  {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(7)), newSet("zone-y", mirrors("web"), inGroup("y"), replicas(6))), false, known, 6, true},
-		"one that has no status":                   {nobody, true, known, -1, false},
-		"a resource that is not known":             {nobody, true, group.Scale{Trouble: plan.Refusal{Code: reason.ReferenceMissing}}, -1, true},
-		"beside a group that asks for no replicas": {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(0))), false, known, 0, true},
-		"beside a zone that is being deleted":      {append(nobody, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(0), leaving)), false, known, -1, true},
+		"alone":                                {ownZones, false, known, -1, true},
+		"next to two other groups":             {append(ownZones, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(7)), newSet("zone-y", mirrors("web"), inGroup("y"), replicas(6))), false, known, 6, true},
+		"an object without status":             {ownZones, true, known, -1, false},
+		"a resource that is not known":         {ownZones, true, group.Scale{Trouble: plan.Refusal{Code: reason.ReferenceMissing}}, -1, true},
+		"next to a group without replicas":     {append(ownZones, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(0))), false, known, 0, true},
+		"next to a zone that is being deleted": {append(ownZones, newSet("zone-x", mirrors("web"), inGroup("x"), replicas(0), deleting)), false, known, -1, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			set := newSet("zone-a", mirrors("web"), replicas(2))
@@ -131,11 +131,11 @@ func TestAZoneThatMirrorsNothingHasNoScale(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if got := s.Zones[1].Mirror; got.Invalid == "" || got.Scale != (group.Scale{}) {
-		t.Errorf("got %+v, want what is wrong and no scale", got)
+		t.Errorf("got %+v, want an error and no scale", got)
 	}
 }
 
-func TestWhereNobodyKnowsScalesTheyAreUnseen(t *testing.T) {
+func TestWithoutAReaderScalesAreNotRead(t *testing.T) {
 	o := newObserver(t, unreachable)
 	show(o, newSet("zone-a", mirrors("web")))
 	if got := o.Cached(store).Zones[0].Mirror.Scale; got.Trouble.Code != reason.ReferenceNotRead || got.Least != -1 {
@@ -173,7 +173,7 @@ func opted(name string, changes ...change[*corev1.Namespace]) *corev1.Namespace 
 	return n
 }
 
-func TestWhatZonesOfManagedNamespacesNameIsWanted(t *testing.T) {
+func TestReferencesOfZonesInManagedNamespacesAreNeeded(t *testing.T) {
 	const web, other = "team/ReplicaTemplate.rollout-operator.grafana.com web", "team/ReplicaTemplate.rollout-operator.grafana.com other"
 	o, l := withLedger(t, "", newLibrary())
 	events, opts := o.mirrorEvents(func(plan.Key) {}), o.optEvents()
@@ -202,31 +202,31 @@ func TestWhatZonesOfManagedNamespacesNameIsWanted(t *testing.T) {
 	}
 
 	comes(newSet("zone-a", mirrors("web")))
-	want("a namespace that did not opt in wants nothing")
+	want("a namespace that did not opt in needs nothing")
 	team := opted("team")
 	show(o, team)
 	opts.OnAdd(must(trimNamespace(team)), false)
 	want("it opts in", web)
 	b := comes(newSet("zone-b", mirrors("web")))
 	c := comes(newSet("zone-c", mirrors("other"), inGroup("second")))
-	want("more zones come", other, web)
+	want("zones are added", other, web)
 	comes(newSet("zone-d", mirrors("third"), ungrouped))
-	want("a StatefulSet without a group wants nothing", other, web)
+	want("a StatefulSet without a group needs nothing", other, web)
 	goes(b)
-	want("one of two has gone", other, web)
+	want("one of two is deleted", other, web)
 	comes(newSet("zone-a", mirrors("other")))
-	want("nobody names it any more", other)
+	want("no zone names it any more", other)
 	goes(c)
-	want("one is left", other)
+	want("one remains", other)
 	comes(newSet("zone-a", mirrors("other"), replicas(9)))
 	want("another size is no other wish", other)
 
-	leaving := opted("team", func(n *corev1.Namespace) { n.DeletionTimestamp = &noon })
-	show(o, leaving)
-	opts.OnUpdate(must(trimNamespace(team)), must(trimNamespace(leaving)))
+	deleting := opted("team", func(n *corev1.Namespace) { n.DeletionTimestamp = &noon })
+	show(o, deleting)
+	opts.OnUpdate(must(trimNamespace(team)), must(trimNamespace(deleting)))
 	want("the namespace is being deleted")
 	show(o, team)
-	opts.OnUpdate(must(trimNamespace(leaving)), must(trimNamespace(team)))
+	opts.OnUpdate(must(trimNamespace(deleting)), must(trimNamespace(team)))
 	want("it is not", other)
 	record := must(trimNamespace(team))
 	if err := o.namespaces.GetStore().Delete(record); err != nil {
@@ -246,7 +246,7 @@ func TestTheOneNamespaceIsManaged(t *testing.T) {
 	}
 }
 
-func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
+func TestGroupsThatShareAReferenceAreEnqueuedIfItsSmallestZoneChanges(t *testing.T) {
 	type sets = []change[*appsv1.StatefulSet] // before, after; nil: it does not exist
 	web := func(n int32, more ...change[*appsv1.StatefulSet]) change[*appsv1.StatefulSet] {
 		return func(s *appsv1.StatefulSet) {
@@ -260,21 +260,21 @@ func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
 		sets sets
 		want []string
 	}{
-		"it comes as the smallest":          {sets{nil, web(2)}, []string{"second"}},
-		"it comes as another one":           {sets{nil, web(9)}, nil},
-		"it goes as the smallest":           {sets{web(2), nil}, []string{"second"}},
-		"it goes as another one":            {sets{web(9), nil}, nil},
-		"nothing changes":                   {sets{web(2), web(2)}, nil},
-		"what changes is of no concern":     {sets{web(2), web(2, func(s *appsv1.StatefulSet) { s.Generation = 9 })}, nil},
-		"the smallest has another size":     {sets{web(2), web(3)}, []string{"second"}},
-		"it is the smallest no more":        {sets{web(2), web(9)}, []string{"second"}},
-		"another one has another size":      {sets{web(8), web(9)}, nil},
-		"the smallest is not written back":  {sets{web(2), web(2, silent)}, []string{"second"}},
-		"the smallest is being deleted":     {sets{web(2), web(2, leaving)}, []string{"second"}},
-		"it names another one":              {sets{web(2), other}, []string{"second", "third"}},
-		"it names none any more":            {sets{web(2), replicas(2)}, []string{"second"}},
-		"it named none and still does so":   {sets{replicas(2), replicas(9)}, nil},
-		"it goes to another group, as sole": {sets{web(2), web(2, inGroup("fourth"))}, nil},
+		"it is added as the smallest":                 {sets{nil, web(2)}, []string{"second"}},
+		"it is added as another one":                  {sets{nil, web(9)}, nil},
+		"the smallest is deleted":                     {sets{web(2), nil}, []string{"second"}},
+		"another one is deleted":                      {sets{web(9), nil}, nil},
+		"nothing changes":                             {sets{web(2), web(2)}, nil},
+		"an irrelevant field changes":                 {sets{web(2), web(2, func(s *appsv1.StatefulSet) { s.Generation = 9 })}, nil},
+		"the smallest has another size":               {sets{web(2), web(3)}, []string{"second"}},
+		"it is no longer the smallest":                {sets{web(2), web(9)}, []string{"second"}},
+		"another one has another size":                {sets{web(8), web(9)}, nil},
+		"the smallest is not written back":            {sets{web(2), web(2, silent)}, []string{"second"}},
+		"the smallest is being deleted":               {sets{web(2), web(2, deleting)}, []string{"second"}},
+		"it names another one":                        {sets{web(2), other}, []string{"second", "third"}},
+		"it no longer names a reference":              {sets{web(2), replicas(2)}, []string{"second"}},
+		"it named no reference and still names none":  {sets{replicas(2), replicas(9)}, nil},
+		"it moves to another group, as its only zone": {sets{web(2), web(2, inGroup("fourth"))}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o, _ := withLedger(t, "team", newLibrary())
@@ -284,8 +284,8 @@ func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
 					*record = must(trimZone(newSet("zone-a", c)))
 				}
 			}
-			var told []string
-			h := o.mirrorEvents(func(key plan.Key) { told = append(told, key.Name) })
+			var notified []string
+			h := o.mirrorEvents(func(key plan.Key) { notified = append(notified, key.Name) })
 			for _, there := range []any{
 				must(trimZone(newSet("zone-b", web(5), inGroup("second")))), must(trimZone(newSet("zone-d", web(5)))),
 				must(trimZone(newSet("zone-c", mirrors("other"), replicas(5), inGroup("third")))), before,
@@ -294,7 +294,7 @@ func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
 					h.OnAdd(there, true)
 				}
 			}
-			told = nil
+			notified = nil
 			switch {
 			case before == nil:
 				h.OnAdd(after, false)
@@ -303,8 +303,8 @@ func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
 			default:
 				h.OnUpdate(before, after)
 			}
-			slices.Sort(told)
-			if diff := cmp.Diff(tc.want, told); diff != "" {
+			slices.Sort(notified)
+			if diff := cmp.Diff(tc.want, notified); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -312,22 +312,22 @@ func TestWhoSharesAReferenceHearsWhatCountsForAll(t *testing.T) {
 }
 
 // If many groups follow one number, a change enqueues each of them once.
-func TestGroupsThatGrowTogetherAreEnqueuedOnce(t *testing.T) {
+func TestGroupsThatScaleUpTogetherAreEnqueuedOnce(t *testing.T) {
 	const groups = 100
 	o, _ := withLedger(t, "team", newLibrary())
-	told := 0
-	h := o.mirrorEvents(func(plan.Key) { told++ })
+	notified := 0
+	h := o.mirrorEvents(func(plan.Key) { notified++ })
 	set := func(group int, size int32) any {
 		return must(trimZone(newSet(fmt.Sprintf("zone-%d", group), mirrors("web"), replicas(size), inGroup(fmt.Sprint(group)))))
 	}
 	for group := range groups {
 		h.OnAdd(set(group, 2), true)
 	}
-	told = 0
+	notified = 0
 	for group := range groups {
 		h.OnUpdate(set(group, 2), set(group, 3))
 	}
-	if told != groups-1 {
-		t.Errorf("%d groups were told, want %d: all but the last one to grow", told, groups-1)
+	if notified != groups-1 {
+		t.Errorf("%d groups were notified, want %d: all except the last one to scale up", notified, groups-1)
 	}
 }

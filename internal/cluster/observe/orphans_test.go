@@ -81,7 +81,7 @@ func TestAnOrphanOfAStatefulSetOutsideOfItsGroupIsShownWithIt(t *testing.T) {
 	cached, live := both(t, store, newSet("zone-a", ungrouped, selectsOthers), orphan(0), remembering())
 	for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
 		if len(s.Left) != 1 || len(s.Left[0].Orphans) != 1 || len(s.Left[0].Pods) > 0 {
-			t.Errorf("%s show %d zones that left, want one with an orphan", from, len(s.Left))
+			t.Errorf("%s show %d former zones, want one with an orphan", from, len(s.Left))
 		}
 	}
 }

@@ -33,13 +33,13 @@ func TestAnOrphanOfAStatefulSetOutsideOfItsGroupIsEvictedUnderThatGroup(t *testi
 	}
 }
 
-func TestAGroupIsEnqueuedForAStatefulSetThatLeftIt(t *testing.T) {
+func TestAGroupIsEnqueuedForAStatefulSetRemovedFromIt(t *testing.T) {
 	changed := func(s *appsv1.StatefulSet) { ungrouped(s); version10(s); s.Generation++ }
 	for sentence, handle := range map[string]func(o *Observer, enqueue func(plan.Key)){
 		"it changes": func(o *Observer, enqueue func(plan.Key)) {
 			o.zoneEvents(enqueue).OnUpdate(must(trimZone(newSet("zone-a", ungrouped))), must(trimZone(newSet("zone-a", changed))))
 		},
-		"it comes": func(o *Observer, enqueue func(plan.Key)) {
+		"it is added": func(o *Observer, enqueue func(plan.Key)) {
 			o.zoneEvents(enqueue).OnAdd(must(trimZone(newSet("zone-a", ungrouped))), false)
 		},
 		"it is deleted": func(o *Observer, enqueue func(plan.Key)) {
@@ -66,7 +66,7 @@ func TestAGroupIsEnqueuedForAStatefulSetThatLeftIt(t *testing.T) {
 	}
 }
 
-func TestWhichPodsALiveReadCountsForAZoneThatLeft(t *testing.T) {
+func TestWhichPodsALiveReadCountsForAFormerZone(t *testing.T) {
 	second := func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-of-the-second" }
 	unlabelled := func(p *corev1.Pod) { delete(p.Labels, podNameLabel) }
 	renamed := func(p *corev1.Pod) { p.Labels[podNameLabel] = "zone-b-0" }
@@ -75,20 +75,20 @@ func TestWhichPodsALiveReadCountsForAZoneThatLeft(t *testing.T) {
 		orphaned bool
 		pods     []string
 	}{
-		"the StatefulSet is gone: orphans":                                 {[]runtime.Object{orphan(0)}, true, []string{"zone-a-0"}},
-		"the StatefulSet is gone: some of its pods are orphans":            {[]runtime.Object{orphan(0), newPod("zone-a", 1, made)}, true, []string{"zone-a-0", "zone-a-1"}},
-		"the StatefulSet is gone: pods by their ordinals":                  {[]runtime.Object{orphan(10), orphan(2)}, true, []string{"zone-a-2", "zone-a-10"}},
-		"the StatefulSet is gone: pods of a second one":                    {[]runtime.Object{newPod("zone-a", 0, made, second)}, false, []string{"zone-a-0"}},
-		"the StatefulSet is gone: no pods without the label of their name": {[]runtime.Object{newPod("zone-a", 0, renamed)}, false, nil},
-		"the StatefulSet is gone: no pods of another one":                  {[]runtime.Object{newPod("zone-b", 0, made)}, false, nil},
-		"the StatefulSet is outside: its pods":                             {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, unlabelled)}, false, []string{"zone-a-0"}},
-		"the StatefulSet is outside: orphans that it adopts":               {[]runtime.Object{newSet("zone-a", ungrouped), orphan(0)}, true, []string{"zone-a-0"}},
-		"the StatefulSet is outside: pods of another are not":              {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, made, second)}, false, nil},
+		"the StatefulSet was deleted: orphans":                                 {[]runtime.Object{orphan(0)}, true, []string{"zone-a-0"}},
+		"the StatefulSet was deleted: some of its pods are orphans":            {[]runtime.Object{orphan(0), newPod("zone-a", 1, made)}, true, []string{"zone-a-0", "zone-a-1"}},
+		"the StatefulSet was deleted: pods by their ordinals":                  {[]runtime.Object{orphan(10), orphan(2)}, true, []string{"zone-a-2", "zone-a-10"}},
+		"the StatefulSet was deleted: pods of a second one":                    {[]runtime.Object{newPod("zone-a", 0, made, second)}, false, []string{"zone-a-0"}},
+		"the StatefulSet was deleted: no pods without the label of their name": {[]runtime.Object{newPod("zone-a", 0, renamed)}, false, nil},
+		"the StatefulSet was deleted: no pods of another one":                  {[]runtime.Object{newPod("zone-b", 0, made)}, false, nil},
+		"the StatefulSet is outside: its pods":                                 {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, unlabelled)}, false, []string{"zone-a-0"}},
+		"the StatefulSet is outside: orphans that it adopts":                   {[]runtime.Object{newSet("zone-a", ungrouped), orphan(0)}, true, []string{"zone-a-0"}},
+		"the StatefulSet is outside: pods of another are not":                  {[]runtime.Object{newSet("zone-a", ungrouped), newPod("zone-a", 0, made, second)}, false, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, live := both(t, store, append(tc.objects, remembering())...)
 			if len(live.Left) != 1 {
-				t.Fatalf("%d zones left, want zone-a", len(live.Left))
+				t.Fatalf("%d former zones, want zone-a", len(live.Left))
 			}
 			var pods []string
 			for _, p := range live.Left[0].Pods {

@@ -23,17 +23,17 @@ import (
 var records = cmp.AllowUnexported(podRecord{}, strangerRecord{}, zoneRecord{}, namespaceRecord{})
 
 // A cache transforms objects that arrive, and sometimes objects that were transformed before.
-func TestTrimmingWhatIsTrimmedChangesNothing(t *testing.T) {
+func TestTrimmingTwiceChangesNothing(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		object any
 		trim   cache.TransformFunc
 	}{
-		"a pod of a StatefulSet": {newPod("zone-a", 0), trimPod},
-		"a pod of nobody":        {newPod("zone-a", 0, ownedBy()), trimPod},
-		"a pod that has no name": {&corev1.Pod{}, trimPod},
-		"a StatefulSet":          {newSet("zone-a"), trimZone},
-		"one of no group":        {newSet("zone-a", ungrouped), trimZone},
-		"a namespace":            {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", ResourceVersion: "5"}}, trimNamespace},
+		"a pod of a StatefulSet":        {newPod("zone-a", 0), trimPod},
+		"a pod without an owner":        {newPod("zone-a", 0, ownedBy()), trimPod},
+		"a pod that has no name":        {&corev1.Pod{}, trimPod},
+		"a StatefulSet":                 {newSet("zone-a"), trimZone},
+		"a StatefulSet without a group": {newSet("zone-a", ungrouped), trimZone},
+		"a namespace":                   {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", ResourceVersion: "5"}}, trimNamespace},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			once := must(tc.trim(tc.object))
@@ -54,7 +54,7 @@ func TestTrimmingWhatIsTrimmedChangesNothing(t *testing.T) {
 	}
 }
 
-func TestTrimmedObjectsKeepWhatACacheAsksFor(t *testing.T) {
+func TestTrimmedObjectsKeepTheFieldsThatCachesNeed(t *testing.T) {
 	for _, tc := range []struct {
 		object metav1.Object
 		trim   cache.TransformFunc
@@ -87,7 +87,7 @@ func TestThatAPodCanBeCalledIsNewsAndWhereIsNot(t *testing.T) {
 		t.Error("another address is news")
 	}
 	if samePod(at(""), at("10.0.0.1")) || samePod(at("10.0.0.1"), at("")) {
-		t.Error("nobody hears that a pod has an address, or none any more")
+		t.Error("no event when a pod gets or loses its address")
 	}
 }
 
@@ -120,7 +120,7 @@ func TestOnlyTheVersionDiffers(t *testing.T) {
 		want   bool
 	}{
 		"another version":     {func(s *appsv1.StatefulSet) { version10(s) }, true},
-		"pods counted anew":   {func(s *appsv1.StatefulSet) { version10(s); s.Status.CurrentReplicas = 1 }, true},
+		"pods counted again":  {func(s *appsv1.StatefulSet) { version10(s); s.Status.CurrentReplicas = 1 }, true},
 		"the last one is due": {func(s *appsv1.StatefulSet) { version10(s); s.Status.ReadyReplicas = 1 }, false},
 		"another group":       {inGroup("other"), false},
 		"no group":            {ungrouped, false},

@@ -25,10 +25,10 @@ import (
 type library struct {
 	refuses string // the requests to refuse, as a prefix of their record
 
-	mu      sync.Mutex
-	objects []runtime.Object
-	asked   []string
-	readers apitest.Watchers[runtime.Object] // each is named by its resource
+	mu        sync.Mutex
+	objects   []runtime.Object
+	requested []string
+	readers   apitest.Watchers[runtime.Object] // each is named by its resource
 }
 
 func newLibrary(objects ...runtime.Object) *library {
@@ -57,7 +57,7 @@ func (l *library) watched(resource string) bool {
 func (l *library) requests() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.asked)
+	return slices.Clone(l.requested)
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -79,7 +79,7 @@ func (l *library) RoundTrip(q *http.Request) (*http.Response, error) {
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asked = append(l.asked, what)
+	l.requested = append(l.requested, what)
 	switch {
 	case l.refuses != "" && strings.HasPrefix(what, l.refuses):
 		return apitest.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden), nil

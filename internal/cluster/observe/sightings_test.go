@@ -9,11 +9,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-func TestWhatAProcessSeesHappenHasAFinerTime(t *testing.T) {
+func TestObservedTransitionsHaveAFinerTime(t *testing.T) {
 	made := func(p *corev1.Pod) { p.CreationTimestamp = noon }
 	starting := newPod("zone-a", 0, made, notReady())
 	former := newPod("zone-a", 0, func(p *corev1.Pod) { p.UID = "former" })
-	leaving := newPod("zone-a", 0, func(p *corev1.Pod) { p.UID = "former" }, terminating)
+	deleting := newPod("zone-a", 0, func(p *corev1.Pod) { p.UID = "former" }, terminating)
 	restarted := newPod("zone-a", 0, made, func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime.Time = noon.Add(2 * time.Second) })
 	ready := newPod("zone-a", 0, made)
 	const at = 1100 * time.Millisecond // between two arrivals
@@ -24,12 +24,12 @@ func TestWhatAProcessSeesHappenHasAFinerTime(t *testing.T) {
 	}{
 		"a pod that was there":                 {false, []*corev1.Pod{ready}, 0, 0},
 		"it becomes Ready":                     {false, []*corev1.Pod{starting, ready}, 0, 2 * at},
-		"it stays Ready":                       {false, []*corev1.Pod{starting, ready, ready, ready}, 0, 2 * at},
+		"it is still Ready":                    {false, []*corev1.Pod{starting, ready, ready, ready}, 0, 2 * at},
 		"it was Ready, and is so again":        {false, []*corev1.Pod{ready, starting, restarted}, 0, 3 * at},
 		"it is Ready again since another time": {false, []*corev1.Pod{ready, restarted}, 0, 2 * at},
 		"it is created":                        {true, []*corev1.Pod{starting}, at, 0},
 		"it is created and becomes Ready":      {true, []*corev1.Pod{starting, ready}, at, 2 * at},
-		"it replaces another one":              {false, []*corev1.Pod{former, leaving, starting, ready}, 3 * at, 4 * at},
+		"it replaces another one":              {false, []*corev1.Pod{former, deleting, starting, ready}, 3 * at, 4 * at},
 		"it replaced another one unseen":       {false, []*corev1.Pod{former, ready}, 2 * at, 2 * at},
 		"a pod that is not Ready any more":     {false, []*corev1.Pod{ready, starting}, 0, 0},
 	} {

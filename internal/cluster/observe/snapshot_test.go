@@ -22,8 +22,8 @@ import (
 
 var store = plan.Key{Namespace: "team", Name: "store"}
 
-// noted returns an intent for a pod at the version that pods have here.
-func noted(zone, pod string) plan.Intent {
+// recordedIntent returns an intent for a pod at the version that pods have here.
+func recordedIntent(zone, pod string) plan.Intent {
 	return plan.Intent{Zone: zone, Pod: pod, UID: "uid-of-" + pod, Version: 9, Since: noon.UTC()}
 }
 
@@ -79,7 +79,7 @@ func TestZonesAndPodsStandInNaturalOrder(t *testing.T) {
 		}
 	}
 	if !live.Live || cached.Live {
-		t.Error("a snapshot does not say whether it was read live")
+		t.Error("a snapshot does not show whether it was read live")
 	}
 }
 
@@ -99,7 +99,7 @@ func TestGroupsAreKeptApart(t *testing.T) {
 		"a group":                            {store, []string{"zone-a: zone-a-0/uid-of-zone-a-0"}},
 		"the group without a name":           {plan.Key{Namespace: "team"}, []string{"zone-b: zone-b-0/uid-of-zone-b-0"}},
 		"a group of the same name elsewhere": {plan.Key{Namespace: "other", Name: "store"}, []string{"zone-a: zone-a-0/uid-of-zone-a-0"}},
-		"a group that nobody has":            {plan.Key{Namespace: "team", Name: "nobody"}, nil},
+		"a group without members":            {plan.Key{Namespace: "team", Name: "nobody"}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cached, live := both(t, tc.key, objects...)
@@ -120,7 +120,7 @@ func TestGroupsAreKeptApart(t *testing.T) {
 	}
 }
 
-func TestPodsOfStrangersAreNotShown(t *testing.T) {
+func TestPodsOfOtherOwnersAreNotShown(t *testing.T) {
 	stranger := func(p *corev1.Pod) { p.OwnerReferences[0].UID = "the-former-zone-a" }
 	cached, live := both(t, store, newSet("zone-a"), newPod("zone-a", 0, stranger), newPod("zone-a", 1, ownedBy()), newPod("zone-a", 2),
 		newPod("zone-a", 3, func(p *corev1.Pod) { p.Name = "looks-the-same" }))
@@ -139,14 +139,14 @@ func TestAReadyOrphanEndsTheIntentOfThePodThatItReplaced(t *testing.T) {
 		pod  *corev1.Pod
 		want plan.IntentStatus
 	}{
-		"it serves":     {newPod("zone-a", 0, orphan), plan.Done},
-		"it does not":   {newPod("zone-a", 0, orphan, notReady()), plan.Open},
-		"it is leaving": {newPod("zone-a", 0, orphan, terminating), plan.Open},
+		"it serves":         {newPod("zone-a", 0, orphan), plan.Done},
+		"it does not":       {newPod("zone-a", 0, orphan, notReady()), plan.Open},
+		"it is terminating": {newPod("zone-a", 0, orphan, terminating), plan.Open},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			cached, live := both(t, store, newSet("zone-b"), tc.pod, newHold("store", "rollout/zone-a", noted("zone-a", "zone-a-0")))
+			cached, live := both(t, store, newSet("zone-b"), tc.pod, newHold("store", "rollout/zone-a", recordedIntent("zone-a", "zone-a-0")))
 			for how, s := range map[string]group.Snapshot{"cached": cached, "live": live} {
-				if fate := s.IntentStatus(noted("zone-a", "zone-a-0")); fate != tc.want {
+				if fate := s.IntentStatus(recordedIntent("zone-a", "zone-a-0")); fate != tc.want {
 					t.Errorf("%s: %s, want %s", how, fate, tc.want)
 				}
 			}
@@ -157,10 +157,10 @@ func TestAReadyOrphanEndsTheIntentOfThePodThatItReplaced(t *testing.T) {
 func TestRecordedPodsOutsideOfTheGroupAreStrays(t *testing.T) {
 	for sentence, objects := range map[string][]runtime.Object{
 		"its StatefulSet moved to another group": {newSet("zone-a", inGroup("other")), newPod("zone-a", 0)},
-		"its StatefulSet is gone already":        {newPod("zone-a", 0, terminating)},
+		"its StatefulSet is already deleted":     {newPod("zone-a", 0, terminating)},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			objects = append(objects, newHold("store", "rollout/zone-a", noted("zone-a", "zone-a-0"), noted("zone-a", "zone-a-1")))
+			objects = append(objects, newHold("store", "rollout/zone-a", recordedIntent("zone-a", "zone-a-0"), recordedIntent("zone-a", "zone-a-1")))
 			cached, live := both(t, store, objects...)
 			if diff := cmp.Diff(live, cached, sight); diff != "" {
 				t.Errorf("-live +cached:\n%s", diff)
@@ -168,9 +168,9 @@ func TestRecordedPodsOutsideOfTheGroupAreStrays(t *testing.T) {
 			if len(live.Zones) != 0 || len(live.Strays) != 1 || live.Strays[0].UID != "uid-of-zone-a-0" {
 				t.Errorf("got %+v", live)
 			}
-			// If no zone is left to list, a pod that is not found by name is deleted.
-			if fate := live.IntentStatus(noted("zone-a", "zone-a-1")); fate != plan.Done {
-				t.Errorf("the noted pod that is gone: %s", fate)
+			// If no zone remains to list, a pod that is not found by name is deleted.
+			if fate := live.IntentStatus(recordedIntent("zone-a", "zone-a-1")); fate != plan.Done {
+				t.Errorf("the recorded pod that was deleted: %s", fate)
 			}
 		})
 	}
@@ -205,7 +205,7 @@ func drawWorld(t *rapid.T) []runtime.Object {
 	var intents []plan.Intent
 	for _, name := range append(names, "zone-b-7", "other-0") {
 		if rapid.IntRange(0, 2).Draw(t, name+" noted") == 0 {
-			intents = append(intents, noted(name[:strings.LastIndex(name, "-")], name))
+			intents = append(intents, recordedIntent(name[:strings.LastIndex(name, "-")], name))
 		}
 	}
 	return append(world, newHold("store", rapid.SampledFrom([]string{"", "rollout/zone-a", "manual/x"}).Draw(t, "holder"), intents...))
@@ -242,14 +242,14 @@ func TestAFailedLiveReadNamesItsObject(t *testing.T) {
 		"at a stray":          {"get team/pods", "read pod team/zone-x-0: "},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			server := newLibrary(newSet("zone-a"), newPod("zone-a", 0), newHold("store", "", noted("zone-x", "zone-x-0")))
+			server := newLibrary(newSet("zone-a"), newPod("zone-a", 0), newHold("store", "", recordedIntent("zone-x", "zone-x-0")))
 			server.refuses = tc.refuses
 			s, err := newObserver(t, server.client(t)).Live(t.Context(), store)
 			if err == nil || !strings.HasPrefix(err.Error(), tc.want) || !apierrors.IsForbidden(err) {
 				t.Errorf("got %v, want %s...", err, tc.want)
 			}
 			if len(s.Zones) != 0 {
-				t.Errorf("part of a look was returned: %+v", s)
+				t.Errorf("a part of a live read was returned: %+v", s)
 			}
 		})
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// This is kubectl delete statefulset zone-a --cascade=orphan while zone-a-0 has an intent. The
-// version of the pod is newer than that of the intent, so the intent is void. Otherwise the other
-// zones would wait as long as the orphan exists.
+// This is kubectl delete statefulset zone-a --cascade=orphan while zone-a-0 has an intent.
+// The version of the pod is newer than that of the intent, so the intent is cancelled.
+// Otherwise the other zones would wait as long as the orphan exists.
 func TestARecordedOrphanIsTheSamePodInTheCache(t *testing.T) {
 	orphan := newPod("zone-a", 0, ownedBy(), func(p *corev1.Pod) { version10(p) })
-	intent := noted("zone-a", "zone-a-0")
+	intent := recordedIntent("zone-a", "zone-a-0")
 	cached, live := both(t, store, []runtime.Object{newSet("zone-b"), orphan, newHold("store", "rollout/zone-a", intent)}...)
 	if diff := cmp.Diff(live, cached, sight); diff != "" {
 		t.Errorf("-live +cached:\n%s", diff)
@@ -27,10 +27,10 @@ func TestARecordedOrphanIsTheSamePodInTheCache(t *testing.T) {
 
 // The StatefulSet is deleted before its pods. The group waits for the end of the pod with an
 // intent.
-func TestTheEndOfARecordedPodEnqueuesTheGroupAfterItsStatefulSetIsGone(t *testing.T) {
+func TestTheEndOfARecordedPodEnqueuesTheGroupAfterItsStatefulSetIsDeleted(t *testing.T) {
 	o := newObserver(t, unreachable)
 	show(o, newSet("zone-b"))
-	showHold(o, newHold("store", "rollout/zone-a", noted("zone-a", "zone-a-0")))
+	showHold(o, newHold("store", "rollout/zone-a", recordedIntent("zone-a", "zone-a-0")))
 	got := enqueued(func(enqueue func(plan.Key)) {
 		o.podEvents(enqueue).OnDelete(must(trimPod(newPod("zone-a", 0, terminating))))
 	})

@@ -31,15 +31,15 @@ func TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt(t *testin
 		objects   []runtime.Object
 		uncovered bool
 	}{
-		"the budget is gone":                                 {gone, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0, inApp)}, true},
-		"the budget is gone and so is the StatefulSet":       {gone, []runtime.Object{newPod("zone-a", 0, made, inApp, alone)}, true},
-		"it selects neither StatefulSet nor pod":             {here, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0)}, true},
-		"it selects no orphan":                               {here, []runtime.Object{newPod("zone-a", 0, made, alone)}, true},
-		"it selects a pod of before":                         {here, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0, inApp)}, false},
-		"it selects an orphan beside an ignored StatefulSet": {here, []runtime.Object{newSet("zone-a", other, selectsOthers, annotated(contract.IgnoreAnnotation, "true")), newPod("zone-a", 0, made, inApp, alone)}, false},
-		"it selects an orphan":                               {here, []runtime.Object{newPod("zone-a", 0, made, inApp, alone)}, false},
-		"it selects the template of an ignored StatefulSet":  {here, []runtime.Object{newSet("zone-a", ungrouped, ofApp, ignored), newPod("zone-a", 0)}, false},
-		"budgets cannot be read":                             {unread, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0)}, false},
+		"the budget was deleted":                              {gone, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0, inApp)}, true},
+		"the budget and the StatefulSet were deleted":         {gone, []runtime.Object{newPod("zone-a", 0, made, inApp, alone)}, true},
+		"it selects neither StatefulSet nor pod":              {here, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0)}, true},
+		"it selects no orphan":                                {here, []runtime.Object{newPod("zone-a", 0, made, alone)}, true},
+		"it selects a pod of before":                          {here, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0, inApp)}, false},
+		"it selects an orphan next to an ignored StatefulSet": {here, []runtime.Object{newSet("zone-a", other, selectsOthers, annotated(contract.IgnoreAnnotation, "true")), newPod("zone-a", 0, made, inApp, alone)}, false},
+		"it selects an orphan":                                {here, []runtime.Object{newPod("zone-a", 0, made, inApp, alone)}, false},
+		"it selects the template of an ignored StatefulSet":   {here, []runtime.Object{newSet("zone-a", ungrouped, ofApp, ignored), newPod("zone-a", 0)}, false},
+		"budgets cannot be read":                              {unread, []runtime.Object{newSet("zone-a", other), newPod("zone-a", 0)}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			lease := rememberingOf(key)
@@ -55,7 +55,7 @@ func TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt(t *testin
 			}
 			for from, s := range map[string]group.Snapshot{"caches": o.Cached(key), "the API server": live} {
 				if len(s.Left) != 1 || s.Left[0].Uncovered != tc.uncovered {
-					t.Errorf("%s show %d zones that left, want zone-a, uncovered: %t", from, len(s.Left), tc.uncovered)
+					t.Errorf("%s show %d former zones, want zone-a, uncovered: %t", from, len(s.Left), tc.uncovered)
 				}
 			}
 			if pod, known := o.Pod("team", "zone-a-0"); !known || pod.Held == tc.uncovered || pod.Unclaimed != tc.uncovered {

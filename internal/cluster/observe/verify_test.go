@@ -27,7 +27,7 @@ func TestAFailedReadIsNotTakenForTheSame(t *testing.T) {
 	}
 }
 
-func TestWhetherStatefulSetsStillAskForWhatTheCachesShow(t *testing.T) {
+func TestChangesOfLiveStatefulSetsAreDetected(t *testing.T) {
 	for change, tc := range map[string]struct {
 		change func(*appsv1.StatefulSet)
 		want   bool

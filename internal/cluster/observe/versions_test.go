@@ -40,17 +40,17 @@ func inRole(s *appsv1.StatefulSet) {
 // The pods of zones with different selectors are listed one by one. If the live list of a zone is
 // older than an intent, the intent is from before a restore (ADR 23), even if the lists of other
 // zones are newer.
-func TestAPodIsGoneByTheListOfItsOwnZone(t *testing.T) {
+func TestAPodIsDeletedAccordingToTheListOfItsOwnZone(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		versions map[string]string
 		want     plan.IntentStatus
 	}{
-		"the list of its zone is older than the note, the first one": {map[string]string{"role=zone-a": "8", "set=zone-b": "12"}, plan.Void},
-		"the list of its zone is older than the note, the last one":  {map[string]string{"role=zone-a": "12", "set=zone-b": "8"}, plan.Void},
-		"all lists are newer than the note":                          {map[string]string{"role=zone-a": "12", "set=zone-b": "11"}, plan.Done},
+		"the list of its zone is older than the intent, the first one": {map[string]string{"role=zone-a": "8", "set=zone-b": "12"}, plan.Void},
+		"the list of its zone is older than the intent, the last one":  {map[string]string{"role=zone-a": "12", "set=zone-b": "8"}, plan.Void},
+		"all lists are newer than the intent":                          {map[string]string{"role=zone-a": "12", "set=zone-b": "11"}, plan.Done},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			gone := noted("zone-a", "zone-a-7") // beyond the replicas, with an intent at version 9
+			gone := recordedIntent("zone-a", "zone-a-7") // beyond the replicas, with an intent at version 9
 			server := shelves{newLibrary(newSet("zone-a", inRole), newSet("zone-b")), tc.versions}
 			s, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true, Intents: []plan.Intent{gone}}})
 			if err != nil {
@@ -101,8 +101,8 @@ func TestALiveReadUnderADownscaleShowsEveryPodThatItsZoneHadWhenItWasRead(t *tes
 		server := busy{newLibrary(zone, newPod("zone-a", 0)), newPod("zone-a", 2), new(sync.Once)}
 		o := newObserver(t, apitest.Client(t, server))
 		show(o, zone) // so that the selector is known and pods are listed at the same time
-		noted := group.Downscale{Zone: "zone-a", UID: string(zone.UID), Version: 6, From: 3, To: 2, Stage: group.Admitted}
-		s, err := o.LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Part: group.Part{Downscale: noted}})
+		recordedIntent := group.Downscale{Zone: "zone-a", UID: string(zone.UID), Version: 6, From: 3, To: 2, Stage: group.Admitted}
+		s, err := o.LiveUnder(t.Context(), store, group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Part: group.Part{Downscale: recordedIntent}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func (h hurried) Scale(namespace string, r group.Reference) (group.Scale, bool) 
 
 // If a snapshot claimed a newer version than it shows, a pod that the cache does not show yet
 // would count as deleted.
-func TestASnapshotFromCachesIsNoNewerThanWhatItShows(t *testing.T) {
+func TestASnapshotFromCachesIsNoNewerThanItsObjects(t *testing.T) {
 	o := newObserver(t, unreachable)
 	show(o, newSet("zone-a", mirrors("web")))
 	show(o, newSet("zone-b", mirrors("web")))

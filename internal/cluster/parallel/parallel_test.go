@@ -65,7 +65,7 @@ func TestPanicIsPassedToTheCallerAfterAllCalls(t *testing.T) {
 				t.Errorf("the caller sees %v", p)
 			}
 			if begun.Load() != 2 || ended.Load() != 1 {
-				t.Errorf("%d begun, %d of them ended; want 2, and one that panicked", begun.Load(), ended.Load())
+				t.Errorf("%d started, %d of them ended; want 2, and one that panicked", begun.Load(), ended.Load())
 			}
 		}()
 		parallel.Each(10, 2, func(i int) {

@@ -44,7 +44,7 @@ func TestWantedObjectIsReadOnceAndWatched(t *testing.T) {
 		if want := (group.Scale{UID: "first", Version: "102", Replicas: 3, Reported: 2}); got != want || !reports {
 			d.t.Errorf("got %+v, %t, want %+v", got, reports, want)
 		}
-		if diff := cmp.Diff([]string{"team/Template.example.com web"}, d.news()); diff != "" {
+		if diff := cmp.Diff([]string{"team/Template.example.com web"}, d.notifications()); diff != "" {
 			d.t.Errorf("news (-want +got):\n%s", diff)
 		}
 		want := []string{
@@ -53,13 +53,13 @@ func TestWantedObjectIsReadOnceAndWatched(t *testing.T) {
 			"get " + templates, "get /apis/example.com/v1/namespaces/team/templates/web/scale",
 			"watch /apis/apiextensions.k8s.io/v1/customresourcedefinitions", "watch " + templates,
 		}
-		asked := d.questions()
-		if reads := len(slices.DeleteFunc(slices.Clone(asked), func(q string) bool { return !strings.HasSuffix(q, "/scale") })); reads != 1 {
+		requested := d.questions()
+		if reads := len(slices.DeleteFunc(slices.Clone(requested), func(q string) bool { return !strings.HasSuffix(q, "/scale") })); reads != 1 {
 			d.t.Errorf("read %d times", reads)
 		}
 		slices.Sort(want)
-		if diff := cmp.Diff(want, slices.Compact(asked)); diff != "" { // the event of a CRD may cause one more discovery of its group
-			d.t.Errorf("asked (-want +got):\n%s", diff)
+		if diff := cmp.Diff(want, slices.Compact(requested)); diff != "" { // the event of a CRD may cause one more discovery of its group
+			d.t.Errorf("requests (-want +got):\n%s", diff)
 		}
 
 		began := time.Now()
@@ -68,21 +68,21 @@ func TestWantedObjectIsReadOnceAndWatched(t *testing.T) {
 		if took := time.Since(began); took > 0 {
 			d.t.Errorf("took %s", took)
 		}
-		if diff := cmp.Diff([]string{"team/Template.example.com web"}, d.news()); diff != "" {
+		if diff := cmp.Diff([]string{"team/Template.example.com web"}, d.notifications()); diff != "" {
 			d.t.Errorf("news (-want +got):\n%s", diff)
 		}
 		d.questions()
 
 		time.Sleep(24 * time.Hour)
-		if asked := d.reads(); len(asked) > 0 {
-			d.t.Errorf("asked while nothing changed: %s", asked)
+		if requested := d.reads(); len(requested) > 0 {
+			d.t.Errorf("requests although nothing changed: %s", requested)
 		}
 		d.put(templates+"/team/other", object{uid: "other", replicas: 8})
-		if news := d.news(); len(news) > 0 {
-			d.t.Errorf("told of %s", news)
+		if notifications := d.notifications(); len(notifications) > 0 {
+			d.t.Errorf("notified of %s", notifications)
 		}
-		if asked := d.reads(); len(asked) > 0 {
-			d.t.Errorf("asked about what nobody wants: %s", asked)
+		if requested := d.reads(); len(requested) > 0 {
+			d.t.Errorf("requests about unneeded references: %s", requested)
 		}
 	})
 }
@@ -91,10 +91,10 @@ func TestIrrelevantChangeCausesNoNotification(t *testing.T) {
 	s := withTemplates()
 	inRunning(t, "", s, func(d *running) {
 		d.Want("team", theWeb, true)
-		d.news()
+		d.notifications()
 		d.put(web, object{uid: "first", replicas: 3, status: 2})
-		if news := d.news(); len(news) > 0 {
-			d.t.Errorf("told of %s", news)
+		if notifications := d.notifications(); len(notifications) > 0 {
+			d.t.Errorf("notified of %s", notifications)
 		}
 		if got, _ := d.Scale("team", theWeb); got.Version != "103" {
 			d.t.Errorf("version %s, of which a write needs the newest", got.Version)
@@ -112,7 +112,7 @@ func TestRecreatedObjectIsWatched(t *testing.T) {
 		d.put(web, object{uid: "second", replicas: 7})
 		d.wantReplicas(theWeb, 7)
 		if got, _ := d.Scale("team", theWeb); got.UID != "second" || got.Written != (group.Report{}) {
-			d.t.Errorf("got %+v, want the second one, to which nothing was written", got)
+			d.t.Errorf("got %+v, want the second one, which was not written", got)
 		}
 	})
 }
@@ -125,10 +125,10 @@ func TestReportedWriteIsStoredForTheSameObject(t *testing.T) {
 		written  int
 		reported int
 	}{
-		"as it was judged":                   {group.ReportReplicas{Reference: theWeb, UID: "first", Version: "102", To: 7}, 7, 7},
-		"after something later":              {group.ReportReplicas{Reference: theWeb, UID: "first", Version: "101", To: 7}, 7, 2},
-		"to one that has gone since":         {group.ReportReplicas{Reference: theWeb, UID: "other", Version: "102", To: 7}, 0, 2},
-		"to a resource that no zone mirrors": {group.ReportReplicas{Reference: group.Reference{Kind: "Other"}, UID: "first", Version: "102", To: 7}, 0, 2},
+		"to the judged object":                {group.ReportReplicas{Reference: theWeb, UID: "first", Version: "102", To: 7}, 7, 7},
+		"after something later":               {group.ReportReplicas{Reference: theWeb, UID: "first", Version: "101", To: 7}, 7, 2},
+		"to an object that was deleted since": {group.ReportReplicas{Reference: theWeb, UID: "other", Version: "102", To: 7}, 0, 2},
+		"to a resource that no zone mirrors":  {group.ReportReplicas{Reference: group.Reference{Kind: "Other"}, UID: "first", Version: "102", To: 7}, 0, 2},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			inRunning(t, "", withTemplates(), func(d *running) {
@@ -182,25 +182,25 @@ func TestReasonsForAnUnknownScale(t *testing.T) {
 		code   reason.Code
 		detail string
 	}{
-		"no such group":                  {func(s *server) { s.remove() }, reason.ReferenceKindUnknown, "Template.example.com: no such API group"},
-		"no such kind":                   {without("templates"), reason.ReferenceKindUnknown, "Template.example.com: no such kind"},
-		"no replicas":                    {without("templates/scale"), reason.ReferenceKindUnknown, "Template.example.com: it has no scale subresource"},
-		"no namespaces":                  {func(s *server) { s.kinds["/apis/example.com/v1"][0].Namespaced = false }, reason.ReferenceKindUnknown, "Template.example.com: its objects belong to no namespace"},
-		"no watch":                       {func(s *server) { s.kinds["/apis/example.com/v1"][0].Verbs = metav1.Verbs{"list"} }, reason.ReferenceKindUnknown, "Template.example.com: its objects cannot be watched"},
-		"a resource with an odd name":    {func(s *server) { s.kinds["/apis/example.com/v1"][0].Name = ".." }, reason.ReferenceKindUnknown, "Template.example.com: no such kind"},
-		"no object":                      {func(s *server) { s.take(web) }, reason.ReferenceMissing, "Template.example.com web"},
-		"no right to discover":           {refusing("get /apis/example.com", forbidden, ""), reason.ReferenceForbidden, "discovery"},
-		"no right to list":               {refusing("get "+templates, forbidden, ""), reason.ReferenceForbidden, "list and watch templates.example.com"},
-		"no right to watch":              {refusing("watch "+templates, forbidden, ""), reason.ReferenceForbidden, "list and watch templates.example.com"},
-		"no right to read":               {refusing(getScale, forbidden, ""), reason.ReferenceForbidden, "get templates/scale.example.com"},
-		"no replicas in its spec":        {refusing(getScale, broken, `the spec replicas field ".spec.replicas" does not exist`), reason.ReferenceUnreadable, "Template.example.com web: its spec has no number of replicas"},
-		"replicas that are no number":    {refusing(getScale, broken, `.spec.replicas accessor error: x is of the type string, expected int64`), reason.ReferenceUnreadable, "Template.example.com web: its spec has no number of replicas"},
-		"replicas below nothing":         {func(s *server) { s.put(web, object{uid: "first", replicas: -1}) }, reason.ReferenceUnreadable, "Template.example.com web: it requests -1 replicas"},
-		"a server that cannot discover":  {refusing("get /apis/example.com", away, ""), reason.RequestFailing, "discovery"},
-		"a server that cannot list":      {refusing("get "+templates, away, ""), reason.RequestFailing, "list and watch templates.example.com"},
-		"a server that cannot read":      {refusing(getScale, broken, "etcdserver: request timed out"), reason.RequestFailing, "get templates/scale.example.com"},
-		"an object that has just gone":   {refusing(getScale, http.StatusNotFound, ""), reason.ReferenceMissing, "Template.example.com web"},
-		"a version that is served by no": {func(s *server) { delete(s.kinds, "/apis/example.com/v1") }, reason.ReferenceKindUnknown, "Template.example.com: no such kind"},
+		"no such group":                   {func(s *server) { s.remove() }, reason.ReferenceKindUnknown, "Template.example.com: no such API group"},
+		"no such kind":                    {without("templates"), reason.ReferenceKindUnknown, "Template.example.com: no such kind"},
+		"no replicas":                     {without("templates/scale"), reason.ReferenceKindUnknown, "Template.example.com: it has no scale subresource"},
+		"no namespaces":                   {func(s *server) { s.kinds["/apis/example.com/v1"][0].Namespaced = false }, reason.ReferenceKindUnknown, "Template.example.com: its objects belong to no namespace"},
+		"no watch":                        {func(s *server) { s.kinds["/apis/example.com/v1"][0].Verbs = metav1.Verbs{"list"} }, reason.ReferenceKindUnknown, "Template.example.com: its objects cannot be watched"},
+		"a resource with an odd name":     {func(s *server) { s.kinds["/apis/example.com/v1"][0].Name = ".." }, reason.ReferenceKindUnknown, "Template.example.com: no such kind"},
+		"no object":                       {func(s *server) { s.take(web) }, reason.ReferenceMissing, "Template.example.com web"},
+		"no right to discover":            {refusing("get /apis/example.com", forbidden, ""), reason.ReferenceForbidden, "discovery"},
+		"no right to list":                {refusing("get "+templates, forbidden, ""), reason.ReferenceForbidden, "list and watch templates.example.com"},
+		"no right to watch":               {refusing("watch "+templates, forbidden, ""), reason.ReferenceForbidden, "list and watch templates.example.com"},
+		"no right to read":                {refusing(getScale, forbidden, ""), reason.ReferenceForbidden, "get templates/scale.example.com"},
+		"no replicas in its spec":         {refusing(getScale, broken, `the spec replicas field ".spec.replicas" does not exist`), reason.ReferenceUnreadable, "Template.example.com web: its spec has no number of replicas"},
+		"replicas that are no number":     {refusing(getScale, broken, `.spec.replicas accessor error: x is of the type string, expected int64`), reason.ReferenceUnreadable, "Template.example.com web: its spec has no number of replicas"},
+		"negative replicas":               {func(s *server) { s.put(web, object{uid: "first", replicas: -1}) }, reason.ReferenceUnreadable, "Template.example.com web: it requests -1 replicas"},
+		"a server that cannot discover":   {refusing("get /apis/example.com", away, ""), reason.RequestFailing, "discovery"},
+		"a server that cannot list":       {refusing("get "+templates, away, ""), reason.RequestFailing, "list and watch templates.example.com"},
+		"a server that cannot read":       {refusing(getScale, broken, "etcdserver: request timed out"), reason.RequestFailing, "get templates/scale.example.com"},
+		"an object that was just deleted": {refusing(getScale, http.StatusNotFound, ""), reason.ReferenceMissing, "Template.example.com web"},
+		"a version that is served by no":  {func(s *server) { delete(s.kinds, "/apis/example.com/v1") }, reason.ReferenceKindUnknown, "Template.example.com: no such kind"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := withTemplates()
@@ -210,16 +210,16 @@ func TestReasonsForAnUnknownScale(t *testing.T) {
 				time.Sleep(time.Second)
 				d.wantTrouble(theWeb, tc.code, tc.detail)
 				time.Sleep(10 * time.Minute)
-				d.news()
+				d.notifications()
 				d.questions()
 				time.Sleep(10 * time.Minute)
 				// Every half minute: two discovery requests, a list, a watch, and a read
 				// of an object before the watch is refused.
-				if asked := d.questions(); len(asked) > 20*5 {
-					d.t.Errorf("asked %d times in ten minutes: %q", len(asked), asked)
+				if requested := d.questions(); len(requested) > 20*5 {
+					d.t.Errorf("%d requests in ten minutes: %q", len(requested), requested)
 				}
-				if news := d.news(); len(news) > 1 {
-					d.t.Errorf("told %d times of what is as it was", len(news))
+				if notifications := d.notifications(); len(notifications) > 1 {
+					d.t.Errorf("notified %d times of an unchanged object", len(notifications))
 				}
 
 				// The failure ends, and the cache notices it without an event of a CRD.
@@ -259,7 +259,7 @@ func TestDeletedKindIsDiscoveredAgain(t *testing.T) {
 			inRunning(t, namespace, withTemplates(), func(d *running) {
 				d.Want("team", theWeb, true)
 				d.wantReplicas(theWeb, 3)
-				d.news()
+				d.notifications()
 				d.take(web)
 				d.remove()
 				time.Sleep(time.Minute)
@@ -267,8 +267,8 @@ func TestDeletedKindIsDiscoveredAgain(t *testing.T) {
 				if watched := d.watched(); len(watched) > 0 {
 					d.t.Errorf("still watched: %s", watched)
 				}
-				if len(d.news()) == 0 {
-					d.t.Error("nobody was told")
+				if len(d.notifications()) == 0 {
+					d.t.Error("no notification")
 				}
 				d.put(web, object{uid: "second", replicas: 4})
 				d.install([]string{"v2", "v1"}, scaled("Template", "templates")...)
@@ -287,21 +287,21 @@ func TestChangeOfAKindIsNoticedAtOnce(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
-		d.news()
+		d.notifications()
 		d.put("/apis/example.com/v2/templates/team/web", object{uid: "first", replicas: 3, status: 2})
 		d.install([]string{"v2", "v1"}, scaled("Template", "templates")...)
 		d.wantReplicas(theWeb, 3)
 		if watched := d.watched(); !slices.Equal(watched, []string{"/apis/example.com/v2/templates"}) {
 			d.t.Errorf("watched: %s", watched)
 		}
-		if news := d.news(); len(news) > 0 {
-			d.t.Errorf("told of %s, which is what it was", news)
+		if notifications := d.notifications(); len(notifications) > 0 {
+			d.t.Errorf("notified of %s, which is unchanged", notifications)
 		}
 		kinds := slices.DeleteFunc(scaled("Template", "templates"), func(r metav1.APIResource) bool { return r.Name == "templates/status" })
 		d.install([]string{"v2", "v1"}, kinds...)
 		d.wantReplicas(theWeb, 3)
 		if _, reports := d.Scale("team", theWeb); reports {
-			d.t.Error("what has no status can be written to")
+			d.t.Error("an object without status can be written")
 		}
 	})
 }
@@ -309,8 +309,8 @@ func TestChangeOfAKindIsNoticedAtOnce(t *testing.T) {
 func TestUnwantedKindIsNotWatched(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		time.Sleep(time.Minute)
-		if asked := d.questions(); len(asked) > 0 {
-			d.t.Errorf("asked %s before anybody wanted anything", asked)
+		if requested := d.questions(); len(requested) > 0 {
+			d.t.Errorf("requests before any reference was needed: %s", requested)
 		}
 		other := group.Reference{APIGroup: apiGroup, Kind: "Template", Name: "other"}
 		d.Want("team", theWeb, true)
@@ -353,8 +353,8 @@ func TestScaleReadBeforeItsEventIsNotReadAgain(t *testing.T) {
 		d.version = 149
 		d.put(web, object{uid: "first", replicas: 5})
 		synctest.Wait()
-		if asked := d.questions(); len(asked) > 0 {
-			d.t.Errorf("asked %s", asked)
+		if requested := d.questions(); len(requested) > 0 {
+			d.t.Errorf("requests: %s", requested)
 		}
 	})
 }
@@ -379,11 +379,11 @@ func TestResponseOlderThanTheWatchIsIgnored(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
-		d.news()
+		d.notifications()
 		d.behind[web] = object{uid: "first", version: "102", replicas: 9}
 		d.put(web, object{uid: "first", replicas: 5})
-		if news := d.news(); len(news) > 0 {
-			d.t.Errorf("told of %s", news)
+		if notifications := d.notifications(); len(notifications) > 0 {
+			d.t.Errorf("notified of %s", notifications)
 		}
 		time.Sleep(100 * time.Millisecond)
 		d.wantReplicas(theWeb, 5)
@@ -399,7 +399,7 @@ func TestOnlyTheConfiguredNamespaceIsWatched(t *testing.T) {
 		}
 		for _, q := range d.questions() {
 			if strings.Contains(q, "customresourcedefinitions") {
-				d.t.Errorf("asked without a right to: %s", q)
+				d.t.Errorf("requests without permission: %s", q)
 			}
 		}
 	})

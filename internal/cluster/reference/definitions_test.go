@@ -60,12 +60,12 @@ func TestObjectsAreReadAgainAfterAChangeOfTheirCRD(t *testing.T) {
 		d.reread(web, 9)
 		time.Sleep(29 * time.Second)
 		d.wantReplicas(theWeb, 9)
-		asked := d.reads()
-		if reads := len(slices.DeleteFunc(slices.Clone(asked), func(q string) bool { return !strings.HasSuffix(q, "/scale") })); reads != 2 {
+		requested := d.reads()
+		if reads := len(slices.DeleteFunc(slices.Clone(requested), func(q string) bool { return !strings.HasSuffix(q, "/scale") })); reads != 2 {
 			d.t.Errorf("read %d times", reads)
 		}
-		if len(asked) > 2+2*4 {
-			d.t.Errorf("asked %s", asked)
+		if len(requested) > 2+2*4 {
+			d.t.Errorf("requests: %s", requested)
 		}
 		d.define("others.example.com")
 		time.Sleep(time.Hour)
@@ -84,7 +84,7 @@ func TestKindsAreDiscoveredAtIntervalsIfCRDsCannotBeWatched(t *testing.T) {
 		d.questions()
 		time.Sleep(time.Hour)
 		if n := d.counted("get "); n == 0 || n > 2*12 {
-			d.t.Errorf("asked %d times in an hour", n)
+			d.t.Errorf("%d requests in an hour", n)
 		}
 		d.serve([]string{"v1"}, scaled("Template", "templates")...)
 		time.Sleep(5 * time.Minute)

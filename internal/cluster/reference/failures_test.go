@@ -21,19 +21,19 @@ func TestScaleStaysValidForAMinuteAfterAFailure(t *testing.T) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
 		time.Sleep(time.Hour)
-		d.news()
+		d.notifications()
 		d.refuse(scaleOfWeb, http.StatusServiceUnavailable, "")
 		d.put(web, object{uid: "first", replicas: 5})
 		time.Sleep(59 * time.Second)
 		d.wantReplicas(theWeb, 3)
-		if news := d.news(); len(news) > 0 {
-			d.t.Errorf("told of %s", news)
+		if notifications := d.notifications(); len(notifications) > 0 {
+			d.t.Errorf("notified of %s", notifications)
 		}
 		time.Sleep(2 * time.Second)
 		d.wantTrouble(theWeb, reason.RequestFailing, "get templates/scale.example.com")
 		time.Sleep(time.Hour)
-		if news := d.news(); len(news) != 1 {
-			d.t.Errorf("told %d times, want once", len(news))
+		if notifications := d.notifications(); len(notifications) != 1 {
+			d.t.Errorf("notified %d times, want once", len(notifications))
 		}
 		d.refuse(scaleOfWeb, 0, "")
 		time.Sleep(31 * time.Second)
@@ -67,7 +67,7 @@ func TestRevokedPermissionIsReportedAtOnce(t *testing.T) {
 				d.Want("team", theWeb, true)
 				d.wantReplicas(theWeb, 3)
 				time.Sleep(time.Hour)
-				d.news()
+				d.notifications()
 				d.refuse(tc.what, http.StatusForbidden, "")
 				if tc.what == scaleOfWeb {
 					d.put(web, object{uid: "first", replicas: 5})
@@ -76,8 +76,8 @@ func TestRevokedPermissionIsReportedAtOnce(t *testing.T) {
 					time.Sleep(2 * time.Second) // until a watch that has ended begins again
 				}
 				d.wantTrouble(theWeb, reason.ReferenceForbidden, tc.detail)
-				if len(d.news()) == 0 {
-					d.t.Error("nobody was told")
+				if len(d.notifications()) == 0 {
+					d.t.Error("no notification")
 				}
 				d.put(web, object{uid: "first", replicas: 6})
 				d.refuse(tc.what, 0, "")
@@ -130,11 +130,11 @@ func TestQuietWatchIsKept(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
-		d.news()
+		d.notifications()
 		d.questions()
 		time.Sleep(24 * time.Hour)
-		if n := d.counted("get "); n > 0 || len(d.news()) > 0 {
-			d.t.Errorf("asked %d times for what is watched", n)
+		if n := d.counted("get "); n > 0 || len(d.notifications()) > 0 {
+			d.t.Errorf("%d requests for a watched object", n)
 		}
 	})
 }
@@ -143,7 +143,7 @@ func TestRegularEndOfWatchesKeepsTheScales(t *testing.T) {
 	inRunning(t, "", withTemplates(), func(d *running) {
 		d.Want("team", theWeb, true)
 		d.wantReplicas(theWeb, 3)
-		d.news()
+		d.notifications()
 		for range 20 {
 			time.Sleep(10 * time.Minute)
 			d.refuse("watch "+templates, http.StatusServiceUnavailable, "")
@@ -152,8 +152,8 @@ func TestRegularEndOfWatchesKeepsTheScales(t *testing.T) {
 			d.refuse("watch "+templates, 0, "")
 			d.wantReplicas(theWeb, 3)
 		}
-		if news := d.news(); len(news) > 0 {
-			d.t.Errorf("told of %s", news)
+		if notifications := d.notifications(); len(notifications) > 0 {
+			d.t.Errorf("notified of %s", notifications)
 		}
 	})
 }
@@ -174,13 +174,13 @@ func TestForbiddenKindIsNotWatched(t *testing.T) {
 		d.refuse("get /apis/example.com/v1/namespaces/team/templates/", http.StatusForbidden, "")
 		time.Sleep(time.Minute)
 		d.questions()
-		d.news()
+		d.notifications()
 		time.Sleep(10 * time.Minute)
 		if lists := d.counted("get " + templates); lists > 0 {
 			d.t.Errorf("listed %d times", lists)
 		}
-		if news := d.news(); len(news) > 0 {
-			d.t.Errorf("told of %s", news)
+		if notifications := d.notifications(); len(notifications) > 0 {
+			d.t.Errorf("notified of %s", notifications)
 		}
 		clear(d.refuses)
 		time.Sleep(32 * time.Second)
@@ -221,7 +221,7 @@ func TestScalesWithTheirOwnVersionsAreAccepted(t *testing.T) {
 		d.questions()
 		time.Sleep(time.Hour)
 		if n := d.counted("get "); n > 0 {
-			d.t.Errorf("asked %d times while nothing changed", n)
+			d.t.Errorf("%d requests although nothing changed", n)
 		}
 	})
 }

@@ -33,19 +33,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // server is an API server with objects that have replicas. Their kinds can be created and
 // deleted. It records requests, and refuses those that a test selects.
 type server struct {
-	mu      sync.Mutex
-	asked   []string
-	version int
-	kinds   map[string][]metav1.APIResource // by the path of their API version
-	groups  map[string][]string             // versions, the preferred one first
-	objects map[string]object               // by their path, without namespaces
-	readers apitest.Watchers[string]        // of paths; each is named by the path of its resource
-	refuses map[string]int32                // codes by the request or a prefix of it
-	says    string                          // the message of a refusal
-	behind  map[string]object               // is returned once in place of an object
-	slow    map[string]chan struct{}        // requests wait until their channel is closed
-	takes   time.Duration                   // the duration of a response about one scale
-	counts  string                          // the version of every scale if it is not that of its object
+	mu        sync.Mutex
+	requested []string
+	version   int
+	kinds     map[string][]metav1.APIResource // by the path of their API version
+	groups    map[string][]string             // versions, the preferred one first
+	objects   map[string]object               // by their path, without namespaces
+	readers   apitest.Watchers[string]        // of paths; each is named by the path of its resource
+	refuses   map[string]int32                // codes by the request or a prefix of it
+	says      string                          // the message of a refusal
+	behind    map[string]object               // is returned once in place of an object
+	slow      map[string]chan struct{}        // requests wait until their channel is closed
+	takes     time.Duration                   // the duration of a response about one scale
+	counts    string                          // the version of every scale if it is not that of its object
 }
 
 type object struct {
@@ -172,9 +172,9 @@ func (s *server) refuse(what string, code int32, says string) {
 func (s *server) questions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer func() { s.asked = nil }()
-	slices.Sort(s.asked)
-	return s.asked
+	defer func() { s.requested = nil }()
+	slices.Sort(s.requested)
+	return s.requested
 }
 
 // reads returns these requests without watches, which restart after their end.
@@ -204,7 +204,7 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	if q.URL.Query().Has("sendInitialEvents") { // so that the client lists first
 		return apitest.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid), nil
 	}
-	s.asked = append(s.asked, what)
+	s.requested = append(s.requested, what)
 	for beginning, code := range s.refuses {
 		if code != 0 && strings.HasPrefix(what, beginning) {
 			return apitest.Refusal(code, whys[code], s.says), nil
@@ -320,7 +320,7 @@ func inRunning(t *testing.T, namespace string, s *server, test func(*running)) {
 }
 
 // news returns the objects of which the listener was notified since the last call.
-func (d *running) news() []string {
+func (d *running) notifications() []string {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()

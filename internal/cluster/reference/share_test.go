@@ -74,12 +74,12 @@ func TestNumberOfKindsOfANamespaceIsLimited(t *testing.T) {
 				d.wantTrouble(last, reason.ReferenceKindUnknown, why)
 				time.Sleep(time.Hour)
 				d.wantTrouble(last, reason.ReferenceKindUnknown, why)
-				d.news()
+				d.notifications()
 				tc.then(d)
 				time.Sleep(tc.within)
 				d.wantReplicas(last, 1)
-				if len(d.news()) == 0 {
-					d.t.Error("nobody was told")
+				if len(d.notifications()) == 0 {
+					d.t.Error("no notification")
 				}
 			})
 		})
@@ -118,15 +118,15 @@ func TestKindsOfOneAPIGroupShareADiscovery(t *testing.T) {
 			d.Want("team", numbered(apiGroup, i), true)
 		}
 		synctest.Wait()
-		asked := map[string]int{}
+		requested := map[string]int{}
 		for _, q := range d.questions() {
-			asked[q]++
+			requested[q]++
 		}
-		if n := asked["get /apis/example.com/v1/kind19"]; n != 1 {
+		if n := requested["get /apis/example.com/v1/kind19"]; n != 1 {
 			d.t.Errorf("the last kind was listed %d times", n)
 		}
 		for _, q := range []string{"get /apis/example.com", "get /apis/example.com/v1"} {
-			if n := asked[q]; n < 1 || n > 3 { // the event of a CRD may cause one more request
+			if n := requested[q]; n < 1 || n > 3 { // the event of a CRD may cause one more request
 				d.t.Errorf("%s: %d times", q, n)
 			}
 		}
@@ -155,7 +155,7 @@ func TestNamespaceWithManyKindsDelaysNoOther(t *testing.T) {
 		d.questions()
 		time.Sleep(time.Minute)
 		if n := d.counted("get "); n > 3*20 {
-			d.t.Errorf("asked %d times in a minute", n)
+			d.t.Errorf("%d requests in a minute", n)
 		}
 	})
 }
@@ -212,8 +212,8 @@ func TestRepeatedWantIsReadAtALimitedRate(t *testing.T) {
 			d.Want("team", theWeb, true)
 			synctest.Wait()
 		}
-		if asked := d.questions(); len(asked) > 5 {
-			d.t.Errorf("asked %d times: %s", len(asked), asked)
+		if requested := d.questions(); len(requested) > 5 {
+			d.t.Errorf("%d requests: %s", len(requested), requested)
 		}
 		time.Sleep(time.Minute)
 		d.wantReplicas(theWeb, 3)
@@ -229,7 +229,7 @@ func TestFailedKindKeepsItsBackOffWhenWantedAgain(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if n := d.counted("get /apis/example.com"); n > 10 {
-			d.t.Errorf("asked %d times in twenty seconds", n)
+			d.t.Errorf("%d requests in twenty seconds", n)
 		}
 	})
 }

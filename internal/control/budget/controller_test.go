@@ -153,7 +153,7 @@ func TestStatusIsWrittenWhenItChanges(t *testing.T) {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]any{"uid": "uid", "resourceVersion": "7"}, w.body["metadata"]); diff != "" {
-		t.Errorf("what it is for (-want +got):\n%s", diff)
+		t.Errorf("its purpose (-want +got):\n%s", diff)
 	}
 	if fields, _ := w.body["status"].(map[string]any); fields["lastDecision"] != nil || fields["partitions"] != nil {
 		t.Errorf("written: %v", fields)
@@ -199,11 +199,11 @@ func TestConditionsOfABudget(t *testing.T) {
 			group.DisruptionBudget{Invalid: strings.Repeat("wrong ", 1000)}, map[string]string{"ingester": one}, 0,
 			[]string{"Valid False BudgetInvalid: " + strings.Repeat("wrong ", 1000)[:1021] + "...", `Covering True PodsCovered: it covers pods of the group "ingester"`, "Alone True NoOtherBudget: "},
 		},
-		"what is wrong with it would steer a terminal": {
+		"its error contains terminal control characters": {
 			group.DisruptionBudget{Invalid: "odd \x1b[2J\nlimit"}, map[string]string{"ingester": one}, 0,
 			[]string{"Valid False BudgetInvalid: odd ?[2J?limit", `Covering True PodsCovered: it covers pods of the group "ingester"`, "Alone True NoOtherBudget: "},
 		},
-		"it covers nothing": {
+		"it covers no pods": {
 			group.DisruptionBudget{Limit: 1, Selector: group.Selector{{Key: "a", Demand: group.LabelExists}}}, map[string]string{"ingester": one}, 0,
 			[]string{"Valid True BudgetValid: 1 per zone", "Covering False NoPodsCovered: its selector matches no pod of a StatefulSet", "Alone True NoOtherBudget: "},
 		},
@@ -331,7 +331,7 @@ func TestMissingStatusSubresourceIsLoggedOnce(t *testing.T) {
 				logged := func() (budgets []string) {
 					for _, line := range lines.AllEntries() {
 						if !strings.Contains(line.Message, "apply lockstep's CustomResourceDefinition") || line.Data["namespace"] != "team" {
-							t.Errorf("said %q with %v", line.Message, line.Data)
+							t.Errorf("logged %q with %v", line.Message, line.Data)
 						}
 						budgets = append(budgets, fmt.Sprint(line.Data["budget"]))
 					}

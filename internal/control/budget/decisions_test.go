@@ -16,8 +16,8 @@ import (
 // answering is a process that answers evictions.
 type answering struct {
 	*Decisions
-	t    *testing.T
-	asks []time.Duration // requested delays of reconciles that have not run
+	t      *testing.T
+	delays []time.Duration // requested delays of reconciles that have not run
 }
 
 var theStore = Name{Namespace: "team", Budget: "store"}
@@ -28,9 +28,9 @@ func answers(t *testing.T, w *world) *answering {
 	a := &answering{t: t, Decisions: &Decisions{Cache: w, Managed: w.Managed, Client: c.Client, Log: c.Log, Now: time.Now}}
 	a.Soon = func(n Name, after time.Duration) {
 		if n != theStore {
-			t.Errorf("asked for budget %s", n)
+			t.Errorf("read budget %s", n)
 		}
-		a.asks = append(a.asks, after)
+		a.delays = append(a.delays, after)
 	}
 	return a
 }
@@ -42,9 +42,9 @@ func (a *answering) refuse(pod string) {
 // write runs the requested reconciles at their times.
 func (a *answering) write() {
 	a.t.Helper()
-	asked := a.asks
-	a.asks = nil
-	for _, after := range asked {
+	requested := a.delays
+	a.delays = nil
+	for _, after := range requested {
 		time.Sleep(after)
 		if outcome, err := a.Reconcile(a.t.Context(), theStore); err != nil || outcome != loop.Done() && outcome != loop.Gone() {
 			a.t.Errorf("got %s, %v", outcome, err)
@@ -103,8 +103,8 @@ func TestOnlyTheLastOfManyDecisionsIsWritten(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			a.refuse("zone-a-0")
 		}
-		if diff := cmp.Diff([]time.Duration{decisionPace - time.Millisecond}, a.asks); diff != "" {
-			t.Fatalf("asked for (-want +got):\n%s", diff)
+		if diff := cmp.Diff([]time.Duration{decisionPace - time.Millisecond}, a.delays); diff != "" {
+			t.Fatalf("budgets read (-want +got):\n%s", diff)
 		}
 		a.write()
 		if got := w.objects[0].Status.LastDecision; len(w.written) != 2 || got.Pod != "zone-a-0" {
@@ -112,8 +112,8 @@ func TestOnlyTheLastOfManyDecisionsIsWritten(t *testing.T) {
 		}
 		time.Sleep(decisionPace)
 		a.refuse("zone-a-1")
-		if diff := cmp.Diff([]time.Duration{0}, a.asks); diff != "" {
-			t.Errorf("asked for (-want +got):\n%s", diff)
+		if diff := cmp.Diff([]time.Duration{0}, a.delays); diff != "" {
+			t.Errorf("budgets read (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -153,8 +153,8 @@ func TestDecisionFromTheFutureIsReplaced(t *testing.T) {
 
 func TestDecisionIsDroppedIfItsBudgetCannotBeWritten(t *testing.T) {
 	for sentence, change := range map[string]func(*world){
-		"nobody opted in":    func(w *world) { w.foreign = true },
-		"the budget is gone": func(w *world) { w.objects = nil },
+		"no namespace opted in":  func(w *world) { w.foreign = true },
+		"the budget was deleted": func(w *world) { w.objects = nil },
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -21,13 +21,13 @@ func (p *injector) contender(name string, goesOn time.Duration) {
 
 func TestTwoInjectorsPauseBetweenOverwrites(t *testing.T) {
 	withInjector(t, nil, func(p *injector) {
-		p.apply(mutating, "x", asksFormer, "theirs")
+		p.apply(mutating, "x", predecessorLabels, "theirs")
 		p.contender("x", 10*time.Minute)
 		if n := len(p.patches()); n < 20 || n > 26 { // five at once, and then one every half minute
 			p.Errorf("it was written %d times in ten minutes", n)
 		}
 		if got := p.lines.LastEntry(); got == nil || got.Data["configuration"] != "MutatingWebhookConfiguration x" {
-			p.Errorf("nobody is told: %v", got)
+			p.Errorf("no writer is reported: %v", got)
 		}
 		time.Sleep(time.Minute)
 		p.wants(mutating, "x", "A")
@@ -36,7 +36,7 @@ func TestTwoInjectorsPauseBetweenOverwrites(t *testing.T) {
 
 func TestContestDelaysNoOtherConfigurationAndNoNewCA(t *testing.T) {
 	withInjector(t, nil, func(p *injector) {
-		p.apply(mutating, "x", asksFormer, "theirs")
+		p.apply(mutating, "x", predecessorLabels, "theirs")
 		p.contender("x", 45*time.Second)
 		p.wants(mutating, "x", "theirs")
 		p.apply(mutating, "y", requestsCA, "")
@@ -44,7 +44,7 @@ func TestContestDelaysNoOtherConfigurationAndNoNewCA(t *testing.T) {
 		p.certify("AB")
 		p.wants(mutating, "x", "AB")
 		p.change(mutating, "x", func(*configuration) bool { return false })
-		p.apply(mutating, "x", asksFormer, "theirs")
+		p.apply(mutating, "x", predecessorLabels, "theirs")
 		p.wants(mutating, "x", "AB")
 	})
 }

@@ -141,9 +141,9 @@ func (p *injector) wants(resource, name string, want ...string) {
 }
 
 var (
-	requestsCA  = map[string]string{contract.InjectLabel: "true"}
-	asksFormer  = map[string]string{contract.InjectLabelPredecessor: "true", contract.InjectNamespaceLabel: ours}
-	asksAnother = map[string]string{contract.InjectLabelPredecessor: "true", contract.InjectNamespaceLabel: "theirs"}
+	requestsCA               = map[string]string{contract.InjectLabel: "true"}
+	predecessorLabels        = map[string]string{contract.InjectLabelPredecessor: "true", contract.InjectNamespaceLabel: ours}
+	labelsOfAnotherNamespace = map[string]string{contract.InjectLabelPredecessor: "true", contract.InjectNamespaceLabel: "theirs"}
 )
 
 func TestCAIsInjectedOnlyWhereRequested(t *testing.T) {
@@ -165,8 +165,8 @@ func TestCAIsInjectedOnlyWhereRequested(t *testing.T) {
 		"with our label and a namespace that is managed":        {with(requestsCA, contract.InjectNamespaceLabel, ours), false, true},
 		"not with our label and a namespace that is not":        {with(requestsCA, contract.InjectNamespaceLabel, "theirs"), false, false},
 		"not with our label and another value":                  {with(requestsCA, contract.InjectLabel, "yes"), false, false},
-		"with the predecessor's labels":                         {asksFormer, false, true},
-		"not with the predecessor's and another namespace":      {asksAnother, false, false},
+		"with the predecessor's labels":                         {predecessorLabels, false, true},
+		"not with the predecessor's and another namespace":      {labelsOfAnotherNamespace, false, false},
 		"not with the predecessor's and no namespace":           {map[string]string{contract.InjectLabelPredecessor: "true"}, false, false},
 		"not with a namespace alone":                            {map[string]string{contract.InjectNamespaceLabel: ours}, false, false},
 		"not without labels":                                    {nil, false, false},
@@ -191,7 +191,7 @@ func TestCAIsInjectedOnlyWhereRequested(t *testing.T) {
 func TestOnlyNamedConfigurationsGetTheCA(t *testing.T) {
 	withInjector(t, func(o *cabundle.Options) { o.Names = []string{"x", "y"} }, func(p *injector) {
 		p.apply(validating, "x", nil, "")
-		p.apply(mutating, "y", asksAnother, "")
+		p.apply(mutating, "y", labelsOfAnotherNamespace, "")
 		p.apply(mutating, "z", requestsCA, "")
 		p.wants(validating, "x", "A")
 		p.wants(mutating, "y", "A")
@@ -221,7 +221,7 @@ func TestChangedConfigurationGetsTheCA(t *testing.T) {
 
 func TestInjectionFollowsOptIn(t *testing.T) {
 	withInjector(t, nil, func(p *injector) {
-		p.apply(mutating, "x", asksAnother, "old")
+		p.apply(mutating, "x", labelsOfAnotherNamespace, "old")
 		p.wants(mutating, "x", "old")
 		p.manage(ours, "theirs")
 		p.wants(mutating, "x", "A")
@@ -257,7 +257,7 @@ func TestOnlyConfirmedBundlesAreInjected(t *testing.T) {
 	})
 	withInjector(t, nil, func(p *injector) {
 		p.mu.Lock()
-		p.known = "" // nothing was read yet
+		p.known = "" // no object was read yet
 		p.mu.Unlock()
 		p.apply(mutating, "x", requestsCA, "old")
 		p.wants(mutating, "x", "old")
@@ -314,7 +314,7 @@ func TestDryRunInjectsNothing(t *testing.T) {
 		p.apply(mutating, "x", requestsCA, "")
 		p.wants(mutating, "x", "")
 		if !strings.Contains(p.lines.LastEntry().Message, "dry run") {
-			p.Errorf("the log says %q", p.lines.LastEntry().Message)
+			p.Errorf("the log contains %q", p.lines.LastEntry().Message)
 		}
 	})
 }
@@ -322,16 +322,16 @@ func TestDryRunInjectsNothing(t *testing.T) {
 func TestPublishedNamesConfigurationsWithoutTheBundle(t *testing.T) {
 	withInjector(t, nil, func(p *injector) {
 		p.apply(mutating, "x", requestsCA, "", "")
-		p.apply(validating, "theirs", asksAnother, "old")
+		p.apply(validating, "theirs", labelsOfAnotherNamespace, "old")
 		if err := p.Published([]byte("A")); err != nil {
-			p.Errorf("everybody has it: %v", err)
+			p.Errorf("all configurations have it: %v", err)
 		}
 		if err := p.Published([]byte("B")); err == nil || err.Error() != "MutatingWebhookConfiguration x does not have the CA yet" {
 			p.Errorf("got %v", err)
 		}
 		p.unsynced = true
 		if p.Published([]byte("A")) == nil {
-			p.Error("it is not known who is managed, and yet everybody has it")
+			p.Error("managed namespaces are unknown, and yet all configurations are complete")
 		}
 	})
 }
@@ -339,8 +339,8 @@ func TestPublishedNamesConfigurationsWithoutTheBundle(t *testing.T) {
 func TestServicesReturnsTheServicesOfOurConfigurations(t *testing.T) {
 	withInjector(t, nil, func(p *injector) {
 		p.apply(mutating, "one", requestsCA, "", "", "")
-		p.apply(validating, "two", asksFormer, "")
-		p.apply(validating, "theirs", asksAnother, "")
+		p.apply(validating, "two", predecessorLabels, "")
+		p.apply(validating, "theirs", labelsOfAnotherNamespace, "")
 		p.apply(validating, "Not_A-Name", requestsCA, "")
 		want := []string{"one.lockstep-system.svc", "two.lockstep-system.svc"}
 		if diff := cmp.Diff(want, p.Services()); diff != "" {

@@ -31,7 +31,7 @@ func TestFaultsAreFound(t *testing.T) {
 		want   []cabundle.FaultKind
 	}{
 		"all is well":             {calling(home, service, "/yes", nil), nil},
-		"all is well, and said":   {calling(home, service, "/no", new(int32(443))), nil},
+		"no faults, and logged":   {calling(home, service, "/no", new(int32(443))), nil},
 		"all is well without one": {at("https://192.0.2.1:8443/yes", "A"), nil},
 		"another Service":         {calling(home, "other", "/yes", new(int32(8443))), nil},
 		"a Service elsewhere":     {calling("team", service, "/yes", nil), []cabundle.FaultKind{cabundle.FaultService}},
@@ -94,10 +94,10 @@ func TestGuardWithFailurePolicyIgnoreIsAFault(t *testing.T) {
 		policy *admissionregistrationv1.FailurePolicyType
 		want   int
 	}{
-		"it guards":                      {"/yes", &ignore, 1},
-		"it guards, and is waited for":   {"/yes", &fail, 0},
-		"it guards, as it is by default": {"/yes", nil, 0},
-		"it guards nothing":              {"/no", &ignore, 0},
+		"it guards":                            {"/yes", &ignore, 1},
+		"it guards, and is waited for":         {"/yes", &fail, 0},
+		"its default rules cover the requests": {"/yes", nil, 0},
+		"it covers no resource":                {"/no", &ignore, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			withInjector(t, func(o *cabundle.Options) { o.DryRun = true }, func(p *injector) {
@@ -135,7 +135,7 @@ func TestUncalledGuardIsAFault(t *testing.T) {
 		p.all()
 		got := p.Faults(wanted)
 		if len(got) != 1 || got[0].Kind != cabundle.FaultMissing || got[0].Webhook != "/no" {
-			p.Errorf("got %v, want that nobody calls /no", got)
+			p.Errorf("got %v, want that no webhook calls /no", got)
 		}
 	})
 }

@@ -23,12 +23,12 @@ func TestPoliciesIncludeOurConfigurationsAndManagedNamespaces(t *testing.T) {
 		}
 		configure(validating, "a-own", requestsCA, admissionregistrationv1.Ignore)
 		configure(mutating, "b-own", requestsCA, admissionregistrationv1.Fail)
-		configure(validating, "c-former", asksFormer, admissionregistrationv1.Ignore)
+		configure(validating, "c-former", predecessorLabels, admissionregistrationv1.Ignore)
 		configure(validating, "d-labelled-only", map[string]string{contract.InjectNamespaceLabel: ours}, admissionregistrationv1.Ignore)
-		configure(validating, "e-another", asksAnother, admissionregistrationv1.Ignore)
+		configure(validating, "e-another", labelsOfAnotherNamespace, admissionregistrationv1.Ignore)
 		configure(validating, "f-unlabelled", nil, admissionregistrationv1.Ignore)
 		p.change(mutating, "g-unset", func(c *configuration) bool {
-			c.Labels, c.Webhooks = asksFormer, []admissionregistrationv1.MutatingWebhook{{Name: "g-unset.example"}}
+			c.Labels, c.Webhooks = predecessorLabels, []admissionregistrationv1.MutatingWebhook{{Name: "g-unset.example"}}
 			return true
 		})
 		p.all()

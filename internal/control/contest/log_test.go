@@ -27,7 +27,7 @@ func filled(l *contest.Log, s group.Snapshot) group.Contest {
 func TestLogCountsOverwrites(t *testing.T) {
 	l, s := contest.NewLog(), fixture.MustParse(scenario)
 	if news := answer(l, s); len(news) > 0 {
-		t.Errorf("the first write is news: %v", news)
+		t.Errorf("the first write is reported: %v", news)
 	}
 	for n, unnamed := range []bool{false, false, true} {
 		news := answer(l, s)
@@ -37,7 +37,7 @@ func TestLogCountsOverwrites(t *testing.T) {
 	}
 	l.Name(s.Key, "zone-b", "gitops")
 	if news := answer(l, s); len(news) != 1 || news[0].Unnamed {
-		t.Errorf("the writer is known, and asked for: %v", news)
+		t.Errorf("the writer is known, and read again: %v", news)
 	}
 	if got := filled(l, s); got.Overwrites != 4 || got.Writer != "gitops" {
 		t.Errorf("remembered %+v", got)
@@ -49,7 +49,7 @@ func TestLogDistinguishesRecreatedZones(t *testing.T) {
 	answer(l, s)
 	anew := fixture.MustParse("zone-a rev=1\nzone-b rev=1 uid=anew leader=zone-a\n")
 	if got := filled(l, anew); !got.None() {
-		t.Errorf("a zone that was made anew has %+v", got)
+		t.Errorf("a zone that was created again has %+v", got)
 	}
 	other := fixture.MustParse("group other store\n" + scenario)
 	if got := filled(l, other); !got.None() {
@@ -73,7 +73,7 @@ func TestLogDropsGroupsAndZones(t *testing.T) {
 	l.Fill(&alone)
 	l.Planned(alone, nil)
 	if got := filled(l, s); !got.None() {
-		t.Errorf("a zone that left is remembered: %+v", got)
+		t.Errorf("a zone that was removed is remembered: %+v", got)
 	}
 }
 

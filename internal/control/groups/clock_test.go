@@ -29,7 +29,7 @@ func TestWrongClocksBreakNoRuleAndCauseNoBusyLoop(t *testing.T) {
 		w.cached.Now = w.cached.Now.Add(rapid.SampledFrom(jumps).Draw(rt, "off by"))
 		w.live = fixture.Clone(w.cached)
 		w.live.Live = true
-		w.live.Now = w.live.Now.Add(rapid.SampledFrom(jumps).Draw(rt, "during the look"))
+		w.live.Now = w.live.Now.Add(rapid.SampledFrom(jumps).Draw(rt, "during the live read"))
 		c, _ := newController(&w)
 		j := &judge{world: &w}
 		c.Executor = j
@@ -41,7 +41,7 @@ func TestWrongClocksBreakNoRuleAndCauseNoBusyLoop(t *testing.T) {
 			rt.Error(j.wrong)
 		}
 		if got == loop.Now() && err == nil {
-			rt.Error("looks again at once, without an event")
+			rt.Error("reads again at once, without an event")
 		}
 	})
 }

@@ -38,14 +38,14 @@ var store = plan.Key{Namespace: "team", Name: "store"}
 type world struct {
 	unmanaged    bool
 	cached, live group.Snapshot
-	meanwhile    *group.Snapshot // what the caches show after the first read
-	changed      bool            // StatefulSets ask for something else than the caches show
+	meanwhile    *group.Snapshot // the caches after the first read
+	changed      bool            // StatefulSets differ from the caches
 	verifyFails  error
 	lookFails    error
 	runFails     error
 	due          time.Duration // when a delayed Event becomes due
 
-	contests    *contest.Log // adds contests to snapshots; nil: none
+	contests    *contest.Log // adds contests to snapshots, if not nil
 	done        []plan.Receipt
 	writer      string // the field manager that overwrites replicas
 	writerFails error
@@ -56,7 +56,7 @@ type world struct {
 	diagnoseFails error
 	diagnosed     int
 
-	looks     int
+	liveReads int
 	reads     int            // of any kind
 	assumed   group.Snapshot // that was compared with the StatefulSets
 	under     []int          // transitions of the holds of live reads
@@ -84,12 +84,12 @@ func (w *world) filled(s group.Snapshot) group.Snapshot {
 }
 
 func (w *world) Live(context.Context, plan.Key) (group.Snapshot, error) {
-	w.looks, w.reads = w.looks+1, w.reads+1
+	w.liveReads, w.reads = w.liveReads+1, w.reads+1
 	return w.live, w.lookFails
 }
 
 func (w *world) LiveUnder(_ context.Context, _ plan.Key, held group.Hold) (group.Snapshot, error) {
-	w.looks, w.reads = w.looks+1, w.reads+1
+	w.liveReads, w.reads = w.liveReads+1, w.reads+1
 	w.under = append(w.under, held.Transitions)
 	return w.live, w.lookFails
 }
@@ -143,7 +143,7 @@ func newController(w *world) (*groups.Controller, *logtest.Hook) {
 	log, lines := logtest.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
 	return &groups.Controller{
-		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Messages: memory{w, "told"}, Preparations: memory{w, "asked"}, Traces: memory{w, "traces"}, Fresh: freshness.NewLog(), Contests: contest.NewLog(), Log: log,
+		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Messages: memory{w, "messages"}, Preparations: memory{w, "preparations"}, Traces: memory{w, "traces"}, Fresh: freshness.NewLog(), Contests: contest.NewLog(), Log: log,
 	}, lines
 }
 
@@ -166,55 +166,55 @@ func TestReconcile(t *testing.T) {
 		meanwhile         string
 		reportStaleCaches bool
 		want              loop.Outcome
-		looks             int
+		liveReads         int
 		ran               []string
 		reported          []string
 		forgets           bool
 	}{
 		"a namespace that is not managed is forgotten": {world: world{unmanaged: true}, cached: outdated, want: loop.Gone(), forgets: true},
-		"a group that exists no more is forgotten":     {cached: "", want: loop.Gone(), forgets: true},
-		"a group that left its Lease behind is not":    {cached: "hold free", want: loop.Done(), ran: []string{" (remove)"}, reported: []string{""}},
-		"a cache that is behind is looked at later":    {cached: outdated, reportStaleCaches: true, want: loop.After(time.Second)},
-		"at the goal there is nothing to wait for":     {cached: settled, want: loop.Done(), ran: []string{" (as it is)"}, reported: []string{""}},
-		"a hold is taken after a look, by the plan made from that": {
-			cached: outdated, live: "live\nzone-a rev=3 current=1\n zone-a-0 ready@1 version=20\n", want: loop.After(hold.RenewEvery), looks: 1,
+		"a group that no longer exists is forgotten":   {cached: "", want: loop.Gone(), forgets: true},
+		"a group whose Lease remains is not":           {cached: "hold free", want: loop.Done(), ran: []string{" (remove)"}, reported: []string{""}},
+		"a stale cache is read again later":            {cached: outdated, reportStaleCaches: true, want: loop.After(time.Second)},
+		"at the goal there is no wait":                 {cached: settled, want: loop.Done(), ran: []string{" (as it is)"}, reported: []string{""}},
+		"a hold is taken after a live read, by the plan made from it": {
+			cached: outdated, live: "live\nzone-a rev=3 current=1\n zone-a-0 ready@1 version=20\n", want: loop.After(hold.RenewEvery), liveReads: 1,
 			ran: []string{rollsOn}, reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision"},
 		},
 		"a StatefulSet was paused, which the caches do not show yet": {
 			world: world{changed: true}, cached: rolling + outdated, live: "live\n" + rolling + "zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n",
-			want: loop.After(time.Second), looks: 1,
+			want: loop.After(time.Second), liveReads: 1,
 			ran: []string{"release rollout/zone-a; wait zone-a because Paused (write free)"}, reported: []string{"release rollout/zone-a; wait zone-a because Paused"},
 		},
 		"a zone was paused while StatefulSets were read, and the caches show it already": {
 			cached: rolling + outdated, meanwhile: rolling + "zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n", live: "live\n" + rolling + "zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n",
-			want: loop.After(time.Second), looks: 1,
+			want: loop.After(time.Second), liveReads: 1,
 			ran: []string{"release rollout/zone-a; wait zone-a because Paused (write free)"}, reported: []string{"release rollout/zone-a; wait zone-a because Paused"},
 		},
 		"a StatefulSet was paused during the live read": {
-			world: world{changed: true}, cached: outdated, live: "live\n" + outdated, want: loop.After(time.Second), looks: 1,
+			world: world{changed: true}, cached: outdated, live: "live\n" + outdated, want: loop.After(time.Second), liveReads: 1,
 		},
 		"a pod of another zone broke during the read of the StatefulSets": {
 			cached: rolling + outdated + other, meanwhile: rolling + outdated + broken, want: loop.After(hold.RenewEvery),
 			ran:      []string{"wait zone-a because OtherZoneUnavailable zone-b-0 of zone-b (PodStarting); wait zone-b because PodStarting zone-b-0 (as it is)"},
 			reported: []string{"wait zone-a because OtherZoneUnavailable zone-b-0 of zone-b (PodStarting); wait zone-b because PodStarting zone-b-0"},
 		},
-		"what the caches would not take down after the look stays": {
-			cached: outdated, live: "live\n" + outdated, meanwhile: starting, want: loop.After(time.Second), looks: 1,
+		"a disruption that the caches rule out after the live read is not carried out": {
+			cached: outdated, live: "live\n" + outdated, meanwhile: starting, want: loop.After(time.Second), liveReads: 1,
 		},
-		"a grant that has lapsed keeps no takedown from its look": {
-			cached: lapsed + outdated + other, live: "live\n" + lapsed + outdated + other, want: loop.After(hold.RenewEvery), looks: 1,
+		"a lapsed grant allows a disruption after its live read": {
+			cached: lapsed + outdated + other, live: "live\n" + lapsed + outdated + other, want: loop.After(hold.RenewEvery), liveReads: 1,
 			ran:      []string{"delete zone-a-0 of zone-a because OutdatedRevision; end intent of zone-b-0 because EvictionLapsed (write rollout/zone-a with zone-a-0)"},
 			reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision; end intent of zone-b-0 because EvictionLapsed"},
 		},
-		"a look that shows no need comes to nothing": {
-			cached: outdated, live: "live\n" + settled, want: loop.After(time.Second), looks: 1, ran: []string{" (as it is)"}, reported: []string{""},
+		"a live read that shows no need causes no action": {
+			cached: outdated, live: "live\n" + settled, want: loop.After(time.Second), liveReads: 1, ran: []string{" (as it is)"}, reported: []string{""},
 		},
-		"a look that shows another holder comes to nothing": {
-			cached: outdated, live: "live\nhold eviction/zone-b\n" + outdated + "zone-b rev=2\n zone-b-0 terminating@2\n", want: loop.After(time.Second), looks: 1,
+		"a live read that shows another holder causes no action": {
+			cached: outdated, live: "live\nhold eviction/zone-b\n" + outdated + "zone-b rev=2\n zone-b-0 terminating@2\n", want: loop.After(time.Second), liveReads: 1,
 			ran:      []string{"queue rollout/zone-a; wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodTerminating zone-b-0 (write eviction/zone-b)"},
 			reported: []string{"queue rollout/zone-a; wait zone-a because GroupHeld zone-b (eviction/zone-b); wait zone-b because PodTerminating zone-b-0"},
 		},
-		"under its own hold it goes on without a look": {
+		"under its own hold the rollout continues without a live read": {
 			cached: rolling + outdated, want: loop.After(hold.RenewEvery), ran: []string{rollsOn}, reported: []string{"delete zone-a-0 of zone-a because OutdatedRevision"},
 		},
 		"a hold in use is renewed in time": {
@@ -229,7 +229,7 @@ func TestReconcile(t *testing.T) {
 			cached: "zone-a rev=2 minReady=10s\n zone-a-0 ready@2 for=4s\n", want: loop.After(6 * time.Second),
 			ran: []string{"wait zone-a because PodNotYetAvailable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetAvailable zone-a-0"},
 		},
-		"who stays is told so again in time": {
+		"a pod that stays is notified again in time": {
 			cached: "zone-a rev=2 mirror=web scale=1 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n notified stay zone-a-0 again=7m\n", want: loop.After(7 * time.Minute),
 			ran: []string{" (as it is)"}, reported: []string{""},
 		},
@@ -237,24 +237,24 @@ func TestReconcile(t *testing.T) {
 			cached: "hold free\n acknowledged zone-a 0 to 1 59m30s ago\nzone-a rev=2 mirror=web scale=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n notified leave zone-a-0 ago=1h\n", want: loop.After(30 * time.Second),
 			ran: []string{"wait zone-a because DownscaleDelayed zone-a-0 (as it is)"}, reported: []string{"wait zone-a because DownscaleDelayed zone-a-0"},
 		},
-		"the earlier one of renewal and wait counts": {
+		"the earlier of renewal and wait counts": {
 			cached: "hold rollout/zone-a renewed 18s ago\nzone-a rev=2 minReady=10s\n zone-a-0 ready@2 for=4s\n", want: loop.After(2 * time.Second),
 			ran: []string{"wait zone-a because PodNotYetAvailable zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodNotYetAvailable zone-a-0"},
 		},
-		"who holds from outside is shown no more when his time is over": {
+		"a hold from outside is shown until it expires": {
 			cached: "hold manual/x renewed 5s ago\n" + settled, want: loop.After(55 * time.Second), ran: []string{" (as it is)"}, reported: []string{""},
 		},
-		"whose time is over sets none": {
+		"an expired hold from outside sets no time": {
 			cached: "hold manual/x renewed 5m ago\n" + settled, want: loop.Done(), ran: []string{" (as it is)"}, reported: []string{""},
 		},
-		"a group that is gone waits for the end of a person's time": {
+		"a deleted group waits until a hold from outside expires": {
 			cached: "hold manual/x renewed 5s ago\n", want: loop.After(55 * time.Second), ran: []string{" (as it is)"}, reported: []string{""},
 		},
 		"an Event that is held back sets the time": {
 			world: world{due: time.Second}, cached: rolling + starting, want: loop.After(time.Second),
 			ran: []string{"wait zone-a because PodStarting zone-a-0 (as it is)"}, reported: []string{"wait zone-a because PodStarting zone-a-0"},
 		},
-		"after giving the hold back the event of that comes": {
+		"after a release the next reconcile is caused by its event": {
 			cached: rolling + settled, want: loop.Done(), ran: []string{"release rollout/zone-a (write free)"}, reported: []string{"release rollout/zone-a"},
 		},
 	} {
@@ -273,8 +273,8 @@ func TestReconcile(t *testing.T) {
 				if err != nil || got != tc.want {
 					t.Errorf("got %s, %v, want %s", got, err, tc.want)
 				}
-				if w.looks != tc.looks {
-					t.Errorf("%d looks, want %d", w.looks, tc.looks)
+				if w.liveReads != tc.liveReads {
+					t.Errorf("%d live reads, want %d", w.liveReads, tc.liveReads)
 				}
 				if diff := cmp.Diff(tc.ran, w.ran); diff != "" {
 					t.Errorf("carried out (-want +got):\n%s", diff)
@@ -284,7 +284,7 @@ func TestReconcile(t *testing.T) {
 				}
 				forgotten := []string(nil)
 				if tc.forgets {
-					forgotten = []string{"reporter team/store", "told team/store", "asked team/store", "traces team/store", "holds team/store"}
+					forgotten = []string{"reporter team/store", "messages team/store", "preparations team/store", "traces team/store", "holds team/store"}
 				}
 				if diff := cmp.Diff(forgotten, w.forgotten); diff != "" {
 					t.Errorf("forgotten (-want +got):\n%s", diff)
@@ -346,16 +346,16 @@ func TestABudgetWithoutALeaseIsNotReconciled(t *testing.T) {
 }
 
 // Its webhooks still serve, and a granted eviction lapses by how long it has been known.
-func TestResignKeepsWhatWasObservedAndWritten(t *testing.T) {
+func TestResignKeepsObservationsAndWrites(t *testing.T) {
 	w := world{cached: fixture.MustParse(outdated)}
 	c, _ := newController(&w)
 	c.Fresh.PodMoved(store, "zone-a-0", 10)
 	c.Resign(store)
-	if slices.Contains(w.forgotten, "holds "+store.String()) || !slices.Contains(w.forgotten, "told "+store.String()) {
+	if slices.Contains(w.forgotten, "holds "+store.String()) || !slices.Contains(w.forgotten, "messages "+store.String()) {
 		t.Errorf("forgotten: %q", w.forgotten)
 	}
 	if reportStaleCaches, _ := c.Fresh.Behind(&w.cached); reportStaleCaches == "" {
-		t.Error("what was deleted is not awaited any more")
+		t.Error("the deletion is not awaited any more")
 	}
 }
 
@@ -369,8 +369,8 @@ func TestCachesMustCatchUpWithTheLastLiveRead(t *testing.T) {
 			t.Errorf("got %s, %v", got, err)
 		}
 	}
-	if w.looks != 1 || len(w.ran) != 1 {
-		t.Errorf("%d looks, %d plans, want one of each until the caches have caught up", w.looks, len(w.ran))
+	if w.liveReads != 1 || len(w.ran) != 1 {
+		t.Errorf("%d live reads, %d plans, want one of each until the caches have caught up", w.liveReads, len(w.ran))
 	}
 	w.cached = fixture.Clone(w.live)
 	w.cached.Live = false
@@ -391,7 +391,7 @@ func TestRolloutContinuesIfOnlyALiveReadShowsItsLease(t *testing.T) {
 
 // The StatefulSets are compared with what the plan assumes, and not with newer caches. The executor knows how long the
 // plan counts as confirmed.
-func TestAPlanIsConfirmedByWhatItAssumes(t *testing.T) {
+func TestAPlanIsConfirmedByItsAssumptions(t *testing.T) {
 	for from, text := range map[string]string{"caches": rolling + outdated, "a live read": outdated} {
 		synctest.Test(t, func(t *testing.T) {
 			w := world{cached: today(text), live: today("live\n" + text)}
@@ -457,11 +457,11 @@ func TestLiveReadIncludesTheLeaseIfNoWriteComparesIt(t *testing.T) {
 			if _, err := c.Reconcile(t.Context(), store); err != nil {
 				t.Fatal(err)
 			}
-			if w.looks != 1 || len(w.under) != under {
-				t.Errorf("%d looks, %d of them under the hold that is known, want 1 and %d", w.looks, len(w.under), under)
+			if w.liveReads != 1 || len(w.under) != under {
+				t.Errorf("%d live reads, %d of them under the known hold, want 1 and %d", w.liveReads, len(w.under), under)
 			}
 			if under > 0 && w.under[0] != w.cached.Hold.Transitions {
-				t.Errorf("looked under the hold of %d transitions, the caches show %d", w.under[0], w.cached.Hold.Transitions)
+				t.Errorf("read under the hold of %d transitions, the caches show %d", w.under[0], w.cached.Hold.Transitions)
 			}
 		})
 	}
@@ -478,7 +478,7 @@ func TestPlanThatViolatesAnInvariantIsNotCarriedOut(t *testing.T) {
 		t.Fatalf("got %s, %v of class %v, want a violation of class human", got, err, reason.ClassOf(err))
 	}
 	if !strings.HasPrefix(err.Error(), `plan "delete zone-a-0 of zone-a because`) {
-		t.Errorf("the error does not tell the plan: %v", err)
+		t.Errorf("the error does not contain the plan: %v", err)
 	}
 	if len(w.ran) != 0 {
 		t.Errorf("carried out: %v", w.ran)
@@ -498,7 +498,7 @@ func twins() group.Snapshot {
 
 func TestReconcileReturnsErrors(t *testing.T) {
 	refused := errors.New("no route to host")
-	t.Run("a look that fails is followed by nothing", func(t *testing.T) {
+	t.Run("a live read that fails is followed by no action", func(t *testing.T) {
 		w := world{cached: fixture.MustParse(outdated), lookFails: refused}
 		c, _ := newController(&w)
 		_, err := c.Reconcile(t.Context(), store)
@@ -506,7 +506,7 @@ func TestReconcileReturnsErrors(t *testing.T) {
 			t.Errorf("got %v, carried out %v, reported %v", err, w.ran, w.reported)
 		}
 	})
-	t.Run("a read of the StatefulSets that fails is followed by nothing", func(t *testing.T) {
+	t.Run("a read of the StatefulSets that fails is followed by no action", func(t *testing.T) {
 		w := world{cached: today(rolling + outdated), verifyFails: refused}
 		c, _ := newController(&w)
 		_, err := c.Reconcile(t.Context(), store)
@@ -577,10 +577,10 @@ func (j *judge) Run(_ context.Context, w plan.Workload, steps []plan.Action, d h
 		j.wrong = broken.Error()
 	}
 	if d.Need == hold.ReadLive {
-		j.wrong = "a plan that needs a look is carried out"
+		j.wrong = "a plan that needs a live read is carried out"
 	}
 	if plan.Disrupts(steps) && !s.Live && !s.Hold.Own {
-		j.wrong = "pods are taken down on the caches under a hold of somebody else: " + reported(steps)
+		j.wrong = "pods are disrupted from caches under the hold of another process: " + reported(steps)
 	}
 	return nil, nil
 }

@@ -51,9 +51,9 @@ func TestLastingWaitContainsTheDiagnosisOfItsPod(t *testing.T) {
 		"less where it cannot be read": {leaving, world{diagnoseFails: errors.New("forbidden")}, 2, []string{
 			"wait zone-a because PodTerminating zone-a-0", "wait zone-a because PodTerminating zone-a-0",
 		}, 1},
-		"nothing more where nothing is known":  {leaving, world{}, 2, []string{"wait zone-a because PodTerminating zone-a-0", "wait zone-a because PodTerminating zone-a-0"}, 1},
-		"nothing of a pod that is Ready":       {"zone-a rev=2 minReady=1h\n zone-a-0 ready@2 for=1s\n", world{facts: facts}, 1, []string{"wait zone-a because PodNotYetAvailable zone-a-0"}, 0},
-		"nothing of a pod that does not exist": {"zone-a rev=2 replicas=1\n", world{facts: facts}, 2, []string{"wait zone-a because PodMissing zone-a-0", "wait zone-a because PodMissing zone-a-0"}, 0},
+		"no diagnosis if it is unknown":             {leaving, world{}, 2, []string{"wait zone-a because PodTerminating zone-a-0", "wait zone-a because PodTerminating zone-a-0"}, 1},
+		"no diagnosis of a Ready pod":               {"zone-a rev=2 minReady=1h\n zone-a-0 ready@2 for=1s\n", world{facts: facts}, 1, []string{"wait zone-a because PodNotYetAvailable zone-a-0"}, 0},
+		"no diagnosis of a pod that does not exist": {"zone-a rev=2 replicas=1\n", world{facts: facts}, 2, []string{"wait zone-a because PodMissing zone-a-0", "wait zone-a because PodMissing zone-a-0"}, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestWaitingPodsAreReadAtIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world{cached: today("zone-a rev=2\n zone-a-0 terminating@2\n"), facts: []diagnosis.Fact{{Says: "x"}}}
 		c, _ := newController(&w)
-		looks := func(minutes int) (reads int) {
+		liveReads := func(minutes int) (reads int) {
 			before := w.diagnosed
 			for range minutes {
 				w.cached.Now = time.Now()
@@ -87,23 +87,23 @@ func TestWaitingPodsAreReadAtIntervals(t *testing.T) {
 			}
 			return w.diagnosed - before
 		}
-		if n := looks(60); n != 12 {
+		if n := liveReads(60); n != 12 {
 			t.Errorf("%d reads in an hour", n)
 		}
 		w.cached.Zones[0].Pods[0].UID = "another"
 		w.cached.Zones[0].Pods[0].Phase = plan.Starting
-		if n := looks(1); n != 0 || strings.Contains(w.reported[len(w.reported)-1], "x") {
+		if n := liveReads(1); n != 0 || strings.Contains(w.reported[len(w.reported)-1], "x") {
 			t.Errorf("%d reads of a pod that has just begun: %s", n, w.reported[len(w.reported)-1])
 		}
-		if n := looks(1); n != 1 {
+		if n := liveReads(1); n != 1 {
 			t.Errorf("%d reads of a pod that lasts", n)
 		}
 		w.cached.Zones[0].Pods[0].Phase = plan.Failing
-		if n := looks(1); n != 1 {
+		if n := liveReads(1); n != 1 {
 			t.Errorf("%d reads of a pod that begins to fail", n)
 		}
 		c.Forget(store)
-		if n := looks(1); n != 1 {
+		if n := liveReads(1); n != 1 {
 			t.Errorf("%d reads after the group was forgotten", n)
 		}
 	})

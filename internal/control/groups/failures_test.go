@@ -34,7 +34,7 @@ func TestLastingFailuresAreReported(t *testing.T) {
 		"a request that is forbidden, soon": {
 			apierrors.NewForbidden(pods, "zone-a-0", errors.New("a policy's own text")), "RequestForbidden (Forbidden)", time.Second,
 		},
-		"a request that is forbidden beside others that moved or failed": {
+		"a request that is forbidden next to others that conflicted or failed": {
 			errors.Join(moved, apierrors.NewInternalError(errors.New("etcd")), errors.Join(apierrors.NewForbidden(pods, "zone-a-1", nil))),
 			"RequestForbidden (Forbidden)", time.Second,
 		},
@@ -50,7 +50,7 @@ func TestLastingFailuresAreReported(t *testing.T) {
 		"an API server that is away, when it lasts": {
 			errors.New("connection refused"), "RequestFailing (no answer)", 5 * time.Second,
 		},
-		"a world that has moved on, when it goes on moving": {
+		"repeated conflicts": {
 			errors.Join(moved, moved), "RequestFailing (Conflict)", 30 * time.Second,
 		},
 		"the end of this process, never": {

@@ -28,7 +28,7 @@ func lineOf(t *testing.T, w *world, rounds int) *logrus.Entry {
 		w.cached.Now, w.live.Now = time.Now(), time.Now()
 	}
 	if lines.LastEntry() == nil {
-		t.Fatal("nothing is logged")
+		t.Fatal("no log line")
 	}
 	return lines.LastEntry()
 }
@@ -42,11 +42,11 @@ func TestEveryReportedReasonIsLogged(t *testing.T) {
 		field  string
 		want   string
 	}{
-		"a wait":                   {cached: starting, field: "plan", want: "wait zone-a because PodStarting zone-a-0"},
-		"what a person may mend":   {cached: "zone-a rev=2 budget=lots\n zone-a-0 ready@2\n", field: "remarks", want: "zone-a InvalidMaxUnavailable ("},
-		"a request that fails":     {world: world{runFails: forbidden}, cached: rolling + outdated, field: "plan", want: "wait zone-a because RequestForbidden (Forbidden)"},
-		"a look that fails":        {world: world{lookFails: forbidden}, cached: outdated, field: "plan", want: "wait zone-a because RequestForbidden (Forbidden)"},
-		"nothing where that is so": {cached: settled, field: "remarks", want: ""},
+		"a wait":                                    {cached: starting, field: "plan", want: "wait zone-a because PodStarting zone-a-0"},
+		"an error that a person can correct":        {cached: "zone-a rev=2 budget=lots\n zone-a-0 ready@2\n", field: "remarks", want: "zone-a InvalidMaxUnavailable ("},
+		"a request that fails":                      {world: world{runFails: forbidden}, cached: rolling + outdated, field: "plan", want: "wait zone-a because RequestForbidden (Forbidden)"},
+		"a live read that fails":                    {world: world{lookFails: forbidden}, cached: outdated, field: "plan", want: "wait zone-a because RequestForbidden (Forbidden)"},
+		"no line in a namespace without permission": {cached: settled, field: "remarks", want: ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -65,11 +65,11 @@ func TestEveryReportedReasonIsLogged(t *testing.T) {
 func TestDryRunLogsWhatItWouldWrite(t *testing.T) {
 	two, one := " zone-a-0 ready@1 zone-a-1 ready@1\n", " zone-a-0 ready@1\n"
 	for sentence, tc := range map[string]struct{ zones, plan, said string }{
-		"a pod that goes":       {outdated, "delete zone-a-0", "would step"},
-		"a follower that grows": {"zone-a rev=1\n" + two + "zone-b rev=1 leader=zone-a\n zone-b-0 ready@1\n", "set zone-b from 1 to 2", "would step"},
-		"a follower that shrinks": {"zone-a rev=1\n" + one + "zone-b rev=1 leader=zone-a\n zone-b-0 ready@1 zone-b-1 ready@1\n",
+		"a pod that is deleted":        {outdated, "delete zone-a-0", "would step"},
+		"a follower that is scaled up": {"zone-a rev=1\n" + two + "zone-b rev=1 leader=zone-a\n zone-b-0 ready@1\n", "set zone-b from 1 to 2", "would step"},
+		"a follower that is scaled down": {"zone-a rev=1\n" + one + "zone-b rev=1 leader=zone-a\n zone-b-0 ready@1 zone-b-1 ready@1\n",
 			"record zone-b from 2 to 1", "would step"},
-		"nothing for one that waits": {starting, "wait zone-a", "reconciled"},
+		"no line for a follower that waits": {starting, "wait zone-a", "reconciled"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

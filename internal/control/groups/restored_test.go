@@ -15,7 +15,7 @@ func TestRestoreIsReportedForAllZones(t *testing.T) {
 	}{
 		"each zone":                   {world{cached: fixture.MustParse("zone-a rev=2\n zone-a-0 ready@2\nzone-b rev=2\n zone-b-0 ready@2\n")}, []string{"wait zone-a because ClusterRestored; wait zone-b because ClusterRestored"}},
 		"no namespace that opted out": {world{unmanaged: true, cached: fixture.MustParse("zone-a rev=2\n zone-a-0 ready@2\n")}, nil},
-		"no group that is gone":       {world{cached: group.Snapshot{Key: store}}, nil},
+		"no group that was deleted":   {world{cached: group.Snapshot{Key: store}}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c, _ := newController(&tc.world)

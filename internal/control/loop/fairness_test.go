@@ -26,8 +26,8 @@ type waits struct {
 
 func newWaits() *waits { return &waits{done: make(chan struct{}, 1)} }
 
-// ask adds the key and returns after its reconcile.
-func (w *waits) ask(l *loop.Loop[key], k key) {
+// request adds the key and returns after its reconcile.
+func (w *waits) request(l *loop.Loop[key], k key) {
 	w.mu.Lock()
 	w.asked = time.Now()
 	w.mu.Unlock()
@@ -88,7 +88,7 @@ func TestBusyNamespaceDoesNotDelayAQuietOne(t *testing.T) {
 				time.Sleep(100 * time.Millisecond) // each busy namespace has had a turn
 				for range 300 {
 					time.Sleep(7 * time.Millisecond)
-					w.ask(b.Loop, quietOne)
+					w.request(b.Loop, quietOne)
 				}
 				if got := w.quantile(1); got != 0 {
 					t.Errorf("waited %v at most, %v as median, want not at all", got, w.quantile(0.5))
@@ -145,7 +145,7 @@ func BenchmarkWaitOfAQuietNamespace(b *testing.B) {
 			}
 			for b.Loop() {
 				time.Sleep(3 * time.Millisecond) // its next event
-				w.ask(l, quietOne)
+				w.request(l, quietOne)
 			}
 			stop()
 			<-ended

@@ -40,7 +40,7 @@ func TestGaugesAreZeroAfterTheLoopEnds(t *testing.T) {
 		b.Add(one)
 		time.Sleep(10 * time.Second)
 		if shown.unfinished.value == 0 || shown.longest.value == 0 {
-			t.Fatalf("%+v while somebody works", shown)
+			t.Fatalf("%+v while a worker is busy", shown)
 		}
 		b.end()
 		if shown.unfinished.value != 0 || shown.longest.value != 0 {

@@ -35,12 +35,12 @@ var one = key{"mimir", "ingester"}
 // bench is a loop under test, with its log and the times of its reconciles.
 type bench struct {
 	*loop.Loop[key]
-	log     bytes.Buffer
-	began   time.Time
-	mu      sync.Mutex
-	looks   []string // "250ms mimir/ingester", times since the beginning
-	results []loop.Result
-	end     func() // stops the loop and waits for its workers
+	log        bytes.Buffer
+	began      time.Time
+	mu         sync.Mutex
+	reconciles []string // "250ms mimir/ingester", times since the beginning
+	results    []loop.Result
+	end        func() // stops the loop and waits for its workers
 }
 
 // run starts a loop in a synctest bubble and stops it at the end.
@@ -56,7 +56,7 @@ func run(t *testing.T, reconcile func(ctx context.Context, k key) (loop.Outcome,
 		Log:       log,
 		Reconcile: func(ctx context.Context, k key) (loop.Outcome, error) {
 			b.mu.Lock()
-			b.looks = append(b.looks, fmt.Sprint(time.Since(b.began), " ", k))
+			b.reconciles = append(b.reconciles, fmt.Sprint(time.Since(b.began), " ", k))
 			b.mu.Unlock()
 			return reconcile(ctx, k)
 		},
@@ -83,10 +83,10 @@ func (b *bench) seen() []string {
 	synctest.Wait()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.looks
+	return b.reconciles
 }
 
-// answers returns one outcome for each reconcile, and then the last one for ever.
+// answers returns one outcome for each reconcile, and repeats the last one.
 func answers(all ...any) func(context.Context, key) (loop.Outcome, error) {
 	var n atomic.Int64
 	return func(context.Context, key) (loop.Outcome, error) {
@@ -114,12 +114,12 @@ func TestReconcileOutcomes(t *testing.T) {
 		want    []string
 		results []loop.Result
 	}{
-		"done is not looked at again": {
+		"done is not reconciled again": {
 			answers: []any{loop.Done()}, watch: 24 * time.Hour,
 			want:    []string{"0s"},
 			results: []loop.Result{loop.ResultDone},
 		},
-		"gone is not either": {
+		"gone is not reconciled again": {
 			answers: []any{loop.Gone()}, watch: 24 * time.Hour,
 			want:    []string{"0s"},
 			results: []loop.Result{loop.ResultGone},
@@ -144,12 +144,12 @@ func TestReconcileOutcomes(t *testing.T) {
 			want:    []string{"0s", "50ms", "150ms", "150ms", "200ms"},
 			results: []loop.Result{loop.ResultAgain, loop.ResultAgain, loop.ResultNow, loop.ResultAgain, loop.ResultDone},
 		},
-		"a world that moved is looked at again from 2 ms": {
+		"conflicts are retried from 2 ms": {
 			answers: []any{errMoved, errMoved, errMoved, loop.Done()}, watch: time.Hour,
 			want:    []string{"0s", "2ms", "6ms", "14ms"},
 			results: []loop.Result{loop.ResultMoved, loop.ResultMoved, loop.ResultMoved, loop.ResultDone},
 		},
-		"what needs a person is left alone": {
+		"an error that needs a person is not retried": {
 			answers: []any{errHuman}, watch: 24 * time.Hour,
 			want:    []string{"0s"},
 			results: []loop.Result{loop.ResultHuman},
@@ -170,7 +170,7 @@ func TestReconcileOutcomes(t *testing.T) {
 					want = append(want, at+" mimir/ingester")
 				}
 				if diff := cmp.Diff(want, b.seen()); diff != "" {
-					t.Errorf("looks (-want +got):\n%s", diff)
+					t.Errorf("reconciles (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff(tc.results, b.results); diff != "" {
 					t.Errorf("results (-want +got):\n%s", diff)
@@ -196,7 +196,7 @@ func TestBackOffHasAMaximum(t *testing.T) {
 				before := len(b.seen())
 				time.Sleep(10 * tc.most)
 				if got := len(b.seen()) - before; got != 10 {
-					t.Errorf("looked %d times within ten times %v, want 10", got, tc.most)
+					t.Errorf("reconciled %d times within ten times %v, want 10", got, tc.most)
 				}
 			})
 		})
@@ -215,7 +215,7 @@ func TestWaitReturnedWithAnErrorCounts(t *testing.T) {
 		b.Add(one)
 		time.Sleep(time.Hour)
 		if diff := cmp.Diff([]string{"0s mimir/ingester", "1m0s mimir/ingester"}, b.seen()); diff != "" {
-			t.Errorf("looks (-want +got):\n%s", diff)
+			t.Errorf("reconciles (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -228,7 +228,7 @@ func TestEventCancelsTheWait(t *testing.T) {
 		b.Add(one) // the event; its reconcile returns Done, so the timer of an hour must not fire
 		time.Sleep(24 * time.Hour)
 		if diff := cmp.Diff([]string{"0s mimir/ingester", "1m0s mimir/ingester"}, b.seen()); diff != "" {
-			t.Errorf("looks (-want +got):\n%s", diff)
+			t.Errorf("reconciles (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -241,11 +241,11 @@ func TestEarliestTimerCounts(t *testing.T) {
 		}
 		time.Sleep(24 * time.Hour)
 		if diff := cmp.Diff([]string{"1m0s mimir/ingester"}, b.seen()); diff != "" {
-			t.Errorf("looks (-want +got):\n%s", diff)
+			t.Errorf("reconciles (-want +got):\n%s", diff)
 		}
 		b.AddAfter(one, 0)
 		if got := len(b.seen()); got != 2 {
-			t.Errorf("%d looks, want one more at once", got)
+			t.Errorf("%d reconciles, want one more at once", got)
 		}
 	})
 }
@@ -263,7 +263,7 @@ func TestAddAfterDuringAReconcileIsKept(t *testing.T) {
 		b.Add(one)
 		time.Sleep(time.Hour)
 		if diff := cmp.Diff([]string{"0s mimir/ingester", "1m0s mimir/ingester"}, b.seen()); diff != "" {
-			t.Errorf("looks (-want +got):\n%s", diff)
+			t.Errorf("reconciles (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -273,7 +273,7 @@ func TestOutcomesCombine(t *testing.T) {
 		"the shorter wait counts":      {loop.After(2), loop.After(1), loop.After(1)},
 		"a wait counts more than done": {loop.Done(), loop.After(1), loop.After(1)},
 		"now counts more than a wait":  {loop.Now(), loop.After(1), loop.Now()},
-		"done with done stays done":    {loop.Done(), loop.Done(), loop.Done()},
+		"done and done is done":        {loop.Done(), loop.Done(), loop.Done()},
 		"the zero outcome is done":     {loop.Outcome{}, loop.Done(), loop.Done()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -302,8 +302,8 @@ func TestBusyNamespaceDelaysAQuietOneByOneTurn(t *testing.T) {
 		asked := time.Since(b.began)
 		time.Sleep(time.Second)
 		for _, look := range b.seen() {
-			at, who, _ := strings.Cut(look, " ")
-			if who != "quiet/only" {
+			at, name, _ := strings.Cut(look, " ")
+			if name != "quiet/only" {
 				continue
 			}
 			when, err := time.ParseDuration(at)
@@ -311,7 +311,7 @@ func TestBusyNamespaceDelaysAQuietOneByOneTurn(t *testing.T) {
 				t.Fatal(err)
 			}
 			if late := when - asked; late > 2*time.Millisecond {
-				t.Errorf("served after %v, want at most the look in progress and one turn", late)
+				t.Errorf("reconciled after %v, want at most the reconcile in progress and one turn", late)
 			}
 			return
 		}
@@ -353,25 +353,25 @@ func TestNoNamespaceStarves(t *testing.T) {
 		// during its reconcile, so it gets slightly fewer reconciles than the big namespace.
 		for namespace, n := range share {
 			if n < 700 || n > 1200 {
-				t.Errorf("%s got %d looks, want about 800", namespace, n)
+				t.Errorf("%s got %d reconciles, want about 800", namespace, n)
 			}
 		}
 		if high-low > 1 {
-			t.Errorf("keys of one namespace got %d to %d looks, want the same", low, high)
+			t.Errorf("keys of one namespace got %d to %d reconciles, want the same", low, high)
 		}
 	})
 }
 
 func TestTwoWorkersNeverReconcileOneKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var busy, looks atomic.Int64
+		var busy, reconciles atomic.Int64
 		b := run(t, func(context.Context, key) (loop.Outcome, error) {
 			if busy.Add(1) > 1 {
 				t.Error("two workers have the same key")
 			}
 			time.Sleep(time.Second)
 			busy.Add(-1)
-			looks.Add(1)
+			reconciles.Add(1)
 			return loop.Done(), nil
 		}, func(o *loop.Options[key]) { o.Workers = 8 })
 		for range 20 {
@@ -379,8 +379,8 @@ func TestTwoWorkersNeverReconcileOneKey(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		time.Sleep(time.Minute)
-		if got := looks.Load(); got != 3 {
-			t.Errorf("%d looks, want 3: two seconds of events, and one more for the last", got)
+		if got := reconciles.Load(); got != 3 {
+			t.Errorf("%d reconciles, want 3: two seconds of events, and one more for the last", got)
 		}
 	})
 }
@@ -422,7 +422,7 @@ func TestErrorsAreLoggedOnceWithTheirKey(t *testing.T) {
 		want []string
 	}{
 		"again is a warning":               {errAgain, []string{"level=warning", "connection refused", "retry_in=50ms", "key=mimir/ingester", "loop=group"}},
-		"a person is asked for, as error":  {errHuman, []string{"level=error", "read: forbidden", "needs a person", "key=mimir/ingester"}},
+		"a person is needed, as error":     {errHuman, []string{"level=error", "read: forbidden", "needs a person", "key=mimir/ingester"}},
 		"a world that moved is no trouble": {errMoved, []string{"level=debug", "conflict", "retry_in=2ms", "key=mimir/ingester"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -536,8 +536,8 @@ func TestOnlyErrorsCountAsRetries(t *testing.T) {
 			func(o *loop.Options[key]) { o.Queues = queues })
 		b.Add(one)
 		time.Sleep(time.Hour)
-		if looks := b.seen(); len(looks) != 5 || queues.n.Load() != 2 {
-			t.Errorf("%d looks with %d retries, want 5 with 2", len(looks), queues.n.Load())
+		if reconciles := b.seen(); len(reconciles) != 5 || queues.n.Load() != 2 {
+			t.Errorf("%d reconciles with %d retries, want 5 with 2", len(reconciles), queues.n.Load())
 		}
 	})
 }

@@ -123,7 +123,7 @@ func TestServedNamespaceUsesNoMemory(t *testing.T) {
 		serve(q)
 	}
 	if len(q.lanes) != 0 || q.last != nil || len(q.working) != 0 {
-		t.Errorf("%d lanes are left, last %v, workers %v", len(q.lanes), q.last, q.working)
+		t.Errorf("%d lanes remain, last %v, workers %v", len(q.lanes), q.last, q.working)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestServedKeyUsesNoMemory(t *testing.T) {
 	}
 }
 
-func TestLaneThatNeverEmptiesDoesNotGrow(t *testing.T) {
+func TestLaneThatNeverEmptiesHasConstantMemory(t *testing.T) {
 	q := newQueue()
 	q.Push(name{"a", 0})
 	for n := range 100_000 {
@@ -242,7 +242,7 @@ func TestNoNamespaceUsesAllWorkers(t *testing.T) {
 				}
 				if working[k.namespace] > 0 {
 					if len(inHand) == workers-1 {
-						t.Fatalf("%v took the last of %d workers beside %d of its namespace", k, workers, working[k.namespace])
+						t.Fatalf("%v took the last of %d workers next to %d of its namespace", k, workers, working[k.namespace])
 					}
 					for other, keys := range waiting {
 						if len(keys) > 0 && working[other] == 0 {
@@ -270,23 +270,23 @@ func TestNoNamespaceUsesAllWorkers(t *testing.T) {
 			q.finished(k)
 		}
 		if len(q.working) != 0 || q.busy != 0 {
-			t.Errorf("nobody works, and the queue knows of %v, %d", q.working, q.busy)
+			t.Errorf("no worker is busy, and the queue knows of %v, %d", q.working, q.busy)
 		}
 	})
 }
 
 func TestWaitedIsCalledWithTheWaitOfAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told := map[string]time.Duration{}
-		q := newFair(func(n name) string { return n.namespace }, 9, func(namespace string, took time.Duration) { told[namespace] = took })
+		notified := map[string]time.Duration{}
+		q := newFair(func(n name) string { return n.namespace }, 9, func(namespace string, took time.Duration) { notified[namespace] = took })
 		q.Push(name{"a", 1})
 		time.Sleep(3 * time.Second)
 		q.Push(name{"b", 1})
 		time.Sleep(time.Second)
 		q.Pop()
 		q.Pop()
-		if told["a"] != 4*time.Second || told["b"] != time.Second {
-			t.Errorf("told %v", told)
+		if notified["a"] != 4*time.Second || notified["b"] != time.Second {
+			t.Errorf("notified %v", notified)
 		}
 	})
 }

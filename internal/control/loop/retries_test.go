@@ -24,7 +24,7 @@ func TestFailureAfterAnEventKeepsTheBackOff(t *testing.T) {
 		time.Sleep(time.Hour)
 		want := []string{"0s mimir/ingester", "50ms mimir/ingester", "60ms mimir/ingester", "150ms mimir/ingester", "350ms mimir/ingester"}
 		if diff := cmp.Diff(want, b.seen()); diff != "" {
-			t.Errorf("looks (-want +got)\n%s", diff)
+			t.Errorf("reconciles (-want +got)\n%s", diff)
 		}
 	})
 }
@@ -45,8 +45,8 @@ func TestKeyThatFailsAtEveryEventDelaysNoOther(t *testing.T) {
 		time.Sleep(time.Second)
 		b.Add(quiet)
 		time.Sleep(50 * time.Millisecond)
-		if looks := b.seen(); !slices.Contains(looks, "1.05s quiet/store") {
-			t.Errorf("the quiet group is not looked at again after 50 ms: last looks %v", looks[len(looks)-3:])
+		if reconciles := b.seen(); !slices.Contains(reconciles, "1.05s quiet/store") {
+			t.Errorf("the quiet group is not reconciled again after 50 ms: last reconciles %v", reconciles[len(reconciles)-3:])
 		}
 	})
 }
@@ -61,8 +61,8 @@ func TestRetryLimitDelaysNoKeyForMoreThanAMinute(t *testing.T) {
 		synctest.Wait()
 		b.Add(one)
 		time.Sleep(time.Minute)
-		if looks := b.seen(); !slices.Contains(looks, "1m0s mimir/ingester") {
-			t.Errorf("the last one to fail is not looked at again after a minute: last looks %v", looks[len(looks)-3:])
+		if reconciles := b.seen(); !slices.Contains(reconciles, "1m0s mimir/ingester") {
+			t.Errorf("the last key to fail is not reconciled again after a minute: last reconciles %v", reconciles[len(reconciles)-3:])
 		}
 	})
 }

@@ -28,7 +28,7 @@ func TestKeyHasAtMostOneTimer(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		if fired != 1 || len(timers.pending) != 0 {
-			t.Errorf("%d keys rang and %d timers are left, want 1 and none", fired, len(timers.pending))
+			t.Errorf("%d keys rang and %d timers remain, want 1 and none", fired, len(timers.pending))
 		}
 	})
 }
@@ -42,7 +42,7 @@ func TestStoppedTimersDoNotFire(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if got := len(timers.pending); got != 0 {
-			t.Errorf("%d timers are left", got)
+			t.Errorf("%d timers remain", got)
 		}
 	})
 }
@@ -65,7 +65,7 @@ func TestLoopStopsItsTimersWhenItEnds(t *testing.T) {
 		defer stop()
 		l.Run(ctx)
 		if got := len(l.timers.pending); got != 0 {
-			t.Errorf("%d timers are left", got)
+			t.Errorf("%d timers remain", got)
 		}
 		if out.Len() > 0 {
 			t.Errorf("the end was logged as trouble: %s", out.String())

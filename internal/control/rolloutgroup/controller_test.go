@@ -35,7 +35,7 @@ func (g *running) wants(what string, writes ...string) {
 
 func TestObjectIsCreatedUpdatedAndDeletedWithItsGroup(t *testing.T) {
 	inRunning(t, newServer(true), func(g *running) {
-		g.plans("ingester", whole)
+		g.plans("ingester", complete)
 		g.wants("a group appears", updated, created)
 		if got := g.says(called("ingester"), "activity"); got != "Settled" {
 			t.Errorf("it is %s", got)
@@ -48,7 +48,7 @@ func TestObjectIsCreatedUpdatedAndDeletedWithItsGroup(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		g.ends("ingester")
-		g.wants("the group is gone", removed)
+		g.wants("the group was deleted", removed)
 		time.Sleep(time.Hour)
 		g.wants("an hour later")
 	})
@@ -56,7 +56,7 @@ func TestObjectIsCreatedUpdatedAndDeletedWithItsGroup(t *testing.T) {
 
 func TestObjectIsWrittenOnChangeAtMostOnceASecond(t *testing.T) {
 	inRunning(t, newServer(true), func(g *running) {
-		situations := []string{whole, pending, "zone-a rev=1\n zone-a-0 starting@1\n"}
+		situations := []string{complete, pending, "zone-a rev=1\n zone-a-0 starting@1\n"}
 		for i := range 200 { // twenty seconds
 			g.plans("ingester", situations[i%3])
 			time.Sleep(100 * time.Millisecond)
@@ -140,7 +140,7 @@ func TestObjectsWithoutAGroupAreDeletedAfterAnOutage(t *testing.T) {
 
 func TestUserChangesOfAnObjectAreReverted(t *testing.T) {
 	inRunning(t, newServer(true), func(g *running) {
-		g.plans("ingester", whole)
+		g.plans("ingester", complete)
 		g.wrote()
 		time.Sleep(time.Minute)
 		g.take(called("ingester"))
@@ -162,7 +162,7 @@ func TestForeignObjectIsNotChanged(t *testing.T) {
 	s := newServer(true)
 	s.put(called("ingester"), "ingester", nil)
 	inRunning(t, s, func(g *running) {
-		g.plans("ingester", whole)
+		g.plans("ingester", complete)
 		g.wants("it cannot be made", created)
 		time.Sleep(5 * time.Minute)
 		if n := len(g.wrote()); n > 5*6 {
@@ -182,7 +182,7 @@ func TestUnmanagedNamespaceIsNotWritten(t *testing.T) {
 		g.mutex.Unlock()
 		s.put(called("ingester"), "ingester", ours)
 		s.put(called("gone"), "gone", ours)
-		g.plans("ingester", whole)
+		g.plans("ingester", complete)
 		time.Sleep(time.Minute)
 		g.ends("ingester")
 		time.Sleep(time.Minute)
@@ -196,7 +196,7 @@ func TestUnmanagedNamespaceIsNotWritten(t *testing.T) {
 		time.Sleep(time.Minute)
 		wrote := g.wrote()
 		if slices.Sort(wrote); !slices.Equal(wrote, []string{"DELETE team/gone", removed}) {
-			t.Errorf("it opts in, and its groups have gone meanwhile: wrote %s", wrote)
+			t.Errorf("it opts in, and its groups were deleted meanwhile: wrote %s", wrote)
 		}
 	})
 }
@@ -204,7 +204,7 @@ func TestUnmanagedNamespaceIsNotWritten(t *testing.T) {
 func TestOnlyRolloutGroupsHaveObjects(t *testing.T) {
 	inRunning(t, newServer(true), func(g *running) {
 		for _, key := range []plan.Key{{Namespace: "team", Name: "a", Kind: plan.KindStatefulSet}, {Namespace: "team", Name: "a", Kind: plan.KindBudget}} {
-			s := fixture.MustParse(whole)
+			s := fixture.MustParse(complete)
 			s.Key = key
 			g.controller.Take(s, nil)
 			g.controller.Forget(key)
@@ -221,8 +221,8 @@ func TestMissingKindCausesNoRequestsAndNoLogLines(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		g.wants("there is no such kind")
-		if n := g.asked(); n > 100 {
-			t.Errorf("asked %d times in an hour", n)
+		if n := g.requests(); n > 100 {
+			t.Errorf("%d requests in an hour", n)
 		}
 		if n := len(g.log.AllEntries()); n != 1 {
 			t.Errorf("%d lines", n)
@@ -232,22 +232,22 @@ func TestMissingKindCausesNoRequestsAndNoLogLines(t *testing.T) {
 
 func TestKindCanBeCreatedAndDeletedAtAnyTime(t *testing.T) {
 	inRunning(t, newServer(false), func(g *running) {
-		g.plans("ingester", whole)
+		g.plans("ingester", complete)
 		for range 3 {
 			time.Sleep(time.Hour)
 			g.serve(true)
 			time.Sleep(time.Second)
-			g.wants("it comes", updated, created)
+			g.wants("it is added", updated, created)
 			time.Sleep(time.Hour)
 			g.serve(false)
 			time.Sleep(time.Second)
 			g.plans("ingester", pending)
 			time.Sleep(time.Hour)
-			g.wants("it goes")
-			g.plans("ingester", whole)
+			g.wants("it is deleted")
+			g.plans("ingester", complete)
 		}
 		if g.refused > 0 {
-			t.Errorf("%d requests in vain", g.refused)
+			t.Errorf("%d unnecessary requests", g.refused)
 		}
 		if n := len(g.log.AllEntries()); n > 7 {
 			t.Errorf("%d lines", n)
@@ -258,7 +258,7 @@ func TestKindCanBeCreatedAndDeletedAtAnyTime(t *testing.T) {
 // While a CRD is being deleted, its objects are deleted and creating objects is forbidden.
 func TestRequestsForbiddenDuringDeletionOfTheKindAreRetriedWhenItReturns(t *testing.T) {
 	inRunning(t, newServer(true), func(g *running) {
-		g.plans("ingester", whole)
+		g.plans("ingester", complete)
 		g.wants("a group appears", updated, created)
 		time.Sleep(time.Minute)
 		g.refuse(http.StatusForbidden, http.MethodPost)
@@ -269,7 +269,7 @@ func TestRequestsForbiddenDuringDeletionOfTheKindAreRetriedWhenItReturns(t *test
 		time.Sleep(time.Minute)
 		g.serve(true)
 		time.Sleep(time.Second)
-		g.wants("it comes back", updated, created)
+		g.wants("it is added again", updated, created)
 	})
 }
 
@@ -288,7 +288,7 @@ func TestRefusedRequestsAreRetriedAtIntervalsWithoutLogLines(t *testing.T) {
 				lines := len(g.log.AllEntries())
 				g.refuse(tc.code, http.MethodPost, http.MethodPatch)
 				for i := range 3600 {
-					g.plans("ingester", []string{whole, pending}[i%2])
+					g.plans("ingester", []string{complete, pending}[i%2])
 					time.Sleep(time.Second)
 				}
 				if g.refused == 0 || g.refused > tc.most {
@@ -310,14 +310,14 @@ func TestRefusedRequestsAreRetriedAtIntervalsWithoutLogLines(t *testing.T) {
 func TestObjectOfAnotherGroupIsReplaced(t *testing.T) {
 	s := newServer(true)
 	inRunning(t, s, func(g *running) {
-		g.plans("ingester", whole)
+		g.plans("ingester", complete)
 		time.Sleep(time.Minute)
 		s.take(called("ingester"))
 		s.put(called("ingester"), "store", ours)
 		time.Sleep(time.Hour)
 		o := g.objects[called("ingester")]
 		if o == nil {
-			t.Fatalf("there is none after %q", g.wrote())
+			t.Fatalf("there is no object after %q", g.wrote())
 		}
 		if group, _, _ := unstructured.NestedString(o.Object, "spec", "group"); group != "ingester" {
 			t.Errorf("it is about %q", group)
@@ -333,13 +333,13 @@ func TestObjectWithoutLabelIsLoggedAndRetriedAtIntervals(t *testing.T) {
 	s := newServer(true)
 	s.put(called("ingester"), "ingester", nil)
 	inRunning(t, s, func(g *running) {
-		g.plans("ingester", whole)
+		g.plans("ingester", complete)
 		time.Sleep(time.Hour)
 		if n := len(g.wrote()); n < 1 || n > 7 {
 			t.Errorf("%d requests in an hour", n)
 		}
 		if last := g.log.LastEntry(); last == nil || last.Level != logrus.InfoLevel || !strings.Contains(last.Message, "without lockstep's label") {
-			t.Errorf("nobody is told: %v", last)
+			t.Errorf("no notification: %v", last)
 		}
 	})
 }
@@ -347,7 +347,7 @@ func TestObjectWithoutLabelIsLoggedAndRetriedAtIntervals(t *testing.T) {
 func TestDeletedGroupUsesNoMemory(t *testing.T) {
 	s := newServer(true)
 	inRunning(t, s, func(g *running) {
-		g.plans("ingester", whole)
+		g.plans("ingester", complete)
 		time.Sleep(time.Minute)
 		s.mu.Lock()
 		s.refuses[http.MethodDelete] = http.StatusInternalServerError
@@ -365,16 +365,16 @@ func TestDeletedGroupUsesNoMemory(t *testing.T) {
 // Nearly all groups of a cluster are idle. Their snapshots would use most of the process'
 // memory.
 func TestIdleGroupUsesLittleMemory(t *testing.T) {
-	for sentence, served := range map[string]bool{"shown": true, "where the kind comes late": false} {
+	for sentence, served := range map[string]bool{"shown": true, "if the kind is created late": false} {
 		t.Run(sentence, func(t *testing.T) {
 			inRunning(t, newServer(served), func(g *running) {
-				for _, groupState := range []string{whole, pending, whole} {
+				for _, groupState := range []string{complete, pending, complete} {
 					g.plans("ingester", groupState)
 					time.Sleep(time.Minute)
 					g.serve(true)
 					time.Sleep(time.Minute)
 					a := g.controller.entry(called("ingester"))
-					if rests := groupState == whole; rests != (a.latest == nil) || !cmp.Equal(a.last, written{}, cmp.AllowUnexported(written{})) {
+					if rests := groupState == complete; rests != (a.latest == nil) || !cmp.Equal(a.last, written{}, cmp.AllowUnexported(written{})) {
 						t.Errorf("kept of %q: %+v", groupState, a)
 					}
 				}
@@ -396,7 +396,7 @@ func TestEditedStatusIsRestoredFromTheLastPlan(t *testing.T) {
 		edited.SetAnnotations(map[string]string{"team": "a"})
 		g.server.store("MODIFIED", called("ingester"), edited)
 		g.mu.Unlock()
-		g.wants("nothing that it says was changed")
+		g.wants("its content was not changed")
 		if got := g.says(called("ingester"), "waiting", "reason"); got != string(reason.InvariantViolated) {
 			t.Errorf("it waits for %q", got)
 		}
@@ -418,7 +418,7 @@ func TestStatusThatIsStoredDifferentlyIsNotRewritten(t *testing.T) {
 
 func TestChangesDuringMissingPermissionAreWrittenAfterwards(t *testing.T) {
 	inRunning(t, newServer(true), func(g *running) {
-		g.plans("ingester", whole)
+		g.plans("ingester", complete)
 		time.Sleep(time.Minute)
 		g.refuse(http.StatusForbidden, http.MethodGet)
 		g.cut()

@@ -171,8 +171,8 @@ func (s *server) wrote() []string {
 	return s.writes
 }
 
-// asked returns the number of lists and watches since the last call.
-func (s *server) asked() int {
+// requests returns the number of lists and watches since the last call.
+func (s *server) requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer func() { s.reads = 0 }()
@@ -225,7 +225,7 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	case !s.served:
 		return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound), nil
 	case q.Method == http.MethodGet && q.URL.Query().Get("labelSelector") != contract.ManagedByLabel+"="+contract.ManagedBy:
-		panic("objects of others are asked for")
+		panic("other objects are requested")
 	case q.URL.Query().Has("watch"):
 		return s.watch(q, false), nil
 	case q.Method == http.MethodGet:
@@ -380,7 +380,7 @@ func inRunning(t *testing.T, s *server, test func(*running), groups ...string) {
 		log.Level = logrus.InfoLevel
 		g.log = lines
 		for _, group := range groups {
-			g.groups[keyOf(group)] = fixture.MustParse(whole)
+			g.groups[keyOf(group)] = fixture.MustParse(complete)
 		}
 		g.start(log)
 		test(g)

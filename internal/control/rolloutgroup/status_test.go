@@ -52,33 +52,33 @@ func conditionsIn(status v1alpha1.RolloutGroupStatus) string {
 }
 
 const (
-	whole   = "zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n"
-	pending = "zone-a rev=2 current=1\n zone-a-0 ready@1\n"
+	complete = "zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n"
+	pending  = "zone-a rev=2 current=1\n zone-a-0 ready@1\n"
 )
 
 func TestConditions(t *testing.T) {
 	for sentence, tc := range map[string]struct{ groupState, want string }{
-		"all is as it should be":                 {whole, "Ready=GroupComplete"},
+		"all is as it should be":                 {complete, "Ready=GroupComplete"},
 		"a rollout begins":                       {pending, "not Ready=OutdatedRevision Reconciling=OutdatedRevision"},
 		"a rollout waits for its pod":            {"hold rollout/zone-b\nzone-b rev=2 current=1\n zone-b-0 starting@2 zone-b-1 ready@1\n", "not Ready=PodStarting Reconciling=PodStarting GroupHeld=GroupHeld"},
 		"a zone recovers":                        {"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n", "not Ready=PodStarting Reconciling=PodStarting"},
 		"a pod crashes":                          {"zone-a rev=1\n zone-a-0 failing@1\n", "not Ready=PodFailing Reconciling=PodFailing"},
 		"a person has paused it":                 {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "not Ready=Paused"},
 		"a pod is down in a zone that is paused": {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1 zone-a-1 starting@2\n", "not Ready=Paused Reconciling=Paused"},
-		"it is paused and has nothing due":       {"zone-a rev=1 paused\n zone-a-0 ready@1\n", "Ready=GroupComplete"},
+		"it is paused and no pod is due":         {"zone-a rev=1 paused\n zone-a-0 ready@1\n", "Ready=GroupComplete"},
 		"another controller interferes":          {"zone-a rev=2 current=1 strategy=RollingUpdate\n zone-a-0 ready@1\n", "not Ready=WrongUpdateStrategy Stalled=WrongUpdateStrategy"},
-		"nobody can read the hold":               {"hold free unreadable=damaged\n" + whole, "not Ready=HoldUnreadable Stalled=HoldUnreadable"},
+		"the hold is unreadable":                 {"hold free unreadable=damaged\n" + complete, "not Ready=HoldUnreadable Stalled=HoldUnreadable"},
 		"one zone is paused, another one needs a person": {
 			"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=2 current=1 strategy=RollingUpdate\n zone-b-0 ready@1\n",
 			"not Ready=WrongUpdateStrategy Stalled=WrongUpdateStrategy",
 		},
-		"it was held from outside until lately":       {"hold manual/maintenance renewed 5m ago\n" + whole, "Ready=GroupComplete"},
-		"it is held from outside and has nothing due": {"hold manual/maintenance renewed 5s ago\n" + whole, "Ready=GroupComplete GroupHeld=GroupHeld"},
-		"it is held from outside":                     {"hold manual/maintenance renewed 5s ago\n" + pending, "not Ready=GroupHeld Reconciling=GroupHeld GroupHeld=GroupHeld"},
-		"a hold is given back":                        {"hold rollout/zone-a\n" + whole, "not Ready=HoldReleased Reconciling=HoldReleased GroupHeld=GroupHeld"},
-		"its StatefulSet is new":                      {"zone-a rev=\"\" unobserved replicas=2\n", "not Ready=StatusBehind Reconciling=StatusBehind"},
-		"it has no pods and wants none":               {"zone-a rev=1 replicas=0\n", "Ready=GroupComplete"},
-		"its zones are gone and its hold is not":      {"hold manual/maintenance renewed 5s ago\n", "not Ready=GroupHeld Reconciling=GroupHeld GroupHeld=GroupHeld"},
+		"it was held from outside until lately":      {"hold manual/maintenance renewed 5m ago\n" + complete, "Ready=GroupComplete"},
+		"it is held from outside and no pod is due":  {"hold manual/maintenance renewed 5s ago\n" + complete, "Ready=GroupComplete GroupHeld=GroupHeld"},
+		"it is held from outside":                    {"hold manual/maintenance renewed 5s ago\n" + pending, "not Ready=GroupHeld Reconciling=GroupHeld GroupHeld=GroupHeld"},
+		"a hold is given back":                       {"hold rollout/zone-a\n" + complete, "not Ready=HoldReleased Reconciling=HoldReleased GroupHeld=GroupHeld"},
+		"its StatefulSet is new":                     {"zone-a rev=\"\" unobserved replicas=2\n", "not Ready=StatusBehind Reconciling=StatusBehind"},
+		"it has no pods and needs none":              {"zone-a rev=1 replicas=0\n", "Ready=GroupComplete"},
+		"its zones were deleted and its hold exists": {"hold manual/maintenance renewed 5s ago\n", "not Ready=GroupHeld Reconciling=GroupHeld GroupHeld=GroupHeld"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			status := shown(tc.groupState)
@@ -169,7 +169,7 @@ func TestConditionKeepsItsTimeUntilItChanges(t *testing.T) {
 	if first.Conditions[1].Reason == second.Conditions[1].Reason || first.Conditions[1].LastTransitionTime != second.Conditions[1].LastTransitionTime {
 		t.Errorf("from %+v to %+v", first.Conditions[1], second.Conditions[1])
 	}
-	done := evaluationIn(whole)
+	done := evaluationIn(complete)
 	done.snapshot.Now = early.snapshot.Now.Add(2 * time.Hour)
 	third := statusOf(done, 1, second)
 	if got := third.Conditions[1].LastTransitionTime.Time; third.Conditions[1].Status != metav1.ConditionFalse || !got.Equal(done.snapshot.Now.Truncate(time.Second)) {
@@ -230,7 +230,7 @@ func TestEstimateIsStableUntilAPodIsReplacedOrItHasPassed(t *testing.T) {
 			ends = append(ends, end)
 		}
 	}
-	// 20 s a pod, five are left; after two minutes one a minute, and four are left.
+	// 20 s a pod, five remain; after two minutes one a minute, and four remain.
 	if want := []string{"none", "2m0s", "6m0s", "19m0s"}; !slices.Equal(ends, want) {
 		t.Errorf("got %v, want %v", ends, want)
 	}
@@ -257,7 +257,7 @@ func TestEstimateCountsPodsThatAreReady(t *testing.T) {
 	th.snapshot.Hold.Intents[0].Pod = "zone-a-0"
 	got := statusOf(th, 1, v1alpha1.RolloutGroupStatus{}).Rollout.EstimatedEnd
 	if want := began.Add(6 * time.Minute); got == nil || !got.Time.Equal(want) {
-		t.Errorf("one in a minute and five left: got %s, want %s", got, want)
+		t.Errorf("one in a minute and five remain: got %s, want %s", got, want)
 	}
 }
 
@@ -266,16 +266,16 @@ func TestPausedOrFinishedRolloutHasNoEstimate(t *testing.T) {
 	th := rollsSince(began.Add(-time.Minute), began, 1)
 	before := statusOf(th, 1, v1alpha1.RolloutGroupStatus{})
 	if before.Rollout.EstimatedEnd == nil {
-		t.Fatal("there is none while it goes on")
+		t.Fatal("there is none during the rollout")
 	}
 	th.snapshot.Zones[1].Paused = true
 	if end := statusOf(th, 1, before).Rollout.EstimatedEnd; end != nil {
 		t.Errorf("paused, and it ends at %s", end)
 	}
-	done := evaluationIn(whole)
+	done := evaluationIn(complete)
 	done.snapshot.Hold.Rollouts = th.snapshot.Hold.Rollouts
 	if end := statusOf(done, 1, before).Rollout.EstimatedEnd; end != nil {
-		t.Errorf("nothing is left, and it ends at %s", end)
+		t.Errorf("no pod remains, and it ends at %s", end)
 	}
 }
 
@@ -287,7 +287,7 @@ func TestInvalidLeaseBreaksNoStatus(t *testing.T) {
 		"a long holder":                   func(h *group.Hold) { h.Holder = plan.Holder("manual/" + long) },
 		"control characters in an intent": func(h *group.Hold) { h.Intents[0].Pod, h.Intents[0].Version = "zone-b-0\n\x1b[2J", 1<<40 },
 		"a long intent":                   func(h *group.Hold) { h.Intents[0].Pod, h.Intents[0].Version = long, 1<<40 },
-		"traces that are none": func(h *group.Hold) {
+		"invalid traces": func(h *group.Hold) {
 			h.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: "00-" + long}
 		},
 		"short traces": func(h *group.Hold) { h.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Trace: "00-12"} },
@@ -348,7 +348,7 @@ func TestMaliciousTextsBreakNoStatus(t *testing.T) {
 		steps := append(group.Plan(s), plan.Wait{Zone: text, Because: plan.Refusal{Code: reason.GroupHeld, Zone: text, Pod: text, Detail: text}})
 		status := statusOf(evaluation{s, steps}, 1, v1alpha1.RolloutGroupStatus{})
 		if !strings.Contains(status.Conditions[0].Message, "InvalidMaxUnavailable") {
-			t.Errorf("%.20q: what is to be corrected is not told: %s", text, status.Conditions[0].Message)
+			t.Errorf("%.20q: the correction is missing: %s", text, status.Conditions[0].Message)
 		}
 		for what, most := range map[string]int{status.Holder: longestHolder, status.Waiting.Zone: longestName, status.Waiting.Pod: longestName, status.Waiting.On: longestName} {
 			if len(what) > most {
@@ -400,12 +400,12 @@ func TestTooManyZonesOmitSettledOnes(t *testing.T) {
 		names = append(names, z.Name)
 	}
 	if len(names) != mostZones || status.ZonesOmitted != 8 || !slices.Equal(names[:3], []string{"zone-38", "zone-39", "zone-0"}) || status.Progress != "38/40" {
-		t.Errorf("%d zones, %d left out, %s: %s", len(names), status.ZonesOmitted, status.Progress, names)
+		t.Errorf("%d zones, %d omitted, %s: %s", len(names), status.ZonesOmitted, status.Progress, names)
 	}
 }
 
 func TestStatusIsDeterministic(t *testing.T) {
-	for _, groupState := range []string{whole, pending, "zone-a rev=1\n zone-a-0 starting@1\n"} {
+	for _, groupState := range []string{complete, pending, "zone-a rev=1\n zone-a-0 starting@1\n"} {
 		th := evaluationIn(groupState)
 		first := statusOf(th, 1, v1alpha1.RolloutGroupStatus{})
 		th.snapshot.Now = th.snapshot.Now.Add(10 * time.Second)

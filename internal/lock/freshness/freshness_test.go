@@ -26,21 +26,21 @@ func TestAViewIsBehindUntilItShowsWhatWasWritten(t *testing.T) {
 		view    string
 		want    string
 	}{
-		"nothing written is shown":                             {func(*freshness.Log) {}, "zone-a rev=1", ""},
-		"a pod at the noted version is not shown as moved":     {pod, "zone-a rev=1\n zone-a-0 ready@1", "pod zone-a-0 after version 10"},
-		"a pod at an older version is not":                     {pod, "zone-a rev=1\n zone-a-0 ready@1 version=9", "pod zone-a-0 after version 10"},
-		"a leaving pod at a later version is":                  {pod, "zone-a rev=1\n zone-a-0 terminating@1 version=11", ""},
-		"a touched pod at a later version is":                  {pod, "zone-a rev=1\n zone-a-0 ready@1 version=11", ""},
-		"a replacement is":                                     {pod, "zone-a rev=1\n zone-a-0 starting@1 uid=new version=12", ""},
-		"an older incarnation is not":                          {pod, "zone-a rev=1\n zone-a-0 ready@1 uid=old version=3", "pod zone-a-0 after version 10"},
-		"an absent pod is gone in a view as new as the write":  {pod, "pods at 10\nzone-a rev=1 replicas=1", ""},
-		"an absent pod is unknown in an older view":            {pod, "pods at 9\nzone-a rev=1 replicas=1", "pod zone-a-0 after version 10"},
+		"without a write, every view is current":               {func(*freshness.Log) {}, "zone-a rev=1", ""},
+		"a pod at the deleted version is behind":               {pod, "zone-a rev=1\n zone-a-0 ready@1", "pod zone-a-0 after version 10"},
+		"a pod at an older version is behind":                  {pod, "zone-a rev=1\n zone-a-0 ready@1 version=9", "pod zone-a-0 after version 10"},
+		"a terminating pod at a later version is shown":        {pod, "zone-a rev=1\n zone-a-0 terminating@1 version=11", ""},
+		"an updated pod at a later version is shown":           {pod, "zone-a rev=1\n zone-a-0 ready@1 version=11", ""},
+		"a replacement is shown":                               {pod, "zone-a rev=1\n zone-a-0 starting@1 uid=new version=12", ""},
+		"an older pod of the name is behind":                   {pod, "zone-a rev=1\n zone-a-0 ready@1 uid=old version=3", "pod zone-a-0 after version 10"},
+		"a missing pod is gone in a view as new as the write":  {pod, "pods at 10\nzone-a rev=1 replicas=1", ""},
+		"a missing pod is unknown in an older view":            {pod, "pods at 9\nzone-a rev=1 replicas=1", "pod zone-a-0 after version 10"},
 		"a pod that became a stray counts as well":             {pod, "zone-b rev=1\nstray zone-a-0 ready@1", "pod zone-a-0 after version 10"},
 		"a zone at the written version is shown":               {zone, "zone-a rev=1", ""},
 		"a zone beyond the written version is shown":           {zone, "zone-a rev=1 version=11", ""},
-		"a zone before the written version is not":             {zone, "zone-a rev=1 version=9", "StatefulSet zone-a at version 10"},
-		"an absent zone is gone in a view as new as the write": {zone, "zones at 10\nzone-b rev=1", ""},
-		"an absent zone is unknown in an older view":           {zone, "zones at 9\nzone-b rev=1", "StatefulSet zone-a at version 10"},
+		"a zone before the written version is behind":          {zone, "zone-a rev=1 version=9", "StatefulSet zone-a at version 10"},
+		"a missing zone is gone in a view as new as the write": {zone, "zones at 10\nzone-b rev=1", ""},
+		"a missing zone is unknown in an older view":           {zone, "zones at 9\nzone-b rev=1", "StatefulSet zone-a at version 10"},
 		"another zone's version does not count":                {zone, "zone-b rev=1 version=11\nzone-a rev=1 version=9", "StatefulSet zone-a at version 10"},
 		"the later of two deletes counts": {
 			func(l *freshness.Log) { pod(l); l.PodMoved(key, "zone-a-0", 20) },
@@ -60,7 +60,7 @@ func TestAViewIsBehindUntilItShowsWhatWasWritten(t *testing.T) {
 	}
 }
 
-func TestWhatWasShownOnceIsForgotten(t *testing.T) {
+func TestAWriteThatWasShownOnceIsForgotten(t *testing.T) {
 	log := freshness.NewLog()
 	log.PodMoved(key, "zone-a-0", 10)
 	log.ZoneWritten(key, "zone-a", 10)
@@ -68,7 +68,7 @@ func TestWhatWasShownOnceIsForgotten(t *testing.T) {
 		t.Fatalf("behind: %s", missing)
 	}
 	if missing := missing(log, fixture.MustParse("zone-a rev=1 version=9\n zone-a-0 ready@1")); missing != "" {
-		t.Errorf("asked again for what was shown: %s", missing)
+		t.Errorf("a write that was shown is missing again: %s", missing)
 	}
 }
 
@@ -87,24 +87,24 @@ func TestAViewIsStaleUntilItShowsTheLiveRead(t *testing.T) {
 	const read = "live\nzones at 50\npods at 50\n" + zoneA
 	const before = "zones at 49\npods at 49\n" + zoneA
 	for sentence, tc := range map[string]struct{ view, want string }{
-		"the same is shown":                           {read, ""},
-		"later states are shown":                      {"zone-a rev=2 version=60\n zone-a-0 terminating@1 version=61", ""},
-		"an older zone is behind":                     {"zone-a rev=1 version=39\n zone-a-0 ready@1 version=30", "StatefulSet zone-a at version 40"},
-		"an older pod is behind":                      {"zone-a rev=1 version=40\n zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
-		"a pod not heard of yet is behind":            {"pods at 29\nzone-a rev=1 version=40 replicas=1", "pod zone-a-0 at version 30"},
-		"a pod gone since is shown":                   {"pods at 62\nzone-a rev=1 version=40 replicas=1", ""},
-		"a zone not heard of yet is behind":           {"zones at 39", "StatefulSet zone-a at version 40"},
-		"a zone that left since is shown":             {"zones at 62\npods at 62", ""},
-		"a pod that had gone before is behind":        {before + " zone-a-1 ready@1 version=49", "the end of pod zone-a-1 before version 50"},
-		"a view past the look shows no such pod":      {read + " zone-a-1 ready@1 version=49", ""},
-		"a pod that came later is shown":              {read + " zone-a-1 ready@1 version=51", ""},
-		"a pod that came after the look is shown":     {before + " zone-a-1 ready@1 version=51", ""},
-		"a zone that had left before is behind":       {before + "zone-b rev=1 version=49", "the end of StatefulSet zone-b before version 50"},
-		"a zone that joined with old pods is shown":   {before + "zone-b rev=1 version=51\n zone-b-0 ready@1 version=3", ""},
-		"pods of a zone made anew do not linger":      {before[:len(before)-len(zoneA)] + "zone-a rev=1 uid=anew version=60\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=3", ""},
-		"a zone that came later is shown":             {read + "zone-b rev=1 version=51", ""},
-		"a successor under the same name is shown":    {"zone-a rev=1 version=40\n zone-a-0 starting@1 uid=new version=70", ""},
-		"a predecessor under the same name is behind": {"zone-a rev=1 version=40\n zone-a-0 ready@1 uid=old version=3", "pod zone-a-0 at version 30"},
+		"the same is shown":                                   {read, ""},
+		"later states are shown":                              {"zone-a rev=2 version=60\n zone-a-0 terminating@1 version=61", ""},
+		"an older zone is behind":                             {"zone-a rev=1 version=39\n zone-a-0 ready@1 version=30", "StatefulSet zone-a at version 40"},
+		"an older pod is behind":                              {"zone-a rev=1 version=40\n zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
+		"a pod that the view does not show yet is behind":     {"pods at 29\nzone-a rev=1 version=40 replicas=1", "pod zone-a-0 at version 30"},
+		"a pod that was deleted since is shown":               {"pods at 62\nzone-a rev=1 version=40 replicas=1", ""},
+		"a zone that the view does not show yet is behind":    {"zones at 39", "StatefulSet zone-a at version 40"},
+		"a zone that left since is shown":                     {"zones at 62\npods at 62", ""},
+		"a pod that was deleted before is behind":             {before + " zone-a-1 ready@1 version=49", "the end of pod zone-a-1 before version 50"},
+		"a view newer than the live read has its own pods":    {read + " zone-a-1 ready@1 version=49", ""},
+		"a pod that was created later is shown":               {read + " zone-a-1 ready@1 version=51", ""},
+		"a pod that was created after the live read is shown": {before + " zone-a-1 ready@1 version=51", ""},
+		"a zone that left before is behind":                   {before + "zone-b rev=1 version=49", "the end of StatefulSet zone-b before version 50"},
+		"a zone that joined with old pods is shown":           {before + "zone-b rev=1 version=51\n zone-b-0 ready@1 version=3", ""},
+		"a recreated zone does not keep former pods":          {before[:len(before)-len(zoneA)] + "zone-a rev=1 uid=anew version=60\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=3", ""},
+		"a zone that was created later is shown":              {read + "zone-b rev=1 version=51", ""},
+		"a replacement with the same name is shown":           {"zone-a rev=1 version=40\n zone-a-0 starting@1 uid=new version=70", ""},
+		"a predecessor with the same name is behind":          {"zone-a rev=1 version=40\n zone-a-0 ready@1 uid=old version=3", "pod zone-a-0 at version 30"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			log := freshness.NewLog()
@@ -120,16 +120,16 @@ func TestAViewIsStaleUntilItShowsTheOrphansOfTheLiveRead(t *testing.T) {
 	const read = "live\nzones at 50\npods at 50\nzone-a rev=1 replicas=2 version=40\n orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=30\n"
 	const view = "zones at 49\npods at 49\nzone-a rev=1 replicas=2 version=40\n"
 	for sentence, tc := range map[string]struct{ view, want string }{
-		"the same is shown":                                 {read, ""},
-		"an older orphan is behind":                         {view + " orphan zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
-		"an orphan not heard of yet is behind":              {"pods at 29\nzone-a rev=1 replicas=2 version=40", "pod zone-a-0 at version 30"},
-		"an orphan gone since is shown":                     {"pods at 62\nzone-a rev=1 replicas=2 version=40", ""},
-		"an orphan that was adopted since is shown":         {view + " zone-a-0 ready@1 version=48", ""},
-		"an orphan that had gone before is behind":          {view + " orphan zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=20", "the end of pod zone-a-1 before version 50"},
-		"an orphan that came after the look is shown":       {view + " orphan zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=51", ""},
-		"a pod that was orphaned before is behind":          {view + " zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
-		"an older pod of a zone that left is behind":        {view + " orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=29", "pod zone-b-0 at version 30"},
-		"a pod that had gone of a zone that left is behind": {view + " orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=30 zone-b-1 ready@1 version=20", "the end of pod zone-b-1 before version 50"},
+		"the same is shown":                                       {read, ""},
+		"an older orphan is behind":                               {view + " orphan zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
+		"an orphan that the view does not show yet is behind":     {"pods at 29\nzone-a rev=1 replicas=2 version=40", "pod zone-a-0 at version 30"},
+		"an orphan that was deleted since is shown":               {"pods at 62\nzone-a rev=1 replicas=2 version=40", ""},
+		"an orphan that was adopted since is shown":               {view + " zone-a-0 ready@1 version=48", ""},
+		"an orphan that was deleted before is behind":             {view + " orphan zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=20", "the end of pod zone-a-1 before version 50"},
+		"an orphan that was created after the live read is shown": {view + " orphan zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=51", ""},
+		"a pod that was orphaned before is behind":                {view + " zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
+		"an older pod of a zone that left is behind":              {view + " orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=29", "pod zone-b-0 at version 30"},
+		"a deleted pod of a zone that left is behind":             {view + " orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=30 zone-b-1 ready@1 version=20", "the end of pod zone-b-1 before version 50"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			log := freshness.NewLog()
@@ -143,7 +143,7 @@ func TestAViewIsStaleUntilItShowsTheOrphansOfTheLiveRead(t *testing.T) {
 
 // A live read that lists no zone of the group is newer than any view. Its list of pods of a zone that left is
 // not.
-func TestAViewShowsAPodThatAZoneMadeAfterItLeft(t *testing.T) {
+func TestAViewShowsAPodThatAZoneCreatedAfterItLeft(t *testing.T) {
 	read := fixture.MustParse("live\nrelabelled zone-b rev=1 version=40\n zone-b-0 ready@1 version=30")
 	read.PodsAt, read.Left[0].PodsAt = ^plan.Version(0), 50
 	log := freshness.NewLog()
@@ -219,7 +219,7 @@ func TestAViewThatWasTakenBeforeOneThatShowedAllIsBehind(t *testing.T) {
 	}
 }
 
-func TestGroupsDoNotKnowEachOther(t *testing.T) {
+func TestGroupsAreIndependent(t *testing.T) {
 	log := freshness.NewLog()
 	log.PodMoved(plan.Key{Namespace: "other", Name: "store"}, "zone-a-0", 10)
 	if missing := missing(log, fixture.MustParse("zone-a rev=1\n zone-a-0 ready@1")); missing != "" {
@@ -243,7 +243,7 @@ func TestForgetDropsAGroup(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptIsNotForgotten(t *testing.T) {
+func TestForgetButKeepsTheGivenGroups(t *testing.T) {
 	log := freshness.NewLog()
 	log.PodMoved(key, "zone-a-0", 10)
 	log.ForgetBut("other", nil)

@@ -60,8 +60,8 @@ func run(t *testing.T, w *fixture.World, before ...func(second int)) plan.Rollou
 	return plan.Rollouts{}
 }
 
-// told formats the recorded rollouts with seconds since the beginning.
-func told(r plan.Rollouts) string {
+// formatted formats the recorded rollouts with seconds since the beginning.
+func formatted(r plan.Rollouts) string {
 	var text strings.Builder
 	second := func(t time.Time) string {
 		if t.IsZero() {
@@ -69,8 +69,8 @@ func told(r plan.Rollouts) string {
 		}
 		return fmt.Sprint(t.Sub(fixture.Now()).Seconds())
 	}
-	tell := func(what string, g plan.RolledGroup) {
-		fmt.Fprintf(&text, "%s %s..%s\n", what, second(g.Since), second(g.Until))
+	add := func(state string, g plan.RolledGroup) {
+		fmt.Fprintf(&text, "%s %s..%s\n", state, second(g.Since), second(g.Until))
 		for _, z := range g.Zones {
 			fmt.Fprintf(&text, "  %s %s->%s %s..%s replaced %d\n", z.Name, z.From, z.To, second(z.Since), second(z.Until), z.Replaced)
 			for _, p := range z.Pods {
@@ -79,22 +79,22 @@ func told(r plan.Rollouts) string {
 		}
 	}
 	if r.Current.Begun() {
-		tell("current", r.Current)
+		add("current", r.Current)
 	}
 	for _, g := range r.Finished {
-		tell("finished", g)
+		add("finished", g)
 	}
 	return "\n" + text.String()
 }
 
 func same(t *testing.T, want string, got plan.Rollouts) {
 	t.Helper()
-	if diff := cmp.Diff(want, told(got)); diff != "" {
+	if diff := cmp.Diff(want, formatted(got)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
-const twoZonesTold = `
+const twoZonesRecord = `
 finished 0..9
   zone-a 1->2 0..6 replaced 2
     zone-a-0 (zone-a-0) deleted 0 recreated 2 ready 3
@@ -105,17 +105,17 @@ finished 0..9
 `
 
 func TestARolloutIsRememberedWithItsZonesAndPods(t *testing.T) {
-	same(t, twoZonesTold, run(t, world(twoZones, traced)))
+	same(t, twoZonesRecord, run(t, world(twoZones, traced)))
 }
 
 // The record comes from the Lease and from API objects, so a process without memory computes the same record.
-func TestWhoeverLeadsRemembersTheSame(t *testing.T) {
+func TestEveryLeaderRecordsTheSameRollout(t *testing.T) {
 	w := world(twoZones, traced)
-	same(t, twoZonesTold, run(t, w, func(int) { w.Forget() }))
+	same(t, twoZonesRecord, run(t, w, func(int) { w.Forget() }))
 }
 
 // Each leader has its own clock, which may be slow.
-func TestNothingEndsBeforeItBeganWhateverTheClocksOfLeaders(t *testing.T) {
+func TestTimesAreInOrderWhateverTheClocksOfLeaders(t *testing.T) {
 	for _, trace := range []string{traced, ""} {
 		var now plan.Rollouts
 		for second, behind := range []time.Duration{0, time.Hour, time.Minute, 0, 2 * time.Hour} {
@@ -142,12 +142,12 @@ func TestNothingEndsBeforeItBeganWhateverTheClocksOfLeaders(t *testing.T) {
 			}
 		}
 		if len(now.Finished) != 1 || len(now.Finished[0].Zones) != 3 || now.Finished[0].Zones[0].Replaced+now.Finished[0].Zones[1].Replaced != 1 {
-			t.Fatalf("the case does not test what it should: %s", told(now))
+			t.Fatalf("the case does not test what it should: %s", formatted(now))
 		}
 		group := now.Finished[0]
-		inOrder := func(what string, times ...time.Time) {
+		inOrder := func(name string, times ...time.Time) {
 			if !slices.IsSortedFunc(times, time.Time.Compare) {
-				t.Errorf("%s is out of order: %s", what, told(now))
+				t.Errorf("%s is out of order: %s", name, formatted(now))
 			}
 		}
 		for _, z := range group.Zones {
@@ -196,7 +196,7 @@ finished 0..11
 	}))
 }
 
-func TestWhatComesInBetweenDoesNotEndARollout(t *testing.T) {
+func TestAnInterruptionDoesNotEndARollout(t *testing.T) {
 	w := world(twoZones, "")
 	same(t, `
 finished 0..43
@@ -231,7 +231,7 @@ finished 0..20
 	}))
 }
 
-func TestTheBudgetOfAZoneIsTheOneThatItsRolloutGoesBy(t *testing.T) {
+func TestTheRecordedBudgetIsTheBudgetOfTheRollout(t *testing.T) {
 	for zpdb, want := range map[string]int{"": 3, "zpdb store limit=2\n": 2, "zpdb store limit=5\n": 3} {
 		s := fixture.MustParse(zpdb + "zone-a rev=2 current=1 budget=3\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 ready@1")
 		got := history.Next(&s, group.Hold{Hold: plan.Hold{Holder: plan.RolloutOperation.For("zone-a")}}.Record()).Current.Zones[0].Budget
@@ -273,7 +273,7 @@ func TestARolloutEndsAlthoughAZoneHasJustBeenTouched(t *testing.T) {
 		s.Zones[1].Observed = false
 		s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now(), Zones: []plan.RolledZone{{Name: "zone-a", UID: s.Zones[0].UID, Since: fixture.Now()}}}
 		if got := history.Next(&s, group.Hold{}.Record()); got.Current.Begun() == ends || len(got.Finished) == 1 != ends {
-			t.Errorf("%s: got %s", situation, told(got))
+			t.Errorf("%s: got %s", situation, formatted(got))
 		}
 	}
 }
@@ -306,7 +306,7 @@ func TestTheLastRolloutsAreRememberedTheNewestFirst(t *testing.T) {
 	}
 	finished := w.Snapshot().Hold.Rollouts.Finished
 	if len(finished) != history.MaxFinished || finished[0].Zones[0].To != fmt.Sprint(rollouts+1) || finished[history.MaxFinished-1].Zones[0].To != "4" {
-		t.Errorf("got %s", told(plan.Rollouts{Finished: finished}))
+		t.Errorf("got %s", formatted(plan.Rollouts{Finished: finished}))
 	}
 }
 
@@ -319,13 +319,13 @@ func TestAPodIsReadyWhenAProcessSawThat(t *testing.T) {
 		seenCreated, seenReady time.Duration // 0 if no process observed it
 		wantCreated, wantReady time.Duration
 	}{
-		"as it was seen":                   {time.Second, 3 * time.Second, 1700 * time.Millisecond, 3900 * time.Millisecond, 1700 * time.Millisecond, 3900 * time.Millisecond},
-		"in the second after":              {time.Second, 3 * time.Second, 2100 * time.Millisecond, 4100 * time.Millisecond, 2100 * time.Millisecond, 4100 * time.Millisecond},
-		"as its condition says if unseen":  {time.Second, 3 * time.Second, 0, 0, time.Second, 3 * time.Second},
-		"not before its second begins":     {time.Second, 3 * time.Second, 500 * time.Millisecond, 2900 * time.Millisecond, time.Second, 3 * time.Second},
-		"not after the next delete":        {time.Second, 3 * time.Second, time.Second, 5 * time.Second, time.Second, now},
-		"nor where a node's clock is fast": {time.Second, 9 * time.Second, time.Second, 0, time.Second, now},
-		"not before it was deleted":        {0, 0, 50 * time.Millisecond, 60 * time.Millisecond, deleted, deleted},
+		"at the times that a process saw":           {time.Second, 3 * time.Second, 1700 * time.Millisecond, 3900 * time.Millisecond, 1700 * time.Millisecond, 3900 * time.Millisecond},
+		"seen in the following second":              {time.Second, 3 * time.Second, 2100 * time.Millisecond, 4100 * time.Millisecond, 2100 * time.Millisecond, 4100 * time.Millisecond},
+		"not seen: the times of the pod":            {time.Second, 3 * time.Second, 0, 0, time.Second, 3 * time.Second},
+		"seen before the second of the pod's time":  {time.Second, 3 * time.Second, 500 * time.Millisecond, 2900 * time.Millisecond, time.Second, 3 * time.Second},
+		"seen after the next delete":                {time.Second, 3 * time.Second, time.Second, 5 * time.Second, time.Second, now},
+		"not seen, and the clock of a node is fast": {time.Second, 9 * time.Second, time.Second, 0, time.Second, now},
+		"seen before the delete":                    {0, 0, 50 * time.Millisecond, 60 * time.Millisecond, deleted, deleted},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse("hold rollout/zone-a\nzone-a rev=2 current=1\n zone-a-0 ready@2 zone-a-1 ready@1\n")
@@ -370,16 +370,16 @@ finished 0..23
 }
 
 // Next must not modify data that snapshots share.
-func TestWhatIsRememberedIsNotChangedInPlace(t *testing.T) {
+func TestRecordedRolloutsAreNotChangedInPlace(t *testing.T) {
 	w := world(twoZones, traced)
 	run(t, w, func(int) {
 		s := w.Snapshot()
-		before := told(s.Hold.Rollouts)
+		before := formatted(s.Hold.Rollouts)
 		record := s.Hold
 		record.Holder, record.Intents = plan.RolloutOperation.For("zone-b"), nil
 		s.Now = s.Now.Add(time.Hour)
 		history.Next(&s, record.Record())
-		if diff := cmp.Diff(before, told(s.Hold.Rollouts)); diff != "" {
+		if diff := cmp.Diff(before, formatted(s.Hold.Rollouts)); diff != "" {
 			t.Fatalf("(-before +after)\n%s", diff)
 		}
 	})

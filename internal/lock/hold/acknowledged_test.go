@@ -22,10 +22,10 @@ func TestAcknowledgementsDoNotChangeTheHold(t *testing.T) {
 	}{
 		"a free hold":                      {"hold free renewed 5h ago\n", "write free", true},
 		"no Lease":                         {"", "read live", false},
-		"no Lease, after a look":           {"live\n", "write free", true},
+		"no Lease, after a live read":      {"live\n", "write free", true},
 		"the hold of another zone":         {"hold rollout/zone-b renewed 5s ago inherited\nzone-b rev=2\n zone-b-0 starting@2\n", "write rollout/zone-b", true},
 		"a hold from outside":              {"hold manual/x renewed 5s ago\n", "write manual/x", false},
-		"an expired one":                   {"hold manual/x renewed 5h ago\n", "write manual/x", false},
+		"an expired hold from outside":     {"hold manual/x renewed 5h ago\n", "write manual/x", false},
 		"a hold that cannot be read":       {"hold free unreadable=damaged\n", "as it is", false},
 		"an intent that waits for its end": {"hold rollout/zone-b\n intent zone-b-0 version=20\nzone-b rev=2\n zone-b-0 ready@2\n", "write rollout/zone-b with zone-b-0", true},
 	} {
@@ -49,13 +49,13 @@ func TestAcknowledgementsDoNotChangeTheHold(t *testing.T) {
 
 func TestAcknowledgementsAreWrittenWithTheNextRecord(t *testing.T) {
 	for sentence, scenario := range map[string]string{
-		"a takedown":          "live\nhold free\n" + left + outdated2,
-		"the hold given back": "hold rollout/zone-b\n" + left + "zone-b rev=2\n zone-b-0 ready@2\n",
-		"a renewal":           "hold rollout/zone-b renewed 30s ago\n" + left + "zone-b rev=2\n zone-b-0 starting@2\n",
+		"a disruption":            "live\nhold free\n" + left + outdated2,
+		"the release of the hold": "hold rollout/zone-b\n" + left + "zone-b rev=2\n zone-b-0 ready@2\n",
+		"a renewal":               "hold rollout/zone-b renewed 30s ago\n" + left + "zone-b rev=2\n zone-b-0 starting@2\n",
 	} {
 		s := fixture.MustParse(scenario)
 		if d := hold.Decide(&s, group.Plan(s)); d.Need != hold.Write || len(group.HoldOf(d.Record).Acknowledged["zone-a"].OrdinalRanges) != 1 {
-			t.Errorf("%s: %s notes %v", sentence, fixture.Decision(d), group.HoldOf(d.Record).Acknowledged)
+			t.Errorf("%s: %s records %v", sentence, fixture.Decision(d), group.HoldOf(d.Record).Acknowledged)
 		}
 	}
 }

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	outdated = "zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1\n"
-	broken   = "zone-a rev=2 current=1\n zone-a-0 failing@1 zone-a-1 ready@1\n"
-	whole    = "zone-b rev=2\n zone-b-0 ready@2\n"
-	shaken   = "zone-b rev=2 replicas=1\n zone-b-0 ready@2 zone-b-1 terminating@2\n"
-	done     = "zone-a rev=2\n zone-a-0 ready@2\n"
-	asking   = "hold downscale/zone-b\n downscale zone-b from 2 to 1 preparing own\n" + done + "zone-b rev=2 leader=zone-a prepares\n zone-b-0 ready@2 ip=10.0.0.1 zone-b-1 ready@2 ip=10.0.0.2\n"
+	outdated   = "zone-a rev=2 current=1\n zone-a-0 ready@1 zone-a-1 ready@1\n"
+	broken     = "zone-a rev=2 current=1\n zone-a-0 failing@1 zone-a-1 ready@1\n"
+	available  = "zone-b rev=2\n zone-b-0 ready@2\n"
+	scaledDown = "zone-b rev=2 replicas=1\n zone-b-0 ready@2 zone-b-1 terminating@2\n"
+	done       = "zone-a rev=2\n zone-a-0 ready@2\n"
+	preparing  = "hold downscale/zone-b\n downscale zone-b from 2 to 1 preparing own\n" + done + "zone-b rev=2 leader=zone-a prepares\n zone-b-0 ready@2 ip=10.0.0.1 zone-b-1 ready@2 ip=10.0.0.2\n"
 )
 
 func TestCover(t *testing.T) {
@@ -31,47 +31,47 @@ func TestCover(t *testing.T) {
 		want  string // as formatted by fixture.Decision
 	}{
 		// Take
-		"a free hold is looked at before it is taken":             {outdated, "read live"},
-		"a Lease that is free is looked at too":                   {"hold free\n" + outdated, "read live"},
-		"after the look the hold is taken":                        {"live\n" + outdated, "write rollout/zone-a with zone-a-0"},
-		"in its own zone a rollout goes on without a look":        {"hold rollout/zone-a\n" + outdated, "write rollout/zone-a with zone-a-0"},
-		"a record of another process is looked at first":          {"hold rollout/zone-a inherited\n" + outdated, "read live"},
-		"after the look the inherited record is this process's":   {"live\nhold rollout/zone-a inherited\n" + outdated, "write rollout/zone-a with zone-a-0"},
-		"a pod of an unknown revision is looked at first":         {"hold rollout/zone-a\nzone-a rev=3 current=1\n zone-a-0 ready@2 zone-a-1 ready@1\n", "read live"},
-		"what a settled zone holds is looked at before it passes": {"hold rollout/zone-b\n" + outdated + whole, "read live"},
-		"after the look a settled hold passes on":                 {"live\nhold rollout/zone-b\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
-		"a settled downscale passes on":                           {"live\nhold downscale/zone-b\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
-		"a settled hold passes on also when expired":              {"live\nhold rollout/zone-b renewed 5m ago\n" + outdated + whole, "write rollout/zone-a with zone-a-0"},
-		"a downscale in the zone becomes its rollout":             {"live\nhold downscale/zone-a\n" + outdated, "write rollout/zone-a with zone-a-0"},
-		"a foreign hold that expired is taken":                    {"live\nhold manual/x renewed 5m ago\n" + outdated, "write rollout/zone-a with zone-a-0"},
-		"an ended intent is left out when the next is noted": {
+		"a free hold is read live before it is taken":                 {outdated, "read live"},
+		"a free Lease is read live before it is taken":                {"hold free\n" + outdated, "read live"},
+		"after the live read the hold is taken":                       {"live\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"a rollout continues in its zone without a live read":         {"hold rollout/zone-a\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"a record of another process is read live first":              {"hold rollout/zone-a inherited\n" + outdated, "read live"},
+		"after the live read the inherited record is this process's":  {"live\nhold rollout/zone-a inherited\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"a pod of an unknown revision is read live first":             {"hold rollout/zone-a\nzone-a rev=3 current=1\n zone-a-0 ready@2 zone-a-1 ready@1\n", "read live"},
+		"the hold of a settled zone is read live before it passes on": {"hold rollout/zone-b\n" + outdated + available, "read live"},
+		"after the live read a settled hold passes on":                {"live\nhold rollout/zone-b\n" + outdated + available, "write rollout/zone-a with zone-a-0"},
+		"a settled downscale passes on":                               {"live\nhold downscale/zone-b\n" + outdated + available, "write rollout/zone-a with zone-a-0"},
+		"a settled hold passes on also when expired":                  {"live\nhold rollout/zone-b renewed 5m ago\n" + outdated + available, "write rollout/zone-a with zone-a-0"},
+		"a downscale in the zone becomes its rollout":                 {"live\nhold downscale/zone-a\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"a foreign hold that expired is taken":                        {"live\nhold manual/x renewed 5m ago\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"an ended intent is dropped when the next is recorded": {
 			"hold rollout/zone-a\n intent zone-a-1 uid=former version=5\n" + outdated, "write rollout/zone-a with zone-a-0",
 		},
-		"an open intent stays when the next is noted": {
+		"an open intent stays when the next is recorded": {
 			"hold rollout/zone-a\n intent zone-a-1 version=20\nzone-a rev=2 current=1 budget=2\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1",
 			"write rollout/zone-a with zone-a-1, zone-a-0",
 		},
-		"a void intent is noted anew": {
+		"a cancelled intent is recorded again": {
 			"hold rollout/zone-a\n intent zone-a-0 version=9\n" + outdated, "write rollout/zone-a with zone-a-0",
 		},
 
 		// Labels
-		"a Lease that lost its label gets it back at rest":        {"live\nhold free unlabelled\n" + done, "label"},
-		"one that cannot be read gets it back as well":            {"live\nhold free unlabelled unreadable=damaged\n" + done, "label"},
-		"a Lease with a holder from outside gets it back as well": {"live\nhold manual/x unlabelled\n" + outdated, "label"},
-		"caches do not show that the label is gone":               {"hold free unlabelled\n" + done, "as it is"},
-		"a write of the record adds the label":                    {"live\nhold free unlabelled\n" + outdated, "write rollout/zone-a with zone-a-0"},
+		"a Lease that lost its label gets it back at rest":               {"live\nhold free unlabelled\n" + done, "label"},
+		"a Lease that cannot be read gets its label back as well":        {"live\nhold free unlabelled unreadable=damaged\n" + done, "label"},
+		"a Lease with a holder from outside gets its label back as well": {"live\nhold manual/x unlabelled\n" + outdated, "label"},
+		"a missing label is not written by caches alone":                 {"hold free unlabelled\n" + done, "as it is"},
+		"a write of the record adds the label":                           {"live\nhold free unlabelled\n" + outdated, "write rollout/zone-a with zone-a-0"},
 
 		// Repairs
-		"a repair is always looked at":                          {"hold rollout/zone-a\n" + broken, "read live"},
+		"a repair is always read live first":                    {"hold rollout/zone-a\n" + broken, "read live"},
 		"a repair takes a free hold":                            {"live\n" + broken, "write rollout/zone-a with zone-a-0"},
-		"a repair joins what holds its zone":                    {"live\nhold downscale/zone-a\n" + broken, "write downscale/zone-a with zone-a-0"},
-		"a repair elsewhere needs no cover":                     {"live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\n" + broken + shaken, "as it is"},
+		"a repair joins the operation that holds its zone":      {"live\nhold downscale/zone-a\n" + broken, "write downscale/zone-a with zone-a-0"},
+		"a repair in another zone needs no cover":               {"live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\n" + broken + scaledDown, "as it is"},
 		"a repair under a foreign hold needs no cover":          {"live\nhold manual/zone-a\n" + broken, "as it is"},
 		"a repair under an unreadable hold needs no cover":      {"live\nhold rollout/zone-a unreadable=damaged\n" + broken, "as it is"},
 		"a repair writes nothing to a free hold it cannot read": {"live\nhold free unreadable=damaged\n" + broken, "as it is"},
-		"a zone that joined is remembered beside a repair that needs no cover": {
-			"live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\nmembers zone-b\n" + broken + shaken, "write downscale/zone-b",
+		"a zone that joined is remembered together with a repair that needs no cover": {
+			"live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\nmembers zone-b\n" + broken + scaledDown, "write downscale/zone-b",
 		},
 		"repairs in two zones: the first has the hold":           {"live\n" + broken + "zone-b rev=2\n zone-b-0 failing@1\n", "write rollout/zone-a with zone-a-0"},
 		"repairs in two zones: the holder's zone keeps the hold": {"live\nhold rollout/zone-b\n" + broken + "zone-b rev=2\n zone-b-0 failing@1\n", "write rollout/zone-b with zone-b-0"},
@@ -79,54 +79,54 @@ func TestCover(t *testing.T) {
 		// Wait
 		"a foreign hold is left alone":                    {"hold manual/x\n" + outdated, "as it is"},
 		"an unreadable hold is left alone":                {"hold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated, "as it is"},
-		"an unreadable hold is never given back":          {"hold rollout/zone-a unreadable=damaged\n" + done, "as it is"},
+		"an unreadable hold is never released":            {"hold rollout/zone-a unreadable=damaged\n" + done, "as it is"},
 		"a fresh hold is not renewed":                     {"hold rollout/zone-a renewed 19s ago\nzone-a rev=2\n zone-a-0 starting@2", "as it is"},
 		"a hold in use is renewed":                        {"hold rollout/zone-a renewed 20s ago\nzone-a rev=2\n zone-a-0 starting@2", "write rollout/zone-a"},
 		"an expired hold in use is renewed":               {"hold rollout/zone-a renewed 5m ago\nzone-a rev=2\n zone-a-0 starting@2", "write rollout/zone-a"},
 		"a renewal keeps open intents and drops the rest": {"hold rollout/zone-a renewed 20s ago\n intent zone-a-0 uid=former version=5\n intent zone-a-1 uid=former version=5\nzone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@2", "write rollout/zone-a with zone-a-0"},
-		"a downscale is renewed as well":                  {"hold downscale/zone-b renewed 20s ago\n downscale zone-b from 2 to 1 admitted version=9\n" + done + shaken, "write downscale/zone-b"},
+		"a downscale is renewed as well":                  {"hold downscale/zone-b renewed 20s ago\n downscale zone-b from 2 to 1 admitted version=9\n" + done + scaledDown, "write downscale/zone-b"},
 		"an eviction is renewed as well":                  {"hold eviction/zone-b renewed 20s ago\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write eviction/zone-b"},
-		"what others do is not renewed":                   {"hold manual/zone-b renewed 30s ago\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "as it is"},
-		"nobody renews a free hold":                       {"hold free renewed 5m ago\n" + done, "as it is"},
+		"a hold from outside is not renewed":              {"hold manual/zone-b renewed 30s ago\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "as it is"},
+		"a free hold is not renewed":                      {"hold free renewed 5m ago\n" + done, "as it is"},
 
 		// Downscales
-		"a downscale that is seen is looked at before it is noted": {done + shaken, "read live"},
-		"after the look it is noted":                               {"live\n" + done + shaken, "write downscale/zone-b"},
-		"a downscale joins the rollout of its zone":                {"live\nhold rollout/zone-b\n" + done + shaken, "write downscale/zone-b"},
-		"a downscale does not join what another zone holds":        {"live\nhold rollout/zone-a\n intent zone-a-0 version=20\n" + done + shaken, "as it is"},
-		"the end of a downscale is looked at":                      {"hold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\n" + done + whole, "read live"},
-		"a downscale that has ended gives the hold back":           {"live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\n" + done + whole, "write free"},
-		"a downscale keeps the hold while its zone is not whole":   {"live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write downscale/zone-b"},
-		"a downscale that may still come is only waited for":       {"live\nhold downscale/zone-a\n downscale zone-a from 1 to 0 admitted\n" + done, "as it is"},
-		"a downscale takes over from a foreign hold that expired":  {"live\nhold manual/x renewed 5m ago\n" + done + shaken, "write downscale/zone-b"},
+		"a detected downscale is read live before it is recorded":  {done + scaledDown, "read live"},
+		"after the live read a detected downscale is recorded":     {"live\n" + done + scaledDown, "write downscale/zone-b"},
+		"a downscale joins the rollout of its zone":                {"live\nhold rollout/zone-b\n" + done + scaledDown, "write downscale/zone-b"},
+		"a downscale does not join the hold of another zone":       {"live\nhold rollout/zone-a\n intent zone-a-0 version=20\n" + done + scaledDown, "as it is"},
+		"the end of a downscale is read live":                      {"hold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\n" + done + available, "read live"},
+		"a downscale that has ended releases the hold":             {"live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\n" + done + available, "write free"},
+		"a downscale keeps the hold while its zone is unavailable": {"live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9\n" + done + "zone-b rev=2\n zone-b-0 starting@2\n", "write downscale/zone-b"},
+		"a downscale that may still come keeps its record":         {"live\nhold downscale/zone-a\n downscale zone-a from 1 to 0 admitted\n" + done, "as it is"},
+		"a downscale takes over from a foreign hold that expired":  {"live\nhold manual/x renewed 5m ago\n" + done + scaledDown, "write downscale/zone-b"},
 		"a downscale of a zone that left the group has ended":      {"live\nhold downscale/zone-x\n downscale zone-x from 1 to 0 admitted\n" + done, "write free"},
 
 		// Downscales by lockstep itself
-		"one that is due is looked at before it is noted":                           {"zone-a rev=2 force=0\n zone-a-0 ready@2\n", "read live"},
-		"after the look one that is due is noted":                                   {"live\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
-		"one that this process recorded is carried out once no person has the hold": {"hold downscale/zone-a\n downscale zone-a from 1 to 0 admitted own\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
-		"one that another process noted is looked at":                               {"hold downscale/zone-a inherited\n downscale zone-a from 1 to 0 admitted own\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "read live"},
-		"one that another process recorded is then carried out":                     {"live\nhold downscale/zone-a inherited\n downscale zone-a from 1 to 0 admitted own\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
-		"pods are asked to prepare after a look":                                    {asking, "read live"},
-		"after the look they are asked":                                             {"live\n" + asking, "as it is"},
-		"replicas that are added need no hold, whichever holder has it":             {"hold manual/x inherited\nzone-a rev=2 force=2\n zone-a-0 ready@2\n", "as it is"},
-		"one takes a settled hold over from a rollout that ended":                   {"live\nhold rollout/zone-b\nzone-a rev=2 force=0\n zone-a-0 ready@2\n" + whole, "write downscale/zone-a"},
+		"a due downscale is read live before it is recorded":                           {"zone-a rev=2 force=0\n zone-a-0 ready@2\n", "read live"},
+		"after the live read a due downscale is recorded":                              {"live\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
+		"a downscale that this process recorded is carried out":                        {"hold downscale/zone-a\n downscale zone-a from 1 to 0 admitted own\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
+		"a downscale that another process recorded is read live first":                 {"hold downscale/zone-a inherited\n downscale zone-a from 1 to 0 admitted own\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "read live"},
+		"after the live read a downscale that another process recorded is carried out": {"live\nhold downscale/zone-a inherited\n downscale zone-a from 1 to 0 admitted own\nzone-a rev=2 force=0\n zone-a-0 ready@2\n", "write downscale/zone-a"},
+		"pods are read live before they are called to prepare":                         {preparing, "read live"},
+		"after the live read pods are called to prepare":                               {"live\n" + preparing, "as it is"},
+		"a scale-up needs no hold, whatever holder has it":                             {"hold manual/x inherited\nzone-a rev=2 force=2\n zone-a-0 ready@2\n", "as it is"},
+		"a due downscale takes a settled hold over from a rollout that ended":          {"live\nhold rollout/zone-b\nzone-a rev=2 force=0\n zone-a-0 ready@2\n" + available, "write downscale/zone-a"},
 
 		// Release and removal
-		"a finished rollout gives the hold back":        {"hold rollout/zone-a\n" + done, "write free"},
-		"a hold without Lease is nothing":               {done, "as it is"},
-		"a group without zones loses its free Lease":    {"hold free", "remove"},
-		"a Lease that remembers orphans is not removed": {"hold free\norphaned zone-a\n zone-a-0 ready@1", "as it is"},
-		"a group without zones gives its hold back":     {"hold rollout/zone-a", "write free"},
-		"a Lease with a foreign holder is not removed":  {"hold manual/x", "as it is"},
-		"what a person forgot is removed in the end":    {"hold manual/x renewed 5m ago", "remove"},
-		"it stays while it notes a pod":                 {"hold manual/x renewed 5m ago\n intent zone-a-0\nstray zone-a-0 ready@1", "as it is"},
-		"it stays while it notes a downscale of later":  {"zones at 100\nhold manual/x renewed 5m ago\n downscale zone-a from 2 to 1 admitted version=200", "as it is"},
-		"it stays while the group has zones":            {"hold manual/x renewed 5m ago\n" + done, "as it is"},
-		"a Lease nobody can read is not removed":        {"hold free unreadable=damaged", "as it is"},
-		"a Lease with an open intent is not removed":    {"hold free\n intent zone-a-0\nstray zone-a-0 ready@1", "as it is"},
-		"nor does when a zone shrank keep it":           {"hold free\n downscaled zone-a 1h ago", "remove"},
-		"a group without zones and Lease needs nothing": {"", "as it is"},
+		"a finished rollout releases the hold":                         {"hold rollout/zone-a\n" + done, "write free"},
+		"a finished group without a Lease needs nothing":               {done, "as it is"},
+		"a group without zones loses its free Lease":                   {"hold free", "remove"},
+		"a Lease that remembers orphans is not removed":                {"hold free\norphaned zone-a\n zone-a-0 ready@1", "as it is"},
+		"a group without zones releases its hold":                      {"hold rollout/zone-a", "write free"},
+		"a Lease with a foreign holder is not removed":                 {"hold manual/x", "as it is"},
+		"an expired hold of a person is removed":                       {"hold manual/x renewed 5m ago", "remove"},
+		"an expired hold stays while it records a pod":                 {"hold manual/x renewed 5m ago\n intent zone-a-0\nstray zone-a-0 ready@1", "as it is"},
+		"an expired hold stays while it records a later downscale":     {"zones at 100\nhold manual/x renewed 5m ago\n downscale zone-a from 2 to 1 admitted version=200", "as it is"},
+		"an expired hold stays while the group has zones":              {"hold manual/x renewed 5m ago\n" + done, "as it is"},
+		"an unreadable Lease is not removed":                           {"hold free unreadable=damaged", "as it is"},
+		"a Lease with an open intent is not removed":                   {"hold free\n intent zone-a-0\nstray zone-a-0 ready@1", "as it is"},
+		"a Lease that records only the time of a downscale is removed": {"hold free\n downscaled zone-a 1h ago", "remove"},
+		"a group without zones and Lease needs nothing":                {"", "as it is"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
@@ -139,7 +139,7 @@ func TestCover(t *testing.T) {
 }
 
 // An unreadable record is not written even if a plan requests it.
-func TestARecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
+func TestAnUnreadableRecordIsNotOverwritten(t *testing.T) {
 	s := fixture.MustParse("live\nhold rollout/zone-a renewed 30s ago unreadable=damaged\n" + outdated)
 	disruption := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Up: true}
 	for _, steps := range [][]plan.Action{nil, {plan.Release{Holder: "rollout/zone-a"}}, {disruption}, {disruption, plan.EndIntent{}}, {disruption, group.RecordMembers{}}} {
@@ -155,7 +155,7 @@ live
 hold rollout/zone-b renewed 30s ago inherited transitions=4 trace=00-abc
 zone-a rev=2 current=1
   zone-a-0 ready@1 uid=u version=17
-` + whole)
+` + available)
 	want := group.Hold{
 		Hold: plan.Hold{
 			Exists:      true,
@@ -185,11 +185,11 @@ func TestTransitionsCountChangesOfHolder(t *testing.T) {
 		group string
 		want  int
 	}{
-		"taking counts":        {"live\nhold free transitions=4\n" + outdated, 5},
-		"joining counts":       {"live\nhold downscale/zone-a transitions=4\n" + outdated, 5},
-		"going on does not":    {"hold rollout/zone-a transitions=4\n" + outdated, 4},
-		"renewing does not":    {"hold rollout/zone-a renewed 20s ago transitions=4\nzone-a rev=2\n zone-a-0 starting@2", 4},
-		"giving back does not": {"hold rollout/zone-a transitions=4\n" + done, 4},
+		"a free hold is taken": {"live\nhold free transitions=4\n" + outdated, 5},
+		"a hold is joined":     {"live\nhold downscale/zone-a transitions=4\n" + outdated, 5},
+		"a rollout continues":  {"hold rollout/zone-a transitions=4\n" + outdated, 4},
+		"a hold is renewed":    {"hold rollout/zone-a renewed 20s ago transitions=4\nzone-a rev=2\n zone-a-0 starting@2", 4},
+		"a hold is released":   {"hold rollout/zone-a transitions=4\n" + done, 4},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
@@ -201,7 +201,7 @@ func TestTransitionsCountChangesOfHolder(t *testing.T) {
 	}
 }
 
-func TestAnIntentThatStandsIsNotWrittenTwice(t *testing.T) {
+func TestAPendingIntentIsNotWrittenTwice(t *testing.T) {
 	s := fixture.MustParse("hold rollout/zone-a\n intent zone-a-0 since=9s trace=00-abc\n" + outdated)
 	got := hold.Decide(&s, group.Plan(s)).Record.Intents
 	if diff := cmp.Diff(s.Hold.Intents, got); diff != "" {
@@ -255,13 +255,13 @@ zone-b rev=2
 		queue = append(queue, string(w.Operation.For(w.Zone)))
 	}
 	if diff := cmp.Diff([]string{"downscale/zone-a", "downscale/zone-b"}, queue); diff != "" {
-		t.Errorf("who was silent for too long loses the place (-want +got)\n%s", diff)
+		t.Errorf("a zone that did not ask for too long loses its place (-want +got)\n%s", diff)
 	}
 }
 
 // The update may follow its admission by up to 34 seconds. If the time of the admission counted, two zones
-// could shrink closer together than they allow by as much.
-func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
+// could be scaled down that much sooner after each other than they allow.
+func TestADownscaleIsDatedByItsLatestPossibleTime(t *testing.T) {
 	for since, want := range map[string]time.Duration{"3s": 0, "34s": 0, "35s": -time.Second, "10m": 34*time.Second - 10*time.Minute, "-5s": 5 * time.Second} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
 		if got := group.HoldOf(hold.Decide(&s, group.Plan(s)).Record).Downscaled["zone-b"].Sub(fixture.Now()); got != want {
@@ -270,9 +270,9 @@ func TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest(t *testing.T) {
 	}
 }
 
-// lockstep sends its own update after the record. From then, the API server may work on it for the full time
+// lockstep sends its update after it has written the record. From then, the API server may work on it for the full time
 // limit.
-func TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest(t *testing.T) {
+func TestADownscaleByLockstepIsDatedByTheLatestTimeOfItsUpdate(t *testing.T) {
 	const latest = group.CarryLimit + plan.RequestLimit
 	for since, want := range map[string]time.Duration{"3s": 0, "84s": 0, "85s": -time.Second, "10m": latest - 10*time.Minute} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted own version=9 since=" + since + "\nzone-b rev=2\n zone-b-0 ready@2\nzone-a rev=2\n zone-a-0 ready@2\n")
@@ -306,11 +306,11 @@ func TestTheLatestTimeOfADownscaleIsKept(t *testing.T) {
 
 // A downscale through /scale and its reversal leave no trace on the object. Two changes of the spec since the
 // admission may have been just that.
-func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
+func TestTheTimeOfADownscaleIsKeptIfItWasRevertedUnseen(t *testing.T) {
 	for part, kept := range map[string]bool{
 		"admitted version=9 since=10s\nzone-b rev=2 edits=3": true,
 		"undoing version=9 since=10s\nzone-b rev=2 edits=3":  true,
-		"admitted uid=former since=10s\nzone-b rev=2":        true, // recreated; the spec of the former one is unknown
+		"admitted uid=former since=10s\nzone-b rev=2":        true, // recreated; the spec of the former StatefulSet is unknown
 		"undoing uid=former since=10s\nzone-b rev=2":         true,
 		"admitted version=9 since=10s\nzone-b rev=2 edits=2": false, // another writer's change instead
 		"undoing version=9 since=10s\nzone-b rev=2":          false,
@@ -319,27 +319,27 @@ func TestTheTimeOfADownscaleThatWasTakenBackUnseenIsKept(t *testing.T) {
 		decision := hold.Decide(&s, group.Plan(s))
 		at, is := group.HoldOf(decision.Record).Downscaled["zone-b"]
 		if decision.Need != hold.Write || is != kept || (kept && !at.Equal(fixture.Now())) {
-			t.Errorf("%s: %v, shrank at %v (%t), want %t", part, decision.Need, at, is, kept)
+			t.Errorf("%s: %v, scaled down at %v (%t), want %t", part, decision.Need, at, is, kept)
 		}
 	}
 }
 
-// No webhook was called, and the raise comes before any other write. A StatefulSet that was recreated has
+// No webhook was called, and the scale-up comes before any other write. A StatefulSet that was recreated has
 // only ever shown this spec.
-func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack(t *testing.T) {
+func TestTheTimeOfADetectedDownscaleIsKeptAfterItIsReverted(t *testing.T) {
 	for edits := 1; edits <= 5; edits += 2 {
 		s := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=20 replicas=2\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 terminating@1\nzone-b rev=1\n zone-b-0 ready@1\n", edits))
 		part := hold.Decide(&s, group.Plan(s)).Record
 		later := fixture.MustParse(fmt.Sprintf("live\nhold free\nzone-a rev=1 edits=%d version=30 replicas=3\n zone-a-0 ready@1\n zone-a-1 ready@1\n zone-a-2 ready@1 version=40 uid=anew\nzone-b rev=1\n zone-b-0 ready@1\n", edits+1))
 		later.Hold = group.HoldOf(part)
 		if got := group.HoldOf(hold.Decide(&later, group.Plan(later)).Record).Downscaled["zone-a"]; group.HoldOf(part).Downscale.Zone != "zone-a" || !got.Equal(fixture.Now()) {
-			t.Errorf("at generation %d noted %s, and dated %v", edits, group.HoldOf(part).Downscale, got)
+			t.Errorf("at generation %d recorded %s, and dated %v", edits, group.HoldOf(part).Downscale, got)
 		}
 	}
 }
 
 // The next downscale may be evaluated at the same version at which the previous one was seen.
-func TestTheTimeOfADownscaleThatWasOnlySeenIsKeptWhenTheNextOneReplacesIt(t *testing.T) {
+func TestTheTimeOfADetectedDownscaleIsKeptWhenTheNextDownscaleReplacesIt(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold free
@@ -356,9 +356,9 @@ zone-b rev=1
 	}
 }
 
-// Pods that leave by the previous downscale are recorded again. A pod that declines is not asked again any
+// Pods that the previous downscale deletes are recorded again. A pod that declines is not called again any
 // sooner.
-func TestADownscaleThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce(t *testing.T) {
+func TestADownscaleThatFailsWhilePodsOfThePreviousOneTerminateIsNotRetriedAtOnce(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold downscale/zone-a
@@ -392,7 +392,7 @@ zone-b rev=2
 	}
 }
 
-// If another downscale replaces a downscale before any pod agreed, the replaced one did not fail.
+// If another downscale replaces a downscale before any pod acknowledged, the replaced downscale did not fail.
 func TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-a\n downscale zone-a from 3 to 2 preparing own version=9\nzone-a rev=2\n zone-a-0 ready@2 zone-a-1 ready@2 zone-a-2 ready@2\n")
 	if got := hold.Admit(&s, group.DownscaleAnswer{Record: fixture.Shrinking("zone-a", 3, 1, group.Preparing)}.Admission(&s, "zone-a")); len(group.HoldOf(got).GivenUp) > 0 {
@@ -403,14 +403,14 @@ func TestADownscaleThatTheNextOneReplacesIsTriedAgainAtOnce(t *testing.T) {
 // An eviction that is granted under the hold of its zone's rollout leaves the queue. Otherwise its place
 // would block other operations.
 func TestAnEvictionThatIsGrantedLeavesTheQueue(t *testing.T) {
-	s := fixture.MustParse("hold rollout/zone-a\n waiting eviction/zone-a since 20s seen 5s\n waiting eviction/zone-b since 20s seen 5s\nzone-a rev=2\n zone-a-0 ready@2\n" + whole)
+	s := fixture.MustParse("hold rollout/zone-a\n waiting eviction/zone-a since 20s seen 5s\n waiting eviction/zone-b since 20s seen 5s\nzone-a rev=2\n zone-a-0 ready@2\n" + available)
 	got := hold.DecideGrant(&s, granted("zone-a", "")).Record
 	if len(got.Waiting) != 1 || got.Waiting[0].Zone != "zone-b" {
-		t.Errorf("who waits: %+v, want zone-b alone", got.Waiting)
+		t.Errorf("waiting: %+v, want zone-b alone", got.Waiting)
 	}
 }
 
-// Another group may disrupt the pods of a zone that left, so caches do not show whether they still serve.
+// Another group may disrupt the pods of a zone that left, so caches do not show whether they are still ready.
 func TestAnEvictionIsGrantedByALiveReadWhileAZoneThatLeftIsRemembered(t *testing.T) {
 	const text = "hold eviction/zone-a\nrelabelled zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\nzone-a rev=1 replicas=1\n orphan zone-a-0 ready@1\n"
 	for live, want := range map[string]hold.Need{"": hold.ReadLive, "live\n": hold.Write} {
@@ -426,20 +426,20 @@ func granted(zone, partition string) plan.Intent {
 	return granted
 }
 
-func TestUnderWhichHoldAPodIsEvicted(t *testing.T) {
+func TestHolderOfAGrantedEviction(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		hold, partition string
 		want            plan.Holder
 	}{
-		"nobody has it":                           {"hold free", "", "eviction/zone-a"},
-		"its zone is rolled":                      {"hold rollout/zone-a", "", "rollout/zone-a"},
-		"partitions count, and its zone has it":   {"hold eviction/zone-a", "p1", "eviction/partitions"},
-		"partitions count, and evictions do":      {"hold eviction/partitions", "p1", "eviction/partitions"},
-		"somebody had it by hand for too long":    {"hold manual/zone-a renewed 5m ago", "", "eviction/zone-a"},
-		"another zone was rolled, and is settled": {"hold rollout/zone-b", "", "eviction/zone-a"},
+		"the hold is free":                                           {"hold free", "", "eviction/zone-a"},
+		"a rollout of its zone has the hold":                         {"hold rollout/zone-a", "", "rollout/zone-a"},
+		"partitions count, and an eviction of its zone has the hold": {"hold eviction/zone-a", "p1", "eviction/partitions"},
+		"partitions count, and evictions by partition have the hold": {"hold eviction/partitions", "p1", "eviction/partitions"},
+		"a manual hold has expired":                                  {"hold manual/zone-a renewed 5m ago", "", "eviction/zone-a"},
+		"a rollout of another zone has the hold and is settled":      {"hold rollout/zone-b", "", "eviction/zone-a"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := fixture.MustParse("live\n" + tc.hold + "\nzone-a rev=2\n zone-a-0 ready@2\n" + whole)
+			s := fixture.MustParse("live\n" + tc.hold + "\nzone-a rev=2\n zone-a-0 ready@2\n" + available)
 			if got := hold.DecideGrant(&s, granted("zone-a", tc.partition)).Record.Holder; got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
@@ -447,15 +447,15 @@ func TestUnderWhichHoldAPodIsEvicted(t *testing.T) {
 	}
 }
 
-func TestWhoAsksAgainKeepsItsPlaceInTheQueue(t *testing.T) {
+func TestARepeatedRequestKeepsItsPlaceInTheQueue(t *testing.T) {
 	now := fixture.Now()
 	place := func(zone string, since, seen time.Duration) plan.Waiting {
 		return plan.Waiting{Operation: plan.EvictionOperation, Zone: zone, Since: now.Add(-since), LastSeen: now.Add(-seen)}
 	}
 	for sentence, tc := range map[string]struct{ queue, want []plan.Waiting }{
-		"who asked first is first":                         {[]plan.Waiting{place("zone-a", time.Minute, 15*time.Second), place("zone-b", 20*time.Second, 0)}, []plan.Waiting{place("zone-a", time.Minute, 0), place("zone-b", 20*time.Second, 0)}},
-		"who did not ask for too long begins anew":         {[]plan.Waiting{place("zone-a", time.Hour, time.Minute), place("zone-b", 20*time.Second, 0)}, []plan.Waiting{place("zone-b", 20*time.Second, 0), place("zone-a", 0, 0)}},
-		"others who did not ask for too long wait no more": {[]plan.Waiting{place("zone-b", time.Hour, time.Minute)}, []plan.Waiting{place("zone-a", 0, 0)}},
+		"the earlier request keeps the first place":                  {[]plan.Waiting{place("zone-a", time.Minute, 15*time.Second), place("zone-b", 20*time.Second, 0)}, []plan.Waiting{place("zone-a", time.Minute, 0), place("zone-b", 20*time.Second, 0)}},
+		"a zone that did not ask for too long gets a new place":      {[]plan.Waiting{place("zone-a", time.Hour, time.Minute), place("zone-b", 20*time.Second, 0)}, []plan.Waiting{place("zone-b", 20*time.Second, 0), place("zone-a", 0, 0)}},
+		"another zone that did not ask for too long loses its place": {[]plan.Waiting{place("zone-b", time.Hour, time.Minute)}, []plan.Waiting{place("zone-a", 0, 0)}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, changes := hold.Enqueued(group.Hold{Hold: plan.Hold{Exists: true, Waiting: tc.queue}}.Record(), place("zone-a", 0, 0))
@@ -471,11 +471,11 @@ func TestARolloutTakesItsPlaceInTheQueueByTheNextWrite(t *testing.T) {
 	s := fixture.MustParse("live\nhold eviction/zone-b renewed 20s ago\n" + outdated + "zone-b rev=2\n zone-b-0 terminating@2\n")
 	d := hold.Decide(&s, group.Plan(s))
 	if d.Need != hold.Write || len(d.Record.Waiting) != 1 || d.Record.Waiting[0].Zone != "zone-a" || !d.Record.Renewed.Equal(s.Now) {
-		t.Errorf("got %s, renewed %s, who waits: %+v", fixture.Decision(d), d.Record.Renewed, d.Record.Waiting)
+		t.Errorf("got %s, renewed %s, waiting: %+v", fixture.Decision(d), d.Record.Renewed, d.Record.Waiting)
 	}
 }
 
-func TestAGrantThatEndsBesideARepairIsTakenOffTheHold(t *testing.T) {
+func TestAGrantThatEndsDuringARepairIsRemovedFromTheHold(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold eviction/zone-a
@@ -488,7 +488,7 @@ zone-b rev=2 current=1
 	steps := group.Plan(s)
 	d := hold.Decide(&s, steps)
 	if d.Need != hold.Write || len(d.Record.Intents) != 0 {
-		t.Errorf("%s leaves %s", plan.Notation(steps), fixture.Decision(d))
+		t.Errorf("%s results in %s", plan.Notation(steps), fixture.Decision(d))
 	}
 }
 
@@ -512,7 +512,7 @@ func TestAFullHoldHasRoomForARepairInThePlaceOfAnIntent(t *testing.T) {
 }
 
 // The intent of the new pod's eviction replaces the intent of the former pod.
-func TestAnEvictionRightAfterAReplacementDoesNotHideThat(t *testing.T) {
+func TestAnEvictionRightAfterAReplacementKeepsTheCountOfReplacedPods(t *testing.T) {
 	s := fixture.MustParse(`
 live
 hold rollout/zone-a
@@ -524,7 +524,7 @@ zone-a rev=2 current=1 minReady=10s
 	permit := group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
 	d := hold.DecideGrant(&s, permit.Record)
 	if got := d.Record.Rollouts.Current.Zones; !permit.NeedsRecord() || len(got) != 1 || got[0].Replaced != 1 {
-		t.Errorf("%v: remembered are %+v, want 1 replaced", permit, got)
+		t.Errorf("%v: recorded zones %+v, want 1 replaced pod", permit, got)
 	}
 }
 
@@ -550,38 +550,38 @@ zone-b rev=2
 
 func TestAPreparationThatAnotherProcessGaveUpIsUndoneAgain(t *testing.T) {
 	now := time.Now()
-	asked := fixture.Shrinking("zone-a", 2, 1, group.Preparing)
+	preparing := fixture.Shrinking("zone-a", 2, 1, group.Preparing)
 	seen := fixture.Shrinking("zone-a", 3, 2, group.Admitted)
 	seen.Generation, seen.Since = group.SeenInEffect, now
 	for sentence, tc := range map[string]struct {
 		record group.Hold
 		want   bool
 	}{
-		"the hold is free":              {group.Hold{}, true},
-		"the zone's downscale has it":   {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}}, true},
-		"it still is under way":         {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Part: group.Part{Downscale: asked}}, false},
-		"pods leave by the one before":  {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Part: group.Part{Downscale: seen}}, true},
-		"another zone still has it":     {group.Hold{Hold: plan.Hold{Exists: true, Holder: "rollout/zone-b", Renewed: now.Add(-time.Hour), Duration: time.Minute}}, false},
-		"another zone has the hold":     {group.Hold{Hold: plan.Hold{Exists: true, Holder: "rollout/zone-b"}}, false},
-		"a person has taken it by hand": {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance"}}, false},
-		"somebody still has it by hand": {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour), Duration: time.Hour}}, false},
-		"somebody had it by hand":       {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour - time.Second), Duration: time.Hour}}, true},
-		"it cannot be read":             {group.Hold{Hold: plan.Hold{Exists: true, Unreadable: "damaged"}}, false},
+		"the hold is free":                                 {group.Hold{}, true},
+		"the downscale of the zone has the hold":           {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}}, true},
+		"the preparation is still under way":               {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Part: group.Part{Downscale: preparing}}, false},
+		"pods terminate because of the previous downscale": {group.Hold{Hold: plan.Hold{Exists: true, Holder: "downscale/zone-a"}, Part: group.Part{Downscale: seen}}, true},
+		"another zone has an expired hold":                 {group.Hold{Hold: plan.Hold{Exists: true, Holder: "rollout/zone-b", Renewed: now.Add(-time.Hour), Duration: time.Minute}}, false},
+		"another zone has the hold":                        {group.Hold{Hold: plan.Hold{Exists: true, Holder: "rollout/zone-b"}}, false},
+		"a person has a manual hold":                       {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance"}}, false},
+		"a manual hold has not expired yet":                {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour), Duration: time.Hour}}, false},
+		"a manual hold has expired since":                  {group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Renewed: now.Add(-time.Hour - time.Second), Duration: time.Hour}}, true},
+		"the hold cannot be read":                          {group.Hold{Hold: plan.Hold{Exists: true, Unreadable: "damaged"}}, false},
 	} {
-		next, possible := undoneAnew(tc.record, asked, now)
+		next, possible := undoneAgain(tc.record, preparing, now)
 		undoes := next.Downscale.Stage == group.Undoing && next.Holder == "downscale/zone-a" && next.Renewed.Equal(now) &&
 			(next.Transitions == 1) == (tc.record.Holder != next.Holder)
 		if possible != tc.want || (tc.want && !undoes) {
 			t.Errorf("%s: possible %t with %s under %q, want %t", sentence, possible, next.Downscale, next.Holder, tc.want)
 		}
 		if dated := next.Downscaled["zone-a"]; dated.Equal(now) != (tc.record.Downscale == seen) {
-			t.Errorf("%s: the zone shrank at %v", sentence, dated)
+			t.Errorf("%s: the zone was scaled down at %v", sentence, dated)
 		}
 	}
 }
 
-// undoneAnew returns the record under which a downscale is undone again, or the given record if that is not possible.
-func undoneAnew(record group.Hold, d group.Downscale, now time.Time) (group.Hold, bool) {
+// undoneAgain returns the record under which a downscale is undone again, or the given record if that is not possible.
+func undoneAgain(record group.Hold, d group.Downscale, now time.Time) (group.Hold, bool) {
 	part, possible := record.UndoAnew(d, now)
 	if !possible {
 		return record, false
@@ -590,19 +590,19 @@ func undoneAnew(record group.Hold, d group.Downscale, now time.Time) (group.Hold
 	return group.HoldOf(next), possible
 }
 
-func TestADownscaleOfOurOwnThatFailedIsRemembered(t *testing.T) {
+func TestAFailedDownscaleByLockstepIsRemembered(t *testing.T) {
 	const scenario = "zone-a rev=2 version=11\n zone-a-0 ready@2 zone-a-1 ready@2\n"
 	for sentence, tc := range map[string]struct {
 		hold string
 		want bool
 	}{
-		"one that did not get through":    {"downscale zone-a from 2 to 1 admitted own since=5s", true},
-		"one that was undone":             {"downscale zone-a from 2 to 1 undoing own", true},
-		"one that was merely overtaken":   {"downscale zone-a from 2 to 1 admitted own since=4s", false},
-		"one that somebody else wanted":   {"downscale zone-a from 2 to 1 admitted since=5s", false},
-		"one that failed a moment ago":    {"failed zone-a 29s ago\n downscale zone-a from 2 to 1 admitted since=5s", true},
-		"one that failed some time ago":   {"failed zone-a 30s ago\n downscale zone-a from 2 to 1 admitted since=5s", false},
-		"one that came into effect early": {"downscale zone-a from 3 to 2 admitted own since=1h", false},
+		"its update was not carried out in time": {"downscale zone-a from 2 to 1 admitted own since=5s", true},
+		"its preparation was undone":             {"downscale zone-a from 2 to 1 undoing own", true},
+		"another update came first":              {"downscale zone-a from 2 to 1 admitted own since=4s", false},
+		"another client requested it":            {"downscale zone-a from 2 to 1 admitted since=5s", false},
+		"it failed a moment ago":                 {"failed zone-a 29s ago\n downscale zone-a from 2 to 1 admitted since=5s", true},
+		"it failed some time ago":                {"failed zone-a 30s ago\n downscale zone-a from 2 to 1 admitted since=5s", false},
+		"it took effect early":                   {"downscale zone-a from 3 to 2 admitted own since=1h", false},
 	} {
 		s := fixture.MustParse("live\nhold downscale/zone-a\n " + tc.hold + "\n" + scenario)
 		d := hold.Decide(&s, group.Plan(s))
@@ -613,7 +613,7 @@ func TestADownscaleOfOurOwnThatFailedIsRemembered(t *testing.T) {
 }
 
 // An expired hold stays on the Lease, and nothing else causes a write.
-func TestARolloutThatEndedBesideAnExpiredHoldFromOutsideIsOver(t *testing.T) {
+func TestARolloutEndsUnderAnExpiredHoldFromOutside(t *testing.T) {
 	s := fixture.MustParse("hold manual/x renewed 5h ago\nzone-a rev=1\n  zone-a-0 ready@1")
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now().Add(-time.Hour)}
 	d := hold.Decide(&s, nil)
@@ -621,13 +621,13 @@ func TestARolloutThatEndedBesideAnExpiredHoldFromOutsideIsOver(t *testing.T) {
 		t.Errorf("got %+v, want that the rollout ends", d)
 	}
 	if d.Record.Holder != s.Hold.Holder || !d.Record.Renewed.Equal(s.Hold.Renewed) {
-		t.Errorf("who expired is %s until %s after that", d.Record.Holder, d.Record.Renewed)
+		t.Errorf("the holder is %s, renewed at %s, want the expired holder unchanged", d.Record.Holder, d.Record.Renewed)
 	}
 }
 
-// A renewal needs no live read. Afterwards, the acts of the former process are still unknown.
+// A renewal needs no live read. Afterwards, the writes of the former process are still unknown.
 func TestAProcessThatHasOnlyRenewedAHoldReadsTheGroupBeforeItDeletes(t *testing.T) {
-	s := fixture.MustParse("hold rollout/zone-a renewed 20s ago inherited\nzone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\n" + whole)
+	s := fixture.MustParse("hold rollout/zone-a renewed 20s ago inherited\nzone-a rev=2 current=1\n zone-a-0 starting@2 zone-a-1 ready@1\n" + available)
 	renewal := hold.Decide(&s, group.Plan(s))
 	if got := fixture.Decision(renewal); got != "write rollout/zone-a" {
 		t.Fatalf("got %q, want a renewal", got)

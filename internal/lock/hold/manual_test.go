@@ -62,13 +62,13 @@ func TestAPersonTakesOnlyAFreeHold(t *testing.T) {
 				t.Errorf("%d changes of the holder are counted", changed)
 			}
 			if got.UID != before.UID || got.Version != before.Version {
-				t.Error("the write would not be compared with what was read")
+				t.Error("the write would not be compared with the Lease that was read")
 			}
 		})
 	}
 }
 
-func TestAPersonGivesBackWhatPeopleHold(t *testing.T) {
+func TestAPersonReleasesOnlyHoldsFromOutside(t *testing.T) {
 	for holder, want := range map[string]struct{ plain, forced bool }{
 		"manual/upgrade": {true, true},
 		"backup/weekly":  {false, true},
@@ -87,7 +87,7 @@ func TestAPersonGivesBackWhatPeopleHold(t *testing.T) {
 	}
 }
 
-func TestAHoldThatCannotBeReadIsNotGivenBack(t *testing.T) {
+func TestAnUnreadableHoldIsNotReleased(t *testing.T) {
 	before := fixture.MustParse("hold manual/upgrade unreadable=damaged\n").Hold
 	for _, force := range []bool{false, true} {
 		if got, ok := hold.GiveBack(before.Record(), force); ok || got.Holder != before.Holder {

@@ -27,23 +27,23 @@ func TestAGroupIsReconciledAtTheEarliestDueTime(t *testing.T) {
 		decision hold.Decision
 		want     time.Duration // 0: wait only for events
 	}{
-		"a group that rests waits for events":             {},
-		"a wait ends by time":                             {steps: []plan.Action{wait(now.Add(5 * time.Second))}, want: 5 * time.Second},
-		"that a wait lasts is told":                       {steps: []plan.Action{wait(time.Time{})}, want: hold.ReportAfter},
-		"a wait that ends late is told of in between":     {steps: []plan.Action{wait(now.Add(time.Hour))}, want: hold.ReportAfter},
-		"a time that is over makes no loop without rest":  {steps: []plan.Action{wait(now)}, want: hold.RetryAfter},
-		"a hold is renewed":                               {hold: mine, want: hold.RenewEvery},
-		"a hold that is overdue makes no loop either":     {hold: overdue, want: hold.RetryAfter},
-		"a hold that is written now is renewed from then": {hold: overdue, decision: hold.Decision{Need: hold.Write, Record: mine.Record()}, want: hold.RenewEvery},
-		"a hold from outside lapses":                      {hold: theirs, want: 30 * time.Second},
-		"a contest is over":                               {contest: group.Contest{Overwrites: 3, Last: now.Add(-5 * time.Minute)}, want: 10 * time.Minute},
-		"one that nobody was told of is over unnoticed":   {contest: group.Contest{Overwrites: 2, Last: now.Add(-5 * time.Minute)}},
-		"what comes first counts":                         {hold: mine, steps: []plan.Action{wait(now.Add(time.Hour)), wait(now.Add(7 * time.Second))}, want: 7 * time.Second},
+		"a settled group waits for events":              {},
+		"a wait ends by time":                           {steps: []plan.Action{wait(now.Add(5 * time.Second))}, want: 5 * time.Second},
+		"a wait without an end is reported":             {steps: []plan.Action{wait(time.Time{})}, want: hold.ReportAfter},
+		"a wait with a late end is reported in between": {steps: []plan.Action{wait(now.Add(time.Hour))}, want: hold.ReportAfter},
+		"a time in the past is retried after a pause":   {steps: []plan.Action{wait(now)}, want: hold.RetryAfter},
+		"a hold is renewed":                             {hold: mine, want: hold.RenewEvery},
+		"an overdue renewal is retried after a pause":   {hold: overdue, want: hold.RetryAfter},
+		"a hold that is written now is renewed later":   {hold: overdue, decision: hold.Decision{Need: hold.Write, Record: mine.Record()}, want: hold.RenewEvery},
+		"a hold from outside expires":                   {hold: theirs, want: 30 * time.Second},
+		"a contest is over":                             {contest: group.Contest{Overwrites: 3, Last: now.Add(-5 * time.Minute)}, want: 10 * time.Minute},
+		"a contest that was not reported needs no time": {contest: group.Contest{Overwrites: 2, Last: now.Add(-5 * time.Minute)}},
+		"the earliest of several times counts":          {hold: mine, steps: []plan.Action{wait(now.Add(time.Hour)), wait(now.Add(7 * time.Second))}, want: 7 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, due := hold.NextReconcile(&group.Snapshot{Now: now, Hold: tc.hold, Zones: []group.Zone{{Contest: tc.contest}}}, tc.steps, tc.decision)
 			if got != tc.want || due != (tc.want != 0) {
-				t.Errorf("looked at again after %v (%t), want %v", got, due, tc.want)
+				t.Errorf("reconciled again after %v (%t), want %v", got, due, tc.want)
 			}
 		})
 	}
@@ -54,9 +54,9 @@ func TestALiveReadIncludesTheLeaseIfNoneIsKnownOrADownscaleIsRecorded(t *testing
 		hold group.Hold
 		want bool
 	}{
-		"none is known":        {group.Hold{}, true},
-		"a decrease is noted":  {group.Hold{Hold: plan.Hold{Exists: true}, Part: group.Part{Downscale: group.Downscale{Zone: "zone-a"}}}, true},
-		"nothing of that kind": {group.Hold{Hold: plan.Hold{Exists: true, Holder: plan.RolloutOperation.For("zone-a")}}, false},
+		"no Lease is known":       {group.Hold{}, true},
+		"a downscale is recorded": {group.Hold{Hold: plan.Hold{Exists: true}, Part: group.Part{Downscale: group.Downscale{Zone: "zone-a"}}}, true},
+		"a rollout has the hold":  {group.Hold{Hold: plan.Hold{Exists: true, Holder: plan.RolloutOperation.For("zone-a")}}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := hold.LiveReadNeedsLease(tc.hold.Record()); got != tc.want {

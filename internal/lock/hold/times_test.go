@@ -18,7 +18,7 @@ import (
 const renewed = "hold rollout/zone-b renewed 30s ago\n%szone-b rev=2 current=1\n zone-b-0 starting@2\n"
 
 // After kubectl delete statefulset zone-a --cascade=orphan and kubectl apply, the former annotations of
-// zone-a are lost. Only the Lease knows when it shrank.
+// zone-a are lost. Only the Lease records when it was scaled down.
 func TestTheTimeOfADownscaleOutlivesItsStatefulSet(t *testing.T) {
 	for ago, kept := range map[string]bool{"1h": true, "167h": true, "168h": false, "-167h": true, "-168h": false} {
 		s := fixture.MustParse(fmt.Sprintf(renewed, " downscaled zone-a "+ago+" ago\n"))

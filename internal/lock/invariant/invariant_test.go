@@ -30,7 +30,7 @@ type violation struct {
 	decision hold.Decision
 }
 
-const shrinking = `
+const scalingDown = `
 hold downscale/zone-b
   downscale zone-b from 2 to 1 admitted own
 zone-a rev=1
@@ -39,7 +39,7 @@ zone-b rev=1
   zone-b-0 ready@1   zone-b-1 ready@1
 `
 
-const waiting = `
+const delayed = `
 hold downscale/zone-b
   downscale zone-b from 2 to 1 admitted own
   acknowledged zone-b 1 to 2 1h ago
@@ -61,36 +61,36 @@ func TestChangesOfReplicas(t *testing.T) {
 		rule, group string
 		sizes       []plan.Action
 	}{
-		"the decrease that is noted":         {"", shrinking, []plan.Action{lower}},
-		"an increase needs no hold":          {"", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{change(func(a *group.SetReplicas) { a.To = 9 })}},
-		"a downscale without a further read": {"ConfirmedFirst", shrinking, []plan.Action{lower}},
-		"a decrease that is not noted":       {"DownscaleRecorded", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{lower}},
-		"a downscale of another client":      {"DownscaleRecorded", strings.Replace(shrinking, " own", "", 1), []plan.Action{lower}},
-		"a decrease that is being prepared":  {"DownscaleRecorded", strings.Replace(shrinking, "admitted", "preparing", 1), []plan.Action{lower}},
-		"further than noted":                 {"DownscaleRecorded", shrinking, []plan.Action{change(func(a *group.SetReplicas) { a.To = 0 })}},
-		"under another hold":                 {"DownscaleRecorded", strings.Replace(shrinking, "hold downscale/zone-b", "hold rollout/zone-b", 1), []plan.Action{lower}},
-		"while another zone is not whole":    {"DownscaleSparesOtherZones", strings.Replace(shrinking, "zone-a-0 ready", "zone-a-0 starting", 1), []plan.Action{lower}},
-		"who is down leaves nevertheless":    {"", strings.NewReplacer("zone-a-0 ready", "zone-a-0 starting", "zone-b-1 ready", "zone-b-1 starting").Replace(shrinking), []plan.Action{lower}},
+		"the recorded downscale":                                              {"", scalingDown, []plan.Action{lower}},
+		"a scale-up without a hold":                                           {"", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{change(func(a *group.SetReplicas) { a.To = 9 })}},
+		"a downscale without a live read":                                     {"ConfirmedFirst", scalingDown, []plan.Action{lower}},
+		"a downscale that is not recorded":                                    {"DownscaleRecorded", "zone-b rev=1\n zone-b-0 ready@1 zone-b-1 ready@1", []plan.Action{lower}},
+		"a downscale of another client":                                       {"DownscaleRecorded", strings.Replace(scalingDown, " own", "", 1), []plan.Action{lower}},
+		"a downscale that is being prepared":                                  {"DownscaleRecorded", strings.Replace(scalingDown, "admitted", "preparing", 1), []plan.Action{lower}},
+		"a downscale beyond the recorded number of replicas":                  {"DownscaleRecorded", scalingDown, []plan.Action{change(func(a *group.SetReplicas) { a.To = 0 })}},
+		"a downscale under the hold of another operation":                     {"DownscaleRecorded", strings.Replace(scalingDown, "hold downscale/zone-b", "hold rollout/zone-b", 1), []plan.Action{lower}},
+		"a downscale while another zone is unavailable":                       {"DownscaleSparesOtherZones", strings.Replace(scalingDown, "zone-a-0 ready", "zone-a-0 starting", 1), []plan.Action{lower}},
+		"a downscale of an unavailable pod while another zone is unavailable": {"", strings.NewReplacer("zone-a-0 ready", "zone-a-0 starting", "zone-b-1 ready", "zone-b-1 starting").Replace(scalingDown), []plan.Action{lower}},
 		"a pod that was not called": {
-			"PreparedFirst", strings.NewReplacer("zone-b rev=1", "zone-b rev=1 prepares", "zone-b-1 ready@1", "zone-b-1 ready@1 ip=10.0.0.1").Replace(shrinking), []plan.Action{lower},
+			"PreparedFirst", strings.NewReplacer("zone-b rev=1", "zone-b rev=1 prepares", "zone-b-1 ready@1", "zone-b-1 ready@1 ip=10.0.0.1").Replace(scalingDown), []plan.Action{lower},
 		},
-		"who has waited":                         {"", waiting, []plan.Action{lower}},
-		"who has not waited by the hold":         {"DelayKept", strings.Replace(waiting, "1 to 2 1h", "1 to 2 59m", 1), []plan.Action{lower}},
-		"who is not noted":                       {"DelayKept", strings.Replace(waiting, "1 to 2 1h", "0 to 1 1h", 1), []plan.Action{lower}},
-		"who replaced the one who is noted":      {"DelayKept", strings.Replace(waiting, "1h ago", "1h ago of=abcdef", 1), []plan.Action{lower}},
-		"who is to stay":                         {"DelayKept", strings.Replace(waiting, "1h ago", "1h ago over", 1), []plan.Action{lower}},
-		"who agreed by another call":             {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h by=/former", 1), []plan.Action{lower}},
-		"who is noted by another call":           {"DelayKept", strings.Replace(waiting, "1h ago", "1h ago by=/former", 1), []plan.Action{lower}},
-		"who has not waited by himself":          {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h stamp=59m", 1), []plan.Action{lower}},
-		"who was told to stay":                   {"DelayKept", strings.Replace(waiting, "notified leave", "notified stay", 1), []plan.Action{lower}},
-		"who did not agree":                      {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h failed=no", 1), []plan.Action{lower}},
-		"who is asked":                           {"DelayKept", strings.Replace(waiting, "ago=1h", "ago=1h underway", 1), []plan.Action{lower}},
-		"who was restarted since":                {"DelayKept", strings.Replace(waiting, "notified leave zone-b-1", "notified leave zone-b-1 restarted", 1), []plan.Action{lower}},
-		"who is absent":                          {"DelayKept", strings.NewReplacer("  zone-b-1 ready@1\n", "", "rev=1 mirror", "rev=1 replicas=2 mirror", "  notified leave zone-b-1 ago=1h\n", "").Replace(waiting), []plan.Action{lower}},
-		"pods that leave by an unreadable delay": {"DelayKept", strings.Replace(waiting, "delay=1h", "delay=soon", 1), []plan.Action{lower}},
+		"a pod whose delay has passed":                            {"", delayed, []plan.Action{lower}},
+		"a pod whose recorded delay has not passed":               {"DelayKept", strings.Replace(delayed, "1 to 2 1h", "1 to 2 59m", 1), []plan.Action{lower}},
+		"a pod that is not recorded":                              {"DelayKept", strings.Replace(delayed, "1 to 2 1h", "0 to 1 1h", 1), []plan.Action{lower}},
+		"a pod that replaced the recorded pod":                    {"DelayKept", strings.Replace(delayed, "1h ago", "1h ago of=abcdef", 1), []plan.Action{lower}},
+		"a pod that is to stay":                                   {"DelayKept", strings.Replace(delayed, "1h ago", "1h ago over", 1), []plan.Action{lower}},
+		"a pod acknowledged through another call":                 {"DelayKept", strings.Replace(delayed, "ago=1h", "ago=1h by=/former", 1), []plan.Action{lower}},
+		"a pod recorded with another call":                        {"DelayKept", strings.Replace(delayed, "1h ago", "1h ago by=/former", 1), []plan.Action{lower}},
+		"a pod whose own time says that its delay has not passed": {"DelayKept", strings.Replace(delayed, "ago=1h", "ago=1h stamp=59m", 1), []plan.Action{lower}},
+		"a pod that was notified to stay":                         {"DelayKept", strings.Replace(delayed, "notified leave", "notified stay", 1), []plan.Action{lower}},
+		"a pod that declined":                                     {"DelayKept", strings.Replace(delayed, "ago=1h", "ago=1h failed=no", 1), []plan.Action{lower}},
+		"a pod that is being called":                              {"DelayKept", strings.Replace(delayed, "ago=1h", "ago=1h underway", 1), []plan.Action{lower}},
+		"a pod that was restarted since":                          {"DelayKept", strings.Replace(delayed, "notified leave zone-b-1", "notified leave zone-b-1 restarted", 1), []plan.Action{lower}},
+		"a missing pod":                                           {"DelayKept", strings.NewReplacer("  zone-b-1 ready@1\n", "", "rev=1 mirror", "rev=1 replicas=2 mirror", "  notified leave zone-b-1 ago=1h\n", "").Replace(delayed), []plan.Action{lower}},
+		"a delay that cannot be read":                             {"DelayKept", strings.Replace(delayed, "delay=1h", "delay=soon", 1), []plan.Action{lower}},
 
-		"at another version": {"ExactSize", "zone-b rev=1 version=11\n zone-b-0 ready@1", []plan.Action{change(func(a *group.SetReplicas) { a.From, a.To = 1, 2 })}},
-		"twice at a time":    {"ExactSize", shrinking, []plan.Action{lower, lower}},
+		"a StatefulSet at another version": {"ExactSize", "zone-b rev=1 version=11\n zone-b-0 ready@1", []plan.Action{change(func(a *group.SetReplicas) { a.From, a.To = 1, 2 })}},
+		"two changes of one StatefulSet":   {"ExactSize", scalingDown, []plan.Action{lower, lower}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rule := ""
@@ -105,43 +105,43 @@ func TestChangesOfReplicas(t *testing.T) {
 }
 
 var violations = map[string]violation{
-	"a takedown that is noted breaks nothing": {
-		"", healthy, deletes(up("zone-a-0")), noted("zone-a-0"),
+	"a recorded disruption": {
+		"", healthy, deletes(disruption("zone-a-0")), recorded("zone-a-0"),
 	},
-	"a repair needs no note": {
-		"", "zone-a rev=2\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
+	"a repair without a record": {
+		"", "zone-a rev=2\n zone-a-0 failing@1", deletes(repair("zone-a-0")), hold.Decision{},
 	},
-	"repairs in two zones are no takedowns": {
+	"repairs in two zones": {
 		"", "zone-a rev=2\n zone-a-0 failing@1\nzone-b rev=2\n zone-b-0 starting@1",
-		deletes(down("zone-a-0"), down("zone-b-0")), hold.Decision{},
+		deletes(repair("zone-a-0"), repair("zone-b-0")), hold.Decision{},
 	},
-	"a repair beyond the budget costs nothing": {
+	"repairs beyond the budget": {
 		"", "zone-a rev=2\n zone-a-0 failing@1 zone-a-1 failing@1 zone-a-2 failing@1",
-		deletes(down("zone-a-0"), down("zone-a-1")), hold.Decision{},
+		deletes(repair("zone-a-0"), repair("zone-a-1")), hold.Decision{},
 	},
-	"a takedown beyond the budget of evictions": {
+	"disruptions beyond the budget for evictions": {
 		"WithinBudget", strings.Replace(healthy, "hold rollout/zone-a\nzone-a rev=2 current=1", "zpdb a\nhold rollout/zone-a\nzone-a rev=2 current=1 budget=2", 1),
-		deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
+		deletes(disruption("zone-a-0"), disruption("zone-a-1")), recorded("zone-a-0", "zone-a-1"),
 	},
 	"two pods where budgets cannot be read": {
 		"WithinBudget", strings.Replace(healthy, "hold rollout/zone-a\nzone-a rev=2 current=1", "zpdbs unread\nhold rollout/zone-a\nzone-a rev=2 current=1 budget=2", 1),
-		deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
+		deletes(disruption("zone-a-0"), disruption("zone-a-1")), recorded("zone-a-0", "zone-a-1"),
 	},
-	"a budget that allows no evictions says nothing about rollouts": {
-		"", strings.Replace(healthy, "hold rollout", "zpdb a limit=0\nhold rollout", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
+	"a rollout under a budget that allows no evictions": {
+		"", strings.Replace(healthy, "hold rollout", "zpdb a limit=0\nhold rollout", 1), deletes(disruption("zone-a-0")), recorded("zone-a-0"),
 	},
-	"a takedown while another zone's pod is noted": {
+	"a disruption while a pod of another zone is recorded": {
 		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  intent zone-b-0\n", 1),
-		deletes(up("zone-a-0")), noted("zone-a-0"),
+		deletes(disruption("zone-a-0")), recorded("zone-a-0"),
 	},
-	"a takedown beside a downscale of another zone": {
+	"a disruption during a downscale of another zone": {
 		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "downscale/zone-b\n  downscale zone-b from 3 to 2 admitted\n", 1),
-		deletes(up("zone-a-0")), beside(noted("zone-a-0"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
+		deletes(disruption("zone-a-0")), withDownscale(recorded("zone-a-0"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
-	"a downscale that ends with its last pod breaks nothing": {
+	"a downscale that ends with its last pod": {
 		"", "live\nhold downscale/zone-a\n downscale zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
-	"a downscale that ends on caches": {
+	"a downscale that ends by caches alone": {
 		"DownscaleKept", "hold downscale/zone-a\n downscale zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
 	"a downscale that ends before its last pod": {
@@ -150,18 +150,18 @@ var violations = map[string]violation{
 	"a downscale that ends while it can still happen": {
 		"DownscaleKept", "live\nhold downscale/zone-a\n downscale zone-a from 2 to 1 admitted\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1", nil, writing(""),
 	},
-	"a downscale noted over the hold of another zone": {
-		"DownscaleAlone", healthy, nil, beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
+	"a downscale recorded over the hold of another zone": {
+		"DownscaleAlone", healthy, nil, withDownscale(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
-	"a downscale noted while a pod of another zone is": {
+	"a downscale recorded while a pod of another zone is recorded": {
 		"DownscaleAlone", strings.Replace(healthy, "rollout/zone-a\n", "free\n  intent zone-a-0\n", 1), nil,
-		beside(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
+		withDownscale(writing("downscale/zone-b"), fixture.Shrinking("zone-b", 3, 2, group.Admitted)),
 	},
-	"a hold from outside that a downscale is noted over": {
+	"a hold from outside that a recorded downscale replaces": {
 		"OutsideKept", "live\nhold manual/maintenance\n downscale zone-a from 2 to 1 admitted version=9\nzone-a rev=1\n zone-a-0 ready@1 zone-a-1 ready@1", nil,
-		beside(writing("downscale/zone-a"), fixture.Shrinking("zone-a", 2, 1, group.Undoing)),
+		withDownscale(writing("downscale/zone-a"), fixture.Shrinking("zone-a", 2, 1, group.Undoing)),
 	},
-	"a hold from outside that is given back": {
+	"a hold from outside that is released": {
 		"OutsideKept", "live\nhold manual/maintenance\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
 	"a hold from outside that gets more time": {
@@ -173,25 +173,25 @@ var violations = map[string]violation{
 	"a hold from outside that has expired": {
 		"", "live\nhold manual/maintenance renewed 5m ago\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
-	"a takedown without any note": {
-		"RecordedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{},
+	"a disruption without a record": {
+		"RecordedFirst", healthy, deletes(disruption("zone-a-0")), hold.Decision{},
 	},
-	"a zone that left is forgotten while its pods live on": {
+	"a zone that left is forgotten while its pods exist": {
 		"ZonesKept", "live\norphaned zone-c\n zone-c-0 ready@1\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
-	"a zone that left is forgotten on caches": {
+	"a zone that left is forgotten by caches alone": {
 		"ZonesKept", "deleted zone-c\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
-	"a zone outside of the group is forgotten while a pod of it is down": {
+	"a zone outside of the group is forgotten while a pod of it is not ready": {
 		"ZonesKept", "live\nrelabelled zone-c rev=1\n zone-c-0 starting@1\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
-	"a zone that has gone with its pods is forgotten": {
+	"a zone that was deleted with its pods is forgotten": {
 		"", "live\ndeleted zone-c\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
-	"a takedown while a zone that left may come back": {
-		"OtherZonesAvailable", "live\n" + healthy + "orphaned zone-c\n zone-c-0 ready@1\n", deletes(up("zone-a-0")), remembering("zone-c", noted("zone-a-0")),
+	"a disruption while a zone that left may return": {
+		"OtherZonesAvailable", "live\n" + healthy + "orphaned zone-c\n zone-c-0 ready@1\n", deletes(disruption("zone-a-0")), withMember("zone-c", recorded("zone-a-0")),
 	},
-	"a hold of a newer version is taken over while it notes a pod": {
+	"a hold of a newer version is taken over while it records a pod": {
 		"OutsideKept", "live\nhold progressive/web renewed 5m ago unrenewed=5m\n intent zone-a-0 uid=former version=5\nzone-a rev=1\n zone-a-0 ready@1 version=20", nil, writing(""),
 	},
 	"a hold of a newer version is taken over while its renewals are seen": {
@@ -200,103 +200,103 @@ var violations = map[string]violation{
 	"a hold of a newer version that is over": {
 		"", "live\nhold progressive/web renewed 5m ago unrenewed=1m\nzone-a rev=1\n zone-a-0 ready@1", nil, writing(""),
 	},
-	"a takedown whose note is of another pod": {
-		"RecordedFirst", healthy, deletes(up("zone-a-0")), noted("zone-a-1"),
+	"a disruption with a record of another pod": {
+		"RecordedFirst", healthy, deletes(disruption("zone-a-0")), recorded("zone-a-1"),
 	},
-	"a takedown whose note is of another version": {
-		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.IntentAt("zone-a-0", "zone-a-0", 9)),
+	"a disruption with a record of another version": {
+		"RecordedFirst", healthy, deletes(disruption("zone-a-0")), writing("rollout/zone-a", fixture.IntentAt("zone-a-0", "zone-a-0", 9)),
 	},
-	"a takedown whose note is of another UID": {
-		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-a", fixture.IntentAt("zone-a-0", "former", 10)),
+	"a disruption with a record of another UID": {
+		"RecordedFirst", healthy, deletes(disruption("zone-a-0")), writing("rollout/zone-a", fixture.IntentAt("zone-a-0", "former", 10)),
 	},
-	"a takedown under the hold of another zone": {
-		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("rollout/zone-b", fixture.IntentOf("zone-a-0")),
+	"a disruption under the hold of another zone": {
+		"RecordedFirst", healthy, deletes(disruption("zone-a-0")), writing("rollout/zone-b", fixture.IntentOf("zone-a-0")),
 	},
-	"a takedown under the hold of another operation": {
-		"RecordedFirst", healthy, deletes(up("zone-a-0")), writing("downscale/zone-a", fixture.IntentOf("zone-a-0")),
+	"a disruption under the hold of another operation": {
+		"RecordedFirst", healthy, deletes(disruption("zone-a-0")), writing("downscale/zone-a", fixture.IntentOf("zone-a-0")),
 	},
-	"a takedown while the Lease is to be removed": {
-		"RecordedFirst", healthy, deletes(up("zone-a-0")), hold.Decision{Need: hold.Remove, Record: noted("zone-a-0").Record},
+	"a disruption while the Lease is to be removed": {
+		"RecordedFirst", healthy, deletes(disruption("zone-a-0")), hold.Decision{Need: hold.Remove, Record: recorded("zone-a-0").Record},
 	},
-	"a takedown while a pod of another zone starts": {
-		"OtherZonesAvailable", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 starting", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
+	"a disruption while a pod of another zone starts": {
+		"OtherZonesAvailable", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 starting", 1), deletes(disruption("zone-a-0")), recorded("zone-a-0"),
 	},
-	"a takedown while a pod of another zone is missing": {
-		"OtherZonesAvailable", strings.Replace(healthy, "zone-b-1 ready@1", "", 1) + "zone-c rev=1 replicas=1\n", deletes(up("zone-a-0")), noted("zone-a-0"),
+	"a disruption while a pod of another zone is missing": {
+		"OtherZonesAvailable", strings.Replace(healthy, "zone-b-1 ready@1", "", 1) + "zone-c rev=1 replicas=1\n", deletes(disruption("zone-a-0")), recorded("zone-a-0"),
 	},
-	"a takedown while a pod of another zone leaves": {
-		"OtherZonesAvailable", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 terminating", 1), deletes(up("zone-a-0")), noted("zone-a-0"),
+	"a disruption while a pod of another zone terminates": {
+		"OtherZonesAvailable", strings.Replace(healthy, "zone-b-1 ready", "zone-b-1 terminating", 1), deletes(disruption("zone-a-0")), recorded("zone-a-0"),
 	},
-	"a takedown while a pod of another zone is not stable": {
-		"OtherZonesAvailable", healthy + "zone-c rev=1 minReady=10s\n  zone-c-0 ready@1 for=9s\n", deletes(up("zone-a-0")), noted("zone-a-0"),
+	"a disruption while a pod of another zone is not available yet": {
+		"OtherZonesAvailable", healthy + "zone-c rev=1 minReady=10s\n  zone-c-0 ready@1 for=9s\n", deletes(disruption("zone-a-0")), recorded("zone-a-0"),
 	},
-	"a surplus pod does not stand in for a missing one": {
-		"OtherZonesAvailable", healthy + "zone-c rev=1 replicas=1 start=1\n  zone-c-0 ready@1\n", deletes(up("zone-a-0")), noted("zone-a-0"),
+	"a disruption while a surplus pod and a missing pod add up in another zone": {
+		"OtherZonesAvailable", healthy + "zone-c rev=1 replicas=1 start=1\n  zone-c-0 ready@1\n", deletes(disruption("zone-a-0")), recorded("zone-a-0"),
 	},
 	"a repair while a zone has another strategy": {
-		"OnDeleteOnly", "zone-a rev=2\n zone-a-0 failing@1\nzone-b rev=2 strategy=RollingUpdate\n zone-b-0 ready@2", deletes(down("zone-a-0")), hold.Decision{},
+		"OnDeleteOnly", "zone-a rev=2\n zone-a-0 failing@1\nzone-b rev=2 strategy=RollingUpdate\n zone-b-0 ready@2", deletes(repair("zone-a-0")), hold.Decision{},
 	},
 	"a repair in a paused zone": {
-		"NotPaused", "zone-a rev=2 paused\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
+		"NotPaused", "zone-a rev=2 paused\n zone-a-0 failing@1", deletes(repair("zone-a-0")), hold.Decision{},
 	},
-	"a takedown without a further read": {
-		"ConfirmedFirst", healthy, deletes(up("zone-a-0")), noted("zone-a-0"),
+	"a disruption without a live read": {
+		"ConfirmedFirst", healthy, deletes(disruption("zone-a-0")), recorded("zone-a-0"),
 	},
-	"a repair without a further read": {
-		"ConfirmedFirst", "zone-a rev=2\n zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
+	"a repair without a live read": {
+		"ConfirmedFirst", "zone-a rev=2\n zone-a-0 failing@1", deletes(repair("zone-a-0")), hold.Decision{},
 	},
-	"two takedowns with budget one": {
-		"WithinBudget", healthy, deletes(up("zone-a-0"), up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
+	"two disruptions with a budget of one pod": {
+		"WithinBudget", healthy, deletes(disruption("zone-a-0"), disruption("zone-a-1")), recorded("zone-a-0", "zone-a-1"),
 	},
-	"a takedown of a pod that is not available yet": {
-		"", "zone-a rev=2 minReady=1m\n zone-a-0 ready@1 for=10s zone-a-1 ready@1", deletes(up("zone-a-0")), noted("zone-a-0"),
+	"a disruption of a pod that is not available yet": {
+		"", "zone-a rev=2 minReady=1m\n zone-a-0 ready@1 for=10s zone-a-1 ready@1", deletes(disruption("zone-a-0")), recorded("zone-a-0"),
 	},
-	"a takedown of a pod that is not available yet, beside another one": {
-		"WithinBudget", "zone-a rev=2 minReady=1m\n zone-a-0 ready@1 for=10s zone-a-1 ready@1 for=10s", deletes(up("zone-a-0")), noted("zone-a-0"),
+	"a disruption of a pod that is not available yet, in addition to another such pod": {
+		"WithinBudget", "zone-a rev=2 minReady=1m\n zone-a-0 ready@1 for=10s zone-a-1 ready@1 for=10s", deletes(disruption("zone-a-0")), recorded("zone-a-0"),
 	},
-	"a takedown beside a pod that is down": {
-		"WithinBudget", "zone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@1", deletes(up("zone-a-1")), noted("zone-a-1"),
+	"a disruption while another pod of its zone is not ready": {
+		"WithinBudget", "zone-a rev=2\n zone-a-0 starting@2 zone-a-1 ready@1", deletes(disruption("zone-a-1")), recorded("zone-a-1"),
 	},
-	"a takedown beside a missing pod": {
-		"WithinBudget", "zone-a rev=2 replicas=2\n zone-a-1 ready@1", deletes(up("zone-a-1")), noted("zone-a-1"),
+	"a disruption while another pod of its zone is missing": {
+		"WithinBudget", "zone-a rev=2 replicas=2\n zone-a-1 ready@1", deletes(disruption("zone-a-1")), recorded("zone-a-1"),
 	},
-	"a takedown beside a noted pod beyond the spec": {
-		"WithinBudget", "hold rollout/zone-a\n intent zone-a-1 version=5\nzone-a rev=2 replicas=1\n zone-a-0 ready@1 zone-a-1 terminating@1", deletes(up("zone-a-0")), noted("zone-a-0", "zone-a-1"),
+	"a disruption while a pod beyond the spec is recorded": {
+		"WithinBudget", "hold rollout/zone-a\n intent zone-a-1 version=5\nzone-a rev=2 replicas=1\n zone-a-0 ready@1 zone-a-1 terminating@1", deletes(disruption("zone-a-0")), recorded("zone-a-0", "zone-a-1"),
 	},
-	"a takedown beside a noted pod that is gone and that a cached spec does not ask for": {
-		"WithinBudget", "hold rollout/zone-a\n intent zone-a-1 version=5\nzone-a rev=2\n zone-a-0 ready@1", deletes(up("zone-a-0")), noted("zone-a-0", "zone-a-1"),
+	"a disruption while a deleted pod is recorded that a cached spec does not request": {
+		"WithinBudget", "hold rollout/zone-a\n intent zone-a-1 version=5\nzone-a rev=2\n zone-a-0 ready@1", deletes(disruption("zone-a-0")), recorded("zone-a-0", "zone-a-1"),
 	},
-	"a takedown beside a noted pod that is gone and that a live spec does not ask for": {
-		"", "live\nhold rollout/zone-a\n intent zone-a-1 version=5\nzone-a rev=2\n zone-a-0 ready@1", deletes(up("zone-a-0")), noted("zone-a-0", "zone-a-1"),
+	"a disruption while a deleted pod is recorded that a live spec does not request": {
+		"", "live\nhold rollout/zone-a\n intent zone-a-1 version=5\nzone-a rev=2\n zone-a-0 ready@1", deletes(disruption("zone-a-0")), recorded("zone-a-0", "zone-a-1"),
 	},
-	"a takedown while a pod of another zone is noted that is gone and that a cached spec does not ask for": {
+	"a disruption while a deleted pod of another zone is recorded that a cached spec does not request": {
 		"OneZoneAtATime", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  intent zone-b-2\n", 1),
-		deletes(up("zone-a-0")), noted("zone-a-0"),
+		deletes(disruption("zone-a-0")), recorded("zone-a-0"),
 	},
-	"a takedown beside a noted pod": {
+	"a disruption while another pod of its zone is recorded": {
 		"WithinBudget", strings.Replace(healthy, "rollout/zone-a\n", "rollout/zone-a\n  intent zone-a-0 version=20\n", 1),
-		deletes(up("zone-a-1")), noted("zone-a-0", "zone-a-1"),
+		deletes(disruption("zone-a-1")), recorded("zone-a-0", "zone-a-1"),
 	},
 	"a delete of another version": {
-		"ExactTarget", "zone-a rev=2\n zone-a-0 failing@1 version=11", deletes(down("zone-a-0")), hold.Decision{},
+		"ExactTarget", "zone-a rev=2\n zone-a-0 failing@1 version=11", deletes(repair("zone-a-0")), hold.Decision{},
 	},
 	"a delete of another UID": {
-		"ExactTarget", "zone-a rev=2\n zone-a-0 failing@1 uid=new", deletes(down("zone-a-0")), hold.Decision{},
+		"ExactTarget", "zone-a rev=2\n zone-a-0 failing@1 uid=new", deletes(repair("zone-a-0")), hold.Decision{},
 	},
-	"a delete of a pod that is leaving": {
-		"ExactTarget", "zone-a rev=2\n zone-a-0 terminating@1", deletes(down("zone-a-0")), hold.Decision{},
+	"a delete of a terminating pod": {
+		"ExactTarget", "zone-a rev=2\n zone-a-0 terminating@1", deletes(repair("zone-a-0")), hold.Decision{},
 	},
 	"a delete of a pod that is not adopted yet": {
-		"ExactTarget", "zone-a rev=2\n zone-a-0 failing@1 adopted=no", deletes(down("zone-a-0")), hold.Decision{},
+		"ExactTarget", "zone-a rev=2\n zone-a-0 failing@1 adopted=no", deletes(repair("zone-a-0")), hold.Decision{},
 	},
-	"a delete of a pod that is not there": {
-		"ExactTarget", "zone-a rev=2 replicas=1", deletes(down("zone-a-0")), hold.Decision{},
+	"a delete of a missing pod": {
+		"ExactTarget", "zone-a rev=2 replicas=1", deletes(repair("zone-a-0")), hold.Decision{},
 	},
 	"a delete of a stray": {
-		"ExactTarget", "zone-b rev=2\nstray zone-a-0 failing@1", deletes(down("zone-a-0")), hold.Decision{},
+		"ExactTarget", "zone-b rev=2\nstray zone-a-0 failing@1", deletes(repair("zone-a-0")), hold.Decision{},
 	},
-	"a takedown that claims to be a repair": {
-		"ExactTarget", healthy, deletes(down("zone-a-0")), hold.Decision{},
+	"a disruption that claims to be a repair": {
+		"ExactTarget", healthy, deletes(repair("zone-a-0")), hold.Decision{},
 	},
 }
 
@@ -316,7 +316,7 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 			case v.rule == "" && found != nil:
 				t.Errorf("Check found %v", found)
 			case v.rule != "" && (found == nil || found.Name != v.rule || found.Detail == ""):
-				t.Errorf("Check found %v, want %s and how", found, v.rule)
+				t.Errorf("Check found %v, want %s with a detail", found, v.rule)
 			case found != nil && !strings.HasPrefix(found.Error(), v.rule+": "):
 				t.Errorf("the error does not name the rule: %v", found)
 			}
@@ -335,8 +335,8 @@ func TestEveryRuleCanBeBrokenAlone(t *testing.T) {
 
 func TestDisruptionsInTwoZonesAreFoundWhateverIsRecorded(t *testing.T) {
 	s := fixture.MustParse(healthy)
-	both := deletes(up("zone-a-0"), up("zone-b-0"))
-	found := invariant.Check(s, actions(both), noted("zone-a-0", "zone-b-0"))
+	both := deletes(disruption("zone-a-0"), disruption("zone-b-0"))
+	found := invariant.Check(s, actions(both), recorded("zone-a-0", "zone-b-0"))
 	if found == nil || found.Name != "OneZoneAtATime" {
 		t.Errorf("found %v", found)
 	}
@@ -344,7 +344,7 @@ func TestDisruptionsInTwoZonesAreFoundWhateverIsRecorded(t *testing.T) {
 
 func TestAPlanThatNeedsALiveReadIsNotJudged(t *testing.T) {
 	s := fixture.MustParse(healthy)
-	if found := invariant.Check(s, actions(deletes(up("zone-a-0"))), hold.Decision{Need: hold.ReadLive}); found != nil {
+	if found := invariant.Check(s, actions(deletes(disruption("zone-a-0"))), hold.Decision{Need: hold.ReadLive}); found != nil {
 		t.Errorf("found %v", found)
 	}
 }
@@ -382,18 +382,18 @@ func TestEveryRuleHasANameAGuaranteeAndAStatement(t *testing.T) {
 
 func deletes(all ...plan.DeletePod) []plan.DeletePod { return all }
 
-func up(pod string) plan.DeletePod {
+func disruption(pod string) plan.DeletePod {
 	return plan.DeletePod{Zone: pod[:len(pod)-2], Pod: pod, UID: pod, Version: 10, Up: true, Because: reason.OutdatedRevision}
 }
 
-func down(pod string) plan.DeletePod {
-	d := up(pod)
+func repair(pod string) plan.DeletePod {
+	d := disruption(pod)
 	d.Up, d.Because = false, reason.OutdatedAndUnavailable
 	return d
 }
 
-// noted returns the decision to write the hold of zone-a's rollout with intents for these pods.
-func noted(pods ...string) hold.Decision {
+// recorded returns the decision to write the hold of zone-a's rollout with intents for these pods.
+func recorded(pods ...string) hold.Decision {
 	var intents []plan.Intent
 	for _, pod := range pods {
 		intents = append(intents, fixture.IntentOf(pod))
@@ -413,16 +413,16 @@ func actions(deletes []plan.DeletePod) []plan.Action {
 	return steps
 }
 
-// beside adds a downscale to the record of a decision.
-func beside(d hold.Decision, downscale group.Downscale) hold.Decision {
+// withDownscale adds a downscale to the record of a decision.
+func withDownscale(d hold.Decision, downscale group.Downscale) hold.Decision {
 	held := group.HoldOf(d.Record)
 	held.Downscale = downscale
 	d.Record = held.Record()
 	return d
 }
 
-// remembering adds a zone to the record of a decision.
-func remembering(zone string, d hold.Decision) hold.Decision {
+// withMember adds a zone to the record of a decision.
+func withMember(zone string, d hold.Decision) hold.Decision {
 	held := group.HoldOf(d.Record)
 	held.Members = []group.Member{{Zone: zone, UID: zone}}
 	d.Record = held.Record()

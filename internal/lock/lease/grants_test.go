@@ -22,7 +22,7 @@ func (r *room) known() time.Duration {
 	r.Helper()
 	record := r.Cached(store)
 	if len(record.Intents) != 1 {
-		r.Fatalf("the hold notes %+v", record.Intents)
+		r.Fatalf("the hold records %+v", record.Intents)
 	}
 	return record.Intents[0].Known
 }

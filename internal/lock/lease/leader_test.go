@@ -60,7 +60,7 @@ func (r *replica) begin() {
 	if r.server.wrote == nil {
 		r.server.wrote = func(holder string) {
 			if holder == "" {
-				r.note("Lease emptied")
+				r.record("Lease emptied")
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func (r *replica) begin() {
 		Client: r.server.client(r), Namespace: "lockstep-system", Identity: r.identity,
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, Log: log,
 		OnLeading: func(leads bool) {
-			r.note(map[bool]string{true: "leads", false: "leads no more"}[leads])
+			r.record(map[bool]string{true: "leads", false: "leads no more"}[leads])
 		},
 		Renewed: func() {
 			r.mu.Lock()
@@ -80,7 +80,7 @@ func (r *replica) begin() {
 }
 
 func (r *replica) work(ctx context.Context) {
-	r.note("work begins")
+	r.record("work begins")
 	r.mu.Lock()
 	r.terms++
 	r.working++
@@ -90,20 +90,20 @@ func (r *replica) work(ctx context.Context) {
 		time.Sleep(time.Second)
 	} else {
 		<-ctx.Done()
-		r.note("work is told to end")
+		r.record("work is stopped")
 		time.Sleep(r.drain)
 	}
-	r.note("work has ended")
+	r.record("work has ended")
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.idle = time.Now()
 	r.working--
 }
 
-func (r *replica) note(what string) {
+func (r *replica) record(event string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.journal = append(r.journal, what)
+	r.journal = append(r.journal, event)
 }
 
 // led returns how often work has begun.
@@ -113,7 +113,7 @@ func (r *replica) led() int {
 	return r.terms
 }
 
-func (r *replica) told(want ...string) {
+func (r *replica) recorded(want ...string) {
 	r.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,11 +168,11 @@ func TestLeadershipEndsInOrder(t *testing.T) {
 		r.drain = 3 * time.Second
 		r.begin()
 		time.Sleep(time.Minute)
-		r.told("leads", "work begins")
+		r.recorded("leads", "work begins")
 		if took := r.end(); took != r.drain {
-			r.Errorf("the end took %s, want what work needs: %s", took, r.drain)
+			r.Errorf("the end took %s, want the time that work needs: %s", took, r.drain)
 		}
-		r.told("leads", "work begins", "work is told to end", "work has ended", "leads no more", "Lease emptied")
+		r.recorded("leads", "work begins", "work is stopped", "work has ended", "leads no more", "Lease emptied")
 	})
 }
 
@@ -193,7 +193,7 @@ func TestAReplicaLeadsForAsLongAsItRenewsTheLease(t *testing.T) {
 		r.begin()
 		time.Sleep(time.Minute)
 		if age := unseen(r); age > betweenAttempts {
-			r.Errorf("while this process leads, nobody was seen to for %s", age)
+			r.Errorf("while this process leads, no renewal was seen for %s", age)
 		}
 		r.end()
 	})
@@ -209,11 +209,11 @@ func TestAReplicaLeadsForAsLongAsItRenewsTheLease(t *testing.T) {
 			r.taken()
 		}
 		if age := unseen(r); age > 2*time.Second+betweenAttempts {
-			r.Errorf("while another one leads, nobody was seen to for %s", age)
+			r.Errorf("while another replica leads, no renewal was seen for %s", age)
 		}
 		time.Sleep(time.Minute)
 		if age := unseen(r); age < time.Minute-betweenAttempts {
-			r.Errorf("nobody has led for a minute, and somebody was seen to %s ago", age)
+			r.Errorf("no replica has led for a minute, and a renewal was seen %s ago", age)
 		}
 		r.server.meddle(nil)
 		r.end()
@@ -263,7 +263,7 @@ func TestWorkEndsBeforeALostLeaseExpires(t *testing.T) {
 				r.server.meddle(interfere)
 				time.Sleep(leaseDuration)
 				synctest.Wait()
-				r.told("leads", "work begins", "work is told to end", "work has ended", "leads no more")
+				r.recorded("leads", "work begins", "work is stopped", "work has ended", "leads no more")
 				expires := r.server.stored(leaderLease).Spec.RenewTime.Add(leaseDuration)
 				if left := expires.Sub(r.idle); left < leaseDuration-renewDeadline-retryPeriod {
 					r.Errorf("work had ended %s before others could lead", left)
@@ -304,7 +304,7 @@ func TestALeaseTakenByAnotherClientIsLeftAlone(t *testing.T) {
 		time.Sleep(time.Minute)
 		r.taken()
 		time.Sleep(leaseDuration - time.Millisecond)
-		r.told("leads", "work begins", "work is told to end", "work has ended", "leads no more")
+		r.recorded("leads", "work begins", "work is stopped", "work has ended", "leads no more")
 		r.end()
 		if r.holder() != "host_other" {
 			r.Errorf("the Lease is %q's", r.holder())
@@ -333,20 +333,20 @@ func TestStoppedBeforeItEverLed(t *testing.T) {
 				if took := r.end(); took > tc.most {
 					r.Errorf("the end took %s", took)
 				}
-				r.told()
-				if asked := r.server.asked(); slices.Contains(asked, http.MethodPut) {
-					r.Errorf("wrote to a Lease that was not its own: %v", asked)
+				r.recorded()
+				if sent := r.server.sent(); slices.Contains(sent, http.MethodPut) {
+					r.Errorf("wrote to a Lease that was not its own: %v", sent)
 				}
 			})
 		})
 	}
-	t.Run("it was over before it began", func(t *testing.T) {
+	t.Run("the process stops before the election begins", func(t *testing.T) {
 		inBubble(t, func(r *replica) {
 			ctx, cancel := context.WithCancel(r.Context())
 			cancel()
 			err := lease.Election{Client: r.server.client(r)}.Lead(ctx, r.work)
-			if err != nil || len(r.server.asked()) != 0 {
-				r.Errorf("got %v and requests %v", err, r.server.asked())
+			if err != nil || len(r.server.sent()) != 0 {
+				r.Errorf("got %v and requests %v", err, r.server.sent())
 			}
 		})
 	})
@@ -366,7 +366,7 @@ func TestTheNextReplicaWaitsForNothing(t *testing.T) {
 			synctest.Wait()
 		}
 		if took := time.Since(freed); took > betweenAttempts+poll {
-			r.Errorf("after a graceful end the next replica led after %s, it does not wait for the Lease to expire", took)
+			r.Errorf("after a graceful end the next replica led after %s, want that it does not wait for the Lease to expire", took)
 		}
 		next.end()
 	})

@@ -51,7 +51,7 @@ func (r *room) watching() chan<- metav1.WatchEvent {
 }
 
 // A replica that does not lead reads groups too, and nothing calls its Forget.
-func TestWhatIsKnownOfALeaseGoesWithIt(t *testing.T) {
+func TestADeletedLeaseIsForgotten(t *testing.T) {
 	gone := func(r *room) *coordinationv1.Lease {
 		return r.server.change(stored, func(*coordinationv1.Lease) bool { return false })
 	}
@@ -61,12 +61,12 @@ func TestWhatIsKnownOfALeaseGoesWithIt(t *testing.T) {
 	}{
 		"after it was read": {func(r *room) *coordinationv1.Lease { r.read(); return gone(r) }, 0},
 		"after it was written": {func(r *room) *coordinationv1.Lease {
-			r.write(remembering("rollout/zone-a"))
+			r.write(withRollouts("rollout/zone-a"))
 			r.Cached(store)
 			return gone(r)
 		}, 0},
-		"although it was looked for in vain":    {func(r *room) *coordinationv1.Lease { last := gone(r); r.read(); return last }, 0},
-		"but not what was written in its place": {func(r *room) *coordinationv1.Lease { last := gone(r); r.read(); r.write(held("")); return last }, 1},
+		"although a live read did not find it": {func(r *room) *coordinationv1.Lease { last := gone(r); r.read(); return last }, 0},
+		"a new Lease in its place is kept":     {func(r *room) *coordinationv1.Lease { last := gone(r); r.read(); r.write(held("")); return last }, 1},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -86,15 +86,15 @@ func TestWhatIsKnownOfALeaseGoesWithIt(t *testing.T) {
 	}
 }
 
-func TestOfAGroupThatNeverHadALeaseNothingIsKept(t *testing.T) {
+func TestNothingIsKeptOfAGroupThatNeverHadALease(t *testing.T) {
 	r := newRoom(t)
 	if r.read().Exists || r.Remembered() > 0 {
 		t.Errorf("something is kept of %d groups", r.Remembered())
 	}
 }
 
-// remembering returns a record with the maximum number of rollouts, of three zones.
-func remembering(holder plan.Holder) group.Hold {
+// withRollouts returns a record with the maximum number of rollouts, of three zones.
+func withRollouts(holder plan.Holder) group.Hold {
 	record := held(holder)
 	for n := range history.MaxFinished {
 		group := plan.RolledGroup{Trace: fmt.Sprintf("00-%032x-%016x-01", n+1, n+1), Since: fixture.Now(), Until: fixture.Now(), Exported: true}
@@ -152,10 +152,10 @@ func bytesForEach(tb testing.TB, groups int, text string) float64 {
 // The limit for a group with many rollouts is the memory of three pods (docs/performance.md).
 func TestAFullRecordOfRolloutsTakesLittleMemory(t *testing.T) {
 	const groups, most = 300, 9_500
-	text := record.FormatRollouts(remembering("").Rollouts)
+	text := record.FormatRollouts(withRollouts("").Rollouts)
 	got := bytesForEach(t, groups, text) - bytesForEach(t, groups, "")
 	t.Logf("%d bytes of text take %.0f bytes", len(text), got)
 	if got > most {
-		t.Errorf("%d bytes of text take %.0f bytes, at most %d are good", len(text), got, most)
+		t.Errorf("%d bytes of text take %.0f bytes, want at most %d", len(text), got, most)
 	}
 }

@@ -34,15 +34,15 @@ func TestWhichHoldsRememberAZone(t *testing.T) {
 		leases []coordinationv1.Lease
 		want   []string
 	}{
-		"there is no Lease":                        {nil, nil},
-		"its group remembers it":                   {[]coordinationv1.Lease{holdOf("store", zone("zone-a"))}, []string{"store"}},
-		"the last of several groups remembers it":  {[]coordinationv1.Lease{holdOf("cache", ""), holdOf("other", zone("zone-b")), holdOf("store", zone("zone-a"))}, []string{"store"}},
-		"a group remembers another zone":           {[]coordinationv1.Lease{holdOf("store", zone("zone-b"))}, nil},
-		"what a group remembers cannot be read":    {[]coordinationv1.Lease{holdOf("store", "damaged")}, []string{"lockstep-group-store, which cannot be read"}},
-		"a Lease that is no hold says it does":     {[]coordinationv1.Lease{renamed}, nil},
-		"a Lease that is no hold is before a hold": {[]coordinationv1.Lease{renamed, holdOf("store", zone("zone-a"))}, []string{"store"}},
-		"a hold does not say whose it is":          {[]coordinationv1.Lease{ownerless}, []string{"lockstep-group-store, which cannot be read"}},
-		"two groups remember it":                   {[]coordinationv1.Lease{holdOf("cache", zone("zone-a")), holdOf("store", zone("zone-a"))}, []string{"cache", "store"}},
+		"there is no Lease":                               {nil, nil},
+		"its group remembers it":                          {[]coordinationv1.Lease{holdOf("store", zone("zone-a"))}, []string{"store"}},
+		"the last of several groups remembers it":         {[]coordinationv1.Lease{holdOf("cache", ""), holdOf("other", zone("zone-b")), holdOf("store", zone("zone-a"))}, []string{"store"}},
+		"a group remembers another zone":                  {[]coordinationv1.Lease{holdOf("store", zone("zone-b"))}, nil},
+		"the zones that a group remembers cannot be read": {[]coordinationv1.Lease{holdOf("store", "damaged")}, []string{"lockstep-group-store, which cannot be read"}},
+		"a Lease that is no hold claims to remember it":   {[]coordinationv1.Lease{renamed}, nil},
+		"a Lease that is no hold comes before a hold":     {[]coordinationv1.Lease{renamed, holdOf("store", zone("zone-a"))}, []string{"store"}},
+		"a hold does not name its group":                  {[]coordinationv1.Lease{ownerless}, []string{"lockstep-group-store, which cannot be read"}},
+		"two groups remember it":                          {[]coordinationv1.Lease{holdOf("cache", zone("zone-a")), holdOf("store", zone("zone-a"))}, []string{"cache", "store"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)

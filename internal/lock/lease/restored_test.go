@@ -34,7 +34,7 @@ func (a *apiServer) backup() (restore func()) {
 	}
 }
 
-func TestALiveReadThatIsOlderThanWhatWasKnownShowsARestore(t *testing.T) {
+func TestALiveReadThatIsOlderThanAKnownVersionShowsARestore(t *testing.T) {
 	r := newRoom(t)
 	r.write(held(""))
 	restore := r.server.backup()
@@ -74,10 +74,10 @@ func TestAWriteOverARestoredLeaseShowsTheRestore(t *testing.T) {
 func TestNoOrdinaryReadShowsARestore(t *testing.T) {
 	for sentence, happens := range map[string]func(*room){
 		"a Lease that never was":                      func(*room) {},
-		"a Lease that somebody else has written":      func(r *room) { r.write(held("")); r.elsewhere("rollout/zone-b") },
+		"a Lease that another client has written":     func(r *room) { r.write(held("")); r.elsewhere("rollout/zone-b") },
 		"a Lease that the cache shows late":           func(r *room) { r.write(held("")); r.catchUp(); r.elsewhere("rollout/zone-b"); r.read() },
 		"a Lease that was deleted":                    func(r *room) { r.write(held("")); r.deleted() },
-		"a Lease that was deleted and made anew":      func(r *room) { r.write(held("")); r.deleted(); r.elsewhere("rollout/zone-b") },
+		"a Lease that was deleted and recreated":      func(r *room) { r.write(held("")); r.deleted(); r.elsewhere("rollout/zone-b") },
 		"a Lease that is written while it is read":    func(r *room) { r.write(held("")); r.writtenWhileRead() },
 		"a Lease whose version is no number":          func(r *room) { r.write(held("")); r.unordered() },
 		"a Lease that this process removed meanwhile": func(r *room) { r.write(held("")); _ = r.Remove(r.Context(), store, r.Cached(store)) },
@@ -121,10 +121,10 @@ func TestARestoreIsNoticedWithinAMinuteWithoutAnyWork(t *testing.T) {
 		followed, listed int
 		noticed          bool
 	}{
-		"the list is older than what the watch has told": {500, 499, true},
-		"the list is as new":                             {500, 500, false},
-		"the list is newer":                              {500, 501, false},
-		"the watch has told nothing yet":                 {0, 499, false},
+		"the list is older than the watch":   {500, 499, true},
+		"the list is as new as the watch":    {500, 500, false},
+		"the list is newer than the watch":   {500, 501, false},
+		"the watch has shown no version yet": {0, 499, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -187,7 +187,7 @@ func (r *room) following(version int) {
 
 // An intent from before a restore may end only after all requests of that time have ended, so its age must be
 // known.
-func TestItIsKnownForHowLongAnIntentIsKnown(t *testing.T) {
+func TestTheAgeOfAnIntentIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
 		r.write(held("rollout/zone-a", "zone-a-0"))

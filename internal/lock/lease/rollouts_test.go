@@ -24,7 +24,7 @@ func TestALeaseRemembersRollouts(t *testing.T) {
 	}
 	r.write(held("rollout/zone-a"))
 	if got := r.Cached(store).Rollouts; got.Current.Begun() {
-		t.Errorf("what nobody remembers any more is remembered: %+v", got)
+		t.Errorf("a dropped rollout is still recorded: %+v", got)
 	}
 }
 
@@ -43,6 +43,6 @@ func TestUnreadableRolloutsBlockNoOperation(t *testing.T) {
 	}
 	r.write(group.HoldOf(got))
 	if text, still := r.server.stored(stored).Annotations[contract.RolloutsAnnotation]; still {
-		t.Errorf("it stands there still: %s", text)
+		t.Errorf("the unreadable text is still on the Lease: %s", text)
 	}
 }

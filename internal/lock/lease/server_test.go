@@ -90,8 +90,8 @@ func (a *apiServer) stored(name string) *coordinationv1.Lease {
 	return a.leases[name].DeepCopy()
 }
 
-// asked returns the requests so far as "METHOD path".
-func (a *apiServer) asked() []string {
+// sent returns the requests so far as "METHOD path".
+func (a *apiServer) sent() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	all := make([]string, len(a.requests))

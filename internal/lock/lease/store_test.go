@@ -113,7 +113,7 @@ func (r *room) catchUp() {
 	}
 }
 
-// elsewhere makes another process take the hold.
+// elsewhere makes another client write the holder.
 func (r *room) elsewhere(holder string) *coordinationv1.Lease {
 	return r.server.change(stored, func(l *coordinationv1.Lease) bool {
 		l.Spec.HolderIdentity = &holder
@@ -131,13 +131,13 @@ func TestTheNewestOfOwnReplyAndCacheIsShown(t *testing.T) {
 		happens func(*room)
 		want    string
 	}{
-		"nothing is known of a group nobody held": {
+		"a group that was never held has no Lease": {
 			func(*room) {}, nothing,
 		},
-		"what was written is known before the cache shows it": {
+		"a write is known before the cache shows it": {
 			func(r *room) { r.write(held("rollout/zone-a")) }, "own rollout/zone-a",
 		},
-		"an older cache does not hide what was written": {
+		"an older cache does not hide a write": {
 			func(r *room) {
 				old := r.elsewhere("rollout/zone-b")
 				r.show(old)
@@ -145,19 +145,19 @@ func TestTheNewestOfOwnReplyAndCacheIsShown(t *testing.T) {
 				r.show(old)
 			}, "own rollout/zone-a",
 		},
-		"the cache showing what was written leaves it this process's own": {
+		"a write that the cache shows stays this process's own": {
 			func(r *room) { r.write(held("rollout/zone-a")); r.catchUp() }, "own rollout/zone-a",
 		},
 		"a newer cache wins, and is not this process's own": {
 			func(r *room) { r.write(held("rollout/zone-a")); r.show(r.elsewhere("eviction/zone-b")) }, "eviction/zone-b",
 		},
-		"somebody's write of the same words is not this process's own": {
+		"an equal write of another client is not this process's own": {
 			func(r *room) { r.write(held("rollout/zone-a")); r.show(r.elsewhere("rollout/zone-a")) }, "rollout/zone-a",
 		},
-		"a look at its own record leaves it this process's own": {
+		"a record of this process stays its own after a live read": {
 			func(r *room) { r.write(held("rollout/zone-a")); r.read() }, "own rollout/zone-a",
 		},
-		"a look that was answered before a write and comes after it does not hide what was written": {
+		"a live read that was answered before a write does not hide the write": {
 			func(r *room) {
 				r.write(held("rollout/zone-b"))
 				r.server.meddle(func(q *http.Request) *http.Response {
@@ -171,7 +171,7 @@ func TestTheNewestOfOwnReplyAndCacheIsShown(t *testing.T) {
 				r.read()
 			}, "own rollout/zone-a",
 		},
-		"a look that found no Lease does not hide the one that was written meanwhile": {
+		"a live read that found no Lease does not hide a Lease that was written meanwhile": {
 			func(r *room) {
 				r.server.meddle(func(q *http.Request) *http.Response {
 					if q.Method != http.MethodGet {
@@ -182,17 +182,17 @@ func TestTheNewestOfOwnReplyAndCacheIsShown(t *testing.T) {
 					return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
 				})
 				if r.read().Exists {
-					r.Error("the look has found it")
+					r.Error("the live read has found it")
 				}
 			}, "own rollout/zone-a",
 		},
-		"a look at somebody's record shows it before the cache does": {
+		"a live read shows the record of another client before the cache does": {
 			func(r *room) { r.write(held("rollout/zone-a")); r.elsewhere("eviction/zone-b"); r.read() }, "eviction/zone-b",
 		},
-		"a look at a missing Lease hides the cache that still shows it": {
+		"a live read of a missing Lease hides a cache that still shows it": {
 			func(r *room) { r.show(r.elsewhere("rollout/zone-b")); r.deleted(); r.read() }, nothing,
 		},
-		"a removed Lease is gone although the cache still shows it": {
+		"a removed Lease is missing although the cache still shows it": {
 			func(r *room) {
 				r.write(held(""))
 				r.catchUp()
@@ -201,7 +201,7 @@ func TestTheNewestOfOwnReplyAndCacheIsShown(t *testing.T) {
 				}
 			}, nothing,
 		},
-		"after a removal, somebody's new Lease is seen in the cache": {
+		"after a removal, the cache shows the new Lease of another client": {
 			func(r *room) {
 				r.write(held(""))
 				if err := r.Remove(r.Context(), store, r.Cached(store)); err != nil {
@@ -210,43 +210,43 @@ func TestTheNewestOfOwnReplyAndCacheIsShown(t *testing.T) {
 				r.show(r.elsewhere("eviction/zone-b"))
 			}, "eviction/zone-b",
 		},
-		"a Lease that somebody deleted and created anew is the new one": {
+		"a Lease that another client recreated is the new Lease": {
 			func(r *room) {
 				r.write(held("rollout/zone-a"))
 				r.deleted()
 				r.show(r.elsewhere("eviction/zone-b"))
 			}, "eviction/zone-b",
 		},
-		"a Lease that somebody deleted is gone once the cache is past it": {
+		"a Lease that another client deleted is missing once the cache is newer": {
 			func(r *room) {
 				r.write(held("rollout/zone-a"))
 				r.deleted()
 				r.show(r.server.change("team/lockstep-group-other", func(*coordinationv1.Lease) bool { return true }))
 			}, nothing,
 		},
-		"a cache that has not come that far does not say that it is gone": {
+		"a cache that is not newer does not show that a Lease is missing": {
 			func(r *room) {
 				other := r.server.change("team/lockstep-group-other", func(*coordinationv1.Lease) bool { return true })
 				r.write(held("rollout/zone-a"))
 				r.show(other)
 			}, "own rollout/zone-a",
 		},
-		"a Lease that no watch shows is known while it is looked at, and no longer": {
+		"a Lease that no watch shows is known during a live read only": {
 			func(r *room) {
 				r.server.change(stored, func(l *coordinationv1.Lease) bool { l.Labels = nil; return true })
 				if h := r.read(); !h.Exists {
-					r.Error("the look does not show it")
+					r.Error("the live read does not show it")
 				}
 			}, nothing,
 		},
-		"what was forgotten is what the cache shows": {
+		"a forgotten record is read from the cache": {
 			func(r *room) {
 				r.show(r.elsewhere("rollout/zone-b"))
 				r.write(held("rollout/zone-a"))
 				r.Forget(store)
 			}, "rollout/zone-b",
 		},
-		"a record that was not looked at stays another process's": {
+		"a record that was not read live stays another process's": {
 			func(r *room) {
 				record := held("rollout/zone-a")
 				record.Own = false // a renewal of an inherited hold
@@ -275,7 +275,7 @@ func TestEveryWriteNamesTheLeaseThatItReplaces(t *testing.T) {
 	r := newRoom(t)
 	r.write(held("rollout/zone-a", "zone-a-0"))
 	if created := r.server.last(http.MethodPost).lease; created == nil || created.ResourceVersion != "" || created.UID != "" {
-		t.Errorf("a missing Lease was not simply created: %+v", created)
+		t.Errorf("the missing Lease was not created without preconditions: %+v", created)
 	}
 	for range 2 {
 		before := r.server.stored(stored)
@@ -319,7 +319,7 @@ func TestALeaseGetsItsLabelBackAndStaysAsItIs(t *testing.T) {
 	}
 	is.Labels, is.ResourceVersion = was.Labels, was.ResourceVersion
 	if diff := cmp.Diff(was, is); diff != "" {
-		t.Errorf("beside the label there changed (-was +is):\n%s", diff)
+		t.Errorf("more than the label changed (-was +is):\n%s", diff)
 	}
 	r.elsewhere("rollout/zone-b")
 	if err := r.Label(t.Context(), store, found.Record()); reason.ClassOf(err) != reason.Moved {
@@ -338,8 +338,8 @@ func TestALeaseWithoutItsLabelIsNotDeletedOnceTheCacheIsPastIt(t *testing.T) {
 	}
 }
 
-// A user may have set the count by hand.
-func TestAHoldThatHasChangedAsOftenAsCanBeCountedIsTakenAllTheSame(t *testing.T) {
+// A user may have set the count manually.
+func TestAHoldWithTheMaximumNumberOfTransitionsIsTaken(t *testing.T) {
 	r := newRoom(t)
 	r.server.change(stored, func(l *coordinationv1.Lease) bool {
 		l.Spec.LeaseTransitions = new(int32(math.MaxInt32))
@@ -353,21 +353,21 @@ func TestAHoldThatHasChangedAsOftenAsCanBeCountedIsTakenAllTheSame(t *testing.T)
 	}
 }
 
-func TestAWriteThatIsRefusedIsFollowedByALook(t *testing.T) {
+func TestARefusedWriteIsFollowedByALiveRead(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		happens func(*room) // between the last read and the write
 		want    string      // the holder that the Store knows afterwards
 	}{
-		"somebody wrote in between": {
+		"another client wrote in between": {
 			func(r *room) { r.write(held("")); r.elsewhere("eviction/zone-b") }, "eviction/zone-b",
 		},
-		"somebody created the Lease in between": {
+		"another client created the Lease in between": {
 			func(r *room) { r.elsewhere("eviction/zone-b") }, "eviction/zone-b",
 		},
-		"somebody deleted the Lease in between": {
+		"another client deleted the Lease in between": {
 			func(r *room) { r.write(held("")); r.deleted() }, "",
 		},
-		"somebody deleted the Lease and created another": {
+		"another client recreated the Lease": {
 			func(r *room) { r.write(held("")); r.deleted(); r.elsewhere("eviction/zone-b") }, "eviction/zone-b",
 		},
 	} {
@@ -384,10 +384,10 @@ func TestAWriteThatIsRefusedIsFollowedByALook(t *testing.T) {
 			}
 			got := r.Cached(store)
 			if string(got.Holder) != tc.want || got.Own || len(got.Intents) != 0 {
-				t.Errorf("got %+v, want what somebody else wrote: %q", got, tc.want)
+				t.Errorf("got %+v, want the write of the other client: %q", got, tc.want)
 			}
 			if err := r.Write(t.Context(), store, r.over(held("rollout/zone-a")).Record()); err != nil {
-				t.Errorf("the next write, after the look: %v", err)
+				t.Errorf("the next write, after the live read: %v", err)
 			}
 		})
 	}
@@ -395,8 +395,8 @@ func TestAWriteThatIsRefusedIsFollowedByALook(t *testing.T) {
 
 func TestAWriteWithoutAnswerIsTriedAgain(t *testing.T) {
 	for sentence, carriedOut := range map[string]bool{
-		"that the server carried out": true,
-		"that never came through":     false,
+		"the server carried it out":    true,
+		"the server never received it": false,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -419,7 +419,7 @@ func TestAWriteWithoutAnswerIsTriedAgain(t *testing.T) {
 					t.Errorf("got %v of class %v after %s", err, reason.ClassOf(err), time.Since(began))
 				}
 				if h := r.Cached(store); len(h.Intents) != 0 {
-					t.Errorf("an intent is known that no answer vouched for: %+v", h)
+					t.Errorf("an intent is known that no answer has confirmed: %+v", h)
 				}
 				r.server.meddle(nil)
 				if h := r.read(); carriedOut && h.Own {
@@ -436,10 +436,10 @@ func TestErrorsOfTheServer(t *testing.T) {
 		why  metav1.StatusReason
 		want reason.Class
 	}{
-		"a conflict has moved":             {http.StatusConflict, metav1.StatusReasonConflict, reason.Moved},
-		"an overloaded server comes again": {http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, reason.Again},
-		"a lack of permission comes again": {http.StatusForbidden, metav1.StatusReasonForbidden, reason.Again},
-		"an invalid Lease comes again":     {http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, reason.Again},
+		"a conflict is of class moved":        {http.StatusConflict, metav1.StatusReasonConflict, reason.Moved},
+		"an overloaded server is tried again": {http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, reason.Again},
+		"a lack of permission is tried again": {http.StatusForbidden, metav1.StatusReasonForbidden, reason.Again},
+		"an invalid Lease is tried again":     {http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, reason.Again},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -463,7 +463,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a look that fails says whose hold it was", func(t *testing.T) {
+	t.Run("a live read that fails names the group", func(t *testing.T) {
 		r := newRoom(t)
 		r.server.meddle(func(*http.Request) *http.Response {
 			return refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
@@ -475,8 +475,8 @@ func TestErrorsOfTheServer(t *testing.T) {
 	})
 }
 
-func TestRemovalOnlyOfWhatWasSeen(t *testing.T) {
-	t.Run("a Lease that somebody wrote since stays", func(t *testing.T) {
+func TestOnlyTheLeaseThatWasReadIsRemoved(t *testing.T) {
+	t.Run("a Lease that another client wrote since stays", func(t *testing.T) {
 		r := newRoom(t)
 		r.write(held(""))
 		r.elsewhere("eviction/zone-b")
@@ -484,7 +484,7 @@ func TestRemovalOnlyOfWhatWasSeen(t *testing.T) {
 			t.Errorf("got %v, want an error of class moved", err)
 		}
 		if r.server.stored(stored) == nil {
-			t.Error("the Lease of somebody else is gone")
+			t.Error("the Lease of another client is gone")
 		}
 	})
 	t.Run("a Lease that is gone is removed", func(t *testing.T) {
@@ -495,17 +495,17 @@ func TestRemovalOnlyOfWhatWasSeen(t *testing.T) {
 			t.Errorf("got %v and %+v", err, r.Cached(store))
 		}
 	})
-	t.Run("where no Lease is known, nothing is asked", func(t *testing.T) {
+	t.Run("without a known Lease, no request is sent", func(t *testing.T) {
 		r := newRoom(t)
-		if err := r.Remove(t.Context(), store, r.Cached(store)); err != nil || len(r.server.asked()) != 0 {
-			t.Errorf("got %v and requests %v", err, r.server.asked())
+		if err := r.Remove(t.Context(), store, r.Cached(store)); err != nil || len(r.server.sent()) != 0 {
+			t.Errorf("got %v and requests %v", err, r.server.sent())
 		}
 	})
 }
 
-func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
+func TestDataOfOtherClientsStaysOnTheLease(t *testing.T) {
 	r := newRoom(t)
-	preferred, strategy := "somebody", coordinationv1.OldestEmulationVersion
+	preferred, strategy := "another", coordinationv1.OldestEmulationVersion
 	before := r.server.change(stored, func(l *coordinationv1.Lease) bool {
 		l.Labels = map[string]string{"team": "red"}
 		l.Annotations = map[string]string{"note": "keep me", contract.TraceAnnotation: "old", contract.IntentsAnnotation: "old", contract.NameAnnotation(plan.KindStatefulSet): "another"}
@@ -537,7 +537,7 @@ func TestWhatOthersKeepOnTheLeaseStays(t *testing.T) {
 		t.Errorf("a free hold without intents reads %+v", freed)
 	}
 	if !freed.Spec.AcquireTime.Equal(&at) {
-		t.Errorf("giving back changed when it was acquired: %s", freed.Spec.AcquireTime)
+		t.Errorf("the release changed the time of acquisition: %s", freed.Spec.AcquireTime)
 	}
 }
 
@@ -578,25 +578,25 @@ func TestRecordsSurviveTheWayToTheServerAndBack(t *testing.T) {
 	})
 }
 
-func TestReadingWhatPeopleWrote(t *testing.T) {
+func TestReadingLeasesOfOtherClients(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		write func(*coordinationv1.Lease)
 		want  group.Hold
 	}{
 		"an empty Lease is free": {func(*coordinationv1.Lease) {}, group.Hold{Hold: plan.Hold{Exists: true}}},
-		"somebody's holder is his": {
+		"a holder from outside stays the holder": {
 			func(l *coordinationv1.Lease) {
 				l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds = new("manual/maintenance"), new(int32(3600))
 			},
 			group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance", Duration: time.Hour}},
 		},
-		"damaged intents are said to be": {
+		"damaged intents make the hold unreadable": {
 			func(l *coordinationv1.Lease) {
 				l.Annotations = map[string]string{contract.IntentsAnnotation: `{"version":2}`}
 			},
 			group.Hold{Hold: plan.Hold{Exists: true, Unreadable: "read intents: version 2, this build knows version 1 only"}},
 		},
-		"damaged times of downscales are said to be": {
+		"damaged times of downscales make the hold unreadable": {
 			func(l *coordinationv1.Lease) {
 				l.Annotations = map[string]string{contract.DownscalesAnnotation: `{"zone-a":1}`}
 			},
@@ -606,7 +606,7 @@ func TestReadingWhatPeopleWrote(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
 			r.show(r.server.change(stored, func(l *coordinationv1.Lease) bool { tc.write(l); return true }))
-			for where, got := range map[string]group.Hold{"cache": group.HoldOf(r.Cached(store)), "look": r.read()} {
+			for where, got := range map[string]group.Hold{"cache": group.HoldOf(r.Cached(store)), "live read": r.read()} {
 				if diff := cmp.Diff(tc.want, got, sameLease); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", where, diff)
 				}
@@ -623,11 +623,11 @@ func TestKeyOf(t *testing.T) {
 		want  plan.Key
 		ok    bool
 	}{
-		"a readable name":                  {hold.LeaseName(plan.Key{Name: dns}), map[string]string{contract.NameAnnotation(plan.KindGroup): dns}, store, true},
-		"a hashed name":                    {hold.LeaseName(plan.Key{Name: "Größe"}), map[string]string{contract.NameAnnotation(plan.KindGroup): "Größe"}, plan.Key{Namespace: "team", Name: "Größe"}, true},
-		"the group without a name":         {hold.LeaseName(plan.Key{Name: ""}), map[string]string{contract.NameAnnotation(plan.KindGroup): ""}, plan.Key{Namespace: "team"}, true},
-		"a StatefulSet that stands alone":  {"lockstep-statefulset-" + dns, map[string]string{contract.NameAnnotation(plan.KindStatefulSet): dns}, plan.Key{Namespace: "team", Name: dns, Kind: plan.KindStatefulSet}, true},
-		"a group that says it is alone":    {"lockstep-group-" + dns, map[string]string{contract.NameAnnotation(plan.KindStatefulSet): dns}, plan.Key{}, false},
+		"a readable name":               {hold.LeaseName(plan.Key{Name: dns}), map[string]string{contract.NameAnnotation(plan.KindGroup): dns}, store, true},
+		"a hashed name":                 {hold.LeaseName(plan.Key{Name: "Größe"}), map[string]string{contract.NameAnnotation(plan.KindGroup): "Größe"}, plan.Key{Namespace: "team", Name: "Größe"}, true},
+		"the group without a name":      {hold.LeaseName(plan.Key{Name: ""}), map[string]string{contract.NameAnnotation(plan.KindGroup): ""}, plan.Key{Namespace: "team"}, true},
+		"a StatefulSet without a group": {"lockstep-statefulset-" + dns, map[string]string{contract.NameAnnotation(plan.KindStatefulSet): dns}, plan.Key{Namespace: "team", Name: dns, Kind: plan.KindStatefulSet}, true},
+		"the Lease name of a group with the name annotation of a StatefulSet": {"lockstep-group-" + dns, map[string]string{contract.NameAnnotation(plan.KindStatefulSet): dns}, plan.Key{}, false},
 		"a name of another group":          {hold.LeaseName(plan.Key{Name: "other"}), map[string]string{contract.NameAnnotation(plan.KindGroup): dns}, plan.Key{}, false},
 		"a readable name without a group":  {hold.LeaseName(plan.Key{Name: dns}), nil, plan.Key{}, false},
 		"a Lease that is none of lockstep": {"kube-scheduler", nil, plan.Key{}, false},
@@ -662,16 +662,16 @@ func TestGroupsDoNotShareAHold(t *testing.T) {
 			t.Errorf("%v: got %s, want %s", key, got, want)
 		}
 	}
-	if asked := r.server.asked(); len(asked) != 5*len(groups) || slices.Contains(asked, http.MethodGet) {
-		t.Errorf("knowing from the reply needs one request a write, got %v", asked)
+	if sent := r.server.sent(); len(sent) != 5*len(groups) || slices.Contains(sent, http.MethodGet) {
+		t.Errorf("want one request for each write and no read, got %v", sent)
 	}
 }
 
 func TestTheStoreWatchesHoldsOnly(t *testing.T) {
-	server, asked := newServer(), make(chan string, 1)
+	server, requested := newServer(), make(chan string, 1)
 	server.meddle(func(q *http.Request) *http.Response {
 		select {
-		case asked <- q.URL.Path + " " + q.URL.Query().Get("labelSelector"):
+		case requested <- q.URL.Path + " " + q.URL.Query().Get("labelSelector"):
 		default: // the first request is enough
 		}
 		<-q.Context().Done()
@@ -680,7 +680,7 @@ func TestTheStoreWatchesHoldsOnly(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
 	watching.Go(func() { lease.NewStore(server.client(t), "team", "replica-1").Informer().RunWithContext(ctx) })
-	got := <-asked
+	got := <-requested
 	stop()
 	watching.Wait()
 	if want := "/apis/coordination.k8s.io/v1/namespaces/team/leases lockstep.dev/hold=group"; got != want {
@@ -690,11 +690,11 @@ func TestTheStoreWatchesHoldsOnly(t *testing.T) {
 
 // The decision used the record that Cached or Read returned. If the cache changes after that, the write must
 // fail and must not use the new Lease as its base.
-func TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision(t *testing.T) {
+func TestAWriteDoesNotOverwriteALeaseThatChangedAfterTheDecision(t *testing.T) {
 	for sentence, decide := range map[string]func(*room) group.Hold{
-		"the Lease was known":   func(r *room) group.Hold { r.write(held("")); return group.HoldOf(r.Cached(store)) },
-		"there was no Lease":    func(r *room) group.Hold { return group.HoldOf(r.Cached(store)) },
-		"it had been looked at": func(r *room) group.Hold { return r.read() },
+		"the Lease was known":     func(r *room) group.Hold { r.write(held("")); return group.HoldOf(r.Cached(store)) },
+		"there was no Lease":      func(r *room) group.Hold { return group.HoldOf(r.Cached(store)) },
+		"the Lease was read live": func(r *room) group.Hold { return r.read() },
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
@@ -743,7 +743,7 @@ func TestARecordThatWasDecidedOnAnotherLeaseIsNotWritten(t *testing.T) {
 	}
 }
 
-func TestAHoldThatNotesAnImpossibleCallIsRespectedAndNotRead(t *testing.T) {
+func TestAHoldThatRecordsAnImpossibleCallIsRespectedAndNotRead(t *testing.T) {
 	for call, readable := range map[string]bool{
 		`{"port":80,"path":"/x?y=z","service":"s"}`:        true,
 		`{"port":0,"path":"/x","service":"s"}`:             false,
@@ -765,13 +765,13 @@ func TestAHoldThatNotesAnImpossibleCallIsRespectedAndNotRead(t *testing.T) {
 		if got := r.read(); (got.Unreadable == "") != readable {
 			t.Errorf("%s: unreadable because %q", call, got.Unreadable)
 		} else if len(got.Acknowledged) > 0 != readable {
-			t.Errorf("%s: of those who agreed is noted %v", call, got.Acknowledged)
+			t.Errorf("%s: recorded acknowledgements %v", call, got.Acknowledged)
 		}
 	}
 }
 
 // The API server rejects a duration of zero.
-func TestAHoldThatDoesNotSayUntilWhenItCountsStaysSo(t *testing.T) {
+func TestAHoldWithoutAnExpiryStaysUnchanged(t *testing.T) {
 	r := newRoom(t)
 	r.write(group.Hold{Hold: plan.Hold{Exists: true, Holder: "manual/maintenance"}})
 	written := r.server.stored(stored)

@@ -58,7 +58,7 @@ func TestATrackedTimeThatCannotBeIsThatOfTheConfigMap(t *testing.T) {
 		r.tracks(map[string]string{"zone-a": text})
 		got, err := r.Read(t.Context(), store)
 		if at := group.HoldOf(got).Downscaled["zone-a"]; err != nil || !at.Equal(written) {
-			t.Errorf("%s: shrank at %s, %v", text, at, err)
+			t.Errorf("%s: scaled down at %s, %v", text, at, err)
 		}
 		if err := r.Write(t.Context(), store, got); err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -79,13 +79,13 @@ func TestTimesThatMayBeTrackedAreNotGuessed(t *testing.T) {
 	}
 }
 
-func TestAGroupWithALeaseAsksNoTracker(t *testing.T) {
+func TestAGroupWithALeaseReadsNoTracker(t *testing.T) {
 	r := newRoom(t)
 	r.server.change(stored, func(l *coordinationv1.Lease) bool { return true })
 	if _, err := r.Read(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
-	if path := r.server.last(http.MethodGet).path; !strings.Contains(path, "/leases/") || len(r.server.asked()) != 1 {
-		t.Errorf("asked %q, at last %s", r.server.asked(), path)
+	if path := r.server.last(http.MethodGet).path; !strings.Contains(path, "/leases/") || len(r.server.sent()) != 1 {
+		t.Errorf("requests %q, the last is for %s", r.server.sent(), path)
 	}
 }

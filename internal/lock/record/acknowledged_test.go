@@ -14,9 +14,9 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-func TestWhoAgreedComesBackAsNoted(t *testing.T) {
+func TestAcknowledgementsSurviveARoundTrip(t *testing.T) {
 	at := fixture.Now().Add(5 * time.Millisecond)
-	agreed := map[string]group.DelayRecord{
+	acknowledged := map[string]group.DelayRecord{
 		"zone-a": {
 			OrdinalRanges: []group.OrdinalRange{
 				{From: 0, To: 3, Pods: "Abcd-1Abcd_1Abcd-2", Since: at}, {From: 3, To: 4, Pods: "______", Since: at.Add(time.Hour)}, {From: 9, To: 10, Pods: "000000", Since: at},
@@ -25,48 +25,48 @@ func TestWhoAgreedComesBackAsNoted(t *testing.T) {
 		},
 		"zone-b": {OrdinalRanges: []group.OrdinalRange{group.StretchOf("zone-b-1", 1, at)}, Call: group.Call{Port: 1, Path: "/", Service: "b"}, Over: true},
 	}
-	if diff := cmp.Diff(agreed, record.ParseAcknowledged(record.FormatAcknowledged(agreed))); diff != "" {
+	if diff := cmp.Diff(acknowledged, record.ParseAcknowledged(record.FormatAcknowledged(acknowledged))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if text := record.FormatAcknowledged(map[string]group.DelayRecord{"zone-a": {Over: true}}); text != "" {
-		t.Errorf("nobody is written as %s", text)
+		t.Errorf("no pods are written as %s", text)
 	}
 }
 
-func TestWhoeverCannotBeReadHasNotAgreed(t *testing.T) {
+func TestUnreadableAcknowledgementsDoNotCount(t *testing.T) {
 	const (
-		whenever = `"since":"2026-01-05T12:00:00Z"`
-		since    = whenever + `,"pods":"abcdef"`
+		timeOnly = `"since":"2026-01-05T12:00:00Z"`
+		since    = timeOnly + `,"pods":"abcdef"`
 	)
 	many := make([]string, group.MaxOrdinalRanges+1)
 	for i := range many {
 		many[i] = fmt.Sprintf(`{"from":%d,"to":%d,%s}`, 2*i, 2*i+1, since)
 	}
 	for sentence, text := range map[string]string{
-		"nothing":                   "",
-		"no JSON":                   "zone-a",
-		"a list":                    "[]",
-		"null":                      "null",
-		"no stretches":              `{"zone-a":{"pods":[]}}`,
-		"a stretch without end":     `{"zone-a":{"pods":[{"from":1,` + since + `}]}}`,
-		"an empty stretch":          `{"zone-a":{"pods":[{"from":1,"to":1,` + since + `}]}}`,
-		"a place below the first":   `{"zone-a":{"pods":[{"from":-1,"to":1,` + since + `}]}}`,
-		"stretches that overlap":    `{"zone-a":{"pods":[{"from":1,"to":3,` + since + `},{"from":2,"to":4,` + since + `}]}}`,
-		"stretches that descend":    `{"zone-a":{"pods":[{"from":3,"to":4,` + since + `},{"from":1,"to":2,` + since + `}]}}`,
-		"no time":                   `{"zone-a":{"pods":[{"from":1,"to":2}]}}`,
-		"a time that is none":       `{"zone-a":{"pods":[{"from":1,"to":2,"since":"yesterday"}]}}`,
-		"a time before all clocks":  `{"zone-a":{"pods":[{"from":1,"to":2,"since":"1969-12-31T23:59:59Z"}]}}`,
-		"a time that is not a year": `{"zone-a":{"pods":[{"from":1,"to":2,"since":"9999-12-31T23:59:59-23:59"}]}}`,
-		"a number that is none":     `{"zone-a":{"pods":[{"from":1,"to":99999999999999999999,` + since + `}]}}`,
-		"more than there can be":    `{"zone-a":{"pods":[` + strings.Join(many, ",") + `]}}`,
-		"a form of former days":     `{"zone-a":[{"from":1,"to":2,` + since + `}]}`,
-		"nobody in particular":      `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `}]}}`,
-		"fewer pods than places":    `{"zone-a":{"pods":[{"from":1,"to":3,` + since + `}]}}`,
-		"more pods than places":     `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `,"pods":"abcdefghijkl"}]}}`,
-		"half a pod":                `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `,"pods":"abc"}]}}`,
-		"no mark":                   `{"zone-a":{"pods":[{"from":1,"to":2,` + whenever + `,"pods":"abc=ef"}]}}`,
-		"too many pods":             `{"zone-a":{"pods":[{"from":0,"to":1001,` + whenever + `,"pods":"` + strings.Repeat("abcdef", group.MaxAcknowledged+1) + `"}]}}`,
-		"no zone":                   `{"":{"pods":[{"from":1,"to":2,` + since + `}]}}`,
+		"nothing":                          "",
+		"no JSON":                          "zone-a",
+		"a list":                           "[]",
+		"null":                             "null",
+		"no ordinal ranges":                `{"zone-a":{"pods":[]}}`,
+		"an ordinal range without an end":  `{"zone-a":{"pods":[{"from":1,` + since + `}]}}`,
+		"an empty ordinal range":           `{"zone-a":{"pods":[{"from":1,"to":1,` + since + `}]}}`,
+		"an ordinal below the first":       `{"zone-a":{"pods":[{"from":-1,"to":1,` + since + `}]}}`,
+		"ordinal ranges that overlap":      `{"zone-a":{"pods":[{"from":1,"to":3,` + since + `},{"from":2,"to":4,` + since + `}]}}`,
+		"ordinal ranges that descend":      `{"zone-a":{"pods":[{"from":3,"to":4,` + since + `},{"from":1,"to":2,` + since + `}]}}`,
+		"no time":                          `{"zone-a":{"pods":[{"from":1,"to":2}]}}`,
+		"an invalid time":                  `{"zone-a":{"pods":[{"from":1,"to":2,"since":"yesterday"}]}}`,
+		"a time before all clocks":         `{"zone-a":{"pods":[{"from":1,"to":2,"since":"1969-12-31T23:59:59Z"}]}}`,
+		"a time that is not a year":        `{"zone-a":{"pods":[{"from":1,"to":2,"since":"9999-12-31T23:59:59-23:59"}]}}`,
+		"an invalid number":                `{"zone-a":{"pods":[{"from":1,"to":99999999999999999999,` + since + `}]}}`,
+		"more ordinal ranges than allowed": `{"zone-a":{"pods":[` + strings.Join(many, ",") + `]}}`,
+		"the format of a former version":   `{"zone-a":[{"from":1,"to":2,` + since + `}]}`,
+		"no pods":                          `{"zone-a":{"pods":[{"from":1,"to":2,` + timeOnly + `}]}}`,
+		"fewer pods than ordinals":         `{"zone-a":{"pods":[{"from":1,"to":3,` + since + `}]}}`,
+		"more pods than ordinals":          `{"zone-a":{"pods":[{"from":1,"to":2,` + timeOnly + `,"pods":"abcdefghijkl"}]}}`,
+		"half a pod":                       `{"zone-a":{"pods":[{"from":1,"to":2,` + timeOnly + `,"pods":"abc"}]}}`,
+		"an invalid mark":                  `{"zone-a":{"pods":[{"from":1,"to":2,` + timeOnly + `,"pods":"abc=ef"}]}}`,
+		"too many pods":                    `{"zone-a":{"pods":[{"from":0,"to":1001,` + timeOnly + `,"pods":"` + strings.Repeat("abcdef", group.MaxAcknowledged+1) + `"}]}}`,
+		"no zone":                          `{"":{"pods":[{"from":1,"to":2,` + since + `}]}}`,
 	} {
 		if got := record.ParseAcknowledged(text); got != nil {
 			t.Errorf("%s is read as %v", sentence, got)
@@ -74,11 +74,11 @@ func TestWhoeverCannotBeReadHasNotAgreed(t *testing.T) {
 	}
 	one := record.ParseAcknowledged(`{"zone-a":{"pods":[{"from":1,"to":1,` + since + `}]},"zone-b":{"pods":[{"from":1,"to":2,` + since + `}]}}`)
 	if len(one) != 1 || len(one["zone-b"].OrdinalRanges) != 1 {
-		t.Errorf("one zone that cannot be read costs another: %v", one)
+		t.Errorf("an unreadable zone prevents that another zone is read: %v", one)
 	}
 }
 
-func TestWhoAgreedTakesLittleRoom(t *testing.T) {
+func TestAcknowledgementsTakeLittleSpace(t *testing.T) {
 	const annotations = 256 << 10 // the limit for all annotations of an object
 	for pods, most := range map[int]int{300: 16 << 10, group.MaxAcknowledged: annotations / 16} {
 		var all []group.OrdinalRange
@@ -112,19 +112,19 @@ func TestAcknowledgementsOfManyZonesFitIntoOneLease(t *testing.T) {
 	}
 	part := map[string]group.DelayRecord{}
 	for _, step := range group.Plan(s) {
-		if note, is := step.(group.RecordAcknowledged); is {
-			part[note.Zone] = note.Acknowledged
+		if r, is := step.(group.RecordAcknowledged); is {
+			part[r.Zone] = r.Acknowledged
 		}
 	}
 	if len(part) != len(s.Zones) {
-		t.Errorf("pods of %d zones are noted, want those of %d", len(part), len(s.Zones))
+		t.Errorf("pods of %d zones are recorded, want pods of %d", len(part), len(s.Zones))
 	}
 	if n := len(record.FormatAcknowledged(part)); n > half {
 		t.Errorf("they take %d bytes, want no more than %d", n, half)
 	}
 }
 
-func FuzzAgreed(f *testing.F) {
+func FuzzAcknowledged(f *testing.F) {
 	f.Add(`{"zone-a":{"pods":[{"from":1,"to":2,"pods":"abcdef","since":"2026-01-05T12:00:00+01:00"},{"from":2,"to":4,"pods":"abcdef------","since":"2026-01-05T12:00:00.123456Z"}]}}`)
 	f.Add(`{"zone-a":{"pods":[{"from":0,"to":1,"pods":"abcdef","since":"9999-12-31T23:59:59Z"}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {

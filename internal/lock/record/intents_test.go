@@ -110,31 +110,31 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 		return `{"version":1,"decrease":{` + strings.Replace(fields, old, by, 1) + `}}`
 	}
 	for sentence, tc := range map[string]struct{ text, says string }{
-		"a later version":                            {`{"version":2,"pods":[]}`, "version 2, this build knows version 1 only"},
-		"a later version's new field":                {`{"version":2,"pods":[{"cell":"x"}],"more":true}`, "version 2, this build knows version 1 only"},
-		"no version":                                 {`{"pods":[]}`, "version 0"},
-		"null":                                       {`null`, "version 0"},
-		"no JSON":                                    {`zone-a-0`, "read intents"},
-		"half a text":                                {`{"version":1,"pods":[{"pod":"p"`, "read intents"},
-		"two texts":                                  {`{"version":1,"pods":[]}{}`, "read intents"},
-		"a list":                                     {`[]`, "read intents"},
-		"more pods than anybody notes":               {`{"version":1,"pods":[` + strings.Repeat(`{"pod":"p","zone":"z","uid":"u","resourceVersion":"1"},`, 10*plan.MaxIntents) + `{"pod":"p","zone":"z","uid":"u","resourceVersion":"1"}]}`, "at most 1000"},
-		"an unknown field":                           {`{"version":1,"pods":[],"more":true}`, `unknown field "more"`},
-		"an unknown field of a pod":                  {entry(`"pod":"p" -> "pod":"p","cell":"x"`), `unknown field "cell"`},
-		"a pod without name":                         {entry(`"pod":"p" -> "pod":""`), "entry 0 needs pod, zone, uid and a decimal resourceVersion"},
-		"a pod without zone":                         {entry(`"zone":"z", -> `), "entry 0 needs"},
-		"a pod without UID":                          {entry(`"uid":"u", -> `), "entry 0 needs"},
-		"a pod without version":                      {entry(`"resourceVersion":"1", -> `), "entry 0 needs"},
-		"a version that is no number":                {entry(`"1" -> "abc"`), "entry 0 needs"},
-		"a negative version":                         {entry(`"1" -> "-1"`), "entry 0 needs"},
-		"a version beyond all":                       {entry(`"1" -> "18446744073709551616"`), "entry 0 needs"},
-		"a time that is none":                        {entry(`2026 -> then`), "read intents"},
-		"a decrease without zone":                    {downscale(`"zone":"z", -> `), "the decrease needs zone, uid and a decimal resourceVersion"},
-		"a decrease that is none":                    {downscale(`"to":3 -> "to":5`), "from 5 to 5 replicas is not a decrease"},
-		"a decrease below nothing":                   {downscale(`"to":3 -> "to":-1`), "from 5 to -1 replicas is not a decrease"},
-		"an unknown stage":                           {downscale(`admitted -> done`), "the decrease is at an unknown stage"},
-		"a time of a decrease that UTC cannot write": {downscale(`2026-01-05T12:00:00Z -> 0000-01-01T00:00:00+23:00`), "years 0 to 9999"},
-		"an unknown field of a decrease":             {downscale(`"to":3 -> "to":3,"by":2`), `unknown field "by"`},
+		"a later version":                             {`{"version":2,"pods":[]}`, "version 2, this build knows version 1 only"},
+		"a later version's new field":                 {`{"version":2,"pods":[{"cell":"x"}],"more":true}`, "version 2, this build knows version 1 only"},
+		"no version":                                  {`{"pods":[]}`, "version 0"},
+		"null":                                        {`null`, "version 0"},
+		"no JSON":                                     {`zone-a-0`, "read intents"},
+		"half a text":                                 {`{"version":1,"pods":[{"pod":"p"`, "read intents"},
+		"two texts":                                   {`{"version":1,"pods":[]}{}`, "read intents"},
+		"a list":                                      {`[]`, "read intents"},
+		"more pods than can be recorded":              {`{"version":1,"pods":[` + strings.Repeat(`{"pod":"p","zone":"z","uid":"u","resourceVersion":"1"},`, 10*plan.MaxIntents) + `{"pod":"p","zone":"z","uid":"u","resourceVersion":"1"}]}`, "at most 1000"},
+		"an unknown field":                            {`{"version":1,"pods":[],"more":true}`, `unknown field "more"`},
+		"an unknown field of a pod":                   {entry(`"pod":"p" -> "pod":"p","cell":"x"`), `unknown field "cell"`},
+		"a pod without name":                          {entry(`"pod":"p" -> "pod":""`), "entry 0 needs pod, zone, uid and a decimal resourceVersion"},
+		"a pod without zone":                          {entry(`"zone":"z", -> `), "entry 0 needs"},
+		"a pod without UID":                           {entry(`"uid":"u", -> `), "entry 0 needs"},
+		"a pod without version":                       {entry(`"resourceVersion":"1", -> `), "entry 0 needs"},
+		"a version that is no number":                 {entry(`"1" -> "abc"`), "entry 0 needs"},
+		"a negative version":                          {entry(`"1" -> "-1"`), "entry 0 needs"},
+		"a version that is too large":                 {entry(`"1" -> "18446744073709551616"`), "entry 0 needs"},
+		"an invalid time":                             {entry(`2026 -> then`), "read intents"},
+		"a downscale without zone":                    {downscale(`"zone":"z", -> `), "the decrease needs zone, uid and a decimal resourceVersion"},
+		"a downscale that lowers nothing":             {downscale(`"to":3 -> "to":5`), "from 5 to 5 replicas is not a decrease"},
+		"a downscale below zero":                      {downscale(`"to":3 -> "to":-1`), "from 5 to -1 replicas is not a decrease"},
+		"an unknown stage":                            {downscale(`admitted -> done`), "the decrease is at an unknown stage"},
+		"a time of a downscale that UTC cannot write": {downscale(`2026-01-05T12:00:00Z -> 0000-01-01T00:00:00+23:00`), "years 0 to 9999"},
+		"an unknown field of a downscale":             {downscale(`"to":3 -> "to":3,"by":2`), `unknown field "by"`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			intents, _, err := parsed(tc.text)
@@ -147,7 +147,7 @@ func TestTextThatIsNotUnderstoodIsRefused(t *testing.T) {
 		t.Errorf("no text: %v, %v", intents, err)
 	}
 	if _, d, err := parsed(downscale(" -> ")); err != nil || d.To != 3 {
-		t.Errorf("the decrease that the cases change is refused itself: %v, %v", d, err)
+		t.Errorf("the downscale that the cases change is refused itself: %v, %v", d, err)
 	}
 	if intents, _, err := record.ParseIntents(entry(" -> ")); err != nil || len(intents) != 1 {
 		t.Errorf("the text that the cases change is refused itself: %v, %v", intents, err)
@@ -180,10 +180,10 @@ func FuzzIntents(f *testing.F) {
 // The status of a pod may contain any time, and other clients can write it.
 func TestATimeBeyondTheYearsIsWrittenAsTheNearestThatThereIs(t *testing.T) {
 	for sentence, tc := range map[string]struct{ at, want time.Time }{
-		"one that there is": {fixture.Now(), fixture.Now()},
-		"after all years":   {time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)},
-		"after all in UTC":  {time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600)), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)},
-		"before all years":  {time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"a valid time":     {fixture.Now(), fixture.Now()},
+		"after all years":  {time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)},
+		"after all in UTC": {time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600)), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)},
+		"before all years": {time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := record.Written(tc.at); !got.Equal(tc.want) {

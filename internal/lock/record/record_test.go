@@ -14,7 +14,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-// A Lease may be of a kind that this version of lockstep does not know. What its part has stays as it is.
+// A Lease may be of a kind that this version of lockstep does not know. Its part stays as it is.
 func TestAKindWithoutACodecRecordsWhatAllKindsShare(t *testing.T) {
 	r := plan.Record{
 		Hold: plan.Hold{Intents: []plan.Intent{fixture.IntentOf("zone-a-0")}},

@@ -102,21 +102,21 @@ func TestRolloutsThatCannotBeReadAreNotRemembered(t *testing.T) {
 		t.Fatal("the text that the cases change is not read itself")
 	}
 	for sentence, change := range map[string]string{
-		"a later version":           `"version":1 -> "version":2`,
-		"no version":                `"version":1, -> `,
-		"half a text":               `]}} -> `,
-		"a time that is none":       `"2026-01-05T12:00:00Z" -> "then"`,
-		"a time beyond all years":   `"2026-01-05T12:00:00Z" -> "9999-12-31T23:59:59-23:59"`,
-		"a rollout that never was":  `{"since":"2026-01-05T12:00:00Z", -> {`,
-		"a zone without name":       `"name":"z" -> "name":""`,
-		"a trace that is none":      `"current":{ -> "current":{"trace":"00-abc-01",`,
-		"a trace of zeros":          `"current":{ -> "current":{"trace":"00-00000000000000000000000000000000-0123456789abcdef-01",`,
-		"a name to be escaped":      `"name":"z" -> "name":"<"`,
-		"a name beyond all names":   `"name":"z" -> "name":"` + strings.Repeat("z", 254) + `"`,
-		"a revision to be escaped":  `"uid":"u" -> "uid":"u","from":"\u0001"`,
-		"a UID that is no ASCII":    `"uid":"u" -> "uid":"ü"`,
-		"more than is ever written": `"version":1 -> ` + strings.Repeat(" ", 96<<10) + `"version":1`,
-		"one under way that is not": `"current":{ -> "current":{"until":"2026-01-05T12:00:00Z",`,
+		"a later version":                  `"version":1 -> "version":2`,
+		"no version":                       `"version":1, -> `,
+		"half a text":                      `]}} -> `,
+		"an invalid time":                  `"2026-01-05T12:00:00Z" -> "then"`,
+		"a time beyond all years":          `"2026-01-05T12:00:00Z" -> "9999-12-31T23:59:59-23:59"`,
+		"a rollout without a beginning":    `{"since":"2026-01-05T12:00:00Z", -> {`,
+		"a zone without name":              `"name":"z" -> "name":""`,
+		"an invalid trace":                 `"current":{ -> "current":{"trace":"00-abc-01",`,
+		"a trace of zeros":                 `"current":{ -> "current":{"trace":"00-00000000000000000000000000000000-0123456789abcdef-01",`,
+		"a name to be escaped":             `"name":"z" -> "name":"<"`,
+		"a name beyond all names":          `"name":"z" -> "name":"` + strings.Repeat("z", 254) + `"`,
+		"a revision to be escaped":         `"uid":"u" -> "uid":"u","from":"\u0001"`,
+		"a UID that is no ASCII":           `"uid":"u" -> "uid":"ü"`,
+		"more than is ever written":        `"version":1 -> ` + strings.Repeat(" ", 96<<10) + `"version":1`,
+		"a current rollout that has ended": `"current":{ -> "current":{"until":"2026-01-05T12:00:00Z",`,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			old, by, _ := strings.Cut(change, " -> ")
@@ -180,13 +180,13 @@ func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
 	}
 	full := history.Bounded(many)
 	if len(full.Finished) != history.MaxFinished {
-		t.Fatalf("%d finished rollouts are remembered of the longest names, want %d", len(full.Finished), history.MaxFinished)
+		t.Fatalf("%d finished rollouts with the longest names are recorded, want %d", len(full.Finished), history.MaxFinished)
 	}
 	if n := len(record.FormatRollouts(full)); n > record.MaxRollouts || n < record.MaxRollouts*9/10 {
-		t.Errorf("as much as may be remembered takes %d bytes, and the bound is %d", n, record.MaxRollouts)
+		t.Errorf("the largest record takes %d bytes, want at most %d", n, record.MaxRollouts)
 	}
 	if diff := cmp.Diff(full, record.ParseRollouts(record.FormatRollouts(full)), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("as much as may be remembered reads differently (-want +got)\n%s", diff)
+		t.Errorf("the largest record reads differently (-want +got)\n%s", diff)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestRolloutsOfUnknownNamesAreNotRemembered(t *testing.T) {
 	}
 }
 
-// A person took the hold by hand while a pod was being replaced, and never released it.
+// A user acquired the hold manually while a pod was being replaced, and never released it.
 func TestAnAbandonedRolloutEndsAlthoughAnIntentOfItIsRecorded(t *testing.T) {
 	s := fixture.MustParse("hold manual/x renewed 5h ago\nzone-a rev=1\n  zone-a-0 ready@1")
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: fixture.Now().Add(-6 * time.Hour)}

@@ -64,7 +64,7 @@ func TestParse(t *testing.T) {
 				c.Server.Port, c.DryRun, c.LeaderElection.LeaseDuration = 9000, true, 30*time.Second
 			}),
 		},
-		"the flag wins over the variable, even over one that is wrong": {
+		"the flag wins over the variable, even if the variable is invalid": {
 			args: []string{"-server.port=1"},
 			env:  []string{"LOCKSTEP_SERVER_PORT=many"},
 			want: defaults(func(c *config.Config) { c.Server.Port = 1 }),
@@ -83,7 +83,7 @@ func TestParse(t *testing.T) {
 			env:  []string{"KUBECONFIG=/a"},
 			want: defaults(),
 		},
-		"a variable of ours wins over POD_NAMESPACE": {
+		"a variable of lockstep wins over POD_NAMESPACE": {
 			env:  []string{"POD_NAMESPACE=theirs", "LOCKSTEP_OPERATOR_NAMESPACE=ours"},
 			want: defaults(func(c *config.Config) { c.Operator.Namespace = "ours" }),
 		},
@@ -168,7 +168,7 @@ func TestParse(t *testing.T) {
 				c.ServerTLS.Enabled, c.ServerTLS.CertFile, c.ServerTLS.KeyFile = true, "c", "k"
 			}),
 		},
-		"an unknown variable of ours is named with the nearest one": {
+		"an unknown variable of lockstep is named with the nearest one": {
 			env:  []string{"LOCKSTEP_SERVR_PORT=1", "LOCKSTEP_COLOUR_OF_THE_SKY=blue", "OTHER=1"},
 			want: defaults(),
 			warnings: []string{
@@ -176,7 +176,7 @@ func TestParse(t *testing.T) {
 				"LOCKSTEP_SERVR_PORT: unknown variable, ignored; did you mean LOCKSTEP_SERVER_PORT?",
 			},
 		},
-		"variables that Kubernetes sets for a Service named lockstep say nothing": {
+		"variables that Kubernetes sets for a Service named lockstep are ignored": {
 			env: []string{
 				"LOCKSTEP_SERVICE_HOST=10.0.0.1", "LOCKSTEP_SERVICE_PORT=8001", "LOCKSTEP_SERVICE_PORT_HTTP_METRICS=8001",
 				"LOCKSTEP_PORT=tcp://10.0.0.1:8001", "LOCKSTEP_PORT_8001_TCP=tcp://10.0.0.1:8001",
@@ -189,7 +189,7 @@ func TestParse(t *testing.T) {
 			want:     defaults(),
 			warnings: []string{`LOCKSTEP_SERVER_PORT: ignored: "tcp://10.0.0.1:80" was set by Kubernetes for a Service; enableServiceLinks: false in the pod avoids that`},
 		},
-		"what is said of a CA that is not injected has no effect": {
+		"settings of a CA that is not injected have no effect": {
 			args: []string{"-server-tls.enabled", "-server-tls.cert-file=c", "-server-tls.key-file=k", "-webhooks.ca-bundle-names=x", "-webhooks.update-ca-bundle"},
 			want: defaults(func(c *config.Config) {
 				c.ServerTLS.Enabled, c.ServerTLS.CertFile, c.ServerTLS.KeyFile, c.Webhooks.CABundleNames = true, "c", "k", []string{"x"}
@@ -199,7 +199,7 @@ func TestParse(t *testing.T) {
 				"-webhooks.update-ca-bundle: has no effect with -server-tls.cert-file and without -server-tls.ca-file",
 			},
 		},
-		"a selector beside a single namespace has no effect": {
+		"a selector next to a single namespace has no effect": {
 			args:     []string{"-kubernetes.namespace=mimir", "-namespaces.selector=a=b"},
 			want:     defaults(func(c *config.Config) { c.Kubernetes.Namespace, c.Namespaces.Selector = "mimir", "a=b" }),
 			warnings: []string{"-namespaces.selector: has no effect with -kubernetes.namespace"},
@@ -226,7 +226,7 @@ func TestParseRefuses(t *testing.T) {
 		env  []string
 		want []string
 	}{
-		"a port that is none": {
+		"an invalid port": {
 			args: []string{"-server.port=65536"},
 			want: []string{`-server.port="65536": must be a whole number from 0 to 65535`},
 		},
@@ -262,7 +262,7 @@ func TestParseRefuses(t *testing.T) {
 			args: []string{"-leader-election.lease-duration=6s"},
 			want: []string{`-leader-election.lease-duration=6s: must be more than -leader-election.renew-deadline, which is 6s`},
 		},
-		"a renewal that leaves no time for a retry": {
+		"a renewal with no time for a retry": {
 			args: []string{"-leader-election.retry-period=5s"},
 			want: []string{`-leader-election.renew-deadline=6s: must be more than 1.2 times -leader-election.retry-period, which is 6s`},
 		},
@@ -286,7 +286,7 @@ func TestParseRefuses(t *testing.T) {
 			args: []string{"-server.port"},
 			want: []string{`argument "-server.port": flag needs an argument: -server.port`},
 		},
-		"malformed flags, and goes on behind them": {
+		"malformed flags, and continues after them": {
 			args: []string{"---x", "-=", "-workers=0"},
 			want: []string{
 				`argument "---x": bad flag syntax: ---x`,
@@ -317,7 +317,7 @@ func TestParseRefuses(t *testing.T) {
 			args: []string{"-server-tls.self-signed-cert.dns-name=fe80::1%eth0"},
 			want: []string{`-server-tls.self-signed-cert.dns-name="fe80::1%eth0": must be comma-separated DNS names and IP addresses, such as lockstep.example.com,10.0.0.1; "fe80::1%eth0" is not one`},
 		},
-		"a life that is too short, too long or none": {
+		"a lifetime that is too short, too long or invalid": {
 			args: []string{"-server-tls.self-signed-cert.expiration=9s"},
 			env:  []string{"LOCKSTEP_SERVER_TLS_PORT=x"},
 			want: []string{
@@ -367,11 +367,11 @@ func TestWhereTheCAIsInjected(t *testing.T) {
 		args []string
 		want bool
 	}{
-		"where a certificate is generated":              {[]string{"-server-tls.enabled"}, true},
-		"not without webhooks":                          {nil, false},
-		"not where somebody else sees to it":            {[]string{"-server-tls.enabled", "-webhooks.update-ca-bundle=false"}, false},
-		"not beside a certificate of one's own":         {[]string{"-server-tls.enabled", "-server-tls.cert-file=c", "-server-tls.key-file=k"}, false},
-		"beside a certificate of one's own with its CA": {[]string{"-server-tls.enabled", "-server-tls.cert-file=c", "-server-tls.key-file=k", "-server-tls.ca-file=a"}, true},
+		"where a certificate is generated":          {[]string{"-server-tls.enabled"}, true},
+		"not without webhooks":                      {nil, false},
+		"not if another program injects it":         {[]string{"-server-tls.enabled", "-webhooks.update-ca-bundle=false"}, false},
+		"not with a certificate from files":         {[]string{"-server-tls.enabled", "-server-tls.cert-file=c", "-server-tls.key-file=k"}, false},
+		"with a certificate from files with its CA": {[]string{"-server-tls.enabled", "-server-tls.cert-file=c", "-server-tls.key-file=k", "-server-tls.ca-file=a"}, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c, _, err := config.Parse(tc.args, config.Environment{})
@@ -397,7 +397,7 @@ func TestNoLifeOfACertificateIsReadWrongly(t *testing.T) {
 	}
 }
 
-func TestHelpWinsOverEverything(t *testing.T) {
+func TestHelpTakesPrecedence(t *testing.T) {
 	for _, h := range []string{"-h", "--help"} {
 		_, _, err := config.Parse([]string{"-nonsense", "-server.port=x", h}, config.Environment{})
 		if !errors.Is(err, flag.ErrHelp) || err.Error() != flag.ErrHelp.Error() {

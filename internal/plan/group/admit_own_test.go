@@ -2,7 +2,7 @@ package group_test
 
 // lockstepsOwn has cases with a downscale that lockstep itself recorded.
 var lockstepsOwn = map[string]admission{
-	"what lockstep has noted as its own needs no second note": {`
+	"a downscale that lockstep recorded needs no second record": {`
 		hold downscale/zone-a
 		  downscale zone-a from 3 to 2 admitted own
 		zone-a rev=1 leader=zone-b
@@ -10,13 +10,13 @@ var lockstepsOwn = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1 zone-b-1 ready@1`,
 		"yes"},
-	"what lockstep has noted as its own and is not wanted any more is refused": {`
+	"a downscale that lockstep recorded is refused once it is not requested any more": {`
 		hold downscale/zone-a
 		  downscale zone-a from 3 to 2 admitted own
 		zone-a rev=1
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
 		"ZoneShrinking (zone-a from 3 to 2 admitted)"},
-	"what lockstep has noted as its own is refused once another zone is not whole": {`
+	"a downscale that lockstep recorded is refused once another zone is unavailable": {`
 		hold downscale/zone-a
 		  downscale zone-a from 3 to 2 admitted own
 		zone-a rev=1 leader=zone-b
@@ -24,7 +24,7 @@ var lockstepsOwn = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1 zone-b-1 starting@1`,
 		"ZoneShrinking (zone-a from 3 to 2 admitted)"},
-	"what lockstep has noted as its own needs no second note while its update may be on its way": {`
+	"a downscale that lockstep recorded needs no second record while its update may be on its way": {`
 		hold downscale/zone-a
 		  downscale zone-a from 3 to 2 admitted own since=49s
 		zone-a rev=1 leader=zone-b
@@ -32,7 +32,7 @@ var lockstepsOwn = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1 zone-b-1 ready@1`,
 		"yes"},
-	"what lockstep has noted as its own long ago is refused: the note would date it too early": {`
+	"a downscale that lockstep recorded long ago is refused: its record would date it too early": {`
 		hold downscale/zone-a
 		  downscale zone-a from 3 to 2 admitted own since=50s
 		zone-a rev=1 leader=zone-b
@@ -40,7 +40,7 @@ var lockstepsOwn = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1 zone-b-1 ready@1`,
 		"ZoneShrinking (zone-a from 3 to 2 admitted)"},
-	"another decrease than lockstep's own is refused": {`
+	"another downscale than the recorded downscale is refused": {`
 		hold downscale/zone-a
 		  downscale zone-a from 3 to 1 admitted own
 		zone-a rev=1 leader=zone-b
@@ -48,7 +48,7 @@ var lockstepsOwn = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1`,
 		"ZoneShrinking (zone-a from 3 to 1 admitted)"},
-	"what lockstep still prepares is refused": {`
+	"a downscale that lockstep still prepares is refused": {`
 		hold downscale/zone-a
 		  downscale zone-a from 3 to 2 preparing own
 		zone-a rev=1 leader=zone-b

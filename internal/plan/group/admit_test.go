@@ -15,9 +15,9 @@ import (
 type admission struct{ group, want string }
 
 func TestAdmit(t *testing.T) {
-	for _, cases := range []map[string]admission{whoServes, downscalesBefore, minimumTimes, firstCome, lockstepsOwn} {
-		for promise, tc := range cases {
-			t.Run(promise, func(t *testing.T) {
+	for _, cases := range []map[string]admission{podStates, downscalesBefore, minimumTimes, firstCome, lockstepsOwn} {
+		for sentence, tc := range cases {
+			t.Run(sentence, func(t *testing.T) {
 				s := fixture.MustParse(outdented(tc.group))
 				got := answer(group.Admit(s, group.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 3, To: 2}))
 				if got != tc.want {
@@ -28,53 +28,53 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// whoServes has cases about pods that are up or down, and about the holder of the group.
-var whoServes = map[string]admission{
-	"a decrease is noted before the yes": {`
+// podStates has cases about pods that are ready or not, and about the holder of the group.
+var podStates = map[string]admission{
+	"a downscale is recorded before it is admitted": {`
 		zone-a rev=1
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=1
 		  zone-b-0 ready@1`,
-		"yes, noted zone-a from 3 to 2 admitted"},
-	"who leaves is asked first, where the zone prepares": {`
+		"yes, recorded zone-a from 3 to 2 admitted"},
+	"a pod is called before it is removed from a zone with preparation": {`
 		zone-a rev=1 prepares
 		  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3
 		zone-b rev=1
 		  zone-b-0 ready@1`,
-		"yes, noted zone-a from 3 to 2 preparing, once zone-a-2 is prepared"},
-	"where the zone may not shrink nobody is asked": {`
+		"yes, recorded zone-a from 3 to 2 preparing, once zone-a-2 is prepared"},
+	"no pod is called in a zone that must not be scaled down": {`
 		zone-a rev=1 prepares noDownscale
 		  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3`,
 		"DownscaleNotAllowed"},
-	"who is down may not leave it either": {`
+	"a missing pod does not allow a downscale of a zone that must not be scaled down": {`
 		zone-a rev=1 noDownscale replicas=3
 		  zone-a-0 ready@1 zone-a-1 ready@1`,
 		"DownscaleNotAllowed"},
-	"who never ran has nothing to prepare": {`
+	"a pod that never ran is not called": {`
 		zone-a rev=1 prepares replicas=3
 		  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 starting@1
 		zone-b rev=1
 		  zone-b-0 ready@1`,
-		"yes, noted zone-a from 3 to 2 admitted"},
-	"a zone that is not whole refuses the others": {`
+		"yes, recorded zone-a from 3 to 2 admitted"},
+	"an unavailable zone blocks other zones": {`
 		zone-a rev=1
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=1
 		  zone-b-0 starting@1`,
 		"OtherZoneUnavailable zone-b-0 of zone-b (PodStarting)"},
-	"a zone that is outdated refuses nobody": {`
+	"an outdated zone blocks no other zone": {`
 		zone-a rev=1
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=2 current=1
 		  zone-b-0 ready@1`,
-		"yes, noted zone-a from 3 to 2 admitted"},
-	"the zone itself need not be whole": {`
+		"yes, recorded zone-a from 3 to 2 admitted"},
+	"the zone of the downscale may be unavailable": {`
 		zone-a rev=1
 		  zone-a-0 starting@1 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=1
 		  zone-b-0 ready@1`,
-		"yes, noted zone-a from 3 to 2 admitted"},
-	"who is down can leave whatever the others do": {`
+		"yes, recorded zone-a from 3 to 2 admitted"},
+	"a pod that is not ready is removed whatever other zones do": {`
 		hold rollout/zone-b
 		  intent zone-b-0
 		zone-a rev=1
@@ -82,7 +82,7 @@ var whoServes = map[string]admission{
 		zone-b rev=2 current=1
 		  zone-b-0 ready@1`,
 		"yes, dated"},
-	"who is absent can leave whatever the others do": {`
+	"a missing pod is removed whatever other zones do": {`
 		hold manual/maintenance
 		zone-a rev=1 replicas=3
 		  zone-a-0 ready@1 zone-a-1 ready@1
@@ -105,7 +105,7 @@ var whoServes = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1 zone-b-1 ready@1`,
 		"GroupHeld zone-b (downscale/zone-b)"},
-	"a hold taken by hand is respected": {`
+	"a manual hold is respected": {`
 		hold manual/maintenance
 		zone-a rev=1
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
@@ -122,8 +122,8 @@ var whoServes = map[string]admission{
 		  zone-a-0 starting@2 uid=next version=20 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=2 current=1
 		  zone-b-0 ready@1`,
-		"yes, noted zone-a from 3 to 2 admitted"},
-	"an object that has moved on is judged anew": {`
+		"yes, recorded zone-a from 3 to 2 admitted"},
+	"an object that has changed is judged again": {`
 		zone-a rev=1 version=11
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
 		"ObjectChanged zone-a"},
@@ -131,7 +131,7 @@ var whoServes = map[string]admission{
 		zone-a rev=1 version=9
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
 		"CacheStale zone-a"},
-	"a zone that a live look does not show has moved on": {`
+	"a zone that a live read does not show has changed": {`
 		live
 		zone-b rev=1
 		  zone-b-0 ready@1`,
@@ -162,7 +162,7 @@ func TestADownscaleThatReplacesAnotherKnowsTheCalledPods(t *testing.T) {
 		s := fixture.MustParse(former + zone + " zone-a-0 ready@1 ip=10.0.0.1\n zone-a-1 ready@1 ip=10.0.0.2\n zone-a-2 terminating@1 ip=10.0.0.3\n")
 		v := group.Admit(s, group.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 3, To: 2})
 		if !v.Allowed() || v.Record.Stage != group.Admitted || v.Record.Call != s.Hold.Downscale.Call {
-			t.Errorf("%sgot %s, asked by %+v, want by %+v", zone, answer(v), v.Record.Call, s.Hold.Downscale.Call)
+			t.Errorf("%sgot %s with the call %+v, want the call %+v", zone, answer(v), v.Record.Call, s.Hold.Downscale.Call)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func answer(v group.DownscaleAnswer) string {
 	}
 	text := "yes"
 	if !v.Record.None() {
-		text += ", noted " + v.Record.String()
+		text += ", recorded " + v.Record.String()
 	}
 	if v.Dated {
 		text += ", dated"

@@ -16,11 +16,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture/draw"
 )
 
-// tallies prints a report: what it allows, part by part.
+// tallies prints the number of allowed evictions of a report and of each of its parts.
 func tallies(r group.BudgetReport) string {
 	text := fmt.Sprintf("%d in %s", r.Allowed, strings.Join(r.Groups, ","))
 	if len(r.Rivals) > 0 {
-		text += " beside " + strings.Join(r.Rivals, ",")
+		text += ", also covered by " + strings.Join(r.Rivals, ",")
 	}
 	for _, part := range slices.Concat(r.Zones, r.Partitions) {
 		text += fmt.Sprintf("; %s: %d of %d down, %d", part.Name, part.Unavailable, part.Pods, part.Allowed)
@@ -34,17 +34,17 @@ func tallies(r group.BudgetReport) string {
 // Each case is a group, and the expected report about its first budget.
 func TestStatusOfABudget(t *testing.T) {
 	partitions := `zpdb store regex="zone-[a-c]-([0-9]+)"`
-	for promise, tc := range map[string]struct{ group, want string }{
-		"one pod of one zone":           {"zpdb store\n" + three, "1 in store; zone-a: 0 of 3 down, 1; zone-b: 0 of 3 down, 1; zone-c: 0 of 3 down, 1"},
-		"as many as the limit":          {"zpdb store limit=2\n" + three, "2 in store; zone-a: 0 of 3 down, 2; zone-b: 0 of 3 down, 2; zone-c: 0 of 3 down, 2"},
-		"no more than there are":        {"zpdb store limit=9\n" + three, "3 in store; zone-a: 0 of 3 down, 3; zone-b: 0 of 3 down, 3; zone-c: 0 of 3 down, 3"},
-		"none":                          {"zpdb store limit=0\n" + three, "0 in store; zone-a: 0 of 3 down, 0; zone-b: 0 of 3 down, 0; zone-c: 0 of 3 down, 0"},
-		"less what is down already":     {"zpdb store limit=2\nzone-a rev=1 replicas=3\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "1 in store; zone-a: 1 of 3 down, 1; zone-b: 0 of 1 down, 0"},
-		"nothing of a zone without any": {"zpdb store\nzone-a rev=1 replicas=2\nzone-b rev=1\n zone-b-0 ready@1\n", "0 in store; zone-a: 2 of 2 down, 0; zone-b: 0 of 1 down, 0"},
-		"what it covers":                {"zpdb store select=\"app=store\"\n" + three, ""},
-		"that it cannot be used":        {"zpdb store invalid=\"no limit\"\n" + three, "0 in store; zone-a: 0 of 3 down, 0; zone-b: 0 of 3 down, 0; zone-c: 0 of 3 down, 0"},
-		"who else covers the same":      {"zpdb one\nzpdb two limit=3\n" + three, "0 in store beside two; zone-a: 0 of 3 down, 0; zone-b: 0 of 3 down, 0; zone-c: 0 of 3 down, 0"},
-		"nothing while another zone has the hold": {
+	for sentence, tc := range map[string]struct{ group, want string }{
+		"one pod of one zone":                      {"zpdb store\n" + three, "1 in store; zone-a: 0 of 3 down, 1; zone-b: 0 of 3 down, 1; zone-c: 0 of 3 down, 1"},
+		"as many as the limit":                     {"zpdb store limit=2\n" + three, "2 in store; zone-a: 0 of 3 down, 2; zone-b: 0 of 3 down, 2; zone-c: 0 of 3 down, 2"},
+		"no more than the pods of a zone":          {"zpdb store limit=9\n" + three, "3 in store; zone-a: 0 of 3 down, 3; zone-b: 0 of 3 down, 3; zone-c: 0 of 3 down, 3"},
+		"a limit of 0":                             {"zpdb store limit=0\n" + three, "0 in store; zone-a: 0 of 3 down, 0; zone-b: 0 of 3 down, 0; zone-c: 0 of 3 down, 0"},
+		"fewer while a pod is missing":             {"zpdb store limit=2\nzone-a rev=1 replicas=3\n zone-a-0 ready@1 zone-a-1 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n", "1 in store; zone-a: 1 of 3 down, 1; zone-b: 0 of 1 down, 0"},
+		"no eviction in a zone without pods":       {"zpdb store\nzone-a rev=1 replicas=2\nzone-b rev=1\n zone-b-0 ready@1\n", "0 in store; zone-a: 2 of 2 down, 0; zone-b: 0 of 1 down, 0"},
+		"a budget that covers no pod":              {"zpdb store select=\"app=store\"\n" + three, ""},
+		"a budget that cannot be used":             {"zpdb store invalid=\"no limit\"\n" + three, "0 in store; zone-a: 0 of 3 down, 0; zone-b: 0 of 3 down, 0; zone-c: 0 of 3 down, 0"},
+		"another budget that covers the same pods": {"zpdb one\nzpdb two limit=3\n" + three, "0 in store, also covered by two; zone-a: 0 of 3 down, 0; zone-b: 0 of 3 down, 0; zone-c: 0 of 3 down, 0"},
+		"no eviction while a rollout of a zone has the hold": {
 			"zpdb store\nhold rollout/zone-b\n intent zone-b-1\n" + three, "0 in store; zone-a: 0 of 3 down, 0; zone-b: 1 of 3 down, 0; zone-c: 0 of 3 down, 0",
 		},
 		"partitions one by one": {
@@ -56,7 +56,7 @@ func TestStatusOfABudget(t *testing.T) {
 			"2 in store; zone-a: 8 of 11 down, 2; zone-b: 1 of 3 down, 2; 0: 0 of 2 down, 1; 1: 0 of 2 down, 1; 2: 1 of 2 down, 0; 10: 1 of 1 down, 0",
 		},
 	} {
-		t.Run(promise, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(flush(tc.group))
 			s.Key.Name = "store"
 			got := group.ReportBudgets(s.Budgets, []group.Snapshot{s})
@@ -64,8 +64,8 @@ func TestStatusOfABudget(t *testing.T) {
 			if want == "" {
 				want = "0 in "
 			}
-			if notified := tallies(got[0]); notified != want {
-				t.Errorf("got %q\nwant %q", notified, want)
+			if text := tallies(got[0]); text != want {
+				t.Errorf("got %q\nwant %q", text, want)
 			}
 		})
 	}
@@ -150,11 +150,11 @@ func granted(s group.Snapshot, pods []plan.Pod) (n int) {
 
 // agree compares the reported number with the number of granted evictions. If an operation waits,
 // the first grant may give the turn to that operation.
-func agree(s group.Snapshot, notified, granted int) bool {
+func agree(s group.Snapshot, reported, granted int) bool {
 	if len(s.Hold.Waiting) > 0 {
-		return (notified > 0) == (granted > 0)
+		return (reported > 0) == (granted > 0)
 	}
-	return notified == granted
+	return reported == granted
 }
 
 // The new pod is Ready and not available yet. It counts as down already, in place of the deleted
@@ -170,12 +170,12 @@ zone-b rev=2
   zone-b-0 ready@2
 `)
 	permit := group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
-	if notified := group.ReportBudgets(s.Budgets, []group.Snapshot{s})[0].Allowed; !permit.Allowed() || notified != 1 {
-		t.Errorf("told %d, and asked: %v", notified, permit)
+	if reported := group.ReportBudgets(s.Budgets, []group.Snapshot{s})[0].Allowed; !permit.Allowed() || reported != 1 {
+		t.Errorf("reported %d, and the answer is %v", reported, permit)
 	}
 }
 
-func TestABudgetAllowsWhatEvictionsAreGranted(t *testing.T) {
+func TestABudgetAllowsAsManyEvictionsAsAreGranted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
 		s.Budgets = drawBudgets(t)
@@ -188,7 +188,7 @@ func TestABudgetAllowsWhatEvictionsAreGranted(t *testing.T) {
 		for _, z := range s.Zones {
 			part := slices.IndexFunc(report.Zones, func(p group.BudgetPart) bool { return p.Name == z.Name })
 			if part < 0 {
-				t.Fatalf("%s is not told of", z.Name)
+				t.Fatalf("%s is not reported", z.Name)
 			}
 			for _, pod := range z.Pods {
 				if partition, known := s.Budgets[0].PartitionOf(pod.Name); known {
@@ -196,15 +196,15 @@ func TestABudgetAllowsWhatEvictionsAreGranted(t *testing.T) {
 				}
 			}
 			if got, want := report.Zones[part].Allowed, granted(s, z.Pods); !agree(s, got, want) {
-				t.Errorf("%s: told %d, granted %d", z.Name, got, want)
+				t.Errorf("%s: reported %d, granted %d", z.Name, got, want)
 			}
 		}
 		if s.Budgets[0].ByPartition() && len(report.Partitions) != len(partitions) {
-			t.Errorf("told of %d partitions, want %d", len(report.Partitions), len(partitions))
+			t.Errorf("reported %d partitions, want %d", len(report.Partitions), len(partitions))
 		}
 		for _, part := range report.Partitions {
 			if got, want := part.Allowed, granted(s, partitions[part.Name]); !agree(s, got, want) {
-				t.Errorf("partition %s: told %d, granted %d", part.Name, got, want)
+				t.Errorf("partition %s: reported %d, granted %d", part.Name, got, want)
 			}
 		}
 	})
@@ -217,7 +217,7 @@ func TestReportsAboutBudgetsChangeNothing(t *testing.T) {
 		before := plan.Notation(group.Plan(s))
 		first := group.ReportBudgets(s.Budgets, []group.Snapshot{s})
 		if diff := cmp.Diff(first, group.ReportBudgets(s.Budgets, []group.Snapshot{s})); diff != "" {
-			t.Errorf("told another time (-first +second):\n%s", diff)
+			t.Errorf("another report (-first +second):\n%s", diff)
 		}
 		if after := plan.Notation(group.Plan(s)); after != before {
 			t.Errorf("before\n%s\nafter\n%s", before, after)

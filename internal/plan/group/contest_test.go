@@ -82,7 +82,7 @@ func TestWritesAgainstAnotherWriterAreSpacedOut(t *testing.T) {
 		t.Errorf("lockstep writes at other seconds (-want +got):\n%s", diff)
 	}
 	if !c.contested() {
-		t.Error("nobody is told")
+		t.Error("the contest is not reported")
 	}
 }
 
@@ -91,7 +91,7 @@ func TestAThirdOverwriteIsReported(t *testing.T) {
 	for overwrites := range 4 {
 		c.fight(time.Second)
 		if got, want := c.contested(), overwrites >= 3; got != want {
-			t.Errorf("after %d overwrites: told %t, want %t", overwrites, got, want)
+			t.Errorf("after %d overwrites: reported %t, want %t", overwrites, got, want)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestAContestEndsOnceReplicasAreNotOverwritten(t *testing.T) {
 		c.plan()
 	}
 	if c.contested() || c.follower != 4 || len(c.known) > 0 {
-		t.Errorf("contested %t, %d replicas, %v is remembered", c.contested(), c.follower, c.known)
+		t.Errorf("contested %t, %d replicas, remembered: %v", c.contested(), c.follower, c.known)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestAToolThatAppliesEveryTenMinutesIsReported(t *testing.T) {
 		}
 	}
 	if !c.contested() {
-		t.Error("nobody is told")
+		t.Error("the contest is not reported")
 	}
 }
 

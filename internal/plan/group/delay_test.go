@@ -18,16 +18,16 @@ import (
 
 const delay = time.Minute
 
-// waiter judges delays by events, independently of the records in the hold. For each pod it
-// keeps since when, without interruption, the pod has agreed to leave, and since when the pod
-// was Ready when it last agreed.
-type waiter struct {
+// delayJudge judges delays by events, independently of the records in the hold. For each pod it
+// keeps since when, without interruption, the pod has acknowledged its removal, and since when the pod
+// was Ready when it last acknowledged.
+type delayJudge struct {
 	since map[string]time.Time
 	ready map[string]time.Time
 }
 
-// saw observes a round that began with s, and returns what was wrong.
-func (w *waiter) saw(s group.Snapshot, steps []plan.Action, silent map[string]bool) string {
+// saw observes a round that began with s, and returns the violation, if any.
+func (w *delayJudge) saw(s group.Snapshot, steps []plan.Action, silent map[string]bool) string {
 	z := s.Zones[0]
 	for _, pod := range z.Pods {
 		if pod.Ordinal < z.Mirror.Scale.Replicas || pod.Ordinal >= z.Replicas {
@@ -35,19 +35,19 @@ func (w *waiter) saw(s group.Snapshot, steps []plan.Action, silent map[string]bo
 		}
 	}
 	for _, step := range steps {
-		if a, tells := step.(group.NotifyPods); tells && a.Message == group.Leave {
-			w.told(s.Now, a.Pods, silent)
+		if a, notifies := step.(group.NotifyPods); notifies && a.Message == group.Leave {
+			w.notified(s.Now, a.Pods, silent)
 		}
 	}
 	for _, step := range steps {
 		if a, is := step.(group.SetReplicas); is && a.To < a.From {
-			return w.leave(s.Now, z, a)
+			return w.scaledDown(s.Now, z, a)
 		}
 	}
 	return ""
 }
 
-func (w *waiter) told(now time.Time, pods []plan.Pod, silent map[string]bool) {
+func (w *delayJudge) notified(now time.Time, pods []plan.Pod, silent map[string]bool) {
 	for _, pod := range pods {
 		if silent[pod.Name] {
 			continue
@@ -59,28 +59,28 @@ func (w *waiter) told(now time.Time, pods []plan.Pod, silent map[string]bool) {
 	}
 }
 
-func (w *waiter) leave(now time.Time, z group.Zone, a group.SetReplicas) string {
+func (w *delayJudge) scaledDown(now time.Time, z group.Zone, a group.SetReplicas) string {
 	for place := a.To; place < a.From; place++ {
 		pod := z.Pods[slices.IndexFunc(z.Pods, func(p plan.Pod) bool { return p.Ordinal == place })]
 		since, acknowledged := w.since[pod.UID]
 		said := now.Sub(z.Notifications[pod.UID].Since)
 		if waited := now.Sub(since); !acknowledged || waited < delay || said < delay {
-			return fmt.Sprintf("%s leaves after %s (agreed: %t), having said %s ago that it is ready to", pod.Name, waited, acknowledged, said)
+			return fmt.Sprintf("%s is removed after %s (acknowledged: %t), %s after the time in its answer", pod.Name, waited, acknowledged, said)
 		}
 		if w.ready[pod.UID] != pod.ReadySince {
-			return fmt.Sprintf("%s leaves by what it said before it was restarted", pod.Name)
+			return fmt.Sprintf("%s is removed because of an answer from before it was restarted", pod.Name)
 		}
 	}
 	return ""
 }
 
-// No pod leaves before it has agreed, without interruption, for as long as the delay. That is
-// true for any order of answers, crashes, failed writes, changed wishes and clocks of pods.
-func TestNoPodLeavesBeforeItsDelayIsOver(t *testing.T) {
-	left := 0
+// No pod is removed before it has acknowledged, without interruption, for as long as the delay. That is
+// true for any order of answers, crashes, failed writes, changed requests and clocks of pods.
+func TestNoPodIsRemovedBeforeItsDelayHasPassed(t *testing.T) {
+	removed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := fixture.NewWorld(delayedZone())
-		judge := waiter{since: map[string]time.Time{}, ready: map[string]time.Time{}}
+		judge := delayJudge{since: map[string]time.Time{}, ready: map[string]time.Time{}}
 		replicas := 5
 		for range rapid.IntRange(5, 60).Draw(t, "rounds") {
 			happen(t, w)
@@ -89,13 +89,13 @@ func TestNoPodLeavesBeforeItsDelayIsOver(t *testing.T) {
 			if wrong := judge.saw(before, done, w.Silent); wrong != "" {
 				t.Fatal(wrong)
 			}
-			left += max(0, replicas-carried.Zones[0].Replicas)
+			removed += max(0, replicas-carried.Zones[0].Replicas)
 			replicas = carried.Zones[0].Replicas
 			w.Tick()
 		}
 	})
-	if left == 0 {
-		t.Error("nobody ever left")
+	if removed == 0 {
+		t.Error("no pod was ever removed")
 	}
 }
 
@@ -115,7 +115,7 @@ func legalRound(t *rapid.T, w *fixture.World) ([]plan.Action, group.Snapshot) {
 // prevented.
 func happened(steps []plan.Action, before, after group.Snapshot) []plan.Action {
 	return slices.DeleteFunc(slices.Clone(steps), func(step plan.Action) bool {
-		if a, tells := step.(group.NotifyPods); tells {
+		if a, notifies := step.(group.NotifyPods); notifies {
 			return after.Zones[0].Notifications[a.Pods[0].UID].At != before.Now
 		}
 		_, sizes := step.(group.SetReplicas)
@@ -171,9 +171,9 @@ type prepared map[string]group.Call
 
 func (p prepared) saw(steps []plan.Action, after group.Snapshot, silent map[string]bool) string {
 	for _, step := range steps {
-		a, tells := step.(group.NotifyPods)
+		a, notifies := step.(group.NotifyPods)
 		for _, pod := range a.Pods {
-			if tells && a.Message == group.Stay && !silent[pod.Name] && p[pod.UID] == a.Call {
+			if notifies && a.Message == group.Stay && !silent[pod.Name] && p[pod.UID] == a.Call {
 				delete(p, pod.UID)
 			}
 		}
@@ -190,7 +190,7 @@ func (p prepared) saw(steps []plan.Action, after group.Snapshot, silent map[stri
 		case kept && !recorded.Over:
 			p[pod.UID] = recorded.Call
 		case was && !kept && pod.Callable():
-			return fmt.Sprintf("%s was prepared by %s, and is neither told to stay nor noted", pod.Name, call.Path)
+			return fmt.Sprintf("%s was prepared by %s, and is neither notified to stay nor recorded", pod.Name, call.Path)
 		}
 	}
 	return ""
@@ -218,7 +218,7 @@ func TestNoPodStaysPreparedWhenTheDelayChanges(t *testing.T) {
 			w.Round()
 		}
 		if left := w.Snapshot().Hold.Acknowledged["zone-a"]; !left.None() {
-			t.Fatalf("at last %v are noted", left)
+			t.Fatalf("at the end %v are still recorded", left)
 		}
 	})
 }
@@ -247,13 +247,13 @@ func change(t *rapid.T, w *fixture.World) {
 	}
 }
 
-func TestManyOrdinalRangesAreMergedAndNoPodLeavesEarlier(t *testing.T) {
+func TestManyOrdinalRangesAreMergedAndNoPodIsRemovedEarlier(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
 		z := &s.Zones[0]
 		z.Notifications = map[string]group.Notification{}
 		z.Replicas = rapid.IntRange(1, 1400).Draw(t, "pods")
-		step := rapid.IntRange(1, 3).Draw(t, "every so many agree")
+		step := rapid.IntRange(1, 3).Draw(t, "every so many acknowledge")
 		for i := range z.Replicas {
 			fixture.Pod(i, plan.Ready, "1")(z)
 			z.Pods[i].IP = "10.0.0.1"
@@ -263,40 +263,40 @@ func TestManyOrdinalRangesAreMergedAndNoPodLeavesEarlier(t *testing.T) {
 			}
 		}
 		for round := range 500 {
-			records := notesIn(group.Plan(s))
+			records := recordsIn(group.Plan(s))
 			if len(records) == 0 {
 				return
 			}
 			if round == 499 {
-				t.Fatal("there is always something new to note")
+				t.Fatal("each plan records something new")
 			}
 			s.Hold.Acknowledged = map[string]group.DelayRecord{"zone-a": records[0].Acknowledged}
 			if n := len(records[0].Acknowledged.OrdinalRanges); n > group.MaxOrdinalRanges {
-				t.Fatalf("%d stretches", n)
+				t.Fatalf("%d ordinal ranges", n)
 			}
 			end, acknowledged := 0, 0
 			for _, ordinalRange := range records[0].Acknowledged.OrdinalRanges {
 				if ordinalRange.From < end || ordinalRange.To <= ordinalRange.From {
-					t.Fatalf("stretches out of order: %v", records[0])
+					t.Fatalf("ordinal ranges out of order: %v", records[0])
 				}
 				for end = ordinalRange.From; end < ordinalRange.To; end++ {
 					if notified := z.Notifications[z.Pods[end].UID]; notified.Message != group.Leave || notified.At.After(ordinalRange.Since) {
-						t.Fatalf("%s is noted since %s, and told %+v", z.Pods[end].Name, ordinalRange.Since, notified)
+						t.Fatalf("%s is recorded since %s, and notified %+v", z.Pods[end].Name, ordinalRange.Since, notified)
 					}
 					if since, known := s.AgreedSince(z, z.Pods[end]); !known || !since.Equal(ordinalRange.Since) {
-						t.Fatalf("%s is noted, and not known again: %t, %s", z.Pods[end].Name, known, since)
+						t.Fatalf("%s is recorded, and not found again: %t, %s", z.Pods[end].Name, known, since)
 					}
 					acknowledged++
 				}
 			}
 			if acknowledged > group.MaxAcknowledged || acknowledged < min(group.MaxAcknowledged, len(z.Notifications)) && len(records[0].Acknowledged.OrdinalRanges) < group.MaxOrdinalRanges {
-				t.Fatalf("%d of %d are noted", acknowledged, len(z.Notifications))
+				t.Fatalf("%d of %d are recorded", acknowledged, len(z.Notifications))
 			}
 		}
 	})
 }
 
-func notesIn(steps []plan.Action) []group.RecordAcknowledged {
+func recordsIn(steps []plan.Action) []group.RecordAcknowledged {
 	var records []group.RecordAcknowledged
 	for _, step := range steps {
 		if a, is := step.(group.RecordAcknowledged); is {
@@ -306,7 +306,7 @@ func notesIn(steps []plan.Action) []group.RecordAcknowledged {
 	return records
 }
 
-func TestAWebhookOfAnotherReplicaKnowsOurOwnDelayedDownscale(t *testing.T) {
+func TestAWebhookOfAnotherReplicaKnowsTheDelayedDownscaleByLockstep(t *testing.T) {
 	const situation = `
 hold downscale/zone-a
   downscale zone-a from 2 to 1 admitted own
@@ -314,18 +314,18 @@ hold downscale/zone-a
 zone-a rev=2 mirror=web scale=1 delay=1h
   zone-a-0 ready@2 ip=10.0.0.1   zone-a-1 ready@2 ip=10.0.0.2
 `
-	ours := group.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 2, To: 1}
-	if v := group.Admit(fixture.MustParse(situation), ours); !v.Allowed() || !v.Record.None() {
-		t.Errorf("answers %s and notes %s", v.Because, v.Record)
+	request := group.DownscaleRequest{Zone: "zone-a", UID: "zone-a", Version: 10, From: 2, To: 1}
+	if v := group.Admit(fixture.MustParse(situation), request); !v.Allowed() || !v.Record.None() {
+		t.Errorf("answers %s and records %s", v.Because, v.Record)
 	}
 	s := fixture.MustParse(situation)
 	s.Hold.Acknowledged = nil
-	if v := group.Admit(s, ours); v.Allowed() {
-		t.Error("who is not noted may leave")
+	if v := group.Admit(s, request); v.Allowed() {
+		t.Error("a pod that is not recorded may be removed")
 	}
 }
 
-func TestATimeThatCannotBeWrittenIsNotAwaited(t *testing.T) {
+func TestATimeThatCannotBeWrittenSetsNoTimer(t *testing.T) {
 	s := fixture.MustParse("hold free\n acknowledged zone-a 0 to 1 1h ago\nzone-a rev=2 mirror=web scale=0 delay=1h\n zone-a-0 ready@2 ip=10.0.0.1\n notified leave zone-a-0 ago=1h\n")
 	notified := s.Zones[0].Notifications["zone-a-0"]
 	notified.Since = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
@@ -337,7 +337,7 @@ func TestATimeThatCannotBeWrittenIsNotAwaited(t *testing.T) {
 }
 
 // A record of a process whose clock was years ahead does not delay a pod for years.
-func TestATimeThatIsFarAheadIsNotWaitedFor(t *testing.T) {
+func TestATimeFarInTheFutureDelaysNoPod(t *testing.T) {
 	w := fixture.NewWorld(fixture.MustParse(`
 hold free
   acknowledged zone-a 1 to 2 -87600h ago
@@ -368,11 +368,11 @@ zone-a rev=2 mirror=web scale=4 delay=1h
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if at := group.NextMessage(fixture.MustParse("zone-a rev=2")); !at.IsZero() {
-		t.Errorf("nobody is told anything at %s", at)
+		t.Errorf("a message to no pod is due at %s", at)
 	}
 }
 
-func TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead(t *testing.T) {
+func TestReplacedPodsDoNotExceedTheLimitOfOrdinalRanges(t *testing.T) {
 	s := fixture.Group(fixture.Held(""), fixture.Zone("zone-a", "1", fixture.Mirrors("web", 0), fixture.Delays(delay)))
 	z := &s.Zones[0]
 	z.Replicas, z.Notifications = 4*group.MaxOrdinalRanges, map[string]group.Notification{}
@@ -390,24 +390,24 @@ func TestWhoIsReplacedAmongManyMakesNoMoreStretchesThanAreRead(t *testing.T) {
 		}
 	}
 	s.Hold.Acknowledged = map[string]group.DelayRecord{"zone-a": {OrdinalRanges: all, Call: z.Delay.Call}}
-	if records := notesIn(group.Plan(s)); len(records) > 0 {
+	if records := recordsIn(group.Plan(s)); len(records) > 0 {
 		t.Fatalf("the case does not test what it should: %v", records)
 	}
 	for _, place := range []int{2, 9} { // within an OrdinalRange
 		z.Pods[place].UID, z.Pods[place].Phase = "another", plan.Starting
-		records := notesIn(group.Plan(s))
+		records := recordsIn(group.Plan(s))
 		if len(records) != 1 {
-			t.Fatalf("that %s was replaced is noted %d times", z.Pods[place].Name, len(records))
+			t.Fatalf("the replacement of %s is recorded %d times", z.Pods[place].Name, len(records))
 		}
 		if n := len(records[0].Acknowledged.OrdinalRanges); n > group.MaxOrdinalRanges {
-			t.Fatalf("%d stretches, want %d at most", n, group.MaxOrdinalRanges)
+			t.Fatalf("%d ordinal ranges, want %d at most", n, group.MaxOrdinalRanges)
 		}
 		s.Hold.Acknowledged["zone-a"] = records[0].Acknowledged
 	}
 }
 
 // A pod that was notified to leave and is not recorded would never be notified that it stays.
-func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
+func TestEveryPodNotifiedToLeaveIsRecordedForAnyNumberOfZones(t *testing.T) {
 	const pods, zones = 600, 5
 	parts := []fixture.Part{fixture.Held("")}
 	for n := range zones {
@@ -419,12 +419,12 @@ func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
 		}))
 	}
 	s := fixture.Group(parts...)
-	notified := allAgree(&s)
+	notified := allAcknowledge(&s)
 	if len(notified) == 0 {
-		t.Fatal("nobody is told to leave: the case does not test what it should")
+		t.Fatal("no pod is notified to leave: the case does not test what it should")
 	}
 	records := func() {
-		for _, record := range notesIn(group.Plan(s)) {
+		for _, record := range recordsIn(group.Plan(s)) {
 			s.Hold.Acknowledged[record.Zone] = record.Acknowledged
 		}
 	}
@@ -437,18 +437,18 @@ func TestWhoIsToldToLeaveIsNotedHoweverManyZonesThereAre(t *testing.T) {
 	for _, z := range s.Zones {
 		for _, pod := range z.Pods {
 			if _, recorded := s.AgreedSince(&z, pod); notified[pod.UID] != recorded {
-				t.Fatalf("%s is told to leave: %t, noted: %t", pod.Name, notified[pod.UID], recorded)
+				t.Fatalf("%s is notified to leave: %t, recorded: %t", pod.Name, notified[pod.UID], recorded)
 			}
 		}
 	}
 }
 
-// allAgree lets all pods agree that the plan notifies to leave. It returns their UIDs.
-func allAgree(s *group.Snapshot) map[string]bool {
+// allAcknowledge lets all pods acknowledge that the plan notifies to leave. It returns their UIDs.
+func allAcknowledge(s *group.Snapshot) map[string]bool {
 	notified := map[string]bool{}
 	for _, step := range group.Plan(*s) {
-		a, tells := step.(group.NotifyPods)
-		if !tells || a.Message != group.Leave {
+		a, notifies := step.(group.NotifyPods)
+		if !notifies || a.Message != group.Leave {
 			continue
 		}
 		for i := range s.Zones {

@@ -16,19 +16,19 @@ func TestASelectorMatchesAsKubernetesSelectorsDo(t *testing.T) {
 		selector group.Selector
 		want     bool
 	}{
-		"nothing demanded matches everything":         {nil, true},
-		"a value of the list":                         {group.Selector{demand("rollout-group", group.LabelIn, "store", "ingester")}, true},
-		"a value that is not in the list":             {group.Selector{demand("rollout-group", group.LabelIn, "store")}, false},
-		"a missing label has no value":                {group.Selector{demand("tier", group.LabelIn, "")}, false},
-		"an empty value is one":                       {group.Selector{demand("empty", group.LabelIn, "")}, true},
-		"a value to be avoided":                       {group.Selector{demand("rollout-group", group.LabelNotIn, "ingester")}, false},
-		"a missing label has no value to be avoided":  {group.Selector{demand("tier", group.LabelNotIn, "front")}, true},
-		"an empty label exists":                       {group.Selector{demand("empty", group.LabelExists)}, true},
-		"a missing label does not exist":              {group.Selector{demand("tier", group.LabelExists)}, false},
-		"a label that must be missing and is":         {group.Selector{demand("tier", group.LabelAbsent)}, true},
-		"a label that must be missing and is not":     {group.Selector{demand("empty", group.LabelAbsent)}, false},
-		"one demand of two that is not met is enough": {group.Selector{demand("empty", group.LabelExists), demand("tier", group.LabelExists)}, false},
-		"an unknown demand is not met":                {group.Selector{demand("empty", "Gt", "1")}, false},
+		"nothing demanded matches everything":                 {nil, true},
+		"a value of the list":                                 {group.Selector{demand("rollout-group", group.LabelIn, "store", "ingester")}, true},
+		"a value that is not in the list":                     {group.Selector{demand("rollout-group", group.LabelIn, "store")}, false},
+		"a missing label has no value":                        {group.Selector{demand("tier", group.LabelIn, "")}, false},
+		"an empty value is a value":                           {group.Selector{demand("empty", group.LabelIn, "")}, true},
+		"a value to be avoided":                               {group.Selector{demand("rollout-group", group.LabelNotIn, "ingester")}, false},
+		"a missing label has no value to be avoided":          {group.Selector{demand("tier", group.LabelNotIn, "front")}, true},
+		"an empty label exists":                               {group.Selector{demand("empty", group.LabelExists)}, true},
+		"a missing label does not exist":                      {group.Selector{demand("tier", group.LabelExists)}, false},
+		"a label that must be missing and is missing":         {group.Selector{demand("tier", group.LabelAbsent)}, true},
+		"a label that must be missing and exists":             {group.Selector{demand("empty", group.LabelAbsent)}, false},
+		"one of two demands that is not met excludes the pod": {group.Selector{demand("empty", group.LabelExists), demand("tier", group.LabelExists)}, false},
+		"an unknown demand is not met":                        {group.Selector{demand("empty", "Gt", "1")}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := tc.selector.Matches(zone); got != tc.want {

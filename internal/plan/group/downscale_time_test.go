@@ -2,7 +2,7 @@ package group_test
 
 // minimumTimes has cases about the minimum time between downscales.
 var minimumTimes = map[string]admission{
-	"another zone shrank less than the minimum time ago": {`
+	"another zone was scaled down less than the minimum time ago": {`
 		zone-a rev=1 minBetween=1h
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=1 downscaled=59m
@@ -19,8 +19,8 @@ var minimumTimes = map[string]admission{
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=1 downscaled=1h
 		  zone-b-0 ready@1`,
-		"yes, noted zone-a from 3 to 2 admitted"},
-	"what the hold knows of the last downscale counts as well": {`
+		"yes, recorded zone-a from 3 to 2 admitted"},
+	"the time that the hold records of the last downscale counts as well": {`
 		hold free
 		  downscaled zone-b 10m ago
 		zone-a rev=1 minBetween=1h
@@ -33,20 +33,20 @@ var minimumTimes = map[string]admission{
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1
 		zone-b rev=1
 		  zone-b-0 ready@1`,
-		"yes, noted zone-a from 3 to 2 admitted"},
-	"who is down leaves although another zone is not whole": {`
+		"yes, recorded zone-a from 3 to 2 admitted"},
+	"a pod that is not ready is removed although another zone is unavailable": {`
 		zone-a rev=1
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 starting@1
 		zone-b rev=1
 		  zone-b-0 starting@1`,
-		"yes, noted zone-a from 3 to 2 admitted"},
-	"who is down keeps the minimum time as well, since he may come up": {`
+		"yes, recorded zone-a from 3 to 2 admitted"},
+	"the minimum time applies to a pod that is not ready, since it may become ready": {`
 		zone-a rev=1 minBetween=1h
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 starting@1
 		zone-b rev=1 downscaled=1m
 		  zone-b-0 ready@1`,
 		"DownscaleTooSoon zone-b"},
-	"and tells when the zone shrank whoever has the hold, or nobody would know": {`
+	"the time of a downscale of a pod that is not ready is recorded, whatever operation has the hold": {`
 		hold rollout/zone-b
 		  intent zone-b-0
 		zone-a rev=1 minBetween=1h
@@ -54,7 +54,7 @@ var minimumTimes = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1`,
 		"yes, dated"},
-	"but not while another zone may shrink at any moment": {`
+	"a pod that is not ready is not removed while an admitted downscale of another zone may take effect": {`
 		hold downscale/zone-b
 		  downscale zone-b from 2 to 1 admitted since=1s
 		zone-a rev=1 minBetween=1h
@@ -62,7 +62,7 @@ var minimumTimes = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1 zone-b-1 ready@1`,
 		"GroupHeld zone-b (downscale/zone-b)"},
-	"nor while that is prepared": {`
+	"a pod that is not ready is not removed while a downscale of another zone is prepared": {`
 		hold downscale/zone-b
 		  downscale zone-b from 2 to 1 preparing since=1s
 		zone-a rev=1
@@ -70,7 +70,7 @@ var minimumTimes = map[string]admission{
 		zone-b rev=1 minBetween=1h
 		  zone-b-0 ready@1 zone-b-1 ready@1`,
 		"GroupHeld zone-b (downscale/zone-b)"},
-	"nor while the caches are behind the note of that": {`
+	"a pod that is not ready is not removed while caches are behind the record of another downscale": {`
 		hold downscale/zone-b
 		  downscale zone-b from 2 to 1 admitted version=99 since=1s
 		zone-a rev=1 minBetween=1h
@@ -78,7 +78,7 @@ var minimumTimes = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1 zone-b-1 ready@1`,
 		"GroupHeld zone-b (downscale/zone-b)"},
-	"it waits for no preparation that is undone": {`
+	"a pod that is not ready is removed while a preparation of another zone is undone": {`
 		hold downscale/zone-b
 		  downscale zone-b from 2 to 1 undoing calls since=1s
 		zone-a rev=1 minBetween=1h
@@ -86,7 +86,7 @@ var minimumTimes = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2`,
 		"yes, dated"},
-	"nor for one that came too late": {`
+	"a pod that is not ready is removed after the update of another zone came too late": {`
 		hold downscale/zone-b
 		  downscale zone-b from 2 to 1 admitted calls version=9 since=1s
 		zone-a rev=1 minBetween=1h
@@ -94,7 +94,7 @@ var minimumTimes = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1 zone-b-1 ready@1`,
 		"yes, dated"},
-	"nor where neither of the two asks for time": {`
+	"a pod that is not ready is removed if neither zone has a minimum time": {`
 		hold downscale/zone-b
 		  downscale zone-b from 2 to 1 admitted since=1s
 		zone-a rev=1
@@ -104,13 +104,13 @@ var minimumTimes = map[string]admission{
 		zone-c rev=1 minBetween=1h
 		  zone-c-0 ready@1`,
 		"yes, dated"},
-	"a zone that is gone may have shrunk before anybody has written it": {`
+	"a missing zone with a recorded downscale may have been scaled down": {`
 		hold downscale/zone-b
 		  downscale zone-b from 2 to 1 admitted since=1s
 		zone-a rev=1 minBetween=1h
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1`,
 		"DownscaleTooSoon (after a zone that left the group)"},
-	"a time is noted of what can come": {`
+	"no time is recorded for a downscale of an object that has changed": {`
 		hold rollout/zone-b
 		  intent zone-b-0
 		zone-a rev=1 minBetween=1h version=11
@@ -118,7 +118,7 @@ var minimumTimes = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1`,
 		"ObjectChanged zone-a"},
-	"but not too soon": {`
+	"a pod that is not ready is not removed within the minimum time": {`
 		hold rollout/zone-b
 		  intent zone-b-0
 		zone-a rev=1 minBetween=1h
@@ -126,7 +126,7 @@ var minimumTimes = map[string]admission{
 		zone-b rev=1 downscaled=1m
 		  zone-b-0 ready@1`,
 		"DownscaleTooSoon zone-b"},
-	"a time that lies ahead keeps nobody where no time is asked for": {`
+	"a time in the future blocks no zone without a minimum time": {`
 		hold free
 		  downscaled zone-b -30s ago
 		  downscaled zone-x -30s ago
@@ -136,22 +136,22 @@ var minimumTimes = map[string]admission{
 		  zone-b-0 ready@1
 		zone-c rev=1 minBetween=1h
 		  zone-c-0 ready@1`,
-		"yes, noted zone-a from 3 to 2 admitted"},
-	"nor where the hold cannot be read": {`
+		"yes, recorded zone-a from 3 to 2 admitted"},
+	"a hold that cannot be read refuses a downscale of a pod that is not ready with a minimum time": {`
 		hold rollout/zone-b unreadable=damaged
 		zone-a rev=1 minBetween=1h
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
 		zone-b rev=1
 		  zone-b-0 ready@1`,
 		"HoldUnreadable"},
-	"a hold that cannot be read refuses a downscale of a pod that is down without a minimum time": {`
+	"a hold that cannot be read refuses a downscale of a pod that is not ready without a minimum time": {`
 		hold rollout/zone-b unreadable=damaged
 		zone-a rev=1
 		  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 failing@1
 		zone-b rev=1
 		  zone-b-0 ready@1`,
 		"HoldUnreadable"},
-	"a zone that shrank and is gone counts, since it may be made anew": {`
+	"a downscale of a missing zone counts, since the zone may be recreated": {`
 		hold free
 		  downscaled zone-c 1m ago
 		zone-a rev=1 minBetween=1h
@@ -159,7 +159,7 @@ var minimumTimes = map[string]admission{
 		zone-b rev=1
 		  zone-b-0 ready@1`,
 		"DownscaleTooSoon (after a zone that left the group)"},
-	"a zone that is made anew amid a downscale shrank, as far as anybody knows": {`
+	"a zone that was recreated during a downscale counts as scaled down": {`
 		hold downscale/zone-b
 		  downscale zone-b from 2 to 1 admitted uid=former version=9
 		zone-a rev=1 minBetween=1h

@@ -52,7 +52,7 @@ func mayGo(t *rapid.T, s group.Snapshot, ask group.EvictionRequest) (group.Evict
 	return permit, decision
 }
 
-func TestEvictionsLeaveNoTraceAndDependOnNoOrder(t *testing.T) {
+func TestEvictionsDoNotChangeTheSnapshotAndDependOnNoOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Odd().Draw(t, "snapshot")
 		show(t, s)
@@ -85,7 +85,7 @@ func doubled(intents []plan.Intent) bool {
 	return false
 }
 
-func TestAPodThatIsDownMayGoWhateverElseIsDown(t *testing.T) {
+func TestAPodThatIsNotReadyIsEvictedWhateverOtherPodsAreUnavailable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
 		s.Budgets, s.Unread = nil, false
@@ -97,7 +97,7 @@ func TestAPodThatIsDownMayGoWhateverElseIsDown(t *testing.T) {
 		p := group.Evict(s, group.EvictionRequest{Pod: pod.Name, UID: pod.UID})
 		bound := p.Version == pod.Version || pod.Phase == plan.Terminating
 		if !p.Allowed() || p.NeedsRecord() || !bound {
-			t.Fatalf("%s is down, and the answer is %+v", pod.Name, p)
+			t.Fatalf("%s is not ready, and the answer is %+v", pod.Name, p)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func TestProgressBesideEvictions(t *testing.T) {
 				permit := w.Evict(pod.Name)
 				granted[pod.UID] = granted[pod.UID] || permit.Allowed()
 			}
-			if _, pod := drawPod(t, w.Snapshot()); pod != nil && granted[pod.UID] && rapid.Bool().Draw(t, "leaves") {
+			if _, pod := drawPod(t, w.Snapshot()); pod != nil && granted[pod.UID] && rapid.Bool().Draw(t, "is evicted") {
 				w.Leave(pod.Name)
 			}
 			w.Tick()

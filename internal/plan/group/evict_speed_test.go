@@ -21,7 +21,7 @@ func BenchmarkEvict(b *testing.B) {
 				s.Budgets = []group.DisruptionBudget{budget}
 				for b.Loop() {
 					if group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"}).Allowed() {
-						b.Fatal("the group is not whole, and a pod may be evicted")
+						b.Fatal("a pod may be evicted although the group is unavailable")
 					}
 				}
 			})

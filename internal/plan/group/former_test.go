@@ -10,14 +10,14 @@ import (
 
 // A new record overwrites the former one. It must say which pods were prepared, and which are
 // still to be deleted.
-func TestANoteSaysWhatIsLeftOfTheOneBeforeIt(t *testing.T) {
+func TestARecordContainsTheRestOfThePreviousRecord(t *testing.T) {
 	const rest = `
 zone-a rev=1 version=11 leader=zone-b prepares
   zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 ready@1 ip=10.0.0.3
 zone-b rev=1
   zone-b-0 ready@1
 `
-	const leaving = `
+	const terminating = `
 zone-a rev=1 version=11 leader=zone-b replicas=2 prepares
   zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 ready@1 ip=10.0.0.2 zone-a-2 terminating@1 ip=10.0.0.3
 zone-b rev=1
@@ -28,35 +28,35 @@ zone-b rev=1
 		left group.Stage
 	}{
 		"pods were prepared for an update that was overtaken":  {"live\nhold downscale/zone-a\n  downscale zone-a from 3 to 2 admitted own calls version=10 since=2s" + rest, group.Undoing},
-		"pods are asked about an update that was overtaken":    {"live\nhold downscale/zone-a inherited\n  downscale zone-a from 3 to 2 preparing own calls version=10 since=2s" + rest, group.Undoing},
-		"a pod is still to leave":                              {"live\nhold downscale/zone-a\n  downscale zone-a from 3 to 2 admitted version=10 since=2s" + leaving, group.Admitted},
-		"nobody was prepared for an update that was overtaken": {"live\nhold downscale/zone-a\n  downscale zone-a from 3 to 2 admitted version=10 since=2s" + rest, ""},
-		"nothing is noted":                                     {"live\nhold free" + rest, ""},
+		"pods are called for an update that was overtaken":     {"live\nhold downscale/zone-a inherited\n  downscale zone-a from 3 to 2 preparing own calls version=10 since=2s" + rest, group.Undoing},
+		"a pod is still to be deleted":                         {"live\nhold downscale/zone-a\n  downscale zone-a from 3 to 2 admitted version=10 since=2s" + terminating, group.Admitted},
+		"no pod was prepared for an update that was overtaken": {"live\nhold downscale/zone-a\n  downscale zone-a from 3 to 2 admitted version=10 since=2s" + rest, ""},
+		"no downscale is recorded":                             {"live\nhold free" + rest, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.text)
 			z := s.Zones[0]
 			v := group.Admit(s, group.DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: 1})
 			if !v.Allowed() || v.Former.Stage != tc.left {
-				t.Errorf("a webhook is told %+v", v)
+				t.Errorf("the answer is %+v", v)
 			}
 			steps, recorded := group.Plan(s), false
 			for _, step := range steps {
 				a, records := step.(group.RecordDownscale)
 				recorded = recorded || records
 				if records && a.Former != v.Former {
-					t.Errorf("the leader notes %+v, want that %s is left", a, v.Former)
+					t.Errorf("the plan records %+v, want the former downscale %s", a, v.Former)
 				}
 			}
 			if tc.left != "" && !recorded {
-				t.Errorf("the leader does not note the next one: %s", plan.Notation(steps))
+				t.Errorf("the plan does not record the next downscale: %s", plan.Notation(steps))
 			}
 		})
 	}
 }
 
 // An autoscaler may raise the zone twice while pods are notified that they stay.
-func TestADownscaleThatIsTakenBackHasNotHappenedHoweverOftenTheZoneChangesLater(t *testing.T) {
+func TestARevertedDownscaleDoesNotCountAfterLaterChanges(t *testing.T) {
 	s := fixture.MustParse(`live
 hold downscale/zone-a
   downscale zone-a from 3 to 2 admitted calls version=10 since=1m

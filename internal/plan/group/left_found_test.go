@@ -12,7 +12,7 @@ import (
 
 // The hold records a hundred zones. One of them left the group and is unavailable. Another zone joins,
 // whose name must not give it precedence over the zone that left.
-func TestAZoneThatIsAwayDoesNotMakeWayForOneThatJoins(t *testing.T) {
+func TestAZoneThatLeftIsNotForgottenForAZoneThatJoins(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	s := group.Snapshot{Key: plan.Key{Namespace: "team", Name: "store"}, Now: now, Live: true, Hold: group.Hold{Hold: plan.Hold{Exists: true, UID: "l", Version: 1}}}
 	for i := range group.MostMembers {
@@ -83,10 +83,10 @@ func TestTheLongerTimeBetweenDownscalesOfAZoneThatIsAway(t *testing.T) {
 	ask := group.DownscaleRequest{Zone: "zone-b", UID: "zone-b", Version: 1, From: 2, To: 1}
 	s.Zones = []group.Zone{a, zone("zone-b")}
 	if v := group.Admit(s, ask); v.Allowed() {
-		t.Fatal("it may shrink beside zone-a in the group")
+		t.Fatal("zone-b may be scaled down while zone-a is in the group")
 	}
 	s.Zones, s.Left = s.Zones[1:], []group.LeftZone{{Zone: a, Exists: true}}
 	if v := group.Admit(s, ask); v.Allowed() {
-		t.Error("zone-b may shrink a minute after zone-a, which asks for an hour and has left its group for a moment")
+		t.Error("zone-b may be scaled down a minute after zone-a, which requires an hour and has left its group for a moment")
 	}
 }

@@ -36,62 +36,62 @@ zone-a rev=1 replicas=4
 func TestOrphansInTheWayAreEvictedInOrder(t *testing.T) {
 	const other = "zone-b rev=1\n zone-b-0 ready@1\n"
 	const first = "PodMissing zone-a-0 (an orphan has its name, and the StatefulSet creates pods in order: evict this orphan first); "
-	for promise, tc := range map[string]struct{ group, pod, want string }{
-		"the lowest one goes":                  {inTheWay + other, "zone-a-0", "yes, noted zone-a-0"},
-		"a higher one stays while it is there": {inTheWay + other, "zone-a-1", first + "2 pods unknown in zone-a"},
-		"and goes once the pod in its place is available": {
-			"zone-a rev=1 replicas=2\n zone-a-0 ready@1\n orphan zone-a-1 ready@1\n" + other, "zone-a-1", "yes, noted zone-a-1",
+	for sentence, tc := range map[string]struct{ group, pod, want string }{
+		"the lowest orphan is evicted":                   {inTheWay + other, "zone-a-0", "yes, recorded zone-a-0"},
+		"a higher orphan stays while a lower one exists": {inTheWay + other, "zone-a-1", first + "2 pods unknown in zone-a"},
+		"an orphan is evicted once the pod that replaced a lower one is available": {
+			"zone-a rev=1 replicas=2\n zone-a-0 ready@1\n orphan zone-a-1 ready@1\n" + other, "zone-a-1", "yes, recorded zone-a-1",
 		},
-		"ordinals count as numbers": {
+		"ordinals are compared as numbers": {
 			"zone-a rev=1 replicas=11\n orphan zone-a-10 ready@1 zone-a-2 ready@1\n zone-a-0 ready@1 zone-a-1 ready@1 zone-a-3 ready@1 zone-a-4 ready@1 zone-a-5 ready@1 zone-a-6 ready@1 zone-a-7 ready@1 zone-a-8 ready@1 zone-a-9 ready@1\n" + other,
 			"zone-a-10", "PodMissing zone-a-2 (an orphan has its name, and the StatefulSet creates pods in order: evict this orphan first); 2 pods unknown in zone-a",
 		},
-		"a budget of two pods lets it go beside one that is noted": {
-			"hold eviction/zone-a\n intent zone-a-0 granted\nzone-a rev=1 replicas=2 budget=2\n orphan zone-a-0 ready@1 zone-a-1 ready@1\n" + other, "zone-a-1", "yes, noted zone-a-1",
+		"a budget of two pods allows an orphan while a lower one is recorded": {
+			"hold eviction/zone-a\n intent zone-a-0 granted\nzone-a rev=1 replicas=2 budget=2\n orphan zone-a-0 ready@1 zone-a-1 ready@1\n" + other, "zone-a-1", "yes, recorded zone-a-1",
 		},
-		"or beside one that terminates": {
-			"zone-a rev=1 replicas=2 budget=2\n orphan zone-a-0 terminating@1 zone-a-1 ready@1\n" + other, "zone-a-1", "yes, noted zone-a-1",
+		"a budget of two pods allows an orphan while a lower one terminates": {
+			"zone-a rev=1 replicas=2 budget=2\n orphan zone-a-0 terminating@1 zone-a-1 ready@1\n" + other, "zone-a-1", "yes, recorded zone-a-1",
 		},
-		"but not beside one that is not Ready": {
+		"a budget of two pods does not allow an orphan while a lower one is not Ready": {
 			"zone-a rev=1 replicas=2 budget=2\n orphan zone-a-0 starting@1 zone-a-1 ready@1\n" + other, "zone-a-1", first + "2 pods unknown in zone-a",
 		},
-		"one that is down may go before a lower one": {
+		"an orphan that is not ready is evicted before a lower one": {
 			"zone-a rev=1 replicas=2\n orphan zone-a-0 ready@1 zone-a-1 starting@1\n" + other, "zone-a-1", "yes, at version 10",
 		},
-		"also if the budget has to be healthy, since the pod of its name is missing already": {
+		"an orphan that is not ready is evicted if the budget has to be healthy, since the pod of its name is missing already": {
 			"zpdb store unhealthy=IfHealthyBudget\nzone-a rev=1 replicas=2\n orphan zone-a-0 ready@1 zone-a-1 starting@1 ip=10.0.0.1\n" + other, "zone-a-1", "yes, at version 10",
 		},
-		"but not beside another pod that is down": {
+		"an orphan that is not ready stays if the budget has to be healthy and another pod is not ready": {
 			"zpdb store unhealthy=IfHealthyBudget\nzone-a rev=1 replicas=3\n zone-a-2 starting@1\n orphan zone-a-0 ready@1 zone-a-1 starting@1 ip=10.0.0.1\n" + other,
 			"zone-a-1", "PodStarting zone-a-2 (2 of at most 1 down); 1 pod not ready, 2 pods unknown in zone-a",
 		},
-		"an orphan beyond the spec keeps none back": {
-			"zone-a rev=1 replicas=1 start=1\n orphan zone-a-0 ready@1 zone-a-1 ready@1\n" + other, "zone-a-1", "yes, noted zone-a-1",
+		"an orphan beyond the spec does not block others": {
+			"zone-a rev=1 replicas=1 start=1\n orphan zone-a-0 ready@1 zone-a-1 ready@1\n" + other, "zone-a-1", "yes, recorded zone-a-1",
 		},
-		"nor is it kept back": {
-			"zone-a rev=1 replicas=1 budget=2\n orphan zone-a-0 ready@1 zone-a-1 ready@1\n" + other, "zone-a-1", "yes, noted zone-a-1",
+		"an orphan beyond the spec is not blocked by others": {
+			"zone-a rev=1 replicas=1 budget=2\n orphan zone-a-0 ready@1 zone-a-1 ready@1\n" + other, "zone-a-1", "yes, recorded zone-a-1",
 		},
-		"also where partitions count": {
+		"a higher orphan stays while a lower one exists, also if partitions count": {
 			`zpdb store regex="zone-[a-c]-([0-9]+)"` + "\n" + inTheWay + "zone-b rev=1 replicas=2\n zone-b-0 ready@1 zone-b-1 ready@1\n", "zone-a-1", first + "2 pods unknown in zone-a",
 		},
-		"the refusal of the lowest one names the pod that is missing beside it": {
+		"the refusal of the lowest orphan names the other missing pod": {
 			"zone-a rev=1 replicas=2\n orphan zone-a-0 ready@1\n" + other, "zone-a-0",
 			"PodMissing zone-a-1 (the StatefulSet creates it after zone-a-0, 1 of at most 1 down); 2 pods unknown in zone-a",
 		},
-		"or the orphan that is down": {
+		"the refusal of the lowest orphan names an orphan that is not ready": {
 			"zone-a rev=1 replicas=2\n orphan zone-a-0 ready@1 zone-a-1 starting@1\n" + other, "zone-a-0",
 			"PodStarting zone-a-1 (1 of at most 1 down); 2 pods unknown in zone-a",
 		},
-		"or a pod beyond the spec": {
+		"the refusal of the lowest orphan names a pod beyond the spec": {
 			"zone-a rev=1 replicas=1\n zone-a-1 starting@1\n orphan zone-a-0 ready@1\n" + other, "zone-a-0",
 			"SurplusPods zone-a-1 (1 of at most 1 down); 1 pod not ready, 1 pod unknown in zone-a",
 		},
-		"or the pod that is down": {
+		"the refusal of the lowest orphan names a pod that is not ready": {
 			"zone-a rev=1 replicas=2\n zone-a-1 failing@1 why=CrashLoopBackOff\n orphan zone-a-0 ready@1\n" + other, "zone-a-0",
 			"PodFailing zone-a-1 (CrashLoopBackOff, 1 of at most 1 down); 1 pod not ready, 1 pod unknown in zone-a",
 		},
 	} {
-		t.Run(promise, func(t *testing.T) {
+		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
 			if got := permitted(s, group.Evict(s, group.EvictionRequest{Pod: tc.pod, UID: tc.pod})); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
@@ -109,8 +109,8 @@ func TestAnOrphanThatWaitsForALowerOneTakesNoPlaceInTheQueue(t *testing.T) {
 }
 
 // All orphans in the way are evicted, and no more pods are down than the budget allows, whatever the budget is,
-// whichever orphans clients evict first, and whether or not granted evictions are carried out.
-func TestAllOrphansInTheWayGo(t *testing.T) {
+// in whatever order clients evict orphans, and whether or not granted evictions are carried out.
+func TestAllOrphansInTheWayAreEvicted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z := newOrphanedZone(rapid.IntRange(1, 5).Draw(t, "replicas"), rapid.IntRange(1, 3).Draw(t, "budget"))
 		for range rapid.IntRange(0, 12).Draw(t, "moves") {
@@ -121,7 +121,7 @@ func TestAllOrphansInTheWayGo(t *testing.T) {
 			case "delete":
 				z.carryOut(ordinal)
 			case "lapse":
-				z.noted[ordinal] = false
+				z.granted[ordinal] = false
 			case "create":
 				z.create()
 			}
@@ -143,7 +143,7 @@ func TestAllOrphansInTheWayGo(t *testing.T) {
 type orphanedZone struct {
 	replicas, budget int
 	names            []string // anOrphan, aPod or nothing
-	noted            []bool   // its eviction is granted
+	granted          []bool   // by ordinal: its eviction is granted
 }
 
 const anOrphan, aPod, nothing = "orphan", "pod", "nothing"
@@ -158,7 +158,7 @@ func (z *orphanedZone) evict(t *rapid.T, ordinal int) {
 	if z.names[ordinal] != anOrphan || !group.Evict(z.snapshot(), group.EvictionRequest{Pod: name, UID: name}).Allowed() {
 		return
 	}
-	z.noted[ordinal] = true
+	z.granted[ordinal] = true
 	if down := z.down(); down > z.budget {
 		t.Fatalf("%d pods are down or about to be, of at most %d: %v", down, z.budget, z.names)
 	}
@@ -168,17 +168,17 @@ func (z *orphanedZone) snapshot() group.Snapshot {
 	s := fixture.Group(fixture.Zone("zone-a", "1", fixture.Budget(z.budget), fixture.Replicas(z.replicas)))
 	s.Hold = fixture.NewHold("eviction/zone-a")
 	zone := &s.Zones[0]
-	for ordinal, what := range z.names {
+	for ordinal, occupant := range z.names {
 		name := plan.PodName(zone.Name, ordinal)
 		pod := fixture.NewPod(name, ordinal, plan.Ready)
 		pod.Revision = "1"
-		switch what {
+		switch occupant {
 		case anOrphan:
 			zone.Orphans = append(zone.Orphans, pod)
 		case aPod:
 			zone.Pods = append(zone.Pods, pod)
 		}
-		if z.noted[ordinal] {
+		if z.granted[ordinal] {
 			s.Hold.Intents = append(s.Hold.Intents, fixture.Granted(name))
 		}
 	}
@@ -187,15 +187,15 @@ func (z *orphanedZone) snapshot() group.Snapshot {
 
 // carryOut deletes a pod whose eviction was granted.
 func (z *orphanedZone) carryOut(ordinal int) {
-	if z.noted[ordinal] {
-		z.names[ordinal], z.noted[ordinal] = nothing, false
+	if z.granted[ordinal] {
+		z.names[ordinal], z.granted[ordinal] = nothing, false
 	}
 }
 
 // create creates pods as the StatefulSet controller does.
 func (z *orphanedZone) create() {
-	for ordinal, what := range z.names {
-		switch what {
+	for ordinal, occupant := range z.names {
+		switch occupant {
 		case anOrphan:
 			return
 		case nothing:
@@ -206,8 +206,8 @@ func (z *orphanedZone) create() {
 
 // down counts missing pods without an orphan, and pods whose eviction is granted.
 func (z *orphanedZone) down() (count int) {
-	for ordinal, what := range z.names {
-		if what == nothing || z.noted[ordinal] {
+	for ordinal, occupant := range z.names {
+		if occupant == nothing || z.granted[ordinal] {
 			count++
 		}
 	}

@@ -123,17 +123,17 @@ func TestADrainUsesItsBudgetWhileAnotherZoneWaits(t *testing.T) {
 			other func(m *moving)
 			most  func(alone int) int
 		}{
-			"one that is drained itself": {
+			"another zone that is drained": {
 				fives,
 				func(m *moving) { m.drain(podsOf("zone-b")) },
 				func(alone int) int { return 2*alone + away },
 			},
-			"one whose pods are evicted without an end": {
+			"another zone whose pods are evicted without an end": {
 				fives,
 				func(m *moving) { m.wants(podsOf("zone-b")[m.second%5]) },
 				func(alone int) int { return 3 * alone },
 			},
-			"one that asked once": {
+			"another zone that requested one eviction": {
 				fives,
 				func(m *moving) {
 					if m.second == 0 {
@@ -142,28 +142,28 @@ func TestADrainUsesItsBudgetWhileAnotherZoneWaits(t *testing.T) {
 				},
 				func(alone int) int { return alone + 10 },
 			},
-			"one that is rolled": {fivesAndARollout, alone, func(alone int) int { return alone + 2*10 }},
+			"another zone that is rolled": {fivesAndARollout, alone, func(alone int) int { return alone + 2*10 }},
 		} {
 			t.Run(sentence+", "+budget, func(t *testing.T) {
-				alone, beside := drained(t, budget+fives, alone), drained(t, budget+tc.world, tc.other)
-				t.Logf("%d s alone, %d s beside the other", alone, beside)
-				if most := tc.most(alone); beside > most {
-					t.Errorf("the last pod leaves after %d s, and after %d s where nobody else waits; want at most %d s", beside, alone, most)
+				alone, both := drained(t, budget+fives, alone), drained(t, budget+tc.world, tc.other)
+				t.Logf("%d s alone, %d s with the other", alone, both)
+				if most := tc.most(alone); both > most {
+					t.Errorf("the last pod is evicted after %d s, and after %d s if no other zone waits; want at most %d s", both, alone, most)
 				}
 			})
 		}
 	}
 }
 
-func TestDrainsByPartitionGoOnWhileARolloutWaitsForThePodsThatHaveLeft(t *testing.T) {
-	alone, beside := drained(t, byOrdinal+fives, func(*moving) {}), drained(t, byOrdinal+fivesAndARollout, func(*moving) {})
-	if beside > alone+20 {
-		t.Errorf("the last pod leaves after %d s, and after %d s where nobody else waits", beside, alone)
+func TestDrainsByPartitionGoOnWhileARolloutWaitsForTheEvictedPods(t *testing.T) {
+	alone, both := drained(t, byOrdinal+fives, func(*moving) {}), drained(t, byOrdinal+fivesAndARollout, func(*moving) {})
+	if both > alone+20 {
+		t.Errorf("the last pod is evicted after %d s, and after %d s if no other zone waits", both, alone)
 	}
 }
 
 // An operation that waits has its turn once two kinds of pods are back: pods evicted before
-// it asked, and pods evicted meanwhile. Neither drains that follow each other nor a rollout
+// its request, and pods evicted meanwhile. Neither drains that follow each other nor a rollout
 // with evictions delay it for longer.
 func TestAZoneHasItsTurnHoweverManyOthersOvertakeIt(t *testing.T) {
 	const rolling = "zone-a rev=2 current=1 budget=5\n  zone-a-0 ready@1 zone-a-1 ready@1 zone-a-2 ready@1 zone-a-3 ready@1 zone-a-4 ready@1\n" +
@@ -210,10 +210,10 @@ func TestAPodThatIsRolledBeforeOthersIsRecordedAsSuch(t *testing.T) {
 		hold string
 		want map[string]bool // by pod
 	}{
-		"nobody waits":            {"hold rollout/zone-a\n  intent zone-a-0\n", map[string]bool{"zone-a-0": false, "zone-a-1": false}},
-		"another zone waits":      {"hold rollout/zone-a\n  intent zone-a-0\n" + waits, map[string]bool{"zone-a-0": false, "zone-a-1": true}},
-		"the broken one overtook": {"hold rollout/zone-a\n  intent zone-a-0 uid=former version=5 overtook\n" + waits, map[string]bool{"zone-a-0": true}},
-		"one is down by itself":   {"hold rollout/zone-a\n" + waits, map[string]bool{"zone-a-0": false, "zone-a-1": true}},
+		"no zone waits":                            {"hold rollout/zone-a\n  intent zone-a-0\n", map[string]bool{"zone-a-0": false, "zone-a-1": false}},
+		"another zone waits":                       {"hold rollout/zone-a\n  intent zone-a-0\n" + waits, map[string]bool{"zone-a-0": false, "zone-a-1": true}},
+		"the failing pod overtook":                 {"hold rollout/zone-a\n  intent zone-a-0 uid=former version=5 overtook\n" + waits, map[string]bool{"zone-a-0": true}},
+		"a pod that is not ready and not recorded": {"hold rollout/zone-a\n" + waits, map[string]bool{"zone-a-0": false, "zone-a-1": true}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse("live\n" + tc.hold + zones)
@@ -222,7 +222,7 @@ func TestAPodThatIsRolledBeforeOthersIsRecordedAsSuch(t *testing.T) {
 				got[i.Pod] = i.Overtook
 			}
 			if !maps.Equal(got, tc.want) {
-				t.Errorf("noted, and whether before others: %v, want %v", got, tc.want)
+				t.Errorf("recorded pods, and whether they overtook: %v, want %v", got, tc.want)
 			}
 		})
 	}
@@ -232,7 +232,7 @@ func TestAPodThatIsRolledBeforeOthersIsRecordedAsSuch(t *testing.T) {
 func TestAPlaceInTheQueueHasNoDeadline(t *testing.T) {
 	until := fixture.Now().Add(plan.TurnLimit)
 	if got := (plan.Refusal{Code: reason.QueuedBehindOtherZone, Until: until}).Deadline(); !got.IsZero() {
-		t.Errorf("who asks again and again is said to wait until %s", got)
+		t.Errorf("a zone that asks repeatedly is said to wait until %s", got)
 	}
 	if got := (plan.Refusal{Code: reason.Paused, Until: until}).Deadline(); !got.Equal(until) {
 		t.Errorf("a pause is over at %s, want %s", got, until)

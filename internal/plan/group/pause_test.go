@@ -17,12 +17,12 @@ func TestAPausedZoneIsReconciledWhenItsPauseEnds(t *testing.T) {
 		zone string
 		in   time.Duration // 0: only an event ends the wait
 	}{
-		"a pause with an end":           {"zone-a rev=2 current=1 paused until=1h\n zone-a-0 ready@1\n", time.Hour},
-		"a pause without":               {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n", 0},
-		"one whose end cannot be read":  {"zone-a rev=2 current=1 paused noUntil=soon\n zone-a-0 ready@1\n", 0},
-		"a rolled zone, not yet noted":  {"zone-a rev=2 current=1 paused until=1h\n zone-a-0 ready@2\n", time.Hour},
-		"one that a leader keeps, too":  {"zone-a rev=2 current=1 paused until=1h leader=zone-x\n zone-a-0 ready@1\n", time.Hour},
-		"one that is fresh before that": {"zone-a rev=2 current=1 paused until=1h minReady=10s\n zone-a-0 ready@1 zone-a-1 ready@2 for=4s\n", 6 * time.Second},
+		"a pause with an end":                                         {"zone-a rev=2 current=1 paused until=1h\n zone-a-0 ready@1\n", time.Hour},
+		"a pause without an end":                                      {"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n", 0},
+		"a pause whose end cannot be read":                            {"zone-a rev=2 current=1 paused noUntil=soon\n zone-a-0 ready@1\n", 0},
+		"a rolled zone whose revision is not adopted yet":             {"zone-a rev=2 current=1 paused until=1h\n zone-a-0 ready@2\n", time.Hour},
+		"a pause of a zone that a leader blocks as well":              {"zone-a rev=2 current=1 paused until=1h leader=zone-x\n zone-a-0 ready@1\n", time.Hour},
+		"a pause of a zone with a pod that becomes available earlier": {"zone-a rev=2 current=1 paused until=1h minReady=10s\n zone-a-0 ready@1 zone-a-1 ready@2 for=4s\n", 6 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.zone)
@@ -60,7 +60,7 @@ func TestAReportEndsOnlyByItsOwnEnd(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrittenInVainIsRemarkedOn(t *testing.T) {
+func TestPauseAndGroupAnnotationsWithoutEffectAreReported(t *testing.T) {
 	for zone, want := range map[string][]plan.Wait{
 		"zone-a rev=1 paused noUntil=soon\n": {{Zone: "zone-a", Because: plan.Refusal{Code: reason.InvalidPausedUntil, Detail: "soon"}}},
 		"zone-a rev=1 paused until=1h\n":     nil,

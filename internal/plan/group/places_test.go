@@ -57,7 +57,7 @@ func TestEveryReasonListedAsAWaitIsReported(t *testing.T) {
 	waited := map[reason.Code]bool{
 		// Planners do not know these.
 		reason.RequestForbidden: true, reason.InvariantViolated: true, reason.ReferenceUnreadable: true,
-		// These are in TestWhateverAGroupIsStuckByEverythingSaysTheSame.
+		// These are in TestEveryOutputShowsTheSameReasonForAStuckGroup.
 		reason.InvalidPrepareCall: true, reason.InvalidDownscaleTime: true,
 	}
 	files, err := filepath.Glob("testdata/scenarios/*.txt")

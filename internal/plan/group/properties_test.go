@@ -71,7 +71,7 @@ func TestDeterministicWhateverTheOrderOfIntents(t *testing.T) {
 	})
 }
 
-func TestLeavesNoTrace(t *testing.T) {
+func TestPlanDoesNotChangeTheSnapshot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Odd().Draw(t, "snapshot")
 		before := fixture.Clone(s)
@@ -96,12 +96,12 @@ func TestNoStutter(t *testing.T) {
 }
 
 // A plan that deletes a pod does not release the hold that covers the delete.
-func TestNoPlanReleasesTheHoldBesideADelete(t *testing.T) {
+func TestNoPlanReleasesTheHoldTogetherWithADelete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Odd().Draw(t, "snapshot")
 		show(t, s)
 		if steps := group.Plan(s); plan.Disrupts(steps) && plan.Has[plan.Release](steps) {
-			t.Fatalf("the hold is released beside a delete\n%s", plan.Notation(steps))
+			t.Fatalf("the hold is released together with a delete\n%s", plan.Notation(steps))
 		}
 	})
 }
@@ -144,7 +144,7 @@ func TestCaution(t *testing.T) {
 		p.Phase, p.ReadySince = plan.Starting, time.Time{}
 		for pod, zone := range disruptions(group.Plan(s)) {
 			if _, planned := before[pod]; !planned && zone != z {
-				t.Fatalf("%s of %s is taken down because %s is not Ready any more", pod, zone, p.Name)
+				t.Fatalf("%s of %s is deleted because %s is not Ready any more", pod, zone, p.Name)
 			}
 		}
 	})
@@ -170,7 +170,7 @@ func TestWakesInTime(t *testing.T) {
 		steps := group.Plan(s)
 		wake := plan.Wake(steps)
 		if !wake.IsZero() && wake.Before(s.Now) {
-			t.Fatalf("to be woken at %s, which is over\n%s", wake.Sub(s.Now), plan.Notation(steps))
+			t.Fatalf("the timer is set to %s, which is in the past\n%s", wake.Sub(s.Now), plan.Notation(steps))
 		}
 		records := func(step plan.Action) bool { _, is := step.(group.RecordDownscale); return is }
 		if plan.Disrupts(steps) || slices.ContainsFunc(steps, records) {
@@ -183,7 +183,7 @@ func TestWakesInTime(t *testing.T) {
 				return
 			}
 			if next := group.Plan(later); plan.Disrupts(next) {
-				t.Fatalf("after %s there is something to do and nobody wakes up (wake: %v)\n%s\nthen\n%s",
+				t.Fatalf("after %s there is something to do and no timer is set (wake: %v)\n%s\nthen\n%s",
 					d, wake, plan.Notation(steps), plan.Notation(next))
 			}
 		}
@@ -246,7 +246,7 @@ func mustReachGoal(t *rapid.T, w *fixture.World) {
 
 // The controller checks the invariants before it acts. A plan that requires a live read
 // first must already be safe before that read.
-func TestSafetyBeforeTheLook(t *testing.T) {
+func TestSafetyBeforeTheLiveRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw.Legal().Draw(t, "snapshot")
 		show(t, s)

@@ -28,7 +28,7 @@ func TestAZoneForWhichTheHoldHasNoRoomIsNotRecorded(t *testing.T) {
 	}
 }
 
-func TestOnlyTheHoldOfARolloutGroupNotesZonesThatJoin(t *testing.T) {
+func TestOnlyTheHoldOfARolloutGroupRecordsZonesThatJoin(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		key  plan.Key
 		want string
@@ -68,16 +68,16 @@ func TestTheHoldOfABudgetDoesNotRememberZonesOfAGroup(t *testing.T) {
 	}
 }
 
-func TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable(t *testing.T) {
+func TestAZoneThatLeftBlocksOthersUntilItIsAvailable(t *testing.T) {
 	const scenario = "relabelled zone-a rev=1\n zone-a-0 ready@1\nrelabelled zone-b rev=1\n zone-b-0 starting@1\nzone-c rev=1\n zone-c-0 ready@1\n"
 	for sentence, tc := range map[string]struct{ group, zone, want string }{
-		"all of its pods are available, though another zone is away": {"live\n" + scenario, "zone-a", "no objection"},
-		"one of its pods is down":                                    {"live\n" + scenario, "zone-b", "ZoneLeftGroup zone-b-0 of zone-b (its StatefulSet is no longer in the group)"},
-		"it is in the group":                                         {"live\n" + scenario, "zone-c", "no objection"},
-		"caches may be older than its pods":                          {scenario, "zone-a", "ZoneLeftGroup zone-a (its StatefulSet is no longer in the group)"},
-		"it has a pod beyond its replicas":                           {"live\nrelabelled zone-a rev=1 replicas=1\n zone-a-0 ready@1\n zone-a-1 ready@1\n", "zone-a", "ZoneLeftGroup zone-a-1 of zone-a (its StatefulSet is no longer in the group)"},
-		"the hold notes a pod beyond its replicas":                   {"live\nhold eviction/zone-a\n intent zone-a-1 granted unbound\nrelabelled zone-a rev=1\n zone-a-0 ready@1\n", "zone-a", "ZoneLeftGroup zone-a-1 of zone-a (its StatefulSet is no longer in the group)"},
-		"its status is behind its spec":                              {"live\nrelabelled zone-a rev=1 unobserved\n zone-a-0 ready@1\n", "zone-a", "ZoneLeftGroup zone-a (its StatefulSet is no longer in the group)"},
+		"all of its pods are available, although another zone left": {"live\n" + scenario, "zone-a", "no objection"},
+		"one of its pods is not ready":                              {"live\n" + scenario, "zone-b", "ZoneLeftGroup zone-b-0 of zone-b (its StatefulSet is no longer in the group)"},
+		"it is in the group":                                        {"live\n" + scenario, "zone-c", "no objection"},
+		"caches may be older than its pods":                         {scenario, "zone-a", "ZoneLeftGroup zone-a (its StatefulSet is no longer in the group)"},
+		"it has a pod beyond its replicas":                          {"live\nrelabelled zone-a rev=1 replicas=1\n zone-a-0 ready@1\n zone-a-1 ready@1\n", "zone-a", "ZoneLeftGroup zone-a-1 of zone-a (its StatefulSet is no longer in the group)"},
+		"the hold records a pod beyond its replicas":                {"live\nhold eviction/zone-a\n intent zone-a-1 granted unbound\nrelabelled zone-a rev=1\n zone-a-0 ready@1\n", "zone-a", "ZoneLeftGroup zone-a-1 of zone-a (its StatefulSet is no longer in the group)"},
+		"its status is behind its spec":                             {"live\nrelabelled zone-a rev=1 unobserved\n zone-a-0 ready@1\n", "zone-a", "ZoneLeftGroup zone-a (its StatefulSet is no longer in the group)"},
 		"orphans have the names of its pods": {
 			"live\nrelabelled zone-a rev=1 replicas=2 ignored\n zone-a-0 ready@1\n orphan zone-a-1 ready@1\nzone-c rev=1\n zone-c-0 ready@1\n", "zone-a",
 			"ZoneLeftGroup zone-a-1 of zone-a (the annotation lockstep.dev/ignore of its StatefulSet is true, and the StatefulSet cannot create the pod because an orphan has its name)",
@@ -92,7 +92,7 @@ func TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable(t *testing.T) {
 }
 
 // If the hold has no room for all zones, it keeps the zones that it records already.
-func TestAZoneThatIsRememberedMakesNoRoomForOneThatJoins(t *testing.T) {
+func TestARememberedZoneIsNotReplacedByAZoneThatJoins(t *testing.T) {
 	var members, zones strings.Builder
 	for i := range group.MostMembers {
 		fmt.Fprintf(&members, " zone-%03d", i)
@@ -101,7 +101,7 @@ func TestAZoneThatIsRememberedMakesNoRoomForOneThatJoins(t *testing.T) {
 	s := fixture.MustParse("hold free\nmembers" + members.String() + "\nzone-0-first rev=1\n zone-0-first-0 ready@1\n" + zones.String())
 	for _, m := range group.Remembered(s) {
 		if m.Zone == "zone-0-first" {
-			t.Error("the zone that joins is remembered in place of one that was")
+			t.Error("the zone that joins is remembered instead of a remembered zone")
 		}
 	}
 }

@@ -23,10 +23,10 @@ zone-a rev=2 prepares
 `)
 	records := plan.Only[group.RecordDownscale](group.Plan(s))
 	if len(records) != 1 || records[0].Downscale.Stage != group.Undoing {
-		t.Fatalf("the plan is %q, want the downscale noted to be undone", plan.Notation(group.Plan(s)))
+		t.Fatalf("the plan is %q, want the downscale recorded to be undone", plan.Notation(group.Plan(s)))
 	}
 	if records[0].Downscale.Ours {
-		t.Error("it is noted as lockstep's own, which fails when its undoing ends")
+		t.Error("it is recorded as lockstep's, which fails when its undoing ends")
 	}
 }
 

@@ -34,7 +34,7 @@ func TestBudgetInPods(t *testing.T) {
 		"99% of 100 does not round up":               {plan.Budget{Percent: 99}, 100, 99},
 		"the largest zone does not overflow":         {plan.Budget{Percent: 100}, 1<<31 - 1, 1<<31 - 1},
 		"half of the largest zone does not overflow": {plan.Budget{Percent: 50}, 1<<31 - 1, 1<<30 - 1},
-		"what is no budget is one pod":               {plan.Budget{Invalid: "101%"}, 200, 1},
+		"an invalid budget is one pod":               {plan.Budget{Invalid: "101%"}, 200, 1},
 		"a negative number is one pod":               {plan.Budget{Pods: -3}, 3, 1},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -103,19 +103,19 @@ func TestOrdinals(t *testing.T) {
 		want     int
 		ok       bool
 	}{
-		"the ordinal is what follows the name":        {"zone-a", "zone-a-12", 12, true},
-		"zero is an ordinal":                          {"zone-a", "zone-a-0", 0, true},
-		"a name may end in a number":                  {"zone-1", "zone-1-2", 2, true},
-		"a longer name belongs to another set":        {"zone", "zone-1-2", 0, false},
-		"another set's pod has none":                  {"zone-a", "zone-b-0", 0, false},
-		"leading zeros are not what the name says":    {"zone-a", "zone-a-01", 0, false},
-		"a sign is not what the name says":            {"zone-a", "zone-a-+1", 0, false},
-		"two dashes are not what the name says":       {"zone-a", "zone-a--1", 0, false},
-		"nothing is no ordinal":                       {"zone-a", "zone-a-", 0, false},
-		"the largest ordinal is":                      {"zone-a", "zone-a-2147483647", 2147483647, true},
-		"an ordinal beyond the largest is none":       {"zone-a", "zone-a-2147483648", 0, false},
-		"digits of other scripts are no digits":       {"zone-a", "zone-a-٣", 0, false},
-		"a pod that is called like its set is no pod": {"zone-a", "zone-a", 0, false},
+		"the ordinal follows the name of the StatefulSet":   {"zone-a", "zone-a-12", 12, true},
+		"zero is an ordinal":                                {"zone-a", "zone-a-0", 0, true},
+		"a name may end in a number":                        {"zone-1", "zone-1-2", 2, true},
+		"a longer name belongs to another StatefulSet":      {"zone", "zone-1-2", 0, false},
+		"a pod of another StatefulSet has no ordinal":       {"zone-a", "zone-b-0", 0, false},
+		"leading zeros are no ordinal":                      {"zone-a", "zone-a-01", 0, false},
+		"a sign is no ordinal":                              {"zone-a", "zone-a-+1", 0, false},
+		"two dashes are no ordinal":                         {"zone-a", "zone-a--1", 0, false},
+		"an empty ordinal is no ordinal":                    {"zone-a", "zone-a-", 0, false},
+		"the largest ordinal is an ordinal":                 {"zone-a", "zone-a-2147483647", 2147483647, true},
+		"a number beyond the largest ordinal is no ordinal": {"zone-a", "zone-a-2147483648", 0, false},
+		"digits of other scripts are no digits":             {"zone-a", "zone-a-٣", 0, false},
+		"a name without an ordinal has no ordinal":          {"zone-a", "zone-a", 0, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, ok := plan.OrdinalOf(tc.set, tc.pod)
@@ -143,32 +143,32 @@ func TestIntentStatus(t *testing.T) {
 		intent plan.Intent
 		want   plan.IntentStatus
 	}{
-		"a pod that stands as noted can still be deleted":          {one("ready@1"), at("zone-a-1", 10), plan.Pending},
-		"a pod that is down and stands as noted can too":           {one("failing@1"), at("zone-a-1", 10), plan.Pending},
-		"a pod that has moved past the noted version cannot":       {one("ready@1 version=11"), at("zone-a-1", 10), plan.Void},
-		"a pod older than noted is a view that is behind":          {one("ready@1"), at("zone-a-1", 11), plan.Open},
-		"a leaving pod is not back yet":                            {one("terminating@1 version=11"), at("zone-a-1", 10), plan.Open},
-		"a leaving pod is open even at the noted version":          {one("terminating@1"), at("zone-a-1", 10), plan.Open},
-		"a replacement that is available ends the deed":            {one("ready@2 uid=new version=12"), at("zone-a-1", 10), plan.Done},
-		"a replacement that starts does not":                       {one("starting@2 uid=new version=12"), at("zone-a-1", 10), plan.Open},
-		"a replacement that fails does not":                        {one("failing@2 uid=new version=12"), at("zone-a-1", 10), plan.Open},
-		"an older incarnation is a view that is behind":            {one("ready@1 uid=old version=5"), at("zone-a-1", 10), plan.Open},
-		"a replacement Ready too short is not back":                {"zone-a rev=2 minReady=10s\n zone-a-1 ready@2 uid=new version=12 for=9s", at("zone-a-1", 10), plan.Open},
-		"a replacement Ready long enough is":                       {"zone-a rev=2 minReady=10s\n zone-a-1 ready@2 uid=new version=12 for=10s", at("zone-a-1", 10), plan.Done},
-		"an absent pod that is wanted is not back":                 {"zone-a rev=2 replicas=2", at("zone-a-1", 10), plan.Open},
-		"an absent pod no longer wanted is gone":                   {"live\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Done},
-		"a cached zone may not show yet that it wants it back":     {"zone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Open},
-		"an absence older than the note proves nothing":            {"pods at 9\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Open},
-		"an absence older than the note, live, shows a restore":    {"live\npods at 9\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Void},
-		"an older incarnation, live, shows a restore":              {"live\n" + one("ready@1 uid=old version=5"), at("zone-a-1", 10), plan.Void},
-		"the very pod after a restore may be deleted for a while":  {"live\n" + one("ready@1"), at("zone-a-1", 11), plan.Open},
-		"an absence as new as the note proves it":                  {"live\npods at 10\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Done},
-		"an absent pod below the start ordinal is gone":            {"live\nzone-a rev=2 start=2 replicas=1", at("zone-a-1", 10), plan.Done},
-		"a cached zone may not show yet that it starts lower":      {"zone-a rev=2 start=2 replicas=1", at("zone-a-1", 10), plan.Open},
-		"an absent pod of a zone that left the group is gone":      {"live\nzone-b rev=2", at("zone-a-1", 10), plan.Done},
-		"a zone may be back that the cache does not show yet":      {"zone-b rev=2", at("zone-a-1", 10), plan.Open},
-		"a pod of a zone that left the group can still be deleted": {"zone-b rev=2\nstray zone-a-1 ready@1", at("zone-a-1", 10), plan.Pending},
-		"a leaving pod of a zone that left is not gone":            {"zone-b rev=2\nstray zone-a-1 terminating@1 version=11", at("zone-a-1", 10), plan.Open},
+		"a pod at the recorded version can still be deleted":                            {one("ready@1"), at("zone-a-1", 10), plan.Pending},
+		"an unavailable pod at the recorded version can still be deleted":               {one("failing@1"), at("zone-a-1", 10), plan.Pending},
+		"a pod beyond the recorded version can no longer be deleted":                    {one("ready@1 version=11"), at("zone-a-1", 10), plan.Void},
+		"a pod older than recorded shows that the view is behind":                       {one("ready@1"), at("zone-a-1", 11), plan.Open},
+		"a terminating pod is not back yet":                                             {one("terminating@1 version=11"), at("zone-a-1", 10), plan.Open},
+		"a terminating pod is open even at the recorded version":                        {one("terminating@1"), at("zone-a-1", 10), plan.Open},
+		"an available replacement ends the intent":                                      {one("ready@2 uid=new version=12"), at("zone-a-1", 10), plan.Done},
+		"a replacement that starts does not end the intent":                             {one("starting@2 uid=new version=12"), at("zone-a-1", 10), plan.Open},
+		"a replacement that fails does not end the intent":                              {one("failing@2 uid=new version=12"), at("zone-a-1", 10), plan.Open},
+		"an older pod of the name shows that the view is behind":                        {one("ready@1 uid=old version=5"), at("zone-a-1", 10), plan.Open},
+		"a replacement that has not been Ready for long enough does not end the intent": {"zone-a rev=2 minReady=10s\n zone-a-1 ready@2 uid=new version=12 for=9s", at("zone-a-1", 10), plan.Open},
+		"a replacement that has been Ready for long enough ends the intent":             {"zone-a rev=2 minReady=10s\n zone-a-1 ready@2 uid=new version=12 for=10s", at("zone-a-1", 10), plan.Done},
+		"a missing pod that its zone requests is not back":                              {"zone-a rev=2 replicas=2", at("zone-a-1", 10), plan.Open},
+		"a missing pod that its zone does not request is gone":                          {"live\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Done},
+		"a cached zone may not show yet that it requests the pod again":                 {"zone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Open},
+		"a view older than the record does not show that a pod is gone":                 {"pods at 9\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Open},
+		"a live read older than the record shows a restore":                             {"live\npods at 9\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Void},
+		"an older pod of the name in a live read shows a restore":                       {"live\n" + one("ready@1 uid=old version=5"), at("zone-a-1", 10), plan.Void},
+		"the same pod after a restore may be deleted for a while":                       {"live\n" + one("ready@1"), at("zone-a-1", 11), plan.Open},
+		"a live read as new as the record shows that a pod is gone":                     {"live\npods at 10\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Done},
+		"a missing pod below the start ordinal is gone":                                 {"live\nzone-a rev=2 start=2 replicas=1", at("zone-a-1", 10), plan.Done},
+		"a cached zone may not show yet that it starts lower":                           {"zone-a rev=2 start=2 replicas=1", at("zone-a-1", 10), plan.Open},
+		"a missing pod of a zone that left the group is gone":                           {"live\nzone-b rev=2", at("zone-a-1", 10), plan.Done},
+		"a cache may not show yet that a zone is back":                                  {"zone-b rev=2", at("zone-a-1", 10), plan.Open},
+		"a pod of a zone that left the group can still be deleted":                      {"zone-b rev=2\nstray zone-a-1 ready@1", at("zone-a-1", 10), plan.Pending},
+		"a terminating pod of a zone that left is not gone":                             {"zone-b rev=2\nstray zone-a-1 terminating@1 version=11", at("zone-a-1", 10), plan.Open},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
@@ -183,8 +183,8 @@ func TestIntentStatus(t *testing.T) {
 	}
 }
 
-func TestWhichPodsAGrantedEvictionMayStillDelete(t *testing.T) {
-	granted := plan.Intent{UID: "noted", Version: 10, Cause: reason.EvictionGranted}
+func TestPodsThatAGrantedEvictionMayStillDelete(t *testing.T) {
+	granted := plan.Intent{UID: "recorded", Version: 10, Cause: reason.EvictionGranted}
 	unbound, deletion := granted, granted
 	unbound.Unbound, deletion.Cause = true, reason.OutdatedRevision
 	for sentence, tc := range map[string]struct {
@@ -193,11 +193,11 @@ func TestWhichPodsAGrantedEvictionMayStillDelete(t *testing.T) {
 		version plan.Version
 		want    bool
 	}{
-		"the very pod, whatever its version is":           {granted, "noted", 12, true},
-		"one that came after it is another one":           {granted, "next", 12, false},
-		"one that came before it is shown by an old view": {granted, "former", 5, true},
-		"an unbound one takes the pod that has the name":  {unbound, "next", 12, true},
-		"a deletion of lockstep's own requires a version": {deletion, "noted", 10, false},
+		"the recorded pod at any version":                           {granted, "recorded", 12, true},
+		"a pod that replaced the recorded pod":                      {granted, "next", 12, false},
+		"a predecessor in an old view":                              {granted, "former", 5, true},
+		"an unbound grant and a pod that replaced the recorded pod": {unbound, "next", 12, true},
+		"a deletion by lockstep at another version":                 {deletion, "recorded", 10, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := tc.intent.MayTake(tc.uid, tc.version); got != tc.want {
@@ -221,7 +221,7 @@ func TestHolders(t *testing.T) {
 		"downscale/zone-a":   {plan.DownscaleOperation, "zone-a", false, false},
 		"eviction/zone-a":    {plan.EvictionOperation, "zone-a", false, false},
 		"manual/maintenance": {"manual", "maintenance", false, true},
-		"somebody":           {"somebody", "", false, true},
+		"outsider":           {"outsider", "", false, true},
 		"Rollout/zone-a":     {"Rollout", "zone-a", false, true},
 	} {
 		if holder.Operation() != tc.operation || holder.Zone() != tc.zone || holder.Free() != tc.free || holder.Foreign() != tc.foreign {
@@ -253,12 +253,12 @@ func TestWakeIsTheEarliestTime(t *testing.T) {
 		steps []plan.Action
 		want  time.Time
 	}{
-		"nothing planned wakes nobody":            {nil, time.Time{}},
-		"a wait for an event wakes nobody":        {[]plan.Action{event}, time.Time{}},
-		"of two times the earlier counts":         {[]plan.Action{at(9 * time.Second), event, at(4 * time.Second)}, fixture.Now().Add(4 * time.Second)},
-		"deeds have no time":                      {[]plan.Action{plan.DeletePod{}, at(time.Second)}, fixture.Now().Add(time.Second)},
-		"a later time beside an event is a time":  {[]plan.Action{event, at(time.Hour)}, fixture.Now().Add(time.Hour)},
-		"a release without waits wakes nobody up": {[]plan.Action{plan.Release{}}, time.Time{}},
+		"an empty plan sets no timer":                {nil, time.Time{}},
+		"a wait for an event sets no timer":          {[]plan.Action{event}, time.Time{}},
+		"the earlier of two times counts":            {[]plan.Action{at(9 * time.Second), event, at(4 * time.Second)}, fixture.Now().Add(4 * time.Second)},
+		"actions have no time":                       {[]plan.Action{plan.DeletePod{}, at(time.Second)}, fixture.Now().Add(time.Second)},
+		"a late time counts in addition to an event": {[]plan.Action{event, at(time.Hour)}, fixture.Now().Add(time.Hour)},
+		"a release without waits sets no timer":      {[]plan.Action{plan.Release{}}, time.Time{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := plan.Wake(tc.steps); !got.Equal(tc.want) {
@@ -279,7 +279,7 @@ zone-a rev=2 current=1
 `)
 	steps := group.Plan(s)
 	if wake := plan.Wake(steps); !wake.IsZero() && !wake.After(s.Now) {
-		t.Errorf("to be woken %s ago\n%s", s.Now.Sub(wake), plan.Notation(steps))
+		t.Errorf("the timer is set to %s ago\n%s", s.Now.Sub(wake), plan.Notation(steps))
 	}
 }
 
@@ -322,7 +322,7 @@ func TestAHoldCarriesAtMostAHundredIntents(t *testing.T) {
 }
 
 // Of three Ready pods that are not available yet, budget 1 permits one delete. Ready
-// pods serve, so minReadySeconds does not permit more.
+// pods receive requests, so minReadySeconds does not permit more.
 func TestReadyPodsThatAreNotAvailableYetAreNotDeletedTogether(t *testing.T) {
 	s := fixture.MustParse(`
 zone-a rev=2 current=1 minReady=1m
@@ -331,7 +331,7 @@ zone-b rev=1
   zone-b-0 ready@1
 `)
 	if taken := disruptions(group.Plan(s)); len(taken) > 1 {
-		t.Errorf("%d serving pods are taken down at once with budget 1", len(taken))
+		t.Errorf("%d ready pods are deleted at once with budget 1", len(taken))
 	}
 }
 
@@ -347,7 +347,7 @@ zone-a rev=2 current=1
 stray zone-x-0 terminating@1 version=11
 `)
 	if taken := disruptions(group.Plan(s)); len(taken) > 0 {
-		t.Errorf("taken down: %v", taken)
+		t.Errorf("deleted: %v", taken)
 	}
 }
 
@@ -372,17 +372,17 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-func TestARemarkSaysWhyOnePodAtATimeIsRolledWhileBudgetsCannotBeRead(t *testing.T) {
+func TestARemarkExplainsOnePodAtATimeWhileBudgetsCannotBeRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
 		alone bool
 		want  []string
 	}{
-		"several could go":      {text: "zpdbs unread\nzone-a rev=2 current=1 budget=2\n  zone-a-0 ready@1\n", want: []string{"wait zone-a because BudgetsUnread"}},
-		"it would be one":       {text: "zpdbs unread\nzone-a rev=2 current=1\n  zone-a-0 ready@1\n"},
-		"nothing is rolled":     {text: "zpdbs unread\nzone-a rev=2 budget=2\n  zone-a-0 ready@2\n"},
-		"nothing is ever":       {text: "zpdbs unread\nzone-a rev=2 current=1 budget=2\n  zone-a-0 ready@1\n", alone: true},
-		"budgets could be read": {text: "zone-a rev=2 current=1 budget=2\n  zone-a-0 ready@1\n"},
+		"a budget of several pods":      {text: "zpdbs unread\nzone-a rev=2 current=1 budget=2\n  zone-a-0 ready@1\n", want: []string{"wait zone-a because BudgetsUnread"}},
+		"a budget of one pod":           {text: "zpdbs unread\nzone-a rev=2 current=1\n  zone-a-0 ready@1\n"},
+		"no outdated pod":               {text: "zpdbs unread\nzone-a rev=2 budget=2\n  zone-a-0 ready@2\n"},
+		"a StatefulSet without a group": {text: "zpdbs unread\nzone-a rev=2 current=1 budget=2\n  zone-a-0 ready@1\n", alone: true},
+		"budgets that can be read":      {text: "zone-a rev=2 current=1 budget=2\n  zone-a-0 ready@1\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := fixture.MustParse(c.text)
@@ -456,7 +456,7 @@ func TestARolloutsHoldIsNeverCalledStale(t *testing.T) {
 	s := fixture.MustParse("hold rollout/zone-a renewed 1h ago\nzone-a rev=2\n zone-a-0 starting@2\nzone-b rev=2\n zone-b-0 ready@1")
 	for _, step := range group.Plan(s) {
 		if step.Reason() == reason.StaleHold {
-			t.Errorf("a person is told %q although the plan itself renews the hold", step)
+			t.Errorf("the plan reports %q although it renews the hold", step)
 		}
 	}
 }
@@ -476,7 +476,7 @@ func TestALongChainOfLeadersIsFollowedAtOnce(t *testing.T) {
 		}
 	}
 	if took := time.Since(began); raised != zones-1 || took > 5*time.Second {
-		t.Errorf("%d zones are raised, want %d; it took %s", raised, zones-1, took)
+		t.Errorf("%d zones are scaled up, want %d; it took %s", raised, zones-1, took)
 	}
 }
 
@@ -494,13 +494,13 @@ func TestRemarksReportForcedReplicas(t *testing.T) {
 
 func TestADownscaleThatIsRecordedAgainGetsNoMoreTimeForItsStage(t *testing.T) {
 	for sentence, tc := range map[string]struct {
-		former, last string // the record in the hold, and the pod that leaves
+		former, last string // the record in the hold, and the pod that is to be deleted
 		stage        group.Stage
 		since        time.Duration
 	}{
-		"who came up is asked in the time that is left":         {`admitted own calls called="1 0" since=3s`, "ready@1 ip=10.0.0.2", group.Preparing, 3 * time.Second},
-		"who was being asked is asked in the time that is left": {"preparing own calls since=20s", "ready@1 ip=10.0.0.2", group.Preparing, 20 * time.Second},
-		"where nobody is left to ask the update has its time":   {"preparing own calls since=20s", "starting@1", group.Admitted, 0},
+		"a pod that became ready is called in the remaining time":     {`admitted own calls called="1 0" since=3s`, "ready@1 ip=10.0.0.2", group.Preparing, 3 * time.Second},
+		"a pod that was being called is called in the remaining time": {"preparing own calls since=20s", "ready@1 ip=10.0.0.2", group.Preparing, 20 * time.Second},
+		"without a pod to call, the update gets its full time":        {"preparing own calls since=20s", "starting@1", group.Admitted, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(`
@@ -524,21 +524,21 @@ zone-b rev=1 leader=zone-a version=11 prepares
 	}
 }
 
-// Pods that leave by the former downscale were called to prepare. If the hold lost that
+// Pods that the former downscale deletes were called to prepare. If the hold lost that
 // record, they would not be notified that they stay after all.
 func TestTheFormerDownscaleIsKnownByItsCall(t *testing.T) {
 	const next = "zone-a rev=1 replicas=2 version=11 leader=zone-b prepares\n" +
 		"  zone-a-0 ready@1 ip=10.0.0.1 zone-a-1 %s zone-a-2 ready@1 ip=10.0.0.3 zone-a-3 terminating@1 ip=10.0.0.4\nzone-b rev=1\n  zone-b-0 ready@1\n"
 	for sentence, tc := range map[string]struct{ hold, last, want string }{
-		"no pod heard of the next one": {
+		"no pod received the call of the next downscale": {
 			"downscale zone-a from 2 to 1 preparing own calls version=11\n  called zone-a-1 undelivered failed=\"cannot be reached\"", "ready@1 ip=10.0.0.2",
 			"record zone-a from 4 to 2 admitted because PreparationFailed",
 		},
-		"no pod has to hear of the next one": {
+		"no pod has to be called for the next downscale": {
 			"downscale zone-a from 2 to 1 admitted own since=6s", "starting@1",
 			"record zone-a from 4 to 2 admitted because DownscaleDetected",
 		},
-		"they would be asked in another way": {
+		"the next downscale uses another call": {
 			"downscale zone-a from 4 to 2 admitted calls path=/other version=9", "ready@1 ip=10.0.0.2", "",
 		},
 	} {
@@ -552,13 +552,13 @@ func TestTheFormerDownscaleIsKnownByItsCall(t *testing.T) {
 				}
 			}
 			if text != tc.want || (text != "" && recorded.Downscale.Call != s.Zones[0].Call) {
-				t.Errorf("the plan is %v, want %q, asked by %v", plan.Notation(group.Plan(s)), tc.want, s.Zones[0].Call)
+				t.Errorf("the plan is %v, want %q with the call %v", plan.Notation(group.Plan(s)), tc.want, s.Zones[0].Call)
 			}
 		})
 	}
 }
 
-func TestADownscaleThatWasSeenAndTakenBackWasOne(t *testing.T) {
+func TestADetectedDownscaleThatWasRevertedIsCompleted(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-a\n downscale zone-a from 2 to 1 admitted version=9 since=30s\nzone-a rev=1 version=11\n zone-a-0 ready@1 zone-a-1 ready@1\n")
 	s.Hold.Downscale.Generation = group.SeenInEffect
 	if got, want := plan.Notation(group.Plan(s)), "end zone-a from 2 to 1 admitted because DownscaleCompleted"; !strings.HasPrefix(got, want) {
@@ -570,8 +570,8 @@ func TestADownscaleThatWasSeenAndTakenBackWasOne(t *testing.T) {
 // out the granted eviction of the present one.
 func TestAPodWithAGrantedEvictionIsNotDeletedForItsPredecessor(t *testing.T) {
 	for sentence, recorded := range map[string]string{
-		"noted in their order": "  intent zone-a-1 uid=former version=9\n  intent zone-a-1 version=9 granted\n",
-		"or in another one":    "  intent zone-a-1 version=9 granted\n  intent zone-a-1 uid=former version=9\n",
+		"recorded in their order":   "  intent zone-a-1 uid=former version=9\n  intent zone-a-1 version=9 granted\n",
+		"recorded in another order": "  intent zone-a-1 version=9 granted\n  intent zone-a-1 uid=former version=9\n",
 	} {
 		s := fixture.MustParse("live\nhold rollout/zone-a\n" + recorded + "zone-a rev=2 minReady=10s\n zone-a-0 ready@2 zone-a-1 ready@1 for=9s zone-a-2 ready@2\n")
 		if got := plan.Notation(group.Plan(s)); strings.Contains(got, "delete") {
@@ -581,18 +581,18 @@ func TestAPodWithAGrantedEvictionIsNotDeletedForItsPredecessor(t *testing.T) {
 }
 
 func TestADownscaleThatIsNotRequestedAnyMoreIsUndoneWithoutAFailure(t *testing.T) {
-	for leader, ours := range map[string]bool{"zone-a-0 ready@1": true, "zone-a-0 ready@1 zone-a-1 ready@1": false} {
+	for leader, own := range map[string]bool{"zone-a-0 ready@1": true, "zone-a-0 ready@1 zone-a-1 ready@1": false} {
 		s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 admitted own calls since=6s\n" +
 			"zone-a rev=1\n " + leader + "\nzone-b rev=1 leader=zone-a prepares version=11\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n")
 		steps := group.Plan(s)
 		n, is := steps[0].(group.RecordDownscale)
-		if !is || n.Downscale.Stage != group.Undoing || n.Downscale.Ours != ours {
-			t.Errorf("with %s the plan is %v, want that the downscale is undone, as lockstep's own: %t", leader, steps, ours)
+		if !is || n.Downscale.Stage != group.Undoing || n.Downscale.Ours != own {
+			t.Errorf("with %s the plan is %v, want that the downscale is undone, as lockstep's: %t", leader, steps, own)
 		}
 	}
 }
 
-func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
+func TestPodsCalledInVainAreNotifiedToStay(t *testing.T) {
 	const scenario = "live\nhold %s\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 prepares\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n"
 	called := group.PodCall{Downscale: fixture.Shrinking("zone-b", 2, 1, group.Preparing), UIDs: []string{"zone-b-1"}, Delivered: true}
 	for sentence, tc := range map[string]struct {
@@ -600,15 +600,15 @@ func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
 		change func(*group.PodCall)
 		want   bool
 	}{
-		"under a note that is gone":            {"free", func(*group.PodCall) {}, true},
-		"not while they are being asked":       {"free", func(a *group.PodCall) { a.Underway = true }, false},
-		"not if no pod received the call":      {"free", func(a *group.PodCall) { a.Delivered = false }, false},
-		"not if they are gone":                 {"free", func(a *group.PodCall) { a.UIDs = []string{"former"} }, false},
-		"not under the hold of another holder": {"manual/maintenance", func(*group.PodCall) {}, false},
-		"under a hold that has expired":        {"manual/maintenance renewed 5m ago", func(*group.PodCall) {}, true},
-		"by a StatefulSet that is made anew":   {"free", func(a *group.PodCall) { a.Downscale.UID = "former" }, true},
-		"not if the note is about others":      {"free", func(a *group.PodCall) { a.UIDs = []string{"zone-b-0"} }, false},
-		"not if they have been told already":   {"free", func(a *group.PodCall) { a.Downscale.Stage = group.Undoing }, false},
+		"the record is gone":                     {"free", func(*group.PodCall) {}, true},
+		"pods are being called":                  {"free", func(a *group.PodCall) { a.Underway = true }, false},
+		"no pod received the call":               {"free", func(a *group.PodCall) { a.Delivered = false }, false},
+		"the called pods are gone":               {"free", func(a *group.PodCall) { a.UIDs = []string{"former"} }, false},
+		"another holder has the hold":            {"manual/maintenance", func(*group.PodCall) {}, false},
+		"the hold of another holder has expired": {"manual/maintenance renewed 5m ago", func(*group.PodCall) {}, true},
+		"the StatefulSet was recreated":          {"free", func(a *group.PodCall) { a.Downscale.UID = "former" }, true},
+		"other pods were called":                 {"free", func(a *group.PodCall) { a.UIDs = []string{"zone-b-0"} }, false},
+		"the called pods were notified already":  {"free", func(a *group.PodCall) { a.Downscale.Stage = group.Undoing }, false},
 	} {
 		s := fixture.MustParse(fmt.Sprintf(scenario, tc.hold))
 		s.Called = called
@@ -625,9 +625,9 @@ func TestWhoWasAskedInVainIsToldToStay(t *testing.T) {
 
 // kubectl delete statefulset zone-b --cascade=orphan, followed by kubectl apply: the
 // same pods now belong to another StatefulSet, to which the downscale does not apply.
-func TestWhoWasAskedIsToldToStayWhenTheStatefulSetIsMadeAnew(t *testing.T) {
+func TestCalledPodsAreNotifiedToStayWhenTheStatefulSetIsRecreated(t *testing.T) {
 	const called, silent = "zone-b-1 ready@1 ip=10.0.0.2", "zone-b-1 starting@1"
-	for _, tc := range []struct{ noted, zone, pod, want string }{
+	for _, tc := range []struct{ recorded, zone, pod, want string }{
 		{"preparing since=3s", "", called, ""}, // a webhook may still be calling pods
 		{"preparing since=50s", "", called, "record zone-b from 2 to 1 undoing because DownscaleCancelled"},
 		{"admitted calls since=6s", "", called, "record zone-b from 2 to 1 undoing because DownscaleCancelled"},
@@ -638,28 +638,28 @@ func TestWhoWasAskedIsToldToStayWhenTheStatefulSetIsMadeAnew(t *testing.T) {
 		{"preparing since=3s", "", silent, "end zone-b from 2 to 1 preparing because DownscaleCancelled"},
 		{"admitted since=3s", "", called, "end zone-b from 2 to 1 admitted because DownscaleCancelled"}, // no pod was called
 	} {
-		s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 " + tc.noted + " uid=former\n" +
+		s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 " + tc.recorded + " uid=former\n" +
 			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 version=11 prepares " + tc.zone + "\n zone-b-0 ready@1 ip=10.0.0.1 " + tc.pod + "\n")
 		steps := slices.DeleteFunc(group.Plan(s), func(a plan.Action) bool { _, waits := a.(plan.Wait); return waits })
 		got, _, _ := strings.Cut(plan.Notation(steps), "\n")
 		if got != tc.want {
-			t.Errorf("%s, %s %s: got %q, want %q", tc.noted, tc.zone, tc.pod, got, tc.want)
+			t.Errorf("%s, %s %s: got %q, want %q", tc.recorded, tc.zone, tc.pod, got, tc.want)
 		}
 	}
 }
 
 // A webhook that calls pods itself may try the same downscale again.
-func TestWhatWasUndoneBeforeSaysNothingOfTheNextTime(t *testing.T) {
+func TestAnEarlierCancellationDoesNotCountForTheNextDownscale(t *testing.T) {
 	s := fixture.MustParse("live\nhold downscale/zone-b\n downscale zone-b from 2 to 1 undoing calls since=1s\n called zone-b-1\n" +
 		"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1 prepares\n zone-b-0 ready@1 ip=10.0.0.1 zone-b-1 ready@1 ip=10.0.0.2\n")
-	tells := func() bool {
+	cancels := func() bool {
 		return slices.ContainsFunc(group.Plan(s), func(a plan.Action) bool { _, is := a.(group.CancelPreparation); return is })
 	}
-	if tells() {
-		t.Error("who has answered is told again")
+	if cancels() {
+		t.Error("pods that have answered are notified again")
 	}
 	s.Hold.Downscale.Since = s.Now
-	if !tells() {
-		t.Error("nobody is told to stay since it was tried before")
+	if !cancels() {
+		t.Error("no pod is notified to stay because of an earlier attempt")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
 
-var update = flag.Bool("update", false, "write what the planner says now into testdata")
+var update = flag.Bool("update", false, "write the current plans into testdata")
 
 // Every file in testdata/scenarios is one guarantee. Its name and its first line
 // describe the guarantee. The lines after "then" are the plan and the change of the

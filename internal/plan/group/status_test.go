@@ -36,19 +36,19 @@ zone-b rev=2
 	}
 }
 
-// lockstep does not remove an outside holder from the Lease when its time is over.
-func TestWhoHeldFromOutsideIsShownForAsLongAsHeKeepsOthers(t *testing.T) {
+// lockstep does not remove an outside holder from the Lease when its hold has expired.
+func TestAnOutsideHolderIsShownWhileItBlocksOperations(t *testing.T) {
 	const available = "zone-a rev=1\n zone-a-0 ready@1\n"
 	for sentence, tc := range map[string]struct {
 		world string
 		want  plan.Holder
 	}{
-		"until his time is over":                  {"hold manual/x renewed 5s ago\n" + available, "manual/x"},
-		"not after it":                            {"hold manual/x renewed 5m ago\n" + available, ""},
-		"after it, while a pod is noted":          {"hold manual/x renewed 5m ago\n intent zone-a-0\n" + available, "manual/x"},
-		"not for a pod whose replacement is back": {"hold manual/x renewed 5m ago\n intent zone-a-0 uid=former version=5\n" + available, ""},
-		"after it, where nobody can read it":      {"hold manual/x renewed 5m ago unreadable=damaged\n" + available, "manual/x"},
-		"what lockstep does ends otherwise":       {"hold rollout/zone-a renewed 5m ago\n" + available, "rollout/zone-a"},
+		"a hold that has not expired":        {"hold manual/x renewed 5s ago\n" + available, "manual/x"},
+		"an expired hold":                    {"hold manual/x renewed 5m ago\n" + available, ""},
+		"an expired hold that records a pod": {"hold manual/x renewed 5m ago\n intent zone-a-0\n" + available, "manual/x"},
+		"an expired hold that records a pod whose replacement is available": {"hold manual/x renewed 5m ago\n intent zone-a-0 uid=former version=5\n" + available, ""},
+		"an expired hold that cannot be read":                               {"hold manual/x renewed 5m ago unreadable=damaged\n" + available, "manual/x"},
+		"an expired hold of lockstep":                                       {"hold rollout/zone-a renewed 5m ago\n" + available, "rollout/zone-a"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.world)
@@ -61,7 +61,7 @@ func TestWhoHeldFromOutsideIsShownForAsLongAsHeKeepsOthers(t *testing.T) {
 	}
 }
 
-func TestWhatGoesOnInAGroupAndWhatItWaitsForFirst(t *testing.T) {
+func TestActivityAndFirstWaitOfAGroup(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		world    string
 		activity group.Activity
@@ -69,7 +69,7 @@ func TestWhatGoesOnInAGroupAndWhatItWaitsForFirst(t *testing.T) {
 		first    string
 		stalled  reason.Code
 	}{
-		"nothing": {
+		"a settled group": {
 			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
 			group.Settled, []group.Activity{group.Settled, group.Settled}, "", "",
 		},
@@ -81,7 +81,7 @@ func TestWhatGoesOnInAGroupAndWhatItWaitsForFirst(t *testing.T) {
 			"zone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 starting@1\n",
 			group.Recovering, []group.Activity{group.Settled, group.Recovering}, "zone-b PodStarting zone-b-0", "",
 		},
-		"a person pauses one zone": {
+		"one zone is paused": {
 			"zone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
 			group.Blocked, []group.Activity{group.Blocked, group.Settled}, "zone-a Paused", "",
 		},
@@ -89,15 +89,15 @@ func TestWhatGoesOnInAGroupAndWhatItWaitsForFirst(t *testing.T) {
 			"zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2 current=1 paused\n zone-b-0 ready@1 zone-b-1 starting@2\n",
 			group.Recovering, []group.Activity{group.Blocked, group.Recovering}, "zone-a OtherZoneUnavailable zone-b-1 of zone-b (PodStarting)", "",
 		},
-		"one zone is paused, and somebody else holds": {
+		"one zone is paused, and another client has the hold": {
 			"hold manual/maintenance\nzone-a rev=2 current=1 paused\n zone-a-0 ready@1\nzone-b rev=2 current=1\n zone-b-0 ready@1\n",
 			group.Held, []group.Activity{group.Blocked, group.Blocked}, "zone-b GroupHeld (held from outside lockstep)", "",
 		},
-		"somebody else holds": {
+		"another client has the hold": {
 			"hold manual/maintenance\nzone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
 			group.Held, []group.Activity{group.Blocked, group.Settled}, "zone-a GroupHeld (held from outside lockstep)", "",
 		},
-		"somebody else held": {
+		"the hold of another client has expired": {
 			"hold manual/maintenance renewed 5m ago\nzone-a rev=1\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n",
 			group.Settled, []group.Activity{group.Settled, group.Settled}, "", "",
 		},

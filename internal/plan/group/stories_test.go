@@ -16,39 +16,39 @@ import (
 // stories are keyed by the names of their files in testdata/stories. Each file is the
 // log of a rollout from its beginning to its end.
 var stories = map[string]func(*fixture.Story){
-	"three-zones-of-three-pods": func(s *fixture.Story) {
+	"rollout-of-three-zones-with-three-pods": func(s *fixture.Story) {
 		ask(s, "2")
 		s.ToTheEnd()
 	},
-	"two-at-a-time": func(s *fixture.Story) {
+	"rollout-deletes-two-pods-at-a-time": func(s *fixture.Story) {
 		s.World.Zones(func(z *group.Zone) { z.MaxUnavailable = plan.Budget{Pods: 2} })
 		ask(s, "2")
 		s.ToTheEnd()
 	},
-	"a-bad-revision-then-a-good-one": func(s *fixture.Story) {
+	"broken-revision-is-replaced-by-good-revision": func(s *fixture.Story) {
 		s.World.Bad["2"] = true
 		ask(s, "2")
 		s.ToTheEnd()
 		ask(s, "3")
 		s.ToTheEnd()
 	},
-	"reverted-midway": func(s *fixture.Story) {
+	"revision-is-reverted-during-rollout": func(s *fixture.Story) {
 		ask(s, "2")
 		s.Until(updated(4))
 		ask(s, "1")
 		s.ToTheEnd()
 	},
-	"paused-and-resumed": func(s *fixture.Story) {
+	"zone-is-paused-and-resumed-during-rollout": func(s *fixture.Story) {
 		ask(s, "2")
 		s.Until(updated(2))
 		s.Tell("zone-a is paused while a pod of it is down")
 		s.World.Zone("zone-a", func(z *group.Zone) { z.Paused = true })
 		s.ToTheEnd()
-		s.Tell("zone-a may go on")
+		s.Tell("zone-a is resumed")
 		s.World.Zone("zone-a", func(z *group.Zone) { z.Paused = false })
 		s.ToTheEnd()
 	},
-	"scaled-to-nothing-midway": func(s *fixture.Story) {
+	"zones-are-scaled-to-zero-during-rollout": func(s *fixture.Story) {
 		ask(s, "2")
 		s.Until(updated(1))
 		s.Tell("zone-a and zone-b are scaled to 0")
@@ -57,7 +57,7 @@ var stories = map[string]func(*fixture.Story){
 		}
 		s.ToTheEnd()
 	},
-	"followers-grow-and-shrink-with-their-leader": func(s *fixture.Story) {
+	"followers-scale-up-and-down-with-their-leader": func(s *fixture.Story) {
 		lead(s)
 		s.Tell("zone-a is scaled to 5")
 		s.World.Zone("zone-a", func(z *group.Zone) { z.Replicas, z.Observed = 5, false })
@@ -66,7 +66,7 @@ var stories = map[string]func(*fixture.Story){
 		s.World.Zone("zone-a", func(z *group.Zone) { z.Forced = group.Force{Given: true, Replicas: 2} })
 		s.ToTheEnd()
 	},
-	"a-follower-shrinks-between-the-zones-of-a-rollout": func(s *fixture.Story) {
+	"follower-scales-down-between-zones-of-a-rollout": func(s *fixture.Story) {
 		lead(s)
 		ask(s, "2")
 		s.Until(updated(1))
@@ -74,7 +74,7 @@ var stories = map[string]func(*fixture.Story){
 		s.World.Zone("zone-b", func(z *group.Zone) { z.Forced = group.Force{Given: true, Replicas: 2} })
 		s.ToTheEnd()
 	},
-	"a-pod-declines-and-later-agrees-to-leave": func(s *fixture.Story) {
+	"pod-declines-prepare-call-and-later-acknowledges": func(s *fixture.Story) {
 		s.World.Zones(fixture.Prepares())
 		for _, pod := range []string{"zone-b-1", "zone-b-2"} {
 			s.World.Pod(pod, func(p *plan.Pod) { p.IP = "10.0.0.1" })
@@ -83,27 +83,27 @@ var stories = map[string]func(*fixture.Story){
 		s.World.Declining["zone-b-1"] = true
 		s.World.Zone("zone-b", func(z *group.Zone) { z.Forced = group.Force{Given: true, Replicas: 1} })
 		s.Until(func(s group.Snapshot) bool { return len(s.Hold.GivenUp) > 0 })
-		s.Tell("zone-b-1 will agree")
+		s.Tell("zone-b-1 will acknowledge")
 		s.World.Declining["zone-b-1"] = false
 		s.ToTheEnd()
 	},
-	"a-withdrawn-wish-tells-all-to-stay": func(s *fixture.Story) {
+	"withdrawn-delayed-downscale-notifies-pods-that-they-stay": func(s *fixture.Story) {
 		mirror(s, "zone-b", 1)
-		s.Until(noted(1))
-		s.Tell("the resource of zone-b asks for 3 again")
+		s.Until(acknowledged(1))
+		s.Tell("the resource of zone-b wants 3 replicas again")
 		mirrors(s, "zone-b", 3)
 		s.ToTheEnd()
 	},
-	"a-delayed-zone-shrinks-as-its-pods-have-waited": func(s *fixture.Story) {
+	"delayed-downscale-completes-after-restart-and-late-acknowledgement": func(s *fixture.Story) {
 		s.World.Silent["zone-b-1"] = true
 		mirror(s, "zone-b", 1)
-		s.Until(noted(1))
-		s.Tell("another process goes on, and zone-b-1 will answer")
+		s.Until(acknowledged(1))
+		s.Tell("another process continues, and zone-b-1 will answer")
 		s.World.Forget()
 		s.World.Silent["zone-b-1"] = false
 		s.ToTheEnd()
 	},
-	"two-broken-zones-heal": func(s *fixture.Story) {
+	"two-broken-zones-recover-with-good-revision": func(s *fixture.Story) {
 		s.Tell("revision 2 breaks a pod of zone-a and a pod of zone-b")
 		s.World.Bad["2"] = true
 		for _, pod := range []string{"zone-a-1", "zone-b-2"} {
@@ -156,9 +156,9 @@ func lead(s *fixture.Story) {
 	s.World.Zone("zone-c", func(z *group.Zone) { z.Leader = "zone-b" })
 }
 
-// mirror gives a zone as many replicas as a resource, and a delay for pods that leave.
+// mirror gives a zone as many replicas as a resource, and a delay before its pods are removed.
 func mirror(s *fixture.Story, zone string, replicas int) {
-	s.Tell(fmt.Sprintf("the resource of %s asks for %d, and who leaves waits for 30s", zone, replicas))
+	s.Tell(fmt.Sprintf("the resource of %s wants %d replicas, and pods wait 30s before they are removed", zone, replicas))
 	s.World.Zone(zone, fixture.Delays(30*time.Second))
 	for i := range 3 {
 		s.World.Pod(plan.PodName(zone, i), func(p *plan.Pod) { p.IP = "10.0.0.1" })
@@ -170,15 +170,15 @@ func mirrors(s *fixture.Story, zone string, replicas int) {
 	s.World.Zone(zone, fixture.Mirrors("web", replicas))
 }
 
-// noted is reached when the hold records at least that many ranges of pods that
+// acknowledged is reached when the hold records at least that many ranges of pods that
 // acknowledged.
-func noted(n int) func(group.Snapshot) bool {
+func acknowledged(n int) func(group.Snapshot) bool {
 	return func(s group.Snapshot) bool { return len(s.Hold.Acknowledged["zone-b"].OrdinalRanges) >= n }
 }
 
 // ask changes the template of every zone.
 func ask(s *fixture.Story, revision string) {
-	s.Tell("every zone is asked for revision " + revision)
+	s.Tell("every zone wants revision " + revision)
 	s.World.Zones(func(z *group.Zone) { z.UpdateRevision = revision })
 }
 

@@ -23,12 +23,12 @@ func TestNumbersAndCodesAreUniqueAndAscend(t *testing.T) {
 		}
 		last = e.Number
 		if e.Sentence == "" || e.ToDo == "" {
-			t.Errorf("%s does not say what is the case and what to do", e.Code)
+			t.Errorf("%s does not say what is wrong and what to do", e.Code)
 		}
 	}
 }
 
-func TestWhatNeedsAPersonIsSeenSomewhere(t *testing.T) {
+func TestReasonsThatNeedAPersonAreSeenSomewhere(t *testing.T) {
 	for _, e := range reason.All() {
 		if needs := e.Kind == reason.Attention; needs != (len(e.Seen()) > 0) {
 			t.Errorf("%s needs a person: %t, and is seen in %v", e.Code, needs, e.Seen())
@@ -42,10 +42,10 @@ func TestClassOf(t *testing.T) {
 		err  error
 		want reason.Class
 	}{
-		"an error nobody classified is retried":      {errors.New("boom"), reason.Again},
-		"a class survives wrapping":                  {fmt.Errorf("delete pod: %w", gone), reason.Moved},
-		"of joined errors the more careful counts":   {errors.Join(gone, errors.New("boom")), reason.Again},
-		"joined errors of one class keep that class": {fmt.Errorf("a: %w", errors.Join(gone, gone)), reason.Moved},
+		"an error without a class is retried":             {errors.New("boom"), reason.Again},
+		"a class survives wrapping":                       {fmt.Errorf("delete pod: %w", gone), reason.Moved},
+		"of joined errors, the class that retries counts": {errors.Join(gone, errors.New("boom")), reason.Again},
+		"joined errors of one class keep that class":      {fmt.Errorf("a: %w", errors.Join(gone, gone)), reason.Moved},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := reason.ClassOf(tc.err); got != tc.want {
@@ -58,7 +58,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the generated files anew")
+var update = flag.Bool("update", false, "write the generated files again")
 
 func TestGeneratedReasonsAreUpToDate(t *testing.T) {
 	const file = "../../../docs/reasons.md"

@@ -116,7 +116,7 @@ var areas = map[string]area{
 	},
 }
 
-func TestEveryAreaImportsOnlyWhatItKnows(t *testing.T) {
+func TestEveryAreaImportsOnlyItsKnownPackages(t *testing.T) {
 	inUse := map[string]bool{}
 	for file, imports := range importsOf(t, linked, "internal") {
 		from := roomOf(file)
@@ -212,27 +212,27 @@ func TestTheTableOfAreasForbids(t *testing.T) {
 		room, imported string
 		want           bool
 	}{
-		"an area may import one that it knows":               {"act", module + "internal/plan", false},
-		"a room may import a room of its area that it knows": {"lock/lease", module + "internal/lock/hold", false},
-		"a room may import the standard library":             {"plan", "time", false},
-		"an area may not import one that it does not know":   {"plan", module + "internal/lock/hold", true},
-		"rooms of one area do not know each other":           {"lock/hold", module + "internal/lock/lease", true},
-		"areas beside each other do not know each other":     {"serve/admission", module + "internal/act", true},
-		"the configuration is handed down, not fetched":      {"serve/server", module + "internal/operator/config", true},
-		"the operator does not link the simulation":          {"operator", module + "internal/proof/sim", true},
-		"the plugin prints snapshots":                        {"cli", module + "internal/proof/fixture", false},
-		"the plugin does not link the simulation":            {"cli", module + "internal/proof/sim", true},
-		"the simulation draws from a seed":                   {"proof/sim", "math/rand/v2", false},
-		"the simulation never uses a client":                 {"proof/sim", "k8s.io/client-go/kubernetes", true},
-		"the walk runs the real webhooks":                    {"proof/sim/walk", module + "internal/serve/admission", false},
-		"the walk does not import what writes":               {"proof/sim/walk", module + "internal/act", true},
-		"a plan has no type of the API":                      {"plan", "k8s.io/api/apps/v1", true},
-		"a plan reads no file":                               {"plan", "os", true},
-		"a plan writes no log":                               {"plan", "log/slog", true},
-		"the rules of the hold have no context":              {"lock/hold", "context", true},
-		"a module that was not decided on is refused":        {"serve/server", "github.com/gorilla/mux", true},
-		"a module's name is not the beginning of another's":  {"operator/config", "k8s.io/apimachinery2", true},
-		"a folder that is in no area is not imported":        {"operator", module + "internal/helpers", true},
+		"an area may import an area that it knows":             {"act", module + "internal/plan", false},
+		"a room may import a room of its area that it knows":   {"lock/lease", module + "internal/lock/hold", false},
+		"a room may import the standard library":               {"plan", "time", false},
+		"an area may not import an area that it does not know": {"plan", module + "internal/lock/hold", true},
+		"rooms of one area do not know each other":             {"lock/hold", module + "internal/lock/lease", true},
+		"areas of the same level do not know each other":       {"serve/admission", module + "internal/act", true},
+		"the configuration is handed down, not fetched":        {"serve/server", module + "internal/operator/config", true},
+		"the operator does not link the simulation":            {"operator", module + "internal/proof/sim", true},
+		"the plugin prints snapshots":                          {"cli", module + "internal/proof/fixture", false},
+		"the plugin does not link the simulation":              {"cli", module + "internal/proof/sim", true},
+		"the simulation draws from a seed":                     {"proof/sim", "math/rand/v2", false},
+		"the simulation never uses a client":                   {"proof/sim", "k8s.io/client-go/kubernetes", true},
+		"the walk runs the real webhooks":                      {"proof/sim/walk", module + "internal/serve/admission", false},
+		"the walk does not import the package that writes":     {"proof/sim/walk", module + "internal/act", true},
+		"a plan has no type of the API":                        {"plan", "k8s.io/api/apps/v1", true},
+		"a plan reads no file":                                 {"plan", "os", true},
+		"a plan writes no log":                                 {"plan", "log/slog", true},
+		"the rules of the hold have no context":                {"lock/hold", "context", true},
+		"a module that is not in the table is refused":         {"serve/server", "github.com/gorilla/mux", true},
+		"a module's name is not the beginning of another's":    {"operator/config", "k8s.io/apimachinery2", true},
+		"a folder that is in no area is not imported":          {"operator", module + "internal/helpers", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			why := forbids(tc.room, tc.imported)
@@ -244,7 +244,7 @@ func TestTheTableOfAreasForbids(t *testing.T) {
 }
 
 // A program parses flags, makes one call and exits with a code.
-func TestProgramsImportOnlyWhatTheyStart(t *testing.T) {
+func TestProgramsImportOnlyTheAreasThatTheyStart(t *testing.T) {
 	allowed := map[string][]string{
 		"cmd/lockstep":         {"operator", "operator/config"},
 		"cmd/kubectl-lockstep": {"cli"},
@@ -253,7 +253,7 @@ func TestProgramsImportOnlyWhatTheyStart(t *testing.T) {
 		program := path.Dir(file)
 		for _, imported := range imports {
 			if own, inModule := strings.CutPrefix(imported, module+"internal/"); inModule && !slices.Contains(allowed[program], own) {
-				t.Errorf("%s may not import %s: of the house it knows %q", file, imported, allowed[program])
+				t.Errorf("%s may not import %s: it may import %q of this module", file, imported, allowed[program])
 			}
 		}
 	}
@@ -265,13 +265,13 @@ func TestTheSuitesKnowNothingOfLockstep(t *testing.T) {
 	seen := false
 	for file, imports := range importsOf(t, func(string) bool { return true }, "integration-tests") {
 		for _, imported := range imports {
-			own, inHouse := strings.CutPrefix(imported, module)
+			own, inModule := strings.CutPrefix(imported, module)
 			switch {
-			case !inHouse || within(own)("integration-tests"):
+			case !inModule || within(own)("integration-tests"):
 			case own == network:
 				seen = true
 			default:
-				t.Errorf("%s may not import %s: of the house the suites know %s", file, imported, network)
+				t.Errorf("%s may not import %s: of this module the suites may import %s", file, imported, network)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A doc comment that begins with another name is one that a rename has left behind.
+// A doc comment that begins with another name was not updated by a rename.
 func TestDocCommentsBeginWithTheDeclaredName(t *testing.T) {
 	for _, folder := range []string{"cmd", "internal", "integration-tests"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {

@@ -78,7 +78,7 @@ func TestEachPromiseNamesItsRulesAndNoOthers(t *testing.T) {
 	}
 }
 
-func TestEachPromiseNamesATestForWhateverMayHappen(t *testing.T) {
+func TestEachGuaranteeNamesATestForEachEvent(t *testing.T) {
 	for _, p := range proofs(t) {
 		_, table, found := strings.Cut(p.text, "\n| when | tests |\n|---|---|\n")
 		if !found {

@@ -20,7 +20,7 @@ var shared = map[string][]string{
 	"show/report":    {"groups.go"},
 }
 
-func TestWhatAllKindsShareKnowsNoKind(t *testing.T) {
+func TestSharedCodeKnowsNoKind(t *testing.T) {
 	knows := map[string]bool{}
 	for file, imports := range importsOf(t, linked, "internal") {
 		files, isShared := shared[roomOf(file)]

@@ -36,7 +36,7 @@ var nevers = map[string]never{
 	}},
 }
 
-func TestNoAreaHasWhatItMayNeverHave(t *testing.T) {
+func TestNoAreaUsesItsForbiddenCalls(t *testing.T) {
 	excepted := map[string]bool{}
 	for file, imports := range importsOf(t, linked, "internal") {
 		for _, imported := range imports {
@@ -71,7 +71,7 @@ func TestNoAreaHasWhatItMayNeverHave(t *testing.T) {
 }
 
 // All guarantees depend on one package through which pods are deleted.
-func TestOneRoomDeletesPods(t *testing.T) {
+func TestOnePackageDeletesPods(t *testing.T) {
 	var rooms []string
 	for _, folder := range foldersOf(t) {
 		for name := range callsOf(t, folder) {
@@ -122,7 +122,7 @@ func decides(name string) bool { return ofTheDecider.MatchString(name) }
 
 // The rules about calls must be able to fail: each of them matches calls of an area that
 // may make them.
-func TestWhatAreasNeverHaveIsFoundElsewhere(t *testing.T) {
+func TestForbiddenCallsAreFoundElsewhere(t *testing.T) {
 	for folder, finds := range map[string]func(string) bool{
 		"internal/lock/lease":     readsClock,
 		"internal/control/groups": decides,

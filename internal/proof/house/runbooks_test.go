@@ -23,7 +23,7 @@ const (
 	runbooks   = root + "docs/runbooks"
 )
 
-var update = flag.Bool("update", false, "write the generated files anew")
+var update = flag.Bool("update", false, "write the generated files again")
 
 // ruleFile is a PrometheusRule.
 type ruleFile struct {
@@ -148,14 +148,14 @@ func TestCommandsOfRunbooksCanBePasted(t *testing.T) {
 				}
 			}
 			if strings.Contains(block[1], "/debug/") && !strings.Contains(block[1], "leader=") {
-				t.Errorf("%s: only the leader has what is asked for:\n%s", name, block[1])
+				t.Errorf("%s: only the leader can answer this request:\n%s", name, block[1])
 			}
 		}
 	}
 }
 
-// told are the reasons that raise no alert, with the explanation.
-var told = map[reason.Code]string{
+// noAlert maps the reasons that raise no alert to the explanation.
+var noAlert = map[reason.Code]string{
 	reason.ReplicasForced: "a user sets it on purpose",
 	reason.PauseExpired:   "every pause with an end ends this way",
 	reason.NoPodsCovered:  "a condition of the budget; no operation waits and lockstep refuses no request because of it",
@@ -211,12 +211,12 @@ func selections(t *testing.T, expr string) []selection {
 	return all
 }
 
-// If only a person can end a condition, its reason raises an alert, or told explains why
+// If only a person can end a condition, its reason raises an alert, or noAlert explains why
 // it does not.
 func TestEveryReasonThatNeedsAPersonRaisesAnAlertWhereItIsSeen(t *testing.T) {
 	for _, e := range reason.All() {
 		raised := raisedBy(t, e)
-		switch why, silent := told[e.Code]; {
+		switch why, silent := noAlert[e.Code]; {
 		case e.Kind != reason.Attention:
 		case silent && len(raised) > 0:
 			t.Errorf("%s raises %v, and is said to raise none: %s", e.Code, raised, why)
@@ -233,9 +233,9 @@ func TestAlertsSelectReasonsOfTheirMetrics(t *testing.T) {
 			for _, code := range s.named {
 				e, known := reason.Explain(reason.Code(code))
 				if !known {
-					t.Errorf("%s looks for %s, which is no reason", a.Alert, code)
+					t.Errorf("%s selects %s, which is no reason", a.Alert, code)
 				} else if e.Kind == reason.Attention && !slices.Contains(e.Seen(), s.in) {
-					t.Errorf("%s looks for %s in %s; it is seen in %v", a.Alert, code, s.in, e.Seen())
+					t.Errorf("%s selects %s in %s; it is seen in %v", a.Alert, code, s.in, e.Seen())
 				}
 			}
 		}
@@ -301,7 +301,7 @@ func index(t *testing.T) string {
 	b.WriteString("\n## Reasons\n\n| reason | meaning | alerts |\n|---|---|---|\n")
 	for _, e := range reason.All() {
 		if e.Kind == reason.Attention {
-			fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", e.Code, e.Code, e.Sentence, cmp.Or(strings.Join(raisedBy(t, e), ", "), "none: "+told[e.Code]))
+			fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", e.Code, e.Code, e.Sentence, cmp.Or(strings.Join(raisedBy(t, e), ", "), "none: "+noAlert[e.Code]))
 		}
 	}
 	return b.String()

@@ -48,7 +48,7 @@ func vocabulary(t *testing.T) map[*regexp.Regexp]string {
 	return words
 }
 
-// texts returns the files that people read: documents, and sources for their comments.
+// texts returns the files that people read: documents, scenarios, and sources for their comments.
 func texts(t *testing.T) []string {
 	t.Helper()
 	files := []string{filepath.Join(root, "README.md")}
@@ -59,7 +59,7 @@ func texts(t *testing.T) []string {
 				return err
 			case d.IsDir() && d.Name() == "adr":
 				return filepath.SkipDir
-			case strings.HasSuffix(path, ".md"), strings.HasSuffix(path, ".go") && !strings.Contains(path, "zz_generated"):
+			case strings.HasSuffix(path, ".md"), isScenario(path), strings.HasSuffix(path, ".go") && !strings.Contains(path, "zz_generated"):
 				files = append(files, path)
 			}
 			return nil
@@ -71,7 +71,10 @@ func texts(t *testing.T) []string {
 	return files
 }
 
-// proseOf returns the prose in each line of a file. In a source, only comments contain prose.
+func isScenario(path string) bool { return strings.Contains(path, "testdata/scenarios/") }
+
+// proseOf returns the prose in each line of a file. In a source, only comments contain prose; in a scenario, comments
+// and the name of the file.
 func proseOf(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -80,6 +83,9 @@ func proseOf(t *testing.T, file string) []string {
 	}
 	if strings.HasSuffix(file, ".go") {
 		return commentsOf(t, file, text)
+	}
+	if isScenario(file) {
+		return commentsOfScenario(file, string(text))
 	}
 	var lines []string
 	fenced := false
@@ -91,6 +97,19 @@ func proseOf(t *testing.T, file string) []string {
 			line = ""
 		}
 		lines = append(lines, prose(line))
+	}
+	return lines
+}
+
+// commentsOfScenario returns the comments of a scenario. The first one follows the name of the file.
+func commentsOfScenario(file, text string) []string {
+	lines := []string{strings.ReplaceAll(strings.TrimSuffix(filepath.Base(file), ".txt"), "-", " ") + ": "}
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			return lines
+		}
+		lines[len(lines)-1] += prose(line)
+		lines = append(lines, "")
 	}
 	return lines
 }

@@ -14,9 +14,9 @@ const (
 	remembersLive  = "internal/lock/lease TestWhichHoldsRememberAZone/"
 	budgetAlone    = "internal/serve/admission TestPodWithOnlyACachedBudgetIsJudgedByTheAPIServer/"
 	unclaimed      = "internal/serve/admission TestPodWithoutACachedHoldIsJudgedByTheAPIServer/"
-	deletedPods    = "internal/plan/group TestWhichNotedPodsAreDeletedAndUnwanted/"
+	deletedPods    = "internal/plan/group TestRecordedPodsThatAreDeletedAndUnwanted/"
 	coveredOrphans = "internal/cluster/observe TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem/"
-	livePods       = "internal/cluster/observe TestWhichPodsALiveReadCountsForAZoneThatLeft/"
+	livePods       = "internal/cluster/observe TestWhichPodsALiveReadCountsForAFormerZone/"
 )
 
 // away are mutants about zones that left their group, and about the members that the hold
@@ -25,7 +25,7 @@ var away = []Mutant{
 	{
 		Name:  "zone that is noted although its StatefulSet is being deleted",
 		Edits: []Edit{{left, " && !z.Deleting", ""}},
-		Test:  scenarios + "a-zone-that-is-being-deleted-is-not-remembered", Rule: "remember zone-b",
+		Test:  scenarios + "hold-does-not-record-zone-that-is-being-deleted", Rule: "remember zone-b",
 	},
 	{
 		Name:  "zone that is noted again and again where the hold has no room for it",
@@ -35,12 +35,12 @@ var away = []Mutant{
 	{
 		Name:  "zone that is noted in a hold of a newer version",
 		Edits: []Edit{{left, `if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {`, `if b.Hold.Unreadable != "" {`}},
-		Test:  scenarios + "zones-are-not-noted-while-a-newer-version-has-the-hold", Rule: "remember zone-b",
+		Test:  scenarios + "hold-of-newer-version-records-no-joining-zone", Rule: "remember zone-b",
 	},
 	{
 		Name:  "zone that is noted where only a budget covers it",
 		Edits: []Edit{{left, "if b.Key.Rolled() && room", "if room"}},
-		Test:  "internal/plan/group TestOnlyTheHoldOfARolloutGroupNotesZonesThatJoin/the StatefulSets that a budget covers", Rule: `got "remember zone-b", want ""`,
+		Test:  "internal/plan/group TestOnlyTheHoldOfARolloutGroupRecordsZonesThatJoin/the StatefulSets that a budget covers", Rule: `got "remember zone-b", want ""`,
 	},
 	{
 		Name:  "zone that the holds of a group and of a budget remember",
@@ -55,12 +55,12 @@ var away = []Mutant{
 	{
 		Name:  "zone that joined and is forgotten beside a repair in another zone",
 		Edits: []Edit{{holdDecision, "decision.Need == Carry && records &&", "decision.Need == Carry && false &&"}},
-		Test:  "internal/lock/hold TestCover/a zone that joined is remembered beside a repair that needs no cover", Rule: `got "as it is", want "write downscale/zone-b"`,
+		Test:  "internal/lock/hold TestCover/a zone that joined is remembered together with a repair that needs no cover", Rule: `got "as it is", want "write downscale/zone-b"`,
 	},
 	{
 		Name:  "zones that are to be noted and cause no write",
 		Edits: []Edit{{holdDecision, "\tcase records:", "\tcase false:"}},
-		Test:  scenarios + "zones-that-the-hold-does-not-remember-are-noted", Rule: "hold: as it is",
+		Test:  scenarios + "joining-zone-is-recorded-in-the-hold", Rule: "hold: as it is",
 	},
 	{
 		Name:  "Lease that is removed although it remembers orphans",
@@ -90,12 +90,12 @@ var away = []Mutant{
 	{
 		Name:  "pod that counts as deleted however old the view is",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "present || s.PodsAt < i.Version {", "present {"}},
-		Test:  deletedPods + "the view is older than the note", Rule: "deleted and unwanted: true",
+		Test:  deletedPods + "the view is older than the record", Rule: "deleted and unwanted: true",
 	},
 	{
 		Name:  "pod that counts as unwanted although its zone asks for it",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "\t\treturn !zone.Wants(i.Pod)\n", "\t\treturn zone.Name == i.Zone\n"}},
-		Test:  deletedPods + "its zone asks for it", Rule: "deleted and unwanted: true",
+		Test:  deletedPods + "its zone requests it", Rule: "deleted and unwanted: true",
 	},
 	{
 		Name:  "pod of an unknown zone that counts as wanted",
@@ -105,7 +105,7 @@ var away = []Mutant{
 	{
 		Name:  "pod that counts as unwanted although a StatefulSet outside of the group asks for it",
 		Edits: []Edit{{left, "\tif z.Exists {\n\t\treturn z.Wants(pod)\n\t}\n", ""}},
-		Test:  deletedPods + "its StatefulSet outside of the group asks for it", Rule: "deleted and unwanted: true",
+		Test:  deletedPods + "its StatefulSet outside of the group requests it", Rule: "deleted and unwanted: true",
 	},
 	{
 		Name:  "pod that counts as wanted since a StatefulSet outside of the group has others",
@@ -120,7 +120,7 @@ var away = []Mutant{
 	{
 		Name:  "pod that counts as wanted although all pods of its deleted StatefulSet are gone",
 		Edits: []Edit{{left, "\treturn len(z.Pods) > 0\n", "\treturn true\n"}},
-		Test:  scenarios + "the-note-of-a-pod-ends-when-its-zone-is-gone", Rule: "GroupHeld",
+		Test:  scenarios + "intent-ends-when-zone-of-deleted-statefulset-has-no-pods", Rule: "GroupHeld",
 	},
 	{
 		Name:  "orphan that is waited for although its StatefulSet is outside of the group",
@@ -130,12 +130,12 @@ var away = []Mutant{
 	{
 		Name:  "events of StatefulSets outside of the group that reach no group",
 		Edits: []Edit{{"internal/cluster/observe/events.go", "range o.holds.Remembering(r.namespace, r.zone.Name) {", "range o.holds.Remembering(r.namespace, \"\") {"}},
-		Test:  "internal/cluster/observe TestAGroupIsEnqueuedForAStatefulSetThatLeftIt/it changes", Rule: "enqueued []",
+		Test:  "internal/cluster/observe TestAGroupIsEnqueuedForAStatefulSetRemovedFromIt/it changes", Rule: "enqueued []",
 	},
 	{
 		Name:  "StatefulSet that a budget covered and that counts as away",
 		Edits: []Edit{{lookup, "return slices.DeleteFunc(claims, func(c lease.Claim) bool { return !c.Key.Rolled() }), err", "return claims, err"}},
-		Test:  "internal/cluster/observe TestAStatefulSetThatLeftItsGroupIsRemembered", Rule: "zone-a: got",
+		Test:  "internal/cluster/observe TestAStatefulSetRemovedFromItsGroupIsRemembered", Rule: "zone-a: got",
 	},
 	{
 		Name:  "pods of a StatefulSet outside of the group that are listed by a label which they need not have",
@@ -145,12 +145,12 @@ var away = []Mutant{
 	{
 		Name:  "pods of a StatefulSet that was made anew and is gone which count as orphans",
 		Edits: []Edit{{observeLeft, "z.Orphaned || r.orphaned()", "true"}},
-		Test:  livePods + "the StatefulSet is gone: pods of a second one", Rule: "orphaned true",
+		Test:  livePods + "the StatefulSet was deleted: pods of a second one", Rule: "orphaned true",
 	},
 	{
 		Name:  "orphans that a pod with a StatefulSet hides",
 		Edits: []Edit{{observeLeft, "z.Orphaned = z.Orphaned || r", "z.Orphaned = r"}},
-		Test:  livePods + "the StatefulSet is gone: some of its pods are orphans", Rule: "orphaned false",
+		Test:  livePods + "the StatefulSet was deleted: some of its pods are orphans", Rule: "orphaned false",
 	},
 	{
 		Name:  "pods of a second StatefulSet that count for the one outside of the group",
@@ -175,17 +175,17 @@ var away = []Mutant{
 	{
 		Name:  "pod of another origin that has the name of a zone's pod",
 		Edits: []Edit{{observeLeft, " || !z.Exists && !r.named()", ""}},
-		Test:  livePods + "the StatefulSet is gone: no pods without the label of their name", Rule: `pods ["zone-a-0"]`,
+		Test:  livePods + "the StatefulSet was deleted: no pods without the label of their name", Rule: `pods ["zone-a-0"]`,
 	},
 	{
 		Name:  "pods of any StatefulSet that count for a zone which left",
 		Edits: []Edit{{observeLeft, "is && r.parent() == z.Name", "is"}},
-		Test:  livePods + "the StatefulSet is gone: no pods of another one", Rule: `pods ["zone-b-0"]`,
+		Test:  livePods + "the StatefulSet was deleted: no pods of another one", Rule: `pods ["zone-b-0"]`,
 	},
 	{
 		Name:  "pods of a former StatefulSet that do not count once the one which is remembered is gone",
 		Edits: []Edit{{observeLeft, "!z.Exists && !r.named()", "!z.Exists && (!r.named() || !r.orphaned() && r.controller() != z.UID)"}},
-		Test:  "internal/cluster/observe TestCachesAndLiveReadsCountTheSamePodsOfAZoneThatLeft/deleted: pods of a former StatefulSet count", Rule: `want ["zone-a-0" "zone-a-1"]`,
+		Test:  "internal/cluster/observe TestCachesAndLiveReadsCountTheSamePodsOfAFormerZone/deleted: pods of a former StatefulSet count", Rule: `want ["zone-a-0" "zone-a-1"]`,
 	},
 	{
 		Name:  "orphan that a controller of another kind adopts, of which its group does not hear",
@@ -205,27 +205,27 @@ var away = []Mutant{
 	{
 		Name:  "zone of orphans that a budget covers, which the caches do not show beside the budget",
 		Edits: []Edit{{covered, "!orphaned[r.zone.Name] && ", "(orphaned == nil || true) && "}},
-		Test:  coveredOrphans + "the budget covers neither the new StatefulSet nor its template", Rule: "caches: the zone of the orphan is not there",
+		Test:  coveredOrphans + "the budget covers neither the new StatefulSet nor its template", Rule: "caches: the zone of the orphan is missing",
 	},
 	{
 		Name:  "zone of orphans that a budget covers, which a live read does not show beside the budget",
 		Edits: []Edit{{covered, " || o.orphanedZones(key)[set.Name]", ""}},
-		Test:  coveredOrphans + "the budget covers neither the new StatefulSet nor its template", Rule: "the API server: the zone of the orphan is not there",
+		Test:  coveredOrphans + "the budget covers neither the new StatefulSet nor its template", Rule: "the API server: the zone of the orphan is missing",
 	},
 	{
 		Name:  "covered orphans without a StatefulSet that no snapshot shows",
 		Edits: []Edit{{observeLeft, "return append(absent, o.unremembered(s)...)", "return absent"}},
-		Test:  coveredOrphans + "there is no StatefulSet", Rule: "the zone of the orphan is not there",
+		Test:  coveredOrphans + "there is no StatefulSet", Rule: "the zone of the orphan is missing",
 	},
 	{
 		Name:  "orphan beside an ignored StatefulSet that its budget does not guard any more",
 		Edits: []Edit{{observeLeft, "slices.Concat(z.Pods, z.Orphans)", "z.Pods"}},
-		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/it selects an orphan beside an ignored StatefulSet", Rule: "want zone-a, uncovered: false",
+		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/it selects an orphan next to an ignored StatefulSet", Rule: "want zone-a, uncovered: false",
 	},
 	{
 		Name:  "zone of covered orphans that a live read shows although they are gone",
 		Edits: []Edit{{observeLeft, "if m.UID != \"\" || len(z.Pods) > 0 {", "if len(z.Pods) >= 0 {"}},
-		Test:  "internal/cluster/observe TestALiveReadDoesNotShowAZoneOfOrphansThatAreGone", Rule: "it shows 1 zones that left",
+		Test:  "internal/cluster/observe TestALiveReadDoesNotShowAZoneOfDeletedOrphans", Rule: "it shows 1 former zones",
 	},
 	{
 		Name:  "zone with orphans that a budget does not cover, shown beside the budget",
@@ -235,17 +235,17 @@ var away = []Mutant{
 	{
 		Name:  "pods of a zone that left in the order of their names",
 		Edits: []Edit{{observeLeft, "\tslices.SortFunc(z.Pods, func(a, b plan.Pod) int { return inOrder(a.Ordinal, b.Ordinal, a.Name, b.Name) })\n", ""}},
-		Test:  livePods + "the StatefulSet is gone: pods by their ordinals", Rule: `pods ["zone-a-10" "zone-a-2"]`,
+		Test:  livePods + "the StatefulSet was deleted: pods by their ordinals", Rule: `pods ["zone-a-10" "zone-a-2"]`,
 	},
 	{
 		Name:  "hold that cannot be read remembers nothing",
 		Edits: []Edit{{claims, "remembers := err != nil || slices", "remembers := false && err != nil || slices"}},
-		Test:  remembersLive + "what a group remembers cannot be read", Rule: "got []",
+		Test:  remembersLive + "the zones that a group remembers cannot be read", Rule: "got []",
 	},
 	{
 		Name:  "Lease of another program that remembers a zone",
 		Edits: []Edit{{claims, "remembers && (owned || hold.IsLeaseName(lease.Name))", "remembers"}},
-		Test:  remembersLive + "a Lease that is no hold says it does", Rule: `got ["kube-scheduler, which cannot be read"], <nil>, want []`,
+		Test:  remembersLive + "a Lease that is no hold claims to remember it", Rule: `got ["kube-scheduler, which cannot be read"], <nil>, want []`,
 	},
 	{
 		Name:  "hold without its label that remembers nothing",
@@ -260,7 +260,7 @@ var away = []Mutant{
 	{
 		Name:  "Lease that does not say whose it is and remembers nothing",
 		Edits: []Edit{{claims, "(owned || hold.IsLeaseName(lease.Name))", "owned"}},
-		Test:  remembersLive + "a hold does not say whose it is", Rule: "got []",
+		Test:  remembersLive + "a hold does not name its group", Rule: "got []",
 	},
 	{
 		Name:  "Lease that does not say whose it is and counts as that of a budget",
@@ -343,52 +343,52 @@ var away = []Mutant{
 	{
 		Name:  "eviction of a zone that left, beside a hold that cannot be read, which blames the zone",
 		Edits: []Edit{{evict, "case b.Hold.Unreadable != \"\":", "case false:"}},
-		Test:  "internal/plan/group TestEvict/what the hold of a zone that left says cannot be read", Rule: "got  ZoneLeftGroup",
+		Test:  "internal/plan/group TestEvict/no eviction is allowed in a zone that left while the hold cannot be read", Rule: "got  ZoneLeftGroup",
 	},
 	{
 		Name:  "eviction of a pod of a zone that left, which its budget forbids",
 		Edits: []Edit{{evict, "case !pod.Up() && (z.Ignored || e.down()):", "case !pod.Up():"}},
-		Test:  "internal/plan/group TestEvict/one that is down stays where no eviction is allowed", Rule: "want EvictionsNotAllowed",
+		Test:  "internal/plan/group TestEvict/an unready pod of a zone that left the group stays if its budget allows no eviction", Rule: "want EvictionsNotAllowed",
 	},
 	{
 		Name:  "eviction of a pod of a zone that left, which a budget forbids that does not count",
 		Edits: []Edit{{evict, "case !pod.Up() && (z.Ignored || e.down()):", "case !pod.Up() && e.down():"}},
-		Test:  "internal/plan/group TestEvict/no budget counts for one of an ignored StatefulSet", Rule: "want yes, at version 10",
+		Test:  "internal/plan/group TestEvict/no budget applies to a pod of an ignored StatefulSet", Rule: "want yes, at version 10",
 	},
 	{
 		Name:  "intent of a newer version that is ended",
 		Edits: []Edit{{"internal/plan/group/grant.go", `b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {`, `b.Hold.Unreadable != "" {`}},
-		Test:  scenarios + "intents-of-a-newer-version-of-lockstep-are-not-ended", Rule: "end intent of zone-b-0",
+		Test:  scenarios + "hold-of-newer-version-keeps-its-lapsed-intents", Rule: "end intent of zone-b-0",
 	},
 	{
 		Name:  "unbound grant that is over for the pod that came after the one that is noted",
 		Edits: []Edit{{evict, "\tcase e.intent.Unbound:\n", ""}},
-		Test:  "internal/plan/group TestEvict/an unbound grant is under way also for the pod that came after the one that is noted", Rule: "want EvictionInProgress",
+		Test:  "internal/plan/group TestEvict/an unbound grant also applies to the pod that replaced the recorded pod", Rule: "want EvictionInProgress",
 	},
 	{
 		Name:  "zone that joins and is remembered in place of one that was",
 		Edits: []Edit{{left, "append(members, joined...)", "append(joined, members...)"}},
-		Test:  "internal/plan/group TestAZoneThatIsRememberedMakesNoRoomForOneThatJoins", Rule: "in place of one that was",
+		Test:  "internal/plan/group TestARememberedZoneIsNotReplacedByAZoneThatJoins", Rule: "instead of a remembered zone",
 	},
 	{
 		Name:  "zone that is away and shrinks at any time",
 		Edits: []Edit{{prepareDownscale, "inGroup := set.Held && set.Key.Rolled(); !inGroup {", "inGroup := set.Held && set.Key.Rolled(); false && !inGroup {"}},
-		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/one of its pods is down", Rule: "want ZoneLeftGroup",
+		Test:  "internal/serve/admission TestFormerZoneScalesDownOnlyWhileItIsAvailable/one of its pods is down", Rule: "want ZoneLeftGroup",
 	},
 	{
 		Name:  "zone that is away, is prepared, and shrinks at any time",
 		Edits: []Edit{{prepareDownscale, "inGroup := set.Held && set.Key.Rolled();", "inGroup := set.Held;"}},
-		Test:  "internal/serve/admission TestFormerZoneThatIsPreparedShrinksOnlyWhileItIsAvailable", Rule: "want a refusal",
+		Test:  "internal/serve/admission TestFormerPreparedZoneScalesDownOnlyWhileItIsAvailable", Rule: "want a refusal",
 	},
 	{
 		Name:  "zone that is away and shrinks while a pod of it is down",
 		Edits: []Edit{{awaited, "because := group.Away(live, c.Name); !because.None() {", "because := group.Away(live, c.Name); false {"}},
-		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/one of its pods is down", Rule: "want ZoneLeftGroup",
+		Test:  "internal/serve/admission TestFormerZoneScalesDownOnlyWhileItIsAvailable/one of its pods is down", Rule: "want ZoneLeftGroup",
 	},
 	{
 		Name:  "zone that is away and never shrinks",
 		Edits: []Edit{{awaited, "live, err := p.Observer.Live(ctx, claim.Key)", "live, err := p.Observer.Cached(claim.Key), error(nil)"}},
-		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/all of its pods are available", Rule: "want NotManaged",
+		Test:  "internal/serve/admission TestFormerZoneScalesDownOnlyWhileItIsAvailable/all of its pods are available", Rule: "want NotManaged",
 	},
 	{
 		Name:  "zone that is away and shrinks while its group cannot be read",
@@ -408,21 +408,21 @@ var away = []Mutant{
 	{
 		Name:  "zone that left its group and shrinks although what the Lease remembers cannot be read",
 		Edits: []Edit{{left, "\tif s.Hold.Unreadable != \"\" {\n\t\treturn plan.Refusal{Code: reason.HoldUnreadable}\n\t}\n\tb := newGroupState(s)", "\tb := newGroupState(s)"}},
-		Test:  "internal/serve/admission TestFormerZoneShrinksOnlyWhileItIsAvailable/what the Lease remembers cannot be read", Rule: "want HoldUnreadable",
+		Test:  "internal/serve/admission TestFormerZoneScalesDownOnlyWhileItIsAvailable/the zones that the Lease remembers cannot be read", Rule: "want HoldUnreadable",
 	},
 	{
 		Name:  "zone that left its group and shrinks without preparing its pods",
 		Edits: []Edit{{prepareDownscale, "\t\tif refusal := p.refusalOfFormerGroup(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n", "\t\tif refusal := p.refusalOfFormerGroup(ctx, c); refusal != nil {\n\t\t\treturn *refusal\n\t\t}\n\t\treturn Allow(reason.NotManaged)\n"}},
-		Test:  "internal/serve/admission TestFormerZoneIsPreparedBeforeItShrinks", Rule: "want a refusal",
+		Test:  "internal/serve/admission TestFormerZoneIsPreparedBeforeItScalesDown", Rule: "want a refusal",
 	},
 	{
 		Name:  "zone that is away and counts as available although a pod beyond its replicas exists",
 		Edits: []Edit{{left, "return b.survey(&z.Zone).available()", "return b.survey(&z.Zone).down == 0"}},
-		Test:  "internal/plan/group TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/it has a pod beyond its replicas", Rule: `got "no objection"`,
+		Test:  "internal/plan/group TestAZoneThatLeftBlocksOthersUntilItIsAvailable/it has a pod beyond its replicas", Rule: `got "no objection"`,
 	},
 	{
 		Name:  "zone that is away and keeps its replicas since another one is away",
 		Edits: []Edit{{left, "\t\tif z.Name == zone {\n\t\t\treturn b.away(z)", "\t\tif zone != \"\" {\n\t\t\treturn b.away(z)"}},
-		Test:  "internal/plan/group TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/all of its pods are available, though another zone is away", Rule: `want "no objection"`,
+		Test:  "internal/plan/group TestAZoneThatLeftBlocksOthersUntilItIsAvailable/all of its pods are available, although another zone left", Rule: `want "no objection"`,
 	},
 }

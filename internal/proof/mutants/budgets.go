@@ -50,18 +50,18 @@ var budgets = []Mutant{
 	{
 		Name:  "rollout as if there were no budgets but those that were read",
 		Edits: []Edit{{coverage, "	case c.unread:\n		return 1\n", ""}, blind},
-		Test:  scenarios + "a-budget-that-nobody-can-read-lets-one-pod-roll-at-a-time", Rule: "delete zone-a-1",
+		Test:  scenarios + "unreadable-budget-limits-rollout-to-one-pod-at-a-time", Rule: "delete zone-a-1",
 	},
 	{
 		Name:  "zone whole by the pods that exist, whatever it asks for",
 		Edits: []Edit{{groupState, "z.missing = max(0, zone.Replicas-present)", "z.missing = max(0, present-present)"}, blind},
-		Test:  scenarios + "a-missing-pod-spends-the-budget", Rule: "delete zone-a-1",
+		Test:  scenarios + "missing-pod-counts-against-the-budget", Rule: "delete zone-a-1",
 		Remark: "as in a status, which counts what there is",
 	},
 	{
 		Name:  "budget counted as a status does",
 		Edits: []Edit{{groupState, "\t\treturn plan.Refusal{Code: reason.PodTerminating, Pod: pod.Name}\n", "\t\treturn plan.Refusal{}\n"}, blind},
-		Test:  scenarios + "a-terminating-pod-behind-counts-as-well", Rule: "delete zone-a-1",
+		Test:  scenarios + "terminating-pod-with-higher-ordinal-uses-budget", Rule: "delete zone-a-1",
 		Remark: "a pod that leaves may still be Ready in a status",
 	},
 }

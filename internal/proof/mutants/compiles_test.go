@@ -43,7 +43,7 @@ func TestEveryMutantCompiles(t *testing.T) {
 	}
 }
 
-func TestAMutantThatNamesWhatIsNotThereDoesNotCompile(t *testing.T) {
+func TestAMutantWithAnUndefinedNameDoesNotCompile(t *testing.T) {
 	original, err := filepath.Abs("mutants.go")
 	if err != nil {
 		t.Fatal(err)

@@ -6,12 +6,12 @@ var conclusions = []Mutant{
 	{
 		Name:  "intent of a pod that is on its way back does not count",
 		Edits: []Edit{{"internal/plan/intent.go", "return f == Open || f == Pending", "return f == Pending"}},
-		Test:  scenarios + "an-expired-hold-with-open-intents-is-not-taken", Rule: "OneZoneAtATime",
+		Test:  scenarios + "expired-hold-with-open-intents-is-not-taken-over", Rule: "OneZoneAtATime",
 	},
 	{
 		Name:  "granted eviction does not count",
 		Edits: []Edit{{"internal/plan/intent.go", "return f == Open || f == Pending", "return f == Pending"}},
-		Test:  scenarios + "a-grant-counts-until-its-time-is-over", Rule: "GrantKept",
+		Test:  scenarios + "granted-eviction-counts-against-budget-until-its-time-limit", Rule: "GrantKept",
 	},
 	{
 		Name:  "absent pod beyond the spec that does not count in a live read",
@@ -21,17 +21,17 @@ var conclusions = []Mutant{
 	{
 		Name:  "granted eviction that another record of its pod replaces",
 		Edits: []Edit{{groupState, "return other.Granted()", "return !other.Granted()"}},
-		Test:  scenarios + "of-two-records-of-a-pod-the-grant-counts", Rule: "zone-a-0 of zone-a because OutdatedRevision",
+		Test:  scenarios + "eviction-grant-cancels-planned-deletion-of-same-pod", Rule: "zone-a-0 of zone-a because OutdatedRevision",
 	},
 	{
 		Name:  "recorded pod that a late cache frees",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "case pod.Phase == plan.Terminating || pod.Version < i.Version:", "case pod.Phase == plan.Terminating:"}},
-		Test:  scenarios + "a-cached-pod-that-is-older-than-its-record-counts-as-down", Rule: "delete zone-a-0 of zone-a because OutdatedRevision",
+		Test:  scenarios + "cached-pod-older-than-its-intent-counts-as-down", Rule: "delete zone-a-0 of zone-a because OutdatedRevision",
 	},
 	{
 		Name:  "percentage of the replicas before a downscale that is prepared",
 		Edits: []Edit{{evict, "d.Zone == z.Name && d.UID == z.UID {\n\t\treturn min", "d.Zone == z.Name && d.UID == z.UID && d.Stage == Admitted {\n\t\treturn min"}},
-		Test:  "internal/plan/group TestEvict/percentages refer to the replicas that a downscale leaves whose pods are prepared", Rule: "got  yes",
+		Test:  "internal/plan/group TestEvict/percentages refer to the replicas after a downscale that is being prepared", Rule: "got  yes",
 	},
 	{
 		Name:  "granted eviction that is as old as an earlier one of its pod",
@@ -46,6 +46,6 @@ var conclusions = []Mutant{
 	{
 		Name:  "ordinal beyond spec.replicas that the spec asks for",
 		Edits: []Edit{{snapshot, "ordinal-z.Start < z.Replicas", "ordinal-z.Start <= z.Replicas"}},
-		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "DownscaleKept",
+		Test:  scenarios + "effective-delayed-downscale-drops-its-acknowledgements", Rule: "DownscaleKept",
 	},
 }

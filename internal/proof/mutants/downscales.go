@@ -10,12 +10,12 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale ended before its last pod",
 		Edits: []Edit{{downscaleState, "return z.surplus.None() && z.Observed", "return true || z.Observed"}},
-		Test:  scenarios + "who-is-gone-is-noted-no-more", Rule: "record zone-a from 2 to 1 admitted because DownscaleDetected",
+		Test:  scenarios + "effective-delayed-downscale-drops-its-acknowledgements", Rule: "record zone-a from 2 to 1 admitted because DownscaleDetected",
 	},
 	{
 		Name:  "downscale ended before the StatefulSet controller has seen it",
 		Edits: []Edit{{downscaleState, "return z.surplus.None() && z.Observed", "return z.surplus.None()"}},
-		Test:  scenarios + "a-downscale-counts-until-the-statefulset-controller-has-seen-it", Rule: "end zone-a",
+		Test:  scenarios + "downscale-counts-until-statefulset-controller-observes-it", Rule: "end zone-a",
 	},
 	{
 		Name:  "downscale dropped while its update can still come",
@@ -41,22 +41,22 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale admitted on caches that are behind its note",
 		Edits: []Edit{{admit, "if b.DownscaleStatus(recorded) == Unseen {", "if false {"}},
-		Test:  "internal/serve/admission TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation/the caches are behind the note", Rule: "want CacheStale",
+		Test:  "internal/serve/admission TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation/the caches are behind the record", Rule: "want CacheStale",
 	},
 	{
 		Name:  "note of a downscale that vouches for the group",
 		Edits: []Edit{{prepareDownscale, "next.Own = false // so the leader reads", "next.Own = true // so the leader reads"}},
-		Test:  unreadHold + "this process noted a downscale of pods that are down", Rule: "want 429 OtherZoneUnavailable",
+		Test:  unreadHold + "this process recorded a downscale of pods that are down", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "note of prepared pods that vouches for the group",
 		Edits: []Edit{{prepareDownscale, "\t\theld.Own = false\n\t\tif err = p.Holds", "\t\theld.Own = true\n\t\tif err = p.Holds"}},
-		Test:  unreadHold + "this process noted that pods are prepared", Rule: "want 429 OtherZoneUnavailable",
+		Test:  unreadHold + "this process recorded that pods are prepared", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "note of pods that are told to stay that vouches for the group",
 		Edits: []Edit{{prepareDownscale, "\t\theld.Own = false\n\t\tif err = p.Holds", "\t\tif err = p.Holds"}},
-		Test:  unreadHold + "this process noted that pods of a downscale which was given up are told to stay", Rule: "want 429 OtherZoneUnavailable",
+		Test:  unreadHold + "this process recorded that pods of a cancelled downscale are notified to stay", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "downscale that a later request has noted, admitted by an earlier one",
@@ -76,7 +76,7 @@ var downscales = []Mutant{
 	{
 		Name:  "pods asked to prepare on caches alone",
 		Edits: []Edit{{"internal/plan/group/prepare_pods.go", ", Read: plan.Always}", "}"}},
-		Test:  "internal/lock/hold TestCover/pods are asked to prepare after a look", Rule: "want \"read live\"",
+		Test:  "internal/lock/hold TestCover/pods are read live before they are called to prepare", Rule: "want \"read live\"",
 	},
 	{
 		Name:  "decrease that counts as failed since another one takes its place",
@@ -91,22 +91,22 @@ var downscales = []Mutant{
 	{
 		Name:  "pods not told that they stay beside a hold from outside",
 		Edits: []Edit{{actHold, "case d.Need == hold.Write && !d.Record.Holder.Foreign():", "case d.Need == hold.Write:"}},
-		Test:  "internal/act TestPodsAreNotifiedToStayUnderALapsedHold", Rule: "ask undoing zone-a/zone-a-1",
+		Test:  "internal/act TestPodsAreNotifiedToStayUnderALapsedHold", Rule: "call undoing zone-a/zone-a-1",
 	},
 	{
 		Name:  "answers of pods forgotten for a downscale that a webhook began",
 		Edits: []Edit{{podCalls, "if a.Downscale.Ours && a", "if a"}},
-		Test:  "internal/act TestPodsAreCalledAfterTheHoldWasWritten/nor what a webhook began", Rule: "noted zone-a from 2 to 1 preparing",
+		Test:  "internal/act TestPodsAreCalledAfterTheHoldWasWritten/nor the preparation of a webhook", Rule: "recorded zone-a from 2 to 1 preparing",
 	},
 	{
 		Name:  "answers of pods forgotten for a downscale that needs none",
 		Edits: []Edit{{podCalls, "a.Downscale.Ours && a.Downscale.Stage == group.Preparing {", "a.Downscale.Ours {"}},
-		Test:  "internal/act TestPodsAreCalledAfterTheHoldWasWritten/nor what needs no answer", Rule: "noted zone-a from 2 to 1 admitted",
+		Test:  "internal/act TestPodsAreCalledAfterTheHoldWasWritten/nor a downscale that needs no answer", Rule: "recorded zone-a from 2 to 1 admitted",
 	},
 	{
 		Name:  "pods asked by a process that is to end",
 		Edits: []Edit{{executor, "if ctx.Err() == nil && e.Managed(w.View().Key.Namespace) {", "if e.Managed(w.View().Key.Namespace) {"}},
-		Test:  "internal/act TestNothingIsSentOnceTheProcessIsToEnd", Rule: "asked for [ask preparing",
+		Test:  "internal/act TestNothingIsSentOnceTheProcessIsToEnd", Rule: "requests: [call preparing",
 	},
 	{
 		Name:  "pods told to stay by a process that is to end",
@@ -121,12 +121,12 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale of a pod that is down while another zone may shrink at any moment",
 		Edits: []Edit{{admit, "shrinksElsewhere(b, d), tooSoon(b, d)", "tooSoon(b, d)"}},
-		Test:  "internal/plan/group TestAdmit", Rule: "but_not_while_another_zone_may_shrink",
+		Test:  "internal/plan/group TestAdmit", Rule: "a_pod_that_is_not_ready_is_not_removed_while_an_admitted_downscale",
 	},
 	{
 		Name:  "downscale of a pod that is down while caches are behind the note of another zone's",
 		Edits: []Edit{{downscaleTime, "course != Awaited && course != Unseen {", "course != Awaited {"}},
-		Test:  "internal/plan/group TestAdmit/nor while the caches are behind the note of that", Rule: "want GroupHeld zone-b",
+		Test:  "internal/plan/group TestAdmit/a pod that is not ready is not removed while caches are behind the record of another downscale", Rule: "want GroupHeld zone-b",
 	},
 	{
 		Name: "downscale of a pod that is down that is forgotten unless a zone asks for a minimum time by then",
@@ -134,7 +134,7 @@ var downscales = []Mutant{
 			admit, "\treturn DownscaleAnswer{Because: firstOf(holdUnreadable(b)",
 			"\tif !slices.ContainsFunc(b.zonesAnywhere(), func(z *Zone) bool { return z.MinBetween != Span{} }) {\n\t\treturn DownscaleAnswer{}\n\t}\n\treturn DownscaleAnswer{Because: firstOf(holdUnreadable(b)",
 		}},
-		Test: "internal/plan/group TestAdmit", Rule: "who_is_down_can_leave_whatever_the_others_do",
+		Test: "internal/plan/group TestAdmit", Rule: "a_pod_that_is_not_ready_is_removed_whatever_other_zones_do",
 	},
 	{
 		Name:  "time of a downscale that an earlier one is written over",
@@ -144,12 +144,12 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale that its former group alone judges",
 		Edits: []Edit{{prepareDownscale, "case shrinks && c.ChangesGroup():", "case false:"}},
-		Test:  "internal/serve/admission TestUpdateThatShrinksAZoneAndChangesItsGroupIsRefused", Rule: "it_joins_one",
+		Test:  "internal/serve/admission TestDownscaleThatChangesTheGroupOfItsZoneIsRefused", Rule: "it_joins_one",
 	},
 	{
 		Name:  "granted eviction that is known anew with each term of a leader",
 		Edits: []Edit{{groupsController, "\tc.Reporter.Forget(key)\n\tc.Messages", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Messages"}},
-		Test:  "internal/control/groups TestResignKeepsWhatWasObservedAndWritten", Rule: "forgotten",
+		Test:  "internal/control/groups TestResignKeepsObservationsAndWrites", Rule: "forgotten",
 	},
 	{
 		Name:  "zone that moves its first ordinal on",
@@ -159,7 +159,7 @@ var downscales = []Mutant{
 	{
 		Name:  "group of one zone in which partitions are evicted one after the other",
 		Edits: []Edit{{partition, "if len(b.zoneStates) > 1 {", "if true {"}},
-		Test:  "internal/plan/group TestEvict", Rule: "where_there_is_no_other_zone_its_budget_counts",
+		Test:  "internal/plan/group TestEvict", Rule: "in_the_only_zone,_the_budget_counts_pods_even_with_partitions",
 	},
 	{
 		Name:  "pod that counts as available from its first moment on",
@@ -198,14 +198,14 @@ var downscales = []Mutant{
 	{
 		Name:   "downscale that counts from the yes to it",
 		Edits:  []Edit{{nextPart, "former.Zone, former.EffectiveBy(s.Now))", "former.Zone, former.Since)"}},
-		Test:   "internal/lock/hold TestADownscaleIsDatedByWhenItCanHaveComeAtTheLatest",
+		Test:   "internal/lock/hold TestADownscaleIsDatedByItsLatestPossibleTime",
 		Rule:   "dated",
 		Remark: "TestWalk finds it in 547 schedules",
 	},
 	{
 		Name:  "preparation begun while another is undone",
 		Edits: []Edit{{admit, "case recorded.Stage == Undoing:", "case false:"}},
-		Test:  "internal/plan/group TestAdmit", Rule: "nobody_is_prepared_while_others_are_told_that_they_stay",
+		Test:  "internal/plan/group TestAdmit", Rule: "no_pod_is_prepared_while_others_are_notified_that_they_stay",
 	},
 	{
 		Name:  "observed downscale recorded over the hold of another zone",
@@ -215,7 +215,7 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale taken off the hold before all pods have answered",
 		Edits: []Edit{{downscaleSteps, "\tcase called.Underway || called.Failed != \"\":\n\t\treturn nil\n", ""}},
-		Test:  scenarios + "who-does-not-answer-that-he-stays-is-named-and-told-again", Rule: "end zone-b",
+		Test:  scenarios + "pod-that-does-not-acknowledge-stay-keeps-group-held", Rule: "end zone-b",
 	},
 	{
 		Name: "downscale and rollout of another zone at once",
@@ -223,17 +223,17 @@ var downscales = []Mutant{
 			{guards, "if stands := b.downscaleElsewhere(zone); !stands.None() && !b.ended {", "if stands := b.downscaleElsewhere(zone); false {"},
 			{downscaleState, "\tif d.Zone != zone.Name || b.ended {\n", "\tif true || d.Zone != zone.Name || b.ended {\n"}, blind,
 		},
-		Test: scenarios + "a-downscale-that-was-admitted-keeps-rollouts-of-other-zones-away", Rule: "delete zone-a-0",
+		Test: scenarios + "admitted-downscale-blocks-rollouts-of-other-zones", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "pods asked to prepare for a downscale of a zone that may not shrink",
 		Edits: []Edit{{admit, "if because := barred(z); !because.None() {", "if because := barred(z); false {"}},
-		Test:  "internal/plan/group TestAdmit", Rule: "where_the_zone_may_not_shrink_nobody_is_asked",
+		Test:  "internal/plan/group TestAdmit", Rule: "no_pod_is_called_in_a_zone_that_must_not_be_scaled_down",
 	},
 	{
 		Name:  "pod told to stay by a call that it does not know",
 		Edits: []Edit{{"internal/act/hook/zone.go", "present, left, answered)", "present, left, stays)"}},
-		Test:  "internal/act/hook TestAPodThatDeclinedIsNotNotifiedByACallWithoutContent", Rule: "one_that_the_pod_does_not_know",
+		Test:  "internal/act/hook TestAPodThatDeclinedIsNotNotifiedByACallWithoutContent", Rule: "a_call_that_the_pod_does_not_serve",
 	},
 	{
 		Name:  "answers of pods forgotten by a view that does not show their zone",
@@ -243,12 +243,12 @@ var downscales = []Mutant{
 	{
 		Name:  "downscale that was taken back counts by changes that came later",
 		Edits: []Edit{{downscale, "if s.DownscaleStatus(d) == Overtaken && !s.Shrank(d) {", "if false {"}},
-		Test:  "internal/plan/group TestADownscaleThatIsTakenBackHasNotHappenedHoweverOftenTheZoneChangesLater", Rule: "counts as a downscale: true",
+		Test:  "internal/plan/group TestARevertedDownscaleDoesNotCountAfterLaterChanges", Rule: "counts as a downscale: true",
 	},
 	{
 		Name:  "pod told to stay that nobody can have asked",
 		Edits: []Edit{{downscaleState, "made.Before(d.Since.Add(lateCalls))", "(true || made.Before(d.Since.Add(lateCalls)))"}},
-		Test:  "internal/plan/group TestWhoWasMadeLongAfterAllWereToldToStayNeedsNotBeTold", Rule: "one that nobody can have asked",
+		Test:  "internal/plan/group TestAPodCreatedLongAfterTheCancellationIsNotNotified", Rule: "a pod that no call can have reached",
 	},
 	{
 		Name:  "downscale judged by a cached StatefulSet that is older than its label",
@@ -258,12 +258,12 @@ var downscales = []Mutant{
 	{
 		Name:  "preparation undone anew under the hold of another zone that was not renewed in time",
 		Edits: []Edit{{holdRecord, "free := record.Holder.Free() || record.Lapsed(now) ||", "free := record.Holder.Free() || record.Expired(now) ||"}},
-		Test:  "internal/lock/hold TestAPreparationThatAnotherProcessGaveUpIsUndoneAgain", Rule: "another zone still has it: possible true",
+		Test:  "internal/lock/hold TestAPreparationThatAnotherProcessGaveUpIsUndoneAgain", Rule: "another zone has an expired hold: possible true",
 	},
 	{
 		Name:  "preparation undone under the deadline that is over",
 		Edits: []Edit{{prepareDownscale, "ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), detachedTimeout)\n\tdefer stop()\n\terr := p.stage", "ctx, stop := context.WithTimeout(ctx, detachedTimeout)\n\tdefer stop()\n\terr := p.stage"}},
-		Test:  "internal/serve/admission TestPodsAreNotifiedToStayIfPreparationTimesOut", Rule: "the hold notes",
+		Test:  "internal/serve/admission TestPodsAreNotifiedToStayIfPreparationTimesOut", Rule: "the hold contains",
 	},
 	{
 		Name:  "webhook that writes to a namespace which opted out while it judged",
@@ -282,7 +282,7 @@ var downscales = []Mutant{
 			prepareDownscale, "\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\tcontinue\n",
 			"\t\t\treturn Allow(reason.NotManaged)\n\t\tcase reason.ClassOf(err) == reason.Moved:\n\t\t\tnext.Version = p.Holds.Cached(key).Version\n\t\t\t_ = p.Holds.Write(ctx, key, next)\n",
 		}},
-		Test: "internal/serve/admission TestConcurrentDownscalesAreAdmittedInOneZone", Rule: "2 of two zones may shrink",
+		Test: "internal/serve/admission TestConcurrentDownscalesAreAdmittedInOneZone", Rule: "2 of two zones may be scaled down",
 	},
 	{
 		Name:  "downscale allowed whether or not the hold could be written",

@@ -25,27 +25,27 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction of a pod beyond the cached spec that costs nothing",
 		Edits: []Edit{{evict, "e.alreadyDown = b.isDown(z, pod)", "e.alreadyDown = !z.Owns(pod.Ordinal) || b.isDown(z, pod)"}, blindToEvictions},
-		Test:  explore + "evictions of two pods of a zone that grows", Rule: "WithinBudget",
+		Test:  explore + "evictions of two pods of a zone that is scaled up", Rule: "WithinBudget",
 	},
 	{
 		Name:  "pods beyond the cached spec that do not count as down",
 		Edits: []Edit{{guards, "down := d.zone.down + d.zone.surplusDown", "down := d.zone.down"}, blindToEvictions},
-		Test:  "internal/plan/group TestEvict/a pod beyond the spec that is noted counts", Rule: "yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/a recorded pod beyond the spec counts", Rule: "yes, recorded zone-a-0",
 	},
 	{
 		Name:  "percentages of replicas that a noted downscale takes away",
 		Edits: []Edit{{evict, "return min(z.Replicas, d.To)", "return z.Replicas"}},
-		Test:  "internal/plan/group TestEvict/percentages refer to the replicas that a noted downscale leaves", Rule: "yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/percentages refer to the replicas after a recorded downscale", Rule: "yes, recorded zone-a-0",
 	},
 	{
 		Name:  "unbound grant that ends once another pod has the name",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "case i.Unbound && !(s.Live && i.Lapsed()):", "case false && i.Unbound:"}},
-		Test:  scenarios + "an-unbound-grant-counts-whoever-has-the-name-by-now", Rule: "delete zone-b-0",
+		Test:  scenarios + "unbound-grant-counts-for-the-pod-that-now-has-the-name", Rule: "delete zone-b-0",
 	},
 	{
 		Name:  "unbound eviction that is noted as bound",
 		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "permit.Record.Unbound = e.UID == \"\"", "permit.Record.Unbound = false"}},
-		Test:  "internal/serve/admission TestUnboundEvictionIsRecordedAsUnbound", Rule: "an eviction that is bound false is noted as bound true",
+		Test:  "internal/serve/admission TestUnboundEvictionIsRecordedAsUnbound", Rule: "an eviction that is bound false is recorded as bound true",
 	},
 	{
 		Name:  "eviction of whoever lockstep itself takes down",
@@ -104,7 +104,7 @@ var evictions = []Mutant{
 	{
 		Name:  "granted eviction that never ends",
 		Edits: []Edit{{group, "append(after, b.endIntents()...)", "append(after, b.endIntents()[:0]...)"}},
-		Test:  scenarios + "a-grant-that-nobody-carried-out-ends-by-a-look", Rule: "end intent of zone-b-0",
+		Test:  scenarios + "unused-eviction-grant-ends-after-live-read", Rule: "end intent of zone-b-0",
 	},
 	{
 		Name:  "dry run of an eviction that takes the hold",
@@ -114,22 +114,22 @@ var evictions = []Mutant{
 	{
 		Name:  "granted eviction that has lapsed keeps every takedown from its look",
 		Edits: []Edit{{confirm, "return a.Intent.UID == i.UID", "return false && a.Intent.UID == i.UID"}},
-		Test:  "internal/control/groups TestReconcile/a grant that has lapsed keeps no takedown from its look", Rule: "want after 20s",
+		Test:  "internal/control/groups TestReconcile/a lapsed grant allows a disruption after its live read", Rule: "want after 20s",
 	},
 	{
 		Name:  "caches not asked again after a look",
 		Edits: []Edit{{confirm, "!slices.Contains(proposed, one)", "false && !slices.Contains(proposed, one)"}},
-		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not what would break what broke meanwhile", Rule: "got true",
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a disruption while another zone became unavailable", Rule: "got true",
 	},
 	{
 		Name:  "rollout that joins evictions by partitions of its zone",
 		Edits: []Edit{{guards, "(intent.Zone != zone || intent.Partition != \"\")", "intent.Zone != zone"}},
-		Test:  scenarios + "evictions-by-partitions-keep-rollouts-of-their-own-zone-waiting", Rule: "delete zone-a-0",
+		Test:  scenarios + "partition-evictions-block-rollout-of-their-own-zone", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "granted eviction that ends beside a repair and is not taken off the hold",
 		Edits: []Edit{{holdDecision, "decision.Need == Carry && records &&", "false && records &&"}},
-		Test:  "internal/lock/hold TestAGrantThatEndsBesideARepairIsTakenOffTheHold", Rule: "end intent of zone-a-1",
+		Test:  "internal/lock/hold TestAGrantThatEndsDuringARepairIsRemovedFromTheHold", Rule: "end intent of zone-a-1",
 	},
 	{
 		Name:  "pod rolled whose eviction is granted",
@@ -174,7 +174,7 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction of any pod of another owner that costs a read",
 		Edits: []Edit{{podEviction, "case pod.Stranger() && e.namesZonePod():", "case pod.Stranger():"}},
-		Test:  "internal/serve/admission TestPodThatNoStatefulSetNamesIsEvictedWithoutALiveRead", Rule: "1 at pods",
+		Test:  "internal/serve/admission TestPodThatNoStatefulSetNamesIsEvictedWithoutALiveRead", Rule: "1 of pods",
 	},
 	{
 		Name:  "eviction that is bound to a former pod and asks for ever",
@@ -189,7 +189,7 @@ var evictions = []Mutant{
 	{
 		Name:  "note of who waits that vouches for the group",
 		Edits: []Edit{{"internal/serve/admission/queue.go", "\tctx, stop :=", "\trecord.Own = true\n\tctx, stop :="}},
-		Test:  unreadHold + "this process noted who waits", Rule: "want 429 OtherZoneUnavailable",
+		Test:  unreadHold + "this process recorded a place in the queue", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "eviction that is granted and still waits",
@@ -199,12 +199,12 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction by partitions under the hold of its zone",
 		Edits: []Edit{{holdEvict, "if granted.Partition == \"\" && ", "if "}},
-		Test:  "internal/lock/hold TestUnderWhichHoldAPodIsEvicted/partitions count, and its zone has it", Rule: "want eviction/partitions",
+		Test:  "internal/lock/hold TestHolderOfAGrantedEviction/partitions count, and an eviction of its zone has the hold", Rule: "want eviction/partitions",
 	},
 	{
 		Name:  "eviction that prolongs the hold of a person",
 		Edits: []Edit{{holdEvict, " && !h.Holder.Foreign() &&", " &&"}},
-		Test:  "internal/lock/hold TestUnderWhichHoldAPodIsEvicted/somebody had it by hand for too long", Rule: "got manual/zone-a",
+		Test:  "internal/lock/hold TestHolderOfAGrantedEviction/a manual hold has expired", Rule: "got manual/zone-a",
 	},
 	{
 		Name:  "eviction granted on caches that are older than the last look",
@@ -265,7 +265,7 @@ var evictions = []Mutant{
 	{
 		Name:  "eviction by budgets that cannot be read",
 		Edits: []Edit{{"internal/plan/group/evict.go", "\tif b.Unread {\n", "\tif false {\n"}, blindToEvictions},
-		Test:  "internal/plan/group TestEvict", Rule: "nobody_who_runs_goes_while_budgets_cannot_be_read",
+		Test:  "internal/plan/group TestEvict", Rule: "no_running_pod_is_evicted_while_budgets_cannot_be_read",
 	},
 	{
 		Name:  "watch that counts as heard of before it has told all",
@@ -285,12 +285,12 @@ var evictions = []Mutant{
 	{
 		Name:  "rollout that goes before evictions that asked first",
 		Edits: []Edit{{guards, "return b.waitingBefore(b.since(plan.RolloutOperation, z.Name), z.Name)\n", "return plan.Refusal{}\n"}},
-		Test:  scenarios + "an-eviction-that-asked-first-comes-before-the-rollout", Rule: "delete zone-a-0",
+		Test:  scenarios + "eviction-that-queued-first-precedes-rollout", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "place in the queue that keeps the zone of the hold from its budget",
 		Edits: []Edit{{evict, "if b.mayOvertake[place.Zone] && b.couldHaveItsTurn(e) {", "if false {"}},
-		Test:  "internal/plan/group TestADrainUsesItsBudgetWhileAnotherZoneWaits", Rule: "where nobody else waits",
+		Test:  "internal/plan/group TestADrainUsesItsBudgetWhileAnotherZoneWaits", Rule: "if no other zone waits",
 	},
 	{
 		Name:  "eviction that overtakes and lets others follow, without an end",
@@ -315,16 +315,16 @@ var evictions = []Mutant{
 	{
 		Name:  "unbound eviction that takes no pod which came later",
 		Edits: []Edit{{"internal/plan/intent.go", "i.Granted() && (i.Unbound || !i.Succeeded(uid, version))", "i.Granted() && !i.Succeeded(uid, version)"}},
-		Test:  "internal/plan/group TestWhichPodsAGrantedEvictionMayStillDelete/an unbound one takes the pod that has the name", Rule: "got false, want true",
+		Test:  "internal/plan/group TestPodsThatAGrantedEvictionMayStillDelete/an unbound grant and a pod that replaced the recorded pod", Rule: "got false, want true",
 	},
 	{
 		Name:  "percentage of the replicas that a downscale of an earlier StatefulSet left",
 		Edits: []Edit{{evict, "d.Zone == z.Name && d.UID == z.UID {", "d.Zone == z.Name {"}},
-		Test:  "internal/plan/group TestEvict/those of a StatefulSet before this one leave nothing here", Rule: "got  PodStarting zone-a-1",
+		Test:  "internal/plan/group TestEvict/a downscale of a former StatefulSet does not change percentages", Rule: "got  PodStarting zone-a-1",
 	},
 	{
 		Name:  "recorded pod beyond the spec that stands for one that is down by itself",
 		Edits: []Edit{{"internal/plan/group/queue.go", "intent.Zone == holder.Name && holder.Wants(intent.Pod) {", "intent.Zone == holder.Name {"}},
-		Test:  "internal/plan/group TestEvict/a noted pod beyond the spec does not stand for one that is down by itself", Rule: "got  QueuedBehindOtherZone zone-b",
+		Test:  "internal/plan/group TestEvict/a recorded pod beyond the spec does not count as the pod that is not ready", Rule: "got  QueuedBehindOtherZone zone-b",
 	},
 }

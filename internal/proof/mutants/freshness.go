@@ -22,7 +22,7 @@ var freshness = []Mutant{
 	{
 		Name:  "freshness ignores that an orphan had gone",
 		Edits: []Edit{{freshnessKnown, "cmp.Or(lingeringPod(object.Pods, seen, at), lingeringPod(object.Orphans, seen, at))", "lingeringPod(object.Pods, seen, at)"}},
-		Test:  orphansOfALook + "an orphan that had gone before is behind", Rule: "the end of pod zone-a-1 before version 50",
+		Test:  orphansOfALook + "an orphan that was deleted before is behind", Rule: "the end of pod zone-a-1 before version 50",
 	},
 	{
 		Name:  "live read that is forgotten while the eviction which rests on it is written",
@@ -32,7 +32,7 @@ var freshness = []Mutant{
 	{
 		Name:   "freshness takes absence for an end",
 		Edits:  []Edit{{freshnessKnown, "\treturn view >= wanted\n", "\treturn true\n"}},
-		Test:   "internal/lock/freshness TestAViewIsBehindUntilItShowsWhatWasWritten/an absent pod is unknown in an older view",
+		Test:   "internal/lock/freshness TestAViewIsBehindUntilItShowsWhatWasWritten/a missing pod is unknown in an older view",
 		Rule:   "pod zone-a-0 after version 10",
 		Remark: "the explorer finds no harm in it: what is absent counts as down, and intents compare versions themselves",
 	},

@@ -15,12 +15,12 @@ var groups = []Mutant{
 	{
 		Name:  "ignored StatefulSet that keeps its group",
 		Edits: []Edit{{groupRule, "\tif Ignored(annotations) {\n\t\treturn \"\", false\n\t}\n", ""}},
-		Test:  "internal/cluster/observe TestAnAnnotationTakesAZoneOutOfItsGroup/it is ignored", Rule: "as zones that left: []",
+		Test:  "internal/cluster/observe TestAnAnnotationTakesAZoneOutOfItsGroup/it is ignored", Rule: "show former zones: []",
 	},
 	{
 		Name:  "ignored StatefulSet whose pods are prepared",
 		Edits: []Edit{{"internal/contract/call.go", `labels[PrepareDownscaleLabel] == "true" && !Ignored(annotations)`, `labels[PrepareDownscaleLabel] == "true"`}},
-		Test:  "internal/cluster/observe TestPodsBelongToTheGroupOfTheirStatefulSet/it is ignored, although it asks for preparation", Rule: "the StatefulSet:",
+		Test:  "internal/cluster/observe TestPodsBelongToTheGroupOfTheirStatefulSet/it is ignored, although its pods are to be prepared", Rule: "the StatefulSet:",
 	},
 	{
 		Name:  "ignored StatefulSet whose pods a budget covers",
@@ -35,7 +35,7 @@ var groups = []Mutant{
 	{
 		Name:  "budget that is not looked at when a StatefulSet is ignored from now on",
 		Edits: []Edit{{"internal/cluster/observe/events.go", " || was.zone.Ignored != is.zone.Ignored", ""}},
-		Test:  "internal/cluster/observe TestABudgetDoesNotCountIgnoredStatefulSets", Rule: "when one is ignored from now on",
+		Test:  "internal/cluster/observe TestABudgetDoesNotCountIgnoredStatefulSets", Rule: "after one was ignored",
 	},
 	{
 		Name:  "live read by labels alone",
@@ -57,6 +57,6 @@ var groups = []Mutant{
 		Edits: []Edit{
 			{"internal/serve/admission/regroup.go", "contract.Group(c.New.Labels, c.New.Annotations)", "contract.Group(c.New.Labels, c.Old.Annotations)"},
 		},
-		Test: "internal/serve/admission TestUpdateThatShrinksAZoneAndChangesItsGroupIsRefused/it is ignored", Rule: "want 403 GroupChanged",
+		Test: "internal/serve/admission TestDownscaleThatChangesTheGroupOfItsZoneIsRefused/it is ignored", Rule: "want 403 GroupChanged",
 	},
 }

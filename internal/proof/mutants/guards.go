@@ -21,7 +21,7 @@ var replacements = []Mutant{
 	{
 		Name:  "guard notAdopted removed",
 		Edits: []Edit{without(guards, "notAdopted")},
-		Test:  "internal/plan/group TestScenariosGolden/a-pod-that-its-statefulset-has-not-adopted-yet-is-not-replaced", Rule: "PodNotAdopted",
+		Test:  "internal/plan/group TestScenariosGolden/pod-that-its-statefulset-has-not-adopted-is-not-replaced", Rule: "PodNotAdopted",
 	},
 	{
 		Name:  "pod that is not adopted yet shown like one that is controlled",

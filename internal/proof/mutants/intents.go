@@ -11,12 +11,12 @@ var intents = []Mutant{
 	{
 		Name:  "intent of a deleted pod that ends on a cache in which its zone was not raised yet",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "if s.Live && s.deletedAndUnwanted(i) {", "if s.deletedAndUnwanted(i) {"}, blind, blindToEvictions},
-		Test:  explore + "an eviction during a rollout of a zone that grows", Rule: "WithinBudget",
+		Test:  explore + "an eviction during a rollout of a zone that is scaled up", Rule: "WithinBudget",
 	},
 	{
 		Name:  "zone that left the group and keeps nobody back",
 		Edits: []Edit{{guards, "\tif left := b.leftZone(d.inTheWay); !left.None() {\n\t\treturn left\n\t}\n\tfor _, z", "\tfor _, z"}},
-		Test:  scenarios + "a-zone-that-lost-its-label-keeps-the-others-back-while-it-is-not-whole", Rule: "OtherZonesAvailable",
+		Test:  scenarios + "zone-without-group-label-blocks-other-zones-while-a-pod-is-down", Rule: "OtherZonesAvailable",
 	},
 	{
 		Name:  "zone that left the group and keeps nobody back, as histories show",
@@ -26,52 +26,52 @@ var intents = []Mutant{
 	{
 		Name:  "zone that is forgotten although it is back",
 		Edits: []Edit{{observeLeft, "case set != nil && o.isBack(key, set):", "case set != nil && o.isBack(key, set) && false:"}},
-		Test:  "internal/cluster/observe TestALiveReadIsRepeatedIfAZoneThatLeftIsBack", Rule: "want zone-a with its pod in the group",
+		Test:  "internal/cluster/observe TestALiveReadIsRepeatedIfAFormerZoneReturns", Rule: "want zone-a with its pod in the group",
 	},
 	{
 		Name:  "pods of a zone that left the group are evicted while they serve",
 		Edits: []Edit{{evict, "case !pod.Up() && (z.Ignored || e.down()):", "case true:"}},
-		Test:  "internal/plan/group TestEvict/a pod of a zone that left the group stays while it serves", Rule: "got  yes",
+		Test:  "internal/plan/group TestEvict/a pod of a zone that left the group stays while it is ready", Rule: "got  yes",
 	},
 	{
 		Name:  "zone that has gone keeps every takedown from its live read",
 		Edits: []Edit{{confirm, "return slices.Contains(a.Gone, z.Name)", "return false"}},
-		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a takedown that a zone which has gone was in the way of", Rule: "got false, want true",
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a disruption after a zone was forgotten", Rule: "got false, want true",
 	},
 	{
 		Name:  "note of a pod that ends while its zone is away",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "return left == nil || !left.wants(i.Pod)", "return left == nil || !left.Exists || !left.wants(i.Pod)"}},
-		Test:  scenarios + "the-note-of-a-pod-stays-while-its-zone-is-away", Rule: "end intent of zone-a-0",
+		Test:  scenarios + "intent-stays-while-zone-of-deleted-statefulset-has-pods", Rule: "end intent of zone-a-0",
 	},
 	{
 		Name:  "zone that is forgotten on caches",
 		Edits: []Edit{{"internal/plan/group/record_members.go", "e.Read = plan.Always", "e.Read = plan.IfNew"}, {left, "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
-		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "hold: write free",
+		Test:  scenarios + "hold-drops-deleted-zone-only-after-live-read", Rule: "hold: write free",
 	},
 	{
 		Name:  "zone that is not remembered when it joins",
 		Edits: []Edit{{left, "step.Joined = append(step.Joined, z.Name)", "_ = z"}},
-		Test:  scenarios + "zones-that-the-hold-does-not-remember-are-noted", Rule: "remember zone-b",
+		Test:  scenarios + "joining-zone-is-recorded-in-the-hold", Rule: "remember zone-b",
 	},
 	{
 		Name:  "orphaned pods that the cache does not show",
 		Edits: []Edit{{"internal/cluster/observe/records.go", "if ordinal, ok := OrphanOf(pod); ok {", "if ordinal, ok := OrphanOf(pod); ok && false {"}},
-		Test:  "internal/cluster/observe TestZonesThatLeftTheGroupAreShownWithTheirPods/its StatefulSet was deleted without its pods", Rule: "pods []",
+		Test:  "internal/cluster/observe TestFormerZonesAreShownWithTheirPods/its StatefulSet was deleted without its pods", Rule: "pods []",
 	},
 	{
 		Name:  "pods of a zone that left the group that concern nobody",
 		Edits: []Edit{{"internal/cluster/observe/events.go", "for _, key := range o.holds.Remembering(member.namespace(), parent) {", "for _, key := range o.holds.Remembering(member.namespace(), parent+\"?\") {"}},
-		Test:  "internal/cluster/observe TestAGroupIsEnqueuedForPodsOfAZoneThatLeftIt", Rule: "want its group",
+		Test:  "internal/cluster/observe TestAGroupIsEnqueuedForPodsOfItsFormerZone", Rule: "want its group",
 	},
 	{
 		Name:  "hold of a newer version that lapses while it notes a pod",
 		Edits: []Edit{{planHold, "return len(h.Intents) == 0 && idle && h.Unrenewed", "return h.Unrenewed"}},
-		Test:  scenarios + "a-hold-of-a-newer-version-progressive-never-lapses-while-it-notes-a-pod", Rule: "delete zone-a-0",
+		Test:  scenarios + "progressive-hold-of-newer-version-never-lapses-while-it-has-an-intent", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "hold of a newer version that lapses while it notes a downscale",
 		Edits: []Edit{{planHold, "len(h.Intents) == 0 && idle && h.Unrenewed", "len(h.Intents) == 0 && h.Unrenewed"}},
-		Test:  scenarios + "a-hold-of-a-newer-version-never-lapses-while-it-notes-a-downscale", Rule: "delete zone-a-0",
+		Test:  scenarios + "hold-of-newer-version-never-lapses-while-it-records-a-downscale", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "hold of a newer version that lapses by its written time alone",
@@ -116,12 +116,12 @@ var intents = []Mutant{
 	{
 		Name:  "hold that covers a delete released by the same plan",
 		Edits: []Edit{{group, "\t\tif !c.hasIntent {\n\t\t\tb.intentCount++\n\t\t}\n", ""}},
-		Test:  "internal/plan/group TestNoPlanReleasesTheHoldBesideADelete", Rule: "the hold is released beside a delete",
+		Test:  "internal/plan/group TestNoPlanReleasesTheHoldTogetherWithADelete", Rule: "the hold is released together with a delete",
 	},
 	{
 		Name:  "repair planned on caches alone",
 		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision {", "if d.UnknownRevision {"}},
-		Test:  "internal/lock/hold TestCover/a repair is always looked at", Rule: `want "read live"`,
+		Test:  "internal/lock/hold TestCover/a repair is always read live first", Rule: `want "read live"`,
 		Remark: "it would repeat deletes while the cache of zones is behind, which breaks no rule",
 	},
 	{
@@ -146,27 +146,27 @@ var intents = []Mutant{
 	{
 		Name:  "pod of an unknown revision deleted on caches alone",
 		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision {", "if !d.Up {"}},
-		Test:  "internal/lock/hold TestCover/a pod of an unknown revision is looked at first", Rule: "want \"read live\"",
+		Test:  "internal/lock/hold TestCover/a pod of an unknown revision is read live first", Rule: "want \"read live\"",
 	},
 	{
 		Name:  "Lease removed that notes a downscale which the caches do not show yet",
 		Edits: []Edit{{holdDecision, "return free && s.InProgress().Free() && len", "return free && len"}},
-		Test:  "internal/lock/hold TestCover/it stays while it notes a downscale of later", Rule: "got \"remove\"",
+		Test:  "internal/lock/hold TestCover/an expired hold stays while it records a later downscale", Rule: "got \"remove\"",
 	},
 	{
 		Name:  "place in the queue that is lost by asking again",
 		Edits: []Edit{{"internal/lock/hold/queue.go", "\t\t\tasks.Since = w.Since\n", ""}},
-		Test:  "internal/lock/hold TestWhoAsksAgainKeepsItsPlaceInTheQueue/who asked first is first", Rule: "-want +got",
+		Test:  "internal/lock/hold TestARepeatedRequestKeepsItsPlaceInTheQueue/the earlier request keeps the first place", Rule: "-want +got",
 	},
 	{
 		Name:  "place in the queue of somebody who has gone",
 		Edits: []Edit{{"internal/lock/hold/queue.go", "case !same && waits:", "case !same:"}},
-		Test:  "internal/lock/hold TestWhoAsksAgainKeepsItsPlaceInTheQueue/others who did not ask for too long wait no more", Rule: "-want +got",
+		Test:  "internal/lock/hold TestARepeatedRequestKeepsItsPlaceInTheQueue/another zone that did not ask for too long loses its place", Rule: "-want +got",
 	},
 	{
 		Name:  "place of a rollout that is not written with a renewal",
 		Edits: []Edit{{"internal/lock/hold/queue.go", "\t\t\td.Record, _ = Enqueued(d.Record, a.Waiting)\n", ""}},
-		Test:  "internal/lock/hold TestARolloutTakesItsPlaceInTheQueueByTheNextWrite", Rule: "who waits: []",
+		Test:  "internal/lock/hold TestARolloutTakesItsPlaceInTheQueueByTheNextWrite", Rule: "waiting: []",
 	},
 	{
 		Name:  "hold never given back",

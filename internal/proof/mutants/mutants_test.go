@@ -167,7 +167,7 @@ func judge(m mutants.Mutant, name, out string, err error) error {
 func tail(out string) string { return out[max(0, len(out)-4000):] }
 
 // The runner must reject results that are no proof.
-func TestWhatDoesNotCountAsCaught(t *testing.T) {
+func TestResultsThatDoNotCountAsCaught(t *testing.T) {
 	m := mutants.Mutant{Name: "odd", Test: "internal/plan/group TestX/a case", Rule: "WithinBudget"}
 	exit := errors.New("exit status 1")
 	for sentence, tc := range map[string]struct {
@@ -175,15 +175,15 @@ func TestWhatDoesNotCountAsCaught(t *testing.T) {
 		err  error
 		want string
 	}{
-		"caught":                    {"--- FAIL: TestX (0.1s)\n    --- FAIL: TestX/a_case (0.1s)\n WithinBudget: 2 down", exit, ""},
-		"caught in a part of it":    {"--- FAIL: TestX/a_case (0.1s)\n --- FAIL: TestX/a_case/too (0.1s)\n WithinBudget: 2", exit, ""},
-		"a test that passes":        {"PASS", nil, "it survives"},
-		"a test that is not there":  {"testing: warning: no tests to run\nPASS", nil, "it survives"},
-		"another rule":              {"--- FAIL: TestX/a_case (0.1s)\n OtherZonesAvailable", exit, `does not name "WithinBudget"`},
-		"another test":              {"--- FAIL: TestX/a_case (0.1s)\n --- FAIL: TestX/b (0.1s)\n WithinBudget", exit, "caught by TestX/b"},
-		"a crash":                   {"--- FAIL: TestX/a_case (0.1s)\n WithinBudget\npanic: oh", exit, "crash"},
-		"an end before the test":    {"signal: killed WithinBudget", exit, "did not fail"},
-		"its parent without itself": {"--- FAIL: TestX (0.1s)\n WithinBudget", exit, "did not fail"},
+		"caught":                     {"--- FAIL: TestX (0.1s)\n    --- FAIL: TestX/a_case (0.1s)\n WithinBudget: 2 down", exit, ""},
+		"caught in a part of it":     {"--- FAIL: TestX/a_case (0.1s)\n --- FAIL: TestX/a_case/too (0.1s)\n WithinBudget: 2", exit, ""},
+		"a test that passes":         {"PASS", nil, "it survives"},
+		"a test that does not exist": {"testing: warning: no tests to run\nPASS", nil, "it survives"},
+		"another rule":               {"--- FAIL: TestX/a_case (0.1s)\n OtherZonesAvailable", exit, `does not name "WithinBudget"`},
+		"another test":               {"--- FAIL: TestX/a_case (0.1s)\n --- FAIL: TestX/b (0.1s)\n WithinBudget", exit, "caught by TestX/b"},
+		"a crash":                    {"--- FAIL: TestX/a_case (0.1s)\n WithinBudget\npanic: oh", exit, "crash"},
+		"an end before the test":     {"signal: killed WithinBudget", exit, "did not fail"},
+		"its parent without itself":  {"--- FAIL: TestX (0.1s)\n WithinBudget", exit, "did not fail"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, name, _ := strings.Cut(m.Test, " ")
@@ -202,7 +202,7 @@ func TestEveryMutantCanBePlanted(t *testing.T) {
 	for _, m := range mutants.All() {
 		t.Run(m.Name, func(t *testing.T) {
 			if names[m.Name] {
-				t.Error("another one has the same name")
+				t.Error("another mutant has the same name")
 			}
 			names[m.Name] = true
 			overlay(t, m) // fails for a text that does not occur exactly once

@@ -26,7 +26,7 @@ var orphans = []Mutant{
 	{
 		Name:  "budget that is gone and guards what its Lease remembers",
 		Edits: []Edit{{observeLeft, "\tcase !exists:\n\t\treturn true\n", "\tcase !exists:\n\t\treturn false\n"}},
-		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "want zone-a, uncovered: true",
+		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget was deleted", Rule: "want zone-a, uncovered: true",
 	},
 	{
 		Name:  "budgets that cannot be read and count as gone",
@@ -36,32 +36,32 @@ var orphans = []Mutant{
 	{
 		Name:  "zone of a former budget that is forgotten beside the note of its pod",
 		Edits: []Edit{{left, "return b.leftover(&z.Zone).None()", "return true"}},
-		Test:  scenarios + "the-note-of-a-pod-that-no-budget-covers-any-more-stays", Rule: "forget zone-a",
+		Test:  scenarios + "intent-of-uncovered-pod-stays-until-replacement-is-available", Rule: "forget zone-a",
 	},
 	{
 		Name:  "orphan in the way of a pod that costs its zone twice",
 		Edits: []Edit{{planOrphans, "z.down -= b.standIns(z.Zone, 0)", "z.down -= 0"}},
-		Test:  "internal/plan/group TestEvict/an orphan that has the name of a missing pod makes room for it", Rule: "want yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/an orphan with the name of a missing pod is evicted", Rule: "want yes, recorded zone-a-0",
 	},
 	{
 		Name:  "orphans in the way of pods that all go at once",
 		Edits: []Edit{{planOrphans, "z.Owns(pod.Ordinal) && !recorded\n", "z.Owns(pod.Ordinal) && (recorded || !recorded)\n"}},
-		Test:  "internal/plan/group TestEvict/one after the other", Rule: "got  yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/orphans are evicted one after the other", Rule: "got  yes, recorded zone-a-0",
 	},
 	{
 		Name:  "orphan in the way that waits for the orphans of a zone that left",
 		Edits: []Edit{{planOrphans, "return z.Exists && b.servedByOrphans(b.survey(&z.Zone))", "return false"}},
-		Test:  "internal/plan/group TestEvict/an orphan in the way goes while orphans serve in a zone that left the group", Rule: "want yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/an orphan in the way is evicted while orphans are ready in a zone that left the group", Rule: "want yes, recorded zone-a-0",
 	},
 	{
 		Name:  "orphan in the way that waits for no zone that left",
 		Edits: []Edit{{planOrphans, "return z.Exists && b.servedByOrphans(b.survey(&z.Zone))", "return z.Exists"}},
-		Test:  "internal/plan/group TestEvict/it stays while an orphan of a zone that left the group does not serve", Rule: "got  yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/an orphan in the way stays while an orphan of a zone that left the group is not ready", Rule: "got  yes, recorded zone-a-0",
 	},
 	{
 		Name:  "pod that is evicted while orphans serve in a zone that left",
 		Edits: []Edit{{left, "if !inTheWay || !b.leftToOrphans(z) {", "if !b.leftToOrphans(z) {"}},
-		Test:  "internal/plan/group TestEvict/a pod stays while orphans serve in a zone that left the group", Rule: "got  yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/a pod stays while orphans are ready in a zone that left the group", Rule: "got  yes, recorded zone-a-0",
 	},
 	{
 		Name:  "eviction that caches grant while a zone that left is remembered",
@@ -71,12 +71,12 @@ var orphans = []Mutant{
 	{
 		Name:  "orphan in the way that goes before a lower one",
 		Edits: []Edit{{evict, "\tlowerOrphanFirst, // another pod can come in its place\n", ""}},
-		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/a higher one stays while it is there", Rule: "got  yes, noted zone-a-1",
+		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/a higher orphan stays while a lower one exists", Rule: "got  yes, recorded zone-a-1",
 	},
 	{
 		Name:  "orphan that waits for a lower one whose eviction is granted",
 		Edits: []Edit{{planOrphans, "|| recorded || pod.Phase == plan.Terminating", "|| recorded && false || pod.Phase == plan.Terminating"}},
-		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/a budget of two pods lets it go beside one that is noted", Rule: "want yes, noted zone-a-1",
+		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/a budget of two pods allows an orphan while a lower one is recorded", Rule: "want yes, recorded zone-a-1",
 	},
 	{
 		Name:  "orphan that waits for a lower one and keeps other zones waiting",
@@ -86,42 +86,42 @@ var orphans = []Mutant{
 	{
 		Name:  "refusal of an orphan that names the orphan itself",
 		Edits: []Edit{{planOrphans, "if z.culprit.Code == reason.PodMissing {", "if false {"}},
-		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/the refusal of the lowest one names the pod that is missing beside it", Rule: "want PodMissing zone-a-1",
+		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/the refusal of the lowest orphan names the other missing pod", Rule: "want PodMissing zone-a-1",
 	},
 	{
 		Name:  "orphan in the way that is down and costs its zone twice",
 		Edits: []Edit{{evict, "e.hasIntent || e.inTheWay() && !pod.Up()", "e.hasIntent"}},
-		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/also if the budget has to be healthy, since the pod of its name is missing already", Rule: "want yes, at version 10",
+		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/an orphan that is not ready is evicted if the budget has to be healthy, since the pod of its name is missing already", Rule: "want yes, at version 10",
 	},
 	{
 		Name:  "orphan in the way of a zone that left and is not named as such",
 		Edits: []Edit{{left, "z.whereabouts()+z.cannotCreate(because.Pod)", "z.whereabouts()"}},
-		Test:  "internal/plan/group TestAZoneThatIsAwayIsWaitedForUntilItIsAvailable/orphans have the names of its pods", Rule: "because an orphan has its name",
+		Test:  "internal/plan/group TestAZoneThatLeftBlocksOthersUntilItIsAvailable/orphans have the names of its pods", Rule: "because an orphan has its name",
 	},
 	{
 		Name:  "orphans of two zones that wait for each other",
 		Edits: []Edit{{guards, "!z.available() && !(d.inTheWay && b.servedByOrphans(z))", "!z.available() && !(false && b.servedByOrphans(z))"}},
-		Test:  "internal/plan/group TestEvict/an orphan in the way goes while orphans have the names of all missing pods of another zone", Rule: "want yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/an orphan in the way is evicted while orphans have the names of all missing pods of another zone", Rule: "want yes, recorded zone-a-0",
 	},
 	{
 		Name:  "orphan that goes while an orphan of another zone is down",
 		Edits: []Edit{{planOrphans, "return z.down == b.standIns(z.Zone, z.MinReady) &&", "return b.standIns(z.Zone, z.MinReady) <= z.down &&"}},
-		Test:  "internal/plan/group TestEvict/it stays while an orphan of another zone does not serve", Rule: "got  yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/an orphan in the way stays while an orphan of another zone is not ready", Rule: "got  yes, recorded zone-a-0",
 	},
 	{
 		Name:  "orphans of one partition that wait for each other",
 		Edits: []Edit{{"internal/plan/group/partition.go", "down -= b.standInsOfPartition(e)", "down -= 0"}},
-		Test:  "internal/plan/group TestEvict/in a partition an orphan in the way goes while an orphan has the name of the missing pod of another zone", Rule: "want yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/in a partition, an orphan in the way is evicted while an orphan has the name of the missing pod of another zone", Rule: "want yes, recorded zone-a-0",
 	},
 	{
 		Name:  "pod that goes while orphans serve in another zone",
 		Edits: []Edit{{guards, "!z.available() && !(d.inTheWay && b.servedByOrphans(z))", "!z.available() && !b.servedByOrphans(z)"}},
-		Test:  "internal/plan/group TestEvict/a pod of another zone stays while orphans have the names of missing pods", Rule: "got  yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/a pod of another zone stays while orphans have the names of missing pods", Rule: "got  yes, recorded zone-a-0",
 	},
 	{
 		Name:  "young orphan that counts as down before it goes",
 		Edits: []Edit{{evict, "e.alreadyDown = e.hasIntent || e.inTheWay() && !pod.Up()", "e.alreadyDown = b.isDown(z, pod)"}},
-		Test:  "internal/plan/group TestEvict/nor while another pod is down, however young the orphan is", Rule: "got  yes, noted zone-a-0",
+		Test:  "internal/plan/group TestEvict/no orphan is evicted while another pod is not ready, however young the orphan is", Rule: "got  yes, recorded zone-a-0",
 	},
 	{
 		Name:  "orphan that no StatefulSet adopts and that is waited for",
@@ -136,7 +136,7 @@ var orphans = []Mutant{
 	{
 		Name:  "hold of a former budget that is asked about its pods, as the API server shows it",
 		Edits: []Edit{{"internal/cluster/observe/lookup.go", "return o.noLongerGuards(c.Key, set) }), err", "return false }), err"}},
-		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget is gone", Rule: "want any: false",
+		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget was deleted", Rule: "want any: false",
 	},
 	{
 		Name:  "orphan that is counted twice since its StatefulSet selects it by now",
@@ -161,11 +161,11 @@ var orphans = []Mutant{
 	{
 		Name:  "zone that is noted in a hold that cannot be read",
 		Edits: []Edit{{holdDecision, "&& records && s.Hold.Unreadable == \"\" {", "&& records {"}},
-		Test:  "internal/lock/hold TestARecordThatCannotBeReadIsNotWrittenOver", Rule: "verdict 2 for \"delete zone-a-0",
+		Test:  "internal/lock/hold TestAnUnreadableRecordIsNotOverwritten", Rule: "verdict 2 for \"delete zone-a-0",
 	},
 	{
 		Name:  "zone that is forgotten without a look",
 		Edits: []Edit{{"internal/plan/group/record_members.go", "Read: plan.IfNew, Records: true}\n\tif len(a.Gone) > 0 {", "Read: plan.IfNew, Records: true}\n\tif len(a.Gone) > 100 {"}},
-		Test:  scenarios + "a-zone-that-has-gone-is-forgotten-by-a-live-read-alone", Rule: "hold: write free",
+		Test:  scenarios + "hold-drops-deleted-zone-only-after-live-read", Rule: "hold: write free",
 	},
 }

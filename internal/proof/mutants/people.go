@@ -5,12 +5,12 @@ var people = []Mutant{
 	{
 		Name:  "pause that does not end",
 		Edits: []Edit{{snapshot, "return z.Paused && (z.PausedUntil.Time.IsZero() || now.Before(z.PausedUntil.Time))", "return z.Paused"}},
-		Test:  scenarios + "a-pause-that-is-over-keeps-nobody", Rule: "wait zone-a because Paused",
+		Test:  scenarios + "zone-rolls-out-after-its-pause-ends", Rule: "wait zone-a because Paused",
 	},
 	{
 		Name:  "pause that ends before its end can be read",
 		Edits: []Edit{{snapshot, "z.PausedUntil.Time.IsZero() || now", "now"}},
-		Test:  scenarios + "a-pause-whose-end-cannot-be-read-lasts", Rule: "delete zone-a-0",
+		Test:  scenarios + "pause-with-invalid-end-time-lasts-until-removed", Rule: "delete zone-a-0",
 	},
 	{
 		Name:  "pause after whose end nobody looks again",
@@ -30,6 +30,6 @@ var people = []Mutant{
 	{
 		Name:  "person who gives back what lockstep holds",
 		Edits: []Edit{{holdManual, "!h.Holder.Foreign() || (h.Holder.Operation() != Manual && !force)", "h.Holder.Operation() != Manual && !force"}},
-		Test:  "internal/lock/hold TestAPersonGivesBackWhatPeopleHold", Rule: "rollout/zone-a",
+		Test:  "internal/lock/hold TestAPersonReleasesOnlyHoldsFromOutside", Rule: "rollout/zone-a",
 	},
 }

@@ -6,18 +6,18 @@ var requests = []Mutant{
 	{
 		Name:  "UID dropped from the preconditions of a delete",
 		Edits: []Edit{{writes, "Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},", "Preconditions: &metav1.Preconditions{ResourceVersion: &version},"}, {writes, "uid, version := types.UID(d.UID), d.Version.String()", "version := d.Version.String()"}},
-		Test:  "internal/act TestEveryWriteNamesTheVeryObject", Rule: "uid-of-zone-a-0",
+		Test:  "internal/act TestEveryWriteHasThePreconditionsOfItsObject", Rule: "uid-of-zone-a-0",
 	},
 	{
 		Name:  "resourceVersion dropped from the preconditions of a delete",
 		Edits: []Edit{{writes, "Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},", "Preconditions: &metav1.Preconditions{UID: &uid},"}, {writes, "uid, version := types.UID(d.UID), d.Version.String()", "uid := types.UID(d.UID)"}},
-		Test:  "internal/act TestEveryWriteNamesTheVeryObject", Rule: "resourceVersion",
+		Test:  "internal/act TestEveryWriteHasThePreconditionsOfItsObject", Rule: "resourceVersion",
 		Remark: "what comes of it in the explorer: TestEveryDeviationIsDetected",
 	},
 	{
 		Name:  "resourceVersion dropped from touches and adoptions",
 		Edits: []Edit{{"internal/act/patch.go", "Metadata: metadata{UID: uid, ResourceVersion: version.String()}", "Metadata: metadata{UID: uid, ResourceVersion: version.String()[:0]}"}},
-		Test:  "internal/act TestEveryWriteNamesTheVeryObject", Rule: "resourceVersion",
+		Test:  "internal/act TestEveryWriteHasThePreconditionsOfItsObject", Rule: "resourceVersion",
 	},
 	{
 		Name:  "intent written after the delete",
@@ -50,6 +50,6 @@ var requests = []Mutant{
 	{
 		Name:  "Lease written over a record that nobody decided on",
 		Edits: []Edit{{store, "if current == nil || string(current.UID) != record.UID || versionOf(current) != record.Version {", "if current == nil {"}},
-		Test:  "internal/lock/lease TestAWriteDoesNotOverwriteWhatTheCacheLearnedAfterTheDecision", Rule: "the other process's hold and intent were overwritten",
+		Test:  "internal/lock/lease TestAWriteDoesNotOverwriteALeaseThatChangedAfterTheDecision", Rule: "the other process's hold and intent were overwritten",
 	},
 }

@@ -5,7 +5,7 @@ var restored = []Mutant{
 	{
 		Name:  "note of another history that counts for ever",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "case s.Live && s.behindIntent(i):", "case false && s.behindIntent(i):"}},
-		Test:  scenarios + "a-note-of-a-version-that-is-not-reached-ends-by-a-live-read", Rule: "was noted before a restore",
+		Test:  scenarios + "intent-ahead-of-live-read-ends-if-pod-has-another-uid", Rule: "the intent predates a restore",
 	},
 	{
 		Name:  "note of another history that counts for ever, in all histories",
@@ -15,37 +15,37 @@ var restored = []Mutant{
 	{
 		Name:  "note that ends because a cache is late",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "case s.Live && s.behindIntent(i):", "case s.behindIntent(i):"}},
-		Test:  scenarios + "a-note-that-is-newer-than-a-cache-is-believed-at-first", Rule: "a replica that is late",
+		Test:  scenarios + "intent-newer-than-caches-counts-for-10s", Rule: "late caches cannot be distinguished",
 	},
 	{
 		Name:  "note of another history that ends while a delete of the very pod may be under way",
 		Edits: []Edit{{planRestored, "(pod.Phase == plan.Terminating || i.Known < plan.GrantLimit)", "pod.Phase == plan.Terminating"}},
-		Test:  scenarios + "a-restored-note-of-the-very-pod-counts-while-its-delete-may-be-under-way", Rule: "until no request of that time",
+		Test:  scenarios + "intent-from-before-restore-counts-while-its-delete-may-arrive", Rule: "while its delete request may still arrive",
 	},
 	{
 		Name:  "note that caches never reach is no reason to read live",
 		Edits: []Edit{{planRestored, "b.behindIntent(i) && i.Known < b.patienceWithIntent(i)", "b.behindIntent(i)"}},
-		Test:  scenarios + "a-note-that-caches-do-not-reach-is-looked-at", Rule: "is a reason to look",
+		Test:  scenarios + "intent-ahead-of-caches-for-10s-triggers-live-read", Rule: "whether it predates a restore",
 	},
 	{
 		Name:  "note that is read live although caches may only be late",
 		Edits: []Edit{{planRestored, "b.behindIntent(i) && i.Known < b.patienceWithIntent(i)", "false"}},
-		Test:  scenarios + "a-note-that-is-newer-than-a-cache-is-believed-at-first", Rule: "a replica that is late",
+		Test:  scenarios + "intent-newer-than-caches-counts-for-10s", Rule: "late caches cannot be distinguished",
 	},
 	{
 		Name:  "downscale of another history that counts for ever",
 		Edits: []Edit{{planRestored, "	case !s.Live:\n		return Unseen\n", "	case true:\n		return Unseen\n"}},
-		Test:  scenarios + "a-downscale-of-before-a-restore-is-ended", Rule: "was noted before a restore",
+		Test:  scenarios + "downscale-from-before-restore-ends-if-no-pod-was-called", Rule: "it predates a restore and ends",
 	},
 	{
 		Name:  "downscale that ends because a cache is late",
 		Edits: []Edit{{planRestored, "	case !s.Live:\n		return Unseen\n", ""}},
-		Test:  scenarios + "a-downscale-that-is-newer-than-a-cache-is-believed-at-first", Rule: "a replica that is late",
+		Test:  scenarios + "downscale-newer-than-caches-counts-for-10s", Rule: "late caches cannot be distinguished",
 	},
 	{
 		Name:  "preparation of another history that nobody is told to forget",
 		Edits: []Edit{{planRestored, "case !b.Live, b.ended, !exists:", "case !b.Live, b.ended, !exists, true:"}},
-		Test:  scenarios + "a-preparation-of-before-a-restore-is-noted-anew-to-be-undone", Rule: "are told that they stay",
+		Test:  scenarios + "preparation-from-before-restore-is-undone-at-current-version", Rule: "at the zone's current version",
 	},
 	{
 		Name:  "caches never confirm what ends a downscale of another history",
@@ -55,7 +55,7 @@ var restored = []Mutant{
 	{
 		Name:  "live read of a Lease that goes back and is not noticed",
 		Edits: []Edit{{store, "lease.ResourceVersion, before); err != nil {", "lease.ResourceVersion, before*0); err != nil {"}},
-		Test:  "internal/lock/lease TestALiveReadThatIsOlderThanWhatWasKnownShowsARestore", Rule: "want that version 101 is shown",
+		Test:  "internal/lock/lease TestALiveReadThatIsOlderThanAKnownVersionShowsARestore", Rule: "want that version 101 is shown",
 	},
 	{
 		Name:  "live read of a Lease that is compared with what was learned after it",
@@ -70,7 +70,7 @@ var restored = []Mutant{
 	{
 		Name:  "downscale that a restore took back and that counts as lockstep's own",
 		Edits: []Edit{{planRestored, "d.UID, d.Version, d.Generation, d.Ours = z.UID, z.Version, 0, false", "d.UID, d.Version, d.Generation = z.UID, z.Version, 0"}},
-		Test:  "internal/plan/group TestADownscaleThatARestoreTookBackIsNoLongerLockstepsOwn", Rule: "it is noted as lockstep's own",
+		Test:  "internal/plan/group TestADownscaleThatARestoreTookBackIsNoLongerLockstepsOwn", Rule: "it is recorded as lockstep's",
 	},
 	{
 		Name:  "unbound grant of another history that is read live before it lapses",

@@ -15,17 +15,17 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale begun while the rollout of another zone goes on",
 		Edits: []Edit{{replicas, "\t\t\tif c.Up() && b.mayReplace(", "\t\t\tif false && b.mayReplace("}},
-		Test:  scenarios + "a-rollout-that-has-the-hold-goes-on-before-a-follower-shrinks", Rule: "a-rollout-that-has-the-hold",
+		Test:  scenarios + "rollout-with-hold-continues-before-follower-scales-down", Rule: "while a rollout has the hold and can continue",
 	},
 	{
 		Name:  "own downscale noted while the hold is given back",
 		Edits: []Edit{{group, "if (!b.Hold.Downscale.None() && !b.ended) || plan.Has[RecordDownscale](actions) {", "if !b.Hold.Downscale.None() && !b.ended {"}},
-		Test:  scenarios + "a-follower-shrinks-between-two-zones-of-a-rollout", Rule: "DownscaleAlone",
+		Test:  scenarios + "follower-scales-down-between-two-zones-of-a-rollout", Rule: "DownscaleAlone",
 	},
 	{
 		Name:  "downscale that somebody else asked for carried out",
 		Edits: []Edit{{downscaleSteps, "\tcase d.Stage == Admitted && d.Ours && b.DownscaleStatus(d) == Awaited:\n", "\tcase d.Stage == Admitted && b.DownscaleStatus(d) == Awaited:\n"}},
-		Test:  scenarios + "a-downscale-of-another-client-is-not-carried-out", Rule: "DownscaleRecorded",
+		Test:  scenarios + "downscale-admitted-for-another-client-is-not-carried-out", Rule: "DownscaleRecorded",
 	},
 	{
 		Name:  "own downscale of another process carried out without a look",
@@ -35,52 +35,52 @@ var scaling = []Mutant{
 	{
 		Name:  "own downscale carried out long after it was judged",
 		Edits: []Edit{{downscaleSteps, "\tcase late || !because.None():\n", "\tcase !because.None():\n"}},
-		Test:  scenarios + "a-downscale-of-our-own-that-does-not-get-through-is-voided", Rule: "could not be made in time",
+		Test:  scenarios + "own-downscale-that-is-not-made-in-time-is-cancelled", Rule: "was not carried out in time",
 	},
 	{
 		Name:  "own downscale carried out although nobody wants it any more",
 		Edits: []Edit{{downscaleSteps, "\tcase !z.wishesFor(d):\n", "\tcase false:\n"}},
-		Test:  scenarios + "a-downscale-of-our-own-that-is-not-wanted-any-more-is-voided", Rule: "cancel downscale zone-b",
+		Test:  scenarios + "own-downscale-that-is-no-longer-wanted-is-cancelled", Rule: "cancel downscale zone-b",
 	},
 	{
 		Name:  "own downscale carried out under whatever hold there is",
 		Edits: []Edit{{downscaleSteps, "if b.Hold.Holder != plan.DownscaleOperation.For(d.Zone) {", "if false {"}},
-		Test:  scenarios + "a-downscale-of-our-own-under-another-hold-is-voided", Rule: "DownscaleRecorded",
+		Test:  scenarios + "own-downscale-without-its-hold-is-cancelled", Rule: "DownscaleRecorded",
 	},
 	{
 		Name:  "own downscale takes along who was not called",
 		Edits: []Edit{{downscaleSteps, "if d.Stage == Admitted && d.Called != Fingerprint(leaves.ask) {", "if false {"}},
-		Test:  scenarios + "who-came-up-after-the-note-is-asked-too", Rule: "PreparedFirst",
+		Test:  scenarios + "admitted-downscale-of-pod-that-was-never-called-is-cancelled", Rule: "PreparedFirst",
 	},
 	{
 		Name:  "own downscale tried again at once after it failed",
 		Edits: []Edit{{replicas, "if stillGivenUp(at, b.Now) {", "if false {"}},
-		Test:  scenarios + "a-downscale-that-failed-gives-others-a-turn", Rule: "record zone-b",
+		Test:  scenarios + "failed-downscale-is-not-retried-at-once-so-rollout-continues", Rule: "record zone-b",
 	},
 	{
 		Name:  "own downscale of a zone that must not shrink",
 		Edits: []Edit{{replicas, "if z.Barred {", "if false {"}},
-		Test:  scenarios + "a-zone-that-must-not-shrink-says-so", Rule: "no-downscale binds our own",
+		Test:  scenarios + "no-downscale-label-blocks-locksteps-own-downscale", Rule: "The no-downscale label also blocks",
 	},
 	{
 		Name:  "own downscale not known to the webhook",
 		Edits: []Edit{{admit, "\tif b.isOwnRecordedDownscale(d) {\n\t\treturn DownscaleAnswer{}\n\t}\n", ""}},
-		Test:  "internal/plan/group TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_needs_no_second_note",
+		Test:  "internal/plan/group TestAdmit", Rule: "a_downscale_that_lockstep_recorded_needs_no_second_record",
 	},
 	{
 		Name:  "time of a downscale that was only seen lost to the next one",
 		Edits: []Edit{{nextPart, "if !former.None() && !next.Same(former) && s.Shrank", "if !former.None() && (next.Version != former.Version || next.Zone != former.Zone) && s.Shrank"}},
-		Test:  "internal/lock/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptWhenTheNextOneReplacesIt", Rule: "dated 0001",
+		Test:  "internal/lock/hold TestTheTimeOfADetectedDownscaleIsKeptWhenTheNextDownscaleReplacesIt", Rule: "dated 0001",
 	},
 	{
 		Name:  "downscale that failed tried again at once while pods leave",
 		Edits: []Edit{{nextPart, "(next.None() || next.Generation == SeenInEffect)", "next.None()"}},
-		Test:  "internal/lock/hold TestADownscaleThatFailsWhilePodsLeaveByTheOneBeforeIsNotTriedAgainAtOnce", Rule: "given up map[]",
+		Test:  "internal/lock/hold TestADownscaleThatFailsWhilePodsOfThePreviousOneTerminateIsNotRetriedAtOnce", Rule: "given up map[]",
 	},
 	{
 		Name:  "note of somebody else taken for one's own",
 		Edits: []Edit{{"internal/act/hook/preparations.go", "!(former.Ours && g.recorded.Same(former))", "!g.recorded.Same(former)"}},
-		Test:  "internal/act/hook TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled", Rule: "want heard true",
+		Test:  "internal/act/hook TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled", Rule: "want delivered true",
 	},
 	{
 		Name:  "downscale that no pod heard of takes the one before it off the hold",
@@ -110,37 +110,37 @@ var scaling = []Mutant{
 	{
 		Name:  "downscale that was only seen counts as judged",
 		Edits: []Edit{{downscaleState, "Generation: SeenInEffect,", "Generation: max(1, z.Generation-1),"}},
-		Test:  "internal/lock/hold TestTheTimeOfADownscaleThatWasOnlySeenIsKeptThoughItIsTakenBack", Rule: "at generation 1",
+		Test:  "internal/lock/hold TestTheTimeOfADetectedDownscaleIsKeptAfterItIsReverted", Rule: "at generation 1",
 	},
 	{
 		Name:  "own downscale known to the webhook however long ago",
 		Edits: []Edit{{admit, " || !b.Now.Before(recorded.Since.Add(CarryLimit)) {", " {"}},
-		Test:  "internal/plan/group TestAdmit", Rule: "what_lockstep_has_noted_as_its_own_long_ago_is_refused",
+		Test:  "internal/plan/group TestAdmit", Rule: "a_downscale_that_lockstep_recorded_long_ago_is_refused",
 	},
 	{
 		Name:  "own downscale that counts from the yes to it",
 		Edits: []Edit{{downscale, "\tif d.Ours {\n\t\tby = by.Add(CarryLimit)\n\t}\n", ""}},
-		Test:  "internal/lock/hold TestADownscaleOfLockstepsOwnIsDatedFromWhenItsUpdateIsSentAtTheLatest", Rule: "dated",
+		Test:  "internal/lock/hold TestADownscaleByLockstepIsDatedByTheLatestTimeOfItsUpdate", Rule: "dated",
 	},
 	{
 		Name:  "own downscale known to the webhook whatever is asked for",
 		Edits: []Edit{{downscale, "d.From == other.From && d.To == other.To", "d.From == other.From"}},
-		Test:  "internal/plan/group TestAdmit", Rule: "another_decrease_than_lockstep's_own_is_refused",
+		Test:  "internal/plan/group TestAdmit", Rule: "another_downscale_than_the_recorded_downscale_is_refused",
 	},
 	{
 		Name:  "careful follower grows before its leader",
 		Edits: []Edit{{replicas, "if because.None() && leader.Replicas == replicas {", "if leader.Replicas == replicas {"}},
-		Test:  scenarios + "a-careful-follower-waits-for-its-leader", Rule: "LeaderNotReady",
+		Test:  scenarios + "follower-that-waits-for-leader-waits-for-missing-pod-of-leader", Rule: "LeaderNotReady",
 	},
 	{
 		Name:  "follower waits a plan for its leader's raise",
 		Edits: []Edit{{replicas, "\treturn wish{replicas: b.replicasAfterScaleUp(leader), because: reason.LeaderFollowed}\n", "\treturn wish{replicas: leader.Replicas, because: reason.LeaderFollowed}\n"}},
-		Test:  scenarios + "several-followers-grow-in-one-plan", Rule: "set zone-c",
+		Test:  scenarios + "one-plan-scales-up-a-chain-of-followers", Rule: "set zone-c",
 	},
 	{
 		Name:  "forced replicas count less than the leader's",
 		Edits: []Edit{{replicas, "\tcase z.Forced.Given:\n\t\treturn plausible(", "\tcase z.Forced.Given && z.Leader == \"\":\n\t\treturn plausible("}},
-		Test:  scenarios + "what-is-forced-comes-first", Rule: "ReplicasForced",
+		Test:  scenarios + "forced-replicas-take-precedence-over-leader", Rule: "ReplicasForced",
 	},
 	{
 		Name:  "replicas not added when the hold cannot be written",
@@ -150,27 +150,27 @@ var scaling = []Mutant{
 	{
 		Name:  "downscale admitted although somebody declined",
 		Edits: []Edit{{downscaleSteps, "\tcase called.Failed != \"\" && called.Delivered:\n", "\tcase called.Failed != \"\" && called.Delivered && false:\n"}, {downscaleSteps, "\tcase called.Failed != \"\":\n", "\tcase false:\n"}},
-		Test:  scenarios + "a-pod-that-declines-ends-the-downscale", Rule: "admitted because LeaderFollow",
+		Test:  scenarios + "pod-that-declines-preparation-cancels-downscale", Rule: "admitted because LeaderFollow",
 	},
 	{
 		Name:  "who came up after the others agreed leaves unasked",
 		Edits: []Edit{{downscaleSteps, "if d.Stage == Admitted && d.Called != Fingerprint(leaves.ask) {", "if d.Stage == Admitted && d.Called == \"\" && len(leaves.ask) > 0 {"}},
-		Test:  scenarios + "who-came-up-after-the-others-agreed-is-asked-too", Rule: "cancel downscale zone-b",
+		Test:  scenarios + "pod-that-starts-after-acknowledgements-cancels-admitted-downscale", Rule: "cancel downscale zone-b",
 	},
 	{
 		Name:  "who was asked under a note that is gone stays prepared",
 		Edits: []Edit{{downscaleSteps, "b.undoOrphanedPreparation(); steps != nil", "b.undoOrphanedPreparation(); false && steps != nil"}},
-		Test:  "internal/plan/group TestWhoWasAskedInVainIsToldToStay", Rule: "under a note that is gone",
+		Test:  "internal/plan/group TestPodsCalledInVainAreNotifiedToStay", Rule: "the record is gone",
 	},
 	{
 		Name:  "who was prepared under a note that is replaced stays prepared",
 		Edits: []Edit{{prepareDownscale, "\t\treturn v.Former\n", "\t\treturn group.Downscale{}\n"}},
-		Test:  "internal/serve/admission TestPodsPreparedForAReplacedDownscaleAreNotifiedToStay", Rule: "nobody_hears_of_the_next_one",
+		Test:  "internal/serve/admission TestPodsPreparedForAReplacedDownscaleAreNotifiedToStay", Rule: "no_pod_receives_the_next_call",
 	},
 	{
 		Name:  "who was prepared under the note of another leader that is replaced stays prepared",
 		Edits: []Edit{{"internal/act/hook/preparations.go", "former.Stage == group.Undoing && !(former.Ours && g.recorded.Same(former))", "false"}},
-		Test:  "internal/act/hook TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled", Rule: "in_the_place_of_what_somebody_else_has_noted",
+		Test:  "internal/act/hook TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled", Rule: "in_place_of_a_record_of_another_process",
 	},
 	{
 		Name:  "a withdrawn wish counts as a failure",
@@ -180,37 +180,37 @@ var scaling = []Mutant{
 	{
 		Name:  "leader counts before what is mirrored",
 		Edits: []Edit{{replicas, "\tcase z.Mirror.Configured():", "\tcase z.Mirror.Configured() && z.Leader == \"\":"}},
-		Test:  scenarios + "what-is-mirrored-comes-before-the-leader", Rule: "record zone-b",
+		Test:  scenarios + "mirrored-resource-takes-precedence-over-leader", Rule: "record zone-b",
 	},
 	{
 		Name:  "any number of replicas is taken over",
 		Edits: []Edit{{replicas, "\tif w.replicas <= MaxReplicas {", "\tif w.replicas >= 0 {"}},
-		Test:  scenarios + "a-number-that-cannot-be-meant-changes-nothing", Rule: "set zone-a from 1 to 2000000000",
+		Test:  scenarios + "replica-count-above-100000-changes-nothing", Rule: "set zone-a from 1 to 2000000000",
 	},
 	{
 		Name:  "resource told of its first zone alone",
 		Edits: []Edit{{mirror, "(least < 0 || z.Replicas < least)", "least < 0"}},
-		Test:  scenarios + "the-resource-is-told-the-smallest-number", Rule: "report ",
+		Test:  scenarios + "resource-status-reports-smallest-replicas-of-mirroring-zones", Rule: "report ",
 	},
 	{
 		Name:  "two writers of a report answer each other",
 		Edits: []Edit{{mirror, "m.Scale.Reported && b.contested(m).None() {", "m.Scale.Reported {"}},
-		Test:  scenarios + "two-writers-of-a-report-do-not-answer-each-other", Rule: "report 1 to",
+		Test:  scenarios + "overwritten-report-is-not-repeated-at-once", Rule: "report 1 to",
 	},
 	{
 		Name:  "two writers of replicas answer each other at once",
 		Edits: []Edit{{contest, "\tif !c.Contested() || !c.Overwritten || c.At.After(now) || !now.Before(until) {", "\tif true || now.After(until) {"}},
-		Test:  scenarios + "a-third-overwrite-of-replicas-is-answered-after-a-pause", Rule: "set zone-b from 2 to 4",
+		Test:  scenarios + "third-overwrite-of-replicas-is-corrected-after-pause", Rule: "set zone-b from 2 to 4",
 	},
 	{
 		Name:  "a leader that grows waits for the pause that another writer causes",
 		Edits: []Edit{{contest, "\tcase w.none() || w.immediate != c.Replicas:", "\tcase w.none():"}},
-		Test:  scenarios + "a-leader-that-grows-is-followed-at-once-in-a-contest", Rule: "ReplicasContested",
+		Test:  scenarios + "follower-follows-leader-at-once-during-contest", Rule: "ReplicasContested",
 	},
 	{
 		Name:  "who follows a contested zone shrinks with it",
 		Edits: []Edit{{replicas, "\tif !z.contest.objection(b.Now).None() {\n\t\treturn z.wish.replicas", "\tif false {\n\t\treturn z.wish.replicas"}},
-		Test:  scenarios + "who-follows-a-contested-zone-keeps-its-replicas", Rule: "zone-c",
+		Test:  scenarios + "follower-of-contested-zone-keeps-its-replicas", Rule: "zone-c",
 	},
 	{
 		Name:  "pause between two writers of replicas grows without end",

@@ -40,7 +40,7 @@ var snapshots = []Mutant{
 	{
 		Name:  "pods of a zone that left which say nothing of how new they are",
 		Edits: []Edit{{observeLeft, "at = versionOf(page)", "at = 0"}},
-		Test:  "internal/cluster/observe TestALiveReadSaysHowNewThePodsOfAZoneThatLeftAre", Rule: "want pods of version 100",
+		Test:  "internal/cluster/observe TestALiveReadHasTheVersionOfThePodsOfAFormerZone", Rule: "want pods of version 100",
 	},
 	{
 		Name: "pod of a group that counts as unguarded",
@@ -53,6 +53,6 @@ var snapshots = []Mutant{
 	{
 		Name:  "orphan that waits for a StatefulSet outside of its group to adopt it",
 		Edits: []Edit{{"internal/cluster/observe/lookup.go", "\tif exists && set.grouped {", "\tif exists {"}},
-		Test:  "internal/cluster/observe TestPodsOfAZoneThatLeftAreEvictedUnderItsGroup/orphaned, and its StatefulSet is back outside of the group", Rule: "Unplaced:true",
+		Test:  "internal/cluster/observe TestPodsOfAFormerZoneAreEvictedUnderItsGroup/orphaned, and its StatefulSet is back outside of the group", Rule: "Unplaced:true",
 	},
 }

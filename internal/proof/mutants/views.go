@@ -31,7 +31,7 @@ var views = []Mutant{
 	{
 		Name:  "disruption although the caches show by now that a zone is paused",
 		Edits: []Edit{{groupsController, " || !seen.AsksTheSame(&t.seen)", ""}},
-		Test:  "internal/control/groups TestReconcile/a zone was paused while StatefulSets were read, and the caches show it already", Rule: "looks, want 1",
+		Test:  "internal/control/groups TestReconcile/a zone was paused while StatefulSets were read, and the caches show it already", Rule: "live reads, want 1",
 	},
 	{
 		Name:  "disruption although a pod of another zone broke during the last read",
@@ -41,12 +41,12 @@ var views = []Mutant{
 	{
 		Name:  "live read that is confirmed by what the caches show of StatefulSets",
 		Edits: []Edit{{groupsController, "c.Observer.AsksTheSame(ctx, t.seen)", "c.Observer.AsksTheSame(ctx, c.Observer.Cached(t.seen.Key))"}},
-		Test:  "internal/control/groups TestAPlanIsConfirmedByWhatItAssumes", Rule: "want that of a live read",
+		Test:  "internal/control/groups TestAPlanIsConfirmedByItsAssumptions", Rule: "want that of a live read",
 	},
 	{
 		Name:  "plan that counts as confirmed for ever",
 		Edits: []Edit{{groupsController, "again.decision.DisruptBefore = before", "again.decision.DisruptBefore = before.Add(time.Hour)"}},
-		Test:  "internal/control/groups TestAPlanIsConfirmedByWhatItAssumes", Rule: "confirmed until",
+		Test:  "internal/control/groups TestAPlanIsConfirmedByItsAssumptions", Rule: "confirmed until",
 	},
 	{
 		Name:  "disruption of a plan that was confirmed too long ago",
@@ -66,27 +66,27 @@ var views = []Mutant{
 	{
 		Name:  "plan of two pods of which the caches propose one",
 		Edits: []Edit{{confirm, "return !slices.ContainsFunc(taken, func(one string) bool { return !slices.Contains(proposed, one) })", "return slices.ContainsFunc(taken, func(one string) bool { return slices.Contains(proposed, one) })"}},
-		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not two pods of which they propose one", Rule: "got true",
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/two pods of which caches propose one", Rule: "got true",
 	},
 	{
 		Name:  "plan that must be the one of the caches",
 		Edits: []Edit{{confirm, "return !slices.ContainsFunc(taken, func(one string) bool { return !slices.Contains(proposed, one) })", "return slices.Equal(taken, proposed)"}},
-		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/one pod of two that they propose", Rule: "got false",
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/one pod of two that caches propose", Rule: "got false",
 	},
 	{
 		Name:  "pod that was created again, confirmed by its name",
 		Edits: []Edit{{confirm, `"pod "+a.UID`, `"pod "+a.Pod`}},
-		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not a pod that was created again", Rule: "got true",
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a pod that was created again", Rule: "got true",
 	},
 	{
 		Name:  "repair that the caches must confirm",
 		Edits: []Edit{{confirm, "if a.Up {", "if true {"}},
-		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a repair, although they show that the pod is up again", Rule: "got false",
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a repair of a pod that is ready in caches", Rule: "got false",
 	},
 	{
 		Name:  "zones that left, all forgotten with one of them",
 		Edits: []Edit{{confirm, "return slices.Contains(a.Gone, z.Name)", "return len(a.Gone) > 0"}},
-		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not beside a zone that left, if another one is forgotten", Rule: "got true",
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a plan that forgets one zone while another zone left", Rule: "got true",
 	},
 	{
 		Name:  "downscale whose record times out while StatefulSets are read",
@@ -96,12 +96,27 @@ var views = []Mutant{
 	{
 		Name:  "minimum time between downscales that a read of StatefulSets does not notice",
 		Edits: []Edit{{snapshot, "z.MinBetween == other.MinBetween && ", ""}},
-		Test:  "internal/plan/group TestWhetherTwoStatesOfAStatefulSetAskForTheSame", Rule: "changed: it asks for another minimum time",
+		Test:  "internal/plan/group TestWhetherTwoStatesOfAStatefulSetRequestTheSame", Rule: "changed: it asks for another minimum time",
 	},
 	{
 		Name:  "read of a StatefulSet that failed, taken for the same",
 		Edits: []Edit{{"internal/cluster/observe/verify.go", "\t\treturn false, err\n", "\t\treturn true, nil\n"}},
 		Test:  "internal/cluster/observe TestAFailedReadIsNotTakenForTheSame", Rule: "true, <nil>",
+	},
+	{
+		Name:  "later grant of a pod ended with the former one",
+		Edits: []Edit{{confirm, " && a.Intent.Since.Equal(i.Since)", ""}},
+		Test:  "internal/plan/group TestCachesConfirmNoDisruptionBesideALaterRecord/a later grant of the same pod", Rule: "got true",
+	},
+	{
+		Name:  "downscale that only a live read shows as completed",
+		Edits: []Edit{{confirm, "if a.Restored && h.Downscale", "if h.Downscale"}},
+		Test:  "internal/plan/group TestCachesConfirmNoDisruptionBesideALaterRecord/a downscale that the caches do not show as completed", Rule: "got true",
+	},
+	{
+		Name:  "later downscale of a zone ended with the restored one",
+		Edits: []Edit{{confirm, "if a.Restored && h.Downscale.Same(a.Downscale) {", "if a.Restored {"}},
+		Test:  "internal/plan/group TestCachesConfirmNoDisruptionBesideALaterRecord/a later downscale of the same zone", Rule: "got true",
 	},
 	{
 		Name:  "StatefulSets read one after the other",
@@ -111,7 +126,7 @@ var views = []Mutant{
 	{
 		Name:  "downscale although a pod of another zone broke during the last read",
 		Edits: []Edit{{confirm, "if a.lowers() {", "if false {"}},
-		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/not a downscale beside what broke meanwhile", Rule: "got true",
+		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a downscale while another zone became unavailable", Rule: "got true",
 	},
 	{
 		Name:  "explorer in which an old version of the Lease becomes the present one",
@@ -121,12 +136,12 @@ var views = []Mutant{
 	{
 		Name:  "pause that a read of StatefulSets does not notice",
 		Edits: []Edit{{snapshot, "z.Paused == other.Paused &&", ""}},
-		Test:  "internal/plan/group TestWhetherTwoStatesOfAStatefulSetAskForTheSame", Rule: "changed: it is paused",
+		Test:  "internal/plan/group TestWhetherTwoStatesOfAStatefulSetRequestTheSame", Rule: "changed: it is paused",
 	},
 	{
 		Name:  "StatefulSet that moved to another group and still asks for the same",
 		Edits: []Edit{{"internal/cluster/observe/verify.go", " || !o.belongs(cached.Key, set)", ""}},
-		Test:  "internal/cluster/observe TestWhetherStatefulSetsStillAskForWhatTheCachesShow/another group", Rule: "true, <nil>, want false",
+		Test:  "internal/cluster/observe TestChangesOfLiveStatefulSetsAreDetected/another group", Rule: "true, <nil>, want false",
 	},
 	{
 		Name:  "walk that does not read StatefulSets before a disruption on caches",
@@ -136,7 +151,7 @@ var views = []Mutant{
 	{
 		Name:  "live read as new as its newest list of pods",
 		Edits: []Edit{{liveRead, "if i == 0 || seen.at < s.PodsAt {", "if i == 0 || seen.at > s.PodsAt {"}},
-		Test:  "internal/cluster/observe TestAPodIsGoneByTheListOfItsOwnZone", Rule: "want void",
+		Test:  "internal/cluster/observe TestAPodIsDeletedAccordingToTheListOfItsOwnZone", Rule: "want void",
 	},
 	{
 		Name:  "pods listed beside the zone of a downscale",
@@ -149,22 +164,22 @@ var views = []Mutant{
 			{cachedView, "\t\tZonesAt: seen(o.zones),\n\t\tPodsAt:  seen(o.pods),\n", ""},
 			{cachedView, "\tarrange(&s)\n\to.fill(&s)\n", "\ts.ZonesAt, s.PodsAt = seen(o.zones), seen(o.pods)\n\tarrange(&s)\n\to.fill(&s)\n"},
 		},
-		Test: "internal/cluster/observe TestASnapshotFromCachesIsNoNewerThanWhatItShows", Rule: "in a snapshot at version",
+		Test: "internal/cluster/observe TestASnapshotFromCachesIsNoNewerThanItsObjects", Rule: "in a snapshot at version",
 	},
 	{
 		Name:  "older answer about a Lease in place of a newer one",
 		Edits: []Edit{{leaseMemory, "case before && r.version < known.version:", "case false && before && r.version < known.version:"}},
-		Test:  "internal/lock/lease TestTheNewestOfOwnReplyAndCacheIsShown/a look that was answered before a write and comes after it does not hide what was written", Rule: `want "own rollout/zone-a"`,
+		Test:  "internal/lock/lease TestTheNewestOfOwnReplyAndCacheIsShown/a live read that was answered before a write does not hide the write", Rule: `want "own rollout/zone-a"`,
 	},
 	{
 		Name:  "Lease that was made during a look for it hidden by that",
 		Edits: []Edit{{store, "\t\ts.remember(key, reply{version: before})\n", "\t\t_ = before\n\t\ts.remember(key, reply{version: s.newest(key).version})\n"}},
-		Test:  "internal/lock/lease TestTheNewestOfOwnReplyAndCacheIsShown/a look that found no Lease does not hide the one that was written meanwhile", Rule: "want \"own rollout/zone-a\"",
+		Test:  "internal/lock/lease TestTheNewestOfOwnReplyAndCacheIsShown/a live read that found no Lease does not hide a Lease that was written meanwhile", Rule: "want \"own rollout/zone-a\"",
 	},
 	{
 		Name:  "damaged times of downscales that count as none",
 		Edits: []Edit{{recordOfGroup, "p.Downscaled, times = ParseTimes", "p.Downscaled, _ = ParseTimes"}, {recordOfGroup, "var part, times, zones error", "var part, zones error"}, {recordOfGroup, "cmp.Or(part, times, zones,", "cmp.Or(part, zones,"}},
-		Test:  "internal/lock/lease TestReadingWhatPeopleWrote/damaged times of downscales are said to be", Rule: "read times of downscales",
+		Test:  "internal/lock/lease TestReadingLeasesOfOtherClients/damaged times of downscales make the hold unreadable", Rule: "read times of downscales",
 	},
 	{
 		Name:  "record written over another Lease than it was decided on",
@@ -199,7 +214,7 @@ var views = []Mutant{
 	{
 		Name:  "pod that came after a live read counts as gone by it",
 		Edits: []Edit{{freshnessKnown, "if !seen && pod.Version <= at {", "if !seen {"}},
-		Test:  "internal/lock/freshness TestAViewIsStaleUntilItShowsTheLiveRead/a pod that came after the look is shown", Rule: "the end of pod zone-a-1",
+		Test:  "internal/lock/freshness TestAViewIsStaleUntilItShowsTheLiveRead/a pod that was created after the live read is shown", Rule: "the end of pod zone-a-1",
 	},
 	{
 		Name:  "caches that a clock which is set back makes look behind for longer",

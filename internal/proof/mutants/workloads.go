@@ -85,12 +85,12 @@ var workloads = []Mutant{
 	{
 		Name:  "zone that is served by orphans although an eviction of its pods is recorded",
 		Edits: []Edit{{"internal/plan/group/orphans.go", ", b.leftover(z.Zone)).None()", ").None()"}},
-		Test:  "internal/plan/group TestEvict/it stays while a pod of such a zone that was evicted by partitions is recorded", Rule: "got  yes",
+		Test:  "internal/plan/group TestEvict/an orphan in the way stays while a partition eviction in a zone that left the group is recorded", Rule: "got  yes",
 	},
 	{
 		Name:  "time of a downscale that cannot be written again",
 		Edits: []Edit{{"internal/lock/record/downscale.go", "if !writable(d.Since) {", "if false {"}},
-		Test:  "internal/lock/record TestTextThatIsNotUnderstoodIsRefused/a time of a decrease that UTC cannot write", Rule: "years 0 to 9999",
+		Test:  "internal/lock/record TestTextThatIsNotUnderstoodIsRefused/a time of a downscale that UTC cannot write", Rule: "years 0 to 9999",
 	},
 	{
 		Name:  "budget without a Lease that is reconciled",

@@ -66,7 +66,7 @@ var evictionWorlds = []*exploration{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 2, LostRequests: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
-	{name: "evictions of two pods of a zone that grows", config: Config{
+	{name: "evictions of two pods of a zone that is scaled up", config: Config{
 		Zones: 1, Replicas: 1, Budget: 1, Operators: 1,
 		Tracks: [][]Edit{{{Evict, 0, 0}}, {{Scale, 0, 2}, {Evict, 0, 1}}},
 	}},
@@ -74,7 +74,7 @@ var evictionWorlds = []*exploration{
 		Zones: 2, Replicas: 1, Budget: 1, Operators: 1, Templates: []int{1, 2}, PodDeletes: 1, Unbound: true,
 		Tracks: [][]Edit{{{Evict, 0, 0}}},
 	}},
-	{name: "an eviction during a rollout of a zone that grows", config: Config{
+	{name: "an eviction during a rollout of a zone that is scaled up", config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2},
 		Tracks: [][]Edit{{{Scale, 0, 3}, {Evict, 0, 2}}},
 	}},

@@ -20,7 +20,7 @@ func TestBeginIsCalledWithTheNamespaceOfTheReview(t *testing.T) {
 	})
 	post(t, h, preparePath, []byte("{}"))
 	if len(steps) != 1 || steps[0] != "observe " {
-		t.Errorf("what is no review: %q", steps)
+		t.Errorf("an invalid review: %q", steps)
 	}
 	steps = nil
 	post(t, h, preparePath, update(t, scale(3), scale(2))) // the judge panics

@@ -83,12 +83,12 @@ func TestEvictionReviewIsParsed(t *testing.T) {
 		writes int
 		warned bool
 	}{
-		"bound to a pod":                   {eviction(t, "zone-b-0", bound("zone-b-0", "")), 1, false},
-		"as earlier clients ask":           {eviction(t, "zone-b-0", bound("zone-b-0", ""), earlier), 1, false},
-		"as earlier API servers ask":       {[]byte(strings.Replace(string(eviction(t, "zone-b-0", bound("zone-b-0", ""))), "admission.k8s.io/v1", "admission.k8s.io/v1beta1", 1)), 1, false},
-		"bound to nothing":                 {eviction(t, "zone-b-0", nil), 1, true},
-		"with preconditions that say none": {eviction(t, "zone-b-0", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: new(types.UID("")), ResourceVersion: new("")}}), 1, true},
-		"as a dry run":                     {eviction(t, "zone-b-0", bound("zone-b-0", ""), dry), 0, false},
+		"bound to a pod":           {eviction(t, "zone-b-0", bound("zone-b-0", "")), 1, false},
+		"from earlier clients":     {eviction(t, "zone-b-0", bound("zone-b-0", ""), earlier), 1, false},
+		"from earlier API servers": {[]byte(strings.Replace(string(eviction(t, "zone-b-0", bound("zone-b-0", ""))), "admission.k8s.io/v1", "admission.k8s.io/v1beta1", 1)), 1, false},
+		"not bound":                {eviction(t, "zone-b-0", nil), 1, true},
+		"with empty preconditions": {eviction(t, "zone-b-0", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: new(types.UID("")), ResourceVersion: new("")}}), 1, true},
+		"as a dry run":             {eviction(t, "zone-b-0", bound("zone-b-0", ""), dry), 0, false},
 		"as a dry run by its options": {eviction(t, "zone-b-0", &metav1.DeleteOptions{
 			DryRun: []string{metav1.DryRunAll}, Preconditions: bound("zone-b-0", "").Preconditions,
 		}), 0, false},
@@ -231,11 +231,11 @@ func TestEvictionIsBoundToTheJudgedPod(t *testing.T) {
 		options  *metav1.DeleteOptions
 		change   func(*evictable)
 		want     string
-		podLooks int
+		podReads int
 	}{
 		"a pod that serves":                      {"zone-b-0", nil, nil, entire, 0},
 		"with other options":                     {"zone-b-0", &metav1.DeleteOptions{GracePeriodSeconds: new(int64(7))}, nil, `[{"op":"add","path":"/deleteOptions/preconditions","value":{"uid":"zone-b-0"}}]`, 0},
-		"with preconditions that say nothing":    {"zone-b-0", bound("", ""), nil, `[{"op":"add","path":"/deleteOptions/preconditions/uid","value":"zone-b-0"}]`, 0},
+		"with empty preconditions":               {"zone-b-0", bound("", ""), nil, `[{"op":"add","path":"/deleteOptions/preconditions/uid","value":"zone-b-0"}]`, 0},
 		"bound already":                          {"zone-b-0", bound("zone-b-0", ""), nil, ``, 0},
 		"bound to a version":                     {"zone-b-0", bound("", "9"), nil, `[{"op":"add","path":"/deleteOptions/preconditions/uid","value":"zone-b-0"}]`, 0},
 		"a pod that is down":                     {"zone-a-1", nil, nil, both, 1},
@@ -250,11 +250,11 @@ func TestEvictionIsBoundToTheJudgedPod(t *testing.T) {
 		"a pod that was down, and is another one by now": {"zone-a-1", nil, func(c *evictable) {
 			c.there["zone-a-1"] = seenAs("another", 12, true)
 		}, strings.Replace(entire, "zone-b-0", "another", 1), 1},
-		"a pod that is down, and nobody can look": {"zone-a-1", nil, func(c *evictable) { c.unreachable = http.ErrServerClosed }, both, 1},
-		"a pod that is down, and gone":            {"zone-a-1", nil, func(c *evictable) { c.gone["zone-a-1"] = true }, toNobody, 1},
-		"a pod that is too new":                   {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"] = true }, entire, 1},
-		"a pod that does not exist":               {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"], c.gone["zone-b-0"] = true, true }, toNobody, 1},
-		"a pod that does not exist, bound to one": {"zone-b-0", bound("earlier", ""), func(c *evictable) { c.hidden["zone-b-0"], c.gone["zone-b-0"] = true, true }, ``, 1},
+		"a pod that is down, and the live read fails": {"zone-a-1", nil, func(c *evictable) { c.unreachable = http.ErrServerClosed }, both, 1},
+		"a pod that is down, and deleted":             {"zone-a-1", nil, func(c *evictable) { c.gone["zone-a-1"] = true }, toNobody, 1},
+		"a pod that is too new":                       {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"] = true }, entire, 1},
+		"a pod that does not exist":                   {"zone-b-0", nil, func(c *evictable) { c.hidden["zone-b-0"], c.gone["zone-b-0"] = true, true }, toNobody, 1},
+		"a pod that does not exist, bound to one":     {"zone-b-0", bound("earlier", ""), func(c *evictable) { c.hidden["zone-b-0"], c.gone["zone-b-0"] = true, true }, ``, 1},
 		"a pod of a StatefulSet that is not known": {"zone-b-0", nil, func(c *evictable) {
 			pod := seenAs("zone-b-0", 10, true)
 			pod.Held, pod.Unplaced = false, true
@@ -298,12 +298,12 @@ func TestEvictionIsBoundToTheJudgedPod(t *testing.T) {
 			if diff := cmp.Diff(tc.want, string(response.Patch)); diff != "" || !response.Allowed || (response.PatchType != nil) != (tc.want != "") {
 				t.Errorf("answered %+v (-want +got):\n%s", response, diff)
 			}
-			c.costs(t, 0, tc.podLooks, 0)
+			c.costs(t, 0, tc.podReads, 0)
 		})
 	}
 }
 
-// Clients do not retry after 409. After 429 they would retry for ever.
+// Clients do not retry after 409. After 429 they would retry without end.
 func TestEvictionBoundToAFormerPodIsAConflict(t *testing.T) {
 	for _, pod := range []string{"zone-b-0", "zone-a-1"} { // one is up, one is down
 		c := aDown()
@@ -319,10 +319,10 @@ func TestEvictionThatCannotBeBoundIsRefusedForNow(t *testing.T) {
 		why    reason.Code
 	}{
 		"before anything is known": {func(c *evictable) { c.unsynced = true }, reason.CacheNotSynced},
-		"a pod that is not known, and nobody can look": {func(c *evictable) {
+		"an unknown pod, and the live read fails": {func(c *evictable) {
 			c.hidden["zone-b-0"], c.unreachable = true, http.ErrServerClosed
 		}, reason.ParentUnknown},
-		"a pod that may have been replaced, and nobody can look": {func(c *evictable) {
+		"a pod that may have been replaced, and the live read fails": {func(c *evictable) {
 			c.cached["zone-b-0"], c.unreachable = seenAs("former", 9, true), http.ErrServerClosed
 		}, reason.ParentUnknown},
 	} {

@@ -30,7 +30,7 @@ type evictable struct {
 
 	unsynced, unmanaged, unbudgeted bool
 	unreachable                     error // why the API server does not answer
-	looks, podLooks                 int
+	groupReads, podReads            int
 	claims                          map[string][]lease.Claim // holds that remember the StatefulSet of a pod
 	claimsOfGroups                  map[string][]lease.Claim // holds of groups that remember a StatefulSet
 	unreadableGroup                 error                    // why the API server does not show holds
@@ -90,7 +90,7 @@ func (c *evictable) ClaimsOfGroups(_ context.Context, _, set string) ([]lease.Cl
 }
 
 func (c *evictable) LivePod(_ context.Context, _, name string) (observe.Pod, bool, error) {
-	c.podLooks++
+	c.podReads++
 	if c.unreachable != nil || c.gone[name] {
 		return observe.Pod{}, false, c.unreachable
 	}
@@ -108,7 +108,7 @@ func (c *evictable) Cached(plan.Key) group.Snapshot {
 }
 
 func (c *evictable) Live(context.Context, plan.Key) (group.Snapshot, error) {
-	c.looks++
+	c.groupReads++
 	s := c.Cached(plan.Key{})
 	s.Live = true
 	if c.live != nil {
@@ -175,7 +175,7 @@ func (l *holdStore) Write(_ context.Context, _ plan.Key, record plan.Record) err
 		l.record.Own = false
 		fallthrough
 	case record.Version != l.record.Version:
-		return reason.WithClass(reason.Moved, errors.New("somebody else has written"))
+		return reason.WithClass(reason.Moved, errors.New("another client has written"))
 	}
 	record.Version++
 	record.Exists = true

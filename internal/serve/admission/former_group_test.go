@@ -45,7 +45,8 @@ func (o withoutLabel) Live(_ context.Context, key plan.Key) (group.Snapshot, err
 	return live, nil
 }
 
-// withoutZoneA is a group that zone-a left while its last pod was in the given phase.
+// withoutZoneA is a group from which zone-a was removed while its last pod was in the given
+// phase.
 func withoutZoneA(phase plan.Phase) group.Snapshot {
 	snapshot := atRest()
 	away := snapshot.Zones[0]
@@ -54,15 +55,15 @@ func withoutZoneA(phase plan.Phase) group.Snapshot {
 	return snapshot
 }
 
-func TestFormerZoneShrinksOnlyWhileItIsAvailable(t *testing.T) {
+func TestFormerZoneScalesDownOnlyWhileItIsAvailable(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		phase      plan.Phase // of its last pod
 		unreadable string     // why the Lease of the group is unreadable
 		want       reason.Code
 	}{
-		"all of its pods are available":           {plan.Ready, "", reason.NotManaged},
-		"one of its pods is down":                 {plan.Starting, "", reason.ZoneLeftGroup},
-		"what the Lease remembers cannot be read": {plan.Ready, "damaged", reason.HoldUnreadable},
+		"all of its pods are available":                     {plan.Ready, "", reason.NotManaged},
+		"one of its pods is down":                           {plan.Starting, "", reason.ZoneLeftGroup},
+		"the zones that the Lease remembers cannot be read": {plan.Ready, "damaged", reason.HoldUnreadable},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			group := withoutZoneA(tc.phase)
@@ -70,7 +71,7 @@ func TestFormerZoneShrinksOnlyWhileItIsAvailable(t *testing.T) {
 			webhook := &admission.PrepareDownscale{
 				Observer: withoutLabel{onlyGroup: onlyGroup{group}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 			}
-			v := webhook.Judge(t.Context(), shrinking())
+			v := webhook.Judge(t.Context(), downscaleOfZoneA())
 			if v.Reason != tc.want || v.Allowed != (tc.want == reason.NotManaged) {
 				t.Errorf("got %+v, want %s", v, tc.want)
 			}
@@ -89,10 +90,10 @@ func TestFormerZoneKeepsItsReplicasWhileItsGroupCannotBeRead(t *testing.T) {
 	webhook := &admission.PrepareDownscale{
 		Observer: unreadableGroup{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
-	v := webhook.Judge(t.Context(), shrinking())
+	v := webhook.Judge(t.Context(), downscaleOfZoneA())
 	says(t, v, http.StatusTooManyRequests, reason.ParentUnknown)
 	if !strings.Contains(v.Message, "the API server did not show the group: forbidden") {
-		t.Errorf("it says %q", v.Message)
+		t.Errorf("the message is %q", v.Message)
 	}
 }
 
@@ -107,7 +108,7 @@ func TestStatefulSetKeepsItsReplicasWhileHoldsCannotBeRead(t *testing.T) {
 	webhook := &admission.PrepareDownscale{
 		Observer: unreadableHolds{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
-	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
+	says(t, webhook.Judge(t.Context(), downscaleOfZoneA()), http.StatusTooManyRequests, reason.ParentUnknown)
 }
 
 // ownerlessLease is such a group; the Lease that may remember the zone names no group.
@@ -121,22 +122,23 @@ func TestStatefulSetKeepsItsReplicasWhileALeaseNamesNoGroup(t *testing.T) {
 	webhook := &admission.PrepareDownscale{
 		Observer: ownerlessLease{withoutLabel{onlyGroup: onlyGroup{withoutZoneA(plan.Ready)}}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
-	v := webhook.Judge(t.Context(), shrinking())
+	v := webhook.Judge(t.Context(), downscaleOfZoneA())
 	if v.Allowed || v.Reason != reason.HoldUnreadable || !strings.Contains(v.Message, "Lease lockstep-group-") {
 		t.Errorf("got %+v, want a refusal that names the Lease", v)
 	}
 }
 
-// The zone has a hold of its own, because it asks for preparation. Its former group still waits for it.
-func TestFormerZoneThatIsPreparedShrinksOnlyWhileItIsAvailable(t *testing.T) {
-	alone := askingAtRest()
+// The zone has its own hold, because its pods are to be prepared. Its former group still
+// waits for it.
+func TestFormerPreparedZoneScalesDownOnlyWhileItIsAvailable(t *testing.T) {
+	alone := preparedAtRest()
 	alone.Key = plan.Key{Namespace: alone.Key.Namespace, Name: "zone-a", Kind: plan.KindStatefulSet}
 	alone.Zones = alone.Zones[:1]
 	webhook := &admission.PrepareDownscale{
 		Observer: withoutLabel{onlyGroup{withoutZoneA(plan.Starting)}, alone}, Holds: kept(staleHolds{alone.Hold}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
-	if v := webhook.Judge(t.Context(), shrinking()); v.Allowed || v.Reason != reason.ZoneLeftGroup {
-		t.Errorf("got %+v, want a refusal because a pod of it is down beside the former group", v)
+	if v := webhook.Judge(t.Context(), downscaleOfZoneA()); v.Allowed || v.Reason != reason.ZoneLeftGroup {
+		t.Errorf("got %+v, want a refusal because a pod of it is down next to the former group", v)
 	}
 }
 
@@ -147,16 +149,16 @@ func (declining) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (boo
 	return true, errors.New("503")
 }
 
-// If a zone left its group while all of its pods were available, the zone is no longer part of
-// the group. Its pods are still prepared before it scales down.
-func TestFormerZoneIsPreparedBeforeItShrinks(t *testing.T) {
-	alone := askingAtRest()
+// If a zone was removed from its group while all of its pods were available, the zone is no
+// longer part of the group. Its pods are still prepared before it scales down.
+func TestFormerZoneIsPreparedBeforeItScalesDown(t *testing.T) {
+	alone := preparedAtRest()
 	alone.Key = plan.Key{Namespace: alone.Key.Namespace, Name: "zone-a", Kind: plan.KindStatefulSet}
 	alone.Zones = alone.Zones[:1]
 	webhook := &admission.PrepareDownscale{
 		Observer: withoutLabel{onlyGroup{withoutZoneA(plan.Ready)}, alone}, Holds: kept(staleHolds{alone.Hold}), Pods: declining{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
-	if v := webhook.Judge(t.Context(), shrinking()); v.Allowed || v.Reason != reason.PreparationFailed {
+	if v := webhook.Judge(t.Context(), downscaleOfZoneA()); v.Allowed || v.Reason != reason.PreparationFailed {
 		t.Errorf("got %+v, want a refusal since its pods do not answer", v)
 	}
 }

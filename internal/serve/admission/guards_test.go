@@ -23,19 +23,19 @@ type guard struct {
 
 func guards() []guard {
 	return []guard{
-		{"no-downscale that refuses what it cannot know", noDownscalePath, barring(true),
-			func(r parsedReview, _ bool) string { return r.mayNotShrink(r.labelled()) }},
+		{"no-downscale that refuses if a read fails", noDownscalePath, barring(true),
+			func(r parsedReview, _ bool) string { return r.downscaleForbidden(r.labelled()) }},
 		{"no-downscale as usual", noDownscalePath, barring(false),
 			func(r parsedReview, warned bool) string {
 				if warned {
 					return "" // it allows unknown changes with a warning
 				}
-				return r.mayNotShrink(r.labelled())
+				return r.downscaleForbidden(r.labelled())
 			}},
 		{"prepare-downscale while another zone is rolled", preparePath, preparing(rolling()),
-			func(r parsedReview, _ bool) string { return r.mayNotShrink(r.isZone()) }},
-		{"prepare-downscale while nothing else goes on", preparePath, preparing(atRest()),
-			func(r parsedReview, _ bool) string { return r.mayNotShrink(r.isZone() && !r.isJudged()) }},
+			func(r parsedReview, _ bool) string { return r.downscaleForbidden(r.isZone()) }},
+		{"prepare-downscale of an idle group", preparePath, preparing(atRest()),
+			func(r parsedReview, _ bool) string { return r.downscaleForbidden(r.isZone() && !r.isJudged()) }},
 	}
 }
 
@@ -58,8 +58,8 @@ func atRest() group.Snapshot {
 	)
 }
 
-// askingAtRest is the same group; its pods are prepared before they leave.
-func askingAtRest() group.Snapshot {
+// preparedAtRest is the same group; its pods are prepared before their removal.
+func preparedAtRest() group.Snapshot {
 	snapshot := atRest()
 	for i := range snapshot.Zones {
 		z := &snapshot.Zones[i]

@@ -77,8 +77,8 @@ func serve(j admission.Judge) (http.Handler, *[]admission.Observation) {
 
 const preparePath = "/admission/prepare-downscale"
 
-// asking returns an HTTP request as the API server sends it.
-func asking(tb testing.TB, path string, body []byte) *http.Request {
+// newRequest returns an HTTP request as the API server sends it.
+func newRequest(tb testing.TB, path string, body []byte) *http.Request {
 	tb.Helper()
 	q := httptest.NewRequestWithContext(tb.Context(), http.MethodPost, path, bytes.NewReader(body))
 	q.Header.Set("Content-Type", "application/json")
@@ -89,7 +89,7 @@ func asking(tb testing.TB, path string, body []byte) *http.Request {
 func post(tb testing.TB, h http.Handler, path string, body []byte) *httptest.ResponseRecorder {
 	tb.Helper()
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, asking(tb, path, body))
+	h.ServeHTTP(w, newRequest(tb, path, body))
 	return w
 }
 
@@ -204,7 +204,7 @@ func TestRefusalHasItsCodeAndNoRetryAfter(t *testing.T) {
 			t.Errorf("%d: allowed %t (-want +got):\n%s", code, response.Allowed, diff)
 		}
 		if (*observed)[0].Verdict != admission.Denied {
-			t.Errorf("%d: told %+v", code, (*observed)[0])
+			t.Errorf("%d: observed %+v", code, (*observed)[0])
 		}
 	}
 }
@@ -268,30 +268,30 @@ func TestChangeIsParsed(t *testing.T) {
 	status.Subresource, status.To = "status", number(3)
 	yes := true
 	for name, tc := range map[string]struct {
-		review        []byte
-		want          admission.Change
-		full, shrinks bool
-		unknown       bool
+		review            []byte
+		want              admission.Change
+		full, isDownscale bool
+		unknown           bool
 	}{
-		"a StatefulSet":                          {update(t, set(3, labelled), set(2, unconditional)), entire, true, true, false},
-		"a dry run":                              {update(t, set(3, labelled), set(2, unconditional), func(r *admissionv1.AdmissionReview) { r.Request.DryRun = &yes }), dry, true, true, false},
-		"a review that does not say if it's dry": {update(t, set(3, labelled), set(2, unconditional), func(r *admissionv1.AdmissionReview) { r.Request.DryRun = nil }), entire, true, true, false},
-		"a StatefulSet without replicas":         {update(t, set(3, labelled), set(-1, unconditional)), absent, true, false, true},
-		"a Scale":                                {update(t, scale(3), scale(2)), ofScale(3, 2), false, true, false},
-		"a Scale to nothing":                     {update(t, scale(3), scale(0)), ofScale(3, 0), false, true, false},
-		"a Scale from nothing":                   {update(t, scale(0), scale(3)), ofScale(0, 3), false, false, false},
-		"a status, which never changes a size":   {update(t, set(3, labelled), set(2, unconditional), func(r *admissionv1.AdmissionReview) { r.Request.SubResource = "status" }), status, false, false, false},
+		"a StatefulSet":                        {update(t, set(3, labelled), set(2, unconditional)), entire, true, true, false},
+		"a dry run":                            {update(t, set(3, labelled), set(2, unconditional), func(r *admissionv1.AdmissionReview) { r.Request.DryRun = &yes }), dry, true, true, false},
+		"a review without dryRun":              {update(t, set(3, labelled), set(2, unconditional), func(r *admissionv1.AdmissionReview) { r.Request.DryRun = nil }), entire, true, true, false},
+		"a StatefulSet without replicas":       {update(t, set(3, labelled), set(-1, unconditional)), absent, true, false, true},
+		"a Scale":                              {update(t, scale(3), scale(2)), ofScale(3, 2), false, true, false},
+		"a Scale to zero":                      {update(t, scale(3), scale(0)), ofScale(3, 0), false, true, false},
+		"a Scale from zero":                    {update(t, scale(0), scale(3)), ofScale(0, 3), false, false, false},
+		"a status, which never changes a size": {update(t, set(3, labelled), set(2, unconditional), func(r *admissionv1.AdmissionReview) { r.Request.SubResource = "status" }), status, false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &judge{}
 			h, _ := serve(j)
 			answerTo(t, post(t, h, preparePath, tc.review))
 			if diff := cmp.Diff([]admission.Change{tc.want}, j.requests); diff != "" {
-				t.Fatalf("asked (-want +got), doubts %q:\n%s", j.doubted, diff)
+				t.Fatalf("change (-want +got), doubts %q:\n%s", j.doubted, diff)
 			}
-			shrinks, known := j.requests[0].Shrinks()
-			if j.requests[0].Full() != tc.full || shrinks != tc.shrinks || known == tc.unknown {
-				t.Errorf("full %t, shrinks %t, known %t", j.requests[0].Full(), shrinks, known)
+			isDownscale, known := j.requests[0].Shrinks()
+			if j.requests[0].Full() != tc.full || isDownscale != tc.isDownscale || known == tc.unknown {
+				t.Errorf("full %t, downscale %t, known %t", j.requests[0].Full(), isDownscale, known)
 			}
 		})
 	}
@@ -303,12 +303,12 @@ func TestUnparsableChangeIsDoubted(t *testing.T) {
 		change func(*admissionv1.AdmissionRequest)
 		want   string
 	}{
-		"a creation":        {func(q *admissionv1.AdmissionRequest) { q.Operation = admissionv1.Create }, `operation "CREATE" changes no number of replicas: the webhook is for UPDATE`},
-		"no operation":      {func(q *admissionv1.AdmissionRequest) { q.Operation = "" }, `operation "" changes no number of replicas: the webhook is for UPDATE`},
-		"no old object":     {func(q *admissionv1.AdmissionRequest) { q.OldObject.Raw = nil }, "there is no old object"},
-		"no new object":     {func(q *admissionv1.AdmissionRequest) { q.Object.Raw = nil }, "there is no new object"},
-		"an object in vain": {func(q *admissionv1.AdmissionRequest) { q.Object.Raw = []byte("null") }, "there is no new object"},
-		"another kind":      {func(q *admissionv1.AdmissionRequest) { q.Object.Raw = encode(t, pod) }, `the new object is "v1 Pod", want apps/v1 StatefulSet`},
+		"a creation":            {func(q *admissionv1.AdmissionRequest) { q.Operation = admissionv1.Create }, `operation "CREATE" changes no number of replicas: the webhook is for UPDATE`},
+		"no operation":          {func(q *admissionv1.AdmissionRequest) { q.Operation = "" }, `operation "" changes no number of replicas: the webhook is for UPDATE`},
+		"no old object":         {func(q *admissionv1.AdmissionRequest) { q.OldObject.Raw = nil }, "there is no old object"},
+		"no new object":         {func(q *admissionv1.AdmissionRequest) { q.Object.Raw = nil }, "there is no new object"},
+		"an unnecessary object": {func(q *admissionv1.AdmissionRequest) { q.Object.Raw = []byte("null") }, "there is no new object"},
+		"another kind":          {func(q *admissionv1.AdmissionRequest) { q.Object.Raw = encode(t, pod) }, `the new object is "v1 Pod", want apps/v1 StatefulSet`},
 		"an old version": {func(q *admissionv1.AdmissionRequest) {
 			q.OldObject.Raw = []byte(`{"apiVersion":"apps/v1beta1","kind":"StatefulSet"}`)
 		}, `the old object is "apps/v1beta1 StatefulSet", want apps/v1 StatefulSet`},
@@ -332,7 +332,7 @@ func TestUnparsableChangeIsDoubted(t *testing.T) {
 			h, observed := serve(j)
 			response := answerTo(t, post(t, h, preparePath, update(t, set(3), set(2), func(r *admissionv1.AdmissionReview) { tc.change(r.Request) }))).Response
 			if diff := cmp.Diff([]string{tc.want}, j.doubted); diff != "" || len(j.requests) > 0 {
-				t.Errorf("asked %v, doubts (-want +got):\n%s", j.requests, diff)
+				t.Errorf("change %v, doubts (-want +got):\n%s", j.requests, diff)
 			}
 			if response.Allowed || response.UID != "uid-of-request" || (*observed)[0].Reason != reason.ObjectUnreadable {
 				t.Errorf("answered %+v, observed %+v", response, (*observed)[0])
@@ -370,7 +370,7 @@ func TestInvalidReviewIsAnHTTPError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j := &judge{verdict: admission.Allow("Never")}
 			h, observed := serve(j)
-			q := asking(t, preparePath, []byte(tc.body))
+			q := newRequest(t, preparePath, []byte(tc.body))
 			q.Header.Set("Content-Type", tc.contentType)
 			w := httptest.NewRecorder()
 			http.MaxBytesHandler(h, most).ServeHTTP(w, q)
@@ -386,7 +386,7 @@ func TestInvalidReviewIsAnHTTPError(t *testing.T) {
 
 func TestContentTypeParametersAreAccepted(t *testing.T) {
 	h, _ := serve(&judge{verdict: admission.Allow("Fine")})
-	q := asking(t, preparePath, update(t, set(3), set(2)))
+	q := newRequest(t, preparePath, update(t, set(3), set(2)))
 	q.Header.Set("Content-Type", "application/json; charset=utf-8")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, q)
@@ -458,7 +458,7 @@ func TestDecisionSpanBelongsToTheTraceOfTheRequest(t *testing.T) {
 		Tracer:  sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
 		Observe: func(o admission.Observation) { observed = o },
 	})
-	q := asking(t, preparePath, update(t, scale(3), scale(2)))
+	q := newRequest(t, preparePath, update(t, scale(3), scale(2)))
 	q.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	h.ServeHTTP(httptest.NewRecorder(), q)
 	if len(spans.Ended()) != 1 {
@@ -486,9 +486,9 @@ func TestRefusedDownscaleIsLinkedToTheRolloutThatHoldsTheGroup(t *testing.T) {
 		trace string
 		want  int
 	}{
-		"a rollout is under way":             {rollout, 1},
-		"a rollout without trace":            {"", 0},
-		"a trace that nobody can have begun": {"00-11-22-01", 0},
+		"a rollout is under way":  {rollout, 1},
+		"a rollout without trace": {"", 0},
+		"an impossible trace":     {"00-11-22-01", 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			group := rolling()
@@ -500,7 +500,7 @@ func TestRefusedDownscaleIsLinkedToTheRolloutThatHoldsTheGroup(t *testing.T) {
 					Observer: onlyGroup{group}, Holds: kept(staleHolds{group.Hold}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 				},
 			})
-			h.ServeHTTP(httptest.NewRecorder(), asking(t, preparePath, update(t, set(3), set(2))))
+			h.ServeHTTP(httptest.NewRecorder(), newRequest(t, preparePath, update(t, set(3), set(2))))
 			span := spans.Ended()[0]
 			if got := span.Links(); len(got) != tc.want || (tc.want > 0 && got[0].SpanContext.SpanID().String() != "2222222222222222") {
 				t.Errorf("links %+v", got)

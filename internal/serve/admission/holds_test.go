@@ -30,7 +30,7 @@ const (
 type optingOut struct {
 	onlyGroup
 
-	leaves    moment
+	optsOutAt moment
 	lost      error // the error of the first write, which succeeds all the same
 	delivered bool  // pods may have received the call
 	declined  error // the error of the call
@@ -46,7 +46,7 @@ type optingOut struct {
 func (l *optingOut) reach(m moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.out = l.out || m == l.leaves
+	l.out = l.out || m == l.optsOutAt
 }
 
 func (l *optingOut) Managed(string) bool {
@@ -117,22 +117,22 @@ func TestDownscaleWritesNothingAfterItsNamespaceOptedOut(t *testing.T) {
 		code    int
 		why     reason.Code
 	}{
-		"its place in the queue": {&optingOut{onlyGroup: onlyGroup{rolling()}, leaves: waiting}, 0, http.StatusTooManyRequests, reason.GroupHeld},
-		"its note":               {&optingOut{onlyGroup: onlyGroup{atRest()}, leaves: looking}, 0, http.StatusOK, reason.NotManaged},
-		"that its unanswered note is taken back": {
-			&optingOut{onlyGroup: onlyGroup{atRest()}, leaves: noting, lost: context.DeadlineExceeded}, 1, http.StatusTooManyRequests, reason.ParentUnknown,
+		"its place in the queue": {&optingOut{onlyGroup: onlyGroup{rolling()}, optsOutAt: waiting}, 0, http.StatusTooManyRequests, reason.GroupHeld},
+		"its record":             {&optingOut{onlyGroup: onlyGroup{atRest()}, optsOutAt: looking}, 0, http.StatusOK, reason.NotManaged},
+		"the removal of its unanswered record": {
+			&optingOut{onlyGroup: onlyGroup{atRest()}, optsOutAt: noting, lost: context.DeadlineExceeded}, 1, http.StatusTooManyRequests, reason.ParentUnknown,
 		},
 		"that it is admitted": {
-			&optingOut{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, delivered: true}, 1, http.StatusTooManyRequests, reason.ParentUnknown,
+			&optingOut{onlyGroup: onlyGroup{preparedAtRest()}, optsOutAt: calling, delivered: true}, 1, http.StatusTooManyRequests, reason.ParentUnknown,
 		},
 		"that it is undone": {
-			&optingOut{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, delivered: true, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
+			&optingOut{onlyGroup: onlyGroup{preparedAtRest()}, optsOutAt: calling, delivered: true, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
 		},
 		"that it is undone after all": {
-			&optingOut{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, delivered: true, takenBack: true}, 1, http.StatusTooManyRequests, reason.PreparationCancelled,
+			&optingOut{onlyGroup: onlyGroup{preparedAtRest()}, optsOutAt: calling, delivered: true, takenBack: true}, 1, http.StatusTooManyRequests, reason.PreparationCancelled,
 		},
 		"that it is not prepared any more": {
-			&optingOut{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
+			&optingOut{onlyGroup: onlyGroup{preparedAtRest()}, optsOutAt: calling, declined: declined}, 1, http.StatusTooManyRequests, reason.PreparationFailed,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestDownscaleWritesNothingAfterItsNamespaceOptedOut(t *testing.T) {
 				}
 				ctx, stop := context.WithTimeout(t.Context(), time.Second)
 				defer stop()
-				says(t, webhook.Judge(ctx, shrinking()), tc.code, tc.why)
+				says(t, webhook.Judge(ctx, downscaleOfZoneA()), tc.code, tc.why)
 				synctest.Wait()
 				if len(c.after) > 0 {
 					t.Errorf("written after the namespace opted out: %+v", c.after)
@@ -160,17 +160,17 @@ func TestDownscaleWritesNothingAfterItsNamespaceOptedOut(t *testing.T) {
 // The downscale was not admitted. The leader notifies its pods that they stay, once the namespace
 // opts in again.
 func TestDownscaleStaysPreparingIfItsNamespaceOptsOutDuringPreparation(t *testing.T) {
-	c := &optingOut{onlyGroup: onlyGroup{askingAtRest()}, leaves: calling, delivered: true}
+	c := &optingOut{onlyGroup: onlyGroup{preparedAtRest()}, optsOutAt: calling, delivered: true}
 	webhook := &admission.PrepareDownscale{
 		Observer: c, Holds: admission.Holds{Store: optingOutHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
-	if v := webhook.Judge(t.Context(), shrinking()); v.Allowed {
+	if v := webhook.Judge(t.Context(), downscaleOfZoneA()); v.Allowed {
 		t.Errorf("got %+v, want a refusal", v)
 	}
 	if d := c.record.Downscale; d.Zone != "zone-a" || d.Stage != group.Preparing {
-		t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, group.Preparing)
+		t.Errorf("the hold contains %s at the stage %q, want %q", d, d.Stage, group.Preparing)
 	}
-	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusOK, reason.NotManaged)
+	says(t, webhook.Judge(t.Context(), downscaleOfZoneA()), http.StatusOK, reason.NotManaged)
 }
 
 func TestEvictionWritesNothingAfterItsNamespaceOptedOut(t *testing.T) {
@@ -179,7 +179,7 @@ func TestEvictionWritesNothingAfterItsNamespaceOptedOut(t *testing.T) {
 		code  int
 		why   reason.Code
 	}{
-		"its note":               {group.Hold{}, http.StatusOK, reason.NotManaged},
+		"its record":             {group.Hold{}, http.StatusOK, reason.NotManaged},
 		"its place in the queue": {rolling().Hold, http.StatusTooManyRequests, reason.GroupHeld},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -43,7 +43,7 @@ func (s scalable) downscale(t *testing.T) admission.Verdict {
 func (s scalable) downscaleOf(t *testing.T, pods admission.Pods) admission.Verdict {
 	t.Helper()
 	webhook := &admission.PrepareDownscale{Observer: s, Holds: kept(s.holdStore), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
-	return webhook.Judge(t.Context(), shrinking())
+	return webhook.Judge(t.Context(), downscaleOfZoneA())
 }
 
 // givenUp are pods that decline. In the meantime the leader, which runs in the same process, has
@@ -107,27 +107,27 @@ func TestEvictionNeedsALiveReadUnderAnInheritedHold(t *testing.T) {
 		before  func(*testing.T, *evictable)
 	}{
 		"another process wrote it": {staleAboutZoneB(fixture.Held(plan.EvictionOperation.For("zone-a")), inherited), "zone-a-0", nil},
-		"this process noted a downscale of pods that are down": {staleAboutZoneB(), "zone-a-0", func(t *testing.T, c *evictable) {
+		"this process recorded a downscale of pods that are down": {staleAboutZoneB(), "zone-a-0", func(t *testing.T, c *evictable) {
 			t.Helper()
 			says(t, scalable{c}.downscale(t), http.StatusOK, reason.DownscaleAdmitted)
 		}},
-		"this process noted that pods are prepared": {staleAboutZoneB(), "zone-a-0", func(t *testing.T, c *evictable) {
+		"this process recorded that pods are prepared": {staleAboutZoneB(), "zone-a-0", func(t *testing.T, c *evictable) {
 			t.Helper()
 			preparesPodThatIsDown(c)
 			says(t, scalable{c}.downscale(t), http.StatusOK, reason.DownscaleAdmitted)
 			if len(c.written) != 2 {
-				t.Errorf("%d writes, want the note and the yes", len(c.written))
+				t.Errorf("%d writes, want the record and the admission", len(c.written))
 			}
 		}},
-		"this process noted that pods of a downscale which was given up are told to stay": {staleAboutZoneB(), "zone-a-0", func(t *testing.T, c *evictable) {
+		"this process recorded that pods of a cancelled downscale are notified to stay": {staleAboutZoneB(), "zone-a-0", func(t *testing.T, c *evictable) {
 			t.Helper()
 			preparesPodThatIsDown(c)
 			says(t, scalable{c}.downscaleOf(t, givenUp{c.holdStore}), http.StatusTooManyRequests, reason.PreparationFailed)
 			if d := c.record.Downscale; d.Stage != group.Undoing {
-				t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, group.Undoing)
+				t.Errorf("the hold contains %s at the stage %q, want %q", d, d.Stage, group.Undoing)
 			}
 		}},
-		"this process noted who waits": {staleAboutZoneB(fixture.Held(plan.RolloutOperation.For("zone-a")), inherited), "zone-a-0", func(t *testing.T, c *evictable) {
+		"this process recorded a place in the queue": {staleAboutZoneB(fixture.Held(plan.RolloutOperation.For("zone-a")), inherited), "zone-a-0", func(t *testing.T, c *evictable) {
 			t.Helper()
 			says(t, c.judge(t, "zone-b-0"), http.StatusTooManyRequests, reason.GroupHeld)
 			if len(c.record.Waiting) != 1 {
@@ -147,10 +147,10 @@ func TestEvictionNeedsALiveReadUnderAnInheritedHold(t *testing.T) {
 			if tc.before != nil {
 				tc.before(t, c)
 			}
-			c.looks = 0
+			c.groupReads = 0
 			says(t, c.judge(t, tc.pod), http.StatusTooManyRequests, reason.OtherZoneUnavailable)
-			if c.looks != 1 {
-				t.Errorf("%d live reads, want 1", c.looks)
+			if c.groupReads != 1 {
+				t.Errorf("%d live reads, want 1", c.groupReads)
 			}
 		})
 	}

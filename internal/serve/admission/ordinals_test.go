@@ -35,17 +35,17 @@ func TestZoneWithPodsKeepsItsFirstOrdinal(t *testing.T) {
 		code          int
 		why           reason.Code
 	}{
-		"the first one leaves, another comes last": {set(3), set(3, from(1)), http.StatusForbidden, reason.OrdinalsChanged},
-		"the first one leaves as the zone grows":   {set(3), set(5, from(1)), http.StatusForbidden, reason.OrdinalsChanged},
-		"the first one leaves and no other":        {set(3), set(2, from(1)), http.StatusForbidden, reason.OrdinalsChanged},
-		"all of them leave":                        {set(3), set(0, from(1)), http.StatusForbidden, reason.OrdinalsChanged},
-		"all of them go very far away":             {set(3), set(3, from(math.MaxInt32)), http.StatusForbidden, reason.OrdinalsChanged},
-		"the last one leaves, another comes first": {set(3, from(1)), set(3), http.StatusForbidden, reason.OrdinalsChanged},
-		"nobody says how many there are":           {set(-1), set(-1, from(1)), http.StatusBadRequest, reason.ReplicasUnknown},
-		"the last one leaves and no other":         {set(3, from(1)), set(2, from(1)), http.StatusOK, reason.DownscaleAdmitted},
-		"others come first and nobody leaves":      {set(3, from(1)), set(4), http.StatusOK, reason.NotADownscale},
-		"nobody is there to leave":                 {set(0), set(3, from(1)), http.StatusOK, reason.NotADownscale},
-		"what is so is said":                       {set(3), set(3, from(0)), http.StatusOK, reason.NotADownscale},
+		"the first pod is removed, a last one is added": {set(3), set(3, from(1)), http.StatusForbidden, reason.OrdinalsChanged},
+		"the first pod is removed during a scale-up":    {set(3), set(5, from(1)), http.StatusForbidden, reason.OrdinalsChanged},
+		"only the first pod is removed":                 {set(3), set(2, from(1)), http.StatusForbidden, reason.OrdinalsChanged},
+		"all pods are removed":                          {set(3), set(0, from(1)), http.StatusForbidden, reason.OrdinalsChanged},
+		"all of them go very far away":                  {set(3), set(3, from(math.MaxInt32)), http.StatusForbidden, reason.OrdinalsChanged},
+		"the last pod is removed, a first one is added": {set(3, from(1)), set(3), http.StatusForbidden, reason.OrdinalsChanged},
+		"the replicas are unknown":                      {set(-1), set(-1, from(1)), http.StatusBadRequest, reason.ReplicasUnknown},
+		"only the last pod is removed":                  {set(3, from(1)), set(2, from(1)), http.StatusOK, reason.DownscaleAdmitted},
+		"pods are added in front and none is removed":   {set(3, from(1)), set(4), http.StatusOK, reason.NotADownscale},
+		"there are no pods to remove":                   {set(0), set(3, from(1)), http.StatusOK, reason.NotADownscale},
+		"the default value is written out":              {set(3), set(3, from(0)), http.StatusOK, reason.NotADownscale},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			isAnswered(t, update(t, tc.before, tc.after), tc.code, tc.why)

@@ -45,10 +45,10 @@ func TestConcurrentRequestsShareOneCount(t *testing.T) {
 			key       plan.Key
 			delivered int
 		}{
-			{"who asks first has it counted", 0, store, 1},
-			{"who asks meanwhile does not", validLeast - 1, store, 1},
+			{"the first request causes a count", 0, store, 1},
+			{"a request in the meantime does not", validLeast - 1, store, 1},
 			{"another group is counted itself", 0, other, 2},
-			{"who asks later has it counted anew", 1, store, 3},
+			{"a later request causes a new count", 1, store, 3},
 			{"however much later", time.Hour, store, 4},
 		} {
 			time.Sleep(step.after)
@@ -57,11 +57,11 @@ func TestConcurrentRequestsShareOneCount(t *testing.T) {
 			}
 		}
 		if len(o.groups) != 1 {
-			t.Errorf("%d groups are kept, also those that nobody asks for", len(o.groups))
+			t.Errorf("%d groups are kept, also those without requests", len(o.groups))
 		}
 		o.forget(store)
 		if got := delivered(o.of(store, c.count)); got != 5 {
-			t.Errorf("who asks after a grant hears count %d", got)
+			t.Errorf("a request after a grant gets count %d", got)
 		}
 	})
 }
@@ -76,11 +76,11 @@ func TestSlowCountsAreValidForLonger(t *testing.T) {
 			o.of(store, c.count)
 			time.Sleep(stands - 1)
 			if got := delivered(o.of(store, c.count)); got != 1 {
-				t.Errorf("what took %s stands for less than %s", takes, stands)
+				t.Errorf("the count that took %s is valid for less than %s", takes, stands)
 			}
 			time.Sleep(time.Nanosecond)
 			if got := delivered(o.of(store, c.count)); got != 2 {
-				t.Errorf("what took %s stands for more than %s", takes, stands)
+				t.Errorf("the count that took %s is valid for more than %s", takes, stands)
 			}
 		})
 	}
@@ -99,8 +99,8 @@ func TestRequestsDuringACountGetAResultThatIsNotTooOld(t *testing.T) {
 		yes    bool          // the request is for a grant
 		want   reply
 	}{
-		"nobody has counted before: they wait":   {-1, false, reply{1, takes}},
-		"the last count has just ended to stand": {validMost, false, reply{1, 0}},
+		"no count before: they wait":             {-1, false, reply{1, takes}},
+		"the last count has just become too old": {validMost, false, reply{1, 0}},
 		"the last count is too old: they wait":   {validMost + staleGrace, false, reply{2, takes}},
 		"a yes waits for the next count":         {validMost, true, reply{3, 2 * takes}},
 	} {
@@ -114,14 +114,14 @@ func TestRequestsDuringACountGetAResultThatIsNotTooOld(t *testing.T) {
 				}
 				go o.of(store, c.count)
 				synctest.Wait()
-				ask, answers := o.of, make(chan reply)
+				send, answers := o.of, make(chan reply)
 				if tc.yes {
-					ask = o.fresh
+					send = o.fresh
 				}
 				for range 3 {
 					go func() {
 						began := time.Now()
-						n := delivered(ask(store, c.count))
+						n := delivered(send(store, c.count))
 						answers <- reply{n, time.Since(began)}
 					}()
 				}

@@ -32,10 +32,10 @@ func says(t *testing.T, v admission.Verdict, code int, why reason.Code) {
 }
 
 // costs checks the number of requests to the API server.
-func (c *evictable) costs(t *testing.T, looks, podLooks, writes int) {
+func (c *evictable) costs(t *testing.T, groupReads, podReads, writes int) {
 	t.Helper()
-	if c.looks != looks || c.podLooks != podLooks || len(c.written) != writes {
-		t.Errorf("%d looks at the group, %d at pods, %d writes; want %d, %d, %d", c.looks, c.podLooks, len(c.written), looks, podLooks, writes)
+	if c.groupReads != groupReads || c.podReads != podReads || len(c.written) != writes {
+		t.Errorf("%d reads of the group, %d of pods, %d writes; want %d, %d, %d", c.groupReads, c.podReads, len(c.written), groupReads, podReads, writes)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestEvictionJoinsTheHoldOfItsZoneWithOneWrite(t *testing.T) {
 	}
 	c.costs(t, 0, 0, 2)
 	if got := len(c.record.Intents); got != 2 {
-		t.Errorf("%d pods are noted", got)
+		t.Errorf("%d pods are recorded", got)
 	}
 	says(t, c.judge(t, "zone-a-2"), http.StatusTooManyRequests, reason.PodDisruptionPending)
 	c.costs(t, 0, 0, 2)
@@ -109,9 +109,9 @@ func TestEvictionRefusalBeginsWithThePredecessorsText(t *testing.T) {
 			v := tc.cluster.judge(t, "zone-a-0")
 			says(t, v, tc.code, tc.why)
 			if !strings.HasPrefix(v.Message, tc.says) {
-				t.Errorf("it says %q, want %q", v.Message, tc.says)
+				t.Errorf("the message is %q, want %q", v.Message, tc.says)
 			}
-			if tc.cluster.looks+tc.cluster.podLooks > 0 {
+			if tc.cluster.groupReads+tc.cluster.podReads > 0 {
 				t.Error("a refusal that caches can give costs a request")
 			}
 		})
@@ -141,7 +141,7 @@ func TestRefusalStatesItsDurationOnlyIfItIsKnown(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree(tc.hold, func(s *group.Snapshot) { s.Now = now })
 			if v := c.judge(t, "zone-a-0"); v.Allowed || !regexp.MustCompile(tc.want).MatchString(v.Message) {
-				t.Errorf("it says %q, want %q", v.Message, tc.want)
+				t.Errorf("the message is %q, want %q", v.Message, tc.want)
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func TestRefusedEvictionKeepsItsPlaceWithOneWriteInTenSeconds(t *testing.T) {
 	c.costs(t, 0, 0, 1)
 	want := []plan.Waiting{{Operation: plan.EvictionOperation, Zone: "zone-a", Since: c.group.Now, LastSeen: c.group.Now}}
 	if diff := cmp.Diff(want, c.record.Waiting); diff != "" {
-		t.Errorf("who waits (-want +got):\n%s", diff)
+		t.Errorf("waiting (-want +got):\n%s", diff)
 	}
 	fixture.Later(10 * time.Second)(&c.group)
 	says(t, c.judge(t, "zone-a-1"), http.StatusTooManyRequests, reason.GroupHeld)
@@ -242,11 +242,11 @@ func TestUnboundEvictionHasAWarningAndIsCounted(t *testing.T) {
 		dryRun bool
 		warned bool
 	}{
-		"a pod that serves":            {"zone-b-0", loose, false, true},
-		"a pod that is down":           {"zone-a-1", loose, false, true},
-		"bound, and it serves":         {"zone-b-0", anyVersion, false, false},
-		"bound, and it is down":        {"zone-a-1", func(*admission.Eviction) {}, false, false},
-		"where lockstep binds nothing": {"zone-b-0", loose, true, false},
+		"a pod that serves":              {"zone-b-0", loose, false, true},
+		"a pod that is down":             {"zone-a-1", loose, false, true},
+		"bound, and it serves":           {"zone-b-0", anyVersion, false, false},
+		"bound, and it is down":          {"zone-a-1", func(*admission.Eviction) {}, false, false},
+		"if lockstep binds no evictions": {"zone-b-0", loose, true, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c, observed := aDown(), 0
@@ -275,8 +275,8 @@ func TestUnboundEvictionIsRecordedAsUnbound(t *testing.T) {
 			e.UID, e.Version = "", 0
 		}
 		says(t, c.webhook().Judge(t.Context(), e), http.StatusOK, reason.EvictionGranted)
-		if noted := c.record.Intents[0]; noted.Unbound == bound {
-			t.Errorf("an eviction that is bound %t is noted as bound %t", bound, !noted.Unbound)
+		if recorded := c.record.Intents[0]; recorded.Unbound == bound {
+			t.Errorf("an eviction that is bound %t is recorded as bound %t", bound, !recorded.Unbound)
 		}
 	}
 }
@@ -289,21 +289,21 @@ func TestUncachedPodIsReadFromTheAPIServer(t *testing.T) {
 		code   int
 		why    reason.Code
 	}{
-		"it does not exist":           {func(c *evictable) { c.hidden["zone-a-0"], c.gone["zone-a-0"] = true, true }, "", http.StatusNotFound, reason.PodNotFound},
-		"it is too new":               {func(c *evictable) { c.hidden["zone-a-0"] = true }, "", http.StatusTooManyRequests, reason.CacheStale},
-		"it is too new, and nobody's": {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x"} }, "", http.StatusOK, reason.NotManaged},
+		"it does not exist":               {func(c *evictable) { c.hidden["zone-a-0"], c.gone["zone-a-0"] = true, true }, "", http.StatusNotFound, reason.PodNotFound},
+		"it is too new":                   {func(c *evictable) { c.hidden["zone-a-0"] = true }, "", http.StatusTooManyRequests, reason.CacheStale},
+		"it is too new, and has no owner": {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x"} }, "", http.StatusOK, reason.NotManaged},
 		"it is too new for its StatefulSet": {func(c *evictable) {
 			c.hidden["zone-a-0"], c.there["zone-a-0"] = true, observe.Pod{UID: "x", Unplaced: true}
 		}, "", http.StatusTooManyRequests, reason.CacheStale},
 		"another one has its name":                                   {func(c *evictable) { c.hidden["zone-a-0"], c.there["zone-a-0"] = true, another }, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
-		"the API server does not say":                                {func(c *evictable) { c.hidden["zone-a-0"], c.unreachable = true, errors.New("planted") }, "", http.StatusTooManyRequests, reason.ParentUnknown},
+		"the API server does not answer":                             {func(c *evictable) { c.hidden["zone-a-0"], c.unreachable = true, errors.New("planted") }, "", http.StatusTooManyRequests, reason.ParentUnknown},
 		"the caches show a pod of another owner, and it is a zone's": {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0"} }, "zone-a-0", http.StatusTooManyRequests, reason.CacheStale},
 		"the caches show a pod of another owner, and so does the API server": {func(c *evictable) {
 			c.cached["zone-a-0"], c.there["zone-a-0"] = observe.Pod{UID: "zone-a-0"}, observe.Pod{UID: "zone-a-0"}
 		}, "zone-a-0", http.StatusOK, reason.NotManaged},
-		"the caches show the one before":           {func(c *evictable) { c.there["zone-a-0"] = another }, "another", http.StatusTooManyRequests, reason.CacheStale},
-		"the caches show the one after":            {func(*evictable) {}, "earlier", http.StatusTooManyRequests, reason.CacheStale},
-		"the caches show one that is gone as well": {func(c *evictable) { c.gone["zone-a-0"] = true }, "earlier", http.StatusNotFound, reason.PodNotFound},
+		"the caches show the one before":        {func(c *evictable) { c.there["zone-a-0"] = another }, "another", http.StatusTooManyRequests, reason.CacheStale},
+		"the caches show the one after":         {func(*evictable) {}, "earlier", http.StatusTooManyRequests, reason.CacheStale},
+		"the caches show a deleted pod as well": {func(c *evictable) { c.gone["zone-a-0"] = true }, "earlier", http.StatusNotFound, reason.PodNotFound},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree()
@@ -322,7 +322,7 @@ func TestUnmanagedPodsAreEvictedAndUnknownPodsAreNot(t *testing.T) {
 	}{
 		"the namespace did not opt in":     {func(c *evictable) { c.unmanaged, c.unbudgeted = true, true }, http.StatusOK, reason.NotManaged},
 		"its StatefulSet is not known yet": {func(c *evictable) { c.cached["zone-a-0"] = observe.Pod{UID: "zone-a-0", Unplaced: true} }, http.StatusTooManyRequests, reason.CacheStale},
-		"nothing is known yet":             {func(c *evictable) { c.unsynced, c.unmanaged = true, true }, http.StatusTooManyRequests, reason.CacheNotSynced},
+		"the caches are not filled yet":    {func(c *evictable) { c.unsynced, c.unmanaged = true, true }, http.StatusTooManyRequests, reason.CacheNotSynced},
 		"the budgets are not known yet":    {func(c *evictable) { c.unbudgeted = true }, http.StatusTooManyRequests, reason.CacheNotSynced},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -349,10 +349,10 @@ func TestLiveReadOverridesTheCaches(t *testing.T) {
 		code int
 		why  reason.Code
 	}{
-		"another zone has the hold": {fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.IntentOf("zone-b-0")), http.StatusTooManyRequests, reason.GroupHeld},
-		"another zone is not whole": {func(s *group.Snapshot) { s.Zones[1].Pods[2].Phase = plan.Starting }, http.StatusTooManyRequests, reason.OtherZoneUnavailable},
-		"the pod is gone":           {func(s *group.Snapshot) { s.Zones[0].Pods[0].UID = "another" }, http.StatusTooManyRequests, reason.CacheStale},
-		"the pod is down by now":    {func(s *group.Snapshot) { s.Zones[0].Pods[0].Phase = plan.Starting }, http.StatusTooManyRequests, reason.CacheStale},
+		"another zone has the hold":   {fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.IntentOf("zone-b-0")), http.StatusTooManyRequests, reason.GroupHeld},
+		"another zone is unavailable": {func(s *group.Snapshot) { s.Zones[1].Pods[2].Phase = plan.Starting }, http.StatusTooManyRequests, reason.OtherZoneUnavailable},
+		"the pod was deleted":         {func(s *group.Snapshot) { s.Zones[0].Pods[0].UID = "another" }, http.StatusTooManyRequests, reason.CacheStale},
+		"the pod is down by now":      {func(s *group.Snapshot) { s.Zones[0].Pods[0].Phase = plan.Starting }, http.StatusTooManyRequests, reason.CacheStale},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree()
@@ -380,8 +380,8 @@ func TestCachesOlderThanTheLastLiveReadGrantNoEviction(t *testing.T) {
 	if v := webhook.Judge(t.Context(), c.pinned(t, "zone-a-1")); v.Allowed {
 		t.Error("a third pod may go")
 	}
-	if c.looks != 2 {
-		t.Errorf("%d looks, want 2", c.looks)
+	if c.groupReads != 2 {
+		t.Errorf("%d reads, want 2", c.groupReads)
 	}
 }
 
@@ -400,7 +400,7 @@ func TestLiveReadForARefusedEvictionShowsWhichCachesAreOlder(t *testing.T) {
 	}
 }
 
-// countedViews counts how often the caches are asked for a group.
+// countedViews counts how often a group is read from the caches.
 type countedViews struct {
 	*evictable
 	views int
@@ -429,7 +429,7 @@ func TestEvictionsAfterAGrantAreRefusedByOneNewCount(t *testing.T) {
 	})
 }
 
-// A process that loses leadership forgets what it knows of groups, but still serves webhooks.
+// A process that loses leadership forgets its state of groups, but still serves webhooks.
 func TestStaleCachesGrantNoEvictionAfterLosingLeadershipDuringAGrant(t *testing.T) {
 	c := cluster(fixture.Zone("zone-a", "1", fixture.Budget(2), fixture.Pods("1", "1", "1")))
 	c.live = func(s *group.Snapshot) {
@@ -459,8 +459,8 @@ func TestConflictingWriteIsRetriedAtMostThreeTimes(t *testing.T) {
 
 func TestEvictionIsRefusedForNowIfTheAPIServerFails(t *testing.T) {
 	for sentence, change := range map[string]func(*evictable){
-		"a look":  func(c *evictable) { c.unreachable = errors.New("planted " + strings.Repeat("x", 5000)) },
-		"a write": func(c *evictable) { c.broken = errors.New("planted " + strings.Repeat("x", 5000)) },
+		"a live read": func(c *evictable) { c.unreachable = errors.New("planted " + strings.Repeat("x", 5000)) },
+		"a write":     func(c *evictable) { c.broken = errors.New("planted " + strings.Repeat("x", 5000)) },
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c := threeOfThree()
@@ -468,7 +468,7 @@ func TestEvictionIsRefusedForNowIfTheAPIServerFails(t *testing.T) {
 			v := c.judge(t, "zone-a-0")
 			says(t, v, http.StatusTooManyRequests, reason.ParentUnknown)
 			if !strings.Contains(v.Message, "planted") || len(v.Message) > 1024 {
-				t.Errorf("it says %q", v.Message)
+				t.Errorf("the message is %q", v.Message)
 			}
 		})
 	}
@@ -492,11 +492,11 @@ func TestDecidedIsCalledForEvictionsUnderABudget(t *testing.T) {
 		change  func(*admission.Eviction)
 		want    []string
 	}{
-		"a grant":                      {threeOfThree(store), "zone-a-0", asItIs, []string{"zone-a-0 of store: EvictionGranted"}},
-		"a refusal":                    {aDown(store), "zone-b-0", asItIs, []string{"zone-b-0 of store: OtherZoneUnavailable"}},
-		"a pod that is down":           {aDown(store), "zone-a-1", asItIs, []string{"zone-a-1 of store: PodUnavailable"}},
-		"a dry run is not":             {threeOfThree(store), "zone-a-0", dryEviction, nil},
-		"what no budget covers is not": {threeOfThree(), "zone-a-0", asItIs, nil},
+		"a grant":                       {threeOfThree(store), "zone-a-0", asItIs, []string{"zone-a-0 of store: EvictionGranted"}},
+		"a refusal":                     {aDown(store), "zone-b-0", asItIs, []string{"zone-b-0 of store: OtherZoneUnavailable"}},
+		"a pod that is down":            {aDown(store), "zone-a-1", asItIs, []string{"zone-a-1 of store: PodUnavailable"}},
+		"a dry run is not":              {threeOfThree(store), "zone-a-0", dryEviction, nil},
+		"a pod without a budget is not": {threeOfThree(), "zone-a-0", asItIs, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			webhook, observed := tc.cluster.webhook(), []string(nil)
@@ -561,7 +561,7 @@ func TestEvictionIsRefusedForNowIfTheGroupLockIsNotFreeInTime(t *testing.T) {
 		v := webhook.Judge(ctx, other)
 		says(t, v, http.StatusTooManyRequests, reason.GroupHeld)
 		if !strings.Contains(v.Message, "too many requests") {
-			t.Errorf("it says %q", v.Message)
+			t.Errorf("the message is %q", v.Message)
 		}
 		says(t, <-granted, http.StatusOK, reason.EvictionGranted)
 	})
@@ -592,6 +592,6 @@ func TestManyConcurrentEvictionsStayWithinTheBudgetOfOneZone(t *testing.T) {
 		pods[pod], zones[pod[:len("zone-a")]] = true, true
 	}
 	if len(pods) != 2 || len(zones) != 1 || len(c.record.Intents) != 2 {
-		t.Errorf("granted %v; the hold notes %v", pods, c.record.Intents)
+		t.Errorf("granted %v; the hold contains %v", pods, c.record.Intents)
 	}
 }

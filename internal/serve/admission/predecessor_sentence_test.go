@@ -45,7 +45,7 @@ func (unreadSet) LiveSet(context.Context, string, string) (observe.Set, error) {
 
 func TestDownscaleRefusalsBeginWithThePredecessorsText(t *testing.T) {
 	requests := func(changes ...func(*group.Snapshot)) http.Handler {
-		group := askingAtRest()
+		group := preparedAtRest()
 		for _, change := range changes {
 			change(&group)
 		}
@@ -55,7 +55,7 @@ func TestDownscaleRefusalsBeginWithThePredecessorsText(t *testing.T) {
 		return requests(func(s *group.Snapshot) { s.Zones[0].Call = group.Call{Invalid: "it is invalid", Missing: missing} })
 	}
 	strict := noDownscale(admission.NoDownscale{Strict: true, Parents: parents{err: errors.New("the API server is busy")}})
-	shrinks := update(t, set(3), set(2))
+	downscale := update(t, set(3), set(2))
 	for sentence, tc := range map[string]struct {
 		webhook http.Handler
 		review  []byte
@@ -63,37 +63,37 @@ func TestDownscaleRefusalsBeginWithThePredecessorsText(t *testing.T) {
 	}{
 		"a label bars it": {noDownscale(admission.NoDownscale{}), update(t, set(3, labelled), set(2, labelled)),
 			"it has the label 'grafana.com/no-downscale=true'. It is refused (DownscaleNotAllowed): the object carries the label"},
-		"a label bars it, says prepare-downscale": {requests(func(s *group.Snapshot) { s.Zones[0].Barred = true }), shrinks,
+		"a label forbids it, according to prepare-downscale": {requests(func(s *group.Snapshot) { s.Zones[0].Barred = true }), downscale,
 			"it has the label 'grafana.com/no-downscale=true'. It is refused (DownscaleNotAllowed): "},
-		"the port is missing": {without("grafana.com/prepare-downscale-http-port annotation"), shrinks,
+		"the port is missing": {without("grafana.com/prepare-downscale-http-port annotation"), downscale,
 			"the grafana.com/prepare-downscale-http-port annotation is not set or empty. It is refused (InvalidPrepareCall (it is invalid)): "},
-		"the path is missing": {without("grafana.com/prepare-downscale-http-path annotation"), shrinks,
+		"the path is missing": {without("grafana.com/prepare-downscale-http-path annotation"), downscale,
 			"the grafana.com/prepare-downscale-http-path annotation is not set or empty. It is refused (InvalidPrepareCall"},
-		"the Service is missing": {without("serviceName"), shrinks,
+		"the Service is missing": {without("serviceName"), downscale,
 			"the serviceName is not set or empty. It is refused (InvalidPrepareCall"},
-		"the call is invalid otherwise": {without(""), shrinks,
+		"the call is invalid otherwise": {without(""), downscale,
 			"the annotations that configure the prepare call to pods are missing or invalid. It is refused (InvalidPrepareCall (it is invalid))"},
-		"another zone shrank too recently": {requests(func(s *group.Snapshot) { shrankJustNow(&s.Zones[1]) }), shrinks,
+		"another zone was scaled down too recently": {requests(func(s *group.Snapshot) { shrankJustNow(&s.Zones[1]) }), downscale,
 			"statefulset zone-b was downscaled at " + fixture.Now().String() + " and is labelled to wait 1h0m0s between zone downscales. It is refused for now (DownscaleTooSoon zone-b): "},
-		"its time is unreadable": {requests(func(s *group.Snapshot) { s.Zones[1].Downscaled.Invalid = "x" }), shrinks,
+		"its time is unreadable": {requests(func(s *group.Snapshot) { s.Zones[1].Downscaled.Invalid = "x" }), downscale,
 			"parsing downscale annotations failed. It is refused (InvalidDownscaleTime"},
-		"another zone has a pod that is not ready": {requests(func(s *group.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }), shrinks,
+		"another zone has a pod that is not ready": {requests(func(s *group.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }), downscale,
 			"statefulset zone-b has 0 non-updated replicas and 1 non-ready replicas. It is refused for now (OtherZoneUnavailable"},
 		"another zone is being rolled out": {requests(func(s *group.Snapshot) {
 			s.Zones[1].UpdateRevision = "2"
 			fixture.Held(plan.RolloutOperation.For("zone-b"), fixture.IntentOf("zone-b-0"))(s)
-		}), shrinks,
+		}), downscale,
 			"statefulset zone-b has 3 non-updated replicas and 1 non-ready replicas. It is refused for now (GroupHeld"},
 		"another zone is being downscaled": {requests(func(s *group.Snapshot) {
 			fixture.Held(plan.DownscaleOperation.For("zone-b"))(s)
 			s.Hold.Downscale = group.Downscale{Zone: "zone-b", UID: s.Zones[1].UID, Version: s.Zones[1].Version, From: 3, To: 2, Stage: group.Admitted, Since: s.Now}
-		}), shrinks,
+		}), downscale,
 			"statefulset zone-b is already in process of updating replicas. It is refused for now (GroupHeld zone-b"},
-		"a pod did not prepare": {preparedBy(onlyGroup{askingAtRest()}, unreachable{}), shrinks,
+		"a pod did not prepare": {preparedBy(onlyGroup{preparedAtRest()}, unreachable{}), downscale,
 			"one or more pods failed to prepare for shutdown. It is refused for now (PreparationFailed (pod zone-a-2 cannot be reached)): "},
-		"the group could not be read": {preparedBy(unreadGroup{onlyGroup{atRest()}}, agreeingPods{}), shrinks,
+		"the group could not be read": {preparedBy(unreadGroup{onlyGroup{atRest()}}, agreeingPods{}), downscale,
 			"finding other statefulsets failed. lockstep cannot tell whether this downscale is safe: "},
-		"another holder has the group": {requests(fixture.Held("manual/maintenance")), shrinks,
+		"another holder has the group": {requests(fixture.Held("manual/maintenance")), downscale,
 			"another operation holds the group. It is refused for now (GroupHeld (held from outside lockstep))"},
 		"the label of its group changes as well": {preparing(atRest()), update(t, set(3), set(2, in("store"))),
 			"the change removes pods and moves the StatefulSet to another group at the same time, so neither group can judge it. It is refused (GroupChanged zone-a)"},
@@ -101,7 +101,7 @@ func TestDownscaleRefusalsBeginWithThePredecessorsText(t *testing.T) {
 			"the change moves spec.ordinals.start, so it deletes other pods than those with the highest ordinals, which were not judged or prepared. It is refused (OrdinalsChanged zone-a (from 0 to 1))"},
 		"the StatefulSet has changed since": {preparing(atRest()), update(t, set(3), set(2, func(s *appsv1.StatefulSet) { s.ResourceVersion = "6" })),
 			"the object has changed since the request read it. It is refused (ObjectChanged zone-a)"},
-		"the StatefulSet could not be read": {preparedBy(unreadSet{onlyGroup{atRest()}}, agreeingPods{}), shrinks,
+		"the StatefulSet could not be read": {preparedBy(unreadSet{onlyGroup{atRest()}}, agreeingPods{}), downscale,
 			"lockstep cannot tell whether this downscale is safe: the API server is busy"},
 		"the label could not be read": {strict, update(t, scale(3), scale(2)),
 			"lockstep cannot tell whether this downscale is allowed: the API server is busy"},

@@ -47,8 +47,8 @@ func (s *slow) Write(ctx context.Context, _ plan.Key, record plan.Record) error 
 	return nil
 }
 
-// shrinking is a downscale of zone-a as the API server sends it.
-func shrinking() admission.Change {
+// downscaleOfZoneA is a downscale of zone-a as the API server sends it.
+func downscaleOfZoneA() admission.Change {
 	zone := admission.Object{UID: "uid-a", Version: "7"}
 	return admission.Change{
 		Group: "apps", Resource: "statefulsets", Namespace: "team", Name: "zone-a", Old: zone, New: zone, From: new(int32(3)), To: new(int32(2)),
@@ -69,7 +69,7 @@ func (o lateAboutItsLabel) LiveSet(context.Context, string, string) (observe.Set
 
 func TestDownscaleIsJudgedByTheGroupThatItsStatefulSetHasJustJoined(t *testing.T) {
 	webhook := &admission.PrepareDownscale{Observer: lateAboutItsLabel{onlyGroup{rolling()}}, Holds: kept(staleHolds{rolling().Hold}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
-	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.GroupHeld)
+	says(t, webhook.Judge(t.Context(), downscaleOfZoneA()), http.StatusTooManyRequests, reason.GroupHeld)
 }
 
 func TestRecordOfAnUnansweredWriteIsRemoved(t *testing.T) {
@@ -78,12 +78,12 @@ func TestRecordOfAnUnansweredWriteIsRemoved(t *testing.T) {
 		webhook := &admission.PrepareDownscale{Observer: onlyGroup{atRest()}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		if v := webhook.Judge(ctx, shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
+		if v := webhook.Judge(ctx, downscaleOfZoneA()); v.Allowed || v.Code != http.StatusTooManyRequests {
 			t.Errorf("got %+v, want a refusal for now", v)
 		}
 		webhook.Wait()
 		if held := holds.Cached(plan.Key{}); !group.HoldOf(held).Downscale.None() || holds.writes != 2 {
-			t.Errorf("after %d writes the hold notes %+v", holds.writes, group.HoldOf(held).Downscale)
+			t.Errorf("after %d writes the hold contains %+v", holds.writes, group.HoldOf(held).Downscale)
 		}
 	})
 }
@@ -95,14 +95,14 @@ func TestRefusalDoesNotWaitForTheWriteOfItsQueuePlace(t *testing.T) {
 		holds := &slow{record: group.Hold}
 		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		began := time.Now()
-		if v := webhook.Judge(t.Context(), shrinking()); v.Allowed || v.Code != http.StatusTooManyRequests {
+		if v := webhook.Judge(t.Context(), downscaleOfZoneA()); v.Allowed || v.Code != http.StatusTooManyRequests {
 			t.Errorf("got %+v, want a refusal for now", v)
 		}
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("the refusal took %s", took)
 		}
 		if holds.writes != 1 {
-			t.Errorf("%d writes, want the note", holds.writes)
+			t.Errorf("%d writes, want the record", holds.writes)
 		}
 	})
 }
@@ -131,22 +131,22 @@ func (s *strict) Write(ctx context.Context, _ plan.Key, record plan.Record) erro
 // A preparation is undone even if its request has ended.
 func TestPodsAreNotifiedToStayIfPreparationTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		snapshot := askingAtRest()
+		snapshot := preparedAtRest()
 		holds := &strict{}
 		webhook := &admission.PrepareDownscale{Observer: onlyGroup{snapshot}, Holds: kept(holds), Pods: silentPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		if v := webhook.Judge(ctx, shrinking()); v.Allowed {
+		if v := webhook.Judge(ctx, downscaleOfZoneA()); v.Allowed {
 			t.Errorf("got %+v, want a refusal", v)
 		}
 		synctest.Wait()
 		if d := group.HoldOf(holds.Cached(plan.Key{})).Downscale; d.Stage != group.Undoing {
-			t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, group.Undoing)
+			t.Errorf("the hold contains %s at the stage %q, want %q", d, d.Stage, group.Undoing)
 		}
 	})
 }
 
-// changing pods agree to leave. Their group changes in the meantime.
+// changing are pods that accept their preparation. Their group changes in the meantime.
 type changing struct {
 	onlyGroup
 
@@ -172,32 +172,32 @@ func TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation(t *testing.T) {
 		change func(*group.Snapshot)
 		want   reason.Code
 	}{
-		"nothing":                            {func(*group.Snapshot) {}, reason.DownscaleAdmitted},
+		"no change":                          {func(*group.Snapshot) {}, reason.DownscaleAdmitted},
 		"a pod of another zone breaks":       {func(s *group.Snapshot) { s.Zones[1].Pods[1].Phase = plan.Failing }, reason.OtherZoneUnavailable},
-		"another zone has shrunk":            {func(s *group.Snapshot) { shrankJustNow(&s.Zones[1]) }, reason.DownscaleTooSoon},
-		"a pod comes up that was not called": {func(s *group.Snapshot) { s.Zones[0].Pods[2].UID = "another" }, reason.PreparationFailed},
+		"another zone was scaled down":       {func(s *group.Snapshot) { shrankJustNow(&s.Zones[1]) }, reason.DownscaleTooSoon},
+		"a pod is added that was not called": {func(s *group.Snapshot) { s.Zones[0].Pods[2].UID = "another" }, reason.PreparationFailed},
 		"another operation takes the hold":   {func(s *group.Snapshot) { *s = heldByRollout(*s) }, reason.GroupHeld},
-		"the StatefulSet is made anew":       {func(s *group.Snapshot) { s.Zones[0].UID = "another" }, reason.ObjectChanged},
-		"the caches are behind the note":     {func(s *group.Snapshot) { s.Zones[0].Version = 6 }, reason.CacheStale},
+		"the StatefulSet is created again":   {func(s *group.Snapshot) { s.Zones[0].UID = "another" }, reason.ObjectChanged},
+		"the caches are behind the record":   {func(s *group.Snapshot) { s.Zones[0].Version = 6 }, reason.CacheStale},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			later := askingAtRest()
+			later := preparedAtRest()
 			tc.change(&later)
-			pods, holds := &changing{onlyGroup: onlyGroup{askingAtRest()}, later: later}, &holdStore{}
+			pods, holds := &changing{onlyGroup: onlyGroup{preparedAtRest()}, later: later}, &holdStore{}
 			webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
-			v := webhook.Judge(t.Context(), shrinking())
+			v := webhook.Judge(t.Context(), downscaleOfZoneA())
 			if v.Allowed != (tc.want == reason.DownscaleAdmitted) || string(v.Reason) != string(tc.want) {
 				t.Errorf("got %+v, want %s", v, tc.want)
 			}
 			if stage := group.HoldOf(holds.Cached(plan.Key{})).Downscale.Stage; (stage == group.Admitted) != v.Allowed || (stage == group.Undoing) == v.Allowed {
-				t.Errorf("the hold notes the stage %q", stage)
+				t.Errorf("the hold contains the stage %q", stage)
 			}
 		})
 	}
 }
 
-// conflicts are pods that agree to leave. Another writer changes the Lease before the agreement is
-// recorded, and this replica notices that only by the conflict.
+// conflicts are pods that accept their preparation. Another writer changes the Lease before
+// that is recorded, and this replica notices that only by the conflict.
 type conflicts struct {
 	onlyGroup
 
@@ -224,22 +224,22 @@ func (o *conflicts) Cached(key plan.Key) group.Snapshot {
 
 // Another replica has dated a downscale in the Lease that this replica is about to overwrite.
 func TestDownscaleIsRefusedIfTheLeaseChangesBeforeItIsAdmitted(t *testing.T) {
-	later := askingAtRest()
+	later := preparedAtRest()
 	shrankJustNow(&later.Zones[1])
 	holds := &holdStore{}
-	pods := &conflicts{onlyGroup: onlyGroup{askingAtRest()}, holds: holds, later: later}
+	pods := &conflicts{onlyGroup: onlyGroup{preparedAtRest()}, holds: holds, later: later}
 	webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
-	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.DownscaleTooSoon)
+	says(t, webhook.Judge(t.Context(), downscaleOfZoneA()), http.StatusTooManyRequests, reason.DownscaleTooSoon)
 	if stage := group.HoldOf(holds.Cached(plan.Key{})).Downscale.Stage; stage != group.Undoing {
-		t.Errorf("the hold notes the stage %q", stage)
+		t.Errorf("the hold contains the stage %q", stage)
 	}
 }
 
-// notedAnew are pods that agree to leave. In the meantime the record of the downscale ends, and a
-// second request records the same downscale a second later.
-type notedAnew struct{ holds *holdStore }
+// recordedAgain are pods that accept their preparation. In the meantime the record of the
+// downscale ends, and a second request records the same downscale a second later.
+type recordedAgain struct{ holds *holdStore }
 
-func (n notedAnew) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
+func (n recordedAgain) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
 	n.holds.mu.Lock()
 	defer n.holds.mu.Unlock()
 	n.holds.record.Downscale.Since = n.holds.record.Downscale.Since.Add(time.Second)
@@ -248,16 +248,16 @@ func (n notedAnew) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (b
 
 func TestEarlierRequestDoesNotAdmitTheRecordOfALaterRequest(t *testing.T) {
 	holds := &holdStore{}
-	webhook := shrinker(askingAtRest(), holds)
-	webhook.Pods = notedAnew{holds}
-	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.PreparationCancelled)
+	webhook := webhookFor(preparedAtRest(), holds)
+	webhook.Pods = recordedAgain{holds}
+	says(t, webhook.Judge(t.Context(), downscaleOfZoneA()), http.StatusTooManyRequests, reason.PreparationCancelled)
 	if d := group.HoldOf(holds.Cached(plan.Key{})).Downscale; d.Stage != group.Preparing {
-		t.Errorf("the hold notes %s at the stage %q, want %q", d, d.Stage, group.Preparing)
+		t.Errorf("the hold contains %s at the stage %q, want %q", d, d.Stage, group.Preparing)
 	}
 }
 
-// cancelled are pods that agree to leave. In the meantime another process cancels the downscale, and then a rollout of
-// another zone takes the hold.
+// cancelled are pods that accept their preparation. In the meantime another process cancels
+// the downscale, and then a rollout of another zone takes the hold.
 type cancelled struct{ holds *holdStore }
 
 func (c cancelled) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
@@ -269,15 +269,15 @@ func (c cancelled) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (b
 
 func TestARefusedDownscaleDoesNotTakeTheHoldOfAnotherZone(t *testing.T) {
 	holds := &holdStore{}
-	webhook := shrinker(askingAtRest(), holds)
+	webhook := webhookFor(preparedAtRest(), holds)
 	webhook.Pods = cancelled{holds}
-	says(t, webhook.Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.PreparationCancelled)
+	says(t, webhook.Judge(t.Context(), downscaleOfZoneA()), http.StatusTooManyRequests, reason.PreparationCancelled)
 	if h := group.HoldOf(holds.Cached(plan.Key{})); h.Holder != "rollout/zone-b" || !h.Downscale.None() {
 		t.Errorf("the hold is %s with the downscale %q", h.Holder, h.Downscale)
 	}
 }
 
-// hindered pods agree to leave. After that, other writers write the Lease first.
+// hindered pods accept their preparation. After that, other writers write the Lease first.
 type hindered struct{ holds *holdStore }
 
 func (h hindered) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (bool, error) {
@@ -300,11 +300,11 @@ func TestFailedAdmissionWriteIsNotReportedAsFailedPreparation(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				webhook := &admission.PrepareDownscale{
-					Observer: onlyGroup{askingAtRest()}, Holds: kept(tc.store), Pods: tc.pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+					Observer: onlyGroup{preparedAtRest()}, Holds: kept(tc.store), Pods: tc.pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 				}
 				ctx, stop := context.WithTimeout(t.Context(), time.Second)
 				defer stop()
-				says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, tc.want)
+				says(t, webhook.Judge(ctx, downscaleOfZoneA()), http.StatusTooManyRequests, tc.want)
 				time.Sleep(time.Minute) // the record is cancelled, too
 			})
 		})
@@ -314,12 +314,12 @@ func TestFailedAdmissionWriteIsNotReportedAsFailedPreparation(t *testing.T) {
 // The API server would also refuse such an update, because the stored object is not the judged
 // one.
 func TestDownscaleOfARecreatedStatefulSetIsAConflict(t *testing.T) {
-	asks := shrinking()
-	asks.Old.UID, asks.Old.Version, asks.New.Version = "former", "6", "6"
+	change := downscaleOfZoneA()
+	change.Old.UID, change.Old.Version, change.New.Version = "former", "6", "6"
 	holds := &holdStore{}
-	says(t, shrinker(atRest(), holds).Judge(t.Context(), asks), http.StatusConflict, reason.ObjectChanged)
+	says(t, webhookFor(atRest(), holds).Judge(t.Context(), change), http.StatusConflict, reason.ObjectChanged)
 	if len(holds.written) > 0 {
-		t.Errorf("the hold notes %+v", holds.written)
+		t.Errorf("the hold contains %+v", holds.written)
 	}
 }
 
@@ -336,10 +336,10 @@ func TestDownscaleOfAnUnavailablePodIsDatedWhicheverZoneHoldsTheGroup(t *testing
 	for _, between := range []time.Duration{0, time.Hour} {
 		snapshot := unavailableDuringARollout(between)
 		holds := &holdStore{}
-		says(t, shrinker(snapshot, holds).Judge(t.Context(), shrinking()), http.StatusOK, reason.DownscaleAdmitted)
+		says(t, webhookFor(snapshot, holds).Judge(t.Context(), downscaleOfZoneA()), http.StatusOK, reason.DownscaleAdmitted)
 		held := holds.Cached(plan.Key{})
 		if at := group.HoldOf(held).Downscaled["zone-a"]; !at.Equal(snapshot.Now.Add(plan.RequestLimit)) || held.Holder != snapshot.Hold.Holder || len(held.Intents) != 1 {
-			t.Errorf("%s between downscales: the hold says %+v", between, held)
+			t.Errorf("%s between downscales: the hold is %+v", between, held)
 		}
 	}
 }
@@ -347,7 +347,7 @@ func TestDownscaleOfAnUnavailablePodIsDatedWhicheverZoneHoldsTheGroup(t *testing
 func TestDownscaleOfAnUnavailablePodIsRefusedIfItsTimeCannotBeRecorded(t *testing.T) {
 	for _, between := range []time.Duration{0, time.Hour} {
 		holds := &holdStore{broken: errors.New("the API server is away")}
-		says(t, shrinker(unavailableDuringARollout(between), holds).Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
+		says(t, webhookFor(unavailableDuringARollout(between), holds).Judge(t.Context(), downscaleOfZoneA()), http.StatusTooManyRequests, reason.ParentUnknown)
 	}
 }
 
@@ -374,12 +374,12 @@ func (s *stuck) Write(ctx context.Context, key plan.Key, record plan.Record) err
 func TestRefusalDoesNotOutlastItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		webhook := &admission.PrepareDownscale{
-			Observer: onlyGroup{askingAtRest()}, Holds: kept(&stuck{}), Pods: silentPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+			Observer: onlyGroup{preparedAtRest()}, Holds: kept(&stuck{}), Pods: silentPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		began := time.Now()
-		says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, reason.PreparationFailed)
+		says(t, webhook.Judge(ctx, downscaleOfZoneA()), http.StatusTooManyRequests, reason.PreparationFailed)
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("the refusal took %s", took)
 		}
@@ -387,8 +387,8 @@ func TestRefusalDoesNotOutlastItsRequest(t *testing.T) {
 	})
 }
 
-// shrinker judges downscales in a group whose hold is in the holdStore.
-func shrinker(group group.Snapshot, holds *holdStore) *admission.PrepareDownscale {
+// webhookFor judges downscales in a group whose hold is in the holdStore.
+func webhookFor(group group.Snapshot, holds *holdStore) *admission.PrepareDownscale {
 	holds.record = group.Hold
 	return &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 }
@@ -400,8 +400,8 @@ func TestOnlyTemporaryRefusalsSayForNow(t *testing.T) {
 		group group.Snapshot
 		want  string
 	}{
-		"somebody rolls":  {rolling(), "It is refused for now ("},
-		"a label bars it": {labelled, "It is refused (DownscaleNotAllowed"},
+		"a rollout is in progress": {rolling(), "It is refused for now ("},
+		"a label bars it":          {labelled, "It is refused (DownscaleNotAllowed"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			observed := answerTo(t, post(t, preparing(tc.group), preparePath, update(t, set(3), set(2)))).Response.Result
@@ -416,30 +416,30 @@ func TestStaleHoldRefusesForNow(t *testing.T) {
 	group := atRest()
 	fixture.Held(plan.EvictionOperation.For("zone-b"), fixture.IntentOf("zone-b-0"))(&group)
 	fixture.Later(time.Hour)(&group)
-	says(t, shrinker(group, &holdStore{}).Judge(t.Context(), shrinking()), http.StatusTooManyRequests, reason.StaleHold)
+	says(t, webhookFor(group, &holdStore{}).Judge(t.Context(), downscaleOfZoneA()), http.StatusTooManyRequests, reason.StaleHold)
 }
 
 func TestDownscaleIsRefusedForNowIfTheGroupLockIsNotFreeInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		webhook := shrinker(atRest(), &holdStore{slow: func() { time.Sleep(time.Minute) }})
+		webhook := webhookFor(atRest(), &holdStore{slow: func() { time.Sleep(time.Minute) }})
 		admitted := make(chan admission.Verdict, 1)
-		go func() { admitted <- webhook.Judge(t.Context(), shrinking()) }()
+		go func() { admitted <- webhook.Judge(t.Context(), downscaleOfZoneA()) }()
 		synctest.Wait()
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		v := webhook.Judge(ctx, shrinking())
+		v := webhook.Judge(ctx, downscaleOfZoneA())
 		says(t, v, http.StatusTooManyRequests, reason.GroupHeld)
 		if !strings.Contains(v.Message, "too many requests") {
-			t.Errorf("it says %q", v.Message)
+			t.Errorf("the message is %q", v.Message)
 		}
 		says(t, <-admitted, http.StatusOK, reason.DownscaleAdmitted)
 	})
 }
 
 func TestDownscaleIsRefusedForNowIfItsWritesKeepConflicting(t *testing.T) {
-	v := shrinker(atRest(), &holdStore{conflicts: 100}).Judge(t.Context(), shrinking())
+	v := webhookFor(atRest(), &holdStore{conflicts: 100}).Judge(t.Context(), downscaleOfZoneA())
 	says(t, v, http.StatusTooManyRequests, reason.GroupHeld)
 	if !strings.Contains(v.Message, "other writers keep changing") {
-		t.Errorf("it says %q", v.Message)
+		t.Errorf("the message is %q", v.Message)
 	}
 }

@@ -42,15 +42,15 @@ type answered struct {
 	after  time.Duration
 }
 
-// ask sends a review with a body of the given length.
-func ask(tb testing.TB, h http.Handler, body io.Reader, length int) <-chan answered {
+// send sends a review with a body of the given length.
+func send(tb testing.TB, h http.Handler, body io.Reader, length int) <-chan answered {
 	tb.Helper()
-	return askAt(tb, h, preparePath, body, length)
+	return sendTo(tb, h, preparePath, body, length)
 }
 
-func askAt(tb testing.TB, h http.Handler, path string, body io.Reader, length int) <-chan answered {
+func sendTo(tb testing.TB, h http.Handler, path string, body io.Reader, length int) <-chan answered {
 	tb.Helper()
-	q := asking(tb, path, nil)
+	q := newRequest(tb, path, nil)
 	q.Body, q.ContentLength = io.NopCloser(body), int64(length)
 	answer, began := make(chan answered, 1), time.Now()
 	go func() {
@@ -65,8 +65,8 @@ func TestLargeReviewsWaitForReadingButNotForJudging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := serve(slowJudge{})
 		review := string(update(t, set(3, heavy), set(2, heavy)))
-		first := ask(t, h, strings.NewReader(review), len(review))
-		second := ask(t, h, strings.NewReader(review), -1) // without Content-Length
+		first := send(t, h, strings.NewReader(review), len(review))
+		second := send(t, h, strings.NewReader(review), -1) // without Content-Length
 		for _, answer := range []<-chan answered{first, second} {
 			if got := <-answer; got != (answered{http.StatusOK, time.Minute}) {
 				t.Errorf("answered %d after %s, want 200 after a minute", got.status, got.after)
@@ -80,11 +80,11 @@ func TestLargeReviewThatIsNotAdmittedInTimeIsAnswered(t *testing.T) {
 		h, observed := serve(&judge{verdict: admission.Allow("Fine")})
 		review := string(update(t, set(3, heavy), set(2, heavy)))
 		arrives, sends := io.Pipe()
-		first := ask(t, h, arrives, len(review))
+		first := send(t, h, arrives, len(review))
 		synctest.Wait()
-		second := ask(t, h, strings.NewReader(review), len(review))
+		second := send(t, h, strings.NewReader(review), len(review))
 		small := string(update(t, set(3), set(2)))
-		if got := <-ask(t, h, strings.NewReader(small), len(small)); got != (answered{http.StatusOK, 0}) {
+		if got := <-send(t, h, strings.NewReader(small), len(small)); got != (answered{http.StatusOK, 0}) {
 			t.Errorf("a small one is answered %d after %s, want at once", got.status, got.after)
 		}
 		if got := <-second; got != (answered{http.StatusServiceUnavailable, 9 * time.Second}) {
@@ -97,7 +97,7 @@ func TestLargeReviewThatIsNotAdmittedInTimeIsAnswered(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := <-first; got.status != http.StatusOK {
-			t.Errorf("the one that came is answered %d", got.status)
+			t.Errorf("the review that arrived is answered %d", got.status)
 		}
 		if len(*observed) != 3 || (*observed)[1].Verdict != admission.Busy {
 			t.Errorf("observed %+v, want the second one to be busy", *observed)
@@ -125,10 +125,10 @@ type late struct {
 	arrives chan struct{} // one entry for each review that arrives
 }
 
-// ask sends a review with the given length.
-func (l *late) ask(tb testing.TB, length int) <-chan answered {
+// send sends a review with the given length.
+func (l *late) send(tb testing.TB, length int) <-chan answered {
 	tb.Helper()
-	return askAt(tb, l.handler, budgetPath, l.body(long(tb, length)), length)
+	return sendTo(tb, l.handler, budgetPath, l.body(long(tb, length)), length)
 }
 
 func (l *late) body(review string) io.Reader {
@@ -165,16 +165,16 @@ func TestReviewsAreReadConcurrentlyUpToTheLimit(t *testing.T) {
 		l := &late{handler: admission.New(admission.Options{Log: silent()}), arrives: make(chan struct{})}
 		var answers []<-chan answered
 		for range 40 {
-			answers = append(answers, l.ask(t, 500<<10))
+			answers = append(answers, l.send(t, 500<<10))
 		}
 		l.wantBegun(t, 4, "2000 KiB of 2 MiB")
 		small := long(t, 16<<10)
-		(<-askAt(t, l.handler, budgetPath, strings.NewReader(small), len(small))).want(t, "a small one", answered{http.StatusOK, 0})
+		(<-sendTo(t, l.handler, budgetPath, strings.NewReader(small), len(small))).want(t, "a small one", answered{http.StatusOK, 0})
 		l.arrives <- struct{}{}
 		l.wantBegun(t, 5, "one has arrived")
 		close(l.arrives)
 		for _, answer := range answers {
-			(<-answer).want(t, "whoever has waited", answered{http.StatusOK, 0})
+			(<-answer).want(t, "a review that waited", answered{http.StatusOK, 0})
 		}
 	})
 }
@@ -182,11 +182,11 @@ func TestReviewsAreReadConcurrentlyUpToTheLimit(t *testing.T) {
 func TestReviewsAreReadInTheOrderOfTheirArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &late{handler: admission.New(admission.Options{Log: silent()}), arrives: make(chan struct{})}
-		answers := []<-chan answered{l.ask(t, 16<<10+1)}
+		answers := []<-chan answered{l.send(t, 16<<10+1)}
 		synctest.Wait()
-		answers = append(answers, askAt(t, l.handler, budgetPath, l.body(long(t, 100<<10)), -1))
+		answers = append(answers, sendTo(t, l.handler, budgetPath, l.body(long(t, 100<<10)), -1))
 		synctest.Wait()
-		answers = append(answers, l.ask(t, 100<<10), l.ask(t, 100<<10))
+		answers = append(answers, l.send(t, 100<<10), l.send(t, 100<<10))
 		l.wantBegun(t, 1, "the second one may be of any length")
 		l.arrives <- struct{}{}
 		l.wantBegun(t, 2, "the second one has it")
@@ -194,7 +194,7 @@ func TestReviewsAreReadInTheOrderOfTheirArrival(t *testing.T) {
 		l.wantBegun(t, 4, "there is room for both of the others")
 		close(l.arrives)
 		for _, answer := range answers {
-			(<-answer).want(t, "whoever has waited", answered{http.StatusOK, 0})
+			(<-answer).want(t, "a review that waited", answered{http.StatusOK, 0})
 		}
 	})
 }
@@ -202,21 +202,21 @@ func TestReviewsAreReadInTheOrderOfTheirArrival(t *testing.T) {
 func TestCancelledReviewAdmitsTheNextOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &late{handler: admission.New(admission.Options{Log: silent()}), arrives: make(chan struct{})}
-		first := l.ask(t, 1536<<10)
+		first := l.send(t, 1536<<10)
 		synctest.Wait()
 		review := long(t, 1<<20)
-		second := askAt(t, l.handler, budgetPath+"?timeout=2s", strings.NewReader(review), len(review))
+		second := sendTo(t, l.handler, budgetPath+"?timeout=2s", strings.NewReader(review), len(review))
 		synctest.Wait()
 		review = long(t, 500<<10)
-		third := askAt(t, l.handler, budgetPath, strings.NewReader(review), len(review))
-		(<-second).want(t, "for whom there was no room", answered{http.StatusServiceUnavailable, 1800 * time.Millisecond})
-		(<-third).want(t, "who stood behind", answered{http.StatusOK, 1800 * time.Millisecond})
-		fourth := l.ask(t, 1<<20)
+		third := sendTo(t, l.handler, budgetPath, strings.NewReader(review), len(review))
+		(<-second).want(t, "a review for which there is no room", answered{http.StatusServiceUnavailable, 1800 * time.Millisecond})
+		(<-third).want(t, "the next review", answered{http.StatusOK, 1800 * time.Millisecond})
+		fourth := l.send(t, 1<<20)
 		l.wantBegun(t, 1, "there is no more room than before")
 		close(l.arrives)
-		(<-first).want(t, "the one that came", answered{http.StatusOK, 1800 * time.Millisecond})
-		(<-fourth).want(t, "who came later", answered{http.StatusOK, 0})
-		(<-l.ask(t, 3<<20)).want(t, "who needs all the room", answered{http.StatusOK, 0})
+		(<-first).want(t, "the review that arrived", answered{http.StatusOK, 1800 * time.Millisecond})
+		(<-fourth).want(t, "a later review", answered{http.StatusOK, 0})
+		(<-l.send(t, 3<<20)).want(t, "a review that needs all the room", answered{http.StatusOK, 0})
 	})
 }
 
@@ -277,13 +277,13 @@ func TestSlowReviewCountsUntilItsDeadline(t *testing.T) {
 		defer close(l.arrives)
 		var answers []<-chan answered
 		for range 4 {
-			answers = append(answers, l.ask(t, 500<<10))
+			answers = append(answers, l.send(t, 500<<10))
 		}
 		time.Sleep(time.Second)
 		review := long(t, 500<<10)
-		(<-askAt(t, h, budgetPath, strings.NewReader(review), len(review))).want(t, "one that came a second later", answered{http.StatusOK, 8 * time.Second})
+		(<-sendTo(t, h, budgetPath, strings.NewReader(review), len(review))).want(t, "a review a second later", answered{http.StatusOK, 8 * time.Second})
 		for _, answer := range answers {
-			(<-answer).want(t, "what does not arrive", answered{http.StatusBadRequest, 9 * time.Second})
+			(<-answer).want(t, "a review that does not arrive", answered{http.StatusBadRequest, 9 * time.Second})
 		}
 	})
 }

@@ -35,7 +35,7 @@ func TestIneffectiveAnnotationHasAWarning(t *testing.T) {
 		want  []string
 	}{
 		"it names a group":             {set(2, in("store"), annotatedInto("store")), nil},
-		"it names what is no group":    {set(2, in("store"), annotatedInto("a b")), []string{`lockstep: invalid annotation lockstep.dev/rollout-group "a b": must be the name of a group; the label rollout-group counts instead`}},
+		"it names an invalid group":    {set(2, in("store"), annotatedInto("a b")), []string{`lockstep: invalid annotation lockstep.dev/rollout-group "a b": must be the name of a group; the label rollout-group counts instead`}},
 		"it is neither true nor false": {set(2, in("store"), annotated("lockstep.dev/ignore", "yes")), []string{`lockstep: annotation lockstep.dev/ignore is "yes": only true has an effect`}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -51,28 +51,28 @@ func TestIneffectiveAnnotationHasAWarning(t *testing.T) {
 	}
 }
 
-// The group that a StatefulSet joins could not object. The group that it leaves could not keep its
+// The group that a StatefulSet joins could not object. Its former group could not keep its
 // other pods up.
-func TestUpdateThatShrinksAZoneAndChangesItsGroupIsRefused(t *testing.T) {
+func TestDownscaleThatChangesTheGroupOfItsZoneIsRefused(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		before, after *appsv1.StatefulSet
 		code          int
 		why           reason.Code
 	}{
-		"it joins one":                          {set(3), set(2, in("store")), http.StatusForbidden, reason.GroupChanged},
-		"it joins one of no name":               {set(3), set(2, in("")), http.StatusForbidden, reason.GroupChanged},
-		"it joins another one":                  {set(3, in("store")), set(2, in("cache")), http.StatusForbidden, reason.GroupChanged},
-		"it leaves the only one":                {set(3, in("store")), set(2), http.StatusForbidden, reason.GroupChanged},
-		"it stays":                              {set(3, in("store")), set(2, in("store")), http.StatusOK, reason.DownscaleAdmitted},
-		"an annotation names one":               {set(3), set(2, annotatedInto("store")), http.StatusForbidden, reason.GroupChanged},
-		"an annotation names another one":       {set(3, in("store")), set(2, in("store"), annotatedInto("cache")), http.StatusForbidden, reason.GroupChanged},
-		"an annotation no longer names one":     {set(3, in("cache"), annotatedInto("store")), set(2, in("cache")), http.StatusForbidden, reason.GroupChanged},
-		"it is ignored":                         {set(3, in("store")), set(2, in("store"), ignored), http.StatusForbidden, reason.GroupChanged},
-		"it is ignored no more":                 {set(3, in("store"), ignored), set(2, in("store")), http.StatusForbidden, reason.GroupChanged},
-		"an annotation replaces the label":      {set(3, in("store")), set(2, annotatedInto("store")), http.StatusOK, reason.DownscaleAdmitted},
-		"an annotation names what is no group":  {set(3, in("store")), set(2, in("store"), annotatedInto("a b")), http.StatusOK, reason.DownscaleAdmitted},
-		"it is ignored and the annotation goes": {set(3, in("store"), annotatedInto("cache"), ignored), set(3, in("store"), ignored), http.StatusOK, reason.NotADownscale},
-		"it joins one and grows":                {set(3), set(4, in("store")), http.StatusOK, reason.NotADownscale},
+		"it joins one":                                {set(3), set(2, in("store")), http.StatusForbidden, reason.GroupChanged},
+		"it joins a group without a name":             {set(3), set(2, in("")), http.StatusForbidden, reason.GroupChanged},
+		"it joins another one":                        {set(3, in("store")), set(2, in("cache")), http.StatusForbidden, reason.GroupChanged},
+		"it is removed from its only group":           {set(3, in("store")), set(2), http.StatusForbidden, reason.GroupChanged},
+		"its group does not change":                   {set(3, in("store")), set(2, in("store")), http.StatusOK, reason.DownscaleAdmitted},
+		"an annotation names one":                     {set(3), set(2, annotatedInto("store")), http.StatusForbidden, reason.GroupChanged},
+		"an annotation names another one":             {set(3, in("store")), set(2, in("store"), annotatedInto("cache")), http.StatusForbidden, reason.GroupChanged},
+		"an annotation no longer names one":           {set(3, in("cache"), annotatedInto("store")), set(2, in("cache")), http.StatusForbidden, reason.GroupChanged},
+		"it is ignored":                               {set(3, in("store")), set(2, in("store"), ignored), http.StatusForbidden, reason.GroupChanged},
+		"it is no longer ignored":                     {set(3, in("store"), ignored), set(2, in("store")), http.StatusForbidden, reason.GroupChanged},
+		"an annotation replaces the label":            {set(3, in("store")), set(2, annotatedInto("store")), http.StatusOK, reason.DownscaleAdmitted},
+		"an annotation names an invalid group":        {set(3, in("store")), set(2, in("store"), annotatedInto("a b")), http.StatusOK, reason.DownscaleAdmitted},
+		"it is ignored and the annotation is removed": {set(3, in("store"), annotatedInto("cache"), ignored), set(3, in("store"), ignored), http.StatusOK, reason.NotADownscale},
+		"it joins a group and is scaled up":           {set(3), set(4, in("store")), http.StatusOK, reason.NotADownscale},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			isAnswered(t, update(t, tc.before, tc.after), tc.code, tc.why)

@@ -32,8 +32,8 @@ func (u unlabelled) Cached(key plan.Key) group.Snapshot {
 // the watch.
 func TestRefusalRestoresTheLabelOfALease(t *testing.T) {
 	now := atRest().Now
-	noted := fixture.IntentOf("zone-b-0")
-	rolls := group.Hold{Hold: plan.Hold{Holder: plan.RolloutOperation.For("zone-b"), Intents: []plan.Intent{noted}, Unlabelled: true}}
+	recorded := fixture.IntentOf("zone-b-0")
+	rolls := group.Hold{Hold: plan.Hold{Holder: plan.RolloutOperation.For("zone-b"), Intents: []plan.Intent{recorded}, Unlabelled: true}}
 	damaged, labelled := rolls, rolls
 	damaged.Unreadable, labelled.Unlabelled = "?", false
 	for sentence, tc := range map[string]struct {
@@ -43,7 +43,7 @@ func TestRefusalRestoresTheLabelOfALease(t *testing.T) {
 		want    bool
 	}{
 		"an operation is under way":  {rolls, false, true, true},
-		"a downscale is noted":       {group.Hold{Hold: plan.Hold{Holder: plan.DownscaleOperation.For("zone-b"), Unlabelled: true}, Part: group.Part{Downscale: fixture.Shrinking("zone-b", 3, 2, group.Admitted)}}, false, true, true},
+		"a downscale is recorded":    {group.Hold{Hold: plan.Hold{Holder: plan.DownscaleOperation.For("zone-b"), Unlabelled: true}, Part: group.Part{Downscale: fixture.Shrinking("zone-b", 3, 2, group.Admitted)}}, false, true, true},
 		"a person holds the group":   {group.Hold{Hold: plan.Hold{Holder: "manual/maintenance", Renewed: now, Duration: time.Hour, Unlabelled: true}}, false, true, true},
 		"the Lease cannot be read":   {damaged, false, true, true},
 		"the Lease has its label":    {labelled, false, true, false},
@@ -54,11 +54,11 @@ func TestRefusalRestoresTheLabelOfALease(t *testing.T) {
 			group, store := atRest(), &holdStore{}
 			group.Hold = tc.record
 			group.Hold.Exists, group.Hold.UID, group.Hold.Version = true, "lease", 3
-			asks := shrinking()
-			asks.DryRun = tc.dryRun
+			change := downscaleOfZoneA()
+			change.DryRun = tc.dryRun
 			holds := admission.Holds{Store: store, Managed: func(string) bool { return tc.managed }}
 			webhook := &admission.PrepareDownscale{Observer: unlabelled{onlyGroup{group}}, Holds: holds, Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
-			if v := webhook.Judge(t.Context(), asks); v.Allowed {
+			if v := webhook.Judge(t.Context(), change); v.Allowed {
 				t.Errorf("got %+v", v)
 			}
 			if got := len(store.relabelled) > 0; got != tc.want || len(store.written) > 0 {
@@ -82,7 +82,7 @@ func TestLabelIsRestoredOnlyIfItIsMissingAndItsNamespaceIsStillManaged(t *testin
 		fails   bool
 	}{
 		"the label is missing":                        {[]runtime.Object{labelled(nil)}, false, 1, false},
-		"the label is there":                          {[]runtime.Object{labelled(map[string]string{contract.HoldLabel: contract.HoldLabelGroup})}, false, 0, false},
+		"the Lease has its label":                     {[]runtime.Object{labelled(map[string]string{contract.HoldLabel: contract.HoldLabelGroup})}, false, 0, false},
 		"there is no Lease":                           {nil, false, 0, false},
 		"the namespace opts out during the live read": {[]runtime.Object{labelled(nil)}, true, 0, true},
 	} {

@@ -22,10 +22,10 @@ func (unreachable) Prepare(context.Context, plan.Key, group.Zone, []plan.Pod) (b
 	return false, errors.New("pod zone-a-2 cannot be reached")
 }
 
-// afterAYes is a group in which zone-a-2 has agreed to leave. The StatefulSet is at
-// version 7; version 6 was admitted.
+// afterAYes is a group in which zone-a-2 has accepted its preparation. The StatefulSet is
+// at version 7; version 6 was admitted.
 func afterAYes() group.Snapshot {
-	snapshot := askingAtRest()
+	snapshot := preparedAtRest()
 	snapshot.Hold = group.Hold{
 		Hold: plan.Hold{
 			Exists: true,
@@ -47,29 +47,29 @@ func afterAYes() group.Snapshot {
 func TestPodsPreparedForAReplacedDownscaleAreNotifiedToStay(t *testing.T) {
 	inEffect := afterAYes()
 	inEffect.Zones[0].Replicas = 2
-	fresh, further := shrinking(), shrinking()
+	fresh, further := downscaleOfZoneA(), downscaleOfZoneA()
 	further.From, further.To = new(int32(2)), new(int32(1))
 	for sentence, tc := range map[string]struct {
-		group group.Snapshot
-		asks  admission.Change
-		pods  admission.Pods
-		want  group.Stage
-		of    plan.Version
+		group  group.Snapshot
+		change admission.Change
+		pods   admission.Pods
+		want   group.Stage
+		of     plan.Version
 	}{
-		"nobody hears of the next one":                              {afterAYes(), fresh, unreachable{}, group.Undoing, 6},
-		"nobody hears of the next one while the former one happens": {inEffect, further, unreachable{}, group.Admitted, 6},
-		"somebody hears of the next one":                            {afterAYes(), fresh, agreeingPods{}, group.Admitted, 7},
-		"but nothing is left of what never was":                     {askingAtRest(), fresh, unreachable{}, "", 0},
+		"no pod receives the next call":                                         {afterAYes(), fresh, unreachable{}, group.Undoing, 6},
+		"no pod receives the next call while the former downscale is in effect": {inEffect, further, unreachable{}, group.Admitted, 6},
+		"a pod receives the next call":                                          {afterAYes(), fresh, agreeingPods{}, group.Admitted, 7},
+		"no pod receives the only call":                                         {preparedAtRest(), fresh, unreachable{}, "", 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			holds := &holdStore{record: tc.group.Hold}
 			webhook := &admission.PrepareDownscale{Observer: onlyGroup{tc.group}, Holds: kept(holds), Pods: tc.pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
-			if v := webhook.Judge(t.Context(), tc.asks); v.Allowed != (tc.of == 7) {
+			if v := webhook.Judge(t.Context(), tc.change); v.Allowed != (tc.of == 7) {
 				t.Errorf("got %+v", v)
 			}
 			d := group.HoldOf(holds.Cached(plan.Key{})).Downscale
 			if d.Stage != tc.want || d.Version != tc.of {
-				t.Errorf("the hold notes %+v, want version %d at the stage %q", d, tc.of, tc.want)
+				t.Errorf("the hold contains %+v, want version %d at the stage %q", d, tc.of, tc.want)
 			}
 		})
 	}
@@ -82,10 +82,10 @@ func TestLateRecordKeepsThePreparedPodsOfTheFormerDownscale(t *testing.T) {
 		webhook := &admission.PrepareDownscale{Observer: onlyGroup{snapshot}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		says(t, webhook.Judge(ctx, shrinking()), http.StatusTooManyRequests, reason.ParentUnknown)
+		says(t, webhook.Judge(ctx, downscaleOfZoneA()), http.StatusTooManyRequests, reason.ParentUnknown)
 		webhook.Wait()
 		if d := group.HoldOf(holds.Cached(plan.Key{})).Downscale; d.Version != 6 || d.Stage != group.Undoing || holds.writes != 2 {
-			t.Errorf("after %d writes the hold notes %+v, want that the one of version 6 is undone", holds.writes, d)
+			t.Errorf("after %d writes the hold contains %+v, want that the downscale of version 6 is undone", holds.writes, d)
 		}
 	})
 }

@@ -76,7 +76,7 @@ func lawful(t *testing.T, all []guard, body []byte) {
 		answer := answerTo(t, w)
 		switch {
 		case unreadable != nil:
-			t.Fatalf("%s: %s answers what cannot be read: %v", g.name, w.Body, unreadable)
+			t.Fatalf("%s: %s returns an unreadable answer: %v", g.name, w.Body, unreadable)
 		case twice:
 			continue // which of two values counts is undefined
 		case at(requests, "request", "uid") != string(answer.Response.UID) || requests["apiVersion"] != answer.APIVersion || answer.Kind != "AdmissionReview":
@@ -132,13 +132,13 @@ func kindOf(review map[string]any) (kind, unparsable string) {
 	return "", "it is about something without replicas"
 }
 
-// mayNotShrink returns an objection to invalid reviews, and to downscales if bad is set.
-func (r parsedReview) mayNotShrink(bad bool) string {
+// downscaleForbidden returns an objection to invalid reviews, and to downscales if bad is set.
+func (r parsedReview) downscaleForbidden(bad bool) string {
 	switch {
 	case r.unparsable != "":
 		return r.unparsable
 	case bad && r.from != nil && *r.to < *r.from:
-		return "it shrinks"
+		return "it is scaled down"
 	}
 	return ""
 }
@@ -269,7 +269,7 @@ func everywhere(tree map[string]any, visit func(parent map[string]any, key strin
 }
 
 func TestWrongContentLengthAllocatesNoMemory(t *testing.T) {
-	q := asking(t, noDownscalePath, update(t, set(3), set(2)))
+	q := newRequest(t, noDownscalePath, update(t, set(3), set(2)))
 	q.Header.Set("Content-Length", strconv.Itoa(math.MaxInt64))
 	q.ContentLength = math.MaxInt64
 	w := httptest.NewRecorder()

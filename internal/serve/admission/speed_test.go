@@ -19,8 +19,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
-// grown makes a StatefulSet as large as a database's.
-func grown(s *appsv1.StatefulSet) {
+// withLargeMetadata makes a StatefulSet as large as a database's.
+func withLargeMetadata(s *appsv1.StatefulSet) {
 	labelled(s)
 	container := corev1.Container{Name: "ingester", Image: "registry.example/ingester:1.2.3"}
 	for i := range 100 {
@@ -43,7 +43,7 @@ func BenchmarkNoDownscale(b *testing.B) {
 	h := noDownscale(admission.NoDownscale{Parents: admission.ScaleParents{Cached: cached}})
 	for name, review := range map[string][]byte{
 		"Scale":       update(b, scale(3), scale(2)),
-		"StatefulSet": update(b, set(3, grown), set(2, grown)),
+		"StatefulSet": update(b, set(3, withLargeMetadata), set(2, withLargeMetadata)),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(review)))
@@ -71,12 +71,12 @@ func reportP99(b *testing.B, took []time.Duration) {
 // which is missing in another zone.
 func BenchmarkPrepareDownscale(b *testing.B) {
 	for _, pods := range []int{30, 300} {
-		group := unwhole(pods).group
+		group := withPodMissing(pods).group
 		group.Zones[0].UID, group.Zones[0].Version = "uid-a", 7
 		h := preparing(group)
 		for name, review := range map[string][]byte{
 			"Scale":       update(b, scale(3), scale(2)),
-			"StatefulSet": update(b, set(3, grown), set(2, grown)),
+			"StatefulSet": update(b, set(3, withLargeMetadata), set(2, withLargeMetadata)),
 		} {
 			b.Run(fmt.Sprintf("%s, %d pods", name, pods), func(b *testing.B) {
 				refuse(b, preparePath, review, func() http.Handler { return h })
@@ -90,15 +90,15 @@ func BenchmarkPrepareDownscale(b *testing.B) {
 // result.
 func BenchmarkPodEviction(b *testing.B) {
 	for _, pods := range []int{300, 5000} {
-		c := unwhole(pods)
+		c := withPodMissing(pods)
 		review := eviction(b, "zone-a-0", bound("zone-a-0", ""))
-		b.Run(fmt.Sprintf("%d pods, the first who asks", pods), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%d pods, the first request", pods), func(b *testing.B) {
 			refuse(b, evictionPath, review, func() http.Handler {
 				h, _ := evictionHandler(c)
 				return h
 			})
 		})
-		b.Run(fmt.Sprintf("%d pods, who asks meanwhile", pods), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%d pods, a request in the meantime", pods), func(b *testing.B) {
 			h, _ := evictionHandler(c)
 			refuse(b, evictionPath, review, func() http.Handler { return h })
 		})
@@ -122,8 +122,9 @@ func refuse(b *testing.B, path string, review []byte, handler func() http.Handle
 	reportP99(b, took)
 }
 
-// unwhole returns a cluster with a group of three zones, one of which lacks its first pod.
-func unwhole(pods int) *evictable {
+// withPodMissing returns a cluster with a group of three zones, one of which lacks its
+// first pod.
+func withPodMissing(pods int) *evictable {
 	var zones []fixture.Part
 	for _, zone := range []string{"zone-a", "zone-b", "zone-c"} {
 		parts := []fixture.ZonePart{fixture.Replicas(pods / 3)}
@@ -140,7 +141,7 @@ func unwhole(pods int) *evictable {
 // The memory of a decision is proportional to the review: a large object is skipped,
 // not stored.
 func TestDecisionUsesLittleMemory(t *testing.T) {
-	review := update(t, set(3, grown), set(2, grown))
+	review := update(t, set(3, withLargeMetadata), set(2, withLargeMetadata))
 	h := noDownscale(admission.NoDownscale{})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -59,7 +59,7 @@ func of(zone group.Zone) (object func(*appsv1.StatefulSet), review func(*admissi
 }
 
 func TestConcurrentDownscalesAreAdmittedInOneZone(t *testing.T) {
-	for sentence, replicas := range map[string]int{"asked of one replica": 1, "asked of two replicas": 2} {
+	for sentence, replicas := range map[string]int{"sent to one replica": 1, "sent to two replicas": 2} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				group := atRest()
@@ -83,7 +83,7 @@ func TestConcurrentDownscalesAreAdmittedInOneZone(t *testing.T) {
 					}
 				}
 				if admitted != 1 {
-					t.Errorf("%d of two zones may shrink, want one", admitted)
+					t.Errorf("%d of two zones may be scaled down, want one", admitted)
 				}
 			})
 		})

@@ -43,7 +43,7 @@ func TestPodWithoutACachedHoldIsJudgedByTheAPIServer(t *testing.T) {
 					v := c.webhook().Judge(t.Context(), admission.Eviction{Namespace: "team", Pod: pod, UID: unclaimed.UID})
 					says(t, v, tc.code, tc.why)
 					if !strings.Contains(v.Message, tc.says) {
-						t.Errorf("it says %q, want %q", v.Message, tc.says)
+						t.Errorf("the message is %q, want %q", v.Message, tc.says)
 					}
 				})
 			}
@@ -105,7 +105,7 @@ func TestRefusedOrphanRestoresTheLabelOfItsLease(t *testing.T) {
 		"it lost its label":           {lease.Claim{Key: key, Lease: name, Unlabelled: true}, false, false, []plan.Key{key}},
 		"it has its label":            {lease.Claim{Key: key, Lease: name}, false, false, nil},
 		"it cannot be read":           {lease.Claim{Key: key, Lease: name, Unlabelled: true, Unreadable: true}, false, false, []plan.Key{key}},
-		"it does not say whose it is": {lease.Claim{Key: plan.Key{Namespace: "team"}, Lease: name, Unlabelled: true, Unreadable: true}, false, false, nil},
+		"its owner is unknown":        {lease.Claim{Key: plan.Key{Namespace: "team"}, Lease: name, Unlabelled: true, Unreadable: true}, false, false, nil},
 		"the request is a dry run":    {lease.Claim{Key: key, Lease: name, Unlabelled: true}, true, false, nil},
 		"its namespace has opted out": {lease.Claim{Key: key, Lease: name, Unlabelled: true}, false, true, nil},
 	} {

@@ -53,13 +53,13 @@ func updating(q *admissionv1.AdmissionRequest) {
 
 func TestValidBudgetIsAllowed(t *testing.T) {
 	for sentence, body := range map[string][]byte{
-		"of zones":                      creation(t, `{`+ingesters+`,"maxUnavailable":2}`),
-		"of partitions":                 creation(t, `{`+ingesters+`,"podNamePartitionRegex":"ingester-zone-[a-c]-([0-9]+)","crossZoneEvictionDelay":"10m"}`),
-		"with 0% of partitions":         creation(t, `{`+ingesters+`,"podNamePartitionRegex":"ingester-zone-[a-c]-([0-9]+)","maxUnavailablePercentage":0}`),
-		"in a dry run":                  creation(t, `{`+ingesters+`}`, dry),
-		"as an update":                  creation(t, `{`+ingesters+`}`, updating),
-		"with a field of other kinds":   creation(t, `{`+ingesters+`,"replicas":"three"}`),
-		"as an earlier API server asks": []byte(strings.Replace(string(creation(t, `{`+ingesters+`}`)), "admission.k8s.io/v1", "admission.k8s.io/v1beta1", 1)),
+		"of zones":                    creation(t, `{`+ingesters+`,"maxUnavailable":2}`),
+		"of partitions":               creation(t, `{`+ingesters+`,"podNamePartitionRegex":"ingester-zone-[a-c]-([0-9]+)","crossZoneEvictionDelay":"10m"}`),
+		"with 0% of partitions":       creation(t, `{`+ingesters+`,"podNamePartitionRegex":"ingester-zone-[a-c]-([0-9]+)","maxUnavailablePercentage":0}`),
+		"in a dry run":                creation(t, `{`+ingesters+`}`, dry),
+		"as an update":                creation(t, `{`+ingesters+`}`, updating),
+		"with a field of other kinds": creation(t, `{`+ingesters+`,"replicas":"three"}`),
+		"from an earlier API server":  []byte(strings.Replace(string(creation(t, `{`+ingesters+`}`)), "admission.k8s.io/v1", "admission.k8s.io/v1beta1", 1)),
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			h, observed := validation()
@@ -149,7 +149,7 @@ func lawfulBudget(t *testing.T, h http.Handler, body []byte) {
 	answer := answerTo(t, w)
 	var requests map[string]any
 	if err := json.Unmarshal(body, &requests); err != nil {
-		t.Fatalf("%s answers what cannot be read: %v", w.Body, err)
+		t.Fatalf("%s returns an unreadable answer: %v", w.Body, err)
 	}
 	if !answer.Response.Allowed || ambiguous(body) {
 		return
@@ -161,7 +161,7 @@ func lawfulBudget(t *testing.T, h http.Handler, body []byte) {
 	case at(requests, "request", "object", "kind") != "ZoneAwarePodDisruptionBudget" || spec == nil:
 		t.Fatalf("allowed, though it is no budget: %s", body)
 	case at(spec, "selector", "matchLabels") == nil && at(spec, "selector", "matchExpressions") == nil:
-		t.Fatalf("allowed, though it selects nothing: %s", body)
+		t.Fatalf("allowed, though it selects no pods: %s", body)
 	case absolute && relative:
 		t.Fatalf("allowed, though it has two limits: %s", body)
 	}

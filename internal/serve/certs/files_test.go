@@ -104,7 +104,7 @@ func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 				f.fill(good)
 				time.Sleep(soon)
 				if f.serial() == first || f.files.RenewalError() != nil {
-					f.Errorf("what is good again is not served: %v", f.files.RenewalError())
+					f.Errorf("the corrected certificate is not served: %v", f.files.RenewalError())
 				}
 			})
 		})

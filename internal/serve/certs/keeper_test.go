@@ -149,7 +149,7 @@ func TestReplicasThatStartTogetherAgreeOnOneCA(t *testing.T) {
 			o.works(k)
 		}
 		if strings.Contains(o.said(), "level=error") {
-			o.Errorf("who is not first calls it an error:\n%s", o.said())
+			o.Errorf("the replica that lost the race logs an error:\n%s", o.said())
 		}
 		if secret.Type != corev1.SecretTypeOpaque || len(secret.Data) != 3 {
 			o.Errorf("a Secret of type %s with %d keys", secret.Type, len(secret.Data))
@@ -174,7 +174,7 @@ func TestIssuedCertificateHasTheExpectedFields(t *testing.T) {
 		case !leaf.NotBefore.Before(time.Now().Add(-30 * time.Minute)), time.Until(leaf.NotAfter).Round(time.Hour) != life:
 			o.Errorf("valid from %v to %v", leaf.NotBefore, leaf.NotAfter)
 		case !o.expires.Equal(leaf.NotAfter):
-			o.Errorf("told that it is valid until %v", o.expires)
+			o.Errorf("notified that it is valid until %v", o.expires)
 		}
 		secret, _ := o.stored()
 		for key, value := range secret.Data {
@@ -231,7 +231,7 @@ func (g *publisher) check(leaf *x509.Certificate) {
 			continue
 		}
 		if err := trusts(bundle, leaf, time.Now()); err != nil {
-			g.o.Fatalf("an API server refuses what is served: %v", err)
+			g.o.Fatalf("an API server rejects the served certificate: %v", err)
 		}
 	}
 }
@@ -328,7 +328,7 @@ func TestRotateAnnotationStartsOneRotation(t *testing.T) {
 			})
 			g.publishFor(5*propagation, k)
 			if secret, _ := o.stored(); secret.Annotations[contract.RotatedAnnotation] != value {
-				o.Errorf("asked for %q, answered %q", value, secret.Annotations[contract.RotatedAnnotation])
+				o.Errorf("requested %q, answered %q", value, secret.Annotations[contract.RotatedAnnotation])
 			}
 			serial := o.leaf(k).SerialNumber.String()
 			if seen[serial] {
@@ -399,7 +399,7 @@ func TestUnusableCertificateIsReplaced(t *testing.T) {
 		"garbage instead of a CA":          {spoil: func(d map[string][]byte) { d["ca"] = []byte("garbage") }, says: "read ca"},
 		"garbage behind a CA":              {spoil: func(d map[string][]byte) { d["ca"] = append(d["ca"], "garbage"...) }, says: "read ca"},
 		"no key":                           {spoil: func(d map[string][]byte) { delete(d, "key") }, says: "is missing"},
-		"nothing at all":                   {spoil: func(d map[string][]byte) { clear(d) }, says: "the bundle contains no certificate"},
+		"an empty Secret":                  {spoil: func(d map[string][]byte) { clear(d) }, says: "the bundle contains no certificate"},
 		"a certificate that has expired":   {spoil: func(map[string][]byte) {}, later: life + time.Hour, says: "expired"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -453,7 +453,7 @@ func TestInvalidSecretIsRepairedWithoutAFailedRequest(t *testing.T) {
 				for _, k := range replicas {
 					o.works(k)
 					if o.leaf(k).Equal(first) {
-						o.Error("what was thrown away is still served")
+						o.Error("the discarded certificate is still served")
 					}
 				}
 			})
@@ -477,9 +477,9 @@ func TestUnwritableSecretErrorSaysWhatToDo(t *testing.T) {
 				o.change(func(*corev1.Secret) *corev1.Secret { return secret })
 				k := o.replica()
 				time.Sleep(soon)
-				told := errors.Join(k.Ready(), k.RenewalError())
-				if told == nil || !strings.Contains(told.Error(), tc.says) || !strings.Contains(told.Error(), "delete it") {
-					o.Errorf("told %v", told)
+				notified := errors.Join(k.Ready(), k.RenewalError())
+				if notified == nil || !strings.Contains(notified.Error(), tc.says) || !strings.Contains(notified.Error(), "delete it") {
+					o.Errorf("notified %v", notified)
 				}
 				if (k.Ready() == nil) != tc.serves {
 					o.Errorf("ready: %v", k.Ready())
@@ -545,7 +545,7 @@ func TestCertificatesUseTheTimeOfTheAPIServer(t *testing.T) {
 				time.Sleep(soon)
 				o.works(k)
 				if !strings.Contains(o.said(), "the clock of this machine differs") {
-					o.Errorf("the log does not say so:\n%s", o.said())
+					o.Errorf("the log does not contain that:\n%s", o.said())
 				}
 				if _, writes := o.stored(); writes != 1 {
 					o.Errorf("%d writes", writes)

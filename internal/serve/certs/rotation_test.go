@@ -23,9 +23,9 @@ type model struct {
 	t   *rapid.T
 	now time.Time
 
-	secret  Record
-	version int
-	asked   int
+	secret    Record
+	version   int
+	requested int
 
 	replicas       [2]modelReplica
 	configurations [2]modelConfiguration
@@ -146,7 +146,7 @@ func (m *model) check() {
 			}
 			for _, bundle := range trusted {
 				if bundle != nil && !m.accepts(bundle, r.kept.Serving) {
-					m.t.Fatalf("at %v, what replica %d serves is refused by an API server that goes by a bundle of configuration %d", m.now, i, j)
+					m.t.Fatalf("at %v, the certificate of replica %d is rejected by an API server with a bundle of configuration %d", m.now, i, j)
 				}
 			}
 		}
@@ -196,7 +196,7 @@ func (m *model) settle() {
 		m.check()
 	}
 	if !m.settled() {
-		m.t.Fatalf("it ends with %d CAs, next %q, asked %q, answered %q",
+		m.t.Fatalf("it ends with %d CAs, next %q, requested %q, answered %q",
 			len(m.inspect(m.secret).authorities), m.secret.Next.Cert, m.secret.Asked, m.secret.Answered)
 	}
 	for i, r := range m.replicas {
@@ -212,10 +212,10 @@ func TestNoInterleavingOfReplicasServesARejectedCertificate(t *testing.T) {
 		m.replicas[0].readVersion, m.replicas[1].readVersion = -1, -1
 		replica, configuration := rapid.IntRange(0, len(m.replicas)-1), rapid.IntRange(0, len(m.configurations)-1)
 		moves := map[string]func(*rapid.T){
-			"":      func(*rapid.T) { m.check() },
-			"see":   func(t *rapid.T) { m.see(replica.Draw(t, "replica")) },
-			"look":  func(t *rapid.T) { m.reconcile(replica.Draw(t, "replica")) },
-			"write": func(t *rapid.T) { m.write(replica.Draw(t, "replica")) },
+			"":          func(*rapid.T) { m.check() },
+			"see":       func(t *rapid.T) { m.see(replica.Draw(t, "replica")) },
+			"reconcile": func(t *rapid.T) { m.reconcile(replica.Draw(t, "replica")) },
+			"write":     func(t *rapid.T) { m.write(replica.Draw(t, "replica")) },
 			"step": func(t *rapid.T) {
 				i := replica.Draw(t, "replica")
 				m.reconcile(i)
@@ -227,10 +227,10 @@ func TestNoInterleavingOfReplicasServesARejectedCertificate(t *testing.T) {
 				}
 			},
 			"edit": func(t *rapid.T) { m.publish(configuration.Draw(t, "configuration"), nil) },
-			"ask": func(*rapid.T) {
-				m.asked++
+			"request": func(*rapid.T) {
+				m.requested++
 				r := m.secret
-				r.Asked = fmt.Sprint(m.asked)
+				r.Asked = fmt.Sprint(m.requested)
 				m.put(r)
 			},
 			"restart": func(t *rapid.T) {
@@ -241,7 +241,7 @@ func TestNoInterleavingOfReplicasServesARejectedCertificate(t *testing.T) {
 					time.Second, times.Propagation / 2, times.Propagation, slowestFactor * times.Propagation,
 				}).Draw(t, "for"))
 			},
-			"go on": func(t *rapid.T) { // in large steps, so that a rotation finishes
+			"continue": func(t *rapid.T) { // in large steps, so that a rotation finishes
 				for i := range m.configurations {
 					m.publish(i, m.secret.CA)
 				}
@@ -303,15 +303,15 @@ func TestNextStep(t *testing.T) {
 		"it is not rotated a second earlier":       {func(s *state) { s.now = noon.Add(year - (year+time.Hour)/3 - time.Second) }, noTransition, time.Second},
 		"it is rotated when a user requests it":    {func(s *state) { s.record.Asked = "now" }, prepare, 0},
 		"it is rotated once for each request":      {func(s *state) { s.record.Asked, s.record.Answered = "now", "now" }, noTransition, year - (year+time.Hour)/3},
-		"it is rotated when it lacks a name":       {func(s *state) { s.names = append([]string{"new.team.svc"}, s.names...) }, prepare, 0},
+		"it is rotated if it lacks a name":         {func(s *state) { s.names = append([]string{"new.team.svc"}, s.names...) }, prepare, 0},
 		"it is replaced when it has expired":       {func(s *state) { s.now = noon.Add(year + time.Second) }, replace, 0},
 		"it is replaced when it is not valid yet":  {func(s *state) { s.now = noon.Add(-2 * time.Hour) }, replace, 0},
-		"it is replaced when there is none":        {func(s *state) { s.record = Record{} }, replace, 0},
+		"it is replaced if there is none":          {func(s *state) { s.record = Record{} }, replace, 0},
 		"it is replaced when its key is another's": {func(s *state) { s.record.Serving.Key = other.Key }, replace, 0},
 		"it is replaced when its CA is another's":  {func(s *state) { s.record.CA = other.ca }, replace, 0},
 		"a new one waits until all configurations have its CA": {func(s *state) {
 			prepared(s)
-			s.publishErr = errors.New("not there")
+			s.publishErr = errors.New("not found")
 			s.record.Since = noon.Add(-time.Hour)
 		}, noTransition, times.Propagation},
 		"then the start of the wait is recorded":                 {prepared, startWait, 0},
@@ -321,7 +321,7 @@ func TestNextStep(t *testing.T) {
 		"an unusable new one is replaced":                        {func(s *state) { prepared(s); s.record.Next.Key = s.record.Serving.Key }, prepare, 0},
 		"a new one is served at once if the old one is unusable": {func(s *state) { prepared(s); s.record.Serving.Key = nil }, switchOver, 0},
 		"the wait for the removal of a CA is recorded":           {both, startWait, 0},
-		"the CA stays for the slowest replica":                   {func(s *state) { both(s); s.record.Since = noon.Add(-2 * time.Minute) }, noTransition, time.Minute},
+		"the CA is kept for the slowest replica":                 {func(s *state) { both(s); s.record.Since = noon.Add(-2 * time.Minute) }, noTransition, time.Minute},
 		"then the CA is removed":                                 {func(s *state) { both(s); s.record.Since = noon.Add(-3 * time.Minute) }, dropCA, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {

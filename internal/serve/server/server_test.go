@@ -58,10 +58,10 @@ func serve(t *testing.T, o server.Options) string {
 
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
-	return ask(t, http.MethodGet, url, nil)
+	return request(t, http.MethodGet, url, nil)
 }
 
-func ask(t *testing.T, method, url string, body io.Reader) (int, string) {
+func request(t *testing.T, method, url string, body io.Reader) (int, string) {
 	t.Helper()
 	status, got, err := try(t.Context(), method, url, body)
 	if err != nil {
@@ -123,7 +123,7 @@ func TestRoutes(t *testing.T) {
 		"DELETE is not allowed":        {"DELETE", "/metrics", 405, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, body := ask(t, tc.method, url+tc.path, nil)
+			status, body := request(t, tc.method, url+tc.path, nil)
 			if status != tc.status || !strings.HasPrefix(body, tc.body) {
 				t.Errorf("%s %s: got %d %q, want %d %q...", tc.method, tc.path, status, body, tc.status, tc.body)
 			}
@@ -139,7 +139,7 @@ func TestIndexListsExactlyTheServedPaths(t *testing.T) {
 			t.Errorf("%s is not listed:\n%s", path, all)
 		}
 		if strings.Contains(few, path) {
-			t.Errorf("%s is listed, and is not there:\n%s", path, few)
+			t.Errorf("%s is listed, and does not exist:\n%s", path, few)
 		}
 	}
 	for _, path := range []string{"/ready", "/healthz", "/debug/pprof/"} {
@@ -216,7 +216,7 @@ func TestListenLogsAnAddressThatClientsCanDial(t *testing.T) {
 				t.Errorf("logged %v, want msg=listening and address=%s", line, s.Address())
 			}
 			if _, port, _ := net.SplitHostPort(line["listen"]); tc.everywhere && !strings.HasSuffix(s.Address(), ":"+port) || !tc.everywhere && line["listen"] != "" {
-				t.Errorf("listen=%q beside address %s", line["listen"], s.Address())
+				t.Errorf("listen=%q next to address %s", line["listen"], s.Address())
 			}
 			if err := dial(t, line["address"]); err != nil {
 				t.Errorf("the address cannot be dialled: %v", err)
@@ -272,7 +272,7 @@ func TestShutdownWaitsForRequestsInProgress(t *testing.T) {
 	}
 	close(release)
 	if got := <-answered; got != "whole<nil>" {
-		t.Errorf("got %q, want the whole answer", got)
+		t.Errorf("got %q, want the complete answer", got)
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -288,7 +288,7 @@ func TestTooLargeBodyIsRejected(t *testing.T) {
 		n, err := io.Copy(io.Discard, r.Body)
 		read <- fmt.Sprint(n, " ", err)
 	})})
-	_, _ = ask(t, http.MethodGet, url+"/debug/groups", bytes.NewReader(make([]byte, 65<<10)))
+	_, _ = request(t, http.MethodGet, url+"/debug/groups", bytes.NewReader(make([]byte, 65<<10)))
 	if diff := cmp.Diff("65536 http: request body too large", <-read); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}

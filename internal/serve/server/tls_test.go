@@ -209,7 +209,7 @@ func TestShutdownAnswersReviewsInProgress(t *testing.T) {
 	w.stop()
 	close(release)
 	if got := <-answered; got != "whole<nil>" {
-		t.Errorf("got %q, want the whole answer", got)
+		t.Errorf("got %q, want the complete answer", got)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestPanelsHaveDistinctTitlesAndDoNotOverlap(t *testing.T) {
 	ids, titles, taken := map[int]bool{}, map[string]bool{}, map[[2]int]string{}
 	for _, p := range s.Panels {
 		if ids[p.ID] || titles[p.Title] {
-			t.Errorf("panel %d, %q, is there twice", p.ID, p.Title)
+			t.Errorf("panel %d, %q, exists twice", p.ID, p.Title)
 		}
 		ids[p.ID], titles[p.Title] = true, true
 		if p.GridPos.X+p.GridPos.W > across {

@@ -40,18 +40,18 @@ func TestTheDurationOfARolloutIsReportedOnceAtItsEnd(t *testing.T) {
 		over    = plan.Rollouts{Finished: []plan.RolledGroup{rolled(20, 80, zone("a", 20, 59), zone("b", 59, 80)), former}}
 	)
 	for sentence, tc := range map[string]struct {
-		looks []plan.Rollouts
-		want  clocked
+		reports []plan.Rollouts
+		want    clocked
 	}{
-		"zone by zone, and then the group":                        {[]plan.Rollouts{before, first, second, second, over, over}, clocked{"zone 39s", "zone 21s", "group 1m0s"}},
-		"what had ended before is not told again":                 {[]plan.Rollouts{over, over}, nil},
-		"who begins to lead in the midst knows when it began":     {[]plan.Rollouts{second, over}, clocked{"zone 21s", "group 1m0s"}},
-		"what the Lease has forgotten meanwhile is nobody's news": {[]plan.Rollouts{over, nothing, nothing}, nil},
+		"zone by zone, and then the group":                     {[]plan.Rollouts{before, first, second, second, over, over}, clocked{"zone 39s", "zone 21s", "group 1m0s"}},
+		"a rollout that ended before is not reported again":    {[]plan.Rollouts{over, over}, nil},
+		"a new leader knows when the current rollout began":    {[]plan.Rollouts{second, over}, clocked{"zone 21s", "group 1m0s"}},
+		"a rollout that the Lease has dropped is not reported": {[]plan.Rollouts{over, nothing, nothing}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			var watch clocked
 			c := (&durationsOfGroups{}).of(plan.Key{})
-			for _, r := range tc.looks {
+			for _, r := range tc.reports {
 				s := fixture.MustParse("zone-a rev=2\n")
 				s.Hold.Rollouts = r
 				c.follow(&s, &watch)
@@ -68,7 +68,7 @@ func TestAReplacementThatWasNotAwaitedHasNoDuration(t *testing.T) {
 	c := (&durationsOfGroups{}).of(plan.Key{})
 	c.follow(new(fixture.MustParse("hold rollout/zone-x\n intent zone-x-0\nstray zone-x-0 starting@2 uid=later version=20\n")), &watch)
 	if len(watch) > 0 {
-		t.Errorf("told %v", watch)
+		t.Errorf("reported %v", watch)
 	}
 }
 
@@ -81,8 +81,8 @@ func TestTheDurationOfAStepIsReportedOnce(t *testing.T) {
 		want clocked
 	}{
 		"when the replacement is seen to be Ready":              {300 * time.Millisecond, 0, clocked{"pod 12.3s"}},
-		"not later than its condition says if the look is late": {time.Hour, 0, clocked{"pod 13s"}},
-		"as the process saw it, whenever it looks":              {time.Hour, 1100 * time.Millisecond, clocked{"pod 13.1s"}},
+		"not later than its condition if the reconcile is late": {time.Hour, 0, clocked{"pod 13s"}},
+		"as the process saw it, whenever it reconciles":         {time.Hour, 1100 * time.Millisecond, clocked{"pod 13.1s"}},
 		"not before the second of its condition":                {300 * time.Millisecond, -time.Millisecond, clocked{"pod 12s"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

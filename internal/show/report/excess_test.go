@@ -17,7 +17,7 @@ func TestAWaitBeyondTheLimitIsReportedLater(t *testing.T) {
 		const groups = 500
 		r := newRoom()
 		began := time.Now()
-		look := func() (news int) {
+		reportAll := func() (news int) {
 			for number := range groups {
 				s := fixture.MustParse("zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=1 strategy=RollingUpdate\n zone-b-0 ready@1\n")
 				s.Key = plan.Key{Namespace: "team", Name: strconv.Itoa(number)}
@@ -28,18 +28,18 @@ func TestAWaitBeyondTheLimitIsReportedLater(t *testing.T) {
 			}
 			return news
 		}
-		if news := look(); news != 0 {
-			t.Fatalf("%d groups are told of before their waits have lasted", news)
+		if news := reportAll(); news != 0 {
+			t.Fatalf("%d groups are reported before their waits have lasted", news)
 		}
 		time.Sleep(noticeable)
-		if news := look(); news == 0 || news == groups {
-			t.Fatalf("%d of %d groups are told of at once", news, groups)
+		if news := reportAll(); news == 0 || news == groups {
+			t.Fatalf("%d of %d groups are reported at once", news, groups)
 		}
 		for range 10 {
 			time.Sleep(time.Minute)
-			look()
+			reportAll()
 		}
-		if events, news := len(r.sent()), look(); news != 0 || events < groups {
+		if events, news := len(r.sent()), reportAll(); news != 0 || events < groups {
 			t.Errorf("%d Events of %d groups after ten minutes, and %d are still to come", events, groups, news)
 		}
 	})

@@ -84,8 +84,8 @@ func newRoom() *room {
 	return r
 }
 
-// look reports the plan for a situation. No action of it was carried out.
-func (r *room) look(t *testing.T, situation string) bool {
+// reportPlan reports the plan for a situation. No action of it was carried out.
+func (r *room) reportPlan(t *testing.T, situation string) bool {
 	t.Helper()
 	news, _ := r.show(fixture.MustParse(situation))
 	return news
@@ -137,32 +137,32 @@ const (
 func TestLastingWaitsBecomeEvents(t *testing.T) {
 	const crash = "zone-a Warning PodFailing: waits: a container of the pod cannot run (crash loop, image pull, configuration) (pod zone-a-0, CrashLoopBackOff, 1 of at most 1 down)"
 	for sentence, tc := range map[string]struct {
-		looks []string
-		want  []string
+		reports []string
+		want    []string
 	}{
-		"a pod's way back is no news":                 {[]string{starting, settled, starting}, nil},
-		"a pod that fails is told":                    {[]string{failing}, []string{crash}},
-		"it is told once":                             {[]string{failing, failing, failing}, []string{crash}},
-		"a crash loop that restarts is told once":     {[]string{failing, starting, failing, starting, failing}, []string{crash}},
-		"after the zone has settled it is told again": {[]string{failing, settled, failing}, []string{crash, crash}},
-		"another reason is told": {[]string{failing, paused}, []string{
+		"a pod's way back is no news":                     {[]string{starting, settled, starting}, nil},
+		"a pod that fails is reported":                    {[]string{failing}, []string{crash}},
+		"it is reported once":                             {[]string{failing, failing, failing}, []string{crash}},
+		"a crash loop that restarts is reported once":     {[]string{failing, starting, failing, starting, failing}, []string{crash}},
+		"after the zone has settled it is reported again": {[]string{failing, settled, failing}, []string{crash, crash}},
+		"another reason is reported": {[]string{failing, paused}, []string{
 			crash, "zone-a Normal Paused: waits: the StatefulSet has the annotation grafana.com/rollout-paused=true",
 		}},
-		"a zone that waits for its turn is told once": {[]string{rolling, rolling}, []string{
+		"a zone that waits for its turn is reported once": {[]string{rolling, rolling}, []string{
 			"zone-b Normal NotItsTurn: waits: another zone of the group comes first (zone zone-a)",
 		}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom()
 			sent := 0
-			for _, situation := range tc.looks {
+			for _, situation := range tc.reports {
 				sent += r.lasts(fixture.MustParse(situation))
 			}
 			if diff := cmp.Diff(tc.want, r.sent()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if sent != len(tc.want) {
-				t.Errorf("said to have news %d times", sent)
+				t.Errorf("returned true %d times", sent)
 			}
 		})
 	}
@@ -176,36 +176,36 @@ func TestAWaitBecomesAnEventAfterTwoSeconds(t *testing.T) {
 		odd   = "zone-a rev=2 budget=lots\n zone-a-0 ready@2\n"
 		lots  = `zone-a Warning InvalidMaxUnavailable: the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; lockstep uses 1 (lots)`
 	)
-	type look struct {
+	type step struct {
 		at        time.Duration
 		situation string
 		want      []string
 		due       time.Duration
 	}
 	const soon = noticeable - time.Millisecond
-	for sentence, looks := range map[string][]look{
-		"a wait that is over before is none": {{0, rolling, nil, noticeable}, {soon, settled, nil, 0}},
+	for sentence, reports := range map[string][]step{
+		"a wait that ends early is no Event": {{0, rolling, nil, noticeable}, {soon, settled, nil, 0}},
 		"a wait that lasts is one, once": {
 			{0, rolling, nil, noticeable}, {soon, rolling, nil, time.Millisecond}, {noticeable, rolling, []string{turn}, time.Minute - noticeable}, {2 * noticeable, rolling, nil, time.Minute - 2*noticeable},
 		},
 		"a wait for another zone is another wait": {
 			{0, rolling, nil, noticeable}, {soon, other, nil, noticeable}, {noticeable, other, nil, soon}, {soon + noticeable, other, []string{next}, time.Minute - noticeable},
 		},
-		"a wait that comes and goes starts anew": {{0, rolling, nil, noticeable}, {soon, settled, nil, 0}, {noticeable, rolling, nil, noticeable}},
-		"a remark that is corrected is none":     {{0, odd, nil, noticeable}, {soon, settled, nil, 0}},
-		"a remark that stands is one, once":      {{0, odd, nil, noticeable}, {noticeable, odd, []string{lots}, 0}, {time.Hour, odd, nil, 0}},
-		"at the goal nothing is due":             {{0, settled, nil, 0}},
+		"a wait that ends and begins again lasts from its second beginning": {{0, rolling, nil, noticeable}, {soon, settled, nil, 0}, {noticeable, rolling, nil, noticeable}},
+		"a remark that is corrected early is no Event":                      {{0, odd, nil, noticeable}, {soon, settled, nil, 0}},
+		"a remark that lasts is one Event":                                  {{0, odd, nil, noticeable}, {noticeable, odd, []string{lots}, 0}, {time.Hour, odd, nil, 0}},
+		"at the goal no Event is due":                                       {{0, settled, nil, 0}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom()
-			for _, l := range looks {
+			for _, l := range reports {
 				r.passed = l.at
 				news, due := r.show(fixture.MustParse(l.situation))
 				if diff := cmp.Diff(l.want, r.sent()); diff != "" || news != (l.want != nil) {
 					t.Errorf("after %s, with news: %t (-want +got):\n%s", l.at, news, diff)
 				}
 				if due != l.due {
-					t.Errorf("after %s the next look is due in %s, want %s", l.at, due, l.due)
+					t.Errorf("after %s the next reconcile is due in %s, want %s", l.at, due, l.due)
 				}
 			}
 		})
@@ -217,7 +217,7 @@ func TestARefusedPlanIsReportedAtOnce(t *testing.T) {
 	r := newRoom()
 	news, due := r.Group(fixture.MustParse(settled), []plan.Action{plan.Wait{Zone: "zone-a", Because: plan.Refusal{Code: reason.InvariantViolated}}}, nil)
 	if sent := r.sent(); len(sent) != 1 || !news || due != 0 {
-		t.Errorf("news %t, due in %s, told %q", news, due, sent)
+		t.Errorf("sent %t, due in %s, reported %q", news, due, sent)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestARolloutReportsEachFactOnce(t *testing.T) {
 				}
 			}
 			if want := strings.Count(situation, "ready@1"); deleted != want {
-				t.Errorf("%d deletes were told, want %d", deleted, want)
+				t.Errorf("%d deletes were reported, want %d", deleted, want)
 			}
 			t.Logf("%d Events", len(times))
 		})
@@ -276,10 +276,10 @@ func TestActionsAreReportedWhenTheyAreDone(t *testing.T) {
 	action := plan.DeletePod{Zone: "zone-a", Pod: "zone-a-0", Because: reason.OutdatedRevision}
 	steps := []plan.Action{action}
 	if news, _ := r.Group(s, steps, []plan.Receipt{{Step: action, Err: errors.New("conflict")}}); news {
-		t.Error("a deed that failed is news")
+		t.Error("a failed action is reported as an Event")
 	}
 	if sent := r.sent(); sent != nil {
-		t.Errorf("told of what was not done: %v", sent)
+		t.Errorf("reported an action that failed: %v", sent)
 	}
 	if news, _ := r.Group(s, steps, []plan.Receipt{
 		{Step: action},
@@ -287,7 +287,7 @@ func TestActionsAreReportedWhenTheyAreDone(t *testing.T) {
 		{Step: group.AdoptRevision{Zone: "zone-a", Revision: "web-2"}},
 		{Step: plan.Release{Holder: "rollout/zone-a"}},
 	}); !news {
-		t.Error("deeds are no news")
+		t.Error("actions are not reported as Events")
 	}
 	about := r.events[0].about
 	if about.Kind != "StatefulSet" || about.APIVersion != "apps/v1" || about.Namespace != "team" || about.Name != "zone-a" || string(about.UID) != s.Zones[0].UID {
@@ -364,18 +364,18 @@ func TestRemarksAreReportedOnce(t *testing.T) {
 	const invalid = `zone-a Warning InvalidMaxUnavailable: the annotation rollout-max-unavailable is neither a positive number nor a percentage from 1% to 100%; lockstep uses 1 ("lots")`
 	const nameless = "zone-a Warning EmptyGroupName: the label rollout-group is empty, so all such StatefulSets of the namespace form one group"
 	for sentence, tc := range map[string]struct {
-		looks []group.Snapshot
-		want  []string
+		reports []group.Snapshot
+		want    []string
 	}{
-		"while it stands":           {[]group.Snapshot{odd, odd, odd}, []string{invalid}},
-		"again when it comes again": {[]group.Snapshot{odd, plain, odd}, []string{invalid, invalid}},
-		"of one made anew":          {[]group.Snapshot{odd, anew}, []string{invalid, invalid}},
-		"a group without a name":    {[]group.Snapshot{unnamed, unnamed}, []string{nameless}},
-		"none where nothing is odd": {[]group.Snapshot{plain}, nil},
+		"while it lasts":                          {[]group.Snapshot{odd, odd, odd}, []string{invalid}},
+		"again if it appears again":               {[]group.Snapshot{odd, plain, odd}, []string{invalid, invalid}},
+		"of a StatefulSet that was created again": {[]group.Snapshot{odd, anew}, []string{invalid, invalid}},
+		"a group without a name":                  {[]group.Snapshot{unnamed, unnamed}, []string{nameless}},
+		"none without a remark":                   {[]group.Snapshot{plain}, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom()
-			for _, s := range tc.looks {
+			for _, s := range tc.reports {
 				r.lasts(s)
 			}
 			if diff := cmp.Diff(tc.want, r.sent()); diff != "" {
@@ -437,7 +437,7 @@ func TestAnotherLastingPodFailureIsReported(t *testing.T) {
 		s.Now = now
 		r.Group(s, group.Plan(s), nil)
 		if diff := cmp.Diff(step.want, r.sent()); diff != "" {
-			t.Errorf("look %d (-want +got):\n%s", i, diff)
+			t.Errorf("report %d (-want +got):\n%s", i, diff)
 		}
 	}
 }
@@ -464,7 +464,7 @@ func TestSeverity(t *testing.T) {
 		for _, e := range r.events {
 			got = append(got, e.kind)
 			if e.code != string(entry.Code) || !strings.Contains(e.note, entry.Sentence) {
-				t.Errorf("%s is told as %s", entry.Code, e)
+				t.Errorf("%s is reported as %s", entry.Code, e)
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -492,7 +492,7 @@ func TestMetricsOfAGroup(t *testing.T) {
 			t.Errorf("missing: %s", want)
 		}
 	}
-	r.look(t, settled)
+	r.reportPlan(t, settled)
 	for _, line := range r.series(t) {
 		if strings.Contains(line, "zone-b") || strings.Contains(line, "waiting") || strings.Contains(line, "hold_held") {
 			t.Errorf("still shown: %s", line)
@@ -500,19 +500,19 @@ func TestMetricsOfAGroup(t *testing.T) {
 	}
 	r.Forget(s.Key)
 	if left := r.series(t); len(left) != 0 {
-		t.Errorf("left of a group that is forgotten: %v", left)
+		t.Errorf("series of a forgotten group: %v", left)
 	}
 }
 
 // A StatefulSet without a group, or a budget, may have the name of a group.
 func TestOnlyGroupsThatAreRolledHaveMetrics(t *testing.T) {
 	for sentence, namesake := range map[string]plan.Key{
-		"a StatefulSet that shrinks under a hold": {Namespace: "team", Name: "store", Kind: plan.KindStatefulSet},
-		"what a budget covers":                    {Namespace: "team", Name: "store", Kind: plan.KindBudget},
+		"a StatefulSet that is scaled down under a hold": {Namespace: "team", Name: "store", Kind: plan.KindStatefulSet},
+		"StatefulSets that a budget covers":              {Namespace: "team", Name: "store", Kind: plan.KindBudget},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom()
-			r.look(t, rolling)
+			r.reportPlan(t, rolling)
 			before := r.series(t)
 			other := fixture.MustParse(settled)
 			other.Key = namesake
@@ -522,7 +522,7 @@ func TestOnlyGroupsThatAreRolledHaveMetrics(t *testing.T) {
 			}
 			r.Forget(namesake)
 			if diff := cmp.Diff(before, r.series(t)); diff != "" {
-				t.Errorf("when it goes, it takes those of the group (-before +after):\n%s", diff)
+				t.Errorf("when it is deleted, it removes those of the group (-before +after):\n%s", diff)
 			}
 		})
 	}
@@ -558,7 +558,7 @@ func TestDeletionsAreCountedFromZero(t *testing.T) {
 // rolled reports whether the snapshot is of a group that has metrics.
 func rolled(s group.Snapshot) bool { return s.Key.Rolled() }
 
-func TestWhoHoldsNoMoreIsNotShown(t *testing.T) {
+func TestAnExpiredHoldIsNotShown(t *testing.T) {
 	r := newRoom()
 	for situation, want := range map[string]int{
 		"hold manual/maintenance renewed 5s ago\n" + settled: 3,
@@ -580,7 +580,7 @@ func TestTheLastRecordOfAGroup(t *testing.T) {
 	r := newRoom()
 	s := fixture.MustParse(failing)
 	if _, ok := r.Last(s.Key); ok || len(r.Keys()) != 0 {
-		t.Error("something is known of a group nobody looked at")
+		t.Error("a group without a report has a record")
 	}
 	steps := group.Plan(s)
 	r.Group(s, steps, []plan.Receipt{{Step: plan.Release{}, Err: errors.New("read lease: no route to host")}})
@@ -591,7 +591,7 @@ func TestTheLastRecordOfAGroup(t *testing.T) {
 	if diff := cmp.Diff(want, last); diff != "" || !ok {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	r.look(t, settled)
+	r.reportPlan(t, settled)
 	last, _ = r.Last(s.Key)
 	text, err := json.Marshal(last)
 	if err != nil || !strings.Contains(string(text), `"plan":[]`) || strings.Contains(string(text), "errors") {
@@ -608,7 +608,7 @@ func TestTheLastRecordOfAGroup(t *testing.T) {
 		t.Error("a group that is forgotten is still known")
 	}
 	if r.lasts(fixture.MustParse(failing)); len(r.sent()) != 1 {
-		t.Error("a group that comes again is not told of anew")
+		t.Error("a group that is created again is not reported again")
 	}
 }
 
@@ -665,7 +665,7 @@ func TestRecordsDroppedAfterARestoreAreReportedAndCounted(t *testing.T) {
 		r := newRoom()
 		r.Group(fixture.MustParse(settled), nil, []plan.Receipt{{Step: step}})
 		if sent := r.sent(); len(sent) != 1 || !strings.HasPrefix(sent[0], "zone-a Warning HoldRestored: "+note+": ") {
-			t.Errorf("told %q, want %s", sent, note)
+			t.Errorf("reported %q, want %s", sent, note)
 		}
 		answer := httptest.NewRecorder()
 		r.metrics.Handler(logrus.New()).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))

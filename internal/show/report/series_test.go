@@ -90,6 +90,6 @@ func TestEventsOfOneReasonShowTheirOwnNotes(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if _, again := stored.stored(); again == 0 {
-		t.Error("what was told in the same words is not counted")
+		t.Error("a repeated Event with the same note is not counted")
 	}
 }

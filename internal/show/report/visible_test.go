@@ -15,15 +15,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 )
 
-// Guarantee 9: every wait has a reason that a person can read, on the object and in metrics, also
-// a wait of the group or of a zone that left it.
+// Guarantee 9: every wait has a reason that a person can read, on the object and in
+// metrics, also a wait of the group or of its former zone.
 func TestAWaitOfTheEntireGroupIsVisible(t *testing.T) {
 	for sentence, tc := range map[string]struct{ situation, want string }{
-		"nobody can read the hold, and nobody holds": {
+		"the hold is unreadable, and there is no holder": {
 			"hold free unreadable=damaged\n" + settled,
 			`lockstep_group_zone_waiting{group="store",namespace="team",reason="HoldUnreadable",zone="zone-a"} 1`,
 		},
-		"a noted pod's zone has left the group": {
+		"the zone of a recorded pod was removed from the group": {
 			"hold rollout/zone-x\n intent zone-x-0\nstray zone-x-0 terminating@1\n" + settled,
 			`lockstep_group_zone_waiting{group="store",namespace="team",reason="PodDisruptionPending",zone=""} 1`,
 		},
@@ -34,10 +34,10 @@ func TestAWaitOfTheEntireGroupIsVisible(t *testing.T) {
 			steps := group.Plan(s)
 			r.lasts(s)
 			if !slices.Contains(r.series(t), tc.want) {
-				t.Errorf("the plan is %q; no series says so", plan.Notation(steps))
+				t.Errorf("the plan is %q; no series shows that", plan.Notation(steps))
 			}
 			if strings.Contains(plan.Notation(steps), "Unreadable") && len(r.sent()) == 0 {
-				t.Error("a hold that only a person can repair is told to nobody")
+				t.Error("a hold that only a person can repair is not reported")
 			}
 		})
 	}
@@ -59,7 +59,7 @@ func TestTextOfALeaseIsMadeSafe(t *testing.T) {
 			r := newRoom()
 			r.lasts(s)
 			if len(r.events) == 0 {
-				t.Fatal("nothing is told")
+				t.Fatal("no Event")
 			}
 			for _, e := range r.events {
 				if strings.IndexFunc(e.note, unicode.IsControl) >= 0 || len(e.note) > 1024 {
@@ -102,7 +102,7 @@ func TestHostileNamesBreakNeitherEventsNorMetrics(t *testing.T) {
 		s.Now = s.Now.Add(noticeable)
 		r.Group(s, waits, done)
 		if len(r.events) < len(done)+3 {
-			t.Errorf("%.20q: %d Events for %d deeds, a wait and two remarks", text, len(r.events), len(done))
+			t.Errorf("%.20q: %d Events for %d actions, a wait and two remarks", text, len(r.events), len(done))
 		}
 		for _, e := range r.events {
 			if e.note == "" || len(e.note) > 1024 || !utf8.ValidString(e.note) || strings.ContainsFunc(e.note, func(r rune) bool { return !unicode.IsPrint(r) }) {

@@ -49,7 +49,7 @@ func (c *collector) ExportSpans(_ context.Context, sent []sdktrace.ReadOnlySpan)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.away {
-		return errors.New("nobody is there")
+		return errors.New("no collector")
 	}
 	c.spans = append(c.spans, tracetest.SpanStubsFromReadOnlySpans(sent)...)
 	return nil
@@ -224,7 +224,7 @@ func once(t *testing.T, all []tracetest.SpanStub) []tracetest.SpanStub {
 	return different
 }
 
-func TestSpansSayWhatTheyAreOf(t *testing.T) {
+func TestSpansNameTheirObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}
 		p := start(c, "one")
@@ -253,7 +253,7 @@ func TestSpansSayWhatTheyAreOf(t *testing.T) {
 }
 
 // Only spans beyond the limits are lost, and no operation waits.
-func TestACollectorThatIsAwayGetsEverythingOnceItIsBack(t *testing.T) {
+func TestSpansAreExportedAfterAnOutageOfTheCollector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{away: true}
 		p := start(c, "one")
@@ -268,7 +268,7 @@ func TestACollectorThatIsAwayGetsEverythingOnceItIsBack(t *testing.T) {
 		p.Show(t.Context(), key, remembered)
 		time.Sleep(10 * time.Second)
 		if len(c.spans) > 0 {
-			t.Error("what was handed over a moment ago was handed over again")
+			t.Error("exported spans were exported again")
 		}
 		time.Sleep(time.Minute)
 		p.Show(t.Context(), key, remembered)
@@ -281,7 +281,7 @@ func TestACollectorThatIsAwayGetsEverythingOnceItIsBack(t *testing.T) {
 }
 
 // A tenant may have copied the record of another tenant.
-func TestTheSameTraceInAnotherNamespaceIsAnotherMatter(t *testing.T) {
+func TestTheSameTraceInAnotherNamespaceIsExportedSeparately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}
 		p := start(c, "one")

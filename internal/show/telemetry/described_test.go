@@ -101,7 +101,7 @@ func TestTheTableOfMetricsIsUpToDate(t *testing.T) {
 	before, rest, found := strings.Cut(string(text), begins)
 	is, after, ends := strings.Cut(rest, "\n\n")
 	if !found || !ends {
-		t.Fatalf("%s has no line %s, or nothing after the table", file, begins)
+		t.Fatalf("%s has no line %s, or no text after the table", file, begins)
 	}
 	if *update {
 		if err := os.WriteFile(file, []byte(before+begins+table(t)+"\n"+after), 0o644); err != nil {

@@ -33,7 +33,7 @@ func TestLastSuccessIsNowForAGroupThatRests(t *testing.T) {
 	})
 }
 
-func TestLastSuccessStandsStillWhileReconcilesFail(t *testing.T) {
+func TestLastSuccessIsConstantWhileReconcilesFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := telemetry.NewMetrics("v1")
 		g := m.Group("n", "g")
@@ -66,7 +66,7 @@ func TestLastSuccessIsZeroWhileNoReconcileHasSucceeded(t *testing.T) {
 	}
 }
 
-func TestLastSuccessStandsStillWhileACacheDoesNotAdvance(t *testing.T) {
+func TestLastSuccessIsConstantWhileACacheDoesNotAdvance(t *testing.T) {
 	for cache, counts := range map[string]bool{"pods": true, "statefulsets": true, "leases": true, "namespaces": true, "secrets": false} {
 		t.Run(cache, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

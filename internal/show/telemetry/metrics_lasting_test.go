@@ -16,9 +16,9 @@ const activityStart = `lockstep_group_zone_activity_start_timestamp_seconds{grou
 
 // The hold contains the start time, also after a restart. Without a hold, the start time is when
 // this process first saw the activity.
-func TestSinceWhenAZoneIsWhatItIs(t *testing.T) {
+func TestTheStartOfAnActivityIsShown(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
-	for i, look := range []struct {
+	for i, report := range []struct {
 		activity        string
 		at, taken, want int64
 	}{
@@ -29,13 +29,13 @@ func TestSinceWhenAZoneIsWhatItIs(t *testing.T) {
 		{"Rolling", 140, 135, 135}, // released and acquired again
 		{"Settled", 150, 0, 150},
 	} {
-		zone := telemetry.ZoneState{Name: "z", Activity: look.activity}
-		if look.taken > 0 {
-			zone.Since = time.Unix(look.taken, 0)
+		zone := telemetry.ZoneState{Name: "z", Activity: report.activity}
+		if report.taken > 0 {
+			zone.Since = time.Unix(report.taken, 0)
 		}
-		m.Group("n", "g").Show(telemetry.GroupState{At: time.Unix(look.at, 0), Zones: []telemetry.ZoneState{zone}})
-		if got := scrape(t, m)[activityStart]; got != fmt.Sprint(look.want) {
-			t.Errorf("look %d: since %s, want %d", i, got, look.want)
+		m.Group("n", "g").Show(telemetry.GroupState{At: time.Unix(report.at, 0), Zones: []telemetry.ZoneState{zone}})
+		if got := scrape(t, m)[activityStart]; got != fmt.Sprint(report.want) {
+			t.Errorf("reconcile %d: since %s, want %d", i, got, report.want)
 		}
 	}
 }
@@ -66,11 +66,11 @@ func TestTheHoldShowsSinceAndUntilWhen(t *testing.T) {
 	}
 	m.Group("n", "g").Show(telemetry.GroupState{})
 	if left := some(scrape(t, m), "lockstep_group_hold_acquired"); len(left) > 0 {
-		t.Errorf("nobody holds, and there is %v", left)
+		t.Errorf("there is no holder, and there is %v", left)
 	}
 }
 
-func TestACacheWhoseVersionStandsStillGrowsOld(t *testing.T) {
+func TestTheAgeOfACacheIncreasesWhileItsVersionIsConstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := telemetry.NewMetrics("v1")
 		versions := map[string]string{"pods": "5", "leases": ""}
@@ -112,7 +112,7 @@ func TestWaitsOfNamespacesAreBoundedAndForgotten(t *testing.T) {
 	}
 	m.ForgetNamespaces()
 	if left := some(scrape(t, m), prefix); len(left) > 0 {
-		t.Errorf("left: %v", left)
+		t.Errorf("remaining: %v", left)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestChangesOfBudgetsAreCounted(t *testing.T) {
 	}
 }
 
-func TestTheTimeGrowsForWhichABudgetIsInvalid(t *testing.T) {
+func TestTheTimeOfAnInvalidBudgetIncreases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := telemetry.NewMetrics("v1")
 		const series = `lockstep_budget_invalid_seconds_total{namespace="n"}`

@@ -109,7 +109,7 @@ func TestSeriesOfANamespaceGoWithItsOptIn(t *testing.T) {
 	}
 	m.ForgetNamespace("team")
 	if got := shown(); len(got) > 0 {
-		t.Errorf("left: %v", got)
+		t.Errorf("remaining: %v", got)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestFailurePoliciesAreShownAsTheyAreConfigured(t *testing.T) {
 	}
 	policies = nil
 	if left := some(scrape(t, m), metric); len(left) > 0 {
-		t.Errorf("left of a configuration that is gone: %v", left)
+		t.Errorf("remaining of a deleted configuration: %v", left)
 	}
 }
 

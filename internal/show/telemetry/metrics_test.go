@@ -72,7 +72,7 @@ func TestFaultsOfWebhookConfigurationsAreShownInStatusAndReady(t *testing.T) {
 	const series = `lockstep_webhook_configuration_faults{fault="path"}`
 	m := telemetry.NewMetrics("v1")
 	if _, there := scrape(t, m)[series]; there {
-		t.Error("there is a series, and nobody has looked")
+		t.Error("there is a series without a reconcile")
 	}
 	m.WebhookFaults("path", 2)
 	if got := scrape(t, m)[series]; got != "2" {
@@ -171,7 +171,7 @@ func TestMetricsOfAGroup(t *testing.T) {
 	}
 }
 
-func TestShowTakesBackWhatIsNoMore(t *testing.T) {
+func TestShowRemovesOutdatedSeries(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	g := m.Group("n", "g")
 	g.Show(telemetry.GroupState{
@@ -185,7 +185,7 @@ func TestShowTakesBackWhatIsNoMore(t *testing.T) {
 		}
 	}
 	if got := scrape(t, m)[`lockstep_group_zone_pods{group="g",namespace="n",state="ready",zone="stays"}`]; got != "1" {
-		t.Errorf("the zone that stays has %q ready pods, want 1", got)
+		t.Errorf("the remaining zone has %q ready pods, want 1", got)
 	}
 }
 
@@ -205,18 +205,18 @@ func TestAReasonThatIsGivenTwiceIsShownOnce(t *testing.T) {
 	}
 }
 
-func TestWhatPrometheusCannotTakeIsLeftOutOfAScrape(t *testing.T) {
+func TestInvalidSeriesAreOmittedFromAScrape(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	m.Group("n", "g").PodDeleted("\xff", "OutdatedRevision")
 	m.Group("n", "g").PodDeleted("z", "OutdatedRevision")
-	log, told := newLogger(t, "logfmt", "info")
+	log, logged := newLogger(t, "logfmt", "info")
 	answer := httptest.NewRecorder()
 	m.Handler(log).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
 	if !strings.Contains(answer.Body.String(), `reason="OutdatedRevision",zone="z"} 1`) {
 		t.Errorf("the rest is not shown: %d", answer.Code)
 	}
-	if !strings.Contains(told.String(), "not valid UTF-8") {
-		t.Errorf("the log tells %q", told)
+	if !strings.Contains(logged.String(), "not valid UTF-8") {
+		t.Errorf("the log contains %q", logged)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestCountsSayWhenTheyBegan(t *testing.T) {
 }
 
 // Prometheus does not detect the first increment of a counter that starts at one.
-func TestWhatIsCountedBeginsAtZero(t *testing.T) {
+func TestCountersBeginAtZero(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	m.Loops("group", "budget")
 	g := m.Group("n", "g")
@@ -299,7 +299,7 @@ func TestWhatIsCountedBeginsAtZero(t *testing.T) {
 	}
 }
 
-func TestWhatIsCountedOfAZoneGoesWithIt(t *testing.T) {
+func TestCountersOfADeletedZoneAreRemoved(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	g := m.Group("n", "g")
 	for _, zone := range []string{"former", "next"} {
@@ -316,7 +316,7 @@ func TestWhatIsCountedOfAZoneGoesWithIt(t *testing.T) {
 	}
 }
 
-func TestForgetLeavesNoSeriesOfTheGroupAndAllOfTheOthers(t *testing.T) {
+func TestForgetRemovesTheSeriesOfOneGroup(t *testing.T) {
 	m := telemetry.NewMetrics("v1")
 	speak := func(namespace, group string) *telemetry.GroupMetrics {
 		g := m.Group(namespace, group)
@@ -353,7 +353,7 @@ func TestForgetLeavesNoSeriesOfTheGroupAndAllOfTheOthers(t *testing.T) {
 		}
 	}
 	if got, want := len(some(after, "lockstep_group_")), before*2/3; got != want {
-		t.Errorf("%d series of groups are left, want %d", got, want)
+		t.Errorf("%d series of groups remain, want %d", got, want)
 	}
 	speak("n", "gone")
 	if got := len(some(scrape(t, m), "lockstep_group_")); got != before {
@@ -363,7 +363,7 @@ func TestForgetLeavesNoSeriesOfTheGroupAndAllOfTheOthers(t *testing.T) {
 
 func TestDurationsNameTheirTrace(t *testing.T) {
 	for sentence, record := range map[string]func(*telemetry.Metrics){
-		"of a look at a group": func(m *telemetry.Metrics) { m.Group("n", "g").Reconciled(spoken(t), "done", true, time.Millisecond) },
+		"of a reconcile of a group": func(m *telemetry.Metrics) { m.Group("n", "g").Reconciled(spoken(t), "done", true, time.Millisecond) },
 		"of a review": func(m *telemetry.Metrics) {
 			m.Reviewed(telemetry.Review{
 				Webhook: "no-downscale", Verdict: "denied", Reason: "DownscaleNotAllowed", Span: trace.SpanContextFromContext(spoken(t)), Took: time.Millisecond,

@@ -42,7 +42,7 @@ func without(t *testing.T) {
 
 func TestTracingIsOffByDefault(t *testing.T) {
 	for name, env := range map[string]map[string]string{
-		"nothing is set":             {},
+		"no variables":               {},
 		"the exporter is none":       {"OTEL_TRACES_EXPORTER": "none"},
 		"the SDK is turned off":      {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "True"},
 		"only a service name is set": {"OTEL_SERVICE_NAME": "x"},
@@ -100,7 +100,7 @@ func TestSpansReachTheCollectorUnderTheRightName(t *testing.T) {
 					}
 				}
 			case <-time.After(5 * time.Second):
-				t.Fatal("nothing was exported")
+				t.Fatal("no span was exported")
 			}
 		})
 	}

@@ -98,7 +98,7 @@ func TestTheCRDOfBudgetsIsThatOfThePredecessorAndMore(t *testing.T) {
 	}
 }
 
-// A status is written repeatedly and must not grow with the group.
+// A status is written repeatedly, so its size must not depend on the size of the group.
 func TestTheListsInTheStatusOfABudgetAreBounded(t *testing.T) {
 	crd := readBudgets(t)
 	lists := 0

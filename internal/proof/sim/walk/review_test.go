@@ -20,7 +20,7 @@ func TestReviewsEndWithTheirProcess(t *testing.T) {
 			w.waitForTasks()
 		}
 		if got := len(p.lifetime.pending); got != 1 {
-			t.Fatalf("%d reviews wait for the API server, want the one that has the turn of the group", got)
+			t.Fatalf("%d reviews wait for the API server, want only the review that has the turn of the group", got)
 		}
 		w.kill(p, time.Minute, 1)
 		w.waitForTasks()

@@ -20,7 +20,7 @@ const drawnSchedules = 20
 
 var rareSchedules = []uint64{1, 4, 7, 9, 10, 11, 12, 14, 18, 26, 28, 29, 35, 36}
 
-// The test compares each zone and each pod of every snapshot, from caches and live, with what the
+// The test compares each zone and each pod of every snapshot, from caches and live, with the objects that the
 // API server had stored at the versions in the snapshot. The only field that it ignores is the
 // time at which the process saw a pod (Pod.Seen), because the API server does not know it. A
 // snapshot from caches is compared if the caches show something new of its group.

@@ -97,7 +97,7 @@ func runSchedules(t *testing.T, first, schedules uint64) Report {
 }
 
 // Before the delete arrives, its sender adds a replica to another zone and receives the answer.
-func TestDeleteIsJudgedByWhatItsSenderKnew(t *testing.T) {
+func TestDeleteIsJudgedByTheKnowledgeOfItsSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWalk(t.Context(), Draw(1))
 		p, g := w.processes[0], w.groups[0]
