@@ -8,7 +8,7 @@ var budgets = []Mutant{
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
 	},
 	{
-		Name:  "budget off by one, for everybody who asks",
+		Name:  "budget off by one, for all callers",
 		Edits: []Edit{{budget, "return max(1, b.Pods)", "return max(1, b.Pods) + 1"}, blind},
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
 	},
@@ -37,10 +37,10 @@ var budgets = []Mutant{
 			{groupState, "\t\tz.down += z.missing\n", "\t\tz.down += 2 * z.missing\n"},
 		},
 		Test: explore + "two pods at a time while the operator dies", Rule: "BudgetUsed",
-		Remark: "too strict breaks nothing; a world with a budget of two must use it",
+		Remark: "a stricter count violates no rule; a world with a budget of two must use it",
 	},
 	{
-		Name: "pods that are noted and down counted twice",
+		Name: "pods that are recorded and down counted twice",
 		Edits: []Edit{{
 			groupState, "\tz.unavailableBecause = firstOf(lifecycle(zone)",
 			"\tfor _, intent := range b.activeIntents {\n\t\tif intent.Zone == zone.Name {\n\t\t\tz.down++\n\t\t}\n\t}\n\tz.unavailableBecause = firstOf(lifecycle(zone)",
@@ -48,20 +48,20 @@ var budgets = []Mutant{
 		Test: explore + "two pods at a time while the operator dies", Rule: "BudgetUsed",
 	},
 	{
-		Name:  "rollout as if there were no budgets but those that were read",
+		Name:  "rollout that ignores unreadable budgets",
 		Edits: []Edit{{coverage, "	case c.unread:\n		return 1\n", ""}, blind},
 		Test:  scenarios + "unreadable-budget-limits-rollout-to-one-pod-at-a-time", Rule: "delete zone-a-1",
 	},
 	{
-		Name:  "zone whole by the pods that exist, whatever it asks for",
+		Name:  "zone available although wanted pods are missing",
 		Edits: []Edit{{groupState, "z.missing = max(0, zone.Replicas-present)", "z.missing = max(0, present-present)"}, blind},
 		Test:  scenarios + "missing-pod-counts-against-the-budget", Rule: "delete zone-a-1",
-		Remark: "as in a status, which counts what there is",
+		Remark: "like a status, which counts only existing pods",
 	},
 	{
 		Name:  "budget counted as a status does",
 		Edits: []Edit{{groupState, "\t\treturn plan.Refusal{Code: reason.PodTerminating, Pod: pod.Name}\n", "\t\treturn plan.Refusal{}\n"}, blind},
 		Test:  scenarios + "terminating-pod-with-higher-ordinal-uses-budget", Rule: "delete zone-a-1",
-		Remark: "a pod that leaves may still be Ready in a status",
+		Remark: "a terminating pod may still be Ready in a status",
 	},
 }

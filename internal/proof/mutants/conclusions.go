@@ -4,7 +4,7 @@ package mutants
 // invariants derive it independently, so they reject the resulting plan.
 var conclusions = []Mutant{
 	{
-		Name:  "intent of a pod that is on its way back does not count",
+		Name:  "intent that does not count while its pod is being replaced",
 		Edits: []Edit{{"internal/plan/intent.go", "return f == Open || f == Pending", "return f == Pending"}},
 		Test:  scenarios + "expired-hold-with-open-intents-is-not-taken-over", Rule: "OneZoneAtATime",
 	},
@@ -24,17 +24,17 @@ var conclusions = []Mutant{
 		Test:  scenarios + "eviction-grant-cancels-planned-deletion-of-same-pod", Rule: "zone-a-0 of zone-a because OutdatedRevision",
 	},
 	{
-		Name:  "recorded pod that a late cache frees",
+		Name:  "recorded pod that no longer counts because a cache is late",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "case pod.Phase == plan.Terminating || pod.Version < i.Version:", "case pod.Phase == plan.Terminating:"}},
 		Test:  scenarios + "cached-pod-older-than-its-intent-counts-as-down", Rule: "delete zone-a-0 of zone-a because OutdatedRevision",
 	},
 	{
-		Name:  "percentage of the replicas before a downscale that is prepared",
+		Name:  "percentage of the replicas before a downscale that is being prepared",
 		Edits: []Edit{{evict, "d.Zone == z.Name && d.UID == z.UID {\n\t\treturn min", "d.Zone == z.Name && d.UID == z.UID && d.Stage == Admitted {\n\t\treturn min"}},
 		Test:  "internal/plan/group TestEvict/percentages refer to the replicas after a downscale that is being prepared", Rule: "got  yes",
 	},
 	{
-		Name:  "granted eviction that is as old as an earlier one of its pod",
+		Name:  "granted eviction timed from an earlier grant of its pod",
 		Edits: []Edit{{"internal/lock/lease/ages.go", "intents[i].UID, intents[i].Version, intents", "intents[i].UID, 0, intents"}},
 		Test:  "internal/lock/lease TestAGrantAtALaterVersionIsANewGrant", Rule: "want 0s",
 	},
@@ -44,7 +44,7 @@ var conclusions = []Mutant{
 		Test:  scenarios + "a-pod-is-available-only-after-min-ready", Rule: "WithinBudget",
 	},
 	{
-		Name:  "ordinal beyond spec.replicas that the spec asks for",
+		Name:  "ordinal beyond spec.replicas that counts as wanted",
 		Edits: []Edit{{snapshot, "ordinal-z.Start < z.Replicas", "ordinal-z.Start <= z.Replicas"}},
 		Test:  scenarios + "effective-delayed-downscale-drops-its-acknowledgements", Rule: "DownscaleKept",
 	},

@@ -5,12 +5,12 @@ const orphansOfALook = "internal/lock/freshness TestAViewIsStaleUntilItShowsTheO
 // freshness are mutants that trust caches too early or never.
 var freshness = []Mutant{
 	{
-		Name:  "freshness ignores looks",
+		Name:  "freshness ignores live reads",
 		Edits: []Edit{{freshnessKnown, "k.liveReads = append(k.liveReads, live)", ""}},
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "WithinBudget",
 	},
 	{
-		Name:  "freshness ignores that a pod had gone",
+		Name:  "freshness ignores that a pod was deleted",
 		Edits: []Edit{{freshnessKnown, "\treturn lingering(view, read)\n", "\t_ = lingering\n\treturn \"\"\n"}},
 		Test:  explore + "two pods at a time while others delete pods and replies are lost", Rule: "WithinBudget",
 	},
@@ -20,39 +20,39 @@ var freshness = []Mutant{
 		Test:  orphansOfALook + "an older orphan is behind", Rule: "pod zone-a-0 at version 30",
 	},
 	{
-		Name:  "freshness ignores that an orphan had gone",
+		Name:  "freshness ignores that an orphan was deleted",
 		Edits: []Edit{{freshnessKnown, "cmp.Or(lingeringPod(object.Pods, seen, at), lingeringPod(object.Orphans, seen, at))", "lingeringPod(object.Pods, seen, at)"}},
 		Test:  orphansOfALook + "an orphan that was deleted before is behind", Rule: "the end of pod zone-a-1 before version 50",
 	},
 	{
-		Name:  "live read that is forgotten while the eviction which rests on it is written",
+		Name:  "live read forgotten while the eviction based on it is written",
 		Edits: []Edit{{podEviction, "if fromAPIServer.Live {", "if false {"}},
 		Test:  "internal/serve/admission TestStaleCachesGrantNoEvictionAfterLosingLeadershipDuringAGrant", Rule: "want 429 PodDisruptionPending",
 	},
 	{
-		Name:   "freshness takes absence for an end",
+		Name:   "freshness takes absence for a deletion",
 		Edits:  []Edit{{freshnessKnown, "\treturn view >= wanted\n", "\treturn true\n"}},
 		Test:   "internal/lock/freshness TestAViewIsBehindUntilItShowsWhatWasWritten/a missing pod is unknown in an older view",
 		Rule:   "pod zone-a-0 after version 10",
-		Remark: "the explorer finds no harm in it: what is absent counts as down, and intents compare versions themselves",
+		Remark: "the explorer finds no violation: an absent pod counts as down, and intents compare versions themselves",
 	},
 	{
-		Name:  "older look in place of a newer one",
+		Name:  "older live read in place of a newer one",
 		Edits: []Edit{{freshnessKnown, "return olderThan(live, former) == \"\"", "return true"}},
 		Test:  "internal/lock/freshness TestASlowLiveReadHidesNothingOfANewerOne", Rule: "pod zone-a-0 at version 99",
 	},
 	{
-		Name:  "freshness ignores own deletes and touches",
+		Name:  "freshness ignores the process's own deletes and pod updates",
 		Edits: []Edit{{freshnessKnown, "\tk.moved[pod] = version\n", "\t_, _ = pod, version\n"}},
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "NoRepeat",
 	},
 	{
-		Name:  "freshness ignores own adoptions",
+		Name:  "freshness ignores the process's own adoptions",
 		Edits: []Edit{{freshnessKnown, "\tk.written[zone] = version\n", "\t_, _ = zone, version\n"}},
 		Test:  explore + "a crash while the operator dies and its hold expires", Rule: "NoRepeat",
 	},
 	{
-		Name:  "freshness never content",
+		Name:  "freshness never satisfied",
 		Edits: []Edit{{freshnessKnown, "if (present && pod.Version == version) || !reached(", "if present || !reached("}},
 		Test:  explore + "two pods at a time while the operator dies", Rule: "Progress",
 	},

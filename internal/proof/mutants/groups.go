@@ -3,12 +3,12 @@ package mutants
 // groups are mutants about the group that a StatefulSet belongs to.
 var groups = []Mutant{
 	{
-		Name:  "annotation that names no other group than the label",
+		Name:  "group annotation without precedence over the label",
 		Edits: []Edit{{groupRule, "groupName.MatchString(name) {\n\t\treturn name, true", "false && groupName.MatchString(name) {\n\t\treturn name, true"}},
 		Test:  "internal/contract TestTheAnnotationCountsForTheGroupAndThenTheLabel/both", Rule: `want "loki", true`,
 	},
 	{
-		Name:  "annotation that names no group and takes a zone out of its own",
+		Name:  "invalid group annotation that removes a zone from its group",
 		Edits: []Edit{{groupRule, "if name := annotations[RolloutGroupAnnotation]; groupName.MatchString(name) {", "if name, present := annotations[RolloutGroupAnnotation]; present {"}},
 		Test:  "internal/contract TestTheAnnotationCountsForTheGroupAndThenTheLabel/an annotation with a space", Rule: `want "ingester", true`,
 	},
@@ -33,7 +33,7 @@ var groups = []Mutant{
 		Test:  "internal/cluster/observe TestABudgetDoesNotCountIgnoredStatefulSets", Rule: "the caches show",
 	},
 	{
-		Name:  "budget that is not looked at when a StatefulSet is ignored from now on",
+		Name:  "budget not enqueued when a StatefulSet becomes ignored",
 		Edits: []Edit{{"internal/cluster/observe/events.go", " || was.zone.Ignored != is.zone.Ignored", ""}},
 		Test:  "internal/cluster/observe TestABudgetDoesNotCountIgnoredStatefulSets", Rule: "after one was ignored",
 	},
@@ -43,12 +43,12 @@ var groups = []Mutant{
 		Test:  "internal/cluster/observe TestAGroupHasTheStatefulSetsThatItsAnnotationPutsThere", Rule: "the API server show",
 	},
 	{
-		Name:  "live read that leaves out annotated zones which only the hold knows",
+		Name:  "live read without annotated zones that only the hold remembers",
 		Edits: []Edit{{liveRead, "\tfor _, m := range members {\n\t\tnames[m.Zone] = true\n\t}\n", ""}},
 		Test:  "internal/cluster/observe TestALiveReadFindsAnAnnotatedZoneThatTheHoldRemembers", Rule: "a StatefulSet joined it",
 	},
 	{
-		Name:  "live read that keeps a labelled zone which an annotation took away",
+		Name:  "live read that keeps a labelled zone whose annotation names another group",
 		Edits: []Edit{{"internal/cluster/observe/covered.go", "return grouped && group == key.Name", "return grouped || group == key.Name"}},
 		Test:  "internal/cluster/observe TestAnAnnotationTakesAZoneOutOfItsGroup/it is in another group", Rule: "the API server show",
 	},

@@ -4,7 +4,7 @@ package mutants
 // label, and about the records in the Lease of a budget.
 var orphans = []Mutant{
 	{
-		Name:  "Lease that lost its label and does not get it back while its group rests",
+		Name:  "label of a Lease not restored while its group is idle",
 		Edits: []Edit{{holdDecision, "if d.Need == Carry && s.Live && s.Hold.Unlabelled {", "if d.Need == Carry && s.Live && s.Hold.Unlabelled && false {"}},
 		Test:  "internal/lock/hold TestCover/a Lease that lost its label gets it back at rest", Rule: `got "as it is", want "label"`,
 	},
@@ -14,7 +14,7 @@ var orphans = []Mutant{
 		Test:  "internal/act TestALabelIsAWriteOfTheLease", Rule: "PUT leases/lockstep-group-store",
 	},
 	{
-		Name:  "Lease without its label that reads like any other",
+		Name:  "Lease without its label that counts as labelled",
 		Edits: []Edit{{store, "r.Unlabelled = !watched(lease)", "r.Unlabelled = false"}},
 		Test:  "internal/lock/lease TestALeaseGetsItsLabelBackAndStaysAsItIs", Rule: "want a record without its label that cannot be read",
 	},
@@ -24,62 +24,62 @@ var orphans = []Mutant{
 		Test:  "internal/lock/lease TestALeaseWithoutItsLabelIsNotDeletedOnceTheCacheIsPastIt", Rule: "the Lease does not get its label back",
 	},
 	{
-		Name:  "budget that is gone and guards what its Lease remembers",
+		Name:  "deleted budget that still guards the zones in its Lease",
 		Edits: []Edit{{observeLeft, "\tcase !exists:\n\t\treturn true\n", "\tcase !exists:\n\t\treturn false\n"}},
 		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget was deleted", Rule: "want zone-a, uncovered: true",
 	},
 	{
-		Name:  "budgets that cannot be read and count as gone",
+		Name:  "unreadable budgets that count as deleted",
 		Edits: []Edit{{observeLeft, "if key.Kind != plan.KindBudget || !o.BudgetsKnown() {", "if key.Kind != plan.KindBudget {"}},
 		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/budgets cannot be read", Rule: "want zone-a, uncovered: false",
 	},
 	{
-		Name:  "zone of a former budget that is forgotten beside the note of its pod",
+		Name:  "zone of a former budget forgotten although its pod has an intent",
 		Edits: []Edit{{left, "return b.leftover(&z.Zone).None()", "return true"}},
 		Test:  scenarios + "intent-of-uncovered-pod-stays-until-replacement-is-available", Rule: "forget zone-a",
 	},
 	{
-		Name:  "orphan in the way of a pod that costs its zone twice",
+		Name:  "orphan in the way counted twice against the budget",
 		Edits: []Edit{{planOrphans, "z.down -= b.standIns(z.Zone, 0)", "z.down -= 0"}},
 		Test:  "internal/plan/group TestEvict/an orphan with the name of a missing pod is evicted", Rule: "want yes, recorded zone-a-0",
 	},
 	{
-		Name:  "orphans in the way of pods that all go at once",
+		Name:  "orphans in the way that are all evicted at once",
 		Edits: []Edit{{planOrphans, "z.Owns(pod.Ordinal) && !recorded\n", "z.Owns(pod.Ordinal) && (recorded || !recorded)\n"}},
 		Test:  "internal/plan/group TestEvict/orphans are evicted one after the other", Rule: "got  yes, recorded zone-a-0",
 	},
 	{
-		Name:  "orphan in the way that waits for the orphans of a zone that left",
+		Name:  "orphan in the way that waits for the orphans of a former zone",
 		Edits: []Edit{{planOrphans, "return z.Exists && b.servedByOrphans(b.survey(&z.Zone))", "return false"}},
 		Test:  "internal/plan/group TestEvict/an orphan in the way is evicted while orphans are ready in a zone that left the group", Rule: "want yes, recorded zone-a-0",
 	},
 	{
-		Name:  "orphan in the way that waits for no zone that left",
+		Name:  "orphan in the way that waits for no former zone",
 		Edits: []Edit{{planOrphans, "return z.Exists && b.servedByOrphans(b.survey(&z.Zone))", "return z.Exists"}},
 		Test:  "internal/plan/group TestEvict/an orphan in the way stays while an orphan of a zone that left the group is not ready", Rule: "got  yes, recorded zone-a-0",
 	},
 	{
-		Name:  "pod that is evicted while orphans serve in a zone that left",
+		Name:  "pod evicted while orphans serve in a former zone",
 		Edits: []Edit{{left, "if !inTheWay || !b.leftToOrphans(z) {", "if !b.leftToOrphans(z) {"}},
 		Test:  "internal/plan/group TestEvict/a pod stays while orphans are ready in a zone that left the group", Rule: "got  yes, recorded zone-a-0",
 	},
 	{
-		Name:  "eviction that caches grant while a zone that left is remembered",
+		Name:  "eviction granted on caches while a former zone is remembered",
 		Edits: []Edit{{holdEvict, " || s.Shared) {", ") {"}},
 		Test:  "internal/lock/hold TestAnEvictionIsGrantedByALiveReadWhileAZoneThatLeftIsRemembered", Rule: "got 2, want 1",
 	},
 	{
-		Name:  "orphan in the way that goes before a lower one",
+		Name:  "orphan in the way evicted before an orphan with a lower ordinal",
 		Edits: []Edit{{evict, "\tlowerOrphanFirst, // another pod can come in its place\n", ""}},
 		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/a higher orphan stays while a lower one exists", Rule: "got  yes, recorded zone-a-1",
 	},
 	{
-		Name:  "orphan that waits for a lower one whose eviction is granted",
+		Name:  "orphan that waits for a lower orphan whose eviction is granted",
 		Edits: []Edit{{planOrphans, "|| recorded || pod.Phase == plan.Terminating", "|| recorded && false || pod.Phase == plan.Terminating"}},
 		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/a budget of two pods allows an orphan while a lower one is recorded", Rule: "want yes, recorded zone-a-1",
 	},
 	{
-		Name:  "orphan that waits for a lower one and keeps other zones waiting",
+		Name:  "orphan that waits for a lower orphan and keeps other zones waiting",
 		Edits: []Edit{{evict, "if !lowerOrphanFirst(b, e).None() {", "if false {"}},
 		Test:  "internal/plan/group TestAnOrphanThatWaitsForALowerOneTakesNoPlaceInTheQueue", Rule: "its place is",
 	},
@@ -89,12 +89,12 @@ var orphans = []Mutant{
 		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/the refusal of the lowest orphan names the other missing pod", Rule: "want PodMissing zone-a-1",
 	},
 	{
-		Name:  "orphan in the way that is down and costs its zone twice",
+		Name:  "orphan in the way that is down counted twice against the budget",
 		Edits: []Edit{{evict, "e.hasIntent || e.inTheWay() && !pod.Up()", "e.hasIntent"}},
 		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/an orphan that is not ready is evicted if the budget has to be healthy, since the pod of its name is missing already", Rule: "want yes, at version 10",
 	},
 	{
-		Name:  "orphan in the way of a zone that left and is not named as such",
+		Name:  "orphan in the way of a former zone not named in the refusal",
 		Edits: []Edit{{left, "z.whereabouts()+z.cannotCreate(because.Pod)", "z.whereabouts()"}},
 		Test:  "internal/plan/group TestAZoneThatLeftBlocksOthersUntilItIsAvailable/orphans have the names of its pods", Rule: "because an orphan has its name",
 	},
@@ -104,7 +104,7 @@ var orphans = []Mutant{
 		Test:  "internal/plan/group TestEvict/an orphan in the way is evicted while orphans have the names of all missing pods of another zone", Rule: "want yes, recorded zone-a-0",
 	},
 	{
-		Name:  "orphan that goes while an orphan of another zone is down",
+		Name:  "orphan evicted while an orphan of another zone is down",
 		Edits: []Edit{{planOrphans, "return z.down == b.standIns(z.Zone, z.MinReady) &&", "return b.standIns(z.Zone, z.MinReady) <= z.down &&"}},
 		Test:  "internal/plan/group TestEvict/an orphan in the way stays while an orphan of another zone is not ready", Rule: "got  yes, recorded zone-a-0",
 	},
@@ -114,32 +114,32 @@ var orphans = []Mutant{
 		Test:  "internal/plan/group TestEvict/in a partition, an orphan in the way is evicted while an orphan has the name of the missing pod of another zone", Rule: "want yes, recorded zone-a-0",
 	},
 	{
-		Name:  "pod that goes while orphans serve in another zone",
+		Name:  "pod evicted while orphans serve in another zone",
 		Edits: []Edit{{guards, "!z.available() && !(d.inTheWay && b.servedByOrphans(z))", "!z.available() && !b.servedByOrphans(z)"}},
 		Test:  "internal/plan/group TestEvict/a pod of another zone stays while orphans have the names of missing pods", Rule: "got  yes, recorded zone-a-0",
 	},
 	{
-		Name:  "young orphan that counts as down before it goes",
+		Name:  "young orphan that counts as down before its eviction",
 		Edits: []Edit{{evict, "e.alreadyDown = e.hasIntent || e.inTheWay() && !pod.Up()", "e.alreadyDown = b.isDown(z, pod)"}},
 		Test:  "internal/plan/group TestEvict/no orphan is evicted while another pod is not ready, however young the orphan is", Rule: "got  yes, recorded zone-a-0",
 	},
 	{
-		Name:  "orphan that no StatefulSet adopts and that is waited for",
+		Name:  "orphan whose adoption is awaited although no StatefulSet adopts it",
 		Edits: []Edit{{"internal/cluster/observe/lookup.go", "if pod.Unplaced = adopts(&set.zone, r.pod); !pod.Unplaced {", "if pod.Unplaced = true; !pod.Unplaced {"}},
 		Test:  "internal/cluster/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup/it selects other pods", Rule: "the orphan is",
 	},
 	{
-		Name:  "orphan that is about to be adopted and counts beside its zone",
+		Name:  "orphan that is about to be adopted shown apart from the pods of its zone",
 		Edits: []Edit{{"internal/cluster/observe/orphans.go", "case has(z, r):", "case r.controller() == z.UID:"}},
 		Test:  "internal/cluster/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup/it selects them and adopts them", Rule: "caches show as orphans",
 	},
 	{
-		Name:  "hold of a former budget that is asked about its pods, as the API server shows it",
+		Name:  "hold of a deleted budget that a live read finds for its former pods",
 		Edits: []Edit{{"internal/cluster/observe/lookup.go", "return o.noLongerGuards(c.Key, set) }), err", "return false }), err"}},
 		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/the budget was deleted", Rule: "want any: false",
 	},
 	{
-		Name:  "orphan that is counted twice since its StatefulSet selects it by now",
+		Name:  "orphan counted twice because its StatefulSet now selects it",
 		Edits: []Edit{{observeOrphans, "func(p plan.Pod) bool { return adopts(z, p) }", "func(p plan.Pod) bool { return adopts(z, p) && false }"}},
 		Test:  "internal/cluster/observe TestOrphansThatOnlyTheCachesShowAreNotInALiveRead", Rule: "the read shows 1 orphans",
 	},
@@ -154,17 +154,17 @@ var orphans = []Mutant{
 		Test:  "internal/lock/lease TestTheGroupThatRemembersAZoneComesBeforeABudget", Rule: "want the group before the budget",
 	},
 	{
-		Name:  "read that is confirmed without the zones which annotations name",
+		Name:  "live read confirmed without annotated zones",
 		Edits: []Edit{{liveRead, "o.liveSets(ctx, s.Key, s.Hold.Members)", "o.liveSets(ctx, s.Key, nil)"}},
 		Test:  "internal/cluster/observe TestALiveReadConfirmsAnAnnotatedZoneThatTheHoldRemembers", Rule: "zone-a has 1 replicas",
 	},
 	{
-		Name:  "zone that is noted in a hold that cannot be read",
+		Name:  "zone recorded in an unreadable hold",
 		Edits: []Edit{{holdDecision, "&& records && s.Hold.Unreadable == \"\" {", "&& records {"}},
 		Test:  "internal/lock/hold TestAnUnreadableRecordIsNotOverwritten", Rule: "verdict 2 for \"delete zone-a-0",
 	},
 	{
-		Name:  "zone that is forgotten without a look",
+		Name:  "zone forgotten without a live read",
 		Edits: []Edit{{"internal/plan/group/record_members.go", "Read: plan.IfNew, Records: true}\n\tif len(a.Gone) > 0 {", "Read: plan.IfNew, Records: true}\n\tif len(a.Gone) > 100 {"}},
 		Test:  scenarios + "hold-drops-deleted-zone-only-after-live-read", Rule: "hold: write free",
 	},

@@ -8,12 +8,12 @@ const seen = "internal/proof/sim/walk TestSnapshotsMatchStoredObjects"
 // and live reads.
 var snapshots = []Mutant{
 	{
-		Name:  "live read that shows no zone which left its group",
+		Name:  "live read that shows no former zone",
 		Edits: []Edit{{liveRead, "\tif err := o.liveLeft(ctx, &s); err != nil {\n\t\treturn group.Snapshot{}, err\n\t}\n", ""}},
 		Test:  seen, Rule: "0 zones that left are shown, want",
 	},
 	{
-		Name:  "live read that does not look for orphans",
+		Name:  "live read that does not list orphans",
 		Edits: []Edit{{observeLeft, "is && r.parent() == z.Name", "is && r.parent() == z.Name && z.Exists"}},
 		Test:  seen, Rule: "zone that left (-stored +seen)",
 	},
@@ -38,7 +38,7 @@ var snapshots = []Mutant{
 		Test:  "internal/cluster/observe TestALiveReadIsRepeatedIfAStatefulSetWantsADeletedPodAgain", Rule: "want 2 and open",
 	},
 	{
-		Name:  "pods of a zone that left which say nothing of how new they are",
+		Name:  "pods of a former zone without the version of their list",
 		Edits: []Edit{{observeLeft, "at = versionOf(page)", "at = 0"}},
 		Test:  "internal/cluster/observe TestALiveReadHasTheVersionOfThePodsOfAFormerZone", Rule: "want pods of version 100",
 	},

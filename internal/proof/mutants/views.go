@@ -24,12 +24,12 @@ var views = []Mutant{
 		Test:  "internal/lock/hold TestCover", Rule: `want "write downscale/zone-a"`,
 	},
 	{
-		Name:  "disruption although StatefulSets ask for something else",
+		Name:  "disruption although the specs of StatefulSets have changed",
 		Edits: []Edit{{groupsController, "case !same:", "case false && !same:"}},
 		Test:  "internal/control/groups TestReconcile/a StatefulSet was paused during the live read", Rule: "carried out",
 	},
 	{
-		Name:  "disruption although the caches show by now that a zone is paused",
+		Name:  "disruption although the caches already show that a zone is paused",
 		Edits: []Edit{{groupsController, " || !seen.AsksTheSame(&t.seen)", ""}},
 		Test:  "internal/control/groups TestReconcile/a zone was paused while StatefulSets were read, and the caches show it already", Rule: "live reads, want 1",
 	},
@@ -39,12 +39,12 @@ var views = []Mutant{
 		Test:  "internal/control/groups TestReconcile/a pod of another zone broke during the read of the StatefulSets", Rule: "OtherZoneUnavailable",
 	},
 	{
-		Name:  "live read that is confirmed by what the caches show of StatefulSets",
+		Name:  "live read confirmed by cached StatefulSets",
 		Edits: []Edit{{groupsController, "c.Observer.AsksTheSame(ctx, t.seen)", "c.Observer.AsksTheSame(ctx, c.Observer.Cached(t.seen.Key))"}},
 		Test:  "internal/control/groups TestAPlanIsConfirmedByItsAssumptions", Rule: "want that of a live read",
 	},
 	{
-		Name:  "plan that counts as confirmed for ever",
+		Name:  "plan that counts as confirmed forever",
 		Edits: []Edit{{groupsController, "again.decision.DisruptBefore = before", "again.decision.DisruptBefore = before.Add(time.Hour)"}},
 		Test:  "internal/control/groups TestAPlanIsConfirmedByItsAssumptions", Rule: "confirmed until",
 	},
@@ -64,12 +64,12 @@ var views = []Mutant{
 		Test:  "internal/act TestDeletesAreParallelAndBounded", Rule: "at most 1 at a time",
 	},
 	{
-		Name:  "plan of two pods of which the caches propose one",
+		Name:  "plan of two pods confirmed although the caches propose only one",
 		Edits: []Edit{{confirm, "return !slices.ContainsFunc(taken, func(one string) bool { return !slices.Contains(proposed, one) })", "return slices.ContainsFunc(taken, func(one string) bool { return slices.Contains(proposed, one) })"}},
 		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/two pods of which caches propose one", Rule: "got true",
 	},
 	{
-		Name:  "plan that must be the one of the caches",
+		Name:  "plan confirmed only if it equals the plan of the caches",
 		Edits: []Edit{{confirm, "return !slices.ContainsFunc(taken, func(one string) bool { return !slices.Contains(proposed, one) })", "return slices.Equal(taken, proposed)"}},
 		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/one pod of two that caches propose", Rule: "got false",
 	},
@@ -84,7 +84,7 @@ var views = []Mutant{
 		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a repair of a pod that is ready in caches", Rule: "got false",
 	},
 	{
-		Name:  "zones that left, all forgotten with one of them",
+		Name:  "all former zones forgotten with one of them",
 		Edits: []Edit{{confirm, "return slices.Contains(a.Gone, z.Name)", "return len(a.Gone) > 0"}},
 		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a plan that forgets one zone while another zone left", Rule: "got true",
 	},
@@ -94,12 +94,12 @@ var views = []Mutant{
 		Test:  "internal/control/groups TestARecordDoesNotTimeOutWhileItsPlanIsConfirmed", Rule: "set zone-a from 2 to 1",
 	},
 	{
-		Name:  "minimum time between downscales that a read of StatefulSets does not notice",
+		Name:  "changed minimum time between downscales that a read of StatefulSets does not detect",
 		Edits: []Edit{{snapshot, "z.MinBetween == other.MinBetween && ", ""}},
 		Test:  "internal/plan/group TestWhetherTwoStatesOfAStatefulSetRequestTheSame", Rule: "changed: it asks for another minimum time",
 	},
 	{
-		Name:  "read of a StatefulSet that failed, taken for the same",
+		Name:  "failed read of a StatefulSet taken for an unchanged spec",
 		Edits: []Edit{{"internal/cluster/observe/verify.go", "\t\treturn false, err\n", "\t\treturn true, nil\n"}},
 		Test:  "internal/cluster/observe TestAFailedReadIsNotTakenForTheSame", Rule: "true, <nil>",
 	},
@@ -129,17 +129,17 @@ var views = []Mutant{
 		Test:  "internal/plan/group TestCachesConfirmThePlanOfALiveRead/a downscale while another zone became unavailable", Rule: "got true",
 	},
 	{
-		Name:  "explorer in which an old version of the Lease becomes the present one",
+		Name:  "explorer in which an old version of the Lease becomes the current one",
 		Edits: []Edit{{"internal/proof/sim/canonical.go", "if !c.hasAbsences() {", "if true {"}},
 		Test:  "internal/proof/sim TestFirstCachesKeepTheirVersionOfTheLease", Rule: "NoLostIntent",
 	},
 	{
-		Name:  "pause that a read of StatefulSets does not notice",
+		Name:  "pause that a read of StatefulSets does not detect",
 		Edits: []Edit{{snapshot, "z.Paused == other.Paused &&", ""}},
 		Test:  "internal/plan/group TestWhetherTwoStatesOfAStatefulSetRequestTheSame", Rule: "changed: it is paused",
 	},
 	{
-		Name:  "StatefulSet that moved to another group and still asks for the same",
+		Name:  "StatefulSet that moved to another group and counts as unchanged",
 		Edits: []Edit{{"internal/cluster/observe/verify.go", " || !o.belongs(cached.Key, set)", ""}},
 		Test:  "internal/cluster/observe TestChangesOfLiveStatefulSetsAreDetected/another group", Rule: "true, <nil>, want false",
 	},
@@ -154,12 +154,12 @@ var views = []Mutant{
 		Test:  "internal/cluster/observe TestAPodIsDeletedAccordingToTheListOfItsOwnZone", Rule: "want void",
 	},
 	{
-		Name:  "pods listed beside the zone of a downscale",
+		Name:  "pods listed at the same time as the zone of a downscale",
 		Edits: []Edit{{liveRead, "if !held.Downscale.None() {", "if false {"}},
 		Test:  "internal/cluster/observe TestALiveReadUnderADownscaleShowsEveryPodThatItsZoneHadWhenItWasRead", Rule: "the pod beyond spec.replicas is not shown",
 	},
 	{
-		Name: "snapshot from caches that is newer than what it shows",
+		Name: "snapshot from caches whose version is newer than its objects",
 		Edits: []Edit{
 			{cachedView, "\t\tZonesAt: seen(o.zones),\n\t\tPodsAt:  seen(o.pods),\n", ""},
 			{cachedView, "\tarrange(&s)\n\to.fill(&s)\n", "\ts.ZonesAt, s.PodsAt = seen(o.zones), seen(o.pods)\n\tarrange(&s)\n\to.fill(&s)\n"},
@@ -167,12 +167,12 @@ var views = []Mutant{
 		Test: "internal/cluster/observe TestASnapshotFromCachesIsNoNewerThanItsObjects", Rule: "in a snapshot at version",
 	},
 	{
-		Name:  "older answer about a Lease in place of a newer one",
+		Name:  "older reply about a Lease in place of a newer one",
 		Edits: []Edit{{leaseMemory, "case before && r.version < known.version:", "case false && before && r.version < known.version:"}},
 		Test:  "internal/lock/lease TestTheNewestOfOwnReplyAndCacheIsShown/a live read that was answered before a write does not hide the write", Rule: `want "own rollout/zone-a"`,
 	},
 	{
-		Name:  "Lease that was made during a look for it hidden by that",
+		Name:  "Lease that was created during a live read and is hidden by it",
 		Edits: []Edit{{store, "\t\ts.remember(key, reply{version: before})\n", "\t\t_ = before\n\t\ts.remember(key, reply{version: s.newest(key).version})\n"}},
 		Test:  "internal/lock/lease TestTheNewestOfOwnReplyAndCacheIsShown/a live read that found no Lease does not hide a Lease that was written meanwhile", Rule: "want \"own rollout/zone-a\"",
 	},
@@ -182,17 +182,17 @@ var views = []Mutant{
 		Test:  "internal/lock/lease TestReadingLeasesOfOtherClients/damaged times of downscales make the hold unreadable", Rule: "read times of downscales",
 	},
 	{
-		Name:  "record written over another Lease than it was decided on",
+		Name:  "record written over another Lease than the decision was based on",
 		Edits: []Edit{{store, "string(current.UID) != record.UID || ", ""}},
 		Test:  "internal/lock/lease TestARecordThatWasDecidedOnAnotherLeaseIsNotWritten", Rule: "want one of class moved",
 	},
 	{
-		Name:  "granted eviction whose time never passes",
+		Name:  "granted eviction whose time limit never passes",
 		Edits: []Edit{{"internal/lock/lease/ages.go", "\t\tif !before {\n", "\t\tif true || !before {\n"}},
 		Test:  "internal/lock/lease TestAGrantIsKnownSinceThisProcessHasSeenItFirst", Rule: "known for 0s, want 1m10s",
 	},
 	{
-		Name:  "granted eviction that is granted again and counts from the first time",
+		Name:  "repeated grant of an eviction timed from the first grant",
 		Edits: []Edit{{"internal/lock/lease/ages.go", "intents[i].Since.UnixMilli()}", "0}"}},
 		Test:  "internal/lock/lease TestARepeatedGrantIsANewGrant", Rule: "want 0s",
 	},
@@ -207,17 +207,17 @@ var views = []Mutant{
 		Test:  "internal/cluster/observe TestAPodOfAGroupIsEvictedUnderTheHoldOfItsGroup", Rule: "want the hold of team/store",
 	},
 	{
-		Name:  "live read that does not say how new the list of each zone is",
+		Name:  "live read without the version of each zone's list of pods",
 		Edits: []Edit{{liveRead, "seen.of[z.UID]...), seen.at", "seen.of[z.UID]...), 0"}},
 		Test:  "internal/cluster/observe TestALiveReadSaysHowNewTheListOfEachZoneIs", Rule: "are of version 0",
 	},
 	{
-		Name:  "pod that came after a live read counts as gone by it",
+		Name:  "pod created after a live read that counts as deleted before it",
 		Edits: []Edit{{freshnessKnown, "if !seen && pod.Version <= at {", "if !seen {"}},
 		Test:  "internal/lock/freshness TestAViewIsStaleUntilItShowsTheLiveRead/a pod that was created after the live read is shown", Rule: "the end of pod zone-a-1",
 	},
 	{
-		Name:  "caches that a clock which is set back makes look behind for longer",
+		Name:  "caches that count as behind for longer because a clock was set back",
 		Edits: []Edit{{"internal/lock/freshness/freshness.go", "if e.since.IsZero() || view.Now.Before(e.since) {", "if e.since.IsZero() {"}},
 		Test:  "internal/lock/freshness TestHowLongViewsHaveBeenBehind", Rule: "once the clock was set back",
 	},
