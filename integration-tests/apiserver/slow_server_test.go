@@ -2,6 +2,7 @@ package apiserver_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
@@ -164,6 +166,97 @@ func TestRefusedDeletesBlockNoOtherPod(t *testing.T) {
 		s.awaitDeletion("zone-b-0")
 		s.awaitDeletion("zone-b-1")
 	})
+}
+
+// An API server that cannot keep up refuses requests with the advice to try again in a second.
+func TestARefusedDeleteIsNotSentAgainAfterTheGroupHasChanged(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*scene){
+		"its zone is paused":           func(s *scene) { s.change("zone-a", paused(true)) },
+		"a pod of another zone breaks": func(s *scene) { s.deletePod("zone-b-0") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := unmanaged(t)
+			s.create(zone("zone-a", 12, maxUnavailable("12")), zone("zone-b", 1))
+			s.change("zone-b", readyAfter(longPatience), paused(true))
+			var open atomic.Bool
+			refused := func(r faultproxy.Request) bool { return !open.Load() && isDeleteOfAPod(r) }
+			fault := faultproxy.Answered(http.StatusTooManyRequests)
+			proxy := withFaults(s, refused, fault)
+			s.change("zone-a", version(2), readyAfter(longPatience))
+			s.eventually("deletes are refused", func(present) error {
+				if proxy.Counts().Faults[fault.String()] < 10 {
+					return errors.New("not yet")
+				}
+				return nil
+			})
+			change(s)
+			changed := time.Now()
+			time.Sleep(slowly)
+			open.Store(true)
+			time.Sleep(slowly)
+			s.wantRolledSince(changed, 0)
+		})
+	}
+}
+
+// The executor sends ten requests at a time, and begins no delete a second after the first one.
+func TestSlowRefusalsBlockNoOtherRequest(t *testing.T) {
+	t.Parallel()
+	t.Run("deletes of pods of the same zone", func(t *testing.T) {
+		t.Parallel()
+		s := unmanaged(t)
+		s.create(zone("zone-a", 15, maxUnavailable("15")))
+		refusesSlowly(s, func(r faultproxy.Request) bool { return isDeleteOfAPod(r) && len(r.Name) == len("zone-a-0") })
+		s.change("zone-a", version(2))
+		s.awaitDeletions(5)
+	})
+	t.Run("deletes of pods of another zone that are down", func(t *testing.T) {
+		t.Parallel()
+		s := unmanaged(t)
+		s.begin(zone("zone-a", 12, gated()), zone("zone-b", 2, gated()))
+		s.serve(s.allPods()...)
+		s.settled()
+		for _, pod := range s.allPods() {
+			s.gate(pod, corev1.ConditionFalse)
+		}
+		refusesSlowly(s, func(r faultproxy.Request) bool { return isDeleteOfAPod(r) && strings.HasPrefix(r.Name, "zone-a-") })
+		s.changeBackwards(version(2), gateless())
+		s.awaitDeletion("zone-b-0")
+		s.awaitDeletion("zone-b-1")
+	})
+	t.Run("upscales", func(t *testing.T) {
+		t.Parallel()
+		s := unmanaged(t)
+		s.patience = longPatience
+		zones := []*appsv1.StatefulSet{}
+		for _, letter := range "abcdefgh" {
+			zones = append(zones, zone("zone-"+string(letter), 1))
+		}
+		s.create(zones...)
+		withFaults(s, func(r faultproxy.Request) bool {
+			return r.Method == http.MethodPatch && r.Resource == "statefulsets" && r.Name < "zone-g"
+		}, faultproxy.RefusedAfter(longPatience, http.StatusServiceUnavailable))
+		for _, z := range zones {
+			s.change(z.Name, forced("2"))
+		}
+		s.eventually("the zones of which no update hangs have two replicas", func(now present) error {
+			for _, z := range []string{"zone-g", "zone-h"} {
+				if got := *now.sets[z].Spec.Replicas; got != 2 {
+					return fmt.Errorf("%s has %d", z, got)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// refusesSlowly starts an operator whose requests that of selects are refused after more than a second.
+func refusesSlowly(s *scene, of func(faultproxy.Request) bool) {
+	s.t.Helper()
+	s.rules.contested, s.patience = true, longPatience
+	withFaults(s, of, faultproxy.RefusedAfter(1200*time.Millisecond, http.StatusForbidden))
 }
 
 // refusesDeletes starts an operator that may not delete some pods.

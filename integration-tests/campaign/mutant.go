@@ -36,8 +36,8 @@ var mutants = []mutant{
 		{"internal/act/writes.go", "uid, version := types.UID(d.UID), d.Version.String()", "_ = types.UID(d.UID)"},
 	}},
 	{"records-after-the-delete", []edit{
-		{"internal/act/executor.go", "\tif err := e.writeHold(ctx, w, d); err != nil {\n", "\tdeleted := e.disrupt(ctx, w, plan.In(plan.Disrupting, steps))\n\tif err := e.writeHold(ctx, w, d); err != nil {\n"},
-		{"internal/act/executor.go", "\treceipts := e.disrupt(ctx, w, whileConfirmed(d, plan.In(plan.Disrupting, steps)))\n", "\treceipts := deleted\n"},
+		{"internal/act/executor.go", "\tif err := e.writeHold(ctx, w, d); err != nil {\n", "\tdeleted := e.disrupt(ctx, w, plan.In(plan.Disrupting, steps), d)\n\tif err := e.writeHold(ctx, w, d); err != nil {\n"},
+		{"internal/act/executor.go", "\treceipts := e.disrupt(ctx, w, plan.In(plan.Disrupting, steps), d)\n", "\treceipts := deleted\n"},
 	}},
 	{"takes-holds-without-a-look", []edit{
 		{"internal/lock/hold/hold.go", "if !s.Live && deletesNeedLiveRead(s.Hold, holder, deletes) {", "if false && deletesNeedLiveRead(s.Hold, holder, deletes) {"},

@@ -7,7 +7,8 @@ import (
 )
 
 // Delay is the time that a request took to reach the API server, from when its client first sent
-// it. The proxy held the request back, or refused it with the advice to send it again (429).
+// it. The proxy held the request back, or refused a read with the advice to send it again (429). A
+// write that is sent again is another request: its client has to decide on it again.
 type Delay struct {
 	Request
 	From, To time.Time
@@ -100,5 +101,5 @@ func (p *Proxy) arrives(r Request, first time.Time) {
 	p.gaps.sending.delays = append(p.gaps.sending.delays, Delay{r, first, time.Now()})
 }
 
-// tellsToComeAgain reports whether clients repeat a request by themselves after this fault.
+// tellsToComeAgain reports whether clients repeat a read by themselves after this fault.
 func (f Fault) tellsToComeAgain() bool { return f.code == http.StatusTooManyRequests }

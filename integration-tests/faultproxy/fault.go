@@ -47,6 +47,11 @@ func StoppedAt(stop func()) Fault { return Fault{name: "stopped at a write", ami
 // Answered answers instead of the API server, which does not receive the request.
 func Answered(code int) Fault { return Fault{name: fmt.Sprint("answered ", code), code: code} }
 
+// RefusedAfter holds a request back and then answers it instead of the API server.
+func RefusedAfter(d time.Duration, code int) Fault {
+	return Fault{name: fmt.Sprintf("answered %d late", code), hold: d, code: code}
+}
+
 // Shortened ends a watch after a time, as the API server may do at any time. If the next watch is
 // answered 410 (Gone), its client never receives the states in between.
 func Shortened(life time.Duration) Fault { return Fault{name: "watch ended", times: 1, life: life} }

@@ -241,7 +241,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cut(r)
 	}
 	switch {
-	case fault.tellsToComeAgain():
+	case fault.tellsToComeAgain() && !request.writes():
 		p.sendsAgain(request, first)
 	case fault.times > 0 && (fault.hold > 0 || first.Before(came)):
 		p.arrives(request, first)

@@ -264,17 +264,17 @@ func TestAWriteArrivesThoughItsClientHasEnded(t *testing.T) {
 	}
 }
 
-func TestARepeatedRequestIsInProgressSinceItsFirstAttempt(t *testing.T) {
+func TestARepeatedReadIsInProgressSinceItsFirstAttempt(t *testing.T) {
 	t.Parallel()
 	_, p, c := through(t)
 	p.Sign("the first")
 	again := func(name string, want int) {
 		t.Helper()
-		if code, _, err := do(t, c, "DELETE", p.URL()+pods+"/"+name, "{}"); code != want {
+		if code, _, err := do(t, c, "GET", p.URL()+pods+"/"+name, ""); code != want {
 			t.Fatalf("answered %d, %v", code, err)
 		}
 	}
-	p.Play(faultproxy.Sometimes(1, faultproxy.Write, 1, faultproxy.Answered(http.StatusTooManyRequests)))
+	p.Play(faultproxy.Sometimes(1, faultproxy.Read, 1, faultproxy.Answered(http.StatusTooManyRequests)))
 	for range 3 {
 		again("a-0", http.StatusTooManyRequests)
 		time.Sleep(600 * time.Millisecond)
@@ -302,8 +302,8 @@ func TestARequestRepeatedAtOnceIsAnotherRequest(t *testing.T) {
 		_, p, c := through(t)
 		began := time.Now()
 		p.Play(faultproxy.At(1, faultproxy.Answered(http.StatusTooManyRequests)))
-		_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}")
-		_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}") // a client that was advised to wait would not come at once
+		_, _, _ = do(t, c, "GET", p.URL()+pods+"/a-0", "")
+		_, _, _ = do(t, c, "GET", p.URL()+pods+"/a-0", "") // a client that was advised to wait would not come at once
 		if time.Since(began) > 400*time.Millisecond {
 			continue
 		}
@@ -319,8 +319,20 @@ func TestARequestOfAnotherUserIsAnotherRequest(t *testing.T) {
 	t.Parallel()
 	_, p, c := through(t)
 	p.Play(faultproxy.At(1, faultproxy.Answered(http.StatusTooManyRequests)))
-	_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}")
+	_, _, _ = do(t, c, "GET", p.URL()+pods+"/a-0", "")
 	p.Sign("the next process")
+	time.Sleep(600 * time.Millisecond)
+	_, _, _ = do(t, c, "GET", p.URL()+pods+"/a-0", "")
+	if got := p.Delays(); len(got) > 0 {
+		t.Errorf("it was late by %+v", got)
+	}
+}
+
+func TestAWriteThatIsSentAgainIsAnotherRequest(t *testing.T) {
+	t.Parallel()
+	_, p, c := through(t)
+	p.Play(faultproxy.At(1, faultproxy.Answered(http.StatusTooManyRequests)))
+	_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}")
 	time.Sleep(600 * time.Millisecond)
 	_, _, _ = do(t, c, "DELETE", p.URL()+pods+"/a-0", "{}")
 	if got := p.Delays(); len(got) > 0 {

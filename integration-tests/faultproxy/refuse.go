@@ -38,7 +38,7 @@ func refuse(w http.ResponseWriter, r Request, code int) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if code == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1") // like the API server; clients then repeat the request by themselves
+		w.Header().Set("Retry-After", "1") // like the API server; libraries of clients then repeat the request by themselves
 	}
 	w.WriteHeader(code)
 	_, _ = w.Write(body) // the client may have disconnected

@@ -64,7 +64,7 @@ func (e *Executor) Run(ctx context.Context, w plan.Workload, steps []plan.Action
 	receipts := e.runConcurrently(held, w, plan.In(plan.BeforeLease, steps))
 	done, err := e.underHold(held, w, steps, d)
 	receipts = append(receipts, done...)
-	receipts = append(receipts, e.runSequentially(ctx, w, plan.In(plan.WithoutHold, steps))...)
+	receipts = append(receipts, e.runByZone(ctx, w, plan.In(plan.WithoutHold, steps), hold.Decision{})...)
 	if err == nil {
 		receipts = append(receipts, e.call(ctx, w, withoutFailedResizes(plan.In(plan.Notifying, steps), receipts))...)
 	}
@@ -79,8 +79,8 @@ func (e *Executor) underHold(ctx context.Context, w plan.Workload, steps []plan.
 	recorded := e.receiptsOfLeaseWrite(ctx, w, plan.In(plan.WithLease, steps))
 	ctx, stop := e.within(ctx, w.Record(), steps, d)
 	defer stop()
-	receipts := e.disrupt(ctx, w, whileConfirmed(d, plan.In(plan.Disrupting, steps)))
-	receipts = append(receipts, e.runSequentially(ctx, w, whileConfirmed(d, plan.In(plan.UnderHold, steps)))...)
+	receipts := e.disrupt(ctx, w, plan.In(plan.Disrupting, steps), d)
+	receipts = append(receipts, e.runByZone(ctx, w, plan.In(plan.UnderHold, steps), d)...)
 	if plan.Disrupts(steps) && tooLate(d) && len(receipts) == 0 {
 		return recorded, errTooLate
 	}
@@ -95,27 +95,27 @@ func tooLate(d hold.Decision) bool {
 	return !d.DisruptBefore.IsZero() && !time.Now().Before(d.DisruptBefore)
 }
 
-// whileConfirmed drops disruptions from a plan that does not count as confirmed any more.
-func whileConfirmed(d hold.Decision, steps []plan.Action) []plan.Action {
-	if !tooLate(d) {
-		return steps
-	}
-	return slices.DeleteFunc(steps, func(step plan.Action) bool { return step.Effect().Disrupts })
-}
+// mayBegin reports whether an action may still begin: a disruption only while its plan counts as confirmed.
+func mayBegin(step plan.Action, d hold.Decision) bool { return !step.Effect().Disrupts || !tooLate(d) }
 
 // beginWithin is how long after the first delete of a plan the last one may begin.
 const beginWithin = time.Second
 
 // disrupt deletes pods concurrently. If the API server is slow, it leaves deletes out, and they are planned again: the
 // group may have changed since the first one (ADR 32).
-func (e *Executor) disrupt(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
+func (e *Executor) disrupt(ctx context.Context, w plan.Workload, steps []plan.Action, d hold.Decision) []plan.Receipt {
 	began := time.Now()
 	receipts := make([]plan.Receipt, len(steps))
 	parallel.Each(len(steps), atATime, func(i int) {
-		if time.Since(began) < beginWithin {
+		if time.Since(began) < beginWithin && mayBegin(steps[i], d) {
 			receipts[i] = e.carryOut(ctx, w, steps[i])
 		}
 	})
+	return begun(receipts)
+}
+
+// begun drops the empty receipts of actions that did not begin.
+func begun(receipts []plan.Receipt) []plan.Receipt {
 	return slices.DeleteFunc(receipts, func(r plan.Receipt) bool { return r.Step == nil })
 }
 
@@ -126,13 +126,26 @@ func (e *Executor) runConcurrently(ctx context.Context, w plan.Workload, steps [
 	return receipts
 }
 
-// runSequentially carries out actions one after the other.
-func (e *Executor) runSequentially(ctx context.Context, w plan.Workload, steps []plan.Action) []plan.Receipt {
-	receipts := make([]plan.Receipt, len(steps))
+// runByZone carries out the actions of each zone one after the other, and zones concurrently, up to atATime of them:
+// a zone whose requests hang does not delay the others.
+func (e *Executor) runByZone(ctx context.Context, w plan.Workload, steps []plan.Action, d hold.Decision) []plan.Receipt {
+	zones, of := []string{}, map[string][]int{}
 	for i, step := range steps {
-		receipts[i] = e.carryOut(ctx, w, step)
+		zone := step.Effect().Zone
+		if of[zone] == nil {
+			zones = append(zones, zone)
+		}
+		of[zone] = append(of[zone], i)
 	}
-	return receipts
+	receipts := make([]plan.Receipt, len(steps))
+	parallel.Each(len(zones), atATime, func(n int) {
+		for _, i := range of[zones[n]] {
+			if mayBegin(steps[i], d) {
+				receipts[i] = e.carryOut(ctx, w, steps[i])
+			}
+		}
+	})
+	return begun(receipts)
 }
 
 // receiptsOfLeaseWrite returns receipts for the actions that the write of the Lease has carried out. If an action has

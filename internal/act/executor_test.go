@@ -330,6 +330,48 @@ func TestDeletesAreParallelAndBounded(t *testing.T) {
 	}
 }
 
+func TestNoDeleteBeginsOnceItsPlanWasConfirmedTooLongAgo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t)
+		r.takes = 100 * time.Millisecond
+		var steps []plan.Action
+		for i := range 25 {
+			steps = append(steps, deletePod(fmt.Sprint("zone-a-", i)))
+		}
+		receipts, err := r.Run(t.Context(), new(testGroup()), steps, hold.Decision{DisruptBefore: time.Now().Add(150 * time.Millisecond)})
+		if err != nil || len(receipts) != 20 {
+			t.Errorf("%d receipts, %v; want those of the 20 deletes of the first 150 ms", len(receipts), err)
+		}
+	})
+}
+
+// A zone whose requests hang must not delay the others.
+func TestZonesAreWrittenConcurrently(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t)
+		r.takes = time.Second
+		var steps []plan.Action
+		for i := range 15 {
+			zone := fmt.Sprint("zone-", i)
+			steps = append(steps,
+				group.AdoptRevision{Zone: zone, UID: "u", Version: 1, Revision: "2"},
+				group.SetReplicas{Zone: zone, UID: "u", Version: 1, From: 1, To: 2},
+				group.StampDownscale{Zone: zone, UID: "u", Version: 1},
+			)
+		}
+		began := time.Now()
+		receipts, err := r.Run(t.Context(), new(testGroup()), steps, hold.Decision{})
+		if took := time.Since(began); err != nil || len(receipts) != len(steps) || took != 6*time.Second || r.most != 10 {
+			t.Errorf("%d receipts after %s, at most %d at a time, %v; want all after 6 s, 10 at a time", len(receipts), took, r.most, err)
+		}
+		said := r.said()
+		status, spec := slices.Index(said, "PATCH statefulsets/zone-3/status"), slices.Index(said, "PATCH statefulsets/zone-3")
+		if status < 0 || spec < status {
+			t.Errorf("requests for zone-3 are at %d and %d, want them in the order of the plan: %q", status, spec, said)
+		}
+	})
+}
+
 func TestAPlanThatWasConfirmedTooLongAgoDisruptsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for sentence, tc := range map[string]struct {

@@ -56,6 +56,7 @@ func connect(c config.Config, version string, refused *access.Alarm, warnings *t
 	base.WarningHandlerWithContext = rest.NoWarnings{} // warnings also names the object
 	base.Wrap(warnings.Watch)
 	base.Wrap(measure)
+	base.Wrap(sendWritesOnce)
 
 	clock := clock.New()
 	chosen := rest.CopyConfig(base)

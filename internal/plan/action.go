@@ -54,7 +54,7 @@ const (
 	WithLease
 	// Disrupting: pods are deleted under the hold, concurrently.
 	Disrupting
-	// UnderHold: under the hold, one after the other.
+	// UnderHold: under the hold, one after the other in each zone.
 	UnderHold
 	// Calling: pods are called under the hold. The executor does not wait for their answers.
 	Calling

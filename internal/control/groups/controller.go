@@ -75,6 +75,7 @@ type Controller struct {
 	Log          *logrus.Logger
 	DryRun       bool // whether the Executor writes nothing
 
+	attempts  attempts
 	failures  failures
 	diagnoses diagnoses
 }
@@ -112,7 +113,8 @@ func (c *Controller) planAndAct(ctx context.Context, cached group.Snapshot) (loo
 	if broken := invariant.Check(t.seen, t.steps, t.decision); broken != nil {
 		return loop.Done(), c.refuse(t.seen, t.steps, broken)
 	}
-	done, err := c.Executor.Run(ctx, &t.seen, t.steps, t.decision)
+	done, err := c.Executor.Run(ctx, &t.seen, c.attempts.sort(t.seen.Key, t.steps), t.decision)
+	c.attempts.observe(t.seen.Key, t.steps, done)
 	c.remember(ctx, t.seen, done)
 	return c.caughtUp(t).Earlier(t.next()).Earlier(c.report(ctx, t, done, err)), err
 }
@@ -328,6 +330,7 @@ func (c *Controller) Resign(key plan.Key) {
 	c.Preparations.Forget(key)
 	c.Traces.Forget(key)
 	c.Contests.Forget(key)
+	c.attempts.forget(key)
 	c.failures.forget(key)
 	c.diagnoses.forget(key)
 }

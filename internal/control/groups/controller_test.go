@@ -41,6 +41,7 @@ type world struct {
 	meanwhile    *group.Snapshot // the caches after the first read
 	changed      bool            // StatefulSets differ from the caches
 	verifyFails  error
+	verifyTakes  time.Duration
 	lookFails    error
 	runFails     error
 	due          time.Duration // when a delayed Event becomes due
@@ -97,6 +98,7 @@ func (w *world) LiveUnder(_ context.Context, _ plan.Key, held group.Hold) (group
 func (w *world) AsksTheSame(_ context.Context, assumed group.Snapshot) (bool, error) {
 	w.reads++
 	w.assumed = assumed
+	time.Sleep(w.verifyTakes)
 	return !w.changed, w.verifyFails
 }
 
@@ -189,6 +191,11 @@ func TestReconcile(t *testing.T) {
 			cached: rolling + outdated, meanwhile: rolling + "zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n", live: "live\n" + rolling + "zone-a rev=2 current=1 paused\n zone-a-0 ready@1\n",
 			want: loop.After(time.Second), liveReads: 1,
 			ran: []string{"release rollout/zone-a; wait zone-a because Paused (write free)"}, reported: []string{"release rollout/zone-a; wait zone-a because Paused"},
+		},
+		"another process took the hold during the read of the StatefulSets": {
+			cached: rolling + outdated, meanwhile: "hold rollout/zone-a inherited\n" + outdated, live: "live\nhold rollout/zone-a inherited\n" + settled,
+			want: loop.After(time.Second), liveReads: 1,
+			ran: []string{"release rollout/zone-a (write free)"}, reported: []string{"release rollout/zone-a"},
 		},
 		"a StatefulSet was paused during the live read": {
 			world: world{changed: true}, cached: outdated, live: "live\n" + outdated, want: loop.After(time.Second), liveReads: 1,
@@ -394,7 +401,7 @@ func TestRolloutContinuesIfOnlyALiveReadShowsItsLease(t *testing.T) {
 func TestAPlanIsConfirmedByItsAssumptions(t *testing.T) {
 	for from, text := range map[string]string{"caches": rolling + outdated, "a live read": outdated} {
 		synctest.Test(t, func(t *testing.T) {
-			w := world{cached: today(text), live: today("live\n" + text)}
+			w, began := world{cached: today(text), live: today("live\n" + text), verifyTakes: 2 * time.Second}, time.Now()
 			w.live.Zones[0].Generation, w.cached.Zones[0].Generation = 5, 4
 			c, _ := newController(&w)
 			if _, err := c.Reconcile(t.Context(), store); err != nil || len(w.ran) != 1 {
@@ -403,7 +410,7 @@ func TestAPlanIsConfirmedByItsAssumptions(t *testing.T) {
 			if want := map[bool]int64{true: 5, false: 4}[from != "caches"]; w.assumed.Zones[0].Generation != want {
 				t.Errorf("compared with generation %d, want that of %s", w.assumed.Zones[0].Generation, from)
 			}
-			if want := time.Now().Add(hold.ConfirmedFor); !w.before.Equal(want) {
+			if want := began.Add(hold.ConfirmedFor); !w.before.Equal(want) {
 				t.Errorf("confirmed until %s, want %s", w.before, want)
 			}
 		})

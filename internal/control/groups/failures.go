@@ -3,6 +3,7 @@ package groups
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -117,13 +118,22 @@ func waitingZone(step plan.Action) string {
 	return ""
 }
 
-// stalled returns a wait for each zone with a failed step. If the hold could not be written, it
-// returns one for each zone with any step.
+// notSent is the reason of a zone whose requests were left out of a plan, of which others failed.
+var notSent = plan.Refusal{Code: reason.RequestFailing, Detail: "not sent yet, because other requests failed slowly"}
+
+// stalled returns a wait for each zone with a failed step, and for each zone with a step that was not carried out
+// because others failed. If the hold could not be written, it returns one for each zone with any step.
 func stalled(steps []plan.Action, done []plan.Receipt, because plan.Refusal) []plan.Action {
-	failed := map[string]plan.Refusal{}
+	failed, sent := map[string]plan.Refusal{}, map[request]bool{}
 	for _, receipt := range done {
+		sent[requestOf(receipt.Step)] = true
 		if zone := receipt.Step.Effect().Zone; receipt.Err != nil && failed[zone].None() {
 			failed[zone] = refused(receipt, because)
+		}
+	}
+	for _, step := range plan.In(plan.Disrupting, steps) {
+		if zone := step.Effect().Zone; len(failed) > 0 && failed[zone].None() && !sent[requestOf(step)] {
+			failed[zone] = notSent
 		}
 	}
 	var waits []plan.Action
@@ -156,9 +166,12 @@ func refused(receipt plan.Receipt, because plan.Refusal) plan.Refusal {
 // users, so only the log contains it.
 func answerOf(err error) string {
 	why := apierrors.ReasonForError(err)
+	var status apierrors.APIStatus
 	switch {
 	case why != metav1.StatusReasonUnknown:
 		return string(why)
+	case errors.As(err, &status) && status.Status().Code > 0: // as webhooks refuse that give no reason
+		return fmt.Sprintf("code %d", status.Status().Code)
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
 	}

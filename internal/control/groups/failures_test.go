@@ -129,7 +129,11 @@ func TestOnlyZonesWithFailedStepsAreStalled(t *testing.T) {
 			[]plan.Receipt{{Step: a}, {Step: report, Err: forbidden}},
 			"wait zone-b because ReferenceForbidden (patch the status of Template.example.com web)",
 		},
-		"a report fails":                {[]plan.Receipt{{Step: report, Err: errors.New("no")}}, "wait zone-b because RequestForbidden"},
+		"a report fails": {[]plan.Receipt{{Step: a}, {Step: b}, {Step: report, Err: errors.New("no")}}, "wait zone-b because RequestForbidden"},
+		"the deletion of a pod of another zone was left out": {
+			[]plan.Receipt{{Step: b, Err: errors.New("no")}},
+			"wait zone-a because RequestFailing (not sent yet, because other requests failed slowly); wait zone-b because RequestForbidden",
+		},
 		"the hold could not be written": {nil, "wait zone-a because RequestForbidden; wait zone-b because RequestForbidden"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

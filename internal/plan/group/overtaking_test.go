@@ -214,6 +214,7 @@ func TestAPodThatIsRolledBeforeOthersIsRecordedAsSuch(t *testing.T) {
 		"another zone waits":                       {"hold rollout/zone-a\n  intent zone-a-0\n" + waits, map[string]bool{"zone-a-0": false, "zone-a-1": true}},
 		"the failing pod overtook":                 {"hold rollout/zone-a\n  intent zone-a-0 uid=former version=5 overtook\n" + waits, map[string]bool{"zone-a-0": true}},
 		"a pod that is not ready and not recorded": {"hold rollout/zone-a\n" + waits, map[string]bool{"zone-a-0": false, "zone-a-1": true}},
+		"a person held the group by that name":     {"hold manual/zone-a renewed 5m ago\n" + waits, map[string]bool{}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse("live\n" + tc.hold + zones)

@@ -21,13 +21,13 @@ var requests = []Mutant{
 	},
 	{
 		Name:  "intent written after the delete",
-		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, w, d); err != nil {\n", "\tdeleted := e.disrupt(ctx, w, plan.In(plan.Disrupting, steps))\n\tif err := e.writeHold(ctx, w, d); err != nil {\n"}, {executor, "\treceipts := e.disrupt(ctx, w, whileConfirmed(d, plan.In(plan.Disrupting, steps)))\n", "\treceipts := deleted\n"}},
+		Edits: []Edit{{executor, "\tif err := e.writeHold(ctx, w, d); err != nil {\n", "\tdeleted := e.disrupt(ctx, w, plan.In(plan.Disrupting, steps), d)\n\tif err := e.writeHold(ctx, w, d); err != nil {\n"}, {executor, "\treceipts := e.disrupt(ctx, w, plan.In(plan.Disrupting, steps), d)\n", "\treceipts := deleted\n"}},
 		Test:  "internal/act TestOrderOfRequests", Rule: "DELETE pods/zone-a-0",
 		Remark: "its consequence in the explorer: TestEveryDeviationIsDetected",
 	},
 	{
 		Name:  "replicas added before the delete",
-		Edits: []Edit{{executor, "\tdone, err := e.underHold(held, w, steps, d)\n", "\treceipts = append(receipts, e.runSequentially(ctx, w, plan.In(plan.WithoutHold, steps))...)\n\tdone, err := e.underHold(held, w, steps, d)\n"}, {executor, "\treceipts = append(receipts, done...)\n\treceipts = append(receipts, e.runSequentially(ctx, w, plan.In(plan.WithoutHold, steps))...)\n", "\treceipts = append(receipts, done...)\n"}},
+		Edits: []Edit{{executor, "\tdone, err := e.underHold(held, w, steps, d)\n", "\treceipts = append(receipts, e.runByZone(ctx, w, plan.In(plan.WithoutHold, steps), hold.Decision{})...)\n\tdone, err := e.underHold(held, w, steps, d)\n"}, {executor, "\treceipts = append(receipts, done...)\n\treceipts = append(receipts, e.runByZone(ctx, w, plan.In(plan.WithoutHold, steps), hold.Decision{})...)\n", "\treceipts = append(receipts, done...)\n"}},
 		Test:  "internal/act TestNoPodIsDeletedAfterReplicasWereAdded", Rule: "PATCH statefulsets/zone-b",
 		Remark: "its consequence in the walk: TestEveryDeviationIsDetected",
 	},
@@ -51,5 +51,60 @@ var requests = []Mutant{
 		Name:  "Lease overwritten although it changed after the decision",
 		Edits: []Edit{{store, "if current == nil || string(current.UID) != record.UID || versionOf(current) != record.Version {", "if current == nil {"}},
 		Test:  "internal/lock/lease TestAWriteDoesNotOverwriteALeaseThatChangedAfterTheDecision", Rule: "the other process's hold and intent were overwritten",
+	},
+	{
+		Name:  "write that client-go sends again",
+		Edits: []Edit{{"internal/operator/clients.go", "\tbase.Wrap(sendWritesOnce)\n", ""}},
+		Test:  "internal/operator TestWritesAreSentOnceAndReadsAgain/work", Rule: "a delete was sent 2 times",
+	},
+	{
+		Name:  "read that is not sent again",
+		Edits: []Edit{{"internal/operator/sent_once.go", "err == nil && q.Method != http.MethodGet", "err == nil"}},
+		Test:  "internal/operator TestWritesAreSentOnceAndReadsAgain/work", Rule: "a read was sent 1 times",
+	},
+	{
+		Name:  "requests that fail slowly, first in every plan",
+		Edits: []Edit{{groupsController, "c.attempts.sort(t.seen.Key, t.steps), t.decision", "t.steps, t.decision"}},
+		Test:  "internal/control/groups TestRequestsThatFailedComeAfterAllOthers", Rule: "round 1: deletes 0 1 2, want 1 2 0",
+	},
+	{
+		Name:  "request that failed once, last for ever",
+		Edits: []Edit{{"internal/control/groups/attempts.go", "\t\t\tdelete(failed, requestOf(receipt.Step))\n", ""}},
+		Test:  "internal/control/groups TestRequestsThatFailedComeAfterAllOthers", Rule: "want",
+	},
+	{
+		Name:  "zone whose deletions were left out, without a reason",
+		Edits: []Edit{{"internal/control/groups/failures.go", "\t\t\tfailed[zone] = notSent\n", ""}},
+		Test:  "internal/control/groups TestOnlyZonesWithFailedStepsAreStalled", Rule: "not sent yet",
+	},
+	{
+		Name:  "zones written one after the other",
+		Edits: []Edit{{executor, "parallel.Each(len(zones), atATime, func", "parallel.Each(len(zones), 1, func"}},
+		Test:  "internal/act TestZonesAreWrittenConcurrently", Rule: "want all after 6 s",
+	},
+	{
+		Name:  "delete that begins after its plan was confirmed too long ago",
+		Edits: []Edit{{executor, "time.Since(began) < beginWithin && mayBegin(steps[i], d)", "time.Since(began) < beginWithin"}},
+		Test:  "internal/act TestNoDeleteBeginsOnceItsPlanWasConfirmedTooLongAgo", Rule: "want those of the 20 deletes",
+	},
+	{
+		Name:  "plan that counts as confirmed from the end of the read",
+		Edits: []Edit{{groupsController, "\tcase !same:\n\t\treturn before, errUnconfirmed\n\t}\n\treturn before, nil", "\tcase !same:\n\t\treturn before, errUnconfirmed\n\t}\n\treturn time.Now().Add(hold.ConfirmedFor), nil"}},
+		Test:  "internal/control/groups TestAPlanIsConfirmedByItsAssumptions", Rule: "confirmed until",
+	},
+	{
+		Name:  "plan that is made again on caches and needs a live read",
+		Edits: []Edit{{groupsController, "\tif again.decision.Need == hold.ReadLive {\n\t\treturn t, errUnconfirmed\n\t}\n", ""}},
+		Test:  "internal/control/groups TestReconcile/another process took the hold during the read of the StatefulSets", Rule: "release rollout/zone-a",
+	},
+	{
+		Name:  "deletion recorded after a grant of the same pod that takes precedence",
+		Edits: []Edit{{"internal/plan/group/group_state.go", "\treturn other.Granted()\n", "\treturn false\n"}},
+		Test:  scenarios + "eviction-grant-takes-precedence-over-later-deletion-of-same-pod", Rule: "recorded after it",
+	},
+	{
+		Name:  "turn of a zone after whose name a person held the group",
+		Edits: []Edit{{"internal/plan/group/queue.go", "holder.down > recorded && !b.Hold.Holder.Foreign()", "holder.down > recorded"}},
+		Test:  "internal/plan/group TestAPodThatIsRolledBeforeOthersIsRecordedAsSuch/a person held the group by that name", Rule: "zone-a-1:true",
 	},
 }

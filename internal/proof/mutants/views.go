@@ -50,12 +50,12 @@ var views = []Mutant{
 	},
 	{
 		Name:  "disruption of a plan that was confirmed too long ago",
-		Edits: []Edit{{executor, "if !tooLate(d) {", "if true {"}},
+		Edits: []Edit{{executor, "return !step.Effect().Disrupts || !tooLate(d)", "return true"}},
 		Test:  "internal/act TestAPlanThatWasConfirmedTooLongAgoDisruptsNothing", Rule: "too late",
 	},
 	{
 		Name:  "step that deletes pods for as long as the API server is slow",
-		Edits: []Edit{{executor, "if time.Since(began) < beginWithin {", "if true || time.Since(began) < beginWithin {"}},
+		Edits: []Edit{{executor, "if time.Since(began) < beginWithin && mayBegin", "if time.Since(began) >= 0 && mayBegin"}},
 		Test:  "internal/act TestDeletesAreParallelAndBounded", Rule: "want 10 after 1s",
 	},
 	{

@@ -234,7 +234,7 @@ func backOff(first, most time.Duration, failures int) time.Duration {
 func (r *round) execute(done func(error)) {
 	r.countRecords()
 	updates, deletes := r.requests(plan.BeforeLease), r.requests(plan.Disrupting)
-	underHold, withoutHold := r.requests(plan.UnderHold), r.requests(plan.WithoutHold)
+	underHold, withoutHold := r.requestsByZone(plan.UnderHold), r.requestsByZone(plan.WithoutHold)
 	if r.schedule.Deviations.LeaseWrittenLate {
 		r.concurrently(deletes, func(error) { r.writeHold(done) })
 		return
@@ -245,19 +245,24 @@ func (r *round) execute(done func(error)) {
 	r.concurrently(updates, func(updateErr error) {
 		r.writeHold(func(err error) {
 			if err != nil {
-				r.sequentially(withoutHold, func(writeErr error) { done(errors.Join(updateErr, err, writeErr)) })
+				r.concurrently(withoutHold, func(writeErr error) { done(errors.Join(updateErr, err, writeErr)) })
 				return
 			}
-			if r.confirmedUntil > 0 && r.now >= r.confirmedUntil {
-				r.sequentially(withoutHold, func(writeErr error) { done(errors.Join(updateErr, errConflict, writeErr)) })
+			if r.tooLate() {
+				r.concurrently(withoutHold, func(writeErr error) { done(errors.Join(updateErr, errConflict, writeErr)) })
 				return
 			}
 			r.inWaves(deletes, func(deleteErr error) {
-				r.sequentially(append(underHold, withoutHold...), func(writeErr error) { done(errors.Join(updateErr, deleteErr, writeErr)) })
+				r.concurrently(underHold, func(heldErr error) {
+					r.concurrently(withoutHold, func(writeErr error) { done(errors.Join(updateErr, deleteErr, heldErr, writeErr)) })
+				})
 			})
 		})
 	})
 }
+
+// tooLate reports whether the plan no longer counts as confirmed.
+func (r *round) tooLate() bool { return r.confirmedUntil > 0 && r.now >= r.confirmedUntil }
 
 // countRecords counts the changes of the record in the plan. It reports a violation if the plan treats
 // the record as restored, because the walk restores nothing.
@@ -288,6 +293,41 @@ func (r *round) requests(order plan.Order) []request {
 		}
 	}
 	return all
+}
+
+// requestsByZone returns a request for each zone, which sends those of its actions of one order one after the other.
+func (r *round) requestsByZone(order plan.Order) []request {
+	zones, of := []string{}, map[string][]request{}
+	for _, action := range plan.In(order, r.actions) {
+		send := r.requestOf(action)
+		if send == nil {
+			continue
+		}
+		effect := action.Effect()
+		if of[effect.Zone] == nil {
+			zones = append(zones, effect.Zone)
+		}
+		if effect.Disrupts {
+			send = r.unlessTooLate(send)
+		}
+		of[effect.Zone] = append(of[effect.Zone], send)
+	}
+	all := make([]request, len(zones))
+	for i, zone := range zones {
+		all[i] = func(done func(error)) { r.sequentially(of[zone], done) }
+	}
+	return all
+}
+
+// unlessTooLate returns a request that is not sent once the plan no longer counts as confirmed.
+func (r *round) unlessTooLate(send request) request {
+	return func(done func(error)) {
+		if r.tooLate() {
+			done(nil)
+			return
+		}
+		send(done)
+	}
 }
 
 // requestOf returns the request of an action; nil if the action needs none in a walk.
@@ -363,7 +403,7 @@ func (r *round) inWaves(all []request, done func(error)) {
 	var failed error
 	var send func()
 	send = func() {
-		for ; next < len(all) && underWay < 10 && r.now-began < time.Second; next++ {
+		for ; next < len(all) && underWay < 10 && r.now-began < time.Second && !r.tooLate(); next++ {
 			underWay++
 			all[next](func(err error) {
 				failed = errors.Join(failed, err)
