@@ -316,7 +316,7 @@ func (s *scene) bindTo(account string) {
 
 // setVerb grants or revokes a verb in the scene's Role for its subjects, and waits until the API
 // server applies the change.
-func (s *scene) setVerb(account, resource, verb string, granted bool) {
+func (s *scene) setVerb(subject, resource, verb string, granted bool) {
 	s.t.Helper()
 	roles := s.world.admin.RbacV1().Roles(s.name)
 	role, err := roles.Get(s.t.Context(), account, getOptions)
@@ -341,7 +341,7 @@ func (s *scene) setVerb(account, resource, verb string, granted bool) {
 	if right == nil {
 		s.t.Fatalf("no rule of the Role has %s %s", verb, resource)
 	}
-	user := "system:serviceaccount:" + s.name + ":" + account
+	user := "system:serviceaccount:" + s.name + ":" + subject
 	s.awaitRight(user, *right, !granted)
 	if _, err := roles.Update(s.t.Context(), role, updateOptions); err != nil {
 		s.t.Fatal(err)

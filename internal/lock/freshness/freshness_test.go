@@ -87,24 +87,25 @@ func TestAViewIsStaleUntilItShowsTheLiveRead(t *testing.T) {
 	const read = "live\nzones at 50\npods at 50\n" + zoneA
 	const before = "zones at 49\npods at 49\n" + zoneA
 	for sentence, tc := range map[string]struct{ view, want string }{
-		"the same is shown":                                   {read, ""},
-		"later states are shown":                              {"zone-a rev=2 version=60\n zone-a-0 terminating@1 version=61", ""},
-		"an older zone is behind":                             {"zone-a rev=1 version=39\n zone-a-0 ready@1 version=30", "StatefulSet zone-a at version 40"},
-		"an older pod is behind":                              {"zone-a rev=1 version=40\n zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
-		"a pod that the view does not show yet is behind":     {"pods at 29\nzone-a rev=1 version=40 replicas=1", "pod zone-a-0 at version 30"},
-		"a pod that was deleted since is shown":               {"pods at 62\nzone-a rev=1 version=40 replicas=1", ""},
-		"a zone that the view does not show yet is behind":    {"zones at 39", "StatefulSet zone-a at version 40"},
-		"a zone that left since is shown":                     {"zones at 62\npods at 62", ""},
-		"a pod that was deleted before is behind":             {before + " zone-a-1 ready@1 version=49", "the end of pod zone-a-1 before version 50"},
-		"a view newer than the live read has its own pods":    {read + " zone-a-1 ready@1 version=49", ""},
-		"a pod that was created later is shown":               {read + " zone-a-1 ready@1 version=51", ""},
-		"a pod that was created after the live read is shown": {before + " zone-a-1 ready@1 version=51", ""},
-		"a zone that left before is behind":                   {before + "zone-b rev=1 version=49", "the end of StatefulSet zone-b before version 50"},
-		"a zone that joined with old pods is shown":           {before + "zone-b rev=1 version=51\n zone-b-0 ready@1 version=3", ""},
-		"a recreated zone does not keep former pods":          {before[:len(before)-len(zoneA)] + "zone-a rev=1 uid=anew version=60\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=3", ""},
-		"a zone that was created later is shown":              {read + "zone-b rev=1 version=51", ""},
-		"a replacement with the same name is shown":           {"zone-a rev=1 version=40\n zone-a-0 starting@1 uid=new version=70", ""},
-		"a predecessor with the same name is behind":          {"zone-a rev=1 version=40\n zone-a-0 ready@1 uid=old version=3", "pod zone-a-0 at version 30"},
+		"the same is shown":                                    {read, ""},
+		"later states are shown":                               {"zone-a rev=2 version=60\n zone-a-0 terminating@1 version=61", ""},
+		"an older zone is behind":                              {"zone-a rev=1 version=39\n zone-a-0 ready@1 version=30", "StatefulSet zone-a at version 40"},
+		"an older pod is behind":                               {"zone-a rev=1 version=40\n zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
+		"a pod that the view does not show yet is behind":      {"pods at 29\nzone-a rev=1 version=40 replicas=1", "pod zone-a-0 at version 30"},
+		"a pod that was deleted since is shown":                {"pods at 62\nzone-a rev=1 version=40 replicas=1", ""},
+		"a zone that the view does not show yet is behind":     {"zones at 39", "StatefulSet zone-a at version 40"},
+		"a zone that left since is shown":                      {"zones at 62\npods at 62", ""},
+		"a pod that was deleted before is behind":              {before + " zone-a-1 ready@1 version=49", "the end of pod zone-a-1 before version 50"},
+		"a view newer than the live read has its own pods":     {read + " zone-a-1 ready@1 version=49", ""},
+		"a pod that was created later is shown":                {read + " zone-a-1 ready@1 version=51", ""},
+		"a pod that was created after the live read is shown":  {before + " zone-a-1 ready@1 version=51", ""},
+		"a zone that left before is behind":                    {before + "zone-b rev=1 version=49", "the end of StatefulSet zone-b before version 50"},
+		"a zone that joined with old pods is shown":            {before + "zone-b rev=1 version=51\n zone-b-0 ready@1 version=3", ""},
+		"a recreated zone with its former pods is shown":       {before[:len(before)-len(zoneA)] + "zone-a rev=1 uid=anew version=60\n zone-a-0 ready@1 version=30 adopted=no", ""},
+		"a recreated zone with a pod deleted before is behind": {before[:len(before)-len(zoneA)] + "zone-a rev=1 uid=anew version=60\n zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=3 adopted=no", "the end of pod zone-a-1 before version 50"},
+		"a zone that was created later is shown":               {read + "zone-b rev=1 version=51", ""},
+		"a replacement with the same name is shown":            {"zone-a rev=1 version=40\n zone-a-0 starting@1 uid=new version=70", ""},
+		"a predecessor with the same name is behind":           {"zone-a rev=1 version=40\n zone-a-0 ready@1 uid=old version=3", "pod zone-a-0 at version 30"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			log := freshness.NewLog()
@@ -129,6 +130,7 @@ func TestAViewIsStaleUntilItShowsTheOrphansOfTheLiveRead(t *testing.T) {
 		"an orphan that was created after the live read is shown": {view + " orphan zone-a-0 ready@1 version=30 zone-a-1 ready@1 version=51", ""},
 		"a pod that was orphaned before is behind":                {view + " zone-a-0 ready@1 version=29", "pod zone-a-0 at version 30"},
 		"an older pod of a zone that left is behind":              {view + " orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=29", "pod zone-b-0 at version 30"},
+		"a deleted pod of a zone that returned is behind":         {view + " orphan zone-a-0 ready@1 version=30\nzone-b rev=1 uid=anew version=60\n zone-b-0 ready@1 version=30 adopted=no zone-b-1 ready@1 version=20 adopted=no", "the end of pod zone-b-1 before version 50"},
 		"a deleted pod of a zone that left is behind":             {view + " orphan zone-a-0 ready@1 version=30\norphaned zone-b\n zone-b-0 ready@1 version=30 zone-b-1 ready@1 version=20", "the end of pod zone-b-1 before version 50"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -88,7 +88,8 @@ func olderPod(view plan.Shown, seen []plan.Pod) string {
 }
 
 // lingering returns an object that an older view still shows although it was missing in the live read. A view
-// that is newer than the live read cannot show an object that was deleted before it.
+// that is newer than the live read cannot show an object that was deleted before it. Pods are compared by the name
+// of their object: if it was created again, its UID differs, and it may adopt the pods of the former one.
 func lingering(view, read plan.Shown) string {
 	for _, object := range view.Objects {
 		if _, known := read.Object(object.Name); !object.Outside && !known && view.ObjectsAt < read.ObjectsAt && object.Version <= read.ObjectsAt {
@@ -96,7 +97,7 @@ func lingering(view, read plan.Shown) string {
 		}
 	}
 	for _, object := range view.Objects {
-		i := slices.IndexFunc(read.Objects, func(seen plan.ShownObject) bool { return seen.Name == object.Name && seen.UID == object.UID })
+		i := slices.IndexFunc(read.Objects, func(seen plan.ShownObject) bool { return seen.Name == object.Name })
 		if i < 0 {
 			continue
 		}

@@ -56,4 +56,9 @@ var freshness = []Mutant{
 		Edits: []Edit{{freshnessKnown, "if (present && pod.Version == version) || !reached(", "if present || !reached("}},
 		Test:  explore + "two pods at a time while the operator dies", Rule: "Progress",
 	},
+	{
+		Name:  "pods of a StatefulSet that was created again, not compared with those of the former one",
+		Edits: []Edit{{"internal/lock/freshness/known.go", "return seen.Name == object.Name })", "return seen.Name == object.Name && seen.UID == object.UID })"}},
+		Test:  "internal/lock/freshness TestAViewIsStaleUntilItShowsTheLiveRead", Rule: "the end of pod zone-a-1",
+	},
 }
