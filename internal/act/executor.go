@@ -48,7 +48,9 @@ type Executor struct {
 // requests in progress and further requests fail, and their actions are planned again.
 const (
 	longestRun       = time.Minute
-	longestUnderHold = 45 * time.Second
+	longestUnderHold = 45 * time.Second // with the actions before the Lease
+	// longestBeforeLease leaves time for disruptions of a plan that was confirmed before these actions.
+	longestBeforeLease = hold.RequestTimeout
 )
 
 // Run carries out a plan that was made from w, under the hold that d decides. It returns a receipt for each
@@ -61,7 +63,9 @@ func (e *Executor) Run(ctx context.Context, w plan.Workload, steps []plan.Action
 	defer stop()
 	held, stopHeld := context.WithTimeout(ctx, longestUnderHold)
 	defer stopHeld()
-	receipts := e.runConcurrently(held, w, plan.In(plan.BeforeLease, steps))
+	before, stopBefore := context.WithTimeout(held, longestBeforeLease)
+	defer stopBefore()
+	receipts := e.runConcurrently(before, w, plan.In(plan.BeforeLease, steps))
 	done, err := e.underHold(held, w, steps, d)
 	receipts = append(receipts, done...)
 	receipts = append(receipts, e.runByZone(ctx, w, plan.In(plan.WithoutHold, steps), hold.Decision{})...)
@@ -185,7 +189,7 @@ func withoutFailedResizes(messages []plan.Action, receipts []plan.Receipt) []pla
 	return slices.DeleteFunc(messages, func(step plan.Action) bool { return failed[step.Effect().Zone] })
 }
 
-// carryOut carries out one action by the method for its type.
+// carryOut carries out one action by the method for its type. Once ctx has ended, it sends no request.
 func (e *Executor) carryOut(ctx context.Context, w plan.Workload, step plan.Action) plan.Receipt {
 	m, exists := methods[reflect.TypeOf(step)]
 	switch {
@@ -193,6 +197,8 @@ func (e *Executor) carryOut(ctx context.Context, w plan.Workload, step plan.Acti
 		return plan.Receipt{Step: step, Err: fmt.Errorf("no method of the executor carries out %T", step)}
 	case m.span == "":
 		return plan.Receipt{Step: step, Err: m.do(e, ctx, w, step)}
+	case ctx.Err() != nil:
+		return plan.Receipt{Step: step, Err: fmt.Errorf("%w: %w", plan.ErrNotSent, ctx.Err())}
 	}
 	effect := step.Effect()
 	return plan.Receipt{Step: step, Err: e.request(ctx, m.span, w.View().Key, cmp.Or(effect.Pod, effect.Zone), func(ctx context.Context) error {

@@ -413,8 +413,14 @@ func TestManyWithdrawalsAreSentAFewAtATime(t *testing.T) {
 		}
 		began := time.Now()
 		receipts, _ := r.Run(t.Context(), new(testGroup()), steps, hold.Decision{})
-		if took := time.Since(began); took > 10*hold.RequestTimeout || r.most != 10 || len(receipts) != len(steps) {
-			t.Errorf("%d of %d cancelled in %s, %d at a time", len(receipts), len(steps), took, r.most)
+		notSent := 0
+		for _, receipt := range receipts {
+			if errors.Is(receipt.Err, plan.ErrNotSent) {
+				notSent++
+			}
+		}
+		if took := time.Since(began); took > hold.RequestTimeout || r.most != 10 || len(receipts) != len(steps) || notSent < len(steps)-20 {
+			t.Errorf("%d of %d cancelled in %s, %d at a time, %d not sent", len(receipts), len(steps), took, r.most, notSent)
 		}
 	})
 }

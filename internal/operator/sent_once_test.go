@@ -2,8 +2,10 @@ package operator
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -44,6 +46,43 @@ func TestWritesAreSentOnceAndReadsAgain(t *testing.T) {
 		})
 	}
 }
+
+// net/http repeats a request at once if the server refused its connection or stream, and then with pauses. Each time it
+// needs the body again.
+func TestNetHTTPCanRepeatAWriteAtOnceOnly(t *testing.T) {
+	t.Parallel()
+	for method, most := range map[string]int{http.MethodDelete: 1, http.MethodPatch: 1, http.MethodGet: 3} {
+		repeated := 0
+		next := roundTripper(func(q *http.Request) (*http.Response, error) {
+			for range 3 {
+				body, err := q.GetBody()
+				if err != nil {
+					break
+				}
+				if text, err := io.ReadAll(body); err != nil || string(text) != "body" {
+					t.Errorf("%s: the body is %q, %v", method, text, err)
+				}
+				repeated++
+			}
+			return &http.Response{Header: http.Header{}}, nil
+		})
+		for range 2 { // each request by itself
+			repeated = 0
+			q, err := http.NewRequestWithContext(t.Context(), method, "http://api", strings.NewReader("body"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := sendWritesOnce(next).RoundTrip(q) //nolint:bodyclose // it has none
+			if err != nil || r == nil || repeated != most {
+				t.Errorf("%s can be repeated %d times, want %d; %v", method, repeated, most, err)
+			}
+		}
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(q *http.Request) (*http.Response, error) { return f(q) }
 
 // connectTo returns clients of an API server that answers in this way.
 func connectTo(t *testing.T, answer http.HandlerFunc) clients {

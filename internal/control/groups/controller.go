@@ -236,7 +236,7 @@ func (c *Controller) reportFailedRead(ctx context.Context, cached evaluation, er
 	if !lasts {
 		return loop.Done()
 	}
-	reported := withFailures(cached.steps, nil, because)
+	reported := withFailures(cached.steps, c.stalled(s.Key, cached.steps, nil, because))
 	changed, due := c.Reporter.Group(s, reported, nil)
 	c.log(ctx, s, reported, cached.decision, round{err: err, changed: changed})
 	return dueAfter(due)
@@ -263,12 +263,17 @@ func (t evaluation) next() loop.Outcome {
 func (c *Controller) report(ctx context.Context, t evaluation, done []plan.Receipt, err error) loop.Outcome {
 	reported := t.steps
 	if because, lasts := c.failures.observe(t.seen.Key, t.seen.Now, err); lasts {
-		reported = withFailures(t.steps, done, because)
+		reported = withFailures(t.steps, c.stalled(t.seen.Key, t.steps, done, because))
 	}
 	reported = c.diagnosed(ctx, t.seen, reported)
 	changed, due := c.Reporter.Group(t.seen, reported, done)
 	c.log(ctx, t.seen, reported, t.decision, round{done, err, changed})
 	return dueAfter(due)
+}
+
+// stalled returns the waits of zones whose requests failed or were left out.
+func (c *Controller) stalled(key plan.Key, steps []plan.Action, done []plan.Receipt, because plan.Refusal) []plan.Action {
+	return stalled(steps, done, because, func(step plan.Action) error { return c.attempts.failure(key, step) })
 }
 
 // dueAfter returns when to reconcile again so that a delayed Event is sent.

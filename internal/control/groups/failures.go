@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -50,10 +51,9 @@ func (t *failures) observe(key plan.Key, now time.Time, err error) (because plan
 		since = now
 		t.since[key] = now
 	}
-	because = plan.Refusal{Code: reason.RequestFailing, Detail: answerOf(failure)}
+	because = refusalOf(failure)
 	switch {
 	case apierrors.IsForbidden(failure):
-		because.Code = reason.RequestForbidden
 		return because, now.Sub(since) >= forbiddenAfter
 	case reason.ClassOf(failure) == reason.Moved:
 		return because, now.Sub(since) >= movedAfter
@@ -100,8 +100,7 @@ func weight(err error) int {
 
 // withFailures returns a plan for the report. If requests for a zone fail, the zone waits for
 // them, whatever else it would wait for.
-func withFailures(steps []plan.Action, done []plan.Receipt, because plan.Refusal) []plan.Action {
-	waits := stalled(steps, done, because)
+func withFailures(steps, waits []plan.Action) []plan.Action {
 	stalls := map[string]bool{}
 	for _, step := range waits {
 		stalls[waitingZone(step)] = true
@@ -121,35 +120,46 @@ func waitingZone(step plan.Action) string {
 // notSent is the reason of a zone whose requests were left out of a plan, of which others failed.
 var notSent = plan.Refusal{Code: reason.RequestFailing, Detail: "not sent yet, because other requests failed slowly"}
 
-// stalled returns a wait for each zone with a failed step, and for each zone with a step that was not carried out
-// because others failed. If the hold could not be written, it returns one for each zone with any step.
-func stalled(steps []plan.Action, done []plan.Receipt, because plan.Refusal) []plan.Action {
-	failed, sent := map[string]plan.Refusal{}, map[request]bool{}
+// stalled returns a wait for each zone with a failed step, and for each zone with a step that was left out because
+// others failed; its reason is that of its last attempt, if that failed. If no step failed, the hold could not be
+// written, so stalled returns a wait for each zone with any step.
+func stalled(steps []plan.Action, done []plan.Receipt, because plan.Refusal, lastFailure func(plan.Action) error) []plan.Action {
+	failed := map[string]plan.Refusal{}
 	for _, receipt := range done {
-		sent[requestOf(receipt.Step)] = true
-		if zone := receipt.Step.Effect().Zone; receipt.Err != nil && failed[zone].None() {
+		if zone := receipt.Step.Effect().Zone; receipt.Err != nil && !errors.Is(receipt.Err, plan.ErrNotSent) && failed[zone].None() {
 			failed[zone] = refused(receipt, because)
 		}
 	}
-	for _, step := range plan.In(plan.Disrupting, steps) {
-		if zone := step.Effect().Zone; len(failed) > 0 && failed[zone].None() && !sent[requestOf(step)] {
-			failed[zone] = notSent
+	if len(failed) == 0 {
+		for _, step := range steps {
+			failed[step.Effect().Zone] = because
+		}
+	} else {
+		for _, step := range leftOut(steps, done) {
+			if zone := step.Effect().Zone; failed[zone].None() {
+				failed[zone] = notSent
+				if err := lastFailure(step); err != nil {
+					failed[zone] = refusalOf(err)
+				}
+			}
 		}
 	}
 	var waits []plan.Action
-	seen := map[string]bool{}
-	for _, step := range steps {
-		zone := step.Effect().Zone
-		why, here := failed[zone]
-		if len(failed) == 0 {
-			why, here = because, true
-		}
-		if zone != "" && !seen[zone] && here {
-			seen[zone] = true
-			waits = append(waits, plan.Wait{Zone: zone, Because: why})
+	for _, zone := range slices.Sorted(maps.Keys(failed)) {
+		if zone != "" {
+			waits = append(waits, plan.Wait{Zone: zone, Because: failed[zone]})
 		}
 	}
 	return waits
+}
+
+// refusalOf returns what to report about the failure of a request.
+func refusalOf(failure error) plan.Refusal {
+	because := plan.Refusal{Code: reason.RequestFailing, Detail: answerOf(failure)}
+	if apierrors.IsForbidden(failure) {
+		because.Code = reason.RequestForbidden
+	}
+	return because
 }
 
 // refused returns the reason to report for a failed step. Users grant the permission to write

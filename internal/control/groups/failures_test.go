@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,24 +125,53 @@ func TestOnlyZonesWithFailedStepsAreStalled(t *testing.T) {
 		done []plan.Receipt
 		want string
 	}{
-		"the step of one zone failed": {[]plan.Receipt{{Step: a, Err: errors.New("no")}, {Step: b}}, "wait zone-a because RequestForbidden"},
+		"the step of one zone failed": {[]plan.Receipt{{Step: a, Err: errors.New("no")}, {Step: b}, {Step: report}}, "wait zone-a because RequestForbidden"},
 		"a report is forbidden": {
-			[]plan.Receipt{{Step: a}, {Step: report, Err: forbidden}},
+			[]plan.Receipt{{Step: a}, {Step: b}, {Step: report, Err: forbidden}},
 			"wait zone-b because ReferenceForbidden (patch the status of Template.example.com web)",
 		},
 		"a report fails": {[]plan.Receipt{{Step: a}, {Step: b}, {Step: report, Err: errors.New("no")}}, "wait zone-b because RequestForbidden"},
 		"the deletion of a pod of another zone was left out": {
-			[]plan.Receipt{{Step: b, Err: errors.New("no")}},
+			[]plan.Receipt{{Step: b, Err: errors.New("no")}, {Step: report}},
 			"wait zone-a because RequestFailing (not sent yet, because other requests failed slowly); wait zone-b because RequestForbidden",
 		},
 		"the hold could not be written": {nil, "wait zone-a because RequestForbidden; wait zone-b because RequestForbidden"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := reported(groups.Stalled(steps, tc.done, because)); got != tc.want {
+			if got := reported(groups.Stalled(steps, tc.done, because, func(plan.Action) error { return nil })); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}
+}
+
+// Otherwise the reason would change with every plan.
+func TestAZoneThatWasLeftOutKeepsTheReasonOfItsLastFailure(t *testing.T) {
+	const broken = rolling + "zone-a rev=2 current=1\n zone-a-0 failing@1\nzone-b rev=2 current=1\n zone-b-0 failing@1\n"
+	of := func(zone string) plan.Action { return plan.DeletePod{Zone: zone, Pod: zone + "-0"} }
+	w := world{}
+	c, _ := newController(&w)
+	synctest.Test(t, func(t *testing.T) {
+		for n, round := range []struct {
+			sent plan.Action
+			fail error
+			want string
+		}{
+			{of("zone-a"), apierrors.NewForbidden(pods, "zone-a-0", nil), "wait zone-a because RequestForbidden (Forbidden); wait zone-b because RequestFailing (not sent yet, because other requests failed slowly)"},
+			{of("zone-b"), apierrors.NewInternalError(errors.New("etcd")), "wait zone-a because RequestForbidden (Forbidden); wait zone-b because RequestFailing (InternalError)"},
+			{of("zone-a"), apierrors.NewForbidden(pods, "zone-a-0", nil), "wait zone-a because RequestForbidden (Forbidden); wait zone-b because RequestFailing (InternalError)"},
+		} {
+			for range 2 { // failures are reported once they last
+				w.cached, w.live, w.reported = today(broken), today("live\n"+broken), nil
+				w.done, w.runFails = []plan.Receipt{{Step: round.sent, Err: round.fail}}, round.fail
+				_, _ = c.Reconcile(t.Context(), store)
+				time.Sleep(6 * time.Second)
+			}
+			if got := w.reported; len(got) != 1 || !strings.HasSuffix(got[0], round.want) {
+				t.Errorf("round %d: reported %q, want at the end %q", n, got, round.want)
+			}
+		}
+	})
 }
 
 // All reports contain the same reason.
@@ -152,7 +182,8 @@ func TestFailingRequestsReplaceOtherWaitsOfTheirZone(t *testing.T) {
 	}
 	steps := []plan.Action{withdraw, paused("zone-a"), paused("zone-b")}
 	because := plan.Refusal{Code: reason.RequestForbidden}
-	got := reported(groups.WithFailures(steps, []plan.Receipt{{Step: withdraw, Err: errors.New("no")}}, because)[1:])
+	stalled := groups.Stalled(steps, []plan.Receipt{{Step: withdraw, Err: errors.New("no")}}, because, func(plan.Action) error { return nil })
+	got := reported(groups.WithFailures(steps, stalled)[1:])
 	if want := "wait zone-b because Paused; wait zone-a because RequestForbidden"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

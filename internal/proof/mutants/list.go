@@ -41,6 +41,7 @@ const (
 	budget           = "internal/plan/budget.go"
 	groupsController = "internal/control/groups/controller.go"
 	confirm          = "internal/plan/group/confirm.go"
+	attempts         = "internal/control/groups/attempts.go"
 	contest          = "internal/plan/group/contest.go"
 	coverage         = "internal/plan/group/coverage.go"
 	downscale        = "internal/plan/group/downscale.go"
