@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,7 +19,7 @@ type managedSink struct {
 }
 
 // Results of an attempt to write an Event. client-go drops an Event that the API server refused.
-// Without a response, it tries twelve times.
+// Without a response, or if the API server cannot keep up, it tries twelve times.
 const (
 	eventWritten    = "written"
 	eventDropped    = "dropped"
@@ -64,6 +65,9 @@ func (s managedSink) count(event *eventsv1.Event, err error) (*eventsv1.Event, e
 	case err == nil:
 		s.written(eventWritten)
 	case apierrors.IsAlreadyExists(err):
+	case apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err):
+		s.written(eventUnanswered)
+		return event, fmt.Errorf("write Event: %w", err) // client-go tries again after this type of error
 	case answered:
 		s.written(eventDropped)
 	default:

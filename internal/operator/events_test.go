@@ -37,6 +37,7 @@ func TestOutcomesOfEventsAreCounted(t *testing.T) {
 		"an accepted Event is written":                        {"team", nil, []string{"written", "written", "written"}},
 		"a rejected Event is dropped":                         {"team", apierrors.NewForbidden(kind, "e", nil), []string{"dropped", "dropped", "dropped"}},
 		"one without an answer is tried again":                {"team", errors.New("no route"), []string{"unanswered", "unanswered", "unanswered"}},
+		"one is tried again if the API server cannot keep up": {"team", apierrors.NewTooManyRequests("slow down", 1), []string{"unanswered", "unanswered", "unanswered"}},
 		"an Event that exists already is not lost":            {"team", apierrors.NewAlreadyExists(kind, "e"), nil},
 		"a deleted Event is created again":                    {"team", apierrors.NewNotFound(kind, "e"), []string{"dropped", "dropped"}},
 		"an Event for a namespace that opted out is withheld": {"other", nil, []string{"withheld", "withheld", "withheld"}},
@@ -53,6 +54,9 @@ func TestOutcomesOfEventsAreCounted(t *testing.T) {
 			}
 			if tc.namespace == "team" && !(errors.Is(created, tc.err) && errors.Is(updated, tc.err) && errors.Is(patched, tc.err)) {
 				t.Errorf("the answer is not handed on: %v, %v, %v", created, updated, patched)
+			}
+			if _, drops := patched.(*apierrors.StatusError); drops && slices.Contains(got, "unanswered") { //nolint:errorlint // client-go looks at the type
+				t.Errorf("client-go does not try again after %T", patched)
 			}
 		})
 	}

@@ -6,12 +6,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/access"
 	"github.com/lockstep-dev/lockstep/internal/operator/config"
@@ -20,30 +23,64 @@ import (
 
 func TestWritesAreSentOnceAndReadsAgain(t *testing.T) {
 	t.Parallel()
-	for name, of := range map[string]func(clients) kubernetes.Interface{
-		"work":     func(c clients) kubernetes.Interface { return c.work },
-		"foreign":  func(c clients) kubernetes.Interface { return c.foreign.client },
-		"election": func(c clients) kubernetes.Interface { return c.election },
-		"events":   func(c clients) kubernetes.Interface { return c.events },
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	typed := func(of func(clients) kubernetes.Interface) func(context.Context, clients) map[string]error {
+		return func(ctx context.Context, c clients) map[string]error {
+			api := of(c).CoreV1().Pods("team")
+			_, created := api.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "zone-a-0"}}, metav1.CreateOptions{})
+			_, updated := api.Update(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "zone-a-0"}}, metav1.UpdateOptions{})
+			_, patched := api.Patch(ctx, "zone-a-0", types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
+			return map[string]error{"POST": created, "PUT": updated, "PATCH": patched, "DELETE": api.Delete(ctx, "zone-a-0", metav1.DeleteOptions{})}
+		}
+	}
+	bare := func(of func(clients) metadata.Interface) func(context.Context, clients) map[string]error {
+		return func(ctx context.Context, c clients) map[string]error {
+			api := of(c).Resource(pods).Namespace("team")
+			_, patched := api.Patch(ctx, "zone-a-0", types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
+			return map[string]error{"PATCH": patched, "DELETE": api.Delete(ctx, "zone-a-0", metav1.DeleteOptions{})}
+		}
+	}
+	for name, write := range map[string]func(context.Context, clients) map[string]error{
+		"work":             typed(func(c clients) kubernetes.Interface { return c.work }),
+		"foreign":          typed(func(c clients) kubernetes.Interface { return c.foreign.client }),
+		"election":         typed(func(c clients) kubernetes.Interface { return c.election }),
+		"events":           typed(func(c clients) kubernetes.Interface { return c.events }),
+		"metadata":         bare(func(c clients) metadata.Interface { return c.metadata }),
+		"foreign metadata": bare(func(c clients) metadata.Interface { return c.foreign.metadata }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var sent atomic.Int32
-			made := connectTo(t, func(w http.ResponseWriter, _ *http.Request) {
-				sent.Add(1)
-				w.Header().Set("Retry-After", "1")
-				w.WriteHeader(http.StatusTooManyRequests)
-			})
-			ctx, stop := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-			defer stop()
-			if err := of(made).CoreV1().Pods("team").Delete(ctx, "zone-a-0", metav1.DeleteOptions{}); err == nil || sent.Load() != 1 {
-				t.Errorf("a delete was sent %d times: %v", sent.Load(), err)
-			}
-			sent.Store(0)
-			if _, err := of(made).CoreV1().Pods("team").Get(ctx, "zone-a-0", metav1.GetOptions{}); err == nil || sent.Load() < 2 {
-				t.Errorf("a read was sent %d times: %v", sent.Load(), err)
+			for _, code := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+				sends(t, code, write)
 			}
 		})
+	}
+}
+
+// sends checks how often requests are sent that are answered with this code and the advice to try again in a second.
+func sends(t *testing.T, code int, write func(context.Context, clients) map[string]error) {
+	t.Helper()
+	var mu sync.Mutex
+	sent := map[string]int{}
+	made := connectTo(t, func(w http.ResponseWriter, q *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		sent[q.Method]++
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(code)
+	})
+	ctx, stop := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer stop()
+	for method, err := range write(ctx, made) {
+		if err == nil || sent[method] != 1 {
+			t.Errorf("%d: %s was sent %d times: %v", code, method, sent[method], err)
+		}
+	}
+	_, err := made.work.CoreV1().Pods("team").Get(ctx, "zone-a-0", metav1.GetOptions{})
+	mu.Lock()
+	defer mu.Unlock()
+	if err == nil || sent[http.MethodGet] < 2 {
+		t.Errorf("%d: GET was sent %d times: %v", code, sent[http.MethodGet], err)
 	}
 }
 
@@ -54,11 +91,7 @@ func TestNetHTTPCanRepeatAWriteAtOnceOnly(t *testing.T) {
 	for method, most := range map[string]int{http.MethodDelete: 1, http.MethodPatch: 1, http.MethodGet: 3} {
 		repeated := 0
 		next := roundTripper(func(q *http.Request) (*http.Response, error) {
-			for range 3 {
-				body, err := q.GetBody()
-				if err != nil {
-					break
-				}
+			for body, err := q.GetBody(); err == nil && repeated < 3; body, err = q.GetBody() {
 				if text, err := io.ReadAll(body); err != nil || string(text) != "body" {
 					t.Errorf("%s: the body is %q, %v", method, text, err)
 				}

@@ -55,12 +55,12 @@ var requests = []Mutant{
 	{
 		Name:  "write that client-go sends again",
 		Edits: []Edit{{"internal/operator/clients.go", "\tbase.Wrap(sendWritesOnce)\n", ""}},
-		Test:  "internal/operator TestWritesAreSentOnceAndReadsAgain/work", Rule: "a delete was sent 2 times",
+		Test:  "internal/operator TestWritesAreSentOnceAndReadsAgain/work", Rule: "was sent 2 times",
 	},
 	{
 		Name:  "read that is not sent again",
 		Edits: []Edit{{"internal/operator/sent_once.go", "\tif q.Method == http.MethodGet {\n", "\tif false {\n"}},
-		Test:  "internal/operator TestWritesAreSentOnceAndReadsAgain/work", Rule: "a read was sent 1 times",
+		Test:  "internal/operator TestWritesAreSentOnceAndReadsAgain/work", Rule: "GET was sent 1 times",
 	},
 	{
 		Name:  "requests that fail slowly, first in every plan",
@@ -131,5 +131,15 @@ var requests = []Mutant{
 		Name:  "turn of a zone after whose name a person held the group",
 		Edits: []Edit{{"internal/plan/group/queue.go", "holder.down > recorded && !b.Hold.Holder.Foreign()", "holder.down > recorded"}},
 		Test:  "internal/plan/group TestAPodThatIsRolledBeforeOthersIsRecordedAsSuch/a person held the group by that name", Rule: "zone-a-1:true",
+	},
+	{
+		Name:  "only deletes sent once",
+		Edits: []Edit{{"internal/operator/sent_once.go", "if q.Method == http.MethodGet {", "if q.Method != http.MethodDelete {"}},
+		Test:  "internal/operator TestWritesAreSentOnceAndReadsAgain/work", Rule: "was sent 2 times",
+	},
+	{
+		Name:  "Event dropped because the API server could not keep up",
+		Edits: []Edit{{"internal/operator/events.go", "fmt.Errorf(\"write Event: %w\", err) // client-go", "errors.Join(nil, err).(interface{ Unwrap() []error }).Unwrap()[0] // client-go"}, {"internal/operator/events.go", "\t\"fmt\"\n", ""}},
+		Test:  "internal/operator TestOutcomesOfEventsAreCounted/one is tried again if the API server cannot keep up", Rule: "does not try again",
 	},
 }
