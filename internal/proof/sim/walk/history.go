@@ -128,13 +128,14 @@ func (h *groupHistory) zoneReturns(g *simulatedGroup, n int, version plan.Versio
 }
 
 // unknowable reports whether no process could know of a downtime, because the zone is neither in the
-// group nor remembered, or because it was neither until after the decision.
+// group nor remembered, or because it was neither until it returned, which the process had not been shown
+// when it decided.
 func (h *groupHistory) unknowable(g *simulatedGroup, zone int, dt downtime, shown shownVersions) bool {
 	if dt.byLockstep || dt.earlier.byLockstep {
 		return false
 	}
 	unknown := g.zones[zone].absence != inGroup && !g.remembers(zone)
-	return unknown || (dt.since < h.returned[zone] && h.returned[zone] > shown.zone(zone))
+	return unknown || h.returned[zone] > shown.zone(zone)
 }
 
 // endDowntimes ends the downtimes of pods that have been Ready for minReadySeconds.
