@@ -164,7 +164,7 @@ var downscales = []Mutant{
 	{
 		Name:  "pod that counts as available before minReadySeconds have passed",
 		Edits: []Edit{{"internal/plan/pod.go", "return p.Up() && (minReady <= 0 || !now.Before(p.StableAt(minReady)))", "return p.Up()"}},
-		Test:  walk, Rule: "OneZoneAtATime",
+		Test:  walk, Rule: "WithinBudget",
 		Remark: "the explorer has no durations",
 	},
 	{
@@ -192,7 +192,7 @@ var downscales = []Mutant{
 		Name:   "minimum time between downscales not checked for pods that are down",
 		Edits:  []Edit{{admit, "\ttooSoon,", "\tifDisrupting(tooSoon),"}},
 		Test:   "internal/plan/group TestAdmit",
-		Rule:   "who_is_down_keeps_the_minimum_time",
+		Rule:   "the_minimum_time_applies_to_a_pod_that_is_not_ready",
 		Remark: "they may become ready before the update arrives; a fault campaign found this",
 	},
 	{
