@@ -909,13 +909,13 @@ func TestPodsAreNotNotifiedToStayIfAWriteOfTheirZoneFailed(t *testing.T) {
 }
 
 // Slow answers use up only the time that a plan may spend under the hold.
-func TestReplicasAreAddedThoughWritesToPodsTakeTooLong(t *testing.T) {
+func TestReplicasAreAddedThoughWritesUnderTheHoldTakeTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
 		r.takes = 9 * time.Second
 		var steps []plan.Action
-		for i := range plan.MaxIntents {
-			steps = append(steps, plan.CancelDeletion{Intent: plan.Intent{Zone: "zone-a", Pod: fmt.Sprint("zone-a-", i), UID: "u", Version: 10}})
+		for range 6 {
+			steps = append(steps, group.AdoptRevision{Zone: "zone-a", UID: "u", Version: 10, Revision: "2"})
 		}
 		steps = append(steps, group.SetReplicas{Zone: "zone-b", UID: "uid-of-zone-b", Version: 11, From: 1, To: 2})
 		receipts, _ := r.Run(t.Context(), new(testGroup()), steps, hold.Decision{})

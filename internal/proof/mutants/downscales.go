@@ -116,7 +116,7 @@ var downscales = []Mutant{
 	{
 		Name:  "no time left for actions that require no hold",
 		Edits: []Edit{{executor, "longestUnderHold = 45 * time.Second", "longestUnderHold = 60 * time.Second"}},
-		Test:  "internal/act TestReplicasAreAddedThoughWritesToPodsTakeTooLong", Rule: "replicas are not added",
+		Test:  "internal/act TestReplicasAreAddedThoughWritesUnderTheHoldTakeTooLong", Rule: "replicas are not added",
 	},
 	{
 		Name:  "downscale of a pod that is down while another zone may scale down at any moment",
