@@ -78,7 +78,7 @@ var sentences = map[Why]string{
 	Garbled:     "gave an answer that is no HTTP, or too large a head",
 	Declined:    "declined",
 	Diverted:    "could not be called at its own address",
-	Untrusted:   "has a certificate that is not valid for its name or that nobody known vouches for",
+	Untrusted:   "has a certificate that is not valid for its name or whose issuer is not trusted",
 	NoTimestamp: "did not say since when it is ready to leave",
 }
 
