@@ -154,18 +154,25 @@ func TestRefusedDeletesBlockNoOtherPod(t *testing.T) {
 	})
 	t.Run("pods of another zone that are down", func(t *testing.T) {
 		t.Parallel()
-		s := unmanaged(t)
-		s.begin(zone("zone-a", 12, gated()), zone("zone-b", 2, gated()))
-		s.serve(s.allPods()...)
-		s.settled()
-		for _, pod := range s.allPods() {
-			s.gate(pod, corev1.ConditionFalse)
-		}
-		refusesDeletes(s, func(pod string) bool { return strings.HasPrefix(pod, "zone-a-") })
-		s.changeBackwards(version(2), gateless())
-		s.awaitDeletion("zone-b-0")
-		s.awaitDeletion("zone-b-1")
+		repairsZoneB(t, refusesDeletes)
 	})
+}
+
+// repairsZoneB breaks all pods of two zones, and waits until those of zone-b are replaced although an operator may not
+// delete those of zone-a.
+func repairsZoneB(t *testing.T, refusing func(s *scene, of func(pod string) bool)) {
+	t.Helper()
+	s := unmanaged(t)
+	s.begin(zone("zone-a", 12, gated()), zone("zone-b", 2, gated()))
+	s.serve(s.allPods()...)
+	s.settled()
+	for _, pod := range s.allPods() {
+		s.gate(pod, corev1.ConditionFalse)
+	}
+	refusing(s, func(pod string) bool { return strings.HasPrefix(pod, "zone-a-") })
+	s.changeBackwards(version(2), gateless())
+	s.awaitDeletion("zone-b-0")
+	s.awaitDeletion("zone-b-1")
 }
 
 // An API server that cannot keep up refuses requests with the advice to try again in a second.
@@ -208,23 +215,13 @@ func TestSlowRefusalsBlockNoOtherRequest(t *testing.T) {
 		t.Parallel()
 		s := unmanaged(t)
 		s.create(zone("zone-a", 15, maxUnavailable("15")))
-		refusesSlowly(s, func(r faultproxy.Request) bool { return isDeleteOfAPod(r) && len(r.Name) == len("zone-a-0") })
+		refusesDeletesSlowly(s, func(pod string) bool { return len(pod) == len("zone-a-0") })
 		s.change("zone-a", version(2))
 		s.awaitDeletions(5)
 	})
 	t.Run("deletes of pods of another zone that are down", func(t *testing.T) {
 		t.Parallel()
-		s := unmanaged(t)
-		s.begin(zone("zone-a", 12, gated()), zone("zone-b", 2, gated()))
-		s.serve(s.allPods()...)
-		s.settled()
-		for _, pod := range s.allPods() {
-			s.gate(pod, corev1.ConditionFalse)
-		}
-		refusesSlowly(s, func(r faultproxy.Request) bool { return isDeleteOfAPod(r) && strings.HasPrefix(r.Name, "zone-a-") })
-		s.changeBackwards(version(2), gateless())
-		s.awaitDeletion("zone-b-0")
-		s.awaitDeletion("zone-b-1")
+		repairsZoneB(t, refusesDeletesSlowly)
 	})
 	t.Run("upscales", func(t *testing.T) {
 		t.Parallel()
@@ -252,11 +249,11 @@ func TestSlowRefusalsBlockNoOtherRequest(t *testing.T) {
 	})
 }
 
-// refusesSlowly starts an operator whose requests that of selects are refused after more than a second.
-func refusesSlowly(s *scene, of func(faultproxy.Request) bool) {
+// refusesDeletesSlowly starts an operator whose deletes of some pods are refused after more than a second.
+func refusesDeletesSlowly(s *scene, of func(pod string) bool) {
 	s.t.Helper()
 	s.rules.contested, s.patience = true, longPatience
-	withFaults(s, of, faultproxy.RefusedAfter(1200*time.Millisecond, http.StatusForbidden))
+	withFaults(s, func(r faultproxy.Request) bool { return isDeleteOfAPod(r) && of(r.Name) }, faultproxy.RefusedAfter(1200*time.Millisecond, http.StatusForbidden))
 }
 
 // refusesDeletes starts an operator that may not delete some pods.
