@@ -271,7 +271,7 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 			op := s.startOperatorAs(limited, "-leader-election.enabled=false")
 			s.changeAll(version(2))
 			s.awaitEvent("Warning", "RequestForbidden", "zone-a")
-			user.isShown("RequestForbidden", plight{zone: "zone-a"})
+			user.isShown("RequestForbidden", stuckCase{zone: "zone-a"})
 			s.eventually("the missing permission is named", func(present) error {
 				code, ready := op.get("/ready")
 				_, metrics := op.get("/metrics")

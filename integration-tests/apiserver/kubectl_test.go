@@ -107,7 +107,7 @@ func (p person) reads(into any, want int, args ...string) {
 }
 
 // said is a wait in the output of kubectl lockstep.
-type said struct{ Zone, Code, Pod string }
+type reportedWait struct{ Zone, Code, Pod string }
 
 func TestKubectlNamesTheReasonThatMetricAndEventName(t *testing.T) {
 	t.Parallel()
@@ -126,11 +126,11 @@ func TestKubectlNamesTheReasonThatMetricAndEventName(t *testing.T) {
 	})
 	var why struct {
 		Holder string
-		Waits  []said
+		Waits  []reportedWait
 		Events []struct{ Reason, About string }
 	}
 	p.reads(&why, 2, "why", defaultGroup)
-	if want := (said{"zone-a", "PodFailing", "zone-a-0"}); len(why.Waits) == 0 || why.Waits[0] != want || why.Holder != "rollout/zone-a" {
+	if want := (reportedWait{"zone-a", "PodFailing", "zone-a-0"}); len(why.Waits) == 0 || why.Waits[0] != want || why.Holder != "rollout/zone-a" {
 		t.Errorf("why: %+v, want first of all %+v", why, want)
 	}
 	if !slices.ContainsFunc(why.Events, func(e struct{ Reason, About string }) bool {
@@ -142,7 +142,7 @@ func TestKubectlNamesTheReasonThatMetricAndEventName(t *testing.T) {
 		Activity string
 		Zones    []struct {
 			Name  string
-			Waits said
+			Waits reportedWait
 		}
 	}
 	p.reads(&status, 0, "status", defaultGroup)
@@ -157,7 +157,7 @@ func TestKubectlNamesTheReasonThatMetricAndEventName(t *testing.T) {
 	var pod struct {
 		Eviction struct {
 			Allowed bool
-			Because said
+			Because reportedWait
 		}
 	}
 	p.reads(&pod, 2, "why", "zone-b-1")

@@ -15,20 +15,20 @@ import (
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
-// plight is a way for a group to be stuck, and the wait that outputs must then contain.
-type plight struct {
+// stuckCase is a way for a group to be stuck, and the wait that outputs must then contain.
+type stuckCase struct {
 	bring  func(*scene)
-	zone   string // the zone that waits
-	pod    string // the pod that blocks it; empty: none
-	remark bool   // no zone waits, but a person should know
-	from   said   // the wait that causes this one and that outputs list first; empty: this one has no other cause
+	zone   string       // the zone that waits
+	pod    string       // the pod that blocks it; empty: none
+	remark bool         // no zone waits, but a person should know
+	from   reportedWait // the wait that causes this one and that outputs list first; empty: this one has no other cause
 }
 
 const never = time.Hour
 
-// plights lists plights by the reason that every output must contain. None of them ends without
+// stuckCases lists stuck cases by the reason that every output must contain. None of them ends without
 // help.
-var plights = map[string]plight{
+var stuckCases = map[string]stuckCase{
 	"PodMissing": {zone: "zone-a", pod: "zone-a-0", bring: func(s *scene) {
 		s.create(zone("zone-a", 2, removedAfter(never)), zone("zone-b", 2))
 		s.changeAll(version(2))
@@ -53,7 +53,7 @@ var plights = map[string]plight{
 		s.isBroken("zone-b-1")
 		s.change("zone-a", version(2))
 	}},
-	"NotItsTurn": {zone: "zone-b", from: said{"zone-a", "PodStarting", "zone-a-0"}, bring: stuckBy(plays(localcluster.PlayNeverReady))},
+	"NotItsTurn": {zone: "zone-b", from: reportedWait{"zone-a", "PodStarting", "zone-a-0"}, bring: stuckBy(plays(localcluster.PlayNeverReady))},
 	"GroupHeld": {zone: "zone-a", bring: func(s *scene) {
 		s.create(zone("zone-a", 2), zone("zone-b", 2))
 		s.heldByHand(never)
@@ -68,7 +68,7 @@ var plights = map[string]plight{
 		s.create(zone("zone-a", 2, apart), zone("zone-b", 2, follows("zone-a"), apart))
 		s.change("zone-a", forced("1"))
 	}},
-	"LeaderNotReady": {zone: "zone-b", pod: "zone-a-1", from: said{"zone-a", "PodStarting", "zone-a-1"}, bring: func(s *scene) {
+	"LeaderNotReady": {zone: "zone-b", pod: "zone-a-1", from: reportedWait{"zone-a", "PodStarting", "zone-a-1"}, bring: func(s *scene) {
 		s.create(zone("zone-a", 1), zone("zone-b", 1, follows("zone-a"), setAnnotated(afterLeaderAnnotation, "true")))
 		s.change("zone-a", replicas(2), plays(localcluster.PlayNeverReady))
 	}},
@@ -177,7 +177,7 @@ var notPlights = map[string][]string{
 func TestEveryReasonToWaitHasATestOrAnException(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
-	for code := range plights {
+	for code := range stuckCases {
 		known[code] = true
 	}
 	for why, codes := range notPlights {
@@ -218,10 +218,10 @@ func documentedReasons(t *testing.T) map[string]string {
 func TestEveryOutputShowsTheSameReasonForAStuckGroup(t *testing.T) {
 	t.Parallel()
 	random, _ := seeded(t)
-	for _, code := range someOf(random, 6, slices.Sorted(maps.Keys(plights))) {
+	for _, code := range someOf(random, 6, slices.Sorted(maps.Keys(stuckCases))) {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
-			s, p := managed(t), plights[code]
+			s, p := managed(t), stuckCases[code]
 			user := s.person()
 			p.bring(s)
 			if p.remark {
@@ -230,7 +230,7 @@ func TestEveryOutputShowsTheSameReasonForAStuckGroup(t *testing.T) {
 				s.awaitWaiting(code, p.zone)
 			}
 			s.logs(code, p)
-			s.showsPlight(code, p)
+			s.showsStuckCase(code, p)
 			user.isShown(code, p)
 			s.hasEvent(code, p)
 		})

@@ -47,7 +47,7 @@ var mutants = []mutant{
 		withoutInvariants,
 	}},
 	{"forgets-zones-that-left", []edit{
-		{"internal/plan/group/left.go", "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; z == nil {"},
+		{"internal/plan/group/former_zone.go", "if z := &b.FormerZones[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.FormerZones[i]; z == nil {"},
 		withoutInvariants, withoutEvictionInvariants,
 	}},
 	{"pods-beyond-the-spec-are-free", []edit{

@@ -56,7 +56,7 @@ func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 	s.operate("http://127.0.0.1:1") // no server listens there
 	p := s.scrape("")
 	s.settle()
-	s.ail()
+	s.causeProblems()
 	c := s.caller()
 	empty := func() bool {
 		left = slices.DeleteFunc(left, func(q panelQuery) bool { return p.shows(q) })

@@ -55,7 +55,7 @@ func TestDashboardsAndAlertsOfThePredecessorMeanTheSame(t *testing.T) {
 	s.operate("http://127.0.0.1:1") // no server listens there
 	p := s.scrape(withNative)
 	s.settle()
-	s.ail()
+	s.causeProblems()
 	s.addGroup(groupIdle, func(int, *appsv1.StatefulSet) {})
 	s.addGroup(groupUnwell, func(_ int, zone *appsv1.StatefulSet) { zone.Spec.Template.Annotations[localcluster.ReadyAfter] = "1h" })
 	s.addGroup(groupWrong, func(i int, zone *appsv1.StatefulSet) {

@@ -31,7 +31,7 @@ func (s *scene) caller() *caller {
 // sendAll sends a dry run to every webhook, and an invalid review to one of them.
 func (c *caller) sendAll() {
 	c.Helper()
-	c.babble()
+	c.sendInvalidReview()
 	set := func(replicas int) object {
 		return object{
 			"apiVersion": "apps/v1", "kind": "StatefulSet",

@@ -839,19 +839,6 @@ func TestPodsAreCalledAfterTheHoldWasWritten(t *testing.T) {
 	}
 }
 
-func TestPreparationsOfAFormerLeaderAreUndone(t *testing.T) {
-	r := newRoom(t)
-	if err := r.RecordUndo(t.Context(), testGroup().Key, fixture.Shrinking("zone-a", 2, 1, group.Preparing)); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{newLease}, r.said()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if last := r.bodies[0]; !strings.Contains(last, `\"stage\":\"undoing\"`) {
-		t.Errorf("the hold contains %s, want a downscale that is being undone", last)
-	}
-}
-
 // A hold from outside has the duration that a person chose. Even so, the pods of a downscale that is being
 // undone are notified.
 func TestPodsAreNotifiedToStayUnderALapsedHold(t *testing.T) {
@@ -864,24 +851,6 @@ func TestPodsAreNotifiedToStayUnderALapsedHold(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{newLease, "call undoing zone-a/zone-a-1"}, r.said()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-// A process that no longer leads has not read the group before it takes the hold for the undo.
-func TestAPreparationUndoneByAFormerLeaderSettlesNoZone(t *testing.T) {
-	r := newRoom(t)
-	s := testGroup()
-	ctx := t.Context()
-	if err := r.Holds.Write(ctx, s.Key, group.Hold{Hold: plan.Hold{Own: true}}.Record()); err != nil { // this process has released the hold
-		t.Fatal(err)
-	}
-	if err := r.RecordUndo(ctx, s.Key, fixture.Shrinking("zone-a", 2, 1, group.Preparing)); err != nil {
-		t.Fatal(err)
-	}
-	s.Hold = group.HoldOf(r.Holds.Cached(s.Key))
-	grant := plan.Intent{Zone: "zone-a", Pod: "zone-a-0", UID: "zone-a-0", Version: 10, Cause: reason.EvictionGranted}
-	if got := hold.DecideGrant(&s, grant); s.Hold.Holder != "downscale/zone-a" || got.Need != hold.ReadLive {
-		t.Errorf("under %q an eviction is decided on caches: %+v", s.Hold.Holder, got)
 	}
 }
 

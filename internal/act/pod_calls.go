@@ -1,10 +1,8 @@
 package act
 
 import (
-	"context"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
@@ -49,21 +47,4 @@ func (e *Executor) notifyPods(s *group.Snapshot, a group.NotifyPods) {
 	zone, _ := s.Zone(a.Zone)
 	zone.Delay.Call = a.Call
 	e.Messages.Notify(s.Key, zone, a.Message, a.Pods)
-}
-
-// RecordUndo records that pods must be notified that they stay. A process that no longer leads called them to
-// prepare, and another process has cancelled that downscale since, so that call may have reached the pods last.
-func (e *Executor) RecordUndo(ctx context.Context, key plan.Key, d group.Downscale) error {
-	record := e.Holds.Cached(key)
-	part, possible := group.HoldOf(record).UndoAnew(d, e.Clock.Now())
-	if possible {
-		record, possible = hold.Resume(record, part, e.Clock.Now())
-	}
-	if !possible {
-		return nil // the leader handles what the Lease records
-	}
-	record.Own = false // the process that continues reads the group live first
-	return e.request(ctx, "undo preparation anew", key, d.Zone, func(ctx context.Context) error {
-		return e.Holds.Write(ctx, key, record)
-	})
 }

@@ -46,8 +46,8 @@ func anonymize(s group.Snapshot) group.Snapshot {
 	for _, z := range s.Zones {
 		anonymized.Zones = append(anonymized.Zones, m.zoneOf(z, s.Budgets))
 	}
-	for _, z := range s.Left {
-		anonymized.Left = append(anonymized.Left, group.LeftZone{Zone: m.zoneOf(z.Zone, s.Budgets), Exists: z.Exists, Orphaned: z.Orphaned, Uncovered: z.Uncovered})
+	for _, z := range s.FormerZones {
+		anonymized.FormerZones = append(anonymized.FormerZones, group.FormerZone{Zone: m.zoneOf(z.Zone, s.Budgets), Exists: z.Exists, Orphaned: z.Orphaned, Uncovered: z.Uncovered})
 	}
 	for _, p := range s.Strays {
 		anonymized.Strays = append(anonymized.Strays, m.podOf(p, s.Budgets))

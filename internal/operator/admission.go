@@ -53,17 +53,21 @@ func (o *Operator) tellPods() *hook.Messages {
 // askPods returns the table of requests to pods to prepare for downscales.
 func (o *Operator) askPods() *hook.Preparations {
 	return hook.NewPreparations(o.pods, hook.PreparationOptions{Answered: o.enqueue, Now: o.clients.clock.Now, Abandoned: func(ctx context.Context, key plan.Key, d group.Downscale) {
-		if err := o.executor.RecordUndo(ctx, key, d); err != nil {
+		if err := o.admissionHolds().UndoAgain(ctx, key, d, o.clients.clock); err != nil {
 			o.log.WithContext(ctx).WithError(err).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Name, "zone": d.Zone}).
 				Warn("the former leader called pods to prepare for a downscale; they may not be notified that they stay")
 		}
 	}})
 }
 
+func (o *Operator) admissionHolds() admission.Holds {
+	return admission.Holds{Store: o.holds, Managed: o.observer.Managed}
+}
+
 // admission returns the handler that answers the reviews of API servers.
 func (o *Operator) admission() http.Handler {
 	turns := &admission.GroupLocks{}
-	holds := admission.Holds{Store: o.holds, Managed: o.observer.Managed}
+	holds := o.admissionHolds()
 	o.downscales = &admission.PrepareDownscale{
 		Observer: o.observer, Holds: holds, Pods: o.pods, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
 	}

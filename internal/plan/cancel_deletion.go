@@ -7,7 +7,7 @@ import (
 )
 
 // CancelDeletion updates a pod whose deletion is recorded, so that a pending delete request fails its
-// resourceVersion precondition. The update requires the recorded UID and resourceVersion. The intent is void
+// resourceVersion precondition. The update requires the recorded UID and resourceVersion. The intent is obsolete
 // once the new version of the pod is observed.
 type CancelDeletion struct {
 	Intent  Intent

@@ -77,9 +77,9 @@ const (
 	Pending
 	// Done: the end of the disruption has been observed.
 	Done
-	// Void: the disruption can never happen, usually because the pod has changed since the
+	// Obsolete: the disruption can never happen, usually because the pod has changed since the
 	// recorded version.
-	Void
+	Obsolete
 )
 
 // Counts reports whether the pod must be counted as down.
@@ -94,8 +94,8 @@ func (f IntentStatus) String() string {
 		return "pending"
 	case Done:
 		return "done"
-	case Void:
-		return "void"
+	case Obsolete:
+		return "obsolete"
 	}
 	return fmt.Sprintf("IntentStatus(%d)", int(f))
 }

@@ -530,7 +530,7 @@ func TestAcknowledgedPodsAreNotifiedToStayAfterTheDelayIsRemoved(t *testing.T) {
 	zone.Delay = group.Delay{}
 	s := group.Snapshot{Key: store, Zones: []group.Zone{zone}, Now: time.Now(), Hold: group.Hold{
 		Part: group.Part{
-			Acknowledged: map[string]group.DelayRecord{"zone-a": {OrdinalRanges: []group.OrdinalRange{group.StretchOf("uid of zone-a-1", 1, time.Now())}, Over: true}},
+			Acknowledged: map[string]group.DelayRecord{"zone-a": {OrdinalRanges: []group.OrdinalRange{group.OrdinalRangeOf("uid of zone-a-1", 1, time.Now())}, Over: true}},
 		},
 	}}
 	f.Messages.Fill(s)

@@ -87,8 +87,8 @@ func TestABudgetHasNoZoneOfOrphansThatItDoesNotCover(t *testing.T) {
 		t.Fatal(err)
 	}
 	for from, s := range map[string]group.Snapshot{"caches": o.Cached(key), "the API server": live} {
-		if len(s.Zones)+len(s.Left) > 0 {
-			t.Errorf("%s show %d zones and %d former zones", from, len(s.Zones), len(s.Left))
+		if len(s.Zones)+len(s.FormerZones) > 0 {
+			t.Errorf("%s show %d zones and %d former zones", from, len(s.Zones), len(s.FormerZones))
 		}
 	}
 	if pod, _ := o.Pod("team", "zone-a-0"); pod.Held || !pod.Unclaimed {
@@ -107,10 +107,10 @@ func TestALiveReadDoesNotShowAZoneOfDeletedOrphans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(live.Left) > 0 {
-		t.Errorf("it shows %d former zones", len(live.Left))
+	if len(live.FormerZones) > 0 {
+		t.Errorf("it shows %d former zones", len(live.FormerZones))
 	}
-	if cached := o.Cached(key); !slices.ContainsFunc(cached.Left, func(z group.LeftZone) bool { return z.Name == "zone-a" }) {
+	if cached := o.Cached(key); !slices.ContainsFunc(cached.FormerZones, func(z group.FormerZone) bool { return z.Name == "zone-a" }) {
 		t.Error("the caches do not show the zone of the orphan")
 	}
 }

@@ -34,7 +34,7 @@ func TestCachesAndLiveReadsCountTheSamePodsOfAFormerZone(t *testing.T) {
 			cached, live := both(t, store, append(tc.objects, remembering())...)
 			for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
 				var pods []string
-				for _, p := range s.Left[0].Pods {
+				for _, p := range s.FormerZones[0].Pods {
 					pods = append(pods, p.Name)
 				}
 				if !slices.Equal(pods, tc.want) {

@@ -87,8 +87,8 @@ func TestALiveReadFindsAnAnnotatedZoneThatTheHoldRemembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"zone-a"}, zoneNames(live)); diff != "" || len(live.Left) > 0 || len(live.Zones[0].Pods) != 1 {
-		t.Errorf("%d former zones; the group has (-want +got):\n%s", len(live.Left), diff)
+	if diff := cmp.Diff([]string{"zone-a"}, zoneNames(live)); diff != "" || len(live.FormerZones) > 0 || len(live.Zones[0].Pods) != 1 {
+		t.Errorf("%d former zones; the group has (-want +got):\n%s", len(live.FormerZones), diff)
 	}
 }
 
@@ -130,8 +130,8 @@ func TestAnAnnotationTakesAZoneOutOfItsGroup(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			cached, live := both(t, store, newSet("zone-a", changed), newPod("zone-a", 0, notReady()), newSet("zone-b"), remembering())
 			for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
-				if len(s.Left) != 1 || s.Left[0].Name != "zone-a" || !s.Left[0].Exists || len(s.Left[0].Pods) != 1 {
-					t.Errorf("%s show former zones: %+v", from, s.Left)
+				if len(s.FormerZones) != 1 || s.FormerZones[0].Name != "zone-a" || !s.FormerZones[0].Exists || len(s.FormerZones[0].Pods) != 1 {
+					t.Errorf("%s show former zones: %+v", from, s.FormerZones)
 				}
 				if diff := cmp.Diff([]string{"zone-b"}, zoneNames(s)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", from, diff)

@@ -80,8 +80,8 @@ func TestOrphansThatOnlyTheCachesShowAreNotInALiveRead(t *testing.T) {
 func TestAnOrphanOfAStatefulSetOutsideOfItsGroupIsShownWithIt(t *testing.T) {
 	cached, live := both(t, store, newSet("zone-a", ungrouped, selectsOthers), orphan(0), remembering())
 	for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
-		if len(s.Left) != 1 || len(s.Left[0].Orphans) != 1 || len(s.Left[0].Pods) > 0 {
-			t.Errorf("%s show %d former zones, want one with an orphan", from, len(s.Left))
+		if len(s.FormerZones) != 1 || len(s.FormerZones[0].Orphans) != 1 || len(s.FormerZones[0].Pods) > 0 {
+			t.Errorf("%s show %d former zones, want one with an orphan", from, len(s.FormerZones))
 		}
 	}
 }

@@ -87,14 +87,14 @@ func TestWhichPodsALiveReadCountsForAFormerZone(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, live := both(t, store, append(tc.objects, remembering())...)
-			if len(live.Left) != 1 {
-				t.Fatalf("%d former zones, want zone-a", len(live.Left))
+			if len(live.FormerZones) != 1 {
+				t.Fatalf("%d former zones, want zone-a", len(live.FormerZones))
 			}
 			var pods []string
-			for _, p := range live.Left[0].Pods {
+			for _, p := range live.FormerZones[0].Pods {
 				pods = append(pods, p.Name)
 			}
-			if left := live.Left[0]; left.Orphaned != tc.orphaned || !slices.Equal(pods, tc.pods) {
+			if left := live.FormerZones[0]; left.Orphaned != tc.orphaned || !slices.Equal(pods, tc.pods) {
 				t.Errorf("orphaned %t, pods %q; want %t, %q", left.Orphaned, pods, tc.orphaned, tc.pods)
 			}
 		})

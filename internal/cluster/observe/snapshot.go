@@ -27,7 +27,7 @@ func (o *Observer) Cached(key plan.Key) group.Snapshot {
 		z.Elsewhere = key.Kind == plan.KindBudget && r.grouped
 		s.Zones = append(s.Zones, z)
 	}
-	s.Left = o.cachedLeft(key, &s)
+	s.FormerZones = o.cachedLeft(key, &s)
 	for _, name := range strays(s) {
 		if pod, ok := o.cachedPod(key.Namespace, name); ok {
 			s.Strays = append(s.Strays, pod)

@@ -54,8 +54,8 @@ func TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt(t *testin
 				t.Fatal(err)
 			}
 			for from, s := range map[string]group.Snapshot{"caches": o.Cached(key), "the API server": live} {
-				if len(s.Left) != 1 || s.Left[0].Uncovered != tc.uncovered {
-					t.Errorf("%s show %d former zones, want zone-a, uncovered: %t", from, len(s.Left), tc.uncovered)
+				if len(s.FormerZones) != 1 || s.FormerZones[0].Uncovered != tc.uncovered {
+					t.Errorf("%s show %d former zones, want zone-a, uncovered: %t", from, len(s.FormerZones), tc.uncovered)
 				}
 			}
 			if pod, known := o.Pod("team", "zone-a-0"); !known || pod.Held == tc.uncovered || pod.Unclaimed != tc.uncovered {

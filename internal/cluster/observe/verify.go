@@ -9,10 +9,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
-// AsksTheSame reads the StatefulSets of a snapshot from the API server by name, all at the same time, and reports
+// SameDesiredState reads the StatefulSets of a snapshot from the API server by name, all at the same time, and reports
 // whether all of them are still in the group and ask for what the snapshot shows. Their status may differ. A list would
 // take longer: the API server waits until its cache is current.
-func (o *Observer) AsksTheSame(ctx context.Context, cached group.Snapshot) (bool, error) {
+func (o *Observer) SameDesiredState(ctx context.Context, cached group.Snapshot) (bool, error) {
 	same, errs := make([]bool, len(cached.Zones)), make([]error, len(cached.Zones))
 	parallel.Each(len(cached.Zones), len(cached.Zones), func(i int) {
 		z := &cached.Zones[i]
@@ -21,7 +21,7 @@ func (o *Observer) AsksTheSame(ctx context.Context, cached group.Snapshot) (bool
 			return
 		}
 		live := zoneOf(set)
-		same[i] = z.AsksTheSame(&live)
+		same[i] = z.SameDesiredState(&live)
 	})
 	if err := cmp.Or(errs...); err != nil {
 		return false, err

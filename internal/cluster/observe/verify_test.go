@@ -22,7 +22,7 @@ func TestAFailedReadIsNotTakenForTheSame(t *testing.T) {
 	server.refuses = "get team/statefulsets"
 	o := newObserver(t, server.client(t))
 	show(o, newSet("zone-a"))
-	if same, err := o.AsksTheSame(t.Context(), o.Cached(store)); same || err == nil {
+	if same, err := o.SameDesiredState(t.Context(), o.Cached(store)); same || err == nil {
 		t.Errorf("%t, %v, want an error", same, err)
 	}
 }
@@ -53,7 +53,7 @@ func TestChangesOfLiveStatefulSetsAreDetected(t *testing.T) {
 			o := newObserver(t, server.client(t))
 			show(o, a)
 			show(o, b)
-			same, err := o.AsksTheSame(t.Context(), o.Cached(store))
+			same, err := o.SameDesiredState(t.Context(), o.Cached(store))
 			if err != nil || same != tc.want {
 				t.Errorf("%t, %v, want %t", same, err, tc.want)
 			}
@@ -79,7 +79,7 @@ func TestStatefulSetsAreReadAtTheSameTime(t *testing.T) {
 		show(o, c)
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
-		if same, err := o.AsksTheSame(ctx, o.Cached(store)); !same || err != nil {
+		if same, err := o.SameDesiredState(ctx, o.Cached(store)); !same || err != nil {
 			t.Errorf("%t, %v: a request waits until the API server has answered another one", same, err)
 		}
 	})

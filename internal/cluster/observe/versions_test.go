@@ -45,8 +45,8 @@ func TestAPodIsDeletedAccordingToTheListOfItsOwnZone(t *testing.T) {
 		versions map[string]string
 		want     plan.IntentStatus
 	}{
-		"the list of its zone is older than the intent, the first one": {map[string]string{"role=zone-a": "8", "set=zone-b": "12"}, plan.Void},
-		"the list of its zone is older than the intent, the last one":  {map[string]string{"role=zone-a": "12", "set=zone-b": "8"}, plan.Void},
+		"the list of its zone is older than the intent, the first one": {map[string]string{"role=zone-a": "8", "set=zone-b": "12"}, plan.Obsolete},
+		"the list of its zone is older than the intent, the last one":  {map[string]string{"role=zone-a": "12", "set=zone-b": "8"}, plan.Obsolete},
 		"all lists are newer than the intent":                          {map[string]string{"role=zone-a": "12", "set=zone-b": "11"}, plan.Done},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -32,7 +32,7 @@ type observer interface {
 	Cached(plan.Key) group.Snapshot
 	Live(context.Context, plan.Key) (group.Snapshot, error)
 	LiveUnder(context.Context, plan.Key, group.Hold) (group.Snapshot, error)
-	AsksTheSame(ctx context.Context, cached group.Snapshot) (bool, error)
+	SameDesiredState(ctx context.Context, cached group.Snapshot) (bool, error)
 	Diagnose(ctx context.Context, namespace string, pod plan.Pod) ([]diagnosis.Fact, error)
 	WriterOfReplicas(ctx context.Context, namespace, zone, uid string) (string, error)
 }
@@ -178,7 +178,7 @@ func (c *Controller) onCaches(ctx context.Context, t evaluation) (evaluation, er
 	}
 	seen := c.Observer.Cached(t.seen.Key)
 	seen.Now = t.seen.Now
-	if missing, _ := c.Fresh.Behind(&seen); missing != "" || !seen.AsksTheSame(&t.seen) {
+	if missing, _ := c.Fresh.Behind(&seen); missing != "" || !seen.SameDesiredState(&t.seen) {
 		return t, errUnconfirmed
 	}
 	again := evaluate(seen)
@@ -208,7 +208,7 @@ func (c *Controller) readAgain(ctx context.Context, t evaluation) (time.Time, er
 	before := time.Now().Add(hold.ConfirmedFor)
 	ctx, stop := context.WithDeadline(ctx, before)
 	defer stop()
-	same, err := c.Observer.AsksTheSame(ctx, t.seen)
+	same, err := c.Observer.SameDesiredState(ctx, t.seen)
 	switch {
 	case err != nil:
 		return before, fmt.Errorf("read the StatefulSets of %s: %w", t.seen.Key, err)

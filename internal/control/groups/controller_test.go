@@ -95,7 +95,7 @@ func (w *world) LiveUnder(_ context.Context, _ plan.Key, held group.Hold) (group
 	return w.live, w.lookFails
 }
 
-func (w *world) AsksTheSame(_ context.Context, assumed group.Snapshot) (bool, error) {
+func (w *world) SameDesiredState(_ context.Context, assumed group.Snapshot) (bool, error) {
 	w.reads++
 	w.assumed = assumed
 	time.Sleep(w.verifyTakes)

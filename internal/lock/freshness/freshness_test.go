@@ -147,7 +147,7 @@ func TestAViewIsStaleUntilItShowsTheOrphansOfTheLiveRead(t *testing.T) {
 // not.
 func TestAViewShowsAPodThatAZoneCreatedAfterItLeft(t *testing.T) {
 	read := fixture.MustParse("live\nrelabelled zone-b rev=1 version=40\n zone-b-0 ready@1 version=30")
-	read.PodsAt, read.Left[0].PodsAt = ^plan.Version(0), 50
+	read.PodsAt, read.FormerZones[0].PodsAt = ^plan.Version(0), 50
 	log := freshness.NewLog()
 	log.ReadLive(&read)
 	const view = "zones at 60\npods at 60\nrelabelled zone-b rev=1 version=40\n zone-b-0 ready@1 version=30 zone-b-1 ready@1 version=55"

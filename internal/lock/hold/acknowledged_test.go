@@ -37,7 +37,7 @@ func TestAcknowledgementsDoNotChangeTheHold(t *testing.T) {
 		if d.Need != hold.Write {
 			continue
 		}
-		want := []group.OrdinalRange{group.StretchOf("zone-a-0", 0, s.Now.Add(-time.Second))}
+		want := []group.OrdinalRange{group.OrdinalRangeOf("zone-a-0", 0, s.Now.Add(-time.Second))}
 		if diff := cmp.Diff(want, group.HoldOf(d.Record).Acknowledged["zone-a"].OrdinalRanges); diff != "" || d.Record.Own != s.Hold.Own || d.Record.Transitions != 0 {
 			t.Errorf("%s: %+v\n(-want +got)\n%s", sentence, d.Record, diff)
 		}

@@ -582,7 +582,7 @@ func TestAPreparationThatAnotherProcessGaveUpIsUndoneAgain(t *testing.T) {
 
 // undoneAgain returns the record under which a downscale is undone again, or the given record if that is not possible.
 func undoneAgain(record group.Hold, d group.Downscale, now time.Time) (group.Hold, bool) {
-	part, possible := record.UndoAnew(d, now)
+	part, possible := record.UndoAgain(d, now)
 	if !possible {
 		return record, false
 	}

@@ -56,9 +56,9 @@ func (v *view) podNamed(name string) (*zone, plan.Pod) {
 			return &v.zones[i], p
 		}
 	}
-	for i := range v.Left {
-		if p, found := podIn(name, v.Left[i].Pods, v.Left[i].Orphans); found {
-			return &zone{Zone: v.Left[i].Zone}, p
+	for i := range v.FormerZones {
+		if p, found := podIn(name, v.FormerZones[i].Pods, v.FormerZones[i].Orphans); found {
+			return &zone{Zone: v.FormerZones[i].Zone}, p
 		}
 	}
 	return &zone{}, plan.Pod{}

@@ -62,8 +62,8 @@ func (v *view) showsEnd(i plan.Intent) bool {
 // group: the StatefulSet exists and its spec has the pod, or it was deleted while some of its pods still
 // exist, and may return.
 func (v *view) mayBeMadeAnew(i plan.Intent) bool {
-	for n := range v.Left {
-		left := &v.Left[n]
+	for n := range v.FormerZones {
+		left := &v.FormerZones[n]
 		if left.Name != i.Zone {
 			continue
 		}

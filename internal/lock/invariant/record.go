@@ -72,8 +72,8 @@ func breaksZonesKept(v *view, _ []plan.Action, decision *decided) string {
 	if decision.Need != hold.Write && decision.Need != hold.Remove {
 		return ""
 	}
-	for i := range v.Left {
-		left := &v.Left[i]
+	for i := range v.FormerZones {
+		left := &v.FormerZones[i]
 		remembered := slices.ContainsFunc(decision.Record.Members, func(m group.Member) bool { return m.Zone == left.Name })
 		kept := decision.Need == hold.Write && remembered
 		if !kept && v.mayComeBackUnavailable(left, &zone{Zone: left.Zone}) {

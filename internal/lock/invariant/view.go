@@ -60,9 +60,9 @@ func podsNamed(s *group.Snapshot, recorded []plan.Intent) map[string]plan.Pod {
 		find(s.Zones[i].Pods)
 		find(s.Zones[i].Orphans)
 	}
-	for i := range s.Left {
-		find(s.Left[i].Pods)
-		find(s.Left[i].Orphans)
+	for i := range s.FormerZones {
+		find(s.FormerZones[i].Pods)
+		find(s.FormerZones[i].Orphans)
 	}
 	find(s.Strays)
 	return found
@@ -161,9 +161,9 @@ func (v *view) otherUnavailable(name string) (z *zone, found bool) {
 // leftUnavailable returns a zone that left the group and could return with pods that are down. If orphans may
 // serve in place of missing pods, it skips zones in which they do.
 func (v *view) leftUnavailable(orphansServe bool) (z *zone, found bool) {
-	for i := range v.Left {
-		z := &zone{Zone: v.Left[i].Zone}
-		if v.mayComeBackUnavailable(&v.Left[i], z) && !(orphansServe && v.mayComeBackServedByOrphans(&v.Left[i], z)) {
+	for i := range v.FormerZones {
+		z := &zone{Zone: v.FormerZones[i].Zone}
+		if v.mayComeBackUnavailable(&v.FormerZones[i], z) && !(orphansServe && v.mayComeBackServedByOrphans(&v.FormerZones[i], z)) {
 			return z, true
 		}
 	}
@@ -172,7 +172,7 @@ func (v *view) leftUnavailable(orphansServe bool) (z *zone, found bool) {
 
 // mayComeBackServedByOrphans reports whether a live view shows that a zone that left the group lacks no pod
 // apart from those for which orphans serve.
-func (v *view) mayComeBackServedByOrphans(left *group.LeftZone, z *zone) bool {
+func (v *view) mayComeBackServedByOrphans(left *group.FormerZone, z *zone) bool {
 	surplus := slices.ContainsFunc(z.Pods, func(p plan.Pod) bool { return !z.asksFor(p.Ordinal) })
 	return v.Live && left.Exists && z.Observed && !surplus && v.isServedByOrphans(z)
 }
@@ -180,7 +180,7 @@ func (v *view) mayComeBackServedByOrphans(left *group.LeftZone, z *zone) bool {
 // mayComeBackUnavailable reports whether a zone that left the group could return with pods that are down. A live
 // view rules that out if the last pod of the zone was deleted, or if its StatefulSet outside of the group has
 // every desired pod. A zone that no budget covers any more is protected only by its intents.
-func (v *view) mayComeBackUnavailable(left *group.LeftZone, z *zone) bool {
+func (v *view) mayComeBackUnavailable(left *group.FormerZone, z *zone) bool {
 	switch {
 	case left.Uncovered:
 		return false

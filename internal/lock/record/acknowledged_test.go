@@ -23,7 +23,7 @@ func TestAcknowledgementsSurviveARoundTrip(t *testing.T) {
 			},
 			Call: group.Call{TLS: true, Port: 8080, Path: "/leave?a=b", Service: "app"},
 		},
-		"zone-b": {OrdinalRanges: []group.OrdinalRange{group.StretchOf("zone-b-1", 1, at)}, Call: group.Call{Port: 1, Path: "/", Service: "b"}, Over: true},
+		"zone-b": {OrdinalRanges: []group.OrdinalRange{group.OrdinalRangeOf("zone-b-1", 1, at)}, Call: group.Call{Port: 1, Path: "/", Service: "b"}, Over: true},
 	}
 	if diff := cmp.Diff(acknowledged, record.ParseAcknowledged(record.FormatAcknowledged(acknowledged))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

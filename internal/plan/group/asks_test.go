@@ -35,7 +35,7 @@ func TestWhetherTwoStatesOfAStatefulSetRequestTheSame(t *testing.T) {
 	} {
 		live := cached
 		tc.change(&live)
-		if got := cached.AsksTheSame(&live); got != tc.want {
+		if got := cached.SameDesiredState(&live); got != tc.want {
 			t.Errorf("changed: %s: %t, want %t", change, got, tc.want)
 		}
 	}

@@ -26,7 +26,7 @@ func Confirms(view, live Snapshot, steps []plan.Action) bool {
 		view.Hold = live.Hold
 	}
 	view.Hold = withoutEnded(view.Hold, steps)
-	view.Left, view.Strays = withoutGone(view.Left, view.Strays, steps)
+	view.FormerZones, view.Strays = withoutGone(view.FormerZones, view.Strays, steps)
 	proposed := disruptions(Plan(view))
 	return !slices.ContainsFunc(taken, func(one string) bool { return !slices.Contains(proposed, one) })
 }
@@ -50,7 +50,7 @@ func withoutEnded(h Hold, steps []plan.Action) Hold {
 
 // withoutGone returns the zones that left the group, except the zones that a plan forgets. The pods
 // of the forgotten zones become strays.
-func withoutGone(left []LeftZone, strays []plan.Pod, steps []plan.Action) (kept []LeftZone, with []plan.Pod) {
+func withoutGone(left []FormerZone, strays []plan.Pod, steps []plan.Action) (kept []FormerZone, with []plan.Pod) {
 	forgotten := plan.Only[RecordMembers](steps)
 	with = slices.Clone(strays)
 	for _, z := range left {

@@ -186,10 +186,10 @@ func (b *groupState) freshlyAgreed(z *zoneState) []OrdinalRange {
 		}
 		last := len(fresh) - 1
 		if last < 0 || fresh[last].To != place {
-			fresh = append(fresh, StretchOf(pod.UID, place, notified.At))
+			fresh = append(fresh, OrdinalRangeOf(pod.UID, place, notified.At))
 			continue
 		}
-		fresh[last] = fresh[last].with(StretchOf(pod.UID, place, notified.At))
+		fresh[last] = fresh[last].with(OrdinalRangeOf(pod.UID, place, notified.At))
 	}
 	return fresh
 }

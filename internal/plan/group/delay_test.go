@@ -382,7 +382,7 @@ func TestReplacedPodsDoNotExceedTheLimitOfOrdinalRanges(t *testing.T) {
 		z.Pods[i].IP = "10.0.0.1"
 		at := s.Now.Add(-time.Duration(i/4) * time.Minute)
 		z.Notifications[z.Pods[i].UID] = group.Notification{Message: group.Leave, Call: z.Delay.Call, Ready: z.Pods[i].ReadySince, At: at, Since: at}
-		if one := group.StretchOf(z.Pods[i].UID, i, at); i%4 == 0 {
+		if one := group.OrdinalRangeOf(z.Pods[i].UID, i, at); i%4 == 0 {
 			all = append(all, one)
 		} else {
 			last := &all[len(all)-1]

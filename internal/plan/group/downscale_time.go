@@ -50,8 +50,8 @@ func (b *groupState) zonesAnywhere() []*Zone {
 	for _, z := range b.zoneStates {
 		zones = append(zones, z.Zone)
 	}
-	for i := range b.Left {
-		if z := &b.Left[i]; z.Exists {
+	for i := range b.FormerZones {
+		if z := &b.FormerZones[i]; z.Exists {
 			zones = append(zones, &z.Zone)
 		}
 	}

@@ -445,7 +445,7 @@ func TestAGrantEndsByALiveReadAfterItsTime(t *testing.T) {
 		"a grant counts while it may be carried out":               {held + " known=44s\nzone-a rev=1\n zone-a-0 ready@1\n", plan.Open},
 		"a live read does not end a grant that may be carried out": {"live\n" + held + " known=44s\nzone-a rev=1\n zone-a-0 ready@1\n", plan.Open},
 		"caches alone never end a grant":                           {held + " known=1h\nzone-a rev=1\n zone-a-0 ready@1\n", plan.Open},
-		"a live read after its time ends a grant":                  {"live\n" + held + " known=70s\nzone-a rev=1\n zone-a-0 ready@1 version=12\n", plan.Void},
+		"a live read after its time ends a grant":                  {"live\n" + held + " known=70s\nzone-a rev=1\n zone-a-0 ready@1 version=12\n", plan.Obsolete},
 		"a grant of a terminating pod does not end":                {"live\n" + held + " known=1h\nzone-a rev=1\n zone-a-0 terminating@1 version=12\n", plan.Open},
 		"a grant of a missing pod does not end":                    {"live\n" + held + " known=1h\nzone-a rev=1 replicas=1\n", plan.Open},
 		"another version of the pod changes nothing":               {held + " known=1s\nzone-a rev=1\n zone-a-0 ready@1 version=50\n", plan.Open},

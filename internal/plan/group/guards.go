@@ -172,12 +172,12 @@ func (b *groupState) availableOrSettled(zone string) bool {
 			return z.available()
 		}
 	}
-	return !slices.ContainsFunc(b.unsettled(), func(z *LeftZone) bool { return z.Name == zone })
+	return !slices.ContainsFunc(b.unsettled(), func(z *FormerZone) bool { return z.Name == zone })
 }
 
 func otherZoneUnavailable(b *groupState, d disruption) plan.Refusal {
-	if left := b.leftZone(d.inTheWay); !left.None() {
-		return left
+	if objection := b.formerZonesSettled(d.inTheWay); !objection.None() {
+		return objection
 	}
 	for _, z := range b.zoneStates {
 		if z.Name != d.zone.Name && !z.available() && !(d.inTheWay && b.servedByOrphans(z)) {

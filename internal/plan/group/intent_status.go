@@ -39,7 +39,7 @@ func statusOfSame(pod plan.Pod, i plan.Intent) plan.IntentStatus {
 	case pod.Version == i.Version:
 		return plan.Pending
 	}
-	return plan.Void
+	return plan.Obsolete
 }
 
 // statusOfGrant returns the status of a granted eviction whose pod exists. The client may
@@ -47,7 +47,7 @@ func statusOfSame(pod plan.Pod, i plan.Intent) plan.IntentStatus {
 // only a live read after that time ends the intent (ADR 15).
 func (s *Snapshot) statusOfGrant(pod plan.Pod, i plan.Intent) plan.IntentStatus {
 	if s.Live && i.Lapsed() && pod.Phase != plan.Terminating {
-		return plan.Void
+		return plan.Obsolete
 	}
 	return plan.Open
 }
@@ -91,6 +91,6 @@ func (s *Snapshot) deletedAndUnwanted(i plan.Intent) bool {
 	if zone, exists := s.Zone(i.Zone); exists {
 		return !zone.Wants(i.Pod)
 	}
-	left := s.leftZone(i.Zone)
+	left := s.formerZone(i.Zone)
 	return left == nil || !left.wants(i.Pod)
 }

@@ -106,11 +106,11 @@ func (v DownscaleAnswer) Admission(s *Snapshot, zone string) plan.Admission {
 	return plan.Admission{Holder: plan.DownscaleOperation.For(zone), Part: part}
 }
 
-// UndoAnew returns the part under which lockstep undoes a downscale that another process has given up meanwhile:
+// UndoAgain returns the part under which lockstep undoes a downscale that another process has given up meanwhile:
 // pods may have been asked to prepare after that process notified them that they stay. The second result is false
-// if another downscale is recorded by now. If pods still leave by the previous downscale, UndoAnew records the time
+// if another downscale is recorded by now. If pods still leave by the previous downscale, UndoAgain records the time
 // of that one; it is recorded again afterwards.
-func (p Part) UndoAnew(d Downscale, now time.Time) (Part, bool) {
+func (p Part) UndoAgain(d Downscale, now time.Time) (Part, bool) {
 	before := p.Downscale
 	if !before.None() && (before.Generation != SeenInEffect || before.Zone != d.Zone) {
 		return p, false

@@ -104,8 +104,8 @@ func MarkOf(uid string) string {
 	return string(mark)
 }
 
-// StretchOf returns a range of one pod.
-func StretchOf(uid string, place int, since time.Time) OrdinalRange {
+// OrdinalRangeOf returns a range of one pod.
+func OrdinalRangeOf(uid string, place int, since time.Time) OrdinalRange {
 	return OrdinalRange{From: place, To: place + 1, Pods: MarkOf(uid), Since: since}
 }
 

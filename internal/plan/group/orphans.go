@@ -81,7 +81,7 @@ func (b *groupState) servedByOrphans(z *zoneState) bool {
 
 // leftToOrphans reports whether a zone that left the group has a StatefulSet and is unavailable only
 // because of its orphans. If two groups swap zones, each may wait for the orphans of the other.
-func (b *groupState) leftToOrphans(z *LeftZone) bool {
+func (b *groupState) leftToOrphans(z *FormerZone) bool {
 	return z.Exists && b.servedByOrphans(b.survey(&z.Zone))
 }
 

@@ -41,8 +41,8 @@ func partitionHeldElsewhere(b *groupState, e eviction) plan.Refusal {
 // partitionUnavailable objects if pods of the same partition in other zones have reached the
 // limit of the budget.
 func partitionUnavailable(b *groupState, e eviction) plan.Refusal {
-	if left := b.leftZone(e.inTheWay()); !left.None() {
-		return left
+	if objection := b.formerZonesSettled(e.inTheWay()); !objection.None() {
+		return objection
 	}
 	t := b.partitionDown(e)
 	down := t.total()

@@ -12,7 +12,7 @@ import (
 // them.
 func Remarks(s Snapshot) []plan.Wait {
 	var remarks []plan.Wait
-	if len(s.Left) > 0 && len(s.Zones) > 0 {
+	if len(s.FormerZones) > 0 && len(s.Zones) > 0 {
 		b := newGroupState(s)
 		for _, left := range b.unsettled() {
 			remarks = append(remarks, plan.Wait{Zone: s.Zones[0].Name, Because: b.away(left)})

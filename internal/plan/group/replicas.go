@@ -251,7 +251,7 @@ func (b *groupState) raises(actions []plan.Action) []plan.Action {
 }
 
 // dropWritesThatCancel drops writes to the StatefulSet of a zone whose downscale the plan
-// records. They would make the record void.
+// records. They would make the record obsolete.
 func (b *groupState) dropWritesThatCancel(after, actions []plan.Action) []plan.Action {
 	recorded := ""
 	for _, step := range actions {

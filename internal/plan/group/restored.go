@@ -35,7 +35,7 @@ func (s *Snapshot) statusOfRestored(i plan.Intent) plan.IntentStatus {
 	if present && pod.UID == i.UID && (pod.Phase == plan.Terminating || i.Known < plan.GrantLimit) {
 		return plan.Open
 	}
-	return plan.Void
+	return plan.Obsolete
 }
 
 // mayBeLate reports whether the view is cached, has not reached an intent, and may still reach it.

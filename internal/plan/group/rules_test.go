@@ -145,7 +145,7 @@ func TestIntentStatus(t *testing.T) {
 	}{
 		"a pod at the recorded version can still be deleted":                            {one("ready@1"), at("zone-a-1", 10), plan.Pending},
 		"an unavailable pod at the recorded version can still be deleted":               {one("failing@1"), at("zone-a-1", 10), plan.Pending},
-		"a pod beyond the recorded version can no longer be deleted":                    {one("ready@1 version=11"), at("zone-a-1", 10), plan.Void},
+		"a pod beyond the recorded version can no longer be deleted":                    {one("ready@1 version=11"), at("zone-a-1", 10), plan.Obsolete},
 		"a pod older than recorded shows that the view is behind":                       {one("ready@1"), at("zone-a-1", 11), plan.Open},
 		"a terminating pod is not back yet":                                             {one("terminating@1 version=11"), at("zone-a-1", 10), plan.Open},
 		"a terminating pod is open even at the recorded version":                        {one("terminating@1"), at("zone-a-1", 10), plan.Open},
@@ -159,8 +159,8 @@ func TestIntentStatus(t *testing.T) {
 		"a missing pod that its zone does not request is gone":                          {"live\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Done},
 		"a cached zone may not show yet that it requests the pod again":                 {"zone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Open},
 		"a view older than the record does not show that a pod is gone":                 {"pods at 9\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Open},
-		"a live read older than the record shows a restore":                             {"live\npods at 9\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Void},
-		"an older pod of the name in a live read shows a restore":                       {"live\n" + one("ready@1 uid=old version=5"), at("zone-a-1", 10), plan.Void},
+		"a live read older than the record shows a restore":                             {"live\npods at 9\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Obsolete},
+		"an older pod of the name in a live read shows a restore":                       {"live\n" + one("ready@1 uid=old version=5"), at("zone-a-1", 10), plan.Obsolete},
 		"the same pod after a restore may be deleted for a while":                       {"live\n" + one("ready@1"), at("zone-a-1", 11), plan.Open},
 		"a live read as new as the record shows that a pod is gone":                     {"live\npods at 10\nzone-a rev=2 replicas=1", at("zone-a-1", 10), plan.Done},
 		"a missing pod below the start ordinal is gone":                                 {"live\nzone-a rev=2 start=2 replicas=1", at("zone-a-1", 10), plan.Done},
@@ -427,8 +427,8 @@ func TestNotation(t *testing.T) {
 }
 
 func TestPhasesAndStatusesHaveNames(t *testing.T) {
-	got := fmt.Sprint(plan.Starting, plan.Failing, plan.Ready, plan.Terminating, plan.Phase(9), plan.Open, plan.Pending, plan.Done, plan.Void, plan.IntentStatus(9))
-	if want := "starting failing ready terminating Phase(9) open pending done void IntentStatus(9)"; got != want {
+	got := fmt.Sprint(plan.Starting, plan.Failing, plan.Ready, plan.Terminating, plan.Phase(9), plan.Open, plan.Pending, plan.Done, plan.Obsolete, plan.IntentStatus(9))
+	if want := "starting failing ready terminating Phase(9) open pending done obsolete IntentStatus(9)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

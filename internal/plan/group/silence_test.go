@@ -121,7 +121,7 @@ func unanswered(z *group.Zone) {
 func recordLast(s *group.Snapshot, z *group.Zone, call group.Call) {
 	if len(z.Pods) > 0 {
 		last := z.Pods[len(z.Pods)-1]
-		ordinalRange := group.StretchOf(last.UID, last.Ordinal, fixture.Now())
+		ordinalRange := group.OrdinalRangeOf(last.UID, last.Ordinal, fixture.Now())
 		s.Hold.Acknowledged = map[string]group.DelayRecord{z.Name: {Call: call, OrdinalRanges: []group.OrdinalRange{ordinalRange}}}
 	}
 }

@@ -9,18 +9,18 @@ import (
 
 // Snapshot is everything that a decision may depend on, as observed at Now.
 type Snapshot struct {
-	Key     plan.Key
-	Now     time.Time
-	Live    bool               // read live, not from caches; StatefulSets at least as new as deletions of recorded pods
-	Hold    Hold               // the group's lock
-	Called  PodCall            // the last calls of this process to pods about a downscale
-	Budgets []DisruptionBudget // of the namespace, in order of names, including unusable ones
-	Unread  bool               // budgets could not be read, so there may be more
-	Zones   []Zone             // in natural order of names
-	Left    []LeftZone         // zones that the hold records and the group no longer has
-	Strays  []plan.Pod         // pods with an intent that belong to no zone of the group any more
-	ZonesAt plan.Version       // no state of a StatefulSet older than this is shown as present or absent
-	PodsAt  plan.Version       // the same for pods
+	Key         plan.Key
+	Now         time.Time
+	Live        bool               // read live, not from caches; StatefulSets at least as new as deletions of recorded pods
+	Hold        Hold               // the group's lock
+	Called      PodCall            // the last calls of this process to pods about a downscale
+	Budgets     []DisruptionBudget // of the namespace, in order of names, including unusable ones
+	Unread      bool               // budgets could not be read, so there may be more
+	Zones       []Zone             // in natural order of names
+	FormerZones []FormerZone       // zones that the hold records and the group no longer has
+	Strays      []plan.Pod         // pods with an intent that belong to no zone of the group any more
+	ZonesAt     plan.Version       // no state of a StatefulSet older than this is shown as present or absent
+	PodsAt      plan.Version       // the same for pods
 }
 
 // Zone is one StatefulSet of the group.
@@ -114,15 +114,15 @@ func (z *Zone) Owns(ordinal int) bool {
 	return ordinal >= z.Start && ordinal-z.Start < z.Replicas
 }
 
-// AsksTheSame reports whether two snapshots have the same zones, each of which asks for the same.
-func (s *Snapshot) AsksTheSame(other *Snapshot) bool {
-	return slices.EqualFunc(s.Zones, other.Zones, func(a, b Zone) bool { return a.Name == b.Name && a.AsksTheSame(&b) })
+// SameDesiredState reports whether two snapshots have the same zones, each of which asks for the same.
+func (s *Snapshot) SameDesiredState(other *Snapshot) bool {
+	return slices.EqualFunc(s.Zones, other.Zones, func(a, b Zone) bool { return a.Name == b.Name && a.SameDesiredState(&b) })
 }
 
-// AsksTheSame reports whether two states of a StatefulSet ask for the same as far as disruptions depend on it: it is
+// SameDesiredState reports whether two states of a StatefulSet ask for the same as far as disruptions depend on it: it is
 // the same object with the same spec, and no annotation was changed that allows, forbids or limits disruptions. Status
 // and resourceVersion may differ.
-func (z *Zone) AsksTheSame(other *Zone) bool {
+func (z *Zone) SameDesiredState(other *Zone) bool {
 	return z.UID == other.UID && z.Generation == other.Generation && z.Deleting == other.Deleting &&
 		z.Ignored == other.Ignored && z.InvalidGroup == other.InvalidGroup &&
 		z.Paused == other.Paused && z.PausedUntil.equal(other.PausedUntil) && z.MaxUnavailable == other.MaxUnavailable &&
@@ -159,8 +159,8 @@ func (s *Snapshot) Pod(name string) (plan.Pod, bool) {
 			return p, true
 		}
 	}
-	for i := range s.Left {
-		if p, ok := s.Left[i].podOrOrphan(name); ok {
+	for i := range s.FormerZones {
+		if p, ok := s.FormerZones[i].podOrOrphan(name); ok {
 			return p, true
 		}
 	}

@@ -30,7 +30,7 @@ func (b *groupState) shrankLately(z *Zone) time.Time {
 		if b.DownscaleStatus(d) == InEffect {
 			return d.Since
 		}
-		return time.Time{} // a write would void the note
+		return time.Time{} // a write would make the record obsolete
 	}
 	at := b.Hold.Downscaled[z.Name]
 	if at.After(b.Now) || b.Now.Sub(at) >= stampLimit || isStampOf(z.Downscaled, at) {

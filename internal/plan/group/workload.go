@@ -11,7 +11,7 @@ var _ plan.Workload = (*Snapshot)(nil)
 
 // View implements plan.Workload. The pods of a zone that left the group may belong to another group now.
 func (s *Snapshot) View() plan.View {
-	shared := slices.ContainsFunc(s.Left, func(z LeftZone) bool { return !z.Uncovered })
+	shared := slices.ContainsFunc(s.FormerZones, func(z FormerZone) bool { return !z.Uncovered })
 	return plan.View{Key: s.Key, APIVersion: "apps/v1", Kind: "StatefulSet", Now: s.Now, Live: s.Live, Shared: shared}
 }
 
@@ -19,7 +19,7 @@ func (s *Snapshot) View() plan.View {
 func (s *Snapshot) Record() plan.Record { return s.Hold.Record() }
 
 // Gone implements plan.Workload.
-func (s *Snapshot) Gone() bool { return len(s.Zones) == 0 && len(s.Left) == 0 }
+func (s *Snapshot) Gone() bool { return len(s.Zones) == 0 && len(s.FormerZones) == 0 }
 
 // Due implements plan.Workload: pods must be notified again, or a contest over replicas ends.
 func (s *Snapshot) Due() []time.Time { return []time.Time{NextMessage(*s), ContestEnds(*s)} }
@@ -69,12 +69,12 @@ func (s *Snapshot) RolledOut() bool {
 
 // Shown implements plan.Workload.
 func (s *Snapshot) Shown() plan.Shown {
-	shown := plan.Shown{ObjectsAt: s.ZonesAt, PodsAt: s.PodsAt, Strays: s.Strays, Objects: make([]plan.ShownObject, 0, len(s.Zones)+len(s.Left))}
+	shown := plan.Shown{ObjectsAt: s.ZonesAt, PodsAt: s.PodsAt, Strays: s.Strays, Objects: make([]plan.ShownObject, 0, len(s.Zones)+len(s.FormerZones))}
 	for i := range s.Zones {
 		shown.Objects = append(shown.Objects, s.Zones[i].shown(false))
 	}
-	for i := range s.Left {
-		shown.Objects = append(shown.Objects, s.Left[i].shown(true))
+	for i := range s.FormerZones {
+		shown.Objects = append(shown.Objects, s.FormerZones[i].shown(true))
 	}
 	return shown
 }

@@ -84,7 +84,7 @@ func TestNextPartsDoNotChangeTheRecord(t *testing.T) {
 	former := fixture.Shrinking("zone-a", 3, 2, group.Admitted)
 	former.Generation, former.Since = group.SeenInEffect, s.Now
 	s.Hold.Downscale = former
-	s.Hold.UndoAnew(fixture.Shrinking("zone-a", 2, 1, group.Preparing), s.Now.Add(time.Minute))
+	s.Hold.UndoAgain(fixture.Shrinking("zone-a", 2, 1, group.Preparing), s.Now.Add(time.Minute))
 	s.NextPart(group.Part{})
 	if diff := cmp.Diff(before, s.Hold.Downscaled); diff != "" {
 		t.Errorf("-before +after:\n%s", diff)

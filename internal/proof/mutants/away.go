@@ -3,7 +3,7 @@ package mutants
 const (
 	recordMembers  = "internal/lock/record/members.go"
 	recordIntents  = "internal/lock/record/intents.go"
-	observeLeft    = "internal/cluster/observe/left.go"
+	observeLeft    = "internal/cluster/observe/former_zones.go"
 	observeOrphans = "internal/cluster/observe/orphans.go"
 	covered        = "internal/cluster/observe/covered.go"
 	claims         = "internal/lock/lease/claims.go"
@@ -24,32 +24,32 @@ const (
 var away = []Mutant{
 	{
 		Name:  "zone recorded although its StatefulSet is being deleted",
-		Edits: []Edit{{left, " && !z.Deleting", ""}},
+		Edits: []Edit{{formerZone, " && !z.Deleting", ""}},
 		Test:  scenarios + "hold-does-not-record-zone-that-is-being-deleted", Rule: "remember zone-b",
 	},
 	{
 		Name:  "zone recorded again and again although the hold has no room for it",
-		Edits: []Edit{{left, "len(step.Joined) < MostMembers", "len(step.Joined) < MostMembers || true"}},
+		Edits: []Edit{{formerZone, "len(step.Joined) < MostMembers", "len(step.Joined) < MostMembers || true"}},
 		Test:  "internal/plan/group TestAZoneForWhichTheHoldHasNoRoomIsNotRecorded", Rule: `the plan is "remember zone-more"`,
 	},
 	{
 		Name:  "zone recorded in a hold of a newer version",
-		Edits: []Edit{{left, `if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {`, `if b.Hold.Unreadable != "" {`}},
+		Edits: []Edit{{formerZone, `if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {`, `if b.Hold.Unreadable != "" {`}},
 		Test:  scenarios + "hold-of-newer-version-records-no-joining-zone", Rule: "remember zone-b",
 	},
 	{
 		Name:  "zone recorded although only a budget covers it",
-		Edits: []Edit{{left, "if b.Key.Rolled() && room", "if room"}},
+		Edits: []Edit{{formerZone, "if b.Key.Rolled() && room", "if room"}},
 		Test:  "internal/plan/group TestOnlyTheHoldOfARolloutGroupRecordsZonesThatJoin/the StatefulSets that a budget covers", Rule: `got "remember zone-b", want ""`,
 	},
 	{
 		Name:  "zone that the holds of a group and of a budget remember",
-		Edits: []Edit{{left, "\t\tcase z.Elsewhere:\n", ""}},
+		Edits: []Edit{{formerZone, "\t\tcase z.Elsewhere:\n", ""}},
 		Test:  "internal/plan/group TestTheHoldOfABudgetDoesNotRememberZonesOfAGroup", Rule: `Zone: "zone-a"`,
 	},
 	{
 		Name:  "StatefulSet that was created again and is not recorded",
-		Edits: []Edit{{left, "return m.Zone == z.Name && m.UID == z.UID })", "return m.Zone == z.Name })"}},
+		Edits: []Edit{{formerZone, "return m.Zone == z.Name && m.UID == z.UID })", "return m.Zone == z.Name })"}},
 		Test:  "internal/plan/group TestAStatefulSetThatWasCreatedAgainIsRecorded", Rule: `got "", want "remember zone-a"`,
 	},
 	{
@@ -64,7 +64,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "Lease that is removed although it remembers orphans",
-		Edits: []Edit{{workload, "len(s.Zones) == 0 && len(s.Left) == 0", "len(s.Zones) == 0"}},
+		Edits: []Edit{{workload, "len(s.Zones) == 0 && len(s.FormerZones) == 0", "len(s.Zones) == 0"}},
 		Test:  "internal/lock/hold TestCover/a Lease that remembers orphans is not removed", Rule: `got "remove"`,
 	},
 	{
@@ -104,22 +104,22 @@ var away = []Mutant{
 	},
 	{
 		Name:  "pod that counts as unwanted although a StatefulSet outside of the group wants it",
-		Edits: []Edit{{left, "\tif z.Exists {\n\t\treturn z.Wants(pod)\n\t}\n", ""}},
+		Edits: []Edit{{formerZone, "\tif z.Exists {\n\t\treturn z.Wants(pod)\n\t}\n", ""}},
 		Test:  deletedPods + "its StatefulSet outside of the group requests it", Rule: "deleted and unwanted: true",
 	},
 	{
 		Name:  "pod that counts as wanted because its StatefulSet outside of the group has other pods",
-		Edits: []Edit{{left, "\tif z.Exists {\n\t\treturn z.Wants(pod)\n\t}\n", ""}},
+		Edits: []Edit{{formerZone, "\tif z.Exists {\n\t\treturn z.Wants(pod)\n\t}\n", ""}},
 		Test:  deletedPods + "its StatefulSet outside of the group has fewer", Rule: "deleted and unwanted: false",
 	},
 	{
 		Name:  "pod that counts as unwanted although its deleted StatefulSet still has other pods",
-		Edits: []Edit{{left, "\treturn len(z.Pods) > 0\n", "\treturn false\n"}},
+		Edits: []Edit{{formerZone, "\treturn len(z.Pods) > 0\n", "\treturn false\n"}},
 		Test:  deletedPods + "its StatefulSet was deleted without its other pods", Rule: "deleted and unwanted: true",
 	},
 	{
 		Name:  "pod that counts as wanted although all pods of its deleted StatefulSet are gone",
-		Edits: []Edit{{left, "\treturn len(z.Pods) > 0\n", "\treturn true\n"}},
+		Edits: []Edit{{formerZone, "\treturn len(z.Pods) > 0\n", "\treturn true\n"}},
 		Test:  scenarios + "intent-ends-when-zone-of-deleted-statefulset-has-no-pods", Rule: "GroupHeld",
 	},
 	{
@@ -367,7 +367,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "joining zone remembered in place of a remembered zone",
-		Edits: []Edit{{left, "append(members, joined...)", "append(joined, members...)"}},
+		Edits: []Edit{{formerZone, "append(members, joined...)", "append(joined, members...)"}},
 		Test:  "internal/plan/group TestARememberedZoneIsNotReplacedByAZoneThatJoins", Rule: "instead of a remembered zone",
 	},
 	{
@@ -407,7 +407,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "former zone that may scale down although the zones in the Lease cannot be read",
-		Edits: []Edit{{left, "\tif s.Hold.Unreadable != \"\" {\n\t\treturn plan.Refusal{Code: reason.HoldUnreadable}\n\t}\n\tb := newGroupState(s)", "\tb := newGroupState(s)"}},
+		Edits: []Edit{{formerZone, "\tif s.Hold.Unreadable != \"\" {\n\t\treturn plan.Refusal{Code: reason.HoldUnreadable}\n\t}\n\tb := newGroupState(s)", "\tb := newGroupState(s)"}},
 		Test:  "internal/serve/admission TestFormerZoneScalesDownOnlyWhileItIsAvailable/the zones that the Lease remembers cannot be read", Rule: "want HoldUnreadable",
 	},
 	{
@@ -417,12 +417,12 @@ var away = []Mutant{
 	},
 	{
 		Name:  "former zone that counts as available although a pod beyond its replicas exists",
-		Edits: []Edit{{left, "return b.survey(&z.Zone).available()", "return b.survey(&z.Zone).down == 0"}},
+		Edits: []Edit{{formerZone, "return b.survey(&z.Zone).available()", "return b.survey(&z.Zone).down == 0"}},
 		Test:  "internal/plan/group TestAZoneThatLeftBlocksOthersUntilItIsAvailable/it has a pod beyond its replicas", Rule: `got "no objection"`,
 	},
 	{
 		Name:  "former zone that must keep its replicas because another zone left",
-		Edits: []Edit{{left, "\t\tif z.Name == zone {\n\t\t\treturn b.away(z)", "\t\tif zone != \"\" {\n\t\t\treturn b.away(z)"}},
+		Edits: []Edit{{formerZone, "\t\tif z.Name == zone {\n\t\t\treturn b.away(z)", "\t\tif zone != \"\" {\n\t\t\treturn b.away(z)"}},
 		Test:  "internal/plan/group TestAZoneThatLeftBlocksOthersUntilItIsAvailable/all of its pods are available, although another zone left", Rule: `want "no objection"`,
 	},
 }

@@ -134,7 +134,7 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "last-downscale annotation whose write cancels the next downscale",
-		Edits: []Edit{{"internal/plan/group/stamp.go", "return time.Time{} // a write would void the note", "_ = d"}},
+		Edits: []Edit{{"internal/plan/group/stamp.go", "return time.Time{} // a write would make the record obsolete", "_ = d"}},
 		Test:  scenarios + "earlier-downscale-time-is-not-written-while-next-downscale-is-awaited", Rule: "stamp zone-b",
 	},
 	{

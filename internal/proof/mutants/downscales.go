@@ -50,12 +50,12 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "record of prepared pods that counts as a live read of the group",
-		Edits: []Edit{{prepareDownscale, "\t\theld.Own = false\n\t\tif err = p.Holds", "\t\theld.Own = true\n\t\tif err = p.Holds"}},
+		Edits: []Edit{{admissionHolds, "held.Own = false //", "held.Own = true //"}},
 		Test:  unreadHold + "this process recorded that pods are prepared", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
 		Name:  "record of pods notified to stay that counts as a live read of the group",
-		Edits: []Edit{{prepareDownscale, "\t\theld.Own = false\n\t\tif err = p.Holds", "\t\tif err = p.Holds"}},
+		Edits: []Edit{{admissionHolds, "\t\theld.Own = false // the process that continues reads the group live first\n", ""}},
 		Test:  unreadHold + "this process recorded that pods of a cancelled downscale are notified to stay", Rule: "want 429 OtherZoneUnavailable",
 	},
 	{
@@ -65,8 +65,8 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "undone preparation that counts as a live read of the group",
-		Edits: []Edit{{podCalls, "\trecord.Own = false // the process that continues reads the group live first\n", ""}},
-		Test:  "internal/act TestAPreparationUndoneByAFormerLeaderSettlesNoZone", Rule: "an eviction is decided on caches",
+		Edits: []Edit{{admissionHolds, "\t\theld.Own = false // the process that continues reads the group live first\n", ""}},
+		Test:  "internal/serve/admission TestPreparationsOfAFormerLeaderAreUndone/under a free hold", Rule: "the one of this process: true",
 	},
 	{
 		Name:  "lockstep's own downscale sent later than the hold dates it",

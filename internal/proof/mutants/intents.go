@@ -5,7 +5,7 @@ package mutants
 var intents = []Mutant{
 	{
 		Name:  "intent dropped by time alone",
-		Edits: []Edit{{"internal/plan/group/intent_status.go", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n\tcase s.Hold.Expired(s.Now):\n\t\treturn plan.Void\n"}, blind},
+		Edits: []Edit{{"internal/plan/group/intent_status.go", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n", "\tpod, present := s.Pod(i.Pod)\n\tswitch {\n\tcase s.Hold.Expired(s.Now):\n\t\treturn plan.Obsolete\n"}, blind},
 		Test:  explore + "a pause while requests arrive late and the hold expires", Rule: "NoLostIntent",
 	},
 	{
@@ -15,12 +15,12 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "former zone that does not block other zones",
-		Edits: []Edit{{guards, "\tif left := b.leftZone(d.inTheWay); !left.None() {\n\t\treturn left\n\t}\n\tfor _, z", "\tfor _, z"}},
+		Edits: []Edit{{guards, "\tif objection := b.formerZonesSettled(d.inTheWay); !objection.None() {\n\t\treturn objection\n\t}\n\tfor _, z", "\tfor _, z"}},
 		Test:  scenarios + "zone-without-group-label-blocks-other-zones-while-a-pod-is-down", Rule: "OtherZonesAvailable",
 	},
 	{
 		Name:  "former zone that does not block other zones, detected by the explorer",
-		Edits: []Edit{{guards, "\tif left := b.leftZone(d.inTheWay); !left.None() {\n\t\treturn left\n\t}\n\tfor _, z", "\tfor _, z"}, blind},
+		Edits: []Edit{{guards, "\tif objection := b.formerZonesSettled(d.inTheWay); !objection.None() {\n\t\treturn objection\n\t}\n\tfor _, z", "\tfor _, z"}, blind},
 		Test:  explore + "a zone is orphaned and applied again while a pod of it crashes", Rule: "OtherZonesAvailable",
 	},
 	{
@@ -45,12 +45,12 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "zone forgotten on caches",
-		Edits: []Edit{{"internal/plan/group/record_members.go", "e.Read = plan.Always", "e.Read = plan.IfNew"}, {left, "if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.Left[i]; !b.settled(z) {"}},
+		Edits: []Edit{{"internal/plan/group/record_members.go", "e.Read = plan.Always", "e.Read = plan.IfNew"}, {formerZone, "if z := &b.FormerZones[i]; !b.Live && !z.Uncovered || !b.settled(z) {", "if z := &b.FormerZones[i]; !b.settled(z) {"}},
 		Test:  scenarios + "hold-drops-deleted-zone-only-after-live-read", Rule: "hold: write free",
 	},
 	{
 		Name:  "zone that is not remembered when it joins",
-		Edits: []Edit{{left, "step.Joined = append(step.Joined, z.Name)", "_ = z"}},
+		Edits: []Edit{{formerZone, "step.Joined = append(step.Joined, z.Name)", "_ = z"}},
 		Test:  scenarios + "joining-zone-is-recorded-in-the-hold", Rule: "remember zone-b",
 	},
 	{

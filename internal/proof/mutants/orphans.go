@@ -35,7 +35,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "zone of a former budget forgotten although its pod has an intent",
-		Edits: []Edit{{left, "return b.leftover(&z.Zone).None()", "return true"}},
+		Edits: []Edit{{formerZone, "return b.leftover(&z.Zone).None()", "return true"}},
 		Test:  scenarios + "intent-of-uncovered-pod-stays-until-replacement-is-available", Rule: "forget zone-a",
 	},
 	{
@@ -60,7 +60,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "pod evicted while orphans serve in a former zone",
-		Edits: []Edit{{left, "if !inTheWay || !b.leftToOrphans(z) {", "if !b.leftToOrphans(z) {"}},
+		Edits: []Edit{{formerZone, "if !inTheWay || !b.leftToOrphans(z) {", "if !b.leftToOrphans(z) {"}},
 		Test:  "internal/plan/group TestEvict/a pod stays while orphans are ready in a zone that left the group", Rule: "got  yes, recorded zone-a-0",
 	},
 	{
@@ -95,7 +95,7 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "orphan in the way of a former zone not named in the refusal",
-		Edits: []Edit{{left, "z.whereabouts()+z.cannotCreate(because.Pod)", "z.whereabouts()"}},
+		Edits: []Edit{{formerZone, "z.whereabouts()+z.cannotCreate(because.Pod)", "z.whereabouts()"}},
 		Test:  "internal/plan/group TestAZoneThatLeftBlocksOthersUntilItIsAvailable/orphans have the names of its pods", Rule: "because an orphan has its name",
 	},
 	{

@@ -30,7 +30,7 @@ var views = []Mutant{
 	},
 	{
 		Name:  "disruption although the caches already show that a zone is paused",
-		Edits: []Edit{{groupsController, " || !seen.AsksTheSame(&t.seen)", ""}},
+		Edits: []Edit{{groupsController, " || !seen.SameDesiredState(&t.seen)", ""}},
 		Test:  "internal/control/groups TestReconcile/a zone was paused while StatefulSets were read, and the caches show it already", Rule: "live reads, want 1",
 	},
 	{
@@ -40,7 +40,7 @@ var views = []Mutant{
 	},
 	{
 		Name:  "live read confirmed by cached StatefulSets",
-		Edits: []Edit{{groupsController, "c.Observer.AsksTheSame(ctx, t.seen)", "c.Observer.AsksTheSame(ctx, c.Observer.Cached(t.seen.Key))"}},
+		Edits: []Edit{{groupsController, "c.Observer.SameDesiredState(ctx, t.seen)", "c.Observer.SameDesiredState(ctx, c.Observer.Cached(t.seen.Key))"}},
 		Test:  "internal/control/groups TestAPlanIsConfirmedByItsAssumptions", Rule: "want that of a live read",
 	},
 	{
@@ -145,13 +145,13 @@ var views = []Mutant{
 	},
 	{
 		Name:  "walk that does not read StatefulSets before a disruption on caches",
-		Edits: []Edit{{"internal/cluster/observe/verify.go", "same[i] = z.AsksTheSame(&live)", "same[i] = true"}, {"internal/cluster/observe/verify.go", " || !o.belongs(cached.Key, set)", ""}, {"internal/cluster/observe/verify.go", "live := zoneOf(set)", "_ = zoneOf(set)"}},
+		Edits: []Edit{{"internal/cluster/observe/verify.go", "same[i] = z.SameDesiredState(&live)", "same[i] = true"}, {"internal/cluster/observe/verify.go", " || !o.belongs(cached.Key, set)", ""}, {"internal/cluster/observe/verify.go", "live := zoneOf(set)", "_ = zoneOf(set)"}},
 		Test:  walk, Rule: "NotPaused",
 	},
 	{
 		Name:  "live read as new as its newest list of pods",
 		Edits: []Edit{{liveRead, "if i == 0 || seen.at < s.PodsAt {", "if i == 0 || seen.at > s.PodsAt {"}},
-		Test:  "internal/cluster/observe TestAPodIsDeletedAccordingToTheListOfItsOwnZone", Rule: "want void",
+		Test:  "internal/cluster/observe TestAPodIsDeletedAccordingToTheListOfItsOwnZone", Rule: "want obsolete",
 	},
 	{
 		Name:  "pods listed at the same time as the zone of a downscale",

@@ -24,7 +24,7 @@ var workloads = []Mutant{
 	},
 	{
 		Name:  "former zones no longer remembered once the record is written",
-		Edits: []Edit{{nextPart, "\tnext.Members = Remembered(*s)\n", "\tif len(s.Left) == 0 {\n\t\tnext.Members = Remembered(*s)\n\t}\n"}},
+		Edits: []Edit{{nextPart, "\tnext.Members = Remembered(*s)\n", "\tif len(s.FormerZones) == 0 {\n\t\tnext.Members = Remembered(*s)\n\t}\n"}},
 		Test:  "internal/plan/group TestTheNextPartRemembersZonesThatLeft", Rule: "zone-c",
 	},
 	{
@@ -39,7 +39,7 @@ var workloads = []Mutant{
 	},
 	{
 		Name:  "former zone that counts as a zone of the group for freshness",
-		Edits: []Edit{{workload, "s.Left[i].shown(true)", "s.Left[i].shown(false)"}},
+		Edits: []Edit{{workload, "s.FormerZones[i].shown(true)", "s.FormerZones[i].shown(false)"}},
 		Test:  "internal/plan/group TestZonesThatLeftAreShownOutsideOfTheGroup", Rule: "zone-a is shown",
 	},
 	{
@@ -79,7 +79,7 @@ var workloads = []Mutant{
 	},
 	{
 		Name:  "live read of a budget that is repeated for a StatefulSet that is back",
-		Edits: []Edit{{"internal/cluster/observe/left.go", "return key.Rolled() && o.belongs(key, set)", "return o.belongs(key, set)"}},
+		Edits: []Edit{{"internal/cluster/observe/former_zones.go", "return key.Rolled() && o.belongs(key, set)", "return o.belongs(key, set)"}},
 		Test:  "internal/cluster/observe TestALiveReadOfABudgetIsNotRepeatedWhenAStatefulSetIsBack", Rule: "a StatefulSet that left the group is back",
 	},
 	{
@@ -99,7 +99,7 @@ var workloads = []Mutant{
 	},
 	{
 		Name:  "refused downscale that takes the hold of another zone",
-		Edits: []Edit{{"internal/serve/admission/prepare_downscale.go", "next, possible := hold.Resume(held.Record(), part, p.Clock.Now())", "next, _ := hold.Resume(held.Record(), part, p.Clock.Now())\n\t\tnext.Holder, next.Part = part.InProgress(), part"}},
+		Edits: []Edit{{admissionHolds, "next, possible := hold.Resume(held.Record(), part, clock.Now())", "next, _ := hold.Resume(held.Record(), part, clock.Now())\n\t\tnext.Holder, next.Part = part.InProgress(), part"}},
 		Test:  "internal/serve/admission TestARefusedDownscaleDoesNotTakeTheHoldOfAnotherZone", Rule: "the hold is downscale/zone-a",
 	},
 }

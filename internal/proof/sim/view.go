@@ -66,19 +66,19 @@ func (v *view) snapshot(c Config) group.Snapshot {
 		if v.zones[n].absence == present {
 			s.Zones = append(s.Zones, v.zoneInput(n, c))
 		} else if v.hold.members[n] > 0 {
-			s.Left = append(s.Left, v.leftZoneInput(n, c))
+			s.FormerZones = append(s.FormerZones, v.leftZoneInput(n, c))
 		}
 	}
 	return s
 }
 
 // leftZoneInput returns a zone that left the group, as the planner's input.
-func (v *view) leftZoneInput(n int, c Config) group.LeftZone {
+func (v *view) leftZoneInput(n int, c Config) group.FormerZone {
 	z := v.zoneInput(n, c)
 	if v.zones[n].absence == unlabelled {
-		return group.LeftZone{Zone: z, Exists: true}
+		return group.FormerZone{Zone: z, Exists: true}
 	}
-	return group.LeftZone{Zone: group.Zone{Name: z.Name, UID: z.UID, Pods: z.Pods}, Orphaned: len(z.Pods) > 0}
+	return group.FormerZone{Zone: group.Zone{Name: z.Name, UID: z.UID, Pods: z.Pods}, Orphaned: len(z.Pods) > 0}
 }
 
 // uidOf returns the UID of a zone's StatefulSet after it was recreated this many times.

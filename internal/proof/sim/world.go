@@ -79,7 +79,7 @@ const (
 
 type zones [maxZones]zone
 
-// sameSpecs reports whether group.Zone.AsksTheSame holds for each zone.
+// sameSpecs reports whether group.Zone.SameDesiredState holds for each zone.
 func (z *zones) sameSpecs(other *zones) bool {
 	for n := range z {
 		a, b := &z[n], &other[n]

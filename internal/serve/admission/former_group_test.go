@@ -51,7 +51,7 @@ func withoutZoneA(phase plan.Phase) group.Snapshot {
 	snapshot := atRest()
 	away := snapshot.Zones[0]
 	away.Pods[len(away.Pods)-1].Phase = phase
-	snapshot.Zones, snapshot.Left = snapshot.Zones[1:], []group.LeftZone{{Zone: away, Exists: true}}
+	snapshot.Zones, snapshot.FormerZones = snapshot.Zones[1:], []group.FormerZone{{Zone: away, Exists: true}}
 	return snapshot
 }
 

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/group"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Holds reads and writes the holds of groups for judges. Requests take time, so Holds
@@ -47,4 +50,42 @@ func (h Holds) Relabel(ctx context.Context, key plan.Key) error {
 		return errOptedOut
 	}
 	return h.Store.Label(ctx, key, record)
+}
+
+// UndoAgain records again that a downscale must be undone that another process has cancelled: pods may have received
+// a call to prepare after that process notified them that they stay. If another operation has the hold by now,
+// UndoAgain records nothing, because the leader handles what the Lease records.
+func (h Holds) UndoAgain(ctx context.Context, key plan.Key, recorded group.Downscale, clock Clock) error {
+	err := h.rewrite(ctx, key, func(held *group.Hold) error {
+		part, possible := held.UndoAgain(recorded, clock.Now())
+		if !possible {
+			return errCancelled
+		}
+		next, possible := hold.Resume(held.Record(), part, clock.Now())
+		if !possible {
+			return errCancelled
+		}
+		*held = group.HoldOf(next)
+		return nil
+	})
+	if errors.Is(err, errCancelled) {
+		return nil
+	}
+	return err
+}
+
+// rewrite changes the newest known record by compare-and-swap.
+func (h Holds) rewrite(ctx context.Context, key plan.Key, change func(*group.Hold) error) error {
+	var err error
+	for range attempts {
+		held := group.HoldOf(h.Cached(key))
+		if err := change(&held); err != nil {
+			return err
+		}
+		held.Own = false // the process that continues reads the group live first
+		if err = h.Write(ctx, key, held.Record()); reason.ClassOf(err) != reason.Moved {
+			break
+		}
+	}
+	return err
 }

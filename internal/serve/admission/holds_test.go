@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
@@ -189,6 +190,33 @@ func TestEvictionWritesNothingAfterItsNamespaceOptedOut(t *testing.T) {
 			}
 			says(t, c.judge(t, "zone-a-0"), tc.code, tc.why)
 			c.costs(t, 1, 0, 0)
+		})
+	}
+}
+
+// A process that no longer leads called pods to prepare. It has not read the group before it takes the hold.
+func TestPreparationsOfAFormerLeaderAreUndone(t *testing.T) {
+	given := fixture.Shrinking("zone-a", 2, 1, group.Preparing)
+	for sentence, tc := range map[string]struct {
+		held group.Hold
+		want string
+	}{
+		"under a free hold":              {group.Hold{Hold: plan.Hold{Own: true}}, "downscale/zone-a: zone-a from 2 to 1 undoing"},
+		"not under that of another zone": {group.Hold{Hold: plan.Hold{Exists: true, Own: true, Holder: "rollout/zone-b", Renewed: time.Now(), Duration: time.Hour}}, "rollout/zone-b: "},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			store := &holdStore{record: tc.held}
+			if err := kept(store).UndoAgain(t.Context(), plan.Key{}, given, clock.New()); err != nil {
+				t.Fatal(err)
+			}
+			h := group.HoldOf(store.Cached(plan.Key{}))
+			got := string(h.Holder) + ": "
+			if !h.Downscale.None() {
+				got += h.Downscale.String()
+			}
+			if got != tc.want || h.Own != (tc.held.Holder == "rollout/zone-b") {
+				t.Errorf("the hold is %q, the one of this process: %t; want %q", got, h.Own, tc.want)
+			}
 		})
 	}
 }

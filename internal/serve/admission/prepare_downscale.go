@@ -259,7 +259,7 @@ func (p *PrepareDownscale) ask(ctx context.Context, key plan.Key, live group.Sna
 // admit records that all pods agreed. It refuses if the group has changed in the meantime, or if
 // the Lease that it overwrites objects.
 func (p *PrepareDownscale) admit(ctx context.Context, key plan.Key, v group.DownscaleAnswer) (answer group.DownscaleAnswer) {
-	err := p.rewrite(ctx, key, func(held *group.Hold) error {
+	err := p.Holds.rewrite(ctx, key, func(held *group.Hold) error {
 		if answer = group.StillAdmits(p.Observer.Cached(key), v.Record, v.Ask); !answer.Allowed() {
 			return errRefused
 		}
@@ -294,7 +294,7 @@ func (p *PrepareDownscale) undo(ctx context.Context, key plan.Key, v group.Downs
 	defer stop()
 	err := p.stage(ctx, key, v.Record, p.cancelled(v, delivered))
 	if errors.Is(err, errCancelled) && delivered {
-		err = p.undoAgain(ctx, key, v.Record)
+		err = p.Holds.UndoAgain(ctx, key, v.Record, p.Clock)
 	}
 	if err != nil {
 		p.Log.WithContext(ctx).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Name, "zone": v.Record.Zone}).
@@ -320,7 +320,7 @@ func (p *PrepareDownscale) cancelled(v group.DownscaleAnswer, delivered bool) fu
 
 // stage changes the record of a downscale in preparation, if it is still recorded.
 func (p *PrepareDownscale) stage(ctx context.Context, key plan.Key, recorded group.Downscale, next func(group.Downscale) group.Downscale) error {
-	return p.rewrite(ctx, key, func(held *group.Hold) error { return advance(held, recorded, next) })
+	return p.Holds.rewrite(ctx, key, func(held *group.Hold) error { return advance(held, recorded, next) })
 }
 
 // advance moves a recorded downscale to its next stage.
@@ -332,39 +332,6 @@ func advance(held *group.Hold, recorded group.Downscale, next func(group.Downsca
 	}
 	held.Downscale = next(held.Downscale)
 	return nil
-}
-
-// undoAgain records again that a downscale must be undone that another process has cancelled:
-// pods may have received the call after that process notified them that they stay.
-func (p *PrepareDownscale) undoAgain(ctx context.Context, key plan.Key, recorded group.Downscale) error {
-	return p.rewrite(ctx, key, func(held *group.Hold) error {
-		part, possible := held.UndoAnew(recorded, p.Clock.Now())
-		if !possible {
-			return errCancelled
-		}
-		next, possible := hold.Resume(held.Record(), part, p.Clock.Now())
-		if !possible {
-			return errCancelled
-		}
-		*held = group.HoldOf(next)
-		return nil
-	})
-}
-
-// rewrite changes the newest known record by compare-and-swap.
-func (p *PrepareDownscale) rewrite(ctx context.Context, key plan.Key, change func(*group.Hold) error) error {
-	var err error
-	for range attempts {
-		held := group.HoldOf(p.Holds.Cached(key))
-		if err := change(&held); err != nil {
-			return err
-		}
-		held.Own = false
-		if err = p.Holds.Write(ctx, key, held.Record()); reason.ClassOf(err) != reason.Moved {
-			break
-		}
-	}
-	return err
 }
 
 // admitted allows a downscale. If the full object is under review, a patch sets its downscale time.

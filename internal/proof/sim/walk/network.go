@@ -104,7 +104,7 @@ func (p *process) verify(g *simulatedGroup, cached group.Snapshot, done func(sam
 	var same bool
 	var err error
 	p.run(g, func(ctx context.Context, t *task) {
-		same, err = t.observer.AsksTheSame(noDeadline{ctx}, cached)
+		same, err = t.observer.SameDesiredState(noDeadline{ctx}, cached)
 	}, func() { done(same, err) })
 }
 

@@ -211,7 +211,7 @@ func podsAt(live group.Snapshot, zone string) plan.Version {
 	if z, present := live.Zone(zone); present {
 		return z.PodsAt
 	}
-	for _, z := range live.Left {
+	for _, z := range live.FormerZones {
 		if z.Name == zone {
 			return z.PodsAt
 		}
@@ -266,7 +266,7 @@ func (p *process) checkSnapshot(g *simulatedGroup, s group.Snapshot) group.Snaps
 		p.compare(p, g, s)
 	}
 	if p.schedule.Deviations.AbsentZonesIgnored {
-		s.Left = nil
+		s.FormerZones = nil
 	}
 	return s
 }

@@ -126,7 +126,7 @@ func (r *round) agree(cached group.Snapshot) bool {
 		return group.Confirms(cached, r.snapshot, r.actions)
 	}
 	cached.Now = r.snapshot.Now
-	if missing, _ := r.fresh.Behind(&cached); missing != "" || !cached.AsksTheSame(&r.snapshot) {
+	if missing, _ := r.fresh.Behind(&cached); missing != "" || !cached.SameDesiredState(&r.snapshot) {
 		return false
 	}
 	r.snapshot = cached

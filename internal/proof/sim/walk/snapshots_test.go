@@ -140,23 +140,23 @@ func (c comparison) cached() {
 		}
 	}
 	c.equal("zones from caches", zones, c.snapshot.Zones)
-	var left []group.LeftZone
+	var left []group.FormerZone
 	for _, m := range c.absent() {
 		n := zoneNumber(m.Zone)
 		switch z := c.zoneAt(n, c.snapshot.ZonesAt); z.absence {
 		case unlabelled:
 			c.shown["zone without its label from caches"]++
-			left = append(left, group.LeftZone{
+			left = append(left, group.FormerZone{
 				Zone: c.expected(n, z, 0, c.podsAt(n, c.snapshot.PodsAt, ownedBy(z.UID, ""))), Exists: true, Orphaned: c.orphaned(n, c.snapshot.PodsAt),
 			})
 		default:
 			c.shown["zone of orphans from caches"]++
-			left = append(left, group.LeftZone{
+			left = append(left, group.FormerZone{
 				Zone: group.Zone{Name: m.Zone, UID: m.UID, Pods: c.podsAt(n, c.snapshot.PodsAt, ofAnyOwner)}, Orphaned: c.orphaned(n, c.snapshot.PodsAt),
 			})
 		}
 	}
-	c.equal("zones that left, from caches", left, c.snapshot.Left)
+	c.equal("zones that left, from caches", left, c.snapshot.FormerZones)
 	c.equal("strays from caches", c.strays(c.snapshot.PodsAt), c.snapshot.Strays)
 }
 
@@ -206,13 +206,13 @@ func (c comparison) live() {
 // liveLeft checks the zones that left in a live snapshot.
 func (c comparison) liveLeft() {
 	absent := c.absent()
-	if len(absent) != len(c.snapshot.Left) {
-		c.Errorf("%d zones that left are shown, want %d", len(c.snapshot.Left), len(absent))
+	if len(absent) != len(c.snapshot.FormerZones) {
+		c.Errorf("%d zones that left are shown, want %d", len(c.snapshot.FormerZones), len(absent))
 		return
 	}
 	for i, m := range absent {
-		left, n := c.snapshot.Left[i], zoneNumber(m.Zone)
-		want := group.LeftZone{Zone: group.Zone{Name: m.Zone, UID: m.UID}, Orphaned: c.orphaned(n, left.PodsAt)}
+		left, n := c.snapshot.FormerZones[i], zoneNumber(m.Zone)
+		want := group.FormerZone{Zone: group.Zone{Name: m.Zone, UID: m.UID}, Orphaned: c.orphaned(n, left.PodsAt)}
 		if left.Exists {
 			c.shown["zone without its label live"]++
 			z := c.zoneAt(n, left.Version)

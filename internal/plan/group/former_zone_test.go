@@ -23,7 +23,7 @@ func TestAZoneThatLeftIsNotForgottenForAZoneThatJoins(t *testing.T) {
 		}
 	}
 	away := fmt.Sprintf("zone-%03d", group.MostMembers-1)
-	s.Left = []group.LeftZone{{Zone: group.Zone{Name: away, UID: away, Pods: []plan.Pod{{Name: away + "-0"}}}, Orphaned: true}}
+	s.FormerZones = []group.FormerZone{{Zone: group.Zone{Name: away, UID: away, Pods: []plan.Pod{{Name: away + "-0"}}}, Orphaned: true}}
 	s.Zones = append(s.Zones, group.Zone{Name: "zone-new", UID: "zone-new", Selector: "zone=new"})
 	s.Zones[len(s.Zones)-1].Name = "zone-000a"
 	if !slices.ContainsFunc(group.Remembered(s), func(m group.Member) bool { return m.Zone == away }) {
@@ -49,7 +49,7 @@ func TestAZoneThatIsAwayAndBecomesAvailableByTime(t *testing.T) {
 		return plan.Pod{Name: zone + "-0", UID: zone + "-0", Version: 1, Revision: revision, Phase: plan.Ready, ReadySince: now.Add(-time.Second)}
 	}
 	s.Zones = []group.Zone{{Name: "zone-b", UID: "b", Version: 1, Selector: "zone=b", Replicas: 1, UpdateRevision: "2", CurrentRevision: "1", Observed: true, OnDelete: true, Pods: []plan.Pod{pod("zone-b", "1")}}}
-	s.Left = []group.LeftZone{{Exists: true, Zone: group.Zone{Name: "zone-a", UID: "a", Version: 1, Selector: "zone=a", Replicas: 1, UpdateRevision: "1", CurrentRevision: "1", Observed: true, OnDelete: true,
+	s.FormerZones = []group.FormerZone{{Exists: true, Zone: group.Zone{Name: "zone-a", UID: "a", Version: 1, Selector: "zone=a", Replicas: 1, UpdateRevision: "1", CurrentRevision: "1", Observed: true, OnDelete: true,
 		MinReady: 5 * time.Second, Pods: []plan.Pod{pod("zone-a", "1")}}}}
 	if wake := plan.Wake(group.Plan(s)); !wake.Equal(now.Add(4 * time.Second)) {
 		t.Errorf("the plan is %q and wakes at %s, want 12:00:04", plan.Notation(group.Plan(s)), wake)
@@ -85,7 +85,7 @@ func TestTheLongerTimeBetweenDownscalesOfAZoneThatIsAway(t *testing.T) {
 	if v := group.Admit(s, ask); v.Allowed() {
 		t.Fatal("zone-b may be scaled down while zone-a is in the group")
 	}
-	s.Zones, s.Left = s.Zones[1:], []group.LeftZone{{Zone: a, Exists: true}}
+	s.Zones, s.FormerZones = s.Zones[1:], []group.FormerZone{{Zone: a, Exists: true}}
 	if v := group.Admit(s, ask); v.Allowed() {
 		t.Error("zone-b may be scaled down a minute after zone-a, which requires an hour and has left its group for a moment")
 	}

@@ -28,8 +28,8 @@ func TestOrphansOfAFormerSelectorAreShownByALiveRead(t *testing.T) {
 	l.Annotations[contract.ZonesAnnotation] = record.FormatMembers([]group.Member{{Zone: "zone-a", UID: "uid-of-the-second"}})
 	cached, live := both(t, store, []runtime.Object{orphan(0), orphan(1), l}...)
 	for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
-		if len(s.Left) != 1 || len(s.Left[0].Pods) != 2 {
-			t.Errorf("%s show %+v, want zone-a with two orphans", from, s.Left)
+		if len(s.FormerZones) != 1 || len(s.FormerZones[0].Pods) != 2 {
+			t.Errorf("%s show %+v, want zone-a with two orphans", from, s.FormerZones)
 		}
 		for _, step := range plan.Only[group.RecordMembers](group.Plan(s)) {
 			t.Errorf("%s: the plan forgets %q, whose orphans exist", from, step.Gone)
@@ -93,8 +93,8 @@ func TestAMemberWithANameOfNoObjectMakesTheHoldUnreadable(t *testing.T) {
 		l.Annotations[contract.ZonesAnnotation] = record.FormatMembers([]group.Member{{Zone: name, UID: "u"}})
 		cached, live := both(t, store, newSet("zone-a"), l)
 		for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
-			if !strings.Contains(s.Hold.Unreadable, "no name of a StatefulSet") || len(s.Left) > 0 {
-				t.Errorf("member %q, %s: unreadable %q, former %+v", name, from, s.Hold.Unreadable, s.Left)
+			if !strings.Contains(s.Hold.Unreadable, "no name of a StatefulSet") || len(s.FormerZones) > 0 {
+				t.Errorf("member %q, %s: unreadable %q, former %+v", name, from, s.Hold.Unreadable, s.FormerZones)
 			}
 		}
 	}

@@ -16,10 +16,10 @@ type Member struct {
 // MostMembers limits how many zones a hold records, because they share one annotation.
 const MostMembers = 100
 
-// LeftZone is a zone that the hold records and that the group no longer has. Its StatefulSet was
+// FormerZone is a zone that the hold records and that the group no longer has. Its StatefulSet was
 // deleted without its pods, is in another group or in none, or is ignored. It may come back at any
 // moment.
-type LeftZone struct {
+type FormerZone struct {
 	Zone           // as its StatefulSet is now; without a StatefulSet, only its name and pods
 	Exists    bool // a StatefulSet of that name exists outside of the group
 	Orphaned  bool // some of its pods have no controller
@@ -28,26 +28,26 @@ type LeftZone struct {
 
 // wants reports whether a pod will be created again, now or when the StatefulSet is back. If a
 // deleted StatefulSet has no pods left, the zone is gone.
-func (z *LeftZone) wants(pod string) bool {
+func (z *FormerZone) wants(pod string) bool {
 	if z.Exists {
 		return z.Wants(pod)
 	}
 	return len(z.Pods) > 0
 }
 
-// leftZone returns the zone of that name that left the group, or nil.
-func (s *Snapshot) leftZone(name string) *LeftZone {
-	i := slices.IndexFunc(s.Left, func(z LeftZone) bool { return z.Name == name })
+// formerZone returns the zone of that name that left the group, or nil.
+func (s *Snapshot) formerZone(name string) *FormerZone {
+	i := slices.IndexFunc(s.FormerZones, func(z FormerZone) bool { return z.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &s.Left[i]
+	return &s.FormerZones[i]
 }
 
 // settled reports whether a zone that left the group no longer matters: it has no pods, or its
 // StatefulSet outside of the group is available. If no budget covers the zone any more, it matters
 // while one of its pods has an intent.
-func (b *groupState) settled(z *LeftZone) bool {
+func (b *groupState) settled(z *FormerZone) bool {
 	switch {
 	case z.Uncovered:
 		return b.leftover(&z.Zone).None()
@@ -60,19 +60,19 @@ func (b *groupState) settled(z *LeftZone) bool {
 // unsettled returns the zones that left the group and are not settled. Until they are, no pod of
 // another zone may be disrupted. A cache may be older than the pods of such a zone, so only a live
 // read shows that the zone is settled, unless no budget covers it any more.
-func (b *groupState) unsettled() []*LeftZone {
-	var zones []*LeftZone
-	for i := range b.Left {
-		if z := &b.Left[i]; !b.Live && !z.Uncovered || !b.settled(z) {
+func (b *groupState) unsettled() []*FormerZone {
+	var zones []*FormerZone
+	for i := range b.FormerZones {
+		if z := &b.FormerZones[i]; !b.Live && !z.Uncovered || !b.settled(z) {
 			zones = append(zones, z)
 		}
 	}
 	return zones
 }
 
-// leftZone objects while a zone that left the group is not settled. The eviction of an orphan in the
+// formerZonesSettled objects while a zone that left the group is not settled. The eviction of an orphan in the
 // way does not wait for a zone in which orphans serve.
-func (b *groupState) leftZone(inTheWay bool) plan.Refusal {
+func (b *groupState) formerZonesSettled(inTheWay bool) plan.Refusal {
 	for _, z := range b.unsettled() {
 		if !inTheWay || !b.leftToOrphans(z) {
 			return b.away(z)
@@ -82,7 +82,7 @@ func (b *groupState) leftZone(inTheWay bool) plan.Refusal {
 }
 
 // away returns a refusal that names a zone that left the group, and its state.
-func (b *groupState) away(z *LeftZone) plan.Refusal {
+func (b *groupState) away(z *FormerZone) plan.Refusal {
 	if z.Uncovered {
 		return b.leftover(&z.Zone)
 	}
@@ -101,7 +101,7 @@ func (b *groupState) away(z *LeftZone) plan.Refusal {
 }
 
 // whereabouts returns why a StatefulSet is outside of the group.
-func (z *LeftZone) whereabouts() string {
+func (z *FormerZone) whereabouts() string {
 	if z.Ignored {
 		return "the annotation lockstep.dev/ignore of its StatefulSet is true"
 	}
@@ -110,7 +110,7 @@ func (z *LeftZone) whereabouts() string {
 
 // cannotCreate returns why a StatefulSet outside of the group cannot create a pod, if an orphan is
 // the reason.
-func (z *LeftZone) cannotCreate(pod string) string {
+func (z *FormerZone) cannotCreate(pod string) string {
 	if because := z.inTheWay(pod); because != "" {
 		return ", and the StatefulSet cannot create the pod because " + because
 	}
@@ -146,8 +146,8 @@ func (b *groupState) recordMembers() []plan.Action {
 			step.Joined = append(step.Joined, z.Name)
 		}
 	}
-	for i := range b.Left {
-		if z := &b.Left[i]; b.settled(z) {
+	for i := range b.FormerZones {
+		if z := &b.FormerZones[i]; b.settled(z) {
 			step.Gone = append(step.Gone, z.Name)
 		}
 	}
@@ -208,10 +208,10 @@ func (b *groupState) member(zone string) *Member {
 }
 
 // leftPod returns a pod of a zone that left the group.
-func (b *groupState) leftPod(name string) (*LeftZone, plan.Pod, bool) {
-	for i := range b.Left {
-		if pod, exists := b.Left[i].podOrOrphan(name); exists {
-			return &b.Left[i], pod, true
+func (b *groupState) leftPod(name string) (*FormerZone, plan.Pod, bool) {
+	for i := range b.FormerZones {
+		if pod, exists := b.FormerZones[i].podOrOrphan(name); exists {
+			return &b.FormerZones[i], pod, true
 		}
 	}
 	return nil, plan.Pod{}, false

@@ -49,10 +49,10 @@ func TestFormerZonesAreShownWithTheirPods(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			cached, live := both(t, store, append(tc.objects, remembering())...)
 			for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {
-				if len(s.Left) != 1 {
-					t.Fatalf("%s show %d former zones, want zone-a", from, len(s.Left))
+				if len(s.FormerZones) != 1 {
+					t.Fatalf("%s show %d former zones, want zone-a", from, len(s.FormerZones))
 				}
-				left := s.Left[0]
+				left := s.FormerZones[0]
 				var pods []string
 				for _, p := range left.Pods {
 					pods = append(pods, p.Name)
@@ -88,8 +88,8 @@ func TestALiveReadIsRepeatedIfAFormerZoneReturns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(live.Left) > 0 || len(live.Zones) != 1 || len(live.Zones[0].Pods) != 1 {
-		t.Errorf("the read shows %d former zones and the zones %+v, want zone-a with its pod in the group", len(live.Left), live.Zones)
+	if len(live.FormerZones) > 0 || len(live.Zones) != 1 || len(live.Zones[0].Pods) != 1 {
+		t.Errorf("the read shows %d former zones and the zones %+v, want zone-a with its pod in the group", len(live.FormerZones), live.Zones)
 	}
 }
 
@@ -128,8 +128,8 @@ func TestALiveReadHasTheVersionOfThePodsOfAFormerZone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(live.Left) != 1 || live.Left[0].PodsAt != 100 {
-			t.Errorf("%s: %+v, want pods of version 100, that of their list", sentence, live.Left)
+		if len(live.FormerZones) != 1 || live.FormerZones[0].PodsAt != 100 {
+			t.Errorf("%s: %+v, want pods of version 100, that of their list", sentence, live.FormerZones)
 		}
 	}
 }

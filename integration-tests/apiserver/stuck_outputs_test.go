@@ -10,24 +10,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// names returns the wait that every output must contain for a plight.
-func (p plight) names(code string) said { return said{Zone: p.zone, Code: code, Pod: p.pod} }
+// names returns the wait that every output must contain for a stuck case.
+func (p stuckCase) names(code string) reportedWait {
+	return reportedWait{Zone: p.zone, Code: code, Pod: p.pod}
+}
 
-// first returns the wait that comes before all others during the plight.
-func (p plight) first(code string) said {
-	if p.from != (said{}) {
+// first returns the wait that comes before all others in the stuck case.
+func (p stuckCase) first(code string) reportedWait {
+	if p.from != (reportedWait{}) {
 		return p.from
 	}
 	return p.names(code)
 }
 
 // in reports whether a text contains code, zone and pod.
-func (s said) in(text string) bool {
+func (s reportedWait) in(text string) bool {
 	return strings.Contains(text, s.Code) && strings.Contains(text, s.Zone) && strings.Contains(text, s.Pod)
 }
 
 // logs waits until a line of the log contains code, zone and pod.
-func (s *scene) logs(code string, p plight) {
+func (s *scene) logs(code string, p stuckCase) {
 	s.t.Helper()
 	want := strings.TrimSpace(fmt.Sprintf("wait %s because %s %s", p.zone, code, p.pod))
 	if p.remark {
@@ -45,7 +47,7 @@ func (s *scene) logs(code string, p plight) {
 
 // hasEvent waits for an Event that also names the pod. The Event of a wait that is usually
 // short comes after a minute.
-func (s *scene) hasEvent(code string, p plight) {
+func (s *scene) hasEvent(code string, p stuckCase) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("an Event %s on %s names %q", code, p.zone, p.pod), func(present) error {
 		list, err := s.world.admin.EventsV1().Events(s.name).List(s.t.Context(), listOptions)
@@ -72,8 +74,8 @@ type shownGroup struct {
 	}
 }
 
-// showsPlight waits until the RolloutGroup contains code, zone and pod.
-func (s *scene) showsPlight(code string, p plight) {
+// showsStuckCase waits until the RolloutGroup contains code, zone and pod.
+func (s *scene) showsStuckCase(code string, p stuckCase) {
 	s.t.Helper()
 	kinds := documentedReasons(s.t)
 	s.eventually(fmt.Sprintf("the RolloutGroup names %+v", p.names(code)), func(present) error {
@@ -96,8 +98,8 @@ func (s *scene) showsPlight(code string, p plight) {
 	})
 }
 
-// describes returns an error if the RolloutGroup does not describe a plight completely.
-func (g shownGroup) describes(code string, p plight, kinds map[string]string) error {
+// describes returns an error if the RolloutGroup does not describe a stuck case completely.
+func (g shownGroup) describes(code string, p stuckCase, kinds map[string]string) error {
 	if p.remark {
 		if ready := g.condition("Ready"); !p.names(code).in(ready.Message) {
 			return errors.New("its condition Ready does not contain it")
@@ -111,7 +113,7 @@ func (g shownGroup) describes(code string, p plight, kinds map[string]string) er
 		return errors.New("its zone has another reason")
 	}
 	first := p.first(code)
-	if w := g.Status.Waiting; (said{w.Zone, w.Reason, w.Pod}) != first {
+	if w := g.Status.Waiting; (reportedWait{w.Zone, w.Reason, w.Pod}) != first {
 		return fmt.Errorf("it waits for something else, %+v was wanted", first)
 	}
 	for _, kind := range []string{"Ready", "Reconciling", "Stalled"} {
@@ -136,7 +138,7 @@ func (g shownGroup) condition(kind string) metav1.Condition {
 }
 
 // isShown waits until kubectl lockstep why contains code, zone and pod, both in JSON and in text.
-func (p person) isShown(code string, of plight) {
+func (p person) isShown(code string, of stuckCase) {
 	p.scene.t.Helper()
 	wait, first, exit := of.names(code), of.first(code), 2
 	if of.remark {
@@ -144,7 +146,7 @@ func (p person) isShown(code string, of plight) {
 	}
 	p.scene.eventually(fmt.Sprintf("kubectl lockstep why names %+v", wait), func(present) error {
 		got, out, errs := p.types("why", defaultGroup, "-o", "json")
-		var why struct{ Waits, Remarks []said }
+		var why struct{ Waits, Remarks []reportedWait }
 		if got != exit || errs != "" || json.Unmarshal([]byte(out), &why) != nil {
 			return fmt.Errorf("exit code %d, want %d\n%s%s", got, exit, out, errs)
 		}

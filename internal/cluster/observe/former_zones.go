@@ -44,8 +44,8 @@ func (o *Observer) unremembered(s *group.Snapshot) []group.Member {
 }
 
 // cachedLeft returns the zones that left the group, as the caches show them.
-func (o *Observer) cachedLeft(key plan.Key, s *group.Snapshot) []group.LeftZone {
-	var left []group.LeftZone
+func (o *Observer) cachedLeft(key plan.Key, s *group.Snapshot) []group.FormerZone {
+	var left []group.FormerZone
 	for _, m := range o.absentMembers(s) {
 		left = append(left, o.cachedMember(key, m))
 	}
@@ -53,8 +53,8 @@ func (o *Observer) cachedLeft(key plan.Key, s *group.Snapshot) []group.LeftZone 
 }
 
 // cachedMember returns a zone that a hold remembers and that its group does not have.
-func (o *Observer) cachedMember(key plan.Key, m group.Member) group.LeftZone {
-	z := group.LeftZone{Zone: group.Zone{Name: m.Zone, UID: m.UID}}
+func (o *Observer) cachedMember(key plan.Key, m group.Member) group.FormerZone {
+	z := group.FormerZone{Zone: group.Zone{Name: m.Zone, UID: m.UID}}
 	set, exists := o.zone(key.Namespace, m.Zone)
 	if exists {
 		z.Zone, z.Exists = set.zone, true
@@ -114,7 +114,7 @@ func (o *Observer) liveLeft(ctx context.Context, s *group.Snapshot) error {
 			return err
 		}
 		if m.UID != "" || len(z.Pods) > 0 {
-			s.Left = append(s.Left, z)
+			s.FormerZones = append(s.FormerZones, z)
 		}
 	}
 	return nil
@@ -122,8 +122,8 @@ func (o *Observer) liveLeft(ctx context.Context, s *group.Snapshot) error {
 
 // readLeft lists the pods of a zone after it has found that the StatefulSet is outside the group or does not exist. A
 // list from before could lack pods that were created since.
-func (o *Observer) readLeft(ctx context.Context, key plan.Key, m group.Member) (group.LeftZone, error) {
-	z := group.LeftZone{Zone: group.Zone{Name: m.Zone, UID: m.UID}}
+func (o *Observer) readLeft(ctx context.Context, key plan.Key, m group.Member) (group.FormerZone, error) {
+	z := group.FormerZone{Zone: group.Zone{Name: m.Zone, UID: m.UID}}
 	var record *zoneRecord
 	switch set, err := o.readSet(ctx, key.Namespace, m.Zone); {
 	case err != nil:
@@ -151,7 +151,7 @@ func (o *Observer) readLeft(ctx context.Context, key plan.Key, m group.Member) (
 
 // candidates returns a selector that finds at least the pods of a zone that left. If its StatefulSet does not exist,
 // its pods may be from before a change of its selector.
-func candidates(z *group.LeftZone) string {
+func candidates(z *group.FormerZone) string {
 	if z.Exists {
 		return z.Selector
 	}
@@ -161,7 +161,7 @@ func candidates(z *group.LeftZone) string {
 // take adds a pod with a zone's name to a zone that left, if it counts as one of its pods. If the StatefulSet does
 // not exist, these are the pods that a StatefulSet of that name controls, whatever its UID, and the pods without a
 // controller. A pod that a controller of another kind has adopted is no podRecord and does not count.
-func take(z *group.LeftZone, r *podRecord) {
+func take(z *group.FormerZone, r *podRecord) {
 	if z.Exists && !has(&z.Zone, r) || !z.Exists && !r.named() {
 		return
 	}

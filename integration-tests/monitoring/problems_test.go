@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ail causes states in the group that a person should see: an annotation that cannot be read, a
+// causeProblems causes states in the group that a person should see: an annotation that cannot be read, a
 // zone whose pods are called before a downscale, a budget, and an invalid budget.
-func (s *scene) ail() {
+func (s *scene) causeProblems() {
 	s.Helper()
 	for zone, metadata := range map[string]string{
 		zones[0]: `{"annotations": {"rollout-max-unavailable": "0%"}}`,
@@ -34,8 +34,8 @@ func (s *scene) ail() {
 	}
 }
 
-// babble sends an invalid review to a webhook.
-func (c *caller) babble() {
+// sendInvalidReview sends an invalid review to a webhook.
+func (c *caller) sendInvalidReview() {
 	c.Helper()
 	q, err := http.NewRequestWithContext(c.Context(), http.MethodPost, c.address+"/admission/zpdb-validation", strings.NewReader("{}"))
 	c.must(err)
