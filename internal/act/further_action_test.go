@@ -45,7 +45,7 @@ func TestTheLockUsesTheRequirementsOfAFurtherAction(t *testing.T) {
 	}{
 		"caches are sufficient":        {deleteClaim{}, hold.Carry},
 		"it requires a live read":      {deleteClaim{read: plan.Always}, hold.ReadLive},
-		"another process wrote last":   {deleteClaim{read: plan.IfInherited}, hold.Carry},
+		"this process wrote last":      {deleteClaim{read: plan.IfInherited}, hold.Carry},
 		"the Lease is written for it":  {deleteClaim{records: true}, hold.Write},
 		"a read comes before a record": {deleteClaim{read: plan.Always, records: true}, hold.ReadLive},
 	} {

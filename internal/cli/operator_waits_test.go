@@ -47,7 +47,7 @@ func acknowledges(s *scene) {
 	noted := map[string]group.DelayRecord{"zone-a": {Call: call, OrdinalRanges: []group.OrdinalRange{group.OrdinalRangeOf("zone-a-1", 1, time.Now().Add(-time.Minute))}}}
 	s.server.put(leasePath+"lockstep-group-store", object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
 		"namespace": "team", "name": "lockstep-group-store", "labels": object{contract.HoldLabel: contract.HoldLabelGroup},
-		"annotations": object{contract.NameAnnotation(plan.KindGroup): "store", contract.AgreedAnnotation: record.FormatAcknowledged(noted)},
+		"annotations": object{contract.NameAnnotation(plan.KindGroup): "store", contract.AcknowledgedAnnotation: record.FormatAcknowledged(noted)},
 	}})
 }
 

@@ -71,17 +71,17 @@ func NameAnnotation(kind plan.Kind) string { return "lockstep.dev/" + kind.Word(
 
 // Names on the Lease of a group.
 const (
-	HoldLabel            = "lockstep.dev/hold"
-	HoldLabelGroup       = "group"
-	IntentsAnnotation    = "lockstep.dev/intents"
-	ZonesAnnotation      = "lockstep.dev/zones"
-	WaitingAnnotation    = "lockstep.dev/waiting"
-	DownscalesAnnotation = "lockstep.dev/last-downscales"
-	GivenUpAnnotation    = "lockstep.dev/failed-downscales"
-	AgreedAnnotation     = "lockstep.dev/delayed-downscales"
-	TraceAnnotation      = "lockstep.dev/trace"
-	RolloutsAnnotation   = "lockstep.dev/rollouts"
-	ActorAnnotation      = "lockstep.dev/last-actor"
+	HoldLabel              = "lockstep.dev/hold"
+	HoldLabelGroup         = "group"
+	IntentsAnnotation      = "lockstep.dev/intents"
+	ZonesAnnotation        = "lockstep.dev/zones"
+	WaitingAnnotation      = "lockstep.dev/waiting"
+	DownscalesAnnotation   = "lockstep.dev/last-downscales"
+	GivenUpAnnotation      = "lockstep.dev/failed-downscales"
+	AcknowledgedAnnotation = "lockstep.dev/delayed-downscales"
+	TraceAnnotation        = "lockstep.dev/trace"
+	RolloutsAnnotation     = "lockstep.dev/rollouts"
+	ActorAnnotation        = "lockstep.dev/last-actor"
 )
 
 // Names on RolloutGroups.
@@ -178,7 +178,7 @@ var words = []Word{
 	{WaitingAnnotation, "Lease", "annotation", us, "the queue: operations that were refused and are expected to try again, in order of their first refusal, as JSON", "the queue is empty", "the queue is empty"},
 	{DownscalesAnnotation, "Lease", "annotation", us, "when each zone was last scaled down, as JSON", "the times are not known", "lockstep treats the group as held and reports `HoldUnreadable`"},
 	{GivenUpAnnotation, "Lease", "annotation", us, "when a downscale that lockstep had begun itself failed, by zone, as JSON; lockstep waits before it tries again", "no downscale failed", "no downscale failed"},
-	{AgreedAnnotation, "Lease", "annotation", us, "pods that acknowledged a delayed downscale, with the time of the acknowledgement, by zone, as JSON", "no pod has acknowledged", "no pod has acknowledged, and each delay begins again"},
+	{AcknowledgedAnnotation, "Lease", "annotation", us, "pods that acknowledged a delayed downscale, with the time of the acknowledgement, by zone, as JSON", "no pod has acknowledged", "no pod has acknowledged, and each delay begins again"},
 	{TraceAnnotation, "Lease", "annotation", us, "W3C traceparent of the rollout", "a new trace begins", "a new trace begins"},
 	{ZonesAnnotation, "Lease", "annotation", us, "zones of the group with the UIDs of their StatefulSets, as JSON with a version; it includes zones that left the group while their pods still exist", "no zones are recorded", "lockstep treats the group as held and reports `HoldUnreadable`"},
 	{RolloutsAnnotation, "Lease", "annotation", us, "the rollout in progress and the last five, for people and for traces, as JSON with a version; no decision depends on it", "no rollouts are recorded", "no rollouts are recorded"},

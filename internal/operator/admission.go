@@ -6,7 +6,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/lockstep-dev/lockstep/internal/act/hook"
+	"github.com/lockstep-dev/lockstep/internal/act/podcalls"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/serve/admission"
@@ -15,8 +15,8 @@ import (
 
 // callPods returns the caller of pods. The executor and the webhooks share it, so its limits
 // apply to both together.
-func (o *Operator) callPods() hook.Zones {
-	return hook.Zones{Caller: hook.New(hook.Options{
+func (o *Operator) callPods() podcalls.Zones {
+	return podcalls.Zones{Caller: podcalls.New(podcalls.Options{
 		Managed:       func(namespace string) bool { return o.observer.Managed(namespace) },
 		ClusterDomain: o.config.Pods.ClusterDomain,
 		CallLimit:     o.config.Pods.Timeout,
@@ -36,7 +36,7 @@ func (o *Operator) counting() counting {
 	return counting{o.metrics, func(key plan.Key) bool { return o.observer.Has(key) }}
 }
 
-func (c counting) called(pod hook.Pod, purpose hook.Purpose, r hook.Result) {
+func (c counting) called(pod podcalls.Pod, purpose podcalls.Purpose, r podcalls.Result) {
 	c.metrics.PodCalled(telemetry.PodCall{
 		Namespace: pod.Namespace, Purpose: string(purpose), Outcome: string(r.Outcome), Why: string(r.Why), Status: r.Status, Took: r.Took,
 	})
@@ -45,14 +45,14 @@ func (c counting) called(pod hook.Pod, purpose hook.Purpose, r hook.Result) {
 	}
 }
 
-// tellPods returns the table of messages to pods of zones with a delay.
-func (o *Operator) tellPods() *hook.Messages {
-	return hook.NewMessages(o.pods.Caller, hook.MessageOptions{StayEvery: o.config.Pods.StayEvery, Answered: o.enqueue, Now: o.clients.clock.Now})
+// newMessages returns the table of messages to pods of zones with a delay.
+func (o *Operator) newMessages() *podcalls.Messages {
+	return podcalls.NewMessages(o.pods.Caller, podcalls.MessageOptions{StayEvery: o.config.Pods.StayEvery, Answered: o.enqueue, Now: o.clients.clock.Now})
 }
 
-// askPods returns the table of requests to pods to prepare for downscales.
-func (o *Operator) askPods() *hook.Preparations {
-	return hook.NewPreparations(o.pods, hook.PreparationOptions{Answered: o.enqueue, Now: o.clients.clock.Now, Abandoned: func(ctx context.Context, key plan.Key, d group.Downscale) {
+// newPreparations returns the table of requests to pods to prepare for downscales.
+func (o *Operator) newPreparations() *podcalls.Preparations {
+	return podcalls.NewPreparations(o.pods, podcalls.PreparationOptions{Answered: o.enqueue, Now: o.clients.clock.Now, Abandoned: func(ctx context.Context, key plan.Key, d group.Downscale) {
 		if err := o.admissionHolds().UndoAgain(ctx, key, d, o.clients.clock); err != nil {
 			o.log.WithContext(ctx).WithError(err).WithFields(logrus.Fields{"namespace": key.Namespace, "group": key.Name, "zone": d.Zone}).
 				Warn("the former leader called pods to prepare for a downscale; they may not be notified that they stay")
@@ -69,7 +69,7 @@ func (o *Operator) admission() http.Handler {
 	turns := &admission.GroupLocks{}
 	holds := o.admissionHolds()
 	o.downscales = &admission.PrepareDownscale{
-		Observer: o.observer, Holds: holds, Pods: o.pods, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
+		Observer: o.observer, Holds: holds, Pods: o.pods, Locks: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
 	}
 	return admission.New(admission.Options{
 		NoDownscale: admission.NoDownscale{
@@ -78,7 +78,7 @@ func (o *Operator) admission() http.Handler {
 		},
 		PrepareDownscale: o.downscales,
 		PodEviction: &admission.PodEviction{
-			Observer: o.observer, Holds: holds, Fresh: o.controller.Fresh, Turns: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
+			Observer: o.observer, Holds: holds, Fresh: o.controller.Fresh, Locks: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
 			Unpinned: o.metrics.EvictionUnpinned, Decided: o.decisions.decided,
 		},
 		PodEvictionPin: &admission.PodEvictionPin{Observer: o.observer, DryRun: o.config.DryRun},

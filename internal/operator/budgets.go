@@ -13,8 +13,8 @@ import (
 // budgetLoop is the name of the loop over namespaces with budgets in logs, spans and metrics.
 const budgetLoop = "budget"
 
-// tellOfBudgets writes the status of budgets until ctx ends and every worker has returned.
-func (o *Operator) tellOfBudgets(ctx context.Context) {
+// writeBudgetStatus writes the status of budgets until ctx ends and every worker has returned.
+func (o *Operator) writeBudgetStatus(ctx context.Context) {
 	if !o.waitForCaches(ctx) {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
-	"github.com/lockstep-dev/lockstep/internal/act/hook"
+	"github.com/lockstep-dev/lockstep/internal/act/podcalls"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -38,7 +38,7 @@ func TestCallsToPodsAreCountedByGroup(t *testing.T) {
 	m := telemetry.NewMetrics("test")
 	c := counting{m, func(key plan.Key) bool { return key.Name == store.Name }}
 	for _, key := range []plan.Key{store, {Namespace: "team", Name: "store", Kind: plan.KindStatefulSet}, {Namespace: "team", Name: "gone"}} {
-		c.called(hook.Pod{Group: key, Namespace: "team", Name: "zone-a-0"}, hook.ToPrepare, hook.Result{Outcome: hook.Failed, Why: hook.Declined})
+		c.called(podcalls.Pod{Group: key, Namespace: "team", Name: "zone-a-0"}, podcalls.ToPrepare, podcalls.Result{Outcome: podcalls.Failed, Why: podcalls.Declined})
 	}
 	want := `lockstep_group_pod_calls_total{group="store",namespace="team",outcome="failed",purpose="prepare"} 1`
 	if got := measured(t, m, "lockstep_group_pod_calls_total"); len(got) != 1 || got[0] != want {
@@ -107,7 +107,7 @@ func TestReviewsAndCallsAreMeasuredByManagedNamespace(t *testing.T) {
 	c := counting{m, func(plan.Key) bool { return false }}
 	for _, namespace := range []string{"team", "other"} {
 		c.reviewed(admission.Observation{Namespace: namespace, Webhook: "pod-eviction", Verdict: admission.Allowed})
-		c.called(hook.Pod{Namespace: namespace, Name: "zone-a-0"}, hook.ToPrepare, hook.Result{Outcome: hook.Failed, Why: hook.Declined, Status: http.StatusNotFound})
+		c.called(podcalls.Pod{Namespace: namespace, Name: "zone-a-0"}, podcalls.ToPrepare, podcalls.Result{Outcome: podcalls.Failed, Why: podcalls.Declined, Status: http.StatusNotFound})
 	}
 	for prefix, want := range map[string][]string{
 		"lockstep_admission_reviews_total": {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/lockstep-dev/lockstep/internal/act"
-	"github.com/lockstep-dev/lockstep/internal/act/hook"
+	"github.com/lockstep-dev/lockstep/internal/act/podcalls"
 	"github.com/lockstep-dev/lockstep/internal/cluster/access"
 	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
@@ -49,9 +49,9 @@ type Operator struct {
 	events       events.EventBroadcaster
 	access       *access.Review
 	holds        *lease.Store
-	pods         hook.Zones
-	messages     *hook.Messages
-	preparations *hook.Preparations
+	pods         podcalls.Zones
+	messages     *podcalls.Messages
+	preparations *podcalls.Preparations
 	contests     *contest.Log
 	references   *reference.Cache
 	budgets      *budgets.Cache
@@ -68,7 +68,7 @@ type Operator struct {
 	led          atomic.Bool                         // this process has been the leader
 	loop         atomic.Pointer[loop.Loop[plan.Key]] // nil while this process does not lead
 	telling      atomic.Pointer[loop.Loop[string]]   // of the status of budgets; nil while this process does not lead
-	showing      atomic.Pointer[showcase]            // of groups in RolloutGroups; nil while this process does not lead
+	showing      atomic.Pointer[rolloutGroupWriter]  // of groups in RolloutGroups; nil while this process does not lead
 }
 
 // flushTimeout limits the export of the last spans.
@@ -113,7 +113,7 @@ func (o *Operator) assemble() error {
 	}
 	only := o.config.Kubernetes.Namespace
 	o.holds, o.pods = lease.NewStore(o.clients.work, only, o.identity), o.callPods()
-	o.messages, o.preparations, o.contests = o.tellPods(), o.askPods(), contest.NewLog()
+	o.messages, o.preparations, o.contests = o.newMessages(), o.newPreparations(), contest.NewLog()
 	o.references = reference.New(reference.Options{
 		Client: o.clients.foreign.client, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
 	})
@@ -145,7 +145,7 @@ func (o *Operator) assemble() error {
 		DryRun:       o.config.DryRun,
 		Observer:     o.observer,
 		Executor:     o.executor,
-		Reporter:     voices{o.reporter, o.showing.Load},
+		Reporter:     reporters{o.reporter, o.showing.Load},
 		Holds:        o.holds,
 		Messages:     o.messages,
 		Preparations: o.preparations,

@@ -16,15 +16,15 @@ import (
 // rolloutGroupLoop is the name of the loop over RolloutGroups in logs and metrics.
 const rolloutGroupLoop = "rolloutgroup"
 
-// showcase writes the state of groups into RolloutGroups while this process is the leader.
-type showcase struct {
+// rolloutGroupWriter writes the state of groups into RolloutGroups while this process is the leader.
+type rolloutGroupWriter struct {
 	cache      *rolloutgroup.Cache
 	controller *rolloutgroup.Controller
 	loop       *loop.Loop[rolloutgroup.Name]
 }
 
-func (o *Operator) newShowcase() *showcase {
-	s := &showcase{cache: rolloutgroup.NewCache(rolloutgroup.CacheOptions{
+func (o *Operator) newRolloutGroupWriter() *rolloutGroupWriter {
+	s := &rolloutGroupWriter{cache: rolloutgroup.NewCache(rolloutgroup.CacheOptions{
 		Client: o.clients.foreign.dynamic, Metadata: o.clients.foreign.metadata, Namespace: o.config.Kubernetes.Namespace, Log: o.log,
 	})}
 	s.controller = rolloutgroup.New(rolloutgroup.Options{
@@ -45,7 +45,7 @@ func (o *Operator) newShowcase() *showcase {
 
 // show writes RolloutGroups until ctx ends and every worker has returned. It does not keep
 // leadership for a watch that ends late.
-func (o *Operator) show(ctx context.Context, s *showcase) {
+func (o *Operator) show(ctx context.Context, s *rolloutGroupWriter) {
 	watching := make(chan struct{})
 	go func() {
 		defer close(watching)
@@ -59,20 +59,20 @@ func (o *Operator) show(ctx context.Context, s *showcase) {
 
 // look enqueues the existing RolloutGroups of a namespace that opted in. The groups of some may
 // not exist any more.
-func (s *showcase) look(namespace string) {
+func (s *rolloutGroupWriter) look(namespace string) {
 	for _, n := range s.cache.In(namespace) {
 		s.loop.Add(n)
 	}
 }
 
-// voices reports plans to the reporter and, while this process is the leader, to RolloutGroups.
-type voices struct {
+// reporters reports plans to the reporter and, while this process is the leader, to RolloutGroups.
+type reporters struct {
 	*report.Reporter
-	showing func() *showcase // may return nil
+	showing func() *rolloutGroupWriter // may return nil
 }
 
 // Group reports one plan, and returns the results of the reporter.
-func (v voices) Group(s group.Snapshot, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
+func (v reporters) Group(s group.Snapshot, steps []plan.Action, done []plan.Receipt) (news bool, due time.Duration) {
 	if showing := v.showing(); showing != nil {
 		showing.controller.Take(s, steps)
 	}
@@ -80,7 +80,7 @@ func (v voices) Group(s group.Snapshot, steps []plan.Action, done []plan.Receipt
 }
 
 // Forget drops a group that does not exist any more.
-func (v voices) Forget(key plan.Key) {
+func (v reporters) Forget(key plan.Key) {
 	if showing := v.showing(); showing != nil {
 		showing.controller.Forget(key)
 	}

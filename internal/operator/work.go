@@ -54,8 +54,8 @@ func (o *Operator) work(ctx context.Context) {
 		loops.Go(func() { o.webhooks.inject(ctx) })
 	}
 	if !o.config.DryRun {
-		loops.Go(func() { o.tellOfBudgets(ctx) })
-		showing := o.newShowcase()
+		loops.Go(func() { o.writeBudgetStatus(ctx) })
+		showing := o.newRolloutGroupWriter()
 		o.showing.Store(showing)
 		defer o.showing.Store(nil)
 		loops.Go(func() { o.show(ctx, showing) })

@@ -11,7 +11,7 @@ import (
 // Action is one thing to do, or to wait for. It describes everything that lockstep must know of it: the
 // executor carries it out in the Order that it names, package hold checks whether it requires a live read
 // or a write of the Lease, and reports show its Event. None of these has a list of all actions, so another
-// kind of workload adds actions and changes no list.
+// kind of workload adds actions and changes no list of theirs.
 type Action interface {
 	// Reason returns why the action is in the plan.
 	Reason() reason.Code
@@ -34,7 +34,7 @@ type Effect struct {
 	Records bool     // the Lease is written for the action, even if no other write is due
 	// Disrupts: pods may leave because of it, so what the plan assumes is read again just before (ADR 30).
 	Disrupts bool
-	// UnderLease: the hold covers its request, so the request ends before the hold can expire, also if the plan does
+	// EndsBeforeExpiry: the hold covers its request, so the request ends before the hold can expire, also if the plan does
 	// not write the Lease.
 	EndsBeforeExpiry bool
 	// Resizes: it decides which pods of its zone leave. If it fails, no pod of the zone is notified.

@@ -13,13 +13,13 @@ type Budget struct {
 // Of returns the budget as a number of pods, for a zone with that many replicas.
 func (b Budget) Of(replicas int) int {
 	if b.Percent > 0 {
-		return PartOf(replicas, b.Percent)
+		return PercentOf(replicas, b.Percent)
 	}
 	return max(1, b.Pods)
 }
 
-// PartOf returns a percentage of the replicas, rounded down, but at least one.
-func PartOf(replicas, percent int) int {
+// PercentOf returns a percentage of the replicas, rounded down, but at least one.
+func PercentOf(replicas, percent int) int {
 	return max(1, int(int64(percent)*int64(replicas)/100))
 }
 

@@ -25,7 +25,7 @@ func (a CancelDeletion) Effect() Effect {
 // Event implements Action.
 func (a CancelDeletion) Event() Event {
 	return Event{
-		Zone: a.Intent.Zone, Pod: a.Intent.Pod, PodUID: a.Intent.UID, Action: "WithdrawDelete",
+		Zone: a.Intent.Zone, Pod: a.Intent.Pod, PodUID: a.Intent.UID, Action: "CancelDeletion",
 		Note: fmt.Sprintf("no longer deletes pod %s (%s): %s", a.Intent.Pod, a.Because, a.Reason().Sentence()),
 	}
 }

@@ -29,7 +29,7 @@ func (a EndIntent) Event() Event {
 	case reason.PodNotFound:
 		return Event{}
 	case reason.HoldRestored:
-		e.Action, e.Warning = "DropNote", true
+		e.Action, e.Warning = "EndIntent", true
 		e.Note = fmt.Sprintf("drops the record of pod %s: %s", a.Intent.Pod, a.Because.Sentence())
 	default:
 		e.Action = "EndEviction"

@@ -54,8 +54,8 @@ func (h Hold) Lapsed(now time.Time, idle bool) bool {
 	return true
 }
 
-// Respected reports whether an operation of a newer version of lockstep has the hold. Then
+// HeldByNewerVersion reports whether an operation of a newer version of lockstep has the hold. Then
 // lockstep neither ends nor overwrites the records of that operation. idle is as in Lapsed.
-func (h Hold) Respected(now time.Time, idle bool) bool {
+func (h Hold) HeldByNewerVersion(now time.Time, idle bool) bool {
 	return h.Holder.Newer() && !h.Lapsed(now, idle)
 }

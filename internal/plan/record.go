@@ -15,8 +15,8 @@ type Part interface {
 	InProgress() Holder
 }
 
-// Recorder is an action that records something in the part of a kind.
-type Recorder interface {
+// PartRecorder is an action that records something in the part of a kind.
+type PartRecorder interface {
 	Action
 	// Record returns the part with what the action records. It does not change memory that the given part uses.
 	Record(part Part) Part
@@ -34,9 +34,9 @@ func (r Record) InProgress() Holder {
 func (r Record) Lapsed(now time.Time) bool { return r.Hold.Lapsed(now, r.InProgress().Free()) }
 
 // PartAfter returns the part after the actions that satisfy a condition have recorded in it.
-func (r Record) PartAfter(steps []Action, records func(Recorder) bool) Part {
+func (r Record) PartAfter(steps []Action, records func(PartRecorder) bool) Part {
 	part := r.Part
-	for _, a := range Only[Recorder](steps) {
+	for _, a := range Only[PartRecorder](steps) {
 		if records(a) {
 			part = a.Record(part)
 		}

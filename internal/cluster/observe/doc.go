@@ -1,4 +1,4 @@
-// Package observe converts the state of the API server into plan.Snapshots, from caches or by a
+// Package observe converts the state of the API server into group.Snapshots, from caches or by a
 // live read. It also returns the group that an event concerns.
 //
 //	watch ──trim──► cache of small records ──► Cached(key) ──► group.Snapshot

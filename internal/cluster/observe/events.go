@@ -132,7 +132,7 @@ func changesHands(was, is keptPod) bool {
 // that the StatefulSet has left if they remember it or have an intent for the pod. A pod that
 // arrives before its StatefulSet concerns no group yet: the StatefulSet's own event follows.
 func (o *Observer) concernedBy(r keptPod) []plan.Key {
-	keys := o.holds.Noting(r.home())
+	keys := o.holds.RecordingPod(r.home())
 	var sets []*zoneRecord
 	if r.controller() != "" {
 		sets = lookup[*zoneRecord](o.zones, byUID, r.controller())

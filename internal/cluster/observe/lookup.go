@@ -82,8 +82,8 @@ type Pod struct {
 	Unclaimed bool
 }
 
-// Stranger reports whether the pod neither belongs to a StatefulSet nor was created by one.
-func (p Pod) Stranger() bool { return !p.Held && !p.Unplaced && !p.Unclaimed }
+// OutsideStatefulSets reports whether the pod neither belongs to a StatefulSet nor was created by one.
+func (p Pod) OutsideStatefulSets() bool { return !p.Held && !p.Unplaced && !p.Unclaimed }
 
 // Claims returns the holds that remember, or may remember, the StatefulSet that created a pod,
 // according to the API server. The hold of a budget counts while the budget covers the

@@ -94,7 +94,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	c.Traces.Show(ctx, key, cached.Hold.Rollouts)
 	if missing, lasting := c.Fresh.Behind(&cached); missing != "" {
 		c.reportStaleCaches(ctx, cached, missing, lasting >= reportAfter)
-		return loop.After(hold.RetryAfter), nil
+		return loop.After(hold.ReconcileAgainAfter), nil
 	}
 	return c.planAndAct(ctx, cached)
 }
@@ -105,7 +105,7 @@ func (c *Controller) planAndAct(ctx context.Context, cached group.Snapshot) (loo
 	t, err := c.planToCarryOut(ctx, evaluate(cached))
 	switch {
 	case errors.Is(err, errUnconfirmed):
-		return loop.After(hold.RetryAfter), nil
+		return loop.After(hold.ReconcileAgainAfter), nil
 	case err != nil:
 		return c.reportFailedRead(ctx, t, err), err
 	}
@@ -128,7 +128,7 @@ func (c *Controller) caughtUp(t evaluation) loop.Outcome {
 	case c.DryRun:
 		return loop.After(hold.ReportAfter)
 	}
-	return loop.After(hold.RetryAfter)
+	return loop.After(hold.ReconcileAgainAfter)
 }
 
 // evaluation is a plan, the snapshot that it was made from, and the record that the hold needs.

@@ -22,7 +22,7 @@ type Need int
 const (
 	// Carry: carry out the actions; the Lease needs no write.
 	Carry Need = iota
-	// Look: read the workload live, with the known record or one that is read as well, and plan again before any
+	// ReadLive: read the workload live, with the known record or one that is read as well, and plan again before any
 	// action.
 	ReadLive
 	// Write: write Record by compare-and-swap, then carry out the actions.
@@ -131,7 +131,7 @@ func anyRequiresWrite(steps []plan.Action) bool {
 }
 
 // requiresWrite reports whether an action records something for which the Lease is written.
-func requiresWrite(a plan.Recorder) bool { return a.Effect().Records }
+func requiresWrite(a plan.PartRecorder) bool { return a.Effect().Records }
 
 // holderAfter returns the holder once the record has the next part of the kind. The end of what it recorded does
 // not release the hold; that is a separate action. A person who took the hold by hand meanwhile keeps it until it

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// RetryAfter is the interval until the next reconcile if the caches did not show what was expected. An
+	// ReconcileAgainAfter is the interval until the next reconcile if the caches did not show what was expected. An
 	// event usually comes earlier.
-	RetryAfter = time.Second
+	ReconcileAgainAfter = time.Second
 	// ReportAfter is the interval at which a wait is reported again if no event occurs.
 	ReportAfter = time.Minute
 )
@@ -31,7 +31,7 @@ func NextReconcile(w plan.Workload, steps []plan.Action, d Decision) (time.Durat
 		switch {
 		case at.IsZero():
 		case !at.After(s.Now):
-			intervals = append(intervals, RetryAfter)
+			intervals = append(intervals, ReconcileAgainAfter)
 		default:
 			intervals = append(intervals, at.Sub(s.Now))
 		}

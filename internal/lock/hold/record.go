@@ -122,8 +122,8 @@ func intent(d plan.DeletePod, now time.Time) plan.Intent {
 // are written under any holder and without a live read, because the compare-and-swap fails if the Lease has
 // changed.
 func withRecords(s *situation, steps []plan.Action, d Decision) Decision {
-	beside := func(a plan.Recorder) bool { return !requiresWrite(a) }
-	if !slices.ContainsFunc(plan.Only[plan.Recorder](steps), beside) || s.Hold.Unreadable != "" {
+	beside := func(a plan.PartRecorder) bool { return !requiresWrite(a) }
+	if !slices.ContainsFunc(plan.Only[plan.PartRecorder](steps), beside) || s.Hold.Unreadable != "" {
 		return d
 	}
 	switch d.Need {

@@ -243,8 +243,8 @@ func watched(lease *coordinationv1.Lease) bool {
 	return lease != nil && lease.Labels[contract.HoldLabel] == contract.HoldLabelGroup
 }
 
-// Noting returns the groups of a namespace whose hold records an intent for a pod of that name.
-func (s *Store) Noting(namespace, pod string) []plan.Key {
+// RecordingPod returns the groups of a namespace whose hold records an intent for a pod of that name.
+func (s *Store) RecordingPod(namespace, pod string) []plan.Key {
 	return s.having(byRecordedPod, namespace+"/"+pod)
 }
 

@@ -759,7 +759,7 @@ func TestAHoldThatRecordsAnImpossibleCallIsRespectedAndNotRead(t *testing.T) {
 		r.server.change(stored, func(l *coordinationv1.Lease) bool {
 			l.Annotations = map[string]string{contract.IntentsAnnotation: `{"version":1,"decrease":{"zone":"z","uid":"u","resourceVersion":"1","from":2,"to":1,` +
 				`"stage":"undoing","since":"2026-01-05T12:00:00Z","call":` + call + `}}`,
-				contract.AgreedAnnotation: `{"z":{"call":` + call + `,"pods":[{"from":1,"to":2,"pods":"abcdef","since":"2026-01-05T12:00:00Z"}]}}`}
+				contract.AcknowledgedAnnotation: `{"z":{"call":` + call + `,"pods":[{"from":1,"to":2,"pods":"abcdef","since":"2026-01-05T12:00:00Z"}]}}`}
 			return true
 		})
 		if got := r.read(); (got.Unreadable == "") != readable {

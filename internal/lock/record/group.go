@@ -18,10 +18,10 @@ type groups struct{}
 func (groups) encode(part plan.Part) (annotations map[string]string, inIntents json.RawMessage) {
 	p := group.PartOf(part)
 	return map[string]string{
-		contract.ZonesAnnotation:      FormatMembers(p.Members),
-		contract.DownscalesAnnotation: FormatTimes(p.Downscaled),
-		contract.GivenUpAnnotation:    FormatTimes(p.GivenUp),
-		contract.AgreedAnnotation:     FormatAcknowledged(p.Acknowledged),
+		contract.ZonesAnnotation:        FormatMembers(p.Members),
+		contract.DownscalesAnnotation:   FormatTimes(p.Downscaled),
+		contract.GivenUpAnnotation:      FormatTimes(p.GivenUp),
+		contract.AcknowledgedAnnotation: FormatAcknowledged(p.Acknowledged),
 	}, FormatDownscale(p.Downscale)
 }
 
@@ -32,7 +32,7 @@ func (groups) decode(annotations map[string]string, inIntents json.RawMessage) (
 	p.Downscaled, times = ParseTimes(annotations[contract.DownscalesAnnotation])
 	p.Members, zones = ParseMembers(annotations[contract.ZonesAnnotation])
 	p.GivenUp, _ = ParseTimes(annotations[contract.GivenUpAnnotation]) // zones without a time are tried again
-	p.Acknowledged = ParseAcknowledged(annotations[contract.AgreedAnnotation])
+	p.Acknowledged = ParseAcknowledged(annotations[contract.AcknowledgedAnnotation])
 	maps.DeleteFunc(p.Acknowledged, func(_ string, a group.DelayRecord) bool { return !contract.CallOf(a.Call).Valid() })
 	return p, cmp.Or(part, times, zones, wrongCall(p.Downscale.Call))
 }

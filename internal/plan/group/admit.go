@@ -26,7 +26,7 @@ type DownscaleAnswer struct {
 	Because           plan.Refusal // the refusal; none: the downscale is allowed
 	PredecessorReason string       // Because in the predecessor's words; empty: it has none, or they need no numbers
 	Record            Downscale    // what the hold must record before the admission; zero: nothing
-	Former            Downscale    // the rest of the previous downscale, recorded again if no pod receives the call of Note
+	Former            Downscale    // the rest of the previous downscale, recorded again if no pod receives the call of Record
 	Ask               []plan.Pod   // the pods that must be prepared between the record and the admission
 	Dated             bool         // the hold must record when the zone scales down, and nothing else, before the admission
 }
@@ -84,7 +84,7 @@ func forDownscale(object guard[disruption]) guard[departure] {
 	}
 }
 
-// Admit decides about a downscale of a zone of the group. Admit and Group share their rules, so
+// Admit decides about a downscale of a zone of the group. Admit and Plan share their rules, so
 // each respects an operation that the other has begun.
 //
 // If all pods that a downscale removes are down or absent, the downscale waits for no other zone,

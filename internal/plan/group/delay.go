@@ -107,7 +107,7 @@ func (b *groupState) mayLeave(z *Zone, pods map[int]plan.Pod, place int) plan.Re
 }
 
 func (b *groupState) waitsSince(z *Zone, pod plan.Pod, notified Notification) plan.Refusal {
-	since, recorded := b.AgreedSince(z, pod)
+	since, recorded := b.AcknowledgedSince(z, pod)
 	if !recorded {
 		since = notified.At
 	}
@@ -169,7 +169,7 @@ func (b *groupState) owed(z *Zone) DelayRecord {
 // stillAgreed returns the records of pods that still leave and still have the recorded UID.
 func (b *groupState) stillAgreed(z *zoneState) []OrdinalRange {
 	return b.Hold.Acknowledged[z.Name].of(z.Zone, z.wish.immediate, z.Replicas, func(pod plan.Pod) bool {
-		_, counts := b.AgreedSince(z.Zone, pod)
+		_, counts := b.AcknowledgedSince(z.Zone, pod)
 		return counts
 	})
 }
@@ -180,7 +180,7 @@ func (b *groupState) freshlyAgreed(z *zoneState) []OrdinalRange {
 	var fresh []OrdinalRange
 	for _, pod := range z.Pods {
 		place, notified := pod.Ordinal-z.Start, z.Notifications[pod.UID]
-		_, recorded := b.AgreedSince(z.Zone, pod)
+		_, recorded := b.AcknowledgedSince(z.Zone, pod)
 		if recorded || place < z.wish.immediate || !z.Owns(pod.Ordinal) || !notified.agrees(z.Delay.Call, pod) {
 			continue
 		}
@@ -205,7 +205,7 @@ func (s Snapshot) AsRecorded() Snapshot {
 		z := &s.Zones[i]
 		z.Notifications = map[string]Notification{}
 		for _, pod := range z.Pods {
-			if since, recorded := s.AgreedSince(z, pod); recorded {
+			if since, recorded := s.AcknowledgedSince(z, pod); recorded {
 				z.Notifications[pod.UID] = Notification{Message: Leave, Call: z.Delay.Call, Ready: pod.ReadySince, At: since, Since: since}
 			}
 		}

@@ -283,7 +283,7 @@ func TestManyOrdinalRangesAreMergedAndNoPodIsRemovedEarlier(t *testing.T) {
 					if notified := z.Notifications[z.Pods[end].UID]; notified.Message != group.Leave || notified.At.After(ordinalRange.Since) {
 						t.Fatalf("%s is recorded since %s, and notified %+v", z.Pods[end].Name, ordinalRange.Since, notified)
 					}
-					if since, known := s.AgreedSince(z, z.Pods[end]); !known || !since.Equal(ordinalRange.Since) {
+					if since, known := s.AcknowledgedSince(z, z.Pods[end]); !known || !since.Equal(ordinalRange.Since) {
 						t.Fatalf("%s is recorded, and not found again: %t, %s", z.Pods[end].Name, known, since)
 					}
 					acknowledged++
@@ -436,7 +436,7 @@ func TestEveryPodNotifiedToLeaveIsRecordedForAnyNumberOfZones(t *testing.T) {
 	records()
 	for _, z := range s.Zones {
 		for _, pod := range z.Pods {
-			if _, recorded := s.AgreedSince(&z, pod); notified[pod.UID] != recorded {
+			if _, recorded := s.AcknowledgedSince(&z, pod); notified[pod.UID] != recorded {
 				t.Fatalf("%s is notified to leave: %t, recorded: %t", pod.Name, notified[pod.UID], recorded)
 			}
 		}

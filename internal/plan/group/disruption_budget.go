@@ -106,7 +106,7 @@ func (r Requirement) met(labels map[string]string) bool {
 // no eviction.
 func (b DisruptionBudget) Of(replicas int) int {
 	if b.Percentage > 0 {
-		return plan.PartOf(replicas, b.Percentage)
+		return plan.PercentOf(replicas, b.Percentage)
 	}
 	return b.Limit
 }

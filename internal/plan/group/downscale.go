@@ -73,9 +73,9 @@ const (
 	// AnswerLimit is how long a downscale of lockstep's own calls pods to prepare. It leaves
 	// time to record the result before lockstep gives up the downscale.
 	AnswerLimit = 30 * time.Second
-	// RetryAfter is how long lockstep does not try again to scale a zone down after it gave up
+	// RetryDownscaleAfter is how long lockstep does not try again to scale a zone down after it gave up
 	// a downscale of the zone. Other operations have their turn meanwhile.
-	RetryAfter = 30 * time.Second
+	RetryDownscaleAfter = 30 * time.Second
 )
 
 // SeenInEffect is the Generation of a downscale that was in effect already when it was
@@ -198,7 +198,7 @@ func Fingerprint(pods []plan.Pod) string {
 // stillGivenUp reports whether a downscale that failed at a time is not tried again yet. A time
 // too far in the future causes no wait.
 func stillGivenUp(at, now time.Time) bool {
-	return now.Before(at.Add(RetryAfter)) && !at.After(now.Add(RetryAfter))
+	return now.Before(at.Add(RetryDownscaleAfter)) && !at.After(now.Add(RetryDownscaleAfter))
 }
 
 // String returns the downscale as zone-a from 5 to 3 admitted.

@@ -20,7 +20,7 @@ import (
 //	Admitted, a webhook's    recall, if its update does not arrive
 func (b *groupState) shrink() []plan.Action {
 	switch d := b.Hold.Downscale; {
-	case b.Hold.Unreadable != "" || b.Key.Kind == plan.KindBudget || b.Hold.Respected(b.Now):
+	case b.Hold.Unreadable != "" || b.Key.Kind == plan.KindBudget || b.Hold.HeldByNewerVersion(b.Now):
 		return nil
 	case d.None():
 		if steps := b.undoOrphanedPreparation(); steps != nil {

@@ -42,7 +42,7 @@ func (a EndDownscale) Event() plan.Event {
 	switch {
 	case a.Restored:
 		return plan.Event{
-			Zone: d.Zone, Warning: true, Action: "DropNote",
+			Zone: d.Zone, Warning: true, Action: "EndDownscale",
 			Note: fmt.Sprintf("drops the record of the downscale from %d to %d: %s", d.From, d.To, a.Reason().Sentence()),
 		}
 	case a.Replaced:
@@ -56,7 +56,7 @@ func (a EndDownscale) Event() plan.Event {
 	}
 }
 
-// Record implements Recorder.
+// Record implements plan.PartRecorder.
 func (EndDownscale) Record(part plan.Part) plan.Part {
 	next := PartOf(part)
 	next.Downscale = Downscale{}

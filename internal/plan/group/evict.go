@@ -88,7 +88,7 @@ func forEviction(object guard[disruption]) guard[eviction] {
 }
 
 // Evict decides about the eviction of a pod of the group. It shares its rules, and the count of
-// pods that are down, with Group and Admit. A pod that is down may be evicted whichever
+// pods that are down, with Plan and Admit. A pod that is down may be evicted whichever
 // operation has the hold. So a repair never waits for an operation that waits for the repair.
 func Evict(s Snapshot, r EvictionRequest) EvictionAnswer { return OutlookOf(s).Evict(r) }
 
@@ -147,7 +147,7 @@ func (b *groupState) evictLeft(r EvictionRequest) EvictionAnswer {
 	if !exists || pod.UID != r.UID || z.Uncovered {
 		return EvictionAnswer{Because: plan.Refusal{Code: reason.CacheStale, Pod: r.Pod}}
 	}
-	e := b.eviction(b.survey(&z.Zone), pod)
+	e := b.eviction(b.zoneStateOf(&z.Zone), pod)
 	p := EvictionAnswer{Zone: z.Name, Budget: e.budget.Name}
 	switch {
 	case !pod.Up() && (z.Ignored || e.down()):
@@ -155,9 +155,9 @@ func (b *groupState) evictLeft(r EvictionRequest) EvictionAnswer {
 	case b.Hold.Unreadable != "":
 		p.Because = plan.Refusal{Code: reason.HoldUnreadable}
 	case z.Ignored:
-		p.Because = b.away(z)
+		p.Because = b.leftGroup(z)
 	default:
-		p.Because = firstOf(budgetUnknown(b, e), evictionsBarred(b, e), b.away(z))
+		p.Because = firstOf(budgetUnknown(b, e), evictionsBarred(b, e), b.leftGroup(z))
 	}
 	return p
 }
@@ -285,22 +285,22 @@ func (b *groupState) beforeEviction(e eviction) plan.Refusal {
 	return b.waitingBefore(place.Since, place.Zone)
 }
 
-// awayForLong is how long a pod is away before it may be waiting for the rest of its node's
+// longAbsence is how long a pod is away before it may be waiting for the rest of its node's
 // drain, because it can start nowhere else.
-const awayForLong = 2 * time.Minute
+const longAbsence = 2 * time.Minute
 
-// podsLongAway is about evictions that join a recorded pod that does not come back. It returns
+// podsAbsentForLong is about evictions that join a recorded pod that does not come back. It returns
 // since when another operation must have waited to go before them. No other operation can
 // continue before that pod is back, and the pod may wait for these evictions, even if it
 // overtook. The result is as long before the eviction of the pod as the pod is away by now, so
 // that an operation must have waited twice as long. Each pod that leaves starts from zero. So
 // an operation that waits longer than pods stay away has its turn between them, and chains of
 // drains never block it forever.
-func (b *groupState) podsLongAway() map[plan.Holder]time.Time {
+func (b *groupState) podsAbsentForLong() map[plan.Holder]time.Time {
 	var before map[plan.Holder]time.Time
 	for _, intent := range b.activeIntents {
 		away := b.Now.Sub(intent.Since)
-		if away < awayForLong {
+		if away < longAbsence {
 			continue
 		}
 		if pod, present := b.Pod(intent.Pod); present && pod.Up() {

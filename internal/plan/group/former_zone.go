@@ -54,7 +54,7 @@ func (b *groupState) settled(z *FormerZone) bool {
 	case !z.Exists:
 		return len(z.Pods) == 0
 	}
-	return b.survey(&z.Zone).available()
+	return b.zoneStateOf(&z.Zone).available()
 }
 
 // unsettled returns the zones that left the group and are not settled. Until they are, no pod of
@@ -75,14 +75,14 @@ func (b *groupState) unsettled() []*FormerZone {
 func (b *groupState) formerZonesSettled(inTheWay bool) plan.Refusal {
 	for _, z := range b.unsettled() {
 		if !inTheWay || !b.leftToOrphans(z) {
-			return b.away(z)
+			return b.leftGroup(z)
 		}
 	}
 	return plan.Refusal{}
 }
 
-// away returns a refusal that names a zone that left the group, and its state.
-func (b *groupState) away(z *FormerZone) plan.Refusal {
+// leftGroup returns a refusal that names a zone that left the group, and its state.
+func (b *groupState) leftGroup(z *FormerZone) plan.Refusal {
 	if z.Uncovered {
 		return b.leftover(&z.Zone)
 	}
@@ -92,7 +92,7 @@ func (b *groupState) away(z *FormerZone) plan.Refusal {
 	}
 	switch {
 	case z.Exists:
-		because := b.survey(&z.Zone).unavailableBecause
+		because := b.zoneStateOf(&z.Zone).unavailableBecause
 		r.Pod, r.Detail, r.Until = because.Pod, z.whereabouts()+z.cannotCreate(because.Pod), because.Until
 	case !z.Orphaned:
 		r.Code, r.Detail = reason.ZoneDeleting, ""
@@ -126,7 +126,7 @@ func Away(s Snapshot, zone string) plan.Refusal {
 	b := newGroupState(s)
 	for _, z := range b.unsettled() {
 		if z.Name == zone {
-			return b.away(z)
+			return b.leftGroup(z)
 		}
 	}
 	return plan.Refusal{}
@@ -136,7 +136,7 @@ func Away(s Snapshot, zone string) plan.Refusal {
 // recorded at once, before any disruption of them. Zones that left are removed by a live read that
 // shows them settled.
 func (b *groupState) recordMembers() []plan.Action {
-	if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {
+	if b.Hold.Unreadable != "" || b.Hold.HeldByNewerVersion(b.Now) {
 		return nil
 	}
 	step := RecordMembers{}

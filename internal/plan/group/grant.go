@@ -10,7 +10,7 @@ import (
 // endIntents returns the intents that only a live read ends. On caches they are a reason for a
 // live read of the group.
 func (b *groupState) endIntents() []plan.Action {
-	if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {
+	if b.Hold.Unreadable != "" || b.Hold.HeldByNewerVersion(b.Now) {
 		return nil
 	}
 	cached, live := b.Snapshot, b.Snapshot

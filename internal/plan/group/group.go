@@ -34,7 +34,7 @@ func Plan(s Snapshot) []plan.Action {
 
 	actions = append(b.cancelDeletions(actions), actions...)
 	actions = append(actions, b.shrink()...)
-	raises := b.raises(actions)
+	raises := b.scaleUps(actions)
 	actions = append(dropWritesToRaised(actions, raises), raises...)
 
 	for _, z := range b.zoneStates {
@@ -106,7 +106,7 @@ func (b *groupState) cancelDeletions(actions []plan.Action) []plan.Action {
 			wanted[d.Pod] = true
 		}
 	}
-	if b.Hold.Respected(b.Now) {
+	if b.Hold.HeldByNewerVersion(b.Now) {
 		return nil
 	}
 	var cancelled []plan.Action
@@ -227,7 +227,7 @@ func (b *groupState) waitForLeft() []plan.Action {
 	var waits []plan.Action
 	for _, z := range b.unsettled() {
 		if !z.Uncovered { // waitForHold has the waits for the records of an uncovered zone
-			waits = append(waits, plan.Wait{Zone: z.Name, Because: b.away(z)})
+			waits = append(waits, plan.Wait{Zone: z.Name, Because: b.leftGroup(z)})
 		}
 	}
 	return waits

@@ -16,7 +16,7 @@ type groupState struct {
 	zoneStates    []*zoneState
 	activeIntents map[string]plan.Intent    // intents that count, by pod
 	intentCount   int                       // how many these are, including the ones that this plan adds
-	longAway      map[plan.Holder]time.Time // see podsLongAway
+	longAway      map[plan.Holder]time.Time // see podsAbsentForLong
 	mayOvertake   map[string]bool           // see zonesThatMayOvertake
 	ended         bool                      // the recorded downscale has ended
 	lowering      Downscale                 // the downscale of lockstep's own that begins now; usually none
@@ -71,10 +71,10 @@ func newGroupState(s Snapshot) *groupState {
 		}
 	}
 	b.intentCount = len(b.activeIntents)
-	b.longAway = b.podsLongAway()
+	b.longAway = b.podsAbsentForLong()
 	b.zoneStates = make([]*zoneState, len(s.Zones))
 	for i := range s.Zones {
-		b.zoneStates[i] = b.survey(&s.Zones[i])
+		b.zoneStates[i] = b.zoneStateOf(&s.Zones[i])
 	}
 	b.mayOvertake = b.zonesThatMayOvertake()
 	b.ended = !b.Hold.Downscale.None() && b.over(b.Hold.Downscale)
@@ -111,9 +111,9 @@ func (b *groupState) outweighed(i plan.Intent) bool {
 	return other.Granted()
 }
 
-// survey counts one zone. A pod that is down and recorded counts once. The cost is proportional
+// zoneStateOf counts one zone. A pod that is down and recorded counts once. The cost is proportional
 // to the pods that exist.
-func (b *groupState) survey(zone *Zone) *zoneState {
+func (b *groupState) zoneStateOf(zone *Zone) *zoneState {
 	z := &zoneState{Zone: zone, budget: b.covers.budgetOf(zone)}
 	present, firstGap := 0, zone.Start
 	for _, pod := range zone.Pods {

@@ -114,9 +114,9 @@ func OrdinalRangeOf(uid string, place int, since time.Time) OrdinalRange {
 // for it.
 const FarAhead = time.Hour
 
-// AgreedSince returns since when a pod of a zone is ready to leave, as the hold records
+// AcknowledgedSince returns since when a pod of a zone is ready to leave, as the hold records
 // it.
-func (s *Snapshot) AgreedSince(z *Zone, pod plan.Pod) (time.Time, bool) {
+func (s *Snapshot) AcknowledgedSince(z *Zone, pod plan.Pod) (time.Time, bool) {
 	recorded := s.Hold.Acknowledged[z.Name]
 	if !recorded.counts(z) {
 		return time.Time{}, false

@@ -82,7 +82,7 @@ func (b *groupState) servedByOrphans(z *zoneState) bool {
 // leftToOrphans reports whether a zone that left the group has a StatefulSet and is unavailable only
 // because of its orphans. If two groups swap zones, each may wait for the orphans of the other.
 func (b *groupState) leftToOrphans(z *FormerZone) bool {
-	return z.Exists && b.servedByOrphans(b.survey(&z.Zone))
+	return z.Exists && b.servedByOrphans(b.zoneStateOf(&z.Zone))
 }
 
 // standIns counts the pods of a zone that are missing because orphans that have been Ready for minReady

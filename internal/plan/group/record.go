@@ -44,5 +44,7 @@ func (p Part) InProgress() plan.Holder {
 // Lapsed is plan.Hold.Lapsed. A group with a downscale is not idle.
 func (h Hold) Lapsed(now time.Time) bool { return h.Hold.Lapsed(now, h.Downscale.None()) }
 
-// Respected is plan.Hold.Respected.
-func (h Hold) Respected(now time.Time) bool { return h.Hold.Respected(now, h.Downscale.None()) }
+// HeldByNewerVersion is plan.Hold.Respected.
+func (h Hold) HeldByNewerVersion(now time.Time) bool {
+	return h.Hold.HeldByNewerVersion(now, h.Downscale.None())
+}

@@ -28,7 +28,7 @@ func (a RecordAcknowledged) Effect() plan.Effect {
 // Event implements Action.
 func (RecordAcknowledged) Event() plan.Event { return plan.Event{} }
 
-// Record implements Recorder.
+// Record implements plan.PartRecorder.
 func (a RecordAcknowledged) Record(part plan.Part) plan.Part {
 	next := PartOf(part)
 	next.Acknowledged = maps.Clone(next.Acknowledged)

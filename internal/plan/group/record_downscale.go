@@ -43,7 +43,7 @@ func preparationFailed(d Downscale, why string) plan.Event {
 	}
 }
 
-// Record implements Recorder.
+// Record implements plan.PartRecorder.
 func (a RecordDownscale) Record(part plan.Part) plan.Part {
 	next := PartOf(part)
 	next.Downscale = a.Downscale

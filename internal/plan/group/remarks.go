@@ -15,7 +15,7 @@ func Remarks(s Snapshot) []plan.Wait {
 	if len(s.FormerZones) > 0 && len(s.Zones) > 0 {
 		b := newGroupState(s)
 		for _, left := range b.unsettled() {
-			remarks = append(remarks, plan.Wait{Zone: s.Zones[0].Name, Because: b.away(left)})
+			remarks = append(remarks, plan.Wait{Zone: s.Zones[0].Name, Because: b.leftGroup(left)})
 		}
 	}
 	for _, z := range s.Zones {

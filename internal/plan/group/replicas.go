@@ -37,7 +37,7 @@ func (b *groupState) scale() {
 		if z.wish.none() || z.wish.replicas >= z.Replicas {
 			continue
 		}
-		d, because := b.lower(z)
+		d, because := b.downscaleFor(z)
 		switch z.scaleObjection = because; {
 		case !because.None():
 		case b.lowering.None() && (rolling == "" || rolling == z.Name):
@@ -85,7 +85,7 @@ func (b *groupState) resolveWish(z *zoneState) {
 	z.resolution = resolving
 	z.wish = b.delayed(z.Zone, b.wishOf(z.Zone))
 	z.contest = z.Contest.seen(z.Zone, z.wish, b.Now)
-	_, z.scaleObjection = b.raise(z)
+	_, z.scaleObjection = b.scaleUp(z)
 	z.resolution = resolved
 }
 
@@ -136,16 +136,16 @@ func (b *groupState) replicasAfterScaleUp(z *zoneState) int {
 	if !z.contest.objection(b.Now).None() {
 		return z.wish.replicas
 	}
-	if a, _ := b.raise(z); a.To > z.Replicas {
+	if a, _ := b.scaleUp(z); a.To > z.Replicas {
 		return a.To
 	}
 	return z.Replicas
 }
 
-// raise returns the action that scales up a zone, or why the zone is not scaled up now. The
+// scaleUp returns the action that scales up a zone, or why the zone is not scaled up now. The
 // action requires no hold, and no guard of downscales objects to it. An answer to another
 // writer may have to wait; a new request of the leader never waits.
-func (b *groupState) raise(z *zoneState) (SetReplicas, plan.Refusal) {
+func (b *groupState) scaleUp(z *zoneState) (SetReplicas, plan.Refusal) {
 	w := z.wish
 	if w.none() || w.replicas <= z.Replicas {
 		return SetReplicas{}, w.objection
@@ -179,9 +179,9 @@ func (b *groupState) shrinkingFirst() []*zoneState {
 	return slices.Concat(b.zoneStates[i:i+1], b.zoneStates[:i], b.zoneStates[i+1:])
 }
 
-// lower returns the downscale to the replicas that a zone should have, or why it is not
+// downscaleFor returns the downscale to the replicas that a zone should have, or why it is not
 // admitted now. The same guards apply as for a downscale that a user requests.
-func (b *groupState) lower(z *zoneState) (Downscale, plan.Refusal) {
+func (b *groupState) downscaleFor(z *zoneState) (Downscale, plan.Refusal) {
 	d := b.departure(z, DownscaleRequest{Zone: z.Name, UID: z.UID, Version: z.Version, From: z.Replicas, To: z.wish.replicas})
 	if r := firstOf(z.contest.objection(b.Now), barred(z), b.gaveUp(z), b.overdue(z), b.mayShrink(d)); !r.None() {
 		return Downscale{}, r
@@ -219,7 +219,7 @@ func barred(z *zoneState) plan.Refusal {
 func (b *groupState) gaveUp(z *zoneState) plan.Refusal {
 	at := b.Hold.GivenUp[z.Name]
 	if stillGivenUp(at, b.Now) {
-		return plan.Refusal{Code: reason.PreparationFailed, Until: at.Add(RetryAfter)}
+		return plan.Refusal{Code: reason.PreparationFailed, Until: at.Add(RetryDownscaleAfter)}
 	}
 	return plan.Refusal{}
 }
@@ -234,16 +234,16 @@ func (b *groupState) overdue(z *zoneState) plan.Refusal {
 	return plan.Refusal{}
 }
 
-// raises returns the actions that scale up zones. If a downscale did not take effect in time
+// scaleUps returns the actions that scale up zones. If a downscale did not take effect in time
 // and must be made impossible, its zone is scaled up after that.
-func (b *groupState) raises(actions []plan.Action) []plan.Action {
+func (b *groupState) scaleUps(actions []plan.Action) []plan.Action {
 	overdue := ""
 	if d := b.Hold.Downscale; !b.Now.Before(b.stageDeadline(d)) && plan.Has[CancelDownscale](actions) {
 		overdue = d.Zone
 	}
 	var steps []plan.Action
 	for _, z := range b.zoneStates {
-		if a, _ := b.raise(z); a.To > z.Replicas && z.Name != overdue {
+		if a, _ := b.scaleUp(z); a.To > z.Replicas && z.Name != overdue {
 			steps = append(steps, a)
 		}
 	}
@@ -283,8 +283,6 @@ func dropWritesToRaised(steps, raises []plan.Action) []plan.Action {
 			return rises[a.Downscale.Zone]
 		case StampDownscale:
 			return rises[a.Zone]
-		case plan.DeletePod, plan.CancelDeletion, RecordDownscale, PreparePods, CancelPreparation, EndDownscale, SetReplicas,
-			ReportReplicas, NotifyPods, RecordAcknowledged, plan.EndIntent, RecordMembers, plan.Enqueue, plan.Release, plan.Wait:
 		}
 		return false
 	})

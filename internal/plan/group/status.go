@@ -8,7 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Status describes a group to users: the state that Group decides by, and the waits of
+// Status describes a group to users: the state that Plan decides by, and the waits of
 // its actions. Metrics, conditions and the command line agree, because all of them show a
 // Status.
 type Status struct {
@@ -45,13 +45,13 @@ type ZoneStatus struct {
 	Done     int // of those, pods that are up and at the update revision
 	Outdated int // of the existing ones, pods at another revision
 	Down     int // missing, not available, or with an intent
-	Noted    int // with an intent that still counts
+	Recorded int // with an intent that still counts
 	Budget   int
 	Revision string // the update revision
 	Waits    plan.Refusal
 }
 
-// Describe returns the status of a group, from the actions that Group returned for it and
+// Describe returns the status of a group, from the actions that Plan returned for it and
 // the waits that others have added.
 func Describe(s Snapshot, steps []plan.Action) Status {
 	b := newGroupState(s)
@@ -94,7 +94,7 @@ func (b *groupState) describe(z *zoneState, waits plan.Refusal) ZoneStatus {
 	}
 	for _, intent := range b.activeIntents {
 		if intent.Zone == z.Name {
-			shown.Noted++
+			shown.Recorded++
 		}
 	}
 	switch {

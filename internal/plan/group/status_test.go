@@ -28,7 +28,7 @@ zone-b rev=2
   zone-b-0 ready@2
 `).Zones
 	want := []group.ZoneStatus{
-		{Name: "zone-a", Activity: group.Rolling, Replicas: 5, Ready: 2, Updated: 1, Done: 1, Outdated: 3, Down: 4, Noted: 1, Budget: 2, Revision: "2"},
+		{Name: "zone-a", Activity: group.Rolling, Replicas: 5, Ready: 2, Updated: 1, Done: 1, Outdated: 3, Down: 4, Recorded: 1, Budget: 2, Revision: "2"},
 		{Name: "zone-b", Activity: group.Settled, Replicas: 1, Ready: 1, Updated: 1, Done: 1, Budget: 1, Revision: "2"},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(group.ZoneStatus{}, "UID", "Waits")); diff != "" {

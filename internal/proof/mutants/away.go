@@ -34,7 +34,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "zone recorded in a hold of a newer version",
-		Edits: []Edit{{formerZone, `if b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {`, `if b.Hold.Unreadable != "" {`}},
+		Edits: []Edit{{formerZone, `if b.Hold.Unreadable != "" || b.Hold.HeldByNewerVersion(b.Now) {`, `if b.Hold.Unreadable != "" {`}},
 		Test:  scenarios + "hold-of-newer-version-records-no-joining-zone", Rule: "remember zone-b",
 	},
 	{
@@ -302,7 +302,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "uncached pod evicted without reading the holds",
-		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.judgeUnclaimed(ctx, e)\n\tcase pod.Stranger():\n", "\tcase pod.Unclaimed, pod.Stranger():\n"}},
+		Edits: []Edit{{podEviction, "\tcase pod.Unclaimed:\n\t\treturn p.judgeUnclaimed(ctx, e)\n\tcase pod.OutsideStatefulSets():\n", "\tcase pod.Unclaimed, pod.OutsideStatefulSets():\n"}},
 		Test:  unclaimed + "only the API server shows it/a hold remembers its StatefulSet", Rule: "want 429 CacheStale",
 	},
 	{
@@ -357,7 +357,7 @@ var away = []Mutant{
 	},
 	{
 		Name:  "intent of a newer version that is ended",
-		Edits: []Edit{{"internal/plan/group/grant.go", `b.Hold.Unreadable != "" || b.Hold.Respected(b.Now) {`, `b.Hold.Unreadable != "" {`}},
+		Edits: []Edit{{"internal/plan/group/grant.go", `b.Hold.Unreadable != "" || b.Hold.HeldByNewerVersion(b.Now) {`, `b.Hold.Unreadable != "" {`}},
 		Test:  scenarios + "hold-of-newer-version-keeps-its-lapsed-intents", Rule: "end intent of zone-b-0",
 	},
 	{
@@ -417,12 +417,12 @@ var away = []Mutant{
 	},
 	{
 		Name:  "former zone that counts as available although a pod beyond its replicas exists",
-		Edits: []Edit{{formerZone, "return b.survey(&z.Zone).available()", "return b.survey(&z.Zone).down == 0"}},
+		Edits: []Edit{{formerZone, "return b.zoneStateOf(&z.Zone).available()", "return b.zoneStateOf(&z.Zone).down == 0"}},
 		Test:  "internal/plan/group TestAZoneThatLeftBlocksOthersUntilItIsAvailable/it has a pod beyond its replicas", Rule: `got "no objection"`,
 	},
 	{
 		Name:  "former zone that must keep its replicas because another zone left",
-		Edits: []Edit{{formerZone, "\t\tif z.Name == zone {\n\t\t\treturn b.away(z)", "\t\tif zone != \"\" {\n\t\t\treturn b.away(z)"}},
+		Edits: []Edit{{formerZone, "\t\tif z.Name == zone {\n\t\t\treturn b.leftGroup(z)", "\t\tif zone != \"\" {\n\t\t\treturn b.leftGroup(z)"}},
 		Test:  "internal/plan/group TestAZoneThatLeftBlocksOthersUntilItIsAvailable/all of its pods are available, although another zone left", Rule: `want "no objection"`,
 	},
 }

@@ -19,12 +19,12 @@ var delays = []Mutant{
 	},
 	{
 		Name:  "delayed downscale that ignores the acknowledgements in the hold",
-		Edits: []Edit{{delay, "\tsince, recorded := b.AgreedSince(z, pod)\n", "\tsince, recorded := notified.Since, true\n"}, blind},
+		Edits: []Edit{{delay, "\tsince, recorded := b.AcknowledgedSince(z, pod)\n", "\tsince, recorded := notified.Since, true\n"}, blind},
 		Test:  "internal/plan/group TestNoPodIsRemovedBeforeItsDelayHasPassed", Rule: "is removed after",
 	},
 	{
 		Name:  "delayed downscale that ignores the acknowledgements in the hold, detected by an invariant",
-		Edits: []Edit{{delay, "\tsince, recorded := b.AgreedSince(z, pod)\n", "\tsince, recorded := notified.Since, true\n"}},
+		Edits: []Edit{{delay, "\tsince, recorded := b.AcknowledgedSince(z, pod)\n", "\tsince, recorded := notified.Since, true\n"}},
 		Test:  "internal/plan/group TestNoPodIsRemovedBeforeItsDelayHasPassed", Rule: "DelayKept",
 	},
 	{

@@ -232,13 +232,13 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "pod that counts as notified to stay by a call that it does not serve",
-		Edits: []Edit{{"internal/act/hook/zone.go", "present, left, answered)", "present, left, stays)"}},
-		Test:  "internal/act/hook TestAPodThatDeclinedIsNotNotifiedByACallWithoutContent", Rule: "a_call_that_the_pod_does_not_serve",
+		Edits: []Edit{{"internal/act/podcalls/zone.go", "present, left, answered)", "present, left, stays)"}},
+		Test:  "internal/act/podcalls TestAPodThatDeclinedIsNotNotifiedByACallWithoutContent", Rule: "a_call_that_the_pod_does_not_serve",
 	},
 	{
 		Name:  "answers of pods forgotten after a snapshot that does not show their zone",
-		Edits: []Edit{{"internal/act/hook/preparations.go", "exists && !g.lastCall.Underway &&", "(exists || true) && !g.lastCall.Underway &&"}},
-		Test:  "internal/act/hook TestAViewWithoutTheZoneForgetsNoAnswer", Rule: "want that all have answered",
+		Edits: []Edit{{"internal/act/podcalls/preparations.go", "exists && !g.lastCall.Underway &&", "(exists || true) && !g.lastCall.Underway &&"}},
+		Test:  "internal/act/podcalls TestAViewWithoutTheZoneForgetsNoAnswer", Rule: "want that all have answered",
 	},
 	{
 		Name:  "reverted downscale that counts because of later changes",

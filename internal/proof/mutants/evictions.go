@@ -153,12 +153,12 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction not bound to its pod if the caches show no hold of the StatefulSet",
-		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "case pod.Stranger() && !e.namesZonePod():", "case !pod.Held && !pod.Unplaced:"}},
+		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "case pod.OutsideStatefulSets() && !e.namesZonePod():", "case !pod.Held && !pod.Unplaced:"}},
 		Test:  "internal/serve/admission TestEvictionIsBoundToTheJudgedPod/a pod of a StatefulSet that no hold covers as far as the caches show", Rule: "-want +got",
 	},
 	{
 		Name:  "eviction not bound to its pod if the caches show a pod of another owner",
-		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "case pod.Stranger() && !e.namesZonePod():", "case pod.Stranger():"}},
+		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "case pod.OutsideStatefulSets() && !e.namesZonePod():", "case pod.OutsideStatefulSets():"}},
 		Test:  "internal/serve/admission TestEvictionIsBoundToTheJudgedPod/a pod of no StatefulSet, with the name of a StatefulSet's pod", Rule: "-want +got",
 	},
 	{
@@ -168,12 +168,12 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction of a zone's pod that the caches show as a pod of another owner",
-		Edits: []Edit{{podEviction, "case pod.Stranger() && e.namesZonePod():", "case false:"}},
+		Edits: []Edit{{podEviction, "case pod.OutsideStatefulSets() && e.namesZonePod():", "case false:"}},
 		Test:  "internal/serve/admission TestUncachedPodIsReadFromTheAPIServer/the caches show a pod of another owner, and it is a zone's", Rule: "want 429 CacheStale",
 	},
 	{
 		Name:  "live read for every eviction of a pod of another owner",
-		Edits: []Edit{{podEviction, "case pod.Stranger() && e.namesZonePod():", "case pod.Stranger():"}},
+		Edits: []Edit{{podEviction, "case pod.OutsideStatefulSets() && e.namesZonePod():", "case pod.OutsideStatefulSets():"}},
 		Test:  "internal/serve/admission TestPodThatNoStatefulSetNamesIsEvictedWithoutALiveRead", Rule: "1 of pods",
 	},
 	{

@@ -50,12 +50,12 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "orphan in the way that waits for the orphans of a former zone",
-		Edits: []Edit{{planOrphans, "return z.Exists && b.servedByOrphans(b.survey(&z.Zone))", "return false"}},
+		Edits: []Edit{{planOrphans, "return z.Exists && b.servedByOrphans(b.zoneStateOf(&z.Zone))", "return false"}},
 		Test:  "internal/plan/group TestEvict/an orphan in the way is evicted while orphans are ready in a zone that left the group", Rule: "want yes, recorded zone-a-0",
 	},
 	{
 		Name:  "orphan in the way that waits for no former zone",
-		Edits: []Edit{{planOrphans, "return z.Exists && b.servedByOrphans(b.survey(&z.Zone))", "return z.Exists"}},
+		Edits: []Edit{{planOrphans, "return z.Exists && b.servedByOrphans(b.zoneStateOf(&z.Zone))", "return z.Exists"}},
 		Test:  "internal/plan/group TestEvict/an orphan in the way stays while an orphan of a zone that left the group is not ready", Rule: "got  yes, recorded zone-a-0",
 	},
 	{

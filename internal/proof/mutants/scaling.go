@@ -79,8 +79,8 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "record of another process that counts as this process's own",
-		Edits: []Edit{{"internal/act/hook/preparations.go", "!(former.Ours && g.recorded.Same(former))", "!g.recorded.Same(former)"}},
-		Test:  "internal/act/hook TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled", Rule: "want delivered true",
+		Edits: []Edit{{"internal/act/podcalls/preparations.go", "!(former.Ours && g.recorded.Same(former))", "!g.recorded.Same(former)"}},
+		Test:  "internal/act/podcalls TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled", Rule: "want delivered true",
 	},
 	{
 		Name:  "downscale of which no pod was notified that removes the former one from the hold",
@@ -169,8 +169,8 @@ var scaling = []Mutant{
 	},
 	{
 		Name:  "pods prepared under a record of another leader that is replaced stay prepared",
-		Edits: []Edit{{"internal/act/hook/preparations.go", "former.Stage == group.Undoing && !(former.Ours && g.recorded.Same(former))", "false"}},
-		Test:  "internal/act/hook TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled", Rule: "in_place_of_a_record_of_another_process",
+		Edits: []Edit{{"internal/act/podcalls/preparations.go", "former.Stage == group.Undoing && !(former.Ours && g.recorded.Same(former))", "false"}},
+		Test:  "internal/act/podcalls TestOnlyTheProcessThatRecordedADownscaleKnowsThatNoPodWasCalled", Rule: "in_place_of_a_record_of_another_process",
 	},
 	{
 		Name:  "downscale that is no longer wanted counts as a failure",

@@ -185,7 +185,7 @@ func (l *holdStore) Write(_ context.Context, _ plan.Key, record plan.Record) err
 
 // webhook returns the judge of evictions in the cluster.
 func (c *evictable) webhook() *admission.PodEviction {
-	return &admission.PodEviction{Observer: c, Holds: admission.Holds{Store: c.holdStore, Managed: c.Managed}, Fresh: freshness.NewLog(), Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+	return &admission.PodEviction{Observer: c, Holds: admission.Holds{Store: c.holdStore, Managed: c.Managed}, Fresh: freshness.NewLog(), Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 }
 
 // pinned returns the eviction of a pod, bound to its UID.

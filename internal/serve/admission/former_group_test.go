@@ -69,7 +69,7 @@ func TestFormerZoneScalesDownOnlyWhileItIsAvailable(t *testing.T) {
 			group := withoutZoneA(tc.phase)
 			group.Hold.Unreadable = tc.unreadable
 			webhook := &admission.PrepareDownscale{
-				Observer: withoutLabel{onlyGroup: onlyGroup{group}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+				Observer: withoutLabel{onlyGroup: onlyGroup{group}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 			}
 			v := webhook.Judge(t.Context(), downscaleOfZoneA())
 			if v.Reason != tc.want || v.Allowed != (tc.want == reason.NotManaged) {
@@ -88,7 +88,7 @@ func (unreadableGroup) Live(context.Context, plan.Key) (group.Snapshot, error) {
 
 func TestFormerZoneKeepsItsReplicasWhileItsGroupCannotBeRead(t *testing.T) {
 	webhook := &admission.PrepareDownscale{
-		Observer: unreadableGroup{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: unreadableGroup{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	v := webhook.Judge(t.Context(), downscaleOfZoneA())
 	says(t, v, http.StatusTooManyRequests, reason.ParentUnknown)
@@ -106,7 +106,7 @@ func (unreadableHolds) ClaimsOfGroups(context.Context, string, string) ([]lease.
 
 func TestStatefulSetKeepsItsReplicasWhileHoldsCannotBeRead(t *testing.T) {
 	webhook := &admission.PrepareDownscale{
-		Observer: unreadableHolds{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: unreadableHolds{withoutLabel{onlyGroup: onlyGroup{atRest()}}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	says(t, webhook.Judge(t.Context(), downscaleOfZoneA()), http.StatusTooManyRequests, reason.ParentUnknown)
 }
@@ -120,7 +120,7 @@ func (o ownerlessLease) ClaimsOfGroups(context.Context, string, string) ([]lease
 
 func TestStatefulSetKeepsItsReplicasWhileALeaseNamesNoGroup(t *testing.T) {
 	webhook := &admission.PrepareDownscale{
-		Observer: ownerlessLease{withoutLabel{onlyGroup: onlyGroup{withoutZoneA(plan.Ready)}}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: ownerlessLease{withoutLabel{onlyGroup: onlyGroup{withoutZoneA(plan.Ready)}}}, Holds: kept(&slow{}), Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	v := webhook.Judge(t.Context(), downscaleOfZoneA())
 	if v.Allowed || v.Reason != reason.HoldUnreadable || !strings.Contains(v.Message, "Lease lockstep-group-") {
@@ -135,7 +135,7 @@ func TestFormerPreparedZoneScalesDownOnlyWhileItIsAvailable(t *testing.T) {
 	alone.Key = plan.Key{Namespace: alone.Key.Namespace, Name: "zone-a", Kind: plan.KindStatefulSet}
 	alone.Zones = alone.Zones[:1]
 	webhook := &admission.PrepareDownscale{
-		Observer: withoutLabel{onlyGroup{withoutZoneA(plan.Starting)}, alone}, Holds: kept(staleHolds{alone.Hold}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: withoutLabel{onlyGroup{withoutZoneA(plan.Starting)}, alone}, Holds: kept(staleHolds{alone.Hold}), Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	if v := webhook.Judge(t.Context(), downscaleOfZoneA()); v.Allowed || v.Reason != reason.ZoneLeftGroup {
 		t.Errorf("got %+v, want a refusal because a pod of it is down next to the former group", v)
@@ -156,7 +156,7 @@ func TestFormerZoneIsPreparedBeforeItScalesDown(t *testing.T) {
 	alone.Key = plan.Key{Namespace: alone.Key.Namespace, Name: "zone-a", Kind: plan.KindStatefulSet}
 	alone.Zones = alone.Zones[:1]
 	webhook := &admission.PrepareDownscale{
-		Observer: withoutLabel{onlyGroup{withoutZoneA(plan.Ready)}, alone}, Holds: kept(staleHolds{alone.Hold}), Pods: declining{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: withoutLabel{onlyGroup{withoutZoneA(plan.Ready)}, alone}, Holds: kept(staleHolds{alone.Hold}), Pods: declining{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	if v := webhook.Judge(t.Context(), downscaleOfZoneA()); v.Allowed || v.Reason != reason.PreparationFailed {
 		t.Errorf("got %+v, want a refusal since its pods do not answer", v)

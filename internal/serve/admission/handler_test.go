@@ -497,7 +497,7 @@ func TestRefusedDownscaleIsLinkedToTheRolloutThatHoldsTheGroup(t *testing.T) {
 			h := admission.New(admission.Options{
 				Log: silent(), Tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
 				PrepareDownscale: &admission.PrepareDownscale{
-					Observer: onlyGroup{group}, Holds: kept(staleHolds{group.Hold}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+					Observer: onlyGroup{group}, Holds: kept(staleHolds{group.Hold}), Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 				},
 			})
 			h.ServeHTTP(httptest.NewRecorder(), newRequest(t, preparePath, update(t, set(3), set(2))))

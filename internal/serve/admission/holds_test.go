@@ -141,7 +141,7 @@ func TestDownscaleWritesNothingAfterItsNamespaceOptedOut(t *testing.T) {
 				c := tc.cluster
 				c.record = c.snapshot.Hold
 				webhook := &admission.PrepareDownscale{
-					Observer: c, Holds: admission.Holds{Store: optingOutHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+					Observer: c, Holds: admission.Holds{Store: optingOutHolds{c}, Managed: c.Managed}, Pods: c, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 				}
 				ctx, stop := context.WithTimeout(t.Context(), time.Second)
 				defer stop()
@@ -163,7 +163,7 @@ func TestDownscaleWritesNothingAfterItsNamespaceOptedOut(t *testing.T) {
 func TestDownscaleStaysPreparingIfItsNamespaceOptsOutDuringPreparation(t *testing.T) {
 	c := &optingOut{onlyGroup: onlyGroup{preparedAtRest()}, optsOutAt: calling, delivered: true}
 	webhook := &admission.PrepareDownscale{
-		Observer: c, Holds: admission.Holds{Store: optingOutHolds{c}, Managed: c.Managed}, Pods: c, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: c, Holds: admission.Holds{Store: optingOutHolds{c}, Managed: c.Managed}, Pods: c, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}
 	if v := webhook.Judge(t.Context(), downscaleOfZoneA()); v.Allowed {
 		t.Errorf("got %+v, want a refusal", v)

@@ -42,7 +42,7 @@ func (s scalable) downscale(t *testing.T) admission.Verdict {
 // downscaleOf judges the same downscale with other pods.
 func (s scalable) downscaleOf(t *testing.T, pods admission.Pods) admission.Verdict {
 	t.Helper()
-	webhook := &admission.PrepareDownscale{Observer: s, Holds: kept(s.holdStore), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+	webhook := &admission.PrepareDownscale{Observer: s, Holds: kept(s.holdStore), Pods: pods, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 	return webhook.Judge(t.Context(), downscaleOfZoneA())
 }
 

@@ -27,7 +27,7 @@ type PodEviction struct {
 	Observer PodObserver
 	Holds    Holds
 	Fresh    Freshness
-	Turns    *GroupLocks
+	Locks    *GroupLocks
 	Log      *logrus.Logger
 	Clock    Clock // for how long a refusal lasts
 	DryRun   bool  // treat every request as a dry run
@@ -77,9 +77,9 @@ func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
 	switch {
 	case !known || e.UID != "" && e.UID != pod.UID:
 		return p.judgeUncached(ctx, e)
-	case pod.Stranger() && e.namesZonePod():
+	case pod.OutsideStatefulSets() && e.namesZonePod():
 		return p.judgeUncached(ctx, e) // a zone's pod may have replaced it, or a StatefulSet may have adopted it
-	case pod.Stranger():
+	case pod.OutsideStatefulSets():
 		return Allow(reason.NotManaged)
 	case pod.Unplaced:
 		return p.refused(e, refusalFor(reason.CacheStale))
@@ -105,7 +105,7 @@ func (p *PodEviction) judgeUncached(ctx context.Context, e Eviction) Verdict {
 		return p.refused(e, refusalFor(reason.PodNotFound))
 	case pod.Unclaimed:
 		return p.judgeUnclaimed(ctx, e)
-	case pod.Stranger():
+	case pod.OutsideStatefulSets():
 		return Allow(reason.NotManaged)
 	}
 	return p.refused(e, refusalFor(reason.CacheStale)) // also if the eviction is bound to an earlier pod: a retry is bound to this pod
@@ -132,7 +132,7 @@ func (p *PodEviction) refusalOfRememberingGroup(ctx context.Context, key plan.Ke
 }
 
 // refusalOfClaims returns a refusal if holds cover the pod that the caches do not show, and nil otherwise. The
-// caches may be late, or the Lease may have lost its label. claimed restores the label, so that the
+// caches may be late, or the Lease may have lost its label. It restores the label, so that the
 // caches show the Lease.
 func (p *PodEviction) refusalOfClaims(ctx context.Context, e Eviction, claims []lease.Claim, err error) *Verdict {
 	switch {
@@ -165,7 +165,7 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask g
 		permit = permitted(p.outlooks.fresh(key, count), e, ask) // a grant needs a count that began after the request
 	}
 	if !permit.Allowed() {
-		if leave, free := p.Turns.try(key); free {
+		if leave, free := p.Locks.try(key); free {
 			defer leave()
 			p.queue(ctx, key, e, permit)
 		}
@@ -177,7 +177,7 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask g
 	if !permit.NeedsRecord() {
 		return p.result(ctx, e, permit)
 	}
-	leave, err := p.Turns.take(ctx, key)
+	leave, err := p.Locks.take(ctx, key)
 	if err != nil {
 		permit.Because = tooManyRequests
 		return p.result(ctx, e, permit)

@@ -42,7 +42,7 @@ func (p *PodEvictionPin) Judge(ctx context.Context, e Eviction) Verdict {
 	switch {
 	case err != nil:
 		return unbound(e, reason.ParentUnknown, err)
-	case pod.Stranger() && !e.namesZonePod():
+	case pod.OutsideStatefulSets() && !e.namesZonePod():
 		return Allow(reason.NotManaged)
 	case e.UID != "" && e.UID != pod.UID && pod.UID != noPodUID:
 		return replaced(e)
@@ -94,7 +94,9 @@ func (p *PodEvictionPin) pod(ctx context.Context, e Eviction) (observe.Pod, erro
 
 // mayBeAdopted reports whether a StatefulSet could adopt a pod that it has not created. The pod would keep its UID,
 // and the eviction could have been allowed as that of a pod of another owner.
-func (e Eviction) mayBeAdopted(pod observe.Pod) bool { return pod.Stranger() && e.namesZonePod() }
+func (e Eviction) mayBeAdopted(pod observe.Pod) bool {
+	return pod.OutsideStatefulSets() && e.namesZonePod()
+}
 
 // pin returns a JSON patch that adds the missing preconditions for the pod, or nil if none
 // is missing.

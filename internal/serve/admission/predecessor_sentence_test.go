@@ -23,7 +23,7 @@ const notAllowed = "downscale of statefulsets/zone-a in team from 3 to 2 replica
 // preparedBy serves prepare-downscale for a group with the given pods.
 func preparedBy(observer admission.Observer, pods admission.Pods) http.Handler {
 	return admission.New(admission.Options{Log: silent(), PrepareDownscale: &admission.PrepareDownscale{
-		Observer: observer, Holds: kept(staleHolds{}), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: observer, Holds: kept(staleHolds{}), Pods: pods, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}})
 }
 

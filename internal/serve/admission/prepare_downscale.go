@@ -27,7 +27,7 @@ type PrepareDownscale struct {
 	Observer Observer
 	Holds    Holds
 	Pods     Pods
-	Turns    *GroupLocks
+	Locks    *GroupLocks
 	Log      *logrus.Logger
 	Clock    Clock // for the times in holds
 	DryRun   bool  // treat every request as a dry run
@@ -148,7 +148,7 @@ func (p *PrepareDownscale) judge(ctx context.Context, key plan.Key, c Change) Ve
 		return p.refused(c, refusing(plan.Refusal{Code: reason.ObjectChanged, Zone: c.Name}))
 	}
 	ask := group.DownscaleRequest{Zone: c.Name, UID: c.Old.UID, Version: version, From: int(*c.From), To: int(*c.To)}
-	leave, err := p.Turns.take(ctx, key)
+	leave, err := p.Locks.take(ctx, key)
 	if err != nil {
 		return p.refused(c, refusing(tooManyRequests))
 	}

@@ -68,14 +68,14 @@ func (o lateAboutItsLabel) LiveSet(context.Context, string, string) (observe.Set
 }
 
 func TestDownscaleIsJudgedByTheGroupThatItsStatefulSetHasJustJoined(t *testing.T) {
-	webhook := &admission.PrepareDownscale{Observer: lateAboutItsLabel{onlyGroup{rolling()}}, Holds: kept(staleHolds{rolling().Hold}), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+	webhook := &admission.PrepareDownscale{Observer: lateAboutItsLabel{onlyGroup{rolling()}}, Holds: kept(staleHolds{rolling().Hold}), Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 	says(t, webhook.Judge(t.Context(), downscaleOfZoneA()), http.StatusTooManyRequests, reason.GroupHeld)
 }
 
 func TestRecordOfAnUnansweredWriteIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		holds := &slow{}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{atRest()}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{atRest()}, Holds: kept(holds), Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		if v := webhook.Judge(ctx, downscaleOfZoneA()); v.Allowed || v.Code != http.StatusTooManyRequests {
@@ -93,7 +93,7 @@ func TestRefusalDoesNotWaitForTheWriteOfItsQueuePlace(t *testing.T) {
 		group := rolling()
 		group.Hold.Exists = true
 		holds := &slow{record: group.Hold}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		began := time.Now()
 		if v := webhook.Judge(t.Context(), downscaleOfZoneA()); v.Allowed || v.Code != http.StatusTooManyRequests {
 			t.Errorf("got %+v, want a refusal for now", v)
@@ -133,7 +133,7 @@ func TestPodsAreNotifiedToStayIfPreparationTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		snapshot := preparedAtRest()
 		holds := &strict{}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{snapshot}, Holds: kept(holds), Pods: silentPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{snapshot}, Holds: kept(holds), Pods: silentPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		if v := webhook.Judge(ctx, downscaleOfZoneA()); v.Allowed {
@@ -184,7 +184,7 @@ func TestDownscaleIsRefusedIfTheGroupChangesDuringPreparation(t *testing.T) {
 			later := preparedAtRest()
 			tc.change(&later)
 			pods, holds := &changing{onlyGroup: onlyGroup{preparedAtRest()}, later: later}, &holdStore{}
-			webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+			webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 			v := webhook.Judge(t.Context(), downscaleOfZoneA())
 			if v.Allowed != (tc.want == reason.DownscaleAdmitted) || string(v.Reason) != string(tc.want) {
 				t.Errorf("got %+v, want %s", v, tc.want)
@@ -228,7 +228,7 @@ func TestDownscaleIsRefusedIfTheLeaseChangesBeforeItIsAdmitted(t *testing.T) {
 	shrankJustNow(&later.Zones[1])
 	holds := &holdStore{}
 	pods := &conflicts{onlyGroup: onlyGroup{preparedAtRest()}, holds: holds, later: later}
-	webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+	webhook := &admission.PrepareDownscale{Observer: pods, Holds: kept(holds), Pods: pods, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 	says(t, webhook.Judge(t.Context(), downscaleOfZoneA()), http.StatusTooManyRequests, reason.DownscaleTooSoon)
 	if stage := group.HoldOf(holds.Cached(plan.Key{})).Downscale.Stage; stage != group.Undoing {
 		t.Errorf("the hold contains the stage %q", stage)
@@ -300,7 +300,7 @@ func TestFailedAdmissionWriteIsNotReportedAsFailedPreparation(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				webhook := &admission.PrepareDownscale{
-					Observer: onlyGroup{preparedAtRest()}, Holds: kept(tc.store), Pods: tc.pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+					Observer: onlyGroup{preparedAtRest()}, Holds: kept(tc.store), Pods: tc.pods, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 				}
 				ctx, stop := context.WithTimeout(t.Context(), time.Second)
 				defer stop()
@@ -374,7 +374,7 @@ func (s *stuck) Write(ctx context.Context, key plan.Key, record plan.Record) err
 func TestRefusalDoesNotOutlastItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		webhook := &admission.PrepareDownscale{
-			Observer: onlyGroup{preparedAtRest()}, Holds: kept(&stuck{}), Pods: silentPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+			Observer: onlyGroup{preparedAtRest()}, Holds: kept(&stuck{}), Pods: silentPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
@@ -390,7 +390,7 @@ func TestRefusalDoesNotOutlastItsRequest(t *testing.T) {
 // webhookFor judges downscales in a group whose hold is in the holdStore.
 func webhookFor(group group.Snapshot, holds *holdStore) *admission.PrepareDownscale {
 	holds.record = group.Hold
-	return &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+	return &admission.PrepareDownscale{Observer: onlyGroup{group}, Holds: kept(holds), Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 }
 
 func TestOnlyTemporaryRefusalsSayForNow(t *testing.T) {

@@ -57,7 +57,7 @@ func TestRefusalRestoresTheLabelOfALease(t *testing.T) {
 			change := downscaleOfZoneA()
 			change.DryRun = tc.dryRun
 			holds := admission.Holds{Store: store, Managed: func(string) bool { return tc.managed }}
-			webhook := &admission.PrepareDownscale{Observer: unlabelled{onlyGroup{group}}, Holds: holds, Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+			webhook := &admission.PrepareDownscale{Observer: unlabelled{onlyGroup{group}}, Holds: holds, Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 			if v := webhook.Judge(t.Context(), change); v.Allowed {
 				t.Errorf("got %+v", v)
 			}

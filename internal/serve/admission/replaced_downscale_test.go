@@ -63,7 +63,7 @@ func TestPodsPreparedForAReplacedDownscaleAreNotifiedToStay(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			holds := &holdStore{record: tc.group.Hold}
-			webhook := &admission.PrepareDownscale{Observer: onlyGroup{tc.group}, Holds: kept(holds), Pods: tc.pods, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+			webhook := &admission.PrepareDownscale{Observer: onlyGroup{tc.group}, Holds: kept(holds), Pods: tc.pods, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 			if v := webhook.Judge(t.Context(), tc.change); v.Allowed != (tc.of == 7) {
 				t.Errorf("got %+v", v)
 			}
@@ -79,7 +79,7 @@ func TestLateRecordKeepsThePreparedPodsOfTheFormerDownscale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		snapshot := afterAYes()
 		holds := &slow{record: snapshot.Hold}
-		webhook := &admission.PrepareDownscale{Observer: onlyGroup{snapshot}, Holds: kept(holds), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
+		webhook := &admission.PrepareDownscale{Observer: onlyGroup{snapshot}, Holds: kept(holds), Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent()}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		says(t, webhook.Judge(ctx, downscaleOfZoneA()), http.StatusTooManyRequests, reason.ParentUnknown)

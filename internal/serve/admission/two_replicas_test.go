@@ -49,7 +49,7 @@ func (s sharing) Live(_ context.Context, key plan.Key) (group.Snapshot, error) {
 // replica is the webhook of one process with its own group locks.
 func (s sharing) replica() http.Handler {
 	return admission.New(admission.Options{Log: silent(), PrepareDownscale: &admission.PrepareDownscale{
-		Observer: s, Holds: kept(s.lease), Pods: agreeingPods{}, Turns: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
+		Observer: s, Holds: kept(s.lease), Pods: agreeingPods{}, Locks: &admission.GroupLocks{}, Clock: clock.New(), Log: silent(),
 	}})
 }
 

@@ -61,7 +61,7 @@ func state(s *group.Snapshot, steps []plan.Action) telemetry.GroupState {
 	for _, z := range status.Zones {
 		zone := telemetry.ZoneState{
 			Name: z.Name, Desired: z.Replicas, Ready: z.Ready, Updated: z.Updated, Outdated: z.Outdated,
-			Down: z.Down, Noted: z.Noted, Budget: z.Budget, Waiting: reasons(z.Name, status.Waits), Remarks: reasons(z.Name, status.Remarks),
+			Down: z.Down, Noted: z.Recorded, Budget: z.Budget, Waiting: reasons(z.Name, status.Waits), Remarks: reasons(z.Name, status.Remarks),
 			Activity: string(z.Activity),
 		}
 		if holds(s.Hold.Holder, z.Name) {

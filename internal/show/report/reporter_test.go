@@ -297,7 +297,7 @@ func TestActionsAreReportedWhenTheyAreDone(t *testing.T) {
 	for _, e := range r.events {
 		actions = append(actions, e.what)
 	}
-	if diff := cmp.Diff([]string{"DeletePod", "WithdrawDelete", "AdoptRevision"}, actions); diff != "" {
+	if diff := cmp.Diff([]string{"DeletePod", "CancelDeletion", "AdoptRevision"}, actions); diff != "" {
 		t.Errorf("actions (-want +got):\n%s", diff)
 	}
 	want := []string{

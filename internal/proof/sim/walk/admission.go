@@ -72,7 +72,7 @@ func (p *process) admit(g *simulatedGroup, request group.DownscaleRequest, done 
 		change.Old.Labels, change.New.Labels, change.New.Annotations = nil, nil, nil
 	}
 	p.runReview(g, func(ctx context.Context, r *review) admission.Verdict {
-		webhook := &admission.PrepareDownscale{Observer: r.view(), Holds: r.holds(), Turns: r.turns, Log: r.log, Clock: r}
+		webhook := &admission.PrepareDownscale{Observer: r.view(), Holds: r.holds(), Locks: r.turns, Log: r.log, Clock: r}
 		return webhook.Judge(ctx, change)
 	}, func(v admission.Verdict, shown shownVersions) {
 		done(answer{allowed: v.Allowed, shown: shown, downscaled: downscaledTime(v.Patch)})

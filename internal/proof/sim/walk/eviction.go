@@ -79,7 +79,7 @@ func (p *process) evict(g *simulatedGroup, b boundEviction, done func(answer)) {
 	}
 	bound, known := b.of(g), p.knownOf(g, b.zone)
 	p.runReview(g, func(ctx context.Context, r *review) admission.Verdict {
-		webhook := &admission.PodEviction{Observer: r.view(), Holds: r.holds(), Fresh: knownState{r}, Turns: r.turns, Log: r.log, Clock: r}
+		webhook := &admission.PodEviction{Observer: r.view(), Holds: r.holds(), Fresh: knownState{r}, Locks: r.turns, Log: r.log, Clock: r}
 		return webhook.Judge(ctx, bound)
 	}, func(v admission.Verdict, shown shownVersions) {
 		done(answer{allowed: p.carriesOut(g, b, v, known), reason: v.Reason, shown: shown})

@@ -167,7 +167,7 @@ func (p *process) newObserver() *observe.Observer {
 		panic(fmt.Sprintf("walk: an Observer: %v", err))
 	}
 	for _, g := range p.groups {
-		must(o.Show(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: g.key.Namespace}}))
+		must(o.PutInCache(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: g.key.Namespace}}))
 	}
 	return o
 }
@@ -183,14 +183,14 @@ func (p *process) show(k kind, c change) {
 	g := p.groups[c.group]
 	switch {
 	case k == podKind && c.pod != nil:
-		must(p.observer.Show(c.pod.object(g, c.zone)))
+		must(p.observer.PutInCache(c.pod.object(g, c.zone)))
 	case k == podKind:
 		name := plan.PodName(g.zones[c.zone].Name, c.ordinal)
-		must(p.observer.Hide(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: g.key.Namespace, Name: name}}))
+		must(p.observer.RemoveFromCache(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: g.key.Namespace, Name: name}}))
 	case k == zoneKind && c.set.absence != orphaned:
-		must(p.observer.Show(c.set.object(g, c.zone)))
+		must(p.observer.PutInCache(c.set.object(g, c.zone)))
 	case k == zoneKind:
-		must(p.observer.Hide(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: g.key.Namespace, Name: c.set.Name}}))
+		must(p.observer.RemoveFromCache(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: g.key.Namespace, Name: c.set.Name}}))
 	}
 }
 
@@ -198,9 +198,9 @@ func (p *process) show(k kind, c change) {
 func (p *process) showUpTo(k kind, version plan.Version) {
 	switch k {
 	case podKind:
-		must(p.observer.ShowUpTo(version, &corev1.Pod{}))
+		must(p.observer.AdvanceCache(version, &corev1.Pod{}))
 	case zoneKind:
-		must(p.observer.ShowUpTo(version, &appsv1.StatefulSet{}))
+		must(p.observer.AdvanceCache(version, &appsv1.StatefulSet{}))
 	case leaseKind, allKinds:
 	}
 }

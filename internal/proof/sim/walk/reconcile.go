@@ -71,7 +71,7 @@ func (p *process) reconcile(g *simulatedGroup) {
 	r := &round{process: p, g: g, term: p.term, startVersion: p.version, requeueAfter: onlyEvents}
 	r.snapshot = p.cached(g)
 	if missing, _ := p.fresh.Behind(&r.snapshot); missing != "" {
-		r.end(hold.RetryAfter, nil)
+		r.end(hold.ReconcileAgainAfter, nil)
 		return
 	}
 	r.shown = p.shownOf(g)
@@ -147,9 +147,9 @@ func (r *round) readLive() {
 		r.shown = p.shownByCaches(g).withLiveRead(g, live)
 		r.evaluate()
 		if !plan.Disrupts(r.actions) {
-			r.requeueAfter = hold.RetryAfter
+			r.requeueAfter = hold.ReconcileAgainAfter
 		}
-		r.verifyAndAct(func() { r.end(hold.RetryAfter, nil) })
+		r.verifyAndAct(func() { r.end(hold.ReconcileAgainAfter, nil) })
 	}))
 }
 

@@ -1,4 +1,4 @@
-package hook_test
+package podcalls_test
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/lockstep-dev/lockstep/internal/act/hook"
+	"github.com/lockstep-dev/lockstep/internal/act/podcalls"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
@@ -28,23 +28,23 @@ import (
 var shutdown = contract.Call{Port: 80, Path: "/ingester/prepare-shutdown"}
 
 // pods returns n pods of one StatefulSet, each with its own address.
-func pods(n int) []hook.Pod {
-	all := make([]hook.Pod, n)
+func pods(n int) []podcalls.Pod {
+	all := make([]podcalls.Pod, n)
 	for i := range all {
-		all[i] = hook.Pod{Namespace: "team", Name: fmt.Sprint("zone-a-", i), Service: "ingester", IP: podAddress(i)}
+		all[i] = podcalls.Pod{Namespace: "team", Name: fmt.Sprint("zone-a-", i), Service: "ingester", IP: podAddress(i)}
 	}
 	return all
 }
 
 // prepare calls pods to prepare while ctx lasts.
-func prepare(ctx context.Context, c *hook.Caller, call contract.Call, pods []hook.Pod) hook.Results {
+func prepare(ctx context.Context, c *podcalls.Caller, call contract.Call, pods []podcalls.Pod) podcalls.Results {
 	return c.Prepare(ctx, ctx, call, pods)
 }
 
-var withoutTook = cmpopts.IgnoreFields(hook.Result{}, "Took")
+var withoutTook = cmpopts.IgnoreFields(podcalls.Result{}, "Took")
 
-func answered(name string, status int) hook.Result {
-	return hook.Result{Pod: name, Outcome: hook.Answered, Status: status}
+func answered(name string, status int) podcalls.Result {
+	return podcalls.Result{Pod: name, Outcome: podcalls.Answered, Status: status}
 }
 
 func TestAPodIsCalledByNameAtItsAddress(t *testing.T) {
@@ -66,12 +66,12 @@ func TestAPodIsCalledByNameAtItsAddress(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://10.9.9.9:80")
 	t.Setenv("http_proxy", "http://10.9.9.9:80")
 	call := contract.Call{Port: 80, Path: "/a%2Fb/c", Query: "d=e"}
-	c := hook.New(hook.Options{})
+	c := podcalls.New(podcalls.Options{})
 	prepared := prepare(t.Context(), c, call, pods(1))
 	undone := c.Undo(t.Context(), call, pods(1))
 
-	for _, results := range []hook.Results{prepared, undone} {
-		if diff := cmp.Diff(hook.Results{answered("zone-a-0", 204)}, results, withoutTook); diff != "" || results.First() != nil {
+	for _, results := range []podcalls.Results{prepared, undone} {
+		if diff := cmp.Diff(podcalls.Results{answered("zone-a-0", 204)}, results, withoutTook); diff != "" || results.First() != nil {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
@@ -96,14 +96,14 @@ func TestAPathWithRepeatedSlashesReachesItsHandler(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/ingester/prepare_shutdown", func(_ http.ResponseWriter, r *http.Request) { got = append(got, r.RequestURI) })
 	httpLand(t, mux.ServeHTTP, 80)
-	c := hook.New(hook.Options{})
+	c := podcalls.New(podcalls.Options{})
 	for _, path := range []string{"//ingester/prepare_shutdown", "ingester//prepare_shutdown", "///ingester///prepare_shutdown?unregister=//true"} {
 		call, err := contract.PrepareCall(map[string]string{contract.PreparePortAnnotation: "80", contract.PreparePathAnnotation: path})
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		for _, results := range []hook.Results{prepare(t.Context(), c, call, pods(1)), c.Undo(t.Context(), call, pods(1))} {
+		for _, results := range []podcalls.Results{prepare(t.Context(), c, call, pods(1)), c.Undo(t.Context(), call, pods(1))} {
 			if failed := results.First(); failed != nil {
 				t.Errorf("%s: %s", path, failed)
 			}
@@ -121,7 +121,7 @@ func TestAPodCanContinueTheTraceOfItsCall(t *testing.T) {
 	var got string
 	httpLand(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Get("Traceparent") }, 80)
 	ctx, decision := tracer.Start(t.Context(), "decision")
-	prepare(ctx, hook.New(hook.Options{Tracer: tracer}), shutdown, pods(1))
+	prepare(ctx, podcalls.New(podcalls.Options{Tracer: tracer}), shutdown, pods(1))
 	if len(spans.Ended()) != 1 {
 		t.Fatalf("%d spans", len(spans.Ended()))
 	}
@@ -141,7 +141,7 @@ func TestTheClusterDomainIsThatOfTheOptions(t *testing.T) {
 		t.Run(domain, func(t *testing.T) {
 			var host string
 			httpLand(t, func(_ http.ResponseWriter, r *http.Request) { host = r.Host }, 8080)
-			prepare(t.Context(), hook.New(hook.Options{ClusterDomain: domain}), contract.Call{Port: 8080, Path: "/"}, pods(1))
+			prepare(t.Context(), podcalls.New(podcalls.Options{ClusterDomain: domain}), contract.Call{Port: 8080, Path: "/"}, pods(1))
 			if host != "zone-a-0.ingester.team.svc."+want+":8080" {
 				t.Errorf("host is %q", host)
 			}
@@ -153,7 +153,7 @@ func TestAPodWithAnIPv6AddressIsCalledThere(t *testing.T) {
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
 	pod := pods(1)
 	pod[0].IP = "fd00:10:244::5"
-	if got := prepare(t.Context(), hook.New(hook.Options{}), shutdown, pod); got.First() != nil {
+	if got := prepare(t.Context(), podcalls.New(podcalls.Options{}), shutdown, pod); got.First() != nil {
 		t.Error(got[0])
 	}
 	if got := l.connections(); got["[fd00:10:244::5]:80"] != 1 || len(got) != 1 {
@@ -163,55 +163,55 @@ func TestAPodWithAnIPv6AddressIsCalledThere(t *testing.T) {
 
 func TestAnAddressThatIsNotAPodsIsNotCalled(t *testing.T) {
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80, 8080)
-	pod := func(change func(*hook.Pod)) hook.Pod {
+	pod := func(change func(*podcalls.Pod)) podcalls.Pod {
 		p := pods(1)[0]
 		change(&p)
 		return p
 	}
-	at := func(ip string) hook.Pod { return pod(func(p *hook.Pod) { p.IP = ip }) }
-	refusedFor := map[hook.Why][]hook.Pod{
-		hook.NoAddress: {at("")},
-		hook.BadAddress: {
+	at := func(ip string) podcalls.Pod { return pod(func(p *podcalls.Pod) { p.IP = ip }) }
+	refusedFor := map[podcalls.Why][]podcalls.Pod{
+		podcalls.NoAddress: {at("")},
+		podcalls.BadAddress: {
 			at("x"), at("localhost"), at("10.244.0"), at("10.244.0.1.1"), at("010.244.0.1"), at("10.244.0.01"), at("0x0a.244.0.1"), at("0x0af40001"),
 			at("183762945"), at("127.1"), at("0177.0.0.1"), at(" 10.244.0.1"), at("10.244.0.1 "), at("10.244.0.1\n"), at("10.244.0.1:80"), at("[fd00::1]"),
 			at("10.244.0.1/32"), at("10.244.0.1%lo"), at("fd00::1%lo"), at("fe80::1%lo"), at("10.244.0.1@10.9.9.9"), at("10。244。0。1"), at("１0.244.0.1"),
 			at("256.1.1.1"), at("::127.0.0.1"), at("::10.9.9.9"), at("fd00::1::2"), at("10.244.0.1\x00"), at("http://10.244.0.1"), at("10,244,0,1"),
 		},
-		hook.Unspecified: {at("0.0.0.0"), at("::"), at("::ffff:0.0.0.0"), at("0.1.2.3"), at("::ffff:0.9.9.9"), at("64:ff9b::"), at("2002::1")},
-		hook.Loopback: {
+		podcalls.Unspecified: {at("0.0.0.0"), at("::"), at("::ffff:0.0.0.0"), at("0.1.2.3"), at("::ffff:0.9.9.9"), at("64:ff9b::"), at("2002::1")},
+		podcalls.Loopback: {
 			at("127.0.0.1"), at("127.255.255.254"), at("::1"), at("0:0:0:0:0:0:0:1"), at("::ffff:127.0.0.1"), at("::ffff:7f00:1"), at("64:ff9b::127.0.0.1"), at("2002:7f00:1::"),
 		},
-		hook.LinkLocal:   {at("169.254.169.254"), at("169.254.0.1"), at("fe80::1"), at("febf::1"), at("::ffff:169.254.169.254"), at("64:ff9b::a9fe:a9fe"), at("2002:a9fe:a9fe::1")},
-		hook.Multicast:   {at("224.0.0.1"), at("239.255.255.255"), at("ff02::1"), at("ff01::1"), at("ff0e::1"), at("255.255.255.255"), at("::ffff:224.0.0.1"), at("64:ff9b::ffff:ffff")},
-		hook.NodeAddress: {pod(func(p *hook.Pod) { p.HostNetwork = true })},
-		hook.NoService:   {pod(func(p *hook.Pod) { p.Service = "" })},
-		hook.BadName: {
-			pod(func(p *hook.Pod) { p.Service = "a b" }), pod(func(p *hook.Pod) { p.Service = "a\r\nb" }), pod(func(p *hook.Pod) { p.Service = "a/b" }), pod(func(p *hook.Pod) { p.Service = "a@b" }),
-			pod(func(p *hook.Pod) { p.Service = "A" }), pod(func(p *hook.Pod) { p.Service = ".a" }), pod(func(p *hook.Pod) { p.Service = "a." }), pod(func(p *hook.Pod) { p.Service = "-a" }),
-			pod(func(p *hook.Pod) { p.Service = "a_b" }), pod(func(p *hook.Pod) { p.Service = "ü" }), pod(func(p *hook.Pod) { p.Service = "a。b" }), pod(func(p *hook.Pod) { p.Service = "a:80" }),
-			pod(func(p *hook.Pod) { p.Service = strings.Repeat("a", 64) }), pod(func(p *hook.Pod) { p.Service = strings.Repeat("a.", 120) + "a" }),
-			pod(func(p *hook.Pod) { p.Name = "" }), pod(func(p *hook.Pod) { p.Namespace = "" }), pod(func(p *hook.Pod) { p.Namespace = "a?b" }), pod(func(p *hook.Pod) { p.Name = "a#b" }),
+		podcalls.LinkLocal:   {at("169.254.169.254"), at("169.254.0.1"), at("fe80::1"), at("febf::1"), at("::ffff:169.254.169.254"), at("64:ff9b::a9fe:a9fe"), at("2002:a9fe:a9fe::1")},
+		podcalls.Multicast:   {at("224.0.0.1"), at("239.255.255.255"), at("ff02::1"), at("ff01::1"), at("ff0e::1"), at("255.255.255.255"), at("::ffff:224.0.0.1"), at("64:ff9b::ffff:ffff")},
+		podcalls.NodeAddress: {pod(func(p *podcalls.Pod) { p.HostNetwork = true })},
+		podcalls.NoService:   {pod(func(p *podcalls.Pod) { p.Service = "" })},
+		podcalls.BadName: {
+			pod(func(p *podcalls.Pod) { p.Service = "a b" }), pod(func(p *podcalls.Pod) { p.Service = "a\r\nb" }), pod(func(p *podcalls.Pod) { p.Service = "a/b" }), pod(func(p *podcalls.Pod) { p.Service = "a@b" }),
+			pod(func(p *podcalls.Pod) { p.Service = "A" }), pod(func(p *podcalls.Pod) { p.Service = ".a" }), pod(func(p *podcalls.Pod) { p.Service = "a." }), pod(func(p *podcalls.Pod) { p.Service = "-a" }),
+			pod(func(p *podcalls.Pod) { p.Service = "a_b" }), pod(func(p *podcalls.Pod) { p.Service = "ü" }), pod(func(p *podcalls.Pod) { p.Service = "a。b" }), pod(func(p *podcalls.Pod) { p.Service = "a:80" }),
+			pod(func(p *podcalls.Pod) { p.Service = strings.Repeat("a", 64) }), pod(func(p *podcalls.Pod) { p.Service = strings.Repeat("a.", 120) + "a" }),
+			pod(func(p *podcalls.Pod) { p.Name = "" }), pod(func(p *podcalls.Pod) { p.Namespace = "" }), pod(func(p *podcalls.Pod) { p.Namespace = "a?b" }), pod(func(p *podcalls.Pod) { p.Name = "a#b" }),
 		},
 	}
-	c := hook.New(hook.Options{})
+	c := podcalls.New(podcalls.Options{})
 	for why, all := range refusedFor {
 		for _, p := range all {
-			for name, results := range map[string]hook.Results{"prepare": prepare(t.Context(), c, shutdown, []hook.Pod{p}), "undo": c.Undo(t.Context(), shutdown, []hook.Pod{p})} {
-				if diff := cmp.Diff(hook.Results{{Pod: p.Name, Outcome: hook.Refused, Why: why}}, results, withoutTook); diff != "" || results.First() == nil {
+			for name, results := range map[string]podcalls.Results{"prepare": prepare(t.Context(), c, shutdown, []podcalls.Pod{p}), "undo": c.Undo(t.Context(), shutdown, []podcalls.Pod{p})} {
+				if diff := cmp.Diff(podcalls.Results{{Pod: p.Name, Outcome: podcalls.Refused, Why: why}}, results, withoutTook); diff != "" || results.First() == nil {
 					t.Errorf("%s %+v (-want +got):\n%s", name, p, diff)
 				}
 			}
 		}
 	}
 	for _, call := range []contract.Call{{}, {Port: 80}, {Path: "/"}, {Port: -1, Path: "/"}, {Port: 65536, Path: "/"}, {Port: 80, Path: "x"}} {
-		if got := prepare(t.Context(), c, call, pods(1)).First(); got == nil || got.Why != hook.BadCall {
+		if got := prepare(t.Context(), c, call, pods(1)).First(); got == nil || got.Why != podcalls.BadCall {
 			t.Errorf("%+v: got %v", call, got)
 		}
 	}
 	if reached := l.connections(); len(reached) > 0 {
 		t.Errorf("connections to %v", reached)
 	}
-	if mapped := prepare(t.Context(), c, shutdown, []hook.Pod{at("::ffff:10.244.0.9")}); mapped.First() != nil || l.connections()["10.244.0.9:80"] != 1 {
+	if mapped := prepare(t.Context(), c, shutdown, []podcalls.Pod{at("::ffff:10.244.0.9")}); mapped.First() != nil || l.connections()["10.244.0.9:80"] != 1 {
 		t.Errorf("a pod's own address in the form of IPv6 is called like any other: %v", mapped)
 	}
 }
@@ -220,10 +220,10 @@ func TestNoPodIsCalledIfOnePodMayNotBe(t *testing.T) {
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
 	all := pods(3)
 	all[2].IP = "127.0.0.1"
-	got := prepare(t.Context(), hook.New(hook.Options{}), shutdown, all)
-	want := hook.Results{
-		{Pod: "zone-a-0", Outcome: hook.NotCalled}, {Pod: "zone-a-1", Outcome: hook.NotCalled},
-		{Pod: "zone-a-2", Outcome: hook.Refused, Why: hook.Loopback},
+	got := prepare(t.Context(), podcalls.New(podcalls.Options{}), shutdown, all)
+	want := podcalls.Results{
+		{Pod: "zone-a-0", Outcome: podcalls.NotCalled}, {Pod: "zone-a-1", Outcome: podcalls.NotCalled},
+		{Pod: "zone-a-2", Outcome: podcalls.Refused, Why: podcalls.Loopback},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(l.connections()) > 0 {
 		t.Errorf("-want +got:\n%s", diff)
@@ -241,9 +241,9 @@ func TestUndoCallsEveryPodDespiteFailures(t *testing.T) {
 	}, 80)
 	all := pods(4)
 	all[1].IP = ""
-	got := hook.New(hook.Options{Parallel: 1}).Undo(t.Context(), shutdown, all)
-	want := hook.Results{
-		{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Declined, Status: 500}, {Pod: "zone-a-1", Outcome: hook.Refused, Why: hook.NoAddress},
+	got := podcalls.New(podcalls.Options{Parallel: 1}).Undo(t.Context(), shutdown, all)
+	want := podcalls.Results{
+		{Pod: "zone-a-0", Outcome: podcalls.Failed, Why: podcalls.Declined, Status: 500}, {Pod: "zone-a-1", Outcome: podcalls.Refused, Why: podcalls.NoAddress},
 		answered("zone-a-2", 200), answered("zone-a-3", 200),
 	}
 	if diff := cmp.Diff(want, got, withoutTook); diff != "" || len(l.connections()) != 3 {
@@ -264,20 +264,20 @@ func TestTheFirstFailureStopsCallsThatHaveNotBegun(t *testing.T) {
 		}
 		<-rest // the other pods answer after the failure was observed
 	}, 80)
-	c := hook.New(hook.Options{Parallel: 4, Observe: func(_ hook.Pod, _ hook.Purpose, r hook.Result) {
-		if r.Outcome == hook.Failed {
+	c := podcalls.New(podcalls.Options{Parallel: 4, Observe: func(_ podcalls.Pod, _ podcalls.Purpose, r podcalls.Result) {
+		if r.Outcome == podcalls.Failed {
 			time.AfterFunc(time.Second, func() { close(rest) })
 		}
 	}})
 	got := prepare(t.Context(), c, shutdown, pods(100))
-	if first := got.First(); first.Pod != "zone-a-0" || first.Status != 503 || first.Why != hook.Declined {
+	if first := got.First(); first.Pod != "zone-a-0" || first.Status != 503 || first.Why != podcalls.Declined {
 		t.Errorf("the first failure is %v", first)
 	}
-	count := map[hook.Outcome]int{}
+	count := map[podcalls.Outcome]int{}
 	for _, r := range got {
 		count[r.Outcome]++
 	}
-	if diff := cmp.Diff(map[hook.Outcome]int{hook.Failed: 1, hook.Answered: 3, hook.NotCalled: 96}, count); diff != "" {
+	if diff := cmp.Diff(map[podcalls.Outcome]int{podcalls.Failed: 1, podcalls.Answered: 3, podcalls.NotCalled: 96}, count); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -286,13 +286,13 @@ func TestTheFirstFailureStopsCallsThatHaveNotBegun(t *testing.T) {
 func TestPodsOfANamespaceThatOptedOutAreNotCalled(t *testing.T) {
 	var left atomic.Bool
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) { left.Store(true) }, 80)
-	c := hook.New(hook.Options{Parallel: 1, Managed: func(namespace string) bool { return namespace == "team" && !left.Load() }})
-	for how, ask := range map[string]func() hook.Results{
-		"prepare": func() hook.Results { return prepare(t.Context(), c, shutdown, pods(3)) },
-		"undo":    func() hook.Results { return c.Undo(t.Context(), shutdown, pods(3)) },
+	c := podcalls.New(podcalls.Options{Parallel: 1, Managed: func(namespace string) bool { return namespace == "team" && !left.Load() }})
+	for how, ask := range map[string]func() podcalls.Results{
+		"prepare": func() podcalls.Results { return prepare(t.Context(), c, shutdown, pods(3)) },
+		"undo":    func() podcalls.Results { return c.Undo(t.Context(), shutdown, pods(3)) },
 	} {
 		left.Store(false)
-		want := hook.Results{answered("zone-a-0", 200), {Pod: "zone-a-1", Outcome: hook.NotCalled}, {Pod: "zone-a-2", Outcome: hook.NotCalled}}
+		want := podcalls.Results{answered("zone-a-0", 200), {Pod: "zone-a-1", Outcome: podcalls.NotCalled}, {Pod: "zone-a-2", Outcome: podcalls.NotCalled}}
 		if diff := cmp.Diff(want, ask(), withoutTook); diff != "" || len(l.connections()) != 1 {
 			t.Errorf("%s (-want +got):\n%s", how, diff)
 		}
@@ -300,7 +300,7 @@ func TestPodsOfANamespaceThatOptedOutAreNotCalled(t *testing.T) {
 }
 
 func TestADownscaleWithoutPodsToPrepareIsPrepared(t *testing.T) {
-	c := hook.New(hook.Options{})
+	c := podcalls.New(podcalls.Options{})
 	if prepare(t.Context(), c, shutdown, nil).First() != nil || c.Undo(t.Context(), shutdown, nil).First() != nil {
 		t.Error("no pods, and not all have answered")
 	}
@@ -309,14 +309,14 @@ func TestADownscaleWithoutPodsToPrepareIsPrepared(t *testing.T) {
 func TestOnlyA2xxIsAnAnswer(t *testing.T) {
 	status := atomic.Int64{}
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) }, 80)
-	c := hook.New(hook.Options{})
-	for code, want := range map[int]hook.Outcome{
-		200: hook.Answered, 201: hook.Answered, 204: hook.Answered, 299: hook.Answered,
-		300: hook.Failed, 301: hook.Failed, 304: hook.Failed, 400: hook.Failed, 404: hook.Failed, 409: hook.Failed, 500: hook.Failed, 503: hook.Failed, 999: hook.Failed,
+	c := podcalls.New(podcalls.Options{})
+	for code, want := range map[int]podcalls.Outcome{
+		200: podcalls.Answered, 201: podcalls.Answered, 204: podcalls.Answered, 299: podcalls.Answered,
+		300: podcalls.Failed, 301: podcalls.Failed, 304: podcalls.Failed, 400: podcalls.Failed, 404: podcalls.Failed, 409: podcalls.Failed, 500: podcalls.Failed, 503: podcalls.Failed, 999: podcalls.Failed,
 	} {
 		status.Store(int64(code))
 		got := prepare(t.Context(), c, shutdown, pods(1))[0]
-		if got.Outcome != want || got.Status != code || want == hook.Failed && got.Why != hook.Declined {
+		if got.Outcome != want || got.Status != code || want == podcalls.Failed && got.Why != podcalls.Declined {
 			t.Errorf("%d: got %+v", code, got)
 		}
 	}
@@ -332,12 +332,12 @@ func TestARedirectLeadsNowhere(t *testing.T) {
 		w.Header().Set("Location", to)
 		w.WriteHeader(code)
 	}, 80, 8080)
-	c := hook.New(hook.Options{})
+	c := podcalls.New(podcalls.Options{})
 	for _, to = range []string{"http://10.9.9.9/", "http://169.254.169.254/latest/meta-data", "http://127.0.0.1:8080/", "//10.9.9.9/", "/elsewhere", "http://zone-a-0.ingester.team.svc.cluster.local:8080/", "http://[::1]/", "file:///etc/passwd"} {
-		if got := prepare(t.Context(), c, shutdown, pods(1))[0]; got.Status != 307 || got.Why != hook.Declined {
+		if got := prepare(t.Context(), c, shutdown, pods(1))[0]; got.Status != 307 || got.Why != podcalls.Declined {
 			t.Errorf("%s: got %+v", to, got)
 		}
-		if got := c.Undo(t.Context(), shutdown, pods(1))[0]; got.Status != 301 || got.Why != hook.Declined {
+		if got := c.Undo(t.Context(), shutdown, pods(1))[0]; got.Status != 301 || got.Why != podcalls.Declined {
 			t.Errorf("%s: got %+v", to, got)
 		}
 		if diff := cmp.Diff(map[string]int{"10.244.0.1:80": 2}, l.connections()); diff != "" {
@@ -353,7 +353,7 @@ func TestAPodHasOneCallAtATime(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 		now.Add(-1)
 	}, 80)
-	c := hook.New(hook.Options{})
+	c := podcalls.New(podcalls.Options{})
 	var askers sync.WaitGroup
 	for range 8 {
 		askers.Go(func() {
@@ -376,7 +376,7 @@ func TestANamespaceWhosePodsNeverAnswerWaitsForItself(t *testing.T) {
 		}
 	}, 80)
 	const limit = time.Minute // the limit of a call; waiting for the silent pods would take that long
-	c := hook.New(hook.Options{CallLimit: limit, Parallel: 100, PerNamespace: 8, PerProcess: 32})
+	c := podcalls.New(podcalls.Options{CallLimit: limit, Parallel: 100, PerNamespace: 8, PerProcess: 32})
 	ctx, stop := context.WithCancel(t.Context())
 	var stuck sync.WaitGroup
 	defer func() { stop(); stuck.Wait() }()
@@ -413,14 +413,14 @@ func TestPodsAreNotCalledAfterTheRequestHasEnded(t *testing.T) {
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	c := hook.New(hook.Options{})
-	for how, got := range map[string]hook.Results{
+	c := podcalls.New(podcalls.Options{})
+	for how, got := range map[string]podcalls.Results{
 		"prepare": prepare(ended, c, shutdown, pods(3)),
 		"prepare for a downscale that was cancelled": c.Prepare(t.Context(), ended, shutdown, pods(3)),
 		"undo": c.Undo(ended, shutdown, pods(3)),
 	} {
 		for _, r := range got {
-			if r.Outcome != hook.NotCalled {
+			if r.Outcome != podcalls.NotCalled {
 				t.Errorf("%s: %v", how, r)
 			}
 		}
@@ -436,11 +436,11 @@ func TestPodsAreNotCalledAfterTheRequestHasEnded(t *testing.T) {
 func TestUndoHasALimitOfItsOwn(t *testing.T) {
 	httpLand(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 80)
 	began := time.Now()
-	got := hook.New(hook.Options{Parallel: 1, UndoLimit: 2 * time.Second}).Undo(t.Context(), shutdown, pods(3))
+	got := podcalls.New(podcalls.Options{Parallel: 1, UndoLimit: 2 * time.Second}).Undo(t.Context(), shutdown, pods(3))
 	if took := time.Since(began); took > 8*time.Second {
 		t.Errorf("took %v", took)
 	}
-	want := hook.Results{{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Abandoned}, {Pod: "zone-a-1", Outcome: hook.NotCalled}, {Pod: "zone-a-2", Outcome: hook.NotCalled}}
+	want := podcalls.Results{{Pod: "zone-a-0", Outcome: podcalls.Failed, Why: podcalls.Abandoned}, {Pod: "zone-a-1", Outcome: podcalls.NotCalled}, {Pod: "zone-a-2", Outcome: podcalls.NotCalled}}
 	if diff := cmp.Diff(want, got, withoutTook); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -451,13 +451,13 @@ func TestEveryCallIsLoggedAndTraced(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	type notified struct {
 		Namespace string
-		Purpose   hook.Purpose
-		Result    hook.Result
+		Purpose   podcalls.Purpose
+		Result    podcalls.Result
 	}
 	var got []notified
-	c := hook.New(hook.Options{
+	c := podcalls.New(podcalls.Options{
 		Tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("t"),
-		Observe: func(pod hook.Pod, purpose hook.Purpose, r hook.Result) {
+		Observe: func(pod podcalls.Pod, purpose podcalls.Purpose, r podcalls.Result) {
 			got = append(got, notified{pod.Namespace, purpose, r})
 		},
 	})
@@ -466,8 +466,8 @@ func TestEveryCallIsLoggedAndTraced(t *testing.T) {
 	refused[0].IP = "::1"
 	c.Undo(t.Context(), shutdown, refused)
 	want := []notified{
-		{"team", hook.ToPrepare, hook.Result{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Declined, Status: 418}},
-		{"team", hook.ToUndo, hook.Result{Pod: "zone-a-0", Outcome: hook.Refused, Why: hook.Loopback}},
+		{"team", podcalls.ToPrepare, podcalls.Result{Pod: "zone-a-0", Outcome: podcalls.Failed, Why: podcalls.Declined, Status: 418}},
+		{"team", podcalls.ToUndo, podcalls.Result{Pod: "zone-a-0", Outcome: podcalls.Refused, Why: podcalls.Loopback}},
 	}
 	if diff := cmp.Diff(want, got, withoutTook); diff != "" || got[0].Result.Took <= 0 {
 		t.Errorf("notified (-want +got):\n%s", diff)
@@ -487,8 +487,8 @@ func TestEveryCallIsLoggedAndTraced(t *testing.T) {
 func TestACallSaysInTheNameOfWhichGroupItIs(t *testing.T) {
 	store := plan.Key{Namespace: "team", Name: "store"}
 	var notified []plan.Key
-	c := hook.New(hook.Options{Observe: func(pod hook.Pod, _ hook.Purpose, _ hook.Result) { notified = append(notified, pod.Group) }})
-	zones := hook.Zones{Caller: c}
+	c := podcalls.New(podcalls.Options{Observe: func(pod podcalls.Pod, _ podcalls.Purpose, _ podcalls.Result) { notified = append(notified, pod.Group) }})
+	zones := podcalls.Zones{Caller: c}
 	zone := group.Zone{Name: "zone-a", Call: group.Call{Port: 80, Path: "/", Service: "store"}}
 	if _, err := zones.Prepare(t.Context(), store, zone, []plan.Pod{{Name: "zone-a-0"}}); err == nil {
 		t.Error("a pod without an address was called")
@@ -499,15 +499,15 @@ func TestACallSaysInTheNameOfWhichGroupItIs(t *testing.T) {
 }
 
 func TestAResultReadsAsASentence(t *testing.T) {
-	for want, r := range map[string]hook.Result{
+	for want, r := range map[string]podcalls.Result{
 		"pod a-0 answered with status 200":       answered("a-0", 200),
-		"pod a-0 was not called":                 {Pod: "a-0", Outcome: hook.NotCalled},
-		"pod a-0 declined with status 503":       {Pod: "a-0", Outcome: hook.Failed, Why: hook.Declined, Status: 503},
-		"pod a-0 did not answer in time":         {Pod: "a-0", Outcome: hook.Failed, Why: hook.NoAnswer},
-		"pod a-0 has a loopback address":         {Pod: "a-0", Outcome: hook.Refused, Why: hook.Loopback},
-		"pod a-0 has no IP address":              {Pod: "a-0", Outcome: hook.Refused, Why: hook.NoAddress},
-		"pod a-0 cannot be reached":              {Pod: "a-0", Outcome: hook.Failed, Why: hook.Unreachable},
-		"pod a-0 has a name that is none in DNS": {Pod: "a-0", Outcome: hook.Refused, Why: hook.BadName},
+		"pod a-0 was not called":                 {Pod: "a-0", Outcome: podcalls.NotCalled},
+		"pod a-0 declined with status 503":       {Pod: "a-0", Outcome: podcalls.Failed, Why: podcalls.Declined, Status: 503},
+		"pod a-0 did not answer in time":         {Pod: "a-0", Outcome: podcalls.Failed, Why: podcalls.NoAnswer},
+		"pod a-0 has a loopback address":         {Pod: "a-0", Outcome: podcalls.Refused, Why: podcalls.Loopback},
+		"pod a-0 has no IP address":              {Pod: "a-0", Outcome: podcalls.Refused, Why: podcalls.NoAddress},
+		"pod a-0 cannot be reached":              {Pod: "a-0", Outcome: podcalls.Failed, Why: podcalls.Unreachable},
+		"pod a-0 has a name that is none in DNS": {Pod: "a-0", Outcome: podcalls.Refused, Why: podcalls.BadName},
 	} {
 		if r.String() != want {
 			t.Errorf("got %q, want %q", r, want)

@@ -1,4 +1,4 @@
-package hook_test
+package podcalls_test
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/act/hook"
+	"github.com/lockstep-dev/lockstep/internal/act/podcalls"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
@@ -30,16 +30,16 @@ var store = plan.Key{Namespace: "team", Name: "store"}
 
 // office is a Messages with a channel for its notifications of answers.
 type office struct {
-	*hook.Messages
+	*podcalls.Messages
 	answers chan plan.Key
 	stop    func() // stops Run and waits for its end
 }
 
-func newOffice(t *testing.T, c *hook.Caller, o hook.MessageOptions) office {
+func newOffice(t *testing.T, c *podcalls.Caller, o podcalls.MessageOptions) office {
 	t.Helper()
 	f := office{answers: make(chan plan.Key, 1000)}
 	o.Answered = func(key plan.Key) { f.answers <- key }
-	f.Messages = hook.NewMessages(c, o)
+	f.Messages = podcalls.NewMessages(c, o)
 	f.work(t)
 	return f
 }
@@ -101,7 +101,7 @@ func TestAPodAnswersSinceWhenItIsReadyAndAPodThatStaysIsNotifiedAgain(t *testing
 		called = append(called, r.Method+" "+calledAt(r)+r.RequestURI)
 		_, _ = io.WriteString(w, ` {"timestamp": 1767614400, "state": "preparing"} `)
 	}, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{StayEvery: time.Hour})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{StayEvery: time.Hour})
 	zone := delayed("zone-a", 0, 3)
 	began := time.Now()
 	f.Notify(store, zone, group.Stay, zone.Pods[:1])
@@ -136,7 +136,7 @@ func TestOnlyAnIntegerOfSecondsIsATimestamp(t *testing.T) {
 	var body string
 	status := 200
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); _, _ = io.WriteString(w, body) }, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{})
 	zone := delayed("zone-a", 0, 1)
 	const none = "did not say since when it is ready to leave with status "
 	for i, tc := range []struct {
@@ -188,7 +188,7 @@ func TestMalformedTimestampsTakeLittleTimeAndAreNoAcknowledgement(t *testing.T) 
 	} {
 		t.Run(name, func(t *testing.T) {
 			listen(t, pod, 80)
-			f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
+			f := newOffice(t, podcalls.New(podcalls.Options{CallLimit: limit}), podcalls.MessageOptions{})
 			zone := delayed("zone-a", 0, 1)
 			began := time.Now()
 			f.Notify(store, zone, group.Leave, zone.Pods)
@@ -205,7 +205,7 @@ func TestMalformedTimestampsTakeLittleTimeAndAreNoAcknowledgement(t *testing.T) 
 func TestAPodWithoutACallToStayStays(t *testing.T) {
 	var status int
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{})
 	zone := delayed("zone-a", 0, 1)
 	for code, fails := range map[int]bool{200: false, 204: false, 404: false, 405: false, 409: false, 501: false, 302: true, 403: true, 500: true, 503: true} {
 		status = code
@@ -219,7 +219,7 @@ func TestAPodWithoutACallToStayStays(t *testing.T) {
 
 func TestAClockThatIsSetBackDelaysNoEvent(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Now: func() time.Time { return time.Now().Add(time.Hour) }})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	zone := delayed("zone-a", 0, 1)
 	f.Notify(store, zone, group.Leave, zone.Pods)
 	if rest := time.Until(f.latest(t, store, zone)["zone-a-0"].Again); rest > 5*time.Second {
@@ -230,7 +230,7 @@ func TestAClockThatIsSetBackDelaysNoEvent(t *testing.T) {
 // A record with a time far ahead would not be trusted until that time.
 func TestAnAnswerIsNotDatedFarAheadOfTheClock(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp": 1767614400}`) }, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Now: func() time.Time { return time.Now().Add(2 * group.FarAhead) }})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{Now: func() time.Time { return time.Now().Add(2 * group.FarAhead) }})
 	zone := delayed("zone-a", 0, 1)
 	f.Notify(store, zone, group.Leave, zone.Pods)
 	if ahead := time.Until(f.latest(t, store, zone)["zone-a-0"].At); ahead > 0 {
@@ -244,7 +244,7 @@ func TestFailedNotificationsAreRepeatedWithBackOff(t *testing.T) {
 		group.Leave: {5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute},
 		group.Stay:  {5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 100 * time.Second, 100 * time.Second},
 	} {
-		f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{StayEvery: 100 * time.Second})
+		f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{StayEvery: 100 * time.Second})
 		zone := delayed("zone-a", 0, 1)
 		for i, pause := range want {
 			f.Notify(store, zone, message, zone.Pods)
@@ -257,7 +257,7 @@ func TestFailedNotificationsAreRepeatedWithBackOff(t *testing.T) {
 }
 
 func TestAPodThatMayNotBeCalledDoesNotAcknowledgeAndMayStay(t *testing.T) {
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{})
 	zone := delayed("zone-a", 0, 2)
 	zone.Pods[0].OnHost, zone.Pods[1].OnHost = true, true
 	f.Notify(store, zone, group.Leave, zone.Pods[:1])
@@ -280,7 +280,7 @@ func TestTheNewestMessageWinsAndCallsDoNotOverlap(t *testing.T) {
 		<-goOn
 		_, _ = io.WriteString(w, `{"timestamp":1}`)
 	}, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{})
 	zone := delayed("zone-a", 0, 1)
 	f.Notify(store, zone, group.Leave, zone.Pods)
 	order := []string{<-arrived}
@@ -313,7 +313,7 @@ func TestSilentPodsOfOneGroupDelayNoOtherGroup(t *testing.T) {
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"timestamp\":1}")
 	}, 80)
 	const limit = time.Minute // the limit of a call; waiting for the silent pods would take that long
-	f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
+	f := newOffice(t, podcalls.New(podcalls.Options{CallLimit: limit}), podcalls.MessageOptions{})
 	for i, key := range []plan.Key{{Namespace: "team", Name: "silent"}, {Namespace: "other", Name: "silent"}, {Namespace: "third", Name: "silent"}} {
 		zone := delayed("zone-s", 300*i, 300)
 		f.Notify(key, zone, group.Leave, zone.Pods)
@@ -348,7 +348,7 @@ func TestSilentGroupsOfANamespaceMakeItsOtherGroupsWaitForNothing(t *testing.T) 
 	}, 80)
 	defer close(over)         // before Run waits for the calls in progress
 	const limit = time.Minute // the limit of a call; waiting for the silent pods would take that long
-	f := newOffice(t, hook.New(hook.Options{CallLimit: limit}), hook.MessageOptions{})
+	f := newOffice(t, podcalls.New(podcalls.Options{CallLimit: limit}), podcalls.MessageOptions{})
 	for i, name := range []string{"silent", "as silent"} {
 		zone := delayed(fmt.Sprint("zone-s", i), 100*i, 100) // with equal names, one pod would wait for the other
 		zone.Delay.Call.Path = "/silent"
@@ -377,7 +377,7 @@ func TestPodsThatFailedWaitForTheOthersOfTheirGroup(t *testing.T) {
 		<-goOn
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{PerGroup: 1})
 	zone := delayed("zone-a", 0, 4)
 	f.Notify(store, zone, group.Stay, zone.Pods[:2])
 	for range 2 {
@@ -401,7 +401,7 @@ func TestPodsThatFailedWaitForTheOthersOfTheirGroup(t *testing.T) {
 
 func TestAnswersOfAGroupAreGathered(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp":1}`) }, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{Gather: time.Minute})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{Gather: time.Minute})
 	zone := delayed("zone-a", 0, 100)
 	f.Notify(store, zone, group.Leave, zone.Pods)
 	<-f.answers
@@ -418,7 +418,7 @@ func TestAnswersAreKnownAlthoughOthersAreSilent(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"timestamp":1}`)
 	}, 80)
-	f := newOffice(t, hook.New(hook.Options{CallLimit: time.Minute}), hook.MessageOptions{Gather: time.Millisecond})
+	f := newOffice(t, podcalls.New(podcalls.Options{CallLimit: time.Minute}), podcalls.MessageOptions{Gather: time.Millisecond})
 	zone := delayed("zone-a", 0, 5)
 	f.Notify(store, zone, group.Leave, zone.Pods)
 	for answers := 0; answers < 4; {
@@ -453,7 +453,7 @@ func TestMessagesToDeletedPodsAreDropped(t *testing.T) {
 				case <-r.Context().Done():
 				}
 			}, 80)
-			f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
+			f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{PerGroup: 1})
 			zone := delayed("zone-a", 0, 10)
 			f.Notify(store, zone, group.Stay, zone.Pods)
 			<-arrived
@@ -479,7 +479,7 @@ func TestMessagesToDeletedPodsAreDropped(t *testing.T) {
 // The time since which a pod is Ready shows whether it was restarted after the notification.
 func TestANotificationRecordsSinceWhenItsPodWasReady(t *testing.T) {
 	httpLand(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"timestamp":1}`) }, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{})
 	zone := delayed("zone-a", 0, 1)
 	for _, since := range []time.Time{time.Unix(1000, 0), {}, time.Unix(2000, 0)} {
 		zone.Pods[0].ReadySince = since
@@ -499,7 +499,7 @@ func TestAChangedCallIsMadeAfterTheFormerOne(t *testing.T) {
 		<-goOn
 		_, _ = io.WriteString(w, `{"timestamp":1}`)
 	}, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{})
 	former, zone := delayed("zone-a", 0, 1), delayed("zone-a", 0, 1)
 	zone.Delay.Call.Path = "/other"
 	f.Notify(store, former, group.Leave, former.Pods)
@@ -522,7 +522,7 @@ func TestAChangedCallIsMadeAfterTheFormerOne(t *testing.T) {
 func TestAcknowledgedPodsAreNotifiedToStayAfterTheDelayIsRemoved(t *testing.T) {
 	arrived, goOn := make(chan string, 10), make(chan bool)
 	httpLand(t, func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Method + " " + calledAt(r); <-goOn }, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{PerGroup: 1})
 	zone := delayed("zone-a", 0, 3)
 	f.Notify(store, zone, group.Stay, zone.Pods[:2])
 	f.Notify(store, zone, group.Leave, zone.Pods[2:])
@@ -551,7 +551,7 @@ func TestAcknowledgedPodsAreNotifiedToStayAfterTheDelayIsRemoved(t *testing.T) {
 func TestAPodIsCalledAtThePresentAddress(t *testing.T) {
 	first, goOn := make(chan bool, 10), make(chan bool)
 	l := httpLand(t, func(http.ResponseWriter, *http.Request) { first <- true; <-goOn }, 80)
-	f := newOffice(t, hook.New(hook.Options{}), hook.MessageOptions{PerGroup: 1})
+	f := newOffice(t, podcalls.New(podcalls.Options{}), podcalls.MessageOptions{PerGroup: 1})
 	zone := delayed("zone-a", 0, 2)
 	f.Notify(store, zone, group.Stay, zone.Pods)
 	<-first
@@ -586,7 +586,7 @@ func TestACallByHTTPSNeedsACertificateForThePodsName(t *testing.T) {
 					_, _ = io.WriteString(secure, "HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"timestamp\":1}")
 				}
 			}, 443)
-			f := newOffice(t, hook.New(hook.Options{Roots: roots}), hook.MessageOptions{})
+			f := newOffice(t, podcalls.New(podcalls.Options{Roots: roots}), podcalls.MessageOptions{})
 			zone := delayed("zone-a", 0, 1)
 			zone.Delay.Call.TLS, zone.Delay.Call.Port = true, 443
 			f.Notify(store, zone, group.Leave, zone.Pods)

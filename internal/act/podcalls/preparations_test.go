@@ -1,4 +1,4 @@
-package hook_test
+package podcalls_test
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/act/hook"
+	"github.com/lockstep-dev/lockstep/internal/act/podcalls"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // desk is a Preparations with channels for its callbacks.
 type desk struct {
-	*hook.Preparations
+	*podcalls.Preparations
 	t         *testing.T
 	answered  chan plan.Key
 	abandoned chan group.Downscale
@@ -49,7 +49,7 @@ func newDesk(t *testing.T, reply func(method, pod string) int) *desk {
 		d.mu.Unlock()
 		w.WriteHeader(status)
 	}, 80)
-	d.Preparations = hook.NewPreparations(hook.Zones{Caller: hook.New(hook.Options{})}, hook.PreparationOptions{
+	d.Preparations = podcalls.NewPreparations(podcalls.Zones{Caller: podcalls.New(podcalls.Options{})}, podcalls.PreparationOptions{
 		Answered:  func(key plan.Key) { d.answered <- key },
 		Abandoned: func(_ context.Context, _ plan.Key, a group.Downscale) { d.abandoned <- a },
 	})

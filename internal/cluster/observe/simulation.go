@@ -11,10 +11,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// Show puts an object into the cache of its kind, as the watch of a running Observer does. It is
-// for simulations, which replace the watches: they do not run the Observer, and Show notifies no
+// PutInCache puts an object into the cache of its kind, as the watch of a running Observer does. It is
+// for simulations, which replace the watches: they do not run the Observer, and PutInCache notifies no
 // listener.
-func (o *Observer) Show(object runtime.Object) error {
+func (o *Observer) PutInCache(object runtime.Object) error {
 	informer, trim, err := o.cacheOf(object)
 	if err != nil {
 		return err
@@ -26,8 +26,8 @@ func (o *Observer) Show(object runtime.Object) error {
 	return informer.GetIndexer().Update(kept)
 }
 
-// Hide removes an object from the cache of its kind. It is the inverse of Show.
-func (o *Observer) Hide(object runtime.Object) error {
+// RemoveFromCache removes an object from the cache of its kind. It is the inverse of PutInCache.
+func (o *Observer) RemoveFromCache(object runtime.Object) error {
 	informer, _, err := o.cacheOf(object)
 	if err != nil {
 		return err
@@ -35,8 +35,8 @@ func (o *Observer) Hide(object runtime.Object) error {
 	return informer.GetIndexer().Delete(object)
 }
 
-// ShowUpTo sets the version up to which the cache of the object's kind shows the cluster.
-func (o *Observer) ShowUpTo(version plan.Version, object runtime.Object) error {
+// AdvanceCache sets the version up to which the cache of the object's kind shows the cluster.
+func (o *Observer) AdvanceCache(version plan.Version, object runtime.Object) error {
 	informer, _, err := o.cacheOf(object)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package hook
+package podcalls
 
 // quota counts calls in progress. The last places are reserved for namespaces without calls, and within a
 // namespace for groups without calls. A namespace or group whose pods never answer therefore delays only

@@ -1,4 +1,4 @@
-package hook_test
+package podcalls_test
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/act/hook"
+	"github.com/lockstep-dev/lockstep/internal/act/podcalls"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/proof/fuzzcorpus"
 	"github.com/lockstep-dev/lockstep/internal/proof/netns"
@@ -34,7 +34,7 @@ func TestNoAnnotationLeadsAnywhereButToThePod(t *testing.T) {
 		}
 	}, 80, 8080, 443, 22, 53, 6379, 65535)
 	questions := countLookups(t)
-	c := hook.New(hook.Options{})
+	c := podcalls.New(podcalls.Options{})
 	forms, called := 0, 0
 	try := func(what string, call contract.Call) {
 		if prepare(t.Context(), c, call, pods(1)).First() == nil {
@@ -123,29 +123,29 @@ var megabyte = strings.Repeat("x", 1<<20)
 
 func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 	neverDone := []string{"a body that drips", "a body that never arrives", "a size of chunk beyond measure"} // answers without an end
-	answered := hook.Result{Pod: "zone-a-0", Outcome: hook.Answered, Status: 200}
-	failed := func(why hook.Why) hook.Result {
-		return hook.Result{Pod: "zone-a-0", Outcome: hook.Failed, Why: why}
+	answered := podcalls.Result{Pod: "zone-a-0", Outcome: podcalls.Answered, Status: 200}
+	failed := func(why podcalls.Why) podcalls.Result {
+		return podcalls.Result{Pod: "zone-a-0", Outcome: podcalls.Failed, Why: why}
 	}
-	declined := func(status int) hook.Result {
-		return hook.Result{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Declined, Status: status}
+	declined := func(status int) podcalls.Result {
+		return podcalls.Result{Pod: "zone-a-0", Outcome: podcalls.Failed, Why: podcalls.Declined, Status: status}
 	}
 	for name, tc := range map[string]struct {
 		pod  func(context.Context, net.Conn)
-		want hook.Result
+		want podcalls.Result
 	}{
-		"nothing at all":                   {say(""), failed(hook.NoAnswer)},
-		"an end at once":                   {func(context.Context, net.Conn) {}, failed(hook.Garbled)},
-		"an end in the middle":             {func(_ context.Context, c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 2") }, failed(hook.Garbled)},
+		"nothing at all":                   {say(""), failed(podcalls.NoAnswer)},
+		"an end at once":                   {func(context.Context, net.Conn) {}, failed(podcalls.Garbled)},
+		"an end in the middle":             {func(_ context.Context, c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 2") }, failed(podcalls.Garbled)},
 		"a plain yes":                      {say(ok + "Content-Length: 0\r\n\r\n"), answered},
 		"an old yes":                       {say("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"), answered},
-		"HTTP/0.9":                         {say("<html>hello</html>\n"), failed(hook.Garbled)},
-		"HTTP/0.9 without an end":          {forever("", megabyte, 0), failed(hook.Garbled)},
-		"HTTP/2":                           {say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), failed(hook.Garbled)},
-		"frames of HTTP/2":                 {say("\x00\x00\x00\x04\x00\x00\x00\x00\x00\r\n\r\n"), failed(hook.Garbled)},
-		"TLS":                              {say("\x15\x03\x01\x00\x02\x02\x46\r\n\r\n"), failed(hook.Garbled)},
-		"another protocol":                 {say("220 mail.example ESMTP\r\n\r\n"), failed(hook.Garbled)},
-		"zeros without an end":             {forever("", strings.Repeat("\x00", 1<<16), 0), failed(hook.Garbled)},
+		"HTTP/0.9":                         {say("<html>hello</html>\n"), failed(podcalls.Garbled)},
+		"HTTP/0.9 without an end":          {forever("", megabyte, 0), failed(podcalls.Garbled)},
+		"HTTP/2":                           {say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), failed(podcalls.Garbled)},
+		"frames of HTTP/2":                 {say("\x00\x00\x00\x04\x00\x00\x00\x00\x00\r\n\r\n"), failed(podcalls.Garbled)},
+		"TLS":                              {say("\x15\x03\x01\x00\x02\x02\x46\r\n\r\n"), failed(podcalls.Garbled)},
+		"another protocol":                 {say("220 mail.example ESMTP\r\n\r\n"), failed(podcalls.Garbled)},
+		"zeros without an end":             {forever("", strings.Repeat("\x00", 1<<16), 0), failed(podcalls.Garbled)},
 		"a body without an end":            {forever(ok+"\r\n", megabyte, 0), answered},
 		"chunks without an end":            {forever(ok+"Transfer-Encoding: chunked\r\n\r\n", "10000\r\n"+megabyte[:1<<16]+"\r\n", 0), answered},
 		"chunks of one byte":               {forever(ok+"Transfer-Encoding: chunked\r\n\r\n", "1;"+megabyte[:1000]+"\r\nx\r\n", 0), answered},
@@ -155,27 +155,27 @@ func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 		"a gzip bomb":                      {forever(ok+"Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", megabyte, 0), answered},
 		"a body that drips":                {forever(ok+"\r\n", "x", 10*time.Millisecond), answered},
 		"a body that never arrives":        {say(ok + "Content-Length: 10\r\n\r\n"), answered},
-		"a head that drips":                {forever(ok, "X: y\r\n", 10*time.Millisecond), failed(hook.NoAnswer)},
-		"a status line that drips":         {forever("HTTP/1.1 200 ", "x", 10*time.Millisecond), failed(hook.NoAnswer)},
-		"a head without an end":            {forever(ok, "X: "+megabyte[:1000]+"\r\n", 0), failed(hook.Garbled)},
-		"a head of 20 KiB":                 {say(ok + "X: " + megabyte[:20<<10] + "\r\nContent-Length: 0\r\n\r\n"), failed(hook.Garbled)},
-		"a line without an end":            {forever(ok+"X: ", megabyte, 0), failed(hook.Garbled)},
-		"a status without an end":          {forever("HTTP/1.1 200 ", megabyte, 0), failed(hook.Garbled)},
-		"100000 headers":                   {say(ok + strings.Repeat("X: y\r\n", 100000) + "\r\n"), failed(hook.Garbled)},
+		"a head that drips":                {forever(ok, "X: y\r\n", 10*time.Millisecond), failed(podcalls.NoAnswer)},
+		"a status line that drips":         {forever("HTTP/1.1 200 ", "x", 10*time.Millisecond), failed(podcalls.NoAnswer)},
+		"a head without an end":            {forever(ok, "X: "+megabyte[:1000]+"\r\n", 0), failed(podcalls.Garbled)},
+		"a head of 20 KiB":                 {say(ok + "X: " + megabyte[:20<<10] + "\r\nContent-Length: 0\r\n\r\n"), failed(podcalls.Garbled)},
+		"a line without an end":            {forever(ok+"X: ", megabyte, 0), failed(podcalls.Garbled)},
+		"a status without an end":          {forever("HTTP/1.1 200 ", megabyte, 0), failed(podcalls.Garbled)},
+		"100000 headers":                   {say(ok + strings.Repeat("X: y\r\n", 100000) + "\r\n"), failed(podcalls.Garbled)},
 		"trailers without an end":          {forever(ok+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "X: y\r\n", 0), answered},
-		"100 Continue without an end":      {forever("", "HTTP/1.1 100 Continue\r\n\r\n", 0), failed(hook.Garbled)},
-		"103 Early Hints without an end":   {forever("", "HTTP/1.1 103 Early Hints\r\nLink: <http://10.9.9.9/>\r\n\r\n", 0), failed(hook.Garbled)},
-		"103 Early Hints that drip":        {forever("", "HTTP/1.1 103 Early Hints\r\n\r\n", 20*time.Millisecond), failed(hook.NoAnswer)},
+		"100 Continue without an end":      {forever("", "HTTP/1.1 100 Continue\r\n\r\n", 0), failed(podcalls.Garbled)},
+		"103 Early Hints without an end":   {forever("", "HTTP/1.1 103 Early Hints\r\nLink: <http://10.9.9.9/>\r\n\r\n", 0), failed(podcalls.Garbled)},
+		"103 Early Hints that drip":        {forever("", "HTTP/1.1 103 Early Hints\r\n\r\n", 20*time.Millisecond), failed(podcalls.NoAnswer)},
 		"an upgrade":                       {say("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"), declined(101)},
 		"an upgrade that talks on":         {forever("HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n", megabyte, 0), declined(101)},
 		"a status below all":               {say("HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n"), declined(0)},
 		"a status above all":               {say("HTTP/1.1 999 Everything\r\nContent-Length: 0\r\n\r\n"), declined(999)},
-		"a status of four digits":          {say("HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n"), failed(hook.Garbled)},
-		"a negative status":                {say("HTTP/1.1 -20 OK\r\nContent-Length: 0\r\n\r\n"), failed(hook.Garbled)},
-		"two lengths":                      {say(ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"), failed(hook.Garbled)},
-		"a negative length":                {say(ok + "Content-Length: -1\r\n\r\n"), failed(hook.Garbled)},
+		"a status of four digits":          {say("HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n"), failed(podcalls.Garbled)},
+		"a negative status":                {say("HTTP/1.1 -20 OK\r\nContent-Length: 0\r\n\r\n"), failed(podcalls.Garbled)},
+		"two lengths":                      {say(ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"), failed(podcalls.Garbled)},
+		"a negative length":                {say(ok + "Content-Length: -1\r\n\r\n"), failed(podcalls.Garbled)},
 		"a header with a line break in it": {say(ok + "X: a\r\n b\r\nContent-Length: 0\r\n\r\n"), answered},
-		"an invalid header":                {say(ok + "no colon\r\n\r\n"), failed(hook.Garbled)},
+		"an invalid header":                {say(ok + "no colon\r\n\r\n"), failed(podcalls.Garbled)},
 		"a redirect in a refresh":          {say(ok + "Refresh: 0;url=http://10.9.9.9/\r\nContent-Length: 0\r\n\r\n"), answered},
 		"a demand for credentials":         {say("HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"), declined(401)},
 		"a demand of a proxy":              {say("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Negotiate\r\nContent-Length: 0\r\n\r\n"), declined(407)},
@@ -184,17 +184,17 @@ func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := listen(t, tc.pod, 80)
 			limit, most := 10*time.Second, 9*time.Second // a complete answer is accepted before the limit
-			if tc.want.Why == hook.NoAnswer || slices.Contains(neverDone, name) {
+			if tc.want.Why == podcalls.NoAnswer || slices.Contains(neverDone, name) {
 				limit, most = time.Second, 10*time.Second
 			}
-			c := hook.New(hook.Options{CallLimit: limit})
+			c := podcalls.New(podcalls.Options{CallLimit: limit})
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			began := time.Now()
 			got := prepare(t.Context(), c, shutdown, pods(1))
 			took := time.Since(began)
 			runtime.ReadMemStats(&after)
-			if diff := cmp.Diff(hook.Results{tc.want}, got, withoutTook); diff != "" {
+			if diff := cmp.Diff(podcalls.Results{tc.want}, got, withoutTook); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if took > most {
@@ -212,16 +212,16 @@ func TestWhateverAPodAnswersTakesLittleTimeAndMemory(t *testing.T) {
 
 func TestMoreThan64KiBAreNotRead(t *testing.T) {
 	listen(t, say(ok+"\r\n"+megabyte[:64<<10]), 80) // and nothing more
-	got := prepare(t.Context(), hook.New(hook.Options{CallLimit: time.Minute}), shutdown, pods(1))[0]
-	if got.Outcome != hook.Answered || got.Took > 30*time.Second {
+	got := prepare(t.Context(), podcalls.New(podcalls.Options{CallLimit: time.Minute}), shutdown, pods(1))[0]
+	if got.Outcome != podcalls.Answered || got.Took > 30*time.Second {
 		t.Errorf("%v after %v", got, got.Took)
 	}
 }
 
 func TestAPodThatIsNotThereCannotBeReached(t *testing.T) {
 	netns.Need(t, noNetwork)
-	got := prepare(t.Context(), hook.New(hook.Options{}), shutdown, pods(1))
-	if diff := cmp.Diff(hook.Results{{Pod: "zone-a-0", Outcome: hook.Failed, Why: hook.Unreachable}}, got, withoutTook); diff != "" {
+	got := prepare(t.Context(), podcalls.New(podcalls.Options{}), shutdown, pods(1))
+	if diff := cmp.Diff(podcalls.Results{{Pod: "zone-a-0", Outcome: podcalls.Failed, Why: podcalls.Unreachable}}, got, withoutTook); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -238,7 +238,9 @@ func TestTextOfAPodIsNotPassedOn(t *testing.T) {
 		t.Run("", func(t *testing.T) {
 			listen(t, say(answer), 80)
 			var notified []string
-			c := hook.New(hook.Options{Observe: func(_ hook.Pod, _ hook.Purpose, r hook.Result) { notified = append(notified, fmt.Sprintf("%+v", r)) }})
+			c := podcalls.New(podcalls.Options{Observe: func(_ podcalls.Pod, _ podcalls.Purpose, r podcalls.Result) {
+				notified = append(notified, fmt.Sprintf("%+v", r))
+			}})
 			for _, r := range prepare(t.Context(), c, shutdown, pods(1)) {
 				notified = append(notified, r.String())
 			}
@@ -257,7 +259,7 @@ func TestManyPodsTakeFewGoroutines(t *testing.T) {
 	var most atomic.Int64
 	httpLand(t, func(http.ResponseWriter, *http.Request) {}, 80)
 	before := runtime.NumGoroutine()
-	c := hook.New(hook.Options{Parallel: 8, Observe: func(hook.Pod, hook.Purpose, hook.Result) {
+	c := podcalls.New(podcalls.Options{Parallel: 8, Observe: func(podcalls.Pod, podcalls.Purpose, podcalls.Result) {
 		most.Store(max(most.Load(), int64(runtime.NumGoroutine()-before)))
 	}})
 	if got := prepare(t.Context(), c, shutdown, pods(200)); got.First() != nil {

@@ -1,4 +1,4 @@
-package hook_test
+package podcalls_test
 
 import (
 	"context"
