@@ -93,6 +93,53 @@ func TestALiveReadIsRepeatedIfAFormerZoneReturns(t *testing.T) {
 	}
 }
 
+// recreator creates the StatefulSet of zone-a again once the StatefulSets have been listed, before their pods are. The
+// new one adopts the pod.
+type recreator struct {
+	*library
+	pods *int // how often pods were listed
+}
+
+func (s recreator) RoundTrip(q *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(q.URL.Path, "/pods") {
+		if *s.pods++; *s.pods == 1 {
+			s.mu.Lock()
+			s.at = "120"
+			s.objects = []runtime.Object{
+				newSet("zone-a", func(set *appsv1.StatefulSet) { set.UID, set.ResourceVersion = "uid-of-the-new-one", "110" }),
+				newPod("zone-a", 0, func(p *corev1.Pod) { p.OwnerReferences[0].UID, p.ResourceVersion = "uid-of-the-new-one", "111" }),
+			}
+			s.mu.Unlock()
+		}
+	}
+	return s.library.RoundTrip(q)
+}
+
+// A read that had listed the former StatefulSet would show that the zone has no pods.
+func TestALiveReadIsRepeatedIfAStatefulSetIsCreatedAgain(t *testing.T) {
+	server := recreator{newLibrary(newSet("zone-a"), orphan(0)), new(int)}
+	live, err := newObserver(t, apitest.Client(t, server)).LiveUnder(t.Context(), store, group.Hold{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(live.Zones) != 1 || live.Zones[0].UID != "uid-of-the-new-one" || len(live.Zones[0].Pods) != 1 || *server.pods != 2 {
+		t.Errorf("after %d lists of pods the read shows %+v, want the new StatefulSet with its pod", *server.pods, live.Zones)
+	}
+}
+
+// Pods that the garbage collector still deletes belong to the former StatefulSet. They do not change, so the read is not
+// repeated for them.
+func TestALiveReadIsNotRepeatedForPodsOfTheFormerStatefulSet(t *testing.T) {
+	server := newLibrary(newSet("zone-a"), newPod("zone-a", 0, formerSet))
+	if _, err := newObserver(t, server.client(t)).LiveUnder(t.Context(), store, group.Hold{}); err != nil {
+		t.Fatal(err)
+	}
+	lists := slices.DeleteFunc(server.requests(), func(q string) bool { return !strings.HasPrefix(q, "list team/pods") })
+	if len(lists) != 1 {
+		t.Errorf("the requests were %q, want one list of pods", lists)
+	}
+}
+
 // A live read of a budget lists the StatefulSets that it covers, and is not repeated for another one.
 func TestALiveReadOfABudgetIsNotRepeatedWhenAStatefulSetIsBack(t *testing.T) {
 	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}

@@ -56,7 +56,7 @@ func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held group.Hold)
 	defer stop()
 	for range readsUntilConfirmed {
 		s, err := o.readGroup(ctx, key, held)
-		if errors.Is(err, errZoneIsBack) {
+		if errors.Is(err, errZoneIsBack) || errors.Is(err, errZoneIsNew) {
 			continue
 		}
 		if err != nil {
@@ -70,7 +70,7 @@ func (o *Observer) LiveUnder(ctx context.Context, key plan.Key, held group.Hold)
 			return s, nil
 		}
 	}
-	return group.Snapshot{}, fmt.Errorf("read %s: a StatefulSet joined it, or changed spec.replicas, during each of %d reads", key, readsUntilConfirmed)
+	return group.Snapshot{}, fmt.Errorf("read %s: a StatefulSet joined it, was created again, or changed spec.replicas, during each of %d reads", key, readsUntilConfirmed)
 }
 
 // stillUnwanted lists the StatefulSets again and reports whether they still do not want the deleted
@@ -107,6 +107,9 @@ func (o *Observer) readGroup(ctx context.Context, key plan.Key, held group.Hold)
 			return group.Snapshot{}, err
 		}
 		seen := pods[selectorOf(&sets.Items[i])]
+		if seen.showsLater(&z, s.ZonesAt) {
+			return group.Snapshot{}, errZoneIsNew
+		}
 		z.Pods, z.PodsAt = append(ownOrphans(&z, seen.orphans), seen.of[z.UID]...), seen.at
 		if i == 0 || seen.at < s.PodsAt {
 			s.PodsAt = seen.at
@@ -123,6 +126,25 @@ func (o *Observer) readGroup(ctx context.Context, key plan.Key, held group.Hold)
 	arrange(&s)
 	o.fill(&s)
 	return s, nil
+}
+
+// errZoneIsNew is the error of a read during which a StatefulSet was created again. The group must be read again: the
+// pods belong to the new StatefulSet, so the former one seems to have none.
+var errZoneIsNew = errors.New("a StatefulSet was created again")
+
+// showsLater reports whether a list of pods shows a pod of a later StatefulSet with the name of a zone: the pod was
+// created or adopted after the StatefulSets were listed.
+func (l *podList) showsLater(z *group.Zone, listed plan.Version) bool {
+	for owner, pods := range l.of {
+		later := func(p plan.Pod) bool {
+			parent, _, _ := plan.ParentOf(p.Name)
+			return parent == z.Name && p.Version > listed
+		}
+		if owner != z.UID && slices.ContainsFunc(pods, later) {
+			return true
+		}
+	}
+	return false
 }
 
 // liveGroup lists the StatefulSets and, at the same time, the pods that the expected selectors

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type library struct {
 	mu        sync.Mutex
 	objects   []runtime.Object
 	requested []string
+	at        string                           // the version of lists; empty: 100
 	readers   apitest.Watchers[runtime.Object] // each is named by its resource
 }
 
@@ -98,7 +100,7 @@ func (l *library) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	switch {
 	case name == "":
-		return apitest.Answer(http.StatusOK, map[string]any{"metadata": map[string]string{"resourceVersion": "100"}, "items": found}), nil
+		return apitest.Answer(http.StatusOK, map[string]any{"metadata": map[string]string{"resourceVersion": cmp.Or(l.at, "100")}, "items": found}), nil
 	case len(found) == 0:
 		return apitest.Refusal(http.StatusNotFound, metav1.StatusReasonNotFound), nil
 	}

@@ -48,6 +48,16 @@ var groups = []Mutant{
 		Test:  "internal/cluster/observe TestALiveReadFindsAnAnnotatedZoneThatTheHoldRemembers", Rule: "a StatefulSet joined it",
 	},
 	{
+		Name:  "live read in which a StatefulSet that was created again has no pods",
+		Edits: []Edit{{liveRead, "if seen.showsLater(&z, s.ZonesAt) {", "if false {"}},
+		Test:  "internal/cluster/observe TestALiveReadIsRepeatedIfAStatefulSetIsCreatedAgain", Rule: "want the new StatefulSet with its pod",
+	},
+	{
+		Name:  "live read that is repeated for pods of the former StatefulSet",
+		Edits: []Edit{{liveRead, "return parent == z.Name && p.Version > listed", "_ = listed\n\t\t\treturn parent == z.Name"}},
+		Test:  "internal/cluster/observe TestALiveReadIsNotRepeatedForPodsOfTheFormerStatefulSet", Rule: "was created again",
+	},
+	{
 		Name:  "live read that keeps a labelled zone whose annotation names another group",
 		Edits: []Edit{{"internal/cluster/observe/covered.go", "return grouped && group == key.Name", "return grouped || group == key.Name"}},
 		Test:  "internal/cluster/observe TestAnAnnotationTakesAZoneOutOfItsGroup/it is in another group", Rule: "the API server show",
