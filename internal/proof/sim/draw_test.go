@@ -16,6 +16,7 @@ func TestExploreDrawnWorlds(t *testing.T) {
 		worlds, maxStates = envNumber(t, "LOCKSTEP_WORLDS", 200), envNumber(t, "LOCKSTEP_STATES", 1_000_000)
 	}
 	seed = envNumber(t, "LOCKSTEP_SEED", seed%1_000_000)
+	t.Logf("LOCKSTEP_SEED=%d", seed)
 	complete, states := 0, 0
 	for n := range worlds {
 		config := Draw(seed + n)
@@ -32,7 +33,7 @@ func TestExploreDrawnWorlds(t *testing.T) {
 			t.Fatalf("LOCKSTEP_SEED=%d: %v\n%v", seed+n, config, report.Violation)
 		}
 	}
-	t.Logf("LOCKSTEP_SEED=%d: %d worlds, %d of them complete, %d states", seed, worlds, complete, states)
+	t.Logf("%d worlds, %d of them complete, %d states", worlds, complete, states)
 }
 
 func envNumber(t *testing.T, name string, fallback uint64) uint64 {

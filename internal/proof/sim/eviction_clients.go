@@ -125,6 +125,9 @@ func (e *explorer) callWebhooks(w *world, i int, yield moveFunc) {
 	for n := range e.config.processes() {
 		o := &w.operators[n]
 		if zone := zoneOf(int(ev.slot)); o.zones[zone].absence != present && o.known.members[zone] == 0 {
+			if w.zones[zone].absence == present {
+				continue // a zone that joins the group counts once the watch has shown it; the walk has such evictions
+			}
 			yield(&move{next: *w, rule: "Remembered", detail: podNames[ev.slot] + " is evicted although its zone left the group and the hold does not remember it", describe: func() string {
 				return ev.String() + ": is allowed by " + operatorNames[n] + ", which knows no group of the pod"
 			}})
