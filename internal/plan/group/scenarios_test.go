@@ -43,7 +43,7 @@ func TestScenariosGolden(t *testing.T) {
 				return
 			}
 			if diff := cmp.Diff(scenario.Then, got); diff != "" {
-				t.Errorf("%s\n(-want +got)\n%s", scenario.Promise, diff)
+				t.Errorf("%s\n(-want +got)\n%s\ngot\n%s", scenario.Promise, diff, strings.Join(got, "\n"))
 			}
 		})
 	}

@@ -11,7 +11,7 @@ var intents = []Mutant{
 	{
 		Name:  "intent of a deleted pod that ends on a cache in which its zone was not raised yet",
 		Edits: []Edit{{"internal/plan/group/intent_status.go", "if s.Live && s.deletedAndUnwanted(i) {", "if s.deletedAndUnwanted(i) {"}, blind, blindToEvictions},
-		Test:  explore + "an eviction during a rollout of a zone that is scaled up", Rule: "WithinBudget",
+		Test:  explore + "two evictions during a rollout of a zone that is scaled up", Rule: "WithinBudget",
 	},
 	{
 		Name:  "former zone that does not block other zones",

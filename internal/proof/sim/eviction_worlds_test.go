@@ -79,6 +79,10 @@ var evictionWorlds = []*exploration{
 		Tracks: [][]Edit{{{Scale, 0, 3}, {Evict, 0, 2}}},
 	}},
 
+	{name: "two evictions during a rollout of a zone that is scaled up", slow: true, config: Config{
+		Zones: 1, Replicas: 2, Budget: 1, Operators: 1, Templates: []int{2},
+		Tracks: [][]Edit{{{Scale, 0, 3}, {Evict, 0, 2}}, {{Evict, 0, 1}}},
+	}},
 	{name: "evictions of two pods of a zone that is scaled down and up again", slow: true, config: Config{
 		Zones: 1, Replicas: 2, Budget: 1, Operators: 1,
 		Tracks: [][]Edit{{{Scale, 0, 1}, {Scale, 0, 2}}, {{Evict, 0, 0}}, {{Evict, 0, 1}}},
