@@ -26,6 +26,7 @@ const inTheWay = "zone-a rev=1 replicas=2\n orphan zone-a-0 ready@1 zone-a-1 rea
 // Each case is a group, and the answer to the eviction of zone-a-0.
 func TestEvict(t *testing.T) {
 	partitions := `zpdb store regex="zone-[a-c]-([0-9]+)"`
+	const lost = "zone-a rev=1 replicas=2\n zone-a-0 ready@1\nzone-b rev=1\n zone-b-0 ready@1\n" // zone-a-1 is missing
 	for sentence, tc := range map[string]struct{ group, want string }{
 		"a ready pod is recorded before its eviction is allowed": {three, "yes, recorded zone-a-0"},
 		"a hold of its zone is joined":                           {"hold rollout/zone-a\n" + three, "yes, recorded zone-a-0"},
@@ -130,6 +131,15 @@ func TestEvict(t *testing.T) {
 		},
 		"no eviction overtakes if only pods that overtook are still missing": {
 			"hold eviction/zone-a\n intent zone-a-1 granted overtook\n waiting eviction/zone-b since 5s seen 1s\nzpdb store limit=2\n" + three, "QueuedBehindOtherZone zone-b (eviction)",
+		},
+		"a pod that is away for long waits for the rest of its node, so the eviction goes before an operation that came later or shortly before": {
+			"hold eviction/zone-a\n intent zone-a-1 granted overtook since=5m\n waiting eviction/zone-b since 9m59s seen 1s\nzpdb store limit=2\n" + lost, "yes, recorded zone-a-0 before others",
+		},
+		"an operation that has waited twice as long goes before it": {
+			"hold eviction/zone-a\n intent zone-a-1 granted overtook since=5m\n waiting eviction/zone-b since 10m1s seen 1s\nzpdb store limit=2\n" + lost, "QueuedBehindOtherZone zone-b (eviction)",
+		},
+		"a pod that is away for less than two minutes waits for nothing": {
+			"hold eviction/zone-a\n intent zone-a-1 granted overtook since=119s\n waiting eviction/zone-b since 2m seen 1s\nzpdb store limit=2\n" + lost, "QueuedBehindOtherZone zone-b (eviction)",
 		},
 		"an eviction during a rollout of its zone overtakes as well": {
 			"hold rollout/zone-a\n intent zone-a-1\n waiting downscale/zone-b since 5s seen 1s\nzpdb store limit=2\n" + three, "yes, recorded zone-a-0 before others",

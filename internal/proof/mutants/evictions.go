@@ -250,17 +250,22 @@ var evictions = []Mutant{
 	{
 		Name:  "drain that waits for operations that wait for the drain",
 		Edits: []Edit{{evict, "intent.Since.Add(-away)", "b.Now"}},
-		Test:  "internal/plan/group TestADrainFinishesWhileOthersWaitForItsPods", Rule: "is not over after half an hour",
+		Test:  "internal/plan/group TestEvict/a pod that is away for long waits for the rest of its node, so the eviction goes before an operation that came later or shortly before", Rule: "got  QueuedBehindOtherZone",
 	},
 	{
 		Name:  "drains that wait for no other operation once a pod is down for long",
 		Edits: []Edit{{evict, "intent.Since.Add(-away)", "intent.Since.Add(-24*time.Hour)"}},
-		Test:  "internal/plan/group TestARolloutTakesTurnsWithDrainsWithoutAnEnd", Rule: "is not rolled",
+		Test:  "internal/plan/group TestEvict/an operation that has waited twice as long goes before it", Rule: "got  yes",
+	},
+	{
+		Name:  "drain that waits for no other operation as soon as a pod is down",
+		Edits: []Edit{{evict, "if away < longAbsence {", "if false {"}},
+		Test:  "internal/plan/group TestEvict/a pod that is away for less than two minutes waits for nothing", Rule: "got  yes",
 	},
 	{
 		Name:  "drain that precedes only operations that came after it",
 		Edits: []Edit{{evict, "intent.Since.Add(-away)", "intent.Since"}},
-		Test:  "internal/plan/group TestADrainFinishesWhileOthersWaitForItsPods", Rule: "is not over after half an hour",
+		Test:  "internal/plan/group TestEvict/a pod that is away for long waits for the rest of its node, so the eviction goes before an operation that came later or shortly before", Rule: "got  QueuedBehindOtherZone",
 	},
 	{
 		Name:  "eviction although budgets cannot be read",
