@@ -47,7 +47,7 @@ func (a removePod) Record(plan.Part) plan.Part { return leaving(a) }
 
 func newPool(live bool, pods ...plan.Pod) *pool {
 	key := plan.Key{Namespace: "team", Kind: "pool", Name: "store"}
-	return &pool{view: plan.View{Key: key, Now: time.Now(), Live: live}, pods: pods, to: "2"}
+	return &pool{view: plan.View{Key: key, Now: time.Now(), Live: live, Operation: plan.RolloutOperation}, pods: pods, to: "2"}
 }
 
 // plan replaces each outdated pod that is up, one at a time.

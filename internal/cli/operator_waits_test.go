@@ -46,7 +46,7 @@ func acknowledges(s *scene) {
 	call := group.Call{Port: 8080, Path: "/leave", Service: "zone-a"}
 	noted := map[string]group.DelayRecord{"zone-a": {Call: call, OrdinalRanges: []group.OrdinalRange{group.OrdinalRangeOf("zone-a-1", 1, time.Now().Add(-time.Minute))}}}
 	s.server.put(leasePath+"lockstep-group-store", object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
-		"namespace": "team", "name": "lockstep-group-store", "labels": object{contract.HoldLabel: contract.HoldLabelGroup},
+		"namespace": "team", "name": "lockstep-group-store", "labels": object{contract.HoldLabel: contract.HoldLabelOf(plan.KindGroup)},
 		"annotations": object{contract.NameAnnotation(plan.KindGroup): "store", contract.AcknowledgedAnnotation: record.FormatAcknowledged(noted)},
 	}})
 }

@@ -27,7 +27,7 @@ func (s *scene) orphans(name string) {
 func (s *scene) remembers(inGroup, zone string) {
 	name := "lockstep-group-" + inGroup
 	s.server.put(leasePath+name, object{"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": object{
-		"namespace": "team", "name": name, "labels": object{contract.HoldLabel: contract.HoldLabelGroup},
+		"namespace": "team", "name": name, "labels": object{contract.HoldLabel: contract.HoldLabelOf(plan.KindGroup)},
 		"annotations": object{contract.NameAnnotation(plan.KindGroup): inGroup, contract.ZonesAnnotation: record.FormatMembers([]group.Member{{Zone: zone, UID: "u"}})},
 	}})
 }

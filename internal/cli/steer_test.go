@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
@@ -82,7 +83,7 @@ func TestHoldAndRelease(t *testing.T) {
 		}
 		held := s.server.get(leasePath + "lockstep-group-calm")
 		if at(held, "spec", "holderIdentity") != "manual/node-upgrade" || at(held, "spec", "leaseDurationSeconds") != 5400.0 ||
-			at(held, "metadata", "labels", contract.HoldLabel) != contract.HoldLabelGroup {
+			at(held, "metadata", "labels", contract.HoldLabel) != contract.HoldLabelOf(plan.KindGroup) {
 			s.Errorf("the Lease is %v", held)
 		}
 		if code, _, _ := s.types("hold", "calm", "--reason", "other"); code != exitWaits {

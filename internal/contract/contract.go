@@ -69,10 +69,30 @@ const (
 // belongs.
 func NameAnnotation(kind plan.Kind) string { return "lockstep.dev/" + kind.Word() }
 
-// Names on the Lease of a group.
+// HoldLabelOf returns the value of HoldLabel on the Lease of a workload of that kind. A process watches only the values
+// of the kinds that are enabled.
+func HoldLabelOf(kind plan.Kind) string {
+	if kind == plan.KindStatefulCluster {
+		return kind.Word()
+	}
+	return plan.KindGroup.Word()
+}
+
+// Names on the pods and claims of a StatefulCluster.
+const (
+	PoolLabel               = "lockstep.dev/statefulcluster"
+	InstanceIDLabel         = "lockstep.dev/instance-id"
+	ClaimLabel              = "lockstep.dev/claim"
+	PoolUIDLabel            = "lockstep.dev/pool-uid"
+	RetiredAtAnnotation     = "lockstep.dev/retired-at"
+	RetiredReasonAnnotation = "lockstep.dev/retired-reason"
+	ClaimsGate              = "lockstep.dev/claims"
+	DeletionCostAnnotation  = "controller.kubernetes.io/pod-deletion-cost"
+)
+
+// Names on the Lease of a workload.
 const (
 	HoldLabel              = "lockstep.dev/hold"
-	HoldLabelGroup         = "group"
 	IntentsAnnotation      = "lockstep.dev/intents"
 	ZonesAnnotation        = "lockstep.dev/zones"
 	WaitingAnnotation      = "lockstep.dev/waiting"
@@ -170,7 +190,14 @@ var words = []Word{
 	{DownscaledAnnotation, "StatefulSet", "annotation", us, "when the zone was last scaled down, as an RFC 3339 time in whole seconds; the later of this time and the time in the Lease counts", "the time is not known", "lockstep refuses downscales of other zones until a person corrects or removes the annotation, or the zone scales down again; the message reports what is wrong"},
 	{NoDownscaleLabel, "StatefulSet, Deployment, ReplicaSet", "label", you, "`true`: the object must not be scaled down; the webhook no-downscale refuses it, and lockstep does not do it", "downscales are allowed", "same as absent; for a StatefulSet of a group, a Warning Event reports it"},
 	{RevisionLabel, "Pod", "label", k8s, "the pod's revision", "the pod counts as outdated", "the pod counts as outdated"},
-	{HoldLabel, "Lease", "label", us, "`group`", "lockstep's watch does not include the Lease; live reads still find it, and lockstep treats it as a hold", "same as absent"},
+	{PoolLabel, "Pod, PersistentVolumeClaim, Lease", "label, or annotation of a Lease", us, "name of the StatefulCluster", "lockstep does not see the pod or claim; the annotation of a Lease is written again", "same as absent"},
+	{InstanceIDLabel, "Pod, PersistentVolumeClaim", "label", us, "the identity of the pod, or of the claim's pod", "the object belongs to no identity", "same as absent"},
+	{ClaimLabel, "PersistentVolumeClaim", "label", us, "name of the claim template", "the claim is no claim of a template", "same as absent"},
+	{PoolUIDLabel, "PersistentVolumeClaim", "label", us, "UID of the StatefulCluster for which the claim was created", "lockstep never marks the claim", "same as absent"},
+	{RetiredAtAnnotation, "PersistentVolumeClaim", "annotation", us, "when the identity ended, as an RFC 3339 time", "the identity has not ended", "the identity has ended"},
+	{RetiredReasonAnnotation, "PersistentVolumeClaim", "annotation", us, "why the identity ended: a code of the reasons", "-", "-"},
+	{DeletionCostAnnotation, "Pod", "annotation", you, "a whole number: of the pods of a StatefulCluster, those with the lower number leave first", "0", "0"},
+	{HoldLabel, "Lease", "label", us, "`group`, or `statefulcluster` for a StatefulCluster", "lockstep's watch does not include the Lease; live reads still find it, and lockstep treats it as a hold", "same as absent"},
 	{NameAnnotation(plan.KindGroup), "Lease", "annotation", us, "name of the group", "lockstep writes it again", "lockstep writes it again"},
 	{NameAnnotation(plan.KindStatefulSet), "Lease", "annotation", us, "name of the StatefulSet, if it belongs to no group", "-", "lockstep writes it again"},
 	{NameAnnotation(plan.KindBudget), "Lease", "annotation", us, "name of the ZoneAwarePodDisruptionBudget that covers StatefulSets without a group", "-", "lockstep writes it again"},

@@ -16,6 +16,9 @@ const (
 	RolloutOperation   Operation = "rollout"
 	DownscaleOperation Operation = "downscale"
 	EvictionOperation  Operation = "eviction"
+	// StatefulClusterOperation is all that ends pods of a StatefulCluster. A StatefulCluster has no zones, so the second
+	// part of the holder is its name.
+	StatefulClusterOperation Operation = "statefulcluster"
 )
 
 // For returns the holder of an operation in a zone.
@@ -40,7 +43,7 @@ func (h Holder) Zone() string {
 // manual/maintenance. lockstep respects a foreign holder until it lapses.
 func (h Holder) Foreign() bool {
 	switch h.Operation() {
-	case RolloutOperation, DownscaleOperation, EvictionOperation:
+	case RolloutOperation, DownscaleOperation, EvictionOperation, StatefulClusterOperation:
 		return false
 	}
 	return !h.Free()
@@ -51,7 +54,7 @@ func (h Holder) Foreign() bool {
 func (h Holder) Newer() bool { return slices.Contains(newerOperations, h.Operation()) }
 
 // newerOperations are the operations that only newer versions of lockstep have.
-var newerOperations = []Operation{"progressive", "statefulcluster", "replicated"}
+var newerOperations = []Operation{"progressive", "replicated"}
 
 // Partitions replaces the zone in the holder of evictions that count by partition.
 const Partitions = "partitions"

@@ -14,13 +14,15 @@ const (
 	// KindBudget is the StatefulSets without a group whose pods a budget for evictions covers.
 	// Their evictions require the hold, and lockstep does nothing else to their pods.
 	KindBudget Kind = "budget"
+	// KindStatefulCluster is a StatefulCluster: its pods have no order, and their identities are never used again.
+	KindStatefulCluster Kind = "statefulcluster"
 )
 
 // Kinds returns all kinds, rollout groups first.
-func Kinds() []Kind { return []Kind{KindGroup, KindStatefulSet, KindBudget} }
+func Kinds() []Kind { return []Kind{KindGroup, KindStatefulSet, KindBudget, KindStatefulCluster} }
 
 // Word returns the kind as it appears in names and annotations of Leases: group, statefulset,
-// budget.
+// budget, statefulcluster.
 func (k Kind) Word() string {
 	if k == KindGroup {
 		return "group"

@@ -40,6 +40,8 @@ type View struct {
 	Kind       string
 	Now        time.Time
 	Live       bool // read live, not from caches
+	// Operation is the operation under which its pods are deleted.
+	Operation Operation
 	// Shared: it waits for pods that other workloads may disrupt under their own locks.
 	Shared bool
 }

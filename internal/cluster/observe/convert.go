@@ -25,8 +25,8 @@ var waitingForHelp = map[string]bool{
 	"CreateContainerError":       true,
 }
 
-// podOf converts a pod that has that ordinal.
-func podOf(pod *corev1.Pod, ordinal int) plan.Pod {
+// PodOf converts a pod that has that ordinal.
+func PodOf(pod *corev1.Pod, ordinal int) plan.Pod {
 	view := plan.Pod{
 		Name:     pod.Name,
 		Ordinal:  ordinal,

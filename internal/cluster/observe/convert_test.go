@@ -121,7 +121,7 @@ func TestAPodIsConvertedCompletely(t *testing.T) {
 		Name: "zone-a-3", Ordinal: 3, UID: "uid-of-zone-a-3", Version: 9, Revision: "old",
 		Phase: plan.Ready, ReadySince: noon.Time, Labels: plan.LabelsOf(map[string]string{"set": "zone-a"}),
 	}
-	if diff := cmp.Diff(want, podOf(newPod("zone-a", 3), 3)); diff != "" {
+	if diff := cmp.Diff(want, PodOf(newPod("zone-a", 3), 3)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -48,7 +48,7 @@ func newHold(name, holder string, intents ...plan.Intent) *coordinationv1.Lease 
 	return &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: hold.LeaseName(plan.Key{Name: name}), UID: "uid-of-hold", ResourceVersion: "8",
-			Labels:      map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
+			Labels:      map[string]string{contract.HoldLabel: contract.HoldLabelOf(plan.KindGroup)},
 			Annotations: map[string]string{contract.NameAnnotation(plan.KindGroup): name, contract.IntentsAnnotation: record.FormatIntents(intents, nil)},
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder},

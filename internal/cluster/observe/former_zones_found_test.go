@@ -68,7 +68,7 @@ func TestAZoneThatTwoLeasesRememberIsPlacedUnderItsGroup(t *testing.T) {
 	showHold(o, remembering())
 	showHold(o, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "team", Name: hold.LeaseName(covered), UID: "uid-of-another-hold", ResourceVersion: "8",
-		Labels: map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
+		Labels: map[string]string{contract.HoldLabel: contract.HoldLabelOf(plan.KindGroup)},
 		Annotations: map[string]string{
 			contract.NameAnnotation(plan.KindBudget): "cache",
 			contract.ZonesAnnotation:                 record.FormatMembers([]group.Member{{Zone: "zone-a", UID: "uid-of-zone-a"}}),

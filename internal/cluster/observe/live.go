@@ -281,11 +281,11 @@ type podList struct {
 // add adds a pod of a StatefulSet, or an orphan, after complete has completed it.
 func (l *podList) add(pod *corev1.Pod, complete func(*plan.Pod)) {
 	if owner, ordinal, owned := memberOf(pod); owned {
-		member := podOf(pod, ordinal)
+		member := PodOf(pod, ordinal)
 		complete(&member)
 		l.of[owner] = append(l.of[owner], member)
 	} else if ordinal, orphaned := OrphanOf(pod); orphaned {
-		orphan := podOf(pod, ordinal)
+		orphan := PodOf(pod, ordinal)
 		complete(&orphan)
 		l.orphans = append(l.orphans, orphan)
 	}

@@ -68,7 +68,7 @@ func (o *Observer) liveOrphans(ctx context.Context, namespace string, z *group.Z
 			continue
 		}
 		if ordinal, is := OrphanOf(pod); is {
-			orphans = append(orphans, podOf(pod, ordinal))
+			orphans = append(orphans, PodOf(pod, ordinal))
 		}
 	}
 	return slices.DeleteFunc(orphans, func(p plan.Pod) bool { return adopts(z, p) }), nil

@@ -213,10 +213,10 @@ func keep(pod *corev1.Pod) keptPod {
 	shared := kinship{pod.Namespace, "", pod.Labels[contract.RevisionLabel], pod.Labels[podNameLabel] == pod.Name}
 	if owner, ordinal, ok := memberOf(pod); ok {
 		shared.owner = owner
-		return newPodRecord(shared, podOf(pod, ordinal))
+		return newPodRecord(shared, PodOf(pod, ordinal))
 	}
 	if ordinal, ok := OrphanOf(pod); ok {
-		return newPodRecord(shared, podOf(pod, ordinal))
+		return newPodRecord(shared, PodOf(pod, ordinal))
 	}
 	return newStranger(pod)
 }

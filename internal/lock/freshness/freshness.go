@@ -39,6 +39,13 @@ func (l *Log) PodMoved(key plan.Key, pod string, version plan.Version) {
 	l.entry(key).PodMoved(pod, version)
 }
 
+// PodCreated records the version that the creation of a pod, or a write to it, returned.
+func (l *Log) PodCreated(key plan.Key, pod string, version plan.Version) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entry(key).PodCreated(pod, version)
+}
+
 // ZoneWritten records the version that a write to a StatefulSet returned.
 func (l *Log) ZoneWritten(key plan.Key, zone string, version plan.Version) {
 	l.mu.Lock()

@@ -12,6 +12,7 @@ import (
 // value, without a mutex and without a clock. The zero Known knows nothing.
 type Known struct {
 	moved     map[string]plan.Version // pods by the version at which they were deleted or updated
+	created   map[string]plan.Version // pods by the version that their creation or completion returned
 	written   map[string]plan.Version // zones by the version that the write returned
 	liveReads []plan.Shown            // live reads, none of which covers another
 }
@@ -22,6 +23,14 @@ func (k *Known) PodMoved(pod string, version plan.Version) {
 		k.moved = map[string]plan.Version{}
 	}
 	k.moved[pod] = version
+}
+
+// PodCreated records the version that the creation of a pod, or a write to it, returned.
+func (k *Known) PodCreated(pod string, version plan.Version) {
+	if k.created == nil {
+		k.created = map[string]plan.Version{}
+	}
+	k.created[pod] = max(k.created[pod], version)
 }
 
 // ZoneWritten records the version that a write to a StatefulSet returned.
@@ -45,6 +54,12 @@ func (k *Known) Missing(view plan.Shown) string {
 		pod, present := view.Pod(name)
 		if (present && pod.Version == version) || !reached(present, pod.Version, view.PodsAt, version) {
 			return fmt.Sprintf("pod %s after version %d", name, version)
+		}
+	}
+	for name, version := range k.created {
+		pod, present := view.Pod(name)
+		if !reached(present, pod.Version, view.PodsAt, version) {
+			return fmt.Sprintf("pod %s at version %d", name, version)
 		}
 	}
 	for name, version := range k.written {

@@ -146,7 +146,7 @@ func holderAfter(s *situation, part plan.Part) plan.Holder {
 }
 
 func decideDeletes(s *situation, deletes []plan.DeletePod, part plan.Part) Decision {
-	holder := holderFor(s.Hold, deletes)
+	holder := holderFor(s, deletes)
 	if !(plan.Record{Part: part}).InProgress().Free() {
 		holder = holderAfter(s, part)
 	}
@@ -161,18 +161,18 @@ func decideDeletes(s *situation, deletes []plan.DeletePod, part plan.Part) Decis
 }
 
 // holderFor returns the holder under which pods are deleted. The delete of a pod that is up requires the hold
-// of its zone's rollout. A repair joins the holder of its zone, takes a free hold, and does not change any
+// of the operation of its kind in its zone. A repair joins the holder of its zone, takes a free hold, and does not change any
 // other hold.
-func holderFor(h plan.Hold, deletes []plan.DeletePod) plan.Holder {
+func holderFor(s *situation, deletes []plan.DeletePod) plan.Holder {
 	for _, d := range deletes {
 		if d.Up {
-			return plan.RolloutOperation.For(d.Zone)
+			return s.Operation.For(d.Zone)
 		}
 	}
-	if h.Holder.Free() && h.Unreadable == "" {
-		return plan.RolloutOperation.For(deletes[0].Zone)
+	if s.Hold.Holder.Free() && s.Hold.Unreadable == "" {
+		return s.Operation.For(deletes[0].Zone)
 	}
-	return h.Holder
+	return s.Hold.Holder
 }
 
 // deletesNeedLiveRead reports whether the caches do not suffice. That is so if the hold is to be taken, if another

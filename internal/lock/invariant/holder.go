@@ -21,7 +21,7 @@ var byPartitions = holderOf(plan.EvictionOperation, plan.Partitions)
 func operationIn(h plan.Holder) (zone string, is bool) {
 	operation, zone, _ := strings.Cut(string(h), "/")
 	switch plan.Operation(operation) {
-	case plan.RolloutOperation, plan.DownscaleOperation, plan.EvictionOperation:
+	case plan.RolloutOperation, plan.DownscaleOperation, plan.EvictionOperation, plan.StatefulClusterOperation:
 		return zone, true
 	}
 	return "", false
@@ -41,7 +41,7 @@ func hasExpired(h *group.Hold, now time.Time) bool {
 // isNewer reports whether the operation that has the hold is known only to newer versions of lockstep.
 func isNewer(h plan.Holder) bool {
 	operation, _, _ := strings.Cut(string(h), "/")
-	return operation == "progressive" || operation == "statefulcluster" || operation == "replicated"
+	return operation == "progressive" || operation == "replicated"
 }
 
 // isOver reports whether a hold from outside of lockstep has ended, which depends on its expiry. The hold of

@@ -8,6 +8,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -51,6 +52,6 @@ func claimOn(lease *coordinationv1.Lease, zone string) (Claim, bool) {
 	}
 	zones, err := record.RememberedZones(lease.Annotations)
 	remembers := err != nil || slices.Contains(zones, zone)
-	claim := Claim{Key: key, Lease: lease.Name, Unreadable: !owned || err != nil, Unlabelled: !watched(lease)}
+	claim := Claim{Key: key, Lease: lease.Name, Unreadable: !owned || err != nil, Unlabelled: lease.Labels[contract.HoldLabel] != contract.HoldLabelOf(key.Kind)}
 	return claim, remembers && (owned || hold.IsLeaseName(lease.Name))
 }

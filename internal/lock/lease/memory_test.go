@@ -127,7 +127,7 @@ func bytesForEach(tb testing.TB, groups int, text string) float64 {
 		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 			Namespace: key.Namespace, Name: hold.LeaseName(key), ResourceVersion: "1",
 			Annotations: map[string]string{contract.NameAnnotation(plan.KindGroup): key.Name, contract.RolloutsAnnotation: text},
-			Labels:      map[string]string{contract.HoldLabel: contract.HoldLabelGroup},
+			Labels:      map[string]string{contract.HoldLabel: contract.HoldLabelOf(plan.KindGroup)},
 		}}
 		wire, err := json.Marshal(l)
 		if err != nil {

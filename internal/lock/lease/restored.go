@@ -59,7 +59,7 @@ func (s *Store) askVersion(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
 	options := metav1.ListOptions{Limit: 1}
-	holdsOnly(&options)
+	holdsOnly(s.labels)(&options)
 	list, err := s.client.CoordinationV1().Leases(s.namespace).List(ctx, options)
 	if err != nil {
 		return fmt.Errorf("list Leases: %w", err)

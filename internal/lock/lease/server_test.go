@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
@@ -70,7 +71,7 @@ func (a *apiServer) change(name string, how func(*coordinationv1.Lease) bool) *c
 		l = &coordinationv1.Lease{}
 		l.Namespace, l.Name, _ = strings.Cut(name, "/")
 		l.UID = types.UID(fmt.Sprintf("uid-%d", a.version))
-		l.Labels = map[string]string{contract.HoldLabel: contract.HoldLabelGroup}
+		l.Labels = map[string]string{contract.HoldLabel: contract.HoldLabelOf(plan.KindGroup)}
 	}
 	l = l.DeepCopy()
 	keep := how(l)

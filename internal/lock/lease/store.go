@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +32,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// Store reads and writes the holds of groups. Its methods may be called concurrently, but writes of one group
+// Store reads and writes the holds of workloads. Its methods may be called concurrently, but writes of one group
 // must be sequential.
 type Store struct {
 	client    kubernetes.Interface
@@ -39,6 +40,7 @@ type Store struct {
 	informer  cache.SharedIndexInformer
 	actor     string
 	restored  chan error // see AwaitRestore
+	labels    []string   // the values of the label of the Leases that are watched
 
 	mu       sync.Mutex
 	written  map[plan.Key]reply
@@ -55,16 +57,21 @@ type reply struct {
 	own     bool // plan.Hold.Own of the record, if this process wrote it
 }
 
-// NewStore returns a Store of the Leases in one namespace, or in all namespaces if namespace is empty. Each
-// write records the actor, for information only.
-func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
+// NewStore returns a Store of the Leases in one namespace, or in all namespaces if namespace is empty: those of groups,
+// and of the further kinds that are enabled. Each write records the actor, for information only.
+func NewStore(client kubernetes.Interface, namespace, actor string, further ...plan.Kind) *Store {
+	labels := []string{contract.HoldLabelOf(plan.KindGroup)}
+	for _, kind := range further {
+		labels = append(labels, contract.HoldLabelOf(kind))
+	}
 	indexers := cache.Indexers{byRecordedPod: indexByRecordedPod, byMember: indexByMember, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 	s := &Store{
 		client:    client,
 		namespace: namespace,
-		informer:  coordinationinformers.NewFilteredLeaseInformer(client, namespace, 0, indexers, holdsOnly),
+		informer:  coordinationinformers.NewFilteredLeaseInformer(client, namespace, 0, indexers, holdsOnly(labels)),
 		actor:     actor,
 		restored:  make(chan error, 1),
+		labels:    labels,
 		written:   map[plan.Key]reply{},
 		ages:      ages{},
 		renewals:  renewals{},
@@ -77,9 +84,13 @@ func NewStore(client kubernetes.Interface, namespace, actor string) *Store {
 	return s
 }
 
-// holdsOnly restricts a list or watch to the Leases of groups.
-func holdsOnly(o *metav1.ListOptions) {
-	o.LabelSelector = contract.HoldLabel + "=" + contract.HoldLabelGroup
+// holdsOnly restricts a list or watch to the Leases with one of these values of the label.
+func holdsOnly(values []string) func(*metav1.ListOptions) {
+	selector := contract.HoldLabel + "=" + values[0]
+	if len(values) > 1 {
+		selector = contract.HoldLabel + " in (" + strings.Join(values, ",") + ")"
+	}
+	return func(o *metav1.ListOptions) { o.LabelSelector = selector }
 }
 
 // Informer returns the informer that feeds the Store. The caller runs it.
@@ -89,7 +100,7 @@ func (s *Store) Informer() cache.SharedIndexInformer { return s.informer }
 // request.
 func (s *Store) Cached(key plan.Key) plan.Record {
 	newest := s.newest(key)
-	if newest.lease != nil && !watched(newest.lease) {
+	if newest.lease != nil && !s.watched(newest.lease) {
 		return plan.Record{} // created by hand and not watched, so its record requires a live read
 	}
 	return s.known(key, newest.lease, newest.own)
@@ -162,7 +173,7 @@ func (s *Store) Label(ctx context.Context, key plan.Key, record plan.Record) err
 	}
 	return s.replace(ctx, key, record, func(current *coordinationv1.Lease) *coordinationv1.Lease {
 		next := current.DeepCopy()
-		next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelGroup)
+		next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelOf(key.Kind))
 		return next
 	})
 }
@@ -232,15 +243,15 @@ func (s *Store) newest(key plan.Key) reply {
 	case exists && ok && known.lease != nil && cached.UID == known.lease.UID && versionOf(cached) == known.version:
 		known.lease = cached // the same Lease; keep only one copy in memory
 		s.written[key] = known
-	case !exists && watched(known.lease) && followed > known.version:
+	case !exists && s.watched(known.lease) && followed > known.version:
 		return reply{version: known.version} // another client deleted it
 	}
 	return known
 }
 
 // watched reports whether the cache includes the Lease.
-func watched(lease *coordinationv1.Lease) bool {
-	return lease != nil && lease.Labels[contract.HoldLabel] == contract.HoldLabelGroup
+func (s *Store) watched(lease *coordinationv1.Lease) bool {
+	return lease != nil && slices.Contains(s.labels, lease.Labels[contract.HoldLabel])
 }
 
 // RecordingPod returns the groups of a namespace whose hold records an intent for a pod of that name.
@@ -351,7 +362,7 @@ func decode(key plan.Key, lease *coordinationv1.Lease) plan.Record {
 	r.Holder = plan.Holder(deref(lease.Spec.HolderIdentity))
 	r.Duration = time.Duration(deref(lease.Spec.LeaseDurationSeconds)) * time.Second
 	r.Transitions = int(deref(lease.Spec.LeaseTransitions))
-	r.Unlabelled = !watched(lease)
+	r.Unlabelled = lease.Labels[contract.HoldLabel] != contract.HoldLabelOf(key.Kind)
 	if lease.Spec.RenewTime != nil {
 		r.Renewed = lease.Spec.RenewTime.Time
 	}
@@ -367,7 +378,7 @@ func encode(current *coordinationv1.Lease, key plan.Key, r plan.Record, actor st
 		next = current.DeepCopy()
 	}
 	next.Namespace, next.Name = key.Namespace, hold.LeaseName(key)
-	next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelGroup)
+	next.Labels = with(next.Labels, contract.HoldLabel, contract.HoldLabelOf(key.Kind))
 	for _, kind := range plan.Kinds() {
 		delete(next.Annotations, contract.NameAnnotation(kind)) // a Lease has the name annotation of exactly one kind
 	}

@@ -314,7 +314,7 @@ func TestALeaseGetsItsLabelBackAndStaysAsItIs(t *testing.T) {
 		t.Errorf("the Store shows %+v, want the Lease with its label", shown)
 	}
 	is := r.server.stored(stored)
-	if is.Labels[contract.HoldLabel] != contract.HoldLabelGroup {
+	if is.Labels[contract.HoldLabel] != contract.HoldLabelOf(plan.KindGroup) {
 		t.Errorf("labels %v", is.Labels)
 	}
 	is.Labels, is.ResourceVersion = was.Labels, was.ResourceVersion
@@ -519,7 +519,7 @@ func TestDataOfOtherClientsStaysOnTheLease(t *testing.T) {
 	}
 
 	want := before.DeepCopy()
-	want.Labels[contract.HoldLabel] = contract.HoldLabelGroup
+	want.Labels[contract.HoldLabel] = contract.HoldLabelOf(plan.KindGroup)
 	want.Annotations = map[string]string{
 		"note": "keep me", contract.NameAnnotation(plan.KindGroup): "store", contract.ActorAnnotation: "replica-1",
 		contract.IntentsAnnotation: record.FormatIntents([]plan.Intent{fixture.IntentOf("zone-a-0")}, nil),
@@ -668,6 +668,19 @@ func TestGroupsDoNotShareAHold(t *testing.T) {
 }
 
 func TestTheStoreWatchesHoldsOnly(t *testing.T) {
+	for want, further := range map[string][]plan.Kind{
+		"lockstep.dev/hold=group":                      nil, // a kind that is not enabled costs no watch
+		"lockstep.dev/hold in (group,statefulcluster)": {plan.KindStatefulCluster},
+	} {
+		if got := firstRequestOfStore(t, further...); got != "/apis/coordination.k8s.io/v1/namespaces/team/leases "+want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// firstRequestOfStore returns the path and the selector of the first request of a Store.
+func firstRequestOfStore(t *testing.T, further ...plan.Kind) string {
+	t.Helper()
 	server, requested := newServer(), make(chan string, 1)
 	server.meddle(func(q *http.Request) *http.Response {
 		select {
@@ -679,13 +692,13 @@ func TestTheStoreWatchesHoldsOnly(t *testing.T) {
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
-	watching.Go(func() { lease.NewStore(server.client(t), "team", "replica-1").Informer().RunWithContext(ctx) })
+	watching.Go(func() {
+		lease.NewStore(server.client(t), "team", "replica-1", further...).Informer().RunWithContext(ctx)
+	})
 	got := <-requested
 	stop()
 	watching.Wait()
-	if want := "/apis/coordination.k8s.io/v1/namespaces/team/leases lockstep.dev/hold=group"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	return got
 }
 
 // The decision used the record that Cached or Read returned. If the cache changes after that, the write must

@@ -153,6 +153,7 @@ func activityOf(h plan.Holder) Activity {
 		return Shrinking
 	case plan.EvictionOperation:
 		return Evicting
+	case plan.StatefulClusterOperation: // of no group
 	}
 	return Held
 }

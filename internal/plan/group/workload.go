@@ -12,7 +12,7 @@ var _ plan.Workload = (*Snapshot)(nil)
 // View implements plan.Workload. The pods of a zone that left the group may belong to another group now.
 func (s *Snapshot) View() plan.View {
 	shared := slices.ContainsFunc(s.FormerZones, func(z FormerZone) bool { return !z.Uncovered })
-	return plan.View{Key: s.Key, APIVersion: "apps/v1", Kind: "StatefulSet", Now: s.Now, Live: s.Live, Shared: shared}
+	return plan.View{Key: s.Key, APIVersion: "apps/v1", Kind: "StatefulSet", Now: s.Now, Live: s.Live, Operation: plan.RolloutOperation, Shared: shared}
 }
 
 // Record implements plan.Workload.

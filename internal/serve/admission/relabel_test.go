@@ -82,7 +82,7 @@ func TestLabelIsRestoredOnlyIfItIsMissingAndItsNamespaceIsStillManaged(t *testin
 		fails   bool
 	}{
 		"the label is missing":                        {[]runtime.Object{labelled(nil)}, false, 1, false},
-		"the Lease has its label":                     {[]runtime.Object{labelled(map[string]string{contract.HoldLabel: contract.HoldLabelGroup})}, false, 0, false},
+		"the Lease has its label":                     {[]runtime.Object{labelled(map[string]string{contract.HoldLabel: contract.HoldLabelOf(plan.KindGroup)})}, false, 0, false},
 		"there is no Lease":                           {nil, false, 0, false},
 		"the namespace opts out during the live read": {[]runtime.Object{labelled(nil)}, true, 0, true},
 	} {
