@@ -12,6 +12,9 @@ var allowedWrites = []string{
 	"create secrets", "update secrets", // the serving certificate of the webhooks
 	"patch validatingwebhookconfigurations", "patch mutatingwebhookconfigurations", // the CA bundle
 	"create selfsubjectaccessreviews", // stores nothing
+
+	// of StatefulClusters
+	"create pods", "create persistentvolumeclaims", "patch persistentvolumeclaims", "patch statefulclusters/status",
 }
 
 // ForbiddenRequests returns the requests of operators that RBAC refused, and the writes that no

@@ -24,12 +24,17 @@ func (v *verifier) verifyTermination(e Event) disruptionCause {
 		if v.verifyEviction(e, request, group) {
 			return disruptionCause{evicted, group}
 		}
+	case request.deletesPod() && byOperator && ofStatefulCluster(e.Pod):
+		// The ten promises are about zones; the tests of StatefulClusters count these deletes themselves.
 	case request.deletesPod() && byOperator:
 		v.verifyDeletion(e, request, group)
 		return disruptionCause{deleted, group}
 	}
 	return disruptionCause{}
 }
+
+// ofStatefulCluster reports whether a pod has the label of a StatefulCluster.
+func ofStatefulCluster(p *Pod) bool { return p.Labels["lockstep.dev/statefulcluster"] != "" }
 
 // causingRequest returns the request that terminated a pod. A successful deletion with a matching UID
 // and resourceVersion is certain. Next come successful requests, then requests with an unknown

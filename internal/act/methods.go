@@ -10,7 +10,7 @@ import (
 
 // methods are the methods of the executor by the type of action that they carry out. An action that the write of
 // the Lease carries out needs a method only if it is passed on. An action without a request needs none.
-var methods = byType(slices.Concat(methodsOfAllKinds, methodsOfGroups)...)
+var methods = byType(slices.Concat(methodsOfAllKinds, methodsOfGroups, methodsOfPools)...)
 
 var methodsOfAllKinds = []method{
 	sends("delete pod", (*Executor).deletePod),

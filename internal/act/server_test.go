@@ -88,6 +88,8 @@ func agreement(path string, body []byte) any {
 		object["kind"], object["apiVersion"] = "PartialObjectMetadata", "meta.k8s.io/v1"
 	case strings.Contains(path, "/statefulsets"):
 		object["kind"], object["apiVersion"] = "StatefulSet", "apps/v1"
+	case strings.Contains(path, "/persistentvolumeclaims"):
+		object["kind"], object["apiVersion"] = "PersistentVolumeClaim", "v1"
 	default:
 		object = map[string]any{"kind": "Pod", "apiVersion": "v1"}
 	}
@@ -105,4 +107,5 @@ var whys = map[int32]metav1.StatusReason{
 	http.StatusConflict: metav1.StatusReasonConflict, http.StatusNotFound: metav1.StatusReasonNotFound,
 	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
 	http.StatusInternalServerError: metav1.StatusReasonInternalError,
+	http.StatusPreconditionFailed:  metav1.StatusReasonAlreadyExists, // in place of 409, which is a conflict here
 }

@@ -62,6 +62,7 @@ type Operator struct {
 	fresh        *freshness.Log
 	webhooks     *webhooks                   // nil: no webhooks are served
 	downscales   *admission.PrepareDownscale // nil: no webhooks are served
+	pools        *poolParts                  // nil: the kind StatefulCluster is not enabled
 	decisions    *decisions                  // nil: decisions are not written into budgets
 	underway     *underway
 	restored     atomic.Pointer[error]               // see endOnRestore; nil: no restore was detected
@@ -112,7 +113,7 @@ func (o *Operator) assemble() error {
 		return fmt.Errorf("read -namespaces.selector: %w", err)
 	}
 	only := o.config.Kubernetes.Namespace
-	o.holds, o.pods = lease.NewStore(o.clients.work, only, o.identity), o.callPods()
+	o.holds, o.pods = lease.NewStore(o.clients.work, only, o.identity, o.furtherKinds()...), o.callPods()
 	o.messages, o.preparations, o.contests = o.newMessages(), o.newPreparations(), contest.NewLog()
 	o.references = reference.New(reference.Options{
 		Client: o.clients.foreign.client, Metadata: o.clients.foreign.metadata, Namespace: only, Log: o.log,
@@ -140,6 +141,11 @@ func (o *Operator) assemble() error {
 	o.executor = &act.Executor{
 		Client: o.clients.work, Metadata: o.clients.foreign.metadata, References: o.references, Holds: o.holds, Preparations: o.preparations, Messages: o.messages,
 		Fresh: o.fresh, Tracer: o.tracer, Rollouts: o.spans, Managed: o.observer.Managed, Clock: o.clients.clock, DryRun: o.config.DryRun,
+	}
+	if o.config.StatefulCluster {
+		if err := o.assemblePools(); err != nil {
+			return err
+		}
 	}
 	o.controller = &groups.Controller{
 		DryRun:       o.config.DryRun,
@@ -246,6 +252,9 @@ func (o *Operator) watch(ctx context.Context) {
 	watches.Go(func() { o.observer.Run(ctx) })
 	watches.Go(func() { o.references.Run(ctx) })
 	watches.Go(func() { o.budgets.Run(ctx) })
+	if o.pools != nil {
+		watches.Go(func() { o.pools.observer.Run(ctx) })
+	}
 	if o.webhooks != nil {
 		watches.Go(func() { o.webhooks.watch(ctx) })
 	}

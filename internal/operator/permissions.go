@@ -6,10 +6,12 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/act"
 	"github.com/lockstep-dev/lockstep/internal/cluster/budgets"
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
+	cluster "github.com/lockstep-dev/lockstep/internal/cluster/pools"
 	"github.com/lockstep-dev/lockstep/internal/cluster/reference"
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 	"github.com/lockstep-dev/lockstep/internal/control/budget"
 	"github.com/lockstep-dev/lockstep/internal/control/cabundle"
+	"github.com/lockstep-dev/lockstep/internal/control/pools"
 	"github.com/lockstep-dev/lockstep/internal/control/rolloutgroup"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/operator/config"
@@ -30,6 +32,9 @@ func needed(c config.Config) []permission.Need {
 	}
 	if c.InjectsCA() {
 		needs = append(needs, InjectionPermissions(c.Webhooks.CABundleNames)...)
+	}
+	if c.StatefulCluster {
+		needs = append(needs, StatefulClusterPermissions()...)
 	}
 	if !c.DryRun {
 		return needs
@@ -56,3 +61,8 @@ func CertificatePermissions(secret string) []permission.Need { return certs.Perm
 // InjectionPermissions returns the permissions for writing the CA into the webhook configurations
 // with these names. Without names, they apply to labelled configurations.
 func InjectionPermissions(names []string) []permission.Need { return cabundle.Permissions(names) }
+
+// StatefulClusterPermissions returns the additional permissions for the kind StatefulCluster.
+func StatefulClusterPermissions() []permission.Need {
+	return slices.Concat(cluster.Permissions(), act.PoolPermissions(), pools.Permissions())
+}

@@ -34,6 +34,8 @@ var manifests = []manifest{
 	{"rbac/home.yaml", "What lockstep may do in its own namespace.", "Role", "lockstep-home", "lockstep-system", operator.Permissions(), []permission.Scope{permission.Home}},
 	{"rbac/namespaced/role.yaml", "What lockstep may do in the one namespace it manages, instead of cluster.yaml: kubectl apply -n NAMESPACE.", "Role", "lockstep", "", operator.Permissions(), []permission.Scope{permission.Managed}},
 	{"overlays/rollout-operator-role/role.yaml", "What lockstep may do under the service account of rollout-operator, if both run in one namespace: kubectl apply -n NAMESPACE.", "Role", "lockstep", "", slices.Concat(operator.Permissions(), operator.CertificatePermissions(theSecret)), []permission.Scope{permission.Managed, permission.Home}},
+	{"statefulcluster/role.yaml", "What lockstep may do in the whole cluster for the kind StatefulCluster.", "ClusterRole", "lockstep-statefulcluster", "", operator.StatefulClusterPermissions(), []permission.Scope{permission.Managed, permission.Cluster}},
+	{"statefulcluster/namespaced/role.yaml", "What lockstep may do for the kind StatefulCluster in the one namespace it manages: kubectl apply -n NAMESPACE.", "Role", "lockstep-statefulcluster", "", operator.StatefulClusterPermissions(), []permission.Scope{permission.Managed}},
 	{"webhooks/certificate/role.yaml", "What lockstep may do with Secrets: keep the certificate of its webhooks in one.", "Role", "lockstep-certificate", "lockstep-system", operator.CertificatePermissions(theSecret), []permission.Scope{permission.Home}},
 	{"webhooks/inject.yaml", "What lockstep may do with webhook configurations. The labels of a configuration decide whether lockstep changes it.", "ClusterRole", "lockstep-webhooks", "", operator.InjectionPermissions(nil), []permission.Scope{permission.Everywhere}},
 	{"webhooks/named/inject.yaml", "What lockstep may do with webhook configurations: change its own.", "ClusterRole", "lockstep-webhooks", "", operator.InjectionPermissions(theConfigurations), []permission.Scope{permission.Everywhere}},
@@ -71,7 +73,7 @@ func TestEveryPermissionIsInAManifest(t *testing.T) {
 			covered[fmt.Sprint(need)] = true
 		}
 	}
-	for _, need := range slices.Concat(operator.Permissions(), operator.CertificatePermissions(theSecret), operator.InjectionPermissions(nil)) {
+	for _, need := range slices.Concat(operator.Permissions(), operator.CertificatePermissions(theSecret), operator.InjectionPermissions(nil), operator.StatefulClusterPermissions()) {
 		if !covered[fmt.Sprint(need)] || need.Why == "" || len(need.Verbs) == 0 {
 			t.Errorf("%+v is in no manifest, or without a reason", need)
 		}

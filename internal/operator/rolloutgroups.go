@@ -2,9 +2,9 @@ package operator
 
 import (
 	"context"
+	"strings"
 	"time"
 
-	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/control/rolloutgroup"
@@ -91,5 +91,5 @@ func (v reporters) Forget(key plan.Key) {
 // not.
 func (o *Operator) asks(need permission.Need) bool {
 	showing := o.showing.Load()
-	return need.APIGroup != v1alpha1.GroupName || (showing != nil && showing.cache.Present())
+	return !strings.HasPrefix(need.Resource, rolloutgroup.Resource.Resource) || (showing != nil && showing.cache.Present())
 }

@@ -83,6 +83,9 @@ func (o *Operator) workOnGroups(ctx context.Context) {
 	for _, key := range o.observer.Groups("") {
 		l.Add(key)
 	}
+	for _, key := range o.poolKeys("") {
+		l.Add(key)
+	}
 	var telling sync.WaitGroup
 	telling.Go(func() { o.messages.Run(ctx) })
 	telling.Go(func() { o.preparations.Run(ctx) })
@@ -123,6 +126,9 @@ func (o *Operator) waited(namespace string, took time.Duration) {
 
 func (o *Operator) reconcile(ctx context.Context, key plan.Key) (loop.Outcome, error) {
 	defer o.underway.begin(key)()
+	if key.Kind == plan.KindStatefulCluster {
+		return o.reconcilePool(ctx, key)
+	}
 	return o.controller.Reconcile(ctx, key)
 }
 
@@ -148,10 +154,18 @@ func (o *Operator) reconciled(ctx context.Context, key plan.Key, result loop.Res
 func (o *Operator) enqueue(key plan.Key) {
 	if l := o.loop.Load(); l != nil {
 		l.Add(key)
-	} else if !o.observer.Has(key) {
+	} else if !o.has(key) {
 		o.forgetUnled(key)
 	}
 	o.budgetsChanged(key.Namespace)
+}
+
+// has reports whether the caches show anything of a workload.
+func (o *Operator) has(key plan.Key) bool {
+	if key.Kind == plan.KindStatefulCluster {
+		return o.pools != nil && o.pools.observer.Has(key)
+	}
+	return o.observer.Has(key)
 }
 
 // forgetUnled drops a replica's state of a group if the replica is not the leader.
@@ -182,6 +196,9 @@ func (o *Operator) namespaceChanged(namespace string, managed bool) {
 		entry.Warn("namespace is no longer managed; what is there stays as it is")
 	}
 	for _, key := range groups {
+		o.enqueue(key)
+	}
+	for _, key := range o.poolKeys(namespace) {
 		o.enqueue(key)
 	}
 	o.budgetsTold(namespace)

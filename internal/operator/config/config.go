@@ -11,15 +11,16 @@ import "time"
 
 // Config contains everything that a user can set. Parse returns a complete and valid Config.
 type Config struct {
-	Kubernetes     Kubernetes
-	Namespaces     Namespaces
-	Operator       Operator
-	Server         Server
-	ServerTLS      ServerTLS
-	Webhooks       Webhooks
-	Pods           Pods
-	LeaderElection LeaderElection
-	Log            Log
+	Kubernetes      Kubernetes
+	Namespaces      Namespaces
+	Operator        Operator
+	Server          Server
+	ServerTLS       ServerTLS
+	Webhooks        Webhooks
+	StatefulCluster bool // whether the kind is enabled
+	Pods            Pods
+	LeaderElection  LeaderElection
+	Log             Log
 
 	Workers int  // number of groups that are reconciled at the same time
 	DryRun  bool // decide, log, measure and trace, but change nothing

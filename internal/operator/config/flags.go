@@ -59,6 +59,10 @@ func (c *Config) register(t *table) {
 	t.add(choice(&c.Webhooks.NoDownscaleOnError, "allow", "deny"), "webhooks.no-downscale.on-error", "allow", "ANSWER",
 		"Answer of the webhook no-downscale if it cannot find out whether a downscale is allowed: `allow`, with a warning, or `deny`.")
 
+	t.section("Further kinds")
+	t.add(boolean(&c.StatefulCluster), "statefulcluster.enabled", "false", "",
+		"Work on StatefulClusters. This needs the permissions of manifests/statefulcluster.")
+
 	t.section("Calls to pods")
 	t.add(domain(&c.Pods.ClusterDomain), "kubernetes.cluster-domain", "cluster.local.", "DOMAIN",
 		"DNS domain of the cluster, for the host names in calls to pods. lockstep connects to the pods' addresses without DNS.")

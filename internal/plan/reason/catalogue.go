@@ -28,6 +28,11 @@ var catalogue = []Entry{
 	{HoldFree, 23, Outcome, "no operation holds the group", "No action needed."},
 	{HoldRestored, 24, Outcome, "the group's Lease has a version that the API server has not reached: the Lease, or etcd, was restored from a backup; lockstep drops what was recorded before the restore", "Usually no action needed. See docs/runbooks/LockstepRestored.md."},
 	{ZoneJoined, 29, Outcome, "a StatefulSet joined the group, and the group's Lease lists it from now on", "No action needed."},
+	{IdentityBorn, 30, Outcome, "a pod of the StatefulCluster is missing, so a new identity is born", "No action needed."},
+	{IdentityCompleted, 31, Outcome, "a new pod of the StatefulCluster has all of its claims, so it may be scheduled", "No action needed."},
+	{IdentityLost, 32, Outcome, "the pod of an identity is gone although lockstep did not delete it, so the identity is never used again", "No action needed. The claims of the identity keep its data."},
+	{ScaledDown, 33, Outcome, "the StatefulCluster has more pods than spec.replicas asks for", "No action needed."},
+	{PodFinished, 34, Outcome, "the containers of the pod have ended, so another identity takes its place", "No action needed. If it happens again, look at the logs of the pod."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts, kubectl lockstep why shows the answer that the StatefulSet controller got. Look for a quota, an admission webhook or a volume that prevents the pod. If an orphan has the name of the pod, evict the orphan; if there are several, evict the one with the lowest ordinal first (docs/runbooks/ZoneLeftGroup.md)."},
 	{PodStarting, 102, Wait, "a pod exists and is not ready yet", "If it lasts, kubectl lockstep why shows what Kubernetes reports about the pod. Look at its Events and logs."},

@@ -39,6 +39,11 @@ const (
 	HoldFree               Code = "HoldFree"
 	HoldRestored           Code = "HoldRestored"
 	ZoneJoined             Code = "ZoneJoined"
+	IdentityBorn           Code = "IdentityBorn"
+	IdentityCompleted      Code = "IdentityCompleted"
+	IdentityLost           Code = "IdentityLost"
+	ScaledDown             Code = "ScaledDown"
+	PodFinished            Code = "PodFinished"
 )
 
 // Codes for waits that end by themselves.

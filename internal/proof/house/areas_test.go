@@ -51,6 +51,7 @@ var areas = map[string]area{
 	"plan": {rooms: map[string]room{
 		"plan":       {knows: []string{"plan/reason"}},
 		"plan/group": {knows: []string{"plan", "plan/reason"}}, // a kind does not know another kind
+		"plan/pool":  {knows: []string{"plan", "plan/reason"}},
 	}},
 	"contract": {knows: []string{"plan"}},
 	"lock": {
@@ -75,9 +76,13 @@ var areas = map[string]area{
 			"cluster/budgets":   {knows: []string{"cluster/dynamicwatch"}},
 			"cluster/reference": {knows: []string{"cluster/dynamicwatch"}},
 			"cluster/observe":   {knows: []string{"cluster/diagnosis", "cluster/parallel"}},
+			"cluster/pools":     {knows: []string{"cluster/dynamicwatch", "cluster/observe", "cluster/parallel"}}, // both convert pods alike
 		},
 	},
-	"act": {knows: []string{"api", "plan", "contract", "lock", "show", "cluster"}, uses: everything},
+	"act": {
+		knows: []string{"api", "plan", "contract", "lock", "show", "cluster"}, uses: everything,
+		rooms: map[string]room{"act": {knows: []string{"act/render"}}},
+	},
 	"control": {
 		knows: []string{"api", "plan", "contract", "lock", "show", "cluster"}, uses: everything,
 		rooms: map[string]room{
@@ -85,6 +90,7 @@ var areas = map[string]area{
 			"control/budget":       {knows: []string{"control/loop"}},
 			"control/cabundle":     {knows: []string{"control/loop"}},
 			"control/rolloutgroup": {knows: []string{"control/loop"}},
+			"control/pools":        {knows: []string{"control/loop"}},
 		},
 	},
 	"serve": {knows: []string{"plan", "contract", "lock", "show", "cluster"}, uses: everything},
@@ -96,7 +102,7 @@ var areas = map[string]area{
 		rooms: map[string]room{"cli": {knows: []string{"cli/screen"}}},
 	},
 	"operator": {
-		knows: []string{"api", "plan", "contract", "lock", "show", "cluster", "act", "control", "serve"}, uses: everything,
+		knows: []string{"plan", "contract", "lock", "show", "cluster", "act", "control", "serve"}, uses: everything,
 		rooms: map[string]room{"operator": {knows: []string{"operator/config"}}},
 	},
 	"proof": {

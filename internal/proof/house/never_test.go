@@ -107,7 +107,7 @@ var (
 	write        = regexp.MustCompile(`^k8s\.io/client-go/(kubernetes|dynamic|metadata)\b.*\.(Create|Update|UpdateStatus|Patch|Delete|DeleteCollection|Apply|ApplyStatus|Evict|EvictV1|UpdateScale|ApplyScale)$`)
 	ofWorkload   = regexp.MustCompile(`/typed/(apps|policy)/|/typed/core/v1\.PodInterface\.`)
 	podDelete    = regexp.MustCompile(`(PodInterface|EvictionInterface|PodExpansion|EvictionExpansion)\.(Delete|DeleteCollection|Evict|EvictV1)$`)
-	ofTheDecider = regexp.MustCompile(`^internal/(plan/group\.(Plan|Admit|StillAdmits|Evict|OutlookOf|Outlook\.Evict|Part\.UndoAgain)|lock/hold\.(Decide|DecideGrant|Admit|Resume))$`)
+	ofTheDecider = regexp.MustCompile(`^internal/(plan/pool\.Plan|plan/group\.(Plan|Admit|StillAdmits|Evict|OutlookOf|Outlook\.Evict|Part\.UndoAgain)|lock/hold\.(Decide|DecideGrant|Admit|Resume))$`)
 )
 
 // writes reports whether a function changes objects that the API server stores.

@@ -15,12 +15,12 @@ var orphans = []Mutant{
 	},
 	{
 		Name:  "Lease without its label that counts as labelled",
-		Edits: []Edit{{store, "r.Unlabelled = !watched(lease)", "r.Unlabelled = false"}},
+		Edits: []Edit{{store, "r.Unlabelled = lease.Labels[contract.HoldLabel] != contract.HoldLabelOf(key.Kind)", "r.Unlabelled = false"}},
 		Test:  "internal/lock/lease TestALeaseGetsItsLabelBackAndStaysAsItIs", Rule: "want a record without its label that cannot be read",
 	},
 	{
 		Name:  "Lease without its label that counts as deleted once the cache is past it",
-		Edits: []Edit{{store, "case !exists && watched(known.lease) && followed", "case !exists && followed"}},
+		Edits: []Edit{{store, "case !exists && s.watched(known.lease) && followed", "case !exists && followed"}},
 		Test:  "internal/lock/lease TestALeaseWithoutItsLabelIsNotDeletedOnceTheCacheIsPastIt", Rule: "the Lease does not get its label back",
 	},
 	{

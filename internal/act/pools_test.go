@@ -1,0 +1,111 @@
+package act_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	statefulcluster "github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
+)
+
+// testPool is a StatefulCluster with two claims for each identity.
+func testPool() *statefulcluster.Snapshot {
+	return &statefulcluster.Snapshot{
+		Key: plan.Key{Namespace: "team", Kind: plan.KindStatefulCluster, Name: "db"}, Now: fixture.Now(),
+		Object: statefulcluster.Object{UID: "u", Template: []byte(`{"spec": {}}`), ClaimTemplates: claimTemplates("data", "logs")},
+	}
+}
+
+func claimTemplates(names ...string) []statefulcluster.ClaimTemplate {
+	var templates []statefulcluster.ClaimTemplate
+	for _, name := range names {
+		templates = append(templates, statefulcluster.ClaimTemplate{Name: name, Template: []byte(`{}`)})
+	}
+	return templates
+}
+
+// births returns an action that creates that many pods.
+func births(count int) statefulcluster.CreatePods {
+	a := statefulcluster.CreatePods{Pool: "db"}
+	for i := range count {
+		a.IDs = append(a.IDs, statefulcluster.ID(strings.Repeat("0", 15)+string(rune('a'+i))))
+	}
+	return a
+}
+
+func completion(templates ...string) statefulcluster.CompletePod {
+	return statefulcluster.CompletePod{Pool: "db", ID: "a", Pod: "db-a", UID: "uid-a", Templates: claimTemplates(templates...)}
+}
+
+func TestActionsOfAStatefulCluster(t *testing.T) {
+	claim := func(name string) statefulcluster.Claim {
+		return statefulcluster.Claim{Name: name, UID: "uid-" + name, Version: 8, ID: "a"}
+	}
+	for sentence, tc := range map[string]struct {
+		action  plan.Action
+		refuses func(string) int32
+		want    []string
+		fails   bool
+	}{
+		"pods are created without the hold": {action: births(2), want: []string{"POST pods", "POST pods"}},
+		"the first refusal ends the births, in runs of one, two and four": {
+			action: births(10), refuses: after(2, http.StatusForbidden), want: slices.Repeat([]string{"POST pods"}, 3), fails: true,
+		},
+		"claims come before the gate is removed": {
+			action: completion("data", "logs"), want: []string{"POST persistentvolumeclaims", "POST persistentvolumeclaims", "PATCH pods/db-a"},
+		},
+		"a pod without missing claims only loses its gate": {action: completion(), want: []string{"PATCH pods/db-a"}},
+		"a claim that is refused keeps the gate": {
+			action: completion("data"), refuses: refusing("POST persistentvolumeclaims"), want: []string{"POST persistentvolumeclaims"}, fails: true,
+		},
+		"claims are marked": {
+			action: statefulcluster.RetireIdentity{Pool: "db", ID: "a", Claims: []statefulcluster.Claim{claim("db-data-a")}, Because: reason.ScaledDown},
+			want:   []string{"PATCH persistentvolumeclaims/db-data-a"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.refuses = tc.refuses
+			done, err := r.Run(t.Context(), testPool(), []plan.Action{tc.action}, hold.Decision{})
+			if diff := cmp.Diff(tc.want, r.said()); diff != "" || (err != nil) != tc.fails || len(done) != 1 {
+				t.Errorf("error %v, receipts %v (-want +got):\n%s", err, done, diff)
+			}
+		})
+	}
+}
+
+// after returns answers that refuse every request but the first ones.
+func after(accepted, code int32) func(string) int32 {
+	var requests atomic.Int32
+	return func(string) int32 {
+		if requests.Add(1) > accepted {
+			return code
+		}
+		return 0
+	}
+}
+
+// A claim of another owner under the name of a claim must never be mounted.
+func TestAPodIsNotCompletedWithAClaimOfAnotherOwner(t *testing.T) {
+	r := newRoom(t)
+	r.refuses = func(what string) int32 {
+		if what == "POST persistentvolumeclaims" {
+			return http.StatusPreconditionFailed
+		}
+		return 0
+	}
+	if _, err := r.Run(t.Context(), testPool(), []plan.Action{completion("data")}, hold.Decision{}); err == nil {
+		t.Error("no error")
+	}
+	if said := r.said(); slices.ContainsFunc(said, func(what string) bool { return strings.HasPrefix(what, "PATCH pods") }) {
+		t.Errorf("the gate was removed: %q", said)
+	}
+}

@@ -1,0 +1,283 @@
+package pools
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
+	"github.com/lockstep-dev/lockstep/internal/cluster/parallel"
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+// Resource is the resource of StatefulClusters.
+var Resource = schema.GroupVersionResource{Group: v1alpha1.GroupName, Version: "v1alpha1", Resource: "statefulclusters"}
+
+var claimResource = corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")
+
+// Holds reads the records in Leases.
+type Holds interface {
+	Cached(plan.Key) plan.Record
+	Read(context.Context, plan.Key) (plan.Record, error)
+}
+
+// Options configure an Observer. All are required but Namespace.
+type Options struct {
+	Client    kubernetes.Interface
+	Dynamic   dynamic.Interface
+	Metadata  metadata.Interface
+	Namespace string // the only managed namespace; empty: all
+	Holds     Holds
+	Now       func() time.Time
+	Log       logrus.FieldLogger
+	Changed   func(plan.Key) // called after an object of a pool has changed
+}
+
+// Observer observes the pools of all namespaces. Create it with New and call Run. Its other methods are safe for
+// concurrent use.
+type Observer struct {
+	options Options
+	pods    cache.SharedIndexInformer
+	claims  cache.SharedIndexInformer
+
+	mu      sync.Mutex
+	objects map[plan.Key]pool.Object
+	at      plan.Version // of the objects
+	listed  bool         // all objects have been listed, or the kind does not exist
+}
+
+// byPool is the index of pods and claims by the namespace and the name of their pool.
+const byPool = "pool"
+
+// New returns an Observer.
+func New(o Options) (*Observer, error) {
+	indexers := func() cache.Indexers { return cache.Indexers{byPool: indexByPool} }
+	labelled := func(l *metav1.ListOptions) { l.LabelSelector = contract.PoolLabel }
+	observer := &Observer{
+		options: o, objects: map[plan.Key]pool.Object{},
+		pods:   coreinformers.NewFilteredPodInformer(o.Client, o.Namespace, 0, indexers(), labelled),
+		claims: metadatainformer.NewFilteredMetadataInformer(o.Metadata, claimResource, o.Namespace, 0, indexers(), labelled).Informer(),
+	}
+	for _, informer := range []cache.SharedIndexInformer{observer.pods, observer.claims} {
+		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: observer.touched, UpdateFunc: func(_, object any) { observer.touched(object) }, DeleteFunc: observer.touched,
+		}); err != nil {
+			return nil, fmt.Errorf("listen to the objects of pools: %w", err)
+		}
+	}
+	if err := observer.pods.SetTransform(trim); err != nil {
+		return nil, fmt.Errorf("trim the pods of pools: %w", err)
+	}
+	return observer, nil
+}
+
+// trim removes from a pod what no rule reads.
+func trim(object any) (any, error) {
+	if p, is := object.(*corev1.Pod); is {
+		p.ManagedFields = nil
+		p.Spec = corev1.PodSpec{NodeName: p.Spec.NodeName, SchedulingGates: p.Spec.SchedulingGates, HostNetwork: p.Spec.HostNetwork}
+	}
+	return object, nil
+}
+
+func indexByPool(object any) ([]string, error) {
+	m, is := object.(metav1.Object)
+	if !is {
+		return nil, nil
+	}
+	return []string{m.GetNamespace() + "/" + m.GetLabels()[contract.PoolLabel]}, nil
+}
+
+// touched enqueues the pool of an object.
+func (o *Observer) touched(object any) {
+	if gone, is := object.(cache.DeletedFinalStateUnknown); is {
+		object = gone.Obj
+	}
+	if m, is := object.(metav1.Object); is {
+		o.options.Changed(KeyOf(m.GetNamespace(), m.GetLabels()[contract.PoolLabel]))
+	}
+}
+
+// KeyOf returns the key of a StatefulCluster.
+func KeyOf(namespace, name string) plan.Key {
+	return plan.Key{Namespace: namespace, Kind: plan.KindStatefulCluster, Name: name}
+}
+
+// Run watches until ctx ends.
+func (o *Observer) Run(ctx context.Context) {
+	var watches sync.WaitGroup
+	watches.Go(func() { o.pods.RunWithContext(ctx) })
+	watches.Go(func() { o.claims.RunWithContext(ctx) })
+	watches.Go(func() { o.follow(ctx) })
+	watches.Wait()
+}
+
+// Synced reports whether the caches are filled.
+func (o *Observer) Synced() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.listed && o.pods.HasSynced() && o.claims.HasSynced()
+}
+
+// Keys returns the pools of a namespace, or of all namespaces if it is empty.
+func (o *Observer) Keys(namespace string) []plan.Key {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var keys []plan.Key
+	for key := range o.objects {
+		if namespace == "" || key.Namespace == namespace {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// Has reports whether the caches show anything of a pool.
+func (o *Observer) Has(key plan.Key) bool {
+	s := o.Cached(key)
+	return !s.Gone() || s.Hold.Exists
+}
+
+// Cached returns a pool as the caches show it. It makes no request.
+func (o *Observer) Cached(key plan.Key) pool.Snapshot {
+	s := o.newSnapshot(key, o.options.Holds.Cached(key).Hold)
+	s.PodsAt, s.ClaimsAt = syncedAt(o.pods), syncedAt(o.claims)
+	o.mu.Lock()
+	s.Object, s.ObjectsAt = o.objects[key], o.at
+	o.mu.Unlock()
+	for _, item := range inPool(o.pods, key) {
+		if p, is := item.(*corev1.Pod); is {
+			s.Pods = append(s.Pods, podOf(p))
+		}
+	}
+	for _, item := range inPool(o.claims, key) {
+		if m, is := item.(*metav1.PartialObjectMetadata); is {
+			s.Claims = append(s.Claims, claimOf(m))
+		}
+	}
+	arrange(&s)
+	return s
+}
+
+func (o *Observer) newSnapshot(key plan.Key, held plan.Hold) pool.Snapshot {
+	return pool.Snapshot{Key: key, Now: o.options.Now(), Hold: held, Draw: draw}
+}
+
+// draw draws an identity at random.
+func draw() pool.ID {
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // it never returns an error
+	return pool.ID(hex.EncodeToString(id[:]))
+}
+
+// syncedAt returns the version up to which a cache shows the cluster.
+func syncedAt(informer cache.SharedIndexInformer) plan.Version {
+	version, _ := plan.ParseVersion(informer.LastSyncResourceVersion())
+	return version
+}
+
+func inPool(informer cache.SharedIndexInformer, key plan.Key) []any {
+	items, err := informer.GetIndexer().ByIndex(byPool, key.Namespace+"/"+key.Name)
+	if err != nil {
+		return nil // New has created the index
+	}
+	return items
+}
+
+// Live reads a pool from the API server: first its hold, then its object and its claims, then its pods. Each list is
+// consistent. Claims are created after their pod, so a claim without a pod has none any more.
+func (o *Observer) Live(ctx context.Context, key plan.Key) (pool.Snapshot, error) {
+	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
+	defer stop()
+	held, err := o.options.Holds.Read(ctx, key)
+	if err != nil {
+		return pool.Snapshot{}, err
+	}
+	s := o.newSnapshot(key, held.Hold)
+	s.Live = true
+	var ofObject, ofClaims error
+	parallel.All(func() { ofObject = o.readObject(ctx, &s) }, func() { ofClaims = o.readClaims(ctx, &s) })
+	if err := errors.Join(ofObject, ofClaims); err != nil {
+		return pool.Snapshot{}, err
+	}
+	if err := o.readPods(ctx, &s); err != nil {
+		return pool.Snapshot{}, err
+	}
+	s.Now = o.options.Now()
+	arrange(&s)
+	return s, nil
+}
+
+// readObject reads the object by a list of one, which has a version even if the object does not exist.
+func (o *Observer) readObject(ctx context.Context, s *pool.Snapshot) error {
+	list, err := o.options.Dynamic.Resource(Resource).Namespace(s.Key.Namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, s.Key.Name).String(),
+	})
+	if err != nil {
+		return fmt.Errorf("read StatefulCluster %s/%s: %w", s.Key.Namespace, s.Key.Name, err)
+	}
+	s.ObjectsAt, _ = plan.ParseVersion(list.GetResourceVersion())
+	if len(list.Items) == 0 {
+		return nil
+	}
+	s.Object, err = objectOf(&list.Items[0])
+	return err
+}
+
+func (o *Observer) readPods(ctx context.Context, s *pool.Snapshot) error {
+	list, err := o.options.Client.CoreV1().Pods(s.Key.Namespace).List(ctx, ofPool(s.Key))
+	if err != nil {
+		return fmt.Errorf("list pods of StatefulCluster %s/%s: %w", s.Key.Namespace, s.Key.Name, err)
+	}
+	s.PodsAt, _ = plan.ParseVersion(list.ResourceVersion)
+	for i := range list.Items {
+		s.Pods = append(s.Pods, podOf(&list.Items[i]))
+	}
+	return nil
+}
+
+func (o *Observer) readClaims(ctx context.Context, s *pool.Snapshot) error {
+	list, err := o.options.Metadata.Resource(claimResource).Namespace(s.Key.Namespace).List(ctx, ofPool(s.Key))
+	if err != nil {
+		return fmt.Errorf("list claims of StatefulCluster %s/%s: %w", s.Key.Namespace, s.Key.Name, err)
+	}
+	s.ClaimsAt, _ = plan.ParseVersion(list.ResourceVersion)
+	for i := range list.Items {
+		s.Claims = append(s.Claims, claimOf(&list.Items[i]))
+	}
+	return nil
+}
+
+func ofPool(key plan.Key) metav1.ListOptions {
+	return metav1.ListOptions{LabelSelector: contract.PoolLabel + "=" + key.Name}
+}
+
+// SameDesiredState reads the object of a snapshot from the API server, and reports whether it asks for the same as far
+// as disruptions depend on it.
+func (o *Observer) SameDesiredState(ctx context.Context, s pool.Snapshot) (bool, error) {
+	read := pool.Snapshot{Key: s.Key}
+	if err := o.readObject(ctx, &read); err != nil {
+		return false, err
+	}
+	a, b := read.Object, s.Object
+	return a.UID == b.UID && a.Deleting == b.Deleting && a.Replicas == b.Replicas && a.Revision == b.Revision, nil
+}

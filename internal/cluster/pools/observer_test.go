@@ -1,0 +1,261 @@
+package pools
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
+)
+
+// server is an API server with one StatefulCluster, which has one pod with one claim. It records requests.
+type server struct {
+	mu        sync.Mutex
+	requested []string
+	missing   bool // the object does not exist
+}
+
+func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
+	resource := q.URL.Path[strings.LastIndexByte(q.URL.Path, '/')+1:]
+	s.mu.Lock()
+	s.requested = append(s.requested, resource)
+	s.mu.Unlock()
+	labels := map[string]any{contract.PoolLabel: "db", contract.InstanceIDLabel: "a", contract.ClaimLabel: "data", contract.PoolUIDLabel: "u"}
+	list := func(kind, version string, items ...any) (*http.Response, error) {
+		return apitest.Answer(http.StatusOK, map[string]any{"kind": kind + "List", "apiVersion": version, "metadata": map[string]any{"resourceVersion": "30"}, "items": items}), nil
+	}
+	switch {
+	case resource == "pods":
+		return list("Pod", "v1", map[string]any{"metadata": map[string]any{"name": "db-a", "namespace": "team", "uid": "p", "resourceVersion": "9", "labels": labels}})
+	case resource == "persistentvolumeclaims":
+		return list("PartialObjectMetadata", "meta.k8s.io/v1", map[string]any{"metadata": map[string]any{"name": "db-data-a", "namespace": "team", "uid": "c", "resourceVersion": "8", "labels": labels}})
+	case s.missing:
+		return list("StatefulCluster", "lockstep.dev/v1alpha1")
+	}
+	return list("StatefulCluster", "lockstep.dev/v1alpha1", newObject(3).Object)
+}
+
+func newObject(replicas int64) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster",
+		"metadata": map[string]any{"name": "db", "namespace": "team", "uid": "u", "resourceVersion": "7", "generation": int64(2)},
+		"spec": map[string]any{
+			"replicas": replicas, "selector": map[string]any{"matchLabels": map[string]any{"app": "db"}}, "minReadySeconds": int64(5), "serviceName": "db",
+			"template":             map[string]any{"spec": map[string]any{"future": "field"}},
+			"volumeClaimTemplates": []any{map[string]any{"metadata": map[string]any{"name": "data"}}},
+		},
+	}}
+}
+
+type noHolds struct{}
+
+func (noHolds) Cached(plan.Key) plan.Record { return plan.Record{} }
+
+func (noHolds) Read(context.Context, plan.Key) (plan.Record, error) { return plan.Record{}, nil }
+
+var start = time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
+
+func newObserver(t *testing.T, s *server) *Observer {
+	t.Helper()
+	config := &rest.Config{Host: "http://api", Transport: s, QPS: -1}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims, err := metadata.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := New(Options{
+		Client: apitest.Client(t, s), Dynamic: objects, Metadata: claims, Holds: noHolds{}, Now: func() time.Time { return start }, Changed: func(plan.Key) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+var key = KeyOf("team", "db")
+
+// Claims are created after their pod, so a list of pods that is older than that of the claims would show claims without
+// a pod.
+func TestALiveReadListsPodsAfterClaims(t *testing.T) {
+	s := &server{}
+	live, err := newObserver(t, s).Live(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if claims, pods := slices.Index(s.requested, "persistentvolumeclaims"), slices.Index(s.requested, "pods"); claims < 0 || pods < claims {
+		t.Errorf("the requests were %q", s.requested)
+	}
+	if !live.Live || live.Object.Replicas != 3 || len(live.Pods) != 1 || len(live.Claims) != 1 || live.PodsAt != 30 || live.ClaimsAt != 30 || live.ObjectsAt != 30 {
+		t.Errorf("the read shows %+v", live)
+	}
+	want := pool.Claim{Name: "db-data-a", UID: "c", Version: 8, ID: "a", Template: "data", Pool: "u"}
+	if diff := cmp.Diff(want, live.Claims[0]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestALiveReadShowsThatAnObjectDoesNotExist(t *testing.T) {
+	live, err := newObserver(t, &server{missing: true}).Live(t.Context(), key)
+	if err != nil || live.Object.Exists() || live.ObjectsAt != 30 {
+		t.Errorf("error %v, the read shows %+v", err, live.Object)
+	}
+}
+
+func TestSameDesiredStateComparesWhatDisruptionsDependOn(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		change func(*pool.Object)
+		want   bool
+	}{
+		"nothing":    {func(*pool.Object) {}, true},
+		"a status":   {func(o *pool.Object) { o.Version = 5 }, true},
+		"replicas":   {func(o *pool.Object) { o.Replicas = 4 }, false},
+		"a deletion": {func(o *pool.Object) { o.Deleting = true }, false},
+		"a template": {func(o *pool.Object) { o.Revision = "other" }, false},
+		"its UID":    {func(o *pool.Object) { o.UID = "other" }, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			object, err := objectOf(newObject(3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.change(&object)
+			same, err := newObserver(t, &server{}).SameDesiredState(t.Context(), pool.Snapshot{Key: key, Object: object})
+			if err != nil || same != tc.want {
+				t.Errorf("got %t, %v, want %t", same, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestAnObjectIsConvertedWithItsTemplatesAsTheyAre(t *testing.T) {
+	o, err := objectOf(newObject(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := pool.Object{
+		UID: "u", Version: 7, Generation: 2, Replicas: 3, MinReady: 5 * time.Second, Revision: o.Revision, Service: "db",
+		Template: []byte(`{"spec":{"future":"field"}}`), Labels: map[string]string{"app": "db"},
+		ClaimTemplates: []pool.ClaimTemplate{{Name: "data", Template: []byte(`{"metadata":{"name":"data"}}`)}},
+	}
+	if diff := cmp.Diff(want, o); diff != "" || !strings.HasPrefix(o.Revision, "db-") {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	without := newObject(3)
+	unstructured.RemoveNestedField(without.Object, "spec", "replicas")
+	if o, err := objectOf(without); err != nil || o.Replicas != 1 {
+		t.Errorf("without replicas: got %d, %v, want 1", o.Replicas, err)
+	}
+}
+
+// A claim template's size or class never rolls a pod, so only its name counts.
+func TestTheRevisionDependsOnTheTemplateAndTheNamesOfClaims(t *testing.T) {
+	revision := func(change func(spec map[string]any)) string {
+		u := newObject(3)
+		spec, is := u.Object["spec"].(map[string]any)
+		if !is {
+			t.Fatal("no spec")
+		}
+		change(spec)
+		o, err := objectOf(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.Revision
+	}
+	same := revision(func(map[string]any) {})
+	for sentence, tc := range map[string]struct {
+		change func(map[string]any)
+		same   bool
+	}{
+		"replicas": {func(s map[string]any) { s["replicas"] = int64(9) }, true},
+		"a claim's size": {func(s map[string]any) {
+			s["volumeClaimTemplates"] = []any{map[string]any{"metadata": map[string]any{"name": "data"}, "spec": map[string]any{"size": "2Gi"}}}
+		}, true},
+		"a claim's name": {func(s map[string]any) {
+			s["volumeClaimTemplates"] = []any{map[string]any{"metadata": map[string]any{"name": "logs"}}}
+		}, false},
+		"the template": {func(s map[string]any) { s["template"] = map[string]any{} }, false},
+	} {
+		if got := revision(tc.change); (got == same) != tc.same {
+			t.Errorf("after a change of %s the revision is %s, before %s", sentence, got, same)
+		}
+	}
+}
+
+func TestAPodIsConverted(t *testing.T) {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "db-a", UID: "p", ResourceVersion: "9", Labels: map[string]string{contract.InstanceIDLabel: "a"},
+			Annotations:     map[string]string{contract.DeletionCostAnnotation: "-3"},
+			OwnerReferences: []metav1.OwnerReference{{UID: "u", Controller: new(true)}},
+		},
+		Spec:   corev1.PodSpec{NodeName: "n", SchedulingGates: []corev1.PodSchedulingGate{{Name: contract.ClaimsGate}}},
+		Status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{RestartCount: 2}, {RestartCount: 1}}},
+	}
+	got := podOf(p)
+	if got.ID != "a" || got.Owner != "u" || got.Cost != -3 || got.Restarts != 3 || !got.Gated || !got.Scheduled || !got.Finished || got.Version != 9 {
+		t.Errorf("got %+v", got)
+	}
+	p.Annotations[contract.DeletionCostAnnotation] = "much"
+	if got := podOf(p); got.Cost != 0 {
+		t.Errorf("a cost that cannot be read counts %d, want 0", got.Cost)
+	}
+}
+
+func TestIdentitiesAreDrawnAtRandom(t *testing.T) {
+	drawn := map[pool.ID]bool{}
+	for range 1000 {
+		id := draw()
+		if !id.Drawn() || drawn[id] {
+			t.Fatalf("drew %s", id)
+		}
+		drawn[id] = true
+	}
+}
+
+func TestTheCacheShowsThePoolsOfItsWatch(t *testing.T) {
+	var changed []plan.Key
+	o := newObserver(t, &server{})
+	o.options.Changed = func(key plan.Key) { changed = append(changed, key) }
+	if err := (store{o}).Replace([]any{newObject(3)}, "25"); err != nil {
+		t.Fatal(err)
+	}
+	if s := o.Cached(key); s.Object.Replicas != 3 || s.ObjectsAt != 25 || !o.Has(key) {
+		t.Errorf("the cache shows %+v", s)
+	}
+	next := newObject(4)
+	next.SetResourceVersion("26")
+	if err := (store{o}).Update(next); err != nil {
+		t.Fatal(err)
+	}
+	if s := o.Cached(key); s.Object.Replicas != 4 || s.ObjectsAt != 26 {
+		t.Errorf("the cache shows %+v", s)
+	}
+	if err := (store{o}).Delete(next); err != nil {
+		t.Fatal(err)
+	}
+	if o.Has(key) || len(o.Keys("")) > 0 {
+		t.Error("the cache shows a deleted object")
+	}
+	if want := []plan.Key{key, key, key}; !slices.Equal(changed, want) {
+		t.Errorf("enqueued %v, want %v", changed, want)
+	}
+}

@@ -1,0 +1,13 @@
+package pools
+
+import "github.com/lockstep-dev/lockstep/internal/contract/permission"
+
+// Permissions returns the permissions that the reads of this package need.
+func Permissions() []permission.Need {
+	watch := []string{"list", "watch"}
+	return []permission.Need{
+		{APIGroup: Resource.Group, Resource: Resource.Resource, Verbs: watch, Why: "know the StatefulClusters"},
+		{Resource: "pods", Verbs: watch, Why: "know the pods of StatefulClusters"},
+		{Resource: "persistentvolumeclaims", Verbs: watch, Why: "know the claims of StatefulClusters"},
+	}
+}

@@ -1,0 +1,134 @@
+// Package pools reconciles StatefulClusters, one at a time: observe, plan, decide the record of the hold, act, report.
+//
+// It contains no rule about pods. These rules are in internal/plan/pool and internal/lock/hold.
+package pools
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/lockstep-dev/lockstep/internal/control/loop"
+	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+type observer interface {
+	Cached(plan.Key) pool.Snapshot
+	Live(context.Context, plan.Key) (pool.Snapshot, error)
+	SameDesiredState(context.Context, pool.Snapshot) (bool, error)
+}
+
+type executor interface {
+	Run(context.Context, plan.Workload, []plan.Action, hold.Decision) ([]plan.Receipt, error)
+}
+
+type reporter interface {
+	Report(plan.Workload, []plan.Action, []plan.Receipt) (news bool, due time.Duration)
+	Forget(plan.Key)
+}
+
+type holds interface{ Forget(plan.Key) }
+
+// Controller reconciles one StatefulCluster for each call. Calls for different ones may run concurrently.
+type Controller struct {
+	Observer observer
+	Managed  func(namespace string) bool
+	Executor executor
+	Reporter reporter
+	Holds    holds
+	Fresh    *freshness.Log
+	Client   dynamic.Interface // writes statuses
+	Log      *logrus.Logger
+	DryRun   bool
+
+	statuses statuses
+}
+
+// Reconcile takes the next step towards the goal of a pool. It returns when to reconcile again if no event comes first.
+func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome, error) {
+	cached := c.Observer.Cached(key)
+	if !c.Managed(key.Namespace) || cached.Gone() && !cached.Hold.Exists {
+		c.forget(key)
+		return loop.Gone(), nil
+	}
+	if missing, _ := c.Fresh.Behind(&cached); missing != "" {
+		c.Log.WithContext(ctx).WithFields(fields(key)).WithField("missing", missing).Debug("the caches do not show the last known state yet")
+		return loop.After(hold.ReconcileAgainAfter), nil
+	}
+	seen, steps, decision, err := c.decide(ctx, cached)
+	if err != nil {
+		return loop.Done(), err
+	}
+	done, err := c.Executor.Run(ctx, &seen, steps, decision)
+	_, due := c.Reporter.Report(&seen, steps, done)
+	c.log(ctx, key, steps, done)
+	c.statuses.write(ctx, c, seen, steps)
+	outcome := loop.Done()
+	if due > 0 {
+		outcome = outcome.Earlier(loop.After(due))
+	}
+	if after, is := hold.NextReconcile(&seen, steps, decision); is {
+		outcome = outcome.Earlier(loop.After(after))
+	}
+	if seen.Live {
+		outcome = outcome.Earlier(loop.After(hold.ReconcileAgainAfter)) // the caches may show less than the live read
+	}
+	return outcome, err
+}
+
+// decide plans on the caches and, if they are not sufficient, again on a live read. A plan that ends pods is confirmed
+// by another read of the object.
+func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (pool.Snapshot, []plan.Action, hold.Decision, error) {
+	steps := pool.Plan(seen)
+	decision := hold.Decide(&seen, steps)
+	if decision.Need == hold.ReadLive {
+		live, err := c.Observer.Live(ctx, seen.Key)
+		if err != nil {
+			return seen, nil, decision, fmt.Errorf("read %s live: %w", seen.Key, err)
+		}
+		c.Fresh.ReadLive(&live)
+		seen, steps = live, pool.Plan(live)
+		decision = hold.Decide(&seen, steps)
+	}
+	if !decision.Verify {
+		return seen, steps, decision, nil
+	}
+	decision.DisruptBefore = time.Now().Add(hold.ConfirmedFor)
+	same, err := c.Observer.SameDesiredState(ctx, seen)
+	switch {
+	case err != nil:
+		return seen, nil, decision, fmt.Errorf("read the StatefulCluster of %s: %w", seen.Key, err)
+	case !same:
+		return seen, nil, hold.Decision{}, nil // an event about the change follows
+	}
+	return seen, steps, decision, nil
+}
+
+func (c *Controller) forget(key plan.Key) {
+	c.Reporter.Forget(key)
+	c.Holds.Forget(key)
+	c.Fresh.Forget(key)
+	c.statuses.forget(key)
+}
+
+func (c *Controller) log(ctx context.Context, key plan.Key, steps []plan.Action, done []plan.Receipt) {
+	entry := c.Log.WithContext(ctx).WithFields(fields(key)).WithField("plan", plan.Plain(plan.Notation(steps), longestPlan))
+	if len(done) > 0 {
+		entry.Info("stepped")
+		return
+	}
+	entry.Debug("reconciled")
+}
+
+// longestPlan is the maximum length of a plan in a log line, in bytes.
+const longestPlan = 10_000
+
+func fields(key plan.Key) logrus.Fields {
+	return logrus.Fields{"namespace": key.Namespace, "statefulcluster": key.Name}
+}

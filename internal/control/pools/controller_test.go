@@ -1,0 +1,138 @@
+package pools
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+// world is a StatefulCluster with the parts that a Controller uses.
+type world struct {
+	cached, live pool.Snapshot
+	changes      bool // the object changes before the last read
+	unreadable   bool
+	plans        []string
+	reads        []string
+	forgotten    int
+}
+
+var key = plan.Key{Namespace: "team", Kind: plan.KindStatefulCluster, Name: "db"}
+
+func (w *world) Cached(plan.Key) pool.Snapshot { return w.cached }
+
+func (w *world) Live(context.Context, plan.Key) (pool.Snapshot, error) {
+	w.reads = append(w.reads, "live")
+	if w.unreadable {
+		return pool.Snapshot{}, errors.New("unreachable")
+	}
+	return w.live, nil
+}
+
+func (w *world) SameDesiredState(context.Context, pool.Snapshot) (bool, error) {
+	w.reads = append(w.reads, "object")
+	return !w.changes, nil
+}
+
+func (w *world) Run(_ context.Context, _ plan.Workload, steps []plan.Action, d hold.Decision) ([]plan.Receipt, error) {
+	text := plan.Notation(steps)
+	if d.Need == hold.Write {
+		text += " under " + string(d.Record.Holder)
+	}
+	w.plans = append(w.plans, text)
+	return nil, nil
+}
+
+func (*world) Report(plan.Workload, []plan.Action, []plan.Receipt) (bool, time.Duration) {
+	return false, 0
+}
+
+func (w *world) Forget(plan.Key) { w.forgotten++ }
+
+// reconcile reconciles the StatefulCluster once.
+func (w *world) reconcile(t *testing.T, managed bool, fresh *freshness.Log) error {
+	t.Helper()
+	log := logrus.New()
+	log.Out = io.Discard
+	c := &Controller{Observer: w, Managed: func(string) bool { return managed }, Executor: w, Reporter: w, Holds: w, Fresh: fresh, Log: log, DryRun: true}
+	_, err := c.Reconcile(t.Context(), key)
+	return err
+}
+
+// observed returns a StatefulCluster of that many replicas with Ready pods.
+func observed(live bool, replicas int, pods ...string) pool.Snapshot {
+	s := pool.Snapshot{
+		Key: key, Now: time.Now(), Live: live, Object: pool.Object{UID: "u", Replicas: replicas}, ObjectsAt: 20, PodsAt: 20, ClaimsAt: 20,
+		Draw: func() pool.ID { return "new" },
+	}
+	for _, id := range pods {
+		s.Pods = append(s.Pods, pool.Pod{ID: pool.ID(id), Owner: "u", Scheduled: true, Pod: plan.Pod{Name: "db-" + id, UID: id, Version: 9, Phase: plan.Ready}})
+	}
+	return s
+}
+
+func TestWhatAPlanIsMadeFrom(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		world     world
+		unmanaged bool
+		reads     []string
+		plans     []string
+		fails     bool
+	}{
+		"births need the caches alone": {
+			world: world{cached: observed(false, 2, "a")}, plans: []string{"create 1 pods of db: db-new"},
+		},
+		"an end of a pod needs a live read, and another read of the object": {
+			world: world{cached: observed(false, 1, "a", "b"), live: observed(true, 1, "a", "b")},
+			reads: []string{"live", "object"}, plans: []string{"delete db-a of db because ScaledDown under statefulcluster/db"},
+		},
+		"a live read may show that nothing is to do": {
+			world: world{cached: observed(false, 1, "a", "b"), live: observed(true, 2, "a", "b")}, reads: []string{"live"}, plans: []string{""},
+		},
+		"if the object changes meanwhile, nothing is done": {
+			world: world{cached: observed(false, 1, "a", "b"), live: observed(true, 1, "a", "b"), changes: true},
+			reads: []string{"live", "object"}, plans: []string{""},
+		},
+		"a live read that fails is an error": {
+			world: world{cached: observed(false, 1, "a", "b"), unreadable: true}, reads: []string{"live"}, fails: true,
+		},
+		"a namespace that did not opt in is left alone": {world: world{cached: observed(false, 2, "a")}, unmanaged: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := tc.world
+			err := w.reconcile(t, !tc.unmanaged, freshness.NewLog())
+			if diff := cmp.Diff(tc.plans, w.plans); diff != "" || (err != nil) != tc.fails {
+				t.Errorf("error %v, plans (-want +got):\n%s", err, diff)
+			}
+			if diff := cmp.Diff(tc.reads, w.reads); diff != "" {
+				t.Errorf("reads (-want +got):\n%s", diff)
+			}
+			if (w.forgotten > 0) != tc.unmanaged {
+				t.Errorf("forgotten %d times", w.forgotten)
+			}
+		})
+	}
+}
+
+// A hole is filled once: until the caches show the new pod, nothing is planned.
+func TestNoPlanIsMadeBeforeTheCachesShowTheBirths(t *testing.T) {
+	w, fresh := world{cached: observed(false, 2, "a")}, freshness.NewLog()
+	fresh.PodCreated(key, "db-new", 21)
+	if err := w.reconcile(t, true, fresh); err != nil || len(w.plans) > 0 {
+		t.Errorf("error %v, plans %q", err, w.plans)
+	}
+	w.cached = observed(false, 2, "a", "new")
+	w.cached.Pods[1].Version, w.cached.PodsAt = 21, 21
+	if err := w.reconcile(t, true, fresh); err != nil || len(w.plans) != 1 {
+		t.Errorf("error %v, plans %q", err, w.plans)
+	}
+}

@@ -1,0 +1,92 @@
+package pools
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
+	cluster "github.com/lockstep-dev/lockstep/internal/cluster/pools"
+	"github.com/lockstep-dev/lockstep/internal/contract/permission"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+// Permissions returns the permissions of this package.
+func Permissions() []permission.Need {
+	return []permission.Need{
+		{APIGroup: cluster.Resource.Group, Resource: cluster.Resource.Resource + "/status", Verbs: []string{"patch"}, Why: "write the status of StatefulClusters"},
+	}
+}
+
+// statuses remembers the last status that this process has written for each pool, so that it writes only changes.
+type statuses struct {
+	mu   sync.Mutex
+	last map[plan.Key]string
+}
+
+func (s *statuses) forget(key plan.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.last, key)
+}
+
+// write writes the status of a pool if it has changed. Nothing decides by a status, so a failed write is only logged;
+// the next reconcile writes it again.
+func (s *statuses) write(ctx context.Context, c *Controller, seen pool.Snapshot, steps []plan.Action) {
+	if !seen.Object.Exists() || c.DryRun {
+		return
+	}
+	text, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": seen.Object.UID},
+		{"op": "add", "path": "/status", "value": statusOf(seen, pool.Describe(seen, steps))},
+	})
+	if err != nil || !s.changed(seen.Key, string(text)) {
+		return
+	}
+	_, err = c.Client.Resource(cluster.Resource).Namespace(seen.Key.Namespace).Patch(ctx, seen.Key.Name, types.JSONPatchType, text, metav1.PatchOptions{}, "status")
+	if err != nil {
+		s.forget(seen.Key)
+		c.Log.WithContext(ctx).WithFields(fields(seen.Key)).WithError(err).Debug("the status was not written")
+	}
+}
+
+func (s *statuses) changed(key plan.Key, text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil {
+		s.last = map[plan.Key]string{}
+	}
+	if s.last[key] == text {
+		return false
+	}
+	s.last[key] = text
+	return true
+}
+
+func statusOf(seen pool.Snapshot, d pool.Status) v1alpha1.StatefulClusterStatus {
+	status := v1alpha1.StatefulClusterStatus{
+		ObservedGeneration: seen.Object.Generation,
+		Replicas:           int32(d.Replicas), ReadyReplicas: int32(d.Ready), AvailableReplicas: int32(d.Available), UpdatedReplicas: int32(d.Updated),
+		TerminatingReplicas: int32(d.Terminating), UpdateRevision: seen.Object.Revision, Selector: selector(seen.Object.Labels), Holder: seen.Hold.Holder.Plain(),
+	}
+	if !d.Waiting.None() {
+		status.Waiting = &v1alpha1.PoolWaiting{Reason: string(d.Waiting.Code), Pod: d.Waiting.Pod, Message: d.Waiting.Sentence()}
+	}
+	return status
+}
+
+// selector returns labels as the text of a selector.
+func selector(labels map[string]string) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		parts = append(parts, key+"="+labels[key])
+	}
+	return strings.Join(parts, ",")
+}

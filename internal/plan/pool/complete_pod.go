@@ -1,0 +1,63 @@
+package pool
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// CompletePod creates the missing claims of a pod, and then lets the pod be scheduled. No scheduler sees the pod before
+// all of its claims exist.
+type CompletePod struct {
+	Pool      string
+	ID        ID
+	Pod       string
+	UID       string
+	Templates []ClaimTemplate // of the claims to create
+}
+
+// Reason implements plan.Action.
+func (CompletePod) Reason() reason.Code { return reason.IdentityCompleted }
+
+// Effect implements plan.Action. Each pod is completed by itself.
+func (a CompletePod) Effect() plan.Effect {
+	return plan.Effect{Zone: a.Pod, Pod: a.Pod, Order: plan.WithoutHold, Visible: true}
+}
+
+// Event implements plan.Action. The birth has one already.
+func (CompletePod) Event() plan.Event { return plan.Event{} }
+
+// String implements plan.Action: complete web-0123456789abcdef with data, logs.
+func (a CompletePod) String() string {
+	if len(a.Templates) == 0 {
+		return "complete " + a.Pod
+	}
+	var names []string
+	for _, t := range a.Templates {
+		names = append(names, t.Name)
+	}
+	return fmt.Sprintf("complete %s with %s", a.Pod, strings.Join(names, ", "))
+}
+
+// completions completes the pods that wait for their claims. Pods that are too many are never completed, so that a pod
+// that was created twice leaves without a trace.
+func (p *poolState) completions() []plan.Action {
+	var steps []plan.Action
+	for _, pod := range p.needed() {
+		if pod.Gated {
+			steps = append(steps, CompletePod{Pool: p.Key.Name, ID: pod.ID, Pod: pod.Name, UID: pod.UID, Templates: p.missingClaims(pod.ID)})
+		}
+	}
+	return steps
+}
+
+// missingClaims returns the claim templates of which an identity has no claim yet.
+func (p *poolState) missingClaims(id ID) []ClaimTemplate {
+	claims := p.claimsOf(id)
+	return slices.DeleteFunc(slices.Clone(p.Object.ClaimTemplates), func(t ClaimTemplate) bool {
+		return slices.ContainsFunc(claims, func(c Claim) bool { return c.Template == t.Name })
+	})
+}

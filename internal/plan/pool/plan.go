@@ -1,0 +1,67 @@
+package pool
+
+import (
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// Plan returns the next actions for a pool, and what it waits for. It is empty only if the pool has reached its goal: as
+// many available pods as asked for, no recorded disruption, and no claim without a pod that does not say so.
+func Plan(s Snapshot) []plan.Action {
+	if !s.Object.Exists() || s.Object.Deleting {
+		return nil
+	}
+	p := newPoolState(&s)
+	var steps []plan.Action
+	steps = append(steps, p.finished()...)
+	steps = append(steps, p.surplus()...)
+	steps = append(steps, p.completions()...)
+	steps = append(steps, p.births()...)
+	steps = append(steps, p.retirements()...)
+	steps = append(steps, p.release(steps)...)
+	if len(steps) == 0 {
+		return p.wait()
+	}
+	return steps
+}
+
+// release gives back the hold once nothing that it records counts, and nothing more is to be recorded.
+func (p *poolState) release(steps []plan.Action) []plan.Action {
+	holder := p.Hold.Holder
+	if holder.Free() || holder.Foreign() || p.open > 0 || plan.Has[plan.DeletePod](steps) {
+		return nil
+	}
+	return []plan.Action{plan.Release{Holder: holder}}
+}
+
+// wait returns what the pool waits for: pods that are not available, or that have not ended.
+func (p *poolState) wait() []plan.Action {
+	for _, pods := range [][]Pod{p.staying, p.leaving} {
+		for i := range pods {
+			if because := p.unavailableBecause(&pods[i]); !because.None() {
+				return []plan.Action{plan.Wait{Zone: p.Key.Name, Because: because}}
+			}
+		}
+	}
+	for i := range p.Pods {
+		if pod := &p.Pods[i]; p.owns(pod) && pod.Phase == plan.Terminating {
+			return []plan.Action{plan.Wait{Zone: p.Key.Name, Because: plan.Refusal{Code: reason.PodTerminating, Pod: pod.Name}}}
+		}
+	}
+	if p.open > 0 {
+		return []plan.Action{plan.Wait{Zone: p.Key.Name, Because: plan.Refusal{Code: reason.PodDisruptionPending}}}
+	}
+	return nil
+}
+
+func (p *poolState) unavailableBecause(pod *Pod) plan.Refusal {
+	switch {
+	case pod.Phase == plan.Failing:
+		return plan.Refusal{Code: reason.PodFailing, Pod: pod.Name, Detail: pod.Why}
+	case !pod.Up():
+		return plan.Refusal{Code: reason.PodStarting, Pod: pod.Name}
+	case !pod.Available(p.Object.MinReady, p.Now):
+		return plan.Refusal{Code: reason.PodNotYetAvailable, Pod: pod.Name, Until: pod.StableAt(p.Object.MinReady)}
+	}
+	return plan.Refusal{}
+}
