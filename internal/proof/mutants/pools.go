@@ -37,7 +37,7 @@ var pools = []Mutant{
 	{
 		Name:  "recorded deletions not counted when the replicas are lowered",
 		Edits: []Edit{{"internal/plan/pool/pool_state.go", "case pending[pod.Name]:", "case false:"}},
-		Test:  poolScenarios + "lowering-takes-exactly-as-many", Rule: "web-b",
+		Test:  poolScenarios + "lowering-takes-exactly-as-many", Rule: "delete web-a",
 	},
 	{
 		Name:  "end of a pod that is down, without a record",
@@ -86,7 +86,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "claim of another owner mounted",
-		Edits: []Edit{{actPools, "if claim.Labels[contract.PoolUIDLabel] != s.Object.UID ||", "if false && claim.Labels[contract.PoolUIDLabel] != s.Object.UID ||"}},
+		Edits: []Edit{{actPools, "\t\treturn reason.WithClass(reason.Human, fmt.Errorf(\"claim", "\t\treturn nil\n\t\t_ = reason.WithClass(reason.Human, fmt.Errorf(\"claim"}},
 		Test:  "internal/act TestAPodIsNotCompletedWithAClaimOfAnotherOwner", Rule: "the gate was removed",
 	},
 	{
