@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,8 +27,9 @@ type pool struct {
 }
 
 // withPool starts an operator with the kind enabled, and creates a StatefulCluster with two claims for each identity.
-func (s *scene) withPool(name string, replicas int) pool {
+func (s *scene) withPool(replicas int) pool {
 	s.t.Helper()
+	const name = "db"
 	s.withRole()
 	if err := s.world.cluster.ApplyIn(s.t.Context(), s.name, manifest+"statefulcluster/namespaced/role.yaml"); err != nil {
 		s.t.Fatal(err)
@@ -141,7 +143,7 @@ func (p pool) settles(replicas int) []corev1.Pod {
 
 func TestStatefulClusterGivesEachPodAnIdentityOfItsOwn(t *testing.T) {
 	t.Parallel()
-	p := unmanaged(t).withPool("db", 3)
+	p := unmanaged(t).withPool(3)
 	drawn := regexp.MustCompile(`^db-[0-9a-f]{16}$`)
 	for _, pod := range p.settles(3) {
 		id := strings.TrimPrefix(pod.Name, "db-")
@@ -157,7 +159,7 @@ func TestStatefulClusterGivesEachPodAnIdentityOfItsOwn(t *testing.T) {
 
 func TestStatefulClusterReplacesALostPodByANewIdentity(t *testing.T) {
 	t.Parallel()
-	p := unmanaged(t).withPool("db", 3)
+	p := unmanaged(t).withPool(3)
 	before := p.settles(3)
 	lost := before[0]
 	if err := p.world.admin.CoreV1().Pods(p.scene.name).Delete(t.Context(), lost.Name, deleteOptions); err != nil {
@@ -180,7 +182,7 @@ func TestStatefulClusterReplacesALostPodByANewIdentity(t *testing.T) {
 
 func TestStatefulClusterIsScaledDownByExactlyAsManyPods(t *testing.T) {
 	t.Parallel()
-	p := unmanaged(t).withPool("db", 4)
+	p := unmanaged(t).withPool(4)
 	before := p.settles(4)
 	scale := []byte(`{"spec":{"replicas":1}}`)
 	if _, err := p.resources(statefulClusters).Patch(t.Context(), p.name, types.MergePatchType, scale, metav1.PatchOptions{}, "scale"); err != nil {
@@ -208,5 +210,36 @@ func TestStatefulClusterIsScaledDownByExactlyAsManyPods(t *testing.T) {
 	}
 	if deletes != 3 {
 		t.Errorf("%d pods were deleted, want 3", deletes)
+	}
+}
+
+func TestStatefulClusterKeepsItsPodsWhileAPersonHasTheHold(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(2)
+	before := p.settles(2)
+	const seconds = 5
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "lockstep-statefulcluster-db", Labels: map[string]string{"lockstep.dev/hold": "statefulcluster"},
+			Annotations: map[string]string{"lockstep.dev/statefulcluster": "db"},
+		},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("manual/backup"), LeaseDurationSeconds: new(int32(seconds)), RenewTime: &metav1.MicroTime{Time: time.Now()}},
+	}
+	if _, err := p.world.admin.CoordinationV1().Leases(p.scene.name).Create(t.Context(), lease, createOptions); err != nil {
+		t.Fatal(err)
+	}
+	scale := []byte(`{"spec":{"replicas":1}}`)
+	if _, err := p.resources(statefulClusters).Patch(t.Context(), p.name, types.MergePatchType, scale, metav1.PatchOptions{}, "scale"); err != nil {
+		t.Fatal(err)
+	}
+	p.stays("both pods stay", aWhile, func(present) error {
+		if now := p.pods(); len(now) != len(before) {
+			return fmt.Errorf("%d pods", len(now))
+		}
+		return nil
+	})
+	p.settles(1) // once the hold has expired
+	if held := time.Since(lease.Spec.RenewTime.Time); held < seconds*time.Second {
+		t.Errorf("the pod was deleted %s after the hold was taken, which lasts %d s", held, seconds)
 	}
 }

@@ -42,8 +42,8 @@ func (o *Observer) reflector() *cache.Reflector {
 	return cache.NewReflectorWithOptions(source, &unstructured.Unstructured{}, store{o}, cache.ReflectorOptions{Name: "statefulclusters"})
 }
 
-// ended handles the error that ended the watch. What is known of the objects stays known: without the kind there are no
-// new births, and nothing is deleted.
+// ended handles the error that ended the watch. If the kind does not exist, no object exists: lockstep then creates no
+// pods and deletes none.
 func (o *Observer) ended(err error) (anew bool) {
 	if !apierrors.IsNotFound(err) {
 		return false

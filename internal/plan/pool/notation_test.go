@@ -87,7 +87,11 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 	},
 	"hold": func(s *pool.Snapshot, fields []string) error {
 		s.Hold.Exists, s.Hold.Holder, s.Hold.Renewed, s.Hold.Duration = true, plan.Holder(fields[0]), start, hold.Duration
-		return each(fields[1:], map[string]func(string) error{"own": func(string) error { s.Hold.Own = true; return nil }})
+		return each(fields[1:], map[string]func(string) error{
+			"own":        func(string) error { s.Hold.Own = true; return nil },
+			"unreadable": func(string) error { s.Hold.Unreadable = "damaged"; return nil },
+			"expired":    func(string) error { s.Hold.Renewed = start.Add(-2 * hold.Duration); return nil },
+		})
 	},
 	"intent": func(s *pool.Snapshot, fields []string) error {
 		id, at, _ := strings.Cut(fields[0], "@")

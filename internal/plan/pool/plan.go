@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"slices"
+
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
@@ -12,17 +14,30 @@ func Plan(s Snapshot) []plan.Action {
 		return nil
 	}
 	p := newPoolState(&s)
-	var steps []plan.Action
-	steps = append(steps, p.finished()...)
-	steps = append(steps, p.surplus()...)
-	steps = append(steps, p.completions()...)
-	steps = append(steps, p.births()...)
-	steps = append(steps, p.retirements()...)
-	steps = append(steps, p.release(steps)...)
+	steps := append(p.completions(), p.births()...)
+	ends := slices.Concat(p.finished(), p.surplus(), p.retirements())
+	switch objection := p.held(); {
+	case objection.None():
+		steps = append(ends, steps...)
+		steps = append(steps, p.release(steps)...)
+	case len(ends) > 0:
+		steps = append(steps, plan.Wait{Zone: p.Key.Name, Because: objection})
+	}
 	if len(steps) == 0 {
 		return p.wait()
 	}
 	return steps
+}
+
+// held objects to everything but births and completions while another holder has the hold, or while it cannot be read.
+func (p *poolState) held() plan.Refusal {
+	switch {
+	case p.Hold.Unreadable != "":
+		return plan.Refusal{Code: reason.HoldUnreadable}
+	case p.Hold.Holder.Foreign() && !p.Record().Lapsed(p.Now):
+		return plan.Refusal{Code: reason.GroupHeld, Detail: "held from outside lockstep", Until: p.Hold.ExpiresAt()}
+	}
+	return plan.Refusal{}
 }
 
 // release gives back the hold once nothing that it records counts, and nothing more is to be recorded.

@@ -34,7 +34,14 @@ func (p *poolState) finished() []plan.Action {
 	var steps []plan.Action
 	for i := range p.ended {
 		pod := &p.ended[i]
-		steps = append(steps, p.deletion(pod, p.intentOf(pod).UID != "", reason.PodFinished))
+		recorded := p.intentOf(pod).UID != ""
+		if !recorded && p.open >= plan.MaxIntents {
+			continue
+		}
+		if !recorded {
+			p.open++
+		}
+		steps = append(steps, p.deletion(pod, recorded, reason.PodFinished))
 	}
 	return steps
 }

@@ -25,6 +25,16 @@ var pools = []Mutant{
 		Test:  poolScenarios + "pods-of-other-owners-are-not-counted", Rule: "delete web-a",
 	},
 	{
+		Name:  "pod of a StatefulCluster ended under a hold by hand",
+		Edits: []Edit{{"internal/plan/pool/plan.go", "case p.Hold.Holder.Foreign() && !", "case false && !"}},
+		Test:  poolScenarios + "a-hold-by-hand-stops-the-ends-of-pods", Rule: "delete web-",
+	},
+	{
+		Name:  "pod of a StatefulCluster ended although its hold cannot be read",
+		Edits: []Edit{{"internal/plan/pool/plan.go", "case p.Hold.Unreadable != \"\":", "case false:"}},
+		Test:  poolScenarios + "a-hold-that-cannot-be-read-stops-the-ends-of-pods", Rule: "delete web-a",
+	},
+	{
 		Name:  "surplus pods completed",
 		Edits: []Edit{{poolSurplus, "return p.staying[max(0, len(p.staying)-p.Object.Replicas):]", "return p.staying"}},
 		Test:  poolScenarios + "a-pod-that-is-too-many-is-never-completed", Rule: "complete web-b",
