@@ -58,6 +58,29 @@ func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
 	}
 }
 
+// The group of such a StatefulSet remembers it, so the budget does not.
+func TestABudgetShowsWhichOfItsStatefulSetsBelongToAGroup(t *testing.T) {
+	grouped, alone := newSet("grouped", ofApp), newSet("alone", ungrouped, ofApp)
+	o := newObserver(t, newLibrary(grouped, alone).client(t))
+	show(o, grouped)
+	show(o, alone)
+	o.budgets = &one{}
+	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}
+	live, err := o.Live(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for how, s := range map[string]group.Snapshot{"cached": o.Cached(key), "live": live} {
+		got := map[string]bool{}
+		for _, z := range s.Zones {
+			got[z.Name] = z.Elsewhere
+		}
+		if diff := cmp.Diff(map[string]bool{"grouped": true, "alone": false}, got); diff != "" {
+			t.Errorf("%s: in a group (-want +got):\n%s", how, diff)
+		}
+	}
+}
+
 // The Lease of a budget is deleted once no pod is evicted under it any more. Therefore every
 // event that may allow this must enqueue the budget.
 func TestTheEndOfEvictionsUnderABudgetEnqueuesIt(t *testing.T) {

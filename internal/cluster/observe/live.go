@@ -103,6 +103,8 @@ func (o *Observer) readGroup(ctx context.Context, key plan.Key, held group.Hold)
 	s := group.Snapshot{Key: key, Live: true, Hold: held, ZonesAt: versionOf(sets)}
 	for i := range sets.Items {
 		z := o.mirror(key, zoneOf(&sets.Items[i]))
+		_, grouped := contract.Group(sets.Items[i].Labels, sets.Items[i].Annotations)
+		z.Elsewhere = key.Kind == plan.KindBudget && grouped
 		if z.Orphans, err = o.liveOrphans(ctx, key.Namespace, &z); err != nil {
 			return group.Snapshot{}, err
 		}

@@ -40,11 +40,12 @@ func (o *Observer) cachedPods(namespace string, z *group.Zone) (own, orphans []*
 	return own, orphans
 }
 
-// ownOrphans returns the orphans that count as pods of a StatefulSet, of those that its selector lists: it adopts them.
+// ownOrphans returns the orphans that count as pods of a StatefulSet: those of its name that it adopts. One list may
+// answer the selectors of several StatefulSets.
 func ownOrphans(z *group.Zone, listed []plan.Pod) []plan.Pod {
 	var own []plan.Pod
 	for _, p := range listed {
-		if parent, _, _ := plan.ParentOf(p.Name); parent == z.Name {
+		if parent, _, _ := plan.ParentOf(p.Name); parent == z.Name && adopts(z, p) {
 			own = append(own, p)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -74,6 +75,34 @@ func TestOrphansThatOnlyTheCachesShowAreNotInALiveRead(t *testing.T) {
 	}
 	if z := live.Zones[0]; len(z.Orphans) > 0 || len(z.Pods) != 1 {
 		t.Errorf("the read shows %d orphans and %d pods, want the pod that is selected alone", len(z.Orphans), len(z.Pods))
+	}
+}
+
+// One list of pods answers the selectors of both zones.
+func TestAnOrphanThatAnotherZoneSelectsIsNoPodOfTheZoneOfItsName(t *testing.T) {
+	released := orphan(0)
+	released.Labels["set"] = "zone-b"
+	for sentence, tc := range map[string]struct {
+		cached  *corev1.Pod
+		orphans int
+	}{
+		"the caches show it as an orphan":         {released, 1},
+		"the caches show that zone-a controls it": {newPod("zone-a", 0, made), 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			a, b := newSet("zone-a"), newSet("zone-b")
+			o := newObserver(t, newLibrary(a, b, released).client(t))
+			for _, object := range []any{a, b, tc.cached} {
+				show(o, object)
+			}
+			live, err := o.Live(t.Context(), store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if z := live.Zones[0]; len(z.Pods) > 0 || len(z.Orphans) != tc.orphans {
+				t.Errorf("zone-a has %d pods and %d orphans, want 0 and %d", len(z.Pods), len(z.Orphans), tc.orphans)
+			}
+		})
 	}
 }
 

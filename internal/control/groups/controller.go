@@ -322,8 +322,8 @@ func (c *Controller) forget(key plan.Key) loop.Outcome {
 // out.
 func (c *Controller) Forget(key plan.Key) {
 	c.Resign(key)
-	c.Holds.Forget(key)
 	c.Fresh.Forget(key)
+	c.Holds.Forget(key) // last: a record is this process's own only while it knows what its live read has shown
 }
 
 // Resign drops the state of a group that only the leader needs. It keeps what this process

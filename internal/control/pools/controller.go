@@ -112,8 +112,8 @@ func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (pool.Snaps
 
 func (c *Controller) forget(key plan.Key) {
 	c.Reporter.Forget(key)
-	c.Holds.Forget(key)
 	c.Fresh.Forget(key)
+	c.Holds.Forget(key) // last: a record is this process's own only while it knows what its live read has shown
 	c.statuses.forget(key)
 }
 

@@ -8,7 +8,6 @@ package freshness
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -89,13 +88,19 @@ func (l *Log) Forget(key plan.Key) {
 	delete(l.entries, key)
 }
 
-// ForgetBut drops everything that is known of the groups in a namespace, except for the groups in kept.
-func (l *Log) ForgetBut(namespace string, kept []plan.Key) {
+// ForgetBut drops everything that is known of the groups in a namespace, except for the groups in kept. It returns the
+// groups of which something was known.
+func (l *Log) ForgetBut(namespace string, kept []plan.Key) []plan.Key {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.entries, func(key plan.Key, _ *entry) bool {
-		return key.Namespace == namespace && !slices.Contains(kept, key)
-	})
+	var forgotten []plan.Key
+	for key := range l.entries {
+		if key.Namespace == namespace && !slices.Contains(kept, key) {
+			forgotten = append(forgotten, key)
+			delete(l.entries, key)
+		}
+	}
+	return forgotten
 }
 
 func (l *Log) entry(key plan.Key) *entry {

@@ -61,4 +61,19 @@ var freshness = []Mutant{
 		Edits: []Edit{{"internal/lock/freshness/known.go", "return seen.Name == object.Name })", "return seen.Name == object.Name && seen.UID == object.UID })"}},
 		Test:  "internal/lock/freshness TestAViewIsStaleUntilItShowsTheLiveRead", Rule: "the end of pod zone-a-1",
 	},
+	{
+		Name:  "record that stays this process's own after it has forgotten the live read",
+		Edits: []Edit{{"internal/operator/work.go", "\to.holds.Forget(key) // a record", "\t// a record"}},
+		Test:  "internal/operator TestARecordIsNotThisProcesssOwnOnceItHasForgottenTheLiveRead/a replica that does not lead", Rule: "bool(true)",
+	},
+	{
+		Name:  "record that stays this process's own after its namespace has opted out",
+		Edits: []Edit{{"internal/operator/work.go", "\t\to.holds.Forget(key)\n", "\t\t_ = key\n"}},
+		Test:  "internal/operator TestARecordIsNotThisProcesssOwnOnceItHasForgottenTheLiveRead/the namespace opted out", Rule: "bool(true)",
+	},
+	{
+		Name:  "live read of a budget that does not show which StatefulSets belong to a group",
+		Edits: []Edit{{"internal/cluster/observe/live.go", "key.Kind == plan.KindBudget && grouped", "false && grouped"}},
+		Test:  "internal/cluster/observe TestABudgetShowsWhichOfItsStatefulSetsBelongToAGroup", Rule: "live: in a group",
+	},
 }

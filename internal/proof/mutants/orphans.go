@@ -144,6 +144,11 @@ var orphans = []Mutant{
 		Test:  "internal/cluster/observe TestOrphansThatOnlyTheCachesShowAreNotInALiveRead", Rule: "the read shows 1 orphans",
 	},
 	{
+		Name:  "orphan in a live read that another zone selects",
+		Edits: []Edit{{observeOrphans, "parent == z.Name && adopts(z, p) {", "parent == z.Name {"}},
+		Test:  "internal/cluster/observe TestAnOrphanThatAnotherZoneSelectsIsNoPodOfTheZoneOfItsName", Rule: "zone-a has 1 pods",
+	},
+	{
 		Name:  "budget that no longer guards an ignored StatefulSet of its own",
 		Edits: []Edit{{observeLeft, "concernOf(set.labels, set.podLabels)", "concernOf(set.labels, set.labels)"}},
 		Test:  "internal/cluster/observe TestABudgetGuardsAZoneThatItsLeaseRemembersWhileItSelectsAPodOfIt/it selects the template of an ignored StatefulSet", Rule: "want zone-a, uncovered: false",
