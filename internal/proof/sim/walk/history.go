@@ -18,7 +18,8 @@ type groupHistory struct {
 	downtimes      [][]downtime    // by zone and ordinal
 	disrupted      []bool          // by zone: a downscale by or through lockstep is deleting pods that were up
 	lastDownscales []pastDownscale // by zone: the last downscale
-	returned       []plan.Version  // by zone: when it last returned to the group without being remembered
+	returned       []plan.Version  // by zone: when it last returned to the group
+	unremembered   []plan.Version  // by zone: when it last returned without being remembered
 	pauses         []pause         // by zone
 	left           []plan.Version  // by zone: when it left the group; zero: it is in the group
 	trueClocks     bool            // of all processes
@@ -55,7 +56,7 @@ type pastDownscale struct {
 }
 
 func newGroupHistory(zones, ordinals int, trueClocks bool) groupHistory {
-	h := groupHistory{trueClocks: trueClocks, disrupted: make([]bool, zones), lastDownscales: make([]pastDownscale, zones), returned: make([]plan.Version, zones), pauses: make([]pause, zones), left: make([]plan.Version, zones)}
+	h := groupHistory{trueClocks: trueClocks, disrupted: make([]bool, zones), lastDownscales: make([]pastDownscale, zones), returned: make([]plan.Version, zones), unremembered: make([]plan.Version, zones), pauses: make([]pause, zones), left: make([]plan.Version, zones)}
 	for range zones {
 		h.downtimes = append(h.downtimes, make([]downtime, ordinals))
 	}
@@ -122,20 +123,28 @@ func (h *groupHistory) pausedOrAbsent(n int, startVersion plan.Version, now time
 
 // zoneReturns updates the history when a zone returns to the group.
 func (h *groupHistory) zoneReturns(g *simulatedGroup, n int, version plan.Version) {
+	h.returned[n] = version
 	if !g.remembers(n) {
-		h.returned[n] = version
+		h.unremembered[n] = version
 	}
 }
 
-// unknowable reports whether no process could know of a downtime, because the zone is neither in the
+// unknowable reports whether a process could not know of a downtime, because the zone is neither in the
 // group nor remembered, or because it was neither until it returned, which the process had not been shown
-// when it decided.
+// when it decided. A zone that returns just when a live read has shown it available outside of the group
+// is forgotten by the plan that was made from this read.
 func (h *groupHistory) unknowable(g *simulatedGroup, zone int, dt downtime, shown shownVersions) bool {
 	if dt.byLockstep || dt.earlier.byLockstep {
 		return false
 	}
-	unknown := g.zones[zone].absence != inGroup && !g.remembers(zone)
-	return unknown || h.returned[zone] > shown.zone(zone)
+	seen, remembered := shown.zone(zone), g.remembers(zone)
+	switch {
+	case g.zones[zone].absence != inGroup:
+		return !remembered || h.unremembered[zone] > seen
+	case !remembered:
+		return h.returned[zone] > seen
+	}
+	return h.unremembered[zone] > seen
 }
 
 // endDowntimes ends the downtimes of pods that have been Ready for minReadySeconds.
