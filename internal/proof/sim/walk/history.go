@@ -29,6 +29,7 @@ type groupHistory struct {
 type downtime struct {
 	since       plan.Version    // zero: the pod is up, or not wanted
 	newlyWanted bool            // the downtime began when the ordinal became wanted
+	lastUp      plan.Version    // when the last pod that was up went down, or was no longer in its zone
 	byLockstep  bool            // lockstep disrupted the pod, and no other pod of that name has become Ready
 	readySince  plan.Version    // when the pod that is up became Ready
 	readyUID    string          // the UID of that pod; empty: the pod is not up
@@ -45,6 +46,7 @@ type downtime struct {
 type earlierDowntime struct {
 	since       plan.Version
 	newlyWanted bool
+	lastUp      plan.Version
 	byLockstep  bool
 	availableAt time.Time
 }
@@ -73,15 +75,15 @@ func (h *groupHistory) update(g *simulatedGroup, version plan.Version, zoneChang
 			switch {
 			case up && dt.readyUID != p.UID:
 				dt.readySince, dt.readyUID, dt.availableAt = version, p.UID, h.availableAt(p, g.zones[n].MinReady)
-			case !up:
-				dt.readyUID = ""
+			case !up && wasReady:
+				dt.readyUID, dt.lastUp = "", version
 			}
 			switch {
 			case !g.wanted(n, ordinal), up && !now.Before(dt.availableAt):
 				dt.since, dt.byLockstep, dt.earlier = 0, false, earlierDowntime{}
 			case up:
 			case wasReady && dt.since > 0:
-				dt.earlier = earlierDowntime{dt.since, dt.newlyWanted, dt.byLockstep, dt.availableAt}
+				dt.earlier = earlierDowntime{dt.since, dt.newlyWanted, dt.lastUp, dt.byLockstep, dt.availableAt}
 				dt.since, dt.newlyWanted, dt.byLockstep = version, zoneChanged, false
 			case dt.since == 0:
 				dt.since, dt.newlyWanted = version, zoneChanged
@@ -235,16 +237,17 @@ func (h *groupHistory) checkDisruption(g *simulatedGroup, n, ordinal int, d disr
 
 // excused reports whether a pod is down by itself and the API server had not shown this to the process.
 func (dt downtime) excused(shown shownVersions, zone int, now time.Time) bool {
-	if e := dt.earlier; e.since > 0 && now.Before(e.availableAt) && !notShown(e.since, e.newlyWanted, e.byLockstep, shown, zone) {
+	if e := dt.earlier; e.since > 0 && now.Before(e.availableAt) && !notShown(e.since, e.lastUp, e.newlyWanted, e.byLockstep, shown, zone) {
 		return false
 	}
-	return notShown(dt.since, dt.newlyWanted, dt.byLockstep, shown, zone)
+	return notShown(dt.since, dt.lastUp, dt.newlyWanted, dt.byLockstep, shown, zone)
 }
 
-// notShown reports whether the beginning of a downtime is later than the versions that were shown.
-func notShown(since plan.Version, newlyWanted, byLockstep bool, shown shownVersions, zone int) bool {
+// notShown reports whether the beginning of a downtime is later than the versions that were shown. If the ordinal was not
+// wanted for a while, an older view may still show the pod that it had before.
+func notShown(since, lastUp plan.Version, newlyWanted, byLockstep bool, shown shownVersions, zone int) bool {
 	if newlyWanted {
-		return !byLockstep && since > shown.zone(zone)
+		return !byLockstep && (since > shown.zone(zone) || lastUp > shown.pods[zone])
 	}
 	return !byLockstep && since > shown.pods[zone]
 }
