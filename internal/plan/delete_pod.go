@@ -8,17 +8,10 @@ import (
 
 // DeletePod deletes exactly the pod that was judged: the delete requires this UID and this
 // resourceVersion.
-type DeletePod struct {
-	Zone            string
-	Pod             string
-	UID             string
-	Version         Version
-	Up              bool // the pod is up, so the hold must record the delete first
-	AlreadyRecorded bool // the hold has an intent for exactly this delete
-	UnknownRevision bool // the status of the zone does not name the pod's revision, so the view may be stale
-	Overtakes       bool // an operation of another zone has waited longer, but could not continue anyway
-	Because         reason.Code
-}
+type DeletePod Disruption
+
+// Disruption implements Disruptive.
+func (a DeletePod) Disruption() Disruption { return Disruption(a) }
 
 // Reason implements Action.
 func (a DeletePod) Reason() reason.Code { return a.Because }

@@ -76,7 +76,7 @@ func withLabel(s *situation, d Decision) Decision {
 }
 
 func decide(s *situation, steps []plan.Action) Decision {
-	deletes := plan.Only[plan.DeletePod](steps)
+	deletes := plan.Disruptions(steps)
 	part, records := s.PartAfter(steps, requiresWrite), anyRequiresWrite(steps)
 	switch {
 	case !s.Live && actionsNeedLiveRead(s.Hold, steps):
@@ -145,7 +145,7 @@ func holderAfter(s *situation, part plan.Part) plan.Holder {
 	return next
 }
 
-func decideDeletes(s *situation, deletes []plan.DeletePod, part plan.Part) Decision {
+func decideDeletes(s *situation, deletes []plan.Disruption, part plan.Part) Decision {
 	holder := holderFor(s, deletes)
 	if !(plan.Record{Part: part}).InProgress().Free() {
 		holder = holderAfter(s, part)
@@ -163,7 +163,7 @@ func decideDeletes(s *situation, deletes []plan.DeletePod, part plan.Part) Decis
 // holderFor returns the holder under which pods are deleted. The delete of a pod that is up requires the hold
 // of the operation of its kind in its zone. A repair joins the holder of its zone, takes a free hold, and does not change any
 // other hold.
-func holderFor(s *situation, deletes []plan.DeletePod) plan.Holder {
+func holderFor(s *situation, deletes []plan.Disruption) plan.Holder {
 	for _, d := range deletes {
 		if d.Up {
 			return s.Operation.For(d.Zone)
@@ -178,12 +178,12 @@ func holderFor(s *situation, deletes []plan.DeletePod) plan.Holder {
 // deletesNeedLiveRead reports whether the caches do not suffice. That is so if the hold is to be taken, if another
 // process wrote the record, or if a pod may seem outdated only because the cached StatefulSet is older than
 // the pod (ADR 0006).
-func deletesNeedLiveRead(h plan.Hold, holder plan.Holder, deletes []plan.DeletePod) bool {
+func deletesNeedLiveRead(h plan.Hold, holder plan.Holder, deletes []plan.Disruption) bool {
 	if h.Holder != holder || !h.Own {
 		return true
 	}
 	for _, d := range deletes {
-		if !d.Up || d.UnknownRevision {
+		if !d.Up || d.UnknownRevision || d.NeedsLiveRead {
 			return true
 		}
 	}
@@ -197,8 +197,8 @@ func idle(s *situation) bool {
 	return free && s.InProgress().Free() && len(intents(s, nil)) == 0
 }
 
-func inZone(deletes []plan.DeletePod, zone string) []plan.DeletePod {
-	var here []plan.DeletePod
+func inZone(deletes []plan.Disruption, zone string) []plan.Disruption {
+	var here []plan.Disruption
 	for _, d := range deletes {
 		if d.Zone == zone {
 			here = append(here, d)

@@ -80,8 +80,8 @@ func waiting(s *situation, holder plan.Holder) []plan.Waiting {
 // first, then repairs whose intent replaces that of a former pod, then other repairs. If the hold is full, a
 // repair is left out, because it needs no intent. A repair of a pod whose eviction was granted adds none
 // either, because that eviction may still happen.
-func intents(s *situation, deletes []plan.DeletePod) []plan.Intent {
-	deletion := map[string]plan.DeletePod{}
+func intents(s *situation, deletes []plan.Disruption) []plan.Intent {
+	deletion := map[string]plan.Disruption{}
 	for _, d := range deletes {
 		deletion[d.Pod] = d
 	}
@@ -99,10 +99,10 @@ func intents(s *situation, deletes []plan.DeletePod) []plan.Intent {
 			replaced[i.Pod] = true
 		}
 	}
-	for _, turn := range []func(plan.DeletePod) bool{
-		func(d plan.DeletePod) bool { return d.Up },
-		func(d plan.DeletePod) bool { return !d.Up && replaced[d.Pod] },
-		func(d plan.DeletePod) bool { return !d.Up && !replaced[d.Pod] },
+	for _, turn := range []func(plan.Disruption) bool{
+		func(d plan.Disruption) bool { return d.Up },
+		func(d plan.Disruption) bool { return !d.Up && replaced[d.Pod] },
+		func(d plan.Disruption) bool { return !d.Up && !replaced[d.Pod] },
 	} {
 		for _, d := range deletes {
 			full := !d.Up && len(next) >= plan.MaxIntents
@@ -114,7 +114,7 @@ func intents(s *situation, deletes []plan.DeletePod) []plan.Intent {
 	return next
 }
 
-func intent(d plan.DeletePod, now time.Time) plan.Intent {
+func intent(d plan.Disruption, now time.Time) plan.Intent {
 	return plan.Intent{Zone: d.Zone, Pod: d.Pod, UID: d.UID, Version: d.Version, Cause: d.Because, Since: now, Overtook: d.Overtakes}
 }
 

@@ -120,7 +120,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "repair planned on caches alone",
-		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision {", "if d.UnknownRevision {"}},
+		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision || d.NeedsLiveRead {", "if d.UnknownRevision {"}},
 		Test:  "internal/lock/hold TestCover/a repair is always read live first", Rule: `want "read live"`,
 		Remark: "it would repeat deletes while the cache of zones is behind, which violates no rule",
 	},
@@ -145,7 +145,7 @@ var intents = []Mutant{
 	},
 	{
 		Name:  "pod of an unknown revision deleted on caches alone",
-		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision {", "if !d.Up {"}},
+		Edits: []Edit{{holdDecision, "if !d.Up || d.UnknownRevision || d.NeedsLiveRead {", "if !d.Up {"}},
 		Test:  "internal/lock/hold TestCover/a pod of an unknown revision is read live first", Rule: "want \"read live\"",
 	},
 	{
