@@ -122,8 +122,9 @@ test: ## all tests: units, properties, scenarios, a small exploration, then the 
 explore: ## every history of planner, hold and freshness in small worlds, wider than make test; prints sizes and covered events
 	cd internal/proof/sim && LOCKSTEP_EXPLORE=full $(GO) test -run TestExplore -count=1 -timeout 4h
 
-sim: ## LOCKSTEP_SCHEDULES walks (20000) through days of simulated time, of many groups, faults and clocks; LOCKSTEP_SEED=n begins with that one
+sim: ## LOCKSTEP_SCHEDULES walks (20000) through days of simulated time, of many groups, faults and clocks, and as many of StatefulClusters; LOCKSTEP_SEED=n begins with that one
 	cd internal/proof/sim/walk && LOCKSTEP_SCHEDULES=$${LOCKSTEP_SCHEDULES:-20000} $(GO) test $(TEST_FLAGS) -run TestWalk -count=1 -timeout 24h
+	cd internal/proof/sim/pools && LOCKSTEP_SCHEDULES=$${LOCKSTEP_SCHEDULES:-20000} $(GO) test $(TEST_FLAGS) -run TestRuns -count=1 -timeout 24h
 
 mutants: ## plant mistakes in the source, each of which its own test must notice; MUTANTS=part of a name for some
 	cd internal/proof/mutants && LOCKSTEP_MUTANTS='$(or $(MUTANTS),all)' $(GO) test -run TestMutants -count=1 -timeout 90m

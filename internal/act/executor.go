@@ -35,6 +35,7 @@ type Executor struct {
 	References   References
 	Holds        *lease.Store
 	Fresh        *freshness.Log
+	Checks       Checks // only needed for StatefulClusters
 	Tracer       trace.Tracer
 	Rollouts     Rollouts                    // creates the traces of rollouts
 	Preparations Preparations                // calls pods to prepare for a downscale

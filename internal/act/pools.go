@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,20 +13,39 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/lockstep-dev/lockstep/internal/act/render"
 	"github.com/lockstep-dev/lockstep/internal/cluster/parallel"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/render"
 )
+
+// Checks keeps what dry runs have shown of the templates of StatefulClusters.
+type Checks interface {
+	// Refused receives why the API server refuses a pod of the template with that hash.
+	Refused(key plan.Key, hash, because string)
+	// Compared receives how the pods of a revision differ from those of the newest one.
+	Compared(key plan.Key, newest, revision string, change pool.Change)
+}
 
 // methodsOfPools are the methods for the actions that only StatefulClusters have.
 var methodsOfPools = []method{
 	sendsForPool("create pods", (*Executor).createPods),
 	sendsForPool("complete pod", (*Executor).completePod),
+	sendsForPool("hand over identity", (*Executor).handOver),
+	sendsForPool("prepare hand-over", (*Executor).prepareHandover),
+	sendsForPool("update pod in place", (*Executor).updateInPlace),
+	sendsForPool("relabel pod", (*Executor).relabelPod),
 	sendsForPool("retire identity", (*Executor).retireIdentity),
+	sendsForPool("unretire identity", (*Executor).unretireIdentity),
+	sendsForPool("delete claims", (*Executor).deleteClaims),
+	sendsForPool("own claims", (*Executor).ownClaims),
+	sendsForPool("record revision", (*Executor).recordRevision),
+	sendsForPool("renumber revision", (*Executor).renumberRevision),
+	sendsForPool("delete revision", (*Executor).deleteRevision),
+	sendsForPool("compare revisions", (*Executor).compareRevisions),
 }
 
 // sendsForPool returns the method that sends the requests of an action of a StatefulCluster.
@@ -39,8 +58,10 @@ func sendsForPool[A plan.Action](span string, send func(*Executor, context.Conte
 // PoolPermissions returns the permissions for the writes to the objects of StatefulClusters.
 func PoolPermissions() []permission.Need {
 	return []permission.Need{
-		{Resource: "pods", Verbs: []string{"create"}, Why: "create the pods of StatefulClusters"},
-		{Resource: "persistentvolumeclaims", Verbs: []string{"get", "create", "patch"}, Why: "create the claims of StatefulClusters, and mark those whose identity has ended"},
+		{Resource: "pods", Verbs: []string{"create", "patch"}, Why: "create the pods of StatefulClusters, and update them in place"},
+		{Resource: "persistentvolumeclaims", Verbs: []string{"get", "create", "patch", "delete"}, Why: "create the claims of StatefulClusters, mark those whose identity has ended, and delete them if their policy says so"},
+		{Resource: "pods", Verbs: []string{"get"}, Why: "make sure that an identity has no pod before its claims are deleted"},
+		{APIGroup: "apps", Resource: "controllerrevisions", Verbs: []string{"get", "create", "patch", "delete"}, Why: "record the templates of StatefulClusters"},
 	}
 }
 
@@ -51,7 +72,9 @@ func (e *Executor) createPods(ctx context.Context, s *pool.Snapshot, a pool.Crea
 		now := rest[:min(run, len(rest))]
 		rest = rest[len(now):]
 		errs := make([]error, len(now))
-		parallel.Each(len(now), atATime, func(i int) { errs[i] = e.createPod(ctx, s, now[i]) })
+		parallel.Each(len(now), atATime, func(i int) {
+			errs[i] = e.createPod(ctx, s, render.Birth{ID: now[i], Revision: a.Revision, Templates: a.Templates})
+		})
 		if err := errors.Join(errs...); err != nil {
 			return err
 		}
@@ -59,18 +82,32 @@ func (e *Executor) createPods(ctx context.Context, s *pool.Snapshot, a pool.Crea
 	return nil
 }
 
-func (e *Executor) createPod(ctx context.Context, s *pool.Snapshot, id pool.ID) error {
-	text, err := render.Pod(s.Key, &s.Object, id)
+// handOver creates the next pod of an identity. If it exists already, another process was faster.
+func (e *Executor) handOver(ctx context.Context, s *pool.Snapshot, a pool.HandOver) error {
+	err := e.createPod(ctx, s, render.Birth{ID: a.ID, From: a.From, Revision: a.Revision, Templates: a.Templates})
+	if apierrors.IsAlreadyExists(err) {
+		return reason.WithClass(reason.Moved, err)
+	}
+	return err
+}
+
+func (e *Executor) createPod(ctx context.Context, s *pool.Snapshot, b render.Birth) error {
+	text, err := render.Pod(s.Key, &s.Object, b)
 	if err != nil {
 		return err
 	}
 	var created corev1.Pod
 	if err := e.create(ctx, s.Key, "pods", text, &created); err != nil {
-		return fmt.Errorf("create pod %s/%s: %w", s.Key.Namespace, pool.PodName(s.Key.Name, id), err)
+		return fmt.Errorf("create pod %s/%s: %w", s.Key.Namespace, pool.PodName(s.Key.Name, b.ID), err)
 	}
-	version, _ := plan.ParseVersion(created.ResourceVersion)
-	e.Fresh.PodCreated(s.Key, created.Name, version)
+	e.podReached(s.Key, &created)
 	return nil
+}
+
+// podReached records the version that a write to a pod returned.
+func (e *Executor) podReached(key plan.Key, written *corev1.Pod) {
+	version, _ := plan.ParseVersion(written.ResourceVersion)
+	e.Fresh.PodCreated(key, written.Name, version)
 }
 
 // create sends an object as JSON, so that fields that this program does not know reach the API server.
@@ -83,7 +120,7 @@ func (e *Executor) create(ctx context.Context, key plan.Key, resource string, te
 // completePod creates the missing claims of a pod, and then removes its scheduling gate.
 func (e *Executor) completePod(ctx context.Context, s *pool.Snapshot, a pool.CompletePod) error {
 	for _, t := range a.Templates {
-		if err := e.createClaim(ctx, s, t, a.ID); err != nil {
+		if err := e.createClaim(ctx, s, t, a); err != nil {
 			return err
 		}
 	}
@@ -92,19 +129,18 @@ func (e *Executor) completePod(ctx context.Context, s *pool.Snapshot, a pool.Com
 	if err != nil {
 		return fmt.Errorf("complete pod %s/%s: %w", s.Key.Namespace, a.Pod, classify(err))
 	}
-	version, _ := plan.ParseVersion(updated.ResourceVersion)
-	e.Fresh.PodCreated(s.Key, a.Pod, version)
+	e.podReached(s.Key, updated)
 	return nil
 }
 
 // createClaim creates the claim of an identity. If a claim of that name exists, it must be that claim: another one has
 // data of another owner.
-func (e *Executor) createClaim(ctx context.Context, s *pool.Snapshot, t pool.ClaimTemplate, id pool.ID) error {
-	text, err := render.Claim(s.Key, &s.Object, t, id)
+func (e *Executor) createClaim(ctx context.Context, s *pool.Snapshot, t pool.ClaimTemplate, a pool.CompletePod) error {
+	text, err := render.Claim(s.Key, &s.Object, t, a)
 	if err != nil {
 		return err
 	}
-	name := pool.ClaimName(s.Key.Name, t.Name, id)
+	name := pool.ClaimName(s.Key.Name, t.Name, a.ID)
 	err = e.create(ctx, s.Key, "persistentvolumeclaims", text, &corev1.PersistentVolumeClaim{})
 	if err == nil {
 		return nil
@@ -116,7 +152,7 @@ func (e *Executor) createClaim(ctx context.Context, s *pool.Snapshot, t pool.Cla
 	if err != nil {
 		return fmt.Errorf("read claim %s/%s: %w", s.Key.Namespace, name, classify(err))
 	}
-	if claim.Labels[contract.PoolUIDLabel] != s.Object.UID || claim.Labels[contract.InstanceIDLabel] != string(id) || claim.Labels[contract.ClaimLabel] != t.Name {
+	if claim.Labels[contract.PoolUIDLabel] != s.Object.UID || claim.Labels[contract.InstanceIDLabel] != string(a.ID) || claim.Labels[contract.ClaimLabel] != t.Name || claim.Annotations[contract.HandoverAnnotation] != a.From {
 		return reason.WithClass(reason.Human, fmt.Errorf("claim %s/%s exists and does not belong to %s", s.Key.Namespace, name, s.Key))
 	}
 	return nil
@@ -124,16 +160,29 @@ func (e *Executor) createClaim(ctx context.Context, s *pool.Snapshot, t pool.Cla
 
 // retireIdentity marks the claims of an identity at the versions that were evaluated.
 func (e *Executor) retireIdentity(ctx context.Context, s *pool.Snapshot, a pool.RetireIdentity) error {
-	claims := slices.Clone(a.Claims)
+	at, because := contract.FormatDownscaled(e.Clock.Now()), string(a.Because)
+	return e.markClaims(ctx, "retire", s.Key, a.Claims, map[string]*string{contract.RetiredAtAnnotation: &at, contract.RetiredReasonAnnotation: &because})
+}
+
+// unretireIdentity takes the marks off the claims of an identity.
+func (e *Executor) unretireIdentity(ctx context.Context, s *pool.Snapshot, a pool.UnretireIdentity) error {
+	return e.markClaims(ctx, "unretire", s.Key, a.Claims, map[string]*string{contract.RetiredAtAnnotation: nil, contract.RetiredReasonAnnotation: nil})
+}
+
+// prepareHandover marks the claims of a pod that is handed over.
+func (e *Executor) prepareHandover(ctx context.Context, s *pool.Snapshot, a pool.PrepareHandover) error {
+	siblings := strings.Join(a.Siblings, ",")
+	return e.markClaims(ctx, "mark", s.Key, a.Claims, map[string]*string{contract.HandoverAnnotation: &a.From, contract.SiblingsAnnotation: &siblings})
+}
+
+// markClaims writes annotations of claims at the versions that were evaluated; nil removes one.
+func (e *Executor) markClaims(ctx context.Context, what string, key plan.Key, claims []pool.Claim, marks map[string]*string) error {
 	errs := make([]error, len(claims))
 	parallel.Each(len(claims), atATime, func(i int) {
-		mark := requiring(claims[i].UID, claims[i].Version)
-		mark.Metadata.Annotations = map[string]string{
-			contract.RetiredAtAnnotation: contract.FormatDownscaled(e.Clock.Now()), contract.RetiredReasonAnnotation: string(a.Because),
-		}
-		_, err := e.Client.CoreV1().PersistentVolumeClaims(s.Key.Namespace).Patch(ctx, claims[i].Name, types.MergePatchType, mark.json(), metav1.PatchOptions{})
+		mark := jsonOf(change{Metadata: changedMetadata{UID: claims[i].UID, ResourceVersion: claims[i].Version.String(), Annotations: marks}})
+		_, err := e.Client.CoreV1().PersistentVolumeClaims(key.Namespace).Patch(ctx, claims[i].Name, types.MergePatchType, mark, metav1.PatchOptions{})
 		if err != nil {
-			errs[i] = fmt.Errorf("retire claim %s/%s: %w", s.Key.Namespace, claims[i].Name, classify(err))
+			errs[i] = fmt.Errorf("%s claim %s/%s: %w", what, key.Namespace, claims[i].Name, classify(err))
 		}
 	})
 	return errors.Join(errs...)

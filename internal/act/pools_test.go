@@ -20,8 +20,13 @@ import (
 func testPool() *statefulcluster.Snapshot {
 	return &statefulcluster.Snapshot{
 		Key: plan.Key{Namespace: "team", Kind: plan.KindStatefulCluster, Name: "db"}, Now: fixture.Now(),
-		Object: statefulcluster.Object{UID: "u", Template: []byte(`{"spec": {}}`), ClaimTemplates: claimTemplates("data", "logs")},
+		Object: statefulcluster.Object{UID: "u", Templates: poolTemplates()},
+		Draw:   func() statefulcluster.ID { return "drawn" },
 	}
+}
+
+func poolTemplates() statefulcluster.Templates {
+	return statefulcluster.Templates{Pod: []byte(`{"spec": {}}`), Claims: claimTemplates("data", "logs")}
 }
 
 func claimTemplates(names ...string) []statefulcluster.ClaimTemplate {
@@ -34,7 +39,7 @@ func claimTemplates(names ...string) []statefulcluster.ClaimTemplate {
 
 // births returns an action that creates that many pods.
 func births(count int) statefulcluster.CreatePods {
-	a := statefulcluster.CreatePods{Pool: "db"}
+	a := statefulcluster.CreatePods{Pool: "db", Templates: poolTemplates()}
 	for i := range count {
 		a.IDs = append(a.IDs, statefulcluster.ID(strings.Repeat("0", 15)+string(rune('a'+i))))
 	}

@@ -18,6 +18,7 @@ import (
 type recorder struct {
 	takes   time.Duration                  // the time of each answer
 	refuses func(what string) (code int32) // 0 means that it accepts the request
+	answers func(what string) any          // instead of the object that was sent; nil: it sends that back
 
 	mu       sync.Mutex
 	requests []string
@@ -38,6 +39,9 @@ func (r *recorder) said() []string {
 func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 	_, object, _ := strings.Cut(q.URL.Path, "/namespaces/team/")
 	what := q.Method + " " + object
+	if q.URL.Query().Has("dryRun") {
+		what += "?" + q.URL.RawQuery
+	}
 	var body []byte
 	if q.Body != nil {
 		var err error
@@ -56,6 +60,9 @@ func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 		if code := r.refuses(what); code != 0 {
 			return apitest.Refusal(code, whys[code]), nil
 		}
+	}
+	if r.answers != nil {
+		return apitest.Answer(http.StatusOK, r.answers(what)), nil
 	}
 	return apitest.Answer(http.StatusOK, agreement(q.URL.Path, body)), nil
 }
@@ -88,6 +95,8 @@ func agreement(path string, body []byte) any {
 		object["kind"], object["apiVersion"] = "PartialObjectMetadata", "meta.k8s.io/v1"
 	case strings.Contains(path, "/statefulsets"):
 		object["kind"], object["apiVersion"] = "StatefulSet", "apps/v1"
+	case strings.Contains(path, "/controllerrevisions"):
+		object["kind"], object["apiVersion"] = "ControllerRevision", "apps/v1"
 	case strings.Contains(path, "/persistentvolumeclaims"):
 		object["kind"], object["apiVersion"] = "PersistentVolumeClaim", "v1"
 	default:
@@ -106,6 +115,6 @@ func agreement(path string, body []byte) any {
 var whys = map[int32]metav1.StatusReason{
 	http.StatusConflict: metav1.StatusReasonConflict, http.StatusNotFound: metav1.StatusReasonNotFound,
 	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
-	http.StatusInternalServerError: metav1.StatusReasonInternalError,
-	http.StatusPreconditionFailed:  metav1.StatusReasonAlreadyExists, // in place of 409, which is a conflict here
+	http.StatusInternalServerError: metav1.StatusReasonInternalError, http.StatusUnprocessableEntity: metav1.StatusReasonInvalid,
+	http.StatusPreconditionFailed: metav1.StatusReasonAlreadyExists, // in place of 409, which is a conflict here
 }

@@ -87,6 +87,11 @@ const (
 	RetiredAtAnnotation     = "lockstep.dev/retired-at"
 	RetiredReasonAnnotation = "lockstep.dev/retired-reason"
 	ClaimsGate              = "lockstep.dev/claims"
+	SiblingsAnnotation      = "lockstep.dev/claim-templates"
+	KeepAnnotation          = "lockstep.dev/keep"
+	SpecifiedDeleteLabel    = "lockstep.dev/specified-delete"
+	HandoverAnnotation      = "lockstep.dev/handover-from"
+	InPlaceUpdateAnnotation = "lockstep.dev/inplace-update"
 	DeletionCostAnnotation  = "controller.kubernetes.io/pod-deletion-cost"
 )
 
@@ -196,6 +201,11 @@ var words = []Word{
 	{PoolUIDLabel, "PersistentVolumeClaim", "label", us, "UID of the StatefulCluster for which the claim was created", "lockstep never marks the claim", "same as absent"},
 	{RetiredAtAnnotation, "PersistentVolumeClaim", "annotation", us, "when the identity ended, as an RFC 3339 time", "the identity has not ended", "the identity has ended"},
 	{RetiredReasonAnnotation, "PersistentVolumeClaim", "annotation", us, "why the identity ended: a code of the reasons", "-", "-"},
+	{SpecifiedDeleteLabel, "Pod", "label or annotation", you, "`true`: this pod of a StatefulCluster leaves first if `spec.replicas` is lowered; otherwise a new identity takes its place", "the pod stays", "same as absent"},
+	{KeepAnnotation, "PersistentVolumeClaim", "annotation", you, "`true`: lockstep never deletes the claim, nor the other claims of its identity", "spec.persistentVolumeClaimRetentionPolicy counts", "same as absent"},
+	{SiblingsAnnotation, "PersistentVolumeClaim", "annotation", us, "the claim templates of all claims of the identity, separated by commas", "the claim does not say which other claims the identity has", "the names count that can be read"},
+	{HandoverAnnotation, "Pod, PersistentVolumeClaim", "annotation", us, "UID of the pod from which the identity was handed over, or is about to be", "the identity had no other pod", "the claim is not one of the identity that is handed over"},
+	{InPlaceUpdateAnnotation, "Pod", "annotation", us, "the last update in place: JSON with the revision, the version of the pod before, the time, and the containers that restart", "the pod was not updated in place", "same as absent"},
 	{DeletionCostAnnotation, "Pod", "annotation", you, "a whole number: of the pods of a StatefulCluster, those with the lower number leave first", "0", "0"},
 	{HoldLabel, "Lease", "label", us, "`group`, or `statefulcluster` for a StatefulCluster", "lockstep's watch does not include the Lease; live reads still find it, and lockstep treats it as a hold", "same as absent"},
 	{NameAnnotation(plan.KindGroup), "Lease", "annotation", us, "name of the group", "lockstep writes it again", "lockstep writes it again"},

@@ -32,6 +32,7 @@ func (o *Operator) assemblePools() error {
 	if err != nil {
 		return err
 	}
+	o.executor.Checks = observer
 	o.pools = &poolParts{observer, &pools.Controller{
 		Observer: observer, Managed: o.observer.Managed, Executor: o.executor, Reporter: o.reporter, Holds: o.holds, Fresh: o.fresh,
 		Client: o.clients.dynamic, Log: o.log, DryRun: o.config.DryRun,

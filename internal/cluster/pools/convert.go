@@ -1,21 +1,26 @@
 package pools
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"strconv"
+	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/render"
 )
 
 // spec is the part of a StatefulCluster that lockstep decodes. Templates stay as they are.
@@ -26,10 +31,64 @@ type spec struct {
 	VolumeClaimTemplates []json.RawMessage    `json:"volumeClaimTemplates"`
 	ServiceName          string               `json:"serviceName"`
 	MinReadySeconds      int                  `json:"minReadySeconds"`
+	RevisionHistoryLimit *int                 `json:"revisionHistoryLimit"`
+	Paused               bool                 `json:"paused"`
+	PodManagementPolicy  string               `json:"podManagementPolicy"`
+	ScaleStrategy        struct {
+		PodsToDelete []string `json:"podsToDelete"`
+	} `json:"scaleStrategy"`
+	IdentityPolicy struct {
+		HandoverTimeoutSeconds *int `json:"handoverTimeoutSeconds"`
+	} `json:"identityPolicy"`
+	Claims struct {
+		WhenDeleted       string `json:"whenDeleted"`
+		WhenScaled        string `json:"whenScaled"`
+		WhenReplaced      string `json:"whenReplaced"`
+		RetiredTTLSeconds int    `json:"retiredTTLSeconds"`
+		RetiredLimit      *int   `json:"retiredLimit"`
+	} `json:"persistentVolumeClaimRetentionPolicy"`
+	Liveness struct {
+		NodeLostSeconds  *int                `json:"nodeLostSeconds"`
+		StartupSeconds   *int                `json:"startupSeconds"`
+		CrashLoopSeconds *int                `json:"crashLoopSeconds"`
+		NotReadySeconds  int                 `json:"notReadySeconds"`
+		MaxUnhealthy     *intstr.IntOrString `json:"maxUnhealthy"`
+	} `json:"liveness"`
+	UpdateStrategy struct {
+		Type          string `json:"type"`
+		RollingUpdate struct {
+			Partition       *intstr.IntOrString `json:"partition"`
+			MaxUnavailable  *intstr.IntOrString `json:"maxUnavailable"`
+			PodUpdatePolicy string              `json:"podUpdatePolicy"`
+			Paused          bool                `json:"paused"`
+		} `json:"rollingUpdate"`
+	} `json:"updateStrategy"`
 }
 
-// objectOf converts a StatefulCluster.
-func objectOf(u *unstructured.Unstructured) (pool.Object, error) {
+// Defaults, as the CRD has them.
+const (
+	defaultHistory          = 10
+	defaultHandoverSeconds  = 600
+	defaultNodeLostSeconds  = 300
+	defaultStartupSeconds   = 600
+	defaultCrashLoopSeconds = 3600
+	defaultMaxUnhealthy     = 40 // percent
+)
+
+// objectOf converts a StatefulCluster. One that cannot be read says so: it must not keep others from being read.
+func objectOf(u *unstructured.Unstructured) pool.Object {
+	o, err := readableObjectOf(u)
+	if err != nil {
+		version, _ := plan.ParseVersion(u.GetResourceVersion())
+		return pool.Object{
+			UID: string(u.GetUID()), Version: version, Generation: u.GetGeneration(), Deleting: u.GetDeletionTimestamp() != nil,
+			Unreadable: err.Error(), Conditions: conditionsOf(u),
+		}
+	}
+	return o
+}
+
+func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 	text, err := json.Marshal(u.Object["spec"])
 	if err != nil {
 		return pool.Object{}, fmt.Errorf("encode spec of StatefulCluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
@@ -41,35 +100,123 @@ func objectOf(u *unstructured.Unstructured) (pool.Object, error) {
 	version, _ := plan.ParseVersion(u.GetResourceVersion())
 	o := pool.Object{
 		UID: string(u.GetUID()), Version: version, Generation: u.GetGeneration(), Deleting: u.GetDeletionTimestamp() != nil,
-		Replicas: 1, MinReady: time.Duration(s.MinReadySeconds) * time.Second,
-		Template: s.Template, Labels: s.Selector.MatchLabels, Service: s.ServiceName,
+		Replicas: valueOr(s.Replicas, 1), MinReady: seconds(s.MinReadySeconds), RevisionHistory: valueOr(s.RevisionHistoryLimit, defaultHistory),
+		HandoverTimeout: seconds(valueOr(s.IdentityPolicy.HandoverTimeoutSeconds, defaultHandoverSeconds)),
+		Paused:          s.Paused || s.UpdateStrategy.RollingUpdate.Paused, Strategy: strategyOf(&s), Liveness: livenessOf(&s), Claim: claimPolicyOf(&s),
+		Ordered: s.PodManagementPolicy == "OrderedReady", PodsToDelete: s.ScaleStrategy.PodsToDelete,
+		Labels: s.Selector.MatchLabels, Service: s.ServiceName,
 	}
-	if s.Replicas != nil {
-		o.Replicas = *s.Replicas
+	if o.Templates, err = render.Templates(s.Template, s.VolumeClaimTemplates); err != nil {
+		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
 	}
-	hash := fnv.New32a()
-	_, _ = hash.Write(s.Template) // a hash returns no error
-	for _, template := range s.VolumeClaimTemplates {
-		var named struct{ Metadata metav1.ObjectMeta }
-		if err := json.Unmarshal(template, &named); err != nil {
-			return pool.Object{}, fmt.Errorf("read claim template of StatefulCluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
-		}
-		_, _ = fmt.Fprintln(hash, named.Metadata.Name)
-		o.ClaimTemplates = append(o.ClaimTemplates, pool.ClaimTemplate{Name: named.Metadata.Name, Template: template})
+	o.Conditions = conditionsOf(u)
+	if o.Hash, err = render.Hash(o.Templates); err != nil {
+		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
 	}
-	o.Revision = u.GetName() + "-" + rand.SafeEncodeString(strconv.FormatUint(uint64(hash.Sum32()), 10))
 	return o, nil
+}
+
+// conditionsOf returns the conditions of a status. One that cannot be read is left out.
+func conditionsOf(u *unstructured.Unstructured) []pool.Condition {
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	var all []pool.Condition
+	for _, item := range list {
+		c, _ := item.(map[string]any)
+		kind, _, _ := unstructured.NestedString(c, "type")
+		status, _, _ := unstructured.NestedString(c, "status")
+		text, _, _ := unstructured.NestedString(c, "lastTransitionTime")
+		if since, err := time.Parse(time.RFC3339, text); err == nil {
+			all = append(all, pool.Condition{Type: kind, Status: status, Since: since})
+		}
+	}
+	return all
+}
+
+func strategyOf(s *spec) pool.Strategy {
+	rolling := &s.UpdateStrategy.RollingUpdate
+	return pool.Strategy{
+		OnDelete:       s.UpdateStrategy.Type == "OnDelete",
+		Partition:      shareOf(rolling.Partition, 0),
+		MaxUnavailable: shareOf(rolling.MaxUnavailable, 1),
+		Policy:         cmp.Or(pool.PodUpdatePolicy(rolling.PodUpdatePolicy), pool.InPlaceIfPossible),
+	}
+}
+
+func claimPolicyOf(s *spec) pool.ClaimPolicy {
+	const deletes = "Delete"
+	return pool.ClaimPolicy{
+		DeleteWithObject:   s.Claims.WhenDeleted == deletes,
+		DeleteWhenScaled:   s.Claims.WhenScaled == deletes,
+		DeleteWhenReplaced: s.Claims.WhenReplaced == deletes,
+		DeleteAfter:        seconds(s.Claims.RetiredTTLSeconds),
+		Limit:              s.Claims.RetiredLimit,
+	}
+}
+
+func livenessOf(s *spec) pool.Liveness {
+	l := &s.Liveness
+	unhealthy := pool.Share{Percent: defaultMaxUnhealthy}
+	if l.MaxUnhealthy != nil {
+		unhealthy = shareOf(l.MaxUnhealthy, 0)
+	}
+	return pool.Liveness{
+		NodeLost:     seconds(valueOr(l.NodeLostSeconds, defaultNodeLostSeconds)),
+		Startup:      seconds(valueOr(l.StartupSeconds, defaultStartupSeconds)),
+		CrashLoop:    seconds(valueOr(l.CrashLoopSeconds, defaultCrashLoopSeconds)),
+		NotReady:     seconds(l.NotReadySeconds),
+		MaxUnhealthy: unhealthy,
+	}
+}
+
+// shareOf converts a number or a percentage. The CRD rejects other texts.
+func shareOf(v *intstr.IntOrString, absent int) pool.Share {
+	if v == nil {
+		return pool.Share{Pods: absent}
+	}
+	percent, is := strings.CutSuffix(v.StrVal, "%")
+	if v.Type == intstr.Int || !is {
+		return pool.Share{Pods: v.IntValue()}
+	}
+	share, _ := strconv.Atoi(percent)
+	return pool.Share{Percent: share}
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+func valueOr(v *int, absent int) int {
+	if v == nil {
+		return absent
+	}
+	return *v
 }
 
 // podOf converts a pod with the labels of a pool.
 func podOf(p *corev1.Pod) pool.Pod {
 	converted := pool.Pod{
 		Pod: observe.PodOf(p, 0), ID: pool.ID(p.Labels[contract.InstanceIDLabel]),
-		Scheduled: p.Spec.NodeName != "",
-		Finished:  p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded,
+		Scheduled:  p.Spec.NodeName != "",
+		Node:       pool.Node{Name: p.Spec.NodeName},
+		Finished:   p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded,
+		Generation: p.Generation, Observed: p.Status.ObservedGeneration,
+		Containers: containersOf(p), Update: updateOf(p),
 	}
+	converted.Asked = p.Labels[contract.SpecifiedDeleteLabel] == "true" || p.Annotations[contract.SpecifiedDeleteLabel] == "true"
+	for i := range p.Spec.Volumes {
+		if claim := p.Spec.Volumes[i].PersistentVolumeClaim; claim != nil && strings.HasSuffix(claim.ClaimName, "-"+string(converted.ID)) {
+			converted.Mounts = append(converted.Mounts, claim.ClaimName)
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue {
+			converted.NotReady = c.LastTransitionTime.Time
+		}
+	}
+	converted.From = p.Annotations[contract.HandoverAnnotation]
 	if owner := metav1.GetControllerOfNoCopy(p); owner != nil {
 		converted.Owner = string(owner.UID)
+	}
+	if p.DeletionTimestamp != nil {
+		converted.EndsBy = p.DeletionTimestamp.Time // the API server adds the grace period
 	}
 	for _, gate := range p.Spec.SchedulingGates {
 		converted.Gated = converted.Gated || gate.Name == contract.ClaimsGate
@@ -81,12 +228,82 @@ func podOf(p *corev1.Pod) pool.Pod {
 	return converted
 }
 
+func containersOf(p *corev1.Pod) []pool.Container {
+	containers := make([]pool.Container, len(p.Spec.Containers))
+	for i := range p.Spec.Containers {
+		c := &containers[i]
+		c.Name, c.Image = p.Spec.Containers[i].Name, p.Spec.Containers[i].Image
+		for j := range p.Status.ContainerStatuses {
+			if status := &p.Status.ContainerStatuses[j]; status.Name == c.Name {
+				c.ID, c.Running = status.ContainerID+" "+status.ImageID, status.State.Running != nil
+			}
+		}
+	}
+	return containers
+}
+
+// updateOf returns what a pod says about its last update in place.
+func updateOf(p *corev1.Pod) pool.InPlaceUpdate {
+	update, is := contract.ReadInPlaceUpdate(p.Annotations)
+	if !is {
+		return pool.InPlaceUpdate{}
+	}
+	at, _ := plan.ParseVersion(update.Version)
+	return pool.InPlaceUpdate{Revision: update.Revision, At: at, Since: update.Since, Restarts: update.Restarts}
+}
+
+// revision is a ControllerRevision, converted once.
+type revision struct {
+	metav1.ObjectMeta
+	pool.Revision
+}
+
+// revisionOf converts a ControllerRevision. One whose content cannot be read has no hash.
+func revisionOf(r *appsv1.ControllerRevision) *revision {
+	version, _ := plan.ParseVersion(r.ResourceVersion)
+	converted := &revision{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: r.Name, Namespace: r.Namespace, UID: r.UID, ResourceVersion: r.ResourceVersion, Labels: r.Labels, OwnerReferences: r.OwnerReferences,
+		},
+		Revision: pool.Revision{Name: r.Name, UID: string(r.UID), Version: version, Number: r.Revision},
+	}
+	if templates, err := render.Decode(r.Data.Raw); err == nil {
+		converted.Templates = templates
+		converted.Hash, _ = render.Hash(templates)
+	}
+	return converted
+}
+
 // claimOf converts the metadata of a claim with the labels of a pool.
 func claimOf(m *metav1.PartialObjectMetadata) pool.Claim {
 	version, _ := plan.ParseVersion(m.ResourceVersion)
 	return pool.Claim{
 		Name: m.Name, UID: string(m.UID), Version: version, ID: pool.ID(m.Labels[contract.InstanceIDLabel]),
 		Template: m.Labels[contract.ClaimLabel], Pool: m.Labels[contract.PoolUIDLabel],
-		Deleting: m.DeletionTimestamp != nil, Retired: m.Annotations[contract.RetiredAtAnnotation] != "",
+		Siblings: siblingsOf(m.Annotations), From: m.Annotations[contract.HandoverAnnotation], Deleting: m.DeletionTimestamp != nil, Retired: m.Annotations[contract.RetiredAtAnnotation] != "",
+		Keep:  m.Annotations[contract.KeepAnnotation] == "true" || m.Labels[contract.KeepAnnotation] == "true",
+		Owned: metav1.IsControlledBy(m, &metav1.ObjectMeta{UID: types.UID(m.Labels[contract.PoolUIDLabel])}),
+		Ended: endedAt(m.Annotations), Because: knownReason(m.Annotations[contract.RetiredReasonAnnotation]),
 	}
+}
+
+// endedAt returns when the identity of a claim ended. A time that cannot be read is none.
+func endedAt(annotations map[string]string) time.Time {
+	at, _ := time.Parse(time.RFC3339, annotations[contract.RetiredAtAnnotation])
+	return at
+}
+
+// knownReason returns a reason of the catalogue. Another text is none.
+func knownReason(text string) reason.Code {
+	if _, known := reason.Explain(reason.Code(text)); known {
+		return reason.Code(text)
+	}
+	return ""
+}
+
+func siblingsOf(annotations map[string]string) []string {
+	if names := annotations[contract.SiblingsAnnotation]; names != "" {
+		return strings.Split(names, ",")
+	}
+	return nil
 }

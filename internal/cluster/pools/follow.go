@@ -68,7 +68,7 @@ func (s store) Update(it any) error { return s.put(it) }
 func (store) Resync() error { return nil }
 
 func (s store) put(it any) error {
-	key, o, err := read(it)
+	key, o, err := s.read(it)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (s store) put(it any) error {
 
 // Delete implements cache.ReflectorStore.
 func (s store) Delete(it any) error {
-	key, o, err := read(it)
+	key, o, err := s.read(it)
 	if err != nil {
 		return err
 	}
@@ -89,6 +89,7 @@ func (s store) Delete(it any) error {
 	delete(s.observer.objects, key)
 	s.observer.at = max(s.observer.at, o.Version)
 	s.observer.mu.Unlock()
+	s.observer.checks.forget(key)
 	s.observer.options.Changed(key)
 	return nil
 }
@@ -97,7 +98,7 @@ func (s store) Delete(it any) error {
 func (s store) Replace(all []any, version string) error {
 	objects := map[plan.Key]pool.Object{}
 	for _, it := range all {
-		key, o, err := read(it)
+		key, o, err := s.read(it)
 		if err != nil {
 			return err
 		}
@@ -118,13 +119,12 @@ func (s store) Replace(all []any, version string) error {
 	return nil
 }
 
-func read(it any) (plan.Key, pool.Object, error) {
+func (s store) read(it any) (plan.Key, pool.Object, error) {
 	u, is := it.(*unstructured.Unstructured)
 	if !is {
 		return plan.Key{}, pool.Object{}, fmt.Errorf("cache StatefulCluster: unexpected %T", it)
 	}
-	o, err := objectOf(u)
-	return KeyOf(u.GetNamespace(), u.GetName()), o, err
+	return KeyOf(u.GetNamespace(), u.GetName()), objectOf(u), nil
 }
 
 // arrange puts pods and claims in the order of their names.

@@ -1,20 +1,26 @@
 package pools
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	appsinformers "k8s.io/client-go/informers/apps/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -55,9 +61,12 @@ type Options struct {
 // Observer observes the pools of all namespaces. Create it with New and call Run. Its other methods are safe for
 // concurrent use.
 type Observer struct {
-	options Options
-	pods    cache.SharedIndexInformer
-	claims  cache.SharedIndexInformer
+	options   Options
+	pods      cache.SharedIndexInformer
+	claims    cache.SharedIndexInformer
+	revisions cache.SharedIndexInformer
+	nodes     cache.SharedIndexInformer // nil with a single namespace
+	checks    checks
 
 	mu      sync.Mutex
 	objects map[plan.Key]pool.Object
@@ -74,27 +83,58 @@ func New(o Options) (*Observer, error) {
 	labelled := func(l *metav1.ListOptions) { l.LabelSelector = contract.PoolLabel }
 	observer := &Observer{
 		options: o, objects: map[plan.Key]pool.Object{},
-		pods:   coreinformers.NewFilteredPodInformer(o.Client, o.Namespace, 0, indexers(), labelled),
-		claims: metadatainformer.NewFilteredMetadataInformer(o.Metadata, claimResource, o.Namespace, 0, indexers(), labelled).Informer(),
+		pods:      coreinformers.NewFilteredPodInformer(o.Client, o.Namespace, 0, cache.Indexers{byPool: indexByPool, byNode: indexByNode}, labelled),
+		claims:    metadatainformer.NewFilteredMetadataInformer(o.Metadata, claimResource, o.Namespace, 0, indexers(), labelled).Informer(),
+		revisions: appsinformers.NewFilteredControllerRevisionInformer(o.Client, o.Namespace, 0, indexers(), labelled),
 	}
-	for _, informer := range []cache.SharedIndexInformer{observer.pods, observer.claims} {
+	for _, informer := range []cache.SharedIndexInformer{observer.pods, observer.claims, observer.revisions} {
 		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc: observer.touched, UpdateFunc: func(_, object any) { observer.touched(object) }, DeleteFunc: observer.touched,
 		}); err != nil {
 			return nil, fmt.Errorf("listen to the objects of pools: %w", err)
 		}
 	}
-	if err := observer.pods.SetTransform(trim); err != nil {
-		return nil, fmt.Errorf("trim the pods of pools: %w", err)
+	if o.Namespace == "" {
+		if err := observer.watchNodes(); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(observer.pods.SetTransform(trim), observer.revisions.SetTransform(converted)); err != nil {
+		return nil, fmt.Errorf("trim the objects of pools: %w", err)
 	}
 	return observer, nil
+}
+
+func (o *Observer) watchNodes() error {
+	o.nodes = coreinformers.NewNodeInformer(o.options.Client, 0, cache.Indexers{})
+	_, err := o.nodes.AddEventHandler(o.nodeEvents())
+	if err := errors.Join(err, o.nodes.SetTransform(trimNode)); err != nil {
+		return fmt.Errorf("listen to nodes: %w", err)
+	}
+	return nil
 }
 
 // trim removes from a pod what no rule reads.
 func trim(object any) (any, error) {
 	if p, is := object.(*corev1.Pod); is {
 		p.ManagedFields = nil
-		p.Spec = corev1.PodSpec{NodeName: p.Spec.NodeName, SchedulingGates: p.Spec.SchedulingGates, HostNetwork: p.Spec.HostNetwork}
+		containers := make([]corev1.Container, len(p.Spec.Containers))
+		for i := range p.Spec.Containers {
+			containers[i] = corev1.Container{Name: p.Spec.Containers[i].Name, Image: p.Spec.Containers[i].Image}
+		}
+		volumes := slices.DeleteFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim == nil })
+		p.Spec = corev1.PodSpec{
+			Volumes:  slices.Clone(volumes),
+			NodeName: p.Spec.NodeName, SchedulingGates: p.Spec.SchedulingGates, HostNetwork: p.Spec.HostNetwork, Containers: containers,
+		}
+	}
+	return object, nil
+}
+
+// converted converts the content of a revision once, instead of for each snapshot.
+func converted(object any) (any, error) {
+	if r, is := object.(*appsv1.ControllerRevision); is {
+		return revisionOf(r), nil
 	}
 	return object, nil
 }
@@ -127,6 +167,10 @@ func (o *Observer) Run(ctx context.Context) {
 	var watches sync.WaitGroup
 	watches.Go(func() { o.pods.RunWithContext(ctx) })
 	watches.Go(func() { o.claims.RunWithContext(ctx) })
+	watches.Go(func() { o.revisions.RunWithContext(ctx) })
+	if o.nodes != nil {
+		watches.Go(func() { o.nodes.RunWithContext(ctx) })
+	}
 	watches.Go(func() { o.follow(ctx) })
 	watches.Wait()
 }
@@ -135,7 +179,7 @@ func (o *Observer) Run(ctx context.Context) {
 func (o *Observer) Synced() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.listed && o.pods.HasSynced() && o.claims.HasSynced()
+	return o.listed && o.pods.HasSynced() && o.claims.HasSynced() && o.revisions.HasSynced() && (o.nodes == nil || o.nodes.HasSynced())
 }
 
 // Keys returns the pools of a namespace, or of all namespaces if it is empty.
@@ -174,8 +218,28 @@ func (o *Observer) Cached(key plan.Key) pool.Snapshot {
 			s.Claims = append(s.Claims, claimOf(m))
 		}
 	}
+	o.withNodes(&s)
 	arrange(&s)
+	o.fill(&s)
 	return s
+}
+
+// fill adds the revisions of the object, and what dry runs have shown of its template. The content of a revision never
+// changes, so a live read does not read revisions.
+func (o *Observer) fill(s *pool.Snapshot) {
+	for i := range s.Pods {
+		s.Pods[i].Asked = s.Pods[i].Asked || slices.Contains(s.Object.PodsToDelete, s.Pods[i].Name)
+	}
+	for _, item := range inPool(o.revisions, s.Key) {
+		r, is := item.(*revision)
+		if owner := metav1.GetControllerOfNoCopy(r); is && owner != nil && string(owner.UID) == s.Object.UID {
+			s.Revisions = append(s.Revisions, r.Revision)
+		}
+	}
+	slices.SortFunc(s.Revisions, func(a, b pool.Revision) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Name, b.Name))
+	})
+	o.checks.fill(s)
 }
 
 func (o *Observer) newSnapshot(key plan.Key, held plan.Hold) pool.Snapshot {
@@ -191,7 +255,7 @@ func draw() pool.ID {
 
 // syncedAt returns the version up to which a cache shows the cluster.
 func syncedAt(informer cache.SharedIndexInformer) plan.Version {
-	version, _ := plan.ParseVersion(informer.LastSyncResourceVersion())
+	version, _ := plan.ParseVersion(informer.GetStore().LastStoreSyncResourceVersion())
 	return version
 }
 
@@ -222,8 +286,14 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (pool.Snapshot, error
 	if err := o.readPods(ctx, &s); err != nil {
 		return pool.Snapshot{}, err
 	}
+	o.withNodes(&s)
+	parallel.All(func() { ofObject = o.readNodes(ctx, &s) }, func() { ofClaims = o.readUnlabelled(ctx, &s) })
+	if err := errors.Join(ofObject, ofClaims); err != nil {
+		return pool.Snapshot{}, err
+	}
 	s.Now = o.options.Now()
 	arrange(&s)
+	o.fill(&s)
 	return s, nil
 }
 
@@ -239,8 +309,8 @@ func (o *Observer) readObject(ctx context.Context, s *pool.Snapshot) error {
 	if len(list.Items) == 0 {
 		return nil
 	}
-	s.Object, err = objectOf(&list.Items[0])
-	return err
+	s.Object = objectOf(&list.Items[0])
+	return nil
 }
 
 func (o *Observer) readPods(ctx context.Context, s *pool.Snapshot) error {
@@ -267,6 +337,31 @@ func (o *Observer) readClaims(ctx context.Context, s *pool.Snapshot) error {
 	return nil
 }
 
+// readUnlabelled reads the claims that pods mount and that lack the labels of the pool: they are not lost.
+func (o *Observer) readUnlabelled(ctx context.Context, s *pool.Snapshot) error {
+	var names []string
+	for i := range s.Pods {
+		for _, name := range s.Pods[i].Mounts {
+			if p := &s.Pods[i]; !p.Gated && !slices.ContainsFunc(s.Claims, func(c pool.Claim) bool { return c.Name == name }) {
+				names = append(names, name)
+			}
+		}
+	}
+	exist, errs := make([]bool, len(names)), make([]error, len(names))
+	parallel.Each(len(names), readsAtATime, func(i int) {
+		claim, err := o.options.Metadata.Resource(claimResource).Namespace(s.Key.Namespace).Get(ctx, names[i], metav1.GetOptions{})
+		if exist[i] = err == nil && claim.DeletionTimestamp == nil; err != nil && !apierrors.IsNotFound(err) {
+			errs[i] = fmt.Errorf("read claim %s/%s: %w", s.Key.Namespace, names[i], err)
+		}
+	})
+	for i, name := range names {
+		if exist[i] {
+			s.Unlabelled = append(s.Unlabelled, name)
+		}
+	}
+	return firstOf(errs)
+}
+
 func ofPool(key plan.Key) metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: contract.PoolLabel + "=" + key.Name}
 }
@@ -278,6 +373,22 @@ func (o *Observer) SameDesiredState(ctx context.Context, s pool.Snapshot) (bool,
 	if err := o.readObject(ctx, &read); err != nil {
 		return false, err
 	}
-	a, b := read.Object, s.Object
-	return a.UID == b.UID && a.Deleting == b.Deleting && a.Replicas == b.Replicas && a.Revision == b.Revision, nil
+	return asksFor(read.Object) == asksFor(s.Object), nil
+}
+
+// asked is what disruptions depend on.
+type asked struct {
+	uid, hash        string
+	deleting, paused bool
+	replicas         int
+	minReady         time.Duration
+	handoverTimeout  time.Duration
+	strategy         pool.Strategy
+	ordered          bool
+	podsToDelete     string
+	liveness         pool.Liveness
+}
+
+func asksFor(o pool.Object) asked {
+	return asked{o.UID, o.Hash, o.Deleting, o.Paused, o.Replicas, o.MinReady, o.HandoverTimeout, o.Strategy, o.Ordered, strings.Join(o.PodsToDelete, ","), o.Liveness}
 }

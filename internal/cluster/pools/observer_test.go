@@ -27,7 +27,9 @@ import (
 type server struct {
 	mu        sync.Mutex
 	requested []string
-	missing   bool // the object does not exist
+	missing   bool     // the object does not exist
+	node      string   // of the pod
+	mounts    []string // claims of the pod
 }
 
 func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -41,9 +43,18 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	switch {
 	case resource == "pods":
-		return list("Pod", "v1", map[string]any{"metadata": map[string]any{"name": "db-a", "namespace": "team", "uid": "p", "resourceVersion": "9", "labels": labels}})
+		volumes := []any{}
+		for _, claim := range s.mounts {
+			volumes = append(volumes, map[string]any{"name": claim, "persistentVolumeClaim": map[string]any{"claimName": claim}})
+		}
+		return list("Pod", "v1", map[string]any{
+			"metadata": map[string]any{"name": "db-a", "namespace": "team", "uid": "p", "resourceVersion": "9", "labels": labels},
+			"spec":     map[string]any{"nodeName": s.node, "volumes": volumes},
+		})
 	case resource == "persistentvolumeclaims":
 		return list("PartialObjectMetadata", "meta.k8s.io/v1", map[string]any{"metadata": map[string]any{"name": "db-data-a", "namespace": "team", "uid": "c", "resourceVersion": "8", "labels": labels}})
+	case strings.HasPrefix(resource, "db-"): // a claim
+		return apitest.Answer(http.StatusOK, map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": map[string]any{"name": resource, "namespace": "team"}}), nil
 	case s.missing:
 		return list("StatefulCluster", "lockstep.dev/v1alpha1")
 	}
@@ -70,7 +81,7 @@ func (noHolds) Read(context.Context, plan.Key) (plan.Record, error) { return pla
 
 var start = time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
 
-func newObserver(t *testing.T, s *server) *Observer {
+func newObserver(t *testing.T, s http.RoundTripper) *Observer {
 	t.Helper()
 	config := &rest.Config{Host: "http://api", Transport: s, QPS: -1}
 	objects, err := dynamic.NewForConfig(config)
@@ -124,18 +135,17 @@ func TestSameDesiredStateComparesWhatDisruptionsDependOn(t *testing.T) {
 		change func(*pool.Object)
 		want   bool
 	}{
-		"nothing":    {func(*pool.Object) {}, true},
-		"a status":   {func(o *pool.Object) { o.Version = 5 }, true},
-		"replicas":   {func(o *pool.Object) { o.Replicas = 4 }, false},
-		"a deletion": {func(o *pool.Object) { o.Deleting = true }, false},
-		"a template": {func(o *pool.Object) { o.Revision = "other" }, false},
-		"its UID":    {func(o *pool.Object) { o.UID = "other" }, false},
+		"nothing":     {func(*pool.Object) {}, true},
+		"a status":    {func(o *pool.Object) { o.Version = 5 }, true},
+		"replicas":    {func(o *pool.Object) { o.Replicas = 4 }, false},
+		"a deletion":  {func(o *pool.Object) { o.Deleting = true }, false},
+		"a template":  {func(o *pool.Object) { o.Hash = "other" }, false},
+		"a pause":     {func(o *pool.Object) { o.Paused = true }, false},
+		"a partition": {func(o *pool.Object) { o.Strategy.Partition.Pods = 2 }, false},
+		"its UID":     {func(o *pool.Object) { o.UID = "other" }, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			object, err := objectOf(newObject(3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			object := objectOf(newObject(3))
 			tc.change(&object)
 			same, err := newObserver(t, &server{}).SameDesiredState(t.Context(), pool.Snapshot{Key: key, Object: object})
 			if err != nil || same != tc.want {
@@ -146,22 +156,24 @@ func TestSameDesiredStateComparesWhatDisruptionsDependOn(t *testing.T) {
 }
 
 func TestAnObjectIsConvertedWithItsTemplatesAsTheyAre(t *testing.T) {
-	o, err := objectOf(newObject(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := objectOf(newObject(3))
 	want := pool.Object{
-		UID: "u", Version: 7, Generation: 2, Replicas: 3, MinReady: 5 * time.Second, Revision: o.Revision, Service: "db",
-		Template: []byte(`{"spec":{"future":"field"}}`), Labels: map[string]string{"app": "db"},
-		ClaimTemplates: []pool.ClaimTemplate{{Name: "data", Template: []byte(`{"metadata":{"name":"data"}}`)}},
+		UID: "u", Version: 7, Generation: 2, Replicas: 3, MinReady: 5 * time.Second, Hash: o.Hash, RevisionHistory: 10, Service: "db",
+		HandoverTimeout: 10 * time.Minute,
+		Liveness:        pool.Liveness{NodeLost: 5 * time.Minute, Startup: 10 * time.Minute, CrashLoop: time.Hour, MaxUnhealthy: pool.Share{Percent: 40}},
+		Strategy:        pool.Strategy{MaxUnavailable: pool.Share{Pods: 1}, Policy: pool.InPlaceIfPossible},
+		Templates: pool.Templates{
+			Pod: []byte(`{"spec":{"future":"field"}}`), Claims: []pool.ClaimTemplate{{Name: "data", Template: []byte(`{"metadata":{"name":"data"}}`)}},
+		},
+		Labels: map[string]string{"app": "db"},
 	}
-	if diff := cmp.Diff(want, o); diff != "" || !strings.HasPrefix(o.Revision, "db-") {
+	if diff := cmp.Diff(want, o); diff != "" || o.Hash == "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	without := newObject(3)
 	unstructured.RemoveNestedField(without.Object, "spec", "replicas")
-	if o, err := objectOf(without); err != nil || o.Replicas != 1 {
-		t.Errorf("without replicas: got %d, %v, want 1", o.Replicas, err)
+	if o := objectOf(without); o.Replicas != 1 {
+		t.Errorf("without replicas: got %d, want 1", o.Replicas)
 	}
 }
 
@@ -174,11 +186,7 @@ func TestTheRevisionDependsOnTheTemplateAndTheNamesOfClaims(t *testing.T) {
 			t.Fatal("no spec")
 		}
 		change(spec)
-		o, err := objectOf(u)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return o.Revision
+		return objectOf(u).Hash
 	}
 	same := revision(func(map[string]any) {})
 	for sentence, tc := range map[string]struct {
@@ -228,6 +236,28 @@ func TestIdentitiesAreDrawnAtRandom(t *testing.T) {
 			t.Fatalf("drew %s", id)
 		}
 		drawn[id] = true
+	}
+}
+
+// An object that cannot be read must not keep those of other namespaces from being read.
+func TestAnObjectThatCannotBeReadHarmsNoOther(t *testing.T) {
+	damaged := newObject(3)
+	damaged.SetName("damaged")
+	if err := unstructured.SetNestedField(damaged.Object, int64(3_000_000_000), "spec", "updateStrategy", "rollingUpdate", "partition"); err != nil {
+		t.Fatal(err)
+	}
+	o := newObserver(t, &server{})
+	if err := (store{o}).Replace([]any{damaged, newObject(3)}, "25"); err != nil {
+		t.Fatal(err)
+	}
+	if s := o.Cached(key); s.Object.Replicas != 3 || s.Object.Unreadable != "" {
+		t.Errorf("the cache shows %+v", s.Object)
+	}
+	if s := o.Cached(KeyOf("team", "damaged")); s.Object.Unreadable == "" || s.Object.UID != "u" {
+		t.Errorf("the cache shows %+v", s.Object)
+	}
+	if err := (store{o}).Delete(damaged); err != nil || o.Has(KeyOf("team", "damaged")) {
+		t.Errorf("error %v, or the cache shows a deleted object", err)
 	}
 }
 

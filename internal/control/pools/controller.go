@@ -5,7 +5,9 @@ package pools
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -61,11 +63,12 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 		c.Log.WithContext(ctx).WithFields(fields(key)).WithField("missing", missing).Debug("the caches do not show the last known state yet")
 		return loop.After(hold.ReconcileAgainAfter), nil
 	}
-	seen, steps, decision, err := c.decide(ctx, cached)
-	if err != nil {
-		return loop.Done(), err
+	seen, steps, decision, unread := c.decide(ctx, cached)
+	if unread != nil && len(steps) == 0 {
+		return loop.Done(), unread
 	}
 	done, err := c.Executor.Run(ctx, &seen, steps, decision)
+	err = errors.Join(unread, err)
 	_, due := c.Reporter.Report(&seen, steps, done)
 	c.log(ctx, key, steps, done)
 	c.statuses.write(ctx, c, seen, steps)
@@ -83,14 +86,15 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 }
 
 // decide plans on the caches and, if they are not sufficient, again on a live read. A plan that ends pods is confirmed
-// by another read of the object.
+// by another read of the object. No disruption begins long after the first of these reads: pods may have ended meanwhile.
 func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (pool.Snapshot, []plan.Action, hold.Decision, error) {
+	began := time.Now()
 	steps := pool.Plan(seen)
 	decision := hold.Decide(&seen, steps)
 	if decision.Need == hold.ReadLive {
 		live, err := c.Observer.Live(ctx, seen.Key)
 		if err != nil {
-			return seen, nil, decision, fmt.Errorf("read %s live: %w", seen.Key, err)
+			return seen, onCaches(steps), hold.Decision{}, fmt.Errorf("read %s live: %w", seen.Key, err)
 		}
 		c.Fresh.ReadLive(&live)
 		seen, steps = live, pool.Plan(live)
@@ -99,7 +103,7 @@ func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (pool.Snaps
 	if !decision.Verify {
 		return seen, steps, decision, nil
 	}
-	decision.DisruptBefore = time.Now().Add(hold.ConfirmedFor)
+	decision.DisruptBefore = began.Add(hold.ConfirmedFor)
 	same, err := c.Observer.SameDesiredState(ctx, seen)
 	switch {
 	case err != nil:
@@ -108,6 +112,11 @@ func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (pool.Snaps
 		return seen, nil, hold.Decision{}, nil // an event about the change follows
 	}
 	return seen, steps, decision, nil
+}
+
+// onCaches returns the actions that need no live read and no hold: missing pods are created although the live read fails.
+func onCaches(steps []plan.Action) []plan.Action {
+	return slices.DeleteFunc(plan.In(plan.WithoutHold, steps), func(a plan.Action) bool { return a.Effect().Read != plan.OnCaches })
 }
 
 func (c *Controller) forget(key plan.Key) {

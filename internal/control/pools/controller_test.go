@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,7 +20,9 @@ import (
 // world is a StatefulCluster with the parts that a Controller uses.
 type world struct {
 	cached, live pool.Snapshot
-	changes      bool // the object changes before the last read
+	changes      bool          // the object changes before the last read
+	slow         time.Duration // of a live read
+	until        time.Time     // when the disruptions of the last plan may no longer begin
 	unreadable   bool
 	plans        []string
 	reads        []string
@@ -32,6 +35,7 @@ func (w *world) Cached(plan.Key) pool.Snapshot { return w.cached }
 
 func (w *world) Live(context.Context, plan.Key) (pool.Snapshot, error) {
 	w.reads = append(w.reads, "live")
+	time.Sleep(w.slow)
 	if w.unreadable {
 		return pool.Snapshot{}, errors.New("unreachable")
 	}
@@ -48,7 +52,7 @@ func (w *world) Run(_ context.Context, _ plan.Workload, steps []plan.Action, d h
 	if d.Need == hold.Write {
 		text += " under " + string(d.Record.Holder)
 	}
-	w.plans = append(w.plans, text)
+	w.plans, w.until = append(w.plans, text), d.DisruptBefore
 	return nil, nil
 }
 
@@ -71,12 +75,18 @@ func (w *world) reconcile(t *testing.T, managed bool, fresh *freshness.Log) erro
 // observed returns a StatefulCluster of that many replicas with Ready pods.
 func observed(live bool, replicas int, pods ...string) pool.Snapshot {
 	s := pool.Snapshot{
-		Key: key, Now: time.Now(), Live: live, Object: pool.Object{UID: "u", Replicas: replicas}, ObjectsAt: 20, PodsAt: 20, ClaimsAt: 20,
+		Key: key, Now: time.Now(), Live: live, Object: pool.Object{UID: "u", Hash: "1", Replicas: replicas}, Revisions: []pool.Revision{{Name: "1", Hash: "1", Number: 1}}, ObjectsAt: 20, PodsAt: 20, ClaimsAt: 20,
 		Draw: func() pool.ID { return "new" },
 	}
 	for _, id := range pods {
-		s.Pods = append(s.Pods, pool.Pod{ID: pool.ID(id), Owner: "u", Scheduled: true, Pod: plan.Pod{Name: "db-" + id, UID: id, Version: 9, Phase: plan.Ready}})
+		s.Pods = append(s.Pods, pool.Pod{ID: pool.ID(id), Owner: "u", Scheduled: true, Pod: plan.Pod{Name: "db-" + id, UID: id, Version: 9, Revision: "1", Phase: plan.Ready}})
 	}
+	return s
+}
+
+// withSpentClaim adds a claim without a pod, which a plan marks after a live read.
+func withSpentClaim(s pool.Snapshot) pool.Snapshot {
+	s.Claims = append(s.Claims, pool.Claim{Name: "db-data-gone", UID: "c", Version: 8, ID: "gone", Template: "data", Pool: "u"})
 	return s
 }
 
@@ -89,7 +99,7 @@ func TestWhatAPlanIsMadeFrom(t *testing.T) {
 		fails     bool
 	}{
 		"births need the caches alone": {
-			world: world{cached: observed(false, 2, "a")}, plans: []string{"create 1 pods of db: db-new"},
+			world: world{cached: observed(false, 2, "a")}, plans: []string{"create 1 pods of db at 1: db-new"},
 		},
 		"an end of a pod needs a live read, and another read of the object": {
 			world: world{cached: observed(false, 1, "a", "b"), live: observed(true, 1, "a", "b")},
@@ -104,6 +114,10 @@ func TestWhatAPlanIsMadeFrom(t *testing.T) {
 		},
 		"a live read that fails is an error": {
 			world: world{cached: observed(false, 1, "a", "b"), unreadable: true}, reads: []string{"live"}, fails: true,
+		},
+		"missing pods are created although the live read fails": {
+			world: world{cached: withSpentClaim(observed(false, 2, "a")), unreadable: true}, reads: []string{"live"},
+			plans: []string{"create 1 pods of db at 1: db-new"}, fails: true,
 		},
 		"a namespace that did not opt in is left alone": {world: world{cached: observed(false, 2, "a")}, unmanaged: true},
 	} {
@@ -121,6 +135,20 @@ func TestWhatAPlanIsMadeFrom(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Pods may have ended since the first read.
+func TestNoDisruptionBeginsLongAfterTheFirstRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		w := world{cached: observed(false, 1, "a", "b"), live: observed(true, 1, "a", "b"), slow: 8 * time.Second}
+		if err := w.reconcile(t, true, freshness.NewLog()); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.until.Sub(began); got != hold.ConfirmedFor {
+			t.Errorf("disruptions may begin until %s after the first read, want %s", got, hold.ConfirmedFor)
+		}
+	})
 }
 
 // A hole is filled once: until the caches show the new pod, nothing is planned.

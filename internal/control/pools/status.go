@@ -45,7 +45,7 @@ func (s *statuses) write(ctx context.Context, c *Controller, seen pool.Snapshot,
 	}
 	text, err := json.Marshal([]map[string]any{
 		{"op": "test", "path": "/metadata/uid", "value": seen.Object.UID},
-		{"op": "add", "path": "/status", "value": statusOf(seen, pool.Describe(seen, steps))},
+		{"op": "add", "path": "/status", "value": statusOf(seen, steps)},
 	})
 	if err != nil || !s.changed(seen.Key, string(text)) {
 		return
@@ -70,11 +70,13 @@ func (s *statuses) changed(key plan.Key, text string) bool {
 	return true
 }
 
-func statusOf(seen pool.Snapshot, d pool.Status) v1alpha1.StatefulClusterStatus {
+func statusOf(seen pool.Snapshot, steps []plan.Action) v1alpha1.StatefulClusterStatus {
+	d := pool.Describe(seen, steps)
 	status := v1alpha1.StatefulClusterStatus{
 		ObservedGeneration: seen.Object.Generation,
 		Replicas:           int32(d.Replicas), ReadyReplicas: int32(d.Ready), AvailableReplicas: int32(d.Available), UpdatedReplicas: int32(d.Updated),
-		TerminatingReplicas: int32(d.Terminating), UpdateRevision: seen.Object.Revision, Selector: selector(seen.Object.Labels), Holder: seen.Hold.Holder.Plain(),
+		TerminatingReplicas: int32(d.Terminating), CurrentRevision: d.Current, UpdateRevision: d.Newest, Selector: selector(seen.Object.Labels), Holder: seen.Hold.Holder.Plain(),
+		Conditions: conditions(&seen, d, steps),
 	}
 	if !d.Waiting.None() {
 		status.Waiting = &v1alpha1.PoolWaiting{Reason: string(d.Waiting.Code), Pod: d.Waiting.Pod, Message: d.Waiting.Sentence()}

@@ -16,7 +16,9 @@ type CompletePod struct {
 	ID        ID
 	Pod       string
 	UID       string
+	From      string          // UID of the pod that the identity had before; empty: none
 	Templates []ClaimTemplate // of the claims to create
+	Siblings  []string        // the claim templates of all claims that the identity will have
 }
 
 // Reason implements plan.Action.
@@ -43,21 +45,22 @@ func (a CompletePod) String() string {
 }
 
 // completions completes the pods that wait for their claims. Pods that are too many are never completed, so that a pod
-// that was created twice leaves without a trace.
+// that was created twice leaves without a trace. A claim that an identity had before is never created again.
 func (p *poolState) completions() []plan.Action {
 	var steps []plan.Action
 	for _, pod := range p.needed() {
-		if pod.Gated {
-			steps = append(steps, CompletePod{Pool: p.Key.Name, ID: pod.ID, Pod: pod.Name, UID: pod.UID, Templates: p.missingClaims(pod.ID)})
+		if !pod.Gated || pod.From != "" && !p.complete(pod.ID, pod.From) {
+			continue
 		}
+		complete := CompletePod{Pool: p.Key.Name, ID: pod.ID, Pod: pod.Name, UID: pod.UID, From: pod.From}
+		claims := p.claimsOf(pod.ID)
+		for _, t := range p.templatesOf(pod.Revision).Claims {
+			complete.Siblings = append(complete.Siblings, t.Name)
+			if !slices.ContainsFunc(claims, func(c Claim) bool { return c.Template == t.Name }) {
+				complete.Templates = append(complete.Templates, t)
+			}
+		}
+		steps = append(steps, complete)
 	}
 	return steps
-}
-
-// missingClaims returns the claim templates of which an identity has no claim yet.
-func (p *poolState) missingClaims(id ID) []ClaimTemplate {
-	claims := p.claimsOf(id)
-	return slices.DeleteFunc(slices.Clone(p.Object.ClaimTemplates), func(t ClaimTemplate) bool {
-		return slices.ContainsFunc(claims, func(c Claim) bool { return c.Template == t.Name })
-	})
 }

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -14,9 +15,10 @@ const MostBirths = 500
 // CreatePods creates the pods of new identities. The first refusal ends it, because the next one would be refused as
 // well. A pod of an identity is created once; the process that finds it later completes it.
 type CreatePods struct {
-	Pool     string
-	Revision string
-	IDs      []ID
+	Pool      string
+	Revision  string
+	Templates Templates
+	IDs       []ID
 }
 
 // Reason implements plan.Action.
@@ -32,24 +34,58 @@ func (a CreatePods) Event() plan.Event {
 	return plan.Event{Zone: a.Pool, Action: "CreatePods", Note: fmt.Sprintf("created %d pods: %s", len(a.IDs), a.Reason().Sentence())}
 }
 
-// String implements plan.Action: create 2 pods of web: web-0123456789abcdef web-fedcba9876543210.
+// String implements plan.Action: create 2 pods of web at web-1: web-0123456789abcdef web-fedcba9876543210.
 func (a CreatePods) String() string {
 	var names []string
 	for _, id := range a.IDs {
 		names = append(names, PodName(a.Pool, id))
 	}
-	return fmt.Sprintf("create %d pods of %s: %s", len(a.IDs), a.Pool, strings.Join(names, " "))
+	return fmt.Sprintf("create %d pods of %s at %s: %s", len(a.IDs), a.Pool, a.Revision, strings.Join(names, " "))
 }
 
 // births creates the pods that are missing, whatever else is broken and whichever operation has the hold. A pod whose
-// deletion is being cancelled keeps its place.
+// deletion is being cancelled keeps its place, and so does an identity that is handed over. While fewer pods have an
+// earlier revision than are to stay there, missing ones get the current revision.
 func (p *poolState) births() []plan.Action {
-	missing := min(p.Object.Replicas-len(p.staying)-len(p.leaving), MostBirths)
-	if missing <= 0 {
+	missing := min(p.missing(), MostBirths)
+	if p.Object.Ordered && missing > 0 {
+		missing = one(p.inOrder())
+	}
+	atCurrent := 0
+	switch {
+	case p.current.Name == "":
+		return nil // the template is not accepted yet
+	case p.newest.Name == "", p.Object.Paused:
+		atCurrent = missing
+	case p.newest.Name != p.current.Name:
+		earlier := len(slices.DeleteFunc(slices.Clone(p.staying), func(pod Pod) bool { return pod.Revision == p.newest.Name }))
+		atCurrent = max(0, min(missing, p.Object.Strategy.Partition.Of(p.Object.Replicas)-earlier))
+	}
+	return append(p.birth(p.current, atCurrent), p.birth(p.newest, missing-atCurrent)...)
+}
+
+// inOrder reports whether the next pod may be created or deleted although pods are ordered: no pod terminates, and each one
+// is available or has had its time to become Ready, so a pod that never does so blocks no other permanently.
+func (p *poolState) inOrder() bool {
+	for i := range p.Pods {
+		pod := &p.Pods[i]
+		if !p.owns(pod) || pod.Finished {
+			continue
+		}
+		late := !p.Now.Before(pod.Created.Time().Add(p.Object.Liveness.Startup))
+		if pod.Phase == plan.Terminating && pod.EndsBy.After(p.Now) || pod.Active() && !p.available(pod) && !late {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *poolState) birth(of Revision, pods int) []plan.Action {
+	if pods <= 0 {
 		return nil
 	}
-	birth := CreatePods{Pool: p.Key.Name, Revision: p.Object.Revision}
-	for range missing {
+	birth := CreatePods{Pool: p.Key.Name, Revision: of.Name, Templates: p.templatesOf(of.Name)}
+	for range pods {
 		birth.IDs = append(birth.IDs, p.draw())
 	}
 	return []plan.Action{birth}

@@ -1,18 +1,24 @@
 package pool
 
-import "github.com/lockstep-dev/lockstep/internal/plan"
+import (
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
 
-// IntentStatus implements plan.Workload. An identity that a pool gives up has ended once its pod is gone and its claims
-// say so. The version of a view decides what it can show: an older view may lack a pod that exists.
+// IntentStatus implements plan.Workload. An identity that is given up has ended once its pod is gone and its claims say
+// so; a hand-over, once the next pod is available; an update in place, once it is complete and the pod is available. The
+// version of a view decides what it can show: an older view may lack a pod that exists.
 func (s *Snapshot) IntentStatus(i plan.Intent) plan.IntentStatus {
-	pod, present := s.Pod(i.Pod)
+	pod, present := s.podNamed(i.Pod)
 	switch {
 	case present && pod.UID == i.UID:
-		return statusOfSame(pod, i)
+		return s.statusOfSame(pod, i)
 	case present && i.Succeeded(pod.UID, pod.Version):
-		return plan.Done
+		return s.statusOfSuccessor(pod, i)
 	case present, s.PodsAt < i.Version:
 		return plan.Open
+	case i.Cause == reason.UpdatedInPlace:
+		return plan.Done
 	}
 	if id, ours := IDOf(s.Key.Name, i.Pod); ours && s.ended(id, i.Version) {
 		return plan.Done
@@ -21,14 +27,26 @@ func (s *Snapshot) IntentStatus(i plan.Intent) plan.IntentStatus {
 }
 
 // statusOfSame is the status of an intent whose pod still exists.
-func statusOfSame(pod plan.Pod, i plan.Intent) plan.IntentStatus {
+func (s *Snapshot) statusOfSame(pod Pod, i plan.Intent) plan.IntentStatus {
 	switch {
 	case pod.Phase == plan.Terminating, pod.Version < i.Version:
 		return plan.Open
 	case pod.Version == i.Version:
 		return plan.Pending
+	case i.Cause != reason.UpdatedInPlace || pod.Update.At != i.Version:
+		return plan.Obsolete
+	case s.available(&pod):
+		return plan.Done
 	}
-	return plan.Obsolete
+	return plan.Open
+}
+
+// statusOfSuccessor is the status of an intent whose pod has been followed by another one of its name.
+func (s *Snapshot) statusOfSuccessor(next Pod, i plan.Intent) plan.IntentStatus {
+	if i.Cause == reason.IdentityHandover && s.owns(&next) && !s.available(&next) {
+		return plan.Open
+	}
+	return plan.Done
 }
 
 // ended reports whether the claims of an identity say that it has ended. A view that is older than the intent may lack

@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,7 +22,11 @@ const objectUID = "pool-uid"
 // scenario is a situation as text, with the expected plan.
 //
 //	# Every pod that is missing is born at once.      the guarantee
-//	pool web replicas=2 claims=data,logs minready=5s  the object
+//	pool web replicas=2 claims=data,logs minready=5s  the object; its template has the hash 2
+//	revision 1 number=1                               a revision with the hash 1; without any, only 2 exists
+//	norevisions                                       no revision exists
+//	change 1 inplace images=db:2                      how the pods of a revision differ from those of the template
+//	refused until=5m                                  the API server refuses a pod of the template
 //	live                                              read live
 //	at pods=20 claims=20                              the versions of the lists
 //	hold statefulcluster/web own                      the hold, of this process
@@ -52,6 +57,9 @@ func parse(text string) (scenario, error) {
 			}
 		}
 	}
+	if s.snapshot.Revisions == nil {
+		s.snapshot.Revisions = []pool.Revision{{Name: "2", Hash: "2", Number: 1, Templates: s.snapshot.Object.Templates}}
+	}
 	return s, nil
 }
 
@@ -68,18 +76,79 @@ func drawn() func() pool.ID {
 var words = map[string]func(*pool.Snapshot, []string) error{
 	"pool": func(s *pool.Snapshot, fields []string) error {
 		s.Key = plan.Key{Namespace: "team", Kind: plan.KindStatefulCluster, Name: fields[0]}
-		s.Object = pool.Object{UID: objectUID, Version: 5, Revision: "2", Replicas: 1}
+		s.Object = pool.Object{UID: objectUID, Version: 5, Hash: "2", Replicas: 1, RevisionHistory: 10, HandoverTimeout: 10 * time.Minute}
+		s.Object.Liveness = pool.Liveness{NodeLost: 5 * time.Minute, Startup: 10 * time.Minute, CrashLoop: time.Hour, MaxUnhealthy: pool.Share{Percent: 40}}
+		s.Object.Strategy = pool.Strategy{MaxUnavailable: pool.Share{Pods: 1}, Policy: pool.InPlaceIfPossible}
 		return each(fields[1:], map[string]func(string) error{
 			"replicas": number(&s.Object.Replicas),
 			"claims": func(v string) error {
 				for name := range strings.SplitSeq(v, ",") {
-					s.Object.ClaimTemplates = append(s.Object.ClaimTemplates, pool.ClaimTemplate{Name: name})
+					s.Object.Claims = append(s.Object.Claims, pool.ClaimTemplate{Name: name})
 				}
 				return nil
 			},
-			"minready": func(v string) (err error) { s.Object.MinReady, err = time.ParseDuration(v); return err },
-			"deleting": func(string) error { s.Object.Deleting = true; return nil },
+			"minready":   func(v string) (err error) { s.Object.MinReady, err = time.ParseDuration(v); return err },
+			"unreadable": func(string) error { s.Object.Unreadable = "no number"; return nil },
+			"deleting":   func(string) error { s.Object.Deleting = true; return nil },
+			"ordered":    func(string) error { s.Object.Ordered = true; return nil },
+			"paused":     func(string) error { s.Object.Paused = true; return nil },
+			"ondelete":   func(string) error { s.Object.Strategy.OnDelete = true; return nil },
+			"policy": func(v string) error {
+				s.Object.Strategy.Policy = pool.PodUpdatePolicy(v)
+				return nil
+			},
+			"nodelost":     duration(&s.Object.Liveness.NodeLost),
+			"notready":     duration(&s.Object.Liveness.NotReady),
+			"whendeleted":  func(string) error { s.Object.Claim.DeleteWithObject = true; return nil },
+			"whenscaled":   func(string) error { s.Object.Claim.DeleteWhenScaled = true; return nil },
+			"whenreplaced": func(string) error { s.Object.Claim.DeleteWhenReplaced = true; return nil },
+			"ttl":          duration(&s.Object.Claim.DeleteAfter),
+			"limit": func(v string) error {
+				s.Object.Claim.Limit = new(0)
+				return number(s.Object.Claim.Limit)(v)
+			},
+			"partition": share(&s.Object.Strategy.Partition),
+			"max":       share(&s.Object.Strategy.MaxUnavailable),
+			"history":   number(&s.Object.RevisionHistory),
+			"hash":      func(v string) error { s.Object.Hash = v; return nil },
 		})
+	},
+	"revision": func(s *pool.Snapshot, fields []string) error {
+		r := pool.Revision{Name: fields[0], Hash: fields[0], Number: int64(len(s.Revisions) + 1)}
+		err := each(fields[1:], map[string]func(string) error{
+			"number": func(v string) (err error) { r.Number, err = strconv.ParseInt(v, 10, 64); return err },
+			"claims": func(v string) error {
+				for name := range strings.SplitSeq(v, ",") {
+					r.Claims = append(r.Claims, pool.ClaimTemplate{Name: name})
+				}
+				return nil
+			},
+		})
+		s.Revisions = append(s.Revisions, r)
+		return err
+	},
+	"norevisions": func(s *pool.Snapshot, _ []string) error { s.Revisions = []pool.Revision{}; return nil },
+	"change": func(s *pool.Snapshot, fields []string) error {
+		c := pool.Change{From: map[string]string{}, Images: map[string]string{}}
+		err := each(fields[1:], map[string]func(string) error{
+			"equal":   func(string) error { c.Equal = true; return nil },
+			"inplace": func(string) error { c.InPlace = true; return nil },
+			"from":    images(c.From),
+			"images":  images(c.Images),
+		})
+		if s.Changes == nil {
+			s.Changes = map[string]pool.Change{}
+		}
+		s.Changes[fields[0]] = c
+		return err
+	},
+	"refused": func(s *pool.Snapshot, fields []string) error {
+		s.Refused = plan.Refusal{Code: reason.TemplateInvalid, Detail: "no such field"}
+		return each(fields, map[string]func(string) error{"until": func(v string) error {
+			d, err := time.ParseDuration(v)
+			s.Refused.Until = start.Add(d)
+			return err
+		}})
 	},
 	"live": func(s *pool.Snapshot, _ []string) error { s.Live = true; return nil },
 	"at": func(s *pool.Snapshot, fields []string) error {
@@ -96,17 +165,32 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 	"intent": func(s *pool.Snapshot, fields []string) error {
 		id, at, _ := strings.Cut(fields[0], "@")
 		i := plan.Intent{Zone: s.Key.Name, Pod: pool.PodName(s.Key.Name, pool.ID(id)), UID: id, Cause: reason.Code(fields[1]), Since: start}
+		err := each(fields[2:], map[string]func(string) error{"ago": func(v string) error {
+			d, err := time.ParseDuration(v)
+			i.Since = start.Add(-d)
+			return err
+		}})
 		s.Hold.Intents = append(s.Hold.Intents, i)
-		return version(&s.Hold.Intents[len(s.Hold.Intents)-1].Version)(at)
+		return errors.Join(err, version(&s.Hold.Intents[len(s.Hold.Intents)-1].Version)(at))
 	},
 	"pod": readPod,
 	"claim": func(s *pool.Snapshot, fields []string) error {
 		id, template, _ := strings.Cut(fields[0], "/")
 		c := claim(s, pool.ID(id), template)
 		err := each(fields[1:], map[string]func(string) error{
-			"retired":  func(string) error { c.Retired = true; return nil },
-			"deleting": func(string) error { c.Deleting = true; return nil },
-			"of":       func(v string) error { c.Pool = v; return nil },
+			"retired": func(string) error {
+				c.Retired, c.Ended, c.Because = true, start.Add(-time.Minute), reason.IdentityLost
+				return nil
+			},
+			"unreadable": func(string) error { c.Ended = time.Time{}; return nil },
+			"owned":      func(string) error { c.Owned = true; return nil },
+			"from":       func(v string) error { c.From = v; return nil },
+			"keep":       func(string) error { c.Keep = true; return nil },
+			"because":    func(v string) error { c.Because = reason.Code(v); return nil },
+			"ago":        ago(&c.Ended),
+			"deleting":   func(string) error { c.Deleting = true; return nil },
+			"of":         func(v string) error { c.Pool = v; return nil },
+			"siblings":   func(v string) error { c.Siblings = strings.Split(v, ","); return nil },
 		})
 		s.Claims = append(s.Claims, c)
 		return err
@@ -130,13 +214,49 @@ func readPod(s *pool.Snapshot, fields []string) error {
 		"terminating": func(string) error { p.Phase = plan.Terminating; return nil },
 		"finished":    func(string) error { p.Phase, p.Finished = plan.Starting, true; return nil },
 		"pending":     func(string) error { p.Scheduled = false; return nil },
+		"asked":       func(string) error { p.Asked = true; return nil },
 		"gated":       func(string) error { p.Scheduled, p.Gated = false, true; return nil },
-		"cost":        number(&p.Cost),
-		"restarts":    number(&p.Restarts),
-		"rev":         func(v string) error { p.Revision = v; return nil },
-		"uid":         func(v string) error { p.UID = v; return nil },
-		"owner":       func(v string) error { p.Owner = v; return nil },
-		"version":     version(&p.Version),
+		"successor":   func(string) error { p.From = string(id); return nil },
+		"image": func(v string) error {
+			p.Containers = append(p.Containers, pool.Container{Name: "db", Image: v, ID: "first", Running: true})
+			return nil
+		},
+		"updated": func(v string) error { // updated=10: in place, at that version, and not yet restarted
+			p.Update = pool.InPlaceUpdate{Revision: p.Revision, Restarts: map[string]string{"db": "first"}}
+			return version(&p.Update.At)(v)
+		},
+		"stopped":   func(string) error { p.Containers[0].Running = false; return nil },
+		"restarted": func(string) error { p.Containers[0].ID = "second"; return nil },
+		"observed": func(v string) (err error) {
+			p.Generation = 3
+			p.Observed, err = strconv.ParseInt(v, 10, 64)
+			return err
+		},
+		"endsby": func(v string) error {
+			d, err := time.ParseDuration(v)
+			p.EndsBy = start.Add(d)
+			return err
+		},
+		"node":     func(v string) error { p.Node.Name, p.Node.Gone = "n", v == "gone"; return nil },
+		"silent":   ago(&p.Node.Silent),
+		"notready": ago(&p.NotReady),
+		"mounts": func(v string) error {
+			for name := range strings.SplitSeq(v, ",") {
+				p.Mounts = append(p.Mounts, pool.ClaimName(s.Key.Name, name, id))
+			}
+			return nil
+		},
+		"created": func(v string) error {
+			d, err := time.ParseDuration(v)
+			p.Created = plan.UnixTimeOf(start.Add(-d))
+			return err
+		},
+		"cost":     number(&p.Cost),
+		"restarts": number(&p.Restarts),
+		"rev":      func(v string) error { p.Revision = v; return nil },
+		"uid":      func(v string) error { p.UID = v; return nil },
+		"owner":    func(v string) error { p.Owner = v; return nil },
+		"version":  version(&p.Version),
 		"for": func(v string) error {
 			d, err := time.ParseDuration(v)
 			p.ReadySince = start.Add(-d)
@@ -145,6 +265,21 @@ func readPod(s *pool.Snapshot, fields []string) error {
 		"claims": func(v string) error {
 			for template := range strings.SplitSeq(v, ",") {
 				s.Claims = append(s.Claims, claim(s, id, template))
+				p.Mounts = append(p.Mounts, pool.ClaimName(s.Key.Name, template, id))
+			}
+			return nil
+		},
+		"marked": func(v string) error { // the claims that are written before it
+			var siblings []string
+			for _, c := range s.Claims {
+				if c.ID == id {
+					siblings = append(siblings, c.Template)
+				}
+			}
+			for i := range s.Claims {
+				if s.Claims[i].ID == id {
+					s.Claims[i].From, s.Claims[i].Siblings = v, siblings
+				}
 			}
 			return nil
 		},
@@ -165,6 +300,38 @@ func each(fields []string, known map[string]func(string) error) error {
 		}
 	}
 	return nil
+}
+
+func duration(to *time.Duration) func(string) error {
+	return func(v string) (err error) { *to, err = time.ParseDuration(v); return err }
+}
+
+func ago(to *time.Time) func(string) error {
+	return func(v string) error {
+		d, err := time.ParseDuration(v)
+		*to = start.Add(-d)
+		return err
+	}
+}
+
+func share(to *pool.Share) func(string) error {
+	return func(v string) (err error) {
+		if percent, is := strings.CutSuffix(v, "%"); is {
+			to.Percent, err = strconv.Atoi(percent)
+			return err
+		}
+		to.Pods, err = strconv.Atoi(v)
+		return err
+	}
+}
+
+// images reads db:2, the image of the container db.
+func images(to map[string]string) func(string) error {
+	return func(v string) error {
+		container, _, _ := strings.Cut(v, ":")
+		to[container] = v
+		return nil
+	}
 }
 
 func number(to *int) func(string) error {

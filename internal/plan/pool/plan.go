@@ -13,20 +13,28 @@ func Plan(s Snapshot) []plan.Action {
 	if !s.Object.Exists() || s.Object.Deleting {
 		return nil
 	}
+	if s.Object.Unreadable != "" {
+		return []plan.Action{plan.Wait{Zone: s.Key.Name, Because: plan.Refusal{Code: reason.TemplateInvalid, Detail: s.Object.Unreadable}}}
+	}
 	p := newPoolState(&s)
-	steps := append(p.completions(), p.births()...)
-	ends := slices.Concat(p.finished(), p.surplus(), p.retirements())
+	births := p.births()
+	steps := slices.Concat(p.revisions(), p.comparisons(), p.completions(), p.successors(), births, p.ownership())
+	repairs, waits := p.repairs()
+	ends := slices.Concat(p.finished(), p.incomplete(), p.surplus(), repairs)
+	updates, noUpdates := p.updates(len(births)+len(ends) > 0)
+	ends = slices.Concat(ends, updates, p.retirements(), p.unretirements(), p.claimDeletions())
+	waits = append(waits, noUpdates...)
 	switch objection := p.held(); {
 	case objection.None():
 		steps = append(ends, steps...)
 		steps = append(steps, p.release(steps)...)
 	case len(ends) > 0:
-		steps = append(steps, plan.Wait{Zone: p.Key.Name, Because: objection})
+		waits = append(waits, p.waits(objection)...)
 	}
 	if len(steps) == 0 {
-		return p.wait()
+		return append(waits, p.wait()...)
 	}
-	return steps
+	return append(steps, waits...)
 }
 
 // held objects to everything but births and completions while another holder has the hold, or while it cannot be read.
@@ -43,7 +51,8 @@ func (p *poolState) held() plan.Refusal {
 // release gives back the hold once nothing that it records counts, and nothing more is to be recorded.
 func (p *poolState) release(steps []plan.Action) []plan.Action {
 	holder := p.Hold.Holder
-	if holder.Free() || holder.Foreign() || p.open > 0 || plan.Has[plan.DeletePod](steps) {
+	more := len(plan.Disruptions(steps)) > 0 || plan.Has[PrepareHandover](steps)
+	if holder.Free() || holder.Foreign() || p.open > 0 || more {
 		return nil
 	}
 	return []plan.Action{plan.Release{Holder: holder}}
@@ -54,17 +63,20 @@ func (p *poolState) wait() []plan.Action {
 	for _, pods := range [][]Pod{p.staying, p.leaving} {
 		for i := range pods {
 			if because := p.unavailableBecause(&pods[i]); !because.None() {
-				return []plan.Action{plan.Wait{Zone: p.Key.Name, Because: because}}
+				return p.waits(because)
 			}
 		}
 	}
+	if len(p.handovers) > 0 {
+		return p.waits(plan.Refusal{Code: reason.HandoverUnderway, Pod: p.handovers[0].Intent.Pod})
+	}
 	for i := range p.Pods {
 		if pod := &p.Pods[i]; p.owns(pod) && pod.Phase == plan.Terminating {
-			return []plan.Action{plan.Wait{Zone: p.Key.Name, Because: plan.Refusal{Code: reason.PodTerminating, Pod: pod.Name}}}
+			return p.waits(plan.Refusal{Code: reason.PodTerminating, Pod: pod.Name})
 		}
 	}
 	if p.open > 0 {
-		return []plan.Action{plan.Wait{Zone: p.Key.Name, Because: plan.Refusal{Code: reason.PodDisruptionPending}}}
+		return p.waits(plan.Refusal{Code: reason.PodDisruptionPending})
 	}
 	return nil
 }
@@ -73,6 +85,8 @@ func (p *poolState) unavailableBecause(pod *Pod) plan.Refusal {
 	switch {
 	case pod.Phase == plan.Failing:
 		return plan.Refusal{Code: reason.PodFailing, Pod: pod.Name, Detail: pod.Why}
+	case pod.updating():
+		return plan.Refusal{Code: reason.UpdateUnderway, Pod: pod.Name}
 	case !pod.Up():
 		return plan.Refusal{Code: reason.PodStarting, Pod: pod.Name}
 	case !pod.Available(p.Object.MinReady, p.Now):

@@ -4,25 +4,36 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // poolState is a snapshot with what the rules count.
 type poolState struct {
 	*Snapshot
-	staying []Pod // active pods of the pool without an open intent
-	leaving []Pod // active pods whose recorded deletion can still happen
-	ended   []Pod // pods whose containers have ended
-	open    int   // intents that count
+	newest       Revision   // of the template; the zero Revision if it is not recorded
+	current      Revision   // that pods had before the newest one
+	staying      []Pod      // active pods of the pool, without those that leave, in the order in which they would leave
+	leaving      []Pod      // active pods that are recorded to leave because fewer are asked for, in that order
+	ended        []Pod      // pods whose containers have ended
+	handovers    []handover // identities that wait for their next pod
+	recordedOver []handover // the same, with those for which there is no place
+	open         int        // intents that count
+	room         int        // how many more the hold can record
+	openOf       map[string]bool
+	pendingOf    map[string]plan.Intent
+	ailing       map[string]ailment // pods that are to be replaced by new identities
 }
 
 func newPoolState(s *Snapshot) *poolState {
-	p := &poolState{Snapshot: s}
-	pending := map[string]bool{}
+	p := &poolState{Snapshot: s, newest: s.Newest(), current: s.Current(), openOf: map[string]bool{}, pendingOf: map[string]plan.Intent{}, ailing: map[string]ailment{}}
 	for _, i := range s.Hold.Intents {
 		status := s.IntentStatus(i)
-		pending[i.Pod] = pending[i.Pod] || status == plan.Pending
+		if status == plan.Pending {
+			p.pendingOf[i.Pod] = i
+		}
 		if status.Counts() {
 			p.open++
+			p.openOf[i.Pod] = true
 		}
 	}
 	for i := range s.Pods {
@@ -30,23 +41,97 @@ func newPoolState(s *Snapshot) *poolState {
 		case !s.owns(&pod) || pod.Phase == plan.Terminating:
 		case pod.Finished:
 			p.ended = append(p.ended, pod)
-		case pending[pod.Name]:
+		case p.pendingOf[pod.Name].Cause == reason.ScaledDown:
 			p.leaving = append(p.leaving, pod)
 		default:
 			p.staying = append(p.staying, pod)
 		}
 	}
-	slices.SortStableFunc(p.staying, leavesFirst(s))
-	slices.SortStableFunc(p.leaving, leavesFirst(s))
+	p.room = plan.MaxIntents - p.open
+	for i := range p.staying {
+		if a := p.ailmentOf(&p.staying[i]); a.cause != "" && !a.at.After(s.Now) {
+			p.ailing[p.staying[i].Name] = a
+		}
+	}
+	slices.SortStableFunc(p.staying, p.leavesFirst)
+	slices.SortStableFunc(p.leaving, p.leavesFirst)
+	p.recordedOver = s.recordedHandovers()
+	p.handovers = p.keptHandovers()
 	return p
 }
 
-// intentOf returns the pending intent of a pod.
-func (p *poolState) intentOf(pod *Pod) plan.Intent {
-	for _, i := range p.Hold.Intents {
-		if i.Pod == pod.Name && p.IntentStatus(i) == plan.Pending {
-			return i
+// keptHandovers returns the hand-overs for which the pool has a place. A pod that was created in the meantime and has no
+// claims yet makes room for them, because it has no data.
+func (p *poolState) keptHandovers() []handover {
+	recorded, withData := slices.Clone(p.recordedOver), 0
+	recorded = slices.DeleteFunc(recorded, func(h handover) bool { return h.Overdue && p.mayGiveUpInDoubt(nil) })
+	for i := range p.staying {
+		if !p.isNew(&p.staying[i]) {
+			withData++
 		}
 	}
-	return plan.Intent{}
+	return recorded[:max(0, min(len(recorded), p.Object.Replicas-withData))]
+}
+
+// isNew reports whether a pod was created and not completed yet, so that its identity has no data.
+func (s *Snapshot) isNew(p *Pod) bool { return p.Gated && len(s.claimsOf(p.ID)) == 0 }
+
+// excess is how many of the staying pods are too many.
+func (p *poolState) excess() int {
+	return max(0, len(p.staying)+len(p.handovers)-p.Object.Replicas)
+}
+
+// missing is how many pods have to be created.
+func (p *poolState) missing() int {
+	return max(0, p.Object.Replicas-len(p.staying)-len(p.leaving)-len(p.handovers))
+}
+
+// down reports whether a pod does not count as available: it is not, its update is not complete, an intent says that it is
+// about to be disrupted, or its node is lost. A pod that lacks a claim may serve.
+func (p *poolState) down(pod *Pod) bool {
+	lost := p.ails(pod) && p.ailing[pod.Name].certainty != damaged
+	return p.openOf[pod.Name] || lost || !p.available(pod)
+}
+
+// available reports whether a pod serves with all of its containers updated.
+func (s *Snapshot) available(pod *Pod) bool {
+	return pod.Available(s.Object.MinReady, s.Now) && !pod.updating()
+}
+
+// unavailable is how many of the pods that are asked for do not count as available.
+func (p *poolState) unavailable() int {
+	available := 0
+	for i := range p.staying {
+		if !p.down(&p.staying[i]) {
+			available++
+		}
+	}
+	return max(0, p.Object.Replicas-available)
+}
+
+// templatesOf returns the templates of the pods of a revision. Claims that are created today have the claim templates of
+// today.
+func (p *poolState) templatesOf(revision string) Templates {
+	if revision == p.newest.Name {
+		return p.Object.Templates
+	}
+	for _, r := range p.Revisions {
+		if r.Name == revision {
+			return Templates{Pod: r.Pod, Claims: p.today(r.Claims)}
+		}
+	}
+	return p.Object.Templates
+}
+
+// today returns claim templates with those of the object where it has one of the name.
+func (p *poolState) today(earlier []ClaimTemplate) []ClaimTemplate {
+	claims := slices.Clone(earlier)
+	for i := range claims {
+		for _, t := range p.Object.Claims {
+			if t.Name == claims[i].Name {
+				claims[i] = t
+			}
+		}
+	}
+	return claims
 }

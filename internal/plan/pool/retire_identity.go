@@ -1,7 +1,9 @@
 package pool
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -39,11 +41,11 @@ func (p *poolState) retirements() []plan.Action {
 	var steps []plan.Action
 	seen := map[ID]bool{}
 	for _, c := range p.Claims {
-		if c.Pool != p.Object.UID || p.lives(c.ID) || seen[c.ID] || c.Retired || c.Deleting {
+		if c.Pool != p.Object.UID || p.lives(c.ID) || seen[c.ID] || c.marked() || c.Deleting || p.isHandedOver(c.ID) {
 			continue
 		}
 		seen[c.ID] = true
-		steps = append(steps, RetireIdentity{Pool: p.Key.Name, ID: c.ID, Claims: p.unmarked(c.ID), Because: p.ending(c.ID)})
+		steps = append(steps, RetireIdentity{Pool: p.Key.Name, ID: c.ID, Claims: p.unmarked(c.ID), Because: cmp.Or(c.Because, p.ending(c.ID))})
 	}
 	return steps
 }
@@ -51,17 +53,62 @@ func (p *poolState) retirements() []plan.Action {
 func (p *poolState) unmarked(id ID) []Claim {
 	var claims []Claim
 	for _, c := range p.claimsOf(id) {
-		if !c.Retired && !c.Deleting {
+		if !c.marked() && !c.Deleting {
 			claims = append(claims, c)
 		}
 	}
 	return claims
 }
 
+// isHandedOver reports whether an identity waits for its next pod.
+func (p *poolState) isHandedOver(id ID) bool {
+	return slices.ContainsFunc(p.handovers, func(h handover) bool { return h.ID == id })
+}
+
+// UnretireIdentity takes the marks off the claims of an identity that has a pod: that of a request which took effect
+// late. The pod has its data.
+type UnretireIdentity struct {
+	Pool   string
+	ID     ID
+	Claims []Claim
+}
+
+// Reason implements plan.Action.
+func (UnretireIdentity) Reason() reason.Code { return reason.IdentityHandover }
+
+// Effect implements plan.Action.
+func (a UnretireIdentity) Effect() plan.Effect {
+	return plan.Effect{Zone: a.Pool, Pod: PodName(a.Pool, a.ID), Order: plan.WithoutHold, Visible: true, Read: plan.Always}
+}
+
+// Event implements plan.Action.
+func (UnretireIdentity) Event() plan.Event { return plan.Event{} }
+
+// String implements plan.Action: unretire 0123456789abcdef of web.
+func (a UnretireIdentity) String() string { return fmt.Sprintf("unretire %s of %s", a.ID, a.Pool) }
+
+// unretirements keeps the identities of pods that are needed although their claims are marked.
+func (p *poolState) unretirements() []plan.Action {
+	var steps []plan.Action
+	for _, pod := range p.needed() {
+		claims := slices.DeleteFunc(p.claimsOf(pod.ID), func(c Claim) bool { return !c.Retired || c.Deleting })
+		if len(claims) > 0 {
+			steps = append(steps, UnretireIdentity{Pool: p.Key.Name, ID: pod.ID, Claims: claims})
+		}
+	}
+	return steps
+}
+
 // ending returns why the pod of an identity ended: as the hold recorded it, or without lockstep.
 func (p *poolState) ending(id ID) reason.Code {
 	for _, i := range p.Hold.Intents {
-		if i.Pod == PodName(p.Key.Name, id) {
+		switch {
+		case i.Pod != PodName(p.Key.Name, id):
+		case i.Cause == reason.IdentityHandover && slices.ContainsFunc(p.recordedOver, func(h handover) bool { return h.ID == id }):
+			return reason.ScaledDown // there is no place for it
+		case i.Cause == reason.IdentityHandover:
+			return reason.HandoverFailed
+		case i.Cause != reason.UpdatedInPlace:
 			return i.Cause
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // Snapshot is a StatefulCluster and all that belongs to it, as observed once.
@@ -13,14 +14,24 @@ type Snapshot struct {
 	Now  time.Time
 	Live bool // read live, not from caches
 
-	Object Object
-	Pods   []Pod   // that have the labels of the pool, of any owner
-	Claims []Claim // that have the labels of the pool
-	Hold   plan.Hold
+	Object    Object
+	Revisions []Revision // of the object, in the order of their numbers
+	Pods      []Pod      // that have the labels of the pool, of any owner
+	Claims    []Claim    // that have the labels of the pool
+	// Unlabelled are claims of pods that exist and lack the labels of the pool.
+	Unlabelled []string
+	Hold       plan.Hold
 
 	ObjectsAt plan.Version // no state of the object that is older than this is shown
 	PodsAt    plan.Version // the same for pods
 	ClaimsAt  plan.Version // the same for claims
+
+	// Refused is why the API server refuses a pod of the template; none: it does not, or nothing is known. Until is when
+	// to ask again.
+	Refused plan.Refusal
+	// Changes is how the pods of other revisions differ from the pods of the template, as far as it is known. It is for
+	// reading only, because snapshots share it.
+	Changes map[string]Change
 
 	// Draw draws an identity. A source that repeats makes plans that repeat.
 	Draw func() ID
@@ -28,19 +39,44 @@ type Snapshot struct {
 
 // Object is the StatefulCluster. The zero Object does not exist.
 type Object struct {
-	UID            string
-	Version        plan.Version
-	Generation     int64
-	Deleting       bool
-	Replicas       int
-	MinReady       time.Duration
-	Revision       string // the update revision
-	ClaimTemplates []ClaimTemplate
+	UID             string
+	Version         plan.Version
+	Generation      int64
+	Deleting        bool
+	Unreadable      string // why its spec cannot be read; then nothing else of it is known
+	Replicas        int
+	MinReady        time.Duration
+	Hash            string // of the template and the names of the claim templates
+	RevisionHistory int    // how many revisions that no pod has are kept
+	Paused          bool   // no pod is updated
+	Ordered         bool   // pods are created, and leave, one at a time
+	Strategy        Strategy
+	HandoverTimeout time.Duration // 0: a kept identity is waited for without end
+	Liveness        Liveness
+	Claim           ClaimPolicy
 
-	// Of each pod, as the object has them. No rule reads them.
-	Template []byte            // the template as JSON
-	Labels   map[string]string // those of the selector
-	Service  string            // the headless Service; empty: none
+	// Of each pod, as the object has them.
+	Templates
+	Labels  map[string]string // those of the selector
+	Service string            // the headless Service; empty: none
+
+	PodsToDelete []string // names of pods that are asked to leave
+
+	// Conditions are those of its status, to keep the times of their last changes. No rule reads them.
+	Conditions []Condition
+}
+
+// Condition is a condition of the status of the object.
+type Condition struct {
+	Type   string
+	Status string
+	Since  time.Time
+}
+
+// Templates are the templates of a pod and of its claims.
+type Templates struct {
+	Pod    []byte // as JSON
+	Claims []ClaimTemplate
 }
 
 // ClaimTemplate is a template of claims. Each identity has one claim of each template.
@@ -56,12 +92,30 @@ func (o *Object) Exists() bool { return o.UID != "" }
 type Pod struct {
 	plan.Pod
 	ID        ID
-	Owner     string // UID of its controller; empty: none
-	Gated     bool   // it cannot be scheduled before its claims exist
-	Scheduled bool   // it has a node
-	Finished  bool   // its containers have ended and are not restarted
-	Cost      int    // its deletion cost: pods of lower cost leave first
-	Restarts  int    // of its containers
+	Owner     string    // UID of its controller; empty: none
+	Gated     bool      // it cannot be scheduled before its claims exist
+	Scheduled bool      // it has a node
+	Finished  bool      // its containers have ended and are not restarted
+	Asked     bool      // a person asks for it to leave, or to be replaced
+	Cost      int       // its deletion cost: pods of lower cost leave first
+	Restarts  int       // of its containers
+	EndsBy    time.Time // when its grace period is over, if it is terminating
+	From      string    // UID of the pod that its identity had before; empty: none
+	Node      Node
+	Mounts    []string  // the claims of its volumes
+	NotReady  time.Time // since when it is not Ready; zero: it is, or nothing is known
+
+	Generation, Observed int64 // of its spec, and that of its status; Observed is 0 if the kubelet does not report it
+	Containers           []Container
+	Update               InPlaceUpdate
+}
+
+// Container is a container of a pod.
+type Container struct {
+	Name    string
+	Image   string // of the spec
+	ID      string // of the running container and its image; it changes with each start
+	Running bool
 }
 
 // Active reports whether the pod serves, or can still begin to.
@@ -74,10 +128,19 @@ type Claim struct {
 	Version  plan.Version
 	ID       ID
 	Template string
-	Pool     string // UID of the StatefulCluster for which it was created
+	Pool     string   // UID of the StatefulCluster for which it was created
+	Siblings []string // the claim templates of its identity when it was created
+	From     string   // UID of the pod from which its identity is handed over, or was; empty: it never was
 	Deleting bool
-	Retired  bool // its identity has ended
+	Retired  bool        // its identity has ended
+	Owned    bool        // by the object
+	Keep     bool        // a person wants to keep it
+	Ended    time.Time   // when, if Retired
+	Because  reason.Code // why, if Retired
 }
+
+// marked reports whether the claim says when its identity has ended. A time that cannot be read is written again.
+func (c *Claim) marked() bool { return c.Retired && !c.Ended.IsZero() }
 
 // claimsOf returns the claims of an identity that belong to this pool.
 func (s *Snapshot) claimsOf(id ID) []Claim {
@@ -89,6 +152,18 @@ func (s *Snapshot) claimsOf(id ID) []Claim {
 	}
 	return claims
 }
+
+// podNamed returns the pod of that name, of any owner.
+func (s *Snapshot) podNamed(name string) (Pod, bool) {
+	i := slices.IndexFunc(s.Pods, func(p Pod) bool { return p.Name == name })
+	if i < 0 {
+		return Pod{}, false
+	}
+	return s.Pods[i], true
+}
+
+// podOf returns the pod of an identity, of any owner.
+func (s *Snapshot) podOf(id ID) (Pod, bool) { return s.podNamed(PodName(s.Key.Name, id)) }
 
 // lives reports whether an identity has a pod, of any owner.
 func (s *Snapshot) lives(id ID) bool {

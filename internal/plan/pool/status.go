@@ -9,13 +9,17 @@ type Status struct {
 	Available   int
 	Updated     int
 	Terminating int
+	Newest      string       // the revision of the template; empty: it is not accepted
+	Current     string       // the revision before it
 	Waiting     plan.Refusal // the first wait; none: nothing is waited for
-	Settled     bool         // as many available pods as asked for, at the update revision, and nothing to do
+	Settled     bool         // as many available pods as asked for, at the update revision but for the partition, and nothing to do
+	Enough      bool         // so many pods are available as stay during an update
+	Invalid     plan.Refusal // why the API server refuses the template; none: it does not
 }
 
 // Describe returns the status of a pool for which a plan was made.
 func Describe(s Snapshot, steps []plan.Action) Status {
-	var status Status
+	status := Status{Newest: s.Newest().Name, Current: s.Current().Name}
 	for i := range s.Pods {
 		switch p := &s.Pods[i]; {
 		case !s.owns(p):
@@ -24,8 +28,8 @@ func Describe(s Snapshot, steps []plan.Action) Status {
 		case p.Active():
 			status.Replicas++
 			status.Ready += one(p.Up())
-			status.Available += one(p.Available(s.Object.MinReady, s.Now))
-			status.Updated += one(p.Revision == s.Object.Revision)
+			status.Available += one(s.available(p))
+			status.Updated += one(p.Revision == status.Newest)
 		}
 	}
 	for _, w := range plan.Only[plan.Wait](steps) {
@@ -33,7 +37,13 @@ func Describe(s Snapshot, steps []plan.Action) Status {
 			status.Waiting = w.Because
 		}
 	}
-	status.Settled = len(steps) == 0 && status.Available == s.Object.Replicas && status.Updated == status.Replicas
+	o := &s.Object
+	earlier, stay := status.Replicas-status.Updated, o.Replicas-max(1, o.Strategy.MaxUnavailable.Of(o.Replicas))
+	status.Settled = len(steps) == 0 && status.Available == o.Replicas && earlier <= o.Strategy.Partition.Of(o.Replicas)
+	status.Enough = status.Available >= stay && (status.Available > 0 || o.Replicas == 0)
+	if status.Newest == "" {
+		status.Invalid = s.Refused
+	}
 	return status
 }
 

@@ -13,20 +13,32 @@ import (
 // process that was suspended may still send it.
 func (p *poolState) surplus() []plan.Action {
 	var steps []plan.Action
-	wanted := max(0, p.Object.Replicas-len(p.staying)) // of the leaving pods
+	wanted := max(0, p.Object.Replicas-len(p.staying)-len(p.handovers)) // of the leaving pods
 	for i := range p.leaving {
 		pod := &p.leaving[i]
 		if i >= len(p.leaving)-wanted { // the last ones to leave stay
-			steps = append(steps, plan.CancelDeletion{Intent: p.intentOf(pod), Because: plan.Refusal{Code: reason.DeletionCancelled}})
+			steps = append(steps, p.cancellation(pod))
 		} else {
-			steps = append(steps, p.deletion(pod, true, reason.ScaledDown))
+			steps = append(steps, p.deletion(pod, reason.ScaledDown))
 		}
 	}
-	room := plan.MaxIntents - p.open
-	for i := range min(len(p.staying)-p.Object.Replicas, room) {
-		steps = append(steps, p.deletion(&p.staying[i], false, reason.ScaledDown))
+	for i := range p.leaveNow() {
+		if pod := &p.staying[i]; p.hasRoom(pod) {
+			steps = append(steps, p.deletion(pod, reason.ScaledDown))
+		}
 	}
 	return steps
+}
+
+// leaveNow is how many of the pods that are too many leave now: one at a time if pods are ordered.
+func (p *poolState) leaveNow() int {
+	if !p.Object.Ordered {
+		return p.excess()
+	}
+	if len(p.leaving) > 0 || !p.inOrder() {
+		return 0
+	}
+	return min(p.excess(), 1)
 }
 
 // finished deletes the pods whose containers have ended. Their identities are given up.
@@ -34,57 +46,91 @@ func (p *poolState) finished() []plan.Action {
 	var steps []plan.Action
 	for i := range p.ended {
 		pod := &p.ended[i]
-		recorded := p.intentOf(pod).UID != ""
-		if !recorded && p.open >= plan.MaxIntents {
-			continue
+		if p.hasRoom(pod) {
+			steps = append(steps, p.deletion(pod, reason.PodFinished))
 		}
-		if !recorded {
-			p.open++
-		}
-		steps = append(steps, p.deletion(pod, recorded, reason.PodFinished))
 	}
 	return steps
 }
 
+// incomplete deletes the next pods of identities that lack a claim which they had. Their identities are given up.
+func (p *poolState) incomplete() []plan.Action {
+	var steps []plan.Action
+	for i := range p.staying {
+		if pod := &p.staying[i]; pod.From != "" && pod.Gated && !p.complete(pod.ID, pod.From) && p.hasRoom(pod) {
+			steps = append(steps, p.deletion(pod, reason.HandoverFailed))
+		}
+	}
+	return steps
+}
+
+// recorded reports whether the hold has recorded the disruption of a pod for that cause, and it can still happen.
+func (p *poolState) recorded(pod *Pod, cause reason.Code) bool {
+	return p.pendingOf[pod.Name].Cause == cause
+}
+
+// hasRoom reports whether the hold can record the disruption of a pod, and counts it.
+func (p *poolState) hasRoom(pod *Pod) bool {
+	if p.openOf[pod.Name] {
+		return true
+	}
+	if p.room <= 0 {
+		return false
+	}
+	p.room--
+	p.openOf[pod.Name] = true
+	return true
+}
+
+// cancellation cancels the recorded disruption of a pod.
+func (p *poolState) cancellation(pod *Pod) plan.Action {
+	return plan.CancelDeletion{Intent: p.pendingOf[pod.Name], Because: plan.Refusal{Code: reason.DeletionCancelled}}
+}
+
 // deletion deletes a pod once the hold has recorded it.
-func (p *poolState) deletion(pod *Pod, recorded bool, because reason.Code) plan.Action {
-	return plan.DeletePod{
-		Zone: p.Key.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version, Up: true, AlreadyRecorded: recorded, Because: because,
+func (p *poolState) deletion(pod *Pod, because reason.Code) plan.Action {
+	return plan.DeletePod(p.disruption(pod, because))
+}
+
+// disruption is that of a pod which the hold records first, also if the pod is down.
+func (p *poolState) disruption(pod *Pod, because reason.Code) plan.Disruption {
+	return plan.Disruption{
+		Zone: p.Key.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version, Up: true, AlreadyRecorded: p.recorded(pod, because), Because: because,
+		NeedsLiveRead: because == reason.UpdatedByNewIdentity, // an older view may lack claims
 	}
 }
 
 // needed returns the pods that stay, without those that are too many.
-func (p *poolState) needed() []Pod {
-	return p.staying[max(0, len(p.staying)-p.Object.Replicas):]
-}
+func (p *poolState) needed() []Pod { return p.staying[min(p.excess(), len(p.staying)):] }
 
 // leavesFirst orders pods by who leaves first: what serves least, then what has the lowest deletion cost, then what has
 // served for the shortest time. So every process chooses the same.
-func leavesFirst(s *Snapshot) func(a, b Pod) int {
-	first := func(a, b bool) int {
-		switch {
-		case a == b:
-			return 0
-		case a:
-			return -1
-		}
-		return 1
-	}
-	available := func(p *Pod) bool { return p.Available(s.Object.MinReady, s.Now) }
-	return func(a, b Pod) int {
-		return cmp.Or(
-			first(len(s.claimsOf(a.ID)) == 0 && a.Gated, len(s.claimsOf(b.ID)) == 0 && b.Gated),
-			first(!a.Scheduled, !b.Scheduled),
-			first(!a.Up(), !b.Up()),
-			first(!available(&a), !available(&b)),
-			cmp.Compare(a.Cost, b.Cost),
-			first(a.Revision != s.Object.Revision, b.Revision != s.Object.Revision),
-			-compareTimes(a.ReadySince, b.ReadySince),
-			-cmp.Compare(a.Restarts, b.Restarts),
-			-cmp.Compare(a.Created, b.Created),
-			cmp.Compare(a.Name, b.Name),
-		)
-	}
+func (p *poolState) leavesFirst(a, b Pod) int {
+	return cmp.Or(
+		first(a.Asked, b.Asked),
+		first(p.isNew(&a), p.isNew(&b)),
+		first(!a.Scheduled, !b.Scheduled),
+		first(p.ails(&a), p.ails(&b)),
+		first(!a.Up(), !b.Up()),
+		first(!p.available(&a), !p.available(&b)),
+		cmp.Compare(a.Cost, b.Cost),
+		first(a.Revision != p.newest.Name, b.Revision != p.newest.Name),
+		-compareTimes(a.ReadySince, b.ReadySince),
+		-cmp.Compare(a.Restarts, b.Restarts),
+		-cmp.Compare(a.Created, b.Created),
+		cmp.Compare(a.Name, b.Name),
+	)
 }
 
 func compareTimes(a, b time.Time) int { return a.Compare(b) }
+
+// first orders what has a property before what has it not.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}

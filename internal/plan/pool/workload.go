@@ -21,12 +21,8 @@ func (*Snapshot) NextPart(recorded plan.Part) plan.Part { return recorded }
 
 // Pod implements plan.Workload.
 func (s *Snapshot) Pod(name string) (plan.Pod, bool) {
-	for i := range s.Pods {
-		if s.Pods[i].Name == name {
-			return s.Pods[i].Pod, true
-		}
-	}
-	return plan.Pod{}, false
+	p, exists := s.podNamed(name)
+	return p.Pod, exists
 }
 
 // Units implements plan.Workload: a pool is one unit.
@@ -39,13 +35,16 @@ func (s *Snapshot) Units() []plan.Unit {
 
 // Rollout implements plan.Workload.
 func (s *Snapshot) Rollout(string) plan.UnitRollout {
-	return plan.UnitRollout{To: s.Object.Revision, Observed: true, Budget: 1, Done: s.RolledOut()}
+	newest := s.Newest().Name
+	budget := max(1, s.Object.Strategy.MaxUnavailable.Of(s.Object.Replicas))
+	return plan.UnitRollout{From: s.Current().Name, To: newest, Observed: newest != "", Budget: budget, Done: s.RolledOut()}
 }
 
 // RolledOut implements plan.Workload.
 func (s *Snapshot) RolledOut() bool {
+	newest := s.Newest().Name
 	for i := range s.Pods {
-		if p := &s.Pods[i]; s.owns(p) && p.Active() && p.Revision != s.Object.Revision {
+		if p := &s.Pods[i]; s.owns(p) && p.Active() && p.Revision != newest {
 			return false
 		}
 	}
@@ -55,8 +54,31 @@ func (s *Snapshot) RolledOut() bool {
 // Gone implements plan.Workload: neither the object nor a pod of it exists.
 func (s *Snapshot) Gone() bool { return !s.Object.Exists() && len(s.Pods) == 0 }
 
-// Due implements plan.Workload.
-func (*Snapshot) Due() []time.Time { return nil }
+// Due implements plan.Workload: when pods are to be replaced by new identities, and when hand-overs are given up.
+func (s *Snapshot) Due() []time.Time {
+	p, due := newPoolState(s), []time.Time(nil)
+	for i := range p.staying {
+		if a := p.ailmentOf(&p.staying[i]); a.at.After(s.Now) {
+			due = append(due, a.at)
+		}
+	}
+	for i := range p.staying {
+		if at := p.staying[i].Created.Time().Add(s.Object.Liveness.Startup); s.Object.Ordered && at.After(s.Now) {
+			due = append(due, at)
+		}
+	}
+	for i := range s.Pods {
+		if at := s.Pods[i].EndsBy.Add(s.Object.HandoverTimeout); at.After(s.Now) && len(p.handovers) > 0 {
+			due = append(due, at)
+		}
+	}
+	for _, spent := range p.spentIdentities() {
+		if at := spent.ended.Add(s.Object.Claim.DeleteAfter); at.After(s.Now) && !spent.keep {
+			due = append(due, at)
+		}
+	}
+	return due
+}
 
 // Remarks implements plan.Workload.
 func (*Snapshot) Remarks() []plan.Wait { return nil }

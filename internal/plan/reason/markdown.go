@@ -49,7 +49,7 @@ func listed(seen []Surface) string {
 	var names []string
 	for _, place := range seen {
 		name := string(place)
-		if place != InBudgets {
+		if place != InBudgets && place != InPools {
 			name = "`" + name + "`"
 		}
 		names = append(names, name)

@@ -44,6 +44,23 @@ const (
 	IdentityLost           Code = "IdentityLost"
 	ScaledDown             Code = "ScaledDown"
 	PodFinished            Code = "PodFinished"
+	IdentityHandover       Code = "IdentityHandover"
+	HandoverFailed         Code = "HandoverFailed"
+	UpdatedInPlace         Code = "UpdatedInPlace"
+	UpdatedByNewIdentity   Code = "UpdatedByNewIdentity"
+	RevisionRecorded       Code = "RevisionRecorded"
+	RevisionsCompared      Code = "RevisionsCompared"
+	RevisionUnused         Code = "RevisionUnused"
+	RevisionEqual          Code = "RevisionEqual"
+	NodeGone               Code = "NodeGone"
+	NodeLost               Code = "NodeLost"
+	ClaimLost              Code = "ClaimLost"
+	CrashLooping           Code = "CrashLooping"
+	NeverReady             Code = "NeverReady"
+	ClaimsUnneeded         Code = "ClaimsUnneeded"
+	ClaimsOwned            Code = "ClaimsOwned"
+	AllAvailable           Code = "AllAvailable"
+	ReplacementAsked       Code = "ReplacementAsked"
 )
 
 // Codes for waits that end by themselves.
@@ -83,6 +100,12 @@ const (
 	PartitionDelayPending Code = "PartitionDelayPending"
 	ClusterRestored       Code = "ClusterRestored"
 	PodNotAdopted         Code = "PodNotAdopted"
+	TemplateUnchecked     Code = "TemplateUnchecked"
+	UpdateUnderway        Code = "UpdateUnderway"
+	HandoverUnderway      Code = "HandoverUnderway"
+	UpdatesByDeletion     Code = "UpdatesByDeletion"
+	UpdatesPaused         Code = "UpdatesPaused"
+	NodeSilent            Code = "NodeSilent"
 )
 
 // Codes for waits that only a person ends.
@@ -127,6 +150,9 @@ const (
 	InvalidGroup          Code = "InvalidGroup"
 	ZoneLeftGroup         Code = "ZoneLeftGroup"
 	ReplicasContested     Code = "ReplicasContested"
+	TemplateInvalid       Code = "TemplateInvalid"
+	InPlaceImpossible     Code = "InPlaceImpossible"
+	TooManyUnhealthy      Code = "TooManyUnhealthy"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

@@ -10,6 +10,7 @@ const (
 	InRemarks  Surface = "lockstep_group_zone_remarks"
 	InRefusals Surface = "lockstep_group_refusals_total"
 	InReviews  Surface = "lockstep_admission_reviews_total" // for objects of no group, or of no known group
+	InPools    Surface = "the status of StatefulClusters"
 	InBudgets  Surface = "the conditions of ZoneAwarePodDisruptionBudgets"
 )
 
@@ -55,6 +56,9 @@ var surfaces = map[Code][]Surface{
 	InvalidGroup:          {InRemarks},
 	ZoneLeftGroup:         {InWaits, InRemarks, InRefusals},
 	ReplicasContested:     {InWaits, InRemarks},
+	TemplateInvalid:       {InPools},
+	InPlaceImpossible:     {InPools},
+	TooManyUnhealthy:      {InPools},
 	InvariantViolated:     {InWaits, InRefusals},
 }
 

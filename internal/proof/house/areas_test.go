@@ -54,6 +54,7 @@ var areas = map[string]area{
 		"plan/pool":  {knows: []string{"plan", "plan/reason"}},
 	}},
 	"contract": {knows: []string{"plan"}},
+	"render":   {knows: []string{"plan", "contract"}},
 	"lock": {
 		knows: []string{"plan", "contract"},
 		rooms: map[string]room{
@@ -71,7 +72,7 @@ var areas = map[string]area{
 		},
 	},
 	"cluster": {
-		knows: []string{"api", "plan", "contract", "lock"}, uses: everything,
+		knows: []string{"api", "plan", "contract", "lock", "render"}, uses: everything,
 		rooms: map[string]room{
 			"cluster/budgets":   {knows: []string{"cluster/dynamicwatch"}},
 			"cluster/reference": {knows: []string{"cluster/dynamicwatch"}},
@@ -80,8 +81,7 @@ var areas = map[string]area{
 		},
 	},
 	"act": {
-		knows: []string{"api", "plan", "contract", "lock", "show", "cluster"}, uses: everything,
-		rooms: map[string]room{"act": {knows: []string{"act/render"}}},
+		knows: []string{"api", "plan", "contract", "lock", "render", "show", "cluster"}, uses: everything,
 	},
 	"control": {
 		knows: []string{"api", "plan", "contract", "lock", "show", "cluster"}, uses: everything,
@@ -110,6 +110,7 @@ var areas = map[string]area{
 		rooms: map[string]room{
 			"proof/fixture/draw": {knows: []string{"proof/fixture"}, uses: []string{"pgregory.net/rapid"}},
 			"proof/sim":          {knows: []string{"proof/sim/judge"}, uses: []string{"math/rand"}}, // random numbers come from a seed
+			"proof/sim/pools":    {uses: []string{"math/rand"}},
 			"proof/sim/walk": {
 				// The walk simulates the API server that calls the webhooks, the store of holds and the
 				// reads of groups.

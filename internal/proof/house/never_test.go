@@ -19,6 +19,7 @@ var nevers = map[string]never{
 	"api":      {sentence: "a client", imports: []string{"k8s.io/client-go"}},
 	"plan":     {sentence: "an object of the API, a client, a clock", imports: []string{"k8s.io"}, calls: readsClock},
 	"contract": {sentence: "an object of the API, a client, a clock", imports: []string{"k8s.io"}, calls: readsClock},
+	"render":   {sentence: "an object of the API, a client, a clock", imports: []string{"k8s.io"}, calls: readsClock},
 	"lock": {sentence: "a clock", calls: readsClock, except: map[string]string{
 		"lock/lease": "it dates what this process has seen",
 	}},

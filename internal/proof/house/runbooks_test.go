@@ -160,6 +160,10 @@ var noAlert = map[reason.Code]string{
 	reason.PauseExpired:   "every pause with an end ends this way",
 	reason.NoPodsCovered:  "a condition of the budget; no operation waits and lockstep refuses no request because of it",
 	reason.SeveralGroups:  "a condition of the budget, which may be intended",
+
+	reason.TemplateInvalid:   "a StatefulCluster shows it in its status; the kind has no metrics yet",
+	reason.InPlaceImpossible: "a StatefulCluster shows it in its status; the kind has no metrics yet",
+	reason.TooManyUnhealthy:  "a StatefulCluster shows it in its status; the kind has no metrics yet",
 }
 
 // raisedBy returns the alerts that a reason raises, by the metrics that contain the

@@ -11,7 +11,7 @@ const (
 var pools = []Mutant{
 	{
 		Name:  "births that wait for the hold",
-		Edits: []Edit{{"internal/plan/pool/create_pods.go", "\tif missing <= 0 {", "\tif missing <= 0 || p.Hold.Holder.Foreign() {"}},
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "missing := min(p.missing(), MostBirths)\n", "missing := min(p.missing(), MostBirths)\n\tif p.Hold.Holder.Foreign() {\n\t\treturn nil\n\t}\n"}},
 		Test:  poolScenarios + "a-hole-is-filled-under-any-hold", Rule: "create 1 pods",
 	},
 	{
@@ -36,7 +36,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "surplus pods completed",
-		Edits: []Edit{{poolSurplus, "return p.staying[max(0, len(p.staying)-p.Object.Replicas):]", "return p.staying"}},
+		Edits: []Edit{{poolSurplus, "return p.staying[min(p.excess(), len(p.staying)):]", "return p.staying"}},
 		Test:  poolScenarios + "a-pod-that-is-too-many-is-never-completed", Rule: "complete web-b",
 	},
 	{
@@ -46,7 +46,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "recorded deletions not counted when the replicas are lowered",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "case pending[pod.Name]:", "case false:"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "case p.pendingOf[pod.Name].Cause == reason.ScaledDown:", "case p.pendingOf[pod.Name].Cause == reason.ScaledDown && s.Live:"}},
 		Test:  poolScenarios + "lowering-takes-exactly-as-many", Rule: "delete web-a",
 	},
 	{
@@ -71,7 +71,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "identity that is retired on caches",
-		Edits: []Edit{{"internal/plan/pool/retire_identity.go", "Visible: true, Read: plan.Always}", "Visible: true}"}},
+		Edits: []Edit{{"internal/plan/pool/retire_identity.go", "func (a RetireIdentity) Effect() plan.Effect {\n\treturn plan.Effect{Zone: a.Pool, Pod: PodName(a.Pool, a.ID), Order: plan.WithoutHold, Visible: true, Read: plan.Always}", "func (a RetireIdentity) Effect() plan.Effect {\n\treturn plan.Effect{Zone: a.Pool, Pod: PodName(a.Pool, a.ID), Order: plan.WithoutHold, Visible: true}"}},
 		Test:  poolScenarios + "an-identity-that-ended-is-retired-after-a-live-read", Rule: "hold: read live",
 	},
 	{
@@ -91,7 +91,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "gate removed before the last claim exists",
-		Edits: []Edit{{actPools, "\t\tif err := e.createClaim(ctx, s, t, a.ID); err != nil {\n\t\t\treturn err\n\t\t}\n", "\t\t_ = e.createClaim(ctx, s, t, a.ID)\n"}},
+		Edits: []Edit{{actPools, "\t\tif err := e.createClaim(ctx, s, t, a); err != nil {\n\t\t\treturn err\n\t\t}\n", "\t\t_ = e.createClaim(ctx, s, t, a)\n"}},
 		Test:  "internal/act TestActionsOfAStatefulCluster/a claim that is refused keeps the gate", Rule: "PATCH pods/db-a",
 	},
 	{
@@ -101,7 +101,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "births that go on after a refusal",
-		Edits: []Edit{{actPools, "\t\tif err := errors.Join(errs...); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n\treturn nil\n}\n\nfunc (e *Executor) createPod(", "\t\t_ = errs\n\t}\n\treturn nil\n}\n\nfunc (e *Executor) createPod("}},
+		Edits: []Edit{{actPools, "\t\tif err := errors.Join(errs...); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n\treturn nil\n}\n\n// handOver", "\t\t_ = errs\n\t}\n\treturn nil\n}\n\n// handOver"}},
 		Test:  "internal/act TestActionsOfAStatefulCluster/the first refusal ends the births, in runs of one, two and four", Rule: "POST pods",
 	},
 	{

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // StatefulCluster is a set of pods without order. Each pod has an identity of its own, with claims of its own. A pod that
@@ -34,6 +35,8 @@ type StatefulCluster struct {
 }
 
 // StatefulClusterSpec is what a StatefulCluster should be.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.template.spec.nodeName) || !has(self.volumeClaimTemplates) || size(self.volumeClaimTemplates) == 0",message="template.spec.nodeName excludes claim templates, because a pod with a node cannot wait for its claims"
 type StatefulClusterSpec struct {
 	// Replicas is the number of pods.
 	// +kubebuilder:default:=1
@@ -66,6 +69,167 @@ type StatefulClusterSpec struct {
 	// +kubebuilder:validation:Maximum=31536000
 	// +optional
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
+
+	// PodManagementPolicy is Parallel: pods are created, and leave, all at once; or OrderedReady: one at a time, the next one
+	// when all others are available or have had startupSeconds to become Ready.
+	// +kubebuilder:validation:Enum=Parallel;OrderedReady
+	// +kubebuilder:default:=Parallel
+	PodManagementPolicy string `json:"podManagementPolicy,omitempty"`
+
+	// ScaleStrategy says which pods leave.
+	// +optional
+	ScaleStrategy PoolScaleStrategy `json:"scaleStrategy,omitempty"`
+
+	// RevisionHistoryLimit is how many revisions that no pod has are kept.
+	// +kubebuilder:default:=10
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
+
+	// Paused pods get no other template. Missing pods are created, and the StatefulCluster is scaled.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+
+	// IdentityPolicy says when an identity keeps its claims.
+	// +optional
+	IdentityPolicy PoolIdentityPolicy `json:"identityPolicy,omitempty"`
+
+	// PersistentVolumeClaimRetentionPolicy says what becomes of claims.
+	// +optional
+	PersistentVolumeClaimRetentionPolicy PoolClaimPolicy `json:"persistentVolumeClaimRetentionPolicy,omitempty"`
+
+	// Liveness says when a pod is replaced by a new identity although no client asks for it.
+	// +optional
+	Liveness PoolLiveness `json:"liveness,omitempty"`
+
+	// UpdateStrategy says how pods get the newest template.
+	// +optional
+	UpdateStrategy PoolUpdateStrategy `json:"updateStrategy,omitempty"`
+}
+
+// PoolScaleStrategy says which pods leave.
+type PoolScaleStrategy struct {
+	// PodsToDelete are names of pods that leave first if replicas is lowered; otherwise new identities take their places. A name
+	// that does not exist means nothing, and never comes to mean another pod.
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:MaxLength=253
+	// +listType=set
+	// +optional
+	PodsToDelete []string `json:"podsToDelete,omitempty"`
+}
+
+// PoolIdentityPolicy says when an identity keeps its claims.
+type PoolIdentityPolicy struct {
+	// HandoverTimeoutSeconds is how long a hand-over waits for the former pod after the end of its grace period. Then a new
+	// identity takes its place. 0: without end.
+	// +kubebuilder:default:=600
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	HandoverTimeoutSeconds *int32 `json:"handoverTimeoutSeconds,omitempty"`
+}
+
+// PoolClaimPolicy says what becomes of claims.
+type PoolClaimPolicy struct {
+	// WhenDeleted is Delete if Kubernetes deletes all claims with the StatefulCluster.
+	// +kubebuilder:validation:Enum=Retain;Delete
+	// +kubebuilder:default:=Retain
+	WhenDeleted string `json:"whenDeleted,omitempty"`
+
+	// WhenScaled is Delete if lockstep deletes the claims of identities that left because spec.replicas was lowered.
+	// +kubebuilder:validation:Enum=Retain;Delete
+	// +kubebuilder:default:=Retain
+	WhenScaled string `json:"whenScaled,omitempty"`
+
+	// WhenReplaced is Delete if lockstep deletes the claims of identities that left for another reason.
+	// +kubebuilder:validation:Enum=Retain;Delete
+	// +kubebuilder:default:=Retain
+	WhenReplaced string `json:"whenReplaced,omitempty"`
+
+	// RetiredTTLSeconds is how long after the end of an identity lockstep deletes its claims. Without it they stay.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=31536000
+	// +optional
+	RetiredTTLSeconds *int32 `json:"retiredTTLSeconds,omitempty"`
+
+	// RetiredLimit is how many ended identities keep their claims: the latest ones. Without it all keep them.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
+	RetiredLimit *int32 `json:"retiredLimit,omitempty"`
+}
+
+// PoolLiveness says when a pod is replaced by a new identity although no client asks for it. 0 seconds mean never. A pod whose
+// Node is deleted, or has the taint node.kubernetes.io/out-of-service, is replaced at once.
+type PoolLiveness struct {
+	// NodeLostSeconds is how long a node does not report before its pods are replaced.
+	// +kubebuilder:default:=300
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	NodeLostSeconds *int32 `json:"nodeLostSeconds,omitempty"`
+
+	// StartupSeconds is how long a pod may take to become Ready.
+	// +kubebuilder:default:=600
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	StartupSeconds *int32 `json:"startupSeconds,omitempty"`
+
+	// CrashLoopSeconds is how long a pod is not Ready while a container is in a crash loop.
+	// +kubebuilder:default:=3600
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	CrashLoopSeconds *int32 `json:"crashLoopSeconds,omitempty"`
+
+	// NotReadySeconds is how long a pod is not Ready after startupSeconds.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	// +optional
+	NotReadySeconds int32 `json:"notReadySeconds,omitempty"`
+
+	// MaxUnhealthy is how many pods may be unavailable for an identity to be given up because of a lost node or ill health: a
+	// number, or a percentage of spec.replicas, rounded down, but at least 1. The last available pod always stays.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 10000 : string(self).matches('^([1-9]|[1-9][0-9]|100)%$')",message="maxUnhealthy must be a number of at least 1 or a percentage such as 40%"
+	// +optional
+	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
+}
+
+// PoolUpdateStrategy says how pods get the newest template.
+type PoolUpdateStrategy struct {
+	// Type is RollingUpdate, or OnDelete: only new pods get the newest template.
+	// +kubebuilder:validation:Enum=RollingUpdate;OnDelete
+	// +kubebuilder:default:=RollingUpdate
+	Type string `json:"type,omitempty"`
+
+	// RollingUpdate configures rolling updates.
+	// +optional
+	RollingUpdate PoolRollingUpdate `json:"rollingUpdate,omitempty"`
+}
+
+// PoolRollingUpdate configures rolling updates.
+type PoolRollingUpdate struct {
+	// Partition is how many pods keep their revision: a number, or a percentage of spec.replicas, rounded up.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 10000 : string(self).matches('^([0-9]|[1-9][0-9]|100)%$')",message="partition must be a number or a percentage such as 25%"
+	// +optional
+	Partition *intstr.IntOrString `json:"partition,omitempty"`
+
+	// MaxUnavailable is how many pods may be unavailable because of updates: a number, or a percentage of spec.replicas,
+	// rounded up.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 10000 : string(self).matches('^([1-9]|[1-9][0-9]|100)%$')",message="maxUnavailable must be a number of at least 1 or a percentage such as 25%"
+	// +optional
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
+	// PodUpdatePolicy says how one pod gets the newest template. InPlaceIfPossible: in place, or else by a pod of the same
+	// name with the same claims. InPlaceOnly: in place, or not at all. RecreateKeepIdentity: by a pod of the same name with
+	// the same claims. Recreate: by a new identity.
+	// +kubebuilder:validation:Enum=InPlaceIfPossible;InPlaceOnly;RecreateKeepIdentity;Recreate
+	// +kubebuilder:default:=InPlaceIfPossible
+	PodUpdatePolicy string `json:"podUpdatePolicy,omitempty"`
+
+	// Paused is the same as spec.paused.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
 }
 
 // PoolTemplate is a template of pods.
@@ -105,6 +269,10 @@ type PoolPodSpec struct {
 	// +kubebuilder:validation:Enum=Always
 	// +optional
 	RestartPolicy string `json:"restartPolicy,omitempty"`
+
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	NodeName string `json:"nodeName,omitempty"`
 }
 
 // PoolContainer is the part of a container that lockstep reads.
@@ -151,6 +319,11 @@ type StatefulClusterStatus struct {
 	// +optional
 	TerminatingReplicas int32 `json:"terminatingReplicas"`
 
+	// CurrentRevision is the revision that the pods had before the template changed. It becomes the update revision when
+	// all pods have that.
+	// +optional
+	CurrentRevision string `json:"currentRevision,omitempty"`
+
 	// UpdateRevision is the revision of the template.
 	// +optional
 	UpdateRevision string `json:"updateRevision,omitempty"`
@@ -166,6 +339,15 @@ type StatefulClusterStatus struct {
 	// Waiting is what the StatefulCluster waits for.
 	// +optional
 	Waiting *PoolWaiting `json:"waiting,omitempty"`
+
+	// Conditions of the StatefulCluster. Ready: as many pods as asked for are available at the update revision, but for the
+	// partition. Available: so many pods are available as stay during an update. Reconciling: lockstep works on it, or waits
+	// for something that ends by itself. Stalled: a person must act. SpecValid: the API server accepts a pod of the template.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // PoolWaiting is one reason to wait.

@@ -2,22 +2,30 @@ package render_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lockstep-dev/lockstep/internal/act/render"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/render"
 )
 
 var key = plan.Key{Namespace: "team", Kind: plan.KindStatefulCluster, Name: "db"}
 
 const id = pool.ID("0123456789abcdef")
 
-// object returns a StatefulCluster with a template and claim templates.
-func object(template string, claims ...pool.ClaimTemplate) *pool.Object {
-	return &pool.Object{UID: "u", Revision: "db-1", Template: []byte(template), Labels: map[string]string{"app": "db"}, ClaimTemplates: claims}
+var object = &pool.Object{UID: "u", Labels: map[string]string{"app": "db"}}
+
+// birth returns a pod to create from a template and claim templates.
+func birth(template string, claims ...pool.ClaimTemplate) render.Birth {
+	return render.Birth{ID: id, Revision: "db-1", Templates: pool.Templates{Pod: []byte(template), Claims: claims}}
+}
+
+func following(b render.Birth, uid string) render.Birth {
+	b.From = uid
+	return b
 }
 
 var data = pool.ClaimTemplate{Name: "data", Template: []byte(`{"metadata": {"name": "data", "creationTimestamp": null}, "spec": {"new": [1]}, "status": {}}`)}
@@ -28,40 +36,50 @@ func TestAPodIsItsTemplateWithAnIdentity(t *testing.T) {
 		"labels": {"app": "db", "lockstep.dev/statefulcluster": "db", "lockstep.dev/instance-id": "0123456789abcdef", "controller-revision-hash": "db-1"},
 		"ownerReferences": [{"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "name": "db", "uid": "u", "controller": true}]}`
 	for sentence, tc := range map[string]struct {
-		object *pool.Object
-		want   string
+		birth render.Birth
+		want  string
 	}{
 		"without claims it has no gate": {
-			object(`{"spec": {"containers": [{"name": "c", "image": "i"}]}}`),
+			birth(`{"spec": {"containers": [{"name": "c", "image": "i"}]}}`),
 			`{"apiVersion": "v1", "kind": "Pod", ` + metadata + `,
 			  "spec": {"containers": [{"name": "c", "image": "i"}], "hostname": "db-0123456789abcdef", "tolerations": ` + tolerations + `}}`,
 		},
 		"with claims it has a gate, and a volume for each": {
-			object(`{"spec": {}}`, data),
+			birth(`{"spec": {}}`, data),
 			`{"apiVersion": "v1", "kind": "Pod", ` + metadata + `,
 			  "spec": {"hostname": "db-0123456789abcdef", "tolerations": ` + tolerations + `, "schedulingGates": [{"name": "lockstep.dev/claims"}],
 			    "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "db-data-0123456789abcdef"}}]}}`,
 		},
 		"a claim template wins over a volume of its name, and other volumes stay": {
-			object(`{"spec": {"volumes": [{"name": "data", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}]}}`, data),
+			birth(`{"spec": {"volumes": [{"name": "data", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}]}}`, data),
 			`{"apiVersion": "v1", "kind": "Pod", ` + metadata + `,
 			  "spec": {"hostname": "db-0123456789abcdef", "tolerations": ` + tolerations + `, "schedulingGates": [{"name": "lockstep.dev/claims"}],
 			    "volumes": [{"name": "tmp", "emptyDir": {}}, {"name": "data", "persistentVolumeClaim": {"claimName": "db-data-0123456789abcdef"}}]}}`,
 		},
+		"the next pod of an identity names the one before": {
+			following(birth(`{"metadata": {"annotations": {"a": "b"}}, "spec": {}}`), "uid-1"),
+			`{"apiVersion": "v1", "kind": "Pod", ` + strings.Replace(metadata, `"ownerReferences"`, `"annotations": {"a": "b", "lockstep.dev/handover-from": "uid-1"}, "ownerReferences"`, 1) + `,
+			  "spec": {"hostname": "db-0123456789abcdef", "tolerations": ` + tolerations + `}}`,
+		},
+		"what only lockstep may say is removed from a template": {
+			birth(`{"metadata": {"annotations": {"lockstep.dev/handover-from": "x", "lockstep.dev/inplace-update": "{}"}}, "spec": {}}`),
+			`{"apiVersion": "v1", "kind": "Pod", ` + strings.Replace(metadata, `"ownerReferences"`, `"annotations": {}, "ownerReferences"`, 1) + `,
+			  "spec": {"hostname": "db-0123456789abcdef", "tolerations": ` + tolerations + `}}`,
+		},
 		"a pod with a node has no gate, because the API server refuses both": {
-			object(`{"spec": {"nodeName": "n"}}`, data),
+			birth(`{"spec": {"nodeName": "n"}}`, data),
 			`{"apiVersion": "v1", "kind": "Pod", ` + metadata + `,
 			  "spec": {"nodeName": "n", "hostname": "db-0123456789abcdef", "tolerations": ` + tolerations + `,
 			    "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "db-data-0123456789abcdef"}}]}}`,
 		},
 		"its own gates, tolerations, host name and unknown fields stay": {
-			object(`{"metadata": {"creationTimestamp": null}, "spec": {"hostname": "h", "future": {"a": 1}, "tolerations": [{"key": "node.kubernetes.io/not-ready", "tolerationSeconds": 5}, {"key": "node.kubernetes.io/unreachable"}]}}`),
+			birth(`{"metadata": {"creationTimestamp": null}, "spec": {"hostname": "h", "future": {"a": 1}, "tolerations": [{"key": "node.kubernetes.io/not-ready", "tolerationSeconds": 5}, {"key": "node.kubernetes.io/unreachable"}]}}`),
 			`{"apiVersion": "v1", "kind": "Pod", ` + metadata + `,
 			  "spec": {"hostname": "h", "future": {"a": 1}, "tolerations": [{"key": "node.kubernetes.io/not-ready", "tolerationSeconds": 5}, {"key": "node.kubernetes.io/unreachable"}]}}`,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, err := render.Pod(key, tc.object, id)
+			got, err := render.Pod(key, object, tc.birth)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,20 +89,21 @@ func TestAPodIsItsTemplateWithAnIdentity(t *testing.T) {
 }
 
 func TestAClaimIsItsTemplateWithAnIdentity(t *testing.T) {
-	got, err := render.Claim(key, object(`{}`, data), data, id)
+	got, err := render.Claim(key, object, data, pool.CompletePod{ID: id, From: "uid-1", Siblings: []string{"data", "logs"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, `{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "db-data-0123456789abcdef", "namespace": "team",
-		"labels": {"app": "db", "lockstep.dev/statefulcluster": "db", "lockstep.dev/instance-id": "0123456789abcdef", "lockstep.dev/claim": "data", "lockstep.dev/pool-uid": "u"}},
+		"labels": {"app": "db", "lockstep.dev/statefulcluster": "db", "lockstep.dev/instance-id": "0123456789abcdef", "lockstep.dev/claim": "data", "lockstep.dev/pool-uid": "u"},
+		"annotations": {"lockstep.dev/claim-templates": "data,logs", "lockstep.dev/handover-from": "uid-1"}},
 		"spec": {"new": [1]}}`, got)
 }
 
 func TestATemplateThatIsNoObjectIsAnError(t *testing.T) {
-	if _, err := render.Pod(key, object(`[]`), id); err == nil {
+	if _, err := render.Pod(key, object, birth(`[]`)); err == nil {
 		t.Error("a pod was made of a list")
 	}
-	if _, err := render.Claim(key, object(`{}`), pool.ClaimTemplate{Name: "data", Template: []byte(`1`)}, id); err == nil {
+	if _, err := render.Claim(key, object, pool.ClaimTemplate{Name: "data", Template: []byte(`1`)}, pool.CompletePod{ID: id}); err == nil {
 		t.Error("a claim was made of a number")
 	}
 }

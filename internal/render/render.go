@@ -1,11 +1,17 @@
-// Package render makes the pods and claims of a StatefulCluster from its templates. Templates stay JSON, so no field of
-// a newer Kubernetes is lost.
+// Package render makes the pods, claims and revisions of a StatefulCluster from its templates, and compares pods.
+// Templates stay JSON, so no field of a newer Kubernetes is lost.
+//
+//	Pod, Claim              from templates             render.go
+//	Hash, Encode, Decode    templates as a revision    revision.go
+//	Compare                 two pods                   compare.go
 package render
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -15,34 +21,39 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// Pod returns the pod of an identity as JSON. With claims it has a scheduling gate, so that no scheduler sees it before
-// its claims exist.
-func Pod(key plan.Key, o *pool.Object, id pool.ID) ([]byte, error) {
-	rendered, err := decode(o.Template)
+// Birth is a pod to create.
+type Birth struct {
+	ID        pool.ID
+	From      string // UID of the pod that the identity had before; empty: none
+	Revision  string
+	Templates pool.Templates
+}
+
+// Pod returns a pod as JSON. With claims it has a scheduling gate, so that no scheduler sees it before its claims exist.
+func Pod(key plan.Key, o *pool.Object, b Birth) ([]byte, error) {
+	rendered, err := decode(b.Templates.Pod)
 	if err != nil {
 		return nil, fmt.Errorf("read the pod template of %s: %w", key, err)
 	}
-	name := pool.PodName(key.Name, id)
+	name := pool.PodName(key.Name, b.ID)
 	rendered["apiVersion"], rendered["kind"] = "v1", "Pod"
 	metadata := child(rendered, "metadata")
 	delete(metadata, "creationTimestamp")
 	metadata["name"], metadata["namespace"] = name, key.Namespace
-	labels := child(metadata, "labels")
-	for k, v := range o.Labels {
-		labels[k] = v
+	withoutOwn(metadata)
+	label(metadata, o.Labels, object{contract.PoolLabel: key.Name, contract.InstanceIDLabel: string(b.ID), contract.RevisionLabel: b.Revision})
+	if b.From != "" {
+		child(metadata, "annotations")[contract.HandoverAnnotation] = b.From
 	}
-	maps.Copy(labels, object{contract.PoolLabel: key.Name, contract.InstanceIDLabel: string(id), contract.RevisionLabel: o.Revision})
-	metadata["ownerReferences"] = []any{object{
-		"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "name": key.Name, "uid": o.UID, "controller": true,
-	}}
+	metadata["ownerReferences"] = []any{owner(key, o)}
 	spec := child(rendered, "spec")
 	setDefault(spec, "hostname", name)
 	if o.Service != "" {
 		setDefault(spec, "subdomain", o.Service)
 	}
 	spec["tolerations"] = tolerations(list(spec["tolerations"]))
-	if len(o.ClaimTemplates) > 0 {
-		spec["volumes"] = volumes(list(spec["volumes"]), key.Name, o.ClaimTemplates, id)
+	if len(b.Templates.Claims) > 0 {
+		spec["volumes"] = volumes(list(spec["volumes"]), key.Name, b.Templates.Claims, b.ID)
 		if _, placed := spec["nodeName"]; !placed {
 			spec["schedulingGates"] = append(list(spec["schedulingGates"]), object{"name": contract.ClaimsGate})
 		}
@@ -51,7 +62,7 @@ func Pod(key plan.Key, o *pool.Object, id pool.ID) ([]byte, error) {
 }
 
 // Claim returns the claim of an identity for one template as JSON.
-func Claim(key plan.Key, o *pool.Object, t pool.ClaimTemplate, id pool.ID) ([]byte, error) {
+func Claim(key plan.Key, o *pool.Object, t pool.ClaimTemplate, of pool.CompletePod) ([]byte, error) {
 	rendered, err := decode(t.Template)
 	if err != nil {
 		return nil, fmt.Errorf("read the claim template %s of %s: %w", t.Name, key, err)
@@ -60,15 +71,47 @@ func Claim(key plan.Key, o *pool.Object, t pool.ClaimTemplate, id pool.ID) ([]by
 	delete(rendered, "status")
 	metadata := child(rendered, "metadata")
 	delete(metadata, "creationTimestamp")
-	metadata["name"], metadata["namespace"] = pool.ClaimName(key.Name, t.Name, id), key.Namespace
+	metadata["name"], metadata["namespace"] = pool.ClaimName(key.Name, t.Name, of.ID), key.Namespace
+	withoutOwn(metadata)
+	label(metadata, o.Labels, object{
+		contract.PoolLabel: key.Name, contract.InstanceIDLabel: string(of.ID), contract.ClaimLabel: t.Name, contract.PoolUIDLabel: o.UID,
+	})
+	annotations := child(metadata, "annotations")
+	annotations[contract.SiblingsAnnotation] = strings.Join(of.Siblings, ",")
+	if of.From != "" {
+		annotations[contract.HandoverAnnotation] = of.From
+	}
+	if o.Claim.DeleteWithObject {
+		metadata["ownerReferences"] = []any{owner(key, o)}
+	}
+	return encode(rendered)
+}
+
+func owner(key plan.Key, o *pool.Object) object {
+	return object{"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "name": key.Name, "uid": o.UID, "controller": true}
+}
+
+// withoutOwn removes from the metadata of a template what only lockstep, or a person for one object, may say.
+func withoutOwn(metadata object) {
+	for _, field := range []string{"labels", "annotations"} {
+		if texts, is := metadata[field].(object); is {
+			for _, key := range []string{
+				contract.HandoverAnnotation, contract.InPlaceUpdateAnnotation, contract.SiblingsAnnotation,
+				contract.RetiredAtAnnotation, contract.RetiredReasonAnnotation, contract.SpecifiedDeleteLabel,
+			} {
+				delete(texts, key)
+			}
+		}
+	}
+}
+
+// label adds the labels of the selector, and then those of lockstep, to the labels of a template.
+func label(metadata object, selector map[string]string, own object) {
 	labels := child(metadata, "labels")
-	for k, v := range o.Labels {
+	for k, v := range selector {
 		labels[k] = v
 	}
-	maps.Copy(labels, object{
-		contract.PoolLabel: key.Name, contract.InstanceIDLabel: string(id), contract.ClaimLabel: t.Name, contract.PoolUIDLabel: o.UID,
-	})
-	return encode(rendered)
+	maps.Copy(labels, own)
 }
 
 // tolerations adds the two tolerations that leave it to lockstep when a pod of a lost node is replaced, unless the
@@ -114,7 +157,9 @@ func isClaim(name any, templates []pool.ClaimTemplate) bool {
 
 func decode(text []byte) (object, error) {
 	decoded := object{}
-	if err := json.Unmarshal(text, &decoded); err != nil {
+	numbers := json.NewDecoder(bytes.NewReader(text))
+	numbers.UseNumber() // so that no digit of a large number is lost
+	if err := numbers.Decode(&decoded); err != nil {
 		return nil, err
 	}
 	return decoded, nil

@@ -1,0 +1,96 @@
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+// change is a patch of a pod or a claim, which applies only to the object with this UID and version.
+type change struct {
+	Metadata changedMetadata `json:"metadata"`
+	Spec     *changedSpec    `json:"spec,omitempty"`
+}
+
+type changedMetadata struct {
+	UID             string             `json:"uid"`
+	ResourceVersion string             `json:"resourceVersion"`
+	Labels          map[string]*string `json:"labels,omitempty"`      // nil removes one
+	Annotations     map[string]*string `json:"annotations,omitempty"` // nil removes one
+}
+
+type changedSpec struct {
+	Containers []changedContainer `json:"containers"`
+}
+
+type changedContainer struct {
+	Name  string `json:"name"`
+	Image string `json:"image"`
+}
+
+func jsonOf(it any) []byte {
+	text, err := json.Marshal(it)
+	if err != nil {
+		panic(fmt.Sprintf("encode: %v", err)) // texts and numbers can always be encoded
+	}
+	return text
+}
+
+// updateInPlace changes exactly the pod that was evaluated, by one patch. The pod says what was changed, so that every
+// process can tell when the update is complete.
+func (e *Executor) updateInPlace(ctx context.Context, s *pool.Snapshot, a pool.UpdateInPlace) error {
+	update := string(jsonOf(contract.InPlaceUpdate{
+		Revision: a.Revision, Version: a.Of.Version.String(), Since: e.Clock.Now().UTC().Truncate(time.Second), Restarts: a.Restarts,
+	}))
+	c := change{Metadata: changedMetadata{
+		UID: a.Of.UID, ResourceVersion: a.Of.Version.String(),
+		Labels:      with(a.Change.Labels, contract.RevisionLabel, a.Revision),
+		Annotations: with(a.Change.Annotations, contract.InPlaceUpdateAnnotation, update),
+	}}
+	if len(a.Change.Images) > 0 {
+		c.Spec = &changedSpec{}
+		for name, image := range a.Change.Images {
+			c.Spec.Containers = append(c.Spec.Containers, changedContainer{name, image})
+		}
+	}
+	err := e.changePod(ctx, s, a.Of.Pod, "update", c)
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) { // a policy forbids it, so it is impossible in place
+		e.Checks.Compared(s.Key, a.Revision, a.From, pool.Change{})
+	}
+	return err
+}
+
+// relabelPod gives a pod the label of the newest revision.
+func (e *Executor) relabelPod(ctx context.Context, s *pool.Snapshot, a pool.RelabelPod) error {
+	return e.changePod(ctx, s, a.Pod, "relabel", change{Metadata: changedMetadata{
+		UID: a.UID, ResourceVersion: a.Version.String(), Labels: with(nil, contract.RevisionLabel, a.Revision),
+	}})
+}
+
+func (e *Executor) changePod(ctx context.Context, s *pool.Snapshot, name, what string, c change) error {
+	changed, err := e.Client.CoreV1().Pods(s.Key.Namespace).Patch(ctx, name, types.StrategicMergePatchType, jsonOf(c), metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("%s pod %s/%s: %w", what, s.Key.Namespace, name, classify(err))
+	}
+	e.podReached(s.Key, changed)
+	return nil
+}
+
+// with returns texts with one more.
+func with(texts map[string]*string, key, value string) map[string]*string {
+	next := map[string]*string{key: &value}
+	for k, v := range texts {
+		if k != key {
+			next[k] = v
+		}
+	}
+	return next
+}

@@ -1,0 +1,181 @@
+package act_test
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	statefulcluster "github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// checks record what an Executor passes on.
+type checks struct{ refused, compared []string }
+
+func (c *checks) Refused(_ plan.Key, hash, because string) {
+	c.refused = append(c.refused, hash+": "+because)
+}
+
+func (c *checks) Compared(_ plan.Key, newest, revision string, _ statefulcluster.Change) {
+	c.compared = append(c.compared, revision+" with "+newest)
+}
+
+func TestUpdatesOfAStatefulCluster(t *testing.T) {
+	of := plan.Disruption{Zone: "db", Pod: "db-a", UID: "uid-a", Version: 8, Up: true, Because: reason.UpdatedInPlace}
+	revision := statefulcluster.Revision{Name: "db-1", UID: "r", Version: 9, Number: 1, Templates: poolTemplates()}
+	for sentence, tc := range map[string]struct {
+		action   plan.Action
+		refuses  func(string) int32
+		want     []string
+		body     string // part of the last request
+		refused  []string
+		compared []string
+		fails    bool
+	}{
+		"a pod is updated by one patch that requires its version": {
+			action: statefulcluster.UpdateInPlace{
+				Of: of, Revision: "db-2", Restarts: map[string]string{"c": "one"},
+				Change: statefulcluster.Change{Images: map[string]string{"c": "i:2"}, Labels: map[string]*string{"old": nil}},
+			},
+			want: []string{"PATCH pods/db-a"},
+			body: `{"metadata":{"uid":"uid-a","resourceVersion":"8","labels":{"controller-revision-hash":"db-2","old":null},` +
+				`"annotations":{"lockstep.dev/inplace-update":"{\"revision\":\"db-2\",\"version\":\"8\",\"since\":\"now\",\"restarts\":{\"c\":\"one\"}}"}},` +
+				`"spec":{"containers":[{"name":"c","image":"i:2"}]}}`,
+		},
+		"an update in place that a policy forbids is impossible": {
+			action:  statefulcluster.UpdateInPlace{Of: of, From: "db-1", Revision: "db-2"},
+			refuses: answering(http.StatusForbidden), want: []string{"PATCH pods/db-a"}, compared: []string{"db-1 with db-2"}, fails: true,
+		},
+		"an update in place that fails for another reason is tried again": {
+			action:  statefulcluster.UpdateInPlace{Of: of, From: "db-1", Revision: "db-2"},
+			refuses: answering(http.StatusInternalServerError), want: []string{"PATCH pods/db-a"}, fails: true,
+		},
+		"a pod without differences only gets a label": {
+			action: statefulcluster.RelabelPod{Pool: "db", Pod: "db-a", UID: "uid-a", Version: 8, Revision: "db-2"},
+			want:   []string{"PATCH pods/db-a"},
+			body:   `{"metadata":{"uid":"uid-a","resourceVersion":"8","labels":{"controller-revision-hash":"db-2"}}}`,
+		},
+		"the next pod of an identity names the one before": {
+			action: statefulcluster.HandOver{Pool: "db", ID: "a", From: "uid-a", Revision: "db-2", Templates: poolTemplates()},
+			want:   []string{"POST pods"}, body: `"lockstep.dev/handover-from":"uid-a"`,
+		},
+		"claims are marked before a hand-over, with the names of all of them": {
+			action: statefulcluster.PrepareHandover{Pool: "db", ID: "a", From: "uid-a", Siblings: []string{"data", "logs"}, Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
+			want:   []string{"PATCH persistentvolumeclaims/db-data-a"},
+			body:   `{"metadata":{"uid":"u","resourceVersion":"8","annotations":{"lockstep.dev/claim-templates":"data,logs","lockstep.dev/handover-from":"uid-a"}}}`,
+		},
+		"marks are removed at the version that was evaluated": {
+			action: statefulcluster.UnretireIdentity{Pool: "db", ID: "a", Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
+			want:   []string{"PATCH persistentvolumeclaims/db-data-a"},
+			body:   `{"metadata":{"uid":"u","resourceVersion":"8","annotations":{"lockstep.dev/retired-at":null,"lockstep.dev/retired-reason":null}}}`,
+		},
+		"claims are deleted as they were evaluated, once the pod is known to be gone": {
+			action:  statefulcluster.DeleteClaims{Pool: "db", ID: "a", Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
+			refuses: func(what string) int32 { return map[string]int32{"GET pods/db-a": http.StatusNotFound}[what] },
+			want:    []string{"GET pods/db-a", "DELETE persistentvolumeclaims/db-data-a"}, body: `"preconditions":{"uid":"u","resourceVersion":"8"}`,
+		},
+		"claims of a pod that exists are not deleted": {
+			action: statefulcluster.DeleteClaims{Pool: "db", ID: "a", Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
+			want:   []string{"GET pods/db-a"}, fails: true,
+		},
+		"claims are not deleted if the pod cannot be read": {
+			action:  statefulcluster.DeleteClaims{Pool: "db", ID: "a", Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
+			refuses: answering(http.StatusInternalServerError),
+			want:    []string{"GET pods/db-a"}, fails: true,
+		},
+		"claims get the object as their owner": {
+			action: statefulcluster.OwnClaims{Pool: "db", Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}, Owned: true},
+			want:   []string{"PATCH persistentvolumeclaims/db-data-a"}, body: `"uid":"u","controller":true`,
+		},
+		"claims lose the object as their owner, and keep others": {
+			action: statefulcluster.OwnClaims{Pool: "db", Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
+			want:   []string{"PATCH persistentvolumeclaims/db-data-a"}, body: `"ownerReferences":[{"$patch":"delete","uid":"u"}]`,
+		},
+		"a template becomes a revision once a dry run has accepted it": {
+			action: statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2},
+			want:   []string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Strict", "POST controllerrevisions"}, body: `"revision":2`,
+		},
+		"a template that is refused becomes none": {
+			action:  statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2},
+			refuses: answering(http.StatusUnprocessableEntity),
+			want:    []string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Strict"}, refused: []string{"abc: Invalid"},
+		},
+		"a dry run that a quota refuses fails": {
+			action:  statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2},
+			refuses: answering(http.StatusForbidden),
+			want:    []string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Strict"}, fails: true,
+		},
+		"a revision is renumbered at the version that was evaluated": {
+			action: statefulcluster.RenumberRevision{Pool: "db", Revision: revision, Number: 5},
+			want:   []string{"PATCH controllerrevisions/db-1"}, body: `{"metadata":{"uid":"r","resourceVersion":"9"},"revision":5}`,
+		},
+		"a revision is deleted as it was evaluated": {
+			action: statefulcluster.DeleteRevision{Pool: "db", Revision: revision},
+			want:   []string{"DELETE controllerrevisions/db-1"}, body: `"preconditions":{"uid":"r","resourceVersion":"9"}`,
+		},
+		"revisions are compared by dry runs": {
+			action:   statefulcluster.CompareRevisions{Pool: "db", Newest: statefulcluster.Revision{Name: "db-2"}, With: []statefulcluster.Revision{revision}},
+			want:     slices.Repeat([]string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Ignore"}, 3),
+			compared: []string{"db-1 with db-2"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			r := newRoom(t)
+			r.refuses = tc.refuses
+			passedOn := &checks{}
+			r.Checks = passedOn
+			_, err := r.Run(t.Context(), testPool(), []plan.Action{tc.action}, hold.Decision{DisruptBefore: time.Now().Add(time.Minute)})
+			if diff := cmp.Diff(tc.want, r.said()); diff != "" || (err != nil) != tc.fails {
+				t.Errorf("error %v (-want +got):\n%s", err, diff)
+			}
+			if last := since.ReplaceAllString(r.bodies[len(r.bodies)-1], "now"); !strings.Contains(last, tc.body) {
+				t.Errorf("sent %s, want %s", last, tc.body)
+			}
+			if diff := cmp.Diff(checks{tc.refused, tc.compared}, *passedOn, cmp.AllowUnexported(checks{})); diff != "" {
+				t.Errorf("passed on (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// since is the time in a body.
+var since = regexp.MustCompile(`[-0-9]{10}T[:0-9]{8}Z`)
+
+func answering(code int32) func(string) int32 {
+	return func(string) int32 { return code }
+}
+
+// A webhook adds another annotation to each pod, also in a dry run.
+func TestRevisionsOfWhichAPartIsDrawnAreNotChangedInPlace(t *testing.T) {
+	r := newRoom(t)
+	drawn := 0
+	r.answers = func(what string) any {
+		drawn++
+		return map[string]any{"kind": "Pod", "apiVersion": "v1", "metadata": map[string]any{"annotations": map[string]any{"drawn": strconv.Itoa(drawn)}}, "spec": map[string]any{}}
+	}
+	passedOn := &comparisons{}
+	r.Checks = passedOn
+	compare := statefulcluster.CompareRevisions{Pool: "db", Newest: statefulcluster.Revision{Name: "db-2"}, With: []statefulcluster.Revision{{Name: "db-1", Templates: poolTemplates()}}}
+	if _, err := r.Run(t.Context(), testPool(), []plan.Action{compare}, hold.Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(*passedOn) != 1 || (*passedOn)[0].InPlace || (*passedOn)[0].Equal {
+		t.Errorf("changed in place, or equal: %+v", *passedOn)
+	}
+}
+
+type comparisons []statefulcluster.Change
+
+func (*comparisons) Refused(plan.Key, string, string) {}
+
+func (c *comparisons) Compared(_ plan.Key, _, _ string, change statefulcluster.Change) {
+	*c = append(*c, change)
+}

@@ -1,0 +1,80 @@
+package pools
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// checkAgain is how long a refused template is not checked again: what the API server refuses can become valid, such as
+// by an update of Kubernetes.
+const checkAgain = time.Minute
+
+// checks are what dry runs of this process have shown of the templates of pools. A process that lacks one asks again.
+type checks struct {
+	mu sync.Mutex
+	of map[plan.Key]check
+}
+
+type check struct {
+	refusedHash string // of the template that was refused
+	refused     plan.Refusal
+	newest      string // the revision to which the changes lead
+	changes     map[string]pool.Change
+}
+
+// Refused receives why the API server refuses a pod of the template with that hash.
+func (o *Observer) Refused(key plan.Key, hash, because string) {
+	o.checks.update(key, func(c *check) {
+		c.refusedHash = hash
+		c.refused = plan.Refusal{Code: reason.TemplateInvalid, Detail: because, Until: o.options.Now().Add(checkAgain)}
+	})
+	o.options.Changed(key)
+}
+
+// Compared receives how the pods of a revision differ from those of the newest one.
+func (o *Observer) Compared(key plan.Key, newest, revision string, change pool.Change) {
+	o.checks.update(key, func(c *check) {
+		changes := map[string]pool.Change{revision: change}
+		if c.newest == newest {
+			maps.Copy(changes, c.changes) // a new map, because snapshots share the former one
+			changes[revision] = change
+		}
+		c.newest, c.changes = newest, changes
+	})
+	o.options.Changed(key)
+}
+
+func (c *checks) update(key plan.Key, change func(*check)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = map[plan.Key]check{}
+	}
+	of := c.of[key]
+	change(&of)
+	c.of[key] = of
+}
+
+func (c *checks) forget(key plan.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.of, key)
+}
+
+// fill adds what is known of the present template of a pool.
+func (c *checks) fill(s *pool.Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.of[s.Key]
+	if known.refusedHash == s.Object.Hash {
+		s.Refused = known.refused
+	}
+	if known.newest == s.Newest().Name {
+		s.Changes = known.changes
+	}
+}

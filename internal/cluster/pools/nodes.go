@@ -1,0 +1,151 @@
+package pools
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/lockstep-dev/lockstep/internal/cluster/parallel"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+// byNode is the index of pods by the name of their node.
+const byNode = "node"
+
+// outOfService is the taint by which a person declares that a node is off and stays off.
+const outOfService = "node.kubernetes.io/out-of-service"
+
+func indexByNode(object any) ([]string, error) {
+	if p, is := object.(*corev1.Pod); is && p.Spec.NodeName != "" {
+		return []string{p.Spec.NodeName}, nil
+	}
+	return nil, nil
+}
+
+// trimNode removes from a node what no rule reads.
+func trimNode(object any) (any, error) {
+	n, is := object.(*corev1.Node)
+	if !is {
+		return object, nil
+	}
+	trimmed := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion}}
+	trimmed.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key != outOfService })
+	trimmed.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type != corev1.NodeReady })
+	for i := range trimmed.Status.Conditions {
+		c := &trimmed.Status.Conditions[i]
+		*c = corev1.NodeCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime}
+	}
+	return trimmed, nil
+}
+
+// nodeOf converts a node; nil is a node that does not exist.
+func nodeOf(name string, n *corev1.Node) pool.Node {
+	node := pool.Node{Name: name, Gone: n == nil}
+	if n == nil {
+		return node
+	}
+	node.Gone = slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == outOfService })
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
+			node.Silent = c.LastTransitionTime.Time
+		}
+	}
+	return node
+}
+
+// withNodes adds the nodes of pods, as the caches show them. With a single namespace nothing is known of nodes.
+func (o *Observer) withNodes(s *pool.Snapshot) {
+	if o.nodes == nil {
+		return
+	}
+	for i := range s.Pods {
+		if name := s.Pods[i].Node.Name; name != "" {
+			item, _, _ := o.nodes.GetStore().GetByKey(name) // it never returns an error
+			cached, _ := item.(*corev1.Node)
+			s.Pods[i].Node = nodeOf(name, cached)
+		}
+	}
+}
+
+// readNodes reads the nodes that the caches show as gone or silent.
+func (o *Observer) readNodes(ctx context.Context, s *pool.Snapshot) error {
+	var names []string
+	for i := range s.Pods {
+		if node := &s.Pods[i].Node; (node.Gone || !node.Silent.IsZero()) && !slices.Contains(names, node.Name) {
+			names = append(names, node.Name)
+		}
+	}
+	read, errs := make([]pool.Node, len(names)), make([]error, len(names))
+	parallel.Each(len(names), readsAtATime, func(i int) {
+		list, err := o.options.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{
+			FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, names[i]).String(),
+		})
+		switch {
+		case err != nil:
+			errs[i] = fmt.Errorf("read node %s: %w", names[i], err)
+		case len(list.Items) == 0:
+			read[i] = nodeOf(names[i], nil)
+		default:
+			read[i] = nodeOf(names[i], &list.Items[0])
+		}
+	})
+	for i := range s.Pods {
+		if n := slices.Index(names, s.Pods[i].Node.Name); n >= 0 {
+			s.Pods[i].Node = read[n]
+		}
+	}
+	return firstOf(errs)
+}
+
+func firstOf(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readsAtATime limits the concurrent requests of one kind in one live read.
+const readsAtATime = 10
+
+// nodeChanged enqueues the pools that have pods on a node, if what counts of the node has changed.
+func (o *Observer) nodeChanged(former, latest any) {
+	was, had := former.(*corev1.Node)
+	is, has := latest.(*corev1.Node)
+	if had && has && nodeOf(is.Name, was) == nodeOf(is.Name, is) {
+		return
+	}
+	node := is
+	if !has {
+		node = was
+	}
+	if node == nil {
+		return
+	}
+	items, err := o.pods.GetIndexer().ByIndex(byNode, node.Name)
+	if err != nil {
+		return // New has created the index
+	}
+	for _, item := range items {
+		o.touched(item)
+	}
+}
+
+func (o *Observer) nodeEvents() cache.ResourceEventHandlerFuncs {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { o.nodeChanged(nil, object) },
+		UpdateFunc: o.nodeChanged,
+		DeleteFunc: func(object any) {
+			if gone, is := object.(cache.DeletedFinalStateUnknown); is {
+				object = gone.Obj
+			}
+			o.nodeChanged(object, nil)
+		},
+	}
+}

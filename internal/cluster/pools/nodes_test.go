@@ -1,0 +1,136 @@
+package pools
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
+)
+
+// silentNode is a node that has not reported since a time.
+func silentNode(name string, since time.Time, taints ...corev1.Taint) *corev1.Node {
+	return &corev1.Node{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: name, UID: "n"}, Spec: corev1.NodeSpec{Taints: taints},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+			{Type: corev1.NodeDiskPressure, Status: corev1.ConditionTrue},
+			{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, LastTransitionTime: metav1.NewTime(since)},
+		}},
+	}
+}
+
+func TestANodeIsConverted(t *testing.T) {
+	ready := silentNode("n", start)
+	ready.Status.Conditions[1].Status = corev1.ConditionTrue
+	for sentence, tc := range map[string]struct {
+		node *corev1.Node
+		want pool.Node
+	}{
+		"it reports":                    {ready, pool.Node{Name: "n"}},
+		"it does not report":            {silentNode("n", start), pool.Node{Name: "n", Silent: start}},
+		"it is declared out of service": {silentNode("n", start, corev1.Taint{Key: outOfService}), pool.Node{Name: "n", Gone: true, Silent: start}},
+		"it has another taint":          {silentNode("n", start, corev1.Taint{Key: "node.kubernetes.io/unreachable"}), pool.Node{Name: "n", Silent: start}},
+		"it does not exist":             {nil, pool.Node{Name: "n", Gone: true}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got := nodeOf("n", tc.node)
+			if tc.node != nil {
+				trimmed, err := trimNode(tc.node.DeepCopy())
+				n, is := trimmed.(*corev1.Node)
+				if err != nil || !is || nodeOf("n", n) != got {
+					t.Errorf("trimmed it is %+v, %v", trimmed, err)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// nodes answers requests about nodes, and passes on all others.
+type nodes struct {
+	*server
+	found []any
+}
+
+func (n *nodes) RoundTrip(q *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(q.URL.Path, "/nodes") {
+		return apitest.Answer(http.StatusOK, map[string]any{"kind": "NodeList", "apiVersion": "v1", "metadata": map[string]any{"resourceVersion": "30"}, "items": n.found}), nil
+	}
+	return n.server.RoundTrip(q)
+}
+
+// The caches know no node, because their watch has not begun.
+func TestALiveReadReadsTheNodesThatSeemToBeGone(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		found []any
+		want  pool.Node
+	}{
+		"it exists":         {[]any{silentNode("n", start)}, pool.Node{Name: "n", Silent: start}},
+		"it does not exist": {nil, pool.Node{Name: "n", Gone: true}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			live, err := newObserver(t, &nodes{&server{node: "n"}, tc.found}).Live(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, live.Pods[0].Node); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPoolsAreEnqueuedIfANodeOfTheirPodsChanges(t *testing.T) {
+	reports := silentNode("n", start)
+	reports.Status.Conditions[1].Status = corev1.ConditionTrue
+	other := silentNode("n", start)
+	other.Labels = map[string]string{"a": "b"}
+	for sentence, tc := range map[string]struct {
+		former, latest any
+		want           []plan.Key
+	}{
+		"it is deleted":           {silentNode("n", start), nil, []plan.Key{key}},
+		"it reports again":        {silentNode("n", start), reports, []plan.Key{key}},
+		"its labels change":       {silentNode("n", start), other, nil},
+		"another node is deleted": {silentNode("other", start), nil, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := newObserver(t, &server{})
+			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db-a", Namespace: "team", Labels: map[string]string{contract.PoolLabel: "db"}}, Spec: corev1.PodSpec{NodeName: "n"}}
+			if err := o.pods.GetIndexer().Add(p); err != nil {
+				t.Fatal(err)
+			}
+			var enqueued []plan.Key
+			o.options.Changed = func(key plan.Key) { enqueued = append(enqueued, key) }
+			if tc.latest == nil {
+				o.nodeEvents().OnDelete(tc.former)
+			} else {
+				o.nodeEvents().OnUpdate(tc.former, tc.latest)
+			}
+			if diff := cmp.Diff(tc.want, enqueued); diff != "" {
+				t.Errorf("enqueued (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The claim exists and lacks the labels by which the list finds it.
+func TestALiveReadReadsTheClaimsThatLackTheLabels(t *testing.T) {
+	live, err := newObserver(t, &server{mounts: []string{"db-data-a", "db-logs-a"}}).Live(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"db-logs-a"}, live.Unlabelled); diff != "" {
+		t.Errorf("unlabelled (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,77 @@
+package pools
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// conditions returns the conditions in the form of kstatus: Reconciling and Stalled are true only while the
+// StatefulCluster is not at its goal, and never both.
+func conditions(seen *pool.Snapshot, d pool.Status, steps []plan.Action) []metav1.Condition {
+	code, message := reasonOf(d, steps)
+	entry, _ := reason.Explain(code)
+	stalled := !d.Settled && entry.Kind == reason.Attention
+	resting := code == reason.UpdatesPaused || code == reason.UpdatesByDeletion
+	todo := message
+	if stalled {
+		todo += ". What to do: " + entry.ToDo
+	}
+	available := fmt.Sprintf("%d of %d pods are available", d.Available, seen.Object.Replicas)
+	valid, invalid := reason.RevisionRecorded, reason.RevisionRecorded.Sentence()
+	if !d.Invalid.None() {
+		valid, invalid = d.Invalid.Code, d.Invalid.Sentence()
+	}
+	all := []metav1.Condition{
+		condition("Ready", d.Settled, code, available+"; "+message),
+		condition("Reconciling", !d.Settled && !stalled && !resting, code, message),
+		condition("Stalled", stalled, code, todo),
+		condition("Available", d.Enough, code, available),
+		condition("SpecValid", d.Invalid.None(), valid, invalid),
+	}
+	for i := range all {
+		all[i].ObservedGeneration = seen.Object.Generation
+		all[i].LastTransitionTime = metav1.NewTime(changedAt(seen, &all[i]))
+	}
+	return all
+}
+
+// reasonOf returns the reason for the present state: of the first wait, or else of the first action.
+func reasonOf(d pool.Status, steps []plan.Action) (reason.Code, string) {
+	if d.Settled {
+		return reason.AllAvailable, reason.AllAvailable.Sentence()
+	}
+	if !d.Waiting.None() {
+		return d.Waiting.Code, d.Waiting.Sentence()
+	}
+	for _, step := range steps {
+		return step.Reason(), step.Reason().Sentence()
+	}
+	return reason.PodStarting, reason.PodStarting.Sentence()
+}
+
+// changedAt returns since when a condition has had its status.
+func changedAt(seen *pool.Snapshot, c *metav1.Condition) time.Time {
+	for _, former := range seen.Object.Conditions {
+		if former.Type == c.Type && former.Status == string(c.Status) {
+			return former.Since
+		}
+	}
+	return seen.Now.Truncate(time.Second)
+}
+
+// longestMessage is how much of a message a condition has, in bytes.
+const longestMessage = 1000
+
+func condition(kind string, is bool, because reason.Code, message string) metav1.Condition {
+	status := metav1.ConditionFalse
+	if is {
+		status = metav1.ConditionTrue
+	}
+	return metav1.Condition{Type: kind, Status: status, Reason: string(because), Message: plan.Plain(message, longestMessage)}
+}

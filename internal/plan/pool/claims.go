@@ -1,0 +1,146 @@
+package pool
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// ClaimPolicy says what becomes of claims. They stay unless it says otherwise.
+type ClaimPolicy struct {
+	DeleteWithObject   bool          // they belong to the object, so Kubernetes deletes them with it
+	DeleteWhenScaled   bool          // those of identities that left because fewer were asked for
+	DeleteWhenReplaced bool          // those of identities that left for another reason
+	DeleteAfter        time.Duration // those of identities that ended so long ago; 0: never
+	Limit              *int          // how many ended identities keep theirs, the latest ones; nil: all
+}
+
+// DeleteClaims deletes the claims of an identity that has ended.
+type DeleteClaims struct {
+	Pool   string
+	ID     ID
+	Claims []Claim
+}
+
+// Reason implements plan.Action.
+func (DeleteClaims) Reason() reason.Code { return reason.ClaimsUnneeded }
+
+// Effect implements plan.Action. A cache may lack a pod that exists, or an intent.
+func (a DeleteClaims) Effect() plan.Effect {
+	return plan.Effect{Zone: a.Pool, Pod: PodName(a.Pool, a.ID), Order: plan.WithoutHold, Visible: true, Read: plan.Always}
+}
+
+// Event implements plan.Action.
+func (a DeleteClaims) Event() plan.Event {
+	return plan.Event{Zone: a.Pool, Action: "DeleteClaims", Note: fmt.Sprintf("deleted %d claims of identity %s: %s", len(a.Claims), a.ID, a.Reason().Sentence())}
+}
+
+// String implements plan.Action: delete 2 claims of 0123456789abcdef of web.
+func (a DeleteClaims) String() string {
+	return fmt.Sprintf("delete %d claims of %s of %s", len(a.Claims), a.ID, a.Pool)
+}
+
+// OwnClaims makes claims belong to the object, or not any more.
+type OwnClaims struct {
+	Pool   string
+	Claims []Claim
+	Owned  bool
+}
+
+// Reason implements plan.Action.
+func (OwnClaims) Reason() reason.Code { return reason.ClaimsOwned }
+
+// Effect implements plan.Action.
+func (a OwnClaims) Effect() plan.Effect {
+	return plan.Effect{Zone: a.Pool, Order: plan.WithoutHold, Visible: true}
+}
+
+// Event implements plan.Action.
+func (OwnClaims) Event() plan.Event { return plan.Event{} }
+
+// String implements plan.Action: own 2 claims of web.
+func (a OwnClaims) String() string {
+	verb := "own"
+	if !a.Owned {
+		verb = "disown"
+	}
+	return fmt.Sprintf("%s %d claims of %s", verb, len(a.Claims), a.Pool)
+}
+
+// spent is an identity that has ended and still has claims.
+type spent struct {
+	id      ID
+	claims  []Claim
+	ended   time.Time
+	because reason.Code
+	keep    bool // a person wants to keep one of its claims
+}
+
+// spentIdentities returns the identities that have ended and have neither a pod nor a record, the latest first. Claims of
+// an earlier object belong to no identity of this one.
+func (p *poolState) spentIdentities() []spent {
+	var all []spent
+	for _, c := range p.Claims {
+		if c.Pool != p.Object.UID || !c.Retired || c.Ended.IsZero() || p.lives(c.ID) || p.openOf[PodName(p.Key.Name, c.ID)] {
+			continue
+		}
+		i := slices.IndexFunc(all, func(s spent) bool { return s.id == c.ID })
+		if i < 0 {
+			all, i = append(all, spent{id: c.ID, because: c.Because}), len(all)
+		}
+		s := &all[i]
+		s.claims, s.ended, s.keep = append(s.claims, c), latest(s.ended, c.Ended), s.keep || c.Keep
+	}
+	all = slices.DeleteFunc(all, func(s spent) bool { return len(s.claims) < len(p.claimsOf(s.id)) }) // one is not marked yet
+	slices.SortStableFunc(all, func(a, b spent) int { return cmp.Or(-a.ended.Compare(b.ended), cmp.Compare(a.id, b.id)) })
+	return all
+}
+
+// claimDeletions deletes the claims that the policy gives up. Nothing else deletes a claim.
+func (p *poolState) claimDeletions() []plan.Action {
+	var steps []plan.Action
+	kept := 0
+	for _, s := range p.spentIdentities() {
+		if s.keep || !p.givesUp(s, kept) {
+			kept++
+			continue
+		}
+		claims := slices.DeleteFunc(s.claims, func(c Claim) bool { return c.Deleting })
+		if len(claims) > 0 {
+			steps = append(steps, DeleteClaims{Pool: p.Key.Name, ID: s.id, Claims: claims})
+		}
+	}
+	return steps
+}
+
+// givesUp reports whether the policy gives up the claims of an identity while that many later ones are kept.
+func (p *poolState) givesUp(s spent, kept int) bool {
+	policy := &p.Object.Claim
+	switch {
+	case isHealth(s.because) && p.Now.Sub(s.ended) < attemptsCountFor:
+		return false // its marks say when the next identity may be given up
+	case s.because == reason.ScaledDown && policy.DeleteWhenScaled, s.because != reason.ScaledDown && policy.DeleteWhenReplaced:
+		return true
+	case policy.DeleteAfter > 0 && !p.Now.Before(s.ended.Add(policy.DeleteAfter)):
+		return true
+	}
+	return policy.Limit != nil && kept >= *policy.Limit
+}
+
+// ownership makes the claims belong to the object exactly if Kubernetes is to delete them with it.
+func (p *poolState) ownership() []plan.Action {
+	wrong := OwnClaims{Pool: p.Key.Name, Owned: p.Object.Claim.DeleteWithObject}
+	for _, c := range p.Claims {
+		if c.Pool == p.Object.UID && !c.Deleting && c.Owned != wrong.Owned {
+			wrong.Claims = append(wrong.Claims, c)
+		}
+	}
+	if len(wrong.Claims) == 0 {
+		return nil
+	}
+	return []plan.Action{wrong}
+}

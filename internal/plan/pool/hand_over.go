@@ -1,0 +1,154 @@
+package pool
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// HandOver creates the next pod of an identity whose former pod has ended. The hold has recorded it before that pod
+// ended, and all claims of the identity exist.
+type HandOver struct {
+	Pool      string
+	ID        ID
+	From      string // UID of the former pod
+	Revision  string
+	Templates Templates
+}
+
+// Reason implements plan.Action.
+func (HandOver) Reason() reason.Code { return reason.IdentityHandover }
+
+// Effect implements plan.Action. A cache may lack a pod that exists, or show a claim that is gone. The write of the Lease
+// shows that the intent still counts.
+func (a HandOver) Effect() plan.Effect {
+	return plan.Effect{Zone: a.Pool, Pod: PodName(a.Pool, a.ID), Order: plan.UnderHold, Visible: true, Read: plan.Always, Records: true}
+}
+
+// Event implements plan.Action.
+func (a HandOver) Event() plan.Event {
+	return plan.Event{Zone: a.Pool, Action: "CreatePod", Note: fmt.Sprintf("created pod %s again: %s", PodName(a.Pool, a.ID), a.Reason().Sentence())}
+}
+
+// String implements plan.Action: hand over 0123456789abcdef of web.
+func (a HandOver) String() string { return fmt.Sprintf("hand over %s of %s", a.ID, a.Pool) }
+
+// handover is a recorded hand-over whose former pod has ended or is about to.
+type handover struct {
+	ID      ID
+	Intent  plan.Intent
+	Over    bool // the former pod is gone
+	Overdue bool // the former pod still exists although its grace period is over by more than a hand-over waits for
+}
+
+// recordedHandovers returns the hand-overs that can go on, the oldest first. One whose claims are not complete cannot.
+func (s *Snapshot) recordedHandovers() []handover {
+	var recorded []handover
+	for _, i := range s.Hold.Intents {
+		id, ours := IDOf(s.Key.Name, i.Pod)
+		if i.Cause != reason.IdentityHandover || !ours || s.IntentStatus(i) != plan.Open || !s.complete(id, i.UID) {
+			continue
+		}
+		pod, exists := s.podOf(id)
+		switch {
+		case !exists:
+			recorded = append(recorded, handover{ID: id, Intent: i, Over: true})
+		case pod.UID == i.UID && pod.Phase == plan.Terminating:
+			recorded = append(recorded, handover{ID: id, Intent: i, Overdue: s.overdue(pod)})
+		}
+	}
+	slices.SortStableFunc(recorded, func(a, b handover) int { return a.Intent.Since.Compare(b.Intent.Since) })
+	return recorded
+}
+
+func (s *Snapshot) overdue(p Pod) bool {
+	return s.Object.HandoverTimeout > 0 && !p.EndsBy.IsZero() && !s.Now.Before(p.EndsBy.Add(s.Object.HandoverTimeout))
+}
+
+// complete reports whether the claims that are marked as those of an identity handed over from a pod are all there. The
+// marks name each other, so one that is missing is noticed; a claim that was created again meanwhile, by a process that had
+// been suspended, has no mark.
+func (s *Snapshot) complete(id ID, from string) bool {
+	marked := slices.DeleteFunc(s.claimsOf(id), func(c Claim) bool { return c.Retired || c.Deleting || c.From != from })
+	for _, c := range marked {
+		for _, sibling := range c.Siblings {
+			if !slices.ContainsFunc(marked, func(c Claim) bool { return c.Template == sibling }) {
+				return false
+			}
+		}
+	}
+	return len(marked) > 0
+}
+
+// whole reports whether every claim that a pod mounts is there. A view of claims that is older than the pod may lack one;
+// it stays as long as the pod, so one that it shows still exists.
+func (s *Snapshot) whole(p *Pod) bool { return len(p.Mounts) > 0 && len(s.mounted(p)) == len(p.Mounts) }
+
+// mounted returns the claims of a pod that are there, and belong to its identity as the pod got it.
+func (s *Snapshot) mounted(p *Pod) []Claim {
+	return slices.DeleteFunc(s.claimsOf(p.ID), func(c Claim) bool {
+		foreign := p.From != "" && c.From != p.From && c.From != p.UID
+		return c.Retired || c.Deleting || foreign || !slices.Contains(p.Mounts, c.Name)
+	})
+}
+
+// PrepareHandover marks the claims of a pod before it is handed over, so that each one is known again.
+type PrepareHandover struct {
+	Pool     string
+	ID       ID
+	From     string // UID of the pod
+	Claims   []Claim
+	Siblings []string // the claim templates of all of its claims
+}
+
+// Reason implements plan.Action.
+func (PrepareHandover) Reason() reason.Code { return reason.IdentityHandover }
+
+// Effect implements plan.Action.
+func (a PrepareHandover) Effect() plan.Effect {
+	return plan.Effect{Zone: a.Pool, Pod: PodName(a.Pool, a.ID), Order: plan.WithoutHold, Visible: true}
+}
+
+// Event implements plan.Action. The deletion of the pod has one.
+func (PrepareHandover) Event() plan.Event { return plan.Event{} }
+
+// String implements plan.Action: prepare hand-over of 0123456789abcdef of web.
+func (a PrepareHandover) String() string {
+	return fmt.Sprintf("prepare hand-over of %s of %s", a.ID, a.Pool)
+}
+
+// handOver returns the next step of handing over the identity of a pod: its claims are marked, and then the pod is deleted.
+func (p *poolState) handOver(pod *Pod) plan.Action {
+	claims := p.mounted(pod)
+	prepare := PrepareHandover{Pool: p.Key.Name, ID: pod.ID, From: pod.UID}
+	for _, c := range claims {
+		prepare.Siblings = append(prepare.Siblings, c.Template)
+	}
+	for _, c := range claims {
+		if c.From != pod.UID || !slices.Equal(c.Siblings, prepare.Siblings) {
+			prepare.Claims = append(prepare.Claims, c)
+		}
+	}
+	if len(prepare.Claims) > 0 {
+		return prepare
+	}
+	return p.deletion(pod, reason.IdentityHandover)
+}
+
+// successors creates the next pods of the identities that are handed over.
+func (p *poolState) successors() []plan.Action {
+	var steps []plan.Action
+	for _, h := range p.handovers {
+		if !h.Over {
+			continue
+		}
+		revision := cmp.Or(p.newest.Name, p.current.Name)
+		steps = append(steps, HandOver{
+			Pool: p.Key.Name, ID: h.ID, From: h.Intent.UID, Revision: revision, Templates: p.templatesOf(revision),
+		})
+	}
+	return steps
+}

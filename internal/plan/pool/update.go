@@ -1,0 +1,150 @@
+package pool
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// updates gives outdated pods the newest template, and returns why it does not update the others. A pod that serves is
+// only disrupted if not more than MaxUnavailable pods are unavailable then, and not in a plan that does something else to
+// pods. A pod that is down costs nothing, so a template that no pod can run heals by a corrected one.
+func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
+	pods, objection := p.toReplace(), p.noUpdates()
+	if objection.None() {
+		pods = append(pods, p.outdated()...)
+	} else {
+		waits = p.waits(objection)
+	}
+	steps = p.withdrawn(pods)
+	unavailable, most := p.unavailable(), p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas)
+	for i := range pods {
+		pod := &pods[i]
+		step, objection := p.updateOf(pod)
+		_, disrupts := step.(plan.Disruptive)
+		_, prepares := step.(PrepareHandover)
+		disrupts = disrupts || prepares
+		after := unavailable
+		if disrupts && !p.down(pod) {
+			after++
+		}
+		switch {
+		case step == nil:
+			waits = append(waits, p.waits(objection)...)
+		case p.pending(pod):
+			if step.Reason() == p.pendingOf[pod.Name].Cause {
+				steps = append(steps, step)
+			}
+		case disrupts && pod.Up() && (busy || after > most):
+		case step.Reason() == reason.UpdatedByNewIdentity && len(pod.Mounts) > 0 && !pod.Up() && !p.mayGiveUpInDoubt(pod):
+			waits = append(waits, p.waits(plan.Refusal{Code: reason.TooManyUnhealthy, Pod: pod.Name})...)
+		case disrupts && !p.hasRoom(pod):
+		default:
+			unavailable = after
+			steps = append(steps, step)
+		}
+	}
+	return steps, waits
+}
+
+func (p *poolState) waits(objection plan.Refusal) []plan.Action {
+	return []plan.Action{plan.Wait{Zone: p.Key.Name, Because: objection}}
+}
+
+// noUpdates objects to every update.
+func (p *poolState) noUpdates() plan.Refusal {
+	switch {
+	case p.newest.Name == "" && !p.Refused.None():
+		return p.Refused
+	case p.newest.Name == "":
+		return plan.Refusal{Code: reason.TemplateUnchecked}
+	case p.Object.Paused && (!p.RolledOut() || slices.ContainsFunc(p.needed(), func(pod Pod) bool { return pod.Asked })):
+		return plan.Refusal{Code: reason.UpdatesPaused}
+	case p.RolledOut():
+	case p.Object.Strategy.OnDelete:
+		return plan.Refusal{Code: reason.UpdatesByDeletion}
+	}
+	return plan.Refusal{}
+}
+
+// toReplace returns the pods that a person asked to be replaced by new identities.
+func (p *poolState) toReplace() []Pod {
+	if p.Object.Paused {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.needed()), func(pod Pod) bool { return !pod.Asked || p.ails(&pod) })
+}
+
+// outdated returns the pods that are to get the newest template, in their order: those whose update is recorded, those
+// that are down, those of revisions that are neither the newest nor the one before, those of lower deletion cost, the
+// youngest. The last ones stay if the partition asks for it.
+func (p *poolState) outdated() []Pod {
+	pods := slices.DeleteFunc(slices.Clone(p.needed()), func(pod Pod) bool { return pod.Revision == p.newest.Name || pod.Asked || p.ails(&pod) })
+	slices.SortStableFunc(pods, func(a, b Pod) int {
+		return cmp.Or(
+			first(p.pending(&a), p.pending(&b)),
+			first(!p.available(&a), !p.available(&b)),
+			first(a.Revision != p.current.Name, b.Revision != p.current.Name),
+			cmp.Compare(a.Cost, b.Cost),
+			-cmp.Compare(a.Created, b.Created),
+			cmp.Compare(a.Name, b.Name),
+		)
+	})
+	return pods[:max(0, len(pods)-p.Object.Strategy.Partition.Of(p.Object.Replicas))]
+}
+
+// pending reports whether the update of a pod is recorded and has not happened yet.
+func (p *poolState) pending(pod *Pod) bool {
+	return slices.Contains(updateCauses, p.pendingOf[pod.Name].Cause)
+}
+
+// updateCauses are how pods get the newest template, or are replaced because a person asked for it.
+var updateCauses = []reason.Code{reason.IdentityHandover, reason.UpdatedInPlace, reason.UpdatedByNewIdentity, reason.ReplacementAsked}
+
+// withdrawn cancels recorded updates that are no longer asked for.
+func (p *poolState) withdrawn(pods []Pod) []plan.Action {
+	var steps []plan.Action
+	for _, pod := range p.needed() {
+		if !p.pending(&pod) {
+			continue
+		}
+		asked := slices.ContainsFunc(pods, func(o Pod) bool { return o.Name == pod.Name })
+		step, _ := p.updateOf(&pod)
+		if !asked || step == nil || step.Reason() != p.pendingOf[pod.Name].Cause {
+			steps = append(steps, p.cancellation(&pod))
+		}
+	}
+	return steps
+}
+
+// updateOf returns how a pod gets the newest template, or why it does not.
+func (p *poolState) updateOf(pod *Pod) (plan.Action, plan.Refusal) {
+	if pod.Asked {
+		return p.deletion(pod, reason.ReplacementAsked), plan.Refusal{}
+	}
+	change, known := p.changeOf(pod)
+	policy := p.Object.Strategy.Policy
+	switch {
+	case !known:
+		return nil, plan.Refusal{Code: reason.TemplateUnchecked}
+	case change.Equal:
+		return RelabelPod{Pool: p.Key.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version, Revision: p.newest.Name}, plan.Refusal{}
+	case change.InPlace && policy != Recreate && policy != RecreateKeepIdentity && pod.runsAsBefore():
+		return nil, plan.Refusal{Code: reason.UpdateUnderway, Pod: pod.Name}
+	case change.InPlace && (policy == InPlaceIfPossible || policy == InPlaceOnly):
+		return UpdateInPlace{
+			Of: p.disruption(pod, reason.UpdatedInPlace), From: pod.Revision, Revision: p.newest.Name, Change: change, Restarts: restarts(pod, change),
+		}, plan.Refusal{}
+	case policy == InPlaceOnly:
+		return nil, plan.Refusal{Code: reason.InPlaceImpossible, Pod: pod.Name}
+	case policy != Recreate && !pod.Node.Silent.IsZero():
+		return nil, plan.Refusal{Code: reason.NodeSilent, Pod: pod.Name}
+	case policy != Recreate && p.whole(pod):
+		return p.handOver(pod), plan.Refusal{}
+	case policy != Recreate && len(pod.Mounts) > 0:
+		return nil, plan.Refusal{Code: reason.ClaimLost, Pod: pod.Name}
+	}
+	return p.deletion(pod, reason.UpdatedByNewIdentity), plan.Refusal{}
+}

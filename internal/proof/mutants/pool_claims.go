@@ -1,0 +1,65 @@
+package mutants
+
+const (
+	poolClaims = "internal/plan/pool/claims.go"
+	actClaims  = "internal/act/pool_claims.go"
+)
+
+// claimsOfPools are mistakes in which claims lockstep deletes.
+var claimsOfPools = []Mutant{
+	{
+		Name:  "claims of an identity that has a pod, deleted",
+		Edits: []Edit{{poolClaims, "|| p.lives(c.ID) ||", "||"}},
+		Test:  poolScenarios + "claims-of-a-terminating-pod-are-not-deleted", Rule: "delete 1 claims of b",
+	},
+	{
+		Name:  "claims of a recorded identity, deleted",
+		Edits: []Edit{{poolClaims, "|| p.openOf[PodName(p.Key.Name, c.ID)] {", "{"}},
+		Test:  poolScenarios + "claims-of-a-recorded-identity-are-not-deleted", Rule: "delete 1 claims of b",
+	},
+	{
+		Name:  "claims of an earlier object, deleted",
+		Edits: []Edit{{poolClaims, "if c.Pool != p.Object.UID || !c.Retired ||", "if !c.Retired ||"}, {poolClaims, "return len(s.claims) < len(p.claimsOf(s.id))", "return len(s.claims) < 0"}},
+		Test:  poolScenarios + "claims-of-an-earlier-object-are-never-deleted", Rule: "delete 1 claims of b",
+	},
+	{
+		Name:  "claims deleted before all are marked",
+		Edits: []Edit{{poolClaims, "return len(s.claims) < len(p.claimsOf(s.id))", "return len(s.claims) < 1"}},
+		Test:  poolScenarios + "claims-that-are-not-all-marked-are-not-deleted", Rule: "delete 1 claims of b",
+	},
+	{
+		Name:  "claims deleted on caches",
+		Edits: []Edit{{poolClaims, "Visible: true, Read: plan.Always}", "Visible: true}"}},
+		Test:  poolScenarios + "claims-of-identities-that-were-replaced-are-deleted", Rule: "hold: read live",
+	},
+	{
+		Name:  "claim deleted that a person keeps",
+		Edits: []Edit{{poolClaims, "if s.keep || !p.givesUp(s, kept) {", "if !p.givesUp(s, kept) {"}},
+		Test:  poolScenarios + "a-claim-that-a-person-keeps-stays", Rule: "delete 2 claims of b",
+	},
+	{
+		Name:  "claims deleted by the policy for other identities",
+		Edits: []Edit{{poolClaims, "s.because != reason.ScaledDown && policy.DeleteWhenReplaced", "policy.DeleteWhenReplaced"}},
+		Test:  poolScenarios + "claims-of-identities-that-were-replaced-are-deleted", Rule: "delete 1 claims of b",
+	},
+	{
+		Name:  "claims deleted too early",
+		Edits: []Edit{{poolClaims, "!p.Now.Before(s.ended.Add(policy.DeleteAfter))", "!s.ended.IsZero()"}},
+		Test:  poolScenarios + "claims-are-deleted-by-age", Rule: "delete 1 claims of c",
+	},
+	{
+		Name:  "claims of the latest identity deleted instead of the first one",
+		Edits: []Edit{{poolClaims, "cmp.Or(-a.ended.Compare(b.ended),", "cmp.Or(a.ended.Compare(b.ended),"}},
+		Test:  poolScenarios + "the-latest-ended-identities-keep-their-claims", Rule: "delete 1 claims of c",
+	},
+	{
+		Name:  "claims deleted although a pod without labels exists",
+		Edits: []Edit{{actClaims, "\tcase err == nil:\n", "\tcase err == nil && name == \"\":\n"}, {actClaims, "case !apierrors.IsNotFound(err):", "case err != nil && !apierrors.IsNotFound(err):"}},
+		Test:  updatesOfPool + "claims of a pod that exists are not deleted", Rule: "DELETE persistentvolumeclaims",
+	},
+	{
+		Name:  "claim deleted that was created again",
+		Edits: []Edit{{actClaims, "Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},", "Preconditions: &metav1.Preconditions{ResourceVersion: &version},"}, {actClaims, "uid, version := types.UID(c.UID), c.Version.String()", "version := c.Version.String()"}},
+		Test:  updatesOfPool + "claims are deleted as they were evaluated, once the pod is known to be gone", Rule: "sent",
+	},
+}

@@ -1,0 +1,105 @@
+package mutants
+
+const (
+	poolRepair = "internal/plan/pool/repair.go"
+	poolNodes  = "internal/cluster/pools/nodes.go"
+)
+
+// poolRepairs are mistakes in when lockstep gives up the identity of a pod.
+var poolRepairs = []Mutant{
+	{
+		Name:  "more identities given up in doubt than maxUnhealthy allows",
+		Edits: []Edit{{poolRepair, "return another && p.unavailable() <=", "return another || p.unavailable() <="}},
+		Test:  poolScenarios + "two-lost-nodes-of-three-are-too-many", Rule: "delete web-",
+	},
+	{
+		Name:  "last copy given up in doubt",
+		Edits: []Edit{{poolRepair, "return another && p.unavailable()", "return (another || true) && p.unavailable()"}},
+		Test:  poolScenarios + "the-last-copy-is-never-given-up-in-doubt", Rule: "delete web-a",
+	},
+	{
+		Name:  "only pods of lost nodes counted before another identity is given up",
+		Edits: []Edit{{poolState, "return p.openOf[pod.Name] || lost || !p.available(pod)", "return p.openOf[pod.Name] || lost"}},
+		Test:  poolScenarios + "a-replacement-on-its-way-counts-as-unavailable", Rule: "delete web-c",
+	},
+	{
+		Name:  "pod of a lost node counted as available",
+		Edits: []Edit{{poolState, "return p.openOf[pod.Name] || lost ||", "return p.openOf[pod.Name] || lost && !p.available(pod) ||"}},
+		Test:  poolScenarios + "two-lost-nodes-of-three-are-too-many", Rule: "delete web-",
+	},
+	{
+		Name:  "identity of a silent node given up at once",
+		Edits: []Edit{{poolRepair, "return ailment{reason.NodeLost, doubtful, pod.Node.Silent.Add(l.NodeLost)}", "return ailment{reason.NodeLost, doubtful, pod.Node.Silent}"}},
+		Test:  poolScenarios + "a-pod-of-a-silent-node-is-waited-for", Rule: "delete web-b",
+	},
+	{
+		Name:  "node that is gone waited for",
+		Edits: []Edit{{poolRepair, "return ailment{cause: reason.NodeGone}", "return ailment{cause: reason.NodeGone, certainty: doubtful}"}},
+		Test:  poolScenarios + "a-pod-of-a-node-that-is-gone-is-replaced-at-once", Rule: "TooManyUnhealthy",
+	},
+	{
+		Name:  "repair on caches",
+		Edits: []Edit{{poolRepair, "\td.NeedsLiveRead = true\n", ""}},
+		Test:  poolScenarios + "a-recorded-repair-is-repeated", Rule: "hold: read live",
+	},
+	{
+		Name:  "repair that is carried out although the node is back",
+		Edits: []Edit{{poolRepair, "{reason.NodeGone, reason.NodeLost, reason.ClaimLost,", "{reason.NodeGone, reason.ClaimLost,"}},
+		Test:  poolScenarios + "a-repair-of-a-node-that-is-back-is-cancelled", Rule: "cancel deletion",
+	},
+	{
+		Name:  "pod that serves ended beyond the budget because of its claim",
+		Edits: []Edit{{poolRepair, "a.certainty == damaged && !p.recorded(pod, a.cause) && !p.down(pod) &&", "a.certainty == damaged && !p.recorded(pod, a.cause) && p.down(pod) &&"}},
+		Test:  poolScenarios + "a-pod-whose-claim-is-gone-waits-for-the-budget", Rule: "delete web-b",
+	},
+	{
+		Name:  "claim that an older list lacks, taken for lost",
+		Edits: []Edit{{poolRepair, "if pod.Gated || p.ClaimsAt < pod.Version {", "if pod.Gated {"}},
+		Test:  poolScenarios + "an-older-list-of-claims-shows-no-damage", Rule: "delete web-a",
+	},
+	{
+		Name:  "identity given up because of a bad template",
+		Edits: []Edit{{poolRepair, "case pod.Up() || pod.NotReady.IsZero() || updating:", "case pod.Up() || pod.NotReady.IsZero() || updating && false:"}},
+		Test:  poolScenarios + "a-bad-update-gives-up-no-identity", Rule: "delete web-b",
+	},
+	{
+		Name:  "one ill identity after the other given up",
+		Edits: []Edit{{poolRepair, "latest(pod.NotReady.Add(l.CrashLoop), p.nextAttempt())", "latest(pod.NotReady.Add(l.CrashLoop))"}},
+		Test:  poolScenarios + "repairs-of-ill-pods-pause-longer-and-longer", Rule: "delete web-b",
+	},
+	{
+		Name:  "pod that is not ready taken for lost",
+		Edits: []Edit{{poolRepair, "case l.NotReady > 0 && pod.Scheduled:", "case pod.Scheduled:"}},
+		Test:  poolScenarios + "a-pod-that-is-not-ready-is-kept", Rule: "delete web-b",
+	},
+	{
+		Name:  "surplus that spares the pod of a lost node",
+		Edits: []Edit{{poolSurplus, "\t\tfirst(p.ails(&a), p.ails(&b)),\n", ""}},
+		Test:  poolScenarios + "the-pod-of-a-lost-node-leaves-first", Rule: "delete web-a",
+	},
+	{
+		Name:  "node that no cache shows, taken for gone without a live read",
+		Edits: []Edit{{poolNodes, "case len(list.Items) == 0:", "case len(list.Items) >= 0:"}},
+		Test:  "internal/cluster/pools TestALiveReadReadsTheNodesThatSeemToBeGone", Rule: "Gone",
+	},
+	{
+		Name:  "claim without labels taken for lost",
+		Edits: []Edit{{"internal/cluster/pools/observer.go", "\t\tif exist[i] {\n", "\t\tif exist[i] && false {\n"}},
+		Test:  "internal/cluster/pools TestALiveReadReadsTheClaimsThatLackTheLabels", Rule: "unlabelled",
+	},
+	{
+		Name:  "pods that lack a claim and serve, counted as unavailable",
+		Edits: []Edit{{poolState, "lost := p.ails(pod) && p.ailing[pod.Name].certainty != damaged", "lost := p.ails(pod)"}},
+		Test:  poolScenarios + "two-pods-that-lack-a-claim-are-replaced-one-at-a-time", Rule: "delete web-b",
+	},
+	{
+		Name:  "recorded repair in doubt that is carried out beyond maxUnhealthy",
+		Edits: []Edit{{poolRepair, "case a.certainty == doubtful && !p.mayGiveUpInDoubt(pod):", "case a.certainty == doubtful && !p.recorded(pod, a.cause) && !p.mayGiveUpInDoubt(pod):"}},
+		Test:  poolScenarios + "a-recorded-repair-waits-for-the-breaker", Rule: "cancel deletion",
+	},
+	{
+		Name:  "claims of ill identities deleted by a policy at once",
+		Edits: []Edit{{poolClaims, "case isHealth(s.because) && ", "case isHealth(s.because) && p.Live && "}},
+		Test:  poolScenarios + "claims-of-ill-identities-stay-for-a-day", Rule: "delete 1 claims of b",
+	},
+}

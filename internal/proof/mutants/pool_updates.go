@@ -1,0 +1,290 @@
+package mutants
+
+const (
+	poolUpdate    = "internal/plan/pool/update.go"
+	poolInPlace   = "internal/plan/pool/in_place_update.go"
+	poolHandOver  = "internal/plan/pool/hand_over.go"
+	poolState     = "internal/plan/pool/pool_state.go"
+	poolRevision  = "internal/plan/pool/revision.go"
+	poolChange    = "internal/plan/pool/change.go"
+	compare       = "internal/render/compare.go"
+	compareTest   = "internal/render TestCompare/"
+	actUpdates    = "internal/act/pool_updates.go"
+	actRevisions  = "internal/act/pool_revisions.go"
+	poolRuns      = "internal/proof/sim/pools TestRuns"
+	updatesOfPool = "internal/act TestUpdatesOfAStatefulCluster/"
+)
+
+// poolUpdates are mistakes in how lockstep updates StatefulClusters.
+var poolUpdates = []Mutant{
+	{
+		Name:  "update in place that is not recorded",
+		Edits: []Edit{{poolInPlace, "func (a UpdateInPlace) Disruption() plan.Disruption { return a.Of }", "func (a UpdateInPlace) disruption() plan.Disruption { return a.Of }"}},
+		Test:  poolScenarios + "an-image-is-updated-in-place", Rule: "hold: read live",
+	},
+	{
+		Name:  "update in place that is complete once the pod is Ready",
+		Edits: []Edit{{poolInPlace, "restarted = restarted || c.Name == name && c.Running && c.ID != before", "restarted = restarted || c.Name == name && before != \"\""}},
+		Test:  poolScenarios + "one-pod-is-updated-at-a-time", Rule: "update web-b of web in place",
+	},
+	{
+		Name:  "update in place that is complete before the kubelet has seen it",
+		Edits: []Edit{{poolInPlace, "if p.Observed > 0 && p.Observed < p.Generation {", "if false {"}},
+		Test:  poolScenarios + "an-update-that-the-kubelet-has-not-seen-is-not-complete", Rule: "hold: write free",
+	},
+	{
+		Name:  "update in place that counts only while an intent says so",
+		Edits: []Edit{{poolState, "pod.Available(s.Object.MinReady, s.Now) && !pod.updating()", "pod.Available(s.Object.MinReady, s.Now)"}},
+		Test:  poolScenarios + "an-update-without-a-record-counts-as-well", Rule: "update web-b of web in place",
+	},
+	{
+		Name:  "intents not counted as unavailable",
+		Edits: []Edit{{poolState, "return p.openOf[pod.Name] || lost ||", "return lost ||"}},
+		Test:  poolScenarios + "a-recorded-update-is-repeated", Rule: "update web-b of web in place",
+	},
+	{
+		Name:  "missing pods not counted as unavailable",
+		Edits: []Edit{{poolState, "return max(0, p.Object.Replicas-available)", "return max(0, len(p.staying)-available)"}},
+		Test:  poolScenarios + "a-pod-that-terminates-uses-up-the-budget", Rule: "update web-a of web in place",
+	},
+	{
+		Name:  "pod updated in a plan that creates pods",
+		Edits: []Edit{{poolUpdate, "pod.Up() && (busy || after > most)", "pod.Up() && after > most"}},
+		Test:  poolScenarios + "no-update-beside-a-birth", Rule: "update web-a of web in place",
+	},
+	{
+		Name:  "pod that is down not updated beyond the budget",
+		Edits: []Edit{{poolUpdate, "pod.Up() && (busy || after > most)", "(busy || after > most)"}},
+		Test:  poolScenarios + "a-pod-that-is-down-is-updated-beyond-the-budget", Rule: "wait web",
+	},
+	{
+		Name:  "maxUnavailable rounded down",
+		Edits: []Edit{{"internal/plan/pool/strategy.go", "*int64(s.Percent) + 99) / 100)", "*int64(s.Percent)) / 100)"}},
+		Test:  poolScenarios + "the-budget-is-rounded-up", Rule: "update web-b",
+	},
+	{
+		Name:  "partition ignored",
+		Edits: []Edit{{poolUpdate, "return pods[:max(0, len(pods)-p.Object.Strategy.Partition.Of(p.Object.Replicas))]", "return pods"}},
+		Test:  poolScenarios + "the-partition-stays", Rule: "update web-b",
+	},
+	{
+		Name:  "missing pods below the partition at the newest revision",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "p.Object.Strategy.Partition.Of(p.Object.Replicas)-earlier", "0-earlier"}},
+		Test:  poolScenarios + "missing-pods-below-the-partition-get-the-current-revision", Rule: "create 3 pods",
+	},
+	{
+		Name:  "recorded update that a pause does not cancel",
+		Edits: []Edit{{poolUpdate, "\tif objection.None() {\n\t\tpods = append", "\tif objection.Code != reason.TemplateUnchecked {\n\t\tpods = append"}},
+		Test:  poolScenarios + "a-recorded-update-is-cancelled-by-a-pause", Rule: "cancel deletion of web-a",
+	},
+	{
+		Name:  "image that another client changed, updated in place",
+		Edits: []Edit{{poolChange, "!change.Equal && change.From[c.Name] != c.Image", "false && c.Name != c.Image"}},
+		Test:  poolScenarios + "an-image-that-another-client-changed-is-not-updated-in-place", Rule: "update web-a of web in place",
+	},
+	{
+		Name:  "hand-over on caches",
+		Edits: []Edit{{poolHandOver, "Visible: true, Read: plan.Always, Records: true}", "Visible: true, Records: true}"}},
+		Test:  poolScenarios + "an-identity-is-handed-over-once-its-pod-is-gone", Rule: "hold: read live",
+	},
+	{
+		Name:  "hand-over beside the former pod",
+		Edits: []Edit{{poolHandOver, "handover{ID: id, Intent: i, Overdue: s.overdue(pod)}", "handover{ID: id, Intent: i, Over: true, Overdue: s.overdue(pod)}"}},
+		Test:  poolScenarios + "a-hand-over-waits-for-the-former-pod", Rule: "hand over a of web",
+	},
+	{
+		Name:  "hand-over with a claim missing",
+		Edits: []Edit{{poolHandOver, "return c.Template == sibling }) {\n\t\t\t\treturn false", "return c.Template == sibling }) {\n\t\t\t\treturn true"}},
+		Test:  poolScenarios + "a-hand-over-without-a-claim-is-given-up", Rule: "hand over a of web",
+	},
+	{
+		Name:  "hand-over of an identity whose claims are marked",
+		Edits: []Edit{{poolHandOver, "c.Retired || c.Deleting || c.From != from })", "c.Deleting || c.From != from })"}},
+		Test:  poolScenarios + "a-hand-over-with-a-marked-claim-is-given-up", Rule: "hand over a of web",
+	},
+	{
+		Name:  "hand-over that waits for its former pod without end",
+		Edits: []Edit{{poolState, "return h.Overdue && p.mayGiveUpInDoubt(nil) })", "return h.Overdue && p.Now.IsZero() })"}},
+		Test:  poolScenarios + "a-hand-over-that-takes-too-long-is-given-up", Rule: "create 1 pods",
+	},
+	{
+		Name:  "hand-over that has ended once its next pod exists",
+		Edits: []Edit{{poolStatus, "i.Cause == reason.IdentityHandover && s.owns(&next) && !s.available(&next)", "false"}},
+		Test:  poolScenarios + "a-hand-over-lasts-until-the-next-pod-is-available", Rule: "hold: write free",
+	},
+	{
+		Name:  "claim that an identity had, created again",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "!pod.Gated || pod.From != \"\" && !p.complete(pod.ID, pod.From)", "!pod.Gated"}, {"internal/plan/pool/surplus.go", "pod.From != \"\" && pod.Gated && !p.complete(pod.ID, pod.From)", "false"}},
+		Test:  poolScenarios + "a-claim-is-never-created-again", Rule: "complete web-a with data",
+	},
+	{
+		Name:  "identity with data given up for a pod without",
+		Edits: []Edit{{poolState, "if !p.isNew(&p.staying[i]) {", "if p.staying[i].Name != \"\" {"}},
+		Test:  poolScenarios + "a-pod-without-data-makes-room-for-a-hand-over", Rule: "retire a of web",
+	},
+	{
+		Name:  "claims marked of an identity that waits for its next pod",
+		Edits: []Edit{{"internal/plan/pool/retire_identity.go", " || p.isHandedOver(c.ID)", ""}},
+		Test:  poolScenarios + "an-identity-is-handed-over-once-its-pod-is-gone", Rule: "retire a of web",
+	},
+	{
+		Name:  "pods of a template that the API server refuses",
+		Edits: []Edit{{actRevisions, "\t\te.Checks.Refused(s.Key, a.Hash, apiMessage(err))\n\t\treturn nil\n", "\t\terr = nil\n"}},
+		Test:  updatesOfPool + "a template that is refused becomes none", Rule: "POST controllerrevisions",
+	},
+	{
+		Name:  "template recorded without a dry run",
+		Edits: []Edit{{actRevisions, "Param(\"dryRun\", metav1.DryRunAll).", ""}},
+		Test:  updatesOfPool + "a template becomes a revision once a dry run has accepted it", Rule: "POST pods",
+	},
+	{
+		Name:  "update in place of another version of the pod",
+		Edits: []Edit{{actUpdates, "UID: a.Of.UID, ResourceVersion: a.Of.Version.String(),", "UID: a.Of.UID,"}},
+		Test:  updatesOfPool + "a pod is updated by one patch that requires its version", Rule: "sent",
+	},
+	{
+		Name:  "next pod that does not say that it is one",
+		Edits: []Edit{{"internal/render/render.go", "if b.From != \"\" {", "if false {"}},
+		Test:  "internal/render TestAPodIsItsTemplateWithAnIdentity/the next pod of an identity names the one before", Rule: "handover-from",
+	},
+	{
+		Name:  "label that a container reads, changed in place",
+		Edits: []Edit{{compare, "samePod && !nothing && !readByEnvironment(to, change)", "samePod && !nothing"}},
+		Test:  compareTest + "a label that a container reads", Rule: "InPlace",
+	},
+	{
+		Name:  "any change made in place",
+		Edits: []Edit{{compare, "samePod := reflect.DeepEqual(from[\"spec\"], to[\"spec\"])", "samePod := reflect.DeepEqual(from[\"kind\"], to[\"kind\"])"}},
+		Test:  compareTest + "another field of a container", Rule: "Equal",
+	},
+	{
+		Name:  "revisions that pods have, deleted",
+		Edits: []Edit{{poolRevision, "return pod.Revision == r.Name })\n\t})\n\tslices.SortFunc(unused", "return false })\n\t})\n\tslices.SortFunc(unused"}},
+		Test:  poolScenarios + "revisions-beyond-the-history-are-deleted", Rule: "delete revision 1",
+	},
+	{
+		Name:  "hand-over without a write of the Lease",
+		Edits: []Edit{{poolHandOver, "Order: plan.UnderHold, Visible: true, Read: plan.Always, Records: true}", "Order: plan.WithoutHold, Visible: true, Read: plan.Always}"}},
+		Test:  poolScenarios + "an-identity-is-handed-over-once-its-pod-is-gone", Rule: "hold: write",
+	},
+	{
+		Name:  "hand-over with a claim that was created again",
+		Edits: []Edit{{poolHandOver, "c.Retired || c.Deleting || c.From != from })", "c.Retired || c.Deleting || from == \"\" })"}},
+		Test:  poolScenarios + "a-claim-that-was-created-again-is-not-handed-over", Rule: "hand over a of web",
+	},
+	{
+		Name:  "claims not marked before a hand-over",
+		Edits: []Edit{{poolHandOver, "\tif len(prepare.Claims) > 0 {\n", "\tif len(prepare.Claims) > 0 && pod.Name == \"\" {\n"}},
+		Test:  poolScenarios + "claims-are-marked-before-a-hand-over", Rule: "delete web-a",
+	},
+	{
+		Name:  "disruption of a pool by a plan that was made long ago",
+		Edits: []Edit{{"internal/control/pools/controller.go", "began.Add(hold.ConfirmedFor)", "began.Add(2 * hold.ConfirmedFor)"}},
+		Test:  "internal/control/pools TestNoDisruptionBeginsLongAfterTheFirstRead", Rule: "after",
+	},
+	{
+		Name:  "intents of a pool that no process repeats or withdraws",
+		Edits: []Edit{{poolStatus, "case pod.Version == i.Version:\n\t\treturn plan.Pending", "case pod.Version == i.Version:\n\t\treturn plan.Open"}},
+		Test:  poolRuns, Rule: "goal missed",
+	},
+	{
+		Name:  "intents of a pool that end while a request is under way",
+		Edits: []Edit{{poolStatus, "case pod.Version == i.Version:\n\t\treturn plan.Pending", "case pod.Version == i.Version:\n\t\treturn plan.Obsolete"}},
+		Test:  poolRuns, Rule: "NotedFirst",
+	},
+	{
+		Name:  "update in place that is complete at once, in the simulation",
+		Edits: []Edit{{poolInPlace, "if p.Update.Revision == \"\" {", "if p.Update.Revision != \"no\" {"}},
+		Test:  poolRuns, Rule: "WithinBudget",
+	},
+	{
+		Name:  "births that forget the pods that are recorded to leave",
+		Edits: []Edit{{poolState, "p.Object.Replicas-len(p.staying)-len(p.leaving)-len(p.handovers))", "p.Object.Replicas-len(p.staying)-len(p.handovers))"}},
+		Test:  poolScenarios + "raising-beyond-cancels-and-creates", Rule: "create 3 pods",
+	},
+	{
+		Name:  "pod that a person names and that serves, replaced beyond the budget",
+		Edits: []Edit{{poolUpdate, "disrupts && pod.Up() && (busy || after > most)", "disrupts && pod.Up() && !pod.Asked && (busy || after > most)"}},
+		Test:  poolScenarios + "a-pod-that-a-person-names-waits-for-the-budget", Rule: "delete web-a",
+	},
+	{
+		Name:  "another pod leaves than the one that a person names",
+		Edits: []Edit{{poolSurplus, "\t\tfirst(a.Asked, b.Asked),\n", ""}},
+		Test:  poolScenarios + "who-is-asked-to-leave-leaves-first", Rule: "delete web-b",
+	},
+	{
+		Name:  "replacement that is carried out although it is no longer asked for",
+		Edits: []Edit{{poolUpdate, "reason.UpdatedByNewIdentity, reason.ReplacementAsked}", "reason.UpdatedByNewIdentity}"}},
+		Test:  poolScenarios + "a-replacement-that-is-no-longer-asked-for-is-cancelled", Rule: "cancel deletion",
+	},
+	{
+		Name:  "replacement during a pause",
+		Edits: []Edit{{poolUpdate, "\tif p.Object.Paused {\n\t\treturn nil\n\t}\n", ""}},
+		Test:  poolScenarios + "a-pause-stops-replacements", Rule: "delete web-a",
+	},
+	{
+		Name:  "ordered pods created all at once",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "\t\tmissing = one(p.inOrder())\n", "\t\tmissing = max(missing, one(p.inOrder()))\n"}},
+		Test:  poolScenarios + "ordered-pods-are-born-one-at-a-time", Rule: "create 2 pods",
+	},
+	{
+		Name:  "ordered birth that waits permanently",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "!p.available(pod) && !late {", "!p.available(pod) && (!late || true) {"}},
+		Test:  poolScenarios + "an-ordered-birth-does-not-wait-permanently", Rule: "wait web",
+	},
+	{
+		Name:  "ordered pods that leave all at once",
+		Edits: []Edit{{poolSurplus, "\treturn min(p.excess(), 1)\n", "\treturn p.excess()\n"}},
+		Test:  poolScenarios + "ordered-pods-leave-one-at-a-time", Rule: "delete web-c",
+	},
+	{
+		Name:  "last copy given up because its hand-over takes long",
+		Edits: []Edit{{poolState, "return h.Overdue && p.mayGiveUpInDoubt(nil) })", "return h.Overdue })"}},
+		Test:  poolScenarios + "the-last-copy-is-waited-for-in-a-hand-over", Rule: "create 1 pods",
+	},
+	{
+		Name:  "copies that are down, all given up by an update",
+		Edits: []Edit{{poolUpdate, "len(pod.Mounts) > 0 && !pod.Up() && !p.mayGiveUpInDoubt(pod):", "len(pod.Mounts) > 0 && !pod.Up() && pod.Name == \"\":"}},
+		Test:  poolScenarios + "copies-that-are-down-are-not-given-up-at-once", Rule: "delete web-a",
+	},
+	{
+		Name:  "hand-over from a silent node",
+		Edits: []Edit{{poolUpdate, "case policy != Recreate && !pod.Node.Silent.IsZero():", "case policy != Recreate && pod.Name == \"\":"}},
+		Test:  poolScenarios + "no-hand-over-from-a-silent-node", Rule: "prepare hand-over of a",
+	},
+	{
+		Name:  "identity that seems to lack a claim, given up by an update",
+		Edits: []Edit{{poolUpdate, "case policy != Recreate && len(pod.Mounts) > 0:", "case policy != Recreate && pod.Name == \"\":"}},
+		Test:  poolScenarios + "a-pod-that-lacks-a-claim-is-not-updated", Rule: "delete web-a",
+	},
+	{
+		Name:  "another image for a container that still has to restart",
+		Edits: []Edit{{poolUpdate, "pod.runsAsBefore():", "pod.runsAsBefore() && pod.Name == \"\":"}},
+		Test:  poolScenarios + "an-update-waits-until-the-kubelet-has-acted", Rule: "update web-a",
+	},
+	{
+		Name:  "claims that are to stay, owned under a hold",
+		Edits: []Edit{{"internal/plan/pool/plan.go", "births, p.ownership())", "births)"}},
+		Test:  poolScenarios + "claims-are-disowned-under-any-hold", Rule: "disown 1 claims",
+	},
+	{
+		Name:  "plan for an object that cannot be read",
+		Edits: []Edit{{"internal/plan/pool/plan.go", "if s.Object.Unreadable != \"\" {", "if s.Object.Unreadable == \"never\" {"}},
+		Test:  poolScenarios + "an-object-that-cannot-be-read-changes-nothing", Rule: "delete web-",
+	},
+	{
+		Name:  "object that cannot be read, taken for one that asks for nothing",
+		Edits: []Edit{{"internal/cluster/pools/convert.go", "Unreadable: err.Error(),", "Unreadable: err.Error()[:0],"}},
+		Test:  "internal/cluster/pools TestAnObjectThatCannotBeReadHarmsNoOther", Rule: "the cache shows",
+	},
+	{
+		Name:  "births that a live read which fails prevents",
+		Edits: []Edit{{"internal/control/pools/controller.go", "return seen, onCaches(steps), hold.Decision{},", "return seen, nil, hold.Decision{},"}},
+		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/missing pods are created although the live read fails", Rule: "create 1 pods",
+	},
+	{
+		Name:  "what admission draws for a pod, written to all pods",
+		Edits: []Edit{{actRevisions, "if !drawn.Equal {", "if !drawn.Equal && r.Name == \"\" {"}},
+		Test:  "internal/act TestRevisionsOfWhichAPartIsDrawnAreNotChangedInPlace", Rule: "in place",
+	},
+}

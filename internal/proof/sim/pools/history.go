@@ -1,0 +1,207 @@
+package pools
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// history are the rules about what has happened, from the objects of the API server alone.
+type history struct {
+	broken   []string
+	bornAs   map[pool.ID]string            // the UID of the last pod of each identity
+	noted    map[string]bool               // UIDs of pods whose hand-over the Lease has ever recorded
+	had      map[pool.ID]map[string]string // the UID of each claim of an identity when a pod of it could first run, by name
+	asked    []asked                       // numbers of replicas
+	active   map[string]bool               // pods that were active at the last change
+	surplus  map[string]bool               // pods that lockstep ended because fewer were asked for
+	left     []plan.Version                // when pods ended for another reason
+	updating map[pool.ID]bool              // identities whose pod lockstep disrupted for an update while it served
+}
+
+type asked struct {
+	at       plan.Version
+	replicas int
+}
+
+func newHistory(s *server) history {
+	return history{
+		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, had: map[pool.ID]map[string]string{}, updating: map[pool.ID]bool{},
+		asked: []asked{{firstVersion, s.object.Replicas}},
+	}
+}
+
+func (h *history) breaks(format string, args ...any) {
+	h.broken = append(h.broken, fmt.Sprintf(format, args...))
+}
+
+// judge checks the state after each change.
+func (h *history) judge(s *server) {
+	for _, i := range s.lease.Intents {
+		if i.Cause == reason.IdentityHandover {
+			h.noted[i.UID] = true
+		}
+	}
+	h.follow(s)
+	for _, p := range s.pods {
+		if serves(&p) {
+			delete(h.updating, p.ID)
+		}
+	}
+}
+
+// follow records which pods have ended.
+func (h *history) follow(s *server) {
+	active := map[string]bool{}
+	for name, p := range s.pods {
+		active[name] = p.Active()
+	}
+	for name := range h.active {
+		if h.active[name] && !active[name] && !h.surplus[name] {
+			h.left = append(h.left, s.version)
+		}
+	}
+	h.active = active
+}
+
+// serves reports whether a pod is Ready with the containers that it should have.
+func serves(p *pool.Pod) bool {
+	if p.Phase != plan.Ready {
+		return false
+	}
+	for _, c := range p.Containers {
+		if p.Update.Restarts[c.Name] == c.ID && c.ID != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// born checks a pod that was just created: no new pod gets an identity that had one, unless the same claims are handed
+// over, and the Lease had recorded it first.
+func (h *history) born(s *server, p *pool.Pod) {
+	former, again := h.bornAs[p.ID]
+	h.bornAs[p.ID] = p.UID
+	if !again {
+		return
+	}
+	open := slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool { return i.Pod == p.Name && i.Cause == reason.IdentityHandover })
+	if !h.noted[former] && !open {
+		h.breaks("HandoverNoted: pod %s was created again without a record", p.Name)
+	}
+}
+
+// disrupted checks a pod that a request of lockstep is about to disrupt, because of what a process has seen.
+func (h *history) disrupted(s *server, p *pool.Pod, cause reason.Code, seen *pool.Snapshot) {
+	recorded := slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool { return i.UID == p.UID })
+	if !recorded {
+		h.breaks("NotedFirst: pod %s is disrupted because of %s, and the Lease does not record it", p.Name, cause)
+	}
+	if cause == reason.ScaledDown {
+		h.scaledDown(s, p, seen)
+	}
+	if slices.Contains(inDoubt, cause) && p.Scheduled && !serves(p) {
+		h.givenUp(p, seen)
+	}
+	if (cause == reason.IdentityHandover || cause == reason.UpdatedInPlace) && serves(p) {
+		h.updates(s, p)
+	}
+}
+
+// inDoubt are causes for which the copy of the data of a pod is given up although the pod may come back.
+var inDoubt = []reason.Code{reason.NodeLost, reason.UpdatedByNewIdentity, reason.CrashLooping}
+
+// givenUp checks that the last copy of the data is not given up in doubt.
+func (h *history) givenUp(p *pool.Pod, seen *pool.Snapshot) {
+	another := slices.ContainsFunc(seen.Pods, func(other pool.Pod) bool { return other.Name != p.Name && other.Phase == plan.Ready })
+	if !another {
+		h.breaks("LastCopyKept: pod %s is given up, and the process was shown no other pod that is Ready", p.Name)
+	}
+}
+
+// scaledDown checks that lowering the replicas ends as many pods as were asked for. What happened after the process had
+// been shown the objects does not count.
+func (h *history) scaledDown(s *server, ended *pool.Pod, seen *pool.Snapshot) {
+	least := s.object.Replicas
+	for i, a := range h.asked {
+		if i+1 == len(h.asked) || h.asked[i+1].at > seen.ObjectsAt {
+			least = min(least, a.replicas)
+		}
+	}
+	active := 0
+	for _, p := range s.pods {
+		if p.Active() && p.Name != ended.Name {
+			active++
+		}
+	}
+	for _, at := range h.left {
+		if at > seen.PodsAt {
+			active++
+		}
+	}
+	for _, i := range s.lease.Intents { // an identity that waits for its next pod has a place
+		if p, exists := s.pods[i.Pod]; i.Cause == reason.IdentityHandover && (!exists || !p.Active()) {
+			active++
+		}
+	}
+	h.surplus[ended.Name] = true
+	if active < least {
+		h.breaks("SurplusExact: pod %s is ended as surplus, %d pods stay, at least %d were asked for", ended.Name, active, least)
+	}
+}
+
+// updates checks that not more pods than maxUnavailable are down because of updates.
+func (h *history) updates(s *server, p *pool.Pod) {
+	h.updating[p.ID] = true
+	for id := range h.updating {
+		p, exists := s.pods[pool.PodName(poolName, id)]
+		if (!exists || p.Phase == plan.Terminating) && !handedOver(s, id) {
+			delete(h.updating, id) // it was given up meanwhile
+		}
+	}
+	if most := s.object.Strategy.MaxUnavailable.Of(s.object.Replicas); len(h.updating) > most {
+		h.breaks("WithinBudget: pod %s is updated while %d are being updated, maxUnavailable is %d", p.Name, len(h.updating)-1, most)
+	}
+}
+
+func handedOver(s *server, id pool.ID) bool {
+	return slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool {
+		return i.Pod == pool.PodName(poolName, id) && i.Cause == reason.IdentityHandover
+	})
+}
+
+// claimDeleted checks a claim that lockstep is about to delete.
+func (h *history) claimDeleted(s *server, c *pool.Claim) {
+	if p, lives := s.pods[pool.PodName(poolName, c.ID)]; lives {
+		h.breaks("ClaimKept: claim %s is deleted, and pod %s exists", c.Name, p.Name)
+	}
+	if !c.Retired {
+		h.breaks("ClaimKept: claim %s is deleted, and its identity has not ended", c.Name)
+	}
+}
+
+// released checks a pod that may be scheduled from now on: it has every claim that it should have, and those that its
+// identity had before are the same. A claim that the process had been shown may be gone since.
+func (h *history) released(s *server, p *pool.Pod, seen *pool.Snapshot) {
+	had := h.had[p.ID]
+	if had == nil {
+		had = map[string]string{}
+		h.had[p.ID] = had
+	}
+	for _, name := range p.Mounts {
+		c, exists := s.claims[name]
+		_, wasShown := s.past[seen.ClaimsAt].claims[name]
+		switch was := had[name]; {
+		case !exists && wasShown:
+		case !exists:
+			h.breaks("ClaimsFirst: pod %s may be scheduled, and claim %s does not exist", p.Name, name)
+		case was == "":
+			had[name] = c.UID
+		case was != c.UID:
+			h.breaks("SameClaims: pod %s may be scheduled, and its identity had another claim %s", p.Name, name)
+		}
+	}
+}

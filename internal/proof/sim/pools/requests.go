@@ -1,0 +1,215 @@
+package pools
+
+import (
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+// requests returns the steps that carry out an action, as the executor does. They send nothing unless they may.
+func (p *process) requests(seen *pool.Snapshot, a plan.Action, may func() bool) []func() {
+	stopped := false
+	send := func(apply func() bool) func() {
+		return func() {
+			if may() && !stopped && !p.faults.send(p.server, apply) {
+				stopped = true // the first failure ends an action
+			}
+		}
+	}
+	s := p.server
+	var steps []func()
+	switch a := a.(type) {
+	case plan.DeletePod:
+		steps = append(steps, send(func() bool { return p.disrupt(seen, plan.Disruption(a), s.terminate) }))
+	case pool.UpdateInPlace:
+		steps = append(steps, send(func() bool {
+			return p.disrupt(seen, a.Of, func(name string) { s.changePod(name, func(pod *pool.Pod) { p.updated(pod, a) }) })
+		}))
+	case plan.CancelDeletion:
+		steps = append(steps, send(func() bool {
+			return p.ifUnchanged(a.Intent.Pod, a.Intent.UID, a.Intent.Version, func() { s.changePod(a.Intent.Pod, func(*pool.Pod) {}) })
+		}))
+	case pool.CreatePods:
+		for _, id := range a.IDs {
+			steps = append(steps, send(func() bool { return p.create(id, "", a.Revision) }))
+		}
+	case pool.HandOver:
+		steps = append(steps, send(func() bool { return p.create(a.ID, a.From, a.Revision) }))
+	case pool.CompletePod:
+		for _, t := range a.Templates {
+			steps = append(steps, send(func() bool { return p.createClaim(a, t.Name) }))
+		}
+		steps = append(steps, send(func() bool { return p.ungate(a, seen) }))
+	case pool.PrepareHandover:
+		for _, c := range a.Claims {
+			steps = append(steps, send(func() bool { return p.changeClaim(c, func(c *pool.Claim) { c.From, c.Siblings = a.From, a.Siblings }) }))
+		}
+	case pool.RetireIdentity:
+		for _, c := range a.Claims {
+			steps = append(steps, send(func() bool {
+				return p.changeClaim(c, func(c *pool.Claim) { c.Retired, c.Ended, c.Because = true, s.now, a.Because })
+			}))
+		}
+	case pool.UnretireIdentity:
+		for _, c := range a.Claims {
+			steps = append(steps, send(func() bool {
+				return p.changeClaim(c, func(c *pool.Claim) { c.Retired, c.Ended, c.Because = false, time.Time{}, "" })
+			}))
+		}
+	case pool.DeleteClaims:
+		for _, c := range a.Claims {
+			steps = append(steps, send(func() bool { return p.deleteClaim(c) }))
+		}
+	case pool.RecordRevision:
+		steps = append(steps, send(func() bool { return p.record(a, seen.Object.Templates) }))
+	case pool.RenumberRevision:
+		steps = append(steps, send(func() bool { return p.renumber(a) }))
+	case pool.DeleteRevision:
+		steps = append(steps, send(func() bool { return p.forgetRevision(a) }))
+	case pool.RelabelPod, pool.OwnClaims, pool.CompareRevisions:
+	}
+	return steps
+}
+
+// ifUnchanged does something if a pod is still as it was evaluated.
+func (p *process) ifUnchanged(name, uid string, version plan.Version, do func()) bool {
+	pod, exists := p.server.pods[name]
+	if !exists || pod.UID != uid || pod.Version != version {
+		return false
+	}
+	do()
+	p.known.PodMoved(name, version)
+	return true
+}
+
+func (p *process) disrupt(seen *pool.Snapshot, d plan.Disruption, how func(name string)) bool {
+	return p.ifUnchanged(d.Pod, d.UID, d.Version, func() {
+		p.server.log("%s disrupts %s because of %s", p.name, d.Pod, d.Because)
+		pod := p.server.pods[d.Pod]
+		p.server.history.disrupted(p.server, &pod, d.Because, seen)
+		how(d.Pod)
+	})
+}
+
+// updated is the effect of an update in place.
+func (p *process) updated(pod *pool.Pod, a pool.UpdateInPlace) {
+	pod.Revision, pod.Generation = a.Revision, pod.Generation+1
+	pod.Update = pool.InPlaceUpdate{Revision: a.Revision, At: a.Of.Version, Since: p.server.now, Restarts: a.Restarts}
+	containers := make([]pool.Container, len(pod.Containers))
+	copy(containers, pod.Containers)
+	for i := range containers {
+		if image, changes := a.Change.Images[containers[i].Name]; changes {
+			containers[i].Image = image
+		}
+	}
+	pod.Containers = containers
+}
+
+func (p *process) create(id pool.ID, from, revision string) bool {
+	s, name := p.server, pool.PodName(poolName, id)
+	if _, exists := s.pods[name]; exists {
+		return false
+	}
+	version := s.next()
+	s.log("%s creates %s after %q at %s", p.name, name, from, revision)
+	pod := pool.Pod{
+		Pod: plan.Pod{Name: name, UID: s.newUID(), Version: version, Revision: revision, Created: plan.UnixTimeOf(s.now)},
+		ID:  id, Owner: s.object.UID, Gated: true, From: from, Generation: 1,
+		Containers: []pool.Container{{Name: "db", Image: imageOf(templateOf(revision))}},
+		Mounts:     []string{pool.ClaimName(poolName, "data", id), pool.ClaimName(poolName, "logs", id)},
+	}
+	s.history.born(s, &pod)
+	s.pods[name] = pod
+	s.commit()
+	p.known.PodCreated(name, version)
+	return true
+}
+
+func (p *process) createClaim(a pool.CompletePod, template string) bool {
+	s, name := p.server, pool.ClaimName(poolName, template, a.ID)
+	if c, exists := s.claims[name]; exists {
+		return c.From == a.From // otherwise it is not that of this pod
+	}
+	s.claims[name] = pool.Claim{Name: name, UID: s.newUID(), Version: s.next(), ID: a.ID, Template: template, Pool: s.object.UID, Siblings: a.Siblings, From: a.From}
+	s.commit()
+	return true
+}
+
+func (p *process) ungate(a pool.CompletePod, seen *pool.Snapshot) bool {
+	pod, exists := p.server.pods[a.Pod]
+	if !exists || pod.UID != a.UID {
+		return false
+	}
+	if pod.Gated {
+		p.server.history.released(p.server, &pod, seen)
+	}
+	p.server.changePod(a.Pod, func(pod *pool.Pod) { pod.Gated = false })
+	p.known.PodCreated(a.Pod, p.server.version)
+	return true
+}
+
+func (p *process) changeClaim(seen pool.Claim, change func(*pool.Claim)) bool {
+	c, exists := p.server.claims[seen.Name]
+	if !exists || c.UID != seen.UID || c.Version != seen.Version {
+		return false
+	}
+	c.Version = p.server.next()
+	change(&c)
+	p.server.claims[c.Name] = c
+	p.server.commit()
+	return true
+}
+
+func (p *process) deleteClaim(seen pool.Claim) bool {
+	c, exists := p.server.claims[seen.Name]
+	if _, lives := p.server.pods[pool.PodName(poolName, seen.ID)]; lives || !exists || c.UID != seen.UID || c.Version != seen.Version {
+		return false
+	}
+	p.server.history.claimDeleted(p.server, &c)
+	p.server.next()
+	delete(p.server.claims, c.Name)
+	p.server.commit()
+	return true
+}
+
+func (p *process) record(a pool.RecordRevision, templates pool.Templates) bool {
+	s := p.server
+	for _, r := range s.revisions {
+		if r.Hash == a.Hash {
+			return true
+		}
+	}
+	s.revisions = append(s.revisions, pool.Revision{Name: a.Hash, UID: s.newUID(), Version: s.next(), Number: a.Number, Hash: a.Hash, Templates: templates})
+	s.commit()
+	return true
+}
+
+func (p *process) renumber(a pool.RenumberRevision) bool {
+	return p.changeRevision(a.Revision, func(r *pool.Revision) { r.Number = a.Number })
+}
+
+func (p *process) changeRevision(seen pool.Revision, change func(*pool.Revision)) bool {
+	for i, r := range p.server.revisions {
+		if r.UID == seen.UID && r.Version == seen.Version {
+			r.Version = p.server.next()
+			change(&r)
+			p.server.revisions[i] = r
+			p.server.commit()
+			return true
+		}
+	}
+	return false
+}
+
+func (p *process) forgetRevision(a pool.DeleteRevision) bool {
+	for i, r := range p.server.revisions {
+		if r.UID == a.Revision.UID && r.Version == a.Revision.Version {
+			p.server.next()
+			p.server.revisions = append(p.server.revisions[:i:i], p.server.revisions[i+1:]...)
+			p.server.commit()
+			return true
+		}
+	}
+	return false
+}

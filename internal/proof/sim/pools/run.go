@@ -1,0 +1,302 @@
+package pools
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+// faults draws what goes wrong, from a seed.
+type faults struct {
+	*rand.Rand
+	peace   bool // nothing goes wrong any more
+	people  int  // of a hundred things that happen, those that people do
+	failing int  // of a hundred requests, those that fail in some way
+}
+
+func (f *faults) oneIn(n int) bool { return f.IntN(n) == 0 }
+
+func (f *faults) between(from, to plan.Version) plan.Version {
+	return from + plan.Version(f.Uint64N(uint64(to-from)+1))
+}
+
+// send sends a request. It may get lost, arrive late, or lose its reply; then the process learns of a failure.
+func (f *faults) send(s *server, apply func() bool) (ok bool) {
+	if f.peace {
+		return apply()
+	}
+	if f.IntN(100) >= f.failing {
+		return apply()
+	}
+	switch f.IntN(4) {
+	case 0:
+		return false
+	case 1:
+		apply()
+		return false
+	default:
+		s.late = append(s.late, lateRequest{s.now.Add(plan.RequestLimit), func() { apply() }})
+		return false
+	}
+}
+
+// Result is what a run has shown.
+type Result struct {
+	Broken   []string // rules that the history broke
+	Goal     string   // why the goal was not reached in peace; empty: it was
+	Versions int      // changes of objects
+	Trace    []string // the last of what happened
+}
+
+// Run runs a schedule: that many steps with faults, and then peace until the goal is reached.
+func Run(seed uint64, steps int) Result {
+	f := &faults{Rand: rand.New(rand.NewPCG(seed, 0))}
+	f.people, f.failing = 1+f.IntN(8), f.IntN(40)
+	s := newServer(f.IntN(4))
+	s.object.Strategy.Policy = []pool.PodUpdatePolicy{pool.InPlaceIfPossible, pool.InPlaceIfPossible, pool.RecreateKeepIdentity, pool.Recreate}[f.IntN(4)]
+	processes := []*process{{name: "process-0", server: s, faults: f}, {name: "process-1", server: s, faults: f}}
+	for _, p := range processes {
+		p.restart()
+	}
+	for range steps {
+		if len(s.history.broken) > 0 {
+			break
+		}
+		f.happens(s, processes)
+	}
+	f.peace = true
+	goal := f.rests(s, processes[0])
+	return Result{s.history.broken, goal, int(s.version), s.trace}
+}
+
+// happens makes one thing happen.
+func (f *faults) happens(s *server, processes []*process) {
+	s.now = s.now.Add(time.Duration(f.IntN(2000)) * time.Millisecond)
+	p := processes[f.IntN(len(processes))]
+	switch n := f.IntN(100); {
+	case n < f.people:
+		f.person(s)
+	case n < 50:
+		p.step()
+	case n < 70:
+		f.advance(p)
+	case n < 93:
+		protects(s)
+		f.kubelet(s)
+	case n < 98:
+		f.arrives(s)
+	case n < 99:
+		p.restart()
+	default:
+		s.now = s.now.Add(time.Duration(f.IntN(120)) * time.Second) // all processes sleep
+	}
+}
+
+// advance lets a watch show more.
+func (f *faults) advance(p *process) {
+	for _, at := range []*plan.Version{&p.objects, &p.pods, &p.claims, &p.leases} {
+		switch f.IntN(4) {
+		case 0:
+		case 1:
+			*at = f.between(*at, p.server.version)
+		default:
+			*at = p.server.version
+		}
+	}
+}
+
+// arrives lets a late request take effect, or end.
+func (f *faults) arrives(s *server) {
+	s.late = slices.DeleteFunc(s.late, func(r lateRequest) bool { return r.until.Before(s.now) })
+	if len(s.late) == 0 {
+		return
+	}
+	n := f.IntN(len(s.late))
+	r := s.late[n]
+	s.late = slices.Delete(s.late, n, n+1)
+	s.log("a late request arrives")
+	r.apply()
+}
+
+// kubelet brings one pod further.
+func (f *faults) kubelet(s *server) {
+	names := slices.Sorted(maps.Keys(s.pods))
+	if len(names) == 0 {
+		return
+	}
+	f.bringsFurther(s, names[f.IntN(len(names))])
+}
+
+func (f *faults) bringsFurther(s *server, name string) {
+	p := s.pods[name]
+	node, nodeExists := s.nodes[p.Node.Name]
+	silent := p.Scheduled && (!nodeExists || !node.Silent.IsZero())
+	switch {
+	case p.Phase == plan.Terminating && (!silent || !nodeExists): // without a node the garbage collection of pods ends it
+		s.removePod(name)
+	case silent, p.Gated, p.Phase == plan.Terminating:
+	case !p.Scheduled:
+		f.schedules(s, name)
+	case !serves(&p) && !f.peace && !f.oneIn(3): // it takes its time
+	case !serves(&p):
+		s.changePod(name, func(p *pool.Pod) {
+			p.Phase, p.ReadySince, p.Observed = plan.Ready, s.now, p.Generation
+			p.Containers = []pool.Container{{Name: "db", Image: p.Containers[0].Image, ID: fmt.Sprintf("c%d", s.version), Running: true}}
+		})
+	case !f.peace && f.oneIn(8): // it breaks, and comes back
+		s.changePod(name, func(p *pool.Pod) { p.Phase, p.ReadySince = plan.Starting, time.Time{} })
+	}
+}
+
+func (f *faults) schedules(s *server, name string) {
+	var able []string
+	for _, n := range slices.Sorted(maps.Keys(s.nodes)) {
+		if s.nodes[n].Silent.IsZero() {
+			able = append(able, n)
+		}
+	}
+	if len(able) > 0 {
+		node := able[f.IntN(len(able))]
+		s.changePod(name, func(p *pool.Pod) { p.Scheduled, p.Node = true, pool.Node{Name: node} })
+	}
+}
+
+// person changes what is asked for, or an object that lockstep works with.
+func (f *faults) person(s *server) {
+	switch f.IntN(9) {
+	case 0, 1:
+		f.changeObject(s, func(o *pool.Object) { o.Replicas = f.IntN(5) })
+		s.history.asked = append(s.history.asked, asked{s.version, s.object.Replicas})
+	case 2, 3:
+		s.setTemplate(templateOf(s.object.Hash) ^ []int{1, 1, 2, 3}[f.IntN(4)])
+		f.changeObject(s, func(*pool.Object) {})
+	case 4:
+		f.changeObject(s, func(o *pool.Object) { o.Paused = !o.Paused })
+	case 5:
+		if names := slices.Sorted(maps.Keys(s.pods)); len(names) > 0 {
+			if name := names[f.IntN(len(names))]; s.pods[name].Phase != plan.Terminating {
+				s.log("a person deletes %s", name)
+				s.terminate(name)
+			}
+		}
+	case 6:
+		f.changeObject(s, func(o *pool.Object) { o.Claim.DeleteWhenScaled = !o.Claim.DeleteWhenScaled })
+	case 7:
+		f.changesNode(s)
+	case 8:
+		f.deletesClaim(s)
+	}
+}
+
+func (f *faults) changeObject(s *server, change func(*pool.Object)) {
+	s.object.Version = s.next()
+	change(&s.object)
+	s.commit()
+	s.log("the object asks for %d at %s, paused %t", s.object.Replicas, s.object.Hash, s.object.Paused)
+}
+
+// deletesClaim deletes a claim. Like Kubernetes, it waits for a pod that mounts the claim.
+func (f *faults) deletesClaim(s *server) {
+	names := slices.Sorted(maps.Keys(s.claims))
+	if len(names) == 0 {
+		return
+	}
+	c := s.claims[names[f.IntN(len(names))]]
+	s.log("a person deletes claim %s", c.Name)
+	c.Deleting, c.Version = true, s.next()
+	s.claims[c.Name] = c
+	s.commit()
+}
+
+// protects ends the claims that are being deleted and that no pod mounts.
+func protects(s *server) {
+	for name, c := range s.claims {
+		if _, mounted := s.pods[pool.PodName(poolName, c.ID)]; c.Deleting && !mounted {
+			s.next()
+			delete(s.claims, name)
+			s.commit()
+		}
+	}
+}
+
+// changesNode makes a node silent, or lets it report again.
+func (f *faults) changesNode(s *server) {
+	name := fmt.Sprintf("node-%d", f.IntN(3))
+	node, exists := s.nodes[name]
+	s.next()
+	switch {
+	case !exists || !node.Silent.IsZero():
+		s.nodes[name] = pool.Node{Name: name}
+	case f.oneIn(4):
+		delete(s.nodes, name)
+	default:
+		s.nodes[name] = pool.Node{Name: name, Silent: s.now}
+	}
+	s.commit()
+}
+
+// quiet is how long no request is under way before peace begins.
+const quiet = 2 * time.Minute
+
+// patience is how many rounds of peace may pass until the goal is reached.
+const patience = 400
+
+// rests lets one process work in peace, and returns why the goal was not reached.
+func (f *faults) rests(s *server, p *process) string {
+	s.late = nil
+	s.nodes = map[string]pool.Node{"node-0": {Name: "node-0"}}
+	s.next()
+	s.commit()
+	f.changeObject(s, func(o *pool.Object) { o.Paused = false })
+	s.now = s.now.Add(quiet)
+	why := ""
+	for range patience {
+		if len(s.history.broken) > 0 {
+			return ""
+		}
+		s.now = s.now.Add(time.Second)
+		p.objects, p.pods, p.claims, p.leases = s.version, s.version, s.version, s.version
+		p.step()
+		protects(s)
+		for _, name := range slices.Sorted(maps.Keys(s.pods)) {
+			f.bringsFurther(s, name)
+		}
+		if why = missed(s); why == "" && len(p.steps) == 0 {
+			return ""
+		}
+	}
+	seen := p.cached()
+	return fmt.Sprintf("%s; the plan is %q, the hold %q has %d intents", why, plan.Notation(pool.Plan(seen)), s.lease.Holder, len(s.lease.Intents))
+}
+
+// missed returns in what the goal is missed: as many pods as asked for, all Ready at the template, each with all of its
+// claims, no claim without a pod that does not say so, and a free hold.
+func missed(s *server) string {
+	if len(s.pods) != s.object.Replicas {
+		return fmt.Sprintf("%d pods exist, %d are asked for", len(s.pods), s.object.Replicas)
+	}
+	for name, p := range s.pods {
+		if !serves(&p) || p.Revision != s.object.Hash {
+			return fmt.Sprintf("pod %s is %s at %s", name, p.Phase, p.Revision)
+		}
+		for _, mount := range p.Mounts {
+			if c, exists := s.claims[mount]; !exists || c.Retired {
+				return fmt.Sprintf("claim %s exists: %t, retired: %t", mount, exists, c.Retired)
+			}
+		}
+	}
+	for name, c := range s.claims {
+		if _, lives := s.pods[pool.PodName(poolName, c.ID)]; !lives && !c.Retired {
+			return fmt.Sprintf("claim %s has no pod and does not say so", name)
+		}
+	}
+	if !s.lease.Holder.Free() || len(s.lease.Intents) > 0 {
+		return fmt.Sprintf("the hold %q has %d intents", s.lease.Holder, len(s.lease.Intents))
+	}
+	return ""
+}

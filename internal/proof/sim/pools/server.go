@@ -1,0 +1,185 @@
+// Package pools simulates StatefulClusters: an API server, kubelets, people, and two processes of lockstep that both
+// believe to lead. Each process plans with the real rules, on caches that are late, each kind for itself. It can sleep or die
+// between any two requests. Requests get lost, arrive late, or lose their reply.
+//
+//	server    the objects, and what the rules of the history say about each change   server.go, history.go
+//	process   one process of lockstep, one step at a time                            process.go, requests.go
+//	run       a schedule from a seed: steps, faults, and then peace                  run.go
+package pools
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+const poolName = "db"
+
+// state are the objects at one version.
+type state struct {
+	object    pool.Object
+	revisions []pool.Revision
+	pods      map[string]pool.Pod
+	claims    map[string]pool.Claim
+	lease     plan.Record
+	nodes     map[string]pool.Node
+}
+
+func (s state) clone() state {
+	s.revisions, s.pods, s.claims, s.nodes = slices.Clone(s.revisions), maps.Clone(s.pods), maps.Clone(s.claims), maps.Clone(s.nodes)
+	s.lease.Intents = slices.Clone(s.lease.Intents)
+	return s
+}
+
+// server is an API server. Each change has a version.
+type server struct {
+	state
+	now     time.Time
+	version plan.Version
+	past    []state // by version
+	uids    int
+	late    []lateRequest
+	history history
+	trace   []string // what happened, the last of it
+}
+
+// mostTraced bounds the trace.
+const mostTraced = 400
+
+func (s *server) log(format string, args ...any) {
+	if len(s.trace) >= mostTraced {
+		s.trace = append(s.trace[:0], s.trace[mostTraced/2:]...)
+	}
+	s.trace = append(s.trace, fmt.Sprintf("%s v%d ", s.now.Sub(begin).Round(time.Millisecond), s.version)+fmt.Sprintf(format, args...))
+}
+
+// lateRequest is a request that the API server still works on although its sender has given up.
+type lateRequest struct {
+	until time.Time
+	apply func()
+}
+
+// begin is the time and the version at which a simulation begins.
+var begin = time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
+
+const firstVersion = 1
+
+func newServer(replicas int) *server {
+	s := &server{now: begin, version: firstVersion}
+	s.pods, s.claims, s.nodes = map[string]pool.Pod{}, map[string]pool.Claim{}, map[string]pool.Node{}
+	for n := range 3 {
+		name := fmt.Sprintf("node-%d", n)
+		s.nodes[name] = pool.Node{Name: name}
+	}
+	s.object = pool.Object{
+		UID: "object", Version: firstVersion, Replicas: replicas, RevisionHistory: 2, HandoverTimeout: 5 * time.Minute,
+		Liveness: pool.Liveness{NodeLost: 2 * time.Minute, Startup: time.Minute, CrashLoop: 10 * time.Minute, MaxUnhealthy: pool.Share{Percent: 40}},
+		Strategy: pool.Strategy{MaxUnavailable: pool.Share{Pods: 1}, Policy: pool.InPlaceIfPossible},
+	}
+	s.history = newHistory(s)
+	s.setTemplate(0)
+	s.past = []state{s.clone(), s.clone()}
+	return s
+}
+
+// setTemplate sets the template: its image is the number modulo 2, and the rest of it is the number divided by 2.
+func (s *server) setTemplate(n int) {
+	s.object.Hash = fmt.Sprintf("t%d", n)
+	s.object.Templates = pool.Templates{Pod: []byte{byte('0' + n)}, Claims: []pool.ClaimTemplate{{Name: "data"}, {Name: "logs"}}}
+}
+
+// templateOf returns the number of the template of a revision.
+func templateOf(revision string) int {
+	var n int
+	_, _ = fmt.Sscanf(revision, "t%d", &n) // a name of another form is template 0
+	return n
+}
+
+func imageOf(template int) string { return fmt.Sprintf("db:%d", template%2) }
+
+// changes are how each revision differs from the template.
+func changes(o *pool.Object, revisions []pool.Revision) map[string]pool.Change {
+	to, all := templateOf(o.Hash), map[string]pool.Change{}
+	for _, r := range revisions {
+		from := templateOf(r.Name)
+		c := pool.Change{From: map[string]string{"db": imageOf(from)}, InPlace: from/2 == to/2 && from != to}
+		if imageOf(from) != imageOf(to) {
+			c.Images = map[string]string{"db": imageOf(to)}
+		}
+		all[r.Name] = c
+	}
+	return all
+}
+
+// commit makes the changes since the last commit a version.
+func (s *server) commit() {
+	s.past = append(s.past, s.clone())
+	s.history.judge(s)
+}
+
+// next returns the version of the change that is being made.
+func (s *server) next() plan.Version {
+	s.version++
+	return s.version
+}
+
+func (s *server) newUID() string {
+	s.uids++
+	return fmt.Sprintf("u%d", s.uids)
+}
+
+// changePod changes a pod, which gets a new version.
+func (s *server) changePod(name string, change func(*pool.Pod)) {
+	p := s.pods[name]
+	p.Version = s.next()
+	change(&p)
+	s.pods[name] = p
+	s.commit()
+}
+
+func (s *server) removePod(name string) {
+	s.next()
+	delete(s.pods, name)
+	s.commit()
+}
+
+// terminate begins the deletion of a pod. One that runs nowhere is gone at once.
+func (s *server) terminate(name string) {
+	if p := s.pods[name]; !p.Scheduled {
+		s.removePod(name)
+		return
+	}
+	s.changePod(name, func(p *pool.Pod) {
+		p.Phase, p.ReadySince, p.EndsBy = plan.Terminating, time.Time{}, s.now.Add(30*time.Second)
+	})
+}
+
+// snapshot returns what lists show, each of its own version.
+func (s *server) snapshot(objects, pods, claims plan.Version, live bool) pool.Snapshot {
+	from := func(at plan.Version) *state { return &s.past[at] }
+	snapshot := pool.Snapshot{
+		Key: plan.Key{Namespace: "team", Kind: plan.KindStatefulCluster, Name: poolName}, Now: s.now, Live: live,
+		Object: from(objects).object, Revisions: slices.Clone(from(objects).revisions), ObjectsAt: objects, PodsAt: pods, ClaimsAt: claims,
+		Draw: func() pool.ID { return pool.ID(s.newUID()) },
+	}
+	for _, name := range slices.Sorted(maps.Keys(from(pods).pods)) {
+		p := from(pods).pods[name]
+		if p.Node.Name != "" {
+			node, exists := from(pods).nodes[p.Node.Name]
+			if !exists {
+				node = pool.Node{Name: p.Node.Name, Gone: true}
+			}
+			p.Node = node
+		}
+		snapshot.Pods = append(snapshot.Pods, p)
+	}
+	for _, name := range slices.Sorted(maps.Keys(from(claims).claims)) {
+		snapshot.Claims = append(snapshot.Claims, from(claims).claims[name])
+	}
+	snapshot.Changes = changes(&snapshot.Object, snapshot.Revisions)
+	return snapshot
+}
