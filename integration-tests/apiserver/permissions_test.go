@@ -34,6 +34,8 @@ var inReserve = map[string]string{
 	"list rolloutgroups.lockstep.dev":                                   "the same",
 	"list validatingwebhookconfigurations.admissionregistration.k8s.io": "the same",
 	"list mutatingwebhookconfigurations.admissionregistration.k8s.io":   "the same",
+	"list controllerrevisions.apps":                                     "the same",
+	"get controllerrevisions.apps":                                      "for a revision that another process creates at the same time, a moment that no test can choose",
 	"get statefulsets.apps":                                             "for a StatefulSet that a replica has not seen yet, a moment that no test can choose",
 	"get persistentvolumeclaims":                                        "for a claim that exists already although its pod is new, a moment that no test can choose",
 	"get pods":                                                          "for a recorded pod that is no longer a pod of its group, which no test causes",
@@ -100,7 +102,9 @@ const (
 	forCertificates = "../webhooks/certificate/role.yaml" // operators that serve webhooks, in their namespace
 	forInjection    = "../webhooks/inject.yaml"           // operators that inject a CA
 
-	forStatefulClusters = "../statefulcluster/namespaced/role.yaml" // operators for one namespace with the kind enabled, in that namespace
+	// Operators with the kind enabled, for the cluster and for one namespace.
+	forStatefulClusters          = "../statefulcluster/role.yaml"
+	forStatefulClustersNamespace = "../statefulcluster/namespaced/role.yaml"
 
 	forDials = "../../integration-tests/apiserver/" + dialRights // operators for the cluster, by references.yaml
 )
@@ -133,9 +137,9 @@ func (g grant) covers(d requestKind) bool {
 		return false
 	}
 	switch g.file {
-	case forTheCluster, forDials:
+	case forTheCluster, forDials, forStatefulClusters:
 		return d.everywhere
-	case forTheNamespace, forStatefulClusters:
+	case forTheNamespace, forStatefulClustersNamespace:
 		return !d.everywhere && d.account == d.namespace
 	case forInjection:
 		return d.namespace == ""
@@ -178,7 +182,7 @@ func unusedOf(grants []grant, requestKinds []requestKind) []string {
 
 func readGrants(folder string) ([]grant, error) {
 	var grants []grant
-	for _, file := range []string{forTheCluster, forTheNamespace, forHome, forCertificates, forInjection, forStatefulClusters, forDials} {
+	for _, file := range []string{forTheCluster, forTheNamespace, forHome, forCertificates, forInjection, forStatefulClusters, forStatefulClustersNamespace, forDials} {
 		text, err := os.ReadFile(filepath.Join(folder, file))
 		if err != nil {
 			return nil, fmt.Errorf("read roles: %w", err)

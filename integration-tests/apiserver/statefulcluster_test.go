@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,11 +13,15 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
+
+// lost is a label of nodes that no simulated kubelet reports for.
+const lost = "lockstep.test/lost"
 
 var statefulClusters = schema.GroupVersionResource{Group: "lockstep.dev", Version: "v1alpha1", Resource: "statefulclusters"}
 
@@ -29,27 +34,40 @@ type pool struct {
 // withPool starts an operator with the kind enabled, and creates a StatefulCluster with two claims for each identity.
 func (s *scene) withPool(replicas int) pool {
 	s.t.Helper()
-	const name = "db"
+	s.withRoleForPools()
+	return s.createPool(replicas, nil)
+}
+
+// withRoleForPools starts an operator of this namespace with the kind enabled, and a scheduler.
+func (s *scene) withRoleForPools() {
+	s.t.Helper()
 	s.withRole()
 	if err := s.world.cluster.ApplyIn(s.t.Context(), s.name, manifest+"statefulcluster/namespaced/role.yaml"); err != nil {
 		s.t.Fatal(err)
 	}
-	s.schedules()
+	s.schedulesOn(s.someNode())
 	s.startOperator("-statefulcluster.enabled")
+}
+
+// createPool creates a StatefulCluster with two claims for each identity, and more fields of its spec.
+func (s *scene) createPool(replicas int, more map[string]any) pool {
+	s.t.Helper()
+	const name = "db"
 	claim := func(name string) any {
 		return map[string]any{"metadata": map[string]any{"name": name}, "spec": map[string]any{
 			"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}},
 		}}
 	}
+	spec := map[string]any{
+		"replicas": int64(replicas), "selector": map[string]any{"matchLabels": map[string]any{"app": name}},
+		"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
+			"name": "db", "image": "db:1", "volumeMounts": []any{map[string]any{"name": "data", "mountPath": "/data"}, map[string]any{"name": "logs", "mountPath": "/logs"}},
+		}}}},
+		"volumeClaimTemplates": []any{claim("data"), claim("logs")},
+	}
+	maps.Copy(spec, more)
 	_, err := s.resources(statefulClusters).Create(s.t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "metadata": map[string]any{"name": name},
-		"spec": map[string]any{
-			"replicas": int64(replicas), "selector": map[string]any{"matchLabels": map[string]any{"app": name}},
-			"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
-				"name": "db", "image": "db:1", "volumeMounts": []any{map[string]any{"name": "data", "mountPath": "/data"}, map[string]any{"name": "logs", "mountPath": "/logs"}},
-			}}}},
-			"volumeClaimTemplates": []any{claim("data"), claim("logs")},
-		},
+		"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "metadata": map[string]any{"name": name}, "spec": spec,
 	}}, createOptions)
 	if err != nil {
 		s.t.Fatal(err)
@@ -57,23 +75,33 @@ func (s *scene) withPool(replicas int) pool {
 	return pool{s, name}
 }
 
-// schedules binds the pods of the scene to a node, as a scheduler does: never while a pod has a scheduling gate.
-func (s *scene) schedules() {
+func (s *scene) someNode() string {
 	s.t.Helper()
 	nodes, err := s.world.admin.CoreV1().Nodes().List(s.t.Context(), listOptions)
 	if err != nil || len(nodes.Items) == 0 {
 		s.t.Fatalf("find a node: %v", err)
 	}
-	node := nodes.Items[0].Name
+	return nodes.Items[0].Name
+}
+
+// schedulesOn binds the pods of the scene to nodes in turn, as a scheduler does: never while a pod has a scheduling gate.
+// It leaves out nodes that do not exist or do not report.
+func (s *scene) schedulesOn(nodes ...string) {
+	s.t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(s.t.Context()))
 	ended := make(chan struct{})
 	s.t.Cleanup(func() { stop(); <-ended })
 	go func() {
 		defer close(ended)
-		for ctx.Err() == nil {
+		for turn := 0; ctx.Err() == nil; {
 			pods, err := s.world.admin.CoreV1().Pods(s.name).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName="})
 			for i := range pods.Items {
 				if p := &pods.Items[i]; err == nil && len(p.Spec.SchedulingGates) == 0 && p.DeletionTimestamp == nil {
+					turn++
+					node := nodes[turn%len(nodes)]
+					if found, err := s.world.admin.CoreV1().Nodes().Get(ctx, node, getOptions); err != nil || found.Labels[lost] != "" {
+						continue
+					}
 					binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name, UID: p.UID}, Target: corev1.ObjectReference{Kind: "Node", Name: node}}
 					_ = s.world.admin.CoreV1().Pods(s.name).Bind(ctx, binding, createOptions) // tried again
 				}
@@ -113,8 +141,19 @@ func (p pool) claims(id string) (living, retired []string) {
 	return living, retired
 }
 
-// settles waits until that many pods are Ready and the status says so.
+// settles waits until that many pods are Ready, the status says so, and no operation has the hold.
 func (p pool) settles(replicas int) []corev1.Pod {
+	p.t.Helper()
+	return p.settlesUnder(replicas, func(holder string) bool { return holder == "" })
+}
+
+// settlesExceptHold is settles while pods that are terminating have a record in the hold.
+func (p pool) settlesExceptHold(replicas int) []corev1.Pod {
+	p.t.Helper()
+	return p.settlesUnder(replicas, func(string) bool { return true })
+}
+
+func (p pool) settlesUnder(replicas int, accepts func(holder string) bool) []corev1.Pod {
 	p.t.Helper()
 	var pods []corev1.Pod
 	p.eventually(fmt.Sprintf("%d pods are Ready, and the status says so", replicas), func(present) error {
@@ -133,12 +172,27 @@ func (p pool) settles(replicas int) []corev1.Pod {
 		}
 		available, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas")
 		holder, _, _ := unstructured.NestedString(o.Object, "status", "holder")
-		if len(pods) != replicas || ready != replicas || available != int64(replicas) || holder != "" {
+		if ready := conditionOf(o, "Ready"); !accepts("held") && ready != "True" {
+			return fmt.Errorf("the condition Ready is %s", ready)
+		}
+		if len(pods) != replicas || ready != replicas || available != int64(replicas) || !accepts(holder) {
 			return fmt.Errorf("%d pods, %d of them Ready; the status has %d available and the holder %q", len(pods), ready, available, holder)
 		}
 		return nil
 	})
 	return pods
+}
+
+// conditionOf returns the status of a condition of an object.
+func conditionOf(o *unstructured.Unstructured, kind string) string {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, item := range list {
+		if c, is := item.(map[string]any); is && c["type"] == kind {
+			status, _ := c["status"].(string)
+			return status
+		}
+	}
+	return ""
 }
 
 func TestStatefulClusterGivesEachPodAnIdentityOfItsOwn(t *testing.T) {
@@ -242,4 +296,398 @@ func TestStatefulClusterKeepsItsPodsWhileAPersonHasTheHold(t *testing.T) {
 	if held := time.Since(lease.Spec.RenewTime.Time); held < seconds*time.Second {
 		t.Errorf("the pod was deleted %s after the hold was taken, which lasts %d s", held, seconds)
 	}
+}
+
+// updates changes fields of the StatefulCluster by a merge patch.
+func (p pool) updates(patch string) {
+	p.t.Helper()
+	if _, err := p.resources(statefulClusters).Patch(p.t.Context(), p.name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// withContainer returns a patch of the template that has one container, with more fields as JSON.
+func withContainer(image, more string) string {
+	return fmt.Sprintf(`{"spec": {"template": {"spec": {"containers": [{"name": "db", "image": %q%s,
+		"volumeMounts": [{"name": "data", "mountPath": "/data"}, {"name": "logs", "mountPath": "/logs"}]}]}}}}`, image, more)
+}
+
+// hasImage waits until all pods run an image, are Ready, and the StatefulCluster says that the update is complete.
+func (p pool) hasImage(replicas int, image string) []corev1.Pod {
+	p.t.Helper()
+	var pods []corev1.Pod
+	p.eventually(fmt.Sprintf("%d pods run %s", replicas, image), func(present) error {
+		pods = p.settles(replicas)
+		o, err := p.resources(statefulClusters).Get(p.t.Context(), p.name, getOptions)
+		if err != nil {
+			return err
+		}
+		current, _, _ := unstructured.NestedString(o.Object, "status", "currentRevision")
+		update, _, _ := unstructured.NestedString(o.Object, "status", "updateRevision")
+		for i := range pods {
+			statuses := pods[i].Status.ContainerStatuses
+			if len(statuses) != 1 || statuses[0].Image != image || pods[i].Labels["controller-revision-hash"] != update || current != update {
+				return fmt.Errorf("pod %s runs %v at %s; the revisions are %s and %s", pods[i].Name, statuses, pods[i].Labels["controller-revision-hash"], current, update)
+			}
+		}
+		return nil
+	})
+	return pods
+}
+
+// identities returns the names and UIDs of pods.
+func identities(pods []corev1.Pod) (names, uids []string) {
+	for i := range pods {
+		names, uids = append(names, pods[i].Name), append(uids, string(pods[i].UID))
+	}
+	slices.Sort(uids)
+	return names, uids
+}
+
+func TestStatefulClusterUpdatesImagesInPlace(t *testing.T) {
+	t.Parallel()
+	for sentence, start := range map[string]func(*testing.T) pool{
+		"by the operator of the namespace": func(t *testing.T) pool { t.Helper(); return unmanaged(t).withPool(3) },
+		"by the operator of the cluster":   func(t *testing.T) pool { t.Helper(); p, _ := onNodes(t, nil); return p },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			updatesImagesInPlace(t, start(t))
+		})
+	}
+}
+
+func updatesImagesInPlace(t *testing.T, p pool) {
+	t.Helper()
+	names, uids := identities(p.settles(3))
+	p.updates(withContainer("db:2", ""))
+	after := p.hasImage(3, "db:2")
+	newNames, newUIDs := identities(after)
+	if !slices.Equal(names, newNames) || !slices.Equal(uids, newUIDs) {
+		t.Errorf("the pods were %v %v and are %v %v", names, uids, newNames, newUIDs)
+	}
+	p.updates(withContainer("db:3", ""))
+	p.hasImage(3, "db:3")
+	p.updates(withContainer("db:2", "")) // an earlier revision becomes the newest one again
+	p.hasImage(3, "db:2")
+	p.updates(`{"spec": {"revisionHistoryLimit": 0}}`)
+	p.eventually("the revisions that no pod has are deleted", func(present) error {
+		list, err := p.world.admin.AppsV1().ControllerRevisions(p.scene.name).List(t.Context(), metav1.ListOptions{LabelSelector: "lockstep.dev/statefulcluster=" + p.name})
+		if err != nil || len(list.Items) != 1 {
+			return errors.Join(fmt.Errorf("%d revisions", len(list.Items)), err)
+		}
+		return nil
+	})
+}
+
+func TestStatefulClusterKeepsClaimsWhenAPodIsReplacedForAnUpdate(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(2)
+	names, uids := identities(p.settles(2))
+	p.updates(withContainer("db:1", `, "env": [{"name": "MODE", "value": "fast"}]`))
+	p.eventually("both pods were replaced", func(present) error {
+		for _, pod := range p.hasImage(2, "db:1") {
+			if slices.Contains(uids, string(pod.UID)) {
+				return fmt.Errorf("pod %s was not", pod.Name)
+			}
+		}
+		return nil
+	})
+	after, _ := identities(p.pods())
+	if !slices.Equal(names, after) {
+		t.Errorf("the pods were %v and are %v", names, after)
+	}
+	for _, name := range after {
+		id := strings.TrimPrefix(name, "db-")
+		if living, retired := p.claims(id); len(living) != 2 || len(retired) > 0 {
+			t.Errorf("identity %s has the claims %v and the retired claims %v", id, living, retired)
+		}
+	}
+}
+
+func TestStatefulClusterDisruptsNoMorePodsThanItsBudgetForABadImage(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(3)
+	names, uids := identities(p.settles(3))
+	p.updates(withContainer("db:broken", ""))
+	broken := func() (count int) {
+		for _, pod := range p.pods() {
+			for _, s := range pod.Status.ContainerStatuses {
+				if s.Image == "db:broken" {
+					count++
+				}
+			}
+		}
+		return count
+	}
+	p.eventually("one pod has the bad image", func(present) error {
+		if got := broken(); got != 1 {
+			return fmt.Errorf("%d have it", got)
+		}
+		return nil
+	})
+	p.stays("no other pod gets it", aWhile, func(present) error {
+		if got := broken(); got != 1 {
+			return fmt.Errorf("%d have it", got)
+		}
+		return nil
+	})
+	p.updates(withContainer("db:3", ""))
+	newNames, newUIDs := identities(p.hasImage(3, "db:3"))
+	if !slices.Equal(names, newNames) || !slices.Equal(uids, newUIDs) {
+		t.Errorf("the pods were %v %v and are %v %v", names, uids, newNames, newUIDs)
+	}
+}
+
+func TestStatefulClusterChangesNoPodForATemplateThatTheAPIServerRefuses(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(2)
+	_, uids := identities(p.settles(2))
+	p.updates(withContainer("db:2", `, "imagePullPolcy": "Always"`))
+	p.eventually("the status names the field", func(present) error {
+		o, err := p.resources(statefulClusters).Get(t.Context(), p.name, getOptions)
+		if err != nil {
+			return err
+		}
+		why, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "reason")
+		message, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "message")
+		if why != "TemplateInvalid" || !strings.Contains(message, "imagePullPolcy") {
+			return fmt.Errorf("it says %s: %s", why, message)
+		}
+		return nil
+	})
+	if err := p.world.admin.CoreV1().Pods(p.scene.name).Delete(t.Context(), p.pods()[0].Name, deleteOptions); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("the hole is filled from the accepted revision", func(present) error {
+		pods := p.pods()
+		if len(pods) != 2 || pods[0].Spec.Containers[0].Image != "db:1" || pods[1].Spec.Containers[0].Image != "db:1" {
+			return fmt.Errorf("%d pods", len(pods))
+		}
+		return nil
+	})
+	p.updates(withContainer("db:2", ""))
+	p.hasImage(2, "db:2")
+	if _, after := identities(p.pods()); !slices.Contains(after, uids[0]) && !slices.Contains(after, uids[1]) {
+		t.Errorf("the pods were %v and are %v", uids, after)
+	}
+}
+
+func TestStatefulClusterRestartsNothingForDefaultsThatAreSpelledOut(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(2)
+	names, uids := identities(p.settles(2))
+	p.updates(withContainer("db:1", `, "terminationMessagePath": "/dev/termination-log"`))
+	newNames, newUIDs := identities(p.hasImage(2, "db:1"))
+	if !slices.Equal(names, newNames) || !slices.Equal(uids, newUIDs) {
+		t.Errorf("the pods were %v %v and are %v %v", names, uids, newNames, newUIDs)
+	}
+	for _, pod := range p.pods() {
+		if pod.Annotations["lockstep.dev/inplace-update"] != "" {
+			t.Errorf("pod %s was updated", pod.Name)
+		}
+	}
+}
+
+// onNodes returns a StatefulCluster of the shared operator, with one pod on each of three nodes of its own.
+func onNodes(t *testing.T, more map[string]any) (p pool, nodes []string) {
+	t.Helper()
+	const replicas = 3
+	s := managed(t)
+	nodes, err := s.world.cluster.AddNodes(t.Context(), replicas, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.schedulesOn(nodes...)
+	return s.createPool(replicas, more), nodes
+}
+
+// falls makes a node silent.
+func (p pool) falls(node string) {
+	p.t.Helper()
+	nodes := p.world.admin.CoreV1().Nodes()
+	label := fmt.Appendf(nil, `{"metadata": {"labels": {%q: "true"}}}`, lost)
+	if _, err := nodes.Patch(p.t.Context(), node, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
+		p.t.Fatal(err)
+	}
+	silent := fmt.Appendf(nil, `{"status": {"conditions": [{"type": "Ready", "status": "Unknown", "lastTransitionTime": %q}]}}`, time.Now().UTC().Format(time.RFC3339))
+	if _, err := nodes.Patch(p.t.Context(), node, types.StrategicMergePatchType, silent, metav1.PatchOptions{}, "status"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// on returns the name of the pod on a node.
+func (p pool) on(node string) string {
+	p.t.Helper()
+	for _, pod := range p.pods() {
+		if pod.Spec.NodeName == node {
+			return pod.Name
+		}
+	}
+	p.t.Fatalf("no pod is on node %s", node)
+	return ""
+}
+
+func TestStatefulClusterReplacesThePodsOfNodesThatAreGone(t *testing.T) {
+	t.Parallel()
+	p, nodes := onNodes(t, nil)
+	p.settles(3)
+	gone := []string{p.on(nodes[0]), p.on(nodes[1])}
+	for _, node := range nodes[:2] {
+		if err := p.world.admin.CoreV1().Nodes().Delete(t.Context(), node, deleteOptions); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.eventually("new identities take the places of both pods", func(present) error {
+		if names, _ := identities(p.pods()); slices.Contains(names, gone[0]) || slices.Contains(names, gone[1]) || len(names) != 3 {
+			return fmt.Errorf("the pods are %v, were %v", names, gone)
+		}
+		return nil
+	})
+	p.settlesExceptHold(3)
+	for _, name := range gone { // as the garbage collection of pods does, after a while
+		force := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
+		if err := p.world.admin.CoreV1().Pods(p.scene.name).Delete(t.Context(), name, force); err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		id := strings.TrimPrefix(name, "db-")
+		p.eventually("its claims say why", func(present) error {
+			if living, retired := p.claims(id); len(living) > 0 || !slices.Equal(retired, []string{"db-data-" + id + " NodeGone", "db-logs-" + id + " NodeGone"}) {
+				return fmt.Errorf("living %v, retired %v", living, retired)
+			}
+			return nil
+		})
+	}
+	p.settles(3)
+}
+
+func TestStatefulClusterGivesUpTheIdentityOfALostNodeOnlyIfTheOthersAreAvailable(t *testing.T) {
+	t.Parallel()
+	p, nodes := onNodes(t, map[string]any{"liveness": map[string]any{"nodeLostSeconds": int64(3)}})
+	p.settles(3)
+	first := p.on(nodes[0])
+	p.falls(nodes[0])
+	p.eventually("a new identity takes the place of the pod", func(present) error {
+		if names, _ := identities(p.pods()); slices.Contains(names, first) || len(names) != 3 {
+			return fmt.Errorf("the pods are %v", names)
+		}
+		return nil
+	})
+	names, _ := identities(p.settlesExceptHold(3))
+	onLost := []string{p.on(nodes[1]), p.on(nodes[2])}
+	p.falls(nodes[1])
+	p.falls(nodes[2])
+	p.eventually("the status says that too many are unavailable", func(present) error {
+		o, err := p.resources(statefulClusters).Get(t.Context(), p.name, getOptions)
+		if err != nil {
+			return err
+		}
+		if why, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "reason"); why != "TooManyUnhealthy" {
+			return fmt.Errorf("it says %s", why)
+		}
+		return nil
+	})
+	p.stays("no pod is deleted", aWhile, func(present) error {
+		if now, _ := identities(p.pods()); !slices.Equal(now, names) {
+			return fmt.Errorf("the pods are %v, were %v", now, names)
+		}
+		return nil
+	})
+	if err := p.world.admin.CoreV1().Nodes().Delete(t.Context(), nodes[1], deleteOptions); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("the pod of the node that is gone is replaced, and the other one stays", func(present) error {
+		now, _ := identities(p.pods())
+		if slices.Contains(now, onLost[0]) || !slices.Contains(now, onLost[1]) || len(now) != 3 {
+			return fmt.Errorf("the pods are %v", now)
+		}
+		return nil
+	})
+}
+
+func TestStatefulClusterReplacesAPodThatLostItsClaim(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(2)
+	before, _ := identities(p.settles(2))
+	id := strings.TrimPrefix(before[0], "db-")
+	claims := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name)
+	removed := []byte(`{"metadata": {"labels": {"lockstep.dev/statefulcluster": null}}}`)
+	if _, err := claims.Patch(t.Context(), "db-logs-"+strings.TrimPrefix(before[1], "db-"), types.MergePatchType, removed, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err) // a claim that only lost its label is not lost
+	}
+	if err := claims.Delete(t.Context(), "db-data-"+id, deleteOptions); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("a new identity takes the place of the pod", func(present) error {
+		if names, _ := identities(p.settles(2)); slices.Contains(names, before[0]) || !slices.Contains(names, before[1]) {
+			return fmt.Errorf("the pods are %v, were %v", names, before)
+		}
+		return nil
+	})
+}
+
+func TestStatefulClusterDeletesTheClaimsThatItsPolicyGivesUp(t *testing.T) {
+	t.Parallel()
+	for sentence, start := range map[string]func(*testing.T, map[string]any) pool{
+		"by the operator of the namespace": func(t *testing.T, more map[string]any) pool {
+			t.Helper()
+			s := unmanaged(t)
+			s.withRoleForPools()
+			return s.createPool(3, more)
+		},
+		"by the operator of the cluster": func(t *testing.T, more map[string]any) pool { t.Helper(); p, _ := onNodes(t, more); return p },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			givesUpClaims(t, start(t, map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{"whenScaled": "Delete", "whenDeleted": "Delete"}}))
+		})
+	}
+}
+
+func givesUpClaims(t *testing.T, p pool) {
+	t.Helper()
+	before := p.settles(3)
+	lost := strings.TrimPrefix(before[0].Name, "db-")
+	if err := p.world.admin.CoreV1().Pods(p.scene.name).Delete(t.Context(), before[0].Name, deleteOptions); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("the claims of the lost pod are marked", func(present) error {
+		if living, retired := p.claims(lost); len(living) > 0 || len(retired) != 2 {
+			return fmt.Errorf("living %v, retired %v", living, retired)
+		}
+		return nil
+	})
+	p.settles(3)
+	p.updates(`{"spec": {"replicas": 1}}`)
+	kept := strings.TrimPrefix(p.settles(1)[0].Name, "db-")
+	claims := func() (names []string) {
+		list, err := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name).List(t.Context(), listOptions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Items {
+			if list.Items[i].DeletionTimestamp == nil {
+				names = append(names, list.Items[i].Name)
+			}
+		}
+		return names
+	}
+	want := []string{"db-data-" + kept, "db-data-" + lost, "db-logs-" + kept, "db-logs-" + lost}
+	slices.Sort(want)
+	p.eventually("only the claims of the lost pod and of the one that stays exist", func(present) error {
+		if got := claims(); !slices.Equal(got, want) {
+			return fmt.Errorf("the claims are %v, want %v", got, want)
+		}
+		return nil
+	})
+	p.updates(`{"spec": {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain"}}}`)
+	p.eventually("the claims do not belong to the object any more", func(present) error {
+		for _, name := range want {
+			claim, err := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name).Get(t.Context(), name, getOptions)
+			if err != nil || len(claim.OwnerReferences) > 0 {
+				return errors.Join(fmt.Errorf("%s has %d owners", name, len(claim.OwnerReferences)), err)
+			}
+		}
+		return nil
+	})
 }

@@ -172,6 +172,10 @@ var notPlights = map[string][]string{
 	"the API server refuses such an object":                                                       {"ReplicasOutOfRange"},
 	"it takes a right to be missing, which TestBudgetsInAClusterWithoutTheirKind has":             {"BudgetsUnread"},
 	"it must never happen": {"InvariantViolated"},
+	"a StatefulCluster has it, which its own tests show": {
+		"NodeSilent", "TemplateUnchecked", "HandoverUnderway", "TooManyUnhealthy", "TemplateInvalid", "UpdateUnderway", "UpdatesByDeletion",
+		"InPlaceImpossible", "UpdatesPaused",
+	},
 }
 
 func TestEveryReasonToWaitHasATestOrAnException(t *testing.T) {

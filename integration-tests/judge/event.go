@@ -18,6 +18,8 @@ type Event struct {
 	Zone           *Zone
 	Hold           *Hold
 	NamespaceState *NamespaceState
+	PoolHold       *PoolHold
+	Claim          *Claim
 }
 
 // Pod is the part of a pod that the judge reads.
@@ -27,7 +29,8 @@ type Pod struct {
 	Owner       string // UID of the controlling StatefulSet; empty: none, so it may be adopted
 	Labels      map[string]string
 	Revision    string
-	Ready       bool // the Ready condition, even of a terminating pod
+	Images      string // of its containers
+	Ready       bool   // the Ready condition, even of a terminating pod
 	ReadySince  time.Time
 	Terminating bool
 	Deleted     bool
@@ -123,6 +126,12 @@ func (e Event) String() string {
 		return fmt.Sprintf("%s zone %s replicas=%d revision=%s paused=%t deleted=%t", when, e.Zone.Name, e.Zone.Replicas, e.Zone.Revision, e.Zone.Paused, e.Zone.Deleted)
 	case e.NamespaceState != nil:
 		return fmt.Sprintf("%s namespace %s labels=%v deleted=%t", when, e.Namespace, e.NamespaceState.Labels, e.NamespaceState.Deleted)
+	}
+	if e.PoolHold != nil {
+		return fmt.Sprintf("%s lease of StatefulCluster %q intents=%v deleted=%t", when, e.PoolHold.Pool, e.PoolHold.Intents, e.PoolHold.Deleted)
+	}
+	if e.Claim != nil {
+		return fmt.Sprintf("%s claim %s retired=%t ending=%t", when, e.Claim.Name, e.Claim.Retired, e.Claim.Ending)
 	}
 	return fmt.Sprintf("%s lease of %q holder=%q intents=%d deleted=%t", when, e.Hold.Group, e.Hold.Holder, len(e.Hold.Intents), e.Hold.Deleted)
 }

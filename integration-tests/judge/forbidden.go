@@ -15,6 +15,7 @@ var allowedWrites = []string{
 
 	// of StatefulClusters
 	"create pods", "create persistentvolumeclaims", "patch persistentvolumeclaims", "patch statefulclusters/status",
+	"delete persistentvolumeclaims", "create controllerrevisions", "patch controllerrevisions", "delete controllerrevisions",
 }
 
 // ForbiddenRequests returns the requests of operators that RBAC refused, and the writes that no

@@ -36,6 +36,9 @@ func PodOf(p *corev1.Pod) *Pod {
 		Terminating: p.DeletionTimestamp != nil,
 	}
 	state.Ready, state.ReadySince = readiness(p)
+	for i := range p.Spec.Containers {
+		state.Images += p.Spec.Containers[i].Image + " "
+	}
 	if owner := metav1.GetControllerOf(p); owner != nil {
 		state.Owner = string(owner.UID)
 	}

@@ -67,6 +67,7 @@ func (o *Observer) start(ctx context.Context, client kubernetes.Interface, names
 		{"Namespaces", watchNamespaces},
 		{"pods", client.CoreV1().Pods(namespace).Watch},
 		{"StatefulSets", client.AppsV1().StatefulSets(namespace).Watch},
+		{"claims", client.CoreV1().PersistentVolumeClaims(namespace).Watch},
 		{"Leases", client.CoordinationV1().Leases(namespace).Watch},
 	} {
 		events, err := k.watch(ctx, metav1.ListOptions{TimeoutSeconds: new(int64(watchTimeout.Seconds()))})
@@ -179,10 +180,15 @@ func eventOf(event watch.Event, now time.Time) (Event, bool) {
 		f.Namespace, f.Zone = o.Namespace, ZoneOf(o)
 		f.Zone.Deleted = deleted
 	case *coordinationv1.Lease:
-		f.Namespace, f.Hold = o.Namespace, HoldOf(o)
+		f.Namespace, f.Hold, f.PoolHold = o.Namespace, HoldOf(o), poolHoldOf(o)
 		if f.Hold != nil {
 			f.Hold.Deleted = deleted
 		}
+		if f.PoolHold != nil {
+			f.PoolHold.Deleted = deleted
+		}
+	case *corev1.PersistentVolumeClaim:
+		f.Namespace, f.Claim = o.Namespace, claimOf(o, deleted)
 	case *corev1.Namespace:
 		f.Namespace, f.NamespaceState = o.Name, &NamespaceState{Labels: o.Labels, Deleted: deleted}
 	default:
@@ -192,5 +198,5 @@ func eventOf(event watch.Event, now time.Time) (Event, bool) {
 }
 
 func (e Event) isEmpty() bool {
-	return e.Pod == nil && e.Zone == nil && e.Hold == nil && e.NamespaceState == nil
+	return e.Pod == nil && e.Zone == nil && e.Hold == nil && e.NamespaceState == nil && e.PoolHold == nil && e.Claim == nil
 }

@@ -109,6 +109,9 @@ type Violation struct {
 }
 
 func (v Violation) String() string {
+	if v.Guarantee == ofPools {
+		return fmt.Sprintf("guarantees about StatefulClusters: %s: %s", v.Namespace, v.Text)
+	}
 	return fmt.Sprintf("guarantee %d: %s: %s", v.Guarantee, v.Namespace, v.Text)
 }
 

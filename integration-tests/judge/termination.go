@@ -25,7 +25,7 @@ func (v *verifier) verifyTermination(e Event) disruptionCause {
 			return disruptionCause{evicted, group}
 		}
 	case request.deletesPod() && byOperator && ofStatefulCluster(e.Pod):
-		// The ten promises are about zones; the tests of StatefulClusters count these deletes themselves.
+		v.verifyDeletionOfPool(e.Pod, request)
 	case request.deletesPod() && byOperator:
 		v.verifyDeletion(e, request, group)
 		return disruptionCause{deleted, group}
@@ -34,7 +34,7 @@ func (v *verifier) verifyTermination(e Event) disruptionCause {
 }
 
 // ofStatefulCluster reports whether a pod has the label of a StatefulCluster.
-func ofStatefulCluster(p *Pod) bool { return p.Labels["lockstep.dev/statefulcluster"] != "" }
+func ofStatefulCluster(p *Pod) bool { return p.Labels[poolLabel] != "" }
 
 // causingRequest returns the request that terminated a pod. A successful deletion with a matching UID
 // and resourceVersion is certain. Next come successful requests, then requests with an unknown

@@ -70,6 +70,7 @@ type verifier struct {
 	downscales        map[string]*downscale // the last downscale of each zone that terminated a ready pod, by zone name
 	firstSeen         map[string]time.Time  // when the first event of a pod arrived, by UID
 	terminated        map[string]bool       // UIDs of pods whose termination is already verified
+	pools             pools
 	disruptions       []Disruption
 	violations        []Violation
 
@@ -142,7 +143,7 @@ func newVerifier(namespace string, requests []Request, rules Rules) *verifier {
 		terminations: map[string][]Request{},
 		pods:         map[string]*Pod{}, zones: map[string][]zoneState{}, setNames: map[string]string{}, owners: map[string]string{}, holds: map[string]*Hold{},
 		writes: map[uint64]Request{}, acquired: map[string]acquisition{}, intentVersions: map[string]uint64{}, downscaleVersions: map[string]uint64{}, leaseVersions: map[string][]leaseVersion{},
-		outages: map[podSlot]outage{}, wantedSince: map[podSlot]time.Time{}, downscales: map[string]*downscale{}, firstSeen: map[string]time.Time{}, terminated: map[string]bool{},
+		outages: map[podSlot]outage{}, wantedSince: map[podSlot]time.Time{}, downscales: map[string]*downscale{}, firstSeen: map[string]time.Time{}, terminated: map[string]bool{}, pools: newPools(),
 	}
 	for _, r := range requests {
 		_, byOperator := v.operator(r.User)
@@ -180,6 +181,10 @@ func (v *verifier) apply(e Event) {
 	switch {
 	case e.Hold != nil:
 		v.applyHold(e)
+	case e.PoolHold != nil:
+		v.applyPoolHold(e.PoolHold)
+	case e.Claim != nil:
+		v.applyClaim(e.Claim)
 	case e.NamespaceState != nil:
 		v.namespaceStates = append(v.namespaceStates, namespaceVersion{e.At, e.NamespaceState})
 	case e.Zone != nil:
@@ -249,6 +254,7 @@ func (v *verifier) applyPod(e Event) {
 		v.terminated[p.UID] = true
 		cause = v.verifyTermination(e)
 	}
+	v.applyPodOfPool(e)
 	v.forgetTerminated(p)
 	if known := v.pods[p.Name]; p.Deleted && known != nil && known.UID != p.UID {
 		return // a late event of an earlier pod with this name
