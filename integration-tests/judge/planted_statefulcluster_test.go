@@ -1,18 +1,14 @@
 package judge
 
-// inPool gives a pod the labels of a StatefulCluster.
-func inPool(p *Pod) {
-	p.Labels, p.Images = map[string]string{poolLabel: "db", instanceIDLabel: p.Name[len("db-"):]}, "db:1 "
+// poolPod adds the pod db-a of a StatefulCluster, with a claim.
+func (h *history) poolPod() *history {
+	inPool := func(p *Pod) { p.Labels, p.Images = map[string]string{poolLabel: "db", instanceIDLabel: "a"}, "db:1 " }
+	return h.pod("db-a", inPool).claim(false, false)
 }
 
-// poolPod adds a pod of a StatefulCluster with a claim.
-func (h *history) poolPod(name string) *history {
-	return h.pod(name, inPool).claim(name, false, false)
-}
-
-func (h *history) claim(pod string, retired, ending bool) *history {
-	id := pod[len("db-"):]
-	return h.add(Event{Claim: &Claim{Name: "db-data-" + id, ID: id, Retired: retired, Ending: ending}})
+// claim adds a state of the claim of db-a.
+func (h *history) claim(retired, ending bool) *history {
+	return h.add(Event{Claim: &Claim{Name: "db-data-a", ID: "a", Retired: retired, Ending: ending}})
 }
 
 // holdPool adds a Lease of the StatefulCluster with intents for pods, of one cause.
@@ -24,19 +20,19 @@ func (h *history) holdPool(cause string, pods ...string) *history {
 	return h.add(Event{PoolHold: hold})
 }
 
-// follows creates the next pod of an identity.
-func (h *history) follows(pod, uid string) *history {
-	return h.pod(pod, func(p *Pod) { p.UID, p.Terminating, p.Deleted = uid, false, false })
+// follows creates the next pod db-a.
+func (h *history) follows(uid string) *history {
+	return h.pod("db-a", func(p *Pod) { p.UID, p.Terminating, p.Deleted = uid, false, false })
 }
 
-// deleteClaim deletes the claim of a pod as the operator.
-func (h *history) deleteClaim(pod string, retired bool) *history {
-	id := pod[len("db-"):]
-	return h.request(Request{Verb: "delete", Resource: "persistentvolumeclaims", Name: "db-data-" + id, Code: 200, Ended: h.now}).claim(pod, retired, true)
+// deleteClaim deletes the claim of db-a as the operator.
+func (h *history) deleteClaim(retired bool) *history {
+	return h.request(Request{Verb: "delete", Resource: "persistentvolumeclaims", Name: "db-data-a", Code: 200, Ended: h.now}).claim(retired, true)
 }
 
-// newImage updates a pod in place as the operator.
-func (h *history) newImage(pod string) *history {
+// newImage updates db-a in place as the operator.
+func (h *history) newImage() *history {
+	const pod = "db-a"
 	h.pod(pod, func(p *Pod) { p.Images = "db:2 " })
 	return h.request(Request{Verb: "patch", Resource: "pods", Name: pod, Code: 200, Ended: h.now, Version: last(h.events).Version})
 }
@@ -44,50 +40,50 @@ func (h *history) newImage(pod string) *history {
 // plantedPools are histories of StatefulClusters.
 var plantedPools = map[string]plantedCase{
 	"a pod of a StatefulCluster is deleted with an intent": {
-		history: newHistory().poolPod("db-a").holdPool("ScaledDown", "db-a").delete("db-a"),
+		history: newHistory().poolPod().holdPool("ScaledDown", "db-a").delete("db-a"),
 	},
 	"0: a pod of a StatefulCluster is deleted without an intent": {
-		history: newHistory().poolPod("db-a").holdPool("ScaledDown").delete("db-a"),
+		history: newHistory().poolPod().holdPool("ScaledDown").delete("db-a"),
 		want:    []string{"0 db-a was deleted without an intent"},
 	},
 	"0: a pod of a StatefulCluster is deleted by force": {
-		history: newHistory().poolPod("db-a").holdPool("NodeLost", "db-a").requestDelete("db-a", func(r *Request) { r.ZeroGrace = true }).terminate("db-a"),
+		history: newHistory().poolPod().holdPool("NodeLost", "db-a").requestDelete("db-a", func(r *Request) { r.ZeroGrace = true }).terminate("db-a"),
 		want:    []string{"0 db-a was deleted by force"},
 	},
 	"an identity is handed over": {
-		history: newHistory().poolPod("db-a").holdPool(handover, "db-a").delete("db-a").remove("db-a").follows("db-a", "next"),
+		history: newHistory().poolPod().holdPool(handover, "db-a").delete("db-a").remove("db-a").follows("next"),
 	},
 	"an identity is handed over again under the same intent": {
-		history: newHistory().poolPod("db-a").holdPool(handover, "db-a").delete("db-a").remove("db-a").follows("db-a", "next").
-			deleteByOther("db-a").remove("db-a").follows("db-a", "third"),
+		history: newHistory().poolPod().holdPool(handover, "db-a").delete("db-a").remove("db-a").follows("next").
+			deleteByOther("db-a").remove("db-a").follows("third"),
 	},
 	"0: an identity gets another pod without a record": {
-		history: newHistory().poolPod("db-a").holdPool("ScaledDown", "db-a").delete("db-a").remove("db-a").follows("db-a", "next"),
+		history: newHistory().poolPod().holdPool("ScaledDown", "db-a").delete("db-a").remove("db-a").follows("next"),
 		want:    []string{"0 db-a was created again, and no Lease"},
 	},
 	"0: an identity gets another pod while the former one exists": {
-		history: newHistory().poolPod("db-a").holdPool(handover, "db-a").delete("db-a").follows("db-a", "next"),
+		history: newHistory().poolPod().holdPool(handover, "db-a").delete("db-a").follows("next"),
 		want:    []string{"0 db-a was created again while its former pod existed"},
 	},
 	"a pod is updated in place with an intent": {
-		history: newHistory().poolPod("db-a").holdPool("UpdatedInPlace", "db-a").newImage("db-a"),
+		history: newHistory().poolPod().holdPool("UpdatedInPlace", "db-a").newImage(),
 	},
 	"0: a pod is updated in place without an intent": {
-		history: newHistory().poolPod("db-a").holdPool("UpdatedInPlace").newImage("db-a"),
+		history: newHistory().poolPod().holdPool("UpdatedInPlace").newImage(),
 		want:    []string{"0 db-a was updated in place without an intent"},
 	},
 	"a claim of an identity that has ended is deleted": {
-		history: newHistory().poolPod("db-a").holdPool("ScaledDown", "db-a").delete("db-a").remove("db-a").claim("db-a", true, false).deleteClaim("db-a", true),
+		history: newHistory().poolPod().holdPool("ScaledDown", "db-a").delete("db-a").remove("db-a").claim(true, false).deleteClaim(true),
 	},
 	"0: a claim of a pod that exists is deleted": {
-		history: newHistory().poolPod("db-a").claim("db-a", true, false).deleteClaim("db-a", true),
+		history: newHistory().poolPod().claim(true, false).deleteClaim(true),
 		want:    []string{"0 claim db-data-a was deleted while pod db-a existed"},
 	},
 	"0: a claim of an identity that has not ended is deleted": {
-		history: newHistory().poolPod("db-a").holdPool("ScaledDown", "db-a").delete("db-a").remove("db-a").deleteClaim("db-a", false),
+		history: newHistory().poolPod().holdPool("ScaledDown", "db-a").delete("db-a").remove("db-a").deleteClaim(false),
 		want:    []string{"0 claim db-data-a was deleted, and its identity had not ended"},
 	},
 	"another client deletes a claim": {
-		history: newHistory().poolPod("db-a").claim("db-a", false, true),
+		history: newHistory().poolPod().claim(false, true),
 	},
 }
