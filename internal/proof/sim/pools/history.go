@@ -156,10 +156,17 @@ func (h *history) scaledDown(s *server, ended *pool.Pod, seen *pool.Snapshot) {
 // updates checks that not more pods than maxUnavailable are down because of updates.
 func (h *history) updates(s *server, p *pool.Pod) {
 	h.updating[p.ID] = true
+	active := 0
+	for _, other := range s.pods {
+		if other.Active() {
+			active++
+		}
+	}
 	for id := range h.updating {
-		p, exists := s.pods[pool.PodName(poolName, id)]
-		if (!exists || p.Phase == plan.Terminating) && !handedOver(s, id) {
-			delete(h.updating, id) // it was given up meanwhile
+		other, exists := s.pods[pool.PodName(poolName, id)]
+		placed := handedOver(s, id) && active < s.object.Replicas
+		if (!exists || other.Phase == plan.Terminating) && !placed {
+			delete(h.updating, id) // it was given up meanwhile, or has no place any more
 		}
 	}
 	if most := s.object.Strategy.MaxUnavailable.Of(s.object.Replicas); len(h.updating) > most {
