@@ -33,13 +33,15 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		switch {
 		case step == nil:
 			waits = append(waits, p.waits(objection)...)
-		case p.pending(pod):
-			if step.Reason() == p.pendingOf[pod.Name].Cause {
-				steps = append(steps, step)
-			}
-		case disrupts && pod.Up() && (busy || after > most):
+		case p.pending(pod) && step.Reason() != p.pendingOf[pod.Name].Cause: // it is withdrawn
 		case step.Reason() == reason.UpdatedByNewIdentity && len(pod.Mounts) > 0 && !pod.Up() && !p.mayGiveUpInDoubt(pod):
+			steps = append(steps, p.cancelled(pod)...)
 			waits = append(waits, p.waits(plan.Refusal{Code: reason.TooManyUnhealthy, Pod: pod.Name})...)
+		case p.pending(pod) && pod.Up() && unavailable > most: // others have failed since
+			steps = append(steps, p.cancellation(pod))
+		case p.pending(pod):
+			steps = append(steps, step)
+		case disrupts && pod.Up() && (busy || after > most):
 		case disrupts && !p.hasRoom(pod):
 		default:
 			unavailable = after
@@ -102,6 +104,14 @@ func (p *poolState) pending(pod *Pod) bool {
 
 // updateCauses are how pods get the newest template, or are replaced because a person asked for it.
 var updateCauses = []reason.Code{reason.IdentityHandover, reason.UpdatedInPlace, reason.UpdatedByNewIdentity, reason.ReplacementAsked}
+
+// cancelled cancels the update of a pod if it is recorded.
+func (p *poolState) cancelled(pod *Pod) []plan.Action {
+	if !p.pending(pod) {
+		return nil
+	}
+	return []plan.Action{p.cancellation(pod)}
+}
 
 // withdrawn cancels recorded updates that are no longer asked for.
 func (p *poolState) withdrawn(pods []Pod) []plan.Action {

@@ -287,4 +287,14 @@ var poolUpdates = []Mutant{
 		Edits: []Edit{{actRevisions, "if !drawn.Equal {", "if !drawn.Equal && r.Name == \"\" {"}},
 		Test:  "internal/act TestRevisionsOfWhichAPartIsDrawnAreNotChangedInPlace", Rule: "in place",
 	},
+	{
+		Name:  "recorded update that is repeated beyond the budget",
+		Edits: []Edit{{poolUpdate, "case p.pending(pod) && pod.Up() && unavailable > most:", "case p.pending(pod) && pod.Up() && unavailable < 0:"}},
+		Test:  poolScenarios + "a-recorded-update-waits-for-the-budget", Rule: "update web-a",
+	},
+	{
+		Name:  "recorded end of the last copy that is repeated",
+		Edits: []Edit{{poolUpdate, "!pod.Up() && !p.mayGiveUpInDoubt(pod):", "!pod.Up() && !p.pending(pod) && !p.mayGiveUpInDoubt(pod):"}},
+		Test:  poolScenarios + "a-recorded-update-waits-for-the-breaker", Rule: "delete web-a",
+	},
 }
