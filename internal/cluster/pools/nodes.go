@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -99,16 +100,7 @@ func (o *Observer) readNodes(ctx context.Context, s *pool.Snapshot) error {
 			s.Pods[i].Node = read[n]
 		}
 	}
-	return firstOf(errs)
-}
-
-func firstOf(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...) // one error is enough
 }
 
 // readsAtATime limits the concurrent requests of one kind in one live read.

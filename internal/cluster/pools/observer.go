@@ -359,7 +359,7 @@ func (o *Observer) readUnlabelled(ctx context.Context, s *pool.Snapshot) error {
 			s.Unlabelled = append(s.Unlabelled, name)
 		}
 	}
-	return firstOf(errs)
+	return cmp.Or(errs...)
 }
 
 func ofPool(key plan.Key) metav1.ListOptions {

@@ -2,7 +2,6 @@ package pool
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -115,14 +114,12 @@ func (p *poolState) leavesFirst(a, b Pod) int {
 		first(!p.available(&a), !p.available(&b)),
 		cmp.Compare(a.Cost, b.Cost),
 		first(a.Revision != p.newest.Name, b.Revision != p.newest.Name),
-		-compareTimes(a.ReadySince, b.ReadySince),
+		-a.ReadySince.Compare(b.ReadySince),
 		-cmp.Compare(a.Restarts, b.Restarts),
 		-cmp.Compare(a.Created, b.Created),
 		cmp.Compare(a.Name, b.Name),
 	)
 }
-
-func compareTimes(a, b time.Time) int { return a.Compare(b) }
 
 // first orders what has a property before what has it not.
 func first(a, b bool) int {
