@@ -11,6 +11,7 @@ import (
 // downscale is a reduction of spec.replicas.
 type downscale struct {
 	at          time.Time
+	group       string          // of the zone at that time; empty: none
 	groups      []string        // for which the zone counted at that time
 	terminating map[string]bool // UIDs of the pods that were ready at that time and still exist
 }
@@ -40,7 +41,7 @@ func (v *verifier) verifyDownscale(e Event) {
 	if earlier := v.downscales[z.Name]; earlier != nil {
 		maps.Copy(terminating, earlier.terminating)
 	}
-	v.downscales[z.Name] = &downscale{at: e.At, groups: last(v.zones[z.Name]).groups(), terminating: terminating}
+	v.downscales[z.Name] = &downscale{at: e.At, group: z.Group, groups: last(v.zones[z.Name]).groups(), terminating: terminating}
 }
 
 // downscaleAgents returns the operator that scaled the zone down. If a user did, it returns the
@@ -96,11 +97,12 @@ func (v *verifier) verifyHoldOfDownscale(z *Zone) {
 
 // verifyTimeBetweenDownscales verifies the minimum time since the last downscale of another zone, which
 // counted for the group at that time. Operators read that time live from the Lease, so stale caches are
-// no excuse. Only the delay of the judge's own watches is tolerated.
+// no excuse. Only the delay of the judge's own watches is tolerated. If the zone was in another group by
+// then, the time is in the Lease of that one: it counts once the annotation of the StatefulSet has it.
 func (v *verifier) verifyTimeBetweenDownscales(z *Zone, k knowledge) {
 	v.forEachOther(z.Group, z.Name, k, func(name string, states []zoneState) {
 		earlier := v.downscales[name]
-		if earlier == nil || !slices.Contains(earlier.groups, z.Group) {
+		if earlier == nil || !slices.Contains(earlier.groups, z.Group) || earlier.isElsewhere(z.Group) && !showDownscale(states, earlier) {
 			return
 		}
 		if minimum := max(z.MinBetweenDownscales, last(states).MinBetweenDownscales); k.now.Sub(earlier.at) < minimum-observerDelay {
@@ -108,6 +110,18 @@ func (v *verifier) verifyTimeBetweenDownscales(z *Zone, k knowledge) {
 		}
 	})
 }
+
+// isElsewhere reports whether a zone was in another group than this one when it was scaled down.
+func (d *downscale) isElsewhere(group string) bool { return d.group != "" && d.group != group }
+
+// showDownscale reports whether the annotations of a StatefulSet have the time of a downscale in all of these states. The
+// time is that of the request, in whole seconds, by the clock of the operator that admitted it.
+func showDownscale(states []zoneState, d *downscale) bool {
+	return !slices.ContainsFunc(states, func(s zoneState) bool { return s.LastDownscale.Before(d.at.Add(-downscaleAdmission)) })
+}
+
+// downscaleAdmission is more than the time from the admission of a downscale until it is stored.
+const downscaleAdmission = time.Minute
 
 // terminatesByDownscale reports whether a downscale already terminates a pod that still exists.
 func (v *verifier) terminatesByDownscale(p *Pod) bool {

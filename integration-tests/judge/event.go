@@ -50,6 +50,7 @@ type Zone struct {
 	MinReady             time.Duration
 	MaxUnavailable       int
 	MinBetweenDownscales time.Duration // minimum time between its downscales and those of other zones
+	LastDownscale        time.Time     // the time in its annotation; zero: none
 	Paused               bool
 	PausedUntil          time.Time // when the pause ends; zero: when a user ends it
 	OnDelete             bool

@@ -27,6 +27,7 @@ const (
 	groupAnnotation          = "lockstep.dev/group"
 	intentsAnnotation        = "lockstep.dev/intents"
 	minBetweenDownscalesName = "grafana.com/min-time-between-zones-downscale"
+	lastDownscaleAnnotation  = "grafana.com/last-downscale"
 )
 
 // PodOf converts a pod.
@@ -68,6 +69,9 @@ func ZoneOf(s *appsv1.StatefulSet) *Zone {
 	}
 	if until, err := time.Parse(time.RFC3339, s.Annotations[pausedUntilAnnotation]); err == nil && state.Paused {
 		state.PausedUntil = until.UTC()
+	}
+	if at, err := time.Parse(time.RFC3339, s.Annotations[lastDownscaleAnnotation]); err == nil {
+		state.LastDownscale = at.UTC()
 	}
 	if selector, err := metav1.LabelSelectorAsSelector(s.Spec.Selector); err == nil {
 		state.Selector = selector.String()

@@ -37,6 +37,9 @@ func (h *history) setOwner(uid string) *history {
 	return h
 }
 
+// stampDownscale writes the time of a downscale to the annotation of a StatefulSet.
+func stampDownscale(z *Zone) { z.LastDownscale = historyStart.Truncate(time.Second) }
+
 // setGroup moves zone-1 to another group; empty: removes the label.
 func (h *history) setGroup(group string) *history {
 	return h.zone("zone-1", func(z *Zone) { z.Group, z.Grouped = group, group != "" })
@@ -139,6 +142,19 @@ var plantedMembership = map[string]plantedCase{
 			intendDownscale("zone-2").scaleTo("zone-2", 1),
 		rules: downscaleWebhook,
 		want:  []string{"6 zone-2 was scaled down"},
+	},
+	"6: a zone is scaled down shortly after one in another group for which the group still waited": {
+		history: newHistory().zone("zone-1", setMinBetweenDownscales).deleteByOther("zone-1-1").remove("zone-1-1").setGroup("other").scaleTo("zone-1", 1).
+			zone("zone-1", stampDownscale).setGroup("g").after(3*time.Second).
+			intendDownscale("zone-2").scaleTo("zone-2", 1),
+		rules: downscaleWebhook,
+		want:  []string{"6 zone-2 was scaled down"},
+	},
+	"a zone is scaled down shortly after one in another group, before the time is in its annotation": {
+		history: newHistory().zone("zone-1", setMinBetweenDownscales).deleteByOther("zone-1-1").remove("zone-1-1").setGroup("other").scaleTo("zone-1", 1).
+			setGroup("g").after(3*time.Second).
+			intendDownscale("zone-2").scaleTo("zone-2", 1),
+		rules: downscaleWebhook,
 	},
 	"1: a pod is deleted while an orphaned pod terminates by a downscale": {
 		history: newHistory().intendDownscale("zone-1").scaleTo("zone-1", 1).orphan().startSecondRollout(),

@@ -215,6 +215,9 @@ func (v *verifier) applyHold(e Event) {
 		}
 	}
 	v.holds[group] = e.Hold
+	for name := range v.zones {
+		v.endFormerMembership(name, e.At)
+	}
 }
 
 // holderPrefixes are the prefixes of the holder identities that lockstep uses.

@@ -74,6 +74,7 @@ type Pod struct {
 	Version     plan.Version
 	Up          bool // it is Ready and not terminating
 	Terminating bool // it will not be Ready again
+	Orphaned    bool // a StatefulSet created it and no longer controls it; a StatefulSet may adopt it
 	Unplaced    bool // the cache does not show its StatefulSet, so it is unknown whether the pod is held
 	Held        bool // it is disrupted under the hold of Key
 	Key         plan.Key
@@ -124,6 +125,7 @@ func (o *Observer) placeOrphan(kept keptPod, pod Pod) Pod {
 	if !is {
 		return pod
 	}
+	pod.Orphaned = true
 	namespace, name := r.home()
 	parent, _, _ := plan.ParentOf(name)
 	set, exists := o.zone(namespace, parent)

@@ -50,7 +50,7 @@ func TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup(t *testing.T) {
 				}
 			}
 			got, _ := o.Pod("team", "zone-a-0")
-			if got.Held != tc.place.Held || got.Unplaced != tc.place.Unplaced || got.Key != tc.place.Key {
+			if !got.Orphaned || got.Held != tc.place.Held || got.Unplaced != tc.place.Unplaced || got.Key != tc.place.Key {
 				t.Errorf("the orphan is %+v, want %+v", got, tc.place)
 			}
 		})

@@ -227,6 +227,9 @@ func breaksExactGrant(_ *view, a *allowed) string {
 		exact = exact && !up(p) && (a.EvictionAnswer.Version == p.Version || terminating(p)) // a terminating pod never becomes Ready again
 	} else {
 		exact = exact && up(p) && record.Pod == p.Name && record.UID == p.UID && record.Version == p.Version && record.Zone == a.zone.Name && isGrant(record)
+		if _, orphan := podIn(a.Pod, a.zone.Orphans); orphan {
+			exact = exact && a.EvictionAnswer.Version == p.Version // at another version it may be a pod of its zone
+		}
 	}
 	if !exact {
 		return fmt.Sprintf("%s (%s) may go as %+v, and %s at %d is shown, up: %t", a.Pod, a.UID, a.EvictionAnswer, p.UID, p.Version, up(p))

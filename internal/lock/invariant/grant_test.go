@@ -93,52 +93,53 @@ var evictions = map[string]evicted{
 	"a grant under a budget that cannot be used":           {"GrantWithinBudget", "zpdb a invalid=why" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a grant under a budget that does not select the pod":  {"", "zpdb a limit=0 select=other" + drained, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a pod beyond the spec":                                {"", with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1")},
-	"an orphan that has the name of a missing pod":         {"", with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "orphan zone-a-0 ready@1 zone-a-1 ready@1"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"an orphan while another orphan is recorded":           {"GrantWithinBudget", with(with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "orphan zone-a-0 ready@1 zone-a-1 ready@1"), "hold free", "hold eviction/zone-a\n intent zone-a-1 granted\n"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
-	"an orphan while another pod is not ready":             {"GrantWithinBudget", with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "zone-a-0 starting@1\n  orphan zone-a-1 ready@1"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1")},
-	"an orphan while orphans are ready in another zone":    {"", inTheWay, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan that has the name of a missing pod":         {"", with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "orphan zone-a-0 ready@1 zone-a-1 ready@1"), atVersion(granted("zone-a-0")), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while another orphan is recorded":           {"GrantWithinBudget", with(with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "orphan zone-a-0 ready@1 zone-a-1 ready@1"), "hold free", "hold eviction/zone-a\n intent zone-a-1 granted\n"), atVersion(granted("zone-a-0")), evicting("eviction/zone-a", "zone-a-0", "zone-a-1")},
+	"an orphan while another pod is not ready":             {"GrantWithinBudget", with(drained, "zone-a-0 ready@1   zone-a-1 ready@1", "zone-a-0 starting@1\n  orphan zone-a-1 ready@1"), atVersion(granted("zone-a-1")), evicting("eviction/zone-a", "zone-a-1")},
+	"an orphan at any version":                             {"ExactGrant", inTheWay, granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while orphans are ready in another zone":    {"", inTheWay, atVersion(granted("zone-a-0")), evicting("eviction/zone-a", "zone-a-0")},
 	"an orphan over the hold of a zone whose orphans are ready in a live read": {
-		"", "live" + with(inTheWay, "hold free", "hold rollout/zone-b"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+		"", "live" + with(inTheWay, "hold free", "hold rollout/zone-b"), atVersion(granted("zone-a-0")), evicting("eviction/zone-a", "zone-a-0"),
 	},
 	"an orphan over the hold of a zone whose orphans are ready in caches": {
-		"GrantAlone", with(inTheWay, "hold free", "hold rollout/zone-b"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+		"GrantAlone", with(inTheWay, "hold free", "hold rollout/zone-b"), atVersion(granted("zone-a-0")), evicting("eviction/zone-a", "zone-a-0"),
 	},
 	"an orphan over the hold of a zone with a pod beyond the spec": {
-		"GrantAlone", "live" + with(with(inTheWay, "hold free", "hold rollout/zone-b"), "zone-b-1 ready@1", "zone-b-1 ready@1 zone-b-2 ready@1"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+		"GrantAlone", "live" + with(with(inTheWay, "hold free", "hold rollout/zone-b"), "zone-b-1 ready@1", "zone-b-1 ready@1 zone-b-2 ready@1"), atVersion(granted("zone-a-0")), evicting("eviction/zone-a", "zone-a-0"),
 	},
-	"an orphan of a partition while an orphan of another zone is ready": {"", regex + inTheWay, ofPartition("0", "zone-a-0"), apart("zone-a-0")},
+	"an orphan of a partition while an orphan of another zone is ready": {"", regex + inTheWay, atVersion(ofPartition("0", "zone-a-0")), apart("zone-a-0")},
 	"an orphan of a partition while an orphan of another zone is not ready": {
-		"GrantWithinBudget", regex + with(inTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0"),
+		"GrantWithinBudget", regex + with(inTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), atVersion(ofPartition("0", "zone-a-0")), apart("zone-a-0"),
 	},
 	"an orphan of a partition while an orphan of another zone has not been ready for long enough": {
-		"GrantWithinBudget", regex + " delay=2h" + inTheWay, ofPartition("0", "zone-a-0"), apart("zone-a-0"),
+		"GrantWithinBudget", regex + " delay=2h" + inTheWay, atVersion(ofPartition("0", "zone-a-0")), apart("zone-a-0"),
 	},
 	"an orphan of a partition while the orphan of another zone is recorded": {
-		"GrantWithinBudget", regex + with(inTheWay, "hold free", "hold eviction/partitions\n intent zone-b-0 granted partition=0\n"), ofPartition("0", "zone-a-0"), apart("zone-a-0", "zone-b-0"),
+		"GrantWithinBudget", regex + with(inTheWay, "hold free", "hold eviction/partitions\n intent zone-b-0 granted partition=0\n"), atVersion(ofPartition("0", "zone-a-0")), apart("zone-a-0", "zone-b-0"),
 	},
 	"a pod of a partition while an orphan of another zone is ready": {
 		"GrantWithinBudget", regex + with(inTheWay, "orphan zone-a-0 ready@1 zone-a-1 ready@1", "zone-a-0 ready@1 zone-a-1 ready@1"), ofPartition("0", "zone-a-0"), apart("zone-a-0"),
 	},
-	"an orphan while another zone misses a pod":                                      {"GrantSparesOtherZones", with(inTheWay, "zone-b-1 ready@1", ""), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"an orphan while an orphan of another zone is not ready":                         {"GrantSparesOtherZones", with(inTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"an orphan while an orphan of another zone is not available yet":                 {"GrantSparesOtherZones", with(inTheWay, "zone-b rev=1", "zone-b rev=1 minReady=2h"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"an orphan while orphans are ready in a zone that left the group":                {"", "live" + leftInTheWay, granted("zone-a-0"), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0"))},
-	"an orphan of a partition while orphans are ready in a zone that left the group": {"", regex + "\nlive" + leftInTheWay, ofPartition("0", "zone-a-0"), withMember("zone-b", apart("zone-a-0"))},
-	"an orphan while caches show orphans in a zone that left the group":              {"GrantSparesOtherZones", leftInTheWay, granted("zone-a-0"), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0"))},
+	"an orphan while another zone misses a pod":                                      {"GrantSparesOtherZones", with(inTheWay, "zone-b-1 ready@1", ""), atVersion(granted("zone-a-0")), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while an orphan of another zone is not ready":                         {"GrantSparesOtherZones", with(inTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), atVersion(granted("zone-a-0")), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while an orphan of another zone is not available yet":                 {"GrantSparesOtherZones", with(inTheWay, "zone-b rev=1", "zone-b rev=1 minReady=2h"), atVersion(granted("zone-a-0")), evicting("eviction/zone-a", "zone-a-0")},
+	"an orphan while orphans are ready in a zone that left the group":                {"", "live" + leftInTheWay, atVersion(granted("zone-a-0")), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0"))},
+	"an orphan of a partition while orphans are ready in a zone that left the group": {"", regex + "\nlive" + leftInTheWay, atVersion(ofPartition("0", "zone-a-0")), withMember("zone-b", apart("zone-a-0"))},
+	"an orphan while caches show orphans in a zone that left the group":              {"GrantSparesOtherZones", leftInTheWay, atVersion(granted("zone-a-0")), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0"))},
 	"an orphan while an orphan of a zone that left the group is not ready": {
-		"GrantSparesOtherZones", "live" + with(leftInTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), granted("zone-a-0"), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0")),
+		"GrantSparesOtherZones", "live" + with(leftInTheWay, "orphan zone-b-0 ready", "orphan zone-b-0 starting"), atVersion(granted("zone-a-0")), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0")),
 	},
 	"an orphan while a zone that left the group misses a pod": {
-		"GrantSparesOtherZones", "live" + with(leftInTheWay, "orphan zone-b-0 ready@1", ""), granted("zone-a-0"), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0")),
+		"GrantSparesOtherZones", "live" + with(leftInTheWay, "orphan zone-b-0 ready@1", ""), atVersion(granted("zone-a-0")), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0")),
 	},
 	"an orphan while a zone that left the group has a pod beyond the spec": {
-		"GrantSparesOtherZones", "live" + with(leftInTheWay, "zone-b-1 ready@1", "zone-b-1 ready@1 zone-b-2 ready@1"), granted("zone-a-0"), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0")),
+		"GrantSparesOtherZones", "live" + with(leftInTheWay, "zone-b-1 ready@1", "zone-b-1 ready@1 zone-b-2 ready@1"), atVersion(granted("zone-a-0")), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0")),
 	},
 	"an orphan while a zone that left the group is not observed": {
-		"GrantSparesOtherZones", "live" + with(leftInTheWay, "zone-b rev=1", "zone-b rev=1 unobserved"), granted("zone-a-0"), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0")),
+		"GrantSparesOtherZones", "live" + with(leftInTheWay, "zone-b rev=1", "zone-b rev=1 unobserved"), atVersion(granted("zone-a-0")), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0")),
 	},
 	"an orphan while a zone that left the group has no StatefulSet": {
-		"GrantSparesOtherZones", "live" + with(with(leftInTheWay, "relabelled zone-b rev=1 replicas=2", "orphaned zone-b"), "  orphan zone-b-0 ready@1\n", ""), granted("zone-a-0"), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0")),
+		"GrantSparesOtherZones", "live" + with(with(leftInTheWay, "relabelled zone-b rev=1 replicas=2", "orphaned zone-b"), "  orphan zone-b-0 ready@1\n", ""), atVersion(granted("zone-a-0")), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0")),
 	},
 	"a pod while orphans are ready in a zone that left the group": {
 		"GrantSparesOtherZones", "live" + with(leftInTheWay, "orphan zone-a-0 ready@1 zone-a-1 ready@1", "zone-a-0 ready@1 zone-a-1 ready@1"), granted("zone-a-0"), withMember("zone-b", evicting("eviction/zone-a", "zone-a-0")),
@@ -147,7 +148,7 @@ var evictions = map[string]evicted{
 		"GrantSparesOtherZones", with(inTheWay, "orphan zone-a-0 ready@1 zone-a-1 ready@1", "zone-a-0 ready@1 zone-a-1 ready@1"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
 	},
 	"an orphan beyond the spec while orphans are ready in another zone": {
-		"GrantSparesOtherZones", with(inTheWay, "zone-a rev=1 replicas=2", "zone-a rev=1 replicas=0"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0"),
+		"GrantSparesOtherZones", with(inTheWay, "zone-a rev=1 replicas=2", "zone-a rev=1 replicas=0"), atVersion(granted("zone-a-0")), evicting("eviction/zone-a", "zone-a-0"),
 	},
 	"a pod beyond the spec while another pod is not ready": {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "zone-a-0 ready", "zone-a-0 starting"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1")},
 	"a pod beyond the spec while another pod is recorded":  {"GrantWithinBudget", with(with(drained, "zone-a rev=1", "zone-a rev=1 replicas=1"), "hold free", "hold eviction/zone-a\n intent zone-a-0 granted\n"), granted("zone-a-1"), evicting("eviction/zone-a", "zone-a-1", "zone-a-0")},
@@ -279,6 +280,12 @@ func grantedAs(pod, uid string) group.EvictionAnswer {
 	record := fixture.Granted(pod)
 	record.UID, record.Since = uid, fixture.Now().Add(-time.Second)
 	return group.EvictionAnswer{Record: record}
+}
+
+// atVersion binds the eviction of an orphan to its version.
+func atVersion(p group.EvictionAnswer) group.EvictionAnswer {
+	p.Version = p.Record.Version
+	return p
 }
 
 func ofPartition(partition, pod string) group.EvictionAnswer {

@@ -128,6 +128,7 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 			p.Place = b.placeOf(e)
 		}
 	case pod.Up():
+		p.Version = e.versionOfOrphan()
 		p.Record = plan.Intent{
 			Zone: z.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version, Cause: reason.EvictionGranted, Partition: e.partition, Since: b.Now,
 			Overtook: !b.beforeEviction(e).None(),
@@ -169,6 +170,15 @@ func requiredVersion(p plan.Pod) plan.Version {
 		return 0
 	}
 	return p.Version
+}
+
+// versionOfOrphan returns the version that an orphan must still have when it is evicted; 0 for a pod that the StatefulSet
+// owns. Its labels may change, and the StatefulSet adopts it: then it counts as a pod of its zone.
+func (e eviction) versionOfOrphan() plan.Version {
+	if e.orphan {
+		return e.pod.Version
+	}
+	return 0
 }
 
 func (b *groupState) evictee(name string) (*zoneState, plan.Pod, bool) {

@@ -167,6 +167,26 @@ var evictions = []Mutant{
 		Test:  "internal/serve/admission TestEvictionIsBoundToTheJudgedPod/a pod of no StatefulSet, with the name of a StatefulSet's pod", Rule: "-want +got",
 	},
 	{
+		Name:  "eviction of an orphan bound by UID alone",
+		Edits: []Edit{{"internal/serve/admission/pod_eviction_pin.go", "pod.Orphaned && !pod.Terminating || ", ""}},
+		Test:  "internal/serve/admission TestEvictionIsBoundToTheJudgedPod/an orphan that is up", Rule: "-want +got",
+	},
+	{
+		Name:  "eviction of an orphan without a required version",
+		Edits: []Edit{{evict, "\t\tp.Version = e.versionOfOrphan()\n", ""}},
+		Test:  "internal/serve/admission TestAnOrphanIsEvictedOnlyAtTheVersionThatWasJudged/bound to its UID alone", Rule: "InvariantViolated",
+	},
+	{
+		Name:  "eviction of an orphan bound to a later version than the judged one",
+		Edits: []Edit{{podEviction, "(permit.Version != 0 || !permit.NeedsRecord())", "!permit.NeedsRecord()"}},
+		Test:  "internal/serve/admission TestAnOrphanIsEvictedOnlyAtTheVersionThatWasJudged/bound to a later version", Rule: "want 429 CacheStale",
+	},
+	{
+		Name:  "orphans not recognized when an eviction is bound",
+		Edits: []Edit{{"internal/cluster/observe/lookup.go", "\tpod.Orphaned = true\n", ""}},
+		Test:  "internal/cluster/observe TestOrphansThatAStatefulSetDoesNotAdoptBelongToItsGroup", Rule: "the orphan is",
+	},
+	{
 		Name:  "eviction of a zone's pod that the caches show as a pod of another owner",
 		Edits: []Edit{{podEviction, "case pod.OutsideStatefulSets() && e.namesZonePod():", "case false:"}},
 		Test:  "internal/serve/admission TestUncachedPodIsReadFromTheAPIServer/the caches show a pod of another owner, and it is a zone's", Rule: "want 429 CacheStale",

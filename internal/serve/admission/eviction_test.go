@@ -275,6 +275,21 @@ func TestEvictionIsBoundToTheJudgedPod(t *testing.T) {
 			pod.Held = false
 			c.cached["zone-a-1"], c.there["zone-a-1"] = pod, pod
 		}, both, 1},
+		"an orphan that is up": {"zone-b-0", nil, func(c *evictable) {
+			pod := seenAs("zone-b-0", 10, true)
+			pod.Orphaned = true
+			c.cached["zone-b-0"], c.there["zone-b-0"] = pod, pod
+		}, strings.Replace(both, "zone-a-1", "zone-b-0", 1), 1},
+		"an orphan that was adopted since": {"zone-b-0", nil, func(c *evictable) {
+			pod := seenAs("zone-b-0", 10, true)
+			pod.Orphaned = true
+			c.cached["zone-b-0"], c.there["zone-b-0"] = pod, seenAs("zone-b-0", 12, true)
+		}, entire, 1},
+		"a terminating orphan, which no StatefulSet adopts": {"zone-b-0", nil, func(c *evictable) {
+			pod := seenAs("zone-b-0", 10, false)
+			pod.Orphaned, pod.Terminating = true, true
+			c.cached["zone-b-0"] = pod
+		}, entire, 0},
 		"a pod of no StatefulSet, with another name": {"web-5d4f8-x7k2p", nil, func(c *evictable) {
 			c.cached["web-5d4f8-x7k2p"] = observe.Pod{UID: "u", Version: 10, Up: true}
 		}, ``, 0},

@@ -259,9 +259,9 @@ func decideGrant(ctx context.Context, s group.Snapshot, e Eviction, ask group.Ev
 
 // permitted returns the planner's answer to an eviction. If the eviction is bound to an
 // earlier version of the pod, it is refused because it cannot succeed. If the judged pod is
-// down, and the eviction is bound to a later version or only to the UID, it is refused as
-// well: the pod may be up by then. Another replica whose caches showed the pod as up
-// binds evictions in this way.
+// down or an orphan, and the eviction is bound to a later version or only to the UID, it is
+// refused as well: the pod may be up, or adopted, by then. Another replica whose caches showed
+// the pod as up, or as owned, binds evictions in this way.
 func permitted(o group.Outlook, e Eviction, ask group.EvictionRequest) group.EvictionAnswer {
 	permit := o.Evict(ask)
 	judged := max(permit.Version, permit.Record.Version)
@@ -272,7 +272,7 @@ func permitted(o group.Outlook, e Eviction, ask group.EvictionRequest) group.Evi
 		permit.Because = plan.Refusal{Code: reason.CacheStale, Pod: e.Pod}
 	case e.Version < judged:
 		permit.Because = plan.Refusal{Code: reason.ObjectChanged, Pod: e.Pod}
-	case e.Version > judged && !permit.NeedsRecord():
+	case e.Version > judged && (permit.Version != 0 || !permit.NeedsRecord()):
 		permit.Because = plan.Refusal{Code: reason.CacheStale, Pod: e.Pod}
 	}
 	return permit

@@ -92,10 +92,10 @@ func (p *PodEvictionPin) pod(ctx context.Context, e Eviction) (observe.Pod, erro
 	return live, nil
 }
 
-// mayBeAdopted reports whether a StatefulSet could adopt a pod that it has not created. The pod would keep its UID,
-// and the eviction could have been allowed as that of a pod of another owner.
+// mayBeAdopted reports whether a StatefulSet could adopt a pod. The pod would keep its UID, and the eviction could have
+// been allowed as that of a pod of another owner, or of an orphan that the StatefulSet does not adopt.
 func (e Eviction) mayBeAdopted(pod observe.Pod) bool {
-	return pod.OutsideStatefulSets() && e.namesZonePod()
+	return pod.Orphaned && !pod.Terminating || pod.OutsideStatefulSets() && e.namesZonePod()
 }
 
 // pin returns a JSON patch that adds the missing preconditions for the pod, or nil if none

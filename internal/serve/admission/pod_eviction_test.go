@@ -233,6 +233,27 @@ func TestEvictionBoundToAnotherVersionIsRefusedForNow(t *testing.T) {
 	}
 }
 
+// The labels of an orphan may change, and its StatefulSet adopts it: then it counts as a pod of its zone.
+func TestAnOrphanIsEvictedOnlyAtTheVersionThatWasJudged(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		version plan.Version
+		code    int
+		why     reason.Code
+	}{
+		"bound to an earlier version": {9, http.StatusTooManyRequests, reason.ObjectChanged},
+		"bound to this version":       {10, http.StatusOK, reason.EvictionGranted},
+		"bound to a later version":    {11, http.StatusTooManyRequests, reason.CacheStale},
+		"bound to its UID alone":      {0, http.StatusTooManyRequests, reason.CacheStale},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := threeOfThree()
+			z := &c.group.Zones[0]
+			z.Orphans, z.Pods = z.Pods[:1:1], z.Pods[1:]
+			says(t, c.judge(t, z.Orphans[0].Name, func(e *admission.Eviction) { e.Version = tc.version }), tc.code, tc.why)
+		})
+	}
+}
+
 func TestUnboundEvictionHasAWarningAndIsCounted(t *testing.T) {
 	loose := func(e *admission.Eviction) { e.UID, e.Version = "", 0 }
 	anyVersion := func(e *admission.Eviction) { e.Version = 0 }

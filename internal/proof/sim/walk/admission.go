@@ -75,7 +75,7 @@ func (p *process) admit(g *simulatedGroup, request group.DownscaleRequest, done 
 		webhook := &admission.PrepareDownscale{Observer: r.view(), Holds: r.holds(), Locks: r.turns, Log: r.log, Clock: r}
 		return webhook.Judge(ctx, change)
 	}, func(v admission.Verdict, shown shownVersions) {
-		done(answer{allowed: v.Allowed, shown: shown, downscaled: downscaledTime(v.Patch)})
+		done(answer{allowed: v.Allowed && p.reviews(g, v.Reason), shown: shown, downscaled: downscaledTime(v.Patch)})
 	})
 }
 

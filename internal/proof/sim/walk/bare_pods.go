@@ -8,12 +8,14 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// A bare pod is a pod that a user created with the name of a pod of a zone, and that no StatefulSet
-// controls. The zone lacks the pod of that name until the bare pod is deleted, or until the StatefulSet
-// adopts it because its labels match.
+// A bare pod is a pod with the name of a pod of a zone that no StatefulSet controls, because a user created it
+// or changed its labels. The zone lacks the pod of that name until the bare pod is deleted, or until the
+// StatefulSet adopts it because its labels match.
 
 // bare reports whether a pod is a bare pod. It accepts nil, as the other methods do.
-func (p *pod) bare() bool { return p != nil && p.userCreated && p.owner == "" }
+func (p *pod) bare() bool {
+	return p != nil && p.owner == "" && (p.userCreated || p.mislabelled != nil)
+}
 
 // inZone reports whether a pod exists and is a pod of its zone.
 func (p *pod) inZone() bool { return p != nil && !p.bare() }
@@ -76,7 +78,7 @@ func (w *walk) createBarePod(g *simulatedGroup, s Step) {
 	n, ordinal := s.Zone, s.Value
 	w.uids++
 	uid := "pod-" + strconv.Itoa(w.uids)
-	next := pod{userCreated: true, unselected: true, Pod: plan.Pod{
+	next := pod{userCreated: true, mislabelled: g.otherLabels(n, uid), Pod: plan.Pod{
 		Name: plan.PodName(g.zones[n].Name, ordinal), Ordinal: ordinal, UID: uid,
 		Created: plan.UnixTimeOf(w.wall()), IP: "10.0.0.1", Phase: plan.Starting,
 	}}
@@ -104,7 +106,7 @@ func (w *walk) endBarePod(g *simulatedGroup, s Step, uid string) {
 	w.fire(barePodReplaced, g, nil)
 	w.trace(g, "a user gives", p.Name, "the labels of its zone")
 	next := *p
-	next.unselected = false
+	next.mislabelled = nil
 	w.storePod(g, s.Zone, s.Value, next)
 }
 

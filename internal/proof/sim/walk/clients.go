@@ -29,7 +29,7 @@ func (w *walk) sendDownscale(g *simulatedGroup, n, to, requestNo int) {
 		g.pendingRequests--
 		return
 	}
-	if z.absence != inGroup { // the group would not review this downscale
+	if z.absence != inGroup || w.optedOut[g.key.Namespace] { // nothing would review this downscale
 		w.after(w.between(downscaleRetryInterval, downscaleRetryInterval+time.Second), func() { w.sendDownscale(g, n, to, requestNo) })
 		return
 	}
@@ -95,6 +95,10 @@ func (w *walk) sendEviction(g *simulatedGroup, n, ordinal int, uid string) {
 	began := w.now
 	retry := func() {
 		w.after(w.between(evictionRetryInterval, evictionRetryInterval+time.Second), func() { w.sendEviction(g, n, ordinal, uid) })
+	}
+	if w.optedOut[g.key.Namespace] { // nothing would review this eviction
+		retry()
+		return
 	}
 	var b boundEviction
 	w.callWebhook(func(p *process, done func(answer)) {

@@ -22,13 +22,14 @@ func (w *walk) enqueueZone(g *simulatedGroup, n int) {
 	})
 }
 
-// reconcileZone is a reconcile of the StatefulSet controller: it adopts, creates and deletes pods, and
-// writes the status. Zones are OnDelete, so it replaces no pods.
+// reconcileZone is a reconcile of the StatefulSet controller: it releases, adopts, creates and deletes
+// pods, and writes the status. Zones are OnDelete, so it replaces no pods.
 func (w *walk) reconcileZone(g *simulatedGroup, n int) {
 	z := g.zones[n]
 	if z.absence == orphaned {
 		return
 	}
+	w.releaseMislabelled(g, n)
 	if w.adopts(g, n) && w.chance.IntN(2) == 0 {
 		w.enqueueZone(g, n) // its cache of pods lags
 	} else {
@@ -58,7 +59,7 @@ func (w *walk) adopts(g *simulatedGroup, n int) bool {
 // adopts reports whether a StatefulSet adopts a pod: it must not control the pod, its selector must
 // match the pod, and the pod must not be terminating.
 func (z *zone) adopts(p *pod) bool {
-	return p != nil && p.owner != z.UID && !p.unselected && p.Phase != plan.Terminating
+	return p != nil && p.owner != z.UID && p.mislabelled == nil && p.Phase != plan.Terminating
 }
 
 // adoptOrphans makes the current StatefulSet the owner of orphans.

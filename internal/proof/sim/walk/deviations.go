@@ -14,5 +14,6 @@ type Deviations struct {
 	NeedlessReconciles  bool // groups are reconciled periodically without a reason
 	AbsentZonesIgnored  bool // zones that left are ignored
 	BarePodsNotReviewed bool // evictions of pods that caches show as bare pods are not reviewed
+	OwnRecordKept       bool // a process that forgets a group still takes its last record for its own
 	FastClocks          bool // steady clocks run at three times the true rate
 }

@@ -22,6 +22,7 @@ func TestEveryDeviationIsDetected(t *testing.T) {
 		"reconciles without a reason":                {Deviations{NeedlessReconciles: true}, "Quiet", 0},
 		"zones that left are ignored":                {Deviations{AbsentZonesIgnored: true}, "OneZoneAtATime", 0},
 		"bare pods evicted without a review":         {Deviations{BarePodsNotReviewed: true}, "ExactTarget", 0},
+		"a record that a process keeps as its own":   {Deviations{OwnRecordKept: true}, "WithinBudget", 80},
 		"steady clocks at three times the true rate": {Deviations{FastClocks: true}, "RecordedFirst", 321},
 	} {
 		t.Run(name, func(t *testing.T) {

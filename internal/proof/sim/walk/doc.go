@@ -79,7 +79,15 @@
 // name, it may allow the eviction without a review, and the rules apply to the pod that has the name when
 // the eviction is carried out.
 //
-// Not covered: orphans that no StatefulSet adopts, pods that prepare or delay a downscale, resources that are
+// A user gives a pod of a zone, or a bare pod, the labels of another zone. The StatefulSet controller releases such a pod:
+// it has no controller from then on, and serves as an orphan that its zone does not adopt. Later it gets the labels of its
+// zone again and is adopted.
+//
+// A namespace opts out and in again, or all zones of a group lose their label at once. Then processes forget what they know
+// of the group, as internal/operator does. The history forgets nothing: what a live read has shown still counts. While a
+// namespace has opted out, clients neither scale zones down nor evict pods.
+//
+// Not covered: pods that prepare or delay a downscale, resources that are
 // mirrored, budgets by partitions, AdmissionReviews as text, zones that are new or never return, other update
 // strategies, Leases that cannot be read. The explorer covers some of these.
 //

@@ -52,7 +52,7 @@ func (p *process) pin(g *simulatedGroup, zone, ordinal int, done func(boundEvict
 			b.uid, b.version = preconditionsOf(v.Patch)
 		}
 		p.carriesOut(g, b, v, known)
-		done(b, v.Allowed)
+		done(b, v.Allowed && p.reviews(g, v.Reason))
 	})
 }
 
@@ -94,7 +94,7 @@ type knowledge struct {
 
 func (p *process) knownOf(g *simulatedGroup, n int) knowledge {
 	k := knowledge{pods: p.watches[podKind].version}
-	k.inGroup = g.zones[n].absence == inGroup && min(p.watches[zoneKind].version, k.pods) >= g.absenceChanged[n]
+	k.inGroup = g.zones[n].absence == inGroup && p.observer.Managed(g.key.Namespace) && min(p.watches[zoneKind].version, k.pods) >= g.absenceChanged[n]
 	return k
 }
 
@@ -104,6 +104,9 @@ func (p *process) knownOf(g *simulatedGroup, n int) knowledge {
 // know that the zone is in its group, the eviction of an unguarded pod ends.
 func (p *process) carriesOut(g *simulatedGroup, b boundEviction, v admission.Verdict, known knowledge) bool {
 	guarded := v.Reason != reason.NotManaged
+	if !p.reviews(g, v.Reason) {
+		return false
+	}
 	if guarded || !known.inGroup || g.zones[b.zone].absence != inGroup {
 		return v.Allowed && guarded
 	}

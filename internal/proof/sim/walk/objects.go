@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"maps"
 	"strconv"
 	"time"
 
@@ -18,9 +19,9 @@ import (
 type pod struct {
 	plan.Pod
 
-	owner       string // the UID of its StatefulSet; empty: nothing controls it
-	userCreated bool   // a user created it; it has no pod-name label until a StatefulSet has adopted it
-	unselected  bool   // the selector of its zone does not match its labels
+	owner       string            // the UID of its StatefulSet; empty: nothing controls it
+	userCreated bool              // a user created it; it has no pod-name label until a StatefulSet has adopted it
+	mislabelled map[string]string // labels that a user gave it, which the selector of its zone does not match; nil: those of its zone
 	apiObject   *corev1.Pod
 }
 
@@ -64,10 +65,10 @@ func (p *pod) toObject(g *simulatedGroup, n int) *corev1.Pod {
 
 // labels returns the labels of a pod.
 func (p *pod) labels(g *simulatedGroup, n int) map[string]string {
-	if p.unselected {
-		return map[string]string{"app": "shell"}
+	all := maps.Clone(p.mislabelled)
+	if all == nil {
+		all = g.podLabels(n)
 	}
-	all := g.podLabels(n)
 	if !p.userCreated {
 		all[podNameLabel] = p.Name
 	}

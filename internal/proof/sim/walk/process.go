@@ -291,7 +291,8 @@ func (p *process) resign() {
 	p.traceAll(p.name, "stops leading")
 	p.leads = false
 	p.term++
-	for _, s := range p.progress {
+	for no, s := range p.progress {
 		s.worker = worker{}
+		p.forgetUnled(p.groups[no])
 	}
 }

@@ -167,6 +167,9 @@ func (p *process) newObserver() *observe.Observer {
 		panic(fmt.Sprintf("walk: an Observer: %v", err))
 	}
 	for _, g := range p.groups {
+		if p.optedOut[g.key.Namespace] {
+			continue
+		}
 		must(o.PutInCache(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: g.key.Namespace}}))
 	}
 	return o

@@ -31,6 +31,7 @@ func (p *process) enqueue(no int) {
 	wk := &p.progress[no].worker
 	switch {
 	case !p.leads:
+		p.forgetUnled(p.groups[no])
 	case wk.busy:
 		wk.rerun = true
 	case !wk.queued:
@@ -69,7 +70,17 @@ func (p *process) reconcile(g *simulatedGroup) {
 	wk.timer++
 	p.report.Plans++
 	r := &round{process: p, g: g, term: p.term, startVersion: p.version, requeueAfter: onlyEvents}
+	if !p.observer.Managed(g.key.Namespace) {
+		p.forget(g)
+		r.end(onlyEvents, nil)
+		return
+	}
 	r.snapshot = p.cached(g)
+	if len(r.snapshot.Zones) == 0 && !r.snapshot.Hold.Exists {
+		p.forget(g)
+		r.end(onlyEvents, nil)
+		return
+	}
 	if missing, _ := p.fresh.Behind(&r.snapshot); missing != "" {
 		r.end(hold.ReconcileAgainAfter, nil)
 		return

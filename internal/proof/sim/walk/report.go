@@ -45,6 +45,8 @@ const (
 	barePodsCreated
 	barePodsAdopted
 	barePodsEvicted
+	podsMislabelled
+	groupsForgotten
 	faultKinds
 )
 
@@ -68,6 +70,8 @@ var faultNames = [faultKinds]string{
 	barePodsCreated:       "a user creates a pod under the name of a pod of a zone",
 	barePodsAdopted:       "... and the StatefulSet adopts it",
 	barePodsEvicted:       "... or a client evicts it",
+	podsMislabelled:       "a pod gets the labels of another zone for a while",
+	groupsForgotten:       "a process forgets a group that it no longer sees",
 }
 
 // action is a kind of action of lockstep or of a client that the report counts.

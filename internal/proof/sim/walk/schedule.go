@@ -63,6 +63,8 @@ const (
 	Unlabel        // the label of the group is removed, and added again
 	BarePod        // a user creates a pod with the name of a pod of the zone, and deletes it later
 	AdoptedBarePod // a user creates such a pod and labels it later, so that the StatefulSet adopts it
+	Mislabel       // a user gives a pod the labels of another zone, and later its own again
+	OptOut         // the namespace opts out, and in again
 	Crash
 	DeletePod
 	UpdatePod
@@ -82,6 +84,7 @@ var kindNames = [...]string{
 	Template: "new template", BadTemplate: "template whose pods never become Ready", Pause: "pause", UnseenPause: "pause that processes see late", Resize: "resize without admission",
 	Downscale: "downscale", ForceReplicas: "forced replicas", Evict: "eviction", ManualHold: "hold acquired manually",
 	Orphan: "StatefulSet deleted without its pods", Unlabel: "label of the group removed", Crash: "crash of a pod",
+	Mislabel: "pod with the labels of another zone", OptOut: "opt-out of the namespace",
 	BarePod: "pod created by a user with the name of a pod", AdoptedBarePod: "pod created by a user for the StatefulSet to adopt",
 	DeletePod: "pod deleted by another client", UpdatePod: "pod updated by another client", Kill: "death of a process", Sleep: "sleep of a process",
 	ChangeLeader: "leader change", StuckWatch: "stuck watch", BadNetwork: "bad network", SlowControllers: "slow controllers and kubelets", ClockJump: "clock jump",
@@ -94,9 +97,9 @@ func (s Step) String() string { return clockTime(s.At) + " " + s.describe() }
 func (s Step) describe() string {
 	text := kindNames[s.Kind] + triggerNames[s.Trigger]
 	switch s.Kind {
-	case Template, BadTemplate, Pause, UnseenPause, Resize, Downscale, ForceReplicas, Evict, Orphan, Unlabel, BarePod, AdoptedBarePod, Crash, DeletePod, UpdatePod:
+	case Template, BadTemplate, Pause, UnseenPause, Resize, Downscale, ForceReplicas, Evict, Orphan, Unlabel, BarePod, AdoptedBarePod, Mislabel, Crash, DeletePod, UpdatePod:
 		text += fmt.Sprintf(" of group %d zone %d (%d)", s.Group, s.Zone, s.Value)
-	case ManualHold:
+	case ManualHold, OptOut:
 		text += fmt.Sprintf(" of group %d", s.Group)
 	case Kill, Sleep, ChangeLeader, StuckWatch, ClockJump:
 		text += fmt.Sprintf(" of process %d (%d)", s.Group, s.Value)
@@ -141,6 +144,8 @@ func Draw(seed uint64) Schedule {
 		drawingOf(seed, 6).useWideZones(&s.Groups[0])
 	}
 	withBarePods := barePods.IntN(3) == 0
+	mislabelled, forgotten := drawingOf(seed, 7), drawingOf(seed, 8)
+	withMislabelled, withForgotten := mislabelled.IntN(3) == 0, forgotten.IntN(3) == 0
 	at := time.Duration(0)
 	for range 2 + d.IntN(3) {
 		at += time.Hour + d.between(0, 20*time.Hour)
@@ -148,6 +153,12 @@ func Draw(seed uint64) Schedule {
 		s.Steps = append(s.Steps, absences.absences(&s, at)...)
 		if withBarePods {
 			s.Steps = append(s.Steps, barePods.barePods(&s, at)...)
+		}
+		if withMislabelled {
+			s.Steps = append(s.Steps, mislabelled.mislabelledPods(&s, at)...)
+		}
+		if withForgotten {
+			s.Steps = append(s.Steps, forgotten.forgottenGroups(&s, at)...)
 		}
 		if seed%unseenPausesOneIn == 1 {
 			s.Steps = append(s.Steps, unseenPauses.unseenPauses(&s, at)...)
@@ -260,6 +271,72 @@ func (d drawing) barePods(s *Schedule, at time.Duration) []Step {
 				steps = append(steps, resize)
 			}
 		}
+	}
+	return steps
+}
+
+// mislabelledPods gives pods of some zones the labels of another zone. Some processes see it late. Meanwhile pods of the
+// group crash.
+func (d drawing) mislabelledPods(s *Schedule, at time.Duration) []Step {
+	var steps []Step
+	for g := range s.Groups {
+		for range d.IntN(3) {
+			step := Step{At: at + d.between(0, 10*time.Minute), Kind: Mislabel, Group: g, Zone: d.IntN(s.Groups[g].Zones), Value: d.IntN(s.Groups[g].Replicas)}
+			step.Duration = d.between(0, [...]time.Duration{time.Second, time.Minute, 10 * time.Minute}[d.IntN(3)])
+			if d.IntN(2) == 0 {
+				step.Trigger = d.trigger()
+			}
+			steps = append(steps, step)
+			if d.IntN(2) == 0 {
+				steps = append(steps, Step{At: step.At, Kind: StuckWatch, Group: d.IntN(s.Processes), Value: int(podKind), Duration: d.between(time.Second, 5*time.Minute)})
+			}
+			if d.IntN(3) == 0 {
+				steps = append(steps, Step{At: step.At, Trigger: barePodReplaced, Kind: Crash, Group: g, Zone: d.IntN(s.Groups[g].Zones), Value: d.IntN(maxOrdinals)})
+			}
+		}
+	}
+	return steps
+}
+
+// forgottenGroups makes processes forget groups for a moment: all zones lose their label, or the namespace opts out.
+// Meanwhile clients evict pods, and some processes see pods late.
+func (d drawing) forgottenGroups(s *Schedule, at time.Duration) []Step {
+	var steps []Step
+	for g := range s.Groups {
+		if d.IntN(2) == 0 {
+			continue
+		}
+		begin, duration := at+d.between(0, 10*time.Minute), d.between(0, [...]time.Duration{100 * time.Millisecond, 10 * time.Second, time.Minute}[d.IntN(3)])
+		if d.IntN(3) > 0 {
+			steps = append(steps, Step{At: begin, Kind: OptOut, Group: g, Duration: duration})
+			steps = append(steps, d.evictionsAround(s, g, begin, duration)...)
+		} else {
+			for zone := range s.Groups[g].Zones {
+				steps = append(steps, Step{At: begin, Kind: Unlabel, Group: g, Zone: zone, Duration: duration + d.between(0, 100*time.Millisecond)})
+			}
+		}
+		for range d.IntN(3) {
+			steps = append(steps, Step{At: begin - d.between(0, 10*time.Second), Kind: StuckWatch, Group: d.IntN(s.Processes), Value: int(podKind), Duration: d.between(time.Second, 2*time.Minute)})
+		}
+		for range d.IntN(4) {
+			steps = append(steps, Step{At: begin + d.between(-20*time.Second, duration+20*time.Second), Kind: Evict, Group: g, Zone: d.IntN(s.Groups[g].Zones), Value: d.IntN(s.Groups[g].Replicas)})
+		}
+	}
+	return steps
+}
+
+// evictionsAround makes clients evict pods of a zone before and after a moment, while no watch shows pods: neither that
+// another pod of the zone crashed, nor the first eviction.
+func (d drawing) evictionsAround(s *Schedule, g int, begin, duration time.Duration) []Step {
+	zone, pods, end := d.IntN(s.Groups[g].Zones), d.Perm(s.Groups[g].Replicas), begin+duration
+	steps := []Step{{At: begin - d.between(2*time.Second, 5*time.Second), Kind: Crash, Group: g, Zone: zone, Value: pods[0]}}
+	for p := range s.Processes {
+		steps = append(steps, Step{At: begin - 6*time.Second, Kind: StuckWatch, Group: p, Value: int(podKind), Duration: duration + d.between(6*time.Second, 30*time.Second)})
+	}
+	if len(pods) > 2 {
+		steps = append(steps,
+			Step{At: begin - d.between(0, 2*time.Second), Kind: Evict, Group: g, Zone: zone, Value: pods[1]},
+			Step{At: end + d.between(0, 2*time.Second), Kind: Evict, Group: g, Zone: zone, Value: pods[2]})
 	}
 	return steps
 }

@@ -59,7 +59,7 @@ func TestSnapshotsMatchStoredObjects(t *testing.T) {
 	for _, what := range []string{
 		"zone live", "zone from caches", "zone without its label live", "zone without its label from caches",
 		"zone of orphans live", "zone of orphans from caches", "zone that returned live", "pod that is not adopted yet live", "terminating pod live", "downscale live", "unwanted pods live",
-		"bare pod that is not shown live", "adopted bare pod live", "bare pod with the name of a recorded pod",
+		"released pod from caches", "released pod live", "bare pod that is not shown live", "adopted bare pod live", "bare pod with the name of a recorded pod",
 	} {
 		if shown[what] == 0 {
 			t.Errorf("no snapshot contains: %s", what)
@@ -125,7 +125,7 @@ func (c comparison) until(k kind, at plan.Version) []change {
 
 func (c comparison) equal(what string, want, got any) {
 	c.Helper()
-	if diff := gocmp.Diff(want, got, cmpopts.IgnoreFields(plan.Pod{}, "Seen")); diff != "" {
+	if diff := gocmp.Diff(want, got, cmpopts.IgnoreFields(plan.Pod{}, "Seen"), cmpopts.EquateEmpty()); diff != "" {
 		c.Errorf("%s (-stored +seen):\n%s", what, diff)
 	}
 }
@@ -136,7 +136,7 @@ func (c comparison) cached() {
 	for n := range c.group.zones {
 		if z := c.zoneAt(n, c.snapshot.ZonesAt); z.absence == inGroup {
 			c.shown["zone from caches"]++
-			zones = append(zones, c.expected(n, z, 0, c.podsAt(n, c.snapshot.PodsAt, ownedBy(z.UID, ""))))
+			zones = append(zones, c.cachedZone(n, z))
 		}
 	}
 	c.equal("zones from caches", zones, c.snapshot.Zones)
@@ -147,17 +147,27 @@ func (c comparison) cached() {
 		case unlabelled:
 			c.shown["zone without its label from caches"]++
 			left = append(left, group.FormerZone{
-				Zone: c.expected(n, z, 0, c.podsAt(n, c.snapshot.PodsAt, ownedBy(z.UID, ""))), Exists: true, Orphaned: c.orphaned(n, c.snapshot.PodsAt),
+				Zone: c.cachedZone(n, z), Exists: true, Orphaned: c.orphaned(n, c.snapshot.PodsAt),
 			})
 		default:
 			c.shown["zone of orphans from caches"]++
 			left = append(left, group.FormerZone{
-				Zone: group.Zone{Name: m.Zone, UID: m.UID, Pods: c.podsAt(n, c.snapshot.PodsAt, ofAnyOwner)}, Orphaned: c.orphaned(n, c.snapshot.PodsAt),
+				Zone: group.Zone{Name: m.Zone, UID: m.UID, Pods: c.podsAt(n, c.snapshot.PodsAt, ofAnyOwner)}, Orphaned: c.orphanedAny(n, c.snapshot.PodsAt),
 			})
 		}
 	}
 	c.equal("zones that left, from caches", left, c.snapshot.FormerZones)
 	c.equal("strays from caches", c.strays(c.snapshot.PodsAt), c.snapshot.Strays)
+}
+
+// cachedZone returns a stored zone as a snapshot from caches should show it.
+func (c comparison) cachedZone(n int, stored *zone) group.Zone {
+	z := c.expected(n, stored, 0, c.podsAt(n, c.snapshot.PodsAt, ownedBy(stored.UID, "")))
+	z.Orphans = c.podsAt(n, c.snapshot.PodsAt, (*pod).released)
+	if len(z.Orphans) > 0 {
+		c.shown["released pod from caches"]++
+	}
+	return z
 }
 
 // live checks that zones match the log at ZonesAt or, if they were read by name, at a later version.
@@ -176,7 +186,7 @@ func (c comparison) live() {
 			c.shown["zone that returned live"]++
 		}
 		c.shown["zone live"]++
-		c.equal("zone", c.expected(n, stored, z.PodsAt, c.podsAt(n, z.PodsAt, ownedBy(z.UID, ""))), z)
+		c.equal("zone", c.expected(n, stored, z.PodsAt, c.podsAt(n, z.PodsAt, listedFor(z.UID))), c.withoutMislabelled(n, z))
 		if len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.inZone() && p.owner != z.UID })) > 0 {
 			c.shown["pod that is not adopted yet live"]++
 		}
@@ -212,23 +222,40 @@ func (c comparison) liveLeft() {
 	}
 	for i, m := range absent {
 		left, n := c.snapshot.FormerZones[i], zoneNumber(m.Zone)
-		want := group.FormerZone{Zone: group.Zone{Name: m.Zone, UID: m.UID}, Orphaned: c.orphaned(n, left.PodsAt)}
+		want := group.FormerZone{Zone: group.Zone{Name: m.Zone, UID: m.UID}, Orphaned: c.orphanedAny(n, left.PodsAt)}
 		if left.Exists {
 			c.shown["zone without its label live"]++
 			z := c.zoneAt(n, left.Version)
 			if z.absence == inGroup {
 				c.Errorf("%s is shown as a zone that left, but was in the group at version %d", m.Zone, left.Version)
 			}
-			want.Exists, want.Zone = true, c.expected(n, z, left.PodsAt, c.podsAt(n, left.PodsAt, ownedBy(z.UID, "")))
+			want.Exists, want.Orphaned, want.Zone = true, c.orphaned(n, left.PodsAt), c.expected(n, z, left.PodsAt, c.podsAt(n, left.PodsAt, listedFor(z.UID)))
 		} else {
 			c.shown["zone of orphans live"]++
 			want.Pods, want.PodsAt = c.podsAt(n, left.PodsAt, ofAnyOwner), left.PodsAt
 		}
-		c.equal("zone that left", want, left)
+		shown := left
+		shown.Zone = c.withoutMislabelled(n, left.Zone)
+		c.equal("zone that left", want, shown)
 		if left.PodsAt < c.snapshot.ZonesAt || left.Version > left.PodsAt {
 			c.Errorf("pods of %s, which left, were listed at %d, before the read found that it had left", m.Zone, left.PodsAt)
 		}
 	}
+}
+
+// withoutMislabelled returns a zone of a live snapshot without pods with the labels of another zone. A live read finds
+// those that the StatefulSet still controls only if it lists the pods of the other zone by the same key. It reads
+// released ones by name, if the caches show them.
+func (c comparison) withoutMislabelled(n int, z group.Zone) group.Zone {
+	for _, seen := range z.Orphans {
+		c.shown["released pod live"]++
+		c.equal("orphan", c.podsAt(n, seen.Version, func(p *pod) bool { return p.Ordinal == seen.Ordinal && p.owner == "" }), []plan.Pod{seen})
+	}
+	z.Orphans = nil
+	z.Pods = slices.DeleteFunc(slices.Clone(z.Pods), func(seen plan.Pod) bool {
+		return len(c.podsAt(n, z.PodsAt, func(p *pod) bool { return p.UID == seen.UID && p.mislabelled != nil && p.owner != "" })) > 0
+	})
+	return z
 }
 
 // confirmed checks that at some version from the list of pods on no zone wants a pod that the read
@@ -330,7 +357,7 @@ func (c comparison) podsAt(n int, at plan.Version, which func(*pod) bool) []plan
 // can end an intent.
 func (c comparison) asShown(n int, p *pod) plan.Pod {
 	seen := p.Pod
-	if p.bare() {
+	if p.bare() && !p.released() {
 		seen = plan.Pod{Name: p.Name, UID: p.UID, Version: p.Version}
 		if p.Phase == plan.Ready || p.Phase == plan.Terminating {
 			seen.Phase = p.Phase
@@ -346,9 +373,19 @@ func (c comparison) orphaned(n int, at plan.Version) bool {
 	return len(c.podsAt(n, at, ownedBy(""))) > 0
 }
 
+// orphanedAny is orphaned for a deleted StatefulSet, for which released pods count, too.
+func (c comparison) orphanedAny(n int, at plan.Version) bool {
+	return c.orphaned(n, at) || len(c.podsAt(n, at, (*pod).released)) > 0
+}
+
 // ofAnyOwner chooses the pods of a deleted StatefulSet: pods of every StatefulSet with its name
 // count, if they have the pod-name label.
 func ofAnyOwner(p *pod) bool { return !p.userCreated }
+
+// listedFor chooses the pods of a StatefulSet that every list by its selector contains.
+func listedFor(uid string) func(*pod) bool {
+	return func(p *pod) bool { return ownedBy(uid, "")(p) && p.mislabelled == nil }
+}
 
 // ownedBy chooses the pods of a zone that one of these StatefulSets controls; "" chooses orphans.
 func ownedBy(owners ...string) func(*pod) bool {

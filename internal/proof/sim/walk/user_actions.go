@@ -45,6 +45,10 @@ func (w *walk) runUserAction(s Step, g *simulatedGroup) {
 		w.leaveGroup(g, s.Zone, unlabelled, s)
 	case BarePod, AdoptedBarePod:
 		w.createBarePodLater(g, s)
+	case Mislabel:
+		w.mislabel(g, s)
+	case OptOut:
+		w.optOut(g, s)
 	default: // not a user action
 	}
 }

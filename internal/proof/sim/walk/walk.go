@@ -40,6 +40,7 @@ type walk struct {
 	processes       []*process
 	elected         *process // the leader
 	zonesQueued     map[[2]int]bool
+	optedOut        map[string]bool            // namespaces
 	selectors       map[string]labels.Selector // the parsed selectors of lists
 	uids            int
 	waitingSteps    []Step  // that wait for their triggers
@@ -79,7 +80,7 @@ func runWalk(t *testing.T, s Schedule, tracing bool) *walk {
 }
 
 func newWalk(ctx context.Context, s Schedule) *walk {
-	w := &walk{ctx: ctx, schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), zonesQueued: map[[2]int]bool{}, selectors: map[string]labels.Selector{}, log: silent()}
+	w := &walk{ctx: ctx, schedule: s, chance: rand.New(rand.NewPCG(s.Seed, 2)), zonesQueued: map[[2]int]bool{}, optedOut: map[string]bool{}, selectors: map[string]labels.Selector{}, log: silent()}
 	w.overwriting, w.leaseNames = s.Deviations.Overwriting, map[string]*simulatedGroup{}
 	w.userLeases = lease.NewStore(client{walk: w}, "", "user")
 	w.began = time.Now() //nolint:forbidigo // the time of the bubble
