@@ -140,6 +140,19 @@ func TestALiveReadIsNotRepeatedForPodsOfTheFormerStatefulSet(t *testing.T) {
 	}
 }
 
+// One list answers the selectors of both zones, and the pod of zone-b has changed since the StatefulSets were listed.
+func TestALiveReadIsNotRepeatedForPodsOfAnotherZone(t *testing.T) {
+	later := newPod("zone-b", 0, func(p *corev1.Pod) { p.ResourceVersion = "9999" })
+	server := newLibrary(newSet("zone-a"), newSet("zone-b"), later)
+	if _, err := newObserver(t, server.client(t)).LiveUnder(t.Context(), store, group.Hold{}); err != nil {
+		t.Fatal(err)
+	}
+	lists := slices.DeleteFunc(server.requests(), func(q string) bool { return !strings.HasPrefix(q, "list team/pods") })
+	if len(lists) != 1 {
+		t.Errorf("the requests were %q, want one list of pods", lists)
+	}
+}
+
 // A live read of a budget lists the StatefulSets that it covers, and is not repeated for another one.
 func TestALiveReadOfABudgetIsNotRepeatedWhenAStatefulSetIsBack(t *testing.T) {
 	key := plan.Key{Namespace: "team", Name: "store", Kind: plan.KindBudget}

@@ -106,6 +106,17 @@ func TestAnOrphanThatAnotherZoneSelectsIsNoPodOfTheZoneOfItsName(t *testing.T) {
 	}
 }
 
+// The selectors of both zones are the same.
+func TestAnOrphanIsAPodOnlyOfTheZoneOfItsName(t *testing.T) {
+	set := newSet("zone-b", func(s *appsv1.StatefulSet) { s.Spec.Selector.MatchLabels = map[string]string{"set": "zone-a"} })
+	_, live := both(t, store, newSet("zone-a"), set, orphan(0))
+	for _, z := range live.Zones {
+		if want := map[string]int{"zone-a": 1}[z.Name]; len(z.Pods) != want {
+			t.Errorf("%s has %d pods, want %d", z.Name, len(z.Pods), want)
+		}
+	}
+}
+
 func TestAnOrphanOfAStatefulSetOutsideOfItsGroupIsShownWithIt(t *testing.T) {
 	cached, live := both(t, store, newSet("zone-a", ungrouped, selectsOthers), orphan(0), remembering())
 	for from, s := range map[string]group.Snapshot{"caches": cached, "the API server": live} {

@@ -431,6 +431,22 @@ func TestARecordDoesNotTimeOutWhileItsPlanIsConfirmed(t *testing.T) {
 	})
 }
 
+// While the StatefulSets are read, the live read of a webhook shows this process what its caches do not show yet.
+func TestAPlanIsNotCarriedOutOnCachesThatAreBehindALaterLiveRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world{cached: today("pods at 11\n" + rolling + outdated + other), live: today("live\npods at 12\n" + rolling + outdated + "zone-b rev=2\n zone-b-0 starting@2 version=12\n"), verifyTakes: 2 * time.Second}
+		w.meanwhile = &w.cached
+		c, _ := newController(&w)
+		go func() {
+			time.Sleep(time.Second)
+			c.Fresh.ReadLive(&w.live)
+		}()
+		if _, err := c.Reconcile(t.Context(), store); err != nil || w.liveReads != 1 {
+			t.Errorf("ran %q after %d live reads, %v, want one live read", w.ran, w.liveReads, err)
+		}
+	})
+}
+
 func TestCachesThatNeverConfirmALiveReadAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world{}

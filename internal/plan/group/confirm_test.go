@@ -55,6 +55,17 @@ func TestCachesConfirmThePlanOfALiveRead(t *testing.T) {
 	}
 }
 
+// A record does not time out while its plan is confirmed.
+func TestCachesConfirmAPlanByItsTime(t *testing.T) {
+	const lowers = "hold downscale/zone-a\n downscale zone-a from 2 to 1 admitted own since=1s\nzone-a rev=1 force=1\n zone-a-0 ready@1 zone-a-1 ready@1\n"
+	live, view := fixture.MustParse("live\n"+lowers), fixture.MustParse(lowers)
+	steps := group.Plan(live)
+	view.Now = live.Now.Add(group.UpdateLimit)
+	if len(plan.Only[group.SetReplicas](steps)) != 1 || !group.Confirms(view, live, steps) {
+		t.Errorf("the caches do not confirm, after the time limit of the update:\n%s", plan.Notation(steps))
+	}
+}
+
 // A live read ends a record, and the caches show a later one about the same pod or zone.
 func TestCachesConfirmNoDisruptionBesideALaterRecord(t *testing.T) {
 	const zones = "zone-a rev=2 current=1\n zone-a-0 ready@1\nzone-b rev=2\n zone-b-0 ready@2 zone-b-1 ready@2\n"

@@ -138,6 +138,9 @@ func TestEvict(t *testing.T) {
 		"an operation that has waited twice as long goes before it": {
 			"hold eviction/zone-a\n intent zone-a-1 granted overtook since=5m\n waiting eviction/zone-b since 10m1s seen 1s\nzpdb store limit=2\n" + lost, "QueuedBehindOtherZone zone-b (eviction)",
 		},
+		"a pod that is up waits for nothing, however old its record is": {
+			"hold eviction/zone-a\n intent zone-a-1 granted overtook since=5m\n waiting eviction/zone-b since 9m59s seen 1s\nzpdb store limit=2\n" + three, "QueuedBehindOtherZone zone-b (eviction)",
+		},
 		"a pod that is away for less than two minutes waits for nothing": {
 			"hold eviction/zone-a\n intent zone-a-1 granted overtook since=119s\n waiting eviction/zone-b since 2m seen 1s\nzpdb store limit=2\n" + lost, "QueuedBehindOtherZone zone-b (eviction)",
 		},

@@ -53,6 +53,36 @@ var groups = []Mutant{
 		Test:  "internal/cluster/observe TestALiveReadIsRepeatedIfAStatefulSetIsCreatedAgain", Rule: "want the new StatefulSet with its pod",
 	},
 	{
+		Name:  "live read repeated for a pod of another zone that has changed",
+		Edits: []Edit{{liveRead, "return parent == z.Name && p.Version > listed", "return parent != \"\" && p.Version > listed"}},
+		Test:  "internal/cluster/observe TestALiveReadIsNotRepeatedForPodsOfAnotherZone", Rule: "want one list of pods",
+	},
+	{
+		Name:  "live read that counts an orphan for a zone of another name that selects it",
+		Edits: []Edit{{observeOrphans, "parent == z.Name && adopts(z, p)", "parent != \"\" && adopts(z, p)"}},
+		Test:  "internal/cluster/observe TestAnOrphanIsAPodOnlyOfTheZoneOfItsName", Rule: "zone-b has 1 pods",
+	},
+	{
+		Name:  "deletion of a newer version of lockstep cancelled",
+		Edits: []Edit{{group, "\tif b.Hold.HeldByNewerVersion(b.Now) {\n\t\treturn nil\n\t}\n\tvar cancelled", "\tvar cancelled"}},
+		Test:  "internal/plan/group TestScenariosGolden/hold-of-newer-version-keeps-its-pending-intents", Rule: "cancel",
+	},
+	{
+		Name:  "record that times out while the caches confirm its plan",
+		Edits: []Edit{{confirm, "\tview.Now = live.Now\n", ""}},
+		Test:  "internal/plan/group TestCachesConfirmAPlanByItsTime", Rule: "do not confirm",
+	},
+	{
+		Name:  "pod that is up and counts as away for long",
+		Edits: []Edit{{evict, "\t\tif pod, present := b.Pod(intent.Pod); present && pod.Up() {\n\t\t\tcontinue\n\t\t}\n\t\tif before", "\t\tif before"}},
+		Test:  "internal/plan/group TestEvict/a pod that is up waits for nothing, however old its record is", Rule: "QueuedBehindOtherZone",
+	},
+	{
+		Name:  "plan carried out on caches that are behind a live read made meanwhile",
+		Edits: []Edit{{groupsController, "missing != \"\" || !seen.SameDesiredState(&t.seen)", "false && missing != \"\" || !seen.SameDesiredState(&t.seen)"}},
+		Test:  "internal/control/groups TestAPlanIsNotCarriedOutOnCachesThatAreBehindALaterLiveRead", Rule: "want one live read",
+	},
+	{
 		Name:  "live read that is repeated for pods of the former StatefulSet",
 		Edits: []Edit{{liveRead, "return parent == z.Name && p.Version > listed", "_ = listed\n\t\t\treturn parent == z.Name"}},
 		Test:  "internal/cluster/observe TestALiveReadIsNotRepeatedForPodsOfTheFormerStatefulSet", Rule: "was created again",
