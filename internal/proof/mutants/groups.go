@@ -55,7 +55,7 @@ var groups = []Mutant{
 	{
 		Name:  "live read repeated for a pod of another zone that has changed",
 		Edits: []Edit{{liveRead, "return parent == z.Name && p.Version > listed", "return parent != \"\" && p.Version > listed"}},
-		Test:  "internal/cluster/observe TestALiveReadIsNotRepeatedForPodsOfAnotherZone", Rule: "want one list of pods",
+		Test:  "internal/cluster/observe TestALiveReadIsNotRepeatedForPodsOfAnotherZone", Rule: "was created again",
 	},
 	{
 		Name:  "live read that counts an orphan for a zone of another name that selects it",
