@@ -144,7 +144,7 @@ func podViewOf(s group.Snapshot, name string) podView {
 }
 
 func answerOf(s group.Snapshot, pod plan.Pod) answerView {
-	permit := group.Evict(s, group.EvictionRequest{Pod: pod.Name, UID: pod.UID})
+	permit := group.Evict(s, plan.EvictionRequest{Pod: pod.Name, UID: pod.UID})
 	answer := answerView{Allowed: permit.Allowed(), Budget: permit.Budget, Tally: permit.Tally.String(), Freely: permit.Allowed() && !permit.NeedsRecord()}
 	if !permit.Allowed() {
 		answer.Because = new(waitViewOf(permit.Zone, permit.Because))

@@ -67,7 +67,7 @@ func (o *Operator) admissionHolds() admission.Holds {
 // admission returns the handler that answers the reviews of API servers.
 func (o *Operator) admission() http.Handler {
 	turns := &admission.GroupLocks{}
-	holds := o.admissionHolds()
+	holds, pods, pools := o.admissionHolds(), o.podLookup(), o.poolLookup()
 	o.downscales = &admission.PrepareDownscale{
 		Observer: o.observer, Holds: holds, Pods: o.pods, Locks: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
 	}
@@ -78,10 +78,10 @@ func (o *Operator) admission() http.Handler {
 		},
 		PrepareDownscale: o.downscales,
 		PodEviction: &admission.PodEviction{
-			Observer: o.observer, Holds: holds, Fresh: o.controller.Fresh, Locks: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
+			Observer: pods, Pools: pools, Holds: holds, Fresh: o.controller.Fresh, Locks: turns, Log: o.log, Clock: o.clients.clock, DryRun: o.config.DryRun,
 			Unpinned: o.metrics.EvictionUnpinned, Decided: o.decisions.decided,
 		},
-		PodEvictionPin: &admission.PodEvictionPin{Observer: o.observer, DryRun: o.config.DryRun},
+		PodEvictionPin: &admission.PodEvictionPin{Observer: pods, DryRun: o.config.DryRun},
 		Limit:          o.config.ServerTLS.RequestTimeout,
 		Log:            o.log,
 		Tracer:         o.tracer,

@@ -8,6 +8,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/control/pools"
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/serve/admission"
 )
 
 // poolParts are the parts that work on StatefulClusters.
@@ -38,6 +39,22 @@ func (o *Operator) assemblePools() error {
 		Client: o.clients.dynamic, Log: o.log, DryRun: o.config.DryRun,
 	}}
 	return nil
+}
+
+// podLookup returns how the webhooks about evictions look up pods by name.
+func (o *Operator) podLookup() admission.PodObserver {
+	if o.pools == nil {
+		return o.observer
+	}
+	return cluster.Pods{Observer: o.observer, Pools: o.pools.observer}
+}
+
+// poolLookup returns how the webhook about evictions looks up StatefulClusters; nil if the kind is not enabled.
+func (o *Operator) poolLookup() admission.PoolObserver {
+	if o.pools == nil {
+		return nil
+	}
+	return o.pools.observer
 }
 
 // poolKeys returns the StatefulClusters of a namespace, or of all namespaces if it is empty.

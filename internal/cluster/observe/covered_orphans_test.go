@@ -60,7 +60,7 @@ func TestOrphansWithoutAGroupAreEvictedUnderTheBudgetThatCoversThem(t *testing.T
 				t.Fatal(err)
 			}
 			for from, s := range map[string]group.Snapshot{"caches": o.Cached(key), "the API server": live} {
-				answer := group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "uid-of-zone-a-0"})
+				answer := group.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "uid-of-zone-a-0"})
 				switch {
 				case answer.Because.Code == reason.CacheStale:
 					t.Errorf("%s: the zone of the orphan is missing: %+v", from, answer)

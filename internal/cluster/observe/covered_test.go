@@ -52,7 +52,7 @@ func TestPodsWithoutAGroupAreEvictedUnderTheHoldOfTheirBudget(t *testing.T) {
 		if diff := cmp.Diff([]string{"covered"}, zones); diff != "" {
 			t.Errorf("%s zones (-want +got):\n%s", how, diff)
 		}
-		if got := group.Evict(s, group.EvictionRequest{Pod: inside.Name, UID: string(inside.UID)}); got.Budget != "store" {
+		if got := group.Evict(s, plan.EvictionRequest{Pod: inside.Name, UID: string(inside.UID)}); got.Budget != "store" {
 			t.Errorf("%s: judged by %+v", how, got)
 		}
 	}

@@ -7,7 +7,7 @@ func Permissions() []permission.Need {
 	watch := []string{"list", "watch"}
 	return []permission.Need{
 		{APIGroup: Resource.Group, Resource: Resource.Resource, Verbs: watch, Why: "know the StatefulClusters"},
-		{Resource: "pods", Verbs: watch, Why: "know the pods of StatefulClusters"},
+		{Resource: "pods", Verbs: []string{"get", "list", "watch"}, Why: "know the pods of StatefulClusters"},
 		{Resource: "persistentvolumeclaims", Verbs: []string{"get", "list", "watch"}, Why: "know the claims of StatefulClusters"},
 		{APIGroup: "apps", Resource: "controllerrevisions", Verbs: watch, Why: "know the revisions of StatefulClusters"},
 		{Scope: permission.Cluster, Resource: "nodes", Verbs: watch, Why: "know which pods of StatefulClusters are on lost nodes"},

@@ -521,7 +521,7 @@ zone-a rev=2 current=1 minReady=10s
   zone-a-0 ready@2 for=5s zone-a-1 ready@1
 `)
 	s.Hold.Rollouts.Current = plan.RolledGroup{Since: s.Now.Add(-time.Minute), Zones: []plan.RolledZone{{Name: "zone-a", UID: "zone-a", From: "1", To: "2", Since: s.Now.Add(-time.Minute)}}}
-	permit := group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
+	permit := group.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
 	d := hold.DecideGrant(&s, permit.Record)
 	if got := d.Record.Rollouts.Current.Zones; !permit.NeedsRecord() || len(got) != 1 || got[0].Replaced != 1 {
 		t.Errorf("%v: recorded zones %+v, want 1 replaced pod", permit, got)

@@ -23,7 +23,7 @@ func Broken(s group.Snapshot, deletes []plan.DeletePod, decision hold.Decision) 
 }
 
 // BrokenByEviction returns the names of all rules that an allowed eviction breaks.
-func BrokenByEviction(s group.Snapshot, r group.EvictionRequest, p group.EvictionAnswer, decision hold.Decision) []string {
+func BrokenByEviction(s group.Snapshot, r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) []string {
 	var names []string
 	v := viewOf(&s)
 	for _, rule := range rules {

@@ -12,8 +12,8 @@ import (
 // allowed is an eviction that was allowed, with the decision about the hold that precedes the answer, and
 // what the snapshot shows of the pod.
 type allowed struct {
-	group.EvictionRequest
-	group.EvictionAnswer
+	plan.EvictionRequest
+	plan.EvictionAnswer
 	decision decided
 	zone     *zone
 	pod      plan.Pod // the zero Pod if no zone shows it
@@ -23,7 +23,7 @@ type allowed struct {
 }
 
 // CheckEviction returns the first rule that an allowed eviction breaks, or nil.
-func CheckEviction(s group.Snapshot, r group.EvictionRequest, p group.EvictionAnswer, decision hold.Decision) *Violation {
+func CheckEviction(s group.Snapshot, r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) *Violation {
 	if p.Because.Code != "" || decision.Need == hold.ReadLive {
 		return nil
 	}
@@ -37,7 +37,7 @@ func CheckEviction(s group.Snapshot, r group.EvictionRequest, p group.EvictionAn
 	return nil
 }
 
-func (v *view) allowed(r group.EvictionRequest, p group.EvictionAnswer, decision hold.Decision) *allowed {
+func (v *view) allowed(r plan.EvictionRequest, p plan.EvictionAnswer, decision hold.Decision) *allowed {
 	a := &allowed{EvictionRequest: r, EvictionAnswer: p, decision: decidedOf(decision)}
 	a.zone, a.pod = v.podNamed(r.Pod)
 	budgets := v.budgetsOf(a.pod)

@@ -63,7 +63,7 @@ zone-a rev=1
 type evicted struct {
 	rule     string // the only broken rule; empty for none
 	group    string
-	permit   group.EvictionAnswer
+	permit   plan.EvictionAnswer
 	decision hold.Decision
 }
 
@@ -163,12 +163,12 @@ var evictions = map[string]evicted{
 		"GrantWithinBudget", with(with(byPartitions, "([0-9]+)", "[0-9]*([0-9])"), "hold eviction/partitions", "hold eviction/partitions\n intent zone-b-10 granted partition=0\n"),
 		ofPartition("0", "zone-a-0"), apart("zone-b-10", "zone-a-0"),
 	},
-	"a pod that is not ready, without a record":      {"", with(drained, "zone-a-0 ready", "zone-a-0 failing"), group.EvictionAnswer{Version: 10}, hold.Decision{}},
-	"a pod that is not ready, at another version":    {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), group.EvictionAnswer{Version: 9}, hold.Decision{}},
-	"a pod that is not ready, at any version":        {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), group.EvictionAnswer{}, hold.Decision{}},
+	"a pod that is not ready, without a record":      {"", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{Version: 10}, hold.Decision{}},
+	"a pod that is not ready, at another version":    {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{Version: 9}, hold.Decision{}},
+	"a pod that is not ready, at any version":        {"ExactGrant", with(drained, "zone-a-0 ready", "zone-a-0 failing"), plan.EvictionAnswer{}, hold.Decision{}},
 	"a pod that no longer exists":                    {"ExactGrant", with(drained, "zone-a-0 ready@1 ", ""), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
 	"a grant for another version":                    {"ExactGrant", with(drained, "zone-a-0 ready@1", "zone-a-0 ready@1 version=11"), granted("zone-a-0"), evicting("eviction/zone-a", "zone-a-0")},
-	"a refusal":                                      {"", with(drained, "hold free", "hold rollout/zone-b"), group.EvictionAnswer{Because: plan.Refusal{Code: "GroupHeld"}}, hold.Decision{}},
+	"a refusal":                                      {"", with(drained, "hold free", "hold rollout/zone-b"), plan.EvictionAnswer{Because: plan.Refusal{Code: "GroupHeld"}}, hold.Decision{}},
 	"a grant while another partition is unavailable": {"", with(byPartitions, "zone-b-1 ready", "zone-b-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0")},
 	"a partition while a zone was deleted with its pods": {
 		"", "live\ndeleted zone-c\n" + with(byPartitions, "zone-b-1 ready", "zone-b-1 starting"), ofPartition("0", "zone-a-0"), apart("zone-a-0"),
@@ -207,7 +207,7 @@ func TestEveryRuleAboutEvictionsCanBeBrokenAlone(t *testing.T) {
 			if pod == "" {
 				pod = "zone-a-0"
 			}
-			ask := group.EvictionRequest{Pod: pod, UID: pod}
+			ask := plan.EvictionRequest{Pod: pod, UID: pod}
 			if e.permit.Record.UID != "" {
 				ask.UID = e.permit.Record.UID
 			}
@@ -274,21 +274,21 @@ func TestGrantsAreKeptUntilTheirEndIsSeen(t *testing.T) {
 
 func with(text, former, next string) string { return strings.Replace(text, former, next, 1) }
 
-func granted(pod string) group.EvictionAnswer { return grantedAs(pod, pod) }
+func granted(pod string) plan.EvictionAnswer { return grantedAs(pod, pod) }
 
-func grantedAs(pod, uid string) group.EvictionAnswer {
+func grantedAs(pod, uid string) plan.EvictionAnswer {
 	record := fixture.Granted(pod)
 	record.UID, record.Since = uid, fixture.Now().Add(-time.Second)
-	return group.EvictionAnswer{Record: record}
+	return plan.EvictionAnswer{Record: record}
 }
 
 // atVersion binds the eviction of an orphan to its version.
-func atVersion(p group.EvictionAnswer) group.EvictionAnswer {
+func atVersion(p plan.EvictionAnswer) plan.EvictionAnswer {
 	p.Version = p.Record.Version
 	return p
 }
 
-func ofPartition(partition, pod string) group.EvictionAnswer {
+func ofPartition(partition, pod string) plan.EvictionAnswer {
 	p := granted(pod)
 	p.Record.Partition = partition
 	return p

@@ -36,7 +36,7 @@ func BenchmarkCheckEviction(b *testing.B) {
 			s.Hold = group.Hold{}
 			b.ReportAllocs()
 			for b.Loop() {
-				if v := invariant.CheckEviction(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"}, answer, decision); v != nil {
+				if v := invariant.CheckEviction(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"}, answer, decision); v != nil {
 					b.Fatal(v)
 				}
 			}

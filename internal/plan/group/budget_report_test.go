@@ -133,7 +133,7 @@ func drawBudgets(t *rapid.T) []group.DisruptionBudget {
 // granted evicts pods one after the other, in order, and returns how many evictions were allowed.
 func granted(s group.Snapshot, pods []plan.Pod) (n int) {
 	for _, pod := range pods {
-		p := group.Evict(s, group.EvictionRequest{Pod: pod.Name, UID: pod.UID})
+		p := group.Evict(s, plan.EvictionRequest{Pod: pod.Name, UID: pod.UID})
 		if !p.Allowed() || !p.NeedsRecord() {
 			continue
 		}
@@ -169,7 +169,7 @@ zone-a rev=2 current=1 minReady=1m
 zone-b rev=2
   zone-b-0 ready@2
 `)
-	permit := group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
+	permit := group.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"})
 	if reported := group.ReportBudgets(s.Budgets, []group.Snapshot{s})[0].Allowed; !permit.Allowed() || reported != 1 {
 		t.Errorf("reported %d, and the answer is %v", reported, permit)
 	}

@@ -7,30 +7,6 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// EvictionRequest is a pod that a client wants to evict.
-type EvictionRequest struct {
-	Pod string
-	UID string // of the pod that the eviction deletes
-}
-
-// EvictionAnswer is the answer to an EvictionRequest.
-type EvictionAnswer struct {
-	Because plan.Refusal // none: it is allowed
-	Zone    string       // of the pod
-	Place   plan.Waiting // the place to record in the queue, if the eviction could be granted at its turn
-	Tally   Tally        // the pods that are down, if they are the reason
-	Record  plan.Intent  // what the hold must record before the eviction is allowed; zero: nothing
-	Version plan.Version // not 0: the answer is valid only for the pod at this version
-	Budget  string       // the budget that covers the pod, if one does
-}
-
-// Allowed reports whether the eviction is allowed once the hold has the record that the answer
-// asks for.
-func (p EvictionAnswer) Allowed() bool { return p.Because.None() }
-
-// NeedsRecord reports whether the hold must record an intent before the eviction is allowed.
-func (p EvictionAnswer) NeedsRecord() bool { return p.Record.Pod != "" }
-
 // eviction is a pod that a client wants to evict, with everything that decides about it.
 type eviction struct {
 	zone        *zoneState
@@ -90,7 +66,7 @@ func forEviction(object guard[disruption]) guard[eviction] {
 // Evict decides about the eviction of a pod of the group. It shares its rules, and the count of
 // pods that are down, with Plan and Admit. A pod that is down may be evicted whichever
 // operation has the hold. So a repair never waits for an operation that waits for the repair.
-func Evict(s Snapshot, r EvictionRequest) EvictionAnswer { return OutlookOf(s).Evict(r) }
+func Evict(s Snapshot, r plan.EvictionRequest) plan.EvictionAnswer { return OutlookOf(s).Evict(r) }
 
 // Outlook is a snapshot that is counted once, to answer many requests.
 type Outlook struct {
@@ -105,17 +81,17 @@ func OutlookOf(s Snapshot) Outlook {
 }
 
 // Evict answers a request on the counted snapshot.
-func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
+func (o Outlook) Evict(r plan.EvictionRequest) plan.EvictionAnswer {
 	b := o.groupState
 	z, pod, exists := b.evictee(r.Pod)
 	if !exists {
 		return b.evictLeft(r)
 	}
 	if pod.UID != r.UID {
-		return EvictionAnswer{Because: plan.Refusal{Code: reason.CacheStale, Pod: r.Pod}}
+		return plan.EvictionAnswer{Because: plan.Refusal{Code: reason.CacheStale, Pod: r.Pod}}
 	}
 	e := b.eviction(z, pod)
-	p := EvictionAnswer{Zone: z.Name, Budget: e.budget.Name}
+	p := plan.EvictionAnswer{Zone: z.Name, Budget: e.budget.Name}
 	if e.down() {
 		p.Version = requiredVersion(pod)
 		return p
@@ -124,7 +100,7 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 	switch {
 	case !p.Because.None():
 		p.Tally = b.tally(e, p.Because)
-		if b.couldHaveItsTurn(e) {
+		if KeepsPlace(p.Because.Code) && b.couldHaveItsTurn(e) {
 			p.Place = b.placeOf(e)
 		}
 	case pod.Up():
@@ -143,13 +119,13 @@ func (o Outlook) Evict(r EvictionRequest) EvictionAnswer {
 // that is up: the zone may come back at any moment, with one more pod down than the group
 // allows. The policy of a budget for pods that are not Ready counts as in the group, unless the
 // zone is ignored.
-func (b *groupState) evictLeft(r EvictionRequest) EvictionAnswer {
+func (b *groupState) evictLeft(r plan.EvictionRequest) plan.EvictionAnswer {
 	z, pod, exists := b.leftPod(r.Pod)
 	if !exists || pod.UID != r.UID || z.Uncovered {
-		return EvictionAnswer{Because: plan.Refusal{Code: reason.CacheStale, Pod: r.Pod}}
+		return plan.EvictionAnswer{Because: plan.Refusal{Code: reason.CacheStale, Pod: r.Pod}}
 	}
 	e := b.eviction(b.zoneStateOf(&z.Zone), pod)
-	p := EvictionAnswer{Zone: z.Name, Budget: e.budget.Name}
+	p := plan.EvictionAnswer{Zone: z.Name, Budget: e.budget.Name}
 	switch {
 	case !pod.Up() && (z.Ignored || e.down()):
 		p.Version = requiredVersion(pod)

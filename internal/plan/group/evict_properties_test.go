@@ -29,7 +29,7 @@ func mustEvictSafely(t *rapid.T, s group.Snapshot) {
 	show(t, s)
 	for _, z := range s.Zones {
 		for _, pod := range slices.Concat(z.Pods, z.Orphans) {
-			ask := group.EvictionRequest{Pod: pod.Name, UID: pod.UID}
+			ask := plan.EvictionRequest{Pod: pod.Name, UID: pod.UID}
 			permit, decision := mayGo(t, s, ask)
 			if decision.Need == hold.ReadLive {
 				live := s
@@ -44,7 +44,7 @@ func mustEvictSafely(t *rapid.T, s group.Snapshot) {
 	mustBeSafe(t, s)
 }
 
-func mayGo(t *rapid.T, s group.Snapshot, ask group.EvictionRequest) (group.EvictionAnswer, hold.Decision) {
+func mayGo(t *rapid.T, s group.Snapshot, ask plan.EvictionRequest) (plan.EvictionAnswer, hold.Decision) {
 	permit, decision := fixture.Granting(s, ask)
 	if v := invariant.CheckEviction(s, ask, permit, decision); v != nil {
 		t.Fatalf("%v\n%s", v, fixture.PrintSnapshot(s))
@@ -60,7 +60,7 @@ func TestEvictionsDoNotChangeTheSnapshotAndDependOnNoOrder(t *testing.T) {
 		if pod == nil {
 			return
 		}
-		ask := group.EvictionRequest{Pod: pod.Name, UID: pod.UID}
+		ask := plan.EvictionRequest{Pod: pod.Name, UID: pod.UID}
 		before := fixture.Clone(s)
 		want, _ := fixture.Granting(s, ask)
 		if diff := cmp.Diff(before, s, sameRegex); diff != "" {
@@ -94,7 +94,7 @@ func TestAPodThatIsNotReadyIsEvictedWhateverOtherPodsAreUnavailable(t *testing.T
 		if pod == nil || pod.Up() {
 			return
 		}
-		p := group.Evict(s, group.EvictionRequest{Pod: pod.Name, UID: pod.UID})
+		p := group.Evict(s, plan.EvictionRequest{Pod: pod.Name, UID: pod.UID})
 		bound := p.Version == pod.Version || pod.Phase == plan.Terminating
 		if !p.Allowed() || p.NeedsRecord() || !bound {
 			t.Fatalf("%s is not ready, and the answer is %+v", pod.Name, p)
@@ -139,7 +139,7 @@ zone-b rev=1 replicas=2147483647
   zone-b-0 ready@1
 `)
 	s.Live = true
-	ask := group.EvictionRequest{Pod: "zone-a-0", UID: s.Zones[0].Pods[0].UID}
+	ask := plan.EvictionRequest{Pod: "zone-a-0", UID: s.Zones[0].Pods[0].UID}
 	permit, decision := fixture.Granting(s, ask)
 	if !permit.Allowed() || decision.Need != hold.Write {
 		t.Fatalf("%s, %v", permit.Because, decision.Need)

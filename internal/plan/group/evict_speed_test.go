@@ -20,7 +20,7 @@ func BenchmarkEvict(b *testing.B) {
 				s := ofSize(pods)
 				s.Budgets = []group.DisruptionBudget{budget}
 				for b.Loop() {
-					if group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"}).Allowed() {
+					if group.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"}).Allowed() {
 						b.Fatal("a pod may be evicted although the group is unavailable")
 					}
 				}

@@ -405,7 +405,7 @@ func TestEvict(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(flush(tc.group))
-			got := permitted(s, group.Evict(s, group.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"}))
+			got := permitted(s, group.Evict(s, plan.EvictionRequest{Pod: "zone-a-0", UID: "zone-a-0"}))
 			if got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
@@ -413,7 +413,7 @@ func TestEvict(t *testing.T) {
 	}
 }
 
-func permitted(s group.Snapshot, p group.EvictionAnswer) string {
+func permitted(s group.Snapshot, p plan.EvictionAnswer) string {
 	switch {
 	case !p.Allowed():
 		text := p.Because.String()
@@ -440,7 +440,7 @@ func permitted(s group.Snapshot, p group.EvictionAnswer) string {
 }
 
 func TestAnEvictionIsJudgedByTheRequestedPod(t *testing.T) {
-	ask := group.EvictionRequest{Pod: "zone-a-0", UID: "another"}
+	ask := plan.EvictionRequest{Pod: "zone-a-0", UID: "another"}
 	if got := group.Evict(fixture.MustParse(flush(three)), ask).Because.Code; got != "CacheStale" {
 		t.Errorf("caches that show another pod: got %q", got)
 	}

@@ -25,7 +25,7 @@ zone-a rev=1 replicas=4
 		outlook := group.OutlookOf(s)
 		var all sync.WaitGroup
 		for _, pod := range s.Zones[0].Orphans {
-			all.Go(func() { outlook.Evict(group.EvictionRequest{Pod: pod.Name, UID: pod.UID}) })
+			all.Go(func() { outlook.Evict(plan.EvictionRequest{Pod: pod.Name, UID: pod.UID}) })
 		}
 		all.Wait()
 	}
@@ -93,7 +93,7 @@ func TestOrphansInTheWayAreEvictedInOrder(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := fixture.MustParse(tc.group)
-			if got := permitted(s, group.Evict(s, group.EvictionRequest{Pod: tc.pod, UID: tc.pod})); got != tc.want {
+			if got := permitted(s, group.Evict(s, plan.EvictionRequest{Pod: tc.pod, UID: tc.pod})); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})
@@ -103,7 +103,7 @@ func TestOrphansInTheWayAreEvictedInOrder(t *testing.T) {
 // An orphan in the way that waits for a lower one does not block operations of other zones.
 func TestAnOrphanThatWaitsForALowerOneTakesNoPlaceInTheQueue(t *testing.T) {
 	s := fixture.MustParse(inTheWay + "zone-b rev=1 replicas=1\n orphan zone-b-0 ready@1\n")
-	if got := group.Evict(s, group.EvictionRequest{Pod: "zone-a-1", UID: "zone-a-1"}).Place; got != (plan.Waiting{}) {
+	if got := group.Evict(s, plan.EvictionRequest{Pod: "zone-a-1", UID: "zone-a-1"}).Place; got != (plan.Waiting{}) {
 		t.Errorf("its place is %+v", got)
 	}
 }
@@ -155,7 +155,7 @@ func newOrphanedZone(replicas, budget int) *orphanedZone {
 // evict requests the eviction of an orphan. If it is granted, it is recorded.
 func (z *orphanedZone) evict(t *rapid.T, ordinal int) {
 	name := plan.PodName("zone-a", ordinal)
-	if z.names[ordinal] != anOrphan || !group.Evict(z.snapshot(), group.EvictionRequest{Pod: name, UID: name}).Allowed() {
+	if z.names[ordinal] != anOrphan || !group.Evict(z.snapshot(), plan.EvictionRequest{Pod: name, UID: name}).Allowed() {
 		return
 	}
 	z.granted[ordinal] = true

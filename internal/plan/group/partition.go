@@ -45,7 +45,7 @@ func partitionUnavailable(b *groupState, e eviction) plan.Refusal {
 		return objection
 	}
 	t := b.partitionDown(e)
-	down := t.total()
+	down := t.Total()
 	if e.inTheWay() {
 		down -= b.standInsOfPartition(e)
 	}

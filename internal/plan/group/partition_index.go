@@ -27,7 +27,7 @@ type partitionInZone struct {
 
 // partitionTally counts the pods of a partition that are down in other zones.
 type partitionTally struct {
-	Tally
+	plan.Tally
 	fresh int       // of NotReady, the pods that only have to be Ready for longer
 	until time.Time // when the last of these has been Ready for long enough
 }
@@ -167,7 +167,7 @@ func (z *zoneState) absent() []int {
 
 // elsewhere sums up the pods of a partition that are down in all zones but one.
 func elsewhere(partition string, parts []partitionInZone, own int) *partitionTally {
-	t := &partitionTally{Tally: Tally{In: "partition " + partition}}
+	t := &partitionTally{Tally: plan.Tally{In: "partition " + partition}}
 	for zone, in := range parts {
 		if zone == own {
 			continue

@@ -108,3 +108,8 @@ func (b *groupState) keepsPlace(zone string) time.Time {
 	}
 	return again
 }
+
+// KeepsPlace reports whether an operation that was refused for a reason keeps its place in the queue.
+func KeepsPlace(because reason.Code) bool {
+	return because == reason.GroupHeld || because == reason.QueuedBehindOtherZone
+}

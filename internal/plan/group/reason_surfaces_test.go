@@ -43,7 +43,7 @@ func TestReasonsAreSeenWhereTheCatalogueSaysSo(t *testing.T) {
 		outlook := group.OutlookOf(s)
 		for _, z := range s.Zones {
 			for _, pod := range z.Pods {
-				permit := outlook.Evict(group.EvictionRequest{Pod: pod.Name, UID: pod.UID})
+				permit := outlook.Evict(plan.EvictionRequest{Pod: pod.Name, UID: pod.UID})
 				if wrong := unseen([]plan.Wait{{Because: permit.Because}}, reason.InRefusals); len(wrong) > 0 {
 					rt.Errorf("an eviction is refused for %v", wrong)
 				}
@@ -89,7 +89,7 @@ func TestManyMayAskAnOutlookAtATime(t *testing.T) {
 		for _, z := range s.Zones {
 			for _, pod := range z.Pods {
 				asking.Go(func() {
-					ask := group.EvictionRequest{Pod: pod.Name, UID: pod.UID}
+					ask := plan.EvictionRequest{Pod: pod.Name, UID: pod.UID}
 					if diff := cmp.Diff(group.Evict(s, ask), outlook.Evict(ask)); diff != "" {
 						rt.Errorf("%s (-alone +together):\n%s", pod.Name, diff)
 					}

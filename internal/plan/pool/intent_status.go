@@ -11,6 +11,10 @@ import (
 func (s *Snapshot) IntentStatus(i plan.Intent) plan.IntentStatus {
 	pod, present := s.podNamed(i.Pod)
 	switch {
+	case i.Unbound && !(s.Live && i.Lapsed()):
+		return plan.Open
+	case present && pod.UID == i.UID && i.Granted():
+		return s.statusOfGrant(pod, i)
 	case present && pod.UID == i.UID:
 		return s.statusOfSame(pod, i)
 	case present && i.Succeeded(pod.UID, pod.Version):
@@ -37,6 +41,15 @@ func (s *Snapshot) statusOfSame(pod Pod, i plan.Intent) plan.IntentStatus {
 		return plan.Obsolete
 	case s.available(&pod):
 		return plan.Done
+	}
+	return plan.Open
+}
+
+// statusOfGrant is the status of a granted eviction whose pod still exists. The client may carry it out for as long as the
+// API server works on the request, so only a live read after that time ends it (ADR 15).
+func (s *Snapshot) statusOfGrant(pod Pod, i plan.Intent) plan.IntentStatus {
+	if s.Live && i.Lapsed() && pod.Phase != plan.Terminating {
+		return plan.Obsolete
 	}
 	return plan.Open
 }

@@ -31,6 +31,7 @@ const objectUID = "pool-uid"
 //	at pods=20 claims=20                              the versions of the lists
 //	hold statefulcluster/web own                      the hold, of this process
 //	intent a@10 ScaledDown                            a recorded deletion, at a version
+//	waiting seen=5s                                   a client waits to evict a pod, and has asked a while ago
 //	pod a ready claims=data,logs                      a pod, with its claims
 //	claim b/data retired                              a claim without a pod
 //	then                                              the plan and the hold
@@ -165,13 +166,23 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 	"intent": func(s *pool.Snapshot, fields []string) error {
 		id, at, _ := strings.Cut(fields[0], "@")
 		i := plan.Intent{Zone: s.Key.Name, Pod: pool.PodName(s.Key.Name, pool.ID(id)), UID: id, Cause: reason.Code(fields[1]), Since: start}
-		err := each(fields[2:], map[string]func(string) error{"ago": func(v string) error {
-			d, err := time.ParseDuration(v)
-			i.Since = start.Add(-d)
-			return err
-		}})
+		err := each(fields[2:], map[string]func(string) error{
+			"ago": func(v string) error {
+				d, err := time.ParseDuration(v)
+				i.Since = start.Add(-d)
+				return err
+			},
+			"known":   duration(&i.Known),
+			"unbound": func(string) error { i.Unbound = true; return nil },
+		})
 		s.Hold.Intents = append(s.Hold.Intents, i)
 		return errors.Join(err, version(&s.Hold.Intents[len(s.Hold.Intents)-1].Version)(at))
+	},
+	"waiting": func(s *pool.Snapshot, fields []string) error {
+		w := plan.Waiting{Operation: plan.EvictionOperation, Zone: s.Key.Name, Since: start.Add(-time.Minute)}
+		err := each(fields, map[string]func(string) error{"seen": ago(&w.LastSeen)})
+		s.Hold.Waiting = append(s.Hold.Waiting, w)
+		return err
 	},
 	"pod": readPod,
 	"claim": func(s *pool.Snapshot, fields []string) error {

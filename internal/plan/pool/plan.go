@@ -22,7 +22,7 @@ func Plan(s Snapshot) []plan.Action {
 	repairs, waits := p.repairs()
 	ends := slices.Concat(p.finished(), p.incomplete(), p.surplus(), repairs)
 	updates, noUpdates := p.updates(len(births)+len(ends) > 0)
-	ends = slices.Concat(ends, updates, p.retirements(), p.unretirements(), p.claimDeletions())
+	ends = slices.Concat(p.withoutGranted(ends), updates, p.retirements(), p.unretirements(), p.claimDeletions(), p.endedGrants())
 	waits = append(waits, noUpdates...)
 	switch objection := p.held(); {
 	case objection.None():

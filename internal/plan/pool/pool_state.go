@@ -21,11 +21,12 @@ type poolState struct {
 	room         int        // how many more the hold can record
 	openOf       map[string]bool
 	pendingOf    map[string]plan.Intent
-	ailing       map[string]ailment // pods that are to be replaced by new identities
+	grantedOf    map[string]plan.Intent // evictions that clients may still carry out
+	ailing       map[string]ailment     // pods that are to be replaced by new identities
 }
 
 func newPoolState(s *Snapshot) *poolState {
-	p := &poolState{Snapshot: s, newest: s.Newest(), current: s.Current(), openOf: map[string]bool{}, pendingOf: map[string]plan.Intent{}, ailing: map[string]ailment{}}
+	p := &poolState{Snapshot: s, newest: s.Newest(), current: s.Current(), openOf: map[string]bool{}, pendingOf: map[string]plan.Intent{}, grantedOf: map[string]plan.Intent{}, ailing: map[string]ailment{}}
 	for _, i := range s.Hold.Intents {
 		status := s.IntentStatus(i)
 		if status == plan.Pending {
@@ -34,6 +35,9 @@ func newPoolState(s *Snapshot) *poolState {
 		if status.Counts() {
 			p.open++
 			p.openOf[i.Pod] = true
+			if i.Granted() {
+				p.grantedOf[i.Pod] = i
+			}
 		}
 	}
 	for i := range s.Pods {
@@ -100,13 +104,17 @@ func (s *Snapshot) available(pod *Pod) bool {
 
 // unavailable is how many of the pods that are asked for do not count as available.
 func (p *poolState) unavailable() int {
+	return max(0, p.Object.Replicas-p.countAvailable())
+}
+
+func (p *poolState) countAvailable() int {
 	available := 0
 	for i := range p.staying {
 		if !p.down(&p.staying[i]) {
 			available++
 		}
 	}
-	return max(0, p.Object.Replicas-available)
+	return available
 }
 
 // templatesOf returns the templates of the pods of a revision. Claims that are created today have the claim templates of

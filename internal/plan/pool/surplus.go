@@ -106,6 +106,7 @@ func (p *poolState) needed() []Pod { return p.staying[min(p.excess(), len(p.stay
 // served for the shortest time. So every process chooses the same.
 func (p *poolState) leavesFirst(a, b Pod) int {
 	return cmp.Or(
+		first(p.granted(&a), p.granted(&b)),
 		first(a.Asked, b.Asked),
 		first(p.isNew(&a), p.isNew(&b)),
 		first(!a.Scheduled, !b.Scheduled),

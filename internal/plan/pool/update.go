@@ -42,6 +42,8 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		case p.pending(pod):
 			steps = append(steps, step)
 		case disrupts && pod.Up() && (busy || after > most):
+		case disrupts && pod.Up() && p.evictionWaits():
+			waits = append(waits, p.waits(plan.Refusal{Code: reason.EvictionWaits})...)
 		case disrupts && !p.hasRoom(pod):
 		default:
 			unavailable = after
@@ -76,14 +78,16 @@ func (p *poolState) toReplace() []Pod {
 	if p.Object.Paused {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(p.needed()), func(pod Pod) bool { return !pod.Asked || p.ails(&pod) })
+	return slices.DeleteFunc(slices.Clone(p.needed()), func(pod Pod) bool { return !pod.Asked || p.ails(&pod) || p.granted(&pod) })
 }
 
 // outdated returns the pods that are to get the newest template, in their order: those whose update is recorded, those
 // that are down, those of revisions that are neither the newest nor the one before, those of lower deletion cost, the
 // youngest. The last ones stay if the partition asks for it.
 func (p *poolState) outdated() []Pod {
-	pods := slices.DeleteFunc(slices.Clone(p.needed()), func(pod Pod) bool { return pod.Revision == p.newest.Name || pod.Asked || p.ails(&pod) })
+	pods := slices.DeleteFunc(slices.Clone(p.needed()), func(pod Pod) bool {
+		return pod.Revision == p.newest.Name || pod.Asked || p.ails(&pod) || p.granted(&pod)
+	})
 	slices.SortStableFunc(pods, func(a, b Pod) int {
 		return cmp.Or(
 			first(p.pending(&a), p.pending(&b)),

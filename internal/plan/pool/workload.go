@@ -72,6 +72,11 @@ func (s *Snapshot) Due() []time.Time {
 			due = append(due, at)
 		}
 	}
+	for _, i := range s.Hold.Intents {
+		if i.Granted() && !i.Lapsed() {
+			due = append(due, s.Now.Add(plan.GrantLimit-i.Known))
+		}
+	}
 	for _, spent := range p.spentIdentities() {
 		if at := spent.ended.Add(s.Object.Claim.DeleteAfter); at.After(s.Now) && !spent.keep {
 			due = append(due, at)

@@ -104,6 +104,7 @@ const (
 	UpdateUnderway        Code = "UpdateUnderway"
 	HandoverUnderway      Code = "HandoverUnderway"
 	UpdatesByDeletion     Code = "UpdatesByDeletion"
+	EvictionWaits         Code = "EvictionWaits"
 	UpdatesPaused         Code = "UpdatesPaused"
 	NodeSilent            Code = "NodeSilent"
 )

@@ -228,13 +228,13 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "eviction granted on caches that are older than the last live read",
-		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if decision.Need == hold.ReadLive || p.behind(cached, decision) {", "if decision.Need == hold.ReadLive {"}},
+		Edits: []Edit{{"internal/serve/admission/pod_eviction.go", "if decision.Need == hold.ReadLive || p.behind(seen, decision) {", "if decision.Need == hold.ReadLive {"}},
 		Test:  "internal/serve/admission TestCachesOlderThanTheLastLiveReadGrantNoEviction", Rule: "a third pod may go",
 		Remark: "the explorer shows its consequence with the deviation: live reads forgotten by webhooks",
 	},
 	{
 		Name:  "live read for a refused eviction that later plans ignore",
-		Edits: []Edit{{podEviction, "\t\t\tp.Fresh.ReadLive(&live)\n", ""}},
+		Edits: []Edit{{podEviction, "\t\t\tp.Fresh.ReadLive(live.snapshot())\n", ""}},
 		Test:  "internal/serve/admission TestLiveReadForARefusedEvictionShowsWhichCachesAreOlder", Rule: "count as up to date",
 	},
 	{
@@ -334,7 +334,7 @@ var evictions = []Mutant{
 	},
 	{
 		Name:  "rollout blocked forever by a partition that a smaller zone does not have",
-		Edits: []Edit{{partition, "if t.fresh >= max(1, budget.Limit) {", "if t.total() >= max(1, budget.Limit) {"}},
+		Edits: []Edit{{partition, "if t.fresh >= max(1, budget.Limit) {", "if t.Total() >= max(1, budget.Limit) {"}},
 		Test:  "internal/plan/group TestProgress", Rule: "the goal is not reached",
 	},
 	{

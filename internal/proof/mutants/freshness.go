@@ -26,7 +26,7 @@ var freshness = []Mutant{
 	},
 	{
 		Name:  "live read forgotten while the eviction based on it is written",
-		Edits: []Edit{{podEviction, "if fromAPIServer.Live {", "if false {"}},
+		Edits: []Edit{{podEviction, "if live {", "if false {"}},
 		Test:  "internal/serve/admission TestStaleCachesGrantNoEvictionAfterLosingLeadershipDuringAGrant", Rule: "want 429 PodDisruptionPending",
 	},
 	{

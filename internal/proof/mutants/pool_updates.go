@@ -44,7 +44,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "missing pods not counted as unavailable",
-		Edits: []Edit{{poolState, "return max(0, p.Object.Replicas-available)", "return max(0, len(p.staying)-available)"}},
+		Edits: []Edit{{poolState, "return max(0, p.Object.Replicas-p.countAvailable())", "return max(0, len(p.staying)-p.countAvailable())"}},
 		Test:  poolScenarios + "a-pod-that-terminates-uses-up-the-budget", Rule: "update web-a of web in place",
 	},
 	{

@@ -258,8 +258,7 @@ func (e *explorer) refuseEviction(w *world, i, n int, answer evictionAnswer, yie
 		return ev.String() + ": is refused by " + operatorNames[n] + " because " + answer.refusal.String()
 	}}
 	m.next.evictionClients[i] = evictionClient{state: evictionRequested, slot: ev.slot, uid: ev.uid}
-	queueable := answer.refusal.Code == reason.GroupHeld || answer.refusal.Code == reason.QueuedBehindOtherZone
-	if hasPlace := queueable && answer.queuePlace.Zone != ""; e.config.Queue && hasPlace {
+	if hasPlace := answer.queuePlace.Zone != ""; e.config.Queue && hasPlace {
 		known := view{pods: o.pods, hold: o.known}
 		if next, changes := hold.Enqueued(known.holdInput(e.config).Record(), answer.queuePlace); changes && e.writeLease(&m, known.leaseOf(group.HoldOf(next))) {
 			m.next.operators[n].setKnown(m.next.lease, false)
@@ -278,7 +277,7 @@ func (e *explorer) answerEviction(p evictionInput) evictionAnswer {
 		return known
 	}
 	s := p.snapshot(e.config)
-	eviction := group.EvictionRequest{Pod: podNames[p.slot], UID: numbers[p.uid]}
+	eviction := plan.EvictionRequest{Pod: podNames[p.slot], UID: numbers[p.uid]}
 	answer, holdDecision := group.Evict(s, eviction), hold.Decision{}
 	out := evictionAnswer{refusal: answer.Because, queuePlace: answer.Place, version: originalVersion(answer.Version), notDown: ^p.hold.downIn(&p.pods, &p.zones)}
 	out.terminating = answer.Allowed() && !answer.NeedsRecord() && answer.Version == 0

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // A count of a group is valid for a multiple of the time it took, so counting takes a
@@ -24,17 +23,17 @@ const (
 // ready to use.
 type outlooks struct {
 	mu      sync.Mutex
-	groups  map[plan.Key]*outlook
+	groups  map[plan.Key]*counts
 	started uint64 // number of counts, of all groups
 	swept   time.Time
 }
 
-// outlook is the last count of a group and, during a new count, the next one.
-type outlook struct{ last, next *groupCount }
+// counts are the last count of a group and, during a new count, the next one.
+type counts struct{ last, next *groupCount }
 
 type groupCount struct {
 	number uint64
-	is     group.Outlook
+	is     outlook
 	until  time.Time     // it is valid until then
 	over   chan struct{} // closed after the count
 }
@@ -42,26 +41,26 @@ type groupCount struct {
 // of returns an outlook that is good enough for a refusal. If the last count is no longer
 // valid, the first caller counts. Other callers get the last count or, if that is too old,
 // wait for the next one.
-func (o *outlooks) of(key plan.Key, count func() group.Outlook) group.Outlook {
+func (o *outlooks) of(key plan.Key, count func() outlook) outlook {
 	now := time.Now()
 	return o.find(func(c *groupCount) bool { return now.Before(c.until.Add(staleGrace)) }, key, count)
 }
 
 // fresh returns an outlook whose count began after the call. All calls during another count
 // share one.
-func (o *outlooks) fresh(key plan.Key, count func() group.Outlook) group.Outlook {
+func (o *outlooks) fresh(key plan.Key, count func() outlook) outlook {
 	o.mu.Lock()
 	before := o.started
 	o.mu.Unlock()
 	return o.find(func(c *groupCount) bool { return c.number > before }, key, count)
 }
 
-func (o *outlooks) find(suits func(*groupCount) bool, key plan.Key, count func() group.Outlook) group.Outlook {
+func (o *outlooks) find(suits func(*groupCount) bool, key plan.Key, count func() outlook) outlook {
 	for {
 		o.mu.Lock()
 		now, known := time.Now(), o.groups[key]
 		if known == nil {
-			known = &outlook{}
+			known = &counts{}
 		}
 		last, next := known.last, known.next
 		usable := last != nil && suits(last)
@@ -82,7 +81,7 @@ func (o *outlooks) find(suits func(*groupCount) bool, key plan.Key, count func()
 }
 
 // begin registers a count of the group, so that other requests wait for it.
-func (o *outlooks) begin(key plan.Key, known *outlook, now time.Time) *groupCount {
+func (o *outlooks) begin(key plan.Key, known *counts, now time.Time) *groupCount {
 	o.sweep(now)
 	o.started++
 	known.next = &groupCount{number: o.started, over: make(chan struct{})}
@@ -90,7 +89,7 @@ func (o *outlooks) begin(key plan.Key, known *outlook, now time.Time) *groupCoun
 	return known.next
 }
 
-func (o *outlooks) count(key plan.Key, known *outlook, next *groupCount, count func() group.Outlook) group.Outlook {
+func (o *outlooks) count(key plan.Key, known *counts, next *groupCount, count func() outlook) outlook {
 	began := time.Now()
 	defer o.end(key, known, next)
 	next.is = count()
@@ -100,7 +99,7 @@ func (o *outlooks) count(key plan.Key, known *outlook, next *groupCount, count f
 }
 
 // end makes a finished count the last one. A count that panicked has no result.
-func (o *outlooks) end(key plan.Key, known *outlook, next *groupCount) {
+func (o *outlooks) end(key plan.Key, known *counts, next *groupCount) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer close(next.over)
@@ -117,7 +116,7 @@ func (o *outlooks) end(key plan.Key, known *outlook, next *groupCount) {
 func (o *outlooks) sweep(now time.Time) {
 	switch {
 	case o.groups == nil:
-		o.groups = map[plan.Key]*outlook{}
+		o.groups = map[plan.Key]*counts{}
 	case now.Before(o.swept.Add(time.Second)):
 		return
 	}

@@ -17,7 +17,7 @@ type counter struct {
 	times int
 }
 
-func (c *counter) count() group.Outlook {
+func (c *counter) count() outlook {
 	c.times++
 	found := group.Snapshot{Key: store, Zones: []group.Zone{{Name: fmt.Sprint("zone-", c.times), Pods: []plan.Pod{{Name: "pod", UID: "uid"}}}}}
 	time.Sleep(c.takes)
@@ -25,8 +25,8 @@ func (c *counter) count() group.Outlook {
 }
 
 // delivered returns the number of the count that an outlook comes from.
-func delivered(o group.Outlook) (n int) {
-	if _, err := fmt.Sscanf(o.Evict(group.EvictionRequest{Pod: "pod", UID: "uid"}).Zone, "zone-%d", &n); err != nil {
+func delivered(o outlook) (n int) {
+	if _, err := fmt.Sscanf(o.Evict(plan.EvictionRequest{Pod: "pod", UID: "uid"}).Zone, "zone-%d", &n); err != nil {
 		panic(err)
 	}
 	return n
@@ -155,7 +155,7 @@ func TestPanickedCountIsRepeated(t *testing.T) {
 	var c counter
 	func() {
 		defer func() { _ = recover() }()
-		o.of(store, func() group.Outlook { panic("a mistake") })
+		o.of(store, func() outlook { panic("a mistake") })
 	}()
 	if got := delivered(o.of(store, c.count)); got != 1 {
 		t.Errorf("got count %d", got)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
-	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
@@ -25,6 +24,7 @@ import (
 // judge. Dry runs are judged like other requests and change nothing.
 type PodEviction struct {
 	Observer PodObserver
+	Pools    PoolObserver // nil: StatefulClusters are not enabled
 	Holds    Holds
 	Fresh    Freshness
 	Locks    *GroupLocks
@@ -86,7 +86,7 @@ func (p *PodEviction) Judge(ctx context.Context, e Eviction) Verdict {
 	case pod.Unclaimed:
 		return p.judgeUnclaimed(ctx, e)
 	}
-	return p.judge(ctx, pod.Key, e, group.EvictionRequest{Pod: e.Pod, UID: pod.UID}).of(pod.Key)
+	return p.judge(ctx, pod.Key, e, plan.EvictionRequest{Pod: e.Pod, UID: pod.UID}).of(pod.Key)
 }
 
 // Doubt refuses a review that contains no valid eviction.
@@ -157,9 +157,9 @@ func (p *PodEviction) refusalOfClaims(ctx context.Context, e Eviction, claims []
 // judge decides on the caches. If the caches allow an eviction under a budget without a group, judge
 // asks the API server whether a group's hold covers the pod. Only an eviction that the caches allow
 // and that must be recorded in the hold waits for the lock of the group.
-func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask group.EvictionRequest) Verdict {
+func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictionRequest) Verdict {
 	defer linkRollout(ctx, p.Holds, key)
-	count := func() group.Outlook { return group.OutlookOf(p.Observer.Cached(key)) }
+	count := func() outlook { return p.cached(key).outlook() }
 	permit := permitted(p.outlooks.of(key, count), e, ask)
 	if permit.Allowed() && !permit.NeedsRecord() {
 		permit = permitted(p.outlooks.fresh(key, count), e, ask) // a grant needs a count that began after the request
@@ -188,25 +188,25 @@ func (p *PodEviction) judge(ctx context.Context, key plan.Key, e Eviction, ask g
 
 // grant decides again under the lock, because other evictions may have been granted. It
 // records the eviction in the hold before it allows it.
-func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask group.EvictionRequest) Verdict {
-	permit := group.EvictionAnswer{}
+func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask plan.EvictionRequest) Verdict {
+	permit := plan.EvictionAnswer{}
 	for range attempts {
 		var decision hold.Decision
-		var fromAPIServer group.Snapshot
-		cached := p.Observer.Cached(key)
-		permit, decision = decideGrant(ctx, cached, e, ask)
-		if decision.Need == hold.ReadLive || p.behind(cached, decision) {
-			live, err := p.Observer.Live(ctx, key)
+		seen := p.cached(key)
+		permit, decision = decideGrant(ctx, seen, e, ask)
+		if decision.Need == hold.ReadLive || p.behind(seen, decision) {
+			live, err := p.live(ctx, key)
 			if err != nil {
 				return p.unknown(e, "the API server did not show the group", err)
 			}
-			p.Fresh.ReadLive(&live)
-			fromAPIServer = live
-			permit, decision = decideGrant(ctx, live, e, ask)
+			p.Fresh.ReadLive(live.snapshot())
+			seen = live
+			permit, decision = decideGrant(ctx, seen, e, ask)
 		}
+		live := seen.View().Live
 		switch {
 		case !permit.Allowed():
-			if fromAPIServer.Hold.Unlabelled && !e.DryRun {
+			if live && seen.Record().Unlabelled && !e.DryRun {
 				relabel(ctx, p.Holds, p.Log, key)
 			}
 			p.queue(ctx, key, e, permit)
@@ -218,8 +218,8 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask g
 		case errors.Is(err, errOptedOut):
 			return Allow(reason.NotManaged)
 		case err == nil:
-			if fromAPIServer.Live {
-				p.Fresh.ReadLive(&fromAPIServer) // another request may have forgotten it during the write
+			if live {
+				p.Fresh.ReadLive(seen.snapshot()) // another request may have forgotten it during the write
 			}
 			p.outlooks.forget(key)
 			return p.result(ctx, e, permit)
@@ -233,25 +233,25 @@ func (p *PodEviction) grant(ctx context.Context, key plan.Key, e Eviction, ask g
 
 // behind reports whether a grant would rest on caches that are older than the last live
 // read.
-func (p *PodEviction) behind(cached group.Snapshot, decision hold.Decision) bool {
+func (p *PodEviction) behind(cached evictable, decision hold.Decision) bool {
 	if decision.Need != hold.Write {
 		return false
 	}
-	missing, _ := p.Fresh.Behind(&cached)
+	missing, _ := p.Fresh.Behind(cached.snapshot())
 	return missing != ""
 }
 
 // decideGrant returns the planner's answer to an eviction, and the record of the hold. If
 // the grant would violate an invariant, decideGrant refuses it.
-func decideGrant(ctx context.Context, s group.Snapshot, e Eviction, ask group.EvictionRequest) (group.EvictionAnswer, hold.Decision) {
-	permit := permitted(group.OutlookOf(s), e, ask)
+func decideGrant(ctx context.Context, w evictable, e Eviction, ask plan.EvictionRequest) (plan.EvictionAnswer, hold.Decision) {
+	permit := permitted(w.outlook(), e, ask)
 	if !permit.Allowed() || !permit.NeedsRecord() {
 		return permit, hold.Decision{}
 	}
 	permit.Record.Trace = telemetry.Traceparent(ctx)
 	permit.Record.Unbound = e.UID == ""
-	decision := hold.DecideGrant(&s, permit.Record)
-	if broken := invariant.CheckEviction(s, ask, permit, decision); broken != nil {
+	decision := hold.DecideGrant(w, permit.Record)
+	if broken := w.violation(ask, permit, decision); broken != nil {
 		permit.Because = plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}
 	}
 	return permit, decision
@@ -262,7 +262,7 @@ func decideGrant(ctx context.Context, s group.Snapshot, e Eviction, ask group.Ev
 // down or an orphan, and the eviction is bound to a later version or only to the UID, it is
 // refused as well: the pod may be up, or adopted, by then. Another replica whose caches showed
 // the pod as up, or as owned, binds evictions in this way.
-func permitted(o group.Outlook, e Eviction, ask group.EvictionRequest) group.EvictionAnswer {
+func permitted(o outlook, e Eviction, ask plan.EvictionRequest) plan.EvictionAnswer {
 	permit := o.Evict(ask)
 	judged := max(permit.Version, permit.Record.Version)
 	switch {
@@ -279,15 +279,14 @@ func permitted(o group.Outlook, e Eviction, ask group.EvictionRequest) group.Evi
 }
 
 // queue records the place of a refused eviction in the queue for the group.
-func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permit group.EvictionAnswer) {
-	waits := queuedReasons[permit.Because.Code] && permit.Place.Zone != ""
-	if waits && !e.DryRun {
+func (p *PodEviction) queue(ctx context.Context, key plan.Key, e Eviction, permit plan.EvictionAnswer) {
+	if permit.Place.Zone != "" && !e.DryRun {
 		queue(ctx, p.Holds, p.Log, key, permit.Place)
 	}
 }
 
 // result returns the verdict on an eviction that was judged.
-func (p *PodEviction) result(ctx context.Context, e Eviction, permit group.EvictionAnswer) Verdict {
+func (p *PodEviction) result(ctx context.Context, e Eviction, permit plan.EvictionAnswer) Verdict {
 	v := Allow(reason.EvictionGranted)
 	switch {
 	case !permit.Allowed():
@@ -309,8 +308,8 @@ func (p *PodEviction) result(ctx context.Context, e Eviction, permit group.Evict
 }
 
 // refusalFor returns a refusal that does not come from the planner.
-func refusalFor(code reason.Code) group.EvictionAnswer {
-	return group.EvictionAnswer{Because: plan.Refusal{Code: code}}
+func refusalFor(code reason.Code) plan.EvictionAnswer {
+	return plan.EvictionAnswer{Because: plan.Refusal{Code: code}}
 }
 
 // unknown refuses an eviction for now because a request to the API server failed.
@@ -325,7 +324,7 @@ const mostMessage = 1024
 
 // refused returns a refusal. Its message contains the predecessor's text about unavailable
 // pods, the reason and, if it is known, how long the refusal lasts.
-func (p *PodEviction) refused(e Eviction, permit group.EvictionAnswer) Verdict {
+func (p *PodEviction) refused(e Eviction, permit plan.EvictionAnswer) Verdict {
 	because, where := permit.Because, permit.Zone
 	if where == "" {
 		where = e.Namespace
@@ -338,7 +337,7 @@ func (p *PodEviction) refused(e Eviction, permit group.EvictionAnswer) Verdict {
 }
 
 // predecessorText returns the predecessor's text, because programs match it.
-func predecessorText(permit group.EvictionAnswer) string {
+func predecessorText(permit plan.EvictionAnswer) string {
 	if permit.Because.Code == reason.EvictionsNotAllowed {
 		return "max unavailable = 0"
 	}

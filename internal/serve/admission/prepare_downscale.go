@@ -354,7 +354,7 @@ func stamp(annotations map[string]string, at time.Time) []byte {
 
 // wait refuses a downscale for now, and keeps its place in the queue.
 func (p *PrepareDownscale) wait(ctx context.Context, key plan.Key, c Change, answer group.DownscaleAnswer) Verdict {
-	if queuedReasons[answer.Because.Code] && !c.DryRun {
+	if group.KeepsPlace(answer.Because.Code) && !c.DryRun {
 		now := p.Clock.Now()
 		queue(ctx, p.Holds, p.Log, key, plan.Waiting{Operation: plan.DownscaleOperation, Zone: c.Name, Since: now, LastSeen: now})
 	}

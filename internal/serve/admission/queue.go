@@ -8,14 +8,10 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // holdWriteTimeout limits the write of a refused request's place in the queue.
 const holdWriteTimeout = time.Second
-
-// queuedReasons are the refusals after which an operation keeps its place in the queue.
-var queuedReasons = map[reason.Code]bool{reason.GroupHeld: true, reason.QueuedBehindOtherZone: true}
 
 // queue records that an operation waits for a group. A failed write has no effect, because the
 // client retries.

@@ -20,6 +20,9 @@ type history struct {
 	surplus  map[string]bool               // pods that lockstep ended because fewer were asked for
 	left     []plan.Version                // when pods ended for another reason
 	updating map[pool.ID]bool              // identities whose pod lockstep disrupted for an update while it served
+	evictees []plan.Version                // when pods that served were evicted, of those for which no later pod serves yet
+	filling  map[string]bool               // UIDs of the pods that serve instead
+	birth    map[string]plan.Version       // of each pod, by its UID
 }
 
 type asked struct {
@@ -29,7 +32,7 @@ type asked struct {
 
 func newHistory(s *server) history {
 	return history{
-		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, had: map[pool.ID]map[string]string{}, updating: map[pool.ID]bool{},
+		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, had: map[pool.ID]map[string]string{}, updating: map[pool.ID]bool{}, filling: map[string]bool{}, birth: map[string]plan.Version{},
 		asked: []asked{{firstVersion, s.object.Replicas}},
 	}
 }
@@ -49,8 +52,45 @@ func (h *history) judge(s *server) {
 	for _, p := range s.pods {
 		if serves(&p) {
 			delete(h.updating, p.ID)
+			h.fills(&p)
 		}
 	}
+}
+
+// fills ends the first eviction before the birth of a pod that serves.
+func (h *history) fills(p *pool.Pod) {
+	if h.filling[p.UID] || len(h.evictees) == 0 || h.birth[p.UID] < h.evictees[0] {
+		return
+	}
+	h.filling[p.UID] = true
+	h.evictees = h.evictees[1:]
+}
+
+// downByUs is how many pods are down that served, by evictions and updates, if so many are asked for.
+func (h *history) downByUs(s *server, asked int) int {
+	serving := 0
+	for _, p := range s.pods {
+		if serves(&p) {
+			serving++
+		}
+	}
+	return max(0, min(len(h.evictees)+len(h.updating), asked-serving))
+}
+
+// evicted checks a pod that the API server is about to evict for a client, because of what a process has seen.
+func (h *history) evicted(s *server, p *pool.Pod, seen *pool.Snapshot) {
+	if !serves(p) {
+		return
+	}
+	if !slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool { return i.UID == p.UID }) {
+		h.breaks("NotedFirst: pod %s is evicted while it serves, and the Lease does not record it", p.Name)
+	}
+	delete(h.updating, p.ID)
+	most := max(1, s.object.Strategy.MaxUnavailable.Of(s.object.Replicas))
+	if down := h.downByUs(s, h.leastAsked(seen)); down >= most {
+		h.breaks("WithinBudget: pod %s is evicted while %d are down by evictions and updates, at most %d may be", p.Name, down, most)
+	}
+	h.evictees = append(h.evictees, s.version)
 }
 
 // follow records which pods have ended.
@@ -83,6 +123,7 @@ func serves(p *pool.Pod) bool {
 // born checks a pod that was just created: no new pod gets an identity that had one, unless the same claims are handed
 // over, and the Lease had recorded it first.
 func (h *history) born(s *server, p *pool.Pod) {
+	h.birth[p.UID] = s.version
 	former, again := h.bornAs[p.ID]
 	h.bornAs[p.ID] = p.UID
 	if !again {
@@ -125,13 +166,7 @@ func (h *history) givenUp(p *pool.Pod, seen *pool.Snapshot) {
 // scaledDown checks that lowering the replicas ends as many pods as were asked for. What happened after the process had
 // been shown the objects does not count.
 func (h *history) scaledDown(s *server, ended *pool.Pod, seen *pool.Snapshot) {
-	least := s.object.Replicas
-	for i, a := range h.asked {
-		if i+1 == len(h.asked) || h.asked[i+1].at > seen.ObjectsAt {
-			least = min(least, a.replicas)
-		}
-	}
-	active := 0
+	least, active := h.leastAsked(seen), 0
 	for _, p := range s.pods {
 		if p.Active() && p.Name != ended.Name {
 			active++
@@ -153,9 +188,19 @@ func (h *history) scaledDown(s *server, ended *pool.Pod, seen *pool.Snapshot) {
 	}
 }
 
+// leastAsked returns the least number of replicas that was asked for since the view of a process.
+func (h *history) leastAsked(seen *pool.Snapshot) int {
+	least := h.asked[len(h.asked)-1].replicas
+	for i, a := range h.asked {
+		if i+1 == len(h.asked) || h.asked[i+1].at > seen.ObjectsAt {
+			least = min(least, a.replicas)
+		}
+	}
+	return least
+}
+
 // updates checks that not more pods than maxUnavailable are down because of updates.
 func (h *history) updates(s *server, p *pool.Pod) {
-	h.updating[p.ID] = true
 	active := 0
 	for _, other := range s.pods {
 		if other.Active() {
@@ -169,9 +214,12 @@ func (h *history) updates(s *server, p *pool.Pod) {
 			delete(h.updating, id) // it was given up meanwhile, or has no place any more
 		}
 	}
-	if most := s.object.Strategy.MaxUnavailable.Of(s.object.Replicas); len(h.updating) > most {
-		h.breaks("WithinBudget: pod %s is updated while %d are being updated, maxUnavailable is %d", p.Name, len(h.updating)-1, most)
+	delete(h.updating, p.ID)
+	most := s.object.Strategy.MaxUnavailable.Of(s.object.Replicas)
+	if down := h.downByUs(s, s.object.Replicas); down >= most || len(h.updating) >= most {
+		h.breaks("WithinBudget: pod %s is updated while %d are down by evictions and updates, maxUnavailable is %d", p.Name, max(down, len(h.updating)), most)
 	}
+	h.updating[p.ID] = true
 }
 
 func handedOver(s *server, id pool.ID) bool {

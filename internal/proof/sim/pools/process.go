@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -20,16 +21,25 @@ type process struct {
 	objects, pods, claims, leases plan.Version
 
 	known freshness.Known
-	lease plan.Record // the newest that it knows
-	own   bool        // it wrote that
+	lease plan.Record            // the newest that it knows
+	own   bool                   // it wrote that
+	ages  map[recorded]time.Time // since when it knows of an intent
 
 	steps []func() // of the reconcile that it is in
+}
+
+// recorded identifies an intent. A second intent for the same pod is a different one.
+type recorded struct {
+	uid     string
+	version plan.Version
+	since   time.Time
 }
 
 // restart makes a process that knows nothing but what its caches show, which may be old.
 func (p *process) restart() {
 	p.server.log("%s restarts", p.name)
-	p.known, p.lease, p.own, p.steps = freshness.Known{}, plan.Record{}, false, nil
+	p.known, p.lease, p.own, p.ages, p.steps = freshness.Known{}, plan.Record{}, false, map[recorded]time.Time{}, nil
+	p.server.evictions = slices.DeleteFunc(p.server.evictions, func(e *eviction) bool { return e.process == p })
 	p.leases = p.faults.between(1, p.server.version)
 	p.objects, p.pods, p.claims = p.faults.between(1, p.server.version), p.faults.between(1, p.server.version), p.faults.between(1, p.server.version)
 }
@@ -52,9 +62,25 @@ func (p *process) cached() pool.Snapshot {
 	if seen.Version > p.lease.Version || !p.lease.Exists {
 		p.lease, p.own = seen, false
 	}
-	s.Hold = p.lease.Hold
-	s.Hold.Own = p.own
+	s.Hold = p.held()
 	return s
+}
+
+// held returns the newest hold that the process knows, with how long it has known each intent.
+func (p *process) held() plan.Hold {
+	held, ages := p.lease.Hold, map[recorded]time.Time{}
+	held.Own, held.Intents = p.own, slices.Clone(held.Intents)
+	for n, i := range held.Intents {
+		this := recorded{i.UID, i.Version, i.Since}
+		since, known := p.ages[this]
+		if !known {
+			since = p.server.now
+		}
+		ages[this] = since
+		held.Intents[n].Known = p.server.now.Sub(since)
+	}
+	p.ages = ages
+	return held
 }
 
 func (p *process) reconcile() {
@@ -77,8 +103,7 @@ func (p *process) reconcile() {
 		func() { claims = p.server.version },
 		func() {
 			live := p.server.snapshot(objects, p.server.version, claims, true)
-			live.Hold = p.lease.Hold
-			live.Hold.Own = p.own
+			live.Hold = p.held()
 			p.known.ReadLive(live.Shown())
 			steps := pool.Plan(live)
 			p.plans("plans live", live, steps)

@@ -17,6 +17,8 @@ type faults struct {
 	peace   bool // nothing goes wrong any more
 	people  int  // of a hundred things that happen, those that people do
 	failing int  // of a hundred requests, those that fail in some way
+
+	evicting int // of a hundred things that happen, those about evictions
 }
 
 func (f *faults) oneIn(n int) bool { return f.IntN(n) == 0 }
@@ -56,7 +58,7 @@ type Result struct {
 // Run runs a schedule: that many steps with faults, and then peace until the goal is reached.
 func Run(seed uint64, steps int) Result {
 	f := &faults{Rand: rand.New(rand.NewPCG(seed, 0))}
-	f.people, f.failing = 1+f.IntN(8), f.IntN(40)
+	f.people, f.failing, f.evicting = 1+f.IntN(8), f.IntN(40), shares[seed%uint64(len(shares))]
 	s := newServer(f.IntN(4))
 	s.object.Strategy.Policy = []pool.PodUpdatePolicy{pool.InPlaceIfPossible, pool.InPlaceIfPossible, pool.RecreateKeepIdentity, pool.Recreate}[f.IntN(4)]
 	processes := []*process{{name: "process-0", server: s, faults: f}, {name: "process-1", server: s, faults: f}}
@@ -74,6 +76,9 @@ func Run(seed uint64, steps int) Result {
 	return Result{s.history.broken, goal, int(s.version), s.trace}
 }
 
+// shares are how many of a hundred things that happen are about evictions, by seed.
+var shares = []int{5, 0, 0, 30, 0, 0}
+
 // happens makes one thing happen.
 func (f *faults) happens(s *server, processes []*process) {
 	s.now = s.now.Add(time.Duration(f.IntN(2000)) * time.Millisecond)
@@ -81,6 +86,8 @@ func (f *faults) happens(s *server, processes []*process) {
 	switch n := f.IntN(100); {
 	case n < f.people:
 		f.person(s)
+	case f.evicting > 0 && f.IntN(100) < f.evicting:
+		f.reviews(s, p)
 	case n < 50:
 		p.step()
 	case n < 70:
@@ -94,6 +101,17 @@ func (f *faults) happens(s *server, processes []*process) {
 		p.restart()
 	default:
 		s.now = s.now.Add(time.Duration(f.IntN(120)) * time.Second) // all processes sleep
+	}
+}
+
+// reviews makes the review of an eviction continue, or a client evict a pod.
+func (f *faults) reviews(s *server, p *process) {
+	s.evictions = slices.DeleteFunc(s.evictions, func(e *eviction) bool { return len(e.steps) == 0 })
+	switch {
+	case len(s.evictions) > 0 && !f.oneIn(3):
+		s.evictions[f.IntN(len(s.evictions))].step()
+	default:
+		f.evicts(s, p)
 	}
 }
 
@@ -248,7 +266,7 @@ const patience = 400
 
 // rests lets one process work in peace, and returns why the goal was not reached.
 func (f *faults) rests(s *server, p *process) string {
-	s.late = nil
+	s.late, s.evictions = nil, nil
 	s.nodes = map[string]pool.Node{"node-0": {Name: "node-0"}}
 	s.next()
 	s.commit()

@@ -11,7 +11,7 @@ import (
 
 const (
 	stepsOfARun  = 600
-	runsInATest  = 2000
+	runsInATest  = 3000
 	defaultFirst = 1
 )
 

@@ -2,6 +2,7 @@
 // believe to lead. Each process plans with the real rules, on caches that are late, each kind for itself. It can sleep or die
 // between any two requests. Requests get lost, arrive late, or lose their reply.
 //
+//	eviction  the review of a client's request by one process                        evictions.go
 //	server    the objects, and what the rules of the history say about each change   server.go, history.go
 //	process   one process of lockstep, one step at a time                            process.go, requests.go
 //	run       a schedule from a seed: steps, faults, and then peace                  run.go
@@ -31,7 +32,7 @@ type state struct {
 
 func (s state) clone() state {
 	s.revisions, s.pods, s.claims, s.nodes = slices.Clone(s.revisions), maps.Clone(s.pods), maps.Clone(s.claims), maps.Clone(s.nodes)
-	s.lease.Intents = slices.Clone(s.lease.Intents)
+	s.lease.Intents, s.lease.Waiting = slices.Clone(s.lease.Intents), slices.Clone(s.lease.Waiting)
 	return s
 }
 
@@ -44,7 +45,9 @@ type server struct {
 	uids    int
 	late    []lateRequest
 	history history
-	trace   []string // what happened, the last of it
+
+	evictions []*eviction // that are being reviewed
+	trace     []string    // what happened, the last of it
 }
 
 // mostTraced bounds the trace.

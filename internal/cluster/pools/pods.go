@@ -1,0 +1,79 @@
+package pools
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
+)
+
+// Pods looks up pods by name for the webhooks about evictions: the pods of StatefulClusters, and all others as the Observer
+// of groups does.
+type Pods struct {
+	*observe.Observer
+
+	Pools *Observer
+}
+
+// Synced reports whether all caches are filled.
+func (p Pods) Synced() bool { return p.Observer.Synced() && p.Pools.Synced() }
+
+// Pod returns a pod from the caches. It makes no request. A pod that has the name of a StatefulCluster's pod and that only
+// the caches of groups show is not known: one cache may be later than the other.
+func (p Pods) Pod(namespace, name string) (observe.Pod, bool) {
+	if !namesPod.MatchString(name) {
+		return p.Observer.Pod(namespace, name)
+	}
+	item, exists, err := p.Pools.pods.GetStore().GetByKey(namespace + "/" + name)
+	cached, is := item.(*corev1.Pod)
+	if err != nil || !exists || !is {
+		return observe.Pod{}, false
+	}
+	if pod, ours := placed(cached); ours {
+		return pod, true
+	}
+	return p.Observer.Pod(namespace, name)
+}
+
+// LivePod reads a pod from the API server and returns whether it exists.
+func (p Pods) LivePod(ctx context.Context, namespace, name string) (observe.Pod, bool, error) {
+	if !namesPod.MatchString(name) {
+		return p.Observer.LivePod(ctx, namespace, name)
+	}
+	read, err := p.Pools.options.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return observe.Pod{}, false, nil
+	case err != nil:
+		return observe.Pod{}, false, fmt.Errorf("read pod %s/%s: %w", namespace, name, err)
+	}
+	if pod, ours := placed(read); ours {
+		return pod, true, nil
+	}
+	return p.Observer.LivePod(ctx, namespace, name)
+}
+
+// namesPod is the form of the name of a StatefulCluster's pod.
+var namesPod = regexp.MustCompile(`-[0-9a-f]{16}$`)
+
+// placed returns a pod with its StatefulCluster, under whose hold it is evicted. The second result is false if none
+// controls it.
+func placed(p *corev1.Pod) (observe.Pod, bool) {
+	owner := metav1.GetControllerOfNoCopy(p)
+	if owner == nil || owner.Kind != kind || schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group != Resource.Group {
+		return observe.Pod{}, false
+	}
+	pod := podOf(p)
+	return observe.Pod{
+		UID: pod.UID, Version: pod.Version, Up: pod.Up(), Terminating: p.DeletionTimestamp != nil, Held: true, Key: KeyOf(p.Namespace, owner.Name),
+	}, true
+}
+
+// kind is the kind of StatefulClusters.
+const kind = "StatefulCluster"

@@ -1,0 +1,85 @@
+package pool_test
+
+import (
+	"testing"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+// A client wants to evict the pod a.
+func TestEvict(t *testing.T) {
+	for sentence, tc := range map[string]struct{ pool, want string }{
+		"a pod that serves goes while all others are available": {"pool web replicas=3\npod a ready\npod b ready\npod c ready", "yes, recorded"},
+		"a pod stays while another one is unavailable": {
+			"pool web replicas=3\npod a ready\npod b starting\npod c ready", "PodStarting web-b (1 of at most 1 down), 1 pod not ready in web, waits",
+		},
+		"a pod stays while one is missing": {
+			"pool web replicas=3\npod a ready\npod b ready", "PodMissing (1 of at most 1 down), 1 pod unknown in web, waits",
+		},
+		"two of three may be unavailable": {"pool web replicas=3 max=2\npod a ready\npod b starting\npod c ready", "yes, recorded"},
+		"a percentage is rounded up":      {"pool web replicas=3 max=40%\npod a ready\npod b starting\npod c ready", "yes, recorded"},
+		"one pod goes although no pod may be unavailable during an update": {
+			"pool web replicas=3 max=0\npod a ready\npod b ready\npod c ready", "yes, recorded",
+		},
+		"a pod that was Ready for a moment counts as unavailable already": {"pool web replicas=2 minready=2h\npod a ready\npod b ready", "PodNotYetAvailable web-a (2 of at most 1 down), 2 pods not ready in web, waits"},
+		"a pod that is down goes whatever else is down":                   {"pool web replicas=3\npod a starting\npod b starting\npod c starting", "yes, at version 10"},
+		"a pod that is down goes under a hold by hand":                    {"pool web replicas=1\nhold manual/me\npod a failing", "yes, at version 10"},
+		"a pod that terminates goes":                                      {"pool web replicas=1\npod a terminating", "yes"},
+		"a pod goes while its pool is deleted":                            {"pool web replicas=2 deleting\npod a ready\npod b starting", "yes, at version 10"},
+		"a pod that is too many goes":                                     {"pool web replicas=1\npod a ready\npod b ready", "yes, recorded"},
+		"a pod of another owner is unknown":                               {"pool web replicas=1\npod a ready owner=other", "CacheStale web-a"},
+		"a pod that does not exist is unknown":                            {"pool web replicas=1\npod b ready", "CacheStale web-a"},
+		"a pod stays under a hold by hand":                                {"pool web replicas=1\nhold manual/me\npod a ready", "GroupHeld (held from outside lockstep)"},
+		"a pod goes once a hold by hand has expired":                      {"pool web replicas=1\nhold manual/me expired\npod a ready", "yes, recorded"},
+		"a pod stays while the hold cannot be read":                       {"pool web replicas=1\nhold statefulcluster/web unreadable\npod a ready", "HoldUnreadable"},
+		"the eviction of the pod was granted":                             {"pool web replicas=1\nhold eviction/web own\nintent a@10 EvictionGranted\npod a ready", "EvictionInProgress web-a"},
+		"the update of the pod is recorded": {
+			"pool web replicas=2\nhold statefulcluster/web own\nintent a@10 UpdatedInPlace\npod a ready\npod b ready", "PodDisruptionPending web-a",
+		},
+		"the deletion of another pod is recorded": {
+			"pool web replicas=2\nhold statefulcluster/web own\nintent b@10 ReplacementAsked\npod a ready\npod b ready", "PodDisruptionPending web-b (1 of at most 1 down), 1 pod not ready in web, waits",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s, err := parse("# .\n" + tc.pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := answer(pool.OutlookOf(s.snapshot).Evict(plan.EvictionRequest{Pod: "web-a", UID: "a"})); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// The eviction is bound to another pod of the name.
+func TestEvictionOfAFormerPodIsRefused(t *testing.T) {
+	s, err := parse("# .\npool web replicas=1\npod a ready")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := answer(pool.OutlookOf(s.snapshot).Evict(plan.EvictionRequest{Pod: "web-a", UID: "former"})); got != "CacheStale web-a" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// answer prints the answer to an eviction of the pod a.
+func answer(p plan.EvictionAnswer) string {
+	text := "yes"
+	switch {
+	case !p.Allowed():
+		text = p.Because.String()
+	case p.Version != 0:
+		text = "yes, at version " + p.Version.String()
+	case p.NeedsRecord():
+		text = "yes, recorded"
+	}
+	if tally := p.Tally.String(); tally != "" {
+		text += ", " + tally
+	}
+	if p.Place.Zone != "" {
+		text += ", waits"
+	}
+	return text
+}

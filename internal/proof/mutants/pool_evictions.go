@@ -1,0 +1,98 @@
+package mutants
+
+const (
+	poolEvict       = "internal/plan/pool/evict.go"
+	poolIntents     = "internal/plan/pool/intent_status.go"
+	poolPods        = "internal/cluster/pools/pods.go"
+	evictionsOfPool = "internal/plan/pool TestEvict/"
+	podsByName      = "internal/cluster/pools TestPodsOfStatefulClustersAreLookedUpByName/"
+)
+
+// poolEvictions are mistakes in how lockstep answers evictions of the pods of StatefulClusters.
+var poolEvictions = []Mutant{
+	{
+		Name:  "pod of a pool evicted beyond the budget",
+		Edits: []Edit{{poolEvict, "p.Object.Replicas-available <= most", "p.Object.Replicas-available <= most+1"}},
+		Test:  evictionsOfPool + "a pod stays while another one is unavailable", Rule: "yes, recorded",
+	},
+	{
+		Name:  "evicted pod of a pool that counts as available",
+		Edits: []Edit{{poolEvict, "\tif !p.down(pod) {\n\t\tavailable--\n\t}\n", ""}},
+		Test:  evictionsOfPool + "a pod stays while another one is unavailable", Rule: "yes, recorded",
+	},
+	{
+		Name:  "pod of a pool evicted twice",
+		Edits: []Edit{{poolEvict, "{heldByOthers, alreadyRecorded, holdIsFull}", "{heldByOthers, holdIsFull}"}},
+		Test:  evictionsOfPool + "the eviction of the pod was granted", Rule: "yes, recorded",
+	},
+	{
+		Name:  "pod of a pool evicted under a hold by hand",
+		Edits: []Edit{{poolEvict, "{heldByOthers, alreadyRecorded, holdIsFull}", "{alreadyRecorded, holdIsFull}"}},
+		Test:  evictionsOfPool + "a pod stays under a hold by hand", Rule: "yes, recorded",
+	},
+	{
+		Name:  "pod of a pool that is down evicted at any version",
+		Edits: []Edit{{poolEvict, "\t\tanswer.Version = pod.Version\n", "\t\tanswer.Version = 0\n"}},
+		Test:  evictionsOfPool + "a pod that is down goes whatever else is down", Rule: "at version 10",
+	},
+	{
+		Name:  "no pod of a pool evicted if none may be unavailable during an update",
+		Edits: []Edit{{poolEvict, "max(1, p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas))", "p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas)"}},
+		Test:  evictionsOfPool + "one pod goes although no pod may be unavailable during an update", Rule: "of at most 0 down",
+	},
+	{
+		Name:  "client that waits to evict a pod of a pool has no place",
+		Edits: []Edit{{poolEvict, "\t\tanswer.Place = plan.Waiting{Operation: plan.EvictionOperation, Zone: p.Key.Name, Since: p.Now, LastSeen: p.Now}\n", ""}},
+		Test:  evictionsOfPool + "a pod stays while another one is unavailable", Rule: "waits",
+	},
+	{
+		Name:  "update of a pool that comes before an eviction that waits",
+		Edits: []Edit{{poolUpdate, "disrupts && pod.Up() && p.evictionWaits():", "false && p.evictionWaits():"}},
+		Test:  poolScenarios + "an-eviction-that-waits-comes-before-an-update", Rule: "update web-a of web in place",
+	},
+	{
+		Name:  "update of a pool that waits for a client which asks no more",
+		Edits: []Edit{{poolEvict, "w.Operation == plan.EvictionOperation && w.Counts(p.Now)", "w.Operation == plan.EvictionOperation"}},
+		Test:  poolScenarios + "an-eviction-that-waits-no-longer-delays-no-update", Rule: "EvictionWaits",
+	},
+	{
+		Name:  "granted eviction of a pool that ends when its pod changes",
+		Edits: []Edit{{poolIntents, "case present && pod.UID == i.UID && i.Granted():", "case false && i.Granted():"}},
+		Test:  poolScenarios + "an-eviction-is-awaited-at-any-version-of-its-pod", Rule: "release",
+	},
+	{
+		Name:  "granted eviction of a pool that the caches end",
+		Edits: []Edit{{poolIntents, "if s.Live && i.Lapsed() && pod.Phase", "if i.Lapsed() && pod.Phase"}},
+		Test:  poolScenarios + "an-eviction-that-lapsed-ends-with-a-live-read", Rule: "hold: read live",
+	},
+	{
+		Name:  "granted eviction of a pool that never ends",
+		Edits: []Edit{{"internal/plan/pool/plan.go", "p.claimDeletions(), p.endedGrants())", "p.claimDeletions())"}},
+		Test:  poolScenarios + "an-eviction-that-lapsed-ends-with-a-live-read", Rule: "end intent of web-a",
+	},
+	{
+		Name:  "pod of a pool deleted under the record of its eviction",
+		Edits: []Edit{{"internal/plan/pool/plan.go", "p.withoutGranted(ends)", "ends"}},
+		Test:  poolScenarios + "a-pod-that-is-evicted-is-not-deleted-as-well", Rule: "delete web-b",
+	},
+	{
+		Name:  "another pod of a pool leaves beside the evicted one",
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "\t\tfirst(p.granted(&a), p.granted(&b)),\n", ""}},
+		Test:  poolScenarios + "a-pod-that-is-evicted-is-not-deleted-as-well", Rule: "delete web-a",
+	},
+	{
+		Name:  "pod of a pool unguarded while the watch of pools is late",
+		Edits: []Edit{{poolPods, "\tif err != nil || !exists || !is {\n\t\treturn observe.Pod{}, false\n\t}\n", "\tif err != nil || !exists || !is {\n\t\treturn p.Observer.Pod(namespace, name)\n\t}\n"}},
+		Test:  podsByName + "a pod that only the cache of groups shows", Rule: "known: true",
+	},
+	{
+		Name:  "live pod of a pool that counts as one of no StatefulSet",
+		Edits: []Edit{{poolPods, "if pod, ours := placed(read); ours {", "if pod, ours := placed(read); false && ours {"}},
+		Test:  podsByName + "a pod that no cache shows", Rule: "-want +got",
+	},
+	{
+		Name:  "pod of another API group that counts as one of a pool",
+		Edits: []Edit{{poolPods, "owner.Kind).Group != Resource.Group", "owner.Kind).Group == \"\""}},
+		Test:  podsByName + "a pod of a kind of the same name in another group", Rule: "-want +got",
+	},
+}
