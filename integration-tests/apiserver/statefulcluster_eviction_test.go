@@ -19,6 +19,7 @@ import (
 func evictionsOfPool(t *testing.T, replicas int, more map[string]any) (*evictor, pool) {
 	t.Helper()
 	e := evictions(t)
+	e.rules.evicting = true
 	e.schedulesOn(e.someNode())
 	return e, e.createPool(replicas, more)
 }

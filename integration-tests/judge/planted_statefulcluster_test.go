@@ -50,6 +50,19 @@ var plantedPools = map[string]plantedCase{
 		history: newHistory().poolPod().holdPool("NodeLost", "db-a").requestDelete("db-a", func(r *Request) { r.ZeroGrace = true }).terminate("db-a"),
 		want:    []string{"0 db-a was deleted by force"},
 	},
+	"a pod of a StatefulCluster is evicted with an intent": {
+		history: newHistory().poolPod().holdPool("EvictionGranted", "db-a").evict("db-a"),
+		rules:   evictionWebhook,
+	},
+	"0: a pod of a StatefulCluster is evicted without an intent": {
+		history: newHistory().poolPod().holdPool("EvictionGranted").evict("db-a"),
+		rules:   evictionWebhook,
+		want:    []string{"0 db-a was evicted while it served, without an intent"},
+	},
+	"a pod of a StatefulCluster that is down is evicted without an intent": {
+		history: newHistory().poolPod().pod("db-a", setNotReady).evict("db-a"),
+		rules:   evictionWebhook,
+	},
 	"an identity is handed over": {
 		history: newHistory().poolPod().holdPool(handover, "db-a").delete("db-a").remove("db-a").follows("next"),
 	},

@@ -125,6 +125,13 @@ func (v *verifier) verifyDeletionOfPool(p *Pod, request Request) {
 	}
 }
 
+// verifyEvictionOfPool verifies the eviction of a pod of a StatefulCluster: one that served was recorded before.
+func (v *verifier) verifyEvictionOfPool(p *Pod) {
+	if before := v.pods[p.Name]; before.Serving() && before.UID == p.UID && !v.records(p) {
+		v.report(ofPools, nil, "%s was evicted while it served, without an intent", p.Name)
+	}
+}
+
 // applyClaim verifies the deletion of a claim by an operator: its identity has ended and has no pod.
 func (v *verifier) applyClaim(c *Claim) {
 	before := v.pools.claims[c.Name]

@@ -20,6 +20,8 @@ func (v *verifier) verifyTermination(e Event) disruptionCause {
 	group := v.groupOfPod(e.Pod)
 	_, byOperator := v.operator(request.User)
 	switch {
+	case request.evictsPod() && v.EvictionWebhook && ofStatefulCluster(e.Pod):
+		v.verifyEvictionOfPool(e.Pod)
 	case request.evictsPod() && v.EvictionWebhook:
 		if v.verifyEviction(e, request, group) {
 			return disruptionCause{evicted, group}

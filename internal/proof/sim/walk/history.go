@@ -295,11 +295,12 @@ type downscale struct {
 }
 
 // disrupts reports whether a downscale deletes a pod that is up and was up according to the decision. A
-// pod that became Ready later counts as down, because the process could not know that it is up.
+// pod that became Ready later counts as down, because the process could not know that it is up. A pod with
+// the labels of another zone is released before the downscale deletes pods.
 func (h *groupHistory) disrupts(g *simulatedGroup, n int, d downscale) bool {
 	for ordinal := d.to; ordinal < g.zones[n].Replicas; ordinal++ {
 		p := g.pods[n][ordinal]
-		if p.upInZone() && h.downtimes[n][ordinal].readySince <= d.shown.pods[n] {
+		if p.upInZone() && p.mislabelled == nil && h.downtimes[n][ordinal].readySince <= d.shown.pods[n] {
 			return true
 		}
 	}
