@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
+	"github.com/lockstep-dev/lockstep/internal/contract"
 )
 
 // Pods looks up pods by name for the webhooks about evictions: the pods of StatefulClusters, and all others as the Observer
@@ -63,10 +64,10 @@ func (p Pods) LivePod(ctx context.Context, namespace, name string) (observe.Pod,
 var namesPod = regexp.MustCompile(`-[0-9a-f]{16}$`)
 
 // placed returns a pod with its StatefulCluster, under whose hold it is evicted. The second result is false if none
-// controls it.
+// controls it, or if it lacks the label of the one that does: then it does not count there.
 func placed(p *corev1.Pod) (observe.Pod, bool) {
 	owner := metav1.GetControllerOfNoCopy(p)
-	if owner == nil || owner.Kind != kind || schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group != Resource.Group {
+	if owner == nil || owner.Kind != kind || schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group != Resource.Group || p.Labels[contract.PoolLabel] != owner.Name {
 		return observe.Pod{}, false
 	}
 	pod := podOf(p)

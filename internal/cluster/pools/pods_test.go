@@ -53,6 +53,8 @@ func newPods(t *testing.T, s *podServer) Pods {
 
 func TestPodsOfStatefulClustersAreLookedUpByName(t *testing.T) {
 	ours := podOwnedBy(namedPod, "lockstep.dev/v1alpha1", "StatefulCluster")
+	unlabelled := ours.DeepCopy()
+	unlabelled.Labels = nil
 	held := observe.Pod{UID: "p", Version: 9, Up: true, Held: true, Key: key}
 	for sentence, tc := range map[string]struct {
 		pod      *corev1.Pod
@@ -65,6 +67,7 @@ func TestPodsOfStatefulClustersAreLookedUpByName(t *testing.T) {
 		"a pod of a StatefulCluster":                         {ours, true, true, held, true, held},
 		"a pod that only the cache of groups shows":          {ours, true, false, observe.Pod{}, false, held},
 		"a pod that no cache shows":                          {ours, false, false, observe.Pod{}, false, held},
+		"a pod without the label of its StatefulCluster":     {unlabelled, true, false, observe.Pod{}, false, observe.Pod{UID: "p", Version: 9, Up: true}},
 		"a pod of another kind with the name of such a pod":  {podOwnedBy(namedPod, "batch/v1", "Job"), true, true, observe.Pod{UID: "p", Version: 9, Up: true}, true, observe.Pod{UID: "p", Version: 9, Up: true}},
 		"a pod of a kind of the same name in another group":  {podOwnedBy(namedPod, "example.com/v1", "StatefulCluster"), true, true, observe.Pod{UID: "p", Version: 9, Up: true}, true, observe.Pod{UID: "p", Version: 9, Up: true}},
 		"a pod of another kind with a name of its own":       {podOwnedBy("job-x7k2p", "batch/v1", "Job"), true, false, observe.Pod{UID: "p", Version: 9, Up: true}, true, observe.Pod{UID: "p", Version: 9, Up: true}},

@@ -14,9 +14,9 @@ type Outlook struct{ *poolState }
 // OutlookOf counts a snapshot. Goroutines may share the result.
 func OutlookOf(s Snapshot) Outlook { return Outlook{newPoolState(&s)} }
 
-// Evict decides about the eviction of a pod of the pool. A pod that does not serve may go, whatever else is underway. One
-// that serves is recorded first, and may only go if not more than MaxUnavailable pods, and at least one, are unavailable
-// then.
+// Evict decides about the eviction of a pod of the pool. A pod that does not serve may go, whatever else is underway, and so
+// may all pods while the object is deleted. One that serves is recorded first, and may only go if not more than
+// MaxUnavailable pods, and at least one, are unavailable then.
 func (o Outlook) Evict(r plan.EvictionRequest) plan.EvictionAnswer {
 	p := o.poolState
 	pod, exists := p.podNamed(r.Pod)
@@ -25,8 +25,11 @@ func (o Outlook) Evict(r plan.EvictionRequest) plan.EvictionAnswer {
 	case !exists || !p.owns(&pod) || pod.UID != r.UID:
 		answer.Because = plan.Refusal{Code: reason.CacheStale, Pod: r.Pod}
 	case pod.Phase == plan.Terminating:
-	case !pod.Up() || p.Object.Deleting:
+	case !pod.Up():
 		answer.Version = pod.Version
+	case p.Object.Deleting:
+	case p.Object.Unreadable != "":
+		answer.Because = plan.Refusal{Code: reason.TemplateInvalid, Detail: p.Object.Unreadable}
 	default:
 		p.evictServing(&pod, &answer)
 	}

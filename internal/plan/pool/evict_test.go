@@ -26,7 +26,9 @@ func TestEvict(t *testing.T) {
 		"a pod that is down goes whatever else is down":                   {"pool web replicas=3\npod a starting\npod b starting\npod c starting", "yes, at version 10"},
 		"a pod that is down goes under a hold by hand":                    {"pool web replicas=1\nhold manual/me\npod a failing", "yes, at version 10"},
 		"a pod that terminates goes":                                      {"pool web replicas=1\npod a terminating", "yes"},
-		"a pod goes while its pool is deleted":                            {"pool web replicas=2 deleting\npod a ready\npod b starting", "yes, at version 10"},
+		"a pod goes while its pool is deleted":                            {"pool web replicas=2 deleting\npod a ready\npod b starting", "yes"},
+		"a pod that is down is bound while its pool is deleted":           {"pool web replicas=2 deleting\npod a starting", "yes, at version 10"},
+		"a pod stays while its pool cannot be read":                       {"pool web unreadable\npod a ready", "TemplateInvalid (no number)"},
 		"a pod that is too many goes":                                     {"pool web replicas=1\npod a ready\npod b ready", "yes, recorded"},
 		"a pod of another owner is unknown":                               {"pool web replicas=1\npod a ready owner=other", "CacheStale web-a"},
 		"a pod that does not exist is unknown":                            {"pool web replicas=1\npod b ready", "CacheStale web-a"},
@@ -50,6 +52,20 @@ func TestEvict(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// The object was deleted during a grant.
+func TestTheHoldOfADeletedPoolIsReleasedOncePodsAreGone(t *testing.T) {
+	for given, want := range map[string]string{"": "release eviction/web", "\npod a terminating": ""} {
+		s, err := parse("# .\npool web replicas=1\nlive\nhold eviction/web own\nintent a@10 EvictionGranted" + given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.snapshot.Object = pool.Object{}
+		if got := plan.Notation(pool.Plan(s.snapshot)); got != want {
+			t.Errorf("with %q: got %q, want %q", given, got, want)
+		}
 	}
 }
 

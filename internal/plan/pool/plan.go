@@ -10,7 +10,10 @@ import (
 // Plan returns the next actions for a pool, and what it waits for. It is empty only if the pool has reached its goal: as
 // many available pods as asked for, no recorded disruption, and no claim without a pod that does not say so.
 func Plan(s Snapshot) []plan.Action {
-	if !s.Object.Exists() || s.Object.Deleting {
+	if !s.Object.Exists() {
+		return newPoolState(&s).release(nil)
+	}
+	if s.Object.Deleting {
 		return nil
 	}
 	if s.Object.Unreadable != "" {

@@ -36,6 +36,21 @@ var poolEvictions = []Mutant{
 		Test:  evictionsOfPool + "a pod that is down goes whatever else is down", Rule: "at version 10",
 	},
 	{
+		Name:  "pods of a pool that cannot be read evicted without a budget",
+		Edits: []Edit{{poolEvict, "case p.Object.Unreadable != \"\":", "case false:"}},
+		Test:  evictionsOfPool + "a pod stays while its pool cannot be read", Rule: "yes, recorded",
+	},
+	{
+		Name:  "pod of a deleted pool evicted only at its version",
+		Edits: []Edit{{poolEvict, "case !pod.Up():\n\t\tanswer.Version", "case !pod.Up() || p.Object.Deleting:\n\t\tanswer.Version"}},
+		Test:  evictionsOfPool + "a pod goes while its pool is deleted", Rule: "at version 10",
+	},
+	{
+		Name:  "hold of a deleted pool that is renewed without end",
+		Edits: []Edit{{"internal/plan/pool/plan.go", "return newPoolState(&s).release(nil)", "return nil"}},
+		Test:  "internal/plan/pool TestTheHoldOfADeletedPoolIsReleasedOncePodsAreGone", Rule: "release eviction/web",
+	},
+	{
 		Name:  "no pod of a pool evicted if none may be unavailable during an update",
 		Edits: []Edit{{poolEvict, "max(1, p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas))", "p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas)"}},
 		Test:  evictionsOfPool + "one pod goes although no pod may be unavailable during an update", Rule: "of at most 0 down",
@@ -92,7 +107,7 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "pod of another API group that counts as one of a pool",
-		Edits: []Edit{{poolPods, "owner.Kind).Group != Resource.Group", "owner.Kind).Group == \"\""}},
+		Edits: []Edit{{poolPods, "owner.Kind).Group != Resource.Group ||", "owner.Kind).Group == \"\" ||"}},
 		Test:  podsByName + "a pod of a kind of the same name in another group", Rule: "-want +got",
 	},
 }
