@@ -36,7 +36,7 @@ func (a HandOver) Event() plan.Event {
 // String implements plan.Action: hand over 0123456789abcdef of web.
 func (a HandOver) String() string { return fmt.Sprintf("hand over %s of %s", a.ID, a.Pool) }
 
-// handover is a recorded hand-over whose former pod has ended or is about to.
+// handover is a recorded hand-over whose former pod has ended or is about to, or whose next pod is about to.
 type handover struct {
 	ID      ID
 	Intent  plan.Intent
@@ -56,7 +56,7 @@ func (s *Snapshot) recordedHandovers() []handover {
 		switch {
 		case !exists:
 			recorded = append(recorded, handover{ID: id, Intent: i, Over: true})
-		case pod.UID == i.UID && pod.Phase == plan.Terminating:
+		case (pod.UID == i.UID || pod.From == i.UID) && pod.Phase == plan.Terminating: // the next pod may end, too
 			recorded = append(recorded, handover{ID: id, Intent: i, Overdue: s.overdue(pod)})
 		}
 	}

@@ -51,6 +51,11 @@ var poolEvictions = []Mutant{
 		Test:  "internal/plan/pool TestTheHoldOfADeletedPoolIsReleasedOncePodsAreGone", Rule: "release eviction/web",
 	},
 	{
+		Name:  "identity that is handed over and loses its place when its next pod is evicted",
+		Edits: []Edit{{poolHandOver, "(pod.UID == i.UID || pod.From == i.UID)", "pod.UID == i.UID"}},
+		Test:  poolScenarios + "a-hand-over-keeps-its-place-while-its-next-pod-terminates", Rule: "create 1 pods of web",
+	},
+	{
 		Name:  "no pod of a pool evicted if none may be unavailable during an update",
 		Edits: []Edit{{poolEvict, "max(1, p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas))", "p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas)"}},
 		Test:  evictionsOfPool + "one pod goes although no pod may be unavailable during an update", Rule: "of at most 0 down",

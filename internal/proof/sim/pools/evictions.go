@@ -60,19 +60,10 @@ func (e *eviction) review() {
 		e.answer(seen, answer, decision)
 		return
 	}
-	var objects, claims plan.Version
-	e.steps = []func(){
-		func() { p.lease, p.own = p.server.lease, p.own && p.server.lease.Version == p.lease.Version },
-		func() { objects = p.server.version },
-		func() { claims = p.server.version },
-		func() {
-			live := p.server.snapshot(objects, p.server.version, claims, true)
-			live.Hold = p.held()
-			p.known.ReadLive(live.Shown())
-			answer, decision := e.judge(&live)
-			e.answer(live, answer, decision)
-		},
-	}
+	e.steps = p.readLive(func(live pool.Snapshot) {
+		answer, decision := e.judge(&live)
+		e.answer(live, answer, decision)
+	})
 }
 
 // judge calls the real planner and the real rules of the hold.

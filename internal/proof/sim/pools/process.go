@@ -96,8 +96,17 @@ func (p *process) reconcile() {
 		p.carryOut(began, seen, steps, decision)
 		return
 	}
+	p.steps = p.readLive(func(live pool.Snapshot) {
+		steps := pool.Plan(live)
+		p.plans("plans live", live, steps)
+		p.carryOut(began, live, steps, hold.Decide(&live, steps))
+	})
+}
+
+// readLive returns the steps of a live read, in the order of internal/cluster/pools.
+func (p *process) readLive(then func(pool.Snapshot)) []func() {
 	var objects, claims plan.Version
-	p.steps = []func(){
+	return []func(){
 		func() { p.lease, p.own = p.server.lease, p.own && p.server.lease.Version == p.lease.Version },
 		func() { objects = p.server.version },
 		func() { claims = p.server.version },
@@ -105,9 +114,7 @@ func (p *process) reconcile() {
 			live := p.server.snapshot(objects, p.server.version, claims, true)
 			live.Hold = p.held()
 			p.known.ReadLive(live.Shown())
-			steps := pool.Plan(live)
-			p.plans("plans live", live, steps)
-			p.carryOut(began, live, steps, hold.Decide(&live, steps))
+			then(live)
 		},
 	}
 }

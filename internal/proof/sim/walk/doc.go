@@ -40,7 +40,8 @@
 //
 // Copies. The walk reimplements a round of the leader (process.reconcile) and the order of its writes
 // (round.execute) as in internal/control/groups and internal/act; and queue, timers and back-off as in
-// internal/control/loop. Each change of a group leads to a round of the group; the walk uses no
+// internal/control/loop; and when a process forgets a group, as in internal/operator and internal/control/groups
+// (opt_out.go). Each change of a group leads to a round of the group; the walk uses no
 // notifications of an observe.Listener. No test compares the copies. The objects of the API server are
 // written as API objects (objects.go). TestSnapshotsMatchStoredObjects compares what the Observer
 // derives from them, field by field, with the stored objects.
