@@ -304,9 +304,6 @@ func (b *groupState) podsAbsentForLong() map[plan.Holder]time.Time {
 // couldHaveItsTurn reports whether an eviction would be granted at its turn, as far as its own
 // zone or partition decides. No operation waits for an eviction that would be refused.
 func (b *groupState) couldHaveItsTurn(e eviction) bool {
-	if !lowerOrphanFirst(b, e).None() {
-		return false
-	}
 	if e.budget.ByPartition() {
 		return firstOf(partitionUnavailable(b, e), onlyZoneSpent(b, e)).None()
 	}

@@ -43,16 +43,21 @@ func (p *poolState) evictServing(pod *Pod, answer *plan.EvictionAnswer) {
 			return
 		}
 	}
-	if answer.Because = p.tooManyUnavailable(pod); !answer.Because.None() {
-		answer.Tally = p.tally()
-		answer.Place = plan.Waiting{Operation: plan.EvictionOperation, Zone: p.Key.Name, Since: p.Now, LastSeen: p.Now}
-		return
+	for _, objection := range turnGuards {
+		if answer.Because = objection(p, pod); !answer.Because.None() {
+			answer.Tally = p.tally()
+			answer.Place = plan.Waiting{Operation: plan.EvictionOperation, Zone: p.Key.Name, Since: p.Now, LastSeen: p.Now}
+			return
+		}
 	}
 	answer.Record = plan.Intent{Zone: p.Key.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version, Cause: reason.EvictionGranted, Since: p.Now}
 }
 
 // evictGuards apply to the eviction of a pod that serves. The first objection is reported.
 var evictGuards = []func(*poolState, *Pod) plan.Refusal{heldByOthers, alreadyRecorded, holdIsFull}
+
+// turnGuards object as long as it is not the turn of the client. It keeps its place in the queue.
+var turnGuards = []func(*poolState, *Pod) plan.Refusal{(*poolState).tooManyUnavailable, (*poolState).updateComesFirst}
 
 func heldByOthers(p *poolState, _ *Pod) plan.Refusal { return p.held() }
 
@@ -73,7 +78,7 @@ func (p *poolState) granted(pod *Pod) bool {
 	return is && i.MayTake(pod.UID, pod.Version)
 }
 
-// tooManyUnavailable objects if more pods would be unavailable than may be. Then the client keeps its place in the queue.
+// tooManyUnavailable objects if more pods would be unavailable than may be.
 func (p *poolState) tooManyUnavailable(pod *Pod) plan.Refusal {
 	available, most := p.countAvailable(), max(1, p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas))
 	if !p.down(pod) {
@@ -125,13 +130,6 @@ func (p *poolState) withoutGranted(steps []plan.Action) []plan.Action {
 		}
 		i, granted := p.grantedOf[d.Disruption().Pod]
 		return granted && i.MayTake(d.Disruption().UID, d.Disruption().Version)
-	})
-}
-
-// evictionWaits reports whether a client waits to evict a pod.
-func (p *poolState) evictionWaits() bool {
-	return slices.ContainsFunc(p.Hold.Waiting, func(w plan.Waiting) bool {
-		return w.Operation == plan.EvictionOperation && w.Counts(p.Now)
 	})
 }
 

@@ -31,7 +31,7 @@ const objectUID = "pool-uid"
 //	at pods=20 claims=20                              the versions of the lists
 //	hold statefulcluster/web own                      the hold, of this process
 //	intent a@10 ScaledDown                            a recorded deletion, at a version
-//	waiting seen=5s                                   a client waits to evict a pod, and has asked a while ago
+//	waiting eviction since=1m seen=5s                 a client waits to evict a pod, or the next update (statefulcluster)
 //	pod a ready claims=data,logs                      a pod, with its claims
 //	claim b/data retired                              a claim without a pod
 //	then                                              the plan and the hold
@@ -179,8 +179,8 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 		return errors.Join(err, version(&s.Hold.Intents[len(s.Hold.Intents)-1].Version)(at))
 	},
 	"waiting": func(s *pool.Snapshot, fields []string) error {
-		w := plan.Waiting{Operation: plan.EvictionOperation, Zone: s.Key.Name, Since: start.Add(-time.Minute)}
-		err := each(fields, map[string]func(string) error{"seen": ago(&w.LastSeen)})
+		w := plan.Waiting{Operation: plan.Operation(fields[0]), Zone: s.Key.Name, Since: start.Add(-time.Minute)}
+		err := each(fields[1:], map[string]func(string) error{"since": ago(&w.Since), "seen": ago(&w.LastSeen)})
 		s.Hold.Waiting = append(s.Hold.Waiting, w)
 		return err
 	},

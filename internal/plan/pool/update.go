@@ -20,6 +20,7 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 	}
 	steps = p.withdrawn(pods)
 	unavailable, most := p.unavailable(), p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas)
+	delayed := false
 	for i := range pods {
 		pod := &pods[i]
 		step, objection := p.updateOf(pod)
@@ -41,14 +42,18 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 			steps = append(steps, p.cancellation(pod))
 		case p.pending(pod):
 			steps = append(steps, step)
+		case disrupts && pod.Up() && !busy && p.onlyEvictionsDelay(after, most):
+			delayed = true
 		case disrupts && pod.Up() && (busy || after > most):
-		case disrupts && pod.Up() && p.evictionWaits():
-			waits = append(waits, p.waits(plan.Refusal{Code: reason.EvictionWaits})...)
 		case disrupts && !p.hasRoom(pod):
 		default:
 			unavailable = after
 			steps = append(steps, step)
 		}
+	}
+	if delayed {
+		steps = append(steps, p.takePlace()...)
+		waits = append(waits, p.waits(plan.Refusal{Code: reason.EvictionWaits})...)
 	}
 	return steps, waits
 }

@@ -54,7 +54,8 @@ func (s *Snapshot) RolledOut() bool {
 // Gone implements plan.Workload: neither the object nor a pod of it exists.
 func (s *Snapshot) Gone() bool { return !s.Object.Exists() && len(s.Pods) == 0 }
 
-// Due implements plan.Workload: when pods are to be replaced by new identities, and when hand-overs are given up.
+// Due implements plan.Workload: when pods are to be replaced by new identities, when hand-overs are given up, and when turns
+// change.
 func (s *Snapshot) Due() []time.Time {
 	p, due := newPoolState(s), []time.Time(nil)
 	for i := range p.staying {
@@ -82,7 +83,7 @@ func (s *Snapshot) Due() []time.Time {
 			due = append(due, at)
 		}
 	}
-	return due
+	return append(due, p.turns()...)
 }
 
 // Remarks implements plan.Workload.

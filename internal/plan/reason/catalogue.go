@@ -93,7 +93,8 @@ var catalogue = []Entry{
 	{UpdatesByDeletion, 139, Wait, "spec.updateStrategy.type is OnDelete, so only new pods get the newest template", "Delete pods to update them, or set the type to RollingUpdate."},
 	{UpdatesPaused, 140, Wait, "spec.paused is true, so no pod gets the newest template; missing pods are created and the StatefulCluster is scaled", "Set spec.paused to false."},
 	{NodeSilent, 141, Wait, "the node of the pod does not report", "If the node does not come back, delete the Node, or give it the taint node.kubernetes.io/out-of-service: then a new identity takes the place of the pod at once."},
-	{EvictionWaits, 142, Wait, "a client waits to evict a pod, and comes before the next update", nothing},
+	{EvictionWaits, 142, Wait, "a client waits to evict a pod, or may still evict one, and comes before the next update", nothing},
+	{UpdateWaits, 143, Wait, "the next update of a pod has waited for longer than the client that wants to evict one, and comes first", nothing},
 
 	{Paused, 201, Attention, "the StatefulSet has the annotation grafana.com/rollout-paused=true", "Resume the rollout with kubectl lockstep resume, which also removes lockstep.dev/paused-until, or wait until that time. A paused zone that is unavailable still blocks the other zones."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; lockstep rolls no pod of the group", "Set spec.updateStrategy.type to OnDelete. Or remove the StatefulSet from the group; if its label is fixed, use the annotation lockstep.dev/rollout-group or lockstep.dev/ignore."},

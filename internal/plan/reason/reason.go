@@ -107,6 +107,7 @@ const (
 	EvictionWaits         Code = "EvictionWaits"
 	UpdatesPaused         Code = "UpdatesPaused"
 	NodeSilent            Code = "NodeSilent"
+	UpdateWaits           Code = "UpdateWaits"
 )
 
 // Codes for waits that only a person ends.

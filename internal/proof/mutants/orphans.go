@@ -79,11 +79,6 @@ var orphans = []Mutant{
 		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/a budget of two pods allows an orphan while a lower one is recorded", Rule: "want yes, recorded zone-a-1",
 	},
 	{
-		Name:  "orphan that waits for a lower orphan and keeps other zones waiting",
-		Edits: []Edit{{evict, "if !lowerOrphanFirst(b, e).None() {", "if false {"}},
-		Test:  "internal/plan/group TestAnOrphanThatWaitsForALowerOneTakesNoPlaceInTheQueue", Rule: "its place is",
-	},
-	{
 		Name:  "refusal of an orphan that names the orphan itself",
 		Edits: []Edit{{planOrphans, "if z.culprit.Code == reason.PodMissing {", "if false {"}},
 		Test:  "internal/plan/group TestOrphansInTheWayAreEvictedInOrder/the refusal of the lowest orphan names the other missing pod", Rule: "want PodMissing zone-a-1",

@@ -2,6 +2,7 @@ package mutants
 
 const (
 	poolEvict       = "internal/plan/pool/evict.go"
+	poolQueue       = "internal/plan/pool/queue.go"
 	poolIntents     = "internal/plan/pool/intent_status.go"
 	poolPods        = "internal/cluster/pools/pods.go"
 	evictionsOfPool = "internal/plan/pool TestEvict/"
@@ -67,13 +68,38 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "update of a pool that comes before an eviction that waits",
-		Edits: []Edit{{poolUpdate, "disrupts && pod.Up() && p.evictionWaits():", "false && p.evictionWaits():"}},
+		Edits: []Edit{{poolQueue, "return waits && (!updateWaits", "return !waits && (!updateWaits"}},
 		Test:  poolScenarios + "an-eviction-that-waits-comes-before-an-update", Rule: "update web-a of web in place",
 	},
 	{
 		Name:  "update of a pool that waits for a client which asks no more",
-		Edits: []Edit{{poolEvict, "w.Operation == plan.EvictionOperation && w.Counts(p.Now)", "w.Operation == plan.EvictionOperation"}},
+		Edits: []Edit{{poolQueue, "w.Operation == operation && w.Counts(p.Now)", "w.Operation == operation"}},
 		Test:  poolScenarios + "an-eviction-that-waits-no-longer-delays-no-update", Rule: "EvictionWaits",
+	},
+	{
+		Name:  "update of a pool that never has its turn while clients wait",
+		Edits: []Edit{{poolQueue, "(!updateWaits || !update.Since.Before(eviction.Since))", "(!updateWaits || !update.Since.After(eviction.Since))"}},
+		Test:  poolScenarios + "an-update-that-has-waited-longer-comes-before-an-eviction", Rule: "wait web because EvictionWaits",
+	},
+	{
+		Name:  "eviction of a pool's pod that comes before an update which has waited for longer",
+		Edits: []Edit{{poolEvict, "{(*poolState).tooManyUnavailable, (*poolState).updateComesFirst}", "{(*poolState).tooManyUnavailable}"}},
+		Test:  evictionsOfPool + "the next update has waited for longer", Rule: "yes, recorded",
+	},
+	{
+		Name:  "update of a pool that takes no place in the queue",
+		Edits: []Edit{{poolUpdate, "steps = append(steps, p.takePlace()...)\n", ""}},
+		Test:  poolScenarios + "a-granted-eviction-uses-up-the-budget", Rule: "queue statefulcluster/web",
+	},
+	{
+		Name:  "update of a pool that writes its place all the time",
+		Edits: []Edit{{poolQueue, "case p.Now.Before(place.LastSeen.Add(plan.AskAgain)):", "case false:"}},
+		Test:  poolScenarios + "an-update-that-has-a-place-writes-no-other", Rule: "queue statefulcluster/web",
+	},
+	{
+		Name:  "update of a pool that keeps clients waiting although other pods are down",
+		Edits: []Edit{{poolQueue, "return unavailable-granted <= most &&", "return unavailable-granted <= unavailable &&"}},
+		Test:  poolScenarios + "an-update-that-waits-for-more-than-evictions-takes-no-place", Rule: "queue statefulcluster/web",
 	},
 	{
 		Name:  "granted eviction of a pool that ends when its pod changes",
