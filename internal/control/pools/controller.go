@@ -16,8 +16,11 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
+	invariants "github.com/lockstep-dev/lockstep/internal/lock/invariant/pools"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 type observer interface {
@@ -67,6 +70,9 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	if unread != nil && len(steps) == 0 {
 		return loop.Done(), unread
 	}
+	if broken := invariants.Check(seen, steps, decision); broken != nil {
+		return loop.Done(), c.refuse(ctx, seen, steps, broken)
+	}
 	done, err := c.Executor.Run(ctx, &seen, steps, decision)
 	err = errors.Join(unread, err)
 	_, due := c.Reporter.Report(&seen, steps, done)
@@ -83,6 +89,15 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 		outcome = outcome.Earlier(loop.After(hold.ReconcileAgainAfter)) // the caches may show less than the live read
 	}
 	return outcome, err
+}
+
+// refuse reports a plan that violates a rule of internal/lock/invariant/pools. Nothing of it is carried out, and it is not
+// retried until something changes.
+func (c *Controller) refuse(ctx context.Context, seen pool.Snapshot, steps []plan.Action, broken *invariant.Violation) error {
+	waits := []plan.Action{plan.Wait{Zone: seen.Key.Name, Because: plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}}}
+	c.Reporter.Report(&seen, waits, nil)
+	c.statuses.write(ctx, c, seen, waits)
+	return reason.WithClass(reason.Human, fmt.Errorf("plan %q: %w", plan.Notation(steps), broken))
 }
 
 // decide plans on the caches and, if they are not sufficient, again on a live read. A plan that ends pods is confirmed

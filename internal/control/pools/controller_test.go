@@ -13,8 +13,10 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
 // world is a StatefulCluster with the parts that a Controller uses.
@@ -26,6 +28,7 @@ type world struct {
 	unreadable   bool
 	plans        []string
 	reads        []string
+	reported     []string
 	forgotten    int
 }
 
@@ -56,7 +59,8 @@ func (w *world) Run(_ context.Context, _ plan.Workload, steps []plan.Action, d h
 	return nil, nil
 }
 
-func (*world) Report(plan.Workload, []plan.Action, []plan.Receipt) (bool, time.Duration) {
+func (w *world) Report(_ plan.Workload, steps []plan.Action, _ []plan.Receipt) (bool, time.Duration) {
+	w.reported = append(w.reported, plan.Notation(steps))
 	return false, 0
 }
 
@@ -134,6 +138,21 @@ func TestWhatAPlanIsMadeFrom(t *testing.T) {
 				t.Errorf("forgotten %d times", w.forgotten)
 			}
 		})
+	}
+}
+
+// The planner does not make such a plan. The planner and the invariants treat two pods of one name differently.
+func TestPlanThatViolatesAnInvariantIsNotCarriedOut(t *testing.T) {
+	twins := observed(true, 1, "a", "a")
+	twins.Pods[1].UID, twins.Pods[1].Cost = "twin", -1
+	w := world{cached: twins, live: twins}
+	err := w.reconcile(t, true, freshness.NewLog())
+	violation := &invariant.Violation{}
+	if !errors.As(err, &violation) || reason.ClassOf(err) != reason.Human {
+		t.Fatalf("got %v of class %v, want a violation of class human", err, reason.ClassOf(err))
+	}
+	if diff := cmp.Diff([]string{"wait db because InvariantViolated (" + violation.Name + ")"}, w.reported); diff != "" || len(w.plans) > 0 {
+		t.Errorf("carried out %q, reported (-want +got):\n%s", w.plans, diff)
 	}
 }
 

@@ -73,11 +73,10 @@ func (a OwnClaims) String() string {
 
 // spent is an identity that has ended and still has claims.
 type spent struct {
-	id      ID
-	claims  []Claim
-	ended   time.Time
-	because reason.Code
-	keep    bool // a person wants to keep one of its claims
+	id     ID
+	claims []Claim
+	ended  time.Time
+	keep   bool // a person wants to keep one of its claims
 }
 
 // spentIdentities returns the identities that have ended and have neither a pod nor a record, the latest first. Claims of
@@ -90,7 +89,7 @@ func (p *poolState) spentIdentities() []spent {
 		}
 		i := slices.IndexFunc(all, func(s spent) bool { return s.id == c.ID })
 		if i < 0 {
-			all, i = append(all, spent{id: c.ID, because: c.Because}), len(all)
+			all, i = append(all, spent{id: c.ID}), len(all)
 		}
 		s := &all[i]
 		s.claims, s.ended, s.keep = append(s.claims, c), latest(s.ended, c.Ended), s.keep || c.Keep
@@ -117,13 +116,19 @@ func (p *poolState) claimDeletions() []plan.Action {
 	return steps
 }
 
-// givesUp reports whether the policy gives up the claims of an identity while that many later ones are kept.
+// givesUp reports whether the policy gives up the claims of an identity while that many later ones are kept. Claims of one
+// identity may say different reasons, if two processes marked them: then the policy must give up all of them.
 func (p *poolState) givesUp(s spent, kept int) bool {
 	policy := &p.Object.Claim
+	isKept := func(c Claim) bool {
+		scaled := c.Because == reason.ScaledDown
+		return scaled && !policy.DeleteWhenScaled || !scaled && !policy.DeleteWhenReplaced
+	}
+	isNeeded := func(c Claim) bool { return isHealth(c.Because) } // it says when the next identity may be given up
 	switch {
-	case isHealth(s.because) && p.Now.Sub(s.ended) < attemptsCountFor:
-		return false // its marks say when the next identity may be given up
-	case s.because == reason.ScaledDown && policy.DeleteWhenScaled, s.because != reason.ScaledDown && policy.DeleteWhenReplaced:
+	case slices.ContainsFunc(s.claims, isNeeded) && p.Now.Sub(s.ended) < attemptsCountFor:
+		return false
+	case !slices.ContainsFunc(s.claims, isKept):
 		return true
 	case policy.DeleteAfter > 0 && !p.Now.Before(s.ended.Add(policy.DeleteAfter)):
 		return true

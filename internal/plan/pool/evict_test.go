@@ -3,6 +3,9 @@ package pool_test
 import (
 	"testing"
 
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant/pools"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 )
@@ -63,8 +66,13 @@ func TestEvict(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := answer(pool.OutlookOf(s.snapshot).Evict(plan.EvictionRequest{Pod: "web-a", UID: "a"})); got != tc.want {
+			ask := plan.EvictionRequest{Pod: "web-a", UID: "a"}
+			decided := pool.OutlookOf(s.snapshot).Evict(ask)
+			if got := answer(decided); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			if broken := brokenBy(s.snapshot, ask, decided); broken != nil {
+				t.Errorf("it breaks %v", broken)
 			}
 		})
 	}
@@ -93,6 +101,15 @@ func TestEvictionOfAFormerPodIsRefused(t *testing.T) {
 	if got := answer(pool.OutlookOf(s.snapshot).Evict(plan.EvictionRequest{Pod: "web-a", UID: "former"})); got != "CacheStale web-a" {
 		t.Errorf("got %q", got)
 	}
+}
+
+// brokenBy returns the safety rule that an answer breaks after a live read; nil: none.
+func brokenBy(s pool.Snapshot, ask plan.EvictionRequest, decided plan.EvictionAnswer) *invariant.Violation {
+	decision := hold.Decision{}
+	if s.Live = true; decided.NeedsRecord() {
+		decision = hold.DecideGrant(&s, decided.Record)
+	}
+	return pools.CheckEviction(s, ask, decided, decision)
 }
 
 // answer prints the answer to an eviction of the pod a.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant/pools"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -374,7 +375,11 @@ func outcome(s pool.Snapshot) string {
 	if d.Need == hold.ReadLive {
 		s.Live = true
 		lines = append(lines, "  hold: read live")
-		d = hold.Decide(&s, pool.Plan(s))
+		steps = pool.Plan(s)
+		d = hold.Decide(&s, steps)
+	}
+	if broken := pools.Check(s, steps, d); broken != nil {
+		lines = append(lines, "  breaks "+broken.Error())
 	}
 	switch d.Need {
 	case hold.Write:

@@ -23,7 +23,7 @@ func Plan(s Snapshot) []plan.Action {
 	births := p.births()
 	steps := slices.Concat(p.revisions(), p.comparisons(), p.completions(), p.successors(), births, p.ownership())
 	repairs, waits := p.repairs()
-	ends := slices.Concat(p.finished(), p.incomplete(), p.surplus(), repairs)
+	ends := slices.Concat(p.finished(), p.surplus(), repairs)
 	updates, noUpdates := p.updates(len(births)+len(ends) > 0)
 	ends = slices.Concat(p.withoutGranted(ends), updates, p.retirements(), p.unretirements(), p.claimDeletions(), p.endedGrants())
 	waits = append(waits, noUpdates...)

@@ -53,6 +53,8 @@ func (p *poolState) ailmentOf(pod *Pod) ailment {
 		return ailment{reason.NodeLost, doubtful, pod.Node.Silent.Add(l.NodeLost)}
 	case p.lacksClaim(pod):
 		return ailment{cause: reason.ClaimLost, certainty: damaged}
+	case pod.From != "" && pod.Gated && !p.complete(pod.ID, pod.From):
+		return ailment{cause: reason.HandoverFailed} // it lacks a claim that its identity had
 	case pod.From != "" && !pod.Scheduled && !pod.Gated && p.Object.HandoverTimeout > 0:
 		return ailment{reason.HandoverFailed, doubtful, pod.Created.Time().Add(p.Object.HandoverTimeout)}
 	case pod.Up() || pod.NotReady.IsZero() || updating:
@@ -158,7 +160,7 @@ func (p *poolState) withdrawnRepair(pod *Pod) []plan.Action {
 }
 
 // repairCauses are why pods are replaced by new identities.
-var repairCauses = []reason.Code{reason.NodeGone, reason.NodeLost, reason.ClaimLost, reason.CrashLooping, reason.NeverReady}
+var repairCauses = []reason.Code{reason.NodeGone, reason.NodeLost, reason.ClaimLost, reason.HandoverFailed, reason.CrashLooping, reason.NeverReady}
 
 // mayGiveUpInDoubt reports whether the identity of a pod may be given up although it may come back. Without a pod it is that
 // of one that terminates.

@@ -52,17 +52,6 @@ func (p *poolState) finished() []plan.Action {
 	return steps
 }
 
-// incomplete deletes the next pods of identities that lack a claim which they had. Their identities are given up.
-func (p *poolState) incomplete() []plan.Action {
-	var steps []plan.Action
-	for i := range p.staying {
-		if pod := &p.staying[i]; pod.From != "" && pod.Gated && !p.complete(pod.ID, pod.From) && p.hasRoom(pod) {
-			steps = append(steps, p.deletion(pod, reason.HandoverFailed))
-		}
-	}
-	return steps
-}
-
 // recorded reports whether the hold has recorded the disruption of a pod for that cause, and it can still happen.
 func (p *poolState) recorded(pod *Pod, cause reason.Code) bool {
 	return p.pendingOf[pod.Name].Cause == cause

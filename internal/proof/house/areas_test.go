@@ -58,10 +58,11 @@ var areas = map[string]area{
 	"lock": {
 		knows: []string{"plan", "contract"},
 		rooms: map[string]room{
-			"lock/hold":      {knows: []string{"lock/history"}},                                        // the record contains the history
-			"lock/record":    {knows: []string{"lock/history"}, uses: []string{"k8s.io/apimachinery"}}, // it checks names
-			"lock/invariant": {knows: []string{"lock/hold"}},                                           // it checks plans and the records in the hold
-			"lock/lease":     {knows: []string{"lock/hold", "lock/record"}, uses: everything},
+			"lock/hold":            {knows: []string{"lock/history"}},                                        // the record contains the history
+			"lock/record":          {knows: []string{"lock/history"}, uses: []string{"k8s.io/apimachinery"}}, // it checks names
+			"lock/invariant":       {knows: []string{"lock/hold"}},                                           // it checks plans and the records in the hold
+			"lock/invariant/pools": {knows: []string{"lock/hold", "lock/invariant"}},
+			"lock/lease":           {knows: []string{"lock/hold", "lock/record"}, uses: everything},
 		},
 	},
 	"show": {

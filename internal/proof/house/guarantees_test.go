@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant/pools"
 )
 
 const (
@@ -78,6 +79,31 @@ func TestEachPromiseNamesItsRulesAndNoOthers(t *testing.T) {
 	}
 }
 
+func TestEachPromiseAboutStatefulClustersNamesItsRulesAndNoOthers(t *testing.T) {
+	_, table, found := strings.Cut(read(t, guarantees), "\n| promise | how it is shown |\n|---|---|\n")
+	if !found {
+		t.Fatalf("%s has no table of promises about StatefulClusters", guarantees)
+	}
+	rows, _, _ := strings.Cut(table, "\n\n")
+	shown := map[string]int{}
+	for row := range strings.Lines(rows) {
+		for _, rule := range pools.Rules() {
+			named, its := strings.Contains(row, "`"+rule.Name+"`"), strings.Contains(row, "**"+rule.Promise+".**")
+			if named != its {
+				t.Errorf("%s, %s: names the rule %s: %t, want %t", guarantees, row, rule.Name, named, its)
+			}
+			if named {
+				shown[rule.Name]++
+			}
+		}
+	}
+	for _, rule := range pools.Rules() {
+		if shown[rule.Name] != 1 {
+			t.Errorf("%s shows the rule %s of the promise %q %d times", guarantees, rule.Name, rule.Promise, shown[rule.Name])
+		}
+	}
+}
+
 func TestEachGuaranteeNamesATestForEachEvent(t *testing.T) {
 	for _, p := range proofs(t) {
 		_, table, found := strings.Cut(p.text, "\n| when | tests |\n|---|---|\n")
@@ -102,6 +128,7 @@ func proofs(t *testing.T) []proof {
 	t.Helper()
 	var all []proof
 	for _, section := range strings.Split(read(t, guarantees), "\n### ")[1:] {
+		section, _, _ = strings.Cut(section, "\n## ")
 		heading, text, _ := strings.Cut(section, "\n")
 		all = append(all, proof{heading, text})
 	}

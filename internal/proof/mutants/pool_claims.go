@@ -39,7 +39,7 @@ var claimsOfPools = []Mutant{
 	},
 	{
 		Name:  "claims deleted by the policy for other identities",
-		Edits: []Edit{{poolClaims, "s.because != reason.ScaledDown && policy.DeleteWhenReplaced", "policy.DeleteWhenReplaced"}},
+		Edits: []Edit{{poolClaims, "return scaled && !policy.DeleteWhenScaled ||", "return scaled && !policy.DeleteWhenScaled && !policy.DeleteWhenReplaced ||"}},
 		Test:  poolScenarios + "claims-of-identities-that-were-replaced-are-deleted", Rule: "delete 1 claims of b",
 	},
 	{

@@ -99,7 +99,22 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "claims of ill identities deleted by a policy at once",
-		Edits: []Edit{{poolClaims, "case isHealth(s.because) && ", "case isHealth(s.because) && p.Live && "}},
+		Edits: []Edit{{poolClaims, "return isHealth(c.Because) }", "return isHealth(c.Because) && p.Live }"}},
 		Test:  poolScenarios + "claims-of-ill-identities-stay-for-a-day", Rule: "delete 1 claims of b",
+	},
+	{
+		Name:  "next pod of a hand-over that lacks a claim, and is kept",
+		Edits: []Edit{{poolRepair, "pod.Gated && !p.complete(pod.ID, pod.From):", "pod.Gated && !p.complete(pod.ID, pod.From) && !p.Live:"}},
+		Test:  poolScenarios + "the-next-pod-of-a-hand-over-that-lacks-a-claim-is-not-updated", Rule: "update web-a of web in place",
+	},
+	{
+		Name:  "pod that is deleted and updated in one plan",
+		Edits: []Edit{{poolUpdate, "pod.Revision == p.newest.Name || pod.Asked || p.ails(&pod) ||", "pod.Revision == p.newest.Name || pod.Asked ||"}},
+		Test:  poolScenarios + "the-next-pod-of-a-hand-over-that-lacks-a-claim-is-not-updated", Rule: "breaks ExactTarget",
+	},
+	{
+		Name:  "claims of one identity that say different reasons, deleted by the first one",
+		Edits: []Edit{{poolClaims, "case !slices.ContainsFunc(s.claims, isKept):", "case !isKept(s.claims[0]):"}},
+		Test:  poolScenarios + "claims-with-different-reasons-are-kept-by-one-of-them", Rule: "delete 2 claims of b",
 	},
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant/pools"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
@@ -66,7 +67,6 @@ func (p evictablePool) snapshot() plan.Workload { return p.Snapshot }
 
 func (p evictablePool) outlook() outlook { return pool.OutlookOf(*p.Snapshot) }
 
-// violation implements evictable. The rules of StatefulClusters are checked by simulation and judge.
-func (evictablePool) violation(plan.EvictionRequest, plan.EvictionAnswer, hold.Decision) *invariant.Violation {
-	return nil
+func (p evictablePool) violation(ask plan.EvictionRequest, permit plan.EvictionAnswer, d hold.Decision) *invariant.Violation {
+	return pools.CheckEviction(*p.Snapshot, ask, permit, d)
 }

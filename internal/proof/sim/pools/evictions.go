@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant/pools"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 )
@@ -68,11 +69,14 @@ func (e *eviction) review() {
 
 // judge calls the real planner and the real rules of the hold.
 func (e *eviction) judge(seen *pool.Snapshot) (plan.EvictionAnswer, hold.Decision) {
-	answer := pool.OutlookOf(*seen).Evict(e.ask)
-	if !answer.Allowed() || !answer.NeedsRecord() {
-		return answer, hold.Decision{}
+	answer, decision := pool.OutlookOf(*seen).Evict(e.ask), hold.Decision{}
+	if answer.NeedsRecord() {
+		decision = hold.DecideGrant(seen, answer.Record)
 	}
-	return answer, hold.DecideGrant(seen, answer.Record)
+	if broken := pools.CheckEviction(*seen, e.ask, answer, decision); broken != nil {
+		e.process.server.history.breaks("%v", broken)
+	}
+	return answer, decision
 }
 
 // answer records a grant, or the place of the client in the queue, and allows the eviction.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant/pools"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 )
@@ -127,6 +128,9 @@ func (p *process) plans(how string, seen pool.Snapshot, steps []plan.Action) {
 
 // carryOut appends the steps of the executor, in its order.
 func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Action, decision hold.Decision) {
+	if broken := pools.Check(seen, steps, decision); broken != nil {
+		p.server.history.breaks("%v", broken)
+	}
 	confirmed, until := true, began.Add(hold.ConfirmedFor)
 	if decision.Verify {
 		p.steps = append(p.steps, func() {

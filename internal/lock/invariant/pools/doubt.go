@@ -1,0 +1,30 @@
+package pools
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// inDoubt are the causes for which the identity of a pod is given up although the pod may come back.
+var inDoubt = []reason.Code{reason.NodeLost, reason.CrashLooping, reason.NeverReady}
+
+func breaksDoubtKept(v *view, steps []plan.Action) string {
+	limit := max(1, pods(v.Object.Liveness.MaxUnhealthy, v.Object.Replicas, false))
+	for _, d := range disruptions(steps) {
+		if !slices.Contains(inDoubt, d.Because) {
+			continue
+		}
+		another := slices.ContainsFunc(v.Pods, func(p pool.Pod) bool { return v.owned(&p) && p.Name != d.Pod && v.isAvailable(&p) })
+		switch down := v.unavailableWithout(d.Pod); {
+		case !another:
+			return fmt.Sprintf("%s is given up because of %s, and no other pod is available", d.Pod, d.Because)
+		case down > limit:
+			return fmt.Sprintf("%s is given up because of %s with %d unavailable of at most %d", d.Pod, d.Because, down, limit)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,301 @@
+package pools_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
+	"github.com/lockstep-dev/lockstep/internal/lock/invariant/pools"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+var now = time.Date(2026, time.January, 5, 12, 0, 0, 0, time.UTC)
+
+// change is a plan that a case gives, and what it is made from.
+type change struct {
+	pool.Snapshot
+	steps    []plan.Action
+	decision hold.Decision
+}
+
+// three returns a pool of three available pods a, b and c, each with one claim, and nothing to do.
+func three() *change {
+	c := &change{Snapshot: pool.Snapshot{
+		Key: plan.Key{Namespace: "team", Kind: plan.KindStatefulCluster, Name: "web"}, Now: now, Live: true,
+		Object:    pool.Object{UID: "object", Replicas: 3, Strategy: pool.Strategy{MaxUnavailable: pool.Share{Pods: 1}}},
+		ObjectsAt: 100, PodsAt: 100, ClaimsAt: 100,
+	}}
+	c.Object.Liveness.MaxUnhealthy = pool.Share{Percent: 40}
+	for _, id := range []pool.ID{"a", "b", "c"} {
+		c.Pods = append(c.Pods, pool.Pod{
+			Pod: plan.Pod{Name: "web-" + string(id), UID: string(id), Version: 10, Phase: plan.Ready, ReadySince: now.Add(-time.Hour)},
+			ID:  id, Owner: "object", Scheduled: true, Mounts: []string{"web-data-" + string(id)},
+		})
+		c.claim(id)
+	}
+	return c
+}
+
+func (c *change) claim(id pool.ID) *pool.Claim {
+	c.Claims = append(c.Claims, pool.Claim{Name: "web-data-" + string(id), ID: id, Template: "data", Pool: "object", Siblings: []string{"data"}})
+	return &c.Claims[len(c.Claims)-1]
+}
+
+// without removes a pod.
+func (c *change) without(id pool.ID) *change {
+	for i := range c.Pods {
+		if c.Pods[i].ID == id {
+			c.Pods = append(c.Pods[:i], c.Pods[i+1:]...)
+			break
+		}
+	}
+	return c
+}
+
+// spent marks the claims of an identity.
+func (c *change) spent(id pool.ID, because reason.Code) *change {
+	for i := range c.Claims {
+		if of := &c.Claims[i]; of.ID == id {
+			of.Retired, of.Ended, of.Because = true, now.Add(-time.Hour), because
+		}
+	}
+	return c
+}
+
+func (c *change) pod(id pool.ID) *pool.Pod {
+	for i := range c.Pods {
+		if c.Pods[i].ID == id {
+			return &c.Pods[i]
+		}
+	}
+	return &pool.Pod{}
+}
+
+// plans adds actions to the plan.
+func (c *change) plans(steps ...plan.Action) *change {
+	c.steps = append(c.steps, steps...)
+	return c
+}
+
+// deletes plans to delete a pod, and records that.
+func (c *change) deletes(id pool.ID, because reason.Code) *change {
+	p := c.pod(id)
+	c.plans(plan.DeletePod{Zone: "web", Pod: "web-" + string(id), UID: p.UID, Version: p.Version, Up: true, Because: because})
+	c.decision.Verify = true
+	return c.records(intent(id, because))
+}
+
+// records writes intents to the hold.
+func (c *change) records(intents ...plan.Intent) *change {
+	c.decision.Need, c.decision.Record.Holder = hold.Write, "statefulcluster/web"
+	c.decision.Record.Intents = append(c.decision.Record.Intents, intents...)
+	return c
+}
+
+// has gives the hold intents that the decision keeps.
+func (c *change) has(intents ...plan.Intent) *change {
+	c.Hold.Exists, c.Hold.Holder, c.Hold.Intents = true, "statefulcluster/web", intents
+	if c.decision.Need == hold.Write {
+		c.records(intents...)
+	}
+	return c
+}
+
+func (c *change) edit(edit func(*change)) *change {
+	edit(c)
+	return c
+}
+
+func intent(id pool.ID, because reason.Code) plan.Intent {
+	return plan.Intent{Zone: "web", Pod: "web-" + string(id), UID: string(id), Version: 10, Cause: because, Since: now}
+}
+
+// handsOver plans the next pod of the identity a, whose former pod is gone.
+func handsOver() *change {
+	c := three().without("a")
+	c.Claims[0].From = "a"
+	return c.has(intent("a", reason.IdentityHandover)).records(intent("a", reason.IdentityHandover)).plans(pool.HandOver{Pool: "web", ID: "a", From: "a"})
+}
+
+// spentA is the identity a, whose claims the policy gives up.
+func spentA() *change {
+	c := three().without("a").spent("a", reason.ScaledDown)
+	c.Object.Claim.DeleteWhenScaled = true
+	return c.plans(pool.DeleteClaims{Pool: "web", ID: "a", Claims: c.Claims[:1]})
+}
+
+func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
+	covered := map[string]bool{}
+	for sentence, tc := range map[string]struct {
+		rule string
+		*change
+	}{
+		"nothing":                          {"", three()},
+		"a new identity":                   {"", three().without("a").plans(pool.CreatePods{Pool: "web", IDs: []pool.ID{"new"}})},
+		"an identity with a claim is born": {"IdentityNew", three().without("a").plans(pool.CreatePods{Pool: "web", IDs: []pool.ID{"a"}})},
+		"an identity with a pod of another owner is born": {"IdentityNew", three().edit(func(c *change) { c.pod("a").Owner, c.Claims = "other", nil }).plans(pool.CreatePods{Pool: "web", IDs: []pool.ID{"a"}})},
+		"one identity is born twice":                      {"IdentityNew", three().plans(pool.CreatePods{Pool: "web", IDs: []pool.ID{"new"}}, pool.CreatePods{Pool: "web", IDs: []pool.ID{"new"}})},
+
+		"a hand-over":                               {"", handsOver()},
+		"a hand-over without a live read":           {"HandoverRecorded", handsOver().edit(func(c *change) { c.Live = false })},
+		"a hand-over that is not recorded":          {"HandoverRecorded", three().without("a").edit(func(c *change) { c.Claims[0].From = "a" }).plans(pool.HandOver{Pool: "web", ID: "a", From: "a"})},
+		"a hand-over beside the former pod":         {"HandoverRecorded", three().edit(func(c *change) { c.Claims[0].From = "a"; c.pod("a").Phase = plan.Terminating }).has(intent("a", reason.IdentityHandover)).records(intent("a", reason.IdentityHandover)).plans(pool.HandOver{Pool: "web", ID: "a", From: "a"})},
+		"a hand-over without a claim":               {"HandoverRecorded", handsOver().edit(func(c *change) { c.Claims[0].Siblings = []string{"data", "logs"} })},
+		"a hand-over with the claim of another pod": {"HandoverRecorded", handsOver().edit(func(c *change) { c.Claims[0].From = "former" })},
+		"a hand-over with a claim that is marked":   {"HandoverRecorded", handsOver().spent("a", reason.ScaledDown)},
+		"a hand-over with a claim that is deleted":  {"HandoverRecorded", handsOver().edit(func(c *change) { c.Claims[0].Deleting = true })},
+
+		"claims of a new pod":                     {"", three().edit(func(c *change) { c.pod("a").Gated, c.pod("a").Phase = true, plan.Starting }).plans(pool.CompletePod{Pool: "web", ID: "a", Pod: "web-a", UID: "a"})},
+		"claims of a pod that may be scheduled":   {"ClaimsCreatedOnce", three().plans(pool.CompletePod{Pool: "web", ID: "a", Pod: "web-a", UID: "a"})},
+		"claims of a next pod that lacks another": {"ClaimsCreatedOnce", three().edit(func(c *change) { p := c.pod("a"); p.Gated, p.Phase, p.From = true, plan.Starting, "former" }).plans(pool.CompletePod{Pool: "web", ID: "a", Pod: "web-a", UID: "a"})},
+
+		"births under a hold from outside": {"", three().without("a").edit(func(c *change) { c.Hold.Exists, c.Hold.Holder = true, "manual/me" }).plans(pool.CreatePods{Pool: "web", IDs: []pool.ID{"new"}})},
+		"a delete under a hold from outside": {"OutsideKept", three().deletes("a", reason.ReplacementAsked).edit(func(c *change) {
+			c.Hold.Exists, c.Hold.Holder, c.decision.Record.Holder = true, "manual/me", "manual/me"
+		})},
+		"a hold from outside is written over": {"OutsideKept", three().edit(func(c *change) { c.Hold.Exists, c.Hold.Holder = true, "manual/me" }).records()},
+		"a hold from outside that has expired": {"", three().edit(func(c *change) {
+			c.Hold.Exists, c.Hold.Holder, c.Hold.Renewed, c.Hold.Duration = true, "manual/me", now.Add(-time.Minute), time.Second
+		}).records()},
+		"claims marked while the hold cannot be read": {"OutsideKept", three().without("a").edit(func(c *change) { c.Hold.Exists, c.Hold.Unreadable = true, "damaged" }).plans(pool.RetireIdentity{Pool: "web", ID: "a"})},
+
+		"a delete that is not recorded":               {"RecordedFirst", three().deletes("a", reason.ReplacementAsked).edit(func(c *change) { c.decision.Record.Intents = nil })},
+		"a delete that is recorded for another cause": {"RecordedFirst", three().deletes("a", reason.ReplacementAsked).edit(func(c *change) { c.decision.Record.Intents[0].Cause = reason.ScaledDown })},
+		"a delete without a write":                    {"RecordedFirst", three().deletes("a", reason.ReplacementAsked).edit(func(c *change) { c.decision.Need = hold.Carry })},
+		"an update in place that is not recorded":     {"RecordedFirst", three().edit(func(c *change) { c.decision.Verify = true }).plans(pool.UpdateInPlace{Of: plan.Disruption{Zone: "web", Pod: "web-a", UID: "a", Version: 10, Because: reason.UpdatedInPlace}})},
+
+		"a record that may still happen is dropped":               {"RecordKept", three().has(intent("a", reason.ReplacementAsked)).records()},
+		"a record of a later pod is dropped":                      {"", three().edit(func(c *change) { c.pod("a").Version = 11 }).has(intent("a", reason.ReplacementAsked)).records()},
+		"a record whose pod terminates is dropped":                {"RecordKept", three().edit(func(c *change) { c.pod("a").Version, c.pod("a").Phase = 11, plan.Terminating }).has(intent("a", reason.ScaledDown)).records()},
+		"a record whose claims are not marked is dropped":         {"RecordKept", three().without("a").has(intent("a", reason.ScaledDown)).records()},
+		"a record whose claims are marked is dropped":             {"", three().without("a").spent("a", reason.ScaledDown).has(intent("a", reason.ScaledDown)).records()},
+		"a record is dropped by an older view of pods":            {"RecordKept", three().without("a").spent("a", reason.ScaledDown).edit(func(c *change) { c.PodsAt = 9 }).has(intent("a", reason.ScaledDown)).records()},
+		"a hand-over is dropped before its next pod is available": {"RecordKept", three().edit(func(c *change) { p := c.pod("a"); p.UID, p.Version, p.Phase = "next", 20, plan.Starting }).has(intent("a", reason.IdentityHandover)).records()},
+		"a grant is dropped by the caches":                        {"RecordKept", three().edit(func(c *change) { c.Live = false }).has(granted("a", time.Hour)).records()},
+		"a grant is dropped by a live read in time":               {"", three().has(granted("a", time.Hour)).records()},
+		"a grant is dropped too early":                            {"RecordKept", three().has(granted("a", time.Minute)).records()},
+		"an update that is not complete is dropped": {"RecordKept", three().edit(func(c *change) {
+			p := c.pod("a")
+			p.Version = 11
+			p.Update = pool.InPlaceUpdate{Revision: "2", At: 10, Restarts: map[string]string{"db": "first"}}
+		}).has(intent("a", reason.UpdatedInPlace)).records()},
+
+		"a delete without a further read": {"ConfirmedFirst", three().deletes("a", reason.ReplacementAsked).edit(func(c *change) { c.decision.Verify = false })},
+
+		"a delete of another version":  {"ExactTarget", three().deletes("a", reason.ReplacementAsked).edit(func(c *change) { c.pod("a").Version = 11 })},
+		"a delete of another owner's":  {"ExactTarget", three().deletes("a", reason.ReplacementAsked).edit(func(c *change) { c.pod("a").Owner = "other" })},
+		"a pod deleted for two causes": {"ExactTarget", three().deletes("a", reason.ReplacementAsked).deletes("a", reason.NodeGone)},
+
+		"an update":                                             {"", three().deletes("a", reason.IdentityHandover)},
+		"an update while another is down":                       {"WithinMaxUnavailable", three().edit(func(c *change) { c.pod("b").Phase = plan.Starting }).deletes("a", reason.IdentityHandover)},
+		"an update while one is missing":                        {"WithinMaxUnavailable", three().without("b").deletes("a", reason.UpdatedByNewIdentity)},
+		"an update while another is recorded":                   {"WithinMaxUnavailable", three().deletes("a", reason.ReplacementAsked).has(intent("b", reason.UpdatedInPlace))},
+		"an update of a pod that is down while another is down": {"", three().edit(func(c *change) { c.pod("a").Phase, c.pod("b").Phase = plan.Starting, plan.Starting }).deletes("a", reason.IdentityHandover)},
+		"an update while another was Ready for a moment":        {"WithinMaxUnavailable", three().edit(func(c *change) { c.Object.MinReady, c.pod("b").ReadySince = time.Minute, now }).deletes("a", reason.IdentityHandover)},
+		"two of three by a percentage":                          {"", three().edit(func(c *change) { c.Object.Strategy.MaxUnavailable = pool.Share{Percent: 34} }).deletes("a", reason.IdentityHandover).deletes("b", reason.IdentityHandover)},
+
+		"one of four leaves":                           {"", three().edit(func(c *change) { c.Object.Replicas = 2 }).deletes("a", reason.ScaledDown)},
+		"one too many leaves":                          {"SurplusExact", three().deletes("a", reason.ScaledDown)},
+		"one leaves beside one that is recorded":       {"SurplusExact", three().edit(func(c *change) { c.Object.Replicas = 2 }).deletes("a", reason.ScaledDown).has(intent("b", reason.ScaledDown))},
+		"one leaves because another gets its next pod": {"", three().without("b").deletes("a", reason.ScaledDown).has(intent("b", reason.IdentityHandover)).edit(func(c *change) { c.Object.Replicas = 2 })},
+
+		"a lost node":                               {"", three().edit(func(c *change) { c.pod("a").Phase = plan.Starting }).deletes("a", reason.NodeLost)},
+		"a lost node while another pod is down":     {"DoubtKept", three().edit(func(c *change) { c.pod("a").Phase, c.pod("b").Phase = plan.Starting, plan.Starting }).deletes("a", reason.NodeLost)},
+		"a lost node of the last pod":               {"DoubtKept", three().edit(func(c *change) { c.Object.Replicas = 1 }).without("b").without("c").edit(func(c *change) { c.pod("a").Phase = plan.Starting }).deletes("a", reason.CrashLooping)},
+		"a node that is gone while another is down": {"", three().edit(func(c *change) { c.pod("a").Phase, c.pod("b").Phase = plan.Starting, plan.Starting }).deletes("a", reason.NodeGone)},
+
+		"an identity ends":                                  {"", three().without("a").plans(pool.RetireIdentity{Pool: "web", ID: "a"})},
+		"an identity ends without a live read":              {"EndedWithoutPod", three().without("a").edit(func(c *change) { c.Live = false }).plans(pool.RetireIdentity{Pool: "web", ID: "a"})},
+		"an identity with a pod ends":                       {"EndedWithoutPod", three().plans(pool.RetireIdentity{Pool: "web", ID: "a"})},
+		"an identity ends with claims of an earlier object": {"EndedWithoutPod", three().without("a").plans(pool.RetireIdentity{Pool: "web", ID: "a", Claims: []pool.Claim{{ID: "a", Pool: "former"}}})},
+
+		"claims that the policy gives up":      {"", spentA()},
+		"claims that the policy keeps":         {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim.DeleteWhenScaled = false })},
+		"claims that left for another reason":  {"ClaimKept", spentA().spent("a", reason.NodeLost)},
+		"claims of an identity with a pod":     {"ClaimKept", spentA().edit(func(c *change) { c.Pods = append(c.Pods, pool.Pod{Pod: plan.Pod{Name: "web-a"}, ID: "a"}) })},
+		"claims of an identity with a record":  {"ClaimKept", spentA().edit(func(c *change) { c.PodsAt = 9 }).has(intent("a", reason.ScaledDown))},
+		"claims without a live read":           {"ClaimKept", spentA().edit(func(c *change) { c.Live = false })},
+		"claims beside one that is not marked": {"ClaimKept", spentA().edit(func(c *change) { c.claim("a").Name = "web-logs-a" })},
+		"claims that a person keeps":           {"ClaimKept", spentA().edit(func(c *change) { c.Claims[0].Keep = true })},
+		"claims of an earlier object":          {"ClaimKept", spentA().plans(pool.DeleteClaims{Pool: "web", ID: "z", Claims: []pool.Claim{{ID: "z", Pool: "former"}}})},
+		"claims that are old enough":           {"", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{DeleteAfter: time.Hour} })},
+		"claims that are not old enough":       {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{DeleteAfter: time.Hour + 1} })},
+		"claims beyond the limit":              {"", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{Limit: new(0)} })},
+		"claims within the limit":              {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{Limit: new(1)} })},
+	} {
+		covered[tc.rule] = true
+		t.Run(sentence, func(t *testing.T) {
+			expect(t, tc.rule, pools.Broken(tc.Snapshot, tc.steps, tc.decision), pools.Check(tc.Snapshot, tc.steps, tc.decision))
+		})
+	}
+	for _, rule := range pools.Rules() {
+		if !covered[rule.Name] && !strings.Contains(rule.Name, "Grant") { // those are in the test below
+			t.Errorf("no case breaks %s", rule.Name)
+		}
+	}
+}
+
+func granted(id pool.ID, known time.Duration) plan.Intent {
+	i := intent(id, reason.EvictionGranted)
+	i.Known = known
+	return i
+}
+
+func TestEveryRuleOfEvictionsCanBeBrokenAlone(t *testing.T) {
+	covered := map[string]bool{}
+	allowed := func(c *change) *change { return c.records(granted("a", 0)) }
+	down := func(c *change) { c.pod("a").Phase = plan.Starting }
+	for sentence, tc := range map[string]struct {
+		rule string
+		*change
+		version plan.Version // of the answer
+	}{
+		"a pod that serves":                        {"", allowed(three()), 0},
+		"a pod that serves without a record":       {"GrantRecorded", three(), 0},
+		"a pod recorded at another version":        {"GrantRecorded", allowed(three()).edit(func(c *change) { c.pod("a").Version = 11 }), 0},
+		"a pod under a hold from outside":          {"GrantRecorded", allowed(three()).edit(func(c *change) { c.Hold.Exists, c.Hold.Holder = true, "manual/me" }), 0},
+		"a grant that drops another":               {"GrantRecorded", allowed(three()).edit(func(c *change) { c.Object.Strategy.MaxUnavailable.Pods = 2 }).edit(func(c *change) { c.Hold.Intents = []plan.Intent{granted("b", 0)} }), 0},
+		"a pod while another is down":              {"GrantWithinBudget", allowed(three()).edit(func(c *change) { c.pod("b").Phase = plan.Starting }), 0},
+		"a pod while another is recorded":          {"GrantWithinBudget", allowed(three().has(granted("b", 0))).records(granted("b", 0)), 0},
+		"one pod although none may be unavailable": {"", allowed(three()).edit(func(c *change) { c.Object.Strategy.MaxUnavailable.Pods = 0 }), 0},
+		"a pod of an object that is being deleted": {"", three().edit(func(c *change) { c.Object.Deleting = true }), 0},
+		"a pod that is down":                       {"", three().edit(down), 10},
+		"a pod that is down at any version":        {"ExactGrant", three().edit(down), 0},
+		"a pod that terminates at any version":     {"", three().edit(func(c *change) { c.pod("a").Phase = plan.Terminating }), 0},
+		"a pod of another owner":                   {"ExactGrant", three().edit(down).edit(func(c *change) { c.pod("a").Owner = "other" }), 10},
+		"another pod of the name":                  {"ExactGrant", three().edit(down).edit(func(c *change) { c.pod("a").UID = "next" }), 10},
+	} {
+		covered[tc.rule] = true
+		t.Run(sentence, func(t *testing.T) {
+			ask, answer := plan.EvictionRequest{Pod: "web-a", UID: "a"}, plan.EvictionAnswer{Version: tc.version}
+			expect(t, tc.rule, pools.BrokenByEviction(tc.Snapshot, ask, answer, tc.decision), pools.CheckEviction(tc.Snapshot, ask, answer, tc.decision))
+		})
+	}
+	for _, rule := range pools.Rules() {
+		if !covered[rule.Name] && strings.Contains(rule.Name, "Grant") {
+			t.Errorf("no case breaks %s", rule.Name)
+		}
+	}
+}
+
+// expect checks that exactly one rule is broken, or none.
+func expect(t *testing.T, want string, broken []string, found *invariant.Violation) {
+	t.Helper()
+	if got := strings.Join(broken, ", "); got != want {
+		t.Errorf("breaks %q, want %q", got, want)
+	}
+	if (found == nil) != (want == "") || found != nil && (found.Name != want || found.Detail == "") {
+		t.Errorf("found %v, want %q with a detail", found, want)
+	}
+}
+
+func TestAnEvictionThatIsRefusedBreaksNothing(t *testing.T) {
+	c, refused := three(), plan.EvictionAnswer{Because: plan.Refusal{Code: reason.PodStarting}}
+	if found := pools.CheckEviction(c.Snapshot, plan.EvictionRequest{Pod: "web-a", UID: "a"}, refused, hold.Decision{}); found != nil {
+		t.Error(found)
+	}
+}
