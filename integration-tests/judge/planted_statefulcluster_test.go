@@ -11,6 +11,11 @@ func (h *history) claim(retired, ending bool) *history {
 	return h.add(Event{Claim: &Claim{Name: "db-data-a", ID: "a", Retired: retired, Ending: ending}})
 }
 
+// markClaim marks the claim of db-a for the end of a pod.
+func (h *history) markClaim(pod string) *history {
+	return h.add(Event{Claim: &Claim{Name: "db-data-a", ID: "a", From: h.pods[pod].UID}})
+}
+
 // holdPool adds a Lease of the StatefulCluster with intents for pods, of one cause.
 func (h *history) holdPool(cause string, pods ...string) *history {
 	hold := &PoolHold{Pool: "db"}
@@ -62,6 +67,15 @@ var plantedPools = map[string]plantedCase{
 	"a pod of a StatefulCluster that is down is evicted without an intent": {
 		history: newHistory().poolPod().pod("db-a", setNotReady).evict("db-a"),
 		rules:   evictionWebhook,
+	},
+	"an identity is handed over after an eviction, and its claims said so before": {
+		history: newHistory().poolPod().markClaim("db-a").holdPool(grantedEviction, "db-a").evict("db-a").remove("db-a").follows("next"),
+		rules:   evictionWebhook,
+	},
+	"0: an identity is handed over after an eviction, and its claims did not say so": {
+		history: newHistory().poolPod().holdPool(grantedEviction, "db-a").evict("db-a").remove("db-a").follows("next"),
+		rules:   evictionWebhook,
+		want:    []string{"0 db-a was created again, and no Lease has recorded that its identity is handed over"},
 	},
 	"an identity is handed over": {
 		history: newHistory().poolPod().holdPool(handover, "db-a").delete("db-a").remove("db-a").follows("next"),

@@ -13,7 +13,9 @@ const (
 	poolLabel           = "lockstep.dev/statefulcluster"
 	instanceIDLabel     = "lockstep.dev/instance-id"
 	retiredAtAnnotation = "lockstep.dev/retired-at"
+	handoverAnnotation  = "lockstep.dev/handover-from"
 	handover            = "IdentityHandover"
+	grantedEviction     = "EvictionGranted"
 )
 
 // PoolHold is the part of the Lease of a StatefulCluster that the judge reads.
@@ -32,6 +34,7 @@ type Claim struct {
 	ID      string // of its identity
 	Retired bool   // its identity has ended
 	Ending  bool   // it is being deleted, or is deleted
+	From    string // UID of the pod from which its identity is handed over, or may be
 }
 
 // poolHoldOf converts the Lease of a StatefulCluster. It returns nil for any other Lease.
@@ -54,6 +57,7 @@ func claimOf(c *corev1.PersistentVolumeClaim, deleted bool) *Claim {
 	}
 	return &Claim{
 		Name: c.Name, ID: c.Labels[instanceIDLabel], Retired: c.Annotations[retiredAtAnnotation] != "", Ending: deleted || c.DeletionTimestamp != nil,
+		From: c.Annotations[handoverAnnotation],
 	}
 }
 
@@ -75,10 +79,21 @@ func (v *verifier) applyPoolHold(h *PoolHold) {
 		delete(v.pools.intents, h.Pool)
 	}
 	for _, i := range h.Intents {
-		if i.Cause == handover {
+		if i.Cause == handover || i.Cause == grantedEviction && v.pools.mayBeHandedOver(i.UID) {
 			v.pools.handedOver[i.UID] = true
 		}
 	}
+}
+
+// mayBeHandedOver reports whether the claims of an identity are marked for the end of a pod. Then the record of its eviction
+// is that of a hand-over as well.
+func (p *pools) mayBeHandedOver(uid string) bool {
+	for _, c := range p.claims {
+		if c.From == uid && !c.Retired && !c.Ending {
+			return true
+		}
+	}
+	return false
 }
 
 // applyPodOfPool verifies a new pod of a StatefulCluster, and a change of the images of one.
@@ -93,7 +108,7 @@ func (v *verifier) applyPodOfPool(e Event) {
 	}
 	switch before := v.pods[p.Name]; {
 	case again && former != p.UID && !p.Deleted:
-		open := slices.ContainsFunc(v.pools.intents[p.Labels[poolLabel]], func(i PoolIntent) bool { return i.Pod == p.Name && i.Cause == handover })
+		open := slices.ContainsFunc(v.pools.intents[p.Labels[poolLabel]], func(i PoolIntent) bool { return i.Pod == p.Name && v.pools.handedOver[i.UID] })
 		if !v.pools.handedOver[former] && !open {
 			v.report(ofPools, nil, "%s was created again, and no Lease has recorded that its identity is handed over", p.Name)
 		}

@@ -72,6 +72,14 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 			want:   []string{"PATCH persistentvolumeclaims/db-data-a"},
 			body:   `{"metadata":{"uid":"u","resourceVersion":"8","annotations":{"lockstep.dev/claim-templates":"data,logs","lockstep.dev/handover-from":"uid-a"}}}`,
 		},
+		"the request of a person to keep an identity is written on its claims": {
+			action: statefulcluster.PrepareHandover{Pool: "db", ID: "a", From: "uid-a", Retain: true, Siblings: []string{"data"}, Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
+			want:   []string{"PATCH persistentvolumeclaims/db-data-a"}, body: `"lockstep.dev/retain-identity":"true"`,
+		},
+		"a request that a person withdraws is taken off the claims": {
+			action: statefulcluster.PrepareHandover{Pool: "db", ID: "a", From: "uid-a", Siblings: []string{"data"}, Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8, Retain: true}}},
+			want:   []string{"PATCH persistentvolumeclaims/db-data-a"}, body: `"lockstep.dev/retain-identity":null`,
+		},
 		"marks are removed at the version that was evaluated": {
 			action: statefulcluster.UnretireIdentity{Pool: "db", ID: "a", Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
 			want:   []string{"PATCH persistentvolumeclaims/db-data-a"},

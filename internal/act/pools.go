@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -117,12 +118,15 @@ func (e *Executor) create(ctx context.Context, key plan.Key, resource string, te
 		SetHeader("Content-Type", runtime.ContentTypeJSON).Body(text).Do(ctx).Into(into)
 }
 
-// completePod creates the missing claims of a pod, and then removes its scheduling gate.
+// completePod creates the missing claims of a pod, and then removes its scheduling gate, unless that is to stay.
 func (e *Executor) completePod(ctx context.Context, s *pool.Snapshot, a pool.CompletePod) error {
 	for _, t := range a.Templates {
 		if err := e.createClaim(ctx, s, t, a); err != nil {
 			return err
 		}
+	}
+	if a.KeepGate {
+		return nil
 	}
 	lift := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"schedulingGates":[{"name":%q,"$patch":"delete"}]}}`, a.UID, contract.ClaimsGate)
 	updated, err := e.Client.CoreV1().Pods(s.Key.Namespace).Patch(ctx, a.Pod, types.StrategicMergePatchType, lift, metav1.PatchOptions{})
@@ -172,7 +176,14 @@ func (e *Executor) unretireIdentity(ctx context.Context, s *pool.Snapshot, a poo
 // prepareHandover marks the claims of a pod that is handed over.
 func (e *Executor) prepareHandover(ctx context.Context, s *pool.Snapshot, a pool.PrepareHandover) error {
 	siblings := strings.Join(a.Siblings, ",")
-	return e.markClaims(ctx, "mark", s.Key, a.Claims, map[string]*string{contract.HandoverAnnotation: &a.From, contract.SiblingsAnnotation: &siblings})
+	marks := map[string]*string{contract.HandoverAnnotation: &a.From, contract.SiblingsAnnotation: &siblings}
+	switch {
+	case a.Retain:
+		marks[contract.RetainIdentityLabel] = new("true")
+	case slices.ContainsFunc(a.Claims, func(c pool.Claim) bool { return c.Retain }):
+		marks[contract.RetainIdentityLabel] = nil
+	}
+	return e.markClaims(ctx, "mark", s.Key, a.Claims, marks)
 }
 
 // markClaims writes annotations of claims at the versions that were evaluated; nil removes one.

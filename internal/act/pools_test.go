@@ -68,6 +68,9 @@ func TestActionsOfAStatefulCluster(t *testing.T) {
 			action: completion("data", "logs"), want: []string{"POST persistentvolumeclaims", "POST persistentvolumeclaims", "PATCH pods/db-a"},
 		},
 		"a pod without missing claims only loses its gate": {action: completion(), want: []string{"PATCH pods/db-a"}},
+		"a pod keeps its gate until its claims are marked": {
+			action: statefulcluster.CompletePod{Pool: "db", ID: "a", Pod: "db-a", UID: "uid-a", Templates: claimTemplates("data"), KeepGate: true}, want: []string{"POST persistentvolumeclaims"},
+		},
 		"a claim that is refused keeps the gate": {
 			action: completion("data"), refuses: refusing("POST persistentvolumeclaims"), want: []string{"POST persistentvolumeclaims"}, fails: true,
 		},

@@ -90,6 +90,7 @@ const (
 	SiblingsAnnotation      = "lockstep.dev/claim-templates"
 	KeepAnnotation          = "lockstep.dev/keep"
 	SpecifiedDeleteLabel    = "lockstep.dev/specified-delete"
+	RetainIdentityLabel     = "lockstep.dev/retain-identity"
 	HandoverAnnotation      = "lockstep.dev/handover-from"
 	InPlaceUpdateAnnotation = "lockstep.dev/inplace-update"
 	DeletionCostAnnotation  = "controller.kubernetes.io/pod-deletion-cost"
@@ -202,6 +203,7 @@ var words = []Word{
 	{RetiredAtAnnotation, "PersistentVolumeClaim", "annotation", us, "when the identity ended, as an RFC 3339 time", "the identity has not ended", "the identity has ended"},
 	{RetiredReasonAnnotation, "PersistentVolumeClaim", "annotation", us, "why the identity ended: a code of the reasons", "-", "-"},
 	{SpecifiedDeleteLabel, "Pod", "label or annotation", you, "`true`: this pod of a StatefulCluster leaves first if `spec.replicas` is lowered; otherwise a new identity takes its place", "the pod stays", "same as absent"},
+	{RetainIdentityLabel, "Pod, and PersistentVolumeClaim by lockstep", "label or annotation", you, "`true`: the identity of the pod gets another pod with the same claims, however this one ends; it counts once lockstep has written it on the claims", "spec.identityPolicy counts", "same as absent"},
 	{KeepAnnotation, "PersistentVolumeClaim", "annotation", you, "`true`: lockstep never deletes the claim, nor the other claims of its identity", "spec.persistentVolumeClaimRetentionPolicy counts", "same as absent"},
 	{SiblingsAnnotation, "PersistentVolumeClaim", "annotation", us, "the claim templates of all claims of the identity, separated by commas", "the claim does not say which other claims the identity has", "the names count that can be read"},
 	{HandoverAnnotation, "Pod, PersistentVolumeClaim", "annotation", us, "UID of the pod from which the identity was handed over, or is about to be", "the identity had no other pod", "the claim is not one of the identity that is handed over"},

@@ -38,7 +38,9 @@ type spec struct {
 		PodsToDelete []string `json:"podsToDelete"`
 	} `json:"scaleStrategy"`
 	IdentityPolicy struct {
-		HandoverTimeoutSeconds *int `json:"handoverTimeoutSeconds"`
+		OnDelete               string `json:"onDelete"`
+		OnEviction             string `json:"onEviction"`
+		HandoverTimeoutSeconds *int   `json:"handoverTimeoutSeconds"`
 	} `json:"identityPolicy"`
 	Claims struct {
 		WhenDeleted       string `json:"whenDeleted"`
@@ -101,6 +103,7 @@ func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 	o := pool.Object{
 		UID: string(u.GetUID()), Version: version, Generation: u.GetGeneration(), Deleting: u.GetDeletionTimestamp() != nil,
 		Replicas: valueOr(s.Replicas, 1), MinReady: seconds(s.MinReadySeconds), RevisionHistory: valueOr(s.RevisionHistoryLimit, defaultHistory),
+		Keep:            keepPolicyOf(&s),
 		HandoverTimeout: seconds(valueOr(s.IdentityPolicy.HandoverTimeoutSeconds, defaultHandoverSeconds)),
 		Paused:          s.Paused || s.UpdateStrategy.RollingUpdate.Paused, Strategy: strategyOf(&s), Liveness: livenessOf(&s), Claim: claimPolicyOf(&s),
 		Ordered: s.PodManagementPolicy == "OrderedReady", PodsToDelete: s.ScaleStrategy.PodsToDelete,
@@ -140,6 +143,11 @@ func strategyOf(s *spec) pool.Strategy {
 		MaxUnavailable: shareOf(rolling.MaxUnavailable, 1),
 		Policy:         cmp.Or(pool.PodUpdatePolicy(rolling.PodUpdatePolicy), pool.InPlaceIfPossible),
 	}
+}
+
+func keepPolicyOf(s *spec) pool.KeepPolicy {
+	const keeps = "KeepIdentity"
+	return pool.KeepPolicy{OnDelete: s.IdentityPolicy.OnDelete == keeps, OnEviction: s.IdentityPolicy.OnEviction == keeps}
 }
 
 func claimPolicyOf(s *spec) pool.ClaimPolicy {
@@ -200,6 +208,7 @@ func podOf(p *corev1.Pod) pool.Pod {
 		Generation: p.Generation, Observed: p.Status.ObservedGeneration,
 		Containers: containersOf(p), Update: updateOf(p),
 	}
+	converted.Retain = p.Labels[contract.RetainIdentityLabel] == "true" || p.Annotations[contract.RetainIdentityLabel] == "true"
 	converted.Asked = p.Labels[contract.SpecifiedDeleteLabel] == "true" || p.Annotations[contract.SpecifiedDeleteLabel] == "true"
 	for i := range p.Spec.Volumes {
 		if claim := p.Spec.Volumes[i].PersistentVolumeClaim; claim != nil && strings.HasSuffix(claim.ClaimName, "-"+string(converted.ID)) {
@@ -207,8 +216,11 @@ func podOf(p *corev1.Pod) pool.Pod {
 		}
 	}
 	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue {
+		switch {
+		case c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue:
 			converted.NotReady = c.LastTransitionTime.Time
+		case c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue:
+			converted.Disrupted = true
 		}
 	}
 	converted.From = p.Annotations[contract.HandoverAnnotation]
@@ -280,7 +292,7 @@ func claimOf(m *metav1.PartialObjectMetadata) pool.Claim {
 	return pool.Claim{
 		Name: m.Name, UID: string(m.UID), Version: version, ID: pool.ID(m.Labels[contract.InstanceIDLabel]),
 		Template: m.Labels[contract.ClaimLabel], Pool: m.Labels[contract.PoolUIDLabel],
-		Siblings: siblingsOf(m.Annotations), From: m.Annotations[contract.HandoverAnnotation], Deleting: m.DeletionTimestamp != nil, Retired: m.Annotations[contract.RetiredAtAnnotation] != "",
+		Siblings: siblingsOf(m.Annotations), From: m.Annotations[contract.HandoverAnnotation], Retain: m.Annotations[contract.RetainIdentityLabel] == "true", Deleting: m.DeletionTimestamp != nil, Retired: m.Annotations[contract.RetiredAtAnnotation] != "",
 		Keep:  m.Annotations[contract.KeepAnnotation] == "true" || m.Labels[contract.KeepAnnotation] == "true",
 		Owned: metav1.IsControlledBy(m, &metav1.ObjectMeta{UID: types.UID(m.Labels[contract.PoolUIDLabel])}),
 		Ended: endedAt(m.Annotations), Because: knownReason(m.Annotations[contract.RetiredReasonAnnotation]),

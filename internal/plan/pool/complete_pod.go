@@ -9,14 +9,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// CompletePod creates the missing claims of a pod, and then lets the pod be scheduled. No scheduler sees the pod before
-// all of its claims exist.
+// CompletePod creates the missing claims of a pod, and then lets the pod be scheduled, unless it keeps the gate. No scheduler
+// sees the pod before all of its claims exist.
 type CompletePod struct {
 	Pool      string
 	ID        ID
 	Pod       string
 	UID       string
 	From      string          // UID of the pod that the identity had before; empty: none
+	KeepGate  bool            // the identity may be kept, so its claims are marked before the pod can be scheduled
 	Templates []ClaimTemplate // of the claims to create
 	Siblings  []string        // the claim templates of all claims that the identity will have
 }
@@ -37,11 +38,15 @@ func (a CompletePod) String() string {
 	if len(a.Templates) == 0 {
 		return "complete " + a.Pod
 	}
+	then := ""
+	if a.KeepGate {
+		then = ", keeping its gate"
+	}
 	var names []string
 	for _, t := range a.Templates {
 		names = append(names, t.Name)
 	}
-	return fmt.Sprintf("complete %s with %s", a.Pod, strings.Join(names, ", "))
+	return fmt.Sprintf("complete %s with %s%s", a.Pod, strings.Join(names, ", "), then)
 }
 
 // completions completes the pods that wait for their claims. Pods that are too many are never completed, so that a pod
@@ -60,7 +65,14 @@ func (p *poolState) completions() []plan.Action {
 				complete.Templates = append(complete.Templates, t)
 			}
 		}
-		steps = append(steps, complete)
+		marksFirst := p.Object.Keep.Any() && pod.From == ""
+		prepare, marked := p.prepare(&pod)
+		switch complete.KeepGate = marksFirst && len(complete.Templates) > 0; {
+		case marksFirst && !complete.KeepGate && !marked && p.whole(&pod):
+			steps = append(steps, prepare)
+		default:
+			steps = append(steps, complete)
+		}
 	}
 	return steps
 }

@@ -19,6 +19,7 @@ type CreatePods struct {
 	Revision  string
 	Templates Templates
 	IDs       []ID
+	Careful   bool // identities may be kept, so a cache that lacks their claims does not suffice
 }
 
 // Reason implements plan.Action.
@@ -26,7 +27,11 @@ func (CreatePods) Reason() reason.Code { return reason.IdentityBorn }
 
 // Effect implements plan.Action. A birth needs no hold: an identity that is one too many leaves before it has claims.
 func (a CreatePods) Effect() plan.Effect {
-	return plan.Effect{Zone: a.Pool, Order: plan.WithoutHold, Visible: true}
+	read := plan.OnCaches
+	if a.Careful {
+		read = plan.Always
+	}
+	return plan.Effect{Zone: a.Pool, Order: plan.WithoutHold, Visible: true, Read: read}
 }
 
 // Event implements plan.Action.
@@ -84,7 +89,7 @@ func (p *poolState) birth(of Revision, pods int) []plan.Action {
 	if pods <= 0 {
 		return nil
 	}
-	birth := CreatePods{Pool: p.Key.Name, Revision: of.Name, Templates: p.templatesOf(of.Name)}
+	birth := CreatePods{Pool: p.Key.Name, Revision: of.Name, Templates: p.templatesOf(of.Name), Careful: p.Object.Keep.Any()}
 	for range pods {
 		birth.IDs = append(birth.IDs, p.draw())
 	}

@@ -42,6 +42,8 @@ type handover struct {
 	Intent  plan.Intent
 	Over    bool // the former pod is gone
 	Overdue bool // the former pod still exists although its grace period is over by more than a hand-over waits for
+
+	Unrecorded bool // the hold has to record it first
 }
 
 // recordedHandovers returns the hand-overs that can go on, the oldest first. One whose claims are not complete cannot.
@@ -49,7 +51,7 @@ func (s *Snapshot) recordedHandovers() []handover {
 	var recorded []handover
 	for _, i := range s.Hold.Intents {
 		id, ours := IDOf(s.Key.Name, i.Pod)
-		if i.Cause != reason.IdentityHandover || !ours || s.IntentStatus(i) != plan.Open || !s.complete(id, i.UID) {
+		if !ours || !s.handsOver(id, i) || s.IntentStatus(i) != plan.Open || !s.complete(id, i.UID) {
 			continue
 		}
 		pod, exists := s.podOf(id)
@@ -62,6 +64,13 @@ func (s *Snapshot) recordedHandovers() []handover {
 	}
 	slices.SortStableFunc(recorded, func(a, b handover) int { return a.Intent.Since.Compare(b.Intent.Since) })
 	return recorded
+}
+
+// handsOver reports whether an identity gets another pod after the end of the recorded one. That of an evicted pod does so if
+// it is kept.
+func (s *Snapshot) handsOver(id ID, i plan.Intent) bool {
+	retained := slices.ContainsFunc(s.claimsOf(id), func(c Claim) bool { return c.Retain && c.From == i.UID })
+	return i.Cause == reason.IdentityHandover || i.Granted() && (retained || s.Object.Keep.OnEviction)
 }
 
 func (s *Snapshot) overdue(p Pod) bool {
@@ -102,6 +111,7 @@ type PrepareHandover struct {
 	From     string // UID of the pod
 	Claims   []Claim
 	Siblings []string // the claim templates of all of its claims
+	Retain   bool     // a person asks to keep the identity
 }
 
 // Reason implements plan.Action.
@@ -122,27 +132,32 @@ func (a PrepareHandover) String() string {
 
 // handOver returns the next step of handing over the identity of a pod: its claims are marked, and then the pod is deleted.
 func (p *poolState) handOver(pod *Pod) plan.Action {
+	if prepare, marked := p.prepare(pod); !marked {
+		return prepare
+	}
+	return p.deletion(pod, reason.IdentityHandover)
+}
+
+// prepare returns how the claims of a pod are marked for a hand-over, and whether they are already.
+func (p *poolState) prepare(pod *Pod) (_ PrepareHandover, marked bool) {
 	claims := p.mounted(pod)
-	prepare := PrepareHandover{Pool: p.Key.Name, ID: pod.ID, From: pod.UID}
+	prepare := PrepareHandover{Pool: p.Key.Name, ID: pod.ID, From: pod.UID, Retain: pod.Retain}
 	for _, c := range claims {
 		prepare.Siblings = append(prepare.Siblings, c.Template)
 	}
 	for _, c := range claims {
-		if c.From != pod.UID || !slices.Equal(c.Siblings, prepare.Siblings) {
+		if c.From != pod.UID || c.Retain != pod.Retain || !slices.Equal(c.Siblings, prepare.Siblings) {
 			prepare.Claims = append(prepare.Claims, c)
 		}
 	}
-	if len(prepare.Claims) > 0 {
-		return prepare
-	}
-	return p.deletion(pod, reason.IdentityHandover)
+	return prepare, len(prepare.Claims) == 0
 }
 
 // successors creates the next pods of the identities that are handed over.
 func (p *poolState) successors() []plan.Action {
 	var steps []plan.Action
 	for _, h := range p.handovers {
-		if !h.Over {
+		if !h.Over || h.Unrecorded {
 			continue
 		}
 		revision := cmp.Or(p.newest.Name, p.current.Name)

@@ -14,6 +14,8 @@ var idForm = regexp.MustCompile(`^[0-9a-f]{16}$`)
 // Drawn reports whether the identity has the form that lockstep draws. Identities that were adopted have others.
 func (id ID) Drawn() bool { return idForm.MatchString(string(id)) }
 
+func compareIDs(a, b ID) int { return strings.Compare(string(a), string(b)) }
+
 // PodName returns the name of the pod of an identity.
 func PodName(pool string, id ID) string { return pool + "-" + string(id) }
 

@@ -56,7 +56,7 @@ func (s *Snapshot) statusOfGrant(pod Pod, i plan.Intent) plan.IntentStatus {
 
 // statusOfSuccessor is the status of an intent whose pod has been followed by another one of its name.
 func (s *Snapshot) statusOfSuccessor(next Pod, i plan.Intent) plan.IntentStatus {
-	if i.Cause == reason.IdentityHandover && s.owns(&next) && !s.available(&next) {
+	if (i.Cause == reason.IdentityHandover || next.From == i.UID) && s.owns(&next) && !s.available(&next) {
 		return plan.Open
 	}
 	return plan.Done

@@ -89,12 +89,14 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 				}
 				return nil
 			},
-			"minready":   func(v string) (err error) { s.Object.MinReady, err = time.ParseDuration(v); return err },
-			"unreadable": func(string) error { s.Object.Unreadable = "no number"; return nil },
-			"deleting":   func(string) error { s.Object.Deleting = true; return nil },
-			"ordered":    func(string) error { s.Object.Ordered = true; return nil },
-			"paused":     func(string) error { s.Object.Paused = true; return nil },
-			"ondelete":   func(string) error { s.Object.Strategy.OnDelete = true; return nil },
+			"minready":    func(v string) (err error) { s.Object.MinReady, err = time.ParseDuration(v); return err },
+			"unreadable":  func(string) error { s.Object.Unreadable = "no number"; return nil },
+			"deleting":    func(string) error { s.Object.Deleting = true; return nil },
+			"ordered":     func(string) error { s.Object.Ordered = true; return nil },
+			"paused":      func(string) error { s.Object.Paused = true; return nil },
+			"keepdeleted": func(string) error { s.Object.Keep.OnDelete = true; return nil },
+			"keepevicted": func(string) error { s.Object.Keep.OnEviction = true; return nil },
+			"ondelete":    func(string) error { s.Object.Strategy.OnDelete = true; return nil },
 			"policy": func(v string) error {
 				s.Object.Strategy.Policy = pool.PodUpdatePolicy(v)
 				return nil
@@ -197,6 +199,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			"unreadable": func(string) error { c.Ended = time.Time{}; return nil },
 			"owned":      func(string) error { c.Owned = true; return nil },
 			"from":       func(v string) error { c.From = v; return nil },
+			"retain":     func(string) error { c.Retain = true; return nil },
 			"keep":       func(string) error { c.Keep = true; return nil },
 			"because":    func(v string) error { c.Because = reason.Code(v); return nil },
 			"ago":        ago(&c.Ended),
@@ -226,6 +229,8 @@ func readPod(s *pool.Snapshot, fields []string) error {
 		"terminating": func(string) error { p.Phase = plan.Terminating; return nil },
 		"finished":    func(string) error { p.Phase, p.Finished = plan.Starting, true; return nil },
 		"pending":     func(string) error { p.Scheduled = false; return nil },
+		"retain":      func(string) error { p.Retain = true; return nil },
+		"disrupted":   func(string) error { p.Disrupted = true; return nil },
 		"asked":       func(string) error { p.Asked = true; return nil },
 		"gated":       func(string) error { p.Scheduled, p.Gated = false, true; return nil },
 		"successor":   func(string) error { p.From = string(id); return nil },

@@ -25,7 +25,8 @@ func Plan(s Snapshot) []plan.Action {
 	repairs, waits := p.repairs()
 	ends := slices.Concat(p.finished(), p.surplus(), repairs)
 	updates, noUpdates := p.updates(len(births)+len(ends) > 0)
-	ends = slices.Concat(p.withoutGranted(ends), updates, p.retirements(), p.unretirements(), p.claimDeletions(), p.endedGrants())
+	steps = append(steps, p.preparations(slices.Concat(ends, updates))...)
+	ends = slices.Concat(p.withoutGranted(ends), updates, p.keptIdentities(), p.retirements(), p.unretirements(), p.claimDeletions(), p.endedGrants())
 	waits = append(waits, noUpdates...)
 	switch objection := p.held(); {
 	case objection.None():

@@ -64,10 +64,10 @@ func newPoolState(s *Snapshot) *poolState {
 	return p
 }
 
-// keptHandovers returns the hand-overs for which the pool has a place. A pod that was created in the meantime and has no
+// keptHandovers returns the hand-overs for which the pool has a place, those that are recorded first. A pod that was created in the meantime and has no
 // claims yet makes room for them, because it has no data.
 func (p *poolState) keptHandovers() []handover {
-	recorded, withData := slices.Clone(p.recordedOver), 0
+	recorded, withData := slices.Concat(p.recordedOver, p.unrecordedHandovers()), 0
 	recorded = slices.DeleteFunc(recorded, func(h handover) bool { return h.Overdue && p.mayGiveUpInDoubt(nil) })
 	for i := range p.staying {
 		if !p.isNew(&p.staying[i]) {

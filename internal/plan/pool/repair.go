@@ -47,6 +47,8 @@ func (p *poolState) ailmentOf(pod *Pod) ailment {
 	l := &p.Object.Liveness
 	updating := p.openOf[pod.Name] && p.pendingOf[pod.Name].Cause == "" || p.pending(pod)
 	switch {
+	case pod.Node.Gone && (p.isRetained(pod) || p.Object.Keep.OnEviction) && p.whole(pod):
+		return ailment{cause: reason.IdentityHandover}
 	case pod.Node.Gone:
 		return ailment{cause: reason.NodeGone}
 	case l.NodeLost > 0 && !pod.Node.Silent.IsZero():
@@ -144,8 +146,11 @@ func (p *poolState) repairs() (steps, waits []plan.Action) {
 	return steps, waits
 }
 
-// repair deletes a pod whose state depends on other objects.
+// repair deletes a pod whose state depends on other objects, or hands its identity over.
 func (p *poolState) repair(pod *Pod, because reason.Code) plan.Action {
+	if because == reason.IdentityHandover {
+		return p.handOver(pod)
+	}
 	d := p.disruption(pod, because)
 	d.NeedsLiveRead = true
 	return plan.DeletePod(d)

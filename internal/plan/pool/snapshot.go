@@ -51,6 +51,7 @@ type Object struct {
 	Paused          bool   // no pod is updated
 	Ordered         bool   // pods are created, and leave, one at a time
 	Strategy        Strategy
+	Keep            KeepPolicy
 	HandoverTimeout time.Duration // 0: a kept identity is waited for without end
 	Liveness        Liveness
 	Claim           ClaimPolicy
@@ -101,6 +102,8 @@ type Pod struct {
 	Restarts  int       // of its containers
 	EndsBy    time.Time // when its grace period is over, if it is terminating
 	From      string    // UID of the pod that its identity had before; empty: none
+	Retain    bool      // a person asks to keep its identity
+	Disrupted bool      // it was evicted, or Kubernetes removes it
 	Node      Node
 	Mounts    []string  // the claims of its volumes
 	NotReady  time.Time // since when it is not Ready; zero: it is, or nothing is known
@@ -131,6 +134,7 @@ type Claim struct {
 	Pool     string   // UID of the StatefulCluster for which it was created
 	Siblings []string // the claim templates of its identity when it was created
 	From     string   // UID of the pod from which its identity is handed over, or was; empty: it never was
+	Retain   bool     // a person asked to keep the identity at the end of that pod
 	Deleting bool
 	Retired  bool        // its identity has ended
 	Owned    bool        // by the object

@@ -9,19 +9,21 @@ import (
 
 // surplus deletes the pods that are too many, and cancels recorded deletions that are no longer asked for. Lowering the
 // replicas by a number ends exactly that many pods, so each end is recorded first, also that of a pod that is down: a
-// process that was suspended may still send it.
+// process that was suspended may still send it. No pod leaves for a hand-over that is not recorded yet.
 func (p *poolState) surplus() []plan.Action {
 	var steps []plan.Action
 	wanted := max(0, p.Object.Replicas-len(p.staying)-len(p.handovers)) // of the leaving pods
+	unrecorded := p.unrecorded()
 	for i := range p.leaving {
-		pod := &p.leaving[i]
-		if i >= len(p.leaving)-wanted { // the last ones to leave stay
+		pod, after := &p.leaving[i], len(p.leaving)-i-wanted // how many of those that leave come after it, and itself
+		switch {
+		case after <= 0: // the last ones to leave stay
 			steps = append(steps, p.cancellation(pod))
-		} else {
+		case after > unrecorded:
 			steps = append(steps, p.deletion(pod, reason.ScaledDown))
 		}
 	}
-	for i := range p.leaveNow() {
+	for i := range p.leaveNow() - unrecorded {
 		if pod := &p.staying[i]; p.hasRoom(pod) {
 			steps = append(steps, p.deletion(pod, reason.ScaledDown))
 		}
@@ -40,12 +42,16 @@ func (p *poolState) leaveNow() int {
 	return min(p.excess(), 1)
 }
 
-// finished deletes the pods whose containers have ended. Their identities are given up.
+// finished deletes the pods whose containers have ended. Their identities are given up, but for those that are kept.
 func (p *poolState) finished() []plan.Action {
 	var steps []plan.Action
 	for i := range p.ended {
 		pod := &p.ended[i]
-		if p.hasRoom(pod) {
+		switch {
+		case !p.hasRoom(pod):
+		case p.keepsEnded(pod):
+			steps = append(steps, p.handOver(pod))
+		default:
 			steps = append(steps, p.deletion(pod, reason.PodFinished))
 		}
 	}

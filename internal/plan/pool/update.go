@@ -126,7 +126,7 @@ func (p *poolState) cancelled(pod *Pod) []plan.Action {
 func (p *poolState) withdrawn(pods []Pod) []plan.Action {
 	var steps []plan.Action
 	for _, pod := range p.needed() {
-		if !p.pending(&pod) {
+		if !p.pending(&pod) || p.ailing[pod.Name].cause == p.pendingOf[pod.Name].Cause {
 			continue
 		}
 		asked := slices.ContainsFunc(pods, func(o Pod) bool { return o.Name == pod.Name })

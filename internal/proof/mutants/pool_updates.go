@@ -109,7 +109,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "hand-over that has ended once its next pod exists",
-		Edits: []Edit{{poolStatus, "i.Cause == reason.IdentityHandover && s.owns(&next) && !s.available(&next)", "false"}},
+		Edits: []Edit{{poolStatus, "if (i.Cause == reason.IdentityHandover ||", "if i.Pod == \"\" && (i.Cause == reason.IdentityHandover ||"}},
 		Test:  poolScenarios + "a-hand-over-lasts-until-the-next-pod-is-available", Rule: "hold: write free",
 	},
 	{
@@ -174,7 +174,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "claims not marked before a hand-over",
-		Edits: []Edit{{poolHandOver, "\tif len(prepare.Claims) > 0 {\n", "\tif len(prepare.Claims) > 0 && pod.Name == \"\" {\n"}},
+		Edits: []Edit{{poolHandOver, "return prepare, len(prepare.Claims) == 0", "return prepare, pod.Name != \"\""}},
 		Test:  poolScenarios + "claims-are-marked-before-a-hand-over", Rule: "delete web-a",
 	},
 	{

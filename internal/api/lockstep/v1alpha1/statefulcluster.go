@@ -120,6 +120,16 @@ type PoolScaleStrategy struct {
 
 // PoolIdentityPolicy says when an identity keeps its claims.
 type PoolIdentityPolicy struct {
+	// OnDelete is KeepIdentity if the identity of a pod that another client deletes gets another pod with the same claims.
+	// +kubebuilder:validation:Enum=NewIdentity;KeepIdentity
+	// +kubebuilder:default:=NewIdentity
+	OnDelete string `json:"onDelete,omitempty"`
+
+	// OnEviction is the same for a pod that is evicted, or that Kubernetes removes, such as because its Node is deleted.
+	// +kubebuilder:validation:Enum=NewIdentity;KeepIdentity
+	// +kubebuilder:default:=NewIdentity
+	OnEviction string `json:"onEviction,omitempty"`
+
 	// HandoverTimeoutSeconds is how long a hand-over waits for the former pod after the end of its grace period. Then a new
 	// identity takes its place. 0: without end.
 	// +kubebuilder:default:=600

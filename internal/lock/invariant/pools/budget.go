@@ -95,7 +95,7 @@ var forUpdates = []reason.Code{reason.UpdatedInPlace, reason.IdentityHandover, r
 func breaksWithinMaxUnavailable(v *view, steps []plan.Action) string {
 	var names []string
 	for _, d := range disruptions(steps) {
-		if p, _ := v.podNamed(d.Pod); slices.Contains(forUpdates, d.Because) && isUp(&p) {
+		if p, _ := v.podNamed(d.Pod); slices.Contains(forUpdates, d.Because) && isUp(&p) && !p.Node.Gone {
 			names = append(names, d.Pod)
 		}
 	}

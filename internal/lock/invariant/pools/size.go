@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -41,14 +42,19 @@ func isCancelled(i plan.Intent, steps []plan.Action) bool {
 	return slices.ContainsFunc(only[plan.CancelDeletion](steps), func(a plan.CancelDeletion) bool { return a.Intent.Pod == i.Pod && a.Intent.UID == i.UID })
 }
 
-// waitForPods is how many identities are recorded to get another pod, and have none that could serve.
+// waitForPods is how many identities get another pod, and have none that could serve: it is recorded, or their policy says
+// so.
 func (v *view) waitForPods() int {
-	wait := 0
-	for _, i := range v.counting {
-		p, exists := v.podNamed(i.Pod)
-		if i.Cause == reason.IdentityHandover && (!exists || terminates(&p)) {
-			wait++
+	wait := map[pool.ID]bool{}
+	for _, c := range v.Claims {
+		p, exists := v.podNamed(v.nameOf(c.ID))
+		recorded := slices.ContainsFunc(v.counting, func(i plan.Intent) bool {
+			return i.Pod == v.nameOf(c.ID) && (i.Cause == reason.IdentityHandover || isGrant(i))
+		})
+		kept := recorded || c.Retain || v.Object.Keep.OnDelete || v.Object.Keep.OnEviction
+		if c.Pool == v.Object.UID && kept && !c.Retired && !c.Deleting && (!exists || terminates(&p)) {
+			wait[c.ID] = true
 		}
 	}
-	return wait
+	return len(wait)
 }

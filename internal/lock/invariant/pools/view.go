@@ -148,7 +148,8 @@ func (v *view) counts(i plan.Intent) bool {
 	case p.Version <= i.Version: // the view is older than the intent
 		return true
 	}
-	return i.Cause == reason.IdentityHandover && v.owned(&p) && !v.isAvailable(&p) // the next pod of the identity
+	isNext := i.Cause == reason.IdentityHandover || p.From == i.UID
+	return isNext && v.owned(&p) && !v.isAvailable(&p)
 }
 
 // mayStillHappen reports whether the disruption of a pod that still exists may happen, or is underway.

@@ -111,6 +111,8 @@ func (e *eviction) carriedOut(seen *pool.Snapshot) {
 		}
 		s.log("the API server evicts %s", pod.Name)
 		s.history.evicted(s, &pod, seen)
+		s.changePod(pod.Name, func(p *pool.Pod) { p.Disrupted = true })
+		s.history.endedByOthers(s, pod.Name)
 		s.terminate(pod.Name)
 	}
 	switch {

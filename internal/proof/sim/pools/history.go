@@ -2,6 +2,7 @@ package pools
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -23,6 +24,7 @@ type history struct {
 	evictees []plan.Version                // when pods that served were evicted, of those for which no later pod serves yet
 	filling  map[string]bool               // UIDs of the pods that serve instead
 	birth    map[string]plan.Version       // of each pod, by its UID
+	kept     map[pool.ID]bool              // identities whose pods other clients ended, and that are to be kept
 }
 
 type asked struct {
@@ -32,7 +34,7 @@ type asked struct {
 
 func newHistory(s *server) history {
 	return history{
-		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, had: map[pool.ID]map[string]string{}, updating: map[pool.ID]bool{}, filling: map[string]bool{}, birth: map[string]plan.Version{},
+		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, had: map[pool.ID]map[string]string{}, updating: map[pool.ID]bool{}, filling: map[string]bool{}, birth: map[string]plan.Version{}, kept: map[pool.ID]bool{},
 		asked: []asked{{firstVersion, s.object.Replicas}},
 	}
 }
@@ -44,7 +46,7 @@ func (h *history) breaks(format string, args ...any) {
 // judge checks the state after each change.
 func (h *history) judge(s *server) {
 	for _, i := range s.lease.Intents {
-		if i.Cause == reason.IdentityHandover {
+		if i.Cause == reason.IdentityHandover || i.Granted() && s.mayKeep(i.Pod) {
 			h.noted[i.UID] = true
 		}
 	}
@@ -68,13 +70,15 @@ func (h *history) fills(p *pool.Pod) {
 
 // downByUs is how many pods are down that served, by evictions and updates, if so many are asked for.
 func (h *history) downByUs(s *server, asked int) int {
-	serving := 0
+	return max(0, min(len(h.evictees)+len(h.updating), asked-serving(s)))
+}
+
+func serving(s *server) int {
+	n := 0
 	for _, p := range s.pods {
-		if serves(&p) {
-			serving++
-		}
+		n += one(serves(&p))
 	}
-	return max(0, min(len(h.evictees)+len(h.updating), asked-serving))
+	return n
 }
 
 // evicted checks a pod that the API server is about to evict for a client, because of what a process has seen.
@@ -90,7 +94,9 @@ func (h *history) evicted(s *server, p *pool.Pod, seen *pool.Snapshot) {
 	if down := h.downByUs(s, h.leastAsked(seen)); down >= most {
 		h.breaks("WithinBudget: pod %s is evicted while %d are down by evictions and updates, at most %d may be", p.Name, down, most)
 	}
-	h.evictees = append(h.evictees, s.version)
+	if serving(s) <= s.object.Replicas { // otherwise another pod serves instead already
+		h.evictees = append(h.evictees, s.version)
+	}
 }
 
 // follow records which pods have ended.
@@ -129,7 +135,9 @@ func (h *history) born(s *server, p *pool.Pod) {
 	if !again {
 		return
 	}
-	open := slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool { return i.Pod == p.Name && i.Cause == reason.IdentityHandover })
+	open := slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool {
+		return i.Pod == p.Name && (i.Cause == reason.IdentityHandover || i.Granted() && s.mayKeep(i.Pod))
+	})
 	if !h.noted[former] && !open {
 		h.breaks("HandoverNoted: pod %s was created again without a record", p.Name)
 	}
@@ -147,7 +155,8 @@ func (h *history) disrupted(s *server, p *pool.Pod, cause reason.Code, seen *poo
 	if slices.Contains(inDoubt, cause) && p.Scheduled && !serves(p) {
 		h.givenUp(p, seen)
 	}
-	if (cause == reason.IdentityHandover || cause == reason.UpdatedInPlace) && serves(p) {
+	lost := slices.ContainsFunc(seen.Pods, func(other pool.Pod) bool { return other.Name == p.Name && other.Node.Gone })
+	if (cause == reason.IdentityHandover || cause == reason.UpdatedInPlace) && serves(p) && !lost {
 		h.updates(s, p)
 	}
 }
@@ -178,7 +187,8 @@ func (h *history) scaledDown(s *server, ended *pool.Pod, seen *pool.Snapshot) {
 		}
 	}
 	for _, i := range s.lease.Intents { // an identity that waits for its next pod has a place
-		if p, exists := s.pods[i.Pod]; i.Cause == reason.IdentityHandover && (!exists || !p.Active()) {
+		handsOver := i.Cause == reason.IdentityHandover || i.Granted() && s.mayKeep(i.Pod)
+		if p, exists := s.pods[i.Pod]; handsOver && (!exists || !p.Active()) {
 			active++
 		}
 	}
@@ -226,6 +236,61 @@ func handedOver(s *server, id pool.ID) bool {
 	return slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool {
 		return i.Pod == pool.PodName(poolName, id) && i.Cause == reason.IdentityHandover
 	})
+}
+
+// mayKeep reports whether the identity of a pod may be kept although another client ended the pod.
+func (s *server) mayKeep(pod string) bool {
+	retained := slices.ContainsFunc(slices.Collect(maps.Values(s.claims)), func(c pool.Claim) bool { return c.Retain && pool.PodName(poolName, c.ID) == pod })
+	return retained || s.object.Keep.Any()
+}
+
+// endedByOthers records a pod that served and that another client is about to end.
+func (h *history) endedByOthers(s *server, name string) {
+	p := s.pods[name]
+	recorded := slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool { return i.UID == p.UID && !i.Granted() })
+	policy := p.Disrupted && s.object.Keep.OnEviction || !p.Disrupted && s.object.Keep.OnDelete
+	h.kept[p.ID] = policy && serves(&p) && !recorded
+}
+
+// ends checks an identity that lockstep ends, because of what a process has seen: one that is to be kept is given up only for
+// a cause of lockstep's own, or if it has no place.
+func (h *history) ends(s *server, c *pool.Claim, cause reason.Code, seen *pool.Snapshot) {
+	if !h.kept[c.ID] || cause != reason.IdentityLost && cause != reason.EvictionGranted {
+		return
+	}
+	claims, places := 0, h.leastAsked(seen)
+	for _, other := range s.claims {
+		isSame := h.had[c.ID][other.Name] == other.UID
+		claims += one(other.ID == c.ID && isSame && !other.Deleting && !other.Retired)
+	}
+	places -= max(withData(slices.Collect(maps.Values(s.pods)), slices.Collect(maps.Values(s.claims))), withData(seen.Pods, seen.Claims))
+	waiting := map[pool.ID]bool{} // others, which may be kept as well
+	for _, o := range seen.Claims {
+		hasPod := slices.ContainsFunc(seen.Pods, func(p pool.Pod) bool { return p.ID == o.ID && p.Phase != plan.Terminating })
+		if o.ID != c.ID && !o.Retired && !hasPod {
+			waiting[o.ID] = true
+		}
+	}
+	places -= len(waiting)
+	if claims == len(s.object.Claims) && places > 0 {
+		h.breaks("IdentityKept: identity %s is given up because of %s, and %d places are free", c.ID, cause, places)
+	}
+}
+
+// withData counts the pods that have had data, or are about to.
+func withData(pods []pool.Pod, claims []pool.Claim) int {
+	n := 0
+	for _, p := range pods {
+		n += one(!p.Gated || slices.ContainsFunc(claims, func(c pool.Claim) bool { return c.ID == p.ID }))
+	}
+	return n
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // claimDeleted checks a claim that lockstep is about to delete.

@@ -40,15 +40,22 @@ func (p *process) requests(seen *pool.Snapshot, a plan.Action, may func() bool) 
 		for _, t := range a.Templates {
 			steps = append(steps, send(func() bool { return p.createClaim(a, t.Name) }))
 		}
-		steps = append(steps, send(func() bool { return p.ungate(a, seen) }))
+		if !a.KeepGate {
+			steps = append(steps, send(func() bool { return p.ungate(a, seen) }))
+		}
 	case pool.PrepareHandover:
 		for _, c := range a.Claims {
-			steps = append(steps, send(func() bool { return p.changeClaim(c, func(c *pool.Claim) { c.From, c.Siblings = a.From, a.Siblings }) }))
+			steps = append(steps, send(func() bool {
+				return p.changeClaim(c, func(c *pool.Claim) { c.From, c.Siblings, c.Retain = a.From, a.Siblings, a.Retain })
+			}))
 		}
 	case pool.RetireIdentity:
 		for _, c := range a.Claims {
 			steps = append(steps, send(func() bool {
-				return p.changeClaim(c, func(c *pool.Claim) { c.Retired, c.Ended, c.Because = true, s.now, a.Because })
+				return p.changeClaim(c, func(c *pool.Claim) {
+					s.history.ends(s, c, a.Because, seen)
+					c.Retired, c.Ended, c.Because = true, s.now, a.Because
+				})
 			}))
 		}
 	case pool.UnretireIdentity:

@@ -18,7 +18,8 @@ type faults struct {
 	people  int  // of a hundred things that happen, those that people do
 	failing int  // of a hundred requests, those that fail in some way
 
-	evicting int // of a hundred things that happen, those about evictions
+	evicting  int  // of a hundred things that happen, those about evictions
+	retaining bool // people ask to keep the identities of single pods
 }
 
 func (f *faults) oneIn(n int) bool { return f.IntN(n) == 0 }
@@ -61,6 +62,7 @@ func Run(seed uint64, steps int) Result {
 	f.people, f.failing, f.evicting = 1+f.IntN(8), f.IntN(40), shares[seed%uint64(len(shares))]
 	s := newServer(f.IntN(4))
 	s.object.Strategy.Policy = []pool.PodUpdatePolicy{pool.InPlaceIfPossible, pool.InPlaceIfPossible, pool.RecreateKeepIdentity, pool.Recreate}[f.IntN(4)]
+	s.object.Keep, f.retaining = keeps[seed%uint64(len(keeps))], seed%uint64(len(keeps)) == retains
 	processes := []*process{{name: "process-0", server: s, faults: f}, {name: "process-1", server: s, faults: f}}
 	for _, p := range processes {
 		p.restart()
@@ -78,6 +80,12 @@ func Run(seed uint64, steps int) Result {
 
 // shares are how many of a hundred things that happen are about evictions, by seed.
 var shares = []int{5, 0, 0, 30, 0, 0}
+
+// keeps are which identities are kept if other clients end their pods, by seed. With another remainder, people ask for it for
+// single pods.
+var keeps = []pool.KeepPolicy{{}, {}, {OnDelete: true, OnEviction: true}, {}, {}, {OnEviction: true}, {}}
+
+const retains = 3
 
 // happens makes one thing happen.
 func (f *faults) happens(s *server, processes []*process) {
@@ -197,8 +205,14 @@ func (f *faults) person(s *server) {
 		f.changeObject(s, func(o *pool.Object) { o.Paused = !o.Paused })
 	case 5:
 		if names := slices.Sorted(maps.Keys(s.pods)); len(names) > 0 {
-			if name := names[f.IntN(len(names))]; s.pods[name].Phase != plan.Terminating {
+			switch name := names[f.IntN(len(names))]; {
+			case s.pods[name].Phase == plan.Terminating:
+			case f.retaining && f.oneIn(2):
+				s.log("a person wants to keep the identity of %s, or no longer", name)
+				s.changePod(name, func(p *pool.Pod) { p.Retain = !p.Retain })
+			default:
 				s.log("a person deletes %s", name)
+				s.history.endedByOthers(s, name)
 				s.terminate(name)
 			}
 		}

@@ -1,0 +1,83 @@
+package apiserver_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// keeps returns the part of a spec that keeps identities.
+func keeps(when string) map[string]any {
+	return map[string]any{"identityPolicy": map[string]any{when: "KeepIdentity"}}
+}
+
+// keptIdentity waits until the pool is complete again with other pods of the same names, and checks their claims.
+func (p pool) keptIdentity(before []corev1.Pod, ended ...string) {
+	p.t.Helper()
+	after := p.settles(len(before))
+	for i, pod := range after {
+		if again := pod.UID != before[i].UID; pod.Name != before[i].Name || again != slices.Contains(ended, pod.Name) {
+			p.t.Errorf("pod %s (%s) is %s (%s) now", before[i].Name, before[i].UID, pod.Name, pod.UID)
+		}
+		if living, retired := p.claims(strings.TrimPrefix(pod.Name, "db-")); len(living) != 2 || len(retired) > 0 {
+			p.t.Errorf("pod %s has the claims %v and the retired claims %v", pod.Name, living, retired)
+		}
+	}
+}
+
+func (p pool) deletes(pod string) {
+	p.t.Helper()
+	if err := p.world.admin.CoreV1().Pods(p.scene.name).Delete(p.t.Context(), pod, deleteOptions); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestStatefulClusterKeepsTheIdentityOfADeletedPod(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.withRoleForPools()
+	p := s.createPool(3, keeps("onDelete"))
+	before := p.settles(3)
+	p.deletes(before[0].Name)
+	p.keptIdentity(before, before[0].Name)
+}
+
+func TestStatefulClusterKeepsTheIdentityOfAnEvictedPod(t *testing.T) {
+	t.Parallel()
+	e, p := evictionsOfPool(t, 3, keeps("onEviction"))
+	before := p.settles(3)
+	first, second := before[0].Name, before[1].Name
+	e.eventually("the first pod is evicted", func(present) error { return e.evict(first) })
+	e.refused(e.evict(second), "eviction of "+second+" in db is refused", "1 of at most 1 down")
+	p.keptIdentity(before, first)
+	e.eventually("the second pod is evicted", func(present) error { return e.evict(second) })
+	p.keptIdentity(before, first, second)
+}
+
+func TestStatefulClusterKeepsTheIdentityOfAPodThatAPersonRetains(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(2)
+	before := p.settles(2)
+	retain := []byte(`{"metadata":{"labels":{"lockstep.dev/retain-identity":"true"}}}`)
+	if _, err := p.world.admin.CoreV1().Pods(p.scene.name).Patch(t.Context(), before[0].Name, types.MergePatchType, retain, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	id := strings.TrimPrefix(before[0].Name, "db-")
+	p.eventually("the claims say so", func(present) error {
+		claims, err := p.world.admin.CoreV1().PersistentVolumeClaims(p.scene.name).List(t.Context(), metav1.ListOptions{LabelSelector: "lockstep.dev/instance-id=" + id})
+		for i := range claims.Items {
+			if c := &claims.Items[i]; c.Annotations["lockstep.dev/retain-identity"] != "true" {
+				err = errors.Join(err, fmt.Errorf("claim %s has the annotations %v", c.Name, c.Annotations))
+			}
+		}
+		return err
+	})
+	p.deletes(before[0].Name)
+	p.keptIdentity(before, before[0].Name)
+}

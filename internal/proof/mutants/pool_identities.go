@@ -1,0 +1,80 @@
+package mutants
+
+const (
+	poolKeep     = "internal/plan/pool/keep_identity.go"
+	poolComplete = "internal/plan/pool/complete_pod.go"
+)
+
+// identitiesOfPools are mistakes in when an identity is kept although another client ended its pod.
+var identitiesOfPools = []Mutant{
+	{
+		Name:  "identity of a deleted pod kept by the policy for evictions",
+		Edits: []Edit{{poolKeep, "!pod.Disrupted && s.Object.Keep.OnDelete", "!pod.Disrupted && s.Object.Keep.Any()"}},
+		Test:  poolScenarios + "a-deleted-pod-keeps-no-identity-by-the-policy-for-evictions", Rule: "keep identity of web-a",
+	},
+	{
+		Name:  "identity given up in doubt about how its pod went",
+		Edits: []Edit{{poolKeep, "(c.Retain || p.Object.Keep.Any())", "(c.Retain || p.Object.Keep.OnDelete)"}},
+		Test:  poolScenarios + "in-doubt-an-identity-is-kept", Rule: "create 1 pods of web",
+	},
+	{
+		Name:  "identity kept by the marks of an update that was withdrawn",
+		Edits: []Edit{{poolKeep, "(c.Retain || p.Object.Keep.Any()) &&", ""}},
+		Test:  poolScenarios + "claims-of-an-update-that-was-withdrawn-keep-no-identity", Rule: "keep identity of web-a",
+	},
+	{
+		Name:  "identity kept without one of its claims",
+		Edits: []Edit{{poolKeep, "&& p.complete(c.ID, c.From) {", "{"}},
+		Test:  poolScenarios + "an-identity-that-lacks-a-claim-is-not-kept", Rule: "keep identity of web-a",
+	},
+	{
+		Name:  "next pod of an identity that no record keeps",
+		Edits: []Edit{{poolHandOver, "if !h.Over || h.Unrecorded {", "if !h.Over {"}},
+		Test:  poolScenarios + "a-deleted-pod-keeps-its-identity", Rule: "hand over a of web",
+	},
+	{
+		Name:  "eviction whose identity is given up although it is kept",
+		Edits: []Edit{{poolHandOver, "i.Granted() && (retained || s.Object.Keep.OnEviction)", "i.Granted() && retained"}},
+		Test:  poolScenarios + "a-granted-eviction-becomes-a-hand-over", Rule: "retire a of web",
+	},
+	{
+		Name:  "eviction that no longer counts while its next pod starts",
+		Edits: []Edit{{poolIntents, "|| next.From == i.UID)", ")"}},
+		Test:  poolScenarios + "a-granted-eviction-lasts-until-the-next-pod-is-available", Rule: "release",
+	},
+	{
+		Name:  "pod that can be scheduled before its claims say which pod they are of",
+		Edits: []Edit{{poolComplete, "marksFirst && len(complete.Templates) > 0", "false"}},
+		Test:  poolScenarios + "a-new-pod-keeps-its-gate-until-its-claims-exist", Rule: "complete web-a with data",
+	},
+	{
+		Name:  "claims of a new pod marked although one of them is missing",
+		Edits: []Edit{{poolComplete, " && !marked && p.whole(&pod):", " && !marked:"}},
+		Test:  poolScenarios + "a-new-pod-that-lacks-a-claim-is-not-marked", Rule: "prepare hand-over of a",
+	},
+	{
+		Name:  "pod that leaves for a hand-over which is not recorded",
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "case after > unrecorded:", "default:"}},
+		Test:  poolScenarios + "no-pod-leaves-for-a-hand-over-that-is-not-recorded", Rule: "delete web-b",
+	},
+	{
+		Name:  "new identity in the place of one that may wait for it",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "Careful: p.Object.Keep.Any()", "Careful: false"}},
+		Test:  poolScenarios + "births-are-careful-if-identities-are-kept", Rule: "hold: read live",
+	},
+	{
+		Name:  "place of a pod that Kubernetes removed given to a new identity",
+		Edits: []Edit{{poolKeep, "if pod := &p.ended[i]; p.keepsEnded(pod) {", "if pod := &p.ended[i]; false {"}},
+		Test:  poolScenarios + "a-pod-that-kubernetes-removed-is-handed-over", Rule: "create 1 pods of web",
+	},
+	{
+		Name:  "request to keep an identity that its claims do not show",
+		Edits: []Edit{{"internal/act/pools.go", "marks[contract.RetainIdentityLabel] = new(\"true\")", "_ = marks"}},
+		Test:  "internal/act TestUpdatesOfAStatefulCluster/the request of a person to keep an identity is written on its claims", Rule: "retain-identity",
+	},
+	{
+		Name:  "gate that is lifted before the claims are marked",
+		Edits: []Edit{{"internal/act/pools.go", "if a.KeepGate {", "if false {"}},
+		Test:  "internal/act TestActionsOfAStatefulCluster/a pod keeps its gate until its claims are marked", Rule: "PATCH pods/db-a",
+	},
+}
