@@ -41,7 +41,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "recorded deletion that is carried out although the replicas were raised again",
-		Edits: []Edit{{poolSurplus, "case after <= 0:", "case wanted < 0:"}, {poolSurplus, "case after > unrecorded:", "case unrecorded >= 0:"}},
+		Edits: []Edit{{poolSurplus, "case after <= 0:", "case wanted < 0:"}, {poolSurplus, "case after > unrecorded:", "case after > -len(p.leaving)-unrecorded:"}},
 		Test:  poolScenarios + "raising-again-cancels-a-recorded-deletion", Rule: "delete web-a",
 	},
 	{
