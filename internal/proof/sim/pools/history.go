@@ -260,7 +260,7 @@ func (h *history) ends(s *server, c *pool.Claim, cause reason.Code, seen *pool.S
 	}
 	claims, places := 0, h.leastAsked(seen)
 	for _, other := range s.claims {
-		isSame := h.had[c.ID][other.Name] == other.UID
+		isSame := h.had[c.ID][other.Name] == other.UID && other.From == c.From
 		claims += one(other.ID == c.ID && isSame && !other.Deleting && !other.Retired)
 	}
 	places -= max(withData(slices.Collect(maps.Values(s.pods)), slices.Collect(maps.Values(s.claims))), withData(seen.Pods, seen.Claims))
