@@ -54,7 +54,7 @@ func (p *poolState) evictServing(pod *Pod, answer *plan.EvictionAnswer) {
 }
 
 // evictGuards apply to the eviction of a pod that serves. The first objection is reported.
-var evictGuards = []func(*poolState, *Pod) plan.Refusal{heldByOthers, alreadyRecorded, holdIsFull}
+var evictGuards = []func(*poolState, *Pod) plan.Refusal{heldByOthers, alreadyRecorded, holdIsFull, (*poolState).notMarked}
 
 // turnGuards object as long as it is not the turn of the client. It keeps its place in the queue.
 var turnGuards = []func(*poolState, *Pod) plan.Refusal{(*poolState).tooManyUnavailable, (*poolState).updateComesFirst}

@@ -39,6 +39,15 @@ func TestEvict(t *testing.T) {
 		"a pod goes once a hold by hand has expired":                      {"pool web replicas=1\nhold manual/me expired\npod a ready", "yes, recorded"},
 		"a pod stays while the hold cannot be read":                       {"pool web replicas=1\nhold statefulcluster/web unreadable\npod a ready", "HoldUnreadable"},
 		"the eviction of the pod was granted":                             {"pool web replicas=1\nhold eviction/web own\nintent a@10 EvictionGranted\npod a ready", "EvictionInProgress web-a"},
+		"the claims of a pod whose identity is kept do not say so yet": {
+			"pool web replicas=1 claims=data keepevicted\npod a ready claims=data", "HandoverUnderway web-a",
+		},
+		"the claims of a pod whose identity is kept say so": {
+			"pool web replicas=1 claims=data keepevicted\npod a ready claims=data marked=a", "yes, recorded",
+		},
+		"a person has just asked to keep the identity of the pod": {
+			"pool web replicas=1 claims=data\npod a ready claims=data retain marked=a", "HandoverUnderway web-a",
+		},
 		"the update of the pod is recorded": {
 			"pool web replicas=2\nhold statefulcluster/web own\nintent a@10 UpdatedInPlace\npod a ready\npod b ready", "PodDisruptionPending web-a",
 		},

@@ -126,6 +126,15 @@ func (p *poolState) keptIdentities() []plan.Action {
 	return steps
 }
 
+// notMarked objects to the eviction of a pod whose identity is kept, until its claims show that. lockstep marks them at once.
+func (p *poolState) notMarked(pod *Pod) plan.Refusal {
+	kept := pod.Retain || p.Object.Keep.OnEviction
+	if _, marked := p.prepare(pod); kept && !marked && p.whole(pod) {
+		return plan.Refusal{Code: reason.HandoverUnderway, Pod: pod.Name}
+	}
+	return plan.Refusal{}
+}
+
 // preparations marks the claims of pods whose identities are kept, while the pods exist. So an identity can be kept although
 // no process sees how its pod ends.
 func (p *poolState) preparations(planned []plan.Action) []plan.Action {

@@ -23,12 +23,12 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "pod of a pool evicted twice",
-		Edits: []Edit{{poolEvict, "{heldByOthers, alreadyRecorded, holdIsFull}", "{heldByOthers, holdIsFull}"}},
+		Edits: []Edit{{poolEvict, "{heldByOthers, alreadyRecorded, holdIsFull,", "{heldByOthers, holdIsFull,"}},
 		Test:  evictionsOfPool + "the eviction of the pod was granted", Rule: "yes, recorded",
 	},
 	{
 		Name:  "pod of a pool evicted under a hold by hand",
-		Edits: []Edit{{poolEvict, "{heldByOthers, alreadyRecorded, holdIsFull}", "{alreadyRecorded, holdIsFull}"}},
+		Edits: []Edit{{poolEvict, "{heldByOthers, alreadyRecorded, holdIsFull,", "{alreadyRecorded, holdIsFull,"}},
 		Test:  evictionsOfPool + "a pod stays under a hold by hand", Rule: "yes, recorded",
 	},
 	{

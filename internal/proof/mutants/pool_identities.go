@@ -38,6 +38,11 @@ var identitiesOfPools = []Mutant{
 		Test:  poolScenarios + "a-granted-eviction-becomes-a-hand-over", Rule: "retire a of web",
 	},
 	{
+		Name:  "eviction of a pod whose claims do not show that its identity is kept",
+		Edits: []Edit{{poolEvict, "holdIsFull, (*poolState).notMarked}", "holdIsFull}"}},
+		Test:  evictionsOfPool + "the claims of a pod whose identity is kept do not say so yet", Rule: "yes, recorded",
+	},
+	{
 		Name:  "eviction that no longer counts while its next pod starts",
 		Edits: []Edit{{poolIntents, "|| next.From == i.UID)", ")"}},
 		Test:  poolScenarios + "a-granted-eviction-lasts-until-the-next-pod-is-available", Rule: "release",
