@@ -107,9 +107,12 @@ func (o *Operator) workers() int {
 // process is the leader now.
 func (o *Operator) resign() {
 	for _, key := range slices.Concat(o.reporter.Keys(), o.observer.Groups("")) { // not all failed groups were reported
-		if o.observer.Has(key) {
+		switch {
+		case key.Kind == plan.KindStatefulCluster:
+			o.pools.controller.Resign(key) // only an enabled kind is reported
+		case o.observer.Has(key):
 			o.controller.Resign(key)
-		} else {
+		default:
 			o.controller.Forget(key)
 		}
 	}
@@ -145,10 +148,14 @@ func (o *Operator) reconciled(ctx context.Context, key plan.Key, result loop.Res
 	if result == loop.ResultPanic {
 		o.metrics.Panicked(groupLoop)
 	}
-	if result == loop.ResultGone || !key.Rolled() {
-		return // the controller has forgotten it, with its metrics; or it has none
+	switch {
+	case result == loop.ResultGone: // the controller has forgotten it, with its metrics
+	case key.Kind == plan.KindStatefulCluster:
+		o.metrics.Pool(key.Namespace, key.Name).Reconciled(string(result))
+	case !key.Rolled(): // it has none
+	default:
+		o.metrics.Group(key.Namespace, key.Name).Reconciled(ctx, string(result), result.Success(), took)
 	}
-	o.metrics.Group(key.Namespace, key.Name).Reconciled(ctx, string(result), result.Success(), took)
 }
 
 func (o *Operator) enqueue(key plan.Key) {

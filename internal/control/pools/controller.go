@@ -34,7 +34,7 @@ type executor interface {
 }
 
 type reporter interface {
-	Report(plan.Workload, []plan.Action, []plan.Receipt) (news bool, due time.Duration)
+	Pool(*pool.Snapshot, []plan.Action, []plan.Receipt) (news bool, due time.Duration)
 	Forget(plan.Key)
 }
 
@@ -75,7 +75,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	}
 	done, err := c.Executor.Run(ctx, &seen, steps, decision)
 	err = errors.Join(unread, err)
-	_, due := c.Reporter.Report(&seen, steps, done)
+	_, due := c.Reporter.Pool(&seen, steps, done)
 	c.log(ctx, key, steps, done)
 	c.statuses.write(ctx, c, seen, steps)
 	outcome := loop.Done()
@@ -95,7 +95,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 // retried until something changes.
 func (c *Controller) refuse(ctx context.Context, seen pool.Snapshot, steps []plan.Action, broken *invariant.Violation) error {
 	waits := []plan.Action{plan.Wait{Zone: seen.Key.Name, Because: plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}}}
-	c.Reporter.Report(&seen, waits, nil)
+	c.Reporter.Pool(&seen, waits, nil)
 	c.statuses.write(ctx, c, seen, waits)
 	return reason.WithClass(reason.Human, fmt.Errorf("plan %q: %w", plan.Notation(steps), broken))
 }
@@ -135,9 +135,15 @@ func onCaches(steps []plan.Action) []plan.Action {
 }
 
 func (c *Controller) forget(key plan.Key) {
-	c.Reporter.Forget(key)
+	c.Resign(key)
 	c.Fresh.Forget(key)
 	c.Holds.Forget(key) // last: a record is this process's own only while it knows what its live read has shown
+}
+
+// Resign drops the state of a StatefulCluster that only the leader needs. It keeps what this process has observed and
+// written, because its webhooks still serve.
+func (c *Controller) Resign(key plan.Key) {
+	c.Reporter.Forget(key)
 	c.statuses.forget(key)
 }
 

@@ -59,7 +59,7 @@ func (w *world) Run(_ context.Context, _ plan.Workload, steps []plan.Action, d h
 	return nil, nil
 }
 
-func (w *world) Report(_ plan.Workload, steps []plan.Action, _ []plan.Receipt) (bool, time.Duration) {
+func (w *world) Pool(_ *pool.Snapshot, steps []plan.Action, _ []plan.Receipt) (bool, time.Duration) {
 	w.reported = append(w.reported, plan.Notation(steps))
 	return false, 0
 }

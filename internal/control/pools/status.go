@@ -75,6 +75,7 @@ func statusOf(seen pool.Snapshot, steps []plan.Action) v1alpha1.StatefulClusterS
 	status := v1alpha1.StatefulClusterStatus{
 		ObservedGeneration: seen.Object.Generation,
 		Replicas:           int32(d.Replicas), ReadyReplicas: int32(d.Ready), AvailableReplicas: int32(d.Available), UpdatedReplicas: int32(d.Updated),
+		UpdatedReadyReplicas: int32(d.UpdatedReady), RetiredIdentities: int32(d.RetiredIdentities), RetiredClaims: int32(d.RetiredClaims),
 		TerminatingReplicas: int32(d.Terminating), CurrentRevision: d.Current, UpdateRevision: d.Newest, Selector: selector(seen.Object.Labels), Holder: seen.Hold.Holder.Plain(),
 		Conditions: conditions(&seen, d, steps),
 	}

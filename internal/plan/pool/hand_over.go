@@ -104,7 +104,8 @@ func (s *Snapshot) mounted(p *Pod) []Claim {
 	})
 }
 
-// PrepareHandover marks the claims of a pod before it is handed over, so that each one is known again.
+// PrepareHandover marks the claims of a pod before it is handed over, so that each one is known again. The pod must exist
+// later than they were last changed: claims that were created again after its end are not those of the identity.
 type PrepareHandover struct {
 	Pool     string
 	ID       ID
@@ -112,6 +113,7 @@ type PrepareHandover struct {
 	Claims   []Claim
 	Siblings []string // the claim templates of all of its claims
 	Retain   bool     // a person asks to keep the identity
+	Newer    bool     // a claim is newer than the view of pods, so its pod may be gone
 }
 
 // Reason implements plan.Action.
@@ -119,7 +121,11 @@ func (PrepareHandover) Reason() reason.Code { return reason.IdentityHandover }
 
 // Effect implements plan.Action.
 func (a PrepareHandover) Effect() plan.Effect {
-	return plan.Effect{Zone: a.Pool, Pod: PodName(a.Pool, a.ID), Order: plan.WithoutHold, Visible: true}
+	read := plan.OnCaches
+	if a.Newer {
+		read = plan.Always
+	}
+	return plan.Effect{Zone: a.Pool, Pod: PodName(a.Pool, a.ID), Order: plan.WithoutHold, Visible: true, Read: read}
 }
 
 // Event implements plan.Action. The deletion of the pod has one.
@@ -149,6 +155,7 @@ func (p *poolState) prepare(pod *Pod) (_ PrepareHandover, marked bool) {
 		if c.From != pod.UID || c.Retain != pod.Retain || !slices.Equal(c.Siblings, prepare.Siblings) {
 			prepare.Claims = append(prepare.Claims, c)
 		}
+		prepare.Newer = prepare.Newer || c.Version > p.PodsAt
 	}
 	return prepare, len(prepare.Claims) == 0
 }

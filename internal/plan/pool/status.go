@@ -9,12 +9,17 @@ type Status struct {
 	Available   int
 	Updated     int
 	Terminating int
-	Newest      string       // the revision of the template; empty: it is not accepted
-	Current     string       // the revision before it
-	Waiting     plan.Refusal // the first wait; none: nothing is waited for
-	Settled     bool         // as many available pods as asked for, at the update revision but for the partition, and nothing to do
-	Enough      bool         // so many pods are available as stay during an update
-	Invalid     plan.Refusal // why the API server refuses the template; none: it does not
+
+	Outdated          int // active pods that are to get the newest template
+	UpdatedReady      int
+	RetiredIdentities int // that left claims
+	RetiredClaims     int
+	Newest            string       // the revision of the template; empty: it is not accepted
+	Current           string       // the revision before it
+	Waiting           plan.Refusal // the first wait; none: nothing is waited for
+	Settled           bool         // as many available pods as asked for, at the update revision but for the partition, and nothing to do
+	Enough            bool         // so many pods are available as stay during an update
+	Invalid           plan.Refusal // why the API server refuses the template; none: it does not
 }
 
 // Describe returns the status of a pool for which a plan was made.
@@ -30,8 +35,10 @@ func Describe(s Snapshot, steps []plan.Action) Status {
 			status.Ready += one(p.Up())
 			status.Available += one(s.available(p))
 			status.Updated += one(p.Revision == status.Newest)
+			status.UpdatedReady += one(p.Revision == status.Newest && p.Up())
 		}
 	}
+	status.RetiredIdentities, status.RetiredClaims = s.spent()
 	for _, w := range plan.Only[plan.Wait](steps) {
 		if status.Waiting.None() {
 			status.Waiting = w.Because
@@ -39,12 +46,25 @@ func Describe(s Snapshot, steps []plan.Action) Status {
 	}
 	o := &s.Object
 	earlier, stay := status.Replicas-status.Updated, o.Replicas-max(1, o.Strategy.MaxUnavailable.Of(o.Replicas))
+	status.Outdated = max(0, earlier-o.Strategy.Partition.Of(o.Replicas))
 	status.Settled = len(steps) == 0 && status.Available == o.Replicas && earlier <= o.Strategy.Partition.Of(o.Replicas)
 	status.Enough = status.Available >= stay && (status.Available > 0 || o.Replicas == 0)
 	if status.Newest == "" {
 		status.Invalid = s.Refused
 	}
 	return status
+}
+
+// spent counts the identities of the object that have ended, and their claims.
+func (s *Snapshot) spent() (identities, claims int) {
+	ended := map[ID]bool{}
+	for _, c := range s.Claims {
+		if c.Pool == s.Object.UID && c.Retired {
+			ended[c.ID] = true
+			claims++
+		}
+	}
+	return len(ended), claims
 }
 
 func one(is bool) int {

@@ -34,6 +34,7 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		switch {
 		case step == nil:
 			waits = append(waits, p.waits(objection)...)
+		case prepares && pod.Gated && p.Object.Keep.Any(): // its claims are being marked already
 		case p.pending(pod) && step.Reason() != p.pendingOf[pod.Name].Cause: // it is withdrawn
 		case step.Reason() == reason.UpdatedByNewIdentity && len(pod.Mounts) > 0 && !pod.Up() && !p.mayGiveUpInDoubt(pod):
 			steps = append(steps, p.cancelled(pod)...)

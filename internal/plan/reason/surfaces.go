@@ -10,7 +10,7 @@ const (
 	InRemarks  Surface = "lockstep_group_zone_remarks"
 	InRefusals Surface = "lockstep_group_refusals_total"
 	InReviews  Surface = "lockstep_admission_reviews_total" // for objects of no group, or of no known group
-	InPools    Surface = "the status of StatefulClusters"
+	InPools    Surface = "lockstep_statefulcluster_waiting"
 	InBudgets  Surface = "the conditions of ZoneAwarePodDisruptionBudgets"
 )
 
@@ -19,7 +19,7 @@ var surfaces = map[Code][]Surface{
 	Paused:                {InWaits},
 	WrongUpdateStrategy:   {InWaits},
 	StaleHold:             {InWaits, InRefusals},
-	HoldUnreadable:        {InWaits, InRefusals},
+	HoldUnreadable:        {InWaits, InPools, InRefusals},
 	InvalidMaxUnavailable: {InRemarks},
 	EmptyGroupName:        {InRemarks},
 	RequestForbidden:      {InWaits},
@@ -59,7 +59,7 @@ var surfaces = map[Code][]Surface{
 	TemplateInvalid:       {InPools},
 	InPlaceImpossible:     {InPools},
 	TooManyUnhealthy:      {InPools},
-	InvariantViolated:     {InWaits, InRefusals},
+	InvariantViolated:     {InWaits, InPools, InRefusals},
 }
 
 // Seen returns where users see a reason that needs a person. It returns none for other

@@ -17,7 +17,7 @@ var shared = map[string][]string{
 	"lock/lease":     nil,
 	"lock/record":    {"group.go", "downscale.go", "members.go", "acknowledged.go"},
 	"act":            {"groups.go", "pod_calls.go", "pools.go", "pool_updates.go", "pool_revisions.go", "pool_claims.go"},
-	"show/report":    {"groups.go"},
+	"show/report":    {"groups.go", "pools.go"},
 }
 
 func TestSharedCodeKnowsNoKind(t *testing.T) {

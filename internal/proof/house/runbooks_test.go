@@ -160,10 +160,6 @@ var noAlert = map[reason.Code]string{
 	reason.PauseExpired:   "every pause with an end ends this way",
 	reason.NoPodsCovered:  "a condition of the budget; no operation waits and lockstep refuses no request because of it",
 	reason.SeveralGroups:  "a condition of the budget, which may be intended",
-
-	reason.TemplateInvalid:   "a StatefulCluster shows it in its status; the kind has no metrics yet",
-	reason.InPlaceImpossible: "a StatefulCluster shows it in its status; the kind has no metrics yet",
-	reason.TooManyUnhealthy:  "a StatefulCluster shows it in its status; the kind has no metrics yet",
 }
 
 // raisedBy returns the alerts that a reason raises, by the metrics that contain the
@@ -201,7 +197,7 @@ func selections(t *testing.T, expr string) []selection {
 	expr = regexp.MustCompile(`unless on .*`).ReplaceAllString(expr, "")
 	for _, found := range regexp.MustCompile(`(lockstep_\w+)(?:\{([^}]*)\})?`).FindAllStringSubmatch(expr, -1) {
 		s := selection{in: reason.Surface(found[1])}
-		if !slices.Contains([]reason.Surface{reason.InWaits, reason.InRemarks, reason.InRefusals, reason.InReviews}, s.in) {
+		if !slices.Contains([]reason.Surface{reason.InWaits, reason.InPools, reason.InRemarks, reason.InRefusals, reason.InReviews}, s.in) {
 			continue
 		}
 		if by := regexp.MustCompile(`reason(=~|!~|=|!=)"([^"]*)"`).FindStringSubmatch(found[2]); by != nil {

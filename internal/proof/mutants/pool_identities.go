@@ -58,6 +58,11 @@ var identitiesOfPools = []Mutant{
 		Test:  poolScenarios + "a-new-pod-that-lacks-a-claim-is-not-marked", Rule: "prepare hand-over of a",
 	},
 	{
+		Name:  "claims that were created again, marked by an older view of pods",
+		Edits: []Edit{{poolHandOver, "prepare.Newer || c.Version > p.PodsAt", "prepare.Newer"}},
+		Test:  poolScenarios + "claims-newer-than-the-view-of-pods-are-marked-after-a-live-read", Rule: "hold: read live",
+	},
+	{
 		Name:  "pod that leaves for a hand-over which is not recorded",
 		Edits: []Edit{{"internal/plan/pool/surplus.go", "case after > unrecorded:", "default:"}},
 		Test:  poolScenarios + "no-pod-leaves-for-a-hand-over-that-is-not-recorded", Rule: "delete web-b",

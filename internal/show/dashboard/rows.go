@@ -3,6 +3,9 @@ package dashboard
 // chosen selects the groups that the variables select.
 const chosen = `namespace=~"$namespace", group=~"$group"`
 
+// chosenPools selects the StatefulClusters of the namespaces that the variables select.
+const chosenPools = `namespace=~"$namespace"`
+
 // ours excludes metrics of other processes.
 const ours = ` and on (job, instance) lockstep_build_info`
 
@@ -213,5 +216,34 @@ var rows = []row{
 			one(`sum by (loop) (increase(lockstep_panics_total[$__rate_interval]))`, "{{loop}}"),
 		},
 		{"Lost traces", "Batches of spans.", lines, "short", 12, one(`sum(increase(lockstep_trace_export_failures_total[$__rate_interval]))`, "batches")},
+	}},
+	{"StatefulClusters", []panel{
+		{
+			"Pods of StatefulClusters", "", lines, "short", 12,
+			one(`max by (namespace, name, state) (lockstep_statefulcluster_replicas{`+chosenPools+`})`, "{{namespace}}/{{name}} {{state}}"),
+		},
+		{
+			"Unavailable pods of StatefulClusters", "Pods that spec.replicas asks for and that are not available.", lines, "short", 12,
+			one(`max by (namespace, name) (lockstep_statefulcluster_unavailable{`+chosenPools+`})`, "{{namespace}}/{{name}}"),
+		},
+		{
+			"Waits of StatefulClusters", "docs/reasons.md explains each reason.", list, "short", 12,
+			one(`max by (namespace, name, reason) (lockstep_statefulcluster_waiting{`+chosenPools+`}) == 1`, ""),
+		},
+		{
+			"Ended identities", "By reason.", lines, "short", 12,
+			one(`sum by (namespace, name, reason) (increase(lockstep_statefulcluster_retirements_total{`+chosenPools+`}[$__rate_interval]))`, "{{namespace}}/{{name}} {{reason}}"),
+		},
+		{
+			"Claims of ended identities", "They stay unless a policy deletes them.", lines, "short", 12,
+			one(`max by (namespace, name) (lockstep_statefulcluster_retired_claims{`+chosenPools+`})`, "{{namespace}}/{{name}}"),
+		},
+		{
+			"Time until a missing pod is replaced", "Until as many pods as asked for are available, of all StatefulClusters, within the selected time range.", lines, "s", 12,
+			[]query{
+				{expr: `histogram_quantile(0.5, sum by (le) (increase(lockstep_statefulcluster_hole_seconds_bucket[$__range])))`, legend: "p50"},
+				{expr: `histogram_quantile(0.99, sum by (le) (increase(lockstep_statefulcluster_hole_seconds_bucket[$__range])))`, legend: "p99"},
+			},
+		},
 	}},
 }

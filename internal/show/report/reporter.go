@@ -105,8 +105,11 @@ func (r *Reporter) send(s *situation, e event) bool {
 
 // Forget drops a group that does not exist any more, including its metrics.
 func (r *Reporter) Forget(key plan.Key) {
-	if key.Rolled() {
+	switch {
+	case key.Rolled():
 		r.metrics.Forget(key.Namespace, key.Name)
+	case key.Kind == plan.KindStatefulCluster:
+		r.metrics.ForgetPool(key.Namespace, key.Name)
 	}
 	r.durations.forget(key)
 	r.mu.Lock()

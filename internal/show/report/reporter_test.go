@@ -119,7 +119,7 @@ func (r *room) series(t *testing.T) []string {
 	r.metrics.Handler(logrus.New()).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
 	var lines []string
 	for line := range strings.Lines(answer.Body.String()) {
-		if strings.HasPrefix(line, "lockstep_group_") {
+		if strings.HasPrefix(line, "lockstep_group_") || strings.HasPrefix(line, "lockstep_statefulcluster_") {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}

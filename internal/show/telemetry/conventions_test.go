@@ -48,6 +48,11 @@ func everyMetric(t *testing.T) *telemetry.Metrics {
 		Zones: []telemetry.ZoneState{{Name: "z", Waiting: []string{"PodStarting"}, Remarks: []string{"ReplicasForced"}, Activity: "Rolling"}},
 		Hold:  telemetry.HoldState{Operation: "rollout", Zone: "z", Acquired: time.Unix(1, 0), Expires: time.Unix(2, 0)},
 	})
+	p := m.Pool("n", "db")
+	p.Reconciled("done")
+	p.PodDeleted("ScaledDown")
+	p.Retired("ScaledDown")
+	p.Show(telemetry.PoolState{Desired: 1, Waiting: []string{"PodStarting"}})
 	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "group", MetricsProvider: m.Queues()})
 	queue.ShutDown()
 	m.Queues().NewRetriesMetric("group").Inc()

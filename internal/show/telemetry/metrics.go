@@ -26,6 +26,7 @@ type Metrics struct {
 	events      eventMetrics
 	caches      cacheMetrics
 	budgets     *budgetMetrics
+	pools       *poolMetrics
 }
 
 // NewMetrics returns metrics without any counts.
@@ -43,6 +44,7 @@ func NewMetrics(version string) *Metrics {
 		caches:      caches,
 		policies:    newPolicyMetrics(),
 		budgets:     newBudgetMetrics(),
+		pools:       newPoolMetrics(),
 	}
 	m.managed = newManagedNamespaces(m.admission.reviews, m.admission.took, m.admission.inflight, m.admission.calls, m.client.ofNamespaces)
 	m.registry.MustRegister(
@@ -58,7 +60,7 @@ func NewMetrics(version string) *Metrics {
 func (m *Metrics) own() []prometheus.Collector {
 	return slices.Concat(
 		m.process.all(), m.group.all(), m.queue.all(), m.client.all(), m.certificate.all(), m.admission.all(), m.managed.all(), m.policies.all(),
-		m.events.all(), m.caches.all(), m.budgets.all(),
+		m.events.all(), m.caches.all(), m.budgets.all(), m.pools.all(),
 	)
 }
 

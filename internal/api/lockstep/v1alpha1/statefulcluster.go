@@ -325,6 +325,18 @@ type StatefulClusterStatus struct {
 	// +optional
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
+	// UpdatedReadyReplicas is the number of Ready pods at the update revision.
+	// +optional
+	UpdatedReadyReplicas int32 `json:"updatedReadyReplicas"`
+
+	// RetiredIdentities is the number of identities that have ended and left claims.
+	// +optional
+	RetiredIdentities int32 `json:"retiredIdentities"`
+
+	// RetiredClaims is the number of their claims.
+	// +optional
+	RetiredClaims int32 `json:"retiredClaims"`
+
 	// TerminatingReplicas is the number of pods that are being deleted.
 	// +optional
 	TerminatingReplicas int32 `json:"terminatingReplicas"`

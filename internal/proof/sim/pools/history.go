@@ -259,7 +259,7 @@ func (h *history) ends(s *server, c *pool.Claim, cause reason.Code, seen *pool.S
 		return
 	}
 	claims, places := 0, h.leastAsked(seen)
-	for _, other := range s.claims {
+	for _, other := range seen.Claims {
 		isSame := h.had[c.ID][other.Name] == other.UID && other.From == c.From
 		claims += one(other.ID == c.ID && isSame && !other.Deleting && !other.Retired)
 	}

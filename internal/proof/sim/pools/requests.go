@@ -46,7 +46,10 @@ func (p *process) requests(seen *pool.Snapshot, a plan.Action, may func() bool) 
 	case pool.PrepareHandover:
 		for _, c := range a.Claims {
 			steps = append(steps, send(func() bool {
-				return p.changeClaim(c, func(c *pool.Claim) { c.From, c.Siblings, c.Retain = a.From, a.Siblings, a.Retain })
+				return p.changeClaim(c, func(c *pool.Claim) {
+					s.log("%s marks claim %s for the end of %s", p.name, c.Name, a.From)
+					c.From, c.Siblings, c.Retain = a.From, a.Siblings, a.Retain
+				})
 			}))
 		}
 	case pool.RetireIdentity:
