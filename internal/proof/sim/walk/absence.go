@@ -73,11 +73,6 @@ func (w *walk) endAbsences(g *simulatedGroup) {
 	}
 }
 
-// allAbsent reports whether no StatefulSet is in the group.
-func (g *simulatedGroup) allAbsent() bool {
-	return !slices.ContainsFunc(g.zones, func(z *zone) bool { return z.absence == inGroup })
-}
-
 // goneWithPods reports whether a StatefulSet was deleted and none of its pods exists.
 func (g *simulatedGroup) goneWithPods(n int) bool {
 	return g.zones[n].absence == orphaned && !slices.ContainsFunc(g.pods[n], (*pod).inZone)

@@ -99,9 +99,7 @@ func (w *walk) dropLease(p *process, g *simulatedGroup, only metav1.Precondition
 		return err
 	}
 	g.lease = nil
-	if g.allAbsent() {
-		clear(g.history.lastDownscales) // the group is gone; a zone that returns begins a new one
-	}
+	g.history.forgetDownscales(g) // the group was gone when the process decided this; zones that return begin a new one
 	p.countWrite()
 	w.notifyWatches(leaseKind)
 	if former.Holder.Foreign() && !former.Lapsed(w.decisionTime(p.wallNow())) {
