@@ -209,6 +209,19 @@ func TestStatefulClusterGivesEachPodAnIdentityOfItsOwn(t *testing.T) {
 			t.Errorf("pod %s has the controller %v and the gates %v", pod.Name, owner, pod.Spec.SchedulingGates)
 		}
 	}
+	p.isShownByThePlugin()
+}
+
+// isShownByThePlugin checks what a user sees who has only the roles of manifests/examples/kubectl.
+func (p pool) isShownByThePlugin() {
+	p.t.Helper()
+	user := p.scene.person()
+	if out := user.ends(0, "status", "stc/"+p.name); !strings.Contains(out, "/"+p.name+" Ready 3/3 available 3/3 updated\n") || strings.Count(out, "Available       yes      2/2")+strings.Count(out, "Available  yes      2/2") != 3 {
+		p.t.Errorf("status shows\n%s", out)
+	}
+	if out := user.ends(0, "why", "stc/"+p.name); !strings.Contains(out, "Nothing waits.") {
+		p.t.Errorf("why shows\n%s", out)
+	}
 }
 
 func TestStatefulClusterReplacesALostPodByANewIdentity(t *testing.T) {

@@ -15,12 +15,16 @@ const (
 	groupKind = "group"
 	podKind   = "pod"
 	zoneKind  = "zone"
+
+	statefulClusterKind = "statefulcluster"
 )
 
 // kinds maps words to kinds. It includes the words that kubectl prints for a StatefulSet.
 var kinds = map[string]string{
 	"group": groupKind, "pod": podKind, "pods": podKind, "po": podKind,
 	"zone": zoneKind, "statefulset": zoneKind, "statefulsets": zoneKind, "sts": zoneKind, "statefulset.apps": zoneKind, "statefulsets.apps": zoneKind,
+	"statefulcluster": statefulClusterKind, "statefulclusters": statefulClusterKind, "stc": statefulClusterKind,
+	"statefulcluster.lockstep.dev": statefulClusterKind, "statefulclusters.lockstep.dev": statefulClusterKind,
 }
 
 // subject splits KIND/NAME, and returns an error if the command does not accept the kind. Without a

@@ -10,21 +10,22 @@ const namesakes = "group team twin\ntwin rev=1\n twin-0 ready@1\nother rev=1\n o
 
 func TestArgumentKindSelectsTheObject(t *testing.T) {
 	for line, accepted := range map[string]string{
-		"status":          "group",
+		"status":          "group statefulcluster",
 		"plan":            "group",
 		"history":         "group",
 		"snapshot":        "group",
 		"restart":         "group",
 		"hold --reason x": "group",
 		"release":         "group",
-		"why":             "group pod",
+		"why":             "group pod statefulcluster",
 		"pause":           "group zone",
 		"resume":          "group zone",
 	} {
 		for word, kind := range kinds {
 			t.Run(line+" "+word, func(t *testing.T) {
 				inScene(t, []string{namesakes}, func(s *scene) {
-					name := map[string]string{groupKind: "twin", zoneKind: "twin", podKind: "twin-0"}[kind]
+					s.server.showStatefulCluster("twin")
+					name := map[string]string{groupKind: "twin", zoneKind: "twin", podKind: "twin-0", statefulClusterKind: "twin"}[kind]
 					code, _, errs := s.types(append(strings.Fields(line), word+"/"+name)...)
 					fits := strings.Contains(accepted, kind)
 					if refused := strings.Contains(errs, "accepted: a name, or group/NAME"); refused == fits || refused != (code == exitFailed) && line != "release" {

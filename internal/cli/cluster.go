@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	dates "github.com/lockstep-dev/lockstep/internal/cluster/clock"
@@ -25,6 +26,7 @@ type cluster struct {
 	namespace string // the namespace of the command
 	client    kubernetes.Interface
 	dynamic   dynamic.Interface
+	metadata  metadata.Interface
 	config    *rest.Config
 	http      *http.Client
 	atLeast   *clock           // for pauses and holds, which must not end too early: from responses of the API server only
@@ -55,6 +57,9 @@ func connect(config *rest.Config, namespace, version string, warn func(string)) 
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}
 	if c.dynamic, err = dynamic.NewForConfigAndClient(config, c.http); err != nil {
+		return nil, fmt.Errorf("make Kubernetes client: %w", err)
+	}
+	if c.metadata, err = metadata.NewForConfigAndClient(metadata.ConfigFor(config), c.http); err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}
 	return c, nil

@@ -60,11 +60,6 @@ func (a *app) follow(ctx context.Context, c *cluster, w wanted) error {
 
 // draw returns a function that replaces the content of the screen if it has changed.
 func (a *app) draw() func(views []groupView, silence string) error {
-	const (
-		home, rest   = "\x1b[H", "\x1b[J"
-		noWrap, wrap = "\x1b[?7l", "\x1b[?7h" // each line of the page is one line of the screen
-		endOfLine    = "\x1b[K\n"
-	)
 	var drawn string
 	return func(views []groupView, silence string) error {
 		if a.measure != nil {
@@ -77,14 +72,24 @@ func (a *app) draw() func(views []groupView, silence string) error {
 		if silence != "" {
 			p.Head(screen.In(screen.Bad, silence))
 		}
-		p.Crop(a.style.Rows - 1)
-		page := home + noWrap + strings.ReplaceAll(p.String(), "\n", endOfLine) + wrap + rest
-		if page == drawn {
-			return nil
-		}
-		drawn = page
-		return a.write(page)
+		return a.redraw(p, &drawn)
 	}
+}
+
+// redraw replaces the content of the screen by a page, if it has changed.
+func (a *app) redraw(p *screen.Page, drawn *string) error {
+	const (
+		home, rest   = "\x1b[H", "\x1b[J"
+		noWrap, wrap = "\x1b[?7l", "\x1b[?7h" // each line of the page is one line of the screen
+		endOfLine    = "\x1b[K\n"
+	)
+	p.Crop(a.style.Rows - 1)
+	page := home + noWrap + strings.ReplaceAll(p.String(), "\n", endOfLine) + wrap + rest
+	if page == *drawn {
+		return nil
+	}
+	*drawn = page
+	return a.write(page)
 }
 
 // printChanges returns a function that prints the lines that have changed.

@@ -207,6 +207,7 @@ var lists = map[string]metav1.TypeMeta{
 	"nodes": {Kind: "NodeList", APIVersion: "v1"}, "namespaces": {Kind: "NamespaceList", APIVersion: "v1"}, "configmaps": {Kind: "ConfigMapList", APIVersion: "v1"},
 	"zoneawarepoddisruptionbudgets": {Kind: "ZoneAwarePodDisruptionBudgetList", APIVersion: "rollout-operator.grafana.com/v1"},
 	"statefulsets":                  {Kind: "StatefulSetList", APIVersion: "apps/v1"}, "leases": {Kind: "LeaseList", APIVersion: "coordination.k8s.io/v1"},
+	"statefulclusters": {Kind: "StatefulClusterList", APIVersion: "lockstep.dev/v1alpha1"}, "persistentvolumeclaims": {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
 	"deployments": {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, // clients request only their metadata
 }
 

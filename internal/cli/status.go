@@ -16,12 +16,13 @@ import (
 func (a *app) status() *cobra.Command {
 	var watch, all bool
 	command := &cobra.Command{
-		Use:   "status [GROUP]",
-		Short: "Show the state of groups, zone by zone",
+		Use:   "status [GROUP|statefulcluster/NAME]",
+		Short: "Show the state of groups, zone by zone, or of a StatefulCluster, pod by pod",
 		Example: `  kubectl lockstep status                # every group of the namespace
   kubectl lockstep status ingester -w    # one group, updated whenever it changes
-  kubectl lockstep status -A -o json     # all namespaces, for a program`,
-		Args:              oneOrNone("status [GROUP]"),
+  kubectl lockstep status -A -o json     # all namespaces, for a program
+  kubectl lockstep status stc/db -w      # a StatefulCluster`,
+		Args:              oneOrNone("status [GROUP], or status statefulcluster/NAME"),
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
@@ -31,10 +32,10 @@ func (a *app) status() *cobra.Command {
 		if watch && a.form != formTable {
 			return fmt.Errorf("-w cannot be combined with -o %s; accepted: one of them", a.form)
 		}
-		w := wanted{all: all}
+		w, kind, name := wanted{all: all}, "", ""
 		for _, argument := range args {
-			name, err := groupOf(argument)
-			if err != nil {
+			var err error
+			if kind, name, err = subject(argument, groupKind, statefulClusterKind); err != nil {
 				return err
 			}
 			w.names = append(w.names, name)
@@ -42,6 +43,9 @@ func (a *app) status() *cobra.Command {
 		cluster, err := a.connect()
 		if err != nil {
 			return err
+		}
+		if kind == statefulClusterKind {
+			return a.statefulClusterStatus(c.Context(), cluster, name, watch)
 		}
 		return a.showStatus(c.Context(), cluster, w, watch)
 	}

@@ -44,7 +44,7 @@ type queueView struct {
 func (a *app) why() *cobra.Command {
 	var selector string
 	command := &cobra.Command{
-		Use:   "why GROUP|POD",
+		Use:   "why GROUP|POD|statefulcluster/NAME",
 		Short: "Show what a group or a pod waits for, which holder has the group, and what to do",
 		Long: `Show what a group or a pod waits for, which holder has the group, and what to do.
 
@@ -57,6 +57,7 @@ claims and how its containers ended, as far as your permissions allow.
 The exit code is 2 if something waits, or if the eviction would be refused.`,
 		Example: `  kubectl lockstep why ingester
   kubectl lockstep why pod/ingester-zone-a-3
+  kubectl lockstep why statefulcluster/db
   kubectl lockstep why ingester -o json`,
 		Args:              one("why GROUP, or why POD"),
 		ValidArgsFunction: a.completeGroups,
@@ -66,13 +67,16 @@ The exit code is 2 if something waits, or if the eviction would be refused.`,
 		if err != nil {
 			return fmt.Errorf("--namespaces-selector: %w; accepted: a label selector like %s", err, contract.OptInSelector)
 		}
-		kind, name, err := subject(args[0], groupKind, podKind)
+		kind, name, err := subject(args[0], groupKind, podKind, statefulClusterKind)
 		if err != nil {
 			return err
 		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
+		}
+		if kind == statefulClusterKind {
+			return a.whyStatefulCluster(c.Context(), cluster, name, opted)
 		}
 		if kind != podKind {
 			s, err := cluster.readLive(c.Context(), cluster.group(name))
@@ -162,7 +166,7 @@ func (a *app) printWhy(v whyView, opted labels.Selector) error {
 		addWait(p, w)
 		left = left.addTo(p, w.Pod)
 	}
-	addNoted(p, v, now)
+	addRecorded(p, v.Noted, v.Queue, v.Unreadable, now)
 	addPauses(p, v.Paused, now)
 	addEvents(p, v.Events, now)
 	return a.print(p)
@@ -180,18 +184,19 @@ func addWait(p *screen.Page, w waitView) {
 	addMeaning(p, w.Sentence, w.ToDo)
 }
 
-func addNoted(p *screen.Page, v whyView, now time.Time) {
-	if v.Unreadable != "" {
+// addRecorded prints what the hold records.
+func addRecorded(p *screen.Page, pods []notedView, queue []queueView, unreadable string, now time.Time) {
+	if unreadable != "" {
 		p.Line()
-		p.Line(screen.In(screen.Bad, "The hold cannot be read: "+v.Unreadable))
+		p.Line(screen.In(screen.Bad, "The hold cannot be read: "+unreadable))
 	}
-	if len(v.Noted)+len(v.Queue) > 0 {
+	if len(pods)+len(queue) > 0 {
 		p.Line()
 	}
-	for _, n := range v.Noted {
+	for _, n := range pods {
 		p.Line(screen.Text(fmt.Sprintf("Recorded in the hold: %s of %s, %s, %s ago", n.Pod, n.Zone, n.Cause, screen.Span(now.Sub(n.Since)))))
 	}
-	for _, q := range v.Queue {
+	for _, q := range queue {
 		p.Line(screen.Text(fmt.Sprintf("In the queue: %s in %s, for %s", q.Operation, q.Zone, screen.Span(now.Sub(q.Since)))))
 	}
 }

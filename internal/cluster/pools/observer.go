@@ -383,6 +383,7 @@ type asked struct {
 	replicas         int
 	minReady         time.Duration
 	handoverTimeout  time.Duration
+	keep             pool.KeepPolicy
 	strategy         pool.Strategy
 	ordered          bool
 	podsToDelete     string
@@ -390,5 +391,5 @@ type asked struct {
 }
 
 func asksFor(o pool.Object) asked {
-	return asked{o.UID, o.Hash, o.Deleting, o.Paused, o.Replicas, o.MinReady, o.HandoverTimeout, o.Strategy, o.Ordered, strings.Join(o.PodsToDelete, ","), o.Liveness}
+	return asked{o.UID, o.Hash, o.Deleting, o.Paused, o.Replicas, o.MinReady, o.HandoverTimeout, o.Keep, o.Strategy, o.Ordered, strings.Join(o.PodsToDelete, ","), o.Liveness}
 }

@@ -141,6 +141,7 @@ func TestSameDesiredStateComparesWhatDisruptionsDependOn(t *testing.T) {
 		"a deletion":  {func(o *pool.Object) { o.Deleting = true }, false},
 		"a template":  {func(o *pool.Object) { o.Hash = "other" }, false},
 		"a pause":     {func(o *pool.Object) { o.Paused = true }, false},
+		"a policy":    {func(o *pool.Object) { o.Keep.OnEviction = true }, false},
 		"a partition": {func(o *pool.Object) { o.Strategy.Partition.Pods = 2 }, false},
 		"its UID":     {func(o *pool.Object) { o.UID = "other" }, false},
 	} {
