@@ -156,7 +156,8 @@ func (e *Executor) createClaim(ctx context.Context, s *pool.Snapshot, t pool.Cla
 	if err != nil {
 		return fmt.Errorf("read claim %s/%s: %w", s.Key.Namespace, name, classify(err))
 	}
-	if claim.Labels[contract.PoolUIDLabel] != s.Object.UID || claim.Labels[contract.InstanceIDLabel] != string(a.ID) || claim.Labels[contract.ClaimLabel] != t.Name || claim.Annotations[contract.HandoverAnnotation] != a.From {
+	from := claim.Annotations[contract.HandoverAnnotation] // another process may have marked it for this pod already
+	if claim.Labels[contract.PoolUIDLabel] != s.Object.UID || claim.Labels[contract.InstanceIDLabel] != string(a.ID) || claim.Labels[contract.ClaimLabel] != t.Name || from != a.From && from != a.UID {
 		return reason.WithClass(reason.Human, fmt.Errorf("claim %s/%s exists and does not belong to %s", s.Key.Namespace, name, s.Key))
 	}
 	return nil
@@ -178,6 +179,8 @@ func (e *Executor) prepareHandover(ctx context.Context, s *pool.Snapshot, a pool
 	siblings := strings.Join(a.Siblings, ",")
 	marks := map[string]*string{contract.HandoverAnnotation: &a.From, contract.SiblingsAnnotation: &siblings}
 	switch {
+	case a.From == "":
+		marks = map[string]*string{contract.HandoverAnnotation: nil}
 	case a.Retain:
 		marks[contract.RetainIdentityLabel] = new("true")
 	case slices.ContainsFunc(a.Claims, func(c pool.Claim) bool { return c.Retain }):

@@ -71,7 +71,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 		return loop.Done(), unread
 	}
 	if broken := invariants.Check(seen, steps, decision); broken != nil {
-		return loop.Done(), c.refuse(ctx, seen, steps, broken)
+		return loop.After(hold.ReportAfter), c.refuse(ctx, seen, steps, broken)
 	}
 	done, err := c.Executor.Run(ctx, &seen, steps, decision)
 	err = errors.Join(unread, err)
@@ -91,8 +91,8 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	return outcome, err
 }
 
-// refuse reports a plan that violates a rule of internal/lock/invariant/pools. Nothing of it is carried out, and it is not
-// retried until something changes.
+// refuse reports a plan that violates a rule of internal/lock/invariant/pools. Nothing of it is carried out. It is
+// made again when something changes, or after a while, because what a rule says may depend on time.
 func (c *Controller) refuse(ctx context.Context, seen pool.Snapshot, steps []plan.Action, broken *invariant.Violation) error {
 	waits := []plan.Action{plan.Wait{Zone: seen.Key.Name, Because: plan.Refusal{Code: reason.InvariantViolated, Detail: broken.Name}}}
 	c.Reporter.Pool(&seen, waits, nil)

@@ -84,7 +84,7 @@ type spent struct {
 func (p *poolState) spentIdentities() []spent {
 	var all []spent
 	for _, c := range p.Claims {
-		if c.Pool != p.Object.UID || !c.Retired || c.Ended.IsZero() || p.lives(c.ID) || p.openOf[PodName(p.Key.Name, c.ID)] {
+		if c.Pool != p.Object.UID || !c.Retired || c.Ended.IsZero() || p.hasPod(c.ID) || p.openOf[PodName(p.Key.Name, c.ID)] {
 			continue
 		}
 		i := slices.IndexFunc(all, func(s spent) bool { return s.id == c.ID })
@@ -121,8 +121,8 @@ func (p *poolState) claimDeletions() []plan.Action {
 func (p *poolState) givesUp(s spent, kept int) bool {
 	policy := &p.Object.Claim
 	isKept := func(c Claim) bool {
-		scaled := c.Because == reason.ScaledDown
-		return scaled && !policy.DeleteWhenScaled || !scaled && !policy.DeleteWhenReplaced
+		keepsScaled := c.Because == reason.ScaledDown || c.Because == reason.HandoverUnneeded
+		return keepsScaled && !policy.DeleteWhenScaled || c.Because != reason.ScaledDown && !policy.DeleteWhenReplaced
 	}
 	isNeeded := func(c Claim) bool { return isHealth(c.Because) } // it says when the next identity may be given up
 	switch {

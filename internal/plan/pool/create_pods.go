@@ -89,7 +89,7 @@ func (p *poolState) birth(of Revision, pods int) []plan.Action {
 	if pods <= 0 {
 		return nil
 	}
-	birth := CreatePods{Pool: p.Key.Name, Revision: of.Name, Templates: p.templatesOf(of.Name), Careful: p.Object.Keep.Any()}
+	birth := CreatePods{Pool: p.Key.Name, Revision: of.Name, Templates: p.templatesOf(of.Name), Careful: p.mayKeep()}
 	for range pods {
 		birth.IDs = append(birth.IDs, p.draw())
 	}

@@ -55,19 +55,19 @@ func TestEvict(t *testing.T) {
 			"pool web replicas=2\nhold statefulcluster/web own\nintent b@10 ReplacementAsked\npod a ready\npod b ready", "PodDisruptionPending web-b (1 of at most 1 down), 1 pod not ready in web, waits",
 		},
 		"the next update has waited for longer": {
-			"pool web replicas=2\nhold eviction/web own\nwaiting statefulcluster since=2m seen=5s\nwaiting eviction since=1m seen=5s\npod a ready\npod b ready", "UpdateWaits, waits",
+			"pool web replicas=2\nrevision 1\nrevision 2\nhold eviction/web own\nwaiting rollout/b since=2m seen=5s\nwaiting eviction since=1m seen=5s\npod a ready\npod b ready rev=1", "UpdateWaits web-b, waits",
 		},
 		"the next update waits, and the client asks for the first time": {
-			"pool web replicas=2\nhold eviction/web own\nwaiting statefulcluster since=2m seen=5s\npod a ready\npod b ready", "UpdateWaits, waits",
+			"pool web replicas=2\nrevision 1\nrevision 2\nhold eviction/web own\nwaiting rollout/b since=2m seen=5s\npod a ready\npod b ready rev=1", "UpdateWaits web-b, waits",
 		},
 		"the client has waited for longer than the next update": {
-			"pool web replicas=2\nhold eviction/web own\nwaiting statefulcluster since=1m seen=5s\nwaiting eviction since=2m seen=5s\npod a ready\npod b ready", "yes, recorded",
+			"pool web replicas=2\nrevision 1\nrevision 2\nhold eviction/web own\nwaiting rollout/b since=1m seen=5s\nwaiting eviction since=2m seen=5s\npod a ready\npod b ready rev=1", "yes, recorded",
 		},
 		"the update that had waited for longer asks no more": {
-			"pool web replicas=2\nhold eviction/web own\nwaiting statefulcluster since=2m seen=40s\npod a ready\npod b ready", "yes, recorded",
+			"pool web replicas=2\nrevision 1\nrevision 2\nhold eviction/web own\nwaiting rollout/b since=2m seen=40s\npod a ready\npod b ready rev=1", "yes, recorded",
 		},
 		"a pod that is down goes although an update waits": {
-			"pool web replicas=2\nhold eviction/web own\nwaiting statefulcluster since=2m seen=5s\npod a starting\npod b ready", "yes, at version 10",
+			"pool web replicas=2\nrevision 1\nrevision 2\nhold eviction/web own\nwaiting rollout/b since=2m seen=5s\npod a starting\npod b ready rev=1", "yes, at version 10",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {

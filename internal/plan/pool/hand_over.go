@@ -56,7 +56,7 @@ func (s *Snapshot) recordedHandovers() []handover {
 		}
 		pod, exists := s.podOf(id)
 		switch {
-		case !exists:
+		case !exists && !s.hasPod(id):
 			recorded = append(recorded, handover{ID: id, Intent: i, Over: true})
 		case (pod.UID == i.UID || pod.From == i.UID) && pod.Phase == plan.Terminating: // the next pod may end, too
 			recorded = append(recorded, handover{ID: id, Intent: i, Overdue: s.overdue(pod)})
@@ -109,7 +109,7 @@ func (s *Snapshot) mounted(p *Pod) []Claim {
 type PrepareHandover struct {
 	Pool     string
 	ID       ID
-	From     string // UID of the pod
+	From     string // UID of the pod; empty: the identity is not handed over
 	Claims   []Claim
 	Siblings []string // the claim templates of all of its claims
 	Retain   bool     // a person asks to keep the identity
@@ -133,6 +133,9 @@ func (PrepareHandover) Event() plan.Event { return plan.Event{} }
 
 // String implements plan.Action: prepare hand-over of 0123456789abcdef of web.
 func (a PrepareHandover) String() string {
+	if a.From == "" {
+		return fmt.Sprintf("unmark claims of %s of %s", a.ID, a.Pool)
+	}
 	return fmt.Sprintf("prepare hand-over of %s of %s", a.ID, a.Pool)
 }
 

@@ -76,7 +76,7 @@ func (p *poolState) unrecordedHandovers() []handover {
 	for _, c := range p.Claims {
 		name := PodName(p.Key.Name, c.ID)
 		_, exists := p.podNamed(name)
-		if seen[c.ID] || exists || p.lives(c.ID) || p.openOf[name] || c.Pool != p.Object.UID || c.From == "" {
+		if seen[c.ID] || exists || p.hasPod(c.ID) || p.openOf[name] || c.Pool != p.Object.UID || c.From == "" {
 			continue
 		}
 		if (c.Retain || p.Object.Keep.Any()) && p.complete(c.ID, c.From) {
@@ -126,6 +126,12 @@ func (p *poolState) keptIdentities() []plan.Action {
 	return steps
 }
 
+// mayKeep reports whether an identity may wait for its next pod that the caches do not show: then births need a live read.
+func (p *poolState) mayKeep() bool {
+	return p.Object.Keep.Any() || slices.ContainsFunc(p.Pods, func(pod Pod) bool { return pod.Retain }) ||
+		slices.ContainsFunc(p.Claims, func(c Claim) bool { return c.Retain })
+}
+
 // notMarked objects to the eviction of a pod whose identity is kept, until its claims show that. lockstep marks them at once.
 func (p *poolState) notMarked(pod *Pod) plan.Refusal {
 	kept := pod.Retain || p.Object.Keep.OnEviction
@@ -146,6 +152,28 @@ func (p *poolState) preparations(planned []plan.Action) []plan.Action {
 		}
 		if prepare, marked := p.prepare(&pod); !marked {
 			steps = append(steps, prepare)
+		}
+	}
+	return append(steps, p.unmarkings()...)
+}
+
+// unmarkings takes the marks off the claims of pods that other clients end and whose identities are not kept. So it is known
+// after their end that they were seen to go in such a way.
+func (p *poolState) unmarkings() []plan.Action {
+	var steps []plan.Action
+	for i := range p.Pods {
+		pod := &p.Pods[i]
+		if !p.owns(pod) || pod.Phase != plan.Terminating || p.openOf[pod.Name] || !p.Object.Keep.Any() || p.keeps(pod) {
+			continue
+		}
+		unmark := PrepareHandover{Pool: p.Key.Name, ID: pod.ID}
+		for _, c := range p.mounted(pod) {
+			if c.From != "" {
+				unmark.Claims = append(unmark.Claims, c)
+			}
+		}
+		if len(unmark.Claims) > 0 {
+			steps = append(steps, unmark)
 		}
 	}
 	return steps

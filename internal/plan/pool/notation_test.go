@@ -32,8 +32,9 @@ const objectUID = "pool-uid"
 //	at pods=20 claims=20                              the versions of the lists
 //	hold statefulcluster/web own                      the hold, of this process
 //	intent a@10 ScaledDown                            a recorded deletion, at a version
-//	waiting eviction since=1m seen=5s                 a client waits to evict a pod, or the next update (statefulcluster)
+//	waiting eviction since=1m seen=5s                 a client waits to evict a pod, or the next update of a pod
 //	pod a ready claims=data,logs                      a pod, with its claims
+//	stray copy id=a                                   a pod without an owner that has the label of an identity
 //	claim b/data retired                              a claim without a pod
 //	then                                              the plan and the hold
 type scenario struct {
@@ -182,12 +183,22 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 		return errors.Join(err, version(&s.Hold.Intents[len(s.Hold.Intents)-1].Version)(at))
 	},
 	"waiting": func(s *pool.Snapshot, fields []string) error {
-		w := plan.Waiting{Operation: plan.Operation(fields[0]), Zone: s.Key.Name, Since: start.Add(-time.Minute)}
+		operation, id, ofPod := strings.Cut(fields[0], "/")
+		w := plan.Waiting{Operation: plan.Operation(operation), Zone: s.Key.Name, Since: start.Add(-time.Minute)}
+		if ofPod {
+			w.Zone = pool.PodName(s.Key.Name, pool.ID(id))
+		}
 		err := each(fields[1:], map[string]func(string) error{"since": ago(&w.Since), "seen": ago(&w.LastSeen)})
 		s.Hold.Waiting = append(s.Hold.Waiting, w)
 		return err
 	},
 	"pod": readPod,
+	"stray": func(s *pool.Snapshot, fields []string) error { // a pod without an owner that has the label of an identity
+		p := pool.Pod{Pod: plan.Pod{Name: fields[0], UID: fields[0], Version: 10, Phase: plan.Ready}}
+		err := each(fields[1:], map[string]func(string) error{"id": func(v string) error { p.ID = pool.ID(v); return nil }})
+		s.Pods = append(s.Pods, p)
+		return err
+	},
 	"claim": func(s *pool.Snapshot, fields []string) error {
 		id, template, _ := strings.Cut(fields[0], "/")
 		c := claim(s, pool.ID(id), template)

@@ -148,8 +148,8 @@ func (p *poolState) repairs() (steps, waits []plan.Action) {
 
 // repair deletes a pod whose state depends on other objects, or hands its identity over.
 func (p *poolState) repair(pod *Pod, because reason.Code) plan.Action {
-	if because == reason.IdentityHandover {
-		return p.handOver(pod)
+	if prepare, marked := p.prepare(pod); because == reason.IdentityHandover && !marked {
+		return prepare
 	}
 	d := p.disruption(pod, because)
 	d.NeedsLiveRead = true

@@ -41,7 +41,7 @@ func (p *poolState) retirements() []plan.Action {
 	var steps []plan.Action
 	seen := map[ID]bool{}
 	for _, c := range p.Claims {
-		if c.Pool != p.Object.UID || p.lives(c.ID) || seen[c.ID] || c.marked() || c.Deleting || p.isHandedOver(c.ID) {
+		if c.Pool != p.Object.UID || p.hasPod(c.ID) || seen[c.ID] || c.marked() || c.Deleting || p.isHandedOver(c.ID) {
 			continue
 		}
 		seen[c.ID] = true
@@ -105,7 +105,7 @@ func (p *poolState) ending(id ID) reason.Code {
 		switch {
 		case i.Pod != PodName(p.Key.Name, id):
 		case i.Cause == reason.IdentityHandover && slices.ContainsFunc(p.recordedOver, func(h handover) bool { return h.ID == id }):
-			return reason.ScaledDown // there is no place for it
+			return reason.HandoverUnneeded // there is no place for it
 		case i.Cause == reason.IdentityHandover:
 			return reason.HandoverFailed
 		case i.Cause != reason.UpdatedInPlace:

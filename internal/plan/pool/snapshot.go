@@ -169,7 +169,13 @@ func (s *Snapshot) podNamed(name string) (Pod, bool) {
 // podOf returns the pod of an identity, of any owner.
 func (s *Snapshot) podOf(id ID) (Pod, bool) { return s.podNamed(PodName(s.Key.Name, id)) }
 
-// lives reports whether an identity has a pod, of any owner.
+// hasPod reports whether an identity has a pod by its name or by its label, of any owner.
+func (s *Snapshot) hasPod(id ID) bool {
+	_, named := s.podOf(id)
+	return named || s.lives(id)
+}
+
+// lives reports whether a pod has the label of an identity, of any owner.
 func (s *Snapshot) lives(id ID) bool {
 	return slices.ContainsFunc(s.Pods, func(p Pod) bool { return p.ID == id })
 }

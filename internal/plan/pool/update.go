@@ -20,7 +20,7 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 	}
 	steps = p.withdrawn(pods)
 	unavailable, most := p.unavailable(), p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas)
-	delayed := false
+	delayed := "" // the first pod that only evictions delay
 	for i := range pods {
 		pod := &pods[i]
 		step, objection := p.updateOf(pod)
@@ -34,7 +34,7 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		switch {
 		case step == nil:
 			waits = append(waits, p.waits(objection)...)
-		case prepares && pod.Gated && p.Object.Keep.Any(): // its claims are being marked already
+		case prepares && pod.Gated: // its claims belong to the former pod until it may be scheduled
 		case p.pending(pod) && step.Reason() != p.pendingOf[pod.Name].Cause: // it is withdrawn
 		case step.Reason() == reason.UpdatedByNewIdentity && len(pod.Mounts) > 0 && !pod.Up() && !p.mayGiveUpInDoubt(pod):
 			steps = append(steps, p.cancelled(pod)...)
@@ -44,7 +44,7 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		case p.pending(pod):
 			steps = append(steps, step)
 		case disrupts && pod.Up() && !busy && p.onlyEvictionsDelay(after, most):
-			delayed = true
+			delayed = cmp.Or(delayed, pod.Name)
 		case disrupts && pod.Up() && (busy || after > most):
 		case disrupts && !p.hasRoom(pod):
 		default:
@@ -52,8 +52,8 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 			steps = append(steps, step)
 		}
 	}
-	if delayed {
-		steps = append(steps, p.takePlace()...)
+	if delayed != "" {
+		steps = append(steps, p.takePlace(delayed)...)
 		waits = append(waits, p.waits(plan.Refusal{Code: reason.EvictionWaits})...)
 	}
 	return steps, waits

@@ -50,6 +50,7 @@ var catalogue = []Entry{
 	{ClaimsUnneeded, 48, Outcome, "the identity has ended, and spec.persistentVolumeClaimRetentionPolicy does not keep its claims", "No action needed. To keep a claim, give it the label or annotation lockstep.dev/keep: \"true\" in time."},
 	{ClaimsOwned, 49, Outcome, "spec.persistentVolumeClaimRetentionPolicy.whenDeleted has changed, so the claims belong to the StatefulCluster, or not any more", "No action needed."},
 	{AllAvailable, 50, Outcome, "as many pods as asked for are available, and no operation is waiting", "No action needed."},
+	{HandoverUnneeded, 52, Outcome, "the identity waited for its next pod, and there is no place for that any more: fewer pods are asked for, or a new identity has its place", "No action needed. Its claims are deleted only if spec.persistentVolumeClaimRetentionPolicy deletes those of pods that were scaled down and of pods that were replaced."},
 	{ReplacementAsked, 51, Outcome, "the pod has lockstep.dev/specified-delete, or spec.scaleStrategy.podsToDelete names it, so a new identity takes its place", "No action needed. The claims of the former identity keep its data."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts, kubectl lockstep why shows the answer that the StatefulSet controller got. Look for a quota, an admission webhook or a volume that prevents the pod. If an orphan has the name of the pod, evict the orphan; if there are several, evict the one with the lowest ordinal first (docs/runbooks/ZoneLeftGroup.md)."},

@@ -60,6 +60,7 @@ const (
 	ClaimsUnneeded         Code = "ClaimsUnneeded"
 	ClaimsOwned            Code = "ClaimsOwned"
 	AllAvailable           Code = "AllAvailable"
+	HandoverUnneeded       Code = "HandoverUnneeded"
 	ReplacementAsked       Code = "ReplacementAsked"
 )
 

@@ -9,7 +9,7 @@ const (
 var claimsOfPools = []Mutant{
 	{
 		Name:  "claims of an identity that has a pod, deleted",
-		Edits: []Edit{{poolClaims, "|| p.lives(c.ID) ||", "||"}},
+		Edits: []Edit{{poolClaims, "|| p.hasPod(c.ID) ||", "||"}},
 		Test:  poolScenarios + "claims-of-a-terminating-pod-are-not-deleted", Rule: "delete 1 claims of b",
 	},
 	{
@@ -39,7 +39,7 @@ var claimsOfPools = []Mutant{
 	},
 	{
 		Name:  "claims deleted by the policy for other identities",
-		Edits: []Edit{{poolClaims, "return scaled && !policy.DeleteWhenScaled ||", "return scaled && !policy.DeleteWhenScaled && !policy.DeleteWhenReplaced ||"}},
+		Edits: []Edit{{poolClaims, "return keepsScaled && !policy.DeleteWhenScaled ||", "return keepsScaled && !policy.DeleteWhenScaled && !policy.DeleteWhenReplaced ||"}},
 		Test:  poolScenarios + "claims-of-identities-that-were-replaced-are-deleted", Rule: "delete 1 claims of b",
 	},
 	{

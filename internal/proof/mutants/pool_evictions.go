@@ -73,7 +73,7 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "update of a pool that waits for a client which asks no more",
-		Edits: []Edit{{poolQueue, "w.Operation == operation && w.Counts(p.Now)", "w.Operation == operation"}},
+		Edits: []Edit{{poolQueue, "return of(w) && w.Counts(p.Now)", "return of(w)"}},
 		Test:  poolScenarios + "an-eviction-that-waits-no-longer-delays-no-update", Rule: "EvictionWaits",
 	},
 	{
@@ -88,18 +88,23 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "update of a pool that takes no place in the queue",
-		Edits: []Edit{{poolUpdate, "steps = append(steps, p.takePlace()...)\n", ""}},
-		Test:  poolScenarios + "a-granted-eviction-uses-up-the-budget", Rule: "queue statefulcluster/web",
+		Edits: []Edit{{poolUpdate, "steps = append(steps, p.takePlace(delayed)...)\n", ""}},
+		Test:  poolScenarios + "a-granted-eviction-uses-up-the-budget", Rule: "queue rollout/web-",
 	},
 	{
 		Name:  "update of a pool that writes its place all the time",
 		Edits: []Edit{{poolQueue, "case p.Now.Before(place.LastSeen.Add(plan.AskAgain)):", "case false:"}},
-		Test:  poolScenarios + "an-update-that-has-a-place-writes-no-other", Rule: "queue statefulcluster/web",
+		Test:  poolScenarios + "an-update-that-has-a-place-writes-no-other", Rule: "queue rollout/web-",
 	},
 	{
 		Name:  "update of a pool that keeps clients waiting although other pods are down",
 		Edits: []Edit{{poolQueue, "return unavailable-granted <= most &&", "return unavailable-granted <= unavailable &&"}},
-		Test:  poolScenarios + "an-update-that-waits-for-more-than-evictions-takes-no-place", Rule: "queue statefulcluster/web",
+		Test:  poolScenarios + "an-update-that-waits-for-more-than-evictions-takes-no-place", Rule: "queue rollout/web-",
+	},
+	{
+		Name:  "place of an update that serves for the next pod as well",
+		Edits: []Edit{{poolQueue, "&& (pod.Asked || pod.Revision != p.newest.Name)", "&& (pod.Asked || true)"}},
+		Test:  poolScenarios + "a-place-in-the-queue-ends-with-the-update-of-its-pod", Rule: "update web-a of web in place",
 	},
 	{
 		Name:  "granted eviction of a pool that ends when its pod changes",

@@ -69,8 +69,38 @@ var identitiesOfPools = []Mutant{
 	},
 	{
 		Name:  "new identity in the place of one that may wait for it",
-		Edits: []Edit{{"internal/plan/pool/create_pods.go", "Careful: p.Object.Keep.Any()", "Careful: false"}},
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "Careful: p.mayKeep()", "Careful: false"}},
 		Test:  poolScenarios + "births-are-careful-if-identities-are-kept", Rule: "hold: read live",
+	},
+	{
+		Name:  "new identity in the place of one that a person retains",
+		Edits: []Edit{{poolKeep, "slices.ContainsFunc(p.Pods, func(pod Pod) bool { return pod.Retain }) ||", "false ||"}},
+		Test:  poolScenarios + "a-retained-pod-makes-births-careful", Rule: "hold: read live",
+	},
+	{
+		Name:  "pod that was seen to be deleted, and is taken for one whose end was not seen",
+		Edits: []Edit{{poolKeep, "return append(steps, p.unmarkings()...)", "return steps"}},
+		Test:  poolScenarios + "a-deleted-pod-whose-identity-is-not-kept-loses-its-marks", Rule: "unmark claims of a",
+	},
+	{
+		Name:  "identity that gets another pod beside one of another name",
+		Edits: []Edit{{poolHandOver, "case !exists && !s.hasPod(id):", "case !exists:"}},
+		Test:  poolScenarios + "an-identity-with-a-pod-of-another-name-gets-no-other-pod", Rule: "breaks HandoverRecorded",
+	},
+	{
+		Name:  "claims of an identity without a place, deleted by one of two policies",
+		Edits: []Edit{{poolClaims, "c.Because == reason.ScaledDown || c.Because == reason.HandoverUnneeded", "c.Because == reason.ScaledDown"}},
+		Test:  poolScenarios + "claims-of-a-hand-over-without-a-place-need-both-policies", Rule: "delete 1 claims of b",
+	},
+	{
+		Name:  "claims of an identity without a place, deleted as scaled down",
+		Edits: []Edit{{"internal/plan/pool/retire_identity.go", "return reason.HandoverUnneeded", "return reason.ScaledDown"}},
+		Test:  poolScenarios + "a-hand-over-leaves-before-a-pod-with-data", Rule: "because ScaledDown",
+	},
+	{
+		Name:  "pod of a node that is gone handed over by the caches alone",
+		Edits: []Edit{{poolRepair, "\td.NeedsLiveRead = true\n\treturn plan.DeletePod(d)", "\td.NeedsLiveRead = because != reason.IdentityHandover\n\treturn plan.DeletePod(d)"}},
+		Test:  poolScenarios + "the-pod-of-a-node-that-is-gone-is-handed-over-after-a-live-read", Rule: "hold: read live",
 	},
 	{
 		Name:  "place of a pod that Kubernetes removed given to a new identity",

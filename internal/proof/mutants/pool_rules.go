@@ -26,7 +26,7 @@ var rulesOfPools = []Mutant{
 	withoutRuleOfEvictions("ExactGrant", "a pod that is down at any version"),
 	{
 		Name:  "plan of a pool that breaks a rule and is carried out",
-		Edits: []Edit{{"internal/control/pools/controller.go", "broken != nil {\n\t\treturn loop.Done(), c.refuse", "broken != nil && c.DryRun == (key.Name == \"\") {\n\t\treturn loop.Done(), c.refuse"}},
+		Edits: []Edit{{"internal/control/pools/controller.go", "broken != nil {\n\t\treturn loop.After(hold.ReportAfter), c.refuse", "broken != nil && c.DryRun == (key.Name == \"\") {\n\t\treturn loop.After(hold.ReportAfter), c.refuse"}},
 		Test:  "internal/control/pools TestPlanThatViolatesAnInvariantIsNotCarriedOut", Rule: "want a violation of class human",
 	},
 }

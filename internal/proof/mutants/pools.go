@@ -76,7 +76,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "claims of an earlier object marked",
-		Edits: []Edit{{"internal/plan/pool/retire_identity.go", "if c.Pool != p.Object.UID || p.lives(c.ID)", "if p.lives(c.ID)"}},
+		Edits: []Edit{{"internal/plan/pool/retire_identity.go", "if c.Pool != p.Object.UID || p.hasPod(c.ID)", "if p.lives(c.ID)"}},
 		Test:  poolScenarios + "claims-of-an-earlier-object-are-left-alone", Rule: "retire b of web",
 	},
 	{

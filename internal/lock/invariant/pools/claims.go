@@ -55,8 +55,8 @@ func (v *view) mustStay(id pool.ID) string {
 		case c.Ended.After(ended):
 			ended = c.Ended
 		}
-		scaled := c.Because == reason.ScaledDown
-		kept = kept || scaled && !v.Object.Claim.DeleteWhenScaled || !scaled && !v.Object.Claim.DeleteWhenReplaced
+		kept = kept || c.Because != reason.ScaledDown && !v.Object.Claim.DeleteWhenReplaced
+		kept = kept || (c.Because == reason.ScaledDown || c.Because == reason.HandoverUnneeded) && !v.Object.Claim.DeleteWhenScaled
 	}
 	policy := v.Object.Claim
 	switch {

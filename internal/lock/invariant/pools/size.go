@@ -52,7 +52,7 @@ func (v *view) waitForPods() int {
 			return i.Pod == v.nameOf(c.ID) && (i.Cause == reason.IdentityHandover || isGrant(i))
 		})
 		kept := recorded || c.Retain || v.Object.Keep.OnDelete || v.Object.Keep.OnEviction
-		if c.Pool == v.Object.UID && kept && !c.Retired && !c.Deleting && (!exists || terminates(&p)) {
+		if c.Pool == v.Object.UID && kept && !c.Retired && !c.Deleting && (!exists || terminates(&p) || p.Finished) {
 			wait[c.ID] = true
 		}
 	}

@@ -76,7 +76,8 @@ func isUp(p *pool.Pod) bool { return p.Phase == plan.Ready }
 
 // isAvailable reports whether a pod has been Ready for minReadySeconds with the containers that it should have.
 func (v *view) isAvailable(p *pool.Pod) bool {
-	return isUp(p) && v.Now.Sub(p.ReadySince) >= v.Object.MinReady && !isBeingUpdated(p)
+	since := v.Object.MinReady <= 0 || v.Now.Sub(p.ReadySince) >= v.Object.MinReady // the clock of the node may be ahead
+	return isUp(p) && since && !isBeingUpdated(p)
 }
 
 // isBeingUpdated reports whether the kubelet has not seen an update in place, or a container has not restarted for it.

@@ -48,7 +48,10 @@ func (p *process) requests(seen *pool.Snapshot, a plan.Action, may func() bool) 
 			steps = append(steps, send(func() bool {
 				return p.changeClaim(c, func(c *pool.Claim) {
 					s.log("%s marks claim %s for the end of %s", p.name, c.Name, a.From)
-					c.From, c.Siblings, c.Retain = a.From, a.Siblings, a.Retain
+					c.From, c.Retain = a.From, a.Retain
+					if a.From != "" {
+						c.Siblings = a.Siblings
+					}
 				})
 			}))
 		}
@@ -139,7 +142,7 @@ func (p *process) create(id pool.ID, from, revision string) bool {
 func (p *process) createClaim(a pool.CompletePod, template string) bool {
 	s, name := p.server, pool.ClaimName(poolName, template, a.ID)
 	if c, exists := s.claims[name]; exists {
-		return c.From == a.From // otherwise it is not that of this pod
+		return c.From == a.From || c.From == a.UID // otherwise it is not that of this pod
 	}
 	s.claims[name] = pool.Claim{Name: name, UID: s.newUID(), Version: s.next(), ID: a.ID, Template: template, Pool: s.object.UID, Siblings: a.Siblings, From: a.From}
 	s.commit()
