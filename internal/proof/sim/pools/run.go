@@ -62,7 +62,8 @@ func Run(seed uint64, steps int) Result {
 	f.people, f.failing, f.evicting = 1+f.IntN(8), f.IntN(40), shares[seed%uint64(len(shares))]
 	s := newServer(f.IntN(4))
 	s.object.Strategy.Policy = []pool.PodUpdatePolicy{pool.InPlaceIfPossible, pool.InPlaceIfPossible, pool.RecreateKeepIdentity, pool.Recreate}[f.IntN(4)]
-	s.object.Keep, f.retaining = keeps[seed%uint64(len(keeps))], seed%uint64(len(keeps)) == retains
+	s.keeps(keeps[seed%uint64(len(keeps))])
+	f.retaining = seed%uint64(len(keeps)) == retains
 	processes := []*process{{name: "process-0", server: s, faults: f}, {name: "process-1", server: s, faults: f}}
 	for _, p := range processes {
 		p.restart()

@@ -89,6 +89,14 @@ func newServer(replicas int) *server {
 	return s
 }
 
+// keeps sets the policy with which the object was created.
+func (s *server) keeps(policy pool.KeepPolicy) {
+	s.object.Keep = policy
+	for i := range s.past {
+		s.past[i].object.Keep = policy
+	}
+}
+
 // setTemplate sets the template: its image is the number modulo 2, and the rest of it is the number divided by 2.
 func (s *server) setTemplate(n int) {
 	s.object.Hash = fmt.Sprintf("t%d", n)
