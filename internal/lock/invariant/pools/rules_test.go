@@ -56,10 +56,10 @@ func (c *change) without(id pool.ID) *change {
 	return c
 }
 
-// spent marks the claims of an identity.
-func (c *change) spent(id pool.ID, because reason.Code) *change {
+// spent marks the claims of the identity a.
+func (c *change) spent(because reason.Code) *change {
 	for i := range c.Claims {
-		if of := &c.Claims[i]; of.ID == id {
+		if of := &c.Claims[i]; of.ID == "a" {
 			of.Retired, of.Ended, of.Because = true, now.Add(-time.Hour), because
 		}
 	}
@@ -123,7 +123,7 @@ func handsOver() *change {
 
 // spentA is the identity a, whose claims the policy gives up.
 func spentA() *change {
-	c := three().without("a").spent("a", reason.ScaledDown)
+	c := three().without("a").spent(reason.ScaledDown)
 	c.Object.Claim.DeleteWhenScaled = true
 	return c.plans(pool.DeleteClaims{Pool: "web", ID: "a", Claims: c.Claims[:1]})
 }
@@ -146,7 +146,7 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"a hand-over beside the former pod":         {"HandoverRecorded", three().edit(func(c *change) { c.Claims[0].From = "a"; c.pod("a").Phase = plan.Terminating }).has(intent("a", reason.IdentityHandover)).records(intent("a", reason.IdentityHandover)).plans(pool.HandOver{Pool: "web", ID: "a", From: "a"})},
 		"a hand-over without a claim":               {"HandoverRecorded", handsOver().edit(func(c *change) { c.Claims[0].Siblings = []string{"data", "logs"} })},
 		"a hand-over with the claim of another pod": {"HandoverRecorded", handsOver().edit(func(c *change) { c.Claims[0].From = "former" })},
-		"a hand-over with a claim that is marked":   {"HandoverRecorded", handsOver().spent("a", reason.ScaledDown)},
+		"a hand-over with a claim that is marked":   {"HandoverRecorded", handsOver().spent(reason.ScaledDown)},
 		"a hand-over with a claim that is deleted":  {"HandoverRecorded", handsOver().edit(func(c *change) { c.Claims[0].Deleting = true })},
 
 		"claims of a new pod":                     {"", three().edit(func(c *change) { c.pod("a").Gated, c.pod("a").Phase = true, plan.Starting }).plans(pool.CompletePod{Pool: "web", ID: "a", Pod: "web-a", UID: "a"})},
@@ -172,8 +172,8 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"a record of a later pod is dropped":                      {"", three().edit(func(c *change) { c.pod("a").Version = 11 }).has(intent("a", reason.ReplacementAsked)).records()},
 		"a record whose pod terminates is dropped":                {"RecordKept", three().edit(func(c *change) { c.pod("a").Version, c.pod("a").Phase = 11, plan.Terminating }).has(intent("a", reason.ScaledDown)).records()},
 		"a record whose claims are not marked is dropped":         {"RecordKept", three().without("a").has(intent("a", reason.ScaledDown)).records()},
-		"a record whose claims are marked is dropped":             {"", three().without("a").spent("a", reason.ScaledDown).has(intent("a", reason.ScaledDown)).records()},
-		"a record is dropped by an older view of pods":            {"RecordKept", three().without("a").spent("a", reason.ScaledDown).edit(func(c *change) { c.PodsAt = 9 }).has(intent("a", reason.ScaledDown)).records()},
+		"a record whose claims are marked is dropped":             {"", three().without("a").spent(reason.ScaledDown).has(intent("a", reason.ScaledDown)).records()},
+		"a record is dropped by an older view of pods":            {"RecordKept", three().without("a").spent(reason.ScaledDown).edit(func(c *change) { c.PodsAt = 9 }).has(intent("a", reason.ScaledDown)).records()},
 		"a hand-over is dropped before its next pod is available": {"RecordKept", three().edit(func(c *change) { p := c.pod("a"); p.UID, p.Version, p.Phase = "next", 20, plan.Starting }).has(intent("a", reason.IdentityHandover)).records()},
 		"a grant is dropped by the caches":                        {"RecordKept", three().edit(func(c *change) { c.Live = false }).has(granted("a", time.Hour)).records()},
 		"a grant is dropped by a live read in time":               {"", three().has(granted("a", time.Hour)).records()},
@@ -215,7 +215,7 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 
 		"claims that the policy gives up":      {"", spentA()},
 		"claims that the policy keeps":         {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim.DeleteWhenScaled = false })},
-		"claims that left for another reason":  {"ClaimKept", spentA().spent("a", reason.NodeLost)},
+		"claims that left for another reason":  {"ClaimKept", spentA().spent(reason.NodeLost)},
 		"claims of an identity with a pod":     {"ClaimKept", spentA().edit(func(c *change) { c.Pods = append(c.Pods, pool.Pod{Pod: plan.Pod{Name: "web-a"}, ID: "a"}) })},
 		"claims of an identity with a record":  {"ClaimKept", spentA().edit(func(c *change) { c.PodsAt = 9 }).has(intent("a", reason.ScaledDown))},
 		"claims without a live read":           {"ClaimKept", spentA().edit(func(c *change) { c.Live = false })},
