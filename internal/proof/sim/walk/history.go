@@ -346,19 +346,6 @@ func (h *groupHistory) tooSoon(g *simulatedGroup, n int, now time.Time) string {
 	return ""
 }
 
-// forgetDownscales drops the times of downscales that only the Lease had: those in the annotations remain, in whole seconds.
-func (h *groupHistory) forgetDownscales(g *simulatedGroup) {
-	for n := range h.lastDownscales {
-		last, annotated := &h.lastDownscales[n], g.zones[n].Downscaled.Time
-		switch {
-		case annotated.IsZero():
-			*last = pastDownscale{}
-		case annotated.Before(last.at):
-			last.at = annotated
-		}
-	}
-}
-
 // describeDown lists the pods that are down, and the cause: lockstep, or the pod itself.
 func (h *groupHistory) describeDown(g *simulatedGroup) string {
 	var all []string

@@ -120,8 +120,8 @@ func (l leases) put(ctx context.Context, next *coordinationv1.Lease) (*coordinat
 
 // Delete implements coordinationclient.LeaseInterface.
 func (l leases) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
-	g := l.c.leaseNames[l.namespace+"/"+name]
-	_, err := doRequest(ctx, l.c, "delete Lease", func() (none, error) { return none{}, l.c.dropLease(l.c.by, g, *o.Preconditions) })
+	g, decided := l.c.leaseNames[l.namespace+"/"+name], l.c.by.wallNow() // its clock may jump until the request arrives
+	_, err := doRequest(ctx, l.c, "delete Lease", func() (none, error) { return none{}, l.c.dropLease(l.c.by, g, *o.Preconditions, decided) })
 	return err
 }
 

@@ -91,18 +91,18 @@ func (w *walk) decisionTime(decided time.Time) time.Time {
 	return decided
 }
 
-// dropLease deletes the Lease for a process. It reports a violation if the Lease has a
-// hold or records that must be respected.
-func (w *walk) dropLease(p *process, g *simulatedGroup, only metav1.Preconditions) error {
+// dropLease deletes the Lease for a process, which decided that at a time of its clock. It reports a violation if the Lease
+// has a hold or records that must be respected.
+func (w *walk) dropLease(p *process, g *simulatedGroup, only metav1.Preconditions, decided time.Time) error {
 	former := g.lease
 	if err := w.deleteLease(g, only); err != nil {
 		return err
 	}
 	g.lease = nil
-	g.history.forgetDownscales(g) // the group was gone when the process decided this; zones that return begin a new one
+	clear(g.history.lastDownscales) // the group was gone when the process decided this; zones that return begin a new one
 	p.countWrite()
 	w.notifyWatches(leaseKind)
-	if former.Holder.Foreign() && !former.Lapsed(w.decisionTime(p.wallNow())) {
+	if former.Holder.Foreign() && !former.Lapsed(w.decisionTime(decided)) {
 		w.violate(g, "ManualHoldKept", string(former.Holder)+" still has the hold when "+p.name+" deletes the Lease")
 	}
 	if len(former.Intents) > 0 || !former.Downscale.None() {
