@@ -170,6 +170,9 @@ func (p pool) settlesUnder(replicas int, accepts func(holder string) bool) []cor
 		if err != nil {
 			return err
 		}
+		if observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration"); observed != o.GetGeneration() {
+			return fmt.Errorf("the status describes generation %d, not %d", observed, o.GetGeneration())
+		}
 		available, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas")
 		holder, _, _ := unstructured.NestedString(o.Object, "status", "holder")
 		if ready := conditionOf(o, "Ready"); !accepts("held") && ready != "True" {

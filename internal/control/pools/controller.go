@@ -77,10 +77,11 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	err = errors.Join(unread, err)
 	_, due := c.Reporter.Pool(&seen, steps, done)
 	c.log(ctx, key, steps, done)
-	c.statuses.write(ctx, c, seen, steps)
 	outcome := loop.Done()
-	if due > 0 {
-		outcome = outcome.Earlier(loop.After(due))
+	for _, after := range []time.Duration{due, c.statuses.write(ctx, c, seen, steps)} {
+		if after > 0 {
+			outcome = outcome.Earlier(loop.After(after))
+		}
 	}
 	if after, is := hold.NextReconcile(&seen, steps, decision); is {
 		outcome = outcome.Earlier(loop.After(after))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,10 +26,19 @@ func Permissions() []permission.Need {
 	}
 }
 
-// statuses remembers the last status that this process has written for each pool, so that it writes only changes.
+// writesApart is the time between two writes of the status of one StatefulCluster.
+const writesApart = time.Second
+
+// statuses remembers the last status that this process has written for each StatefulCluster, so that it writes only changes,
+// and not more than one a second.
 type statuses struct {
 	mu   sync.Mutex
-	last map[plan.Key]string
+	last map[plan.Key]written
+}
+
+type written struct {
+	text string
+	at   time.Time
 }
 
 func (s *statuses) forget(key plan.Key) {
@@ -38,36 +48,46 @@ func (s *statuses) forget(key plan.Key) {
 }
 
 // write writes the status of a pool if it has changed. Nothing decides by a status, so a failed write is only logged;
-// the next reconcile writes it again.
-func (s *statuses) write(ctx context.Context, c *Controller, seen pool.Snapshot, steps []plan.Action) {
+// the next reconcile writes it again. It returns when to reconcile again because the last write was too short a time ago; 0:
+// not for that.
+func (s *statuses) write(ctx context.Context, c *Controller, seen pool.Snapshot, steps []plan.Action) (again time.Duration) {
 	if !seen.Object.Exists() || c.DryRun {
-		return
+		return 0
 	}
 	text, err := json.Marshal([]map[string]any{
 		{"op": "test", "path": "/metadata/uid", "value": seen.Object.UID},
 		{"op": "add", "path": "/status", "value": statusOf(seen, steps)},
 	})
-	if err != nil || !s.changed(seen.Key, string(text)) {
-		return
+	if err != nil {
+		return 0
+	}
+	if write, rest := s.changed(seen.Key, string(text), time.Now()); !write {
+		return rest
 	}
 	_, err = c.Client.Resource(cluster.Resource).Namespace(seen.Key.Namespace).Patch(ctx, seen.Key.Name, types.JSONPatchType, text, metav1.PatchOptions{}, "status")
 	if err != nil {
 		s.forget(seen.Key)
 		c.Log.WithContext(ctx).WithFields(fields(seen.Key)).WithError(err).Debug("the status was not written")
 	}
+	return 0
 }
 
-func (s *statuses) changed(key plan.Key, text string) bool {
+// changed reports whether a status is to be written now. If it has changed and is not, rest is the time until then.
+func (s *statuses) changed(key plan.Key, text string, now time.Time) (write bool, rest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.last == nil {
-		s.last = map[plan.Key]string{}
+		s.last = map[plan.Key]written{}
 	}
-	if s.last[key] == text {
-		return false
+	last := s.last[key]
+	if last.text == text {
+		return false, 0
 	}
-	s.last[key] = text
-	return true
+	if rest = last.at.Add(writesApart).Sub(now); rest > 0 {
+		return false, rest
+	}
+	s.last[key] = written{text, now}
+	return true, 0
 }
 
 func statusOf(seen pool.Snapshot, steps []plan.Action) v1alpha1.StatefulClusterStatus {

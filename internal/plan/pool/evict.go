@@ -87,8 +87,11 @@ func (p *poolState) tooManyUnavailable(pod *Pod) plan.Refusal {
 	if p.Object.Replicas-available <= most {
 		return plan.Refusal{}
 	}
-	r := p.firstUnavailable()
-	r.Detail = strconv.Itoa(p.unavailable()) + " of at most " + strconv.Itoa(most) + " down"
+	r, count := p.firstUnavailable(), strconv.Itoa(p.unavailable())+" of at most "+strconv.Itoa(most)+" down"
+	if r.Detail != "" {
+		count = r.Detail + ", " + count
+	}
+	r.Detail = count
 	return r
 }
 
@@ -98,6 +101,8 @@ func (p *poolState) firstUnavailable() plan.Refusal {
 		pod := &p.staying[i]
 		switch because := p.unavailableBecause(pod); {
 		case !p.down(pod):
+		case because.None() && p.ails(pod):
+			return plan.Refusal{Code: reason.NodeSilent, Pod: pod.Name}
 		case because.None():
 			return plan.Refusal{Code: reason.PodDisruptionPending, Pod: pod.Name}
 		default:

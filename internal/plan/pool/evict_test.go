@@ -17,6 +17,12 @@ func TestEvict(t *testing.T) {
 		"a pod stays while another one is unavailable": {
 			"pool web replicas=3\npod a ready\npod b starting\npod c ready", "PodStarting web-b (1 of at most 1 down), 1 pod not ready in web, waits",
 		},
+		"a pod stays while another one fails, and the answer says why that fails": {
+			"pool web replicas=2\npod a ready\npod b failing", "PodFailing web-b (CrashLoopBackOff, 1 of at most 1 down), 1 pod not ready in web, waits",
+		},
+		"a pod stays while the node of another one does not report": {
+			"pool web replicas=3\npod a ready\npod b ready silent=6m\npod c ready", "NodeSilent web-b (1 of at most 1 down), 1 pod not ready in web, waits",
+		},
 		"a pod stays while one is missing": {
 			"pool web replicas=3\npod a ready\npod b ready", "PodMissing (1 of at most 1 down), 1 pod unknown in web, waits",
 		},
