@@ -147,7 +147,8 @@ func (p *poolState) preparations(planned []plan.Action) []plan.Action {
 	var steps []plan.Action
 	for _, pod := range p.needed() {
 		isPlanned := slices.ContainsFunc(plan.Only[PrepareHandover](planned), func(a PrepareHandover) bool { return a.ID == pod.ID })
-		if isPlanned || pod.Gated || !p.whole(&pod) || !(pod.Retain || p.isRetained(&pod) || p.Object.Keep.Any()) {
+		kept := p.Object.Keep.Any() || pod.Retain || p.isRetained(&pod)
+		if !kept || isPlanned || pod.Gated || !p.whole(&pod) {
 			continue
 		}
 		if prepare, marked := p.prepare(&pod); !marked {

@@ -25,7 +25,9 @@ type poolState struct {
 	ailing       map[string]ailment     // pods that are to be replaced by new identities
 }
 
-func newPoolState(s *Snapshot) *poolState {
+func newPoolState(seen *Snapshot) *poolState {
+	s := new(*seen)
+	s.index = indexOf(s)
 	p := &poolState{Snapshot: s, newest: s.Newest(), current: s.Current(), openOf: map[string]bool{}, pendingOf: map[string]plan.Intent{}, grantedOf: map[string]plan.Intent{}, ailing: map[string]ailment{}}
 	for _, i := range s.Hold.Intents {
 		status := s.IntentStatus(i)
@@ -40,6 +42,7 @@ func newPoolState(s *Snapshot) *poolState {
 			}
 		}
 	}
+	p.staying = make([]Pod, 0, len(s.Pods))
 	for i := range s.Pods {
 		switch pod := s.Pods[i]; {
 		case !s.owns(&pod) || pod.Phase == plan.Terminating:

@@ -35,6 +35,8 @@ type Snapshot struct {
 
 	// Draw draws an identity. A source that repeats makes plans that repeat.
 	Draw func() ID
+
+	index *index // nil: its lists are searched
 }
 
 // Object is the StatefulCluster. The zero Object does not exist.
@@ -149,6 +151,13 @@ func (c *Claim) marked() bool { return c.Retired && !c.Ended.IsZero() }
 // claimsOf returns the claims of an identity that belong to this pool.
 func (s *Snapshot) claimsOf(id ID) []Claim {
 	var claims []Claim
+	if s.index != nil {
+		claims = make([]Claim, 0, len(s.index.claims[id]))
+		for _, i := range s.index.claims[id] {
+			claims = append(claims, s.Claims[i])
+		}
+		return claims
+	}
 	for _, c := range s.Claims {
 		if c.ID == id && c.Pool == s.Object.UID {
 			claims = append(claims, c)
@@ -159,6 +168,13 @@ func (s *Snapshot) claimsOf(id ID) []Claim {
 
 // podNamed returns the pod of that name, of any owner.
 func (s *Snapshot) podNamed(name string) (Pod, bool) {
+	if s.index != nil {
+		i, exists := s.index.pods[name]
+		if !exists {
+			return Pod{}, false
+		}
+		return s.Pods[i], true
+	}
 	i := slices.IndexFunc(s.Pods, func(p Pod) bool { return p.Name == name })
 	if i < 0 {
 		return Pod{}, false
@@ -177,5 +193,8 @@ func (s *Snapshot) hasPod(id ID) bool {
 
 // lives reports whether a pod has the label of an identity, of any owner.
 func (s *Snapshot) lives(id ID) bool {
+	if s.index != nil {
+		return s.index.lives[id]
+	}
 	return slices.ContainsFunc(s.Pods, func(p Pod) bool { return p.ID == id })
 }

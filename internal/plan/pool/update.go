@@ -84,15 +84,27 @@ func (p *poolState) toReplace() []Pod {
 	if p.Object.Paused {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(p.needed()), func(pod Pod) bool { return !pod.Asked || p.ails(&pod) || p.granted(&pod) })
+	return p.neededIf(func(pod *Pod) bool { return pod.Asked && !p.ails(pod) && !p.granted(pod) })
+}
+
+// neededIf returns the needed pods that satisfy a condition.
+func (p *poolState) neededIf(is func(*Pod) bool) []Pod {
+	var pods []Pod
+	needed := p.needed()
+	for i := range needed {
+		if is(&needed[i]) {
+			pods = append(pods, needed[i])
+		}
+	}
+	return pods
 }
 
 // outdated returns the pods that are to get the newest template, in their order: those whose update is recorded, those
 // that are down, those of revisions that are neither the newest nor the one before, those of lower deletion cost, the
 // youngest. The last ones stay if the partition asks for it.
 func (p *poolState) outdated() []Pod {
-	pods := slices.DeleteFunc(slices.Clone(p.needed()), func(pod Pod) bool {
-		return pod.Revision == p.newest.Name || pod.Asked || p.ails(&pod) || p.granted(&pod)
+	pods := p.neededIf(func(pod *Pod) bool {
+		return pod.Revision != p.newest.Name && !pod.Asked && !p.ails(pod) && !p.granted(pod)
 	})
 	slices.SortStableFunc(pods, func(a, b Pod) int {
 		return cmp.Or(
