@@ -190,12 +190,12 @@ var poolUpdates = []Mutant{
 	{
 		Name:  "intents of a pool that end while a request is under way",
 		Edits: []Edit{{poolStatus, "case pod.Version == i.Version:\n\t\treturn plan.Pending", "case pod.Version == i.Version:\n\t\treturn plan.Obsolete"}},
-		Test:  poolRuns, Rule: "NotedFirst",
+		Test:  poolRuns, Rule: "RecordKept",
 	},
 	{
 		Name:  "update in place that is complete at once, in the simulation",
 		Edits: []Edit{{poolInPlace, "if p.Update.Revision == \"\" {", "if p.Update.Revision != \"no\" {"}},
-		Test:  poolRuns, Rule: "WithinBudget",
+		Test:  poolRuns, Rule: "RecordKept",
 	},
 	{
 		Name:  "births that forget the pods that are recorded to leave",
