@@ -42,7 +42,8 @@
 // (round.execute) as in internal/control/groups and internal/act; and queue, timers and back-off as in
 // internal/control/loop; and when a process forgets a group, as in internal/operator and internal/control/groups
 // (opt_out.go). Each change of a group leads to a round of the group; the walk uses no
-// notifications of an observe.Listener. No test compares the copies. The objects of the API server are
+// notifications of an observe.Listener. TestARoundWritesInTheOrderOfTheExecutor compares the writes of a plan
+// with those of internal/act; no test compares the other copies. The objects of the API server are
 // written as API objects (objects.go). TestSnapshotsMatchStoredObjects compares what the Observer
 // derives from them, field by field, with the stored objects.
 //
