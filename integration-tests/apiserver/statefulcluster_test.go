@@ -18,10 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-)
 
-// lost is a label of nodes that no simulated kubelet reports for.
-const lost = "lockstep.test/lost"
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
 
 var statefulClusters = schema.GroupVersionResource{Group: "lockstep.dev", Version: "v1alpha1", Resource: "statefulclusters"}
 
@@ -84,34 +83,10 @@ func (s *scene) someNode() string {
 	return nodes.Items[0].Name
 }
 
-// schedulesOn binds the pods of the scene to nodes in turn, as a scheduler does: never while a pod has a scheduling gate.
-// It leaves out nodes that do not exist or do not report.
+// schedulesOn binds the pods of the scene to nodes in turn, as a scheduler does.
 func (s *scene) schedulesOn(nodes ...string) {
 	s.t.Helper()
-	ctx, stop := context.WithCancel(context.WithoutCancel(s.t.Context()))
-	ended := make(chan struct{})
-	s.t.Cleanup(func() { stop(); <-ended })
-	go func() {
-		defer close(ended)
-		for turn := 0; ctx.Err() == nil; {
-			pods, err := s.world.admin.CoreV1().Pods(s.name).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName="})
-			for i := range pods.Items {
-				if p := &pods.Items[i]; err == nil && len(p.Spec.SchedulingGates) == 0 && p.DeletionTimestamp == nil {
-					turn++
-					node := nodes[turn%len(nodes)]
-					if found, err := s.world.admin.CoreV1().Nodes().Get(ctx, node, getOptions); err != nil || found.Labels[lost] != "" {
-						continue
-					}
-					binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name, UID: p.UID}, Target: corev1.ObjectReference{Kind: "Node", Name: node}}
-					_ = s.world.admin.CoreV1().Pods(s.name).Bind(ctx, binding, createOptions) // tried again
-				}
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-	}()
+	s.t.Cleanup(localcluster.Schedule(context.WithoutCancel(s.t.Context()), s.world.admin, s.name, nodes...))
 }
 
 // pods returns the pods of the pool that are not terminating, in the order of their names.
@@ -522,7 +497,7 @@ func onNodes(t *testing.T, more map[string]any) (p pool, nodes []string) {
 func (p pool) falls(node string) {
 	p.t.Helper()
 	nodes := p.world.admin.CoreV1().Nodes()
-	label := fmt.Appendf(nil, `{"metadata": {"labels": {%q: "true"}}}`, lost)
+	label := fmt.Appendf(nil, `{"metadata": {"labels": {%q: "true"}}}`, localcluster.Lost)
 	if _, err := nodes.Patch(p.t.Context(), node, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
 		p.t.Fatal(err)
 	}

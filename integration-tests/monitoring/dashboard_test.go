@@ -57,6 +57,7 @@ func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 	p := s.scrape("")
 	s.settle()
 	s.causeProblems()
+	s.createPool()
 	c := s.caller()
 	empty := func() bool {
 		left = slices.DeleteFunc(left, func(q panelQuery) bool { return p.shows(q) })
@@ -79,6 +80,7 @@ func TestTheDashboardShowsSomethingInEveryPanel(t *testing.T) {
 	for deadline := time.Now().Add(patience); empty() && time.Now().Before(deadline); {
 		c.sendAll()
 		c.scaleDownForGood(zones[1])
+		s.endIdentity()
 	}
 	for _, q := range left {
 		if rightlyEmpty[q.title] == "" {
@@ -119,6 +121,7 @@ func (p *prometheus) agrees(rollouts int) {
 		`sum(lockstep_group_pod_calls_total` + about + `) > bool 0`:                                                                                   1,
 		`time() - max(lockstep_leader_seen_timestamp_seconds) < bool 30`:                                                                              1,
 		`sum(lockstep_leader)`: 1,
+		`sum(lockstep_statefulcluster_births_total) - sum(lockstep_statefulcluster_retirements_total)`:             podsOfPool,
 		`sum by (rollout_group) (rollout_operator_group_reconciles_total) > bool 0`:                                1,
 		`count(rollout_operator_request_duration_seconds_bucket{route="admission_no_downscale", le="+Inf"})`:       1,
 		`count(rollout_operator_zpdb_eviction_requests_total) > bool 0`:                                            1,

@@ -50,18 +50,18 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// operate starts the operator as in an installation with webhooks. It sends traces to collector.
+// operate starts the operator as in an installation with webhooks and the kind StatefulCluster. It sends traces to collector.
 func (s *scene) operate(collector string) {
 	s.Helper()
 	manifests := filepath.Join(repository, "manifests") + "/"
 	s.must(s.cluster.Apply(s.Context(), manifests+"operator/namespace.yaml", manifests+"operator/serviceaccount.yaml", manifests+"crds",
-		manifests+"rbac/cluster.yaml", manifests+"rbac/home.yaml", manifests+"rbac/references.yaml", manifests+"webhooks/certificate/role.yaml", manifests+"webhooks/inject.yaml"))
+		manifests+"rbac/cluster.yaml", manifests+"rbac/home.yaml", manifests+"rbac/references.yaml", manifests+"webhooks/certificate/role.yaml", manifests+"webhooks/inject.yaml", manifests+"statefulcluster/role.yaml"))
 	s.allowed()
 	kubeconfig, err := s.cluster.ServiceAccountKubeconfig(s.Context(), home, "lockstep")
 	s.must(err)
 	s.operator, err = localcluster.StartOperator(s.Context(), localcluster.OperatorOptions{
 		Kubeconfig: kubeconfig,
-		Args:       []string{"-server-tls.enabled", "-server-tls.port=0"},
+		Args:       []string{"-server-tls.enabled", "-server-tls.port=0", "-statefulcluster.enabled"},
 		Env:        []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector, "OTEL_BSP_SCHEDULE_DELAY=100"},
 	})
 	s.must(err)
