@@ -131,7 +131,7 @@ func (o *Operator) assemble() error {
 	if o.observer, err = observe.New(o.clients.work, o.holds, watched); err != nil {
 		return err
 	}
-	o.fresh = freshness.NewLog()
+	o.fresh = freshness.NewLog(o.holds)
 	o.metrics.ObserveCaches(o.cacheVersions)
 	if only != "" {
 		o.metrics.NamespaceManaged(only)
@@ -152,7 +152,6 @@ func (o *Operator) assemble() error {
 		Observer:     o.observer,
 		Executor:     o.executor,
 		Reporter:     reporters{o.reporter, o.showing.Load},
-		Holds:        o.holds,
 		Messages:     o.messages,
 		Preparations: o.preparations,
 		Traces:       o.spans,

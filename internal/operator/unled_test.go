@@ -36,11 +36,12 @@ func TestARecordIsNotThisProcesssOwnOnceItHasForgottenTheLiveRead(t *testing.T) 
 	key := plan.Key{Namespace: "team", Name: "store"}
 	for sentence, forgets := range map[string]func(*Operator){
 		"a replica that does not lead": func(o *Operator) { o.forgetUnled(key) },
-		"the namespace opted out":      func(o *Operator) { o.forgetNamespace("team", nil) },
+		"the namespace opted out":      func(o *Operator) { o.fresh.ForgetBut("team", nil) },
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			log, _ := logtest.NewNullLogger()
-			o := &Operator{log: log, metrics: telemetry.NewMetrics("test"), fresh: freshness.NewLog(), holds: lease.NewStore(apitest.Client(t, accepting{}), "", "test")}
+			holds := lease.NewStore(apitest.Client(t, accepting{}), "", "test")
+			o := &Operator{log: log, metrics: telemetry.NewMetrics("test"), fresh: freshness.NewLog(holds), holds: holds}
 			live := group.Snapshot{Key: key, Live: true, PodsAt: 100}
 			o.fresh.ReadLive(&live)
 			record := plan.Record{Hold: plan.Hold{Own: true, Holder: "eviction/zone-a", Renewed: time.Now(), Duration: hold.Duration}}

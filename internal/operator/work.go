@@ -178,17 +178,8 @@ func (o *Operator) has(key plan.Key) bool {
 // forgetUnled drops a replica's state of a group if the replica is not the leader.
 func (o *Operator) forgetUnled(key plan.Key) {
 	o.fresh.Forget(key)
-	o.holds.Forget(key) // a record is this process's own only while it knows what its live read has shown
 	if key.Rolled() {
 		o.metrics.Forget(key.Namespace, key.Name)
-	}
-}
-
-// forgetNamespace drops what this process knows of the groups of a namespace, except for those in kept. A live read may
-// also have shown groups that have no hold.
-func (o *Operator) forgetNamespace(namespace string, kept []plan.Key) {
-	for _, key := range o.fresh.ForgetBut(namespace, kept) {
-		o.holds.Forget(key)
 	}
 }
 
@@ -208,7 +199,7 @@ func (o *Operator) namespaceChanged(namespace string, managed bool) {
 		o.metrics.ForgetNamespace(namespace)
 		o.messages.ForgetNamespace(namespace)
 		o.preparations.ForgetNamespace(namespace)
-		o.forgetNamespace(namespace, groups)
+		o.fresh.ForgetBut(namespace, groups)
 		entry.Warn("namespace is no longer managed; what is there stays as it is")
 	}
 	for _, key := range groups {

@@ -163,3 +163,11 @@ func Notation(steps []Action) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// LongestInLog is the maximum length of a plan in a line of a log, in bytes.
+const LongestInLog = 10_000
+
+// InOneLine returns a plan in one line of at most so many bytes.
+func InOneLine(steps []Action, most int) string {
+	return Plain(strings.ReplaceAll(Notation(steps), "\n", "; "), most)
+}

@@ -47,10 +47,6 @@ type reporter interface {
 	Forget(plan.Key)
 }
 
-type holds interface {
-	Forget(plan.Key)
-}
-
 type podCalls interface {
 	Forget(plan.Key)
 }
@@ -66,7 +62,6 @@ type Controller struct {
 	Observer     observer
 	Executor     executor
 	Reporter     reporter
-	Holds        holds
 	Messages     podCalls
 	Preparations podCalls
 	Traces       traces
@@ -290,7 +285,7 @@ func (c *Controller) reportStaleCaches(ctx context.Context, s group.Snapshot, mi
 	waits := everyZone(s, plan.Refusal{Code: reason.CacheStale})
 	if lasts {
 		if changed, _ := c.Reporter.Group(s, waits, nil); changed {
-			entry.WithField("plan", inOneLine(waits, longestPlan)).Warn("the caches do not catch up")
+			entry.WithField("plan", plan.InOneLine(waits, plan.LongestInLog)).Warn("the caches do not catch up")
 			return
 		}
 	}
@@ -323,7 +318,6 @@ func (c *Controller) forget(key plan.Key) loop.Outcome {
 func (c *Controller) Forget(key plan.Key) {
 	c.Resign(key)
 	c.Fresh.Forget(key)
-	c.Holds.Forget(key) // last: a record is this process's own only while it knows what its live read has shown
 }
 
 // Resign drops the state of a group that only the leader needs. It keeps what this process
@@ -355,7 +349,7 @@ func (c *Controller) log(ctx context.Context, s group.Snapshot, steps []plan.Act
 		holder = decision.Record.Holder
 	}
 	entry := c.Log.WithContext(ctx).WithFields(fields(s.Key)).WithFields(logrus.Fields{
-		"plan":   inOneLine(steps, longestPlan),
+		"plan":   plan.InOneLine(steps, plan.LongestInLog),
 		"holder": holder.Plain(),
 		"live":   s.Live,
 	})
@@ -375,21 +369,13 @@ func (c *Controller) log(ctx context.Context, s group.Snapshot, steps []plan.Act
 	}
 }
 
-// longestPlan is the maximum length of a plan in a log line, in bytes.
-const longestPlan = 10_000
-
-// inOneLine returns a plan in one line of at most so many bytes.
-func inOneLine(steps []plan.Action, most int) string {
-	return plan.Plain(strings.ReplaceAll(plan.Notation(steps), "\n", "; "), most)
-}
-
 // inWords returns remarks as text: zone-a ReplicasForced (1 replicas).
 func inWords(remarks []plan.Wait) string {
 	var words []string
 	for _, r := range remarks {
 		words = append(words, r.Zone+" "+r.Because.String())
 	}
-	return plan.Plain(strings.Join(words, "; "), longestPlan)
+	return plan.Plain(strings.Join(words, "; "), plan.LongestInLog)
 }
 
 func successes(receipts []plan.Receipt) int {

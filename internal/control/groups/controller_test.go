@@ -145,7 +145,7 @@ func newController(w *world) (*groups.Controller, *logtest.Hook) {
 	log, lines := logtest.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
 	return &groups.Controller{
-		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Holds: memory{w, "holds"}, Messages: memory{w, "messages"}, Preparations: memory{w, "preparations"}, Traces: memory{w, "traces"}, Fresh: freshness.NewLog(), Contests: contest.NewLog(), Log: log,
+		Observer: w, Executor: w, Reporter: memory{w, "reporter"}, Messages: memory{w, "messages"}, Preparations: memory{w, "preparations"}, Traces: memory{w, "traces"}, Fresh: freshness.NewLog(memory{w, "holds"}), Contests: contest.NewLog(), Log: log,
 	}, lines
 }
 

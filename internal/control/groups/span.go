@@ -22,7 +22,7 @@ func describe(ctx context.Context, s group.Snapshot, steps []plan.Action) {
 		return
 	}
 	about := []attribute.KeyValue{
-		attribute.String("lockstep.decision", inOneLine(steps, longestDecision)), attribute.String("lockstep.holder", s.Hold.Holder.Plain()),
+		attribute.String("lockstep.decision", plan.InOneLine(steps, longestDecision)), attribute.String("lockstep.holder", s.Hold.Holder.Plain()),
 	}
 	if len(steps) > 0 {
 		about = append(about, attribute.String("lockstep.reason", string(steps[0].Reason())))

@@ -38,15 +38,12 @@ type reporter interface {
 	Forget(plan.Key)
 }
 
-type holds interface{ Forget(plan.Key) }
-
 // Controller reconciles one StatefulCluster for each call. Calls for different ones may run concurrently.
 type Controller struct {
 	Observer observer
 	Managed  func(namespace string) bool
 	Executor executor
 	Reporter reporter
-	Holds    holds
 	Fresh    *freshness.Log
 	Client   dynamic.Interface // writes statuses
 	Log      *logrus.Logger
@@ -138,7 +135,6 @@ func onCaches(steps []plan.Action) []plan.Action {
 func (c *Controller) forget(key plan.Key) {
 	c.Resign(key)
 	c.Fresh.Forget(key)
-	c.Holds.Forget(key) // last: a record is this process's own only while it knows what its live read has shown
 }
 
 // Resign drops the state of a StatefulCluster that only the leader needs. It keeps what this process has observed and
@@ -149,16 +145,13 @@ func (c *Controller) Resign(key plan.Key) {
 }
 
 func (c *Controller) log(ctx context.Context, key plan.Key, steps []plan.Action, done []plan.Receipt) {
-	entry := c.Log.WithContext(ctx).WithFields(fields(key)).WithField("plan", plan.Plain(plan.Notation(steps), longestPlan))
+	entry := c.Log.WithContext(ctx).WithFields(fields(key)).WithField("plan", plan.InOneLine(steps, plan.LongestInLog))
 	if len(done) > 0 {
 		entry.Info("stepped")
 		return
 	}
 	entry.Debug("reconciled")
 }
-
-// longestPlan is the maximum length of a plan in a log line, in bytes.
-const longestPlan = 10_000
 
 func fields(key plan.Key) logrus.Fields {
 	return logrus.Fields{"namespace": key.Namespace, "statefulcluster": key.Name}

@@ -71,7 +71,7 @@ func (w *world) reconcile(t *testing.T, managed bool, fresh *freshness.Log) erro
 	t.Helper()
 	log := logrus.New()
 	log.Out = io.Discard
-	c := &Controller{Observer: w, Managed: func(string) bool { return managed }, Executor: w, Reporter: w, Holds: w, Fresh: fresh, Log: log, DryRun: true}
+	c := &Controller{Observer: w, Managed: func(string) bool { return managed }, Executor: w, Reporter: w, Fresh: fresh, Log: log, DryRun: true}
 	_, err := c.Reconcile(t.Context(), key)
 	return err
 }

@@ -20,7 +20,11 @@ import (
 type Log struct {
 	mu      sync.Mutex
 	entries map[plan.Key]*entry
+	records []records
 }
+
+// records are what a process knows of groups only together with what it was shown of them.
+type records interface{ Forget(plan.Key) }
 
 type entry struct {
 	Known
@@ -28,8 +32,9 @@ type entry struct {
 	objectsAt, podsAt plan.Version // the versions of the last view that showed everything
 }
 
-// NewLog returns an empty Log.
-func NewLog() *Log { return &Log{entries: map[plan.Key]*entry{}} }
+// NewLog returns an empty Log. Whatever it forgets of a group, these records forget as well, after it: a record is this
+// process's own only while the process knows what its live read has shown.
+func NewLog(own ...records) *Log { return &Log{entries: map[plan.Key]*entry{}, records: own} }
 
 // PodMoved records that a pod was deleted or updated while it was at a version.
 func (l *Log) PodMoved(key plan.Key, pod string, version plan.Version) {
@@ -83,24 +88,39 @@ func (l *Log) Behind(w plan.Workload) (missing string, lasting time.Duration) {
 
 // Forget drops everything that is known of a group.
 func (l *Log) Forget(key plan.Key) {
+	l.drop(key)
+	for _, own := range l.records {
+		own.Forget(key)
+	}
+}
+
+func (l *Log) drop(key plan.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.entries, key)
 }
 
-// ForgetBut drops everything that is known of the groups in a namespace, except for the groups in kept. It returns the
-// groups of which something was known.
-func (l *Log) ForgetBut(namespace string, kept []plan.Key) []plan.Key {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var forgotten []plan.Key
-	for key := range l.entries {
-		if key.Namespace == namespace && !slices.Contains(kept, key) {
-			forgotten = append(forgotten, key)
-			delete(l.entries, key)
+// ForgetBut drops everything that is known of the groups in a namespace, except for the groups in kept. A live read may
+// have shown groups of which the caches show nothing.
+func (l *Log) ForgetBut(namespace string, kept []plan.Key) {
+	for _, key := range l.known(namespace) {
+		if !slices.Contains(kept, key) {
+			l.Forget(key)
 		}
 	}
-	return forgotten
+}
+
+// known returns the groups in a namespace of which something is known.
+func (l *Log) known(namespace string) []plan.Key {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var keys []plan.Key
+	for key := range l.entries {
+		if key.Namespace == namespace {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 func (l *Log) entry(key plan.Key) *entry {

@@ -148,7 +148,7 @@ var downscales = []Mutant{
 	},
 	{
 		Name:  "granted eviction whose age starts again with each term of a leader",
-		Edits: []Edit{{groupsController, "\tc.Reporter.Forget(key)\n\tc.Messages", "\tc.Reporter.Forget(key)\n\tc.Holds.Forget(key)\n\tc.Messages"}},
+		Edits: []Edit{{groupsController, "\tc.Reporter.Forget(key)\n\tc.Messages", "\tc.Reporter.Forget(key)\n\tc.Fresh.Forget(key)\n\tc.Messages"}},
 		Test:  "internal/control/groups TestResignKeepsObservationsAndWrites", Rule: "forgotten",
 	},
 	{

@@ -63,12 +63,12 @@ var freshness = []Mutant{
 	},
 	{
 		Name:  "record that stays this process's own after it has forgotten the live read",
-		Edits: []Edit{{"internal/operator/work.go", "\to.holds.Forget(key) // a record", "\t// a record"}},
+		Edits: []Edit{{"internal/lock/freshness/freshness.go", "\t\town.Forget(key)\n", "\t\t_ = own\n"}},
 		Test:  "internal/operator TestARecordIsNotThisProcesssOwnOnceItHasForgottenTheLiveRead/a replica that does not lead", Rule: "bool(true)",
 	},
 	{
 		Name:  "record that stays this process's own after its namespace has opted out",
-		Edits: []Edit{{"internal/operator/work.go", "\t\to.holds.Forget(key)\n", "\t\t_ = key\n"}},
+		Edits: []Edit{{"internal/lock/freshness/freshness.go", "\t\t\tl.Forget(key)\n", "\t\t\tl.drop(key)\n"}},
 		Test:  "internal/operator TestARecordIsNotThisProcesssOwnOnceItHasForgottenTheLiveRead/the namespace opted out", Rule: "bool(true)",
 	},
 	{
