@@ -36,6 +36,11 @@ func (c clock) trueDuration(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / c.steady)
 }
 
+// steadyDuration returns which duration the steady clock shows while a true duration passes.
+func (c clock) steadyDuration(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * c.steady)
+}
+
 // correctionDue returns when a wall clock reaches its maximum error; false if it never does.
 func (c clock) correctionDue() (instant, bool) {
 	left := maxClockError - c.offset

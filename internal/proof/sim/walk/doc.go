@@ -38,14 +38,19 @@
 // does not rely on the deadlines of reviews and of live reads either. Reviews do not share counts
 // (admission.PodEviction counts a group once for several reviews).
 //
-// Copies. The walk reimplements a round of the leader (process.reconcile) and the order of its writes
-// (round.execute) as in internal/control/groups and internal/act; and queue, timers and back-off as in
-// internal/control/loop; and when a process forgets a group, as in internal/operator and internal/control/groups
-// (opt_out.go). Each change of a group leads to a round of the group; the walk uses no
-// notifications of an observe.Listener. TestARoundWritesInTheOrderOfTheExecutor compares the writes of a plan
-// with those of internal/act; no test compares the other copies. The objects of the API server are
-// written as API objects (objects.go). TestSnapshotsMatchStoredObjects compares what the Observer
-// derives from them, field by field, with the stored objects.
+// Copies. The walk reimplements the following, and a test compares each copy with the original:
+//
+//   - a round of the leader (process.reconcile), as in internal/control/groups: TestARoundDecidesAsTheController. Reports,
+//     and the order of requests after some were refused, are not copied;
+//   - the order of its writes (round.execute), as in internal/act: TestARoundWritesInTheOrderOfTheExecutor;
+//   - queue, timers and back-off (worker), as in internal/control/loop: TestAWorkerReconcilesWhenTheLoopDoes. The limit of
+//     retries of all groups together is not copied;
+//   - when a process that does not lead forgets a group (opt_out.go), as in internal/operator, which has a test of its own
+//     (TestARecordIsNotThisProcesssOwnOnceItHasForgottenTheLiveRead). What it forgets then is decided by freshness.Log;
+//   - the objects of the API server, written as API objects (objects.go): TestSnapshotsMatchStoredObjects compares what the
+//     Observer derives from them, field by field, with the stored objects.
+//
+// Each change of a group leads to a round of the group; the walk uses no notifications of an observe.Listener.
 //
 // The judge is a history of each group (groupHistory) with the rules of the explorer. The history uses the
 // stored objects, and the version up to which the API server has shown them to each process. It never uses

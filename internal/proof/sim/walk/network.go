@@ -79,10 +79,9 @@ func (w *walk) latency() time.Duration {
 	return w.between(200*time.Microsecond, 5*time.Millisecond)
 }
 
-// liveRead reads a group live, and the Lease first if withLease is set.
-func (p *process) liveRead(g *simulatedGroup, withLease bool, done func(group.Snapshot, error)) {
+// liveRead reads a group live: the Lease first if withLease is set, or else under the record that is known.
+func (p *process) liveRead(g *simulatedGroup, withLease bool, known group.Hold, done func(group.Snapshot, error)) {
 	p.fire(liveReadBegins, g, p)
-	held := p.knownHold(g)
 	var live group.Snapshot
 	var err error
 	p.run(g, func(ctx context.Context, t *task) {
@@ -90,7 +89,7 @@ func (p *process) liveRead(g *simulatedGroup, withLease bool, done func(group.Sn
 			live, err = t.readLive(ctx)
 			return
 		}
-		live, err = t.observer.LiveUnder(noDeadline{ctx}, g.key, held)
+		live, err = t.observer.LiveUnder(noDeadline{ctx}, g.key, known)
 	}, func() {
 		if err == nil {
 			live = p.checkSnapshot(g, live)

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
@@ -39,9 +38,7 @@ func (p *process) showNamespace(namespace string, managed bool) {
 		must(p.observer.PutInCache(object))
 	} else {
 		must(p.observer.RemoveFromCache(object))
-		for _, key := range p.fresh.ForgetBut(namespace, p.observer.Groups(namespace)) {
-			p.forgetHold(key)
-		}
+		p.fresh.ForgetBut(namespace, p.observer.Groups(namespace))
 	}
 	for g := range p.groupsOf(namespace) {
 		p.enqueue(g.no)
@@ -63,13 +60,6 @@ func (p *process) forget(g *simulatedGroup) {
 		p.report.Faults[groupsForgotten]++
 	}
 	p.fresh.Forget(g.key)
-	p.forgetHold(g.key)
-}
-
-func (p *process) forgetHold(key plan.Key) {
-	if !p.schedule.Deviations.OwnRecordKept {
-		p.leases.Forget(key)
-	}
 }
 
 // reviews reports whether an answer of a webhook is a review. A process that sees the namespace as one that has opted

@@ -48,7 +48,7 @@ type watch struct {
 // groupProgress has the versions of one group that a process was shown, and its work on the group.
 type groupProgress struct {
 	shown  shownVersions
-	worker worker
+	worker *worker // while the process leads
 }
 
 // start starts the process with caches at these positions in the logs.
@@ -56,8 +56,11 @@ func (p *process) start(shown [allKinds]int) {
 	p.incarnation++
 	p.term++
 	p.dead, p.leads = false, false
-	p.fresh = freshness.NewLog()
 	p.lifetime, p.leases, p.turns = newLifetime(p.ctx), p.newLeaseStore(), &admission.GroupLocks{}
+	p.fresh = freshness.NewLog(p.leases)
+	if p.schedule.Deviations.OwnRecordKept {
+		p.fresh = freshness.NewLog()
+	}
 	p.pendingLeases, p.observer = nil, p.newObserver()
 	p.progress = p.progress[:0]
 	for _, g := range p.groups {
@@ -278,7 +281,8 @@ func (p *process) lead() {
 	}
 	p.traceAll(p.name, "leads")
 	p.leads = true
-	for no := range p.progress {
+	for no, s := range p.progress {
+		s.worker = p.newWorker(func() { p.reconcile(p.groups[no]) })
 		p.enqueue(no)
 	}
 }
@@ -292,7 +296,7 @@ func (p *process) resign() {
 	p.leads = false
 	p.term++
 	for no, s := range p.progress {
-		s.worker = worker{}
+		s.worker = nil
 		p.forgetUnled(p.groups[no])
 	}
 }

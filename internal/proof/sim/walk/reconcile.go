@@ -11,38 +11,13 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
-// The back-off of internal/control/loop.
-const (
-	firstErrorBackOff      = 50 * time.Millisecond
-	longestErrorBackOff    = time.Minute
-	firstConflictBackOff   = 2 * time.Millisecond
-	longestConflictBackOff = time.Second
-)
-
-// worker is the work of a leader on one group.
-type worker struct {
-	queued, busy, rerun bool
-	timer               int // number of timers that were set; only the last one fires
-	failures, conflicts int // consecutive results of that kind
-}
-
-// enqueue schedules a reconcile of a group. Requests before its begin are merged.
+// enqueue queues a reconcile of a group.
 func (p *process) enqueue(no int) {
-	wk := &p.progress[no].worker
-	switch {
-	case !p.leads:
+	if !p.leads {
 		p.forgetUnled(p.groups[no])
-	case wk.busy:
-		wk.rerun = true
-	case !wk.queued:
-		wk.queued = true
-		term := p.term
-		p.after(p.between(50*time.Microsecond, 2*time.Millisecond), func() {
-			if p.term == term {
-				p.reconcile(p.groups[no])
-			}
-		})
+		return
 	}
+	p.progress[no].worker.add()
 }
 
 // round is one reconcile of a group: the input of its decision, and its result.
@@ -50,6 +25,7 @@ type round struct {
 	*process
 	g            *simulatedGroup
 	term         int
+	first        group.Snapshot // as the caches showed it at the beginning
 	snapshot     group.Snapshot
 	actions      []plan.Action
 	decision     hold.Decision
@@ -59,39 +35,67 @@ type round struct {
 
 	confirmedUntil time.Duration // when no disruption may begin any more; zero: never
 	requeueAfter   time.Duration
+
+	learned learned
 }
 
-// onlyEvents is the requeueAfter of a round after which only an event leads to the next one.
-const onlyEvents = time.Duration(1<<63 - 1)
+// learned is everything that a round learned, in this order for each kind.
+type learned struct {
+	managed   bool
+	caches    []cachedGroup
+	live      []result[group.Snapshot]
+	withLease bool           // a live read reads the Lease, too
+	same      []result[bool] // whether the StatefulSets were still those of the snapshot, each time they were read once more
+	acted     []error        // the results of the writes, if the plan was carried out
+}
+
+// cachedGroup is a group as the caches showed it, and whether that is less than the process knew.
+type cachedGroup struct {
+	group.Snapshot
+
+	behind bool
+}
 
 func (p *process) reconcile(g *simulatedGroup) {
-	wk := &p.progress[g.no].worker
-	wk.queued, wk.busy, wk.rerun = false, true, false
-	wk.timer++
 	p.report.Plans++
 	r := &round{process: p, g: g, term: p.term, startVersion: p.version, requeueAfter: onlyEvents}
-	if !p.observer.Managed(g.key.Namespace) {
+	if r.learned.managed = p.observer.Managed(g.key.Namespace); !r.learned.managed {
 		p.forget(g)
 		r.end(onlyEvents, nil)
 		return
 	}
-	r.snapshot = p.cached(g)
+	r.snapshot = r.look()
 	if len(r.snapshot.Zones) == 0 && !r.snapshot.Hold.Exists {
 		p.forget(g)
 		r.end(onlyEvents, nil)
 		return
 	}
-	if missing, _ := p.fresh.Behind(&r.snapshot); missing != "" {
+	if r.behind(&r.snapshot) {
 		r.end(hold.ReconcileAgainAfter, nil)
 		return
 	}
 	r.shown = p.shownOf(g)
+	r.first = r.snapshot
 	r.evaluate()
 	if r.decision.Need == hold.ReadLive {
 		r.readLive()
 	} else {
 		r.verifyAndAct(r.readLive)
 	}
+}
+
+// look returns the group as the caches show it now.
+func (r *round) look() group.Snapshot {
+	seen := r.cached(r.g)
+	r.learned.caches = append(r.learned.caches, cachedGroup{Snapshot: seen})
+	return seen
+}
+
+// behind reports whether the caches showed less than the process knows when the round last looked.
+func (r *round) behind(cached *group.Snapshot) bool {
+	missing, _ := r.fresh.Behind(cached)
+	r.learned.caches[len(r.learned.caches)-1].behind = missing != ""
+	return missing != ""
 }
 
 // verifyAndAct acts if the specs of the StatefulSets are still those of the snapshot, and the caches
@@ -108,6 +112,7 @@ func (r *round) verifyAndAct(fallback func()) {
 	began := r.version
 	r.confirmedUntil = r.now + r.clock.trueDuration(hold.ConfirmedFor)
 	r.process.verify(r.g, r.snapshot, func(same bool, err error) {
+		r.learned.same = append(r.learned.same, result[bool]{same, err})
 		switch {
 		case !r.leading():
 		case err != nil:
@@ -124,7 +129,7 @@ func (r *round) verifyAndAct(fallback func()) {
 // compareAndAct acts if the caches still allow the plan of a live read, or else on the plan of the caches
 // as they are now. If neither is possible, it calls fallback.
 func (r *round) compareAndAct(fallback func()) {
-	if !r.schedule.Deviations.Unconfirmed && !r.agree(r.cached(r.g)) {
+	if !r.schedule.Deviations.Unconfirmed && !r.agree(r.look()) {
 		fallback()
 		return
 	}
@@ -137,7 +142,7 @@ func (r *round) agree(cached group.Snapshot) bool {
 		return group.Confirms(cached, r.snapshot, r.actions)
 	}
 	cached.Now = r.snapshot.Now
-	if missing, _ := r.fresh.Behind(&cached); missing != "" || !cached.SameDesiredState(&r.snapshot) {
+	if r.behind(&cached) || !cached.SameDesiredState(&r.snapshot) {
 		return false
 	}
 	r.snapshot = cached
@@ -148,13 +153,15 @@ func (r *round) agree(cached group.Snapshot) bool {
 // readLive reads the group live, plans and acts.
 func (r *round) readLive() {
 	p, g := r.process, r.g
-	p.liveRead(g, hold.LiveReadNeedsLease(r.snapshot.Record()), r.ifLeading(func(live group.Snapshot, err error) {
+	r.learned.withLease = hold.LiveReadNeedsLease(r.first.Record())
+	p.liveRead(g, r.learned.withLease, r.first.Hold, r.ifLeading(func(live group.Snapshot, err error) {
+		r.learned.live = append(r.learned.live, result[group.Snapshot]{live, err})
 		if err != nil {
 			r.end(onlyEvents, err)
 			return
 		}
 		p.recordLiveRead(g, live)
-		r.snapshot = live
+		r.snapshot, r.confirmedUntil = live, 0
 		r.shown = p.shownByCaches(g).withLiveRead(g, live)
 		r.evaluate()
 		if !plan.Disrupts(r.actions) {
@@ -193,7 +200,10 @@ func (r *round) act() {
 			r.trace(r.g, r.name, "plans:", notation)
 		}
 	}
-	r.execute(func(err error) { r.end(min(r.requeueAfter, r.nextReconcile()), err) })
+	r.execute(func(err error) {
+		r.learned.acted = append(r.learned.acted, err)
+		r.end(min(r.requeueAfter, r.nextReconcile()), err)
+	})
 }
 
 // nextReconcile returns after which time the next reconcile is due without an event.
@@ -204,41 +214,18 @@ func (r *round) nextReconcile() time.Duration {
 	return onlyEvents
 }
 
-// end ends the round and sets the timer of the group: for the next reconcile, or for a retry after an
-// error.
+// end ends the round.
 func (r *round) end(requeueAfter time.Duration, err error) {
-	wk := &r.progress[r.g.no].worker
-	wk.busy = false
+	if r.rounds != nil {
+		r.rounds(r, requeueAfter, err)
+	}
 	switch {
-	case err == nil:
-		wk.failures, wk.conflicts = 0, 0
-	case reason.ClassOf(err) == reason.Moved:
-		requeueAfter = min(requeueAfter, backOff(firstConflictBackOff, longestConflictBackOff, wk.conflicts))
-		wk.conflicts++
-	default:
-		requeueAfter = min(requeueAfter, backOff(firstErrorBackOff, longestErrorBackOff, wk.failures))
-		wk.failures++
-	}
-	if wk.rerun {
-		r.enqueue(r.g.no)
-		return
-	}
-	if r.schedule.Deviations.NeedlessReconciles {
+	case r.schedule.Deviations.NoTimers:
+		requeueAfter, err = onlyEvents, nil
+	case r.schedule.Deviations.NeedlessReconciles:
 		requeueAfter = min(requeueAfter, hold.ReportAfter)
 	}
-	if requeueAfter == onlyEvents || r.schedule.Deviations.NoTimers {
-		return
-	}
-	timer, term := wk.timer, r.term
-	r.after(r.clock.trueDuration(requeueAfter), func() {
-		if r.process.term == term && wk.timer == timer {
-			r.enqueue(r.g.no)
-		}
-	})
-}
-
-func backOff(first, most time.Duration, failures int) time.Duration {
-	return min(most, first<<min(failures, 20))
+	r.progress[r.g.no].worker.end(requeueAfter, err)
 }
 
 // execute carries out the plan in the order of internal/act.

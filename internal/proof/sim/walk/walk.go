@@ -48,6 +48,7 @@ type walk struct {
 	slowUntil       instant // controllers and kubelets are slow until then
 
 	compare func(*process, *simulatedGroup, group.Snapshot) // called with every snapshot; can be nil
+	rounds  func(*round, time.Duration, error)              // called at the end of every round; can be nil
 
 	tracing   bool
 	lines     []line
