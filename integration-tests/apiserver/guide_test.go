@@ -17,18 +17,27 @@ const migrationGuide = repository + "/docs/migrate.md"
 // guided returns the first block of a language below a heading of the guide.
 func guided(t *testing.T, heading, language string) string {
 	t.Helper()
-	page, err := os.ReadFile(migrationGuide)
+	return blocks(t, migrationGuide, heading, language)[0]
+}
+
+// blocks returns the blocks of a language below a heading of a page. There is at least one.
+func blocks(t *testing.T, file, heading, language string) []string {
+	t.Helper()
+	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(page), "\n## "+heading+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	_, block, begins := strings.Cut(section, "\n```"+language+"\n")
-	block, _, ends := strings.Cut(block, "\n```")
-	if !found || !begins || !ends {
-		t.Fatalf("%s has no block of %s below %q", migrationGuide, language, heading)
+	var all []string
+	for _, rest := range strings.Split(section, "\n```"+language+"\n")[1:] {
+		block, _, _ := strings.Cut(rest, "\n```")
+		all = append(all, block)
 	}
-	return block
+	if !found || len(all) == 0 {
+		t.Fatalf("%s has no block of %s below %q", file, language, heading)
+	}
+	return all
 }
 
 // shell runs the commands of an administrator, with kubectl and its plugin in the path.

@@ -127,7 +127,7 @@ func (e *Executor) compareRevisions(ctx context.Context, s *pool.Snapshot, a poo
 		}
 		e.Checks.Compared(s.Key, a.Newest.Name, r.Name, change)
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, e.comparePods(ctx, s, a.Newest.Name, newest, a.Pods))...)
 }
 
 // dryRun returns the pod that the API server would create.

@@ -24,6 +24,10 @@ func (c *checks) Refused(_ plan.Key, hash, because string) {
 	c.refused = append(c.refused, hash+": "+because)
 }
 
+func (c *checks) FoundOrphans(_ plan.Key, found statefulcluster.Orphans) {
+	c.compared = append(c.compared, "no orphans at "+found.At.Format("2006"))
+}
+
 func (c *checks) Compared(_ plan.Key, newest, revision string, _ statefulcluster.Change) {
 	c.compared = append(c.compared, revision+" with "+newest)
 }
@@ -129,6 +133,26 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 			action: statefulcluster.DeleteRevision{Pool: "db", Revision: revision},
 			want:   []string{"DELETE controllerrevisions/db-1"}, body: `"preconditions":{"uid":"r","resourceVersion":"9"}`,
 		},
+		"a pod is adopted as it was evaluated": {
+			action: statefulcluster.AdoptPod{Pool: "db", ID: "0", Pod: "db-0", UID: "uid-0", Version: 8},
+			want:   []string{"PATCH pods/db-0"},
+			body: `{"metadata":{"labels":{"lockstep.dev/instance-id":"0","lockstep.dev/statefulcluster":"db"},"ownerReferences":[{"apiVersion":"lockstep.dev/v1alpha1",` +
+				`"kind":"StatefulCluster","name":"db","uid":"u","controller":true}],"resourceVersion":"8","uid":"uid-0"}}`,
+		},
+		"orphans are looked for again if one has changed": {
+			action:  statefulcluster.AdoptPod{Pool: "db", ID: "0", Pod: "db-0", UID: "uid-0", Version: 8},
+			refuses: answering(http.StatusConflict), want: []string{"PATCH pods/db-0"}, compared: []string{"no orphans at 0001"}, fails: true,
+		},
+		"a claim is labelled as it was evaluated": {
+			action: statefulcluster.LabelClaims{Pool: "db", ID: "0", Pod: "db-0", Siblings: []string{"data", "logs"}, Claims: []statefulcluster.UnlabelledClaim{{Name: "data-db-0", Template: "data", UID: "c", Version: 9}}},
+			want:   []string{"PATCH persistentvolumeclaims/data-db-0"},
+			body: `{"metadata":{"annotations":{"lockstep.dev/claim-templates":"data,logs"},"labels":{"lockstep.dev/claim":"data","lockstep.dev/instance-id":"0",` +
+				`"lockstep.dev/pool-uid":"u","lockstep.dev/statefulcluster":"db"},"resourceVersion":"9","uid":"c"}}`,
+		},
+		"the next pod of an adopted identity mounts its claim": {
+			action: statefulcluster.HandOver{Pool: "db", ID: "0", From: "uid-0", Revision: "db-2", Templates: poolTemplates(), Claims: map[string]string{"data": "data-db-0"}},
+			want:   []string{"POST pods"}, body: `"claimName":"data-db-0"`,
+		},
 		"revisions are compared by dry runs": {
 			action:   statefulcluster.CompareRevisions{Pool: "db", Newest: statefulcluster.Revision{Name: "db-2"}, With: []statefulcluster.Revision{revision}},
 			want:     slices.Repeat([]string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Ignore"}, 3),
@@ -181,6 +205,8 @@ func TestRevisionsOfWhichAPartIsDrawnAreNotChangedInPlace(t *testing.T) {
 }
 
 type comparisons []statefulcluster.Change
+
+func (*comparisons) FoundOrphans(plan.Key, statefulcluster.Orphans) {}
 
 func (*comparisons) Refused(plan.Key, string, string) {}
 

@@ -28,7 +28,10 @@ type Checks interface {
 	// Refused receives why the API server refuses a pod of the template with that hash.
 	Refused(key plan.Key, hash, because string)
 	// Compared receives how the pods of a revision differ from those of the newest one.
+	// For a pod of an unknown revision, its UID stands for the revision.
 	Compared(key plan.Key, newest, revision string, change pool.Change)
+	// FoundOrphans receives the pods that match the selector and do not belong to the object.
+	FoundOrphans(plan.Key, pool.Orphans)
 }
 
 // methodsOfPools are the methods for the actions that only StatefulClusters have.
@@ -47,6 +50,9 @@ var methodsOfPools = []method{
 	sendsForPool("renumber revision", (*Executor).renumberRevision),
 	sendsForPool("delete revision", (*Executor).deleteRevision),
 	sendsForPool("compare revisions", (*Executor).compareRevisions),
+	sendsForPool("look for orphans", (*Executor).lookForOrphans),
+	sendsForPool("adopt pod", (*Executor).adoptPod),
+	sendsForPool("label claims", (*Executor).labelClaims),
 }
 
 // sendsForPool returns the method that sends the requests of an action of a StatefulCluster.
@@ -62,6 +68,7 @@ func PoolPermissions() []permission.Need {
 		{Resource: "pods", Verbs: []string{"create", "patch"}, Why: "create the pods of StatefulClusters, and update them in place"},
 		{Resource: "persistentvolumeclaims", Verbs: []string{"get", "create", "patch", "delete"}, Why: "create the claims of StatefulClusters, mark those whose identity has ended, and delete them if their policy says so"},
 		{Resource: "pods", Verbs: []string{"get"}, Why: "make sure that an identity has no pod before its claims are deleted"},
+		{Resource: "pods", Verbs: []string{"list"}, Why: "look for pods to adopt"},
 		{APIGroup: "apps", Resource: "controllerrevisions", Verbs: []string{"get", "create", "patch", "delete"}, Why: "record the templates of StatefulClusters"},
 	}
 }
@@ -85,7 +92,7 @@ func (e *Executor) createPods(ctx context.Context, s *pool.Snapshot, a pool.Crea
 
 // handOver creates the next pod of an identity. If it exists already, another process was faster.
 func (e *Executor) handOver(ctx context.Context, s *pool.Snapshot, a pool.HandOver) error {
-	err := e.createPod(ctx, s, render.Birth{ID: a.ID, From: a.From, Revision: a.Revision, Templates: a.Templates})
+	err := e.createPod(ctx, s, render.Birth{ID: a.ID, From: a.From, Revision: a.Revision, Templates: a.Templates, Claims: a.Claims})
 	if apierrors.IsAlreadyExists(err) {
 		return reason.WithClass(reason.Moved, err)
 	}

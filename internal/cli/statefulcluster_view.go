@@ -86,7 +86,7 @@ func identityOf(s statefulCluster, p *pool.Pod) identityView {
 		Created: moment(p.Created.Time()),
 	}
 	for _, c := range s.Claims {
-		if c.ID == p.ID && !c.Retired && slices.Contains(p.Mounts, c.Name) {
+		if c.ID == p.ID && !c.Retired && slices.ContainsFunc(p.Mounts, func(m pool.Mount) bool { return m.Claim == c.Name }) {
 			v.Claims++
 		}
 	}

@@ -4,10 +4,12 @@
 //	Pod, Claim              from templates             render.go
 //	Hash, Encode, Decode    templates as a revision    revision.go
 //	Compare                 two pods                   compare.go
+//	Includes                a pod and a rendered one   include.go
 package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -27,6 +29,7 @@ type Birth struct {
 	From      string // UID of the pod that the identity had before; empty: none
 	Revision  string
 	Templates pool.Templates
+	Claims    map[string]string // the names of claims that the identity has, by template
 }
 
 // Pod returns a pod as JSON. With claims it has a scheduling gate, so that no scheduler sees it before its claims exist.
@@ -53,7 +56,7 @@ func Pod(key plan.Key, o *pool.Object, b Birth) ([]byte, error) {
 	}
 	spec["tolerations"] = tolerations(list(spec["tolerations"]))
 	if len(b.Templates.Claims) > 0 {
-		spec["volumes"] = volumes(list(spec["volumes"]), key.Name, b.Templates.Claims, b.ID)
+		spec["volumes"] = volumes(list(spec["volumes"]), key.Name, b)
 		if _, placed := spec["nodeName"]; !placed {
 			spec["schedulingGates"] = append(list(spec["schedulingGates"]), object{"name": contract.ClaimsGate})
 		}
@@ -132,16 +135,17 @@ func tolerations(own []any) []any {
 }
 
 // volumes adds a volume for each claim template. A claim template wins over a volume of its name.
-func volumes(own []any, name string, templates []pool.ClaimTemplate, id pool.ID) []any {
+func volumes(own []any, name string, b Birth) []any {
 	var kept []any
 	for _, v := range own {
-		if v, is := v.(object); is && isClaim(v["name"], templates) {
+		if v, is := v.(object); is && isClaim(v["name"], b.Templates.Claims) {
 			continue
 		}
 		kept = append(kept, v)
 	}
-	for _, t := range templates {
-		kept = append(kept, object{"name": t.Name, "persistentVolumeClaim": object{"claimName": pool.ClaimName(name, t.Name, id)}})
+	for _, t := range b.Templates.Claims {
+		claim := cmp.Or(b.Claims[t.Name], pool.ClaimName(name, t.Name, b.ID))
+		kept = append(kept, object{"name": t.Name, "persistentVolumeClaim": object{"claimName": claim}})
 	}
 	return kept
 }

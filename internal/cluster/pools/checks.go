@@ -14,7 +14,8 @@ import (
 // by an update of Kubernetes.
 const checkAgain = time.Minute
 
-// checks are what dry runs of this process have shown of the templates of pools. A process that lacks one asks again.
+// checks are what dry runs of this process have shown of the templates of pools, and which orphans it has found. A process
+// that lacks one asks again.
 type checks struct {
 	mu sync.Mutex
 	of map[plan.Key]check
@@ -25,6 +26,7 @@ type check struct {
 	refused     plan.Refusal
 	newest      string // the revision to which the changes lead
 	changes     map[string]pool.Change
+	orphans     pool.Orphans
 }
 
 // Refused receives why the API server refuses a pod of the template with that hash.
@@ -46,6 +48,12 @@ func (o *Observer) Compared(key plan.Key, newest, revision string, change pool.C
 		}
 		c.newest, c.changes = newest, changes
 	})
+	o.options.Changed(key)
+}
+
+// FoundOrphans receives the pods that match the selector of a pool and do not belong to it.
+func (o *Observer) FoundOrphans(key plan.Key, found pool.Orphans) {
+	o.checks.update(key, func(c *check) { c.orphans = found })
 	o.options.Changed(key)
 }
 
@@ -71,6 +79,7 @@ func (c *checks) fill(s *pool.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.of[s.Key]
+	s.Orphans = known.orphans
 	if known.refusedHash == s.Object.Hash {
 		s.Refused = known.refused
 	}

@@ -109,9 +109,15 @@ func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 		Ordered: s.PodManagementPolicy == "OrderedReady", PodsToDelete: s.ScaleStrategy.PodsToDelete,
 		Labels: s.Selector.MatchLabels, Service: s.ServiceName,
 	}
+	selector, err := metav1.LabelSelectorAsSelector(&s.Selector)
+	if err != nil {
+		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: read spec.selector: %w", u.GetNamespace(), u.GetName(), err)
+	}
+	o.Selector = selector.String()
 	if o.Templates, err = render.Templates(s.Template, s.VolumeClaimTemplates); err != nil {
 		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
 	}
+	o.Adopt = u.GetAnnotations()[contract.AdoptAnnotation] == "true"
 	o.Conditions = conditionsOf(u)
 	if o.Hash, err = render.Hash(o.Templates); err != nil {
 		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
@@ -211,8 +217,9 @@ func podOf(p *corev1.Pod) pool.Pod {
 	converted.Retain = p.Labels[contract.RetainIdentityLabel] == "true" || p.Annotations[contract.RetainIdentityLabel] == "true"
 	converted.Asked = p.Labels[contract.SpecifiedDeleteLabel] == "true" || p.Annotations[contract.SpecifiedDeleteLabel] == "true"
 	for i := range p.Spec.Volumes {
-		if claim := p.Spec.Volumes[i].PersistentVolumeClaim; claim != nil && strings.HasSuffix(claim.ClaimName, "-"+string(converted.ID)) {
-			converted.Mounts = append(converted.Mounts, claim.ClaimName)
+		volume := &p.Spec.Volumes[i]
+		if claim := volume.PersistentVolumeClaim; claim != nil && isOfIdentity(claim.ClaimName, volume.Name, p, converted.ID) {
+			converted.Mounts = append(converted.Mounts, pool.Mount{Template: volume.Name, Claim: claim.ClaimName})
 		}
 	}
 	for _, c := range p.Status.Conditions {
@@ -238,6 +245,13 @@ func podOf(p *corev1.Pod) pool.Pod {
 	}
 	converted.Cost, _ = strconv.Atoi(p.Annotations[contract.DeletionCostAnnotation]) // a cost that cannot be read is none
 	return converted
+}
+
+// isOfIdentity reports whether the claim of a volume is one of the identity of the pod. Claims of an identity that was adopted
+// have the names that a StatefulSet gives them.
+func isOfIdentity(claim, volume string, p *corev1.Pod, id pool.ID) bool {
+	drawn := id.Drawn() && strings.HasSuffix(claim, "-"+string(id))
+	return drawn || claim == pool.ClaimName(p.Labels[contract.PoolLabel], volume, id) || claim == volume+"-"+p.Name
 }
 
 func containersOf(p *corev1.Pod) []pool.Container {
@@ -297,6 +311,18 @@ func claimOf(m *metav1.PartialObjectMetadata) pool.Claim {
 		Owned: metav1.IsControlledBy(m, &metav1.ObjectMeta{UID: types.UID(m.Labels[contract.PoolUIDLabel])}),
 		Ended: endedAt(m.Annotations), Because: knownReason(m.Annotations[contract.RetiredReasonAnnotation]),
 	}
+}
+
+// unlabelledOf converts the metadata of a claim that lacks the labels of an identity. What it belongs to may delete it.
+func unlabelledOf(m *metav1.PartialObjectMetadata, template, object string) *pool.UnlabelledClaim {
+	version, _ := plan.ParseVersion(m.ResourceVersion)
+	claim := &pool.UnlabelledClaim{Name: m.Name, Template: template, UID: string(m.UID), Version: version}
+	for _, owner := range m.OwnerReferences {
+		if string(owner.UID) != object {
+			claim.Owner = owner.Kind + "/" + owner.Name
+		}
+	}
+	return claim
 }
 
 // endedAt returns when the identity of a claim ended. A time that cannot be read is none.

@@ -130,7 +130,11 @@ func TestALiveReadReadsTheClaimsThatLackTheLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"db-logs-a"}, live.Unlabelled); diff != "" {
+	var names []string
+	for _, c := range live.Unlabelled {
+		names = append(names, c.Name)
+	}
+	if diff := cmp.Diff([]string{"db-logs-a"}, names); diff != "" {
 		t.Errorf("unlabelled (-want +got):\n%s", diff)
 	}
 }

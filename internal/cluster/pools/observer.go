@@ -339,24 +339,27 @@ func (o *Observer) readClaims(ctx context.Context, s *pool.Snapshot) error {
 
 // readUnlabelled reads the claims that pods mount and that lack the labels of the pool: they are not lost.
 func (o *Observer) readUnlabelled(ctx context.Context, s *pool.Snapshot) error {
-	var names []string
+	var mounts []pool.Mount
 	for i := range s.Pods {
-		for _, name := range s.Pods[i].Mounts {
-			if p := &s.Pods[i]; !p.Gated && !slices.ContainsFunc(s.Claims, func(c pool.Claim) bool { return c.Name == name }) {
-				names = append(names, name)
+		for _, m := range s.Pods[i].Mounts {
+			if p := &s.Pods[i]; !p.Gated && !slices.ContainsFunc(s.Claims, func(c pool.Claim) bool { return c.Name == m.Claim && c.Pool == s.Object.UID && c.ID == p.ID }) {
+				mounts = append(mounts, m)
 			}
 		}
 	}
-	exist, errs := make([]bool, len(names)), make([]error, len(names))
-	parallel.Each(len(names), readsAtATime, func(i int) {
-		claim, err := o.options.Metadata.Resource(claimResource).Namespace(s.Key.Namespace).Get(ctx, names[i], metav1.GetOptions{})
-		if exist[i] = err == nil && claim.DeletionTimestamp == nil; err != nil && !apierrors.IsNotFound(err) {
-			errs[i] = fmt.Errorf("read claim %s/%s: %w", s.Key.Namespace, names[i], err)
+	found, errs := make([]*pool.UnlabelledClaim, len(mounts)), make([]error, len(mounts))
+	parallel.Each(len(mounts), readsAtATime, func(i int) {
+		claim, err := o.options.Metadata.Resource(claimResource).Namespace(s.Key.Namespace).Get(ctx, mounts[i].Claim, metav1.GetOptions{})
+		switch {
+		case err == nil && claim.DeletionTimestamp == nil:
+			found[i] = unlabelledOf(claim, mounts[i].Template, s.Object.UID)
+		case err != nil && !apierrors.IsNotFound(err):
+			errs[i] = fmt.Errorf("read claim %s/%s: %w", s.Key.Namespace, mounts[i].Claim, err)
 		}
 	})
-	for i, name := range names {
-		if exist[i] {
-			s.Unlabelled = append(s.Unlabelled, name)
+	for _, claim := range found {
+		if claim != nil {
+			s.Unlabelled = append(s.Unlabelled, *claim)
 		}
 	}
 	return cmp.Or(errs...)

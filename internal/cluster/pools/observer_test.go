@@ -45,7 +45,7 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	case resource == "pods":
 		volumes := []any{}
 		for _, claim := range s.mounts {
-			volumes = append(volumes, map[string]any{"name": claim, "persistentVolumeClaim": map[string]any{"claimName": claim}})
+			volumes = append(volumes, map[string]any{"name": strings.TrimSuffix(strings.TrimPrefix(claim, "db-"), "-a"), "persistentVolumeClaim": map[string]any{"claimName": claim}})
 		}
 		return list("Pod", "v1", map[string]any{
 			"metadata": map[string]any{"name": "db-a", "namespace": "team", "uid": "p", "resourceVersion": "9", "labels": labels},
@@ -166,7 +166,7 @@ func TestAnObjectIsConvertedWithItsTemplatesAsTheyAre(t *testing.T) {
 		Templates: pool.Templates{
 			Pod: []byte(`{"spec":{"future":"field"}}`), Claims: []pool.ClaimTemplate{{Name: "data", Template: []byte(`{"metadata":{"name":"data"}}`)}},
 		},
-		Labels: map[string]string{"app": "db"},
+		Labels: map[string]string{"app": "db"}, Selector: "app=db",
 	}
 	if diff := cmp.Diff(want, o); diff != "" || o.Hash == "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 )
 
 // Pods looks up pods by name for the webhooks about evictions: the pods of StatefulClusters, and all others as the Observer
@@ -28,12 +31,8 @@ func (p Pods) Synced() bool { return p.Observer.Synced() && p.Pools.Synced() }
 // Pod returns a pod from the caches. It makes no request. A pod that has the name of a StatefulCluster's pod and that only
 // the caches of groups show is not known: one cache may be later than the other.
 func (p Pods) Pod(namespace, name string) (observe.Pod, bool) {
-	if !namesPod.MatchString(name) {
-		return p.Observer.Pod(namespace, name)
-	}
-	item, exists, err := p.Pools.pods.GetStore().GetByKey(namespace + "/" + name)
-	cached, is := item.(*corev1.Pod)
-	if err != nil || !exists || !is {
+	cached, exists := p.cached(namespace, name)
+	if !exists && p.mayBeOurs(namespace, name) {
 		return observe.Pod{}, false
 	}
 	if pod, ours := placed(cached); ours {
@@ -42,9 +41,16 @@ func (p Pods) Pod(namespace, name string) (observe.Pod, bool) {
 	return p.Observer.Pod(namespace, name)
 }
 
+// cached returns a pod with the labels of a StatefulCluster.
+func (p Pods) cached(namespace, name string) (*corev1.Pod, bool) {
+	item, exists, err := p.Pools.pods.GetStore().GetByKey(namespace + "/" + name)
+	cached, is := item.(*corev1.Pod)
+	return cached, err == nil && exists && is
+}
+
 // LivePod reads a pod from the API server and returns whether it exists.
 func (p Pods) LivePod(ctx context.Context, namespace, name string) (observe.Pod, bool, error) {
-	if !namesPod.MatchString(name) {
+	if !p.mayBeOurs(namespace, name) {
 		return p.Observer.LivePod(ctx, namespace, name)
 	}
 	read, err := p.Pools.options.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
@@ -60,12 +66,23 @@ func (p Pods) LivePod(ctx context.Context, namespace, name string) (observe.Pod,
 	return p.Observer.LivePod(ctx, namespace, name)
 }
 
-// namesPod is the form of the name of a StatefulCluster's pod.
+// mayBeOurs reports whether a pod has a name that a StatefulCluster gives its pods, or that one has which it has adopted.
+func (p Pods) mayBeOurs(namespace, name string) bool {
+	return namesPod.MatchString(name) || slices.ContainsFunc(p.Pools.Keys(namespace), func(key plan.Key) bool {
+		_, named := pool.IDOf(key.Name, name)
+		return named
+	})
+}
+
+// namesPod is the form of the name of a StatefulCluster's pod, unless it was adopted.
 var namesPod = regexp.MustCompile(`-[0-9a-f]{16}$`)
 
 // placed returns a pod with its StatefulCluster, under whose hold it is evicted. The second result is false if none
 // controls it, or if it lacks the label of the one that does: then it does not count there.
 func placed(p *corev1.Pod) (observe.Pod, bool) {
+	if p == nil {
+		return observe.Pod{}, false
+	}
 	owner := metav1.GetControllerOfNoCopy(p)
 	if owner == nil || owner.Kind != kind || schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group != Resource.Group || p.Labels[contract.PoolLabel] != owner.Name {
 		return observe.Pod{}, false

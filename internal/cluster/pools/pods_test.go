@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/lease"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
@@ -55,27 +56,34 @@ func TestPodsOfStatefulClustersAreLookedUpByName(t *testing.T) {
 	ours := podOwnedBy(namedPod, "lockstep.dev/v1alpha1", "StatefulCluster")
 	unlabelled := ours.DeepCopy()
 	unlabelled.Labels = nil
+	adopted := podOwnedBy("db-0", "lockstep.dev/v1alpha1", "StatefulCluster")
 	held := observe.Pod{UID: "p", Version: 9, Up: true, Held: true, Key: key}
 	for sentence, tc := range map[string]struct {
 		pod      *corev1.Pod
 		inGroups bool // the cache of groups shows it
 		inPools  bool // the cache of StatefulClusters shows it
+		without  bool // no StatefulCluster exists
 		cached   observe.Pod
 		known    bool
 		live     observe.Pod
 	}{
-		"a pod of a StatefulCluster":                         {ours, true, true, held, true, held},
-		"a pod that only the cache of groups shows":          {ours, true, false, observe.Pod{}, false, held},
-		"a pod that no cache shows":                          {ours, false, false, observe.Pod{}, false, held},
-		"a pod without the label of its StatefulCluster":     {unlabelled, true, false, observe.Pod{}, false, observe.Pod{UID: "p", Version: 9, Up: true}},
-		"a pod of another kind with the name of such a pod":  {podOwnedBy(namedPod, "batch/v1", "Job"), true, true, observe.Pod{UID: "p", Version: 9, Up: true}, true, observe.Pod{UID: "p", Version: 9, Up: true}},
-		"a pod of a kind of the same name in another group":  {podOwnedBy(namedPod, "example.com/v1", "StatefulCluster"), true, true, observe.Pod{UID: "p", Version: 9, Up: true}, true, observe.Pod{UID: "p", Version: 9, Up: true}},
-		"a pod of another kind with a name of its own":       {podOwnedBy("job-x7k2p", "batch/v1", "Job"), true, false, observe.Pod{UID: "p", Version: 9, Up: true}, true, observe.Pod{UID: "p", Version: 9, Up: true}},
-		"a pod of a StatefulSet that the caches do not show": {podOwnedBy("db-0", "apps/v1", "StatefulSet"), true, false, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true}, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true}},
+		"a pod of a StatefulCluster":                                   {ours, true, true, false, held, true, held},
+		"a pod that only the cache of groups shows":                    {ours, true, false, false, observe.Pod{}, false, held},
+		"a pod that no cache shows":                                    {ours, false, false, false, observe.Pod{}, false, held},
+		"a pod without the label of its StatefulCluster":               {unlabelled, true, false, false, observe.Pod{}, false, observe.Pod{UID: "p", Version: 9, Up: true}},
+		"a pod of another kind with the name of such a pod":            {podOwnedBy(namedPod, "batch/v1", "Job"), true, true, false, observe.Pod{UID: "p", Version: 9, Up: true}, true, observe.Pod{UID: "p", Version: 9, Up: true}},
+		"a pod of a kind of the same name in another group":            {podOwnedBy(namedPod, "example.com/v1", "StatefulCluster"), true, true, false, observe.Pod{UID: "p", Version: 9, Up: true}, true, observe.Pod{UID: "p", Version: 9, Up: true}},
+		"a pod of another kind with a name of its own":                 {podOwnedBy("job-x7k2p", "batch/v1", "Job"), true, false, false, observe.Pod{UID: "p", Version: 9, Up: true}, true, observe.Pod{UID: "p", Version: 9, Up: true}},
+		"a pod that was adopted":                                       {adopted, true, true, false, held, true, held},
+		"a pod that was adopted, which only the cache of groups shows": {adopted, true, false, false, observe.Pod{}, false, held},
+		"a pod of a StatefulSet that the caches do not show":           {podOwnedBy("db-0", "apps/v1", "StatefulSet"), true, false, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true}, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			server := &podServer{pod: tc.pod}
 			pods := newPods(t, server)
+			if !tc.without {
+				pods.Pools.objects[key] = pool.Object{UID: "u"}
+			}
 			if tc.inGroups {
 				if err := pods.PutInCache(tc.pod.DeepCopy()); err != nil {
 					t.Fatal(err)

@@ -26,7 +26,11 @@ type CompareRevisions struct {
 	Pool   string
 	Newest Revision
 	With   []Revision
+	Pods   []ComparedPod // pods whose revision is not known, which are compared themselves
 }
+
+// ComparedPod is a pod that is compared with those of the newest revision.
+type ComparedPod struct{ Name, UID string }
 
 // Reason implements plan.Action.
 func (CompareRevisions) Reason() reason.Code { return reason.RevisionsCompared }
@@ -45,6 +49,9 @@ func (a CompareRevisions) String() string {
 	for i := range a.With {
 		names = append(names, a.With[i].Name)
 	}
+	for _, p := range a.Pods {
+		names = append(names, p.Name)
+	}
 	return fmt.Sprintf("compare revisions %v with %s", names, a.Newest.Name)
 }
 
@@ -61,20 +68,30 @@ func (p *poolState) comparisons() []plan.Action {
 			compare.With = append(compare.With, r)
 		}
 	}
-	if len(compare.With) == 0 {
+	for i := range p.staying {
+		pod := &p.staying[i]
+		if _, known := p.Changes[pod.UID]; !known && !p.isKnown(pod.Revision) {
+			compare.Pods = append(compare.Pods, ComparedPod{pod.Name, pod.UID})
+		}
+	}
+	if len(compare.With)+len(compare.Pods) == 0 {
 		return nil
 	}
 	return []plan.Action{compare}
 }
 
+// isKnown reports whether a revision is one of the object.
+func (p *poolState) isKnown(revision string) bool {
+	return slices.ContainsFunc(p.Revisions, func(r Revision) bool { return r.Name == revision })
+}
+
 // changeOf returns how a pod differs from a pod of the newest revision. The second result is false if it is not known
-// yet. A pod of an unknown revision, and one whose image another client has changed, differs in more than can be changed
-// in place.
+// yet. A pod whose image another client has changed differs in more than can be changed in place.
 func (p *poolState) changeOf(pod *Pod) (Change, bool) {
-	if !slices.ContainsFunc(p.Revisions, func(r Revision) bool { return r.Name == pod.Revision }) {
-		return Change{}, true
-	}
 	change, known := p.Changes[pod.Revision]
+	if !p.isKnown(pod.Revision) {
+		change, known = p.Changes[pod.UID]
+	}
 	if !known {
 		return Change{}, false
 	}

@@ -17,6 +17,7 @@ type HandOver struct {
 	From      string // UID of the former pod
 	Revision  string
 	Templates Templates
+	Claims    map[string]string // the names of its claims by template
 }
 
 // Reason implements plan.Action.
@@ -100,7 +101,7 @@ func (s *Snapshot) whole(p *Pod) bool { return len(p.Mounts) > 0 && len(s.mounte
 func (s *Snapshot) mounted(p *Pod) []Claim {
 	return slices.DeleteFunc(s.claimsOf(p.ID), func(c Claim) bool {
 		foreign := p.From != "" && c.From != p.From && c.From != p.UID
-		return c.Retired || c.Deleting || foreign || !slices.Contains(p.Mounts, c.Name)
+		return c.Retired || c.Deleting || foreign || !p.mounts(c.Name)
 	})
 }
 
@@ -171,9 +172,11 @@ func (p *poolState) successors() []plan.Action {
 			continue
 		}
 		revision := cmp.Or(p.newest.Name, p.current.Name)
-		steps = append(steps, HandOver{
-			Pool: p.Key.Name, ID: h.ID, From: h.Intent.UID, Revision: revision, Templates: p.templatesOf(revision),
-		})
+		next := HandOver{Pool: p.Key.Name, ID: h.ID, From: h.Intent.UID, Revision: revision, Templates: p.templatesOf(revision), Claims: map[string]string{}}
+		for _, c := range p.claimsOf(h.ID) {
+			next.Claims[c.Template] = c.Name
+		}
+		steps = append(steps, next)
 	}
 	return steps
 }

@@ -36,6 +36,9 @@ const objectUID = "pool-uid"
 //	pod a ready claims=data,logs                      a pod, with its claims
 //	stray copy id=a                                   a pod without an owner that has the label of an identity
 //	claim b/data retired                              a claim without a pod
+//	looked ago=3s                                     when orphans were looked for
+//	orphan web-0 of=StatefulSet/web                   a pod that matches the selector and is not one of the pool
+//	unlabelled data-web-0 of=StatefulSet/web          a claim without the labels of an identity
 //	then                                              the plan and the hold
 type scenario struct {
 	promise  string
@@ -93,6 +96,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			"minready":    func(v string) (err error) { s.Object.MinReady, err = time.ParseDuration(v); return err },
 			"unreadable":  func(string) error { s.Object.Unreadable = "no number"; return nil },
 			"deleting":    func(string) error { s.Object.Deleting = true; return nil },
+			"adopt":       func(string) error { s.Object.Adopt = true; return nil },
 			"ordered":     func(string) error { s.Object.Ordered = true; return nil },
 			"paused":      func(string) error { s.Object.Paused = true; return nil },
 			"keepdeleted": func(string) error { s.Object.Keep.OnDelete = true; return nil },
@@ -193,6 +197,28 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 		return err
 	},
 	"pod": readPod,
+	"looked": func(s *pool.Snapshot, fields []string) error {
+		return each(fields, map[string]func(string) error{"ago": ago(&s.Orphans.At)})
+	},
+	"orphan": func(s *pool.Snapshot, fields []string) error {
+		o := pool.Orphan{Name: fields[0], UID: fields[0], Version: 9}
+		err := each(fields[1:], map[string]func(string) error{
+			"of":       func(v string) error { o.Controller = v; return nil },
+			"labelled": func(string) error { o.Labelled = true; return nil },
+		})
+		s.Orphans.Pods = append(s.Orphans.Pods, o)
+		return err
+	},
+	"unlabelled": func(s *pool.Snapshot, fields []string) error {
+		template, _, _ := strings.Cut(fields[0], "-")
+		c := pool.UnlabelledClaim{Name: fields[0], Template: template, UID: fields[0], Version: 9}
+		err := each(fields[1:], map[string]func(string) error{
+			"of":       func(v string) error { c.Owner = v; return nil },
+			"template": func(v string) error { c.Template = v; return nil },
+		})
+		s.Unlabelled = append(s.Unlabelled, c)
+		return err
+	},
 	"stray": func(s *pool.Snapshot, fields []string) error { // a pod without an owner that has the label of an identity
 		p := pool.Pod{Pod: plan.Pod{Name: fields[0], UID: fields[0], Version: 10, Phase: plan.Ready}}
 		err := each(fields[1:], map[string]func(string) error{"id": func(v string) error { p.ID = pool.ID(v); return nil }})
@@ -270,8 +296,13 @@ func readPod(s *pool.Snapshot, fields []string) error {
 		"notready": ago(&p.NotReady),
 		"mounts": func(v string) error {
 			for name := range strings.SplitSeq(v, ",") {
-				p.Mounts = append(p.Mounts, pool.ClaimName(s.Key.Name, name, id))
+				p.Mounts = append(p.Mounts, pool.Mount{Template: name, Claim: pool.ClaimName(s.Key.Name, name, id)})
 			}
+			return nil
+		},
+		"mounted": func(v string) error { // data:data-web-0: a claim of another name
+			template, name, _ := strings.Cut(v, ":")
+			p.Mounts = append(p.Mounts, pool.Mount{Template: template, Claim: name})
 			return nil
 		},
 		"created": func(v string) error {
@@ -293,7 +324,7 @@ func readPod(s *pool.Snapshot, fields []string) error {
 		"claims": func(v string) error {
 			for template := range strings.SplitSeq(v, ",") {
 				s.Claims = append(s.Claims, claim(s, id, template))
-				p.Mounts = append(p.Mounts, pool.ClaimName(s.Key.Name, template, id))
+				p.Mounts = append(p.Mounts, pool.Mount{Template: template, Claim: pool.ClaimName(s.Key.Name, template, id)})
 			}
 			return nil
 		},

@@ -21,13 +21,14 @@ func Plan(s Snapshot) []plan.Action {
 	}
 	p := newPoolState(&s)
 	births := p.births()
-	steps := slices.Concat(p.revisions(), p.comparisons(), p.completions(), p.successors(), births, p.ownership())
+	adoptions, noAdoptions := p.adoptions()
+	steps := slices.Concat(p.revisions(), p.comparisons(), p.completions(), p.successors(), births, adoptions, p.ownership())
 	repairs, waits := p.repairs()
 	ends := slices.Concat(p.finished(), p.surplus(), repairs)
-	updates, noUpdates := p.updates(len(births)+len(ends) > 0)
+	updates, noUpdates := p.updates(len(births)+len(adoptions)+len(ends) > 0)
 	steps = append(steps, p.preparations(slices.Concat(ends, updates))...)
 	ends = slices.Concat(p.withoutGranted(ends), updates, p.keptIdentities(), p.retirements(), p.unretirements(), p.claimDeletions(), p.endedGrants())
-	waits = append(waits, noUpdates...)
+	waits = slices.Concat(waits, noAdoptions, noUpdates)
 	switch objection := p.held(); {
 	case objection.None():
 		steps = append(ends, steps...)

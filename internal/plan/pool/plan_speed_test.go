@@ -19,7 +19,7 @@ func atRest(pods int, keep pool.KeepPolicy) pool.Snapshot {
 	for n := range pods {
 		id := pool.ID(fmt.Sprintf("%016x", n))
 		claim := pool.ClaimName("web", "data", id)
-		s.Pods = append(s.Pods, pool.Pod{ID: id, Owner: objectUID, Scheduled: true, Mounts: []string{claim}, Pod: plan.Pod{
+		s.Pods = append(s.Pods, pool.Pod{ID: id, Owner: objectUID, Scheduled: true, Mounts: []pool.Mount{{Template: "data", Claim: claim}}, Pod: plan.Pod{
 			Name: pool.PodName("web", id), UID: string(id), Version: 10, Revision: "1", Phase: plan.Ready, ReadySince: start.Add(-time.Hour),
 		}})
 		s.Claims = append(s.Claims, pool.Claim{Name: claim, UID: claim, Version: 8, ID: id, Template: "data", Pool: objectUID, From: string(id), Siblings: []string{"data"}})

@@ -81,10 +81,10 @@ func (p *poolState) lacksClaim(pod *Pod) bool {
 		return false
 	}
 	claims := p.claimsOf(pod.ID)
-	return slices.ContainsFunc(pod.Mounts, func(name string) bool {
-		i := slices.IndexFunc(claims, func(c Claim) bool { return c.Name == name })
+	return slices.ContainsFunc(pod.Mounts, func(m Mount) bool {
+		i := slices.IndexFunc(claims, func(c Claim) bool { return c.Name == m.Claim })
 		if i < 0 {
-			return !slices.Contains(p.Unlabelled, name)
+			return !slices.ContainsFunc(p.Unlabelled, func(c UnlabelledClaim) bool { return c.Name == m.Claim })
 		}
 		return claims[i].Deleting
 	})

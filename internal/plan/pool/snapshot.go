@@ -18,8 +18,9 @@ type Snapshot struct {
 	Revisions []Revision // of the object, in the order of their numbers
 	Pods      []Pod      // that have the labels of the pool, of any owner
 	Claims    []Claim    // that have the labels of the pool
-	// Unlabelled are claims of pods that exist and lack the labels of the pool.
-	Unlabelled []string
+	// Unlabelled are claims of pods that exist and lack the labels of the pool. Only a live read shows them.
+	Unlabelled []UnlabelledClaim
+	Orphans    Orphans
 	Hold       plan.Hold
 
 	ObjectsAt plan.Version // no state of the object that is older than this is shown
@@ -29,8 +30,8 @@ type Snapshot struct {
 	// Refused is why the API server refuses a pod of the template; none: it does not, or nothing is known. Until is when
 	// to ask again.
 	Refused plan.Refusal
-	// Changes is how the pods of other revisions differ from the pods of the template, as far as it is known. It is for
-	// reading only, because snapshots share it.
+	// Changes is how the pods of other revisions differ from the pods of the template, as far as it is known: by the name of
+	// the revision, or by the UID of a pod whose revision is not known. It is for reading only, because snapshots share it.
 	Changes map[string]Change
 
 	// Draw draws an identity. A source that repeats makes plans that repeat.
@@ -60,10 +61,12 @@ type Object struct {
 
 	// Of each pod, as the object has them.
 	Templates
-	Labels  map[string]string // those of the selector
-	Service string            // the headless Service; empty: none
+	Labels   map[string]string // those of the selector
+	Selector string            // as the API server reads it
+	Service  string            // the headless Service; empty: none
 
 	PodsToDelete []string // names of pods that are asked to leave
+	Adopt        bool     // a person asks to adopt the pods that match the selector and belong to nothing
 
 	// Conditions are those of its status, to keep the times of their last changes. No rule reads them.
 	Conditions []Condition
@@ -107,12 +110,20 @@ type Pod struct {
 	Retain    bool      // a person asks to keep its identity
 	Disrupted bool      // it was evicted, or Kubernetes removes it
 	Node      Node
-	Mounts    []string  // the claims of its volumes
+	Mounts    []Mount   // the claims of its identity that it mounts
 	NotReady  time.Time // since when it is not Ready; zero: it is, or nothing is known
 
 	Generation, Observed int64 // of its spec, and that of its status; Observed is 0 if the kubelet does not report it
 	Containers           []Container
 	Update               InPlaceUpdate
+}
+
+// Mount is a claim that a pod mounts. The name of its volume is that of a claim template.
+type Mount struct{ Template, Claim string }
+
+// mounts reports whether the pod mounts a claim.
+func (p *Pod) mounts(claim string) bool {
+	return slices.ContainsFunc(p.Mounts, func(m Mount) bool { return m.Claim == claim })
 }
 
 // Container is a container of a pod.

@@ -52,6 +52,9 @@ var catalogue = []Entry{
 	{AllAvailable, 50, Outcome, "as many pods as asked for are available, and no operation is waiting", "No action needed."},
 	{ReplacementAsked, 51, Outcome, "the pod has lockstep.dev/specified-delete, or spec.scaleStrategy.podsToDelete names it, so a new identity takes its place", "No action needed. The claims of the former identity keep its data."},
 	{HandoverUnneeded, 52, Outcome, "the identity waited for its next pod, and there is no place for that any more: fewer pods are asked for, or a new identity has its place", "No action needed. Its claims are deleted only if spec.persistentVolumeClaimRetentionPolicy deletes those of pods that were scaled down and of pods that were replaced."},
+	{OrphansLookedFor, 53, Outcome, "a pod is missing and the StatefulCluster has lockstep.dev/adopt: \"true\", or a pod with its labels belongs to nothing, so lockstep looks for pods to adopt", "No action needed."},
+	{PodAdopted, 54, Outcome, "the pod matches the selector and belongs to nothing, so the StatefulCluster adopts it", "No action needed. The pod keeps running."},
+	{ClaimsLabelled, 55, Outcome, "a claim that a pod of the StatefulCluster mounts lacks the labels of its identity", "No action needed."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts, kubectl lockstep why shows the answer that the StatefulSet controller got. Look for a quota, an admission webhook or a volume that prevents the pod. If an orphan has the name of the pod, evict the orphan; if there are several, evict the one with the lowest ordinal first (docs/runbooks/ZoneLeftGroup.md)."},
 	{PodStarting, 102, Wait, "a pod exists and is not ready yet", "If it lasts, kubectl lockstep why shows what Kubernetes reports about the pod. Look at its Events and logs."},
@@ -96,6 +99,7 @@ var catalogue = []Entry{
 	{NodeSilent, 141, Wait, "the node of the pod does not report", "If the node does not come back, delete the Node, or give it the taint node.kubernetes.io/out-of-service: then a new identity takes the place of the pod at once."},
 	{EvictionWaits, 142, Wait, "a client waits to evict a pod, or may still evict one, and comes before the next update", nothing},
 	{UpdateWaits, 143, Wait, "the next update of a pod has waited for longer than the client that wants to evict one, and comes first", nothing},
+	{AdoptionWaits, 144, Wait, "a pod matches the selector of a StatefulCluster with lockstep.dev/adopt: \"true\" and cannot be adopted yet; its place stays free", "If the pod, or its claim, belongs to a StatefulSet, delete that with kubectl delete --cascade=orphan. If the name of the pod is the problem, give the StatefulCluster the name of the StatefulSet. To get new pods instead, remove the annotation."},
 
 	{Paused, 201, Attention, "the StatefulSet has the annotation grafana.com/rollout-paused=true", "Resume the rollout with kubectl lockstep resume, which also removes lockstep.dev/paused-until, or wait until that time. A paused zone that is unavailable still blocks the other zones."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; lockstep rolls no pod of the group", "Set spec.updateStrategy.type to OnDelete. Or remove the StatefulSet from the group; if its label is fixed, use the annotation lockstep.dev/rollout-group or lockstep.dev/ignore."},

@@ -61,6 +61,9 @@ const (
 	ClaimsOwned            Code = "ClaimsOwned"
 	AllAvailable           Code = "AllAvailable"
 	HandoverUnneeded       Code = "HandoverUnneeded"
+	OrphansLookedFor       Code = "OrphansLookedFor"
+	PodAdopted             Code = "PodAdopted"
+	ClaimsLabelled         Code = "ClaimsLabelled"
 	ReplacementAsked       Code = "ReplacementAsked"
 )
 
@@ -109,6 +112,7 @@ const (
 	UpdatesPaused         Code = "UpdatesPaused"
 	NodeSilent            Code = "NodeSilent"
 	UpdateWaits           Code = "UpdateWaits"
+	AdoptionWaits         Code = "AdoptionWaits"
 )
 
 // Codes for waits that only a person ends.

@@ -133,7 +133,7 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "pod of a pool unguarded while the watch of pools is late",
-		Edits: []Edit{{poolPods, "\tif err != nil || !exists || !is {\n\t\treturn observe.Pod{}, false\n\t}\n", "\tif err != nil || !exists || !is {\n\t\treturn p.Observer.Pod(namespace, name)\n\t}\n"}},
+		Edits: []Edit{{poolPods, "\tif !exists && p.mayBeOurs(namespace, name) {\n\t\treturn observe.Pod{}, false\n\t}\n", ""}},
 		Test:  podsByName + "a pod that only the cache of groups shows", Rule: "known: true",
 	},
 	{

@@ -84,7 +84,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "claim without labels taken for lost",
-		Edits: []Edit{{"internal/cluster/pools/observer.go", "\t\tif exist[i] {\n", "\t\tif exist[i] && false {\n"}},
+		Edits: []Edit{{"internal/cluster/pools/observer.go", "\t\tif claim != nil {\n", "\t\tif claim != nil && false {\n"}},
 		Test:  "internal/cluster/pools TestALiveReadReadsTheClaimsThatLackTheLabels", Rule: "unlabelled",
 	},
 	{

@@ -264,7 +264,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "claims that are to stay, owned under a hold",
-		Edits: []Edit{{"internal/plan/pool/plan.go", "births, p.ownership())", "births)"}},
+		Edits: []Edit{{"internal/plan/pool/plan.go", "births, adoptions, p.ownership())", "births, adoptions)"}},
 		Test:  poolScenarios + "claims-are-disowned-under-any-hold", Rule: "disown 1 claims",
 	},
 	{

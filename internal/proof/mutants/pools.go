@@ -11,7 +11,7 @@ const (
 var pools = []Mutant{
 	{
 		Name:  "births that wait for the hold",
-		Edits: []Edit{{"internal/plan/pool/create_pods.go", "missing := min(p.missing(), MostBirths)\n", "missing := min(p.missing(), MostBirths)\n\tif p.Hold.Holder.Foreign() {\n\t\treturn nil\n\t}\n"}},
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "\tmissing := min(max(0, p.missing()-len(p.orphans())), MostBirths)\n", "\tmissing := min(max(0, p.missing()-len(p.orphans())), MostBirths)\n\tif p.Hold.Holder.Foreign() {\n\t\treturn nil\n\t}\n"}},
 		Test:  poolScenarios + "a-hole-is-filled-under-any-hold", Rule: "create 1 pods",
 	},
 	{

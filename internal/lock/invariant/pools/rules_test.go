@@ -33,7 +33,7 @@ func three() *change {
 	for _, id := range []pool.ID{"a", "b", "c"} {
 		c.Pods = append(c.Pods, pool.Pod{
 			Pod: plan.Pod{Name: "web-" + string(id), UID: string(id), Version: 10, Phase: plan.Ready, ReadySince: now.Add(-time.Hour)},
-			ID:  id, Owner: "object", Scheduled: true, Mounts: []string{"web-data-" + string(id)},
+			ID:  id, Owner: "object", Scheduled: true, Mounts: []pool.Mount{{Template: "data", Claim: "web-data-" + string(id)}},
 		})
 		c.claim(id)
 	}
@@ -128,6 +128,23 @@ func spentA() *change {
 	return c.plans(pool.DeleteClaims{Pool: "web", ID: "a", Claims: c.Claims[:1]})
 }
 
+// adopts plans to adopt a pod that belongs to nothing.
+func adopts() *change {
+	c := three().without("c")
+	c.Object.Adopt = true
+	c.Orphans.Pods = []pool.Orphan{{Name: "web-0", UID: "0", Version: 9}}
+	return c.plans(pool.AdoptPod{Pool: "web", ID: "0", Pod: "web-0", UID: "0", Version: 9})
+}
+
+// labels plans to label a claim of the pod a.
+func labels() *change {
+	c := three()
+	c.pod("a").Mounts = []pool.Mount{{Template: "data", Claim: "data-web-a"}}
+	c.Claims = c.Claims[1:]
+	c.Unlabelled = []pool.UnlabelledClaim{{Name: "data-web-a", Template: "data", UID: "u"}}
+	return c.plans(pool.LabelClaims{Pool: "web", ID: "a", Pod: "web-a", Claims: c.Unlabelled})
+}
+
 func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 	covered := map[string]bool{}
 	for sentence, tc := range map[string]struct {
@@ -213,19 +230,31 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"an identity with a pod ends":                       {"EndedWithoutPod", three().plans(pool.RetireIdentity{Pool: "web", ID: "a"})},
 		"an identity ends with claims of an earlier object": {"EndedWithoutPod", three().without("a").plans(pool.RetireIdentity{Pool: "web", ID: "a", Claims: []pool.Claim{{ID: "a", Pool: "former"}}})},
 
-		"claims that the policy gives up":      {"", spentA()},
-		"claims that the policy keeps":         {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim.DeleteWhenScaled = false })},
-		"claims that left for another reason":  {"ClaimKept", spentA().spent(reason.NodeLost)},
-		"claims of an identity with a pod":     {"ClaimKept", spentA().edit(func(c *change) { c.Pods = append(c.Pods, pool.Pod{Pod: plan.Pod{Name: "web-a"}, ID: "a"}) })},
-		"claims of an identity with a record":  {"ClaimKept", spentA().edit(func(c *change) { c.PodsAt = 9 }).has(intent("a", reason.ScaledDown))},
-		"claims without a live read":           {"ClaimKept", spentA().edit(func(c *change) { c.Live = false })},
-		"claims beside one that is not marked": {"ClaimKept", spentA().edit(func(c *change) { c.claim("a").Name = "web-logs-a" })},
-		"claims that a person keeps":           {"ClaimKept", spentA().edit(func(c *change) { c.Claims[0].Keep = true })},
-		"claims of an earlier object":          {"ClaimKept", spentA().plans(pool.DeleteClaims{Pool: "web", ID: "z", Claims: []pool.Claim{{ID: "z", Pool: "former"}}})},
-		"claims that are old enough":           {"", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{DeleteAfter: time.Hour} })},
-		"claims that are not old enough":       {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{DeleteAfter: time.Hour + 1} })},
-		"claims beyond the limit":              {"", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{Limit: new(0)} })},
-		"claims within the limit":              {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{Limit: new(1)} })},
+		"claims that the policy gives up":                   {"", spentA()},
+		"a pod is adopted":                                  {"", adopts()},
+		"a pod is adopted without a live read":              {"OwnPodsOnly", adopts().edit(func(c *change) { c.Live = false })},
+		"a pod of a StatefulSet is adopted":                 {"OwnPodsOnly", adopts().edit(func(c *change) { c.Orphans.Pods[0].Controller = "StatefulSet/web" })},
+		"a pod is adopted that nobody asked for":            {"OwnPodsOnly", adopts().edit(func(c *change) { c.Object.Adopt = false })},
+		"a pod is adopted at another version":               {"OwnPodsOnly", adopts().edit(func(c *change) { c.Orphans.Pods[0].Version = 8 })},
+		"a pod is adopted as another identity":              {"OwnPodsOnly", three().plans(adopts().steps...).edit(func(c *change) { c.Orphans, c.Object.Adopt = adopts().Orphans, true; c.pod("c").ID = "0" })},
+		"a pod is adopted by an object that is deleted":     {"OwnPodsOnly", adopts().edit(func(c *change) { c.Object.Deleting = true })},
+		"a claim gets labels":                               {"", labels()},
+		"a claim gets labels without a live read":           {"OwnClaimsOnly", labels().edit(func(c *change) { c.Live = false })},
+		"a claim gets labels that its pod does not mount":   {"OwnClaimsOnly", labels().edit(func(c *change) { c.pod("a").Mounts = nil })},
+		"a claim of a StatefulSet gets labels":              {"OwnClaimsOnly", labels().edit(func(c *change) { c.Unlabelled[0].Owner = "StatefulSet/web" })},
+		"a claim gets the labels of a pod of another owner": {"OwnClaimsOnly", labels().edit(func(c *change) { c.pod("a").Owner = "other" })},
+		"claims that the policy keeps":                      {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim.DeleteWhenScaled = false })},
+		"claims that left for another reason":               {"ClaimKept", spentA().spent(reason.NodeLost)},
+		"claims of an identity with a pod":                  {"ClaimKept", spentA().edit(func(c *change) { c.Pods = append(c.Pods, pool.Pod{Pod: plan.Pod{Name: "web-a"}, ID: "a"}) })},
+		"claims of an identity with a record":               {"ClaimKept", spentA().edit(func(c *change) { c.PodsAt = 9 }).has(intent("a", reason.ScaledDown))},
+		"claims without a live read":                        {"ClaimKept", spentA().edit(func(c *change) { c.Live = false })},
+		"claims beside one that is not marked":              {"ClaimKept", spentA().edit(func(c *change) { c.claim("a").Name = "web-logs-a" })},
+		"claims that a person keeps":                        {"ClaimKept", spentA().edit(func(c *change) { c.Claims[0].Keep = true })},
+		"claims of an earlier object":                       {"ClaimKept", spentA().plans(pool.DeleteClaims{Pool: "web", ID: "z", Claims: []pool.Claim{{ID: "z", Pool: "former"}}})},
+		"claims that are old enough":                        {"", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{DeleteAfter: time.Hour} })},
+		"claims that are not old enough":                    {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{DeleteAfter: time.Hour + 1} })},
+		"claims beyond the limit":                           {"", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{Limit: new(0)} })},
+		"claims within the limit":                           {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim = pool.ClaimPolicy{Limit: new(1)} })},
 	} {
 		covered[tc.rule] = true
 		t.Run(sentence, func(t *testing.T) {

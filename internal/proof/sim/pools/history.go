@@ -311,7 +311,8 @@ func (h *history) released(s *server, p *pool.Pod, seen *pool.Snapshot) {
 		had = map[string]string{}
 		h.had[p.ID] = had
 	}
-	for _, name := range p.Mounts {
+	for _, m := range p.Mounts {
+		name := m.Claim
 		c, exists := s.claims[name]
 		_, wasShown := s.past[seen.ClaimsAt].claims[name]
 		switch was := had[name]; {

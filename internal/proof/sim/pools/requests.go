@@ -80,7 +80,7 @@ func (p *process) requests(seen *pool.Snapshot, a plan.Action, may func() bool) 
 		steps = append(steps, send(func() bool { return p.renumber(a) }))
 	case pool.DeleteRevision:
 		steps = append(steps, send(func() bool { return p.forgetRevision(a) }))
-	case pool.RelabelPod, pool.OwnClaims, pool.CompareRevisions:
+	case pool.RelabelPod, pool.OwnClaims, pool.CompareRevisions, pool.LookForOrphans, pool.AdoptPod, pool.LabelClaims:
 	}
 	return steps
 }
@@ -130,7 +130,7 @@ func (p *process) create(id pool.ID, from, revision string) bool {
 		Pod: plan.Pod{Name: name, UID: s.newUID(), Version: version, Revision: revision, Created: plan.UnixTimeOf(s.now)},
 		ID:  id, Owner: s.object.UID, Gated: true, From: from, Generation: 1,
 		Containers: []pool.Container{{Name: "db", Image: imageOf(templateOf(revision))}},
-		Mounts:     []string{pool.ClaimName(poolName, "data", id), pool.ClaimName(poolName, "logs", id)},
+		Mounts:     []pool.Mount{{Template: "data", Claim: pool.ClaimName(poolName, "data", id)}, {Template: "logs", Claim: pool.ClaimName(poolName, "logs", id)}},
 	}
 	s.history.born(s, &pod)
 	s.pods[name] = pod

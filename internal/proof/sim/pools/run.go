@@ -318,8 +318,8 @@ func missed(s *server) string {
 			return fmt.Sprintf("pod %s is %s at %s", name, p.Phase, p.Revision)
 		}
 		for _, mount := range p.Mounts {
-			if c, exists := s.claims[mount]; !exists || c.Retired {
-				return fmt.Sprintf("claim %s exists: %t, retired: %t", mount, exists, c.Retired)
+			if c, exists := s.claims[mount.Claim]; !exists || c.Retired {
+				return fmt.Sprintf("claim %s exists: %t, retired: %t", mount.Claim, exists, c.Retired)
 			}
 		}
 	}

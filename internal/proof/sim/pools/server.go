@@ -192,5 +192,12 @@ func (s *server) snapshot(objects, pods, claims plan.Version, live bool) pool.Sn
 		snapshot.Claims = append(snapshot.Claims, from(claims).claims[name])
 	}
 	snapshot.Changes = changes(&snapshot.Object, snapshot.Revisions)
+	for i := range snapshot.Pods {
+		if p := &snapshot.Pods[i]; templateOf(p.Revision) == templateOf(snapshot.Object.Hash) {
+			snapshot.Changes[p.UID] = pool.Change{Equal: true}
+		} else {
+			snapshot.Changes[p.UID] = pool.Change{}
+		}
+	}
 	return snapshot
 }

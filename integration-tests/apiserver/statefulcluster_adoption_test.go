@@ -1,0 +1,227 @@
+package apiserver_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
+)
+
+const poolGuide = repository + "/docs/statefulcluster-migrate.md"
+
+// ordinals creates a StatefulSet with the template of the guide, and returns its pods when they are Ready.
+func (s *scene) ordinals(replicas int) []corev1.Pod {
+	s.t.Helper()
+	labels := map[string]string{"app": "db"}
+	set := zone("db", int32(replicas), func(set *appsv1.StatefulSet) {
+		set.Labels = nil
+		set.Spec.ServiceName, set.Spec.Selector = "db", &metav1.LabelSelector{MatchLabels: labels}
+		set.Spec.Template = corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{
+				Name: "db", Image: "db:1", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}},
+			}}},
+		}
+		set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{
+			ObjectMeta: metav1.ObjectMeta{Name: "data"},
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+			},
+		}}
+	})
+	if _, err := s.world.admin.AppsV1().StatefulSets(s.name).Create(s.t.Context(), set, createOptions); err != nil {
+		s.t.Fatal(err)
+	}
+	var pods []corev1.Pod
+	s.eventually("the pods of the StatefulSet are Ready", func(present) error {
+		list, err := s.world.admin.CoreV1().Pods(s.name).List(s.t.Context(), metav1.ListOptions{LabelSelector: "app=db"})
+		if err != nil {
+			return err
+		}
+		pods = list.Items
+		ready := 0
+		for i := range pods {
+			if slices.ContainsFunc(pods[i].Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }) {
+				ready++
+			}
+		}
+		if ready != replicas {
+			return fmt.Errorf("%d of %d are Ready", ready, replicas)
+		}
+		return nil
+	})
+	return pods
+}
+
+// The commands of the guide move a StatefulSet without a restart. Then its pods end like any others.
+func TestStatefulClusterTakesOverAStatefulSet(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.withRoleForPools()
+	before := s.ordinals(3)
+	h, p := s.shell(), pool{s, "db"}
+	file := filepath.Join(t.TempDir(), "db.yaml")
+	if err := os.WriteFile(file, []byte(blocks(t, poolGuide, "From a StatefulSet", "yaml")[0]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	commands := blocks(t, poolGuide, "From a StatefulSet", "sh")
+	apply, move, _ := strings.Cut(strings.ReplaceAll(commands[0], "db.yaml", file), "\n")
+	h.types(apply)
+	s.eventually("it waits for the pods of the StatefulSet", func(present) error {
+		o, err := p.resources(statefulClusters).Get(t.Context(), "db", getOptions)
+		if err != nil {
+			return err
+		}
+		if shown := fmt.Sprint(o.Object["status"]); !strings.Contains(shown, "AdoptionWaits") || !strings.Contains(shown, "StatefulSet/db") {
+			return fmt.Errorf("the status is %s", shown)
+		}
+		return nil
+	})
+	if created := p.pods(); len(created) > 0 {
+		t.Errorf("%d pods were created beside those of the StatefulSet", len(created))
+	}
+	h.types(move)
+	after := p.settles(3)
+	for i, pod := range after {
+		if pod.Name != before[i].Name || pod.UID != before[i].UID || pod.Spec.NodeName != before[i].Spec.NodeName {
+			t.Errorf("pod %s (%s) is %s (%s) now", before[i].Name, before[i].UID, pod.Name, pod.UID)
+		}
+	}
+	s.eventually("the claims have the labels of the identities", func(present) error {
+		for id := range 3 {
+			want := fmt.Sprintf("data-db-%d", id)
+			if living, retired := p.claims(fmt.Sprint(id)); !slices.Equal(living, []string{want}) || len(retired) > 0 {
+				return fmt.Errorf("identity %d has the claims %v and the retired claims %v", id, living, retired)
+			}
+		}
+		return nil
+	})
+	h.types(commands[1])
+	p.deletes("db-1")
+	p.eventually("the claim of the deleted pod is marked", func(present) error {
+		if living, retired := p.claims("1"); len(living) > 0 || !slices.Equal(retired, []string{"data-db-1 IdentityLost"}) {
+			return fmt.Errorf("living %v, retired %v", living, retired)
+		}
+		return nil
+	})
+	for _, pod := range p.settles(3) {
+		if pod.Name == "db-1" {
+			t.Error("the ordinal was used again")
+		}
+	}
+}
+
+// An adopted identity keeps its name and its claims when its pod gets another template that cannot be applied in place.
+func TestStatefulClusterHandsOverAnAdoptedIdentity(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.withRoleForPools()
+	before := s.ordinals(2)
+	orphan := metav1.DeletePropagationOrphan
+	if err := s.world.admin.AppsV1().StatefulSets(s.name).Delete(t.Context(), "db", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
+		t.Fatal(err)
+	}
+	guide := blocks(t, poolGuide, "From a StatefulSet", "yaml")[0]
+	guide = strings.NewReplacer("replicas: 3", "replicas: 2", "/data\n", "/elsewhere\n").Replace(guide)
+	file := filepath.Join(t.TempDir(), "db.yaml")
+	if err := os.WriteFile(file, []byte(guide), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.world.cluster.ApplyIn(t.Context(), s.name, file); err != nil {
+		t.Fatal(err)
+	}
+	p := pool{s, "db"}
+	for i, pod := range p.settles(2) {
+		claim := fmt.Sprintf("data-db-%d", i)
+		mounts := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+			return v.Name == "data" && v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim
+		})
+		if pod.Name != before[i].Name || pod.UID == before[i].UID || !mounts || pod.Spec.Containers[0].VolumeMounts[0].MountPath != "/elsewhere" {
+			t.Errorf("pod %s (%s) is %s (%s) now, and mounts %s: %t", before[i].Name, before[i].UID, pod.Name, pod.UID, claim, mounts)
+		}
+	}
+}
+
+// Pods that a StatefulCluster left behind belong to the next one of its name, with their claims.
+func TestStatefulClusterThatIsAppliedAgainKeepsItsPods(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	p := s.withPool(3)
+	before, objects := p.settles(3), p.resources(statefulClusters)
+	orphan := metav1.DeletePropagationOrphan
+	if err := objects.Delete(t.Context(), "db", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the StatefulCluster is gone", func(present) error {
+		if _, err := objects.Get(t.Context(), "db", getOptions); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("got %w", err)
+		}
+		return nil
+	})
+	p = s.createPool(3, nil)
+	for i, pod := range p.settles(3) {
+		if pod.Name != before[i].Name || pod.UID != before[i].UID {
+			t.Errorf("pod %s (%s) is %s (%s) now", before[i].Name, before[i].UID, pod.Name, pod.UID)
+		}
+	}
+	object, err := objects.Get(t.Context(), "db", getOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the claims belong to the new object", func(present) error {
+		claims, err := s.world.admin.CoreV1().PersistentVolumeClaims(s.name).List(t.Context(), listOptions)
+		if err != nil {
+			return err
+		}
+		for _, c := range claims.Items {
+			if c.Labels["lockstep.dev/pool-uid"] != string(object.GetUID()) || c.Annotations["lockstep.dev/retired-at"] != "" {
+				return fmt.Errorf("claim %s has the labels %v and the annotations %v", c.Name, c.Labels, c.Annotations)
+			}
+		}
+		if len(claims.Items) != 6 {
+			return fmt.Errorf("%d claims", len(claims.Items))
+		}
+		return nil
+	})
+}
+
+// An adopted pod is evicted under the hold, like any other.
+func TestStatefulClusterGuardsTheEvictionOfAnAdoptedPod(t *testing.T) {
+	t.Parallel()
+	e := evictions(t)
+	e.rules.evicting = true
+	e.schedulesOn(localcluster.NodeName(0))
+	before := e.ordinals(2)
+	orphan := metav1.DeletePropagationOrphan
+	if err := e.world.admin.AppsV1().StatefulSets(e.name).Delete(t.Context(), "db", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "db.yaml")
+	guide := strings.Replace(blocks(t, poolGuide, "From a StatefulSet", "yaml")[0], "replicas: 3", "replicas: 2", 1)
+	if err := os.WriteFile(file, []byte(guide), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.world.cluster.ApplyIn(t.Context(), e.name, file); err != nil {
+		t.Fatal(err)
+	}
+	p := pool{e.scene, "db"}
+	p.settles(2)
+	e.eventually("the first pod is evicted", func(present) error { return e.evict("db-0") })
+	e.refused(e.evict("db-1"), "eviction of db-1 in db is refused", "1 of at most 1 down")
+	for _, pod := range p.settles(2) {
+		if pod.Name == before[0].Name {
+			t.Errorf("the name %s was used again", pod.Name)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package pools
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+func breaksOwnPodsOnly(v *view, steps []plan.Action) string {
+	for _, a := range only[pool.AdoptPod](steps) {
+		free := slices.ContainsFunc(v.Orphans.Pods, func(o pool.Orphan) bool {
+			return o.Name == a.Pod && o.UID == a.UID && o.Version == a.Version && o.Controller == "" && (o.Labelled || v.Object.Adopt)
+		})
+		taken := slices.ContainsFunc(v.Pods, func(p pool.Pod) bool { return p.ID == a.ID && p.UID != a.UID || v.owned(&p) && p.Name == a.Pod })
+		switch {
+		case !v.Live || v.Object.Deleting:
+			return fmt.Sprintf("%s is adopted, and no live read shows that its object exists", a.Pod)
+		case !free:
+			return fmt.Sprintf("%s is adopted, which belongs to something else or is not asked for", a.Pod)
+		case a.Pod != v.nameOf(a.ID) || taken:
+			return fmt.Sprintf("%s is adopted as identity %s, which another pod has or which its name does not show", a.Pod, a.ID)
+		}
+	}
+	return ""
+}
+
+func breaksOwnClaimsOnly(v *view, steps []plan.Action) string {
+	for _, a := range only[pool.LabelClaims](steps) {
+		p, shown := v.podNamed(a.Pod)
+		if !v.Live || !shown || !v.owned(&p) || p.ID != a.ID {
+			return fmt.Sprintf("claims of %s get labels, and no live read shows that it is a pod of the object", a.Pod)
+		}
+		for _, c := range a.Claims {
+			mounted := slices.Contains(p.Mounts, pool.Mount{Template: c.Template, Claim: c.Name})
+			if free := c.Owner == "" && slices.Contains(v.Unlabelled, c); !mounted || !free {
+				return fmt.Sprintf("claim %s gets the labels of %s, which does not mount it, or it belongs to something else", c.Name, a.Pod)
+			}
+		}
+	}
+	return ""
+}

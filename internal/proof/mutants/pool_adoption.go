@@ -1,0 +1,73 @@
+package mutants
+
+const (
+	poolAdopt   = "internal/plan/pool/adopt.go"
+	actAdoption = "internal/act/pool_adoption.go"
+	ofUpdates   = "internal/act TestUpdatesOfAStatefulCluster/"
+)
+
+// adoptions are mistakes in how StatefulClusters adopt pods.
+var adoptions = []Mutant{
+	{
+		Name:  "pods born before orphans are looked for",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "\tif p.looks() {", "\tif false {"}},
+		Test:  poolScenarios + "orphans-are-looked-for-before-pods-are-created", Rule: "create 2 pods of web",
+	},
+	{
+		Name:  "pods born in the places of orphans",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "max(0, p.missing()-len(p.orphans()))", "p.missing()"}},
+		Test:  poolScenarios + "orphans-take-the-places-of-missing-pods", Rule: "create 3 pods of web",
+	},
+	{
+		Name:  "look for orphans that counts for ever",
+		Edits: []Edit{{poolAdopt, "p.Now.Sub(p.Orphans.At) >= lookAgain", "p.Orphans.At.IsZero()"}},
+		Test:  poolScenarios + "a-look-for-orphans-does-not-last", Rule: "create 1 pods of web",
+	},
+	{
+		Name:  "pod of a StatefulSet that is adopted",
+		Edits: []Edit{{poolAdopt, "\tcase o.Controller != \"\":\n\t\twait", "\tcase o.Controller == \"?\":\n\t\twait"}},
+		Test:  poolScenarios + "pods-of-a-statefulset-are-waited-for", Rule: "adopt web-0 of web",
+	},
+	{
+		Name:  "pod that is adopted although nobody asked for it",
+		Edits: []Edit{{poolAdopt, "!p.Object.Adopt && (!o.Labelled || o.Controller != \"\")", "!p.Object.Adopt && o.Controller != \"\""}},
+		Test:  poolScenarios + "a-pod-is-not-adopted-without-the-annotation", Rule: "adopt web-0 of web",
+	},
+	{
+		Name:  "claim that is labelled although its StatefulSet may delete it",
+		Edits: []Edit{{poolAdopt, "case j >= 0 && p.Unlabelled[j].Owner != \"\":", "case j >= 0 && p.Unlabelled[j].Owner == \"?\":"}},
+		Test:  poolScenarios + "a-claim-of-a-statefulset-waits-for-its-end", Rule: "OwnClaimsOnly",
+	},
+	{
+		Name:  "pod updated while its claims lack labels",
+		Edits: []Edit{{"internal/plan/pool/plan.go", "len(births)+len(adoptions)+len(ends) > 0", "len(births)+len(ends) > 0"}},
+		Test:  poolScenarios + "a-pod-is-not-updated-before-its-claims-have-labels", Rule: "delete web-0",
+	},
+	{
+		Name:  "adopted pod that is replaced without a comparison",
+		Edits: []Edit{{"internal/plan/pool/change.go", "change, known = p.Changes[pod.UID]", "change, known = p.Changes[pod.UID], true"}},
+		Test:  poolScenarios + "an-adopted-pod-is-compared", Rule: "delete web-0",
+	},
+	{
+		Name:  "adoption of another version of a pod",
+		Edits: []Edit{{actAdoption, "\"uid\": a.UID, \"resourceVersion\": a.Version.String(),", "\"uid\": a.UID,"}},
+		Test:  ofUpdates + "a pod is adopted as it was evaluated", Rule: "resourceVersion",
+	},
+	{
+		Name:  "labels written on another version of a claim",
+		Edits: []Edit{{actAdoption, "\"uid\": c.UID, \"resourceVersion\": c.Version.String(), \"labels\": own,", "\"uid\": c.UID, \"labels\": own,"}},
+		Test:  ofUpdates + "a claim is labelled as it was evaluated", Rule: "resourceVersion",
+	},
+	{
+		Name:  "next pod of an adopted identity with a new claim",
+		Edits: []Edit{{"internal/render/render.go", "cmp.Or(b.Claims[t.Name], pool.ClaimName(name, t.Name, b.ID))", "cmp.Or(pool.ClaimName(name, t.Name, b.ID))"}},
+		Test:  ofUpdates + "the next pod of an adopted identity mounts its claim", Rule: "data-db-0",
+	},
+	{
+		Name:  "eviction of an adopted pod that no hold records",
+		Edits: []Edit{{"internal/cluster/pools/pods.go", "return namesPod.MatchString(name) || slices", "return namesPod.MatchString(name) || false && slices"}},
+		Test:  "internal/cluster/pools TestPodsOfStatefulClustersAreLookedUpByName/a pod that was adopted, which only the cache of groups shows", Rule: "known: true",
+	},
+	withoutRule("OwnPodsOnly", "a pod of a StatefulSet is adopted"),
+	withoutRule("OwnClaimsOnly", "a claim of a StatefulSet gets labels"),
+}
