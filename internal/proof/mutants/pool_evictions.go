@@ -133,7 +133,7 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "pod of a pool unguarded while the watch of pools is late",
-		Edits: []Edit{{poolPods, "\tif !exists && p.mayBeOurs(namespace, name) {\n\t\treturn observe.Pod{}, false\n\t}\n", ""}},
+		Edits: []Edit{{poolPods, "\tif !exists && p.mayBeOurs(namespace, name) {\n\t\treturn observe.Pod{}, false\n\t}\n", "\t_ = exists\n"}},
 		Test:  podsByName + "a pod that only the cache of groups shows", Rule: "known: true",
 	},
 	{
