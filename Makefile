@@ -121,6 +121,7 @@ test: ## all tests: units, properties, scenarios, a small exploration, then the 
 
 explore: ## every history of planner, hold and freshness in small worlds, wider than make test; prints sizes and covered events
 	cd internal/proof/sim && LOCKSTEP_EXPLORE=full $(GO) test -run TestExplore -count=1 -timeout 4h
+	cd internal/proof/sim/pools && LOCKSTEP_STATES=$${LOCKSTEP_STATES:-60000} $(GO) test -run TestExplore -v -count=1 -timeout 4h
 
 sim: ## LOCKSTEP_SCHEDULES walks (20000) through days of simulated time, of many groups, faults and clocks, and as many of StatefulClusters; LOCKSTEP_SEED=n begins with that one
 	cd internal/proof/sim/walk && LOCKSTEP_SCHEDULES=$${LOCKSTEP_SCHEDULES:-20000} $(GO) test $(TEST_FLAGS) -run TestWalk -count=1 -timeout 24h

@@ -3,6 +3,7 @@ package freshness
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -15,6 +16,11 @@ type Known struct {
 	created   map[string]plan.Version // pods by the version that their creation or completion returned
 	written   map[string]plan.Version // zones by the version that the write returned
 	liveReads []plan.Shown            // live reads, none of which covers another
+}
+
+// Clone returns a Known that changes independently.
+func (k *Known) Clone() Known {
+	return Known{maps.Clone(k.moved), maps.Clone(k.created), maps.Clone(k.written), slices.Clone(k.liveReads)}
 }
 
 // PodMoved records that a pod was deleted or updated while it was at a version.

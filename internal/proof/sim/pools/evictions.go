@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -13,11 +14,13 @@ import (
 
 // eviction is a request of a client that a process reviews, one step at a time. It does what the webhook pod-eviction does.
 type eviction struct {
-	process *process
+	by      int // the process that reviews it
 	ask     plan.EvictionRequest
 	version plan.Version // of the pod, if it was down when the eviction was bound to it
 	until   time.Time    // then the API server gives the request up
-	steps   []func()
+	read    liveRead
+	doing   string // what the process has seen and decided
+	steps   []func(*eviction, *process)
 }
 
 // evicts makes a client evict a pod, mostly one that serves. The eviction is bound to the pod as it is now.
@@ -31,82 +34,87 @@ func (f *faults) evicts(s *server, p *process) {
 		return
 	}
 	pod := s.pods[names[f.IntN(len(names))]]
-	e := &eviction{process: p, ask: plan.EvictionRequest{Pod: pod.Name, UID: pod.UID}, until: s.now.Add(plan.RequestLimit)}
+	e := &eviction{by: p.no, ask: plan.EvictionRequest{Pod: pod.Name, UID: pod.UID}, until: s.now.Add(plan.RequestLimit)}
 	if !pod.Up() && pod.Phase != plan.Terminating {
 		e.version = pod.Version
 	}
 	s.log("a client evicts %s at %d, %s reviews it", pod.Name, e.version, p.name)
-	e.steps = []func(){e.review}
+	e.steps = []func(*eviction, *process){(*eviction).review}
 	s.evictions = append(s.evictions, e)
 }
 
 // step does the next step of a review. A process that has restarted, or a request that takes too long, reviews nothing.
-func (e *eviction) step() {
-	s := e.process.server
+func (e *eviction) step(s *server) {
 	next := e.steps[0]
 	e.steps = e.steps[1:]
 	if s.now.Before(e.until) {
-		next()
+		next(e, s.processes[e.by])
 	} else {
 		e.steps = nil
 	}
 }
 
-func (e *eviction) review() {
-	p := e.process
+func (e *eviction) review(p *process) {
 	seen := p.cached()
-	answer, decision := e.judge(&seen)
+	answer, decision := e.judge(p, &seen)
 	behind := decision.Need == hold.Write && p.known.Missing(seen.Shown()) != ""
 	if decision.Need != hold.ReadLive && !behind {
-		e.answer(seen, answer, decision)
+		e.answer(p, seen, answer, decision)
 		return
 	}
-	e.steps = p.readLive(func(live pool.Snapshot) {
-		answer, decision := e.judge(&live)
-		e.answer(live, answer, decision)
-	})
+	for part := range partsOfLiveRead {
+		e.steps = append(e.steps, func(e *eviction, p *process) {
+			if live, complete := p.readLive(part, &e.read); complete {
+				answer, decision := e.judge(p, &live)
+				e.answer(p, live, answer, decision)
+			}
+		})
+	}
 }
 
 // judge calls the real planner and the real rules of the hold.
-func (e *eviction) judge(seen *pool.Snapshot) (plan.EvictionAnswer, hold.Decision) {
+func (e *eviction) judge(p *process, seen *pool.Snapshot) (plan.EvictionAnswer, hold.Decision) {
 	answer, decision := pool.OutlookOf(*seen).Evict(e.ask), hold.Decision{}
 	if answer.NeedsRecord() {
 		decision = hold.DecideGrant(seen, answer.Record)
 	}
 	if broken := pools.CheckEviction(*seen, e.ask, answer, decision); broken != nil {
-		e.process.server.history.breaks("%v", broken)
+		p.server.history.breaks("%v", broken)
 	}
 	return answer, decision
 }
 
 // answer records a grant, or the place of the client in the queue, and allows the eviction.
-func (e *eviction) answer(seen pool.Snapshot, answer plan.EvictionAnswer, decision hold.Decision) {
-	p := e.process
+func (e *eviction) answer(p *process, seen pool.Snapshot, answer plan.EvictionAnswer, decision hold.Decision) {
+	if p.server.exploring {
+		e.doing = fmt.Sprintf("%+v %+v %+v", withoutFunctions(seen), answer, decision)
+	}
 	switch {
 	case !answer.Allowed():
 		if record, changes := hold.Enqueued(seen.Record(), answer.Place); answer.Place.Zone != "" && changes {
-			e.steps = []func(){func() { p.writeLease(&seen, hold.Decision{Need: hold.Write, Record: record}) }}
+			e.steps = []func(*eviction, *process){func(_ *eviction, p *process) { p.writeLease(&seen, hold.Decision{Need: hold.Write, Record: record}) }}
 		}
 	case !answer.NeedsRecord():
 		if answer.Version != 0 && e.version != answer.Version {
 			return // the pod was up when the eviction was bound to it, or has changed
 		}
-		e.carriedOut(&seen)
+		e.carriedOut(p, &seen)
 	case e.version == 0 || e.version >= answer.Record.Version:
-		e.steps = []func(){func() {
+		e.steps = []func(*eviction, *process){func(e *eviction, p *process) {
 			if p.writeLease(&seen, decision) {
-				e.carriedOut(&seen)
+				e.carriedOut(p, &seen)
 			}
 		}}
 	}
 }
 
 // carriedOut makes the API server carry an allowed eviction out, now or later, or never.
-func (e *eviction) carriedOut(seen *pool.Snapshot) {
-	s, f := e.process.server, e.process.faults
-	apply := func() {
-		pod, exists := s.pods[e.ask.Pod]
-		if !exists || pod.UID != e.ask.UID || e.version != 0 && pod.Version != e.version || pod.Phase == plan.Terminating {
+func (e *eviction) carriedOut(by *process, seen *pool.Snapshot) {
+	ask, version, f := e.ask, e.version, by.server.faults
+	apply := func(p *process) {
+		s := p.server
+		pod, exists := s.pods[ask.Pod]
+		if !exists || pod.UID != ask.UID || version != 0 && pod.Version != version || pod.Phase == plan.Terminating {
 			return
 		}
 		s.log("the API server evicts %s", pod.Name)
@@ -118,8 +126,8 @@ func (e *eviction) carriedOut(seen *pool.Snapshot) {
 	switch {
 	case f.oneIn(4): // another webhook refuses it
 	case f.oneIn(2):
-		s.late = append(s.late, lateRequest{e.until, apply})
+		by.server.late = append(by.server.late, lateRequest{e.until, by.no, "eviction of " + ask.UID, apply})
 	default:
-		apply()
+		apply(by)
 	}
 }

@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,9 +15,9 @@ import (
 
 // process is a process of lockstep that believes to lead. It does one step at a time, and anything may happen between two.
 type process struct {
+	no     int // its index among the processes of the server
 	name   string
 	server *server
-	faults *faults
 
 	// What it sees: the versions that its watches have reached.
 	objects, pods, claims, leases plan.Version
@@ -26,8 +27,24 @@ type process struct {
 	own   bool                   // it wrote that
 	ages  map[recorded]time.Time // since when it knows of an intent
 
-	steps []func() // of the reconcile that it is in
+	steps   []step // of the reconcile that it is in
+	attempt attempt
 }
+
+// step is a step of a process. It keeps nothing that changes, so that a copy of the process can take it as well.
+type step func(*process)
+
+// attempt is what a reconcile has come to.
+type attempt struct {
+	doing     string // what it has seen and decided
+	read      liveRead
+	confirmed bool // the object still asks for the same
+	held      bool // the Lease has been written, if it has to be
+	stopped   int  // the number of the action whose request failed last; 0: none
+}
+
+// liveRead is a live read in progress.
+type liveRead struct{ objects, claims plan.Version }
 
 // recorded identifies an intent. A second intent for the same pod is a different one.
 type recorded struct {
@@ -39,10 +56,11 @@ type recorded struct {
 // restart makes a process that knows nothing but what its caches show, which may be old.
 func (p *process) restart() {
 	p.server.log("%s restarts", p.name)
-	p.known, p.lease, p.own, p.ages, p.steps = freshness.Known{}, plan.Record{}, false, map[recorded]time.Time{}, nil
-	p.server.evictions = slices.DeleteFunc(p.server.evictions, func(e *eviction) bool { return e.process == p })
-	p.leases = p.faults.between(1, p.server.version)
-	p.objects, p.pods, p.claims = p.faults.between(1, p.server.version), p.faults.between(1, p.server.version), p.faults.between(1, p.server.version)
+	p.known, p.lease, p.own, p.ages, p.steps, p.attempt = freshness.Known{}, plan.Record{}, false, map[recorded]time.Time{}, nil, attempt{}
+	p.server.evictions = slices.DeleteFunc(p.server.evictions, func(e *eviction) bool { return e.by == p.no })
+	f := p.server.faults
+	p.leases = f.between(1, p.server.version)
+	p.objects, p.pods, p.claims = f.between(1, p.server.version), f.between(1, p.server.version), f.between(1, p.server.version)
 }
 
 // step does the next step of a reconcile, or begins one.
@@ -53,7 +71,7 @@ func (p *process) step() {
 	}
 	next := p.steps[0]
 	p.steps = p.steps[1:]
-	next()
+	next(p)
 }
 
 // cached returns what the caches show.
@@ -97,27 +115,35 @@ func (p *process) reconcile() {
 		p.carryOut(began, seen, steps, decision)
 		return
 	}
-	p.steps = p.readLive(func(live pool.Snapshot) {
-		steps := pool.Plan(live)
-		p.plans("plans live", live, steps)
-		p.carryOut(began, live, steps, hold.Decide(&live, steps))
-	})
+	for part := range partsOfLiveRead {
+		p.steps = append(p.steps, func(p *process) {
+			if live, complete := p.readLive(part, &p.attempt.read); complete {
+				steps := pool.Plan(live)
+				p.plans("plans live", live, steps)
+				p.carryOut(began, live, steps, hold.Decide(&live, steps))
+			}
+		})
+	}
 }
 
-// readLive returns the steps of a live read, in the order of internal/cluster/pools.
-func (p *process) readLive(then func(pool.Snapshot)) []func() {
-	var objects, claims plan.Version
-	return []func(){
-		func() { p.lease, p.own = p.server.lease, p.own && p.server.lease.Version == p.lease.Version },
-		func() { objects = p.server.version },
-		func() { claims = p.server.version },
-		func() {
-			live := p.server.snapshot(objects, p.server.version, claims, true)
-			live.Hold = p.held()
-			p.known.ReadLive(live.Shown())
-			then(live)
-		},
+const partsOfLiveRead = 4
+
+// readLive does a part of a live read, in the order of internal/cluster/pools.
+func (p *process) readLive(part int, read *liveRead) (live pool.Snapshot, complete bool) {
+	switch part {
+	case 0:
+		p.lease, p.own = p.server.lease, p.own && p.server.lease.Version == p.lease.Version
+	case 1:
+		read.objects = p.server.version
+	case 2:
+		read.claims = p.server.version
+	default:
+		live = p.server.snapshot(read.objects, p.server.version, read.claims, true)
+		live.Hold = p.held()
+		p.known.ReadLive(live.Shown())
+		return live, true
 	}
+	return pool.Snapshot{}, false
 }
 
 func (p *process) plans(how string, seen pool.Snapshot, steps []plan.Action) {
@@ -131,38 +157,46 @@ func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Act
 	if broken := pools.Check(seen, steps, decision); broken != nil {
 		p.server.history.breaks("%v", broken)
 	}
-	confirmed, until := true, began.Add(hold.ConfirmedFor)
+	p.attempt = attempt{confirmed: true, held: true}
+	if p.server.exploring {
+		p.attempt.doing = fmt.Sprintf("%v %+v %+v %+v", began, withoutFunctions(seen), steps, decision)
+	}
+	until, actions := began.Add(hold.ConfirmedFor), 0
 	if decision.Verify {
-		p.steps = append(p.steps, func() {
+		p.steps = append(p.steps, func(p *process) {
 			now := &p.server.object
-			confirmed = now.Replicas == seen.Object.Replicas && now.Hash == seen.Object.Hash && now.Paused == seen.Object.Paused
+			p.attempt.confirmed = now.Replicas == seen.Object.Replicas && now.Hash == seen.Object.Hash && now.Paused == seen.Object.Paused
 		})
 	}
-	for _, a := range plan.In(plan.BeforeLease, steps) {
-		p.steps = append(p.steps, p.requests(&seen, a, func() bool { return confirmed })...)
+	send := func(order plan.Order, may func(*process) bool) {
+		for _, a := range plan.In(order, steps) {
+			actions++
+			p.steps = append(p.steps, requests(&seen, a, actions, may)...)
+		}
 	}
-	held := true
+	confirmed := func(p *process) bool { return p.attempt.confirmed }
+	held := func(p *process) bool { return p.attempt.confirmed && p.attempt.held }
+	send(plan.BeforeLease, confirmed)
 	switch decision.Need {
 	case hold.Write, hold.Remove, hold.Label:
-		p.steps = append(p.steps, func() { held = confirmed && p.writeLease(&seen, decision) })
+		p.steps = append(p.steps, func(p *process) { p.attempt.held = p.attempt.confirmed && p.writeLease(&seen, decision) })
 	case hold.Carry, hold.ReadLive:
 	}
-	mayDisrupt := func() bool { return confirmed && held && p.server.now.Before(until) }
-	for _, a := range plan.In(plan.Disrupting, steps) {
-		p.steps = append(p.steps, p.requests(&seen, a, mayDisrupt)...)
-	}
-	for _, a := range plan.In(plan.UnderHold, steps) {
-		p.steps = append(p.steps, p.requests(&seen, a, func() bool { return confirmed && held })...)
-	}
-	for _, a := range plan.In(plan.WithoutHold, steps) {
-		p.steps = append(p.steps, p.requests(&seen, a, func() bool { return confirmed })...)
-	}
+	send(plan.Disrupting, func(p *process) bool { return held(p) && p.server.now.Before(until) })
+	send(plan.UnderHold, held)
+	send(plan.WithoutHold, confirmed)
+}
+
+// withoutFunctions returns a snapshot as it can be printed.
+func withoutFunctions(s pool.Snapshot) pool.Snapshot {
+	s.Draw = nil
+	return s
 }
 
 // writeLease replaces the Lease with which the pool was observed.
 func (p *process) writeLease(seen *pool.Snapshot, decision hold.Decision) bool {
-	s := p.server
-	written := p.faults.send(s, func() bool {
+	written := p.server.faults.send(p, func(p *process) bool {
+		s := p.server
 		if s.lease.Exists != (seen.Hold.UID != "") || s.lease.Version != seen.Hold.Version {
 			return false
 		}
@@ -179,6 +213,6 @@ func (p *process) writeLease(seen *pool.Snapshot, decision hold.Decision) bool {
 		s.log("%s writes the Lease: %q with %d intents", p.name, s.lease.Holder, len(s.lease.Intents))
 		return true
 	})
-	p.lease, p.own = s.lease, written && decision.Record.Own // after an error it reads the Lease again
+	p.lease, p.own = p.server.lease, written && decision.Record.Own // after an error it reads the Lease again
 	return written
 }

@@ -7,47 +7,45 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 )
 
-// requests returns the steps that carry out an action, as the executor does. They send nothing unless they may.
-func (p *process) requests(seen *pool.Snapshot, a plan.Action, may func() bool) []func() {
-	stopped := false
-	send := func(apply func() bool) func() {
-		return func() {
-			if may() && !stopped && !p.faults.send(p.server, apply) {
-				stopped = true // the first failure ends an action
+// requests returns the steps that carry out the action of a number, as the executor does. They send nothing unless they may.
+func requests(seen *pool.Snapshot, a plan.Action, number int, may func(*process) bool) []step {
+	send := func(apply func(*process) bool) step {
+		return func(p *process) {
+			if may(p) && p.attempt.stopped != number && !p.server.faults.send(p, apply) {
+				p.attempt.stopped = number // the first failure ends an action
 			}
 		}
 	}
-	s := p.server
-	var steps []func()
+	var steps []step
 	switch a := a.(type) {
 	case plan.DeletePod:
-		steps = append(steps, send(func() bool { return p.disrupt(seen, plan.Disruption(a), s.terminate) }))
+		steps = append(steps, send(func(p *process) bool { return p.disrupt(seen, plan.Disruption(a), p.server.terminate) }))
 	case pool.UpdateInPlace:
-		steps = append(steps, send(func() bool {
-			return p.disrupt(seen, a.Of, func(name string) { s.changePod(name, func(pod *pool.Pod) { p.updated(pod, a) }) })
+		steps = append(steps, send(func(p *process) bool {
+			return p.disrupt(seen, a.Of, func(name string) { p.server.changePod(name, func(pod *pool.Pod) { p.updated(pod, a) }) })
 		}))
 	case plan.CancelDeletion:
-		steps = append(steps, send(func() bool {
-			return p.ifUnchanged(a.Intent.Pod, a.Intent.UID, a.Intent.Version, func() { s.changePod(a.Intent.Pod, func(*pool.Pod) {}) })
+		steps = append(steps, send(func(p *process) bool {
+			return p.ifUnchanged(a.Intent.Pod, a.Intent.UID, a.Intent.Version, func() { p.server.changePod(a.Intent.Pod, func(*pool.Pod) {}) })
 		}))
 	case pool.CreatePods:
 		for _, id := range a.IDs {
-			steps = append(steps, send(func() bool { return p.create(id, "", a.Revision) }))
+			steps = append(steps, send(func(p *process) bool { return p.create(id, "", a.Revision) }))
 		}
 	case pool.HandOver:
-		steps = append(steps, send(func() bool { return p.create(a.ID, a.From, a.Revision) }))
+		steps = append(steps, send(func(p *process) bool { return p.create(a.ID, a.From, a.Revision) }))
 	case pool.CompletePod:
 		for _, t := range a.Templates {
-			steps = append(steps, send(func() bool { return p.createClaim(a, t.Name) }))
+			steps = append(steps, send(func(p *process) bool { return p.createClaim(a, t.Name) }))
 		}
 		if !a.KeepGate {
-			steps = append(steps, send(func() bool { return p.ungate(a, seen) }))
+			steps = append(steps, send(func(p *process) bool { return p.ungate(a, seen) }))
 		}
 	case pool.PrepareHandover:
 		for _, c := range a.Claims {
-			steps = append(steps, send(func() bool {
+			steps = append(steps, send(func(p *process) bool {
 				return p.changeClaim(c, func(c *pool.Claim) {
-					s.log("%s marks claim %s for the end of %s", p.name, c.Name, a.From)
+					p.server.log("%s marks claim %s for the end of %s", p.name, c.Name, a.From)
 					c.From, c.Retain = a.From, a.Retain
 					if a.From != "" {
 						c.Siblings = a.Siblings
@@ -57,29 +55,29 @@ func (p *process) requests(seen *pool.Snapshot, a plan.Action, may func() bool) 
 		}
 	case pool.RetireIdentity:
 		for _, c := range a.Claims {
-			steps = append(steps, send(func() bool {
+			steps = append(steps, send(func(p *process) bool {
 				return p.changeClaim(c, func(c *pool.Claim) {
-					s.history.ends(s, c, a.Because, seen)
-					c.Retired, c.Ended, c.Because = true, s.now, a.Because
+					p.server.history.ends(p.server, c, a.Because, seen)
+					c.Retired, c.Ended, c.Because = true, p.server.now, a.Because
 				})
 			}))
 		}
 	case pool.UnretireIdentity:
 		for _, c := range a.Claims {
-			steps = append(steps, send(func() bool {
+			steps = append(steps, send(func(p *process) bool {
 				return p.changeClaim(c, func(c *pool.Claim) { c.Retired, c.Ended, c.Because = false, time.Time{}, "" })
 			}))
 		}
 	case pool.DeleteClaims:
 		for _, c := range a.Claims {
-			steps = append(steps, send(func() bool { return p.deleteClaim(c) }))
+			steps = append(steps, send(func(p *process) bool { return p.deleteClaim(c) }))
 		}
 	case pool.RecordRevision:
-		steps = append(steps, send(func() bool { return p.record(a, seen.Object.Templates) }))
+		steps = append(steps, send(func(p *process) bool { return p.record(a, seen.Object.Templates) }))
 	case pool.RenumberRevision:
-		steps = append(steps, send(func() bool { return p.renumber(a) }))
+		steps = append(steps, send(func(p *process) bool { return p.renumber(a) }))
 	case pool.DeleteRevision:
-		steps = append(steps, send(func() bool { return p.forgetRevision(a) }))
+		steps = append(steps, send(func(p *process) bool { return p.forgetRevision(a) }))
 	case pool.RelabelPod, pool.OwnClaims, pool.CompareRevisions, pool.LookForOrphans, pool.AdoptPod, pool.LabelClaims:
 	}
 	return steps

@@ -13,7 +13,7 @@ import (
 
 // faults draws what goes wrong, from a seed.
 type faults struct {
-	*rand.Rand
+	chance
 	peace   bool // nothing goes wrong any more
 	people  int  // of a hundred things that happen, those that people do
 	failing int  // of a hundred requests, those that fail in some way
@@ -28,22 +28,29 @@ func (f *faults) between(from, to plan.Version) plan.Version {
 	return from + plan.Version(f.Uint64N(uint64(to-from)+1))
 }
 
-// send sends a request. It may get lost, arrive late, or lose its reply; then the process learns of a failure.
-func (f *faults) send(s *server, apply func() bool) (ok bool) {
+// chance chooses.
+type chance interface {
+	IntN(n int) int
+	Uint64N(n uint64) uint64
+}
+
+// send sends a request of a process. It may get lost, arrive late, or lose its reply; then the process learns of a failure.
+func (f *faults) send(p *process, apply func(*process) bool) (ok bool) {
 	if f.peace {
-		return apply()
+		return apply(p)
 	}
 	if f.IntN(100) >= f.failing {
-		return apply()
+		return apply(p)
 	}
 	switch f.IntN(4) {
 	case 0:
 		return false
 	case 1:
-		apply()
+		apply(p)
 		return false
 	default:
-		s.late = append(s.late, lateRequest{s.now.Add(plan.RequestLimit), func() { apply() }})
+		s := p.server
+		s.late = append(s.late, lateRequest{s.now.Add(plan.RequestLimit), p.no, p.attempt.doing, func(p *process) { apply(p) }})
 		return false
 	}
 }
@@ -58,24 +65,21 @@ type Result struct {
 
 // Run runs a schedule: that many steps with faults, and then peace until the goal is reached.
 func Run(seed uint64, steps int) Result {
-	f := &faults{Rand: rand.New(rand.NewPCG(seed, 0))}
+	f := &faults{chance: rand.New(rand.NewPCG(seed, 0))}
 	f.people, f.failing, f.evicting = 1+f.IntN(8), f.IntN(40), shares[seed%uint64(len(shares))]
 	s := newServer(f.IntN(4))
 	s.object.Strategy.Policy = []pool.PodUpdatePolicy{pool.InPlaceIfPossible, pool.InPlaceIfPossible, pool.RecreateKeepIdentity, pool.Recreate}[f.IntN(4)]
 	s.keeps(keeps[seed%uint64(len(keeps))])
 	f.retaining = seed%uint64(len(keeps)) == retains
-	processes := []*process{{name: "process-0", server: s, faults: f}, {name: "process-1", server: s, faults: f}}
-	for _, p := range processes {
-		p.restart()
-	}
+	s.operatedWith(f)
 	for range steps {
 		if len(s.history.broken) > 0 {
 			break
 		}
-		f.happens(s, processes)
+		f.happens(s)
 	}
 	f.peace = true
-	goal := f.rests(s, processes[0])
+	goal := f.rests(s, s.processes[0])
 	return Result{s.history.broken, goal, int(s.version), s.trace}
 }
 
@@ -88,10 +92,21 @@ var keeps = []pool.KeepPolicy{{}, {}, {OnDelete: true, OnEviction: true}, {}, {}
 
 const retains = 3
 
+// operatedWith starts two processes of lockstep.
+func (s *server) operatedWith(f *faults) {
+	s.faults = f
+	for no := range 2 {
+		s.processes = append(s.processes, &process{no: no, name: fmt.Sprintf("process-%d", no), server: s})
+	}
+	for _, p := range s.processes {
+		p.restart()
+	}
+}
+
 // happens makes one thing happen.
-func (f *faults) happens(s *server, processes []*process) {
+func (f *faults) happens(s *server) {
 	s.now = s.now.Add(time.Duration(f.IntN(2000)) * time.Millisecond)
-	p := processes[f.IntN(len(processes))]
+	p := s.processes[f.IntN(len(s.processes))]
 	switch n := f.IntN(100); {
 	case n < f.people:
 		f.person(s)
@@ -118,7 +133,7 @@ func (f *faults) reviews(s *server, p *process) {
 	s.evictions = slices.DeleteFunc(s.evictions, func(e *eviction) bool { return len(e.steps) == 0 })
 	switch {
 	case len(s.evictions) > 0 && !f.oneIn(3):
-		s.evictions[f.IntN(len(s.evictions))].step()
+		s.evictions[f.IntN(len(s.evictions))].step(s)
 	default:
 		f.evicts(s, p)
 	}
@@ -147,7 +162,7 @@ func (f *faults) arrives(s *server) {
 	r := s.late[n]
 	s.late = slices.Delete(s.late, n, n+1)
 	s.log("a late request arrives")
-	r.apply()
+	r.apply(s.processes[r.by])
 }
 
 // kubelet brings one pod further.

@@ -6,6 +6,7 @@
 //	server    the objects, and what the rules of the history say about each change   server.go, history.go
 //	process   one process of lockstep, one step at a time                            process.go, requests.go
 //	run       a schedule from a seed: steps, faults, and then peace                  run.go
+//	explore   every history of a small world                                         explore.go
 package pools
 
 import (
@@ -46,14 +47,23 @@ type server struct {
 	late    []lateRequest
 	history history
 
+	faults    *faults
+	processes []*process
 	evictions []*eviction // that are being reviewed
 	trace     []string    // what happened, the last of it
+
+	exploring bool     // states are compared, so everything that leads to the next ones is written down
+	budget    budget   // what may still happen in a world that is explored
+	printed   []prints // by version, as far as they were needed
 }
 
 // mostTraced bounds the trace.
 const mostTraced = 400
 
 func (s *server) log(format string, args ...any) {
+	if s.exploring {
+		return
+	}
 	if len(s.trace) >= mostTraced {
 		s.trace = append(s.trace[:0], s.trace[mostTraced/2:]...)
 	}
@@ -63,7 +73,9 @@ func (s *server) log(format string, args ...any) {
 // lateRequest is a request that the API server still works on although its sender has given up.
 type lateRequest struct {
 	until time.Time
-	apply func()
+	by    int    // the process that sent it
+	what  string // why it was sent
+	apply func(*process)
 }
 
 // begin is the time and the version at which a simulation begins.

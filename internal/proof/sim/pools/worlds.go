@@ -1,0 +1,29 @@
+package pools
+
+import "github.com/lockstep-dev/lockstep/internal/plan/pool"
+
+// Worlds are the small worlds that are explored.
+func Worlds() []World {
+	keeps := pool.KeepPolicy{OnDelete: true, OnEviction: true}
+	return []World{
+		{Name: "one pod is born while requests fail and a process restarts", Replicas: 1, Faults: 2, Restarts: 1},
+		{Name: "two pods are born while a request fails", Replicas: 2, Faults: 1},
+		{Name: "three pods serve, and a person asks for one and for three again", Replicas: 3, Settled: true, People: []Deed{lowersTo(1), lowersTo(3)}},
+		{Name: "two pods serve, a person asks for one and for two, and a request fails", Replicas: 2, Settled: true, People: []Deed{lowersTo(1), lowersTo(2)}, Faults: 1},
+		{Name: "the claims of pods that leave are deleted", Replicas: 2, Settled: true, Deletes: true, People: []Deed{lowersTo(1), lowersTo(2)}, Faults: 1},
+		{Name: "the template changes twice and pods are updated in place", Replicas: 2, Settled: true, People: []Deed{changesTemplate(1), changesTemplate(1)}},
+		{Name: "the template changes and identities are handed over while a request fails", Replicas: 2, Settled: true, Policy: pool.RecreateKeepIdentity, People: []Deed{changesTemplate(2)}, Faults: 1},
+		{Name: "the template changes and new identities take the places", Replicas: 2, Settled: true, Policy: pool.Recreate, People: []Deed{changesTemplate(2), lowersTo(1)}},
+		{Name: "a person deletes a pod during a hand-over", Replicas: 2, Settled: true, Policy: pool.RecreateKeepIdentity, People: []Deed{changesTemplate(2), deletesPod()}},
+		{Name: "identities are kept although a person deletes their pods", Replicas: 2, Settled: true, Keep: keeps, People: []Deed{deletesPod(), deletesPod()}, Faults: 1},
+		{Name: "a claim is deleted while its identity is kept", Replicas: 1, Settled: true, Keep: keeps, People: []Deed{deletesPod(), deletesAClaim()}, Faults: 1},
+		{Name: "two evictions while a request fails", Replicas: 2, Settled: true, Evictions: 2, Faults: 1},
+		{Name: "evictions during an update", Replicas: 3, Settled: true, Evictions: 2, People: []Deed{changesTemplate(1)}},
+		{Name: "an eviction while a person asks for fewer", Replicas: 2, Settled: true, Evictions: 1, People: []Deed{lowersTo(1), lowersTo(2)}, Pauses: 1},
+		{Name: "evicted pods keep their identities", Replicas: 2, Settled: true, Keep: keeps, Evictions: 2},
+		{Name: "a node falls silent, is gone and comes back", Replicas: 3, Settled: true, Nodes: 3, People: []Deed{silences("node-0"), removes("node-0"), returns("node-0")}},
+		{Name: "two nodes fall silent", Replicas: 3, Settled: true, Nodes: 3, People: []Deed{silences("node-0"), silences("node-1"), returns("node-0")}},
+		{Name: "a process sleeps while a person asks for fewer and for more", Replicas: 2, Settled: true, People: []Deed{lowersTo(1), lowersTo(2)}, Pauses: 1, Restarts: 1},
+		{Name: "pods break during an update", Replicas: 3, Settled: true, People: []Deed{changesTemplate(1)}, Breaks: 2},
+	}
+}
