@@ -181,7 +181,7 @@ func TestEveryWriteHasThePreconditionsOfItsObject(t *testing.T) {
 	}
 	want := map[string]string{
 		"PATCH pods/zone-a-1": `{"metadata":{"uid":"uid-of-zone-a-1","resourceVersion":"10",` +
-			`"annotations":{"` + contract.WithdrawnAnnotation + `":"NOW"}}}`,
+			`"annotations":{"` + contract.WithdrawnAnnotation + `":"10/NOW"}}}`,
 		"DELETE pods/zone-a-0": `{"kind":"DeleteOptions","apiVersion":"v1",` +
 			`"preconditions":{"uid":"uid-of-zone-a-0","resourceVersion":"10"}}`,
 		"PATCH statefulsets/zone-a/status": `{"metadata":{"uid":"uid-of-zone-a","resourceVersion":"10"},` +

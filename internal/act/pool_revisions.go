@@ -57,6 +57,9 @@ func (e *Executor) createRevision(ctx context.Context, s *pool.Snapshot, a pool.
 			break
 		}
 		existing, readErr := revisions.Get(ctx, r.Name, metav1.GetOptions{})
+		if readErr != nil && !apierrors.IsNotFound(readErr) {
+			return fmt.Errorf("read revision %s/%s: %w", s.Key.Namespace, r.Name, readErr)
+		}
 		if readErr == nil && metav1.IsControlledBy(existing, &metav1.ObjectMeta{UID: types.UID(s.Object.UID)}) {
 			return nil // an earlier request, or another process, has created it
 		}

@@ -105,11 +105,22 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 		},
 		"claims get the object as their owner": {
 			action: statefulcluster.OwnClaims{Pool: "db", Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}, Owned: true},
-			want:   []string{"PATCH persistentvolumeclaims/db-data-a"}, body: `"uid":"u","controller":true`,
+			want:   []string{"PATCH persistentvolumeclaims/db-data-a"}, body: `"controller":true}],"resourceVersion":"8","uid":"u"}}`,
 		},
 		"claims lose the object as their owner, and keep others": {
 			action: statefulcluster.OwnClaims{Pool: "db", Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
-			want:   []string{"PATCH persistentvolumeclaims/db-data-a"}, body: `"ownerReferences":[{"$patch":"delete","uid":"u"}]`,
+			want:   []string{"PATCH persistentvolumeclaims/db-data-a"}, body: `"ownerReferences":[{"$patch":"delete","uid":"u"}],"resourceVersion":"8","uid":"u"}}`,
+		},
+		"the gate is removed from this very pod": {
+			action: statefulcluster.CompletePod{Pool: "db", ID: "a", Pod: "db-a", UID: "uid-a"},
+			want:   []string{"PATCH pods/db-a"}, body: `{"metadata":{"uid":"uid-a"},"spec":{"schedulingGates":[{"name":"lockstep.dev/claims","$patch":"delete"}]}}`,
+		},
+		"a revision whose name is taken, and that cannot be read, is not recorded under another name": {
+			action: statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2},
+			refuses: func(what string) int32 {
+				return map[string]int32{"POST controllerrevisions": http.StatusPreconditionFailed, "GET controllerrevisions/db-abc": http.StatusInternalServerError}[what]
+			},
+			want: []string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Strict", "POST controllerrevisions", "GET controllerrevisions/db-abc"}, fails: true,
 		},
 		"a template becomes a revision once a dry run has accepted it": {
 			action: statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2},

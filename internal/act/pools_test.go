@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	statefulcluster "github.com/lockstep-dev/lockstep/internal/plan/pool"
@@ -98,6 +99,29 @@ func after(accepted, code int32) func(string) int32 {
 			return code
 		}
 		return 0
+	}
+}
+
+// A claim that another process created late for a former pod of the identity has no data of this one.
+func TestAPodIsNotCompletedWithAClaimOfAFormerPod(t *testing.T) {
+	for from, completes := range map[string]bool{"": true, "former": false, "uid-a": true} {
+		r := newRoom(t)
+		r.refuses = func(what string) int32 {
+			return map[string]int32{"POST persistentvolumeclaims": http.StatusPreconditionFailed}[what]
+		}
+		r.answers = func(what string) any {
+			if what != "GET persistentvolumeclaims/db-data-a" {
+				return nil
+			}
+			return map[string]any{"kind": "PersistentVolumeClaim", "apiVersion": "v1", "metadata": map[string]any{
+				"name": "db-data-a", "annotations": map[string]any{contract.HandoverAnnotation: from},
+				"labels": map[string]any{contract.PoolUIDLabel: "u", contract.InstanceIDLabel: "a", contract.ClaimLabel: "data"},
+			}}
+		}
+		_, err := r.Run(t.Context(), testPool(), []plan.Action{completion("data")}, hold.Decision{})
+		if gate := slices.Contains(r.said(), "PATCH pods/db-a"); gate != completes || (err == nil) != completes {
+			t.Errorf("a claim that is marked for %q: error %v, the gate is removed: %t", from, err, gate)
+		}
 	}
 }
 

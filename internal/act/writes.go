@@ -32,7 +32,7 @@ func (e *Executor) deletePod(ctx context.Context, key plan.Key, d plan.DeletePod
 func (e *Executor) cancelDeletion(ctx context.Context, key plan.Key, w plan.CancelDeletion) error {
 	i := w.Intent
 	touch := requiring(i.UID, i.Version)
-	touch.Metadata.Annotations = map[string]string{contract.WithdrawnAnnotation: touchMark()}
+	touch.Metadata.Annotations = map[string]string{contract.WithdrawnAnnotation: contract.FormatWithdrawn(i.Version, touchMark())}
 	_, err := e.Client.CoreV1().Pods(key.Namespace).Patch(ctx, i.Pod, types.MergePatchType, touch.json(), metav1.PatchOptions{})
 	if err != nil {
 		return fmt.Errorf("cancel deletion of pod %s/%s: %w", key.Namespace, i.Pod, classify(err))

@@ -26,7 +26,7 @@ func (a EndIntent) Effect() Effect {
 func (a EndIntent) Event() Event {
 	e := Event{Zone: a.Intent.Zone, Pod: a.Intent.Pod, PodUID: a.Intent.UID}
 	switch a.Because {
-	case reason.PodNotFound:
+	case reason.PodNotFound, reason.DeletionCancelled:
 		return Event{}
 	case reason.HoldRestored:
 		e.Action, e.Warning = "EndIntent", true

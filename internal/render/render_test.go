@@ -99,6 +99,19 @@ func TestAClaimIsItsTemplateWithAnIdentity(t *testing.T) {
 		"spec": {"new": [1]}}`, got)
 }
 
+// Only lockstep says that an identity has ended, or from which pod it was handed over.
+func TestATemplateCannotSayWhatOnlyLockstepSays(t *testing.T) {
+	own := pool.ClaimTemplate{Name: "data", Template: []byte(`{"metadata": {"annotations": {"lockstep.dev/retired-at": "2026-01-05T12:00:00Z",
+		"lockstep.dev/retired-reason": "ScaledDown", "lockstep.dev/handover-from": "uid-1", "lockstep.dev/keep": "true"}}}`)}
+	got, err := render.Claim(key, object, own, pool.CompletePod{ID: id, Siblings: []string{"data"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, `{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "db-data-0123456789abcdef", "namespace": "team",
+		"labels": {"app": "db", "lockstep.dev/statefulcluster": "db", "lockstep.dev/instance-id": "0123456789abcdef", "lockstep.dev/claim": "data", "lockstep.dev/pool-uid": "u"},
+		"annotations": {"lockstep.dev/claim-templates": "data", "lockstep.dev/keep": "true"}}}`, got)
+}
+
 func TestATemplateThatIsNoObjectIsAnError(t *testing.T) {
 	if _, err := render.Pod(key, object, birth(`[]`)); err == nil {
 		t.Error("a pod was made of a list")

@@ -231,6 +231,7 @@ func podOf(p *corev1.Pod) pool.Pod {
 		}
 	}
 	converted.From = p.Annotations[contract.HandoverAnnotation]
+	converted.Withdrawn = contract.WithdrawnVersion(p.Annotations)
 	if owner := metav1.GetControllerOfNoCopy(p); owner != nil {
 		converted.Owner = string(owner.UID)
 	}

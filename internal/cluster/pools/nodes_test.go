@@ -90,6 +90,20 @@ func TestALiveReadReadsTheNodesThatSeemToBeGone(t *testing.T) {
 	}
 }
 
+// The caches show a node that does not report; it does meanwhile.
+func TestALiveReadReadsTheNodesThatSeemToBeSilent(t *testing.T) {
+	reports := silentNode("n", start)
+	reports.Status.Conditions[1].Status = corev1.ConditionTrue
+	o := newObserver(t, &nodes{&server{node: "n"}, []any{reports}})
+	if err := o.nodes.GetStore().Add(silentNode("n", start)); err != nil {
+		t.Fatal(err)
+	}
+	live, err := o.Live(t.Context(), key)
+	if err != nil || !live.Pods[0].Node.Silent.IsZero() {
+		t.Errorf("error %v, the node is %+v", err, live.Pods[0].Node)
+	}
+}
+
 func TestPoolsAreEnqueuedIfANodeOfTheirPodsChanges(t *testing.T) {
 	reports := silentNode("n", start)
 	reports.Status.Conditions[1].Status = corev1.ConditionTrue
@@ -126,7 +140,12 @@ func TestPoolsAreEnqueuedIfANodeOfTheirPodsChanges(t *testing.T) {
 
 // The claim exists and lacks the labels by which the list finds it.
 func TestALiveReadReadsTheClaimsThatLackTheLabels(t *testing.T) {
-	live, err := newObserver(t, &server{mounts: []string{"db-data-a", "db-logs-a"}}).Live(t.Context(), key)
+	mounts := []string{"db-data-a", "db-logs-a"}
+	deleted, err := newObserver(t, &server{mounts: mounts, deleting: true}).Live(t.Context(), key)
+	if err != nil || len(deleted.Unlabelled) > 0 {
+		t.Errorf("error %v; claims that are being deleted are there: %v", err, deleted.Unlabelled)
+	}
+	live, err := newObserver(t, &server{mounts: mounts}).Live(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}

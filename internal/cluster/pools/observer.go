@@ -267,8 +267,9 @@ func inPool(informer cache.SharedIndexInformer, key plan.Key) []any {
 	return items
 }
 
-// Live reads a pool from the API server: first its hold, then its object and its claims, then its pods. Each list is
-// consistent. Claims are created after their pod, so a claim without a pod has none any more.
+// Live reads a pool from the API server: first its hold, then its claims, then its object and its pods. Each list is
+// consistent. Claims are created after their pod, so a claim without a pod has none any more. The object is as new as the
+// claims, so claims that a deleted object leaves behind have changed since.
 func (o *Observer) Live(ctx context.Context, key plan.Key) (pool.Snapshot, error) {
 	ctx, stop := context.WithTimeout(ctx, hold.RequestTimeout)
 	defer stop()
@@ -278,15 +279,16 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (pool.Snapshot, error
 	}
 	s := o.newSnapshot(key, held.Hold)
 	s.Live = true
-	var ofObject, ofClaims error
-	parallel.All(func() { ofObject = o.readObject(ctx, &s) }, func() { ofClaims = o.readClaims(ctx, &s) })
-	if err := errors.Join(ofObject, ofClaims); err != nil {
+	if err := o.readClaims(ctx, &s); err != nil {
 		return pool.Snapshot{}, err
 	}
-	if err := o.readPods(ctx, &s); err != nil {
+	var ofObject, ofPods error
+	parallel.All(func() { ofObject = o.readObject(ctx, &s) }, func() { ofPods = o.readPods(ctx, &s) })
+	if err := errors.Join(ofObject, ofPods); err != nil {
 		return pool.Snapshot{}, err
 	}
 	o.withNodes(&s)
+	var ofClaims error
 	parallel.All(func() { ofObject = o.readNodes(ctx, &s) }, func() { ofClaims = o.readUnlabelled(ctx, &s) })
 	if err := errors.Join(ofObject, ofClaims); err != nil {
 		return pool.Snapshot{}, err

@@ -20,6 +20,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/apitest"
 )
 
@@ -30,6 +31,7 @@ type server struct {
 	missing   bool     // the object does not exist
 	node      string   // of the pod
 	mounts    []string // claims of the pod
+	deleting  bool     // the claims that are read alone are being deleted
 }
 
 func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -54,7 +56,11 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 	case resource == "persistentvolumeclaims":
 		return list("PartialObjectMetadata", "meta.k8s.io/v1", map[string]any{"metadata": map[string]any{"name": "db-data-a", "namespace": "team", "uid": "c", "resourceVersion": "8", "labels": labels}})
 	case strings.HasPrefix(resource, "db-"): // a claim
-		return apitest.Answer(http.StatusOK, map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": map[string]any{"name": resource, "namespace": "team"}}), nil
+		claim := map[string]any{"name": resource, "namespace": "team"}
+		if s.deleting {
+			claim["deletionTimestamp"] = "2026-01-05T12:00:00Z"
+		}
+		return apitest.Answer(http.StatusOK, map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": claim}), nil
 	case s.missing:
 		return list("StatefulCluster", "lockstep.dev/v1alpha1")
 	}
@@ -105,13 +111,14 @@ var key = KeyOf("team", "db")
 
 // Claims are created after their pod, so a list of pods that is older than that of the claims would show claims without
 // a pod.
-func TestALiveReadListsPodsAfterClaims(t *testing.T) {
+func TestALiveReadListsPodsAndTheObjectAfterClaims(t *testing.T) {
 	s := &server{}
 	live, err := newObserver(t, s).Live(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if claims, pods := slices.Index(s.requested, "persistentvolumeclaims"), slices.Index(s.requested, "pods"); claims < 0 || pods < claims {
+	claims, pods, object := slices.Index(s.requested, "persistentvolumeclaims"), slices.Index(s.requested, "pods"), slices.Index(s.requested, "statefulclusters")
+	if claims < 0 || pods < claims || object < claims {
 		t.Errorf("the requests were %q", s.requested)
 	}
 	if !live.Live || live.Object.Replicas != 3 || len(live.Pods) != 1 || len(live.Claims) != 1 || live.PodsAt != 30 || live.ClaimsAt != 30 || live.ObjectsAt != 30 {
@@ -219,13 +226,35 @@ func TestAPodIsConverted(t *testing.T) {
 		Spec:   corev1.PodSpec{NodeName: "n", SchedulingGates: []corev1.PodSchedulingGate{{Name: contract.ClaimsGate}}},
 		Status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{RestartCount: 2}, {RestartCount: 1}}},
 	}
+	p.Generation, p.Status.ObservedGeneration = 3, 2
+	p.Annotations[contract.WithdrawnAnnotation] = contract.FormatWithdrawn(8, "mark")
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse}}
 	got := podOf(p)
+	if got.Generation != 3 || got.Observed != 2 || got.Withdrawn != 8 || got.Disrupted {
+		t.Errorf("got %+v", got)
+	}
+	p.Status.Conditions[0].Status = corev1.ConditionTrue
+	if !podOf(p).Disrupted {
+		t.Error("an evicted pod does not count as one")
+	}
 	if got.ID != "a" || got.Owner != "u" || got.Cost != -3 || got.Restarts != 3 || !got.Gated || !got.Scheduled || !got.Finished || got.Version != 9 {
 		t.Errorf("got %+v", got)
 	}
 	p.Annotations[contract.DeletionCostAnnotation] = "much"
 	if got := podOf(p); got.Cost != 0 {
 		t.Errorf("a cost that cannot be read counts %d, want 0", got.Cost)
+	}
+}
+
+// A refusal is about one template. A corrected one is checked at once.
+func TestARefusalIsAboutOneTemplate(t *testing.T) {
+	o := newObserver(t, &server{})
+	o.Refused(key, "refused", "no such field")
+	for hash, want := range map[string]reason.Code{"refused": reason.TemplateInvalid, "corrected": ""} {
+		s := pool.Snapshot{Key: key, Object: pool.Object{Hash: hash}}
+		if o.checks.fill(&s); s.Refused.Code != want {
+			t.Errorf("the template %s is refused because of %q, want %q", hash, s.Refused.Code, want)
+		}
 	}
 }
 

@@ -54,9 +54,14 @@ type OwnClaims struct {
 // Reason implements plan.Action.
 func (OwnClaims) Reason() reason.Code { return reason.ClaimsOwned }
 
-// Effect implements plan.Action.
+// Effect implements plan.Action. A cache may show an object that is deleted and leaves its claims behind: what belongs to it
+// then is deleted.
 func (a OwnClaims) Effect() plan.Effect {
-	return plan.Effect{Zone: a.Pool, Order: plan.WithoutHold, Visible: true}
+	read := plan.OnCaches
+	if a.Owned {
+		read = plan.Always
+	}
+	return plan.Effect{Zone: a.Pool, Order: plan.WithoutHold, Visible: true, Read: read}
 }
 
 // Event implements plan.Action.
@@ -136,16 +141,24 @@ func (p *poolState) givesUp(s spent, kept int) bool {
 	return policy.Limit != nil && kept >= *policy.Limit
 }
 
-// ownership makes the claims belong to the object exactly if Kubernetes is to delete them with it.
+// ownership makes the claims belong to the object exactly if Kubernetes is to delete them with it. It never is to delete those
+// of an identity of which a person keeps one.
 func (p *poolState) ownership() []plan.Action {
-	wrong := OwnClaims{Pool: p.Key.Name, Owned: p.Object.Claim.DeleteWithObject}
+	kept := map[ID]bool{}
 	for _, c := range p.Claims {
-		if c.Pool == p.Object.UID && !c.Deleting && c.Owned != wrong.Owned {
-			wrong.Claims = append(wrong.Claims, c)
+		kept[c.ID] = kept[c.ID] || c.Keep && c.Pool == p.Object.UID
+	}
+	var steps []plan.Action
+	for _, owned := range []bool{true, false} {
+		wrong := OwnClaims{Pool: p.Key.Name, Owned: owned}
+		for _, c := range p.Claims {
+			if wanted := p.Object.Claim.DeleteWithObject && !kept[c.ID]; c.Pool == p.Object.UID && !c.Deleting && wanted == owned && c.Owned != owned {
+				wrong.Claims = append(wrong.Claims, c)
+			}
+		}
+		if len(wrong.Claims) > 0 {
+			steps = append(steps, wrong)
 		}
 	}
-	if len(wrong.Claims) == 0 {
-		return nil
-	}
-	return []plan.Action{wrong}
+	return steps
 }

@@ -59,17 +59,23 @@ func (p *poolState) births() []plan.Action {
 	if p.Object.Ordered && missing > 0 {
 		missing = one(p.inOrder())
 	}
-	atCurrent := 0
-	switch {
-	case p.current.Name == "":
+	if p.current.Name == "" {
 		return nil // the template is not accepted yet
-	case p.newest.Name == "", p.Object.Paused:
-		atCurrent = missing
-	case p.newest.Name != p.current.Name:
-		earlier := len(slices.DeleteFunc(slices.Clone(p.staying), func(pod Pod) bool { return pod.Revision == p.newest.Name }))
-		atCurrent = max(0, min(missing, p.Object.Strategy.Partition.Of(p.Object.Replicas)-earlier))
 	}
+	atCurrent := p.atCurrent(missing)
 	return append(p.birth(p.current, atCurrent), p.birth(p.newest, missing-atCurrent)...)
+}
+
+// atCurrent is how many of the next pods get the current revision instead of the newest one.
+func (p *poolState) atCurrent(pods int) int {
+	switch {
+	case p.newest.Name == "", p.Object.Paused:
+		return pods
+	case p.newest.Name == p.current.Name:
+		return 0
+	}
+	earlier := len(slices.DeleteFunc(slices.Clone(p.staying), func(pod Pod) bool { return pod.Revision == p.newest.Name }))
+	return max(0, min(pods, p.Object.Strategy.Partition.Of(p.Object.Replicas)-earlier))
 }
 
 // inOrder reports whether the next pod may be created or deleted although pods are ordered: no pod terminates, and each one

@@ -138,7 +138,8 @@ func (p *poolState) withoutGranted(steps []plan.Action) []plan.Action {
 	})
 }
 
-// endedGrants ends the granted evictions that were not carried out and no longer can be. Only a live read shows that.
+// endedGrants ends the granted evictions that were not carried out and no longer can be. Only a live read shows that. It also
+// ends deletions that were withdrawn, so that nothing that happens to their pods later seems to be one.
 func (p *poolState) endedGrants() []plan.Action {
 	cached, live := *p.Snapshot, *p.Snapshot
 	cached.Live, live.Live = false, true
@@ -146,6 +147,8 @@ func (p *poolState) endedGrants() []plan.Action {
 	for _, i := range p.Hold.Intents {
 		if cached.IntentStatus(i).Counts() && !live.IntentStatus(i).Counts() {
 			ended = append(ended, plan.EndIntent{Intent: i, Because: reason.EvictionLapsed})
+		} else if cached.IntentStatus(i) == plan.Obsolete && p.open > 0 {
+			ended = append(ended, plan.EndIntent{Intent: i, Because: reason.DeletionCancelled})
 		}
 	}
 	return ended

@@ -34,8 +34,10 @@ func (a HandOver) Event() plan.Event {
 	return plan.Event{Zone: a.Pool, Action: "CreatePod", Note: fmt.Sprintf("created pod %s again: %s", PodName(a.Pool, a.ID), a.Reason().Sentence())}
 }
 
-// String implements plan.Action: hand over 0123456789abcdef of web.
-func (a HandOver) String() string { return fmt.Sprintf("hand over %s of %s", a.ID, a.Pool) }
+// String implements plan.Action: hand over 0123456789abcdef of web at web-2.
+func (a HandOver) String() string {
+	return fmt.Sprintf("hand over %s of %s at %s", a.ID, a.Pool, a.Revision)
+}
 
 // handover is a recorded hand-over whose former pod has ended or is about to, or whose next pod is about to.
 type handover struct {
@@ -105,6 +107,15 @@ func (s *Snapshot) mounted(p *Pod) []Claim {
 	})
 }
 
+// unmounted returns the claims of the identity of a pod that the pod does not mount, because its template has none of that name
+// any more. The next pod may mount them again.
+func (s *Snapshot) unmounted(p *Pod) []Claim {
+	return slices.DeleteFunc(s.claimsOf(p.ID), func(c Claim) bool {
+		mounted := slices.ContainsFunc(p.Mounts, func(m Mount) bool { return m.Template == c.Template })
+		return c.Retired || c.Deleting || mounted || p.Gated
+	})
+}
+
 // PrepareHandover marks the claims of a pod before it is handed over, so that each one is known again. The pod must exist
 // later than they were last changed: claims that were created again after its end are not those of the identity.
 type PrepareHandover struct {
@@ -150,7 +161,7 @@ func (p *poolState) handOver(pod *Pod) plan.Action {
 
 // prepare returns how the claims of a pod are marked for a hand-over, and whether they are already.
 func (p *poolState) prepare(pod *Pod) (_ PrepareHandover, marked bool) {
-	claims := p.mounted(pod)
+	claims := append(p.mounted(pod), p.unmounted(pod)...)
 	prepare := PrepareHandover{Pool: p.Key.Name, ID: pod.ID, From: pod.UID, Retain: pod.Retain}
 	for _, c := range claims {
 		prepare.Siblings = append(prepare.Siblings, c.Template)
@@ -167,11 +178,16 @@ func (p *poolState) prepare(pod *Pod) (_ PrepareHandover, marked bool) {
 // successors creates the next pods of the identities that are handed over.
 func (p *poolState) successors() []plan.Action {
 	var steps []plan.Action
+	atCurrent := p.atCurrent(len(p.handovers))
 	for _, h := range p.handovers {
 		if !h.Over || h.Unrecorded {
 			continue
 		}
 		revision := cmp.Or(p.newest.Name, p.current.Name)
+		if atCurrent > 0 {
+			revision = p.current.Name
+			atCurrent--
+		}
 		next := HandOver{Pool: p.Key.Name, ID: h.ID, From: h.Intent.UID, Revision: revision, Templates: p.templatesOf(revision), Claims: map[string]string{}}
 		for _, c := range p.claimsOf(h.ID) {
 			next.Claims[c.Template] = c.Name

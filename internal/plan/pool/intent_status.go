@@ -33,6 +33,8 @@ func (s *Snapshot) IntentStatus(i plan.Intent) plan.IntentStatus {
 // statusOfSame is the status of an intent whose pod still exists.
 func (s *Snapshot) statusOfSame(pod Pod, i plan.Intent) plan.IntentStatus {
 	switch {
+	case pod.Withdrawn != 0 && pod.Withdrawn >= i.Version && i.Cause != reason.UpdatedInPlace:
+		return plan.Obsolete // another client has ended the pod, or will
 	case pod.Phase == plan.Terminating, pod.Version < i.Version:
 		return plan.Open
 	case pod.Version == i.Version:

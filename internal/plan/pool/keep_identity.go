@@ -57,13 +57,18 @@ func (s *Snapshot) isRetained(pod *Pod) bool {
 	return slices.ContainsFunc(s.claimsOf(pod.ID), func(c Claim) bool { return c.Retain && c.From == pod.UID })
 }
 
+// wasRetained reports whether the claims of a pod still say that a person asked to keep the identity of the pod before it.
+func (s *Snapshot) wasRetained(pod *Pod) bool {
+	return slices.ContainsFunc(s.claimsOf(pod.ID), func(c Claim) bool { return c.Retain && c.From != pod.UID })
+}
+
 // unrecordedHandovers returns the identities that are to be kept although no record says so yet: their pods are being ended
 // by other clients, or are gone. If no process saw how a pod went, each policy suffices: in doubt nothing is given up.
 func (p *poolState) unrecordedHandovers() []handover {
 	var kept []handover
 	for i := range p.Pods {
 		pod := &p.Pods[i]
-		if p.owns(pod) && pod.Phase == plan.Terminating && !pod.Gated && !p.openOf[pod.Name] && p.keeps(pod) && p.whole(pod) {
+		if p.owns(pod) && pod.Phase == plan.Terminating && !pod.Gated && !p.ends[pod.UID] && p.keeps(pod) && p.whole(pod) {
 			kept = append(kept, handover{ID: pod.ID, Intent: p.keptIntent(pod.Name, pod.UID, pod.Version), Unrecorded: true, Overdue: p.overdue(*pod)})
 		}
 	}
@@ -75,7 +80,7 @@ func (p *poolState) unrecordedHandovers() []handover {
 	seen := map[ID]bool{}
 	for _, c := range p.Claims {
 		name := PodName(p.Key.Name, c.ID)
-		if seen[c.ID] || p.hasPod(c.ID) || p.openOf[name] || c.Pool != p.Object.UID || c.From == "" {
+		if seen[c.ID] || p.hasPod(c.ID) || p.ends[c.From] || c.Pool != p.Object.UID || c.From == "" {
 			continue
 		}
 		if (c.Retain || p.Object.Keep.Any()) && p.complete(c.ID, c.From) {
@@ -146,7 +151,7 @@ func (p *poolState) preparations(planned []plan.Action) []plan.Action {
 	var steps []plan.Action
 	for _, pod := range p.needed() {
 		isPlanned := slices.ContainsFunc(plan.Only[PrepareHandover](planned), func(a PrepareHandover) bool { return a.ID == pod.ID })
-		kept := p.Object.Keep.Any() || pod.Retain || p.isRetained(&pod)
+		kept := p.Object.Keep.Any() || pod.Retain || p.isRetained(&pod) || p.wasRetained(&pod)
 		if !kept || isPlanned || pod.Gated || !p.whole(&pod) {
 			continue
 		}
@@ -163,7 +168,7 @@ func (p *poolState) unmarkings() []plan.Action {
 	var steps []plan.Action
 	for i := range p.Pods {
 		pod := &p.Pods[i]
-		if !p.owns(pod) || pod.Phase != plan.Terminating || p.openOf[pod.Name] || !p.Object.Keep.Any() || p.keeps(pod) {
+		if !p.owns(pod) || pod.Phase != plan.Terminating || p.ends[pod.UID] || !p.Object.Keep.Any() || p.keeps(pod) {
 			continue
 		}
 		unmark := PrepareHandover{Pool: p.Key.Name, ID: pod.ID}

@@ -125,6 +125,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 	"revision": func(s *pool.Snapshot, fields []string) error {
 		r := pool.Revision{Name: fields[0], Hash: fields[0], Number: int64(len(s.Revisions) + 1)}
 		err := each(fields[1:], map[string]func(string) error{
+			"hash":   func(v string) error { r.Hash = v; return nil },
 			"number": func(v string) (err error) { r.Number, err = strconv.ParseInt(v, 10, 64); return err },
 			"claims": func(v string) error {
 				for name := range strings.SplitSeq(v, ",") {
@@ -310,12 +311,13 @@ func readPod(s *pool.Snapshot, fields []string) error {
 			p.Created = plan.UnixTimeOf(start.Add(-d))
 			return err
 		},
-		"cost":     number(&p.Cost),
-		"restarts": number(&p.Restarts),
-		"rev":      func(v string) error { p.Revision = v; return nil },
-		"uid":      func(v string) error { p.UID = v; return nil },
-		"owner":    func(v string) error { p.Owner = v; return nil },
-		"version":  version(&p.Version),
+		"cost":      number(&p.Cost),
+		"withdrawn": version(&p.Withdrawn),
+		"restarts":  number(&p.Restarts),
+		"rev":       func(v string) error { p.Revision = v; return nil },
+		"uid":       func(v string) error { p.UID = v; return nil },
+		"owner":     func(v string) error { p.Owner = v; return nil },
+		"version":   version(&p.Version),
 		"for": func(v string) error {
 			d, err := time.ParseDuration(v)
 			p.ReadySince = start.Add(-d)

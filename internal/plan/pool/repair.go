@@ -55,6 +55,8 @@ func (p *poolState) ailmentOf(pod *Pod) ailment {
 		return ailment{reason.NodeLost, doubtful, pod.Node.Silent.Add(l.NodeLost)}
 	case p.lacksClaim(pod):
 		return ailment{cause: reason.ClaimLost, certainty: damaged}
+	case pod.From == "" && pod.Gated && p.lacksTemplate(pod):
+		return ailment{cause: reason.ClaimLost} // a claim that it needs cannot be created
 	case pod.From != "" && pod.Gated && !p.complete(pod.ID, pod.From):
 		return ailment{cause: reason.HandoverFailed} // it lacks a claim that its identity had
 	case pod.From != "" && !pod.Scheduled && !pod.Gated && p.Object.HandoverTimeout > 0:
@@ -87,6 +89,16 @@ func (p *poolState) lacksClaim(pod *Pod) bool {
 			return !slices.ContainsFunc(p.Unlabelled, func(c UnlabelledClaim) bool { return c.Name == m.Claim })
 		}
 		return claims[i].Deleting
+	})
+}
+
+// lacksTemplate reports whether a pod that waits for its claims needs one of which its revision has no template: the revision
+// does not exist any more.
+func (p *poolState) lacksTemplate(pod *Pod) bool {
+	templates, claims := p.templatesOf(pod.Revision).Claims, p.claimsOf(pod.ID)
+	return slices.ContainsFunc(pod.Mounts, func(m Mount) bool {
+		known := slices.ContainsFunc(templates, func(t ClaimTemplate) bool { return t.Name == m.Template })
+		return !known && !slices.ContainsFunc(claims, func(c Claim) bool { return c.Name == m.Claim })
 	})
 }
 
@@ -168,8 +180,10 @@ func (p *poolState) withdrawnRepair(pod *Pod) []plan.Action {
 var repairCauses = []reason.Code{reason.NodeGone, reason.NodeLost, reason.ClaimLost, reason.HandoverFailed, reason.CrashLooping, reason.NeverReady}
 
 // mayGiveUpInDoubt reports whether the identity of a pod may be given up although it may come back. Without a pod it is that
-// of one that terminates.
+// of one that terminates. Another copy counts only if it is not about to end as well.
 func (p *poolState) mayGiveUpInDoubt(pod *Pod) bool {
-	another := slices.ContainsFunc(p.staying, func(other Pod) bool { return (pod == nil || other.Name != pod.Name) && !p.down(&other) })
+	another := slices.ContainsFunc(p.needed(), func(other Pod) bool {
+		return (pod == nil || other.Name != pod.Name) && !p.down(&other) && !p.ails(&other)
+	})
 	return another && p.unavailable() <= p.Object.Liveness.MaxUnhealthy.AtMost(p.Object.Replicas)
 }

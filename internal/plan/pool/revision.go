@@ -117,14 +117,16 @@ func (p *poolState) unused() []plan.Action {
 	return steps
 }
 
-// revisionOf returns the revision with that hash; the zero Revision if there is none.
+// revisionOf returns the revision with that hash, of several the one with the highest number; the zero Revision if there is
+// none.
 func (s *Snapshot) revisionOf(hash string) Revision {
+	var found Revision
 	for _, r := range s.Revisions {
-		if r.Hash == hash {
-			return r
+		if r.Hash == hash && (found.Name == "" || r.Number > found.Number) {
+			found = r
 		}
 	}
-	return Revision{}
+	return found
 }
 
 // Newest returns the revision of the template; the zero Revision if it is not recorded.

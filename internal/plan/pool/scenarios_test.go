@@ -33,6 +33,9 @@ func TestScenariosGolden(t *testing.T) {
 				t.Errorf("%s: the first line is not a sentence: %q", file, s.promise)
 			}
 			got := outcome(s.snapshot)
+			if strings.Contains(got, "  breaks ") {
+				t.Errorf("the plan breaks a rule:\n%s", got)
+			}
 			if *update {
 				given, _, _ := strings.Cut(string(text), "\nthen\n")
 				if err := os.WriteFile(file, []byte(strings.TrimRight(given, "\n")+"\nthen\n"+got), 0o644); err != nil {

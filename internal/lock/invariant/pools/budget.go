@@ -60,8 +60,9 @@ func breaksRecordKept(v *view, _ []plan.Action) string {
 	for _, i := range v.counting {
 		p, shown := v.podNamed(i.Pod)
 		next := shown && p.UID != i.UID && p.Version > i.Version // the intent of the next pod may replace that of the former
+		hadNext := func(k plan.Intent) bool { return !shown && v.namesPod(i.Pod, k.UID) }
 		kept := slices.ContainsFunc(v.decision.Record.Intents, func(k plan.Intent) bool {
-			return k.Pod == i.Pod && (next || k.UID == i.UID && (k.Version == i.Version || !isGrant(i)))
+			return k.Pod == i.Pod && (next || hadNext(k) || k.UID == i.UID && (k.Version == i.Version || !isGrant(i)))
 		})
 		if v.decision.Need == hold.Remove || !kept {
 			return fmt.Sprintf("the record of %s because of %s is dropped, and it may still happen", i.Pod, i.Cause)

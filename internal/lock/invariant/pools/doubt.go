@@ -18,7 +18,10 @@ func breaksDoubtKept(v *view, steps []plan.Action) string {
 		if !slices.Contains(inDoubt, d.Because) {
 			continue
 		}
-		another := slices.ContainsFunc(v.Pods, func(p pool.Pod) bool { return v.owned(&p) && p.Name != d.Pod && v.isAvailable(&p) })
+		another := slices.ContainsFunc(v.Pods, func(p pool.Pod) bool {
+			ends := slices.ContainsFunc(disruptions(steps), func(other plan.Disruption) bool { return other.Pod == p.Name })
+			return v.owned(&p) && p.Name != d.Pod && v.isAvailable(&p) && !ends
+		})
 		switch down := v.unavailableWithout(d.Pod); {
 		case !another:
 			return fmt.Sprintf("%s is given up because of %s, and no other pod is available", d.Pod, d.Because)

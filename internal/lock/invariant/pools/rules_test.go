@@ -220,10 +220,11 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"one leaves beside one that is recorded":       {"SurplusExact", three().edit(func(c *change) { c.Object.Replicas = 2 }).deletes("a", reason.ScaledDown).has(intent("b", reason.ScaledDown))},
 		"one leaves because another gets its next pod": {"", three().without("b").deletes("a", reason.ScaledDown).has(intent("b", reason.IdentityHandover)).edit(func(c *change) { c.Object.Replicas = 2 })},
 
-		"a lost node":                               {"", three().edit(func(c *change) { c.pod("a").Phase = plan.Starting }).deletes("a", reason.NodeLost)},
-		"a lost node while another pod is down":     {"DoubtKept", three().edit(func(c *change) { c.pod("a").Phase, c.pod("b").Phase = plan.Starting, plan.Starting }).deletes("a", reason.NodeLost)},
-		"a lost node of the last pod":               {"DoubtKept", three().edit(func(c *change) { c.Object.Replicas = 1 }).without("b").without("c").edit(func(c *change) { c.pod("a").Phase = plan.Starting }).deletes("a", reason.CrashLooping)},
-		"a node that is gone while another is down": {"", three().edit(func(c *change) { c.pod("a").Phase, c.pod("b").Phase = plan.Starting, plan.Starting }).deletes("a", reason.NodeGone)},
+		"a lost node":                                        {"", three().edit(func(c *change) { c.pod("a").Phase = plan.Starting }).deletes("a", reason.NodeLost)},
+		"a lost node while another pod is down":              {"DoubtKept", three().edit(func(c *change) { c.pod("a").Phase, c.pod("b").Phase = plan.Starting, plan.Starting }).deletes("a", reason.NodeLost)},
+		"a lost node of the last pod":                        {"DoubtKept", three().edit(func(c *change) { c.Object.Replicas = 1 }).without("b").without("c").edit(func(c *change) { c.pod("a").Phase = plan.Starting }).deletes("a", reason.CrashLooping)},
+		"a copy is given up in doubt beside one that leaves": {"DoubtKept", three().edit(func(c *change) { c.Object.Replicas = 1 }).without("b").edit(func(c *change) { c.pod("a").Phase = plan.Starting }).deletes("a", reason.NodeLost).deletes("c", reason.ScaledDown)},
+		"a node that is gone while another is down":          {"", three().edit(func(c *change) { c.pod("a").Phase, c.pod("b").Phase = plan.Starting, plan.Starting }).deletes("a", reason.NodeGone)},
 
 		"an identity ends":                                  {"", three().without("a").plans(pool.RetireIdentity{Pool: "web", ID: "a"})},
 		"an identity ends without a live read":              {"EndedWithoutPod", three().without("a").edit(func(c *change) { c.Live = false }).plans(pool.RetireIdentity{Pool: "web", ID: "a"})},

@@ -153,9 +153,18 @@ func (v *view) counts(i plan.Intent) bool {
 	return isNext && v.owned(&p) && !v.isAvailable(&p)
 }
 
+// namesPod reports whether the claims of the identity of a pod name a pod with this UID: the identity had that pod later.
+func (v *view) namesPod(pod, uid string) bool {
+	return slices.ContainsFunc(v.Claims, func(c pool.Claim) bool {
+		return c.Pool == v.Object.UID && v.nameOf(c.ID) == pod && c.From == uid
+	})
+}
+
 // mayStillHappen reports whether the disruption of a pod that still exists may happen, or is underway.
 func (v *view) mayStillHappen(i plan.Intent, p *pool.Pod) bool {
 	switch {
+	case p.Withdrawn >= i.Version && p.Withdrawn != 0 && !isGrant(i) && i.Cause != reason.UpdatedInPlace:
+		return false // its request requires a version that the pod has left before it ended
 	case terminates(p):
 		return true
 	case isGrant(i):

@@ -27,7 +27,7 @@ type World struct {
 	Deletes  bool // the policy deletes the claims of pods that were scaled down
 	Nodes    int  // on which pods run; 0: one
 
-	People    []Deed // in this order, each at any time
+	People    []Incident // in this order, each at any time
 	Evictions int
 	Faults    int // requests that are lost, that lose their reply, or that arrive late
 	Restarts  int
@@ -35,30 +35,30 @@ type World struct {
 	Pauses    int // times in which every process sleeps for longer than a plan counts as confirmed
 }
 
-// Deed is something that a person does, or that happens to a node.
-type Deed struct {
+// Incident is something that a person does, or that happens to a node.
+type Incident struct {
 	Name string
 	do   func(*server)
 }
 
-// The deeds of people.
-func lowersTo(n int) Deed {
-	return Deed{fmt.Sprintf("a person asks for %d", n), func(s *server) {
+// asksFor asks for that many replicas.
+func asksFor(n int) Incident {
+	return Incident{fmt.Sprintf("a person asks for %d", n), func(s *server) {
 		s.faults.changeObject(s, func(o *pool.Object) { o.Replicas = n })
 		s.history.asked = append(s.history.asked, asked{s.version, n})
 	}}
 }
 
-func changesTemplate(by int) Deed {
-	return Deed{"a person changes the template", func(s *server) {
+func changesTemplate(by int) Incident {
+	return Incident{"a person changes the template", func(s *server) {
 		s.setTemplate(templateOf(s.object.Hash) ^ by)
 		s.faults.changeObject(s, func(*pool.Object) {})
 	}}
 }
 
 // deletesPod deletes the first pod by name that does not terminate.
-func deletesPod() Deed {
-	return Deed{"a person deletes a pod", func(s *server) {
+func deletesPod() Incident {
+	return Incident{"a person deletes a pod", func(s *server) {
 		for _, name := range slices.Sorted(maps.Keys(s.pods)) {
 			if s.pods[name].Phase != plan.Terminating {
 				s.history.endedByOthers(s, name)
@@ -69,28 +69,28 @@ func deletesPod() Deed {
 	}}
 }
 
-func deletesAClaim() Deed {
-	return Deed{"a person deletes a claim", func(s *server) { s.faults.deletesClaim(s) }}
+func deletesAClaim() Incident {
+	return Incident{"a person deletes a claim", func(s *server) { s.faults.deletesClaim(s) }}
 }
 
-func silences(node string) Deed {
-	return Deed{node + " falls silent for a long time", func(s *server) {
+func silences(node string) Incident {
+	return Incident{node + " falls silent for a long time", func(s *server) {
 		s.next()
 		s.nodes[node] = pool.Node{Name: node, Silent: s.now.Add(-time.Hour)}
 		s.commit()
 	}}
 }
 
-func removes(node string) Deed {
-	return Deed{node + " is gone", func(s *server) {
+func removes(node string) Incident {
+	return Incident{node + " is gone", func(s *server) {
 		s.next()
 		delete(s.nodes, node)
 		s.commit()
 	}}
 }
 
-func returns(node string) Deed {
-	return Deed{node + " is back", func(s *server) {
+func returns(node string) Incident {
+	return Incident{node + " is back", func(s *server) {
 		s.next()
 		s.nodes[node] = pool.Node{Name: node}
 		s.commit()
@@ -221,11 +221,11 @@ func (x *exploration) expand(v visit) {
 			x.broke(next.history.broken[0], by)
 			return
 		}
-		print := x.fingerprint(next)
+		seen := x.fingerprint(next)
 		x.mu.Lock()
 		x.result.Moves++
-		if _, known := x.visited[print]; !known {
-			x.visited[print] = struct{}{}
+		if _, known := x.visited[seen]; !known {
+			x.visited[seen] = struct{}{}
 			x.result.Longest = max(x.result.Longest, by.length)
 			if x.continues(next) {
 				x.open = append(x.open, visit{next, by})
@@ -287,7 +287,7 @@ func (*scripted) Uint64N(n uint64) uint64 { return n - 1 }
 
 // budget is what may still happen.
 type budget struct {
-	people                                      []Deed
+	people                                      []Incident
 	evictions, faults, restarts, breaks, pauses int
 }
 
@@ -396,9 +396,9 @@ func (s *server) movesOfClients() []move {
 	var all []move
 	if b := &s.budget; len(b.people) > 0 {
 		all = append(all, move{b.people[0].Name, func(s *server) bool {
-			deed := s.budget.people[0]
+			first := s.budget.people[0]
 			s.budget.people = s.budget.people[1:]
-			deed.do(s)
+			first.do(s)
 			return true
 		}})
 	}
@@ -484,7 +484,10 @@ func (h history) copy() history {
 	for id, claims := range h.had {
 		had[id] = maps.Clone(claims)
 	}
-	h.had = had
+	h.had, h.everHad = had, maps.Clone(h.everHad)
+	for id, names := range h.everHad {
+		h.everHad[id] = maps.Clone(names)
+	}
 	return h
 }
 

@@ -15,7 +15,7 @@ type history struct {
 	broken   []string
 	bornAs   map[pool.ID]string            // the UID of the last pod of each identity
 	noted    map[string]bool               // UIDs of pods whose hand-over the Lease has ever recorded
-	had      map[pool.ID]map[string]string // the UID of each claim of an identity when a pod of it could first run, by name
+	had      map[pool.ID]map[string]string // the UID of each claim of an identity when its last pod could first run, by name
 	asked    []asked                       // numbers of replicas
 	active   map[string]bool               // pods that were active at the last change
 	surplus  map[string]bool               // pods that lockstep ended because fewer were asked for
@@ -24,6 +24,7 @@ type history struct {
 	evictees []plan.Version                // when pods that served were evicted, of those for which no later pod serves yet
 	filling  map[string]bool               // UIDs of the pods that serve instead
 	birth    map[string]plan.Version       // of each pod, by its UID
+	everHad  map[pool.ID]map[string]bool   // the names of all claims that were created for an identity
 	kept     map[pool.ID]bool              // identities whose pods other clients ended, and that are to be kept
 }
 
@@ -34,7 +35,7 @@ type asked struct {
 
 func newHistory(s *server) history {
 	return history{
-		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, had: map[pool.ID]map[string]string{}, updating: map[pool.ID]bool{}, filling: map[string]bool{}, birth: map[string]plan.Version{}, kept: map[pool.ID]bool{},
+		bornAs: map[pool.ID]string{}, surplus: map[string]bool{}, noted: map[string]bool{}, had: map[pool.ID]map[string]string{}, everHad: map[pool.ID]map[string]bool{}, updating: map[pool.ID]bool{}, filling: map[string]bool{}, birth: map[string]plan.Version{}, kept: map[pool.ID]bool{},
 		asked: []asked{{firstVersion, s.object.Replicas}},
 	}
 }
@@ -68,9 +69,19 @@ func (h *history) fills(p *pool.Pod) {
 	h.evictees = h.evictees[1:]
 }
 
-// downByUs is how many pods are down that served, by evictions and updates, if so many are asked for.
-func (h *history) downByUs(s *server, asked int) int {
-	return max(0, min(len(h.evictees)+len(h.updating), asked-serving(s)))
+// downByUs is how many pods are down that served, by evictions and updates, if so many are asked for. Pods that have ended
+// otherwise since the view of a process do not count.
+func (h *history) downByUs(s *server, asked int, since plan.Version) int {
+	return max(0, min(len(h.evictees)+len(h.updating), asked-serving(s)-h.leftSince(since)))
+}
+
+// leftSince counts the pods that have ended since a version, and not because lockstep took them as surplus.
+func (h *history) leftSince(version plan.Version) int {
+	n := 0
+	for _, at := range h.left {
+		n += one(at > version)
+	}
+	return n
 }
 
 func serving(s *server) int {
@@ -91,7 +102,7 @@ func (h *history) evicted(s *server, p *pool.Pod, seen *pool.Snapshot) {
 	}
 	delete(h.updating, p.ID)
 	most := max(1, s.object.Strategy.MaxUnavailable.Of(s.object.Replicas))
-	if down := h.downByUs(s, h.leastAsked(seen)); down >= most {
+	if down := h.downByUs(s, h.leastAsked(seen), seen.PodsAt); down >= most {
 		h.breaks("WithinBudget: pod %s is evicted while %d are down by evictions and updates, at most %d may be", p.Name, down, most)
 	}
 	if serving(s) <= s.object.Replicas { // otherwise another pod serves instead already
@@ -153,7 +164,7 @@ func (h *history) disrupted(s *server, p *pool.Pod, cause reason.Code, seen *poo
 		h.scaledDown(s, p, seen)
 	}
 	if slices.Contains(inDoubt, cause) && p.Scheduled && !serves(p) {
-		h.givenUp(p, seen)
+		h.givenUp(s, p, seen)
 	}
 	lost := slices.ContainsFunc(seen.Pods, func(other pool.Pod) bool { return other.Name == p.Name && other.Node.Gone })
 	if (cause == reason.IdentityHandover || cause == reason.UpdatedInPlace) && serves(p) && !lost {
@@ -165,10 +176,13 @@ func (h *history) disrupted(s *server, p *pool.Pod, cause reason.Code, seen *poo
 var inDoubt = []reason.Code{reason.NodeLost, reason.UpdatedByNewIdentity, reason.CrashLooping}
 
 // givenUp checks that the last copy of the data is not given up in doubt.
-func (h *history) givenUp(p *pool.Pod, seen *pool.Snapshot) {
-	another := slices.ContainsFunc(seen.Pods, func(other pool.Pod) bool { return other.Name != p.Name && other.Phase == plan.Ready })
+func (h *history) givenUp(s *server, p *pool.Pod, seen *pool.Snapshot) {
+	another := slices.ContainsFunc(seen.Pods, func(other pool.Pod) bool {
+		ends := slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool { return i.UID == other.UID && i.Cause != reason.UpdatedInPlace })
+		return other.Name != p.Name && other.Phase == plan.Ready && !ends
+	})
 	if !another {
-		h.breaks("LastCopyKept: pod %s is given up, and the process was shown no other pod that is Ready", p.Name)
+		h.breaks("LastCopyKept: pod %s is given up, and the process was shown no other pod that is Ready and stays", p.Name)
 	}
 }
 
@@ -181,11 +195,7 @@ func (h *history) scaledDown(s *server, ended *pool.Pod, seen *pool.Snapshot) {
 			active++
 		}
 	}
-	for _, at := range h.left {
-		if at > seen.PodsAt {
-			active++
-		}
-	}
+	active += h.leftSince(seen.PodsAt)
 	for _, i := range s.lease.Intents { // an identity that waits for its next pod has a place
 		handsOver := i.Cause == reason.IdentityHandover || i.Granted() && s.mayKeep(i.Pod)
 		if p, exists := s.pods[i.Pod]; handsOver && (!exists || !p.Active()) {
@@ -226,7 +236,7 @@ func (h *history) updates(s *server, p *pool.Pod) {
 	}
 	delete(h.updating, p.ID)
 	most := s.object.Strategy.MaxUnavailable.Of(s.object.Replicas)
-	if down := h.downByUs(s, s.object.Replicas); down >= most || len(h.updating) >= most {
+	if down := h.downByUs(s, s.object.Replicas, s.version); down >= most || len(h.updating) >= most {
 		h.breaks("WithinBudget: pod %s is updated while %d are down by evictions and updates, maxUnavailable is %d", p.Name, max(down, len(h.updating)), most)
 	}
 	h.updating[p.ID] = true
@@ -244,24 +254,29 @@ func (s *server) mayKeep(pod string) bool {
 	return retained || s.object.Keep.Any()
 }
 
-// endedByOthers records a pod that served and that another client is about to end.
+// endedByOthers records a pod that has run and that another client is about to end.
 func (h *history) endedByOthers(s *server, name string) {
 	p := s.pods[name]
-	recorded := slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool { return i.UID == p.UID && !i.Granted() })
+	recorded := slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool {
+		return i.UID == p.UID && !i.Granted() && i.Cause != reason.UpdatedInPlace
+	})
 	policy := p.Disrupted && s.object.Keep.OnEviction || !p.Disrupted && s.object.Keep.OnDelete
-	h.kept[p.ID] = policy && serves(&p) && !recorded
+	h.kept[p.ID] = policy && p.Scheduled && !recorded
 }
 
 // ends checks an identity that lockstep ends, because of what a process has seen: one that is to be kept is given up only for
 // a cause of lockstep's own, or if it has no place.
 func (h *history) ends(s *server, c *pool.Claim, cause reason.Code, seen *pool.Snapshot) {
-	if !h.kept[c.ID] || cause != reason.IdentityLost && cause != reason.EvictionGranted {
+	lost := slices.ContainsFunc(slices.Collect(maps.Keys(h.everHad[c.ID])), func(name string) bool {
+		return !slices.ContainsFunc(seen.Claims, func(other pool.Claim) bool { return other.Name == name && !other.Deleting })
+	})
+	if !h.kept[c.ID] || lost || cause != reason.IdentityLost && cause != reason.EvictionGranted {
 		return
 	}
 	claims, places := 0, h.leastAsked(seen)
 	for _, other := range seen.Claims {
 		isSame := h.had[c.ID][other.Name] == other.UID && other.From == c.From
-		claims += one(other.ID == c.ID && isSame && !other.Deleting && !other.Retired)
+		claims += one(isSame && !other.Deleting && !other.Retired)
 	}
 	places -= max(withData(slices.Collect(maps.Values(s.pods)), slices.Collect(maps.Values(s.claims))), withData(seen.Pods, seen.Claims))
 	waiting := map[pool.ID]bool{} // others, which may be kept as well
@@ -272,7 +287,7 @@ func (h *history) ends(s *server, c *pool.Claim, cause reason.Code, seen *pool.S
 		}
 	}
 	places -= len(waiting)
-	if claims == len(s.object.Claims) && places > 0 {
+	if claims == len(h.had[c.ID]) && places > 0 {
 		h.breaks("IdentityKept: identity %s is given up because of %s, and %d places are free", c.ID, cause, places)
 	}
 }
@@ -303,14 +318,19 @@ func (h *history) claimDeleted(s *server, c *pool.Claim) {
 	}
 }
 
+// claimed records a claim that was created for an identity.
+func (h *history) claimed(id pool.ID, name string) {
+	if h.everHad[id] == nil {
+		h.everHad[id] = map[string]bool{}
+	}
+	h.everHad[id][name] = true
+}
+
 // released checks a pod that may be scheduled from now on: it has every claim that it should have, and those that its
 // identity had before are the same. A claim that the process had been shown may be gone since.
 func (h *history) released(s *server, p *pool.Pod, seen *pool.Snapshot) {
-	had := h.had[p.ID]
-	if had == nil {
-		had = map[string]string{}
-		h.had[p.ID] = had
-	}
+	had, has := h.had[p.ID], map[string]string{}
+	h.had[p.ID] = has
 	for _, m := range p.Mounts {
 		name := m.Claim
 		c, exists := s.claims[name]
@@ -319,10 +339,10 @@ func (h *history) released(s *server, p *pool.Pod, seen *pool.Snapshot) {
 		case !exists && wasShown:
 		case !exists:
 			h.breaks("ClaimsFirst: pod %s may be scheduled, and claim %s does not exist", p.Name, name)
-		case was == "":
-			had[name] = c.UID
-		case was != c.UID:
+		case was != "" && was != c.UID:
 			h.breaks("SameClaims: pod %s may be scheduled, and its identity had another claim %s", p.Name, name)
+		default:
+			has[name] = c.UID
 		}
 	}
 }

@@ -134,9 +134,9 @@ func (p *process) readLive(part int, read *liveRead) (live pool.Snapshot, comple
 	case 0:
 		p.lease, p.own = p.server.lease, p.own && p.server.lease.Version == p.lease.Version
 	case 1:
-		read.objects = p.server.version
-	case 2:
 		read.claims = p.server.version
+	case 2:
+		read.objects = p.server.version
 	default:
 		live = p.server.snapshot(read.objects, p.server.version, read.claims, true)
 		live.Hold = p.held()

@@ -26,7 +26,9 @@ func requests(seen *pool.Snapshot, a plan.Action, number int, may func(*process)
 		}))
 	case plan.CancelDeletion:
 		steps = append(steps, send(func(p *process) bool {
-			return p.ifUnchanged(a.Intent.Pod, a.Intent.UID, a.Intent.Version, func() { p.server.changePod(a.Intent.Pod, func(*pool.Pod) {}) })
+			return p.ifUnchanged(a.Intent.Pod, a.Intent.UID, a.Intent.Version, func() {
+				p.server.changePod(a.Intent.Pod, func(pod *pool.Pod) { pod.Withdrawn = a.Intent.Version })
+			})
 		}))
 	case pool.CreatePods:
 		for _, id := range a.IDs {
@@ -128,7 +130,9 @@ func (p *process) create(id pool.ID, from, revision string) bool {
 		Pod: plan.Pod{Name: name, UID: s.newUID(), Version: version, Revision: revision, Created: plan.UnixTimeOf(s.now)},
 		ID:  id, Owner: s.object.UID, Gated: true, From: from, Generation: 1,
 		Containers: []pool.Container{{Name: "db", Image: imageOf(templateOf(revision))}},
-		Mounts:     []pool.Mount{{Template: "data", Claim: pool.ClaimName(poolName, "data", id)}, {Template: "logs", Claim: pool.ClaimName(poolName, "logs", id)}},
+	}
+	for _, t := range claimsOf(templateOf(revision)) {
+		pod.Mounts = append(pod.Mounts, pool.Mount{Template: t.Name, Claim: pool.ClaimName(poolName, t.Name, id)})
 	}
 	s.history.born(s, &pod)
 	s.pods[name] = pod
@@ -143,6 +147,7 @@ func (p *process) createClaim(a pool.CompletePod, template string) bool {
 		return c.From == a.From || c.From == a.UID // otherwise it is not that of this pod
 	}
 	s.claims[name] = pool.Claim{Name: name, UID: s.newUID(), Version: s.next(), ID: a.ID, Template: template, Pool: s.object.UID, Siblings: a.Siblings, From: a.From}
+	s.history.claimed(a.ID, name)
 	s.commit()
 	return true
 }

@@ -215,7 +215,7 @@ func (f *faults) person(s *server) {
 		f.changeObject(s, func(o *pool.Object) { o.Replicas = f.IntN(5) })
 		s.history.asked = append(s.history.asked, asked{s.version, s.object.Replicas})
 	case 2, 3:
-		s.setTemplate(templateOf(s.object.Hash) ^ []int{1, 1, 2, 3}[f.IntN(4)])
+		s.setTemplate(templateOf(s.object.Hash) ^ []int{1, 1, 2, 3, withoutLogs}[f.IntN(5)])
 		f.changeObject(s, func(*pool.Object) {})
 	case 4:
 		f.changeObject(s, func(o *pool.Object) { o.Paused = !o.Paused })

@@ -109,10 +109,20 @@ func (s *server) keeps(policy pool.KeepPolicy) {
 	}
 }
 
+// withoutLogs is added to the number of a template that has only the claim template data.
+const withoutLogs = 4
+
 // setTemplate sets the template: its image is the number modulo 2, and the rest of it is the number divided by 2.
 func (s *server) setTemplate(n int) {
 	s.object.Hash = fmt.Sprintf("t%d", n)
-	s.object.Templates = pool.Templates{Pod: []byte{byte('0' + n)}, Claims: []pool.ClaimTemplate{{Name: "data"}, {Name: "logs"}}}
+	s.object.Templates = pool.Templates{Pod: []byte{byte('0' + n)}, Claims: claimsOf(n)}
+}
+
+func claimsOf(template int) []pool.ClaimTemplate {
+	if template&withoutLogs != 0 {
+		return []pool.ClaimTemplate{{Name: "data"}}
+	}
+	return []pool.ClaimTemplate{{Name: "data"}, {Name: "logs"}}
 }
 
 // templateOf returns the number of the template of a revision.
