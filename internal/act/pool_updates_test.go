@@ -24,6 +24,10 @@ func (c *checks) Refused(_ plan.Key, hash, because string) {
 	c.refused = append(c.refused, hash+": "+because)
 }
 
+func (c *checks) ClaimTaken(_ plan.Key, id statefulcluster.ID) {
+	c.compared = append(c.compared, "claim of "+string(id)+" taken")
+}
+
 func (c *checks) FoundOrphans(_ plan.Key, found statefulcluster.Orphans) {
 	c.compared = append(c.compared, "no orphans at "+found.At.Format("2006"))
 }
@@ -216,6 +220,8 @@ func TestRevisionsOfWhichAPartIsDrawnAreNotChangedInPlace(t *testing.T) {
 }
 
 type comparisons []statefulcluster.Change
+
+func (*comparisons) ClaimTaken(plan.Key, statefulcluster.ID) {}
 
 func (*comparisons) FoundOrphans(plan.Key, statefulcluster.Orphans) {}
 

@@ -30,6 +30,8 @@ type Checks interface {
 	// Compared receives how the pods of a revision differ from those of the newest one.
 	// For a pod of an unknown revision, its UID stands for the revision.
 	Compared(key plan.Key, newest, revision string, change pool.Change)
+	// ClaimTaken receives an identity of which a claim cannot be created, because another owner has one of its name.
+	ClaimTaken(plan.Key, pool.ID)
 	// FoundOrphans receives the pods that match the selector and do not belong to the object.
 	FoundOrphans(plan.Key, pool.Orphans)
 }
@@ -165,6 +167,7 @@ func (e *Executor) createClaim(ctx context.Context, s *pool.Snapshot, t pool.Cla
 	}
 	from := claim.Annotations[contract.HandoverAnnotation] // another process may have marked it for this pod already
 	if claim.Labels[contract.PoolUIDLabel] != s.Object.UID || claim.Labels[contract.InstanceIDLabel] != string(a.ID) || claim.Labels[contract.ClaimLabel] != t.Name || from != a.From && from != a.UID {
+		e.Checks.ClaimTaken(s.Key, a.ID)
 		return reason.WithClass(reason.Human, fmt.Errorf("claim %s/%s exists and does not belong to %s", s.Key.Namespace, name, s.Key))
 	}
 	return nil

@@ -106,6 +106,7 @@ func after(accepted, code int32) func(string) int32 {
 func TestAPodIsNotCompletedWithAClaimOfAFormerPod(t *testing.T) {
 	for from, completes := range map[string]bool{"": true, "former": false, "uid-a": true} {
 		r := newRoom(t)
+		r.Checks = &checks{}
 		r.refuses = func(what string) int32 {
 			return map[string]int32{"POST persistentvolumeclaims": http.StatusPreconditionFailed}[what]
 		}
@@ -128,6 +129,8 @@ func TestAPodIsNotCompletedWithAClaimOfAFormerPod(t *testing.T) {
 // A claim of another owner under the name of a claim must never be mounted.
 func TestAPodIsNotCompletedWithAClaimOfAnotherOwner(t *testing.T) {
 	r := newRoom(t)
+	passedOn := &checks{}
+	r.Checks = passedOn
 	r.refuses = func(what string) int32 {
 		if what == "POST persistentvolumeclaims" {
 			return http.StatusPreconditionFailed
@@ -139,5 +142,8 @@ func TestAPodIsNotCompletedWithAClaimOfAnotherOwner(t *testing.T) {
 	}
 	if said := r.said(); slices.ContainsFunc(said, func(what string) bool { return strings.HasPrefix(what, "PATCH pods") }) {
 		t.Errorf("the gate was removed: %q", said)
+	}
+	if !slices.Equal(passedOn.compared, []string{"claim of a taken"}) {
+		t.Errorf("passed on %q", passedOn.compared)
 	}
 }

@@ -27,6 +27,7 @@ type check struct {
 	newest      string // the revision to which the changes lead
 	changes     map[string]pool.Change
 	orphans     pool.Orphans
+	taken       map[pool.ID]bool // identities of which another owner has a claim
 }
 
 // Refused receives why the API server refuses a pod of the template with that hash.
@@ -47,6 +48,16 @@ func (o *Observer) Compared(key plan.Key, newest, revision string, change pool.C
 			changes[revision] = change
 		}
 		c.newest, c.changes = newest, changes
+	})
+	o.options.Changed(key)
+}
+
+// ClaimTaken receives an identity of which a claim cannot be created, because another owner has one of its name.
+func (o *Observer) ClaimTaken(key plan.Key, id pool.ID) {
+	o.checks.update(key, func(c *check) {
+		taken := map[pool.ID]bool{id: true}
+		maps.Copy(taken, c.taken) // a new map, because snapshots share the former one
+		c.taken = taken
 	})
 	o.options.Changed(key)
 }
@@ -79,7 +90,7 @@ func (c *checks) fill(s *pool.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.of[s.Key]
-	s.Orphans = known.orphans
+	s.Orphans, s.Taken = known.orphans, known.taken
 	if known.refusedHash == s.Object.Hash {
 		s.Refused = known.refused
 	}

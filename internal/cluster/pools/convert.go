@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -114,6 +116,9 @@ func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: read spec.selector: %w", u.GetNamespace(), u.GetName(), err)
 	}
 	o.Selector = selector.String()
+	if !selector.Matches(labelsOf(&s)) {
+		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: spec.selector excludes the pods of spec.template", u.GetNamespace(), u.GetName())
+	}
 	if o.Templates, err = render.Templates(s.Template, s.VolumeClaimTemplates); err != nil {
 		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
 	}
@@ -123,6 +128,20 @@ func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
 	}
 	return o, nil
+}
+
+// labelsOf returns the labels of a pod that the selector may match: those of the template and of the selector.
+func labelsOf(s *spec) labels.Set {
+	var template struct {
+		Metadata struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"metadata"`
+	}
+	_ = json.Unmarshal(s.Template, &template) // a template that cannot be read is refused as such
+	all := labels.Set{}
+	maps.Copy(all, template.Metadata.Labels)
+	maps.Copy(all, s.Selector.MatchLabels)
+	return all
 }
 
 // conditionsOf returns the conditions of a status. One that cannot be read is left out.

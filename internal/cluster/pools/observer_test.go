@@ -186,6 +186,35 @@ func TestAnObjectIsConvertedWithItsTemplatesAsTheyAre(t *testing.T) {
 }
 
 // A claim template's size or class never rolls a pod, so only its name counts.
+// Pods that the selector does not match would be counted by nothing that uses it, such as an autoscaler.
+func TestASelectorThatExcludesTheTemplateMakesTheObjectUnreadable(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		operator, label string
+		excludes        bool
+	}{
+		"a label that the template has":      {"Exists", "tier", false},
+		"a label that the template has not":  {"Exists", "zone", true},
+		"a label that the template must not": {"DoesNotExist", "tier", true},
+		"an unknown operator":                {"Near", "tier", true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			u := newObject(3)
+			expression := map[string]any{"key": tc.label, "operator": tc.operator}
+			for _, err := range []error{
+				unstructured.SetNestedField(u.Object, []any{expression}, "spec", "selector", "matchExpressions"),
+				unstructured.SetNestedField(u.Object, "db", "spec", "template", "metadata", "labels", "tier"),
+			} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if o := objectOf(u); (o.Unreadable != "") != tc.excludes {
+				t.Errorf("it cannot be read because of %q", o.Unreadable)
+			}
+		})
+	}
+}
+
 func TestTheRevisionDependsOnTheTemplateAndTheNamesOfClaims(t *testing.T) {
 	revision := func(change func(spec map[string]any)) string {
 		u := newObject(3)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/diagnosis"
 	"github.com/lockstep-dev/lockstep/internal/control/contest"
+	"github.com/lockstep-dev/lockstep/internal/control/failing"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
@@ -71,7 +72,7 @@ type Controller struct {
 	DryRun       bool // whether the Executor writes nothing
 
 	attempts  attempts
-	failures  failures
+	failures  failing.Log
 	diagnoses diagnoses
 }
 
@@ -155,7 +156,7 @@ func (c *Controller) planToCarryOut(ctx context.Context, cached evaluation) (eva
 	}
 	live, err = c.asRead(ctx, live)
 	if errors.Is(err, errUnconfirmed) {
-		_, lasts := c.failures.observe(live.seen.Key, live.seen.Now, err)
+		_, lasts := c.failures.Observe(live.seen.Key, live.seen.Now, err)
 		c.reportStaleCaches(ctx, live.seen, "the last live read", lasts)
 	}
 	return live, err
@@ -227,7 +228,7 @@ func (c *Controller) evaluateLive(ctx context.Context, cached group.Snapshot) (e
 // so that the report becomes an Event.
 func (c *Controller) reportFailedRead(ctx context.Context, cached evaluation, err error) loop.Outcome {
 	s := cached.seen
-	because, lasts := c.failures.observe(s.Key, s.Now, err)
+	because, lasts := c.failures.Observe(s.Key, s.Now, err)
 	if !lasts {
 		return loop.Done()
 	}
@@ -257,7 +258,7 @@ func (t evaluation) next() loop.Outcome {
 // when to reconcile again so that a lasting wait becomes an Event.
 func (c *Controller) report(ctx context.Context, t evaluation, done []plan.Receipt, err error) loop.Outcome {
 	reported := t.steps
-	if because, lasts := c.failures.observe(t.seen.Key, t.seen.Now, err); lasts {
+	if because, lasts := c.failures.Observe(t.seen.Key, t.seen.Now, err); lasts {
 		reported = withFailures(t.steps, c.stalled(t.seen.Key, t.steps, done, because))
 	}
 	reported = c.diagnosed(ctx, t.seen, reported)
@@ -330,7 +331,7 @@ func (c *Controller) Resign(key plan.Key) {
 	c.Traces.Forget(key)
 	c.Contests.Forget(key)
 	c.attempts.forget(key)
-	c.failures.forget(key)
+	c.failures.Forget(key)
 	c.diagnoses.forget(key)
 }
 

@@ -1,102 +1,17 @@
 package groups
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lockstep-dev/lockstep/internal/control/failing"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
-
-const (
-	// forbiddenAfter is how long a request must be forbidden before it is reported: right after
-	// an opt-in, admission may see the label later than lockstep.
-	forbiddenAfter = time.Second
-	// movedAfter is how long plans must be outdated by changes before it is reported.
-	movedAfter = 30 * time.Second
-)
-
-// failures stores since when requests for a group fail, so that lasting failures are reported
-// and short ones are not. The zero value is ready to use, and safe for concurrent use.
-type failures struct {
-	mu    sync.Mutex
-	since map[plan.Key]time.Time
-}
-
-// observe returns what to report about a round that ended with err at the time now: nothing after
-// a success, soon if a request is forbidden, and after a while if requests keep failing or keep
-// meeting changed objects.
-func (t *failures) observe(key plan.Key, now time.Time, err error) (because plan.Refusal, lasts bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	failure := worst(err)
-	if failure == nil {
-		delete(t.since, key)
-		return plan.Refusal{}, false
-	}
-	if t.since == nil {
-		t.since = map[plan.Key]time.Time{}
-	}
-	since, known := t.since[key]
-	if !known || now.Before(since) { // the clock was set back
-		since = now
-		t.since[key] = now
-	}
-	because = refusalOf(failure)
-	switch {
-	case apierrors.IsForbidden(failure):
-		return because, now.Sub(since) >= forbiddenAfter
-	case reason.ClassOf(failure) == reason.Moved:
-		return because, now.Sub(since) >= movedAfter
-	}
-	return because, now.Sub(since) >= reportAfter
-}
-
-func (t *failures) forget(key plan.Key) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.since, key)
-}
-
-// worst returns the most severe of several joined errors. A forbidden request comes before a
-// failed one, and that before a request that met a changed object. It ignores errors that mean
-// the end of this process.
-func worst(err error) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { // as errors.Join makes them
-		var found error
-		for _, one := range joined.Unwrap() {
-			if w := worst(one); weight(w) > weight(found) {
-				found = w
-			}
-		}
-		return found
-	}
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
-}
-
-func weight(err error) int {
-	switch {
-	case err == nil:
-		return 0
-	case apierrors.IsForbidden(err):
-		return 3
-	case reason.ClassOf(err) == reason.Moved:
-		return 1
-	}
-	return 2
-}
 
 // withFailures returns a plan for the report. If requests for a zone fail, the zone waits for
 // them, whatever else it would wait for.
@@ -139,7 +54,7 @@ func stalled(steps []plan.Action, done []plan.Receipt, because plan.Refusal, las
 			if zone := step.Effect().Zone; failed[zone].None() {
 				failed[zone] = notSent
 				if err := lastFailure(step); err != nil {
-					failed[zone] = refusalOf(err)
+					failed[zone] = failing.RefusalOf(err)
 				}
 			}
 		}
@@ -153,15 +68,6 @@ func stalled(steps []plan.Action, done []plan.Receipt, because plan.Refusal, las
 	return waits
 }
 
-// refusalOf returns what to report about the failure of a request.
-func refusalOf(failure error) plan.Refusal {
-	because := plan.Refusal{Code: reason.RequestFailing, Detail: answerOf(failure)}
-	if apierrors.IsForbidden(failure) {
-		because.Code = reason.RequestForbidden
-	}
-	return because
-}
-
 // refused returns the reason to report for a failed step. Users grant the permission to write
 // references of kinds that they chose, so a missing one has its own reason.
 func refused(receipt plan.Receipt, because plan.Refusal) plan.Refusal {
@@ -170,20 +76,4 @@ func refused(receipt plan.Receipt, because plan.Refusal) plan.Refusal {
 		return because
 	}
 	return plan.Refusal{Code: reason.ReferenceForbidden, Detail: "patch the status of " + report.Reference.String()}
-}
-
-// answerOf returns the API server's answer in a word. Its message may quote text of other
-// users, so only the log contains it.
-func answerOf(err error) string {
-	why := apierrors.ReasonForError(err)
-	var status apierrors.APIStatus
-	switch {
-	case why != metav1.StatusReasonUnknown:
-		return string(why)
-	case errors.As(err, &status) && status.Status().Code > 0: // as webhooks refuse that give no reason
-		return fmt.Sprintf("code %d", status.Status().Code)
-	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer in time"
-	}
-	return "no answer"
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/lockstep-dev/lockstep/internal/control/failing"
 	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
@@ -50,6 +51,7 @@ type Controller struct {
 	DryRun   bool
 
 	statuses statuses
+	failures failing.Log
 }
 
 // Reconcile takes the next step towards the goal of a pool. It returns when to reconcile again if no event comes first.
@@ -65,21 +67,15 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	}
 	seen, steps, decision, unread := c.decide(ctx, cached)
 	if unread != nil && len(steps) == 0 {
-		return loop.Done(), unread
+		return c.report(ctx, seen, nil, nil, unread), unread
 	}
 	if broken := invariants.Check(seen, steps, decision); broken != nil {
 		return loop.After(hold.ReportAfter), c.refuse(ctx, seen, steps, broken)
 	}
 	done, err := c.Executor.Run(ctx, &seen, steps, decision)
 	err = errors.Join(unread, err)
-	_, due := c.Reporter.Pool(&seen, steps, done)
 	c.log(ctx, key, steps, done)
-	outcome := loop.Done()
-	for _, after := range []time.Duration{due, c.statuses.write(ctx, c, seen, steps)} {
-		if after > 0 {
-			outcome = outcome.Earlier(loop.After(after))
-		}
-	}
+	outcome := c.report(ctx, seen, steps, done, err)
 	if after, is := hold.NextReconcile(&seen, steps, decision); is {
 		outcome = outcome.Earlier(loop.After(after))
 	}
@@ -88,6 +84,26 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	}
 	return outcome, err
 }
+
+// report reports the result of a plan, and requests that have failed for a while. It returns when to reconcile again so that a
+// lasting wait becomes an Event, and a changed status is written.
+func (c *Controller) report(ctx context.Context, seen pool.Snapshot, steps []plan.Action, done []plan.Receipt, err error) loop.Outcome {
+	if because, lasts := c.failures.Observe(seen.Key, seen.Now, err); lasts {
+		because.Detail = plan.Plain(failing.Message(failing.Worst(err)), longestFailure)
+		steps = append([]plan.Action{plan.Wait{Zone: seen.Key.Name, Because: because}}, steps...)
+	}
+	_, due := c.Reporter.Pool(&seen, steps, done)
+	outcome := loop.Done()
+	for _, after := range []time.Duration{due, c.statuses.write(ctx, c, seen, steps)} {
+		if after > 0 {
+			outcome = outcome.Earlier(loop.After(after))
+		}
+	}
+	return outcome
+}
+
+// longestFailure is how much of the message of a failed request is reported, in bytes.
+const longestFailure = 500
 
 // refuse reports a plan that violates a rule of internal/lock/invariant/pools. Nothing of it is carried out. It is
 // made again when something changes, or after a while, because what a rule says may depend on time.
@@ -142,6 +158,7 @@ func (c *Controller) forget(key plan.Key) {
 func (c *Controller) Resign(key plan.Key) {
 	c.Reporter.Forget(key)
 	c.statuses.forget(key)
+	c.failures.Forget(key)
 }
 
 func (c *Controller) log(ctx context.Context, key plan.Key, steps []plan.Action, done []plan.Receipt) {

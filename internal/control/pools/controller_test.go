@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
@@ -26,6 +29,7 @@ type world struct {
 	slow         time.Duration // of a live read
 	until        time.Time     // when the disruptions of the last plan may no longer begin
 	unreadable   bool
+	fails        error // of the writes
 	plans        []string
 	reads        []string
 	reported     []string
@@ -56,7 +60,7 @@ func (w *world) Run(_ context.Context, _ plan.Workload, steps []plan.Action, d h
 		text += " under " + string(d.Record.Holder)
 	}
 	w.plans, w.until = append(w.plans, text), d.DisruptBefore
-	return nil, nil
+	return nil, w.fails
 }
 
 func (w *world) Pool(_ *pool.Snapshot, steps []plan.Action, _ []plan.Receipt) (bool, time.Duration) {
@@ -69,11 +73,14 @@ func (w *world) Forget(plan.Key) { w.forgotten++ }
 // reconcile reconciles the StatefulCluster once.
 func (w *world) reconcile(t *testing.T, managed bool, fresh *freshness.Log) error {
 	t.Helper()
+	_, err := w.controller(managed, fresh).Reconcile(t.Context(), key)
+	return err
+}
+
+func (w *world) controller(managed bool, fresh *freshness.Log) *Controller {
 	log := logrus.New()
 	log.Out = io.Discard
-	c := &Controller{Observer: w, Managed: func(string) bool { return managed }, Executor: w, Reporter: w, Fresh: fresh, Log: log, DryRun: true}
-	_, err := c.Reconcile(t.Context(), key)
-	return err
+	return &Controller{Observer: w, Managed: func(string) bool { return managed }, Executor: w, Reporter: w, Fresh: fresh, Log: log, DryRun: true}
 }
 
 // observed returns a StatefulCluster of that many replicas with Ready pods.
@@ -136,6 +143,40 @@ func TestWhatAPlanIsMadeFrom(t *testing.T) {
 			}
 			if (w.forgotten > 0) != tc.unmanaged {
 				t.Errorf("forgotten %d times", w.forgotten)
+			}
+		})
+	}
+}
+
+// A wait with the answer of the API server comes first, once a failure lasts. What only a person can end is reported at once.
+func TestFailuresThatLastAreReportedWithTheirMessage(t *testing.T) {
+	quota := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "db-new", errors.New("exceeded quota: q"))
+	for sentence, tc := range map[string]struct {
+		fails error
+		after time.Duration
+		want  string
+	}{
+		"a quota, soon":                   {quota, time.Second, `wait db because RequestForbidden (pods "db-new" is forbidden: exceeded quota: q)`},
+		"a quota, not at once":            {quota, 0, ""},
+		"an API server that fails, later": {apierrors.NewInternalError(errors.New("etcd")), 5 * time.Second, "wait db because RequestFailing (Internal error occurred: etcd)"},
+		"what needs a person, at once":    {reason.WithClass(reason.Human, errors.New("claim db-data-new exists")), 0, "wait db because RequestFailing (claim db-data-new exists)"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := world{cached: observed(false, 2, "a"), fails: tc.fails}
+			c := w.controller(true, freshness.NewLog())
+			_, _ = c.Reconcile(t.Context(), key)
+			w.cached.Now = w.cached.Now.Add(tc.after)
+			_, err := c.Reconcile(t.Context(), key)
+			first, rest, _ := strings.Cut(w.reported[len(w.reported)-1], "\n")
+			if tc.want == "" {
+				first, rest = "", first
+			}
+			if first != tc.want || !strings.HasPrefix(rest, "create 1 pods") || err == nil {
+				t.Errorf("error %v, reported %q, want %q first", err, w.reported, tc.want)
+			}
+			w.fails = nil
+			if _, err := c.Reconcile(t.Context(), key); err != nil || strings.Contains(w.reported[len(w.reported)-1], "wait") {
+				t.Errorf("error %v, reported %q after a success", err, w.reported)
 			}
 		})
 	}

@@ -54,7 +54,7 @@ func (a CompletePod) String() string {
 func (p *poolState) completions() []plan.Action {
 	var steps []plan.Action
 	for _, pod := range p.needed() {
-		if !pod.Gated || pod.From != "" && !p.complete(pod.ID, pod.From) || p.lacksTemplate(&pod) {
+		if !pod.Gated || pod.From != "" && !p.complete(pod.ID, pod.From) || p.lacksTemplate(&pod) || p.Taken[pod.ID] {
 			continue
 		}
 		complete := CompletePod{Pool: p.Key.Name, ID: pod.ID, Pod: pod.Name, UID: pod.UID, From: pod.From}

@@ -36,6 +36,7 @@ const objectUID = "pool-uid"
 //	pod a ready claims=data,logs                      a pod, with its claims
 //	stray copy id=a                                   a pod without an owner that has the label of an identity
 //	claim b/data retired                              a claim without a pod
+//	taken a                                           an identity of which another owner has a claim
 //	looked ago=3s                                     when orphans were looked for
 //	orphan web-0 of=StatefulSet/web                   a pod that matches the selector and is not one of the pool
 //	unlabelled data-web-0 of=StatefulSet/web          a claim without the labels of an identity
@@ -198,6 +199,10 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 		return err
 	},
 	"pod": readPod,
+	"taken": func(s *pool.Snapshot, fields []string) error {
+		s.Taken = map[pool.ID]bool{pool.ID(fields[0]): true}
+		return nil
+	},
 	"looked": func(s *pool.Snapshot, fields []string) error {
 		return each(fields, map[string]func(string) error{"ago": ago(&s.Orphans.At)})
 	},

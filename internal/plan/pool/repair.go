@@ -55,7 +55,7 @@ func (p *poolState) ailmentOf(pod *Pod) ailment {
 		return ailment{reason.NodeLost, doubtful, pod.Node.Silent.Add(l.NodeLost)}
 	case p.lacksClaim(pod):
 		return ailment{cause: reason.ClaimLost, certainty: damaged}
-	case pod.From == "" && pod.Gated && p.lacksTemplate(pod):
+	case pod.From == "" && pod.Gated && (p.lacksTemplate(pod) || p.Taken[pod.ID]):
 		return ailment{cause: reason.ClaimLost} // a claim that it needs cannot be created
 	case pod.From != "" && pod.Gated && !p.complete(pod.ID, pod.From):
 		return ailment{cause: reason.HandoverFailed} // it lacks a claim that its identity had

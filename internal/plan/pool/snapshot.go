@@ -21,7 +21,9 @@ type Snapshot struct {
 	// Unlabelled are claims of pods that exist and lack the labels of the pool. Only a live read shows them.
 	Unlabelled []UnlabelledClaim
 	Orphans    Orphans
-	Hold       plan.Hold
+	// Taken are identities of which a claim cannot be created, because another owner has one of its name. For reading only.
+	Taken map[ID]bool
+	Hold  plan.Hold
 
 	ObjectsAt plan.Version // no state of the object that is older than this is shown
 	PodsAt    plan.Version // the same for pods

@@ -87,11 +87,11 @@ var areas = map[string]area{
 	"control": {
 		knows: []string{"api", "plan", "contract", "lock", "show", "cluster"}, uses: everything,
 		rooms: map[string]room{
-			"control/groups":       {knows: []string{"control/contest", "control/loop"}},
+			"control/groups":       {knows: []string{"control/contest", "control/failing", "control/loop"}},
 			"control/budget":       {knows: []string{"control/loop"}},
 			"control/cabundle":     {knows: []string{"control/loop"}},
 			"control/rolloutgroup": {knows: []string{"control/loop"}},
-			"control/pools":        {knows: []string{"control/loop"}},
+			"control/pools":        {knows: []string{"control/failing", "control/loop"}},
 		},
 	},
 	"serve": {knows: []string{"plan", "contract", "lock", "show", "cluster"}, uses: everything},

@@ -84,7 +84,7 @@ var faultsOfPools = []Mutant{
 	},
 	{
 		Name:  "gate removed from a pod that lacks a claim without a template",
-		Edits: []Edit{{poolComplete, " || p.lacksTemplate(&pod) {", " {"}, {"internal/plan/pool/repair.go", "pod.From == \"\" && pod.Gated && p.lacksTemplate(pod)", "pod.From == \"?\" && p.lacksTemplate(pod)"}},
+		Edits: []Edit{{poolComplete, " || p.lacksTemplate(&pod) || p.Taken[pod.ID] {", " || p.Taken[pod.ID] {"}, {"internal/plan/pool/repair.go", "(p.lacksTemplate(pod) || p.Taken[pod.ID])", "p.Taken[pod.ID]"}},
 		Test:  poolScenarios + "a-pod-whose-claim-template-is-gone-is-replaced", Rule: "complete web-a",
 	},
 	{
@@ -131,5 +131,20 @@ var faultsOfPools = []Mutant{
 		Name:  "refusal of a template that is corrected",
 		Edits: []Edit{{"internal/cluster/pools/checks.go", "if known.refusedHash == s.Object.Hash {", "if known.refusedHash != \"\" {"}},
 		Test:  "internal/cluster/pools TestARefusalIsAboutOneTemplate", Rule: "corrected",
+	},
+	{
+		Name:  "refusal that the status does not show",
+		Edits: []Edit{{"internal/control/pools/controller.go", "c.failures.Observe(seen.Key, seen.Now, err); lasts {", "c.failures.Observe(seen.Key, seen.Now, err); lasts && err == nil {"}},
+		Test:  "internal/control/pools TestFailuresThatLastAreReportedWithTheirMessage", Rule: "exceeded quota",
+	},
+	{
+		Name:  "failure that only a person can end, reported only if it comes again",
+		Edits: []Edit{{"internal/control/failing/failing.go", "	case reason.ClassOf(failure) == reason.Human:\n\t\treturn because, true\n", ""}},
+		Test:  "internal/control/pools TestFailuresThatLastAreReportedWithTheirMessage", Rule: "exists",
+	},
+	{
+		Name:  "new pod that waits for a claim which another owner has",
+		Edits: []Edit{{"internal/plan/pool/repair.go", "(p.lacksTemplate(pod) || p.Taken[pod.ID])", "p.lacksTemplate(pod)"}},
+		Test:  poolScenarios + "a-pod-whose-claim-another-owner-has-is-replaced", Rule: "delete web-a",
 	},
 }

@@ -84,7 +84,7 @@ var requests = []Mutant{
 	},
 	{
 		Name:  "zone whose deletions were left out, without the reason of the last failure",
-		Edits: []Edit{{"internal/control/groups/failures.go", "\t\t\t\t\tfailed[zone] = refusalOf(err)\n", "\t\t\t\t\t_ = refusalOf\n"}},
+		Edits: []Edit{{"internal/control/groups/failures.go", "\t\t\t\t\tfailed[zone] = failing.RefusalOf(err)\n", "\t\t\t\t\t_ = failing.RefusalOf\n"}},
 		Test:  "internal/control/groups TestAZoneThatWasLeftOutKeepsTheReasonOfItsLastFailure", Rule: "round 1",
 	},
 	{
