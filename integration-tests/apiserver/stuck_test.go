@@ -173,7 +173,7 @@ var notPlights = map[string][]string{
 	"it takes a right to be missing, which TestBudgetsInAClusterWithoutTheirKind has":             {"BudgetsUnread"},
 	"it must never happen": {"InvariantViolated"},
 	"a StatefulCluster has it, which its own tests show": {
-		"NodeSilent", "TemplateUnchecked", "HandoverUnderway", "TooManyUnhealthy", "TemplateInvalid", "UpdateUnderway", "UpdatesByDeletion", "EvictionWaits", "UpdateWaits",
+		"NodeSilent", "TemplateUnchecked", "HandoverUnderway", "TooManyUnhealthy", "TemplateInvalid", "UpdateUnderway", "UpdatesByDeletion", "EvictionWaits", "UpdateWaits", "AdoptionWaits",
 		"InPlaceImpossible", "UpdatesPaused",
 	},
 }

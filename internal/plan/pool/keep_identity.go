@@ -80,7 +80,7 @@ func (p *poolState) unrecordedHandovers() []handover {
 	seen := map[ID]bool{}
 	for _, c := range p.Claims {
 		name := PodName(p.Key.Name, c.ID)
-		if seen[c.ID] || p.hasPod(c.ID) || p.ends[c.From] || c.Pool != p.Object.UID || c.From == "" {
+		if seen[c.ID] || p.hasPod(c.ID) || p.ends[c.From] || p.givenUp[name] || c.Pool != p.Object.UID || c.From == "" {
 			continue
 		}
 		if (c.Retain || p.Object.Keep.Any()) && p.complete(c.ID, c.From) {

@@ -23,13 +23,14 @@ type poolState struct {
 	pendingOf    map[string]plan.Intent
 	grantedOf    map[string]plan.Intent // evictions that clients may still carry out
 	ends         map[string]bool        // UIDs of the pods of which an intent that counts says that they end, or have ended
+	givenUp      map[string]bool        // names of the pods of which one says that their identity ends as well
 	ailing       map[string]ailment     // pods that are to be replaced by new identities
 }
 
 func newPoolState(seen *Snapshot) *poolState {
 	s := new(*seen)
 	s.index = indexOf(s)
-	p := &poolState{Snapshot: s, newest: s.Newest(), current: s.Current(), openOf: map[string]bool{}, pendingOf: map[string]plan.Intent{}, grantedOf: map[string]plan.Intent{}, ends: map[string]bool{}, ailing: map[string]ailment{}}
+	p := &poolState{Snapshot: s, newest: s.Newest(), current: s.Current(), openOf: map[string]bool{}, pendingOf: map[string]plan.Intent{}, grantedOf: map[string]plan.Intent{}, ends: map[string]bool{}, givenUp: map[string]bool{}, ailing: map[string]ailment{}}
 	for _, i := range s.Hold.Intents {
 		status := s.IntentStatus(i)
 		if status == plan.Pending {
@@ -38,7 +39,10 @@ func newPoolState(seen *Snapshot) *poolState {
 		if status.Counts() {
 			p.open++
 			p.openOf[i.Pod] = true
-			p.ends[i.UID] = p.ends[i.UID] || i.Cause != reason.UpdatedInPlace // which ends no pod
+			if i.Cause != reason.UpdatedInPlace { // which ends no pod
+				id, _ := IDOf(s.Key.Name, i.Pod)
+				p.ends[i.UID], p.givenUp[i.Pod] = true, p.givenUp[i.Pod] || !s.handsOver(id, i)
+			}
 			if i.Granted() {
 				p.grantedOf[i.Pod] = i
 			}

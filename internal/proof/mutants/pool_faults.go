@@ -9,12 +9,17 @@ var faultsOfPools = []Mutant{
 	},
 	{
 		Name:  "identity given up because its next pod has gone as well",
-		Edits: []Edit{{poolKeep, "p.hasPod(c.ID) || p.ends[c.From] ||", "p.hasPod(c.ID) || p.openOf[name] ||"}},
+		Edits: []Edit{{poolKeep, "p.hasPod(c.ID) || p.ends[c.From] || p.givenUp[name] ||", "p.hasPod(c.ID) || p.openOf[name] ||"}},
 		Test:  poolScenarios + "a-kept-identity-whose-next-pod-is-gone-is-kept-again", Rule: "create 1 pods of web",
 	},
 	{
+		Name:  "identity kept although its next pod was given up",
+		Edits: []Edit{{poolKeep, "|| p.ends[c.From] || p.givenUp[name] ||", "|| p.ends[c.From] ||"}},
+		Test:  poolScenarios + "an-identity-whose-next-pod-was-given-up-is-not-kept", Rule: "keep identity of web-a",
+	},
+	{
 		Name:  "update in place taken for the end of its pod",
-		Edits: []Edit{{poolState, "p.ends[i.UID] = p.ends[i.UID] || i.Cause != reason.UpdatedInPlace", "p.ends[i.UID] = true"}},
+		Edits: []Edit{{poolState, "if i.Cause != reason.UpdatedInPlace { // which", "if i.Cause != \"\" { // which"}},
 		Test:  poolScenarios + "a-pod-that-is-deleted-during-its-update-keeps-its-identity", Rule: "create 1 pods of web",
 	},
 	{
