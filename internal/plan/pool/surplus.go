@@ -9,19 +9,21 @@ import (
 
 // surplus deletes the pods that are too many, and cancels recorded deletions that are no longer asked for. Lowering the
 // replicas by a number ends exactly that many pods, so each end is recorded first, also that of a pod that is down: a
-// process that was suspended may still send it. No pod leaves for a hand-over that is not recorded yet.
+// process that was suspended may still send it. Therefore no pod is deleted before each cancellation is seen: one that fails
+// shows that its pod leaves. No pod leaves for a hand-over that is not recorded yet.
 func (p *poolState) surplus() []plan.Action {
-	var steps []plan.Action
 	wanted := max(0, p.Object.Replicas-len(p.staying)-len(p.handovers)) // of the leaving pods
+	leaves := max(0, len(p.leaving)-wanted)
+	var steps []plan.Action
+	for i := leaves; i < len(p.leaving); i++ { // the last ones to leave stay
+		steps = append(steps, p.cancellation(&p.leaving[i]))
+	}
+	if len(steps) > 0 {
+		return steps
+	}
 	unrecorded := p.unrecorded()
-	for i := range p.leaving {
-		pod, after := &p.leaving[i], len(p.leaving)-i-wanted // how many of those that leave come after it, and itself
-		switch {
-		case after <= 0: // the last ones to leave stay
-			steps = append(steps, p.cancellation(pod))
-		case after > unrecorded:
-			steps = append(steps, p.deletion(pod, reason.ScaledDown))
-		}
+	for i := range max(0, leaves-unrecorded) {
+		steps = append(steps, p.deletion(&p.leaving[i], reason.ScaledDown))
 	}
 	for i := range p.leaveNow() - unrecorded {
 		if pod := &p.staying[i]; p.hasRoom(pod) {

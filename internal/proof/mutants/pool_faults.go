@@ -23,6 +23,11 @@ var faultsOfPools = []Mutant{
 		Test:  poolScenarios + "a-pod-that-is-deleted-during-its-update-keeps-its-identity", Rule: "create 1 pods of web",
 	},
 	{
+		Name:  "surplus deleted beside a cancellation that may fail",
+		Edits: []Edit{{poolSurplus, "\tif len(steps) > 0 {\n\t\treturn steps\n\t}\n", ""}},
+		Test:  poolScenarios + "no-pod-leaves-before-a-cancellation-is-seen", Rule: "delete web-a",
+	},
+	{
 		Name:  "copy given up in doubt beside one that leaves",
 		Edits: []Edit{{"internal/plan/pool/repair.go", "slices.ContainsFunc(p.needed(), func(other Pod) bool {", "slices.ContainsFunc(p.staying, func(other Pod) bool {"}},
 		Test:  poolScenarios + "the-last-copy-stays-beside-one-that-leaves", Rule: "delete web-a of web because NodeLost",

@@ -64,7 +64,7 @@ var identitiesOfPools = []Mutant{
 	},
 	{
 		Name:  "pod that leaves for a hand-over which is not recorded",
-		Edits: []Edit{{"internal/plan/pool/surplus.go", "case after > unrecorded:", "default:"}},
+		Edits: []Edit{{"internal/plan/pool/surplus.go", "range max(0, leaves-unrecorded) {", "range leaves {"}},
 		Test:  poolScenarios + "no-pod-leaves-for-a-hand-over-that-is-not-recorded", Rule: "delete web-b",
 	},
 	{

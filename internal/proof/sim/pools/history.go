@@ -334,12 +334,12 @@ func (h *history) released(s *server, p *pool.Pod, seen *pool.Snapshot) {
 	for _, m := range p.Mounts {
 		name := m.Claim
 		c, exists := s.claims[name]
-		_, wasShown := s.past[seen.ClaimsAt].claims[name]
+		shown, wasShown := s.past[seen.ClaimsAt].claims[name]
 		switch was := had[name]; {
 		case !exists && wasShown:
 		case !exists:
 			h.breaks("ClaimsFirst: pod %s may be scheduled, and claim %s does not exist", p.Name, name)
-		case was != "" && was != c.UID:
+		case was != "" && was != c.UID && shown.UID != was: // otherwise it was deleted since
 			h.breaks("SameClaims: pod %s may be scheduled, and its identity had another claim %s", p.Name, name)
 		default:
 			has[name] = c.UID
