@@ -65,8 +65,8 @@ func (p *poolState) completions() []plan.Action {
 				complete.Templates = append(complete.Templates, t)
 			}
 		}
-		marksFirst := p.Object.Keep.Any() && pod.From == ""
-		prepare, marked := p.prepare(&pod)
+		marksFirst := p.Object.Keep.Any() || pod.From != ""
+		prepare, marked := p.marksOfNew(&pod)
 		switch complete.KeepGate = marksFirst && len(complete.Templates) > 0; {
 		case marksFirst && !complete.KeepGate && !marked && p.whole(&pod):
 			steps = append(steps, prepare)
@@ -75,4 +75,23 @@ func (p *poolState) completions() []plan.Action {
 		}
 	}
 	return steps
+}
+
+// marksOfNew returns how the claims of a pod that may not be scheduled yet are marked, and whether they are already. Those of
+// an identity that was handed over name its former pod until then, and each other, also the ones that were created now.
+func (p *poolState) marksOfNew(pod *Pod) (_ PrepareHandover, marked bool) {
+	if pod.From == "" {
+		return p.prepare(pod)
+	}
+	mark := PrepareHandover{Pool: p.Key.Name, ID: pod.ID, From: pod.From}
+	claims := p.mounted(pod)
+	for _, c := range claims {
+		mark.Siblings, mark.Retain = append(mark.Siblings, c.Template), mark.Retain || c.Retain
+	}
+	for _, c := range claims {
+		if lacks := slices.ContainsFunc(mark.Siblings, func(name string) bool { return !slices.Contains(c.Siblings, name) }); lacks {
+			mark.Claims = append(mark.Claims, c)
+		}
+	}
+	return mark, len(mark.Claims) == 0
 }

@@ -102,7 +102,7 @@ func (s *Snapshot) whole(p *Pod) bool { return len(p.Mounts) > 0 && len(s.mounte
 // mounted returns the claims of a pod that are there, and belong to its identity as the pod got it.
 func (s *Snapshot) mounted(p *Pod) []Claim {
 	return slices.DeleteFunc(s.claimsOf(p.ID), func(c Claim) bool {
-		foreign := p.From != "" && c.From != p.From && c.From != p.UID
+		foreign := p.Gated && p.From != "" && c.From != p.From && c.From != p.UID
 		return c.Retired || c.Deleting || foreign || !p.mounts(c.Name)
 	})
 }

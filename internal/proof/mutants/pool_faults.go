@@ -157,4 +157,14 @@ var faultsOfPools = []Mutant{
 		Edits: []Edit{{"internal/plan/pool/repair.go", "(p.lacksTemplate(pod) || p.Taken[pod.ID])", "p.lacksTemplate(pod)"}},
 		Test:  poolScenarios + "a-pod-whose-claim-another-owner-has-is-replaced", Rule: "delete web-a",
 	},
+	{
+		Name:  "new claim that the others of its identity do not name",
+		Edits: []Edit{{poolComplete, "if pod.From == \"\" {\n\t\treturn p.prepare(pod)\n\t}", "if pod.From == \"\" {\n\t\treturn p.prepare(pod)\n\t}\n\tif true {\n\t\treturn PrepareHandover{}, true\n\t}"}},
+		Test:  poolScenarios + "claims-that-come-with-a-hand-over-are-named-by-the-others", Rule: "complete web-a",
+	},
+	{
+		Name:  "claim that a running pod mounts, taken for lost because of an earlier mark",
+		Edits: []Edit{{poolHandOver, "foreign := p.Gated && p.From", "foreign := p.From"}},
+		Test:  poolScenarios + "a-claim-that-a-running-pod-mounts-is-that-of-its-identity", Rule: "ClaimLost",
+	},
 }
