@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
 // keeps returns the part of a spec that keeps identities.
@@ -80,4 +82,39 @@ func TestStatefulClusterKeepsTheIdentityOfAPodThatAPersonRetains(t *testing.T) {
 	})
 	p.deletes(before[0].Name)
 	p.keptIdentity(before, before[0].Name)
+}
+
+// The next pod of a kept identity is deleted before it is Ready.
+func TestStatefulClusterKeepsAnIdentityWhosePodsAreDeletedOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.withRoleForPools()
+	more := keeps("onDelete")
+	more["template"] = map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{localcluster.ReadyAfter: "5s"}},
+		"spec": map[string]any{"containers": []any{map[string]any{
+			"name": "db", "image": "db:1", "volumeMounts": []any{map[string]any{"name": "data", "mountPath": "/data"}, map[string]any{"name": "logs", "mountPath": "/logs"}},
+		}}},
+	}
+	more["persistentVolumeClaimRetentionPolicy"] = map[string]any{"whenReplaced": "Delete"}
+	p := s.createPool(2, more)
+	before := p.settles(2)
+	first := before[0]
+	p.deletes(first.Name)
+	p.eventually("the claims name the next pod, which runs", func(present) error {
+		next, err := s.world.admin.CoreV1().Pods(s.name).Get(t.Context(), first.Name, getOptions)
+		if err != nil {
+			return err
+		}
+		claim, err := s.world.admin.CoreV1().PersistentVolumeClaims(s.name).Get(t.Context(), "db-data-"+strings.TrimPrefix(first.Name, "db-"), getOptions)
+		if err != nil {
+			return err
+		}
+		if named := claim.Annotations["lockstep.dev/handover-from"]; next.UID == first.UID || next.Spec.NodeName == "" || named != string(next.UID) {
+			return fmt.Errorf("the pod is %s on %q, the claim names %s", next.UID, next.Spec.NodeName, named)
+		}
+		return nil
+	})
+	p.deletes(first.Name)
+	p.keptIdentity(before, first.Name)
 }

@@ -268,7 +268,7 @@ func (h *history) endedByOthers(s *server, name string) {
 // a cause of lockstep's own, or if it has no place.
 func (h *history) ends(s *server, c *pool.Claim, cause reason.Code, seen *pool.Snapshot) {
 	lost := slices.ContainsFunc(slices.Collect(maps.Keys(h.everHad[c.ID])), func(name string) bool {
-		return !slices.ContainsFunc(seen.Claims, func(other pool.Claim) bool { return other.Name == name && !other.Deleting })
+		return !slices.ContainsFunc(seen.Claims, func(other pool.Claim) bool { return other.Name == name && !other.Deleting && other.From == c.From })
 	})
 	if !h.kept[c.ID] || lost || cause != reason.IdentityLost && cause != reason.EvictionGranted {
 		return
