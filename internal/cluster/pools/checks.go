@@ -52,11 +52,17 @@ func (o *Observer) Compared(key plan.Key, newest, revision string, change pool.C
 	o.options.Changed(key)
 }
 
-// ClaimTaken receives an identity of which a claim cannot be created, because another owner has one of its name.
+// ClaimTaken receives an identity of which a claim cannot be created, because another owner has one of its name. It is kept
+// while the pod of the identity exists.
 func (o *Observer) ClaimTaken(key plan.Key, id pool.ID) {
 	o.checks.update(key, func(c *check) {
-		taken := map[pool.ID]bool{id: true}
-		maps.Copy(taken, c.taken) // a new map, because snapshots share the former one
+		taken := map[pool.ID]bool{id: true} // a new map, because snapshots share the former one
+		for former := range c.taken {
+			_, exists, _ := o.pods.GetStore().GetByKey(key.Namespace + "/" + pool.PodName(key.Name, former))
+			if exists {
+				taken[former] = true
+			}
+		}
 		c.taken = taken
 	})
 	o.options.Changed(key)

@@ -287,6 +287,24 @@ func TestARefusalIsAboutOneTemplate(t *testing.T) {
 	}
 }
 
+// A client that takes the name of every claim must not fill the memory.
+func TestATakenClaimIsForgottenWithItsPod(t *testing.T) {
+	o := newObserver(t, &server{})
+	for _, id := range []pool.ID{"a", "b"} {
+		if err := o.pods.GetStore().Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: pool.PodName("db", id)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []pool.ID{"gone", "a", "b"} {
+		o.ClaimTaken(key, id)
+	}
+	s := pool.Snapshot{Key: key}
+	o.checks.fill(&s)
+	if diff := cmp.Diff(map[pool.ID]bool{"a": true, "b": true}, s.Taken); diff != "" {
+		t.Errorf("taken (-want +got):\n%s", diff)
+	}
+}
+
 func TestIdentitiesAreDrawnAtRandom(t *testing.T) {
 	drawn := map[pool.ID]bool{}
 	for range 1000 {

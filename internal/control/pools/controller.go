@@ -67,7 +67,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	}
 	seen, steps, decision, unread := c.decide(ctx, cached)
 	if unread != nil && len(steps) == 0 {
-		return c.report(ctx, seen, nil, nil, unread), unread
+		return c.reportUnread(ctx, seen, unread), unread
 	}
 	if broken := invariants.Check(seen, steps, decision); broken != nil {
 		return loop.After(hold.ReportAfter), c.refuse(ctx, seen, steps, broken)
@@ -75,7 +75,8 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	done, err := c.Executor.Run(ctx, &seen, steps, decision)
 	err = errors.Join(unread, err)
 	c.log(ctx, key, steps, done)
-	outcome := c.report(ctx, seen, steps, done, err)
+	failure, _ := c.failure(seen, err)
+	outcome := c.report(ctx, seen, append(failure, steps...), done)
 	if after, is := hold.NextReconcile(&seen, steps, decision); is {
 		outcome = outcome.Earlier(loop.After(after))
 	}
@@ -85,13 +86,29 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	return outcome, err
 }
 
-// report reports the result of a plan, and requests that have failed for a while. It returns when to reconcile again so that a
-// lasting wait becomes an Event, and a changed status is written.
-func (c *Controller) report(ctx context.Context, seen pool.Snapshot, steps []plan.Action, done []plan.Receipt, err error) loop.Outcome {
-	if because, lasts := c.failures.Observe(seen.Key, seen.Now, err); lasts {
-		because.Detail = plan.Plain(failing.Message(failing.Worst(err)), longestFailure)
-		steps = append([]plan.Action{plan.Wait{Zone: seen.Key.Name, Because: because}}, steps...)
+// reportUnread reports reads that have failed for a while. Without a plan nothing else is reported: it would seem that nothing is
+// to do.
+func (c *Controller) reportUnread(ctx context.Context, seen pool.Snapshot, err error) loop.Outcome {
+	failure, lasts := c.failure(seen, err)
+	if !lasts {
+		return loop.Done()
 	}
+	return c.report(ctx, seen, failure, nil)
+}
+
+// failure returns a wait for requests that have failed for a while.
+func (c *Controller) failure(seen pool.Snapshot, err error) (wait []plan.Action, lasts bool) {
+	because, lasts := c.failures.Observe(seen.Key, seen.Now, err)
+	if !lasts {
+		return nil, false
+	}
+	because.Detail = plan.Plain(failing.Message(failing.Worst(err)), longestFailure)
+	return []plan.Action{plan.Wait{Zone: seen.Key.Name, Because: because}}, true
+}
+
+// report reports the result of a plan. It returns when to reconcile again so that a lasting wait becomes an Event, and a
+// changed status is written.
+func (c *Controller) report(ctx context.Context, seen pool.Snapshot, steps []plan.Action, done []plan.Receipt) loop.Outcome {
 	_, due := c.Reporter.Pool(&seen, steps, done)
 	outcome := loop.Done()
 	for _, after := range []time.Duration{due, c.statuses.write(ctx, c, seen, steps)} {

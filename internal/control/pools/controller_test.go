@@ -182,6 +182,20 @@ func TestFailuresThatLastAreReportedWithTheirMessage(t *testing.T) {
 	}
 }
 
+// Without a plan it would seem that nothing is to do.
+func TestReadsThatFailAreReportedOnlyOnceTheyLast(t *testing.T) {
+	w := world{cached: observed(false, 1, "a", "b"), unreadable: true}
+	c := w.controller(true, freshness.NewLog())
+	if _, err := c.Reconcile(t.Context(), key); err == nil || len(w.reported) > 0 {
+		t.Errorf("error %v, reported %q at once", err, w.reported)
+	}
+	w.cached.Now = w.cached.Now.Add(5 * time.Second)
+	_, err := c.Reconcile(t.Context(), key)
+	if diff := cmp.Diff([]string{"wait db because RequestFailing (read team/statefulcluster/db live: unreachable)"}, w.reported); diff != "" || err == nil {
+		t.Errorf("error %v, reported (-want +got):\n%s", err, diff)
+	}
+}
+
 // The planner does not make such a plan. The planner and the invariants treat two pods of one name differently.
 func TestPlanThatViolatesAnInvariantIsNotCarriedOut(t *testing.T) {
 	twins := observed(true, 1, "a", "a")

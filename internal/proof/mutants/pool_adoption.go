@@ -29,7 +29,7 @@ var adoptions = []Mutant{
 		Test:  poolScenarios + "pods-of-a-statefulset-are-waited-for", Rule: "adopt web-0 of web",
 	},
 	{
-		Name:  "pod that is adopted although nobody asked for it",
+		Name:  "pod that is adopted although no person asked for it",
 		Edits: []Edit{{poolAdopt, "!p.Object.Adopt && (!o.Labelled || o.Controller != \"\")", "!p.Object.Adopt && o.Controller != \"\""}},
 		Test:  poolScenarios + "a-pod-is-not-adopted-without-the-annotation", Rule: "adopt web-0 of web",
 	},

@@ -144,7 +144,7 @@ var faultsOfPools = []Mutant{
 	},
 	{
 		Name:  "refusal that the status does not show",
-		Edits: []Edit{{"internal/control/pools/controller.go", "c.failures.Observe(seen.Key, seen.Now, err); lasts {", "c.failures.Observe(seen.Key, seen.Now, err); lasts && err == nil {"}},
+		Edits: []Edit{{"internal/control/pools/controller.go", "append(failure, steps...), done)", "append(failure[:0], steps...), done)"}},
 		Test:  "internal/control/pools TestFailuresThatLastAreReportedWithTheirMessage", Rule: "exceeded quota",
 	},
 	{
@@ -166,5 +166,10 @@ var faultsOfPools = []Mutant{
 		Name:  "claim that a running pod mounts, taken for lost because of an earlier mark",
 		Edits: []Edit{{poolHandOver, "foreign := p.Gated && p.From", "foreign := p.From"}},
 		Test:  poolScenarios + "a-claim-that-a-running-pod-mounts-is-that-of-its-identity", Rule: "ClaimLost",
+	},
+	{
+		Name:  "failed read that is reported as a plan without actions",
+		Edits: []Edit{{"internal/control/pools/controller.go", "\tif !lasts {\n\t\treturn loop.Done()\n\t}\n\treturn c.report(ctx, seen, failure, nil)", "\t_ = lasts\n\treturn c.report(ctx, seen, failure, nil)"}},
+		Test:  "internal/control/pools TestReadsThatFailAreReportedOnlyOnceTheyLast", Rule: "at once",
 	},
 }

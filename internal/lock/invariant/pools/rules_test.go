@@ -235,7 +235,7 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"a pod is adopted":                                  {"", adopts()},
 		"a pod is adopted without a live read":              {"OwnPodsOnly", adopts().edit(func(c *change) { c.Live = false })},
 		"a pod of a StatefulSet is adopted":                 {"OwnPodsOnly", adopts().edit(func(c *change) { c.Orphans.Pods[0].Controller = "StatefulSet/web" })},
-		"a pod is adopted that nobody asked for":            {"OwnPodsOnly", adopts().edit(func(c *change) { c.Object.Adopt = false })},
+		"a pod is adopted that no person asked for":         {"OwnPodsOnly", adopts().edit(func(c *change) { c.Object.Adopt = false })},
 		"a pod is adopted at another version":               {"OwnPodsOnly", adopts().edit(func(c *change) { c.Orphans.Pods[0].Version = 8 })},
 		"a pod is adopted as another identity":              {"OwnPodsOnly", three().plans(adopts().steps...).edit(func(c *change) { c.Orphans, c.Object.Adopt = adopts().Orphans, true; c.pod("c").ID = "0" })},
 		"a pod is adopted by an object that is deleted":     {"OwnPodsOnly", adopts().edit(func(c *change) { c.Object.Deleting = true })},
