@@ -14,7 +14,7 @@ var allowedWrites = []string{
 	"create selfsubjectaccessreviews", // stores nothing
 
 	// of StatefulClusters
-	"create pods", "create persistentvolumeclaims", "patch persistentvolumeclaims", "patch statefulclusters/status",
+	"create pods", "patch pods/status", "patch pods/resize", "create persistentvolumeclaims", "patch persistentvolumeclaims", "patch statefulclusters/status",
 	"delete persistentvolumeclaims", "create controllerrevisions", "patch controllerrevisions", "delete controllerrevisions",
 }
 

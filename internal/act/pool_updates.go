@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +17,7 @@ import (
 type change struct {
 	Metadata changedMetadata `json:"metadata"`
 	Spec     *changedSpec    `json:"spec,omitempty"`
+	Status   *changedStatus  `json:"status,omitempty"`
 }
 
 type changedMetadata struct {
@@ -32,8 +32,9 @@ type changedSpec struct {
 }
 
 type changedContainer struct {
-	Name  string `json:"name"`
-	Image string `json:"image"`
+	Name      string       `json:"name"`
+	Image     string       `json:"image,omitempty"`
+	Resources *requirement `json:"resources,omitempty"`
 }
 
 func jsonOf(it any) []byte {
@@ -48,7 +49,7 @@ func jsonOf(it any) []byte {
 // process can tell when the update is complete.
 func (e *Executor) updateInPlace(ctx context.Context, s *pool.Snapshot, a pool.UpdateInPlace) error {
 	update := string(jsonOf(contract.InPlaceUpdate{
-		Revision: a.Revision, Version: a.Of.Version.String(), Since: e.Clock.Now().UTC().Truncate(time.Second), Restarts: a.Restarts,
+		Revision: a.Revision, Version: a.Of.Version.String(), Since: e.now(), Restarts: a.Restarts,
 	}))
 	c := change{Metadata: changedMetadata{
 		UID: a.Of.UID, ResourceVersion: a.Of.Version.String(),
@@ -58,7 +59,7 @@ func (e *Executor) updateInPlace(ctx context.Context, s *pool.Snapshot, a pool.U
 	if len(a.Change.Images) > 0 {
 		c.Spec = &changedSpec{}
 		for name, image := range a.Change.Images {
-			c.Spec.Containers = append(c.Spec.Containers, changedContainer{name, image})
+			c.Spec.Containers = append(c.Spec.Containers, changedContainer{Name: name, Image: image})
 		}
 	}
 	err := e.changePod(ctx, s, a.Of.Pod, "update", c)
@@ -75,8 +76,9 @@ func (e *Executor) relabelPod(ctx context.Context, s *pool.Snapshot, a pool.Rela
 	}})
 }
 
-func (e *Executor) changePod(ctx context.Context, s *pool.Snapshot, name, what string, c change) error {
-	changed, err := e.Client.CoreV1().Pods(s.Key.Namespace).Patch(ctx, name, types.StrategicMergePatchType, jsonOf(c), metav1.PatchOptions{})
+// changePod patches a pod, or a subresource of it.
+func (e *Executor) changePod(ctx context.Context, s *pool.Snapshot, name, what string, c change, subresource ...string) error {
+	changed, err := e.Client.CoreV1().Pods(s.Key.Namespace).Patch(ctx, name, types.StrategicMergePatchType, jsonOf(c), metav1.PatchOptions{}, subresource...)
 	if err != nil {
 		return fmt.Errorf("%s pod %s/%s: %w", what, s.Key.Namespace, name, classify(err))
 	}

@@ -66,6 +66,38 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 			action:  statefulcluster.UpdateInPlace{Of: of, From: "db-1", Revision: "db-2"},
 			refuses: answering(http.StatusInternalServerError), want: []string{"PATCH pods/db-a"}, fails: true,
 		},
+		"an update that takes several stages begins with a mark": {
+			action: statefulcluster.BeginUpdate{Of: of, Revision: "db-2", Before: map[string]statefulcluster.Resources{"c": {CPURequest: "1"}}},
+			want:   []string{"PATCH pods/db-a"},
+			body: `{"metadata":{"uid":"uid-a","resourceVersion":"8",` +
+				`"annotations":{"lockstep.dev/inplace-update":"{\"revision\":\"db-2\",\"version\":\"8\",\"since\":\"now\",\"begun\":true,\"before\":{\"c\":{\"cpuRequest\":\"1\"}}}"}}}`,
+		},
+		"the gate of this very pod is closed": {
+			action: statefulcluster.SetGate{Pod: "db-a", UID: "uid-a", Version: 8},
+			want:   []string{"PATCH pods/db-a/status"},
+			body:   `{"metadata":{"uid":"uid-a","resourceVersion":"8"},"status":{"conditions":[{"type":"lockstep.dev/InPlaceUpdateReady","status":"False",`,
+		},
+		"the gate of this very pod is opened": {
+			action: statefulcluster.SetGate{Pod: "db-a", UID: "uid-a", Version: 8, Open: true},
+			want:   []string{"PATCH pods/db-a/status"}, body: `"status":"True"`,
+		},
+		"exactly this pod is resized": {
+			action: statefulcluster.ResizePod{Pod: "db-a", UID: "uid-a", Version: 8, Resources: map[string]statefulcluster.Resources{"c": {CPURequest: "2", MemoryLimit: "1Gi"}}},
+			want:   []string{"PATCH pods/db-a/resize"},
+			body:   `{"metadata":{"uid":"uid-a","resourceVersion":"8"},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"2"},"limits":{"memory":"1Gi"}}}]}}`,
+		},
+		"a resize that the API server refuses is impossible": {
+			action:  statefulcluster.ResizePod{Pod: "db-a", UID: "uid-a", Version: 8, From: "db-1", Revision: "db-2"},
+			refuses: answering(http.StatusUnprocessableEntity), want: []string{"PATCH pods/db-a/resize"}, compared: []string{"db-1 with db-2"}, fails: true,
+		},
+		"a resize that the API server does not know is impossible": {
+			action:  statefulcluster.ResizePod{Pod: "db-a", UID: "uid-a", Version: 8, From: "db-1", Revision: "db-2"},
+			refuses: answering(http.StatusNotFound), want: []string{"PATCH pods/db-a/resize"}, compared: []string{"db-1 with db-2"}, fails: true,
+		},
+		"a resize that fails for another reason is tried again": {
+			action:  statefulcluster.ResizePod{Pod: "db-a", UID: "uid-a", Version: 8, From: "db-1", Revision: "db-2"},
+			refuses: answering(http.StatusConflict), want: []string{"PATCH pods/db-a/resize"}, fails: true,
+		},
 		"a pod without differences only gets a label": {
 			action: statefulcluster.RelabelPod{Pool: "db", Pod: "db-a", UID: "uid-a", Version: 8, Revision: "db-2"},
 			want:   []string{"PATCH pods/db-a"},

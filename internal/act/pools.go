@@ -42,6 +42,9 @@ var methodsOfPools = []method{
 	sendsForPool("complete pod", (*Executor).completePod),
 	sendsForPool("hand over identity", (*Executor).handOver),
 	sendsForPool("prepare hand-over", (*Executor).prepareHandover),
+	sendsForPool("begin update in place", (*Executor).beginUpdate),
+	sendsForPool("set update gate", (*Executor).setGate),
+	sendsForPool("resize pod", (*Executor).resizePod),
 	sendsForPool("update pod in place", (*Executor).updateInPlace),
 	sendsForPool("relabel pod", (*Executor).relabelPod),
 	sendsForPool("retire identity", (*Executor).retireIdentity),
@@ -69,6 +72,8 @@ func PoolPermissions() []permission.Need {
 	return []permission.Need{
 		{Resource: "pods", Verbs: []string{"create", "patch"}, Why: "create the pods of StatefulClusters, and update them in place"},
 		{Resource: "persistentvolumeclaims", Verbs: []string{"get", "create", "patch", "delete"}, Why: "create the claims of StatefulClusters, mark those whose identity has ended, and delete them if their policy says so"},
+		{Resource: "pods/status", Verbs: []string{"patch"}, Why: "close and open the readiness gate of pods that are updated in place"},
+		{Resource: "pods/resize", Verbs: []string{"patch"}, Why: "change the resources of pods in place"},
 		{Resource: "pods", Verbs: []string{"get"}, Why: "make sure that an identity has no pod before its claims are deleted"},
 		{Resource: "pods", Verbs: []string{"list"}, Why: "look for pods to adopt"},
 		{APIGroup: "apps", Resource: "controllerrevisions", Verbs: []string{"get", "create", "patch", "delete"}, Why: "record the templates of StatefulClusters"},

@@ -87,6 +87,7 @@ const (
 	RetiredAtAnnotation     = "lockstep.dev/retired-at"
 	RetiredReasonAnnotation = "lockstep.dev/retired-reason"
 	ClaimsGate              = "lockstep.dev/claims"
+	UpdateGate              = "lockstep.dev/InPlaceUpdateReady"
 	SiblingsAnnotation      = "lockstep.dev/claim-templates"
 	KeepAnnotation          = "lockstep.dev/keep"
 	AdoptAnnotation         = "lockstep.dev/adopt"
@@ -209,7 +210,7 @@ var words = []Word{
 	{AdoptAnnotation, "StatefulCluster", "annotation", you, "`true`: before pods are created, lockstep adopts the pods that match the selector, have names that begin with that of the StatefulCluster, and belong to nothing; it waits for those that belong to a StatefulSet", "only pods with the labels of the StatefulCluster are adopted", "same as absent"},
 	{SiblingsAnnotation, "PersistentVolumeClaim", "annotation", us, "the claim templates of all claims of the identity, separated by commas", "the claim does not say which other claims the identity has", "the names count that can be read"},
 	{HandoverAnnotation, "Pod, PersistentVolumeClaim", "annotation", us, "UID of the pod from which the identity was handed over, or is about to be", "the identity had no other pod", "the claim is not one of the identity that is handed over"},
-	{InPlaceUpdateAnnotation, "Pod", "annotation", us, "the last update in place: JSON with the revision, the version of the pod before, the time, and the containers that restart", "the pod was not updated in place", "same as absent"},
+	{InPlaceUpdateAnnotation, "Pod", "annotation", us, "the last update in place: JSON with the revision, the version of the pod before, the time, the containers that restart, and, until it is complete, that it has begun, with the resources before", "the pod was not updated in place", "same as absent"},
 	{DeletionCostAnnotation, "Pod", "annotation", you, "a whole number: of the pods of a StatefulCluster, those with the lower number leave first", "0", "0"},
 	{HoldLabel, "Lease", "label", us, "`group`, or `statefulcluster` for a StatefulCluster", "lockstep's watch does not include the Lease; live reads still find it, and lockstep treats it as a hold", "same as absent"},
 	{NameAnnotation(plan.KindGroup), "Lease", "annotation", us, "name of the group", "lockstep writes it again", "lockstep writes it again"},

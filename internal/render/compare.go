@@ -24,14 +24,15 @@ func Compare(earlier, newest []byte) (pool.Change, error) {
 	}
 	before, after := images(from), images(to)
 	change := pool.Change{
-		From: before, Images: changed(before, after),
+		From: before, Images: changed(before, after), Resources: changedResources(from, to),
 		Labels: changes(from, to, "labels"), Annotations: changes(from, to, "annotations"),
 	}
 	for _, pod := range []object{from, to} {
 		withoutImages(pod)
+		withoutResources(pod, change.Resources)
 	}
-	samePod := reflect.DeepEqual(from["spec"], to["spec"])
-	nothing := len(change.Images)+len(change.Labels)+len(change.Annotations) == 0
+	samePod := reflect.DeepEqual(from["spec"], to["spec"]) && qualityOf(from) == qualityOf(to)
+	nothing := len(change.Images)+len(change.Labels)+len(change.Annotations)+len(change.Resources) == 0
 	change.Equal = samePod && nothing
 	change.InPlace = samePod && !nothing && !readByEnvironment(to, change)
 	return change, nil

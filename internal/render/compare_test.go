@@ -14,9 +14,9 @@ import (
 const stored = `{"metadata": {"name": "db-a", "labels": {"app": "db", "controller-revision-hash": "1"}, "annotations": {"a": "1"}},
 	"spec": {"containers": [
 		{"name": "db", "image": "db:1", "env": [{"name": "TIER", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['tier']"}}}],
-		 "volumeMounts": [{"name": "kube-api-access-x2x4z"}]},
+		 "resources": {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi", "example.com/gpu": "1"}}, "volumeMounts": [{"name": "kube-api-access-x2x4z"}]},
 		{"name": "log", "image": "log:1"}],
-	 "volumes": [{"name": "kube-api-access-x2x4z"}]}, "status": {"phase": "Pending"}}`
+	 "volumes": [{"name": "kube-api-access-x2x4z"}]}, "status": {"phase": "Pending", "qosClass": "Burstable"}}`
 
 func TestCompare(t *testing.T) {
 	both := map[string]string{"db": "db:1", "log": "log:1"}
@@ -26,18 +26,25 @@ func TestCompare(t *testing.T) {
 	}{
 		"nothing": {`"app"`, `"app"`, pool.Change{Equal: true}},
 		"the name of the revision and of the volume with the token": {`x2x4z`, `b7b8b`, pool.Change{Equal: true}},
-		"an image":                       {`db:1`, `db:2`, pool.Change{InPlace: true, Images: map[string]string{"db": "db:2"}}},
-		"a label":                        {`"app": "db"`, `"app": "db", "new": "x"`, pool.Change{InPlace: true, Labels: map[string]*string{"new": new("x")}}},
-		"a label that a container reads": {`"app": "db"`, `"app": "db", "tier": "x"`, pool.Change{Labels: map[string]*string{"tier": new("x")}}},
-		"an annotation that is removed":  {`{"a": "1"}`, `{}`, pool.Change{InPlace: true, Annotations: map[string]*string{"a": nil}}},
-		"an annotation of another value": {`{"a": "1"}`, `{"a": "2"}`, pool.Change{InPlace: true, Annotations: map[string]*string{"a": new("2")}}},
-		"another field of a container":   {`"image": "log:1"`, `"image": "log:1", "tty": true`, pool.Change{}},
-		"another field of the pod":       {`"volumes"`, `"hostPID": true, "volumes"`, pool.Change{}},
-		"the name of a container":        {`"name": "log"`, `"name": "logs"`, pool.Change{Images: map[string]string{"logs": "log:1"}}},
-		"an image and another field":     {`"image": "log:1"`, `"image": "log:2", "tty": true`, pool.Change{Images: map[string]string{"log": "log:2"}}},
-		"a container that is added":      {`{"name": "log", "image": "log:1"}`, `{"name": "log", "image": "log:1"}, {"name": "new", "image": "new:1"}`, pool.Change{Images: map[string]string{"new": "new:1"}}},
+		"an image":                             {`db:1`, `db:2`, pool.Change{InPlace: true, Images: map[string]string{"db": "db:2"}}},
+		"a label":                              {`"app": "db"`, `"app": "db", "new": "x"`, pool.Change{InPlace: true, Labels: map[string]*string{"new": new("x")}}},
+		"a label that a container reads":       {`"app": "db"`, `"app": "db", "tier": "x"`, pool.Change{Labels: map[string]*string{"tier": new("x")}}},
+		"an annotation that is removed":        {`{"a": "1"}`, `{}`, pool.Change{InPlace: true, Annotations: map[string]*string{"a": nil}}},
+		"an annotation of another value":       {`{"a": "1"}`, `{"a": "2"}`, pool.Change{InPlace: true, Annotations: map[string]*string{"a": new("2")}}},
+		"resources":                            {`"cpu": "1"`, `"cpu": "2"`, pool.Change{InPlace: true, Resources: map[string]pool.Resources{"db": {CPURequest: "2", MemoryLimit: "1Gi"}}}},
+		"resources that the container lacked":  {`"cpu": "1"`, `"cpu": "1", "memory": "1Gi"`, pool.Change{}},
+		"resources that cannot be changed":     {`"example.com/gpu": "1"`, `"example.com/gpu": "2"`, pool.Change{}},
+		"resources and the quality of service": {`"cpu": "1"`, `"cpu": "2"`, pool.Change{Resources: map[string]pool.Resources{"db": {CPURequest: "2", MemoryLimit: "1Gi"}}}},
+		"another field of a container":         {`"image": "log:1"`, `"image": "log:1", "tty": true`, pool.Change{}},
+		"another field of the pod":             {`"volumes"`, `"hostPID": true, "volumes"`, pool.Change{}},
+		"the name of a container":              {`"name": "log"`, `"name": "logs"`, pool.Change{Images: map[string]string{"logs": "log:1"}}},
+		"an image and another field":           {`"image": "log:1"`, `"image": "log:2", "tty": true`, pool.Change{Images: map[string]string{"log": "log:2"}}},
+		"a container that is added":            {`{"name": "log", "image": "log:1"}`, `{"name": "log", "image": "log:1"}, {"name": "new", "image": "new:1"}`, pool.Change{Images: map[string]string{"new": "new:1"}}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
+			if strings.Contains(sentence, "quality of service") {
+				tc.from, tc.to = stored, strings.NewReplacer(tc.from, tc.to, "Burstable", "Guaranteed").Replace(stored)
+			}
 			newest := strings.ReplaceAll(strings.ReplaceAll(stored, tc.from, tc.to), `"controller-revision-hash": "1"`, `"controller-revision-hash": "2"`)
 			got, err := render.Compare([]byte(stored), []byte(newest))
 			if err != nil {
@@ -58,6 +65,9 @@ func TestCompare(t *testing.T) {
 func emptied(c pool.Change) pool.Change {
 	if len(c.Images) == 0 {
 		c.Images = nil
+	}
+	if len(c.Resources) == 0 {
+		c.Resources = nil
 	}
 	if len(c.Labels) == 0 {
 		c.Labels = nil

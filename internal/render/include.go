@@ -39,7 +39,7 @@ func withoutIdentity(pod object) {
 	if spec["hostname"] == metadata["name"] {
 		delete(spec, "hostname")
 	}
-	for _, field := range []string{"schedulingGates", "nodeName", "tolerations"} {
+	for _, field := range []string{"schedulingGates", "readinessGates", "nodeName", "tolerations"} {
 		delete(spec, field)
 	}
 	for _, v := range list(spec["volumes"]) {

@@ -3,7 +3,7 @@
 //
 //	Pod, Claim              from templates             render.go
 //	Hash, Encode, Decode    templates as a revision    revision.go
-//	Compare                 two pods                   compare.go
+//	Compare                 two pods                   compare.go, resources.go
 //	Includes                a pod and a rendered one   include.go
 package render
 
@@ -55,6 +55,9 @@ func Pod(key plan.Key, o *pool.Object, b Birth) ([]byte, error) {
 		setDefault(spec, "subdomain", o.Service)
 	}
 	spec["tolerations"] = tolerations(list(spec["tolerations"]))
+	if o.Strategy.Grace > 0 {
+		spec["readinessGates"] = withGate(list(spec["readinessGates"]))
+	}
 	if len(b.Templates.Claims) > 0 {
 		spec["volumes"] = volumes(list(spec["volumes"]), key.Name, b)
 		if _, placed := spec["nodeName"]; !placed {
@@ -132,6 +135,16 @@ func tolerations(own []any) []any {
 		}
 	}
 	return own
+}
+
+// withGate adds the readiness gate for updates in place.
+func withGate(gates []any) []any {
+	for _, g := range gates {
+		if g, is := g.(object); is && g["conditionType"] == contract.UpdateGate {
+			return gates
+		}
+	}
+	return append(gates, object{"conditionType": contract.UpdateGate})
 }
 
 // volumes adds a volume for each claim template. A claim template wins over a volume of its name.

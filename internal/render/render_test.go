@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -85,6 +86,16 @@ func TestAPodIsItsTemplateWithAnIdentity(t *testing.T) {
 			}
 			same(t, tc.want, got)
 		})
+	}
+}
+
+func TestAPodHasTheGateForUpdatesInPlaceOnce(t *testing.T) {
+	object := &pool.Object{Strategy: pool.Strategy{Grace: time.Second}}
+	for _, template := range []string{`{"spec": {}}`, `{"spec": {"readinessGates": [{"conditionType": "lockstep.dev/InPlaceUpdateReady"}]}}`} {
+		pod, err := render.Pod(key, object, render.Birth{ID: "a", Templates: pool.Templates{Pod: []byte(template)}})
+		if err != nil || strings.Count(string(pod), "lockstep.dev/InPlaceUpdateReady") != 1 {
+			t.Errorf("error %v, pod %s", err, pod)
+		}
 	}
 }
 

@@ -34,6 +34,7 @@ type spec struct {
 	ServiceName          string               `json:"serviceName"`
 	MinReadySeconds      int                  `json:"minReadySeconds"`
 	RevisionHistoryLimit *int                 `json:"revisionHistoryLimit"`
+	Deadline             *int                 `json:"progressDeadlineSeconds"`
 	Paused               bool                 `json:"paused"`
 	PodManagementPolicy  string               `json:"podManagementPolicy"`
 	ScaleStrategy        struct {
@@ -65,6 +66,9 @@ type spec struct {
 			MaxUnavailable  *intstr.IntOrString `json:"maxUnavailable"`
 			PodUpdatePolicy string              `json:"podUpdatePolicy"`
 			Paused          bool                `json:"paused"`
+			InPlace         struct {
+				GracePeriodSeconds int `json:"gracePeriodSeconds"`
+			} `json:"inPlace"`
 		} `json:"rollingUpdate"`
 	} `json:"updateStrategy"`
 }
@@ -76,6 +80,7 @@ const (
 	defaultNodeLostSeconds  = 300
 	defaultStartupSeconds   = 600
 	defaultCrashLoopSeconds = 3600
+	defaultDeadlineSeconds  = 600
 	defaultMaxUnhealthy     = 40 // percent
 )
 
@@ -105,7 +110,7 @@ func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 	o := pool.Object{
 		UID: string(u.GetUID()), Version: version, Generation: u.GetGeneration(), Deleting: u.GetDeletionTimestamp() != nil,
 		Replicas: valueOr(s.Replicas, 1), MinReady: seconds(s.MinReadySeconds), RevisionHistory: valueOr(s.RevisionHistoryLimit, defaultHistory),
-		Keep:            keepPolicyOf(&s),
+		Keep: keepPolicyOf(&s), Deadline: seconds(valueOr(s.Deadline, defaultDeadlineSeconds)),
 		HandoverTimeout: seconds(valueOr(s.IdentityPolicy.HandoverTimeoutSeconds, defaultHandoverSeconds)),
 		Paused:          s.Paused || s.UpdateStrategy.RollingUpdate.Paused, Strategy: strategyOf(&s), Liveness: livenessOf(&s), Claim: claimPolicyOf(&s),
 		Ordered: s.PodManagementPolicy == "OrderedReady", PodsToDelete: s.ScaleStrategy.PodsToDelete,
@@ -167,6 +172,7 @@ func strategyOf(s *spec) pool.Strategy {
 		Partition:      shareOf(rolling.Partition, 0),
 		MaxUnavailable: shareOf(rolling.MaxUnavailable, 1),
 		Policy:         cmp.Or(pool.PodUpdatePolicy(rolling.PodUpdatePolicy), pool.InPlaceIfPossible),
+		Grace:          seconds(rolling.InPlace.GracePeriodSeconds),
 	}
 }
 
@@ -231,8 +237,9 @@ func podOf(p *corev1.Pod) pool.Pod {
 		Node:       pool.Node{Name: p.Spec.NodeName},
 		Finished:   p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded,
 		Generation: p.Generation, Observed: p.Status.ObservedGeneration,
-		Containers: containersOf(p), Update: updateOf(p),
+		Containers: containersOf(p), Update: updateOf(p), Gate: gateOf(p),
 	}
+	converted.Resize, converted.ResizeSince = resizeOf(p)
 	converted.Retain = p.Labels[contract.RetainIdentityLabel] == "true" || p.Annotations[contract.RetainIdentityLabel] == "true"
 	converted.Asked = p.Labels[contract.SpecifiedDeleteLabel] == "true" || p.Annotations[contract.SpecifiedDeleteLabel] == "true"
 	for i := range p.Spec.Volumes {
@@ -278,7 +285,7 @@ func containersOf(p *corev1.Pod) []pool.Container {
 	containers := make([]pool.Container, len(p.Spec.Containers))
 	for i := range p.Spec.Containers {
 		c := &containers[i]
-		c.Name, c.Image = p.Spec.Containers[i].Name, p.Spec.Containers[i].Image
+		c.Name, c.Image, c.Resources = p.Spec.Containers[i].Name, p.Spec.Containers[i].Image, resourcesOf(&p.Spec.Containers[i].Resources)
 		for j := range p.Status.ContainerStatuses {
 			if status := &p.Status.ContainerStatuses[j]; status.Name == c.Name {
 				c.ID, c.Running = status.ContainerID+" "+status.ImageID, status.State.Running != nil
@@ -295,7 +302,14 @@ func updateOf(p *corev1.Pod) pool.InPlaceUpdate {
 		return pool.InPlaceUpdate{}
 	}
 	at, _ := plan.ParseVersion(update.Version)
-	return pool.InPlaceUpdate{Revision: update.Revision, At: at, Since: update.Since, Restarts: update.Restarts}
+	converted := pool.InPlaceUpdate{Revision: update.Revision, At: at, Since: update.Since, Restarts: update.Restarts, Begun: update.Begun}
+	if update.Begun {
+		converted.Before = map[string]pool.Resources{}
+		for name, r := range update.Before {
+			converted.Before[name] = pool.Resources(r)
+		}
+	}
+	return converted
 }
 
 // revision is a ControllerRevision, converted once.

@@ -120,12 +120,14 @@ func trim(object any) (any, error) {
 		p.ManagedFields = nil
 		containers := make([]corev1.Container, len(p.Spec.Containers))
 		for i := range p.Spec.Containers {
-			containers[i] = corev1.Container{Name: p.Spec.Containers[i].Name, Image: p.Spec.Containers[i].Image}
+			c := &p.Spec.Containers[i]
+			containers[i] = corev1.Container{Name: c.Name, Image: c.Image, Resources: onlyResizable(&c.Resources)}
 		}
 		volumes := slices.DeleteFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim == nil })
 		p.Spec = corev1.PodSpec{
 			Volumes:  slices.Clone(volumes),
 			NodeName: p.Spec.NodeName, SchedulingGates: p.Spec.SchedulingGates, HostNetwork: p.Spec.HostNetwork, Containers: containers,
+			ReadinessGates: p.Spec.ReadinessGates,
 		}
 	}
 	return object, nil
@@ -388,6 +390,7 @@ type asked struct {
 	replicas         int
 	minReady         time.Duration
 	handoverTimeout  time.Duration
+	deadline         time.Duration
 	keep             pool.KeepPolicy
 	strategy         pool.Strategy
 	ordered          bool
@@ -396,5 +399,5 @@ type asked struct {
 }
 
 func asksFor(o pool.Object) asked {
-	return asked{o.UID, o.Hash, o.Deleting, o.Paused, o.Replicas, o.MinReady, o.HandoverTimeout, o.Keep, o.Strategy, o.Ordered, strings.Join(o.PodsToDelete, ","), o.Liveness}
+	return asked{o.UID, o.Hash, o.Deleting, o.Paused, o.Replicas, o.MinReady, o.HandoverTimeout, o.Deadline, o.Keep, o.Strategy, o.Ordered, strings.Join(o.PodsToDelete, ","), o.Liveness}
 }

@@ -167,9 +167,9 @@ func TestAnObjectIsConvertedWithItsTemplatesAsTheyAre(t *testing.T) {
 	o := objectOf(newObject(3))
 	want := pool.Object{
 		UID: "u", Version: 7, Generation: 2, Replicas: 3, MinReady: 5 * time.Second, Hash: o.Hash, RevisionHistory: 10, Service: "db",
-		HandoverTimeout: 10 * time.Minute,
-		Liveness:        pool.Liveness{NodeLost: 5 * time.Minute, Startup: 10 * time.Minute, CrashLoop: time.Hour, MaxUnhealthy: pool.Share{Percent: 40}},
-		Strategy:        pool.Strategy{MaxUnavailable: pool.Share{Pods: 1}, Policy: pool.InPlaceIfPossible},
+		HandoverTimeout: 10 * time.Minute, Deadline: 10 * time.Minute,
+		Liveness: pool.Liveness{NodeLost: 5 * time.Minute, Startup: 10 * time.Minute, CrashLoop: time.Hour, MaxUnhealthy: pool.Share{Percent: 40}},
+		Strategy: pool.Strategy{MaxUnavailable: pool.Share{Pods: 1}, Policy: pool.InPlaceIfPossible},
 		Templates: pool.Templates{
 			Pod: []byte(`{"spec":{"future":"field"}}`), Claims: []pool.ClaimTemplate{{Name: "data", Template: []byte(`{"metadata":{"name":"data"}}`)}},
 		},

@@ -15,6 +15,8 @@ type Change struct {
 
 	From   map[string]string // the images of the earlier pods by container
 	Images map[string]string // the images that change by container
+	// Resources are those of the containers whose resources change.
+	Resources map[string]Resources
 	// Labels and Annotations that change; nil removes one.
 	Labels      map[string]*string
 	Annotations map[string]*string
@@ -80,6 +82,14 @@ func (p *poolState) comparisons() []plan.Action {
 	return []plan.Action{compare}
 }
 
+func imagesOf(pod *Pod) map[string]string {
+	images := map[string]string{}
+	for _, c := range pod.Containers {
+		images[c.Name] = c.Image
+	}
+	return images
+}
+
 // isKnown reports whether a revision is one of the object.
 func (p *poolState) isKnown(revision string) bool {
 	return slices.ContainsFunc(p.Revisions, func(r Revision) bool { return r.Name == revision })
@@ -89,6 +99,9 @@ func (p *poolState) isKnown(revision string) bool {
 // yet. A pod whose image another client has changed differs in more than can be changed in place.
 func (p *poolState) changeOf(pod *Pod) (Change, bool) {
 	change, known := p.Changes[pod.Revision]
+	if pod.Revision == p.newest.Name { // its update to another revision has begun
+		change, known = Change{InPlace: true, From: imagesOf(pod)}, true
+	}
 	if !p.isKnown(pod.Revision) {
 		change, known = p.Changes[pod.UID]
 	}

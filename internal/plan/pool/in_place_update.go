@@ -15,6 +15,9 @@ type InPlaceUpdate struct {
 	At       plan.Version      // the version of the pod before the update, as the intent has it
 	Since    time.Time         // when it was updated
 	Restarts map[string]string // the containers that have to restart, with their IDs before the update
+
+	Begun  bool                 // the pod still has its former revision
+	Before map[string]Resources // if Begun: the resources that containers had, of those that get others
 }
 
 // UpdateInPlace changes exactly the pod that was evaluated: the images of its containers, its labels and annotations.
@@ -73,11 +76,14 @@ func (RelabelPod) Event() plan.Event { return plan.Event{} }
 // String implements plan.Action: relabel web-a to web-2.
 func (a RelabelPod) String() string { return fmt.Sprintf("relabel %s to %s", a.Pod, a.Revision) }
 
-// updating reports whether an update of the pod in place is not complete: the kubelet has not seen it, or a container has
-// not restarted.
+// updating reports whether an update of the pod in place is not complete: it has only begun, the kubelet has not seen it, or
+// a container has not restarted.
 func (p *Pod) updating() bool {
 	if p.Update.Revision == "" {
 		return false
+	}
+	if p.Update.Begun {
+		return true
 	}
 	if p.Observed > 0 && p.Observed < p.Generation {
 		return true

@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -107,6 +108,8 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 				s.Object.Strategy.Policy = pool.PodUpdatePolicy(v)
 				return nil
 			},
+			"grace":        duration(&s.Object.Strategy.Grace),
+			"deadline":     duration(&s.Object.Deadline),
 			"nodelost":     duration(&s.Object.Liveness.NodeLost),
 			"notready":     duration(&s.Object.Liveness.NotReady),
 			"whendeleted":  func(string) error { s.Object.Claim.DeleteWithObject = true; return nil },
@@ -146,6 +149,10 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			"inplace": func(string) error { c.InPlace = true; return nil },
 			"from":    images(c.From),
 			"images":  images(c.Images),
+			"cpu": func(v string) error { // of the container db
+				c.Resources = map[string]pool.Resources{"db": {CPURequest: v}}
+				return nil
+			},
 		})
 		if s.Changes == nil {
 			s.Changes = map[string]pool.Change{}
@@ -284,6 +291,24 @@ func readPod(s *pool.Snapshot, fields []string) error {
 		"updated": func(v string) error { // updated=10: in place, at that version, and not yet restarted
 			p.Update = pool.InPlaceUpdate{Revision: p.Revision, Restarts: map[string]string{"db": "first"}}
 			return version(&p.Update.At)(v)
+		},
+		"cpu": func(v string) error { p.Containers[0].CPURequest = v; return nil },
+		"begun": func(v string) error { // begun=10: the update in place, at that version
+			p.Update = pool.InPlaceUpdate{Revision: "2", Begun: true, Since: start.Add(-10 * time.Second)}
+			return version(&p.Update.At)(v)
+		},
+		"before": func(v string) error { // the former cpu of the container db
+			p.Update.Before = map[string]pool.Resources{"db": {CPURequest: v}}
+			return nil
+		},
+		"gate": func(v string) error {
+			p.Gate = map[string]pool.Gate{"open": pool.GateOpen, "closed": pool.GateClosed}[v]
+			return nil
+		},
+		"resize": func(v string) error { // resize=deferred:5m
+			state, since, _ := strings.Cut(v, ":")
+			p.Resize = map[string]pool.Resize{"underway": pool.ResizeUnderway, "deferred": pool.ResizeDeferred, "infeasible": pool.ResizeInfeasible}[state]
+			return ago(&p.ResizeSince)(cmp.Or(since, "0s"))
 		},
 		"stopped":   func(string) error { p.Containers[0].Running = false; return nil },
 		"restarted": func(string) error { p.Containers[0].ID = "second"; return nil },

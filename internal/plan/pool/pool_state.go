@@ -21,6 +21,7 @@ type poolState struct {
 	room         int        // how many more the hold can record
 	openOf       map[string]bool
 	pendingOf    map[string]plan.Intent
+	beganOf      map[string]plan.Intent // what the hold has recorded of pods and may be underway
 	grantedOf    map[string]plan.Intent // evictions that clients may still carry out
 	ends         map[string]bool        // UIDs of the pods of which an intent that counts says that they end, or have ended
 	givenUp      map[string]bool        // names of the pods of which one says that their identity ends as well
@@ -30,7 +31,7 @@ type poolState struct {
 func newPoolState(seen *Snapshot) *poolState {
 	s := new(*seen)
 	s.index = indexOf(s)
-	p := &poolState{Snapshot: s, newest: s.Newest(), current: s.Current(), openOf: map[string]bool{}, pendingOf: map[string]plan.Intent{}, grantedOf: map[string]plan.Intent{}, ends: map[string]bool{}, givenUp: map[string]bool{}, ailing: map[string]ailment{}}
+	p := &poolState{Snapshot: s, newest: s.Newest(), current: s.Current(), openOf: map[string]bool{}, pendingOf: map[string]plan.Intent{}, beganOf: map[string]plan.Intent{}, grantedOf: map[string]plan.Intent{}, ends: map[string]bool{}, givenUp: map[string]bool{}, ailing: map[string]ailment{}}
 	for _, i := range s.Hold.Intents {
 		status := s.IntentStatus(i)
 		if status == plan.Pending {
@@ -39,6 +40,7 @@ func newPoolState(seen *Snapshot) *poolState {
 		if status.Counts() {
 			p.open++
 			p.openOf[i.Pod] = true
+			p.beganOf[i.Pod] = i
 			if i.Cause != reason.UpdatedInPlace { // which ends no pod
 				id, _ := IDOf(s.Key.Name, i.Pod)
 				p.ends[i.UID], p.givenUp[i.Pod] = true, p.givenUp[i.Pod] || !s.handsOver(id, i)

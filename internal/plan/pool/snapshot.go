@@ -58,6 +58,7 @@ type Object struct {
 	Strategy        Strategy
 	Keep            KeepPolicy
 	HandoverTimeout time.Duration // 0: a kept identity is waited for without end
+	Deadline        time.Duration // of an update that makes no progress; 0: none
 	Liveness        Liveness
 	Claim           ClaimPolicy
 
@@ -119,6 +120,9 @@ type Pod struct {
 	Generation, Observed int64 // of its spec, and that of its status; Observed is 0 if the kubelet does not report it
 	Containers           []Container
 	Update               InPlaceUpdate
+	Gate                 Gate
+	Resize               Resize
+	ResizeSince          time.Time // of the state of the resize
 }
 
 // Mount is a claim that a pod mounts. The name of its volume is that of a claim template.
@@ -135,6 +139,7 @@ type Container struct {
 	Image   string // of the spec
 	ID      string // of the running container and its image; it changes with each start
 	Running bool
+	Resources
 }
 
 // Active reports whether the pod serves, or can still begin to.

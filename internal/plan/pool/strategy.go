@@ -2,6 +2,7 @@ package pool
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
@@ -12,6 +13,7 @@ type Strategy struct {
 	Partition      Share // how many pods stay as they are
 	MaxUnavailable Share // how many pods may be unavailable
 	Policy         PodUpdatePolicy
+	Grace          time.Duration // how long a pod that is updated in place is not Ready before
 }
 
 // PodUpdatePolicy says how one pod gets the newest template.

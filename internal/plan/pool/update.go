@@ -12,7 +12,7 @@ import (
 // only disrupted if not more than MaxUnavailable pods are unavailable then, and not in a plan that does something else to
 // pods. A pod that is down costs nothing, so a template that no pod can run heals by a corrected one.
 func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
-	pods, objection := p.toReplace(), p.noUpdates()
+	pods, objection := append(p.toReplace(), p.begun()...), p.noUpdates()
 	if objection.None() {
 		pods = append(pods, p.outdated()...)
 	} else {
@@ -39,9 +39,11 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		case step.Reason() == reason.UpdatedByNewIdentity && len(pod.Mounts) > 0 && !pod.Up() && !p.mayGiveUpInDoubt(pod):
 			steps = append(steps, p.cancelled(pod)...)
 			waits = append(waits, p.waits(plan.Refusal{Code: reason.TooManyUnhealthy, Pod: pod.Name})...)
-		case p.pending(pod) && pod.Up() && unavailable > most: // others have failed since
+		case p.pending(pod) && pod.Up() && unavailable > most && !p.hasBegun(pod): // others have failed since
 			steps = append(steps, p.cancellation(pod))
 		case p.pending(pod):
+			steps = append(steps, step)
+		case p.hasBegun(pod): // it is unavailable until the end of its update
 			steps = append(steps, step)
 		case disrupts && pod.Up() && !busy && p.onlyEvictionsDelay(after, most):
 			delayed = cmp.Or(delayed, pod.Name)
@@ -87,6 +89,14 @@ func (p *poolState) toReplace() []Pod {
 	return p.neededIf(func(pod *Pod) bool { return pod.Asked && !p.ails(pod) && !p.granted(pod) })
 }
 
+// begun returns the pods whose update in place has begun. It is completed, also while others do not begin.
+func (p *poolState) begun() []Pod {
+	if p.newest.Name == "" {
+		return nil
+	}
+	return p.neededIf(func(pod *Pod) bool { return pod.Update.Begun && !pod.Asked && !p.ails(pod) && !p.granted(pod) })
+}
+
 // neededIf returns the needed pods that satisfy a condition.
 func (p *poolState) neededIf(is func(*Pod) bool) []Pod {
 	var pods []Pod
@@ -104,7 +114,7 @@ func (p *poolState) neededIf(is func(*Pod) bool) []Pod {
 // youngest. The last ones stay if the partition asks for it.
 func (p *poolState) outdated() []Pod {
 	pods := p.neededIf(func(pod *Pod) bool {
-		return pod.Revision != p.newest.Name && !pod.Asked && !p.ails(pod) && !p.granted(pod)
+		return pod.Revision != p.newest.Name && !pod.Update.Begun && !pod.Asked && !p.ails(pod) && !p.granted(pod)
 	})
 	slices.SortStableFunc(pods, func(a, b Pod) int {
 		return cmp.Or(
@@ -158,17 +168,17 @@ func (p *poolState) updateOf(pod *Pod) (plan.Action, plan.Refusal) {
 	}
 	change, known := p.changeOf(pod)
 	policy := p.Object.Strategy.Policy
+	allowed := policy == InPlaceIfPossible || policy == InPlaceOnly || pod.Revision == p.newest.Name // which it has, but for its resources
+	isInPlace := (change.InPlace || change.Equal) && allowed && !p.resizeFails(pod, change)
 	switch {
 	case !known:
 		return nil, plan.Refusal{Code: reason.TemplateUnchecked}
-	case change.Equal:
+	case change.Equal && !pod.Update.Begun:
 		return RelabelPod{Pool: p.Key.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version, Revision: p.newest.Name}, plan.Refusal{}
-	case change.InPlace && policy != Recreate && policy != RecreateKeepIdentity && pod.runsAsBefore():
+	case isInPlace && pod.runsAsBefore():
 		return nil, plan.Refusal{Code: reason.UpdateUnderway, Pod: pod.Name}
-	case change.InPlace && (policy == InPlaceIfPossible || policy == InPlaceOnly):
-		return UpdateInPlace{
-			Of: p.disruption(pod, reason.UpdatedInPlace), From: pod.Revision, Revision: p.newest.Name, Change: change, Restarts: restarts(pod, change),
-		}, plan.Refusal{}
+	case isInPlace:
+		return p.inPlace(pod, change)
 	case policy == InPlaceOnly:
 		return nil, plan.Refusal{Code: reason.InPlaceImpossible, Pod: pod.Name}
 	case policy != Recreate && !pod.Node.Silent.IsZero():

@@ -44,7 +44,7 @@ func (s *Snapshot) Rollout(string) plan.UnitRollout {
 func (s *Snapshot) RolledOut() bool {
 	newest := s.Newest().Name
 	for i := range s.Pods {
-		if p := &s.Pods[i]; s.owns(p) && p.Active() && p.Revision != newest {
+		if p := &s.Pods[i]; s.owns(p) && p.Active() && (p.Revision != newest || p.Update.Begun) {
 			return false
 		}
 	}

@@ -109,7 +109,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "pod that is deleted and updated in one plan",
-		Edits: []Edit{{poolUpdate, "pod.Revision != p.newest.Name && !pod.Asked && !p.ails(pod) &&", "pod.Revision != p.newest.Name && !pod.Asked &&"}},
+		Edits: []Edit{{poolUpdate, "!pod.Update.Begun && !pod.Asked && !p.ails(pod) && !p.granted(pod)\n", "!pod.Update.Begun && !pod.Asked && !p.granted(pod)\n"}},
 		Test:  poolScenarios + "the-next-pod-of-a-hand-over-that-lacks-a-claim-is-not-updated", Rule: "breaks ExactTarget",
 	},
 	{

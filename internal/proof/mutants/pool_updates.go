@@ -289,7 +289,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "recorded update that is repeated beyond the budget",
-		Edits: []Edit{{poolUpdate, "case p.pending(pod) && pod.Up() && unavailable > most:", "case p.pending(pod) && pod.Up() && unavailable < 0:"}},
+		Edits: []Edit{{poolUpdate, "case p.pending(pod) && pod.Up() && unavailable > most && ", "case p.pending(pod) && pod.Up() && unavailable < 0 && "}},
 		Test:  poolScenarios + "a-recorded-update-waits-for-the-budget", Rule: "update web-a",
 	},
 	{

@@ -86,6 +86,14 @@ type StatefulClusterSpec struct {
 	// +kubebuilder:validation:Maximum=1000
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 
+	// ProgressDeadlineSeconds is how long an update may make no progress before the condition Progressing is False. Resources
+	// that do not fit on the node of a pod for so long are not changed in place.
+	// +kubebuilder:default:=600
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	// +optional
+	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
+
 	// Paused pods get no other template. Missing pods are created, and the StatefulCluster is scaled.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
@@ -240,6 +248,20 @@ type PoolRollingUpdate struct {
 	// Paused is the same as spec.paused.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
+
+	// InPlace configures updates in place.
+	// +optional
+	InPlace PoolInPlaceUpdate `json:"inPlace,omitempty"`
+}
+
+// PoolInPlaceUpdate configures updates in place.
+type PoolInPlaceUpdate struct {
+	// GracePeriodSeconds is how long a pod is not Ready before it is updated in place, so that clients leave it. It applies to
+	// pods that were created with it.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	// +optional
+	GracePeriodSeconds int32 `json:"gracePeriodSeconds,omitempty"`
 }
 
 // PoolTemplate is a template of pods.

@@ -19,6 +19,24 @@ func disruptions(steps []plan.Action) []plan.Disruption {
 			all = append(all, plan.Disruption(a))
 		case pool.UpdateInPlace:
 			all = append(all, a.Of)
+		case pool.BeginUpdate:
+			all = append(all, a.Of)
+		}
+	}
+	return all
+}
+
+// stages returns the pods of which a plan goes on with an update in place, which may interrupt their containers.
+func stages(steps []plan.Action) []plan.Disruption {
+	var all []plan.Disruption
+	for _, step := range steps {
+		switch a := step.(type) {
+		case pool.ResizePod:
+			all = append(all, plan.Disruption{Pod: a.Pod, UID: a.UID, Version: a.Version})
+		case pool.SetGate:
+			if !a.Open {
+				all = append(all, plan.Disruption{Pod: a.Pod, UID: a.UID, Version: a.Version})
+			}
 		}
 	}
 	return all
@@ -33,8 +51,8 @@ func breaksOutsideKept(v *view, steps []plan.Action) string {
 	switch {
 	case v.decision.Need == hold.Remove, v.decision.Need == hold.Write && (changed || h.Unreadable != ""):
 		return fmt.Sprintf("the hold of %q is written over", h.Holder)
-	case len(disruptions(steps)) > 0:
-		return fmt.Sprintf("%s is disrupted under the hold of %q", disruptions(steps)[0].Pod, h.Holder)
+	case len(disruptions(steps))+len(stages(steps)) > 0:
+		return fmt.Sprintf("%s is disrupted under the hold of %q", append(disruptions(steps), stages(steps)...)[0].Pod, h.Holder)
 	case len(only[pool.RetireIdentity](steps)) > 0, len(only[pool.DeleteClaims](steps)) > 0:
 		return fmt.Sprintf("claims change under the hold of %q", h.Holder)
 	}
@@ -48,6 +66,11 @@ func breaksRecordedFirst(v *view, steps []plan.Action) string {
 		})
 		if v.decision.Need != hold.Write || !recorded {
 			return fmt.Sprintf("%s is disrupted because of %s, and that is not recorded", d.Pod, d.Because)
+		}
+	}
+	for _, d := range stages(steps) {
+		if p, _ := v.podNamed(d.Pod); !v.hasBegun(&p) {
+			return fmt.Sprintf("the update of %s in place goes on, and that is not recorded", d.Pod)
 		}
 	}
 	return ""
@@ -80,7 +103,7 @@ func breaksConfirmedFirst(v *view, steps []plan.Action) string {
 
 func breaksExactTarget(v *view, steps []plan.Action) string {
 	named := map[string]bool{}
-	for _, d := range disruptions(steps) {
+	for _, d := range append(disruptions(steps), stages(steps)...) {
 		p, shown := v.podNamed(d.Pod)
 		if !shown || !v.owned(&p) || p.UID != d.UID || p.Version != d.Version || terminates(&p) || named[d.Pod] {
 			return fmt.Sprintf("%s (%s at %d) is disrupted, and it is not shown in this way", d.Pod, d.UID, d.Version)
@@ -96,7 +119,7 @@ var forUpdates = []reason.Code{reason.UpdatedInPlace, reason.IdentityHandover, r
 func breaksWithinMaxUnavailable(v *view, steps []plan.Action) string {
 	var names []string
 	for _, d := range disruptions(steps) {
-		if p, _ := v.podNamed(d.Pod); slices.Contains(forUpdates, d.Because) && isUp(&p) && !p.Node.Gone {
+		if p, _ := v.podNamed(d.Pod); slices.Contains(forUpdates, d.Because) && isUp(&p) && !p.Node.Gone && !v.hasBegun(&p) {
 			names = append(names, d.Pod)
 		}
 	}

@@ -114,6 +114,27 @@ func intent(id pool.ID, because reason.Code) plan.Intent {
 	return plan.Intent{Zone: "web", Pod: "web-" + string(id), UID: string(id), Version: 10, Cause: because, Since: now}
 }
 
+// begun is an update of the pod a in place that has begun.
+func begun() *change {
+	c := three().has(intent("a", reason.UpdatedInPlace))
+	p := c.pod("a")
+	p.Version, p.Update = 11, pool.InPlaceUpdate{Revision: "2", At: 10, Begun: true}
+	return c
+}
+
+var (
+	resizeA = pool.ResizePod{Pod: "web-a", UID: "a", Version: 11}
+	closeA  = pool.SetGate{Pod: "web-a", UID: "a", Version: 11}
+)
+
+// completes plans the last stage of an update of the pod a in place.
+func (c *change) completes() *change {
+	c.decision.Verify = true
+	last := intent("a", reason.UpdatedInPlace)
+	last.Version = 11
+	return c.records(last).plans(pool.UpdateInPlace{Of: plan.Disruption{Zone: "web", Pod: "web-a", UID: "a", Version: 11, Because: reason.UpdatedInPlace}})
+}
+
 // handsOver plans the next pod of the identity a, whose former pod is gone.
 func handsOver() *change {
 	c := three().without("a")
@@ -184,6 +205,22 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"a delete that is recorded for another cause": {"RecordedFirst", three().deletes("a", reason.ReplacementAsked).edit(func(c *change) { c.decision.Record.Intents[0].Cause = reason.ScaledDown })},
 		"a delete without a write":                    {"RecordedFirst", three().deletes("a", reason.ReplacementAsked).edit(func(c *change) { c.decision.Need = hold.Carry })},
 		"an update in place that is not recorded":     {"RecordedFirst", three().edit(func(c *change) { c.decision.Verify = true }).plans(pool.UpdateInPlace{Of: plan.Disruption{Zone: "web", Pod: "web-a", UID: "a", Version: 10, Because: reason.UpdatedInPlace}})},
+
+		"an update in place begins without a record":       {"RecordedFirst", three().edit(func(c *change) { c.decision.Verify = true }).plans(pool.BeginUpdate{Of: plan.Disruption{Zone: "web", Pod: "web-a", UID: "a", Version: 10, Because: reason.UpdatedInPlace}})},
+		"a pod is resized":                                 {"", begun().plans(resizeA)},
+		"a pod is resized that has not begun":              {"RecordedFirst", begun().edit(func(c *change) { c.pod("a").Update.Begun = false }).plans(resizeA)},
+		"a pod is resized without a record":                {"RecordedFirst", begun().edit(func(c *change) { c.Hold.Intents = nil }).plans(resizeA)},
+		"a gate is closed":                                 {"", begun().plans(closeA)},
+		"a gate is closed under the record of another one": {"RecordedFirst", begun().edit(func(c *change) { c.Hold.Intents[0].UID = "other" }).plans(closeA)},
+		"a gate is closed under an earlier record":         {"RecordedFirst", begun().edit(func(c *change) { c.pod("a").Update.At = 9 }).plans(closeA)},
+		"a gate is opened":                                 {"", three().plans(pool.SetGate{Pod: "web-a", UID: "a", Version: 10, Open: true})},
+		"an update in place goes on under another hold":    {"OutsideKept", begun().edit(func(c *change) { c.Hold.Holder = "manual/me" }).plans(resizeA)},
+		"another version is resized":                       {"ExactTarget", begun().plans(pool.ResizePod{Pod: "web-a", UID: "a", Version: 12})},
+		"an update in place ends while others are down":    {"", begun().edit(func(c *change) { c.pod("b").Phase = plan.Starting }).completes()},
+		"one that is not recorded ends while others are down": {"WithinMaxUnavailable", begun().edit(func(c *change) {
+			c.pod("b").Phase, c.Hold.Intents = plan.Starting, nil
+		}).completes()},
+		"an update in place that has only begun is dropped": {"RecordKept", begun().records()},
 
 		"a record that may still happen is dropped":               {"RecordKept", three().has(intent("a", reason.ReplacementAsked)).records()},
 		"a record of a later pod is dropped":                      {"", three().edit(func(c *change) { c.pod("a").Version = 11 }).has(intent("a", reason.ReplacementAsked)).records()},

@@ -80,10 +80,11 @@ func (v *view) isAvailable(p *pool.Pod) bool {
 	return isUp(p) && since && !isBeingUpdated(p)
 }
 
-// isBeingUpdated reports whether the kubelet has not seen an update in place, or a container has not restarted for it.
+// isBeingUpdated reports whether an update in place has only begun, the kubelet has not seen it, or a container has not
+// restarted for it.
 func isBeingUpdated(p *pool.Pod) bool {
-	if p.Update.Revision == "" {
-		return false
+	if p.Update.Revision == "" || p.Update.Begun {
+		return p.Update.Begun
 	}
 	started := map[string]string{}
 	for _, c := range p.Containers {
@@ -97,6 +98,13 @@ func isBeingUpdated(p *pool.Pod) bool {
 		}
 	}
 	return p.Observed != 0 && p.Observed < p.Generation
+}
+
+// hasBegun reports whether an update of a pod in place has begun and is recorded: the pod counts as unavailable until its end.
+func (v *view) hasBegun(p *pool.Pod) bool {
+	return p.Update.Begun && slices.ContainsFunc(v.counting, func(i plan.Intent) bool {
+		return i.Pod == p.Name && i.UID == p.UID && i.Version == p.Update.At && i.Cause == reason.UpdatedInPlace
+	})
 }
 
 // unavailableWithout returns how many of the pods that are asked for would be unavailable without pods of these names.

@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"cmp"
 	"fmt"
 	"hash/maphash"
 	"maps"
@@ -21,9 +22,10 @@ import (
 type World struct {
 	Name     string
 	Replicas int
-	Settled  bool // it begins with pods that serve; otherwise with none
-	Policy   pool.PodUpdatePolicy
+	Settled  bool                 // it begins with pods that serve; otherwise with none
+	Policy   pool.PodUpdatePolicy // empty: InPlaceIfPossible
 	Keep     pool.KeepPolicy
+	Grace    bool // pods leave their clients before they are updated in place
 	Deletes  bool // the policy deletes the claims of pods that were scaled down
 	Nodes    int  // on which pods run; 0: one
 
@@ -295,7 +297,10 @@ type budget struct {
 func (w World) begin() *server {
 	s := newServer(w.Replicas)
 	s.exploring = true
-	s.object.Strategy.Policy, s.object.Claim.DeleteWhenScaled = w.Policy, w.Deletes
+	s.object.Strategy.Policy, s.object.Claim.DeleteWhenScaled = cmp.Or(w.Policy, pool.InPlaceIfPossible), w.Deletes
+	if w.Grace {
+		s.object.Strategy.Grace = graceAfter
+	}
 	for i := range s.past {
 		s.past[i].object = s.object
 	}

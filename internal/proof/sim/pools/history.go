@@ -124,9 +124,10 @@ func (h *history) follow(s *server) {
 	h.active = active
 }
 
-// serves reports whether a pod is Ready with the containers that it should have.
+// serves reports whether a pod is Ready with the containers that it should have. One whose update in place has begun may be
+// interrupted at any time.
 func serves(p *pool.Pod) bool {
-	if p.Phase != plan.Ready {
+	if p.Phase != plan.Ready || p.Update.Begun {
 		return false
 	}
 	for _, c := range p.Containers {
@@ -169,6 +170,14 @@ func (h *history) disrupted(s *server, p *pool.Pod, cause reason.Code, seen *poo
 	lost := slices.ContainsFunc(seen.Pods, func(other pool.Pod) bool { return other.Name == p.Name && other.Node.Gone })
 	if (cause == reason.IdentityHandover || cause == reason.UpdatedInPlace) && serves(p) && !lost {
 		h.updates(s, p)
+	}
+}
+
+// interrupted checks a pod whose update in place goes on.
+func (h *history) interrupted(s *server, p pool.Pod) {
+	recorded := slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool { return i.UID == p.UID && i.Version == p.Update.At })
+	if serves(&p) || !recorded {
+		h.breaks("BegunFirst: the update of pod %s in place goes on, and the Lease does not record that it has begun", p.Name)
 	}
 }
 

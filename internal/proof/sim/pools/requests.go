@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -23,6 +24,30 @@ func requests(seen *pool.Snapshot, a plan.Action, number int, may func(*process)
 	case pool.UpdateInPlace:
 		steps = append(steps, send(func(p *process) bool {
 			return p.disrupt(seen, a.Of, func(name string) { p.server.changePod(name, func(pod *pool.Pod) { p.updated(pod, a) }) })
+		}))
+	case pool.BeginUpdate:
+		steps = append(steps, send(func(p *process) bool {
+			return p.disrupt(seen, a.Of, func(name string) {
+				p.server.changePod(name, func(pod *pool.Pod) {
+					pod.Update = pool.InPlaceUpdate{Revision: a.Revision, At: a.Of.Version, Since: p.server.now, Begun: true, Before: a.Before}
+				})
+			})
+		}))
+	case pool.SetGate:
+		steps = append(steps, send(func(p *process) bool {
+			return p.ifUnchanged(a.Pod, a.UID, a.Version, func() {
+				if !a.Open {
+					p.server.history.interrupted(p.server, p.server.pods[a.Pod])
+				}
+				p.server.changePod(a.Pod, func(pod *pool.Pod) { setGate(pod, a.Open) })
+			})
+		}))
+	case pool.ResizePod:
+		steps = append(steps, send(func(p *process) bool {
+			return p.ifUnchanged(a.Pod, a.UID, a.Version, func() {
+				p.server.history.interrupted(p.server, p.server.pods[a.Pod])
+				p.server.changePod(a.Pod, func(pod *pool.Pod) { resize(pod, a.Resources) })
+			})
 		}))
 	case plan.CancelDeletion:
 		steps = append(steps, send(func(p *process) bool {
@@ -105,15 +130,33 @@ func (p *process) disrupt(seen *pool.Snapshot, d plan.Disruption, how func(name 
 	})
 }
 
+// setGate opens or closes the readiness gate of a pod.
+func setGate(pod *pool.Pod, open bool) {
+	pod.Gate = pool.GateClosed
+	if open {
+		pod.Gate = pool.GateOpen
+	}
+}
+
+// resize changes the resources of containers. The kubelet has not applied them yet.
+func resize(pod *pool.Pod, to map[string]pool.Resources) {
+	containers := slices.Clone(pod.Containers)
+	for i := range containers {
+		if r, changes := to[containers[i].Name]; changes {
+			containers[i].Resources = r
+		}
+	}
+	pod.Containers, pod.Resize, pod.Generation = containers, pool.ResizeUnderway, pod.Generation+1
+}
+
 // updated is the effect of an update in place.
 func (p *process) updated(pod *pool.Pod, a pool.UpdateInPlace) {
-	pod.Revision, pod.Generation = a.Revision, pod.Generation+1
+	pod.Revision = a.Revision
 	pod.Update = pool.InPlaceUpdate{Revision: a.Revision, At: a.Of.Version, Since: p.server.now, Restarts: a.Restarts}
-	containers := make([]pool.Container, len(pod.Containers))
-	copy(containers, pod.Containers)
+	containers := slices.Clone(pod.Containers)
 	for i := range containers {
 		if image, changes := a.Change.Images[containers[i].Name]; changes {
-			containers[i].Image = image
+			containers[i].Image, pod.Generation = image, pod.Generation+1
 		}
 	}
 	pod.Containers = containers
@@ -129,7 +172,10 @@ func (p *process) create(id pool.ID, from, revision string) bool {
 	pod := pool.Pod{
 		Pod: plan.Pod{Name: name, UID: s.newUID(), Version: version, Revision: revision, Created: plan.UnixTimeOf(s.now)},
 		ID:  id, Owner: s.object.UID, Gated: true, From: from, Generation: 1,
-		Containers: []pool.Container{{Name: "db", Image: imageOf(templateOf(revision))}},
+		Containers: []pool.Container{{Name: "db", Image: imageOf(templateOf(revision)), Resources: resourcesOf(templateOf(revision))}},
+	}
+	if s.object.Strategy.Grace > 0 {
+		pod.Gate = pool.GateClosed
 	}
 	for _, t := range claimsOf(templateOf(revision)) {
 		pod.Mounts = append(pod.Mounts, pool.Mount{Template: t.Name, Claim: pool.ClaimName(poolName, t.Name, id)})

@@ -184,15 +184,40 @@ func (f *faults) bringsFurther(s *server, name string) {
 	case silent, p.Gated, p.Phase == plan.Terminating:
 	case !p.Scheduled:
 		f.schedules(s, name)
+	case p.Gate == pool.GateClosed && p.Phase == plan.Ready: // it is taken from its clients
+		s.changePod(name, func(p *pool.Pod) { p.Phase, p.ReadySince = plan.Starting, time.Time{} })
+	case p.Resize == pool.ResizeUnderway, p.Resize == pool.ResizeDeferred:
+		s.changePod(name, func(p *pool.Pod) { f.resizes(s, p) })
+	case p.Update.Begun && p.Phase == plan.Ready, p.Gate == pool.GateClosed && started(&p): // nothing changes
 	case !serves(&p) && !f.peace && !f.oneIn(3): // it takes its time
 	case !serves(&p):
 		s.changePod(name, func(p *pool.Pod) {
-			p.Phase, p.ReadySince, p.Observed = plan.Ready, s.now, p.Generation
-			p.Containers = []pool.Container{{Name: "db", Image: p.Containers[0].Image, ID: fmt.Sprintf("c%d", s.version), Running: true}}
+			p.Observed, p.Containers = p.Generation, slices.Clone(p.Containers)
+			p.Containers[0].ID, p.Containers[0].Running = fmt.Sprintf("c%d", s.version), true
+			if p.Gate != pool.GateClosed {
+				p.Phase, p.ReadySince = plan.Ready, s.now
+			}
 		})
+	case p.Observed < p.Generation: // no container restarts
+		s.changePod(name, func(p *pool.Pod) { p.Observed = p.Generation })
 	case !f.peace && f.oneIn(8): // it breaks, and comes back
 		s.changePod(name, func(p *pool.Pod) { p.Phase, p.ReadySince = plan.Starting, time.Time{} })
 	}
+}
+
+// started reports whether the containers of a pod run as the spec says.
+func started(p *pool.Pod) bool {
+	c := &p.Containers[0]
+	return c.Running && p.Observed == p.Generation && p.Update.Restarts[c.Name] != c.ID
+}
+
+// resizes lets the kubelet apply new resources, or say that they do not fit.
+func (f *faults) resizes(s *server, p *pool.Pod) {
+	p.Resize, p.Observed, p.ResizeSince = pool.Resized, p.Generation, s.now
+	if f.peace || !f.oneIn(3) {
+		return
+	}
+	p.Resize = []pool.Resize{pool.ResizeDeferred, pool.ResizeInfeasible}[f.IntN(2)]
 }
 
 func (f *faults) schedules(s *server, name string) {
@@ -208,6 +233,9 @@ func (f *faults) schedules(s *server, name string) {
 	}
 }
 
+// graceAfter is the grace period of updates in place, if there is one.
+const graceAfter = 5 * time.Second
+
 // person changes what is asked for, or an object that lockstep works with.
 func (f *faults) person(s *server) {
 	switch f.IntN(9) {
@@ -215,9 +243,13 @@ func (f *faults) person(s *server) {
 		f.changeObject(s, func(o *pool.Object) { o.Replicas = f.IntN(5) })
 		s.history.asked = append(s.history.asked, asked{s.version, s.object.Replicas})
 	case 2, 3:
-		s.setTemplate(templateOf(s.object.Hash) ^ []int{1, 1, 2, 3, withoutLogs}[f.IntN(5)])
+		s.setTemplate(templateOf(s.object.Hash) ^ []int{1, 1, 2, 3, withoutLogs, withMoreCPU, withMoreCPU | 1}[f.IntN(7)])
 		f.changeObject(s, func(*pool.Object) {})
 	case 4:
+		if f.oneIn(3) {
+			f.changeObject(s, func(o *pool.Object) { o.Strategy.Grace = graceAfter - o.Strategy.Grace })
+			return
+		}
 		f.changeObject(s, func(o *pool.Object) { o.Paused = !o.Paused })
 	case 5:
 		if names := slices.Sorted(maps.Keys(s.pods)); len(names) > 0 {
@@ -329,8 +361,8 @@ func missed(s *server) string {
 		return fmt.Sprintf("%d pods exist, %d are asked for", len(s.pods), s.object.Replicas)
 	}
 	for name, p := range s.pods {
-		if !serves(&p) || p.Revision != s.object.Hash {
-			return fmt.Sprintf("pod %s is %s at %s", name, p.Phase, p.Revision)
+		if !serves(&p) || p.Revision != s.object.Hash || p.Containers[0].Resources != resourcesOf(templateOf(s.object.Hash)) {
+			return fmt.Sprintf("pod %s is %s at %s with %+v", name, p.Phase, p.Revision, p.Containers[0].Resources)
 		}
 		for _, mount := range p.Mounts {
 			if c, exists := s.claims[mount.Claim]; !exists || c.Retired {

@@ -112,10 +112,13 @@ func (s *server) keeps(policy pool.KeepPolicy) {
 // withoutLogs is added to the number of a template that has only the claim template data.
 const withoutLogs = 4
 
+// withMoreCPU is added to the number of a template whose container asks for more.
+const withMoreCPU = 8
+
 // setTemplate sets the template: its image is the number modulo 2, and the rest of it is the number divided by 2.
 func (s *server) setTemplate(n int) {
 	s.object.Hash = fmt.Sprintf("t%d", n)
-	s.object.Templates = pool.Templates{Pod: []byte{byte('0' + n)}, Claims: claimsOf(n)}
+	s.object.Templates = pool.Templates{Pod: fmt.Append(nil, n), Claims: claimsOf(n)}
 }
 
 func claimsOf(template int) []pool.ClaimTemplate {
@@ -132,6 +135,10 @@ func templateOf(revision string) int {
 	return n
 }
 
+func resourcesOf(template int) pool.Resources {
+	return pool.Resources{CPURequest: fmt.Sprint(1 + template&withMoreCPU)}
+}
+
 func imageOf(template int) string { return fmt.Sprintf("db:%d", template%2) }
 
 // changes are how each revision differs from the template.
@@ -139,7 +146,10 @@ func changes(o *pool.Object, revisions []pool.Revision) map[string]pool.Change {
 	to, all := templateOf(o.Hash), map[string]pool.Change{}
 	for _, r := range revisions {
 		from := templateOf(r.Name)
-		c := pool.Change{From: map[string]string{"db": imageOf(from)}, InPlace: from/2 == to/2 && from != to}
+		c := pool.Change{From: map[string]string{"db": imageOf(from)}, InPlace: (from^to)&^(1|withMoreCPU) == 0 && from != to}
+		if (from^to)&withMoreCPU != 0 {
+			c.Resources = map[string]pool.Resources{"db": resourcesOf(to)}
+		}
 		if imageOf(from) != imageOf(to) {
 			c.Images = map[string]string{"db": imageOf(to)}
 		}

@@ -1,0 +1,87 @@
+package pools
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/lockstep-dev/lockstep/internal/contract"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+// gateOf returns the state of the readiness gate for updates in place. A gate without a condition is closed.
+func gateOf(p *corev1.Pod) pool.Gate {
+	if !slices.ContainsFunc(p.Spec.ReadinessGates, func(g corev1.PodReadinessGate) bool { return g.ConditionType == contract.UpdateGate }) {
+		return pool.NoGate
+	}
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == contract.UpdateGate && c.Status == corev1.ConditionTrue {
+			return pool.GateOpen
+		}
+	}
+	return pool.GateClosed
+}
+
+// resizeOf returns how far the kubelet is with the resources of a pod, and since when.
+func resizeOf(p *corev1.Pod) (pool.Resize, time.Time) {
+	for i := range p.Status.Conditions {
+		switch c := &p.Status.Conditions[i]; {
+		case c.Status != corev1.ConditionTrue:
+		case c.Type == corev1.PodResizePending && c.Reason == corev1.PodReasonInfeasible:
+			return pool.ResizeInfeasible, c.LastTransitionTime.Time
+		case c.Type == corev1.PodResizePending:
+			return pool.ResizeDeferred, c.LastTransitionTime.Time
+		case c.Type == corev1.PodResizeInProgress:
+			return pool.ResizeUnderway, c.LastTransitionTime.Time
+		}
+	}
+	if p.Status.ObservedGeneration > 0 && p.Status.ObservedGeneration < p.Generation || !isResized(p) {
+		return pool.ResizeUnderway, time.Time{}
+	}
+	return pool.Resized, time.Time{}
+}
+
+// isResized reports whether each container has the resources of the spec, as far as the kubelet reports them.
+func isResized(p *corev1.Pod) bool {
+	for i := range p.Spec.Containers {
+		for j := range p.Status.ContainerStatuses {
+			status := &p.Status.ContainerStatuses[j]
+			if status.Name == p.Spec.Containers[i].Name && status.Resources != nil && resourcesOf(status.Resources) != resourcesOf(&p.Spec.Containers[i].Resources) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// resourcesOf returns the resources of a container that can be changed in place.
+func resourcesOf(r *corev1.ResourceRequirements) pool.Resources {
+	of := func(list corev1.ResourceList, name corev1.ResourceName) string {
+		if quantity, has := list[name]; has {
+			return quantity.String()
+		}
+		return ""
+	}
+	return pool.Resources{
+		CPURequest: of(r.Requests, corev1.ResourceCPU), MemoryRequest: of(r.Requests, corev1.ResourceMemory),
+		CPULimit: of(r.Limits, corev1.ResourceCPU), MemoryLimit: of(r.Limits, corev1.ResourceMemory),
+	}
+}
+
+// onlyResizable returns the resources of a container that can be changed in place, and no others.
+func onlyResizable(r *corev1.ResourceRequirements) corev1.ResourceRequirements {
+	only := func(list corev1.ResourceList) corev1.ResourceList {
+		var kept corev1.ResourceList
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			if quantity, has := list[name]; has {
+				if kept == nil {
+					kept = corev1.ResourceList{}
+				}
+				kept[name] = quantity
+			}
+		}
+		return kept
+	}
+	return corev1.ResourceRequirements{Requests: only(r.Requests), Limits: only(r.Limits)}
+}
