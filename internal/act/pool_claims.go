@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
@@ -53,6 +54,29 @@ func (e *Executor) ownClaims(ctx context.Context, s *pool.Snapshot, a pool.OwnCl
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// growClaim asks for more storage for exactly the claim that was evaluated, unless it asks for that much already. A refusal
+// is passed on to Checks: it stops nothing else.
+func (e *Executor) growClaim(ctx context.Context, s *pool.Snapshot, a pool.GrowClaim) error {
+	claims := e.Client.CoreV1().PersistentVolumeClaims(s.Key.Namespace)
+	claim, err := claims.Get(ctx, a.Claim.Name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read claim %s/%s: %w", s.Key.Namespace, a.Claim.Name, classify(err))
+	}
+	grown := map[string]any{"metadata": changedMetadata{UID: a.Claim.UID, ResourceVersion: a.Claim.Version.String(), Annotations: with(nil, contract.StorageAnnotation, a.To.Text)}}
+	if storage := claim.Spec.Resources.Requests.Storage(); storage.Value() < a.To.Bytes {
+		grown["spec"] = map[string]any{"resources": map[string]any{"requests": map[string]string{"storage": a.To.Text}}}
+	}
+	_, err = claims.Patch(ctx, a.Claim.Name, types.StrategicMergePatchType, jsonOf(grown), metav1.PatchOptions{})
+	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+		e.Checks.GrowthRefused(s.Key, a.Claim.Name, a.To, apiMessage(err))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("grow claim %s/%s: %w", s.Key.Namespace, a.Claim.Name, classify(err))
+	}
+	return nil
 }
 
 func ownerOf(key plan.Key, o *pool.Object) metav1.OwnerReference {

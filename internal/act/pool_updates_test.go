@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -28,6 +30,10 @@ func (c *checks) ClaimTaken(_ plan.Key, id statefulcluster.ID) {
 	c.compared = append(c.compared, "claim of "+string(id)+" taken")
 }
 
+func (c *checks) GrowthRefused(_ plan.Key, claim string, to statefulcluster.Storage, because string) {
+	c.refused = append(c.refused, claim+" to "+to.Text+": "+because)
+}
+
 func (c *checks) FoundOrphans(_ plan.Key, found statefulcluster.Orphans) {
 	c.compared = append(c.compared, "no orphans at "+found.At.Format("2006"))
 }
@@ -36,12 +42,25 @@ func (c *checks) Compared(_ plan.Key, newest, revision string, _ statefulcluster
 	c.compared = append(c.compared, revision+" with "+newest)
 }
 
+// claimOf answers reads of a claim with one that asks for that much storage.
+func claimOf(storage string) func(string) any {
+	return func(what string) any {
+		if !strings.HasPrefix(what, "GET persistentvolumeclaims") {
+			return nil
+		}
+		return &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(storage)},
+		}}}
+	}
+}
+
 func TestUpdatesOfAStatefulCluster(t *testing.T) {
 	of := plan.Disruption{Zone: "db", Pod: "db-a", UID: "uid-a", Version: 8, Up: true, Because: reason.UpdatedInPlace}
 	revision := statefulcluster.Revision{Name: "db-1", UID: "r", Version: 9, Number: 1, Templates: poolTemplates()}
 	for sentence, tc := range map[string]struct {
 		action   plan.Action
 		refuses  func(string) int32
+		answers  func(string) any
 		want     []string
 		body     string // part of the last request
 		refused  []string
@@ -143,6 +162,23 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 			action: statefulcluster.OwnClaims{Pool: "db", Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}, Owned: true},
 			want:   []string{"PATCH persistentvolumeclaims/db-data-a"}, body: `"controller":true}],"resourceVersion":"8","uid":"u"}}`,
 		},
+		"a claim that asks for less gets more": {
+			action: statefulcluster.GrowClaim{Claim: statefulcluster.Claim{Name: "db-data-a", UID: "u", Version: 8}, To: statefulcluster.Storage{Text: "2Gi", Bytes: 2 << 30}},
+			want:   []string{"GET persistentvolumeclaims/db-data-a", "PATCH persistentvolumeclaims/db-data-a"},
+			body:   `{"metadata":{"uid":"u","resourceVersion":"8","annotations":{"lockstep.dev/storage":"2Gi"}},"spec":{"resources":{"requests":{"storage":"2Gi"}}}}`,
+		},
+		"a claim that has more already is only noted": {
+			action:  statefulcluster.GrowClaim{Claim: statefulcluster.Claim{Name: "db-data-a", UID: "u", Version: 8}, To: statefulcluster.Storage{Text: "2Gi", Bytes: 2 << 30}},
+			answers: claimOf("3Gi"), want: []string{"GET persistentvolumeclaims/db-data-a", "PATCH persistentvolumeclaims/db-data-a"},
+			body: `{"metadata":{"uid":"u","resourceVersion":"8","annotations":{"lockstep.dev/storage":"2Gi"}}}`,
+		},
+		"a claim that the API server does not let grow is passed on": {
+			action: statefulcluster.GrowClaim{Claim: statefulcluster.Claim{Name: "db-data-a", UID: "u", Version: 8}, To: statefulcluster.Storage{Text: "2Gi", Bytes: 2 << 30}},
+			refuses: func(what string) int32 {
+				return map[string]int32{"PATCH persistentvolumeclaims/db-data-a": http.StatusForbidden}[what]
+			},
+			want: []string{"GET persistentvolumeclaims/db-data-a", "PATCH persistentvolumeclaims/db-data-a"}, refused: []string{"db-data-a to 2Gi: Forbidden"},
+		},
 		"claims lose the object as their owner, and keep others": {
 			action: statefulcluster.OwnClaims{Pool: "db", Claims: []statefulcluster.Claim{{Name: "db-data-a", UID: "u", Version: 8}}},
 			want:   []string{"PATCH persistentvolumeclaims/db-data-a"}, body: `"ownerReferences":[{"$patch":"delete","uid":"u"}],"resourceVersion":"8","uid":"u"}}`,
@@ -208,7 +244,7 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRoom(t)
-			r.refuses = tc.refuses
+			r.refuses, r.answers = tc.refuses, tc.answers
 			passedOn := &checks{}
 			r.Checks = passedOn
 			_, err := r.Run(t.Context(), testPool(), []plan.Action{tc.action}, hold.Decision{DisruptBefore: time.Now().Add(time.Minute)})
@@ -252,6 +288,8 @@ func TestRevisionsOfWhichAPartIsDrawnAreNotChangedInPlace(t *testing.T) {
 }
 
 type comparisons []statefulcluster.Change
+
+func (*comparisons) GrowthRefused(plan.Key, string, statefulcluster.Storage, string) {}
 
 func (*comparisons) ClaimTaken(plan.Key, statefulcluster.ID) {}
 

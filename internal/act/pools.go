@@ -32,6 +32,8 @@ type Checks interface {
 	Compared(key plan.Key, newest, revision string, change pool.Change)
 	// ClaimTaken receives an identity of which a claim cannot be created, because another owner has one of its name.
 	ClaimTaken(plan.Key, pool.ID)
+	// GrowthRefused receives why the API server refuses more storage for a claim.
+	GrowthRefused(key plan.Key, claim string, to pool.Storage, because string)
 	// FoundOrphans receives the pods that match the selector and do not belong to the object.
 	FoundOrphans(plan.Key, pool.Orphans)
 }
@@ -51,6 +53,7 @@ var methodsOfPools = []method{
 	sendsForPool("unretire identity", (*Executor).unretireIdentity),
 	sendsForPool("delete claims", (*Executor).deleteClaims),
 	sendsForPool("own claims", (*Executor).ownClaims),
+	sendsForPool("grow claim", (*Executor).growClaim),
 	sendsForPool("record revision", (*Executor).recordRevision),
 	sendsForPool("renumber revision", (*Executor).renumberRevision),
 	sendsForPool("delete revision", (*Executor).deleteRevision),

@@ -90,6 +90,7 @@ const (
 	UpdateGate              = "lockstep.dev/InPlaceUpdateReady"
 	SiblingsAnnotation      = "lockstep.dev/claim-templates"
 	KeepAnnotation          = "lockstep.dev/keep"
+	StorageAnnotation       = "lockstep.dev/storage"
 	AdoptAnnotation         = "lockstep.dev/adopt"
 	SpecifiedDeleteLabel    = "lockstep.dev/specified-delete"
 	RetainIdentityLabel     = "lockstep.dev/retain-identity"
@@ -207,6 +208,7 @@ var words = []Word{
 	{SpecifiedDeleteLabel, "Pod", "label or annotation", you, "`true`: this pod of a StatefulCluster leaves first if `spec.replicas` is lowered; otherwise a new identity takes its place", "the pod stays", "same as absent"},
 	{RetainIdentityLabel, "Pod, and PersistentVolumeClaim by lockstep", "label or annotation", you, "`true`: the identity of the pod gets another pod with the same claims, however this one ends; it counts once lockstep has written it on the claims", "spec.identityPolicy counts", "same as absent"},
 	{KeepAnnotation, "PersistentVolumeClaim", "annotation", you, "`true`: lockstep never deletes the claim, nor the other claims of its identity", "spec.persistentVolumeClaimRetentionPolicy counts", "same as absent"},
+	{StorageAnnotation, "PersistentVolumeClaim", "annotation", us, "the storage for which lockstep has asked", "lockstep reads the claim before it asks for more", "same as absent"},
 	{AdoptAnnotation, "StatefulCluster", "annotation", you, "`true`: before pods are created, lockstep adopts the pods that match the selector, have names that begin with that of the StatefulCluster, and belong to nothing; it waits for those that belong to a StatefulSet", "only pods with the labels of the StatefulCluster are adopted", "same as absent"},
 	{SiblingsAnnotation, "PersistentVolumeClaim", "annotation", us, "the claim templates of all claims of the identity, separated by commas", "the claim does not say which other claims the identity has", "the names count that can be read"},
 	{HandoverAnnotation, "Pod, PersistentVolumeClaim", "annotation", us, "UID of the pod from which the identity was handed over, or is about to be", "the identity had no other pod", "the claim is not one of the identity that is handed over"},

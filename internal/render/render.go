@@ -84,6 +84,9 @@ func Claim(key plan.Key, o *pool.Object, t pool.ClaimTemplate, of pool.CompleteP
 	})
 	annotations := child(metadata, "annotations")
 	annotations[contract.SiblingsAnnotation] = strings.Join(of.Siblings, ",")
+	if t.Storage.Text != "" {
+		annotations[contract.StorageAnnotation] = t.Storage.Text
+	}
 	if of.From != "" {
 		annotations[contract.HandoverAnnotation] = of.From
 	}
@@ -103,7 +106,7 @@ func withoutOwn(metadata object) {
 		if texts, is := metadata[field].(object); is {
 			for _, key := range []string{
 				contract.HandoverAnnotation, contract.InPlaceUpdateAnnotation, contract.SiblingsAnnotation,
-				contract.RetiredAtAnnotation, contract.RetiredReasonAnnotation, contract.SpecifiedDeleteLabel,
+				contract.RetiredAtAnnotation, contract.RetiredReasonAnnotation, contract.SpecifiedDeleteLabel, contract.StorageAnnotation,
 			} {
 				delete(texts, key)
 			}

@@ -83,7 +83,21 @@ func Templates(template json.RawMessage, claims []json.RawMessage) (pool.Templat
 		}
 		metadata, _ := decoded["metadata"].(object)
 		name, _ := metadata["name"].(string)
-		t.Claims = append(t.Claims, pool.ClaimTemplate{Name: name, Template: claim})
+		t.Claims = append(t.Claims, pool.ClaimTemplate{Name: name, Template: claim, Storage: storageOf(decoded)})
 	}
 	return t, nil
+}
+
+// storageOf returns the text in which a claim template asks for storage.
+func storageOf(template object) pool.Storage {
+	spec, _ := template["spec"].(object)
+	resources, _ := spec["resources"].(object)
+	requests, _ := resources["requests"].(object)
+	switch value := requests["storage"].(type) {
+	case string:
+		return pool.Storage{Text: value}
+	case json.Number:
+		return pool.Storage{Text: value.String()}
+	}
+	return pool.Storage{}
 }

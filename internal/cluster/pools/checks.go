@@ -28,6 +28,7 @@ type check struct {
 	changes     map[string]pool.Change
 	orphans     pool.Orphans
 	taken       map[pool.ID]bool // identities of which another owner has a claim
+	growths     []pool.RefusedGrowth
 }
 
 // Refused receives why the API server refuses a pod of the template with that hash.
@@ -68,6 +69,21 @@ func (o *Observer) ClaimTaken(key plan.Key, id pool.ID) {
 	o.options.Changed(key)
 }
 
+// GrowthRefused receives why the API server refuses more storage for a claim.
+func (o *Observer) GrowthRefused(key plan.Key, claim string, to pool.Storage, because string) {
+	now := o.options.Now()
+	o.checks.update(key, func(c *check) {
+		growths := []pool.RefusedGrowth{{Claim: claim, To: to, Because: plan.Refusal{Code: reason.ExpansionRefused, Detail: because, Until: now.Add(checkAgain)}}}
+		for _, former := range c.growths { // a new list, because snapshots share the former one
+			if former.Claim != claim && former.Because.Until.After(now) {
+				growths = append(growths, former)
+			}
+		}
+		c.growths = growths
+	})
+	o.options.Changed(key)
+}
+
 // FoundOrphans receives the pods that match the selector of a pool and do not belong to it.
 func (o *Observer) FoundOrphans(key plan.Key, found pool.Orphans) {
 	o.checks.update(key, func(c *check) { c.orphans = found })
@@ -96,7 +112,7 @@ func (c *checks) fill(s *pool.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.of[s.Key]
-	s.Orphans, s.Taken = known.orphans, known.taken
+	s.Orphans, s.Taken, s.RefusedGrowths = known.orphans, known.taken, known.growths
 	if known.refusedHash == s.Object.Hash {
 		s.Refused = known.refused
 	}

@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -126,6 +127,9 @@ func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 	}
 	if o.Templates, err = render.Templates(s.Template, s.VolumeClaimTemplates); err != nil {
 		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
+	}
+	for i := range o.Claims {
+		o.Claims[i].Storage = storageOf(o.Claims[i].Storage.Text)
 	}
 	o.Adopt = u.GetAnnotations()[contract.AdoptAnnotation] == "true"
 	o.Conditions = conditionsOf(u)
@@ -341,9 +345,10 @@ func claimOf(m *metav1.PartialObjectMetadata) pool.Claim {
 		Name: m.Name, UID: string(m.UID), Version: version, ID: pool.ID(m.Labels[contract.InstanceIDLabel]),
 		Template: m.Labels[contract.ClaimLabel], Pool: m.Labels[contract.PoolUIDLabel],
 		Siblings: siblingsOf(m.Annotations), From: m.Annotations[contract.HandoverAnnotation], Retain: m.Annotations[contract.RetainIdentityLabel] == "true", Deleting: m.DeletionTimestamp != nil, Retired: m.Annotations[contract.RetiredAtAnnotation] != "",
-		Keep:  m.Annotations[contract.KeepAnnotation] == "true" || m.Labels[contract.KeepAnnotation] == "true",
-		Owned: metav1.IsControlledBy(m, &metav1.ObjectMeta{UID: types.UID(m.Labels[contract.PoolUIDLabel])}),
-		Ended: endedAt(m.Annotations), Because: knownReason(m.Annotations[contract.RetiredReasonAnnotation]),
+		Keep:    m.Annotations[contract.KeepAnnotation] == "true" || m.Labels[contract.KeepAnnotation] == "true",
+		Owned:   metav1.IsControlledBy(m, &metav1.ObjectMeta{UID: types.UID(m.Labels[contract.PoolUIDLabel])}),
+		Storage: storageOf(m.Annotations[contract.StorageAnnotation]),
+		Ended:   endedAt(m.Annotations), Because: knownReason(m.Annotations[contract.RetiredReasonAnnotation]),
 	}
 }
 
@@ -357,6 +362,15 @@ func unlabelledOf(m *metav1.PartialObjectMetadata, template, object string) *poo
 		}
 	}
 	return claim
+}
+
+// storageOf returns an amount of storage. A text that cannot be read is none.
+func storageOf(text string) pool.Storage {
+	quantity, err := resource.ParseQuantity(text)
+	if err != nil || quantity.Sign() <= 0 {
+		return pool.Storage{}
+	}
+	return pool.Storage{Text: text, Bytes: quantity.Value()}
 }
 
 // endedAt returns when the identity of a claim ended. A time that cannot be read is none.

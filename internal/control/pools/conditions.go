@@ -33,12 +33,22 @@ func conditions(seen *pool.Snapshot, d pool.Status, steps []plan.Action) []metav
 		condition("Stalled", stalled, code, todo),
 		condition("Available", d.Enough, code, available),
 		condition("SpecValid", d.Invalid.None(), valid, invalid),
+		resizing(d),
 	}
 	for i := range all {
 		all[i].ObservedGeneration = seen.Object.Generation
 		all[i].LastTransitionTime = metav1.NewTime(changedAt(seen, &all[i]))
 	}
 	return all
+}
+
+// resizing says whether lockstep asks for more storage for claims.
+func resizing(d pool.Status) metav1.Condition {
+	code, message := reason.ClaimGrown, fmt.Sprintf("more storage is being asked for %d claims", d.Growing)
+	if !d.NotGrown.None() {
+		code, message = d.NotGrown.Code, d.NotGrown.Sentence()
+	}
+	return condition("VolumesResizing", d.Growing > 0 || !d.NotGrown.None(), code, message)
 }
 
 // reasonOf returns the reason for the present state: of the first wait, or else of the first action.

@@ -37,6 +37,7 @@ const objectUID = "pool-uid"
 //	pod a ready claims=data,logs                      a pod, with its claims
 //	stray copy id=a                                   a pod without an owner that has the label of an identity
 //	claim b/data retired                              a claim without a pod
+//	notgrown a/data to=2 until=30s                    more storage that the API server has refused for a claim
 //	taken a                                           an identity of which another owner has a claim
 //	looked ago=3s                                     when orphans were looked for
 //	orphan web-0 of=StatefulSet/web                   a pod that matches the selector and is not one of the pool
@@ -92,6 +93,14 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			"claims": func(v string) error {
 				for name := range strings.SplitSeq(v, ",") {
 					s.Object.Claims = append(s.Object.Claims, pool.ClaimTemplate{Name: name})
+				}
+				return nil
+			},
+			"storage": func(v string) error { // of each claim template, in bytes
+				for i := range s.Object.Claims {
+					if err := storage(&s.Object.Claims[i].Storage)(v); err != nil {
+						return err
+					}
 				}
 				return nil
 			},
@@ -206,6 +215,17 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 		return err
 	},
 	"pod": readPod,
+	"notgrown": func(s *pool.Snapshot, fields []string) error { // notgrown a/data to=2 until=30s
+		id, template, _ := strings.Cut(fields[0], "/")
+		r := pool.RefusedGrowth{Claim: pool.ClaimName(s.Key.Name, template, pool.ID(id)), Because: plan.Refusal{Code: reason.ExpansionRefused, Detail: "class"}}
+		err := each(fields[1:], map[string]func(string) error{"to": storage(&r.To), "until": func(v string) error {
+			d, err := time.ParseDuration(v)
+			r.Because.Until = start.Add(d)
+			return err
+		}})
+		s.RefusedGrowths = append(s.RefusedGrowths, r)
+		return err
+	},
 	"taken": func(s *pool.Snapshot, fields []string) error {
 		s.Taken = map[pool.ID]bool{pool.ID(fields[0]): true}
 		return nil
@@ -255,6 +275,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			"ago":        ago(&c.Ended),
 			"deleting":   func(string) error { c.Deleting = true; return nil },
 			"of":         func(v string) error { c.Pool = v; return nil },
+			"storage":    storage(&c.Storage),
 			"siblings":   func(v string) error { c.Siblings = strings.Split(v, ","); return nil },
 		})
 		s.Claims = append(s.Claims, c)
@@ -360,6 +381,16 @@ func readPod(s *pool.Snapshot, fields []string) error {
 			}
 			return nil
 		},
+		"storage": func(v string) error { // of the claims that are written before it
+			for i := range s.Claims {
+				if s.Claims[i].ID == id {
+					if err := storage(&s.Claims[i].Storage)(v); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		},
 		"marked": func(v string) error { // the claims that are written before it
 			var siblings []string
 			for _, c := range s.Claims {
@@ -395,6 +426,14 @@ func each(fields []string, known map[string]func(string) error) error {
 
 func duration(to *time.Duration) func(string) error {
 	return func(v string) (err error) { *to, err = time.ParseDuration(v); return err }
+}
+
+func storage(to *pool.Storage) func(string) error {
+	return func(v string) (err error) {
+		to.Text = v
+		to.Bytes, err = strconv.ParseInt(v, 10, 64)
+		return err
+	}
 }
 
 func ago(to *time.Time) func(string) error {

@@ -28,7 +28,8 @@ func Plan(s Snapshot) []plan.Action {
 	updates, noUpdates := p.updates(len(births)+len(adoptions)+len(ends) > 0)
 	steps = append(steps, p.preparations(slices.Concat(ends, updates))...)
 	ends = slices.Concat(p.withoutGranted(ends), updates, p.keptIdentities(), p.retirements(), p.unretirements(), p.claimDeletions(), p.endedGrants())
-	waits = slices.Concat(waits, noAdoptions, noUpdates)
+	growth, noGrowth := p.growth()
+	steps, waits = append(steps, growth...), slices.Concat(waits, noAdoptions, noUpdates, noGrowth)
 	switch objection := p.held(); {
 	case objection.None():
 		steps = append(ends, steps...)

@@ -32,6 +32,8 @@ type Snapshot struct {
 	// Refused is why the API server refuses a pod of the template; none: it does not, or nothing is known. Until is when
 	// to ask again.
 	Refused plan.Refusal
+	// RefusedGrowths are claims for which the API server has refused more storage. They are for reading only.
+	RefusedGrowths []RefusedGrowth
 	// Changes is how the pods of other revisions differ from the pods of the template, as far as it is known: by the name of
 	// the revision, or by the UID of a pod whose revision is not known. It is for reading only, because snapshots share it.
 	Changes map[string]Change
@@ -92,6 +94,7 @@ type Templates struct {
 type ClaimTemplate struct {
 	Name     string
 	Template []byte // as JSON
+	Storage  Storage
 }
 
 // Exists reports whether the object exists.
@@ -157,6 +160,7 @@ type Claim struct {
 	From     string   // UID of the pod from which its identity is handed over, or was; empty: it never was
 	Retain   bool     // a person asked to keep the identity at the end of that pod
 	Deleting bool
+	Storage  Storage     // for which lockstep has asked
 	Retired  bool        // its identity has ended
 	Owned    bool        // by the object
 	Keep     bool        // a person wants to keep it

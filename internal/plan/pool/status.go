@@ -1,6 +1,9 @@
 package pool
 
-import "github.com/lockstep-dev/lockstep/internal/plan"
+import (
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
 
 // Status is how far a pool is.
 type Status struct {
@@ -20,6 +23,8 @@ type Status struct {
 	Settled           bool         // as many available pods as asked for, at the update revision but for the partition, and nothing to do
 	Enough            bool         // so many pods are available as stay during an update
 	Invalid           plan.Refusal // why the API server refuses the template; none: it does not
+	Growing           int          // claims for which more storage is being asked for
+	NotGrown          plan.Refusal // why the API server refuses more storage; none: it does not
 }
 
 // Describe returns the status of a pool for which a plan was made.
@@ -43,7 +48,11 @@ func Describe(s Snapshot, steps []plan.Action) Status {
 		if status.Waiting.None() {
 			status.Waiting = w.Because
 		}
+		if w.Because.Code == reason.ExpansionRefused && status.NotGrown.None() {
+			status.NotGrown = w.Because
+		}
 	}
+	status.Growing = len(plan.Only[GrowClaim](steps))
 	o := &s.Object
 	earlier, stay := status.Replicas-status.Updated, o.Replicas-max(1, o.Strategy.MaxUnavailable.Of(o.Replicas))
 	status.Outdated = max(0, earlier-o.Strategy.Partition.Of(o.Replicas))

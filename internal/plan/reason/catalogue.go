@@ -55,6 +55,7 @@ var catalogue = []Entry{
 	{OrphansLookedFor, 53, Outcome, "a pod is missing and the StatefulCluster has lockstep.dev/adopt: \"true\", or a pod with its labels belongs to nothing, so lockstep looks for pods to adopt", "No action needed."},
 	{PodAdopted, 54, Outcome, "the pod matches the selector and belongs to nothing, so the StatefulCluster adopts it", "No action needed. The pod keeps running."},
 	{ClaimsLabelled, 55, Outcome, "a claim that a pod of the StatefulCluster mounts lacks the labels of its identity", "No action needed."},
+	{ClaimGrown, 56, Outcome, "a claim template asks for more storage than the claim of an identity that has a pod", "No action needed. The claim shows how far its volume is."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts, kubectl lockstep why shows the answer that the StatefulSet controller got. Look for a quota, an admission webhook or a volume that prevents the pod. If an orphan has the name of the pod, evict the orphan; if there are several, evict the one with the lowest ordinal first (docs/runbooks/ZoneLeftGroup.md)."},
 	{PodStarting, 102, Wait, "a pod exists and is not ready yet", "If it lasts, kubectl lockstep why shows what Kubernetes reports about the pod. Look at its Events and logs."},
@@ -144,6 +145,7 @@ var catalogue = []Entry{
 	{TemplateInvalid, 251, Attention, "the API server refuses a pod of the newest template; no pod is changed, and missing pods get the last revision that it accepted", "Correct spec.template. The message has the answer of the API server."},
 	{InPlaceImpossible, 252, Attention, "the newest template changes more than can be changed in place, and spec.updateStrategy.rollingUpdate.podUpdatePolicy allows nothing else", "Set podUpdatePolicy to InPlaceIfPossible, or revert the part of the template that cannot be changed in place."},
 	{TooManyUnhealthy, 253, Attention, "more pods are unavailable than spec.liveness.maxUnhealthy allows, or no other pod is available, so no identity is given up because of silence or ill health", "Find out what the unavailable pods have in common. If the node of a pod does not come back, delete the Node, or give it the taint node.kubernetes.io/out-of-service."},
+	{ExpansionRefused, 254, Attention, "the API server refuses more storage for a claim; nothing else waits for it", "Look at the message: a storage class may not allow expansion, or a quota may be exceeded. Or ask for less storage in a new StatefulCluster."},
 	{InvariantViolated, 299, Attention, "a plan violated one of lockstep's own safety rules, and lockstep did not carry it out", "Please report this with the log line: it is a bug in lockstep."},
 }
 

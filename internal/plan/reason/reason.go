@@ -64,6 +64,7 @@ const (
 	OrphansLookedFor       Code = "OrphansLookedFor"
 	PodAdopted             Code = "PodAdopted"
 	ClaimsLabelled         Code = "ClaimsLabelled"
+	ClaimGrown             Code = "ClaimGrown"
 	ReplacementAsked       Code = "ReplacementAsked"
 )
 
@@ -160,6 +161,7 @@ const (
 	TemplateInvalid       Code = "TemplateInvalid"
 	InPlaceImpossible     Code = "InPlaceImpossible"
 	TooManyUnhealthy      Code = "TooManyUnhealthy"
+	ExpansionRefused      Code = "ExpansionRefused"
 	InvariantViolated     Code = "InvariantViolated"
 )
 

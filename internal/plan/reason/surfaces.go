@@ -59,6 +59,7 @@ var surfaces = map[Code][]Surface{
 	TemplateInvalid:       {InPools},
 	InPlaceImpossible:     {InPools},
 	TooManyUnhealthy:      {InPools},
+	ExpansionRefused:      {InPools},
 	InvariantViolated:     {InWaits, InPools, InRefusals},
 }
 

@@ -3,6 +3,7 @@ package mutants
 const (
 	poolClaims = "internal/plan/pool/claims.go"
 	actClaims  = "internal/act/pool_claims.go"
+	growClaims = "internal/plan/pool/grow_claims.go"
 )
 
 // claimsOfPools are mistakes in which claims lockstep deletes.
@@ -56,6 +57,31 @@ var claimsOfPools = []Mutant{
 		Name:  "claims deleted although a pod without labels exists",
 		Edits: []Edit{{actClaims, "\tcase err == nil:\n", "\tcase err == nil && name == \"\":\n"}, {actClaims, "case !apierrors.IsNotFound(err):", "case err != nil && !apierrors.IsNotFound(err):"}},
 		Test:  updatesOfPool + "claims of a pod that exists are not deleted", Rule: "DELETE persistentvolumeclaims",
+	},
+	{
+		Name:  "claim that shrinks",
+		Edits: []Edit{{growClaims, "case to.Bytes <= c.Storage.Bytes || pod.Gated:", "case to.Bytes == c.Storage.Bytes || pod.Gated:"}},
+		Test:  poolScenarios + "claims-of-living-identities-grow", Rule: "grow web-data-c",
+	},
+	{
+		Name:  "growth that is refused is asked for again at once",
+		Edits: []Edit{{growClaims, "case was && refused.Until.After(p.Now):", "case was && false:"}},
+		Test:  poolScenarios + "a-refused-growth-stops-nothing-else", Rule: "grow web-data-a",
+	},
+	{
+		Name:  "growth that was refused for another size is not asked for",
+		Edits: []Edit{{growClaims, "if r.Claim == claim && r.To == to {", "if r.Claim == claim {"}},
+		Test:  poolScenarios + "a-refused-growth-is-asked-for-again", Rule: "ExpansionRefused",
+	},
+	{
+		Name:  "claim that has more is asked to shrink",
+		Edits: []Edit{{actClaims, "storage.Value() < a.To.Bytes {", "storage.Value() != a.To.Bytes {"}},
+		Test:  updatesOfPool + "a claim that has more already is only noted", Rule: "spec",
+	},
+	{
+		Name:  "growth that is refused stops the plan",
+		Edits: []Edit{{actClaims, "if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {\n\t\te.Checks.GrowthRefused", "if apierrors.IsInvalid(err) {\n\t\te.Checks.GrowthRefused"}},
+		Test:  updatesOfPool + "a claim that the API server does not let grow is passed on", Rule: "2Gi",
 	},
 	{
 		Name:  "claim deleted that was created again",

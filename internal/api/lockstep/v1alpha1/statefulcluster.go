@@ -37,6 +37,7 @@ type StatefulCluster struct {
 // StatefulClusterSpec is what a StatefulCluster should be.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.template.spec.nodeName) || !has(self.volumeClaimTemplates) || size(self.volumeClaimTemplates) == 0",message="template.spec.nodeName excludes claim templates, because a pod with a node cannot wait for its claims"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.serviceName) || size(oldSelf.serviceName) == 0 || has(self.serviceName) && self.serviceName == oldSelf.serviceName",message="spec.serviceName is immutable once it is set, because pods keep their host names"
 type StatefulClusterSpec struct {
 	// Replicas is the number of pods.
 	// +kubebuilder:default:=1
@@ -55,9 +56,16 @@ type StatefulClusterSpec struct {
 	// VolumeClaimTemplates are the templates of claims. Each identity has one claim of each.
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.metadata.name == a.metadata.name))",message="the names of claim templates must be unique"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, !oldSelf.exists(b, b.metadata.name == a.metadata.name && has(a.spec) && has(a.spec.resources) && has(a.spec.resources.requests) && has(a.spec.resources.requests.storage) && has(b.spec) && has(b.spec.resources) && has(b.spec.resources.requests) && has(b.spec.resources.requests.storage) && quantity(string(a.spec.resources.requests.storage)).isLessThan(quantity(string(b.spec.resources.requests.storage)))))",message="the storage of a claim template must not shrink, because claims cannot"
 	// +listType=atomic
 	// +optional
 	VolumeClaimTemplates []PoolClaimTemplate `json:"volumeClaimTemplates,omitempty"`
+
+	// Ordinals is not supported.
+	// +kubebuilder:validation:XValidation:rule="false",message="spec.ordinals has no meaning, because the pods of a StatefulCluster have no order"
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	Ordinals *PoolOrdinals `json:"ordinals,omitempty"`
 
 	// ServiceName is the headless Service of the pods; it gives them host names.
 	// +kubebuilder:validation:MaxLength=63
@@ -114,6 +122,9 @@ type StatefulClusterSpec struct {
 	// +optional
 	UpdateStrategy PoolUpdateStrategy `json:"updateStrategy,omitempty"`
 }
+
+// PoolOrdinals is refused: a StatefulCluster has no order.
+type PoolOrdinals struct{}
 
 // PoolScaleStrategy says which pods leave.
 type PoolScaleStrategy struct {
@@ -323,6 +334,37 @@ type PoolContainer struct {
 // +kubebuilder:validation:XValidation:rule="has(self.metadata.name) && size(self.metadata.name) > 0",message="a claim template needs metadata.name"
 type PoolClaimTemplate struct {
 	Metadata PoolMetadata `json:"metadata"`
+
+	// +optional
+	Spec PoolClaimSpec `json:"spec,omitempty"`
+}
+
+// PoolClaimSpec is the part of the spec of a claim that lockstep reads.
+//
+// +kubebuilder:pruning:PreserveUnknownFields
+type PoolClaimSpec struct {
+	// +optional
+	Resources PoolClaimResources `json:"resources,omitempty"`
+}
+
+// PoolClaimResources is the part of the resources of a claim that lockstep reads.
+//
+// +kubebuilder:pruning:PreserveUnknownFields
+type PoolClaimResources struct {
+	// +optional
+	Requests PoolClaimRequests `json:"requests,omitempty"`
+}
+
+// PoolClaimRequests is the part of the requests of a claim that lockstep reads.
+//
+// +kubebuilder:pruning:PreserveUnknownFields
+type PoolClaimRequests struct {
+	// Storage is a quantity, such as 10Gi. It may grow.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self))",message="storage must be a quantity such as 10Gi"
+	// +optional
+	Storage *intstr.IntOrString `json:"storage,omitempty"`
 }
 
 // StatefulClusterStatus is the state of a StatefulCluster when lockstep last planned for it.
