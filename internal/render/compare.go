@@ -33,7 +33,7 @@ func Compare(earlier, newest []byte) (pool.Change, error) {
 	samePod := reflect.DeepEqual(from["spec"], to["spec"])
 	nothing := len(change.Images)+len(change.Labels)+len(change.Annotations) == 0
 	change.Equal = samePod && nothing
-	change.InPlace = samePod && !nothing && !readByEnvironment(to, change)
+	change.InPlace = samePod && !nothing && !readByEnvironment(to, change) && change.Annotations[contract.RestartedAtAnnotation] == nil
 	return change, nil
 }
 

@@ -31,11 +31,14 @@ func TestCompare(t *testing.T) {
 		"a label that a container reads": {`"app": "db"`, `"app": "db", "tier": "x"`, pool.Change{Labels: map[string]*string{"tier": new("x")}}},
 		"an annotation that is removed":  {`{"a": "1"}`, `{}`, pool.Change{InPlace: true, Annotations: map[string]*string{"a": nil}}},
 		"an annotation of another value": {`{"a": "1"}`, `{"a": "2"}`, pool.Change{InPlace: true, Annotations: map[string]*string{"a": new("2")}}},
-		"another field of a container":   {`"image": "log:1"`, `"image": "log:1", "tty": true`, pool.Change{}},
-		"another field of the pod":       {`"volumes"`, `"hostPID": true, "volumes"`, pool.Change{}},
-		"the name of a container":        {`"name": "log"`, `"name": "logs"`, pool.Change{Images: map[string]string{"logs": "log:1"}}},
-		"an image and another field":     {`"image": "log:1"`, `"image": "log:2", "tty": true`, pool.Change{Images: map[string]string{"log": "log:2"}}},
-		"a container that is added":      {`{"name": "log", "image": "log:1"}`, `{"name": "log", "image": "log:1"}, {"name": "new", "image": "new:1"}`, pool.Change{Images: map[string]string{"new": "new:1"}}},
+		"a request to restart": {
+			`{"a": "1"}`, `{"a": "1", "kubectl.kubernetes.io/restartedAt": "x"}`, pool.Change{Annotations: map[string]*string{"kubectl.kubernetes.io/restartedAt": new("x")}},
+		},
+		"another field of a container": {`"image": "log:1"`, `"image": "log:1", "tty": true`, pool.Change{}},
+		"another field of the pod":     {`"volumes"`, `"hostPID": true, "volumes"`, pool.Change{}},
+		"the name of a container":      {`"name": "log"`, `"name": "logs"`, pool.Change{Images: map[string]string{"logs": "log:1"}}},
+		"an image and another field":   {`"image": "log:1"`, `"image": "log:2", "tty": true`, pool.Change{Images: map[string]string{"log": "log:2"}}},
+		"a container that is added":    {`{"name": "log", "image": "log:1"}`, `{"name": "log", "image": "log:1"}, {"name": "new", "image": "new:1"}`, pool.Change{Images: map[string]string{"new": "new:1"}}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			newest := strings.ReplaceAll(strings.ReplaceAll(stored, tc.from, tc.to), `"controller-revision-hash": "1"`, `"controller-revision-hash": "2"`)
