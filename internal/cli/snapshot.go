@@ -36,7 +36,11 @@ its hash as long as the group's first StatefulSet exists.`,
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
-		s, err := a.read(c.Context(), args[0])
+		cluster, key, err := a.workloadAt(args[0])
+		if err != nil {
+			return err
+		}
+		s, err := cluster.existing(c.Context(), key)
 		if err != nil {
 			return err
 		}

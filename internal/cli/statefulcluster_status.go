@@ -94,7 +94,7 @@ func (a *app) printWhyStatefulCluster(v statefulClusterWhy, opted labels.Selecto
 	if v.Waits == nil {
 		p.Line(screen.In(screen.Good, "Nothing waits."))
 	} else {
-		p.Line(screen.In(urgency(*v.Waits), v.Waits.short()), screen.In(screen.Faint, v.Waits.ID))
+		addReason(p, *v.Waits)
 		if v.Message != v.Waits.Sentence {
 			p.Indented(2, screen.Text(v.Message))
 		}
