@@ -61,11 +61,7 @@ operator knows from dry runs of its template.`,
 			return fmt.Errorf("accepted: either plan GROUP, or plan -f FILE")
 		}
 		if file != "" {
-			s, err := a.readSnapshot(file)
-			if err != nil {
-				return err
-			}
-			return a.planGroup(s)
+			return a.planFile(file)
 		}
 		cluster, key, err := a.workloadAt(args[0])
 		if err != nil {

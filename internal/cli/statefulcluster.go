@@ -82,9 +82,12 @@ func (c *cluster) readPool(ctx context.Context, observer *pools.Observer, name s
 	if seen.Snapshot, err = observer.Live(ctx, c.pool(name)); err != nil {
 		return seen, withStatefulClusterHint(err)
 	}
-	seen.Draw = func() pool.ID { return "<new>" } // the operator draws other identities
+	seen.Draw = newIdentity
 	return seen, nil
 }
+
+// newIdentity stands for the identities that the operator draws, which are others than a reader would draw.
+func newIdentity() pool.ID { return "<new>" }
 
 // statefulCluster reads a StatefulCluster without its templates, of which any field may be one that this version does not
 // know. If it does not exist, the error names those that do.

@@ -23,7 +23,11 @@ func (a *app) planPool(ctx context.Context, c *cluster, name string) error {
 	if err != nil {
 		return err
 	}
-	v := planOfPool(s.Snapshot)
+	return a.showPlanOfPool(s.Snapshot)
+}
+
+func (a *app) showPlanOfPool(s pool.Snapshot) error {
+	v := planOfPool(s)
 	if a.form != formTable {
 		return a.answer(v)
 	}

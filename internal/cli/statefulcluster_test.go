@@ -106,7 +106,7 @@ func TestWhatAStatefulClusterWaitsForIsExplained(t *testing.T) {
 		if code != exitWaits || errs != "" {
 			t.Errorf("exit code %d: %s", code, errs)
 		}
-		for _, part := range []string{statusOfDB, "PodStarting db-c LS-102\n", "A pod exists and is not ready yet.\n", "What to do: "} {
+		for _, part := range []string{statusOfDB, "PodStarting db-c LS-102\n", "A pod exists and is not ready yet.\n", "What to do: ", "What Kubernetes knows of pod db-c:\n", "Claim db-data-c does not exist.\n"} {
 			if !strings.Contains(out, part) {
 				t.Errorf("%q is not in\n%s", part, out)
 			}
