@@ -53,6 +53,9 @@ changed since it was shown.`,
   kubectl lockstep claims stc/db --spent
   kubectl lockstep claims stc/db --delete 0123456789abcdef`,
 		Args: one("claims statefulcluster/NAME"),
+		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return a.completePools(c, args, "stc/")
+		},
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
 		cluster, name, err := a.poolAt(args[0])

@@ -163,7 +163,7 @@ func (c *cluster) memberOfPool(ctx context.Context, name string) (*corev1.Pod, s
 	}
 	s, err := c.readForPlanner(ctx, of)
 	if _, exists := podOfPool(s, name); err == nil && !exists {
-		err = fmt.Errorf("pod %s/%s is not a pod of StatefulCluster %s any more: try again", c.namespace, name, of)
+		err = c.notCounted(of, name)
 	}
 	return pod, s, err
 }

@@ -108,20 +108,29 @@ func (c *cluster) statefulCluster(ctx context.Context, name string) (*v1alpha1.S
 	return o, nil
 }
 
-// unknownStatefulCluster returns an error for a StatefulCluster that does not exist.
-func (c *cluster) unknownStatefulCluster(ctx context.Context, name string) error {
+// poolNames returns the StatefulClusters of the namespace, in natural order.
+func (c *cluster) poolNames(ctx context.Context) ([]string, error) {
 	list, err := c.dynamic.Resource(pools.Resource).Namespace(c.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return withStatefulClusterHint(fmt.Errorf("list StatefulClusters of %s: %w", c.namespace, err))
-	}
-	if len(list.Items) == 0 {
-		return fmt.Errorf("there is no StatefulCluster %q in namespace %q, and no other", name, c.namespace)
+		return nil, withStatefulClusterHint(fmt.Errorf("list StatefulClusters of %s: %w", c.namespace, err))
 	}
 	var names []string
 	for i := range list.Items {
 		names = append(names, list.Items[i].GetName())
 	}
 	slices.SortFunc(names, plan.CompareNatural)
+	return names, nil
+}
+
+// unknownStatefulCluster returns an error for a StatefulCluster that does not exist.
+func (c *cluster) unknownStatefulCluster(ctx context.Context, name string) error {
+	names, err := c.poolNames(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(names) == 0:
+		return fmt.Errorf("there is no StatefulCluster %q in namespace %q, and no other", name, c.namespace)
+	}
 	return fmt.Errorf("there is no StatefulCluster %q in namespace %q; accepted: %s", name, c.namespace, few(names))
 }
 

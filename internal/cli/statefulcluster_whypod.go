@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 	"github.com/lockstep-dev/lockstep/internal/cluster/pools"
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 )
@@ -54,7 +55,7 @@ func (a *app) whyPodOfPool(ctx context.Context, c *cluster, of, name string, opt
 	}
 	pod, exists := podOfPool(s, name)
 	if !exists {
-		return fmt.Errorf("pod %s/%s is not a pod of StatefulCluster %s any more: try again", c.namespace, name, of)
+		return c.notCounted(of, name)
 	}
 	v := podViewOfPool(s, &pod)
 	v.OptedIn = c.optIn(ctx, c.namespace, opted)
@@ -68,6 +69,11 @@ func (a *app) whyPodOfPool(ctx context.Context, c *cluster, of, name string, opt
 		return errWaits
 	}
 	return err
+}
+
+// notCounted returns an error for a pod that a StatefulCluster owns and does not count.
+func (c *cluster) notCounted(of, name string) error {
+	return fmt.Errorf("StatefulCluster %s/%s does not count pod %s: the pod has ended meanwhile, or lacks the label %s=%s; accepted: a pod with that label", c.namespace, of, name, contract.PoolLabel, of)
 }
 
 // podOfPool returns a pod that belongs to a StatefulCluster.
