@@ -45,6 +45,9 @@ func TestKubectlPausesResumesAndRestartsAStatefulCluster(t *testing.T) {
 		t.Errorf("plan shows\n%s", out)
 	}
 	user.ends(0, "history", "stc/db")
+	if report := user.ends(0, "snapshot", "stc/db", "--hash-names"); strings.Contains(report, "db-") || strings.Contains(report, p.scene.name) || !strings.Contains(report, `"nothing"`) {
+		t.Errorf("the report of a StatefulCluster at its goal:\n%s", report)
+	}
 }
 
 func TestKubectlHoldsAStatefulCluster(t *testing.T) {
