@@ -60,26 +60,26 @@ func TestASnapshotContainsNothingOfATemplate(t *testing.T) {
 
 // fill sets every text below a value to a secret, but for codes and words of the planner.
 func fill(v reflect.Value, n *int) {
-	switch v.Kind() {
-	case reflect.Struct:
+	switch kind := v.Kind(); {
+	case kind == reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
 				fill(v.Field(i), n)
 			}
 		}
-	case reflect.Pointer:
+	case kind == reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), n)
-	case reflect.Slice:
+	case kind == reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(v.Index(0), n)
-	case reflect.Map:
+	case kind == reflect.Map:
 		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
 		fill(key, n)
 		fill(value, n)
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
-	case reflect.String:
+	case kind == reflect.String:
 		words := []reflect.Type{reflect.TypeFor[reason.Code](), reflect.TypeFor[plan.Kind](), reflect.TypeFor[plan.Operation](), reflect.TypeFor[pool.PodUpdatePolicy]()}
 		if !slices.Contains(words, v.Type()) {
 			*n++

@@ -55,9 +55,9 @@ func TestClaimsAreKept(t *testing.T) {
 		"the identity is empty":              {"", "", nil, "accepted: gone"},
 		"the user types another identity":    {"gone", "a", nil, "nothing is deleted"},
 		"the user types nothing":             {"gone", "", nil, "nothing is deleted"},
-		"a person wants to keep it":          {"gone", "gone", func(s *scene) { s.marks(claim, contract.KeepAnnotation, "true") }, "lockstep.dev/keep=true"},
-		"it has not ended":                   {"gone", "gone", func(s *scene) { s.marks(claim, contract.RetiredAtAnnotation, nil) }, "none, because no ended identity has claims"},
-		"the time of its end cannot be read": {"gone", "gone", func(s *scene) { s.marks(claim, contract.RetiredAtAnnotation, "soon") }, "none, because"},
+		"a person wants to keep it":          {"gone", "gone", func(s *scene) { s.marks(contract.KeepAnnotation, "true") }, "lockstep.dev/keep=true"},
+		"it has not ended":                   {"gone", "gone", func(s *scene) { s.marks(contract.RetiredAtAnnotation, nil) }, "none, because no ended identity has claims"},
+		"the time of its end cannot be read": {"gone", "gone", func(s *scene) { s.marks(contract.RetiredAtAnnotation, "soon") }, "none, because"},
 		"it belongs to an earlier object": {"gone", "gone", func(s *scene) {
 			s.merges(claim, object{"metadata": object{"labels": object{contract.PoolUIDLabel: "v"}}})
 		}, "none, because"},
@@ -65,10 +65,10 @@ func TestClaimsAreKept(t *testing.T) {
 			s.merges(claim, object{"metadata": object{"deletionTimestamp": "2000-01-01T00:00:00Z"}})
 		}, "being deleted already"},
 		"a pod without labels has its name":        {"gone", "gone", podNamed, "pod team/db-gone exists, so its claims stay"},
-		"it changes after the question":            {"gone", "gone", during(func(s *scene) { s.marks(claim, "x", "y") }), "have changed meanwhile"},
-		"a person wants to keep it later":          {"gone", "gone", during(func(s *scene) { s.marks(claim, contract.KeepAnnotation, "true") }), "lockstep.dev/keep=true"},
+		"it changes after the question":            {"gone", "gone", during(func(s *scene) { s.marks("x", "y") }), "have changed meanwhile"},
+		"a person wants to keep it later":          {"gone", "gone", during(func(s *scene) { s.marks(contract.KeepAnnotation, "true") }), "lockstep.dev/keep=true"},
 		"a pod appears after the question":         {"gone", "gone", during(podNamed), "exists, so its claims stay"},
-		"it changes right before it is deleted":    {"gone", "gone", beforeTheDelete(func(s *scene) { s.marks(claim, "x", "y") }), "delete claim team/db-data-gone"},
+		"it changes right before it is deleted":    {"gone", "gone", beforeTheDelete(func(s *scene) { s.marks("x", "y") }), "delete claim team/db-data-gone"},
 		"it is created again before it is deleted": {"gone", "gone", beforeTheDelete(func(s *scene) { s.merges(claim, object{"metadata": object{"uid": "v"}}) }), "delete claim team/db-data-gone"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -91,9 +91,9 @@ func TestClaimsAreKept(t *testing.T) {
 	}
 }
 
-// marks sets an annotation of an object, or removes it.
-func (s *scene) marks(path, key string, value any) {
-	s.merges(path, object{"metadata": object{"annotations": object{key: value}}})
+// marks sets an annotation of the claim of the ended identity, or removes it.
+func (s *scene) marks(key string, value any) {
+	s.merges(claimsOfAPool+"db-data-gone", object{"metadata": object{"annotations": object{key: value}}})
 }
 
 func beforeTheDelete(change func(*scene)) func(*scene) {
@@ -124,7 +124,7 @@ func TestClaimsShowTheirState(t *testing.T) {
 		if want := []string{"IDENTITY STATE", "a InUse", "b Deleting", "earlier OfEarlier", "waiting Waits", "gone Spent"}; !slices.Equal(got, want) {
 			s.Errorf("got %q, want %q", got, want)
 		}
-		s.marks(claimsOfAPool+"db-data-gone", contract.RetiredAtAnnotation, nil)
+		s.marks(contract.RetiredAtAnnotation, nil)
 		if out := s.succeeds("claims", "stc/db", "--spent"); out != "team/db has no such claims\n" {
 			s.Errorf("it says %q", out)
 		}
