@@ -36,7 +36,10 @@ is 2. Repeat the command to ask again.`,
 		Args: one("replace POD"),
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
-		if patience <= 0 {
+		switch {
+		case c.Flags().Changed("timeout") && !keep:
+			return errors.New("--timeout has no effect without --keep, because nothing is waited for; accepted: replace POD --keep --timeout 1m")
+		case patience <= 0:
 			return fmt.Errorf("--timeout %s is not positive; accepted: a duration like 30s or 2m", patience)
 		}
 		_, name, err := subject(args[0], podKind)

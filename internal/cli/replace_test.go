@@ -97,11 +97,11 @@ func TestReplaceRefusesPodsThatItCannotReplace(t *testing.T) {
 		change object
 		says   string
 	}{
-		"replace db-a":              {object{"metadata": object{"ownerReferences": nil}}, "belongs to no StatefulCluster"},
-		"replace db-a --timeout 1m": {object{"metadata": object{"labels": object{contract.PoolLabel: nil}}}, "lacks the label lockstep.dev/statefulcluster=db"},
-		"replace pod/db-a":          {object{"metadata": object{"deletionTimestamp": "2000-01-01T00:00:00Z"}}, "terminates already"},
-		"replace db-a --keep":       {object{"metadata": object{"annotations": object{contract.SpecifiedDeleteLabel: "true"}}}, "by a new identity already"},
-		"replace db-c --keep":       {nil, "cannot be kept: the pod has no claims, or not all of them exist"},
+		"replace db-a":            {object{"metadata": object{"ownerReferences": nil}}, "belongs to no StatefulCluster"},
+		"replace pod/db-a --keep": {object{"metadata": object{"labels": object{contract.PoolLabel: nil}}}, "lacks the label lockstep.dev/statefulcluster=db"},
+		"replace pod/db-a":        {object{"metadata": object{"deletionTimestamp": "2000-01-01T00:00:00Z"}}, "terminates already"},
+		"replace db-a --keep":     {object{"metadata": object{"annotations": object{contract.SpecifiedDeleteLabel: "true"}}}, "by a new identity already"},
+		"replace db-c --keep":     {nil, "cannot be kept: the pod has no claims, or not all of them exist"},
 	} {
 		t.Run(line, func(t *testing.T) {
 			withPool(t, func(s *scene) {
