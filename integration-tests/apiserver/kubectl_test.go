@@ -31,6 +31,7 @@ type person struct {
 	scene      *scene
 	program    string
 	kubeconfig string
+	in         string // the standard input of commands
 }
 
 const personAccount = "person"
@@ -48,7 +49,7 @@ func (s *scene) person() person {
 	if _, err := s.world.admin.CoreV1().ServiceAccounts(s.name).Create(s.t.Context(), account, createOptions); err != nil {
 		s.t.Fatal(err)
 	}
-	for _, role := range []string{"lockstep-look", "lockstep-steer"} {
+	for _, role := range []string{"lockstep-look", "lockstep-steer", "lockstep-replace"} {
 		binding := &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: role},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
@@ -62,7 +63,7 @@ func (s *scene) person() person {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p := person{s, program, kubeconfig}
+	p := person{scene: s, program: program, kubeconfig: kubeconfig}
 	s.eventually("the roles count", func(present) error {
 		if code, _, errs := p.types("status"); code != 0 {
 			return errors.New(errs)
@@ -78,7 +79,7 @@ func (p person) types(args ...string) (code int, out, errs string) {
 	var stdout, stderr bytes.Buffer
 	command := exec.CommandContext(p.scene.t.Context(), p.program, args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig)
-	command.Stdout, command.Stderr = &stdout, &stderr
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(p.in), &stdout, &stderr
 	err := command.Run()
 	exit := &exec.ExitError{}
 	if err != nil && !errors.As(err, &exit) {

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 )
 
 // Kinds that an argument can name.
@@ -41,16 +39,10 @@ func subject(argument string, accepted ...string) (kind, name string, err error)
 	return kind, rest, nil
 }
 
-// groupOf returns the group that an argument names. Other kinds are errors.
-func groupOf(argument string) (string, error) {
-	_, name, err := subject(argument, groupKind)
-	return name, err
-}
-
-// groupAt connects to the cluster and returns the key of the group that an argument names. Other kinds
-// are errors.
-func (a *app) groupAt(argument string) (*cluster, plan.Key, error) {
-	name, err := groupOf(argument)
+// workloadAt connects to the cluster and returns the key of the group or StatefulCluster that an argument
+// names. Without a kind, it is a group. Other kinds are errors.
+func (a *app) workloadAt(argument string) (*cluster, plan.Key, error) {
+	kind, name, err := subject(argument, groupKind, statefulClusterKind)
 	if err != nil {
 		return nil, plan.Key{}, err
 	}
@@ -58,14 +50,25 @@ func (a *app) groupAt(argument string) (*cluster, plan.Key, error) {
 	if err != nil {
 		return nil, plan.Key{}, err
 	}
+	if kind == statefulClusterKind {
+		return c, c.pool(name), nil
+	}
 	return c, c.group(name), nil
 }
 
-// read reads the group that an argument names. It returns an error if the group does not exist.
-func (a *app) read(ctx context.Context, argument string) (group.Snapshot, error) {
-	c, key, err := a.groupAt(argument)
+// poolAt connects to the cluster and returns the name of the StatefulCluster that an argument names. Other
+// kinds are errors.
+func (a *app) poolAt(argument string) (*cluster, string, error) {
+	_, name, err := subject(argument, statefulClusterKind)
 	if err != nil {
-		return group.Snapshot{}, err
+		return nil, "", err
 	}
-	return c.existing(ctx, key)
+	c, err := a.connect()
+	return c, name, err
+}
+
+// isPool reports whether an argument names a StatefulCluster, and returns its name.
+func isPool(argument string) (name string, is bool) {
+	kind, name, err := subject(argument, statefulClusterKind)
+	return name, err == nil && kind == statefulClusterKind
 }

@@ -11,15 +11,15 @@ const namesakes = "group team twin\ntwin rev=1\n twin-0 ready@1\nother rev=1\n o
 func TestArgumentKindSelectsTheObject(t *testing.T) {
 	for line, accepted := range map[string]string{
 		"status":          "group statefulcluster",
-		"plan":            "group",
-		"history":         "group",
-		"snapshot":        "group",
-		"restart":         "group",
-		"hold --reason x": "group",
-		"release":         "group",
+		"plan":            "group statefulcluster",
+		"history":         "group statefulcluster",
+		"snapshot":        "group statefulcluster",
+		"restart":         "group statefulcluster",
+		"hold --reason x": "group statefulcluster",
+		"release":         "group statefulcluster",
 		"why":             "group pod statefulcluster",
-		"pause":           "group zone",
-		"resume":          "group zone",
+		"pause":           "group zone statefulcluster",
+		"resume":          "group zone statefulcluster",
 	} {
 		for word, kind := range kinds {
 			t.Run(line+" "+word, func(t *testing.T) {

@@ -16,11 +16,38 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// change is the planned change of a zone, and its description.
+// change is the planned change of an object, and its description.
 type change struct {
 	patch     object // nil: no change
 	message   string
 	unchanged bool // the zone keeps its pause although the user wanted to change it
+}
+
+// target is how objects of one kind are patched and read.
+type target[O metav1.Object] struct {
+	patch func(ctx context.Context, name string, patch []byte) error
+	read  func(ctx context.Context, name string) (O, error)
+}
+
+// change patches the version of an object that decide has seen. After a conflict it calls decide again.
+func (t target[O]) change(ctx context.Context, o O, decide func(O) (change, error)) (change, error) {
+	for left := attempts; ; left-- {
+		next, err := decide(o)
+		if err != nil || next.patch == nil {
+			return next, err
+		}
+		patch, err := patchOf(o, next.patch)
+		if err != nil {
+			return next, err
+		}
+		err = t.patch(ctx, o.GetName(), patch)
+		if !apierrors.IsConflict(err) || left == 1 {
+			return next, err
+		}
+		if o, err = t.read(ctx, o.GetName()); err != nil {
+			return next, err
+		}
+	}
 }
 
 // changeZones changes zones one after the other, as decide returns, and prints each result. It
@@ -28,7 +55,7 @@ type change struct {
 func (a *app) changeZones(ctx context.Context, c *cluster, zones []appsv1.StatefulSet, decide func(*appsv1.StatefulSet) (change, error)) error {
 	var unchanged error
 	for i := range zones {
-		done, err := c.patchZone(ctx, &zones[i], decide)
+		done, err := c.zoneTarget().change(ctx, &zones[i], decide)
 		if err != nil {
 			return fmt.Errorf("change StatefulSet %s/%s: %w", c.namespace, zones[i].Name, err)
 		}
@@ -42,37 +69,27 @@ func (a *app) changeZones(ctx context.Context, c *cluster, zones []appsv1.Statef
 	return unchanged
 }
 
-// patchZone patches the version of a zone that decide has seen. After a conflict it calls decide
-// again.
-func (c *cluster) patchZone(ctx context.Context, zone *appsv1.StatefulSet, decide func(*appsv1.StatefulSet) (change, error)) (change, error) {
+func (c *cluster) zoneTarget() target[*appsv1.StatefulSet] {
 	sets := c.client.AppsV1().StatefulSets(c.namespace)
-	for left := attempts; ; left-- {
-		next, err := decide(zone)
-		if err != nil || next.patch == nil {
-			return next, err
-		}
-		patch, err := patchOf(zone, next.patch)
-		if err != nil {
-			return next, err
-		}
-		_, err = sets.Patch(ctx, zone.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: actor})
-		if !apierrors.IsConflict(err) || left == 1 {
-			return next, err
-		}
-		if zone, err = sets.Get(ctx, zone.Name, metav1.GetOptions{}); err != nil {
-			return next, err
-		}
+	return target[*appsv1.StatefulSet]{
+		patch: func(ctx context.Context, name string, patch []byte) error {
+			_, err := sets.Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: actor})
+			return err
+		},
+		read: func(ctx context.Context, name string) (*appsv1.StatefulSet, error) {
+			return sets.Get(ctx, name, metav1.GetOptions{})
+		},
 	}
 }
 
-// patchOf returns a patch with the resourceVersion of the zone as a precondition.
-func patchOf(zone *appsv1.StatefulSet, patch object) ([]byte, error) {
+// patchOf returns a patch with the resourceVersion of the object as a precondition.
+func patchOf(o metav1.Object, patch object) ([]byte, error) {
 	metadata, _ := patch["metadata"].(object)
 	if metadata == nil {
 		metadata = object{}
 		patch["metadata"] = metadata
 	}
-	metadata["resourceVersion"] = zone.ResourceVersion
+	metadata["resourceVersion"] = o.GetResourceVersion()
 	return json.Marshal(patch)
 }
 

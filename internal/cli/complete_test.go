@@ -21,11 +21,30 @@ func TestGroupNamesAreCompleted(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			inScene(t, []string{rolling, settled}, func(s *scene) {
-				_, out, _ := s.types(append([]string{"__complete"}, strings.Split(line, " ")...)...)
+				out := s.completes(strings.Split(line, " ")...)
 				if !strings.Contains(out, want) {
 					s.Errorf("offered:\n%swant\n%s", out, want)
 				}
 			})
 		})
 	}
+}
+
+func TestStatefulClustersAreCompletedAfterTheirKind(t *testing.T) {
+	withPool(t, func(s *scene) {
+		s.server.showStatefulCluster("db2")
+		for line, want := range map[string]string{"why stc/d": "stc/db\nstc/db2\n", "hold statefulcluster/": "statefulcluster/db\nstatefulcluster/db2\n", "claims ": "stc/db\nstc/db2\n"} {
+			command, typed, _ := strings.Cut(line, " ")
+			if out, _, _ := strings.Cut(s.completes(command, typed), ":"); out != want {
+				s.Errorf("%s: got %q, want %q", line, out, want)
+			}
+		}
+	})
+}
+
+// completes returns the completions of the last argument.
+func (s *scene) completes(args ...string) string {
+	s.Helper()
+	_, out, _ := s.types(append([]string{"__complete"}, args...)...)
+	return out
 }

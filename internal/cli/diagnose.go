@@ -34,12 +34,12 @@ const (
 	mostNodes   = 10 // maximum number of nodes for a volume that are read
 )
 
-// diagnose reads the facts that Kubernetes reports about pods of a group, with the permissions of
-// the user. It leaves out Ready pods.
-func (c *cluster) diagnose(ctx context.Context, s group.Snapshot, pods []string) diagnoses {
+// diagnose reads the facts that Kubernetes reports about pods, with the permissions of the user. It leaves out
+// Ready pods. Of a group, the zones show which of the pods that do not exist should.
+func (c *cluster) diagnose(ctx context.Context, namespace string, zones []group.Zone, pods []string) diagnoses {
 	views := make(diagnoses, len(pods))
 	parallel.Each(len(pods), podsAtATime, func(i int) {
-		views[i] = diagnosisView{pods[i], c.facts(ctx, s, pods[i])}
+		views[i] = diagnosisView{pods[i], c.facts(ctx, namespace, zones, pods[i])}
 	})
 	return slices.DeleteFunc(views, func(v diagnosisView) bool { return len(v.Facts) == 0 })
 }
@@ -55,10 +55,10 @@ func podsOf(waits ...waitView) []string {
 	return pods
 }
 
-func (c *cluster) facts(ctx context.Context, s group.Snapshot, name string) []diagnosis.Fact {
-	pod, err := c.client.CoreV1().Pods(s.Key.Namespace).Get(ctx, name, metav1.GetOptions{})
+func (c *cluster) facts(ctx context.Context, namespace string, zones []group.Zone, name string) []diagnosis.Fact {
+	pod, err := c.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return c.failedCreate(ctx, s, name)
+		return c.failedCreate(ctx, namespace, zones, name)
 	}
 	if err != nil {
 		return []diagnosis.Fact{unread(diagnosis.Pod, name, "the state of pod "+name, "pods", err)}
@@ -142,19 +142,19 @@ func (c *cluster) nodesAt(ctx context.Context, places diagnosis.Places) ([]corev
 
 // failedCreate returns why the StatefulSet controller did not create a pod, from its latest
 // Event.
-func (c *cluster) failedCreate(ctx context.Context, s group.Snapshot, pod string) []diagnosis.Fact {
-	i := slices.IndexFunc(s.Zones, func(z group.Zone) bool {
+func (c *cluster) failedCreate(ctx context.Context, namespace string, zones []group.Zone, pod string) []diagnosis.Fact {
+	i := slices.IndexFunc(zones, func(z group.Zone) bool {
 		ordinal, is := plan.OrdinalOf(z.Name, pod)
 		return is && z.Owns(ordinal)
 	})
 	if i < 0 {
 		return nil
 	}
-	list, err := c.client.CoreV1().Events(s.Key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
-		"involvedObject.kind": "StatefulSet", "involvedObject.name": s.Zones[i].Name, "reason": "FailedCreate",
+	list, err := c.client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
+		"involvedObject.kind": "StatefulSet", "involvedObject.name": zones[i].Name, "reason": "FailedCreate",
 	}.AsSelector().String()})
 	if err != nil {
-		return []diagnosis.Fact{unread(diagnosis.StatefulSet, s.Zones[i].Name, "why pod "+pod+" was not created", "events", err)}
+		return []diagnosis.Fact{unread(diagnosis.StatefulSet, zones[i].Name, "why pod "+pod+" was not created", "events", err)}
 	}
 	var latest eventView
 	for i := range list.Items {

@@ -15,13 +15,13 @@ import (
 // maxFileSize is the maximum size of a file, in bytes.
 const maxFileSize = 32 << 20
 
-// readSnapshot reads a snapshot from a file, or from the standard input if name is -.
-func (a *app) readSnapshot(name string) (group.Snapshot, error) {
+// readFile reads a file, or the standard input if name is -.
+func (a *app) readFile(name string) ([]byte, error) {
 	in := a.streams.In
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return group.Snapshot{}, err
+			return nil, err
 		}
 		defer func() { _ = file.Close() }() // nothing was written
 		in = file
@@ -29,15 +29,27 @@ func (a *app) readSnapshot(name string) (group.Snapshot, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxFileSize+1))
 	switch {
 	case err != nil:
-		return group.Snapshot{}, fmt.Errorf("read %s: %w", name, err)
+		return nil, fmt.Errorf("read %s: %w", name, err)
 	case len(text) > maxFileSize:
-		return group.Snapshot{}, fmt.Errorf("read %s: it has more than %d bytes, so it is not a snapshot", name, maxFileSize)
+		return nil, fmt.Errorf("read %s: it has more than %d bytes, so it is not a snapshot", name, maxFileSize)
+	}
+	return text, nil
+}
+
+// planFile shows the plan for the snapshot in a file, of a group or a StatefulCluster.
+func (a *app) planFile(name string) error {
+	text, err := a.readFile(name)
+	if err != nil {
+		return err
+	}
+	if s, is := parsePoolSnapshot(text); is {
+		return a.showPlanOfPool(s)
 	}
 	s, err := parseSnapshot(text)
 	if err != nil {
-		return s, fmt.Errorf("read %s: %w\naccepted: what kubectl lockstep snapshot prints, as text or as JSON, and what the operator's /debug/groups/NAMESPACE/GROUP answers", name, err)
+		return fmt.Errorf("read %s: %w\naccepted: what kubectl lockstep snapshot prints, as text or as JSON, and what the operator's /debug/groups/NAMESPACE/GROUP answers", name, err)
 	}
-	return s, nil
+	return a.planGroup(s)
 }
 
 func parseSnapshot(text []byte) (group.Snapshot, error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -30,25 +31,40 @@ type rolledView struct {
 
 func (a *app) history() *cobra.Command {
 	command := &cobra.Command{
-		Use:   "history GROUP",
-		Short: "Show the recent rollouts of a group, and the one under way",
+		Use:   "history GROUP|statefulcluster/NAME",
+		Short: "Show the recent rollouts of a group or a StatefulCluster, and the one under way",
 		Example: `  kubectl lockstep history ingester
-  kubectl lockstep history ingester -o json`,
-		Args:              one("history GROUP"),
+  kubectl lockstep history ingester -o json
+  kubectl lockstep history stc/db`,
+		Args:              one("history GROUP, or history statefulcluster/NAME"),
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
-		s, err := a.read(c.Context(), args[0])
+		cluster, key, err := a.workloadAt(args[0])
 		if err != nil {
 			return err
 		}
-		views := rolloutsOf(s.Hold.Rollouts)
+		rollouts, err := cluster.rollouts(c.Context(), key)
+		if err != nil {
+			return err
+		}
+		views := rolloutsOf(rollouts)
 		if a.form != formTable {
 			return a.answer(views)
 		}
-		return a.printHistory(s.Key, views)
+		return a.printHistory(key, views)
 	}
 	return a.answers(command)
+}
+
+// rollouts reads the rollouts that the Lease of a group or StatefulCluster records.
+func (c *cluster) rollouts(ctx context.Context, key plan.Key) (plan.Rollouts, error) {
+	if key.Kind == plan.KindStatefulCluster {
+		s, err := c.readStatefulCluster(ctx, key.Name)
+		return s.Hold.Rollouts, err
+	}
+	s, err := c.existing(ctx, key)
+	return s.Hold.Rollouts, err
 }
 
 // rolloutsOf returns the rollouts, newest first.
@@ -86,17 +102,24 @@ func (a *app) printHistory(key plan.Key, rollouts []rolloutView) error {
 			line = append(line, screen.In(screen.Faint, "trace "+r.TraceID))
 		}
 		p.Line(line...)
-		addRolled(p, r, end)
+		addRolled(p, unitOf(key), r, end)
 	}
 	return a.print(p)
 }
 
-// addRolled prints a line for each zone, with a bar from its beginning to its end within the
-// rollout.
-func addRolled(p *screen.Page, r rolloutView, end time.Time) {
-	headings := []string{"ZONE", "PODS", "TOOK", "FROM", "TO"}
+// unitOf returns the heading of what is rolled out: the zones of a group, or a StatefulCluster as a whole.
+func unitOf(key plan.Key) string {
+	if key.Kind == plan.KindStatefulCluster {
+		return "STATEFULCLUSTER"
+	}
+	return "ZONE"
+}
+
+// addRolled prints a line for each unit, with a bar from its beginning to its end within the rollout.
+func addRolled(p *screen.Page, unit string, r rolloutView, end time.Time) {
+	headings := []string{unit, "PODS", "TOOK", "FROM", "TO"}
 	if p.Style.Bars {
-		headings = []string{"ZONE", "PODS", "TOOK", "WHEN", "FROM", "TO"}
+		headings = []string{unit, "PODS", "TOOK", "WHEN", "FROM", "TO"}
 	}
 	var rows [][]screen.Piece
 	for _, z := range r.Zones {

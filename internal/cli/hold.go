@@ -22,19 +22,23 @@ func (a *app) hold() *cobra.Command {
 	var lasts time.Duration
 	var renew bool
 	command := &cobra.Command{
-		Use:   "hold GROUP --reason TEXT",
-		Short: "Hold a group for maintenance, so that no other operation starts",
+		Use:   "hold GROUP|statefulcluster/NAME --reason TEXT",
+		Short: "Hold a group or a StatefulCluster for maintenance, so that no other operation starts",
 		Long: `Hold a group for maintenance: no rollout, downscale or eviction starts in it until the hold
 is released or expires. An operation in progress is not interrupted: while another
 operation holds the group, the exit code is 2 and nothing is changed. Outdated pods that
 are not ready are still replaced.
 
+While a StatefulCluster is held, lockstep creates missing pods and completes them. It
+deletes and updates no pod, and refuses evictions of pods that are up.
+
 A second hold with the same reason is refused too. --renew prolongs a hold and never
 shortens it.`,
 		Example: `  kubectl lockstep hold ingester --reason backup
   kubectl lockstep hold ingester --reason backup --for 4h --renew
+  kubectl lockstep hold stc/db --reason backup
   until kubectl lockstep hold ingester --reason backup; do sleep 10; done`,
-		Args:              one("hold GROUP --reason TEXT"),
+		Args:              one("hold GROUP --reason TEXT, or hold statefulcluster/NAME --reason TEXT"),
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
@@ -45,7 +49,7 @@ shortens it.`,
 		case lasts < time.Second || lasts > longestHold:
 			return fmt.Errorf("--for %s is out of range; accepted: 1s to %s", lasts, longestHold)
 		}
-		cluster, key, err := a.groupAt(args[0])
+		cluster, key, err := a.workloadAt(args[0])
 		if err != nil {
 			return err
 		}
@@ -66,12 +70,8 @@ func invalidReason(why string) error {
 const longestHold = 7 * 24 * time.Hour
 
 func (a *app) take(ctx context.Context, c *cluster, key plan.Key, holder plan.Holder, lasts time.Duration, renew bool) error {
-	zones, err := c.zonesOf(ctx, key.Name)
-	if err != nil {
+	if err := c.missing(ctx, key); err != nil {
 		return err
-	}
-	if len(zones) == 0 {
-		return c.unknownGroup(ctx, key)
 	}
 	var taken plan.Record
 	var refusal plan.Refusal
@@ -100,7 +100,7 @@ func untilOf(h plan.Record) string {
 	return screen.Clock(h.ExpiresAt())
 }
 
-// printRefusal prints the holder of the group and the possible actions.
+// printRefusal prints the holder and the possible actions.
 func (a *app) printRefusal(key plan.Key, refusal plan.Refusal, same bool) error {
 	p := a.page()
 	w := waitViewOf("", refusal)
@@ -118,10 +118,10 @@ func (a *app) printRefusal(key plan.Key, refusal plan.Refusal, same bool) error 
 	return errWaits
 }
 
-// change writes the hold of a group by compare-and-swap. If the second result of decide is false,
+// change writes the hold of a group or StatefulCluster by compare-and-swap. If the second result of decide is false,
 // change writes nothing.
 func (c *cluster) change(ctx context.Context, key plan.Key, decide func(plan.Record) (plan.Record, bool)) error {
-	holds := lease.NewStore(c.client, key.Namespace, actor)
+	holds := lease.NewStore(c.client, key.Namespace, actor, plan.KindStatefulCluster)
 	var err error
 	for range attempts {
 		record, failed := holds.Read(ctx, key)

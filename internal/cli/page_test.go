@@ -87,6 +87,8 @@ func playSample(t *testing.T, sample string) string {
 		} else {
 			s.breaks()
 		}
+		s.server.showPoolOfThePage(strings.Contains(sample, "--keep"))
+		s.in = "91b7d2e4c05fa683\n"
 		for _, line := range commands.FindAllStringSubmatch(sample, -1) {
 			args := []string{"--namespace=mimir"}
 			for _, word := range words.FindAllString(line[1], -1) {

@@ -15,26 +15,37 @@ func (a *app) pause() *cobra.Command {
 	var lasts time.Duration
 	var overwrite bool
 	command := &cobra.Command{
-		Use:   "pause GROUP|ZONE",
-		Short: "Pause the rollout of a group or a zone",
+		Use:   "pause GROUP|ZONE|statefulcluster/NAME",
+		Short: "Pause the rollout of a group or a zone, or the updates of a StatefulCluster",
 		Long: `Pause the rollout of a group or of one of its zones. The StatefulSets get the annotation
 grafana.com/rollout-paused=true. Scaling and evictions continue. With --for, the pause
 ends by itself.
 
 A zone that is paused already is not changed, unless the reason is the same or --overwrite
-is given. If a zone is not changed, the exit code is 2.`,
+is given. If a zone is not changed, the exit code is 2.
+
+For a StatefulCluster, spec.paused is set. Such a pause has no end and no reason. Missing
+pods are created, scaling and evictions continue.`,
 		Example: `  kubectl lockstep pause ingester --for 2h --reason "INC-123"
-  kubectl lockstep pause zone/ingester-zone-b`,
-		Args:              one("pause GROUP, or pause ZONE"),
+  kubectl lockstep pause zone/ingester-zone-b
+  kubectl lockstep pause stc/db`,
+		Args:              one("pause GROUP, pause ZONE, or pause statefulcluster/NAME"),
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("for") && lasts <= 0 {
 			return fmt.Errorf("--for %s is not positive; accepted: a duration like 30m or 2h", lasts)
 		}
+		name, pool := isPool(args[0])
+		if flag := changedFlag(c, "for", "reason", "overwrite"); pool && flag != "" {
+			return fmt.Errorf("--%s has no effect on a StatefulCluster, whose pause is spec.paused; accepted: pause statefulcluster/NAME", flag)
+		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
+		}
+		if pool {
+			return a.changePool(c.Context(), cluster, name, pausePool)
 		}
 		zones, group, err := cluster.zones(c.Context(), args[0])
 		if err != nil {
@@ -59,6 +70,16 @@ is given. If a zone is not changed, the exit code is 2.`,
 	command.Flags().DurationVar(&lasts, "for", 0, "the duration, like 2h; without it, until resume")
 	command.Flags().BoolVar(&overwrite, "overwrite", false, "also change zones that are paused already")
 	return command
+}
+
+// changedFlag returns the first of these flags that the user has set, or "".
+func changedFlag(c *cobra.Command, flags ...string) string {
+	for _, flag := range flags {
+		if c.Flags().Changed(flag) {
+			return flag
+		}
+	}
+	return ""
 }
 
 // pauseChange returns the change for a zone that is to be paused. An existing pause is kept unless both

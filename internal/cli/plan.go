@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
@@ -15,11 +16,16 @@ import (
 
 // planView is the plan of the operator.
 type planView struct {
-	Namespace string     `json:"namespace"`
-	Group     string     `json:"group"`
-	Steps     []stepView `json:"steps"`
-	Hold      string     `json:"hold"` // the planned write of the hold
-	Remarks   []waitView `json:"remarks,omitempty"`
+	Namespace string `json:"namespace"`
+	Group     string `json:"group"`
+	stepsView
+}
+
+// stepsView is the plan of the operator for a group or a StatefulCluster.
+type stepsView struct {
+	Steps   []stepView `json:"steps"`
+	Hold    string     `json:"hold"` // the planned write of the hold
+	Remarks []waitView `json:"remarks,omitempty"`
 }
 
 type stepView struct {
@@ -31,7 +37,7 @@ type stepView struct {
 func (a *app) plan() *cobra.Command {
 	var file string
 	command := &cobra.Command{
-		Use:   "plan GROUP",
+		Use:   "plan GROUP|statefulcluster/NAME",
 		Short: "Show what the operator would do next",
 		Long: `Show what the operator would do next, with the operator's own planner: from one read of
 the cluster, or from a file. Nothing is changed.
@@ -41,37 +47,45 @@ kubectl lockstep snapshot -o json, or the notation of kubectl lockstep snapshot.
 standard input.
 
 A read does not show the operator's calls to pods and their answers. A step that calls
-pods may have been taken already.`,
+pods may have been taken already. Of a StatefulCluster, a read does not show what the
+operator knows from dry runs of its template.`,
 		Example: `  kubectl lockstep plan ingester
+  kubectl lockstep plan stc/db
   kubectl lockstep plan -f snapshot.txt
   kubectl lockstep snapshot ingester | kubectl lockstep plan -f -`,
-		Args:              oneOrNone("plan GROUP, or plan -f FILE"),
+		Args:              oneOrNone("plan GROUP, plan statefulcluster/NAME, or plan -f FILE"),
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
 		if (len(args) == 1) == (file != "") {
 			return fmt.Errorf("accepted: either plan GROUP, or plan -f FILE")
 		}
-		s, err := a.snapshotFor(c, args, file)
+		if file != "" {
+			return a.planFile(file)
+		}
+		cluster, key, err := a.workloadAt(args[0])
 		if err != nil {
 			return err
 		}
-		v := planOf(s)
-		if a.form != formTable {
-			return a.answer(v)
+		if key.Kind == plan.KindStatefulCluster {
+			return a.planPool(c.Context(), cluster, key.Name)
 		}
-		return a.printPlan(v)
+		s, err := cluster.existing(c.Context(), key)
+		if err != nil {
+			return err
+		}
+		return a.planGroup(s)
 	}
 	command.Flags().StringVarP(&file, "filename", "f", "", "plan from a snapshot in this file, - for the standard input")
 	return a.answers(command)
 }
 
-// snapshotFor returns the snapshot to plan from.
-func (a *app) snapshotFor(c *cobra.Command, args []string, file string) (group.Snapshot, error) {
-	if file != "" {
-		return a.readSnapshot(file)
+func (a *app) planGroup(s group.Snapshot) error {
+	v := planOf(s)
+	if a.form != formTable {
+		return a.answer(v)
 	}
-	return a.read(c.Context(), args[0])
+	return a.printPlan(v.Namespace, v.Group, v.stepsView)
 }
 
 func planOf(s group.Snapshot) planView {
@@ -82,31 +96,45 @@ func planOf(s group.Snapshot) planView {
 		steps = stepsFor(s)
 		decision = hold.Decide(&s, steps)
 	}
-	v := planView{Namespace: s.Key.Namespace, Group: s.Key.Name, Hold: fixture.Decision(decision), Steps: []stepView{}, Remarks: remarksOn(s)}
-	for _, step := range steps {
-		entry, _ := reason.Explain(step.Reason())
-		v.Steps = append(v.Steps, stepView{step.String(), string(entry.Code), entry.ID()})
-	}
+	v := planView{s.Key.Namespace, s.Key.Name, viewOfPlan(steps, decision)}
+	v.Remarks = remarksOn(s)
 	return v
 }
 
-func (a *app) printPlan(v planView) error {
+func viewOfPlan(steps []plan.Action, decision hold.Decision) stepsView {
+	return stepsView{Steps: viewsOfSteps(steps), Hold: fixture.Decision(decision)}
+}
+
+func viewsOfSteps(steps []plan.Action) []stepView {
+	views := []stepView{}
+	for _, step := range steps {
+		entry, _ := reason.Explain(step.Reason())
+		views = append(views, stepView{step.String(), string(entry.Code), entry.ID()})
+	}
+	return views
+}
+
+func (a *app) printPlan(namespace, name string, v stepsView) error {
 	p := a.page()
-	p.Line(screen.In(screen.Strong, v.Namespace+"/"+v.Group))
+	p.Line(screen.In(screen.Strong, namespace+"/"+name))
 	switch {
 	case len(v.Steps) == 0 && len(v.Remarks) > 0:
 		p.Line(screen.Text("  nothing, as far as your permissions show"))
 	case len(v.Steps) == 0:
 		p.Line(screen.In(screen.Good, "  nothing: the goal is reached"))
 	}
-	for _, step := range v.Steps {
+	addSteps(p, v.Steps)
+	p.Line(screen.Text("  hold: " + v.Hold))
+	addRemarks(p, v.Remarks)
+	return a.print(p)
+}
+
+func addSteps(p *screen.Page, steps []stepView) {
+	for _, step := range steps {
 		colour := screen.Busy
 		if strings.HasPrefix(step.Step, "wait ") {
 			colour = screen.Plain
 		}
 		p.Line(screen.Text(" "), screen.In(colour, step.Step), screen.In(screen.Faint, step.ID))
 	}
-	p.Line(screen.Text("  hold: " + v.Hold))
-	addRemarks(p, v.Remarks)
-	return a.print(p)
 }

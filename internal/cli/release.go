@@ -16,15 +16,16 @@ func (a *app) release() *cobra.Command {
 	var why string
 	var force bool
 	command := &cobra.Command{
-		Use:   "release GROUP",
-		Short: "Release a group that is held for maintenance",
+		Use:   "release GROUP|statefulcluster/NAME",
+		Short: "Release a group or a StatefulCluster that is held for maintenance",
 		Long: `Release a group that is held for maintenance: from its current holder or, with --reason,
 only from the holder with that reason. If the holder changes meanwhile, the group is not
 released. An operation of lockstep is never released: its hold ends with the operation.`,
 		Example: `  kubectl lockstep release ingester --reason backup
+  kubectl lockstep release stc/db --reason backup
   kubectl lockstep release ingester           # any holder manual/...
   kubectl lockstep release ingester --force   # any holder but lockstep`,
-		Args:              one("release GROUP"),
+		Args:              one("release GROUP, or release statefulcluster/NAME"),
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
@@ -38,7 +39,7 @@ released. An operation of lockstep is never released: its hold ends with the ope
 				return errors.New("--reason cannot be combined with --force; accepted: one of them")
 			}
 		}
-		cluster, key, err := a.groupAt(args[0])
+		cluster, key, err := a.workloadAt(args[0])
 		if err != nil {
 			return err
 		}
@@ -49,7 +50,7 @@ released. An operation of lockstep is never released: its hold ends with the ope
 	return command
 }
 
-// releaseHold releases a group from the holder of the first read. If named is set, the holder must be
+// releaseHold releases a group or StatefulCluster from the holder of the first read. If named is set, the holder must be
 // named.
 func (a *app) releaseHold(ctx context.Context, c *cluster, key plan.Key, named plan.Holder, force bool) error {
 	var first, last plan.Record
@@ -71,7 +72,7 @@ func (a *app) releaseHold(ctx context.Context, c *cluster, key plan.Key, named p
 	case refused != nil:
 		return refused
 	case !last.Exists:
-		return errors.Join(fmt.Errorf("group %q has no hold", key.Name), c.missing(ctx, key))
+		return errors.Join(fmt.Errorf("%s %q has no hold", key.Kind.Word(), key.Name), c.missing(ctx, key))
 	case last.Holder.Free():
 		return a.say(fmt.Sprintf("%s/%s is not held", key.Namespace, key.Name))
 	}
@@ -85,22 +86,26 @@ func checkRelease(first, h plan.Record, named plan.Holder, force bool) error {
 	case h.Holder.Free():
 		return nil
 	case h.Holder != first.Holder || h.Transitions != first.Transitions:
-		return fmt.Errorf("%s has taken the group meanwhile; accepted: release again, to release it from that holder", h.Holder)
+		return fmt.Errorf("%s has taken the hold meanwhile; accepted: release again, to release it from that holder", h.Holder)
 	case named != "" && h.Holder != named:
-		return fmt.Errorf("%s holds the group, not %s; accepted: the reason for which it is held", h.Holder, named)
+		return fmt.Errorf("%s has the hold, not %s; accepted: the reason of that hold", h.Holder, named)
 	case h.Unreadable != "":
-		return fmt.Errorf("%s holds the group, with records that cannot be read and would be lost: %s; accepted once they are repaired: kubectl lockstep explain %s",
+		return fmt.Errorf("%s has the hold, with records that cannot be read and would be lost: %s; accepted once they are repaired: kubectl lockstep explain %s",
 			h.Holder, h.Unreadable, reason.HoldUnreadable)
 	case !h.Holder.Foreign():
-		return fmt.Errorf("%s holds the group, which is lockstep's own operation and ends by itself; kubectl lockstep why shows what it waits for", h.Holder)
+		return fmt.Errorf("%s has the hold, which is lockstep's own operation and ends by itself; kubectl lockstep why shows what it waits for", h.Holder)
 	case h.Holder.Operation() != hold.Manual && !force:
-		return fmt.Errorf("%s holds the group, which is not manual/...; accepted with --force", h.Holder)
+		return fmt.Errorf("%s has the hold, which is not manual/...; accepted with --force", h.Holder)
 	}
 	return nil
 }
 
-// missing returns an error if a group does not exist.
+// missing returns an error if a group or StatefulCluster does not exist.
 func (c *cluster) missing(ctx context.Context, key plan.Key) error {
+	if key.Kind == plan.KindStatefulCluster {
+		_, err := c.statefulCluster(ctx, key.Name)
+		return err
+	}
 	zones, err := c.zonesOf(ctx, key.Name)
 	if err != nil || len(zones) > 0 {
 		return err

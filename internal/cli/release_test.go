@@ -96,7 +96,7 @@ func TestReleaseEndsAHoldThatWasRenewedMeanwhile(t *testing.T) {
 
 func TestReleaseWithAReasonKeepsOtherHolds(t *testing.T) {
 	inScene(t, []string{heldForUpgrade}, func(s *scene) {
-		if out := s.ends(exitFailed, "release", "store", "--reason", "Backup"); !strings.Contains(out, "manual/upgrade holds the group, not manual/backup") {
+		if out := s.ends(exitFailed, "release", "store", "--reason", "Backup"); !strings.Contains(out, "manual/upgrade has the hold, not manual/backup") {
 			s.Errorf("it says %q", out)
 		}
 		s.ends(exitFailed, "release", "store", "--reason", "upgrade", "--force")

@@ -9,35 +9,40 @@ import (
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
-
-// restartedAt is the annotation of pod templates that kubectl rollout restart sets.
-const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
 func (a *app) restart() *cobra.Command {
 	var only string
 	command := &cobra.Command{
-		Use:   "restart GROUP",
-		Short: "Restart every pod of a group, zone by zone",
+		Use:   "restart GROUP|statefulcluster/NAME",
+		Short: "Restart every pod of a group, zone by zone, or of a StatefulCluster",
 		Long: `Restart every pod of a group, as kubectl rollout restart does: the pod templates get the
 time as an annotation, and lockstep rolls out zone by zone.
 
 If the update strategy of a zone is not OnDelete, no zone is restarted: the StatefulSet
-controller would roll out that zone at once.`,
+controller would roll out that zone at once.
+
+The pods of a StatefulCluster are deleted and created again, not more than maxUnavailable
+at a time. They keep their names and claims, unless podUpdatePolicy is Recreate.`,
 		Example: `  kubectl lockstep restart ingester
-  kubectl lockstep restart ingester --zone ingester-zone-a`,
-		Args:              one("restart GROUP"),
+  kubectl lockstep restart ingester --zone ingester-zone-a
+  kubectl lockstep restart stc/db`,
+		Args:              one("restart GROUP, or restart statefulcluster/NAME"),
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
-		group, err := groupOf(args[0])
+		kind, group, err := subject(args[0], groupKind, statefulClusterKind)
 		if err != nil {
 			return err
 		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
+		}
+		if kind == statefulClusterKind {
+			return a.restartStatefulCluster(c.Context(), cluster, group, only)
 		}
 		zones, err := cluster.zonesOf(c.Context(), group)
 		if err != nil {
@@ -80,6 +85,6 @@ func checkUpdateStrategy(zones ...appsv1.StatefulSet) error {
 // changes the template again.
 func restartPatch(at time.Time) object {
 	return object{"spec": object{"template": object{"metadata": object{"annotations": object{
-		restartedAt: at.Format(time.RFC3339Nano),
+		contract.RestartedAtAnnotation: at.Format(time.RFC3339Nano),
 	}}}}}
 }

@@ -17,8 +17,8 @@ func (a *app) resume() *cobra.Command {
 	var why string
 	var all bool
 	command := &cobra.Command{
-		Use:   "resume GROUP|ZONE",
-		Short: "Resume the rollout of a group or a zone",
+		Use:   "resume GROUP|ZONE|statefulcluster/NAME",
+		Short: "Resume the rollout of a group or a zone, or the updates of a StatefulCluster",
 		Long: `Resume the rollout of a group or a zone.
 
 If zones of a group are paused for several reasons, nothing is changed unless --reason
@@ -26,17 +26,25 @@ selects the pause to end, or --all selects all of them. If a zone stays paused, 
 code is 2.`,
 		Example: `  kubectl lockstep resume ingester
   kubectl lockstep resume ingester --reason INC-123
-  kubectl lockstep resume zone/ingester-zone-b`,
-		Args:              one("resume GROUP, or resume ZONE"),
+  kubectl lockstep resume zone/ingester-zone-b
+  kubectl lockstep resume stc/db`,
+		Args:              one("resume GROUP, resume ZONE, or resume statefulcluster/NAME"),
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("reason") && all {
 			return errors.New("--reason cannot be combined with --all; accepted: one of them")
 		}
+		name, pool := isPool(args[0])
+		if flag := changedFlag(c, "reason", "all"); pool && flag != "" {
+			return fmt.Errorf("--%s has no effect on a StatefulCluster, whose pause is spec.paused; accepted: resume statefulcluster/NAME", flag)
+		}
 		cluster, err := a.connect()
 		if err != nil {
 			return err
+		}
+		if pool {
+			return a.changePool(c.Context(), cluster, name, resumePool)
 		}
 		zones, _, err := cluster.zones(c.Context(), args[0])
 		if err != nil {

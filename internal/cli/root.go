@@ -73,8 +73,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-lockstep",
-		Short: "Show and control rollouts of groups of StatefulSets",
-		Long: `Show and control rollouts of groups of StatefulSets. lockstep rolls out zone by zone.
+		Short: "Show and control rollouts of groups of StatefulSets, and StatefulClusters",
+		Long: `Show and control rollouts of groups of StatefulSets. lockstep rolls out zone by zone. Show and
+control StatefulClusters, which most commands accept as statefulcluster/NAME or stc/NAME.
 
 A group is all StatefulSets of a namespace with the same value of the label rollout-group
 or, if it is set, of the annotation lockstep.dev/rollout-group. Each of them is a zone. The
@@ -82,7 +83,7 @@ commands use the operator's own planner on the current state of the cluster.
 
 Exit codes: 0 success; 1 an error; 2 from why: something waits, or an eviction would be
 refused; 2 from hold: another holder has the group; 2 from pause and resume: a zone keeps
-another pause.`,
+another pause; 2 from replace: the pod must not be deleted yet.`,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lockstep"},
 		Version:           a.version,
 		SilenceErrors:     true,
@@ -93,7 +94,7 @@ another pause.`,
 	root.SetOut(a.streams.Out)
 	root.SetErr(a.streams.Err)
 	a.flags.add(root.PersistentFlags())
-	root.AddCommand(a.status(), a.why(), a.plan(), a.explain(), a.pause(), a.resume(), a.restart(), a.hold(), a.release(), a.snapshot(), a.history())
+	root.AddCommand(a.status(), a.why(), a.plan(), a.explain(), a.pause(), a.resume(), a.restart(), a.hold(), a.release(), a.snapshot(), a.history(), a.replace(), a.claims())
 	return root
 }
 

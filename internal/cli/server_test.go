@@ -197,6 +197,8 @@ func (s *apiServer) answerTo(r *http.Request) (*http.Response, error) {
 		return s.patch(path, body), nil
 	case r.Method == http.MethodPut:
 		return s.replace(path, body), nil
+	case r.Method == http.MethodDelete:
+		return s.remove(path, body), nil
 	}
 	return apitest.Refusal(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed), nil
 }
@@ -208,7 +210,8 @@ var lists = map[string]metav1.TypeMeta{
 	"zoneawarepoddisruptionbudgets": {Kind: "ZoneAwarePodDisruptionBudgetList", APIVersion: "rollout-operator.grafana.com/v1"},
 	"statefulsets":                  {Kind: "StatefulSetList", APIVersion: "apps/v1"}, "leases": {Kind: "LeaseList", APIVersion: "coordination.k8s.io/v1"},
 	"statefulclusters": {Kind: "StatefulClusterList", APIVersion: "lockstep.dev/v1alpha1"}, "persistentvolumeclaims": {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"},
-	"deployments": {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, // clients request only their metadata
+	"controllerrevisions": {Kind: "ControllerRevisionList", APIVersion: "apps/v1"},
+	"deployments":         {Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}, // clients request only their metadata
 }
 
 func folderOf(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
@@ -289,6 +292,18 @@ func (s *apiServer) replace(path string, body []byte) *http.Response {
 	}
 	s.keep(path, o)
 	return apitest.Answer(http.StatusOK, o)
+}
+
+// remove deletes an object, if it has the UID and the version that the request requires.
+func (s *apiServer) remove(path string, body []byte) *http.Response {
+	var options metav1.DeleteOptions
+	_ = json.Unmarshal(body, &options)
+	is, _ := s.objects[path]["metadata"].(object)
+	if p := options.Preconditions; p == nil || p.UID == nil || p.ResourceVersion == nil || string(*p.UID) != is["uid"] || *p.ResourceVersion != is["resourceVersion"] {
+		return apitest.Refusal(http.StatusConflict, metav1.StatusReasonConflict)
+	}
+	delete(s.objects, path)
+	return apitest.Answer(http.StatusOK, object{"kind": "Status", "apiVersion": "v1", "status": "Success"})
 }
 
 func (s *apiServer) patch(path string, body []byte) *http.Response {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/proof/fixture"
 )
@@ -22,21 +23,30 @@ type recordView struct {
 func (a *app) snapshot() *cobra.Command {
 	var anonymized bool
 	command := &cobra.Command{
-		Use:   "snapshot GROUP",
+		Use:   "snapshot GROUP|statefulcluster/NAME",
 		Short: "Print the planner's input and plan, for a bug report",
 		Long: `Print the planner's input and plan for a group, for a bug report. The text is in the
-notation of lockstep's own tests; kubectl lockstep plan -f reads it.
+notation of lockstep's own tests; kubectl lockstep plan -f reads it. A StatefulCluster is
+printed as JSON, without the content of its templates.
 
 With --hash-names, every name, label and revision is replaced by its hash, and texts,
 addresses and traces are left out. The order of zones and the ordinals stay. A name keeps
 its hash as long as the group's first StatefulSet exists.`,
 		Example: `  kubectl lockstep snapshot ingester --hash-names > report.txt
-  kubectl lockstep snapshot ingester -o json`,
-		Args:              one("snapshot GROUP"),
+  kubectl lockstep snapshot ingester -o json
+  kubectl lockstep snapshot stc/db --hash-names > report.json`,
+		Args:              one("snapshot GROUP, or snapshot statefulcluster/NAME"),
 		ValidArgsFunction: a.completeGroups,
 	}
 	command.RunE = func(c *cobra.Command, args []string) error {
-		s, err := a.read(c.Context(), args[0])
+		cluster, key, err := a.workloadAt(args[0])
+		if err != nil {
+			return err
+		}
+		if key.Kind == plan.KindStatefulCluster {
+			return a.snapshotPool(c.Context(), cluster, key.Name, anonymized)
+		}
+		s, err := cluster.existing(c.Context(), key)
 		if err != nil {
 			return err
 		}

@@ -61,6 +61,7 @@ type statefulClusterWhy struct {
 	Queue      []queueView `json:"queue,omitempty"`
 	OptedIn    *bool       `json:"optedIn,omitempty"`    // whether the namespace has opted in; omitted if the user cannot read it
 	Unreadable string      `json:"unreadable,omitempty"` // why the hold is unreadable
+	Diagnoses  diagnoses   `json:"diagnoses,omitempty"`  // of the pod that the reason names
 }
 
 // whyStatefulCluster shows what a StatefulCluster waits for.
@@ -74,6 +75,9 @@ func (a *app) whyStatefulCluster(ctx context.Context, c *cluster, name string, o
 		if w.Counts(s.Now) {
 			v.Queue = append(v.Queue, queueView{string(w.Operation), w.Zone, w.Since})
 		}
+	}
+	if v.Waits != nil {
+		v.Diagnoses = c.diagnose(ctx, c.namespace, nil, podsOf(*v.Waits))
 	}
 	if a.form != formTable {
 		err = a.answer(v)
@@ -94,11 +98,12 @@ func (a *app) printWhyStatefulCluster(v statefulClusterWhy, opted labels.Selecto
 	if v.Waits == nil {
 		p.Line(screen.In(screen.Good, "Nothing waits."))
 	} else {
-		p.Line(screen.In(urgency(*v.Waits), v.Waits.short()), screen.In(screen.Faint, v.Waits.ID))
+		addReason(p, *v.Waits)
 		if v.Message != v.Waits.Sentence {
 			p.Indented(2, screen.Text(v.Message))
 		}
 		addMeaning(p, v.Waits.Sentence, v.Waits.ToDo)
+		v.Diagnoses.addTo(p, v.Waits.Pod)
 	}
 	addRecorded(p, nil, v.Queue, v.Unreadable, now)
 	return a.print(p)

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 )
 
 const (
@@ -16,14 +18,28 @@ const (
 // showStatefulCluster adds a StatefulCluster of three: one pod is available, one is recorded to leave, and the claims of one
 // do not exist yet.
 func (s *apiServer) showStatefulCluster(name string) {
+	templates := []object{{"metadata": object{"name": "data"}}}
+	node := nodeThat(corev1.ConditionTrue, time.Date(1999, 12, 24, 9, 0, 0, 0, time.UTC))
+	node.Name = "n"
+	s.put("/api/v1/nodes/n", node)
 	s.put(clusterPath+name, object{
 		"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "metadata": object{"name": name, "namespace": "team", "uid": "u"},
-		"spec": object{"replicas": 3, "selector": object{"matchLabels": object{"app": name}}, "template": object{"spec": object{}}},
+		"spec": object{"replicas": 3, "selector": object{"matchLabels": object{"app": name}}, "template": object{"spec": object{}}, "volumeClaimTemplates": templates},
 		"status": object{
 			"updateRevision": name + "-2", "conditions": []object{{"type": "Reconciling", "status": "True"}, {"type": "Ready", "status": "False"}},
 			"waiting": object{"reason": "PodStarting", "pod": name + "-c", "message": "a pod exists and is not ready yet"},
 		},
 	})
+	for number, template := range map[int]object{1: {"spec": object{"hostNetwork": true}}, 2: {"spec": object{}}} {
+		revision := fmt.Sprintf("%s-%d", name, number)
+		s.put("/apis/apps/v1/namespaces/team/controllerrevisions/"+revision, object{
+			"metadata": object{
+				"name": revision, "namespace": "team", "labels": object{"lockstep.dev/statefulcluster": name},
+				"ownerReferences": []object{{"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "name": name, "uid": "u", "controller": true}},
+			},
+			"revision": number, "data": object{"spec": object{"template": template, "volumeClaimTemplates": templates}},
+		})
+	}
 	labels := func(id string) object {
 		return object{"lockstep.dev/statefulcluster": name, "lockstep.dev/instance-id": id}
 	}
@@ -90,7 +106,7 @@ func TestWhatAStatefulClusterWaitsForIsExplained(t *testing.T) {
 		if code != exitWaits || errs != "" {
 			t.Errorf("exit code %d: %s", code, errs)
 		}
-		for _, part := range []string{statusOfDB, "PodStarting db-c LS-102\n", "A pod exists and is not ready yet.\n", "What to do: "} {
+		for _, part := range []string{statusOfDB, "PodStarting db-c LS-102\n", "A pod exists and is not ready yet.\n", "What to do: ", "What Kubernetes knows of pod db-c:\n", "Claim db-data-c does not exist.\n"} {
 			if !strings.Contains(out, part) {
 				t.Errorf("%q is not in\n%s", part, out)
 			}

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
 	"github.com/lockstep-dev/lockstep/internal/cli/screen"
 	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -62,10 +63,17 @@ func viewOfStatefulCluster(s statefulCluster) statefulClusterView {
 			v.Updated++
 		}
 	}
-	if w := s.status.Waiting; w != nil {
-		v.Waits, v.Message = new(waitViewOf("", plan.Refusal{Code: reason.Code(w.Reason), Pod: w.Pod})), w.Message
-	}
+	v.Waits, v.Message = operatorWait(s.status)
 	return v
+}
+
+// operatorWait returns what a StatefulCluster waits for, as the operator wrote it, with its message; nil: nothing.
+func operatorWait(status v1alpha1.StatefulClusterStatus) (*waitView, string) {
+	w := status.Waiting
+	if w == nil {
+		return nil, ""
+	}
+	return new(waitViewOf("", plan.Refusal{Code: reason.Code(w.Reason), Pod: w.Pod})), w.Message
 }
 
 const terminating = "Terminating"

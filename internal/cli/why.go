@@ -50,9 +50,11 @@ func (a *app) why() *cobra.Command {
 
 For a group: every wait with the meaning of its reason, the records of the hold, the queue,
 and recent Events. For a pod: its zone, its record in the hold, and the answer that an
-eviction would get now. For each pod that a reason names and that is not Ready: what
-Kubernetes knows of it, such as its finalizers, its node, the scheduler's message, its
-claims and how its containers ended, as far as your permissions allow.
+eviction would get now. For a pod of a StatefulCluster also: its identity, and what becomes
+of the identity if the pod is deleted or evicted. For each pod that a reason names and that
+is not Ready: what Kubernetes knows of it, such as its finalizers, its node, the
+scheduler's message, its claims and how its containers ended, as far as your permissions
+allow.
 
 The exit code is 2 if something waits, or if the eviction would be refused.`,
 		Example: `  kubectl lockstep why ingester
@@ -115,7 +117,7 @@ func (a *app) whyGroup(ctx context.Context, c *cluster, s group.Snapshot, opted 
 		v.Queue = append(v.Queue, queueView{string(w.Operation), w.Zone, w.Since})
 	}
 	v.Paused = c.pauses(ctx, s)
-	v.Pods = c.diagnose(ctx, s, podsOf(v.reasons()...))
+	v.Pods = c.diagnose(ctx, s.Key.Namespace, s.Zones, podsOf(v.reasons()...))
 	v.Events = c.events(ctx, s)
 	if err := a.printWhy(v, opted); err != nil {
 		return err
@@ -180,8 +182,13 @@ func nothingAwaited(v groupView) string {
 }
 
 func addWait(p *screen.Page, w waitView) {
-	p.Line(screen.In(screen.Strong, w.Zone), screen.In(urgency(w), w.short()), screen.In(screen.Faint, w.ID))
+	addReason(p, w, screen.In(screen.Strong, w.Zone))
 	addMeaning(p, w.Sentence, w.ToDo)
+}
+
+// addReason prints a reason in short form, in one line with what comes before it.
+func addReason(p *screen.Page, w waitView, before ...screen.Piece) {
+	p.Line(append(before, screen.In(urgency(w), w.short()), screen.In(screen.Faint, w.ID))...)
 }
 
 // addRecorded prints what the hold records.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -42,7 +43,14 @@ type answerView struct {
 }
 
 func (a *app) whyPod(ctx context.Context, c *cluster, name string, opted labels.Selector) error {
-	s, err := c.groupOfPod(ctx, name)
+	pod, err := c.pod(ctx, name)
+	if err != nil {
+		return err
+	}
+	if of, is := poolOf(pod); is {
+		return a.whyPodOfPool(ctx, c, of, name, opted)
+	}
+	s, err := c.groupOfPod(ctx, pod)
 	if err != nil {
 		return err
 	}
@@ -51,7 +59,7 @@ func (a *app) whyPod(ctx context.Context, c *cluster, name string, opted labels.
 		return fmt.Errorf("pod %s/%s is not a pod of a zone any more: try again", c.namespace, name)
 	}
 	v.OptedIn = c.optIn(ctx, c.namespace, opted)
-	v.Pods = c.diagnose(ctx, s, podsOf(append([]waitView{{Pod: name}}, v.reasons()...)...))
+	v.Pods = c.diagnose(ctx, s.Key.Namespace, s.Zones, podsOf(append([]waitView{{Pod: name}}, v.reasons()...)...))
 	if a.form != formTable {
 		err = a.answer(v)
 	} else {
@@ -74,15 +82,20 @@ func (v podView) reasons() []waitView {
 	return reasons
 }
 
-// groupOfPod reads the group of a pod, or else all pods of the budget that covers it.
-func (c *cluster) groupOfPod(ctx context.Context, name string) (group.Snapshot, error) {
+// pod reads a pod. If it does not exist, the error names the groups, because an argument may name either.
+func (c *cluster) pod(ctx context.Context, name string) (*corev1.Pod, error) {
 	pod, err := c.client.CoreV1().Pods(c.namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return group.Snapshot{}, fmt.Errorf("there is no pod %q either: %w", name, c.unknownGroup(ctx, c.group(name)))
+		return nil, fmt.Errorf("there is no pod %q either: %w", name, c.unknownGroup(ctx, c.group(name)))
 	}
 	if err != nil {
-		return group.Snapshot{}, withPermissionHint(fmt.Errorf("read pod %s/%s: %w", c.namespace, name, err))
+		return nil, withPermissionHint(fmt.Errorf("read pod %s/%s: %w", c.namespace, name, err))
 	}
+	return pod, nil
+}
+
+// groupOfPod reads the group of a pod, or else all pods of the budget that covers it.
+func (c *cluster) groupOfPod(ctx context.Context, pod *corev1.Pod) (group.Snapshot, error) {
 	seen, err := c.open(c.namespace, nil, nil)
 	if err != nil {
 		return group.Snapshot{}, err
@@ -101,7 +114,7 @@ func (c *cluster) groupOfPod(ctx context.Context, name string) (group.Snapshot, 
 	case set.Ignored:
 		return group.Snapshot{}, fmt.Errorf("StatefulSet %s/%s has the annotation %s, so lockstep has nothing to do with the pod", c.namespace, owner.Name, contract.IgnoreAnnotation)
 	}
-	return c.covering(ctx, name, owner.Name)
+	return c.covering(ctx, pod.Name, owner.Name)
 }
 
 // covering reads the pods of the budget that covers a pod of a StatefulSet without a group.
@@ -144,7 +157,10 @@ func podViewOf(s group.Snapshot, name string) podView {
 }
 
 func answerOf(s group.Snapshot, pod plan.Pod) answerView {
-	permit := group.Evict(s, plan.EvictionRequest{Pod: pod.Name, UID: pod.UID})
+	return viewOfAnswer(group.Evict(s, plan.EvictionRequest{Pod: pod.Name, UID: pod.UID}))
+}
+
+func viewOfAnswer(permit plan.EvictionAnswer) answerView {
 	answer := answerView{Allowed: permit.Allowed(), Budget: permit.Budget, Tally: permit.Tally.String(), Freely: permit.Allowed() && !permit.NeedsRecord()}
 	if !permit.Allowed() {
 		answer.Because = new(waitViewOf(permit.Zone, permit.Because))
@@ -174,25 +190,30 @@ func (a *app) printPod(v podView, opted labels.Selector) error {
 		p.Line(screen.Text(fmt.Sprintf("The hold records it: %s, %s ago.", v.Noted.Cause, screen.Span(a.now().Sub(v.Noted.Since)))))
 	}
 	left := v.Pods.addTo(p, v.Pod)
-	p.Line()
-	switch {
-	case v.Eviction.Freely:
-		p.Line(screen.In(screen.Good, "An eviction would be granted at once: the pod is not available anyway."))
-	case v.Eviction.Allowed:
-		p.Line(screen.In(screen.Good, "An eviction would be granted."))
-	default:
-		p.Line(screen.In(screen.Slow, "An eviction would be refused:"), screen.In(urgency(*v.Eviction.Because), v.Eviction.Because.short()),
-			screen.In(screen.Faint, v.Eviction.Because.ID))
-		if v.Eviction.Tally != "" {
-			p.Line(screen.Text("  Unavailable: " + v.Eviction.Tally + "."))
-		}
-		addMeaning(p, v.Eviction.Because.Sentence, v.Eviction.Because.ToDo)
-		left = left.addTo(p, v.Eviction.Because.Pod)
-	}
+	left = addAnswer(p, v.Eviction, left)
 	if v.ZoneWaits != nil && !v.Eviction.sameReason(*v.ZoneWaits) {
 		p.Line()
 		addWait(p, *v.ZoneWaits)
 		left.addTo(p, v.ZoneWaits.Pod)
 	}
 	return a.print(p)
+}
+
+// addAnswer prints the answer that an eviction would get, and returns the diagnoses that it has not printed.
+func addAnswer(p *screen.Page, answer answerView, left diagnoses) diagnoses {
+	p.Line()
+	switch {
+	case answer.Freely:
+		p.Line(screen.In(screen.Good, "An eviction would be granted at once: the pod is not available anyway."))
+	case answer.Allowed:
+		p.Line(screen.In(screen.Good, "An eviction would be granted."))
+	default:
+		addReason(p, *answer.Because, screen.In(screen.Slow, "An eviction would be refused:"))
+		if answer.Tally != "" {
+			p.Line(screen.Text("  Unavailable: " + answer.Tally + "."))
+		}
+		addMeaning(p, answer.Because.Sentence, answer.Because.ToDo)
+		return left.addTo(p, answer.Because.Pod)
+	}
+	return left
 }

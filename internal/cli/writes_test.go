@@ -58,7 +58,7 @@ func (s *scene) changes(line string) []string {
 }
 
 var (
-	ofTemplate = []string{" spec template metadata annotations " + restartedAt}
+	ofTemplate = []string{" spec template metadata annotations " + contract.RestartedAtAnnotation}
 	ofPause    = []string{" metadata annotations " + contract.PausedAnnotation, " metadata annotations " + contract.PausedReasonAnnotation, " metadata annotations " + contract.PausedUntilAnnotation}
 	ofHold     = []string{
 		" metadata annotations " + contract.ActorAnnotation,
@@ -151,7 +151,7 @@ func TestRestartChangesOnlyTheTemplate(t *testing.T) {
 			}}})
 			s.server.put(zonePath+zone, set)
 		}
-		const restarted = " spec template metadata annotations " + restartedAt
+		const restarted = " spec template metadata annotations " + contract.RestartedAtAnnotation
 		if got := s.changes("restart store --zone zone-b"); !slices.Equal(got, []string{zonePath + "zone-b" + restarted}) {
 			s.Errorf("changed: %q", got)
 		}
@@ -161,7 +161,7 @@ func TestRestartChangesOnlyTheTemplate(t *testing.T) {
 		}
 		for _, zone := range []string{"zone-a", "zone-b", "zone-c"} {
 			set := s.server.get(zonePath + zone)
-			if got := at(set, "spec", "template", "metadata", "annotations", restartedAt); got != time.Now().Format(time.RFC3339) {
+			if got := at(set, "spec", "template", "metadata", "annotations", contract.RestartedAtAnnotation); got != time.Now().Format(time.RFC3339) {
 				s.Errorf("%s was restarted at %v", zone, got)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 // zones returns the zones that an argument names: the zones of a group, with its name, or a
 // single zone.
 func (c *cluster) zones(ctx context.Context, argument string) (zones []appsv1.StatefulSet, group string, err error) {
-	kind, name, err := subject(argument, groupKind, zoneKind)
+	kind, name, err := subject(argument, groupKind, zoneKind, statefulClusterKind) // the last one never gets here
 	if err != nil {
 		return nil, "", err
 	}

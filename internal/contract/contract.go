@@ -57,6 +57,8 @@ const (
 const (
 	// RevisionLabel is the label with the revision on pods of a StatefulSet.
 	RevisionLabel = "controller-revision-hash"
+	// RestartedAtAnnotation is the annotation of pod templates that kubectl rollout restart sets.
+	RestartedAtAnnotation = "kubectl.kubernetes.io/restartedAt"
 )
 
 // Names on Namespaces.
@@ -199,6 +201,7 @@ var words = []Word{
 	{DownscaledAnnotation, "StatefulSet", "annotation", us, "when the zone was last scaled down, as an RFC 3339 time in whole seconds; the later of this time and the time in the Lease counts", "the time is not known", "lockstep refuses downscales of other zones until a person corrects or removes the annotation, or the zone scales down again; the message reports what is wrong"},
 	{NoDownscaleLabel, "StatefulSet, Deployment, ReplicaSet", "label", you, "`true`: the object must not be scaled down; the webhook no-downscale refuses it, and lockstep does not do it", "downscales are allowed", "same as absent; for a StatefulSet of a group, a Warning Event reports it"},
 	{RevisionLabel, "Pod", "label", k8s, "the pod's revision", "the pod counts as outdated", "the pod counts as outdated"},
+	{RestartedAtAnnotation, "pod template of a StatefulCluster", "annotation", you, "a new value: each pod is deleted, and created again as for any change that is impossible in place", "-", "-"},
 	{PoolLabel, "Pod, PersistentVolumeClaim, Lease", "label, or annotation of a Lease", us, "name of the StatefulCluster", "lockstep does not see the pod or claim; the annotation of a Lease is written again", "same as absent"},
 	{InstanceIDLabel, "Pod, PersistentVolumeClaim", "label", us, "the identity of the pod, or of the claim's pod", "the object belongs to no identity", "same as absent"},
 	{ClaimLabel, "PersistentVolumeClaim", "label", us, "name of the claim template", "the claim is no claim of a template", "same as absent"},

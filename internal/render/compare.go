@@ -34,7 +34,7 @@ func Compare(earlier, newest []byte) (pool.Change, error) {
 	samePod := reflect.DeepEqual(from["spec"], to["spec"]) && qualityOf(from) == qualityOf(to)
 	nothing := len(change.Images)+len(change.Labels)+len(change.Annotations)+len(change.Resources) == 0
 	change.Equal = samePod && nothing
-	change.InPlace = samePod && !nothing && !readByEnvironment(to, change)
+	change.InPlace = samePod && !nothing && !readByEnvironment(to, change) && change.Annotations[contract.RestartedAtAnnotation] == nil
 	return change, nil
 }
 
