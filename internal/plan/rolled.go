@@ -54,11 +54,13 @@ type RolledZone struct {
 // Over reports whether the rollout of the zone has ended.
 func (z RolledZone) Over() bool { return !z.Until.IsZero() }
 
-// RolledPod is a pod that a rollout has replaced. It is kept until its span is known to
-// be exported.
+// RolledPod is a pod that a rollout has replaced, or updated in place. It is kept until its
+// span is known to be exported.
 type RolledPod struct {
 	Name      string
 	UID       string // of the pod that was deleted
+	Successor string // the pod that took its place; empty: a pod of the same name, or none yet
+	Open      bool   // its successor does not exist, or is not Ready yet
 	Cause     reason.Code
 	Deleted   time.Time // when its deletion was recorded, just before the request
 	Recreated time.Time // when its successor was created, so the pod was gone

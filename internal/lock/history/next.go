@@ -12,22 +12,48 @@ import (
 func Next(w plan.Workload, record plan.Record) plan.Rollouts {
 	held := w.Record().Hold
 	was := held.Rollouts
-	rolling := ""
-	if record.Holder.Operation() == plan.RolloutOperation {
-		rolling = record.Holder.Zone()
-	}
+	rolling := rolledOut(w, record)
 	if rolling == "" && !was.Current.Begun() {
 		return was
 	}
 	r := rollout{RolledGroup: copied(was.Current), seen: w, held: held, record: record, now: notBefore(was.Current, w.View().Now)}
 	r.begin(rolling)
 	r.replace()
+	r.follow()
 	r.endZones(rolling)
 	if rolling != "" || !r.complete() {
 		return Bounded(plan.Rollouts{Current: r.RolledGroup, Finished: was.Finished})
 	}
 	r.end()
 	return Bounded(plan.Rollouts{Finished: append([]plan.RolledGroup{r.RolledGroup}, was.Finished...)})
+}
+
+// rolledOut returns the unit that is rolled out under the hold of a record; empty: none.
+func rolledOut(w plan.Workload, record plan.Record) string {
+	zone := record.Holder.Zone()
+	switch record.Holder.Operation() {
+	case plan.RolloutOperation:
+		return zone
+	case plan.StatefulClusterOperation: // pods are deleted for other causes under the same hold
+		if slices.ContainsFunc(record.Intents, func(i plan.Intent) bool { return i.Zone == zone && updates(w, i) }) {
+			return zone
+		}
+	}
+	return ""
+}
+
+// updates reports whether an intent shows by itself that its pod is updated. An identity is also handed over for other
+// causes, such as a lost node.
+func updates(w plan.Workload, i plan.Intent) bool {
+	if i.Cause != reason.IdentityHandover {
+		return takenDown(i)
+	}
+	pod, present := w.Pod(i.Pod)
+	if _, exists := plan.UnitOf(w, i.Zone); !exists || !present || pod.UID != i.UID {
+		return false
+	}
+	now := w.Rollout(i.Zone)
+	return now.Observed && !now.Paused && pod.Revision != now.To
 }
 
 // rollout is the rollout in progress. Its fields change from the previous record to the next one.
@@ -97,25 +123,47 @@ func (r *rollout) last(u plan.Unit) *plan.RolledZone {
 	return nil
 }
 
-// replace records the pods whose intents have left the record because their successors exist.
+// replace records the pods whose intents have left the record because their successors exist, because they were updated in
+// place, or because they have ended and have no successor of their name.
 func (r *rollout) replace() {
 	for _, i := range r.held.Intents {
-		pod, present := r.seen.Pod(i.Pod)
-		if !takenDown(i) || r.stands(i) || !present || !i.Succeeded(pod.UID, pod.Version) {
+		z := r.of(i)
+		if !takenDown(i) || r.stands(i) || z == nil {
 			continue
 		}
-		if z := r.of(i); z != nil {
-			z.Replaced++
-			if r.Traced() {
-				z.Pods = append(slices.Clip(z.Pods), r.replaced(i, pod, z.Since))
-			}
+		pod, present := r.seen.Pod(i.Pod)
+		var p plan.RolledPod
+		switch {
+		case present && i.Succeeded(pod.UID, pod.Version):
+			p = r.replaced(i, pod, z.Since)
+		case !r.isDone(i):
+			continue
+		case present && i.Cause == reason.UpdatedInPlace:
+			p = r.updated(i, pod, z.Since)
+		case present || i.Cause == reason.UpdatedInPlace:
+			continue
+		default:
+			p = ended(i, z.Since)
+		}
+		z.Replaced++
+		if r.Traced() {
+			z.Pods = append(slices.Clip(z.Pods), p)
 		}
 	}
 }
 
-// takenDown reports whether a rollout wrote the intent.
+// isDone reports whether what a StatefulCluster recorded of a pod has happened.
+func (r *rollout) isDone(i plan.Intent) bool {
+	return slices.Contains(ofStatefulClusters, i.Cause) && r.seen.IntentStatus(i) == plan.Done
+}
+
+// ofStatefulClusters are the causes of intents by which a StatefulCluster updates pods.
+var ofStatefulClusters = []reason.Code{reason.UpdatedByNewIdentity, reason.IdentityHandover, reason.UpdatedInPlace}
+
+// takenDown reports whether a rollout wrote the intent. While a StatefulCluster is updated, this includes the hand-over of
+// an identity for another cause.
 func takenDown(i plan.Intent) bool {
-	return i.Cause == reason.OutdatedRevision || i.Cause == reason.OutdatedAndUnavailable
+	return i.Cause == reason.OutdatedRevision || i.Cause == reason.OutdatedAndUnavailable || slices.Contains(ofStatefulClusters, i.Cause)
 }
 
 // stands reports whether the next record still has the intent.
@@ -185,9 +233,14 @@ func (r *rollout) done(unit string) bool {
 	return !recorded && r.seen.Rollout(unit).Done
 }
 
-// complete reports whether no pod is left to replace, and no intent of a rollout.
+// complete reports whether no pod is left to replace, and no intent of a rollout. A StatefulCluster has no intent while it
+// waits for the pod of a new identity, so its entry must have ended as well.
 func (r *rollout) complete() bool {
-	return !slices.ContainsFunc(r.record.Intents, takenDown) && r.seen.RolledOut()
+	if slices.ContainsFunc(r.record.Intents, takenDown) || !r.seen.RolledOut() {
+		return false
+	}
+	waits := r.seen.View().Operation == plan.StatefulClusterOperation && slices.ContainsFunc(r.Zones, func(z plan.RolledZone) bool { return !z.Over() })
+	return !waits
 }
 
 func (r *rollout) end() {
@@ -197,6 +250,7 @@ func (r *rollout) end() {
 		if !z.Over() {
 			z.Until = r.endOf(*z)
 		}
+		z.Pods = closed(z.Pods)
 		r.Until = later(r.Until, z.Until)
 	}
 }

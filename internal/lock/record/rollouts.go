@@ -16,7 +16,7 @@ const rolloutsVersion = 1
 
 // MaxRollouts limits the bytes of the rollouts annotation, whatever the length of names: about a quarter of
 // the limit for all annotations of an object.
-const MaxRollouts = 68 << 10
+const MaxRollouts = 76 << 10
 
 type rolledGroups struct {
 	Version  int           `json:"version"`
@@ -48,6 +48,8 @@ type rolledZone struct {
 type rolledPod struct {
 	Name      string    `json:"name"`
 	UID       string    `json:"uid"`
+	Successor string    `json:"successor,omitempty"`
+	Open      bool      `json:"open,omitempty"`
 	Cause     string    `json:"cause"`
 	Deleted   time.Time `json:"deleted"`
 	Recreated time.Time `json:"recreated"`
@@ -80,7 +82,7 @@ func groupAsText(r plan.RolledGroup) rolledGroup {
 		}
 		for _, p := range z.Pods {
 			zone.Pods = append(zone.Pods, rolledPod{
-				Name: p.Name, UID: p.UID, Cause: string(p.Cause),
+				Name: p.Name, UID: p.UID, Successor: p.Successor, Open: p.Open, Cause: string(p.Cause),
 				Deleted: Written(p.Deleted), Recreated: Written(p.Recreated), Ready: written(p.Ready), Seen: p.Seen,
 			})
 		}
@@ -125,7 +127,7 @@ func (g rolledGroup) readable() bool {
 	for _, z := range g.Zones {
 		good = good && z.Name != "" && plain(z.Name, z.UID, z.From, z.To) && !written(z.Since).IsZero() && writable(z.Since) && writable(z.Until)
 		for _, p := range z.Pods {
-			good = good && p.Name != "" && plain(p.Name, p.UID, p.Cause) && writable(p.Deleted) && writable(p.Recreated) && writable(p.Ready)
+			good = good && p.Name != "" && plain(p.Name, p.UID, p.Successor, p.Cause) && writable(p.Deleted) && writable(p.Recreated) && writable(p.Ready)
 		}
 	}
 	return good
@@ -190,7 +192,8 @@ func (t texts) pods(all []rolledPod) []plan.RolledPod {
 	var pods []plan.RolledPod
 	for _, p := range all {
 		pods = append(pods, plan.RolledPod{
-			Name: t.one(p.Name), UID: p.UID, Cause: reason.Code(t.one(p.Cause)), Deleted: p.Deleted, Recreated: p.Recreated, Ready: written(p.Ready), Seen: p.Seen,
+			Name: t.one(p.Name), UID: p.UID, Successor: p.Successor, Open: p.Open,
+			Cause: reason.Code(t.one(p.Cause)), Deleted: p.Deleted, Recreated: p.Recreated, Ready: written(p.Ready), Seen: p.Seen,
 		})
 	}
 	return pods

@@ -42,7 +42,7 @@ func (s *Snapshot) Rollout(zone string) plan.UnitRollout {
 	z, _ := s.Zone(zone)
 	return plan.UnitRollout{
 		From: z.CurrentRevision, To: z.UpdateRevision, Observed: z.Observed,
-		Budget: rolloutBudget(s, z), Done: z.Observed && z.rolledOut(s.Now),
+		Budget: rolloutBudget(s, z), Paused: z.PausedAt(s.Now), Done: z.Observed && z.rolledOut(s.Now),
 	}
 }
 
