@@ -87,7 +87,7 @@ func (r *Rollouts) kept(key plan.Key, group plan.RolledGroup) plan.RolledGroup {
 	for i := range group.Zones {
 		zone := &group.Zones[i]
 		zone.Exported = zone.Exported || taken(ofZone(root, *zone))
-		zone.Pods = slices.DeleteFunc(slices.Clone(zone.Pods), func(p plan.RolledPod) bool { return taken(ofPod(root, p)) })
+		zone.Pods = slices.DeleteFunc(slices.Clone(zone.Pods), func(p plan.RolledPod) bool { return !p.Open && taken(ofPod(root, p)) })
 		if len(zone.Pods) == 0 {
 			zone.Pods = nil
 		}
