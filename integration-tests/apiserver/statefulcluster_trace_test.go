@@ -1,6 +1,7 @@
 package apiserver_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,7 +10,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
 // The first operator is killed, and its spans are lost. The second one creates them again from the Lease.
@@ -33,7 +38,7 @@ func TestAnUpdateOfAStatefulClusterReadsAsOneTraceInJaegerAfterAKill(t *testing.
 				t.Errorf("the status names the trace %q, want %q", got, trace[0].TraceID)
 			}
 			for i := range before {
-				p.wantPodSpan(trace, &before[i], tc.reason, tc.events)
+				p.wantSpan(trace, "pod", &before[i], tc.reason, tc.events)
 			}
 			root := trace[slices.IndexFunc(trace, func(sp span) bool { return sp.parent() == "" })]
 			t.Logf("update %s: %d spans in %s", sentence, len(trace), root.end().Sub(root.start()))
@@ -41,20 +46,69 @@ func TestAnUpdateOfAStatefulClusterReadsAsOneTraceInJaegerAfterAKill(t *testing.
 	}
 }
 
-// tracedUpdate updates a StatefulCluster of three pods by a policy. The operator that leads is killed when it has updated one
-// pod and disrupted another. It returns the pods before the update.
-func tracedUpdate(t *testing.T, policy string) (p pool, before []corev1.Pod, j jaeger) {
+// The operator that leads is killed after the pod has ended and before its successor is Ready.
+func TestAReplacementOfAPodOfAStatefulClusterReadsAsATraceInJaegerAfterAKill(t *testing.T) {
+	t.Parallel()
+	const replicas = 2
+	p, first, second, j := tracedPool(t, replicas, "InPlaceIfPossible")
+	p.updates(fmt.Sprintf(`{"spec": {"template": {"metadata": {"annotations": {%q: "5s"}}}}}`, localcluster.ReadyAfter))
+	before := p.hasImage(replicas, "db:1")[0]
+	asked := []byte(`{"metadata": {"labels": {"lockstep.dev/specified-delete": "true"}}}`)
+	if _, err := p.world.admin.CoreV1().Pods(p.scene.name).Patch(t.Context(), before.Name, types.MergePatchType, asked, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var trace string
+	p.eventually("the Lease records the replacement", func(present) error {
+		l, err := p.world.admin.CoordinationV1().Leases(p.scene.name).Get(t.Context(), "lockstep-statefulcluster-"+p.name, getOptions)
+		if err != nil {
+			return err
+		}
+		var recorded struct{ Replacements []struct{ Trace string } }
+		text := l.Annotations["lockstep.dev/rollouts"]
+		if err := json.Unmarshal([]byte(text), &recorded); err != nil || len(recorded.Replacements) != 1 {
+			return fmt.Errorf("it records %q, error %w", text, err)
+		}
+		trace = strings.Split(recorded.Replacements[0].Trace, "-")[1]
+		return nil
+	})
+	first.Kill()
+	p.awaitLeadership(second)
+	p.settles(replicas)
+	var spans []span
+	p.eventually("Jaeger has the trace", func(present) (err error) {
+		if spans, err = j.trace(trace); err == nil && len(spans) == 0 {
+			err = errors.New("it has no spans")
+		}
+		return err
+	})
+	if len(spans) != 1 || spans[0].parent() != "" {
+		t.Errorf("the trace is\n%s", describeSpans(spans))
+	}
+	p.wantSpan(spans, "replace", &before, "ReplacementAsked", []string{"deleted", "recreated", "Ready"})
+}
+
+// tracedPool returns a StatefulCluster with two operators. The first one leads, and exports no spans.
+func tracedPool(t *testing.T, replicas int, policy string) (p pool, first, second *operator, j jaeger) {
 	t.Helper()
-	const replicas = 3
 	s := unmanaged(t)
 	j = startJaeger(t)
 	s.allowsPools()
 	enabled := append([]string{"-statefulcluster.enabled"}, impatient...)
-	first := s.startTraced(j.environment(time.Hour), enabled...)
+	first = s.startTraced(j.environment(time.Hour), enabled...)
 	s.awaitLeadership(first)
-	second := s.startTraced(j.environment(100*time.Millisecond), enabled...)
+	second = s.startTraced(j.environment(100*time.Millisecond), enabled...)
 	p = s.createPool(replicas, map[string]any{"updateStrategy": map[string]any{"rollingUpdate": map[string]any{"podUpdatePolicy": policy}}})
-	before = p.settles(replicas)
+	p.settles(replicas)
+	return p, first, second, j
+}
+
+// tracedUpdate updates a StatefulCluster of three pods by a policy. The operator that leads is killed when it has updated one
+// pod and disrupted another. It returns the pods before the update.
+func tracedUpdate(t *testing.T, policy string) (p pool, before []corev1.Pod, _ jaeger) {
+	t.Helper()
+	const replicas = 3
+	p, first, second, j := tracedPool(t, replicas, policy)
+	before = p.pods()
 	p.updates(withContainer("db:2", ""))
 	p.eventually("one pod is updated, and another one is being updated", func(present) error {
 		updated := 0
@@ -100,12 +154,12 @@ func (p pool) wantTree(trace []span) {
 	}
 }
 
-// wantPodSpan fails the test unless the trace has one span of a pod that was updated, from the record of its disruption until
-// the pod that has its place is Ready.
-func (p pool) wantPodSpan(trace []span, pod *corev1.Pod, reason string, events []string) {
+// wantSpan fails the test unless the trace has one span of that kind for a pod, from the record of its disruption until the
+// pod that has its place is Ready.
+func (p pool) wantSpan(trace []span, kind string, pod *corev1.Pod, reason string, events []string) {
 	p.t.Helper()
 	spans := slices.DeleteFunc(slices.Clone(trace), func(sp span) bool { return sp.Tags.get("k8s.pod.uid") != string(pod.UID) })
-	if len(spans) != 1 || spans[0].OperationName != "pod "+pod.Name || spans[0].Tags.get("lockstep.reason") != reason {
+	if len(spans) != 1 || spans[0].OperationName != kind+" "+pod.Name || spans[0].Tags.get("lockstep.reason") != reason {
 		p.t.Errorf("pod %s has the spans\n%s", pod.Name, describeSpans(spans))
 		return
 	}

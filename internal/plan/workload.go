@@ -61,6 +61,8 @@ type UnitRollout struct {
 	Budget   int    // how many of its pods may be down
 	Paused   bool   // none of its pods is updated now
 	Done     bool   // every desired pod exists, is available, and has the update revision
+	// Available: every desired pod exists and is available, at any revision.
+	Available bool
 }
 
 // UnitOf returns the unit of that name.

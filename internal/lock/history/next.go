@@ -10,13 +10,23 @@ import (
 
 // Next returns the rollouts that the Lease records after a write of record, which was decided on w.
 func Next(w plan.Workload, record plan.Record) plan.Rollouts {
+	next := nextRollouts(w, record)
+	if w.View().Operation != plan.StatefulClusterOperation {
+		return next
+	}
+	next.Replacements = replacements(w, record, next)
+	return Bounded(next)
+}
+
+func nextRollouts(w plan.Workload, record plan.Record) plan.Rollouts {
 	held := w.Record().Hold
 	was := held.Rollouts
 	rolling := rolledOut(w, record)
 	if rolling == "" && !was.Current.Begun() {
 		return was
 	}
-	r := rollout{RolledGroup: copied(was.Current), seen: w, held: held, record: record, now: notBefore(was.Current, w.View().Now)}
+	r := rollout{RolledGroup: copied(was.Current), held: held, record: record}
+	r.observation = observation{seen: w, now: notBefore(was.Current, w.View().Now), taken: successors(was)}
 	r.begin(rolling)
 	r.replace()
 	r.follow()
@@ -59,10 +69,9 @@ func updates(w plan.Workload, i plan.Intent) bool {
 // rollout is the rollout in progress. Its fields change from the previous record to the next one.
 type rollout struct {
 	plan.RolledGroup
-	seen   plan.Workload
+	observation
 	held   plan.Hold // before the write
 	record plan.Record
-	now    time.Time
 }
 
 // notBefore returns now, or the latest recorded time of the rollout if that is later. The clocks of the
@@ -128,33 +137,18 @@ func (r *rollout) last(u plan.Unit) *plan.RolledZone {
 func (r *rollout) replace() {
 	for _, i := range r.held.Intents {
 		z := r.of(i)
-		if !takenDown(i) || r.stands(i) || z == nil {
+		if !takenDown(i) || stands(r.record, i) || z == nil {
 			continue
 		}
-		pod, present := r.seen.Pod(i.Pod)
-		var p plan.RolledPod
-		switch {
-		case present && i.Succeeded(pod.UID, pod.Version):
-			p = r.replaced(i, pod, z.Since)
-		case !r.isDone(i):
+		p, happened := r.outcome(i, z.Since)
+		if !happened {
 			continue
-		case present && i.Cause == reason.UpdatedInPlace:
-			p = r.updated(i, pod, z.Since)
-		case present || i.Cause == reason.UpdatedInPlace:
-			continue
-		default:
-			p = ended(i, z.Since)
 		}
 		z.Replaced++
 		if r.Traced() {
 			z.Pods = append(slices.Clip(z.Pods), p)
 		}
 	}
-}
-
-// isDone reports whether what a StatefulCluster recorded of a pod has happened.
-func (r *rollout) isDone(i plan.Intent) bool {
-	return slices.Contains(ofStatefulClusters, i.Cause) && r.seen.IntentStatus(i) == plan.Done
 }
 
 // ofStatefulClusters are the causes of intents by which a StatefulCluster updates pods.
@@ -167,8 +161,8 @@ func takenDown(i plan.Intent) bool {
 }
 
 // stands reports whether the next record still has the intent.
-func (r *rollout) stands(i plan.Intent) bool {
-	return slices.ContainsFunc(r.record.Intents, func(next plan.Intent) bool { return next.Pod == i.Pod && next.UID == i.UID })
+func stands(record plan.Record, i plan.Intent) bool {
+	return slices.ContainsFunc(record.Intents, func(next plan.Intent) bool { return next.Pod == i.Pod && next.UID == i.UID })
 }
 
 // of returns the entry of the zone that an intent belongs to, or nil if none is recorded.
@@ -181,28 +175,6 @@ func (r *rollout) of(i plan.Intent) *plan.RolledZone {
 		}
 	}
 	return on
-}
-
-// replaced returns the record of a pod that was replaced in a zone that began at a time. API objects have
-// times in whole seconds; a more precise observation of this process is preferred. Because clocks differ,
-// replaced puts the times in their causal order: deleted, created again, Ready, now.
-func (r *rollout) replaced(i plan.Intent, successor plan.Pod, began time.Time) plan.RolledPod {
-	p := plan.RolledPod{Name: i.Pod, UID: i.UID, Cause: i.Cause, Deleted: later(began, i.Since)}
-	p.Recreated = later(p.Deleted, r.happened(successor.Created.Time(), successor.Seen.Created))
-	if successor.Up() {
-		p.Ready = later(p.Recreated, r.happened(successor.ReadySince, successor.Seen.Ready))
-		p.Seen = successor.Seen.Ready != 0
-	}
-	return p
-}
-
-// happened returns the time of an event that an API object dates to a second, more precisely if this process
-// observed it. The result is not before that second and not after now.
-func (r *rollout) happened(second time.Time, seen plan.Sighting) time.Time {
-	if at := seen.Time(second); at.Before(r.now) {
-		return at
-	}
-	return r.now
 }
 
 // endZones ends the zones that were deleted, and the zones that are done and not under the hold of a rollout

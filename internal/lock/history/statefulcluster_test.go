@@ -124,6 +124,16 @@ func followed(r plan.Rollouts) string {
 			}
 		}
 	}
+	for _, r := range r.Replacements {
+		p := r.RolledPod
+		second := func(at time.Time) any {
+			if at.IsZero() {
+				return "-"
+			}
+			return at.Sub(fixture.Now()).Seconds()
+		}
+		text += fmt.Sprintf("replacement %s -> %q open %t deleted %v recreated %v ready %v\n", p.Name, p.Successor, p.Open, second(p.Deleted), second(p.Recreated), second(p.Ready))
+	}
 	return strings.NewReplacer("(uid of db-", "(", "db-", "").Replace(text)
 }
 
@@ -210,6 +220,58 @@ func TestAHandOverBeginsAnUpdateOnlyIfPodsMayBeUpdated(t *testing.T) {
 	}
 }
 
+// asks makes a person ask to replace a pod.
+func (c *cluster) asks(pod int) { c.Pods[pod].Asked = true }
+
+func TestAReplacementIsRecordedUntilTheSuccessorIsReady(t *testing.T) {
+	c := clusterOf(2, 1)
+	c.asks(0)
+	c.round()
+	c.round()
+	c.round()
+	wantUpdates(t, "\nreplacement old0 -> \"new1\" open true deleted 0 recreated 1 ready -\n", c.Hold.Rollouts)
+	for range 3 {
+		c.round()
+	}
+	wantUpdates(t, "\nreplacement old0 -> \"new1\" open false deleted 0 recreated 1 ready 3\n", c.Hold.Rollouts)
+	version := c.Hold.Version
+	c.round()
+	if c.Hold.Version != version {
+		t.Error("the Lease is written again")
+	}
+}
+
+// A pod that ends while fewer pods are asked for has no successor.
+func TestAPodWithoutASuccessorIsNoReplacement(t *testing.T) {
+	c := clusterOf(2, 1)
+	c.asks(0)
+	c.round()
+	c.Object.Replicas = 1
+	for range 6 {
+		c.round()
+	}
+	if len(c.Pods) != 1 || len(c.Hold.Rollouts.Replacements) > 0 {
+		t.Errorf("%d pods, recorded %s", len(c.Pods), followed(c.Hold.Rollouts))
+	}
+}
+
+// The pod that a person asked for is replaced first.
+func TestAReplacementDuringAnUpdateHasARecordOfItsOwn(t *testing.T) {
+	c := clusterOf(3, 1)
+	c.template(2)
+	c.asks(0)
+	for range 30 {
+		c.round()
+	}
+	wantUpdates(t, `
+finished 3..9
+  db 1->2 3..9 replaced 2
+    old1 -> new2 (old1) deleted 3 recreated 4 ready 6
+    old2 -> new3 (old2) deleted 6 recreated 7 ready 9
+replacement old0 -> "new1" open false deleted 0 recreated 1 ready 3
+`, c.Hold.Rollouts)
+}
+
 // next returns the record after a write that keeps no intent, for a pod whose update was recorded.
 func next(cause reason.Code, change func(*pool.Snapshot)) plan.Rollouts {
 	c := clusterOf(1, 1)
@@ -246,6 +308,14 @@ current 0..-
 finished 0..5
   db 1->2 0..5 replaced 1
     old0 (old0) deleted 0 recreated 0 ready 3
+`},
+		"a pod that became Ready again within the second": {reason.UpdatedInPlace, func(s *pool.Snapshot) {
+			s.Pods[0].Revision, s.Pods[0].ReadySince = "db-2", at(0)
+			s.Pods[0].Update = pool.InPlaceUpdate{Revision: "db-2", At: s.Hold.Intents[0].Version}
+		}, `
+finished 0..5
+  db 1->2 0..5 replaced 1
+    old0 (old0) deleted 0 recreated 0 ready 0
 `},
 		"a pod that was Ready all the time": {reason.UpdatedInPlace, func(s *pool.Snapshot) {
 			s.Pods[0].Revision = "db-2"

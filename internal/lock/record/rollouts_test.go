@@ -59,6 +59,13 @@ func TestRolloutsComeBackAsTheyWere(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "finished") {
 			want.Finished = append(want.Finished, rolled(t, true))
 		}
+		for range rapid.IntRange(0, 2).Draw(t, "replacements") {
+			for _, z := range rolled(t, true).Zones {
+				for _, p := range z.Pods {
+					want.Replacements = append(want.Replacements, plan.Replacement{Trace: traceparent, RolledPod: p})
+				}
+			}
+		}
 		if diff := cmp.Diff(want, record.ParseRollouts(record.FormatRollouts(want))); diff != "" {
 			t.Fatalf("(-want +got)\n%s", diff)
 		}
@@ -178,11 +185,25 @@ func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
 		}
 		many.Finished = append(many.Finished, group)
 	}
+	for range 2 * history.MaxPods {
+		many.Replacements = append(many.Replacements, plan.Replacement{Trace: traceparent, RolledPod: many.Finished[0].Zones[0].Pods[0]})
+	}
 	many.Current, many.Current.Until = many.Finished[0], time.Time{}
 	for len(many.Current.Zones) < history.MaxZones-history.MaxFinished*len(many.Finished[0].Zones) {
 		many.Current.Zones = append(many.Current.Zones, many.Current.Zones[0])
 	}
+	if full := history.Bounded(many); len(full.Replacements) > 0 {
+		t.Errorf("%d replacements are recorded beside the most pods of rollouts", len(full.Replacements))
+	}
+	for _, group := range append(many.Finished, many.Current) {
+		for i := range group.Zones {
+			group.Zones[i].Pods = nil // a replacement takes more bytes than a pod of a rollout
+		}
+	}
 	full := history.Bounded(many)
+	if len(full.Replacements) != history.MaxPods {
+		t.Fatalf("%d replacements are recorded, want %d", len(full.Replacements), history.MaxPods)
+	}
 	if len(full.Finished) != history.MaxFinished {
 		t.Fatalf("%d finished rollouts with the longest names are recorded, want %d", len(full.Finished), history.MaxFinished)
 	}

@@ -37,9 +37,10 @@ func (s *Snapshot) Units() []plan.Unit {
 func (s *Snapshot) Rollout(string) plan.UnitRollout {
 	newest := s.Newest().Name
 	budget := max(1, s.Object.Strategy.MaxUnavailable.Of(s.Object.Replicas))
+	available := Describe(*s, nil).Available >= s.Object.Replicas
 	return plan.UnitRollout{
 		From: s.Current().Name, To: newest, Observed: newest != "", Budget: budget, Paused: s.Object.Paused,
-		Done: s.RolledOut() && Describe(*s, nil).Available >= s.Object.Replicas,
+		Done: available && s.RolledOut(), Available: available,
 	}
 }
 

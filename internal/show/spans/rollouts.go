@@ -73,6 +73,10 @@ func (r *Rollouts) Kept(key plan.Key, remembered plan.Rollouts) plan.Rollouts {
 	for i, group := range remembered.Finished {
 		remembered.Finished[i] = r.kept(key, group)
 	}
+	remembered.Replacements = slices.DeleteFunc(slices.Clone(remembered.Replacements), func(one plan.Replacement) bool {
+		root := telemetry.SpanOf(one.Trace)
+		return !one.Open && root.IsValid() && r.tracing.Recorded.Taken(of(key).In(root))
+	})
 	return remembered
 }
 

@@ -93,3 +93,28 @@ func TestEachUpdateOfAPodInPlaceHasASpanOfItsOwn(t *testing.T) {
 		}
 	})
 }
+
+func TestAReplacementIsATraceOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{}
+		p := start(c, "one")
+		key := plan.Key{Namespace: "team", Kind: plan.KindStatefulCluster, Name: "db"}
+		pod := updateOfPods().Zones[0].Pods[0]
+		pod.Cause = reason.NodeGone
+		open := updateOfPods().Zones[0].Pods[3]
+		recorded := plan.Rollouts{Replacements: []plan.Replacement{
+			{Trace: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01", RolledPod: pod},
+			{Trace: "00-0123456789abcdef0123456789abcde0-0123456789abcdef-01", RolledPod: open},
+		}}
+		p.Show(t.Context(), key, recorded)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if left := p.Kept(key, recorded).Replacements; len(left) != 1 || left[0].Name != open.Name {
+			t.Errorf("the record keeps %v, want the replacement in progress", left)
+		}
+		_ = p.end(t.Context())
+		if diff := cmp.Diff("\nreplace db-a 0..3 deleted@0 recreated@1 Ready@3\n", tree(t, c.spans)); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	})
+}

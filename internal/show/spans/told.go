@@ -18,7 +18,19 @@ func told(key plan.Key, remembered plan.Rollouts) []telemetry.Span {
 	for _, group := range remembered.Finished {
 		spans = append(spans, ofGroup(key, group)...)
 	}
+	for _, one := range remembered.Replacements {
+		if root := telemetry.SpanOf(one.Trace); !one.Open && plan.Sampled(one.Trace) && root.IsValid() {
+			spans = append(spans, replacementSpan(key, root, one.RolledPod))
+		}
+	}
 	return spans
+}
+
+// replacementSpan returns the only span of the trace of a replacement.
+func replacementSpan(key plan.Key, root trace.SpanContext, pod plan.RolledPod) telemetry.Span {
+	span := podSpan(of(key), root, trace.SpanID{}, nil, pod)
+	span.Name = "replace " + name(pod.Name)
+	return span
 }
 
 func ofGroup(key plan.Key, group plan.RolledGroup) []telemetry.Span {

@@ -188,7 +188,7 @@ func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Act
 	send(plan.WithoutHold, confirmed)
 }
 
-// traced returns the record of updates with the trace of the present one. Worlds that are explored do not contain the record,
+// traced returns the record of updates with the trace of the present one, and without the replacements that are over. Worlds that are explored do not contain the record,
 // because no decision depends on it.
 func (s *server) traced(r plan.Rollouts) plan.Rollouts {
 	if s.exploring {
@@ -197,6 +197,7 @@ func (s *server) traced(r plan.Rollouts) plan.Rollouts {
 	if r.Current.Begun() {
 		r.Current.Trace = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
 	}
+	r.Replacements = slices.DeleteFunc(slices.Clone(r.Replacements), func(one plan.Replacement) bool { return !one.Open })
 	return r
 }
 
