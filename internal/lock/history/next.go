@@ -48,6 +48,7 @@ func rolledOut(w plan.Workload, record plan.Record) string {
 		if slices.ContainsFunc(record.Intents, func(i plan.Intent) bool { return i.Zone == zone && updates(w, i) }) {
 			return zone
 		}
+	case plan.DownscaleOperation, plan.EvictionOperation:
 	}
 	return ""
 }
@@ -97,7 +98,8 @@ func (r *rollout) begin(zone string) {
 		return
 	}
 	since := r.now
-	if !r.Begun() && r.held.Holder == r.record.Holder && !r.held.Since.IsZero() {
+	anyCause := r.record.Holder.Operation() == plan.StatefulClusterOperation // it may have had the hold before, for another cause
+	if !anyCause && !r.Begun() && r.held.Holder == r.record.Holder && !r.held.Since.IsZero() {
 		since = r.held.Since // taken by a version that did not record rollouts
 	}
 	if !r.Begun() {

@@ -206,6 +206,17 @@ func TestOnlyUpdatesOfAStatefulClusterAreRecorded(t *testing.T) {
 	}
 }
 
+// The StatefulCluster may have the hold already, because another pod is to be deleted.
+func TestAnUpdateBeginsWithItsFirstPod(t *testing.T) {
+	c := clusterOf(1, 1)
+	c.template(2)
+	c.Hold.Holder, c.Hold.Since = plan.StatefulClusterOperation.For("db"), c.Now.Add(-time.Hour)
+	c.round()
+	if got := c.Hold.Rollouts.Current.Since; !got.Equal(fixture.Now()) {
+		t.Errorf("it begins %s before its first pod", fixture.Now().Sub(got))
+	}
+}
+
 // An identity is also handed over because its node is lost, while no pod may be updated.
 func TestAHandOverBeginsAnUpdateOnlyIfPodsMayBeUpdated(t *testing.T) {
 	for _, paused := range []bool{false, true} {
