@@ -655,7 +655,7 @@ func TestTheTraceOfARollout(t *testing.T) {
 	}
 }
 
-// Without a sampled trace nobody ever reads the record of a replacement.
+// The record of a replacement serves only its span.
 func TestTheLeaseKeepsReplacementsWithASampledTrace(t *testing.T) {
 	const sampled, unsampled = "00-22222222222222222222222222222222-2222222222222222-01", "00-22222222222222222222222222222222-2222222222222222-00"
 	for begun, want := range map[string]string{sampled: sampled, unsampled: "", "": ""} {
