@@ -40,12 +40,18 @@ func (s *scene) withPool(replicas int) pool {
 // withRoleForPools starts an operator of this namespace with the kind enabled, and a scheduler.
 func (s *scene) withRoleForPools() {
 	s.t.Helper()
+	s.allowsPools()
+	s.startOperator("-statefulcluster.enabled")
+}
+
+// allowsPools lets operators of this namespace work with the kind enabled, and starts a scheduler.
+func (s *scene) allowsPools() {
+	s.t.Helper()
 	s.withRole()
 	if err := s.world.cluster.ApplyIn(s.t.Context(), s.name, manifest+"statefulcluster/namespaced/role.yaml"); err != nil {
 		s.t.Fatal(err)
 	}
 	s.schedulesOn(s.someNode())
-	s.startOperator("-statefulcluster.enabled")
 }
 
 // createPool creates a StatefulCluster with two claims for each identity, and more fields of its spec.

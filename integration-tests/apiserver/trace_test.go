@@ -96,16 +96,26 @@ func (s *scene) startTraced(env []string, args ...string) *operator {
 	return op
 }
 
-// tracedIn waits until Jaeger has the complete trace of the last rollout.
+// tracedIn waits until Jaeger has the complete trace of the rollout.
 func (s *scene) tracedIn(j jaeger) []span {
 	s.t.Helper()
+	return s.tracedBy(j, "lockstep-group-"+defaultGroup)
+}
+
+// tracedBy waits until Jaeger has the complete trace of the only rollout that a Lease records.
+func (s *scene) tracedBy(j jaeger, lease string) []span {
+	s.t.Helper()
 	var trace []span
-	s.eventually("Jaeger has the trace of the rollout", func(now present) error {
+	s.eventually("Jaeger has the trace of the rollout", func(present) error {
+		l, err := s.world.admin.CoordinationV1().Leases(s.name).Get(s.t.Context(), lease, getOptions)
+		if err != nil {
+			return err
+		}
 		var remembered struct {
 			Finished []struct{ Trace string }
 		}
-		text := now.leases["lockstep-group-"+defaultGroup].Annotations["lockstep.dev/rollouts"]
-		err := json.Unmarshal([]byte(text), &remembered)
+		text := l.Annotations["lockstep.dev/rollouts"]
+		err = json.Unmarshal([]byte(text), &remembered)
 		if len(remembered.Finished) != 1 {
 			return errors.Join(fmt.Errorf("the Lease remembers %q", text), err)
 		}

@@ -655,6 +655,32 @@ func TestTheTraceOfARollout(t *testing.T) {
 	}
 }
 
+// The record of a replacement serves only its span.
+func TestTheLeaseKeepsReplacementsWithASampledTrace(t *testing.T) {
+	const sampled, unsampled = "00-22222222222222222222222222222222-2222222222222222-01", "00-22222222222222222222222222222222-2222222222222222-00"
+	for begun, want := range map[string]string{sampled: sampled, unsampled: "", "": ""} {
+		r := newRoom(t)
+		r.Rollouts = &rollouts{begins: begun}
+		s := testGroup()
+		d := write(s, "rollout/zone-a")
+		d.Record.Rollouts.Replacements = []plan.Replacement{{RolledPod: plan.RolledPod{Name: "db-a", Open: true, Deleted: s.Now, Recreated: s.Now}}}
+		if _, err := r.Run(t.Context(), &s, nil, d); err != nil {
+			t.Fatal(err)
+		}
+		var sent coordinationv1.Lease
+		if err := json.Unmarshal([]byte(r.bodies[0]), &sent); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, one := range record.ParseRollouts(sent.Annotations[contract.RolloutsAnnotation]).Replacements {
+			got += one.Trace
+		}
+		if got != want {
+			t.Errorf("a trace %q begins: the Lease has replacements with the traces %q, want %q", begun, got, want)
+		}
+	}
+}
+
 // podCalls records the calls about downscales among the requests.
 type podCalls struct{ *recorder }
 

@@ -47,6 +47,7 @@ func (e *Executor) writeHold(ctx context.Context, w plan.Workload, d hold.Decisi
 func (e *Executor) traced(ctx context.Context, w plan.Workload, record plan.Record) plan.Record {
 	reconcile := telemetry.Traceparent(ctx)
 	record.Rollouts = e.Rollouts.Kept(w.View().Key, record.Rollouts)
+	record.Rollouts.Replacements = e.tracedReplacements(ctx, record.Rollouts.Replacements)
 	current := &record.Rollouts.Current
 	if current.Begun() && current.Trace == "" {
 		current.Trace = e.Rollouts.Begin(ctx)
@@ -64,6 +65,20 @@ func (e *Executor) traced(ctx context.Context, w plan.Workload, record plan.Reco
 		}
 	}
 	return record
+}
+
+// tracedReplacements returns replacements with their traces, without those that are not sampled.
+func (e *Executor) tracedReplacements(ctx context.Context, all []plan.Replacement) []plan.Replacement {
+	var sampled []plan.Replacement
+	for _, r := range all {
+		if r.Trace == "" {
+			r.Trace = e.Rollouts.Begin(ctx)
+		}
+		if plan.Sampled(r.Trace) {
+			sampled = append(sampled, r)
+		}
+	}
+	return sampled
 }
 
 // within returns a context that ends before the hold could expire, if the hold covers the requests. The hold is

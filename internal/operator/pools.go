@@ -35,7 +35,7 @@ func (o *Operator) assemblePools() error {
 	}
 	o.executor.Checks = observer
 	o.pools = &poolParts{observer, &pools.Controller{
-		Observer: observer, Managed: o.observer.Managed, Executor: o.executor, Reporter: o.reporter, Fresh: o.fresh,
+		Observer: observer, Managed: o.observer.Managed, Executor: o.executor, Reporter: o.reporter, Traces: o.spans, Fresh: o.fresh,
 		Client: o.clients.dynamic, Log: o.log, DryRun: o.config.DryRun,
 	}}
 	return nil

@@ -12,6 +12,29 @@ import (
 type Rollouts struct {
 	Current  RolledGroup   // in progress; the zero RolledGroup: none
 	Finished []RolledGroup // recent ones, the newest first
+	// Replacements are of pods of a StatefulCluster that were not replaced by an update, the oldest first. Each is kept
+	// until its span is known to be exported.
+	Replacements []Replacement
+}
+
+// Open returns how many rollouts and replacements are in progress.
+func (r Rollouts) Open() int {
+	open := 0
+	if r.Current.Begun() {
+		open++
+	}
+	for i := range r.Replacements {
+		if r.Replacements[i].Open {
+			open++
+		}
+	}
+	return open
+}
+
+// Replacement is a pod that was replaced, with a trace of its own.
+type Replacement struct {
+	Trace string // W3C traceparent of its span; empty: it has no span yet
+	RolledPod
 }
 
 // RolledGroup is one rollout of a group, from the first deleted pod until every zone is
@@ -32,8 +55,11 @@ func (r RolledGroup) Over() bool { return !r.Until.IsZero() }
 
 // Traced reports whether the spans of the rollout are collected: it has a trace, which
 // is sampled.
-func (r RolledGroup) Traced() bool {
-	flags := r.Trace[max(0, len(r.Trace)-1):]
+func (r RolledGroup) Traced() bool { return Sampled(r.Trace) }
+
+// Sampled reports whether a W3C traceparent says that its trace is sampled.
+func Sampled(traceparent string) bool {
+	flags := traceparent[max(0, len(traceparent)-1):]
 	return flags != "" && strings.Contains("13579bdf", flags)
 }
 
@@ -54,11 +80,13 @@ type RolledZone struct {
 // Over reports whether the rollout of the zone has ended.
 func (z RolledZone) Over() bool { return !z.Until.IsZero() }
 
-// RolledPod is a pod that a rollout has replaced. It is kept until its span is known to
-// be exported.
+// RolledPod is a pod that a rollout has replaced, or updated in place. It is kept until its
+// span is known to be exported.
 type RolledPod struct {
 	Name      string
 	UID       string // of the pod that was deleted
+	Successor string // the pod that took its place; empty: a pod of the same name, or none yet
+	Open      bool   // its successor does not exist, or is not Ready yet
 	Cause     reason.Code
 	Deleted   time.Time // when its deletion was recorded, just before the request
 	Recreated time.Time // when its successor was created, so the pod was gone

@@ -59,7 +59,10 @@ type UnitRollout struct {
 	From, To string // the current and the update revision
 	Observed bool   // the revisions belong to the newest spec
 	Budget   int    // how many of its pods may be down
+	Paused   bool   // none of its pods is updated now
 	Done     bool   // every desired pod exists, is available, and has the update revision
+	// Available: every desired pod exists and is available, at any revision.
+	Available bool
 }
 
 // UnitOf returns the unit of that name.

@@ -23,6 +23,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/show/spans"
 )
 
 // reportAfter is how long caches must be behind before it is reported.
@@ -105,7 +106,7 @@ func (c *Controller) planAndAct(ctx context.Context, cached group.Snapshot) (loo
 	case err != nil:
 		return c.reportFailedRead(ctx, t, err), err
 	}
-	describe(ctx, t.seen, t.steps)
+	spans.Describe(ctx, &t.seen, t.steps)
 	if broken := invariant.Check(t.seen, t.steps, t.decision); broken != nil {
 		return loop.Done(), c.refuse(t.seen, t.steps, broken)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+	"github.com/lockstep-dev/lockstep/internal/show/spans"
 )
 
 type observer interface {
@@ -39,12 +40,18 @@ type reporter interface {
 	Forget(plan.Key)
 }
 
+type traces interface {
+	Show(context.Context, plan.Key, plan.Rollouts)
+	Forget(plan.Key)
+}
+
 // Controller reconciles one StatefulCluster for each call. Calls for different ones may run concurrently.
 type Controller struct {
 	Observer observer
 	Managed  func(namespace string) bool
 	Executor executor
 	Reporter reporter
+	Traces   traces
 	Fresh    *freshness.Log
 	Client   dynamic.Interface // writes statuses
 	Log      *logrus.Logger
@@ -61,6 +68,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 		c.forget(key)
 		return loop.Gone(), nil
 	}
+	c.Traces.Show(ctx, key, cached.Hold.Rollouts)
 	if missing, _ := c.Fresh.Behind(&cached); missing != "" {
 		c.Log.WithContext(ctx).WithFields(fields(key)).WithField("missing", missing).Debug("the caches do not show the last known state yet")
 		return loop.After(hold.ReconcileAgainAfter), nil
@@ -69,6 +77,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	if unread != nil && len(steps) == 0 {
 		return c.reportUnread(ctx, seen, unread), unread
 	}
+	spans.Describe(ctx, &seen, steps)
 	if broken := invariants.Check(seen, steps, decision); broken != nil {
 		return loop.After(hold.ReportAfter), c.refuse(ctx, seen, steps, broken)
 	}
@@ -174,6 +183,7 @@ func (c *Controller) forget(key plan.Key) {
 // written, because its webhooks still serve.
 func (c *Controller) Resign(key plan.Key) {
 	c.Reporter.Forget(key)
+	c.Traces.Forget(key)
 	c.statuses.forget(key)
 	c.failures.Forget(key)
 }

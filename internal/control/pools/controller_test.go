@@ -34,6 +34,7 @@ type world struct {
 	reads        []string
 	reported     []string
 	forgotten    int
+	traces       exported
 }
 
 var key = plan.Key{Namespace: "team", Kind: plan.KindStatefulCluster, Name: "db"}
@@ -70,6 +71,15 @@ func (w *world) Pool(_ *pool.Snapshot, steps []plan.Action, _ []plan.Receipt) (b
 
 func (w *world) Forget(plan.Key) { w.forgotten++ }
 
+// exported are the records of updates whose spans were exported.
+type exported struct{ records []plan.Rollouts }
+
+func (e *exported) Show(_ context.Context, _ plan.Key, r plan.Rollouts) {
+	e.records = append(e.records, r)
+}
+
+func (e *exported) Forget(plan.Key) { e.records = nil }
+
 // reconcile reconciles the StatefulCluster once.
 func (w *world) reconcile(t *testing.T, managed bool, fresh *freshness.Log) error {
 	t.Helper()
@@ -80,7 +90,7 @@ func (w *world) reconcile(t *testing.T, managed bool, fresh *freshness.Log) erro
 func (w *world) controller(managed bool, fresh *freshness.Log) *Controller {
 	log := logrus.New()
 	log.Out = io.Discard
-	return &Controller{Observer: w, Managed: func(string) bool { return managed }, Executor: w, Reporter: w, Fresh: fresh, Log: log, DryRun: true}
+	return &Controller{Observer: w, Managed: func(string) bool { return managed }, Executor: w, Reporter: w, Traces: &w.traces, Fresh: fresh, Log: log, DryRun: true}
 }
 
 // observed returns a StatefulCluster of that many replicas with Ready pods.

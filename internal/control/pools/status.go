@@ -15,6 +15,7 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/api/lockstep/v1alpha1"
 	cluster "github.com/lockstep-dev/lockstep/internal/cluster/pools"
 	"github.com/lockstep-dev/lockstep/internal/contract/permission"
+	"github.com/lockstep-dev/lockstep/internal/lock/record"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 )
@@ -97,12 +98,26 @@ func statusOf(seen pool.Snapshot, steps []plan.Action) v1alpha1.StatefulClusterS
 		Replicas:           int32(d.Replicas), ReadyReplicas: int32(d.Ready), AvailableReplicas: int32(d.Available), UpdatedReplicas: int32(d.Updated),
 		UpdatedReadyReplicas: int32(d.UpdatedReady), RetiredIdentities: int32(d.RetiredIdentities), RetiredClaims: int32(d.RetiredClaims),
 		TerminatingReplicas: int32(d.Terminating), CurrentRevision: d.Current, UpdateRevision: d.Newest, Selector: selector(seen.Object.Labels), Holder: seen.Hold.Holder.Plain(),
+		Trace:      traceID(seen.Hold.Rollouts),
 		Conditions: conditions(&seen, d, steps),
 	}
 	if !d.Waiting.None() {
 		status.Waiting = &v1alpha1.PoolWaiting{Reason: string(d.Waiting.Code), Pod: d.Waiting.Pod, Message: d.Waiting.Sentence()}
 	}
 	return status
+}
+
+// traceID returns the ID of the trace of the present update or, if there is none, of the last one; empty if it is not sampled.
+func traceID(r plan.Rollouts) string {
+	for _, update := range append([]plan.RolledGroup{r.Current}, r.Finished...) {
+		switch {
+		case update.Traced():
+			return record.TraceID(update.Trace)
+		case update.Begun():
+			return ""
+		}
+	}
+	return ""
 }
 
 // selector returns labels as the text of a selector.

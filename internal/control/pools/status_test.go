@@ -3,6 +3,9 @@ package pools
 import (
 	"testing"
 	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
+	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
 func TestAStatusIsWrittenAtMostOnceASecondAndOnlyIfItHasChanged(t *testing.T) {
@@ -27,5 +30,45 @@ func TestAStatusIsWrittenAtMostOnceASecondAndOnlyIfItHasChanged(t *testing.T) {
 	s.forget(key)
 	if write, _ := s.changed(key, "three", start.Add(time.Hour+time.Second)); !write {
 		t.Error("a forgotten status is not written again")
+	}
+}
+
+func TestTheStatusNamesTheTraceOfAnUpdate(t *testing.T) {
+	const id = "0123456789abcdef0123456789abcdef"
+	sampled := plan.RolledGroup{Since: time.Now(), Trace: "00-" + id + "-0123456789abcdef-01"}
+	unsampled := plan.RolledGroup{Since: time.Now(), Trace: "00-" + id + "-0123456789abcdef-00"}
+	for sentence, tc := range map[string]struct {
+		recorded plan.Rollouts
+		want     string
+	}{
+		"no update":                           {plan.Rollouts{}, ""},
+		"an update":                           {plan.Rollouts{Current: sampled}, id},
+		"the last update":                     {plan.Rollouts{Finished: []plan.RolledGroup{sampled, unsampled}}, id},
+		"an update that is not sampled":       {plan.Rollouts{Current: unsampled, Finished: []plan.RolledGroup{sampled}}, ""},
+		"an update without tracing":           {plan.Rollouts{Current: plan.RolledGroup{Since: time.Now()}}, ""},
+		"the last update, which has no trace": {plan.Rollouts{Finished: []plan.RolledGroup{{Since: time.Now()}, sampled}}, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			seen := observed(false, 1, "a")
+			seen.Hold.Rollouts = tc.recorded
+			if got := statusOf(seen, nil).Trace; got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// The spans are exported whether or not the caches suffice for a plan.
+func TestTheSpansOfUpdatesAreExported(t *testing.T) {
+	w := world{cached: observed(false, 1, "a")}
+	w.cached.Hold.Rollouts = plan.Rollouts{Finished: []plan.RolledGroup{{Since: time.Now()}}}
+	if err := w.reconcile(t, true, freshness.NewLog()); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.traces.records) != 1 || len(w.traces.records[0].Finished) != 1 {
+		t.Errorf("exported %v", w.traces.records)
+	}
+	if err := w.reconcile(t, false, freshness.NewLog()); err != nil || w.traces.records != nil {
+		t.Errorf("error %v, exported %v of a StatefulCluster that is not managed any more", err, w.traces.records)
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan"
 )
 
-// The limits of the record. MaxPods limits the pods that are kept until their spans are exported.
+// The limits of the record. MaxPods limits the pods that are kept until their spans are exported, with those of
+// replacements.
 const (
 	MaxFinished = 5
 	MaxZones    = 100
@@ -32,6 +33,10 @@ func Bounded(r plan.Rollouts) plan.Rollouts {
 	}
 	if len(r.Finished) == 0 {
 		r.Finished = nil
+	}
+	r.Replacements = r.Replacements[max(0, len(r.Replacements)-(MaxPods-pods)):]
+	if len(r.Replacements) == 0 {
+		r.Replacements = nil
 	}
 	return r
 }

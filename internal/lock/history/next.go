@@ -10,18 +10,26 @@ import (
 
 // Next returns the rollouts that the Lease records after a write of record, which was decided on w.
 func Next(w plan.Workload, record plan.Record) plan.Rollouts {
+	next := nextRollouts(w, record)
+	if w.View().Operation != plan.StatefulClusterOperation {
+		return next
+	}
+	next.Replacements = replacements(w, record, next)
+	return Bounded(next)
+}
+
+func nextRollouts(w plan.Workload, record plan.Record) plan.Rollouts {
 	held := w.Record().Hold
 	was := held.Rollouts
-	rolling := ""
-	if record.Holder.Operation() == plan.RolloutOperation {
-		rolling = record.Holder.Zone()
-	}
+	rolling := rolledOut(w, record)
 	if rolling == "" && !was.Current.Begun() {
 		return was
 	}
-	r := rollout{RolledGroup: copied(was.Current), seen: w, held: held, record: record, now: notBefore(was.Current, w.View().Now)}
+	r := rollout{RolledGroup: copied(was.Current), held: held, record: record}
+	r.observation = observation{seen: w, now: notBefore(was.Current, w.View().Now), taken: successors(was)}
 	r.begin(rolling)
 	r.replace()
+	r.follow()
 	r.endZones(rolling)
 	if rolling != "" || !r.complete() {
 		return Bounded(plan.Rollouts{Current: r.RolledGroup, Finished: was.Finished})
@@ -30,13 +38,41 @@ func Next(w plan.Workload, record plan.Record) plan.Rollouts {
 	return Bounded(plan.Rollouts{Finished: append([]plan.RolledGroup{r.RolledGroup}, was.Finished...)})
 }
 
+// rolledOut returns the unit that is rolled out under the hold of a record; empty: none.
+func rolledOut(w plan.Workload, record plan.Record) string {
+	zone := record.Holder.Zone()
+	switch record.Holder.Operation() {
+	case plan.RolloutOperation:
+		return zone
+	case plan.StatefulClusterOperation: // pods are deleted for other causes under the same hold
+		if slices.ContainsFunc(record.Intents, func(i plan.Intent) bool { return i.Zone == zone && updates(w, i) }) {
+			return zone
+		}
+	case plan.DownscaleOperation, plan.EvictionOperation:
+	}
+	return ""
+}
+
+// updates reports whether an intent shows by itself that its pod is updated. An identity is also handed over for other
+// causes, such as a lost node.
+func updates(w plan.Workload, i plan.Intent) bool {
+	if i.Cause != reason.IdentityHandover {
+		return takenDown(i)
+	}
+	pod, present := w.Pod(i.Pod)
+	if _, exists := plan.UnitOf(w, i.Zone); !exists || !present || pod.UID != i.UID {
+		return false
+	}
+	now := w.Rollout(i.Zone)
+	return now.Observed && !now.Paused && pod.Revision != now.To
+}
+
 // rollout is the rollout in progress. Its fields change from the previous record to the next one.
 type rollout struct {
 	plan.RolledGroup
-	seen   plan.Workload
+	observation
 	held   plan.Hold // before the write
 	record plan.Record
-	now    time.Time
 }
 
 // notBefore returns now, or the latest recorded time of the rollout if that is later. The clocks of the
@@ -62,7 +98,8 @@ func (r *rollout) begin(zone string) {
 		return
 	}
 	since := r.now
-	if !r.Begun() && r.held.Holder == r.record.Holder && !r.held.Since.IsZero() {
+	anyCause := r.record.Holder.Operation() == plan.StatefulClusterOperation // it may have had the hold before, for another cause
+	if !anyCause && !r.Begun() && r.held.Holder == r.record.Holder && !r.held.Since.IsZero() {
 		since = r.held.Since // taken by a version that did not record rollouts
 	}
 	if !r.Begun() {
@@ -97,30 +134,37 @@ func (r *rollout) last(u plan.Unit) *plan.RolledZone {
 	return nil
 }
 
-// replace records the pods whose intents have left the record because their successors exist.
+// replace records the pods whose intents have left the record because their successors exist, because they were updated in
+// place, or because they have ended and have no successor of their name.
 func (r *rollout) replace() {
 	for _, i := range r.held.Intents {
-		pod, present := r.seen.Pod(i.Pod)
-		if !takenDown(i) || r.stands(i) || !present || !i.Succeeded(pod.UID, pod.Version) {
+		z := r.of(i)
+		if !takenDown(i) || stands(r.record, i) || z == nil {
 			continue
 		}
-		if z := r.of(i); z != nil {
-			z.Replaced++
-			if r.Traced() {
-				z.Pods = append(slices.Clip(z.Pods), r.replaced(i, pod, z.Since))
-			}
+		p, happened := r.outcome(i, z.Since)
+		if !happened {
+			continue
+		}
+		z.Replaced++
+		if r.Traced() {
+			z.Pods = append(slices.Clip(z.Pods), p)
 		}
 	}
 }
 
-// takenDown reports whether a rollout wrote the intent.
+// ofStatefulClusters are the causes of intents by which a StatefulCluster updates pods.
+var ofStatefulClusters = []reason.Code{reason.UpdatedByNewIdentity, reason.IdentityHandover, reason.UpdatedInPlace}
+
+// takenDown reports whether a rollout wrote the intent. While a StatefulCluster is updated, this includes the hand-over of
+// an identity for another cause.
 func takenDown(i plan.Intent) bool {
-	return i.Cause == reason.OutdatedRevision || i.Cause == reason.OutdatedAndUnavailable
+	return i.Cause == reason.OutdatedRevision || i.Cause == reason.OutdatedAndUnavailable || slices.Contains(ofStatefulClusters, i.Cause)
 }
 
 // stands reports whether the next record still has the intent.
-func (r *rollout) stands(i plan.Intent) bool {
-	return slices.ContainsFunc(r.record.Intents, func(next plan.Intent) bool { return next.Pod == i.Pod && next.UID == i.UID })
+func stands(record plan.Record, i plan.Intent) bool {
+	return slices.ContainsFunc(record.Intents, func(next plan.Intent) bool { return next.Pod == i.Pod && next.UID == i.UID })
 }
 
 // of returns the entry of the zone that an intent belongs to, or nil if none is recorded.
@@ -133,28 +177,6 @@ func (r *rollout) of(i plan.Intent) *plan.RolledZone {
 		}
 	}
 	return on
-}
-
-// replaced returns the record of a pod that was replaced in a zone that began at a time. API objects have
-// times in whole seconds; a more precise observation of this process is preferred. Because clocks differ,
-// replaced puts the times in their causal order: deleted, created again, Ready, now.
-func (r *rollout) replaced(i plan.Intent, successor plan.Pod, began time.Time) plan.RolledPod {
-	p := plan.RolledPod{Name: i.Pod, UID: i.UID, Cause: i.Cause, Deleted: later(began, i.Since)}
-	p.Recreated = later(p.Deleted, r.happened(successor.Created.Time(), successor.Seen.Created))
-	if successor.Up() {
-		p.Ready = later(p.Recreated, r.happened(successor.ReadySince, successor.Seen.Ready))
-		p.Seen = successor.Seen.Ready != 0
-	}
-	return p
-}
-
-// happened returns the time of an event that an API object dates to a second, more precisely if this process
-// observed it. The result is not before that second and not after now.
-func (r *rollout) happened(second time.Time, seen plan.Sighting) time.Time {
-	if at := seen.Time(second); at.Before(r.now) {
-		return at
-	}
-	return r.now
 }
 
 // endZones ends the zones that were deleted, and the zones that are done and not under the hold of a rollout
@@ -185,9 +207,14 @@ func (r *rollout) done(unit string) bool {
 	return !recorded && r.seen.Rollout(unit).Done
 }
 
-// complete reports whether no pod is left to replace, and no intent of a rollout.
+// complete reports whether no pod is left to replace, and no intent of a rollout. A StatefulCluster has no intent while it
+// waits for the pod of a new identity, so its entry must have ended as well.
 func (r *rollout) complete() bool {
-	return !slices.ContainsFunc(r.record.Intents, takenDown) && r.seen.RolledOut()
+	if slices.ContainsFunc(r.record.Intents, takenDown) || !r.seen.RolledOut() {
+		return false
+	}
+	waits := r.seen.View().Operation == plan.StatefulClusterOperation && slices.ContainsFunc(r.Zones, func(z plan.RolledZone) bool { return !z.Over() })
+	return !waits
 }
 
 func (r *rollout) end() {
@@ -197,6 +224,7 @@ func (r *rollout) end() {
 		if !z.Over() {
 			z.Until = r.endOf(*z)
 		}
+		z.Pods = closed(z.Pods)
 		r.Until = later(r.Until, z.Until)
 	}
 }

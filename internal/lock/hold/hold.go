@@ -97,8 +97,8 @@ func decide(s *situation, steps []plan.Action) Decision {
 		return Decision{Need: Remove}
 	case renewalDue(s):
 		return Decision{Need: Write, Record: nextRecord(s, s.Hold.Holder, intents(s, nil), part)}
-	case idle(s) && s.Hold.Rollouts.Current.Begun():
-		if record := nextRecordOfHolder(s, part); !record.Rollouts.Current.Begun() {
+	case idle(s) && s.Hold.Rollouts.Open() > 0:
+		if record := nextRecordOfHolder(s, part); record.Rollouts.Open() < s.Hold.Rollouts.Open() {
 			return Decision{Need: Write, Record: record} // otherwise the end would not be recorded (ADR 17)
 		}
 	}

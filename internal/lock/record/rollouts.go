@@ -16,12 +16,18 @@ const rolloutsVersion = 1
 
 // MaxRollouts limits the bytes of the rollouts annotation, whatever the length of names: about a quarter of
 // the limit for all annotations of an object.
-const MaxRollouts = 68 << 10
+const MaxRollouts = 84 << 10
 
 type rolledGroups struct {
-	Version  int           `json:"version"`
-	Current  *rolledGroup  `json:"current,omitempty"`
-	Finished []rolledGroup `json:"finished,omitempty"`
+	Version      int           `json:"version"`
+	Current      *rolledGroup  `json:"current,omitempty"`
+	Finished     []rolledGroup `json:"finished,omitempty"`
+	Replacements []replacement `json:"replacements,omitempty"`
+}
+
+type replacement struct {
+	Trace string    `json:"trace,omitempty"`
+	Pod   rolledPod `json:"pod"`
 }
 
 type rolledGroup struct {
@@ -48,6 +54,8 @@ type rolledZone struct {
 type rolledPod struct {
 	Name      string    `json:"name"`
 	UID       string    `json:"uid"`
+	Successor string    `json:"successor,omitempty"`
+	Open      bool      `json:"open,omitempty"`
 	Cause     string    `json:"cause"`
 	Deleted   time.Time `json:"deleted"`
 	Recreated time.Time `json:"recreated"`
@@ -57,7 +65,7 @@ type rolledPod struct {
 
 // FormatRollouts returns the value of the annotation lockstep.dev/rollouts, or "" if there are none.
 func FormatRollouts(r plan.Rollouts) string {
-	if !r.Current.Begun() && len(r.Finished) == 0 {
+	if !r.Current.Begun() && len(r.Finished) == 0 && len(r.Replacements) == 0 {
 		return ""
 	}
 	doc := rolledGroups{Version: rolloutsVersion}
@@ -67,6 +75,9 @@ func FormatRollouts(r plan.Rollouts) string {
 	}
 	for _, group := range r.Finished {
 		doc.Finished = append(doc.Finished, groupAsText(group))
+	}
+	for _, r := range r.Replacements {
+		doc.Replacements = append(doc.Replacements, replacement{r.Trace, podAsText(r.RolledPod)})
 	}
 	return encoded(doc)
 }
@@ -79,14 +90,18 @@ func groupAsText(r plan.RolledGroup) rolledGroup {
 			Since: Written(z.Since), Until: written(z.Until), Replaced: z.Replaced, Exported: z.Exported,
 		}
 		for _, p := range z.Pods {
-			zone.Pods = append(zone.Pods, rolledPod{
-				Name: p.Name, UID: p.UID, Cause: string(p.Cause),
-				Deleted: Written(p.Deleted), Recreated: Written(p.Recreated), Ready: written(p.Ready), Seen: p.Seen,
-			})
+			zone.Pods = append(zone.Pods, podAsText(p))
 		}
 		group.Zones = append(group.Zones, zone)
 	}
 	return group
+}
+
+func podAsText(p plan.RolledPod) rolledPod {
+	return rolledPod{
+		Name: p.Name, UID: p.UID, Successor: p.Successor, Open: p.Open, Cause: string(p.Cause),
+		Deleted: Written(p.Deleted), Recreated: Written(p.Recreated), Ready: written(p.Ready), Seen: p.Seen,
+	}
 }
 
 // written is Written, except that it keeps the zero time.
@@ -113,6 +128,11 @@ func ParseRollouts(text string) plan.Rollouts {
 			r.Finished = append(r.Finished, known.group(group))
 		}
 	}
+	for _, one := range doc.Replacements {
+		if traceable(one.Trace) && one.Pod.readable() {
+			r.Replacements = append(r.Replacements, plan.Replacement{Trace: one.Trace, RolledPod: known.pod(one.Pod)})
+		}
+	}
 	if r = history.Bounded(r); len(FormatRollouts(r)) > MaxRollouts {
 		return plan.Rollouts{} // no real names are that long, and the Lease might be too large to write
 	}
@@ -121,15 +141,22 @@ func ParseRollouts(text string) plan.Rollouts {
 
 // readable reports whether a rollout can be written again unchanged and in no more bytes.
 func (g rolledGroup) readable() bool {
-	good := (g.Trace == "" || TraceID(g.Trace) != "") && !written(g.Since).IsZero() && writable(g.Since) && writable(g.Until)
+	good := traceable(g.Trace) && !written(g.Since).IsZero() && writable(g.Since) && writable(g.Until)
 	for _, z := range g.Zones {
 		good = good && z.Name != "" && plain(z.Name, z.UID, z.From, z.To) && !written(z.Since).IsZero() && writable(z.Since) && writable(z.Until)
 		for _, p := range z.Pods {
-			good = good && p.Name != "" && plain(p.Name, p.UID, p.Cause) && writable(p.Deleted) && writable(p.Recreated) && writable(p.Ready)
+			good = good && p.readable()
 		}
 	}
 	return good
 }
+
+func (p *rolledPod) readable() bool {
+	return p.Name != "" && plain(p.Name, p.UID, p.Successor, p.Cause) && writable(p.Deleted) && writable(p.Recreated) && writable(p.Ready)
+}
+
+// traceable reports whether a text is a W3C traceparent, or empty.
+func traceable(text string) bool { return text == "" || TraceID(text) != "" }
 
 // plain reports whether texts can be names: short, of printable characters that JSON does not escape.
 func plain(texts ...string) bool {
@@ -189,9 +216,14 @@ func (t texts) group(g rolledGroup) plan.RolledGroup {
 func (t texts) pods(all []rolledPod) []plan.RolledPod {
 	var pods []plan.RolledPod
 	for _, p := range all {
-		pods = append(pods, plan.RolledPod{
-			Name: t.one(p.Name), UID: p.UID, Cause: reason.Code(t.one(p.Cause)), Deleted: p.Deleted, Recreated: p.Recreated, Ready: written(p.Ready), Seen: p.Seen,
-		})
+		pods = append(pods, t.pod(p))
 	}
 	return pods
+}
+
+func (t texts) pod(p rolledPod) plan.RolledPod {
+	return plan.RolledPod{
+		Name: t.one(p.Name), UID: p.UID, Successor: p.Successor, Open: p.Open,
+		Cause: reason.Code(t.one(p.Cause)), Deleted: p.Deleted, Recreated: p.Recreated, Ready: written(p.Ready), Seen: p.Seen,
+	}
 }

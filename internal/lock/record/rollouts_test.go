@@ -30,13 +30,17 @@ func TestRolloutsAsText(t *testing.T) {
 			Name: "zone-a", UID: "u", From: "1", To: "2", Budget: 3, Since: at(0), Until: at(9), Replaced: 1,
 			Pods: []plan.RolledPod{{
 				Name: "zone-a-0", UID: "p", Cause: reason.OutdatedRevision, Deleted: at(1).Add(1234567), Recreated: at(2), Ready: at(3), Seen: true,
+			}, {
+				Name: "db-1", UID: "q", Successor: "db-2", Open: true, Cause: reason.UpdatedByNewIdentity, Deleted: at(1), Recreated: at(2),
 			}},
 		}},
 	}
 	const want = `{"version":1,"current":{"trace":"` + traceparent + `","since":"2026-01-05T12:00:00Z","zones":[` +
 		`{"name":"zone-a","uid":"u","from":"1","to":"2","budget":3,"since":"2026-01-05T12:00:00Z","until":"2026-01-05T12:00:09Z","replaced":1,` +
 		`"pods":[{"name":"zone-a-0","uid":"p","cause":"OutdatedRevision","deleted":"2026-01-05T12:00:01.001Z",` +
-		`"recreated":"2026-01-05T12:00:02Z","ready":"2026-01-05T12:00:03Z","seen":true}]}]},` +
+		`"recreated":"2026-01-05T12:00:02Z","ready":"2026-01-05T12:00:03Z","seen":true},` +
+		`{"name":"db-1","uid":"q","successor":"db-2","open":true,"cause":"UpdatedByNewIdentity","deleted":"2026-01-05T12:00:01Z",` +
+		`"recreated":"2026-01-05T12:00:02Z"}]}]},` +
 		`"finished":[{"since":"2026-01-05T11:58:20Z","until":"2026-01-05T11:59:10Z","exported":true}]}`
 	if diff := cmp.Diff(want, record.FormatRollouts(plan.Rollouts{Current: current, Finished: []plan.RolledGroup{finished}})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -54,6 +58,13 @@ func TestRolloutsComeBackAsTheyWere(t *testing.T) {
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "finished") {
 			want.Finished = append(want.Finished, rolled(t, true))
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "replacements") {
+			for _, z := range rolled(t, true).Zones {
+				for _, p := range z.Pods {
+					want.Replacements = append(want.Replacements, plan.Replacement{Trace: traceparent, RolledPod: p})
+				}
+			}
 		}
 		if diff := cmp.Diff(want, record.ParseRollouts(record.FormatRollouts(want))); diff != "" {
 			t.Fatalf("(-want +got)\n%s", diff)
@@ -87,7 +98,7 @@ func rolled(t *rapid.T, over bool) plan.RolledGroup {
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "pods") {
 			z.Pods = append(z.Pods, plan.RolledPod{
-				Name: name.Draw(t, "pod"), UID: text.Draw(t, "uid"), Cause: reason.Code(text.Draw(t, "cause")),
+				Name: name.Draw(t, "pod"), UID: text.Draw(t, "uid"), Successor: text.Draw(t, "successor"), Open: rapid.Bool().Draw(t, "open"), Cause: reason.Code(text.Draw(t, "cause")),
 				Deleted: moment.Draw(t, "deleted"), Recreated: moment.Draw(t, "recreated"), Ready: perhaps.Draw(t, "ready"), Seen: rapid.Bool().Draw(t, "seen"),
 			})
 		}
@@ -166,7 +177,7 @@ func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
 			}
 			for range history.MaxPods {
 				zone.Pods = append(zone.Pods, plan.RolledPod{
-					Name: strings.Repeat("p", 63), UID: strings.Repeat("u", 36), Cause: reason.OutdatedRevision,
+					Name: strings.Repeat("p", 63), UID: strings.Repeat("u", 36), Successor: strings.Repeat("s", 63), Cause: reason.UpdatedByNewIdentity,
 					Deleted: at, Recreated: at, Ready: at, Seen: true,
 				})
 			}
@@ -174,11 +185,25 @@ func TestAFullMemoryFitsIntoAnAnnotation(t *testing.T) {
 		}
 		many.Finished = append(many.Finished, group)
 	}
+	for range 2 * history.MaxPods {
+		many.Replacements = append(many.Replacements, plan.Replacement{Trace: traceparent, RolledPod: many.Finished[0].Zones[0].Pods[0]})
+	}
 	many.Current, many.Current.Until = many.Finished[0], time.Time{}
 	for len(many.Current.Zones) < history.MaxZones-history.MaxFinished*len(many.Finished[0].Zones) {
 		many.Current.Zones = append(many.Current.Zones, many.Current.Zones[0])
 	}
+	if full := history.Bounded(many); len(full.Replacements) > 0 {
+		t.Errorf("%d replacements are recorded beside the most pods of rollouts", len(full.Replacements))
+	}
+	for _, group := range append(many.Finished, many.Current) {
+		for i := range group.Zones {
+			group.Zones[i].Pods = nil // a replacement takes more bytes than a pod of a rollout
+		}
+	}
 	full := history.Bounded(many)
+	if len(full.Replacements) != history.MaxPods {
+		t.Fatalf("%d replacements are recorded, want %d", len(full.Replacements), history.MaxPods)
+	}
 	if len(full.Finished) != history.MaxFinished {
 		t.Fatalf("%d finished rollouts with the longest names are recorded, want %d", len(full.Finished), history.MaxFinished)
 	}

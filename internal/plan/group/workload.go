@@ -42,15 +42,16 @@ func (s *Snapshot) Rollout(zone string) plan.UnitRollout {
 	z, _ := s.Zone(zone)
 	return plan.UnitRollout{
 		From: z.CurrentRevision, To: z.UpdateRevision, Observed: z.Observed,
-		Budget: rolloutBudget(s, z), Done: z.Observed && z.rolledOut(s.Now),
+		Budget: rolloutBudget(s, z), Paused: z.PausedAt(s.Now), Done: z.Observed && z.serves(s.Now, func(p plan.Pod) bool { return !z.Outdated(p) }),
+		Available: z.serves(s.Now, func(plan.Pod) bool { return true }),
 	}
 }
 
-// rolledOut reports whether every desired pod exists, is available and has the update revision.
-func (z *Zone) rolledOut(now time.Time) bool {
+// serves reports whether every desired pod exists, is available and satisfies a condition.
+func (z *Zone) serves(now time.Time, is func(plan.Pod) bool) bool {
 	serving := 0
 	for _, pod := range z.Pods {
-		if z.Owns(pod.Ordinal) && !z.Outdated(pod) && pod.Available(z.MinReady, now) {
+		if z.Owns(pod.Ordinal) && is(pod) && pod.Available(z.MinReady, now) {
 			serving++
 		}
 	}

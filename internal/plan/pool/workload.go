@@ -37,7 +37,11 @@ func (s *Snapshot) Units() []plan.Unit {
 func (s *Snapshot) Rollout(string) plan.UnitRollout {
 	newest := s.Newest().Name
 	budget := max(1, s.Object.Strategy.MaxUnavailable.Of(s.Object.Replicas))
-	return plan.UnitRollout{From: s.Current().Name, To: newest, Observed: newest != "", Budget: budget, Done: s.RolledOut()}
+	available := Describe(*s, nil).Available >= s.Object.Replicas
+	return plan.UnitRollout{
+		From: s.Current().Name, To: newest, Observed: newest != "", Budget: budget, Paused: s.Object.Paused,
+		Done: available && s.RolledOut(), Available: available,
+	}
 }
 
 // RolledOut implements plan.Workload.

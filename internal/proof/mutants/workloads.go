@@ -78,6 +78,21 @@ var workloads = []Mutant{
 		Test:  "internal/lock/history TestAZoneIsNotDoneWhileADeleteOfItsPodsIsRecorded", Rule: "with 1 intents, zone-a is over: true",
 	},
 	{
+		Name:  "update of a StatefulCluster that ends before its last pod is Ready",
+		Edits: []Edit{{"internal/lock/history/next.go", "return !waits", "return !waits || true"}},
+		Test:  "internal/lock/history TestAnUpdateOfAStatefulClusterIsRecordedWithItsPods", Rule: "db 1->2 0..",
+	},
+	{
+		Name:  "replacement that never ends in the Lease of a StatefulCluster",
+		Edits: []Edit{{holdDecision, "case idle(s) && s.Hold.Rollouts.Open() > 0:", "case idle(s) && s.Hold.Rollouts.Current.Begun():"}},
+		Test:  "internal/lock/history TestAReplacementIsRecordedUntilTheSuccessorIsReady", Rule: "deleted 0 recreated 1 ready",
+	},
+	{
+		Name:  "hand-over of a paused StatefulCluster that counts as an update",
+		Edits: []Edit{{"internal/lock/history/next.go", "now.Observed && !now.Paused &&", "now.Observed &&"}},
+		Test:  "internal/lock/history TestAHandOverBeginsAnUpdateOnlyIfPodsMayBeUpdated", Rule: "paused: true, recorded",
+	},
+	{
 		Name:  "live read of a budget that is repeated for a StatefulSet that is back",
 		Edits: []Edit{{"internal/cluster/observe/former_zones.go", "return key.Rolled() && o.belongs(key, set)", "return o.belongs(key, set)"}},
 		Test:  "internal/cluster/observe TestALiveReadOfABudgetIsNotRepeatedWhenAStatefulSetIsBack", Rule: "a StatefulSet that left the group is back",

@@ -16,6 +16,9 @@ func ofZone(root trace.SpanContext, z plan.RolledZone) trace.SpanID {
 
 // ofPod returns the id of the span of a pod.
 func ofPod(root trace.SpanContext, p plan.RolledPod) trace.SpanID {
+	if inPlace(p) {
+		return derived(root, "pod", p.UID, fmt.Sprint(p.Deleted.UnixMilli())) // a pod may be updated several times
+	}
 	return derived(root, "pod", p.UID)
 }
 

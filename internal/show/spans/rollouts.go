@@ -73,6 +73,10 @@ func (r *Rollouts) Kept(key plan.Key, remembered plan.Rollouts) plan.Rollouts {
 	for i, group := range remembered.Finished {
 		remembered.Finished[i] = r.kept(key, group)
 	}
+	remembered.Replacements = slices.DeleteFunc(slices.Clone(remembered.Replacements), func(one plan.Replacement) bool {
+		root := telemetry.SpanOf(one.Trace)
+		return !one.Open && root.IsValid() && r.tracing.Recorded.Taken(of(key).In(root))
+	})
 	return remembered
 }
 
@@ -87,7 +91,7 @@ func (r *Rollouts) kept(key plan.Key, group plan.RolledGroup) plan.RolledGroup {
 	for i := range group.Zones {
 		zone := &group.Zones[i]
 		zone.Exported = zone.Exported || taken(ofZone(root, *zone))
-		zone.Pods = slices.DeleteFunc(slices.Clone(zone.Pods), func(p plan.RolledPod) bool { return taken(ofPod(root, p)) })
+		zone.Pods = slices.DeleteFunc(slices.Clone(zone.Pods), func(p plan.RolledPod) bool { return !p.Open && taken(ofPod(root, p)) })
 		if len(zone.Pods) == 0 {
 			zone.Pods = nil
 		}

@@ -422,6 +422,10 @@ type StatefulClusterStatus struct {
 	// +optional
 	Holder string `json:"holder,omitempty"`
 
+	// Trace is the ID of the trace of the present update or, if there is none, of the last one.
+	// +optional
+	Trace string `json:"trace,omitempty"`
+
 	// Waiting is what the StatefulCluster waits for.
 	// +optional
 	Waiting *PoolWaiting `json:"waiting,omitempty"`

@@ -158,6 +158,7 @@ func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Act
 		p.server.history.breaks("%v", broken)
 	}
 	p.attempt = attempt{confirmed: true, held: true}
+	decision.Record.Rollouts = p.server.traced(decision.Record.Rollouts)
 	if p.server.exploring {
 		p.attempt.doing = fmt.Sprintf("%v %+v %+v %+v", began, withoutFunctions(seen), steps, decision)
 	}
@@ -185,6 +186,19 @@ func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Act
 	send(plan.Disrupting, func(p *process) bool { return held(p) && p.server.now.Before(until) })
 	send(plan.UnderHold, held)
 	send(plan.WithoutHold, confirmed)
+}
+
+// traced returns the record of updates with the trace of the present one, and without the replacements that are over. Worlds that are explored do not contain the record,
+// because no decision depends on it.
+func (s *server) traced(r plan.Rollouts) plan.Rollouts {
+	if s.exploring {
+		return plan.Rollouts{}
+	}
+	if r.Current.Begun() {
+		r.Current.Trace = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
+	}
+	r.Replacements = slices.DeleteFunc(slices.Clone(r.Replacements), func(one plan.Replacement) bool { return !one.Open })
+	return r
 }
 
 // withoutFunctions returns a snapshot as it can be printed.

@@ -378,5 +378,8 @@ func missed(s *server) string {
 	if !s.lease.Holder.Free() || len(s.lease.Intents) > 0 {
 		return fmt.Sprintf("the hold %q has %d intents", s.lease.Holder, len(s.lease.Intents))
 	}
+	if open := s.lease.Rollouts.Open(); open > 0 {
+		return fmt.Sprintf("the Lease records %d updates and replacements in progress: %+v", open, s.lease.Rollouts)
+	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package groups
+package spans
 
 import (
 	"context"
@@ -7,26 +7,26 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
-	"github.com/lockstep-dev/lockstep/internal/plan/group"
 	"github.com/lockstep-dev/lockstep/internal/show/telemetry"
 )
 
 // longestDecision is the maximum length of a plan in a span.
 const longestDecision = 1000
 
-// describe adds the decision and its reason to the span of a reconcile, and a link to the trace
+// Describe adds the decision and its reason to the span of a reconcile, and a link to the trace
 // of the current rollout.
-func describe(ctx context.Context, s group.Snapshot, steps []plan.Action) {
+func Describe(ctx context.Context, w plan.Workload, steps []plan.Action) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {
 		return
 	}
+	held := w.Record().Hold
 	about := []attribute.KeyValue{
-		attribute.String("lockstep.decision", plan.InOneLine(steps, longestDecision)), attribute.String("lockstep.holder", s.Hold.Holder.Plain()),
+		attribute.String("lockstep.decision", plan.InOneLine(steps, longestDecision)), attribute.String("lockstep.holder", held.Holder.Plain()),
 	}
 	if len(steps) > 0 {
 		about = append(about, attribute.String("lockstep.reason", string(steps[0].Reason())))
 	}
-	span.SetAttributes(append(about, attribute.String("lockstep.group", s.Key.Name))...)
-	telemetry.Link(ctx, s.Hold.Rollouts.Current.Trace, about...)
+	span.SetAttributes(append(about, of(w.View().Key).Attribute())...)
+	telemetry.Link(ctx, held.Rollouts.Current.Trace, about...)
 }
