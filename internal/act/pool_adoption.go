@@ -102,3 +102,8 @@ func (e *Executor) comparePods(ctx context.Context, s *pool.Snapshot, newest str
 	})
 	return errors.Join(errs...)
 }
+
+// lookAtVolumes looks at the volumes of pods without a node.
+func (e *Executor) lookAtVolumes(ctx context.Context, s *pool.Snapshot, a pool.LookAtVolumes) error {
+	return e.Checks.LookAtVolumes(ctx, s, a.Pods)
+}

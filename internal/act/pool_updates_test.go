@@ -1,6 +1,7 @@
 package act_test
 
 import (
+	"context"
 	"net/http"
 	"regexp"
 	"slices"
@@ -32,6 +33,11 @@ func (c *checks) ClaimTaken(_ plan.Key, id statefulcluster.ID) {
 
 func (c *checks) GrowthRefused(_ plan.Key, claim string, to statefulcluster.Storage, because string) {
 	c.refused = append(c.refused, claim+" to "+to.Text+": "+because)
+}
+
+func (c *checks) LookAtVolumes(_ context.Context, _ *statefulcluster.Snapshot, pods []string) error {
+	c.compared = append(c.compared, "volumes of "+strings.Join(pods, ", "))
+	return nil
 }
 
 func (c *checks) FoundOrphans(_ plan.Key, found statefulcluster.Orphans) {
@@ -289,6 +295,10 @@ func TestRevisionsOfWhichAPartIsDrawnAreNotChangedInPlace(t *testing.T) {
 
 type comparisons []statefulcluster.Change
 
+func (*comparisons) LookAtVolumes(context.Context, *statefulcluster.Snapshot, []string) error {
+	return nil
+}
+
 func (*comparisons) GrowthRefused(plan.Key, string, statefulcluster.Storage, string) {}
 
 func (*comparisons) ClaimTaken(plan.Key, statefulcluster.ID) {}
@@ -299,4 +309,15 @@ func (*comparisons) Refused(plan.Key, string, string) {}
 
 func (c *comparisons) Compared(_ plan.Key, _, _ string, change statefulcluster.Change) {
 	*c = append(*c, change)
+}
+
+func TestVolumesAreLookedAtByWhatReadsTheCluster(t *testing.T) {
+	r, passedOn := newRoom(t), &checks{}
+	r.Checks = passedOn
+	if _, err := r.Run(t.Context(), testPool(), []plan.Action{statefulcluster.LookAtVolumes{Pods: []string{"db-a", "db-b"}}}, hold.Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"volumes of db-a, db-b"}, passedOn.compared); diff != "" || len(r.said()) > 0 {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }

@@ -29,6 +29,7 @@ type check struct {
 	orphans     pool.Orphans
 	taken       map[pool.ID]bool // identities of which another owner has a claim
 	growths     []pool.RefusedGrowth
+	volumes     map[string]pool.VolumeLook // by the UID of the pod
 }
 
 // Refused receives why the API server refuses a pod of the template with that hash.
@@ -112,7 +113,7 @@ func (c *checks) fill(s *pool.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.of[s.Key]
-	s.Orphans, s.Taken, s.RefusedGrowths = known.orphans, known.taken, known.growths
+	s.Orphans, s.Taken, s.RefusedGrowths, s.Volumes = known.orphans, known.taken, known.growths, known.volumes
 	if known.refusedHash == s.Object.Hash {
 		s.Refused = known.refused
 	}

@@ -298,7 +298,7 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (pool.Snapshot, error
 	s.Now = o.options.Now()
 	arrange(&s)
 	o.fill(&s)
-	return s, nil
+	return s, o.readVolumes(ctx, &s)
 }
 
 // readObject reads the object by a list of one, which has a version even if the object does not exist.

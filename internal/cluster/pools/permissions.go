@@ -11,5 +11,6 @@ func Permissions() []permission.Need {
 		{Resource: "persistentvolumeclaims", Verbs: []string{"get", "list", "watch"}, Why: "know the claims of StatefulClusters"},
 		{APIGroup: "apps", Resource: "controllerrevisions", Verbs: watch, Why: "know the revisions of StatefulClusters"},
 		{Scope: permission.Cluster, Resource: "nodes", Verbs: watch, Why: "know which pods of StatefulClusters are on lost nodes"},
+		{Scope: permission.Cluster, Resource: "persistentvolumes", Verbs: []string{"get"}, Why: "know on which nodes the volumes of a pod without a node can be used"},
 	}
 }

@@ -38,6 +38,7 @@ const objectUID = "pool-uid"
 //	stray copy id=a                                   a pod without an owner that has the label of an identity
 //	claim b/data retired                              a claim without a pod
 //	notgrown a/data to=2 until=30s                    more storage that the API server has refused for a claim
+//	volumes a unreachable ago=5s                      a look at the volumes of a pod without a node
 //	taken a                                           an identity of which another owner has a claim
 //	looked ago=3s                                     when orphans were looked for
 //	orphan web-0 of=StatefulSet/web                   a pod that matches the selector and is not one of the pool
@@ -224,6 +225,19 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			return err
 		}})
 		s.RefusedGrowths = append(s.RefusedGrowths, r)
+		return err
+	},
+	"volumes": func(s *pool.Snapshot, fields []string) error { // volumes a unreachable ago=5s
+		look := pool.VolumeLook{At: start}
+		err := each(fields[1:], map[string]func(string) error{
+			"unreachable": func(string) error { look.Unreachable = true; return nil },
+			"waits":       func(v string) error { look.Waits = v; return nil },
+			"ago":         ago(&look.At),
+		})
+		if s.Volumes == nil {
+			s.Volumes = map[string]pool.VolumeLook{}
+		}
+		s.Volumes[fields[0]] = look
 		return err
 	},
 	"taken": func(s *pool.Snapshot, fields []string) error {

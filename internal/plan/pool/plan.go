@@ -29,7 +29,8 @@ func Plan(s Snapshot) []plan.Action {
 	steps = append(steps, p.preparations(slices.Concat(ends, updates))...)
 	ends = slices.Concat(p.withoutGranted(ends), updates, p.keptIdentities(), p.retirements(), p.unretirements(), p.claimDeletions(), p.endedGrants())
 	growth, noGrowth := p.growth()
-	steps, waits = append(steps, growth...), slices.Concat(waits, noAdoptions, noUpdates, noGrowth)
+	looks, noNodes := p.lookAtVolumes()
+	steps, waits = slices.Concat(steps, growth, looks), slices.Concat(waits, noNodes, noAdoptions, noUpdates, noGrowth)
 	switch objection := p.held(); {
 	case objection.None():
 		steps = append(ends, steps...)

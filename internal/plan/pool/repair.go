@@ -59,6 +59,8 @@ func (p *poolState) ailmentOf(pod *Pod) ailment {
 		return ailment{cause: reason.ClaimLost} // a claim that it needs cannot be created
 	case pod.From != "" && pod.Gated && !p.complete(pod.ID, pod.From):
 		return ailment{cause: reason.HandoverFailed} // it lacks a claim that its identity had
+	case p.isUnreachable(pod):
+		return ailment{cause: reason.VolumeUnreachable}
 	case pod.From != "" && !pod.Scheduled && !pod.Gated && p.Object.HandoverTimeout > 0:
 		return ailment{reason.HandoverFailed, doubtful, pod.Created.Time().Add(p.Object.HandoverTimeout)}
 	case pod.Up() || pod.NotReady.IsZero() || updating:
@@ -177,7 +179,7 @@ func (p *poolState) withdrawnRepair(pod *Pod) []plan.Action {
 }
 
 // repairCauses are why pods are replaced by new identities.
-var repairCauses = []reason.Code{reason.NodeGone, reason.NodeLost, reason.ClaimLost, reason.HandoverFailed, reason.CrashLooping, reason.NeverReady}
+var repairCauses = []reason.Code{reason.NodeGone, reason.VolumeUnreachable, reason.NodeLost, reason.ClaimLost, reason.HandoverFailed, reason.CrashLooping, reason.NeverReady}
 
 // mayGiveUpInDoubt reports whether the identity of a pod may be given up although it may come back. Without a pod it is that
 // of one that terminates. Another copy counts only if it is not about to end as well.

@@ -87,6 +87,7 @@ func (s *Snapshot) Due() []time.Time {
 			due = append(due, at)
 		}
 	}
+	due = append(due, p.looksDue()...)
 	return append(due, p.turns()...)
 }
 

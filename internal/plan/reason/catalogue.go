@@ -56,6 +56,8 @@ var catalogue = []Entry{
 	{PodAdopted, 54, Outcome, "the pod matches the selector and belongs to nothing, so the StatefulCluster adopts it", "No action needed. The pod keeps running."},
 	{ClaimsLabelled, 55, Outcome, "a claim that a pod of the StatefulCluster mounts lacks the labels of its identity", "No action needed."},
 	{ClaimGrown, 56, Outcome, "a claim template asks for more storage than the claim of an identity that has a pod", "No action needed. The claim shows how far its volume is."},
+	{VolumeUnreachable, 57, Outcome, "a volume of the pod can only be used on nodes of which none exists, so a new identity takes its place", "No action needed. The claims of the identity stay."},
+	{VolumesLookedAt, 58, Outcome, "a pod has had no node for spec.liveness.startupSeconds, so lockstep looks where its volumes can be used", "No action needed."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts, kubectl lockstep why shows the answer that the StatefulSet controller got. Look for a quota, an admission webhook or a volume that prevents the pod. If an orphan has the name of the pod, evict the orphan; if there are several, evict the one with the lowest ordinal first (docs/runbooks/ZoneLeftGroup.md)."},
 	{PodStarting, 102, Wait, "a pod exists and is not ready yet", "If it lasts, kubectl lockstep why shows what Kubernetes reports about the pod. Look at its Events and logs."},
@@ -101,6 +103,7 @@ var catalogue = []Entry{
 	{EvictionWaits, 142, Wait, "a client waits to evict a pod, or may still evict one, and comes before the next update", nothing},
 	{UpdateWaits, 143, Wait, "the next update of a pod has waited for longer than the client that wants to evict one, and comes first", nothing},
 	{AdoptionWaits, 144, Wait, "a pod matches the selector of a StatefulCluster with lockstep.dev/adopt: \"true\" and cannot be adopted yet; its place stays free", "If the pod, or its claim, belongs to a StatefulSet, delete that with kubectl delete --cascade=orphan. If the name of the pod is the problem, give the StatefulCluster the name of the StatefulSet. To get new pods instead, remove the annotation."},
+	{VolumeWaitsForNode, 145, Wait, "a volume of a pod can only be used on nodes that take no pod now", "Make one of the nodes schedulable. If none comes back, delete the Nodes: then a new identity takes the place of the pod."},
 
 	{Paused, 201, Attention, "the StatefulSet has the annotation grafana.com/rollout-paused=true", "Resume the rollout with kubectl lockstep resume, which also removes lockstep.dev/paused-until, or wait until that time. A paused zone that is unavailable still blocks the other zones."},
 	{WrongUpdateStrategy, 202, Attention, "a StatefulSet of the group has another update strategy than OnDelete, so another controller would interfere; lockstep rolls no pod of the group", "Set spec.updateStrategy.type to OnDelete. Or remove the StatefulSet from the group; if its label is fixed, use the annotation lockstep.dev/rollout-group or lockstep.dev/ignore."},

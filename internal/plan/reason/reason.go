@@ -65,6 +65,8 @@ const (
 	PodAdopted             Code = "PodAdopted"
 	ClaimsLabelled         Code = "ClaimsLabelled"
 	ClaimGrown             Code = "ClaimGrown"
+	VolumeUnreachable      Code = "VolumeUnreachable"
+	VolumesLookedAt        Code = "VolumesLookedAt"
 	ReplacementAsked       Code = "ReplacementAsked"
 )
 
@@ -114,6 +116,7 @@ const (
 	NodeSilent            Code = "NodeSilent"
 	UpdateWaits           Code = "UpdateWaits"
 	AdoptionWaits         Code = "AdoptionWaits"
+	VolumeWaitsForNode    Code = "VolumeWaitsForNode"
 )
 
 // Codes for waits that only a person ends.

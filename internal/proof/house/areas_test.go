@@ -78,7 +78,9 @@ var areas = map[string]area{
 			"cluster/budgets":   {knows: []string{"cluster/dynamicwatch"}},
 			"cluster/reference": {knows: []string{"cluster/dynamicwatch"}},
 			"cluster/observe":   {knows: []string{"cluster/diagnosis", "cluster/parallel"}},
-			"cluster/pools":     {knows: []string{"cluster/dynamicwatch", "cluster/observe", "cluster/parallel"}}, // both convert pods alike
+			"cluster/pools": { // both convert pods alike; it reads the node affinity of volumes as the scheduler does
+				knows: []string{"cluster/dynamicwatch", "cluster/observe", "cluster/parallel"}, uses: []string{"k8s.io/component-helpers"},
+			},
 		},
 	},
 	"act": {

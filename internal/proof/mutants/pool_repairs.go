@@ -3,10 +3,37 @@ package mutants
 const (
 	poolRepair = "internal/plan/pool/repair.go"
 	poolNodes  = "internal/cluster/pools/nodes.go"
+
+	poolVolumes = "internal/plan/pool/volumes.go"
 )
 
 // poolRepairs are mistakes in when lockstep gives up the identity of a pod.
 var poolRepairs = []Mutant{
+	{
+		Name:  "volume that waits for a node taken for one out of reach",
+		Edits: []Edit{{poolVolumes, "p.Volumes[pod.UID].Unreachable\n", "(p.Volumes[pod.UID].Unreachable || p.Volumes[pod.UID].Waits != \"\")\n"}},
+		Test:  poolScenarios + "a-pod-whose-volume-waits-for-a-node-is-kept", Rule: "VolumeUnreachable",
+	},
+	{
+		Name:  "volume out of reach given up before its pod has had time",
+		Edits: []Edit{{poolVolumes, "return p.unscheduledForLong(pod) && p.Volumes", "return p.Volumes"}},
+		Test:  poolScenarios + "a-pod-that-got-a-node-is-kept-whatever-its-volumes-seemed", Rule: "VolumeUnreachable",
+	},
+	{
+		Name:  "volumes looked at again in each plan",
+		Edits: []Edit{{poolVolumes, "if !again.After(p.Now) {", "if true {"}},
+		Test:  poolScenarios + "volumes-are-looked-at-once-a-pod-has-no-node-for-long", Rule: "web-a, web-c, web-d",
+	},
+	{
+		Name:  "volumes of a pod that has just been created looked at",
+		Edits: []Edit{{poolVolumes, "&& !p.Now.Before(pod.Created.Time().Add(p.Object.Liveness.Startup))", ""}},
+		Test:  poolScenarios + "volumes-are-looked-at-once-a-pod-has-no-node-for-long", Rule: "web-b, web-a",
+	},
+	{
+		Name:  "volume given up without a live look",
+		Edits: []Edit{{"internal/lock/invariant/pools/doubt.go", "(!v.Live || p.Scheduled ||", "(p.Scheduled ||"}},
+		Test:  "internal/lock/invariant/pools TestEveryRuleOfPlansCanBeBrokenAlone/one that the caches show", Rule: "DoubtKept",
+	},
 	{
 		Name:  "more identities given up in doubt than maxUnhealthy allows",
 		Edits: []Edit{{poolRepair, "return another && p.unavailable() <=", "return another || p.unavailable() <="}},

@@ -15,6 +15,9 @@ var inDoubt = []reason.Code{reason.NodeLost, reason.CrashLooping, reason.NeverRe
 func breaksDoubtKept(v *view, steps []plan.Action) string {
 	limit := max(1, pods(v.Object.Liveness.MaxUnhealthy, v.Object.Replicas, false))
 	for _, d := range disruptions(steps) {
+		if p, _ := v.podNamed(d.Pod); d.Because == reason.VolumeUnreachable && (!v.Live || p.Scheduled || !v.Volumes[p.UID].Unreachable) {
+			return fmt.Sprintf("%s is given up because of %s, and a live read does not show that", d.Pod, d.Because)
+		}
 		if !slices.Contains(inDoubt, d.Because) {
 			continue
 		}

@@ -114,6 +114,13 @@ func intent(id pool.ID, because reason.Code) plan.Intent {
 	return plan.Intent{Zone: "web", Pod: "web-" + string(id), UID: string(id), Version: 10, Cause: because, Since: now}
 }
 
+// outOfReach gives the pod a no node and a volume that is out of reach.
+func (c *change) outOfReach() *change {
+	p := c.pod("a")
+	p.Phase, p.Scheduled, c.Volumes = plan.Starting, false, map[string]pool.VolumeLook{"a": {At: now, Unreachable: true}}
+	return c
+}
+
 // begun is an update of the pod a in place that has begun.
 func begun() *change {
 	c := three().has(intent("a", reason.UpdatedInPlace))
@@ -244,6 +251,10 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"a delete of another owner's":  {"ExactTarget", three().deletes("a", reason.ReplacementAsked).edit(func(c *change) { c.pod("a").Owner = "other" })},
 		"a pod deleted for two causes": {"ExactTarget", three().deletes("a", reason.ReplacementAsked).deletes("a", reason.NodeGone)},
 
+		"a pod given up because of its volume":                  {"", three().outOfReach().deletes("a", reason.VolumeUnreachable)},
+		"one whose volume was not looked at":                    {"DoubtKept", three().outOfReach().edit(func(c *change) { c.Volumes = nil }).deletes("a", reason.VolumeUnreachable)},
+		"one that has a node":                                   {"DoubtKept", three().outOfReach().edit(func(c *change) { c.pod("a").Scheduled = true }).deletes("a", reason.VolumeUnreachable)},
+		"one that the caches show":                              {"DoubtKept", three().outOfReach().edit(func(c *change) { c.Live = false }).deletes("a", reason.VolumeUnreachable)},
 		"an update":                                             {"", three().deletes("a", reason.IdentityHandover)},
 		"an update while another is down":                       {"WithinMaxUnavailable", three().edit(func(c *change) { c.pod("b").Phase = plan.Starting }).deletes("a", reason.IdentityHandover)},
 		"an update while one is missing":                        {"WithinMaxUnavailable", three().without("b").deletes("a", reason.UpdatedByNewIdentity)},
