@@ -110,13 +110,13 @@ func scenarios() []scenario {
 		{[]string{"noisy"}, (*bench).noisyNeighbour},
 		{[]string{"large"}, (*bench).largeCluster},
 		{[]string{"stand-in"}, (*bench).standIns},
-		{[]string{"pool-birth", "pool-shrink"}, (*bench).pools},
+		{[]string{"pool-birth", "pool-hole", "pool-shrink", "pool-handover", "pool-inplace", "pool-rest"}, (*bench).pools},
 		{[]string{"soak"}, (*bench).soakTest},
 	}
 }
 
 func scenarioNames() []string {
-	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status", "noisy", "large", "stand-in", "pool-birth", "pool-shrink", "soak"}
+	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status", "noisy", "large", "stand-in", "pool-birth", "pool-hole", "pool-shrink", "pool-handover", "pool-inplace", "pool-rest", "soak"}
 }
 
 // run measures the chosen scenarios and returns the rows of the successful ones.

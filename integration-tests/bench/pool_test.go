@@ -113,3 +113,69 @@ func TestShrinkRowsCheckTheDeletes(t *testing.T) {
 		}
 	}
 }
+
+func TestHoleLastsFromEndToCreate(t *testing.T) {
+	at := time.Now()
+	r := poolRun{rollout: rollout{began: at, total: 90 * ms}, finished: newPoolView()}
+	r.finished.ended["1"] = at.Add(20 * ms)
+	if _, err := r.hole("1"); err == nil {
+		t.Error("without a create: got no error")
+	}
+	r.writes = []request{
+		{at: at.Add(22 * ms), verb: "create", resource: "pods", code: 409},
+		{at: at.Add(25 * ms), verb: "create", resource: "pods", code: 201},
+		{at: at.Add(40 * ms), verb: "create", resource: "pods", code: 201},
+	}
+	if got, err := r.hole("1"); err != nil || got != (hole{sent: 5 * ms, whole: 70 * ms}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestHoleRowsNameMissedGoal(t *testing.T) {
+	of := func(sent ...time.Duration) map[string][]hole {
+		var holes []hole
+		for _, d := range sent {
+			holes = append(holes, hole{sent: d})
+		}
+		return map[string][]hole{floorName: holes[:1], lockstepName: holes}
+	}
+	for want, sent := range map[verdict][]time.Duration{met: {5 * ms, 10 * ms, 50 * ms}, "no (p50)": {5 * ms, 11 * ms, 50 * ms}, "no (p99)": {5 * ms, 10 * ms, 51 * ms}} {
+		if r := holeRows(of(sent...))[0]; r.met != want || r.goal != "≤ 10 / 50 ms" {
+			t.Errorf("%v: %q of %s, want %q", sent, r.met, r.goal, want)
+		}
+	}
+	for want, median := range map[verdict]time.Duration{met: 10 * ms, "no (p50)": 11 * ms} {
+		if r := holesBesideRow(1000, of(8*ms), of(median)); r.met != want || r.goal != "≤ 1.25 × alone / 50 ms" {
+			t.Errorf("beside others %s: %q of %s, want %q", median, r.met, r.goal, want)
+		}
+	}
+}
+
+func TestUpdateRowsCompareWithFloor(t *testing.T) {
+	of := func(total time.Duration) poolSeries {
+		return poolSeries{{rollout: rollout{total: total, cpu: 30 * ms}, writes: []request{
+			{verb: "delete", resource: "pods", code: 200}, {verb: "create", resource: "pods", code: 201}, {verb: "patch", resource: "pods", code: 409},
+		}}}
+	}
+	for want, total := range map[verdict]time.Duration{met: 16 * time.Second, missed: 17 * time.Second} {
+		rows := updateRows("pool handover", "30 pods", map[string]poolSeries{floorName: of(10 * time.Second), lockstepName: of(total)})
+		if rows[0].met != want || rows[1].cells[lockstepName] != "30.0 ms" || rows[2].cells[lockstepName] != "2, 1" {
+			t.Errorf("%s: got %+v", total, rows)
+		}
+	}
+}
+
+func TestPoolViewCountsPodsThatAreDown(t *testing.T) {
+	p := &pool{}
+	v := newPoolView()
+	v.observe(poolEvent(watch.Added, p, "a", "1", "image:0", nil))
+	v.observe(poolEvent(watch.Added, p, "b", "2", "image:0", nil))
+	if got := v.down(); got != 0 {
+		t.Errorf("at rest: %d", got)
+	}
+	v.observe(poolEvent(watch.Modified, p, "a", "1", "image:-1", nil)) // it has to restart
+	v.observe(poolEvent(watch.Deleted, p, "b", "2", "image:0", nil))
+	if got := v.down(); got != 2 {
+		t.Errorf("while one restarts and one is gone: %d", got)
+	}
+}

@@ -13,26 +13,11 @@ const (
 	claimsOfIdentity = 1
 )
 
-// pools measures one pool of each contender.
-func (b *bench) pools(ctx context.Context) ([]row, error) {
-	return b.withPools(ctx, "pools", func(ctx context.Context, pb *poolBench) ([]row, error) {
-		var rows []row
-		if pb.measures("pool-birth") || pb.measures("pool-shrink") {
-			more, err := pb.measureSizes(ctx)
-			rows = append(rows, more...)
-			if err != nil {
-				return rows, err
-			}
-		}
-		return rows, nil
-	})
-}
-
 // measureSizes scales the pools from nothing to all of their pods, and then down to some.
 func (pb *poolBench) measureSizes(ctx context.Context) ([]row, error) {
 	shrinks := map[string]poolSeries{}
 	sizes := pb.settings.pool
-	births, err := pb.inTurns(sizes.runs, "pool birth", func(c *poolContender) (poolRun, error) {
+	births, err := pb.inTurns(pb.contenders, sizes.runs, "pool birth", func(c *poolContender) (poolRun, error) {
 		born, err := pb.scale(ctx, c, sizes.pods)
 		if err != nil {
 			return born, err

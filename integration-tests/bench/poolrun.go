@@ -12,6 +12,7 @@ type poolRun struct {
 	rollout
 	writes   []request // of the contender, in the namespace of the pool
 	finished *poolView
+	mostDown int // pods that were not ready at the same time
 }
 
 // poolSeries is the results of one contender, run by run.
@@ -96,6 +97,9 @@ func (r *poolRun) watch(ctx context.Context, events <-chan podEvent, done func(*
 				return time.Time{}, errors.Join(context.Cause(ctx), errors.New("the watch of pods has ended"))
 			}
 			r.finished.observe(e)
+			if e.at.After(r.began) {
+				r.mostDown = max(r.mostDown, r.finished.down())
+			}
 			if e.at.After(r.began) && done(r.finished) {
 				return e.at, nil
 			}

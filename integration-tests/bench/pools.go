@@ -39,6 +39,31 @@ func (b *bench) withPools(ctx context.Context, name string, measure func(context
 	})
 }
 
+// pools measures one pool of each contender, alone and beside pools at rest.
+func (b *bench) pools(ctx context.Context) ([]row, error) {
+	return b.withPools(ctx, "pools", func(ctx context.Context, pb *poolBench) ([]row, error) {
+		var rows []row
+		for _, part := range []struct {
+			chosen  bool
+			measure func(context.Context) ([]row, error)
+		}{
+			{pb.measures("pool-birth") || pb.measures("pool-shrink"), pb.measureSizes},
+			{pb.measures("pool-handover") || pb.measures("pool-inplace"), pb.measureUpdates},
+			{pb.measures("pool-hole") || pb.measures("pool-rest"), pb.measureAtRest},
+		} {
+			if !part.chosen {
+				continue
+			}
+			more, err := part.measure(ctx)
+			rows = append(rows, more...)
+			if err != nil {
+				return rows, err
+			}
+		}
+		return rows, nil
+	})
+}
+
 // poolBench returns the contenders for pools: a bare loop, lockstep, and Kubernetes' own StatefulSet
 // controller.
 func (tb *testbed) poolBench(ctx context.Context) (*poolBench, error) {
@@ -84,13 +109,13 @@ func (pb *poolBench) scale(ctx context.Context, c *poolContender, replicas int) 
 		func(v *poolView) bool { return v.ready(replicas) })
 }
 
-// inTurns calls run for all contenders one after the other, several times. It does not count the first
+// inTurns calls run for contenders one after the other, several times. It does not count the first
 // round. Each round begins with the next contender.
-func (pb *poolBench) inTurns(runs int, what string, run func(*poolContender) (poolRun, error)) (map[string]poolSeries, error) {
+func (pb *poolBench) inTurns(contenders []*poolContender, runs int, what string, run func(*poolContender) (poolRun, error)) (map[string]poolSeries, error) {
 	all := map[string]poolSeries{}
 	for n := range runs + 1 {
-		for i := range pb.contenders {
-			c := pb.contenders[(n+i)%len(pb.contenders)]
+		for i := range contenders {
+			c := contenders[(n+i)%len(contenders)]
 			result, err := run(c)
 			if err != nil {
 				return nil, err

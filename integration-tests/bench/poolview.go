@@ -13,6 +13,7 @@ import (
 type poolView struct {
 	pods  map[string]poolPod
 	ended map[types.UID]time.Time // when the watch showed that a pod terminates or is gone
+	most  int                     // pods at the same time
 }
 
 // poolPod is the state of a pod.
@@ -34,6 +35,7 @@ func (v *poolView) observe(e podEvent) {
 	}
 	if e.kind != watch.Deleted {
 		v.pods[e.pod.Name] = pod
+		v.most = max(v.most, len(v.pods))
 	} else if v.pods[e.pod.Name].uid == pod.uid {
 		delete(v.pods, e.pod.Name)
 	}
@@ -70,6 +72,11 @@ func (v *poolView) count(is func(poolPod) bool) int {
 		}
 	}
 	return count
+}
+
+// down returns how many pods are missing, compared with the most there have been, or do not serve.
+func (v *poolView) down() int {
+	return v.most - v.count(func(p poolPod) bool { return p.ready && p.image != "" })
 }
 
 // ready reports whether the pool has exactly that many pods, and all are ready.

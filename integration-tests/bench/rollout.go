@@ -162,7 +162,7 @@ func (tb *testbed) measureWithIdleGroups(ctx context.Context, groups map[string]
 			return nil, err
 		}
 	}
-	idleUses, err := tb.measureIdle(ctx, count)
+	idleUses, err := tb.measureIdle(ctx, fmt.Sprint(count, " groups"))
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +204,8 @@ func (s idleUse) perMinute() float64 { return float64(s.writes) / s.duration.Min
 // cpuShare returns the share of one core that it used.
 func (s idleUse) cpuShare() float64 { return s.cpu.Seconds() / s.duration.Seconds() }
 
-// measureIdle measures idle operators.
-func (tb *testbed) measureIdle(ctx context.Context, count int) (map[string]idleUse, error) {
+// measureIdle measures operators that are idle with some objects.
+func (tb *testbed) measureIdle(ctx context.Context, with string) (map[string]idleUse, error) {
 	if err := tb.awaitNoWrites(ctx); err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (tb *testbed) measureIdle(ctx context.Context, count int) (map[string]idleU
 	for _, c := range tb.contenders {
 		used[c.name] = c.cpu()
 	}
-	tb.report("idle with %d groups for %s", count, tb.idle.window)
+	tb.report("idle with %s for %s", with, tb.idle.window)
 	if err := pause(ctx, tb.idle.window); err != nil {
 		return nil, err
 	}

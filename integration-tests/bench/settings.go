@@ -99,7 +99,7 @@ type standInSizes struct {
 	settle  time.Duration
 }
 
-type poolSizes struct{ runs, pods, left int }
+type poolSizes struct{ runs, pods, left, holes, updates, updated, resting int }
 
 type soakSizes struct {
 	minutes, warmUp, groups, pods int
@@ -179,7 +179,11 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	duration(&s.standIn.settle, "stand-in.settle", 10*time.Second, 150*time.Second, "maximum time until memory is stable")
 	count(&s.pool.runs, "pool.runs", 3, 11, "counted births and downscales of each pool, after one that is not counted")
 	count(&s.pool.pods, "pool.pods", 200, 200, "pods of a pool")
-	count(&s.pool.left, "pool.left", 20, 20, "pods of a pool after a downscale")
+	count(&s.pool.left, "pool.left", 20, 20, "pods of a pool after a downscale, and of one whose pods are lost")
+	count(&s.pool.holes, "pool.holes", 100, 300, "pods of each pool that are lost, alone and beside pools at rest")
+	count(&s.pool.updates, "pool.updates", 3, 11, "counted updates of each pool, after one that is not counted")
+	count(&s.pool.updated, "pool.updated", 30, 30, "pods that are updated one at a time")
+	count(&s.pool.resting, "pool.resting", 100, 1000, "pools of three pods at rest; the goals apply to 1000")
 	count(&s.soak.minutes, "soak.minutes", 60, 60, "minutes of repeated rollouts; only with -only soak")
 	count(&s.soak.warmUp, "soak.warm-up", 10, 10, "minutes that are not compared with the goals")
 	count(&s.soak.groups, "soak.groups", 4, 4, "groups that roll at once, each in a namespace of its own")
@@ -231,6 +235,7 @@ func (s *settings) check() error {
 		"large.groups": s.large.groups, "large.namespaces": s.large.namespaces, "large.rolling": s.large.rolling, "large.runs": s.large.runs, "large.starts": s.large.starts,
 		"stand-in.changes": s.standIn.changes,
 		"pool.runs":        s.pool.runs, "pool.pods": s.pool.pods, "pool.left": s.pool.left,
+		"pool.holes": s.pool.holes, "pool.updates": s.pool.updates, "pool.updated": s.pool.updated, "pool.resting": s.pool.resting,
 		"soak.minutes": s.soak.minutes, "soak.warm-up": s.soak.warmUp, "soak.groups": s.soak.groups, "soak.pods": s.soak.pods, "soak.every": int(s.soak.every.Seconds()),
 	} {
 		if n < 1 {
