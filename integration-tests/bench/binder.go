@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 	"sync/atomic"
 
@@ -29,37 +29,32 @@ type binder struct {
 // startBinder starts a scheduler for all pods of the cluster. It ends with ctx.
 func (tb *testbed) startBinder(ctx context.Context) error {
 	pending := metav1.ListOptions{FieldSelector: "spec.nodeName="}
-	events, err := tb.watcher.CoreV1().Pods("").Watch(ctx, pending)
+	events, err := tb.watchPodsOf(ctx, "", pending)
 	if err != nil {
-		return fmt.Errorf("watch pods without a node: %w", err)
+		return err
 	}
 	b := &binder{tb: tb, bound: map[types.UID]bool{}, slots: make(chan struct{}, maxConcurrentBindings)}
 	go func() {
-		defer events.Stop()
-		for event := range events.ResultChan() {
-			b.observe(ctx, event)
+		for e := range events {
+			b.observe(ctx, e)
 		}
 		if ctx.Err() == nil {
-			tb.abort(fmt.Errorf("the watch of pods without a node has ended"))
+			tb.abort(errors.New("the watch of pods without a node has ended"))
 		}
 	}()
 	return nil
 }
 
-func (b *binder) observe(ctx context.Context, event watch.Event) {
-	pod, ok := event.Object.(*corev1.Pod)
-	if !ok {
+func (b *binder) observe(ctx context.Context, e podEvent) {
+	if e.kind == watch.Deleted { // bound, or deleted
+		delete(b.bound, e.pod.UID)
 		return
 	}
-	if event.Type == watch.Deleted { // bound, or deleted
-		delete(b.bound, pod.UID)
+	if len(e.pod.Spec.SchedulingGates) > 0 || e.pod.DeletionTimestamp != nil || b.bound[e.pod.UID] {
 		return
 	}
-	if len(pod.Spec.SchedulingGates) > 0 || pod.DeletionTimestamp != nil || b.bound[pod.UID] {
-		return
-	}
-	b.bound[pod.UID] = true
-	go b.bind(ctx, pod)
+	b.bound[e.pod.UID] = true
+	go b.bind(ctx, e.pod)
 }
 
 func (b *binder) bind(ctx context.Context, pod *corev1.Pod) {
