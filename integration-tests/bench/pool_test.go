@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -177,5 +178,34 @@ func TestPoolViewCountsPodsThatAreDown(t *testing.T) {
 	v.observe(poolEvent(watch.Deleted, p, "b", "2", "image:0", nil))
 	if got := v.down(); got != 2 {
 		t.Errorf("while one restarts and one is gone: %d", got)
+	}
+}
+
+func TestPoolMemoryRows(t *testing.T) {
+	f := poolFootprint{
+		pools: 1000, identities: 1000, nodes: 1000, template: 2048,
+		off: memoryUse{40000, 9000}, offWithPools: memoryUse{40100, 9000}, none: memoryUse{42000, 10000},
+		withPools: memoryUse{50000, 14000}, withIdentities: memoryUse{55000, 16000}, withNodes: memoryUse{55400, 16100},
+	}
+	var got []string
+	for _, r := range f.rows() {
+		got = append(got, r.goal+": "+r.cells[lockstepName]+" "+string(r.met))
+	}
+	want := []string{
+		"+0: 39.2 MB (+0.1 MB) yes", ": 41.0 MB (+2.0 MB) ", "≤ 6.0 KB: 6.00 KB (heap 2.00 KB) yes",
+		"≤ 4.0 KB: 5.00 KB (heap 2.00 KB) no", "≤ 0.5 KB: 0.40 KB (heap 0.10 KB) yes",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestLargePoolRowsCompareWithSmallOne(t *testing.T) {
+	of := func(birth time.Duration) []poolCPU { return []poolCPU{{birth: birth, hole: 8 * ms}} }
+	for want, birth := range map[verdict]time.Duration{met: 3 * ms, missed: 4 * ms} {
+		rows := largePoolRows(200, 2000, map[int][]poolCPU{200: of(2 * ms), 2000: of(birth)})
+		if rows[0].met != want || rows[1].cells[lockstepName] != "8.0 ms (1.00)" {
+			t.Errorf("%s: got %+v", birth, rows)
+		}
 	}
 }

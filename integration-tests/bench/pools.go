@@ -79,7 +79,7 @@ func (tb *testbed) poolBench(ctx context.Context) (*poolBench, error) {
 	}
 	floor, lockstep := tb.contenders[0], tb.contenders[1]
 	if tb.operator == "" {
-		lockstep.command += " -statefulcluster.enabled"
+		lockstep.command += enablesPools
 	}
 	set := &contender{name: statefulSetName, user: "system:kube-controller-manager"}
 	return &poolBench{testbed: tb, client: client, contenders: []*poolContender{

@@ -99,7 +99,11 @@ type standInSizes struct {
 	settle  time.Duration
 }
 
-type poolSizes struct{ runs, pods, left, holes, updates, updated, resting int }
+type poolSizes struct {
+	runs, pods, left, holes, updates, updated, resting int
+	memoryPools, memoryPods, memoryNodes               int
+	large, largeRuns                                   int
+}
 
 type soakSizes struct {
 	minutes, warmUp, groups, pods int
@@ -184,6 +188,11 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	count(&s.pool.updates, "pool.updates", 3, 11, "counted updates of each pool, after one that is not counted")
 	count(&s.pool.updated, "pool.updated", 30, 30, "pods that are updated one at a time")
 	count(&s.pool.resting, "pool.resting", 100, 1000, "pools of three pods at rest; the goals apply to 1000")
+	count(&s.pool.memoryPools, "pool.memory-pools", 500, 2000, "pools without pods whose memory is measured")
+	count(&s.pool.memoryPods, "pool.memory-pods", 500, 2000, "identities whose memory is measured")
+	count(&s.pool.memoryNodes, "pool.memory-nodes", 500, 2000, "nodes whose memory is measured")
+	count(&s.pool.large, "pool.large", 1000, 2000, "pods of a large pool; the goals apply to 2000")
+	count(&s.pool.largeRuns, "pool.large-runs", 1, 3, "births of a large pool, in turn with one of -pool.pods")
 	count(&s.soak.minutes, "soak.minutes", 60, 60, "minutes of repeated rollouts; only with -only soak")
 	count(&s.soak.warmUp, "soak.warm-up", 10, 10, "minutes that are not compared with the goals")
 	count(&s.soak.groups, "soak.groups", 4, 4, "groups that roll at once, each in a namespace of its own")
@@ -236,6 +245,8 @@ func (s *settings) check() error {
 		"stand-in.changes": s.standIn.changes,
 		"pool.runs":        s.pool.runs, "pool.pods": s.pool.pods, "pool.left": s.pool.left,
 		"pool.holes": s.pool.holes, "pool.updates": s.pool.updates, "pool.updated": s.pool.updated, "pool.resting": s.pool.resting,
+		"pool.memory-pools": s.pool.memoryPools, "pool.memory-pods": s.pool.memoryPods, "pool.memory-nodes": s.pool.memoryNodes,
+		"pool.large": s.pool.large, "pool.large-runs": s.pool.largeRuns,
 		"soak.minutes": s.soak.minutes, "soak.warm-up": s.soak.warmUp, "soak.groups": s.soak.groups, "soak.pods": s.soak.pods, "soak.every": int(s.soak.every.Seconds()),
 	} {
 		if n < 1 {
