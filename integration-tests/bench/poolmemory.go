@@ -30,7 +30,8 @@ type poolFootprint struct {
 }
 
 // poolMemory measures the memory of lockstep, on a cluster of its own: with the kind disabled and
-// enabled, with pools that have no pods, with a pool of many identities, and with more nodes.
+// enabled, with pools that have no pods, with a pool of many identities, and with more nodes. Each
+// figure is of a process that finds all of them there, and has nothing to do.
 func (b *bench) poolMemory(ctx context.Context) ([]row, error) {
 	if b.operator != "" {
 		b.report("NOT MEASURED: memory of pools: the flag of -operator that enables them is unknown")
@@ -60,31 +61,36 @@ func (pb *poolBench) measurePoolFootprint(ctx context.Context, c *poolContender)
 	if f.template, err = c.pool.templateSize(); err != nil {
 		return f, err
 	}
-	enabled := c.command
+	enabled, disabled := c.command, strings.TrimSuffix(c.command, enablesPools)
 	for _, step := range []struct {
-		use     *memoryUse
-		command string // to start; empty: the process goes on
-		before  func(context.Context) error
+		use     *memoryUse // of a process that starts beside all objects; nil: it only works on them
+		command string
+		before  func(context.Context) error // carried out beside the process of the step before
 		what    string
 	}{
 		{&f.none, enabled, nil, "no pools"},
-		{&f.off, strings.TrimSuffix(enabled, enablesPools), nil, "pools disabled"},
-		{&f.offWithPools, "", func(ctx context.Context) error { return pb.addEmptyPools(ctx, c, f.pools) }, fmt.Sprint("pools disabled, beside ", f.pools)},
+		{&f.off, disabled, nil, "pools disabled"},
+		{&f.offWithPools, disabled, func(ctx context.Context) error { return pb.addEmptyPools(ctx, c, f.pools) }, fmt.Sprint("pools disabled, beside ", f.pools)},
+		{nil, enabled, nil, ""},
 		{&f.withPools, enabled, nil, fmt.Sprint(f.pools, " pools without pods")},
-		{&f.withIdentities, "", func(ctx context.Context) error { return pb.addIdentities(ctx, c, f.identities) }, fmt.Sprint(f.identities, " identities in addition")},
-		{&f.withNodes, "", func(ctx context.Context) error { return pb.addNodes(ctx, f.nodes) }, fmt.Sprint(f.nodes, " nodes in addition")},
+		{&f.withIdentities, enabled, func(ctx context.Context) error { return pb.addIdentities(ctx, c, f.identities) }, fmt.Sprint(f.identities, " identities in addition")},
+		{&f.withNodes, enabled, func(ctx context.Context) error { return pb.addNodes(ctx, f.nodes) }, fmt.Sprint(f.nodes, " nodes in addition")},
 	} {
-		if step.command != "" {
-			c.kill()
-			c.command = step.command
-			if err := pb.start(ctx, c.contender, namespaces...); err != nil {
-				return f, err
-			}
-		}
 		if step.before != nil {
 			if err := step.before(ctx); err != nil {
 				return f, err
 			}
+		}
+		if err := pb.awaitNoWrites(ctx); err != nil {
+			return f, err
+		}
+		c.kill()
+		c.command = step.command
+		if err := pb.start(ctx, c.contender, namespaces...); err != nil {
+			return f, err
+		}
+		if step.use == nil {
+			continue
 		}
 		if *step.use, err = pb.measureCollected(ctx, c.contender, step.what); err != nil {
 			return f, err
