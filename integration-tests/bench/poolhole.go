@@ -131,7 +131,7 @@ func holesBesideRow(pools int, alone, beside map[string][]hole) row {
 	own, without := sentOf(beside[lockstepName]), sentOf(alone[lockstepName])
 	return holeRow(fmt.Sprintf("pool hole: the same beside %d pools at rest", pools), beside,
 		fmt.Sprintf("≤ %.2f × alone / %d ms", maxUnchangedRatio, maxHoleP99.Milliseconds()),
-		verdictOfBoth(median(own) <= times(maxUnchangedRatio, median(without)), quantile(own, 0.99) <= maxHoleP99))
+		verdictOfBoth(median(own) <= mostUnchanged(median(without)), quantile(own, 0.99) <= maxHoleP99))
 }
 
 func holeRow(what string, all map[string][]hole, goal string, v verdict) row {

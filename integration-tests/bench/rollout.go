@@ -177,13 +177,13 @@ func (tb *testbed) measureWithIdleGroups(ctx context.Context, groups map[string]
 func withIdleRows(pods, count int, alone, withIdle map[string]series) []row {
 	own, withoutIdle := withIdle[lockstepName], alone[lockstepName]
 	took := own.latencies()
-	same := verdictOfBoth(median(took) <= times(maxUnchangedRatio, median(withoutIdle.latencies())), quantile(took, 0.99) <= maxStepP99)
+	same := verdictOfBoth(median(took) <= mostUnchanged(median(withoutIdle.latencies())), quantile(took, 0.99) <= maxStepP99)
 	return []row{
 		totalsRow(fmt.Sprintf("%d pods beside %d idle groups", pods, count), withIdle, maxFloorRatio),
 		rowOf(fmt.Sprintf("Ready to next delete beside them, audit log, p50 / p99 of %d", len(took)),
 			fmt.Sprintf("≤ %.2f × alone / %d ms", maxUnchangedRatio, maxStepP99.Milliseconds()), same, withIdle, latencyCell),
 		rowOf("CPU for a rollout beside them (times alone)", fmt.Sprintf("≤ %.2f × alone", maxUnchangedRatio),
-			verdictOf(own.cpu() <= times(maxUnchangedRatio, withoutIdle.cpu())), withIdle, func(name string, s series) string {
+			verdictOf(own.cpu() <= mostUnchanged(withoutIdle.cpu())), withIdle, func(name string, s series) string {
 				if name == floorName {
 					return ""
 				}
