@@ -60,7 +60,7 @@ func (tb *testbed) measureLarge(ctx context.Context, c *contender) (largeResult,
 	if m.memory, err = tb.measureMemory(ctx, c, fmt.Sprint(tb.large.pods(), " pods"), tb.large.settle); err != nil {
 		return m, err
 	}
-	idle, err := tb.measureIdle(ctx, tb.large.groups)
+	idle, err := tb.measureIdle(ctx, fmt.Sprint(tb.large.groups, " groups"))
 	if err != nil {
 		return m, err
 	}

@@ -62,7 +62,7 @@ func main() {
 	b.conditions = conditionsOf(ctx, b.startedAt, os.Args[1:])
 	rows, err := b.run(ctx)
 	if len(rows) > 0 {
-		fmt.Print(b.conditions.heading(), table(b.names(), rows))
+		fmt.Print(b.conditions.heading(), table(append(b.names(), statefulSetName), rows))
 	}
 	fail(err)
 }
@@ -110,12 +110,15 @@ func scenarios() []scenario {
 		{[]string{"noisy"}, (*bench).noisyNeighbour},
 		{[]string{"large"}, (*bench).largeCluster},
 		{[]string{"stand-in"}, (*bench).standIns},
+		{[]string{"pool-birth", "pool-hole", "pool-shrink", "pool-handover", "pool-inplace", "pool-rest"}, (*bench).pools},
+		{[]string{"pool-memory"}, (*bench).poolMemory},
+		{[]string{"pool-large"}, (*bench).largePool},
 		{[]string{"soak"}, (*bench).soakTest},
 	}
 }
 
 func scenarioNames() []string {
-	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status", "noisy", "large", "stand-in", "soak"}
+	return []string{"rollout", "idle", "many", "memory", "fairness", "failover", "webhooks", "evictions", "scaling", "status", "noisy", "large", "stand-in", "pool-birth", "pool-hole", "pool-shrink", "pool-handover", "pool-inplace", "pool-rest", "pool-memory", "pool-large", "soak"}
 }
 
 // run measures the chosen scenarios and returns the rows of the successful ones.

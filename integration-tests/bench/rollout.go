@@ -162,7 +162,7 @@ func (tb *testbed) measureWithIdleGroups(ctx context.Context, groups map[string]
 			return nil, err
 		}
 	}
-	idleUses, err := tb.measureIdle(ctx, count)
+	idleUses, err := tb.measureIdle(ctx, fmt.Sprint(count, " groups"))
 	if err != nil {
 		return nil, err
 	}
@@ -177,13 +177,13 @@ func (tb *testbed) measureWithIdleGroups(ctx context.Context, groups map[string]
 func withIdleRows(pods, count int, alone, withIdle map[string]series) []row {
 	own, withoutIdle := withIdle[lockstepName], alone[lockstepName]
 	took := own.latencies()
-	same := verdictOfBoth(median(took) <= times(maxUnchangedRatio, median(withoutIdle.latencies())), quantile(took, 0.99) <= maxStepP99)
+	same := verdictOfBoth(median(took) <= mostUnchanged(median(withoutIdle.latencies())), quantile(took, 0.99) <= maxStepP99)
 	return []row{
 		totalsRow(fmt.Sprintf("%d pods beside %d idle groups", pods, count), withIdle, maxFloorRatio),
 		rowOf(fmt.Sprintf("Ready to next delete beside them, audit log, p50 / p99 of %d", len(took)),
 			fmt.Sprintf("≤ %.2f × alone / %d ms", maxUnchangedRatio, maxStepP99.Milliseconds()), same, withIdle, latencyCell),
 		rowOf("CPU for a rollout beside them (times alone)", fmt.Sprintf("≤ %.2f × alone", maxUnchangedRatio),
-			verdictOf(own.cpu() <= times(maxUnchangedRatio, withoutIdle.cpu())), withIdle, func(name string, s series) string {
+			verdictOf(own.cpu() <= mostUnchanged(withoutIdle.cpu())), withIdle, func(name string, s series) string {
 				if name == floorName {
 					return ""
 				}
@@ -204,8 +204,8 @@ func (s idleUse) perMinute() float64 { return float64(s.writes) / s.duration.Min
 // cpuShare returns the share of one core that it used.
 func (s idleUse) cpuShare() float64 { return s.cpu.Seconds() / s.duration.Seconds() }
 
-// measureIdle measures idle operators.
-func (tb *testbed) measureIdle(ctx context.Context, count int) (map[string]idleUse, error) {
+// measureIdle measures operators that are idle with some objects.
+func (tb *testbed) measureIdle(ctx context.Context, with string) (map[string]idleUse, error) {
 	if err := tb.awaitNoWrites(ctx); err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (tb *testbed) measureIdle(ctx context.Context, count int) (map[string]idleU
 	for _, c := range tb.contenders {
 		used[c.name] = c.cpu()
 	}
-	tb.report("idle with %d groups for %s", count, tb.idle.window)
+	tb.report("idle with %s for %s", with, tb.idle.window)
 	if err := pause(ctx, tb.idle.window); err != nil {
 		return nil, err
 	}

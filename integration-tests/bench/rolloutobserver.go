@@ -22,16 +22,22 @@ type podEvent struct {
 // watchPods lists pods and then watches them. The existing pods come first, as added. The channel is
 // closed when the watch ends.
 func (tb *testbed) watchPods(ctx context.Context, namespace, selector string) (<-chan podEvent, error) {
+	return tb.watchPodsOf(ctx, namespace, metav1.ListOptions{LabelSelector: selector})
+}
+
+// watchPodsOf is watchPods with any selector.
+func (tb *testbed) watchPodsOf(ctx context.Context, namespace string, which metav1.ListOptions) (<-chan podEvent, error) {
 	pods := tb.watcher.CoreV1().Pods(namespace)
-	list, err := retryProtocolError(ctx, func() (*corev1.PodList, error) {
-		return pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
-	})
+	list, err := retryProtocolError(ctx, func() (*corev1.PodList, error) { return pods.List(ctx, which) })
 	if err != nil {
 		return nil, fmt.Errorf("list pods: %w", err)
 	}
-	events, err := retryProtocolError(ctx, func() (watch.Interface, error) {
-		return pods.Watch(ctx, metav1.ListOptions{LabelSelector: selector, ResourceVersion: list.ResourceVersion})
-	})
+	watchSince := func(version string) (watch.Interface, error) {
+		since := which
+		since.ResourceVersion = version
+		return retryProtocolError(ctx, func() (watch.Interface, error) { return pods.Watch(ctx, since) })
+	}
+	events, err := watchSince(list.ResourceVersion)
 	if err != nil {
 		return nil, fmt.Errorf("watch pods: %w", err)
 	}
@@ -41,20 +47,34 @@ func (tb *testbed) watchPods(ctx context.Context, namespace, selector string) (<
 	}
 	go func() {
 		defer close(podEvents)
-		defer events.Stop()
-		for event := range events.ResultChan() {
-			pod, ok := event.Object.(*corev1.Pod)
-			if !ok {
-				return // the watch cannot continue
-			}
-			select {
-			case podEvents <- podEvent{event.Type, pod, time.Now()}:
-			case <-ctx.Done():
+		for version := list.ResourceVersion; err == nil; {
+			var more bool
+			if version, more = forward(ctx, events, podEvents, version); !more {
 				return
 			}
+			events, err = watchSince(version)
 		}
 	}()
 	return podEvents, nil
+}
+
+// forward forwards the events of one watch until it ends, and returns the version of the last one. A
+// busy API server ends a watch that does not keep up; more is true if another watch can continue.
+func forward(ctx context.Context, events watch.Interface, to chan<- podEvent, version string) (_ string, more bool) {
+	defer events.Stop()
+	for event := range events.ResultChan() {
+		pod, ok := event.Object.(*corev1.Pod)
+		if !ok {
+			return version, false
+		}
+		version = pod.ResourceVersion
+		select {
+		case to <- podEvent{event.Type, pod, time.Now()}:
+		case <-ctx.Done():
+			return version, false
+		}
+	}
+	return version, ctx.Err() == nil
 }
 
 // retryProtocolError repeats a request if the connection has no free stream. The API server still

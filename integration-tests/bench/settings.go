@@ -34,6 +34,7 @@ type settings struct {
 	noisy    noisySizes
 	large    largeSizes
 	standIn  standInSizes
+	pool     poolSizes
 	soak     soakSizes
 }
 
@@ -96,6 +97,12 @@ type standInSizes struct {
 	pods    numbers
 	changes int
 	settle  time.Duration
+}
+
+type poolSizes struct {
+	runs, pods, left, holes, updates, updated, resting int
+	memoryPools, memoryPods, memoryNodes               int
+	large, largeRuns                                   int
 }
 
 type soakSizes struct {
@@ -174,6 +181,18 @@ func (s *settings) flags(set *flag.FlagSet) map[string]string {
 	list(&s.standIn.pods, "stand-in.pods", numbers{1000, 10000}, "1000,100000", "managed pods of the stand-in, in groups of 20")
 	count(&s.standIn.changes, "stand-in.changes", 50, 200, "groups that are changed one after the other")
 	duration(&s.standIn.settle, "stand-in.settle", 10*time.Second, 150*time.Second, "maximum time until memory is stable")
+	count(&s.pool.runs, "pool.runs", 3, 11, "counted births and downscales of each pool, after one that is not counted")
+	count(&s.pool.pods, "pool.pods", 200, 200, "pods of a pool")
+	count(&s.pool.left, "pool.left", 20, 20, "pods of a pool after a downscale, and of one whose pods are lost")
+	count(&s.pool.holes, "pool.holes", 100, 300, "pods of each pool that are lost, alone and beside pools at rest")
+	count(&s.pool.updates, "pool.updates", 3, 11, "counted updates of each pool, after one that is not counted")
+	count(&s.pool.updated, "pool.updated", 30, 30, "pods that are updated one at a time")
+	count(&s.pool.resting, "pool.resting", 100, 1000, "pools of three pods at rest; the goals apply to 1000")
+	count(&s.pool.memoryPools, "pool.memory-pools", 500, 2000, "pools without pods whose memory is measured")
+	count(&s.pool.memoryPods, "pool.memory-pods", 500, 2000, "identities whose memory is measured")
+	count(&s.pool.memoryNodes, "pool.memory-nodes", 500, 2000, "nodes whose memory is measured")
+	count(&s.pool.large, "pool.large", 1000, 2000, "pods of a large pool; the goals apply to 2000")
+	count(&s.pool.largeRuns, "pool.large-runs", 1, 3, "births of a large pool, in turn with one of -pool.pods")
 	count(&s.soak.minutes, "soak.minutes", 60, 60, "minutes of repeated rollouts; only with -only soak")
 	count(&s.soak.warmUp, "soak.warm-up", 10, 10, "minutes that are not compared with the goals")
 	count(&s.soak.groups, "soak.groups", 4, 4, "groups that roll at once, each in a namespace of its own")
@@ -224,7 +243,11 @@ func (s *settings) check() error {
 		"noisy.runs": s.noisy.runs, "noisy.groups": s.noisy.groups, "noisy.rate": s.noisy.rate,
 		"large.groups": s.large.groups, "large.namespaces": s.large.namespaces, "large.rolling": s.large.rolling, "large.runs": s.large.runs, "large.starts": s.large.starts,
 		"stand-in.changes": s.standIn.changes,
-		"soak.minutes":     s.soak.minutes, "soak.warm-up": s.soak.warmUp, "soak.groups": s.soak.groups, "soak.pods": s.soak.pods, "soak.every": int(s.soak.every.Seconds()),
+		"pool.runs":        s.pool.runs, "pool.pods": s.pool.pods, "pool.left": s.pool.left,
+		"pool.holes": s.pool.holes, "pool.updates": s.pool.updates, "pool.updated": s.pool.updated, "pool.resting": s.pool.resting,
+		"pool.memory-pools": s.pool.memoryPools, "pool.memory-pods": s.pool.memoryPods, "pool.memory-nodes": s.pool.memoryNodes,
+		"pool.large": s.pool.large, "pool.large-runs": s.pool.largeRuns,
+		"soak.minutes": s.soak.minutes, "soak.warm-up": s.soak.warmUp, "soak.groups": s.soak.groups, "soak.pods": s.soak.pods, "soak.every": int(s.soak.every.Seconds()),
 	} {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("-%s is %d: must be a number above 0", name, n))
@@ -235,6 +258,9 @@ func (s *settings) check() error {
 	}
 	if s.large.rolling > s.large.groups {
 		errs = append(errs, fmt.Errorf("-large.rolling is %d: must be at most the %d groups", s.large.rolling, s.large.groups))
+	}
+	if s.pool.left >= s.pool.pods {
+		errs = append(errs, fmt.Errorf("-pool.left is %d: must be less than the %d pods", s.pool.left, s.pool.pods))
 	}
 	if remaining := s.soak.minutes - s.soak.warmUp; remaining < minSamples {
 		errs = append(errs, fmt.Errorf("-soak.minutes: %d remain after the warm-up: must be at least %d", remaining, minSamples))
@@ -297,7 +323,7 @@ func (c *namedCommands) Set(text string) error {
 	if next.command == "" {
 		return errors.New("the command line is empty")
 	}
-	if next.name == floorName || next.name == lockstepName {
+	if next.name == floorName || next.name == lockstepName || next.name == statefulSetName {
 		return fmt.Errorf("-contender: %s is already the name of a column", next.name)
 	}
 	for _, existing := range *c {

@@ -76,8 +76,9 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 
 func TestChosenScenarios(t *testing.T) {
 	for only, want := range map[string]string{
-		"":            "rollout many memory fairness failover webhooks evictions scaling status noisy large stand-in",
+		"":            "rollout many memory fairness failover webhooks evictions scaling status noisy large stand-in pool-birth pool-memory pool-large",
 		"idle":        "rollout",
+		"pool-shrink": "pool-birth",
 		"soak":        "soak",
 		"memory,many": "many memory",
 	} {

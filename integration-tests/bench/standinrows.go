@@ -21,7 +21,7 @@ func standInRows(world standin.World, all, first map[string]standInResult) []row
 	own := all[lockstepName].writes
 	if first != nil {
 		goal = fmt.Sprintf("p50 ≤ %.2f × with fewest", maxUnchangedRatio)
-		same = verdictOf(median(own) <= times(maxUnchangedRatio, median(first[lockstepName].writes)))
+		same = verdictOf(median(own) <= mostUnchanged(median(first[lockstepName].writes)))
 	}
 	rows := append([]row{full}, memoryUseRows(groups*each, groupsPerNamespace*each, memory)...)
 	return append(rows, rowOf(fmt.Sprintf("one group changed to first write, p50 / p99 of %d", len(own)), goal, same, all, func(name string, r standInResult) string {

@@ -52,8 +52,9 @@ func parts[T any](turns []T, runs int) [][]T {
 	return slices.Collect(slices.Chunk(turns, max((len(turns)+runs-1)/runs, 1)))
 }
 
-func times(factor float64, d time.Duration) time.Duration {
-	return time.Duration(factor * float64(d))
+// mostUnchanged returns the longest duration that counts as the same as d.
+func mostUnchanged(d time.Duration) time.Duration {
+	return time.Duration(maxUnchangedRatio * float64(d))
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
