@@ -22,26 +22,10 @@ const byNode = "node"
 const outOfService = "node.kubernetes.io/out-of-service"
 
 func indexByNode(object any) ([]string, error) {
-	if p, is := object.(*corev1.Pod); is && p.Spec.NodeName != "" {
-		return []string{p.Spec.NodeName}, nil
+	if p, is := object.(*podRecord); is && p.Node.Name != "" {
+		return []string{p.Node.Name}, nil
 	}
 	return nil, nil
-}
-
-// trimNode removes from a node what no rule reads.
-func trimNode(object any) (any, error) {
-	n, is := object.(*corev1.Node)
-	if !is {
-		return object, nil
-	}
-	trimmed := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion}}
-	trimmed.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key != outOfService })
-	trimmed.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type != corev1.NodeReady })
-	for i := range trimmed.Status.Conditions {
-		c := &trimmed.Status.Conditions[i]
-		*c = corev1.NodeCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime}
-	}
-	return trimmed, nil
 }
 
 // nodeOf converts a node; nil is a node that does not exist.
@@ -67,8 +51,10 @@ func (o *Observer) withNodes(s *pool.Snapshot) {
 	for i := range s.Pods {
 		if name := s.Pods[i].Node.Name; name != "" {
 			item, _, _ := o.nodes.GetStore().GetByKey(name) // it never returns an error
-			cached, _ := item.(*corev1.Node)
-			s.Pods[i].Node = nodeOf(name, cached)
+			s.Pods[i].Node = nodeOf(name, nil)
+			if cached, is := item.(*nodeRecord); is {
+				s.Pods[i].Node = cached.Node
+			}
 		}
 	}
 }
@@ -108,9 +94,9 @@ const readsAtATime = 10
 
 // nodeChanged enqueues the pools that have pods on a node, if what counts of the node has changed.
 func (o *Observer) nodeChanged(former, latest any) {
-	was, had := former.(*corev1.Node)
-	is, has := latest.(*corev1.Node)
-	if had && has && nodeOf(is.Name, was) == nodeOf(is.Name, is) {
+	was, had := former.(*nodeRecord)
+	is, has := latest.(*nodeRecord)
+	if had && has && was.Node == is.Node {
 		return
 	}
 	node := is
@@ -120,7 +106,7 @@ func (o *Observer) nodeChanged(former, latest any) {
 	if node == nil {
 		return
 	}
-	items, err := o.pods.GetIndexer().ByIndex(byNode, node.Name)
+	items, err := o.pods.GetIndexer().ByIndex(byNode, node.Node.Name)
 	if err != nil {
 		return // New has created the index
 	}

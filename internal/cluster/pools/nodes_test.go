@@ -43,10 +43,10 @@ func TestANodeIsConverted(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			got := nodeOf("n", tc.node)
 			if tc.node != nil {
-				trimmed, err := trimNode(tc.node.DeepCopy())
-				n, is := trimmed.(*corev1.Node)
-				if err != nil || !is || nodeOf("n", n) != got {
-					t.Errorf("trimmed it is %+v, %v", trimmed, err)
+				kept, err := recorded(tc.node.DeepCopy())
+				n, is := kept.(*nodeRecord)
+				if err != nil || !is || n.Node != got || n.GetName() != "n" {
+					t.Errorf("it is kept as %+v, %v", kept, err)
 				}
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -95,7 +95,7 @@ func TestALiveReadReadsTheNodesThatSeemToBeSilent(t *testing.T) {
 	reports := silentNode("n", start)
 	reports.Status.Conditions[1].Status = corev1.ConditionTrue
 	o := newObserver(t, &nodes{&server{node: "n"}, []any{reports}})
-	if err := o.nodes.GetStore().Add(silentNode("n", start)); err != nil {
+	if err := o.nodes.GetStore().Add(kept(t, silentNode("n", start))); err != nil {
 		t.Fatal(err)
 	}
 	live, err := o.Live(t.Context(), key)
@@ -110,7 +110,7 @@ func TestPoolsAreEnqueuedIfANodeOfTheirPodsChanges(t *testing.T) {
 	other := silentNode("n", start)
 	other.Labels = map[string]string{"a": "b"}
 	for sentence, tc := range map[string]struct {
-		former, latest any
+		former, latest *corev1.Node
 		want           []plan.Key
 	}{
 		"it is deleted":           {silentNode("n", start), nil, []plan.Key{key}},
@@ -121,15 +121,15 @@ func TestPoolsAreEnqueuedIfANodeOfTheirPodsChanges(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			o := newObserver(t, &server{})
 			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db-a", Namespace: "team", Labels: map[string]string{contract.PoolLabel: "db"}}, Spec: corev1.PodSpec{NodeName: "n"}}
-			if err := o.pods.GetIndexer().Add(p); err != nil {
+			if err := o.pods.GetIndexer().Add(kept(t, p)); err != nil {
 				t.Fatal(err)
 			}
 			var enqueued []plan.Key
 			o.options.Changed = func(key plan.Key) { enqueued = append(enqueued, key) }
 			if tc.latest == nil {
-				o.nodeEvents().OnDelete(tc.former)
+				o.nodeEvents().OnDelete(kept(t, tc.former))
 			} else {
-				o.nodeEvents().OnUpdate(tc.former, tc.latest)
+				o.nodeEvents().OnUpdate(kept(t, tc.former), kept(t, tc.latest))
 			}
 			if diff := cmp.Diff(tc.want, enqueued); diff != "" {
 				t.Errorf("enqueued (-want +got):\n%s", diff)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,9 +87,10 @@ func New(o Options) (*Observer, error) {
 		revisions: appsinformers.NewFilteredControllerRevisionInformer(o.Client, o.Namespace, 0, indexers(), labelled),
 	}
 	for _, informer := range []cache.SharedIndexInformer{observer.pods, observer.claims, observer.revisions} {
-		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc: observer.touched, UpdateFunc: func(_, object any) { observer.touched(object) }, DeleteFunc: observer.touched,
-		}); err != nil {
+		})
+		if err := errors.Join(err, informer.SetTransform(recorded)); err != nil {
 			return nil, fmt.Errorf("listen to the objects of pools: %w", err)
 		}
 	}
@@ -99,46 +99,16 @@ func New(o Options) (*Observer, error) {
 			return nil, err
 		}
 	}
-	if err := errors.Join(observer.pods.SetTransform(trim), observer.revisions.SetTransform(converted)); err != nil {
-		return nil, fmt.Errorf("trim the objects of pools: %w", err)
-	}
 	return observer, nil
 }
 
 func (o *Observer) watchNodes() error {
 	o.nodes = coreinformers.NewNodeInformer(o.options.Client, 0, cache.Indexers{})
 	_, err := o.nodes.AddEventHandler(o.nodeEvents())
-	if err := errors.Join(err, o.nodes.SetTransform(trimNode)); err != nil {
+	if err := errors.Join(err, o.nodes.SetTransform(recorded)); err != nil {
 		return fmt.Errorf("listen to nodes: %w", err)
 	}
 	return nil
-}
-
-// trim removes from a pod what no rule reads.
-func trim(object any) (any, error) {
-	if p, is := object.(*corev1.Pod); is {
-		p.ManagedFields = nil
-		containers := make([]corev1.Container, len(p.Spec.Containers))
-		for i := range p.Spec.Containers {
-			c := &p.Spec.Containers[i]
-			containers[i] = corev1.Container{Name: c.Name, Image: c.Image, Resources: onlyResizable(&c.Resources)}
-		}
-		volumes := slices.DeleteFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim == nil })
-		p.Spec = corev1.PodSpec{
-			Volumes:  slices.Clone(volumes),
-			NodeName: p.Spec.NodeName, SchedulingGates: p.Spec.SchedulingGates, HostNetwork: p.Spec.HostNetwork, Containers: containers,
-			ReadinessGates: p.Spec.ReadinessGates,
-		}
-	}
-	return object, nil
-}
-
-// converted converts the content of a revision once, instead of for each snapshot.
-func converted(object any) (any, error) {
-	if r, is := object.(*appsv1.ControllerRevision); is {
-		return revisionOf(r), nil
-	}
-	return object, nil
 }
 
 func indexByPool(object any) ([]string, error) {
@@ -199,8 +169,10 @@ func (o *Observer) Keys(namespace string) []plan.Key {
 
 // Has reports whether the caches show anything of a pool.
 func (o *Observer) Has(key plan.Key) bool {
-	s := o.Cached(key)
-	return !s.Gone() || s.Hold.Exists
+	o.mu.Lock()
+	_, exists := o.objects[key]
+	o.mu.Unlock()
+	return exists || len(inPool(o.pods, key)) > 0 || o.options.Holds.Cached(key).Exists
 }
 
 // Cached returns a pool as the caches show it. It makes no request.
@@ -211,13 +183,13 @@ func (o *Observer) Cached(key plan.Key) pool.Snapshot {
 	s.Object, s.ObjectsAt = o.objects[key], o.at
 	o.mu.Unlock()
 	for _, item := range inPool(o.pods, key) {
-		if p, is := item.(*corev1.Pod); is {
-			s.Pods = append(s.Pods, podOf(p))
+		if p, is := item.(*podRecord); is {
+			s.Pods = append(s.Pods, p.Pod)
 		}
 	}
 	for _, item := range inPool(o.claims, key) {
-		if m, is := item.(*metav1.PartialObjectMetadata); is {
-			s.Claims = append(s.Claims, claimOf(m))
+		if c, is := item.(*claimRecord); is {
+			s.Claims = append(s.Claims, c.Claim)
 		}
 	}
 	o.withNodes(&s)
@@ -301,8 +273,18 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (pool.Snapshot, error
 	return s, o.readVolumes(ctx, &s)
 }
 
-// readObject reads the object by a list of one, which has a version even if the object does not exist.
+// readObject reads the object. It is as new as the claims, which were read before. A list of one has a version even if the object does
+// not exist; of a quiet kind it takes longer, because the API server waits until its cache is known to be up to date.
 func (o *Observer) readObject(ctx context.Context, s *pool.Snapshot) error {
+	object, err := o.options.Dynamic.Resource(Resource).Namespace(s.Key.Namespace).Get(ctx, s.Key.Name, metav1.GetOptions{})
+	if err == nil {
+		s.Object = objectOf(object)
+		s.ObjectsAt = max(s.Object.Version, s.ClaimsAt)
+		return nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("read StatefulCluster %s/%s: %w", s.Key.Namespace, s.Key.Name, err)
+	}
 	list, err := o.options.Dynamic.Resource(Resource).Namespace(s.Key.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, s.Key.Name).String(),
 	})

@@ -61,10 +61,22 @@ func (s *server) RoundTrip(q *http.Request) (*http.Response, error) {
 			claim["deletionTimestamp"] = "2026-01-05T12:00:00Z"
 		}
 		return apitest.Answer(http.StatusOK, map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": claim}), nil
-	case s.missing:
-		return list("StatefulCluster", "lockstep.dev/v1alpha1")
+	case resource == "db" && !s.missing:
+		return apitest.Answer(http.StatusOK, newObject(3).Object), nil
+	case resource == "db":
+		return apitest.Answer(http.StatusNotFound, metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}), nil
 	}
-	return list("StatefulCluster", "lockstep.dev/v1alpha1", newObject(3).Object)
+	return list("StatefulCluster", "lockstep.dev/v1alpha1")
+}
+
+// kept returns an object as the caches keep it.
+func kept(t *testing.T, object any) any {
+	t.Helper()
+	is, err := recorded(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is
 }
 
 func newObject(replicas int64) *unstructured.Unstructured {
@@ -117,7 +129,7 @@ func TestALiveReadListsPodsAndTheObjectAfterClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claims, pods, object := slices.Index(s.requested, "persistentvolumeclaims"), slices.Index(s.requested, "pods"), slices.Index(s.requested, "statefulclusters")
+	claims, pods, object := slices.Index(s.requested, "persistentvolumeclaims"), slices.Index(s.requested, "pods"), slices.Index(s.requested, "db")
 	if claims < 0 || pods < claims || object < claims {
 		t.Errorf("the requests were %q", s.requested)
 	}
@@ -291,7 +303,7 @@ func TestARefusalIsAboutOneTemplate(t *testing.T) {
 func TestATakenClaimIsForgottenWithItsPod(t *testing.T) {
 	o := newObserver(t, &server{})
 	for _, id := range []pool.ID{"a", "b"} {
-		if err := o.pods.GetStore().Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: pool.PodName("db", id)}}); err != nil {
+		if err := o.pods.GetStore().Add(kept(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: pool.PodName("db", id)}})); err != nil {
 			t.Fatal(err)
 		}
 	}

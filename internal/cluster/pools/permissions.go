@@ -6,7 +6,7 @@ import "github.com/lockstep-dev/lockstep/internal/contract/permission"
 func Permissions() []permission.Need {
 	watch := []string{"list", "watch"}
 	return []permission.Need{
-		{APIGroup: Resource.Group, Resource: Resource.Resource, Verbs: watch, Why: "know the StatefulClusters"},
+		{APIGroup: Resource.Group, Resource: Resource.Resource, Verbs: append([]string{"get"}, watch...), Why: "know the StatefulClusters"},
 		{Resource: "pods", Verbs: []string{"get", "list", "watch"}, Why: "know the pods of StatefulClusters"},
 		{Resource: "persistentvolumeclaims", Verbs: []string{"get", "list", "watch"}, Why: "know the claims of StatefulClusters"},
 		{APIGroup: "apps", Resource: "controllerrevisions", Verbs: watch, Why: "know the revisions of StatefulClusters"},

@@ -6,10 +6,8 @@ import (
 	"regexp"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lockstep-dev/lockstep/internal/cluster/observe"
 	"github.com/lockstep-dev/lockstep/internal/contract"
@@ -35,16 +33,16 @@ func (p Pods) Pod(namespace, name string) (observe.Pod, bool) {
 	if !exists && p.mayBeOurs(namespace, name) {
 		return observe.Pod{}, false
 	}
-	if pod, ours := placed(cached); ours {
-		return pod, true
+	if exists && cached.counts {
+		return placed(namespace, cached.Labels[contract.PoolLabel], &cached.Pod), true
 	}
 	return p.Observer.Pod(namespace, name)
 }
 
 // cached returns a pod with the labels of a StatefulCluster.
-func (p Pods) cached(namespace, name string) (*corev1.Pod, bool) {
+func (p Pods) cached(namespace, name string) (*podRecord, bool) {
 	item, exists, err := p.Pools.pods.GetStore().GetByKey(namespace + "/" + name)
-	cached, is := item.(*corev1.Pod)
+	cached, is := item.(*podRecord)
 	return cached, err == nil && exists && is
 }
 
@@ -60,8 +58,9 @@ func (p Pods) LivePod(ctx context.Context, namespace, name string) (observe.Pod,
 	case err != nil:
 		return observe.Pod{}, false, fmt.Errorf("read pod %s/%s: %w", namespace, name, err)
 	}
-	if pod, ours := placed(read); ours {
-		return pod, true, nil
+	if counts(read) {
+		pod := podOf(read)
+		return placed(namespace, read.Labels[contract.PoolLabel], &pod), true, nil
 	}
 	return p.Observer.LivePod(ctx, namespace, name)
 }
@@ -77,20 +76,11 @@ func (p Pods) mayBeOurs(namespace, name string) bool {
 // namesPod is the form of the name of a StatefulCluster's pod, unless it was adopted.
 var namesPod = regexp.MustCompile(`-[0-9a-f]{16}$`)
 
-// placed returns a pod with its StatefulCluster, under whose hold it is evicted. The second result is false if none
-// controls it, or if it lacks the label of the one that does: then it does not count there.
-func placed(p *corev1.Pod) (observe.Pod, bool) {
-	if p == nil {
-		return observe.Pod{}, false
-	}
-	owner := metav1.GetControllerOfNoCopy(p)
-	if owner == nil || owner.Kind != kind || schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group != Resource.Group || p.Labels[contract.PoolLabel] != owner.Name {
-		return observe.Pod{}, false
-	}
-	pod := podOf(p)
+// placed returns a pod with its StatefulCluster, under whose hold it is evicted.
+func placed(namespace, name string, p *pool.Pod) observe.Pod {
 	return observe.Pod{
-		UID: pod.UID, Version: pod.Version, Up: pod.Up(), Terminating: p.DeletionTimestamp != nil, Held: true, Key: KeyOf(p.Namespace, owner.Name),
-	}, true
+		UID: p.UID, Version: p.Version, Up: p.Up(), Terminating: p.Phase == plan.Terminating, Held: true, Key: KeyOf(namespace, name),
+	}
 }
 
 // kind is the kind of StatefulClusters.

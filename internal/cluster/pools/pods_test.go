@@ -90,7 +90,7 @@ func TestPodsOfStatefulClustersAreLookedUpByName(t *testing.T) {
 				}
 			}
 			if tc.inPools {
-				if err := pods.Pools.pods.GetStore().Add(tc.pod); err != nil {
+				if err := pods.Pools.pods.GetStore().Add(kept(t, tc.pod.DeepCopy())); err != nil {
 					t.Fatal(err)
 				}
 			}

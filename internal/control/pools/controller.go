@@ -140,11 +140,15 @@ func (c *Controller) refuse(ctx context.Context, seen pool.Snapshot, steps []pla
 	return reason.WithClass(reason.Human, fmt.Errorf("plan %q: %w", plan.Notation(steps), broken))
 }
 
-// decide plans on the caches and, if they are not sufficient, again on a live read. A plan that ends pods is confirmed
+// decide plans on the caches and, if they are not sufficient, again on a live read. Missing pods are created before anything
+// is read or recorded for other actions, which come in the next plan. A plan that ends pods is confirmed
 // by another read of the object. No disruption begins long after the first of these reads: pods may have ended meanwhile.
 func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (pool.Snapshot, []plan.Action, hold.Decision, error) {
 	began := time.Now()
 	steps := pool.Plan(seen)
+	if first := onCaches(steps); plan.Has[pool.CreatePods](first) {
+		return seen, append(first, plan.In(plan.Nowhere, steps)...), hold.Decision{}, nil
+	}
 	decision := hold.Decide(&seen, steps)
 	if decision.Need == hold.ReadLive {
 		live, err := c.Observer.Live(ctx, seen.Key)

@@ -136,9 +136,8 @@ func TestWhatAPlanIsMadeFrom(t *testing.T) {
 		"a live read that fails is an error": {
 			world: world{cached: observed(false, 1, "a", "b"), unreadable: true}, reads: []string{"live"}, fails: true,
 		},
-		"missing pods are created although the live read fails": {
-			world: world{cached: withSpentClaim(observed(false, 2, "a")), unreadable: true}, reads: []string{"live"},
-			plans: []string{"create 1 pods of db at 1: db-new"}, fails: true,
+		"missing pods are created before anything is read": {
+			world: world{cached: withSpentClaim(observed(false, 2, "a")), unreadable: true}, plans: []string{"create 1 pods of db at 1: db-new"},
 		},
 		"a namespace that did not opt in is left alone": {world: world{cached: observed(false, 2, "a")}, unmanaged: true},
 	} {

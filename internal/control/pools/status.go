@@ -3,6 +3,7 @@ package pools
 import (
 	"context"
 	"encoding/json"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -38,9 +39,12 @@ type statuses struct {
 }
 
 type written struct {
-	text string
+	text uint64 // a hash of it
 	at   time.Time
 }
+
+// seed is that of the hashes of this process.
+var seed = maphash.MakeSeed()
 
 func (s *statuses) forget(key plan.Key) {
 	s.mu.Lock()
@@ -80,14 +84,14 @@ func (s *statuses) changed(key plan.Key, text string, now time.Time) (write bool
 	if s.last == nil {
 		s.last = map[plan.Key]written{}
 	}
-	last := s.last[key]
-	if last.text == text {
+	last, hashed := s.last[key], maphash.String(seed, text)
+	if last.text == hashed {
 		return false, 0
 	}
 	if rest = last.at.Add(writesApart).Sub(now); rest > 0 {
 		return false, rest
 	}
-	s.last[key] = written{text, now}
+	s.last[key] = written{hashed, now}
 	return true, 0
 }
 
