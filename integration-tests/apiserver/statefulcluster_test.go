@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
@@ -375,6 +377,68 @@ func updatesImagesInPlace(t *testing.T, p pool) {
 		}
 		return nil
 	})
+}
+
+func TestStatefulClusterCreatesNewIdentitiesBeforeOthersLeave(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.withRoleForPools()
+	p := s.createPool(2, map[string]any{"updateStrategy": map[string]any{"rollingUpdate": map[string]any{
+		"podUpdatePolicy": "Recreate", "maxUnavailable": int64(0), "maxSurge": int64(1),
+	}}})
+	before, _ := identities(p.settles(2))
+	least, most := p.counts(2)
+	p.updates(withContainer("db:2", ""))
+	after, _ := identities(p.hasImage(2, "db:2"))
+	for _, name := range before {
+		if slices.Contains(after, name) {
+			t.Errorf("pod %s was not replaced", name)
+		}
+	}
+	if least() < 2 || most() != 3 {
+		t.Errorf("at least %d pods were Ready and at most %d existed, want 2 and 3", least(), most())
+	}
+}
+
+// counts watches the pods of the pool, of which so many are Ready. The results return how many were Ready at least, and how many
+// existed at most.
+func (p pool) counts(ready int) (least, most func() int) {
+	p.t.Helper()
+	var mu sync.Mutex
+	fewest, highest := ready, 0
+	watch, err := p.world.admin.CoreV1().Pods(p.scene.name).Watch(p.t.Context(), metav1.ListOptions{LabelSelector: "lockstep.dev/statefulcluster=" + p.name})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(watch.Stop)
+	go func() {
+		pods := map[string]*corev1.Pod{}
+		began := false // the watch begins with the pods that exist, one after the other
+		for event := range watch.ResultChan() {
+			pod, is := event.Object.(*corev1.Pod)
+			if !is {
+				continue
+			}
+			if pods[pod.Name] = pod; event.Type == apiwatch.Deleted || pod.DeletionTimestamp != nil {
+				delete(pods, pod.Name)
+			}
+			serving := 0
+			for _, pod := range pods {
+				if isReady(pod) {
+					serving++
+				}
+			}
+			mu.Lock()
+			began = began || serving == ready
+			if began {
+				fewest = min(fewest, serving)
+			}
+			highest = max(highest, len(pods))
+			mu.Unlock()
+		}
+	}()
+	of := func(n *int) func() int { return func() int { mu.Lock(); defer mu.Unlock(); return *n } }
+	return of(&fewest), of(&highest)
 }
 
 func TestStatefulClusterKeepsClaimsWhenAPodIsReplacedForAnUpdate(t *testing.T) {

@@ -65,6 +65,7 @@ type spec struct {
 		RollingUpdate struct {
 			Partition       *intstr.IntOrString `json:"partition"`
 			MaxUnavailable  *intstr.IntOrString `json:"maxUnavailable"`
+			MaxSurge        *intstr.IntOrString `json:"maxSurge"`
 			PodUpdatePolicy string              `json:"podUpdatePolicy"`
 			Paused          bool                `json:"paused"`
 			InPlace         struct {
@@ -175,6 +176,7 @@ func strategyOf(s *spec) pool.Strategy {
 		OnDelete:       s.UpdateStrategy.Type == "OnDelete",
 		Partition:      shareOf(rolling.Partition, 0),
 		MaxUnavailable: shareOf(rolling.MaxUnavailable, 1),
+		MaxSurge:       shareOf(rolling.MaxSurge, 0),
 		Policy:         cmp.Or(pool.PodUpdatePolicy(rolling.PodUpdatePolicy), pool.InPlaceIfPossible),
 		Grace:          seconds(rolling.InPlace.GracePeriodSeconds),
 	}

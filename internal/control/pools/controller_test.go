@@ -111,6 +111,12 @@ func withSpentClaim(s pool.Snapshot) pool.Snapshot {
 	return s
 }
 
+// withNewPod adds a pod that waits for its claims.
+func withNewPod(s pool.Snapshot) pool.Snapshot {
+	s.Pods = append(s.Pods, pool.Pod{ID: "new", Owner: "u", Gated: true, Pod: plan.Pod{Name: "db-new", UID: "new", Version: 9, Revision: "1"}})
+	return s
+}
+
 func TestWhatAPlanIsMadeFrom(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		world     world
@@ -135,6 +141,9 @@ func TestWhatAPlanIsMadeFrom(t *testing.T) {
 		},
 		"a live read that fails is an error": {
 			world: world{cached: observed(false, 1, "a", "b"), unreadable: true}, reads: []string{"live"}, fails: true,
+		},
+		"pods are completed although the live read fails": {
+			world: world{cached: withSpentClaim(withNewPod(observed(false, 2, "a"))), unreadable: true}, reads: []string{"live"}, plans: []string{"complete db-new"}, fails: true,
 		},
 		"missing pods are created before anything is read": {
 			world: world{cached: withSpentClaim(observed(false, 2, "a")), unreadable: true}, plans: []string{"create 1 pods of db at 1: db-new"},

@@ -132,6 +132,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			},
 			"partition": share(&s.Object.Strategy.Partition),
 			"max":       share(&s.Object.Strategy.MaxUnavailable),
+			"surge":     share(&s.Object.Strategy.MaxSurge),
 			"history":   number(&s.Object.RevisionHistory),
 			"hash":      func(v string) error { s.Object.Hash = v; return nil },
 		})

@@ -17,6 +17,7 @@ type poolState struct {
 	ended        []Pod      // pods whose containers have ended
 	handovers    []handover // identities that wait for their next pod
 	recordedOver []handover // the same, with those for which there is no place
+	surge        int        // how many pods more than asked for are wanted, because of an update
 	open         int        // intents that count
 	room         int        // how many more the hold can record
 	openOf       map[string]bool
@@ -70,6 +71,7 @@ func newPoolState(seen *Snapshot) *poolState {
 	}
 	slices.SortStableFunc(p.staying, p.leavesFirst)
 	slices.SortStableFunc(p.leaving, p.leavesFirst)
+	p.surge = p.surgeWanted()
 	p.recordedOver = s.recordedHandovers()
 	p.handovers = p.keptHandovers()
 	return p
@@ -93,12 +95,12 @@ func (s *Snapshot) isNew(p *Pod) bool { return p.Gated && len(s.claimsOf(p.ID)) 
 
 // excess is how many of the staying pods are too many.
 func (p *poolState) excess() int {
-	return max(0, len(p.staying)+len(p.handovers)-p.Object.Replicas)
+	return max(0, len(p.staying)+len(p.handovers)-p.Object.Replicas-p.surge)
 }
 
 // missing is how many pods have to be created.
 func (p *poolState) missing() int {
-	return max(0, p.Object.Replicas-len(p.staying)-len(p.leaving)-len(p.handovers))
+	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers))
 }
 
 // down reports whether a pod does not count as available: it is not, its update is not complete, an intent says that it is

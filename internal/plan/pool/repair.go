@@ -152,7 +152,7 @@ func (p *poolState) repairs() (steps, waits []plan.Action) {
 		case a.certainty == doubtful && !p.mayGiveUpInDoubt(pod):
 			steps = append(steps, p.withdrawnRepair(pod)...)
 			waits = append(waits, p.waits(plan.Refusal{Code: reason.TooManyUnhealthy, Pod: pod.Name})...)
-		case a.certainty == damaged && !p.recorded(pod, a.cause) && !p.down(pod) && p.unavailable() >= p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas):
+		case a.certainty == damaged && !p.recorded(pod, a.cause) && !p.down(pod) && p.unavailable() >= p.mostUnavailable(a.cause):
 		case p.recorded(pod, a.cause), p.hasRoom(pod):
 			steps = append(steps, p.repair(pod, a.cause))
 		}

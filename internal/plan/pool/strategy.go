@@ -12,6 +12,7 @@ type Strategy struct {
 	OnDelete       bool  // only new pods get it
 	Partition      Share // how many pods stay as they are
 	MaxUnavailable Share // how many pods may be unavailable
+	MaxSurge       Share // how many pods more than asked for may exist while new identities take the places of others
 	Policy         PodUpdatePolicy
 	Grace          time.Duration // how long a pod that is updated in place is not Ready before
 }

@@ -19,7 +19,7 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		waits = p.waits(objection)
 	}
 	steps = p.withdrawn(pods)
-	unavailable, most := p.unavailable(), p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas)
+	unavailable := p.unavailable() - p.spare()
 	delayed := "" // the first pod that only evictions delay
 	for i := range pods {
 		pod := &pods[i]
@@ -27,7 +27,10 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		_, disrupts := step.(plan.Disruptive)
 		_, prepares := step.(PrepareHandover)
 		disrupts = disrupts || prepares
-		after := unavailable
+		after, most := unavailable, 0
+		if step != nil {
+			most = p.mostUnavailable(step.Reason())
+		}
 		if disrupts && !p.down(pod) {
 			after++
 		}
@@ -39,11 +42,11 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		case step.Reason() == reason.UpdatedByNewIdentity && len(pod.Mounts) > 0 && !pod.Up() && !p.mayGiveUpInDoubt(pod):
 			steps = append(steps, p.cancelled(pod)...)
 			waits = append(waits, p.waits(plan.Refusal{Code: reason.TooManyUnhealthy, Pod: pod.Name})...)
-		case p.pending(pod) && pod.Up() && unavailable > most && !p.hasBegun(pod): // others have failed since
+		case p.pending(pod) && pod.Up() && unavailable > most && !pod.Update.Begun: // others have failed since
 			steps = append(steps, p.cancellation(pod))
 		case p.pending(pod):
 			steps = append(steps, step)
-		case p.hasBegun(pod): // it is unavailable until the end of its update
+		case pod.Update.Begun && p.hasRoom(pod): // it is unavailable until the end of its update
 			steps = append(steps, step)
 		case disrupts && pod.Up() && !busy && p.onlyEvictionsDelay(after, most):
 			delayed = cmp.Or(delayed, pod.Name)
@@ -59,6 +62,16 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		waits = append(waits, p.waits(plan.Refusal{Code: reason.EvictionWaits})...)
 	}
 	return steps, waits
+}
+
+// mostUnavailable is how many pods may be unavailable for a replacement of that cause. What has to leave for another reason than an
+// update may do so one at a time, even if no update may make a pod unavailable.
+func (p *poolState) mostUnavailable(cause reason.Code) int {
+	most := p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas)
+	if cause == reason.ReplacementAsked || cause == reason.ClaimLost {
+		return max(1, most)
+	}
+	return most
 }
 
 func (p *poolState) waits(objection plan.Refusal) []plan.Action {

@@ -138,12 +138,12 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "live pod of a pool that counts as one of no StatefulSet",
-		Edits: []Edit{{poolPods, "if pod, ours := placed(read); ours {", "if pod, ours := placed(read); false && ours {"}},
+		Edits: []Edit{{poolPods, "if counts(read) {", "if counts(read) && false {"}},
 		Test:  podsByName + "a pod that no cache shows", Rule: "-want +got",
 	},
 	{
 		Name:  "pod of another API group that counts as one of a pool",
-		Edits: []Edit{{poolPods, "owner.Kind).Group != Resource.Group ||", "owner.Kind).Group == \"\" ||"}},
+		Edits: []Edit{{"internal/cluster/pools/records.go", "owner.Kind).Group == Resource.Group &&", "owner.Kind).Group != \"\" &&"}},
 		Test:  podsByName + "a pod of a kind of the same name in another group", Rule: "-want +got",
 	},
 }

@@ -71,7 +71,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "repair that is carried out although the node is back",
-		Edits: []Edit{{poolRepair, "{reason.NodeGone, reason.NodeLost, reason.ClaimLost,", "{reason.NodeGone, reason.ClaimLost,"}},
+		Edits: []Edit{{poolRepair, "{reason.NodeGone, reason.VolumeUnreachable, reason.NodeLost, reason.ClaimLost,", "{reason.NodeGone, reason.ClaimLost,"}},
 		Test:  poolScenarios + "a-repair-of-a-node-that-is-back-is-cancelled", Rule: "cancel deletion",
 	},
 	{

@@ -2,6 +2,7 @@ package mutants
 
 const (
 	poolStages   = "internal/plan/pool/in_place_stages.go"
+	poolSurge    = "internal/plan/pool/surge.go"
 	actStages    = "internal/act/pool_update_stages.go"
 	poolResize   = "internal/cluster/pools/resize.go"
 	resizeIsRead = "internal/cluster/pools TestTheGateAndTheResizeOfAPodAreRead/"
@@ -81,7 +82,7 @@ var poolUpdateStages = []Mutant{
 	},
 	{
 		Name:  "begun update stopped because others have failed",
-		Edits: []Edit{{poolUpdate, "case p.hasBegun(pod): // it is unavailable", "case false: // it is unavailable"}},
+		Edits: []Edit{{poolUpdate, "case pod.Update.Begun && p.hasRoom(pod): // it is unavailable", "case false: // it is unavailable"}},
 		Test:  poolScenarios + "an-update-that-has-begun-ends-although-others-have-failed", Rule: "wait web because PodStarting",
 	},
 	{
@@ -123,5 +124,39 @@ var poolUpdateStages = []Mutant{
 		Name:  "resize done before the kubelet reports it",
 		Edits: []Edit{{poolResize, "|| !isResized(p) {", "{"}},
 		Test:  resizeIsRead + "former resources", Rule: "resize 0",
+	},
+}
+
+// surges are mistakes in updates that create new identities before others leave.
+var surges = []Mutant{
+	{
+		Name:  "surge for pods that only get another label",
+		Edits: []Edit{{poolSurge, "known && !change.Equal && !pod.Asked", "known && (!change.Equal || true) && !pod.Asked"}},
+		Test:  poolScenarios + "no-surge-for-pods-of-the-partition", Rule: "create 2 pods",
+	},
+	{
+		Name:  "surge for pods of the partition",
+		Edits: []Edit{{poolSurge, "replaced := -s.Partition.Of(p.Object.Replicas)", "replaced := 0"}},
+		Test:  poolScenarios + "no-surge-for-pods-of-the-partition", Rule: "create 2 pods",
+	},
+	{
+		Name:  "surge while updates are paused",
+		Edits: []Edit{{poolSurge, "|| p.Object.Paused ||", "||"}},
+		Test:  poolScenarios + "no-surge-while-updates-are-paused", Rule: "wait web because UpdatesPaused",
+	},
+	{
+		Name:  "surge that is not available counted",
+		Edits: []Edit{{poolSurge, "return max(0, p.countAvailable()-p.Object.Replicas)", "return max(0, len(p.staying)-p.Object.Replicas)"}},
+		Test:  poolScenarios + "an-outdated-pod-stays-until-the-surge-is-available", Rule: "delete web-a",
+	},
+	{
+		Name:  "no pod that a person names leaves if no update may make one unavailable",
+		Edits: []Edit{{poolUpdate, "if cause == reason.ReplacementAsked || cause == reason.ClaimLost {", "if cause == reason.ClaimLost {"}},
+		Test:  poolScenarios + "what-a-person-names-leaves-although-no-update-may-make-a-pod-unavailable", Rule: "delete web-a",
+	},
+	{
+		Name:  "updates that have begun wait for each other",
+		Edits: []Edit{{poolUpdate, "case pod.Update.Begun && p.hasRoom(pod):", "case p.hasBegun(pod) && p.hasRoom(pod):"}},
+		Test:  poolScenarios + "updates-that-have-begun-begin-again-although-both-are-unavailable", Rule: "begin to update web-b",
 	},
 }

@@ -199,7 +199,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "births that forget the pods that are recorded to leave",
-		Edits: []Edit{{poolState, "p.Object.Replicas-len(p.staying)-len(p.leaving)-len(p.handovers))", "p.Object.Replicas-len(p.staying)-len(p.handovers))"}},
+		Edits: []Edit{{poolState, "p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers))", "p.Object.Replicas-len(p.staying)-len(p.handovers))"}},
 		Test:  poolScenarios + "raising-beyond-cancels-and-creates", Rule: "create 3 pods",
 	},
 	{
@@ -279,8 +279,13 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "births that a live read which fails prevents",
+		Edits: []Edit{{"internal/control/pools/controller.go", "if first := onCaches(steps); plan.Has[pool.CreatePods](first) {", "if first := onCaches(steps); false {"}},
+		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/missing pods are created before anything is read", Rule: "live",
+	},
+	{
+		Name:  "pods that wait for their claims kept waiting by a live read that fails",
 		Edits: []Edit{{"internal/control/pools/controller.go", "return seen, onCaches(steps), hold.Decision{},", "return seen, nil, hold.Decision{},"}},
-		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/missing pods are created although the live read fails", Rule: "create 1 pods",
+		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/pods are completed although the live read fails", Rule: "complete db-new",
 	},
 	{
 		Name:  "what admission draws for a pod, written to all pods",

@@ -235,6 +235,8 @@ type PoolUpdateStrategy struct {
 }
 
 // PoolRollingUpdate configures rolling updates.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.maxUnavailable) || !(string(self.maxUnavailable) in ['0', '0%']) || has(self.maxSurge) && !(string(self.maxSurge) in ['0', '0%']) && has(self.podUpdatePolicy) && self.podUpdatePolicy == 'Recreate'",message="maxUnavailable may be 0 only with podUpdatePolicy Recreate and a maxSurge of at least 1, because no pod could be updated otherwise"
 type PoolRollingUpdate struct {
 	// Partition is how many pods keep their revision: a number, or a percentage of spec.replicas, rounded up.
 	// +kubebuilder:validation:XIntOrString
@@ -243,11 +245,18 @@ type PoolRollingUpdate struct {
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
 
 	// MaxUnavailable is how many pods may be unavailable because of updates: a number, or a percentage of spec.replicas,
-	// rounded up.
+	// rounded up. 0 needs maxSurge.
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 10000 : string(self).matches('^([1-9]|[1-9][0-9]|100)%$')",message="maxUnavailable must be a number of at least 1 or a percentage such as 25%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 10000 : string(self).matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxUnavailable must be a number or a percentage such as 25%"
 	// +optional
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
+	// MaxSurge is how many pods more than spec.replicas may exist while new identities take the places of others, with the
+	// policy Recreate: a number, or a percentage of spec.replicas, rounded up.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 10000 : string(self).matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxSurge must be a number or a percentage such as 25%"
+	// +optional
+	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
 	// PodUpdatePolicy says how one pod gets the newest template. InPlaceIfPossible: in place, or else by a pod of the same
 	// name with the same claims. InPlaceOnly: in place, or not at all. RecreateKeepIdentity: by a pod of the same name with

@@ -266,6 +266,11 @@ func (in *PoolRollingUpdate) DeepCopyInto(out *PoolRollingUpdate) {
 		*out = new(intstr.IntOrString)
 		**out = **in
 	}
+	if in.MaxSurge != nil {
+		in, out := &in.MaxSurge, &out.MaxSurge
+		*out = new(intstr.IntOrString)
+		**out = **in
+	}
 	out.InPlace = in.InPlace
 }
 

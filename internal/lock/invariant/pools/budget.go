@@ -118,13 +118,18 @@ var forUpdates = []reason.Code{reason.UpdatedInPlace, reason.IdentityHandover, r
 
 func breaksWithinMaxUnavailable(v *view, steps []plan.Action) string {
 	var names []string
+	limit := v.maxUnavailable()
 	for _, d := range disruptions(steps) {
-		if p, _ := v.podNamed(d.Pod); slices.Contains(forUpdates, d.Because) && isUp(&p) && !p.Node.Gone && !v.hasBegun(&p) {
-			names = append(names, d.Pod)
+		p, _ := v.podNamed(d.Pod)
+		if !slices.Contains(forUpdates, d.Because) || !isUp(&p) || p.Node.Gone || p.Update.Begun {
+			continue
+		}
+		if names = append(names, d.Pod); d.Because == reason.ReplacementAsked {
+			limit = max(limit, 1)
 		}
 	}
-	if down := v.unavailableWithout(names...); len(names) > 0 && down > v.maxUnavailable() {
-		return fmt.Sprintf("%s is disrupted with %d unavailable of at most %d", names[0], down, v.maxUnavailable())
+	if down := v.unavailableWithout(names...); len(names) > 0 && down > limit {
+		return fmt.Sprintf("%s is disrupted with %d unavailable of at most %d", names[0], down, limit)
 	}
 	return ""
 }

@@ -224,8 +224,11 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"an update in place goes on under another hold":    {"OutsideKept", begun().edit(func(c *change) { c.Hold.Holder = "manual/me" }).plans(resizeA)},
 		"another version is resized":                       {"ExactTarget", begun().plans(pool.ResizePod{Pod: "web-a", UID: "a", Version: 12})},
 		"an update in place ends while others are down":    {"", begun().edit(func(c *change) { c.pod("b").Phase = plan.Starting }).completes()},
-		"one that is not recorded ends while others are down": {"WithinMaxUnavailable", begun().edit(func(c *change) {
+		"one that is not recorded begins again while others are down": {"", begun().edit(func(c *change) {
 			c.pod("b").Phase, c.Hold.Intents = plan.Starting, nil
+		}).completes()},
+		"one that has not begun begins while others are down": {"WithinMaxUnavailable", begun().edit(func(c *change) {
+			c.pod("b").Phase, c.Hold.Intents, c.pod("a").Update = plan.Starting, nil, pool.InPlaceUpdate{}
 		}).completes()},
 		"an update in place that has only begun is dropped": {"RecordKept", begun().records()},
 

@@ -69,6 +69,9 @@ func Run(seed uint64, steps int) Result {
 	f.people, f.failing, f.evicting = 1+f.IntN(8), f.IntN(40), shares[seed%uint64(len(shares))]
 	s := newServer(f.IntN(4))
 	s.object.Strategy.Policy = []pool.PodUpdatePolicy{pool.InPlaceIfPossible, pool.InPlaceIfPossible, pool.RecreateKeepIdentity, pool.Recreate}[f.IntN(4)]
+	if s.object.Strategy.Policy == pool.Recreate && seed%2 == 0 {
+		s.object.Strategy.MaxSurge, s.object.Strategy.MaxUnavailable = pool.Share{Pods: 1}, pool.Share{}
+	}
 	s.keeps(keeps[seed%uint64(len(keeps))])
 	f.retaining = seed%uint64(len(keeps)) == retains
 	s.operatedWith(f)
