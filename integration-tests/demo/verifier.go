@@ -42,7 +42,11 @@ func (v *verifier) add(found []judge.Violation) {
 		if one.Zone != "" {
 			zones = []string{one.Zone}
 		}
-		v.report(one.Namespace, zones, "%s (guarantee %d)", one.Text, one.Guarantee)
+		text := one.Text
+		if one.Guarantee > 0 { // those about StatefulClusters have no number
+			text += fmt.Sprintf(" (guarantee %d)", one.Guarantee)
+		}
+		v.report(one.Namespace, zones, "%s", text)
 	}
 }
 
