@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
 // identityFixture applies changes to the state of the StatefulCluster, as watches deliver them. Each is 100 ms after the
@@ -191,4 +193,21 @@ func TestIdentityViolationsAreReported(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestViolationsAboutStatefulClustersHaveNoNumber(t *testing.T) {
+	t.Parallel()
+	v := newVerifier()
+	v.add([]judge.Violation{
+		{Namespace: "east", Text: "db-" + firstID + " was deleted by force"},
+		{Guarantee: 1, Namespace: "north", Zone: zoneA, Text: "two zones were down"},
+	})
+	var got []string
+	for _, one := range v.violations {
+		got = append(got, one.String())
+	}
+	wantText(t, got, `
+east: db-0f3c9a5be1d27846 was deleted by force
+north: two zones were down (guarantee 1)
+`)
 }

@@ -196,7 +196,8 @@ Roll again, for example:
 
   kubectl -n %s set image statefulset --all %s=%s:3.0
 
-No scheduler runs, so new pods of the StatefulCluster stay Pending. The operator logs to %s. End both, from the folder integration-tests:
+No scheduler runs, so new pods of the StatefulCluster stay Pending.
+The operator logs to %s. End both, from the folder integration-tests:
 
   go run ./demo stop %s
 `, s.AdminKubeconfig(), optedIn[0], identityNamespace, s.operator.url, optedIn[0], groupName,
