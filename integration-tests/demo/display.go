@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
 
 // display is the output of the demo, and the violations so far. Only one goroutine uses it.
@@ -42,12 +46,45 @@ func (d *display) finishScreen() {
 	}
 }
 
-// verify adds the violations that the judge has found so far, and prints new ones.
+// verify adds the violations that the judge has found for some time, and prints new ones.
 func (d *display) verify() error {
+	_, err := d.verifyAt(time.Now())
+	return err
+}
+
+// conclude verifies until all violations that the judge finds are confirmed. After some time it adds those that are not.
+func (d *display) conclude(ctx context.Context) error {
+	for deadline := time.Now().Add(2 * confirmAfter); ; {
+		now := time.Now()
+		unconfirmed, err := d.verifyAt(now)
+		switch {
+		case err != nil || len(unconfirmed) == 0:
+			return err
+		case now.After(deadline):
+			d.add(unconfirmed)
+			return nil
+		}
+		select {
+		case <-time.After(frameInterval):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// verifyAt adds the confirmed violations and returns the others.
+func (d *display) verifyAt(now time.Time) (unconfirmed []judge.Violation, err error) {
 	found, err := d.evidence.violations()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	confirmed := d.verifier.confirm(found, now)
+	d.add(confirmed)
+	return slices.DeleteFunc(found, func(one judge.Violation) bool { return slices.Contains(confirmed, one) }), nil
+}
+
+// add adds violations of the judge, and prints all that are new.
+func (d *display) add(found []judge.Violation) {
 	d.verifier.add(found)
 	for _, v := range d.verifier.violations[d.reported:] {
 		if d.screen == nil {
@@ -55,7 +92,6 @@ func (d *display) verify() error {
 		}
 	}
 	d.reported = len(d.verifier.violations)
-	return nil
 }
 
 func (d *display) printLines(lines []line) {

@@ -84,7 +84,7 @@ func (s *identityShow) play(ctx context.Context) error {
 			break
 		}
 	}
-	return s.verify()
+	return s.conclude(ctx)
 }
 
 // announce shows what happens now, if it is something else.

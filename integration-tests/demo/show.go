@@ -85,7 +85,7 @@ func (p *rolloutShow) run(ctx context.Context, s *environment) (err error) {
 	if err := p.roll(ctx, s); err != nil {
 		return err
 	}
-	if err := p.verify(); err != nil {
+	if err := p.conclude(ctx); err != nil {
 		return err
 	}
 	p.printResult()
