@@ -77,7 +77,7 @@ help:
 
 ##@ See it work
 
-demo: ## roll three zones in two namespaces on a local cluster; DEMO_KEEP=1 leaves it running, DEMO_JAEGER=1 adds a Jaeger; KUBECONFIG_E2E=FILE takes a cluster of yours
+demo: ## roll three zones in two namespaces on a local cluster, and lose a Node of a StatefulCluster; DEMO_KEEP=1 leaves it running, DEMO_JAEGER=1 adds a Jaeger; KUBECONFIG_E2E=FILE takes a cluster of yours
 	cd $(SUITES) && $(GO) run ./demo
 
 bench: ## speed and size against the goals, beside a bare loop; BENCH_FLAGS='-only memory', '-only soak', '-long', '-help'

@@ -111,7 +111,7 @@ func startWorld() (*world, error) {
 		return nil, fmt.Errorf("keep the operator's program: %w", err)
 	}
 	if err := cluster.Apply(ctx, manifest+"operator/namespace.yaml", manifest+"operator/serviceaccount.yaml",
-		manifest+"crds", manifest+"rbac/cluster.yaml", manifest+"rbac/home.yaml", manifest+"rbac/references.yaml", manifest+"webhooks/certificate/role.yaml", manifest+"statefulcluster/role.yaml"); err != nil {
+		manifest+"crds", manifest+"rbac/cluster.yaml", manifest+"rbac/home.yaml", manifest+"rbac/references.yaml", manifest+"webhooks/certificate/role.yaml", manifest+"statefulcluster/role.yaml", manifest+"statefulcluster/policy.yaml"); err != nil {
 		return nil, err
 	}
 	w.operator, err = w.start(ctx, home, slices.Concat(serveWebhooks(), unrivalled, []string{"-webhooks.update-ca-bundle=false", "-statefulcluster.enabled"})...)

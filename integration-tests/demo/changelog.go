@@ -9,16 +9,17 @@ import (
 // changeLog prints one line for each change, if the output is not a terminal.
 type changeLog struct {
 	out     io.Writer
+	widest  int                    // columns for the name of an object
 	printed map[zoneKey]waitReason // the last printed reason
 }
 
 func newChangeLog(out io.Writer) *changeLog {
-	return &changeLog{out: out, printed: map[zoneKey]waitReason{}}
+	return &changeLog{out: out, widest: longestPod, printed: map[zoneKey]waitReason{}}
 }
 
-// print prints one line about a zone or pod of a namespace.
+// print prints one line about an object of a namespace.
 func (l *changeLog) print(at time.Time, namespace, about, what string) {
-	fmt.Fprintf(l.out, "%s  %-*s  %-*s  %s\n", clock(at), longestNamespace, namespace, longestPod, about, what)
+	fmt.Fprintf(l.out, "%s  %-*s  %-*s  %s\n", clock(at), longestNamespace, namespace, l.widest, about, what)
 }
 
 // change prints a change. It omits changes that follow from earlier ones.

@@ -84,12 +84,7 @@ func setUp(ctx context.Context, out io.Writer, keep bool) (_ *environment, err e
 	if err != nil {
 		return s, err
 	}
-	if err := s.Apply(ctx,
-		filepath.Join(manifests, "operator", "namespace.yaml"),
-		filepath.Join(manifests, "operator", "serviceaccount.yaml"),
-		filepath.Join(manifests, "rbac", "cluster.yaml"),
-		filepath.Join(manifests, "rbac", "home.yaml"),
-	); err != nil {
+	if err := s.Apply(ctx, s.manifests(manifests)...); err != nil {
 		return s, err
 	}
 	kubeconfig, err := s.ServiceAccountKubeconfig(ctx, operatorNamespace, operatorAccount)
@@ -99,8 +94,31 @@ func setUp(ctx context.Context, out io.Writer, keep bool) (_ *environment, err e
 	if err := s.startTraces(ctx, out); err != nil {
 		return s, err
 	}
-	s.operator, err = startOperator(ctx, out, s.Dir(), kubeconfig, s.traces.variables(), keep)
+	s.operator, err = startOperator(ctx, out, s.Dir(), kubeconfig, s.variables(), keep)
 	return s, err
+}
+
+// manifests returns what the demo applies of a folder.
+func (e *environment) manifests(folder string) []string {
+	files := []string{
+		filepath.Join(folder, "operator", "namespace.yaml"),
+		filepath.Join(folder, "operator", "serviceaccount.yaml"),
+		filepath.Join(folder, "rbac", "cluster.yaml"),
+		filepath.Join(folder, "rbac", "home.yaml"),
+	}
+	if e.local != nil {
+		files = append(files, filepath.Join(folder, "crds", "lockstep.dev_statefulclusters.yaml"), filepath.Join(folder, "statefulcluster"))
+	}
+	return files
+}
+
+// variables returns the environment variables of the operator.
+func (e *environment) variables() []string {
+	variables := e.traces.variables()
+	if e.local != nil {
+		variables = append(variables, "LOCKSTEP_STATEFULCLUSTER_ENABLED=true")
+	}
+	return variables
 }
 
 // startTraces starts the receivers of the operator's spans.

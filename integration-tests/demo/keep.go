@@ -189,15 +189,17 @@ Cluster and operator are left running. Look around:
   export KUBECONFIG=%s
   kubectl get pods,leases --all-namespaces
   kubectl -n %s get events
+  kubectl -n %s get statefulclusters,pods,persistentvolumeclaims
   curl %s/debug/groups/%s/%s
 
 Roll again, for example:
 
   kubectl -n %s set image statefulset --all %s=%s:3.0
 
+No scheduler runs, so new pods of the StatefulCluster stay Pending.
 The operator logs to %s. End both, from the folder integration-tests:
 
   go run ./demo stop %s
-`, s.AdminKubeconfig(), optedIn[0], s.operator.url, optedIn[0], groupName,
+`, s.AdminKubeconfig(), optedIn[0], identityNamespace, s.operator.url, optedIn[0], groupName,
 		optedIn[0], containerOne, groupName, s.operator.log, s.Dir())
 }

@@ -1,13 +1,14 @@
 // Command demo shows a rollout: it starts a local cluster and the operator, rolls a group of three
-// zones in each of two opted-in namespaces and one that is not, and draws the progress.
+// zones in each of two opted-in namespaces and one that is not, and draws the progress. Then it shows
+// a StatefulCluster: it deletes the Node of a pod, and changes the image.
 //
-//	go run ./demo            roll, print a table, stop everything
+//	go run ./demo            roll, print tables, stop everything
 //	DEMO_KEEP=1 go run ./demo   the same, but keep cluster and operator
 //	DEMO_JAEGER=1 go run ./demo   the same, with a Jaeger that receives the traces
 //	go run ./demo stop DIR   stop what DEMO_KEEP=1 left in DIR
 //
 // With KUBECONFIG_E2E=FILE the demo uses the user's cluster, with real pods of DEMO_IMAGE, and removes
-// them at the end.
+// them at the end. It leaves out the StatefulCluster there, because it would delete a Node.
 //
 // Package judge verifies lockstep's guarantees from watches and the audit log. If a guarantee was
 // violated, the exit code is 1. The judge shares no code with the operator and does not affect it.
@@ -32,7 +33,7 @@ const (
 )
 
 const usage = `usage:
-  go run ./demo           roll three zones in two namespaces on a local cluster
+  go run ./demo           roll three zones in two namespaces on a local cluster, and lose a Node of a StatefulCluster
   go run ./demo stop DIR  end what DEMO_KEEP=1 left running in DIR
 
 DEMO_KEEP=1  leaves cluster and operator running at the end

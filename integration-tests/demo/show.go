@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 )
@@ -42,59 +41,60 @@ func demo(ctx context.Context, out *os.File, keep bool) (_ []violation, err erro
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := newRolloutShow(out)
-	if p.observations, err = watchEverything(ctx, s.client); err != nil {
+	d := newDisplay(out)
+	if d.evidence, err = startEvidence(ctx, s.client, s.AuditLog()); err != nil {
 		return nil, err
 	}
-	if p.evidence, err = startEvidence(ctx, s.client, s.AuditLog()); err != nil {
+	if err := newRolloutShow(d).run(ctx, s); err != nil {
 		return nil, err
 	}
-	if err := p.run(ctx, s); err != nil {
+	if err := showIdentities(ctx, d, s); err != nil {
 		return nil, err
 	}
-	if err := p.verify(); err != nil {
-		return nil, err
-	}
-	p.printResult()
-	p.printTraces(ctx, s)
-	return p.verifier.violations, nil
+	d.printTraces(ctx, s)
+	return d.verifier.violations, nil
 }
 
 // rolloutShow is one rollout and its display. Only one goroutine uses it.
 type rolloutShow struct {
+	*display
 	state    *clusterState
-	verifier *verifier
-	evidence *evidence // nil without an audit log
-	reported int       // number of printed violations
 	measures *measures
 	waits    map[string]groupWaits
 
-	observations <-chan watchResult
+	observations <-chan observation[stateChange]
 	reasons      chan groupWaits
-
-	out       io.Writer
-	style     style
-	screen    *screen // nil if lines cannot be redrawn
-	changeLog *changeLog
+	changeLog    *changeLog // nil if lines can be redrawn
 }
 
-func newRolloutShow(out *os.File) *rolloutShow {
-	terminal := isTerminal(out)
-	p := &rolloutShow{
-		state: newClusterState(), verifier: newVerifier(), waits: map[string]groupWaits{},
-		reasons: make(chan groupWaits), out: out, style: ourStyle(terminal),
-	}
-	if terminal {
-		p.screen = newScreen(out)
-	} else {
-		p.changeLog = newChangeLog(out)
+func newRolloutShow(d *display) *rolloutShow {
+	p := &rolloutShow{display: d, state: newClusterState(), waits: map[string]groupWaits{}, reasons: make(chan groupWaits)}
+	if d.screen == nil {
+		p.changeLog = newChangeLog(d.out)
 	}
 	return p
 }
 
-// run creates the groups, changes their templates and watches until shortly after the goal is reached,
+// run plays the rollout and prints its result.
+func (p *rolloutShow) run(ctx context.Context, s *environment) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if p.observations, err = watchGroups(ctx, s.client); err != nil {
+		return err
+	}
+	if err := p.roll(ctx, s); err != nil {
+		return err
+	}
+	if err := p.conclude(ctx); err != nil {
+		return err
+	}
+	p.printResult()
+	return nil
+}
+
+// roll creates the groups, changes their templates and watches until shortly after the goal is reached,
 // or until a timeout.
-func (p *rolloutShow) run(ctx context.Context, s *environment) error {
+func (p *rolloutShow) roll(ctx context.Context, s *environment) error {
 	if err := s.createGroups(ctx, p.state); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (p *rolloutShow) awaitReady(ctx context.Context, s *environment) error {
 			if o.err != nil {
 				return o.err
 			}
-			p.state.apply(o.stateChange)
+			p.state.apply(o.event)
 		case <-s.operator.exited:
 			return fmt.Errorf("the operator ended by itself; %s", logTail(s.operator.log))
 		case <-limit:
@@ -158,7 +158,7 @@ func (p *rolloutShow) watchUntil(ctx context.Context, s *environment, limit time
 			if o.err != nil {
 				return o.err
 			}
-			p.apply(o.stateChange)
+			p.apply(o.event)
 		case w := <-p.reasons:
 			p.waits[w.namespace] = w
 			if p.changeLog != nil {
@@ -204,65 +204,34 @@ func (p *rolloutShow) apply(s stateChange) {
 
 // draw draws the current state.
 func (p *rolloutShow) draw() {
-	if p.screen == nil {
-		return
-	}
-	width, _ := p.screen.size()
-	p.screen.draw(view{p.style, width}.draw(snapshot{
-		state: p.state, measures: p.measures, waits: p.waits, violations: p.verifier.violations, now: time.Now(),
-	}))
-}
-
-func (p *rolloutShow) finishScreen() {
-	if p.screen != nil {
-		p.screen.finish()
-	}
-}
-
-// verify adds the violations that the judge has found so far, and prints new ones.
-func (p *rolloutShow) verify() error {
-	found, err := p.evidence.violations()
-	if err != nil {
-		return err
-	}
-	p.verifier.add(found)
-	for _, v := range p.verifier.violations[p.reported:] {
-		if p.changeLog != nil {
-			fmt.Fprintf(p.out, "%s  VIOLATED  %s\n", clock(time.Now()), v)
-		}
-	}
-	p.reported = len(p.verifier.violations)
-	return nil
+	p.display.draw(func(v view) []string {
+		return v.draw(snapshot{
+			state: p.state, measures: p.measures, waits: p.waits, violations: p.verifier.violations, now: time.Now(),
+		})
+	})
 }
 
 // printTraces draws the trace of each rollout. If Jaeger is running, it also prints the addresses of
 // the traces and waits for Ctrl-C.
-func (p *rolloutShow) printTraces(ctx context.Context, s *environment) {
+func (d *display) printTraces(ctx context.Context, s *environment) {
 	spans := s.traces.await(ctx, len(optedIn), traceTimeout)
 	if len(spans) == 0 {
 		return
 	}
-	fmt.Fprintln(p.out, "The traces of the operator: the start and the duration of each zone and pod.")
-	p.printLines(tree(spans, p.style.symbols))
+	fmt.Fprintln(d.out, "The traces of the operator: the start and the duration of each zone and pod.")
+	d.printLines(tree(spans, d.style.symbols))
 	if s.jaeger == nil {
 		return
 	}
 	for _, root := range spans {
 		if root.parent == "" {
-			fmt.Fprintf(p.out, "Jaeger has the trace of %s at %s/api/traces/%s\n", root.namespace, s.jaeger.Query(), root.trace)
+			fmt.Fprintf(d.out, "Jaeger has the trace of %s at %s/api/traces/%s\n", root.namespace, s.jaeger.Query(), root.trace)
 		}
 	}
-	if p.screen != nil {
-		fmt.Fprintln(p.out, "Jaeger ends with this demo: press Ctrl-C for that")
+	if d.screen != nil {
+		fmt.Fprintln(d.out, "Jaeger ends with this demo: press Ctrl-C for that")
 		<-ctx.Done()
 	}
-}
-
-func (p *rolloutShow) printLines(lines []line) {
-	for _, l := range lines {
-		fmt.Fprintln(p.out, p.style.paint(l, columns(l))) // a terminal wraps long lines
-	}
-	fmt.Fprintln(p.out)
 }
 
 func (p *rolloutShow) printResult() {

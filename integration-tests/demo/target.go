@@ -27,7 +27,8 @@ type cluster interface {
 type target struct {
 	cluster
 	podTemplates
-	name string
+	name  string
+	local *localcluster.Cluster // nil: the user's cluster, whose Nodes are not the demo's
 }
 
 // These environment variables name the user's cluster and the image to run there.
@@ -54,7 +55,7 @@ func openTarget(ctx context.Context, out io.Writer, keep bool) (target, error) {
 	if err != nil {
 		return target{}, fmt.Errorf("use the cluster of %s: %w", kubeconfig, err)
 	}
-	return target{cluster, realPods(image), "the cluster of " + kubeconfig}, nil
+	return target{cluster: cluster, podTemplates: realPods(image), name: "the cluster of " + kubeconfig}, nil
 }
 
 func openLocalTarget(ctx context.Context, out io.Writer, keep bool) (target, error) {
@@ -62,5 +63,5 @@ func openLocalTarget(ctx context.Context, out io.Writer, keep bool) (target, err
 	if err != nil {
 		return target{}, err
 	}
-	return target{local, simulatedPods(), "a local cluster"}, nil
+	return target{cluster: local, podTemplates: simulatedPods(), name: "a local cluster", local: local}, nil
 }

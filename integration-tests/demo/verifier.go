@@ -27,9 +27,32 @@ func (v violation) String() string {
 type verifier struct {
 	violations []violation
 	known      map[judge.Violation]bool
+	suspected  map[judge.Violation]time.Time // since when the judge finds them
 }
 
 func newVerifier() *verifier { return &verifier{known: map[judge.Violation]bool{}} }
+
+// confirmAfter is how long the judge must find a violation. Each kind of object has a watch of its own. If the event of a Lease
+// arrives after that of a pod, the judge finds a violation for a moment.
+const confirmAfter = 3 * time.Second
+
+// confirm returns the violations that the judge has found for confirmAfter without interruption.
+func (v *verifier) confirm(found []judge.Violation, now time.Time) []judge.Violation {
+	suspected := map[judge.Violation]time.Time{}
+	var confirmed []judge.Violation
+	for _, one := range found {
+		since, before := v.suspected[one]
+		if !before {
+			since = now
+		}
+		suspected[one] = since
+		if now.Sub(since) >= confirmAfter {
+			confirmed = append(confirmed, one)
+		}
+	}
+	v.suspected = suspected
+	return confirmed
+}
 
 // add adds the violations of the judge that are not known yet.
 func (v *verifier) add(found []judge.Violation) {
@@ -42,7 +65,11 @@ func (v *verifier) add(found []judge.Violation) {
 		if one.Zone != "" {
 			zones = []string{one.Zone}
 		}
-		v.report(one.Namespace, zones, "%s (guarantee %d)", one.Text, one.Guarantee)
+		text := one.Text
+		if one.Guarantee > 0 { // those about StatefulClusters have no number
+			text += fmt.Sprintf(" (guarantee %d)", one.Guarantee)
+		}
+		v.report(one.Namespace, zones, "%s", text)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,29 @@ func TestViolationsOfJudgeAreAddedOnce(t *testing.T) {
 	} {
 		if got := concerns(c.violations, zone[0], zone[1]); got != want {
 			t.Errorf("%s is blamed: %t, want %t", zone, got, want)
+		}
+	}
+}
+
+func TestViolationsAreConfirmedWhenTheJudgeKeepsFindingThem(t *testing.T) {
+	t.Parallel()
+	late := judge.Violation{Guarantee: 1, Namespace: "north", Text: "a pod was deleted without an intent"}
+	lasting := judge.Violation{Guarantee: 8, Namespace: "bystander", Text: "written to"}
+	began := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+	c := newVerifier()
+	for _, step := range []struct {
+		after time.Duration
+		found []judge.Violation
+		want  []judge.Violation
+	}{
+		{0, []judge.Violation{late, lasting}, nil},
+		{time.Second, []judge.Violation{lasting}, nil}, // the event of the Lease has arrived
+		{confirmAfter - 1, []judge.Violation{lasting, late}, nil},
+		{confirmAfter, []judge.Violation{lasting, late}, []judge.Violation{lasting}},
+		{2 * confirmAfter, []judge.Violation{lasting, late}, []judge.Violation{lasting, late}},
+	} {
+		if got := c.confirm(step.found, began.Add(step.after)); !slices.Equal(got, step.want) {
+			t.Errorf("after %s: got %v, want %v", step.after, got, step.want)
 		}
 	}
 }

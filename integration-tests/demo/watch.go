@@ -27,33 +27,37 @@ const (
 	intentsAnnotation = "lockstep.dev/intents"
 )
 
-// watchResult is a change, or the error that ended the watches.
-type watchResult struct {
-	stateChange
-	err error
+// observation is an event, or the error that ended the watches.
+type observation[E any] struct {
+	event E
+	err   error
 }
 
-// watchEverything watches pods, StatefulSets and Leases of all namespaces with one watch for each
-// kind, until ctx ends. The channel receives every event after its return, without merging or dropping
-// any.
-func watchEverything(ctx context.Context, client kubernetes.Interface) (<-chan watchResult, error) {
-	seen := make(chan watchResult, 1024)
-	sources := map[string]*cache.ListWatch{}
-	for resource, getter := range map[string]cache.Getter{
-		"pods":         client.CoreV1().RESTClient(),
-		"statefulsets": client.AppsV1().RESTClient(),
-		"leases":       client.CoordinationV1().RESTClient(),
-	} {
-		sources[resource] = cache.NewListWatchFromClient(getter, resource, metav1.NamespaceAll, fields.Everything())
-	}
+// watchGroups watches pods, StatefulSets and Leases of all namespaces.
+func watchGroups(ctx context.Context, client kubernetes.Interface) (<-chan observation[stateChange], error) {
+	return watchAll(ctx, stateChangeOf, map[string]*cache.ListWatch{
+		"pods":         listWatch(client.CoreV1().RESTClient(), "pods", metav1.NamespaceAll),
+		"statefulsets": listWatch(client.AppsV1().RESTClient(), "statefulsets", metav1.NamespaceAll),
+		"leases":       listWatch(client.CoordinationV1().RESTClient(), "leases", metav1.NamespaceAll),
+	})
+}
+
+func listWatch(getter cache.Getter, resource, namespace string) *cache.ListWatch {
+	return cache.NewListWatchFromClient(getter, resource, namespace, fields.Everything())
+}
+
+// watchAll watches one source for each kind of object, until ctx ends. The channel receives every event after its return that
+// convert accepts, without merging or dropping any.
+func watchAll[E any](ctx context.Context, convert func(watch.Event, time.Time) (E, bool), sources map[string]*cache.ListWatch) (<-chan observation[E], error) {
+	seen := make(chan observation[E], 1024)
 	for resource, source := range sources {
 		events, err := watchFromNow(ctx, source)
 		if err != nil {
 			return nil, fmt.Errorf("watch %s: %w", resource, err)
 		}
 		go func() {
-			if err := forwardEvents(ctx, events, seen); ctx.Err() == nil {
-				seen <- watchResult{err: fmt.Errorf("watch %s: %w", resource, err)}
+			if err := forwardEvents(ctx, events, convert, seen); ctx.Err() == nil {
+				seen <- observation[E]{err: fmt.Errorf("watch %s: %w", resource, err)}
 			}
 		}()
 	}
@@ -73,20 +77,19 @@ func watchFromNow(ctx context.Context, source *cache.ListWatch) (watch.Interface
 }
 
 // forwardEvents sends events with the time of their arrival.
-func forwardEvents(ctx context.Context, events watch.Interface, seen chan<- watchResult) error {
+func forwardEvents[E any](ctx context.Context, events watch.Interface, convert func(watch.Event, time.Time) (E, bool), seen chan<- observation[E]) error {
 	defer events.Stop()
 	for event := range events.ResultChan() {
 		received := time.Now()
 		if event.Type == watch.Error {
 			return apierrors.FromObject(event.Object)
 		}
-		s, ok := stateChangeOf(event)
+		converted, ok := convert(event, received)
 		if !ok {
 			continue
 		}
-		s.at = received
 		select {
-		case seen <- watchResult{stateChange: s}:
+		case seen <- observation[E]{event: converted}:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -94,10 +97,10 @@ func forwardEvents(ctx context.Context, events watch.Interface, seen chan<- watc
 	return errors.New("it has ended")
 }
 
-// stateChangeOf converts an event. The second result is false for objects that do not belong to the
-// demo.
-func stateChangeOf(event watch.Event) (stateChange, bool) {
-	s := stateChange{deleted: event.Type == watch.Deleted}
+// stateChangeOf converts an event that arrived at a time. The second result is false for objects that do not belong to the
+// groups.
+func stateChangeOf(event watch.Event, at time.Time) (stateChange, bool) {
+	s := stateChange{at: at, deleted: event.Type == watch.Deleted}
 	switch o := event.Object.(type) {
 	case *corev1.Pod:
 		owner := metav1.GetControllerOf(o)
