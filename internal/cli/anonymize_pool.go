@@ -27,7 +27,7 @@ func withoutTemplates(s pool.Snapshot) pool.Snapshot {
 func namesOfTemplates(t pool.Templates, renamed func(string) string) pool.Templates {
 	var names pool.Templates
 	for _, c := range t.Claims {
-		names.Claims = append(names.Claims, pool.ClaimTemplate{Name: renamed(c.Name)})
+		names.Claims = append(names.Claims, pool.ClaimTemplate{Name: renamed(c.Name), Storage: c.Storage})
 	}
 	return names
 }
@@ -70,6 +70,17 @@ func anonymizePool(s pool.Snapshot) pool.Snapshot {
 		}
 		anonymized.Taken[m.id(id)] = true
 	}
+	for uid, look := range s.Volumes {
+		if anonymized.Volumes == nil {
+			anonymized.Volumes = map[string]pool.VolumeLook{}
+		}
+		look.Waits = wrong(look.Waits)
+		anonymized.Volumes[m.some(uid)] = look
+	}
+	for _, r := range s.RefusedGrowths {
+		r.Claim, r.Because.Detail = m.some(r.Claim), wrong(r.Because.Detail)
+		anonymized.RefusedGrowths = append(anonymized.RefusedGrowths, r)
+	}
 	return anonymized
 }
 
@@ -95,7 +106,7 @@ func (m poolAnonymizer) object(o *pool.Object) pool.Object {
 	anonymized := pool.Object{
 		UID: m.some(o.UID), Version: o.Version, Generation: o.Generation, Deleting: o.Deleting, Unreadable: wrong(o.Unreadable),
 		Replicas: o.Replicas, MinReady: o.MinReady, Hash: m.some(o.Hash), RevisionHistory: o.RevisionHistory, Paused: o.Paused, Ordered: o.Ordered,
-		Strategy: o.Strategy, Keep: o.Keep, HandoverTimeout: o.HandoverTimeout, Liveness: o.Liveness, Claim: o.Claim,
+		Strategy: o.Strategy, Keep: o.Keep, HandoverTimeout: o.HandoverTimeout, Deadline: o.Deadline, Liveness: o.Liveness, Claim: o.Claim,
 		Templates: namesOfTemplates(o.Templates, m.some), Service: m.some(o.Service), Adopt: o.Adopt,
 	}
 	for _, name := range o.PodsToDelete {
@@ -123,7 +134,11 @@ func (m poolAnonymizer) member(p *pool.Pod) pool.Pod {
 		Cost: p.Cost, Restarts: p.Restarts, EndsBy: p.EndsBy, From: m.some(p.From), Retain: p.Retain, Withdrawn: p.Withdrawn, Disrupted: p.Disrupted,
 		Node:     pool.Node{Name: m.some(p.Node.Name), Gone: p.Node.Gone, Silent: p.Node.Silent},
 		NotReady: p.NotReady, Generation: p.Generation, Observed: p.Observed,
-		Update: pool.InPlaceUpdate{Revision: m.some(p.Update.Revision), At: p.Update.At, Since: p.Update.Since, Restarts: m.texts(p.Update.Restarts)},
+		Update: pool.InPlaceUpdate{
+			Revision: m.some(p.Update.Revision), At: p.Update.At, Since: p.Update.Since, Restarts: m.texts(p.Update.Restarts),
+			Begun: p.Update.Begun, Before: m.resources(p.Update.Before),
+		},
+		Gate: p.Gate, Resize: p.Resize, ResizeSince: p.ResizeSince,
 	}
 	anonymized.Name, anonymized.Created = m.podName(p.Name), p.Created
 	if p.Why == crashLoop {
@@ -133,7 +148,7 @@ func (m poolAnonymizer) member(p *pool.Pod) pool.Pod {
 		anonymized.Mounts = append(anonymized.Mounts, pool.Mount{Template: m.some(mount.Template), Claim: m.some(mount.Claim)})
 	}
 	for _, c := range p.Containers {
-		anonymized.Containers = append(anonymized.Containers, pool.Container{Name: m.some(c.Name), Image: m.some(c.Image), ID: m.some(c.ID), Running: c.Running})
+		anonymized.Containers = append(anonymized.Containers, pool.Container{Name: m.some(c.Name), Image: m.some(c.Image), ID: m.some(c.ID), Running: c.Running, Resources: c.Resources})
 	}
 	return anonymized
 }
@@ -144,7 +159,7 @@ const crashLoop = "CrashLoopBackOff"
 func (m poolAnonymizer) claim(c *pool.Claim) pool.Claim {
 	anonymized := pool.Claim{
 		Name: m.some(c.Name), UID: m.some(c.UID), Version: c.Version, ID: m.id(c.ID), Template: m.some(c.Template), Pool: m.some(c.Pool), From: m.some(c.From),
-		Retain: c.Retain, Deleting: c.Deleting, Retired: c.Retired, Owned: c.Owned, Keep: c.Keep, Ended: c.Ended, Because: c.Because,
+		Retain: c.Retain, Deleting: c.Deleting, Storage: c.Storage, Retired: c.Retired, Owned: c.Owned, Keep: c.Keep, Ended: c.Ended, Because: c.Because,
 	}
 	for _, sibling := range c.Siblings {
 		anonymized.Siblings = append(anonymized.Siblings, m.some(sibling))
@@ -166,7 +181,19 @@ func (m poolAnonymizer) changes(all map[string]pool.Change) map[string]pool.Chan
 		if anonymized == nil {
 			anonymized = map[string]pool.Change{}
 		}
-		anonymized[m.some(revision)] = pool.Change{Equal: c.Equal, InPlace: c.InPlace, From: m.texts(c.From), Images: m.texts(c.Images)}
+		anonymized[m.some(revision)] = pool.Change{Equal: c.Equal, InPlace: c.InPlace, From: m.texts(c.From), Images: m.texts(c.Images), Resources: m.resources(c.Resources)}
+	}
+	return anonymized
+}
+
+// resources hashes the names of containers.
+func (m poolAnonymizer) resources(all map[string]pool.Resources) map[string]pool.Resources {
+	var anonymized map[string]pool.Resources
+	for container, r := range all {
+		if anonymized == nil {
+			anonymized = map[string]pool.Resources{}
+		}
+		anonymized[m.some(container)] = r
 	}
 	return anonymized
 }

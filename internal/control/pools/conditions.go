@@ -33,6 +33,7 @@ func conditions(seen *pool.Snapshot, d pool.Status, steps []plan.Action) []metav
 		condition("Stalled", stalled, code, todo),
 		condition("Available", d.Enough, code, available),
 		condition("SpecValid", d.Invalid.None(), valid, invalid),
+		progressing(d, code, message),
 		resizing(d),
 	}
 	for i := range all {
@@ -40,6 +41,17 @@ func conditions(seen *pool.Snapshot, d pool.Status, steps []plan.Action) []metav
 		all[i].LastTransitionTime = metav1.NewTime(changedAt(seen, &all[i]))
 	}
 	return all
+}
+
+// progressing says whether an update makes progress, as the condition of a Deployment does: it is true once there is none.
+func progressing(d pool.Status, code reason.Code, message string) metav1.Condition {
+	switch {
+	case !d.Stuck.None():
+		return condition("Progressing", false, d.Stuck.Code, d.Stuck.Sentence())
+	case code == reason.InPlaceImpossible:
+		return condition("Progressing", false, code, message)
+	}
+	return condition("Progressing", true, code, message)
 }
 
 // resizing says whether lockstep asks for more storage for claims.

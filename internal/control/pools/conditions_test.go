@@ -23,17 +23,21 @@ func TestConditions(t *testing.T) {
 	partition.Object.Hash, partition.Object.Strategy.Partition = "2", pool.Share{Pods: 2}
 	partition.Revisions = append(partition.Revisions, pool.Revision{Name: "2", Hash: "2", Number: 2})
 	partition.Changes = map[string]pool.Change{"1": {}}
+	late := observed(false, 2, "a", "b")
+	late.Object.Deadline, late.Pods[0].Phase = time.Minute, plan.Starting
+	late.Pods[0].Created = plan.UnixTimeOf(late.Now.Add(-time.Hour))
 	for sentence, tc := range map[string]struct {
 		seen pool.Snapshot
 		want []string
 	}{
-		"all pods are available":                {observed(false, 2, "a", "b"), []string{"Ready", "Available", "SpecValid", "AllAvailable"}},
-		"a pod is missing":                      {observed(false, 2, "a"), []string{"Reconciling", "Available", "SpecValid", "IdentityBorn"}},
-		"all pods are missing":                  {observed(false, 2), []string{"Reconciling", "SpecValid", "IdentityBorn"}},
-		"no pods are asked for":                 {observed(false, 0), []string{"Ready", "Available", "SpecValid", "AllAvailable"}},
-		"updates are paused":                    {paused, []string{"Available", "SpecValid", "UpdatesPaused"}},
-		"the template is refused":               {refused, []string{"Stalled", "Available", "TemplateInvalid"}},
-		"the partition keeps earlier templates": {partition, []string{"Ready", "Available", "SpecValid", "AllAvailable"}},
+		"a pod is late":                         {late, []string{"Stalled", "Available", "SpecValid", "ProgressDeadlineExceeded"}},
+		"all pods are available":                {observed(false, 2, "a", "b"), []string{"Ready", "Available", "SpecValid", "Progressing", "AllAvailable"}},
+		"a pod is missing":                      {observed(false, 2, "a"), []string{"Reconciling", "Available", "SpecValid", "Progressing", "IdentityBorn"}},
+		"all pods are missing":                  {observed(false, 2), []string{"Reconciling", "SpecValid", "Progressing", "IdentityBorn"}},
+		"no pods are asked for":                 {observed(false, 0), []string{"Ready", "Available", "SpecValid", "Progressing", "AllAvailable"}},
+		"updates are paused":                    {paused, []string{"Available", "SpecValid", "Progressing", "UpdatesPaused"}},
+		"the template is refused":               {refused, []string{"Stalled", "Available", "Progressing", "TemplateInvalid"}},
+		"the partition keeps earlier templates": {partition, []string{"Ready", "Available", "SpecValid", "Progressing", "AllAvailable"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			steps := pool.Plan(tc.seen)

@@ -30,6 +30,9 @@ func Plan(s Snapshot) []plan.Action {
 	ends = slices.Concat(p.withoutGranted(ends), updates, p.keptIdentities(), p.retirements(), p.unretirements(), p.claimDeletions(), p.endedGrants())
 	growth, noGrowth := p.growth()
 	looks, noNodes := p.lookAtVolumes()
+	if late := p.stuck(); !late.None() {
+		waits = append(p.waits(late), waits...)
+	}
 	steps, waits = slices.Concat(steps, growth, looks), slices.Concat(waits, noNodes, noAdoptions, noUpdates, noGrowth)
 	switch objection := p.held(); {
 	case objection.None():

@@ -25,6 +25,7 @@ type Status struct {
 	Invalid           plan.Refusal // why the API server refuses the template; none: it does not
 	Growing           int          // claims for which more storage is being asked for
 	NotGrown          plan.Refusal // why the API server refuses more storage; none: it does not
+	Stuck             plan.Refusal // why the update makes no progress; none: it does, or there is none
 }
 
 // Describe returns the status of a pool for which a plan was made.
@@ -58,6 +59,7 @@ func Describe(s Snapshot, steps []plan.Action) Status {
 	status.Outdated = max(0, earlier-o.Strategy.Partition.Of(o.Replicas))
 	status.Settled = len(steps) == 0 && status.Available == o.Replicas && earlier <= o.Strategy.Partition.Of(o.Replicas)
 	status.Enough = status.Available >= stay && (status.Available > 0 || o.Replicas == 0)
+	status.Stuck = s.stuck()
 	if status.Newest == "" {
 		status.Invalid = s.Refused
 	}

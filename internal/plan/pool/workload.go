@@ -87,6 +87,11 @@ func (s *Snapshot) Due() []time.Time {
 			due = append(due, at)
 		}
 	}
+	for i := range s.Pods {
+		if at, late := s.lateSince(&s.Pods[i]); late && at.After(s.Now) {
+			due = append(due, at)
+		}
+	}
 	due = append(due, p.looksDue()...)
 	return append(due, p.turns()...)
 }

@@ -149,6 +149,7 @@ var catalogue = []Entry{
 	{InPlaceImpossible, 252, Attention, "the newest template changes more than can be changed in place, and spec.updateStrategy.rollingUpdate.podUpdatePolicy allows nothing else", "Set podUpdatePolicy to InPlaceIfPossible, or revert the part of the template that cannot be changed in place."},
 	{TooManyUnhealthy, 253, Attention, "more pods are unavailable than spec.liveness.maxUnhealthy allows, or no other pod is available, so no identity is given up because of silence or ill health", "Find out what the unavailable pods have in common. If the node of a pod does not come back, delete the Node, or give it the taint node.kubernetes.io/out-of-service."},
 	{ExpansionRefused, 254, Attention, "the API server refuses more storage for a claim; nothing else waits for it", "Look at the message: a storage class may not allow expansion, or a quota may be exceeded. Or ask for less storage in a new StatefulCluster."},
+	{ProgressDeadlineExceeded, 255, Attention, "a pod has the newest template and has not become available within spec.progressDeadlineSeconds", "Look at the pod: a container of the new template may not start. Correct the template, or go back to the earlier one."},
 	{InvariantViolated, 299, Attention, "a plan violated one of lockstep's own safety rules, and lockstep did not carry it out", "Please report this with the log line: it is a bug in lockstep."},
 }
 

@@ -60,7 +60,9 @@ var surfaces = map[Code][]Surface{
 	InPlaceImpossible:     {InPools},
 	TooManyUnhealthy:      {InPools},
 	ExpansionRefused:      {InPools},
-	InvariantViolated:     {InWaits, InPools, InRefusals},
+
+	ProgressDeadlineExceeded: {InPools},
+	InvariantViolated:        {InWaits, InPools, InRefusals},
 }
 
 // Seen returns where users see a reason that needs a person. It returns none for other

@@ -442,6 +442,7 @@ type StatefulClusterStatus struct {
 	// Conditions of the StatefulCluster. Ready: as many pods as asked for are available at the update revision, but for the
 	// partition. Available: so many pods are available as stay during an update. Reconciling: lockstep works on it, or waits
 	// for something that ends by itself. Stalled: a person must act. SpecValid: the API server accepts a pod of the template.
+	// Progressing: no pod with the newest template is late. VolumesResizing: more storage is being asked for claims.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=type
