@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -101,6 +103,9 @@ func (e *environment) setUp(ctx context.Context) error {
 	if err := e.cluster.Apply(ctx, manifests+"crds"); err != nil {
 		return err
 	}
+	if err := e.makePriorityClass(ctx); err != nil {
+		return err
+	}
 	observer, err := e.cluster.AddAPIServer(ctx, localcluster.APIServerOptions{Name: "judge", Uncached: true})
 	if err != nil {
 		return err
@@ -124,6 +129,15 @@ func (e *environment) setUp(ctx context.Context) error {
 	e.pipe.Delay(lag)
 	for _, path := range []string{e.cluster.AuditLog(), e.stale.AuditLog()} {
 		e.audits = append(e.audits, judge.NewAuditLog(path, isOperator))
+	}
+	return nil
+}
+
+// makePriorityClass creates the priority class of the pods of StatefulClusters.
+func (e *environment) makePriorityClass(ctx context.Context) error {
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: poolPriority}}
+	if _, err := e.client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("make priority class: %w", err)
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func (t *trial) resumeAfter(ctx context.Context, s stoppedProcess, long time.Dur
 // wasReplaced reports whether a Lease with a holder has expired, or was written since.
 func wasReplaced(before, after *coordinationv1.Lease, now time.Time) bool {
 	switch {
-	case before == nil || judge.HoldOf(before).Holder == "":
+	case before == nil || before.Spec.HolderIdentity == nil || *before.Spec.HolderIdentity == "":
 		return false
 	case after == nil || after.ResourceVersion != before.ResourceVersion:
 		return true

@@ -34,7 +34,9 @@ func TestPlansCoverAllStepsAndFaults(t *testing.T) {
 			met[kindOfWords(f.description)]++
 		}
 	}
-	for _, kind := range []string{stepRollout, stepDownscale, stepUpscale, stepFollow, stepEviction, stepPause, stepStrategy, stepRaise, stepAdded, stepBeside} {
+	for _, kind := range []string{stepRollout, stepDownscale, stepUpscale, stepFollow, stepEviction, stepPause, stepStrategy, stepRaise, stepAdded, stepBeside,
+		stepPoolImage, stepPoolCPU, stepPoolMode, stepPoolScale, stepPoolEviction,
+	} {
 		if steps[kind] < plans/20 {
 			t.Errorf("%d plans contain a %s %d times", plans, kind, steps[kind])
 		}
@@ -58,6 +60,9 @@ func TestPlansWithFormerVersionOmitNewFeatures(t *testing.T) {
 			continue
 		}
 		drawn++
+		if p.pool != nil {
+			t.Fatalf("a StatefulCluster with a former version in\n%s", p)
+		}
 		for _, f := range p.faults {
 			if f.singleDelay || strings.Contains(f.description, "leaves") || strings.Contains(f.description, "controllers of Kubernetes") {
 				t.Fatalf("%s with a former version in\n%s", f.description, p)

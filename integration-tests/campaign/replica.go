@@ -137,12 +137,16 @@ func (r *replica) currentProcess() processRecord {
 }
 
 func (r *replica) args() []string {
-	return []string{
+	args := []string{
 		"-log.level=debug", "-kubernetes.namespace=" + r.trial.namespace, "-operator.namespace=" + r.trial.namespace,
 		"-server-tls.enabled", "-server-tls.port=0", "-server-tls.self-signed-cert.dns-name=127.0.0.1",
 		"-webhooks.update-ca-bundle=false",
 		"-leader-election.lease-duration=4s", "-leader-election.renew-deadline=3s", "-leader-election.retry-period=300ms",
 	}
+	if r.trial.plan.pool != nil {
+		args = append(args, "-statefulcluster.enabled")
+	}
+	return args
 }
 
 // env returns environment variables. For faults that need older lists, it disables streaming lists,

@@ -19,7 +19,7 @@ func (t *trial) setUp(ctx, working context.Context) error {
 	if t.service, err = newService(); err != nil {
 		return err
 	}
-	for _, make := range []func(context.Context) error{t.makeNamespace, t.makeZones, t.makeReplicas} {
+	for _, make := range []func(context.Context) error{t.makeNamespace, t.makeZones, t.makePool, t.makeReplicas} {
 		if err := make(ctx); err != nil {
 			return err
 		}
@@ -27,7 +27,13 @@ func (t *trial) setUp(ctx, working context.Context) error {
 	for _, r := range t.replicas {
 		t.working.Go(func() { r.run(working) })
 	}
+	if t.plan.pool != nil {
+		t.working.Go(func() { t.schedule(working) })
+	}
 	if err := retry(ctx, "wait for all zones", func(context.Context) error { return t.state.checkZones(t.plan, false) }); err != nil {
+		return err
+	}
+	if err := retry(ctx, "wait for the StatefulCluster", func(ctx context.Context) error { return t.checkPool(ctx, false) }); err != nil {
 		return err
 	}
 	return t.registerWebhooks(ctx)

@@ -180,7 +180,7 @@ func eventOf(event watch.Event, now time.Time) (Event, bool) {
 		f.Namespace, f.Zone = o.Namespace, ZoneOf(o)
 		f.Zone.Deleted = deleted
 	case *coordinationv1.Lease:
-		f.Namespace, f.Hold, f.PoolHold = o.Namespace, HoldOf(o), poolHoldOf(o)
+		f.Namespace, f.Hold, f.PoolHold = o.Namespace, HoldOf(o), PoolHoldOf(o)
 		if f.Hold != nil {
 			f.Hold.Deleted = deleted
 		}

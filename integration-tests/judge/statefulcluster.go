@@ -37,8 +37,8 @@ type Claim struct {
 	From    string // UID of the pod from which its identity is handed over, or may be
 }
 
-// poolHoldOf converts the Lease of a StatefulCluster. It returns nil for any other Lease.
-func poolHoldOf(l *coordinationv1.Lease) *PoolHold {
+// PoolHoldOf converts the Lease of a StatefulCluster. It returns nil for any other Lease.
+func PoolHoldOf(l *coordinationv1.Lease) *PoolHold {
 	if l.Labels[holdLabel] != "statefulcluster" {
 		return nil
 	}
