@@ -29,14 +29,15 @@ import (
 //	some caches ───────► stale API server ──► pipe ─┼─► etcd
 //	judge's watches ───► judge's API server ────────┘
 type environment struct {
-	cluster       *localcluster.Cluster
-	client        kubernetes.Interface
-	dynamic       dynamic.Interface
-	watcher       kubernetes.Interface // at the API server for the judge
-	stale         *localcluster.ExtraAPIServer
-	laggingClient kubernetes.Interface // at the stale API server
-	pipe          *faultproxy.Pipe
-	audits        []*judge.AuditLog
+	cluster        *localcluster.Cluster
+	client         kubernetes.Interface
+	dynamic        dynamic.Interface
+	watcher        kubernetes.Interface // at the API server for the judge
+	dynamicWatcher dynamic.Interface    // the same
+	stale          *localcluster.ExtraAPIServer
+	laggingClient  kubernetes.Interface // at the stale API server
+	pipe           *faultproxy.Pipe
+	audits         []*judge.AuditLog
 	programs
 
 	interrupted chan struct{} // a part of the control plane was interrupted
@@ -111,6 +112,9 @@ func (e *environment) setUp(ctx context.Context) error {
 		return err
 	}
 	if e.watcher, err = kubernetes.NewForConfig(observer.AdminConfig()); err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	if e.dynamicWatcher, err = dynamic.NewForConfig(observer.AdminConfig()); err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
 	if e.pipe, err = faultproxy.StartPipe(strings.TrimPrefix(e.cluster.EtcdURL(), "http://")); err != nil {

@@ -28,6 +28,7 @@ type record struct {
 	Faults      map[string]int `json:"faults"`         // of the plan itself
 	Felt        map[string]int `json:"felt,omitempty"` // faults of other plans that affected it
 	Disruptions int            `json:"takedowns"`      // deletions by operators and evictions of ready pods
+	OfPools     int            `json:"ofPools"`        // of these, pods of StatefulClusters
 	Violations  []string       `json:"violations,omitempty"`
 	Failures    []string       `json:"failures,omitempty"` // of operators, independent of the judge
 	Unjudged    []string       `json:"unjudged,omitempty"` // why the judge has no verdict
@@ -109,7 +110,12 @@ func (t *trial) record(verdict judge.Verdict, requests []judge.Request) record {
 			r.Steps[s.kind]++
 		}
 	}
-	for _, d := range verdict.Disruptions {
+	for _, d := range verdict.PoolDisruptions {
+		if d.WasServing {
+			r.OfPools++
+		}
+	}
+	for _, d := range slices.Concat(verdict.Disruptions, verdict.PoolDisruptions) {
 		if d.WasServing {
 			r.Disruptions++
 		}

@@ -41,10 +41,16 @@ func (t *trial) setUp(ctx, working context.Context) error {
 
 // watch starts the judge's observer, which runs until the second context ends.
 func (t *trial) watch(ctx, watching context.Context) error {
-	return retry(ctx, "watch namespace", func(context.Context) error {
+	err := retry(ctx, "watch namespace", func(context.Context) error {
 		var err error
 		t.observer, err = judge.Watch(watching, t.env.watcher, t.state.observe, t.namespace)
 		return err
+	})
+	if err != nil || t.plan.pool == nil {
+		return err
+	}
+	return retry(ctx, "watch StatefulClusters", func(context.Context) error {
+		return t.observer.WatchStatefulClusters(watching, t.env.dynamicWatcher, t.namespace)
 	})
 }
 

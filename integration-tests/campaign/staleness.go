@@ -38,10 +38,10 @@ func endOrNow(at time.Time) time.Time {
 func (r *replica) agent() string { return "(" + ordinals[r.number] + " " }
 
 // judgedResources are the resources that the judge uses.
-var judgedResources = []string{"pods", "statefulsets"}
+var judgedResources = []string{"pods", "statefulsets", "statefulclusters", "persistentvolumeclaims"}
 
 // staleWindows returns the periods in which a replica's caches could not show changes in time: while
-// it had no watch of pods or StatefulSets, and while watches were delayed. A process begins with a new
+// it had no watch of one of these kinds, and while watches were delayed. A process begins with a new
 // list.
 func (r *replica) staleWindows() []judge.Window {
 	var all []judge.Window
@@ -120,6 +120,9 @@ func verbOf(q faultproxy.Request) string {
 
 // groupOf returns the group that a request concerns, or an empty string if that is unknown.
 func (p plan) groupOf(q faultproxy.Request) string {
+	if p.pool != nil && (strings.Contains(q.Name, p.pool.name) || strings.Contains(q.Selector, p.pool.name)) {
+		return p.pool.name
+	}
 	for _, g := range p.groups {
 		moves := func(f fault) bool { return f.movedGroup == g.name }
 		if slices.ContainsFunc(p.faults, moves) {
