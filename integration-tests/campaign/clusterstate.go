@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
@@ -30,6 +31,8 @@ type clusterState struct {
 	holder  string                           // the holder of the leader Lease that was observed last
 
 	claims     map[string]*corev1.PersistentVolumeClaim
+	pool       *unstructured.Unstructured       // the StatefulCluster as it was when it was deleted; nil while it exists
+	poolUID    string                           // of the last StatefulCluster
 	poolLeases map[string]*coordinationv1.Lease // of StatefulClusters
 }
 
@@ -50,6 +53,11 @@ func (s *clusterState) observe(event watch.Event) {
 	case *appsv1.StatefulSet:
 		putOrDelete(s.sets, o.Name, o, deleted)
 		putOrDelete(s.deleted, o.Name, o, !deleted)
+	case *unstructured.Unstructured:
+		s.pool, s.poolUID = nil, string(o.GetUID())
+		if deleted {
+			s.pool = o
+		}
 	case *corev1.PersistentVolumeClaim:
 		putOrDelete(s.claims, o.Name, o, deleted)
 	case *coordinationv1.Lease:
@@ -187,7 +195,7 @@ func join(lines []string) string { return strings.Join(lines, "\n") + "\n" }
 
 // delayedWatchKind returns the name of delayed watches in the table.
 func delayedWatchKind(resource string, alone bool) string {
-	kind := strings.NewReplacer("statefulsets", "StatefulSets", "leases", "Leases").Replace(resource)
+	kind := strings.NewReplacer("statefulsets", "StatefulSets", "statefulclusters", "StatefulClusters", "leases", "Leases").Replace(resource)
 	if alone {
 		return kind + " alone seen late by seconds"
 	}

@@ -90,6 +90,7 @@ func (p *plan) addPool(random *rand.Rand) {
 	}
 	p.pool = newPool(random)
 	p.lanes = append(p.lanes, p.pool.stepsOf(random)...)
+	p.faults = p.pool.newFaults(random, p.faults)
 }
 
 // drawPlan draws a plan. For the former version it omits unsupported features: rollouts with

@@ -41,12 +41,13 @@ func TestPlansCoverAllStepsAndFaults(t *testing.T) {
 			t.Errorf("%d plans contain a %s %d times", plans, kind, steps[kind])
 		}
 	}
-	for _, words := range faultWords {
+	all := slices.Concat(faultWords, poolFaultWords)
+	for _, words := range all {
 		if met[words] < plans/50 {
 			t.Errorf("in %d plans it happens %d times that %q", plans, met[words], words)
 		}
 	}
-	if len(met) != len(faultWords) {
+	if len(met) != len(all) {
 		t.Errorf("faults are described as %v", met)
 	}
 }
@@ -125,8 +126,15 @@ var faultWords = []string{
 	"clocks are wrong", "connections to webhooks", "kube-apiserver is killed", "etcd is killed", "controllers of Kubernetes are paused",
 }
 
+// poolFaultWords are those of the faults of StatefulClusters.
+var poolFaultWords = []string{
+	"a pod of the StatefulCluster loses Ready", "deletes a pod of the StatefulCluster", "deletes a claim", "forbids further pods", "forbids further persistentvolumeclaims",
+	"deletes the Lease of the StatefulCluster", "empties the status", "the operator that creates a pod is stopped", "for StatefulClusters",
+	"a node with pods of the StatefulCluster", "the StatefulCluster is deleted without its pods", "write of persistentvolumeclaims", "write of pods/resize",
+}
+
 func kindOfWords(words string) string {
-	for _, w := range []string{"API server that lags"} { // which also "begin"
+	for _, w := range append(poolFaultWords, "API server that lags") { // which contain those of other kinds, too
 		if strings.Contains(words, w) {
 			return w
 		}

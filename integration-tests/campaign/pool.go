@@ -47,6 +47,7 @@ var firstContent = podContent{image: 1, mode: "slow", cpu: "100m"}
 const (
 	poolName      = "db"
 	poolLabel     = "lockstep.dev/statefulcluster"
+	poolUIDLabel  = "lockstep.dev/pool-uid"
 	identityLabel = "lockstep.dev/instance-id"
 	retiredAt     = "lockstep.dev/retired-at"
 	// poolPriority is the priority class of the pods of StatefulClusters. A quota can be for these pods only.

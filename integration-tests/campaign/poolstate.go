@@ -33,6 +33,13 @@ func (s *clusterState) servingPodsOfPool() []*corev1.Pod {
 	return slices.DeleteFunc(s.podsOfPool(), func(p *corev1.Pod) bool { return !judge.PodOf(p).Serving() })
 }
 
+// deletedPool returns the StatefulCluster as it was when it was deleted, or nil while it exists.
+func (s *clusterState) deletedPool() *unstructured.Unstructured {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pool
+}
+
 // checkPool returns an error until the StatefulCluster, if there is one, has its initial or its final state.
 func (t *trial) checkPool(ctx context.Context, end bool) error {
 	p := t.plan.pool
@@ -86,13 +93,14 @@ func (s *clusterState) checkClaims(pod *corev1.Pod) error {
 	return nil
 }
 
-// checkEnded returns an error until the claims of all other identities are marked.
+// checkEnded returns an error until the claims of all other identities are marked. Claims that no pod brought to the present
+// object belong to an earlier one.
 func (s *clusterState) checkEnded(pods []*corev1.Pod) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, c := range s.claims {
 		living := slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return p.Labels[identityLabel] == c.Labels[identityLabel] })
-		if !living && c.Annotations[retiredAt] == "" {
+		if !living && c.Labels[poolUIDLabel] == s.poolUID && c.Annotations[retiredAt] == "" && c.DeletionTimestamp == nil {
 			return fmt.Errorf("claim %s has no pod and is not marked", name)
 		}
 	}

@@ -284,8 +284,10 @@ func (r *replica) replaceFormer(ctx context.Context) error {
 // endFaults ends the faults of requests. Watches that are delayed already continue as they are.
 func (r *replica) endFaults() error {
 	r.proxy.Play(nil)
-	for _, resource := range []string{"pods", "statefulsets", "leases"} {
-		r.proxy.DelayWatches(resource, 0)
+	for _, f := range r.trial.plan.faults {
+		for resource := range f.watchDelays {
+			r.proxy.DelayWatches(resource, 0)
+		}
 	}
 	return r.proxy.CacheAt(r.trial.env.cluster.URL())
 }

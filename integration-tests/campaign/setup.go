@@ -155,6 +155,7 @@ func (t *trial) tearDown(ctx context.Context) {
 	for _, r := range t.replicas {
 		r.proxy.Close()
 	}
+	t.removeNodes(ctx)
 	hooks := t.client.AdmissionregistrationV1()
 	for what, remove := range map[string]func(context.Context, string, metav1.DeleteOptions) error{
 		"validating webhooks": hooks.ValidatingWebhookConfigurations().Delete,

@@ -171,6 +171,15 @@ var plantedPoolBudgets = map[string]plantedCase{
 			holdPool(grantedEviction, "db-a", "db-b").evict("db-a").evict("db-b"),
 		rules: evictionWebhook,
 	},
+	"a pod of a StatefulCluster that is being deleted is evicted without an intent": {
+		history: newHistory().threeOfPool(nil).pool(func(p *Pool) { p.Deleted = true }).evict("db-a"),
+		rules:   evictionWebhook,
+	},
+	"0: a pod is evicted without an intent after the StatefulCluster was applied again": {
+		history: newHistory().threeOfPool(nil).pool(func(p *Pool) { p.Deleted = true }).pool(nil).after(2 * time.Second).evict("db-a"),
+		rules:   evictionWebhook,
+		want:    []string{"0 db-a was evicted while it served, without an intent"},
+	},
 	"0: a pod is updated in place by no request that the audit log has": {
 		history: newHistory().threeOfPool(nil).pod("db-a", func(p *Pod) { p.Update = "begun" }),
 		want:    []string{"0 db-a was updated in place without an intent"},

@@ -152,7 +152,7 @@ func (v *verifier) minReady(pool string) time.Duration {
 }
 
 // possiblePools returns the states of a StatefulCluster that may be the latest one that the operator knows. It returns none
-// if the object may be about to be deleted, or was not watched.
+// if one of them is being deleted, or if the object was not watched.
 func (v *verifier) possiblePools(name string, k knowledge) []poolVersion {
 	states := v.pools.objects[name]
 	for i := len(states) - 1; i > 0; i-- {
@@ -165,6 +165,11 @@ func (v *verifier) possiblePools(name string, k knowledge) []poolVersion {
 		return nil
 	}
 	return states
+}
+
+// mayBeDeleted reports whether the operator may know a StatefulCluster as one that is being deleted. Then nothing is asked for.
+func (v *verifier) mayBeDeleted(name string, k knowledge) bool {
+	return len(v.pools.objects[name]) > 0 && len(v.possiblePools(name, k)) == 0
 }
 
 // poolKnowledge returns what an operator must know when it disrupts a pod of a StatefulCluster, after requests that the

@@ -36,13 +36,15 @@ func (v *verifier) verifyEvictionOfPool(e Event) {
 	if m == nil || !before.Serving() || before.UID != e.Pod.UID {
 		return
 	}
-	recorded := v.pools.recordings[e.Pod.UID]
-	if !v.records(e.Pod) {
-		v.report(ofPools, nil, "%s was evicted while it served, without an intent", e.Pod.Name)
+	pool, recorded, is := identityOf(e.Pod).pool, v.pools.recordings[e.Pod.UID], v.records(e.Pod)
+	if !is {
 		recorded = recording{at: e.At}
 	}
-	k := v.poolKnowledge(identityOf(e.Pod).pool, recorded.at, recorded.by, isLeaseWrite, isLiveRead)
+	k := v.poolKnowledge(pool, recorded.at, recorded.by, isLeaseWrite, isLiveRead)
 	k.now = e.At
+	if !is && !v.mayBeDeleted(pool, k) {
+		v.report(ofPools, nil, "%s was evicted while it served, without an intent", e.Pod.Name)
+	}
 	v.recordOfPool(e, m, k, true)
 	v.verifyMaxUnavailable(m, k, 1, "evicted")
 }
