@@ -175,6 +175,19 @@ var plantedPoolBudgets = map[string]plantedCase{
 		history: newHistory().threeOfPool(nil).pool(func(p *Pool) { p.Deleted = true }).evict("db-a"),
 		rules:   evictionWebhook,
 	},
+	"an orphan of a StatefulCluster is evicted": {
+		history: newHistory().threeOfPool(nil).pod("db-a", func(p *Pod) { p.Owner = "" }).after(2 * time.Second).evict("db-a"),
+		rules:   evictionWebhook,
+	},
+	"an orphan is evicted just as a StatefulCluster adopts it": {
+		history: newHistory().threeOfPool(nil).pod("db-a", func(p *Pod) { p.Owner = "" }).after(2*time.Second).pod("db-a", func(p *Pod) { p.Owner = "db" }).evict("db-a"),
+		rules:   evictionWebhook,
+	},
+	"0: an orphan is evicted without an intent long after a StatefulCluster has adopted it": {
+		history: newHistory().threeOfPool(nil).pod("db-a", func(p *Pod) { p.Owner = "" }).pod("db-a", func(p *Pod) { p.Owner = "db" }).after(2 * time.Second).evict("db-a"),
+		rules:   evictionWebhook,
+		want:    []string{"0 db-a was evicted while it served, without an intent"},
+	},
 	"0: a pod is evicted without an intent after the StatefulCluster was applied again": {
 		history: newHistory().threeOfPool(nil).pool(func(p *Pool) { p.Deleted = true }).pool(nil).after(2 * time.Second).evict("db-a"),
 		rules:   evictionWebhook,
@@ -201,6 +214,11 @@ var plantedPoolPlaces = map[string]plantedCase{
 	},
 	"a pod is deleted for fewer just as another client deletes one": {
 		history: newHistory().threeOfPool(nil).pool(ofReplicas(2)).deleteByOther("db-b").holdPool(scaledDown, "db-a").delete("db-a"),
+	},
+	"a pod is deleted for fewer just as another client deletes one that never was Ready": {
+		history: newHistory().threeOfPool(ofReplicas(4)).pod("db-d", func(p *Pod) {
+			p.Labels, p.Ready = map[string]string{poolLabel: "db", instanceIDLabel: "d"}, false
+		}).after(time.Minute).pool(ofReplicas(3)).deleteByOther("db-d").holdPool(scaledDown, "db-a").delete("db-a"),
 	},
 	"a pod is deleted for fewer just as more are asked for": {
 		history: newHistory().threeOfPool(nil).pool(ofReplicas(2)).after(2*time.Second).pool(nil).holdPool(scaledDown, "db-a").delete("db-a"),

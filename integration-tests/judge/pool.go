@@ -47,6 +47,8 @@ type member struct {
 	*Pod
 	served   bool      // it was available at some time
 	since    time.Time // when the outage began
+	owned    time.Time // when an object began to control it; zero: when it was created
+	left     time.Time // when it began to terminate, or was deleted; zero: it is active
 	ours     bool      // an operator, or an eviction that was allowed, caused the outage
 	begun    bool      // its update in place has begun, and the Lease still records it
 	replaces string    // what ran before an image was changed, until something else runs; empty: nothing is to be replaced
@@ -136,7 +138,13 @@ func (v *verifier) updateMember(m *member, e Event, ours bool) {
 	if m.replaces != e.Pod.Containers {
 		m.replaces = ""
 	}
+	if m.Owner == "" && e.Pod.Owner != "" {
+		m.owned = e.At
+	}
 	m.Pod = e.Pod
+	if m.left.IsZero() && !m.active() {
+		m.left = e.At
+	}
 	if wasAvailable {
 		m.served, m.since, m.ours = true, e.At, false
 	}

@@ -30,11 +30,15 @@ func (v *verifier) verifyDeletionOfPool(e Event, request Request) {
 // that do not serve, or whose node is gone.
 var forUpdates = []string{handover, "UpdatedByNewIdentity", "ReplacementAsked"}
 
-// verifyEvictionOfPool verifies the eviction of a pod of a StatefulCluster: one that served was recorded before.
-func (v *verifier) verifyEvictionOfPool(e Event) {
+// verifyEvictionOfPool verifies the eviction of a pod of a StatefulCluster, and reports whether the guarantees apply to it: a
+// pod that served was recorded before. A pod that no object controlled when the request came belongs to no StatefulCluster yet.
+func (v *verifier) verifyEvictionOfPool(e Event, request Request) bool {
 	before, m := v.pods[e.Pod.Name], v.pools.members[e.Pod.UID]
-	if m == nil || !before.Serving() || before.UID != e.Pod.UID {
-		return
+	if m == nil || m.Owner == "" || m.owned.After(request.At.Add(-v.Grace)) {
+		return false
+	}
+	if !before.Serving() || before.UID != e.Pod.UID {
+		return true
 	}
 	pool, recorded, is := identityOf(e.Pod).pool, v.pools.recordings[e.Pod.UID], v.records(e.Pod)
 	if !is {
@@ -47,6 +51,7 @@ func (v *verifier) verifyEvictionOfPool(e Event) {
 	}
 	v.recordOfPool(e, m, k, true)
 	v.verifyMaxUnavailable(m, k, 1, "evicted")
+	return true
 }
 
 // verifyUpdateInPlace verifies that an update in place is recorded, and begins within maxUnavailable.

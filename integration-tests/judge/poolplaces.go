@@ -25,8 +25,8 @@ func (v *verifier) verifySurplus(m *member, k knowledge) {
 		wanted = min(wanted, s.Replicas)
 	}
 	stay := v.places(pool, func(other *member) bool {
-		gone := !other.ours && !v.mustKnow(k, other.since, pods)
-		return other.UID != m.UID && (other.active() || gone)
+		unknown := !other.ours && !v.mustKnow(k, other.left, pods)
+		return other.UID != m.UID && (other.active() || unknown)
 	})
 	if stay < wanted {
 		v.report(ofPools, nil, "%s was deleted because fewer pods are asked for, and %d of %d stay", m.Name, stay, wanted)

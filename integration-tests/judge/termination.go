@@ -21,8 +21,9 @@ func (v *verifier) verifyTermination(e Event) disruptionCause {
 	_, byOperator := v.operator(request.User)
 	switch {
 	case request.evictsPod() && v.EvictionWebhook && ofStatefulCluster(e.Pod):
-		v.verifyEvictionOfPool(e)
-		return disruptionCause{kind: evicted}
+		if v.verifyEvictionOfPool(e, request) {
+			return disruptionCause{kind: evicted}
+		}
 	case request.evictsPod() && v.EvictionWebhook:
 		if v.verifyEviction(e, request, group) {
 			return disruptionCause{evicted, group}
