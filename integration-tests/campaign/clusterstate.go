@@ -195,7 +195,7 @@ func join(lines []string) string { return strings.Join(lines, "\n") + "\n" }
 
 // delayedWatchKind returns the name of delayed watches in the table.
 func delayedWatchKind(resource string, alone bool) string {
-	kind := strings.NewReplacer("statefulsets", "StatefulSets", "statefulclusters", "StatefulClusters", "leases", "Leases").Replace(resource)
+	kind := strings.NewReplacer("statefulsets", "StatefulSets", "statefulclusters", "StatefulClusters", "persistentvolumeclaims", "claims", "controllerrevisions", "ControllerRevisions", "leases", "Leases").Replace(resource)
 	if alone {
 		return kind + " alone seen late by seconds"
 	}

@@ -58,16 +58,21 @@ func podDeletedOf(random *rand.Rand, of metav1.ListOptions, what, kind string) f
 	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
 	f.description = fmt.Sprintf("after %s another client deletes %s", f.at, what)
 	f.run = func(ctx context.Context, t *trial, _ *replica) error {
-		err := retry(ctx, "delete a pod", func(ctx context.Context) error {
-			pod, err := t.readyPod(ctx, of, which)
-			if err != nil {
-				return err
-			}
-			return t.client.CoreV1().Pods(t.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}})
-		})
-		return t.countUnless(err, kind)
+		return t.deletePod(ctx, of, which, kind)
 	}
 	return f
+}
+
+// deletePod deletes one of the selected pods that are ready, and counts it as a kind of fault.
+func (t *trial) deletePod(ctx context.Context, of metav1.ListOptions, which uint64, kind string) error {
+	err := retry(ctx, "delete a pod", func(ctx context.Context) error {
+		pod, err := t.readyPod(ctx, of, which)
+		if err != nil {
+			return err
+		}
+		return t.client.CoreV1().Pods(t.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}})
+	})
+	return t.countUnless(err, kind)
 }
 
 // readyPod returns one of the selected pods that are ready.

@@ -70,8 +70,11 @@ func podOfPoolUnready(random *rand.Rand, _ *pool) fault {
 
 // podOfPoolDeleted deletes a ready pod without any check.
 func podOfPoolDeleted(random *rand.Rand, _ *pool) fault {
-	return podDeletedOf(random, ofPool, "a pod of the StatefulCluster", "pod of a StatefulCluster deleted by another client")
+	return podDeletedOf(random, ofPool, "a pod of the StatefulCluster", poolPodDeleted)
 }
+
+// poolPodDeleted is the kind of fault that is a deleted pod of a StatefulCluster.
+const poolPodDeleted = "pod of a StatefulCluster deleted by another client"
 
 // claimDeleted deletes a claim of a pod that serves, so that its identity lacks a part.
 func claimDeleted(random *rand.Rand, p *pool) fault {
@@ -105,11 +108,12 @@ func claimQuota(random *rand.Rand, _ *pool) fault {
 	return quota(random, corev1.ResourcePersistentVolumeClaims, corev1.ResourceQuotaSpec{})
 }
 
-// quota forbids further objects of a resource for a while. It counts if it refuses a request of an operator.
+// quota forbids further objects of a resource for a while, and deletes a pod of the StatefulCluster meanwhile, which needs some.
+// It counts if it refuses a request of an operator.
 func quota(random *rand.Rand, of corev1.ResourceName, spec corev1.ResourceQuotaSpec) fault {
-	long := between(random, 2*time.Second, 10*time.Second)
+	long, which := between(random, 2*time.Second, 10*time.Second), random.Uint64()
 	f := fault{replica: -1, at: between(random, 0, 5*time.Second), once: "quota for " + string(of)}
-	f.description = fmt.Sprintf("after %s a quota forbids further %s of the StatefulCluster for %s", f.at, of, long)
+	f.description = fmt.Sprintf("after %s a quota forbids further %s of the StatefulCluster for %s, and another client deletes one of its pods", f.at, of, long)
 	spec.Hard = corev1.ResourceList{of: resource.MustParse("0")}
 	object := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "no-" + string(of)}, Spec: spec}
 	f.run = func(ctx context.Context, t *trial, _ *replica) error {
@@ -122,6 +126,9 @@ func quota(random *rand.Rand, of corev1.ResourceName, spec corev1.ResourceQuotaS
 			return err
 		}
 		from := time.Now()
+		if err := t.deletePod(ctx, ofPool, which, poolPodDeleted); err != nil {
+			t.remark(ctx, "no pod was deleted under a quota: %v", err)
+		}
 		wait(ctx, long)
 		err = retry(ctx, "remove a quota", func(ctx context.Context) error {
 			return ignoreMissing(quotas.Delete(ctx, object.Name, metav1.DeleteOptions{}))
@@ -210,7 +217,7 @@ func poolWatchesDelayed(random *rand.Rand, _ *pool) fault {
 	for _, i := range random.Perm(len(resources))[:1+random.IntN(len(resources))] {
 		late[resources[i]] = between(random, 200*time.Millisecond, 4*time.Second)
 	}
-	f := fault{watchDelays: late, replica: anyReplica(random), once: "late for StatefulClusters"}
+	f := fault{watchDelays: late, replica: anyReplica(random), once: "late"}
 	f.description = fmt.Sprintf("for StatefulClusters, %s see late: %v", ownerOf(f.replica), late)
 	return f
 }
