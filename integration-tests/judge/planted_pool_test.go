@@ -135,6 +135,10 @@ var plantedPoolBudgets = map[string]plantedCase{
 		history: newHistory().threeOfPool(nil).holdPool(updatedInPlace, "db-a").pod("db-a", func(p *Pod) { p.Update = "begun" }).
 			pod("db-b", setNotReady).after(2 * time.Second).begin("db-a"),
 	},
+	"a pod whose update in place has begun is handed over instead, though more pods are asked for by now": {
+		history: newHistory().threeOfPool(nil).holdPool(updatedInPlace, "db-a").pod("db-a", func(p *Pod) { p.Update = "begun" }).
+			pool(ofReplicas(5)).after(2*time.Second).holdPool(handover, "db-a").delete("db-a"),
+	},
 	"0: a pod is handed over while another one is known to be broken": {
 		history: newHistory().threeOfPool(nil).pod("db-a", setNotReady).after(2*time.Second).holdPool(handover, "db-b").delete("db-b"),
 		want:    []string{"0 db-b was deleted, so 2 of 3 pods were unavailable, 1 allowed"},

@@ -71,11 +71,12 @@ func (v *verifier) verifyUpdateInPlace(m *member, e Event) {
 }
 
 // verifyMaxUnavailable verifies that not too many pods are unavailable after the disruption of a pod that is available. What
-// operators and evictions caused counts at once, everything else as soon as the operator must know it.
+// operators and evictions caused counts at once, everything else as soon as the operator must know it. The disruption of a pod
+// whose update in place has begun was verified then.
 func (v *verifier) verifyMaxUnavailable(m *member, k knowledge, atLeast int, disrupted string) {
 	pool := identityOf(m.Pod).pool
 	states := v.possiblePools(pool, k)
-	if len(states) == 0 || !m.available(k.now, v.minReady(pool)) {
+	if len(states) == 0 || m.begun || !m.available(k.now, v.minReady(pool)) {
 		return
 	}
 	replicas, limit := last(states).Replicas, atLeast
