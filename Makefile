@@ -133,7 +133,7 @@ mutants: ## plant mistakes in the source, each of which its own test must notice
 faults: ## a campaign of plans made from seeds, with faults nobody chose; FAULTS=1000 for more, FAULTS_FLAGS='-seed 1001' for others, '-only 17' for one again
 	cd $(SUITES) && $(GO) run ./campaign -plans $(FAULTS) -results $(abspath $(FAULTS_RESULTS)) $(FAULTS_FLAGS)
 
-crashes: ## kill the operator at every write of a rollout, a downscale and an eviction, play every mix of faults around it, storms of evictions; LOCKSTEP_SEED=n repeats a run
+crashes: ## kill the operator at every write of a rollout, a downscale, an eviction and what happens to a StatefulCluster, play every mix of faults around it, storms of evictions; LOCKSTEP_SEED=n repeats a run
 	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'Survives|Late|BackOff|Certificate' -v -count=1 -parallel 8 -timeout 2h
 	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'LargerThan' -v -count=1 -timeout 2h
 	cd $(SUITES)/apiserver && LOCKSTEP_FAULTS=all $(GO) test -run 'StormOfEvictions|Drained|MissingPodBlocks' -v -count=1 -timeout 2h

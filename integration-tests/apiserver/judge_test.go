@@ -26,6 +26,7 @@ type rules struct {
 	unasked   bool          // pods are deleted without a request for each, because their namespace is deleted
 	contested bool          // other clients delete pods that an operator has recorded
 	budgets   []judge.Budget
+	holes     time.Duration // how long a StatefulCluster may lack a pod that the API server does not refuse; zero: not judged
 }
 
 // user returns the user name of the operator of a namespace.
@@ -131,7 +132,7 @@ func (s *scene) evidence() (history []judge.Event, requests []judge.Request, err
 func (s *scene) try(history []judge.Event, requests []judge.Request) judge.Verdict {
 	return judge.Verify(history, requests, judge.Rules{
 		Operators: s.operators(), Grace: s.rules.grace,
-		DownscaleWebhook: s.rules.guarded, EvictionWebhook: s.rules.evicting, Budgets: s.rules.budgets,
+		DownscaleWebhook: s.rules.guarded, EvictionWebhook: s.rules.evicting, Budgets: s.rules.budgets, HoleLimit: s.rules.holes,
 	})
 }
 

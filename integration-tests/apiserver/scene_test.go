@@ -87,7 +87,7 @@ func newScene(t *testing.T, suffix string, optedIn bool) *scene {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	witness, err := watchNamespace(ctx, w.admin, s.name)
+	witness, err := watchNamespace(ctx, w, s.name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"sync"
 	"testing"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
@@ -47,6 +48,7 @@ var unrivalled = []string{"-leader-election.lease-duration=60s", "-leader-electi
 type world struct {
 	cluster  *localcluster.Cluster
 	admin    kubernetes.Interface
+	dynamic  dynamic.Interface // of the admin
 	audit    *judge.AuditLog
 	program  string
 	operator *operator // cluster-wide
@@ -100,6 +102,9 @@ func startWorld() (*world, error) {
 	w := &world{cluster: cluster, audit: judge.NewAuditLog(cluster.AuditLog(), byOperator)}
 	started = w
 	if w.admin, err = kubernetes.NewForConfig(cluster.AdminConfig()); err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	if w.dynamic, err = dynamic.NewForConfig(cluster.AdminConfig()); err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
 	built, err := localcluster.BuildOperator(ctx, os.Stderr)

@@ -12,7 +12,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
 )
@@ -31,14 +30,16 @@ type witness struct {
 }
 
 // watchNamespace watches a namespace until ctx ends.
-func watchNamespace(ctx context.Context, client kubernetes.Interface, namespace string) (*witness, error) {
+func watchNamespace(ctx context.Context, in *world, namespace string) (*witness, error) {
 	w := &witness{
 		pods: map[string]*corev1.Pod{}, sets: map[string]*appsv1.StatefulSet{}, leases: map[string]*coordinationv1.Lease{},
 		recorded: map[string]time.Time{}, changed: make(chan struct{}),
 	}
 	var err error
-	w.Observer, err = judge.Watch(ctx, client, w.take, namespace)
-	return w, err
+	if w.Observer, err = judge.Watch(ctx, in.admin, w.take, namespace); err != nil {
+		return nil, err
+	}
+	return w, w.WatchStatefulClusters(ctx, in.dynamic, namespace)
 }
 
 func (w *witness) take(event watch.Event) {

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
@@ -28,11 +29,17 @@ type clusterState struct {
 	deleted map[string]*appsv1.StatefulSet   // as they were when they were deleted
 	leases  map[string]*coordinationv1.Lease // of groups
 	holder  string                           // the holder of the leader Lease that was observed last
+
+	claims     map[string]*corev1.PersistentVolumeClaim
+	pool       *unstructured.Unstructured       // the StatefulCluster as it was when it was deleted; nil while it exists
+	poolUID    string                           // of the last StatefulCluster
+	poolLeases map[string]*coordinationv1.Lease // of StatefulClusters
 }
 
 func newClusterState() *clusterState {
 	return &clusterState{
 		pods: map[string]*corev1.Pod{}, sets: map[string]*appsv1.StatefulSet{}, deleted: map[string]*appsv1.StatefulSet{}, leases: map[string]*coordinationv1.Lease{},
+		claims: map[string]*corev1.PersistentVolumeClaim{}, poolLeases: map[string]*coordinationv1.Lease{},
 	}
 }
 
@@ -46,9 +53,19 @@ func (s *clusterState) observe(event watch.Event) {
 	case *appsv1.StatefulSet:
 		putOrDelete(s.sets, o.Name, o, deleted)
 		putOrDelete(s.deleted, o.Name, o, !deleted)
+	case *unstructured.Unstructured:
+		s.pool, s.poolUID = nil, string(o.GetUID())
+		if deleted {
+			s.pool = o
+		}
+	case *corev1.PersistentVolumeClaim:
+		putOrDelete(s.claims, o.Name, o, deleted)
 	case *coordinationv1.Lease:
 		if judge.HoldOf(o) != nil {
 			putOrDelete(s.leases, o.Name, o, deleted)
+		}
+		if judge.PoolHoldOf(o) != nil {
+			putOrDelete(s.poolLeases, o.Name, o, deleted)
 		}
 		if o.Name == judge.LeaderLease && !deleted && o.Spec.HolderIdentity != nil {
 			s.holder = *o.Spec.HolderIdentity
@@ -91,10 +108,13 @@ func (s *clusterState) checkZones(plan plan, end bool) error {
 	return nil
 }
 
-// lease returns the Lease of a group, or nil if there is none.
+// lease returns the Lease of a group or of a StatefulCluster, or nil if there is none.
 func (s *clusterState) lease(name string) *coordinationv1.Lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if l := s.poolLeases[name]; l != nil {
+		return l
+	}
 	return s.leases[name]
 }
 
@@ -175,7 +195,7 @@ func join(lines []string) string { return strings.Join(lines, "\n") + "\n" }
 
 // delayedWatchKind returns the name of delayed watches in the table.
 func delayedWatchKind(resource string, alone bool) string {
-	kind := strings.NewReplacer("statefulsets", "StatefulSets", "leases", "Leases").Replace(resource)
+	kind := strings.NewReplacer("statefulsets", "StatefulSets", "statefulclusters", "StatefulClusters", "persistentvolumeclaims", "claims", "controllerrevisions", "ControllerRevisions", "leases", "Leases").Replace(resource)
 	if alone {
 		return kind + " alone seen late by seconds"
 	}

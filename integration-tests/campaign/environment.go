@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -27,14 +29,15 @@ import (
 //	some caches ───────► stale API server ──► pipe ─┼─► etcd
 //	judge's watches ───► judge's API server ────────┘
 type environment struct {
-	cluster       *localcluster.Cluster
-	client        kubernetes.Interface
-	dynamic       dynamic.Interface
-	watcher       kubernetes.Interface // at the API server for the judge
-	stale         *localcluster.ExtraAPIServer
-	laggingClient kubernetes.Interface // at the stale API server
-	pipe          *faultproxy.Pipe
-	audits        []*judge.AuditLog
+	cluster        *localcluster.Cluster
+	client         kubernetes.Interface
+	dynamic        dynamic.Interface
+	watcher        kubernetes.Interface // at the API server for the judge
+	dynamicWatcher dynamic.Interface    // the same
+	stale          *localcluster.ExtraAPIServer
+	laggingClient  kubernetes.Interface // at the stale API server
+	pipe           *faultproxy.Pipe
+	audits         []*judge.AuditLog
 	programs
 
 	interrupted chan struct{} // a part of the control plane was interrupted
@@ -101,11 +104,17 @@ func (e *environment) setUp(ctx context.Context) error {
 	if err := e.cluster.Apply(ctx, manifests+"crds"); err != nil {
 		return err
 	}
+	if err := e.makePriorityClass(ctx); err != nil {
+		return err
+	}
 	observer, err := e.cluster.AddAPIServer(ctx, localcluster.APIServerOptions{Name: "judge", Uncached: true})
 	if err != nil {
 		return err
 	}
 	if e.watcher, err = kubernetes.NewForConfig(observer.AdminConfig()); err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	if e.dynamicWatcher, err = dynamic.NewForConfig(observer.AdminConfig()); err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
 	if e.pipe, err = faultproxy.StartPipe(strings.TrimPrefix(e.cluster.EtcdURL(), "http://")); err != nil {
@@ -124,6 +133,15 @@ func (e *environment) setUp(ctx context.Context) error {
 	e.pipe.Delay(lag)
 	for _, path := range []string{e.cluster.AuditLog(), e.stale.AuditLog()} {
 		e.audits = append(e.audits, judge.NewAuditLog(path, isOperator))
+	}
+	return nil
+}
+
+// makePriorityClass creates the priority class of the pods of StatefulClusters.
+func (e *environment) makePriorityClass(ctx context.Context) error {
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: poolPriority}}
+	if _, err := e.client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("make priority class: %w", err)
 	}
 	return nil
 }

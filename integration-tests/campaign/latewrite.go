@@ -11,7 +11,11 @@ import (
 // lateWrites kills an operator at a write that arrives long afterwards. Then another process is at
 // work, which knows only the recorded intents.
 func lateWrites(random *rand.Rand) fault {
-	resource := []string{"pods", "leases", "statefulsets", ""}[random.IntN(4)]
+	return lateWriteOf(random, []string{"pods", "leases", "statefulsets", ""}[random.IntN(4)])
+}
+
+// lateWriteOf is lateWrites for one resource, or for any if it is empty.
+func lateWriteOf(random *rand.Rand, resource string) fault {
 	nth, late := 1+random.IntN(4), between(random, time.Second, maxHold)
 	what := "write"
 	if resource != "" {

@@ -4,9 +4,9 @@
 //	go run ./campaign [-plans 60] [-seed 1] [-results FILE] [-only SEED] [-operator PROGRAM | -mutant NAME]
 //
 // The seed of a plan determines everything in it: one or two groups of three zones in a namespace of
-// its own, the changes by users, and the faults. Each plan has two operators that manage this one
-// namespace with the namespaced Role of the manifests, each behind a fault proxy. Several plans share
-// a cluster at a time.
+// its own, in every other plan a StatefulCluster, the changes by users, and the faults. Each plan has
+// two operators that manage this one namespace with the namespaced Roles of the manifests, each behind
+// a fault proxy. Several plans share a cluster at a time.
 //
 //	seed ──► plan ──► trial ─┬─► zones, operators, webhooks, steps of users, faults
 //	                         ├─► the goal: all requested changes are complete

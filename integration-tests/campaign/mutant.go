@@ -30,6 +30,8 @@ var withoutInvariants = edit{"internal/lock/invariant/invariant.go", "if decisio
 
 var withoutEvictionInvariants = edit{"internal/lock/invariant/grant.go", "if p.Because.Code != \"\" || decision.Need == hold.ReadLive {", "if true {"}
 
+var withoutPoolInvariants = edit{"internal/lock/invariant/pools/rules.go", "if d.Need == hold.ReadLive {\n\t\treturn nil // this snapshot leads to no action", "if true {\n\t\treturn nil // this snapshot leads to no action"}
+
 var mutants = []mutant{
 	{"deletes-without-preconditions", []edit{
 		{"internal/act/writes.go", "Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},", "Preconditions: nil,"},
@@ -53,6 +55,18 @@ var mutants = []mutant{
 	{"pods-beyond-the-spec-are-free", []edit{
 		{"internal/plan/group/evict.go", "e.alreadyDown = b.isDown(z, pod)", "e.alreadyDown = !z.Owns(pod.Ordinal) || b.isDown(z, pod)"},
 		withoutEvictionInvariants,
+	}},
+	{"pool-updates-one-too-many", []edit{
+		{"internal/plan/pool/update.go", "p.unavailable(), p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas)", "p.unavailable(), p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas)+1"},
+		withoutPoolInvariants,
+	}},
+	{"pool-deletes-one-too-many", []edit{
+		{"internal/plan/pool/surplus.go", "\tif !p.Object.Ordered {\n\t\treturn p.excess()", "\tif !p.Object.Ordered {\n\t\treturn p.excess() + min(1, p.excess())"},
+		withoutPoolInvariants,
+	}},
+	{"pool-drops-all-claims", []edit{
+		{"internal/plan/pool/claims.go", "case !slices.ContainsFunc(s.claims, isKept):", "case len(s.claims) > 0 || !slices.ContainsFunc(s.claims, isKept):"},
+		withoutPoolInvariants,
 	}},
 	{"budget-off-by-one", []edit{
 		{"internal/plan/group/guards.go", "if after <= d.zone.budget {", "if after <= d.zone.budget+1 {"},

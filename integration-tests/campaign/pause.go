@@ -24,12 +24,18 @@ func processPaused(random *rand.Rand) fault {
 	}
 	f := fault{replica: -1, at: between(random, 500*time.Millisecond, 5*time.Second), once: "paused"}
 	f.description = fmt.Sprintf("after %s the operator that writes the Lease of a group is stopped for %s meanwhile", f.at, long)
+	f.pauseAt(long, func(q faultproxy.Request) bool { return q.Method == http.MethodPut && q.Resource == "leases" })
+	return f
+}
+
+// pauseAt makes a fault stop an operator at one of the writes that match.
+func (f *fault) pauseAt(long time.Duration, matches func(faultproxy.Request) bool) {
 	f.script = func(r *replica) faultproxy.Script {
 		return func(q faultproxy.Request) faultproxy.Fault {
 			if q.Kind == faultproxy.Leader {
 				r.led.Store(time.Now().UnixNano())
 			}
-			if q.Kind != faultproxy.Write || q.Method != http.MethodPut || q.Resource != "leases" || !r.trial.trap.catch(r) {
+			if q.Kind != faultproxy.Write || !matches(q) || !r.trial.trap.catch(r) {
 				return faultproxy.Fault{}
 			}
 			return faultproxy.StoppedAt(func() { r.trial.trap.stopped <- r.stopAt(q.Name) })
@@ -49,7 +55,6 @@ func processPaused(random *rand.Rand) fault {
 			return context.Cause(ctx)
 		}
 	}
-	return f
 }
 
 // trap waits until an operator writes a Lease. For a while it waits for the leader only.
@@ -141,7 +146,7 @@ func (t *trial) resumeAfter(ctx context.Context, s stoppedProcess, long time.Dur
 // wasReplaced reports whether a Lease with a holder has expired, or was written since.
 func wasReplaced(before, after *coordinationv1.Lease, now time.Time) bool {
 	switch {
-	case before == nil || judge.HoldOf(before).Holder == "":
+	case before == nil || before.Spec.HolderIdentity == nil || *before.Spec.HolderIdentity == "":
 		return false
 	case after == nil || after.ResourceVersion != before.ResourceVersion:
 		return true

@@ -12,6 +12,7 @@ import (
 type plan struct {
 	seed   uint64
 	groups []group
+	pool   *pool    // nil: none
 	lanes  [][]step // the steps of a lane are sequential, the lanes are concurrent
 	faults []fault
 }
@@ -53,6 +54,7 @@ func newPlan(seed uint64) plan {
 		return p
 	}
 	p.addRecentFeatures(rand.New(rand.NewPCG(seed, 1)))
+	p.addPool(rand.New(rand.NewPCG(seed, 2)))
 	return p
 }
 
@@ -78,6 +80,17 @@ func (p *plan) addRecentFeatures(random *rand.Rand) {
 	if random.IntN(4) == 0 {
 		p.faults = append(p.faults, controllersPaused(random))
 	}
+}
+
+// addPool draws a StatefulCluster for every other plan, which the former version does not know. Its random source is
+// separate as well.
+func (p *plan) addPool(random *rand.Rand) {
+	if random.IntN(2) == 0 {
+		return
+	}
+	p.pool = newPool(random)
+	p.lanes = append(p.lanes, p.pool.stepsOf(random)...)
+	p.faults = p.pool.newFaults(random, p.faults)
 }
 
 // drawPlan draws a plan. For the former version it omits unsupported features: rollouts with
@@ -218,6 +231,9 @@ func (p plan) String() string {
 			fmt.Fprintf(&b, ", downscales %s apart", g.minBetweenDownscales)
 		}
 		fmt.Fprintf(&b, ", %d may be evicted of a %s\n", g.maxEvicted, map[bool]string{true: "partition", false: "zone"}[g.partitions])
+	}
+	if p.pool != nil {
+		fmt.Fprint(&b, p.pool)
 	}
 	for _, s := range p.steps() {
 		fmt.Fprintf(&b, "  %6s  %s\n", s.at, s.what)

@@ -34,17 +34,20 @@ func TestPlansCoverAllStepsAndFaults(t *testing.T) {
 			met[kindOfWords(f.description)]++
 		}
 	}
-	for _, kind := range []string{stepRollout, stepDownscale, stepUpscale, stepFollow, stepEviction, stepPause, stepStrategy, stepRaise, stepAdded, stepBeside} {
+	for _, kind := range []string{stepRollout, stepDownscale, stepUpscale, stepFollow, stepEviction, stepPause, stepStrategy, stepRaise, stepAdded, stepBeside,
+		stepPoolImage, stepPoolCPU, stepPoolMode, stepPoolScale, stepPoolEviction,
+	} {
 		if steps[kind] < plans/20 {
 			t.Errorf("%d plans contain a %s %d times", plans, kind, steps[kind])
 		}
 	}
-	for _, words := range faultWords {
+	all := slices.Concat(faultWords, poolFaultWords)
+	for _, words := range all {
 		if met[words] < plans/50 {
 			t.Errorf("in %d plans it happens %d times that %q", plans, met[words], words)
 		}
 	}
-	if len(met) != len(faultWords) {
+	if len(met) != len(all) {
 		t.Errorf("faults are described as %v", met)
 	}
 }
@@ -58,6 +61,9 @@ func TestPlansWithFormerVersionOmitNewFeatures(t *testing.T) {
 			continue
 		}
 		drawn++
+		if p.pool != nil {
+			t.Fatalf("a StatefulCluster with a former version in\n%s", p)
+		}
 		for _, f := range p.faults {
 			if f.singleDelay || strings.Contains(f.description, "leaves") || strings.Contains(f.description, "controllers of Kubernetes") {
 				t.Fatalf("%s with a former version in\n%s", f.description, p)
@@ -120,8 +126,15 @@ var faultWords = []string{
 	"clocks are wrong", "connections to webhooks", "kube-apiserver is killed", "etcd is killed", "controllers of Kubernetes are paused",
 }
 
+// poolFaultWords are those of the faults of StatefulClusters.
+var poolFaultWords = []string{
+	"a pod of the StatefulCluster loses Ready", "deletes a pod of the StatefulCluster", "deletes a claim", "forbids further pods", "forbids further persistentvolumeclaims",
+	"deletes the Lease of the StatefulCluster", "empties the status", "the operator that creates a pod is stopped", "for StatefulClusters",
+	"a node with pods of the StatefulCluster", "the StatefulCluster is deleted without its pods", "write of persistentvolumeclaims", "write of pods/resize",
+}
+
 func kindOfWords(words string) string {
-	for _, w := range []string{"API server that lags"} { // which also "begin"
+	for _, w := range append(poolFaultWords, "API server that lags") { // which contain those of other kinds, too
 		if strings.Contains(words, w) {
 			return w
 		}

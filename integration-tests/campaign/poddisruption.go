@@ -17,20 +17,28 @@ import (
 
 // podUnready makes a ready pod not ready for a while.
 func podUnready(random *rand.Rand) fault {
+	return podUnreadyOf(random, ofGroups, "a pod", "pod lost Ready")
+}
+
+// ofGroups selects the pods of groups.
+var ofGroups = metav1.ListOptions{LabelSelector: groupLabel}
+
+// podUnreadyOf is podUnready for selected pods, counted as a kind.
+func podUnreadyOf(random *rand.Rand, of metav1.ListOptions, what, kind string) fault {
 	which, duration := random.Uint64(), between(random, 5*time.Second, 15*time.Second)
 	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
-	f.description = fmt.Sprintf("after %s a pod loses Ready for %s", f.at, duration)
+	f.description = fmt.Sprintf("after %s %s loses Ready for %s", f.at, what, duration)
 	f.run = func(ctx context.Context, t *trial, _ *replica) error {
 		var pod *corev1.Pod
 		if err := retry(ctx, "let a pod lose Ready", func(ctx context.Context) (err error) {
-			if pod, err = t.readyPod(ctx, which); err != nil {
+			if pod, err = t.readyPod(ctx, of, which); err != nil {
 				return err
 			}
 			return t.setReady(ctx, pod, corev1.ConditionFalse)
 		}); err != nil {
 			return err
 		}
-		t.count("pod lost Ready")
+		t.count(kind)
 		wait(ctx, duration)
 		return retry(ctx, "let a pod be Ready again", func(ctx context.Context) error {
 			return ignoreMissing(t.setReady(ctx, pod, corev1.ConditionTrue))
@@ -41,25 +49,35 @@ func podUnready(random *rand.Rand) fault {
 
 // podDeleted deletes a ready pod without any check.
 func podDeleted(random *rand.Rand) fault {
+	return podDeletedOf(random, ofGroups, "a pod", "pod deleted by another client")
+}
+
+// podDeletedOf is podDeleted for selected pods, counted as a kind.
+func podDeletedOf(random *rand.Rand, of metav1.ListOptions, what, kind string) fault {
 	which := random.Uint64()
 	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
-	f.description = fmt.Sprintf("after %s another client deletes a pod", f.at)
+	f.description = fmt.Sprintf("after %s another client deletes %s", f.at, what)
 	f.run = func(ctx context.Context, t *trial, _ *replica) error {
-		err := retry(ctx, "delete a pod", func(ctx context.Context) error {
-			pod, err := t.readyPod(ctx, which)
-			if err != nil {
-				return err
-			}
-			return t.client.CoreV1().Pods(t.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}})
-		})
-		return t.countUnless(err, "pod deleted by another client")
+		return t.deletePod(ctx, of, which, kind)
 	}
 	return f
 }
 
-// readyPod returns one of the ready pods.
-func (t *trial) readyPod(ctx context.Context, which uint64) (*corev1.Pod, error) {
-	pods, err := t.client.CoreV1().Pods(t.namespace).List(ctx, metav1.ListOptions{LabelSelector: groupLabel})
+// deletePod deletes one of the selected pods that are ready, and counts it as a kind of fault.
+func (t *trial) deletePod(ctx context.Context, of metav1.ListOptions, which uint64, kind string) error {
+	err := retry(ctx, "delete a pod", func(ctx context.Context) error {
+		pod, err := t.readyPod(ctx, of, which)
+		if err != nil {
+			return err
+		}
+		return t.client.CoreV1().Pods(t.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}})
+	})
+	return t.countUnless(err, kind)
+}
+
+// readyPod returns one of the selected pods that are ready.
+func (t *trial) readyPod(ctx context.Context, of metav1.ListOptions, which uint64) (*corev1.Pod, error) {
+	pods, err := t.client.CoreV1().Pods(t.namespace).List(ctx, of)
 	if err != nil {
 		return nil, err
 	}

@@ -23,10 +23,12 @@ type record struct {
 	Began       time.Time      `json:"began"`
 	Seconds     float64        `json:"seconds"`
 	Groups      int            `json:"groups"`
+	Pools       int            `json:"pools"` // StatefulClusters
 	Steps       map[string]int `json:"steps"`
 	Faults      map[string]int `json:"faults"`         // of the plan itself
 	Felt        map[string]int `json:"felt,omitempty"` // faults of other plans that affected it
 	Disruptions int            `json:"takedowns"`      // deletions by operators and evictions of ready pods
+	OfPools     int            `json:"ofPools"`        // of these, pods of StatefulClusters
 	Violations  []string       `json:"violations,omitempty"`
 	Failures    []string       `json:"failures,omitempty"` // of operators, independent of the judge
 	Unjudged    []string       `json:"unjudged,omitempty"` // why the judge has no verdict
@@ -100,12 +102,20 @@ func (t *trial) record(verdict judge.Verdict, requests []judge.Request) record {
 	r := t.partialRecord()
 	r.Groups, r.Steps, r.Reached = len(t.plan.groups), map[string]int{}, t.reached
 	r.Unjudged, r.Granted = verdict.Unexplained, granted(requests)
+	if t.plan.pool != nil {
+		r.Pools = 1
+	}
 	for _, s := range t.plan.steps() {
 		if s.kind != stepRevert {
 			r.Steps[s.kind]++
 		}
 	}
-	for _, d := range verdict.Disruptions {
+	for _, d := range verdict.PoolDisruptions {
+		if d.WasServing {
+			r.OfPools++
+		}
+	}
+	for _, d := range slices.Concat(verdict.Disruptions, verdict.PoolDisruptions) {
 		if d.WasServing {
 			r.Disruptions++
 		}
@@ -116,7 +126,7 @@ func (t *trial) record(verdict judge.Verdict, requests []judge.Request) record {
 	for _, v := range verdict.Violations {
 		r.Violations = append(r.Violations, v.String())
 	}
-	wanted := r.Steps[stepEviction] + r.Steps[stepAdded] + r.Steps[stepBeside]
+	wanted := r.Steps[stepEviction] + r.Steps[stepAdded] + r.Steps[stepBeside] + r.Steps[stepPoolEviction]
 	if r.Reached && r.Granted < wanted {
 		r.Reached = false
 		r.Missed = fmt.Sprintf("%d evictions were granted by the audit log, %d wanted", r.Granted, wanted)

@@ -137,12 +137,16 @@ func (r *replica) currentProcess() processRecord {
 }
 
 func (r *replica) args() []string {
-	return []string{
+	args := []string{
 		"-log.level=debug", "-kubernetes.namespace=" + r.trial.namespace, "-operator.namespace=" + r.trial.namespace,
 		"-server-tls.enabled", "-server-tls.port=0", "-server-tls.self-signed-cert.dns-name=127.0.0.1",
 		"-webhooks.update-ca-bundle=false",
 		"-leader-election.lease-duration=4s", "-leader-election.renew-deadline=3s", "-leader-election.retry-period=300ms",
 	}
+	if r.trial.plan.pool != nil {
+		args = append(args, "-statefulcluster.enabled")
+	}
+	return args
 }
 
 // env returns environment variables. For faults that need older lists, it disables streaming lists,
@@ -280,8 +284,10 @@ func (r *replica) replaceFormer(ctx context.Context) error {
 // endFaults ends the faults of requests. Watches that are delayed already continue as they are.
 func (r *replica) endFaults() error {
 	r.proxy.Play(nil)
-	for _, resource := range []string{"pods", "statefulsets", "leases"} {
-		r.proxy.DelayWatches(resource, 0)
+	for _, f := range r.trial.plan.faults {
+		for resource := range f.watchDelays {
+			r.proxy.DelayWatches(resource, 0)
+		}
 	}
 	return r.proxy.CacheAt(r.trial.env.cluster.URL())
 }

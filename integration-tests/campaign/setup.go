@@ -19,7 +19,7 @@ func (t *trial) setUp(ctx, working context.Context) error {
 	if t.service, err = newService(); err != nil {
 		return err
 	}
-	for _, make := range []func(context.Context) error{t.makeNamespace, t.makeZones, t.makeReplicas} {
+	for _, make := range []func(context.Context) error{t.makeNamespace, t.makeZones, t.makePool, t.makeReplicas} {
 		if err := make(ctx); err != nil {
 			return err
 		}
@@ -27,7 +27,13 @@ func (t *trial) setUp(ctx, working context.Context) error {
 	for _, r := range t.replicas {
 		t.working.Go(func() { r.run(working) })
 	}
+	if t.plan.pool != nil {
+		t.working.Go(func() { t.schedule(working) })
+	}
 	if err := retry(ctx, "wait for all zones", func(context.Context) error { return t.state.checkZones(t.plan, false) }); err != nil {
+		return err
+	}
+	if err := retry(ctx, "wait for the StatefulCluster", func(ctx context.Context) error { return t.checkPool(ctx, false) }); err != nil {
 		return err
 	}
 	return t.registerWebhooks(ctx)
@@ -35,10 +41,16 @@ func (t *trial) setUp(ctx, working context.Context) error {
 
 // watch starts the judge's observer, which runs until the second context ends.
 func (t *trial) watch(ctx, watching context.Context) error {
-	return retry(ctx, "watch namespace", func(context.Context) error {
+	err := retry(ctx, "watch namespace", func(context.Context) error {
 		var err error
 		t.observer, err = judge.Watch(watching, t.env.watcher, t.state.observe, t.namespace)
 		return err
+	})
+	if err != nil || t.plan.pool == nil {
+		return err
+	}
+	return retry(ctx, "watch StatefulClusters", func(context.Context) error {
+		return t.observer.WatchStatefulClusters(watching, t.env.dynamicWatcher, t.namespace)
 	})
 }
 
@@ -143,6 +155,7 @@ func (t *trial) tearDown(ctx context.Context) {
 	for _, r := range t.replicas {
 		r.proxy.Close()
 	}
+	t.removeNodes(ctx)
 	hooks := t.client.AdmissionregistrationV1()
 	for what, remove := range map[string]func(context.Context, string, metav1.DeleteOptions) error{
 		"validating webhooks": hooks.ValidatingWebhookConfigurations().Delete,

@@ -37,15 +37,21 @@ func endOrNow(at time.Time) time.Time {
 // agent returns the part of the user agent that identifies one replica's requests in audit logs.
 func (r *replica) agent() string { return "(" + ordinals[r.number] + " " }
 
-// judgedResources are the resources that the judge uses.
-var judgedResources = []string{"pods", "statefulsets"}
+// judgedResources returns the resources that the judge uses.
+func (p plan) judgedResources() []string {
+	resources := []string{"pods", "statefulsets"}
+	if p.pool != nil {
+		resources = append(resources, "statefulclusters", "persistentvolumeclaims")
+	}
+	return resources
+}
 
 // staleWindows returns the periods in which a replica's caches could not show changes in time: while
-// it had no watch of pods or StatefulSets, and while watches were delayed. A process begins with a new
+// it had no watch of one of these kinds, and while watches were delayed. A process begins with a new
 // list.
 func (r *replica) staleWindows() []judge.Window {
 	var all []judge.Window
-	for _, resource := range judgedResources {
+	for _, resource := range r.trial.plan.judgedResources() {
 		w := judge.Window{From: r.trial.began, To: time.Now(), Delay: r.watchDelay(resource), Agent: r.agent(), Resource: resource}
 		if w.Delay > 0 {
 			all = append(all, w)
@@ -56,7 +62,7 @@ func (r *replica) staleWindows() []judge.Window {
 		}
 	}
 	for _, g := range r.proxy.Unheard() {
-		if slices.Contains(judgedResources, g.Resource) {
+		if slices.Contains(r.trial.plan.judgedResources(), g.Resource) {
 			late := r.watchDelay(g.Resource)
 			all = append(all, r.splitByProcess(judge.Window{From: g.From.Add(-late), To: g.To.Add(late + r.lag(g.To)), Resource: g.Resource})...)
 		}
@@ -120,6 +126,9 @@ func verbOf(q faultproxy.Request) string {
 
 // groupOf returns the group that a request concerns, or an empty string if that is unknown.
 func (p plan) groupOf(q faultproxy.Request) string {
+	if p.pool != nil && (strings.Contains(q.Name, p.pool.name) || strings.Contains(q.Selector, p.pool.name)) {
+		return p.pool.name
+	}
 	for _, g := range p.groups {
 		moves := func(f fault) bool { return f.movedGroup == g.name }
 		if slices.ContainsFunc(p.faults, moves) {

@@ -41,7 +41,7 @@ func summaryOfAllCode(records []record) string {
 
 // totals are the sums over many plans.
 type totals struct {
-	plans, judged, groups, disruptions, granted, evicted, violations, failures, reached int
+	plans, judged, groups, pools, disruptions, ofPools, granted, evicted, violations, failures, reached int
 
 	withoutFaults              int     // plans without faults of their own
 	attempts, unjudged, undone int     // all attempts; without a verdict; not completed
@@ -67,7 +67,9 @@ func sumUp(records []record) totals {
 	for _, r := range conclusive(records) {
 		s.plans++
 		s.groups += r.Groups
+		s.pools += r.Pools
 		s.disruptions += r.Disruptions
+		s.ofPools += r.OfPools
 		s.granted += r.Granted
 		s.evicted += r.Evicted
 		s.longer, s.much, s.needed, s.longest = s.longer+r.Grace.Longer, s.much+r.Grace.Much, s.needed+r.Grace.Needed, max(s.longest, r.Grace.Longest)
@@ -102,10 +104,12 @@ func table(run, all totals) string {
 	row("plans of which the outcome is known", run.plans, all.plans)
 	row("plans that were judged", run.judged, all.judged)
 	row("groups of three zones", run.groups, all.groups)
+	row("StatefulClusters", run.pools, all.pools)
 	for _, kind := range slices.Sorted(maps.Keys(all.steps)) {
 		row("asked: "+kind, run.steps[kind], all.steps[kind])
 	}
 	row("pods that served, deleted or evicted", run.disruptions, all.disruptions)
+	row("of these, pods of StatefulClusters", run.ofPools, all.ofPools)
 	for _, kind := range slices.Sorted(maps.Keys(all.faults)) {
 		row("fault: "+kind, run.faults[kind], all.faults[kind])
 	}

@@ -25,6 +25,7 @@ type trial struct {
 	replicas  []*replica
 	observer  *judge.Observer
 	state     *clusterState
+	nodes     []string // of the pods of the StatefulCluster, without those that were deleted
 	began     time.Time
 	working   sync.WaitGroup // operators
 
@@ -120,7 +121,9 @@ func (t *trial) runPlan(ctx context.Context) error {
 	for range t.plan.lanes {
 		missed = append(missed, <-answers)
 	}
-	missed = append(missed, retry(asking, "wait for the goal", func(context.Context) error { return t.state.checkZones(t.plan, true) }))
+	missed = append(missed, retry(asking, "wait for the goal", func(ctx context.Context) error {
+		return errors.Join(t.state.checkZones(t.plan, true), t.checkPool(ctx, true))
+	}))
 	return errors.Join(missed...)
 }
 

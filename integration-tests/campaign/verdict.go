@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
@@ -41,7 +42,7 @@ func (t *trial) verify() (record, error) {
 	r := t.record(verdict, requests)
 	strict := rules
 	strict.StaleCaches, strict.Delays, strict.Strict = nil, nil, true
-	r.Grace = graceOf(verdict.Disruptions, judge.Verify(events, requests, strict).Violations)
+	r.Grace = graceOf(slices.Concat(verdict.Disruptions, verdict.PoolDisruptions), judge.Verify(events, requests, strict).Violations)
 	r.Violations = append(r.Violations, judge.ForbiddenRequests(t.withoutStartupRefusals(requests), func(user string) bool { return user == t.user() })...)
 	if r.broken() {
 		r.log = t.eventLog(events, requests)
@@ -80,11 +81,16 @@ func (t *trial) rules() judge.Rules {
 		Operators:   []judge.Operator{{User: t.user(), Namespaces: []string{t.namespace}, LeadershipNamespace: t.namespace}},
 		StaleCaches: t.staleWindows(), Delays: t.delays(), DownscaleWebhook: true, EvictionWebhook: true, PinnedEvictions: true,
 	}
+	rules.HoleLimit = holeLimit
 	for _, g := range t.plan.groups {
 		rules.Budgets = append(rules.Budgets, g.budget(), g.inOtherGroup().budget())
 	}
 	return rules
 }
+
+// holeLimit is how long a StatefulCluster may lack a pod. Operators that were killed, or that failed again and again, wait
+// until they try again.
+const holeLimit = 90 * time.Second
 
 // ownFaults counts the faults of this trial by kind.
 func (t *trial) ownFaults() map[string]int {

@@ -18,6 +18,7 @@ type Event struct {
 	Zone           *Zone
 	Hold           *Hold
 	NamespaceState *NamespaceState
+	Pool           *Pool
 	PoolHold       *PoolHold
 	Claim          *Claim
 }
@@ -30,7 +31,10 @@ type Pod struct {
 	Labels      map[string]string
 	Revision    string
 	Images      string // of its containers
-	Ready       bool   // the Ready condition, even of a terminating pod
+	Containers  string // the IDs of those that run
+	Update      string // what lockstep notes about its update in place
+	Claims      []string
+	Ready       bool // the Ready condition, even of a terminating pod
 	ReadySince  time.Time
 	Terminating bool
 	Deleted     bool
@@ -127,6 +131,9 @@ func (e Event) String() string {
 		return fmt.Sprintf("%s zone %s replicas=%d revision=%s paused=%t deleted=%t", when, e.Zone.Name, e.Zone.Replicas, e.Zone.Revision, e.Zone.Paused, e.Zone.Deleted)
 	case e.NamespaceState != nil:
 		return fmt.Sprintf("%s namespace %s labels=%v deleted=%t", when, e.Namespace, e.NamespaceState.Labels, e.NamespaceState.Deleted)
+	}
+	if e.Pool != nil {
+		return fmt.Sprintf("%s StatefulCluster %s replicas=%d deleted=%t", when, e.Pool.Name, e.Pool.Replicas, e.Pool.Deleted)
 	}
 	if e.PoolHold != nil {
 		return fmt.Sprintf("%s lease of StatefulCluster %q intents=%v deleted=%t", when, e.PoolHold.Pool, e.PoolHold.Intents, e.PoolHold.Deleted)

@@ -34,11 +34,19 @@ const (
 func PodOf(p *corev1.Pod) *Pod {
 	state := &Pod{
 		Name: p.Name, UID: string(p.UID), Labels: p.Labels, Revision: p.Labels[appsv1.ControllerRevisionHashLabelKey],
-		Terminating: p.DeletionTimestamp != nil,
+		Terminating: p.DeletionTimestamp != nil, Update: p.Annotations[updateAnnotation],
 	}
 	state.Ready, state.ReadySince = readiness(p)
 	for i := range p.Spec.Containers {
 		state.Images += p.Spec.Containers[i].Image + " "
+	}
+	for i := range p.Status.ContainerStatuses {
+		state.Containers += p.Status.ContainerStatuses[i].ContainerID + " "
+	}
+	for i := range p.Spec.Volumes {
+		if c := p.Spec.Volumes[i].PersistentVolumeClaim; c != nil {
+			state.Claims = append(state.Claims, c.ClaimName)
+		}
 	}
 	if owner := metav1.GetControllerOf(p); owner != nil {
 		state.Owner = string(owner.UID)

@@ -13,8 +13,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -70,13 +73,28 @@ func (o *Observer) start(ctx context.Context, client kubernetes.Interface, names
 		{"claims", client.CoreV1().PersistentVolumeClaims(namespace).Watch},
 		{"Leases", client.CoordinationV1().Leases(namespace).Watch},
 	} {
-		events, err := k.watch(ctx, metav1.ListOptions{TimeoutSeconds: new(int64(watchTimeout.Seconds()))})
-		if err != nil {
-			return fmt.Errorf("watch %s of %q: %w", k.name, namespace, err)
+		if err := o.begin(ctx, k, namespace); err != nil {
+			return err
 		}
-		go o.follow(ctx, k, events)
 	}
 	return nil
+}
+
+// begin begins to watch one kind.
+func (o *Observer) begin(ctx context.Context, k watchedKind, namespace string) error {
+	events, err := k.watch(ctx, metav1.ListOptions{TimeoutSeconds: new(int64(watchTimeout.Seconds()))})
+	if err != nil {
+		return fmt.Errorf("watch %s of %q: %w", k.name, namespace, err)
+	}
+	go o.follow(ctx, k, events)
+	return nil
+}
+
+// WatchStatefulClusters watches StatefulClusters as well, whose kind must exist. Without it, the rules about their numbers
+// and their policies are not applied.
+func (o *Observer) WatchStatefulClusters(ctx context.Context, client dynamic.Interface, namespace string) error {
+	kind := schema.GroupVersionResource{Group: "lockstep.dev", Version: "v1alpha1", Resource: string(statefulClusters)}
+	return o.begin(ctx, watchedKind{"StatefulClusters", client.Resource(kind).Namespace(namespace).Watch}, namespace)
 }
 
 // follow records events until ctx ends. If the API server ends the watch because the client is slow or
@@ -180,13 +198,15 @@ func eventOf(event watch.Event, now time.Time) (Event, bool) {
 		f.Namespace, f.Zone = o.Namespace, ZoneOf(o)
 		f.Zone.Deleted = deleted
 	case *coordinationv1.Lease:
-		f.Namespace, f.Hold, f.PoolHold = o.Namespace, HoldOf(o), poolHoldOf(o)
+		f.Namespace, f.Hold, f.PoolHold = o.Namespace, HoldOf(o), PoolHoldOf(o)
 		if f.Hold != nil {
 			f.Hold.Deleted = deleted
 		}
 		if f.PoolHold != nil {
 			f.PoolHold.Deleted = deleted
 		}
+	case *unstructured.Unstructured:
+		f.Namespace, f.Pool = o.GetNamespace(), PoolOf(o, deleted)
 	case *corev1.PersistentVolumeClaim:
 		f.Namespace, f.Claim = o.Namespace, claimOf(o, deleted)
 	case *corev1.Namespace:
@@ -198,5 +218,5 @@ func eventOf(event watch.Event, now time.Time) (Event, bool) {
 }
 
 func (e Event) isEmpty() bool {
-	return e.Pod == nil && e.Zone == nil && e.Hold == nil && e.NamespaceState == nil && e.PoolHold == nil && e.Claim == nil
+	return e.Pod == nil && e.Zone == nil && e.Hold == nil && e.NamespaceState == nil && e.Pool == nil && e.PoolHold == nil && e.Claim == nil
 }

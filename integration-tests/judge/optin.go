@@ -23,6 +23,7 @@ func (v *verifier) verifyDeleteRequests() {
 		if _, byOperator := v.operator(r.User); !byOperator {
 			continue
 		}
+		v.verifyForce(r)
 		switch {
 		case r.Forbidden: // RBAC refuses a request before its body is read
 		case r.deletesPod() && r.answered() && !r.conditional():

@@ -8,12 +8,12 @@ func (h *history) poolPod() *history {
 
 // claim adds a state of the claim of db-a.
 func (h *history) claim(retired, ending bool) *history {
-	return h.add(Event{Claim: &Claim{Name: "db-data-a", ID: "a", Retired: retired, Ending: ending}})
+	return h.add(Event{Claim: &Claim{Name: "db-data-a", Pool: "db", PoolUID: "db@1", ID: "a", Retired: retired, Ending: ending}})
 }
 
 // markClaim marks the claim of db-a for the end of a pod.
 func (h *history) markClaim(pod string) *history {
-	return h.add(Event{Claim: &Claim{Name: "db-data-a", ID: "a", From: h.pods[pod].UID}})
+	return h.add(Event{Claim: &Claim{Name: "db-data-a", Pool: "db", PoolUID: "db@1", ID: "a", From: h.pods[pod].UID}})
 }
 
 // holdPool adds a Lease of the StatefulCluster with intents for pods, of one cause.
@@ -53,7 +53,7 @@ var plantedPools = map[string]plantedCase{
 	},
 	"0: a pod of a StatefulCluster is deleted by force": {
 		history: newHistory().poolPod().holdPool("NodeLost", "db-a").requestDelete("db-a", func(r *Request) { r.ZeroGrace = true }).terminate("db-a"),
-		want:    []string{"0 db-a was deleted by force"},
+		want:    []string{"0 db-a was to be deleted by force"},
 	},
 	"a pod of a StatefulCluster is evicted with an intent": {
 		history: newHistory().poolPod().holdPool("EvictionGranted", "db-a").evict("db-a"),

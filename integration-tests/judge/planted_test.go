@@ -500,7 +500,7 @@ var plantedWrites = map[string]plantedCase{
 
 func TestVerifierReportsPlantedViolations(t *testing.T) {
 	t.Parallel()
-	for _, table := range []map[string]plantedCase{plantedDisruptions, plantedEvictions, plantedWrites, plantedDelays, plantedMembership, plantedPools} {
+	for _, table := range []map[string]plantedCase{plantedDisruptions, plantedEvictions, plantedWrites, plantedDelays, plantedMembership, plantedPools, plantedPoolIdentities, plantedPoolBudgets, plantedPoolPlaces, plantedPoolClaims} {
 		for name, p := range table {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -533,7 +533,7 @@ func TestEveryGuaranteeHasPlantedViolation(t *testing.T) {
 	t.Parallel()
 	for _, guarantee := range []string{"0", "1", "2", "3", "4", "5", "6", "8"} {
 		found := false
-		for _, table := range []map[string]plantedCase{plantedDisruptions, plantedEvictions, plantedWrites, plantedDelays, plantedMembership, plantedPools} {
+		for _, table := range []map[string]plantedCase{plantedDisruptions, plantedEvictions, plantedWrites, plantedDelays, plantedMembership, plantedPools, plantedPoolIdentities, plantedPoolBudgets, plantedPoolPlaces, plantedPoolClaims} {
 			for name, p := range table {
 				if (len(p.want) > 0) != (name[1] == ':') {
 					t.Errorf("%q must begin with the number of the guarantee that it breaks, or with none if it breaks none", name)

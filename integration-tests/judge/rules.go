@@ -39,6 +39,10 @@ type Rules struct {
 	// slow.
 	Strict bool
 
+	// HoleLimit is how long a StatefulCluster may have fewer pods than it asks for while the API server refuses none; zero:
+	// without limit.
+	HoleLimit time.Duration
+
 	// Budgets are the budgets for evictions, at most one for each group.
 	Budgets []Budget
 }
@@ -136,7 +140,9 @@ type Disruption struct {
 // Verdict is the result of Verify, in the order of events of each namespace.
 type Verdict struct {
 	Disruptions []Disruption
-	Violations  []Violation
+	// PoolDisruptions are those of pods of StatefulClusters, whose names are in Zone.
+	PoolDisruptions []Disruption
+	Violations      []Violation
 
 	// Unexplained are terminations without any request. If there are some, the input is incomplete and
 	// the verdict is not valid.

@@ -21,22 +21,22 @@ func (v *verifier) verifyTermination(e Event) disruptionCause {
 	_, byOperator := v.operator(request.User)
 	switch {
 	case request.evictsPod() && v.EvictionWebhook && ofStatefulCluster(e.Pod):
-		v.verifyEvictionOfPool(e.Pod)
+		if v.verifyEvictionOfPool(e, request) {
+			return disruptionCause{kind: evicted}
+		}
 	case request.evictsPod() && v.EvictionWebhook:
 		if v.verifyEviction(e, request, group) {
 			return disruptionCause{evicted, group}
 		}
 	case request.deletesPod() && byOperator && ofStatefulCluster(e.Pod):
-		v.verifyDeletionOfPool(e.Pod, request)
+		v.verifyDeletionOfPool(e, request)
+		return disruptionCause{kind: deleted}
 	case request.deletesPod() && byOperator:
 		v.verifyDeletion(e, request, group)
 		return disruptionCause{deleted, group}
 	}
 	return disruptionCause{}
 }
-
-// ofStatefulCluster reports whether a pod has the label of a StatefulCluster.
-func ofStatefulCluster(p *Pod) bool { return p.Labels[poolLabel] != "" }
 
 // causingRequest returns the request that terminated a pod. A successful deletion with a matching UID
 // and resourceVersion is certain. Next come successful requests, then requests with an unknown

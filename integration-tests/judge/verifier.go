@@ -28,6 +28,7 @@ func Verify(events []Event, requests []Request, rules Rules) Verdict {
 		v := newVerifier(namespace, requestsOf[namespace], rules)
 		v.verify(eventsOf[namespace])
 		all.Disruptions = append(all.Disruptions, v.disruptions...)
+		all.PoolDisruptions = append(all.PoolDisruptions, v.poolDisruptions...)
 		all.Violations = append(all.Violations, v.violations...)
 		all.Unexplained = append(all.Unexplained, v.unexplained...)
 	}
@@ -72,6 +73,7 @@ type verifier struct {
 	terminated        map[string]bool       // UIDs of pods whose termination is already verified
 	pools             pools
 	disruptions       []Disruption
+	poolDisruptions   []Disruption
 	violations        []Violation
 
 	unexplained []string
@@ -164,6 +166,7 @@ func (v *verifier) verify(events []Event) {
 	for _, f := range slices.SortedStableFunc(slices.Values(events), func(a, b Event) int { return cmp.Compare(a.Version, b.Version) }) {
 		v.apply(f)
 	}
+	v.verifyLastPlaces(events)
 	v.verifyDeleteRequests()
 	v.verifyWrites()
 }
@@ -182,9 +185,11 @@ func (v *verifier) apply(e Event) {
 	case e.Hold != nil:
 		v.applyHold(e)
 	case e.PoolHold != nil:
-		v.applyPoolHold(e.PoolHold)
+		v.applyPoolHold(e)
+	case e.Pool != nil:
+		v.applyPool(e)
 	case e.Claim != nil:
-		v.applyClaim(e.Claim)
+		v.applyClaim(e)
 	case e.NamespaceState != nil:
 		v.namespaceStates = append(v.namespaceStates, namespaceVersion{e.At, e.NamespaceState})
 	case e.Zone != nil:
@@ -257,7 +262,7 @@ func (v *verifier) applyPod(e Event) {
 		v.terminated[p.UID] = true
 		cause = v.verifyTermination(e)
 	}
-	v.applyPodOfPool(e)
+	v.applyPodOfPool(e, cause.kind != noDisruption)
 	v.forgetTerminated(p)
 	if known := v.pods[p.Name]; p.Deleted && known != nil && known.UID != p.UID {
 		return // a late event of an earlier pod with this name

@@ -16,7 +16,7 @@ type Window struct {
 	// operator.
 	Agent string
 
-	// Resource is the resource of the stale caches: pods or StatefulSets; empty: both.
+	// Resource is the resource of the stale caches, as pods or statefulsets; empty: all of them.
 	Resource string
 }
 
@@ -24,9 +24,11 @@ type Window struct {
 type resource string
 
 const (
-	pods         resource = "pods"
-	statefulSets resource = "statefulsets"
-	anything     resource = ""
+	pods                   resource = "pods"
+	statefulSets           resource = "statefulsets"
+	statefulClusters       resource = "statefulclusters"
+	persistentVolumeClaims resource = "persistentvolumeclaims"
+	anything               resource = ""
 )
 
 // covers reports whether a window is about a resource.

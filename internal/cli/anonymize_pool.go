@@ -27,7 +27,7 @@ func withoutTemplates(s pool.Snapshot) pool.Snapshot {
 func namesOfTemplates(t pool.Templates, renamed func(string) string) pool.Templates {
 	var names pool.Templates
 	for _, c := range t.Claims {
-		names.Claims = append(names.Claims, pool.ClaimTemplate{Name: renamed(c.Name), Storage: c.Storage})
+		names.Claims = append(names.Claims, pool.ClaimTemplate{Name: renamed(c.Name), Storage: storageOf(c.Storage, renamed)})
 	}
 	return names
 }
@@ -78,7 +78,7 @@ func anonymizePool(s pool.Snapshot) pool.Snapshot {
 		anonymized.Volumes[m.some(uid)] = look
 	}
 	for _, r := range s.RefusedGrowths {
-		r.Claim, r.Because.Detail = m.some(r.Claim), wrong(r.Because.Detail)
+		r.Claim, r.To, r.Because = m.some(r.Claim), storageOf(r.To, m.some), plan.Refusal{Code: r.Because.Code, Detail: wrong(r.Because.Detail), Until: r.Because.Until}
 		anonymized.RefusedGrowths = append(anonymized.RefusedGrowths, r)
 	}
 	return anonymized
@@ -148,7 +148,7 @@ func (m poolAnonymizer) member(p *pool.Pod) pool.Pod {
 		anonymized.Mounts = append(anonymized.Mounts, pool.Mount{Template: m.some(mount.Template), Claim: m.some(mount.Claim)})
 	}
 	for _, c := range p.Containers {
-		anonymized.Containers = append(anonymized.Containers, pool.Container{Name: m.some(c.Name), Image: m.some(c.Image), ID: m.some(c.ID), Running: c.Running, Resources: c.Resources})
+		anonymized.Containers = append(anonymized.Containers, pool.Container{Name: m.some(c.Name), Image: m.some(c.Image), ID: m.some(c.ID), Running: c.Running, Resources: m.resourcesOf(c.Resources)})
 	}
 	return anonymized
 }
@@ -159,7 +159,7 @@ const crashLoop = "CrashLoopBackOff"
 func (m poolAnonymizer) claim(c *pool.Claim) pool.Claim {
 	anonymized := pool.Claim{
 		Name: m.some(c.Name), UID: m.some(c.UID), Version: c.Version, ID: m.id(c.ID), Template: m.some(c.Template), Pool: m.some(c.Pool), From: m.some(c.From),
-		Retain: c.Retain, Deleting: c.Deleting, Storage: c.Storage, Retired: c.Retired, Owned: c.Owned, Keep: c.Keep, Ended: c.Ended, Because: c.Because,
+		Retain: c.Retain, Deleting: c.Deleting, Storage: storageOf(c.Storage, m.some), Retired: c.Retired, Owned: c.Owned, Keep: c.Keep, Ended: c.Ended, Because: c.Because,
 	}
 	for _, sibling := range c.Siblings {
 		anonymized.Siblings = append(anonymized.Siblings, m.some(sibling))
@@ -193,9 +193,18 @@ func (m poolAnonymizer) resources(all map[string]pool.Resources) map[string]pool
 		if anonymized == nil {
 			anonymized = map[string]pool.Resources{}
 		}
-		anonymized[m.some(container)] = r
+		anonymized[m.some(container)] = m.resourcesOf(r)
 	}
 	return anonymized
+}
+
+func (m poolAnonymizer) resourcesOf(r pool.Resources) pool.Resources {
+	return pool.Resources{CPURequest: m.some(r.CPURequest), MemoryRequest: m.some(r.MemoryRequest), CPULimit: m.some(r.CPULimit), MemoryLimit: m.some(r.MemoryLimit)}
+}
+
+// storageOf hashes the text of an amount. Its number stays, because rules compare it.
+func storageOf(s pool.Storage, renamed func(string) string) pool.Storage {
+	return pool.Storage{Text: renamed(s.Text), Bytes: s.Bytes}
 }
 
 // texts hashes the keys and values of a map.

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
+	"github.com/lockstep-dev/lockstep/integration-tests/judge"
+)
+
+// poolFaultKinds are the kinds of faults that concern StatefulClusters, and their relative frequency.
+var poolFaultKinds = []struct {
+	share int
+	draw  func(*rand.Rand, *pool) fault
+}{
+	{3, podOfPoolUnready},
+	{3, podOfPoolDeleted},
+	{2, claimDeleted},
+	{2, nodeDeleted},
+	{3, podQuota},
+	{3, claimQuota},
+	{2, holdDeleted},
+	{2, statusDeleted},
+	{2, pausedAtBirth},
+	{3, poolWatchesDelayed},
+	{3, lateWriteOfPool},
+	{2, appliedAgain},
+}
+
+// maxPoolFaults is the maximum number of faults that concern the StatefulCluster of a plan.
+const maxPoolFaults = 3
+
+// newFaults draws one to three faults that concern the StatefulCluster, none of which is excluded by the drawn ones.
+func (p *pool) newFaults(random *rand.Rand, drawn []fault) []fault {
+	shares := 0
+	for _, s := range poolFaultKinds {
+		shares += s.share
+	}
+	for range 1 + random.IntN(maxPoolFaults) {
+		n := random.IntN(shares)
+		for _, s := range poolFaultKinds {
+			if n -= s.share; n >= 0 {
+				continue
+			}
+			if f := s.draw(random, p); !f.isDuplicate(drawn) {
+				drawn = append(drawn, f)
+			}
+			break
+		}
+	}
+	return drawn
+}
+
+// ofPool selects the pods of StatefulClusters.
+var ofPool = metav1.ListOptions{LabelSelector: poolLabel}
+
+// podOfPoolUnready makes a ready pod not ready for a while.
+func podOfPoolUnready(random *rand.Rand, _ *pool) fault {
+	return podUnreadyOf(random, ofPool, "a pod of the StatefulCluster", "pod of a StatefulCluster lost Ready")
+}
+
+// podOfPoolDeleted deletes a ready pod without any check.
+func podOfPoolDeleted(random *rand.Rand, _ *pool) fault {
+	return podDeletedOf(random, ofPool, "a pod of the StatefulCluster", poolPodDeleted)
+}
+
+// poolPodDeleted is the kind of fault that is a deleted pod of a StatefulCluster.
+const poolPodDeleted = "pod of a StatefulCluster deleted by another client"
+
+// claimDeleted deletes a claim of a pod that serves, so that its identity lacks a part.
+func claimDeleted(random *rand.Rand, p *pool) fault {
+	which, template := random.Uint64(), claimTemplates[random.IntN(len(claimTemplates))]
+	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second)}
+	f.description = fmt.Sprintf("after %s another client deletes a claim of a pod that serves", f.at)
+	f.run = func(ctx context.Context, t *trial, _ *replica) error {
+		return retry(ctx, "delete a claim", func(ctx context.Context) error {
+			pod, err := t.readyPod(ctx, ofPool, which)
+			if err != nil {
+				return err
+			}
+			name := p.name + "-" + template + "-" + pod.Labels[identityLabel]
+			err = t.client.CoreV1().PersistentVolumeClaims(t.namespace).Delete(ctx, name, metav1.DeleteOptions{})
+			return t.countUnless(err, "claim deleted by another client")
+		})
+	}
+	return f
+}
+
+// podQuota forbids further pods of the StatefulCluster for a while.
+func podQuota(random *rand.Rand, _ *pool) fault {
+	ofClass := corev1.ScopedResourceSelectorRequirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{poolPriority}}
+	return quota(random, corev1.ResourcePods, corev1.ResourceQuotaSpec{
+		ScopeSelector: &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{ofClass}},
+	})
+}
+
+// claimQuota forbids further claims for a while.
+func claimQuota(random *rand.Rand, _ *pool) fault {
+	return quota(random, corev1.ResourcePersistentVolumeClaims, corev1.ResourceQuotaSpec{})
+}
+
+// quota forbids further objects of a resource for a while, and deletes a pod of the StatefulCluster meanwhile, which needs some.
+// It counts if it refuses a request of an operator.
+func quota(random *rand.Rand, of corev1.ResourceName, spec corev1.ResourceQuotaSpec) fault {
+	long, which := between(random, 2*time.Second, 10*time.Second), random.Uint64()
+	f := fault{replica: -1, at: between(random, 0, 5*time.Second), once: "quota for " + string(of)}
+	f.description = fmt.Sprintf("after %s a quota forbids further %s of the StatefulCluster for %s, and another client deletes one of its pods", f.at, of, long)
+	spec.Hard = corev1.ResourceList{of: resource.MustParse("0")}
+	object := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "no-" + string(of)}, Spec: spec}
+	f.run = func(ctx context.Context, t *trial, _ *replica) error {
+		quotas := t.client.CoreV1().ResourceQuotas(t.namespace)
+		err := retry(ctx, "make a quota", func(ctx context.Context) error {
+			_, err := quotas.Create(ctx, object, metav1.CreateOptions{})
+			return ignoreExisting(err)
+		})
+		if err != nil {
+			return err
+		}
+		from := time.Now()
+		if err := t.deletePod(ctx, ofPool, which, poolPodDeleted); err != nil {
+			t.remark(ctx, "no pod was deleted under a quota: %v", err)
+		}
+		wait(ctx, long)
+		err = retry(ctx, "remove a quota", func(ctx context.Context) error {
+			return ignoreMissing(quotas.Delete(ctx, object.Name, metav1.DeleteOptions{}))
+		})
+		if t.wasRefused(string(of), from) {
+			t.count("quota refused " + string(of))
+		}
+		return err
+	}
+	return f
+}
+
+// wasRefused reports whether the API server has refused an operator to create an object of a resource since a time.
+func (t *trial) wasRefused(resource string, from time.Time) bool {
+	requests, err := t.env.requests(t.namespace, t.user())
+	if err != nil {
+		return false // the plan cannot be judged either
+	}
+	for _, r := range requests {
+		if r.User == t.user() && r.Verb == "create" && r.Resource == resource && r.Code == http.StatusForbidden && r.At.After(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// holdDeleted deletes the Lease of the StatefulCluster while it records nothing, as the guarantees assume.
+func holdDeleted(random *rand.Rand, _ *pool) fault {
+	f := fault{replica: -1, at: between(random, 500*time.Millisecond, 6*time.Second), once: "hold deleted"}
+	f.description = fmt.Sprintf("after %s another client deletes the Lease of the StatefulCluster while it has no intents", f.at)
+	f.run = func(ctx context.Context, t *trial, _ *replica) error {
+		ctx, cancel := context.WithTimeout(ctx, maxTriggerWait)
+		defer cancel()
+		leases := t.client.CoordinationV1().Leases(t.namespace)
+		err := retry(ctx, "delete the Lease of a StatefulCluster", func(ctx context.Context) error {
+			l, err := leases.Get(ctx, poolLease, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if len(judge.PoolHoldOf(l).Intents) > 0 {
+				return errors.New("it has intents")
+			}
+			err = leases.Delete(ctx, poolLease, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &l.UID, ResourceVersion: &l.ResourceVersion}})
+			return t.countUnless(err, "Lease of a StatefulCluster deleted")
+		})
+		if ctx.Err() != nil {
+			return nil // it always had intents, or there was none
+		}
+		return err
+	}
+	return f
+}
+
+// statusDeleted empties the status of the StatefulCluster.
+func statusDeleted(random *rand.Rand, p *pool) fault {
+	f := fault{replica: -1, at: between(random, 500*time.Millisecond, 8*time.Second), once: "status deleted"}
+	f.description = fmt.Sprintf("after %s another client empties the status of the StatefulCluster", f.at)
+	f.run = func(ctx context.Context, t *trial, _ *replica) error {
+		objects := t.env.dynamic.Resource(statefulClusters).Namespace(t.namespace)
+		return retry(ctx, "empty the status", func(ctx context.Context) error {
+			o, err := objects.Get(ctx, p.name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			o.Object["status"] = map[string]any{}
+			_, err = objects.UpdateStatus(ctx, o, metav1.UpdateOptions{})
+			return t.countUnless(err, "status of a StatefulCluster emptied")
+		})
+	}
+	return f
+}
+
+// pausedAtBirth stops an operator while it creates a pod. It continues after another one has become the leader.
+func pausedAtBirth(random *rand.Rand, _ *pool) fault {
+	long := between(random, 5*time.Second, 8*time.Second)
+	f := fault{replica: -1, at: between(random, 0, 5*time.Second), once: "paused"}
+	f.description = fmt.Sprintf("after %s the operator that creates a pod is stopped for %s meanwhile", f.at, long)
+	f.pauseAt(long, func(q faultproxy.Request) bool { return q.Method == http.MethodPost && q.Resource == "pods" })
+	return f
+}
+
+// poolWatchesDelayed delays the watches of kinds that only StatefulClusters need.
+func poolWatchesDelayed(random *rand.Rand, _ *pool) fault {
+	resources := []string{"statefulclusters", "persistentvolumeclaims", "controllerrevisions"}
+	late := map[string]time.Duration{}
+	for _, i := range random.Perm(len(resources))[:1+random.IntN(len(resources))] {
+		late[resources[i]] = between(random, 200*time.Millisecond, 4*time.Second)
+	}
+	f := fault{watchDelays: late, replica: anyReplica(random), once: "late"}
+	f.description = fmt.Sprintf("for StatefulClusters, %s see late: %v", ownerOf(f.replica), late)
+	return f
+}
+
+// lateWriteOfPool is lateWrites for requests that only StatefulClusters need.
+func lateWriteOfPool(random *rand.Rand, _ *pool) fault {
+	return lateWriteOf(random, []string{"persistentvolumeclaims", "pods/resize"}[random.IntN(2)])
+}
+
+// appliedAgain deletes the StatefulCluster without its pods and applies it again.
+func appliedAgain(random *rand.Rand, p *pool) fault {
+	away := between(random, 0, 3*time.Second)
+	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second), once: "applied again"}
+	f.description = fmt.Sprintf("after %s the StatefulCluster is deleted without its pods, and applied again %s later", f.at, away)
+	f.run = func(ctx context.Context, t *trial, _ *replica) error {
+		objects := t.env.dynamic.Resource(statefulClusters).Namespace(t.namespace)
+		orphan := metav1.DeletePropagationOrphan
+		err := retry(ctx, "delete the StatefulCluster without its pods", func(ctx context.Context) error {
+			return objects.Delete(ctx, p.name, metav1.DeleteOptions{PropagationPolicy: &orphan})
+		})
+		if err != nil {
+			return err
+		}
+		err = retry(ctx, "wait for the end of the StatefulCluster", func(context.Context) error {
+			if t.state.deletedPool() == nil {
+				return errors.New("it is still there")
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		wait(ctx, away)
+		return retry(ctx, "apply the StatefulCluster again", func(ctx context.Context) error {
+			again := p.object()
+			again.Object["spec"] = t.state.deletedPool().Object["spec"]
+			_, err := objects.Create(ctx, again, metav1.CreateOptions{})
+			if apierrors.IsAlreadyExists(err) {
+				return nil
+			}
+			return t.countUnless(err, "StatefulCluster applied again")
+		})
+	}
+	return f
+}
