@@ -39,9 +39,26 @@ func resizable(t *testing.T) (_ pool, names, uids []string) {
 	return p, names, uids
 }
 
+// reportsResources lets the kubelet of a pod report the resources of its container. The API server resizes no other pods.
+func (p pool) reportsResources(name string) {
+	p.t.Helper()
+	p.eventually("the kubelet reports the resources of "+name, func(present) error {
+		pod, err := p.world.admin.CoreV1().Pods(p.scene.name).Get(p.t.Context(), name, getOptions)
+		if err != nil {
+			return err
+		}
+		pod.Status.ContainerStatuses[0].Resources = &pod.Spec.Containers[0].Resources
+		_, err = p.world.admin.CoreV1().Pods(p.scene.name).UpdateStatus(p.t.Context(), pod, metav1.UpdateOptions{})
+		return err
+	})
+}
+
 func TestStatefulClusterResizesPodsInPlaceBeforeTheirImagesChange(t *testing.T) {
 	t.Parallel()
 	p, names, uids := resizable(t)
+	for _, name := range names {
+		p.reportsResources(name)
+	}
 	stop := p.records()
 	p.updates(withCPU("db:2", "200m"))
 	after := p.hasImage(2, "db:2")
@@ -129,14 +146,7 @@ func handsOverInsteadOfAResize(t *testing.T, reports bool) {
 	for _, name := range names {
 		change(name, `{"metadata": {"annotations": {"lockstep.test/resize": "by the test"}}}`)
 		if reports {
-			pod, err := p.world.admin.CoreV1().Pods(p.scene.name).Get(t.Context(), name, getOptions)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pod.Status.ContainerStatuses[0].Resources = &pod.Spec.Containers[0].Resources
-			if _, err := p.world.admin.CoreV1().Pods(p.scene.name).UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			p.reportsResources(name)
 		}
 	}
 	p.updates(withCPU("db:1", "200m"))

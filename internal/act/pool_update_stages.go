@@ -44,7 +44,8 @@ type condition struct {
 
 // beginUpdate lets exactly the pod that was evaluated say that its update in place has begun.
 func (e *Executor) beginUpdate(ctx context.Context, s *pool.Snapshot, a pool.BeginUpdate) error {
-	begun := contract.InPlaceUpdate{Revision: a.Revision, Version: a.Of.Version.String(), Since: e.now(), Begun: true, Before: map[string]contract.Resources{}}
+	since := e.Clock.Now().UTC() // not in whole seconds: the grace period begins with it
+	begun := contract.InPlaceUpdate{Revision: a.Revision, Version: a.Of.Version.String(), Since: since, Begun: true, Before: map[string]contract.Resources{}}
 	for name, former := range a.Before {
 		begun.Before[name] = contract.Resources(former)
 	}

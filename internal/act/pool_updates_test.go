@@ -268,7 +268,7 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 }
 
 // since is the time in a body.
-var since = regexp.MustCompile(`[-0-9]{10}T[:0-9]{8}Z`)
+var since = regexp.MustCompile(`[-0-9]{10}T[:0-9]{8}(\.[0-9]+)?Z`)
 
 func answering(code int32) func(string) int32 {
 	return func(string) int32 { return code }
