@@ -68,20 +68,3 @@ func resourcesOf(r *corev1.ResourceRequirements) pool.Resources {
 		CPULimit: of(r.Limits, corev1.ResourceCPU), MemoryLimit: of(r.Limits, corev1.ResourceMemory),
 	}
 }
-
-// onlyResizable returns the resources of a container that can be changed in place, and no others.
-func onlyResizable(r *corev1.ResourceRequirements) corev1.ResourceRequirements {
-	only := func(list corev1.ResourceList) corev1.ResourceList {
-		var kept corev1.ResourceList
-		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-			if quantity, has := list[name]; has {
-				if kept == nil {
-					kept = corev1.ResourceList{}
-				}
-				kept[name] = quantity
-			}
-		}
-		return kept
-	}
-	return corev1.ResourceRequirements{Requests: only(r.Requests), Limits: only(r.Limits)}
-}
