@@ -2,10 +2,12 @@ package apiserver_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -108,4 +110,31 @@ func TestStatefulClusterIsNotChangedInWhatIsImmutable(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestStatefulClusterSaysWhetherItsServiceIsHeadless(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.withRoleForPools()
+	p := s.createPool(1, map[string]any{"serviceName": "db"})
+	says := func(status string) {
+		t.Helper()
+		p.eventually("the condition ServiceReady is "+status, func(present) error {
+			o, err := p.resources(statefulClusters).Get(t.Context(), p.name, getOptions)
+			if err == nil && conditionOf(o, "ServiceReady") != status {
+				err = fmt.Errorf("it is %q", conditionOf(o, "ServiceReady"))
+			}
+			return err
+		})
+	}
+	p.settles(1) // without the Service, too
+	says("False")
+	services := s.world.admin.CoreV1().Services(s.name)
+	headless := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 80}}}}
+	if _, err := services.Create(t.Context(), headless, createOptions); err != nil {
+		t.Fatal(err)
+	}
+	p.updates(`{"spec": {"replicas": 2}}`)
+	p.settles(2)
+	says("True")
 }

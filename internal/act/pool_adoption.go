@@ -107,3 +107,8 @@ func (e *Executor) comparePods(ctx context.Context, s *pool.Snapshot, newest str
 func (e *Executor) lookAtVolumes(ctx context.Context, s *pool.Snapshot, a pool.LookAtVolumes) error {
 	return e.Checks.LookAtVolumes(ctx, s, a.Pods)
 }
+
+// lookUpService looks up the Service of a pool.
+func (e *Executor) lookUpService(ctx context.Context, s *pool.Snapshot, a pool.LookUpService) error {
+	return e.Checks.LookUpService(ctx, s, a.Service)
+}

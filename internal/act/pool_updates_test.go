@@ -35,6 +35,11 @@ func (c *checks) GrowthRefused(_ plan.Key, claim string, to statefulcluster.Stor
 	c.refused = append(c.refused, claim+" to "+to.Text+": "+because)
 }
 
+func (c *checks) LookUpService(_ context.Context, _ *statefulcluster.Snapshot, name string) error {
+	c.compared = append(c.compared, "Service "+name)
+	return nil
+}
+
 func (c *checks) LookAtVolumes(_ context.Context, _ *statefulcluster.Snapshot, pods []string) error {
 	c.compared = append(c.compared, "volumes of "+strings.Join(pods, ", "))
 	return nil
@@ -295,6 +300,10 @@ func TestRevisionsOfWhichAPartIsDrawnAreNotChangedInPlace(t *testing.T) {
 
 type comparisons []statefulcluster.Change
 
+func (*comparisons) LookUpService(context.Context, *statefulcluster.Snapshot, string) error {
+	return nil
+}
+
 func (*comparisons) LookAtVolumes(context.Context, *statefulcluster.Snapshot, []string) error {
 	return nil
 }
@@ -311,13 +320,14 @@ func (c *comparisons) Compared(_ plan.Key, _, _ string, change statefulcluster.C
 	*c = append(*c, change)
 }
 
-func TestVolumesAreLookedAtByWhatReadsTheCluster(t *testing.T) {
+func TestVolumesAndServicesAreLookedAtByWhatReadsTheCluster(t *testing.T) {
 	r, passedOn := newRoom(t), &checks{}
 	r.Checks = passedOn
-	if _, err := r.Run(t.Context(), testPool(), []plan.Action{statefulcluster.LookAtVolumes{Pods: []string{"db-a", "db-b"}}}, hold.Decision{}); err != nil {
+	looks := []plan.Action{statefulcluster.LookAtVolumes{Pods: []string{"db-a", "db-b"}}, statefulcluster.LookUpService{Service: "db"}}
+	if _, err := r.Run(t.Context(), testPool(), looks, hold.Decision{}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"volumes of db-a, db-b"}, passedOn.compared); diff != "" || len(r.said()) > 0 {
+	if diff := cmp.Diff([]string{"volumes of db-a, db-b", "Service db"}, passedOn.compared); diff != "" || len(r.said()) > 0 {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -34,6 +34,8 @@ type Checks interface {
 	ClaimTaken(plan.Key, pool.ID)
 	// GrowthRefused receives why the API server refuses more storage for a claim.
 	GrowthRefused(key plan.Key, claim string, to pool.Storage, because string)
+	// LookUpService reads and keeps whether a Service gives pods their host names.
+	LookUpService(ctx context.Context, s *pool.Snapshot, name string) error
 	// LookAtVolumes reads and keeps where the volumes of pods without a node can be used.
 	LookAtVolumes(ctx context.Context, s *pool.Snapshot, pods []string) error
 	// FoundOrphans receives the pods that match the selector and do not belong to the object.
@@ -62,6 +64,7 @@ var methodsOfPools = []method{
 	sendsForPool("compare revisions", (*Executor).compareRevisions),
 	sendsForPool("look for orphans", (*Executor).lookForOrphans),
 	sendsForPool("look at volumes", (*Executor).lookAtVolumes),
+	sendsForPool("look up Service", (*Executor).lookUpService),
 	sendsForPool("adopt pod", (*Executor).adoptPod),
 	sendsForPool("label claims", (*Executor).labelClaims),
 }

@@ -77,6 +77,7 @@ func anonymizePool(s pool.Snapshot) pool.Snapshot {
 		look.Waits = wrong(look.Waits)
 		anonymized.Volumes[m.some(uid)] = look
 	}
+	anonymized.Service = pool.ServiceLook{Generation: s.Service.Generation, Missing: wrong(s.Service.Missing)}
 	for _, r := range s.RefusedGrowths {
 		r.Claim, r.To, r.Because = m.some(r.Claim), storageOf(r.To, m.some), plan.Refusal{Code: r.Because.Code, Detail: wrong(r.Because.Detail), Until: r.Because.Until}
 		anonymized.RefusedGrowths = append(anonymized.RefusedGrowths, r)

@@ -30,6 +30,7 @@ type check struct {
 	taken       map[pool.ID]bool // identities of which another owner has a claim
 	growths     []pool.RefusedGrowth
 	volumes     map[string]pool.VolumeLook // by the UID of the pod
+	service     pool.ServiceLook
 }
 
 // Refused receives why the API server refuses a pod of the template with that hash.
@@ -113,7 +114,7 @@ func (c *checks) fill(s *pool.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.of[s.Key]
-	s.Orphans, s.Taken, s.RefusedGrowths, s.Volumes = known.orphans, known.taken, known.growths, known.volumes
+	s.Orphans, s.Taken, s.RefusedGrowths, s.Volumes, s.Service = known.orphans, known.taken, known.growths, known.volumes, known.service
 	if known.refusedHash == s.Object.Hash {
 		s.Refused = known.refused
 	}

@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -35,6 +36,10 @@ func conditions(seen *pool.Snapshot, d pool.Status, steps []plan.Action) []metav
 		condition("SpecValid", d.Invalid.None(), valid, invalid),
 		progressing(d, code, message),
 		resizing(d),
+	}
+	if look := seen.Service; seen.Object.Service != "" && look.Generation > 0 {
+		message := cmp.Or(look.Missing, "the Service exists and is headless")
+		all = append(all, condition("ServiceReady", look.Missing == "", reason.ServiceLookedUp, "Service "+seen.Object.Service+": "+message))
 	}
 	for i := range all {
 		all[i].ObservedGeneration = seen.Object.Generation

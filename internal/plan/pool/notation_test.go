@@ -39,6 +39,7 @@ const objectUID = "pool-uid"
 //	claim b/data retired                              a claim without a pod
 //	notgrown a/data to=2 until=30s                    more storage that the API server has refused for a claim
 //	volumes a unreachable ago=5s                      a look at the volumes of a pod without a node
+//	service generation=2 missing                      a look at the Service, when the object had that generation
 //	taken a                                           an identity of which another owner has a claim
 //	looked ago=3s                                     when orphans were looked for
 //	orphan web-0 of=StatefulSet/web                   a pod that matches the selector and is not one of the pool
@@ -105,6 +106,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 				}
 				return nil
 			},
+			"service":     func(v string) error { s.Object.Service, s.Object.Generation = v, 2; return nil },
 			"minready":    func(v string) (err error) { s.Object.MinReady, err = time.ParseDuration(v); return err },
 			"unreadable":  func(string) error { s.Object.Unreadable = "no number"; return nil },
 			"deleting":    func(string) error { s.Object.Deleting = true; return nil },
@@ -240,6 +242,12 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 		}
 		s.Volumes[fields[0]] = look
 		return err
+	},
+	"service": func(s *pool.Snapshot, fields []string) error { // service generation=2 missing
+		return each(fields, map[string]func(string) error{
+			"generation": func(v string) (err error) { s.Service.Generation, err = strconv.ParseInt(v, 10, 64); return err },
+			"missing":    func(string) error { s.Service.Missing = "it does not exist"; return nil },
+		})
 	},
 	"taken": func(s *pool.Snapshot, fields []string) error {
 		s.Taken = map[pool.ID]bool{pool.ID(fields[0]): true}

@@ -32,6 +32,8 @@ type Snapshot struct {
 	// Refused is why the API server refuses a pod of the template; none: it does not, or nothing is known. Until is when
 	// to ask again.
 	Refused plan.Refusal
+	// Service is what the last look at the Service of the object has shown.
+	Service ServiceLook
 	// Volumes are what the last looks at the volumes of pods without a node have shown, by UID. They are for reading only.
 	Volumes map[string]VolumeLook
 	// RefusedGrowths are claims for which the API server has refused more storage. They are for reading only.

@@ -58,6 +58,7 @@ var catalogue = []Entry{
 	{ClaimGrown, 56, Outcome, "a claim template asks for more storage than the claim of an identity that has a pod", "No action needed. The claim shows how far its volume is."},
 	{VolumeUnreachable, 57, Outcome, "a volume of the pod can only be used on nodes of which none exists, so a new identity takes its place", "No action needed. The claims of the identity stay."},
 	{VolumesLookedAt, 58, Outcome, "a pod has had no node for spec.liveness.startupSeconds, so lockstep looks where its volumes can be used", "No action needed."},
+	{ServiceLookedUp, 59, Outcome, "spec.serviceName names a headless Service, which gives pods their host names; lockstep looks whether it exists", "If the condition ServiceReady is False, create the Service with clusterIP: None. Pods are created without it, too."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts, kubectl lockstep why shows the answer that the StatefulSet controller got. Look for a quota, an admission webhook or a volume that prevents the pod. If an orphan has the name of the pod, evict the orphan; if there are several, evict the one with the lowest ordinal first (docs/runbooks/ZoneLeftGroup.md)."},
 	{PodStarting, 102, Wait, "a pod exists and is not ready yet", "If it lasts, kubectl lockstep why shows what Kubernetes reports about the pod. Look at its Events and logs."},

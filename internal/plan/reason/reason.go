@@ -67,6 +67,7 @@ const (
 	ClaimGrown             Code = "ClaimGrown"
 	VolumeUnreachable      Code = "VolumeUnreachable"
 	VolumesLookedAt        Code = "VolumesLookedAt"
+	ServiceLookedUp        Code = "ServiceLookedUp"
 	ReplacementAsked       Code = "ReplacementAsked"
 )
 

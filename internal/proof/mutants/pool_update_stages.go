@@ -2,6 +2,7 @@ package mutants
 
 const (
 	poolStages   = "internal/plan/pool/in_place_stages.go"
+	poolService  = "internal/plan/pool/service.go"
 	poolSurge    = "internal/plan/pool/surge.go"
 	actStages    = "internal/act/pool_update_stages.go"
 	poolResize   = "internal/cluster/pools/resize.go"
@@ -127,7 +128,7 @@ var poolUpdateStages = []Mutant{
 	},
 }
 
-// surges are mistakes in updates that create new identities before others leave.
+// surges are mistakes in updates that create new identities before others leave, and in what nothing waits for.
 var surges = []Mutant{
 	{
 		Name:  "surge for pods that only get another label",
@@ -158,5 +159,15 @@ var surges = []Mutant{
 		Name:  "updates that have begun wait for each other",
 		Edits: []Edit{{poolUpdate, "case pod.Update.Begun && p.hasRoom(pod):", "case p.hasBegun(pod) && p.hasRoom(pod):"}},
 		Test:  poolScenarios + "updates-that-have-begun-begin-again-although-both-are-unavailable", Rule: "begin to update web-b",
+	},
+	{
+		Name:  "Service looked up in each plan",
+		Edits: []Edit{{poolService, "look.Generation == p.Object.Generation && !again {", "!again && false {"}},
+		Test:  poolScenarios + "a-service-that-was-found-is-not-looked-up-again", Rule: "look up Service web",
+	},
+	{
+		Name:  "Service that was missing never looked up again",
+		Edits: []Edit{{poolService, "look.Missing != \"\" && len(births) > 0", "false"}},
+		Test:  poolScenarios + "a-service-that-was-missing-is-looked-up-with-the-next-birth", Rule: "create 1 pods",
 	},
 }

@@ -443,6 +443,7 @@ type StatefulClusterStatus struct {
 	// partition. Available: so many pods are available as stay during an update. Reconciling: lockstep works on it, or waits
 	// for something that ends by itself. Stalled: a person must act. SpecValid: the API server accepts a pod of the template.
 	// Progressing: no pod with the newest template is late. VolumesResizing: more storage is being asked for claims.
+	// ServiceReady: the Service of spec.serviceName exists and is headless.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=type
