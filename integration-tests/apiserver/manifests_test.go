@@ -302,6 +302,29 @@ func (in *installation) forOneNamespace(t *testing.T) {
 	in.removesLeases(t, namespace)
 }
 
+func TestStatefulClustersAreEnabledForOneNamespace(t *testing.T) {
+	t.Parallel()
+	const namespace = "mimir"
+	rendered := render(t, kustomization(t, "components: [MANIFESTS/statefulcluster/namespaced]\nnamespace: "+namespace, "overlays/single-namespace"))
+	if !strings.Contains(string(rendered), "LOCKSTEP_STATEFULCLUSTER_ENABLED") {
+		t.Error("the operator does not enable the kind")
+	}
+	bound := false
+	for _, o := range objectsOf(t, rendered) {
+		if o.GetNamespace() != namespace {
+			t.Errorf("%s %s is in namespace %q", o.GetKind(), o.GetName(), o.GetNamespace())
+		}
+		subjects, _, _ := unstructured.NestedSlice(o.Object, "subjects")
+		for _, s := range subjects {
+			subject, _ := s.(map[string]any)
+			bound = bound || o.GetName() == "lockstep-statefulcluster" && subject["namespace"] == namespace
+		}
+	}
+	if !bound {
+		t.Error("the Role is not bound to the account of the operator")
+	}
+}
+
 // removesLeases deletes the group and waits until its Lease is deleted as well.
 func (in *installation) removesLeases(t *testing.T, namespace string) {
 	t.Helper()
