@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,10 +75,15 @@ func (e *Executor) resizePod(ctx context.Context, s *pool.Snapshot, a pool.Resiz
 		c.Spec.Containers = append(c.Spec.Containers, changedContainer{Name: name, Resources: requirementOf(resources)})
 	}
 	err := e.changePod(ctx, s, a.Pod, "resize", c, "resize")
-	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || isUnknownResource(err) {
+	if apierrors.IsInvalid(err) || isForbiddenForGood(err) || apierrors.IsMethodNotSupported(err) || isUnknownResource(err) {
 		e.Checks.Compared(s.Key, a.Revision, a.From, pool.Change{})
 	}
 	return err
+}
+
+// isForbiddenForGood reports whether something forbids a request that does not change by itself, unlike a quota.
+func isForbiddenForGood(err error) bool {
+	return apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "exceeded quota")
 }
 
 // isUnknownResource reports whether the API server does not know the resource of a request, or its subresource.

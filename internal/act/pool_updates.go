@@ -63,7 +63,7 @@ func (e *Executor) updateInPlace(ctx context.Context, s *pool.Snapshot, a pool.U
 		}
 	}
 	err := e.changePod(ctx, s, a.Of.Pod, "update", c)
-	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) { // a policy forbids it, so it is impossible in place
+	if apierrors.IsInvalid(err) || isForbiddenForGood(err) { // a policy forbids it, so it is impossible in place
 		e.Checks.Compared(s.Key, a.Revision, a.From, pool.Change{})
 	}
 	return err

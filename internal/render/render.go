@@ -107,6 +107,7 @@ func withoutOwn(metadata object) {
 			for _, key := range []string{
 				contract.HandoverAnnotation, contract.InPlaceUpdateAnnotation, contract.SiblingsAnnotation,
 				contract.RetiredAtAnnotation, contract.RetiredReasonAnnotation, contract.SpecifiedDeleteLabel, contract.StorageAnnotation,
+				contract.WithdrawnAnnotation,
 			} {
 				delete(texts, key)
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -371,6 +372,12 @@ func storageOf(text string) pool.Storage {
 	quantity, err := resource.ParseQuantity(text)
 	if err != nil || quantity.Sign() <= 0 {
 		return pool.Storage{}
+	}
+	if bytes, fits := quantity.AsInt64(); fits {
+		return pool.Storage{Text: text, Bytes: bytes}
+	}
+	if quantity.CmpInt64(math.MaxInt64) > 0 {
+		return pool.Storage{Text: text, Bytes: math.MaxInt64}
 	}
 	return pool.Storage{Text: text, Bytes: quantity.Value()}
 }

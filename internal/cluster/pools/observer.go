@@ -88,7 +88,7 @@ func New(o Options) (*Observer, error) {
 	}
 	for _, informer := range []cache.SharedIndexInformer{observer.pods, observer.claims, observer.revisions} {
 		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: observer.touched, UpdateFunc: func(_, object any) { observer.touched(object) }, DeleteFunc: observer.touched,
+			AddFunc: observer.touched, UpdateFunc: observer.changed, DeleteFunc: observer.touched,
 		})
 		if err := errors.Join(err, informer.SetTransform(recorded)); err != nil {
 			return nil, fmt.Errorf("listen to the objects of pools: %w", err)
@@ -117,6 +117,16 @@ func indexByPool(object any) ([]string, error) {
 		return nil, nil
 	}
 	return []string{m.GetNamespace() + "/" + m.GetLabels()[contract.PoolLabel]}, nil
+}
+
+// changed enqueues the pool of an object, and the one that it had before.
+func (o *Observer) changed(former, latest any) {
+	was, _ := former.(metav1.Object)
+	is, _ := latest.(metav1.Object)
+	if was != nil && is != nil && was.GetLabels()[contract.PoolLabel] != is.GetLabels()[contract.PoolLabel] {
+		o.touched(former)
+	}
+	o.touched(latest)
 }
 
 // touched enqueues the pool of an object.

@@ -25,6 +25,9 @@ func gateOf(p *corev1.Pod) pool.Gate {
 
 // resizeOf returns how far the kubelet is with the resources of a pod, and since when.
 func resizeOf(p *corev1.Pod) (pool.Resize, time.Time) {
+	if p.Status.ObservedGeneration > 0 && p.Status.ObservedGeneration < p.Generation {
+		return pool.ResizeUnderway, time.Time{} // its conditions are about former resources
+	}
 	for i := range p.Status.Conditions {
 		switch c := &p.Status.Conditions[i]; {
 		case c.Status != corev1.ConditionTrue:
@@ -36,7 +39,7 @@ func resizeOf(p *corev1.Pod) (pool.Resize, time.Time) {
 			return pool.ResizeUnderway, c.LastTransitionTime.Time
 		}
 	}
-	if p.Status.ObservedGeneration > 0 && p.Status.ObservedGeneration < p.Generation || !isResized(p) {
+	if !isResized(p) {
 		return pool.ResizeUnderway, time.Time{}
 	}
 	return pool.Resized, time.Time{}

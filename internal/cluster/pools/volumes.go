@@ -18,15 +18,18 @@ import (
 // LookAtVolumes reads where the volumes of pods without a node can be used, and keeps that until the next look. With a single
 // namespace nothing is known of nodes.
 func (o *Observer) LookAtVolumes(ctx context.Context, s *pool.Snapshot, pods []string) error {
-	looks := map[string]pool.VolumeLook{}
+	looks, nodes, failed := map[string]pool.VolumeLook{}, &nodeList{observer: o}, error(nil)
 	for i := range s.Pods {
 		p := &s.Pods[i]
-		if !slices.Contains(pods, p.Name) {
+		if !slices.Contains(pods, p.Name) || failed != nil {
 			continue
 		}
-		look, err := o.lookAtVolumesOf(ctx, s.Key.Namespace, p)
-		if err != nil {
-			return err
+		look, err := o.lookAtVolumesOf(ctx, s.Key.Namespace, p, nodes)
+		if failed = err; err != nil {
+			continue // what was found is kept
+		}
+		if look.Since = look.At; s.Volumes[p.UID].Unreachable {
+			look.Since = s.Volumes[p.UID].Since
 		}
 		looks[p.UID] = look
 	}
@@ -40,21 +43,22 @@ func (o *Observer) LookAtVolumes(ctx context.Context, s *pool.Snapshot, pods []s
 		c.volumes = all
 	})
 	o.options.Changed(s.Key)
-	return nil
+	return failed
 }
 
 // readVolumes looks again at the volumes that the last looks have shown out of reach.
 func (o *Observer) readVolumes(ctx context.Context, s *pool.Snapshot) error {
-	volumes := maps.Clone(s.Volumes)
+	volumes, nodes := maps.Clone(s.Volumes), &nodeList{observer: o}
 	for i := range s.Pods {
 		p := &s.Pods[i]
 		if p.Scheduled || !volumes[p.UID].Unreachable {
 			continue
 		}
-		look, err := o.lookAtVolumesOf(ctx, s.Key.Namespace, p)
+		look, err := o.lookAtVolumesOf(ctx, s.Key.Namespace, p, nodes)
 		if err != nil {
 			return err
 		}
+		look.Since = volumes[p.UID].Since
 		volumes[p.UID] = look
 	}
 	s.Volumes = volumes
@@ -62,7 +66,7 @@ func (o *Observer) readVolumes(ctx context.Context, s *pool.Snapshot) error {
 }
 
 // lookAtVolumesOf looks at the volumes of one pod, until the first one that decides.
-func (o *Observer) lookAtVolumesOf(ctx context.Context, namespace string, p *pool.Pod) (pool.VolumeLook, error) {
+func (o *Observer) lookAtVolumesOf(ctx context.Context, namespace string, p *pool.Pod, nodes *nodeList) (pool.VolumeLook, error) {
 	look := pool.VolumeLook{At: o.options.Now()}
 	if o.nodes == nil {
 		return look, nil
@@ -75,7 +79,7 @@ func (o *Observer) lookAtVolumesOf(ctx context.Context, namespace string, p *poo
 		if volume == nil || volume.Spec.NodeAffinity == nil || volume.Spec.NodeAffinity.Required == nil {
 			continue
 		}
-		exists, able, err := o.nodesFor(ctx, volume)
+		exists, able, err := nodes.usable(ctx, volume)
 		switch {
 		case err != nil:
 			return look, err
@@ -113,18 +117,28 @@ func (o *Observer) volumeOf(ctx context.Context, namespace, name string) (*corev
 	return volume, nil
 }
 
-// nodesFor counts the nodes on which a volume can be used, and those of them that take pods.
-func (o *Observer) nodesFor(ctx context.Context, volume *corev1.PersistentVolume) (exists, able int, err error) {
+// nodeList are all nodes, listed once when they are needed.
+type nodeList struct {
+	observer *Observer
+	items    []corev1.Node
+	listed   bool
+}
+
+// usable counts the nodes on which a volume can be used, and those of them that take pods.
+func (l *nodeList) usable(ctx context.Context, volume *corev1.PersistentVolume) (exists, able int, err error) {
 	selector, err := nodeaffinity.NewNodeSelector(volume.Spec.NodeAffinity.Required)
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the node affinity of volume %s: %w", volume.Name, err)
 	}
-	nodes, err := o.options.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return 0, 0, fmt.Errorf("list nodes: %w", err)
+	if !l.listed {
+		nodes, err := l.observer.options.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return 0, 0, fmt.Errorf("list nodes: %w", err)
+		}
+		l.items, l.listed = nodes.Items, true
 	}
-	for i := range nodes.Items {
-		if n := &nodes.Items[i]; selector.Match(n) {
+	for i := range l.items {
+		if n := &l.items[i]; selector.Match(n) {
 			exists++
 			if node := nodeOf(n.Name, n); !n.Spec.Unschedulable && !node.Gone && node.Silent.IsZero() {
 				able++

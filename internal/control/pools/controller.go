@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -111,7 +112,7 @@ func (c *Controller) failure(seen pool.Snapshot, err error) (wait []plan.Action,
 	if !lasts {
 		return nil, false
 	}
-	because.Detail = plan.Plain(failing.Message(failing.Worst(err)), longestFailure)
+	because.Detail = drawnID.ReplaceAllString(plan.Plain(failing.Message(failing.Worst(err)), longestFailure), "-ID")
 	return []plan.Action{plan.Wait{Zone: seen.Key.Name, Because: because}}, true
 }
 
@@ -128,6 +129,10 @@ func (c *Controller) report(ctx context.Context, seen pool.Snapshot, steps []pla
 	return outcome
 }
 
+// drawnID is the identity in the name of a pod or claim that was to be created. Each attempt has another one, and the status
+// must not change with each.
+var drawnID = regexp.MustCompile(`-[0-9a-f]{16}\b`)
+
 // longestFailure is how much of the message of a failed request is reported, in bytes.
 const longestFailure = 500
 
@@ -140,37 +145,63 @@ func (c *Controller) refuse(ctx context.Context, seen pool.Snapshot, steps []pla
 	return reason.WithClass(reason.Human, fmt.Errorf("plan %q: %w", plan.Notation(steps), broken))
 }
 
-// decide plans on the caches and, if they are not sufficient, again on a live read. Missing pods are created before anything
-// is read or recorded for other actions, which come in the next plan. A plan that ends pods is confirmed
+// decide plans on the caches and, if they are not sufficient, again on a live read. Missing pods are created before that
+// read. A plan that ends pods is confirmed
 // by another read of the object. No disruption begins long after the first of these reads: pods may have ended meanwhile.
 func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (pool.Snapshot, []plan.Action, hold.Decision, error) {
 	began := time.Now()
 	steps := pool.Plan(seen)
-	if first := onCaches(steps); plan.Has[pool.CreatePods](first) {
-		return seen, append(first, plan.In(plan.Nowhere, steps)...), hold.Decision{}, nil
-	}
 	decision := hold.Decide(&seen, steps)
+	var unborn error
 	if decision.Need == hold.ReadLive {
+		unborn = c.createPods(ctx, &seen, steps)
 		live, err := c.Observer.Live(ctx, seen.Key)
 		if err != nil {
-			return seen, onCaches(steps), hold.Decision{}, fmt.Errorf("read %s live: %w", seen.Key, err)
+			return seen, withoutBirths(onCaches(steps)), hold.Decision{}, errors.Join(unborn, fmt.Errorf("read %s live: %w", seen.Key, err))
 		}
 		c.Fresh.ReadLive(&live)
 		seen, steps = live, pool.Plan(live)
+		if unborn != nil {
+			steps = withoutBirths(steps)
+		}
 		decision = hold.Decide(&seen, steps)
 	}
 	if !decision.Verify {
-		return seen, steps, decision, nil
+		return seen, steps, decision, unborn
 	}
 	decision.DisruptBefore = began.Add(hold.ConfirmedFor)
 	same, err := c.Observer.SameDesiredState(ctx, seen)
 	switch {
 	case err != nil:
-		return seen, nil, decision, fmt.Errorf("read the StatefulCluster of %s: %w", seen.Key, err)
+		return seen, nil, decision, errors.Join(unborn, fmt.Errorf("read the StatefulCluster of %s: %w", seen.Key, err))
 	case !same:
-		return seen, nil, hold.Decision{}, nil // an event about the change follows
+		return seen, nil, hold.Decision{}, unborn // an event about the change follows
 	}
-	return seen, steps, decision, nil
+	return seen, steps, decision, unborn
+}
+
+// createPods creates the pods that a plan creates from the caches, before the live read that its other actions need. A refusal
+// delays none of these.
+func (c *Controller) createPods(ctx context.Context, seen *pool.Snapshot, steps []plan.Action) error {
+	var births []plan.Action
+	for _, a := range plan.Only[pool.CreatePods](onCaches(steps)) {
+		births = append(births, a)
+	}
+	if len(births) == 0 {
+		return nil
+	}
+	if broken := invariants.Check(*seen, births, hold.Decision{}); broken != nil {
+		return nil // the whole plan is refused
+	}
+	done, err := c.Executor.Run(ctx, seen, births, hold.Decision{})
+	c.log(ctx, seen.Key, births, done)
+	c.Reporter.Pool(seen, births, done)
+	return err
+}
+
+// withoutBirths returns a plan without its births, which were tried already.
+func withoutBirths(steps []plan.Action) []plan.Action {
+	return slices.DeleteFunc(steps, func(a plan.Action) bool { _, is := a.(pool.CreatePods); return is })
 }
 
 // onCaches returns the actions that need no live read and no hold: missing pods are created although the live read fails.

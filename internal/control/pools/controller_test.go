@@ -145,8 +145,13 @@ func TestWhatAPlanIsMadeFrom(t *testing.T) {
 		"pods are completed although the live read fails": {
 			world: world{cached: withSpentClaim(withNewPod(observed(false, 2, "a"))), unreadable: true}, reads: []string{"live"}, plans: []string{"complete db-new"}, fails: true,
 		},
-		"missing pods are created before anything is read": {
-			world: world{cached: withSpentClaim(observed(false, 2, "a")), unreadable: true}, plans: []string{"create 1 pods of db at 1: db-new"},
+		"missing pods are created before a live read, also if that fails": {
+			world: world{cached: withSpentClaim(observed(false, 2, "a")), unreadable: true}, reads: []string{"live"},
+			plans: []string{"create 1 pods of db at 1: db-new"}, fails: true,
+		},
+		"a birth that is refused delays nothing else": {
+			world: world{cached: withSpentClaim(observed(false, 2, "a")), live: withSpentClaim(observed(true, 2, "a")), fails: errors.New("quota")}, reads: []string{"live"},
+			plans: []string{"create 1 pods of db at 1: db-new", "retire gone of db with 1 claims because IdentityLost"}, fails: true,
 		},
 		"a namespace that did not opt in is left alone": {world: world{cached: observed(false, 2, "a")}, unmanaged: true},
 	} {

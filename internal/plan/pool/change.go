@@ -99,7 +99,7 @@ func (p *poolState) isKnown(revision string) bool {
 // yet. A pod whose image another client has changed differs in more than can be changed in place.
 func (p *poolState) changeOf(pod *Pod) (Change, bool) {
 	change, known := p.Changes[pod.Revision]
-	if pod.Revision == p.newest.Name { // its update to another revision has begun
+	if pod.Revision == p.newest.Name && !known { // its update to another revision has begun; known: the way back was refused
 		change, known = Change{InPlace: true, From: imagesOf(pod)}, true
 	}
 	if !p.isKnown(pod.Revision) {

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -219,6 +220,24 @@ func (p *poolState) gates() []plan.Action {
 	var steps []plan.Action
 	for i := range p.staying {
 		if pod := &p.staying[i]; pod.Gate == GateClosed && !pod.Gated && !pod.updating() {
+			steps = append(steps, SetGate{Pod: pod.Name, UID: pod.UID, Version: pod.Version, Open: true})
+		}
+	}
+	return steps
+}
+
+// standingGates opens the gates of pods whose updates in place have begun and cannot go on now, so that the pods serve meanwhile.
+// planned is what the plan does to pods, and waitsFor are the pods that only need time.
+func (p *poolState) standingGates(planned []plan.Action, waitsFor map[string]bool) []plan.Action {
+	goesOn := func(pod string) bool {
+		return waitsFor[pod] || slices.ContainsFunc(planned, func(a plan.Action) bool {
+			_, cancels := a.(plan.CancelDeletion)
+			return a.Effect().Pod == pod && !cancels
+		})
+	}
+	var steps []plan.Action
+	for i := range p.staying {
+		if pod := &p.staying[i]; pod.Update.Begun && pod.Gate == GateClosed && !goesOn(pod.Name) {
 			steps = append(steps, SetGate{Pod: pod.Name, UID: pod.UID, Version: pod.Version, Open: true})
 		}
 	}

@@ -121,6 +121,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 				return nil
 			},
 			"grace":        duration(&s.Object.Strategy.Grace),
+			"timeout":      duration(&s.Object.HandoverTimeout),
 			"deadline":     duration(&s.Object.Deadline),
 			"nodelost":     duration(&s.Object.Liveness.NodeLost),
 			"notready":     duration(&s.Object.Liveness.NotReady),
@@ -231,11 +232,12 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 		return err
 	},
 	"volumes": func(s *pool.Snapshot, fields []string) error { // volumes a unreachable ago=5s
-		look := pool.VolumeLook{At: start}
+		look := pool.VolumeLook{At: start, Since: start.Add(-time.Hour)}
 		err := each(fields[1:], map[string]func(string) error{
 			"unreachable": func(string) error { look.Unreachable = true; return nil },
 			"waits":       func(v string) error { look.Waits = v; return nil },
 			"ago":         ago(&look.At),
+			"since":       ago(&look.Since),
 		})
 		if s.Volumes == nil {
 			s.Volumes = map[string]pool.VolumeLook{}

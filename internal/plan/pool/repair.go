@@ -59,8 +59,8 @@ func (p *poolState) ailmentOf(pod *Pod) ailment {
 		return ailment{cause: reason.ClaimLost} // a claim that it needs cannot be created
 	case pod.From != "" && pod.Gated && !p.complete(pod.ID, pod.From):
 		return ailment{cause: reason.HandoverFailed} // it lacks a claim that its identity had
-	case p.isUnreachable(pod):
-		return ailment{cause: reason.VolumeUnreachable}
+	case p.isUnreachable(pod) && (pod.From == "" || p.Object.HandoverTimeout > 0):
+		return ailment{reason.VolumeUnreachable, doubtful, p.Volumes[pod.UID].Since.Add(lookAtVolumesAgain)}
 	case pod.From != "" && !pod.Scheduled && !pod.Gated && p.Object.HandoverTimeout > 0:
 		return ailment{reason.HandoverFailed, doubtful, pod.Created.Time().Add(p.Object.HandoverTimeout)}
 	case pod.Up() || pod.NotReady.IsZero() || updating:

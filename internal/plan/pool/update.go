@@ -19,11 +19,17 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 		waits = p.waits(objection)
 	}
 	steps = p.withdrawn(pods)
-	unavailable := p.unavailable() - p.spare()
+	unavailable, waitsFor := p.unavailable()-p.spare(), map[string]bool{}
 	delayed := "" // the first pod that only evictions delay
+	rests := !objection.None()
 	for i := range pods {
 		pod := &pods[i]
 		step, objection := p.updateOf(pod)
+		if rests && pod.Update.Begun && step != nil && step.Reason() != reason.UpdatedInPlace { // it would be another update
+			step, objection = nil, plan.Refusal{Code: reason.UpdateUnderway, Pod: pod.Name}
+		} else if step == nil && objection.Code == reason.UpdateUnderway {
+			waitsFor[pod.Name] = true
+		}
 		_, disrupts := step.(plan.Disruptive)
 		_, prepares := step.(PrepareHandover)
 		disrupts = disrupts || prepares
@@ -57,6 +63,7 @@ func (p *poolState) updates(busy bool) (steps, waits []plan.Action) {
 			steps = append(steps, step)
 		}
 	}
+	steps = append(steps, p.standingGates(steps, waitsFor)...)
 	if delayed != "" {
 		steps = append(steps, p.takePlace(delayed)...)
 		waits = append(waits, p.waits(plan.Refusal{Code: reason.EvictionWaits})...)

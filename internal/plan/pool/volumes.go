@@ -12,8 +12,9 @@ import (
 // VolumeLook is what a look at the volumes of a pod without a node has shown.
 type VolumeLook struct {
 	At          time.Time
-	Unreachable bool   // a volume can only be used on nodes of which none exists
-	Waits       string // a volume can only be used on nodes that exist and take no pod now; empty: none does
+	Unreachable bool      // a volume can only be used on nodes of which none exists
+	Since       time.Time // of the first look in a row that has shown that
+	Waits       string    // a volume can only be used on nodes that exist and take no pod now; empty: none does
 }
 
 // lookAtVolumesAgain is how long a look at the volumes of a pod counts.
@@ -66,7 +67,7 @@ func (p *poolState) lookAtVolumes() (steps, waits []plan.Action) {
 // unscheduledForLong reports whether a pod with claims may be scheduled, and has not been for longer than a pod may take to
 // become Ready.
 func (p *poolState) unscheduledForLong(pod *Pod) bool {
-	return !pod.Scheduled && !pod.Gated && len(pod.Mounts) > 0 && !p.Now.Before(pod.Created.Time().Add(p.Object.Liveness.Startup))
+	return !pod.Scheduled && !pod.Gated && len(pod.Mounts) > 0 && p.Object.Liveness.Startup > 0 && !p.Now.Before(pod.Created.Time().Add(p.Object.Liveness.Startup))
 }
 
 // isUnreachable reports whether a volume of a pod without a node is out of reach, as the last look has shown.
@@ -78,7 +79,7 @@ func (p *poolState) isUnreachable(pod *Pod) bool {
 func (p *poolState) looksDue() []time.Time {
 	var due []time.Time
 	for i := range p.staying {
-		if pod := &p.staying[i]; !pod.Scheduled && !pod.Gated && len(pod.Mounts) > 0 {
+		if pod := &p.staying[i]; !pod.Scheduled && !pod.Gated && len(pod.Mounts) > 0 && p.Object.Liveness.Startup > 0 {
 			due = append(due, latest(pod.Created.Time().Add(p.Object.Liveness.Startup), p.Volumes[pod.UID].At.Add(lookAtVolumesAgain)))
 		}
 	}

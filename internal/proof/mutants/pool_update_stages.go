@@ -123,8 +123,42 @@ var poolUpdateStages = []Mutant{
 	},
 	{
 		Name:  "resize done before the kubelet reports it",
-		Edits: []Edit{{poolResize, "|| !isResized(p) {", "{"}},
+		Edits: []Edit{{poolResize, "if !isResized(p) {", "if false {"}},
 		Test:  resizeIsRead + "former resources", Rule: "resize 0",
+	},
+}
+
+// standing are mistakes in updates in place that cannot go on.
+var standing = []Mutant{
+	{
+		Name:  "pod kept from its clients while its update cannot go on",
+		Edits: []Edit{{poolUpdate, "steps = append(steps, p.standingGates(steps, waitsFor)...)", "p.standingGates(steps, waitsFor)"}},
+		Test:  poolScenarios + "a-pod-serves-while-its-update-is-impossible-in-place", Rule: "wait web because InPlaceImpossible",
+	},
+	{
+		Name:  "way back that is refused repeated for ever",
+		Edits: []Edit{{poolChange, "if pod.Revision == p.newest.Name && !known {", "if pod.Revision == p.newest.Name {"}},
+		Test:  poolScenarios + "a-way-back-that-the-api-server-refuses-is-not-repeated", Rule: "resize web-a",
+	},
+	{
+		Name:  "update in place that becomes a hand-over while updates are paused",
+		Edits: []Edit{{poolUpdate, "if rests && pod.Update.Begun && step", "if false && pod.Update.Begun && step"}},
+		Test:  poolScenarios + "a-pause-lets-no-update-in-place-become-a-hand-over", Rule: "hand-over",
+	},
+	{
+		Name:  "last copy given up because of its volume",
+		Edits: []Edit{{poolRepair, "ailment{reason.VolumeUnreachable, doubtful, ", "ailment{reason.VolumeUnreachable, damaged, "}},
+		Test:  poolScenarios + "the-last-copy-is-not-given-up-because-of-its-volume", Rule: "delete web-a",
+	},
+	{
+		Name:  "volume given up after one look",
+		Edits: []Edit{{poolRepair, "p.Volumes[pod.UID].Since.Add(lookAtVolumesAgain)}", "p.Volumes[pod.UID].Since}"}},
+		Test:  poolScenarios + "a-volume-that-was-out-of-reach-once-is-looked-at-again", Rule: "delete web-a",
+	},
+	{
+		Name:  "hand-over without a timeout given up because of its volume",
+		Edits: []Edit{{poolRepair, "(pod.From == \"\" || p.Object.HandoverTimeout > 0):", "true:"}},
+		Test:  poolScenarios + "a-hand-over-without-a-timeout-waits-for-its-volume", Rule: "delete web-a",
 	},
 }
 

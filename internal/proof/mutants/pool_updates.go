@@ -279,12 +279,17 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "births that a live read which fails prevents",
-		Edits: []Edit{{"internal/control/pools/controller.go", "if first := onCaches(steps); plan.Has[pool.CreatePods](first) {", "if first := onCaches(steps); false {"}},
-		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/missing pods are created before anything is read", Rule: "live",
+		Edits: []Edit{{"internal/control/pools/controller.go", "if len(births) == 0 {", "if len(births) >= 0 {"}},
+		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/missing pods are created before a live read, also if that fails", Rule: "create 1 pods",
+	},
+	{
+		Name:  "birth that is refused is sent twice in a plan",
+		Edits: []Edit{{"internal/control/pools/controller.go", "if unborn != nil {", "if false {"}},
+		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/a birth that is refused delays nothing else", Rule: "create 1 pods",
 	},
 	{
 		Name:  "pods that wait for their claims kept waiting by a live read that fails",
-		Edits: []Edit{{"internal/control/pools/controller.go", "return seen, onCaches(steps), hold.Decision{},", "return seen, nil, hold.Decision{},"}},
+		Edits: []Edit{{"internal/control/pools/controller.go", "return seen, withoutBirths(onCaches(steps)), hold.Decision{},", "return seen, nil, hold.Decision{},"}},
 		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/pods are completed although the live read fails", Rule: "complete db-new",
 	},
 	{

@@ -10,7 +10,7 @@ import (
 )
 
 // inDoubt are the causes for which the identity of a pod is given up although the pod may come back.
-var inDoubt = []reason.Code{reason.NodeLost, reason.CrashLooping, reason.NeverReady}
+var inDoubt = []reason.Code{reason.NodeLost, reason.CrashLooping, reason.NeverReady, reason.VolumeUnreachable}
 
 func breaksDoubtKept(v *view, steps []plan.Action) string {
 	limit := max(1, pods(v.Object.Liveness.MaxUnhealthy, v.Object.Replicas, false))
