@@ -127,7 +127,8 @@ func (p *poolState) givesUp(s spent, kept int) bool {
 	policy := &p.Object.Claim
 	isKept := func(c Claim) bool {
 		keepsScaled := c.Because == reason.ScaledDown || c.Because == reason.HandoverUnneeded
-		return keepsScaled && !policy.DeleteWhenScaled || c.Because != reason.ScaledDown && !policy.DeleteWhenReplaced
+		handedOver := c.Because == reason.IdentityLost && c.From != "" // its hand-over was not recorded any more
+		return handedOver || keepsScaled && !policy.DeleteWhenScaled || c.Because != reason.ScaledDown && !policy.DeleteWhenReplaced
 	}
 	isNeeded := func(c Claim) bool { return isHealth(c.Because) } // it says when the next identity may be given up
 	switch {

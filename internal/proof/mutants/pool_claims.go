@@ -59,6 +59,11 @@ var claimsOfPools = []Mutant{
 		Test:  updatesOfPool + "claims of a pod that exists are not deleted", Rule: "DELETE persistentvolumeclaims",
 	},
 	{
+		Name:  "claims of a hand-over whose record is lost deleted",
+		Edits: []Edit{{poolClaims, "return handedOver || keepsScaled", "return handedOver && keepsScaled"}},
+		Test:  poolScenarios + "claims-of-a-hand-over-whose-record-is-lost-are-not-deleted", Rule: "delete 1 claims of a",
+	},
+	{
 		Name:  "claim that shrinks",
 		Edits: []Edit{{growClaims, "case to.Bytes <= c.Storage.Bytes || pod.Gated:", "case to.Bytes == c.Storage.Bytes || pod.Gated:"}},
 		Test:  poolScenarios + "claims-of-living-identities-grow", Rule: "grow web-data-c",

@@ -142,7 +142,7 @@ var standing = []Mutant{
 	},
 	{
 		Name:  "update in place that becomes a hand-over while updates are paused",
-		Edits: []Edit{{poolUpdate, "if rests && pod.Update.Begun && step", "if false && pod.Update.Begun && step"}},
+		Edits: []Edit{{poolUpdate, "if rests && pod.Update.Begun && step", "if rests && false && pod.Update.Begun && step"}},
 		Test:  poolScenarios + "a-pause-lets-no-update-in-place-become-a-hand-over", Rule: "hand-over",
 	},
 	{
