@@ -160,7 +160,7 @@ func handsOverInsteadOfAResize(t *testing.T, reports bool) {
 			}
 			if is && pod.Spec.Containers[0].Resources.Requests.Cpu().String() == "200m" {
 				resized[pod.Name] = true
-				change(pod.Name, `{"status": {"conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]}}`, "status")
+				change(pod.Name, fmt.Sprintf(`{"status": {"observedGeneration": %d, "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]}}`, pod.Generation), "status")
 			}
 		}
 		return errors.Join(errs...)

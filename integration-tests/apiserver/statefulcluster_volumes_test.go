@@ -1,6 +1,7 @@
 package apiserver_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
 
 // isLocal gives the claim named data of a pod a volume that can only be used on one node.
@@ -48,12 +51,16 @@ func TestStatefulClusterReplacesAPodWhoseVolumeIsOutOfReach(t *testing.T) {
 	if _, err := s.world.admin.CoreV1().Nodes().Patch(t.Context(), nodes[0], types.MergePatchType, cordon, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	p := s.createPool(2, map[string]any{"liveness": map[string]any{"startupSeconds": int64(5)}}) // nothing schedules its pods
+	stop := localcluster.Schedule(context.WithoutCancel(t.Context()), s.world.admin, s.name, s.someNode())
+	p := s.createPool(3, map[string]any{"liveness": map[string]any{"startupSeconds": int64(5)}})
+	serving, _ := identities(p.settles(3))
+	stop()
+	p.updates(`{"spec": {"replicas": 5}}`) // nothing schedules the two others
 	var names []string
 	p.eventually("both pods have their claims", func(present) error {
 		names = nil
 		for _, pod := range p.pods() {
-			if len(pod.Spec.SchedulingGates) == 0 {
+			if len(pod.Spec.SchedulingGates) == 0 && !slices.Contains(serving, pod.Name) {
 				names = append(names, pod.Name)
 			}
 		}
@@ -69,7 +76,7 @@ func TestStatefulClusterReplacesAPodWhoseVolumeIsOutOfReach(t *testing.T) {
 		_, ended := p.claims(strings.TrimPrefix(names[0], "db-"))
 		o, err := p.resources(statefulClusters).Get(t.Context(), p.name, getOptions)
 		waits, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "reason")
-		if len(now) != 2 || slices.Contains(now, names[0]) || !slices.Contains(now, names[1]) || len(ended) != 2 || !strings.HasSuffix(ended[0], " VolumeUnreachable") || waits != "VolumeWaitsForNode" {
+		if len(now) != 5 || slices.Contains(now, names[0]) || !slices.Contains(now, names[1]) || len(ended) != 2 || !strings.HasSuffix(ended[0], " VolumeUnreachable") || waits != "VolumeWaitsForNode" {
 			return errors.Join(fmt.Errorf("the pods are %v, were %v; the ended claims are %v; it waits because of %s", now, names, ended, waits), err)
 		}
 		return nil
@@ -78,7 +85,7 @@ func TestStatefulClusterReplacesAPodWhoseVolumeIsOutOfReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.eventually("a new identity takes the place of the other pod once its node does not exist", func(present) error {
-		if now, _ := identities(p.pods()); len(now) != 2 || slices.Contains(now, names[1]) {
+		if now, _ := identities(p.pods()); len(now) != 5 || slices.Contains(now, names[1]) {
 			return fmt.Errorf("the pods are %v, were %v", now, names)
 		}
 		return nil
