@@ -35,6 +35,7 @@ var inReserve = map[string]string{
 	"list validatingwebhookconfigurations.admissionregistration.k8s.io": "the same",
 	"list mutatingwebhookconfigurations.admissionregistration.k8s.io":   "the same",
 	"list controllerrevisions.apps":                                     "the same",
+	"list statefulclusters.lockstep.dev":                                "the same, and for one that does not exist any more",
 	"get controllerrevisions.apps":                                      "for a revision that another process creates at the same time, a moment that no test can choose",
 	"get statefulsets.apps":                                             "for a StatefulSet that a replica has not seen yet, a moment that no test can choose",
 	"get persistentvolumeclaims":                                        "for a claim that exists already although its pod is new, a moment that no test can choose",

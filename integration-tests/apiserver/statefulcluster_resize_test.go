@@ -30,10 +30,8 @@ func asksForCPU() map[string]any {
 }
 
 // resizable creates a StatefulCluster whose pods request cpu, and waits for its pods.
-func resizable(t *testing.T) (_ pool, names, uids []string) {
+func resizable(t *testing.T, s *scene) (_ pool, names, uids []string) {
 	t.Helper()
-	s := unmanaged(t)
-	s.withRoleForPools()
 	p := s.createPool(2, asksForCPU())
 	names, uids = identities(p.settles(2))
 	return p, names, uids
@@ -55,7 +53,20 @@ func (p pool) reportsResources(name string) {
 
 func TestStatefulClusterResizesPodsInPlaceBeforeTheirImagesChange(t *testing.T) {
 	t.Parallel()
-	p, names, uids := resizable(t)
+	for sentence, start := range map[string]func(*testing.T) *scene{
+		"by the operator of the namespace": func(t *testing.T) *scene { t.Helper(); s := unmanaged(t); s.withRoleForPools(); return s },
+		"by the operator of the cluster":   func(t *testing.T) *scene { t.Helper(); s := managed(t); s.schedulesOn(s.someNode()); return s },
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			resizesBeforeImages(t, start(t))
+		})
+	}
+}
+
+func resizesBeforeImages(t *testing.T, s *scene) {
+	t.Helper()
+	p, names, uids := resizable(t, s)
 	for _, name := range names {
 		p.reportsResources(name)
 	}
@@ -135,7 +146,9 @@ func TestStatefulClusterHandsOverAPodThatCannotBeResized(t *testing.T) {
 // handsOverInsteadOfAResize changes the resources of pods whose kubelets report resources, or not.
 func handsOverInsteadOfAResize(t *testing.T, reports bool) {
 	t.Helper()
-	p, names, uids := resizable(t)
+	s := unmanaged(t)
+	s.withRoleForPools()
+	p, names, uids := resizable(t, s)
 	change := func(name, patch string, subresource ...string) {
 		t.Helper()
 		_, err := p.world.admin.CoreV1().Pods(p.scene.name).Patch(t.Context(), name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresource...)

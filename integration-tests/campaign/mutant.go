@@ -57,7 +57,7 @@ var mutants = []mutant{
 		withoutEvictionInvariants,
 	}},
 	{"pool-updates-one-too-many", []edit{
-		{"internal/plan/pool/update.go", "p.unavailable(), p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas)", "p.unavailable(), p.Object.Strategy.MaxUnavailable.Of(p.Object.Replicas)+1"},
+		{"internal/plan/pool/update.go", "most = p.mostUnavailable(step.Reason())", "most = p.mostUnavailable(step.Reason()) + 1"},
 		withoutPoolInvariants,
 	}},
 	{"pool-deletes-one-too-many", []edit{

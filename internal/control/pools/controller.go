@@ -191,7 +191,7 @@ func (c *Controller) createPods(ctx context.Context, seen *pool.Snapshot, steps 
 		return nil
 	}
 	if broken := invariants.Check(*seen, births, hold.Decision{}); broken != nil {
-		return nil // the whole plan is refused
+		return broken // the whole plan is refused
 	}
 	done, err := c.Executor.Run(ctx, seen, births, hold.Decision{})
 	c.log(ctx, seen.Key, births, done)
