@@ -40,7 +40,7 @@ var claimsOfPools = []Mutant{
 	},
 	{
 		Name:  "claims deleted by the policy for other identities",
-		Edits: []Edit{{poolClaims, "return keepsScaled && !policy.DeleteWhenScaled ||", "return keepsScaled && !policy.DeleteWhenScaled && !policy.DeleteWhenReplaced ||"}},
+		Edits: []Edit{{poolClaims, "keepsScaled && !policy.DeleteWhenScaled ||", "keepsScaled && !policy.DeleteWhenScaled && !policy.DeleteWhenReplaced ||"}},
 		Test:  poolScenarios + "claims-of-identities-that-were-replaced-are-deleted", Rule: "delete 1 claims of b",
 	},
 	{
