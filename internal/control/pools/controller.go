@@ -74,19 +74,20 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 		c.Log.WithContext(ctx).WithFields(fields(key)).WithField("missing", missing).Debug("the caches do not show the last known state yet")
 		return loop.After(hold.ReconcileAgainAfter), nil
 	}
-	seen, steps, decision, unread := c.decide(ctx, cached)
-	if unread != nil && len(steps) == 0 {
-		return c.reportUnread(ctx, seen, unread), unread
+	t, undone := c.decide(ctx, cached)
+	seen, steps, decision := t.seen, t.steps, t.decision
+	if undone != nil && len(steps) == 0 {
+		return c.reportWithoutPlan(ctx, t, undone), undone
 	}
 	spans.Describe(ctx, &seen, steps)
 	if broken := invariants.Check(seen, steps, decision); broken != nil {
 		return loop.After(hold.ReportAfter), c.refuse(ctx, seen, steps, broken)
 	}
 	done, err := c.Executor.Run(ctx, &seen, steps, decision)
-	err = errors.Join(unread, err)
+	err = errors.Join(undone, err)
 	c.log(ctx, key, steps, done)
 	failure, _ := c.failure(seen, err)
-	outcome := c.report(ctx, seen, append(failure, steps...), done)
+	outcome := c.report(ctx, seen, append(failure, steps...), append(t.born, done...))
 	if after, is := hold.NextReconcile(&seen, steps, decision); is {
 		outcome = outcome.Earlier(loop.After(after))
 	}
@@ -96,14 +97,17 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	return outcome, err
 }
 
-// reportUnread reports reads that have failed for a while. Without a plan nothing else is reported: it would seem that nothing is
-// to do.
-func (c *Controller) reportUnread(ctx context.Context, seen pool.Snapshot, err error) loop.Outcome {
-	failure, lasts := c.failure(seen, err)
-	if !lasts {
+// reportWithoutPlan reports births and failures for which there is no plan. A failure that does not last is not reported: without
+// a plan it would seem that nothing is to do.
+func (c *Controller) reportWithoutPlan(ctx context.Context, t turn, err error) loop.Outcome {
+	failure, lasts := c.failure(t.seen, err)
+	if !lasts && len(t.born) == 0 {
 		return loop.Done()
 	}
-	return c.report(ctx, seen, failure, nil)
+	for _, r := range t.born {
+		failure = append(failure, r.Step)
+	}
+	return c.report(ctx, t.seen, failure, t.born)
 }
 
 // failure returns a wait for requests that have failed for a while.
@@ -145,58 +149,66 @@ func (c *Controller) refuse(ctx context.Context, seen pool.Snapshot, steps []pla
 	return reason.WithClass(reason.Human, fmt.Errorf("plan %q: %w", plan.Notation(steps), broken))
 }
 
-// decide plans on the caches and, if they are not sufficient, again on a live read. Missing pods are created before that
-// read. A plan that ends pods is confirmed
-// by another read of the object. No disruption begins long after the first of these reads: pods may have ended meanwhile.
-func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (pool.Snapshot, []plan.Action, hold.Decision, error) {
-	began := time.Now()
-	steps := pool.Plan(seen)
-	decision := hold.Decide(&seen, steps)
-	var unborn error
-	if decision.Need == hold.ReadLive {
-		unborn = c.createPods(ctx, &seen, steps)
-		live, err := c.Observer.Live(ctx, seen.Key)
-		if err != nil {
-			return seen, withoutBirths(onCaches(steps)), hold.Decision{}, errors.Join(unborn, fmt.Errorf("read %s live: %w", seen.Key, err))
-		}
-		c.Fresh.ReadLive(&live)
-		seen, steps = live, pool.Plan(live)
-		if unborn != nil {
-			steps = withoutBirths(steps)
-		}
-		decision = hold.Decide(&seen, steps)
-	}
-	if !decision.Verify {
-		return seen, steps, decision, unborn
-	}
-	decision.DisruptBefore = began.Add(hold.ConfirmedFor)
-	same, err := c.Observer.SameDesiredState(ctx, seen)
-	switch {
-	case err != nil:
-		return seen, nil, decision, errors.Join(unborn, fmt.Errorf("read the StatefulCluster of %s: %w", seen.Key, err))
-	case !same:
-		return seen, nil, hold.Decision{}, unborn // an event about the change follows
-	}
-	return seen, steps, decision, unborn
+// turn is what one reconcile has found, and has to carry out.
+type turn struct {
+	seen     pool.Snapshot
+	steps    []plan.Action
+	decision hold.Decision
+	born     []plan.Receipt // of the births that were sent before the live read
 }
 
-// createPods creates the pods that a plan creates from the caches, before the live read that its other actions need. A refusal
-// delays none of these.
-func (c *Controller) createPods(ctx context.Context, seen *pool.Snapshot, steps []plan.Action) error {
+// decide plans on the caches and, if they are not sufficient, again on a live read. Missing pods are created before that read,
+// and a refusal of them delays nothing else. A plan that ends pods is confirmed by another read of the object. No disruption
+// begins long after the first of these reads: pods may have ended meanwhile.
+func (c *Controller) decide(ctx context.Context, seen pool.Snapshot) (turn, error) {
+	began := time.Now()
+	t := turn{seen: seen, steps: pool.Plan(seen)}
+	t.decision = hold.Decide(&t.seen, t.steps)
+	var unborn error
+	if t.decision.Need == hold.ReadLive {
+		t.born, unborn = c.createPods(ctx, &seen, t.steps)
+		live, err := c.Observer.Live(ctx, seen.Key)
+		if err != nil {
+			t.steps, t.decision = withoutBirths(onCaches(t.steps)), hold.Decision{}
+			return t, errors.Join(unborn, fmt.Errorf("read %s live: %w", seen.Key, err))
+		}
+		c.Fresh.ReadLive(&live)
+		t.seen, t.steps = live, pool.Plan(live)
+		if unborn != nil {
+			t.steps = withoutBirths(t.steps)
+		}
+		t.decision = hold.Decide(&t.seen, t.steps)
+	}
+	if !t.decision.Verify {
+		return t, unborn
+	}
+	t.decision.DisruptBefore = began.Add(hold.ConfirmedFor)
+	same, err := c.Observer.SameDesiredState(ctx, t.seen)
+	switch {
+	case err != nil:
+		t.steps = nil
+		return t, errors.Join(unborn, fmt.Errorf("read the StatefulCluster of %s: %w", seen.Key, err))
+	case !same:
+		t.steps, t.decision = nil, hold.Decision{} // an event about the change follows
+	}
+	return t, unborn
+}
+
+// createPods creates the pods that a plan creates from the caches, before the live read that its other actions need.
+func (c *Controller) createPods(ctx context.Context, seen *pool.Snapshot, steps []plan.Action) ([]plan.Receipt, error) {
 	var births []plan.Action
 	for _, a := range plan.Only[pool.CreatePods](onCaches(steps)) {
 		births = append(births, a)
 	}
 	if len(births) == 0 {
-		return nil
+		return nil, nil
 	}
 	if broken := invariants.Check(*seen, births, hold.Decision{}); broken != nil {
-		return broken // the whole plan is refused
+		return nil, broken
 	}
 	done, err := c.Executor.Run(ctx, seen, births, hold.Decision{})
 	c.log(ctx, seen.Key, births, done)
-	c.Reporter.Pool(seen, births, done)
-	return err
+	return done, err
 }
 
 // withoutBirths returns a plan without its births, which were tried already.

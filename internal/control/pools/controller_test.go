@@ -171,6 +171,14 @@ func TestWhatAPlanIsMadeFrom(t *testing.T) {
 	}
 }
 
+// A report without the waits of the plan would end them.
+func TestBirthsBeforeALiveReadAreReportedWithThePlan(t *testing.T) {
+	w := world{cached: withSpentClaim(observed(false, 2, "a")), live: withSpentClaim(observed(true, 2, "a", "new"))}
+	if err := w.reconcile(t, true, freshness.NewLog()); err != nil || len(w.plans) != 2 || len(w.reported) != 1 {
+		t.Errorf("error %v, plans %q, reported %q", err, w.plans, w.reported)
+	}
+}
+
 // A wait with the answer of the API server comes first, once a failure lasts. What only a person can end is reported at once.
 func TestFailuresThatLastAreReportedWithTheirMessage(t *testing.T) {
 	quota := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "db-new", errors.New("exceeded quota: q"))

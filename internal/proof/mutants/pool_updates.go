@@ -289,7 +289,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "pods that wait for their claims kept waiting by a live read that fails",
-		Edits: []Edit{{"internal/control/pools/controller.go", "return seen, withoutBirths(onCaches(steps)), hold.Decision{},", "return seen, nil, hold.Decision{},"}},
+		Edits: []Edit{{"internal/control/pools/controller.go", "t.steps, t.decision = withoutBirths(onCaches(t.steps)), hold.Decision{}", "t.steps, t.decision = nil, hold.Decision{}"}},
 		Test:  "internal/control/pools TestWhatAPlanIsMadeFrom/pods are completed although the live read fails", Rule: "complete db-new",
 	},
 	{
