@@ -59,6 +59,9 @@ func (p *poolState) completions() []plan.Action {
 		}
 		complete := CompletePod{Pool: p.Key.Name, ID: pod.ID, Pod: pod.Name, UID: pod.UID, From: pod.From}
 		claims := p.claimsOf(pod.ID)
+		if slices.ContainsFunc(claims, func(c Claim) bool { return c.Deleting && pod.mounts(c.Name) }) {
+			continue // until it is gone: then it may be created again, because no container has used it
+		}
 		for _, t := range p.templatesOf(pod.Revision).Claims {
 			complete.Siblings = append(complete.Siblings, t.Name)
 			if !slices.ContainsFunc(claims, func(c Claim) bool { return c.Template == t.Name }) {

@@ -53,9 +53,9 @@ var identitiesOfPools = []Mutant{
 		Test:  poolScenarios + "a-new-pod-keeps-its-gate-until-its-claims-exist", Rule: "complete web-a with data",
 	},
 	{
-		Name:  "claims of a new pod marked although one of them is missing",
-		Edits: []Edit{{poolComplete, " && !marked && p.whole(&pod):", " && !marked:"}},
-		Test:  poolScenarios + "a-new-pod-that-lacks-a-claim-is-not-marked", Rule: "prepare hand-over of a",
+		Name:  "pod scheduled while one of its claims is being deleted",
+		Edits: []Edit{{poolComplete, "return c.Deleting && pod.mounts(c.Name)", "return false"}},
+		Test:  poolScenarios + "a-pod-keeps-its-gate-while-a-claim-is-being-deleted", Rule: "complete web-a",
 	},
 	{
 		Name:  "claims that were created again, marked by an older view of pods",

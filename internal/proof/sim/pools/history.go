@@ -335,8 +335,14 @@ func (h *history) claimed(id pool.ID, name string) {
 	h.everHad[id][name] = true
 }
 
+// hadSince reports whether there was a claim of that name at a version or later.
+func (s *server) hadSince(since plan.Version, claim string) bool {
+	return slices.ContainsFunc(s.past[since:], func(at state) bool { _, had := at.claims[claim]; return had })
+}
+
 // released checks a pod that may be scheduled from now on: it has every claim that it should have, and those that its
-// identity had before are the same. A claim that the process had been shown may be gone since.
+// identity had before are the same. A claim that the process had been shown may be gone since, and a person may delete one
+// that was created for the pod.
 func (h *history) released(s *server, p *pool.Pod, seen *pool.Snapshot) {
 	had, has := h.had[p.ID], map[string]string{}
 	h.had[p.ID] = has
@@ -345,7 +351,7 @@ func (h *history) released(s *server, p *pool.Pod, seen *pool.Snapshot) {
 		c, exists := s.claims[name]
 		shown, wasShown := s.past[seen.ClaimsAt].claims[name]
 		switch was := had[name]; {
-		case !exists && wasShown:
+		case !exists && (wasShown || s.hadSince(h.birth[p.UID], name)):
 		case !exists:
 			h.breaks("ClaimsFirst: pod %s may be scheduled, and claim %s does not exist", p.Name, name)
 		case was != "" && was != c.UID && shown.UID != was: // otherwise it was deleted since

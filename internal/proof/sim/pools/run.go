@@ -296,10 +296,11 @@ func (f *faults) deletesClaim(s *server) {
 	s.commit()
 }
 
-// protects ends the claims that are being deleted and that no pod mounts.
+// protects ends the claims that are being deleted and that no pod mounts. Like Kubernetes, it does not count a pod that is not
+// scheduled.
 func protects(s *server) {
 	for name, c := range s.claims {
-		if _, mounted := s.pods[pool.PodName(poolName, c.ID)]; c.Deleting && !mounted {
+		if pod, exists := s.pods[pool.PodName(poolName, c.ID)]; c.Deleting && (!exists || pod.Gated) {
 			s.next()
 			delete(s.claims, name)
 			s.commit()
