@@ -28,6 +28,7 @@ func Plan(s Snapshot) []plan.Action {
 	updates, noUpdates := p.updates(len(births)+len(adoptions)+len(ends) > 0)
 	steps = append(steps, p.preparations(slices.Concat(ends, updates))...)
 	ends = slices.Concat(p.withoutGranted(ends), updates, p.keptIdentities(), p.retirements(), p.unretirements(), p.claimDeletions(), p.endedGrants())
+	waits = append(waits, p.pausedReplacements()...)
 	growth, noGrowth := p.growth()
 	looks, noNodes := p.lookAtVolumes()
 	if late := p.stuck(); !late.None() {

@@ -15,6 +15,7 @@ type poolState struct {
 	staying      []Pod      // active pods of the pool, without those that leave, in the order in which they would leave
 	leaving      []Pod      // active pods that are recorded to leave because fewer are asked for, in that order
 	ended        []Pod      // pods whose containers have ended
+	pausing      []Pod      // the same, that are not replaced yet
 	handovers    []handover // identities that wait for their next pod
 	recordedOver []handover // the same, with those for which there is no place
 	surge        int        // how many pods more than asked for are wanted, because of an update
@@ -55,6 +56,8 @@ func newPoolState(seen *Snapshot) *poolState {
 	for i := range s.Pods {
 		switch pod := s.Pods[i]; {
 		case !s.owns(&pod) || pod.Phase == plan.Terminating:
+		case pod.Finished && p.pauses(&pod):
+			p.pausing = append(p.pausing, pod)
 		case pod.Finished:
 			p.ended = append(p.ended, pod)
 		case p.pendingOf[pod.Name].Cause == reason.ScaledDown:
@@ -100,7 +103,7 @@ func (p *poolState) excess() int {
 
 // missing is how many pods have to be created.
 func (p *poolState) missing() int {
-	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers))
+	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)-len(p.pausing))
 }
 
 // down reports whether a pod does not count as available: it is not, its update is not complete, an intent says that it is

@@ -152,6 +152,8 @@ func (p *poolState) repairs() (steps, waits []plan.Action) {
 		case a.certainty == doubtful && !p.mayGiveUpInDoubt(pod):
 			steps = append(steps, p.withdrawnRepair(pod)...)
 			waits = append(waits, p.waits(plan.Refusal{Code: reason.TooManyUnhealthy, Pod: pod.Name})...)
+		case a.certainty != doubtful && p.pauses(pod):
+			waits = append(waits, p.pausedReplacement(pod)...)
 		case a.certainty == damaged && !p.recorded(pod, a.cause) && !p.down(pod) && p.unavailable() >= p.mostUnavailable(a.cause):
 		case p.recorded(pod, a.cause), p.hasRoom(pod):
 			steps = append(steps, p.repair(pod, a.cause))

@@ -63,9 +63,15 @@ func (s *Snapshot) Gone() bool { return !s.Object.Exists() && len(s.Pods) == 0 }
 func (s *Snapshot) Due() []time.Time {
 	p, due := newPoolState(s), []time.Time(nil)
 	for i := range p.staying {
-		if a := p.ailmentOf(&p.staying[i]); a.at.After(s.Now) {
-			due = append(due, a.at)
+		switch pod := &p.staying[i]; {
+		case p.ailmentOf(pod).at.After(s.Now):
+			due = append(due, p.ailmentOf(pod).at)
+		case p.ails(pod) && p.pauses(pod):
+			due = append(due, p.replacedFrom(pod))
 		}
+	}
+	for i := range p.pausing {
+		due = append(due, p.replacedFrom(&p.pausing[i]))
 	}
 	for i := range p.staying {
 		if at := p.staying[i].Created.Time().Add(s.Object.Liveness.Startup); s.Object.Ordered && at.After(s.Now) {

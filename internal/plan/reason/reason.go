@@ -118,6 +118,7 @@ const (
 	UpdateWaits           Code = "UpdateWaits"
 	AdoptionWaits         Code = "AdoptionWaits"
 	VolumeWaitsForNode    Code = "VolumeWaitsForNode"
+	ReplacementPaused     Code = "ReplacementPaused"
 )
 
 // Codes for waits that only a person ends.

@@ -35,6 +35,31 @@ var poolRepairs = []Mutant{
 		Test:  "internal/lock/invariant/pools TestEveryRuleOfPlansCanBeBrokenAlone/one that the caches show", Rule: "DoubtKept",
 	},
 	{
+		Name:  "no pause before a pod that has ended at once is replaced",
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "case pod.Finished && p.pauses(&pod):", "case false:"}},
+		Test:  poolScenarios + "a-pod-that-ends-at-once-is-replaced-after-a-pause", Rule: "delete web-a",
+	},
+	{
+		Name:  "pod created beside one that has ended and is not replaced yet",
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-len(p.handovers)-len(p.pausing)", "-len(p.handovers)"}},
+		Test:  poolScenarios + "a-pod-that-ends-at-once-is-replaced-after-a-pause", Rule: "create 1 pods",
+	},
+	{
+		Name:  "no pause before a pod whose node does not exist is replaced",
+		Edits: []Edit{{poolRepair, "case a.certainty != doubtful && p.pauses(pod):", "case false:"}},
+		Test:  poolScenarios + "a-pod-that-lost-its-node-at-once-is-replaced-after-a-pause", Rule: "delete web-a",
+	},
+	{
+		Name:  "pause that does not grow",
+		Edits: []Edit{{"internal/plan/pool/pause.go", "firstPause << min(p.recentLosses(), mostDoublings)", "firstPause"}},
+		Test:  poolScenarios + "pauses-double-with-each-lost-identity", Rule: "delete web-a",
+	},
+	{
+		Name:  "pause that grows by identities that a person gave up",
+		Edits: []Edit{{"internal/plan/pool/pause.go", "slices.Contains(lossCauses, c.Because)", "slices.Contains(lossCauses, lossCauses[0])"}},
+		Test:  poolScenarios + "pauses-double-with-each-lost-identity", Rule: "web-b",
+	},
+	{
 		Name:  "more identities given up in doubt than maxUnhealthy allows",
 		Edits: []Edit{{poolRepair, "return another && p.unavailable() <=", "return another || p.unavailable() <="}},
 		Test:  poolScenarios + "two-lost-nodes-of-three-are-too-many", Rule: "delete web-",

@@ -199,7 +199,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "births that forget the pods that are recorded to leave",
-		Edits: []Edit{{poolState, "p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers))", "p.Object.Replicas-len(p.staying)-len(p.handovers))"}},
+		Edits: []Edit{{poolState, "p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)", "p.surge-len(p.staying)-len(p.handovers)"}},
 		Test:  poolScenarios + "raising-beyond-cancels-and-creates", Rule: "create 3 pods",
 	},
 	{

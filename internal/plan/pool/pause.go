@@ -1,0 +1,58 @@
+package pool
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// The growing pauses between identities whose pods are lost soon after their creation, for example because a node rejects
+// each of them (ADR 42).
+const (
+	firstPause     = 5 * time.Second
+	lossesCountFor = time.Hour
+	longestPause   = firstPause << mostDoublings
+)
+
+// lossCauses are why an identity is given up although there is no doubt about its pod and no client asked for it.
+var lossCauses = []reason.Code{reason.PodFinished, reason.NodeGone, reason.ClaimLost}
+
+// replacedFrom returns from when the identity of a lost pod may be replaced: once the pod is as old as the pause. A pod that
+// has existed for longer than the longest one never waits. Spent claims say how many identities were lost.
+func (p *poolState) replacedFrom(pod *Pod) time.Time {
+	created := pod.Created.Time()
+	if !p.Now.Before(created.Add(longestPause)) {
+		return time.Time{}
+	}
+	return created.Add(firstPause << min(p.recentLosses(), mostDoublings))
+}
+
+func (p *poolState) recentLosses() int {
+	lost := map[ID]bool{}
+	for _, c := range p.Claims {
+		if c.Pool == p.Object.UID && c.Retired && slices.Contains(lossCauses, c.Because) && p.Now.Sub(c.Ended) < lossesCountFor {
+			lost[c.ID] = true
+		}
+	}
+	return len(lost)
+}
+
+// pauses reports whether a lost pod is not replaced yet.
+func (p *poolState) pauses(pod *Pod) bool {
+	return p.pendingOf[pod.Name].Cause == "" && p.replacedFrom(pod).After(p.Now)
+}
+
+// pausedReplacements returns the waits of the pods that have ended and are not replaced yet.
+func (p *poolState) pausedReplacements() []plan.Action {
+	var waits []plan.Action
+	for i := range p.pausing {
+		waits = append(waits, p.pausedReplacement(&p.pausing[i])...)
+	}
+	return waits
+}
+
+func (p *poolState) pausedReplacement(pod *Pod) []plan.Action {
+	return p.waits(plan.Refusal{Code: reason.ReplacementPaused, Pod: pod.Name, Until: p.replacedFrom(pod)})
+}
