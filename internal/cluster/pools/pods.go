@@ -33,7 +33,7 @@ func (p Pods) Pod(namespace, name string) (observe.Pod, bool) {
 	if !exists && p.mayBeOurs(namespace, name) {
 		return observe.Pod{}, false
 	}
-	if exists && cached.counts {
+	if exists && (cached.counts || p.mayBeAdopted(namespace, cached.Labels[contract.PoolLabel], &cached.Pod)) {
 		return placed(namespace, cached.Labels[contract.PoolLabel], &cached.Pod), true
 	}
 	return p.Observer.Pod(namespace, name)
@@ -58,11 +58,15 @@ func (p Pods) LivePod(ctx context.Context, namespace, name string) (observe.Pod,
 	case err != nil:
 		return observe.Pod{}, false, fmt.Errorf("read pod %s/%s: %w", namespace, name, err)
 	}
-	if counts(read) {
-		pod := podOf(read)
+	if pod := podOf(read); counts(read) || p.mayBeAdopted(namespace, read.Labels[contract.PoolLabel], &pod) {
 		return placed(namespace, read.Labels[contract.PoolLabel], &pod), true, nil
 	}
 	return p.Observer.LivePod(ctx, namespace, name)
+}
+
+// mayBeAdopted reports whether a pod with the label of a StatefulCluster that exists has lost its owner.
+func (p Pods) mayBeAdopted(namespace, name string, pod *pool.Pod) bool {
+	return name != "" && pod.Owner == "" && slices.Contains(p.Pools.Keys(namespace), KeyOf(namespace, name))
 }
 
 // mayBeOurs reports whether a pod has a name that a StatefulCluster gives its pods, or that one has which it has adopted.

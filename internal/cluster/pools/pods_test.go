@@ -57,6 +57,8 @@ func TestPodsOfStatefulClustersAreLookedUpByName(t *testing.T) {
 	unlabelled := ours.DeepCopy()
 	unlabelled.Labels = nil
 	adopted := podOwnedBy("db-0", "lockstep.dev/v1alpha1", "StatefulCluster")
+	orphan := ours.DeepCopy()
+	orphan.OwnerReferences = nil
 	held := observe.Pod{UID: "p", Version: 9, Up: true, Held: true, Key: key}
 	for sentence, tc := range map[string]struct {
 		pod      *corev1.Pod
@@ -76,6 +78,8 @@ func TestPodsOfStatefulClustersAreLookedUpByName(t *testing.T) {
 		"a pod of another kind with a name of its own":                 {podOwnedBy("job-x7k2p", "batch/v1", "Job"), true, false, false, observe.Pod{UID: "p", Version: 9, Up: true}, true, observe.Pod{UID: "p", Version: 9, Up: true}},
 		"a pod that was adopted":                                       {adopted, true, true, false, held, true, held},
 		"a pod that was adopted, which only the cache of groups shows": {adopted, true, false, false, observe.Pod{}, false, held},
+		"a pod that lost its StatefulCluster":                          {orphan, true, true, false, held, true, held},
+		"a pod of a StatefulCluster that does not exist any more":      {orphan, true, true, true, observe.Pod{UID: "p", Version: 9, Up: true}, true, observe.Pod{UID: "p", Version: 9, Up: true}},
 		"a pod of a StatefulSet that the caches do not show":           {podOwnedBy("db-0", "apps/v1", "StatefulSet"), true, false, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true}, true, observe.Pod{UID: "p", Version: 9, Up: true, Unplaced: true}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

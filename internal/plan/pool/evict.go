@@ -15,25 +15,33 @@ type Outlook struct{ *poolState }
 func OutlookOf(s Snapshot) Outlook { return Outlook{newPoolState(&s)} }
 
 // Evict decides about the eviction of a pod of the pool. A pod that does not serve may go, whatever else is underway, and so
-// may all pods while the object is deleted. One that serves is recorded first, and may only go if not more than
+// may all pods while the object is deleted. A pod that is about to be adopted stays until it counts. One that serves is recorded first, and may only go if not more than
 // MaxUnavailable pods, and at least one, are unavailable then.
 func (o Outlook) Evict(r plan.EvictionRequest) plan.EvictionAnswer {
 	p := o.poolState
 	pod, exists := p.podNamed(r.Pod)
 	answer := plan.EvictionAnswer{Zone: p.Key.Name}
+	orphan := exists && pod.Owner == ""
 	switch {
-	case !exists || !p.owns(&pod) || pod.UID != r.UID:
+	case !exists || !p.owns(&pod) && !orphan || pod.UID != r.UID:
 		answer.Because = plan.Refusal{Code: reason.CacheStale, Pod: r.Pod}
 	case pod.Phase == plan.Terminating:
 	case !pod.Up():
 		answer.Version = pod.Version
-	case p.Object.Deleting:
+	case p.Object.Deleting, orphan && !p.waitsForAdoption(&pod):
+	case orphan:
+		answer.Because = plan.Refusal{Code: reason.AdoptionWaits, Pod: pod.Name}
 	case p.Object.Unreadable != "":
 		answer.Because = plan.Refusal{Code: reason.TemplateInvalid, Detail: p.Object.Unreadable}
 	default:
 		p.evictServing(&pod, &answer)
 	}
 	return answer
+}
+
+// waitsForAdoption reports whether a pod that belongs to nothing is about to become one of the pool. From then on it counts.
+func (p *poolState) waitsForAdoption(pod *Pod) bool {
+	return p.looks() || slices.ContainsFunc(p.orphans(), func(o Orphan) bool { return o.Name == pod.Name })
 }
 
 // evictServing answers for a pod that serves.

@@ -12,6 +12,16 @@ const (
 // poolEvictions are mistakes in how lockstep answers evictions of the pods of StatefulClusters.
 var poolEvictions = []Mutant{
 	{
+		Name:  "eviction of a pod that is about to be adopted, before it counts",
+		Edits: []Edit{{poolEvict, "case p.Object.Deleting, orphan && !p.waitsForAdoption(&pod):", "case p.Object.Deleting, orphan:"}},
+		Test:  evictionsOfPool + "a pod that lost its owner stays until it is adopted", Rule: "yes",
+	},
+	{
+		Name:  "pod that lost its owner, evicted before lockstep has looked",
+		Edits: []Edit{{poolEvict, "return p.looks() || slices", "return slices"}},
+		Test:  evictionsOfPool + "a pod that lost its owner stays until lockstep has looked", Rule: "yes",
+	},
+	{
 		Name:  "pod of a pool evicted beyond the budget",
 		Edits: []Edit{{poolEvict, "p.Object.Replicas-available <= most", "p.Object.Replicas-available <= most+1"}},
 		Test:  evictionsOfPool + "a pod stays while another one is unavailable", Rule: "yes, recorded",

@@ -148,8 +148,11 @@ func (v *view) eviction(r plan.EvictionRequest, a plan.EvictionAnswer) *eviction
 	return e
 }
 
-// serves reports whether the eviction costs availability that counts: its pod is up, and the object is not being deleted.
-func (e *eviction) serves(v *view) bool { return isUp(&e.pod) && !v.Object.Deleting }
+// serves reports whether the eviction costs availability that counts: its pod is up and the object's, and that is not being
+// deleted.
+func (e *eviction) serves(v *view) bool {
+	return isUp(&e.pod) && v.owned(&e.pod) && !v.Object.Deleting
+}
 
 func breaksGrantRecorded(v *view, e *eviction) string {
 	recorded := v.decision.Need == hold.Write && slices.ContainsFunc(v.decision.Record.Intents, func(i plan.Intent) bool {
@@ -175,7 +178,7 @@ func breaksGrantWithinBudget(v *view, e *eviction) string {
 }
 
 func breaksExactGrant(v *view, e *eviction) string {
-	exact := e.shown && v.owned(&e.pod) && e.UID == e.pod.UID
+	exact := e.shown && (v.owned(&e.pod) || e.pod.Owner == "") && e.UID == e.pod.UID
 	if !isUp(&e.pod) && !terminates(&e.pod) {
 		exact = exact && e.EvictionAnswer.Version == e.pod.Version // at another version it may serve
 	}
