@@ -19,7 +19,7 @@ var poolEvictions = []Mutant{
 	{
 		Name:  "pod that lost its owner, evicted before lockstep has looked",
 		Edits: []Edit{{poolEvict, "return p.looks() || slices", "return slices"}},
-		Test:  evictionsOfPool + "a pod that lost its owner stays until lockstep has looked", Rule: "yes",
+		Test:  evictionsOfPool + "a pod that lost its owner stays until lockstep has looked whether it is adopted", Rule: "yes",
 	},
 	{
 		Name:  "pod of a pool evicted beyond the budget",
