@@ -500,23 +500,16 @@ func TestStatefulClusterDisruptsNoMorePodsThanItsBudgetForABadImage(t *testing.T
 	}
 }
 
-func TestStatefulClusterChangesNoPodForATemplateThatTheAPIServerRefuses(t *testing.T) {
+func TestStatefulClusterChangesNoPodForATemplateThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	p := unmanaged(t).withPool(2)
 	_, uids := identities(p.settles(2))
-	p.updates(withContainer("db:2", `, "imagePullPolcy": "Always"`))
-	p.eventually("the status names the field", func(present) error {
-		o, err := p.resources(statefulClusters).Get(t.Context(), p.name, getOptions)
-		if err != nil {
-			return err
-		}
-		why, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "reason")
-		message, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "message")
-		if why != "TemplateInvalid" || !strings.Contains(message, "imagePullPolcy") {
-			return fmt.Errorf("it says %s: %s", why, message)
-		}
-		return nil
-	})
+	p.refuses("a third claim without access modes", `{"spec": {"volumeClaimTemplates": [
+		{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
+		{"metadata": {"name": "logs"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
+		{"metadata": {"name": "more"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}]}}`, "accessModes")
+	p.refuses("a misspelt field", withContainer("db:2", `, "imagePullPolcy": "Always"`), "imagePullPolcy")
+	p.refuses("a label that contradicts the selector", `{"spec": {"template": {"metadata": {"labels": {"app": "other"}}}}}`, "spec.selector excludes")
 	if err := p.world.admin.CoreV1().Pods(p.scene.name).Delete(t.Context(), p.pods()[0].Name, deleteOptions); err != nil {
 		t.Fatal(err)
 	}
@@ -527,11 +520,32 @@ func TestStatefulClusterChangesNoPodForATemplateThatTheAPIServerRefuses(t *testi
 		}
 		return nil
 	})
+	p.updates(`{"spec": {"template": {"metadata": null}, "volumeClaimTemplates": [
+		{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
+		{"metadata": {"name": "logs"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]}}`)
 	p.updates(withContainer("db:2", ""))
 	p.hasImage(2, "db:2")
 	if _, after := identities(p.pods()); !slices.Contains(after, uids[0]) && !slices.Contains(after, uids[1]) {
 		t.Errorf("the pods were %v and are %v", uids, after)
 	}
+}
+
+// refuses waits until the status says why a patch of the templates cannot be used.
+func (p pool) refuses(what, patch, why string) {
+	p.t.Helper()
+	p.updates(patch)
+	p.eventually("the status names "+what, func(present) error {
+		o, err := p.resources(statefulClusters).Get(p.t.Context(), p.name, getOptions)
+		if err != nil {
+			return err
+		}
+		code, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "reason")
+		message, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "message")
+		if code != "TemplateInvalid" || !strings.Contains(message, why) {
+			return fmt.Errorf("it says %s: %s", code, message)
+		}
+		return nil
+	})
 }
 
 func TestStatefulClusterRestartsNothingForDefaultsThatAreSpelledOut(t *testing.T) {

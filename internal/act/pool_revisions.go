@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
@@ -17,11 +18,15 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/render"
 )
 
-// recordRevision creates a revision for the template of the object, if the API server accepts a pod of it. A refusal of
-// the pod is passed on to Checks: the template is wrong, and no request repairs it.
+// recordRevision creates a revision for the templates of the object, if the API server accepts a pod and claims of them. A
+// refusal is passed on to Checks: the template is wrong, and no request repairs it.
 func (e *Executor) recordRevision(ctx context.Context, s *pool.Snapshot, a pool.RecordRevision) error {
-	_, err := e.dryRun(ctx, s, render.Birth{ID: s.Draw(), Revision: a.Hash, Templates: s.Object.Templates}, metav1.FieldValidationStrict)
-	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+	id := s.Draw()
+	_, err := e.dryRun(ctx, s, render.Birth{ID: id, Revision: a.Hash, Templates: s.Object.Templates}, metav1.FieldValidationStrict)
+	if err == nil {
+		err = e.tryClaims(ctx, s, id)
+	}
+	if isWrong(err) {
 		e.Checks.Refused(s.Key, a.Hash, apiMessage(err))
 		return nil
 	}
@@ -29,6 +34,24 @@ func (e *Executor) recordRevision(ctx context.Context, s *pool.Snapshot, a pool.
 		return err
 	}
 	return e.createRevision(ctx, s, a)
+}
+
+// isWrong reports whether the API server refuses an object because of what it says.
+func isWrong(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) }
+
+// tryClaims returns why the API server refuses a claim of one of the templates because of what it says. Another refusal, such
+// as that of a quota, is none of the template: pods wait for their claims then.
+func (e *Executor) tryClaims(ctx context.Context, s *pool.Snapshot, id pool.ID) error {
+	for _, t := range s.Object.Claims {
+		text, err := render.Claim(s.Key, &s.Object, t, pool.CompletePod{ID: id})
+		if err != nil {
+			return err
+		}
+		if err := e.tryCreation(ctx, s, "persistentvolumeclaims", text, metav1.FieldValidationStrict).Error(); isWrong(err) {
+			return fmt.Errorf("create a claim of %s for %s by a dry run: %w", s.Key, t.Name, err)
+		}
+	}
+	return nil
 }
 
 // longestCollision is how many names are tried for a revision. A name may be taken by a revision of another owner.
@@ -139,13 +162,18 @@ func (e *Executor) dryRun(ctx context.Context, s *pool.Snapshot, b render.Birth,
 	if err != nil {
 		return nil, err
 	}
-	answer := e.Client.CoreV1().RESTClient().Post().Namespace(s.Key.Namespace).Resource("pods").
-		Param("dryRun", metav1.DryRunAll).Param("fieldValidation", validation).Param("fieldManager", contract.FieldManager).
-		SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", runtime.ContentTypeJSON).Body(text).Do(ctx)
+	answer := e.tryCreation(ctx, s, "pods", text, validation)
 	if err := answer.Error(); err != nil { // with the message of the API server, which Raw does not have
 		return nil, fmt.Errorf("create a pod of %s by a dry run: %w", s.Key, err)
 	}
 	return answer.Raw()
+}
+
+// tryCreation asks for the creation of an object without effect.
+func (e *Executor) tryCreation(ctx context.Context, s *pool.Snapshot, resource string, text []byte, validation string) rest.Result {
+	return e.Client.CoreV1().RESTClient().Post().Namespace(s.Key.Namespace).Resource(resource).
+		Param("dryRun", metav1.DryRunAll).Param("fieldValidation", validation).Param("fieldManager", contract.FieldManager).
+		SetHeader("Content-Type", runtime.ContentTypeJSON).SetHeader("Accept", runtime.ContentTypeJSON).Body(text).Do(ctx)
 }
 
 // apiMessage returns the message of the API server in an error.

@@ -70,6 +70,7 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 	revision := statefulcluster.Revision{Name: "db-1", UID: "r", Version: 9, Number: 1, Templates: poolTemplates()}
 	for sentence, tc := range map[string]struct {
 		action   plan.Action
+		claims   []statefulcluster.ClaimTemplate // of the object
 		refuses  func(string) int32
 		answers  func(string) any
 		want     []string
@@ -209,6 +210,20 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 			action: statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2},
 			want:   []string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Strict", "POST controllerrevisions"}, body: `"revision":2`,
 		},
+		"a claim template that is refused makes none": {
+			action: statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2}, claims: claimTemplates("data"),
+			refuses: func(what string) int32 {
+				return map[string]int32{"POST persistentvolumeclaims?dryRun=All&fieldManager=lockstep&fieldValidation=Strict": http.StatusUnprocessableEntity}[what]
+			},
+			want: []string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Strict", "POST persistentvolumeclaims?dryRun=All&fieldManager=lockstep&fieldValidation=Strict"}, refused: []string{"abc: Invalid"},
+		},
+		"a template whose claims a quota refuses becomes one": {
+			action: statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2}, claims: claimTemplates("data"),
+			refuses: func(what string) int32 {
+				return map[string]int32{"POST persistentvolumeclaims?dryRun=All&fieldManager=lockstep&fieldValidation=Strict": http.StatusForbidden}[what]
+			},
+			want: []string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Strict", "POST persistentvolumeclaims?dryRun=All&fieldManager=lockstep&fieldValidation=Strict", "POST controllerrevisions"},
+		},
 		"a template that is refused becomes none": {
 			action:  statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2},
 			refuses: answering(http.StatusUnprocessableEntity),
@@ -258,7 +273,9 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 			r.refuses, r.answers = tc.refuses, tc.answers
 			passedOn := &checks{}
 			r.Checks = passedOn
-			_, err := r.Run(t.Context(), testPool(), []plan.Action{tc.action}, hold.Decision{DisruptBefore: time.Now().Add(time.Minute)})
+			seen := testPool()
+			seen.Object.Claims = tc.claims
+			_, err := r.Run(t.Context(), seen, []plan.Action{tc.action}, hold.Decision{DisruptBefore: time.Now().Add(time.Minute)})
 			if diff := cmp.Diff(tc.want, r.said()); diff != "" || (err != nil) != tc.fails {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}

@@ -115,7 +115,10 @@ func (c *checks) fill(s *pool.Snapshot) {
 	defer c.mu.Unlock()
 	known := c.of[s.Key]
 	s.Orphans, s.Taken, s.RefusedGrowths, s.Volumes, s.Service = known.orphans, known.taken, known.growths, known.volumes, known.service
-	if known.refusedHash == s.Object.Hash {
+	switch {
+	case s.Object.InvalidTemplate != "":
+		s.Refused = plan.Refusal{Code: reason.TemplateInvalid, Detail: s.Object.InvalidTemplate, Until: s.Now.Add(checkAgain)}
+	case known.refusedHash == s.Object.Hash:
 		s.Refused = known.refused
 	}
 	if known.newest == s.Newest().Name {

@@ -3,6 +3,7 @@ package pools
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -124,24 +125,36 @@ func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: read spec.selector: %w", u.GetNamespace(), u.GetName(), err)
 	}
 	o.Selector = selector.String()
-	if !selector.Matches(labelsOf(&s)) {
-		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: spec.selector excludes the pods of spec.template", u.GetNamespace(), u.GetName())
-	}
-	if o.Templates, err = render.Templates(s.Template, s.VolumeClaimTemplates); err != nil {
-		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
-	}
-	for i := range o.Claims {
-		o.Claims[i].Storage = storageOf(o.Claims[i].Storage.Text)
+	if o.Templates, o.Hash, err = templatesOf(&s, selector); err != nil {
+		o.InvalidTemplate = err.Error()
 	}
 	o.Adopt = u.GetAnnotations()[contract.AdoptAnnotation] == "true"
 	o.Conditions = conditionsOf(u)
-	if o.Hash, err = render.Hash(o.Templates); err != nil {
-		return pool.Object{}, fmt.Errorf("StatefulCluster %s/%s: %w", u.GetNamespace(), u.GetName(), err)
-	}
 	return o, nil
 }
 
-// labelsOf returns the labels of a pod that the selector may match: those of the template and of the selector.
+// templatesOf returns the templates and their hash. A template that cannot be used is the only thing that is wrong: pods that
+// exist, and the earlier revisions, need nothing of it.
+func templatesOf(s *spec, selector labels.Selector) (pool.Templates, string, error) {
+	if !selector.Matches(labelsOf(s)) {
+		return pool.Templates{}, "", errors.New("spec.selector excludes the pods of spec.template")
+	}
+	templates, err := render.Templates(s.Template, s.VolumeClaimTemplates)
+	if err != nil {
+		return pool.Templates{}, "", err
+	}
+	for i := range templates.Claims {
+		templates.Claims[i].Storage = storageOf(templates.Claims[i].Storage.Text)
+	}
+	hash, err := render.Hash(templates)
+	if err != nil {
+		return pool.Templates{}, "", err
+	}
+	return templates, hash, nil
+}
+
+// labelsOf returns the labels of a pod that the selector may match: those of the selector and of the template. A label of the
+// template that contradicts the selector makes it match nothing.
 func labelsOf(s *spec) labels.Set {
 	var template struct {
 		Metadata struct {
@@ -150,8 +163,8 @@ func labelsOf(s *spec) labels.Set {
 	}
 	_ = json.Unmarshal(s.Template, &template) // a template that cannot be read is refused as such
 	all := labels.Set{}
-	maps.Copy(all, template.Metadata.Labels)
 	maps.Copy(all, s.Selector.MatchLabels)
+	maps.Copy(all, template.Metadata.Labels)
 	return all
 }
 

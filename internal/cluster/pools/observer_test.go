@@ -199,7 +199,7 @@ func TestAnObjectIsConvertedWithItsTemplatesAsTheyAre(t *testing.T) {
 
 // A claim template's size or class never rolls a pod, so only its name counts.
 // Pods that the selector does not match would be counted by nothing that uses it, such as an autoscaler.
-func TestASelectorThatExcludesTheTemplateMakesTheObjectUnreadable(t *testing.T) {
+func TestASelectorThatExcludesTheTemplateMakesItInvalid(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		operator, label string
 		excludes        bool
@@ -220,8 +220,9 @@ func TestASelectorThatExcludesTheTemplateMakesTheObjectUnreadable(t *testing.T) 
 					t.Fatal(err)
 				}
 			}
-			if o := objectOf(u); (o.Unreadable != "") != tc.excludes {
-				t.Errorf("it cannot be read because of %q", o.Unreadable)
+			o := objectOf(u)
+			if invalid := o.Unreadable + o.InvalidTemplate; (invalid != "") != tc.excludes || invalid != "" && o.Hash != "" {
+				t.Errorf("it is invalid because of %q, and has the hash %q", invalid, o.Hash)
 			}
 		})
 	}
@@ -296,6 +297,21 @@ func TestARefusalIsAboutOneTemplate(t *testing.T) {
 		if o.checks.fill(&s); s.Refused.Code != want {
 			t.Errorf("the template %s is refused because of %q, want %q", hash, s.Refused.Code, want)
 		}
+	}
+}
+
+// The pods that exist need nothing of a template that cannot be used.
+func TestAnInvalidTemplateIsRefusedAndNothingElse(t *testing.T) {
+	u := newObject(3)
+	without := []any{map[string]any{"key": "app", "operator": "DoesNotExist"}}
+	if err := unstructured.SetNestedField(u.Object, without, "spec", "selector", "matchExpressions"); err != nil {
+		t.Fatal(err)
+	}
+	s := pool.Snapshot{Key: key, Object: objectOf(u), Revisions: []pool.Revision{{Name: "damaged"}}}
+	newObserver(t, &server{}).checks.fill(&s)
+	if s.Object.Unreadable != "" || s.Object.Replicas != 3 || s.Refused.Code != reason.TemplateInvalid || s.Newest().Name != "" {
+		t.Errorf("it is refused because of %q (%q), unreadable because of %q, has %d replicas and the newest revision %q",
+			s.Refused.Code, s.Refused.Detail, s.Object.Unreadable, s.Object.Replicas, s.Newest().Name)
 	}
 }
 

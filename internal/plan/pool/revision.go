@@ -130,7 +130,12 @@ func (s *Snapshot) revisionOf(hash string) Revision {
 }
 
 // Newest returns the revision of the template; the zero Revision if it is not recorded.
-func (s *Snapshot) Newest() Revision { return s.revisionOf(s.Object.Hash) }
+func (s *Snapshot) Newest() Revision {
+	if s.Object.InvalidTemplate != "" {
+		return Revision{}
+	}
+	return s.revisionOf(s.Object.Hash)
+}
 
 // Current returns the revision that pods had before the newest one: of the revisions of active pods that are not at the
 // newest revision, the one with the highest number. Without such a pod it is the newest revision.

@@ -55,6 +55,7 @@ type Object struct {
 	Generation      int64
 	Deleting        bool
 	Unreadable      string // why its spec cannot be read; then nothing else of it is known
+	InvalidTemplate string // why its templates cannot be used; then they and Hash are empty
 	Replicas        int
 	MinReady        time.Duration
 	Hash            string // of the template and the names of the claim templates

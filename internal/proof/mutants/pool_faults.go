@@ -138,8 +138,28 @@ var faultsOfPools = []Mutant{
 		Test:  "internal/cluster/pools TestALiveReadReadsTheClaimsThatLackTheLabels", Rule: "are being deleted",
 	},
 	{
+		Name:  "template that cannot be used, whose revision stays the newest",
+		Edits: []Edit{{"internal/cluster/pools/checks.go", "case s.Object.InvalidTemplate != \"\":", "case false:"}},
+		Test:  "internal/cluster/pools TestAnInvalidTemplateIsRefusedAndNothingElse", Rule: "refused because of",
+	},
+	{
+		Name:  "label of a template that contradicts the selector",
+		Edits: []Edit{{"internal/cluster/pools/convert.go", "if !selector.Matches(labelsOf(s)) {", "if false {"}},
+		Test:  "internal/cluster/pools TestASelectorThatExcludesTheTemplateMakesItInvalid", Rule: "it is invalid because of",
+	},
+	{
+		Name:  "claim template that the API server refuses, recorded as a revision",
+		Edits: []Edit{{"internal/act/pool_revisions.go", "err = e.tryClaims(ctx, s, id)", "_ = e.tryClaims(ctx, s, id)"}},
+		Test:  "internal/act TestUpdatesOfAStatefulCluster/a claim template that is refused makes none", Rule: "POST controllerrevisions",
+	},
+	{
+		Name:  "template refused because a quota leaves no room for claims",
+		Edits: []Edit{{"internal/act/pool_revisions.go", "metav1.FieldValidationStrict).Error(); isWrong(err) {", "metav1.FieldValidationStrict).Error(); err != nil {"}},
+		Test:  "internal/act TestUpdatesOfAStatefulCluster/a template whose claims a quota refuses becomes one", Rule: "error",
+	},
+	{
 		Name:  "refusal of a template that is corrected",
-		Edits: []Edit{{"internal/cluster/pools/checks.go", "if known.refusedHash == s.Object.Hash {", "if known.refusedHash != \"\" {"}},
+		Edits: []Edit{{"internal/cluster/pools/checks.go", "case known.refusedHash == s.Object.Hash:", "case known.refusedHash != \"\":"}},
 		Test:  "internal/cluster/pools TestARefusalIsAboutOneTemplate", Rule: "corrected",
 	},
 	{
