@@ -45,8 +45,7 @@ type condition struct {
 
 // beginUpdate lets exactly the pod that was evaluated say that its update in place has begun.
 func (e *Executor) beginUpdate(ctx context.Context, s *pool.Snapshot, a pool.BeginUpdate) error {
-	since := e.Clock.Now().UTC() // not in whole seconds: the grace period begins with it
-	begun := contract.InPlaceUpdate{Revision: a.Revision, Version: a.Of.Version.String(), Since: since, Begun: true, Before: map[string]contract.Resources{}}
+	begun := contract.InPlaceUpdate{Revision: a.Revision, Version: a.Of.Version.String(), Since: e.now(), Begun: true, Before: map[string]contract.Resources{}}
 	for name, former := range a.Before {
 		begun.Before[name] = contract.Resources(former)
 	}
@@ -55,7 +54,8 @@ func (e *Executor) beginUpdate(ctx context.Context, s *pool.Snapshot, a pool.Beg
 	}})
 }
 
-// setGate changes the condition of the readiness gate of a pod.
+// setGate changes the condition of the readiness gate of a pod. Times of objects have whole seconds, and the grace period begins
+// with this one, so it is rounded up.
 func (e *Executor) setGate(ctx context.Context, s *pool.Snapshot, a pool.SetGate) error {
 	status := corev1.ConditionFalse
 	if a.Open {
@@ -63,7 +63,7 @@ func (e *Executor) setGate(ctx context.Context, s *pool.Snapshot, a pool.SetGate
 	}
 	return e.changePod(ctx, s, a.Pod, "set the gate of", change{
 		Metadata: changedMetadata{UID: a.UID, ResourceVersion: a.Version.String()},
-		Status:   &changedStatus{[]condition{{contract.UpdateGate, string(status), e.now()}}},
+		Status:   &changedStatus{[]condition{{contract.UpdateGate, string(status), e.now().Add(time.Second)}}},
 	}, "status")
 }
 

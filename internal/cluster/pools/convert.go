@@ -257,8 +257,9 @@ func podOf(p *corev1.Pod) pool.Pod {
 		Node:       pool.Node{Name: p.Spec.NodeName},
 		Finished:   p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded,
 		Generation: p.Generation, Observed: p.Status.ObservedGeneration,
-		Containers: containersOf(p), Update: updateOf(p), Gate: gateOf(p),
+		Containers: containersOf(p), Update: updateOf(p),
 	}
+	converted.Gate, converted.GateSince = gateOf(p)
 	converted.Resize, converted.ResizeSince = resizeOf(p)
 	converted.Retain = p.Labels[contract.RetainIdentityLabel] == "true" || p.Annotations[contract.RetainIdentityLabel] == "true"
 	converted.Asked = p.Labels[contract.SpecifiedDeleteLabel] == "true" || p.Annotations[contract.SpecifiedDeleteLabel] == "true"

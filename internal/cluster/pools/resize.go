@@ -10,17 +10,21 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 )
 
-// gateOf returns the state of the readiness gate for updates in place. A gate without a condition is closed.
-func gateOf(p *corev1.Pod) pool.Gate {
+// gateOf returns the state of the readiness gate for updates in place, and since when. A gate without a condition is closed.
+func gateOf(p *corev1.Pod) (pool.Gate, time.Time) {
 	if !slices.ContainsFunc(p.Spec.ReadinessGates, func(g corev1.PodReadinessGate) bool { return g.ConditionType == contract.UpdateGate }) {
-		return pool.NoGate
+		return pool.NoGate, time.Time{}
 	}
 	for i := range p.Status.Conditions {
-		if c := &p.Status.Conditions[i]; c.Type == contract.UpdateGate && c.Status == corev1.ConditionTrue {
-			return pool.GateOpen
+		switch c := &p.Status.Conditions[i]; {
+		case c.Type != contract.UpdateGate:
+		case c.Status == corev1.ConditionTrue:
+			return pool.GateOpen, c.LastTransitionTime.Time
+		default:
+			return pool.GateClosed, c.LastTransitionTime.Time
 		}
 	}
-	return pool.GateClosed
+	return pool.GateClosed, time.Time{}
 }
 
 // resizeOf returns how far the kubelet is with the resources of a pod, and since when.

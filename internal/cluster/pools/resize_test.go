@@ -2,9 +2,11 @@ package pools
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
@@ -51,7 +53,13 @@ func TestTheGateAndTheResizeOfAPodAreRead(t *testing.T) {
 			for _, change := range tc.pod {
 				change(p)
 			}
+			for i := range p.Status.Conditions {
+				p.Status.Conditions[i].LastTransitionTime = metav1.Unix(7, 0)
+			}
 			got := podOf(p)
+			if timed := tc.gate != pool.NoGate && len(p.Status.Conditions) > 0; timed != got.GateSince.Equal(time.Unix(7, 0)) {
+				t.Errorf("the gate has its state since %s", got.GateSince)
+			}
 			if got.Gate != tc.gate || got.Resize != tc.resize || got.Containers[0].CPURequest != "1" {
 				t.Errorf("gate %d, resize %d, resources %+v; want %d, %d", got.Gate, got.Resize, got.Containers[0].Resources, tc.gate, tc.resize)
 			}

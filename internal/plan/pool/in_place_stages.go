@@ -133,7 +133,7 @@ func (p *poolState) inPlace(pod *Pod, change Change) (plan.Action, plan.Refusal)
 		grace = p.Object.Strategy.Grace
 	}
 	underway := plan.Refusal{Code: reason.UpdateUnderway, Pod: pod.Name}
-	switch end := pod.Update.Since.Add(grace); {
+	switch end := pod.GateSince.Add(grace); {
 	case !p.hasBegun(pod) && (grace > 0 || len(resources) > 0 || pod.Update.Begun):
 		return BeginUpdate{Of: p.disruption(pod, reason.UpdatedInPlace), Revision: p.newest.Name, Before: before(pod, change)}, plan.Refusal{}
 	case grace > 0 && pod.Gate == GateOpen:

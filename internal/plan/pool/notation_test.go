@@ -347,9 +347,10 @@ func readPod(s *pool.Snapshot, fields []string) error {
 			p.Update.Before = map[string]pool.Resources{"db": {CPURequest: v}}
 			return nil
 		},
-		"gate": func(v string) error {
-			p.Gate = map[string]pool.Gate{"open": pool.GateOpen, "closed": pool.GateClosed}[v]
-			return nil
+		"gate": func(v string) error { // gate=closed:5s: since then
+			state, since, _ := strings.Cut(v, ":")
+			p.Gate = map[string]pool.Gate{"open": pool.GateOpen, "closed": pool.GateClosed}[state]
+			return ago(&p.GateSince)(cmp.Or(since, "10s"))
 		},
 		"resize": func(v string) error { // resize=deferred:5m
 			state, since, _ := strings.Cut(v, ":")

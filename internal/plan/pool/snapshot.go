@@ -129,6 +129,7 @@ type Pod struct {
 	Containers           []Container
 	Update               InPlaceUpdate
 	Gate                 Gate
+	GateSince            time.Time // of the state of the gate; zero: it has never been open
 	Resize               Resize
 	ResizeSince          time.Time // of the state of the resize
 }

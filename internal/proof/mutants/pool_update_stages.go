@@ -67,6 +67,16 @@ var poolUpdateStages = []Mutant{
 		Test:  poolScenarios + "a-pod-leaves-its-clients-before-its-update", Rule: "wait web because UpdateUnderway",
 	},
 	{
+		Name:  "grace period that begins with the update and not with the gate",
+		Edits: []Edit{{poolStages, "end := pod.GateSince.Add(grace)", "end := pod.Update.Since.Add(grace)"}},
+		Test:  poolScenarios + "a-gate-that-was-open-meanwhile-begins-the-grace-period-again", Rule: "update web-a of web in place",
+	},
+	{
+		Name:  "grace period that begins before the gate is closed",
+		Edits: []Edit{{"internal/act/pool_update_stages.go", "e.now().Add(time.Second)", "e.now()"}},
+		Test:  "internal/act TestAGateIsNotClosedBeforeItIs", Rule: "closed at",
+	},
+	{
 		Name:  "grace period cut short",
 		Edits: []Edit{{poolStages, "case grace > 0 && p.Now.Before(end):", "case false && p.Now.Before(end):"}},
 		Test:  poolScenarios + "a-pod-keeps-running-for-its-grace-period", Rule: "update web-a of web in place",

@@ -39,7 +39,7 @@ func requests(seen *pool.Snapshot, a plan.Action, number int, may func(*process)
 				if !a.Open {
 					p.server.history.interrupted(p.server, p.server.pods[a.Pod])
 				}
-				p.server.changePod(a.Pod, func(pod *pool.Pod) { setGate(pod, a.Open) })
+				p.server.changePod(a.Pod, func(pod *pool.Pod) { setGate(pod, a.Open, p.server.now) })
 			})
 		}))
 	case pool.ResizePod:
@@ -131,8 +131,8 @@ func (p *process) disrupt(seen *pool.Snapshot, d plan.Disruption, how func(name 
 }
 
 // setGate opens or closes the readiness gate of a pod.
-func setGate(pod *pool.Pod, open bool) {
-	pod.Gate = pool.GateClosed
+func setGate(pod *pool.Pod, open bool, now time.Time) {
+	pod.Gate, pod.GateSince = pool.GateClosed, now
 	if open {
 		pod.Gate = pool.GateOpen
 	}
