@@ -128,7 +128,7 @@ var poolUpdateStages = []Mutant{
 	},
 	{
 		Name:  "gate without a condition taken for open",
-		Edits: []Edit{{poolResize, "return pool.GateClosed", "return pool.GateOpen"}},
+		Edits: []Edit{{poolResize, "return pool.GateClosed, time.Time{}", "return pool.GateOpen, time.Time{}"}},
 		Test:  resizeIsRead + "a gate without a condition", Rule: "gate 2",
 	},
 	{
