@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/localcluster"
 )
@@ -194,6 +195,33 @@ func TestStatefulClusterThatIsAppliedAgainKeepsItsPods(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// A person takes a pod out of its StatefulCluster, to look at it, and gives it back.
+func TestStatefulClusterReleasesAPodThatItsSelectorDoesNotMatch(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(2)
+	released := p.settles(2)[0]
+	relabel := func(value string) {
+		patch := fmt.Appendf(nil, `{"metadata": {"labels": {"app": %q}}}`, value)
+		if _, err := p.world.admin.CoreV1().Pods(p.scene.name).Patch(t.Context(), released.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	relabel("db-debug")
+	p.eventually("the pod runs on beside two others", func(present) error {
+		pods := p.pods()
+		i := slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.UID == released.UID })
+		if len(pods) != 3 || i < 0 || len(pods[i].OwnerReferences) > 0 {
+			return fmt.Errorf("%d pods; the released one is at %d", len(pods), i)
+		}
+		return nil
+	})
+	if living, retired := p.claims(strings.TrimPrefix(released.Name, "db-")); len(living) != 2 || len(retired) > 0 {
+		t.Errorf("the pod that was released has the claims %v, and %v say that they have none", living, retired)
+	}
+	relabel("db")
+	p.settles(2) // one of three leaves, by a record
 }
 
 // An adopted pod is evicted under the hold, like any other.

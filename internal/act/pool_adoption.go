@@ -47,6 +47,20 @@ func (e *Executor) lookForOrphans(ctx context.Context, s *pool.Snapshot, _ pool.
 	return nil
 }
 
+// releasePod takes exactly the pod that was evaluated out of the object. It keeps its labels, so it is known if it matches again.
+func (e *Executor) releasePod(ctx context.Context, s *pool.Snapshot, a pool.ReleasePod) error {
+	text := jsonOf(map[string]any{"metadata": map[string]any{
+		"uid": a.UID, "resourceVersion": a.Version.String(),
+		"ownerReferences": []any{map[string]string{"uid": s.Object.UID, "$patch": "delete"}}, // others stay
+	}})
+	released, err := e.Client.CoreV1().Pods(s.Key.Namespace).Patch(ctx, a.Pod, types.StrategicMergePatchType, text, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("release pod %s/%s: %w", s.Key.Namespace, a.Pod, classify(err))
+	}
+	e.podReached(s.Key, released)
+	return nil
+}
+
 // adoptPod makes exactly the pod that was evaluated a pod of the object. If it has changed, orphans are looked for again.
 func (e *Executor) adoptPod(ctx context.Context, s *pool.Snapshot, a pool.AdoptPod) error {
 	text := jsonOf(map[string]any{"metadata": map[string]any{

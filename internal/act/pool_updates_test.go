@@ -242,6 +242,10 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 			action: statefulcluster.DeleteRevision{Pool: "db", Revision: revision},
 			want:   []string{"DELETE controllerrevisions/db-1"}, body: `"preconditions":{"uid":"r","resourceVersion":"9"}`,
 		},
+		"a pod is released as it was evaluated": {
+			action: statefulcluster.ReleasePod{Pool: "db", Pod: "db-0", UID: "uid-0", Version: 8},
+			want:   []string{"PATCH pods/db-0"}, body: `{"metadata":{"ownerReferences":[{"$patch":"delete","uid":"u"}],"resourceVersion":"8","uid":"uid-0"}}`,
+		},
 		"a pod is adopted as it was evaluated": {
 			action: statefulcluster.AdoptPod{Pool: "db", ID: "0", Pod: "db-0", UID: "uid-0", Version: 8},
 			want:   []string{"PATCH pods/db-0"},

@@ -66,6 +66,7 @@ var methodsOfPools = []method{
 	sendsForPool("look at volumes", (*Executor).lookAtVolumes),
 	sendsForPool("look up Service", (*Executor).lookUpService),
 	sendsForPool("adopt pod", (*Executor).adoptPod),
+	sendsForPool("release pod", (*Executor).releasePod),
 	sendsForPool("label claims", (*Executor).labelClaims),
 }
 

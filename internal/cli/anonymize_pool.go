@@ -139,7 +139,7 @@ func (m poolAnonymizer) member(p *pool.Pod) pool.Pod {
 			Revision: m.some(p.Update.Revision), At: p.Update.At, Since: p.Update.Since, Restarts: m.texts(p.Update.Restarts),
 			Begun: p.Update.Begun, Before: m.resources(p.Update.Before),
 		},
-		Gate: p.Gate, GateSince: p.GateSince, Resize: p.Resize, ResizeSince: p.ResizeSince,
+		Unmatched: p.Unmatched, Gate: p.Gate, GateSince: p.GateSince, Resize: p.Resize, ResizeSince: p.ResizeSince,
 	}
 	anonymized.Name, anonymized.Created = m.podName(p.Name), p.Created
 	if p.Why == crashLoop {

@@ -24,7 +24,7 @@ func (s *apiServer) showPoolOfThePage(isUp bool) {
 		"revision": 2, "data": object{"spec": object{"template": object{"spec": object{}}, "volumeClaimTemplates": templates}},
 	})
 	for _, id := range []string{"0f3c9a5be1d27846", "5d1e0b7739ac4f02", "c2a84f6610be93d7", "91b7d2e4c05fa683"} {
-		labels := object{contract.PoolLabel: name, contract.InstanceIDLabel: id}
+		labels := object{"app": name, contract.PoolLabel: name, contract.InstanceIDLabel: id}
 		claim := object{"name": name + "-data-" + id, "namespace": namespace, "labels": object{
 			contract.PoolLabel: name, contract.InstanceIDLabel: id, contract.ClaimLabel: "data", contract.PoolUIDLabel: "u",
 		}}

@@ -54,7 +54,7 @@ func (s *apiServer) showStatefulCluster(name string) {
 	} {
 		meta := object{
 			"name": name + "-" + id, "namespace": "team", "uid": "uid-" + id, "resourceVersion": "20", "creationTimestamp": time.Now().Add(-time.Hour).UTC().Format(time.RFC3339),
-			"labels":          object{"lockstep.dev/statefulcluster": name, "lockstep.dev/instance-id": id, "controller-revision-hash": name + "-" + more.revision},
+			"labels":          object{"app": name, "lockstep.dev/statefulcluster": name, "lockstep.dev/instance-id": id, "controller-revision-hash": name + "-" + more.revision},
 			"ownerReferences": []object{{"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "name": name, "uid": "u", "controller": true}},
 		}
 		more.spec["volumes"] = []object{{"name": "data", "persistentVolumeClaim": object{"claimName": name + "-data-" + id}}}

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
@@ -192,9 +193,11 @@ func (o *Observer) Cached(key plan.Key) pool.Snapshot {
 	o.mu.Lock()
 	s.Object, s.ObjectsAt = o.objects[key], o.at
 	o.mu.Unlock()
+	matches := matcherOf(&s.Object)
 	for _, item := range inPool(o.pods, key) {
 		if p, is := item.(*podRecord); is {
 			s.Pods = append(s.Pods, p.Pod)
+			s.Pods[len(s.Pods)-1].Unmatched = !matches(p.labels)
 		}
 	}
 	for _, item := range inPool(o.claims, key) {
@@ -267,9 +270,14 @@ func (o *Observer) Live(ctx context.Context, key plan.Key) (pool.Snapshot, error
 		return pool.Snapshot{}, err
 	}
 	var ofObject, ofPods error
-	parallel.All(func() { ofObject = o.readObject(ctx, &s) }, func() { ofPods = o.readPods(ctx, &s) })
+	var labelled []labels.Set // those of each pod
+	parallel.All(func() { ofObject = o.readObject(ctx, &s) }, func() { labelled, ofPods = o.readPods(ctx, &s) })
 	if err := errors.Join(ofObject, ofPods); err != nil {
 		return pool.Snapshot{}, err
+	}
+	matches := matcherOf(&s.Object)
+	for i := range s.Pods {
+		s.Pods[i].Unmatched = !matches(labelled[i])
 	}
 	o.withNodes(&s)
 	var ofClaims error
@@ -309,16 +317,28 @@ func (o *Observer) readObject(ctx context.Context, s *pool.Snapshot) error {
 	return nil
 }
 
-func (o *Observer) readPods(ctx context.Context, s *pool.Snapshot) error {
+// readPods reads the pods, and returns the labels of each.
+func (o *Observer) readPods(ctx context.Context, s *pool.Snapshot) ([]labels.Set, error) {
 	list, err := o.options.Client.CoreV1().Pods(s.Key.Namespace).List(ctx, ofPool(s.Key))
 	if err != nil {
-		return fmt.Errorf("list pods of StatefulCluster %s/%s: %w", s.Key.Namespace, s.Key.Name, err)
+		return nil, fmt.Errorf("list pods of StatefulCluster %s/%s: %w", s.Key.Namespace, s.Key.Name, err)
 	}
 	s.PodsAt, _ = plan.ParseVersion(list.ResourceVersion)
+	var labelled []labels.Set
 	for i := range list.Items {
 		s.Pods = append(s.Pods, podOf(&list.Items[i]))
+		labelled = append(labelled, list.Items[i].Labels)
 	}
-	return nil
+	return labelled, nil
+}
+
+// matcherOf returns whether the selector of an object matches labels. An empty one matches all: the object is not known.
+func matcherOf(o *pool.Object) func(labels.Set) bool {
+	selector, err := labels.Parse(o.Selector)
+	if err != nil {
+		return func(labels.Set) bool { return true }
+	}
+	return func(l labels.Set) bool { return selector.Matches(l) }
 }
 
 func (o *Observer) readClaims(ctx context.Context, s *pool.Snapshot) error {

@@ -315,6 +315,28 @@ func TestAnInvalidTemplateIsRefusedAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestPodsThatTheSelectorDoesNotMatch(t *testing.T) {
+	o := newObserver(t, &server{})
+	for name, label := range map[string]string{"db-a": "db", "db-b": "other"} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Labels: map[string]string{contract.PoolLabel: "db", "app": label}}}
+		if err := o.pods.GetStore().Add(kept(t, pod)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for selector, unmatched := range map[string]string{"app=db": "db-b", "app notin (db)": "db-a", "": ""} {
+		o.objects[key] = pool.Object{UID: "u", Selector: selector}
+		found := ""
+		for _, p := range o.Cached(key).Pods {
+			if p.Unmatched {
+				found += p.Name
+			}
+		}
+		if found != unmatched {
+			t.Errorf("the selector %q does not match %q, want %q", selector, found, unmatched)
+		}
+	}
+}
+
 // A client that takes the name of every claim must not fill the memory.
 func TestATakenClaimIsForgottenWithItsPod(t *testing.T) {
 	o := newObserver(t, &server{})

@@ -4,6 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lockstep-dev/lockstep/internal/contract"
@@ -16,6 +17,7 @@ import (
 type podRecord struct {
 	metav1.ObjectMeta
 	pool.Pod
+	labels labels.Set
 	counts bool // it belongs to the StatefulCluster that its label names
 }
 
@@ -44,7 +46,7 @@ func keyOf(m metav1.Object) metav1.ObjectMeta {
 func recorded(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
-		return &podRecord{keyOf(o), podOf(o), counts(o)}, nil
+		return &podRecord{keyOf(o), podOf(o), o.Labels, counts(o)}, nil
 	case *metav1.PartialObjectMetadata:
 		return &claimRecord{keyOf(o), claimOf(o)}, nil
 	case *corev1.Node:

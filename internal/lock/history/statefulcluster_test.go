@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -250,6 +251,22 @@ func TestAReplacementIsRecordedUntilTheSuccessorIsReady(t *testing.T) {
 	if c.Hold.Version != version {
 		t.Error("the Lease is written again")
 	}
+}
+
+// A person changes the labels of the successor before it is Ready, so it is released.
+func TestAReplacementEndsIfTheSuccessorIsReleased(t *testing.T) {
+	c := clusterOf(2, 1)
+	c.asks(0)
+	c.round()
+	c.round()
+	c.begins["db-new1"] = c.Now.Add(time.Hour)
+	c.round()
+	i := slices.IndexFunc(c.Pods, func(p pool.Pod) bool { return p.Name == "db-new1" })
+	c.Pods[i].Unmatched = true
+	for range 6 {
+		c.round()
+	}
+	wantUpdates(t, "\nreplacement old0 -> \"new1\" open false deleted 0 recreated 1 ready -\n", c.Hold.Rollouts)
 }
 
 // A pod that ends while fewer pods are asked for has no successor.

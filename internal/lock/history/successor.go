@@ -88,7 +88,7 @@ func (r *rollout) follow() {
 }
 
 // followPod records what is known of the successor of a pod. The entry of a pod is open until its successor is Ready, or has
-// ended before.
+// ended or been released before.
 func (o *observation) followPod(unit string, p *plan.RolledPod) {
 	if p.Open && p.Successor == "" {
 		next, exists := o.successor(unit, *p)
@@ -104,9 +104,16 @@ func (o *observation) followPod(unit string, p *plan.RolledPod) {
 	case exists && next.Up():
 		p.Ready = later(p.Recreated, o.happened(next.ReadySince, next.Seen.Ready))
 		p.Seen, p.Open = next.Seen.Ready != 0, false
-	case !exists || next.Phase == plan.Terminating:
+	case !exists || next.Phase == plan.Terminating || !o.belongs(unit, p.Successor):
 		p.Open = false
 	}
+}
+
+// belongs reports whether a pod is one of the object.
+func (o *observation) belongs(unit, pod string) bool {
+	shown := o.seen.Shown()
+	object, _ := shown.Object(unit)
+	return slices.ContainsFunc(object.Pods, func(p plan.Pod) bool { return p.Name == pod })
 }
 
 // successor returns the pod that took the place of another one: the youngest pod that was created after the deletion and

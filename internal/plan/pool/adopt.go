@@ -129,7 +129,9 @@ func (p *poolState) adoptions() (steps, waits []plan.Action) {
 // looks reports whether orphans have to be looked for: the last look is too long ago, and a person wants them to take the
 // places of missing pods, or a pod with the labels of the pool belongs to nothing.
 func (p *poolState) looks() bool {
-	wanted := p.Object.Adopt && p.missing() > 0 || slices.ContainsFunc(p.Pods, func(pod Pod) bool { return pod.Owner == "" && pod.Name == PodName(p.Key.Name, pod.ID) && pod.Active() })
+	wanted := p.Object.Adopt && p.missing() > 0 || slices.ContainsFunc(p.Pods, func(pod Pod) bool {
+		return pod.Owner == "" && !pod.Unmatched && pod.Name == PodName(p.Key.Name, pod.ID) && pod.Active()
+	})
 	return wanted && p.Now.Sub(p.Orphans.At) >= lookAgain
 }
 

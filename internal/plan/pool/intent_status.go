@@ -39,7 +39,7 @@ func (s *Snapshot) statusOfSame(pod Pod, i plan.Intent) plan.IntentStatus {
 		return plan.Open
 	case pod.Version == i.Version:
 		return plan.Pending
-	case i.Cause != reason.UpdatedInPlace || pod.Update.At != i.Version:
+	case i.Cause != reason.UpdatedInPlace, pod.Update.At != i.Version, !s.owns(&pod):
 		return plan.Obsolete
 	case s.available(&pod):
 		return plan.Done

@@ -369,9 +369,10 @@ func readPod(s *pool.Snapshot, fields []string) error {
 			p.EndsBy = start.Add(d)
 			return err
 		},
-		"node":     func(v string) error { p.Node.Name, p.Node.Gone = "n", v == "gone"; return nil },
-		"silent":   ago(&p.Node.Silent),
-		"notready": ago(&p.NotReady),
+		"unmatched": func(string) error { p.Unmatched = true; return nil },
+		"node":      func(v string) error { p.Node.Name, p.Node.Gone = "n", v == "gone"; return nil },
+		"silent":    ago(&p.Node.Silent),
+		"notready":  ago(&p.NotReady),
 		"mounts": func(v string) error {
 			for name := range strings.SplitSeq(v, ",") {
 				p.Mounts = append(p.Mounts, pool.Mount{Template: name, Claim: pool.ClaimName(s.Key.Name, name, id)})

@@ -22,7 +22,7 @@ func Plan(s Snapshot) []plan.Action {
 	p := newPoolState(&s)
 	births := p.births()
 	adoptions, noAdoptions := p.adoptions()
-	steps := slices.Concat(p.revisions(), p.comparisons(), p.completions(), p.successors(), p.gates(), births, adoptions, p.ownership())
+	steps := slices.Concat(p.revisions(), p.comparisons(), p.completions(), p.successors(), p.gates(), p.releases(), births, adoptions, p.ownership())
 	repairs, waits := p.repairs()
 	ends := slices.Concat(p.finished(), p.surplus(), repairs)
 	updates, noUpdates := p.updates(len(births)+len(adoptions)+len(ends) > 0)

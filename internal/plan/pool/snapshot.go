@@ -110,6 +110,7 @@ type Pod struct {
 	plan.Pod
 	ID        ID
 	Owner     string       // UID of its controller; empty: none
+	Unmatched bool         // the selector of the object does not match its labels
 	Gated     bool         // it cannot be scheduled before its claims exist
 	Scheduled bool         // it has a node
 	Finished  bool         // its containers have ended and are not restarted

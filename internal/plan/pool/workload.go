@@ -126,4 +126,6 @@ func (s *Snapshot) Shown() plan.Shown {
 
 // owns reports whether a pod belongs to the object. A pod of another owner, or of none, is never counted and never
 // changed.
-func (s *Snapshot) owns(p *Pod) bool { return s.Object.Exists() && p.Owner == s.Object.UID }
+func (s *Snapshot) owns(p *Pod) bool {
+	return s.Object.Exists() && p.Owner == s.Object.UID && !p.Unmatched
+}

@@ -59,6 +59,7 @@ var catalogue = []Entry{
 	{VolumeUnreachable, 57, Outcome, "a volume of the pod can only be used on nodes of which none exists, so a new identity takes its place", "No action needed. The claims of the identity stay."},
 	{VolumesLookedAt, 58, Outcome, "a pod has had no node for spec.liveness.startupSeconds, so lockstep looks where its volumes can be used", "No action needed."},
 	{ServiceLookedUp, 59, Outcome, "spec.serviceName names a headless Service, which gives pods their host names; lockstep looks whether it exists", "If the condition ServiceReady is False, create the Service with clusterIP: None. Pods are created without it, too."},
+	{PodReleased, 60, Outcome, "the selector does not match the pod any more because its labels have changed, so it is no pod of the StatefulCluster now", "No action needed. To take the pod back, give it its labels again."},
 
 	{PodMissing, 101, Wait, "a pod that should exist does not exist", "If it lasts, kubectl lockstep why shows the answer that the StatefulSet controller got. Look for a quota, an admission webhook or a volume that prevents the pod. If an orphan has the name of the pod, evict the orphan; if there are several, evict the one with the lowest ordinal first (docs/runbooks/ZoneLeftGroup.md)."},
 	{PodStarting, 102, Wait, "a pod exists and is not ready yet", "If it lasts, kubectl lockstep why shows what Kubernetes reports about the pod. Look at its Events and logs."},

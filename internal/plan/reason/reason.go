@@ -63,6 +63,7 @@ const (
 	HandoverUnneeded       Code = "HandoverUnneeded"
 	OrphansLookedFor       Code = "OrphansLookedFor"
 	PodAdopted             Code = "PodAdopted"
+	PodReleased            Code = "PodReleased"
 	ClaimsLabelled         Code = "ClaimsLabelled"
 	ClaimGrown             Code = "ClaimGrown"
 	VolumeUnreachable      Code = "VolumeUnreachable"

@@ -9,6 +9,26 @@ const (
 // adoptions are mistakes in how StatefulClusters adopt pods.
 var adoptions = []Mutant{
 	{
+		Name:  "pod that is released counts on",
+		Edits: []Edit{{"internal/plan/pool/workload.go", " && !p.Unmatched\n", "\n"}},
+		Test:  poolScenarios + "a-pod-that-the-selector-does-not-match-any-more-is-released", Rule: "create 1 pods",
+	},
+	{
+		Name:  "pod that is released looked for again and again",
+		Edits: []Edit{{"internal/plan/pool/adopt.go", " && !pod.Unmatched && pod.Name", " && pod.Name"}},
+		Test:  poolScenarios + "a-released-pod-keeps-its-claims", Rule: "look for orphans",
+	},
+	{
+		Name:  "pod that the selector matches released",
+		Edits: []Edit{{"internal/plan/pool/release_pod.go", " && pod.Unmatched && ", " && "}},
+		Test:  poolScenarios + "a-finished-pod-is-replaced", Rule: "release web-a of web",
+	},
+	{
+		Name:  "trace that stays open for a successor that was released",
+		Edits: []Edit{{"internal/lock/history/successor.go", " || !o.belongs(unit, p.Successor):", ":"}},
+		Test:  "internal/lock/history TestAReplacementEndsIfTheSuccessorIsReleased", Rule: "open true",
+	},
+	{
 		Name:  "pods born before orphans are looked for",
 		Edits: []Edit{{"internal/plan/pool/create_pods.go", "\tif p.looks() {", "\tif false {"}},
 		Test:  poolScenarios + "orphans-are-looked-for-before-pods-are-created", Rule: "create 2 pods of web",

@@ -23,6 +23,12 @@ func breaksOwnPodsOnly(v *view, steps []plan.Action) string {
 			return fmt.Sprintf("%s is adopted as identity %s, which another pod has or which its name does not show", a.Pod, a.ID)
 		}
 	}
+	for _, a := range only[pool.ReleasePod](steps) {
+		p, shown := v.podNamed(a.Pod)
+		if exact := shown && p.UID == a.UID && p.Version == a.Version && p.Owner == v.Object.UID; !exact || !p.Unmatched {
+			return fmt.Sprintf("%s is released, which the selector matches or which is not shown in this way", a.Pod)
+		}
+	}
 	return ""
 }
 

@@ -283,6 +283,9 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"an identity ends with claims of an earlier object": {"EndedWithoutPod", three().without("a").plans(pool.RetireIdentity{Pool: "web", ID: "a", Claims: []pool.Claim{{ID: "a", Pool: "former"}}})},
 
 		"claims that the policy gives up":                   {"", spentA()},
+		"a pod is released":                                 {"", three().edit(func(c *change) { c.pod("a").Unmatched = true }).plans(pool.ReleasePod{Pool: "web", Pod: "web-a", UID: "a", Version: 10})},
+		"a pod is released that the selector matches":       {"OwnPodsOnly", three().plans(pool.ReleasePod{Pool: "web", Pod: "web-a", UID: "a", Version: 10})},
+		"a pod is released at another version":              {"OwnPodsOnly", three().edit(func(c *change) { c.pod("a").Unmatched = true }).plans(pool.ReleasePod{Pool: "web", Pod: "web-a", UID: "a", Version: 9})},
 		"a pod is adopted":                                  {"", adopts()},
 		"a pod is adopted without a live read":              {"OwnPodsOnly", adopts().edit(func(c *change) { c.Live = false })},
 		"a pod of a StatefulSet is adopted":                 {"OwnPodsOnly", adopts().edit(func(c *change) { c.Orphans.Pods[0].Controller = "StatefulSet/web" })},

@@ -66,8 +66,10 @@ func (v *view) claimsOf(id pool.ID) []pool.Claim {
 	return claims
 }
 
-// owned reports whether a pod belongs to the object.
-func (v *view) owned(p *pool.Pod) bool { return v.Object.UID != "" && p.Owner == v.Object.UID }
+// owned reports whether a pod belongs to the object, and is not about to be released.
+func (v *view) owned(p *pool.Pod) bool {
+	return v.Object.UID != "" && p.Owner == v.Object.UID && !p.Unmatched
+}
 
 func terminates(p *pool.Pod) bool { return p.Phase == plan.Terminating }
 
@@ -180,7 +182,7 @@ func (v *view) mayStillHappen(i plan.Intent, p *pool.Pod) bool {
 	case p.Version <= i.Version:
 		return true
 	}
-	return i.Cause == reason.UpdatedInPlace && p.Update.At == i.Version && !v.isAvailable(p)
+	return i.Cause == reason.UpdatedInPlace && p.Update.At == i.Version && v.owned(p) && !v.isAvailable(p)
 }
 
 // showsEnd reports whether a pod that a view as new as its intent does not show has left nothing that waits for it: it

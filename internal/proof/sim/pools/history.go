@@ -87,14 +87,14 @@ func (h *history) leftSince(version plan.Version) int {
 func serving(s *server) int {
 	n := 0
 	for _, p := range s.pods {
-		n += one(serves(&p))
+		n += one(serves(&p) && !p.Unmatched)
 	}
 	return n
 }
 
 // evicted checks a pod that the API server is about to evict for a client, because of what a process has seen.
 func (h *history) evicted(s *server, p *pool.Pod, seen *pool.Snapshot) {
-	if !serves(p) {
+	if !serves(p) || p.Unmatched {
 		return
 	}
 	if !slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool { return i.UID == p.UID }) {
@@ -114,7 +114,7 @@ func (h *history) evicted(s *server, p *pool.Pod, seen *pool.Snapshot) {
 func (h *history) follow(s *server) {
 	active := map[string]bool{}
 	for name, p := range s.pods {
-		active[name] = p.Active()
+		active[name] = p.Active() && !p.Unmatched
 	}
 	for name := range h.active {
 		if h.active[name] && !active[name] && !h.surplus[name] {
@@ -122,6 +122,13 @@ func (h *history) follow(s *server) {
 		}
 	}
 	h.active = active
+}
+
+// takenOut checks a pod that is released.
+func (h *history) takenOut(p pool.Pod) {
+	if !p.Unmatched || p.Owner == "" {
+		h.breaks("OwnPodsOnly: pod %s is released, and the selector matches it or it belongs to nothing", p.Name)
+	}
 }
 
 // serves reports whether a pod is Ready with the containers that it should have. One whose update in place has begun may be

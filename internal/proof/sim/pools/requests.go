@@ -33,6 +33,13 @@ func requests(seen *pool.Snapshot, a plan.Action, number int, may func(*process)
 				})
 			})
 		}))
+	case pool.ReleasePod:
+		steps = append(steps, send(func(p *process) bool {
+			return p.ifUnchanged(a.Pod, a.UID, a.Version, func() {
+				p.server.history.takenOut(p.server.pods[a.Pod])
+				p.server.changePod(a.Pod, func(pod *pool.Pod) { pod.Owner = "" })
+			})
+		}))
 	case pool.SetGate:
 		steps = append(steps, send(func(p *process) bool {
 			return p.ifUnchanged(a.Pod, a.UID, a.Version, func() {

@@ -241,7 +241,7 @@ const graceAfter = 5 * time.Second
 
 // person changes what is asked for, or an object that lockstep works with.
 func (f *faults) person(s *server) {
-	switch f.IntN(9) {
+	switch f.IntN(10) {
 	case 0, 1:
 		f.changeObject(s, func(o *pool.Object) { o.Replicas = f.IntN(5) })
 		s.history.asked = append(s.history.asked, asked{s.version, s.object.Replicas})
@@ -273,7 +273,20 @@ func (f *faults) person(s *server) {
 		f.changesNode(s)
 	case 8:
 		f.deletesClaim(s)
+	case 9:
+		f.relabels(s)
 	}
+}
+
+// relabels changes the labels of a pod, so that the selector does not match it any more.
+func (f *faults) relabels(s *server) {
+	names := slices.Sorted(maps.Keys(s.pods))
+	if len(names) == 0 || !f.oneIn(4) {
+		return
+	}
+	name := names[f.IntN(len(names))]
+	s.log("a person takes %s out of the selector", name)
+	s.changePod(name, func(p *pool.Pod) { p.Unmatched = true })
 }
 
 func (f *faults) changeObject(s *server, change func(*pool.Object)) {
@@ -359,12 +372,15 @@ func (f *faults) rests(s *server, p *process) string {
 }
 
 // missed returns in what the goal is missed: as many pods as asked for, all Ready at the template, each with all of its
-// claims, no claim without a pod that does not say so, and a free hold.
+// claims, no claim without a pod that does not say so, and a free hold. Pods that a person has taken out of the selector belong
+// to nothing.
 func missed(s *server) string {
-	if len(s.pods) != s.object.Replicas {
-		return fmt.Sprintf("%d pods exist, %d are asked for", len(s.pods), s.object.Replicas)
-	}
+	owned := 0
 	for name, p := range s.pods {
+		owned += one(p.Owner != "")
+		if p.Owner == "" {
+			continue
+		}
 		if !serves(&p) || p.Revision != s.object.Hash || p.Containers[0].Resources != resourcesOf(templateOf(s.object.Hash)) {
 			return fmt.Sprintf("pod %s is %s at %s with %+v", name, p.Phase, p.Revision, p.Containers[0].Resources)
 		}
@@ -373,6 +389,9 @@ func missed(s *server) string {
 				return fmt.Sprintf("claim %s exists: %t, retired: %t", mount.Claim, exists, c.Retired)
 			}
 		}
+	}
+	if owned != s.object.Replicas {
+		return fmt.Sprintf("%d pods exist, %d are asked for", owned, s.object.Replicas)
 	}
 	for name, c := range s.claims {
 		if _, lives := s.pods[pool.PodName(poolName, c.ID)]; !lives && !c.Retired {

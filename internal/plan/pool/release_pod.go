@@ -1,0 +1,44 @@
+package pool
+
+import (
+	"fmt"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/reason"
+)
+
+// ReleasePod takes a pod that the selector does not match any more out of the object: a person has changed its labels. The pod
+// keeps running, with its claims, and is adopted again if the selector matches it again.
+type ReleasePod struct {
+	Pool    string
+	Pod     string
+	UID     string
+	Version plan.Version
+}
+
+// Reason implements plan.Action.
+func (ReleasePod) Reason() reason.Code { return reason.PodReleased }
+
+// Effect implements plan.Action. The selector never changes, so a cache suffices.
+func (a ReleasePod) Effect() plan.Effect {
+	return plan.Effect{Zone: a.Pool, Pod: a.Pod, Order: plan.WithoutHold, Visible: true}
+}
+
+// Event implements plan.Action.
+func (a ReleasePod) Event() plan.Event {
+	return plan.Event{Zone: a.Pool, Pod: a.Pod, PodUID: a.UID, Action: "ReleasePod", Note: fmt.Sprintf("released pod %s: %s", a.Pod, a.Reason().Sentence())}
+}
+
+// String implements plan.Action: release web-a of web.
+func (a ReleasePod) String() string { return fmt.Sprintf("release %s of %s", a.Pod, a.Pool) }
+
+// releases takes the pods out of the object that the selector does not match any more. They do not count from now on.
+func (p *poolState) releases() []plan.Action {
+	var steps []plan.Action
+	for i := range p.Pods {
+		if pod := &p.Pods[i]; pod.Owner == p.Object.UID && pod.Unmatched && pod.Phase != plan.Terminating {
+			steps = append(steps, ReleasePod{Pool: p.Key.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version})
+		}
+	}
+	return steps
+}
