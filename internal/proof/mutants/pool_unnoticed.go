@@ -3,6 +3,11 @@ package mutants
 const (
 	poolWorkload = "internal/plan/pool/workload.go"
 	whenDue      = "internal/plan/pool TestAPlanIsMadeAgainWhenSomethingIsDue/"
+
+	historyBounds = "internal/lock/history/bounds.go"
+	successors    = "internal/lock/history/successor.go"
+	whoSucceeds   = "internal/lock/history TestWhichPodIsTheSuccessorOfAReplacedOne/"
+	whenItEnds    = "internal/lock/history TestTheRecordOfAReplacementEndsWithItsSuccessor/"
 )
 
 // unnoticedInPlans are mistakes in plans of StatefulClusters that no test noticed when they were planted.
@@ -126,5 +131,59 @@ var unnoticedInPlans = []Mutant{
 		Name:  "pod with claims given up for a hand-over because it still waits for one",
 		Edits: []Edit{{poolState, "return p.Gated && len(s.claimsOf(p.ID)) == 0", "return p.Gated"}},
 		Test:  poolScenarios + "a-pod-with-claims-keeps-its-place-beside-a-hand-over", Rule: "delete web-b",
+	},
+}
+
+// unnoticedInHistory are mistakes in what the Lease records of replaced pods that no test noticed when they were planted.
+var unnoticedInHistory = []Mutant{
+	{
+		Name:  "latest replacements forgotten instead of the oldest",
+		Edits: []Edit{{historyBounds, "r.Replacements[max(0, len(r.Replacements)-(MaxPods-pods)):]", "r.Replacements[:min(len(r.Replacements), MaxPods-pods)]"}},
+		Test:  "internal/lock/history TestTheOldestReplacementsAreForgottenFirst", Rule: "want the latest two",
+	},
+	{
+		Name:  "replacements kept without a limit",
+		Edits: []Edit{{historyBounds, "len(r.Replacements)-(MaxPods-pods)", "min(0, pods)"}},
+		Test:  "internal/lock/history TestTheOldestReplacementsAreForgottenFirst", Rule: "want the latest two",
+	},
+	{
+		Name:  "latest zones of a rollout forgotten instead of the oldest",
+		Edits: []Edit{{historyBounds, "r.Current.Zones = r.Current.Zones[n-MaxZones:]", "r.Current.Zones = r.Current.Zones[:MaxZones]"}},
+		Test:  "internal/lock/history TestTheOldestUnitsOfAnUpdateAreForgottenFirst", Rule: "the first one is 0",
+	},
+	{
+		Name:  "pod that terminates, recorded as a successor",
+		Edits: []Edit{{successors, "serves := pod.Phase != plan.Terminating && pod.Name", "serves := pod.Name"}},
+		Test:  whoSucceeds + "not one that terminates", Rule: "db-b",
+	},
+	{
+		Name:  "oldest of two pods recorded as a successor",
+		Edits: []Edit{{successors, "pod.Created > found.Created)", "pod.Created < found.Created)"}},
+		Test:  whoSucceeds + "the youngest of two", Rule: "db-c",
+	},
+	{
+		Name:  "pod that was seen before a deletion, recorded as a successor",
+		Edits: []Edit{{successors, " || pod.Seen.Created != 0 && created.Before(p.Deleted)", ""}},
+		Test:  whoSucceeds + "not one that was seen before the end in that second", Rule: "db-b",
+	},
+	{
+		Name:  "record of a replacement that lasts although the successor terminates",
+		Edits: []Edit{{successors, "case !exists || next.Phase == plan.Terminating:", "case !exists:"}},
+		Test:  whenItEnds + "the successor terminates", Rule: "open: false",
+	},
+	{
+		Name:  "record of a replacement that lasts although the successor has ended",
+		Edits: []Edit{{successors, "case !exists || next.Phase == plan.Terminating:", "case next.Phase == plan.Terminating:"}},
+		Test:  whenItEnds + "the successor has ended", Rule: "open: false",
+	},
+	{
+		Name:  "record that is written again in each round while it is open",
+		Edits: []Edit{{holdDecision, "record.Rollouts.Open() < s.Hold.Rollouts.Open()", "record.Rollouts.Open() <= s.Hold.Rollouts.Open()"}},
+		Test:  whenItEnds + "the successor starts", Rule: "the Lease is written: true",
+	},
+	{
+		Name:  "replacement that gets another trace with each write",
+		Edits: []Edit{{actHold, "\t\tif r.Trace == \"\" {\n\t\t\tr.Trace", "\t\tif r.Trace != \"-\" {\n\t\t\tr.Trace"}},
+		Test:  "internal/act TestTheLeaseKeepsReplacementsWithASampledTrace", Rule: "3333",
 	},
 }
