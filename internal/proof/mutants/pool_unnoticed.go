@@ -8,6 +8,19 @@ const (
 	successors    = "internal/lock/history/successor.go"
 	whoSucceeds   = "internal/lock/history TestWhichPodIsTheSuccessorOfAReplacedOne/"
 	whenItEnds    = "internal/lock/history TestTheRecordOfAReplacementEndsWithItsSuccessor/"
+
+	volumesOfPools = "internal/cluster/pools/volumes.go"
+	checksOfPools  = "internal/cluster/pools/checks.go"
+	cacheOfPools   = "internal/cluster/pools/follow.go"
+	liveReadOfPool = "internal/cluster/pools/observer.go"
+	convertsPools  = "internal/cluster/pools/convert.go"
+	renders        = "internal/render/render.go"
+	lookOnce       = "internal/cluster/pools TestALookAtVolumesShowsWhatAPodWaitsFor/"
+	lookTwice      = "internal/cluster/pools TestALiveReadLooksAgainAtVolumesThatWereOutOfReach/"
+	whatIsAsked    = "internal/cluster/pools TestSameDesiredStateComparesWhatDisruptionsDependOn/"
+	whatIsRefused  = "internal/act TestWhichRefusalsMakeAChangeImpossibleInPlace/"
+	noMoreStorage  = "internal/act TestWhichRefusalsOfMoreStorageArePassedOn/"
+	dated          = "internal/act TestUpdatesInPlaceAreDatedByTheTimeOfTheirRequest/"
 )
 
 // unnoticedInPlans are mistakes in plans of StatefulClusters that no test noticed when they were planted.
@@ -185,5 +198,238 @@ var unnoticedInHistory = []Mutant{
 		Name:  "replacement that gets another trace with each write",
 		Edits: []Edit{{actHold, "\t\tif r.Trace == \"\" {\n\t\t\tr.Trace", "\t\tif r.Trace != \"-\" {\n\t\t\tr.Trace"}},
 		Test:  "internal/act TestTheLeaseKeepsReplacementsWithASampledTrace", Rule: "3333",
+	},
+}
+
+// unnoticedInCaches are mistakes in what is known of StatefulClusters that no test noticed when they were planted.
+var unnoticedInCaches = []Mutant{
+	{
+		Name:  "volume that waits for a node which is out of service, taken for usable",
+		Edits: []Edit{{volumesOfPools, "!n.Spec.Unschedulable && !node.Gone &&", "!n.Spec.Unschedulable &&"}},
+		Test:  lookOnce + "a volume on a node that is out of service", Rule: "Waits",
+	},
+	{
+		Name:  "volume that waits for a node which takes no pods, taken for usable",
+		Edits: []Edit{{volumesOfPools, "!n.Spec.Unschedulable && !node.Gone", "!node.Gone"}},
+		Test:  lookOnce + "a volume on a node that takes no pods", Rule: "Waits",
+	},
+	{
+		Name:  "volume that waits for a node which does not report, taken for usable",
+		Edits: []Edit{{volumesOfPools, "!node.Gone && node.Silent.IsZero()", "!node.Gone"}},
+		Test:  lookOnce + "a volume on a node that does not report", Rule: "Waits",
+	},
+	{
+		Name:  "volume that waits for a node, taken for one out of reach by the look",
+		Edits: []Edit{{volumesOfPools, "case exists == 0:", "case able == 0 && exists >= 0:"}},
+		Test:  lookOnce + "a volume on a node that takes no pods", Rule: "Unreachable",
+	},
+	{
+		Name:  "only the first volume of a pod looked at",
+		Edits: []Edit{{volumesOfPools, "longestWait)\n\t\t}", "longestWait)\n\t\t\treturn look, nil\n\t\t}"}},
+		Test:  lookOnce + "the second volume on a node that does not exist", Rule: "Unreachable",
+	},
+	{
+		Name:  "volume given up by one look, without a live one",
+		Edits: []Edit{{volumesOfPools, "if p.Scheduled || !volumes[p.UID].Unreachable {", "if p.Scheduled || !volumes[p.UID].Unreachable || s.Live {"}},
+		Test:  lookTwice + "the node exists now", Rule: "Unreachable",
+	},
+	{
+		Name:  "first look at a volume forgotten by the live one",
+		Edits: []Edit{{volumesOfPools, "look.Since = volumes[p.UID].Since\n", "look.Since = look.At\n"}},
+		Test:  lookTwice + "the node still does not exist", Rule: "Since",
+	},
+	{
+		Name:  "volume of a pod that has a node, looked at again",
+		Edits: []Edit{{volumesOfPools, "if p.Scheduled || !volumes[p.UID].Unreachable {", "if !volumes[p.UID].Unreachable {"}},
+		Test:  lookTwice + "the pod has a node meanwhile", Rule: "Unreachable",
+	},
+	{
+		Name:  "first look at a volume forgotten by the next one",
+		Edits: []Edit{{volumesOfPools, "look.Since = s.Volumes[p.UID].Since", "look.Since = look.At"}},
+		Test:  "internal/cluster/pools TestALookAtVolumesKeepsWhatTheOthersHaveShown", Rule: "Since",
+	},
+	{
+		Name:  "looks at the volumes of other pods forgotten",
+		Edits: []Edit{{volumesOfPools, "looked && all[s.Pods[i].UID].At.IsZero()", "looked && false"}},
+		Test:  "internal/cluster/pools TestALookAtVolumesKeepsWhatTheOthersHaveShown", Rule: "q",
+	},
+	{
+		Name:  "look at the volumes of a former pod kept instead of the new one",
+		Edits: []Edit{{volumesOfPools, "looked && all[s.Pods[i].UID].At.IsZero()", "looked"}},
+		Test:  "internal/cluster/pools TestALookAtVolumesKeepsWhatTheOthersHaveShown", Rule: "-want +got",
+	},
+	{
+		Name:  "disruption although the deadline has changed",
+		Edits: []Edit{{liveReadOfPool, "o.HandoverTimeout, o.Deadline,", "o.HandoverTimeout, 0,"}},
+		Test:  whatIsAsked + "a deadline", Rule: "want false",
+	},
+	{
+		Name:  "disruption although the liveness has changed",
+		Edits: []Edit{{liveReadOfPool, "strings.Join(o.PodsToDelete, \",\"), o.Liveness}", "strings.Join(o.PodsToDelete, \",\"), pool.Liveness{}}"}},
+		Test:  whatIsAsked + "liveness", Rule: "want false",
+	},
+	{
+		Name:  "disruption although the time for hand-overs has changed",
+		Edits: []Edit{{liveReadOfPool, "o.MinReady, o.HandoverTimeout,", "o.MinReady, 0,"}},
+		Test:  whatIsAsked + "a time for hand-overs", Rule: "want false",
+	},
+	{
+		Name:  "disruption although other pods are to leave",
+		Edits: []Edit{{liveReadOfPool, "strings.Join(o.PodsToDelete, \",\"), o.Liveness}", "strings.Join(nil, \",\"), o.Liveness}"}},
+		Test:  whatIsAsked + "pods that are to leave", Rule: "want false",
+	},
+	{
+		Name:  "refusals of more storage forgotten too early",
+		Edits: []Edit{{checksOfPools, "former.Claim != claim && former.Because.Until.After(now)", "former.Claim != claim && former.Because.Until.Before(now)"}},
+		Test:  "internal/cluster/pools TestARefusedGrowthIsKeptUntilItIsAskedForAgain", Rule: "two claims",
+	},
+	{
+		Name:  "refusals of more storage kept for ever",
+		Edits: []Edit{{checksOfPools, "former.Claim != claim && former.Because.Until.After(now)", "former.Claim != claim"}},
+		Test:  "internal/cluster/pools TestARefusedGrowthIsKeptUntilItIsAskedForAgain", Rule: "after a while",
+	},
+	{
+		Name:  "refusals of more storage kept twice for one claim",
+		Edits: []Edit{{checksOfPools, "former.Claim != claim && former.Because.Until.After(now)", "former.Because.Until.After(now)"}},
+		Test:  "internal/cluster/pools TestARefusedGrowthIsKeptUntilItIsAskedForAgain", Rule: "one claim twice",
+	},
+	{
+		Name:  "refusals of more storage that no snapshot shows",
+		Edits: []Edit{{checksOfPools, "known.orphans, known.taken, known.growths,", "known.orphans, known.taken, nil,"}},
+		Test:  "internal/cluster/pools TestARefusedGrowthIsKeptUntilItIsAskedForAgain", Rule: "two claims",
+	},
+	{
+		Name:  "comparison with a former revision kept for the newest one",
+		Edits: []Edit{{checksOfPools, "if c.newest == newest {", "if c.newest != \"\" {"}},
+		Test:  "internal/cluster/pools TestComparisonsAreKeptForTheNewestRevision", Rule: "after another comparison",
+	},
+	{
+		Name:  "comparisons with the newest revision forgotten",
+		Edits: []Edit{{checksOfPools, "if c.newest == newest {", "if c.newest == \"\" {"}},
+		Test:  "internal/cluster/pools TestComparisonsAreKeptForTheNewestRevision", Rule: "-want +got",
+	},
+	{
+		Name:  "comparisons shown for another newest revision",
+		Edits: []Edit{{checksOfPools, "if known.newest == s.Newest().Name {", "if known.newest != \"\" {"}},
+		Test:  "internal/cluster/pools TestComparisonsAreKeptForTheNewestRevision", Rule: "of another newest revision",
+	},
+	{
+		Name:  "checks of a StatefulCluster kept after its deletion",
+		Edits: []Edit{{cacheOfPools, "\ts.observer.checks.forget(key)\n", ""}},
+		Test:  "internal/cluster/pools TestChecksAreForgottenWithTheirObject/it is deleted", Rule: "want true",
+	},
+	{
+		Name:  "checks of a StatefulCluster kept after a list without it",
+		Edits: []Edit{{cacheOfPools, "if objects[key].UID != former[key].UID {", "if false {"}},
+		Test:  "internal/cluster/pools TestChecksAreForgottenWithTheirObject", Rule: "want true",
+	},
+	{
+		Name:  "checks of a StatefulCluster kept for another one of its name",
+		Edits: []Edit{{cacheOfPools, "if objects[key].UID != former[key].UID {", "if objects[key].UID == \"\" {"}},
+		Test:  "internal/cluster/pools TestChecksAreForgottenWithTheirObject/another one of its name is in the list", Rule: "want true",
+	},
+	{
+		Name:  "storage for which lockstep has asked, not read",
+		Edits: []Edit{{convertsPools, "storageOf(m.Annotations[contract.StorageAnnotation])", "storageOf(m.Labels[contract.StorageAnnotation])"}},
+		Test:  "internal/cluster/pools TestAClaimIsConverted", Rule: "Storage",
+	},
+	{
+		Name:  "StatefulCluster that stays in the cache as it was",
+		Edits: []Edit{{cacheOfPools, "s.observer.objects[key], s.observer.at = o, max(s.observer.at, o.Version)", "s.observer.at = max(s.observer.at, o.Version)\n\tif s.observer.objects[key].UID == \"\" {\n\t\ts.observer.objects[key] = o\n\t}"}},
+		Test:  "internal/cluster/pools TestTheCacheShowsThePoolsOfItsWatch", Rule: "the cache shows",
+	},
+	{
+		Name:  "StatefulCluster that a list does not change in the cache",
+		Edits: []Edit{{cacheOfPools, "\t\tobjects[key] = o\n", "\t\tif objects[key] = o; s.observer.objects[key].UID != \"\" {\n\t\t\tobjects[key] = s.observer.objects[key]\n\t\t}\n"}},
+		Test:  "internal/cluster/pools TestTheCacheShowsThePoolsOfItsWatch", Rule: "the cache shows",
+	},
+}
+
+// unnoticedInWrites are mistakes in what is written for StatefulClusters that no test noticed when they were planted.
+var unnoticedInWrites = []Mutant{
+	{
+		Name:  "resize that a policy forbids, repeated for ever",
+		Edits: []Edit{{actStages, "apierrors.IsInvalid(err) || isForbiddenForGood(err) ||", "apierrors.IsInvalid(err) ||"}},
+		Test:  whatIsRefused + "a policy forbids it", Rule: "a resize is impossible: false",
+	},
+	{
+		Name:  "resize that a quota forbids, given up for good",
+		Edits: []Edit{{actStages, "apierrors.IsForbidden(err) && !strings.Contains(err.Error(), \"exceeded quota\")", "apierrors.IsForbidden(err) && !strings.Contains(\"\", err.Error())"}},
+		Test:  whatIsRefused + "a quota forbids it", Rule: "a resize is impossible: true",
+	},
+	{
+		Name:  "resize for which there is no method, repeated for ever",
+		Edits: []Edit{{actStages, " || apierrors.IsMethodNotSupported(err)", ""}},
+		Test:  whatIsRefused + "the API server has no such method", Rule: "a resize is impossible: false",
+	},
+	{
+		Name:  "resize of a pod that does not exist, given up for good",
+		Edits: []Edit{{actStages, "(status.Status().Details == nil || status.Status().Details.Name == \"\")", "(status.Status().Details == nil || status.Status().Details.Name != \"-\")"}},
+		Test:  whatIsRefused + "the pod does not exist any more", Rule: "a resize is impossible: true",
+	},
+	{
+		Name:  "more storage that a claim cannot have, taken for an error",
+		Edits: []Edit{{actClaims, "if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {", "if apierrors.IsForbidden(err) {"}},
+		Test:  noMoreStorage + "the claim cannot have that much", Rule: "-want +got",
+	},
+	{
+		Name:  "more storage that an API server cannot give now, taken for refused",
+		Edits: []Edit{{actClaims, "if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {", "if err != nil {"}},
+		Test:  noMoreStorage + "the API server is broken", Rule: "-want +got",
+	},
+	{
+		Name:  "update in place that begins before its second",
+		Edits: []Edit{{actStages, "since := e.Clock.Now().UTC()", "since := e.now()"}},
+		Test:  dated + "the mark at the beginning", Rule: "it is dated",
+	},
+	{
+		Name:  "update in place without a time",
+		Edits: []Edit{{actUpdates, "Since: e.now(),", "Since: e.now().AddDate(-1, 0, 0),"}},
+		Test:  dated + "the mark at the end", Rule: "it is dated",
+	},
+	{
+		Name:  "gate without a time",
+		Edits: []Edit{{actStages, "string(status), e.now()}", "string(status), e.now().AddDate(-1, 0, 0)}"}},
+		Test:  dated + "the gate", Rule: "it is dated",
+	},
+	{
+		Name:  "label that an init container reads, changed in place",
+		Edits: []Edit{{compare, "slices.Concat(containers(pod, \"containers\"), containers(pod, \"initContainers\"))", "slices.Concat(containers(pod, \"containers\"))"}},
+		Test:  compareTest + "a label that an init container reads", Rule: "InPlace",
+	},
+	{
+		Name:  "annotation that an init container reads, changed in place",
+		Edits: []Edit{{compare, ", \"annotations\": change.Annotations}", "}"}},
+		Test:  compareTest + "an annotation that an init container reads", Rule: "InPlace",
+	},
+	{
+		Name:  "storage that a template says in an annotation",
+		Edits: []Edit{{renders, "contract.SpecifiedDeleteLabel, contract.StorageAnnotation,", "contract.SpecifiedDeleteLabel,"}},
+		Test:  "internal/render TestAClaimSaysForHowMuchStorageItWasCreated/the template requests none", Rule: "9Gi",
+	},
+	{
+		Name:  "storage of which a claim says nothing",
+		Edits: []Edit{{renders, "if t.Storage.Text != \"\" {", "if t.Storage.Text == \"-\" {"}},
+		Test:  "internal/render TestAClaimSaysForHowMuchStorageItWasCreated/as much as the template requests", Rule: "2Gi",
+	},
+	{
+		Name:  "labels of a template that win over those of lockstep",
+		Edits: []Edit{{renders, "\tmaps.Copy(labels, own)\n", "\tmaps.Copy(own, labels)\n\tmaps.Copy(labels, own)\n"}},
+		Test:  "internal/render TestLabelsOfLockstepWinOverThoseOfATemplateAndOfTheSelector", Rule: "other",
+	},
+	{
+		Name:  "labels of a template that win over those of the selector",
+		Edits: []Edit{{renders, "\t\tlabels[k] = v\n", "\t\tsetDefault(labels, k, v)\n"}},
+		Test:  "internal/render TestLabelsOfLockstepWinOverThoseOfATemplateAndOfTheSelector", Rule: "other",
+	},
+	{
+		Name:  "mark of a withdrawn deletion that a template says",
+		Edits: []Edit{{renders, "\t\t\t\tcontract.WithdrawnAnnotation,\n", ""}},
+		Test:  "internal/render TestAPodIsItsTemplateWithAnIdentity/what only lockstep may say is removed from a template", Rule: "withdrawn",
+	},
+	{
+		Name:  "claims of a new identity that stay although they go with the object",
+		Edits: []Edit{{renders, "if o.Claim.DeleteWithObject {", "if o.UID == \"\" {"}},
+		Test:  "internal/render TestAClaimBelongsToTheObjectIfItGoesWithIt", Rule: "it goes with the object: true",
 	},
 }
