@@ -145,6 +145,66 @@ var unnoticedInPlans = []Mutant{
 		Edits: []Edit{{poolState, "return p.Gated && len(s.claimsOf(p.ID)) == 0", "return p.Gated"}},
 		Test:  poolScenarios + "a-pod-with-claims-keeps-its-place-beside-a-hand-over", Rule: "delete web-b",
 	},
+	{
+		Name:  "former resources of a container that gets others later, forgotten",
+		Edits: []Edit{{poolStages, "case had && pod.Update.Begun:", "case had || pod.Update.Begun:"}},
+		Test:  "internal/plan/pool TestAnUpdateThatBeginsAgainKeepsTheFormerResources", Rule: "former resources",
+	},
+	{
+		Name:  "container that does not restart, waited for",
+		Edits: []Edit{{poolInPlace, "if _, changes := change.Images[c.Name]; changes {", "if _, changes := change.Images[c.Name]; changes || c.Running {"}},
+		Test:  "internal/plan/pool TestAnUpdateInPlaceRestartsOnlyTheContainersWhoseImageChanges", Rule: "containers that restart",
+	},
+	{
+		Name:  "pod kept from its clients because the update of another one goes on",
+		Edits: []Edit{{poolStages, "return a.Effect().Pod == pod && !cancels", "return a.Effect().Pod == pod || !cancels"}},
+		Test:  poolScenarios + "a-pod-serves-while-its-update-cannot-go-on-and-another-one-does", Rule: "open the gate of web-a",
+	},
+	{
+		Name:  "Lease of a pool removed while it has pods",
+		Edits: []Edit{{poolWorkload, "return !s.Object.Exists() && len(s.Pods) == 0", "return !s.Object.Exists()"}},
+		Test:  "internal/plan/pool TestAStatefulClusterIsGoneWithItsLastPod", Rule: "with 1 pods: gone true",
+	},
+	{
+		Name:  "end of a pod that is no hand-over, waited for",
+		Edits: []Edit{{poolWorkload, "at.After(s.Now) && len(p.handovers) > 0 {", "at.After(s.Now) {"}},
+		Test:  whenDue + "a pod terminates and no identity is handed over", Rule: "6m0s",
+	},
+	{
+		Name:  "update that is late, due again and again",
+		Edits: []Edit{{poolWorkload, "late && at.After(s.Now)", "late"}},
+		Test:  whenDue + "an update has been late", Rule: "-4m0s",
+	},
+	{
+		Name:  "crash loop that counts although it has no time",
+		Edits: []Edit{{poolRepair, "case l.CrashLoop > 0 &&", "case l.CrashLoop >= 0 &&"}},
+		Test:  poolScenarios + "without-a-time-for-crash-loops-a-pod-in-one-is-kept", Rule: "CrashLooping",
+	},
+	{
+		Name:  "any template taken for that of a claim",
+		Edits: []Edit{{poolRepair, "return t.Name == m.Template })\n\t\treturn !known", "return t.Name == m.Template || t.Name != \"\" })\n\t\treturn !known"}},
+		Test:  poolScenarios + "a-new-pod-whose-only-claim-has-no-template-is-replaced", Rule: "wait web",
+	},
+	{
+		Name:  "claim that exists, taken for one that cannot be created",
+		Edits: []Edit{{poolRepair, "return !known && !slices.ContainsFunc(claims, func(c Claim) bool { return c.Name == m.Claim })", "return !known && !slices.ContainsFunc(claims, func(c Claim) bool { return c.Name == \"\" })"}},
+		Test:  poolScenarios + "a-new-pod-whose-claim-exists-needs-no-template", Rule: "delete web-a",
+	},
+	{
+		Name:  "repair delayed by identities of an earlier object",
+		Edits: []Edit{{poolRepair, "if c.Pool == p.Object.UID && c.Retired && isHealth", "if c.Retired && isHealth"}},
+		Test:  poolScenarios + "only-ill-identities-of-the-last-day-delay-a-repair", Rule: "delete web-a",
+	},
+	{
+		Name:  "repair delayed by identities that were given up for another reason",
+		Edits: []Edit{{poolRepair, "c.Retired && isHealth(c.Because) && p.Now", "c.Retired && p.Now"}},
+		Test:  poolScenarios + "only-ill-identities-of-the-last-day-delay-a-repair", Rule: "delete web-a",
+	},
+	{
+		Name:  "repair delayed by identities that were given up long ago",
+		Edits: []Edit{{poolRepair, "isHealth(c.Because) && p.Now.Sub(c.Ended) < attemptsCountFor {", "isHealth(c.Because) {"}},
+		Test:  poolScenarios + "only-ill-identities-of-the-last-day-delay-a-repair", Rule: "delete web-a",
+	},
 }
 
 // unnoticedInHistory are mistakes in what the Lease records of replaced pods that no test noticed when they were planted.
