@@ -658,12 +658,14 @@ func TestTheTraceOfARollout(t *testing.T) {
 // The record of a replacement serves only its span.
 func TestTheLeaseKeepsReplacementsWithASampledTrace(t *testing.T) {
 	const sampled, unsampled = "00-22222222222222222222222222222222-2222222222222222-01", "00-22222222222222222222222222222222-2222222222222222-00"
-	for begun, want := range map[string]string{sampled: sampled, unsampled: "", "": ""} {
+	const earlier = "00-33333333333333333333333333333333-3333333333333333-01"
+	for begun, want := range map[string]string{sampled: earlier + sampled, unsampled: earlier, "": earlier} {
 		r := newRoom(t)
 		r.Rollouts = &rollouts{begins: begun}
 		s := testGroup()
 		d := write(s, "rollout/zone-a")
-		d.Record.Rollouts.Replacements = []plan.Replacement{{RolledPod: plan.RolledPod{Name: "db-a", Open: true, Deleted: s.Now, Recreated: s.Now}}}
+		one := plan.RolledPod{Name: "db-a", Open: true, Deleted: s.Now, Recreated: s.Now}
+		d.Record.Rollouts.Replacements = []plan.Replacement{{Trace: earlier, RolledPod: one}, {RolledPod: one}}
 		if _, err := r.Run(t.Context(), &s, nil, d); err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 type recorder struct {
 	takes   time.Duration                  // the time of each answer
 	refuses func(what string) (code int32) // 0 means that it accepts the request
+	refusal *metav1.Status                 // of each patch; nil: none
 	answers func(what string) any          // instead of the object that was sent; nil: it sends that back
 
 	mu       sync.Mutex
@@ -74,6 +75,9 @@ func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 		if code := r.refuses(what); code != 0 {
 			return apitest.Refusal(code, whys[code]), nil
 		}
+	}
+	if r.refusal != nil && q.Method == http.MethodPatch {
+		return apitest.Answer(int(r.refusal.Code), r.refusal), nil
 	}
 	if r.answers != nil {
 		return apitest.Answer(http.StatusOK, r.answers(what)), nil

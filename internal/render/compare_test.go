@@ -16,6 +16,8 @@ const stored = `{"metadata": {"name": "db-a", "labels": {"app": "db", "controlle
 		{"name": "db", "image": "db:1", "env": [{"name": "TIER", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['tier']"}}}],
 		 "resources": {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi", "example.com/gpu": "1"}}, "volumeMounts": [{"name": "kube-api-access-x2x4z"}]},
 		{"name": "log", "image": "log:1"}],
+	 "initContainers": [{"name": "init", "image": "init:1", "env": [
+		{"name": "ROLE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['role']"}}}, {"name": "NOTE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['note']"}}}]}],
 	 "volumes": [{"name": "kube-api-access-x2x4z"}]}, "status": {"phase": "Pending", "qosClass": "Burstable"}}`
 
 func TestCompare(t *testing.T) {
@@ -26,9 +28,15 @@ func TestCompare(t *testing.T) {
 	}{
 		"nothing": {`"app"`, `"app"`, pool.Change{Equal: true}},
 		"the name of the revision and of the volume with the token": {`x2x4z`, `b7b8b`, pool.Change{Equal: true}},
-		"an image":                       {`db:1`, `db:2`, pool.Change{InPlace: true, Images: map[string]string{"db": "db:2"}}},
-		"a label":                        {`"app": "db"`, `"app": "db", "new": "x"`, pool.Change{InPlace: true, Labels: map[string]*string{"new": new("x")}}},
-		"a label that a container reads": {`"app": "db"`, `"app": "db", "tier": "x"`, pool.Change{Labels: map[string]*string{"tier": new("x")}}},
+		"an image":                                   {`db:1`, `db:2`, pool.Change{InPlace: true, Images: map[string]string{"db": "db:2"}}},
+		"a label":                                    {`"app": "db"`, `"app": "db", "new": "x"`, pool.Change{InPlace: true, Labels: map[string]*string{"new": new("x")}}},
+		"a label that a container reads":             {`"app": "db"`, `"app": "db", "tier": "x"`, pool.Change{Labels: map[string]*string{"tier": new("x")}}},
+		"a label that an init container reads":       {`"app": "db"`, `"app": "db", "role": "x"`, pool.Change{Labels: map[string]*string{"role": new("x")}}},
+		"an annotation that an init container reads": {`{"a": "1"}`, `{"a": "1", "note": "x"}`, pool.Change{Annotations: map[string]*string{"note": new("x")}}},
+		"the image of an init container":             {`init:1`, `init:2`, pool.Change{}},
+		"an annotation with the name of a label that a container reads": {
+			`{"a": "1"}`, `{"a": "1", "tier": "x"}`, pool.Change{InPlace: true, Annotations: map[string]*string{"tier": new("x")}},
+		},
 		"an annotation that is removed":  {`{"a": "1"}`, `{}`, pool.Change{InPlace: true, Annotations: map[string]*string{"a": nil}}},
 		"an annotation of another value": {`{"a": "1"}`, `{"a": "2"}`, pool.Change{InPlace: true, Annotations: map[string]*string{"a": new("2")}}},
 		"a request to restart": {

@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,7 @@ func TestAPodIsItsTemplateWithAnIdentity(t *testing.T) {
 			  "spec": {"hostname": "db-0123456789abcdef", "tolerations": ` + tolerations + `}}`,
 		},
 		"what only lockstep may say is removed from a template": {
-			birth(`{"metadata": {"annotations": {"lockstep.dev/handover-from": "x", "lockstep.dev/inplace-update": "{}"}}, "spec": {}}`),
+			birth(`{"metadata": {"annotations": {"lockstep.dev/handover-from": "x", "lockstep.dev/inplace-update": "{}", "lockstep.dev/withdrawn": "9"}}, "spec": {}}`),
 			`{"apiVersion": "v1", "kind": "Pod", ` + strings.Replace(metadata, `"ownerReferences"`, `"annotations": {}, "ownerReferences"`, 1) + `,
 			  "spec": {"hostname": "db-0123456789abcdef", "tolerations": ` + tolerations + `}}`,
 		},
@@ -121,6 +122,66 @@ func TestATemplateCannotSayWhatOnlyLockstepSays(t *testing.T) {
 	same(t, `{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "db-data-0123456789abcdef", "namespace": "team",
 		"labels": {"app": "db", "lockstep.dev/statefulcluster": "db", "lockstep.dev/instance-id": "0123456789abcdef", "lockstep.dev/claim": "data", "lockstep.dev/pool-uid": "u"},
 		"annotations": {"lockstep.dev/claim-templates": "data", "lockstep.dev/keep": "true"}}}`, got)
+}
+
+// What a template says about storage counts only as its request.
+func TestAClaimSaysForHowMuchStorageItWasCreated(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		storage pool.Storage
+		want    string
+	}{
+		"as much as the template requests": {pool.Storage{Text: "2Gi", Bytes: 2 << 30}, `"lockstep.dev/claim-templates": "data", "lockstep.dev/storage": "2Gi"`},
+		"the template requests none":       {pool.Storage{}, `"lockstep.dev/claim-templates": "data"`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			own := pool.ClaimTemplate{Name: "data", Storage: tc.storage, Template: []byte(`{"metadata": {"labels": {"lockstep.dev/storage": "9Gi"}, "annotations": {"lockstep.dev/storage": "9Gi"}}}`)}
+			got, err := render.Claim(key, object, own, pool.CompletePod{ID: id, Siblings: []string{"data"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, `{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "db-data-0123456789abcdef", "namespace": "team",
+				"labels": {"app": "db", "lockstep.dev/statefulcluster": "db", "lockstep.dev/instance-id": "0123456789abcdef", "lockstep.dev/claim": "data", "lockstep.dev/pool-uid": "u"},
+				"annotations": {`+tc.want+`}}}`, got)
+		})
+	}
+}
+
+// A pod or a claim that said that it belongs to another StatefulCluster would be lost.
+func TestLabelsOfLockstepWinOverThoseOfATemplateAndOfTheSelector(t *testing.T) {
+	const others = `{"app": "other", "tier": "x", "lockstep.dev/statefulcluster": "other", "lockstep.dev/instance-id": "other", "controller-revision-hash": "other", "lockstep.dev/claim": "other", "lockstep.dev/pool-uid": "other"}`
+	from := &pool.Object{UID: "u", Labels: map[string]string{"app": "db", "lockstep.dev/instance-id": "selected"}}
+	labels := func(text []byte, err error) map[string]string {
+		t.Helper()
+		var decoded struct {
+			Metadata struct{ Labels map[string]string }
+		}
+		if err := errors.Join(err, json.Unmarshal(text, &decoded)); err != nil {
+			t.Fatal(err)
+		}
+		return decoded.Metadata.Labels
+	}
+	want := map[string]string{
+		"app": "db", "tier": "x", "lockstep.dev/statefulcluster": "db", "lockstep.dev/instance-id": "0123456789abcdef", "controller-revision-hash": "db-1",
+		"lockstep.dev/claim": "other", "lockstep.dev/pool-uid": "other", // which mean nothing on a pod
+	}
+	if diff := cmp.Diff(want, labels(render.Pod(key, from, birth(`{"metadata": {"labels": `+others+`}}`)))); diff != "" {
+		t.Errorf("a pod (-want +got):\n%s", diff)
+	}
+	want["lockstep.dev/claim"], want["lockstep.dev/pool-uid"], want["controller-revision-hash"] = "data", "u", "other"
+	claim := pool.ClaimTemplate{Name: "data", Template: []byte(`{"metadata": {"labels": ` + others + `}}`)}
+	if diff := cmp.Diff(want, labels(render.Claim(key, from, claim, pool.CompletePod{ID: id}))); diff != "" {
+		t.Errorf("a claim (-want +got):\n%s", diff)
+	}
+}
+
+func TestAClaimBelongsToTheObjectIfItGoesWithIt(t *testing.T) {
+	for _, goes := range []bool{false, true} {
+		from := &pool.Object{UID: "u", Claim: pool.ClaimPolicy{DeleteWithObject: goes}}
+		got, err := render.Claim(key, from, data, pool.CompletePod{ID: id})
+		if err != nil || strings.Contains(string(got), `"ownerReferences":[{"apiVersion":"lockstep.dev/v1alpha1","controller":true,"kind":"StatefulCluster","name":"db","uid":"u"}]`) != goes {
+			t.Errorf("it goes with the object: %t; error %v, claim %s", goes, err, got)
+		}
+	}
 }
 
 func TestATemplateThatIsNoObjectIsAnError(t *testing.T) {

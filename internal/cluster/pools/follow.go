@@ -48,11 +48,26 @@ func (o *Observer) ended(err error) (anew bool) {
 	if !apierrors.IsNotFound(err) {
 		return false
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	clear(o.objects)
-	o.listed = true
+	o.replace(map[plan.Key]pool.Object{}, "")
 	return true
+}
+
+// replace replaces all objects by those of a list of that version, and returns the former ones. What checks have shown of
+// objects that do not exist any more is forgotten.
+func (o *Observer) replace(objects map[plan.Key]pool.Object, version string) map[plan.Key]pool.Object {
+	o.mu.Lock()
+	former := o.objects
+	o.objects, o.listed = objects, true
+	if at, is := plan.ParseVersion(version); is {
+		o.at = at
+	}
+	o.mu.Unlock()
+	for key := range former {
+		if objects[key].UID != former[key].UID {
+			o.checks.forget(key)
+		}
+	}
+	return former
 }
 
 // store writes the objects of the watch into the Observer.
@@ -104,14 +119,8 @@ func (s store) Replace(all []any, version string) error {
 		}
 		objects[key] = o
 	}
-	s.observer.mu.Lock()
-	gone := s.observer.objects
-	s.observer.objects, s.observer.listed = objects, true
-	if at, is := plan.ParseVersion(version); is {
-		s.observer.at = at
-	}
-	s.observer.mu.Unlock()
-	for _, keys := range []map[plan.Key]pool.Object{gone, objects} {
+	former := s.observer.replace(objects, version)
+	for _, keys := range []map[plan.Key]pool.Object{former, objects} {
 		for key := range keys {
 			s.observer.options.Changed(key)
 		}

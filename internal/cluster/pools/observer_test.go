@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
@@ -163,6 +164,13 @@ func TestSameDesiredStateComparesWhatDisruptionsDependOn(t *testing.T) {
 		"a policy":    {func(o *pool.Object) { o.Keep.OnEviction = true }, false},
 		"a partition": {func(o *pool.Object) { o.Strategy.Partition.Pods = 2 }, false},
 		"its UID":     {func(o *pool.Object) { o.UID = "other" }, false},
+
+		"a deadline":             {func(o *pool.Object) { o.Deadline = time.Hour }, false},
+		"liveness":               {func(o *pool.Object) { o.Liveness.NodeLost = time.Hour }, false},
+		"a time for hand-overs":  {func(o *pool.Object) { o.HandoverTimeout = time.Hour }, false},
+		"a time to be available": {func(o *pool.Object) { o.MinReady = time.Hour }, false},
+		"the order":              {func(o *pool.Object) { o.Ordered = true }, false},
+		"pods that are to leave": {func(o *pool.Object) { o.PodsToDelete = []string{"db-a"} }, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			object := objectOf(newObject(3))
@@ -355,6 +363,122 @@ func TestATakenClaimIsForgottenWithItsPod(t *testing.T) {
 	}
 }
 
+// A refusal of more storage counts until the API server is asked again. Refusals for other claims stay for that long.
+func TestARefusedGrowthIsKeptUntilItIsAskedForAgain(t *testing.T) {
+	o := newObserver(t, &server{})
+	now := start
+	o.options.Now = func() time.Time { return now }
+	refuse := func(after time.Duration, claim, to string) {
+		now = start.Add(after)
+		o.GrowthRefused(key, claim, storageOf(to), "class")
+	}
+	known := func() []string {
+		s := pool.Snapshot{Key: key}
+		o.checks.fill(&s)
+		var known []string
+		for _, r := range s.RefusedGrowths {
+			known = append(known, r.Claim+" to "+r.To.Text+" until "+r.Because.Until.Sub(start).String())
+		}
+		return known
+	}
+	refuse(0, "a", "1Gi")
+	refuse(20*time.Second, "b", "1Gi")
+	if diff := cmp.Diff([]string{"b to 1Gi until 1m20s", "a to 1Gi until 1m0s"}, known()); diff != "" {
+		t.Errorf("two claims (-want +got):\n%s", diff)
+	}
+	refuse(40*time.Second, "b", "2Gi")
+	if diff := cmp.Diff([]string{"b to 2Gi until 1m40s", "a to 1Gi until 1m0s"}, known()); diff != "" {
+		t.Errorf("one claim twice (-want +got):\n%s", diff)
+	}
+	refuse(checkAgain, "c", "1Gi")
+	if diff := cmp.Diff([]string{"c to 1Gi until 2m0s", "b to 2Gi until 1m40s"}, known()); diff != "" {
+		t.Errorf("after a while (-want +got):\n%s", diff)
+	}
+}
+
+// What a comparison has shown counts for one newest revision.
+func TestComparisonsAreKeptForTheNewestRevision(t *testing.T) {
+	o := newObserver(t, &server{})
+	changes := func(newest string) map[string]pool.Change {
+		s := pool.Snapshot{Key: key, Object: pool.Object{Hash: newest}, Revisions: []pool.Revision{{Name: newest, Hash: newest}}}
+		o.checks.fill(&s)
+		return s.Changes
+	}
+	o.Compared(key, "db-3", "db-1", pool.Change{Equal: true})
+	o.Compared(key, "db-3", "db-2", pool.Change{InPlace: true})
+	if diff := cmp.Diff(map[string]pool.Change{"db-1": {Equal: true}, "db-2": {InPlace: true}}, changes("db-3")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if known := changes("db-4"); known != nil {
+		t.Errorf("of another newest revision: %v", known)
+	}
+	o.Compared(key, "db-4", "db-3", pool.Change{InPlace: true})
+	if diff := cmp.Diff(map[string]pool.Change{"db-3": {InPlace: true}}, changes("db-4")); diff != "" {
+		t.Errorf("after another comparison (-want +got):\n%s", diff)
+	}
+}
+
+// What checks have shown is forgotten with the object, also if the watch did not see how the object went.
+func TestChecksAreForgottenWithTheirObject(t *testing.T) {
+	again := newObject(3)
+	again.SetUID("again")
+	for sentence, tc := range map[string]struct {
+		happens   func(store) error
+		forgotten bool
+	}{
+		"nothing":                                {func(s store) error { return s.Replace([]any{newObject(3)}, "26") }, false},
+		"it changes":                             {func(s store) error { return s.Update(newObject(4)) }, false},
+		"it is deleted":                          {func(s store) error { return s.Delete(newObject(3)) }, true},
+		"it is no longer in the list":            {func(s store) error { return s.Replace(nil, "26") }, true},
+		"another one of its name is in the list": {func(s store) error { return s.Replace([]any{again}, "26") }, true},
+		"its kind is deleted": {func(s store) error {
+			if !s.observer.ended(apierrors.NewNotFound(Resource.GroupResource(), "")) {
+				t.Error("the watch does not begin anew")
+			}
+			return nil
+		}, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := newObserver(t, &server{})
+			if err := (store{o}).Replace([]any{newObject(3)}, "25"); err != nil {
+				t.Fatal(err)
+			}
+			o.FoundOrphans(key, pool.Orphans{At: start})
+			if err := tc.happens(store{o}); err != nil {
+				t.Fatal(err)
+			}
+			s := pool.Snapshot{Key: key}
+			if o.checks.fill(&s); s.Orphans.At.IsZero() != tc.forgotten {
+				t.Errorf("forgotten: %t, want %t", s.Orphans.At.IsZero(), tc.forgotten)
+			}
+		})
+	}
+}
+
+func TestAClaimIsConverted(t *testing.T) {
+	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: "db-data-a", UID: "c", ResourceVersion: "8", OwnerReferences: []metav1.OwnerReference{{UID: "u", Controller: new(true)}},
+		Labels: map[string]string{contract.InstanceIDLabel: "a", contract.ClaimLabel: "data", contract.PoolUIDLabel: "u"},
+		Annotations: map[string]string{
+			contract.StorageAnnotation: "2Gi", contract.SiblingsAnnotation: "data,logs", contract.HandoverAnnotation: "p", contract.RetainIdentityLabel: "true",
+			contract.KeepAnnotation: "true", contract.RetiredAtAnnotation: "2026-01-05T12:00:00Z", contract.RetiredReasonAnnotation: string(reason.ScaledDown),
+		},
+	}}
+	want := pool.Claim{
+		Name: "db-data-a", UID: "c", Version: 8, ID: "a", Template: "data", Pool: "u", Siblings: []string{"data", "logs"}, From: "p", Retain: true,
+		Storage: pool.Storage{Text: "2Gi", Bytes: 2 << 30}, Retired: true, Owned: true, Keep: true, Ended: start, Because: reason.ScaledDown,
+	}
+	if diff := cmp.Diff(want, claimOf(m)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	m.DeletionTimestamp = new(metav1.NewTime(start))
+	m.Annotations[contract.StorageAnnotation], m.Annotations[contract.RetiredReasonAnnotation] = "much", "other"
+	want.Deleting, want.Storage, want.Because = true, pool.Storage{}, ""
+	if diff := cmp.Diff(want, claimOf(m)); diff != "" {
+		t.Errorf("texts that cannot be read (-want +got):\n%s", diff)
+	}
+}
+
 func TestIdentitiesAreDrawnAtRandom(t *testing.T) {
 	drawn := map[pool.ID]bool{}
 	for range 1000 {
@@ -398,12 +522,20 @@ func TestTheCacheShowsThePoolsOfItsWatch(t *testing.T) {
 	if s := o.Cached(key); s.Object.Replicas != 3 || s.ObjectsAt != 25 || !o.Has(key) {
 		t.Errorf("the cache shows %+v", s)
 	}
+	relisted := newObject(5)
+	relisted.SetResourceVersion("26")
+	if err := (store{o}).Replace([]any{relisted}, "26"); err != nil {
+		t.Fatal(err)
+	}
+	if s := o.Cached(key); s.Object.Replicas != 5 || s.ObjectsAt != 26 {
+		t.Errorf("the cache shows %+v", s)
+	}
 	next := newObject(4)
-	next.SetResourceVersion("26")
+	next.SetResourceVersion("27")
 	if err := (store{o}).Update(next); err != nil {
 		t.Fatal(err)
 	}
-	if s := o.Cached(key); s.Object.Replicas != 4 || s.ObjectsAt != 26 {
+	if s := o.Cached(key); s.Object.Replicas != 4 || s.ObjectsAt != 27 {
 		t.Errorf("the cache shows %+v", s)
 	}
 	if err := (store{o}).Delete(next); err != nil {
@@ -412,7 +544,7 @@ func TestTheCacheShowsThePoolsOfItsWatch(t *testing.T) {
 	if o.Has(key) || len(o.Keys("")) > 0 {
 		t.Error("the cache shows a deleted object")
 	}
-	if want := []plan.Key{key, key, key}; !slices.Equal(changed, want) {
+	if want := slices.Repeat([]plan.Key{key}, 5); !slices.Equal(changed, want) { // a list enqueues former objects as well
 		t.Errorf("enqueued %v, want %v", changed, want)
 	}
 }

@@ -376,3 +376,101 @@ finished 0..5
 		t.Run(sentence, func(t *testing.T) { wantUpdates(t, tc.want, next(tc.cause, tc.change)) })
 	}
 }
+
+// afterReplacement returns the replacement that is recorded once a deletion leaves the record, of a StatefulCluster with those
+// pods. The deletion was half a second after the beginning.
+func afterReplacement(t *testing.T, pods ...pool.Pod) plan.Replacement {
+	t.Helper()
+	c := clusterOf(1, 1)
+	old := c.Pods[0]
+	c.Hold.Intents = []plan.Intent{{Zone: "db", Pod: old.Name, UID: old.UID, Version: old.Version, Cause: reason.ReplacementAsked, Since: c.Now.Add(500 * time.Millisecond)}}
+	c.Pods, c.PodsAt, c.Now = pods, 1000, c.Now.Add(5*time.Second)
+	got := history.Next(&c.Snapshot, plan.Record{}).Replacements
+	if len(got) != 1 {
+		t.Fatalf("%d replacements are recorded", len(got))
+	}
+	return got[0]
+}
+
+// bornAt returns a pod that was created some seconds after the beginning.
+func bornAt(name string, seconds int) pool.Pod {
+	return pool.Pod{Owner: "db", Pod: plan.Pod{Name: name, UID: name, Created: plan.UnixTime(fixture.Now().Unix() + int64(seconds))}}
+}
+
+func TestWhichPodIsTheSuccessorOfAReplacedOne(t *testing.T) {
+	terminates, seenBefore, seenAfter := bornAt("db-b", 3), bornAt("db-b", 0), bornAt("db-b", 0)
+	terminates.Phase = plan.Terminating
+	seenBefore.Seen.Created = plan.SightingOf(fixture.Now(), fixture.Now().Add(400*time.Millisecond))
+	seenAfter.Seen.Created = plan.SightingOf(fixture.Now(), fixture.Now().Add(600*time.Millisecond))
+	for sentence, tc := range map[string]struct {
+		pods []pool.Pod
+		want string
+	}{
+		"the youngest of two":                                 {[]pool.Pod{bornAt("db-a", 2), bornAt("db-b", 3), bornAt("db-c", 1)}, "db-b"},
+		"not one that was there before":                       {[]pool.Pod{bornAt("db-a", -1)}, ""},
+		"not one that terminates":                             {[]pool.Pod{bornAt("db-a", 2), terminates}, "db-a"},
+		"one that was created in the second of the end":       {[]pool.Pod{bornAt("db-a", 0)}, "db-a"},
+		"one that was seen after the end in that second":      {[]pool.Pod{seenAfter}, "db-b"},
+		"not one that was seen before the end in that second": {[]pool.Pod{seenBefore}, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got := afterReplacement(t, tc.pods...).Successor; got != tc.want {
+				t.Errorf("the successor is %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// waits returns a StatefulCluster of one pod, which is the successor of a replaced one, as the hold records.
+func waits() *cluster {
+	c := clusterOf(1, 1)
+	c.Hold.Exists = true
+	c.Hold.Rollouts.Replacements = []plan.Replacement{{RolledPod: plan.RolledPod{Name: "db-old", UID: "old", Successor: c.Pods[0].Name, Deleted: c.Now, Recreated: c.Now, Open: true}}}
+	return c
+}
+
+func TestTheRecordOfAReplacementEndsWithItsSuccessor(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		change func(*pool.Snapshot)
+		open   bool
+	}{
+		"the successor starts":     {func(s *pool.Snapshot) { s.Pods[0].Phase = plan.Starting }, true},
+		"the successor is Ready":   {func(*pool.Snapshot) {}, false},
+		"the successor terminates": {func(s *pool.Snapshot) { s.Pods[0].Phase = plan.Terminating }, false},
+		"the successor has ended":  {func(s *pool.Snapshot) { s.Pods = nil }, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := waits()
+			tc.change(&c.Snapshot)
+			if got := history.Next(&c.Snapshot, plan.Record{}).Replacements; len(got) != 1 || got[0].Open != tc.open {
+				t.Errorf("want one replacement that is open: %t; got %+v", tc.open, got)
+			}
+			if writes := hold.Decide(&c.Snapshot, nil).Need == hold.Write; writes == tc.open {
+				t.Errorf("the Lease is written: %t", writes)
+			}
+		})
+	}
+}
+
+// Replacements have the room that pods of updates leave.
+func TestTheOldestReplacementsAreForgottenFirst(t *testing.T) {
+	var of plan.Rollouts
+	of.Current.Zones = []plan.RolledZone{{Name: "db", Pods: make([]plan.RolledPod, history.MaxPods-2)}}
+	for n := range 5 {
+		of.Replacements = append(of.Replacements, plan.Replacement{RolledPod: plan.RolledPod{Name: fmt.Sprint(n)}})
+	}
+	got := history.Bounded(of).Replacements
+	if len(got) != 2 || got[0].Name != "3" || got[1].Name != "4" {
+		t.Errorf("got the replacements %+v, want the latest two", got)
+	}
+}
+
+func TestTheOldestUnitsOfAnUpdateAreForgottenFirst(t *testing.T) {
+	var of plan.Rollouts
+	for n := range history.MaxZones + 1 {
+		of.Current.Zones = append(of.Current.Zones, plan.RolledZone{Name: fmt.Sprint(n)})
+	}
+	if got := history.Bounded(of).Current.Zones; len(got) != history.MaxZones || got[0].Name != "1" {
+		t.Errorf("got %d units, the first one is %s", len(got), got[0].Name)
+	}
+}

@@ -147,7 +147,6 @@ func (p *poolState) inPlace(pod *Pod, change Change) (plan.Action, plan.Refusal)
 		underway.Until = p.resizeEnds(pod)
 		return nil, underway
 	}
-	change.Images = otherImages(pod, change)
 	return UpdateInPlace{
 		Of: p.disruption(pod, reason.UpdatedInPlace), From: pod.Revision, Revision: p.newest.Name, Change: change, Restarts: restarts(pod, change),
 	}, plan.Refusal{}
@@ -188,17 +187,6 @@ func before(pod *Pod, change Change) map[string]Resources {
 		}
 	}
 	return former
-}
-
-// otherImages returns the images of a change that the containers of a pod do not have.
-func otherImages(pod *Pod, change Change) map[string]string {
-	other := map[string]string{}
-	for _, c := range pod.Containers {
-		if image, changes := change.Images[c.Name]; changes && image != c.Image {
-			other[c.Name] = image
-		}
-	}
-	return other
 }
 
 // resizeEnds returns when a resize that does not fit on the node now is given up; the zero time: never.

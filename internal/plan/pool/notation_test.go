@@ -125,6 +125,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			"deadline":     duration(&s.Object.Deadline),
 			"nodelost":     duration(&s.Object.Liveness.NodeLost),
 			"notready":     duration(&s.Object.Liveness.NotReady),
+			"crashloop":    duration(&s.Object.Liveness.CrashLoop),
 			"whendeleted":  func(string) error { s.Object.Claim.DeleteWithObject = true; return nil },
 			"whenscaled":   func(string) error { s.Object.Claim.DeleteWhenScaled = true; return nil },
 			"whenreplaced": func(string) error { s.Object.Claim.DeleteWhenReplaced = true; return nil },

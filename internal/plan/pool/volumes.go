@@ -78,8 +78,9 @@ func (p *poolState) isUnreachable(pod *Pod) bool {
 // looksDue returns when the volumes of pods without a node are to be looked at.
 func (p *poolState) looksDue() []time.Time {
 	var due []time.Time
-	for i := range p.staying {
-		if pod := &p.staying[i]; !pod.Scheduled && !pod.Gated && len(pod.Mounts) > 0 && p.Object.Liveness.Startup > 0 {
+	needed := p.needed()
+	for i := range needed {
+		if pod := &needed[i]; !pod.Scheduled && !pod.Gated && len(pod.Mounts) > 0 && p.Object.Liveness.Startup > 0 {
 			due = append(due, latest(pod.Created.Time().Add(p.Object.Liveness.Startup), p.Volumes[pod.UID].At.Add(lookAtVolumesAgain)))
 		}
 	}

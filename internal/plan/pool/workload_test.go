@@ -1,0 +1,102 @@
+package pool_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockstep-dev/lockstep/internal/plan"
+	"github.com/lockstep-dev/lockstep/internal/plan/pool"
+)
+
+// due returns when a scenario is to be planned again, as times after its beginning.
+func due(t *testing.T, text string) []time.Duration {
+	t.Helper()
+	s, err := parse("# promise\n" + text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var after []time.Duration
+	for _, at := range s.snapshot.Due() {
+		after = append(after, at.Sub(start))
+	}
+	slices.Sort(after)
+	return slices.Compact(after)
+}
+
+func TestAPlanIsMadeAgainWhenSomethingIsDue(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		pool string
+		want []time.Duration
+	}{
+		"nothing": {"pool web replicas=1\npod a ready", nil},
+		"a pod of a silent node is to be replaced":     {"pool web replicas=1\npod a ready silent=4m", []time.Duration{time.Minute}},
+		"a pod of a silent node was to be replaced":    {"pool web replicas=1\npod a ready silent=6m", nil},
+		"an ordered pod has had its time":              {"pool web replicas=1 ordered\npod a starting created=4m", []time.Duration{6 * time.Minute}},
+		"a pod that is not ordered needs no such look": {"pool web replicas=1\npod a starting created=4m", nil},
+		"a hand-over is given up": {
+			"pool web replicas=1 claims=data timeout=10m\nhold statefulcluster/web own\nintent a@10 IdentityHandover\npod a terminating claims=data marked=a endsby=-4m", []time.Duration{6 * time.Minute},
+		},
+		"a hand-over of the last copy is overdue": {
+			"pool web replicas=1 claims=data timeout=10m\nhold statefulcluster/web own\nintent a@10 IdentityHandover\npod a terminating claims=data marked=a endsby=-14m", nil,
+		},
+		"a pod terminates and no identity is handed over": {"pool web replicas=1 timeout=10m\npod a ready\npod b terminating endsby=-4m", nil},
+		"a granted eviction lapses":                       {"pool web replicas=1\nhold eviction/web own\nintent a@10 EvictionGranted known=1m\npod a ready", []time.Duration{plan.GrantLimit - time.Minute}},
+		"claims are to be deleted":                        {"pool web replicas=0 claims=data ttl=1h\nclaim a/data retired ago=20m", []time.Duration{40 * time.Minute}},
+		"claims that a person keeps":                      {"pool web replicas=0 claims=data ttl=1h\nclaim a/data retired keep ago=20m", nil},
+		"an update is late":                               {"pool web replicas=1 deadline=10m\npod a starting created=4m", []time.Duration{6 * time.Minute}},
+		"an update has been late":                         {"pool web replicas=1 deadline=10m\npod a starting created=14m", nil},
+		"volumes are to be looked at":                     {"pool web replicas=1 claims=data\npod a starting pending claims=data created=4m", []time.Duration{6 * time.Minute}},
+		"volumes are to be looked at again":               {"pool web replicas=1 claims=data\npod a starting pending claims=data created=1h\nvolumes a ago=10s", []time.Duration{20 * time.Second}},
+		"volumes of a pod that waits for claims":          {"pool web replicas=1 claims=data\npod a starting gated claims=data created=4m", nil},
+		"volumes of a pod that is too many":               {"pool web replicas=1 claims=data\npod a starting pending claims=data created=4m\npod b ready claims=data", nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, due(t, tc.pool)); diff != "" {
+				t.Errorf("due (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The Lease of a StatefulCluster is removed then. While pods exist, clients may ask to evict them.
+func TestAStatefulClusterIsGoneWithItsLastPod(t *testing.T) {
+	for _, exists := range []bool{false, true} {
+		for _, pods := range []int{0, 1} {
+			var s pool.Snapshot
+			s.Pods = make([]pool.Pod, pods)
+			if exists {
+				s.Object.UID = objectUID
+			}
+			if want := !exists && pods == 0; s.Gone() != want {
+				t.Errorf("it exists: %t, with %d pods: gone %t, want %t", exists, pods, s.Gone(), want)
+			}
+		}
+	}
+}
+
+func TestAnUpdateIsCompleteOnceEachPodHasTheNewestTemplate(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		pods string
+		want bool
+	}{
+		"each one has it":                         {"pod a ready", true},
+		"one has another":                         {"pod a ready\npod b ready rev=1", false},
+		"one is being given its former resources": {"pod a ready image=db:2 begun=10", false},
+		"one that terminates has another":         {"pod a ready\npod b terminating rev=1", true},
+		"one that has ended has another":          {"pod a ready\npod b finished rev=1", true},
+		"one of another owner has it not":         {"pod a ready\npod b ready rev=1 owner=other", true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s, err := parse("# promise\npool web replicas=1\nrevision 1\nrevision 2\n" + tc.pods)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.snapshot.RolledOut(); got != tc.want {
+				t.Errorf("rolled out: got %t, want %t", got, tc.want)
+			}
+		})
+	}
+}

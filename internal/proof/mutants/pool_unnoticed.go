@@ -1,0 +1,495 @@
+package mutants
+
+const (
+	poolWorkload = "internal/plan/pool/workload.go"
+	whenDue      = "internal/plan/pool TestAPlanIsMadeAgainWhenSomethingIsDue/"
+
+	historyBounds = "internal/lock/history/bounds.go"
+	successors    = "internal/lock/history/successor.go"
+	whoSucceeds   = "internal/lock/history TestWhichPodIsTheSuccessorOfAReplacedOne/"
+	whenItEnds    = "internal/lock/history TestTheRecordOfAReplacementEndsWithItsSuccessor/"
+
+	volumesOfPools = "internal/cluster/pools/volumes.go"
+	checksOfPools  = "internal/cluster/pools/checks.go"
+	cacheOfPools   = "internal/cluster/pools/follow.go"
+	liveReadOfPool = "internal/cluster/pools/observer.go"
+	convertsPools  = "internal/cluster/pools/convert.go"
+	renders        = "internal/render/render.go"
+	lookOnce       = "internal/cluster/pools TestALookAtVolumesShowsWhatAPodWaitsFor/"
+	lookTwice      = "internal/cluster/pools TestALiveReadLooksAgainAtVolumesThatWereOutOfReach/"
+	whatIsAsked    = "internal/cluster/pools TestSameDesiredStateComparesWhatDisruptionsDependOn/"
+	whatIsRefused  = "internal/act TestWhichRefusalsMakeAChangeImpossibleInPlace/"
+	noMoreStorage  = "internal/act TestWhichRefusalsOfMoreStorageArePassedOn/"
+	dated          = "internal/act TestUpdatesInPlaceAreDatedByTheTimeOfTheirRequest/"
+)
+
+// unnoticedInPlans are mistakes in plans of StatefulClusters that no test noticed when they were planted.
+var unnoticedInPlans = []Mutant{
+	{
+		Name:  "resize given up although there is no deadline",
+		Edits: []Edit{{poolStages, "pod.Resize != ResizeDeferred || p.Object.Deadline == 0", "pod.Resize != ResizeDeferred"}},
+		Test:  poolScenarios + "without-a-deadline-resources-that-do-not-fit-now-are-waited-for", Rule: "prepare hand-over",
+	},
+	{
+		Name:  "resize of another client taken for one of an update",
+		Edits: []Edit{{poolStages, "return pod.Update.Begun && len(toResize(pod, change)) == 0", "return len(toResize(pod, change)) == 0"}},
+		Test:  poolScenarios + "a-resize-by-another-client-that-never-fits-stops-no-update-in-place", Rule: "prepare hand-over",
+	},
+	{
+		Name:  "claims of a pod that waits for a claim, grown",
+		Edits: []Edit{{growClaims, "<= c.Storage.Bytes || pod.Gated:", "<= c.Storage.Bytes:"}},
+		Test:  poolScenarios + "claims-of-a-pod-that-waits-for-a-claim-do-not-grow", Rule: "grow web-data-b",
+	},
+	{
+		Name:  "claims of a pod that is too many, grown",
+		Edits: []Edit{{growClaims, "range p.needed()", "range p.staying"}},
+		Test:  poolScenarios + "claims-of-a-pod-that-is-too-many-do-not-grow", Rule: "grow web-data-a",
+	},
+	{
+		Name:  "look at volumes that is not made when it is due",
+		Edits: []Edit{{poolWorkload, "due = append(due, p.looksDue()...)", "_ = p.looksDue"}},
+		Test:  whenDue + "volumes are to be looked at again", Rule: "20s",
+	},
+	{
+		Name:  "look at volumes that is due for a pod that is too many",
+		Edits: []Edit{{poolVolumes, "needed := p.needed()", "needed := p.staying"}},
+		Test:  whenDue + "volumes of a pod that is too many", Rule: "6m0s",
+	},
+	{
+		Name:  "update of a pool that is complete although one in place has begun",
+		Edits: []Edit{{poolWorkload, "(p.Revision != newest || p.Update.Begun)", "p.Revision != newest"}},
+		Test:  "internal/plan/pool TestAnUpdateIsCompleteOnceEachPodHasTheNewestTemplate/one is being given its former resources", Rule: "rolled out",
+	},
+	{
+		Name:  "update of a pool that waits for pods that have ended",
+		Edits: []Edit{{poolWorkload, "s.owns(p) && p.Active() &&", "s.owns(p) &&"}},
+		Test:  "internal/plan/pool TestAnUpdateIsCompleteOnceEachPodHasTheNewestTemplate", Rule: "rolled out",
+	},
+	{
+		Name:  "update that has begun, cancelled because others have failed",
+		Edits: []Edit{{poolUpdate, "unavailable > most && !pod.Update.Begun:", "unavailable > most:"}},
+		Test:  poolScenarios + "an-update-that-has-begun-is-not-cancelled-because-others-have-failed", Rule: "cancel deletion",
+	},
+	{
+		Name:  "pod that a person names, deleted while a client may evict it",
+		Edits: []Edit{{poolUpdate, "return pod.Asked && !p.ails(pod) && !p.granted(pod) })", "return pod.Asked && !p.ails(pod) })"}},
+		Test:  poolScenarios + "a-pod-that-is-evicted-is-not-replaced-as-well", Rule: "delete web-a",
+	},
+	{
+		Name:  "pod that a person names and that ails, deleted twice",
+		Edits: []Edit{{poolUpdate, "return pod.Asked && !p.ails(pod) && !p.granted(pod) })", "return pod.Asked && !p.granted(pod) })"}},
+		Test:  poolScenarios + "a-pod-of-a-node-that-is-gone-and-that-a-person-names-is-replaced-once", Rule: "ReplacementAsked",
+	},
+	{
+		Name:  "update that has begun goes on while a client may evict the pod",
+		Edits: []Edit{{poolUpdate, "pod.Update.Begun && !pod.Asked && !p.ails(pod) && !p.granted(pod) })", "pod.Update.Begun && !pod.Asked && !p.ails(pod) })"}},
+		Test:  poolScenarios + "a-pod-that-is-evicted-during-its-update-is-left-alone", Rule: "begin to update web-a",
+	},
+	{
+		Name:  "update that has begun goes on although the node is gone",
+		Edits: []Edit{{poolUpdate, "pod.Update.Begun && !pod.Asked && !p.ails(pod) && !p.granted(pod) })", "pod.Update.Begun && !pod.Asked && !p.granted(pod) })"}},
+		Test:  poolScenarios + "an-update-that-has-begun-ends-with-the-node-of-its-pod", Rule: "begin to update web-a",
+	},
+	{
+		Name:  "outdated pod that a person names, deleted twice",
+		Edits: []Edit{{poolUpdate, "!pod.Update.Begun && !pod.Asked && !p.ails(pod) && !p.granted(pod)\n", "!pod.Update.Begun && !p.ails(pod) && !p.granted(pod)\n"}},
+		Test:  poolScenarios + "an-outdated-pod-that-a-person-names-is-replaced-once", Rule: "delete web-a",
+	},
+	{
+		Name:  "hand-over from a node that is gone, taken for a doubtful end",
+		Edits: []Edit{{poolRepair, "return ailment{cause: reason.IdentityHandover}", "return ailment{cause: reason.IdentityHandover, certainty: doubtful}"}},
+		Test:  poolScenarios + "the-last-pod-of-a-node-that-is-gone-is-handed-over", Rule: "TooManyUnhealthy",
+	},
+	{
+		Name:  "hand-over from a node that is gone, taken for damage",
+		Edits: []Edit{{poolRepair, "return ailment{cause: reason.IdentityHandover}", "return ailment{cause: reason.IdentityHandover, certainty: damaged}"}},
+		Test:  poolScenarios + "the-last-pod-of-a-node-that-is-gone-is-handed-over", Rule: "wait web",
+	},
+	{
+		Name:  "hand-over from a node that is gone, without a claim",
+		Edits: []Edit{{poolRepair, "p.Object.Keep.OnEviction) && p.whole(pod):", "p.Object.Keep.OnEviction):"}},
+		Test:  poolScenarios + "a-pod-of-a-node-that-is-gone-and-that-lacks-a-claim-is-replaced", Rule: "IdentityHandover",
+	},
+	{
+		Name:  "retained identity given up because its node is gone",
+		Edits: []Edit{{poolRepair, "case pod.Node.Gone && (p.isRetained(pod) || p.Object.Keep.OnEviction)", "case pod.Node.Gone && p.Object.Keep.OnEviction"}},
+		Test:  poolScenarios + "a-retained-pod-of-a-node-that-is-gone-is-handed-over", Rule: "NodeGone",
+	},
+	{
+		Name:  "repair because of a volume, taken for another kind of deletion",
+		Edits: []Edit{{poolRepair, "reason.NodeGone, reason.VolumeUnreachable, ", "reason.NodeGone, "}},
+		Test:  poolScenarios + "recorded-repairs-that-are-no-longer-due-are-cancelled", Rule: "web-g",
+	},
+	{
+		Name:  "repair because of a node that is gone, taken for another kind of deletion",
+		Edits: []Edit{{poolRepair, "{reason.NodeGone, reason.VolumeUnreachable, ", "{reason.VolumeUnreachable, "}},
+		Test:  poolScenarios + "recorded-repairs-that-are-no-longer-due-are-cancelled", Rule: "web-a",
+	},
+	{
+		Name:  "repair because of a claim, taken for another kind of deletion",
+		Edits: []Edit{{poolRepair, "reason.NodeLost, reason.ClaimLost, ", "reason.NodeLost, "}},
+		Test:  poolScenarios + "recorded-repairs-that-are-no-longer-due-are-cancelled", Rule: "web-c",
+	},
+	{
+		Name:  "repair because of a hand-over, taken for another kind of deletion",
+		Edits: []Edit{{poolRepair, "reason.HandoverFailed, reason.CrashLooping, ", "reason.CrashLooping, "}},
+		Test:  poolScenarios + "recorded-repairs-that-are-no-longer-due-are-cancelled", Rule: "web-d",
+	},
+	{
+		Name:  "pod that serves without claims, taken for a new one",
+		Edits: []Edit{{poolState, "return p.Gated && len(s.claimsOf(p.ID)) == 0", "return len(s.claimsOf(p.ID)) == 0"}},
+		Test:  poolScenarios + "a-pod-that-serves-without-claims-is-not-taken-for-a-new-one", Rule: "delete web-a",
+	},
+	{
+		Name:  "pod with claims given up for a hand-over because it still waits for one",
+		Edits: []Edit{{poolState, "return p.Gated && len(s.claimsOf(p.ID)) == 0", "return p.Gated"}},
+		Test:  poolScenarios + "a-pod-with-claims-keeps-its-place-beside-a-hand-over", Rule: "delete web-b",
+	},
+	{
+		Name:  "former resources of a container that gets others later, forgotten",
+		Edits: []Edit{{poolStages, "case had && pod.Update.Begun:", "case had || pod.Update.Begun:"}},
+		Test:  "internal/plan/pool TestAnUpdateThatBeginsAgainKeepsTheFormerResources", Rule: "former resources",
+	},
+	{
+		Name:  "container that does not restart, waited for",
+		Edits: []Edit{{poolInPlace, "if _, changes := change.Images[c.Name]; changes {", "if _, changes := change.Images[c.Name]; changes || c.Running {"}},
+		Test:  "internal/plan/pool TestAnUpdateInPlaceRestartsOnlyTheContainersWhoseImageChanges", Rule: "containers that restart",
+	},
+	{
+		Name:  "pod kept from its clients because the update of another one goes on",
+		Edits: []Edit{{poolStages, "return a.Effect().Pod == pod && !cancels", "return a.Effect().Pod == pod || !cancels"}},
+		Test:  poolScenarios + "a-pod-serves-while-its-update-cannot-go-on-and-another-one-does", Rule: "open the gate of web-a",
+	},
+	{
+		Name:  "Lease of a pool removed while it has pods",
+		Edits: []Edit{{poolWorkload, "return !s.Object.Exists() && len(s.Pods) == 0", "return !s.Object.Exists()"}},
+		Test:  "internal/plan/pool TestAStatefulClusterIsGoneWithItsLastPod", Rule: "with 1 pods: gone true",
+	},
+	{
+		Name:  "end of a pod that is no hand-over, waited for",
+		Edits: []Edit{{poolWorkload, "at.After(s.Now) && len(p.handovers) > 0 {", "at.After(s.Now) {"}},
+		Test:  whenDue + "a pod terminates and no identity is handed over", Rule: "6m0s",
+	},
+	{
+		Name:  "update that is late, due again and again",
+		Edits: []Edit{{poolWorkload, "late && at.After(s.Now)", "late"}},
+		Test:  whenDue + "an update has been late", Rule: "-4m0s",
+	},
+	{
+		Name:  "crash loop that counts although it has no time",
+		Edits: []Edit{{poolRepair, "case l.CrashLoop > 0 &&", "case l.CrashLoop >= 0 &&"}},
+		Test:  poolScenarios + "without-a-time-for-crash-loops-a-pod-in-one-is-kept", Rule: "CrashLooping",
+	},
+	{
+		Name:  "any template taken for that of a claim",
+		Edits: []Edit{{poolRepair, "return t.Name == m.Template })\n\t\treturn !known", "return t.Name == m.Template || t.Name != \"\" })\n\t\treturn !known"}},
+		Test:  poolScenarios + "a-new-pod-whose-only-claim-has-no-template-is-replaced", Rule: "wait web",
+	},
+	{
+		Name:  "claim that exists, taken for one that cannot be created",
+		Edits: []Edit{{poolRepair, "return !known && !slices.ContainsFunc(claims, func(c Claim) bool { return c.Name == m.Claim })", "return !known && !slices.ContainsFunc(claims, func(c Claim) bool { return c.Name == \"\" })"}},
+		Test:  poolScenarios + "a-new-pod-whose-claim-exists-needs-no-template", Rule: "delete web-a",
+	},
+	{
+		Name:  "repair delayed by identities of an earlier object",
+		Edits: []Edit{{poolRepair, "if c.Pool == p.Object.UID && c.Retired && isHealth", "if c.Retired && isHealth"}},
+		Test:  poolScenarios + "only-ill-identities-of-the-last-day-delay-a-repair", Rule: "delete web-a",
+	},
+	{
+		Name:  "repair delayed by identities that were given up for another reason",
+		Edits: []Edit{{poolRepair, "c.Retired && isHealth(c.Because) && p.Now", "c.Retired && p.Now"}},
+		Test:  poolScenarios + "only-ill-identities-of-the-last-day-delay-a-repair", Rule: "delete web-a",
+	},
+	{
+		Name:  "repair delayed by identities that were given up long ago",
+		Edits: []Edit{{poolRepair, "isHealth(c.Because) && p.Now.Sub(c.Ended) < attemptsCountFor {", "isHealth(c.Because) {"}},
+		Test:  poolScenarios + "only-ill-identities-of-the-last-day-delay-a-repair", Rule: "delete web-a",
+	},
+}
+
+// unnoticedInHistory are mistakes in what the Lease records of replaced pods that no test noticed when they were planted.
+var unnoticedInHistory = []Mutant{
+	{
+		Name:  "latest replacements forgotten instead of the oldest",
+		Edits: []Edit{{historyBounds, "r.Replacements[max(0, len(r.Replacements)-(MaxPods-pods)):]", "r.Replacements[:min(len(r.Replacements), MaxPods-pods)]"}},
+		Test:  "internal/lock/history TestTheOldestReplacementsAreForgottenFirst", Rule: "want the latest two",
+	},
+	{
+		Name:  "replacements kept without a limit",
+		Edits: []Edit{{historyBounds, "len(r.Replacements)-(MaxPods-pods)", "min(0, pods)"}},
+		Test:  "internal/lock/history TestTheOldestReplacementsAreForgottenFirst", Rule: "want the latest two",
+	},
+	{
+		Name:  "latest zones of a rollout forgotten instead of the oldest",
+		Edits: []Edit{{historyBounds, "r.Current.Zones = r.Current.Zones[n-MaxZones:]", "r.Current.Zones = r.Current.Zones[:MaxZones]"}},
+		Test:  "internal/lock/history TestTheOldestUnitsOfAnUpdateAreForgottenFirst", Rule: "the first one is 0",
+	},
+	{
+		Name:  "pod that terminates, recorded as a successor",
+		Edits: []Edit{{successors, "serves := pod.Phase != plan.Terminating && pod.Name", "serves := pod.Name"}},
+		Test:  whoSucceeds + "not one that terminates", Rule: "db-b",
+	},
+	{
+		Name:  "oldest of two pods recorded as a successor",
+		Edits: []Edit{{successors, "pod.Created > found.Created)", "pod.Created < found.Created)"}},
+		Test:  whoSucceeds + "the youngest of two", Rule: "db-c",
+	},
+	{
+		Name:  "pod that was seen before a deletion, recorded as a successor",
+		Edits: []Edit{{successors, " || pod.Seen.Created != 0 && created.Before(p.Deleted)", ""}},
+		Test:  whoSucceeds + "not one that was seen before the end in that second", Rule: "db-b",
+	},
+	{
+		Name:  "record of a replacement that lasts although the successor terminates",
+		Edits: []Edit{{successors, "case !exists || next.Phase == plan.Terminating:", "case !exists:"}},
+		Test:  whenItEnds + "the successor terminates", Rule: "open: false",
+	},
+	{
+		Name:  "record of a replacement that lasts although the successor has ended",
+		Edits: []Edit{{successors, "case !exists || next.Phase == plan.Terminating:", "case next.Phase == plan.Terminating:"}},
+		Test:  whenItEnds + "the successor has ended", Rule: "open: false",
+	},
+	{
+		Name:  "record that is written again in each round while it is open",
+		Edits: []Edit{{holdDecision, "record.Rollouts.Open() < s.Hold.Rollouts.Open()", "record.Rollouts.Open() <= s.Hold.Rollouts.Open()"}},
+		Test:  whenItEnds + "the successor starts", Rule: "the Lease is written: true",
+	},
+	{
+		Name:  "replacement that gets another trace with each write",
+		Edits: []Edit{{actHold, "\t\tif r.Trace == \"\" {\n\t\t\tr.Trace", "\t\tif r.Trace != \"-\" {\n\t\t\tr.Trace"}},
+		Test:  "internal/act TestTheLeaseKeepsReplacementsWithASampledTrace", Rule: "3333",
+	},
+}
+
+// unnoticedInCaches are mistakes in what is known of StatefulClusters that no test noticed when they were planted.
+var unnoticedInCaches = []Mutant{
+	{
+		Name:  "volume that waits for a node which is out of service, taken for usable",
+		Edits: []Edit{{volumesOfPools, "!n.Spec.Unschedulable && !node.Gone &&", "!n.Spec.Unschedulable &&"}},
+		Test:  lookOnce + "a volume on a node that is out of service", Rule: "Waits",
+	},
+	{
+		Name:  "volume that waits for a node which takes no pods, taken for usable",
+		Edits: []Edit{{volumesOfPools, "!n.Spec.Unschedulable && !node.Gone", "!node.Gone"}},
+		Test:  lookOnce + "a volume on a node that takes no pods", Rule: "Waits",
+	},
+	{
+		Name:  "volume that waits for a node which does not report, taken for usable",
+		Edits: []Edit{{volumesOfPools, "!node.Gone && node.Silent.IsZero()", "!node.Gone"}},
+		Test:  lookOnce + "a volume on a node that does not report", Rule: "Waits",
+	},
+	{
+		Name:  "volume that waits for a node, taken for one out of reach by the look",
+		Edits: []Edit{{volumesOfPools, "case exists == 0:", "case able == 0 && exists >= 0:"}},
+		Test:  lookOnce + "a volume on a node that takes no pods", Rule: "Unreachable",
+	},
+	{
+		Name:  "only the first volume of a pod looked at",
+		Edits: []Edit{{volumesOfPools, "longestWait)\n\t\t}", "longestWait)\n\t\t\treturn look, nil\n\t\t}"}},
+		Test:  lookOnce + "the second volume on a node that does not exist", Rule: "Unreachable",
+	},
+	{
+		Name:  "volume given up by one look, without a live one",
+		Edits: []Edit{{volumesOfPools, "if p.Scheduled || !volumes[p.UID].Unreachable {", "if p.Scheduled || !volumes[p.UID].Unreachable || s.Live {"}},
+		Test:  lookTwice + "the node exists now", Rule: "Unreachable",
+	},
+	{
+		Name:  "first look at a volume forgotten by the live one",
+		Edits: []Edit{{volumesOfPools, "look.Since = volumes[p.UID].Since\n", "look.Since = look.At\n"}},
+		Test:  lookTwice + "the node still does not exist", Rule: "Since",
+	},
+	{
+		Name:  "volume of a pod that has a node, looked at again",
+		Edits: []Edit{{volumesOfPools, "if p.Scheduled || !volumes[p.UID].Unreachable {", "if !volumes[p.UID].Unreachable {"}},
+		Test:  lookTwice + "the pod has a node meanwhile", Rule: "Unreachable",
+	},
+	{
+		Name:  "first look at a volume forgotten by the next one",
+		Edits: []Edit{{volumesOfPools, "look.Since = s.Volumes[p.UID].Since", "look.Since = look.At"}},
+		Test:  "internal/cluster/pools TestALookAtVolumesKeepsWhatTheOthersHaveShown", Rule: "Since",
+	},
+	{
+		Name:  "looks at the volumes of other pods forgotten",
+		Edits: []Edit{{volumesOfPools, "looked && all[s.Pods[i].UID].At.IsZero()", "looked && false"}},
+		Test:  "internal/cluster/pools TestALookAtVolumesKeepsWhatTheOthersHaveShown", Rule: "q",
+	},
+	{
+		Name:  "look at the volumes of a former pod kept instead of the new one",
+		Edits: []Edit{{volumesOfPools, "looked && all[s.Pods[i].UID].At.IsZero()", "looked"}},
+		Test:  "internal/cluster/pools TestALookAtVolumesKeepsWhatTheOthersHaveShown", Rule: "-want +got",
+	},
+	{
+		Name:  "disruption although the deadline has changed",
+		Edits: []Edit{{liveReadOfPool, "o.HandoverTimeout, o.Deadline,", "o.HandoverTimeout, 0,"}},
+		Test:  whatIsAsked + "a deadline", Rule: "want false",
+	},
+	{
+		Name:  "disruption although the liveness has changed",
+		Edits: []Edit{{liveReadOfPool, "strings.Join(o.PodsToDelete, \",\"), o.Liveness}", "strings.Join(o.PodsToDelete, \",\"), pool.Liveness{}}"}},
+		Test:  whatIsAsked + "liveness", Rule: "want false",
+	},
+	{
+		Name:  "disruption although the time for hand-overs has changed",
+		Edits: []Edit{{liveReadOfPool, "o.MinReady, o.HandoverTimeout,", "o.MinReady, 0,"}},
+		Test:  whatIsAsked + "a time for hand-overs", Rule: "want false",
+	},
+	{
+		Name:  "disruption although other pods are to leave",
+		Edits: []Edit{{liveReadOfPool, "strings.Join(o.PodsToDelete, \",\"), o.Liveness}", "strings.Join(nil, \",\"), o.Liveness}"}},
+		Test:  whatIsAsked + "pods that are to leave", Rule: "want false",
+	},
+	{
+		Name:  "refusals of more storage forgotten too early",
+		Edits: []Edit{{checksOfPools, "former.Claim != claim && former.Because.Until.After(now)", "former.Claim != claim && former.Because.Until.Before(now)"}},
+		Test:  "internal/cluster/pools TestARefusedGrowthIsKeptUntilItIsAskedForAgain", Rule: "two claims",
+	},
+	{
+		Name:  "refusals of more storage kept for ever",
+		Edits: []Edit{{checksOfPools, "former.Claim != claim && former.Because.Until.After(now)", "former.Claim != claim"}},
+		Test:  "internal/cluster/pools TestARefusedGrowthIsKeptUntilItIsAskedForAgain", Rule: "after a while",
+	},
+	{
+		Name:  "refusals of more storage kept twice for one claim",
+		Edits: []Edit{{checksOfPools, "former.Claim != claim && former.Because.Until.After(now)", "former.Because.Until.After(now)"}},
+		Test:  "internal/cluster/pools TestARefusedGrowthIsKeptUntilItIsAskedForAgain", Rule: "one claim twice",
+	},
+	{
+		Name:  "refusals of more storage that no snapshot shows",
+		Edits: []Edit{{checksOfPools, "known.orphans, known.taken, known.growths,", "known.orphans, known.taken, nil,"}},
+		Test:  "internal/cluster/pools TestARefusedGrowthIsKeptUntilItIsAskedForAgain", Rule: "two claims",
+	},
+	{
+		Name:  "comparison with a former revision kept for the newest one",
+		Edits: []Edit{{checksOfPools, "if c.newest == newest {", "if c.newest != \"\" {"}},
+		Test:  "internal/cluster/pools TestComparisonsAreKeptForTheNewestRevision", Rule: "after another comparison",
+	},
+	{
+		Name:  "comparisons with the newest revision forgotten",
+		Edits: []Edit{{checksOfPools, "if c.newest == newest {", "if c.newest == \"\" {"}},
+		Test:  "internal/cluster/pools TestComparisonsAreKeptForTheNewestRevision", Rule: "-want +got",
+	},
+	{
+		Name:  "comparisons shown for another newest revision",
+		Edits: []Edit{{checksOfPools, "if known.newest == s.Newest().Name {", "if known.newest != \"\" {"}},
+		Test:  "internal/cluster/pools TestComparisonsAreKeptForTheNewestRevision", Rule: "of another newest revision",
+	},
+	{
+		Name:  "checks of a StatefulCluster kept after its deletion",
+		Edits: []Edit{{cacheOfPools, "\ts.observer.checks.forget(key)\n", ""}},
+		Test:  "internal/cluster/pools TestChecksAreForgottenWithTheirObject/it is deleted", Rule: "want true",
+	},
+	{
+		Name:  "checks of a StatefulCluster kept after a list without it",
+		Edits: []Edit{{cacheOfPools, "if objects[key].UID != former[key].UID {", "if false {"}},
+		Test:  "internal/cluster/pools TestChecksAreForgottenWithTheirObject", Rule: "want true",
+	},
+	{
+		Name:  "checks of a StatefulCluster kept for another one of its name",
+		Edits: []Edit{{cacheOfPools, "if objects[key].UID != former[key].UID {", "if objects[key].UID == \"\" {"}},
+		Test:  "internal/cluster/pools TestChecksAreForgottenWithTheirObject/another one of its name is in the list", Rule: "want true",
+	},
+	{
+		Name:  "storage for which lockstep has asked, not read",
+		Edits: []Edit{{convertsPools, "storageOf(m.Annotations[contract.StorageAnnotation])", "storageOf(m.Labels[contract.StorageAnnotation])"}},
+		Test:  "internal/cluster/pools TestAClaimIsConverted", Rule: "Storage",
+	},
+	{
+		Name:  "StatefulCluster that stays in the cache as it was",
+		Edits: []Edit{{cacheOfPools, "s.observer.objects[key], s.observer.at = o, max(s.observer.at, o.Version)", "s.observer.at = max(s.observer.at, o.Version)\n\tif s.observer.objects[key].UID == \"\" {\n\t\ts.observer.objects[key] = o\n\t}"}},
+		Test:  "internal/cluster/pools TestTheCacheShowsThePoolsOfItsWatch", Rule: "the cache shows",
+	},
+	{
+		Name:  "StatefulCluster that a list does not change in the cache",
+		Edits: []Edit{{cacheOfPools, "\t\tobjects[key] = o\n", "\t\tif objects[key] = o; s.observer.objects[key].UID != \"\" {\n\t\t\tobjects[key] = s.observer.objects[key]\n\t\t}\n"}},
+		Test:  "internal/cluster/pools TestTheCacheShowsThePoolsOfItsWatch", Rule: "the cache shows",
+	},
+}
+
+// unnoticedInWrites are mistakes in what is written for StatefulClusters that no test noticed when they were planted.
+var unnoticedInWrites = []Mutant{
+	{
+		Name:  "resize that a policy forbids, repeated for ever",
+		Edits: []Edit{{actStages, "apierrors.IsInvalid(err) || isForbiddenForGood(err) ||", "apierrors.IsInvalid(err) ||"}},
+		Test:  whatIsRefused + "a policy forbids it", Rule: "a resize is impossible: false",
+	},
+	{
+		Name:  "resize that a quota forbids, given up for good",
+		Edits: []Edit{{actStages, "apierrors.IsForbidden(err) && !strings.Contains(err.Error(), \"exceeded quota\")", "apierrors.IsForbidden(err) && !strings.Contains(\"\", err.Error())"}},
+		Test:  whatIsRefused + "a quota forbids it", Rule: "a resize is impossible: true",
+	},
+	{
+		Name:  "resize for which there is no method, repeated for ever",
+		Edits: []Edit{{actStages, " || apierrors.IsMethodNotSupported(err)", ""}},
+		Test:  whatIsRefused + "the API server has no such method", Rule: "a resize is impossible: false",
+	},
+	{
+		Name:  "resize of a pod that does not exist, given up for good",
+		Edits: []Edit{{actStages, "(status.Status().Details == nil || status.Status().Details.Name == \"\")", "(status.Status().Details == nil || status.Status().Details.Name != \"-\")"}},
+		Test:  whatIsRefused + "the pod does not exist any more", Rule: "a resize is impossible: true",
+	},
+	{
+		Name:  "more storage that a claim cannot have, taken for an error",
+		Edits: []Edit{{actClaims, "if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {", "if apierrors.IsForbidden(err) {"}},
+		Test:  noMoreStorage + "the claim cannot have that much", Rule: "-want +got",
+	},
+	{
+		Name:  "more storage that an API server cannot give now, taken for refused",
+		Edits: []Edit{{actClaims, "if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {", "if err != nil {"}},
+		Test:  noMoreStorage + "the API server is broken", Rule: "-want +got",
+	},
+	{
+		Name:  "update in place that begins before its second",
+		Edits: []Edit{{actStages, "since := e.Clock.Now().UTC()", "since := e.now()"}},
+		Test:  dated + "the mark at the beginning", Rule: "it is dated",
+	},
+	{
+		Name:  "update in place without a time",
+		Edits: []Edit{{actUpdates, "Since: e.now(),", "Since: e.now().AddDate(-1, 0, 0),"}},
+		Test:  dated + "the mark at the end", Rule: "it is dated",
+	},
+	{
+		Name:  "gate without a time",
+		Edits: []Edit{{actStages, "string(status), e.now()}", "string(status), e.now().AddDate(-1, 0, 0)}"}},
+		Test:  dated + "the gate", Rule: "it is dated",
+	},
+	{
+		Name:  "label that an init container reads, changed in place",
+		Edits: []Edit{{compare, "slices.Concat(containers(pod, \"containers\"), containers(pod, \"initContainers\"))", "slices.Concat(containers(pod, \"containers\"))"}},
+		Test:  compareTest + "a label that an init container reads", Rule: "InPlace",
+	},
+	{
+		Name:  "annotation that an init container reads, changed in place",
+		Edits: []Edit{{compare, ", \"annotations\": change.Annotations}", "}"}},
+		Test:  compareTest + "an annotation that an init container reads", Rule: "InPlace",
+	},
+	{
+		Name:  "storage that a template says in an annotation",
+		Edits: []Edit{{renders, "contract.SpecifiedDeleteLabel, contract.StorageAnnotation,", "contract.SpecifiedDeleteLabel,"}},
+		Test:  "internal/render TestAClaimSaysForHowMuchStorageItWasCreated/the template requests none", Rule: "9Gi",
+	},
+	{
+		Name:  "storage of which a claim says nothing",
+		Edits: []Edit{{renders, "if t.Storage.Text != \"\" {", "if t.Storage.Text == \"-\" {"}},
+		Test:  "internal/render TestAClaimSaysForHowMuchStorageItWasCreated/as much as the template requests", Rule: "2Gi",
+	},
+	{
+		Name:  "labels of a template that win over those of lockstep",
+		Edits: []Edit{{renders, "\tmaps.Copy(labels, own)\n", "\tmaps.Copy(own, labels)\n\tmaps.Copy(labels, own)\n"}},
+		Test:  "internal/render TestLabelsOfLockstepWinOverThoseOfATemplateAndOfTheSelector", Rule: "other",
+	},
+	{
+		Name:  "labels of a template that win over those of the selector",
+		Edits: []Edit{{renders, "\t\tlabels[k] = v\n", "\t\tsetDefault(labels, k, v)\n"}},
+		Test:  "internal/render TestLabelsOfLockstepWinOverThoseOfATemplateAndOfTheSelector", Rule: "other",
+	},
+	{
+		Name:  "mark of a withdrawn deletion that a template says",
+		Edits: []Edit{{renders, "\t\t\t\tcontract.WithdrawnAnnotation,\n", ""}},
+		Test:  "internal/render TestAPodIsItsTemplateWithAnIdentity/what only lockstep may say is removed from a template", Rule: "withdrawn",
+	},
+	{
+		Name:  "claims of a new identity that stay although they go with the object",
+		Edits: []Edit{{renders, "if o.Claim.DeleteWithObject {", "if o.UID == \"\" {"}},
+		Test:  "internal/render TestAClaimBelongsToTheObjectIfItGoesWithIt", Rule: "it goes with the object: true",
+	},
+}
