@@ -89,15 +89,16 @@ func TestWhichRefusalsOfMoreStorageArePassedOn(t *testing.T) {
 	}
 }
 
-// The grace period of an update in place begins with its mark, so that has the precise time. Other times have whole seconds.
+// The grace period of an update in place begins with the time of its gate, which is not before the gate is closed. All times
+// have whole seconds.
 func TestUpdatesInPlaceAreDatedByTheTimeOfTheirRequest(t *testing.T) {
 	for sentence, tc := range map[string]struct {
 		action plan.Action
-		unit   time.Duration // of the time
+		early  bool // the time may be some of a second before the request
 	}{
-		"the mark at the beginning": {statefulcluster.BeginUpdate{Of: ofPod, Revision: "db-2"}, time.Nanosecond},
-		"the mark at the end":       {statefulcluster.UpdateInPlace{Of: ofPod, From: "db-1", Revision: "db-2"}, time.Second},
-		"the gate":                  {statefulcluster.SetGate{Pod: "db-a", UID: "uid-a", Version: 8}, time.Second},
+		"the mark at the beginning": {statefulcluster.BeginUpdate{Of: ofPod, Revision: "db-2"}, true},
+		"the mark at the end":       {statefulcluster.UpdateInPlace{Of: ofPod, From: "db-1", Revision: "db-2"}, true},
+		"the gate":                  {statefulcluster.SetGate{Pod: "db-a", UID: "uid-a", Version: 8}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r, began := newRoom(t), time.Now()
@@ -113,7 +114,11 @@ func TestUpdatesInPlaceAreDatedByTheTimeOfTheirRequest(t *testing.T) {
 			for _, c := range sent.Status.Conditions {
 				since = c.LastTransitionTime.Time
 			}
-			if since.Before(began.Truncate(tc.unit)) || since.After(time.Now()) || !since.Equal(since.Truncate(tc.unit)) {
+			earliest, latest := began.Truncate(time.Second), time.Now()
+			if !tc.early {
+				earliest, latest = began, latest.Add(time.Second)
+			}
+			if since.Before(earliest) || since.After(latest) || !since.Equal(since.Truncate(time.Second)) {
 				t.Errorf("it is dated %s, the request was sent after %s", since, began)
 			}
 		})

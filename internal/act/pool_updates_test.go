@@ -293,20 +293,6 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 	}
 }
 
-// The grace period begins with the time in the condition. Times of objects have whole seconds.
-func TestAGateIsNotClosedBeforeItIs(t *testing.T) {
-	r := newRoom(t)
-	before := time.Now()
-	closing := statefulcluster.SetGate{Pod: "db-a", UID: "uid-a", Version: 8}
-	if _, err := r.Run(t.Context(), testPool(), []plan.Action{closing}, hold.Decision{}); err != nil {
-		t.Fatal(err)
-	}
-	closed, err := time.Parse(time.RFC3339, since.FindString(r.bodies[0]))
-	if err != nil || closed.Before(before) || closed.After(time.Now().Add(time.Second)) {
-		t.Errorf("closed at %s, between %s and now: %v", closed, before, err)
-	}
-}
-
 // since is the time in a body.
 var since = regexp.MustCompile(`[-0-9]{10}T[:0-9]{8}(\.[0-9]+)?Z`)
 

@@ -70,7 +70,7 @@ var adoptions = []Mutant{
 	},
 	{
 		Name:  "adoption of another version of a pod",
-		Edits: []Edit{{actAdoption, "\"uid\": a.UID, \"resourceVersion\": a.Version.String(),", "\"uid\": a.UID,"}},
+		Edits: []Edit{{actAdoption, "a.Version.String(),\n\t\t\"labels\"", "\"8\" + \"0\",\n\t\t\"labels\""}},
 		Test:  ofUpdates + "a pod is adopted as it was evaluated", Rule: "resourceVersion",
 	},
 	{

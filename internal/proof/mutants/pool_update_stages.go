@@ -74,7 +74,7 @@ var poolUpdateStages = []Mutant{
 	{
 		Name:  "grace period that begins before the gate is closed",
 		Edits: []Edit{{"internal/act/pool_update_stages.go", "e.now().Add(time.Second)", "e.now()"}},
-		Test:  "internal/act TestAGateIsNotClosedBeforeItIs", Rule: "closed at",
+		Test:  "internal/act TestUpdatesInPlaceAreDatedByTheTimeOfTheirRequest/the gate", Rule: "it is dated",
 	},
 	{
 		Name:  "grace period cut short",

@@ -106,7 +106,7 @@ var pools = []Mutant{
 	},
 	{
 		Name:  "live read that lists pods before claims",
-		Edits: []Edit{{"internal/cluster/pools/observer.go", "\theld, err := o.options.Holds.Read(ctx, key)\n", "\t_ = o.readPods(ctx, &pool.Snapshot{Key: key})\n\theld, err := o.options.Holds.Read(ctx, key)\n"}},
+		Edits: []Edit{{"internal/cluster/pools/observer.go", "\theld, err := o.options.Holds.Read(ctx, key)\n", "\t_, _ = o.readPods(ctx, &pool.Snapshot{Key: key})\n\theld, err := o.options.Holds.Read(ctx, key)\n"}},
 		Test:  "internal/cluster/pools TestALiveReadListsPodsAndTheObjectAfterClaims", Rule: "the requests were",
 	},
 	{
