@@ -26,7 +26,7 @@ var adoptions = []Mutant{
 	{
 		Name:  "trace that stays open for a successor that was released",
 		Edits: []Edit{{"internal/lock/history/successor.go", " || !o.belongs(unit, p.Successor):", ":"}},
-		Test:  "internal/lock/history TestAReplacementEndsIfTheSuccessorIsReleased", Rule: "open true",
+		Test:  "internal/lock/history TestAReplacementEndsIfTheSuccessorIsReleased", Rule: "-want +got",
 	},
 	{
 		Name:  "pods born before orphans are looked for",
