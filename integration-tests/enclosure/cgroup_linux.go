@@ -60,7 +60,7 @@ func processesIn(group string) (found []int, err error) {
 			return gone(err)
 		}
 		content, err := os.ReadFile(path)
-		for _, field := range strings.Fields(string(content)) {
+		for field := range strings.FieldsSeq(string(content)) {
 			process, parsed := strconv.Atoi(field)
 			if parsed != nil {
 				return parsed

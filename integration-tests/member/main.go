@@ -82,7 +82,7 @@ func run() error {
 func openStore() (*store, error) {
 	folder := os.Getenv("MEMBER_DATA")
 	if folder == "" {
-		return nil, nil //nolint:nilnil // a member without a store
+		return nil, nil
 	}
 	name, err := os.Hostname()
 	if err != nil {

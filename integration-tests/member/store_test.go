@@ -16,7 +16,7 @@ import (
 type cluster map[string]string // their addresses by their names
 
 // adds adds a member with an empty folder.
-func (c cluster) adds(t *testing.T, name string) *store {
+func (c cluster) adds(t *testing.T, name string) {
 	t.Helper()
 	j, err := openJournal(t.TempDir(), name)
 	if err != nil {
@@ -34,7 +34,6 @@ func (c cluster) adds(t *testing.T, name string) *store {
 	server := httptest.NewServer((&member{store: s}).handler())
 	t.Cleanup(server.Close)
 	c[name] = server.URL
-	return s
 }
 
 func TestAStoreFindsWhatItAcknowledgedAfterMembersAreLost(t *testing.T) {
