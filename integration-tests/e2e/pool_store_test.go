@@ -135,7 +135,7 @@ func (p *pool) writes() (stop func() (acknowledged []int)) {
 			members = slices.DeleteFunc(members, func(pod corev1.Pod) bool { return !isReady(&pod) })
 			for i := 0; i < len(members) && ctx.Err() == nil; i++ {
 				if _, err := p.call(http.MethodPut, &members[i], path(number), valueOf(number)); err != nil {
-					break // the members have changed
+					continue // the members have changed
 				}
 				acknowledged = append(acknowledged, number)
 				longest, last = max(longest, time.Since(last)), time.Now()

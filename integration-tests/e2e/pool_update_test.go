@@ -25,7 +25,7 @@ func (w *world) updatesAPoolInPlace(t *testing.T) {
 	p.changesTemplate(image(images.NextMember))
 	after := p.settles()
 	p.wantKept(before, after, 0)
-	p.wantDown(before, since)
+	p.wantOneDownAtATime(before, since)
 	for i := range after {
 		was, is := before[i].Status.ContainerStatuses[0], after[i].Status.ContainerStatuses[0]
 		if was.ContainerID == is.ContainerID || was.ImageID == is.ImageID || is.RestartCount != 1 {
@@ -52,8 +52,11 @@ func (w *world) handsOverAPool(t *testing.T) {
 	after := p.settles()
 	p.wantKept(before, after, len(before))
 	p.wantOnDisks(after)
-	p.wantDown(before, since)
+	downs := p.wantOneDownAtATime(before, since)
 	for i := range after {
+		if name := after[i].Name; downs[name] != 1 {
+			t.Errorf("%s was down %d times, once wanted", name, downs[name])
+		}
 		p.wantSuccession(&before[i], &after[i])
 		p.wantWritten(&after[i], "after")
 		if !os.SameFile(journals[after[i].Name], p.journal(&after[i])) {
