@@ -185,6 +185,6 @@ func (p *pool) wantAll(numbers []int) {
 		}
 	}
 	if len(missing) > 0 {
-		p.t.Errorf("%d of %d writes are lost or have too few copies: %v", len(missing), len(numbers), errors.Join(missing[:min(10, len(missing))]...))
+		p.t.Errorf("of %d writes, some are lost or have too few copies, among them:\n%v", len(numbers), errors.Join(missing[:min(10, len(missing))]...))
 	}
 }
