@@ -74,11 +74,10 @@ func (w *world) givesUpAHandOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.changesTemplate(revision("2"))
-	p.serves(3, lost.Name)
+	eventually(t, "a new identity serves, so the next member ends", func() error { return p.endsBeside(lost) })
 	if claim, err := p.admin.CoreV1().PersistentVolumeClaims(p.name).Get(t.Context(), claimOf(lost), metav1.GetOptions{}); err != nil || claim.DeletionTimestamp != nil {
 		t.Errorf("the claim of the lost member is %v, %v", claim, err)
 	}
-	eventually(t, "the next member ends", func() error { return p.endsBeside(lost) })
 	p.removesByForce(lost)
 	after := slices.DeleteFunc(p.settles(), func(pod corev1.Pod) bool { return pod.Spec.NodeName == w.nodes[2] })
 	p.wantKept(slices.DeleteFunc(before, func(pod corev1.Pod) bool { return pod.Name == lost.Name }), after, 2)
