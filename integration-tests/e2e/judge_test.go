@@ -15,12 +15,16 @@ type guarding bool
 
 const guarded, unguarded guarding = true, false
 
+// holeLimit is how long a StatefulCluster may lack a pod. Another process needs less to become the leader.
+const holeLimit = 40 * time.Second
+
 // objections returns the violations in a history. If the judge cannot attribute
 // disruptions, it finds no violation. So each pod that terminated must have been requested
 // to, and there must be at least this number of disruptions.
 func objections(history []judge.Event, requests []judge.Request, by guarding, disruptions int, budgets ...judge.Budget) []string {
 	verdict := judge.Verify(history, requests, judge.Rules{
 		Operators: operators(), Grace: grace, DownscaleWebhook: bool(by), EvictionWebhook: bool(by), Budgets: budgets,
+		HoleLimit: holeLimit,
 	})
 	var wrong []string
 	for _, v := range verdict.Violations {
@@ -29,7 +33,7 @@ func objections(history []judge.Event, requests []judge.Request, by guarding, di
 	for _, departure := range verdict.Unexplained {
 		wrong = append(wrong, "the judge has not observed all requests: "+departure)
 	}
-	if n := len(verdict.Disruptions); n < disruptions {
+	if n := len(verdict.Disruptions) + len(verdict.PoolDisruptions); n < disruptions {
 		wrong = append(wrong, fmt.Sprintf("the judge saw %d disruptions, %d wanted", n, disruptions))
 	}
 	return wrong

@@ -16,6 +16,7 @@ import (
 )
 
 func (w *world) replacesTheLeader(t *testing.T) {
+	t.Parallel()
 	t.Run("when its pod is deleted", func(t *testing.T) {
 		w.rollsWithout(t, "leader-deleted", func(leader *corev1.Pod) error {
 			now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
@@ -39,6 +40,8 @@ func (w *world) replacesTheLeader(t *testing.T) {
 // rollsWithout tests that a rollout ends although the leader ends during it.
 func (w *world) rollsWithout(t *testing.T, name string, end func(leader *corev1.Pod) error) {
 	t.Helper()
+	w.leading.Lock()
+	defer w.leading.Unlock()
 	s := w.scene(t, name, 6)
 	s.create(zone("a", 2), zone("b", 2), zone("c", 2))
 	s.change(revision("2"), variable("MEMBER_START", "6s"))

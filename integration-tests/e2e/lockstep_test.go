@@ -13,6 +13,11 @@ func TestLockstepOnRealNodes(t *testing.T) {
 	w := theWorld(t)
 	t.Run("the first installation works on an empty cluster", w.installsOnAnEmptyCluster)
 	t.Run("side by side", func(t *testing.T) {
+		t.Run("a StatefulCluster loses a node that returns, and one that does not", w.replacesLostMembers)
+		t.Run("a StatefulCluster hands over a pod whose node is lost meanwhile", w.givesUpAHandOver)
+		t.Run("a StatefulCluster is updated in place", w.updatesAPoolInPlace)
+		t.Run("a StatefulCluster gets other resources, and these before another image", w.resizesAPool)
+		t.Run("the disks of a StatefulCluster stay when its pods are replaced", w.handsOverAPool)
 		t.Run("three zones in two namespaces roll", w.rolls)
 		t.Run("an image that does not exist stops at one pod and a good one repairs it", w.repairsABadImage)
 		t.Run("members that end at once stop at one pod and better ones repair it", w.repairsMembersThatEnd)
@@ -20,7 +25,10 @@ func TestLockstepOnRealNodes(t *testing.T) {
 		t.Run("downscales by kubectl patch, by kubectl scale and by a client are prepared one after the other", w.preparesDownscales)
 		t.Run("a pod with a delay stays for as long as that", w.delaysDownscales)
 	})
-	t.Run("a leader that is killed is replaced in the middle of a rollout", w.replacesTheLeader)
+	t.Run("the leader ends", func(t *testing.T) {
+		t.Run("a store on a StatefulCluster loses nodes and no write", w.keepsWrites)
+		t.Run("a leader that is killed is replaced in the middle of a rollout", w.replacesTheLeader)
+	})
 	t.Run("two nodes are drained at once within the budget", w.drains)
 	t.Run("the permissions of the manifests suffice", w.permissionsSuffice)
 	t.Run("one command removes everything", w.uninstalls)

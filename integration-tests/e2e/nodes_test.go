@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/enclosure"
 	"github.com/lockstep-dev/lockstep/integration-tests/images"
@@ -40,14 +41,12 @@ func startCluster(t *testing.T) *localcluster.Cluster {
 		t.Fatal(err)
 	}
 	survives(t, dns)
-	for _, node := range startNodes(t, programs, cluster.AdminKubeconfig()) {
-		survives(t, node)
-	}
+	startNodes(t, programs, realnode.Options{Kubeconfig: cluster.AdminKubeconfig()}, 0, 1, 2)
 	return cluster
 }
 
 func clusterOptions() localcluster.Options {
-	return localcluster.Options{Progress: os.Stderr, Address: realnode.Gateway, Scheduler: true}
+	return localcluster.Options{Progress: os.Stderr, Address: realnode.Gateway, Scheduler: true, SilentAfter: time.Minute}
 }
 
 func survives(t *testing.T, what interface{ Alive() error }) {
@@ -59,26 +58,27 @@ func survives(t *testing.T, what interface{ Alive() error }) {
 	})
 }
 
-// startNodes starts a node in each zone, concurrently.
-func startNodes(t *testing.T, programs realnode.Programs, kubeconfig string) []*realnode.Node {
+// startNodes starts nodes with these numbers concurrently, in the zones a, b and c in turn.
+func startNodes(t *testing.T, programs realnode.Programs, options realnode.Options, numbers ...int) []*realnode.Node {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(enclosure.Dir(), imagesFolder, "*.tar"))
-	if err != nil {
+	var err error
+	if options.Images, err = filepath.Glob(filepath.Join(enclosure.Dir(), imagesFolder, "*.tar")); err != nil {
 		t.Fatal(err)
 	}
-	zones := []string{"a", "b", "c"}
-	nodes, failures := make([]*realnode.Node, len(zones)), make([]error, len(zones))
+	options.Pause = images.Pause
+	nodes, failures := make([]*realnode.Node, len(numbers)), make([]error, len(numbers))
 	var all sync.WaitGroup
-	for i, zone := range zones {
-		all.Go(func() {
-			nodes[i], failures[i] = realnode.Start(t.Context(), programs, realnode.Options{
-				Number: i, Zone: zone, Kubeconfig: kubeconfig, Images: files, Pause: images.Pause,
-			})
-		})
+	for i, number := range numbers {
+		of := options
+		of.Number, of.Zone = number, []string{"a", "b", "c"}[number%3]
+		all.Go(func() { nodes[i], failures[i] = realnode.Start(t.Context(), programs, of) })
 	}
 	all.Wait()
 	if err := errors.Join(failures...); err != nil {
 		t.Fatal(err)
+	}
+	for _, node := range nodes {
+		survives(t, node)
 	}
 	return nodes
 }

@@ -35,24 +35,32 @@ func operators() []judge.Operator {
 func (w *world) install(t *testing.T, manifests, image string) {
 	t.Helper()
 	w.run(t, "apply", "-f", filepath.Join(manifests, "crds"))
-	w.run(t, "apply", "-k", kustomization(t, manifests, image))
+	w.run(t, "apply", "-k", w.kustomization(t, manifests, image))
 	w.works(t)
 }
 
-// kustomization returns a user's kustomization: the overlay with webhooks, and an image.
-func kustomization(t *testing.T, manifests, image string) string {
+// kustomization returns a user's kustomization: the overlay with webhooks, an image, and the kind
+// StatefulCluster if the manifests have it. A cluster of the user has no disks for it.
+func (w *world) kustomization(t *testing.T, manifests, image string) string {
 	t.Helper()
 	own := t.TempDir()
-	absolute, err := filepath.Abs(filepath.Join(manifests, "overlays", "webhooks"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	overlay, err := filepath.Rel(own, absolute) // kustomize requires a relative path
-	if err != nil {
-		t.Fatal(err)
+	relative := func(folders ...string) string { // as kustomize requires
+		absolute, err := filepath.Abs(filepath.Join(append([]string{manifests}, folders...)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := filepath.Rel(own, absolute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
 	colon := strings.LastIndex(image, ":")
-	content := fmt.Sprintf("resources:\n  - %s\nimages:\n  - name: lockstep\n    newName: %s\n    newTag: %s\n", overlay, image[:colon], image[colon+1:])
+	content := fmt.Sprintf("resources:\n  - %s\nimages:\n  - name: lockstep\n    newName: %s\n    newTag: %s\n", relative("overlays", "webhooks"), image[:colon], image[colon+1:])
+	const kind = "statefulcluster"
+	if _, err := os.Stat(filepath.Join(manifests, kind)); err == nil && !w.isYours() {
+		content += "components:\n  - " + relative(kind) + "\n"
+	}
 	if err := os.WriteFile(filepath.Join(own, "kustomization.yaml"), []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (w *world) uninstalls(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	command := uninstallation(t)
+	command := w.uninstallation(t)
 	w.types(t, command)
 	w.wantNoTraces(t)
 	w.types(t, command) // finds nothing and succeeds
@@ -118,7 +118,7 @@ var uninstallationPage = filepath.Join(repository, "docs", "installation.md")
 
 // uninstallation returns the page's only command. It uses the suite's kustomization instead of the
 // overlay with webhooks.
-func uninstallation(t *testing.T) string {
+func (w *world) uninstallation(t *testing.T) string {
 	t.Helper()
 	blocks := shellBlock.FindAllStringSubmatch(section(t, uninstallationPage, "Uninstall"), -1)
 	if len(blocks) != 1 {
@@ -128,7 +128,7 @@ func uninstallation(t *testing.T) string {
 	if strings.Count(command, overlay) != 1 || strings.Count(command, "\n") != strings.Count(command, "&&\n") {
 		t.Fatalf("%s has not one command for the overlay with webhooks below Uninstall: %s", uninstallationPage, command)
 	}
-	return strings.Replace(command, overlay, "-k "+kustomization(t, manifests, images.Operator)+" ", 1)
+	return strings.Replace(command, overlay, "-k "+w.kustomization(t, manifests, images.Operator)+" ", 1)
 }
 
 // section returns a section of a page, by its heading.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,7 @@ type world struct {
 	allNodes   []string
 	cluster    *localcluster.Cluster // nil: it is the user's
 	audit      *judge.AuditLog       // nil: it is not accessible
+	leading    sync.Mutex            // for a test that ends the leader, from when it chooses it until another one leads
 }
 
 // theWorld returns the requested cluster.

@@ -108,9 +108,11 @@ func (w *world) sweep(ctx context.Context) error {
 
 // broom returns the commands of sweep, for a source tree in a folder.
 func broom(tree string) []string {
+	kind := " -f " + tree + "manifests/statefulcluster/"
 	return []string{
 		"kubectl delete namespaces --ignore-not-found --selector=" + madeByUs,
 		"kubectl delete --ignore-not-found -k " + tree + "manifests/overlays/webhooks",
+		"kubectl delete --ignore-not-found" + kind + "role.yaml" + kind + "users.yaml" + kind + "policy.yaml",
 		"kubectl delete --ignore-not-found -f " + tree + "manifests/crds",
 	}
 }

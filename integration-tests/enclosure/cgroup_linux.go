@@ -1,6 +1,7 @@
 package enclosure
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -29,6 +31,53 @@ func MakeControlGroup(name string) (string, error) {
 		return "", fmt.Errorf("make control group %s: %w", group, err)
 	}
 	return group, nil
+}
+
+// EndControlGroup kills all processes in the control group with this name and below it, also those
+// that they start meanwhile.
+func EndControlGroup(ctx context.Context, name string) error {
+	group := filepath.Join(roots()[0], filepath.Base(Dir()), name)
+	for {
+		found, err := processesIn(group)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		for _, process := range found {
+			_ = syscall.Kill(process, syscall.SIGKILL) // it may have ended
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("end control group %s: %w", name, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// processesIn returns the processes in a control group and below it.
+func processesIn(group string) (found []int, err error) {
+	err = filepath.WalkDir(group, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Base(path) != "cgroup.procs" {
+			return gone(err)
+		}
+		content, err := os.ReadFile(path)
+		for field := range strings.FieldsSeq(string(content)) {
+			process, parsed := strconv.Atoi(field)
+			if parsed != nil {
+				return parsed
+			}
+			found = append(found, process)
+		}
+		return gone(err)
+	})
+	return found, err
+}
+
+// gone returns nil for an error that says that a control group is removed already.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) {
+		return nil
+	}
+	return err
 }
 
 // unified reports whether there is only one hierarchy (version 2).

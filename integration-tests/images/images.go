@@ -24,14 +24,15 @@ const registryVariable = "E2E_REGISTRY"
 
 // The names of the images.
 var (
-	Operator = name("lockstep:e2e")
-	Former   = name("lockstep:e2e-former") // the version from which upgrades start
-	Member   = name("member:e2e")
-	Pause    = name("pause:e2e")
+	Operator   = name("lockstep:e2e")
+	Former     = name("lockstep:e2e-former") // the version from which upgrades start
+	Member     = name("member:e2e")
+	NextMember = name("member:e2e-next") // the same with another version
+	Pause      = name("pause:e2e")
 )
 
 // All lists all images.
-var All = []string{Operator, Former, Member, Pause}
+var All = []string{Operator, Former, Member, NextMember, Pause}
 
 func name(of string) string {
 	return cmp.Or(os.Getenv(registryVariable), "lockstep.test") + "/" + of
@@ -40,6 +41,9 @@ func name(of string) string {
 // operatorFlags are the flags of the Dockerfile without -trimpath, so that the results of other
 // builds are reused.
 var operatorFlags = []string{"-tags=grpcnotrace", "-buildvcs=false", "-ldflags=-s -w -X main.version=e2e"}
+
+// NextVersion is the version of the program in NextMember.
+const NextVersion = "next"
 
 // Write writes these images of a source tree into a folder, one file each. Only one process may do
 // this at a time.
@@ -77,6 +81,8 @@ func write(ctx context.Context, repository, into, name string) (err error) {
 		made.Program, err = compile(ctx, suites, staging, "./pause")
 	case Member:
 		made.Program, err = compile(ctx, suites, staging, "./member")
+	case NextMember:
+		made.Program, err = compile(ctx, suites, staging, "./member", "-ldflags=-X main.version="+NextVersion)
 	case Operator:
 		made.Program, err = compile(ctx, repository, staging, "./cmd/lockstep", operatorFlags...)
 		asOperator(&made, repository)

@@ -190,7 +190,7 @@ func (c *Cluster) controllerManagerFlags() []string {
 		"--kube-api-burst=4000",
 		"--concurrent-statefulset-syncs=20",
 		"--controllers=*,-node-ipam-controller,-cloud-node-lifecycle-controller",
-		"--node-monitor-grace-period=2m",             // a busy machine is not a broken node
+		"--node-monitor-grace-period=" + c.options.SilentAfter.String(),
 		"--horizontal-pod-autoscaler-sync-period=1s", // instead of 15 s, so that tests need not wait
 	}
 }

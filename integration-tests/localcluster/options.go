@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 )
 
 // loopback is the address of clusters whose pods call no API server.
@@ -34,6 +35,10 @@ type Options struct {
 	// there are no simulated ones, and Start waits for none.
 	Address string
 
+	// SilentAfter is how long a node may not report before it counts as silent, 2 minutes if it is 0:
+	// a busy machine is not a broken node.
+	SilentAfter time.Duration
+
 	// AuditPolicy replaces the default audit policy (YAML of audit.k8s.io/v1 Policy). The default
 	// records complete bodies of pod deletions, evictions and all writes to StatefulSets and
 	// Leases, and the metadata of every other write and of reads by service accounts.
@@ -61,6 +66,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Progress == nil {
 		o.Progress = io.Discard
+	}
+	if o.SilentAfter == 0 {
+		o.SilentAfter = 2 * time.Minute
 	}
 	if o.AuditPolicy == "" {
 		o.AuditPolicy = defaultAuditPolicy

@@ -15,6 +15,7 @@ import (
 // member is the state of the application.
 type member struct {
 	ready atomic.Bool
+	store *store // nil: it has none
 
 	mu       sync.Mutex
 	prepared bool
@@ -31,6 +32,10 @@ func (m *member) handler() http.Handler {
 	mux.HandleFunc("GET /log", m.showLog)
 	mux.HandleFunc("GET /ask", callAnother)
 	mux.HandleFunc("GET /resolve", resolve)
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, version) })
+	if m.store != nil {
+		m.store.serve(mux)
+	}
 	return mux
 }
 

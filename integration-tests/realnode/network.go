@@ -21,6 +21,9 @@ const (
 func (n *Node) address() string  { return fmt.Sprintf("172.30.0.%d", n.Number+10) }
 func (n *Node) podRange() string { return fmt.Sprintf("10.244.%d.0/24", n.Number) }
 
+// port returns the name of the node's port at the bridge.
+func (n *Node) port() string { return "port-" + n.name }
+
 // OpenNetwork creates the network that connects nodes.
 func OpenNetwork(ctx context.Context) error {
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil { // from node to node
@@ -36,7 +39,7 @@ func OpenNetwork(ctx context.Context) error {
 
 // connect creates the network of a node.
 func (n *Node) connect(ctx context.Context) error {
-	port := "port-" + n.name
+	port := n.port()
 	return ip(ctx,
 		"netns add "+n.name,
 		"link add "+port+" type veth peer name eth0 netns "+n.name,

@@ -28,6 +28,9 @@ type Options struct {
 	// Zone is the value of the label topology.kubernetes.io/zone.
 	Zone string
 
+	// Taint keeps pods away that do not tolerate it, for example "key=value:NoSchedule"; empty: none.
+	Taint string
+
 	// Kubeconfig is the path of a kubeconfig with all permissions.
 	Kubeconfig string
 
@@ -49,6 +52,7 @@ type Node struct {
 
 	processes []*process
 	kubelet   *process // one of them
+	off       bool
 }
 
 // Start starts a node in the open network and returns when it can run pods.
@@ -68,8 +72,12 @@ func Start(ctx context.Context, programs Programs, options Options) (*Node, erro
 // Name returns the name of its Node object.
 func (n *Node) Name() string { return n.name }
 
-// Alive returns an error for every program of the node that has ended.
+// Alive returns an error for every program of the node that has ended. A node that is switched off
+// has none.
 func (n *Node) Alive() error {
+	if n.off {
+		return nil
+	}
 	var ended []error
 	for _, p := range n.processes {
 		ended = append(ended, p.alive())
@@ -150,6 +158,7 @@ func (n *Node) runKubernetes() (err error) {
 		"--node-labels="+corev1.LabelTopologyZone+"="+n.Zone,
 		"--root-dir="+n.path("kubelet"),
 		"--cert-dir="+n.path("certificates"),
+		"--register-with-taints="+n.Taint,
 	); err != nil {
 		return err
 	}
@@ -179,14 +188,16 @@ func (n *Node) awaitReady(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return usable(node)
+		return n.usable(node)
 	})
 }
 
 // usable returns the reason why a node does not accept pods.
-func usable(node *corev1.Node) error {
-	if len(node.Spec.Taints) > 0 {
-		return fmt.Errorf("it has the taints %v", node.Spec.Taints)
+func (n *Node) usable(node *corev1.Node) error {
+	for _, taint := range node.Spec.Taints {
+		if taint.ToString() != n.Taint {
+			return fmt.Errorf("it has the taint %s", taint.ToString())
+		}
 	}
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {

@@ -17,6 +17,8 @@ type process struct {
 	log    string        // path
 	exited chan struct{} // closed when it has ended
 	state  error         // how it ended; read after exited
+
+	running *os.Process
 }
 
 // start starts a program that logs into a folder. It runs in the network of the node with this
@@ -39,6 +41,7 @@ func start(node, dir string, environment []string, program string, args ...strin
 	if err := child.Start(command); err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.name, err)
 	}
+	p.running = command.Process
 	go func() {
 		defer close(p.exited)
 		p.state = command.Wait()
@@ -64,6 +67,12 @@ func (p *process) await(ctx context.Context, what string, done func() error) err
 		case <-ticker.C:
 		}
 	}
+}
+
+// kill ends the program at once, and waits for that.
+func (p *process) kill() {
+	_ = p.running.Kill() // it may have ended
+	<-p.exited
 }
 
 // alive returns an error with the end of its log if the program has ended.

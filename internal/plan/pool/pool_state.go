@@ -80,17 +80,22 @@ func newPoolState(seen *Snapshot) *poolState {
 	return p
 }
 
-// keptHandovers returns the hand-overs for which the pool has a place, those that are recorded first. A pod that was created in the meantime and has no
-// claims yet makes room for them, because it has no data.
+// keptHandovers returns the hand-overs for which the pool has a place, those that are recorded first. Of these the oldest ones
+// go without a place: a new identity may have got it because the former pod did not end in time. A pod that was created in the
+// meantime and has no claims yet makes room for them, because it has no data.
 func (p *poolState) keptHandovers() []handover {
-	recorded, withData := slices.Concat(p.recordedOver, p.unrecordedHandovers()), 0
-	recorded = slices.DeleteFunc(recorded, func(h handover) bool { return h.Overdue && p.mayGiveUpInDoubt(nil) })
+	givenUp := func(h handover) bool { return h.Overdue && p.mayGiveUpInDoubt(nil) }
+	recorded := slices.DeleteFunc(slices.Clone(p.recordedOver), givenUp)
+	unrecorded := slices.DeleteFunc(p.unrecordedHandovers(), givenUp)
+	withData := 0
 	for i := range p.staying {
 		if !p.isNew(&p.staying[i]) {
 			withData++
 		}
 	}
-	return recorded[:max(0, min(len(recorded), p.Object.Replicas-withData))]
+	places := max(0, p.Object.Replicas-withData)
+	kept := append(recorded[max(0, len(recorded)-places):], unrecorded...)
+	return kept[:min(len(kept), places)]
 }
 
 // isNew reports whether a pod was created and not completed yet, so that its identity has no data.

@@ -104,8 +104,13 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "hand-over that waits for its former pod without end",
-		Edits: []Edit{{poolState, "return h.Overdue && p.mayGiveUpInDoubt(nil) })", "return h.Overdue && p.Now.IsZero() })"}},
+		Edits: []Edit{{poolState, "return h.Overdue && p.mayGiveUpInDoubt(nil) }", "return h.Overdue && p.Now.IsZero() }"}},
 		Test:  poolScenarios + "a-hand-over-that-takes-too-long-is-given-up", Rule: "create 1 pods",
+	},
+	{
+		Name:  "hand-over that was given up and gets the place of another one",
+		Edits: []Edit{{poolState, "recorded[max(0, len(recorded)-places):]", "recorded"}},
+		Test:  poolScenarios + "a-hand-over-that-was-given-up-takes-no-place-of-another", Rule: "hand over a of web",
 	},
 	{
 		Name:  "hand-over that has ended once its next pod exists",
@@ -239,7 +244,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "last copy given up because its hand-over takes long",
-		Edits: []Edit{{poolState, "return h.Overdue && p.mayGiveUpInDoubt(nil) })", "return h.Overdue })"}},
+		Edits: []Edit{{poolState, "return h.Overdue && p.mayGiveUpInDoubt(nil) }", "return h.Overdue }"}},
 		Test:  poolScenarios + "the-last-copy-is-waited-for-in-a-hand-over", Rule: "create 1 pods",
 	},
 	{
