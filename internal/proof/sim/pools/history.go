@@ -124,8 +124,9 @@ func (h *history) follow(s *server) {
 	h.active = active
 }
 
-// takenOut checks a pod that is released.
+// takenOut checks a pod that is released. From then on no update of lockstep is why it does not serve.
 func (h *history) takenOut(p pool.Pod) {
+	delete(h.updating, p.ID)
 	if !p.Unmatched || p.Owner == "" {
 		h.breaks("OwnPodsOnly: pod %s is released, and the selector matches it or it belongs to nothing", p.Name)
 	}
