@@ -84,11 +84,25 @@ func (e *Executor) createRevision(ctx context.Context, s *pool.Snapshot, a pool.
 			return fmt.Errorf("read revision %s/%s: %w", s.Key.Namespace, r.Name, readErr)
 		}
 		if readErr == nil && metav1.IsControlledBy(existing, &metav1.ObjectMeta{UID: types.UID(s.Object.UID)}) {
-			return nil // an earlier request, or another process, has created it
+			return e.labelRevision(ctx, s, existing) // an earlier request, or another process, has created it
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("create revision %s/%s: %w", s.Key.Namespace, r.Name, err)
+	}
+	return nil
+}
+
+// labelRevision gives a revision of the object its label again, without which no cache shows it.
+func (e *Executor) labelRevision(ctx context.Context, s *pool.Snapshot, r *appsv1.ControllerRevision) error {
+	if r.Labels[contract.PoolLabel] == s.Key.Name {
+		return nil
+	}
+	text := jsonOf(map[string]any{"metadata": map[string]any{
+		"uid": r.UID, "resourceVersion": r.ResourceVersion, "labels": map[string]string{contract.PoolLabel: s.Key.Name},
+	}})
+	if _, err := e.Client.AppsV1().ControllerRevisions(s.Key.Namespace).Patch(ctx, r.Name, types.MergePatchType, text, metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("label revision %s/%s: %w", s.Key.Namespace, r.Name, classify(err))
 	}
 	return nil
 }

@@ -206,6 +206,22 @@ func TestUpdatesOfAStatefulCluster(t *testing.T) {
 			},
 			want: []string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Strict", "POST controllerrevisions", "GET controllerrevisions/db-abc"}, fails: true,
 		},
+		"a revision that exists and lost its label gets it again": {
+			action: statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2},
+			refuses: func(what string) int32 {
+				return map[string]int32{"POST controllerrevisions": http.StatusPreconditionFailed}[what]
+			},
+			answers: func(what string) any {
+				if what != "GET controllerrevisions/db-abc" {
+					return nil
+				}
+				return map[string]any{"kind": "ControllerRevision", "apiVersion": "apps/v1", "metadata": map[string]any{
+					"name": "db-abc", "uid": "r", "resourceVersion": "9", "ownerReferences": []any{map[string]any{"uid": "u", "controller": true}},
+				}}
+			},
+			want: []string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Strict", "POST controllerrevisions", "GET controllerrevisions/db-abc", "PATCH controllerrevisions/db-abc"},
+			body: `{"metadata":{"labels":{"lockstep.dev/statefulcluster":"db"},"resourceVersion":"9","uid":"r"}}`,
+		},
 		"a template becomes a revision once a dry run has accepted it": {
 			action: statefulcluster.RecordRevision{Pool: "db", Hash: "abc", Number: 2},
 			want:   []string{"POST pods?dryRun=All&fieldManager=lockstep&fieldValidation=Strict", "POST controllerrevisions"}, body: `"revision":2`,

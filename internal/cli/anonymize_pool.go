@@ -49,7 +49,7 @@ func anonymizePool(s pool.Snapshot) pool.Snapshot {
 	anonymized := pool.Snapshot{
 		Key: plan.Key{Namespace: "namespace-" + m.hash(s.Key.Namespace), Kind: s.Key.Kind, Name: m.zones[m.pool]},
 		Now: s.Now, Live: s.Live, ObjectsAt: s.ObjectsAt, PodsAt: s.PodsAt, ClaimsAt: s.ClaimsAt, Draw: s.Draw,
-		Object: m.object(&s.Object), Hold: m.poolHold(s.Hold), Refused: plan.Refusal{Code: s.Refused.Code, Until: s.Refused.Until},
+		Object: m.object(&s.Object), Hold: m.poolHold(s.Hold), Lost: s.Lost, Refused: plan.Refusal{Code: s.Refused.Code, Until: s.Refused.Until},
 		Orphans: m.orphans(s.Orphans), Changes: m.changes(s.Changes),
 	}
 	for i := range s.Revisions {

@@ -41,7 +41,7 @@ func Pod(key plan.Key, o *pool.Object, b Birth) ([]byte, error) {
 	name := pool.PodName(key.Name, b.ID)
 	rendered["apiVersion"], rendered["kind"] = "v1", "Pod"
 	metadata := child(rendered, "metadata")
-	delete(metadata, "creationTimestamp")
+	withoutHistory(metadata)
 	metadata["name"], metadata["namespace"] = name, key.Namespace
 	withoutOwn(metadata)
 	label(metadata, o.Labels, object{contract.PoolLabel: key.Name, contract.InstanceIDLabel: string(b.ID), contract.RevisionLabel: b.Revision})
@@ -76,7 +76,7 @@ func Claim(key plan.Key, o *pool.Object, t pool.ClaimTemplate, of pool.CompleteP
 	rendered["apiVersion"], rendered["kind"] = "v1", "PersistentVolumeClaim"
 	delete(rendered, "status")
 	metadata := child(rendered, "metadata")
-	delete(metadata, "creationTimestamp")
+	withoutHistory(metadata)
 	metadata["name"], metadata["namespace"] = pool.ClaimName(key.Name, t.Name, of.ID), key.Namespace
 	withoutOwn(metadata)
 	label(metadata, o.Labels, object{
@@ -98,6 +98,16 @@ func Claim(key plan.Key, o *pool.Object, t pool.ClaimTemplate, of pool.CompleteP
 
 func owner(key plan.Key, o *pool.Object) object {
 	return object{"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "name": key.Name, "uid": o.UID, "controller": true}
+}
+
+// withoutHistory removes from the metadata of a template what an API server wrote into the object that it was copied from.
+func withoutHistory(metadata object) {
+	for _, field := range []string{
+		"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generateName", "generation", "managedFields", "ownerReferences",
+		"resourceVersion", "selfLink", "uid",
+	} {
+		delete(metadata, field)
+	}
 }
 
 // withoutOwn removes from the metadata of a template what only lockstep, or a person for one object, may say.

@@ -74,8 +74,8 @@ func TestAPodIsItsTemplateWithAnIdentity(t *testing.T) {
 			  "spec": {"nodeName": "n", "hostname": "db-0123456789abcdef", "tolerations": ` + tolerations + `,
 			    "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "db-data-0123456789abcdef"}}]}}`,
 		},
-		"its own gates, tolerations, host name and unknown fields stay": {
-			birth(`{"metadata": {"creationTimestamp": null}, "spec": {"hostname": "h", "future": {"a": 1}, "tolerations": [{"key": "node.kubernetes.io/not-ready", "tolerationSeconds": 5}, {"key": "node.kubernetes.io/unreachable"}]}}`),
+		"its own tolerations, host name and unknown fields stay, and not what an API server wrote into it": {
+			birth(`{"metadata": {"creationTimestamp": null, "resourceVersion": "7", "uid": "u", "generation": 3, "managedFields": [], "ownerReferences": []}, "spec": {"hostname": "h", "future": {"a": 1}, "tolerations": [{"key": "node.kubernetes.io/not-ready", "tolerationSeconds": 5}, {"key": "node.kubernetes.io/unreachable"}]}}`),
 			`{"apiVersion": "v1", "kind": "Pod", ` + metadata + `,
 			  "spec": {"hostname": "h", "future": {"a": 1}, "tolerations": [{"key": "node.kubernetes.io/not-ready", "tolerationSeconds": 5}, {"key": "node.kubernetes.io/unreachable"}]}}`,
 		},

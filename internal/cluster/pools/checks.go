@@ -2,6 +2,7 @@ package pools
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ type check struct {
 	taken       map[pool.ID]bool // identities of which another owner has a claim
 	growths     []pool.RefusedGrowth
 	volumes     map[string]pool.VolumeLook // by the UID of the pod
+	losses      []time.Time                // when identities were replaced because they were lost, the last few
 	service     pool.ServiceLook
 }
 
@@ -70,6 +72,19 @@ func (o *Observer) ClaimTaken(key plan.Key, id pool.ID) {
 	})
 	o.options.Changed(key)
 }
+
+// Lost receives how many identities were replaced because they were lost.
+func (o *Observer) Lost(key plan.Key, identities int) {
+	o.checks.update(key, func(c *check) {
+		for range identities {
+			c.losses = append(c.losses, o.options.Now())
+		}
+		c.losses = slices.Clone(c.losses[max(0, len(c.losses)-mostLosses):])
+	})
+}
+
+// mostLosses bounds the losses that are known: more of them make no pause longer.
+const mostLosses = 8
 
 // GrowthRefused receives why the API server refuses more storage for a claim.
 func (o *Observer) GrowthRefused(key plan.Key, claim string, to pool.Storage, because string) {
@@ -115,6 +130,11 @@ func (c *checks) fill(s *pool.Snapshot) {
 	defer c.mu.Unlock()
 	known := c.of[s.Key]
 	s.Orphans, s.Taken, s.RefusedGrowths, s.Volumes, s.Service = known.orphans, known.taken, known.growths, known.volumes, known.service
+	for _, at := range known.losses {
+		if s.Now.Sub(at) < pool.LossesCountFor {
+			s.Lost++
+		}
+	}
 	switch {
 	case s.Object.InvalidTemplate != "":
 		s.Refused = plan.Refusal{Code: reason.TemplateInvalid, Detail: s.Object.InvalidTemplate, Until: s.Now.Add(checkAgain)}

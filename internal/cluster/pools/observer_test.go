@@ -419,6 +419,18 @@ func TestComparisonsAreKeptForTheNewestRevision(t *testing.T) {
 }
 
 // What checks have shown is forgotten with the object, also if the watch did not see how the object went.
+func TestLossesCountForAnHour(t *testing.T) {
+	o := newObserver(t, &server{})
+	o.Lost(key, 2)
+	o.Lost(key, 20)
+	for after, want := range map[time.Duration]int{0: mostLosses, pool.LossesCountFor: 0} {
+		s := pool.Snapshot{Key: key, Now: o.options.Now().Add(after)}
+		if o.checks.fill(&s); s.Lost != want {
+			t.Errorf("%d identities were lost %s ago, want %d", s.Lost, after, want)
+		}
+	}
+}
+
 func TestChecksAreForgottenWithTheirObject(t *testing.T) {
 	again := newObject(3)
 	again.SetUID("again")

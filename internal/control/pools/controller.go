@@ -30,6 +30,7 @@ type observer interface {
 	Cached(plan.Key) pool.Snapshot
 	Live(context.Context, plan.Key) (pool.Snapshot, error)
 	SameDesiredState(context.Context, pool.Snapshot) (bool, error)
+	Lost(key plan.Key, identities int)
 }
 
 type executor interface {
@@ -85,6 +86,9 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	}
 	done, err := c.Executor.Run(ctx, &seen, steps, decision)
 	err = errors.Join(undone, err)
+	if lost := pool.Losses(done); lost > 0 {
+		c.Observer.Lost(key, lost)
+	}
 	c.log(ctx, key, steps, done)
 	failure, _ := c.failure(seen, err)
 	outcome := c.report(ctx, seen, append(failure, steps...), append(t.born, done...))

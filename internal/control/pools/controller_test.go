@@ -29,6 +29,7 @@ type world struct {
 	slow         time.Duration // of a live read
 	until        time.Time     // when the disruptions of the last plan may no longer begin
 	unreadable   bool
+	lost         int   // identities
 	fails        error // of the writes
 	plans        []string
 	reads        []string
@@ -50,6 +51,8 @@ func (w *world) Live(context.Context, plan.Key) (pool.Snapshot, error) {
 	return w.live, nil
 }
 
+func (w *world) Lost(_ plan.Key, identities int) { w.lost += identities }
+
 func (w *world) SameDesiredState(context.Context, pool.Snapshot) (bool, error) {
 	w.reads = append(w.reads, "object")
 	return !w.changes, nil
@@ -61,7 +64,11 @@ func (w *world) Run(_ context.Context, _ plan.Workload, steps []plan.Action, d h
 		text += " under " + string(d.Record.Holder)
 	}
 	w.plans, w.until = append(w.plans, text), d.DisruptBefore
-	return nil, w.fails
+	var done []plan.Receipt
+	for _, step := range steps {
+		done = append(done, plan.Receipt{Step: step, Err: w.fails})
+	}
+	return done, w.fails
 }
 
 func (w *world) Pool(_ *pool.Snapshot, steps []plan.Action, _ []plan.Receipt) (bool, time.Duration) {
@@ -180,6 +187,28 @@ func TestBirthsBeforeALiveReadAreReportedWithThePlan(t *testing.T) {
 }
 
 // A wait with the answer of the API server comes first, once a failure lasts. What only a person can end is reported at once.
+func TestLostIdentitiesMakeTheNextPauseLonger(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		change func(*pool.Pod)
+		fails  error
+		want   int
+	}{
+		"a pod has ended":                        {func(p *pool.Pod) { p.Finished = true }, nil, 1},
+		"a pod has ended, and its request fails": {func(p *pool.Pod) { p.Finished = true }, errors.New("broken"), 0},
+		"a person asks for its replacement":      {func(p *pool.Pod) { p.Asked = true }, nil, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			seen := observed(true, 2, "a", "b")
+			tc.change(&seen.Pods[0])
+			w := &world{cached: seen, live: seen, fails: tc.fails}
+			_ = w.reconcile(t, true, freshness.NewLog())
+			if w.lost != tc.want || !strings.Contains(strings.Join(w.plans, ""), "delete db-a") {
+				t.Errorf("%d identities are known to be lost, want %d, after %q", w.lost, tc.want, w.plans)
+			}
+		})
+	}
+}
+
 func TestFailuresThatLastAreReportedWithTheirMessage(t *testing.T) {
 	quota := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "db-new", errors.New("exceeded quota: q"))
 	for sentence, tc := range map[string]struct {

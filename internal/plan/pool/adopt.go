@@ -112,7 +112,7 @@ func (a LabelClaims) String() string {
 // adoptions looks for pods to adopt, adopts them, and labels their claims. It returns why it leaves others.
 func (p *poolState) adoptions() (steps, waits []plan.Action) {
 	if p.looks() {
-		return []plan.Action{LookForOrphans{Pool: p.Key.Name}}, nil
+		steps = append(steps, LookForOrphans{Pool: p.Key.Name})
 	}
 	for _, o := range p.orphans() {
 		id, objection := p.adoptable(o)
@@ -126,21 +126,32 @@ func (p *poolState) adoptions() (steps, waits []plan.Action) {
 	return append(steps, labels...), append(waits, noLabels...)
 }
 
-// looks reports whether orphans have to be looked for: the last look is too long ago, and a person wants them to take the
-// places of missing pods, or a pod with the labels of the pool belongs to nothing.
+// looks reports whether pods without the labels of the pool have to be looked for: the last look is too long ago, and a person
+// wants them to take the places of missing pods.
 func (p *poolState) looks() bool {
-	wanted := p.Object.Adopt && p.missing() > 0 || slices.ContainsFunc(p.Pods, func(pod Pod) bool {
-		return pod.Owner == "" && !pod.Unmatched && pod.Name == PodName(p.Key.Name, pod.ID) && pod.Active()
-	})
-	return wanted && p.Now.Sub(p.Orphans.At) >= lookAgain
+	return p.Object.Adopt && p.missing() > 0 && !p.lookIsDue().After(p.Now)
 }
 
-// orphans returns the orphans that may take a place in the pool, now or later. One that was adopted since the look is none.
+// lookIsDue returns when the last look does not count any more.
+func (p *poolState) lookIsDue() time.Time { return p.Orphans.At.Add(lookAgain) }
+
+// orphans returns the pods that may take a place in the pool, now or later: those that the last look has shown, and those that
+// have lost their owner and have all labels of the pool, which need no look. One that was adopted since the look is none.
 func (p *poolState) orphans() []Orphan {
-	return slices.DeleteFunc(slices.Clone(p.Orphans.Pods), func(o Orphan) bool {
+	var all []Orphan
+	for _, o := range p.Orphans.Pods {
 		pod, shown := p.podNamed(o.Name)
-		return shown && p.owns(&pod) || !p.Object.Adopt && (!o.Labelled || o.Controller != "")
-	})
+		known := shown && (pod.Owner == "" || p.owns(&pod))
+		if !known && (p.Object.Adopt || o.Labelled && o.Controller == "") {
+			all = append(all, o)
+		}
+	}
+	for i := range p.Pods {
+		if pod := &p.Pods[i]; pod.Owner == "" && !pod.Unmatched && pod.Active() && pod.Name == PodName(p.Key.Name, pod.ID) {
+			all = append(all, Orphan{Name: pod.Name, UID: pod.UID, Version: pod.Version, Labelled: true})
+		}
+	}
+	return all
 }
 
 // longestID is the maximum length of a label, which an identity is.
@@ -149,7 +160,7 @@ const longestID = 63
 // adoptable returns the identity that an orphan gets, or why it is not adopted.
 func (p *poolState) adoptable(o Orphan) (ID, plan.Refusal) {
 	id, named := IDOf(p.Key.Name, o.Name)
-	wait := plan.Refusal{Code: reason.AdoptionWaits, Pod: o.Name, Until: p.Orphans.At.Add(lookAgain)}
+	wait := plan.Refusal{Code: reason.AdoptionWaits, Pod: o.Name, Until: p.lookIsDue()}
 	switch {
 	case o.Controller != "":
 		wait.Detail = "it belongs to " + o.Controller

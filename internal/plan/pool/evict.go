@@ -41,7 +41,7 @@ func (o Outlook) Evict(r plan.EvictionRequest) plan.EvictionAnswer {
 
 // waitsForAdoption reports whether a pod that belongs to nothing is about to become one of the pool. From then on it counts.
 func (p *poolState) waitsForAdoption(pod *Pod) bool {
-	return p.looks() || slices.ContainsFunc(p.orphans(), func(o Orphan) bool { return o.Name == pod.Name })
+	return slices.ContainsFunc(p.orphans(), func(o Orphan) bool { return o.Name == pod.Name })
 }
 
 // evictServing answers for a pod that serves.
@@ -146,17 +146,23 @@ func (p *poolState) withoutGranted(steps []plan.Action) []plan.Action {
 	})
 }
 
-// endedGrants ends the granted evictions that were not carried out and no longer can be. Only a live read shows that. It also
-// ends deletions that were withdrawn, so that nothing that happens to their pods later seems to be one.
-func (p *poolState) endedGrants() []plan.Action {
+// endedIntents ends the granted evictions that were not carried out and no longer can be. Only a live read shows that. It also
+// ends deletions that were withdrawn, so that nothing that happens to their pods later seems to be one, and those whose end only
+// a newer view of claims shows: while no claim changes, no event brings one.
+func (p *poolState) endedIntents() []plan.Action {
 	cached, live := *p.Snapshot, *p.Snapshot
 	cached.Live, live.Live = false, true
 	var ended []plan.Action
 	for _, i := range p.Hold.Intents {
-		if cached.IntentStatus(i).Counts() && !live.IntentStatus(i).Counts() {
+		newer := cached
+		newer.ClaimsAt = max(cached.ClaimsAt, i.Version)
+		switch status := cached.IntentStatus(i); {
+		case status.Counts() && !live.IntentStatus(i).Counts():
 			ended = append(ended, plan.EndIntent{Intent: i, Because: reason.EvictionLapsed})
-		} else if cached.IntentStatus(i) == plan.Obsolete && p.open > 0 {
+		case status == plan.Obsolete && p.open > 0:
 			ended = append(ended, plan.EndIntent{Intent: i, Because: reason.DeletionCancelled})
+		case !p.Live && status == plan.Open && newer.IntentStatus(i) == plan.Done:
+			ended = append(ended, plan.EndIntent{Intent: i, Because: reason.PodNotFound})
 		}
 	}
 	return ended

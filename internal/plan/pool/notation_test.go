@@ -108,6 +108,7 @@ var words = map[string]func(*pool.Snapshot, []string) error{
 			},
 			"service":     func(v string) error { s.Object.Service, s.Object.Generation = v, 2; return nil },
 			"minready":    func(v string) (err error) { s.Object.MinReady, err = time.ParseDuration(v); return err },
+			"lost":        func(v string) (err error) { s.Lost, err = strconv.Atoi(v); return err },
 			"unreadable":  func(string) error { s.Object.Unreadable = "no number"; return nil },
 			"deleting":    func(string) error { s.Object.Deleting = true; return nil },
 			"adopt":       func(string) error { s.Object.Adopt = true; return nil },

@@ -11,16 +11,28 @@ import (
 // The growing pauses between identities whose pods are lost soon after their creation, for example because a node rejects
 // each of them (ADR 42).
 const (
-	firstPause     = 5 * time.Second
-	lossesCountFor = time.Hour
-	longestPause   = firstPause << mostDoublings
+	firstPause   = 5 * time.Second
+	longestPause = firstPause << mostDoublings
 )
+
+// LossesCountFor is how long a lost identity makes the pause before the next one longer.
+const LossesCountFor = time.Hour
+
+// Losses counts the actions that replace lost identities.
+func Losses(done []plan.Receipt) int {
+	n := 0
+	for _, r := range done {
+		deletion, deletes := r.Step.(plan.DeletePod)
+		n += one(deletes && r.Err == nil && slices.Contains(lossCauses, deletion.Because))
+	}
+	return n
+}
 
 // lossCauses are why an identity is given up although there is no doubt about its pod and no client asked for it.
 var lossCauses = []reason.Code{reason.PodFinished, reason.NodeGone, reason.ClaimLost}
 
 // replacedFrom returns from when the identity of a lost pod may be replaced: once the pod is as old as the pause. A pod that
-// has existed for longer than the longest one never waits. Spent claims say how many identities were lost.
+// has existed for longer than the longest one never waits.
 func (p *poolState) replacedFrom(pod *Pod) time.Time {
 	created := pod.Created.Time()
 	if !p.Now.Before(created.Add(longestPause)) {
@@ -29,14 +41,16 @@ func (p *poolState) replacedFrom(pod *Pod) time.Time {
 	return created.Add(firstPause << min(p.recentLosses(), mostDoublings))
 }
 
+// recentLosses is how many identities were lost within the last hour. Spent claims say that, and this process knows of those
+// that have left none.
 func (p *poolState) recentLosses() int {
 	lost := map[ID]bool{}
 	for _, c := range p.Claims {
-		if c.Pool == p.Object.UID && c.Retired && slices.Contains(lossCauses, c.Because) && p.Now.Sub(c.Ended) < lossesCountFor {
+		if c.Pool == p.Object.UID && c.Retired && slices.Contains(lossCauses, c.Because) && p.Now.Sub(c.Ended) < LossesCountFor {
 			lost[c.ID] = true
 		}
 	}
-	return len(lost)
+	return max(len(lost), p.Lost)
 }
 
 // pauses reports whether a lost pod is not replaced yet.

@@ -27,7 +27,7 @@ func Plan(s Snapshot) []plan.Action {
 	ends := slices.Concat(p.finished(), p.surplus(), repairs)
 	updates, noUpdates := p.updates(len(births)+len(adoptions)+len(ends) > 0)
 	steps = append(steps, p.preparations(slices.Concat(ends, updates))...)
-	ends = slices.Concat(p.withoutGranted(ends), updates, p.keptIdentities(), p.retirements(), p.unretirements(), p.claimDeletions(), p.endedGrants())
+	ends = slices.Concat(p.withoutGranted(ends), updates, p.keptIdentities(), p.retirements(), p.unretirements(), p.claimDeletions(), p.endedIntents())
 	waits = append(waits, p.pausedReplacements()...)
 	growth, noGrowth := p.growth()
 	looks, noNodes := p.lookAtVolumes()

@@ -38,6 +38,8 @@ type Snapshot struct {
 	Volumes map[string]VolumeLook
 	// RefusedGrowths are claims for which the API server has refused more storage. They are for reading only.
 	RefusedGrowths []RefusedGrowth
+	// Lost is how many identities this process has replaced within LossesCountFor because they were lost.
+	Lost int
 	// Changes is how the pods of other revisions differ from the pods of the template, as far as it is known: by the name of
 	// the revision, or by the UID of a pod whose revision is not known. It is for reading only, because snapshots share it.
 	Changes map[string]Change

@@ -70,6 +70,9 @@ func (s *Snapshot) Due() []time.Time {
 			due = append(due, p.replacedFrom(pod))
 		}
 	}
+	if at := p.lookIsDue(); s.Object.Adopt && p.missing() > 0 && at.After(s.Now) {
+		due = append(due, at)
+	}
 	for i := range p.pausing {
 		due = append(due, p.replacedFrom(&p.pausing[i]))
 	}

@@ -14,9 +14,9 @@ var adoptions = []Mutant{
 		Test:  poolScenarios + "a-pod-that-the-selector-does-not-match-any-more-is-released", Rule: "create 1 pods",
 	},
 	{
-		Name:  "pod that is released looked for again and again",
-		Edits: []Edit{{"internal/plan/pool/adopt.go", " && !pod.Unmatched && pod.Name", " && pod.Name"}},
-		Test:  poolScenarios + "a-released-pod-keeps-its-claims", Rule: "look for orphans",
+		Name:  "pod that was released adopted again",
+		Edits: []Edit{{"internal/plan/pool/adopt.go", " && !pod.Unmatched && pod.Active()", " && pod.Active()"}},
+		Test:  poolScenarios + "a-released-pod-keeps-its-claims", Rule: "adopt web-a",
 	},
 	{
 		Name:  "pod that the selector matches released",
@@ -40,7 +40,7 @@ var adoptions = []Mutant{
 	},
 	{
 		Name:  "look for orphans that counts for ever",
-		Edits: []Edit{{poolAdopt, "p.Now.Sub(p.Orphans.At) >= lookAgain", "p.Orphans.At.IsZero()"}},
+		Edits: []Edit{{poolAdopt, "!p.lookIsDue().After(p.Now)", "p.Orphans.At.IsZero()"}},
 		Test:  poolScenarios + "a-look-for-orphans-does-not-last", Rule: "create 1 pods of web",
 	},
 	{
@@ -50,7 +50,7 @@ var adoptions = []Mutant{
 	},
 	{
 		Name:  "pod that is adopted although no person asked for it",
-		Edits: []Edit{{poolAdopt, "!p.Object.Adopt && (!o.Labelled || o.Controller != \"\")", "!p.Object.Adopt && o.Controller != \"\""}},
+		Edits: []Edit{{poolAdopt, "(p.Object.Adopt || o.Labelled && o.Controller == \"\")", "(p.Object.Adopt || o.Controller == \"\")"}},
 		Test:  poolScenarios + "a-pod-is-not-adopted-without-the-annotation", Rule: "adopt web-0 of web",
 	},
 	{

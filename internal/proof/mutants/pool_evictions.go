@@ -17,11 +17,6 @@ var poolEvictions = []Mutant{
 		Test:  evictionsOfPool + "a pod that lost its owner stays until it is adopted", Rule: "yes",
 	},
 	{
-		Name:  "pod that lost its owner, evicted before lockstep has looked",
-		Edits: []Edit{{poolEvict, "return p.looks() || slices", "return slices"}},
-		Test:  evictionsOfPool + "a pod that lost its owner stays until lockstep has looked whether it is adopted", Rule: "yes",
-	},
-	{
 		Name:  "pod of a pool evicted beyond the budget",
 		Edits: []Edit{{poolEvict, "p.Object.Replicas-available <= most", "p.Object.Replicas-available <= most+1"}},
 		Test:  evictionsOfPool + "a pod stays while another one is unavailable", Rule: "yes, recorded",
@@ -128,7 +123,7 @@ var poolEvictions = []Mutant{
 	},
 	{
 		Name:  "granted eviction of a pool that never ends",
-		Edits: []Edit{{"internal/plan/pool/plan.go", "p.claimDeletions(), p.endedGrants())", "p.claimDeletions())"}},
+		Edits: []Edit{{"internal/plan/pool/plan.go", "p.claimDeletions(), p.endedIntents())", "p.claimDeletions())"}},
 		Test:  poolScenarios + "an-eviction-that-lapsed-ends-with-a-live-read", Rule: "end intent of web-a",
 	},
 	{

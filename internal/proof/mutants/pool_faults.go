@@ -59,7 +59,7 @@ var faultsOfPools = []Mutant{
 	},
 	{
 		Name:  "withdrawn deletion that stays recorded",
-		Edits: []Edit{{"internal/plan/pool/evict.go", "cached.IntentStatus(i) == plan.Obsolete && p.open > 0", "cached.IntentStatus(i) == plan.Obsolete && p.open > 100"}},
+		Edits: []Edit{{"internal/plan/pool/evict.go", "case status == plan.Obsolete && p.open > 0:", "case status == plan.Obsolete && p.open > 100:"}},
 		Test:  poolScenarios + "a-withdrawn-deletion-leaves-the-record-at-once", Rule: "end intent of web-a",
 	},
 	{

@@ -26,6 +26,46 @@ const (
 // unnoticedInPlans are mistakes in plans of StatefulClusters that no test noticed when they were planted.
 var unnoticedInPlans = []Mutant{
 	{
+		Name:  "pods that lose their owners replaced instead of adopted",
+		Edits: []Edit{{"internal/plan/pool/adopt.go", "if pod := &p.Pods[i]; pod.Owner == \"\" &&", "if pod := &p.Pods[i]; false &&"}},
+		Test:  poolScenarios + "pods-that-lose-their-owners-keep-their-places", Rule: "create 2 pods",
+	},
+	{
+		Name:  "wait for adoption that disappears with each look",
+		Edits: []Edit{{"internal/plan/pool/adopt.go", "steps = append(steps, LookForOrphans{Pool: p.Key.Name})", "return []plan.Action{LookForOrphans{Pool: p.Key.Name}}, nil"}},
+		Test:  poolScenarios + "a-wait-for-adoption-goes-on-while-orphans-are-looked-for", Rule: "-want +got",
+	},
+	{
+		Name:  "pause that does not grow without claims",
+		Edits: []Edit{{"internal/plan/pool/pause.go", "return max(len(lost), p.Lost)", "return len(lost)"}},
+		Test:  poolScenarios + "pauses-double-although-no-claim-says-so", Rule: "delete web-a",
+	},
+	{
+		Name:  "lost identities that this process forgets",
+		Edits: []Edit{{"internal/control/pools/controller.go", "c.Observer.Lost(key, lost)", "c.Observer.Lost(key, 0)"}},
+		Test:  "internal/control/pools TestLostIdentitiesMakeTheNextPauseLonger", Rule: "identities are known to be lost",
+	},
+	{
+		Name:  "lost identities that count for ever",
+		Edits: []Edit{{"internal/cluster/pools/checks.go", "if s.Now.Sub(at) < pool.LossesCountFor {", "if s.Now.Sub(at) >= 0 {"}},
+		Test:  "internal/cluster/pools TestLossesCountForAnHour", Rule: "identities were lost",
+	},
+	{
+		Name:  "record of a pod without claims that lasts until a claim of the cluster changes",
+		Edits: []Edit{{"internal/plan/pool/evict.go", "newer.ClaimsAt = max(cached.ClaimsAt, i.Version)", "newer.ClaimsAt = cached.ClaimsAt"}},
+		Test:  poolScenarios + "the-end-of-a-pod-without-claims-needs-no-newer-view-of-claims", Rule: "wait web because PodDisruptionPending",
+	},
+	{
+		Name:  "revision that lost its label",
+		Edits: []Edit{{"internal/act/pool_revisions.go", "if r.Labels[contract.PoolLabel] == s.Key.Name {", "if true {"}},
+		Test:  "internal/act TestUpdatesOfAStatefulCluster/a revision that exists and lost its label gets it again", Rule: "-want +got",
+	},
+	{
+		Name:  "template with what an API server wrote into it",
+		Edits: []Edit{{"internal/render/render.go", "\"resourceVersion\", \"selfLink\", \"uid\",", "\"selfLink\", \"uid\","}},
+		Test:  "internal/render TestAPodIsItsTemplateWithAnIdentity", Rule: "resourceVersion",
+	},
+	{
 		Name:  "resize given up although there is no deadline",
 		Edits: []Edit{{poolStages, "pod.Resize != ResizeDeferred || p.Object.Deadline == 0", "pod.Resize != ResizeDeferred"}},
 		Test:  poolScenarios + "without-a-deadline-resources-that-do-not-fit-now-are-waited-for", Rule: "prepare hand-over",

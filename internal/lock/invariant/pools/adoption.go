@@ -12,6 +12,8 @@ func breaksOwnPodsOnly(v *view, steps []plan.Action) string {
 	for _, a := range only[pool.AdoptPod](steps) {
 		free := slices.ContainsFunc(v.Orphans.Pods, func(o pool.Orphan) bool {
 			return o.Name == a.Pod && o.UID == a.UID && o.Version == a.Version && o.Controller == "" && (o.Labelled || v.Object.Adopt)
+		}) || slices.ContainsFunc(v.Pods, func(p pool.Pod) bool {
+			return p.Name == a.Pod && p.UID == a.UID && p.Version == a.Version && p.Owner == "" && !p.Unmatched && p.ID == a.ID
 		})
 		taken := slices.ContainsFunc(v.Pods, func(p pool.Pod) bool { return p.ID == a.ID && p.UID != a.UID || v.owned(&p) && p.Name == a.Pod })
 		switch {
