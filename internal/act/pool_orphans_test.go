@@ -71,11 +71,16 @@ func TestWhichPodsAreOrphans(t *testing.T) {
 			r.answers = func(string) any {
 				return &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []corev1.Pod{pod}}
 			}
-			if _, err := r.Run(t.Context(), testPool(), []plan.Action{statefulcluster.LookForOrphans{Pool: "db"}}, hold.Decision{}); err != nil {
+			s := testPool()
+			s.Object.Selector = "app=db"
+			if _, err := r.Run(t.Context(), s, []plan.Action{statefulcluster.LookForOrphans{Pool: "db"}}, hold.Decision{}); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, passedOn.found); diff != "" {
 				t.Errorf("orphans (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{"GET pods?labelSelector=app%3Ddb"}, r.said()); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 		})
 	}

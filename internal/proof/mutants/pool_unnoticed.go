@@ -556,6 +556,11 @@ var unnoticedInWrites = []Mutant{
 		Test:  whichOrphans + "it terminates", Rule: "orphans (-want +got)",
 	},
 	{
+		Name:  "pod that the selector does not match, taken for an orphan",
+		Edits: []Edit{{actAdoption, "metav1.ListOptions{LabelSelector: s.Object.Selector}", "metav1.ListOptions{}"}},
+		Test:  whichOrphans + "it runs", Rule: "requests (-want +got)",
+	},
+	{
 		Name:  "pod that has ended, taken for an orphan",
 		Edits: []Edit{{actAdoption, "p.Status.Phase == corev1.PodSucceeded || ", ""}},
 		Test:  whichOrphans + "it has ended", Rule: "orphans (-want +got)",
