@@ -54,7 +54,7 @@ func (r *recorder) bodyOf() map[string]string {
 func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 	_, object, _ := strings.Cut(q.URL.Path, "/namespaces/team/")
 	what := q.Method + " " + object
-	if q.URL.Query().Has("dryRun") {
+	if q.URL.Query().Has("dryRun") || q.URL.Query().Has("labelSelector") {
 		what += "?" + q.URL.RawQuery
 	}
 	var body []byte

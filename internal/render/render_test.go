@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lockstep-dev/lockstep/internal/contract"
 	"github.com/lockstep-dev/lockstep/internal/plan"
 	"github.com/lockstep-dev/lockstep/internal/plan/pool"
 	"github.com/lockstep-dev/lockstep/internal/render"
@@ -122,6 +123,36 @@ func TestATemplateCannotSayWhatOnlyLockstepSays(t *testing.T) {
 	same(t, `{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "db-data-0123456789abcdef", "namespace": "team",
 		"labels": {"app": "db", "lockstep.dev/statefulcluster": "db", "lockstep.dev/instance-id": "0123456789abcdef", "lockstep.dev/claim": "data", "lockstep.dev/pool-uid": "u"},
 		"annotations": {"lockstep.dev/claim-templates": "data", "lockstep.dev/keep": "true"}}}`, got)
+}
+
+// A pod that said that it is to be replaced would be replaced by another one that says so, without end.
+func TestATemplateSaysNothingThatOnlyOneObjectMaySay(t *testing.T) {
+	for sentence, own := range map[string]string{
+		"the pod before":         contract.HandoverAnnotation,
+		"an update in place":     contract.InPlaceUpdateAnnotation,
+		"the other claims":       contract.SiblingsAnnotation,
+		"the end of an identity": contract.RetiredAtAnnotation,
+		"the reason of an end":   contract.RetiredReasonAnnotation,
+		"that it is to leave":    contract.SpecifiedDeleteLabel,
+		"the storage":            contract.StorageAnnotation,
+		"a withdrawn deletion":   contract.WithdrawnAnnotation,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			for _, field := range []string{"labels", "annotations"} {
+				template := `{"metadata": {"` + field + `": {"` + own + `": "of-a-template", "stays": "yes"}}, "spec": {}}`
+				pod, ofPod := render.Pod(key, object, birth(template))
+				claim, ofClaim := render.Claim(key, object, pool.ClaimTemplate{Name: "data", Template: []byte(template)}, pool.CompletePod{ID: id, Siblings: []string{"data"}})
+				if err := errors.Join(ofPod, ofClaim); err != nil {
+					t.Fatal(err)
+				}
+				for _, made := range [][]byte{pod, claim} {
+					if strings.Contains(string(made), "of-a-template") || !strings.Contains(string(made), `"stays":"yes"`) {
+						t.Errorf("%s of a template: got %s", field, made)
+					}
+				}
+			}
+		})
+	}
 }
 
 // What a template says about storage counts only as its request.

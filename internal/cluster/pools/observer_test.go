@@ -560,3 +560,52 @@ func TestTheCacheShowsThePoolsOfItsWatch(t *testing.T) {
 		t.Errorf("enqueued %v, want %v", changed, want)
 	}
 }
+
+// A pod whose label changes is missing in the pool that it had before.
+func TestBothPoolsOfARelabelledObjectAreEnqueued(t *testing.T) {
+	labelled := func(pool string) any {
+		return kept(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db-a", Namespace: "team", Labels: map[string]string{contract.PoolLabel: pool}}})
+	}
+	for sentence, tc := range map[string]struct {
+		former, latest string
+		want           []plan.Key
+	}{
+		"it goes to another pool": {"db", "other", []plan.Key{key, KeyOf("team", "other")}},
+		"it stays":                {"db", "db", []plan.Key{key}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := newObserver(t, &server{})
+			var enqueued []plan.Key
+			o.options.Changed = func(key plan.Key) { enqueued = append(enqueued, key) }
+			o.changed(labelled(tc.former), labelled(tc.latest))
+			if diff := cmp.Diff(tc.want, enqueued); diff != "" {
+				t.Errorf("enqueued (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a claim belongs to may delete it, unless it is the object itself.
+func TestWhatAClaimWithoutLabelsBelongsTo(t *testing.T) {
+	set := metav1.OwnerReference{Kind: "StatefulSet", Name: "db", UID: "s"}
+	object := metav1.OwnerReference{Kind: "StatefulCluster", Name: "db", UID: "u"}
+	former := metav1.OwnerReference{Kind: "StatefulCluster", Name: "db", UID: "former"}
+	for sentence, tc := range map[string]struct {
+		owners []metav1.OwnerReference
+		want   string
+	}{
+		"to nothing":                         {nil, ""},
+		"to the object":                      {[]metav1.OwnerReference{object}, ""},
+		"to a StatefulSet":                   {[]metav1.OwnerReference{set}, "StatefulSet/db"},
+		"to a StatefulSet and to the object": {[]metav1.OwnerReference{set, object}, "StatefulSet/db"},
+		"to an earlier object of its name":   {[]metav1.OwnerReference{former}, "StatefulCluster/db"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "data-db-0", UID: "c", ResourceVersion: "9", OwnerReferences: tc.owners}}
+			want := &pool.UnlabelledClaim{Name: "data-db-0", Template: "data", UID: "c", Version: 9, Owner: tc.want}
+			if diff := cmp.Diff(want, unlabelledOf(m, "data", "u")); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/lockstep-dev/lockstep/internal/control/loop"
 	"github.com/lockstep-dev/lockstep/internal/lock/freshness"
 	"github.com/lockstep-dev/lockstep/internal/lock/hold"
 	"github.com/lockstep-dev/lockstep/internal/lock/invariant"
@@ -283,6 +284,23 @@ func TestNoDisruptionBeginsLongAfterTheFirstRead(t *testing.T) {
 			t.Errorf("disruptions may begin until %s after the first read, want %s", got, hold.ConfirmedFor)
 		}
 	})
+}
+
+// The caches may show less than a live read did, and no event says when they have caught up.
+func TestALiveReadIsFollowedByAnotherLook(t *testing.T) {
+	for sentence, tc := range map[string]struct {
+		world world
+		want  loop.Outcome
+	}{
+		"the plan needed a live read": {world{cached: withSpentClaim(observed(false, 1, "a")), live: observed(true, 1, "a")}, loop.After(hold.ReconcileAgainAfter)},
+		"the caches sufficed":         {world{cached: observed(false, 1, "a")}, loop.Done()},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if got, err := tc.world.controller(true, freshness.NewLog()).Reconcile(t.Context(), key); err != nil || got != tc.want {
+				t.Errorf("error %v, the next look is %s, want %s", err, got, tc.want)
+			}
+		})
+	}
 }
 
 // A hole is filled once: until the caches show the new pod, nothing is planned.

@@ -14,12 +14,15 @@ const (
 	cacheOfPools   = "internal/cluster/pools/follow.go"
 	liveReadOfPool = "internal/cluster/pools/observer.go"
 	convertsPools  = "internal/cluster/pools/convert.go"
+	controlsPools  = "internal/control/pools/controller.go"
 	renders        = "internal/render/render.go"
 	lookOnce       = "internal/cluster/pools TestALookAtVolumesShowsWhatAPodWaitsFor/"
 	lookTwice      = "internal/cluster/pools TestALiveReadLooksAgainAtVolumesThatWereOutOfReach/"
 	whatIsAsked    = "internal/cluster/pools TestSameDesiredStateComparesWhatDisruptionsDependOn/"
 	whatIsRefused  = "internal/act TestWhichRefusalsMakeAChangeImpossibleInPlace/"
 	noMoreStorage  = "internal/act TestWhichRefusalsOfMoreStorageArePassedOn/"
+	saysNothing    = "internal/render TestATemplateSaysNothingThatOnlyOneObjectMaySay/"
+	whichOrphans   = "internal/act TestWhichPodsAreOrphans/"
 	dated          = "internal/act TestUpdatesInPlaceAreDatedByTheTimeOfTheirRequest/"
 )
 
@@ -245,6 +248,21 @@ var unnoticedInPlans = []Mutant{
 		Edits: []Edit{{poolRepair, "isHealth(c.Because) && p.Now.Sub(c.Ended) < attemptsCountFor {", "isHealth(c.Because) {"}},
 		Test:  poolScenarios + "only-ill-identities-of-the-last-day-delay-a-repair", Rule: "delete web-a",
 	},
+	{
+		Name:  "identity given up once the grace period of its former pod ends",
+		Edits: []Edit{{poolHandOver, "p.EndsBy.Add(s.Object.HandoverTimeout)", "p.EndsBy"}},
+		Test:  poolScenarios + "a-hand-over-is-not-given-up-before-its-time", Rule: "create 1 pods of web",
+	},
+	{
+		Name:  "identity given up although there is no time for hand-overs",
+		Edits: []Edit{{poolHandOver, "return s.Object.HandoverTimeout > 0 && !p.EndsBy", "return !p.EndsBy"}},
+		Test:  poolScenarios + "without-a-time-for-hand-overs-none-is-given-up", Rule: "create 1 pods of web",
+	},
+	{
+		Name:  "claims that are being deleted, made to belong to the object",
+		Edits: []Edit{{poolClaims, "c.Pool == p.Object.UID && !c.Deleting && wanted", "c.Pool == p.Object.UID && wanted"}},
+		Test:  poolScenarios + "claims-that-are-being-deleted-do-not-belong-to-the-object", Rule: "own 1 claims of web",
+	},
 }
 
 // unnoticedInHistory are mistakes in what the Lease records of replaced pods that no test noticed when they were planted.
@@ -443,6 +461,26 @@ var unnoticedInCaches = []Mutant{
 		Edits: []Edit{{cacheOfPools, "\t\tobjects[key] = o\n", "\t\tif objects[key] = o; s.observer.objects[key].UID != \"\" {\n\t\t\tobjects[key] = s.observer.objects[key]\n\t\t}\n"}},
 		Test:  "internal/cluster/pools TestTheCacheShowsThePoolsOfItsWatch", Rule: "the cache shows",
 	},
+	{
+		Name:  "former pool of a relabelled pod that is not looked at",
+		Edits: []Edit{{liveReadOfPool, "\t\to.touched(former)\n", ""}},
+		Test:  "internal/cluster/pools TestBothPoolsOfARelabelledObjectAreEnqueued/it goes to another pool", Rule: "enqueued (-want +got)",
+	},
+	{
+		Name:  "claim of the object, taken for that of another owner",
+		Edits: []Edit{{convertsPools, "if string(owner.UID) != object {", "if object != \"\" {"}},
+		Test:  "internal/cluster/pools TestWhatAClaimWithoutLabelsBelongsTo/to the object", Rule: "StatefulCluster/db",
+	},
+	{
+		Name:  "claim of a StatefulSet, taken for free",
+		Edits: []Edit{{convertsPools, "if string(owner.UID) != object {", "if string(owner.UID) == \"\" {"}},
+		Test:  "internal/cluster/pools TestWhatAClaimWithoutLabelsBelongsTo/to a StatefulSet", Rule: "StatefulSet/db",
+	},
+	{
+		Name:  "live read that is not followed by another look",
+		Edits: []Edit{{controlsPools, "if seen.Live {", "if false {"}},
+		Test:  "internal/control/pools TestALiveReadIsFollowedByAnotherLook/the plan needed a live read", Rule: "want after 1s",
+	},
 }
 
 // unnoticedInWrites are mistakes in what is written for StatefulClusters that no test noticed when they were planted.
@@ -521,5 +559,55 @@ var unnoticedInWrites = []Mutant{
 		Name:  "claims of a new identity that stay although they go with the object",
 		Edits: []Edit{{renders, "if o.Claim.DeleteWithObject {", "if o.UID == \"\" {"}},
 		Test:  "internal/render TestAClaimBelongsToTheObjectIfItGoesWithIt", Rule: "it goes with the object: true",
+	},
+	{
+		Name:  "hand-over that a template says",
+		Edits: []Edit{{renders, "contract.HandoverAnnotation, contract.InPlaceUpdateAnnotation,", "contract.InPlaceUpdateAnnotation,"}},
+		Test:  saysNothing + "the pod before", Rule: "of-a-template",
+	},
+	{
+		Name:  "update in place that a template says",
+		Edits: []Edit{{renders, "contract.InPlaceUpdateAnnotation, contract.SiblingsAnnotation,", "contract.SiblingsAnnotation,"}},
+		Test:  saysNothing + "an update in place", Rule: "of-a-template",
+	},
+	{
+		Name:  "set of claims that a template says",
+		Edits: []Edit{{renders, "contract.InPlaceUpdateAnnotation, contract.SiblingsAnnotation,", "contract.InPlaceUpdateAnnotation,"}},
+		Test:  saysNothing + "the other claims", Rule: "of-a-template",
+	},
+	{
+		Name:  "time of an end that a template says",
+		Edits: []Edit{{renders, "contract.RetiredAtAnnotation, contract.RetiredReasonAnnotation,", "contract.RetiredReasonAnnotation,"}},
+		Test:  saysNothing + "the end of an identity", Rule: "of-a-template",
+	},
+	{
+		Name:  "reason of an end that a template says",
+		Edits: []Edit{{renders, "contract.RetiredAtAnnotation, contract.RetiredReasonAnnotation,", "contract.RetiredAtAnnotation,"}},
+		Test:  saysNothing + "the reason of an end", Rule: "of-a-template",
+	},
+	{
+		Name:  "request to replace a pod that a template says",
+		Edits: []Edit{{renders, "contract.SpecifiedDeleteLabel, contract.StorageAnnotation,", "contract.StorageAnnotation,"}},
+		Test:  saysNothing + "that it is to leave", Rule: "of-a-template",
+	},
+	{
+		Name:  "pod that terminates, taken for an orphan",
+		Edits: []Edit{{actAdoption, "ended := p.DeletionTimestamp != nil || ", "ended := "}},
+		Test:  whichOrphans + "it terminates", Rule: "orphans (-want +got)",
+	},
+	{
+		Name:  "pod that the selector does not match, taken for an orphan",
+		Edits: []Edit{{actAdoption, "metav1.ListOptions{LabelSelector: s.Object.Selector}", "metav1.ListOptions{}"}},
+		Test:  whichOrphans + "it runs", Rule: "requests (-want +got)",
+	},
+	{
+		Name:  "pod that has ended, taken for an orphan",
+		Edits: []Edit{{actAdoption, "p.Status.Phase == corev1.PodSucceeded || ", ""}},
+		Test:  whichOrphans + "it has ended", Rule: "orphans (-want +got)",
+	},
+	{
+		Name:  "pod that has failed, taken for an orphan",
+		Edits: []Edit{{actAdoption, " || p.Status.Phase == corev1.PodFailed", ""}},
+		Test:  whichOrphans + "it has failed", Rule: "orphans (-want +got)",
 	},
 }
