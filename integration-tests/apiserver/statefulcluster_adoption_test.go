@@ -197,6 +197,45 @@ func TestStatefulClusterThatIsAppliedAgainKeepsItsPods(t *testing.T) {
 	})
 }
 
+// Pods lose their owners by a restore, or by a client that removes the references.
+func TestStatefulClusterAdoptsPodsThatLoseTheirOwnersOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(3)
+	before := p.settles(3)
+	for i := range before {
+		none := []byte(`[{"op": "remove", "path": "/metadata/ownerReferences"}]`)
+		if _, err := p.world.admin.CoreV1().Pods(p.scene.name).Patch(t.Context(), before[i].Name, types.JSONPatchType, none, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.eventually("all of them belong to it again, and to no other pod", func(present) error {
+		pods := p.pods()
+		if _, was := identities(before); len(pods) != 3 || slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
+			return metav1.GetControllerOf(&pod) == nil || !slices.Contains(was, string(pod.UID))
+		}) {
+			_, uids := identities(pods)
+			return fmt.Errorf("the pods were %v and are %v", was, uids)
+		}
+		return nil
+	})
+}
+
+func TestStatefulClusterFillsAHoleAlthoughItsRevisionLostItsLabel(t *testing.T) {
+	t.Parallel()
+	p := unmanaged(t).withPool(2)
+	before := p.settles(2)
+	revisions := p.world.admin.AppsV1().ControllerRevisions(p.scene.name)
+	list, err := revisions.List(t.Context(), listOptions)
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%d revisions, %v", len(list.Items), err)
+	}
+	if _, err := revisions.Patch(t.Context(), list.Items[0].Name, types.MergePatchType, []byte(`{"metadata": {"labels": null}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p.deletePod(before[0].Name)
+	p.settles(2)
+}
+
 // A person takes a pod out of its StatefulCluster, to look at it, and gives it back.
 func TestStatefulClusterReleasesAPodThatItsSelectorDoesNotMatch(t *testing.T) {
 	t.Parallel()

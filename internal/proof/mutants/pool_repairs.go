@@ -107,7 +107,7 @@ var poolRepairs = []Mutant{
 	{
 		Name:  "claim that an older list lacks, taken for lost",
 		Edits: []Edit{{poolRepair, "if pod.Gated || p.ClaimsAt < pod.Version {", "if pod.Gated {"}},
-		Test:  poolScenarios + "an-older-list-of-claims-shows-no-damage", Rule: "delete web-a",
+		Test:  poolScenarios + "an-older-list-of-claims-shows-no-damage", Rule: "because ClaimLost",
 	},
 	{
 		Name:  "identity given up because of a bad template",
