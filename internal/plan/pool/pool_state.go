@@ -80,9 +80,9 @@ func newPoolState(seen *Snapshot) *poolState {
 	return p
 }
 
-// keptHandovers returns the hand-overs for which the pool has a place, those that are recorded first. Of these the oldest ones
-// go without a place: a new identity may have got it because the former pod did not end in time. A pod that was created in the
-// meantime and has no claims yet makes room for them, because it has no data.
+// keptHandovers returns the hand-overs for which the pool has a place, those that are recorded first. The oldest ones go without
+// a place: a new identity may have got it because the former pod did not end in time, and those that are not recorded have just
+// begun. A pod that was created in the meantime and has no claims yet makes room for them, because it has no data.
 func (p *poolState) keptHandovers() []handover {
 	givenUp := func(h handover) bool { return h.Overdue && p.mayGiveUpInDoubt(nil) }
 	recorded := slices.DeleteFunc(slices.Clone(p.recordedOver), givenUp)
@@ -94,8 +94,9 @@ func (p *poolState) keptHandovers() []handover {
 		}
 	}
 	places := max(0, p.Object.Replicas-withData)
-	kept := append(recorded[max(0, len(recorded)-places):], unrecorded...)
-	return kept[:min(len(kept), places)]
+	unrecorded = unrecorded[:min(len(unrecorded), places)]
+	earlier := min(len(recorded), places-len(unrecorded))
+	return append(recorded[len(recorded)-earlier:], unrecorded...)
 }
 
 // isNew reports whether a pod was created and not completed yet, so that its identity has no data.

@@ -109,8 +109,13 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "hand-over that was given up and gets the place of another one",
-		Edits: []Edit{{poolState, "recorded[max(0, len(recorded)-places):]", "recorded"}},
+		Edits: []Edit{{poolState, "recorded[len(recorded)-earlier:]", "recorded[:earlier]"}},
 		Test:  poolScenarios + "a-hand-over-that-was-given-up-takes-no-place-of-another", Rule: "hand over a of web",
+	},
+	{
+		Name:  "hand-over that was given up and gets the place of a pod that was deleted",
+		Edits: []Edit{{poolState, "unrecorded = unrecorded[:min(len(unrecorded), places)]\n\tearlier := min(len(recorded), places-len(unrecorded))", "earlier := min(len(recorded), places)\n\tunrecorded = unrecorded[:min(len(unrecorded), places-earlier)]"}},
+		Test:  poolScenarios + "a-hand-over-that-was-given-up-takes-no-place-of-a-deleted-pod", Rule: "keep identity of web-b",
 	},
 	{
 		Name:  "hand-over that has ended once its next pod exists",
