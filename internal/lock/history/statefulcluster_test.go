@@ -233,11 +233,11 @@ func TestAHandOverBeginsAnUpdateOnlyIfPodsMayBeUpdated(t *testing.T) {
 }
 
 // asks makes a person ask to replace a pod.
-func (c *cluster) asks(pod int) { c.Pods[pod].Asked = true }
+func (c *cluster) asks() { c.Pods[0].Asked = true }
 
 func TestAReplacementIsRecordedUntilTheSuccessorIsReady(t *testing.T) {
 	c := clusterOf(2, 1)
-	c.asks(0)
+	c.asks()
 	c.round()
 	c.round()
 	c.round()
@@ -256,7 +256,7 @@ func TestAReplacementIsRecordedUntilTheSuccessorIsReady(t *testing.T) {
 // A person changes the labels of the successor before it is Ready, so it is released.
 func TestAReplacementEndsIfTheSuccessorIsReleased(t *testing.T) {
 	c := clusterOf(2, 1)
-	c.asks(0)
+	c.asks()
 	c.round()
 	c.round()
 	c.begins["db-new1"] = c.Now.Add(time.Hour)
@@ -272,7 +272,7 @@ func TestAReplacementEndsIfTheSuccessorIsReleased(t *testing.T) {
 // A pod that ends while fewer pods are asked for has no successor.
 func TestAPodWithoutASuccessorIsNoReplacement(t *testing.T) {
 	c := clusterOf(2, 1)
-	c.asks(0)
+	c.asks()
 	c.round()
 	c.Object.Replicas = 1
 	for range 6 {
@@ -287,7 +287,7 @@ func TestAPodWithoutASuccessorIsNoReplacement(t *testing.T) {
 func TestAReplacementDuringAnUpdateHasARecordOfItsOwn(t *testing.T) {
 	c := clusterOf(3, 1)
 	c.template(2)
-	c.asks(0)
+	c.asks()
 	for range 30 {
 		c.round()
 	}
