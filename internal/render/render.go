@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -192,6 +193,9 @@ func decode(text []byte) (object, error) {
 	numbers.UseNumber() // so that no digit of a large number is lost
 	if err := numbers.Decode(&decoded); err != nil {
 		return nil, err
+	}
+	if decoded == nil {
+		return nil, errors.New("it is null")
 	}
 	return decoded, nil
 }

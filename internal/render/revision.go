@@ -75,6 +75,9 @@ func Decode(text []byte) (pool.Templates, error) {
 
 // Templates returns the templates with the names of the claim templates.
 func Templates(template json.RawMessage, claims []json.RawMessage) (pool.Templates, error) {
+	if _, err := decode(template); err != nil {
+		return pool.Templates{}, fmt.Errorf("read pod template: %w", err)
+	}
 	t := pool.Templates{Pod: template}
 	for _, claim := range claims {
 		decoded, err := decode(claim)

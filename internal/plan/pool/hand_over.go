@@ -166,6 +166,7 @@ func (p *poolState) prepare(pod *Pod) (_ PrepareHandover, marked bool) {
 	for _, c := range claims {
 		prepare.Siblings = append(prepare.Siblings, c.Template)
 	}
+	slices.Sort(prepare.Siblings)
 	for _, c := range claims {
 		if c.From != pod.UID || c.Retain != pod.Retain || !slices.Equal(c.Siblings, prepare.Siblings) {
 			prepare.Claims = append(prepare.Claims, c)

@@ -29,6 +29,31 @@ const (
 // unnoticedInPlans are mistakes in plans of StatefulClusters that no test noticed when they were planted.
 var unnoticedInPlans = []Mutant{
 	{
+		Name:  "template that is null",
+		Edits: []Edit{{"internal/render/render.go", "if decoded == nil {", "if false {"}},
+		Test:  "internal/render FuzzTemplates", Rule: "nil map",
+	},
+	{
+		Name:  "pods that leave in the order of the caches",
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "slices.SortStableFunc(p.staying, p.leavesFirst)", "_ = p.leavesFirst"}},
+		Test:  "internal/plan/pool TestPlansDoNotDependOnTheOrderOfObjects", Rule: "then",
+	},
+	{
+		Name:  "holes that wait for the hold",
+		Edits: []Edit{{"internal/plan/pool/create_pods.go", "if p.current.Name == \"\" {", "if p.current.Name == \"\" || p.Hold.Holder.Foreign() {"}},
+		Test:  "internal/plan/pool TestHolesAreFilled", Rule: "places are filled",
+	},
+	{
+		Name:  "evictions beyond the budget, of any StatefulCluster",
+		Edits: []Edit{{"internal/plan/pool/evict.go", "p.Object.Replicas-available <= most", "p.Object.Replicas-available <= most+1"}},
+		Test:  "internal/plan/pool TestNoEvictionBreaksARule", Rule: "GrantWithinBudget",
+	},
+	{
+		Name:  "updates beyond the budget, of any StatefulCluster",
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "return max(0, p.Object.Replicas-p.countAvailable())", "return 0"}},
+		Test:  "internal/plan/pool TestNoPlanBreaksARule", Rule: "breaks",
+	},
+	{
 		Name:  "pods that lose their owners replaced instead of adopted",
 		Edits: []Edit{{"internal/plan/pool/adopt.go", "if pod := &p.Pods[i]; pod.Owner == \"\" &&", "if pod := &p.Pods[i]; false &&"}},
 		Test:  poolScenarios + "pods-that-lose-their-owners-keep-their-places", Rule: "create 2 pods",
