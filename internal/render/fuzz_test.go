@@ -75,3 +75,15 @@ func lawful(t *testing.T, rendered []byte, name string, labels ...string) {
 		}
 	}
 }
+
+// A client may write anything into a ControllerRevision.
+func TestTemplatesThatAreNoObjectsAreRefused(t *testing.T) {
+	for _, text := range []string{`null`, `[]`, `"db"`, ``} {
+		if _, err := render.Templates(json.RawMessage(text), nil); err == nil {
+			t.Errorf("the pod template %s is accepted", text)
+		}
+		if _, err := render.Templates(json.RawMessage(`{}`), []json.RawMessage{json.RawMessage(text)}); err == nil {
+			t.Errorf("the claim template %s is accepted", text)
+		}
+	}
+}

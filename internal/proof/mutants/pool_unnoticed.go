@@ -31,7 +31,7 @@ var unnoticedInPlans = []Mutant{
 	{
 		Name:  "template that is null",
 		Edits: []Edit{{"internal/render/render.go", "if decoded == nil {", "if false {"}},
-		Test:  "internal/render FuzzTemplates", Rule: "nil map",
+		Test:  "internal/render TestTemplatesThatAreNoObjectsAreRefused", Rule: "is accepted",
 	},
 	{
 		Name:  "pods that leave in the order of the caches",
