@@ -360,6 +360,7 @@ func (h *history) released(s *server, p *pool.Pod, seen *pool.Snapshot) {
 		shown, wasShown := s.past[seen.ClaimsAt].claims[name]
 		switch was := had[name]; {
 		case !exists && (wasShown || s.hadSince(h.birth[p.UID], name)):
+			has[name] = "" // so no later claim of the name is the same
 		case !exists:
 			h.breaks("ClaimsFirst: pod %s may be scheduled, and claim %s does not exist", p.Name, name)
 		case was != "" && was != c.UID && shown.UID != was: // otherwise it was deleted since
