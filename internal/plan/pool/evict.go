@@ -15,8 +15,8 @@ type Outlook struct{ *poolState }
 func OutlookOf(s Snapshot) Outlook { return Outlook{newPoolState(&s)} }
 
 // Evict decides about the eviction of a pod of the pool. A pod that does not serve may go, whatever else is underway, and so
-// may all pods while the object is deleted. A pod that is about to be adopted stays until it counts. One that serves is recorded first, and may only go if not more than
-// MaxUnavailable pods, and at least one, are unavailable then.
+// may all pods while the object is deleted. A pod that is about to be adopted stays until it counts. One that serves is recorded
+// first, and may only go if not more than MaxUnavailable pods, and at least one, are unavailable then.
 func (o Outlook) Evict(r plan.EvictionRequest) plan.EvictionAnswer {
 	p := o.poolState
 	pod, exists := p.podNamed(r.Pod)

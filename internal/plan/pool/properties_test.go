@@ -151,7 +151,7 @@ func anySnapshot(t *rapid.T) pool.Snapshot {
 	s.Hold.Exists, s.Hold.UID, s.Hold.Own = true, "lease", rapid.Bool().Draw(t, "own")
 	switch {
 	case rapid.IntRange(0, 7).Draw(t, "another holder") == 0:
-		s.Hold.Holder = "manual/somebody"
+		s.Hold.Holder = "manual/me"
 	case len(s.Hold.Intents) > 0:
 		s.Hold.Holder = plan.StatefulClusterOperation.For("web")
 	}

@@ -63,9 +63,10 @@ func (s *Snapshot) Gone() bool { return !s.Object.Exists() && len(s.Pods) == 0 }
 func (s *Snapshot) Due() []time.Time {
 	p, due := newPoolState(s), []time.Time(nil)
 	for i := range p.staying {
-		switch pod := &p.staying[i]; {
-		case p.ailmentOf(pod).at.After(s.Now):
-			due = append(due, p.ailmentOf(pod).at)
+		pod := &p.staying[i]
+		switch a := p.ailmentOf(pod); {
+		case a.at.After(s.Now):
+			due = append(due, a.at)
 		case p.ails(pod) && p.pauses(pod):
 			due = append(due, p.replacedFrom(pod))
 		}
