@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lockstep-dev/lockstep/integration-tests/faultproxy"
 	"github.com/lockstep-dev/lockstep/integration-tests/judge"
@@ -233,24 +234,11 @@ func appliedAgain(random *rand.Rand, p *pool) fault {
 	f := fault{replica: -1, at: between(random, time.Second, 8*time.Second), once: "applied again"}
 	f.description = fmt.Sprintf("after %s the StatefulCluster is deleted without its pods, and applied again %s later", f.at, away)
 	f.run = func(ctx context.Context, t *trial, _ *replica) error {
-		objects := t.env.dynamic.Resource(statefulClusters).Namespace(t.namespace)
-		orphan := metav1.DeletePropagationOrphan
-		err := retry(ctx, "delete the StatefulCluster without its pods", func(ctx context.Context) error {
-			return objects.Delete(ctx, p.name, metav1.DeleteOptions{PropagationPolicy: &orphan})
-		})
-		if err != nil {
-			return err
-		}
-		err = retry(ctx, "wait for the end of the StatefulCluster", func(context.Context) error {
-			if t.state.deletedPool() == nil {
-				return errors.New("it is still there")
-			}
-			return nil
-		})
-		if err != nil {
+		if err := t.deletePoolWithoutPods(ctx); err != nil {
 			return err
 		}
 		wait(ctx, away)
+		objects := t.env.dynamic.Resource(statefulClusters).Namespace(t.namespace)
 		return retry(ctx, "apply the StatefulCluster again", func(ctx context.Context) error {
 			again := p.object()
 			again.Object["spec"] = t.state.deletedPool().Object["spec"]
@@ -262,4 +250,55 @@ func appliedAgain(random *rand.Rand, p *pool) fault {
 		})
 	}
 	return f
+}
+
+// orphanedWithin is how long the garbage collection may take to make the pods of a StatefulCluster orphans. After failures it
+// may try again only minutes later.
+const orphanedWithin = 30 * time.Second
+
+// deletePoolWithoutPods deletes the StatefulCluster of the plan, and returns once it is gone. If the garbage collection takes
+// too long, the campaign does its work.
+func (t *trial) deletePoolWithoutPods(ctx context.Context) error {
+	objects, orphan := t.env.dynamic.Resource(statefulClusters).Namespace(t.namespace), metav1.DeletePropagationOrphan
+	err := retry(ctx, "delete the StatefulCluster without its pods", func(ctx context.Context) error {
+		return objects.Delete(ctx, t.plan.pool.name, metav1.DeleteOptions{PropagationPolicy: &orphan})
+	})
+	if err != nil {
+		return err
+	}
+	isGone := func(context.Context) error {
+		if t.state.deletedPool() == nil {
+			return errors.New("it is still there")
+		}
+		return nil
+	}
+	patient, cancel := context.WithTimeout(ctx, orphanedWithin)
+	defer cancel()
+	if retry(patient, "wait for the end of the StatefulCluster", isGone) == nil {
+		return nil
+	}
+	t.count("StatefulCluster orphaned by the campaign")
+	if err := retry(ctx, "make the pods of the StatefulCluster orphans", t.orphanPods); err != nil {
+		return err
+	}
+	return retry(ctx, "wait for the end of the StatefulCluster", isGone)
+}
+
+// orphanPods does what the garbage collection does for an object that is deleted without its pods: the pods have no owner any
+// more, and then nothing keeps the object.
+func (t *trial) orphanPods(ctx context.Context) error {
+	objects := t.env.dynamic.Resource(statefulClusters).Namespace(t.namespace)
+	object, err := objects.Get(ctx, t.plan.pool.name, metav1.GetOptions{})
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	for _, p := range t.state.podsOfPool() {
+		disown := fmt.Appendf(nil, `{"metadata":{"uid":%q,"ownerReferences":[{"$patch":"delete","uid":%q}]}}`, p.UID, object.GetUID())
+		if _, err := t.client.CoreV1().Pods(t.namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, disown, metav1.PatchOptions{}); ignoreMissing(err) != nil {
+			return err
+		}
+	}
+	release := fmt.Appendf(nil, `{"metadata":{"uid":%q,"finalizers":null}}`, object.GetUID())
+	_, err = objects.Patch(ctx, object.GetName(), types.MergePatchType, release, metav1.PatchOptions{})
+	return ignoreMissing(err)
 }

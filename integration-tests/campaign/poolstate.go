@@ -51,6 +51,9 @@ func (t *trial) checkPool(ctx context.Context, end bool) error {
 		replicas, content = p.finalReplicas, p.final
 	}
 	pods := t.state.podsOfPool()
+	if len(pods) != replicas && t.state.deletedPool() != nil {
+		return fmt.Errorf("StatefulCluster %s does not exist, and has %d pods", p.name, len(pods))
+	}
 	if len(pods) != replicas {
 		return fmt.Errorf("StatefulCluster %s has %d pods, %d wanted", p.name, len(pods), replicas)
 	}

@@ -26,9 +26,6 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/show/spans"
 )
 
-// reportAfter is how long caches must be behind before it is reported.
-const reportAfter = 5 * time.Second
-
 type observer interface {
 	Managed(namespace string) bool
 	Cached(plan.Key) group.Snapshot
@@ -90,7 +87,7 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	}
 	c.Traces.Show(ctx, key, cached.Hold.Rollouts)
 	if missing, lasting := c.Fresh.Behind(&cached); missing != "" {
-		c.reportStaleCaches(ctx, cached, missing, lasting >= reportAfter)
+		c.reportStaleCaches(ctx, cached, missing, lasting >= hold.StaleCachesAfter)
 		return loop.After(hold.ReconcileAgainAfter), nil
 	}
 	return c.planAndAct(ctx, cached)

@@ -71,8 +71,8 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 		return loop.Gone(), nil
 	}
 	c.Traces.Show(ctx, key, cached.Hold.Rollouts)
-	if missing, _ := c.Fresh.Behind(&cached); missing != "" {
-		c.Log.WithContext(ctx).WithFields(fields(key)).WithField("missing", missing).Debug("the caches do not show the last known state yet")
+	if missing, lasting := c.Fresh.Behind(&cached); missing != "" {
+		c.reportStaleCaches(ctx, cached, missing, lasting >= hold.StaleCachesAfter)
 		return loop.After(hold.ReconcileAgainAfter), nil
 	}
 	t, undone := c.decide(ctx, cached)
@@ -99,6 +99,17 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 		outcome = outcome.Earlier(loop.After(hold.ReconcileAgainAfter)) // the caches may show less than the live read
 	}
 	return outcome, err
+}
+
+// reportStaleCaches reports caches that do not catch up.
+func (c *Controller) reportStaleCaches(ctx context.Context, cached pool.Snapshot, missing string, lasts bool) {
+	entry := c.Log.WithContext(ctx).WithFields(fields(cached.Key)).WithField("missing", missing)
+	if !lasts {
+		entry.Debug("the caches do not show the last known state yet")
+		return
+	}
+	entry.Info("the caches do not catch up")
+	c.report(ctx, cached, []plan.Action{plan.Wait{Zone: cached.Key.Name, Because: plan.Refusal{Code: reason.CacheStale}}}, nil)
 }
 
 // reportWithoutPlan reports births and failures for which there is no plan. A failure that does not last is not reported: without

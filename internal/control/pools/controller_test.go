@@ -316,3 +316,23 @@ func TestNoPlanIsMadeBeforeTheCachesShowTheBirths(t *testing.T) {
 		t.Errorf("error %v, plans %q", err, w.plans)
 	}
 }
+
+// Silence would mean that nothing is to do.
+func TestCachesThatDoNotCatchUpAreReported(t *testing.T) {
+	w, fresh := world{cached: observed(false, 2, "a")}, freshness.NewLog()
+	fresh.PodCreated(key, "db-new", 21)
+	c := w.controller(true, fresh)
+	began := w.cached.Now
+	for _, step := range []struct {
+		after time.Duration
+		want  []string
+	}{{0, nil}, {4 * time.Second, nil}, {5 * time.Second, []string{"wait db because CacheStale"}}} {
+		w.reported, w.cached.Now = nil, began.Add(step.after)
+		if again, err := c.Reconcile(t.Context(), key); err != nil || again != loop.After(hold.ReconcileAgainAfter) {
+			t.Errorf("error %v, the next look is %s", err, again)
+		}
+		if diff := cmp.Diff(step.want, w.reported); diff != "" {
+			t.Errorf("reported after %s (-want +got):\n%s", step.after, diff)
+		}
+	}
+}

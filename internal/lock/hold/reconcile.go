@@ -11,6 +11,8 @@ const (
 	// ReconcileAgainAfter is the interval until the next reconcile if the caches did not show what was expected. An
 	// event usually comes earlier.
 	ReconcileAgainAfter = time.Second
+	// StaleCachesAfter is how long caches must be behind before it is reported.
+	StaleCachesAfter = 5 * time.Second
 	// ReportAfter is the interval at which a wait is reported again if no event occurs.
 	ReportAfter = time.Minute
 )

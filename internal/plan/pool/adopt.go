@@ -178,31 +178,50 @@ func (p *poolState) adoptable(o Orphan) (ID, plan.Refusal) {
 func (p *poolState) unlabelled() (steps, waits []plan.Action) {
 	for i := range p.Pods {
 		pod := &p.Pods[i]
-		if !p.owns(pod) || !pod.Active() || pod.Gated {
+		if !p.owns(pod) || !pod.Active() || pod.Gated && pod.From == "" {
 			continue
 		}
-		label := LabelClaims{Pool: p.Key.Name, ID: pod.ID, Pod: pod.Name}
-		claims := p.claimsOf(pod.ID)
-		for _, m := range pod.Mounts {
-			label.Siblings = append(label.Siblings, m.Template)
-			if slices.ContainsFunc(claims, func(c Claim) bool { return c.Name == m.Claim }) {
-				continue
-			}
-			j := slices.IndexFunc(p.Unlabelled, func(c UnlabelledClaim) bool { return c.Name == m.Claim })
-			switch {
-			case j >= 0 && p.Unlabelled[j].Owner != "":
-				waits = append(waits, p.waits(plan.Refusal{Code: reason.AdoptionWaits, Pod: pod.Name, Detail: fmt.Sprintf("its claim %s belongs to %s", m.Claim, p.Unlabelled[j].Owner)})...)
-			case j >= 0:
-				label.Claims = append(label.Claims, p.Unlabelled[j])
-			case !p.Live && p.mayLackLabels(pod, m.Claim): // a live read shows whether it exists
-				label.Claims = append(label.Claims, UnlabelledClaim{Name: m.Claim, Template: m.Template})
-			}
-		}
+		label, noLabels := p.labels(pod)
 		if len(label.Claims) > 0 {
 			steps = append(steps, label)
 		}
+		waits = append(waits, noLabels...)
 	}
 	return steps, waits
+}
+
+// labels returns how the claims of a pod get their labels. The claims of a gated pod are still being created.
+func (p *poolState) labels(pod *Pod) (label LabelClaims, waits []plan.Action) {
+	label = LabelClaims{Pool: p.Key.Name, ID: pod.ID, Pod: pod.Name}
+	claims := p.claimsOf(pod.ID)
+	for _, m := range pod.Mounts {
+		label.Siblings = append(label.Siblings, m.Template)
+		if pod.Gated || slices.ContainsFunc(claims, func(c Claim) bool { return c.Name == m.Claim }) {
+			continue
+		}
+		j := slices.IndexFunc(p.Unlabelled, func(c UnlabelledClaim) bool { return c.Name == m.Claim })
+		switch {
+		case j >= 0 && p.Unlabelled[j].Owner != "":
+			waits = append(waits, p.waits(plan.Refusal{Code: reason.AdoptionWaits, Pod: pod.Name, Detail: fmt.Sprintf("its claim %s belongs to %s", m.Claim, p.Unlabelled[j].Owner)})...)
+		case j >= 0:
+			label.Claims = append(label.Claims, p.Unlabelled[j])
+		case !p.Live && p.mayLackLabels(pod, m.Claim): // a live read shows whether it exists
+			label.Claims = append(label.Claims, UnlabelledClaim{Name: m.Claim, Template: m.Template})
+		}
+	}
+	for _, c := range p.formerClaims(pod) {
+		label.Siblings = append(label.Siblings, c.Template)
+		label.Claims = append(label.Claims, UnlabelledClaim{Name: c.Name, Template: c.Template, UID: c.UID, Version: c.Version})
+	}
+	return label, waits
+}
+
+// formerClaims returns the claims that the identity of a pod has had under an earlier object and that the pod does not mount,
+// or cannot yet. Without labels, the next pod of the identity could not have them, nor others of their names.
+func (p *poolState) formerClaims(pod *Pod) []Claim {
+	return slices.DeleteFunc(slices.Clone(p.Claims), func(c Claim) bool {
+		return c.Pool == p.Object.UID || c.ID != pod.ID || c.Deleting || c.Name != ClaimName(p.Key.Name, c.Template, c.ID) || !pod.Gated && pod.mounts(c.Name)
+	})
 }
 
 // mayLackLabels reports whether caches that do not show a claim of a pod may do so because it lacks labels. A view of claims

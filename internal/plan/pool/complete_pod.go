@@ -54,7 +54,7 @@ func (a CompletePod) String() string {
 func (p *poolState) completions() []plan.Action {
 	var steps []plan.Action
 	for _, pod := range p.needed() {
-		if !pod.Gated || pod.From != "" && !p.complete(pod.ID, pod.From) || p.lacksTemplate(&pod) || p.Taken[pod.ID] {
+		if !pod.Gated || p.lacksTemplate(&pod) || p.isSpoiled(&pod) {
 			continue
 		}
 		complete := CompletePod{Pool: p.Key.Name, ID: pod.ID, Pod: pod.Name, UID: pod.UID, From: pod.From}
@@ -78,6 +78,15 @@ func (p *poolState) completions() []plan.Action {
 		}
 	}
 	return steps
+}
+
+// isSpoiled reports whether a pod never gets all of its claims: its identity has lost one, or another owner has one of the name.
+// A handed-over identity has data, so its claims are tried again until a person has removed the other one.
+func (p *poolState) isSpoiled(pod *Pod) bool {
+	if pod.From != "" {
+		return !p.complete(pod.ID, pod.From)
+	}
+	return p.Taken[pod.ID]
 }
 
 // marksOfNew returns how the claims of a pod that may not be scheduled yet are marked, and whether they are already. Those of

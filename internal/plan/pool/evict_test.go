@@ -51,6 +51,12 @@ func TestEvict(t *testing.T) {
 		"the claims of a pod whose identity is kept do not say so yet": {
 			"pool web replicas=1 claims=data keepevicted\npod a ready claims=data", "HandoverUnderway web-a",
 		},
+		"the claims of a pod whose identity is kept belong to an earlier object": {
+			"pool web replicas=1 claims=data keepevicted\npod a ready mounts=data\nclaim a/data of=former", "AdoptionWaits web-a",
+		},
+		"the claims of an earlier object do not matter if no identity is kept": {
+			"pool web replicas=1 claims=data\npod a ready mounts=data\nclaim a/data of=former", "yes, recorded",
+		},
 		"the claims of a pod whose identity is kept say so": {
 			"pool web replicas=1 claims=data keepevicted\npod a ready claims=data marked=a", "yes, recorded",
 		},

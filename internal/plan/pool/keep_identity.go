@@ -136,10 +136,18 @@ func (p *poolState) mayKeep() bool {
 		slices.ContainsFunc(p.Claims, func(c Claim) bool { return c.Retain })
 }
 
-// notMarked objects to the eviction of a pod whose identity is kept, until its claims show that. lockstep marks them at once.
+// notMarked objects to the eviction of a pod whose identity is kept, until its claims show that. lockstep marks them at once,
+// after those of an earlier object have got their labels.
 func (p *poolState) notMarked(pod *Pod) plan.Refusal {
-	kept := pod.Retain || p.Object.Keep.OnEviction
-	if _, marked := p.prepare(pod); kept && !marked && p.whole(pod) {
+	if kept := pod.Retain || p.Object.Keep.OnEviction; !kept {
+		return plan.Refusal{}
+	}
+	ofFormer := func(c Claim) bool { return c.Pool != p.Object.UID && !c.Deleting && pod.mounts(c.Name) }
+	_, marked := p.prepare(pod)
+	switch {
+	case slices.ContainsFunc(p.Claims, ofFormer):
+		return plan.Refusal{Code: reason.AdoptionWaits, Pod: pod.Name}
+	case !marked && p.whole(pod):
 		return plan.Refusal{Code: reason.HandoverUnderway, Pod: pod.Name}
 	}
 	return plan.Refusal{}

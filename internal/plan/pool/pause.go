@@ -9,7 +9,7 @@ import (
 )
 
 // The growing pauses between identities whose pods are lost soon after their creation, for example because a node rejects
-// each of them (ADR 42).
+// each of them. The first one of them is replaced at once (ADR 42).
 const (
 	firstPause   = 5 * time.Second
 	longestPause = firstPause << mostDoublings
@@ -32,13 +32,13 @@ func Losses(done []plan.Receipt) int {
 var lossCauses = []reason.Code{reason.PodFinished, reason.NodeGone, reason.ClaimLost}
 
 // replacedFrom returns from when the identity of a lost pod may be replaced: once the pod is as old as the pause. A pod that
-// has existed for longer than the longest one never waits.
+// has existed for longer than the longest one never waits, nor does one while no other identity was lost.
 func (p *poolState) replacedFrom(pod *Pod) time.Time {
-	created := pod.Created.Time()
-	if !p.Now.Before(created.Add(longestPause)) {
+	created, earlier := pod.Created.Time(), p.recentLosses()
+	if earlier == 0 || !p.Now.Before(created.Add(longestPause)) {
 		return time.Time{}
 	}
-	return created.Add(firstPause << min(p.recentLosses(), mostDoublings))
+	return created.Add(firstPause << min(earlier-1, mostDoublings))
 }
 
 // recentLosses is how many identities were lost within the last hour. Spent claims say that, and this process knows of those

@@ -88,6 +88,36 @@ var adoptions = []Mutant{
 		Edits: []Edit{{"internal/cluster/pools/pods.go", "return namesPod.MatchString(name) || slices", "return namesPod.MatchString(name) || false && slices"}},
 		Test:  "internal/cluster/pools TestPodsOfStatefulClustersAreLookedUpByName/a pod that was adopted, which only the cache of groups shows", Rule: "known: true",
 	},
+	{
+		Name:  "claim of an earlier object that its pod does not mount, left without labels",
+		Edits: []Edit{{poolAdopt, "range p.formerClaims(pod) {", "range p.formerClaims(pod)[:0] {"}},
+		Test:  poolScenarios + "a-claim-of-a-former-object-that-its-pod-does-not-mount-is-labelled", Rule: "label web-logs",
+	},
+	{
+		Name:  "claim of an earlier object that a new pod takes",
+		Edits: []Edit{{poolAdopt, "pod.Gated && pod.From == \"\" {", "pod.Gated && pod.From == \"?\" {"}},
+		Test:  poolScenarios + "a-new-pod-leaves-the-claim-of-a-former-object-alone", Rule: "label web-logs",
+	},
+	{
+		Name:  "handed-over pod given up before its claims have labels",
+		Edits: []Edit{{"internal/plan/pool/repair.go", " && len(p.formerClaims(pod)) == 0:", ":"}},
+		Test:  poolScenarios + "the-claims-of-a-handed-over-pod-under-a-former-object-are-labelled", Rule: "because HandoverFailed",
+	},
+	{
+		Name:  "handed-over pod that is never completed once another owner had its claim",
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "return !p.complete(pod.ID, pod.From)", "return !p.complete(pod.ID, pod.From) || p.Taken[pod.ID]"}},
+		Test:  poolScenarios + "a-handed-over-identity-is-completed-although-a-claim-was-taken", Rule: "wait web because PodStarting web-a",
+	},
+	{
+		Name:  "eviction of a pod whose identity is kept and whose claims belong to an earlier object",
+		Edits: []Edit{{"internal/plan/pool/keep_identity.go", "case slices.ContainsFunc(p.Claims, ofFormer):", "case slices.ContainsFunc(p.Claims[:0], ofFormer):"}},
+		Test:  "internal/plan/pool TestEvict/the claims of a pod whose identity is kept belong to an earlier object", Rule: "want \"AdoptionWaits web-a\"",
+	},
+	{
+		Name:  "rule that lets a claim of another identity get labels",
+		Edits: []Edit{{"internal/lock/invariant/pools/adoption.go", "seen.ID == p.ID && seen.Pool", "seen.Pool"}},
+		Test:  rulesOfPlans + "a claim of another identity gets labels", Rule: `want "OwnClaimsOnly"`,
+	},
 	withoutRule("OwnPodsOnly", "a pod of a StatefulSet is adopted"),
 	withoutRule("OwnClaimsOnly", "a claim of a StatefulSet gets labels"),
 }

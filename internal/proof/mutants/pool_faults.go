@@ -94,7 +94,7 @@ var faultsOfPools = []Mutant{
 	},
 	{
 		Name:  "gate removed from a pod that lacks a claim without a template",
-		Edits: []Edit{{poolComplete, " || p.lacksTemplate(&pod) || p.Taken[pod.ID] {", " || p.Taken[pod.ID] {"}, {"internal/plan/pool/repair.go", "(p.lacksTemplate(pod) || p.Taken[pod.ID])", "p.Taken[pod.ID]"}},
+		Edits: []Edit{{poolComplete, " || p.lacksTemplate(&pod) || p.isSpoiled(&pod) {", " || p.isSpoiled(&pod) {"}, {"internal/plan/pool/repair.go", "(p.lacksTemplate(pod) || p.Taken[pod.ID])", "p.Taken[pod.ID]"}},
 		Test:  poolScenarios + "a-pod-whose-claim-template-is-gone-is-replaced", Rule: "complete web-a",
 	},
 	{

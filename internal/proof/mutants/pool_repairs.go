@@ -51,7 +51,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "pause that does not grow",
-		Edits: []Edit{{"internal/plan/pool/pause.go", "firstPause << min(p.recentLosses(), mostDoublings)", "firstPause"}},
+		Edits: []Edit{{"internal/plan/pool/pause.go", "firstPause << min(earlier-1, mostDoublings)", "firstPause"}},
 		Test:  poolScenarios + "pauses-double-with-each-lost-identity", Rule: "delete web-a",
 	},
 	{
@@ -156,7 +156,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "next pod of a hand-over that lacks a claim, and is kept",
-		Edits: []Edit{{poolRepair, "pod.Gated && !p.complete(pod.ID, pod.From):", "pod.Gated && !p.complete(pod.ID, pod.From) && !p.Live:"}},
+		Edits: []Edit{{poolRepair, "pod.Gated && !p.complete(pod.ID, pod.From) && len(p.formerClaims(pod)) == 0:", "pod.Gated && !p.complete(pod.ID, pod.From) && !p.Live:"}},
 		Test:  poolScenarios + "the-next-pod-of-a-hand-over-that-lacks-a-claim-is-not-updated", Rule: "update web-a of web in place",
 	},
 	{

@@ -124,7 +124,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "claim that an identity had, created again",
-		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "!pod.Gated || pod.From != \"\" && !p.complete(pod.ID, pod.From)", "!pod.Gated"}, {poolRepair, "pod.From != \"\" && pod.Gated && !p.complete(pod.ID, pod.From)", "false"}},
+		Edits: []Edit{{"internal/plan/pool/complete_pod.go", "return !p.complete(pod.ID, pod.From)", "return false"}, {poolRepair, "pod.From != \"\" && pod.Gated && !p.complete(pod.ID, pod.From)", "false"}},
 		Test:  poolScenarios + "a-claim-is-never-created-again", Rule: "complete web-a with data",
 	},
 	{

@@ -42,10 +42,19 @@ func breaksOwnClaimsOnly(v *view, steps []plan.Action) string {
 		}
 		for _, c := range a.Claims {
 			mounted := slices.Contains(p.Mounts, pool.Mount{Template: c.Template, Claim: c.Name})
-			if free := c.Owner == "" && slices.Contains(v.Unlabelled, c); !mounted || !free {
+			free := c.Owner == "" && slices.Contains(v.Unlabelled, c)
+			if !(mounted && free) && !v.wasClaimOf(&p, c) {
 				return fmt.Sprintf("claim %s gets the labels of %s, which does not mount it, or it belongs to something else", c.Name, a.Pod)
 			}
 		}
 	}
 	return ""
+}
+
+// wasClaimOf reports whether a claim has the name and the labels of an identity under an earlier object.
+func (v *view) wasClaimOf(p *pool.Pod, c pool.UnlabelledClaim) bool {
+	return slices.ContainsFunc(v.Claims, func(seen pool.Claim) bool {
+		isSame := seen.Name == c.Name && seen.UID == c.UID && seen.Version == c.Version && seen.Template == c.Template
+		return isSame && seen.ID == p.ID && seen.Pool != v.Object.UID && !seen.Deleting && c.Name == v.Key.Name+"-"+c.Template+"-"+string(p.ID)
+	})
 }

@@ -52,7 +52,7 @@ var rules = []Rule{
 	{"OwnPodsOnly", exactly, "a pod is adopted only after a live read, if it belongs to nothing, under the identity that its name shows and no other pod has", breaksOwnPodsOnly, nil},
 	{"DoubtKept", doubt, "no identity whose pod may come back is given up while more pods are unavailable than maxUnhealthy, or while no other pod is available", breaksDoubtKept, nil},
 	{"EndedWithoutPod", data, "the claims of an identity are marked only after a live read shows no pod of it", breaksEndedWithoutPod, nil},
-	{"OwnClaimsOnly", data, "a claim gets the labels of an identity only after a live read, if the pod of the identity mounts it, and if it belongs to nothing else", breaksOwnClaimsOnly, nil},
+	{"OwnClaimsOnly", data, "a claim gets the labels of an identity only after a live read, if the pod of the identity mounts it and it belongs to nothing else, or if the identity had it under an earlier object", breaksOwnClaimsOnly, nil},
 	{"ClaimKept", data, "a claim is deleted only after a live read, if all claims of its identity are marked, if neither a pod nor a record of it exists, and if the policy says so", breaksClaimKept, nil},
 }
 

@@ -45,6 +45,9 @@ func (c *change) claim(id pool.ID) *pool.Claim {
 	return &c.Claims[len(c.Claims)-1]
 }
 
+// last returns the claim that was added last.
+func (c *change) last() *pool.Claim { return &c.Claims[len(c.Claims)-1] }
+
 // without removes a pod.
 func (c *change) without(id pool.ID) *change {
 	for i := range c.Pods {
@@ -173,6 +176,13 @@ func labels() *change {
 	return c.plans(pool.LabelClaims{Pool: "web", ID: "a", Pod: "web-a", Claims: c.Unlabelled})
 }
 
+// relabels plans to label a claim that the identity of the pod a had under an earlier object.
+func relabels() *change {
+	c := three()
+	c.Claims = append(c.Claims, pool.Claim{Name: "web-logs-a", UID: "l", Version: 8, ID: "a", Template: "logs", Pool: "former"})
+	return c.plans(pool.LabelClaims{Pool: "web", ID: "a", Pod: "web-a", Claims: []pool.UnlabelledClaim{{Name: "web-logs-a", UID: "l", Version: 8, Template: "logs"}}})
+}
+
 func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 	covered := map[string]bool{}
 	for sentence, tc := range map[string]struct {
@@ -298,6 +308,10 @@ func TestEveryRuleOfPlansCanBeBrokenAlone(t *testing.T) {
 		"a claim gets labels that its pod does not mount":   {"OwnClaimsOnly", labels().edit(func(c *change) { c.pod("a").Mounts = nil })},
 		"a claim of a StatefulSet gets labels":              {"OwnClaimsOnly", labels().edit(func(c *change) { c.Unlabelled[0].Owner = "StatefulSet/web" })},
 		"a claim gets the labels of a pod of another owner": {"OwnClaimsOnly", labels().edit(func(c *change) { c.pod("a").Owner = "other" })},
+		"a claim of an earlier object gets labels":          {"", relabels()},
+		"a claim that is being deleted gets labels":         {"OwnClaimsOnly", relabels().edit(func(c *change) { c.last().Deleting = true })},
+		"a claim of another identity gets labels":           {"OwnClaimsOnly", relabels().edit(func(c *change) { c.last().ID = "b" })},
+		"a claim gets labels at another version":            {"OwnClaimsOnly", relabels().edit(func(c *change) { c.last().Version = 9 })},
 		"claims that the policy keeps":                      {"ClaimKept", spentA().edit(func(c *change) { c.Object.Claim.DeleteWhenScaled = false })},
 		"claims that left for another reason":               {"ClaimKept", spentA().spent(reason.NodeLost)},
 		"claims of an identity with a pod":                  {"ClaimKept", spentA().edit(func(c *change) { c.Pods = append(c.Pods, pool.Pod{Pod: plan.Pod{Name: "web-a"}, ID: "a"}) })},

@@ -92,9 +92,10 @@ func serving(s *server) int {
 	return n
 }
 
-// evicted checks a pod that the API server is about to evict for a client, because of what a process has seen.
+// evicted checks a pod that the API server is about to evict for a client, because of what a process has seen. Pods of an object
+// that is being deleted, or is gone, may go.
 func (h *history) evicted(s *server, p *pool.Pod, seen *pool.Snapshot) {
-	if !serves(p) || p.Unmatched {
+	if !serves(p) || p.Unmatched || seen.Object.Deleting || !seen.Object.Exists() {
 		return
 	}
 	if !slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool { return i.UID == p.UID }) {
@@ -271,14 +272,16 @@ func (s *server) mayKeep(pod string) bool {
 	return retained || s.object.Keep.Any()
 }
 
-// endedByOthers records a pod that has run and that another client is about to end.
+// endedByOthers records a pod that has run and that another client is about to end. The identity of one that was adopted is
+// known once its claims have their labels.
 func (h *history) endedByOthers(s *server, name string) {
 	p := s.pods[name]
 	recorded := slices.ContainsFunc(s.lease.Intents, func(i plan.Intent) bool {
 		return i.UID == p.UID && !i.Granted() && i.Cause != reason.UpdatedInPlace
 	})
 	policy := p.Disrupted && s.object.Keep.OnEviction || !p.Disrupted && s.object.Keep.OnDelete
-	h.kept[p.ID] = policy && p.Scheduled && !recorded
+	known := !slices.ContainsFunc(p.Mounts, func(m pool.Mount) bool { c, exists := s.claims[m.Claim]; return exists && c.Pool != p.Owner })
+	h.kept[p.ID] = policy && p.Scheduled && !recorded && known
 }
 
 // ends checks an identity that lockstep ends, because of what a process has seen: one that is to be kept is given up only for

@@ -26,6 +26,7 @@ type process struct {
 	lease plan.Record            // the newest that it knows
 	own   bool                   // it wrote that
 	ages  map[recorded]time.Time // since when it knows of an intent
+	taken map[pool.ID]bool       // identities of which it could not create a claim, because another object has it
 
 	steps   []step // of the reconcile that it is in
 	attempt attempt
@@ -56,7 +57,7 @@ type recorded struct {
 // restart makes a process that knows nothing but what its caches show, which may be old.
 func (p *process) restart() {
 	p.server.log("%s restarts", p.name)
-	p.known, p.lease, p.own, p.ages, p.steps, p.attempt = freshness.Known{}, plan.Record{}, false, map[recorded]time.Time{}, nil, attempt{}
+	p.known, p.lease, p.own, p.ages, p.taken, p.steps, p.attempt = freshness.Known{}, plan.Record{}, false, map[recorded]time.Time{}, map[pool.ID]bool{}, nil, attempt{}
 	p.server.evictions = slices.DeleteFunc(p.server.evictions, func(e *eviction) bool { return e.by == p.no })
 	f := p.server.faults
 	p.leases = f.between(1, p.server.version)
@@ -81,7 +82,7 @@ func (p *process) cached() pool.Snapshot {
 	if seen.Version > p.lease.Version || !p.lease.Exists {
 		p.lease, p.own = seen, false
 	}
-	s.Hold = p.held()
+	s.Hold, s.Taken = p.held(), p.taken
 	return s
 }
 
@@ -139,7 +140,7 @@ func (p *process) readLive(part int, read *liveRead) (live pool.Snapshot, comple
 		read.objects = p.server.version
 	default:
 		live = p.server.snapshot(read.objects, p.server.version, read.claims, true)
-		live.Hold = p.held()
+		live.Hold, live.Taken, live.Unlabelled = p.held(), p.taken, p.server.unlabelled(&live)
 		p.known.ReadLive(live.Shown())
 		return live, true
 	}
@@ -166,7 +167,7 @@ func (p *process) carryOut(began time.Time, seen pool.Snapshot, steps []plan.Act
 	if decision.Verify {
 		p.steps = append(p.steps, func(p *process) {
 			now := &p.server.object
-			p.attempt.confirmed = now.Replicas == seen.Object.Replicas && now.Hash == seen.Object.Hash && now.Paused == seen.Object.Paused
+			p.attempt.confirmed = now.UID == seen.Object.UID && now.Deleting == seen.Object.Deleting && now.Replicas == seen.Object.Replicas && now.Hash == seen.Object.Hash && now.Paused == seen.Object.Paused
 		})
 	}
 	send := func(order plan.Order, may func(*process) bool) {

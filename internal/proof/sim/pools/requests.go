@@ -1,6 +1,7 @@
 package pools
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -62,15 +63,25 @@ func requests(seen *pool.Snapshot, a plan.Action, number int, may func(*process)
 				p.server.changePod(a.Intent.Pod, func(pod *pool.Pod) { pod.Withdrawn = a.Intent.Version })
 			})
 		}))
+	case pool.AdoptPod:
+		steps = append(steps, send(func(p *process) bool {
+			return p.ifUnchanged(a.Pod, a.UID, a.Version, func() {
+				p.server.changePod(a.Pod, func(pod *pool.Pod) { pod.Owner = cmp.Or(pod.Owner, seen.Object.UID) })
+			})
+		}))
+	case pool.LabelClaims:
+		for _, c := range a.Claims {
+			steps = append(steps, send(func(p *process) bool { return p.labelClaim(a, c, seen.Object.UID) }))
+		}
 	case pool.CreatePods:
 		for _, id := range a.IDs {
-			steps = append(steps, send(func(p *process) bool { return p.create(id, "", a.Revision) }))
+			steps = append(steps, send(func(p *process) bool { return p.create(seen.Object, id, "", a.Revision) }))
 		}
 	case pool.HandOver:
-		steps = append(steps, send(func(p *process) bool { return p.create(a.ID, a.From, a.Revision) }))
+		steps = append(steps, send(func(p *process) bool { return p.create(seen.Object, a.ID, a.From, a.Revision) }))
 	case pool.CompletePod:
 		for _, t := range a.Templates {
-			steps = append(steps, send(func(p *process) bool { return p.createClaim(a, t.Name) }))
+			steps = append(steps, send(func(p *process) bool { return p.createClaim(a, t.Name, seen.Object.UID) }))
 		}
 		if !a.KeepGate {
 			steps = append(steps, send(func(p *process) bool { return p.ungate(a, seen) }))
@@ -112,7 +123,7 @@ func requests(seen *pool.Snapshot, a plan.Action, number int, may func(*process)
 		steps = append(steps, send(func(p *process) bool { return p.renumber(a) }))
 	case pool.DeleteRevision:
 		steps = append(steps, send(func(p *process) bool { return p.forgetRevision(a) }))
-	case pool.RelabelPod, pool.OwnClaims, pool.CompareRevisions, pool.LookForOrphans, pool.AdoptPod, pool.LabelClaims:
+	case pool.RelabelPod, pool.OwnClaims, pool.CompareRevisions, pool.LookForOrphans:
 	}
 	return steps
 }
@@ -169,7 +180,8 @@ func (p *process) updated(pod *pool.Pod, a pool.UpdateInPlace) {
 	pod.Containers = containers
 }
 
-func (p *process) create(id pool.ID, from, revision string) bool {
+// create creates a pod of an object as the process knows it. The API server does not check whether the object still exists.
+func (p *process) create(of pool.Object, id pool.ID, from, revision string) bool {
 	s, name := p.server, pool.PodName(poolName, id)
 	if _, exists := s.pods[name]; exists {
 		return false
@@ -178,10 +190,10 @@ func (p *process) create(id pool.ID, from, revision string) bool {
 	s.log("%s creates %s after %q at %s", p.name, name, from, revision)
 	pod := pool.Pod{
 		Pod: plan.Pod{Name: name, UID: s.newUID(), Version: version, Revision: revision, Created: plan.UnixTimeOf(s.now)},
-		ID:  id, Owner: s.object.UID, Gated: true, From: from, Generation: 1,
+		ID:  id, Owner: of.UID, Gated: true, From: from, Generation: 1,
 		Containers: []pool.Container{{Name: "db", Image: imageOf(templateOf(revision)), Resources: resourcesOf(templateOf(revision))}},
 	}
-	if s.object.Strategy.Grace > 0 {
+	if of.Strategy.Grace > 0 {
 		pod.Gate = pool.GateClosed
 	}
 	for _, t := range claimsOf(templateOf(revision)) {
@@ -194,14 +206,30 @@ func (p *process) create(id pool.ID, from, revision string) bool {
 	return true
 }
 
-func (p *process) createClaim(a pool.CompletePod, template string) bool {
+func (p *process) createClaim(a pool.CompletePod, template, owner string) bool {
 	s, name := p.server, pool.ClaimName(poolName, template, a.ID)
 	if c, exists := s.claims[name]; exists {
-		return c.From == a.From || c.From == a.UID // otherwise it is not that of this pod
+		if c.Pool == owner && (c.From == a.From || c.From == a.UID) {
+			return true
+		}
+		p.taken[a.ID] = true // it is not that of this pod
+		return false
 	}
-	s.claims[name] = pool.Claim{Name: name, UID: s.newUID(), Version: s.next(), ID: a.ID, Template: template, Pool: s.object.UID, Siblings: a.Siblings, From: a.From}
+	s.claims[name] = pool.Claim{Name: name, UID: s.newUID(), Version: s.next(), ID: a.ID, Template: template, Pool: owner, Siblings: a.Siblings, From: a.From}
 	s.history.claimed(a.ID, name)
 	s.commit()
+	return true
+}
+
+// labelClaim gives a claim that a pod mounts the labels of the object. Its marks stay.
+func (p *process) labelClaim(a pool.LabelClaims, seen pool.UnlabelledClaim, owner string) bool {
+	c, exists := p.server.claims[seen.Name]
+	if !exists || c.UID != seen.UID || c.Version != seen.Version {
+		return false
+	}
+	c.Version, c.Pool, c.Siblings = p.server.next(), owner, a.Siblings
+	p.server.claims[c.Name] = c
+	p.server.commit()
 	return true
 }
 

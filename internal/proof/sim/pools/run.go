@@ -122,6 +122,7 @@ func (f *faults) happens(s *server) {
 	case n < 93:
 		protects(s)
 		f.kubelet(s)
+		f.collects(s)
 	case n < 98:
 		f.arrives(s)
 	case n < 99:
@@ -241,7 +242,7 @@ const graceAfter = 5 * time.Second
 
 // person changes what is asked for, or an object that lockstep works with.
 func (f *faults) person(s *server) {
-	switch f.IntN(10) {
+	switch f.IntN(11) {
 	case 0, 1:
 		f.changeObject(s, func(o *pool.Object) { o.Replicas = f.IntN(5) })
 		s.history.asked = append(s.history.asked, asked{s.version, s.object.Replicas})
@@ -275,6 +276,8 @@ func (f *faults) person(s *server) {
 		f.deletesClaim(s)
 	case 9:
 		f.relabels(s)
+	case 10:
+		f.deletesObject(s)
 	}
 }
 
@@ -289,7 +292,11 @@ func (f *faults) relabels(s *server) {
 	s.changePod(name, func(p *pool.Pod) { p.Unmatched = true })
 }
 
+// changeObject changes the object, if it exists.
 func (f *faults) changeObject(s *server, change func(*pool.Object)) {
+	if !s.object.Exists() {
+		return
+	}
 	s.object.Version = s.next()
 	change(&s.object)
 	s.commit()
@@ -349,6 +356,9 @@ func (f *faults) rests(s *server, p *process) string {
 	s.nodes = map[string]pool.Node{"node-0": {Name: "node-0"}}
 	s.next()
 	s.commit()
+	for s.object.Deleting || !s.object.Exists() {
+		f.collects(s)
+	}
 	f.changeObject(s, func(o *pool.Object) { o.Paused = false })
 	s.now = s.now.Add(quiet)
 	why := ""
@@ -360,6 +370,7 @@ func (f *faults) rests(s *server, p *process) string {
 		p.objects, p.pods, p.claims, p.leases = s.version, s.version, s.version, s.version
 		p.step()
 		protects(s)
+		f.collects(s)
 		for _, name := range slices.Sorted(maps.Keys(s.pods)) {
 			f.bringsFurther(s, name)
 		}
@@ -394,7 +405,7 @@ func missed(s *server) string {
 		return fmt.Sprintf("%d pods exist, %d are asked for", owned, s.object.Replicas)
 	}
 	for name, c := range s.claims {
-		if _, lives := s.pods[pool.PodName(poolName, c.ID)]; !lives && !c.Retired {
+		if _, lives := s.pods[pool.PodName(poolName, c.ID)]; !lives && !c.Retired && c.Pool == s.object.UID {
 			return fmt.Sprintf("claim %s has no pod and does not say so", name)
 		}
 	}

@@ -204,9 +204,13 @@ func (s *server) terminate(name string) {
 // snapshot returns what lists show, each of its own version.
 func (s *server) snapshot(objects, pods, claims plan.Version, live bool) pool.Snapshot {
 	from := func(at plan.Version) *state { return &s.past[at] }
+	object, revisions := from(objects).object, slices.Clone(from(objects).revisions)
+	if !object.Exists() {
+		object, revisions = pool.Object{}, nil
+	}
 	snapshot := pool.Snapshot{
 		Key: plan.Key{Namespace: "team", Kind: plan.KindStatefulCluster, Name: poolName}, Now: s.now, Live: live,
-		Object: from(objects).object, Revisions: slices.Clone(from(objects).revisions), ObjectsAt: objects, PodsAt: pods, ClaimsAt: claims,
+		Object: object, Revisions: revisions, ObjectsAt: objects, PodsAt: pods, ClaimsAt: claims,
 		Draw: func() pool.ID { return pool.ID(s.newUID()) },
 	}
 	for _, name := range slices.Sorted(maps.Keys(from(pods).pods)) {
