@@ -22,13 +22,19 @@ import (
 // CRD of that name serves it, so a test can write measurements.
 var measurements = schema.GroupVersionResource{Group: "metrics.k8s.io", Version: "v1beta1", Resource: "pods"}
 
-// uses sets the measured memory of each pod.
+// uses sets the measured memory of each pod of zone-a.
 func (s *scene) uses(memory string, pods ...string) {
+	s.t.Helper()
+	s.measures(map[string]any{"zone": "zone-a"}, memory, pods...)
+}
+
+// measures sets the measured memory of each pod. The labels are those of the pods.
+func (s *scene) measures(labels map[string]any, memory string, pods ...string) {
 	s.t.Helper()
 	for _, pod := range pods {
 		measured := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
-			"metadata":  map[string]any{"name": pod, "labels": map[string]any{"zone": "zone-a"}},
+			"metadata":  map[string]any{"name": pod, "labels": labels},
 			"timestamp": time.Now().UTC().Format(time.RFC3339), "window": "1s",
 			"containers": []any{map[string]any{"name": "main", "usage": map[string]any{"memory": memory}}},
 		}}
@@ -40,14 +46,14 @@ func (s *scene) uses(memory string, pods ...string) {
 }
 
 // autoscale creates an autoscaler that keeps 100 MB of memory per pod and sets one to four replicas
-// of a ReplicaTemplate.
-func (s *scene) autoscale(template string) {
+// of an object.
+func (s *scene) autoscale(of schema.GroupVersion, kind, name string) {
 	s.t.Helper()
 	least, atOnce, average := int32(1), int32(0), resource.MustParse("100M")
 	_, err := s.world.admin.AutoscalingV2().HorizontalPodAutoscalers(s.name).Create(s.t.Context(), &autoscalingv2.HorizontalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Name: template},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: templates.GroupVersion().String(), Kind: "ReplicaTemplate", Name: template},
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: of.String(), Kind: kind, Name: name},
 			MinReplicas:    &least, MaxReplicas: 4,
 			Metrics: []autoscalingv2.MetricSpec{{
 				Type: autoscalingv2.ResourceMetricSourceType,
@@ -75,7 +81,7 @@ func TestAnAutoscalerOfTheResourceScalesAllZones(t *testing.T) {
 	}
 	s.create(zone("zone-a", 2, mirrors("web")), zone("zone-b", 2, mirrors("web")), zone("zone-c", 2, mirrors("web")))
 	s.uses("200M", "zone-a-0", "zone-a-1", "zone-a-2", "zone-a-3")
-	s.autoscale("web")
+	s.autoscale(templates.GroupVersion(), "ReplicaTemplate", "web")
 	s.sized(map[string]int32{"zone-a": 4, "zone-b": 4, "zone-c": 4})
 	s.awaitReport(templates, "web", 4)
 	s.uses("10M", "zone-a-0", "zone-a-1", "zone-a-2", "zone-a-3")

@@ -1,0 +1,67 @@
+package apiserver_test
+
+import (
+	"fmt"
+	"testing"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// An autoscaler sets the replicas through the subresource scale, and reads there which pods to measure. A PodDisruptionBudget
+// with a percentage reads there of how many.
+func TestStatefulClusterWorksWithAnAutoscalerAndAPercentageByItsScale(t *testing.T) {
+	t.Parallel()
+	s := unmanaged(t)
+	s.patience = longPatience
+	s.apply("testdata/measurements.yaml")
+	p := s.withPool(2)
+	p.settles(2)
+	p.allowsHalf()
+	s.autoscale(statefulClusters.GroupVersion(), "StatefulCluster", p.name)
+	p.measure("200M")
+	p.settles(4)
+	p.awaitDesiredHealthy(2)
+	p.measure("10M")
+	p.settles(1)
+	p.awaitDesiredHealthy(0)
+}
+
+// measure sets the measured memory of the pods that exist.
+func (p pool) measure(memory string) {
+	p.t.Helper()
+	for _, pod := range p.pods() {
+		labels := map[string]any{}
+		for name, value := range pod.Labels {
+			labels[name] = value
+		}
+		p.measures(labels, memory, pod.Name)
+	}
+}
+
+// allowsHalf creates a PodDisruptionBudget by which half of the pods may be down.
+func (p pool) allowsHalf() {
+	p.t.Helper()
+	half := &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: p.name},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": p.name}}, MaxUnavailable: new(intstr.FromString("50%")),
+		},
+	}
+	if _, err := p.world.admin.PolicyV1().PodDisruptionBudgets(p.scene.name).Create(p.t.Context(), half, createOptions); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// awaitDesiredHealthy waits until the PodDisruptionBudget asks for that many healthy pods.
+func (p pool) awaitDesiredHealthy(want int32) {
+	p.t.Helper()
+	p.eventually("the PodDisruptionBudget counts by the replicas", func(present) error {
+		b, err := p.world.admin.PolicyV1().PodDisruptionBudgets(p.scene.name).Get(p.t.Context(), p.name, getOptions)
+		if err != nil || b.Status.DesiredHealthy != want {
+			return fmt.Errorf("it asks for %d healthy pods: %v, %w", b.Status.DesiredHealthy, b.Status.Conditions, err)
+		}
+		return nil
+	})
+}
