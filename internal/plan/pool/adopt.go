@@ -219,9 +219,14 @@ func (p *poolState) labels(pod *Pod) (label LabelClaims, waits []plan.Action) {
 // formerClaims returns the claims that the identity of a pod has had under an earlier object and that the pod does not mount,
 // or cannot yet. Without labels, the next pod of the identity could not have them, nor others of their names.
 func (p *poolState) formerClaims(pod *Pod) []Claim {
-	return slices.DeleteFunc(slices.Clone(p.Claims), func(c Claim) bool {
-		return c.Pool == p.Object.UID || c.ID != pod.ID || c.Deleting || c.Name != ClaimName(p.Key.Name, c.Template, c.ID) || !pod.Gated && pod.mounts(c.Name)
-	})
+	var former []Claim
+	for _, i := range p.index.former[pod.ID] {
+		c := p.Claims[i]
+		if !c.Deleting && c.Name == ClaimName(p.Key.Name, c.Template, c.ID) && (pod.Gated || !pod.mounts(c.Name)) {
+			former = append(former, c)
+		}
+	}
+	return former
 }
 
 // mayLackLabels reports whether caches that do not show a claim of a pod may do so because it lacks labels. A view of claims

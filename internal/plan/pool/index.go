@@ -6,10 +6,11 @@ type index struct {
 	pods   map[string]int // by name; the first one
 	lives  map[ID]bool    // identities whose label a pod has
 	claims map[ID][]int   // of the object
+	former map[ID][]int   // claims of other objects, such as an earlier one of the name
 }
 
 func indexOf(s *Snapshot) *index {
-	x := &index{pods: make(map[string]int, len(s.Pods)), lives: make(map[ID]bool, len(s.Pods)), claims: make(map[ID][]int, len(s.Claims))}
+	x := &index{pods: make(map[string]int, len(s.Pods)), lives: make(map[ID]bool, len(s.Pods)), claims: make(map[ID][]int, len(s.Claims)), former: map[ID][]int{}}
 	for i := range s.Pods {
 		p := &s.Pods[i]
 		if _, known := x.pods[p.Name]; !known {
@@ -18,9 +19,11 @@ func indexOf(s *Snapshot) *index {
 		x.lives[p.ID] = true
 	}
 	for i := range s.Claims {
-		if c := &s.Claims[i]; c.Pool == s.Object.UID {
-			x.claims[c.ID] = append(x.claims[c.ID], i)
+		of := x.former
+		if s.Claims[i].Pool == s.Object.UID {
+			of = x.claims
 		}
+		of[s.Claims[i].ID] = append(of[s.Claims[i].ID], i)
 	}
 	return x
 }

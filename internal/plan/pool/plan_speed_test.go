@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -41,4 +42,24 @@ func BenchmarkPlan(b *testing.B) {
 			})
 		}
 	}
+}
+
+// What a plan costs must not grow faster than the number of pods, for example by a search for each pod.
+func TestAPlanOfTenTimesAsManyPodsAllocatesAtMostAboutTenTimesAsMuch(t *testing.T) {
+	small, large := allocatedBy(atRest(200, pool.KeepPolicy{})), allocatedBy(atRest(2000, pool.KeepPolicy{}))
+	if large > 15*small {
+		t.Errorf("plans of 200 and of 2000 pods allocate %d and %d bytes", small, large)
+	}
+}
+
+// allocatedBy returns how many bytes a plan allocates.
+func allocatedBy(s pool.Snapshot) uint64 {
+	const plans = 10
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range plans {
+		pool.Plan(s)
+	}
+	runtime.ReadMemStats(&after)
+	return (after.TotalAlloc - before.TotalAlloc) / plans
 }
