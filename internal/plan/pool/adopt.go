@@ -220,8 +220,7 @@ func (p *poolState) labels(pod *Pod) (label LabelClaims, waits []plan.Action) {
 // or cannot yet. Without labels, the next pod of the identity could not have them, nor others of their names.
 func (p *poolState) formerClaims(pod *Pod) []Claim {
 	var former []Claim
-	for _, i := range p.index.former[pod.ID] {
-		c := p.Claims[i]
+	for _, c := range p.index.former[pod.ID] {
 		if !c.Deleting && c.Name == ClaimName(p.Key.Name, c.Template, c.ID) && (pod.Gated || !pod.mounts(c.Name)) {
 			former = append(former, c)
 		}

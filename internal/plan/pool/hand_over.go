@@ -84,7 +84,7 @@ func (s *Snapshot) overdue(p Pod) bool {
 // marks name each other, so one that is missing is noticed; a claim that was created again meanwhile, by a process that had
 // been suspended, has no mark.
 func (s *Snapshot) complete(id ID, from string) bool {
-	marked := slices.DeleteFunc(s.claimsOf(id), func(c Claim) bool { return c.Retired || c.Deleting || c.From != from })
+	marked := s.claimsIf(id, func(c *Claim) bool { return !c.Retired && !c.Deleting && c.From == from })
 	for _, c := range marked {
 		for _, sibling := range c.Siblings {
 			if !slices.ContainsFunc(marked, func(c Claim) bool { return c.Template == sibling }) {
@@ -101,18 +101,18 @@ func (s *Snapshot) whole(p *Pod) bool { return len(p.Mounts) > 0 && len(s.mounte
 
 // mounted returns the claims of a pod that are there, and belong to its identity as the pod got it.
 func (s *Snapshot) mounted(p *Pod) []Claim {
-	return slices.DeleteFunc(s.claimsOf(p.ID), func(c Claim) bool {
+	return s.claimsIf(p.ID, func(c *Claim) bool {
 		foreign := p.Gated && p.From != "" && c.From != p.From && c.From != p.UID
-		return c.Retired || c.Deleting || foreign || !p.mounts(c.Name)
+		return !c.Retired && !c.Deleting && !foreign && p.mounts(c.Name)
 	})
 }
 
 // unmounted returns the claims of the identity of a pod that the pod does not mount, because its template has none of that name
 // any more. The next pod may mount them again.
 func (s *Snapshot) unmounted(p *Pod) []Claim {
-	return slices.DeleteFunc(s.claimsOf(p.ID), func(c Claim) bool {
+	return s.claimsIf(p.ID, func(c *Claim) bool {
 		mounted := slices.ContainsFunc(p.Mounts, func(m Mount) bool { return m.Template == c.Template })
-		return c.Retired || c.Deleting || mounted || p.Gated
+		return !c.Retired && !c.Deleting && !mounted && !p.Gated
 	})
 }
 

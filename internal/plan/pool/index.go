@@ -5,12 +5,12 @@ package pool
 type index struct {
 	pods   map[string]int // by name; the first one
 	lives  map[ID]bool    // identities whose label a pod has
-	claims map[ID][]int   // of the object
-	former map[ID][]int   // claims of other objects, such as an earlier one of the name
+	claims map[ID][]Claim // of the object
+	former map[ID][]Claim // of other objects, such as an earlier one of the name
 }
 
 func indexOf(s *Snapshot) *index {
-	x := &index{pods: make(map[string]int, len(s.Pods)), lives: make(map[ID]bool, len(s.Pods)), claims: make(map[ID][]int, len(s.Claims)), former: map[ID][]int{}}
+	x := &index{pods: make(map[string]int, len(s.Pods)), lives: make(map[ID]bool, len(s.Pods)), claims: make(map[ID][]Claim, len(s.Claims)), former: map[ID][]Claim{}}
 	for i := range s.Pods {
 		p := &s.Pods[i]
 		if _, known := x.pods[p.Name]; !known {
@@ -18,12 +18,29 @@ func indexOf(s *Snapshot) *index {
 		}
 		x.lives[p.ID] = true
 	}
-	for i := range s.Claims {
-		of := x.former
-		if s.Claims[i].Pool == s.Object.UID {
-			of = x.claims
-		}
-		of[s.Claims[i].ID] = append(of[s.Claims[i].ID], i)
-	}
+	x.addClaims(s)
 	return x
+}
+
+// addClaims keeps the claims of each identity in the order of the snapshot, and all of them in one array: most identities have
+// one or two.
+func (x *index) addClaims(s *Snapshot) {
+	counts := make(map[ID]int, len(s.Claims))
+	for i := range s.Claims {
+		counts[s.Claims[i].ID]++
+	}
+	all, used := make([]Claim, len(s.Claims)), 0
+	for i := range s.Claims {
+		c := &s.Claims[i]
+		if c.Pool != s.Object.UID {
+			x.former[c.ID] = append(x.former[c.ID], *c)
+			continue
+		}
+		of, known := x.claims[c.ID]
+		if !known {
+			of = all[used : used : used+counts[c.ID]]
+			used += counts[c.ID]
+		}
+		x.claims[c.ID] = append(of, *c)
+	}
 }

@@ -91,7 +91,7 @@ func (a UnretireIdentity) String() string { return fmt.Sprintf("unretire %s of %
 func (p *poolState) unretirements() []plan.Action {
 	var steps []plan.Action
 	for _, pod := range p.needed() {
-		claims := slices.DeleteFunc(p.claimsOf(pod.ID), func(c Claim) bool { return !c.Retired || c.Deleting })
+		claims := p.claimsIf(pod.ID, func(c *Claim) bool { return c.Retired && !c.Deleting })
 		if len(claims) > 0 {
 			steps = append(steps, UnretireIdentity{Pool: p.Key.Name, ID: pod.ID, Claims: claims})
 		}

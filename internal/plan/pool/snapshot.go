@@ -180,19 +180,27 @@ type Claim struct {
 // marked reports whether the claim says when its identity has ended. A time that cannot be read is written again.
 func (c *Claim) marked() bool { return c.Retired && !c.Ended.IsZero() }
 
-// claimsOf returns the claims of an identity that belong to this pool.
+// claimsOf returns the claims of an identity that belong to this pool. They are for reading only.
 func (s *Snapshot) claimsOf(id ID) []Claim {
-	var claims []Claim
 	if s.index != nil {
-		claims = make([]Claim, 0, len(s.index.claims[id]))
-		for _, i := range s.index.claims[id] {
-			claims = append(claims, s.Claims[i])
-		}
-		return claims
+		return s.index.claims[id]
 	}
+	var claims []Claim
 	for _, c := range s.Claims {
 		if c.ID == id && c.Pool == s.Object.UID {
 			claims = append(claims, c)
+		}
+	}
+	return claims
+}
+
+// claimsIf returns the claims of an identity that satisfy a condition.
+func (s *Snapshot) claimsIf(id ID, is func(*Claim) bool) []Claim {
+	var claims []Claim
+	of := s.claimsOf(id)
+	for i := range of {
+		if is(&of[i]) {
+			claims = append(claims, of[i])
 		}
 	}
 	return claims

@@ -99,7 +99,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "hand-over of an identity whose claims are marked",
-		Edits: []Edit{{poolHandOver, "c.Retired || c.Deleting || c.From != from })", "c.Deleting || c.From != from })"}},
+		Edits: []Edit{{poolHandOver, "!c.Retired && !c.Deleting && c.From == from })", "!c.Deleting && c.From == from })"}},
 		Test:  poolScenarios + "a-hand-over-with-a-marked-claim-is-given-up", Rule: "hand over a of web",
 	},
 	{
@@ -179,7 +179,7 @@ var poolUpdates = []Mutant{
 	},
 	{
 		Name:  "hand-over with a claim that was created again",
-		Edits: []Edit{{poolHandOver, "c.Retired || c.Deleting || c.From != from })", "c.Retired || c.Deleting || from == \"\" })"}},
+		Edits: []Edit{{poolHandOver, "!c.Retired && !c.Deleting && c.From == from })", "!c.Retired && !c.Deleting && from != \"\" })"}},
 		Test:  poolScenarios + "a-claim-that-was-created-again-is-not-handed-over", Rule: "hand over a of web",
 	},
 	{
