@@ -40,6 +40,7 @@ type spec struct {
 	Deadline             *int                 `json:"progressDeadlineSeconds"`
 	Paused               bool                 `json:"paused"`
 	PodManagementPolicy  string               `json:"podManagementPolicy"`
+	PodReplacementPolicy string               `json:"podReplacementPolicy"`
 	ScaleStrategy        struct {
 		PodsToDelete []string `json:"podsToDelete"`
 	} `json:"scaleStrategy"`
@@ -117,7 +118,7 @@ func readableObjectOf(u *unstructured.Unstructured) (pool.Object, error) {
 		Keep: keepPolicyOf(&s), Deadline: seconds(valueOr(s.Deadline, defaultDeadlineSeconds)),
 		HandoverTimeout: seconds(valueOr(s.IdentityPolicy.HandoverTimeoutSeconds, defaultHandoverSeconds)),
 		Paused:          s.Paused || s.UpdateStrategy.RollingUpdate.Paused, Strategy: strategyOf(&s), Liveness: livenessOf(&s), Claim: claimPolicyOf(&s),
-		Ordered: s.PodManagementPolicy == "OrderedReady", PodsToDelete: s.ScaleStrategy.PodsToDelete,
+		Ordered: s.PodManagementPolicy == "OrderedReady", AwaitEnds: s.PodReplacementPolicy == "Failed", PodsToDelete: s.ScaleStrategy.PodsToDelete,
 		Labels: s.Selector.MatchLabels, Service: s.ServiceName,
 	}
 	selector, err := metav1.LabelSelectorAsSelector(&s.Selector)

@@ -109,7 +109,18 @@ func (p *poolState) excess() int {
 
 // missing is how many pods have to be created.
 func (p *poolState) missing() int {
-	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)-len(p.pausing))
+	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)-len(p.pausing)-p.awaited())
+}
+
+// awaited is how many terminating pods have their places until they have ended. An identity that is handed over has a place
+// already.
+func (p *poolState) awaited() int {
+	n := 0
+	for i := range p.Pods {
+		pod := &p.Pods[i]
+		n += one(p.Object.AwaitEnds && p.owns(pod) && pod.Phase == plan.Terminating && !p.isHandedOver(pod.ID))
+	}
+	return n
 }
 
 // down reports whether a pod does not count as available: it is not, its update is not complete, an intent says that it is

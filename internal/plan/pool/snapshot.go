@@ -64,6 +64,7 @@ type Object struct {
 	RevisionHistory int    // how many revisions that no pod has are kept
 	Paused          bool   // no pod is updated
 	Ordered         bool   // pods are created, and leave, one at a time
+	AwaitEnds       bool   // a pod that terminates has its place until it has ended
 	Strategy        Strategy
 	Keep            KeepPolicy
 	HandoverTimeout time.Duration // 0: a kept identity is waited for without end

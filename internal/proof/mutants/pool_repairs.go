@@ -155,6 +155,16 @@ var poolRepairs = []Mutant{
 		Test:  poolScenarios + "claims-of-ill-identities-stay-for-a-day", Rule: "delete 1 claims of b",
 	},
 	{
+		Name:  "missing pod that does not wait for the end of the former one",
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "-len(p.pausing)-p.awaited())", "-len(p.pausing))"}},
+		Test:  poolScenarios + "a-missing-pod-waits-for-the-end-of-the-former-one", Rule: "create 1 pods of web",
+	},
+	{
+		Name:  "hand-over that has a place beside its terminating pod",
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "pod.Phase == plan.Terminating && !p.isHandedOver(pod.ID))", "pod.Phase == plan.Terminating)"}},
+		Test:  poolScenarios + "a-hand-over-and-a-terminating-pod-have-one-place-together", Rule: "wait web because HandoverUnderway",
+	},
+	{
 		Name:  "next pod of a hand-over that lacks a claim, and is kept",
 		Edits: []Edit{{poolRepair, "pod.Gated && !p.complete(pod.ID, pod.From) && len(p.formerClaims(pod)) == 0:", "pod.Gated && !p.complete(pod.ID, pod.From) && !p.Live:"}},
 		Test:  poolScenarios + "the-next-pod-of-a-hand-over-that-lacks-a-claim-is-not-updated", Rule: "update web-a of web in place",

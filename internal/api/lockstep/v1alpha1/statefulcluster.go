@@ -84,6 +84,12 @@ type StatefulClusterSpec struct {
 	// +kubebuilder:default:=Parallel
 	PodManagementPolicy string `json:"podManagementPolicy,omitempty"`
 
+	// PodReplacementPolicy is TerminatingOrFailed: a pod that terminates is replaced at once; or Failed: only when it has ended, so
+	// no more pods than asked for ever run. A pod whose node does not answer can then block its replacement permanently.
+	// +kubebuilder:validation:Enum=TerminatingOrFailed;Failed
+	// +kubebuilder:default:=TerminatingOrFailed
+	PodReplacementPolicy string `json:"podReplacementPolicy,omitempty"`
+
 	// ScaleStrategy says which pods leave.
 	// +optional
 	ScaleStrategy PoolScaleStrategy `json:"scaleStrategy,omitempty"`

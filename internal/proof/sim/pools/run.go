@@ -73,6 +73,7 @@ func Run(seed uint64, steps int) Result {
 		s.object.Strategy.MaxSurge, s.object.Strategy.MaxUnavailable = pool.Share{Pods: 1}, pool.Share{}
 	}
 	s.keeps(keeps[seed%uint64(len(keeps))])
+	s.object.AwaitEnds = seed%11 == awaitsEnds
 	f.retaining = seed%uint64(len(keeps)) == retains
 	s.operatedWith(f)
 	for range steps {
@@ -94,6 +95,9 @@ var shares = []int{5, 0, 0, 30, 0, 0}
 var keeps = []pool.KeepPolicy{{}, {}, {OnDelete: true, OnEviction: true}, {}, {}, {OnEviction: true}, {}}
 
 const retains = 3
+
+// awaitsEnds is the remainder of the seeds of objects whose missing pods wait for the ends of terminating ones.
+const awaitsEnds = 5
 
 // operatedWith starts two processes of lockstep.
 func (s *server) operatedWith(f *faults) {
