@@ -101,15 +101,18 @@ func (c *Controller) Reconcile(ctx context.Context, key plan.Key) (loop.Outcome,
 	return outcome, err
 }
 
-// reportStaleCaches reports caches that do not catch up.
+// reportStaleCaches reports caches that do not catch up, and logs that once.
 func (c *Controller) reportStaleCaches(ctx context.Context, cached pool.Snapshot, missing string, lasts bool) {
 	entry := c.Log.WithContext(ctx).WithFields(fields(cached.Key)).WithField("missing", missing)
-	if !lasts {
-		entry.Debug("the caches do not show the last known state yet")
-		return
+	if lasts {
+		waits := []plan.Action{plan.Wait{Zone: cached.Key.Name, Because: plan.Refusal{Code: reason.CacheStale}}}
+		c.statuses.write(ctx, c, cached, waits)
+		if news, _ := c.Reporter.Pool(&cached, waits, nil); news {
+			entry.Warn("the caches do not catch up")
+			return
+		}
 	}
-	entry.Info("the caches do not catch up")
-	c.report(ctx, cached, []plan.Action{plan.Wait{Zone: cached.Key.Name, Because: plan.Refusal{Code: reason.CacheStale}}}, nil)
+	entry.Debug("the caches do not show the last known state yet")
 }
 
 // reportWithoutPlan reports births and failures for which there is no plan. A failure that does not last is not reported: without

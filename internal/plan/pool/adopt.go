@@ -210,9 +210,11 @@ func (p *poolState) labels(pod *Pod) (label LabelClaims, waits []plan.Action) {
 		}
 	}
 	for _, c := range p.formerClaims(pod) {
-		label.Siblings = append(label.Siblings, c.Template)
+		label.Siblings = append(append(label.Siblings, c.Template), c.Siblings...) // one that is missing stays known
 		label.Claims = append(label.Claims, UnlabelledClaim{Name: c.Name, Template: c.Template, UID: c.UID, Version: c.Version})
 	}
+	slices.Sort(label.Siblings)
+	label.Siblings = slices.Compact(label.Siblings)
 	return label, waits
 }
 

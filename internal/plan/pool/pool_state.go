@@ -115,10 +115,13 @@ func (p *poolState) missing() int {
 // awaited is how many terminating pods have their places until they have ended. An identity that is handed over has a place
 // already.
 func (p *poolState) awaited() int {
+	if !p.Object.AwaitEnds {
+		return 0
+	}
 	n := 0
 	for i := range p.Pods {
 		pod := &p.Pods[i]
-		n += one(p.Object.AwaitEnds && p.owns(pod) && pod.Phase == plan.Terminating && !p.isHandedOver(pod.ID))
+		n += one(p.owns(pod) && pod.Phase == plan.Terminating && !pod.Finished && !p.isHandedOver(pod.ID))
 	}
 	return n
 }

@@ -100,3 +100,15 @@ func TestAnUpdateIsCompleteOnceEachPodHasTheNewestTemplate(t *testing.T) {
 		})
 	}
 }
+
+// A claim that an identity has lost stays known although its template is gone, so it is never created again without its data.
+func TestLabelsOfFormerClaimsNameTheOnesThatAreMissing(t *testing.T) {
+	s, err := parse("# .\npool web replicas=1 claims=data\nlive\npod a gated mounts=data successor\nclaim a/data of=former siblings=data,logs from=a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := plan.Only[pool.LabelClaims](pool.Plan(s.snapshot))
+	if len(labels) != 1 || !slices.Equal(labels[0].Siblings, []string{"data", "logs"}) {
+		t.Errorf("got %+v", labels)
+	}
+}

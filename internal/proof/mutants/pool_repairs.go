@@ -161,7 +161,7 @@ var poolRepairs = []Mutant{
 	},
 	{
 		Name:  "hand-over that has a place beside its terminating pod",
-		Edits: []Edit{{"internal/plan/pool/pool_state.go", "pod.Phase == plan.Terminating && !p.isHandedOver(pod.ID))", "pod.Phase == plan.Terminating)"}},
+		Edits: []Edit{{"internal/plan/pool/pool_state.go", "!pod.Finished && !p.isHandedOver(pod.ID))", "!pod.Finished)"}},
 		Test:  poolScenarios + "a-hand-over-and-a-terminating-pod-have-one-place-together", Rule: "wait web because HandoverUnderway",
 	},
 	{
