@@ -23,6 +23,7 @@ import (
 type drainable struct {
 	*scene
 	kubeconfig string
+	more       []string // further arguments of operators
 	replicas   []*operator
 	service    *balancer
 }
@@ -106,7 +107,7 @@ func (e *drainable) guardBy(replicas ...*operator) {
 
 func (e *drainable) startReplica() *operator {
 	e.t.Helper()
-	return e.startOperatorWith(e.kubeconfig, slices.Concat(serveWebhooks(), impatient, []string{"-webhooks.update-ca-bundle=false"})...)
+	return e.startOperatorWith(e.kubeconfig, slices.Concat(serveWebhooks(), impatient, []string{"-webhooks.update-ca-bundle=false"}, e.more)...)
 }
 
 // leads updates the addresses of the service.

@@ -7,6 +7,10 @@ import (
 	"github.com/lockstep-dev/lockstep/internal/plan/reason"
 )
 
+// MaxIntents bounds the open intents of a StatefulCluster: one annotation has all of them. It is more than for a group, because
+// names are shorter and a live read needs no request for each.
+const MaxIntents = 2 * plan.MaxIntents
+
 // poolState is a snapshot with what the rules count.
 type poolState struct {
 	*Snapshot
@@ -66,7 +70,7 @@ func newPoolState(seen *Snapshot) *poolState {
 			p.staying = append(p.staying, pod)
 		}
 	}
-	p.room = plan.MaxIntents - p.open
+	p.room = MaxIntents - p.open
 	for i := range p.staying {
 		if a := p.ailmentOf(&p.staying[i]); a.cause != "" && !a.at.After(s.Now) {
 			p.ailing[p.staying[i].Name] = a
