@@ -27,17 +27,17 @@ func (p ownPool) create(replicas int) {
 	claim := map[string]any{"metadata": map[string]any{"name": "data"}, "spec": map[string]any{
 		"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}},
 	}}
-	_, err := p.client.Resource(statefulClusters).Namespace(p.namespace).Create(p.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "metadata": map[string]any{"name": "db"},
-		"spec": map[string]any{
-			"replicas": int64(replicas), "selector": map[string]any{"matchLabels": map[string]any{"app": "db"}},
-			"template":             map[string]any{"spec": map[string]any{"containers": []any{container}}},
-			"volumeClaimTemplates": []any{claim},
-		},
-	}}, createOptions)
-	if err != nil {
-		p.Fatal(err)
-	}
+	within(p.T, patience, "it is created", func() error { // the API server does not know a new kind at once
+		_, err := p.client.Resource(statefulClusters).Namespace(p.namespace).Create(p.Context(), &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "lockstep.dev/v1alpha1", "kind": "StatefulCluster", "metadata": map[string]any{"name": "db"},
+			"spec": map[string]any{
+				"replicas": int64(replicas), "selector": map[string]any{"matchLabels": map[string]any{"app": "db"}},
+				"template":             map[string]any{"spec": map[string]any{"containers": []any{container}}},
+				"volumeClaimTemplates": []any{claim},
+			},
+		}}, createOptions)
+		return err
+	})
 }
 
 func (p ownPool) scale(to int) {
