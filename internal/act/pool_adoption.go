@@ -29,8 +29,8 @@ func (e *Executor) lookForOrphans(ctx context.Context, s *pool.Snapshot, _ pool.
 	for i := range list.Items {
 		p := &list.Items[i]
 		owner := metav1.GetControllerOfNoCopy(p)
-		ended := p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
-		if ended || owner != nil && string(owner.UID) == s.Object.UID {
+		ends := p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+		if ends && owner == nil || owner != nil && string(owner.UID) == s.Object.UID { // another owner creates it again
 			continue
 		}
 		version, _ := plan.ParseVersion(p.ResourceVersion)

@@ -57,6 +57,13 @@ func TestWhichPodsAreOrphans(t *testing.T) {
 			},
 			[]statefulcluster.Orphan{ofSet},
 		},
+		"it belongs to a StatefulSet, which creates it again": {
+			func(p *corev1.Pod) {
+				p.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "db", UID: "s", Controller: new(true)}}
+				p.DeletionTimestamp = new(metav1.Now())
+			},
+			[]statefulcluster.Orphan{ofSet},
+		},
 		"it belongs to the object": {
 			func(p *corev1.Pod) {
 				p.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulCluster", Name: "db", UID: "u", Controller: new(true)}}

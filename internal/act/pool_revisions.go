@@ -2,12 +2,14 @@ package act
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -22,9 +24,13 @@ import (
 // refusal is passed on to Checks: the template is wrong, and no request repairs it.
 func (e *Executor) recordRevision(ctx context.Context, s *pool.Snapshot, a pool.RecordRevision) error {
 	id := s.Draw()
-	_, err := e.dryRun(ctx, s, render.Birth{ID: id, Revision: a.Hash, Templates: s.Object.Templates}, metav1.FieldValidationStrict)
+	created, err := e.dryRun(ctx, s, render.Birth{ID: id, Revision: a.Hash, Templates: s.Object.Templates}, metav1.FieldValidationStrict)
 	if err == nil {
 		err = e.tryClaims(ctx, s, id)
+	}
+	if err == nil && !selects(s.Object.Selector, created) {
+		e.Checks.Refused(s.Key, a.Hash, "something changes the labels of new pods, so that spec.selector does not match them")
+		return nil
 	}
 	if isWrong(err) {
 		e.Checks.Refused(s.Key, a.Hash, apiMessage(err))
@@ -34,6 +40,16 @@ func (e *Executor) recordRevision(ctx context.Context, s *pool.Snapshot, a pool.
 		return err
 	}
 	return e.createRevision(ctx, s, a)
+}
+
+// selects reports whether a selector matches the labels of a pod.
+func selects(selector string, pod []byte) bool {
+	var labelled metav1.PartialObjectMetadata
+	of, err := labels.Parse(selector)
+	if err != nil || json.Unmarshal(pod, &labelled) != nil {
+		return true // it is not known otherwise
+	}
+	return of.Matches(labels.Set(labelled.Labels))
 }
 
 // isWrong reports whether the API server refuses an object because of what it says.
@@ -86,9 +102,34 @@ func (e *Executor) createRevision(ctx context.Context, s *pool.Snapshot, a pool.
 		if readErr == nil && metav1.IsControlledBy(existing, &metav1.ObjectMeta{UID: types.UID(s.Object.UID)}) {
 			return e.labelRevision(ctx, s, existing) // an earlier request, or another process, has created it
 		}
+		if readErr == nil && isLeftBehind(s.Key, existing, a.Hash) {
+			return e.takeOverRevision(ctx, s, existing, a.Number)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("create revision %s/%s: %w", s.Key.Namespace, r.Name, err)
+	}
+	return nil
+}
+
+// isLeftBehind reports whether a revision has these templates, and a former object of the name left it behind when it was deleted
+// without its pods.
+func isLeftBehind(key plan.Key, r *appsv1.ControllerRevision, hash string) bool {
+	templates, err := render.Decode(r.Data.Raw)
+	if err != nil || len(r.OwnerReferences) > 0 || r.Labels[contract.PoolLabel] != key.Name {
+		return false
+	}
+	of, err := render.Hash(templates)
+	return err == nil && of == hash
+}
+
+// takeOverRevision makes exactly the revision that was read one of the object.
+func (e *Executor) takeOverRevision(ctx context.Context, s *pool.Snapshot, r *appsv1.ControllerRevision, number int64) error {
+	text := jsonOf(map[string]any{"revision": number, "metadata": map[string]any{
+		"uid": r.UID, "resourceVersion": r.ResourceVersion, "ownerReferences": []any{ownerOf(s.Key, &s.Object)},
+	}})
+	if _, err := e.Client.AppsV1().ControllerRevisions(s.Key.Namespace).Patch(ctx, r.Name, types.MergePatchType, text, metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("take over revision %s/%s: %w", s.Key.Namespace, r.Name, classify(err))
 	}
 	return nil
 }

@@ -17,7 +17,8 @@ type Orphans struct {
 	Pods []Orphan
 }
 
-// Orphan is a pod that matches the selector of the object and does not belong to it. It neither terminates nor has it ended.
+// Orphan is a pod that matches the selector of the object and does not belong to it. If it belongs to nothing, it neither
+// terminates nor has it ended.
 type Orphan struct {
 	Name       string
 	UID        string
@@ -152,6 +153,12 @@ func (p *poolState) orphans() []Orphan {
 		}
 	}
 	return all
+}
+
+// moves reports whether pods are to be adopted that still belong to something else. It may have others that are missing at the
+// moment, and creates them again.
+func (p *poolState) moves() bool {
+	return slices.ContainsFunc(p.orphans(), func(o Orphan) bool { return o.Controller != "" })
 }
 
 // longestID is the maximum length of a label, which an identity is.

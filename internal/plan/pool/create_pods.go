@@ -52,8 +52,8 @@ func (a CreatePods) String() string {
 // deletion is being cancelled keeps its place, and so does an identity that is handed over. While fewer pods have an
 // earlier revision than are to stay there, missing ones get the current revision.
 func (p *poolState) births() []plan.Action {
-	if p.looks() {
-		return nil // an orphan may have a place
+	if p.looks() || p.moves() {
+		return nil // an orphan may have a place, also one that is to come back
 	}
 	missing := min(max(0, p.missing()-len(p.orphans())), MostBirths)
 	if p.Object.Ordered && missing > 0 {

@@ -34,7 +34,7 @@ var lossCauses = []reason.Code{reason.PodFinished, reason.NodeGone, reason.Claim
 // replacedFrom returns from when the identity of a lost pod may be replaced: once the pod is as old as the pause. A pod that
 // has existed for longer than the longest one never waits, nor does one while no other identity was lost.
 func (p *poolState) replacedFrom(pod *Pod) time.Time {
-	created, earlier := pod.Created.Time(), p.recentLosses()
+	created, earlier := pod.Created.Time(), p.recentLosses()+p.endedBefore(pod)
 	if earlier == 0 || !p.Now.Before(created.Add(longestPause)) {
 		return time.Time{}
 	}
@@ -51,6 +51,18 @@ func (p *poolState) recentLosses() int {
 		}
 	}
 	return max(len(lost), p.Lost)
+}
+
+// endedBefore is how many pods that were created before a pod have ended as well and are still there, because their ends cannot be
+// recorded: while a person has the hold, there would be more of them all the time.
+func (p *poolState) endedBefore(pod *Pod) int {
+	n := 0
+	for i := range p.Pods {
+		other := &p.Pods[i]
+		before := other.Created < pod.Created || other.Created == pod.Created && other.Name < pod.Name
+		n += one(before && other.Finished && p.owns(other) && other.Phase != plan.Terminating)
+	}
+	return n
 }
 
 // pauses reports whether a lost pod is not replaced yet.

@@ -34,7 +34,7 @@ func Plan(s Snapshot) []plan.Action {
 	if late := p.stuck(); !late.None() {
 		waits = append(p.waits(late), waits...)
 	}
-	steps, waits = slices.Concat(steps, growth, looks, p.service(births)), slices.Concat(waits, noNodes, noAdoptions, noUpdates, noGrowth)
+	steps, waits = slices.Concat(steps, growth, looks, p.service(births)), slices.Concat(waits, p.neverMatched(), noNodes, noAdoptions, noUpdates, noGrowth)
 	switch objection := p.held(); {
 	case objection.None():
 		steps = append(ends, steps...)

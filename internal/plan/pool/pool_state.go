@@ -113,7 +113,7 @@ func (p *poolState) excess() int {
 
 // missing is how many pods have to be created.
 func (p *poolState) missing() int {
-	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)-len(p.pausing)-p.awaited())
+	return max(0, p.Object.Replicas+p.surge-len(p.staying)-len(p.leaving)-len(p.handovers)-len(p.pausing)-len(p.neverMatched())-p.awaited())
 }
 
 // awaited is how many terminating pods have their places until they have ended. An identity that is handed over has a place

@@ -87,7 +87,7 @@ func TestHolesAreFilled(t *testing.T) {
 		}
 		places := 0
 		for _, p := range s.Pods {
-			if p.Owner == s.Object.UID && !p.Unmatched && p.Phase != plan.Terminating {
+			if p.Owner == s.Object.UID && (!p.Unmatched || p.Gated) && p.Phase != plan.Terminating {
 				places++
 			}
 		}

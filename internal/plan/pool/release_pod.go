@@ -36,9 +36,25 @@ func (a ReleasePod) String() string { return fmt.Sprintf("release %s of %s", a.P
 func (p *poolState) releases() []plan.Action {
 	var steps []plan.Action
 	for i := range p.Pods {
-		if pod := &p.Pods[i]; pod.Owner == p.Object.UID && pod.Unmatched && pod.Phase != plan.Terminating {
+		if pod := &p.Pods[i]; p.isUnmatched(pod) && !pod.Gated {
 			steps = append(steps, ReleasePod{Pool: p.Key.Name, Pod: pod.Name, UID: pod.UID, Version: pod.Version})
 		}
 	}
 	return steps
+}
+
+func (p *poolState) isUnmatched(pod *Pod) bool {
+	return pod.Owner == p.Object.UID && pod.Unmatched && pod.Phase != plan.Terminating
+}
+
+// neverMatched returns the waits for pods that the selector has never matched, because something changes labels of new pods. Each
+// keeps its place: the next one would not match either.
+func (p *poolState) neverMatched() []plan.Action {
+	var waits []plan.Action
+	for i := range p.Pods {
+		if pod := &p.Pods[i]; p.isUnmatched(pod) && pod.Gated {
+			waits = append(waits, p.waits(plan.Refusal{Code: reason.LabelsChanged, Pod: pod.Name})...)
+		}
+	}
+	return waits
 }

@@ -120,6 +120,7 @@ const (
 	AdoptionWaits         Code = "AdoptionWaits"
 	VolumeWaitsForNode    Code = "VolumeWaitsForNode"
 	ReplacementPaused     Code = "ReplacementPaused"
+	LabelsChanged         Code = "LabelsChanged"
 )
 
 // Codes for waits that only a person ends.

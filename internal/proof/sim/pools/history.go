@@ -52,6 +52,9 @@ func (h *history) judge(s *server) {
 		}
 	}
 	h.follow(s)
+	if len(s.pods) > mostPods {
+		h.breaks("%d pods exist, and at most 4 are asked for", len(s.pods))
+	}
 	for _, p := range s.pods {
 		if serves(&p) {
 			delete(h.updating, p.ID)
@@ -59,6 +62,10 @@ func (h *history) judge(s *server) {
 		}
 	}
 }
+
+// mostPods bounds the pods that exist at a time: those that are asked for, that terminate, and that people have taken out. With more,
+// something creates pods all the time.
+const mostPods = 20
 
 // fills ends the first eviction before the birth of a pod that serves.
 func (h *history) fills(p *pool.Pod) {

@@ -189,7 +189,7 @@ func (f *faults) bringsFurther(s *server, name string) {
 	switch {
 	case p.Phase == plan.Terminating && (!silent || !nodeExists): // without a node the garbage collection of pods ends it
 		s.removePod(name)
-	case silent, p.Gated, p.Phase == plan.Terminating:
+	case silent, p.Gated, p.Phase == plan.Terminating, p.Finished:
 	case !p.Scheduled:
 		f.schedules(s, name)
 	case p.Gate == pool.GateClosed && p.Phase == plan.Ready: // it is taken from its clients
@@ -197,6 +197,9 @@ func (f *faults) bringsFurther(s *server, name string) {
 	case p.Resize == pool.ResizeUnderway, p.Resize == pool.ResizeDeferred:
 		s.changePod(name, func(p *pool.Pod) { f.resizes(s, p) })
 	case p.Update.Begun && p.Phase == plan.Ready, p.Gate == pool.GateClosed && started(&p): // nothing changes
+	case s.rejects && !started(&p):
+		s.log("a node rejects %s", name)
+		s.changePod(name, func(p *pool.Pod) { p.Finished = true })
 	case !serves(&p) && !f.peace && !f.oneIn(3): // it takes its time
 	case !serves(&p):
 		s.changePod(name, func(p *pool.Pod) {
@@ -246,7 +249,7 @@ const graceAfter = 5 * time.Second
 
 // person changes what is asked for, or an object that lockstep works with.
 func (f *faults) person(s *server) {
-	switch f.IntN(11) {
+	switch f.IntN(13) {
 	case 0, 1:
 		f.changeObject(s, func(o *pool.Object) { o.Replicas = f.IntN(5) })
 		s.history.asked = append(s.history.asked, asked{s.version, s.object.Replicas})
@@ -282,6 +285,41 @@ func (f *faults) person(s *server) {
 		f.relabels(s)
 	case 10:
 		f.deletesObject(s)
+	case 11:
+		s.relabels, s.rejects = f.oneIn(3), f.oneIn(3)
+		s.log("a webhook changes the labels of new pods: %t; nodes reject them: %t", s.relabels, s.rejects)
+	case 12:
+		f.holds(s)
+	}
+}
+
+// byHand is the holder when a person has the hold.
+const byHand = plan.Holder("manual/person")
+
+// holds gives the hold to a person if it is free, or ends that.
+func (f *faults) holds(s *server) {
+	switch {
+	case s.lease.Holder == byHand:
+		s.lease.Holder = ""
+	case s.lease.Exists && s.lease.Holder.Free() && f.oneIn(2):
+		s.lease.Holder = byHand
+	default:
+		return
+	}
+	s.lease.Version = s.next()
+	s.commit()
+	s.log("the holder is %q", s.lease.Holder)
+}
+
+// repairs ends what a webhook and nodes do to new pods, and deletes the pods that have kept other labels.
+func (s *server) repairs() {
+	s.relabels, s.rejects = false, false
+	for name, p := range s.pods {
+		if p.Gated && p.Unmatched {
+			s.next()
+			delete(s.pods, name)
+			s.commit()
+		}
 	}
 }
 
@@ -364,6 +402,10 @@ func (f *faults) rests(s *server, p *process) string {
 		f.collects(s)
 	}
 	f.changeObject(s, func(o *pool.Object) { o.Paused = false })
+	s.repairs()
+	if s.lease.Holder == byHand {
+		f.holds(s)
+	}
 	s.now = s.now.Add(quiet)
 	why := ""
 	for range patience {

@@ -28,6 +28,8 @@ type state struct {
 	pods      map[string]pool.Pod
 	claims    map[string]pool.Claim
 	lease     plan.Record
+	relabels  bool // a webhook changes the labels of new pods
+	rejects   bool // nodes reject new pods
 	nodes     map[string]pool.Node
 }
 
