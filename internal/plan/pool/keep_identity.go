@@ -171,17 +171,19 @@ func (p *poolState) preparations(planned []plan.Action) []plan.Action {
 }
 
 // unmarkings takes the marks off the claims of pods that other clients end and whose identities are not kept. So it is known
-// after their end that they were seen to go in such a way.
+// after their end that they were seen to go in such a way. It does so as well for pods that serve after a hand-over, if claims are
+// deleted when their identity ends: with the marks, their end would look like that of a hand-over whose record was lost.
 func (p *poolState) unmarkings() []plan.Action {
 	var steps []plan.Action
 	for i := range p.Pods {
 		pod := &p.Pods[i]
-		if !p.owns(pod) || pod.Phase != plan.Terminating || p.ends[pod.UID] || !p.Object.Keep.Any() || p.keeps(pod) {
+		endsUnkept := pod.Phase == plan.Terminating && p.Object.Keep.Any() && !p.keeps(pod) && !p.ends[pod.UID]
+		if !p.owns(pod) || !endsUnkept && !p.isDoneWithHandover(pod) {
 			continue
 		}
 		unmark := PrepareHandover{Pool: p.Key.Name, ID: pod.ID}
 		for _, c := range p.mounted(pod) {
-			if c.From != "" {
+			if c.From != "" && (endsUnkept || c.From != pod.UID) {
 				unmark.Claims = append(unmark.Claims, c)
 			}
 		}
@@ -190,4 +192,11 @@ func (p *poolState) unmarkings() []plan.Action {
 		}
 	}
 	return steps
+}
+
+// isDoneWithHandover reports whether a pod serves, no record is about it, and its claims need no marks until its identity is
+// handed over again.
+func (p *poolState) isDoneWithHandover(pod *Pod) bool {
+	kept := p.Object.Keep.Any() || pod.Retain || p.isRetained(pod) || p.wasRetained(pod)
+	return p.Object.Claim.DeleteWhenReplaced && p.available(pod) && !p.openOf[pod.Name] && !kept
 }

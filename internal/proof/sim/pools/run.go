@@ -276,7 +276,9 @@ func (f *faults) person(s *server) {
 			}
 		}
 	case 6:
-		f.changeObject(s, func(o *pool.Object) { o.Claim.DeleteWhenScaled = !o.Claim.DeleteWhenScaled })
+		f.changeObject(s, func(o *pool.Object) {
+			o.Claim.DeleteWhenScaled, o.Claim.DeleteWhenReplaced = f.oneIn(2), f.oneIn(2)
+		})
 	case 7:
 		f.changesNode(s)
 	case 8:
