@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,7 +60,12 @@ func (s *scene) allowsPools() {
 // createPool creates a StatefulCluster with two claims for each identity, and more fields of its spec.
 func (s *scene) createPool(replicas int, more map[string]any) pool {
 	s.t.Helper()
-	const name = "db"
+	return s.createPoolNamed("db", replicas, more)
+}
+
+// createPoolNamed is createPool with a name, which is also the value of the label app in the selector.
+func (s *scene) createPoolNamed(name string, replicas int, more map[string]any) pool {
+	s.t.Helper()
 	claim := func(name string) any {
 		return map[string]any{"metadata": map[string]any{"name": name}, "spec": map[string]any{
 			"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}},
@@ -67,9 +73,7 @@ func (s *scene) createPool(replicas int, more map[string]any) pool {
 	}
 	spec := map[string]any{
 		"replicas": int64(replicas), "selector": map[string]any{"matchLabels": map[string]any{"app": name}},
-		"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
-			"name": "db", "image": "db:1", "volumeMounts": []any{map[string]any{"name": "data", "mountPath": "/data"}, map[string]any{"name": "logs", "mountPath": "/logs"}},
-		}}}},
+		"template":             podTemplate(nil),
 		"volumeClaimTemplates": []any{claim("data"), claim("logs")},
 	}
 	maps.Copy(spec, more)
@@ -80,6 +84,26 @@ func (s *scene) createPool(replicas int, more map[string]any) pool {
 		s.t.Fatal(err)
 	}
 	return pool{s, name}
+}
+
+// podTemplate returns a template whose container mounts two claims, with annotations.
+func podTemplate(annotations map[string]any) map[string]any {
+	container := map[string]any{
+		"name": "db", "image": "db:1", "volumeMounts": []any{map[string]any{"name": "data", "mountPath": "/data"}, map[string]any{"name": "logs", "mountPath": "/logs"}},
+	}
+	template := map[string]any{"spec": map[string]any{"containers": []any{container}}}
+	if len(annotations) > 0 {
+		template["metadata"] = map[string]any{"annotations": annotations}
+	}
+	return template
+}
+
+// sharedPool creates a StatefulCluster in a namespace of the shared operator.
+func sharedPool(t *testing.T, replicas int, more map[string]any) pool {
+	t.Helper()
+	s := managed(t)
+	s.schedulesOn(s.someNode())
+	return s.createPool(replicas, more)
 }
 
 func (s *scene) someNode() string {
@@ -183,7 +207,11 @@ func conditionOf(o *unstructured.Unstructured, kind string) string {
 
 func TestStatefulClusterGivesEachPodAnIdentityOfItsOwn(t *testing.T) {
 	t.Parallel()
-	p := unmanaged(t).withPool(3)
+	s := unmanaged(t)
+	s.withRoleForPools()
+	template := podTemplate(nil)
+	template["spec"].(map[string]any)["volumes"] = []any{map[string]any{"name": "scratch", "emptyDir": map[string]any{"medium": "Memory"}}} //nolint:errcheck,forcetypeassert // podTemplate has it
+	p := s.createPool(3, map[string]any{"template": template})
 	drawn := regexp.MustCompile(`^db-[0-9a-f]{16}$`)
 	for _, pod := range p.settles(3) {
 		id := strings.TrimPrefix(pod.Name, "db-")
@@ -194,8 +222,25 @@ func TestStatefulClusterGivesEachPodAnIdentityOfItsOwn(t *testing.T) {
 		if owner := metav1.GetControllerOf(&pod); owner == nil || owner.Kind != "StatefulCluster" || len(pod.Spec.SchedulingGates) > 0 {
 			t.Errorf("pod %s has the controller %v and the gates %v", pod.Name, owner, pod.Spec.SchedulingGates)
 		}
+		if volumes, want := volumesOf(&pod), []string{"data db-data-" + id, "logs db-logs-" + id, "scratch Memory"}; !slices.Equal(volumes, want) {
+			t.Errorf("pod %s has the volumes %v, want %v", pod.Name, volumes, want)
+		}
 	}
 	p.isShownByThePlugin()
+}
+
+// volumesOf returns the volumes of a pod that have a claim or are empty at first, sorted, each with its claim or its medium.
+func volumesOf(pod *corev1.Pod) (volumes []string) {
+	for _, v := range pod.Spec.Volumes {
+		switch {
+		case v.PersistentVolumeClaim != nil:
+			volumes = append(volumes, v.Name+" "+v.PersistentVolumeClaim.ClaimName)
+		case v.EmptyDir != nil:
+			volumes = append(volumes, v.Name+" "+string(v.EmptyDir.Medium))
+		}
+	}
+	slices.Sort(volumes)
+	return volumes
 }
 
 // isShownByThePlugin checks what a user sees who has only the roles of manifests/examples/kubectl.
@@ -231,6 +276,16 @@ func TestStatefulClusterReplacesALostPodByANewIdentity(t *testing.T) {
 		}
 		return nil
 	})
+	names, _ := identities(after)
+	p.updates(`{"spec": {"replicas": 2}}`)
+	p.settles(2)
+	p.updates(`{"spec": {"replicas": 3}}`)
+	again, _ := identities(p.settles(3))
+	all := append(names, again...)
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) != 4 || slices.Contains(all, lost.Name) {
+		t.Errorf("from 3 replicas to 2 and back, the pods were %v and are %v; before that, %s was deleted", names, again, lost.Name)
+	}
 }
 
 func TestStatefulClusterIsScaledDownByExactlyAsManyPods(t *testing.T) {
@@ -369,11 +424,28 @@ func updatesImagesInPlace(t *testing.T, p pool) {
 	p.hasImage(3, "db:3")
 	p.updates(withContainer("db:2", "")) // an earlier revision becomes the newest one again
 	p.hasImage(3, "db:2")
+	p.updates(`{"spec": {"revisionHistoryLimit": 2, "paused": true}}`)
+	for i := range 6 {
+		p.updates(withContainer(fmt.Sprintf("db:2%d", i), ""))
+		p.hasRevisions(fmt.Sprintf("db:2%d", i), "db:2", 4) // both of these, and two that no pod has any more
+	}
 	p.updates(`{"spec": {"revisionHistoryLimit": 0}}`)
-	p.eventually("the revisions that no pod has are deleted", func(present) error {
-		list, err := p.world.admin.AppsV1().ControllerRevisions(p.scene.name).List(t.Context(), metav1.ListOptions{LabelSelector: "lockstep.dev/statefulcluster=" + p.name})
-		if err != nil || len(list.Items) != 1 {
-			return errors.Join(fmt.Errorf("%d revisions", len(list.Items)), err)
+	p.hasRevisions("db:25", "db:2", 2)
+}
+
+// hasRevisions waits until the StatefulCluster has that many revisions, among them the newest one and that of its pods.
+func (p pool) hasRevisions(newest, ofPods string, want int) {
+	p.t.Helper()
+	p.eventually(fmt.Sprintf("there are %d revisions, among them that of %s", want, newest), func(present) error {
+		list, err := p.world.admin.AppsV1().ControllerRevisions(p.scene.name).List(p.t.Context(), metav1.ListOptions{LabelSelector: "lockstep.dev/statefulcluster=" + p.name})
+		if err != nil {
+			return err
+		}
+		has := func(image string) bool {
+			return slices.ContainsFunc(list.Items, func(r appsv1.ControllerRevision) bool { return strings.Contains(string(r.Data.Raw), fmt.Sprintf("%q", image)) })
+		}
+		if len(list.Items) != want || !has(newest) || !has(ofPods) {
+			return fmt.Errorf("%d revisions; the newest one is there: %t, that of the pods: %t", len(list.Items), has(newest), has(ofPods))
 		}
 		return nil
 	})
@@ -464,52 +536,104 @@ func TestStatefulClusterKeepsClaimsWhenAPodIsReplacedForAnUpdate(t *testing.T) {
 			t.Errorf("identity %s has the claims %v and the retired claims %v", id, living, retired)
 		}
 	}
+	p.updates(`{"spec": {"replicas": 3, "volumeClaimTemplates": [
+		{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
+		{"metadata": {"name": "logs"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
+		{"metadata": {"name": "more"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]}}`)
+	p.eventually("all identities have three claims, those of before and a new one", func(present) error {
+		var errs []error
+		all := p.settles(3)
+		for i := range all {
+			id := strings.TrimPrefix(all[i].Name, "db-")
+			want := []string{"db-data-" + id, "db-logs-" + id, "db-more-" + id}
+			if living, retired := p.claims(id); !slices.Equal(living, want) || len(retired) > 0 || len(volumesOf(&all[i])) != len(want) {
+				errs = append(errs, fmt.Errorf("identity %s has the claims %v and the retired claims %v, and its pod the volumes %v", id, living, retired, volumesOf(&all[i])))
+			}
+		}
+		return errors.Join(errs...)
+	})
+	if now, _ := identities(p.pods()); !slices.Contains(now, after[0]) || !slices.Contains(now, after[1]) {
+		t.Errorf("the pods were %v and are %v", after, now)
+	}
 }
 
 func TestStatefulClusterDisruptsNoMorePodsThanItsBudgetForABadImage(t *testing.T) {
 	t.Parallel()
-	p := unmanaged(t).withPool(3)
-	names, uids := identities(p.settles(3))
-	p.updates(withContainer("db:broken", ""))
-	broken := func() (count int) {
-		for _, pod := range p.pods() {
-			for _, s := range pod.Status.ContainerStatuses {
-				if s.Image == "db:broken" {
-					count++
-				}
+	const replicas = 5
+	p := unmanaged(t).withPool(replicas)
+	before := p.settles(replicas)
+	p.breaksOne()
+	p.updates(withContainer("db:1", ""))
+	p.hasStayed(before, p.hasImage(replicas, "db:1"))
+	broken := p.breaksOne()
+	whole := slices.DeleteFunc(p.pods(), func(pod corev1.Pod) bool { return pod.Name == broken.Name })
+	for i := range whole[:3] {
+		p.deletes(whole[i].Name)
+	}
+	p.eventually("three new identities take the places of the deleted pods, and the two others stay", func(present) error {
+		_, uids := identities(p.pods())
+		for _, kept := range []corev1.Pod{broken, whole[3]} {
+			if !slices.Contains(uids, string(kept.UID)) {
+				t.Fatalf("pod %s was not deleted by the test and is gone", kept.Name)
 			}
 		}
-		return count
+		if len(uids) != replicas {
+			return fmt.Errorf("%d pods exist", len(uids))
+		}
+		return nil
+	})
+	for _, pod := range p.pods() {
+		if pod.UID == broken.UID && isReady(&pod) {
+			t.Error("the pod with the bad image is Ready, so it held up nothing")
+		}
 	}
-	p.eventually("one pod has the bad image", func(present) error {
-		if got := broken(); got != 1 {
-			return fmt.Errorf("%d have it", got)
-		}
-		return nil
-	})
-	p.stays("no other pod gets it", aWhile, func(present) error {
-		if got := broken(); got != 1 {
-			return fmt.Errorf("%d have it", got)
-		}
-		return nil
-	})
+	before = p.pods()
 	p.updates(withContainer("db:3", ""))
-	newNames, newUIDs := identities(p.hasImage(3, "db:3"))
+	p.hasStayed(before, p.hasImage(replicas, "db:3"))
+}
+
+// breaksOne changes the image to one that cannot be pulled, and waits until one pod has it. The other pods must not get it.
+func (p pool) breaksOne() corev1.Pod {
+	p.t.Helper()
+	var broken []corev1.Pod
+	isOne := func(present) error {
+		broken = slices.DeleteFunc(p.pods(), func(pod corev1.Pod) bool {
+			return !slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Image == "db:broken" })
+		})
+		if len(broken) != 1 {
+			return fmt.Errorf("%d have it", len(broken))
+		}
+		return nil
+	}
+	p.updates(withContainer("db:broken", ""))
+	p.eventually("one pod has the bad image", isOne)
+	p.stays("no other pod gets it", aWhile, isOne)
+	return broken[0]
+}
+
+// hasStayed checks that pods have their names and UIDs.
+func (p pool) hasStayed(before, after []corev1.Pod) {
+	p.t.Helper()
+	names, uids := identities(before)
+	newNames, newUIDs := identities(after)
 	if !slices.Equal(names, newNames) || !slices.Equal(uids, newUIDs) {
-		t.Errorf("the pods were %v %v and are %v %v", names, uids, newNames, newUIDs)
+		p.t.Errorf("the pods were %v %v and are %v %v", names, uids, newNames, newUIDs)
 	}
 }
 
 func TestStatefulClusterChangesNoPodForATemplateThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	p := unmanaged(t).withPool(2)
-	_, uids := identities(p.settles(2))
+	before := p.settles(2)
+	_, uids := identities(before)
 	p.refuses("a third claim without access modes", `{"spec": {"volumeClaimTemplates": [
 		{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
 		{"metadata": {"name": "logs"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
 		{"metadata": {"name": "more"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}]}}`, "accessModes")
 	p.refuses("a misspelt field", withContainer("db:2", `, "imagePullPolcy": "Always"`), "imagePullPolcy")
+	p.refuses("a mount without a volume", strings.Replace(withContainer("db:2", ""), `"name": "logs"`, `"name": "cache"`, 1), "cache")
 	p.refuses("a label that contradicts the selector", `{"spec": {"template": {"metadata": {"labels": {"app": "other"}}}}}`, "spec.selector excludes")
+	p.hasStayed(before, p.pods())
 	if err := p.world.admin.CoreV1().Pods(p.scene.name).Delete(t.Context(), p.pods()[0].Name, deleteOptions); err != nil {
 		t.Fatal(err)
 	}
@@ -541,8 +665,8 @@ func (p pool) refuses(what, patch, why string) {
 		}
 		code, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "reason")
 		message, _, _ := unstructured.NestedString(o.Object, "status", "waiting", "message")
-		if code != "TemplateInvalid" || !strings.Contains(message, why) {
-			return fmt.Errorf("it says %s: %s", code, message)
+		if valid := conditionOf(o, "SpecValid"); code != "TemplateInvalid" || !strings.Contains(message, why) || valid != "False" {
+			return fmt.Errorf("it says %s: %s; the condition SpecValid is %s", code, message, valid)
 		}
 		return nil
 	})

@@ -493,7 +493,7 @@ func TestAClaimIsConverted(t *testing.T) {
 
 func TestIdentitiesAreDrawnAtRandom(t *testing.T) {
 	drawn := map[pool.ID]bool{}
-	for range 1000 {
+	for range 10_000 {
 		id := draw()
 		if !id.Drawn() || drawn[id] {
 			t.Fatalf("drew %s", id)
